@@ -41,7 +41,7 @@ compressed file (docs/record.md). Nothing is written to the cluster.
 
 The data of Secrets and ConfigMaps are never written. Everything else is written as it
 is, environment variables and arguments included, unless --anonymise replaces names and
-values; relations and sizes remain.
+values; relations remain.
 
 Interrupt it to end sooner: the file is complete up to then. Without --for that is the
 way to end it, with exit code 0.`,

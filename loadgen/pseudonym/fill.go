@@ -7,8 +7,8 @@ import (
 	"hash"
 )
 
-// filled is to what multiple of bytes the lengths of a Secret's values are rounded up: as
-// base64 they would be the length of a key or a password otherwise.
+// filled is the multiple of bytes to which the length of a filler is rounded up, since it would
+// be the length of a key or a password. Only the data of ConfigMaps keep their length.
 const filled = 32
 
 // filler makes texts that say nothing of the one for which they stand but whether it is

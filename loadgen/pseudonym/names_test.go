@@ -6,7 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+func core(kind string) schema.GroupVersionKind { return corev1.SchemeGroupVersion.WithKind(kind) }
 
 // TestNamesOfFieldsAsData: a key that is called like a field of Kubernetes changes nothing
 // where it is data, a label or an annotation.
@@ -18,26 +23,26 @@ func TestNamesOfFieldsAsData(t *testing.T) {
 			"ConfigMap": `{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{}"}},"binaryData":{%q:"31415926"}}`,
 		} {
 			for _, all := range []bool{false, true} {
-				got, err := New(salt, all).Object(nil, kind, fmt.Appendf(nil, object, key))
+				got, err := New(salt, all).Object(nil, core(kind), fmt.Appendf(nil, object, key))
 				if err != nil || strings.Contains(string(got), "31415926") {
 					t.Errorf("%s, anonymised %v: %s, %v", kind, all, got, err)
 				}
 			}
 		}
-		got, err := New(salt, false).Object(nil, "Secret", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"31415926"}}}`, key))
+		got, err := New(salt, false).Object(nil, core("Secret"), fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"31415926"}}}`, key))
 		if err != nil || strings.Contains(string(got), "31415926") {
 			t.Errorf("annotation of a Secret: %s, %v", got, err)
 		}
-		got, err = New(salt, true).Object(nil, "Pod", fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"default secret token"}}}`, key))
+		got, err = New(salt, true).Object(nil, core("Pod"), fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"default secret token"}}}`, key))
 		if err != nil || strings.Contains(string(got), "secret token") {
 			t.Errorf("annotation: %s, %v", got, err)
 		}
 	}
-	got, err := New(salt, false).Object(nil, "Secret", []byte(`{"data":{"token":"eA=="},"stringData":{"username":"x"},"metadata":{"managedFields":[{"fieldsV1":{"f:data":{".":{},"f:token":{}},"f:stringData":{"f:username":{}}}}]}}`))
+	got, err := New(salt, false).Object(nil, core("Secret"), []byte(`{"data":{"token":"eA=="},"stringData":{"username":"x"},"metadata":{"managedFields":[{"fieldsV1":{"f:data":{".":{},"f:token":{}},"f:stringData":{"f:username":{}}}}]}}`))
 	if err != nil || strings.Contains(string(got), "token") || strings.Contains(string(got), "username") || !strings.Contains(string(got), `"f:data":{".":{}`) {
 		t.Errorf("keys of a Secret: %s, %v", got, err)
 	}
-	got, err = New(salt, true).Object(nil, "Invoice", []byte(`{"spec":{"fieldsV1":{"initech":1}},"metadata":{"managedFields":[{"fieldsV1":{"initech":{}}}]}}`))
+	got, err = New(salt, true).Object(nil, core("Invoice"), []byte(`{"spec":{"fieldsV1":{"initech":1}},"metadata":{"managedFields":[{"fieldsV1":{"initech":{}}}]}}`))
 	if err != nil || strings.Contains(string(got), "initech") {
 		t.Errorf("%s, %v", got, err)
 	}
@@ -56,7 +61,7 @@ func TestLabelsStaySelectable(t *testing.T) {
 	for _, key := range []string{"storage", "limits", "min", "default", "used", "command", "env", "annotations", "fieldsV1", "selector", "apiVersion", "resourceVersion"} {
 		for _, value := range []string{"4111111", "default", "v7", "node/v1"} {
 			object := strings.NewReplacer("K", key, "V", value).Replace(`{"metadata":{"labels":{"K":"V"}},"spec":{"selector":{"matchLabels":{"K":"V"}},"nodeSelector":{"K":"V"},"affinity":{"matchExpressions":[{"key":"K","values":["V"]}]}}}`)
-			data, err := New(salt, true).Object(nil, "Pod", []byte(object))
+			data, err := New(salt, true).Object(nil, core("Pod"), []byte(object))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +89,7 @@ func TestAPIVersions(t *testing.T) {
 	p := New(salt, true)
 	for _, version := range []string{"v1", "v2alpha1", "v1beta4", "v12", "stable"} {
 		want := p.Text("acme.example") + "/" + p.APIVersion(version)
-		got, err := p.Object(nil, "Invoice", fmt.Appendf(nil, `{"apiVersion":"acme.example/%s"}`, version))
+		got, err := p.Object(nil, core("Invoice"), fmt.Appendf(nil, `{"apiVersion":"acme.example/%s"}`, version))
 		if err != nil || string(got) != fmt.Sprintf(`{"apiVersion":%q}`, want) || strings.Contains(want, version) != (version[0] == 'v') {
 			t.Errorf("%s: %s, %v, want %s", version, got, err, want)
 		}
@@ -111,7 +116,7 @@ func TestDigestsAmongThemselves(t *testing.T) {
 // TestFillersNeedTheSalt: without it nobody can try likely passwords.
 func TestFillersNeedTheSalt(t *testing.T) {
 	filled := func(salt string) string {
-		got, err := New([]byte(salt), false).Object(nil, "Secret", []byte(`{"data":{"a":"aHVudGVyMg=="}}`))
+		got, err := New([]byte(salt), false).Object(nil, core("Secret"), []byte(`{"data":{"a":"aHVudGVyMg=="}}`))
 		if err != nil {
 			t.Fatal(err)
 		}

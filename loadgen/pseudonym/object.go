@@ -3,9 +3,18 @@ package pseudonym
 import (
 	"crypto/rand"
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 )
@@ -67,7 +76,7 @@ func (p *Pseudonyms) appendAPIVersion(dst []byte, text string) []byte {
 	return append(p.named.appendText(dst, text[:version]), text[version:]...)
 }
 
-var kubeVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+var kubeVersion = regexp.MustCompile(`^v[0-9]{1,2}((alpha|beta)[0-9]{1,2})?$`)
 
 // Object appends object, one JSON value of that kind, without what is not for other eyes.
 //
@@ -75,15 +84,17 @@ var kubeVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 // the same length, of a Secret's rounded up to 24 bytes; another value has another filler.
 // So do a Secret's annotations, of both kinds the last applied configuration, and a
 // Secret's keys are pseudonyms, in its managedFields too.
-func (p *Pseudonyms) Object(dst []byte, kind string, object []byte) ([]byte, error) {
+func (p *Pseudonyms) Object(dst []byte, gvk schema.GroupVersionKind, object []byte) ([]byte, error) {
+	kind := gvk.Kind
 	if !p.all && kind != secretKind && kind != configMapKind {
 		return append(dst, object...), nil
 	}
 	if err := jsonscan.ValidWithin(object, maxNesting); err != nil {
 		return dst, fmt.Errorf("object to be anonymised: %w", err)
 	}
-	w := walk{p: p, kind: kind, text: object, scan: jsonscan.New(object), out: dst}
-	err := w.value(place{})
+	root := scheme.Scheme.AllKnownTypes()[gvk]
+	w := walk{p: p, kind: kind, builtIn: root != nil, text: object, scan: jsonscan.New(object), out: dst}
+	err := w.value(place{typ: root})
 	if err == nil {
 		err = w.scan.End()
 	}
@@ -95,28 +106,29 @@ type treatment byte
 
 const (
 	plain    treatment = iota // words are replaced but for the vocabulary, if all are to be
-	strict                    // all words are replaced
-	amounts                   // quantities stay
-	labelled                  // plain, whatever the labels are called
-	fill                      // fillers
+	pairs                     // variables or headers: all but their names become fillers
 	managed                   // the keys of fieldsV1
+	labelled                  // plain, whatever the labels are called
+	fill                      // fillers of rounded length
+	sized                     // fillers of the same length
 )
 
 // place is where the walk is.
 type place struct {
 	depth   int
-	key     string // the nearest one above, arrays passed over
+	key     string       // the nearest one above, arrays passed over
+	typ     reflect.Type // in the API, without pointers and slices; nil if the API does not define it
 	treat   treatment
-	inEnv   bool // below env
 	hideKey bool // the keys of a Secret's data, here
 }
 
 type walk struct {
-	p    *Pseudonyms
-	kind string
-	text []byte
-	scan jsonscan.Scanner
-	out  []byte
+	p       *Pseudonyms
+	kind    string
+	builtIn bool // and no custom resource
+	text    []byte
+	scan    jsonscan.Scanner
+	out     []byte
 }
 
 func (w *walk) value(at place) error {
@@ -142,7 +154,11 @@ func (w *walk) value(at place) error {
 		return nil
 	}
 	r, err := w.scan.Value()
-	w.out = append(w.out, r.Of(w.text)...)
+	if text := r.Of(w.text); w.stays(at) || at.typ != nil {
+		w.out = append(w.out, text...)
+	} else {
+		w.out = w.p.strict.appendNumber(w.out, string(text))
+	}
 	return err
 }
 
@@ -182,19 +198,10 @@ func (w *walk) object(at place) error {
 	return err
 }
 
-// amountKeys are fields whose texts, or the texts of whose members, are quantities.
-var amountKeys = set("limits requests capacity allocatable hard used allocatedResources overhead usage min max default defaultRequest maxLimitRequestRatio sizeLimit divisor storage averageValue currentAverageValue podFixed")
-
-func set(words string) map[string]struct{} {
-	s := map[string]struct{}{}
-	for _, word := range strings.Fields(words) {
-		s[word] = struct{}{}
-	}
-	return s
+// ends reports whether a field is called so, or ends so, as podAnnotations does.
+func ends(field string, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(field, name) })
 }
-
-// labelKeys are fields whose members are labels.
-var labelKeys = set("labels matchLabels nodeSelector selector")
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -203,37 +210,34 @@ func (w *walk) below(at place, key string) place {
 	next := at
 	next.depth++
 	next.key = key
+	if next.typ = apiTypes().member(at.typ, key); next.typ == nil && at.depth == 0 && key == "metadata" {
+		next.typ = reflect.TypeFor[metav1.ObjectMeta]() // a custom resource has it too
+	}
+	field := strings.ToLower(key)
 	held := w.kind == secretKind || w.kind == configMapKind
 	switch {
-	case at.treat == fill || at.treat == labelled:
-		return next
+	case at.treat >= labelled:
 	case at.treat == managed:
 		// f:data of a Secret is followed by its keys.
 		next.hideKey = w.kind == secretKind && (key == "f:data" || key == "f:stringData")
-		return next
 	case at.depth == 0 && held && (key == "data" || key == "stringData" || key == "binaryData"):
-		next.treat, next.hideKey = fill, w.kind == secretKind
-		return next
+		if next.treat, next.hideKey = fill, true; w.kind == configMapKind {
+			next.treat, next.hideKey = sized, false
+		}
 	case held && (key == lastApplied || w.kind == secretKind && key == "annotations"):
 		next.treat = fill
-		return next
-	case at.treat == strict:
-		return next
-	}
-	next.hideKey = false
-	switch {
 	case key == "fieldsV1" && at.key == "managedFields":
 		next.treat = managed
-	case key == "env":
-		next.inEnv = true
-	case key == "value" && at.inEnv, key == "args", key == "command", key == "annotations":
-		next.treat = strict
+	case !w.p.all:
+	case at.treat == pairs && key != "name" && key != "valueFrom",
+		ends(field, "args", "command", "annotations") && key != "auditAnnotations": // they are expressions
+		next.treat = fill
+	case ends(field, "env", "environment", "header", "headers", "headerstoadd"):
+		next.treat = pairs
+	case ends(field, "labels", "selector"):
+		next.treat = labelled
 	default:
-		if _, ok := amountKeys[key]; ok {
-			next.treat = amounts
-		} else if _, ok := labelKeys[key]; ok {
-			next.treat = labelled
-		}
+		next.treat = plain
 	}
 	return next
 }
@@ -257,45 +261,49 @@ func (w *walk) key(dst []byte, at place, key string) []byte {
 	}
 	inner := key[2:]
 	if key[0] == 'k' || key[0] == 'v' {
-		deep := walk{p: w.p, kind: w.kind, text: []byte(inner), scan: jsonscan.New([]byte(inner)), out: append(dst, key[:2]...)}
-		if jsonscan.ValidWithin(deep.text, maxNesting) == nil && deep.value(place{depth: 1}) == nil {
+		text := []byte(inner)
+		deep := walk{p: w.p, kind: w.kind, text: text, scan: jsonscan.New(text), out: append(dst, key[:2]...)}
+		element := place{depth: 1}
+		if w.builtIn {
+			element.typ = reflect.TypeFor[map[string]int]() // ports stay
+		}
+		if key[0] == 'v' {
+			element.treat = fill // the set may be args
+		}
+		if jsonscan.ValidWithin(deep.text, maxNesting) == nil && deep.value(element) == nil {
 			return deep.out
 		}
 	}
 	return words.appendText(append(dst, key[:2]...), inner)
 }
 
-// stays reports whether a text is copied as it stands.
+// stays reports whether all is copied as it stands.
 func (w *walk) stays(at place) bool {
-	return !w.p.all && at.treat != fill
+	return !w.p.all && at.treat < fill
 }
 
 // string appends what a text becomes.
 func (w *walk) string(dst []byte, at place, text string) []byte {
-	switch at.treat {
-	case fill:
-		return w.fill(dst, text)
-	case strict:
+	switch {
+	// The apiserver refuses other annotations of these names than an int32 and networks.
+	case at.treat == fill && w.builtIn && at.key == corev1.PodDeletionCost && isNumber(strings.TrimPrefix(text, "-")):
+		return w.p.strict.appendNumber(dst, text[:min(len(text), 9)])
+	case at.treat == fill && w.kind == "Service" && at.key == corev1.AnnotationLoadBalancerSourceRangesKey:
 		return w.p.strict.appendText(dst, text)
-	case labelled:
+	case at.treat == sized:
+		return w.p.filler.append(dst, text, len(text))
+	case at.treat == fill || at.treat == pairs:
+		return w.p.filler.append(dst, text, (len(text)+filled-1)/filled*filled)
+	case at.treat == labelled:
 		return w.p.named.appendText(dst, text)
-	}
-	if isTime(text) || at.treat == amounts && isQuantity(text) || at.key == "resourceVersion" && isNumber(text) {
+	case isTime(text), at.typ == reflect.TypeFor[resource.Quantity](),
+		at.typ == reflect.TypeFor[intstr.IntOrString]() && strings.HasSuffix(text, "%"),
+		at.typ != nil && at.key == "resourceVersion" && isNumber(text):
 		return append(dst, text...)
-	}
-	if at.key == "apiVersion" {
+	case at.key == "apiVersion":
 		return w.p.appendAPIVersion(dst, text)
 	}
 	return w.p.named.appendText(dst, text)
-}
-
-// fill appends the filler of a value of a Secret or a ConfigMap.
-func (w *walk) fill(dst []byte, text string) []byte {
-	n := len(text)
-	if w.kind == secretKind {
-		n = (n + filled - 1) / filled * filled
-	}
-	return w.p.filler.append(dst, text, n)
 }
 
 // isTime reports whether a text is a timestamp as Kubernetes writes them.
@@ -309,17 +317,4 @@ func isTime(text string) bool {
 
 func isNumber(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789") == ""
-}
-
-// isQuantity reports whether a text is a quantity, such as 100m, 1.5Gi or 2e3.
-func isQuantity(text string) bool {
-	number := strings.TrimLeft(strings.TrimPrefix(text, "-"), "0123456789.")
-	if len(number) == len(text) || len(text) > 24 {
-		return false
-	}
-	switch strings.TrimRight(number, "0123456789") {
-	case "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e", "e-":
-		return true
-	}
-	return false
 }

@@ -13,16 +13,17 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // anonymised decodes what becomes of an object into one of the same type.
-func anonymised[T any](t *testing.T, p *Pseudonyms, kind string, o T) T {
+func anonymised[T any](t *testing.T, p *Pseudonyms, gvk schema.GroupVersionKind, o T) T {
 	t.Helper()
 	before, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := p.Object(nil, kind, before)
+	after, err := p.Object(nil, gvk, before)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +56,8 @@ func TestRelations(t *testing.T) {
 	event := corev1.Event{InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: pod.Name, UID: pod.UID, ResourceVersion: "123456"}, Reason: "Scheduled",
 		Message: "Successfully assigned shop/" + pod.Name + " to " + node.Name}
 
-	node2, set2, pod2 := anonymised(t, p, "Node", node), anonymised(t, p, "ReplicaSet", set), anonymised(t, p, "Pod", pod)
-	conf2, slice2, event2 := anonymised(t, p, "ConfigMap", conf), anonymised(t, p, "EndpointSlice", slice), anonymised(t, p, "Event", event)
+	node2, set2, pod2 := anonymised(t, p, corev1.SchemeGroupVersion.WithKind("Node"), node), anonymised(t, p, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), set), anonymised(t, p, corev1.SchemeGroupVersion.WithKind("Pod"), pod)
+	conf2, slice2, event2 := anonymised(t, p, corev1.SchemeGroupVersion.WithKind("ConfigMap"), conf), anonymised(t, p, discoveryv1.SchemeGroupVersion.WithKind("EndpointSlice"), slice), anonymised(t, p, corev1.SchemeGroupVersion.WithKind("Event"), event)
 	selector, err := metav1.LabelSelectorAsSelector(set2.Spec.Selector)
 	if err != nil {
 		t.Fatal(err)

@@ -2,11 +2,13 @@ package pseudonym
 
 import (
 	_ "embed" // the list
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -24,37 +26,66 @@ var vocabulary = sync.OnceValue(func() map[string]struct{} {
 			keep[word] = struct{}{}
 		}
 	}
-	seen := map[reflect.Type]bool{}
-	for gvk, t := range scheme.Scheme.AllKnownTypes() {
-		addFields(keep, seen, t)
+	for gvk := range scheme.Scheme.AllKnownTypes() {
 		keep[gvk.Kind] = struct{}{}
 		plural, singular := meta.UnsafeGuessKindToResource(gvk)
 		keep[plural.Resource], keep[singular.Resource] = struct{}{}, struct{}{}
 	}
+	for _, fields := range apiTypes() {
+		for name := range fields {
+			keep[name] = struct{}{}
+		}
+	}
 	return keep
 })
 
-// addFields adds the JSON names of the fields of t and of all types below.
-func addFields(keep map[string]struct{}, seen map[reflect.Type]bool, t reflect.Type) {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array:
-		addFields(keep, seen, t.Elem())
-		return
-	case reflect.Map:
-		addFields(keep, seen, t.Elem())
-		return
-	case reflect.Struct:
-	default:
+// members holds the types of the fields of the API's types, by their JSON names. The type of
+// a RawExtension is nil: the API does not define what it holds.
+type members map[reflect.Type]map[string]reflect.Type
+
+// apiTypes returns the types of all built-in kinds. It is not written to afterwards.
+var apiTypes = sync.OnceValue(func() members {
+	m := members{}
+	for _, t := range scheme.Scheme.AllKnownTypes() {
+		m.add(t)
+	}
+	return m
+})
+
+// element returns a type without its pointers and slices.
+func element(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Array {
+		t = t.Elem()
+	}
+	return t
+}
+
+// add adds t and all types below.
+func (m members) add(t reflect.Type) {
+	for t = element(t); t.Kind() == reflect.Map; {
+		t = element(t.Elem())
+	}
+	if t.Kind() != reflect.Struct || m[t] != nil {
 		return
 	}
-	if seen[t] {
-		return
-	}
-	seen[t] = true
+	m[t] = map[string]reflect.Type{}
 	for f := range t.Fields() {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
-			keep[name] = struct{}{}
+		m.add(f.Type)
+		switch name, _, _ := strings.Cut(f.Tag.Get("json"), ","); {
+		case name == "": // inlined
+			maps.Copy(m[t], m[element(f.Type)])
+		case element(f.Type) == reflect.TypeFor[runtime.RawExtension]():
+			m[t][name] = nil
+		case name != "-":
+			m[t][name] = element(f.Type)
 		}
-		addFields(keep, seen, f.Type)
 	}
+}
+
+// member returns the type of a member of t, or nil.
+func (m members) member(t reflect.Type, key string) reflect.Type {
+	if t != nil && t.Kind() == reflect.Map {
+		return element(t.Elem())
+	}
+	return m[t][key]
 }

@@ -115,6 +115,34 @@ func (w *words) replace(word string) []byte {
 	}
 }
 
+// appendNumber replaces the digits of a JSON number, 4711 by 1823, since it may be a PIN. It
+// remains valid: leading zeros, sign, point and exponent stay, as do true, false and null.
+func (w *words) appendNumber(dst []byte, text string) []byte {
+	mantissa := text[:len(text)-len(strings.TrimLeft(text, "-.0123456789"))]
+	w.symbols = w.symbols[:0]
+	first := true
+	for _, c := range []byte(mantissa) {
+		s := symbol{0, 1}
+		switch {
+		case c < '0' || c == '0' && first:
+		case first:
+			s, first = symbol{uint32(c - '1'), 9}, false
+		default:
+			s = symbol{uint32(c - '0'), 10}
+		}
+		w.symbols = append(w.symbols, s)
+	}
+	w.permutation.apply(w.symbols)
+	for i, s := range w.symbols {
+		c := mantissa[i]
+		if s.radix > 1 {
+			c = byte('0' + 10 - s.radix + s.value)
+		}
+		dst = append(dst, c)
+	}
+	return append(dst, text[len(mantissa):]...)
+}
+
 // isDigest reports whether a word is one of hexadecimal digits, as those of containers
 // and images.
 func isDigest(word string) bool {

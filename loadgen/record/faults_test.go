@@ -331,29 +331,37 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestAnonymised: the trace of a custom resource shows neither its group nor its names,
-// and a second recording uses other pseudonyms.
+// TestAnonymised: the trace of a custom resource shows neither its group nor its names and
+// passwords, a pod's quantities stay, and a second recording uses other pseudonyms.
 func TestAnonymised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var texts []string
-		server, err := apisim.New(apisim.Config{Resources: []apisim.Resource{{Group: "acme.example", Versions: []string{"v1"}, Name: "invoices", Kind: "Invoice", Namespaced: true, Custom: true}}})
+		server, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods,
+			{Group: "acme.example", Versions: []string{"v1"}, Name: "invoices", Kind: "Invoice", Namespaced: true, Custom: true}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := server.Apply("invoices.acme.example", []byte(`{"metadata":{"namespace":"billing","name":"initech-0042"},"spec":{"customer":"Initech"}}`)); err != nil {
+		if _, err := server.Apply("invoices.acme.example", []byte(`{"metadata":{"namespace":"billing","name":"initech-0042"},
+			"spec":{"customer":"Initech","storage":{"password":"4111111111111111"},"max":{"token":"8439e21"},"pin":4711471147114711}}`)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.Apply("pods", []byte(`{"metadata":{"namespace":"billing","name":"initech-0043"},
+			"spec":{"containers":[{"resources":{"limits":{"cpu":"1234567m"}},"env":[{"name":"A","value":"Summer2024!"}]}]}}`)); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			r := begin(t, server, Settings{Anonymise: true, Resources: []trace.Resource{{Group: "acme.example", Version: "v1", Name: "invoices", Kind: "Invoice", Namespaced: true}}})
+			r := begin(t, server, Settings{Anonymise: true, Resources: []trace.Resource{pods,
+				{Group: "acme.example", Version: "v1", Name: "invoices", Kind: "Invoice", Namespaced: true}}})
 			if err := r.run(t, func() { time.Sleep(time.Second) }); err != nil {
 				t.Fatal(err)
 			}
 			got := replay(t, r.file.Bytes())
-			text := fmt.Sprint(got.header.Resources, got.states)
-			if len(got.states) != 1 || !got.header.Anonymised {
+			text := string(unpacked(t, r.file.Bytes()))
+			if len(got.states) != 2 || !strings.Contains(text, `"cpu":"1234567m"`) || !got.header.Anonymised {
 				t.Errorf("%+v", got)
 			}
-			for _, word := range []string{"acme", "nvoice", "initech", "billing"} {
+			for _, word := range []string{"acme", "nvoice", "initech", "billing",
+				"4111111111111111", "8439e21", "4711471147114711", "summer"} {
 				if strings.Contains(strings.ToLower(text), word) {
 					t.Errorf("%s shows: %s", word, text)
 				}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
@@ -282,7 +283,8 @@ func identify(object []byte) (key string, now live, err error) {
 
 // object writes a frame with an object, without what must not be written.
 func (s *stream) object(f trace.Frame, object []byte) (err error) {
-	if s.buf, err = s.names.Object(s.buf[:0], s.resource.Kind, object); err != nil {
+	gvk := schema.FromAPIVersionAndKind(s.resource.APIVersion(), s.resource.Kind)
+	if s.buf, err = s.names.Object(s.buf[:0], gvk, object); err != nil {
 		return writeError{fmt.Errorf("an object of %s: %w", s.resource, err)} // it will not be another one next time
 	}
 	f.Object = s.buf

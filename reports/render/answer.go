@@ -307,7 +307,7 @@ func (t *table) sureness() (s []string) {
 	case 0:
 		return nil
 	case 1:
-		s = append(s, fmt.Sprintf("Each was measured once, so differences within %v × are not claimed%s", stats.Factor, left))
+		s = append(s, "Each was measured once, so no difference is claimed"+left)
 	default:
 		s = append(s, fmt.Sprintf("Figures are medians of %s measurements%s%s", fromTo(least, most), withInterval(least), left))
 	}

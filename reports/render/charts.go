@@ -110,7 +110,7 @@ func chartText(s string) string {
 type curveKind struct{ series, title, caption, unit string }
 
 var mainCurves = []curveKind{
-	{result.SeriesQueueDepth, "Queue depth", "Pod events accepted by the watcher and not yet acknowledged by storage.", "events"},
+	{result.SeriesQueueDepth, "Queue depth", "Pod events that the API server had answered and storage was owed, by op log and ledger.", "events"},
 	{result.SeriesStorageQPS, "Storage rate", "Requests that storage acknowledged per second.", "requests/s"},
 	{result.SeriesWatcherCPU, "Watcher CPU", "User and system time of the watcher process.", "cores"},
 	{result.SeriesWatcherRSS, "Watcher memory", "Resident memory of the watcher process.", "MiB"},
@@ -122,7 +122,7 @@ var moreCurves = []curveKind{
 	{result.SeriesWriterDepth, "Writer queue", "Events of all kinds in the Writer queue.", "events"},
 	{result.SeriesHandlerDepth, "Pod handler queues", "Events in the Pod handler queues together.", "events"},
 	{result.SeriesStorageInFlight, "Requests in flight", "Requests that storage was answering.", "requests"},
-	{result.SeriesWatcherNet, "Watcher network", "Bytes that the watcher received and sent.", "KiB/s"},
+	{result.SeriesWatcherNet, "Watcher network", "Bytes that the watcher read and wrote.", "KiB/s"},
 }
 
 // curveCharts draws the given measures of one load, all strategies in one chart so

@@ -122,7 +122,7 @@ var published = []*column{
 	storageRate,
 	{
 		Title: "watcher cpu", Unit: "cores", csv: "watcher_cpu_cores", bench: "watcher-cores", scale: 1, decimals: 3,
-		Meaning: "User and system time of the watcher process per second, over load and drain.",
+		Meaning: "User and system time of the watcher process per second, over load and drain; not known where reading its metrics took more than 2 % of it.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUCores }),
 	},
 	{
@@ -132,7 +132,7 @@ var published = []*column{
 	},
 	{
 		Title: "network I/O", Unit: "KiB/s", csv: "watcher_net_kib_per_s", bench: "watcher-net-B/sec", scale: 1 << 10, decimals: 1,
-		Meaning: "Bytes on the watcher's own sockets per second, both directions, all peers; of a watcher without our metrics, those of its read and write calls.",
+		Meaning: "Bytes on the watcher's own sockets per second, both directions, all peers, by its counters; of a watcher without our metrics, those of its read and write calls.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps }),
 	},
 }
@@ -210,7 +210,7 @@ var further = []*column{
 	},
 	{
 		Title: "cpu per request", Unit: "µs", csv: "cpu_us_per_request", bench: "cpu-sec/request", scale: 1e-6, better: "lower", speed: true,
-		Meaning: "CPU time of the watcher from the load to the end of the drain, in steps of 10 ms, divided by the requests that storage received.",
+		Meaning: "CPU time of the watcher from the load to the end of the drain, divided by the requests that storage received.",
 		measure: cpuPerRequest,
 	},
 	{

@@ -3,7 +3,7 @@ package render
 import (
 	"strings"
 
-	"github.com/watchbench/watchbench/reports/stats"
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 // equals are settings of one size whose freshness does not tell them apart; the freshest is
@@ -15,11 +15,17 @@ type equals []*row
 func (t *table) best(found []*row, every bool) (all equals) {
 	for _, r := range found {
 		if _, sends := r.sends(); sends == every &&
-			(len(all) == 0 || t.bySize(all[0], r) == 0 && stats.Apart(freshnessP99.measure(all[0]).values, freshnessP99.measure(r).values) >= 0) {
+			(len(all) == 0 || t.bySize(all[0], r) == 0 && !fresher(all[0], r)) {
 			all = append(all, r)
 		}
 	}
 	return all
+}
+
+// fresher reports whether one row is all but certainly fresher than another.
+func fresher(a, b *row) bool {
+	k, _, ok := result.Rank([][]*result.Cell{a.valid, b.valid}, byFreshness.of)
+	return ok && k.Ratio(0, 1).Differs() && k.Order[0] == 0
 }
 
 // are is the end of a sentence that begins with what they are.
@@ -42,7 +48,7 @@ func (e equals) names(name func(*row) string) string {
 	if len(all) == 1 {
 		return all[0]
 	}
-	return join(others(all, 3)) + ", too close in freshness to rank"
+	return join(others(all, 3)) + ", not told apart in freshness"
 }
 
 // label is the answer at a glance.

@@ -46,13 +46,22 @@ func (t *table) Headlines() (lines []headline) {
 	}
 	for _, c := range t.contests() {
 		switch {
-		case c.rows[0].isOpen():
+		case t.decidesBy() == "freshness.p99":
+			lines = append(lines, headlineOf(c.name, c.rows, byFreshness))
+		case c.rows[0].isOpen() && t.decidesBy() == "":
 			lines = append(lines, t.sizing(c)...)
 		default:
-			lines = append(lines, headlineOf(c.name, c.rows))
+			lines = append(lines, headlineOf(c.name, c.rows, byDrain))
 		}
 	}
 	return lines
+}
+
+// decidesBy is the figure that the scenario ranks by; "" leaves it to the load.
+func (t *table) decidesBy() string {
+	d, _ := t.res.Scenario["decide"].(map[string]any)
+	figure, _ := d["figure"].(string)
+	return figure
 }
 
 // contest are rows that differ in their watcher alone: under one load, with one storage.
@@ -90,85 +99,195 @@ func (t *table) winners() map[*row]bool {
 	return rows
 }
 
-// timed is a row that may be compared, with its drain time.
-type timed struct {
-	*row
-	drain reading
+// race is what rows are ranked by, and how that is said.
+type race struct {
+	by                  *column
+	heading, best, than string
+	alone, took         string // with the only row and its figure, with the winner's figure
+	bounded             string // the stage of cells whose figure is the load's rather than the watcher's; "" is none
+	of                  func(*result.Cell) *float64
 }
 
-func headlineOf(load string, rows []*row) headline {
-	h := headline{Label: "load " + clean(load) + ": fastest correct drain", Value: "no winner"}
+var (
+	byDrain = &race{drain, "fastest correct drain", "drained fastest", "faster", "storage had all Pods from %s after %s s", "all Pods stored after %s s", "none",
+		func(c *result.Cell) *float64 {
+			if c.Handler.DrainProjected {
+				return nil
+			}
+			return c.Handler.DrainSeconds
+		}}
+	byFreshness = &race{freshnessP99, "freshest", "was freshest", "fresher", "of %s 99 %% of the changes arrived within %s s", "99 %% of the changes arrived within %s s", "",
+		func(c *result.Cell) *float64 {
+			if c.Freshness == nil || c.Cut {
+				return nil
+			}
+			return &c.Freshness.P99
+		}}
+)
+
+// timed is a row that may be compared, with its figure.
+type timed struct {
+	*row
+	*race
+	figure  reading
+	bounded bool // by the load: the watcher alone might do better
+}
+
+// runners are the rows that may be compared, the best first.
+func (by *race) runners(rows []*row) (all []timed) {
+	for _, r := range rows {
+		v := by.by.measure(r)
+		if !r.correct() || r.checks["G1"].Verdict != result.Pass || r.isFloor() || v.number == nil || v.projected {
+			continue
+		}
+		limited := 0
+		for _, c := range r.valid {
+			if c.Bottleneck.Stage == by.bounded {
+				limited++
+			}
+		}
+		all = append(all, timed{r, by, v, 2*limited > len(r.valid)})
+	}
+	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(*a.figure.number, *b.figure.number) })
+	return all
+}
+
+// places are the rows that a ranking knows, the best first, and what it says of two of them.
+type places struct {
+	timed []timed
+	stats.Ranking
+	known bool
+}
+
+func (by *race) places(all []timed) (p places) {
+	var cells [][]*result.Cell
+	for _, r := range all {
+		cells = append(cells, r.valid)
+	}
+	var ranked []int
+	if p.Ranking, ranked, p.known = result.Rank(cells, by.of); p.known {
+		for _, i := range p.Order {
+			p.timed = append(p.timed, all[ranked[i]])
+		}
+	}
+	return p
+}
+
+// apart reports whether the row at place i is all but certainly better than that at place j. Two that were limited by
+// the load are not compared.
+func (p *places) apart(i, j int) bool {
+	return p.Ratio(p.Order[i], p.Order[j]).Differs() && !(p.timed[i].bounded && p.timed[j].bounded)
+}
+
+// alike reports whether two places are the same as far as anybody can tell who has to choose.
+func (p *places) alike(i, j int) bool {
+	return p.timed[i].bounded && p.timed[j].bounded || p.Ratio(p.Order[i], p.Order[j]).Same()
+}
+
+// tied is how many rows at the top are not told apart from the first.
+func (p *places) tied() (n int) {
+	for n = 1; n < len(p.timed) && !p.apart(0, n); n++ {
+	}
+	return n
+}
+
+func headlineOf(load string, rows []*row, by *race) headline {
+	h := headline{Label: "load " + clean(load) + ": " + by.heading, Value: "no winner"}
 	none := func(format string, args ...any) headline {
 		h.Note = fmt.Sprintf(format, args...)
 		h.Sentence = clean(load) + ": no winner: " + h.Note + "."
 		return h
 	}
 	under := "Under load " + inShort(load, 8) + ", "
-	var all []timed
-	for _, r := range rows {
-		if v := drain.measure(r); r.correct() && r.checks["G1"].Verdict == result.Pass && !r.isFloor() && v.number != nil && !v.projected {
-			all = append(all, timed{r, v})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(*a.drain.number, *b.drain.number) })
+	all := by.runners(rows)
 	switch len(all) {
 	case 0:
 		h.plain = under + "no speed can be compared"
 		return none("no point may be compared")
 	case 1:
-		h.plain = under + fmt.Sprintf("storage had all Pods from %s after %s s, with nothing to compare that with", inShort(all[0].label(), 8), drain.text(all[0].drain))
+		h.plain = under + fmt.Sprintf(by.alone+", with nothing to compare that with", inShort(all[0].label(), 8), by.by.text(all[0].figure))
 		h.arrived = all[0].row
 		return none("only %s may be compared", all[0].label())
 	}
-	first, others := all[0], all[1:]
-	near := []string{first.timing()}
-	few := len(first.drain.values) < stats.Least
-	for _, o := range others {
-		if stats.Apart(first.drain.values, o.drain.values) >= 0 {
-			near = append(near, o.timing())
-			few = few || len(o.drain.values) < stats.Least
-		}
+	p := by.places(all)
+	if !p.known {
+		h.plain = under + fmt.Sprintf("nothing is ranked: that takes %d valid repetitions", stats.Least)
+		return none("a ranking takes %d repetitions in which two points or more are valid", stats.Least)
 	}
-	if len(near) > 1 {
-		h.plain = under + fmt.Sprintf("the %d fastest are too close to call", len(near))
-		if len(near) <= 3 {
-			h.plain = under + join(near) + " are too close to call"
-		}
+	if n := p.tied(); n > 1 {
+		return p.tie(n, h, under, none)
 	}
-	switch {
-	case len(near) > 1 && few:
-		return none("%s are too close to rank: with fewer than %d repetitions nothing closer than %v × is ranked", join(near), stats.Least, stats.Factor)
-	case len(near) > 1:
-		return none("%s are too close to rank: their intervals overlap", join(near))
-	}
-	h.best, h.Name, h.Value, h.Unit = first.row, first.label(), short(*first.drain.number), "s"
-	count := "(" + strings.TrimPrefix(fmt.Sprintf("%s, n = %d)", first.drain.spread(), len(first.drain.values)), ", ")
-	var claims []string
-	for i, o := range others {
-		if i == 0 || o.strategy == serial {
+	first := p.timed[0]
+	h.best, h.Name, h.Value, h.Unit = first.row, first.label(), short(*first.figure.number), "s"
+	count := "(" + strings.TrimPrefix(fmt.Sprintf("%s, n = %d)", first.figure.spread(), len(first.figure.values)), ", ")
+	claims := []string{first.claim(p.timed[1])}
+	for _, o := range p.timed[2:] {
+		if o.strategy == serial {
 			claims = append(claims, first.claim(o))
 		}
 	}
-	h.Note = count + " · " + strings.Join(claims, " · ")
-	h.Sentence = fmt.Sprintf("%s: %s drained fastest of %d correct points, in %s s %s: %s.", clean(load), h.Name, len(all), h.Value, count, strings.Join(claims, ", "))
-	h.plain = under + inShort(h.Name, 8) + " was fastest"
+	further := p.further(1)
+	h.Note = count + " · " + strings.Join(slices.Concat(claims, further), " · ")
+	h.Sentence = fmt.Sprintf("%s: %s %s of %d correct points, in %s s %s: %s.", clean(load), h.Name, by.best, len(all), h.Value, count, strings.Join(claims, ", ")+leading("; ", join(further)))
+	h.plain = under + inShort(h.Name, 8) + " was " + strings.TrimPrefix(strings.TrimPrefix(by.best, "was "), "drained ")
 	if len(all) < len(rows) {
 		h.plain += fmt.Sprintf(" of %d comparable", len(all))
 	}
-	h.more = ": all Pods stored after " + h.Value + " s"
-	if spread := first.drain.spread(); spread != "" {
+	h.more = ": " + fmt.Sprintf(by.took, h.Value)
+	if spread := first.figure.spread(); spread != "" {
 		h.more += " (" + spread + ")"
 	}
-	h.more += ", " + claims[0]
-	if last := claims[len(claims)-1]; len(claims) > 1 {
-		h.more += " and " + last
+	h.more += ", " + join(claims) + leading("; ", join(further))
+	if by == byDrain && len(further) == 0 { // a paragraph has room for one of them
+		h.arrived = first.row
 	}
-	h.arrived = first.row
 	if s := untested(all); s != "" {
 		h.Note += " · " + s
 		h.Sentence += " " + s
 	}
 	return h
+}
+
+// tie says of the first n places that they are not told apart, and who is behind them.
+func (p *places) tie(n int, h headline, under string, none func(string, ...any) headline) headline {
+	var names []string
+	same, limited := true, true
+	for i, r := range p.timed[:n] {
+		names = append(names, r.timing())
+		same, limited = same && (i == 0 || p.alike(0, i)), limited && r.bounded
+	}
+	what := fmt.Sprintf("are not told apart by %d repetitions", p.N)
+	switch {
+	case limited:
+		what = "kept up with the load, which was their limit"
+	case same:
+		what = "are the same within 10 %"
+	}
+	h.plain = under + fmt.Sprintf("the %d first ", n) + what
+	if n <= 3 {
+		h.plain = under + join(names) + " " + what
+	}
+	behind, ahead := "", n < len(p.timed)
+	for i := 0; ahead && i < n; i++ {
+		ahead = p.apart(i, n)
+	}
+	if ahead {
+		slowest, next := p.timed[n-1], p.timed[n]
+		behind = fmt.Sprintf("; each is at least %s × %s than %s", short(*next.figure.number / *slowest.figure.number), slowest.than, next.label())
+		behind += leading(", ", join(p.further(n)))
+	}
+	h.more = behind
+	return none("%s", join(names)+" "+what+behind)
+}
+
+// further are the leads among the places from i on, each over the next. That one request at a time is slower, all know.
+func (p *places) further(i int) (claims []string) {
+	for ; i+1 < len(p.timed); i++ {
+		if p.timed[i+1].strategy != serial && p.apart(i, i+1) {
+			claims = append(claims, p.timed[i].label()+" is "+p.timed[i].claim(p.timed[i+1]))
+		}
+	}
+	return claims
 }
 
 // untested says whose order was not put to the test, so that it is not taken for shown.
@@ -198,11 +317,14 @@ func (r *row) arrived() string {
 // serial is the strategy with one request at a time, which others are compared with.
 const serial = "single"
 
-func (r timed) timing() string { return fmt.Sprintf("%s (%s s)", r.label(), short(*r.drain.number)) }
+func (r timed) timing() string { return fmt.Sprintf("%s (%s s)", r.label(), short(*r.figure.number)) }
 
 // claim compares with another row, and says where both did not do the same work.
 func (r timed) claim(o timed) string {
-	s := fmt.Sprintf("%s × faster than %s", short(*o.drain.number / *r.drain.number), o.label())
+	s := fmt.Sprintf("%s × %s than %s", short(*o.figure.number / *r.figure.number), r.than, o.label())
+	if r.race.bounded != "" && r.bounded {
+		s = "at least " + s + " (limited by the load)"
+	}
 	if part := share(r, o, func(c *result.Cell) int64 { return c.Load.Done }); part != "" {
 		s += " after " + part + " of its writes"
 	}

@@ -18,7 +18,7 @@ func (t *table) Method() []string {
 	}
 	var notes []string
 	for _, sentence := range []func() string{
-		t.clock, t.plan, t.machine, t.durability, t.phases, t.correctness, t.loadModel, t.storage, t.floor,
+		t.clock, t.plan, t.machine, t.observing, t.durability, t.phases, t.correctness, t.loadModel, t.storage, t.floor,
 	} {
 		if s := sentence(); s != "" {
 			notes = append(notes, s)
@@ -141,6 +141,35 @@ func groups(pinned map[string]string) string {
 		parts = append(parts, strings.Join(by[cpus], ", ")+": "+cpus)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// observing is what the figures cost the watcher itself.
+func (t *table) observing() string {
+	most, asked, unknown, disturbed := 0.0, int64(0), 0, 0
+	for i := range t.res.Cells {
+		w := &t.res.Cells[i].Watcher
+		switch {
+		case w.Asked == nil:
+			unknown++
+			continue
+		case w.AskedCPU != nil && w.CPUSeconds != nil && *w.CPUSeconds > 0:
+			most = max(most, *w.AskedCPU / *w.CPUSeconds)
+		}
+		asked += *w.Asked
+		if w.Disturbed {
+			disturbed++
+		}
+	}
+	switch {
+	case unknown == len(t.res.Cells):
+		return ""
+	case asked == 0:
+		return "Observing: from before the first write to after the last acknowledgement nobody asked the watcher for anything; its CPU time comes from /proc, its counters from one scrape before and one after."
+	case disturbed == 0:
+		return fmt.Sprintf("Observing: what was asked of the watcher while it was measured took at most %s of its CPU time in a cell.", percent(most))
+	}
+	return fmt.Sprintf("Observing: in %s the watcher was asked for its metrics so often that it shows in its CPU time (up to %s of it in a cell), so CPU and allocations of those cells are left out.",
+		plural(disturbed, "cell"), percent(most))
 }
 
 // durability is what the control plane left out to be fast.

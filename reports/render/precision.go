@@ -74,15 +74,15 @@ func (t *table) Precision() string {
 		}
 	}
 	const counts = "n: valid repetitions; below a figure, those that know it, if they are fewer. "
-	few := fmt.Sprintf("Figures of fewer than %d repetitions have no interval, and nothing closer than %v × is ranked by them.", stats.Least, stats.Factor)
+	few := fmt.Sprintf("Figures of fewer than %d repetitions have no interval, and are not ranked.", stats.Least)
 	switch {
 	case most <= 1:
-		return fmt.Sprintf("One repetition: a figure is one measurement, without an interval, and nothing closer than %v × is ranked. Repeat the run (--repeat 3) to learn more.", stats.Factor)
+		return "One repetition: a figure is one measurement, without an interval, and nothing is ranked. Repeat the run (--repeat 3) to learn more."
 	case most < stats.Least:
 		return counts + "A figure is their median. " + few
 	}
-	s := counts + fmt.Sprintf("A figure is their median, ± its %g %% interval: %s. Percentiles are of all operations together, lost and reordered are totals, of a check the worst verdict counts and the power of all. A winner is named only where intervals are apart.",
-		100*stats.Level, intervalMethod(most))
+	s := counts + fmt.Sprintf("A figure is their median, ± its %g %% interval: %s. Percentiles are of all operations together, lost and reordered are totals, of a check the worst verdict counts and the power of all. What is called faster or fresher is so all but certainly (p ≤ %g %%, logarithms, noise pooled over the rows).",
+		100*stats.Level, intervalMethod(most), 100*stats.Alpha)
 	if least < stats.Least {
 		s += " " + few
 	}

@@ -51,7 +51,7 @@ func TestAnswerSaysNothingUntrue(t *testing.T) {
 		{"events of a part", "events received", "2 lost, reordered and resurrected nothing.", foreign},
 		{"keeps up and is wrong", "no strategy keeps up", "keyed keeps up, but fails G2", change(sized(paced{"keyed", "20", 0.4, 0.62, 1}), "keyed", wrong)},
 		{"a larger one falls behind", "no setting keeps up", "keyed with podQueueNum 20 keeps up, but a larger one falls behind or is not correct", sized(paced{"keyed", "20", 0, 0.62, 1}, paced{"keyed", "30", 60, 0.62, 1})},
-		{"freshest by chance", "the freshest strategy that keeps up", "the freshest strategies that keep up are keyed and partitioned, too close in freshness to rank; each passes on every event.",
+		{"freshest by chance", "the freshest strategy that keeps up", "the freshest strategies that keep up are keyed and partitioned, not told apart in freshness; each passes on every event.",
 			sized(paced{"keyed", "20", 0, 0.5, 1}, paced{"partitioned", "20", 0, 0.51, 1})},
 		{"five fail as allowed", "a, b and c failed", "a, b, c and 2 others failed, in 5 of 5", allowed},
 	} {

@@ -208,7 +208,7 @@ type Load struct {
 type Writer struct {
 	Capacity    int      `json:"capacity"`
 	FullSeconds *float64 `json:"fullSeconds,omitempty"`
-	MaxDepth    *float64 `json:"maxDepth,omitempty"`
+	MaxDepth    *float64 `json:"maxDepth,omitempty"` // of runs of former versions
 }
 
 // External stands for the strategy of a watcher that is not ours.
@@ -223,9 +223,9 @@ type Handler struct {
 	DrainSeconds      *float64 `json:"drainSeconds,omitempty"`          // first event of the load to last acknowledgement
 	DrainAfterLoad    *float64 `json:"drainAfterLoadSeconds,omitempty"` // from the end of the load
 	DrainProjected    bool     `json:"drainProjected,omitempty"`
-	Owed              *int64   `json:"owedEvents,omitempty"` // for Pods, at the cut: the projection is for these
-	Imbalance         *float64 `json:"imbalance,omitempty"`  // busiest queue's share ÷ mean share
-	MaxDepth          *float64 `json:"maxDepth,omitempty"`
+	Owed              *int64   `json:"owedEvents,omitempty"`        // for Pods, at the cut: the projection is for these
+	Imbalance         *float64 `json:"imbalance,omitempty"`         // busiest queue's share ÷ mean share
+	MaxDepth          *float64 `json:"maxDepth,omitempty"`          // most Pod events that storage was owed at once
 	LittleDiscrepancy *float64 `json:"littleDiscrepancy,omitempty"` // |L − λW| ÷ L
 	// QueuedSeconds is the integral of the queues' depth by the watcher, in event-seconds;
 	// QueuedLeast and QueuedMost are what op log and ledger allow. nil in a cell with
@@ -271,12 +271,18 @@ type Bystander struct {
 // Watcher is the process under test.
 type Watcher struct {
 	// Name is what rows are called by, beside the strategy of k8s-watch or instead of one.
-	Name              string   `json:"name,omitempty"`
-	Command           []string `json:"command,omitempty"`
-	Version           string   `json:"version,omitempty"`
-	CPUCores          *float64 `json:"cpuCores,omitempty"` // cpuSeconds ÷ cpuWindowSeconds
-	CPUSeconds        *float64 `json:"cpuSeconds,omitempty"`
-	CPUWindow         *float64 `json:"cpuWindowSeconds,omitempty"` // between the readings around load and drain
+	Name       string   `json:"name,omitempty"`
+	Command    []string `json:"command,omitempty"`
+	Version    string   `json:"version,omitempty"`
+	CPUCores   *float64 `json:"cpuCores,omitempty"` // cpuSeconds ÷ cpuWindowSeconds
+	CPUSeconds *float64 `json:"cpuSeconds,omitempty"`
+	CPUWindow  *float64 `json:"cpuWindowSeconds,omitempty"` // between the readings around load and drain
+	// Asked is how many requests for metrics or health were made to the watcher between these
+	// readings, and AskedCPU, in seconds, what they cost it. Where that is more than 2 % of its
+	// CPU time, it is Disturbed: cores, CPU and allocations per request or event are not known.
+	Asked             *int64   `json:"asked,omitempty"`
+	AskedCPU          *float64 `json:"askedCPUSeconds,omitempty"`
+	Disturbed         bool     `json:"disturbed,omitempty"`
 	CPUMicrosPerReq   *float64 `json:"cpuMicrosPerRequest,omitempty"`
 	CPUMicrosPerEvent *float64 `json:"cpuMicrosPerEvent,omitempty"`
 	// AllocsPerEvent and AllocBytesPerEvent are what its Go runtime allocated during load and

@@ -3,10 +3,11 @@ package result
 // Names of the curves in Cell.Series. A writer may add curves of its own; a
 // reader shows a name it does not know under that name.
 const (
-	// SeriesQueueDepth is the number of Pod events accepted by the watcher and not
-	// yet acknowledged by storage, wherever they wait (unit "events").
+	// SeriesQueueDepth is the most Pod events, in each half second, that the API server had
+	// answered and storage was owed, wherever they waited (unit "events").
 	SeriesQueueDepth = "queue.depth"
-	// SeriesWriterDepth is the Writer queue alone, all kinds (unit "events").
+	// SeriesWriterDepth is the Writer queue alone, all kinds (unit "events"); as all figures of
+	// the watcher's own, only where its metrics were read during the load.
 	SeriesWriterDepth = "writer.depth"
 	// SeriesHandlerDepth is the sum of the Pod handler queues (unit "events").
 	SeriesHandlerDepth = "handler.depth"
@@ -20,7 +21,7 @@ const (
 	SeriesWatcherCPU = "watcher.cpuCores"
 	// SeriesWatcherRSS is the watcher's resident memory (unit "MiB").
 	SeriesWatcherRSS = "watcher.rssMiB"
-	// SeriesWatcherNet is bytes per second on the watcher's sockets (unit "KiB/s").
+	// SeriesWatcherNet is bytes per second of the watcher's read and write calls (unit "KiB/s").
 	SeriesWatcherNet = "watcher.netKiBps"
 )
 

@@ -23,16 +23,12 @@ import (
 )
 
 const (
-	// Level is the share of intervals that hold what they estimate. It is above the usual
-	// 0.95 because a table compares many pairs: two equal rows, both of three values, have
-	// 95 % intervals that do not touch in one table of a hundred.
+	// Level is the share of intervals that hold what they estimate.
 	Level = 0.99
 	// Least is the fewest values that have an interval.
 	Least = 3
 	// BootstrapFrom is the fewest values whose median is resampled.
 	BootstrapFrom = 10
-	// Factor is how far apart figures without an interval must be to be ranked.
-	Factor = 2.0
 
 	resamples = 2000
 )
@@ -127,28 +123,6 @@ func bootstrap(values []float64) Interval {
 		medians[i] = middle(again)
 	}
 	return Percentiles(medians, Level)
-}
-
-// Apart reports whether the values of a are all but certainly below those of b (-1), above
-// them (1), or neither (0): whether their intervals do not touch. Where one side has no
-// interval, the values that are nearest to each other must differ by more than Factor.
-func Apart(a, b []float64) int {
-	if len(a) == 0 || len(b) == 0 {
-		return 0
-	}
-	x, okX := Of(a)
-	y, okY := Of(b)
-	factor := 1.0
-	if !okX || !okY {
-		x, y, factor = Interval{slices.Min(a), slices.Max(a)}, Interval{slices.Min(b), slices.Max(b)}, Factor
-	}
-	switch {
-	case x.High*factor < y.Low:
-		return -1
-	case y.High*factor < x.Low:
-		return 1
-	}
-	return 0
 }
 
 // Spread is how far the interval reaches from a figure within it, as a part of the figure:

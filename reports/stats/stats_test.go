@@ -45,30 +45,6 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestApart(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		a, b []float64
-		want int
-	}{
-		{"nothing", nil, []float64{1}, 0},
-		{"one each, within 2×", []float64{10}, []float64{19}, 0},
-		{"one each, beyond", []float64{10}, []float64{21}, -1},
-		{"two each count by the nearest", []float64{10, 15}, []float64{29, 50}, 0},
-		{"one side has an interval", []float64{10, 10.1, 10.2}, []float64{15}, 0},
-		{"three, close together", []float64{10, 10.1, 10.2}, []float64{12, 12.1, 12.2}, -1},
-		{"three, the other way", []float64{12, 12.1, 12.2}, []float64{10, 10.1, 10.2}, 1},
-		{"an outlier widens", []float64{10, 10.1, 15}, []float64{12, 12.1, 12.2}, 0},
-		{"the same", []float64{1, 2, 3}, []float64{1, 2, 3}, 0},
-	} {
-		if got := Apart(tt.a, tt.b); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
-	}
-}
-
-// Of 20,000 intervals from lognormal noise, how many hold the median. The bootstrap falls
-// short of Level with few values, which docs/measures.md states.
 func TestCoverage(t *testing.T) {
 	for n, least := range map[int]float64{3: 0.985, 5: 0.985, 9: 0.985, 10: 0.96, 20: 0.97} {
 		runs := 20000

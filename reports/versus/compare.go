@@ -65,7 +65,7 @@ type Side struct {
 	// Low and High are the ends of the value's interval at stats.Level, where it has one.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Ratio is the value divided by the first run's, with its interval at stats.Level.
+	// Ratio is the value divided by the first run's, with its interval at 1 - stats.Alpha.
 	Ratio     *float64 `json:"ratio,omitempty"`
 	RatioLow  *float64 `json:"ratioLow,omitempty"`
 	RatioHigh *float64 `json:"ratioHigh,omitempty"`
@@ -107,9 +107,9 @@ func Compare(metrics []result.Metric, runs ...Run) (*Comparison, error) {
 	}
 	points, left := Match(all...)
 	c.Points = points
-	for _, p := range points {
-		for _, m := range metrics {
-			if f, ok := figureOf(m, &p); ok {
+	for _, row := range figuresOf(metrics, points, len(runs)) {
+		for _, f := range row {
+			if f.known() {
 				c.Figures = append(c.Figures, f)
 			}
 		}
@@ -134,27 +134,52 @@ func Name(i int) string {
 	return fmt.Sprintf("run %d", i+1)
 }
 
-// figureOf is a metric at a point; ok is false where no run knows it, and where it is 0 in
-// all of them.
-func figureOf(m result.Metric, p *Point) (f Figure, ok bool) {
-	f = Figure{Point: p.Name, Metric: m.Name, Unit: m.Unit, Better: better[m.Name]}
-	if byPlan[m.Name] && p.open() {
-		f.Better = 0
+// figuresOf are the metrics at each point, judged. What chance makes of a metric is learnt from all points together.
+func figuresOf(metrics []result.Metric, points []Point, runs int) [][]Figure {
+	all := make([][]Figure, len(points))
+	for i := range points {
+		for _, m := range metrics {
+			all[i] = append(all[i], figureOf(m, &points[i]))
+		}
 	}
+	for m := range metrics {
+		for run := 1; run < runs; run++ {
+			var base, now [][]float64
+			for i := range points {
+				base, now = append(base, all[i][m].Sides[0].values), append(now, all[i][m].Sides[run].values)
+			}
+			for i, r := range stats.Against(base, now) {
+				all[i][m].judge(&points[i], run, r)
+			}
+		}
+	}
+	return all
+}
+
+// known reports whether a run knows the figure, and it is not 0 in all of them.
+func (f *Figure) known() bool {
 	known, zero := 0, 0
-	for run := range p.Cells {
-		s := sideOf(m, p, run)
-		if f.Sides = append(f.Sides, s); s.Value != nil {
+	for _, s := range f.Sides {
+		if s.Value != nil {
 			known++
 			if *s.Value == 0 {
 				zero++
 			}
 		}
 	}
-	for run := 1; run < len(f.Sides); run++ {
-		f.judge(p, run)
+	return known > 0 && zero < len(f.Sides)
+}
+
+// figureOf is a metric at a point.
+func figureOf(m result.Metric, p *Point) Figure {
+	f := Figure{Point: p.Name, Metric: m.Name, Unit: m.Unit, Better: better[m.Name]}
+	if byPlan[m.Name] && p.open() {
+		f.Better = 0
 	}
-	return f, known > 0 && zero < len(f.Sides)
+	for run := range p.Cells {
+		f.Sides = append(f.Sides, sideOf(m, p, run))
+	}
+	return f
 }
 
 // sideOf sums a metric up over a run's cells.
@@ -217,8 +242,8 @@ func counted(name string, cells []*result.Cell) (s Side) {
 // rounding is the width, as a part of the ratio, of the interval of values without noise.
 const rounding = 1e-9
 
-// judge holds a run's side against the first run's.
-func (f *Figure) judge(p *Point, run int) {
+// judge holds a run's side against the first run's, of which it is r times as much.
+func (f *Figure) judge(p *Point, run int, r stats.Ratio) {
 	base, s := &f.Sides[0], &f.Sides[run]
 	correctness := ofCorrectness[f.Metric]
 	if s.Why = f.obstacle(p, run); s.Why != "" {
@@ -229,9 +254,8 @@ func (f *Figure) judge(p *Point, run int) {
 	if ratio := *s.Value / *base.Value; finite(ratio) && (!correctness || s.N == base.N) {
 		s.Ratio = &ratio
 	}
-	side := stats.Apart(s.values, base.values)
-	if r, ok := stats.RatioOf(base.values, s.values); ok && s.Ratio != nil && !correctness && finite(r.At(stats.Level).High) {
-		i := r.At(stats.Level)
+	side := beyond(base.values, s.values)
+	if i := r.At(1 - stats.Alpha); r.N > 0 && s.Ratio != nil && !correctness && finite(i.High) {
 		low, high := min(i.Low, *s.Ratio), max(i.High, *s.Ratio)
 		if high/low-1 < rounding {
 			low, high = *s.Ratio, *s.Ratio
@@ -261,6 +285,19 @@ func (f *Figure) judge(p *Point, run int) {
 	default:
 		s.Verdict = WorseThan
 	}
+}
+
+// beyond is for figures of which some are zero and a ratio says nothing: 1 if all of now are above all of base, -1 if
+// below, with enough of both.
+func beyond(base, now []float64) int {
+	switch {
+	case len(base) < stats.Least || len(now) < stats.Least:
+	case slices.Min(now) > slices.Max(base):
+		return 1
+	case slices.Max(now) < slices.Min(base):
+		return -1
+	}
+	return 0
 }
 
 // obstacle is why a run's side cannot be held against the first one's; empty if it can.

@@ -10,9 +10,8 @@
 //  3. A cell that is invalid does not count; one that was cut at its drain limit counts
 //     for the load alone, and the other figures of its point are not compared: the cells
 //     that were not cut are the faster ones.
-//  4. Nothing is called better or worse unless the interval of its ratio leaves out 1;
-//     without enough repetitions for an interval, unless all values are more than a factor
-//     of stats.Factor apart.
+//  4. Nothing is called better or worse unless the interval of its ratio leaves out 1, by
+//     the rule of stats.Against; with fewer repetitions than stats.Least nothing is.
 //  5. The same records give the same comparison.
 //
 // It does not judge whether a difference matters: that is what rules are for (reports/gate).

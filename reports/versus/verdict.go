@@ -112,12 +112,12 @@ func (c *Comparison) sureness() (notes []string) {
 	if judged == 0 {
 		return nil
 	}
-	notes = append(notes, fmt.Sprintf("A figure is the median of its repetitions (percentiles: of all operations together; lost and reordered: the total), a ratio is the run's figure divided by %s's, its interval holds the true one with %g %% confidence. Better or worse means that the interval leaves out 1.", Name(0), 100*stats.Level))
+	notes = append(notes, fmt.Sprintf("A figure is the median of its repetitions (percentiles: of all operations together; lost and reordered: the total), a ratio is the run's figure divided by %s's, its interval holds the true one with %g %% confidence. Noise is pooled over the points; better or worse means that the interval leaves out 1.", Name(0), 100*(1-stats.Alpha)))
 	if least < stats.Least {
-		notes = append(notes, fmt.Sprintf("Some figures have fewer than %d repetitions on a side, so no interval: nothing nearer than %g × is called a difference there. Repeat both runs (--repeat %d) to learn more.", stats.Least, stats.Factor, 5))
+		notes = append(notes, fmt.Sprintf("Some figures have fewer than %d repetitions on a side, so no interval: nothing is called a difference there. Repeat both runs (--repeat %d) to learn more.", stats.Least, 5))
 	}
 	if judged > 1 {
-		notes = append(notes, fmt.Sprintf("Over %d verdicts, about %.2g would differ by chance alone (%d × %.2g %%): one small difference among many proves little.", judged, float64(judged)*(1-stats.Level), judged, 100*(1-stats.Level)))
+		notes = append(notes, fmt.Sprintf("Over %d verdicts, about %.2g would differ by chance alone (%d × %.2g %%): one small difference among many proves little.", judged, float64(judged)*stats.Alpha, judged, 100*stats.Alpha))
 	}
 	return notes
 }

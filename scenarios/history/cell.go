@@ -76,6 +76,8 @@ type WatcherRun struct {
 	// until it was ready.
 	FirstSync    *float64 `json:"firstSync,omitempty"`
 	FirstSyncCPU *float64 `json:"firstSyncCPU,omitempty"`
+	// AskCPU is the CPU time, in seconds, that reading its metrics took just before the load.
+	AskCPU *float64 `json:"askCPU,omitempty"`
 	// Stored is when storage was seen to hold what existed before the load, and the watcher
 	// idle; StoredCPU is its CPU time until then, in seconds. 0 where nothing existed.
 	Stored    int64    `json:"stored,omitempty"`

@@ -57,26 +57,30 @@ type CPU struct {
 }
 
 // Sample is one reading of everything that can be read while a cell runs, one line of
-// samples.ndjson. A nil figure could not be read.
+// samples.ndjson. A nil figure could not be read, or was not asked for: reading the watcher's
+// metrics costs it CPU.
 type Sample struct {
 	Time    int64          `json:"time"`            // Unix nanoseconds
 	Until   int64          `json:"until,omitempty"` // when the reading was complete
 	CPU     *CPU           `json:"cpu,omitempty"`
 	Parties map[string]Use `json:"parties,omitempty"`
+	// Asked is how many requests this and other readings had made to the watchers by then.
+	Asked *float64 `json:"asked,omitempty"`
 
 	QueueDepth      *float64 `json:"queueDepth,omitempty"` // Pod events accepted and not settled
 	WriterDepth     *float64 `json:"writerDepth,omitempty"`
 	HandlerDepth    *float64 `json:"handlerDepth,omitempty"`
 	StorageInFlight *float64 `json:"storageInFlight,omitempty"`
 	Goroutines      *float64 `json:"goroutines,omitempty"`
-	HeapBytes       *float64 `json:"heapBytes,omitempty"`
 	Sockets         *float64 `json:"sockets,omitempty"`
-	NetIn           *float64 `json:"netIn,omitempty"` // bytes on the watcher's sockets, by its own account
-	NetOut          *float64 `json:"netOut,omitempty"`
 
 	// RSSBytes is the watcher's resident memory in records without Parties, which
-	// former versions wrote; Memory reads both.
-	RSSBytes *float64 `json:"rssBytes,omitempty"`
+	// former versions wrote; Memory reads both. They also wrote the rest, which the scrapes
+	// around the load have.
+	RSSBytes  *float64 `json:"rssBytes,omitempty"`
+	HeapBytes *float64 `json:"heapBytes,omitempty"`
+	NetIn     *float64 `json:"netIn,omitempty"`
+	NetOut    *float64 `json:"netOut,omitempty"`
 }
 
 // Memory is the watcher's resident memory in bytes, nil where it was not read.

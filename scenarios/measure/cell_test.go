@@ -83,7 +83,6 @@ func TestCell(t *testing.T) {
 	approx(t, "cpuMicrosPerRequest", c.Watcher.CPUMicrosPerReq, 20_250, 1) // read at 0 and at 20.25 s
 	approx(t, "rssPeak", c.Watcher.RSSPeakMiB, 50, 0)
 	approx(t, "net", c.Watcher.NetKiBps, 1000, 1)
-	approx(t, "handler.maxDepth", c.Handler.MaxDepth, 7, 0)
 	if c.Handler.Imbalance != nil || c.Writer.FullSeconds != nil || c.Events != nil {
 		t.Error("a watcher without metrics has queue figures")
 	}

@@ -15,7 +15,8 @@ type changes struct {
 	writes          rate       // when the apiserver answered
 	last            int64      // the last acknowledgement that brought storage a change to a Pod
 	settled, owed   int64      // events for Pods that storage has, or something newer, and those it has not
-	backlog         debts      // of Pods
+	backlog         debts      // objects, of Pods
+	events          debts      // the same, each change for itself
 	waits           waits
 }
 
@@ -37,7 +38,7 @@ type stretch struct{ from, to int64 }
 // changesOf goes through the changes of the load, which ran from one time, up to the end
 // of the drain, and shows them to the clock. What arrived later did not arrive.
 func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Clock) changes {
-	c := changes{load: NewHistogram(), bystander: NewHistogram(), backlog: debts{newBins(from, to)}}
+	c := changes{load: NewHistogram(), bystander: NewHistogram(), backlog: debts{newBins(from, to)}, events: debts{newBins(from, to)}}
 	var ends endings
 	var owed, unsent []stretch // of one object
 	object := -1
@@ -78,6 +79,7 @@ func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Cloc
 			ends.add(&x, arrived)
 		}
 		owed = append(owed, stretch{x.Finished, stored})
+		c.events.owed(x.Finished, stored)
 		unsent = append(unsent, stretch{x.Finished, received})
 		c.waits.add(&x, received)
 	}

@@ -127,13 +127,12 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 		f.queueFigures(&c, queues, ch.waits)
 	}
 	c.Writer.FullSeconds = rounded(growth(f.before, f.after, metric.WriterFull))
-	c.Writer.MaxDepth = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.WriterDepth })
-	c.Handler.MaxDepth = maxOf(f.samples, from, to, func(s *history.Sample) *float64 { return s.HandlerDepth })
 	c.Events = eventsBetween(f.before, f.after)
 	if f.traffic != nil {
 		c.Traffic = f.traffic.beside(&f.cell.Scenario.Load.Load, f.planned(c.Load.DurationS))
 	}
-	c.Series = f.curves(from, &ch.writes)
+	c.Handler.MaxDepth = ch.events.most()
+	c.Series = f.curves(from, &ch.writes, &ch.events)
 	end := f.busyEnd()
 	use := between(f.samples, from, end)
 	c.Parties = use.parties()

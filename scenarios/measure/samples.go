@@ -12,21 +12,20 @@ import (
 const seriesBin = int64(500e6)
 
 // curves builds the series of a cell, in seconds from the start of the load.
-func (f *Figures) curves(zero int64, writes *rate) map[string]result.Series {
+func (f *Figures) curves(zero int64, writes *rate, events *debts) map[string]result.Series {
 	b := curveBuilder{zero: zero, out: map[string]result.Series{}}
 	b.sampled(f.samples)
 	b.rate(result.SeriesStorageQPS, &f.answers)
 	b.rate(result.SeriesLoadQPS, writes)
+	b.most(result.SeriesQueueDepth, "events", events)
 	return b.out
 }
 
 // sampled adds what was read while the cell ran.
 func (b curveBuilder) sampled(samples []history.Sample) {
-	own := accounts(samples)
 	var prev *history.Sample
 	for i := range samples {
 		s := &samples[i]
-		b.add(result.SeriesQueueDepth, "events", s.Time, s.QueueDepth)
 		b.add(result.SeriesWriterDepth, "events", s.Time, s.WriterDepth)
 		b.add(result.SeriesHandlerDepth, "events", s.Time, s.HandlerDepth)
 		b.add(result.SeriesStorageInFlight, "requests", s.Time, s.StorageInFlight)
@@ -42,8 +41,8 @@ func (b curveBuilder) sampled(samples []history.Sample) {
 			}
 			b.add(name+".cpuCores", "cores", s.Time, ptr((u.CPUSeconds-p.CPUSeconds)/dt))
 			if name == history.PartyWatcher {
-				if in, out, known := traffic(prev, s, own); known && in >= 0 && out >= 0 { // not across a restart
-					b.add(result.SeriesWatcherNet, "KiB/s", s.Time, ptr((in+out)/1024/dt))
+				if in, out := calls(prev, s); in != nil && *in >= 0 && *out >= 0 { // not across a restart
+					b.add(result.SeriesWatcherNet, "KiB/s", s.Time, ptr((*in+*out)/1024/dt))
 				}
 			}
 		}
@@ -51,22 +50,14 @@ func (b curveBuilder) sampled(samples []history.Sample) {
 	}
 }
 
-// accounts reports whether the watcher gives an account of its traffic.
-func accounts(samples []history.Sample) bool {
-	return slices.ContainsFunc(samples, func(s history.Sample) bool { return s.NetIn != nil && s.NetOut != nil })
-}
-
-// traffic is how many bytes the watcher received and sent between two samples, by its
-// own account or, for a watcher that gives none, by its read and write calls.
-func traffic(a, b *history.Sample, own bool) (in, out float64, known bool) {
-	if own {
-		if a == b || a.NetIn == nil || b.NetIn == nil || a.NetOut == nil || b.NetOut == nil {
-			return 0, 0, false
-		}
-		return *b.NetIn - *a.NetIn, *b.NetOut - *a.NetOut, true
-	}
+// calls is how many bytes the watcher's read and write calls came to between two samples; nil
+// where they are not known.
+func calls(a, b *history.Sample) (in, out *float64) {
 	ua, ub := a.Parties[history.PartyWatcher], b.Parties[history.PartyWatcher]
-	return ub.Read - ua.Read, ub.Written - ua.Written, ua.Read >= 0 && ub.Read >= 0
+	if ua.Read < 0 || ub.Read < 0 {
+		return nil, nil
+	}
+	return new(ub.Read - ua.Read), new(ub.Written - ua.Written)
 }
 
 type curveBuilder struct {
@@ -92,6 +83,22 @@ func (b curveBuilder) rate(name string, r *rate) {
 	for i := max(0, first); i < len(r.bins); i++ {
 		at := b.zero + int64(i)*seriesBin + seriesBin/2
 		b.add(name, "requests/s", at, ptr(float64(r.bins[i])/(float64(seriesBin)/1e9)))
+	}
+}
+
+// most adds the most that were owed in each bin, from the first to the last that had any.
+func (b curveBuilder) most(name, unit string, owed *debts) {
+	level, most, end := 0, 0, seriesBin
+	for i, d := range owed.n {
+		if at := int64(i) * owed.width; at >= end {
+			b.add(name, unit, b.zero+end-seriesBin/2, ptr(float64(most)))
+			most, end = 0, end+seriesBin
+		}
+		level += int(d)
+		most = max(most, level)
+	}
+	if len(owed.n) > 0 {
+		b.add(name, unit, b.zero+end-seriesBin/2, ptr(float64(most)))
 	}
 }
 

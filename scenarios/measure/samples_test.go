@@ -4,54 +4,94 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// TestRestartedCountersAreNoTraffic: a new process counts from 0, so what its counters
-// have grown since a former one's is not known, and no curve goes below 0.
-func TestRestartedCountersAreNoTraffic(t *testing.T) {
+// TestNetworkHasOneSource: the watcher's own account is taken from the scrapes around the load;
+// its read and write calls stand in where it gives none, and not across a restart.
+func TestNetworkHasOneSource(t *testing.T) {
 	e := backlog(0)
+	approx(t, "calls", e.figures(t).Watcher.NetKiBps, 1000, 1)
+	net := func(in, out string) history.Scrape {
+		return scrapeOf(t, metric.NetBytes+`{direction="in"} `+in+"\n"+metric.NetBytes+`{direction="out"} `+out+"\n")
+	}
+	w := e.with(t, net("1024", "0"), net("42496", "20736")).Watcher // 20.25 s are between the readings
+	approx(t, "in", w.NetInKiBps, 2, 1e-6)
+	approx(t, "both", w.NetKiBps, 3, 1e-6)
+	if e.with(t, net("1024", "0"), nil).Watcher.NetKiBps == nil {
+		t.Error("one that was killed has calls")
+	}
 	e.cell.Watcher.Restarts = 1
-	for i := range e.samples {
-		in := float64(i) * 1024
+	for i := range e.samples { // the new process counts from 0
+		u := e.samples[i].Parties[history.PartyWatcher]
 		if i > len(e.samples)/2 {
-			in -= float64(len(e.samples)/2) * 1024
+			u.Read -= 10_000 * 1024
 		}
-		e.samples[i].NetIn, e.samples[i].NetOut = &in, new(0.0)
+		e.samples[i].Parties[history.PartyWatcher] = u
 	}
 	c := e.figures(t)
 	if w := c.Watcher; w.NetKiBps != nil || w.NetInKiBps != nil || w.NetOutKiBps != nil {
 		t.Errorf("traffic over a restart: %v KiB/s", *w.NetKiBps)
 	}
-	approx(t, "cpuCores", c.Watcher.CPUCores, 0.1, 0.005)
-	curve := c.Series[result.SeriesWatcherNet].V
-	if len(curve) < 50 || slices.Min(curve) < 0 {
+	if curve := c.Series[result.SeriesWatcherNet].V; len(curve) < 50 || slices.Min(curve) < 0 {
 		t.Errorf("the curve goes below 0, or has too few points: %v", curve)
 	}
 }
 
-// TestNetworkHasOneSource: once the watcher's own account is gone (it was killed after the
-// cut), what its read and write calls came to does not take its place.
-func TestNetworkHasOneSource(t *testing.T) {
-	e := backlog(9000)
-	for i := range e.samples {
-		if s := &e.samples[i]; s.Time <= at(8000) {
-			s.NetIn, s.NetOut = new(float64(s.Time-at(0))/1e9*2048), new(0.0) // 2 KiB/s
-		}
+// TestObservingIsCharged: what is asked of the watcher between the readings is its CPU, and more
+// than 2 % of it is no figure of the watcher.
+func TestObservingIsCharged(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		asked     []float64 // in all, as the load began, at the last acknowledgement, and at the end
+		price     *float64
+		disturbed bool
+	}{
+		{"only around the load", []float64{7, 7, 30}, new(0.005), false},
+		{"once", []float64{7, 8, 30}, new(0.005), false},
+		{"four times a second", []float64{7, 87, 100}, new(0.005), true},
+		{"once, and nobody knows its price", []float64{7, 8, 30}, nil, true},
+		{"by a former version", nil, nil, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			e := backlog(0)
+			e.cell.Watcher.AskCPU = tc.price
+			for i := range e.samples {
+				if tc.asked == nil {
+					continue
+				}
+				switch s := &e.samples[i]; {
+				case s.Time <= at(0):
+					s.Asked = &tc.asked[0]
+				case s.Time <= at(20_250):
+					s.Asked = &tc.asked[1]
+				default:
+					s.Asked = &tc.asked[2]
+				}
+			}
+			w := e.figures(t).Watcher
+			if w.Disturbed != tc.disturbed || (w.CPUCores == nil) != tc.disturbed || (w.CPUMicrosPerReq == nil) != tc.disturbed || w.CPUSeconds == nil {
+				t.Errorf("disturbed %v, cores %v, per request %v", w.Disturbed, value(w.CPUCores), value(w.CPUMicrosPerReq))
+			}
+			if tc.asked == nil {
+				if w.Asked != nil {
+					t.Errorf("asked %d times", *w.Asked)
+				}
+			} else if *w.Asked != int64(tc.asked[1]-tc.asked[0]) {
+				t.Errorf("asked %d times", *w.Asked)
+			}
+		})
 	}
-	c := e.figures(t)
-	approx(t, "net", c.Watcher.NetKiBps, 2, 1e-6)
-	if curve := c.Series[result.SeriesWatcherNet]; slices.Max(curve.V) > 2.001 || slices.Max(curve.T) > 8 {
-		t.Errorf("the curve has read and write calls: %v", curve.V)
-	}
-	for i := range e.samples {
-		if e.samples[i].Time < at(1000) {
-			e.samples[i].NetIn = nil
-		}
-	}
-	if c = e.figures(t); c.Watcher.NetKiBps != nil {
-		t.Errorf("%v KiB/s since a time at which nothing was known", *c.Watcher.NetKiBps)
+}
+
+// TestQueueDepthIsOfTheRecord: how many events wait is what op log and ledger say is owed.
+func TestQueueDepthIsOfTheRecord(t *testing.T) {
+	s := backlog(0).figures(t).Series[result.SeriesQueueDepth]
+	// Written are 5 in half a second, and 2.5 are stored.
+	if len(s.V) < 40 || s.V[0] != 3 && s.V[0] != 4 || slices.Max(s.V) < 49 || slices.Max(s.V) > 52 || s.V[len(s.V)-1] > 3 || s.T[1]-s.T[0] != 0.5 {
+		t.Errorf("%v at %v", s.V, s.T)
 	}
 }
 

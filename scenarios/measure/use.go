@@ -100,28 +100,50 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	if cpu == nil {
 		return
 	}
-	w.CPUSeconds, w.CPUWindow, w.CPUCores = rounded(cpu), ptr(u.seconds()), u.cores(history.PartyWatcher)
-	if f.requests > 0 {
-		w.CPUMicrosPerReq = ptr(*cpu * 1e6 / float64(f.requests))
-	}
-	if n := f.events(""); n != nil {
-		w.CPUMicrosPerEvent = ptr(*cpu * 1e6 / *n)
+	w.CPUSeconds, w.CPUWindow = rounded(cpu), ptr(u.seconds())
+	if f.observed(w, u, *cpu); w.Disturbed {
+		w.AllocsPerEvent, w.AllocBytesPerEvent = nil, nil
+	} else {
+		w.CPUCores = u.cores(history.PartyWatcher)
+		if f.requests > 0 {
+			w.CPUMicrosPerReq = ptr(*cpu * 1e6 / float64(f.requests))
+		}
+		if n := f.events(""); n != nil {
+			w.CPUMicrosPerEvent = ptr(*cpu * 1e6 / *n)
+		}
 	}
 	rss := ofWatcher(func(x history.Use) float64 { return x.RSSBytes })
 	w.RSSStartMiB, w.RSSPeakMiB, w.RSSEndMiB = rss(u.a), u.most(rss), rss(u.b)
-	if u.b.HeapBytes != nil {
-		w.HeapMiB = mib(*u.b.HeapBytes)
+	if heap := f.after.Sum(goHeap); heap != nil {
+		w.HeapMiB = mib(*heap)
 	}
-	w.Goroutines = u.most(func(s *history.Sample) *float64 { return s.Goroutines })
+	w.Goroutines = maxOf(f.samples, u.a.Time, maxTime, func(s *history.Sample) *float64 { return s.Goroutines })
 	if f.cell.Watcher.Restarts == 0 {
-		own := accounts(f.samples)
-		if own {
-			u = u.known() // a watcher that was killed gives no account at the end
+		in, out := growth(f.before, f.after, metric.NetBytes, "direction", "in"), growth(f.before, f.after, metric.NetBytes, "direction", "out")
+		if in == nil && out == nil {
+			in, out = calls(u.a, u.b)
 		}
-		if in, out, known := traffic(u.a, u.b, own); known {
-			w.NetInKiBps, w.NetOutKiBps, w.NetKiBps = ptr(in/1024/u.seconds()), ptr(out/1024/u.seconds()), ptr((in+out)/1024/u.seconds())
+		if in != nil && out != nil {
+			w.NetInKiBps, w.NetOutKiBps, w.NetKiBps = ptr(*in/1024/u.seconds()), ptr(*out/1024/u.seconds()), ptr((*in+*out)/1024/u.seconds())
 		}
 	}
+}
+
+// mostObserving is the part of the watcher's CPU time that asking it for its metrics may take;
+// with more, its CPU is not a figure of the watcher.
+const mostObserving = 0.02
+
+// observed notes what asking the watcher between two readings cost it: as many requests as were
+// made, each at the price of the one before the load. Records of former versions do not tell.
+func (f *Figures) observed(w *result.Watcher, u use, cpu float64) {
+	if u.a.Asked == nil || u.b.Asked == nil {
+		return
+	}
+	w.Asked = new(int64(*u.b.Asked - *u.a.Asked))
+	if price := f.cell.Watcher.AskCPU; price != nil {
+		w.AskedCPU = ptr(float64(*w.Asked) * *price)
+	}
+	w.Disturbed = *w.Asked > 0 && (w.AskedCPU == nil || *w.AskedCPU > mostObserving*cpu)
 }
 
 // events is how many events of a kind, or of all kinds, the watcher received during load and
@@ -156,6 +178,7 @@ func (f *Figures) events(kind string) *float64 {
 const (
 	goMallocs   = "go_memstats_mallocs_total"
 	goAllocated = "go_memstats_alloc_bytes_total"
+	goHeap      = "go_memstats_heap_inuse_bytes"
 )
 
 // per divides what is known.
@@ -164,19 +187,6 @@ func per(v *float64, n float64) *float64 {
 		return nil
 	}
 	return ptr(*v / n)
-}
-
-// known ends with the last reading that has the watcher's own account of its traffic, or
-// where it began.
-func (u use) known() use {
-	b := u.a
-	for i := range u.all {
-		if s := &u.all[i]; s.Time > b.Time && s.Time <= u.b.Time && s.NetIn != nil {
-			b = s
-		}
-	}
-	u.b = b
-	return u
 }
 
 // maxTime is after every reading.

@@ -21,7 +21,7 @@ func TestPublishedIsAsAssessed(t *testing.T) {
 	from := asked()
 	if *folders == "" {
 		// Of the row of the matrix, what was captured to be searched for secrets is left out.
-		from = []string{"testdata/run", "testdata/open", "testdata/readers"}
+		from = []string{"testdata/run", "testdata/open", "testdata/readers", "testdata/observed"}
 	}
 	for _, dir := range saved(t, from) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {

@@ -520,6 +520,6 @@ func compute(t *testing.T, r *record) answers {
 	r.readChecks(a)
 	r.validity(t, a, w)
 	r.ratios(t, a)
-	r.series(a, w)
+	r.series(a, changes, w)
 	return a
 }

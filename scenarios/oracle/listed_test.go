@@ -24,6 +24,7 @@ var notCompared = []struct {
 	{`handler\.queuedEventSecondsLeast`, nil, "how the 100 ms are divided between the two events of a deletion is the code's choice"},
 	{`storage\.latency(P50|P99)Ms`, mixed, "quantiles of a distribution other than lognormal and constant, which the grammar's own tests hold to its draws"},
 	{`watcher\.name`, nil, "copied from the scenario, or words of the command"},
+	{`writer\.maxDepth`, nil, "of runs of former versions"},
 	{`watcher\.bytesPerObject`, nil, "needs two cells"},
 	{`watcher\.(lists|watches)`, nil, "copied from the cell's record, where the API server is simulated"},
 	{`traffic\.kinds\.\w+\.(expectedBytes|source)`, nil, "means of the plan's distributions, and a word; the plan's own tests hold them to numbers"},

@@ -79,7 +79,7 @@ type sample struct {
 	Time                                                   int64
 	Parties                                                map[string]use
 	QueueDepth, WriterDepth, HandlerDepth, StorageInFlight *float64
-	Goroutines, HeapBytes, Sockets, NetIn, NetOut          *float64
+	Goroutines, Sockets, Asked                             *float64
 }
 
 type mark struct {
@@ -106,7 +106,7 @@ type cellFile struct {
 		Restarts                int
 		FirstSync, FirstSyncCPU *float64
 		Stored                  int64
-		StoredCPU               *float64
+		StoredCPU, AskCPU       *float64
 		ExitCode                *int
 	}
 	Planned                                        int64

@@ -3,7 +3,7 @@ package oracle
 import "fmt"
 
 // series are the curves, one value for each sample, or for each half second of the logs.
-func (r *record) series(a answers, w window) {
+func (r *record) series(a answers, changes []change, w window) {
 	curve := func(name, unit string, at func(before, s *sample) (float64, bool)) {
 		n := 0
 		for i := range r.samples {
@@ -29,7 +29,6 @@ func (r *record) series(a answers, w window) {
 			return 0, false
 		})
 	}
-	gauge("queue.depth", "events", func(s *sample) *float64 { return s.QueueDepth })
 	gauge("writer.depth", "events", func(s *sample) *float64 { return s.WriterDepth })
 	gauge("handler.depth", "events", func(s *sample) *float64 { return s.HandlerDepth })
 	gauge("storage.inflight", "requests", func(s *sample) *float64 { return s.StorageInFlight })
@@ -53,11 +52,14 @@ func (r *record) series(a answers, w window) {
 		})
 	}
 	curve("watcher.netKiBps", "KiB/s", func(before, s *sample) (float64, bool) {
-		if before == nil || before.NetIn == nil || s.NetIn == nil {
+		u := s.Parties["watcher"]
+		if before == nil || u.Read < before.Parties["watcher"].Read {
 			return 0, false
 		}
-		return (*s.NetIn + *s.NetOut - *before.NetIn - *before.NetOut) / 1024 / seconds(s.Time-before.Time), true
+		was := before.Parties["watcher"]
+		return (u.Read + u.Written - was.Read - was.Written) / 1024 / seconds(s.Time-before.Time), true
 	})
+	r.depth(a, changes, w)
 	var answers, acks []int64
 	for i := range r.ops {
 		if o := &r.ops[i]; o.counted() && !o.Bystander {
@@ -71,6 +73,43 @@ func (r *record) series(a answers, w window) {
 	}
 	r.rate(a, "load.qps", answers, w)
 	r.rate(a, "storage.qps", acks, w)
+}
+
+// depth is the most changes of Pods that were owed at the beginning of a millisecond, of each
+// half second.
+func (r *record) depth(a answers, changes []change, w window) {
+	const ms = int64(1e6)
+	till := func(x int64) int64 { return (max(0, x-w.first) + ms - 1) / ms }
+	level := map[int64]int{}
+	last := int64(-1)
+	for _, c := range changes {
+		stored := max(r.cell.DrainEnd, w.last)
+		if c.stored != 0 {
+			stored = min(c.stored, stored)
+		}
+		if from, to := till(c.Finished), till(stored); c.Kind == "Pod" && from < to {
+			for i := from; i < to; i++ {
+				level[i]++
+			}
+			last = max(last, to)
+		}
+	}
+	all := 0
+	for _, n := range level {
+		all = max(all, n)
+	}
+	if all > 0 {
+		a.number("handler.maxDepth", float64(all))
+	}
+	for n := int64(0); n <= last/500 && last >= 0; n++ {
+		most := 0
+		for i := n * 500; i < (n+1)*500; i++ {
+			most = max(most, level[i])
+		}
+		a["series.queue.depth.unit"] = "events"
+		a.number(fmt.Sprintf("series.queue.depth.t.%d", n), float64(n)/2+0.25)
+		a.number(fmt.Sprintf("series.queue.depth.v.%d", n), float64(most))
+	}
 }
 
 func (r *record) rate(a answers, name string, times []int64, w window) {

@@ -36,11 +36,26 @@ func (r *record) watcherFigures(a answers, changes []change, w window) {
 	cpu := end.Parties["watcher"].CPUSeconds - first.Parties["watcher"].CPUSeconds
 	a.number("watcher.cpuSeconds", cpu)
 	a.number("watcher.cpuWindowSeconds", length)
-	a.number("watcher.cpuCores", cpu/length)
-	if r.received > 0 {
+	disturbed := false
+	if first.Asked != nil && end.Asked != nil {
+		asked := *end.Asked - *first.Asked
+		a.number("watcher.asked", asked)
+		disturbed = asked > 0
+		if price := r.cell.Watcher.AskCPU; price != nil {
+			a.number("watcher.askedCPUSeconds", asked**price)
+			disturbed = asked**price > 0.02*cpu
+		}
+		if disturbed {
+			a["watcher.disturbed"] = true
+		}
+	}
+	if !disturbed {
+		a.number("watcher.cpuCores", cpu/length)
+	}
+	if r.received > 0 && !disturbed {
 		a.number("watcher.cpuMicrosPerRequest", cpu*1e6/r.received)
 	}
-	if n, known := r.grown("k8swatch_events_received_total"); known && n > 0 && r.cell.Watcher.Restarts == 0 {
+	if n, known := r.grown("k8swatch_events_received_total"); known && n > 0 && r.cell.Watcher.Restarts == 0 && !disturbed {
 		a.number("watcher.cpuMicrosPerEvent", cpu*1e6/n)
 		for figure, counter := range map[string]string{"allocsPerEvent": "mallocs", "allocBytesPerEvent": "alloc_bytes"} {
 			if v, known := r.grown("go_memstats_" + counter + "_total"); known {
@@ -66,10 +81,10 @@ func (r *record) watcherFigures(a answers, changes []change, w window) {
 		}
 	}
 	resident := 0.0
-	if end.HeapBytes != nil {
-		a.number("watcher.heapMiB", *end.HeapBytes/mib)
+	if heap, known := r.after.sum("go_memstats_heap_inuse_bytes"); known {
+		a.number("watcher.heapMiB", heap/mib)
 	}
-	highest, goroutines, writer, depth := 0.0, nan, nan, nan
+	highest, goroutines := 0.0, nan
 	most := func(have *float64, v *float64) {
 		if v != nil && !(*have >= *v) {
 			*have = *v
@@ -80,22 +95,17 @@ func (r *record) watcherFigures(a answers, changes []change, w window) {
 	}
 	for _, s := range in {
 		resident = max(resident, s.Parties["watcher"].RSSBytes)
+	}
+	for _, s := range r.samples[from:] {
 		most(&goroutines, s.Goroutines)
-		most(&writer, s.WriterDepth)
-		most(&depth, s.HandlerDepth)
 	}
 	a.number("watcher.rssPeakMiB", resident/mib)
 	a.number("watcher.rssHighestMiB", highest/mib)
 	a.number("watcher.goroutines", goroutines)
-	a.number("writer.maxDepth", writer)
-	a.number("handler.maxDepth", depth)
-	for end.NetIn == nil && len(in) > 1 {
-		in = in[:len(in)-1]
-		end = in[len(in)-1]
-		length = seconds(end.Time - first.Time)
-	}
-	if first.NetIn != nil && end.NetIn != nil {
-		ni, no := (*end.NetIn-*first.NetIn)/1024/length, (*end.NetOut-*first.NetOut)/1024/length
+	ni, known := r.grown("k8swatch_network_bytes_total", `direction="in"`)
+	if known && r.cell.Watcher.Restarts == 0 {
+		no, _ := r.grown("k8swatch_network_bytes_total", `direction="out"`)
+		ni, no = ni/1024/length, no/1024/length
 		a.number("watcher.netInKiBps", ni)
 		a.number("watcher.netOutKiBps", no)
 		a.number("watcher.netKiBps", ni+no)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -58,6 +59,27 @@ type WatcherSetup struct {
 	Patience    time.Duration     // for its first lists, beyond SyncLimit
 	Profiled    bool              // it is to serve profiles
 	Serving     *Serving          // nil: its resource watcher is off
+	Asked       *atomic.Int64     // counts every request to its metrics and health; nil counts nothing
+}
+
+// asking counts requests on their way.
+type asking struct {
+	http.RoundTripper
+	n *atomic.Int64
+}
+
+func (a asking) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.n.Add(1)
+	return a.RoundTripper.RoundTrip(r)
+}
+
+// client asks the watcher.
+func (s *WatcherSetup) client() *http.Client {
+	c := newClient()
+	if s.Asked != nil {
+		c.Transport = asking{c.Transport, s.Asked}
+	}
+	return c
 }
 
 // freePorts asks the kernel for ports. They are given back before the watcher
@@ -150,7 +172,7 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 		return nil, err
 	}
 	return &Watcher{
-		Process: p, Argv: argv, Own: s.Spec.Command == "", Instance: s.Instance, setup: s, ports: ports, http: newClient(),
+		Process: p, Argv: argv, Own: s.Spec.Command == "", Instance: s.Instance, setup: s, ports: ports, http: s.client(),
 		health:  "http://127.0.0.1:" + strconv.Itoa(ports[0]),
 		metrics: "http://127.0.0.1:" + strconv.Itoa(ports[1]) + "/metrics",
 	}, nil
@@ -181,7 +203,8 @@ func (w *Watcher) Profile(ctx context.Context, what string) ([]byte, error) {
 // Probe asks /healthz on a connection of its own, as a kubelet does, and returns how long the answer took.
 func (w *Watcher) Probe(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	client := w.setup.client()
+	defer client.CloseIdleConnections()
 	resp, err := get(ctx, client, w.health+"/healthz")
 	if err != nil {
 		return 0, err

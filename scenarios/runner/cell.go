@@ -57,7 +57,8 @@ type cell struct {
 	all       []*party.Watcher              // that were started
 	live      atomic.Pointer[party.Watcher] // watcher, for the sampler
 	launched  int
-	refusals  int // watchers that were to refuse their configuration
+	asked     atomic.Int64 // requests to watchers
+	refusals  int          // watchers that were to refuse their configuration
 
 	sampler   *sampler
 	profiles  *profiler        // nil without --profile
@@ -174,6 +175,9 @@ func (c *cell) startSampling(ctx context.Context) func() {
 		pids[history.PartyFollower] = []int{c.reading.follower.PID()}
 	}
 	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
+	c.sampler.asked = func() float64 { return float64(c.asked.Load()) }
+	// A page that shows the watcher, and bounds that a fault puts it to, need what only it knows.
+	c.sampler.asks = c.r.observed.to != nil || c.s.Fault != nil
 	c.sampler.show, c.sampler.rates = c.r.observed.sample, c.r.progress.sampled
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -326,6 +330,7 @@ func (c *cell) watcherSetup(queues int) party.WatcherSetup {
 		Bin: c.r.opts.Binaries.Watcher, Name: name, Cell: c.dir, Logs: c.logs, Kubeconfig: c.kubeconfig(),
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs, Listed: c.setup.Listed, Masks: c.rules.Masks,
 		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0), Profiled: c.r.opts.Profile, CPUs: c.r.opts.Pinned.Watcher,
+		Asked: &c.asked,
 	}
 	if c.launched == 1 {
 		setup.Serving = c.reading.serving

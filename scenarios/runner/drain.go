@@ -12,12 +12,10 @@ import (
 
 // Timing of the wait for the end of the drain.
 const (
-	// A backlog is asked after rarely, its end closely: answering costs the watcher
-	// CPU that is measured.
-	backlogPoll = 250 * time.Millisecond
-	endPoll     = 50 * time.Millisecond
-	backlog     = 100.0 // events
-	// compareEvery spaces the comparisons of both sides' states.
+	drainPoll = 100 * time.Millisecond // how often storage is asked what it has to do
+	// calm is how long storage must have nothing to do before both sides' states are
+	// compared, and compareEvery spaces the comparisons.
+	calm         = 150 * time.Millisecond
 	compareEvery = 300 * time.Millisecond
 	// quiet is how long nothing may happen before a watcher that says its queues
 	// are empty is believed, although storage differs from the apiserver: the
@@ -37,69 +35,70 @@ type drained struct {
 	state []history.StateRecord
 }
 
-// activity is what must stand still for the drain to be over.
-type activity struct {
-	requests, received float64
-	waiting            float64 // events queued, requests in flight
-	settled            bool    // nothing queued, nothing in flight
-	known              bool    // the watcher reports its queues
-}
-
-// drainWait watches the end of the backlog.
+// drainWait watches the end of the backlog from storage's side, where asking costs the watcher
+// nothing. The watcher is asked only when that seems to be the end.
 type drainWait struct {
 	watcher *party.Watcher
 	storage *party.Storage
 	want    []history.StateRecord // the apiserver's side, final
 	rules   check.Rules
 	quiet   time.Duration         // at least so long must nothing happen; 0 is quiet
-	step    func(queued *float64) // progress, may be nil
-	idle    func(context.Context) // called whenever nothing is left to do, may be nil
+	idle    func(context.Context) // called whenever storage comes to rest, may be nil
 }
 
 // wait returns when storage has everything, when nothing happens any more, or at
 // the deadline.
 func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error) {
-	var last activity
 	want := wanted(d.want, d.rules)
-	still := time.Now()
+	var all, received float64 // changes that storage had, events that the watcher had
+	still, rest := time.Now(), false
 	var compared time.Time
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	tick := time.NewTicker(drainPoll)
+	defer tick.Stop()
 	for {
-		a, err := d.look(ctx)
+		changes, busy, err := d.traffic(ctx)
 		if err != nil {
 			return drained{}, err
 		}
 		now := time.Now()
-		// What says nothing of its queues and has sent nothing has not started yet.
-		mute := !a.known && a.requests == 0
-		if a.requests != last.requests || a.received != last.received || !a.settled || mute {
-			still = now
+		if busy || changes != all {
+			still, rest = now, false
 		}
-		if a.settled && !last.settled && d.idle != nil {
-			d.idle(ctx)
-		}
-		last = a
-		if a.settled && now.Sub(compared) >= compareEvery {
-			compared = now
+		all = changes
+		if now.Sub(still) >= calm && now.Sub(compared) >= compareEvery {
+			if !rest && d.idle != nil {
+				d.idle(ctx)
+			}
 			state, err := d.storage.State(ctx, d.rules)
 			if err != nil {
 				return drained{}, err
 			}
-			need := max(quiet, d.quiet)
-			if !a.known {
-				need = quietUnknown
+			equal, long := history.Difference(want, state) == "", now.Sub(still) >= max(quiet, d.quiet)
+			if equal || long || !rest {
+				q, err := d.queues(ctx)
+				if err != nil {
+					return drained{}, err
+				}
+				// What has sent nothing has not started yet.
+				final := equal || now.Sub(still) >= quietUnknown && changes > 0
+				if q.known {
+					final = q.waiting == 0 && (equal || long && q.received == received)
+				}
+				if final {
+					return drained{at: now.UnixNano(), state: state}, nil
+				}
+				if q.received != received {
+					still, received = now, q.received
+				}
 			}
-			if history.Difference(want, state) == "" || now.Sub(still) >= need {
-				return drained{at: now.UnixNano(), state: state}, nil
-			}
+			rest, compared = true, now
 		}
 		if now.After(deadline) {
+			q, err := d.queues(ctx)
 			// The state is read after the watcher was stopped: what is in flight now
 			// may still arrive.
-			return drained{at: now.UnixNano(), cut: true, mute: mute}, nil
+			return drained{at: now.UnixNano(), cut: true, mute: !q.known && changes == 0}, err
 		}
-		timer.Reset(a.pause())
 		select {
 		case <-ctx.Done():
 			return drained{}, context.Cause(ctx)
@@ -107,42 +106,40 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 			return drained{}, d.watcher.Failure()
 		case <-d.storage.Done():
 			return drained{}, d.storage.Failure()
-		case <-timer.C:
+		case <-tick.C:
 		}
 	}
 }
 
-// look reads both sides' counters.
-func (d drainWait) look(ctx context.Context) (activity, error) {
-	var a activity
+// traffic is how many requests that change something storage has had, and whether it has one
+// to do; comparisons read all the time.
+func (d drainWait) traffic(ctx context.Context) (changes float64, busy bool, err error) {
 	m, err := d.storage.Scrape(ctx)
 	if err != nil {
-		return a, d.storage.Lost(ctx, err)
+		return 0, false, d.storage.Lost(ctx, err)
 	}
-	w, err := d.watcher.Scrape(ctx)
-	if err != nil && d.watcher.Own {
-		return a, d.watcher.Lost(ctx, err)
-	}
-	busy := value(m.Sum(metric.MockInFlight)) + value(m.Sum(metric.MockQueued))
-	// Comparisons read all the time; what counts is what changes storage.
-	a.requests = value(m.Sum(metric.MockRequests, "method", "PUT")) + value(m.Sum(metric.MockRequests, "method", "DELETE"))
-	if q := w.Sum(metric.EventsQueued); q != nil {
-		a.known = true
-		a.received = value(w.Sum(metric.EventsReceived))
-		busy += *q + value(w.Sum(metric.SyncWaiting))
-		if d.step != nil {
-			d.step(q)
-		}
-	}
-	a.settled, a.waiting = busy == 0, busy
-	return a, nil
+	changes = value(m.Sum(metric.MockRequests, "method", "PUT")) + value(m.Sum(metric.MockRequests, "method", "DELETE"))
+	return changes, value(m.Sum(metric.MockInFlight))+value(m.Sum(metric.MockQueued)) > 0, nil
 }
 
-func (a activity) pause() time.Duration {
-	if a.waiting > backlog {
-		return backlogPoll
+// queues are what a watcher says of its own.
+type queues struct {
+	known             bool
+	waiting, received float64 // events
+}
+
+func (d drainWait) queues(ctx context.Context) (q queues, err error) {
+	w, err := d.watcher.Scrape(ctx)
+	if err != nil {
+		if d.watcher.Own {
+			return q, d.watcher.Lost(ctx, err)
+		}
+		return q, nil
 	}
-	return endPoll
+	if n := w.Sum(metric.EventsQueued); n != nil {
+		return queues{true, *n + value(w.Sum(metric.SyncWaiting)), value(w.Sum(metric.EventsReceived))}, nil
+	}
+	return q, nil
 }
 
 func value(v *float64) float64 {

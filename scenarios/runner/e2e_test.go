@@ -221,6 +221,9 @@ func TestRunEndToEnd(t *testing.T) {
 		if c.Params["watcher.strategy"] == "partitioned" && (len(c.Queues) != 6 || c.Handler.Imbalance == nil) {
 			t.Errorf("%s: queues %v, imbalance %v", c.ID, c.Queues, c.Handler.Imbalance)
 		}
+		if w := c.Watcher; w.Asked == nil || *w.Asked != 0 || w.CPUMicrosPerReq == nil {
+			t.Errorf("%s: the watcher was asked %v times while it was measured", c.ID, w.Asked)
+		}
 		if code := c.Watcher.ExitCode; code == nil || *code != 0 {
 			t.Errorf("%s: the watcher's exit code is %v", c.ID, code)
 		}

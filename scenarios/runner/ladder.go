@@ -129,17 +129,19 @@ func (c *cell) stored(ctx context.Context) error {
 		return nil // of several watchers none has all, and faults may keep storage from it
 	}
 	d := drainWait{watcher: c.watcher, storage: c.storage}
+	var all float64
 	for deadline := time.Now().Add(c.patience(storedLimit)); time.Now().Before(deadline); {
-		a, err := d.look(ctx)
+		changes, busy, err := d.traffic(ctx)
 		if err != nil {
 			return err
 		}
-		if a.settled && a.requests >= float64(c.s.Load.Prefill) {
+		if !busy && changes == all && changes >= float64(c.s.Load.Prefill) {
 			c.record.Watcher.Stored = time.Now().UnixNano()
 			c.record.Watcher.StoredCPU = c.cpuSoFar()
 			return nil
 		}
-		if err := lifecycle.Pause(ctx, a.pause()); err != nil {
+		all = changes
+		if err := lifecycle.Pause(ctx, drainPoll); err != nil {
 			return err
 		}
 	}

@@ -85,13 +85,18 @@ func TestSampleIsShownWithoutAnotherScrape(t *testing.T) {
 	var text []byte
 	s.show = func(_ history.Sample, metrics []byte, err error) { text = metrics }
 	s.sample(t.Context())
-	if n != 1 || string(text) != "text" || len(s.taken()) != 1 {
+	if n != 0 || text != nil || len(s.taken()) != 1 {
+		t.Errorf("%d scrapes where nobody asked for them, shown %q", n, text)
+	}
+	s.asks = true
+	s.sample(t.Context())
+	if n != 1 || string(text) != "text" || len(s.taken()) != 2 {
 		t.Errorf("%d scrapes, shown %q, %d samples", n, text, len(s.taken()))
 	}
 	mute := sleeping(t)
 	s = newSampler(nil, func() metered { return mute }, silent{})
 	var shown error
-	s.show = func(_ history.Sample, _ []byte, err error) { shown = err }
+	s.show, s.asks = func(_ history.Sample, _ []byte, err error) { shown = err }, true
 	s.sample(t.Context())
 	if shown == nil || errors.Is(shown, context.Canceled) {
 		t.Errorf("a watcher without metrics is shown with %v", shown)

@@ -224,11 +224,15 @@ func (c *cell) startReplicas(ctx context.Context) error {
 
 // load sends the load and follows it.
 func (c *cell) load(ctx context.Context) error {
+	idle := c.cpuSoFar()
 	if err := c.readMetrics(ctx, &c.before); err != nil {
 		return err
 	}
+	if now := c.cpuSoFar(); idle != nil && now != nil {
+		c.record.Watcher.AskCPU = new(*now - *idle)
+	}
 	c.record.APIBefore = c.apiReads(ctx)
-	c.sampler.sample(ctx)
+	c.sampler.read(ctx, true)
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	c.record.LoadStarted = time.Now().UnixNano()
 	c.record.FaultsSet = c.record.LoadStarted
@@ -335,12 +339,7 @@ func (c *cell) drain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	most := 0.0
-	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(), idle: c.sampler.sample, step: func(queued *float64) {
-		if most = max(most, *queued); most > 0 {
-			c.r.progress.share(1 - *queued/most)
-		}
-	}}
+	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(), idle: c.sampler.sample}
 	deadline := time.Unix(0, c.record.LoadFinished).Add(c.s.DrainTimeout.Std())
 	if c.drained, err = d.wait(ctx, deadline); err != nil {
 		return err
@@ -401,7 +400,7 @@ func (c *cell) awaitReturn(ctx context.Context) error {
 	most := matrix.BeforeLoad(c.sampler.taken(), c.record.LoadStarted).Goroutines + matrix.GoroutinesLeft(c.s.Ceilings)
 	deadline := time.Now().Add(returnWait)
 	for {
-		c.sampler.sample(ctx)
+		c.sampler.read(ctx, true)
 		last := c.sampler.latest()
 		if c.s.Fault == nil || last == nil || *last <= most || time.Now().After(deadline) {
 			return nil

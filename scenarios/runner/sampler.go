@@ -13,7 +13,7 @@ import (
 )
 
 // samplePeriod is the distance of two samples: fine enough to show a drain of a
-// few seconds, and below 1 % of a CPU for six processes and two scrapes.
+// few seconds, and below 1 % of a CPU for six processes and a scrape of storage.
 const samplePeriod = 250 * time.Millisecond
 
 // podKind is the kind that the load writes.
@@ -25,11 +25,14 @@ type metered interface {
 	Scrape(context.Context) (history.Scrape, error)
 }
 
-// sampler reads all parties of a cell periodically.
+// sampler reads all parties of a cell periodically, from outside. It asks the watcher itself
+// only if told to, for what is asked of it is charged to it.
 type sampler struct {
 	parties map[string][]*procstat.Process
 	watcher func() metered // the one whose counters are read now
 	storage metered
+	asks    bool                                // each sample reads the watcher's metrics
+	asked   func() float64                      // the requests to watchers so far; nil is unknown
 	show    func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
 	rates   func(requests, backlog *float64)    // what storage has answered, and what waits in the watcher; nil shows nobody
 	// What former watchers used, so that figures of restarts are those of all.
@@ -76,14 +79,34 @@ func (s *sampler) run(ctx context.Context) {
 }
 
 // sample takes one reading of everything.
-func (s *sampler) sample(ctx context.Context) {
+func (s *sampler) sample(ctx context.Context) { s.read(ctx, s.asks) }
+
+// read takes one reading, asking the watcher first, so that the next reading is not charged
+// with it.
+func (s *sampler) read(ctx context.Context, ask bool) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	x := history.Sample{Time: time.Now().UnixNano(), Parties: map[string]history.Use{}}
+	x := history.Sample{Parties: map[string]history.Use{}}
+	watcher := s.watcher()
+	var text []byte
+	var scrapeErr error
+	if ask {
+		var w history.Scrape
+		if text, w, scrapeErr = scrapeText(ctx, watcher); scrapeErr == nil {
+			x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
+			x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
+			x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)
+			x.Goroutines = w.Sum("go_goroutines")
+			x.Sockets = w.Sum("process_open_fds")
+		}
+	}
+	x.Time = time.Now().UnixNano()
+	if s.asked != nil {
+		x.Asked = new(s.asked())
+	}
 	if c, err := procstat.ReadCPUTime(); err == nil {
 		x.CPU = &history.CPU{Busy: c.Busy - c.Steal, Steal: c.Steal, Total: c.Total}
 	}
-	watcher := s.watcher()
 	s.follow(watcher)
 	for name, processes := range s.parties {
 		if use, ok := useOf(processes); ok {
@@ -99,17 +122,6 @@ func (s *sampler) sample(ctx context.Context) {
 			x.Parties[name] = use
 		}
 	}
-	text, w, scrapeErr := scrapeText(ctx, watcher)
-	if scrapeErr == nil {
-		x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
-		x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
-		x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)
-		x.Goroutines = w.Sum("go_goroutines")
-		x.HeapBytes = w.Sum("go_memstats_heap_inuse_bytes")
-		x.Sockets = w.Sum("process_open_fds")
-		x.NetIn = w.Sum(metric.NetBytes, "direction", "in")
-		x.NetOut = w.Sum(metric.NetBytes, "direction", "out")
-	}
 	var requests *float64
 	if m, err := s.storage.Scrape(ctx); err == nil {
 		x.StorageInFlight, requests = m.Sum(metric.MockInFlight), m.Sum(metric.MockRequests)
@@ -121,7 +133,7 @@ func (s *sampler) sample(ctx context.Context) {
 	s.mu.Lock()
 	s.samples = append(s.samples, x)
 	s.mu.Unlock()
-	if s.show != nil {
+	if s.show != nil && ask {
 		s.show(x, text, scrapeErr)
 	}
 	if s.rates != nil {

@@ -87,7 +87,7 @@ func TestKillsAtAnyMoment(t *testing.T) {
 	if c.Valid || !strings.Contains(strings.Join(c.InvalidReasons, "; "), "events queued or more: 0; at least 1 are needed") {
 		t.Errorf("valid %v: %v", c.Valid, c.InvalidReasons)
 	}
-	if c.Watcher.NetKiBps != nil || c.Watcher.CPUCores == nil || *c.Watcher.CPUCores <= 0 {
+	if c.Watcher.NetKiBps != nil || c.Watcher.CPUSeconds == nil || *c.Watcher.CPUSeconds <= 0 {
 		t.Errorf("%+v", c.Watcher)
 	}
 	h, err := check.Load(out.Dir + "/cells/only")

@@ -48,7 +48,7 @@ func fromCell(c *result.Cell) result.TunedCell {
 		f.Drain, f.DrainAfter = c.Handler.DrainSeconds, c.Handler.DrainAfterLoad
 		freshness(f, c.Freshness)
 	}
-	f.Imbalance, f.HandlerDepth, f.WriterDepth, f.WriterFull = c.Handler.Imbalance, c.Handler.MaxDepth, c.Writer.MaxDepth, c.Writer.FullSeconds
+	f.Imbalance, f.WriterFull = c.Handler.Imbalance, c.Writer.FullSeconds
 	f.RSSMiB, f.WatcherMeanMs, f.SeenMeanMs = c.Watcher.RSSPeakMiB, c.Storage.WatcherMeanMs, c.Storage.SeenMeanMs
 	if v := c.Series[result.SeriesStorageInFlight].V; len(v) > 0 {
 		f.InFlight = new(slices.Max(v))
