@@ -72,7 +72,8 @@
 //     no late DELETE of the old one removes it.
 //   - G6 conservation: received = sent + coalesced + filtered + parked + queued +
 //     dropped; sent equals the ledger; every acknowledged version is in the ledger
-//     or accounted for; dropped is 0 unless dropping was asked for.
+//     or accounted for; dropped is 0 unless dropping was asked for, and coalesced without a
+//     reason where the strategy sends every state.
 //   - G7 bounded: memory, goroutines and sockets stay under their ceilings and
 //     return to the baseline.
 //   - G8 isolation: freshness p99 of others ≤ 2 × baseline.

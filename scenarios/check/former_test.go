@@ -12,17 +12,16 @@ import (
 // served at that version, as part of G1. A version that it did not tell is not compared, nor a row
 // that was tampered with, nor anything after a restore.
 func TestFormerStates(t *testing.T) {
-	rec := func(side history.Side, name string, rv uint64, digest string) history.StateRecord {
+	sent := func(rv uint64, digest, served string) history.StateRecord {
 		return history.StateRecord{
-			Side: side, Kind: "Pod", Namespace: "a", Name: name, UID: "u1", ResourceVersion: rv, Digest: digest,
+			Side: history.SideStorage, Kind: "Pod", Namespace: "a", Name: "web", UID: "u1", ResourceVersion: rv,
+			Digest: digest, Served: served,
 		}
 	}
-	served := func(rv uint64, digest string) history.StateRecord {
-		return rec(history.SideApiserver, "web", rv, digest)
-	}
-	sent := func(rv uint64, digest string) history.StateRecord { return rec(history.SideStorage, "web", rv, digest) }
-	wrong := sent(105, "other")
-	wrong.Differs = `status.phase: stored "Failed", expected "Running"`
+	good, wrong, untold := sent(100, "a", "a"), sent(105, "other", "b"), sent(105, "other", "")
+	explained := wrong
+	explained.Differs = `status.phase: stored "Failed", expected "Running"`
+	type states = []history.StateRecord
 	requests := []string{"15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110"}
 	mark := func(what string) []history.Mark {
 		return []history.Mark{{Time: at(1000), What: what, Kind: "Pod", Namespace: "a", Name: "web"}}
@@ -35,19 +34,15 @@ func TestFormerStates(t *testing.T) {
 		violations, more int64 // judged beside the final states
 		text             string
 	}{
-		{"as served", []history.StateRecord{served(100, "a"), served(105, "b"), sent(100, "a"), sent(105, "b")},
-			nil, false, 0, 2, ""},
-		{"another field", []history.StateRecord{served(100, "a"), served(105, "b"), sent(100, "a"), wrong}, nil, false, 1, 2,
-			`Pod/a/web: uid u1 version 105, which is not the last, was sent with another content: ` + wrong.Differs},
-		{"another content, and nobody knows where", []history.StateRecord{served(105, "b"), sent(105, "other")},
-			nil, false, 1, 1, "digest other"},
-		{"sent twice, once wrong", []history.StateRecord{served(105, "b"), wrong, sent(105, "b")},
-			nil, false, 1, 2, "status.phase"},
-		{"of an unknown version", []history.StateRecord{served(105, "b"), sent(100, "a")}, nil, false, 0, 0, ""},
-		{"of another object", []history.StateRecord{rec(history.SideApiserver, "db", 105, "b"), wrong}, nil, false, 0, 0, ""},
-		{"tampered with", []history.StateRecord{served(105, "b"), wrong}, mark(history.MarkTamperEdit), false, 0, 0, ""},
-		{"restored", []history.StateRecord{served(105, "b"), wrong}, mark(history.MarkRestoring), false, 0, 0, ""},
-		{"cut", []history.StateRecord{served(105, "b"), wrong}, nil, true, 0, -1, ""},
+		{"as served", states{good, sent(105, "b", "b")}, nil, false, 0, 2, ""},
+		{"another field", states{good, explained}, nil, false, 1, 2,
+			`Pod/a/web: uid u1 version 105, which is not the last, was sent with another content: ` + explained.Differs},
+		{"another content, and nobody knows where", states{wrong}, nil, false, 1, 1, "digest other, of the apiserver's b"},
+		{"sent twice, once wrong", states{explained, sent(105, "b", "b")}, nil, false, 1, 2, "status.phase"},
+		{"of an unknown version", states{untold}, nil, false, 0, 0, ""},
+		{"tampered with", states{wrong}, mark(history.MarkTamperEdit), false, 0, 0, ""},
+		{"restored", states{wrong}, mark(history.MarkRestoring), false, 0, 0, ""},
+		{"cut", states{wrong}, nil, true, 0, -1, ""},
 		{"not recorded", nil, nil, false, 0, 0, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -17,8 +17,7 @@ type History struct {
 	Ops    iter.Seq2[oplog.Record, error]
 	Ledger iter.Seq2[ledger.Entry, error]
 	State  iter.Seq2[history.StateRecord, error]
-	// Former is what the apiserver served at versions of states that storage holds no more, and
-	// then what storage was sent of them; see history.FileFormer.
+	// Former is what storage was sent and holds no more; see history.FileFormer.
 	Former  iter.Seq2[history.StateRecord, error]
 	Samples []history.Sample
 	Marks   []history.Mark

@@ -23,13 +23,6 @@ func (j *judge) read(ctx context.Context, observers []history.Observer) error {
 	if err != nil {
 		return err
 	}
-	err = each(ctx, j.h.Former, func(_ int, r *history.StateRecord) error {
-		j.addFormer(r)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
 	err = each(ctx, j.h.Ops, func(_ int, r *oplog.Record) error {
 		for _, o := range observers {
 			o.Operation(r)

@@ -156,6 +156,8 @@ func (s *StateRecord) field(key []byte) any {
 		return &s.Digest
 	case "content":
 		return &s.Content
+	case "served":
+		return &s.Served
 	case "bytes":
 		return &s.Bytes
 	case "differs":

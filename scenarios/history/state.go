@@ -34,7 +34,10 @@ type StateRecord struct {
 	// Content, of storage's side, is the digest without the resourceVersion: another apiserver
 	// has other versions of the same states.
 	Content string `json:"content,omitempty"`
-	Bytes   int    `json:"bytes"` // of the object as read
+	// Served, of a former state, is the digest of what the apiserver served at its version; empty
+	// where it no longer knew.
+	Served string `json:"served,omitempty"`
+	Bytes  int    `json:"bytes"` // of the object as read
 	// Differs, of storage's side, says in which fields a version that the apiserver holds
 	// too is not as expected; told of the first of such objects only. See check.Fields.
 	Differs string `json:"differs,omitempty"`

@@ -37,18 +37,12 @@ func (r *record) formerly() (v verdict) {
 		tampered := slices.ContainsFunc(r.marks, func(m mark) bool {
 			return strings.HasPrefix(m.What, "tamper") && m.Kind == s.Kind && m.Namespace == s.Namespace && m.Name == s.Name
 		})
-		if s.Side != "storage" || tampered || !slices.Contains(r.meta.Rules.Kinds, s.Kind) {
+		if tampered || s.Served == "" || !slices.Contains(r.meta.Rules.Kinds, s.Kind) {
 			continue
 		}
-		for _, a := range r.former {
-			same := a.Kind == s.Kind && a.Namespace == s.Namespace && a.Name == s.Name && a.UID == s.UID
-			if a.Side == "apiserver" && same && a.ResourceVersion == s.ResourceVersion {
-				v.judged++
-				if a.Digest != s.Digest {
-					v.violations++
-				}
-				break
-			}
+		v.judged++
+		if s.Digest != s.Served {
+			v.violations++
 		}
 	}
 	return v

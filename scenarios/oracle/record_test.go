@@ -69,8 +69,8 @@ func (r *request) mine() bool { return r.Fault != "tamper" }
 type key struct{ Kind, Namespace, Name string }
 
 type state struct {
-	Side, Kind, Namespace, Name, UID, Digest, Content string
-	ResourceVersion                                   uint64
+	Side, Kind, Namespace, Name, UID, Digest, Content, Served string
+	ResourceVersion                                           uint64
 }
 
 type use struct{ CPUSeconds, RSSBytes, RSSHighestBytes, Read, Written float64 }

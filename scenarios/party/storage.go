@@ -279,15 +279,8 @@ func (m *Storage) State(ctx context.Context, rules check.Rules) ([]history.State
 
 // StateIn is State of one namespace; of all with an empty one.
 func (m *Storage) StateIn(ctx context.Context, namespace string, rules check.Rules) ([]history.StateRecord, error) {
-	return m.digests(ctx, "namespace="+url.QueryEscape(namespace), rules)
-}
-
-// former is the query for what was replaced or deleted.
-const former = "former=true"
-
-func (m *Storage) digests(ctx context.Context, query string, rules check.Rules) ([]history.StateRecord, error) {
 	var out []history.StateRecord
-	err := m.each(ctx, query, func(r check.Raw) error {
+	err := m.each(ctx, "namespace="+url.QueryEscape(namespace), func(r check.Raw) error {
 		rec, err := check.Digest(r, rules)
 		if err != nil {
 			return fmt.Errorf("digest %s/%s/%s of storage: %w", r.Kind, r.Namespace, r.Name, err)

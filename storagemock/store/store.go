@@ -47,8 +47,8 @@ const (
 	// EventRetention is how long an event stays in its cluster's table.
 	EventRetention = 15 * 24 * time.Hour
 	// maxFormer is how many bytes of replaced and deleted records are kept, packed as they were:
-	// some 100,000 pods. The oldest go first.
-	maxFormer = 64 << 20
+	// some 40,000 pods. The oldest go first.
+	maxFormer = 32 << 20
 	// maxPastUIDs bounds the superseded uids remembered under one key.
 	maxPastUIDs = 64
 )
