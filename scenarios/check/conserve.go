@@ -153,8 +153,9 @@ func (j *judge) dropsAsked(t *tally, g *group) {
 }
 
 // mergesExplained: a strategy that sends every state merges only behind a request that failed, in a
-// full queue, and while the rows of a kind have to wait: Pods for their ReplicaSets, all after a
-// restart. After a list, or where events were kept from the watcher, how many waited is not known.
+// full queue, and while the rows of a kind have to wait: Pods for their ReplicaSets, all for the
+// watcher's record of kinds. After a restart or a list, or where events were kept from the watcher,
+// how many waited is not known.
 func (j *judge) mergesExplained(t *tally, g *group) {
 	e := &g.counters
 	if j.h.Queue == 0 || e.Coalesced == 0 || g.name == allKinds && len(j.h.Counters.Kinds) > 0 {
@@ -166,12 +167,36 @@ func (j *judge) mergesExplained(t *tally, g *group) {
 	if failed > 0 || owned || j.restarted > 0 || g.relisted || j.h.Withheld[g.name] > 0 {
 		return
 	}
-	if most := j.crowd(g); most < j.h.Queue {
-		t.failN(e.Coalesced, func() string {
+	most, early := j.crowd(g), j.unnamed(g.name)
+	if most < j.h.Queue && e.Coalesced > early {
+		t.failN(e.Coalesced-early, func() string {
 			return fmt.Sprintf("%s: %d events were coalesced although %s sends every state, no request failed, "+
-				"and no more than %d events waited at once in a queue that holds %d", g.name, e.Coalesced, j.h.Strategy, most, j.h.Queue)
+				"and no more than %d events waited at once in a queue that holds %d",
+				g.name, e.Coalesced-early, j.h.Strategy, most, j.h.Queue)
 		})
 	}
+}
+
+// unnamed is how many events of a kind may have been merged while its rows waited for the watcher's
+// record of kinds: those of states that were not sent, and of deletions, each with the state before it.
+func (j *judge) unnamed(kind string) (n int64) {
+	before := func(started int64) bool { return started < j.named+scrapeSlack }
+	for _, k := range j.book.keys {
+		if k.kind != kind {
+			continue
+		}
+		for i := range k.versions {
+			if v := &k.versions[i]; v.flags&versionSeen == 0 && before(j.book.times(v).started) {
+				n++
+			}
+		}
+		for d := k.deletion; d != 0; d = j.book.deletions[d-1].next {
+			if before(j.book.deletions[d-1].started) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // crowd is how many events of a kind waited at once, at most: the load's changes from their

@@ -199,6 +199,8 @@ func TestEveryStateIsSent(t *testing.T) {
 			requests: []string{"15 PUT web u1 100", "20 PUT web u1 105 rejected", "35 PUT web u1 110"}}, "", 1},
 		{"merged behind a request that never arrived", 100,
 			story{ops: burst, requests: requests, meta: Meta{Counters: &failed}}, "", 1},
+		{"merged before the watcher's record had its kind", 100, story{ops: burst, meta: Meta{Counters: merged},
+			requests: append([]string{"5 PUT K8sWatchState:x u0 0"}, requests...)}, "", 1},
 		{"merged after a restart", 100,
 			story{ops: burst, requests: requests, meta: Meta{Counters: merged}, marks: restarted}, "", 1},
 		{"merged while it waited for its ReplicaSet", 100, story{ops: burst, requests: requests,

@@ -104,6 +104,7 @@ type judge struct {
 	ceilings  *Ceilings
 	isolation *Isolation
 
+	named     int64 // when the watcher's record of kinds was last stored
 	entries   int64
 	reordered int64
 	repaired  int64

@@ -121,7 +121,7 @@ func (r *record) conserved() bool {
 		if count["dropped_total"] > 0 && r.cell.Scenario.Watcher.QueueFull != "drop" {
 			return false
 		}
-		if count["coalesced_total"] > 0 && r.sendsEvery() && !r.mayMerge(kind, count["received_total"]) {
+		if count["coalesced_total"] > float64(r.unnamed(kind)) && r.sendsEvery() && !r.mayMerge(kind, count["received_total"]) {
 			return false
 		}
 	}
@@ -133,6 +133,30 @@ func (r *record) sendsEvery() bool {
 	w := r.cell.Scenario.Watcher
 	every := []string{"single", "unordered", "partitioned", "keyed"}
 	return r.cell.Watcher.Own && w.Profile != "legacy" && slices.Contains(every, w.Strategy)
+}
+
+// unnamed counts the states that were not sent and the deletions of a kind, dispatched while the
+// watcher's record did not have the kind, or within 250 ms of that.
+func (r *record) unnamed(kind string) (n int) {
+	named := int64(0)
+	for _, q := range r.ledger {
+		if q.Kind == notes && q.acked() {
+			named = max(named, q.Responded)
+		}
+	}
+	for i := range r.ops {
+		o := &r.ops[i]
+		if !o.ok() || o.Kind != kind || o.Phase == "load" && o.Started >= named+250e6 || o.delete() && o.Phase != "load" {
+			continue
+		}
+		sent := slices.ContainsFunc(r.ledger, func(q request) bool {
+			return q.Method == "PUT" && q.took() && q.key() == o.key() && q.UID == o.UID && q.ResourceVersion == o.ResourceVersion
+		})
+		if o.delete() || !sent {
+			n++
+		}
+	}
+	return n
 }
 
 // mayMerge says that a watcher which sends every state had a reason to merge some of a kind: one
