@@ -24,6 +24,7 @@ import (
 //	GET    /healthz                      ok
 //	GET    /ledger                       NDJSON of ledger.Entry
 //	GET    /state                        NDJSON of {cluster, kind, namespace, name, data}: every live document, or those of ?namespace=
+//	GET    /state?former=true            the same of what was replaced or deleted, as far as it is kept
 //	PUT    /state?cluster=&kind=&namespace=&name=   store the body as data, without latency and without a ledger entry
 //	DELETE /state?…                      delete that document in the same way
 //	GET    /snapshot                     the whole store, to be loaded by a later run
@@ -89,7 +90,11 @@ func (s *Server) adminState(w http.ResponseWriter, req *http.Request) {
 	buffered := bufio.NewWriterSize(w, 64<<10)
 	enc := json.NewEncoder(buffered)
 	enc.SetEscapeHTML(false)
-	for _, d := range s.store.All() {
+	records := s.store.All
+	if req.URL.Query().Has("former") {
+		records = s.store.Former
+	}
+	for _, d := range records() {
 		if ns != "" && d.Namespace != ns {
 			continue
 		}

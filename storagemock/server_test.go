@@ -192,6 +192,10 @@ func TestAdmin(t *testing.T) {
 			t.Errorf("state of namespace %s: %s", ns, state)
 		}
 	}
+	wantFormer := `{"cluster":"C","kind":"Pod","namespace":"a","name":"x","data":{"metadata":{"uid":"u1"},"spec":{"a":"b\nc"}}}` + "\n"
+	if _, state := m.do("GET", m.admin.URL+"/state?former=true", ""); state != wantFormer {
+		t.Errorf("former state: %s", state)
+	}
 	_, snapshot := m.do("GET", m.admin.URL+"/snapshot", "")
 
 	// Tampering leaves no trace in the ledger.

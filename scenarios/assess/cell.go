@@ -3,6 +3,7 @@ package assess
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -90,6 +91,7 @@ func load(dir string) (*recorded, error) {
 	if c.history, err = check.Load(dir); err != nil {
 		return nil, err
 	}
+	c.history.Queue = queue(c.Cell)
 	c.Marks, c.Samples = c.history.Marks, c.history.Samples
 	if c.Deeds, err = history.LoadLines[history.Deed](dir, history.FileDeeds); err != nil {
 		return nil, err
@@ -110,6 +112,25 @@ func load(dir string) (*recorded, error) {
 	injected, err := faults.Rules(&c.Case)
 	c.rules = append(matrix.General(&c.Case), injected...)
 	return &c, err
+}
+
+// queue is check.History.Queue: the shortest that the handler queues were, which only the policy
+// coalesce merges in.
+func queue(c *history.Cell) int64 {
+	w := &c.Scenario.Watcher
+	switch {
+	case !c.Watcher.Own || !w.SendsEvery():
+		return 0
+	case w.QueueFull != "coalesce":
+		return math.MaxInt64
+	}
+	least := w.HandlerQueueLen
+	for _, e := range c.Scenario.Events {
+		if e.HandlerQueueLen > 0 {
+			least = min(least, e.HandlerQueueLen)
+		}
+	}
+	return int64(least)
 }
 
 // weigh takes the pass from checks that could hardly have failed.

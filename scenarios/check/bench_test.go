@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -106,6 +107,29 @@ func writeRun(tb testing.TB, dir string, n int) {
 // process ever had, from writing the run on.
 //
 //	go test ./scenarios/check -run '^$' -bench Judge -benchtime 1x -entries 5000000
+//
+// BenchmarkDigest is what a former or final state costs, once for each side, when a cell is over.
+func BenchmarkDigest(b *testing.B) {
+	for _, size := range []int{3 << 10, 10 << 10} {
+		var env []string
+		for n := 0; n < size-300; n += 46 {
+			env = append(env, fmt.Sprintf(`{"name":"VARIABLE_%06d","value":"value-%06d"}`, n, n))
+		}
+		raw := Raw{Side: history.SideStorage, Kind: "Pod", JSON: fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web",`+
+			`"namespace":"a","uid":"u","resourceVersion":"7"},"spec":{"containers":[{"name":"app","env":[%s]}]},"status":{"phase":"Running"}}`,
+			strings.Join(env, ","))}
+		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(raw.JSON)))
+			for b.Loop() {
+				if _, err := Digest(raw, Rules{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkJudge(b *testing.B) {
 	dir := b.TempDir()
 	writeRun(b, dir, *benchEntries)

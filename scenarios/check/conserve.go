@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -36,6 +37,7 @@ func (j *judge) conserve() {
 		j.equation(t, &g)
 		j.sentIsLedger(t, &g)
 		j.dropsAsked(t, &g)
+		j.mergesExplained(t, &g)
 		if g.owed != nil {
 			j.versionsAccounted(t, &g)
 		}
@@ -148,6 +150,75 @@ func (j *judge) dropsAsked(t *tally, g *group) {
 			return fmt.Sprintf("%d events were dropped although queueFull is %q, not %q", g.counters.Dropped, j.h.QueueFull, QueueFullDrop)
 		})
 	}
+}
+
+// mergesExplained: a strategy that sends every state merges only behind a request that failed, in a
+// full queue, and while the rows of a kind have to wait: Pods for their ReplicaSets, all for the
+// watcher's record of kinds. After a restart or a list, or where events were kept from the watcher,
+// how many waited is not known.
+func (j *judge) mergesExplained(t *tally, g *group) {
+	e := &g.counters
+	if j.h.Queue == 0 || e.Coalesced == 0 || g.name == allKinds && len(j.h.Counters.Kinds) > 0 {
+		return
+	}
+	t.judged++
+	failed := g.requests.failed + g.requests.maybe + e.Retried + e.Parked + j.h.Counters.StorageFailed[g.name]
+	owned := g.name == kindPod && slices.Contains(j.h.Rules.Kinds, "ReplicaSet")
+	if failed > 0 || owned || j.restarted > 0 || g.relisted || j.h.Withheld[g.name] > 0 {
+		return
+	}
+	most, early := j.crowd(g), j.unnamed(g.name)
+	if most < j.h.Queue && e.Coalesced > early {
+		t.failN(e.Coalesced-early, func() string {
+			return fmt.Sprintf("%s: %d events were coalesced although %s sends every state, no request failed, "+
+				"and no more than %d events waited at once in a queue that holds %d",
+				g.name, e.Coalesced-early, j.h.Strategy, most, j.h.Queue)
+		})
+	}
+}
+
+// unnamed is how many events of a kind may have been merged while its rows waited for the watcher's
+// record of kinds: those of states that were not sent, and of deletions, each with the state before it.
+func (j *judge) unnamed(kind string) (n int64) {
+	before := func(started int64) bool { return started < j.named+scrapeSlack }
+	for _, k := range j.book.keys {
+		if k.kind != kind {
+			continue
+		}
+		for i := range k.versions {
+			if v := &k.versions[i]; v.flags&versionSeen == 0 && before(j.book.times(v).started) {
+				n++
+			}
+		}
+		for d := k.deletion; d != 0; d = j.book.deletions[d-1].next {
+			if before(j.book.deletions[d-1].started) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// crowd is how many events of a kind waited at once, at most: the load's changes from their
+// dispatch until storage had acknowledged them, and all other events, of which that is not known.
+func (j *judge) crowd(g *group) int64 {
+	type step struct{ at, by int64 }
+	var steps []step
+	now := g.counters.Received
+	for c := range j.changes() {
+		if c.Kind == g.name && c.Stored != 0 {
+			now--
+			steps = append(steps, step{c.Started, 1}, step{c.Stored, -1})
+		}
+	}
+	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.by, a.by)) })
+	now = max(now, 0)
+	most := now
+	for _, s := range steps {
+		now += s.by
+		most = max(most, now)
+	}
+	return most
 }
 
 // versionsAccounted compares what the ledger lacks to what the watcher says it

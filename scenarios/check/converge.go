@@ -83,6 +83,30 @@ func (j *judge) converge() {
 	}
 }
 
+// former is the part of G1 about what storage was sent and holds no more. Rows that were tampered
+// with are not the watcher's, and after a restore versions mean something else.
+func (j *judge) former(r *history.StateRecord) {
+	t := j.tally["G1"]
+	switch {
+	case j.h.Cut || j.back.happened() || j.tamper[r.Key()] != nil || !j.h.Rules.Watches(r.Kind):
+		return
+	case r.Served == "":
+		j.untold++
+		return
+	}
+	j.compared++
+	t.judged++
+	if r.Served == r.Digest {
+		return
+	}
+	k := j.book.key(r.Kind, r.Namespace, r.Name)
+	j.book.differs[k] = cmp.Or(j.book.differs[k], r.Differs)
+	t.failAt(k, 0, func() string {
+		return fmt.Sprintf("%s: uid %s version %d, which is not the last, was sent with another content: %s",
+			k, r.UID, r.ResourceVersion, cmp.Or(r.Differs, "digest "+r.Digest+", of the apiserver's "+r.Served))
+	})
+}
+
 func (j *judge) compareSides(k *keyState) (judged, differs bool) {
 	if k.kind == kindExportService || !j.h.Rules.Watches(k.kind) {
 		return false, false // ExportService is stored elsewhere (contract E15)

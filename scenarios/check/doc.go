@@ -61,7 +61,9 @@
 // # The guarantees
 //
 //   - G1 converge: after the load, storage holds what the apiserver holds, filtered
-//     and masked: equal sets of (kind, namespace, name, uid, digest).
+//     and masked: equal sets of (kind, namespace, name, uid, digest). What was sent and
+//     overwritten or deleted since is what the apiserver served at that version, as far
+//     as both are recorded.
 //   - G2 ordered: the applied resourceVersion of one (key, uid) never goes down.
 //   - G3 no stale write: no PUT older than the live record it replaces, across uids
 //     too; no DELETE of an object that is still alive.
@@ -70,7 +72,8 @@
 //     no late DELETE of the old one removes it.
 //   - G6 conservation: received = sent + coalesced + filtered + parked + queued +
 //     dropped; sent equals the ledger; every acknowledged version is in the ledger
-//     or accounted for; dropped is 0 unless dropping was asked for.
+//     or accounted for; dropped is 0 unless dropping was asked for, and coalesced without a
+//     reason where the strategy sends every state.
 //   - G7 bounded: memory, goroutines and sockets stay under their ceilings and
 //     return to the baseline.
 //   - G8 isolation: freshness p99 of others ≤ 2 × baseline.

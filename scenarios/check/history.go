@@ -14,14 +14,19 @@ import (
 // what depends on it is not judged.
 type History struct {
 	Meta
-	Ops     iter.Seq2[oplog.Record, error]
-	Ledger  iter.Seq2[ledger.Entry, error]
-	State   iter.Seq2[history.StateRecord, error]
+	Ops    iter.Seq2[oplog.Record, error]
+	Ledger iter.Seq2[ledger.Entry, error]
+	State  iter.Seq2[history.StateRecord, error]
+	// Former is what storage was sent and holds no more; see history.FileFormer.
+	Former  iter.Seq2[history.StateRecord, error]
 	Samples []history.Sample
 	Marks   []history.Mark
 	// Bounds computes what G7 and G8 are judged by, once the logs have been read. Without
 	// it Meta's Ceilings and Isolation hold.
 	Bounds func(Measured) (*Ceilings, *Isolation)
+	// Queue is how many events of one kind a queue of the watcher holds, where its strategy sends
+	// every state; below that many it has nothing to merge. 0: it merges by design, or is unknown.
+	Queue int64
 	// Dir is the folder whose files are searched for canaries (G13); empty when
 	// nothing was saved.
 	Dir string

@@ -49,6 +49,17 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 		})
 	}
 	j.converge()
+	err := each(ctx, j.h.Former, func(_ int, r *history.StateRecord) error {
+		j.former(r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if j.compared+j.untold > 0 {
+		j.tally["G1"].note("%d PUTs of former states compared with what the apiserver served; "+
+			"it no longer knew the versions of %d", j.compared, j.untold)
+	}
 	j.settle()
 	j.recreate()
 	j.power()
@@ -71,14 +82,17 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 
 // judge is one judgement under way.
 type judge struct {
-	h      *History
-	book   *book
-	back   restore
-	after  *book // of the history that a restore began; else empty
-	acc    account
-	tamper map[history.Key][]*tampering
-	unseen map[string][]window // by kind, while the apiserver did not serve it
-	late   []lateWrite
+	h     *History
+	book  *book
+	back  restore
+	after *book // of the history that a restore began; else empty
+	// compared are the former states that were, untold those of versions that the apiserver no
+	// longer knew.
+	compared, untold int64
+	acc              account
+	tamper           map[history.Key][]*tampering
+	unseen           map[string][]window // by kind, while the apiserver did not serve it
+	late             []lateWrite
 	// unrepaired are those of late whose key was not written since.
 	unrepaired map[*keyState][]int
 	request    request // under judgement
@@ -90,6 +104,7 @@ type judge struct {
 	ceilings  *Ceilings
 	isolation *Isolation
 
+	named     int64 // when the watcher's record of kinds was last stored
 	entries   int64
 	reordered int64
 	repaired  int64

@@ -34,6 +34,9 @@ func Load(dir string) (*History, error) {
 	if h.State, err = history.State(dir); err != nil {
 		return nil, err
 	}
+	if h.Former, err = history.Former(dir); err != nil {
+		return nil, err
+	}
 	if h.Marks, err = history.LoadLines[history.Mark](dir, history.FileMarks); err != nil {
 		return nil, err
 	}

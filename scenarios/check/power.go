@@ -11,8 +11,9 @@ import (
 // the way to storage, by guarantee: the later one was acknowledged by the apiserver
 // before storage had acknowledged the earlier one, or anything newer. Both are made by
 // the load. A state that was never sent because a newer one replaced it counts: it
-// waited together with that one. A state that storage never had shows nothing, and states
-// that were all made while no watcher ran never waited together: the next one lists the last.
+// waited together with that one; but not where the strategy sends every state. A state that
+// storage never had shows nothing, and states that were all made while no watcher ran never
+// waited together: the next one lists the last.
 type power struct {
 	ordered     int64 // G2: writes of one uid
 	stale       int64 // G3: writes of one name
@@ -21,42 +22,53 @@ type power struct {
 }
 
 // power is counted when op log and ledger were read; it keeps nothing. down are the times
-// without a watcher.
-func (b *book) power(down []window) (p power) {
+// without a watcher; every says that the strategy sends every state.
+func (b *book) power(down []window, every bool) (p power) {
 	unseen := func(finished, next int64) bool {
 		return slices.ContainsFunc(down, func(w window) bool { return finished >= w.from && next < w.to })
 	}
+	var states []version
 	for _, k := range b.keys {
-		var last *version
-		for i := range k.versions {
-			v := &k.versions[i]
-			if v.flags&versionUncounted != 0 {
-				continue
+		states = states[:0]
+		for _, v := range k.versions {
+			unsent := every && v.flags&(versionChange|versionSeen) == versionChange
+			if v.flags&versionUncounted == 0 && !unsent {
+				states = append(states, v)
 			}
-			if last != nil && last.flags&versionChange != 0 && b.waited(b.times(last).stored, v) && !unseen(b.times(last).finished, b.times(v).finished) {
+		}
+		for i := 1; i < len(states); i++ {
+			last, v := &states[i-1], &states[i]
+			t := b.times(last)
+			if last.flags&versionChange != 0 && b.waited(t.stored, v) && !unseen(t.finished, b.times(v).finished) {
 				p.stale++
 				if last.life == v.life {
 					p.ordered++
 				}
 			}
-			last = v
 		}
 		for n := k.deletion; n != 0; n = b.deletions[n-1].next {
-			b.addEnd(&p, k, &b.deletions[n-1], unseen)
+			d := &b.deletions[n-1]
+			if end := k.lives[d.life].ending; !every || end.gone.stored != 0 {
+				b.addEnd(&p, states, d, end, unseen)
+			}
 		}
 	}
 	return p
 }
 
 // addEnd counts the pairs of a deletion that were not unseen.
-func (b *book) addEnd(p *power, k *keyState, d *deletion, unseen func(finished, next int64) bool) {
-	if v := k.lastVersion(int32(d.life), versionUncounted); v != nil && v.flags&versionChange != 0 {
-		if t := b.times(v); t.stored != 0 && d.finished < t.stored && !unseen(t.finished, d.finished) {
-			p.resurrected++
+func (b *book) addEnd(p *power, states []version, d *deletion, end *ending, unseen func(finished, next int64) bool) {
+	for i := len(states) - 1; i >= 0; i-- {
+		if v := &states[i]; v.life == d.life {
+			t := b.times(v)
+			if v.flags&versionChange != 0 && t.stored != 0 && d.finished < t.stored && !unseen(t.finished, d.finished) {
+				p.resurrected++
+			}
+			break
 		}
 	}
-	end := k.lives[d.life].ending
-	if n := k.upTo(end.last); n < len(k.versions) && b.waited(end.gone.stored, &k.versions[n]) && !unseen(d.finished, b.times(&k.versions[n]).finished) {
+	n := slices.IndexFunc(states, func(v version) bool { return v.rv > end.last })
+	if n >= 0 && b.waited(end.gone.stored, &states[n]) && !unseen(d.finished, b.times(&states[n]).finished) {
 		p.recreated++
 	}
 }
@@ -71,7 +83,7 @@ func (j *judge) power() {
 	if j.h.Ledger == nil || !j.book.haveOps {
 		return
 	}
-	p := j.book.power(j.down)
+	p := j.book.power(j.down, j.h.Queue > 0)
 	for g, n := range map[string]int64{"G2": p.ordered, "G3": p.stale, "G4": p.resurrected, "G5": p.recreated} {
 		j.tally[g].power = &n
 	}

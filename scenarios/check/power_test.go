@@ -131,7 +131,7 @@ func TestPowerByDefinition(t *testing.T) {
 		if err := j.read(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
-		if got := j.book.power(nil); got != want {
+		if got := j.book.power(nil, false); got != want {
 			t.Fatalf("seed %d: got %+v, want %+v", seed, got, want)
 		}
 		seen.ordered += want.ordered

@@ -40,11 +40,12 @@ const (
 	kindPod           = "Pod"
 	kindSecret        = "Secret"
 	kindExportService = "ExportService"
+	kindState         = "K8sWatchState"
 )
 
 // Kinds a watcher writes that come from no watch (contract §5; the last is k8s-watch's
 // own record of the kinds it collects).
-var unwatchedKinds = []string{"IPPoolStatic", "IPPoolStaticDetail", "K8sWatchState"}
+var unwatchedKinds = []string{"IPPoolStatic", "IPPoolStaticDetail", kindState}
 
 // Name prefixes of Events in kube-system that are kept and bypass the filters
 // (contract §2.3 rule 2).

@@ -13,6 +13,9 @@ import (
 func (j *judge) entry(e *ledger.Entry) {
 	j.entries++
 	if Unwatched(e.Kind) {
+		if e.Kind == kindState && e.Acked() {
+			j.named = max(j.named, e.Responded)
+		}
 		return
 	}
 	k := j.book.lookup(e.Kind, e.Namespace, e.Name)

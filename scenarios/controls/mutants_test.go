@@ -157,6 +157,37 @@ var mutants = []mutant{
 		},
 	},
 	{
+		Name: "keyed-merges",
+		Bug:  "keyed drops a state that waits when a newer one of its object comes, and counts it as coalesced",
+		Edits: []edit{{
+			"watcher/pipeline/strategy.go",
+			"case Keyed:\n\t\treturn shape{partitions: 1, workers: n, exclusive: true}",
+			"case Keyed:\n\t\treturn shape{partitions: 1, workers: n, exclusive: true, merge: true}",
+		}},
+		Caught: []row{
+			{"faults/f00-none", nil, "L"},
+		},
+	},
+	{
+		Name: "wrong-while-newer-waits",
+		Bug:  "a state that a newer one already follows is sent with a wrong restart count",
+		Edits: []edit{
+			{"watcher/pipeline/lane.go", "import (\n", "import (\n\t\"bytes\"\n"},
+			{
+				"watcher/pipeline/lane.go",
+				"\ts = ent.pop()\n",
+				`	s = ent.pop()
+	if o := s.ev.Object; ent.head != nil && o != nil {
+		s.ev.Object = o.With(bytes.ReplaceAll(o.JSON(), []byte("\"restartCount\":"), []byte("\"restartCount\":1")))
+	}
+`,
+			},
+		},
+		Caught: []row{
+			{"faults/f00-none", nil, "C"},
+		},
+	},
+	{
 		Name: "older-list-believed",
 		Bug:  "a list from a cache that is behind replaces what is known",
 		Edits: []edit{{

@@ -10,6 +10,7 @@
 //	witness.ndjson.zst  the same, by a witness; with cluster.controllers
 //	ledger.ndjson.zst   ledger.Entry in the order of application, Seq without gaps
 //	state.ndjson.zst    the final states of both sides
+//	former.ndjson.zst   what storage was sent and holds no more
 //	history.json        what the judge needs beside the logs
 //	samples.ndjson      Sample: every reading of the parties' resources and queues
 //	before.prom         the watcher's metrics as the load began

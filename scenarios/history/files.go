@@ -19,6 +19,7 @@ const (
 	FileOps     = "ops.ndjson.zst"
 	FileLedger  = "ledger.ndjson.zst"
 	FileState   = "state.ndjson.zst"
+	FileFormer  = "former.ndjson.zst"
 	FileMeta    = "history.json"
 	FileSamples = "samples.ndjson"
 	FileBefore  = "before.prom"

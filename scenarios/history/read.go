@@ -88,6 +88,10 @@ func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
 // State is the final states of a cell's folder, nil when there are none; see Ops.
 func State(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileState) }
 
+// Former is the former states of a cell's folder, nil when there are none, as in records of former
+// versions; see Ops.
+func Former(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileFormer) }
+
 // FollowerState is what the storage of a follower held in the end; see State.
 func FollowerState(dir string) (iter.Seq2[StateRecord, error], error) {
 	return stateIn(dir, FileFollower)
@@ -152,6 +156,8 @@ func (s *StateRecord) field(key []byte) any {
 		return &s.Digest
 	case "content":
 		return &s.Content
+	case "served":
+		return &s.Served
 	case "bytes":
 		return &s.Bytes
 	case "differs":

@@ -34,7 +34,10 @@ type StateRecord struct {
 	// Content, of storage's side, is the digest without the resourceVersion: another apiserver
 	// has other versions of the same states.
 	Content string `json:"content,omitempty"`
-	Bytes   int    `json:"bytes"` // of the object as read
+	// Served, of a former state, is the digest of what the apiserver served at its version; empty
+	// where it no longer knew.
+	Served string `json:"served,omitempty"`
+	Bytes  int    `json:"bytes"` // of the object as read
 	// Differs, of storage's side, says in which fields a version that the apiserver holds
 	// too is not as expected; told of the first of such objects only. See check.Fields.
 	Differs string `json:"differs,omitempty"`
@@ -70,6 +73,11 @@ func (s *StateRecord) Validate() error {
 // SaveState writes the final states of a cell's folder, compressed.
 func SaveState(dir string, records iter.Seq[StateRecord]) error {
 	return saveState(dir, FileState, records)
+}
+
+// SaveFormer writes FileFormer of a cell's folder.
+func SaveFormer(dir string, records iter.Seq[StateRecord]) error {
+	return saveState(dir, FileFormer, records)
 }
 
 // SaveFollower writes FileFollower of a cell's folder.

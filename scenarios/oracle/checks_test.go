@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -24,6 +25,23 @@ func (r *record) converge() (v verdict) {
 		a, inCluster := sides["apiserver"]
 		b, inStorage := sides["storage"]
 		if inCluster != inStorage || a.uid != b.uid || a.digest != b.digest && (k.Kind != "Lease" || !r.onlyBeats(k, a.uid, a.version, b.version)) {
+			v.violations++
+		}
+	}
+	return v
+}
+
+// formerly is the other half of G1: what storage was sent and holds no more.
+func (r *record) formerly() (v verdict) {
+	for _, s := range r.former {
+		tampered := slices.ContainsFunc(r.marks, func(m mark) bool {
+			return strings.HasPrefix(m.What, "tamper") && m.Kind == s.Kind && m.Namespace == s.Namespace && m.Name == s.Name
+		})
+		if tampered || s.Served == "" || !slices.Contains(r.meta.Rules.Kinds, s.Kind) {
+			continue
+		}
+		v.judged++
+		if s.Digest != s.Served {
 			v.violations++
 		}
 	}
@@ -103,8 +121,73 @@ func (r *record) conserved() bool {
 		if count["dropped_total"] > 0 && r.cell.Scenario.Watcher.QueueFull != "drop" {
 			return false
 		}
+		if count["coalesced_total"] > float64(r.unnamed(kind)) && r.sendsEvery() && !r.mayMerge(kind, count["received_total"]) {
+			return false
+		}
 	}
 	return true
+}
+
+// sendsEvery says that the watcher merges nothing by design.
+func (r *record) sendsEvery() bool {
+	w := r.cell.Scenario.Watcher
+	every := []string{"single", "unordered", "partitioned", "keyed"}
+	return r.cell.Watcher.Own && w.Profile != "legacy" && slices.Contains(every, w.Strategy)
+}
+
+// unnamed counts the states that were not sent and the deletions of a kind, dispatched while the
+// watcher's record did not have the kind, or within 250 ms of that.
+func (r *record) unnamed(kind string) (n int) {
+	named := int64(0)
+	for _, q := range r.ledger {
+		if q.Kind == notes && q.acked() {
+			named = max(named, q.Responded)
+		}
+	}
+	for i := range r.ops {
+		o := &r.ops[i]
+		if !o.ok() || o.Kind != kind || o.Phase == "load" && o.Started >= named+250e6 || o.delete() && o.Phase != "load" {
+			continue
+		}
+		sent := slices.ContainsFunc(r.ledger, func(q request) bool {
+			return q.Method == "PUT" && q.took() && q.key() == o.key() && q.UID == o.UID && q.ResourceVersion == o.ResourceVersion
+		})
+		if o.delete() || !sent {
+			n++
+		}
+	}
+	return n
+}
+
+// mayMerge says that a watcher which sends every state had a reason to merge some of a kind: one
+// that failed, Pods whose ReplicaSet was awaited, or as many that waited at once, at any of its
+// dispatches, as a queue holds.
+func (r *record) mayMerge(kind string, received float64) bool {
+	label := `kind="` + kind + `"`
+	retried, _ := r.after.sum("k8swatch_events_retried_total", label)
+	parked, _ := r.after.sum("k8swatch_events_parked", label)
+	failed, _ := r.after.sum("bkbcs_k8swatch_storage_request_total_num", `resource_type="`+kind+`"`, `status="failure"`)
+	refused := slices.ContainsFunc(r.ledger, func(q request) bool { return q.Kind == kind && q.mine() && !q.acked() })
+	relisted, _ := r.after.sum("k8swatch_relists_total", label)
+	owned := kind == "Pod" && slices.Contains(r.meta.Rules.Kinds, "ReplicaSet")
+	if retried+parked+failed+relisted > 0 || refused || owned {
+		return true
+	}
+	if r.cell.Scenario.Watcher.QueueFull != "coalesce" {
+		return false
+	}
+	all := slices.DeleteFunc(r.changes(math.MaxInt64), func(c change) bool { return c.Kind != kind || c.stored == 0 })
+	most := 0
+	for _, at := range all {
+		n := 0
+		for _, c := range all {
+			if c.Started <= at.Started && c.stored >= at.Started {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most+max(0, int(received)-len(all)) >= r.cell.Scenario.Watcher.HandlerQueueLen
 }
 
 // honest is G14: what the watcher counted as acknowledged is what the ledger acknowledged.
@@ -156,6 +239,9 @@ func (r *record) checkFigures(a answers) {
 		g1 = verdict{}
 	} else {
 		a["events.lost"] = float64(g1.violations)
+		sent := r.formerly()
+		g1.judged += sent.judged
+		g1.violations += sent.violations
 		g5.judged += names.judged
 		g5.violations += names.violations
 	}

@@ -123,6 +123,18 @@ func (r *record) power(changes []change) map[string]int64 {
 		})
 		var kept []*operation
 		for _, o := range ops {
+			unsent := func() bool {
+				if o.delete() {
+					return stored[o] == 0
+				}
+				return !slices.ContainsFunc(r.ledger, func(q request) bool {
+					same := q.key() == o.key() && q.UID == o.UID && q.ResourceVersion == o.ResourceVersion
+					return q.Method == "PUT" && q.took() && same
+				})
+			}
+			if r.sendsEvery() && o.counted() && unsent() {
+				continue
+			}
 			if n := len(kept); n > 0 && !o.delete() && !kept[n-1].delete() && kept[n-1].ResourceVersion == o.ResourceVersion {
 				continue
 			}

@@ -69,8 +69,8 @@ func (r *request) mine() bool { return r.Fault != "tamper" }
 type key struct{ Kind, Namespace, Name string }
 
 type state struct {
-	Side, Kind, Namespace, Name, UID, Digest, Content string
-	ResourceVersion                                   uint64
+	Side, Kind, Namespace, Name, UID, Digest, Content, Served string
+	ResourceVersion                                           uint64
 }
 
 type use struct{ CPUSeconds, RSSBytes, RSSHighestBytes, Read, Written float64 }
@@ -191,6 +191,7 @@ type record struct {
 	marks         []mark
 	reads         []read
 	followed      []state
+	former        []state
 	before, after metrics
 	received      float64 // requests of all kinds that storage received since the load began
 }
@@ -214,6 +215,7 @@ func load(t *testing.T, dir string) *record {
 	r.ops = lines[operation](t, filepath.Join(dir, "ops.ndjson.zst"))
 	r.ledger = lines[request](t, filepath.Join(dir, "ledger.ndjson.zst"))
 	r.states = lines[state](t, filepath.Join(dir, "state.ndjson.zst"))
+	r.former = lines[state](t, filepath.Join(dir, "former.ndjson.zst"))
 	r.samples = lines[sample](t, filepath.Join(dir, "samples.ndjson"))
 	slices.SortStableFunc(r.samples, func(a, b sample) int { return cmp.Compare(a.Time, b.Time) })
 	r.marks = lines[mark](t, filepath.Join(dir, "marks.ndjson"))

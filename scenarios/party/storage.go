@@ -280,7 +280,7 @@ func (m *Storage) State(ctx context.Context, rules check.Rules) ([]history.State
 // StateIn is State of one namespace; of all with an empty one.
 func (m *Storage) StateIn(ctx context.Context, namespace string, rules check.Rules) ([]history.StateRecord, error) {
 	var out []history.StateRecord
-	err := m.each(ctx, namespace, func(r check.Raw) error {
+	err := m.each(ctx, "namespace="+url.QueryEscape(namespace), func(r check.Raw) error {
 		rec, err := check.Digest(r, rules)
 		if err != nil {
 			return fmt.Errorf("digest %s/%s/%s of storage: %w", r.Kind, r.Namespace, r.Name, err)
@@ -303,11 +303,11 @@ func (m *Storage) Objects(ctx context.Context, keys []history.Key) (map[history.
 	return out, err
 }
 
-// each passes on every object of the cluster in a namespace, in all with an empty one.
-func (m *Storage) each(ctx context.Context, namespace string, object func(check.Raw) error) error {
+// each passes on the objects of the cluster that the mock's query selects, all with an empty one.
+func (m *Storage) each(ctx context.Context, query string, object func(check.Raw) error) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()
-	resp, err := get(ctx, m.http, m.base+"/state?"+url.Values{"namespace": {namespace}}.Encode())
+	resp, err := get(ctx, m.http, m.base+"/state?"+query)
 	if err != nil {
 		return err
 	}

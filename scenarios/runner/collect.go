@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/metric"
@@ -14,6 +15,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -31,6 +33,15 @@ func (c *cell) collect(ctx context.Context) error {
 	}
 	if err := c.saveLedger(ctx); err != nil {
 		return err
+	}
+	if !c.record.Cut { // else G1 is not judged
+		former, err := party.Former(ctx, c.storage, c.api, c.record.Kinds, c.rules)
+		if err != nil {
+			return err
+		}
+		if err := history.SaveFormer(c.dir, slices.Values(former)); err != nil {
+			return err
+		}
 	}
 	for name, text := range map[string][]byte{history.FileBefore: c.before, history.FileAfter: c.after} {
 		if text == nil {

@@ -232,6 +232,12 @@ func (w Watcher) Label() string {
 // maxName bounds a watcher's name, in runes.
 const maxName = 60
 
+// SendsEvery reports whether nothing merges the states of an object by design. The profile legacy
+// merges keys that wait, under any strategy.
+func (w Watcher) SendsEvery() bool {
+	return w.Strategy != "dedup" && w.Strategy != "adaptive" && w.Profile != "legacy"
+}
+
 // Concurrency is the number of Pod requests the strategy keeps in flight at most.
 func (w Watcher) Concurrency() int {
 	if w.Strategy == "single" {

@@ -42,6 +42,9 @@ func (r *Record) Data() []byte {
 	return data
 }
 
+// size is about how many bytes the record takes.
+func (r *Record) size() int { return 256 + r.packed.Size() + len(r.plain) }
+
 // keep makes data the content.
 func (c *collection) keep(r *Record, data []byte) {
 	if data != nil {

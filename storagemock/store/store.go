@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -45,6 +46,9 @@ const (
 	MirrorRetention = time.Hour
 	// EventRetention is how long an event stays in its cluster's table.
 	EventRetention = 15 * 24 * time.Hour
+	// maxFormer is how many bytes of replaced and deleted records are kept, packed as they were:
+	// some 40,000 pods. The oldest go first.
+	maxFormer = 32 << 20
 	// maxPastUIDs bounds the superseded uids remembered under one key.
 	maxPastUIDs = 64
 )
@@ -60,6 +64,8 @@ type Store struct {
 	events map[string]*eventTable // by cluster
 	live   int                    // documents
 	dead   int                    // flagged documents
+	former []*Record              // replaced or deleted, the latest last; see maxFormer
+	kept   int                    // their bytes
 }
 
 // New returns an empty store; seed determines the identifiers.
@@ -197,6 +203,7 @@ func (s *Store) put(k Key, obj Object, ev *Event, now time.Time) Change {
 	}
 	ch.Key = Key{sl.key.cluster, s.intern(k.Kind), sl.key.namespace, sl.key.name}
 	sl.highest = max(sl.highest, obj.Meta.ResourceVersion)
+	s.retire(sl.rec)
 	sl.rec = &Record{
 		Key: ch.Key, ID: sl.id,
 		UID: obj.Meta.UID, ResourceVersion: obj.Meta.ResourceVersion, Created: created, Updated: now, Event: ev,
@@ -224,6 +231,7 @@ func (s *Store) Delete(k Key, filter query.Filter, uid string, now time.Time, co
 		if s.mode == Conditional {
 			sl.remember(sl.rec.UID)
 		}
+		s.retire(sl.rec)
 		sl.rec, sl.deleted = nil, now
 		s.live--
 		s.dead++
@@ -301,6 +309,25 @@ func (s *Store) List(cluster, kind, namespace string) []*Record {
 		}
 	}
 	return out
+}
+
+// retire keeps a record that is replaced or deleted; nil is none.
+func (s *Store) retire(r *Record) {
+	if r == nil {
+		return
+	}
+	s.former = append(s.former, r)
+	for s.kept += r.size(); s.kept > maxFormer; s.former = s.former[1:] {
+		s.kept -= s.former[0].size()
+	}
+}
+
+// Former returns the records that were replaced or deleted, the latest last; the oldest of many
+// are gone.
+func (s *Store) Former() []*Record {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Clone(s.former)
 }
 
 // All returns every live document, by kind and natural order.

@@ -73,6 +73,58 @@ func TestLifeOfADocument(t *testing.T) {
 	}
 }
 
+// TestFormer: what is replaced or deleted is kept in order, the latest of much.
+func TestFormer(t *testing.T) {
+	s := store.New(store.Faithful, 1)
+	versions := func() (all []uint64) {
+		for _, r := range s.Former() {
+			all = append(all, r.ResourceVersion)
+		}
+		return all
+	}
+	put(s, key("a", "p"), "u", 1, start)
+	put(s, key("a", "q"), "u", 2, start)
+	put(s, key("a", "p"), "u", 3, start)
+	s.Delete(key("a", "q"), nil, "", start, ignore)
+	put(s, key("a", "q"), "v", 4, start)
+	if got := versions(); !slices.Equal(got, []uint64{1, 2}) {
+		t.Errorf("kept %v, want what was replaced and what was deleted", got)
+	}
+	noise := make([]byte, 1<<20)
+	for i := range noise {
+		noise[i] = 'A' + byte(rand.IntN(26))
+	}
+	for v := range uint64(100) {
+		o := object("u", 10+v)
+		o.Data = append(o.Data, noise...)
+		s.Put(key("a", "large"), o, start, ignore)
+	}
+	got := versions()
+	if n := len(got); n < 20 || n > 99 || got[0] == 1 || got[n-1] != 108 {
+		t.Errorf("kept %d of 101 records, from version %d to %d", n, got[0], got[n-1])
+	}
+}
+
+// BenchmarkReplace is a PUT over a record, without HTTP. What is kept of the former one costs what
+// differs from a store whose retire does nothing.
+func BenchmarkReplace(b *testing.B) {
+	for _, size := range []int{3 << 10, 10 << 10} {
+		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
+			s := store.New(store.Faithful, 1)
+			var env strings.Builder
+			for n := 0; env.Len() < size-100; n++ {
+				fmt.Fprintf(&env, `{"name":"VARIABLE_%06d","value":"value-%06d"},`, n, n)
+			}
+			b.ReportAllocs()
+			for n := uint64(1); b.Loop(); n++ {
+				o := object("u", n)
+				o.Data = fmt.Appendf(nil, `{"metadata":{"uid":"u","resourceVersion":"%d"},"spec":{"env":[%s{}]}}`, n, env.String())
+				s.Put(key("a", fmt.Sprint("p", n%500)), o, start, ignore)
+			}
+		})
+	}
+}
+
 func TestClusterScopeHasNoNamespaceCondition(t *testing.T) {
 	s := store.New(store.Faithful, 1)
 	put(s, key("a", "x"), "u1", 1, start)
