@@ -215,7 +215,10 @@ func headlineOf(load string, rows []*row, by *race) headline {
 		return none("a ranking takes %d repetitions in which two points or more are valid", stats.Least)
 	}
 	if n := p.tied(); n > 1 {
-		return p.tie(n, h, under, none)
+		what, behind := p.tie(n)
+		h.plain = under + what
+		h.more = behind
+		return none("%s", what+behind)
 	}
 	first := p.timed[0]
 	h.best, h.Name, h.Value, h.Unit = first.row, first.label(), short(*first.figure.number), "s"
@@ -249,25 +252,21 @@ func headlineOf(load string, rows []*row, by *race) headline {
 }
 
 // tie says of the first n places that they are not told apart, and who is behind them.
-func (p *places) tie(n int, h headline, under string, none func(string, ...any) headline) headline {
+func (p *places) tie(n int) (what, behind string) {
 	var names []string
 	same, limited := true, true
 	for i, r := range p.timed[:n] {
 		names = append(names, r.timing())
 		same, limited = same && (i == 0 || p.alike(0, i)), limited && r.bounded
 	}
-	what := fmt.Sprintf("are not told apart by %d repetitions", p.N)
+	what = fmt.Sprintf("are not told apart by %d repetitions", p.N)
 	switch {
 	case limited:
 		what = "kept up with the load, which was their limit"
 	case same:
 		what = "are the same within 10 %"
 	}
-	h.plain = under + fmt.Sprintf("the %d first ", n) + what
-	if n <= 3 {
-		h.plain = under + join(names) + " " + what
-	}
-	behind, ahead := "", n < len(p.timed)
+	ahead := n < len(p.timed)
 	for i := 0; ahead && i < n; i++ {
 		ahead = p.apart(i, n)
 	}
@@ -276,8 +275,7 @@ func (p *places) tie(n int, h headline, under string, none func(string, ...any) 
 		behind = fmt.Sprintf("; each is at least %s × %s than %s", short(*next.figure.number / *slowest.figure.number), slowest.than, next.label())
 		behind += leading(", ", join(p.further(n)))
 	}
-	h.more = behind
-	return none("%s", join(names)+" "+what+behind)
+	return join(names) + " " + what, behind
 }
 
 // further are the leads among the places from i on, each over the next. That one request at a time is slower, all know.

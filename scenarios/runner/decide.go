@@ -16,38 +16,47 @@ import (
 // looks says after each repetition whether another one is needed.
 type looks struct {
 	spec.Decide
-	started, began time.Time // of the cells, of this repetition
-	longest        time.Duration
-	rep, again     int
+	started    time.Time // of the cells
+	rep, again int
+	at         string // the point that is measured
+	since      time.Time
+	took       map[string]time.Duration // by point, the longest
 }
 
-func newLooks(d spec.Decide) *looks { return &looks{Decide: d, started: time.Now()} }
+func newLooks(d spec.Decide) *looks {
+	return &looks{Decide: d, started: time.Now(), took: map[string]time.Duration{}}
+}
 
-// before says why the run ends before a cell of a repetition; empty if it goes on.
-func (b *looks) before(rep int, res *result.Results) (end string) {
-	if !b.On() || rep == b.rep {
+// before says why the run ends before the first of the jobs that are left; empty if it goes on.
+func (l *looks) before(left []job, res *result.Results) (end string) {
+	now, rep := time.Now(), left[0].rep
+	if l.at != "" {
+		l.took[l.at] = max(l.took[l.at], now.Sub(l.since))
+	}
+	l.at, l.since = left[0].cell.ID, now
+	first := l.rep == 0
+	if !l.On() || first || rep == l.rep {
+		l.rep = rep
 		return ""
 	}
-	now := time.Now()
-	if b.rep > 0 {
-		b.longest = max(b.longest, now.Sub(b.began))
-	}
-	first := b.rep == 0
-	b.rep, b.began = rep, now
-	switch {
-	case first:
-		return ""
-	case rep > stats.Least && b.known(res):
+	l.rep = rep
+	if rep > stats.Least && l.known(res) {
 		return result.EndDecided
-	case now.Sub(b.started)+b.longest > b.Budget.Std():
+	}
+	for _, j := range left {
+		if j.rep == rep {
+			now = now.Add(l.took[j.cell.ID])
+		}
+	}
+	if now.Sub(l.started) > l.Budget.Std() {
 		return result.EndTime
 	}
 	return ""
 }
 
 // known reports whether the figure ranks all points.
-func (b *looks) known(res *result.Results) bool {
-	m, err := result.MetricByName(b.Figure)
+func (l *looks) known(res *result.Results) bool {
+	m, err := result.MetricByName(l.Figure)
 	return err == nil && res.Decided(m)
 }
 
@@ -61,7 +70,8 @@ func (r *Runner) decided(blocks int, end string) {
 }
 
 // warm runs a cell and throws it away: the first one of a control plane costs it half as much CPU again as the next.
-func (r *Runner) warm(ctx context.Context, j job) error {
+func (r *Runner) warm(ctx context.Context, todo []job) error {
+	j := todo[max(0, slices.IndexFunc(todo, func(j job) bool { return !j.cell.Once }))]
 	r.progress.Line("a first cell warms the control plane up, and is thrown away")
 	j.id = "warm"
 	c := r.newCell(j)

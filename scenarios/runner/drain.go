@@ -94,7 +94,10 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 			rest, compared = true, now
 		}
 		if now.After(deadline) {
-			q, err := d.queues(ctx)
+			var q queues
+			if changes == 0 {
+				q, err = d.queues(ctx)
+			}
 			// The state is read after the watcher was stopped: what is in flight now
 			// may still arrive.
 			return drained{at: now.UnixNano(), cut: true, mute: !q.known && changes == 0}, err

@@ -257,7 +257,7 @@ func (r *Runner) all(ctx context.Context) error {
 		return err
 	}
 	if base.Decide.On() && r.why == nil && !base.Simulated() {
-		if err := r.warm(ctx, todo[0]); err != nil {
+		if err := r.warm(ctx, todo); err != nil {
 			return err
 		}
 	}
@@ -266,7 +266,7 @@ func (r *Runner) all(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if end := looks.before(j.rep, r.results); end != "" {
+		if end := looks.before(todo[i:], r.results); end != "" {
 			r.decided(j.rep-1, end)
 			return nil
 		}
