@@ -24,8 +24,8 @@ func (t *table) best(found []*row, every bool) (all equals) {
 
 // fresher reports whether one row is all but certainly fresher than another.
 func fresher(a, b *row) bool {
-	k, _, ok := result.Rank([][]*result.Cell{a.valid, b.valid}, byFreshness.of)
-	return ok && k.Ratio(0, 1).Differs() && k.Order[0] == 0
+	p, ok := result.Rank([][]*result.Cell{a.valid, b.valid}, byFreshness.of)
+	return ok && p.Rows[0] == 0 && p.Ratio(0, 1).Differs()
 }
 
 // are is the end of a sentence that begins with what they are.

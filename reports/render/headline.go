@@ -104,19 +104,18 @@ type race struct {
 	by                  *column
 	heading, best, than string
 	alone, took         string // with the only row and its figure, with the winner's figure
-	bounded             string // the stage of cells whose figure is the load's rather than the watcher's; "" is none
 	of                  func(*result.Cell) *float64
 }
 
 var (
-	byDrain = &race{drain, "fastest correct drain", "drained fastest", "faster", "storage had all Pods from %s after %s s", "all Pods stored after %s s", "none",
+	byDrain = &race{drain, "fastest correct drain", "drained fastest", "faster", "storage had all Pods from %s after %s s", "all Pods stored after %s s",
 		func(c *result.Cell) *float64 {
 			if c.Handler.DrainProjected {
 				return nil
 			}
 			return c.Handler.DrainSeconds
 		}}
-	byFreshness = &race{freshnessP99, "freshest", "was freshest", "fresher", "of %s 99 %% of the changes arrived within %s s", "99 %% of the changes arrived within %s s", "",
+	byFreshness = &race{freshnessP99, "freshest", "was freshest", "fresher", "of %s 99 %% of the changes arrived within %s s", "99 %% of the changes arrived within %s s",
 		func(c *result.Cell) *float64 {
 			if c.Freshness == nil || c.Cut {
 				return nil
@@ -130,7 +129,7 @@ type timed struct {
 	*row
 	*race
 	figure  reading
-	bounded bool // by the load: the watcher alone might do better
+	bounded bool
 }
 
 // runners are the rows that may be compared, the best first.
@@ -140,53 +139,35 @@ func (by *race) runners(rows []*row) (all []timed) {
 		if !r.correct() || r.checks["G1"].Verdict != result.Pass || r.isFloor() || v.number == nil || v.projected {
 			continue
 		}
-		limited := 0
-		for _, c := range r.valid {
-			if c.Bottleneck.Stage == by.bounded {
-				limited++
-			}
-		}
-		all = append(all, timed{r, by, v, 2*limited > len(r.valid)})
+		all = append(all, timed{row: r, race: by, figure: v})
 	}
 	slices.SortStableFunc(all, func(a, b timed) int { return cmp.Compare(*a.figure.number, *b.figure.number) })
 	return all
 }
 
-// places are the rows that a ranking knows, the best first, and what it says of two of them.
+// places are the rows that are ranked, the best first.
 type places struct {
+	result.Places
 	timed []timed
-	stats.Ranking
-	known bool
 }
 
-func (by *race) places(all []timed) (p places) {
+func (by *race) places(all []timed) (p places, ok bool) {
 	var cells [][]*result.Cell
 	for _, r := range all {
 		cells = append(cells, r.valid)
 	}
-	var ranked []int
-	if p.Ranking, ranked, p.known = result.Rank(cells, by.of); p.known {
-		for _, i := range p.Order {
-			p.timed = append(p.timed, all[ranked[i]])
-		}
+	p.Places, ok = result.Rank(cells, by.of)
+	for i, row := range p.Rows {
+		r := all[row]
+		r.bounded = p.Bounded[i]
+		p.timed = append(p.timed, r)
 	}
-	return p
-}
-
-// apart reports whether the row at place i is all but certainly better than that at place j. Two that were limited by
-// the load are not compared.
-func (p *places) apart(i, j int) bool {
-	return p.Ratio(p.Order[i], p.Order[j]).Differs() && !(p.timed[i].bounded && p.timed[j].bounded)
-}
-
-// alike reports whether two places are the same as far as anybody can tell who has to choose.
-func (p *places) alike(i, j int) bool {
-	return p.timed[i].bounded && p.timed[j].bounded || p.Ratio(p.Order[i], p.Order[j]).Same()
+	return p, ok
 }
 
 // tied is how many rows at the top are not told apart from the first.
 func (p *places) tied() (n int) {
-	for n = 1; n < len(p.timed) && !p.apart(0, n); n++ {
+	for n = 1; n < len(p.timed) && !p.Differ(0, n); n++ {
 	}
 	return n
 }
@@ -209,8 +190,8 @@ func headlineOf(load string, rows []*row, by *race) headline {
 		h.arrived = all[0].row
 		return none("only %s may be compared", all[0].label())
 	}
-	p := by.places(all)
-	if !p.known {
+	p, ok := by.places(all)
+	if !ok {
 		h.plain = under + fmt.Sprintf("nothing is ranked: that takes %d valid repetitions", stats.Least)
 		return none("a ranking takes %d repetitions in which two points or more are valid", stats.Least)
 	}
@@ -257,7 +238,7 @@ func (p *places) tie(n int) (what, behind string) {
 	same, limited := true, true
 	for i, r := range p.timed[:n] {
 		names = append(names, r.timing())
-		same, limited = same && (i == 0 || p.alike(0, i)), limited && r.bounded
+		same, limited = same && (i == 0 || p.Alike(0, i)), limited && r.bounded
 	}
 	what = fmt.Sprintf("are not told apart by %d repetitions", p.N)
 	switch {
@@ -268,7 +249,7 @@ func (p *places) tie(n int) (what, behind string) {
 	}
 	ahead := n < len(p.timed)
 	for i := 0; ahead && i < n; i++ {
-		ahead = p.apart(i, n)
+		ahead = p.Differ(i, n)
 	}
 	if ahead {
 		slowest, next := p.timed[n-1], p.timed[n]
@@ -281,7 +262,7 @@ func (p *places) tie(n int) (what, behind string) {
 // further are the leads among the places from i on, each over the next. That one request at a time is slower, all know.
 func (p *places) further(i int) (claims []string) {
 	for ; i+1 < len(p.timed); i++ {
-		if p.timed[i+1].strategy != serial && p.apart(i, i+1) {
+		if p.timed[i+1].strategy != serial && p.Differ(i, i+1) {
 			claims = append(claims, p.timed[i].label()+" is "+p.timed[i].claim(p.timed[i+1]))
 		}
 	}
@@ -320,7 +301,7 @@ func (r timed) timing() string { return fmt.Sprintf("%s (%s s)", r.label(), shor
 // claim compares with another row, and says where both did not do the same work.
 func (r timed) claim(o timed) string {
 	s := fmt.Sprintf("%s × %s than %s", short(*o.figure.number / *r.figure.number), r.than, o.label())
-	if r.race.bounded != "" && r.bounded {
+	if r.bounded {
 		s = "at least " + s + " (limited by the load)"
 	}
 	if part := share(r, o, func(c *result.Cell) int64 { return c.Load.Done }); part != "" {

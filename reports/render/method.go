@@ -82,7 +82,10 @@ func (t *table) plan() string {
 	s := "One plan: the operations are derived from the seed"
 	if t.samePlan() {
 		s += ", the same for cells with the same load settings"
-		if t.mostRepetitions() > 1 {
+		switch {
+		case t.decidesBy() != "":
+			s += " and for all repetitions, so that only the machine differs between them"
+		case t.mostRepetitions() > 1:
 			s += " (each repetition has its own)"
 		}
 	}

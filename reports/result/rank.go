@@ -24,10 +24,17 @@ const (
 	EndBlocks  = "blocks"  // as many were run as the scenario allows
 )
 
+// Places are rows of cells in the order of a figure, the lowest first.
+type Places struct {
+	stats.Ranking
+	Rows    []int  // of those that were given, by place
+	Bounded []bool // by place: the load was its limit, so the watcher alone might do better
+}
+
 // Rank holds rows of cells against each other by a figure. A repetition is a block, and counts where all rows have a
-// valid cell of it that knows the figure. ranked are those of the rows that have at least stats.Least: the ranking
-// counts by them. ok is false where they are fewer than two, or have too few blocks in common.
-func Rank(rows [][]*Cell, of func(*Cell) *float64) (k stats.Ranking, ranked []int, ok bool) {
+// valid cell of it that knows the figure. Ranked are the rows that have at least stats.Least. ok is false where they are
+// fewer than two, or have too few blocks in common.
+func Rank(rows [][]*Cell, of func(*Cell) *float64) (p Places, ok bool) {
 	blocks := 0
 	for _, row := range rows {
 		for _, c := range row {
@@ -35,6 +42,7 @@ func Rank(rows [][]*Cell, of func(*Cell) *float64) (k stats.Ranking, ranked []in
 		}
 	}
 	var figures [][]float64
+	var ranked []int
 	for i, row := range rows {
 		values, n := make([]float64, blocks), 0
 		for b := range values {
@@ -50,8 +58,43 @@ func Rank(rows [][]*Cell, of func(*Cell) *float64) (k stats.Ranking, ranked []in
 			figures, ranked = append(figures, values), append(ranked, i)
 		}
 	}
-	k, ok = stats.Rank(figures)
-	return k, ranked, ok
+	if p.Ranking, ok = stats.Rank(figures); ok {
+		for _, i := range p.Order {
+			limited := 0
+			for _, c := range rows[ranked[i]] {
+				if c.Bottleneck.Stage == KeptUp {
+					limited++
+				}
+			}
+			p.Rows, p.Bounded = append(p.Rows, ranked[i]), append(p.Bounded, 2*limited > len(rows[ranked[i]]))
+		}
+	}
+	return p, ok
+}
+
+// KeptUp is the stage of a Bottleneck where the load was the limit.
+const KeptUp = "none"
+
+// Differ reports whether the row at place i is all but certainly better than that at place j. Two that the load limited
+// are not compared.
+func (p *Places) Differ(i, j int) bool {
+	return p.Ratio(p.Order[i], p.Order[j]).Differs() && !(p.Bounded[i] && p.Bounded[j])
+}
+
+// Alike reports whether two places are the same for whoever has to choose: within 10 %, or both limited by the load.
+func (p *Places) Alike(i, j int) bool {
+	return p.Bounded[i] && p.Bounded[j] || p.Ratio(p.Order[i], p.Order[j]).Same()
+}
+
+// Decided reports whether of any two places that follow each other it is known that they differ or are alike: another
+// block would tell nothing new.
+func (p *Places) Decided() bool {
+	for i := 1; i < len(p.Rows); i++ {
+		if !p.Differ(i-1, i) && !p.Alike(i-1, i) {
+			return false
+		}
+	}
+	return true
 }
 
 // Decided reports whether a figure ranks the points of every contest: those that differ in their watcher alone. What
@@ -80,7 +123,7 @@ func (r *Results) Decided(m Metric) bool {
 				}
 			}
 		}
-		if k, ranked, ok := Rank(rows, m.Of); !ok || len(ranked) < repeated || !k.Decided() {
+		if p, ok := Rank(rows, m.Of); !ok || len(p.Rows) < repeated || !p.Decided() {
 			return false
 		}
 	}

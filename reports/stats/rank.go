@@ -113,17 +113,6 @@ func column(blocks [][]float64, row int) (values []float64) {
 // Ratio is how many times row a's figure row b's is.
 func (k Ranking) Ratio(a, b int) Ratio { return k.ratios[a][b].finish() }
 
-// Decided reports whether of any two rows that follow each other it is known that they are different, or that
-// they are the same: another block would tell nothing new.
-func (k Ranking) Decided() bool {
-	for i := 1; i < len(k.Order); i++ {
-		if r := k.ratios[k.Order[i-1]][k.Order[i]]; !r.Differs() && !r.Same() {
-			return false
-		}
-	}
-	return true
-}
-
 // Differs reports whether the true ratio is not 1, all but certainly.
 func (r Ratio) Differs() bool { return 2*min(r.PAbove(1), r.PBelow(1)) <= Alpha }
 

@@ -59,6 +59,16 @@ func (s shape) run(rng *rand.Rand, true5 []float64, shared float64) Ranking {
 	return k
 }
 
+// Decided is what ends a run where no row is limited by its load.
+func (k Ranking) Decided() bool {
+	for i := 1; i < len(k.Order); i++ {
+		if r := k.ratios[k.Order[i-1]][k.Order[i]]; !r.Differs() && !r.Same() {
+			return false
+		}
+	}
+	return true
+}
+
 // winner is the row that differs from all others, -1 for none.
 func (k Ranking) winner() int {
 	for _, i := range k.Order[1:] {

@@ -9,7 +9,7 @@ import (
 
 // Stages that can limit a cell.
 const (
-	StageNone      = "none"        // the watcher kept up; the load was the limit
+	StageNone      = result.KeptUp // the watcher kept up; the load was the limit
 	StageGenerator = "generator"   // the load itself was late
 	StageWatcher   = "watcher CPU" // the process had no more CPU to use
 	StageMachine   = "machine CPU" // all parties together had none

@@ -78,8 +78,7 @@ func (r *Runner) newCell(j job) *cell {
 		r: r, dir: history.CellDir(r.dir, j.id), logs: r.cellLogs(j.id), s: &j.cell.Scenario, faults: faults.New(),
 		record: history.Cell{
 			Schema: history.CellSchema, ID: j.id, Repetition: j.rep, Resumed: len(r.results.Run.Resumed), Params: map[string]string{}, Scenario: j.cell.Scenario,
-			// The same for all cells of one repetition, so that they get the same plan.
-			Seed: j.cell.Scenario.Seed + uint64(j.rep-1), CPUs: runtime.NumCPU(), WatcherCPUs: len(r.opts.Pinned.Watcher),
+			Seed: seedOf(&j), CPUs: runtime.NumCPU(), WatcherCPUs: len(r.opts.Pinned.Watcher),
 			Watcher: history.WatcherRun{Version: r.version, Own: j.cell.Scenario.Watcher.Command == ""},
 		},
 	}
@@ -87,6 +86,15 @@ func (r *Runner) newCell(j job) *cell {
 		c.record.Params[p.Name] = p.Value
 	}
 	return c
+}
+
+// seedOf is the same for all cells of one repetition, so that they get the same plan and latencies; where the scenario
+// decides, for all: then only the machine differs between two of them.
+func seedOf(j *job) uint64 {
+	if j.cell.Scenario.Decide.On() {
+		return j.cell.Scenario.Seed
+	}
+	return j.cell.Scenario.Seed + uint64(j.rep-1)
 }
 
 // run goes through all phases and returns the cell's figures and verdicts. Whatever
