@@ -254,7 +254,7 @@ func (p *places) tie(n int) (what, behind string) {
 	if ahead {
 		slowest, next := p.timed[n-1], p.timed[n]
 		behind = fmt.Sprintf("; each is at least %s × %s than %s", short(*next.figure.number / *slowest.figure.number), slowest.than, next.label())
-		behind += leading(", ", join(p.further(n)))
+		behind += leading("; ", join(p.further(n)))
 	}
 	return join(names) + " " + what, behind
 }
