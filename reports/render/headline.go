@@ -196,10 +196,18 @@ func headlineOf(load string, rows []*row, by *race) headline {
 		return none("a ranking takes %d repetitions in which two points or more are valid", stats.Least)
 	}
 	if n := p.tied(); n > 1 {
-		what, behind := p.tie(n)
-		h.plain = under + what
-		h.more = behind
-		return none("%s", what+behind)
+		what, behind, alike := p.tie(n)
+		h.plain, h.more = under+what, behind
+		if !alike {
+			return none("%s", what+behind)
+		}
+		var names []string
+		for _, r := range p.timed[:n] {
+			names = append(names, r.label())
+		}
+		h.Value, h.Note = join(others(names, 2)), what+behind
+		h.Sentence = clean(load) + ": " + h.Note + "."
+		return h
 	}
 	first := p.timed[0]
 	h.best, h.Name, h.Value, h.Unit = first.row, first.label(), short(*first.figure.number), "s"
@@ -233,7 +241,7 @@ func headlineOf(load string, rows []*row, by *race) headline {
 }
 
 // tie says of the first n places that they are not told apart, and who is behind them.
-func (p *places) tie(n int) (what, behind string) {
+func (p *places) tie(n int) (what, behind string, alike bool) {
 	var names []string
 	same, limited := true, true
 	for i, r := range p.timed[:n] {
@@ -256,7 +264,7 @@ func (p *places) tie(n int) (what, behind string) {
 		behind = fmt.Sprintf("; each is at least %s × %s than %s", short(*next.figure.number / *slowest.figure.number), slowest.than, next.label())
 		behind += leading("; ", join(p.further(n)))
 	}
-	return join(names) + " " + what, behind
+	return join(names) + " " + what, behind, same
 }
 
 // further are the leads among the places from i on, each over the next. That one request at a time is slower, all know.

@@ -87,6 +87,47 @@ func TestWinner(t *testing.T) {
 	}
 }
 
+// TestLimitedByTheLoad: what the load limited has a bound and no figure of its own, so two of it are not ranked, and
+// neither says by how much it leads.
+func TestLimitedByTheLoad(t *testing.T) {
+	kept := func(res *result.Results, rows ...string) *result.Results {
+		for _, r := range rows {
+			change(res, r, func(c *result.Cell) { c.Bottleneck.Stage = result.KeptUp })
+		}
+		return res
+	}
+	three := func() *result.Results {
+		return measured(map[string][]float64{"dedup": {5, 5.1, 5.2}, "keyed": {9, 9.1, 9.2}, "partitioned": {14, 14.1, 14.2}})
+	}
+	fresh := func(res *result.Results) *result.Results {
+		res.Scenario = map[string]any{"decide": map[string]any{"figure": "freshness.p99"}}
+		for i := range res.Cells {
+			res.Cells[i] = withFreshness(res.Cells[i], int64(1e5**res.Cells[i].Handler.DrainSeconds))
+		}
+		return res
+	}
+	for _, tc := range []struct {
+		name, value, sentence string
+		res                   *result.Results
+	}{
+		{"one", "5.10", "l: dedup drained fastest of 3 correct points, in 5.10 s (±12 %, n = 3): at least 1.78 × faster than keyed (limited by the load); keyed is 1.55 × faster than partitioned.",
+			kept(three(), "dedup")},
+		{"two", "dedup and keyed", "l: dedup (5.10 s) and keyed (9.10 s) kept up with the load, which was their limit; each is at least 1.55 × faster than partitioned.",
+			kept(three(), "dedup", "keyed")},
+		{"the slowest", "5.10", "l: dedup drained fastest of 3 correct points, in 5.10 s (±12 %, n = 3): 1.78 × faster than keyed; keyed is 1.55 × faster than partitioned.",
+			kept(three(), "partitioned")},
+		{"by freshness", "dedup and keyed", "l: dedup (0.52 s) and keyed (0.92 s) kept up with the load, which was their limit; each is at least 1.54 × fresher than partitioned.",
+			fresh(kept(three(), "dedup", "keyed"))},
+		{"the freshest", "0.52", "l: dedup was freshest of 3 correct points, in 0.52 s (±14 %, n = 3): 1.77 × fresher than keyed; keyed is 1.54 × fresher than partitioned.",
+			fresh(three())},
+	} {
+		all := arrange(tc.res).Headlines()
+		if len(all) != 1 || all[0].Value != tc.value || all[0].Sentence != tc.sentence {
+			t.Errorf("%s: %s: %s\nwant %s: %s", tc.name, all[0].Value, all[0].Sentence, tc.value, tc.sentence)
+		}
+	}
+}
+
 // noises are what repetitions of one cell look like: factors around 1.
 var noises = map[string]func(*rand.Rand) float64{
 	"a quiet machine":    func(rng *rand.Rand) float64 { return math.Exp(0.01 * rng.NormFloat64()) },

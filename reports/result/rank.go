@@ -78,7 +78,7 @@ const KeptUp = "none"
 // Differ reports whether the row at place i is all but certainly better than that at place j. Two that the load limited
 // are not compared.
 func (p *Places) Differ(i, j int) bool {
-	return p.Ratio(p.Order[i], p.Order[j]).Differs() && !(p.Bounded[i] && p.Bounded[j])
+	return p.Ratio(p.Order[i], p.Order[j]).Differs() && (!p.Bounded[i] || !p.Bounded[j])
 }
 
 // Alike reports whether two places are the same for whoever has to choose: within 10 %, or both limited by the load.

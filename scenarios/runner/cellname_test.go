@@ -14,7 +14,9 @@ func TestCellsHaveTheSamePartitions(t *testing.T) {
 		r.jobs = append(r.jobs, job{id: id})
 	}
 	names := []string{"web-dzbxs4tlfr-2t2d4", "hot-web-w2c2jqxm54-dn7x2", "api", "worker-1"}
-	queue := func(cell, name string) int { return pipeline.PartitionOf("watchbench-"+r.cellRunID(cell)+"-0", name, 4) }
+	queue := func(cell, name string) int {
+		return pipeline.PartitionOf("watchbench-"+r.cellRunID(cell)+"-0", name, 4)
+	}
 	seen := map[string]bool{}
 	for _, j := range r.jobs {
 		if seen[r.cellRunID(j.id)] = true; len(r.cellRunID(j.id)) > 32 {

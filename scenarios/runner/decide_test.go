@@ -16,7 +16,7 @@ import (
 // never before the third.
 func TestLooks(t *testing.T) {
 	far := map[string][]float64{"a": {1, 1.03, 1.02, 1.01}, "b": {5, 5.2, 5.1, 5.15}, "c": {9, 9.1, 9.4, 9.2}}
-	close := map[string][]float64{"a": {1, 1.4, 0.8, 1.2}, "b": {1.1, 0.9, 1.3, 1.2}}
+	near := map[string][]float64{"a": {1, 1.4, 0.8, 1.2}, "b": {1.1, 0.9, 1.3, 1.2}}
 	invalid := map[string][]float64{"a": {1, 0, 1.02, 1.01}, "b": {5, 5.2, 5.1, 5.15}, "c": {9, 9.1, 9.4, 9.2}} // 0: not valid
 	for _, tc := range []struct {
 		name    string
@@ -26,8 +26,8 @@ func TestLooks(t *testing.T) {
 	}{
 		{"far apart", far, time.Hour, "3 decided"},
 		{"an invalid repetition is made up for", invalid, time.Hour, "4 decided"},
-		{"too close", close, time.Hour, "4 "},
-		{"out of time", close, 55 * time.Second, "2 time"},
+		{"too close", near, time.Hour, "4 "},
+		{"out of time", near, 55 * time.Second, "2 time"},
 		{"out of time at once", far, time.Second, "1 time"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
