@@ -178,9 +178,10 @@ func (j *judge) mergesExplained(t *tally, g *group) {
 }
 
 // unnamed is how many events of a kind may have been merged while its rows waited for the watcher's
-// record of kinds: those of states that were not sent, and of deletions, each with the state before it.
+// record of kinds, or before the load, when nobody knows what else it waited for: those of states that
+// were not sent, and of deletions, each with the state before it.
 func (j *judge) unnamed(kind string) (n int64) {
-	before := func(started int64) bool { return started < j.named+scrapeSlack }
+	before := func(started int64) bool { return started < max(j.named+scrapeSlack, j.h.LoadStarted) }
 	for _, k := range j.book.keys {
 		if k.kind != kind {
 			continue

@@ -196,7 +196,7 @@ func TestEveryStateIsSent(t *testing.T) {
 		{"one of them long stored", 3, story{requests: requests, meta: Meta{Counters: merged},
 			ops: []string{"10 create web u1 100", "25 patch web u1 105", "32 patch web u1 110"}}, "G6", 0},
 		{"merged behind a refused request", 100, story{ops: burst, meta: Meta{Counters: retried},
-			requests: []string{"15 PUT web u1 100", "20 PUT web u1 105 rejected", "35 PUT web u1 110"}}, "", 1},
+			requests: []string{"15 PUT web u1 100", "20 PUT web u1 105 rejected", "35 PUT web u1 110"}}, "", 2},
 		{"merged behind a request that never arrived", 100,
 			story{ops: burst, requests: requests, meta: Meta{Counters: &failed}}, "", 1},
 		{"merged before the watcher's record had its kind", 100, story{ops: burst, meta: Meta{Counters: merged},

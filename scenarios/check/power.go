@@ -11,8 +11,8 @@ import (
 // the way to storage, by guarantee: the later one was acknowledged by the apiserver
 // before storage had acknowledged the earlier one, or anything newer. Both are made by
 // the load. A state that was never sent because a newer one replaced it counts: it
-// waited together with that one; but not where the strategy sends every state. A state that
-// storage never had shows nothing, and states that were all made while no watcher ran never
+// waited together with that one; but not where the strategy sends every state and no request
+// failed. A state that storage never had shows nothing, and states that were all made while no watcher ran never
 // waited together: the next one lists the last.
 type power struct {
 	ordered     int64 // G2: writes of one uid
@@ -83,7 +83,8 @@ func (j *judge) power() {
 	if j.h.Ledger == nil || !j.book.haveOps {
 		return
 	}
-	p := j.book.power(j.down, j.h.Queue > 0)
+	// Behind a request that failed, a newer state lawfully takes the place of one that was sent.
+	p := j.book.power(j.down, j.h.Queue > 0 && j.acc.total.failed == 0)
 	for g, n := range map[string]int64{"G2": p.ordered, "G3": p.stale, "G4": p.resurrected, "G5": p.recreated} {
 		j.tally[g].power = &n
 	}

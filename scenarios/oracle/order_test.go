@@ -121,6 +121,9 @@ func (r *record) power(changes []change) map[string]int64 {
 			}
 			return cmp.Or(cmp.Compare(a.ResourceVersion, b.ResourceVersion), cmp.Compare(after(a), after(b)), cmp.Compare(a.Finished, b.Finished))
 		})
+		every := r.sendsEvery() && !slices.ContainsFunc(r.ledger, func(q request) bool {
+			return q.mine() && !q.acked() && q.Received >= r.since() && q.Received < r.cell.ScrapeStarted
+		})
 		var kept []*operation
 		for _, o := range ops {
 			unsent := func() bool {
@@ -132,7 +135,7 @@ func (r *record) power(changes []change) map[string]int64 {
 					return q.Method == "PUT" && q.took() && same
 				})
 			}
-			if r.sendsEvery() && o.counted() && unsent() {
+			if every && o.counted() && unsent() {
 				continue
 			}
 			if n := len(kept); n > 0 && !o.delete() && !kept[n-1].delete() && kept[n-1].ResourceVersion == o.ResourceVersion {

@@ -233,6 +233,7 @@ func (c *cell) load(ctx context.Context) error {
 	}
 	c.record.APIBefore = c.apiReads(ctx)
 	c.sampler.read(ctx, true)
+	c.sampler.sample(ctx)                   // once more, so that the figures do not begin with the cost of asking
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	c.record.LoadStarted = time.Now().UnixNano()
 	c.record.FaultsSet = c.record.LoadStarted

@@ -81,26 +81,13 @@ func (s *sampler) run(ctx context.Context) {
 // sample takes one reading of everything.
 func (s *sampler) sample(ctx context.Context) { s.read(ctx, s.asks) }
 
-// read takes one reading, asking the watcher first, so that the next reading is not charged
-// with it.
+// read takes one reading; ask has it read the watcher's metrics as well, at the end, so that how long
+// the watcher takes to answer is no pause of this process.
 func (s *sampler) read(ctx context.Context, ask bool) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	x := history.Sample{Parties: map[string]history.Use{}}
+	x := history.Sample{Time: time.Now().UnixNano(), Parties: map[string]history.Use{}}
 	watcher := s.watcher()
-	var text []byte
-	var scrapeErr error
-	if ask {
-		var w history.Scrape
-		if text, w, scrapeErr = scrapeText(ctx, watcher); scrapeErr == nil {
-			x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
-			x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
-			x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)
-			x.Goroutines = w.Sum("go_goroutines")
-			x.Sockets = w.Sum("process_open_fds")
-		}
-	}
-	x.Time = time.Now().UnixNano()
 	if s.asked != nil {
 		x.Asked = new(s.asked())
 	}
@@ -120,6 +107,18 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 			use = use.After(s.former[name])
 			s.latestUse[name] = use
 			x.Parties[name] = use
+		}
+	}
+	var text []byte
+	var scrapeErr error
+	if ask {
+		var w history.Scrape
+		if text, w, scrapeErr = scrapeText(ctx, watcher); scrapeErr == nil {
+			x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
+			x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
+			x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)
+			x.Goroutines = w.Sum("go_goroutines")
+			x.Sockets = w.Sum("process_open_fds")
 		}
 	}
 	var requests *float64
