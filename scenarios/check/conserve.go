@@ -158,7 +158,8 @@ func (j *judge) dropsAsked(t *tally, g *group) {
 // how many waited is not known.
 func (j *judge) mergesExplained(t *tally, g *group) {
 	e := &g.counters
-	if j.h.Queue == 0 || e.Coalesced == 0 || g.name == allKinds && len(j.h.Counters.Kinds) > 0 {
+	// Of other kinds too little is written for the record to tell why some were merged at the start.
+	if j.h.Queue == 0 || e.Coalesced == 0 || g.name != kindPod {
 		return
 	}
 	t.judged++

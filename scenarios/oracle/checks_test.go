@@ -121,7 +121,7 @@ func (r *record) conserved() bool {
 		if count["dropped_total"] > 0 && r.cell.Scenario.Watcher.QueueFull != "drop" {
 			return false
 		}
-		if count["coalesced_total"] > float64(r.unnamed(kind)) && r.sendsEvery() && !r.mayMerge(kind, count["received_total"]) {
+		if kind == "Pod" && count["coalesced_total"] > float64(r.unnamed(kind)) && r.sendsEvery() && !r.mayMerge(kind, count["received_total"]) {
 			return false
 		}
 	}
