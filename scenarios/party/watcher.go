@@ -64,20 +64,20 @@ type WatcherSetup struct {
 
 // asking counts requests on their way.
 type asking struct {
-	http.RoundTripper
+	*http.Transport
 	n *atomic.Int64
 }
 
 func (a asking) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.n.Add(1)
-	return a.RoundTripper.RoundTrip(r)
+	return a.Transport.RoundTrip(r)
 }
 
 // client asks the watcher.
 func (s *WatcherSetup) client() *http.Client {
 	c := newClient()
 	if s.Asked != nil {
-		c.Transport = asking{c.Transport, s.Asked}
+		c.Transport = asking{c.Transport.(*http.Transport), s.Asked}
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -27,6 +28,20 @@ func TestCellsHaveTheSamePartitions(t *testing.T) {
 				t.Errorf("%s is in queue %d of cell %s, and in %d of cell a", n, queue(j.id, n), j.id, queue("a", n))
 			}
 		}
+	}
+	if len(seen) != len(r.jobs) {
+		t.Errorf("%d names of %d cells", len(seen), len(r.jobs))
+	}
+}
+
+// TestCellsHaveNamesOfTheirOwn: also of a run with more than a thousand cells.
+func TestCellsHaveNamesOfTheirOwn(t *testing.T) {
+	r, seen := &Runner{short: "p72fo"}, map[string]bool{}
+	for i := range 1200 {
+		r.jobs = append(r.jobs, job{id: strconv.Itoa(i)})
+	}
+	for _, j := range r.jobs {
+		seen[r.cellRunID(j.id)] = true
 	}
 	if len(seen) != len(r.jobs) {
 		t.Errorf("%d names of %d cells", len(seen), len(r.jobs))

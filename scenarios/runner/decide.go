@@ -34,12 +34,10 @@ func (l *looks) before(left []job, res *result.Results) (end string) {
 		l.took[l.at] = max(l.took[l.at], now.Sub(l.since))
 	}
 	l.at, l.since = left[0].cell.ID, now
-	first := l.rep == 0
-	if !l.On() || first || rep == l.rep {
-		l.rep = rep
+	within := l.rep == 0 || rep == l.rep
+	if l.rep = rep; !l.On() || within {
 		return ""
 	}
-	l.rep = rep
 	if rep > stats.Least && l.known(res) {
 		return result.EndDecided
 	}
@@ -60,10 +58,11 @@ func (l *looks) known(res *result.Results) bool {
 	return err == nil && res.Decided(m)
 }
 
-// decided notes that a run has all its repetitions: what was planned beyond them is not missing.
-func (r *Runner) decided(blocks int, end string) {
+// decided notes that a run has all its repetitions: what was planned beyond them is not missing. Again is how many
+// cells were run again.
+func (r *Runner) decided(blocks int, end string, again int) {
 	run := &r.results.Run
-	run.Decision = &result.Decision{Figure: r.opts.Scenario.Base().Decide.Figure, Blocks: blocks, End: end}
+	run.Decision = &result.Decision{Figure: r.opts.Scenario.Base().Decide.Figure, Blocks: blocks, End: end, Again: again}
 	run.Order = slices.DeleteFunc(run.Order, func(id string) bool {
 		return slices.ContainsFunc(r.jobs, func(j job) bool { return j.id == id && j.rep > blocks })
 	})

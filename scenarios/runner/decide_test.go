@@ -72,8 +72,8 @@ func TestDecidedIsWhole(t *testing.T) {
 	for _, j := range r.jobs {
 		r.results.Run.Order = append(r.results.Run.Order, j.id)
 	}
-	r.decided(3, result.EndDecided)
-	if d, order := r.results.Run.Decision, r.results.Run.Order; len(order) != 6 || d.Blocks != 3 || d.Figure != "freshness.p99" || slices.Contains(order, "keyed-light-r4") {
+	r.decided(3, result.EndDecided, 1)
+	if d, order := r.results.Run.Decision, r.results.Run.Order; len(order) != 6 || d.Blocks != 3 || d.Again != 1 || d.Figure != "freshness.p99" || slices.Contains(order, "keyed-light-r4") {
 		t.Errorf("%v, %+v", order, d)
 	}
 }

@@ -267,7 +267,7 @@ func (r *Runner) all(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if end := looks.before(todo[i:], r.results); end != "" {
-			r.decided(j.rep-1, end)
+			r.decided(j.rep-1, end, looks.again)
 			return nil
 		}
 		r.progress.cell(i)
@@ -320,8 +320,7 @@ func (r *Runner) all(ctx context.Context) error {
 		if looks.known(r.results) {
 			end = result.EndDecided
 		}
-		r.decided(base.Repeat, end)
-		r.results.Run.Decision.Again = looks.again
+		r.decided(r.jobs[len(r.jobs)-1].rep, end, looks.again)
 	}
 	return nil
 }
@@ -356,8 +355,11 @@ func (r *Runner) saveRecord() error {
 func (r *Runner) cellRunID(cell string) string {
 	for i, j := range r.jobs {
 		if j.id == cell {
-			n := []byte(fmt.Sprintf("%03d", i+1))
-			return fmt.Sprintf("%s-%c%c%c%c%c%c", r.short, n[0], n[0], n[1], n[1], n[2], n[2])
+			name := r.short + "-"
+			for _, digit := range fmt.Sprintf("%03d", i+1) {
+				name += strings.Repeat(string(digit), 2)
+			}
+			return name
 		}
 	}
 	return r.short
