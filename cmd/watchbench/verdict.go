@@ -45,8 +45,7 @@ func worse(a, b error) error {
 // judgement is the verdict on a run, nil when all cells are valid and everything
 // expected holds. A watcher that ended by itself has the code that ended the run then.
 func judgement(res *result.Results) error {
-	failed, _ := failures(res.Cells)
-	invalid := res.Lacking()
+	failed, invalid := failures(res.Cells), res.Lacking()
 	var missed []string
 	for i := range res.Thresholds {
 		if t := &res.Thresholds[i]; t.Failed() {
@@ -63,20 +62,16 @@ func judgement(res *result.Results) error {
 	return err
 }
 
-// failures names the checks that failed and the cells that are invalid, where only
-// violations count.
-func failures(cells []result.Cell) (failed, invalid []string) {
+// failures names the checks that failed; of an invalid cell only violations count.
+func failures(cells []result.Cell) (failed []string) {
 	for _, c := range cells {
 		for g, check := range c.Checks {
 			if check.Verdict == result.Fail && c.Counts(g) {
 				failed = append(failed, c.ID+" "+g)
 			}
 		}
-		if !c.Valid {
-			invalid = append(invalid, c.ID)
-		}
 	}
-	return failed, invalid
+	return failed
 }
 
 // matrixVerdict is the verdict on a fault matrix.

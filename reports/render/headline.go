@@ -75,7 +75,7 @@ func (t *table) contests() (all []contest) {
 	for _, r := range t.rows {
 		name := r.load
 		for i, axis := range t.extra {
-			if axis != "watcher" && !strings.HasPrefix(axis, "watcher.") {
+			if !result.OfWatcher(axis) {
 				name += " " + r.extra[i]
 			}
 		}
@@ -101,21 +101,21 @@ func (t *table) winners() map[*row]bool {
 
 // race is what rows are ranked by, and how that is said.
 type race struct {
-	by                  *column
-	heading, best, than string
-	alone, took         string // with the only row and its figure, with the winner's figure
-	of                  func(*result.Cell) *float64
+	by                       *column
+	heading, won, best, than string
+	alone, took              string // with the only row and its figure, with the winner's figure
+	of                       func(*result.Cell) *float64
 }
 
 var (
-	byDrain = &race{drain, "fastest correct drain", "drained fastest", "faster", "storage had all Pods from %s after %s s", "all Pods stored after %s s",
+	byDrain = &race{drain, "fastest correct drain", "drained fastest", "fastest", "faster", "storage had all Pods from %s after %s s", "all Pods stored after %s s",
 		func(c *result.Cell) *float64 {
 			if c.Handler.DrainProjected {
 				return nil
 			}
 			return c.Handler.DrainSeconds
 		}}
-	byFreshness = &race{freshnessP99, "freshest", "was freshest", "fresher", "of %s 99 %% of the changes arrived within %s s", "99 %% of the changes arrived within %s s",
+	byFreshness = &race{freshnessP99, "freshest", "was freshest", "freshest", "fresher", "of %s 99 %% of the changes arrived within %s s", "99 %% of the changes arrived within %s s",
 		func(c *result.Cell) *float64 {
 			if c.Freshness == nil || c.Cut {
 				return nil
@@ -220,8 +220,8 @@ func headlineOf(load string, rows []*row, by *race) headline {
 	}
 	further := p.further(1)
 	h.Note = count + " · " + strings.Join(slices.Concat(claims, further), " · ")
-	h.Sentence = fmt.Sprintf("%s: %s %s of %d correct points, in %s s %s: %s.", clean(load), h.Name, by.best, len(all), h.Value, count, strings.Join(claims, ", ")+leading("; ", join(further)))
-	h.plain = under + inShort(h.Name, 8) + " was " + strings.TrimPrefix(strings.TrimPrefix(by.best, "was "), "drained ")
+	h.Sentence = fmt.Sprintf("%s: %s %s of %d correct points, in %s s %s: %s.", clean(load), h.Name, by.won, len(all), h.Value, count, strings.Join(claims, ", ")+leading("; ", join(further)))
+	h.plain = under + inShort(h.Name, 8) + " was " + by.best
 	if len(all) < len(rows) {
 		h.plain += fmt.Sprintf(" of %d comparable", len(all))
 	}

@@ -87,7 +87,7 @@ func axis(name string) string { return clean(strings.TrimPrefix(name, "watcher."
 // points, or by single fields.
 func (t *table) settings() (at []int) {
 	for i, name := range t.extra {
-		if name == "watcher" || strings.HasPrefix(name, "watcher.") {
+		if result.OfWatcher(name) {
 			at = append(at, i)
 		}
 	}

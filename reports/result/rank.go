@@ -117,7 +117,7 @@ func (r *Results) Decided(m Metric) bool {
 		var rows [][]*Cell
 		repeated := 0
 		for _, p := range slices.Sorted(maps.Keys(points)) {
-			if !slices.ContainsFunc(points[p], (*Cell).wrong) {
+			if !slices.ContainsFunc(points[p], (*Cell).violates) {
 				if rows = append(rows, points[p]); len(points[p]) > 1 {
 					repeated++
 				}
@@ -156,10 +156,11 @@ func (r *Results) Lacking() (ids []string) {
 	return ids
 }
 
-// wrong reports whether a core guarantee is violated, also where the scenario allows it.
-func (c *Cell) wrong() bool {
-	return slices.ContainsFunc(Core, func(g string) bool {
-		v := c.Checks[g].Verdict
-		return v == Fail || v == Allowed
-	})
+// Violates reports whether a guarantee is violated, also where the scenario allows it.
+func (c *Cell) Violates(g string) bool {
+	v := c.Checks[g].Verdict
+	return (v == Fail || v == Allowed) && c.Counts(g)
 }
+
+// violates is Violates of any core guarantee.
+func (c *Cell) violates() bool { return slices.ContainsFunc(Core, c.Violates) }

@@ -80,11 +80,8 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 		}
 	}
 	if len(rows) == 2 {
-		for i := range rows {
-			r, _ := unpaired(column(blocks, i), column(blocks, 1-i))
-			r.df = halfway(r.df, 2*(r.kept-1))
-			k.ratios[i][1-i] = r
-		}
+		a, b := [][]float64{column(blocks, 0)}, [][]float64{column(blocks, 1)}
+		k.ratios[0][1], k.ratios[1][0] = against(a, b)[0], against(b, a)[0]
 	}
 	slices.SortStableFunc(k.Order, func(i, j int) int {
 		switch c := k.ratios[i][j].center; {
@@ -124,19 +121,27 @@ func (r Ratio) Same() bool { return max(r.PAbove(1/Same), r.PBelow(Same)) <= 0.0
 // so drift between them is part of what it finds. Noise is pooled over the points as Rank pools it over rows. A Ratio
 // of N 0 is not known: fewer than Least values on a side, or one that is not above zero.
 func Against(base, changed [][]float64) []Ratio {
+	all := against(base, changed)
+	for i := range all {
+		if all[i].N > 0 {
+			all[i] = all[i].finish()
+		}
+	}
+	return all
+}
+
+// against is Against but for what finish adds.
+func against(base, changed [][]float64) []Ratio {
 	all := make([]Ratio, len(base))
 	var sum, free, square float64 // of squares, of degrees of freedom, of squares² ÷ degrees of freedom
 	sides := make([][2]trimmed, len(base))
 	for i := range base {
-		r, ok := unpaired(base[i], changed[i])
+		r, x, y, ok := unpaired(base[i], changed[i])
 		if !ok {
 			continue
 		}
-		all[i] = r
-		for side, values := range [][]float64{base[i], changed[i]} {
-			l, _ := logs(values)
-			x := trim(l)
-			sides[i][side] = x
+		all[i], sides[i] = r, [2]trimmed{x, y}
+		for _, x := range sides[i] {
 			sum, free, square = sum+x.squares, free+x.kept-1, square+x.squares*x.squares/(x.kept-1)
 		}
 	}
@@ -148,7 +153,6 @@ func Against(base, changed [][]float64) []Ratio {
 		if v := sum / free * (1/sides[i][0].kept + 1/sides[i][1].kept); square > 0 && r.se*r.se <= unequal*v {
 			r.se, r.df = math.Sqrt(v), halfway(sum*sum/square, free)
 		}
-		*r = r.finish()
 	}
 	return all
 }

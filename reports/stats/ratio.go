@@ -27,7 +27,6 @@ type Ratio struct {
 	P float64 // two-sided, that the true ratio is 1
 
 	center, se, df float64 // of the logarithm of the ratio
-	kept           float64 // values of a side that are not left out, of the smaller one
 }
 
 // LeastTrimmed is the fewest values of which the outermost are left out.
@@ -37,26 +36,27 @@ const LeastTrimmed = 6
 // two is part of what it finds. ok is false with fewer than Least values on a side, and
 // where one is not above zero: it has no logarithm.
 func RatioOf(base, changed []float64) (r Ratio, ok bool) {
-	if r, ok = unpaired(base, changed); ok {
+	if r, _, _, ok = unpaired(base, changed); ok {
 		r = r.finish()
 	}
 	return r, ok
 }
 
-func unpaired(base, changed []float64) (r Ratio, ok bool) {
+// unpaired is RatioOf but for what finish adds, with both sides.
+func unpaired(base, changed []float64) (r Ratio, x, y trimmed, ok bool) {
 	a, okA := logs(base)
 	b, okB := logs(changed)
 	if !okA || !okB || len(a) < Least || len(b) < Least {
-		return Ratio{}, false
+		return r, x, y, false
 	}
-	x, y := trim(a), trim(b)
+	x, y = trim(a), trim(b)
 	r = Ratio{Median: math.Exp(middle(b) - middle(a)), N: min(len(a), len(b)), center: y.mean - x.mean}
 	vx, vy := x.variance(), y.variance()
-	r.se, r.kept = math.Sqrt(vx+vy), min(x.kept, y.kept)
+	r.se = math.Sqrt(vx + vy)
 	if r.df = math.Inf(1); r.se > 0 { // Welch and Satterthwaite
 		r.df = (vx + vy) * (vx + vy) / (vx*vx/(x.kept-1) + vy*vy/(y.kept-1))
 	}
-	return r, true
+	return r, x, y, true
 }
 
 // PairedRatio compares cells that were run in blocks of four, side by side in time: the

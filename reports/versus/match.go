@@ -161,13 +161,10 @@ func (s *side) but(p *group, of *side) *group {
 	return nil
 }
 
-// ofWatcher reports whether a parameter is the watcher's.
-func ofWatcher(axis string) bool { return axis == "watcher" || strings.HasPrefix(axis, "watcher.") }
-
 // without are the parameters but for the watcher's.
 func without(params map[string]string) map[string]string {
 	rest := maps.Clone(params)
-	maps.DeleteFunc(rest, func(k, _ string) bool { return ofWatcher(k) })
+	maps.DeleteFunc(rest, func(k, _ string) bool { return result.OfWatcher(k) })
 	if rest == nil {
 		rest = map[string]string{}
 	}
@@ -178,7 +175,7 @@ func without(params map[string]string) map[string]string {
 func key(params map[string]string, watcher bool) string {
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(params)) {
-		if !watcher || ofWatcher(k) {
+		if !watcher || result.OfWatcher(k) {
 			fmt.Fprintf(&b, "%q=%q;", k, params[k])
 		}
 	}

@@ -15,10 +15,7 @@ import (
 // failing are the core checks that a run fails at the point, allowed or not.
 func (p *Point) failing(run int) (names []string) {
 	for _, g := range result.Core {
-		if slices.ContainsFunc(p.all[run], func(c *result.Cell) bool {
-			v := c.Checks[g].Verdict
-			return (v == result.Fail || v == result.Allowed) && c.Counts(g)
-		}) {
+		if slices.ContainsFunc(p.all[run], func(c *result.Cell) bool { return c.Violates(g) }) {
 			names = append(names, g)
 		}
 	}

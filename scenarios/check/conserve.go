@@ -152,10 +152,10 @@ func (j *judge) dropsAsked(t *tally, g *group) {
 	}
 }
 
-// mergesExplained: a strategy that sends every state merges only behind a request that failed, in a
-// full queue, and while the rows of a kind have to wait: Pods for their ReplicaSets, all for the
-// watcher's record of kinds. After a restart or a list, or where events were kept from the watcher,
-// how many waited is not known.
+// mergesExplained: a strategy that sends every state merges Pods only behind a request that failed,
+// in a full queue, and while they have to wait: for their ReplicaSets, or the watcher's record of
+// kinds. After a restart or a list, or where events were kept from the watcher, how many waited is
+// not known.
 func (j *judge) mergesExplained(t *tally, g *group) {
 	e := &g.counters
 	// Of other kinds too little is written for the record to tell why some were merged at the start.
@@ -164,7 +164,7 @@ func (j *judge) mergesExplained(t *tally, g *group) {
 	}
 	t.judged++
 	failed := g.requests.failed + g.requests.maybe + e.Retried + e.Parked + j.h.Counters.StorageFailed[g.name]
-	owned := g.name == kindPod && slices.Contains(j.h.Rules.Kinds, "ReplicaSet")
+	owned := slices.Contains(j.h.Rules.Kinds, "ReplicaSet")
 	if failed > 0 || owned || j.restarted > 0 || g.relisted || j.h.Withheld[g.name] > 0 {
 		return
 	}

@@ -12,8 +12,8 @@ import (
 // before storage had acknowledged the earlier one, or anything newer. Both are made by
 // the load. A state that was never sent because a newer one replaced it counts: it
 // waited together with that one; but not where the strategy sends every state and no request
-// failed. A state that storage never had shows nothing, and states that were all made while no watcher ran never
-// waited together: the next one lists the last.
+// failed. A state that storage never had shows nothing, and states that were all made while no
+// watcher ran never waited together: the next one lists the last.
 type power struct {
 	ordered     int64 // G2: writes of one uid
 	stale       int64 // G3: writes of one name

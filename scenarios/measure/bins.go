@@ -43,19 +43,6 @@ func (b *debts) owed(from, to int64) {
 	}
 }
 
-// most is the most that were owed at once; nil if none ever was.
-func (b *debts) most() *float64 {
-	level, most := 0, 0
-	for _, d := range b.n {
-		level += int(d)
-		most = max(most, level)
-	}
-	if most == 0 {
-		return nil
-	}
-	return ptr(float64(most))
-}
-
 // over is how long at least n objects were owed, in seconds, and how many of the
 // acknowledgements came in that time. It is decided at the beginning of each bin: a bin
 // is not left out because an acknowledgement in it ends the backlog.

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -131,8 +132,10 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	if f.traffic != nil {
 		c.Traffic = f.traffic.beside(&f.cell.Scenario.Load.Load, f.planned(c.Load.DurationS))
 	}
-	c.Handler.MaxDepth = ch.events.most()
 	c.Series = f.curves(from, &ch.writes, &ch.events)
+	if depth := c.Series[result.SeriesQueueDepth].V; len(depth) > 0 {
+		c.Handler.MaxDepth = ptr(slices.Max(depth))
+	}
 	end := f.busyEnd()
 	use := between(f.samples, from, end)
 	c.Parties = use.parties()

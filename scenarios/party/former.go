@@ -12,8 +12,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// maxExplained bounds the states whose fields are compared.
-const maxExplained = 20
+// MaxExplained bounds the states whose fields are compared.
+const MaxExplained = 20
 
 // Former reads what storage was sent and holds no more, each with what the apiserver served at its
 // version, as far as both still know: the mock keeps its latest records packed as they were, the
@@ -48,7 +48,7 @@ func Former(
 			r, err := check.Digest(raw, rules)
 			for _, i := range at[version{r.Key(), r.UID, r.ResourceVersion}] {
 				s := &sent[i]
-				if s.Served = r.Digest; s.Served != s.Digest && explained < maxExplained && err == nil {
+				if s.Served = r.Digest; s.Served != s.Digest && explained < MaxExplained && err == nil {
 					explained++
 					s.Differs, err = check.Fields(raw, raws[i], rules)
 				}

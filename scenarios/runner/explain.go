@@ -7,10 +7,8 @@ import (
 
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
-
-// maxExplained bounds the objects whose fields are compared.
-const maxExplained = 20
 
 // explain notes in storage's records which fields are not as expected where both sides hold
 // the same version of an object. The records have digests only, so both sides are read once
@@ -62,5 +60,5 @@ func mismatched(want, have []history.StateRecord) (wrong []*history.StateRecord)
 	slices.SortFunc(wrong, func(a, b *history.StateRecord) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	return wrong[:min(len(wrong), maxExplained)]
+	return wrong[:min(len(wrong), party.MaxExplained)]
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
 
 // TestMismatched: fields are compared where both sides hold one version, or storage does not
@@ -33,11 +34,11 @@ func TestMismatched(t *testing.T) {
 	}
 	var have []history.StateRecord
 	want = nil
-	for i := range maxExplained + 5 {
+	for i := range party.MaxExplained + 5 {
 		name := fmt.Sprintf("p%02d", 99-i)
 		want, have = append(want, rec(name, "u", 1, "a")), append(have, rec(name, "u", 1, "b"))
 	}
-	if got := mismatched(want, have); len(got) != maxExplained || got[0].Name != "p75" {
+	if got := mismatched(want, have); len(got) != party.MaxExplained || got[0].Name != "p75" {
 		t.Errorf("%d objects, the first is %s", len(got), got[0].Name)
 	}
 }

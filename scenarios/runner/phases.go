@@ -232,8 +232,7 @@ func (c *cell) load(ctx context.Context) error {
 		c.record.Watcher.AskCPU = new(*now - *idle)
 	}
 	c.record.APIBefore = c.apiReads(ctx)
-	c.sampler.read(ctx, true)
-	c.sampler.sample(ctx)                   // once more, so that the figures do not begin with the cost of asking
+	c.sampler.sample(ctx)
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	c.record.LoadStarted = time.Now().UnixNano()
 	c.record.FaultsSet = c.record.LoadStarted

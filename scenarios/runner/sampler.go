@@ -87,13 +87,13 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	x := history.Sample{Time: time.Now().UnixNano(), Parties: map[string]history.Use{}}
-	watcher := s.watcher()
 	if s.asked != nil {
 		x.Asked = new(s.asked())
 	}
 	if c, err := procstat.ReadCPUTime(); err == nil {
 		x.CPU = &history.CPU{Busy: c.Busy - c.Steal, Steal: c.Steal, Total: c.Total}
 	}
+	watcher := s.watcher()
 	s.follow(watcher)
 	for name, processes := range s.parties {
 		if use, ok := useOf(processes); ok {
