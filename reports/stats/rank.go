@@ -11,8 +11,8 @@ const (
 	Alpha = 0.001
 	// Same is the factor within which two figures are the same for whoever has to choose.
 	Same = 1.1
-	// unequal is how many times a pair's own variance may be the pooled one.
-	unequal = 2.0
+	// louder and quieter bound how many times a pair's own variance may be the pooled one for it to be used.
+	louder, quieter = 2.0, 0.25
 )
 
 // Ranking holds rows of figures against each other that were measured in blocks, each block once by each row.
@@ -27,7 +27,7 @@ type Ranking struct {
 // it is pooled over all pairs, since three blocks of one pair have 2 degrees of freedom, of five rows up to 8.
 // How many they really have depends on how alike the rows' own variances are (Satterthwaite): where one row
 // makes all the noise, they are hardly more than a pair's. A pair that varies more than twice as much as
-// all do is judged by its own variance.
+// all do, or less than a quarter, is judged by its own variance: one loud row hides no lead of the others.
 //
 // ok is false with fewer than two rows, and with fewer than Least blocks in which every row has a figure above
 // zero; NaN is none.
@@ -74,7 +74,7 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 	}
 	for i := range rows {
 		for j := range rows {
-			if r := &k.ratios[i][j]; i != j && r.se*r.se <= unequal*pooled {
+			if r := &k.ratios[i][j]; i != j && pools(r.se, pooled) {
 				r.se, r.df = math.Sqrt(pooled), r.df*share
 			}
 		}
@@ -94,6 +94,9 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 	})
 	return k, true
 }
+
+// pools reports whether a pair's standard error is near enough to that of all pairs to be taken for chance.
+func pools(se, pooled float64) bool { return se*se <= louder*pooled && se*se >= quieter*pooled }
 
 // halfway is how many degrees of freedom are believed in where two sides are compared: what Satterthwaite makes of few
 // values is itself chance, too few where the sides are alike; all of them would be too many where one is loud.
@@ -150,7 +153,7 @@ func against(base, changed [][]float64) []Ratio {
 		if r.N == 0 {
 			continue
 		}
-		if v := sum / free * (1/sides[i][0].kept + 1/sides[i][1].kept); square > 0 && r.se*r.se <= unequal*v {
+		if v := sum / free * (1/sides[i][0].kept + 1/sides[i][1].kept); square > 0 && pools(r.se, v) {
 			r.se, r.df = math.Sqrt(v), halfway(sum*sum/square, free)
 		}
 	}
