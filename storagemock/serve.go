@@ -38,21 +38,22 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 		s.metrics.count(c.method, "", "unrouted", time.Since(c.received))
 		return
 	}
+	station := in.stations.For(c.method, c.key.Kind)
+	waited, err := station.Enter(ctx)
+	if err != nil {
+		in.turnAway(&c, err)
+		return
+	}
+	start := c.received // and not when a processor was free for it
+	if waited {
+		start = time.Now()
+	}
 	f := s.faults.Pick(fault.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name, Instance: c.instance}, c.received)
 	if f != nil {
 		c.fault = f.Name
 		s.metrics.fired(f.Name)
 	}
-	station := in.stations.For(c.method, c.key.Kind)
-	if err := station.Enter(ctx); err != nil {
-		in.turnAway(&c, err)
-		return
-	}
-	start := c.received
-	if s.waited(start) {
-		start = time.Now()
-	}
-	takes := s.model.Sample(c.method, c.key.Kind, start)
+	takes := s.model.Sample(c.method, c.key.Kind, c.key.Name, start)
 	if f != nil && f.Effect == fault.Stall {
 		takes += f.Delay
 	}
@@ -71,13 +72,6 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 	station.Leave()
 	s.answer(&c, r)
 }
-
-// waitNoise is the delay above which a request must have waited for capacity rather than
-// for a processor.
-const waitNoise = 200 * time.Microsecond
-
-// waited reports whether a request that arrived at that time has spent time in a queue.
-func (s *Server) waited(arrived time.Time) bool { return time.Since(arrived) > waitNoise }
 
 // turnAway refuses a request that found the queue full.
 func (in *instance) turnAway(c *call, err error) {

@@ -289,7 +289,9 @@ func TestVirtualGoneBeforeTheFault(t *testing.T) {
 }
 
 func TestVirtualQueueFull(t *testing.T) {
-	inVirtualTime(t, func(c *storagemock.Config) { c.Capacity, c.Latency = "inflight=1,queue=1", "200ms" }, func(v *virtual) {
+	inVirtualTime(t, func(c *storagemock.Config) {
+		c.Capacity, c.Latency, c.Faults = "inflight=1,queue=1", "200ms", "stall(1s)"
+	}, func(v *virtual) {
 		var wg sync.WaitGroup
 		answers := make(chan string, 8) // one for each request
 		for i := range 8 {
@@ -317,8 +319,12 @@ func TestVirtualQueueFull(t *testing.T) {
 		for e := range v.Ledger().From(1) {
 			byFault[e.Fault+"/"+e.Effect]++
 		}
-		if byFault["capacity/rejected"] != 6 || byFault["/created"] != 2 {
+		// A request that is turned away meets no fault.
+		if byFault["capacity/rejected"] != 6 || byFault["stall(1s)/rejected"]+byFault["stall(1s)/created"] != 2 {
 			v.t.Errorf("ledger: %v", byFault)
+		}
+		if fired := v.Faults()[0].Fired; fired != 2 {
+			v.t.Errorf("the fault fired %d times, 2 requests were served", fired)
 		}
 	})
 }

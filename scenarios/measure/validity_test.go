@@ -81,7 +81,7 @@ func TestTailsAreBelieved(t *testing.T) {
 			}
 			sum := 0.0
 			for range requests {
-				sum += float64(m.Sample("PUT", podKind, time.Time{})) / 1e6
+				sum += float64(m.Sample("PUT", podKind, "", time.Time{})) / 1e6
 			}
 			seen := func(mean float64) int {
 				c := &result.Cell{Load: result.Load{Planned: 1, Done: 1}, Storage: result.Storage{

@@ -258,7 +258,7 @@ func (s *storage) Begin(e *pipeline.Event, now time.Duration) (time.Duration, er
 	if e.Action == pipeline.Delete {
 		method = "DELETE"
 	}
-	took, err := s.served.Serve(method, e.Key.Kind, now)
+	took, err := s.served.Serve(method, e.Key.Kind, e.Key.Name, now)
 	switch {
 	case err != nil:
 		return took, fullError(err)

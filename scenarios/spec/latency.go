@@ -63,7 +63,7 @@ func (s Storage) LatencyDeviation(kind string) (time.Duration, bool) {
 	}
 	mean, squares := float64(m.Mean("PUT", kind)), 0.0
 	for range deviationDraws {
-		d := float64(m.Sample("PUT", kind, time.Time{})) - mean
+		d := float64(m.Sample("PUT", kind, "", time.Time{})) - mean
 		squares += d * d
 	}
 	return time.Duration(math.Sqrt(squares / deviationDraws)), true

@@ -57,7 +57,7 @@ func TestStationsAreSeparate(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			begin := time.Now()
-			if err := s.For(method, kind).Enter(ctx); err != nil {
+			if _, err := s.For(method, kind).Enter(ctx); err != nil {
 				t.Fatal(err)
 			}
 			return time.Since(begin)

@@ -3,7 +3,6 @@ package latency
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -18,7 +17,7 @@ type distribution struct {
 	mean time.Duration // over a long time
 	// draw may keep state and is called by one goroutine at a time; now lets slow
 	// periods come and go. If it is nil, every service takes the mean.
-	draw func(r *rand.Rand, now time.Time) time.Duration
+	draw func(r random, now time.Time) time.Duration
 	// upTo is the share of draws of at most so many nanoseconds, over a long time; nil
 	// with draw.
 	upTo func(ns float64) float64
@@ -32,7 +31,7 @@ func (d distribution) share(ns float64) float64 {
 	return d.upTo(ns)
 }
 
-func (d distribution) sample(r *rand.Rand, now time.Time) time.Duration {
+func (d distribution) sample(r random, now time.Time) time.Duration {
 	if d.draw == nil {
 		return d.mean
 	}
@@ -160,7 +159,7 @@ func uniform(a *arguments) distribution {
 	if least > most {
 		a.Fail("min", "min=%s is above max=%s", least, most)
 	}
-	return distribution{least + (most-least)/2, func(r *rand.Rand, _ time.Time) time.Duration {
+	return distribution{least + (most-least)/2, func(r random, _ time.Time) time.Duration {
 		return least + time.Duration(r.Int64N(int64(most-least)+1))
 	}, func(ns float64) float64 { return (ns - float64(least)) / max(1, float64(most-least)) }}
 }
@@ -175,7 +174,7 @@ func normal(a *arguments) distribution {
 	if mean < 3*deviation {
 		a.Fail("stddev", "the mean must be at least 3 times stddev, or cutting at 0 would move it; lognormal has no such limit")
 	}
-	return distribution{mean, func(r *rand.Rand, _ time.Time) time.Duration {
+	return distribution{mean, func(r random, _ time.Time) time.Duration {
 		for {
 			if d := float64(mean) + r.NormFloat64()*float64(deviation); d >= 0 {
 				return time.Duration(d)
@@ -232,7 +231,7 @@ func lognormal(a *arguments) distribution {
 	if mean > float64(maxDuration) {
 		a.Fail("", "its mean would be %.0f h, more than %s", mean/float64(time.Hour), maxDuration)
 	}
-	return distribution{toDuration(mean), func(r *rand.Rand, _ time.Time) time.Duration {
+	return distribution{toDuration(mean), func(r random, _ time.Time) time.Duration {
 		return toDuration(math.Exp(mu + sigma*r.NormFloat64()))
 	}, func(ns float64) float64 {
 		if sigma == 0 {
@@ -265,12 +264,12 @@ func (a *arguments) sigmaFromMean(ratio float64) float64 {
 func exponential(a *arguments) distribution {
 	mean := a.positive("mean")
 	return distribution{
-		mean, func(r *rand.Rand, _ time.Time) time.Duration { return exponentially(r, mean) },
+		mean, func(r random, _ time.Time) time.Duration { return exponentially(r, mean) },
 		func(ns float64) float64 { return -math.Expm1(-ns / float64(mean)) },
 	}
 }
 
-func exponentially(r *rand.Rand, mean time.Duration) time.Duration {
+func exponentially(r random, mean time.Duration) time.Duration {
 	return toDuration(r.ExpFloat64() * float64(mean))
 }
 
@@ -282,7 +281,7 @@ func bimodal(a *arguments) distribution {
 	}
 	p := a.Probability("p", 0)
 	mean := toDuration((1-p)*float64(fast.mean) + p*float64(slow.mean))
-	return distribution{mean, func(r *rand.Rand, now time.Time) time.Duration {
+	return distribution{mean, func(r random, now time.Time) time.Duration {
 		if r.Float64() < p {
 			return slow.sample(r, now)
 		}

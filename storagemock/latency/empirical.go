@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,7 @@ func empirical(a *arguments) distribution {
 		sum += float64(v)
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	return distribution{toDuration(sum / float64(len(values))), func(r *rand.Rand, _ time.Time) time.Duration {
+	return distribution{toDuration(sum / float64(len(values))), func(r random, _ time.Time) time.Duration {
 		return values[r.IntN(len(values))]
 	}, func(ns float64) float64 {
 		n, _ := slices.BinarySearch(sorted, time.Duration(ns)+1)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func draw(t *testing.T, spec string, n int, seed uint64) []time.Duration {
 	at := time.Unix(0, 0)
 	out := make([]time.Duration, n)
 	for i := range out {
-		out[i] = m.Sample("PUT", "Pod", at)
+		out[i] = m.Sample("PUT", "Pod", "", at)
 		at = at.Add(10 * ms)
 	}
 	return out
@@ -137,12 +138,12 @@ func TestRules(t *testing.T) {
 		method, kind string
 		want         time.Duration
 	}{{"GET", "Pod", 5 * ms}, {"PUT", "Node", 7 * ms}, {"DELETE", "Node", 87 * ms}, {"PUT", "Pod", 87 * ms}} {
-		if got := m.Sample(tc.method, tc.kind, time.Now()); got != tc.want || m.Mean(tc.method, tc.kind) != tc.want {
+		if got := m.Sample(tc.method, tc.kind, "", time.Now()); got != tc.want || m.Mean(tc.method, tc.kind) != tc.want {
 			t.Errorf("%s %s: %s, want %s", tc.method, tc.kind, got, tc.want)
 		}
 	}
 	m, err = latency.ParseModel("kind=Pod: 5ms", 1)
-	if err != nil || m.Sample("PUT", "Node", time.Now()) != 0 {
+	if err != nil || m.Sample("PUT", "Node", "", time.Now()) != 0 {
 		t.Errorf("a request without a rule: %v", err)
 	}
 }
@@ -199,6 +200,34 @@ func TestBadSpecs(t *testing.T) {
 	}
 }
 
+// TestOrderOfObjectsDoesNotMatter: an object's nth request takes the same, whoever was served before; and
+// first requests of many objects are spread as the distribution is.
+func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
+	const n = 20_000
+	served := func(order func(i int) string) (byName map[string][]time.Duration, all []time.Duration) {
+		m, err := latency.ParseModel("lognormal(mean=87ms,p99=110ms)", 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byName = map[string][]time.Duration{}
+		for i := range n {
+			d := m.Sample("PUT", "Pod", order(i), time.Time{})
+			byName[order(i)], all = append(byName[order(i)], d), append(all, d)
+		}
+		return byName, all
+	}
+	forth, all := served(func(i int) string { return fmt.Sprint("pod-", i%(n/4)) })
+	back, _ := served(func(i int) string { return fmt.Sprint("pod-", i/4) })
+	if !reflect.DeepEqual(forth, back) {
+		t.Error("another order of objects has other latencies")
+	}
+	first := all[:n/4]
+	slices.Sort(first)
+	if got := mean(first); !within(got, 87*ms, 0.01) || !within(first[len(first)*99/100], 110*ms, 0.02) {
+		t.Errorf("first requests have mean %s and p99 %s", got, first[len(first)*99/100])
+	}
+}
+
 func TestParseCapacity(t *testing.T) {
 	for in, want := range map[string]latency.Capacity{
 		"":                               {Burst: 1, Queue: latency.DefaultQueue},
@@ -236,7 +265,7 @@ func serve(t *testing.T, capacity string, n int, service time.Duration) []time.D
 	done := make(chan time.Duration, n)
 	for range n {
 		go func() {
-			if err := st.Enter(t.Context()); err != nil {
+			if _, err := st.Enter(t.Context()); err != nil {
 				done <- -1
 				return
 			}
@@ -282,19 +311,19 @@ func TestStationGivesUpItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := latency.ParseCapacity("inflight=1")
 		st := latency.NewStation(c)
-		if err := st.Enter(t.Context()); err != nil {
+		if _, err := st.Enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := st.Enter(ctx); err == nil {
+		if _, err := st.Enter(ctx); err == nil {
 			t.Fatal("entered a full station")
 		}
 		if _, waiting := st.Load(); waiting != 0 {
 			t.Errorf("%d still waiting", waiting)
 		}
 		st.Leave()
-		if err := st.Enter(t.Context()); err != nil {
+		if _, err := st.Enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		st.Leave()
@@ -313,7 +342,7 @@ func FuzzParseModel(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if d := m.Sample("PUT", "Pod", time.Unix(1, 0)); d < 0 {
+		if d := m.Sample("PUT", "Pod", "", time.Unix(1, 0)); d < 0 {
 			t.Fatalf("%q drew %s", s, d)
 		}
 		if f := m.Figures("PUT", "Pod"); f.P50 < 0 || f.P50 > f.P99 || f.Mean < 0 {

@@ -1,20 +1,32 @@
 package latency
 
 import (
+	"hash/fnv"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"time"
 )
 
-// Model draws the service time of a request by its method and kind. It is safe
-// for concurrent use; with one seed and one order of requests it draws the same.
+// Model draws the service time of a request by its method and kind. It is safe for concurrent
+// use. With one seed an object's nth request draws the same, whatever other objects' requests
+// come between: strategies that send in different orders are compared on equal latencies.
 type Model struct{ rules []Rule[*source] }
 
 // source draws from one distribution.
 type source struct {
 	distribution
-	mu  sync.Mutex // guards rng and the state of the distribution
-	rng *rand.Rand
+	seed   uint64
+	mu     sync.Mutex        // guards what follows, and the state of the distribution
+	served map[uint64]uint64 // requests so far, by object
+	object rand.PCG          // is seeded anew for each request
+	rng    random
+}
+
+// random is where a distribution draws from.
+type random struct {
+	*rand.Rand            // of the request
+	periods    *rand.Rand // of what all requests have in common
 }
 
 var modelGrammar = grammar{"latency", "distribution", "a duration like 87ms or a distribution like lognormal(mean=87ms,p99=110ms)"}
@@ -28,15 +40,17 @@ func ParseModel(text string, seed uint64) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		rng := rand.New(rand.NewPCG(seed, n))
+		s := &source{distribution: d, seed: seed + n<<32, served: map[uint64]uint64{}}
+		s.rng = random{rand.New(&s.object), rand.New(rand.NewPCG(seed, n))}
 		n++
-		return &source{distribution: d, rng: rng}, nil
+		return s, nil
 	})
 	return &Model{rules}, err
 }
 
-// Sample draws the service time of a request.
-func (m *Model) Sample(method, kind string, now time.Time) time.Duration {
+// Sample draws the service time of a request for an object of that name, in whatever namespace:
+// that is where cells of a run differ.
+func (m *Model) Sample(method, kind, name string, now time.Time) time.Duration {
 	s := first(m.rules, method, kind)
 	switch {
 	case s == nil:
@@ -44,8 +58,14 @@ func (m *Model) Sample(method, kind string, now time.Time) time.Duration {
 	case s.draw == nil:
 		return s.mean
 	}
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, kind)
+	_, _ = io.WriteString(h, name)
+	id := h.Sum64()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.object.Seed(s.seed^id, s.served[id])
+	s.served[id]++
 	return s.draw(s.rng, now)
 }
 

@@ -28,8 +28,8 @@ func slow(a *arguments) distribution {
 	}
 	share := float64(length) / float64(every)
 	mean := toDuration(float64(base.mean) * (1 + share*(x-1)))
-	return distribution{mean, func(r *rand.Rand, now time.Time) time.Duration {
-		isSlow := p.at(r, now)
+	return distribution{mean, func(r random, now time.Time) time.Duration {
+		isSlow := p.at(r.periods, now)
 		d := base.sample(r, now)
 		if isSlow {
 			d = toDuration(float64(d) * x)
@@ -59,5 +59,5 @@ func (p *periods) length(r *rand.Rand) time.Duration {
 	if p.fixed {
 		return mean
 	}
-	return max(exponentially(r, mean), time.Microsecond)
+	return max(toDuration(r.ExpFloat64()*float64(mean)), time.Microsecond)
 }

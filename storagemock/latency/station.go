@@ -37,34 +37,34 @@ func NewStation(c Capacity) *Station {
 	return s
 }
 
-// Enter waits for the request's turn. On success the caller must call Leave once.
-// It returns ErrQueueFull at once, or ctx's error while waiting.
-func (s *Station) Enter(ctx context.Context) error {
+// Enter waits for the request's turn, and reports whether it had to. On success the caller must
+// call Leave once. It returns ErrQueueFull at once, or ctx's error while waiting.
+func (s *Station) Enter(ctx context.Context) (waited bool, err error) {
 	if s.limiter != nil {
-		if err := s.waitForRate(ctx); err != nil {
-			return err
+		if waited, err = s.waitForRate(ctx); err != nil {
+			return waited, err
 		}
 	}
 	if s.places != nil && !s.places.TryAcquire(1) {
 		if err := s.join(); err != nil {
-			return err
+			return waited, err
 		}
 		defer s.waiting.Add(-1)
-		if err := s.places.Acquire(ctx, 1); err != nil {
-			return err
+		if waited, err = true, s.places.Acquire(ctx, 1); err != nil {
+			return waited, err
 		}
 	}
 	s.inFlight.Add(1)
-	return nil
+	return waited, nil
 }
 
-func (s *Station) waitForRate(ctx context.Context) error {
+func (s *Station) waitForRate(ctx context.Context) (waited bool, err error) {
 	delay, err := s.reserve()
 	if delay == 0 || err != nil {
-		return err
+		return false, err
 	}
 	defer s.waiting.Add(-1)
-	return lifecycle.Pause(ctx, delay)
+	return true, lifecycle.Pause(ctx, delay)
 }
 
 // reserve returns how long the next request has to wait for the rate. If that is not 0,

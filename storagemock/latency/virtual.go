@@ -41,13 +41,13 @@ func NewVirtual(m *Model, capacities []Rule[Capacity], overhead time.Duration) *
 
 // Serve returns how long a request takes that arrives now, from its arrival to its answer:
 // waiting, latency and overhead. Calls are in the order of time. The error is ErrQueueFull.
-func (v *Virtual) Serve(method, kind string, now time.Duration) (time.Duration, error) {
+func (v *Virtual) Serve(method, kind, name string, now time.Duration) (time.Duration, error) {
 	s := first(v.stations, method, kind)
 	turn, err := s.enter(int64(now))
 	if err != nil {
 		return v.overhead, err
 	}
-	end := turn + int64(v.model.Sample(method, kind, at(turn))+v.overhead)
+	end := turn + int64(v.model.Sample(method, kind, name, at(turn))+v.overhead)
 	if s.places > 0 {
 		s.leave(end)
 	}

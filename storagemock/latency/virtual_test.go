@@ -44,11 +44,11 @@ func TestVirtualIsTheStation(t *testing.T) {
 					go func() {
 						time.Sleep(arrive(i))
 						at := time.Now()
-						if err := s.Enter(t.Context()); err != nil {
+						if _, err := s.Enter(t.Context()); err != nil {
 							done <- served{i, at.Sub(began), 0, true}
 							return
 						}
-						time.Sleep(m.Sample("PUT", "Pod", time.Now()))
+						time.Sleep(m.Sample("PUT", "Pod", "", time.Now()))
 						s.Leave()
 						done <- served{i, at.Sub(began), time.Since(at), false}
 					}()
@@ -65,7 +65,7 @@ func TestVirtualIsTheStation(t *testing.T) {
 			v := NewVirtual(m, []Rule[Capacity]{{Value: capacity}}, 0)
 			waited, full := 0, 0
 			for i := range requests {
-				took, err := v.Serve("PUT", "Pod", arrive(i))
+				took, err := v.Serve("PUT", "Pod", "", arrive(i))
 				got := served{i, arrive(i), took, err != nil}
 				if d := got.took - want[i].took; d > time.Microsecond || d < -time.Microsecond || got.full != want[i].full {
 					t.Fatalf("request %d: virtual %+v, real %+v", i, got, want[i])
@@ -105,7 +105,7 @@ func TestVirtualRules(t *testing.T) {
 		{"PUT", "Node", 2 * time.Millisecond},
 		{"PUT", "Node", 2 * time.Millisecond},
 	} {
-		if got, err := v.Serve(x.method, x.kind, 0); got != x.want || err != nil {
+		if got, err := v.Serve(x.method, x.kind, "", 0); got != x.want || err != nil {
 			t.Errorf("%s %s: %s, %v, want %s", x.method, x.kind, got, err, x.want)
 		}
 	}
