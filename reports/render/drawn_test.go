@@ -70,10 +70,14 @@ func (b *browser) plots() (all []plot) {
 }
 
 // empty lists the charts in which nothing is drawn in the colours of their series; legends
-// do not count.
+// do not count. Axes are hidden: blended with what is behind it, an axis can have a series' colour.
 func (b *browser) empty() (ids []string) {
 	b.t.Helper()
 	const legend = 50.0
+	b.eval(`document.querySelectorAll("[data-chart]").forEach(p => {
+		const c = echarts.getInstanceByDom(p), o = c ? c.getOption() : {}, hidden = a => ({axisLine: {show: false}});
+		if (o.yAxis) c.setOption({animation: false, xAxis: o.xAxis.map(hidden), yAxis: o.yAxis.map(hidden)});
+	})`, nil)
 	for _, p := range b.plots() {
 		if p.Points == 0 || b.pixels(p.ID, legend, p.Colors) < 20 {
 			ids = append(ids, p.ID)

@@ -95,8 +95,11 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 	return k, true
 }
 
-// pools reports whether a pair's standard error is near enough to that of all pairs to be taken for chance.
-func pools(se, pooled float64) bool { return se*se <= louder*pooled && se*se >= quieter*pooled }
+// pools reports whether a pair's standard error is near enough to that of all pairs to be taken for chance. One of
+// 0 is: values that are all equal were counted in coarse steps.
+func pools(se, pooled float64) bool {
+	return se == 0 || se*se <= louder*pooled && se*se >= quieter*pooled
+}
 
 // halfway is how many degrees of freedom are believed in where two sides are compared: what Satterthwaite makes of few
 // values is itself chance, too few where the sides are alike; all of them would be too many where one is loud.

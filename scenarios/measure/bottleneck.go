@@ -70,7 +70,7 @@ func bottleneck(l limits) result.Bottleneck {
 	}
 	if eff != nil && *eff >= senderBusy {
 		return is(StageHandlers, "%d in flight at %.0f ms allow %.0f requests/s and %.0f%% of that was reached while there was backlog",
-			c.Handler.Workers, c.Storage.LatencyMeanMs, *c.Storage.LimitQPS, 100**eff)
+			c.Handler.Workers, 1000*float64(c.Handler.Workers) / *c.Storage.LimitQPS, *c.Storage.LimitQPS, 100**eff)
 	}
 	if l.machineBusy != nil && *l.machineBusy >= cpuBusy {
 		return is(StageMachine, "all processes together used %.0f%% of %d CPUs", 100**l.machineBusy, l.cpus)

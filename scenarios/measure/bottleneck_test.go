@@ -71,6 +71,7 @@ func TestLimitUsesTheTrueMean(t *testing.T) {
 	} {
 		e := backlog(0)
 		e.cell.Scenario.Storage.Latency = latency
+		e.cell.Scenario.Storage.Capacity.Inflight = 4 // requests may wait, so latency is as configured
 		e.cell.Scenario.Watcher = spec.Watcher{Strategy: "keyed", PodQueueNum: 4}
 		e.cell.Watcher = history.WatcherRun{Own: true}
 		approx(t, latency, e.figures(t).Storage.LimitQPS, want, 0.01)

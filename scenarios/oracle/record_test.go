@@ -194,6 +194,7 @@ type record struct {
 	former        []state
 	before, after metrics
 	received      float64 // requests of all kinds that storage received since the load began
+	limit         float64 // requests for Pods per second that its senders allow
 }
 
 type meta struct {

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -50,23 +49,15 @@ func (s Storage) LatencyFigures(kind string) latency.Figures {
 	return m.Figures("PUT", kind)
 }
 
-// deviationDraws is how many draws LatencyDeviation takes.
-const deviationDraws = 1 << 14
-
 // LatencyDeviation is the standard deviation of the configured time to answer a write of
-// the kind, by drawing. It is false where a mean of single draws says little: a storage
+// the kind. It is false where a mean of single draws says little: a storage
 // that is slow for whole periods.
 func (s Storage) LatencyDeviation(kind string) (time.Duration, bool) {
 	m, err := latency.ParseModel(s.Latency, 1)
 	if err != nil || strings.Contains(s.Latency, "slow(") {
 		return 0, false
 	}
-	mean, squares := float64(m.Mean("PUT", kind)), 0.0
-	for range deviationDraws {
-		d := float64(m.Sample("PUT", kind, "", time.Time{})) - mean
-		squares += d * d
-	}
-	return time.Duration(math.Sqrt(squares / deviationDraws)), true
+	return m.Deviation("PUT", kind), true
 }
 
 // validFaults reads the faults in the mock's grammar.

@@ -32,6 +32,23 @@ func (m *Model) Figures(method, kind string) Figures {
 	return Figures{}
 }
 
+// deviationSteps is how many quantiles Deviation takes.
+const deviationSteps = 1 << 12
+
+// Deviation is the standard deviation of such a request's service time.
+func (m *Model) Deviation(method, kind string) time.Duration {
+	s := first(m.rules, method, kind)
+	if s == nil {
+		return 0
+	}
+	squares := 0.0
+	for i := range deviationSteps {
+		d := float64(s.quantile((float64(i)+0.5)/deviationSteps) - s.mean)
+		squares += d * d
+	}
+	return time.Duration(math.Sqrt(squares / deviationSteps))
+}
+
 // Described is a rule as it was written, and its figures.
 type Described struct {
 	Rule string
