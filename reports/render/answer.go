@@ -228,7 +228,7 @@ func (t *table) proven() (s []string) {
 	case good > 0 && len(t.rows) == 1:
 		s = append(s, "Nothing was lost, reordered or brought back"+over+".")
 	case good > 0:
-		s = append(s, fmt.Sprintf("Of %d %s, %d lost, reordered and resurrected nothing%s%s.", len(t.rows), t.combinations(), good, over, leading("; ", join(rest))))
+		s = append(s, fmt.Sprintf("In %d of %d %s nothing was lost, reordered or brought back%s%s.", good, len(t.rows), t.combinations(), over, leading("; ", join(rest))))
 	case len(rest) > 0:
 		s = append(s, "Not proven: that nothing was lost, reordered or brought back"+leading("; ", join(rest))+".")
 	}
@@ -246,33 +246,34 @@ func leading(before, s string) string {
 	return before + s
 }
 
-// limits is what kept the told rows, or without any the valid ones, from being faster.
+// limits is what kept each correct row from being faster: what most of its cells were limited by.
 func (t *table) limits() []string {
-	winners := t.winners()
-	stages := map[string]bool{}
+	limited := map[string][]string{}
+	n := 0
 	for _, r := range t.rows {
-		if len(winners) > 0 && !winners[r] || len(winners) == 0 && !r.correct() || r.void() || r.isFloor() {
+		if !r.correct() || r.void() || r.isFloor() {
 			continue
 		}
+		stages := map[string]int{}
 		for _, c := range r.valid {
-			stages[c.Bottleneck.Stage] = true
+			stages[c.Bottleneck.Stage]++
 		}
+		order := slices.SortedFunc(maps.Keys(stages), func(a, b string) int { return cmp.Or(cmp.Compare(stages[b], stages[a]), cmp.Compare(a, b)) })
+		limited[order[0]] = append(limited[order[0]], t.inWords(r))
+		n++
 	}
 	var words []string
 	for _, x := range bottlenecks {
-		if stages[x.stage] {
+		if who := limited[x.stage]; len(who) > 0 && len(limited) > 1 {
+			words = append(words, fmt.Sprintf("%s (%s)", x.words, strings.Join(others(who, 2), ", ")))
+		} else if len(who) > 0 {
 			words = append(words, x.words)
-			delete(stages, x.stage)
 		}
 	}
 	if len(words) == 0 {
 		return nil
 	}
-	who := "What limited it"
-	if len(winners) > 1 || len(winners) == 0 && len(t.rows) > 1 {
-		who = "What limited them"
-	}
-	return []string{who + ": " + strings.Join(words[:min(3, len(words))], "; or ") + "."}
+	return []string{"What limited " + number(n, "it", "them") + ": " + strings.Join(words, "; ") + "."}
 }
 
 // bottlenecks are the stages of a record in plain words.
