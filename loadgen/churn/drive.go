@@ -16,7 +16,11 @@ func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive fu
 	return e.load(ctx, begun, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(errOver)
-		s := &Sender{engine: e, ctx: ctx, lanes: newLanes(concurrency(&e.cfg)), pods: map[int64]*openPod{}}
+		limit := concurrency(&e.cfg)
+		if h := e.cfg.Hotkeys; h != nil {
+			limit = max(limit, e.cfg.Threads*h.Burst) // as in Load, all threads may be in a burst
+		}
+		s := &Sender{engine: e, ctx: ctx, lanes: newLanes(limit), pods: map[int64]*openPod{}}
 		s.timed, s.stop = iter.Pull(e.plan.Timed())
 		defer s.stop()
 		err := drive(ctx, s)
@@ -161,14 +165,14 @@ func (t *Thread) Step() ([]Sent, bool) {
 	for {
 		op, ok := t.next()
 		if !ok {
-			return nil, false
+			break
 		}
 		intended := t.free + int64(e.cfg.ThinkTime)
 		if !op.Hot {
 			intended += int64(op.Gap)
 		}
 		if t.sender.ctx.Err() != nil || t.ends != 0 && (e.clock.now() >= t.ends || intended >= t.ends) {
-			return nil, false
+			break
 		}
 		e.stats.begin(op)
 		t.sender.mu.Lock()
@@ -178,7 +182,10 @@ func (t *Thread) Step() ([]Sent, bool) {
 			break
 		}
 	}
-	var all []Sent
+	if len(waiting) == 0 {
+		return nil, false
+	}
+	var all []Sent // of a burst that the end cuts, what was sent
 	for _, done := range waiting {
 		all = append(all, <-done)
 	}

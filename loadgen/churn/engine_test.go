@@ -309,11 +309,36 @@ func TestLoadAwaitsItsLastBurst(t *testing.T) {
 			if stats, err := e.Load(t.Context(), nil); err != nil || stats.Done != operations {
 				t.Errorf("%d of %d are done: %v", stats.Done, operations, err)
 			}
+			if sent := stepped(t, operations); sent != operations {
+				t.Errorf("a caller's threads were told of %d of %d", sent, operations)
+			}
 		}
 		if !cut {
 			t.Error("no load ended within a burst")
 		}
 	})
+}
+
+// stepped is how many operations a thread of a caller's own is told of.
+func stepped(t *testing.T, operations int64) (n int64) {
+	e, _ := fakeEngine(t, &fakeAPI{latency: 10 * time.Millisecond}, func(c *plan.Config) {
+		c.Threads, c.Operations, c.Hotkeys = 1, operations, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
+	})
+	if err := e.createHotPods(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.LoadBy(t.Context(), func(int64) {}, func(_ context.Context, s *Sender) error {
+		thread, stop := s.Thread(0)
+		defer stop()
+		for sent, ok := thread.Step(); ok; sent, ok = thread.Step() {
+			n += int64(len(sent))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return n
 }
 
 // TestHotPatchGivenUp: it is counted and stops nothing else.

@@ -322,7 +322,7 @@ func (r timed) claim(o timed) string {
 }
 
 // sameWork is how much two amounts may differ and still be the same work.
-const sameWork = 0.10
+const sameWork = 0.02
 
 // share is r's amount as a part of o's; "" where they are as good as the same.
 func share(r, o timed, amount func(*result.Cell) int64) string {
