@@ -24,13 +24,11 @@
 //
 // An object is parsed and encoded once, when it is written, and kept packed: some 700
 // bytes for a pod of 3 KiB. Lists of 128 KiB and more are compressed for clients that
-// take gzip. Objects are shown whole, as their metadata alone, or as rows of a table:
-// those of an apiserver for the kinds of BuiltIn, and name and age for others. Fields to
-// select by are those of an apiserver's kinds, or those
-// that a Resource names.
+// take gzip. Objects are shown whole, or as their metadata alone. Fields to select by are
+// those of an apiserver's kinds, or those that a Resource names.
 //
-// Not offered: writes over HTTP, authentication, protobuf, schemas in OpenAPI,
-// subresources.
+// Not offered: writes over HTTP, authentication, protobuf, schemas in OpenAPI, subresources,
+// tables (kubectl get shows name and age).
 //
 // # Two ways to reach it
 //

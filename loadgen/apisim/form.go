@@ -2,8 +2,6 @@ package apisim
 
 import (
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,14 +12,10 @@ import (
 
 // form is how a client wants objects shown.
 type form struct {
-	// as is empty for the object itself, or asTable or asMetadata.
-	as string
-	// include is what rows of a table carry of their objects.
-	include metav1.IncludeObjectPolicy
+	as string // empty for the object itself, or asMetadata
 }
 
 const (
-	asTable    = "Table"
 	asMetadata = "PartialObjectMetadata"
 
 	metaVersion = "meta.k8s.io/v1"
@@ -30,10 +24,6 @@ const (
 // formOf chooses the first form of the Accept header that is served, false if there is
 // none.
 func formOf(r *http.Request) (form, bool) {
-	include := metav1.IncludeObjectPolicy(r.URL.Query().Get("includeObject"))
-	if include == "" {
-		include = metav1.IncludeMetadata
-	}
 	values := r.Header.Values("Accept")
 	if len(values) == 0 {
 		return form{}, true
@@ -50,13 +40,11 @@ func formOf(r *http.Request) (form, bool) {
 			name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
 			params[name] = value
 		}
-		as := strings.TrimSuffix(params["as"], "List")
-		switch {
+		switch as := strings.TrimSuffix(params["as"], "List"); {
 		case as == "":
 			return form{}, true
-		case params["g"] != metav1.GroupName || params["v"] != "v1":
-		case slices.Contains([]string{asTable, asMetadata}, as):
-			return form{as, include}, true
+		case as == asMetadata && params["g"] == metav1.GroupName && params["v"] == "v1":
+			return form{as}, true
 		}
 	}
 	return form{}, false
@@ -73,12 +61,7 @@ func appendPartial(b []byte, v *version, rv uint64) []byte {
 	return append(append(append(b, `"metadata":`...), metadataOf(v, rv)...), '}')
 }
 
-// head is the beginning of a list or a table, up to its items.
+// head is the beginning of a list, up to its items.
 func head(b []byte, gv, kind string, meta []byte) []byte {
 	return append(append(append(append(b, '{'), typed(gv, kind)...), `"metadata":`...), meta...)
-}
-
-// versionOnly is the metadata of what has a version only.
-func versionOnly(rv uint64) []byte {
-	return append(strconv.AppendUint([]byte(`{"resourceVersion":"`), rv, 10), `"}`...)
 }

@@ -9,9 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
@@ -42,73 +40,6 @@ func TestFieldSelectors(t *testing.T) {
 		} {
 			if got := getList(t, s, pods+"?fieldSelector="+selector).names(); got != want {
 				t.Errorf("%s: %q, want %q", selector, got, want)
-			}
-		}
-	})
-}
-
-// table is a decoded table.
-type table struct {
-	Kind              string
-	Metadata          struct{ ResourceVersion string }
-	ColumnDefinitions []struct{ Name string }
-	Rows              []struct {
-		Cells  []any
-		Object *struct {
-			Kind, APIVersion string
-			Metadata         struct{ Name string }
-		}
-	}
-}
-
-const acceptTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
-
-func TestTables(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, apisim.Config{})
-		pod := `{"metadata":{"namespace":"a","name":"p"},"spec":{"nodeName":"n1","containers":[{"name":"a"},{"name":"b"}]},"status":{"phase":"Running","podIP":"10.0.0.1","containerStatuses":[%s]}}`
-		up := `{"name":"a","ready":true,"restartCount":2,"state":{"running":{}}}`
-		if _, err := s.Put("pods", fmt.Appendf(nil, pod, up)); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(90 * time.Second)
-		read := func(path string) (got table) {
-			t.Helper()
-			_, _, body := get(t, s, path, acceptTable)
-			if err := json.Unmarshal([]byte(body), &got); err != nil {
-				t.Fatalf("%v: %s", err, body)
-			}
-			return got
-		}
-		for _, path := range []string{pods, "/api/v1/namespaces/a/pods/p"} {
-			got := read(path)
-			if got.Kind != "Table" || len(got.ColumnDefinitions) != 9 || got.Metadata.ResourceVersion != "1001" || got.Rows[0].Object.Kind != "PartialObjectMetadata" || got.Rows[0].Object.Metadata.Name != "p" {
-				t.Errorf("%s: %+v", path, got)
-			}
-			if d := cmp.Diff([]any{"p", "1/2", "Running", "2", "90s", "10.0.0.1", "n1", "<none>", "<none>"}, got.Rows[0].Cells); d != "" {
-				t.Errorf("%s (-want +got):\n%s", path, d)
-			}
-		}
-		if got := read(pods + "?includeObject=None"); got.Rows[0].Object != nil {
-			t.Errorf("%+v", got)
-		}
-		if got := read(pods + "?includeObject=Object"); got.Rows[0].Object.Kind != "Pod" {
-			t.Errorf("%+v", got)
-		}
-		resp := open(t.Context(), t, s, pods+"?watch=1&resourceVersion=1001", acceptTable)
-		defer func() { _ = resp.Body.Close() }()
-		frames := json.NewDecoder(resp.Body)
-		for i, want := range []string{"CrashLoopBackOff", "Error"} {
-			state := map[string]string{"CrashLoopBackOff": `{"waiting":{"reason":"CrashLoopBackOff"}}`, "Error": `{"terminated":{"reason":"Error","exitCode":1}}`}[want]
-			if _, err := s.Put("pods", fmt.Appendf(nil, pod, `{"name":"a","restartCount":3,"state":`+state+`}`)); err != nil {
-				t.Fatal(err)
-			}
-			var f struct {
-				Type   string
-				Object table
-			}
-			if err := frames.Decode(&f); err != nil || f.Type != "MODIFIED" || f.Object.Rows[0].Cells[2] != want || (len(f.Object.ColumnDefinitions) > 0) != (i == 0) {
-				t.Errorf("%v %+v, want %s", err, f, want)
 			}
 		}
 	})

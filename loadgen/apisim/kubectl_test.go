@@ -89,13 +89,13 @@ func kubectlOf(t *testing.T, program, ns string, s *apisim.Server) kubectl {
 
 // kubectlArgs are asked in the test's namespace.
 var kubectlArgs = []string{
-	"get pods", "get pods -A", "get pods -o wide", "get pods -o name", "get pods -o json", "get pods -o yaml", "get po -l app=web", "get pods -l app!=web,tier", "get pods --show-labels -L app",
-	"get pods --field-selector status.phase=Running", "get pods --field-selector spec.nodeName=node-1 -o wide", "get pods --field-selector metadata.name=plain",
-	"get pods --sort-by=.metadata.name", "get pods --chunk-size=1", "get pods --no-headers", "get pods -o custom-columns=N:.metadata.name,P:.status.phase",
-	"get pods -o jsonpath={.items[*].metadata.name}", "get pod plain", "get pod/plain -o yaml", "get pods plain crashing", "get pod plain -o json --show-managed-fields",
-	"get nodes", "get nodes -o wide", "get pods,nodes", "get all", "get all -o wide", "get ns {ns}", "get cm", "get secrets", "get svc -o wide", "get ep", "get endpointslices", "get sa",
-	"get pv", "get pvc", "get pv,pvc -o wide", "get deploy -o wide", "get rs -o wide", "get sts -o wide", "get ds -o wide", "get jobs -o wide", "get cj -o wide", "get lease", "get events", "get events -o wide",
-	"get events --field-selector involvedObject.name=plain,reason=Pulled", "events", "events --for pod/plain", "get crd gadgets.kubectl.test", "get gadgets", "get gadget first -o yaml", "get gadgets.v1.kubectl.test", "get deployments.v1.apps",
+	"get pods -o name", "get pods -A -o name", "get pods -o json", "get pods -o yaml", "get po -l app=web -o name", "get pods -l app!=web,tier -o name",
+	"get pods --field-selector status.phase=Running -o name", "get pods --field-selector spec.nodeName=node-1 -o name", "get pods --field-selector metadata.name=plain -o name",
+	"get pods --sort-by=.metadata.name -o name", "get pods --chunk-size=1 -o name", "get pods -o custom-columns=N:.metadata.name,P:.status.phase",
+	"get pods -o jsonpath={.items[*].metadata.name}", "get pod plain -o name", "get pod/plain -o yaml", "get pods plain crashing -o name", "get pod plain -o json --show-managed-fields",
+	"get nodes -o yaml", "get pods,nodes -o name", "get all -o yaml", "get ns {ns} -o yaml", "get cm -o yaml", "get secrets -o yaml", "get svc -o yaml", "get ep -o yaml", "get endpointslices -o yaml", "get sa -o yaml",
+	"get pv,pvc -o yaml", "get jobs,cj -o yaml", "get lease -o yaml", "get events -o yaml",
+	"get events --field-selector involvedObject.name=plain,reason=Pulled -o name", "events", "events --for pod/plain", "get crd gadgets.kubectl.test -o name", "get gadgets -o yaml", "get gadget first -o yaml", "get gadgets.v1.kubectl.test -o name", "get deployments.v1.apps -o name",
 	"describe pod plain", "describe node node-1", "describe deployment web", "describe svc web", "describe gadget first", "describe cm settings",
 	"get pod none", "get pod none --ignore-not-found", "get nothing", "get pods --field-selector spec.none=x", "get pods -l !!", "get pods -n none", "get nodes/none pod/plain",
 	"get --raw /healthz", "get --raw /livez", "get --raw /readyz", "get --raw /none", "get --raw /api/v1/namespaces/{ns}/pods/none",
@@ -306,8 +306,8 @@ func (m *copying) put(r apisim.Resource, o *unstructured.Unstructured) {
 
 // kubectlWatches are asked, too; each ends with a line that contains the second text.
 var kubectlWatches = [][2]string{
-	{"get pods -w", "last"}, {"get pods -w -o wide --output-watch-events", "last"}, {"get po -w -l app=web", "last"},
-	{"get pod plain -w --output-watch-events", "DELETED"}, {"get pods -w --field-selector status.phase=Failed -o name", "last"},
+	{"get pods -w -o name", "last"}, {"get po -w -l app=web -o name", "last"},
+	{"get pods -w -o jsonpath={.metadata.name},{.status.phase}{\\n} --output-watch-events", "last"}, {"get pods -w --field-selector status.phase=Failed -o name", "last"},
 }
 
 // watchAlike has watches on both follow the same changes.

@@ -130,10 +130,6 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 	s.mu.Unlock()
 	c, end := compress(w, r)
 	defer end()
-	if o.form.as == asTable {
-		writeTable(c, res, ver, o.form, text, page)
-		return
-	}
 	writeList(c, res, ver, o.form, text, page)
 }
 
@@ -173,26 +169,6 @@ func (v view) left(o *options, first *version, sent int) int {
 		n++
 	}
 	return n
-}
-
-func writeTable(w http.ResponseWriter, res Resource, ver string, f form, meta []byte, page []*version) {
-	p := printerOf(res)
-	rows := make([][]byte, 0, len(page))
-	for _, obj := range page {
-		row, err := p.row(res, ver, f.include, obj, obj.rv)
-		if err != nil {
-			apistatus.Write(w, err)
-			return
-		}
-		rows = append(rows, row)
-	}
-	text, err := appendTable(nil, meta, p.columns, rows)
-	if err != nil {
-		apistatus.Write(w, err)
-		return
-	}
-	w.Header().Set("Content-Type", apistatus.ContentType)
-	_, _ = w.Write(append(text, '\n'))
 }
 
 func writeList(w http.ResponseWriter, res Resource, ver string, f form, meta []byte, page []*version) {

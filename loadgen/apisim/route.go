@@ -188,15 +188,10 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, k *kind, ver string
 	}
 	w, end := compress(w, r)
 	defer end()
-	switch o.form.as {
-	case asTable:
-		writeTable(w, res, ver, o.form, versionOnly(v.rv), []*version{v})
-		return
-	case asMetadata:
-		w.Header().Set("Content-Type", apistatus.ContentType)
+	w.Header().Set("Content-Type", apistatus.ContentType)
+	if o.form.as == asMetadata {
 		_, _ = w.Write(append(appendPartial(nil, v, v.rv), '\n'))
 		return
 	}
-	w.Header().Set("Content-Type", apistatus.ContentType)
 	_, _ = w.Write(append(v.appendJSON(nil, typed(res.groupVersion(ver), res.Kind), v.rv), '\n'))
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/watchbench/watchbench/internal/apistatus"
 )
@@ -28,8 +27,6 @@ type watcher struct {
 	o   *options
 	w   http.ResponseWriter
 
-	res       Resource
-	printer   printer
 	gv, typed string
 	buf       []byte
 	held      bool   // something was rendered since the last flush
@@ -85,7 +82,6 @@ func (x *watcher) begin(initial bool) (view, error) {
 	s, k, o := x.s, x.k, x.o
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	x.res = k.Resource
 	x.gv = k.groupVersion(x.ver)
 	x.typed = typed(x.gv, k.Kind)
 	x.cut = k.cut
@@ -241,45 +237,22 @@ func (x *watcher) change(e event) {
 func (x *watcher) object(kind string, v *version, rv uint64) {
 	x.held = true
 	x.buf = append(append(append(x.buf, `{"type":"`...), kind...), `","object":`...)
-	switch x.o.form.as {
-	case asTable:
-		x.row(v, rv)
-	case asMetadata:
+	if x.o.form.as == asMetadata {
 		x.buf = appendPartial(x.buf, v, rv)
-	default:
+	} else {
 		x.buf = v.appendJSON(x.buf, x.typed, rv)
 	}
 	x.buf = append(x.buf, "}\n"...)
 }
 
-// row shows an object as a table of one row, the first one with the columns.
-func (x *watcher) row(v *version, rv uint64) {
-	if x.printer.cells == nil {
-		x.printer = printerOf(x.res)
-	}
-	row, err := x.printer.row(x.res, x.ver, x.o.form.include, v, rv)
-	if err == nil {
-		x.buf, err = appendTable(x.buf, versionOnly(rv), x.printer.columns, [][]byte{row})
-	}
-	x.printer.columns = []metav1.TableColumnDefinition{}
-	if err != nil {
-		text, _ := apistatus.JSON(err)
-		x.buf = append(x.buf, text...)
-	}
-}
-
 // bookmark reports the version that the watch has reached. more is further members of
 // the metadata.
 func (x *watcher) bookmark(more string) {
-	what, closing := x.typed, `}}`
-	switch x.o.form.as {
-	case asTable:
-		what = typed(metaVersion, asTable)
-		closing = `},"columnDefinitions":[],"rows":[]}`
-	case asMetadata:
+	what := x.typed
+	if x.o.form.as == asMetadata {
 		what = typed(metaVersion, asMetadata)
 	}
-	x.buf = apistatus.AppendEvent(x.buf, "BOOKMARK", []byte(`{`+what+`"metadata":{"resourceVersion":"`+strconv.FormatUint(x.seen, 10)+`","creationTimestamp":null`+more+closing))
+	x.buf = apistatus.AppendEvent(x.buf, "BOOKMARK", []byte(`{`+what+`"metadata":{"resourceVersion":"`+strconv.FormatUint(x.seen, 10)+`","creationTimestamp":null`+more+`}}`))
 }
 
 // write passes on what is rendered; more is to come at once.
