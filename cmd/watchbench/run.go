@@ -86,7 +86,7 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	fl.StringVar(&f.resume, "resume", "", "folder of an earlier run: run only its cells that are invalid or missing")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be run, in which order and about how long, and start nothing")
 	fl.BoolVar(&f.failFast, "fail-fast", false, "stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
-	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they cost CPU time, which the figures contain")
+	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they disturb the watcher, so such cells have no CPU figure")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table, or json, a document per scenario")
 	fl.StringVar(&f.live, "live", "", "serve a live page of the run at this address (:0 is any free port of the loopback address)")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
