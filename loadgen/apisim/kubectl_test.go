@@ -97,7 +97,7 @@ var kubectlArgs = []string{
 	"get pv,pvc -o yaml", "get jobs,cj -o yaml", "get lease -o yaml", "get events -o yaml",
 	"get events --field-selector involvedObject.name=plain,reason=Pulled -o name", "events", "events --for pod/plain", "get crd gadgets.kubectl.test -o name", "get gadgets -o yaml", "get gadget first -o yaml", "get gadgets.v1.kubectl.test -o name", "get deployments.v1.apps -o name",
 	"describe pod plain", "describe node node-1", "describe deployment web", "describe svc web", "describe gadget first", "describe cm settings",
-	"get pod none", "get pod none --ignore-not-found", "get nothing", "get pods --field-selector spec.none=x", "get pods -l !!", "get pods -n none", "get nodes/none pod/plain",
+	"get pod none", "get pod none --ignore-not-found", "get nothing", "get pods --field-selector spec.none=x", "get pods -l !!", "get pods -n none", "get nodes/none pod/plain -o name",
 	"get --raw /healthz", "get --raw /livez", "get --raw /readyz", "get --raw /none", "get --raw /api/v1/namespaces/{ns}/pods/none",
 	"wait --for=condition=Ready pod/plain --timeout=5s", "wait --for=jsonpath={.status.phase}=Pending pod/new --timeout=5s", "rollout status deployment/web --timeout=5s", "rollout history deployment/web",
 }
@@ -307,7 +307,7 @@ func (m *copying) put(r apisim.Resource, o *unstructured.Unstructured) {
 // kubectlWatches are asked, too; each ends with a line that contains the second text.
 var kubectlWatches = [][2]string{
 	{"get pods -w -o name", "last"}, {"get po -w -l app=web -o name", "last"},
-	{"get pods -w -o jsonpath={.metadata.name},{.status.phase}{\\n} --output-watch-events", "last"}, {"get pods -w --field-selector status.phase=Failed -o name", "last"},
+	{"get pods -w -o custom-columns=T:.type,N:.object.metadata.name,P:.object.status.phase --output-watch-events", "last"}, {"get pods -w --field-selector status.phase=Failed -o name", "last"},
 }
 
 // watchAlike has watches on both follow the same changes.
