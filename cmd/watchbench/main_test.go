@@ -112,6 +112,7 @@ func TestBadInput(t *testing.T) {
 		{"empty flag", []string{"run", good, "--context", ""}, []string{"--context is empty; give it a value, or leave it out"}, exitInput},
 		{"empty watcher", []string{"run", good, "--watcher-command", ""}, []string{"--watcher-command is empty"}, exitInput},
 		{"watcher without its config", []string{"run", good, "--watcher-command", "sh"}, []string{"--watcher-command 'sh': the command never names its config; write {config}"}, exitInput},
+		{"watcher that is left open", []string{"run", "original"}, []string{"add --watcher-command"}, exitInput},
 		{"unknown watcher", []string{"run", good, "--watcher-command", "nosuchbinary {config}"}, []string{`"nosuchbinary": executable file not found in $PATH; begin it with a program in PATH`}, exitInput},
 		{"watcher that is not there", []string{"matrix", "F0", "--watcher-command", "./nosuch {config}"}, []string{"./nosuch: no such file or directory"}, exitInput},
 		{"unknown format", []string{"run", good, "--format", "xml"}, []string{"--format xml is not known; use table or json"}, exitInput},

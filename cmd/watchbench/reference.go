@@ -12,11 +12,17 @@ import (
 	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/reference"
 	"github.com/watchbench/watchbench/scenarios/runner"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // quick is what makes the run short: fewer rows, and drains that are cut. Load, threads and
 // queues stay as published, and a storage rate that a backlog decides is known after seconds.
 var quick = []string{"matrix.load=before-20,before-100,after-20,after-80", "drainTimeout=28s"}
+
+// imitated leaves the points with the original's rules to --watcher-command.
+var imitated = []string{
+	"matrix.watcher.legacy-before.command=" + quote(spec.OpenCommand), "matrix.watcher.legacy-after.command=" + quote(spec.OpenCommand),
+}
 
 func referenceCommand() *cobra.Command {
 	var f runFlags
@@ -28,6 +34,7 @@ func referenceCommand() *cobra.Command {
 published, with k8s-watch and with its profile legacy (the original's rules), and hold what
 was measured against the published figures: each row with its ratios, the storage rate
 after ÷ before, and a verdict on the shape. watchbench report DIR shows the same again.
+With --watcher-command, such as that of bcs-k8s-watch, it runs in place of the profile.
 
 The published drains add up to more than an hour for each watcher. --quick runs four rows
 and cuts their drains after 28 s (projected drains are marked), in less than 10 minutes on
@@ -36,12 +43,16 @@ two cores.
 Exit code 3 if a statement about the shape does not hold, or a check fails; 5 if the factor
 after ÷ before could not be measured, or a cell is invalid.`,
 		Example: `  watchbench reference --quick
+  watchbench reference --quick --watcher-command 'bcs-k8s-watch -f {config}'
   watchbench reference --set matrix.load=before-20,after-20
   watchbench report out/reference-20260102-150405`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if short {
 				f.sets = slices.Concat(quick, f.sets)
+			}
+			if f.watcherCommand != "" {
+				f.sets = slices.Concat(imitated, f.sets)
 			}
 			return f.reference(cmd)
 		},

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/watchbench/watchbench/reports/reference"
+	"github.com/watchbench/watchbench/scenarios"
+	"github.com/watchbench/watchbench/scenarios/faults"
 )
 
 // TestReferencePlan: --quick keeps rows of both setups for both watchers, and bounds drains.
@@ -17,6 +20,26 @@ func TestReferencePlan(t *testing.T) {
 		if lines := strings.Count(out, "repetition 1"); err != nil || code != exitOK || lines != tc.cells {
 			t.Errorf("%v: %d cells, want %d (%v)\n%s", tc.args, lines, tc.cells, err, out)
 		}
+	}
+}
+
+// TestReferenceCommand: another watcher takes the points that imitate it, and leaves ours.
+func TestReferenceCommand(t *testing.T) {
+	name, src, err := scenarios.Read(reference.Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := faults.Format.Parse(name, src, append(slices.Clone(imitated), "watcher.command=x {config}")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range file.Cells() {
+		if w := c.Scenario.Watcher; (w.Profile == "legacy") != (w.Command != "") {
+			t.Errorf("%s: profile %s runs %q", c.ID, w.Profile, w.Command)
+		}
+	}
+	if _, _, code, err := invoke(t, "reference", "--watcher-command", "nosuchbinary {config}"); code != exitInput || err == nil {
+		t.Errorf("exit code %d, %v", code, err)
 	}
 }
 

@@ -50,20 +50,21 @@ type Figures struct {
 // Line is what one watcher did in the place of a published row.
 type Line struct {
 	Row     *Row
-	Watcher string // Ours or Legacy
+	Watcher string // one of Watchers
 	Valid   int    // repetitions
 	Why     string // why there are no figures
 	Figures
 }
 
-// Watchers that are compared.
+// Watchers that are compared: Ours and, in the place of the original, either of the others.
 const (
-	Ours   = "k8s-watch"
-	Legacy = "legacy"
+	Ours     = "k8s-watch"
+	Legacy   = "legacy"   // its rules, as k8s-watch has them
+	Original = "original" // the binary of --watcher-command
 )
 
 // Watchers in the order in which they are shown.
-var Watchers = []string{Ours, Legacy}
+var Watchers = []string{Ours, Legacy, Original}
 
 // Comparison is a run of the scenario beside the published tables.
 type Comparison struct {
@@ -83,13 +84,15 @@ func Compare(res *result.Results) *Comparison {
 		row := &Rows()[i]
 		for _, watcher := range Watchers {
 			point := row.Setup
-			if watcher == Legacy {
+			if watcher != Ours {
 				point = legacyPrefix + point
 			}
 			var cells []*result.Cell
 			for j := range res.Cells {
-				if p := res.Cells[j].Params; p[result.ParamLoad] == row.Name() && p[paramWatcher] == point {
-					cells = append(cells, &res.Cells[j])
+				cell := &res.Cells[j]
+				other := watcher != Ours && (watcher == Original) != (len(cell.Watcher.Command) > 0)
+				if p := cell.Params; p[result.ParamLoad] == row.Name() && p[paramWatcher] == point && !other {
+					cells = append(cells, cell)
 				}
 			}
 			if len(cells) > 0 {

@@ -48,6 +48,21 @@ func ruleOf(t *testing.T, c *Comparison, watcher, word string) Rule {
 	return Rule{}
 }
 
+// TestOtherBinary: cells that ran a command are the original's, not those of the profile.
+func TestOtherBinary(t *testing.T) {
+	res := good()
+	res.Cells = append(res.Cells, measured("legacy-before", "before-20", 290, 33, 300))
+	for want, command := range map[string][]string{Legacy: nil, Original: {"bcs-k8s-watch"}} {
+		res.Cells[5].Watcher.Command = command
+		c := Compare(res)
+		for _, w := range []string{Legacy, Original} {
+			if n := len(c.of(w, "")); (n == 1) != (w == want) || len(c.of(Ours, "")) != 5 {
+				t.Errorf("%q: %d lines of %s, %d of ours", command, n, w, len(c.of(Ours, "")))
+			}
+		}
+	}
+}
+
 // TestGood: a run of the published shape holds every rule that it can, and says which it
 // cannot.
 func TestGood(t *testing.T) {

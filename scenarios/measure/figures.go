@@ -208,9 +208,9 @@ func (f *Figures) described() result.Cell {
 		c.Writer.Capacity = f.watcher.WriterQueueLen
 		c.Watcher.Version, c.Watcher.CachedObjects = w.Version, f.before.Sum(metric.CacheKeys)
 		c.Watcher.FirstSync, c.Watcher.FirstSyncCPU = rounded(w.FirstSync), rounded(w.FirstSyncCPU)
-		if f.stored > 0 && w.Restarts == 0 {
-			c.Watcher.Stored, c.Watcher.StoredCPU = ptr(float64(f.stored-w.Started)/1e9), rounded(w.StoredCPU)
-		}
+	}
+	if f.stored > 0 && w.Restarts == 0 {
+		c.Watcher.Stored, c.Watcher.StoredCPU = ptr(float64(f.stored-w.Started)/1e9), rounded(w.StoredCPU)
 	}
 	if w.Own && f.watcher.Profile == strategyLegacy {
 		c.Handler.Strategy = strategyLegacy

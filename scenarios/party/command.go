@@ -13,6 +13,9 @@ import (
 // Command is a watcher's command line with its placeholders filled in. The program is
 // looked up as a shell in the working directory would.
 func (b Binaries) Command(w spec.Watcher, config string) ([]string, error) {
+	if w.Command == spec.OpenCommand {
+		return nil, badinput.New("add --watcher-command 'bcs-k8s-watch -f {config}', with the path of its binary", "the scenario needs a watcher to run beside k8s-watch")
+	}
 	fill := strings.NewReplacer("{config}", config, "{bin}", filepath.Dir(b.Watcher))
 	var argv []string
 	for _, word := range w.Words() {

@@ -125,7 +125,7 @@ func (c *cell) patience(limit time.Duration) time.Duration {
 // stored waits until storage has acknowledged what existed before the watcher, and notes
 // when it was seen and what the watcher had used.
 func (c *cell) stored(ctx context.Context) error {
-	if c.s.Load.Prefill == 0 || !c.watcher.Own || c.s.Fault != nil || c.s.Load.Shards+c.s.Watcher.Replicas > 1 {
+	if c.s.Load.Prefill == 0 || c.s.Fault != nil || c.s.Load.Shards+c.s.Watcher.Replicas > 1 {
 		return nil // of several watchers none has all, and faults may keep storage from it
 	}
 	d := drainWait{watcher: c.watcher, storage: c.storage}

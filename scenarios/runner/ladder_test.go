@@ -136,6 +136,15 @@ func TestResumeClimbsOnce(t *testing.T) {
 	}
 }
 
+// TestStoredOfAnother: how long the first sync of another watcher took, too, is seen at storage.
+func TestStoredOfAnother(t *testing.T) {
+	opts, said := stage(t, ladder, "matrix.load=small", "watcher.command='{bin}/k8s-watch -f {config}'")
+	w := simulated(t, opts, said).Results.Cells[0].Watcher
+	if w.Stored == nil || w.StoredCPU == nil || *w.Stored <= 0 || w.FirstSync != nil {
+		t.Errorf("first sync %v, stored %v, CPU %v", w.FirstSync, w.Stored, w.StoredCPU)
+	}
+}
+
 // ladder has two rungs that fit, and one that is said not to.
 const ladder = `apiVersion: watchbench/v1
 kind: Scenario

@@ -189,6 +189,8 @@ func (f *File) Record() (map[string]any, error) {
 	return out, nil
 }
 
+const commandPath = "watcher.command"
+
 // parseSets reads the overrides. matrix.<axis>=a,b chooses or replaces the points
 // of an axis, matrix.<axis>.<point>.<field>=value sets a field of one; any other path sets a field, in every cell, over the matrix.
 func (f *File) parseSets() ([]assignment, error) {
@@ -226,7 +228,9 @@ func (f *File) parseSets() ([]assignment, error) {
 			}
 			continue
 		}
-		over = append(over, assignment{path: path, value: value})
+		if path != commandPath || !f.fillCommand(value) {
+			over = append(over, assignment{path: path, value: value})
+		}
 	}
 	f.dropStrategies(over)
 	return over, nil
@@ -237,7 +241,7 @@ func (f *File) parseSets() ([]assignment, error) {
 // override stays.
 func (f *File) dropStrategies(over []assignment) {
 	const strategy = "watcher.strategy"
-	other := slices.ContainsFunc(over, func(a assignment) bool { return a.path == "watcher.command" && a.value.Value != "" })
+	other := slices.ContainsFunc(over, func(a assignment) bool { return a.path == commandPath && a.value.Value != "" })
 	asked := slices.ContainsFunc(f.tree.Overrides, func(s string) bool { return strings.HasPrefix(s, "matrix."+strategy+"=") })
 	if other && !asked {
 		f.axes = slices.DeleteFunc(f.axes, func(a axis) bool { return a.path == strategy })

@@ -284,6 +284,24 @@ func (f *File) setInPoint(i int, name, text string) (bool, error) {
 	return false, nil
 }
 
+// fillCommand gives the points with an OpenCommand the one of an override. It reports whether
+// there are any.
+func (f *File) fillCommand(command *yaml.Node) (filled bool) {
+	for i, a := range f.axes {
+		f.axes[i].points = slices.Clone(a.points)
+		for j, p := range a.points {
+			set := map[string]*yaml.Node{}
+			leaves(a.path, p.value, set)
+			if c := set[commandPath]; c != nil && c.Value == OpenCommand {
+				p.value = strictyaml.Clone(p.value)
+				strictyaml.Put(p.value, "command", command)
+				f.axes[i].points[j], filled = p, true
+			}
+		}
+	}
+	return filled
+}
+
 // slug makes a label safe as part of a folder's name.
 func slug(label string) string {
 	var b strings.Builder

@@ -33,6 +33,34 @@ func TestOtherWatcherHasNoStrategies(t *testing.T) {
 	}
 }
 
+// TestOpenCommand: a command goes to the points that leave theirs open, and to all if none does.
+func TestOpenCommand(t *testing.T) {
+	const name = "watcher.command=x {config}"
+	for _, tc := range []struct {
+		sets []string
+		want string // by point
+	}{
+		{nil, "a={command} b="},
+		{[]string{name}, "a=x {config} b="},
+		{[]string{"matrix.watcher.b.command='{command}'", name}, "a=x {config} b=x {config}"},
+		{[]string{"matrix.watcher.a.command=y {config}", name}, "a=x {config} b=x {config}"},
+		{[]string{name, "watcher.command=y {config}"}, "a=y {config} b=y {config}"}, // nothing is open any more
+	} {
+		f, err := Format{}.Parse("s.yaml", []byte("apiVersion: watchbench/v1\nkind: Scenario\nmetadata: {name: s}\n"+
+			"load: {model: closed, threads: 1, operations: 1}\nmatrix: {watcher: {a: {command: '{command}'}, b: {strategy: keyed}}}\n"), tc.sets...)
+		if err != nil {
+			t.Fatalf("%q: %v", tc.sets, err)
+		}
+		var got []string
+		for _, c := range f.Cells() {
+			got = append(got, c.ID+"="+c.Scenario.Watcher.Command)
+		}
+		if got := strings.Join(got, " "); got != tc.want {
+			t.Errorf("%q: %s, want %s", tc.sets, got, tc.want)
+		}
+	}
+}
+
 func TestWords(t *testing.T) {
 	for in, want := range map[string][]string{
 		"a -f {config}":           {"a", "-f", "{config}"},

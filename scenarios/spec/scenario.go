@@ -151,7 +151,7 @@ type Watcher struct {
 	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5" jsonschema_description:"Watchers that start together; more than one needs leaderElection and as many storage.instances."`
 	LeaderElection bool     `json:"leaderElection,omitempty" jsonschema_description:"One of the replicas works, the others stand by."`
 	Resources      []string `json:"resources,omitempty" jsonschema:"example=[Pod\\,ConfigMap]" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
-	Command        string   `json:"command,omitempty" jsonschema:"example=/path/to/watcher -f {config}" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config, {bin} by the folder of watchbench's own programs."`
+	Command        string   `json:"command,omitempty" jsonschema:"example=/path/to/watcher -f {config}" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config, {bin} by the folder of watchbench's own programs. {command} alone leaves it to --watcher-command."`
 	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60,example=mine v2" jsonschema_description:"What reports call the watcher; by default k8s-watch is called by its strategy, another watcher by the words of its command."`
 }
 
@@ -184,6 +184,10 @@ var Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed"
 
 // External is what stands for a strategy where the watcher is not ours.
 const External = result.External
+
+// OpenCommand is the command of a watcher that the user has yet to name. An override of
+// watcher.command is for the points that have it; for all points if none does.
+const OpenCommand = "{command}"
 
 // Default is what a file that says nothing else means.
 func Default() Scenario {

@@ -105,10 +105,8 @@ func (s *Scenario) validateLoad() error {
 
 func (s *Scenario) validateWatcher() error {
 	w := s.Watcher
-	if w.Command != "" {
-		if !strings.Contains(w.Command, "{config}") {
-			return bad("watcher.command", "write {config} where the path of the config file belongs", "the command never names its config")
-		}
+	if w.Command != "" && w.Command != OpenCommand && !strings.Contains(w.Command, "{config}") {
+		return bad(commandPath, "write {config} where the path of the config file belongs", "the command never names its config")
 	}
 	if n := []rune(w.Name); len(n) > maxName || slices.ContainsFunc(n, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return bad("watcher.name", fmt.Sprintf("use at most %d letters, digits and signs", maxName), "%q is not a name", w.Name)
