@@ -49,7 +49,11 @@ func (f *Finding) steady(p *point, fig figure, rules *Rules) {
 	whole := f.Interval
 	other := *f
 	other.Ratio, other.Interval = &own, own.At(level)
-	if other.Interval.High/other.Interval.Low >= whole.High/whole.Low || one.Low > 1 || one.High < 1 || !other.agrees(f.Ratio.Median) {
+	flatters, blames := one.Low > 1, one.High < 1 // by the yardstick the part looks better, or worse, than it is
+	if f.Better == higher {
+		flatters, blames = blames, flatters
+	}
+	if blames || flatters && !other.beyond() || other.Interval.High/other.Interval.Low >= whole.High/whole.Low || !other.agrees(f.Ratio.Median) {
 		return
 	}
 	f.Holm = min(1, 2*min(raw, other.harm()))
@@ -57,9 +61,12 @@ func (f *Finding) steady(p *point, fig figure, rules *Rules) {
 	f.Why = because(f.Why, "relative to the CPU of %s, which differs by %s to %s", strings.Join(yardstick, " and "), signed(one.Low), signed(one.High))
 }
 
-// agrees reports whether a ratio lies on the side of what is allowed on which the interval
-// does. An interval on both sides decides nothing, so that any ratio agrees.
+// agrees reports whether another ratio of the same figure lets the interval decide: harm must be harm by both, and what
+// is within the allowed must be so by both.
 func (f *Finding) agrees(ratio float64) bool {
 	limit := f.limit()
-	return !(f.Interval.Low > limit && ratio <= limit || f.Interval.High < limit && ratio >= limit)
+	if f.Better == higher {
+		ratio, limit = 1/ratio, 1/limit
+	}
+	return !(f.beyond() && ratio <= 1 || f.within() && ratio >= limit)
 }
