@@ -11,8 +11,8 @@ import (
 // between equal cells, of which 3 % were left as a part of what generator and storage used.
 var shaken = noise{sigma: 0.02, related: 0.4, machine: 0.06}
 
-// long is the same of cells of three seconds on an ordinary machine: 2 % are left between blocks. With a load average of
-// 12 to 20 they were 2.0 to 2.9 %.
+// long is the same of cells of three seconds, at the quiet end of what they showed while the load average was 12 to 20:
+// 2.0 to 2.9 % were left between blocks.
 var long = noise{sigma: 0.016, related: 0.4, machine: 0.06}
 
 // TestAims: what must be found in nine of ten gates of 16 blocks, and what in none of 200.
