@@ -105,11 +105,15 @@ aa: build ## run one watcher against itself twenty times; no run may name a winn
 	done && \
 	none=$$(grep -l 'too close to rank' $$dir/*.txt | wc -l) && echo "$$none of 20 runs name no winner" && test $$none = 20
 
-# BASE is the last release before the commit that is checked out or, without one, its parent.
-BASE   ?= $(shell git describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null || git rev-parse --verify --quiet HEAD^)
+# BASE is HEAD if there are changes that are not committed; else the last release before it or, without one, its parent.
+BASE   ?= $(shell if git diff --quiet HEAD 2>/dev/null; then \
+	git describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null || git rev-parse --verify --quiet HEAD^; else echo HEAD; fi)
 BLOCKS ?= 16
-.PHONY: gate
-gate: build ## hold k8s-watch against a revision, BASE=REV, side by side (four minutes)
+.PHONY: gate gate-base
+gate-base: # before the build, which takes minutes
+	@git rev-parse --verify --quiet '$(BASE)^{commit}' >/dev/null || { echo "make gate: there is no revision '$(BASE)'; name one: make gate BASE=REV" >&2; exit 2; }
+
+gate: gate-base build ## hold k8s-watch against a revision, BASE=REV, side by side (six minutes)
 	@$(BIN)/watchbench gate --base-rev '$(BASE)' --blocks $(BLOCKS) --runs $(OUT) $(ARGS)
 
 # What gate -pack takes for reports/gate/testdata/pairs: three hours of a quiet machine.

@@ -64,7 +64,7 @@ func TestGateExitCodes(t *testing.T) {
 	both, worse := gateRun(t, "both", 1, "base", "new"), gateRun(t, "worse", 1.2, "base", "new")
 	empty := file(t, "results.json", "")
 	other := file(t, "results.json", `{"schema": "watchbench/results/v9"}`)
-	edge := gateRun(t, "edge", 1.03)
+	edge := gateRun(t, "edge", 1.02)
 	for _, tt := range []struct {
 		name string
 		args []string

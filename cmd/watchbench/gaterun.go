@@ -227,17 +227,12 @@ func notPaired(name string) error {
 // withCommands sets the command of each side in a scenario's matrix.
 func withCommands(name string, data []byte, commands map[string]string) ([]byte, error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil || len(doc.Content) == 0 {
+	if err := yaml.Unmarshal(data, &doc); err != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return data, nil // the scenario's own reader says what is wrong, and where
 	}
 	for side, command := range commands {
-		point := doc.Content[0]
-		for _, key := range []string{"matrix", gate.Axis, side} {
-			if point = member(point, key); point == nil || point.Kind != yaml.MappingNode {
-				return nil, notPaired(name)
-			}
-		}
-		strictyaml.Put(point, "command", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: command})
+		path := strings.Join([]string{"matrix", gate.Axis, side, "command"}, ".")
+		strictyaml.Put(doc.Content[0], path, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: command})
 	}
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
@@ -246,14 +241,4 @@ func withCommands(name string, data []byte, commands map[string]string) ([]byte,
 		return nil, fmt.Errorf("write the commands into %s: %w", name, err)
 	}
 	return out.Bytes(), nil
-}
-
-// member is a value of a YAML mapping, nil if it has none of that name.
-func member(n *yaml.Node, key string) *yaml.Node {
-	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
 }

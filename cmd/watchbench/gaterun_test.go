@@ -76,9 +76,6 @@ func TestWithCommands(t *testing.T) {
 	if a.Load.Rate != b.Load.Rate || a.Storage.Latency != b.Storage.Latency || plain.Base().Pair != file.Base().Pair || b.Watcher.Name != "base" {
 		t.Errorf("%+v\n%+v", a, b)
 	}
-	if _, err := withCommands("x", []byte("matrix: {watcher: {base: {name: a}}}"), map[string]string{"base": "a", "new": "b"}); err == nil {
-		t.Error("a scenario without the point new is taken")
-	}
 }
 
 // TestGateRuns runs the real thing: the same watcher twice is no regression, one revision

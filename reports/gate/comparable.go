@@ -73,6 +73,20 @@ func fixed(e result.Environment) result.Environment {
 	return e
 }
 
+// hopeless says that a run has no valid cell, and what would help; empty if it has one.
+func hopeless(res *result.Results) (why string) {
+	if slices.ContainsFunc(res.Cells, func(c result.Cell) bool { return c.Valid }) {
+		return ""
+	}
+	late := max(0, slices.IndexFunc(res.Cells, func(c result.Cell) bool { return len(c.LateReasons) > 0 }))
+	c := &res.Cells[late]
+	why = fmt.Sprintf(": none of its %d cells is valid: %s", len(res.Cells), strings.Join(c.InvalidReasons, "; "))
+	if len(c.LateReasons) > 0 && c.Load.OfferedQPS != nil {
+		why += fmt.Sprintf(". This machine is too slow or too busy for the load: --set load.rate=%.0f helps", *c.Load.OfferedQPS/6)
+	}
+	return why
+}
+
 // alone are reasons why a run cannot be judged, whatever it is held against.
 func alone(what string, res *result.Results, mayDiffer []string) (reasons []string) {
 	if res == nil {
@@ -96,7 +110,9 @@ func alone(what string, res *result.Results, mayDiffer []string) (reasons []stri
 	if len(res.Run.Order) == 0 {
 		reasons = append(reasons, what+" does not say which cells it was to have (run.order)")
 	}
-	if len(res.Run.Crashed) == 0 { // otherwise the watcher is to blame, which the invariants say
+	if why := hopeless(res); why != "" {
+		reasons = append(reasons, what+why)
+	} else if len(res.Run.Crashed) == 0 { // otherwise the watcher is to blame, which the invariants say
 		if gap := res.Gap(); gap != "" {
 			reasons = append(reasons, what+" is "+gap)
 		}

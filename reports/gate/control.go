@@ -29,9 +29,9 @@ func (v *Verdict) control(what string, points, again []*point) {
 			fig := f.fig
 			switch {
 			case v.Blocked:
-				r, ok := halves(fig, p.base.blocks())
+				r, ok := halves(fig, p.blocks, 0, 3)
 				v.same(f, "BASE", r, ok)
-				r, ok = halves(fig, p.new.blocks())
+				r, ok = halves(fig, p.blocks, 1, 2)
 				v.same(f, "NEW", r, ok)
 			case again != nil:
 				r, ok := second(fig, byName[p.name])
@@ -89,19 +89,13 @@ func (v *Verdict) same(of *Finding, side string, r stats.Ratio, ok bool) {
 	v.Control.Findings = append(v.Control.Findings, f)
 }
 
-// halves compares the two cells of one side in each block. Which one is first changes from
+// halves compares the two cells of one side in each block, which all know the figure. Which one is first changes from
 // block to block, so that a steady drift, which falls out of the gate's own figures, falls
 // out here too.
-func halves(fig figure, blocks [][2]*result.Cell) (r stats.Ratio, ok bool) {
+func halves(fig figure, blocks [][4]*result.Cell, first, second int) (r stats.Ratio, ok bool) {
 	var all [][4]float64
 	for k, b := range blocks {
-		if b[0] == nil || b[1] == nil {
-			continue
-		}
-		x, y := fig.value(b[0]), fig.value(b[1])
-		if x == nil || y == nil {
-			continue
-		}
+		x, y := fig.value(b[first]), fig.value(b[second])
 		if k%2 == 1 {
 			x, y = y, x
 		}
@@ -126,5 +120,5 @@ func second(fig figure, p *point) (stats.Ratio, bool) {
 	if p == nil {
 		return stats.Ratio{}, false
 	}
-	return p.ratio(fig, false)
+	return p.ratio(fig)
 }

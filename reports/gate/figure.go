@@ -7,14 +7,10 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// figure is a metric of a cell, or the quotient of two.
+// figure is a metric of a cell, or made of several; its value is nil where it is not known.
 type figure struct {
-	name    string
-	unit    string
-	of, per result.Metric // per: only where quotient
-	divided bool
-	beside  bool                        // ÷ what the yardstick took
-	own     func(*result.Cell) *float64 // in place of the metrics
+	unit  string
+	value func(*result.Cell) *float64
 }
 
 // figureOf reads a metric's path, or two with a slash between.
@@ -24,33 +20,18 @@ func figureOf(name string) (figure, error) {
 	if err != nil {
 		return figure{}, fmt.Errorf("%s: %w", strings.TrimSpace(above), err)
 	}
-	f := figure{name: name, unit: of.Unit, of: of, divided: divided}
 	if !divided {
-		return f, nil
+		return figure{of.Unit, of.Of}, nil
 	}
-	if f.per, err = result.MetricByName(strings.TrimSpace(below)); err != nil {
+	per, err := result.MetricByName(strings.TrimSpace(below))
+	if err != nil {
 		return figure{}, fmt.Errorf("%s: %w", strings.TrimSpace(below), err)
 	}
-	f.name = f.of.Name + " / " + f.per.Name
-	if f.per.Unit != "" {
-		f.unit += "/" + f.per.Unit
+	unit := of.Unit
+	if per.Unit != "" {
+		unit += "/" + per.Unit
 	}
-	return f, nil
-}
-
-// value of a cell, nil where it is not known.
-func (f figure) value(c *result.Cell) *float64 {
-	if f.own != nil {
-		return f.own(c)
-	}
-	v := f.of.Of(c)
-	if f.divided {
-		v = quotient(v, f.per.Of(c))
-	}
-	if f.beside {
-		v = quotient(v, beside(c))
-	}
-	return v
+	return figure{unit, func(c *result.Cell) *float64 { return quotient(of.Of(c), per.Of(c)) }}, nil
 }
 
 func quotient(v, per *float64) *float64 {

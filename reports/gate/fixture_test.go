@@ -39,9 +39,9 @@ func (n noise) stream(rng *rand.Rand, count int) func() float64 {
 
 // planted is what the change does.
 type planted struct {
-	cpu, fresh, drain, qps float64 // factors; 0 is 1
-	requests               float64 // more per event
-	others                 float64 // factor of the CPU time of generator and storage
+	cpu, fresh, drain, qps, gap, storage float64 // factors; 0 is 1
+	requests                             float64 // more per event
+	others                               float64 // factor of the CPU time of generator and storage
 }
 
 func orOne(v float64) float64 {
@@ -65,6 +65,7 @@ func record(rng *rand.Rand, n noise, sides []string, reps []int, loads []string,
 	}
 	count := len(sides) * len(loads)
 	cpu, fresh, drain, qps := n.stream(rng, count), n.stream(rng, count), n.stream(rng, count), n.stream(rng, count)
+	gap := n.stream(rand.New(rand.NewPCG(uint64(count), 8)), count)
 	for i, side := range sides {
 		for _, load := range loads {
 			var q planted
@@ -82,8 +83,8 @@ func record(rng *rand.Rand, n noise, sides []string, reps []int, loads []string,
 			res.Cells = append(res.Cells, result.Cell{
 				ID: id, Params: params, Repetition: reps[i], Valid: true,
 				Load:      result.Load{Model: "closed", Threads: 10, DurationS: 10, Planned: 2000, Done: 2000, QPS: 200},
-				Handler:   result.Handler{Strategy: "partitioned", Queues: 30, Workers: 30, Capacity: 1024, DrainSeconds: at(10 * drain() * orOne(q.drain))},
-				Storage:   result.Storage{Requests: int64(2000 * (1 + q.requests)), QPS: at(200 / qps() * orOne(q.qps)), RequestsPerEvent: at(1 + q.requests), BytesPerEvent: at(3072 * (1 + q.requests))},
+				Handler:   result.Handler{Strategy: "partitioned", Queues: 30, Workers: 30, Capacity: 1024, DrainSeconds: at(10 * drain() * orOne(q.drain)), GapSeconds: at(0.0003 * gap() * orOne(q.gap))},
+				Storage:   result.Storage{Requests: int64(2000 * (1 + q.requests)), QPS: at(200 / qps() * orOne(q.qps)), RequestsPerEvent: at(1 + q.requests), BytesPerEvent: at(3072 * (1 + q.requests)), SeenMs: &result.Quantiles{Count: 2000, P50: 90 * orOne(q.storage)}},
 				Events:    &result.Events{Received: 2000, Sent: 2000},
 				Freshness: &result.Quantiles{Count: 2000, P50: 0.05 * fresh() * orOne(q.fresh), P90: 0.1, P99: 0.2, Max: 0.3},
 				Watcher: result.Watcher{CPUSeconds: at(0.4), CPUMicrosPerEvent: at(200 * slow * cpu() * orOne(q.cpu)), RSSPeakMiB: at(40),

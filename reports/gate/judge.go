@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -118,15 +119,44 @@ func Unbuilt(rules Rules, base, changed string) *Verdict {
 // judge fills in invariants and, unless the whole cannot be judged, metrics.
 func (v *Verdict) judge(points []*point) {
 	for _, p := range points {
-		v.Invariants = append(v.Invariants, p.invariants(&v.Rules, v.Blocked)...)
+		v.Invariants = append(v.Invariants, p.invariants(&v.Rules)...)
 		if len(v.Reasons) > 0 {
 			continue
 		}
 		for _, name := range slices.Sorted(maps.Keys(v.Rules.Metrics)) {
-			v.Metrics = append(v.Metrics, p.judge(name, v.Rules.Metrics[name], &v.Rules, v.Blocked))
+			v.Metrics = append(v.Metrics, p.judge(name, v.Rules.Metrics[name], &v.Rules))
 		}
 	}
 	settle(v.Metrics, float64(v.Rules.Alpha))
+	for i := range v.Metrics {
+		if f := &v.Metrics[i]; f.Outcome == Fail && f.Unit == "s" {
+			at := slices.IndexFunc(points, func(p *point) bool { return p.name == f.Point })
+			f.Stage = points[at].slower()
+			f.Why = because(f.Why, "slower: %s", f.Stage)
+		}
+	}
+}
+
+// stages are what the time from a write to its acknowledgement goes into, but for waiting in the watcher.
+var stages = []struct{ metric, name string }{
+	{"load.latencyActualMs.p50", "the API server's answer to a write"},
+	{"handler.gapSeconds", "the watcher itself, from storage's answer to its next request"},
+	{"storage.latencyMs.p50", "storage's answer"},
+}
+
+// slower says which stage got slower; where none did, what is left.
+func (p *point) slower() string {
+	var all []string
+	for _, s := range stages {
+		fig, err := figureOf(s.metric)
+		if err != nil {
+			panic(err) // a test goes through them
+		}
+		if r, ok := p.ratio(fig); ok && r.Median > 1 && r.Differs() && !r.Same() {
+			all = append(all, s.name+" "+signed(r.Median))
+		}
+	}
+	return cmp.Or(wording.List(all), "changes wait longer in the watcher")
 }
 
 // settle corrects the p-values of all figures with noise by Holm's method, and decides.

@@ -11,7 +11,7 @@ import (
 
 // judge finds the outcome of one metric at one point, but for the part that all metrics
 // have in common (see settle): a noisy one is left with the outcome of its own interval.
-func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Finding {
+func (p *point) judge(name string, rule Rule, rules *Rules) Finding {
 	f := Finding{Point: p.name, Name: name, Kind: rule.Kind, Better: rule.Better, Allow: float64(rule.Allow), Holm: 1, detect: float64(rule.Detect)}
 	fig, err := figureOf(name)
 	if err != nil {
@@ -22,7 +22,7 @@ func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Findin
 	known, cells := p.known(fig)
 	if known == 0 && p.theirs() && rule.Else != "" {
 		name, rule.Else = rule.Else, ""
-		return p.judge(name, rule, rules, blocked)
+		return p.judge(name, rule, rules)
 	}
 	switch {
 	case cells == 0:
@@ -32,7 +32,7 @@ func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Findin
 		f.Outcome, f.Why = NotJudged, "neither side knows it"
 		return f
 	}
-	s, why := p.samples(fig, blocked)
+	s, why := p.samples(fig)
 	if why == "" && !rule.MayBeZero {
 		why = s.zero()
 	}
@@ -50,9 +50,9 @@ func (p *point) judge(name string, rule Rule, rules *Rules, blocked bool) Findin
 		f.Kind, f.detect = KindNoisy, max(2*f.Allow, leastDetect)
 		f.Why = fmt.Sprintf("not exact here: repetitions of one plan differ by up to %.2g %%", 100*spread)
 	}
-	f.compare(s, rules)
+	f.compare(s, rules, p.apart)
 	if rule.Relative && f.open() {
-		f.steady(p, fig, blocked, rules)
+		f.steady(p, fig, rules)
 	}
 	return f
 }
@@ -77,10 +77,10 @@ func because(why, format string, args ...any) string {
 }
 
 // compare judges a figure with noise by its own interval.
-func (f *Finding) compare(s samples, rules *Rules) {
+func (f *Finding) compare(s samples, rules *Rules, apart int) {
 	least, what := rules.Repeats, "repetitions of each side"
 	f.N = min(len(s.base), len(s.new))
-	if s.blocked {
+	if s.paired {
 		least, what, f.N = rules.Blocks, "whole blocks", len(s.blocks)
 	}
 	r, ok := s.ratio()
@@ -90,8 +90,8 @@ func (f *Finding) compare(s samples, rules *Rules) {
 	switch {
 	case f.N < least:
 		f.Outcome, f.Why = Inconclusive, because(f.Why, "%d %s, %d are needed", f.N, what, least)
-		if s.apart > 0 {
-			f.Why = because(f.Why, "%d more were not run in a row, A B B A, in one session", s.apart)
+		if apart > 0 {
+			f.Why = because(f.Why, "%d more were not run in a row, A B B A, in one session", apart)
 		}
 		return
 	case !ok && slices.Max(s.base) == 0 && slices.Max(s.new) == 0:

@@ -63,6 +63,7 @@ type Finding struct {
 	Allow     float64
 	N         int     // blocks, or repetitions of the smaller side
 	Holm      float64 // the p-value of "worse than allowed", after Holm's correction; 1 for others
+	Stage     string  // of a time that FAILs: what got slower
 	Improved  bool    // the whole interval is on the better side of 1
 
 	detect float64

@@ -14,12 +14,14 @@ func TestErrorRates(t *testing.T) {
 		name  string
 		p     planted
 		pairs int
+		noise noise
+		n     int     // blocks, or repetitions of a saved run less four
 		want  Outcome // of which all but one have to be; of PASS, all but one must not FAIL
 	}{
-		{"the same", planted{}, 50, Pass},
-		{"20 % more CPU", planted{cpu: 1.2}, 20, Fail},
-		{"one request more per event", planted{requests: 1}, 20, Fail},
-		{"one request more in a hundred events", planted{requests: 0.01}, 20, Fail},
+		{"the same", planted{}, 50, usual, 16, Pass},
+		{"20 % more CPU", planted{cpu: 1.2}, 20, usual, 6, Fail},
+		{"one request more per event", planted{requests: 1}, 20, usual, 6, Fail},
+		{"one request more in a hundred events", planted{requests: 0.01}, 20, usual, 6, Fail},
 	} {
 		for _, blocked := range []bool{true, false} {
 			n := tt.pairs
@@ -30,11 +32,11 @@ func TestErrorRates(t *testing.T) {
 			for seed := range uint64(n) {
 				var v *Verdict
 				if blocked {
-					v = mustPaired(t, paired(seed, usual, 6, tt.p))
+					v = mustPaired(t, paired(seed, tt.noise, tt.n, tt.p))
 				} else {
-					even := usual // a drift between the sessions cannot be told from a change
+					even := tt.noise // a drift between the sessions cannot be told from a change
 					even.drift, even.related = 0, 0
-					base, changed := saved(seed, even, 10, tt.p)
+					base, changed := saved(seed, even, tt.n+4, tt.p)
 					v = mustSaved(t, base, changed)
 				}
 				counts[v.Outcome]++

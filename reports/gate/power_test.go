@@ -44,9 +44,9 @@ func TestPowerTable(t *testing.T) {
 }
 
 // powerTable has, by noise and blocks, the true change that FAILs in nine of ten gates as
-// the first of four figures by Holm, and the share of gates of the same that PASS.
+// the first of five figures by Holm, and the share of gates of the same that PASS.
 func powerTable() []byte {
-	const runs, allow = 400, 0.03
+	const runs, allow = 400, 0.02
 	blocks := []int{6, 8, 12, 16, 24}
 	var b bytes.Buffer
 	b.WriteString("| noise of a cell |")
@@ -76,7 +76,7 @@ func powerTable() []byte {
 				}
 				r, _ := stats.PairedRatio(values)
 				// A true change only shifts the ratio.
-				needed = append(needed, (1+allow)/r.At(1-2*0.05/4).Low)
+				needed = append(needed, (1+allow)/r.At(1-2*0.05/5).Low)
 				if r.At(0.9).High < 1+allow {
 					passed++
 				}

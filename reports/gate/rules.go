@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -130,32 +131,11 @@ func parse(file string, data []byte, r Rules) (Rules, error) {
 
 // over is the rule where it is written, and the other elsewhere.
 func (r Rule) over(other Rule, written func(field string) bool) Rule {
-	if written("kind") {
-		other.Kind = r.Kind
-	}
-	if written("better") {
-		other.Better = r.Better
-	}
-	if written("allow") {
-		other.Allow = r.Allow
-	}
-	if written("detect") {
-		other.Detect = r.Detect
-	}
-	if written("relative") {
-		other.Relative = r.Relative
-	}
-	if written("else") {
-		other.Else = r.Else
-	}
-	if written("optional") {
-		other.Optional = r.Optional
-	}
-	if written("mayBeZero") {
-		other.MayBeZero = r.MayBeZero
-	}
-	if written("skip") {
-		other.Skip = r.Skip
+	from, to := reflect.ValueOf(r), reflect.ValueOf(&other).Elem()
+	for i := range from.NumField() {
+		if name, _, _ := strings.Cut(from.Type().Field(i).Tag.Get("json"), ","); written(name) {
+			to.Field(i).Set(from.Field(i))
+		}
 	}
 	return other
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
@@ -13,13 +12,12 @@ type samples struct {
 	base, new []float64
 	same      [][2]float64 // base and new of one repetition, which have one plan
 	blocks    [][4]float64 // of a paired run
-	apart     int          // blocks that were not run in a row
-	blocked   bool
+	paired    bool
 }
 
 // samples collects the values; why says what is missing.
-func (p *point) samples(fig figure, blocked bool) (s samples, why string) {
-	s.blocked = blocked
+func (p *point) samples(fig figure) (s samples, why string) {
+	s.paired = p.paired
 	for _, side := range []struct {
 		name string
 		g    group
@@ -51,35 +49,10 @@ func (p *point) samples(fig figure, blocked bool) (s samples, why string) {
 	if len(s.same) == 0 {
 		return s, "BASE and NEW have no repetition in common"
 	}
-	if blocked {
-		s.blocks, s.apart = pair(fig, p.base.blocks(), p.new.blocks()), len(p.apart)
+	for _, b := range p.blocks {
+		s.blocks = append(s.blocks, [4]float64{*fig.value(b[0]), *fig.value(b[1]), *fig.value(b[2]), *fig.value(b[3])})
 	}
 	return s, ""
-}
-
-// pair puts the blocks that both sides have whole into the order A B B A.
-func pair(fig figure, base, changed [][2]*result.Cell) (blocks [][4]float64) {
-	for k := range min(len(base), len(changed)) {
-		cells := [4]*result.Cell{base[k][0], changed[k][0], changed[k][1], base[k][1]}
-		var values [4]float64
-		whole := true
-		for i, c := range cells {
-			if c == nil {
-				whole = false
-				break
-			}
-			v := fig.value(c)
-			if v == nil {
-				whole = false
-				break
-			}
-			values[i] = *v
-		}
-		if whole {
-			blocks = append(blocks, values)
-		}
-	}
-	return blocks
 }
 
 // zero says where a value is zero or below that was expected to be above.
@@ -96,8 +69,8 @@ func (s samples) zero() string {
 }
 
 // ratio of NEW ÷ BASE of a figure that all cells know.
-func (p *point) ratio(fig figure, blocked bool) (stats.Ratio, bool) {
-	s, why := p.samples(fig, blocked)
+func (p *point) ratio(fig figure) (stats.Ratio, bool) {
+	s, why := p.samples(fig)
 	if why != "" {
 		return stats.Ratio{}, false
 	}
@@ -106,7 +79,7 @@ func (p *point) ratio(fig figure, blocked bool) (stats.Ratio, bool) {
 
 // ratio is NEW ÷ BASE, within the blocks where there are any.
 func (s samples) ratio() (stats.Ratio, bool) {
-	if s.blocked {
+	if s.paired {
 		return stats.PairedRatio(s.blocks)
 	}
 	return stats.RatioOf(s.base, s.new)

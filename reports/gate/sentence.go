@@ -123,7 +123,12 @@ func (v *Verdict) Says(f Finding) string {
 			return s
 		}
 	case f.Outcome == Fail:
-		return s + fmt.Sprintf(" %s, %s %% sure of at least %s (%s allowed, %s)", signed(f.Ratio.Median), sure(v), signed(f.least()), signed(f.limit()), wording.Count(f.N, v.unit()))
+		s += fmt.Sprintf(" %s, %s %% sure of at least %s (%s allowed, %s)",
+			signed(f.Ratio.Median), sure(v), signed(f.least()), signed(f.limit()), wording.Count(f.N, v.unit()))
+		if f.Stage != "" {
+			s += "; slower: " + f.Stage
+		}
+		return s
 	case f.Outcome == Pass:
 		return s + " " + signed(f.Ratio.Median)
 	default:

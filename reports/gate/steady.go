@@ -1,6 +1,10 @@
 package gate
 
-import "github.com/watchbench/watchbench/reports/result"
+import (
+	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
 
 // yardstick are the parties whose work the plan decides, the same on both sides. What slows
 // the machine down for a while slows them as it does the watcher.
@@ -20,12 +24,12 @@ func beside(c *result.Cell) *float64 {
 }
 
 // relative is the figure ÷ the CPU time of the yardstick in the same cell.
-func (f figure) relative() figure { f.beside = true; return f }
+func (f figure) relative() figure {
+	return figure{f.unit, func(c *result.Cell) *float64 { return quotient(f.value(c), beside(c)) }}
+}
 
 // yards is the yardstick itself.
-func yards() figure {
-	return figure{name: "CPU of " + yardstick[0] + " and " + yardstick[1], own: beside}
-}
+var yards = figure{value: beside}
 
 // steady judges a figure by its part of the yardstick as well. "Worse" may come from either,
 // so the p-value is twice the smaller one. The interval is the relative one where that is
@@ -33,10 +37,10 @@ func yards() figure {
 // makes storage work harder, as one connection for each request would, raises both, and would
 // hide itself. In few blocks such a change goes unseen, so the relative interval decides only
 // what the median of the figure itself agrees with.
-func (f *Finding) steady(p *point, fig figure, blocked bool, rules *Rules) {
+func (f *Finding) steady(p *point, fig figure, rules *Rules) {
 	level := 1 - 2*float64(rules.Alpha)
-	own, okOwn := p.ratio(fig.relative(), blocked)
-	yard, okYard := p.ratio(yards(), blocked)
+	own, okOwn := p.ratio(fig.relative())
+	yard, okYard := p.ratio(yards)
 	if !okOwn || !okYard {
 		return
 	}
@@ -45,17 +49,24 @@ func (f *Finding) steady(p *point, fig figure, blocked bool, rules *Rules) {
 	whole := f.Interval
 	other := *f
 	other.Ratio, other.Interval = &own, own.At(level)
-	if other.Interval.High/other.Interval.Low >= whole.High/whole.Low || one.Low > 1 || one.High < 1 || !other.agrees(f.Ratio.Median) {
+	flatters, blames := one.Low > 1, one.High < 1 // by the yardstick the part looks better, or worse, than it is
+	if f.Better == higher {
+		flatters, blames = blames, flatters
+	}
+	if blames || flatters && !other.beyond() || other.Interval.High/other.Interval.Low >= whole.High/whole.Low || !other.agrees(f.Ratio.Median) {
 		return
 	}
 	f.Holm = min(1, 2*min(raw, other.harm()))
 	f.Ratio, f.Interval, f.fig = &own, other.Interval, fig.relative()
-	f.Why = because(f.Why, "relative to the %s, which differs by %s to %s", yards().name, signed(one.Low), signed(one.High))
+	f.Why = because(f.Why, "relative to the CPU of %s, which differs by %s to %s", strings.Join(yardstick, " and "), signed(one.Low), signed(one.High))
 }
 
-// agrees reports whether a ratio lies on the side of what is allowed on which the interval
-// does. An interval on both sides decides nothing, so that any ratio agrees.
+// agrees reports whether another ratio of the same figure lets the interval decide: harm must be harm by both, and what
+// is within the allowed must be so by both.
 func (f *Finding) agrees(ratio float64) bool {
 	limit := f.limit()
-	return !(f.Interval.Low > limit && ratio <= limit || f.Interval.High < limit && ratio >= limit)
+	if f.Better == higher {
+		ratio, limit = 1/ratio, 1/limit
+	}
+	return !(f.beyond() && ratio <= 1 || f.within() && ratio >= limit)
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -9,6 +10,32 @@ import (
 // shaken is what cells of one second showed on two shared cores: CPU per event varied by 7 %
 // between equal cells, of which 3 % were left as a part of what generator and storage used.
 var shaken = noise{sigma: 0.02, related: 0.4, machine: 0.06}
+
+// long is the same of cells of three seconds, at the quiet end of what they showed while the load average was 12 to 20:
+// 2.0 to 2.9 % were left between blocks.
+var long = noise{sigma: 0.016, related: 0.4, machine: 0.06}
+
+// TestAims: what must be found in nine of ten gates of 16 blocks, and what in none of 200.
+func TestAims(t *testing.T) {
+	const runs = 200
+	for _, tt := range []struct {
+		name        string
+		p           planted
+		least, most int // FAIL
+	}{
+		{"the same", planted{}, 0, 0},
+		{"5 % more CPU", planted{cpu: 1.05}, runs * 9 / 10, runs},
+		{"2 ms more for each request of 0.3 ms", planted{gap: 7.7}, runs * 9 / 10, runs},
+	} {
+		counts := map[Outcome]int{}
+		for seed := range uint64(runs) {
+			counts[mustPaired(t, paired(1000+seed, long, 16, tt.p)).Outcome]++
+		}
+		if t.Logf("%s: %v", tt.name, counts); counts[Fail] < tt.least || counts[Fail] > tt.most {
+			t.Errorf("%s: %v, want %d to %d FAIL of %d", tt.name, counts, tt.least, tt.most, runs)
+		}
+	}
+}
 
 // outcomes counts what the gate says of so many runs.
 func outcomes(t *testing.T, runs, blocks int, n noise, p planted, change func(*result.Results)) map[Outcome]int {
@@ -31,26 +58,26 @@ func unknown(res *result.Results) {
 }
 
 // TestNoiseOfTheMachineFallsOut: what slows all processes alike hides neither that nothing
-// changed nor a change of a tenth, which it does where the others' CPU time is not known.
+// changed nor a change of 7 %, which it does where the others' CPU time is not known.
 func TestNoiseOfTheMachineFallsOut(t *testing.T) {
 	const runs = 200
-	same, changed := planted{}, planted{cpu: 1.1}
-	with, without := outcomes(t, runs, 8, shaken, same, nil), outcomes(t, runs, 8, shaken, same, unknown)
+	same, changed := planted{}, planted{cpu: 1.07}
+	with, without := outcomes(t, runs, 12, shaken, same, nil), outcomes(t, runs, 12, shaken, same, unknown)
 	t.Logf("nothing changed: %v, by itself %v", with, without)
 	if with[Fail] > runs/100 || with[Pass] < runs*3/5 || without[Pass] > runs*2/5 {
 		t.Error("nothing changed: want hardly any FAIL, and PASS mostly, but by itself in less than half")
 	}
-	with, without = outcomes(t, runs, 8, shaken, changed, nil), outcomes(t, runs, 8, shaken, changed, unknown)
-	t.Logf("10 %% more CPU: %v, by itself %v", with, without)
+	with, without = outcomes(t, runs, 12, shaken, changed, nil), outcomes(t, runs, 12, shaken, changed, unknown)
+	t.Logf("7 %% more CPU: %v, by itself %v", with, without)
 	if with[Fail] < runs*9/10 || without[Fail] > runs/2 || with[Pass] > 0 {
-		t.Error("10 % more CPU: want FAIL in nine of ten, by itself in less than half")
+		t.Error("7 % more CPU: want FAIL in nine of ten, by itself in less than half")
 	}
 	quiet := shaken
 	quiet.machine = 0.001
 	for _, n := range []noise{shaken, quiet} {
 		// Half of the change in the yardstick makes it look smaller, not larger.
 		for _, others := range []float64{1, 1.015} {
-			just := outcomes(t, 2*runs, 8, n, planted{cpu: 1.03, others: others}, nil)
+			just := outcomes(t, 2*runs, 8, n, planted{cpu: 1.02, others: others}, nil)
 			t.Logf("what is just allowed, shared noise %g, others × %g: %v", n.machine, others, just)
 			if just[Fail] > 2*runs/20 {
 				t.Errorf("what is just allowed, shared noise %g, others × %g: %v, want at most 5 %% FAIL", n.machine, others, just)
@@ -85,7 +112,7 @@ func TestYardstickMayBeMissing(t *testing.T) {
 	res := paired(1, shaken, 8, planted{})
 	res.Cells[3].Parties["generator"] = result.Party{}
 	f := finding(t, mustPaired(t, res), "watcher.cpuMicrosPerEvent")
-	if f.fig.beside || f.Ratio == nil || f.N != 8 {
+	if strings.Contains(f.Why, "relative") || f.Ratio == nil || f.N != 8 {
 		t.Errorf("judged relative to what is not known: %+v", f)
 	}
 }

@@ -316,6 +316,7 @@ func (t *table) sureness() (s []string) {
 		s = append(s, map[string]string{
 			result.EndDecided: fmt.Sprintf("The run ended when %d repetitions had decided that.", d.Blocks),
 			result.EndTime:    fmt.Sprintf("Its time was up after %s, before all was decided.", plural(d.Blocks, "repetition")),
+			result.EndInvalid: "The run ended, because its first two blocks have no valid cell.",
 			result.EndBlocks:  fmt.Sprintf("Not all was decided by %s, the most that the scenario allows.", plural(d.Blocks, "repetition")),
 		}[d.End])
 	}

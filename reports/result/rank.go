@@ -9,9 +9,9 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// Decision is how a run came to its number of repetitions, where its scenario says "decide".
+// Decision is how a run came to its number of repetitions, where its scenario says "decide" or has a pair.
 type Decision struct {
-	Figure string `json:"figure"`          // that rows are ranked by, such as freshness.p99
+	Figure string `json:"figure"`          // that rows are ranked by, such as freshness.p99; empty of a pair
 	Blocks int    `json:"blocks"`          // repetitions that were run
 	End    string `json:"end"`             // what ended them
 	Again  int    `json:"again,omitempty"` // cells of points that are run once that were invalid and run again
@@ -22,6 +22,7 @@ const (
 	EndDecided = "decided" // of any two rows it is known that they differ, or are the same within 10 %
 	EndTime    = "time"    // another block would have taken more than the budget
 	EndBlocks  = "blocks"  // as many were run as the scenario allows
+	EndInvalid = "invalid" // the first two blocks have no valid cell
 )
 
 // Places are rows of cells in the order of a figure, the lowest first.

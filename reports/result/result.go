@@ -225,6 +225,7 @@ type Handler struct {
 	DrainAfterLoad    *float64 `json:"drainAfterLoadSeconds,omitempty"` // from the end of the load
 	DrainProjected    bool     `json:"drainProjected,omitempty"`
 	Owed              *int64   `json:"owedEvents,omitempty"`        // for Pods, at the cut: the projection is for these
+	GapSeconds        *float64 `json:"gapSeconds,omitempty"`        // 5th percentile, from an answer to the next request for the same Pod, which waited
 	Imbalance         *float64 `json:"imbalance,omitempty"`         // busiest queue's share ÷ mean share
 	MaxDepth          *float64 `json:"maxDepth,omitempty"`          // most Pod events that storage was owed at once
 	LittleDiscrepancy *float64 `json:"littleDiscrepancy,omitempty"` // |L − λW| ÷ L

@@ -38,6 +38,8 @@ func (r *Results) Gap() string {
 	switch {
 	case len(r.Run.Crashed) > 0:
 		why = r.Crashes()
+	case r.Run.Decision != nil && r.Run.Decision.End == EndInvalid:
+		why = "its first two blocks have no valid cell"
 	case r.Run.Interrupted:
 		why = "interrupted"
 	case r.Run.Finished.IsZero():

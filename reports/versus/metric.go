@@ -21,6 +21,7 @@ var better = map[string]int{
 	"freshness.p50": lower, "freshness.p90": lower, "freshness.p99": lower, "freshness.max": lower,
 	"bystander.freshness.p50": lower, "bystander.freshness.p99": lower,
 	"handler.drainSeconds": lower, "handler.drainAfterLoadSeconds": lower, "handler.imbalance": lower, "handler.maxDepth": lower,
+	"handler.gapSeconds": lower,
 	"writer.fullSeconds": lower, "writer.maxDepth": lower,
 	"storage.qps": higher, "storage.efficiency": higher, "storage.efficiencyBacklog": higher,
 	"storage.requestsPerEvent": lower, "storage.bytesPerEvent": lower,

@@ -20,7 +20,7 @@ import (
 
 var (
 	pairsDir  = flag.String("pairs", "", "folder for runs of the watcher against itself and against planted regressions; without it none is made")
-	pairsWant = flag.String("pairs-want", "aa=50,cpu10=4,cpu20=54,request=20", "with -pairs: how many times six blocks of each kind there are to be; those that are there count")
+	pairsWant = flag.String("pairs-want", "aa=50,cpu5=54,cpu10=4,cpu20=54,request=20,slow=20", "with -pairs: how many times six blocks of each kind there are to be; those that are there count")
 	pairsSeed = flag.Int("pairs-seed", 1000, "with -pairs: seed of the first kind's plans; recordings that are to be added to others need one of their own")
 )
 
@@ -34,9 +34,10 @@ type planted struct {
 	name string
 	cpu  float64 // part of the CPU time per event that is burnt besides
 	more bool    // each PUT is sent twice
+	slow bool    // 2 ms before each request
 }
 
-var kinds = []planted{{name: "aa"}, {name: "cpu10", cpu: 0.10}, {name: "cpu20", cpu: 0.20}, {name: "request", more: true}}
+var kinds = []planted{{name: "aa"}, {name: "slow", slow: true}, {name: "cpu5", cpu: 0.05}, {name: "cpu10", cpu: 0.10}, {name: "cpu20", cpu: 0.20}, {name: "request", more: true}}
 
 const client = "watcher/storage/client.go"
 
@@ -48,6 +49,10 @@ func (p planted) mutant(rounds int) mutant {
 			{client, "import (\n\t\"context\"\n", "import (\n\t\"context\"\n\t\"crypto/sha256\"\n"},
 			{client, "func (c *Client) write(ctx context.Context, r *request) error {\n", fmt.Sprintf("func (c *Client) write(ctx context.Context, r *request) error {\n\tvar sum [32]byte\n\tfor range %d {\n\t\tsum = sha256.Sum256(sum[:])\n\t}\n\tif sum == [32]byte{} {\n\t\treturn nil\n\t}\n", rounds)},
 		}
+	}
+	if p.slow {
+		const write = "func (c *Client) write(ctx context.Context, r *request) error {\n"
+		m.Edits = []edit{{client, write, write + "\ttime.Sleep(2 * time.Millisecond)\n"}}
 	}
 	if p.more {
 		m.Edits = []edit{{client, "\treturn c.write(ctx, r)\n}\n\n// Delete removes", "\tif err := c.write(ctx, r); err != nil {\n\t\treturn err\n\t}\n\tif r, err = buildPut(c.cfg.ClusterID, o); err != nil {\n\t\treturn err\n\t}\n\treturn c.write(ctx, r)\n}\n\n// Delete removes"}}
@@ -137,7 +142,7 @@ func wanted(text string) (map[string]int, error) {
 		name, number, _ := strings.Cut(part, "=")
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 || n > 1000 || !slices.ContainsFunc(kinds, func(p planted) bool { return p.name == name }) {
-			return nil, fmt.Errorf("-pairs-want: %q is not one of aa, cpu10, cpu20 and request, = and a number up to 1000", part)
+			return nil, fmt.Errorf("-pairs-want: %q is not one of aa, slow, cpu5, cpu10, cpu20 and request, = and a number up to 1000", part)
 		}
 		want[name] = n
 	}

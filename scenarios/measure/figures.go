@@ -120,6 +120,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 		return c, err
 	}
 	f.drainFigures(&c, &ch)
+	c.Handler.GapSeconds = ch.own()
 
 	drained := !c.Cut && f.cell.Watcher.Restarts == 0
 	queues := QueuesOf(f.before, f.after, podKind, drained)

@@ -368,6 +368,7 @@ func (r *record) handlerFigures(a answers, changes []change, w window) {
 		}
 	}
 	r.queued(a, changes)
+	r.gap(a, changes)
 	if !r.cell.Cut {
 		a["handler.drainSeconds"] = seconds(end - w.first)
 		a["handler.drainAfterLoadSeconds"] = max(0, seconds(end-w.last)) // storage had all before the last answer
@@ -407,6 +408,35 @@ func (r *record) terminating(c *change) bool {
 	return slices.ContainsFunc(r.ledger, func(q request) bool {
 		return q.key() == c.key() && q.Method == "PUT" && q.UID == c.UID && q.acked() && q.ResourceVersion > c.ResourceVersion
 	})
+}
+
+// gap is the shortest twentieth of the times from an answer to the next request for the same Pod with a state, not a
+// deletion, that the API server had when that answer came.
+func (r *record) gap(a answers, changes []change) {
+	byKey := map[key][]*change{}
+	for i := range changes {
+		if c := &changes[i]; c.Kind == "Pod" && !c.Bystander && c.stored != 0 {
+			byKey[c.key()] = append(byKey[c.key()], c)
+		}
+	}
+	var gaps []int64
+	for _, of := range byKey {
+		for _, c := range of {
+			last := int64(0)
+			for _, other := range of {
+				if other.stored <= c.arrived && other.stored > last {
+					last = other.stored
+				}
+			}
+			if !c.delete() && last != 0 && c.Finished <= last {
+				gaps = append(gaps, c.arrived-last)
+			}
+		}
+	}
+	slices.Sort(gaps)
+	if n := len(gaps); n >= 20 {
+		a.number("handler.gapSeconds", seconds(gaps[n/20]))
+	}
 }
 
 // projection counts the events that are still owed when the cell is cut. A deletion is

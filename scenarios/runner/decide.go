@@ -16,6 +16,7 @@ import (
 // looks says after each repetition whether another one is needed.
 type looks struct {
 	spec.Decide
+	block      int       // repetitions of a block, 0 where there are none
 	started    time.Time // of the cells
 	rep, again int
 	at         string // the point that is measured
@@ -23,9 +24,16 @@ type looks struct {
 	took       map[string]time.Duration // by point, the longest
 }
 
-func newLooks(d spec.Decide) *looks {
-	return &looks{Decide: d, started: time.Now(), took: map[string]time.Duration{}}
+func newLooks(base spec.Scenario) *looks {
+	l := &looks{Decide: base.Decide, started: time.Now(), took: map[string]time.Duration{}}
+	if l.On() || base.Pair != "" {
+		l.block = block(base)
+	}
+	return l
 }
+
+// leastHope is how many blocks without a valid cell show that the machine cannot do what the scenario asks.
+const leastHope = 2
 
 // before says why the run ends before the first of the jobs that are left; empty if it goes on.
 func (l *looks) before(left []job, res *result.Results) (end string) {
@@ -35,7 +43,13 @@ func (l *looks) before(left []job, res *result.Results) (end string) {
 	}
 	l.at, l.since = left[0].cell.ID, now
 	within := l.rep == 0 || rep == l.rep
-	if l.rep = rep; !l.On() || within {
+	if l.rep = rep; within || l.block == 0 {
+		return ""
+	}
+	if rep == leastHope*l.block+1 && !slices.ContainsFunc(res.Cells, func(c result.Cell) bool { return c.Valid }) {
+		return result.EndInvalid
+	}
+	if !l.On() {
 		return ""
 	}
 	if rep > stats.Least && l.known(res) {
@@ -58,13 +72,13 @@ func (l *looks) known(res *result.Results) bool {
 	return err == nil && res.Decided(m)
 }
 
-// decided notes that a run has all its repetitions: what was planned beyond them is not missing. Again is how many
-// cells were run again.
+// decided notes that a run has all its repetitions: what was planned beyond them is not missing, unless the run had no
+// valid cell, so that it may be resumed on a quieter machine. Again is how many cells were run again.
 func (r *Runner) decided(blocks int, end string, again int) {
 	run := &r.results.Run
 	run.Decision = &result.Decision{Figure: r.opts.Scenario.Base().Decide.Figure, Blocks: blocks, End: end, Again: again}
 	run.Order = slices.DeleteFunc(run.Order, func(id string) bool {
-		return slices.ContainsFunc(r.jobs, func(j job) bool { return j.id == id && j.rep > blocks })
+		return end != result.EndInvalid && slices.ContainsFunc(r.jobs, func(j job) bool { return j.id == id && j.rep > blocks })
 	})
 }
 

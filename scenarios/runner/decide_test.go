@@ -17,24 +17,33 @@ import (
 func TestLooks(t *testing.T) {
 	far := map[string][]float64{"a": {1, 1.03, 1.02, 1.01}, "b": {5, 5.2, 5.1, 5.15}, "c": {9, 9.1, 9.4, 9.2}}
 	near := map[string][]float64{"a": {1, 1.4, 0.8, 1.2}, "b": {1.1, 0.9, 1.3, 1.2}}
+	hopeless := map[string][]float64{"a": {0, 0, 0, 0, 1, 1}, "b": {0, 0, 0, 0, 1, 1}}
+	one := map[string][]float64{"a": {0, 0, 0, 1, 0, 0}, "b": {0, 0, 0, 0, 0, 0}}
 	invalid := map[string][]float64{"a": {1, 0, 1.02, 1.01}, "b": {5, 5.2, 5.1, 5.15}, "c": {9, 9.1, 9.4, 9.2}} // 0: not valid
 	for _, tc := range []struct {
 		name    string
 		figures map[string][]float64
-		budget  time.Duration
-		want    string // "repetitions end"
+		budget  time.Duration // 0: a pair
+		want    string        // "repetitions end"
 	}{
 		{"far apart", far, time.Hour, "3 decided"},
 		{"an invalid repetition is made up for", invalid, time.Hour, "4 decided"},
 		{"too close", near, time.Hour, "4 "},
 		{"out of time", near, 55 * time.Second, "2 time"},
 		{"out of time at once", far, time.Second, "1 time"},
+		{"two repetitions without a valid cell", hopeless, time.Hour, "2 invalid"},
+		{"two blocks of a pair without a valid cell", hopeless, 0, "4 invalid"},
+		{"one valid cell in two blocks", one, 0, "6 "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, res := newLooks(spec.Decide{Figure: "freshness.p99", Budget: spec.Duration(tc.budget)}), &result.Results{}
+				base, most := spec.Scenario{Pair: "watcher"}, len(tc.figures["a"])
+				if tc.budget > 0 {
+					base = spec.Scenario{Decide: spec.Decide{Figure: "freshness.p99", Budget: spec.Duration(tc.budget)}}
+				}
+				l, res := newLooks(base), &result.Results{}
 				var jobs []job
-				for rep := 1; rep <= 4; rep++ {
+				for rep := 1; rep <= most; rep++ {
 					for _, p := range slices.Sorted(maps.Keys(tc.figures)) {
 						jobs = append(jobs, job{cell: spec.Cell{ID: p}, rep: rep})
 					}
@@ -54,10 +63,10 @@ func TestLooks(t *testing.T) {
 					})
 				}
 				end := ""
-				if l.known(res) {
+				if l.On() && l.known(res) {
 					end = result.EndDecided
 				}
-				if got := fmt.Sprint(4, " ", end); got != tc.want {
+				if got := fmt.Sprint(most, " ", end); got != tc.want {
 					t.Errorf("%s, want %s", got, tc.want)
 				}
 			})

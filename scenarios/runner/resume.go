@@ -79,6 +79,9 @@ func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 	}
 	run := &r.results.Run
 	run.Interrupted, run.Finished = false, time.Time{}
+	if d := run.Decision; d != nil && d.End == result.EndInvalid {
+		run.Decision = nil
+	}
 	run.Resumed = append(run.Resumed, result.Resumption{Started: started, Command: opts.Command, Environment: fresh.Environment, Cells: []result.Rerun{}})
 	return r, nil
 }

@@ -261,7 +261,7 @@ func (r *Runner) all(ctx context.Context) error {
 			return err
 		}
 	}
-	looks := newLooks(base.Decide)
+	looks := newLooks(base)
 	for i, j := range todo {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
