@@ -130,7 +130,7 @@ func TestRankFinds(t *testing.T) {
 // TestCoarseStepsAreNoCertainty: values that are equal by their unit differ from others as all values do.
 func TestCoarseStepsAreNoCertainty(t *testing.T) {
 	k, ok := Rank([][]float64{{5, 5, 5}, {6, 6, 6}, {3, 4, 3}, {7, 9, 8}})
-	if r := k.Ratio(0, 1); !ok || r.Differs() || !(r.Interval.Low < 1) {
+	if r := k.Ratio(0, 1); !ok || r.Differs() || !(r.Low < 1) {
 		t.Errorf("5 and 6 differ for certain: %+v", r)
 	}
 }
