@@ -49,7 +49,7 @@ measured, and only what was measured is recommended. Configuration fragments for
 and bcs-k8s-watch, the reasons and what would change the answer go to a folder.
 
 An objective with a value asks for the smallest setting within it, one without for the
-smallest within 5 % of the lowest: freshness.p99=2s, drain=30s (from the first change),
+smallest within 5 % of the fastest that was measured: freshness.p99=2s, drain=30s (from the first change),
 drainAfterLoad=5s, rate=200/s (carried without loss).
 
 With --rate or --trace the API server is simulated (provider replay) unless --cluster names

@@ -289,5 +289,5 @@ func tuningGoal(t *result.Tuning) string {
 	case o.Bound != nil:
 		return fmt.Sprintf("the fewest requests in flight with %s of at most %s s in every run", o.Metric, brief(*o.Bound))
 	}
-	return "the fewest requests in flight with " + o.Metric + " within 5 % of the lowest"
+	return "the fewest requests in flight with " + o.Metric + " within 5 % of the fastest setting that was measured"
 }

@@ -9,8 +9,9 @@ import (
 // originals are the strategies that bcs-k8s-watch has.
 var originals = []string{partitioned, single}
 
-// beside measures what the answer is compared with: the best of another strategy, and the
-// best that the original has, as far as there is time.
+// beside measures what the answer is compared with: the best of another strategy, and the best that the original has,
+// as far as there is time. Where the fastest is asked for, that is the best of each strategy that is predicted to be
+// as fast, and twice the queues of the answer: any of them may be faster.
 func (x *Search) beside(ctx context.Context, best *candidate) error {
 	all, err := x.finalists(ctx)
 	if err != nil {
@@ -40,19 +41,42 @@ func (x *Search) beside(ctx context.Context, best *candidate) error {
 	other, original := false, slices.Contains(originals, best.set.Strategy)
 	for _, c := range all {
 		of := slices.Contains(originals, c.set.Strategy)
-		if c.set.Strategy == best.set.Strategy || other && (original || !of) {
+		if c.set.Strategy == best.set.Strategy || x.compared[c.set.Strategy] || !x.relative() && other && (original || !of) {
 			continue
 		}
-		other, original = true, original || of
-		if len(c.cells) > 0 {
-			continue
-		}
-		x.line("to be measured: %s, beside the answer", c.set.Name())
-		if err := x.measure(ctx, c, 0); err != nil {
+		other, original, x.compared[c.set.Strategy] = true, original || of, true
+		if err := x.compare(ctx, c); err != nil {
 			return err
 		}
 	}
-	return nil
+	return x.larger(ctx, best.set)
+}
+
+// compare measures a setting beside the answer, if that was not done.
+func (x *Search) compare(ctx context.Context, c *candidate) error {
+	if len(c.cells) > 0 {
+		return nil
+	}
+	x.line("to be measured: %s, beside the answer", c.set.Name())
+	return x.measure(ctx, c, 0)
+}
+
+// larger measures twice as many queues as the answer's, where the fastest is asked for.
+func (x *Search) larger(ctx context.Context, best Setting) error {
+	s := x.roomy(best.Strategy, min(2*best.Queues, x.o.Queues.High))
+	if !x.relative() || s.Queues <= best.Queues || x.beyond(s) != "" {
+		return nil
+	}
+	for _, c := range x.cands {
+		if c.set.Strategy == s.Strategy && c.set.Queues >= s.Queues && len(c.cells) > 0 {
+			return nil
+		}
+	}
+	c, err := x.shortened(ctx, s, math.Inf(1))
+	if c == nil || err != nil {
+		return err
+	}
+	return x.compare(ctx, c)
 }
 
 // with adds a candidate that does not hold the bound, with queues that are as long as it needs.

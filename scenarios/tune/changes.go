@@ -103,6 +103,10 @@ func (x *Search) otherwise(ctx context.Context, w whatIf, best Setting) (result.
 	if o.Objective.Rate > 0 {
 		o.Objective.Bound = 0 // by its own load
 	}
+	if v, _ := x.worst(x.cand(best)); x.relative() && v != nil {
+		// The fastest of another load is no objective: what the answer came to is.
+		o.Objective.Bound = time.Duration(*v * (1 + tolerance) * float64(time.Second))
+	}
 	o.Asked *= max(1, w.rate)
 	other, err := New(o)
 	if err != nil {
@@ -113,7 +117,7 @@ func (x *Search) otherwise(ctx context.Context, w whatIf, best Setting) (result.
 	if err := other.screen(ctx); err != nil {
 		return c, err
 	}
-	found, err := other.answer(ctx, best.Strategy, other.bound())
+	found, err := other.answer(ctx, best.Strategy)
 	if err != nil {
 		return c, err
 	}

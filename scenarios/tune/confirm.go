@@ -31,6 +31,12 @@ var errBudget = errors.New("the time for the search is used up")
 // first of what it returns; it may be nil.
 func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 	for probes, below := 0, 0; probes < maxProbes; {
+		if c := x.lucky(); c != nil {
+			if err := x.measure(ctx, c, len(c.cells)); err != nil {
+				return best, err
+			}
+			continue
+		}
 		all, err := x.finalists(ctx)
 		if err != nil {
 			return best, err
@@ -44,7 +50,7 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 		if len(all) == 0 {
 			done := x.measured + x.reused
 			best, err = x.giveUp(ctx)
-			if err != nil || x.measured+x.reused == done || x.verdict(best, x.bound()) != result.TunedHolds {
+			if err != nil || x.measured+x.reused == done || !x.confirmed(best) {
 				return best, err
 			}
 			probes++ // the prediction was wrong: it is repeated as any other
@@ -56,7 +62,7 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 			x.line("to be measured: %s, predicted %s", best.set.Name(), x.said(x.predicted(best)))
 			probes++
 			err = x.measure(ctx, best, 0)
-		case x.verdict(best, x.bound()) == result.TunedInvalid:
+		case x.verdict(best) == result.TunedInvalid:
 			x.leaveOut(best)
 		case below < maxBelow && next != nil:
 			x.line("to be measured: %s, to see whether fewer do", next.set.Name())
@@ -68,7 +74,10 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 				return best, nil // one is invalid again and again
 			}
 		default:
-			return best, x.beside(ctx, best)
+			done := x.measured + x.reused
+			if err = x.beside(ctx, best); !x.relative() || x.measured+x.reused == done {
+				return best, err
+			}
 		}
 		if err != nil {
 			return best, err
@@ -121,9 +130,8 @@ func (x *Search) giveUp(ctx context.Context) (*candidate, error) {
 // cheapest is the cheapest of all that were measured and hold, else what comes closest of
 // what was measured.
 func (x *Search) cheapest() (best *candidate) {
-	bound := x.bound()
 	for _, strategy := range x.o.Strategies {
-		if c := x.proven(strategy, bound); c != nil && (best == nil || x.cost(c, best) < 0) {
+		if c := x.proven(strategy); c != nil && (best == nil || x.cost(c, best) < 0) {
 			best = c
 		}
 	}
@@ -150,16 +158,13 @@ func (x *Search) cheapest() (best *candidate) {
 // below is a smaller setting of the same strategy that may hold as well, nil if there is
 // none worth measuring.
 func (x *Search) below(ctx context.Context, c *candidate) *candidate {
+	if x.relative() || !numbered(c.set.Strategy) || !x.confirmed(c) {
+		return nil // one cell could not tell whether fewer queues are as fast
+	}
 	bound := x.bound()
-	if x.o.Objective.Bound == 0 {
-		return nil // what is as good is by the model; a measurement could not tell 5 %
-	}
-	if !numbered(c.set.Strategy) || len(c.cells) == 0 || x.verdict(c, bound) != result.TunedHolds {
-		return nil
-	}
 	s := c.set
 	s.Queues = int(math.Floor(float64(s.Queues) * 0.88))
-	if s.Queues < max(x.o.Queues.Low, x.floor(s.Strategy, bound)) || s.Queues == c.set.Queues {
+	if _, least := x.floor(s.Strategy); s.Queues < max(x.o.Queues.Low, least) || s.Queues == c.set.Queues {
 		return nil
 	}
 	if err := x.play(ctx, seeds, s); err != nil {

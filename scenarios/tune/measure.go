@@ -40,7 +40,7 @@ func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
 	if x.o.Budget > 0 {
 		left = fmt.Sprintf(", at most %s left", max(0, x.left()).Round(time.Second))
 	}
-	what := x.verdict(c, x.bound()) + ", " + x.said(x.o.Objective.of(&last.Figures))
+	what := x.verdict(c) + ", " + x.said(x.o.Objective.of(&last.Figures))
 	if !last.Valid { // its figures are no evidence
 		what = "no valid measurement: " + last.Reason
 	}

@@ -30,7 +30,7 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 	}
 	if errors.Is(err, errBudget) {
 		x.notes, err = append(x.notes, fmt.Sprintf("measuring ended after %s, its --budget", time.Since(x.began).Round(time.Second))), nil
-		if best == nil || x.verdict(best, x.bound()) != result.TunedHolds {
+		if best == nil || !x.confirmed(best) {
 			if c := x.cheapest(); c != nil {
 				best = c
 			}
@@ -45,14 +45,14 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 	if ctx.Err() != nil && best == nil {
 		best = x.cheapest()
 	}
-	if original := x.original(x.ranked(x.all(), x.bound())); original != nil && len(original.cells) == 0 && err == nil {
+	if original := x.original(x.ranked(x.all())); original != nil && len(original.cells) == 0 && err == nil {
 		var with []*candidate
 		if with, err = x.with(ctx, nil, original); len(with) > 0 {
 			x.first = with[0]
 		}
 	}
 	if err == nil && best != nil {
-		t.Lengths, err = x.lengths(ctx, best, x.runnerUp(x.all(), best, x.bound()))
+		t.Lengths, err = x.lengths(ctx, best, x.runnerUp(x.all(), best))
 	}
 	x.fill(t, best)
 	t.Interrupted, t.Finished = ctx.Err() != nil, time.Now()
@@ -91,16 +91,15 @@ func ms(d time.Duration) string { return figure(float64(d) / 1e6) }
 
 // fill puts all that was found into the tuning.
 func (x *Search) fill(t *result.Tuning, best *candidate) {
-	bound := x.bound()
 	x.best(t, best)
 	all := x.all()
-	original := cmp.Or(x.first, x.original(x.ranked(all, bound)))
+	original := cmp.Or(x.first, x.original(x.ranked(all)))
 	var runner *candidate
 	if best != nil {
-		runner = x.runnerUp(all, best, bound)
+		runner = x.runnerUp(all, best)
 	}
 	for i, c := range all {
-		t.Candidates = append(t.Candidates, x.entry(c, bound))
+		t.Candidates = append(t.Candidates, x.entry(c))
 		for at, which := range map[*int]*candidate{&t.Best: best, &t.RunnerUp: runner, &t.Original: original} {
 			if which == c {
 				*at = i
@@ -132,25 +131,23 @@ func (x *Search) all() (all []*candidate) {
 
 // best says whether what was found may be recommended.
 func (x *Search) best(t *result.Tuning, c *candidate) {
-	t.Met = c != nil && c.excluded == "" && len(c.cells) > 0 && x.verdict(c, x.bound()) == result.TunedHolds
+	t.Met = c != nil && x.confirmed(c)
 	if t.Met && x.valid(c) < x.o.Repeat {
 		x.notes = append(x.notes, fmt.Sprintf("%s was measured %d times instead of %d", c.set.Name(), x.valid(c), x.o.Repeat))
 	}
 }
 
 // ranked are those that were measured and hold, cheapest first.
-func (x *Search) ranked(all []*candidate, bound float64) []*candidate {
-	held := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool {
-		return len(c.cells) == 0 || c.excluded != "" || x.verdict(c, bound) != result.TunedHolds
-	})
+func (x *Search) ranked(all []*candidate) []*candidate {
+	held := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return !x.confirmed(c) })
 	slices.SortStableFunc(held, x.cost)
 	return held
 }
 
 // runnerUp is the cheapest of another strategy that was measured and holds, else what was
 // measured of one.
-func (x *Search) runnerUp(all []*candidate, best *candidate, bound float64) *candidate {
-	for _, c := range x.ranked(all, bound) {
+func (x *Search) runnerUp(all []*candidate, best *candidate) *candidate {
+	for _, c := range x.ranked(all) {
 		if c.set.Strategy != best.set.Strategy {
 			return c
 		}
@@ -170,8 +167,8 @@ func (x *Search) runnerUp(all []*candidate, best *candidate, bound float64) *can
 	return near
 }
 
-func (x *Search) entry(c *candidate, bound float64) result.TunedCandidate {
-	e := result.TunedCandidate{Setting: c.set, Seeds: len(c.by), Excluded: c.excluded, Cells: c.cells, Value: x.predicted(c), Verdict: x.verdict(c, bound)}
+func (x *Search) entry(c *candidate) result.TunedCandidate {
+	e := result.TunedCandidate{Setting: c.set, Seeds: len(c.by), Excluded: c.excluded, Cells: c.cells, Value: x.predicted(c), Verdict: x.verdict(c)}
 	for i := range c.by {
 		v := x.o.Objective.of(&c.by[i])
 		if i == 0 || v != nil && e.Value != nil && *v == *e.Value {

@@ -62,10 +62,11 @@ type Search struct {
 	memory   float64         // MiB that a watcher takes besides its queues; 0: not known
 	short    map[Setting]int // length of handler queues by strategy and number, where the longest take too much
 
-	first *candidate           // what the original is told, where nothing of it was measured
-	late  map[string][]Setting // could not be measured, by strategy
-	began time.Time
-	took  time.Duration // of the first screening
+	first    *candidate           // what the original is told, where nothing of it was measured
+	late     map[string][]Setting // could not be measured, by strategy
+	compared map[string]bool      // strategies that were measured beside an answer
+	began    time.Time
+	took     time.Duration // of the first screening
 
 	mu       sync.Mutex // guards what follows, while simulations run side by side
 	cands    map[Setting]*candidate
@@ -109,7 +110,7 @@ func New(o Options) (*Search, error) {
 		return nil, badinput.New(fmt.Sprintf("choose one, for example --set matrix.%s=%s", axis.Name, axis.Value),
 			"%s has %d points besides the watcher's settings: tune needs one load", o.Scenario.Base().Metadata.Name, len(cells))
 	}
-	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, probes: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string][]Setting{}}
+	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, probes: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string][]Setting{}, compared: map[string]bool{}}
 	if x.base.Watcher.Command != "" || x.base.Watcher.Profile != "default" {
 		return nil, badinput.New("drop watcher.command and watcher.profile", "tune searches the settings of k8s-watch")
 	}

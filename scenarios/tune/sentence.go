@@ -17,7 +17,7 @@ func (x *Search) sentence(c *candidate, met bool) string {
 	v, _ := x.worst(c)
 	switch {
 	case met:
-		s += enough(c.set, x.kinds) + x.goal() + ": " + x.achieved(*v)
+		s += enough(c.set, x.kinds) + x.beaten() + ": " + x.achieved(*v)
 		if merges(c.set.Strategy) || len(c.by) > 0 && c.by[0].Requests < c.by[0].Events {
 			s += " (the latest state of an object; states that it had in between may be left out)"
 		}
@@ -103,12 +103,22 @@ func named(s Setting) string {
 	return fmt.Sprintf("%s with podQueueNum %d", s.Strategy, s.Queues)
 }
 
-// goal is what it is enough for, where the user named none.
-func (x *Search) goal() string {
-	if x.o.Objective.Bound == 0 {
-		return " to be about as fast as it gets"
+// beaten says what it was held against, where the user named no bound.
+func (x *Search) beaten() string {
+	if !x.relative() {
+		return ""
 	}
-	return ""
+	others := -1
+	for _, c := range x.cands {
+		others += min(1, len(x.values(c)))
+	}
+	switch others {
+	case 0:
+		return " (no other setting was measured)"
+	case 1:
+		return " (the one other setting that was measured is not clearly faster)"
+	}
+	return fmt.Sprintf(" (none of the %d other settings that were measured is clearly faster)", others)
 }
 
 func (x *Search) missed() string {

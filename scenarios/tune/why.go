@@ -60,7 +60,7 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 	}
 	if runner != nil {
 		v, _ := x.worst(runner)
-		add("runner-up", "%s %s: %s, measured in %s", runner.set.Name(), x.verdict(runner, x.bound()), x.said(v), runs(x.valid(runner)))
+		add("runner-up", "%s %s: %s, measured in %s", runner.set.Name(), x.verdict(runner), x.said(v), runs(x.valid(runner)))
 	}
 	return all
 }

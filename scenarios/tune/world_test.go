@@ -26,15 +26,16 @@ watcher: {synchronizer: {disabled: true}}
 // limit come to, without a process.
 type world struct {
 	knee      int
-	latency   float64            // s
-	events    float64            // of the load
-	skew      map[string]float64 // what a strategy takes longer
-	noise     float64            // of a seed
-	slower    float64            // measured ÷ simulated
-	wrong     string             // a strategy that loses
-	stalled   []string           // evidence for that
-	late      int                // so many cells are late
-	memory    float64            // MiB of a process; 0: not known
+	latency   float64               // s
+	events    float64               // of the load
+	skew      map[string]float64    // what a strategy takes longer
+	noise     float64               // of a seed
+	slower    float64               // measured ÷ simulated
+	real      func(Setting) float64 // the same by setting; nil: 1
+	wrong     string                // a strategy that loses
+	stalled   []string              // evidence for that
+	late      int                   // so many cells are late
+	memory    float64               // MiB of a process; 0: not known
 	imbalance float64
 	perEvent  float64 // MiB of an event that waits
 	measured  []Setting
@@ -72,6 +73,9 @@ func (w *world) Measure(_ context.Context, f *spec.File) (*result.Results, error
 	w.measured = append(w.measured, Setting{Strategy: s.Watcher.Strategy, Queues: s.Watcher.PodQueueNum, WriterLen: s.Watcher.WriterQueueLen, HandlerLen: s.Watcher.HandlerQueueLen})
 	w.seeds = append(w.seeds, s.Seed)
 	d := w.drain(&s, s.Seed+1000) * max(1, w.slower)
+	if w.real != nil {
+		d *= w.real(w.measured[len(w.measured)-1])
+	}
 	c := result.Cell{ID: "only", Valid: true, Handler: result.Handler{DrainSeconds: new(d), DrainAfterLoad: new(d)}, Checks: map[string]result.Check{}}
 	for _, g := range []string{"G1", "G2", "G3"} {
 		c.Checks[g] = result.Check{Verdict: result.Pass}
