@@ -88,6 +88,11 @@ type Objective struct {
 	Rate   float64       // writes per second that are to be carried, 0: the load's own
 }
 
+// limit is the bound in words.
+func (o Objective) limit() string {
+	return fmt.Sprintf("%s ≤ %s s", strings.Replace(o.Metric, ".", " ", 1), figure(o.Bound.Seconds()))
+}
+
 // Metrics that an objective may be about.
 const (
 	metricP50        = "freshness.p50"
@@ -126,7 +131,7 @@ func ParseObjective(text string) (Objective, error) {
 	o := Objective{Text: text, Metric: objectives[i].metric}
 	if word == "rate" {
 		if !bounded {
-			return o, badinput.New("write for example rate=200/s; watchbench knee finds the highest", "--objective rate names no rate")
+			return o, badinput.New("write for example rate=200/s; --find rate finds the highest", "--objective rate names no rate")
 		}
 		rate, err := ParseRate(value)
 		if err != nil {

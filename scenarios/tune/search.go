@@ -42,6 +42,7 @@ type Options struct {
 	Strategies []string
 	Repeat     int           // how often the recommendation is measured
 	Budget     time.Duration // of the whole search; 0: any
+	Resolution float64       // of FindRates: width of the last bracket as a part of its upper end, such as 0.05
 	Simulate   Simulator
 	Measurer   Measurer
 	Asked      float64            // writes per second that a plan of a profile must have, within 5 %; 0: any
