@@ -41,7 +41,7 @@ func tuneCommand() *cobra.Command {
 	f.repeat, f.apart = 3, []string{"repeat"}
 	cmd := &cobra.Command{
 		Use:   "tune [SCENARIO] | tune --rate R --storage L",
-		Short: "Find the settings that a load and a storage need, or the highest rate that each strategy carries",
+		Short: "Find the settings, or the highest rate, for a load and a storage",
 		Long: `Search strategy, number of queues and their lengths for an objective (docs/tune.md). The
 load is that of a scenario, a recorded trace, or what you know: writes per second and the
 storage's latency. Every candidate is screened in virtual time; those near the answer are

@@ -21,28 +21,3 @@ func tuningLengths(all []result.TuningLength) Table {
 	}
 	return t
 }
-
-// lengthHeat is the map of lengths by number, of the strategy of the answer.
-func lengthHeat(t *result.Tuning) Heat {
-	l := t.LengthMap
-	if l == nil {
-		return Heat{}
-	}
-	h := Heat{
-		Title: t.Objective.Metric + " of " + l.Strategy + " by podQueueNum and handlerQueueLen", X: "podQueueNum", Unit: "s", Values: l.Values,
-		Caption: "Predicted in virtual time; the more a field stands out from the page, the longer. A gap is beyond a limit, or loses events. Where a column has one colour, its queues never fill.",
-	}
-	for _, n := range l.Queues {
-		h.Columns = append(h.Columns, fmt.Sprint(n))
-	}
-	if len(h.Columns) == 0 {
-		h.X, h.Columns = "", []string{"finds its number itself"}
-		if l.Strategy == "single" {
-			h.Columns[0] = "one queue"
-		}
-	}
-	for _, n := range l.Lengths {
-		h.Rows = append(h.Rows, fmt.Sprint(n))
-	}
-	return h
-}

@@ -112,7 +112,7 @@ func (x *Search) otherwise(ctx context.Context, w whatIf, best Setting) (result.
 	if err != nil {
 		return c, err
 	}
-	other.overhead, other.factor, other.memory = x.overhead, x.factor, x.memory
+	other.factor, other.memory = x.factor, x.memory
 	defer func() { x.sims += other.sims }()
 	if err := other.screen(ctx); err != nil {
 		return c, err

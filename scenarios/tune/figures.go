@@ -49,7 +49,7 @@ func fromCell(c *result.Cell) result.TunedCell {
 		freshness(f, c.Freshness)
 	}
 	f.Imbalance, f.WriterFull = c.Handler.Imbalance, c.Writer.FullSeconds
-	f.RSSMiB, f.WatcherMeanMs, f.SeenMeanMs = c.Watcher.RSSPeakMiB, c.Storage.WatcherMeanMs, c.Storage.SeenMeanMs
+	f.RSSMiB = c.Watcher.RSSPeakMiB
 	if v := c.Series[result.SeriesStorageInFlight].V; len(v) > 0 {
 		f.InFlight = new(slices.Max(v))
 	}

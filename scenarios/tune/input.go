@@ -12,6 +12,7 @@ import (
 	"github.com/watchbench/watchbench/internal/expr"
 	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/storagemock/latency"
 )
@@ -194,6 +195,9 @@ func short(text string) string {
 	}
 	return text
 }
+
+// figure writes a number with three digits at most, without zeros that say nothing.
+func figure(v float64) string { return render.Brief(v) }
 
 // scaled is a latency with all times multiplied; false where that cannot be said in its
 // grammar, or would say something else.

@@ -24,19 +24,9 @@ type Question struct {
 	Trace   string        // a recording, instead of rate and profile
 }
 
-// plain is a question without a profile: an open load of Pods.
-const plain = `# Made by watchbench tune.
-apiVersion: watchbench/v1
-kind: Scenario
-metadata: {name: tune}
-cluster: {provider: replay}
-load: {model: open, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
-watcher:
-  synchronizer: {disabled: true}  # what a strategy loses is not to be repaired
-`
-
-// traced is a question about a recording.
-const traced = `# Made by watchbench tune.
+// traced is a question about a recording, plain one without a profile: an open load of Pods.
+const (
+	traced = `# Made by watchbench tune.
 apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: tune}
@@ -44,6 +34,9 @@ cluster: {provider: replay}
 watcher:
   synchronizer: {disabled: true}  # what a strategy loses is not to be repaired
 `
+	plain = traced + `load: {model: open, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
+`
+)
 
 // Source is the scenario of a question without a profile, and the overrides that make it the
 // question.

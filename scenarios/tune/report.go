@@ -39,9 +39,6 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 	if err == nil && best != nil {
 		t.Changes, err = x.changes(ctx, best.set)
 	}
-	if err == nil && best != nil {
-		t.LengthMap, err = x.byLength(ctx, best.set)
-	}
 	if ctx.Err() != nil && best == nil {
 		best = x.cheapest()
 	}
@@ -106,7 +103,7 @@ func (x *Search) fill(t *result.Tuning, best *candidate) {
 			}
 		}
 	}
-	t.Simulations, t.Measured, t.Reused, t.Overhead = x.sims, x.measured, x.reused, x.overhead.Seconds()
+	t.Simulations, t.Measured, t.Reused = x.sims, x.measured, x.reused
 	for _, strategy := range x.o.Strategies {
 		t.Exhaustive += len(x.rungs(strategy)) * max(1, x.o.Repeat)
 	}

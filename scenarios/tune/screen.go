@@ -207,7 +207,7 @@ func (x *Search) simulate(ctx context.Context, s Setting, rep int) (Figures, err
 	if err != nil {
 		return Figures{}, err
 	}
-	out, err := x.o.Simulate(ctx, &f.Cells()[0].Scenario, seed, x.overhead)
+	out, err := x.o.Simulate(ctx, &f.Cells()[0].Scenario, seed)
 	if err != nil {
 		return out, fmt.Errorf("simulate %s: %w", s.Name(), err)
 	}

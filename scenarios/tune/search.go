@@ -30,7 +30,7 @@ type Witness interface {
 }
 
 // Simulator plays one cell in virtual time.
-type Simulator func(ctx context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error)
+type Simulator func(ctx context.Context, s *spec.Scenario, seed uint64) (Figures, error)
 
 // Options are what a search is given.
 type Options struct {
@@ -52,16 +52,14 @@ type Options struct {
 
 // Search is one search. It is not for concurrent use.
 type Search struct {
-	o        Options
-	base     *spec.Scenario
-	kinds    []string
-	planned  int64
-	length   time.Duration // of the load
-	overhead time.Duration
-	fitted   bool
-	factor   float64         // measured ÷ predicted, so far
-	memory   float64         // MiB that a watcher takes besides its queues; 0: not known
-	short    map[Setting]int // length of handler queues by strategy and number, where the longest take too much
+	o       Options
+	base    *spec.Scenario
+	kinds   []string
+	planned int64
+	length  time.Duration   // of the load
+	factor  float64         // measured ÷ predicted, so far
+	memory  float64         // MiB that a watcher takes besides its queues; 0: not known
+	short   map[Setting]int // length of handler queues by strategy and number, where the longest take too much
 
 	first    *candidate           // what the original is told, where nothing of it was measured
 	late     map[string][]Setting // could not be measured, by strategy

@@ -32,9 +32,9 @@ const (
 func Virtual() Simulator {
 	var mu sync.Mutex
 	recordings := map[string][]simulate.Arrival{}
-	return func(ctx context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error) {
+	return func(ctx context.Context, s *spec.Scenario, seed uint64) (Figures, error) {
 		t := *s
-		o := simulate.Options{Seed: seed, Overhead: overhead}
+		o := simulate.Options{Seed: seed}
 		t.DrainTimeout = spec.Duration(unlimitedDrain)
 		if t.Simulated() {
 			o.API = simulatedAPI

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/faults"
@@ -55,8 +54,8 @@ func (w *world) drain(s *spec.Scenario, seed uint64) float64 {
 	return d * (1 + w.noise*math.Sin(float64(seed)*7+float64(n)))
 }
 
-func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error) {
-	d := w.drain(s, seed) * (w.latency + overhead.Seconds()) / w.latency
+func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64) (Figures, error) {
+	d := w.drain(s, seed)
 	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(min(w.events/2, float64(s.Watcher.HandlerQueueLen))), Imbalance: new(w.imbalance), InFlight: new(float64(s.Watcher.PodQueueNum)), QueuedMiB: new(w.queued(s))}, nil
 }
 
