@@ -25,7 +25,7 @@ type tuneFlags struct {
 	rate, latency, profile, trace    string
 	objective, queues, lengths, only string
 	find, resolution                 string
-	limits                           []string
+	limits, objectives               []string
 	length, budget                   time.Duration
 	earlier                          string
 	asked                            float64  // writes per second of a profile
@@ -78,7 +78,7 @@ Where the generator is the limit, the answer is "at least". --strategies, --budg
 	fl.StringVar(&f.latency, "storage", "", "time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
 	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a profile of docs/load.md (default: plain Pods)")
 	fl.StringVar(&f.trace, "trace", "", "recorded trace that is the load, instead of --rate")
-	fl.Var(&once{value: &f.objective}, "objective", "what to reach: "+strings.Join(tune.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
+	fl.StringArrayVar(&f.objectives, "objective", []string{f.objective}, "what to reach: "+strings.Join(tune.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
 	fl.StringArrayVar(&f.limits, "limit", nil, "what a setting must not exceed: memory=64MiB (of the watcher), inflight=60 (requests)")
 	fl.StringVar(&f.queues, "queues", f.queues, "values of podQueueNum to search, from..to")
 	fl.StringVar(&f.lengths, "lengths", f.lengths, "queue lengths to search, from..to: writerQueueLen and handlerQueueLen, in events")
@@ -95,24 +95,6 @@ Where the generator is the limit, the answer is "at least". --strategies, --budg
 	offerList(cmd, "strategies", tune.Strategies...)
 	offerBy(cmd, "resume", runs)
 	return cmd
-}
-
-// once is a text that is given at most once: a second one would silently replace the first.
-type once struct {
-	value *string
-	given bool
-}
-
-func (o *once) String() string { return *o.value }
-func (o *once) Type() string   { return "string" }
-
-// Set refuses a second one.
-func (o *once) Set(text string) error {
-	if o.given {
-		return fmt.Errorf("there is %s already: give one", *o.value)
-	}
-	*o.value, o.given = text, true
-	return nil
 }
 
 // options reads all flags but those of the scenario.
@@ -156,6 +138,9 @@ func (f *tuneFlags) strategies(known []string) (all []string, err error) {
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	if err := knownFormat(f.format); err != nil {
 		return err
+	}
+	if f.objective = f.objectives[0]; len(f.objectives) > 1 {
+		return badinput.New("give one", "--objective %s: there is %s already", f.objectives[1], f.objective)
 	}
 	if f.budget < 10*time.Second {
 		return badinput.New("use 10s or more", "--budget %s is less than one measurement takes", f.budget)

@@ -92,7 +92,7 @@ func (f *tuneFlags) rateOptions(cmd *cobra.Command) (o tune.Options, err error) 
 		return o, err
 	}
 	if o.Objective.Bound == 0 || !strings.HasPrefix(o.Objective.Metric, "freshness.") {
-		return o, badinput.New("write for example freshness.p99=2s", "--objective %s: a rate is held to a time of freshness", f.objective)
+		return o, badinput.New("write for example freshness.p99=2s", "--objective %s: a rate needs a limit of freshness", f.objective)
 	}
 	var share units.Share
 	if err := share.UnmarshalText([]byte(f.resolution)); err != nil {
@@ -116,36 +116,30 @@ func (f *tuneFlags) searched(cmd *cobra.Command, file *spec.File) (all []string,
 	case !cmd.Flags().Changed("strategies"):
 		return all, nil
 	case len(all) == 0:
-		return nil, badinput.New("leave it out", "--strategies means nothing for another watcher, which has none of ours")
+		return nil, badinput.New("leave it out", "--strategies means nothing for another watcher")
 	}
 	return f.strategies(spec.Strategies)
 }
 
 // rateVerdict is the exit code of a search for rates.
-func rateVerdict(r *tune.Rates) error {
-	var failed, open []string
+func rateVerdict(r *tune.Rates) (open error) {
+	notCarried := func(c tune.RateCell) bool { return c.Verdict == tune.NotCarried }
 	for _, s := range r.Strategies {
-		carried := func(c tune.RateCell) bool { return c.Verdict == tune.NotCarried }
 		switch {
 		case s.Rate != nil:
-		case slices.ContainsFunc(s.Cells, carried):
-			failed = append(failed, s.Strategy)
+		case slices.ContainsFunc(s.Cells, notCarried):
+			return &verdict{exitCheck, "no rate that was tried meets the objective: " + s.Strategy}
 		default:
-			open = append(open, s.Strategy)
+			open = &verdict{exitInvalid, "nothing valid was measured: " + s.Strategy}
 		}
 	}
-	switch {
-	case len(failed) > 0:
-		return &verdict{exitCheck, "no rate that was tried meets the objective: " + strings.Join(failed, ", ")}
-	case len(open) > 0:
-		return &verdict{exitInvalid, "nothing valid was measured: " + strings.Join(open, ", ")}
-	}
-	return nil
+	return open
 }
 
 // kneeCommand says what became of watchbench knee.
 func kneeCommand() *cobra.Command {
+	const instead = "write watchbench tune SCENARIO --find rate --objective freshness.p99=2s"
 	return &cobra.Command{Use: "knee", Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-		return badinput.New("write watchbench tune SCENARIO --find rate --objective freshness.p99=2s", "watchbench knee is now a part of tune")
+		return badinput.New(instead, "watchbench knee is now a part of tune")
 	}}
 }

@@ -32,17 +32,17 @@ func TestFindRateBadInput(t *testing.T) {
 	good := file(t, "open.yaml", open)
 	out := filepath.Join(t.TempDir(), "out")
 	for want, args := range map[string][]string{
-		"--objective drain=3s: a rate is held to a time of freshness":      {good, "--objective", "drain=3s"},
-		"--objective freshness.p99: a rate is held to a time of freshness": {good, "--objective", "freshness.p99"},
+		"--objective drain=3s: a rate needs a limit of freshness":      {good, "--objective", "drain=3s"},
+		"--objective freshness.p99: a rate needs a limit of freshness": {good, "--objective", "freshness.p99"},
 		"--resolution fine: ": {good, "--resolution", "fine"},
-		"a resolution of 80% cannot be used; use 0.5% to 50%":                   {good, "--resolution", "80%"},
-		`"keyd" is not one, or is there twice; did you mean keyed?`:             {good, "--strategies", "keyd"},
-		"--strategies means nothing for another watcher":                        {good, "--strategies", "keyed", "--watcher-command", "true {config}"},
-		"a closed loop has no rate to be found":                                 {file(t, "tiny.yaml", tiny)},
-		"the scenario has 2 points besides its strategies; choose one, such as": {good, "--set", "matrix.watcher.podQueueNum=5,10"},
-		"--find rate needs a scenario":                                          {},
-		"--queues means nothing with --find rate; leave it out":                 {good, "--queues", "1..4"},
-		"--find knee is not known; use settings or rate":                        {good, "--find", "knee"},
+		"a resolution of 80% cannot be used; use 0.5% to 50%":                                 {good, "--resolution", "80%"},
+		`"keyd" is not one, or is there twice; did you mean keyed?`:                           {good, "--strategies", "keyd"},
+		"--strategies means nothing for another watcher":                                      {good, "--strategies", "keyed", "--watcher-command", "true {config}"},
+		"a closed loop has no rate to be found":                                               {file(t, "tiny.yaml", tiny)},
+		"open has 2 points besides what is searched: tune needs one; choose one, for example": {good, "--set", "matrix.watcher.podQueueNum=5,10"},
+		"--find rate needs a scenario":                                                        {},
+		"--queues means nothing with --find rate; leave it out":                               {good, "--queues", "1..4"},
+		"--find knee is not known; use settings or rate":                                      {good, "--find", "knee"},
 	} {
 		_, _, code, err := invoke(t, append([]string{"tune", "--find", "rate", "--out", out}, args...)...)
 		if code != exitInput || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

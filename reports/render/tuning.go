@@ -31,7 +31,7 @@ func TuningDocument(t *result.Tuning) *Document {
 		}
 		add(Section{Title: "What would change it", Table: Table{Keys: 1, Heads: []Head{{Title: "if", Words: true}, {Title: "then, by simulation", Words: true}}, Rows: rows}})
 	}
-	add(Section{Title: "Candidates", Table: candidates(t), Plots: drawnPlots(kneePlot(t)), Notes: candidateNotes(t)})
+	add(Section{Title: "Candidates", Table: candidates(t), Plots: []Plot{kneePlot(t)}, Notes: candidateNotes(t)})
 	add(Section{Title: "Question", Table: factTable(tuningQuestion(t))})
 	return d
 }
@@ -240,13 +240,6 @@ func kneePlot(t *result.Tuning) Plot {
 	return p
 }
 
-func drawnPlots(p Plot) []Plot {
-	if slices.ContainsFunc(p.Lines, func(l PlotLine) bool { return len(l.Points) > 0 }) {
-		return []Plot{p}
-	}
-	return nil
-}
-
 // tuningGoal is the objective in words.
 func tuningGoal(t *result.Tuning) string {
 	o := t.Objective
@@ -257,4 +250,20 @@ func tuningGoal(t *result.Tuning) string {
 		return fmt.Sprintf("the fewest requests in flight with %s of at most %s s in every run", o.Metric, Brief(*o.Bound))
 	}
 	return "the fewest requests in flight with " + o.Metric + " within 5 % of the fastest setting that was measured"
+}
+
+// tuningLengths says of each length which is enough, and what a shorter one comes to.
+func tuningLengths(all []result.TuningLength) Table {
+	t := Table{Keys: 2, Heads: []Head{{Title: "setting", Words: true}, {Title: "length", Words: true}, {Title: "shortest that holds"}, {Title: "recommended"}, {Title: "a shorter one, simulated", Words: true}}}
+	for _, l := range all {
+		shortest, shorter := fmt.Sprint(l.Shortest), "none: "+l.None
+		switch {
+		case l.Shortest == 0:
+			shortest, shorter = unknown, "no effect: "+l.NoEffect
+		case l.Shorter > 0:
+			shorter = fmt.Sprintf("%d %s", l.Shorter, l.Comes)
+		}
+		t.Rows = append(t.Rows, Cells(l.Setting.Name(), l.Key, shortest, fmt.Sprint(l.Recommended), shorter))
+	}
+	return t
 }

@@ -88,17 +88,13 @@ func (x *Search) refine(ctx context.Context, low int, s Setting, bound float64) 
 }
 
 // proven is the smallest setting of a strategy that was measured and holds.
-func (x *Search) proven(strategy string) (best *candidate) {
-	if x.wrong(strategy) {
-		return nil
-	}
-	failed, _ := x.floor(strategy) // what holds below it was lucky
-	for _, c := range x.cands {
-		if c.set.Strategy == strategy && c.set.Queues > failed && x.confirmed(c) && (best == nil || bySize(c.set, best.set) < 0) {
-			best = c
+func (x *Search) proven(strategy string) *candidate {
+	for _, c := range x.ranked() {
+		if c.set.Strategy == strategy {
+			return c
 		}
 	}
-	return best
+	return nil
 }
 
 // floor is the largest number of queues that was measured and did not do, -1 if there is none, and the least that may
@@ -155,13 +151,13 @@ func (x *Search) finalists(ctx context.Context) (all []*candidate, err error) {
 	return all, nil
 }
 
-// closest is what comes nearest to the bound, the smallest of those that are as near; of
-// all strategies if it is empty. nil if there is nothing.
-func (x *Search) closest(strategy string) (best *candidate) {
+// closest comes nearest to the bound, of the named strategies or of all: the smallest of those that are as near; nil if
+// there is none.
+func (x *Search) closest(strategies ...string) *candidate {
 	var all []*candidate
 	low := math.Inf(1)
 	for _, c := range x.cands {
-		if v := x.value(c); v != nil && (strategy == "" || c.set.Strategy == strategy) && !x.wrong(c.set.Strategy) {
+		if v := x.value(c); v != nil && (len(strategies) == 0 || slices.Contains(strategies, c.set.Strategy)) && !x.wrong(c.set.Strategy) {
 			all, low = append(all, c), min(low, *v)
 		}
 	}

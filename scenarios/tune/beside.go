@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -17,34 +18,30 @@ func (x *Search) beside(ctx context.Context, best *candidate) error {
 	if err != nil {
 		return err
 	}
-	has := func(strategies ...string) bool {
+	others := slices.DeleteFunc(slices.Clone(x.o.Strategies), func(s string) bool { return s == best.set.Strategy })
+	has := func(strategies []string) bool {
 		return slices.ContainsFunc(all, func(c *candidate) bool {
 			return c.set.Strategy != best.set.Strategy && slices.Contains(strategies, c.set.Strategy)
 		})
 	}
-	if !has(x.o.Strategies...) { // none holds: then what comes closest
-		var near *candidate
-		for _, strategy := range x.o.Strategies {
-			if c := x.closest(strategy); c != nil && strategy != best.set.Strategy && (near == nil || *x.value(c) < *x.value(near)) {
-				near = c
-			}
-		}
-		if all, err = x.with(ctx, all, near); err != nil {
+	if len(others) > 0 && !has(others) {
+		if all, err = x.with(ctx, all, x.closest(others...)); err != nil {
 			return err
 		}
 	}
-	if !has(originals...) && !slices.Contains(originals, best.set.Strategy) {
+	if !has(originals) && !slices.Contains(originals, best.set.Strategy) {
 		if all, err = x.with(ctx, all, x.original(nil)); err != nil {
 			return err
 		}
 	}
 	other, original := false, slices.Contains(originals, best.set.Strategy)
 	for _, c := range all {
-		of := slices.Contains(originals, c.set.Strategy)
-		if c.set.Strategy == best.set.Strategy || x.compared[c.set.Strategy] || !x.relative() && other && (original || !of) {
+		s := c.set.Strategy
+		of := slices.Contains(originals, s)
+		if s == best.set.Strategy || x.compared[s] || !x.relative() && other && (original || !of) {
 			continue
 		}
-		other, original, x.compared[c.set.Strategy] = true, original || of, true
+		other, original, x.compared[s] = true, original || of, true
 		if err := x.compare(ctx, c); err != nil {
 			return err
 		}
@@ -99,30 +96,12 @@ func (x *Search) with(ctx context.Context, all []*candidate, c *candidate) ([]*c
 
 // original is the best setting that bcs-k8s-watch has: of those that hold, else the best that
 // was measured, else what comes closest by simulation.
-func (x *Search) original(held []*candidate) (best *candidate) {
+func (x *Search) original(held []*candidate) *candidate {
 	for _, c := range held {
 		if slices.Contains(originals, c.set.Strategy) {
 			return c
 		}
 	}
-	for _, strategy := range originals {
-		for _, c := range x.cands {
-			v, _ := x.worst(c)
-			if c.set.Strategy != strategy || v == nil || c.excluded != "" {
-				continue
-			}
-			if best == nil {
-				best = c
-			} else if b, _ := x.worst(best); *v < *b {
-				best = c
-			}
-		}
-	}
-	if best != nil {
-		return best
-	}
-	if c := x.closest(partitioned); c != nil {
-		return c
-	}
-	return x.closest(single)
+	mine := func(c *candidate) bool { return slices.Contains(originals, c.set.Strategy) }
+	return cmp.Or(x.least(x.slowest, mine), x.closest(originals...))
 }

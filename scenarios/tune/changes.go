@@ -61,7 +61,7 @@ func (x *Search) whatIfs() (all []whatIf) {
 	}
 	latency := whatIf{words: "storage takes twice the time"}
 	if text, ok := scaled(s.Storage.Latency, 2); ok {
-		latency.sets = []string{"storage.latency=" + quoted(text)}
+		latency.sets = []string{"storage.latency=" + strconv.Quote(text)}
 	} else {
 		latency.not = "storage.latency cannot be doubled by rule"
 	}
@@ -144,6 +144,3 @@ func (x *Search) otherwise(ctx context.Context, w whatIf, best Setting) (result.
 
 // number is a number in YAML.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
-
-// quoted is a text in YAML.
-func quoted(text string) string { return strconv.Quote(text) }

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +107,7 @@ func (x *Search) out(strategy string) bool {
 
 // giveUp measures what comes closest, if that was not done, where nothing holds.
 func (x *Search) giveUp(ctx context.Context) (*candidate, error) {
-	c := x.closest("")
+	c := x.closest()
 	if c == nil {
 		return nil, nil
 	}
@@ -120,7 +119,7 @@ func (x *Search) giveUp(ctx context.Context) (*candidate, error) {
 		if err := x.measure(ctx, c, 0); err != nil {
 			return c, err
 		}
-		if c2 := x.closest(""); c2 != nil && len(c2.cells) > 0 {
+		if c2 := x.closest(); c2 != nil && len(c2.cells) > 0 {
 			c = c2
 		}
 	}
@@ -129,30 +128,11 @@ func (x *Search) giveUp(ctx context.Context) (*candidate, error) {
 
 // cheapest is the cheapest of all that were measured and hold, else what comes closest of
 // what was measured.
-func (x *Search) cheapest() (best *candidate) {
-	for _, strategy := range x.o.Strategies {
-		if c := x.proven(strategy); c != nil && (best == nil || x.cost(c, best) < 0) {
-			best = c
-		}
+func (x *Search) cheapest() *candidate {
+	if held := x.ranked(); len(held) > 0 {
+		return held[0]
 	}
-	if best != nil {
-		return best
-	}
-	for _, c := range x.cands {
-		v, _ := x.worst(c)
-		if v == nil || c.excluded != "" || x.wrong(c.set.Strategy) {
-			continue
-		}
-		if best == nil {
-			best = c
-			continue
-		}
-		b, _ := x.worst(best)
-		if d := cmp.Or(cmp.Compare(*v, *b), x.cost(c, best)); d < 0 {
-			best = c
-		}
-	}
-	return best
+	return x.least(x.slowest, func(c *candidate) bool { return !x.wrong(c.set.Strategy) })
 }
 
 // below is a smaller setting of the same strategy that may hold as well, nil if there is

@@ -164,18 +164,15 @@ func ParseLimits(all []string) (l Limits, err error) {
 	const remedy = "write for example memory=64MiB or inflight=60"
 	for _, text := range all {
 		word, value, _ := strings.Cut(text, "=")
+		if slices.ContainsFunc(l.Text, func(t string) bool { return strings.HasPrefix(t, word+"=") }) {
+			return l, badinput.New("give one", "--limit %s is there twice", word)
+		}
 		switch word {
 		case "memory":
-			if l.Memory != 0 {
-				return l, badinput.New("give one", "--limit memory is there twice")
-			}
 			if l.Memory, err = units.ParseSize(value); err != nil || l.Memory < 1<<20 {
 				return l, badinput.New("write at least 1MiB, for example memory=64MiB", "--limit %s: %q is no memory that a process can live on", short(text), short(value))
 			}
 		case "inflight":
-			if l.InFlight != 0 {
-				return l, badinput.New("give one", "--limit inflight is there twice")
-			}
 			if l.InFlight, err = strconv.Atoi(value); err != nil || l.InFlight < 1 {
 				return l, badinput.New("write at least 1, for example inflight=60", "--limit %s: %q is no number of requests", short(text), short(value))
 			}

@@ -82,15 +82,31 @@ func (x *Search) slower(c, than *candidate) bool {
 	return r.N == 0 || r.Differs() || r.Median > stats.Same
 }
 
-// fastest is the setting with the lowest median of those that were measured and are without fault; nil if there is none.
-func (x *Search) fastest() (best *candidate) {
+// least is the candidate of those that are wanted whose value is lowest; nil if none has one.
+func (x *Search) least(value func(*candidate) *float64, want func(*candidate) bool) (best *candidate) {
 	low := math.Inf(1)
 	for _, c := range x.all() {
-		if v, ok := stats.Median(x.values(c)); ok && v < low && c.excluded == "" && x.sound(c) {
-			best, low = c, v
+		if v := value(c); v != nil && *v < low && c.excluded == "" && want(c) {
+			best, low = c, *v
 		}
 	}
 	return best
+}
+
+// slowest is the worst of the valid cells, nil if that is not known.
+func (x *Search) slowest(c *candidate) *float64 {
+	v, _ := x.worst(c)
+	return v
+}
+
+// fastest is the setting with the lowest median of those that were measured without fault; nil if there is none.
+func (x *Search) fastest() *candidate {
+	return x.least(func(c *candidate) *float64 {
+		if v, ok := stats.Median(x.values(c)); ok {
+			return &v
+		}
+		return nil
+	}, x.sound)
 }
 
 // lucky is the fastest setting while it refutes one with more valid cells: it is repeated before that counts.

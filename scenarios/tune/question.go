@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,7 +42,7 @@ watcher:
 // Source is the scenario of a question without a profile, and the overrides that make it the
 // question.
 func (q Question) Source() (data []byte, sets []string, err error) {
-	sets = append(sets, "storage.latency="+quoted(q.Storage))
+	sets = append(sets, "storage.latency="+strconv.Quote(q.Storage))
 	if q.Trace == "" {
 		return []byte(plain), append(sets, "load.rate="+number(q.Rate), "load.duration="+q.Length.String()), nil
 	}
@@ -49,7 +50,7 @@ func (q Question) Source() (data []byte, sets []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return []byte(traced), append(sets, "cluster.replay.trace="+quoted(q.Trace), "watcher.resources=["+strings.Join(kinds, ",")+"]"), nil
+	return []byte(traced), append(sets, "cluster.replay.trace="+strconv.Quote(q.Trace), "watcher.resources=["+strings.Join(kinds, ",")+"]"), nil
 }
 
 // recorded are the kinds of a recording that the watcher can be told of.
@@ -81,7 +82,7 @@ func (q Question) Profiled(l plan.Load, seed uint64) (sets []string, note string
 	}
 	sets = []string{"cluster.provider=replay", "load.rate=" + number(pods), "load.duration=" + q.Length.String(), "watcher.synchronizer.disabled=true"}
 	if q.Storage != "" {
-		sets = append(sets, "storage.latency="+quoted(q.Storage))
+		sets = append(sets, "storage.latency="+strconv.Quote(q.Storage))
 	}
 	note = fmt.Sprintf("%s writes/s of profile %s: %s pods/s, each of about %s writes in its life; plans of %s have %s writes/s on average, those used %s ± %.0f %%",
 		figure(q.Rate), l.Profile, figure(pods), figure(perPod), q.Length, figure(got), figure(q.Rate), 100*nearRate)

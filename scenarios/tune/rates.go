@@ -72,14 +72,11 @@ type RateCell struct {
 	Run     string   `json:"run,omitempty"` // its id, which names its folder
 
 	paced bool // it is known whether the backlog grew
-	few   bool // too few operations for a 99th percentile, which is their maximum
 }
 
-// Bounds of Options.Resolution, and of the rates that are tried.
+// Bounds of the rates that are tried.
 const (
-	LeastResolution = 0.005
-	MostResolution  = 0.5
-	leastRate       = 0.1
+	leastRate = 0.1
 	// mostHalved is the part of the first rate below which a search gives up that has not found one that is carried.
 	mostHalved = 100
 )
@@ -93,7 +90,8 @@ func FindRates(ctx context.Context, o Options) (*Rates, error) {
 	}
 	base, began := all[0].base, time.Now()
 	r := &Rates{
-		Schema: RatesSchema, Scenario: base.Metadata.Name, Objective: o.Objective.limit(), Limit: o.Objective.Bound.Seconds(), Resolution: o.Resolution,
+		Schema: RatesSchema, Scenario: base.Metadata.Name, Resolution: o.Resolution,
+		Objective: o.Objective.limit(), Limit: o.Objective.Bound.Seconds(),
 		Unit: "writes/s", Provider: base.Cluster.Provider, LoadS: base.Load.Duration.Std().Seconds(), Started: began,
 	}
 	if base.Load.Profile != "" {
@@ -124,7 +122,7 @@ func CheckRates(o Options) error {
 
 // rateSearches are those of the strategies.
 func (o *Options) rateSearches() (all []*rateSearch, err error) {
-	if !(o.Resolution >= LeastResolution && o.Resolution <= MostResolution) {
+	if !(o.Resolution >= 0.005 && o.Resolution <= 0.5) {
 		return nil, badinput.New("use 0.5% to 50%", "a resolution of %g%% cannot be used", 100*o.Resolution)
 	}
 	names := o.Strategies
@@ -166,28 +164,22 @@ type rateSearch struct {
 }
 
 func (s *rateSearch) check(strategy string) error {
-	cells, load := s.file.Cells(), &s.base.Load
-	var axes []string
-	for _, p := range cells[0].Params {
-		if p.Name != "watcher.strategy" {
-			axes = append(axes, fmt.Sprintf("--set matrix.%s=%s", p.Name, p.Value))
-		}
+	if err := onePoint(s.file.Cells()); err != nil {
+		return err
 	}
-	switch {
+	switch load := &s.base.Load; {
 	case s.base.Traced():
 		return badinput.New("use a scenario with a load", "a trace has no rate to be found")
-	case len(cells) > 1:
-		return badinput.New("choose one, such as "+strings.Join(axes, " "), "the scenario has %d points besides its strategies", len(cells))
 	case strategy != "" && s.base.Watcher.Strategy != strategy:
 		return badinput.New("take the strategy out of the point", "the matrix sets another strategy than %s", strategy)
 	case load.Model != plan.ModelOpen:
-		return badinput.New("use --set load.model=open with a rate and a duration, or another scenario", "a closed loop has no rate to be found")
+		return badinput.New("use --set load.model=open, or another scenario", "a closed loop has no rate to be found")
 	case !slices.Contains([]string{"", plan.ArrivalConstant, plan.ArrivalPoisson}, load.Arrival):
 		return badinput.New("use constant or poisson", "load.arrival %s has no one rate to be found", load.Arrival)
 	case s.base.Simulated() && s.base.Speed() != 0 && s.base.Speed().Rate(1) != 1:
-		return badinput.New("use cluster.replay.speed 1x", "a load that is played at the speed %s has not the rate that it says", s.base.Speed())
+		return badinput.New("use cluster.replay.speed 1x", "at the speed %s a load has another rate", s.base.Speed())
 	case len(s.base.Events) > 0 || s.base.Fault != nil:
-		return badinput.New("use a scenario without", "with faults there is no steady rate to be found")
+		return badinput.New("use a scenario without", "faults leave no steady rate to find")
 	}
 	if s.found.Strategy = s.base.Watcher.Label(); s.found.Strategy == "" {
 		s.found.Strategy = s.base.Watcher.Strategy
@@ -302,8 +294,8 @@ func (s *rateSearch) measure(ctx context.Context, rate float64, seed uint64) (c 
 // carried judges a cell. What is not known is not carried.
 func (o Objective) carried(cell *result.Cell) (c RateCell, final bool) {
 	t := fromCell(cell)
-	c = RateCell{Verdict: NotCarried, QPS: cell.Load.QPS, Reached: o.of(&t.Figures), Lost: t.Figures.Lost, paced: cell.Pace != nil}
-	c.few = cell.Freshness != nil && cell.Freshness.P99IsMax()
+	c = RateCell{Verdict: NotCarried, QPS: cell.Load.QPS, Reached: o.of(&t.Figures), Lost: t.Figures.Lost}
+	c.paced = cell.Pace != nil
 	switch why := violation(cell); {
 	case why != "": // lateness explains no loss
 		c.Why, final = why, true
@@ -353,12 +345,8 @@ func (s *rateSearch) result() StrategyRate {
 	}
 	r.Rate, r.AtLeast, r.Complete = &s.low, s.high == 0 || s.invalid, s.narrow() || s.low >= MaxRate
 	for _, c := range r.Cells {
-		switch {
-		case c.Rate != s.low:
-		case c.Verdict == Carried && !c.paced:
-			s.remark("whether the backlog grows was not judged: the load is short, or has no steady rate; with a longer one it may carry less")
-		case c.few && s.Objective.Metric == metricP99:
-			s.remark("the load has fewer than %d operations, so its p99 is the maximum", result.LeastForP99)
+		if c.Rate == s.low && c.Verdict == Carried && !c.paced {
+			s.remark("whether the backlog grows was not judged: the load is short or has no steady rate")
 		}
 	}
 	slices.Sort(s.found.Remarks)

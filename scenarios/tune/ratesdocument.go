@@ -17,8 +17,9 @@ const unknown = "–"
 // Document is the report as terminal, Markdown and page draw it.
 func (r *Rates) Document() *render.Document {
 	d := &render.Document{
-		Title:    "highest rates of " + r.Scenario,
-		Subtitle: fmt.Sprintf("%s · %s · provider %s · each cell %s s", r.Started.UTC().Format("2006-01-02 15:04:05 UTC"), r.Objective, r.Provider, figure(r.LoadS)),
+		Title: "highest rates of " + r.Scenario,
+		Subtitle: fmt.Sprintf("%s · %s · provider %s · each cell %s s",
+			r.Started.UTC().Format("2006-01-02 15:04:05 UTC"), r.Objective, r.Provider, figure(r.LoadS)),
 	}
 	if r.Interrupted {
 		d.Findings = append(d.Findings, "Interrupted: this is what was found so far.")
@@ -30,10 +31,11 @@ func (r *Rates) Document() *render.Document {
 		d.Findings = append(d.Findings, r.sentence(&r.Strategies[i]))
 	}
 	d.Sections = []render.Section{r.rates(), r.cells(), {Title: "method", Notes: []string{
-		fmt.Sprintf("A cell carries its rate if it is valid, lost nothing, violates no guarantee that it must keep, was drained, has %s, and storage kept up as far as that can be told.", r.Objective),
-		fmt.Sprintf("Rates are doubled or halved until one is carried and one is not; then the bracket is halved until it is at most %.3g%% wide. Two cells that agree decide a rate, each with its own plan; a single one if it lost something or violates a guarantee.", 100*r.Resolution),
-		"An invalid cell says nothing about a strategy. Where a rate could not be measured, the generator or the machine is the limit, and the strategy carries at least what is below.",
-		fmt.Sprintf("The load of a cell lasts %s s. With a longer one, with bursts and on another machine the rates are others.", figure(r.LoadS)),
+		"A cell carries its rate if it is valid, drained, lost nothing, violates no guarantee that must hold, " +
+			"meets the objective, and its backlog did not grow, as far as that can be told.",
+		"Two cells that agree decide a rate; one that lost something or violates a guarantee decides alone.",
+		"Where no cell is valid, the generator or the machine is the limit: the strategy carries at least what is below.",
+		"With a longer load, with bursts and on another machine the rates are others.",
 	}}}
 	return d
 }
@@ -71,7 +73,7 @@ func (r *Rates) sentence(s *StrategyRate) string {
 	case s.Rate == nil && s.Above == nil:
 		return s.Strategy + ": nothing was measured."
 	case s.Rate == nil:
-		return fmt.Sprintf("%s carries none of the rates that were tried, the lowest of them %s %s: %s.", s.Strategy, figure(*s.Above), r.Unit, s.Why)
+		return fmt.Sprintf("%s carries no rate that was tried, down to %s %s: %s.", s.Strategy, figure(*s.Above), r.Unit, s.Why)
 	}
 	limit := ""
 	switch {
@@ -98,11 +100,12 @@ func orUnknown(v *float64) string {
 // rates is the table of strategies, with the curve of freshness over rate.
 func (r *Rates) rates() render.Section {
 	s := render.Section{Title: "highest rates", Table: render.Table{Keys: 1, Heads: []render.Head{
-		{Title: "strategy", Words: true}, {Title: "carries", Unit: r.Unit}, {Title: "not at", Unit: r.Unit}, {Title: "because", Words: true}, {Title: "cells"},
+		{Title: "strategy", Words: true}, {Title: "carries", Unit: r.Unit}, {Title: "not at", Unit: r.Unit},
+		{Title: "because", Words: true}, {Title: "cells"},
 	}}}
 	plot := render.Plot{
 		Title: "Freshness against rate", X: r.Unit, Unit: "s", Log: true,
-		Caption: "Median of the valid cells at each rate, by the objective's quantile; the broken line is the objective. Both axes are logarithmic.",
+		Caption: "Median of the valid cells at each rate; the broken line is the objective. Both axes are logarithmic.",
 	}
 	low, high := math.Inf(1), 0.0
 	for i := range r.Strategies {
@@ -111,7 +114,8 @@ func (r *Rates) rates() render.Section {
 		if x.AtLeast {
 			carries = "≥ " + carries
 		}
-		s.Table.Rows = append(s.Table.Rows, render.Cells(x.Strategy, carries, orUnknown(x.Above), cmp.Or(x.Why, unknown), fmt.Sprint(len(x.Cells))))
+		row := render.Cells(x.Strategy, carries, orUnknown(x.Above), cmp.Or(x.Why, unknown), fmt.Sprint(len(x.Cells)))
+		s.Table.Rows = append(s.Table.Rows, row)
 		for _, n := range x.Remarks {
 			s.Notes = append(s.Notes, x.Strategy+": "+n)
 		}
@@ -122,7 +126,8 @@ func (r *Rates) rates() render.Section {
 		plot.Lines = append(plot.Lines, line)
 	}
 	if high > low {
-		plot.Lines = append(plot.Lines, render.PlotLine{Name: "objective", Model: true, Points: [][2]float64{{low, r.Limit}, {high, r.Limit}}})
+		limit := [][2]float64{{low, r.Limit}, {high, r.Limit}}
+		plot.Lines = append(plot.Lines, render.PlotLine{Name: "objective", Model: true, Points: limit})
 		s.Plots = []render.Plot{plot}
 	}
 	return s
@@ -145,7 +150,8 @@ func (s *StrategyRate) curve() (points [][2]float64) {
 
 func (r *Rates) cells() render.Section {
 	s := render.Section{Title: "cells", Table: render.Table{Keys: 2, Heads: []render.Head{
-		{Title: "strategy", Words: true}, {Title: "rate", Unit: r.Unit}, {Title: "written", Unit: "writes/s"}, {Title: "reached", Unit: "s"}, {Title: "lost", Unit: "objects"},
+		{Title: "strategy", Words: true}, {Title: "rate", Unit: r.Unit}, {Title: "written", Unit: "writes/s"},
+		{Title: "reached", Unit: "s"}, {Title: "lost", Unit: "objects"},
 		{Title: "verdict", Words: true}, {Title: "because", Words: true}, {Title: "run", Words: true},
 	}}}
 	for _, x := range r.Strategies {

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,14 +41,8 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 	if ctx.Err() != nil && best == nil {
 		best = x.cheapest()
 	}
-	if original := x.original(x.ranked(x.all())); original != nil && len(original.cells) == 0 && err == nil {
-		var with []*candidate
-		if with, err = x.with(ctx, nil, original); len(with) > 0 {
-			x.first = with[0]
-		}
-	}
 	if err == nil && best != nil {
-		t.Lengths, err = x.lengths(ctx, best, x.runnerUp(x.all(), best))
+		t.Lengths, err = x.lengths(ctx, best, x.runnerUp(best))
 	}
 	x.fill(t, best)
 	t.Interrupted, t.Finished = ctx.Err() != nil, time.Now()
@@ -88,12 +81,14 @@ func ms(d time.Duration) string { return figure(float64(d) / 1e6) }
 
 // fill puts all that was found into the tuning.
 func (x *Search) fill(t *result.Tuning, best *candidate) {
-	x.best(t, best)
+	if t.Met = best != nil && x.confirmed(best); t.Met && x.valid(best) < x.o.Repeat {
+		x.notes = append(x.notes, fmt.Sprintf("%s was measured %d times instead of %d", best.set.Name(), x.valid(best), x.o.Repeat))
+	}
 	all := x.all()
-	original := cmp.Or(x.first, x.original(x.ranked(all)))
+	original := x.original(x.ranked())
 	var runner *candidate
 	if best != nil {
-		runner = x.runnerUp(all, best)
+		runner = x.runnerUp(best)
 	}
 	for i, c := range all {
 		t.Candidates = append(t.Candidates, x.entry(c))
@@ -126,42 +121,25 @@ func (x *Search) all() (all []*candidate) {
 	return all
 }
 
-// best says whether what was found may be recommended.
-func (x *Search) best(t *result.Tuning, c *candidate) {
-	t.Met = c != nil && x.confirmed(c)
-	if t.Met && x.valid(c) < x.o.Repeat {
-		x.notes = append(x.notes, fmt.Sprintf("%s was measured %d times instead of %d", c.set.Name(), x.valid(c), x.o.Repeat))
-	}
-}
-
-// ranked are those that were measured and hold, cheapest first.
-func (x *Search) ranked(all []*candidate) []*candidate {
-	held := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return !x.confirmed(c) })
+// ranked are those that were measured and hold, cheapest first. What holds below a larger one that does not was lucky.
+func (x *Search) ranked() []*candidate {
+	held := slices.DeleteFunc(x.all(), func(c *candidate) bool {
+		failed, _ := x.floor(c.set.Strategy)
+		return !x.confirmed(c) || x.wrong(c.set.Strategy) || c.set.Queues <= failed
+	})
 	slices.SortStableFunc(held, x.cost)
 	return held
 }
 
 // runnerUp is the cheapest of another strategy that was measured and holds, else what was
 // measured of one.
-func (x *Search) runnerUp(all []*candidate, best *candidate) *candidate {
-	for _, c := range x.ranked(all) {
+func (x *Search) runnerUp(best *candidate) *candidate {
+	for _, c := range x.ranked() {
 		if c.set.Strategy != best.set.Strategy {
 			return c
 		}
 	}
-	var near *candidate
-	for _, c := range all {
-		v, _ := x.worst(c)
-		if v == nil || c.set.Strategy == best.set.Strategy {
-			continue
-		}
-		if near == nil {
-			near = c
-		} else if w, _ := x.worst(near); *v < *w {
-			near = c
-		}
-	}
-	return near
+	return x.least(x.slowest, func(c *candidate) bool { return c.set.Strategy != best.set.Strategy })
 }
 
 func (x *Search) entry(c *candidate) result.TunedCandidate {

@@ -61,7 +61,6 @@ type Search struct {
 	memory  float64         // MiB that a watcher takes besides its queues; 0: not known
 	short   map[Setting]int // length of handler queues by strategy and number, where the longest take too much
 
-	first    *candidate           // what the original is told, where nothing of it was measured
 	late     map[string][]Setting // could not be measured, by strategy
 	compared map[string]bool      // strategies that were measured beside an answer
 	began    time.Time
@@ -98,16 +97,8 @@ func New(o Options) (*Search, error) {
 		o.Scenario = f
 	}
 	cells := o.Scenario.Cells()
-	if len(cells) != 1 {
-		i := slices.IndexFunc(cells[0].Params, func(p spec.Param) bool {
-			return slices.ContainsFunc(cells, func(c spec.Cell) bool { return !slices.Contains(c.Params, p) })
-		})
-		axis := spec.Param{Name: "AXIS", Value: "POINT"}
-		if i >= 0 {
-			axis = cells[0].Params[i]
-		}
-		return nil, badinput.New(fmt.Sprintf("choose one, for example --set matrix.%s=%s", axis.Name, axis.Value),
-			"%s has %d points besides the watcher's settings: tune needs one load", o.Scenario.Base().Metadata.Name, len(cells))
+	if err := onePoint(cells); err != nil {
+		return nil, err
 	}
 	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, probes: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string][]Setting{}, compared: map[string]bool{}}
 	if x.base.Watcher.Command != "" || x.base.Watcher.Profile != "default" {
@@ -115,6 +106,22 @@ func New(o Options) (*Search, error) {
 	}
 	x.kinds = x.base.Kinds()
 	return x, x.extent()
+}
+
+// onePoint refuses a scenario with several points besides what is searched, and says how to choose one.
+func onePoint(cells []spec.Cell) error {
+	if len(cells) == 1 {
+		return nil
+	}
+	axis := spec.Param{Name: "AXIS", Value: "POINT"}
+	for _, p := range cells[0].Params {
+		if slices.ContainsFunc(cells, func(c spec.Cell) bool { return !slices.Contains(c.Params, p) }) {
+			axis = p
+			break
+		}
+	}
+	return badinput.New(fmt.Sprintf("choose one, for example --set matrix.%s=%s", axis.Name, axis.Value),
+		"%s has %d points besides what is searched: tune needs one", cells[0].Scenario.Metadata.Name, len(cells))
 }
 
 // extent is how much the load is, and how long.

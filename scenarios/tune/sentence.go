@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -39,7 +40,7 @@ func (x *Search) sentence(c *candidate, met bool) string {
 	case v == nil:
 		return s + named(c.set) + " comes closest, and was not done when it was cut."
 	}
-	return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), runs(n))
+	return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), wording.Count(n, "run"))
 }
 
 // situation is load and storage.
@@ -168,30 +169,20 @@ func (x *Search) proof(c *candidate) string {
 			ordered++
 		}
 	}
-	s := "measured in " + runs(n)
+	s := "measured in " + wording.Count(n, "run")
 	if safe == n && n > 0 {
-		s = "nothing was lost in " + runs(n)
+		s = "nothing was lost in " + wording.Count(n, "run")
 		if ordered == n {
-			s = "nothing was lost or reordered in " + runs(n)
+			s = "nothing was lost or reordered in " + wording.Count(n, "run")
 		}
 	}
 	if events > 0 {
-		s += " of " + thousands(events) + " changes"
-		if n > 1 {
-			s = strings.Replace(s, " of "+thousands(events), " of at least "+thousands(events), 1)
-		}
+		s += " of " + map[bool]string{true: "at least "}[n > 1] + thousands(events) + " changes"
 	}
 	if x.base.Simulated() {
 		s += " from a simulated API server"
 	}
 	return s
-}
-
-func runs(n int) string {
-	if n == 1 {
-		return "1 run"
-	}
-	return fmt.Sprintf("%d runs", n)
 }
 
 // roundUp keeps two digits, upwards: "within" must stay true.
