@@ -62,7 +62,7 @@ func TestTuneRefuses(t *testing.T) {
 		{[]string{"--trace", "x", "--rate", "1/s"}, "--trace is the load"},
 		{[]string{"replay-burst", "--strategies", "unordered"}, "is not one"},
 		{[]string{"replay-burst", "--repeat", "0"}, "--repeat 0"},
-		{[]string{"replay-burst", "--watcher-command", "mine {config}"}, "unknown flag: --watcher-command"},
+		{[]string{"replay-burst", "--watcher-command", "mine {config}"}, "--watcher-command means nothing with --find settings"},
 	} {
 		_, stderr, code, err := invoke(t, append([]string{"tune"}, c.args...)...)
 		if err != nil {

@@ -101,11 +101,11 @@ func command() *cobra.Command {
 		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", flagerror.Explain(cmd.Flags(), err))
 	})
 	group(root, "Measure:", runCommand(), dashboardCommand(), reportCommand(), checkCommand(), scenariosCommand())
-	group(root, "Which settings?", tuneCommand(), kneeCommand(), simulateCommand())
+	group(root, "Which settings?", tuneCommand(), simulateCommand())
 	group(root, "Did it get worse?", compareCommand(), gateCommand(), referenceCommand())
 	group(root, "What if something fails?", matrixCommand())
 	group(root, "Other clusters, watchers, loads:", clusterCommand(), recordCommand(), replayCommand())
-	root.AddCommand(manCommand(),
+	root.AddCommand(manCommand(), kneeCommand(),
 		&cobra.Command{
 			Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
 		}, &cobra.Command{

@@ -20,6 +20,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/scenarios/tune"
 )
 
 // measurer runs variants of a scenario, one after another, on one cluster, for commands that
@@ -104,19 +105,21 @@ func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Result
 	return out.Results, err
 }
 
-// Stalled returns the evidence that the machine stood still in a cell of a variant's run.
-func (m *measurer) Stalled(run, cell string) ([]string, error) {
-	dir := history.CellDir(filepath.Join(m.dir, run), cell)
+// Stalled implements tune.Witness, by a cell's own files; none where they cannot be read.
+func (m *measurer) Stalled(res *result.Results, cell string) []string {
+	dir := history.CellDir(filepath.Join(m.dir, res.Run.ID), cell)
 	record, err := history.LoadCell(dir)
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	samples, err := history.LoadLines[history.Sample](dir, history.FileSamples)
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	return matrix.Stalled(&matrix.Case{Cell: record, Samples: samples}), nil
+	return matrix.Stalled(&matrix.Case{Cell: record, Samples: samples})
 }
+
+var _ tune.Witness = (*measurer)(nil)
 
 // Close takes the cluster down, after an interruption too. The folder goes if nothing is in
 // it.

@@ -67,9 +67,9 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 			}
 			res, err := result.LoadFile(args[0])
 			if err != nil {
-				for _, search := range []struct{ file, command string }{{result.TuningFile, "tune"}, {archive.KneeFile, "knee"}} {
-					if _, serr := os.Stat(filepath.Join(args[0], search.file)); serr == nil {
-						return badinput.New("open its index.html, or read report.md", "%s is the folder of watchbench %s, whose report is written already", args[0], search.command)
+				for _, file := range []string{result.TuningFile, archive.RatesFile} {
+					if _, serr := os.Stat(filepath.Join(args[0], file)); serr == nil {
+						return badinput.New("open its index.html, or read report.md", "%s is the folder of watchbench tune, whose report is written already", args[0])
 					}
 				}
 				return &badinput.Error{What: err.Error(), Remedy: "name the folder of a run or of a matrix, or a run's results.json; watchbench check DIR writes that anew"}
@@ -153,7 +153,7 @@ func noFormat(dir string, all []archive.Entry, format string) error {
 // archiveOf are the entries of a folder that is no run's, matrix's or search's own, if it holds
 // any of these.
 func archiveOf(path string) []archive.Entry {
-	for _, own := range []string{result.FileName, result.TuningFile, archive.KneeFile, history.FileRun, history.FileCampaign} {
+	for _, own := range []string{result.FileName, result.TuningFile, archive.RatesFile, history.FileRun, history.FileCampaign} {
 		if _, err := os.Lstat(filepath.Join(path, own)); err == nil {
 			return nil
 		}

@@ -12,12 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/campaign"
-	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/tune"
 )
 
@@ -25,7 +24,8 @@ type tuneFlags struct {
 	runFlags
 	rate, latency, profile, trace    string
 	objective, queues, lengths, only string
-	limits                           []string
+	find, resolution                 string
+	limits, objectives               []string
 	length, budget                   time.Duration
 	earlier                          string
 	asked                            float64  // writes per second of a profile
@@ -37,11 +37,11 @@ type tuneFlags struct {
 const profileLength = 30 * time.Second
 
 func tuneCommand() *cobra.Command {
-	f := tuneFlags{objective: "freshness.p99", queues: tune.QueueRange.String(), lengths: tune.LengthRange.String(), length: 20 * time.Second, budget: 8 * time.Minute}
+	f := tuneFlags{objective: "freshness.p99", queues: tune.QueueRange.String(), lengths: tune.LengthRange.String(), length: 20 * time.Second, budget: 8 * time.Minute, find: "settings", resolution: "5%"}
 	f.repeat, f.apart = 3, []string{"repeat"}
 	cmd := &cobra.Command{
 		Use:   "tune [SCENARIO] | tune --rate R --storage L",
-		Short: "Find the settings that a load and a storage need",
+		Short: "Find the settings, or the highest rate, for a load and a storage",
 		Long: `Search strategy, number of queues and their lengths for an objective (docs/tune.md). The
 load is that of a scenario, a recorded trace, or what you know: writes per second and the
 storage's latency. Every candidate is screened in virtual time; those near the answer are
@@ -49,26 +49,36 @@ measured, and only what was measured is recommended. Configuration fragments for
 and bcs-k8s-watch, the reasons and what would change the answer go to a folder.
 
 An objective with a value asks for the smallest setting within it, one without for the
-smallest within 5 % of the lowest: freshness.p99=2s, drain=30s (from the first change),
+smallest within 5 % of the fastest that was measured: freshness.p99=2s, drain=30s (from the first change),
 drainAfterLoad=5s, rate=200/s (carried without loss).
 
 With --rate or --trace the API server is simulated (provider replay) unless --cluster names
-another. Exit code 3 if nothing meets the objective, 5 if that could not be measured.`,
+another. Exit code 3 if nothing meets the objective, 5 if that could not be measured.
+
+With --find rate the settings are the scenario's, and the highest rate of each of its
+strategies is searched at which nothing is lost, the backlog does not grow and freshness
+is within the objective. The scenario needs an open loop of one rate; --set changes it.
+Where the generator is the limit, the answer is "at least". --strategies, --budget
+(default: none), --resolution and --watcher-command apply.`,
 		Example: `  watchbench tune --rate 200/s --storage 80ms --profile service-churn
   watchbench tune --rate 200/s --storage p50=60ms,p99=400ms --limit inflight=60
   watchbench tune --trace trace.zst --storage 80ms --objective drainAfterLoad=5s
-  watchbench tune replay-burst --objective drain --strategies keyed,partitioned`,
+  watchbench tune replay-burst --objective drain --strategies keyed,partitioned
+  watchbench tune examples/rate --find rate --objective freshness.p99=2s
+  watchbench tune mine.yaml --find rate --watcher-command './mine -f {config}'`,
 		Args:              needArgs(0, 1, "at most one scenario"),
 		ValidArgsFunction: scenarioNames,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
 	}
-	f.ours(cmd)
+	f.common(cmd)
 	fl := cmd.Flags()
+	fl.StringVar(&f.find, "find", f.find, "what to find: settings, or the highest rate that each strategy of a scenario carries")
+	fl.StringVar(&f.resolution, "resolution", f.resolution, "with --find rate: how far the highest rate may be from the next that was tried, 0.5% to 50%")
 	fl.StringVar(&f.rate, "rate", "", "writes per second that the API server takes, of all kinds watched, such as 200/s")
 	fl.StringVar(&f.latency, "storage", "", "time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
 	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a profile of docs/load.md (default: plain Pods)")
 	fl.StringVar(&f.trace, "trace", "", "recorded trace that is the load, instead of --rate")
-	fl.Var(&once{value: &f.objective}, "objective", "what to reach: "+strings.Join(tune.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
+	fl.StringArrayVar(&f.objectives, "objective", []string{f.objective}, "what to reach: "+strings.Join(tune.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
 	fl.StringArrayVar(&f.limits, "limit", nil, "what a setting must not exceed: memory=64MiB (of the watcher), inflight=60 (requests)")
 	fl.StringVar(&f.queues, "queues", f.queues, "values of podQueueNum to search, from..to")
 	fl.StringVar(&f.lengths, "lengths", f.lengths, "queue lengths to search, from..to: writerQueueLen and handlerQueueLen, in events")
@@ -78,30 +88,13 @@ another. Exit code 3 if nothing meets the objective, 5 if that could not be meas
 	fl.DurationVar(&f.budget, "budget", f.budget, "time for the whole search, at least 10s; what is not measured by then is not recommended")
 	fl.StringVar(&f.earlier, "resume", "", "folder of an earlier tune of the same load, whose measurements are used again")
 	formatFlag(cmd, &f.format)
+	offer(cmd, "find", "settings", "rate")
 	offer(cmd, "profile", plan.ProfileNames()...)
 	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain", "drainAfterLoad=", "rate=")
 	offer(cmd, "limit", "memory=", "inflight=")
 	offerList(cmd, "strategies", tune.Strategies...)
 	offerBy(cmd, "resume", runs)
 	return cmd
-}
-
-// once is a text that is given at most once: a second one would silently replace the first.
-type once struct {
-	value *string
-	given bool
-}
-
-func (o *once) String() string { return *o.value }
-func (o *once) Type() string   { return "string" }
-
-// Set refuses a second one.
-func (o *once) Set(text string) error {
-	if o.given {
-		return fmt.Errorf("there is %s already: give one", *o.value)
-	}
-	*o.value, o.given = text, true
-	return nil
 }
 
 // options reads all flags but those of the scenario.
@@ -118,26 +111,44 @@ func (f *tuneFlags) options() (o tune.Options, err error) {
 	if o.Lengths, err = tune.ParseRange("lengths", f.lengths, tune.LengthRange); err != nil {
 		return o, err
 	}
-	for s := range strings.SplitSeq(f.only, ",") {
-		if s = strings.TrimSpace(s); !slices.Contains(tune.Strategies, s) || slices.Contains(o.Strategies, s) {
-			return o, badinput.New("use some of "+strings.Join(tune.Strategies, ", "), "--strategies %s: %q is not one, or is there twice", f.only, s)
-		}
-		o.Strategies = append(o.Strategies, s)
+	if o.Strategies, err = f.strategies(tune.Strategies); err != nil {
+		return o, err
 	}
 	switch {
 	case f.repeat < 1 || f.repeat > 20:
 		return o, badinput.New("use 1 to 20", "--repeat %d is out of range", f.repeat)
 	case f.length < 2*time.Second || f.length > time.Hour:
 		return o, badinput.New("use 2s to 1h", "--for %s is out of range", f.length)
-	case f.budget < 10*time.Second:
-		return o, badinput.New("use 10s or more", "--budget %s is less than one measurement takes", f.budget)
 	}
 	o.Repeat, o.Budget, o.Simulate = f.repeat, f.budget, tune.Virtual()
 	return o, nil
 }
 
+// strategies are those of --strategies.
+func (f *tuneFlags) strategies(known []string) (all []string, err error) {
+	for s := range strings.SplitSeq(f.only, ",") {
+		if s = strings.TrimSpace(s); !slices.Contains(known, s) || slices.Contains(all, s) {
+			return nil, badinput.New(spelling.Ask(spelling.Nearest(s, known), "use some of "+strings.Join(known, ", ")), "--strategies %s: %q is not one, or is there twice", f.only, s)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	if err := knownFormat(f.format); err != nil {
+		return err
+	}
+	if f.objective = f.objectives[0]; len(f.objectives) > 1 {
+		return badinput.New("give one", "--objective %s: there is %s already", f.objectives[1], f.objective)
+	}
+	if f.budget < 10*time.Second {
+		return badinput.New("use 10s or more", "--budget %s is less than one measurement takes", f.budget)
+	}
+	if rates, err := f.rates(cmd); rates || err != nil {
+		if err == nil {
+			err = f.findRates(cmd, args)
+		}
 		return err
 	}
 	o, err := f.options()
@@ -170,7 +181,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	for _, n := range f.notes {
 		m.Line(n)
 	}
-	search.Use(witness{m}, m.Line)
+	search.Use(m, m.Line)
 	t, err := search.Run(cmd.Context())
 	if err == nil || t.Measured+t.Reused > 0 {
 		t.Notes = slices.Concat(f.notes, t.Notes)
@@ -216,22 +227,21 @@ func tuneVerdict(t *result.Tuning) error {
 	return &verdict{exitCheck, "no setting that was tried meets the objective " + t.Objective.Text}
 }
 
-// witness is a measurer that looks into a cell's own files for evidence that the machine stood
-// still.
-type witness struct{ *measurer }
-
-// Stalled returns it; none where the files cannot be read.
-func (w witness) Stalled(res *result.Results, cell string) []string {
-	dir := history.CellDir(filepath.Join(w.dir, res.Run.ID), cell)
-	c, err := history.LoadCell(dir)
-	if err != nil {
-		return nil
-	}
-	samples, err := history.LoadLines[history.Sample](dir, history.FileSamples)
-	if err != nil {
-		return nil
-	}
-	return matrix.Stalled(&matrix.Case{Cell: c, Samples: samples})
+// writeDocument writes a report that is no run's own into a folder: the record as JSON, the
+// page and Markdown.
+func writeDocument(dir, name string, record any, d *render.Document) error {
+	return errors.Join(
+		result.Replace(filepath.Join(dir, name), func(w io.Writer) error { return result.EncodeJSON(w, record) }),
+		result.Replace(filepath.Join(dir, "index.html"), func(w io.Writer) error { return render.DocumentHTML(w, d) }),
+		result.Replace(filepath.Join(dir, "report.md"), func(w io.Writer) error { return render.DocumentMarkdown(w, d) }),
+	)
 }
 
-var _ tune.Witness = witness{}
+// showDocument prints it, and where the page is.
+func showDocument(cmd *cobra.Command, dir string, d *render.Document) error {
+	if err := render.DocumentTerminal(cmd.OutOrStdout(), d, terminalOptions(cmd.OutOrStdout())); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", filepath.Join(relative(dir), "index.html"))
+	return err
+}

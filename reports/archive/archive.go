@@ -35,7 +35,7 @@ const (
 	Run        Kind = "run"
 	Matrix     Kind = "matrix"
 	Tuning     Kind = "tuning"
-	Knee       Kind = "knee"
+	Rates      Kind = "rates"
 	Comparison Kind = "comparison"
 	Gate       Kind = "gate"
 	Unknown    Kind = "–"
@@ -57,8 +57,8 @@ type Entry struct {
 	Tuning  *result.Tuning
 }
 
-// KneeFile is what watchbench knee found.
-const KneeFile = "knee.json"
+// RatesFile is what watchbench tune --find rate found.
+const RatesFile = "rates.json"
 
 // Further files that say what a folder is, beside those of package result.
 const (
@@ -134,8 +134,8 @@ func read(dir, name string) *Entry {
 		e.Kind, err = Matrix, e.matrix(folder)
 	case has(result.TuningFile):
 		e.Kind, err = Tuning, e.tuning(folder)
-	case has(KneeFile):
-		e.Kind, err = Knee, e.knee(folder)
+	case has(RatesFile):
+		e.Kind, err = Rates, e.rates(folder)
 	case has(matrixRun):
 		e.Kind, err = Matrix, errors.New("it has no "+result.MatrixFile+"; watchbench check writes it")
 	case has(runFile):
@@ -213,12 +213,12 @@ func (e *Entry) tuning(folder string) error {
 	return nil
 }
 
-func (e *Entry) knee(folder string) error {
+func (e *Entry) rates(folder string) error {
 	var k struct {
 		Scenario          string
 		Started, Finished time.Time
 	}
-	if err := decode(filepath.Join(folder, KneeFile), &k); err != nil {
+	if err := decode(filepath.Join(folder, RatesFile), &k); err != nil {
 		return err
 	}
 	e.Started, e.Finished, e.Scenario = k.Started, k.Finished, k.Scenario

@@ -88,7 +88,7 @@ func (t *table) latency() string {
 	}
 	served := "not known"
 	if most > 0 {
-		served = fmt.Sprintf("%s to %s ms", brief(least), brief(most))
+		served = fmt.Sprintf("%s to %s ms", Brief(least), Brief(most))
 	}
 	if len(asked) == 0 && most == 0 {
 		return ""

@@ -238,7 +238,7 @@ func figureText(unit string, v *float64) string {
 	case unit == "share":
 		return short(100 * *v)
 	case unit == "":
-		return brief(*v)
+		return Brief(*v)
 	}
 	return short(*v)
 }

@@ -28,7 +28,6 @@ type Section struct {
 	Text  []string // paragraphs above the table
 	Table Table
 	Plots []Plot // on the page only
-	Heats []Heat // so are these
 	Notes []string
 }
 
@@ -168,9 +167,6 @@ func (v documentView) Sections() (all []sectionView) {
 		view := sectionView{ID: fmt.Sprintf("section%d", i+1), Title: clean(s.Title), Text: cleanAll(s.Text), Notes: cleanAll(s.Notes), Sheet: s.Table.sheet()}
 		for j, p := range s.Plots {
 			view.Charts = append(view.Charts, p.chart(fmt.Sprintf("%s-plot%d", view.ID, j+1)))
-		}
-		for j, h := range s.Heats {
-			view.Charts = append(view.Charts, h.chart(fmt.Sprintf("%s-heat%d", view.ID, j+1)))
 		}
 		view.Charts = drawn(view.Charts)
 		all = append(all, view)

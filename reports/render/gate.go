@@ -93,7 +93,7 @@ func gateSheets(v *gate.Verdict) (parts []gatePart) {
 }
 
 func gateFigures(v *gate.Verdict, all []gate.Finding) sheet {
-	interval := fmt.Sprintf("%s interval", brief(100*(1-2*float64(v.Rules.Alpha)))+" %")
+	interval := fmt.Sprintf("%s interval", Brief(100*(1-2*float64(v.Rules.Alpha)))+" %")
 	s := sheet{Keys: 1, Heads: append(words("figure", "point"), heading{Title: "base"}, heading{Title: "new"}, heading{Title: "change"},
 		heading{Title: interval}, heading{Title: "allowed"}, heading{Title: "n"}, heading{Title: "verdict", Left: true, marked: true}, heading{Title: "why", Left: true})}
 	for i := range all {

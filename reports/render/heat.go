@@ -7,13 +7,12 @@ import (
 	"github.com/go-echarts/go-echarts/v2/opts"
 )
 
-// Heat is a chart of values over two lists: the more a field stands out from the page, the higher.
+// Heat is a chart of values over two lists: the more a field stands out from the page, the higher. Colours begin at 0.
 type Heat struct {
 	Title, Caption string
 	X, Unit        string   // what the x axis and the values are
 	Columns, Rows  []string // along x and y
 	Values         [][]*float64
-	Linear         bool // colours from 0 on; otherwise by the logarithm, and what is not above 0 has none
 }
 
 // chart draws the map; nil without a value.
@@ -21,7 +20,7 @@ func (h Heat) chart(id string) *chart {
 	m := charts.NewHeatMap()
 	columns, rows := cleanAll(h.Columns), make([]string, len(h.Rows))
 	data := dataTable{Head: append([]string{""}, columns...)}
-	low, high := math.Inf(1), math.Inf(-1)
+	high := 0.0
 	var points []opts.HeatMapData
 	for y, name := range h.Rows {
 		rows[y] = chartText(name)
@@ -29,17 +28,11 @@ func (h Heat) chart(id string) *chart {
 		for x := range h.Columns {
 			v := h.Values[y][x]
 			line = append(line, shortOf(v))
-			if v == nil || !finiteNumber(*v) || *v <= 0 && !h.Linear {
+			if v == nil || !finiteNumber(*v) {
 				continue
 			}
-			shade := *v
-			if h.Linear {
-				low = 0
-			} else {
-				shade = math.Log10(*v)
-			}
-			low, high = min(low, shade), max(high, shade)
-			points = append(points, opts.HeatMapData{Value: []any{x, y, math.Round(shade*1e4) / 1e4}, Name: rows[y] + " " + columns[x] + ": " + short(*v) + " " + clean(h.Unit)})
+			high = max(high, *v)
+			points = append(points, opts.HeatMapData{Value: []any{x, y, math.Round(*v*1e4) / 1e4}, Name: rows[y] + " " + columns[x] + ": " + short(*v) + " " + clean(h.Unit)})
 		}
 		data.Rows = append(data.Rows, line)
 	}
@@ -51,7 +44,7 @@ func (h Heat) chart(id string) *chart {
 	m.SetGlobalOptions(append(frame(id, x, opts.YAxis{Type: "category", Data: rows}),
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "item", Formatter: "{b}"}),
 		charts.WithVisualMapOpts(opts.VisualMap{
-			Min: float32(low), Max: float32(high), Show: opts.Bool(false),
+			Min: 0, Max: float32(high), Show: opts.Bool(false),
 			InRange: &opts.VisualMapInRange{Color: []string{"#c7d7f5", "#8fb0ea", "#4f7fd6", "#1e4fa8"}},
 		}))...)
 	m.AddSeries(clean(h.Unit), points)

@@ -140,14 +140,14 @@ func minute(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04")
 }
 
-// historySummary is "12 runs, 1 matrix and 1 knee; 2 are not readable.".
+// historySummary is "12 runs, 1 matrix and 1 tuning; 2 are not readable.".
 func historySummary(all []archive.Entry) string {
 	var parts []string
 	for _, k := range []struct {
 		kind      archive.Kind
 		one, many string
 	}{
-		{archive.Run, "run", "runs"}, {archive.Matrix, "fault matrix", "fault matrices"}, {archive.Tuning, "tuning", "tunings"}, {archive.Knee, "knee search", "knee searches"},
+		{archive.Run, "run", "runs"}, {archive.Matrix, "fault matrix", "fault matrices"}, {archive.Tuning, "tuning", "tunings"}, {archive.Rates, "rate search", "rate searches"},
 		{archive.Comparison, "comparison", "comparisons"}, {archive.Gate, "gate", "gates"}, {archive.Unknown, "other folder", "other folders"},
 	} {
 		n := 0

@@ -277,7 +277,7 @@ func rowsWere(n int) string {
 // span is a time in words for running text.
 func span(seconds float64) string {
 	if seconds < 90 {
-		return brief(seconds) + " s"
+		return Brief(seconds) + " s"
 	}
 	return fmt.Sprintf("%.0f min", seconds/60)
 }

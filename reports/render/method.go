@@ -288,7 +288,7 @@ func (t *table) storage() string {
 		if s.LatencySpec == "" || s.LatencyP99Ms == 0 {
 			return clean(s.LatencySpec)
 		}
-		return fmt.Sprintf("%s (p50 %s ms, mean %s ms, p99 %s ms)", clean(s.LatencySpec), brief(s.LatencyP50Ms), brief(s.LatencyMeanMs), brief(s.LatencyP99Ms))
+		return fmt.Sprintf("%s (p50 %s ms, mean %s ms, p99 %s ms)", clean(s.LatencySpec), Brief(s.LatencyP50Ms), Brief(s.LatencyMeanMs), Brief(s.LatencyP99Ms))
 	})
 	if len(latency) == 0 {
 		return ""

@@ -291,12 +291,12 @@ func p99(r *row) float64 {
 func question(r *row) string {
 	s := "the load"
 	if v := offered(r).number; v != nil {
-		s = brief(*v) + " writes/s"
+		s = Brief(*v) + " writes/s"
 	}
 	p50, p99 := configuredP50(r).number, configuredP99(r).number
 	switch spec := clean(r.cells[0].Storage.LatencySpec); {
 	case p50 != nil && p99 != nil:
-		s += fmt.Sprintf(" at storage latency p50 %s ms, p99 %s ms", brief(*p50), brief(*p99))
+		s += fmt.Sprintf(" at storage latency p50 %s ms, p99 %s ms", Brief(*p50), Brief(*p99))
 	case spec != "":
 		s += " at storage latency " + spec
 	}

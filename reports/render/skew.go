@@ -13,7 +13,7 @@ const mostFields = 4000
 // skewHeat maps how many events each Pod queue of each row handled, against the row's mean.
 func skewHeat(id string, t *table) *chart {
 	h := Heat{
-		Title: "Queue skew by queue", X: "Pod queue", Unit: "× mean", Linear: true,
+		Title: "Queue skew by queue", X: "Pod queue", Unit: "× mean",
 		Caption: "Events handled per Pod queue against the mean of its row: the more a field stands out from the page, the busier the queue.",
 	}
 	var rows []*row

@@ -61,8 +61,8 @@ func short(v float64) string {
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
 
-// brief is short without zeros that say nothing: 60, not 60.0.
-func brief(v float64) string {
+// Brief formats v with three significant digits without zeros that say nothing: 60, not 60.0.
+func Brief(v float64) string {
 	s := short(v)
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")

@@ -163,10 +163,10 @@ func factSheet(all []result.Fact) sheet {
 		if v == nil {
 			return ""
 		}
-		return brief(*v)
+		return Brief(*v)
 	}
 	for _, f := range all {
-		value := strings.TrimSpace(brief(f.Value) + " " + clean(f.Unit))
+		value := strings.TrimSpace(Brief(f.Value) + " " + clean(f.Unit))
 		holds := cell{Text: "yes", tone: good}
 		switch {
 		case f.Missing:

@@ -170,11 +170,11 @@ func (f *flow) compared(k *kindFlow) []string {
 
 // lifeNote is how many lives the figures are of, and their estimated size.
 func (t *table) lifeNote(f *flow) string {
-	note := fmt.Sprintf("%s lives in %s", brief(f.lives), plural(f.cells, "cell"))
+	note := fmt.Sprintf("%s lives in %s", Brief(f.lives), plural(f.cells, "cell"))
 	for _, r := range t.rows {
 		for _, c := range r.valid {
 			if x := c.Traffic; x != nil && r.load == f.load && x.Profile == f.profile && x.ExpectedBytesPerPod != nil {
-				return fmt.Sprintf("%s; about %s KB each by estimate", note, brief(*x.ExpectedBytesPerPod/1000))
+				return fmt.Sprintf("%s; about %s KB each by estimate", note, Brief(*x.ExpectedBytesPerPod/1000))
 			}
 		}
 	}

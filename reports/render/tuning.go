@@ -31,7 +31,7 @@ func TuningDocument(t *result.Tuning) *Document {
 		}
 		add(Section{Title: "What would change it", Table: Table{Keys: 1, Heads: []Head{{Title: "if", Words: true}, {Title: "then, by simulation", Words: true}}, Rows: rows}})
 	}
-	add(Section{Title: "Candidates", Table: candidates(t), Plots: drawnPlots(kneePlot(t)), Heats: []Heat{strategyHeat(t), lengthHeat(t)}, Notes: candidateNotes(t)})
+	add(Section{Title: "Candidates", Table: candidates(t), Plots: []Plot{kneePlot(t)}, Notes: candidateNotes(t)})
 	add(Section{Title: "Question", Table: factTable(tuningQuestion(t))})
 	return d
 }
@@ -163,9 +163,6 @@ func candidateNotes(t *result.Tuning) []string {
 		n = append(n, plural(t.Reused, "cell")+" of an earlier search used again.")
 	}
 	n = append(n, secondTries(t)...)
-	if t.Overhead > 0 {
-		n = append(n, fmt.Sprintf("Predictions add %s ms to each request, what it took besides storage's own time.", short(1000*t.Overhead)))
-	}
 	return append(n, t.Notes...)
 }
 
@@ -243,51 +240,30 @@ func kneePlot(t *result.Tuning) Plot {
 	return p
 }
 
-func drawnPlots(p Plot) []Plot {
-	if slices.ContainsFunc(p.Lines, func(l PlotLine) bool { return len(l.Points) > 0 }) {
-		return []Plot{p}
-	}
-	return nil
-}
-
-// strategyHeat is the same as a map of strategies by number.
-func strategyHeat(t *result.Tuning) Heat {
-	h := Heat{
-		Title: t.Objective.Metric + " by strategy and podQueueNum", X: "podQueueNum", Unit: "s",
-		Caption: "Predicted in virtual time; the more a field stands out from the page, the longer. Colours follow the logarithm.",
-	}
-	var numbers []int
-	for i := range t.Candidates {
-		if n := t.Candidates[i].Queues; n > 0 && !slices.Contains(numbers, n) {
-			numbers = append(numbers, n)
-		}
-	}
-	slices.Sort(numbers)
-	for _, n := range numbers {
-		h.Columns = append(h.Columns, fmt.Sprint(n))
-	}
-	for _, s := range strategiesOf(t) {
-		row, known := make([]*float64, len(numbers)), false
-		for _, c := range byNumber(t, s) {
-			if i := slices.Index(numbers, c.Queues); i >= 0 {
-				row[i], known = c.Value, true
-			}
-		}
-		if known {
-			h.Rows, h.Values = append(h.Rows, s), append(h.Values, row)
-		}
-	}
-	return h
-}
-
 // tuningGoal is the objective in words.
 func tuningGoal(t *result.Tuning) string {
 	o := t.Objective
 	switch {
 	case o.Rate > 0 && o.Bound != nil:
-		return fmt.Sprintf("what is owed at the end of the load is in storage within %s s, and nothing is lost", brief(*o.Bound))
+		return fmt.Sprintf("what is owed at the end of the load is in storage within %s s, and nothing is lost", Brief(*o.Bound))
 	case o.Bound != nil:
-		return fmt.Sprintf("the fewest requests in flight with %s of at most %s s in every run", o.Metric, brief(*o.Bound))
+		return fmt.Sprintf("the fewest requests in flight with %s of at most %s s in every run", o.Metric, Brief(*o.Bound))
 	}
-	return "the fewest requests in flight with " + o.Metric + " within 5 % of the lowest"
+	return "the fewest requests in flight with " + o.Metric + " within 5 % of the fastest setting that was measured"
+}
+
+// tuningLengths says of each length which is enough, and what a shorter one comes to.
+func tuningLengths(all []result.TuningLength) Table {
+	t := Table{Keys: 2, Heads: []Head{{Title: "setting", Words: true}, {Title: "length", Words: true}, {Title: "shortest that holds"}, {Title: "recommended"}, {Title: "a shorter one, simulated", Words: true}}}
+	for _, l := range all {
+		shortest, shorter := fmt.Sprint(l.Shortest), "none: "+l.None
+		switch {
+		case l.Shortest == 0:
+			shortest, shorter = unknown, "no effect: "+l.NoEffect
+		case l.Shorter > 0:
+			shorter = fmt.Sprintf("%d %s", l.Shorter, l.Comes)
+		}
+		t.Rows = append(t.Rows, Cells(l.Setting.Name(), l.Key, shortest, fmt.Sprint(l.Recommended), shorter))
+	}
+	return t
 }

@@ -31,10 +31,9 @@ func tuning() *result.Tuning {
 			{Setting: result.Setting{Strategy: "keyed", Queues: 12}, Key: "writerQueueLen", Shortest: 16384, Recommended: 32768, Shorter: 10240, Comes: "drops 31 events in the simulation"},
 			{Setting: result.Setting{Strategy: "dedup", Queues: 10}, Key: "handlerQueueLen", Recommended: 256, NoEffect: "dedup keeps one event of an object"},
 		},
-		LengthMap: &result.TuningLengths{Strategy: "keyed", Queues: []int{11, 12}, Lengths: []int{256, 1024}, Values: [][]*float64{{nil, new(0.97)}, {new(0.91), new(0.85)}}},
 		Changes:   []result.TuningChange{{If: "the rate doubles", Answer: "keyed 24 instead of keyed 12, with 1.7 s"}},
 		Fragments: []result.TuningFragment{{File: "k8s-watch.json", For: "k8s-watch", Text: "{\n  \"bcs\": {}\n}\n"}, {File: "bcs-k8s-watch.json", For: "bcs-k8s-watch", Text: "{}\n", Note: "predicted only"}},
-		Notes:     []string{"a note"}, Simulations: 300, Measured: 5, Exhaustive: 375, Overhead: 0.003,
+		Notes:     []string{"a note"}, Simulations: 300, Measured: 5, Exhaustive: 375,
 	}
 }
 
@@ -51,7 +50,7 @@ func TestTuningGolden(t *testing.T) {
 	}
 }
 
-// TestTuningPage has the knee and the map, with measurements apart from predictions, and no
+// TestTuningPage has the curve over queues, with measurements apart from predictions, and no
 // value where there is none.
 func TestTuningPage(t *testing.T) {
 	var b bytes.Buffer
@@ -60,16 +59,14 @@ func TestTuningPage(t *testing.T) {
 	}
 	page := b.String()
 	for _, want := range []string{
-		"freshness.p99 against podQueueNum", "keyed, predicted", "keyed, measured", `"type":"heatmap"`, "freshness.p99 by strategy and podQueueNum",
-		`<th scope="row">dedup</th><td>–</td><td>0.60</td>`,
-		"freshness.p99 of keyed by podQueueNum and handlerQueueLen", `<th scope="row">256</th><td>–</td><td>0.97</td>`, "12 requests at once are enough.", "recommended", "fails G1",
+		"freshness.p99 against podQueueNum", "keyed, predicted", "keyed, measured", "12 requests at once are enough.", "recommended", "fails G1",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}
 	}
 	none := tuning()
-	none.Met, none.Best, none.RunnerUp, none.Original, none.Candidates, none.Fragments, none.LengthMap = false, -1, -1, -1, nil, nil, nil
+	none.Met, none.Best, none.RunnerUp, none.Original, none.Candidates, none.Fragments = false, -1, -1, -1, nil, nil
 	b.Reset()
 	if err := DocumentHTML(&b, TuningDocument(none)); err != nil {
 		t.Fatal(err)
@@ -84,7 +81,7 @@ func TestTuningHostile(t *testing.T) {
 	const evil = "</script><script>alert(1)</script>\x1b[31m|[x](http://e)"
 	d := tuning()
 	d.Sentence, d.Scenario, d.Provider, d.Asked[0].Value, d.Notes[0], d.Limits[0] = evil, evil, evil, evil, evil, evil
-	d.Why[0].Value, d.Changes[0].Answer, d.Fragments[0].Text, d.Objective.Text, d.Candidates[4].Excluded, d.Candidates[1].Strategy, d.LengthMap.Strategy = evil, evil, evil, evil, evil, evil, evil
+	d.Why[0].Value, d.Changes[0].Answer, d.Fragments[0].Text, d.Objective.Text, d.Candidates[4].Excluded, d.Candidates[1].Strategy = evil, evil, evil, evil, evil, evil
 	d.Candidates[3].Cells[0].Retry = &result.Retry{Scenario: evil, Why: evil, Stalled: []string{evil}}
 	d.Lengths[0].Setting.Strategy, d.Lengths[1].Comes, d.Lengths[2].NoEffect = evil, evil, evil
 	var page, md, terminal bytes.Buffer

@@ -46,17 +46,15 @@ type Tuning struct {
 
 	Candidates []TunedCandidate `json:"candidates"`
 	Why        []TuningFact     `json:"why,omitempty"`
-	Changes    []TuningChange   `json:"changes,omitempty"`   // what would change the answer
-	Lengths    []TuningLength   `json:"lengths,omitempty"`   // of the recommendation and the runner-up
-	LengthMap  *TuningLengths   `json:"lengthMap,omitempty"` // around what is recommended
+	Changes    []TuningChange   `json:"changes,omitempty"` // what would change the answer
+	Lengths    []TuningLength   `json:"lengths,omitempty"` // of the recommendation and the runner-up
 	Fragments  []TuningFragment `json:"fragments,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 
-	Simulations int     `json:"simulations"` // cells played in virtual time
-	Measured    int     `json:"measured"`    // cells measured, second tries included
-	Reused      int     `json:"reused,omitempty"`
-	Exhaustive  int     `json:"exhaustive"` // cells of a sweep over every setting that was screened
-	Overhead    float64 `json:"overheadSeconds"`
+	Simulations int `json:"simulations"` // cells played in virtual time
+	Measured    int `json:"measured"`    // cells measured, second tries included
+	Reused      int `json:"reused,omitempty"`
+	Exhaustive  int `json:"exhaustive"` // cells of a sweep over every setting that was screened
 }
 
 // TuningFact is a line with a name.
@@ -92,26 +90,24 @@ func (s Setting) Name() string {
 
 // TunedFigures are those that a tuning looks at; nil is not known.
 type TunedFigures struct {
-	Events        int64    `json:"events"`
-	Requests      int64    `json:"requests"`
-	Drain         *float64 `json:"drainSeconds,omitempty"`
-	DrainAfter    *float64 `json:"drainAfterLoadSeconds,omitempty"`
-	P50           *float64 `json:"freshnessP50,omitempty"`
-	P90           *float64 `json:"freshnessP90,omitempty"`
-	P99           *float64 `json:"freshnessP99,omitempty"`
-	Max           *float64 `json:"freshnessMax,omitempty"`
-	StorageQPS    *float64 `json:"storageQPS,omitempty"`
-	Imbalance     *float64 `json:"imbalance,omitempty"`
-	InFlight      *float64 `json:"inFlight,omitempty"`     // most requests that storage had at once
-	WriterDepth   *float64 `json:"writerDepth,omitempty"`  // most events
-	HandlerDepth  *float64 `json:"handlerDepth,omitempty"` // most events
-	WriterFull    *float64 `json:"writerFullSeconds,omitempty"`
-	QueuedMiB     *float64 `json:"queuedMiB,omitempty"` // simulated: what waits at once
-	RSSMiB        *float64 `json:"rssMiB,omitempty"`    // measured: most resident memory
-	Dropped       *int64   `json:"dropped,omitempty"`
-	Lost          *int64   `json:"lost,omitempty"`
-	WatcherMeanMs *float64 `json:"watcherMeanMs,omitempty"` // measured: time of a request by the watcher's clock
-	SeenMeanMs    *float64 `json:"seenMeanMs,omitempty"`    // measured: by storage's
+	Events       int64    `json:"events"`
+	Requests     int64    `json:"requests"`
+	Drain        *float64 `json:"drainSeconds,omitempty"`
+	DrainAfter   *float64 `json:"drainAfterLoadSeconds,omitempty"`
+	P50          *float64 `json:"freshnessP50,omitempty"`
+	P90          *float64 `json:"freshnessP90,omitempty"`
+	P99          *float64 `json:"freshnessP99,omitempty"`
+	Max          *float64 `json:"freshnessMax,omitempty"`
+	StorageQPS   *float64 `json:"storageQPS,omitempty"`
+	Imbalance    *float64 `json:"imbalance,omitempty"`
+	InFlight     *float64 `json:"inFlight,omitempty"`     // most requests that storage had at once
+	WriterDepth  *float64 `json:"writerDepth,omitempty"`  // most events
+	HandlerDepth *float64 `json:"handlerDepth,omitempty"` // most events
+	WriterFull   *float64 `json:"writerFullSeconds,omitempty"`
+	QueuedMiB    *float64 `json:"queuedMiB,omitempty"` // simulated: what waits at once
+	RSSMiB       *float64 `json:"rssMiB,omitempty"`    // measured: most resident memory
+	Dropped      *int64   `json:"dropped,omitempty"`
+	Lost         *int64   `json:"lost,omitempty"`
 }
 
 // TunedCell is one measured cell.
@@ -179,15 +175,6 @@ type TuningLength struct {
 	Shorter     int     `json:"shorter,omitempty"`  // the longest that is not enough
 	Comes       string  `json:"comes,omitempty"`    // why it is not
 	None        string  `json:"none,omitempty"`     // why there is no shorter one
-}
-
-// TuningLengths is the objective's metric of one strategy by number of queues and the length
-// of its handler queues, predicted in virtual time with the first plan.
-type TuningLengths struct {
-	Strategy string       `json:"strategy"`
-	Queues   []int        `json:"queues"` // empty where the strategy has none to choose: then Values has one column
-	Lengths  []int        `json:"lengths"`
-	Values   [][]*float64 `json:"values"` // seconds, by length and number; null: beyond a limit, or loses events
 }
 
 // TuningFragment is a part of a watcher's configuration, as a file.

@@ -10,7 +10,7 @@ filters = json.load(open(config["filterConfigPath"]))
 kubeconfig = dict(re.findall(r"([\w-]+): *[\"']?([^\s\"']+)", open(config["k8s"]["kubeconfig"]).read()))  # one cluster, one user
 storage = urlsplit(config["bcs"]["custom-storage-endpoints"].split(",")[0]).netloc
 cluster = config["default"]["clusterID"]
-tls = None  # a simulated API server (watchbench gate, tune and knee) has no certificate
+tls = None  # a simulated API server (watchbench gate and tune) has no certificate
 if kubeconfig["server"].startswith("https:"):
     tls = ssl.create_default_context(cadata=base64.b64decode(kubeconfig["certificate-authority-data"]).decode())
     with tempfile.NamedTemporaryFile() as pem:  # Python takes a client certificate from a file only

@@ -8,19 +8,21 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// answer is the smallest setting of a strategy that holds the bound by all that is known,
-// nil if none does. Larger ones near it hold it, too.
-func (x *Search) answer(ctx context.Context, strategy string, bound float64) (*candidate, error) {
+// answer is the smallest setting of a strategy that holds the objective by all that is known, nil if none does.
+// Larger ones near it hold it, too. What was measured comes first, except that between a setting that was too slow
+// beside the fastest measured one and one that was not, a smaller one may do.
+func (x *Search) answer(ctx context.Context, strategy string) (*candidate, error) {
 	if x.wrong(strategy) || x.out(strategy) {
 		return nil, nil
 	}
-	if c := x.proven(strategy, bound); c != nil {
-		return c, nil
+	proven, bound := x.proven(strategy), x.bound()
+	_, least := x.floor(strategy)
+	if proven != nil && (!x.relative() || least == 0) {
+		return proven, nil
 	}
-	least := x.floor(strategy, bound)
 	var all []Setting
 	for _, s := range x.rungs(strategy) {
-		if s.Queues >= least {
+		if s.Queues >= least && (proven == nil || s.Queues < proven.set.Queues) {
 			all = append(all, s)
 		}
 	}
@@ -42,9 +44,12 @@ func (x *Search) answer(ctx context.Context, strategy string, bound float64) (*c
 		if err != nil {
 			return nil, err
 		}
-		return x.shortened(ctx, s, bound)
+		if c, err := x.shortened(ctx, s, bound); c != nil || err != nil {
+			return c, err
+		}
+		break
 	}
-	return nil, nil
+	return proven, nil
 }
 
 // wrong reports whether a check failed in any cell of a strategy, which is then out for good.
@@ -83,36 +88,35 @@ func (x *Search) refine(ctx context.Context, low int, s Setting, bound float64) 
 }
 
 // proven is the smallest setting of a strategy that was measured and holds.
-func (x *Search) proven(strategy string, bound float64) (best *candidate) {
-	for _, c := range x.cands {
-		if c.set.Strategy == strategy && c.excluded == "" && len(c.cells) > 0 && x.verdict(c, bound) == result.TunedHolds && !x.wrong(strategy) &&
-			(best == nil || bySize(c.set, best.set) < 0) && c.set.Queues >= x.floor(strategy, bound) {
-			best = c
+func (x *Search) proven(strategy string) *candidate {
+	for _, c := range x.ranked() {
+		if c.set.Strategy == strategy {
+			return c
 		}
 	}
-	return best
+	return nil
 }
 
-// floor is the least number of queues that may still do: more than any that was measured
-// and did not, or could not be measured, by a step.
-func (x *Search) floor(strategy string, bound float64) int {
-	most, fails := -1, 0
+// floor is the largest number of queues that was measured and did not do, -1 if there is none, and the least that may
+// still do: more than that, or than what could not be measured, by a step.
+func (x *Search) floor(strategy string) (most, least int) {
+	most = -1
+	fails := 0
 	for _, c := range x.cands {
 		if c.set.Strategy != strategy || len(c.cells) == 0 {
 			continue
 		}
-		if v := x.verdict(c, bound); v != result.TunedHolds && v != result.TunedInvalid {
+		if v := x.verdict(c); v != result.TunedHolds && v != result.TunedInvalid {
 			most, fails = max(most, c.set.Queues), fails+1
 		}
 	}
-	least := 0
 	if fails > 0 {
 		least = most + max(1, most*min(step/2, 1<<(fails-1))/step)
 	}
 	for _, s := range x.late[strategy] { // the next one may be measured
 		least = max(least, s.Queues+max(1, s.Queues/step))
 	}
-	return least
+	return most, least
 }
 
 // shortened is a setting with queues as long as it needs; see fitLengths. nil if no length of it
@@ -134,9 +138,8 @@ func (x *Search) shortened(ctx context.Context, s Setting, bound float64) (*cand
 
 // finalists are the answers of all strategies, cheapest first.
 func (x *Search) finalists(ctx context.Context) (all []*candidate, err error) {
-	bound := x.bound()
 	for _, strategy := range x.o.Strategies {
-		c, err := x.answer(ctx, strategy, bound)
+		c, err := x.answer(ctx, strategy)
 		if err != nil {
 			return nil, err
 		}
@@ -148,13 +151,13 @@ func (x *Search) finalists(ctx context.Context) (all []*candidate, err error) {
 	return all, nil
 }
 
-// closest is what comes nearest to the bound, the smallest of those that are as near; of
-// all strategies if it is empty. nil if there is nothing.
-func (x *Search) closest(strategy string) (best *candidate) {
+// closest comes nearest to the bound, of the named strategies or of all: the smallest of those that are as near; nil if
+// there is none.
+func (x *Search) closest(strategies ...string) *candidate {
 	var all []*candidate
 	low := math.Inf(1)
 	for _, c := range x.cands {
-		if v := x.value(c); v != nil && (strategy == "" || c.set.Strategy == strategy) && !x.wrong(c.set.Strategy) {
+		if v := x.value(c); v != nil && (len(strategies) == 0 || slices.Contains(strategies, c.set.Strategy)) && !x.wrong(c.set.Strategy) {
 			all, low = append(all, c), min(low, *v)
 		}
 	}

@@ -61,7 +61,7 @@ func (x *Search) whatIfs() (all []whatIf) {
 	}
 	latency := whatIf{words: "storage takes twice the time"}
 	if text, ok := scaled(s.Storage.Latency, 2); ok {
-		latency.sets = []string{"storage.latency=" + quoted(text)}
+		latency.sets = []string{"storage.latency=" + strconv.Quote(text)}
 	} else {
 		latency.not = "storage.latency cannot be doubled by rule"
 	}
@@ -103,17 +103,21 @@ func (x *Search) otherwise(ctx context.Context, w whatIf, best Setting) (result.
 	if o.Objective.Rate > 0 {
 		o.Objective.Bound = 0 // by its own load
 	}
+	if v, _ := x.worst(x.cand(best)); x.relative() && v != nil {
+		// The fastest of another load is no objective: what the answer came to is.
+		o.Objective.Bound = time.Duration(*v * (1 + tolerance) * float64(time.Second))
+	}
 	o.Asked *= max(1, w.rate)
 	other, err := New(o)
 	if err != nil {
 		return c, err
 	}
-	other.overhead, other.factor, other.memory = x.overhead, x.factor, x.memory
+	other.factor, other.memory = x.factor, x.memory
 	defer func() { x.sims += other.sims }()
 	if err := other.screen(ctx); err != nil {
 		return c, err
 	}
-	found, err := other.answer(ctx, best.Strategy, other.bound())
+	found, err := other.answer(ctx, best.Strategy)
 	if err != nil {
 		return c, err
 	}
@@ -140,6 +144,3 @@ func (x *Search) otherwise(ctx context.Context, w whatIf, best Setting) (result.
 
 // number is a number in YAML.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
-
-// quoted is a text in YAML.
-func quoted(text string) string { return strconv.Quote(text) }

@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +30,12 @@ var errBudget = errors.New("the time for the search is used up")
 // first of what it returns; it may be nil.
 func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 	for probes, below := 0, 0; probes < maxProbes; {
+		if c := x.lucky(); c != nil {
+			if err := x.measure(ctx, c, len(c.cells)); err != nil {
+				return best, err
+			}
+			continue
+		}
 		all, err := x.finalists(ctx)
 		if err != nil {
 			return best, err
@@ -44,7 +49,7 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 		if len(all) == 0 {
 			done := x.measured + x.reused
 			best, err = x.giveUp(ctx)
-			if err != nil || x.measured+x.reused == done || x.verdict(best, x.bound()) != result.TunedHolds {
+			if err != nil || x.measured+x.reused == done || !x.confirmed(best) {
 				return best, err
 			}
 			probes++ // the prediction was wrong: it is repeated as any other
@@ -56,7 +61,7 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 			x.line("to be measured: %s, predicted %s", best.set.Name(), x.said(x.predicted(best)))
 			probes++
 			err = x.measure(ctx, best, 0)
-		case x.verdict(best, x.bound()) == result.TunedInvalid:
+		case x.verdict(best) == result.TunedInvalid:
 			x.leaveOut(best)
 		case below < maxBelow && next != nil:
 			x.line("to be measured: %s, to see whether fewer do", next.set.Name())
@@ -68,7 +73,10 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 				return best, nil // one is invalid again and again
 			}
 		default:
-			return best, x.beside(ctx, best)
+			done := x.measured + x.reused
+			if err = x.beside(ctx, best); !x.relative() || x.measured+x.reused == done {
+				return best, err
+			}
 		}
 		if err != nil {
 			return best, err
@@ -99,7 +107,7 @@ func (x *Search) out(strategy string) bool {
 
 // giveUp measures what comes closest, if that was not done, where nothing holds.
 func (x *Search) giveUp(ctx context.Context) (*candidate, error) {
-	c := x.closest("")
+	c := x.closest()
 	if c == nil {
 		return nil, nil
 	}
@@ -111,7 +119,7 @@ func (x *Search) giveUp(ctx context.Context) (*candidate, error) {
 		if err := x.measure(ctx, c, 0); err != nil {
 			return c, err
 		}
-		if c2 := x.closest(""); c2 != nil && len(c2.cells) > 0 {
+		if c2 := x.closest(); c2 != nil && len(c2.cells) > 0 {
 			c = c2
 		}
 	}
@@ -120,46 +128,23 @@ func (x *Search) giveUp(ctx context.Context) (*candidate, error) {
 
 // cheapest is the cheapest of all that were measured and hold, else what comes closest of
 // what was measured.
-func (x *Search) cheapest() (best *candidate) {
-	bound := x.bound()
-	for _, strategy := range x.o.Strategies {
-		if c := x.proven(strategy, bound); c != nil && (best == nil || x.cost(c, best) < 0) {
-			best = c
-		}
+func (x *Search) cheapest() *candidate {
+	if held := x.ranked(); len(held) > 0 {
+		return held[0]
 	}
-	if best != nil {
-		return best
-	}
-	for _, c := range x.cands {
-		v, _ := x.worst(c)
-		if v == nil || c.excluded != "" || x.wrong(c.set.Strategy) {
-			continue
-		}
-		if best == nil {
-			best = c
-			continue
-		}
-		b, _ := x.worst(best)
-		if d := cmp.Or(cmp.Compare(*v, *b), x.cost(c, best)); d < 0 {
-			best = c
-		}
-	}
-	return best
+	return x.least(x.slowest, func(c *candidate) bool { return !x.wrong(c.set.Strategy) })
 }
 
 // below is a smaller setting of the same strategy that may hold as well, nil if there is
 // none worth measuring.
 func (x *Search) below(ctx context.Context, c *candidate) *candidate {
+	if x.relative() || !numbered(c.set.Strategy) || !x.confirmed(c) {
+		return nil // one cell could not tell whether fewer queues are as fast
+	}
 	bound := x.bound()
-	if x.o.Objective.Bound == 0 {
-		return nil // what is as good is by the model; a measurement could not tell 5 %
-	}
-	if !numbered(c.set.Strategy) || len(c.cells) == 0 || x.verdict(c, bound) != result.TunedHolds {
-		return nil
-	}
 	s := c.set
 	s.Queues = int(math.Floor(float64(s.Queues) * 0.88))
-	if s.Queues < max(x.o.Queues.Low, x.floor(s.Strategy, bound)) || s.Queues == c.set.Queues {
+	if _, least := x.floor(s.Strategy); s.Queues < max(x.o.Queues.Low, least) || s.Queues == c.set.Queues {
 		return nil
 	}
 	if err := x.play(ctx, seeds, s); err != nil {

@@ -49,7 +49,7 @@ func fromCell(c *result.Cell) result.TunedCell {
 		freshness(f, c.Freshness)
 	}
 	f.Imbalance, f.WriterFull = c.Handler.Imbalance, c.Writer.FullSeconds
-	f.RSSMiB, f.WatcherMeanMs, f.SeenMeanMs = c.Watcher.RSSPeakMiB, c.Storage.WatcherMeanMs, c.Storage.SeenMeanMs
+	f.RSSMiB = c.Watcher.RSSPeakMiB
 	if v := c.Series[result.SeriesStorageInFlight].V; len(v) > 0 {
 		f.InFlight = new(slices.Max(v))
 	}
@@ -69,13 +69,19 @@ func fromCell(c *result.Cell) result.TunedCell {
 // failed are the guarantees that a cell violates. What a scenario allows to fail is no
 // reason to recommend it.
 func failed(c *result.Cell) (all []string) {
-	for _, g := range check.Guarantees {
-		if v := c.Checks[g].Verdict; v == result.Fail || v == result.Allowed {
-			all = append(all, g)
-		}
-	}
+	all = guarantees(c, func(_, verdict string) bool { return verdict == result.Fail || verdict == result.Allowed })
 	if e := c.Events; e != nil && len(all) == 0 && !c.Cut && (e.Dropped > 0 || e.Lost != nil && *e.Lost > 0) {
 		all = append(all, "lost or dropped events")
+	}
+	return all
+}
+
+// guarantees are those whose verdict is wanted.
+func guarantees(c *result.Cell, want func(g, verdict string) bool) (all []string) {
+	for _, g := range check.Guarantees {
+		if want(g, c.Checks[g].Verdict) {
+			all = append(all, g)
+		}
 	}
 	return all
 }

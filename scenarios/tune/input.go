@@ -12,6 +12,7 @@ import (
 	"github.com/watchbench/watchbench/internal/expr"
 	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/storagemock/latency"
 )
@@ -88,6 +89,11 @@ type Objective struct {
 	Rate   float64       // writes per second that are to be carried, 0: the load's own
 }
 
+// limit is the bound in words.
+func (o Objective) limit() string {
+	return fmt.Sprintf("%s ≤ %s s", strings.Replace(o.Metric, ".", " ", 1), figure(o.Bound.Seconds()))
+}
+
 // Metrics that an objective may be about.
 const (
 	metricP50        = "freshness.p50"
@@ -126,7 +132,7 @@ func ParseObjective(text string) (Objective, error) {
 	o := Objective{Text: text, Metric: objectives[i].metric}
 	if word == "rate" {
 		if !bounded {
-			return o, badinput.New("write for example rate=200/s; watchbench knee finds the highest", "--objective rate names no rate")
+			return o, badinput.New("write for example rate=200/s; --find rate finds the highest", "--objective rate names no rate")
 		}
 		rate, err := ParseRate(value)
 		if err != nil {
@@ -158,18 +164,15 @@ func ParseLimits(all []string) (l Limits, err error) {
 	const remedy = "write for example memory=64MiB or inflight=60"
 	for _, text := range all {
 		word, value, _ := strings.Cut(text, "=")
+		if slices.ContainsFunc(l.Text, func(t string) bool { return strings.HasPrefix(t, word+"=") }) {
+			return l, badinput.New("give one", "--limit %s is there twice", word)
+		}
 		switch word {
 		case "memory":
-			if l.Memory != 0 {
-				return l, badinput.New("give one", "--limit memory is there twice")
-			}
 			if l.Memory, err = units.ParseSize(value); err != nil || l.Memory < 1<<20 {
 				return l, badinput.New("write at least 1MiB, for example memory=64MiB", "--limit %s: %q is no memory that a process can live on", short(text), short(value))
 			}
 		case "inflight":
-			if l.InFlight != 0 {
-				return l, badinput.New("give one", "--limit inflight is there twice")
-			}
 			if l.InFlight, err = strconv.Atoi(value); err != nil || l.InFlight < 1 {
 				return l, badinput.New("write at least 1, for example inflight=60", "--limit %s: %q is no number of requests", short(text), short(value))
 			}
@@ -189,6 +192,9 @@ func short(text string) string {
 	}
 	return text
 }
+
+// figure writes a number with three digits at most, without zeros that say nothing.
+func figure(v float64) string { return render.Brief(v) }
 
 // scaled is a latency with all times multiplied; false where that cannot be said in its
 // grammar, or would say something else.

@@ -56,24 +56,77 @@ func (x *Search) worst(c *candidate) (worst *float64, known bool) {
 	return worst, known
 }
 
-// middle is the median of the valid cells.
-func (x *Search) middle(c *candidate) *float64 {
-	var all []float64
+// relative reports whether the objective is the fastest setting that was measured, not a bound.
+func (x *Search) relative() bool { return x.o.Objective.Bound == 0 }
+
+// values are those of the valid cells.
+func (x *Search) values(c *candidate) (all []float64) {
 	for i := range c.cells {
 		if v := x.o.Objective.of(&c.cells[i].Figures); c.cells[i].Valid && v != nil {
 			all = append(all, *v)
 		}
 	}
-	if m, ok := stats.Median(all); ok {
-		return &m
+	return all
+}
+
+// slower reports whether a measured setting is slower than another beyond chance: its median by more than tolerance
+// and, where both have enough repetitions, shown to differ, or more than what counts as the same.
+func (x *Search) slower(c, than *candidate) bool {
+	base, mine := x.values(than), x.values(c)
+	low, known := stats.Median(base)
+	v, ok := stats.Median(mine)
+	if !known || !ok || v <= low*(1+tolerance) {
+		return false
+	}
+	r := stats.Against([][]float64{base}, [][]float64{mine})[0]
+	return r.N == 0 || r.Differs() || r.Median > stats.Same
+}
+
+// least is the candidate of those that are wanted whose value is lowest; nil if none has one.
+func (x *Search) least(value func(*candidate) *float64, want func(*candidate) bool) (best *candidate) {
+	low := math.Inf(1)
+	for _, c := range x.all() {
+		if v := value(c); v != nil && *v < low && c.excluded == "" && want(c) {
+			best, low = c, *v
+		}
+	}
+	return best
+}
+
+// slowest is the worst of the valid cells, nil if that is not known.
+func (x *Search) slowest(c *candidate) *float64 {
+	v, _ := x.worst(c)
+	return v
+}
+
+// fastest is the setting with the lowest median of those that were measured without fault; nil if there is none.
+func (x *Search) fastest() *candidate {
+	return x.least(func(c *candidate) *float64 {
+		if v, ok := stats.Median(x.values(c)); ok {
+			return &v
+		}
+		return nil
+	}, x.sound)
+}
+
+// lucky is the fastest setting while it refutes one with more valid cells: it is repeated before that counts.
+func (x *Search) lucky() *candidate {
+	f := x.fastest()
+	if !x.relative() || f == nil || x.valid(f) >= x.o.Repeat || len(f.cells) > 2*x.o.Repeat {
+		return nil
+	}
+	for _, c := range x.cands {
+		if x.valid(c) > x.valid(f) && x.slower(c, f) {
+			return f
+		}
 	}
 	return nil
 }
 
-// bound is what a setting must stay within: the objective's, or what is as good as the
-// lowest. Infinite if nothing is known.
+// bound is what a prediction must stay within to be worth a measurement: the objective's bound, or what is as good as
+// the lowest prediction. 0 if nothing is known.
 func (x *Search) bound() float64 {
-	if x.o.Objective.Bound > 0 {
+	if !x.relative() {
 		return x.o.Objective.Bound.Seconds()
 	}
 	low := math.Inf(1)
@@ -116,41 +169,50 @@ func (x *Search) allowed(s Setting) float64 {
 // holds judges a candidate: by its valid cells where it has some, else by prediction.
 func (x *Search) holds(c *candidate, bound float64) bool {
 	if _, measured := x.worst(c); measured {
-		return x.verdict(c, bound) == result.TunedHolds
+		return x.verdict(c) == result.TunedHolds
 	}
 	v := x.value(c)
 	if v == nil {
 		return false
 	}
-	if x.o.Objective.Bound > 0 {
+	if !x.relative() {
 		bound *= 1 - margin
 	}
 	return *v <= bound
 }
 
-// verdict is that of the measurements.
-func (x *Search) verdict(c *candidate, bound float64) string {
-	if slices.ContainsFunc(c.cells, func(t result.TunedCell) bool { return len(t.Failed) > 0 }) {
-		return result.TunedWrong
-	}
+// confirmed reports whether a setting was measured and may be recommended.
+func (x *Search) confirmed(c *candidate) bool {
+	return c.excluded == "" && len(c.cells) > 0 && x.verdict(c) == result.TunedHolds
+}
+
+// verdict is that of the measurements alone.
+func (x *Search) verdict(c *candidate) string {
 	v, measured := x.worst(c)
-	slow := slices.ContainsFunc(c.cells, func(t result.TunedCell) bool {
-		return t.Valid && (!t.Safe || x.o.Objective.Rate > 0 && t.KeepsUp != nil && !*t.KeepsUp)
-	})
-	if x.o.Objective.Bound == 0 && v != nil {
-		// Nothing is promised: measurements differ from one another, and the middle one counts.
-		bound *= 1 + noise
-		v = x.middle(c)
-	}
 	switch {
+	case slices.ContainsFunc(c.cells, func(t result.TunedCell) bool { return len(t.Failed) > 0 }):
+		return result.TunedWrong
 	case !measured && len(c.cells) > 0:
 		return result.TunedInvalid
 	case !measured:
 		return result.TunedUnmeasured
-	case v == nil || slow || *v > bound || x.tooBig(c):
+	case !x.sound(c):
+		return result.TunedFails
+	case !x.relative() && *v > x.o.Objective.Bound.Seconds():
+		return result.TunedFails
+	}
+	if f := x.fastest(); x.relative() && f != nil && x.slower(c, f) {
 		return result.TunedFails
 	}
 	return result.TunedHolds
+}
+
+// sound reports whether every valid cell lost nothing, kept up, is within the limits and has a figure.
+func (x *Search) sound(c *candidate) bool {
+	v, _ := x.worst(c)
+	return v != nil && !x.tooBig(c) && !slices.ContainsFunc(c.cells, func(t result.TunedCell) bool {
+		return len(t.Failed) > 0 || t.Valid && (!t.Safe || x.o.Objective.Rate > 0 && t.KeepsUp != nil && !*t.KeepsUp)
+	})
 }
 
 // tooBig reports whether a cell took more memory than allowed, or a number that is not known.

@@ -121,7 +121,7 @@ func (x *Search) bisect(ctx context.Context, found *result.TuningLength, q lengt
 // enough returns what says why a setting with shorter queues does not do what base does.
 func (x *Search) enough(base *candidate, bound float64) func(*candidate) string {
 	limit := bound
-	if x.o.Objective.Bound > 0 {
+	if !x.relative() {
 		limit *= 1 - margin
 	}
 	if v := x.predicted(base); v != nil && (*v*x.factor > limit || math.IsInf(limit, 0)) {

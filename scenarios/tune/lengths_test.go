@@ -32,7 +32,7 @@ func TestPlantedLength(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := virtual(t.Context(), &f.Cells()[0].Scenario, 1, 0)
+		v, err := virtual(t.Context(), &f.Cells()[0].Scenario, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

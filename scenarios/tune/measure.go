@@ -31,16 +31,13 @@ func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
 		cell, cell.Retry = second, retry
 	}
 	c.cells = append(c.cells, cell)
-	if err := x.fit(ctx, c); err != nil {
-		return err
-	}
-	x.learn()
+	x.learn(c)
 	last := &c.cells[len(c.cells)-1]
 	left := ""
 	if x.o.Budget > 0 {
 		left = fmt.Sprintf(", at most %s left", max(0, x.left()).Round(time.Second))
 	}
-	what := x.verdict(c, x.bound()) + ", " + x.said(x.o.Objective.of(&last.Figures))
+	what := x.verdict(c) + ", " + x.said(x.o.Objective.of(&last.Figures))
 	if !last.Valid { // its figures are no evidence
 		what = "no valid measurement: " + last.Reason
 	}
@@ -115,47 +112,16 @@ func (x *Search) expectedDrain(c *candidate) time.Duration {
 	return time.Duration(longest * x.factor * float64(time.Second))
 }
 
-// fit takes the time that a request takes besides storage's from the first valid cell, and
-// screens all again if it matters.
-func (x *Search) fit(ctx context.Context, c *candidate) error {
+// learn takes from the measurements how wrong the predictions are, and from the first of them what memory the watcher
+// takes besides its queues.
+func (x *Search) learn(c *candidate) {
 	last := &c.cells[len(c.cells)-1]
-	f := &last.Figures
-	if !last.Valid {
-		return nil
-	}
-	if f.RSSMiB != nil && len(c.by) > 0 && c.by[0].QueuedMiB != nil && x.memory == 0 {
-		x.memory = max(0, *f.RSSMiB-*c.by[0].QueuedMiB)
-	}
-	if x.fitted || f.WatcherMeanMs == nil || f.SeenMeanMs == nil {
-		return nil
-	}
-	x.fitted = true
-	const least, most = 0.02, 0.05 // of the latency; in seconds
-	over := min(max(0, (*f.WatcherMeanMs-*f.SeenMeanMs)/1e3), most)
-	if over < least*x.base.Storage.MeanLatency(podKind).Seconds() {
-		return nil
-	}
-	x.overhead = time.Duration(over * float64(time.Second)).Round(time.Microsecond)
-	x.line("a request takes %s besides storage's time: screening again with it", x.overhead)
-	for _, k := range x.cands {
-		k.by, k.excluded = nil, ""
-	}
-	clear(x.probes)
-	var measured []Setting
-	for _, k := range x.cands {
-		if len(k.cells) > 0 {
-			measured = append(measured, k.set)
+	if m := last.Figures.RSSMiB; last.Valid && m != nil && len(c.by) > 0 && c.by[0].QueuedMiB != nil && x.memory == 0 {
+		x.memory = max(0, *m-*c.by[0].QueuedMiB)
+		for _, k := range x.cands {
+			x.exclude(k)
 		}
 	}
-	slices.SortFunc(measured, bySize)
-	if err := x.screen(ctx); err != nil {
-		return err
-	}
-	return x.play(ctx, seeds, measured...)
-}
-
-// learn takes from the measurements how wrong the predictions are.
-func (x *Search) learn() {
 	var ratios []float64
 	for _, c := range x.cands {
 		if c.excluded == "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,19 +25,9 @@ type Question struct {
 	Trace   string        // a recording, instead of rate and profile
 }
 
-// plain is a question without a profile: an open load of Pods.
-const plain = `# Made by watchbench tune.
-apiVersion: watchbench/v1
-kind: Scenario
-metadata: {name: tune}
-cluster: {provider: replay}
-load: {model: open, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
-watcher:
-  synchronizer: {disabled: true}  # what a strategy loses is not to be repaired
-`
-
-// traced is a question about a recording.
-const traced = `# Made by watchbench tune.
+// traced is a question about a recording, plain one without a profile: an open load of Pods.
+const (
+	traced = `# Made by watchbench tune.
 apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: tune}
@@ -44,11 +35,14 @@ cluster: {provider: replay}
 watcher:
   synchronizer: {disabled: true}  # what a strategy loses is not to be repaired
 `
+	plain = traced + `load: {model: open, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
+`
+)
 
 // Source is the scenario of a question without a profile, and the overrides that make it the
 // question.
 func (q Question) Source() (data []byte, sets []string, err error) {
-	sets = append(sets, "storage.latency="+quoted(q.Storage))
+	sets = append(sets, "storage.latency="+strconv.Quote(q.Storage))
 	if q.Trace == "" {
 		return []byte(plain), append(sets, "load.rate="+number(q.Rate), "load.duration="+q.Length.String()), nil
 	}
@@ -56,7 +50,7 @@ func (q Question) Source() (data []byte, sets []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return []byte(traced), append(sets, "cluster.replay.trace="+quoted(q.Trace), "watcher.resources=["+strings.Join(kinds, ",")+"]"), nil
+	return []byte(traced), append(sets, "cluster.replay.trace="+strconv.Quote(q.Trace), "watcher.resources=["+strings.Join(kinds, ",")+"]"), nil
 }
 
 // recorded are the kinds of a recording that the watcher can be told of.
@@ -88,7 +82,7 @@ func (q Question) Profiled(l plan.Load, seed uint64) (sets []string, note string
 	}
 	sets = []string{"cluster.provider=replay", "load.rate=" + number(pods), "load.duration=" + q.Length.String(), "watcher.synchronizer.disabled=true"}
 	if q.Storage != "" {
-		sets = append(sets, "storage.latency="+quoted(q.Storage))
+		sets = append(sets, "storage.latency="+strconv.Quote(q.Storage))
 	}
 	note = fmt.Sprintf("%s writes/s of profile %s: %s pods/s, each of about %s writes in its life; plans of %s have %s writes/s on average, those used %s ± %.0f %%",
 		figure(q.Rate), l.Profile, figure(pods), figure(perPod), q.Length, figure(got), figure(q.Rate), 100*nearRate)

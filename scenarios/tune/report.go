@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +29,7 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 	}
 	if errors.Is(err, errBudget) {
 		x.notes, err = append(x.notes, fmt.Sprintf("measuring ended after %s, its --budget", time.Since(x.began).Round(time.Second))), nil
-		if best == nil || x.verdict(best, x.bound()) != result.TunedHolds {
+		if best == nil || !x.confirmed(best) {
 			if c := x.cheapest(); c != nil {
 				best = c
 			}
@@ -39,20 +38,11 @@ func (x *Search) Run(ctx context.Context) (*result.Tuning, error) {
 	if err == nil && best != nil {
 		t.Changes, err = x.changes(ctx, best.set)
 	}
-	if err == nil && best != nil {
-		t.LengthMap, err = x.byLength(ctx, best.set)
-	}
 	if ctx.Err() != nil && best == nil {
 		best = x.cheapest()
 	}
-	if original := x.original(x.ranked(x.all(), x.bound())); original != nil && len(original.cells) == 0 && err == nil {
-		var with []*candidate
-		if with, err = x.with(ctx, nil, original); len(with) > 0 {
-			x.first = with[0]
-		}
-	}
 	if err == nil && best != nil {
-		t.Lengths, err = x.lengths(ctx, best, x.runnerUp(x.all(), best, x.bound()))
+		t.Lengths, err = x.lengths(ctx, best, x.runnerUp(best))
 	}
 	x.fill(t, best)
 	t.Interrupted, t.Finished = ctx.Err() != nil, time.Now()
@@ -91,23 +81,24 @@ func ms(d time.Duration) string { return figure(float64(d) / 1e6) }
 
 // fill puts all that was found into the tuning.
 func (x *Search) fill(t *result.Tuning, best *candidate) {
-	bound := x.bound()
-	x.best(t, best)
+	if t.Met = best != nil && x.confirmed(best); t.Met && x.valid(best) < x.o.Repeat {
+		x.notes = append(x.notes, fmt.Sprintf("%s was measured %d times instead of %d", best.set.Name(), x.valid(best), x.o.Repeat))
+	}
 	all := x.all()
-	original := cmp.Or(x.first, x.original(x.ranked(all, bound)))
+	original := x.original(x.ranked())
 	var runner *candidate
 	if best != nil {
-		runner = x.runnerUp(all, best, bound)
+		runner = x.runnerUp(best)
 	}
 	for i, c := range all {
-		t.Candidates = append(t.Candidates, x.entry(c, bound))
+		t.Candidates = append(t.Candidates, x.entry(c))
 		for at, which := range map[*int]*candidate{&t.Best: best, &t.RunnerUp: runner, &t.Original: original} {
 			if which == c {
 				*at = i
 			}
 		}
 	}
-	t.Simulations, t.Measured, t.Reused, t.Overhead = x.sims, x.measured, x.reused, x.overhead.Seconds()
+	t.Simulations, t.Measured, t.Reused = x.sims, x.measured, x.reused
 	for _, strategy := range x.o.Strategies {
 		t.Exhaustive += len(x.rungs(strategy)) * max(1, x.o.Repeat)
 	}
@@ -130,18 +121,11 @@ func (x *Search) all() (all []*candidate) {
 	return all
 }
 
-// best says whether what was found may be recommended.
-func (x *Search) best(t *result.Tuning, c *candidate) {
-	t.Met = c != nil && c.excluded == "" && len(c.cells) > 0 && x.verdict(c, x.bound()) == result.TunedHolds
-	if t.Met && x.valid(c) < x.o.Repeat {
-		x.notes = append(x.notes, fmt.Sprintf("%s was measured %d times instead of %d", c.set.Name(), x.valid(c), x.o.Repeat))
-	}
-}
-
-// ranked are those that were measured and hold, cheapest first.
-func (x *Search) ranked(all []*candidate, bound float64) []*candidate {
-	held := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool {
-		return len(c.cells) == 0 || c.excluded != "" || x.verdict(c, bound) != result.TunedHolds
+// ranked are those that were measured and hold, cheapest first. What holds below a larger one that does not was lucky.
+func (x *Search) ranked() []*candidate {
+	held := slices.DeleteFunc(x.all(), func(c *candidate) bool {
+		failed, _ := x.floor(c.set.Strategy)
+		return !x.confirmed(c) || x.wrong(c.set.Strategy) || c.set.Queues <= failed
 	})
 	slices.SortStableFunc(held, x.cost)
 	return held
@@ -149,29 +133,17 @@ func (x *Search) ranked(all []*candidate, bound float64) []*candidate {
 
 // runnerUp is the cheapest of another strategy that was measured and holds, else what was
 // measured of one.
-func (x *Search) runnerUp(all []*candidate, best *candidate, bound float64) *candidate {
-	for _, c := range x.ranked(all, bound) {
+func (x *Search) runnerUp(best *candidate) *candidate {
+	for _, c := range x.ranked() {
 		if c.set.Strategy != best.set.Strategy {
 			return c
 		}
 	}
-	var near *candidate
-	for _, c := range all {
-		v, _ := x.worst(c)
-		if v == nil || c.set.Strategy == best.set.Strategy {
-			continue
-		}
-		if near == nil {
-			near = c
-		} else if w, _ := x.worst(near); *v < *w {
-			near = c
-		}
-	}
-	return near
+	return x.least(x.slowest, func(c *candidate) bool { return c.set.Strategy != best.set.Strategy })
 }
 
-func (x *Search) entry(c *candidate, bound float64) result.TunedCandidate {
-	e := result.TunedCandidate{Setting: c.set, Seeds: len(c.by), Excluded: c.excluded, Cells: c.cells, Value: x.predicted(c), Verdict: x.verdict(c, bound)}
+func (x *Search) entry(c *candidate) result.TunedCandidate {
+	e := result.TunedCandidate{Setting: c.set, Seeds: len(c.by), Excluded: c.excluded, Cells: c.cells, Value: x.predicted(c), Verdict: x.verdict(c)}
 	for i := range c.by {
 		v := x.o.Objective.of(&c.by[i])
 		if i == 0 || v != nil && e.Value != nil && *v == *e.Value {

@@ -17,9 +17,6 @@ const (
 	margin = 0.05
 	// tolerance is what counts as equally low where the objective has no bound.
 	tolerance = 0.05
-	// noise is how far a measurement may be above what is expected before that is refuted,
-	// where the objective has no bound.
-	noise = 0.25
 	// seeds is how many plans a candidate near the answer is played with.
 	seeds = 3
 	// step is the least part by which the next candidate is larger than one that failed; it
@@ -87,7 +84,7 @@ func (x *Search) screen(ctx context.Context) error {
 	}
 	// The lowest of one plan each is luck; and that of all plans is higher, so that others are
 	// near it.
-	for x.o.Objective.Bound == 0 {
+	for x.relative() {
 		bound := x.bound()
 		again := slices.DeleteFunc(slices.Clone(all), func(s Setting) bool { c := x.cand(s); return len(c.by) >= seeds || !x.near(c, bound) })
 		if len(again) == 0 {
@@ -210,7 +207,7 @@ func (x *Search) simulate(ctx context.Context, s Setting, rep int) (Figures, err
 	if err != nil {
 		return Figures{}, err
 	}
-	out, err := x.o.Simulate(ctx, &f.Cells()[0].Scenario, seed, x.overhead)
+	out, err := x.o.Simulate(ctx, &f.Cells()[0].Scenario, seed)
 	if err != nil {
 		return out, fmt.Errorf("simulate %s: %w", s.Name(), err)
 	}

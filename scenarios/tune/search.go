@@ -30,7 +30,7 @@ type Witness interface {
 }
 
 // Simulator plays one cell in virtual time.
-type Simulator func(ctx context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error)
+type Simulator func(ctx context.Context, s *spec.Scenario, seed uint64) (Figures, error)
 
 // Options are what a search is given.
 type Options struct {
@@ -42,6 +42,7 @@ type Options struct {
 	Strategies []string
 	Repeat     int           // how often the recommendation is measured
 	Budget     time.Duration // of the whole search; 0: any
+	Resolution float64       // of FindRates: width of the last bracket as a part of its upper end, such as 0.05
 	Simulate   Simulator
 	Measurer   Measurer
 	Asked      float64            // writes per second that a plan of a profile must have, within 5 %; 0: any
@@ -51,21 +52,19 @@ type Options struct {
 
 // Search is one search. It is not for concurrent use.
 type Search struct {
-	o        Options
-	base     *spec.Scenario
-	kinds    []string
-	planned  int64
-	length   time.Duration // of the load
-	overhead time.Duration
-	fitted   bool
-	factor   float64         // measured ÷ predicted, so far
-	memory   float64         // MiB that a watcher takes besides its queues; 0: not known
-	short    map[Setting]int // length of handler queues by strategy and number, where the longest take too much
+	o       Options
+	base    *spec.Scenario
+	kinds   []string
+	planned int64
+	length  time.Duration   // of the load
+	factor  float64         // measured ÷ predicted, so far
+	memory  float64         // MiB that a watcher takes besides its queues; 0: not known
+	short   map[Setting]int // length of handler queues by strategy and number, where the longest take too much
 
-	first *candidate           // what the original is told, where nothing of it was measured
-	late  map[string][]Setting // could not be measured, by strategy
-	began time.Time
-	took  time.Duration // of the first screening
+	late     map[string][]Setting // could not be measured, by strategy
+	compared map[string]bool      // strategies that were measured beside an answer
+	began    time.Time
+	took     time.Duration // of the first screening
 
 	mu       sync.Mutex // guards what follows, while simulations run side by side
 	cands    map[Setting]*candidate
@@ -98,23 +97,31 @@ func New(o Options) (*Search, error) {
 		o.Scenario = f
 	}
 	cells := o.Scenario.Cells()
-	if len(cells) != 1 {
-		i := slices.IndexFunc(cells[0].Params, func(p spec.Param) bool {
-			return slices.ContainsFunc(cells, func(c spec.Cell) bool { return !slices.Contains(c.Params, p) })
-		})
-		axis := spec.Param{Name: "AXIS", Value: "POINT"}
-		if i >= 0 {
-			axis = cells[0].Params[i]
-		}
-		return nil, badinput.New(fmt.Sprintf("choose one, for example --set matrix.%s=%s", axis.Name, axis.Value),
-			"%s has %d points besides the watcher's settings: tune needs one load", o.Scenario.Base().Metadata.Name, len(cells))
+	if err := onePoint(cells); err != nil {
+		return nil, err
 	}
-	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, probes: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string][]Setting{}}
+	x := &Search{o: o, base: &cells[0].Scenario, factor: 1, cands: map[Setting]*candidate{}, probes: map[Setting]*candidate{}, short: map[Setting]int{}, late: map[string][]Setting{}, compared: map[string]bool{}}
 	if x.base.Watcher.Command != "" || x.base.Watcher.Profile != "default" {
 		return nil, badinput.New("drop watcher.command and watcher.profile", "tune searches the settings of k8s-watch")
 	}
 	x.kinds = x.base.Kinds()
 	return x, x.extent()
+}
+
+// onePoint refuses a scenario with several points besides what is searched, and says how to choose one.
+func onePoint(cells []spec.Cell) error {
+	if len(cells) == 1 {
+		return nil
+	}
+	axis := spec.Param{Name: "AXIS", Value: "POINT"}
+	for _, p := range cells[0].Params {
+		if slices.ContainsFunc(cells, func(c spec.Cell) bool { return !slices.Contains(c.Params, p) }) {
+			axis = p
+			break
+		}
+	}
+	return badinput.New(fmt.Sprintf("choose one, for example --set matrix.%s=%s", axis.Name, axis.Value),
+		"%s has %d points besides what is searched: tune needs one", cells[0].Scenario.Metadata.Name, len(cells))
 }
 
 // extent is how much the load is, and how long.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -181,48 +180,6 @@ func TestMemoryLimit(t *testing.T) {
 	}
 	if _, got = limited(63, 0); !got.Met {
 		t.Errorf("a process of 63 MiB is not within 64 MiB: %s", got.Sentence)
-	}
-}
-
-// TestByLength: the map has every length by numbers around the answer, its values are those of
-// a simulation of that setting, and what is beyond a limit or loses has none.
-func TestByLength(t *testing.T) {
-	w := planted()
-	w.noise, w.perEvent = 0, 0.01
-	o := options(t, w, burst, "drain=9s")
-	o.Strategies, o.Limits = []string{keyed}, Limits{Memory: 64 << 20, InFlight: 41}
-	o.Simulate = func(ctx context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error) {
-		f, err := w.simulate(ctx, s, seed, overhead)
-		f.Drain = new(*f.Drain + 100/float64(s.Watcher.HandlerQueueLen))
-		if s.Watcher.HandlerQueueLen < 1024 {
-			f.Dropped = new(int64(1))
-		}
-		return f, err
-	}
-	x, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := x.byLength(t.Context(), Setting{Strategy: keyed, Queues: 36, WriterLen: leastWriter, HandlerLen: 1024})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := []int{27, 30, 33, 36, 37, 41, 46}; !slices.Equal(got.Queues, want) {
-		t.Errorf("%v queues, want %v", got.Queues, want)
-	}
-	if want := []int{256, 1024, 4096, 16384, 65536, 131072}; !slices.Equal(got.Lengths, want) {
-		t.Errorf("lengths %v, want %v", got.Lengths, want)
-	}
-	for y, length := range got.Lengths {
-		for i, n := range got.Queues {
-			v, none := got.Values[y][i], length < 1024 || length > 6400 || n > 41
-			if want := 300/float64(min(n, 40)) + 100/float64(length); (v == nil) != none || v != nil && math.Abs(*v-want) > 1e-9 {
-				t.Errorf("%d queues of %d: %v", n, length, v)
-			}
-		}
-	}
-	if len(x.cands) > 0 {
-		t.Error("the map is part of the search")
 	}
 }
 

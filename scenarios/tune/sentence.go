@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -17,7 +18,7 @@ func (x *Search) sentence(c *candidate, met bool) string {
 	v, _ := x.worst(c)
 	switch {
 	case met:
-		s += enough(c.set, x.kinds) + x.goal() + ": " + x.achieved(*v)
+		s += enough(c.set, x.kinds) + x.beaten() + ": " + x.achieved(*v)
 		if merges(c.set.Strategy) || len(c.by) > 0 && c.by[0].Requests < c.by[0].Events {
 			s += " (the latest state of an object; states that it had in between may be left out)"
 		}
@@ -39,7 +40,7 @@ func (x *Search) sentence(c *candidate, met bool) string {
 	case v == nil:
 		return s + named(c.set) + " comes closest, and was not done when it was cut."
 	}
-	return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), runs(n))
+	return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), wording.Count(n, "run"))
 }
 
 // situation is load and storage.
@@ -103,12 +104,22 @@ func named(s Setting) string {
 	return fmt.Sprintf("%s with podQueueNum %d", s.Strategy, s.Queues)
 }
 
-// goal is what it is enough for, where the user named none.
-func (x *Search) goal() string {
-	if x.o.Objective.Bound == 0 {
-		return " to be about as fast as it gets"
+// beaten says what it was held against, where the user named no bound.
+func (x *Search) beaten() string {
+	if !x.relative() {
+		return ""
 	}
-	return ""
+	others := -1
+	for _, c := range x.cands {
+		others += min(1, len(x.values(c)))
+	}
+	switch others {
+	case 0:
+		return " (no other setting was measured)"
+	case 1:
+		return " (the one other setting that was measured is not clearly faster)"
+	}
+	return fmt.Sprintf(" (none of the %d other settings that were measured is clearly faster)", others)
 }
 
 func (x *Search) missed() string {
@@ -158,30 +169,20 @@ func (x *Search) proof(c *candidate) string {
 			ordered++
 		}
 	}
-	s := "measured in " + runs(n)
+	s := "measured in " + wording.Count(n, "run")
 	if safe == n && n > 0 {
-		s = "nothing was lost in " + runs(n)
+		s = "nothing was lost in " + wording.Count(n, "run")
 		if ordered == n {
-			s = "nothing was lost or reordered in " + runs(n)
+			s = "nothing was lost or reordered in " + wording.Count(n, "run")
 		}
 	}
 	if events > 0 {
-		s += " of " + thousands(events) + " changes"
-		if n > 1 {
-			s = strings.Replace(s, " of "+thousands(events), " of at least "+thousands(events), 1)
-		}
+		s += " of " + map[bool]string{true: "at least "}[n > 1] + thousands(events) + " changes"
 	}
 	if x.base.Simulated() {
 		s += " from a simulated API server"
 	}
 	return s
-}
-
-func runs(n int) string {
-	if n == 1 {
-		return "1 run"
-	}
-	return fmt.Sprintf("%d runs", n)
 }
 
 // roundUp keeps two digits, upwards: "within" must stay true.

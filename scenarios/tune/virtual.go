@@ -28,31 +28,25 @@ const (
 	maxArrivals = 5_000_000
 )
 
-// Virtual simulates with package simulate. A recording is read once.
+// Virtual simulates one search with package simulate. Its recording is read once.
 func Virtual() Simulator {
-	var mu sync.Mutex
-	recordings := map[string][]simulate.Arrival{}
-	return func(ctx context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error) {
+	var read sync.Once
+	var recording []simulate.Arrival
+	var unread error
+	return func(ctx context.Context, s *spec.Scenario, seed uint64) (Figures, error) {
 		t := *s
-		o := simulate.Options{Seed: seed, Overhead: overhead}
+		o := simulate.Options{Seed: seed}
 		t.DrainTimeout = spec.Duration(unlimitedDrain)
 		if t.Simulated() {
 			o.API = simulatedAPI
 		}
 		switch {
 		case t.Traced():
-			mu.Lock()
-			all, ok := recordings[t.Cluster.Replay.Trace]
-			var err error
-			if !ok {
-				all, err = arrivals(t.Cluster.Replay.Trace)
-				recordings[t.Cluster.Replay.Trace] = all
+			read.Do(func() { recording, unread = arrivals(t.Cluster.Replay.Trace) })
+			if unread != nil {
+				return Figures{}, unread
 			}
-			mu.Unlock()
-			if err != nil {
-				return Figures{}, err
-			}
-			o.Arrivals = paced(all, t.Speed())
+			o.Arrivals = paced(recording, t.Speed())
 		case t.Simulated() && !t.Speed().Limited():
 			events := t.Load.MeanRate() * t.Load.Duration.Std().Seconds()
 			t.Load.Speed = 0

@@ -7,19 +7,17 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// inVirtualTime measures in virtual time, too, with seeds of its own and requests that take
-// a little longer: what a process would be asked, but in milliseconds.
+// inVirtualTime measures in virtual time, too, with seeds of its own: what a process would be asked, but in milliseconds.
 type inVirtualTime struct{ simulate Simulator }
 
 func (m inVirtualTime) Measure(ctx context.Context, f *spec.File) (*result.Results, error) {
 	s := f.Cells()[0].Scenario
-	v, err := m.simulate(ctx, &s, s.Seed+1000, 500*time.Microsecond)
+	v, err := m.simulate(ctx, &s, s.Seed+1000)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +85,7 @@ func drain(t *testing.T, o Options, s Setting, seed uint64) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := o.Simulate(t.Context(), &f.Cells()[0].Scenario, seed, 500*time.Microsecond)
+	v, err := o.Simulate(t.Context(), &f.Cells()[0].Scenario, seed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package tune
 import (
 	"fmt"
 
+	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -12,16 +13,13 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 		all = append(all, result.TuningFact{Name: name, Value: fmt.Sprintf(format, args...)})
 	}
 	s := x.base
-	mean := s.Storage.MeanLatency(podKind) + x.overhead
+	mean := s.Storage.MeanLatency(podKind)
 	requests, first := 0.0, Figures{}
 	if len(c.by) > 0 {
 		first = c.by[0]
 		requests = float64(first.Requests)
 	}
 	each := ms(mean) + " ms each, as configured"
-	if x.overhead > 0 {
-		each += fmt.Sprintf(" and %s ms measured besides", ms(x.overhead))
-	}
 	if x.length > 0 && mean > 0 && requests > 0 {
 		rate := requests / x.length.Seconds()
 		add("Little's law", "%s requests a second, simulated, of %s, keep %s in flight on average; what is beyond that catches up", figure(rate), each, figure(rate*mean.Seconds()))
@@ -60,7 +58,7 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 	}
 	if runner != nil {
 		v, _ := x.worst(runner)
-		add("runner-up", "%s %s: %s, measured in %s", runner.set.Name(), x.verdict(runner, x.bound()), x.said(v), runs(x.valid(runner)))
+		add("runner-up", "%s %s: %s, measured in %s", runner.set.Name(), x.verdict(runner), x.said(v), wording.Count(x.valid(runner), "run"))
 	}
 	return all
 }

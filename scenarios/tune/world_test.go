@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/faults"
@@ -26,15 +25,16 @@ watcher: {synchronizer: {disabled: true}}
 // limit come to, without a process.
 type world struct {
 	knee      int
-	latency   float64            // s
-	events    float64            // of the load
-	skew      map[string]float64 // what a strategy takes longer
-	noise     float64            // of a seed
-	slower    float64            // measured ÷ simulated
-	wrong     string             // a strategy that loses
-	stalled   []string           // evidence for that
-	late      int                // so many cells are late
-	memory    float64            // MiB of a process; 0: not known
+	latency   float64               // s
+	events    float64               // of the load
+	skew      map[string]float64    // what a strategy takes longer
+	noise     float64               // of a seed
+	slower    float64               // measured ÷ simulated
+	real      func(Setting) float64 // the same by setting; nil: 1
+	wrong     string                // a strategy that loses
+	stalled   []string              // evidence for that
+	late      int                   // so many cells are late
+	memory    float64               // MiB of a process; 0: not known
 	imbalance float64
 	perEvent  float64 // MiB of an event that waits
 	measured  []Setting
@@ -54,8 +54,8 @@ func (w *world) drain(s *spec.Scenario, seed uint64) float64 {
 	return d * (1 + w.noise*math.Sin(float64(seed)*7+float64(n)))
 }
 
-func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64, overhead time.Duration) (Figures, error) {
-	d := w.drain(s, seed) * (w.latency + overhead.Seconds()) / w.latency
+func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64) (Figures, error) {
+	d := w.drain(s, seed)
 	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(min(w.events/2, float64(s.Watcher.HandlerQueueLen))), Imbalance: new(w.imbalance), InFlight: new(float64(s.Watcher.PodQueueNum)), QueuedMiB: new(w.queued(s))}, nil
 }
 
@@ -72,6 +72,9 @@ func (w *world) Measure(_ context.Context, f *spec.File) (*result.Results, error
 	w.measured = append(w.measured, Setting{Strategy: s.Watcher.Strategy, Queues: s.Watcher.PodQueueNum, WriterLen: s.Watcher.WriterQueueLen, HandlerLen: s.Watcher.HandlerQueueLen})
 	w.seeds = append(w.seeds, s.Seed)
 	d := w.drain(&s, s.Seed+1000) * max(1, w.slower)
+	if w.real != nil {
+		d *= w.real(w.measured[len(w.measured)-1])
+	}
 	c := result.Cell{ID: "only", Valid: true, Handler: result.Handler{DrainSeconds: new(d), DrainAfterLoad: new(d)}, Checks: map[string]result.Check{}}
 	for _, g := range []string{"G1", "G2", "G3"} {
 		c.Checks[g] = result.Check{Verdict: result.Pass}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/reports/archive"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/scenarios/tune"
+)
+
+// ofSettings are the flags of tune that mean nothing with --find rate, ofRates those that mean nothing without it.
+var (
+	ofSettings = []string{"rate", "storage", "profile", "trace", "limit", "queues", "lengths", "repeat", "for", "resume"}
+	ofRates    = []string{"resolution", "watcher-command"}
+)
+
+// rates reports whether --find asks for rates, and refuses the flags of the other search.
+func (f *tuneFlags) rates(cmd *cobra.Command) (bool, error) {
+	other := ofRates
+	switch f.find {
+	case "settings":
+	case "rate":
+		other = ofSettings
+	default:
+		return false, badinput.New("use settings or rate", "--find %s is not known", f.find)
+	}
+	for _, flag := range other {
+		if cmd.Flags().Changed(flag) {
+			return false, badinput.New("leave it out", "--%s means nothing with --find %s", flag, f.find)
+		}
+	}
+	return f.find == "rate", nil
+}
+
+// findRates finds the highest rate that each strategy of a scenario carries.
+func (f *tuneFlags) findRates(cmd *cobra.Command, args []string) (err error) {
+	o, err := f.rateOptions(cmd)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return badinput.New("write for example watchbench tune examples/rate --find rate", "--find rate needs a scenario")
+	}
+	todo, err := f.read(cmd, args)
+	if err != nil {
+		return err
+	}
+	o.Scenario = todo[0].File
+	if o.Strategies, err = f.searched(cmd, o.Scenario); err != nil {
+		return err
+	}
+	if err := tune.CheckRates(o); err != nil {
+		return err
+	}
+	m, err := f.measurer(cmd, "tune", todo[0])
+	if err != nil {
+		return err
+	}
+	o.Measurer, o.Line = m, m.Line
+	r, err := tune.FindRates(cmd.Context(), o)
+	err = errors.Join(err, m.Close())
+	if r == nil || !slices.ContainsFunc(r.Strategies, func(s tune.StrategyRate) bool { return len(s.Cells) > 0 }) {
+		return err
+	}
+	r.Command = commandLine()
+	doc := r.Document()
+	err = errors.Join(err, writeDocument(m.dir, archive.RatesFile, r, doc))
+	if f.format == jsonFormat {
+		err = errors.Join(err, result.EncodeJSON(cmd.OutOrStdout(), r))
+	} else {
+		err = errors.Join(err, showDocument(cmd, m.dir, doc))
+	}
+	if err != nil {
+		return err
+	}
+	return rateVerdict(r)
+}
+
+// rateOptions reads the flags of a search for rates but --strategies.
+func (f *tuneFlags) rateOptions(cmd *cobra.Command) (o tune.Options, err error) {
+	if !cmd.Flags().Changed("objective") {
+		f.objective = "freshness.p99=2s"
+	}
+	if o.Objective, err = tune.ParseObjective(f.objective); err != nil {
+		return o, err
+	}
+	if o.Objective.Bound == 0 || !strings.HasPrefix(o.Objective.Metric, "freshness.") {
+		return o, badinput.New("write for example freshness.p99=2s", "--objective %s: a rate needs a limit of freshness", f.objective)
+	}
+	var share units.Share
+	if err := share.UnmarshalText([]byte(f.resolution)); err != nil {
+		return o, badinput.New("use 0.5% to 50%, for example 5%", "--resolution %s: not a percentage", f.resolution)
+	}
+	if o.Resolution = float64(share); cmd.Flags().Changed("budget") {
+		o.Budget = f.budget
+	}
+	return o, nil
+}
+
+// searched are the strategies of a search for rates: those of --strategies, else of the scenario; none for another
+// watcher.
+func (f *tuneFlags) searched(cmd *cobra.Command, file *spec.File) (all []string, err error) {
+	for _, c := range file.Cells() {
+		if w := &c.Scenario.Watcher; w.Command == "" && !slices.Contains(all, w.Strategy) {
+			all = append(all, w.Strategy)
+		}
+	}
+	switch {
+	case !cmd.Flags().Changed("strategies"):
+		return all, nil
+	case len(all) == 0:
+		return nil, badinput.New("leave it out", "--strategies means nothing for another watcher")
+	}
+	return f.strategies(spec.Strategies)
+}
+
+// rateVerdict is the exit code of a search for rates.
+func rateVerdict(r *tune.Rates) (open error) {
+	notCarried := func(c tune.RateCell) bool { return c.Verdict == tune.NotCarried }
+	for _, s := range r.Strategies {
+		switch {
+		case s.Rate != nil:
+		case slices.ContainsFunc(s.Cells, notCarried):
+			return &verdict{exitCheck, "no rate that was tried meets the objective: " + s.Strategy}
+		default:
+			open = &verdict{exitInvalid, "nothing valid was measured: " + s.Strategy}
+		}
+	}
+	return open
+}
+
+// kneeCommand says what became of watchbench knee.
+func kneeCommand() *cobra.Command {
+	const instead = "write watchbench tune SCENARIO --find rate --objective freshness.p99=2s"
+	return &cobra.Command{Use: "knee", Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
+		return badinput.New(instead, "watchbench knee is now a part of tune")
+	}}
+}
