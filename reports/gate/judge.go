@@ -140,7 +140,7 @@ func (v *Verdict) judge(points []*point) {
 // stages are what the time from a write to its acknowledgement goes into, but for waiting in the watcher.
 var stages = []struct{ metric, name string }{
 	{"load.latencyActualMs.p50", "the API server's answer to a write"},
-	{"handler.gapSeconds", "the watcher itself, from storage's answer to its next request"},
+	{"handler.gapSeconds", "the watcher, from storage's answer to its next request"},
 	{"storage.latencyMs.p50", "storage's answer"},
 }
 

@@ -214,7 +214,7 @@ func TestStage(t *testing.T) {
 		p    planted
 		says string
 	}{
-		{"2 ms more for each request", planted{gap: 7, fresh: 1.03}, "; slower: the watcher itself, from storage's answer to its next request +"},
+		{"2 ms more for each request", planted{gap: 7, fresh: 1.03}, "; slower: the watcher, from storage's answer to its next request +"},
 		{"storage", planted{storage: 1.3, fresh: 1.3}, "; slower: storage's answer +30.0 %"},
 		{"a queue", planted{fresh: 1.3}, "; slower: changes wait longer in the watcher"},
 	} {
