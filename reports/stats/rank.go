@@ -11,8 +11,10 @@ const (
 	Alpha = 0.001
 	// Same is the factor within which two figures are the same for whoever has to choose.
 	Same = 1.1
-	// louder and quieter bound how many times a pair's own variance may be the pooled one for it to be used.
-	louder, quieter = 2.0, 0.25
+	// unequal is how many times a pair's own variance may be the pooled one.
+	unequal = 2.0
+	// loud is how many times a row's own variance is that of the others on average if it is not pooled with them.
+	loud = 4.0
 )
 
 // Ranking holds rows of figures against each other that were measured in blocks, each block once by each row.
@@ -27,7 +29,8 @@ type Ranking struct {
 // it is pooled over all pairs, since three blocks of one pair have 2 degrees of freedom, of five rows up to 8.
 // How many they really have depends on how alike the rows' own variances are (Satterthwaite): where one row
 // makes all the noise, they are hardly more than a pair's. A pair that varies more than twice as much as
-// all do, or less than a quarter, is judged by its own variance: one loud row hides no lead of the others.
+// all do is judged by its own variance, and where rows are loud, the others are pooled without them: two queues that
+// hardly vary are told apart beside a row that the API server makes vary.
 //
 // ok is false with fewer than two rows, and with fewer than Least blocks in which every row has a figure above
 // zero; NaN is none.
@@ -46,10 +49,9 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 		return k, false
 	}
 	k = Ranking{N: len(blocks), Order: make([]int, len(rows)), ratios: make([][]Ratio, len(rows))}
-	n := float64(len(rows))
-	all, of := 0.0, make([]float64, len(rows)) // variances of the pairs' means: their sum, and those of each row's
+	quiet := make([]int, len(rows))
 	for i := range rows {
-		k.Order[i], k.ratios[i] = i, make([]Ratio, len(rows))
+		quiet[i], k.Order[i], k.ratios[i] = i, i, make([]Ratio, len(rows))
 		for j := range rows {
 			d := make([]float64, len(blocks))
 			for b := range blocks {
@@ -58,30 +60,30 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 			slices.Sort(d)
 			x := trim(d)
 			k.ratios[i][j] = Ratio{Median: math.Exp(middle(d)), N: len(d), center: x.mean, se: math.Sqrt(x.variance()), df: x.kept - 1}
-			all += x.variance() / 2
-			of[i] += x.variance()
 		}
 	}
-	// A pair's variance is the sum of two rows'.
-	pooled, squares := 2*all/(n*(n-1)), 0.0
-	for i := range rows {
-		of[i] = max(0, of[i]-all/(n-1)) / max(1, n-2)
-		squares += of[i] * of[i]
-	}
-	share := n - 1
-	if squares > 0 {
-		share = min(share, max(1, all*all/(n-1)/(n-1)/squares*(n-1)/n))
+	pools := []pool{k.pool(quiet)}
+	for last := pools[0]; len(quiet) > 2 && last.loudest >= 0; pools = append(pools, last) {
+		quiet = slices.DeleteFunc(quiet, func(i int) bool { return i == last.loudest })
+		last = k.pool(quiet)
 	}
 	for i := range rows {
 		for j := range rows {
-			if r := &k.ratios[i][j]; i != j && pools(r.se, pooled) {
-				r.se, r.df = math.Sqrt(pooled), r.df*share
+			r := &k.ratios[i][j]
+			for _, p := range slices.Backward(pools) {
+				if i != j && slices.Contains(p.rows, i) && slices.Contains(p.rows, j) {
+					if r.se*r.se <= unequal*p.variance {
+						r.se, r.df = math.Sqrt(p.variance), r.df*p.share
+					}
+					break
+				}
 			}
 		}
 	}
-	if len(rows) == 2 {
-		a, b := [][]float64{column(blocks, 0)}, [][]float64{column(blocks, 1)}
-		k.ratios[0][1], k.ratios[1][0] = against(a, b)[0], against(b, a)[0]
+	if len(quiet) == 2 { // differences of one pair can be small by chance
+		i, j := quiet[0], quiet[1]
+		a, b := [][]float64{column(blocks, i)}, [][]float64{column(blocks, j)}
+		k.ratios[i][j], k.ratios[j][i] = against(a, b)[0], against(b, a)[0]
 	}
 	slices.SortStableFunc(k.Order, func(i, j int) int {
 		switch c := k.ratios[i][j].center; {
@@ -95,10 +97,37 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 	return k, true
 }
 
-// pools reports whether a pair's standard error is near enough to that of all pairs to be taken for chance. One of
-// 0 is: values that are all equal were counted in coarse steps.
-func pools(se, pooled float64) bool {
-	return se == 0 || se*se <= louder*pooled && se*se >= quieter*pooled
+// pool is the noise of some rows together.
+type pool struct {
+	rows     []int
+	variance float64 // of a pair's mean
+	share    float64 // how many times a pair's degrees of freedom it has
+	loudest  int     // the row that is loud among them, -1 if none is
+}
+
+// pool pools rows by their pairs' own variances, of which each is the sum of two rows'.
+func (k Ranking) pool(rows []int) pool {
+	n := float64(len(rows))
+	all, of := 0.0, make([]float64, len(rows)) // sums of the pairs' variances
+	for i, a := range rows {
+		for _, b := range rows {
+			v := k.ratios[a][b].se * k.ratios[a][b].se
+			all, of[i] = all+v/2, of[i]+v
+		}
+	}
+	p := pool{rows: slices.Clone(rows), variance: 2 * all / (n * (n - 1)), share: n - 1, loudest: -1}
+	squares, sum := 0.0, 0.0
+	for i := range of {
+		of[i] = max(0, of[i]-all/(n-1)) / max(1, n-2)
+		squares, sum = squares+of[i]*of[i], sum+of[i]
+	}
+	if squares > 0 {
+		p.share = min(p.share, max(1, all*all/(n-1)/(n-1)/squares*(n-1)/n))
+	}
+	if most := slices.Index(of, slices.Max(of)); len(rows) > 2 && of[most] > loud*(sum-of[most])/(n-1) {
+		p.loudest = rows[most]
+	}
+	return p
 }
 
 // halfway is how many degrees of freedom are believed in where two sides are compared: what Satterthwaite makes of few
@@ -156,7 +185,7 @@ func against(base, changed [][]float64) []Ratio {
 		if r.N == 0 {
 			continue
 		}
-		if v := sum / free * (1/sides[i][0].kept + 1/sides[i][1].kept); square > 0 && pools(r.se, v) {
+		if v := sum / free * (1/sides[i][0].kept + 1/sides[i][1].kept); square > 0 && r.se*r.se <= unequal*v {
 			r.se, r.df = math.Sqrt(v), halfway(sum*sum/square, free)
 		}
 	}
