@@ -98,7 +98,7 @@ reference: build ## run the published before/after tables again, beside their fi
 
 # Each run has a seed of its own; one with an invalid cell (exit code 5) counts as well.
 .PHONY: aa
-aa: build ## run one watcher against itself twenty times; no run may name a winner (about 20 minutes)
+aa: build ## run one watcher against itself twenty times; no run may name a winner (20 minutes to an hour)
 	@dir=$(OUT)/aa-$$(date +%Y%m%d-%H%M%S) && mkdir -p $$dir && for seed in $$(seq 20); do \
 		$(BIN)/watchbench run aa $(ON) --out $$dir --seed $$seed --quiet $(ARGS) > $$dir/$$seed.txt || test $$? = 5 || exit 1; \
 		grep -oE '^Under .{1,100}' $$dir/$$seed.txt || exit 1; \

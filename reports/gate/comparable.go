@@ -81,8 +81,8 @@ func hopeless(res *result.Results) (why string) {
 	late := max(0, slices.IndexFunc(res.Cells, func(c result.Cell) bool { return len(c.LateReasons) > 0 }))
 	c := &res.Cells[late]
 	why = fmt.Sprintf(": none of its %d cells is valid: %s", len(res.Cells), strings.Join(c.InvalidReasons, "; "))
-	if len(c.LateReasons) > 0 && c.Load.OfferedQPS != nil {
-		why += fmt.Sprintf(". This machine is too slow or too busy for the load: --set load.rate=%.0f helps", *c.Load.OfferedQPS/6)
+	if rate := c.Load.OfferedQPS; len(c.LateReasons) > 0 && c.Load.Model == result.ModelOpen && rate != nil && *rate >= 6 {
+		why += fmt.Sprintf(". This machine is too slow or too busy for the load: --set load.rate=%.0f helps", *rate/6)
 	}
 	return why
 }

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -13,12 +14,20 @@ func waiting(states, late int, gap float64) *evidence {
 	answered := 110.
 	for i := range states + late {
 		rv, written, received := uint64(i+2), 6., answered+gap
+		if i%3 != 2 {
+			received += 50 // waits for a core
+		}
 		if i >= states {
 			written, received = answered+1, answered+2
 		}
 		e.ops = append(e.ops, op(oplog.TypePatch, "0", "u", rv, written, written, written))
 		e.entries = append(e.entries, put("0", "u", rv, received, received+100))
 		answered = received + 100
+	}
+	for i := range 10 { // of other Pods, which have one request each
+		name := fmt.Sprint("other", i)
+		e.ops = append(e.ops, op(oplog.TypePatch, name, "u"+name, uint64(1000+i), 6, 6, 6))
+		e.entries = append(e.entries, put(name, "u"+name, uint64(1000+i), 300+0.01*float64(i), 400))
 	}
 	e.ops = append(e.ops, op(oplog.TypeDelete, "0", "u", 0, 6, 6, 6))
 	gone := put("0", "u", 0, answered, answered+100) // after a terminating state that no operation stands for

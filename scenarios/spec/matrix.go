@@ -293,8 +293,11 @@ func (f *File) fillCommand(command *yaml.Node) (filled bool) {
 			set := map[string]*yaml.Node{}
 			leaves(a.path, p.value, set)
 			if c := set[commandPath]; c != nil && c.Value == OpenCommand {
-				p.value = strictyaml.Clone(p.value)
-				strictyaml.Put(p.value, "command", command)
+				if p.value = strictyaml.Clone(p.value); a.path == commandPath {
+					p.value = command
+				} else {
+					strictyaml.Put(p.value, "command", command)
+				}
 				f.axes[i].points[j], filled = p, true
 			}
 		}

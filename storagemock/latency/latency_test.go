@@ -93,6 +93,13 @@ func TestStatistics(t *testing.T) {
 			if got := model.Mean("PUT", "Pod"); !within(got, tc.mean, 0.001) {
 				t.Errorf("Mean() = %s, want %s", got, tc.mean)
 			}
+			squares := 0.0
+			for _, d := range got {
+				squares += float64(d-tc.mean) * float64(d-tc.mean)
+			}
+			if drawn := time.Duration(math.Sqrt(squares / float64(len(got)))); !within(model.Deviation("PUT", "Pod"), drawn, 0.15) {
+				t.Errorf("Deviation() = %s, drawn %s", model.Deviation("PUT", "Pod"), drawn)
+			}
 			f, p50 := model.Figures("PUT", "Pod"), got[len(got)/2]
 			if f.Mean != model.Mean("PUT", "Pod") || !within(f.P99, tc.p99, 0.001) || !within(f.P50, p50, 0.02) {
 				t.Errorf("Figures() = %s, drawn p50 = %s", f, p50)
@@ -220,6 +227,11 @@ func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 	back, _ := served(func(i int) string { return fmt.Sprint("pod-", i/4) })
 	if !reflect.DeepEqual(forth, back) {
 		t.Error("another order of objects has other latencies")
+	}
+	if m, err := latency.ParseModel("kind=Node: uniform(0s,1s); uniform(0s,1s)", 3); err != nil {
+		t.Fatal(err)
+	} else if pod := m.Sample("PUT", "Pod", "x", time.Time{}); pod == m.Sample("PUT", "Node", "x", time.Time{}) || pod == m.Sample("PUT", "Job", "x", time.Time{}) {
+		t.Error("another kind of the same name has the same latency")
 	}
 	first := all[:n/4]
 	slices.Sort(first)

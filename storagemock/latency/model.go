@@ -59,8 +59,7 @@ func (m *Model) Sample(method, kind, name string, now time.Time) time.Duration {
 		return s.mean
 	}
 	h := fnv.New64a()
-	_, _ = io.WriteString(h, kind)
-	_, _ = io.WriteString(h, name)
+	_, _ = io.WriteString(h, kind+"\x00"+name)
 	id := h.Sum64()
 	s.mu.Lock()
 	defer s.mu.Unlock()
