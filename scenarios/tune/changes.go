@@ -103,9 +103,9 @@ func (x *Search) otherwise(ctx context.Context, w whatIf, best Setting) (result.
 	if o.Objective.Rate > 0 {
 		o.Objective.Bound = 0 // by its own load
 	}
-	if v, _ := x.worst(x.cand(best)); x.relative() && v != nil {
-		// The fastest of another load is no objective: what the answer came to is.
-		o.Objective.Bound = time.Duration(*v * (1 + tolerance) * float64(time.Second))
+	if v, p := x.slowest(x.cand(best)), x.predicted(x.cand(best)); x.relative() && v != nil && p != nil {
+		// The fastest setting of another load says little: the question is how to be as fast as now, with any plan.
+		o.Objective.Bound = time.Duration(max(*v, *p*x.factor) * (1 + tolerance) / (1 - margin) * float64(time.Second))
 	}
 	o.Asked *= max(1, w.rate)
 	other, err := New(o)

@@ -43,6 +43,9 @@ func TestRelativeObjective(t *testing.T) {
 		}
 	}
 	for _, c := range got.Changes {
+		if c.If == "the rate doubles" && strings.HasPrefix(c.Answer, "no setting") {
+			t.Errorf("more queues carry twice the rate as fast, but %s", c.Answer)
+		}
 		if c.Setting == nil || c.Setting.Queues < best.Queues && !strings.HasPrefix(c.Answer, "no setting") {
 			t.Errorf("%s is recommended; if %s: %s", best.Name(), c.If, c.Answer)
 		}
