@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net"
 	"net/http"
@@ -367,4 +368,24 @@ func TestVirtualCleaner(t *testing.T) {
 			v.t.Error("the cleaner left a deleted document: it was revived")
 		}
 	})
+}
+
+// TestVirtualLatencyIsTheObjects: strategies that send objects in another order are compared on equal latencies.
+func TestVirtualLatencyIsTheObjects(t *testing.T) {
+	served := func(names ...string) map[string]int64 {
+		took := map[string]int64{}
+		inVirtualTime(t, func(c *storagemock.Config) { c.Latency, c.Seed = "uniform(1ms,1s)", 3 }, func(v *virtual) {
+			for _, n := range names {
+				putOnce(v.t.Context(), v.t, v.client, fmt.Sprint("http://mock", bcsapi.Base, podPath, n))
+			}
+			for e := range v.Ledger().From(1) {
+				took[e.Name] = e.Applied - e.Received
+			}
+		})
+		return took
+	}
+	forth, back := served("a", "b", "c"), served("c", "b", "a")
+	if !maps.Equal(forth, back) || len(forth) != 3 || forth["a"] == forth["b"] {
+		t.Errorf("%v in one order, %v in the other", forth, back)
+	}
 }

@@ -77,3 +77,20 @@ func TestLimitUsesTheTrueMean(t *testing.T) {
 		approx(t, latency, e.figures(t).Storage.LimitQPS, want, 0.01)
 	}
 }
+
+// TestLimitIsAsServed: what the draws came to bounds the rate, unless requests may have waited in storage.
+func TestLimitIsAsServed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		capacity spec.Capacity
+		want     float64
+	}{
+		"nothing waits":     {spec.Capacity{}, 1 / 0.200},
+		"room for more":     {spec.Capacity{Inflight: 2}, 1 / 0.200},
+		"room for as many":  {spec.Capacity{Inflight: 1}, 1 / 0.100},
+		"so many each time": {spec.Capacity{Rate: 50}, 1 / 0.100},
+	} {
+		e := backlog(0) // served within 200 ms
+		e.cell.Scenario.Storage.Latency, e.cell.Scenario.Storage.Capacity = "100ms", tc.capacity
+		approx(t, name, e.figures(t).Storage.LimitQPS, tc.want, 0.001)
+	}
+}
