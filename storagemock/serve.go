@@ -44,7 +44,7 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 		in.turnAway(&c, err)
 		return
 	}
-	start := c.received // and not when a processor was free for it
+	start := c.received // so that waiting for a CPU does not add to it
 	if waited {
 		start = time.Now()
 	}

@@ -48,17 +48,17 @@ storage's latency. Every candidate is screened in virtual time; those near the a
 measured, and only what was measured is recommended. Configuration fragments for k8s-watch
 and bcs-k8s-watch, the reasons and what would change the answer go to a folder.
 
-An objective with a value asks for the smallest setting within it, one without for the
-smallest within 5 % of the fastest that was measured: freshness.p99=2s, drain=30s (from the first change),
-drainAfterLoad=5s, rate=200/s (carried without loss).
+Objectives: freshness.p99=2s, drain=30s (from the first change), drainAfterLoad=5s,
+rate=200/s (carried without loss). With a value, tune looks for the smallest setting that
+meets it; without one, for the smallest within 5 % of the fastest it measured.
 
 With --rate or --trace the API server is simulated (provider replay) unless --cluster names
 another. Exit code 3 if nothing meets the objective, 5 if that could not be measured.
 
-With --find rate the settings are the scenario's, and the highest rate of each of its
-strategies is searched at which nothing is lost, the backlog does not grow and freshness
-is within the objective. The scenario needs an open loop of one rate; --set changes it.
-Where the generator is the limit, the answer is "at least". --strategies, --budget
+With --find rate, tune keeps the scenario's settings and finds the highest rate of each
+strategy without loss, without a growing backlog and with freshness within the objective.
+The scenario needs an open loop with one rate; --set changes it. If the generator is the
+limit, the answer is "at least". --strategies, --budget
 (default: none), --resolution and --watcher-command apply.`,
 		Example: `  watchbench tune --rate 200/s --storage 80ms --profile service-churn
   watchbench tune --rate 200/s --storage p50=60ms,p99=400ms --limit inflight=60

@@ -92,7 +92,7 @@ func (f *tuneFlags) rateOptions(cmd *cobra.Command) (o tune.Options, err error) 
 		return o, err
 	}
 	if o.Objective.Bound == 0 || !strings.HasPrefix(o.Objective.Metric, "freshness.") {
-		return o, badinput.New("write for example freshness.p99=2s", "--objective %s: a rate needs a limit of freshness", f.objective)
+		return o, badinput.New("write for example freshness.p99=2s", "--objective %s: --find rate needs a freshness objective with a value", f.objective)
 	}
 	var share units.Share
 	if err := share.UnmarshalText([]byte(f.resolution)); err != nil {

@@ -32,13 +32,13 @@ func TestFindRateBadInput(t *testing.T) {
 	good := file(t, "open.yaml", open)
 	out := filepath.Join(t.TempDir(), "out")
 	for want, args := range map[string][]string{
-		"--objective drain=3s: a rate needs a limit of freshness":      {good, "--objective", "drain=3s"},
-		"--objective freshness.p99: a rate needs a limit of freshness": {good, "--objective", "freshness.p99"},
+		"--objective drain=3s: --find rate needs a freshness objective with a value":      {good, "--objective", "drain=3s"},
+		"--objective freshness.p99: --find rate needs a freshness objective with a value": {good, "--objective", "freshness.p99"},
 		"--resolution fine: ": {good, "--resolution", "fine"},
 		"a resolution of 80% cannot be used; use 0.5% to 50%":                                 {good, "--resolution", "80%"},
 		`"keyd" is not one, or is there twice; did you mean keyed?`:                           {good, "--strategies", "keyd"},
 		"--strategies means nothing for another watcher":                                      {good, "--strategies", "keyed", "--watcher-command", "true {config}"},
-		"a closed loop has no rate to be found":                                               {file(t, "tiny.yaml", tiny)},
+		"a closed loop has no rate to search":                                                 {file(t, "tiny.yaml", tiny)},
 		"open has 2 points besides what is searched: tune needs one; choose one, for example": {good, "--set", "matrix.watcher.podQueueNum=5,10"},
 		"--find rate needs a scenario":                                                        {},
 		"--queues means nothing with --find rate; leave it out":                               {good, "--queues", "1..4"},

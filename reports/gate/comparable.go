@@ -82,7 +82,7 @@ func hopeless(res *result.Results) (why string) {
 	c := &res.Cells[late]
 	why = fmt.Sprintf(": none of its %d cells is valid: %s", len(res.Cells), strings.Join(c.InvalidReasons, "; "))
 	if rate := c.Load.OfferedQPS; len(c.LateReasons) > 0 && c.Load.Model == result.ModelOpen && rate != nil && *rate >= 6 {
-		why += fmt.Sprintf(". This machine is too slow or too busy for the load: --set load.rate=%.0f helps", *rate/6)
+		why += fmt.Sprintf(". The machine is too slow or too busy for this load: try --set load.rate=%.0f", *rate/6) // 3,000/s to 500/s
 	}
 	return why
 }

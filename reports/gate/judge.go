@@ -137,7 +137,7 @@ func (v *Verdict) judge(points []*point) {
 	}
 }
 
-// stages are what the time from a write to its acknowledgement goes into, but for waiting in the watcher.
+// stages are the parts of a change's path, except waiting in the watcher.
 var stages = []struct{ metric, name string }{
 	{"load.latencyActualMs.p50", "the API server's answer to a write"},
 	{"handler.gapSeconds", "the watcher, from storage's answer to its next request"},
@@ -156,7 +156,7 @@ func (p *point) slower() string {
 			all = append(all, s.name+" "+signed(r.Median))
 		}
 	}
-	return cmp.Or(wording.List(all), "changes wait longer in the watcher")
+	return cmp.Or(wording.List(all), "waiting in the watcher's queues")
 }
 
 // settle corrects the p-values of all figures with noise by Holm's method, and decides.

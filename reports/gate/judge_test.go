@@ -216,7 +216,7 @@ func TestStage(t *testing.T) {
 	}{
 		{"2 ms more for each request", planted{gap: 7, fresh: 1.03}, "; slower: the watcher, from storage's answer to its next request +"},
 		{"storage", planted{storage: 1.3, fresh: 1.3}, "; slower: storage's answer +30.0 %"},
-		{"a queue", planted{fresh: 1.3}, "; slower: changes wait longer in the watcher"},
+		{"a queue", planted{fresh: 1.3}, "; slower: waiting in the watcher's queues"},
 	} {
 		if v := mustPaired(t, paired(3, quiet, 8, tt.p)); v.Outcome != Fail || !strings.Contains(v.Sentence(), tt.says) {
 			t.Errorf("%s: %s: %s", tt.name, v.Outcome, v.Sentence())

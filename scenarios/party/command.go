@@ -14,7 +14,7 @@ import (
 // looked up as a shell in the working directory would.
 func (b Binaries) Command(w spec.Watcher, config string) ([]string, error) {
 	if w.Command == spec.OpenCommand {
-		return nil, badinput.New("add --watcher-command 'bcs-k8s-watch -f {config}', with the path of its binary", "a point of the scenario leaves its watcher's command open")
+		return nil, badinput.New("add --watcher-command 'PROGRAM -f {config}'", "a point of the scenario has no watcher command yet")
 	}
 	fill := strings.NewReplacer("{config}", config, "{bin}", filepath.Dir(b.Watcher))
 	var argv []string

@@ -109,7 +109,7 @@ func (x *Search) fastest() *candidate {
 	}, x.sound)
 }
 
-// lucky is the fastest setting while it refutes one with more valid cells: it is repeated before that counts.
+// lucky is the fastest setting if it would rule out one with more valid cells; it is repeated before that counts.
 func (x *Search) lucky() *candidate {
 	f := x.fastest()
 	if !x.relative() || f == nil || x.valid(f) >= x.o.Repeat || len(f.cells) > 2*x.o.Repeat {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -77,7 +78,7 @@ type RateCell struct {
 // Bounds of the rates that are tried.
 const (
 	leastRate = 0.1
-	// mostHalved is the part of the first rate below which a search gives up that has not found one that is carried.
+	// mostHalved: with nothing carried, the search gives up below the first rate ÷ this.
 	mostHalved = 100
 )
 
@@ -169,13 +170,13 @@ func (s *rateSearch) check(strategy string) error {
 	}
 	switch load := &s.base.Load; {
 	case s.base.Traced():
-		return badinput.New("use a scenario with a load", "a trace has no rate to be found")
+		return badinput.New("use a scenario with a load", "a trace has no rate to search")
 	case strategy != "" && s.base.Watcher.Strategy != strategy:
-		return badinput.New("take the strategy out of the point", "the matrix sets another strategy than %s", strategy)
+		return badinput.New("drop watcher.strategy from the matrix", "the matrix overrides the strategy %s", strategy)
 	case load.Model != plan.ModelOpen:
-		return badinput.New("use --set load.model=open, or another scenario", "a closed loop has no rate to be found")
+		return badinput.New("use --set load.model=open, or another scenario", "a closed loop has no rate to search")
 	case !slices.Contains([]string{"", plan.ArrivalConstant, plan.ArrivalPoisson}, load.Arrival):
-		return badinput.New("use constant or poisson", "load.arrival %s has no one rate to be found", load.Arrival)
+		return badinput.New("use constant or poisson", "load.arrival %s does not have one rate", load.Arrival)
 	case s.base.Simulated() && s.base.Speed() != 0 && s.base.Speed().Rate(1) != 1:
 		return badinput.New("use cluster.replay.speed 1x", "at the speed %s a load has another rate", s.base.Speed())
 	case len(s.base.Events) > 0 || s.base.Fault != nil:
@@ -321,10 +322,10 @@ func (o Objective) carried(cell *result.Cell) (c RateCell, final bool) {
 // scenario allows to fail, those against loss must hold nevertheless.
 func violation(c *result.Cell) string {
 	if e := c.Events; e != nil && e.Lost != nil && *e.Lost > 0 {
-		return fmt.Sprintf("%d objects were lost", *e.Lost)
+		return wording.Count(*e.Lost, "object") + " lost"
 	}
 	if e := c.Events; e != nil && e.Dropped > 0 {
-		return fmt.Sprintf("%d events were dropped", e.Dropped)
+		return wording.Count(e.Dropped, "event") + " dropped"
 	}
 	all := guarantees(c, func(g, verdict string) bool {
 		return verdict == result.Fail && c.Counts(g) || verdict == result.Allowed && (g == "G1" || g == "G6")

@@ -208,11 +208,11 @@ func TestNotCarried(t *testing.T) {
 		change func(c *result.Cell)
 		final  bool
 	}{
-		{"3 objects were lost", func(c *result.Cell) { *c.Events.Lost = 3 }, true},
-		{"5 events were dropped", func(c *result.Cell) { c.Events.Dropped = 5 }, true},
+		{"3 objects lost", func(c *result.Cell) { *c.Events.Lost = 3 }, true},
+		{"5 events dropped", func(c *result.Cell) { c.Events.Dropped = 5 }, true},
 		{"G1 failed", func(c *result.Cell) { c.Checks = check(result.Fail) }, true},
 		{"G1 failed", func(c *result.Cell) { c.Checks = check(result.Allowed) }, true},
-		{"1 objects were lost", func(c *result.Cell) { *c.Events.Lost, c.Valid, c.InvalidReasons = 1, false, []string{"late"} }, true},
+		{"1 object lost", func(c *result.Cell) { *c.Events.Lost, c.Valid, c.InvalidReasons = 1, false, []string{"late"} }, true},
 		{"cut at 40%", func(c *result.Cell) { c.Cut, c.CutFraction = true, 0.4 }, false},
 		{"not known whether", func(c *result.Cell) { c.Events = nil }, false},
 		{"freshness is not known", func(c *result.Cell) { c.Freshness = nil }, false},

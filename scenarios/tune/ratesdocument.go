@@ -31,11 +31,11 @@ func (r *Rates) Document() *render.Document {
 		d.Findings = append(d.Findings, r.sentence(&r.Strategies[i]))
 	}
 	d.Sections = []render.Section{r.rates(), r.cells(), {Title: "method", Notes: []string{
-		"A cell carries its rate if it is valid, drained, lost nothing, violates no guarantee that must hold, " +
-			"meets the objective, and its backlog did not grow, as far as that can be told.",
+		"A cell carries its rate if it is valid, drained, lost nothing, violates no required guarantee, " +
+			"meets the objective, and its backlog did not grow (where that could be judged).",
 		"Two cells that agree decide a rate; one that lost something or violates a guarantee decides alone.",
 		"Where no cell is valid, the generator or the machine is the limit: the strategy carries at least what is below.",
-		"With a longer load, with bursts and on another machine the rates are others.",
+		"A longer load, bursts or another machine change these rates.",
 	}}}
 	return d
 }
