@@ -280,7 +280,7 @@ func (s *rateSearch) measure(ctx context.Context, rate float64, seed uint64) (c 
 	*s.cells++
 	switch {
 	case res != nil && res.Crashes() != "" && ctx.Err() == nil:
-		c, final, err = RateCell{Verdict: NotCarried, Why: res.Crashes()}, true, nil
+		c, final = RateCell{Verdict: NotCarried, Why: res.Crashes()}, true
 	case err != nil:
 		return c, false, err
 	case res == nil || len(res.Cells) != 1:

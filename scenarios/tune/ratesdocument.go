@@ -75,7 +75,7 @@ func (r *Rates) sentence(s *StrategyRate) string {
 	case s.Rate == nil:
 		return fmt.Sprintf("%s carries no rate that was tried, down to %s %s: %s.", s.Strategy, figure(*s.Above), r.Unit, s.Why)
 	}
-	limit := ""
+	var limit string
 	switch {
 	case s.Above == nil && s.Complete:
 		limit = "the highest rate that a scenario can have"
