@@ -222,10 +222,10 @@ func TestPairedKnownBad(t *testing.T) {
 			for i := range r.Cells {
 				c := &r.Cells[i]
 				c.Valid, c.InvalidReasons, c.LateReasons = false, []string{"the generator was late"}, []string{"the generator was late"}
-				c.Load.OfferedQPS = new(3000.0)
+				c.Load.Model, c.Load.OfferedQPS = result.ModelOpen, new(3000.0)
 			}
 			r.Cells, r.Run.Decision = r.Cells[:8], &result.Decision{Blocks: 4, End: result.EndInvalid}
-		}, Invalid, "the run: none of its 8 cells is valid: the generator was late. This machine is too slow or too busy for the load: --set load.rate=500 helps"},
+		}, Invalid, "the run: none of its 8 cells is valid: the generator was late. The machine is too slow or too busy for this load: try --set load.rate=500"},
 		{"BASE is late", late(BaseSide, 12), Invalid, "12 of 12 cells of BASE are invalid"},
 		{"drain and freshness of another watcher are not known", func(r *result.Results) {
 			for i := range r.Cells {
