@@ -32,21 +32,25 @@ func (m *Model) Figures(method, kind string) Figures {
 	return Figures{}
 }
 
-// deviationSteps is how many quantiles Deviation takes.
-const deviationSteps = 1 << 12
+// deviationStep is the ratio of the bounds of Deviation's bins, which end at maxDuration.
+const deviationStep = 1.005
 
-// Deviation is the standard deviation of such a request's service time.
+// Deviation is the standard deviation of such a request's service time, to a few thousandths of the mean.
 func (m *Model) Deviation(method, kind string) time.Duration {
 	s := first(m.rules, method, kind)
 	if s == nil {
 		return 0
 	}
-	squares := 0.0
-	for i := range deviationSteps {
-		d := float64(s.quantile((float64(i)+0.5)/deviationSteps) - s.mean)
-		squares += d * d
+	squares, mean := 0.0, float64(s.mean)
+	for high, above := float64(maxDuration), 1.0; high >= 1 && above > 0; high /= deviationStep {
+		below := max(0, min(above, s.share(high/deviationStep)))
+		d := high/math.Sqrt(deviationStep) - mean
+		squares, above = squares+(above-below)*d*d, below
 	}
-	return time.Duration(math.Sqrt(squares / deviationSteps))
+	if squares = math.Sqrt(squares); squares < mean/1000 { // all in one bin
+		return 0
+	}
+	return time.Duration(squares)
 }
 
 // Described is a rule as it was written, and its figures.
