@@ -122,18 +122,24 @@ func (f *tuneFlags) searched(cmd *cobra.Command, file *spec.File) (all []string,
 }
 
 // rateVerdict is the exit code of a search for rates.
-func rateVerdict(r *tune.Rates) (open error) {
-	notCarried := func(c tune.RateCell) bool { return c.Verdict == tune.NotCarried }
+func rateVerdict(r *tune.Rates) error {
+	var none, open []string
 	for _, s := range r.Strategies {
 		switch {
 		case s.Rate != nil:
-		case slices.ContainsFunc(s.Cells, notCarried):
-			return &verdict{exitCheck, "no rate that was tried meets the objective: " + s.Strategy}
+		case slices.ContainsFunc(s.Cells, func(c tune.RateCell) bool { return c.Verdict == tune.NotCarried }):
+			none = append(none, s.Strategy)
 		default:
-			open = &verdict{exitInvalid, "nothing valid was measured: " + s.Strategy}
+			open = append(open, s.Strategy)
 		}
 	}
-	return open
+	switch {
+	case len(none) > 0:
+		return &verdict{exitCheck, "no rate that was tried meets the objective: " + strings.Join(none, ", ")}
+	case len(open) > 0:
+		return &verdict{exitInvalid, "no rate was decided: " + strings.Join(open, ", ")}
+	}
+	return nil
 }
 
 // kneeCommand says what became of watchbench knee.

@@ -70,6 +70,9 @@ func (r *Rates) most() string {
 // sentence says what was found of a strategy.
 func (r *Rates) sentence(s *StrategyRate) string {
 	switch {
+	case s.Rate == nil && s.Above == nil && len(s.Cells) > 0:
+		return fmt.Sprintf("%s: no rate was decided; the last cell, at %[3]s %[4]s, was %[2]s.",
+			s.Strategy, s.Cells[len(s.Cells)-1].Verdict, figure(s.Cells[len(s.Cells)-1].Rate), r.Unit)
 	case s.Rate == nil && s.Above == nil:
 		return s.Strategy + ": nothing was measured."
 	case s.Rate == nil:
