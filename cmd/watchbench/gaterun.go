@@ -198,11 +198,6 @@ func (g *sideBySide) file(base, changed string) (*spec.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if base != "" && changed != "" {
-		if data, err = withCommands(name, data, map[string]string{gate.BaseSide: base, gate.NewSide: changed}); err != nil {
-			return nil, err
-		}
-	}
 	file, err := faults.Format.Parse(name, data, g.sets...)
 	if err != nil {
 		return nil, err
@@ -216,7 +211,13 @@ func (g *sideBySide) file(base, changed string) (*spec.File, error) {
 	if file.Base().Pair != gate.Axis || !sides[gate.Axis+"="+gate.BaseSide] || !sides[gate.Axis+"="+gate.NewSide] {
 		return nil, notPaired(name)
 	}
-	return file, nil
+	if base == "" || changed == "" {
+		return file, nil
+	}
+	if data, err = withCommands(name, data, map[string]string{gate.BaseSide: base, gate.NewSide: changed}); err != nil {
+		return nil, err
+	}
+	return faults.Format.Parse(name, data, g.sets...)
 }
 
 func notPaired(name string) error {

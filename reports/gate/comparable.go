@@ -75,7 +75,7 @@ func fixed(e result.Environment) result.Environment {
 
 // hopeless says that a run has no valid cell, and what would help; empty if it has one.
 func hopeless(res *result.Results) (why string) {
-	if slices.ContainsFunc(res.Cells, func(c result.Cell) bool { return c.Valid }) {
+	if res.AnyValid() {
 		return ""
 	}
 	late := max(0, slices.IndexFunc(res.Cells, func(c result.Cell) bool { return len(c.LateReasons) > 0 }))

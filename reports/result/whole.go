@@ -51,3 +51,8 @@ func (r *Results) Gap() string {
 	}
 	return fmt.Sprintf("not whole (%s): %d of %d cells missing: %s", why, n, len(r.Run.Order), strings.Join(names, ", "))
 }
+
+// AnyValid reports whether a cell is valid.
+func (r *Results) AnyValid() bool {
+	return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Valid })
+}

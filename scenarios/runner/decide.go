@@ -46,7 +46,7 @@ func (l *looks) before(left []job, res *result.Results) (end string) {
 	if l.rep = rep; within || l.block == 0 {
 		return ""
 	}
-	if rep == leastHope*l.block+1 && !slices.ContainsFunc(res.Cells, func(c result.Cell) bool { return c.Valid }) {
+	if rep == leastHope*l.block+1 && !res.AnyValid() {
 		return result.EndInvalid
 	}
 	if !l.On() {

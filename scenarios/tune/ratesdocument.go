@@ -71,8 +71,8 @@ func (r *Rates) most() string {
 func (r *Rates) sentence(s *StrategyRate) string {
 	switch {
 	case s.Rate == nil && s.Above == nil && len(s.Cells) > 0:
-		return fmt.Sprintf("%s: no rate was decided; the last cell, at %[3]s %[4]s, was %[2]s.",
-			s.Strategy, s.Cells[len(s.Cells)-1].Verdict, figure(s.Cells[len(s.Cells)-1].Rate), r.Unit)
+		last := s.Cells[len(s.Cells)-1]
+		return fmt.Sprintf("%s: no rate was decided; the last cell, at %s %s, was %s.", s.Strategy, figure(last.Rate), r.Unit, last.Verdict)
 	case s.Rate == nil && s.Above == nil:
 		return s.Strategy + ": nothing was measured."
 	case s.Rate == nil:
