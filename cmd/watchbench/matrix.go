@@ -38,12 +38,12 @@ first where another row is compared with it. The table is printed and written as
 index.html, with a timeline of each cell, as matrix.md and as matrix.json beside the
 runs' folders.
 
-A scenario that is late, and nothing else, gets one retry if the machine stood still
-meanwhile. Each retry is counted below the table.
+A scenario with an invalid cell is run once more, unless a cell failed in more than time.
+Each second run is counted below the table.
 
 Exit code 3 if an asserted cell fails, 5 if a scenario proves nothing: a fault did not
 fire or hit fewer than 3 objects, the load fell short, an asserted column could not be
-judged; or if more than 2 scenarios were retried. With --profile legacy only the rows
+judged; or if more than 2 scenarios were run again. With --profile legacy only the rows
 that are expected to fail are run, and it is an error if they pass.`,
 		Example: `  watchbench matrix
   watchbench matrix F2 F5 --profile legacy`,

@@ -15,12 +15,9 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/campaign"
-	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/scenarios/tune"
 )
 
 // measurer runs variants of a scenario, one after another, on one cluster, for commands that
@@ -104,22 +101,6 @@ func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Result
 	}, m.cluster)
 	return out.Results, err
 }
-
-// Stalled implements tune.Witness, by a cell's own files; none where they cannot be read.
-func (m *measurer) Stalled(res *result.Results, cell string) []string {
-	dir := history.CellDir(filepath.Join(m.dir, res.Run.ID), cell)
-	record, err := history.LoadCell(dir)
-	if err != nil {
-		return nil
-	}
-	samples, err := history.LoadLines[history.Sample](dir, history.FileSamples)
-	if err != nil {
-		return nil
-	}
-	return matrix.Stalled(&matrix.Case{Cell: record, Samples: samples})
-}
-
-var _ tune.Witness = (*measurer)(nil)
 
 // Close takes the cluster down, after an interruption too. The folder goes if nothing is in
 // it.

@@ -4,16 +4,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/watchbench/watchbench/reports/archive"
-	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
-	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/tune"
 )
 
@@ -74,28 +69,6 @@ func TestRateVerdict(t *testing.T) {
 		if code := exitCode(t.Context(), rateVerdict(&tune.Rates{Strategies: all})); code != want {
 			t.Errorf("%+v: exit code %d, want %d", all, code, want)
 		}
-	}
-}
-
-// TestStalled: the evidence of a variant's cell is in its samples.
-func TestStalled(t *testing.T) {
-	m := &measurer{dir: t.TempDir()}
-	run, res := filepath.Join(m.dir, "run-1"), &result.Results{Run: result.Run{ID: "run-1"}}
-	assesstest.Run(t, run, assesstest.Scenario(t, "plain", ""), 30, nil)
-	if evidence := m.Stalled(res, "only"); len(evidence) > 0 {
-		t.Errorf("%q: nothing stood still", evidence)
-	}
-	dir := history.CellDir(run, "only")
-	samples, err := history.LoadLines[history.Sample](dir, history.FileSamples)
-	if err != nil || len(samples) < 4 {
-		t.Fatal(len(samples), err)
-	}
-	samples[2].Until = samples[3].Time - int64(3*time.Second)
-	if err := history.SaveLines(dir, history.FileSamples, samples); err != nil {
-		t.Fatal(err)
-	}
-	if evidence := m.Stalled(res, "only"); !slices.Equal(evidence, []string{"the runner stood still for 3s"}) {
-		t.Errorf("%q", evidence)
 	}
 }
 

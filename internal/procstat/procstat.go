@@ -24,9 +24,6 @@ type Usage struct {
 	// user's process).
 	Read, Written int64
 	Threads       int
-	// RunDelay is how long threads that are there now were ready to run and had no CPU; -1
-	// where the kernel does not tell.
-	RunDelay time.Duration
 }
 
 // Process reads one process over and over. It notices when the process is gone
@@ -50,25 +47,24 @@ func Open(pid int) (*Process, error) {
 	return &Process{pid: pid, start: st.Starttime, proc: proc}, nil
 }
 
-// threads adds up what the threads that are there now ran and waited to run, -1 where the
-// kernel does not tell: /proc/PID/schedstat is that of the first thread only.
-func (p *Process) threads() (ran, waited time.Duration) {
+// threads adds up what the threads that are there now ran, -1 where the kernel does not tell:
+// /proc/PID/schedstat is that of the first thread only.
+func (p *Process) threads() (ran time.Duration) {
 	all, err := procfs.AllThreads(p.pid)
 	if err != nil {
-		return -1, -1
+		return -1
 	}
 	read := false
 	for _, t := range all {
 		if s, err := t.Schedstat(); err == nil { // a thread may have ended
 			ran += time.Duration(s.RunningNanoseconds)
-			waited += time.Duration(s.WaitingNanoseconds)
 			read = true
 		}
 	}
 	if !read {
-		return -1, -1
+		return -1
 	}
-	return ran, waited
+	return ran
 }
 
 // Usage reads the counters.
@@ -80,13 +76,12 @@ func (p *Process) Usage() (Usage, error) {
 	if st.Starttime != p.start {
 		return Usage{}, fmt.Errorf("read the state of process %d: it ended and its id was given away", p.pid)
 	}
-	ran, waited := p.threads()
 	u := Usage{
-		CPU:     max(ran, time.Duration(st.CPUTime()*float64(time.Second)).Round(time.Millisecond)),
+		CPU:     max(p.threads(), time.Duration(st.CPUTime()*float64(time.Second)).Round(time.Millisecond)),
 		RSS:     int64(st.ResidentMemory()),
 		Read:    -1,
 		Written: -1,
-		Threads: st.NumThreads, RunDelay: waited,
+		Threads: st.NumThreads,
 	}
 	if status, err := p.proc.NewStatus(); err == nil {
 		u.RSSHighest = int64(status.VmHWM)

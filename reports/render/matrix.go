@@ -138,7 +138,7 @@ func matrixRemarks(m *result.Matrix) (remarks []string) {
 		remarks = append(remarks, fmt.Sprintf("%d scenarios needed a second try; at most %d may", n, result.MostRetries))
 	}
 	for _, r := range m.Retries {
-		remarks = append(remarks, clean(fmt.Sprintf("%s: %s; the first try: %s", r.Scenario, strings.Join(r.Stalled, ", "), r.Why)))
+		remarks = append(remarks, clean(fmt.Sprintf("%s was run again; the first try: %s", r.Scenario, r.Why)))
 	}
 	for i := range m.Entries {
 		e := &m.Entries[i]

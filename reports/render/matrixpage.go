@@ -256,7 +256,7 @@ func matrixAnswer(m *result.Matrix) string {
 		text += fmt.Sprintf(" %d of %d prove nothing: %s.", n, s.run, few(s.invalid))
 	}
 	if n := len(m.Retries); n > 0 {
-		text += fmt.Sprintf(" %s retried because the machine stood still (at most %d may be).", map[bool]string{true: "1 scenario was", false: fmt.Sprintf("%d scenarios were", n)}[n == 1], result.MostRetries)
+		text += fmt.Sprintf(" %s run again because cells proved nothing (at most %d may be).", map[bool]string{true: "1 scenario was", false: fmt.Sprintf("%d scenarios were", n)}[n == 1], result.MostRetries)
 	}
 	if s.notRun > 0 {
 		text += fmt.Sprintf(" %s not run.", rowsWere(s.notRun))

@@ -84,7 +84,7 @@ func TestMatrixPage(t *testing.T) {
 	page := matrixPageOf(t, dir, m)
 	for _, want := range []string{
 		"8 faults in 9 cells, watcher profile default: asserted guarantees failed in 3: F1 f01-slow (O), F2 f02-refuse (T) and F3 f03-blackhole (X).",
-		"2 of 9 prove nothing: F7 f07-poison 422 and F9 f09-silent.", "1 scenario was retried because the machine stood still (at most 2 may be).", "19 rows are not run. 3 rows are not built yet.",
+		"2 of 9 prove nothing: F7 f07-poison 422 and F9 f09-silent.", "1 scenario was run again because cells proved nothing (at most 2 may be).", "19 rows are not run. 3 rows are not built yet.",
 		"pass (412)", "no power (12 of 30)", "FAILED, INVALID", "not built: notifications are not built yet",
 		"The folder f08-close-20260301 is gone, or has no results.json: there is no timeline.", "results.json of the folder f15-kill-50-20260301 cannot be read: ",
 		"../f19-burst is not the name of a folder of this matrix.", "This cell proves nothing, and its curves are no measurements: the generator was 900 ms late", "Load and storage rate (invalid)",
@@ -117,7 +117,7 @@ func TestMatrixAnswer(t *testing.T) {
 		"partly":   {result.Matrix{Profile: "default", Entries: []result.MatrixEntry{held, invalid}}, "2 faults in 2 cells, watcher profile default: every asserted guarantee held in the cells that prove something. 1 of 2 prove nothing: F3 b.", stateInvalid},
 		"expected": {result.Matrix{Profile: "legacy", Seconds: 60, Entries: []result.MatrixEntry{expected}}, "1 fault in 1 cell, watcher profile legacy, in 60 s: every cell fails as expected of this profile.", statePassed},
 		"nothing":  {result.Matrix{Profile: "default", Entries: []result.MatrixEntry{{Row: "F1", NotRun: true}}}, "Nothing was run, so nothing is known.", stateInvalid},
-		"retried":  {result.Matrix{Profile: "default", Entries: []result.MatrixEntry{held}, Retries: make([]result.Retry, 3)}, "1 fault in 1 cell, watcher profile default: every asserted guarantee held. 3 scenarios were retried because the machine stood still (at most 2 may be).", stateInvalid},
+		"retried":  {result.Matrix{Profile: "default", Entries: []result.MatrixEntry{held}, Retries: make([]result.Retry, 3)}, "1 fault in 1 cell, watcher profile default: every asserted guarantee held. 3 scenarios were run again because cells proved nothing (at most 2 may be).", stateInvalid},
 	} {
 		if got := matrixAnswer(&tc.m); got != tc.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, tc.want)

@@ -56,9 +56,6 @@ func newTimeline(id string, e *result.MatrixEntry, saved SavedCell) *timeline {
 		}
 		t.Notes = append(t.Notes, clean(text+"."))
 	}
-	for _, s := range e.Stalled {
-		t.Notes = append(t.Notes, clean("The machine stood still: "+s+"."))
-	}
 	if e.First != "" {
 		t.Notes = append(t.Notes, clean("This is the second try. The first: "+e.First+"."))
 	}

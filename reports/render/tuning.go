@@ -166,12 +166,12 @@ func candidateNotes(t *result.Tuning) []string {
 	return append(n, t.Notes...)
 }
 
-// secondTries are the cells that were measured once more, with the evidence for it.
+// secondTries are the cells that were measured once more.
 func secondTries(t *result.Tuning) (all []string) {
 	for i := range t.Candidates {
 		for j := range t.Candidates[i].Cells {
 			if r := t.Candidates[i].Cells[j].Retry; r != nil {
-				all = append(all, fmt.Sprintf("Second try: %s was late (%s) while the machine stood still: %s.", r.Scenario, r.Why, strings.Join(r.Stalled, ", ")))
+				all = append(all, fmt.Sprintf("%s was measured again: its first cell was late (%s).", r.Scenario, r.Why))
 			}
 		}
 	}

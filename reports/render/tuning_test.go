@@ -22,7 +22,7 @@ func tuning() *result.Tuning {
 			{Setting: result.Setting{Strategy: "keyed", Queues: 8, HandlerLen: 512}, Value: new(3.1), Seeds: 1, Verdict: result.TunedUnmeasured},
 			{Setting: result.Setting{Strategy: "keyed", Queues: 12, HandlerLen: 512}, Value: new(0.85), Measured: new(0.93), Error: new(0.094), Cells: []result.TunedCell{cell(true), cell(false), cell(true)}, Predicted: figures, Seeds: 3, Verdict: result.TunedHolds},
 			{Setting: result.Setting{Strategy: "keyed", Queues: 16, HandlerLen: 512}, Value: new(0.7), Seeds: 1, Verdict: result.TunedUnmeasured},
-			{Setting: result.Setting{Strategy: "dedup", Queues: 10, HandlerLen: 256}, Value: new(0.6), Measured: new(2.4), Cells: []result.TunedCell{{Valid: true, Figures: figures, Retry: &result.Retry{Scenario: "dedup 10", Why: "load.lag: 0.3 s", Stalled: []string{"the runner stood still for 2s"}}}}, Seeds: 3, Verdict: result.TunedFails},
+			{Setting: result.Setting{Strategy: "dedup", Queues: 10, HandlerLen: 256}, Value: new(0.6), Measured: new(2.4), Cells: []result.TunedCell{{Valid: true, Figures: figures, Retry: &result.Retry{Scenario: "dedup 10", Why: "load.lag: 0.3 s"}}}, Seeds: 3, Verdict: result.TunedFails},
 			{Setting: result.Setting{Strategy: "partitioned", Queues: 30, HandlerLen: 256}, Cells: []result.TunedCell{cell(true)}, Seeds: 3, Verdict: result.TunedWrong, Excluded: "fails G1"},
 		},
 		Why: []result.TuningFact{{Name: "Little's law", Value: "200 requests a second keep 17 in flight"}},
@@ -82,7 +82,7 @@ func TestTuningHostile(t *testing.T) {
 	d := tuning()
 	d.Sentence, d.Scenario, d.Provider, d.Asked[0].Value, d.Notes[0], d.Limits[0] = evil, evil, evil, evil, evil, evil
 	d.Why[0].Value, d.Changes[0].Answer, d.Fragments[0].Text, d.Objective.Text, d.Candidates[4].Excluded, d.Candidates[1].Strategy = evil, evil, evil, evil, evil, evil
-	d.Candidates[3].Cells[0].Retry = &result.Retry{Scenario: evil, Why: evil, Stalled: []string{evil}}
+	d.Candidates[3].Cells[0].Retry = &result.Retry{Scenario: evil, Why: evil}
 	d.Lengths[0].Setting.Strategy, d.Lengths[1].Comes, d.Lengths[2].NoEffect = evil, evil, evil
 	var page, md, terminal bytes.Buffer
 	doc := TuningDocument(d)

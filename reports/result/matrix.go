@@ -27,12 +27,10 @@ type Matrix struct {
 	Retries []Retry `json:"secondTries,omitempty"`
 }
 
-// Retry is a second try of a scenario, or of a setting that is tuned: what the first one came to, and the evidence that
-// the machine stood still meanwhile.
+// Retry is a second try of a scenario, or of a setting that is tuned, and why the first one proves nothing.
 type Retry struct {
-	Scenario string   `json:"scenario"`
-	Why      string   `json:"why"`
-	Stalled  []string `json:"stalled"`
+	Scenario string `json:"scenario"`
+	Why      string `json:"why"`
 }
 
 // MostRetries is how many scenarios of a matrix may get a second try before it proves
@@ -53,9 +51,8 @@ type MatrixEntry struct {
 	Invalid  []string          `json:"invalid,omitempty"`
 	NoPower  string            `json:"noPower,omitempty"` // why the row cannot give column O power
 	// Late are those of Invalid that are about time: a generator or a storage behind its
-	// plan. Stalled is the evidence that the machine stood still.
+	// plan.
 	Late     []string `json:"lateReasons,omitempty"`
-	Stalled  []string `json:"stalled,omitempty"`
 	Error    string   `json:"error,omitempty"` // the run was aborted
 	NotBuilt string   `json:"notBuilt,omitempty"`
 	NotRun   bool     `json:"notRun,omitempty"` // the matrix ended before

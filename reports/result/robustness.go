@@ -11,8 +11,6 @@ type Robustness struct {
 	// where that is known.
 	Fired map[string]int64 `json:"fired,omitempty"`
 	Keys  map[string]int64 `json:"keys,omitempty"`
-	// Stalled is the evidence that the machine stood still; see docs/faults.md.
-	Stalled []string `json:"stalled,omitempty"`
 	// Expected are the columns in which this profile is expected to fail.
 	Expected []string `json:"expected,omitempty"`
 	// NoPower is why the row cannot give column O power.
@@ -45,9 +43,6 @@ type Column struct {
 	// Power and MinPower are the least of the checks that the column is about; see Check.
 	Power    *int64 `json:"power,omitempty"`
 	MinPower int64  `json:"minPower,omitempty"`
-	// Late says that nothing failed but figures of time, which exceed their limits, and
-	// where the machine stood still by no more than that.
-	Late bool `json:"late,omitempty"`
 }
 
 // Fact is a figure that a column is judged by, beside the guarantees.
@@ -63,10 +58,4 @@ type Fact struct {
 	// Missing says that the figure could not be established, for the reason in Detail.
 	Missing bool   `json:"missing,omitempty"`
 	Detail  string `json:"detail,omitempty"`
-	// Spans are the times, of at most Limit each where the fact holds, that a stall of the
-	// machine may have made longer. None: only how long it took is known.
-	Spans []Span `json:"-"`
 }
-
-// Span is a time from one moment to another, in Unix nanoseconds.
-type Span struct{ From, To int64 }

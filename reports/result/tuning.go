@@ -125,8 +125,7 @@ type TunedCell struct {
 	Reason  string       `json:"reason,omitempty"` // why it is invalid
 	KeepsUp *bool        `json:"keepsUp,omitempty"`
 	Figures TunedFigures `json:"figures"`
-	// Retry is set if this is a second try: why the first was late, and the evidence that the
-	// machine stood still meanwhile.
+	// Retry is set if this is a second try: why the first was late.
 	Retry *Retry `json:"retry,omitempty"`
 }
 

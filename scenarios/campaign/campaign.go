@@ -5,9 +5,8 @@
 //
 //  1. The undisturbed row F0 comes first where it was chosen, and the others are
 //     compared with its last try.
-//  2. A scenario that was late in nothing but figures of time, on a machine that stood
-//     still, gets one second try, which is counted; a violation of any other kind never
-//     does.
+//  2. A scenario with an invalid cell is run once more, which is counted; one in which
+//     anything failed but figures of time never is.
 //  3. What was run so far is in the files when a later scenario fails or the context
 //     ends.
 package campaign
@@ -16,7 +15,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -84,8 +85,8 @@ func (c *campaign) all(ctx context.Context) error {
 // scenario runs one, a second time if that is worth it.
 func (c *campaign) scenario(ctx context.Context, s Scenario) error {
 	r, err := c.try(ctx, s, 1)
-	if why := matrix.WorthRepeating(matrix.Entries(r, c.results[r.Dir])); len(why) > 0 && ctx.Err() == nil {
-		c.o.Report("retrying: late, on a machine that stood still")
+	if why := matrix.Again(matrix.Entries(r, c.results[r.Dir])); len(why) > 0 && ctx.Err() == nil {
+		c.o.Report("running it again: " + strings.Join(slices.Sorted(maps.Values(why)), "; "))
 		r, err = c.try(ctx, s, 2)
 	}
 	if res := c.results[r.Dir]; res != nil && len(res.Cells) > 0 && r.Row == matrix.BaseRow && c.base == nil {

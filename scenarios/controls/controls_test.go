@@ -144,8 +144,8 @@ func (g *ground) run(ctx context.Context, who, watcher string, r row) ([]result.
 }
 
 // sound runs a row with the watcher as it is and requires that it passes. As in the
-// matrix it gets a second try where it was late on a machine that stood still; a load that
-// was late shows as much of it as of a mutant.
+// matrix it is run again where it proves nothing; a load that was late shows as much of it
+// as of a mutant.
 func (g *ground) sound(t *testing.T, r row) {
 	t.Helper()
 	entries, known := g.asIs[r.key()]
@@ -154,7 +154,7 @@ func (g *ground) sound(t *testing.T, r row) {
 		if entries, err = g.run(t.Context(), asIs, g.bins.Watcher, r); err != nil {
 			t.Fatal(err)
 		}
-		if why := matrix.WorthRepeating(entries); len(why) > 0 {
+		if why := matrix.Again(entries); len(why) > 0 {
 			again, err := g.run(t.Context(), asIs, g.bins.Watcher, r)
 			if err != nil {
 				t.Fatal(err)
@@ -203,8 +203,7 @@ func (g *ground) caught(t *testing.T, m mutant, watcher string, r row) {
 
 // catches reports whether a cell shows a mutant's bug: it proves something, though its load
 // may be late and the watcher's own metrics be wrong, and one of the named columns fails, in
-// more than its time on a machine that stood still and in more than a figure that nobody
-// could read.
+// more than a figure that nobody could read.
 func catches(e *result.MatrixEntry, named string) bool {
 	failed, _ := e.Verdict()
 	metrics := func(why string) bool { return strings.HasPrefix(why, measure.QueuesContradict) }
@@ -212,8 +211,7 @@ func catches(e *result.MatrixEntry, named string) bool {
 		return false
 	}
 	return slices.ContainsFunc(failed, func(c string) bool {
-		excused := e.Columns[c].Late && len(e.Stalled) > 0
-		return strings.Contains(named, c) && !excused && !onlyMissing(e, c)
+		return strings.Contains(named, c) && !onlyMissing(e, c)
 	})
 }
 

@@ -135,7 +135,6 @@ func (k *kills) facts(seen matrix.Seen) []result.Fact {
 			continue
 		}
 		took.Value = max(took.Value, float64(had[x.At]-x.At)/1e9)
-		took.Spans = append(took.Spans, result.Span{From: x.At, To: had[x.At]})
 	}
 	took.OK = took.Limit == nil || took.Value <= *took.Limit
 	lost := matrix.None("C", "kills after which storage never had all that had happened before", never, "")

@@ -7,7 +7,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/measure"
@@ -30,7 +29,6 @@ func (f *freeze) rule() matrix.Rule {
 	end := matrix.Missing("T", "end of the leader that woke", "s", "it did not end")
 	if f.Exited != 0 {
 		end = matrix.Within("T", "end of the leader that woke", "s", float64(f.Exited-f.Woken)/1e9, wakeLimit.Seconds())
-		end.Spans = []result.Span{{From: f.Woken, To: f.Exited}}
 	}
 	r := states(end)
 	r.Vacuous = func(matrix.Seen) []string {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/party"
@@ -45,7 +44,7 @@ func (l *loss) rule(taken int64) matrix.Rule {
 	if l.Exited == 0 {
 		return states(matrix.Missing("T", "end of the former leader", "s", "it did not end"))
 	}
-	return states(matrix.Took("end of the former leader", result.Span{From: taken, To: l.Exited}, float64(l.Exited-taken)/1e9, limit))
+	return states(matrix.Within("T", "end of the former leader", "s", float64(l.Exited-taken)/1e9, limit))
 }
 
 // loseLease writes the Lease to a stranger, who holds it for as long as a leader that

@@ -189,7 +189,7 @@ func (replicaRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 			},
 			Facts: func(matrix.Seen) []result.Fact {
 				return []result.Fact{
-					matrix.Took("take-over by another replica", result.Span{From: t.Killed, To: t.Killed + int64(t.Seconds*1e9)}, t.Seconds, recovery(c)),
+					matrix.Within("T", "take-over by another replica", "s", t.Seconds, recovery(c)),
 					t.Return.fact("catch-up after the take-over", recovery(c)),
 					matrix.None("O", "requests of a replica that did not lead", double, ""),
 				}

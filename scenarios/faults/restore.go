@@ -214,7 +214,7 @@ func (u *undoing) facts(limit float64) []result.Fact {
 	if never > 0 {
 		return append(facts, matrix.Missing("T", name, "s", fmt.Sprintf("%d of %d rows never did", never, gone+back+old)))
 	}
-	f := matrix.Took(name, result.Span{From: u.back.Ended, To: last}, time.Duration(last-u.back.Ended).Seconds(), limit)
+	f := matrix.Within("T", name, "s", time.Duration(last-u.back.Ended).Seconds(), limit)
 	f.Detail = fmt.Sprintf("%d objects gone, %d back, %d old again", gone, back, old)
 	return append(facts, f)
 }

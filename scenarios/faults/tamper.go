@@ -124,11 +124,9 @@ func repairRules(c *matrix.Case) []matrix.Rule {
 		},
 		Facts: func(matrix.Seen) []result.Fact {
 			longest, never, first := 0.0, int64(0), ""
-			var spans []result.Span
 			for _, r := range rows {
 				if r.repaired != 0 {
 					longest = max(longest, float64(r.repaired-r.Time)/1e9)
-					spans = append(spans, result.Span{From: r.Time, To: r.repaired})
 				} else if never++; never == 1 {
 					first = r.Namespace + "/" + r.Name
 				}
@@ -140,7 +138,7 @@ func repairRules(c *matrix.Case) []matrix.Rule {
 				}
 			}
 			f := matrix.Within("T", "longest repair of a row", "s", longest, recovery(c))
-			f.Detail, f.Spans = fmt.Sprintf("%d rows", len(rows)), spans
+			f.Detail = fmt.Sprintf("%d rows", len(rows))
 			return []result.Fact{f}
 		},
 	}}

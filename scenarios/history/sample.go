@@ -31,8 +31,7 @@ type Use struct {
 
 	Read    float64 `json:"read"` // bytes; -1 unknown
 	Written float64 `json:"written"`
-	// RunDelay is how long its threads were ready to run and had no CPU, in seconds; nil
-	// where the kernel does not tell.
+	// RunDelay is in samples that former versions wrote.
 	RunDelay *float64 `json:"runDelay,omitempty"`
 }
 
@@ -42,9 +41,6 @@ func (u Use) After(former Use) Use {
 	u.RSSHighestBytes = max(u.RSSHighestBytes, former.RSSHighestBytes)
 	u.Read += former.Read
 	u.Written += former.Written
-	if u.RunDelay != nil && former.RunDelay != nil {
-		u.RunDelay = new(*u.RunDelay + *former.RunDelay)
-	}
 	return u
 }
 

@@ -25,12 +25,8 @@ func Fill(c *Case, rules []Rule, cell *result.Cell, seen Seen) {
 	if c.Cell.Scenario.Fault == nil {
 		return
 	}
-	all := facts(rules, seen)
-	fillRow(c, cell, all)
+	fillRow(c, cell, facts(rules, seen))
 	cell.Robustness.Moments = Moments(c)
-	if cell.Robustness.Stalled = Stalled(c); len(cell.Robustness.Stalled) > 0 {
-		lostTime(c).forgive(c, cell, all, seen)
-	}
 	if c.Cell.Refusal != nil {
 		return
 	}
@@ -94,7 +90,7 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 			if m.Verdict == result.NoPower && m.Value == "" {
 				m.Value = "no power"
 			}
-			m.Verdict, m.Late = result.Measured, false
+			m.Verdict = result.Measured
 		}
 		row.Columns[col] = m
 	}
@@ -128,7 +124,6 @@ func Column(col string, checks map[string]result.Check, facts []result.Fact) res
 			}
 		}
 	}
-	onlyLate := col == "I" || len(failed) == 0 // G8 compares times
 	for _, f := range facts {
 		if f.Column != col {
 			continue
@@ -137,7 +132,6 @@ func Column(col string, checks map[string]result.Check, facts []result.Fact) res
 			out.Value = factText(f)
 		}
 		if !f.OK {
-			onlyLate = onlyLate && late(f)
 			failed = append(failed, fmt.Sprintf("%s: %s%s", f.Name, factText(f), limitText(f)))
 			continue
 		}
@@ -145,7 +139,7 @@ func Column(col string, checks map[string]result.Check, facts []result.Fact) res
 	}
 	switch {
 	case len(failed) > 0:
-		out.Verdict, out.Detail, out.Late = result.Fail, strings.Join(failed, "; "), onlyLate
+		out.Verdict, out.Detail = result.Fail, strings.Join(failed, "; ")
 	case out.Detail != "":
 	case judged > 0:
 		out.Verdict = result.Pass
@@ -184,6 +178,11 @@ func vacuous(c *Case, row *result.Robustness) (why []string) {
 		}
 	}
 	why = append(why, tooFew(c)...)
+	for _, col := range timeColumns {
+		if stood := stoodStill(c); stood != "" && row.Columns[col].Verdict == result.Fail {
+			no("column %s is about time, and %s", col, stood)
+		}
+	}
 	for _, col := range c.Cell.Scenario.Fault.Assert {
 		if x := row.Columns[col]; x.Verdict == result.NotJudged {
 			no("column %s could not be judged: %s", col, x.Detail)

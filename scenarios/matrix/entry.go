@@ -13,7 +13,7 @@ import (
 func FromCell(scenario string, c result.Cell) result.MatrixEntry {
 	e := result.MatrixEntry{Scenario: scenario, Cell: c.ID, Invalid: c.InvalidReasons, Late: c.LateReasons}
 	if r := c.Robustness; r != nil {
-		e.Row, e.Title, e.Columns, e.Facts, e.Fired, e.Keys, e.Expected, e.Stalled = r.Row, r.Title, r.Columns, r.Facts, r.Fired, r.Keys, r.Expected, r.Stalled
+		e.Row, e.Title, e.Columns, e.Facts, e.Fired, e.Keys, e.Expected = r.Row, r.Title, r.Columns, r.Facts, r.Fired, r.Keys, r.Expected
 		e.NoPower = r.NoPower
 	}
 	return e
@@ -58,7 +58,7 @@ func Compose(c *history.Campaign, results func(history.CampaignRun) *result.Resu
 	for _, r := range c.Runs {
 		entries := Entries(r, results(r))
 		if r.Try > 1 {
-			why := WorthRepeating(last)
+			why := Again(last)
 			if len(why) == 0 {
 				continue // by former rules
 			}

@@ -28,11 +28,6 @@ func Missing(col, name, unit, why string) result.Fact {
 	return result.Fact{Column: col, Name: name, Unit: unit, Missing: true, Detail: why}
 }
 
-// late reports whether a fact failed in nothing but a limit on time.
-func late(f result.Fact) bool {
-	return (f.Column == "I" || f.Column == "T") && !f.OK && !f.Missing && f.Limit != nil && f.Value > *f.Limit
-}
-
 // Recovery is how long after the end of a fault (Unix nanoseconds) storage first had
 // everything that had happened until then, in seconds. ok is false if it never had, or
 // if nothing happened before.
@@ -87,13 +82,7 @@ func (d Delay) Fact(name string, limit float64) result.Fact {
 // DelayFact states the longest delay of the changes that were dispatched since a time, at
 // most limit seconds.
 func DelayFact(name string, changes iter.Seq[history.Change], since int64, limit float64) result.Fact {
-	f := Delays(changes, since).Fact(name, limit)
-	for c := range changes {
-		if c.Started >= since && !c.Unconfirmed && c.Stored != 0 && float64(c.Stored-c.Intended)/1e9 > limit {
-			f.Spans = append(f.Spans, result.Span{From: c.Intended, To: c.Stored})
-		}
-	}
-	return f
+	return Delays(changes, since).Fact(name, limit)
 }
 
 // RecoveryFact states the recovery after an end, at most limit seconds.
@@ -102,12 +91,5 @@ func RecoveryFact(name string, changes iter.Seq[history.Change], end int64, limi
 	if !ok {
 		return Missing("T", name, "s", "storage never had what had happened until then, or nothing had")
 	}
-	return Took(name, result.Span{From: end, To: end + int64(s*1e9)}, s, limit)
-}
-
-// Took states how long something took, in seconds, at most limit, and when that was.
-func Took(name string, when result.Span, seconds, limit float64) result.Fact {
-	f := Within("T", name, "s", seconds, limit)
-	f.Spans = []result.Span{when}
-	return f
+	return Within("T", name, "s", s, limit)
 }

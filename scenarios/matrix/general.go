@@ -46,7 +46,7 @@ func timeRule(c *Case) Rule {
 	limit := c.Cell.Scenario.Fault.Recovery.Std().Seconds()
 	return stating(func(seen Seen) (facts []result.Fact) {
 		if w := c.Cell.Watcher; c.Cell.Scenario.Watch.AtStart && w.Restarts == 0 {
-			facts = append(facts, Took("until the first lists were complete", result.Span{From: w.Started, To: w.Ready}, float64(w.Ready-w.Started)/1e9, limit))
+			facts = append(facts, Within("T", "until the first lists were complete", "s", float64(w.Ready-w.Started)/1e9, limit))
 		}
 		if end, windowed := FaultEnd(c); windowed {
 			facts = append(facts, RecoveryFact("recovery after the fault", seen.Changes, end, limit))

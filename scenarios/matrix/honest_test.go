@@ -50,7 +50,7 @@ func TestDeletedAsStorageDied(t *testing.T) {
 }
 
 // TestNothingIsSilentlyAbsent: what went wrong beside time, or could not be established,
-// fails a column, and no second try is for it.
+// fails a column.
 func TestNothingIsSilentlyAbsent(t *testing.T) {
 	op := opAt(oplog.TypeCreate, "a", "u", 1, 2e9)
 	put := acked("PUT", "a", "u", 1, 4e9)
@@ -90,9 +90,6 @@ func TestNothingIsSilentlyAbsent(t *testing.T) {
 		for _, f := range state(General(c), []oplog.Record{op}, tc.entries, &result.Cell{}) {
 			if !f.OK {
 				failed = append(failed, f.Column+" "+f.Name)
-				if late(f) {
-					t.Errorf("%s: %+v is taken for lateness", tc.name, f)
-				}
 			}
 		}
 		var want []string
@@ -120,28 +117,6 @@ func unanswered(e ledger.Entry) ledger.Entry {
 
 func exits(all ...history.Exit) func(*Case) {
 	return func(c *Case) { c.Cell.Watcher.Exits = all }
-}
-
-// TestLateColumn: a column is late only if nothing else is wrong with it.
-func TestLateColumn(t *testing.T) {
-	over := Within("T", "recovery", "s", 2, 1)
-	for _, tc := range []struct {
-		name, col string
-		checks    map[string]result.Check
-		facts     []result.Fact
-		want      bool
-	}{
-		{"over its limit", "T", nil, []result.Fact{over}, true},
-		{"over its limit, and one that is unknown", "T", nil, []result.Fact{over, Missing("T", "x", "s", "nobody looked")}, false},
-		{"unknown", "T", nil, []result.Fact{Missing("T", "x", "s", "nobody looked")}, false},
-		{"isolation", "I", verdicts("G8", result.Fail), nil, true},
-		{"a count over its limit", "A", nil, []result.Fact{Within("A", "attempts", "", 2, 1)}, false},
-		{"order", "O", verdicts("G2", result.Fail), nil, false},
-	} {
-		if got := Column(tc.col, tc.checks, tc.facts); got.Verdict != result.Fail || got.Late != tc.want {
-			t.Errorf("%s: %+v, want late %v", tc.name, got, tc.want)
-		}
-	}
 }
 
 // TestTooFew: watch faults and events must have hit something too.

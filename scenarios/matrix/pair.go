@@ -37,7 +37,7 @@ func pair(cells []result.Cell, entries []result.MatrixEntry) {
 			if col.Verdict == result.Fail {
 				why = col.Detail + "; " + why
 			}
-			col.Verdict, col.Detail, col.Late = result.Fail, why, false
+			col.Verdict, col.Detail = result.Fail, why
 		}
 		e.Columns["I"] = col
 	}

@@ -142,7 +142,6 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 
 // useOf adds up what the processes of a party used; not ok if one cannot be read.
 func useOf(processes []*procstat.Process) (sum history.Use, ok bool) {
-	delay, known := 0.0, true
 	for _, p := range processes {
 		u, err := p.Usage()
 		if err != nil {
@@ -153,11 +152,6 @@ func useOf(processes []*procstat.Process) (sum history.Use, ok bool) {
 		sum.RSSHighestBytes += float64(u.RSSHighest)
 		sum.Read += float64(u.Read)
 		sum.Written += float64(u.Written)
-		delay += u.RunDelay.Seconds()
-		known = known && u.RunDelay >= 0
-	}
-	if known {
-		sum.RunDelay = &delay
 	}
 	return sum, true
 }

@@ -2,9 +2,9 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/wording"
@@ -12,23 +12,24 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// measure runs one repetition of a candidate, once more if it was late on a machine that stood
-// still, and learns from it.
+// measure runs one repetition of a candidate, once more if it was late, and learns from it.
 func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
-	cell, stalled, err := x.cell(ctx, c, rep)
+	cell, err := x.cell(ctx, c, rep)
 	if err != nil {
 		return err
 	}
-	if !cell.Valid && cell.Late && len(cell.Failed) == 0 && len(stalled) > 0 && x.retries < result.MostRetries {
+	if !cell.Valid && cell.Late && len(cell.Failed) == 0 && x.retries < result.MostRetries {
 		x.retries++
-		retry := &result.Retry{Scenario: c.set.Name(), Why: cell.Reason, Stalled: stalled}
-		x.line("%s was late and gets one second try: %s; %s", c.set.Name(), cell.Reason, strings.Join(stalled, ", "))
-		second, _, err := x.cell(ctx, c, rep)
-		if err != nil {
-			c.cells = append(c.cells, cell) // there is no time for another
+		retry := &result.Retry{Scenario: c.set.Name(), Why: cell.Reason}
+		x.line("%s was late and is measured again: %s", c.set.Name(), cell.Reason)
+		second, err := x.cell(ctx, c, rep)
+		switch {
+		case err == nil:
+			cell, cell.Retry = second, retry
+		case !errors.Is(err, errBudget):
+			c.cells = append(c.cells, cell)
 			return err
 		}
-		cell, cell.Retry = second, retry
 	}
 	c.cells = append(c.cells, cell)
 	x.learn(c)
@@ -49,44 +50,40 @@ func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
 // what is simulated at the end.
 func (x *Search) left() time.Duration { return x.o.Budget - time.Since(x.began) - x.took }
 
-// cell is a repetition of a candidate, of an earlier search if that has it, and the evidence
-// that the machine stood still in it if it is late.
-func (x *Search) cell(ctx context.Context, c *candidate, rep int) (t result.TunedCell, stalled []string, err error) {
+// cell is a repetition of a candidate, of an earlier search if that has it.
+func (x *Search) cell(ctx context.Context, c *candidate, rep int) (t result.TunedCell, err error) {
 	seed, err := x.seed(rep)
 	if err != nil {
-		return t, nil, err
+		return t, err
 	}
 	for _, k := range x.o.Known {
 		if k.Setting == c.set && k.Seed == seed && k.Valid {
 			x.reused++
-			return k, nil, nil
+			return k, nil
 		}
 	}
 	drain := x.patience(c)
 	if x.o.Budget > 0 && x.length+cellOverhead+x.expectedDrain(c) > x.left() {
-		return t, nil, errBudget
+		return t, errBudget
 	}
 	f, err := x.variant(c.set, fmt.Sprintf("seed=%d", seed), "repeat=1", "drainTimeout="+drain.String())
 	if err != nil {
-		return t, nil, err
+		return t, err
 	}
 	began := time.Now()
 	res, err := x.o.Measurer.Measure(ctx, f)
 	took := time.Since(began)
 	x.spent += took
 	if err != nil {
-		return t, nil, err
+		return t, err
 	}
 	if res == nil || len(res.Cells) != 1 {
-		return t, nil, fmt.Errorf("measure %s: no cell", c.set.Name())
+		return t, fmt.Errorf("measure %s: no cell", c.set.Name())
 	}
 	x.measured++
 	t = fromCell(&res.Cells[0])
 	t.Setting, t.Seed, t.Run, t.Seconds = c.set, seed, res.Run.ID, took.Seconds()
-	if w, ok := x.o.Measurer.(Witness); ok && t.Late {
-		stalled = w.Stalled(res, res.Cells[0].ID)
-	}
-	return t, stalled, nil
+	return t, nil
 }
 
 // patience is how long a cell may drain: a point that cannot hold the objective any more is

@@ -22,13 +22,6 @@ type Measurer interface {
 	Measure(ctx context.Context, f *spec.File) (*result.Results, error)
 }
 
-// Witness is a Measurer that can tell whether the machine stood still in a cell. With one that
-// cannot, no cell gets a second try.
-type Witness interface {
-	// Stalled returns the evidence, none if there is none.
-	Stalled(res *result.Results, cell string) []string
-}
-
 // Simulator plays one cell in virtual time.
 type Simulator func(ctx context.Context, s *spec.Scenario, seed uint64) (Figures, error)
 

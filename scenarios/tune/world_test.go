@@ -32,7 +32,6 @@ type world struct {
 	slower    float64               // measured ÷ simulated
 	real      func(Setting) float64 // the same by setting; nil: 1
 	wrong     string                // a strategy that loses
-	stalled   []string              // evidence for that
 	late      int                   // so many cells are late
 	memory    float64               // MiB of a process; 0: not known
 	imbalance float64
@@ -59,8 +58,6 @@ func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64) (Figu
 	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(min(w.events/2, float64(s.Watcher.HandlerQueueLen))), Imbalance: new(w.imbalance), InFlight: new(float64(s.Watcher.PodQueueNum)), QueuedMiB: new(w.queued(s))}, nil
 }
 
-// Stalled is the evidence for what is late.
-func (w *world) Stalled(*result.Results, string) []string { return w.stalled }
 
 // queued is the MiB of what waits in a queue, as long as it is.
 func (w *world) queued(s *spec.Scenario) float64 {
