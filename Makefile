@@ -57,7 +57,7 @@ live: controlplane ## run the scenarios with real controllers (builds these once
 .PHONY: live-test
 live-test: controlplane ## test the live cluster, and watchers with bugs on it (builds it once; about 10 minutes)
 	$(GO) test ./internal/cluster -run TestControllers -controllers -count=1 -timeout 30m -v
-	$(GO) test ./scenarios/controls -run TestLive -live $(abspath $(OUT))/live -count=1 -timeout 30m -v
+	$(GO) test ./scenarios/robustness -run TestLive -live $(abspath $(OUT))/live -count=1 -timeout 30m -v
 
 .PHONY: kubectl-test
 kubectl-test: controlplane ## compare what kubectl shows of a simulated apiserver, and of the watcher, with a real one (builds it once; about 4 minutes)
@@ -88,9 +88,13 @@ bench: build ## run a scenario and write its report (default: strategies, on the
 tune: build ## find settings: make tune ARGS="--rate 200/s --storage 'p50=60ms,p99=400ms'"
 	@$(BIN)/watchbench tune $(ON) --out $(OUT) $(ARGS) $(EXPLAINED)
 
+# The rows of the product, then those that only k8s-watch can have (ROWS=f25 chooses among these), in one folder and table.
 .PHONY: robustness
 robustness: controlplane ## run the fault matrix on real processes and print it (about 20 minutes)
-	@$(info $(MATRIX))$(MATRIX) $(EXPLAINED)
+	@$(info $(MATRIX))code=0; $(MATRIX) > /dev/null || code=$$?; case $$code in 0|3|5) ;; *) exit $$code;; esac; \
+	dir=$$(cd $$(ls -td $(OUT)/matrix-* | head -1) && pwd) && rows=0; \
+	$(GO) test ./scenarios/robustness -run 'TestRows$(if $(ROWS),/$(ROWS))$$' -matrix $$dir -count=1 -timeout 60m > $$dir/rows.txt 2>&1 || rows=$$?; \
+	$(BIN)/watchbench report $$dir && { $(BIN)/watchbench check $$dir > /dev/null $(EXPLAINED) && test $$rows = 0 || { tail -n 20 $$dir/rows.txt >&2; exit 1; }; }
 
 .PHONY: reference
 reference: build ## run the published before/after tables again, beside their figures (QUICK=1: less than 10 minutes; else hours)
@@ -119,7 +123,7 @@ gate: gate-base build ## hold k8s-watch against a revision, BASE=REV, side by si
 # What gate -pack takes for reports/gate/testdata/pairs: three hours of a quiet machine.
 .PHONY: gate-pairs
 gate-pairs: build ## record k8s-watch against itself and against planted regressions, for the gate's own tests (hours)
-	$(GO) test ./scenarios/controls -run TestGatePairs -pairs $(abspath $(OUT))/pairs -count=1 -timeout 6h -v
+	$(GO) test ./scenarios/robustness -run TestGatePairs -pairs $(abspath $(OUT))/pairs -count=1 -timeout 6h -v
 
 .PHONY: dashboards-test
 dashboards-test: ## try each panel and alert on processes with faults (Debian's prometheus; five minutes)
@@ -127,7 +131,7 @@ dashboards-test: ## try each panel and alert on processes with faults (Debian's 
 
 .PHONY: controls
 controls: controlplane ## put bugs into the watcher and show that the fault matrix catches each
-	$(GO) test ./scenarios/controls -run TestControls -controls $(abspath $(OUT))/controls -timeout 90m -v $(ARGS)
+	$(GO) test ./scenarios/robustness -run TestControls -controls $(abspath $(OUT))/controls -timeout 90m -v $(ARGS)
 
 # Packages whose tests start processes or a control plane. They run after the others, one
 # at a time: what they time must not be another package's load.

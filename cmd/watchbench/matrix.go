@@ -33,8 +33,9 @@ func matrixCommand() *cobra.Command {
 		Use:   "matrix [ROW|SCENARIO...]",
 		Short: "Run the fault matrix: which guarantees hold under which faults",
 		Long: `Run the fault matrix: every scenario below faults/ and regression/, or those of the
-named rows (F2) or names (faults/f02-refuse), on one control plane. The row F0 is run
-first where another row is compared with it. The table is printed and written as
+named rows (F2) or names (faults/f02-refuse), on one control plane. What only k8s-watch
+can be put through is in Go tests: make robustness runs both. The row F0 is run first
+where another row is compared with it. The table is printed and written as
 index.html, with a timeline of each cell, as matrix.md and as matrix.json beside the
 runs' folders.
 

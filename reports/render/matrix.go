@@ -113,7 +113,7 @@ func matrixState(e *result.MatrixEntry) cell {
 	failed, invalid := e.Verdict()
 	switch {
 	case e.NotBuilt != "":
-		return cell{Text: "not built: " + clean(e.NotBuilt), tone: faint}
+		return cell{Text: clean(e.NotBuilt), tone: faint}
 	case e.NotRun:
 		return cell{Text: "not run", tone: faint}
 	case e.Error != "" && len(failed) > 0:

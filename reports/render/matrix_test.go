@@ -29,7 +29,7 @@ func matrixOfAll() *result.Matrix {
 	some["F1"] = result.MatrixEntry{Scenario: "f01-slow", Invalid: []string{"the generator was 900 ms late"}, Columns: map[string]result.Column{"O": {Verdict: result.Fail, Detail: "G2: web"}}}
 	some["F3"] = result.MatrixEntry{Scenario: "f03-blackhole", Error: "k8s-watch ended: exit status 2", Columns: map[string]result.Column{"X": {Verdict: result.Fail, Detail: "k8s-watch ended: exit status 2"}}}
 	m := &result.Matrix{Schema: result.MatrixSchema, Profile: "default", Retries: []result.Retry{{Scenario: "f04-errors", Why: "T: 9 s"}}}
-	notBuilt := map[string]string{"F24": "notifications are not built yet", "F25": "webhooks are not built yet", "F28": "the query API is not built yet"}
+	notBuilt := map[string]string{"F24": "a Go test of notifications", "F25": "a Go test of webhooks", "F28": "a Go test of the query API"}
 	for _, r := range result.MatrixRows {
 		e, ok := some[r.ID]
 		if !ok {
@@ -56,7 +56,7 @@ func TestMatrix(t *testing.T) {
 		"pass (412)", "no power (12 of 30)", "F19 f19-burst only O has no power (12 of 30): pods are only created",
 		"FAILED, INVALID", "F1 f01-slow O: G2: web", "FAILED, aborted", "F3 f03-blackhole X: k8s-watch ended: exit status 2",
 		"1 scenarios needed a second try; at most 2 may", "f04-errors was run again; the first try: T: 9 s",
-		"not built: webhooks are not built yet",
+		"a Go test of webhooks",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table lacks %q:\n%s", want, text)
@@ -101,7 +101,7 @@ func TestMatrixState(t *testing.T) {
 		{"invalid", result.MatrixEntry{Invalid: []string{"a", "b"}}, "INVALID"},
 		{"fails, and is invalid", result.MatrixEntry{Invalid: []string{"a"}, Columns: map[string]result.Column{"C": col(result.Fail, "")}}, "FAILED, INVALID"},
 		{"ended by itself", result.MatrixEntry{Error: "boom", Columns: map[string]result.Column{"X": col(result.Fail, "")}}, "FAILED, aborted"},
-		{"not built", result.MatrixEntry{NotBuilt: "later"}, "not built: later"},
+		{"not built", result.MatrixEntry{NotBuilt: "later"}, "later"},
 		{"not run", result.MatrixEntry{NotRun: true}, "not run"},
 		{"aborted", result.MatrixEntry{Error: "boom"}, "aborted"},
 	} {

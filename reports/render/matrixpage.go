@@ -262,7 +262,7 @@ func matrixAnswer(m *result.Matrix) string {
 		text += fmt.Sprintf(" %s not run.", rowsWere(s.notRun))
 	}
 	if s.notBuilt > 0 {
-		text += fmt.Sprintf(" %s not built yet.", rowsWere(s.notBuilt))
+		text += fmt.Sprintf(" %s not in this table: make robustness has them.", rowsWere(s.notBuilt))
 	}
 	return clean(text)
 }

@@ -84,8 +84,8 @@ func TestMatrixPage(t *testing.T) {
 	page := matrixPageOf(t, dir, m)
 	for _, want := range []string{
 		"8 faults in 9 cells, watcher profile default: asserted guarantees failed in 3: F1 f01-slow (O), F2 f02-refuse (T) and F3 f03-blackhole (X).",
-		"2 of 9 prove nothing: F7 f07-poison 422 and F9 f09-silent.", "1 scenario was run again because cells proved nothing (at most 2 may be).", "19 rows are not run. 3 rows are not built yet.",
-		"pass (412)", "no power (12 of 30)", "FAILED, INVALID", "not built: notifications are not built yet",
+		"2 of 9 prove nothing: F7 f07-poison 422 and F9 f09-silent.", "1 scenario was run again because cells proved nothing (at most 2 may be).", "19 rows are not run. 3 rows are not in this table: make robustness has them.",
+		"pass (412)", "no power (12 of 30)", "FAILED, INVALID", "a Go test of notifications",
 		"The folder f08-close-20260301 is gone, or has no results.json: there is no timeline.", "results.json of the folder f15-kill-50-20260301 cannot be read: ",
 		"../f19-burst is not the name of a folder of this matrix.", "This cell proves nothing, and its curves are no measurements: the generator was 900 ms late", "Load and storage rate (invalid)",
 		"SIGKILL to the watcher", "rows edited in storage (3)", "refuse(from=1s,for=3s)", "request 2214", "kills during the first lists",

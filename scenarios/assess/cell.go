@@ -21,11 +21,15 @@ type Options struct {
 	Baseline *result.Cell
 	// Strict takes every failure for one, whatever the scenario expects.
 	Strict bool
+	// Further are rules of a Go test, which no folder holds. What they find is appended to Found, and read back from the
+	// folder where there are none.
+	Further func(*matrix.Case) ([]matrix.Rule, error)
+	Found   *[]history.Finding
 }
 
 // Cell computes a cell's entry of results.json from its folder.
 func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
-	c, err := load(dir)
+	c, err := load(dir, o)
 	if err != nil {
 		return result.Cell{}, unusable(err)
 	}
@@ -43,6 +47,11 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 	}
 	c.seen.Figures = &cell // with what is known by now
 	matrix.Fill(&c.Case, c.rules, &cell, c.seen)
+	if o.Found != nil {
+		for _, f := range c.found {
+			*o.Found = append(*o.Found, *f)
+		}
+	}
 	cell.Resumed, cell.Profiles = c.Cell.Resumed, c.Cell.Profiles
 	return cell, nil
 }
@@ -54,10 +63,11 @@ type recorded struct {
 	rules   matrix.Rules
 	seen    matrix.Seen
 	stored  inventory
+	found   []*history.Finding
 }
 
 // load reads everything but the logs.
-func load(dir string) (*recorded, error) {
+func load(dir string, o Options) (*recorded, error) {
 	var c recorded
 	var err error
 	if c.Cell, err = history.LoadCell(dir); err != nil {
@@ -110,8 +120,39 @@ func load(dir string) (*recorded, error) {
 		return &c, nil
 	}
 	injected, err := faults.Rules(&c.Case)
-	c.rules = append(matrix.General(&c.Case), injected...)
+	if err != nil {
+		return nil, err
+	}
+	further, err := c.further(dir, o)
+	c.rules = slices.Concat(matrix.General(&c.Case), injected, further)
 	return &c, err
+}
+
+// further are the rules of a Go test, or what they found when the cell was run.
+func (c *recorded) further(dir string, o Options) (rules []matrix.Rule, err error) {
+	if o.Further == nil {
+		found, err := history.LoadLines[history.Finding](dir, history.FileFindings)
+		for _, f := range found {
+			rules = append(rules, matrix.Rule{
+				First: f.First, Cached: f.Cached,
+				Facts: func(matrix.Seen) []result.Fact { return f.Facts }, Vacuous: func(matrix.Seen) []string { return f.Vacuous },
+			})
+		}
+		return rules, err
+	}
+	rules, err = o.Further(&c.Case)
+	for i := range rules {
+		r := &rules[i]
+		f := &history.Finding{First: r.First, Cached: r.Cached}
+		c.found = append(c.found, f)
+		if facts := r.Facts; facts != nil {
+			r.Facts = func(seen matrix.Seen) []result.Fact { f.Facts = facts(seen); return slices.Clone(f.Facts) }
+		}
+		if vacuous := r.Vacuous; vacuous != nil {
+			r.Vacuous = func(seen matrix.Seen) []string { f.Vacuous = vacuous(seen); return f.Vacuous }
+		}
+	}
+	return rules, err
 }
 
 // queue is check.History.Queue: the shortest that the handler queues were, which only the policy

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -39,7 +40,7 @@ type Options struct {
 	Scenarios []Scenario
 	Rows      []string // of the table; none: all
 	Profile   string   // of the watcher
-	Dir       string   // of the matrix; must exist
+	Dir       string   // of the matrix; must exist. What a campaign left in it is kept, and gone on with
 	// Run runs a scenario below Dir and returns the run's folder and results, as far as
 	// there are any. baseline is the undisturbed cell; nil if there is none yet.
 	Run func(ctx context.Context, s Scenario, baseline *result.Cell) (dir string, res *result.Results, err error)
@@ -56,6 +57,9 @@ type Options struct {
 func Run(ctx context.Context, o Options) (*result.Matrix, error) {
 	c := &campaign{o: o, began: time.Now(), results: map[string]*result.Results{}}
 	c.record = history.Campaign{Schema: history.CampaignSchema, Profile: o.Profile, Asked: o.Rows}
+	if err := c.goOn(); err != nil {
+		return nil, err
+	}
 	err := c.all(ctx)
 	err = errors.Join(err, c.save())
 	return c.matrix(), err
@@ -67,6 +71,39 @@ type campaign struct {
 	record  history.Campaign
 	results map[string]*result.Results // by the run's folder
 	base    *result.Cell
+}
+
+// goOn takes over what a former campaign left in the folder.
+func (c *campaign) goOn() error {
+	former, err := history.LoadCampaign(c.o.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	c.began = c.began.Add(-time.Duration(former.Seconds * float64(time.Second)))
+	if len(former.Asked) == 0 || len(c.o.Rows) == 0 {
+		former.Asked = nil
+	} else {
+		former.Asked = append(former.Asked, c.o.Rows...)
+	}
+	c.record = *former
+	for _, r := range former.Runs {
+		if r.Dir == "" {
+			continue
+		}
+		res, err := result.LoadFile(filepath.Join(c.o.Dir, r.Dir, result.FileName))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		c.results[r.Dir] = res
+		if len(res.Cells) > 0 && r.Row == matrix.BaseRow {
+			c.base = &res.Cells[0]
+		}
+	}
+	return nil
 }
 
 func (c *campaign) all(ctx context.Context) error {

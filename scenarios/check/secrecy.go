@@ -86,7 +86,7 @@ func SearchCanaries(ctx context.Context, dir string, canaries []string) (*Canary
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !d.Type().IsRegular() || filepath.Base(path) == history.FileMeta:
+		case !d.Type().IsRegular() || filepath.Base(path) == history.FileMeta || path == history.FileFindings: // what is computed is not searched
 			return nil
 		}
 		f, err := root.Open(path)

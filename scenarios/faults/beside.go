@@ -33,20 +33,20 @@ type besideLoad struct {
 	added      int
 }
 
-func beside() family {
+func beside() Family {
 	b := &besideLoad{}
-	return family{shared: b, injectors: append(b.tampering(),
-		kind{name: createObjects, takes: []string{"count", "bytes"}, inject: b.create},
-		kind{name: deleteObjects, takes: []string{"count"}, validate: needsPods, inject: b.delete},
-		kind{name: recreate, takes: []string{"count"}, validate: needsPods, inject: b.recreate},
-		kind{name: deleteNamespace, inject: b.deleteLast, validate: func(t *spec.Timeline, _ spec.Event) error {
+	return Family{Shared: b, Failpoints: append(b.tampering(),
+		Failpoint{Name: createObjects, Takes: []string{"count", "bytes"}, Inject: b.create},
+		Failpoint{Name: deleteObjects, Takes: []string{"count"}, Available: needsPods, Inject: b.delete},
+		Failpoint{Name: recreate, Takes: []string{"count"}, Available: needsPods, Inject: b.recreate},
+		Failpoint{Name: deleteNamespace, Inject: b.deleteLast, Available: func(t *spec.Timeline, _ spec.Event) error {
 			return t.Need(t.Extra.Namespaces > 1, "delete-namespace without a namespace to spare", "set extra.namespaces: 2")
 		}},
 	)}
 }
 
-// namespace is one of the cell's own.
-func namespace(c Cell, i int) string { return fmt.Sprintf("watchbench-%s-extra-%d", c.Run(), i) }
+// Namespace is one of the cell's own.
+func Namespace(c Cell, i int) string { return fmt.Sprintf("watchbench-%s-extra-%d", c.Run(), i) }
 
 func besidePod(i int) string { return fmt.Sprintf("beside-%d", i) }
 
@@ -70,13 +70,13 @@ func repeat(e spec.Event, do func() error) (Done, error) {
 func (b *besideLoad) create(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	return repeat(e, func() error {
 		b.added++
-		_, err := c.API().CreatePod(ctx, namespace(c, 0), fmt.Sprintf("added-%d", b.added), c.Run(), int(e.Bytes))
+		_, err := c.API().CreatePod(ctx, Namespace(c, 0), fmt.Sprintf("added-%d", b.added), c.Run(), int(e.Bytes))
 		return err
 	})
 }
 
 func (b *besideLoad) delete(ctx context.Context, c Cell, e spec.Event) (Done, error) {
-	return repeat(e, func() error { return c.API().DeletePod(ctx, namespace(c, 0), b.take(c)) })
+	return repeat(e, func() error { return c.API().DeletePod(ctx, Namespace(c, 0), b.take(c)) })
 }
 
 // recreated is a name that got a new object.
@@ -89,7 +89,7 @@ type recreated struct {
 func (b *besideLoad) recreate(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	var all []recreated
 	done, err := repeat(e, func() error {
-		r := recreated{Namespace: namespace(c, 0), Name: b.take(c)}
+		r := recreated{Namespace: Namespace(c, 0), Name: b.take(c)}
 		if err := c.API().DeletePod(ctx, r.Namespace, r.Name); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ var (
 func (b *besideLoad) Prepare(ctx context.Context, c Cell) error {
 	run, extra := c.Run(), c.Scenario().Extra
 	for n := range extra.Namespaces {
-		ns := namespace(c, n)
+		ns := Namespace(c, n)
 		body := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{
 			"name": ns, "labels": map[string]string{party.RunLabel: run, "pod-security.kubernetes.io/enforce": "privileged"}}}
 		if _, err := c.API().Send(ctx, http.MethodPost, "/api/v1/namespaces", body); err != nil {
@@ -147,14 +147,14 @@ var CanaryMasks = []check.Mask{
 	{Kind: "ConfigMap", Path: []string{"data"}},
 	{Kind: "Pod", Path: []string{"metadata", "annotations", "watchbench.dev-token"}},
 	{Kind: "Pod", Path: []string{"spec", "hostAliases"}},
-	{Kind: "Pod", Path: []string{"metadata", "labels", canaryLabel}},
+	{Kind: "Pod", Path: []string{"metadata", "labels", CanaryLabel}},
 }
 
-// canaryLabel is a label that is masked: a selector must not find out its value.
-const canaryLabel = "canary"
+// CanaryLabel is a label that is masked: a selector must not find out its value.
+const CanaryLabel = "canary"
 
-// canaryWord is the secret in one kind of field.
-func canaryWord(c Cell, where string) string {
+// CanaryWord is the secret in one kind of field.
+func CanaryWord(c Cell, where string) string {
 	return fmt.Sprintf("canary-%s-%s-%d", where, c.Run(), c.Seed()*2654435761%1e9)
 }
 
@@ -162,17 +162,17 @@ func canaryWord(c Cell, where string) string {
 // themselves once more in kubectl's annotation.
 func plant(ctx context.Context, c Cell) error {
 	word := func(where string) string {
-		w := canaryWord(c, where)
+		w := CanaryWord(c, where)
 		c.AddCanary(w)
 		return w
 	}
-	run, ns := c.Run(), namespace(c, 0)
+	run, ns := c.Run(), Namespace(c, 0)
 	meta := func(name string) map[string]any {
 		return map[string]any{"name": name, "labels": map[string]string{party.RunLabel: run}}
 	}
 	pod := party.PodBody("with-canary", run, 0)
 	pm := pod["metadata"].(map[string]any)
-	pm["labels"].(map[string]string)[canaryLabel] = word("label")
+	pm["labels"].(map[string]string)[CanaryLabel] = word("label")
 	pm["annotations"] = map[string]string{"watchbench.dev-token": word("annotation")}
 	pod["spec"].(map[string]any)["hostAliases"] = []any{map[string]any{"ip": "192.0.2.1", "hostnames": []string{word("spec")}}}
 	for _, o := range []struct {

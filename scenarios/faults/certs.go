@@ -32,10 +32,10 @@ type certFiles struct {
 	caFile, certFile, keyFile string
 }
 
-func certificates() family {
+func certificates() Family {
 	f := &certFiles{}
-	return family{shared: f, injectors: []Injector{
-		kind{name: rotateCA, inject: f.rotate, validate: func(t *spec.Timeline, e spec.Event) error {
+	return Family{Shared: f, Failpoints: []Failpoint{
+		{Name: rotateCA, Inject: f.rotate, Available: func(t *spec.Timeline, e spec.Event) error {
 			if err := needsWatcher(t, e); err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ func (f *certFiles) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 		return nil, nil
 	}
 	return []matrix.Rule{{Facts: func(seen matrix.Seen) []result.Fact {
-		return []result.Fact{matrix.RecoveryFact("recovery after the new CA", seen.Changes, end, recovery(c))}
+		return []result.Fact{matrix.RecoveryFact("recovery after the new CA", seen.Changes, end, c.Recovery())}
 	}}}, nil
 }
 

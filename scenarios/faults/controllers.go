@@ -54,10 +54,10 @@ type app struct {
 	rolled int
 }
 
-func controllers() family {
+func controllers() Family {
 	a := &app{}
-	event := func(name string, takes []string, validate func(*spec.Timeline, spec.Event) error, inject func(context.Context, Cell, spec.Event) (Done, error)) Injector {
-		return kind{name: name, takes: takes, validate: func(t *spec.Timeline, e spec.Event) error {
+	event := func(name string, takes []string, validate func(*spec.Timeline, spec.Event) error, inject func(context.Context, Cell, spec.Event) (Done, error)) Failpoint {
+		return Failpoint{Name: name, Takes: takes, Available: func(t *spec.Timeline, e spec.Event) error {
 			if err := t.Need(t.Cluster.Controllers, e.What+" without controllers", "set cluster.controllers: true"); err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func controllers() family {
 				return nil
 			}
 			return validate(t, e)
-		}, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+		}, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			if err := a.begin(c); err != nil {
 				return Done{}, err
 			}
@@ -83,7 +83,7 @@ func controllers() family {
 	deployed := func(t *spec.Timeline, e spec.Event) error {
 		return t.Need(follows(t, e, deployApp), e.What+" without a Deployment", "let a "+deployApp+" come before")
 	}
-	return family{shared: a, injectors: []Injector{
+	return Family{Shared: a, Failpoints: []Failpoint{
 		event(addNodes, count, func(t *spec.Timeline, e spec.Event) error {
 			if e.Number() > maxNodes {
 				return t.Bad("count", fmt.Sprintf("add at most %d", maxNodes), "%d nodes", e.Number())

@@ -97,7 +97,7 @@ func TestDocumentedExample(t *testing.T) {
 	if string(shown[2]) != string(file) {
 		t.Errorf("docs/faults.md does not show %s as it is", shown[1])
 	}
-	if New().find("reload") == nil {
+	if New().find("sigstop") == nil {
 		t.Error("the example is not registered")
 	}
 }

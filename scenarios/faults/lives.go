@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
@@ -27,7 +26,6 @@ const (
 	startAgain  = "start"        // a new watcher, until storage has caught up
 	killRestart = "kill-restart" // both, as often as the event asks for
 	termRestart = "term-restart"
-	sigstop     = "sigstop" // SIGSTOP, and SIGCONT after a time
 )
 
 // exitSlack is how long beyond its drain limit a watcher may take to end after SIGTERM
@@ -37,47 +35,41 @@ const exitSlack = 10 * time.Second
 // exitTolerance is how far the end may be from the drain limit.
 const exitTolerance = 500 * time.Millisecond
 
-func lives() family {
+func lives() Family {
 	ends := func(t *spec.Timeline, e spec.Event) error {
 		err := restarts(t, e)
 		t.Runs = false
 		return err
 	}
-	return family{shared: livesRules{}, injectors: []Injector{
-		kind{name: sigterm, validate: ends, inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+	return Family{Shared: livesRules{}, Failpoints: []Failpoint{
+		{Name: sigterm, Available: ends, Inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
 			end, err := terminate(ctx, c)
 			return Done{Seen: life{End: end}}, err
 		}},
-		kind{name: sigkill, validate: ends, inject: func(_ context.Context, c Cell, _ spec.Event) (Done, error) {
-			kill(c)
+		{Name: sigkill, Available: ends, Inject: func(_ context.Context, c Cell, _ spec.Event) (Done, error) {
+			Kill(c)
 			return Done{}, nil
 		}},
-		kind{name: startAgain, takes: []string{"podQueueNum"}, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+		{Name: startAgain, Takes: []string{"podQueueNum"}, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			caught, err := restart(ctx, c, e.PodQueueNum)
 			return Done{Seen: life{Return: caught}}, err
-		}, validate: func(t *spec.Timeline, _ spec.Event) error {
+		}, Available: func(t *spec.Timeline, _ spec.Event) error {
 			err := t.Need(!t.Runs, "start when a watcher runs", "end it first, or use join for a second one")
 			t.Runs = true
 			return err
 		}},
-		kind{name: killRestart, takes: []string{"times", "every", "podQueueNum"}, validate: restarts, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
-			kill(c)
+		{Name: killRestart, Takes: []string{"times", "every", "podQueueNum"}, Available: restarts, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+			Kill(c)
 			caught, err := restart(ctx, c, e.PodQueueNum)
 			return Done{Seen: life{Return: caught}}, err
 		}},
-		kind{name: termRestart, takes: []string{"times", "every", "podQueueNum"}, validate: restarts, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+		{Name: termRestart, Takes: []string{"times", "every", "podQueueNum"}, Available: restarts, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			end, err := terminate(ctx, c)
 			if err != nil {
 				return Done{}, err
 			}
 			caught, err := restart(ctx, c, e.PodQueueNum)
 			return Done{Seen: life{End: end, Return: caught}}, err
-		}},
-		kind{name: sigstop, takes: []string{"for"}, inject: stop, validate: func(t *spec.Timeline, e spec.Event) error {
-			if e.For == 0 {
-				return t.Bad("for", "write for example for: 3s", "missing: a watcher that is stopped for ever proves nothing")
-			}
-			return needsWatcher(t, e)
 		}},
 	}}
 }
@@ -111,8 +103,8 @@ type termination struct {
 	Balanced bool  `json:"balanced,omitempty"`
 }
 
-// kill ends the watcher as the kernel would for want of memory.
-func kill(c Cell) {
+// Kill ends the watcher as the kernel would for want of memory.
+func Kill(c Cell) {
 	c.Mark(history.Mark{What: history.MarkKilled})
 	c.Watcher().Kill()
 	c.Mark(history.Mark{What: history.MarkExited})
@@ -125,11 +117,11 @@ func restart(ctx context.Context, c Cell, queues int) (*CatchUp, error) {
 	if err := c.Begin(ctx, queues); err != nil {
 		return nil, err
 	}
-	return resume(ctx, c, began)
+	return Resume(ctx, c, began)
 }
 
-// resume waits until storage has caught up under a watcher that took another's place.
-func resume(ctx context.Context, c Cell, began time.Time) (*CatchUp, error) {
+// Resume waits until storage has caught up under a watcher that took another's place.
+func Resume(ctx context.Context, c Cell, began time.Time) (*CatchUp, error) {
 	caught, err := c.CatchUp(ctx, began)
 	if err != nil {
 		return nil, err
@@ -143,15 +135,6 @@ func resume(ctx context.Context, c Cell, began time.Time) (*CatchUp, error) {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-func stop(ctx context.Context, c Cell, e spec.Event) (Done, error) {
-	c.Mark(history.Mark{What: history.MarkStopped})
-	c.Watcher().Signal(syscall.SIGSTOP)
-	err := lifecycle.Pause(ctx, e.For.Std())
-	c.Watcher().Signal(syscall.SIGCONT)
-	c.Mark(history.Mark{What: history.MarkContinued})
-	return Done{}, err
-}
 
 // terminate sends SIGTERM and follows the drain to its end.
 func terminate(ctx context.Context, c Cell) (*termination, error) {
@@ -229,10 +212,10 @@ func (livesRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := recovery(c)
+	limit := c.Recovery()
 	var rules []matrix.Rule
 	if worst := worstReturn(all); worst != nil {
-		rules = append(rules, states(worst.fact("longest catch-up after a restart", limit)))
+		rules = append(rules, matrix.States(worst.Fact("longest catch-up after a restart", limit)))
 	}
 	for _, l := range all {
 		if l.End != nil {
@@ -254,14 +237,6 @@ func worstReturn(all []life) (worst *CatchUp) {
 	return worst
 }
 
-// recovery is the row's bound on times, in seconds.
-func recovery(c *matrix.Case) float64 { return c.Cell.Scenario.Fault.Recovery.Std().Seconds() }
-
-// states is a rule whose facts need no look at the record.
-func states(facts ...result.Fact) matrix.Rule {
-	return matrix.Rule{Facts: func(matrix.Seen) []result.Fact { return facts }}
-}
-
 // rule: what a watcher gave up when it was told to end is what its counters still had
 // queued, and it gives up nothing before its drain limit. How it exits is judged with all
 // other exits. One that is not ours says nothing of its events.
@@ -277,7 +252,7 @@ func (t *termination) rule(c *matrix.Case) matrix.Rule {
 	}
 	facts := []result.Fact{end, matrix.None("L", "events given up before the drain limit", early, "")}
 	if !c.Cell.Watcher.Own {
-		return states(end)
+		return matrix.States(end)
 	}
 	// A watcher that has nothing to send when it is told to end shows nothing of losses.
 	idle := func(matrix.Seen) []string {
@@ -287,7 +262,7 @@ func (t *termination) rule(c *matrix.Case) matrix.Rule {
 		return nil
 	}
 	if !t.Known {
-		r := states(append(facts, matrix.Missing("L", "events given up at the end", "events", "the watcher's counters could not be read"))...)
+		r := matrix.States(append(facts, matrix.Missing("L", "events given up at the end", "events", "the watcher's counters could not be read"))...)
 		r.Vacuous = idle
 		return r
 	}
@@ -301,7 +276,7 @@ func (t *termination) rule(c *matrix.Case) matrix.Rule {
 			}
 		},
 		Facts: func(matrix.Seen) []result.Fact {
-			f := fact("L", "events given up at the end", "events", float64(t.Abandoned), t.Balanced && t.Abandoned <= t.Queued && t.Abandoned >= t.Queued-since)
+			f := matrix.Fact("L", "events given up at the end", "events", float64(t.Abandoned), t.Balanced && t.Abandoned <= t.Queued && t.Abandoned >= t.Queued-since)
 			f.Detail = fmt.Sprintf("%d were queued at the last reading", t.Queued)
 			return append(facts, f)
 		},

@@ -24,12 +24,12 @@ const (
 // minUndone is how many objects a restore must remove, bring back and revert, each.
 const minUndone = 10
 
-func restoredCluster() family {
-	event := func(name string, do func(context.Context, Cell) error) Injector {
-		return kind{name: name, anywhere: true, validate: validateRestore,
-			inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) { return Done{}, do(ctx, c) }}
+func restoredCluster() Family {
+	event := func(name string, do func(context.Context, Cell) error) Failpoint {
+		return Failpoint{Name: name, Anywhere: true, Available: validateRestore,
+			Inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) { return Done{}, do(ctx, c) }}
 	}
-	return family{shared: restoreRules{}, injectors: []Injector{
+	return Family{Shared: restoreRules{}, Failpoints: []Failpoint{
 		event(backupCluster, func(ctx context.Context, c Cell) error {
 			c.Mark(history.Mark{What: history.MarkBackedUp})
 			return c.Backup(ctx)
@@ -94,7 +94,7 @@ func (restoreRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 	}
 	return []matrix.Rule{{
 		First: true, Operation: u.operation, Request: u.request, Vacuous: u.vacuous,
-		Facts: func(matrix.Seen) []result.Fact { return u.facts(recovery(c)) },
+		Facts: func(matrix.Seen) []result.Fact { return u.facts(c.Recovery()) },
 	}}, nil
 }
 

@@ -15,27 +15,44 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// families are all there are, each made anew for every cell.
-var families = []func() family{
-	lives, beside, replicas, certificates, account, killedStorage, customResources, queues,
-	reload, anytime, controllers, restoredCluster, notifications, forgedAddresses, queryAbuse, readerScans,
-}
+// families are those of the product, each made anew for every cell.
+var families = []func() Family{lives, stopped, beside, secondWatcher, certificates, killedStorage, controllers, restoredCluster}
 
 // Format is the scenario format with the events of this package.
-var Format = spec.Format{Events: func() []spec.EventKind {
-	var kinds []spec.EventKind
-	for _, f := range New().families {
-		for _, i := range f.injectors {
-			kinds = append(kinds, i)
+var Format = FormatOf()
+
+// FormatOf is the scenario format with those of further families, too.
+func FormatOf(more ...func() Family) spec.Format {
+	return spec.Format{Events: func() (kinds []spec.EventKind) {
+		for _, f := range New(more...).families {
+			for _, p := range f.Failpoints {
+				kinds = append(kinds, p.kind())
+			}
 		}
+		return append(kinds, movedKinds()...)
+	}}
+}
+
+// moved are the events of rows that only k8s-watch can have; see package robustness.
+var moved = []string{
+	"kill-anytime", "resize", "reload", "crd-add", "crd-switch", "crd-unserve", "crd-remove", "change-customs", "remove-version",
+	"kill-leader", "take-lease", "stop-leader", "lose-leader", "read-queues", "forge-webhooks", "rotate-token", "abuse-queries", "query-scans",
+}
+
+// movedKinds say where such an event went to. A family that has it comes before them.
+func movedKinds() (kinds []spec.EventKind) {
+	for _, name := range moved {
+		kinds = append(kinds, spec.EventKind{Name: name, Moved: true, Available: func(t *spec.Timeline, e spec.Event) error {
+			return t.Bad("what", "run make robustness", "%s is in Go tests of k8s-watch, not in scenarios", e.What)
+		}})
 	}
 	return kinds
-}}
+}
 
 // Set is the families of one cell. Its methods are called in the order in which they
 // stand here, from one goroutine at a time.
 type Set struct {
-	families []family
+	families []Family
 	done     []deed
 }
 
@@ -45,10 +62,10 @@ type deed struct {
 	seen any
 }
 
-// New makes the families of one cell.
-func New() *Set {
+// New makes the families of one cell; more are those of a Go test.
+func New(more ...func() Family) *Set {
 	s := &Set{}
-	for _, f := range families {
+	for _, f := range slices.Concat(families, more) {
 		s.families = append(s.families, f())
 	}
 	return s
@@ -57,7 +74,7 @@ func New() *Set {
 // each calls every family that has an ability, in order, up to the first error.
 func each[A any](s *Set, call func(A) error) error {
 	for _, f := range s.families {
-		if able, ok := f.shared.(A); ok {
+		if able, ok := f.Shared.(A); ok {
 			if err := call(able); err != nil {
 				return err
 			}
@@ -93,9 +110,9 @@ func (s *Set) Run(ctx context.Context, c Cell, start time.Time) error {
 
 // inject carries out one event as often as it asks for.
 func (s *Set) inject(ctx context.Context, c Cell, e spec.Event, rng *rand.Rand) error {
-	injector := s.find(e.What)
-	if injector == nil {
-		return errors.New("no injector of this program carries it out")
+	failpoint := s.find(e.What)
+	if failpoint == nil {
+		return errors.New("nothing in this program carries it out")
 	}
 	times := max(1, e.Times)
 	for n := range times {
@@ -106,7 +123,7 @@ func (s *Set) inject(ctx context.Context, c Cell, e spec.Event, rng *rand.Rand) 
 			c.Note(fmt.Sprintf("%s %d/%d", e.What, n+1, times))
 		}
 		began := time.Now()
-		done, err := injector.Inject(ctx, c, e)
+		done, err := failpoint.Inject(ctx, c, e)
 		if err != nil {
 			return err
 		}
@@ -118,10 +135,10 @@ func (s *Set) inject(ctx context.Context, c Cell, e spec.Event, rng *rand.Rand) 
 	return nil
 }
 
-func (s *Set) find(what string) Injector {
+func (s *Set) find(what string) *Failpoint {
 	for _, f := range s.families {
-		if i := slices.IndexFunc(f.injectors, func(i Injector) bool { return i.Name() == what }); i >= 0 {
-			return f.injectors[i]
+		if i := slices.IndexFunc(f.Failpoints, func(p Failpoint) bool { return p.Name == what }); i >= 0 {
+			return &f.Failpoints[i]
 		}
 	}
 	return nil
@@ -165,9 +182,20 @@ func (s *Set) Remove(ctx context.Context, c Cell) error {
 	return errors.Join(errs...)
 }
 
-// Rules are those of all families for a recorded cell.
-func Rules(c *matrix.Case) (rules []matrix.Rule, err error) {
-	err = each(New(), func(r Ruler) error {
+// Rules are those of the product's families for a recorded cell.
+func Rules(c *matrix.Case) ([]matrix.Rule, error) { return rulesOf(New().families, c) }
+
+// Further are the rules of a Go test's families; nil where there are none.
+func (s *Set) Further() func(*matrix.Case) ([]matrix.Rule, error) {
+	more := s.families[len(families):]
+	if len(more) == 0 {
+		return nil
+	}
+	return func(c *matrix.Case) ([]matrix.Rule, error) { return rulesOf(more, c) }
+}
+
+func rulesOf(some []Family, c *matrix.Case) (rules []matrix.Rule, err error) {
+	err = each(&Set{families: some}, func(r Ruler) error {
 		more, err := r.Rules(c)
 		rules = append(rules, more...)
 		return err

@@ -21,9 +21,9 @@ const killStorage = "kill-storage"
 // minKeys is how many objects an event must have concerned to prove anything.
 const minKeys = matrix.MinKeys
 
-func killedStorage() family {
-	return family{shared: storageRules{}, injectors: []Injector{
-		kind{name: killStorage, takes: []string{"for"}, validate: validateKill, inject: injectKill},
+func killedStorage() Family {
+	return Family{Shared: storageRules{}, Failpoints: []Failpoint{
+		{Name: killStorage, Takes: []string{"for"}, Available: validateKill, Inject: injectKill},
 	}}
 }
 
@@ -116,7 +116,7 @@ func (storageRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 			Request: lost.see,
 			Facts: func(matrix.Seen) []result.Fact {
 				n := len(lost.again)
-				return []result.Fact{b.Return.fact("catch-up after storage came back", recovery(c)), fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= minKeys)}
+				return []result.Fact{b.Return.Fact("catch-up after storage came back", c.Recovery()), matrix.Fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= minKeys)}
 			},
 			Vacuous: func(matrix.Seen) []string {
 				if n := len(lost.again); n < minKeys {

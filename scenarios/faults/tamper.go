@@ -25,20 +25,20 @@ const (
 // podKind is the kind of the rows.
 const podKind = "Pod"
 
-func (b *besideLoad) tampering() []Injector {
+func (b *besideLoad) tampering() []Failpoint {
 	count := []string{"count"}
-	return []Injector{
-		kind{name: tamperRemove, takes: count, validate: tampersWithPods, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+	return []Failpoint{
+		{Name: tamperRemove, Takes: count, Available: tampersWithPods, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			return repeat(e, func() error {
 				name := b.take(c)
 				markRow(c, e, name)
-				return c.Storage().RemoveRow(ctx, party.ClusterID, podKind, namespace(c, 0), name)
+				return c.Storage().RemoveRow(ctx, party.ClusterID, podKind, Namespace(c, 0), name)
 			})
 		}},
-		kind{name: tamperEdit, takes: count, validate: tampersWithPods, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+		{Name: tamperEdit, Takes: count, Available: tampersWithPods, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			return repeat(e, func() error {
 				name := b.take(c)
-				data, err := c.API().Pod(ctx, namespace(c, 0), name)
+				data, err := c.API().Pod(ctx, Namespace(c, 0), name)
 				if err != nil {
 					return err
 				}
@@ -49,12 +49,12 @@ func (b *besideLoad) tampering() []Injector {
 				return putRow(ctx, c, e, name, body)
 			})
 		}},
-		kind{name: tamperAdd, takes: count, validate: tampers, inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+		{Name: tamperAdd, Takes: count, Available: tampers, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 			return repeat(e, func() error {
 				b.added++
 				name := fmt.Sprintf("nobody-%d", b.added)
 				body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":"00000000-0000-4000-8000-%012d","resourceVersion":"1"}}`,
-					name, namespace(c, 0), b.added)
+					name, Namespace(c, 0), b.added)
 				return putRow(ctx, c, e, name, body)
 			})
 		}},
@@ -73,12 +73,12 @@ func tampersWithPods(t *spec.Timeline, e spec.Event) error {
 }
 
 func markRow(c Cell, e spec.Event, name string) {
-	c.Mark(history.Mark{What: e.What, Kind: podKind, Namespace: namespace(c, 0), Name: name})
+	c.Mark(history.Mark{What: e.What, Kind: podKind, Namespace: Namespace(c, 0), Name: name})
 }
 
 func putRow(ctx context.Context, c Cell, e spec.Event, name, body string) error {
 	markRow(c, e, name)
-	return c.Storage().PutRow(ctx, party.ClusterID, podKind, namespace(c, 0), name, body)
+	return c.Storage().PutRow(ctx, party.ClusterID, podKind, Namespace(c, 0), name, body)
 }
 
 // edited is an object with other content and the same version: only a comparison of
@@ -137,7 +137,7 @@ func repairRules(c *matrix.Case) []matrix.Rule {
 					matrix.None("C", "rows that were never repaired", never, first),
 				}
 			}
-			f := matrix.Within("T", "longest repair of a row", "s", longest, recovery(c))
+			f := matrix.Within("T", "longest repair of a row", "s", longest, c.Recovery())
 			f.Detail = fmt.Sprintf("%d rows", len(rows))
 			return []result.Fact{f}
 		},

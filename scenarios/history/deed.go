@@ -3,9 +3,11 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Deed is what a fault injector did, one line of deeds.ndjson. An event that was carried
+// Deed is what a failpoint did, one line of deeds.ndjson. An event that was carried
 // out several times has one Deed each time.
 type Deed struct {
 	What  string `json:"what"` // the event, as the scenario spells it
@@ -13,11 +15,19 @@ type Deed struct {
 	Ended int64  `json:"ended"`
 	// Keys is how many objects or rows it concerned.
 	Keys int64 `json:"keys,omitempty"`
-	// Seen is what the injector saw; the rules of the same file read it back.
+	// Seen is what the failpoint saw; the rules of the same file read it back.
 	Seen json.RawMessage `json:"seen,omitempty"`
 }
 
-// Deeds reads back what the injectors of one event saw, in order.
+// Finding is what a rule of a Go test found in a cell, one line of findings.ndjson; see matrix.Rule.
+type Finding struct {
+	First   bool          `json:"first,omitempty"`
+	Cached  int           `json:"cached,omitempty"`
+	Facts   []result.Fact `json:"facts,omitempty"`
+	Vacuous []string      `json:"vacuous,omitempty"`
+}
+
+// Deeds reads back what the failpoints of one event saw, in order.
 func Deeds[T any](deeds []Deed, what ...string) ([]T, error) {
 	var out []T
 	for i, d := range deeds {

@@ -18,5 +18,6 @@
 //	readers.ndjson.zst  readlog.Record: what readers saw; in cells with readers
 //	follower.ndjson.zst the final state of the follower's storage
 //	marks.ndjson        Mark: when processes started and ended, and which rows were tampered with
-//	deeds.ndjson        Deed: what each fault injector did
+//	deeds.ndjson        Deed: what each failpoint did
+//	findings.ndjson     Finding: what the rules of a Go test found; in its cells
 package history

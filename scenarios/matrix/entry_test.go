@@ -124,7 +124,7 @@ func TestChoose(t *testing.T) {
 	if _, _, err := Choose(all, Choice{Refs: []string{"F99"}}); err == nil || !strings.Contains(err.Error(), `"F99" is neither a row F0 to F30 nor a scenario`) {
 		t.Errorf("%v", err)
 	}
-	if _, _, err := Choose(all[3:4], Choice{Refs: []string{"F2", "F25"}}); err == nil || !strings.HasSuffix(err.Error(), "F2: its scenarios are long and need --by-hand, F25: its scenarios are long and need --by-hand") {
+	if _, _, err := Choose(all[3:4], Choice{Refs: []string{"F2", "F25"}}); err == nil || !strings.HasSuffix(err.Error(), "F2: its scenarios are long and need --by-hand, F25: a Go test: make robustness") {
 		t.Errorf("nothing to run: %v", err)
 	}
 }

@@ -17,6 +17,16 @@ func Within(col, name, unit string, v, limit float64) result.Fact {
 	return f
 }
 
+// Fact states a figure that holds if ok.
+func Fact(col, name, unit string, v float64, ok bool) result.Fact {
+	return result.Fact{Column: col, Name: name, Unit: unit, Value: v, OK: ok}
+}
+
+// States is a rule whose facts need no look at the record.
+func States(facts ...result.Fact) Rule {
+	return Rule{Facts: func(Seen) []result.Fact { return facts }}
+}
+
 // None states a count that must be 0; example is the first occurrence.
 func None(col, name string, count int64, example string) result.Fact {
 	zero := 0.0

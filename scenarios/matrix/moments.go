@@ -14,7 +14,7 @@ import (
 const mostMoments = 400
 
 // Moments are what was done to the parties of a cell, in order of time: faults with their
-// windows, what the injectors did, and the runner's marks. They are counted from the start of
+// windows, what the failpoints did, and the runner's marks. They are counted from the start of
 // the load; a cell without a load has none.
 func Moments(c *Case) (all []result.Moment) {
 	cell := c.Cell

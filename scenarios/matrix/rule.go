@@ -82,3 +82,6 @@ type Case struct {
 	// is none.
 	Baseline *result.Cell
 }
+
+// Recovery is the row's bound on times, in seconds.
+func (c *Case) Recovery() float64 { return c.Cell.Scenario.Fault.Recovery.Std().Seconds() }

@@ -75,7 +75,7 @@ var _ faults.Cell = (*cell)(nil)
 
 func (r *Runner) newCell(j job) *cell {
 	c := &cell{
-		r: r, dir: history.CellDir(r.dir, j.id), logs: r.cellLogs(j.id), s: &j.cell.Scenario, faults: faults.New(),
+		r: r, dir: history.CellDir(r.dir, j.id), logs: r.cellLogs(j.id), s: &j.cell.Scenario, faults: faults.New(r.opts.Failpoints...),
 		record: history.Cell{
 			Schema: history.CellSchema, ID: j.id, Repetition: j.rep, Resumed: len(r.results.Run.Resumed), Params: map[string]string{}, Scenario: j.cell.Scenario,
 			Seed: seedOf(&j), CPUs: runtime.NumCPU(), WatcherCPUs: len(r.opts.Pinned.Watcher),
@@ -158,10 +158,14 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 		return out, err
 	}
 	c.phase(PhaseCheck)
-	if out, err = assess.Cell(ctx, c.dir, assess.Options{Baseline: c.r.opts.Baseline}); err != nil {
+	further := assess.Options{Baseline: c.r.opts.Baseline, Further: c.faults.Further(), Found: new([]history.Finding)}
+	if out, err = assess.Cell(ctx, c.dir, further); err != nil {
 		return out, fmt.Errorf("%s: %w", PhaseCheck, err)
 	}
-	return out, nil
+	if len(*further.Found) == 0 {
+		return out, nil
+	}
+	return out, history.SaveLines(c.dir, history.FileFindings, *further.Found)
 }
 
 func (c *cell) phase(name string) {
@@ -262,7 +266,7 @@ func (c *cell) abandon() {
 // removeLimit bounds the removal of what the faults left behind.
 const removeLimit = time.Minute
 
-// What injectors see of the cell; see faults.Cell.
+// What failpoints see of the cell; see faults.Cell.
 
 func (c *cell) Scenario() *spec.Scenario { return c.s }
 func (c *cell) Run() string              { return c.r.cellRunID(c.record.ID) }

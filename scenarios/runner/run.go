@@ -18,6 +18,7 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/filelock"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -44,6 +45,8 @@ type Options struct {
 	Memory float64
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
+	// Failpoints are those of a Go test, beside the product's.
+	Failpoints []func() faults.Family
 }
 
 // Outcome is a finished run.

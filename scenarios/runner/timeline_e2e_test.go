@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -61,46 +59,6 @@ func TestTimeline(t *testing.T) {
 	judgedAlike(t, out.Dir)
 }
 
-// TestKillsAtAnyMoment: a watcher is killed whatever it is doing, even before it listens;
-// each is started, few get ready, and the last catches up.
-func TestKillsAtAnyMoment(t *testing.T) {
-	opts, said := stage(t, eventful, "events=[{at: 1s, what: kill-anytime, times: 10, for: 600ms}]", "fault={row: F15, title: x, assert: [C, O], measure: [T]}")
-	out := finish(t, opts, said)
-	c := out.Results.Cells[0]
-	if n := c.Checks["G9"].Judged; n != 10 || c.Watcher.Restarts != 10 {
-		t.Errorf("%d restarts judged, %d counted, want 10", n, c.Watcher.Restarts)
-	}
-	for _, col := range []string{"C", "O"} {
-		if x := c.Robustness.Columns[col]; x.Verdict != result.Pass {
-			t.Errorf("%s: %+v", col, x)
-		}
-	}
-	facts := map[string]float64{}
-	for _, f := range c.Robustness.Facts {
-		facts[f.Name] = f.Value
-	}
-	phases := facts["kills during the first lists"] + facts["kills while storage was catching up"] + facts["kills in steady state"]
-	if phases != 10 || facts["kills during the first lists"] < 1 || facts["catch-ups compared in full"] < 1 {
-		t.Errorf("%v", facts)
-	}
-	// There is no deep queue here, and the row says so.
-	if c.Valid || !strings.Contains(strings.Join(c.InvalidReasons, "; "), "events queued or more: 0; at least 1 are needed") {
-		t.Errorf("valid %v: %v", c.Valid, c.InvalidReasons)
-	}
-	if c.Watcher.NetKiBps != nil || c.Watcher.CPUSeconds == nil || *c.Watcher.CPUSeconds <= 0 {
-		t.Errorf("%+v", c.Watcher)
-	}
-	h, err := check.Load(out.Dir + "/cells/only")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := marks(h)
-	if n := strings.Count(got, "sigkill exited"); n != 10 || strings.Count(got, "started") != 11 || strings.Count(got, "ready") > 10 || !strings.HasSuffix(got, "started ready converged") {
-		t.Errorf("marks: %s", got)
-	}
-	judgedAlike(t, out.Dir)
-}
-
 // TestRefusedStorage: a storage that cannot be trusted gets nothing, and the reason
 // given is the right one.
 func TestRefusedStorage(t *testing.T) {
@@ -122,48 +80,6 @@ func TestRotatedCA(t *testing.T) {
 	opts, said := stage(t, eventful, "events=[{at: 2s, what: rotate-ca}]", "storage.tls=valid", "fault.assert=[C, O, L, T, X]", "fault.repairs=false")
 	out := finish(t, opts, said)
 	holds(t, out.Results.Cells[0], "C", "O", "L", "T", "X")
-}
-
-// TestRotatedToken: watches go on with the second token, the first is refused, neither is
-// found in the cell, and nothing of the account is left.
-func TestRotatedToken(t *testing.T) {
-	opts, said := stage(t, eventful, "events=[{at: 1s, what: rotate-token}]", "watch.faults=['close(500ms,1s)']",
-		"load.duration=16s", "fault={row: F27, title: x, assert: [C, T, S, X], recovery: 60s, repairs: false}")
-	temp := t.TempDir()
-	t.Setenv("TMPDIR", temp)
-	out := finish(t, opts, said)
-	if left, err := filepath.Glob(filepath.Join(temp, "*")); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
-	}
-	c := out.Results.Cells[0]
-	holds(t, c, "C", "T", "S", "X")
-	facts := map[string]float64{}
-	for _, f := range c.Robustness.Facts {
-		facts[f.Name] = f.Value
-	}
-	if facts["the apiserver's answer to the former token"] != 401 || facts["the apiserver's answer to the new token"] != 200 || facts["watches ended after that"] < 3 {
-		t.Errorf("%v", facts)
-	}
-	dir := out.Dir + "/cells/only"
-	h, err := check.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := marks(h); got != "started ready token-replaced token-refused" {
-		t.Errorf("marks: %s", got)
-	}
-	if len(h.Canaries) != 2 {
-		t.Fatalf("%d canaries, want one per token", len(h.Canaries))
-	}
-	// A token that leaks is found: the log of a careless watcher.
-	leak := filepath.Join(dir, "captured", "careless.log")
-	if err := os.WriteFile(leak, []byte("Authorization: Bearer e30.e30."+h.Canaries[1]), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	found, err := check.SearchCanaries(t.Context(), dir, h.Canaries)
-	if err != nil || len(found.Leaks) != 1 || found.Leaks[0].Canary != 1 {
-		t.Errorf("%+v, %v", found, err)
-	}
 }
 
 // TestKilledStorage: what storage forgot comes back, and the ledger has both its lives.

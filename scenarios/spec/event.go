@@ -22,16 +22,16 @@ const (
 type Event struct {
 	At    Moment   `json:"at" jsonschema:"required" jsonschema_description:"Since the start of the load: 2s, or 2s..5s for a moment drawn by the seed."`
 	What  string   `json:"what" jsonschema:"required" jsonschema_description:"The kind of event."`
-	For   Duration `json:"for,omitzero" jsonschema_description:"sigstop: until SIGCONT. kill-storage: age of the snapshot that storage comes back with. crd-unserve: until served again, at least. kill-anytime: the longest that a watcher lives; each gets a part of it drawn by the seed. crash: how long pods fail. read-queues: how long. abuse-queries: half of it for probes, half for slow clients. query-scans: how long."`
-	Count int      `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Objects, rows, definitions, nodes, replicas, pods, readers or slow clients; default 1."`
+	For   Duration `json:"for,omitzero" jsonschema_description:"sigstop: until SIGCONT. kill-storage: age of the snapshot that storage comes back with. crash: how long pods fail."`
+	Count int      `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Objects, rows, nodes, replicas or pods; default 1."`
 	Bytes Size     `json:"bytes,omitzero" range:"..1450000B" jsonschema_description:"create-objects: JSON size of one pod."`
-	Times int      `json:"times,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"kill-restart, term-restart, kill-anytime: how often."`
+	Times int      `json:"times,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"kill-restart, term-restart: how often."`
 	Every Moment   `json:"every,omitzero" jsonschema_description:"kill-restart, term-restart: time that a new watcher gets before its end; drawn anew each time."`
 	// PodQueueNum of the watcher that starts, where it is not to be the scenario's, or of
 	// the one that runs from now on. The lengths are for the latter only.
-	PodQueueNum     int `json:"podQueueNum,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"start, kill-restart, term-restart: of the new watcher; resize: of the running one."`
-	HandlerQueueLen int `json:"handlerQueueLen,omitempty" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"resize: of the running watcher."`
-	WriterQueueLen  int `json:"writerQueueLen,omitempty" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"resize: of the running watcher."`
+	PodQueueNum     int `json:"podQueueNum,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"start, kill-restart, term-restart: of the new watcher."`
+	HandlerQueueLen int `json:"handlerQueueLen,omitempty" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"For Go tests (make robustness): of the running watcher."`
+	WriterQueueLen  int `json:"writerQueueLen,omitempty" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"For Go tests (make robustness): of the running watcher."`
 }
 
 // Number is how many objects or rows an event concerns.
@@ -47,15 +47,13 @@ func (e Event) has(field string) bool {
 var eventFields = strictyaml.FieldNames(reflect.TypeFor[Event]())[2:]
 
 // EventKind is one kind of event that a scenario may ask for.
-type EventKind interface {
-	// Name is the kind's, as scenarios spell it.
-	Name() string
-	// Takes lists the fields of an event that mean something to this kind, beside at and
-	// what.
-	Takes() []string
-	// Validate refuses an event that cannot be carried out at its place. It is called
-	// for the events of a timeline in order, and notes in it what the event changes.
-	Validate(*Timeline, Event) error
+type EventKind struct {
+	Name  string   // as scenarios spell it
+	Takes []string // fields of an event that mean something to it, beside at and what
+	Moved bool     // it is no longer one; Available says what to do instead
+	// Available refuses an event that cannot be carried out at its place. It is called for the events of a timeline in order,
+	// and notes in it what the event changes.
+	Available func(*Timeline, Event) error
 }
 
 // Timeline is how far validation has followed a scenario's events, so that one which
@@ -101,7 +99,7 @@ func (s *Scenario) validateEvents(kinds []EventKind) error {
 	last := time.Duration(0)
 	for i, e := range s.Events {
 		t.at = fmt.Sprintf("events[%d]", i)
-		k := slices.IndexFunc(kinds, func(k EventKind) bool { return k.Name() == e.What })
+		k := slices.IndexFunc(kinds, func(k EventKind) bool { return k.Name == e.What })
 		if k < 0 {
 			return word(t.at+".what", e.What, namesOf(kinds)...)
 		}
@@ -112,7 +110,7 @@ func (s *Scenario) validateEvents(kinds []EventKind) error {
 		if err := t.fields(kinds, kinds[k], e); err != nil {
 			return err
 		}
-		if err := kinds[k].Validate(t, e); err != nil {
+		if err := kinds[k].Available(t, e); err != nil {
 			return err
 		}
 	}
@@ -126,9 +124,11 @@ func (s *Scenario) validateEvents(kinds []EventKind) error {
 }
 
 func namesOf(kinds []EventKind) []string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = k.Name()
+	var names []string
+	for _, k := range kinds {
+		if !k.Moved {
+			names = append(names, k.Name)
+		}
 	}
 	return names
 }
@@ -136,13 +136,13 @@ func namesOf(kinds []EventKind) []string {
 // fields refuses fields of other kinds of events, and values out of range.
 func (t *Timeline) fields(kinds []EventKind, kind EventKind, e Event) error {
 	for _, f := range eventFields {
-		if !e.has(f) || slices.Contains(kind.Takes(), f) {
+		if !e.has(f) || kind.Moved || slices.Contains(kind.Takes, f) {
 			continue
 		}
 		var owners []string
 		for _, k := range kinds {
-			if slices.Contains(k.Takes(), f) {
-				owners = append(owners, k.Name())
+			if slices.Contains(k.Takes, f) {
+				owners = append(owners, k.Name)
 			}
 		}
 		return t.Bad(f, "it belongs to "+strings.Join(owners, ", "), "%s takes no %s", e.What, f)

@@ -58,7 +58,6 @@ func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64) (Figu
 	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(min(w.events/2, float64(s.Watcher.HandlerQueueLen))), Imbalance: new(w.imbalance), InFlight: new(float64(s.Watcher.PodQueueNum)), QueuedMiB: new(w.queued(s))}, nil
 }
 
-
 // queued is the MiB of what waits in a queue, as long as it is.
 func (w *world) queued(s *spec.Scenario) float64 {
 	return w.perEvent * min(w.events/2, float64(s.Watcher.HandlerQueueLen))

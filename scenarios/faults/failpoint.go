@@ -1,0 +1,184 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/slowclients"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// Failpoint is one thing that can be done to a running cell.
+type Failpoint struct {
+	Name     string   // as scenarios spell it
+	Takes    []string // fields of an event, beside at and what
+	Anywhere bool     // on a simulated apiserver, too
+	// Available refuses an event that cannot be carried out at its place, and notes what it changes; nil refuses none. It is
+	// called for the events of a timeline in order.
+	Available func(*spec.Timeline, spec.Event) error
+	// Inject does it to a running cell. An error ends the cell.
+	Inject func(context.Context, Cell, spec.Event) (Done, error)
+}
+
+func (f Failpoint) kind() spec.EventKind {
+	return spec.EventKind{Name: f.Name, Takes: f.Takes, Available: func(t *spec.Timeline, e spec.Event) error {
+		err := t.Need(f.Anywhere || !t.Simulated(), e.What+" on a simulated apiserver", "use another cluster.provider")
+		if err != nil || f.Available == nil {
+			return err
+		}
+		return f.Available(t, e)
+	}}
+}
+
+// Done is what a failpoint did.
+type Done struct {
+	Keys int64 // objects, rows or definitions that it concerned
+	// Seen is kept in deeds.ndjson as JSON, when the cell has ended, for the rules of the
+	// same family; may be nil.
+	Seen any
+}
+
+// Cell is the view that failpoints have of a running cell.
+type Cell interface {
+	Scenario() *spec.Scenario
+	// Run is the value of the label on everything that the cell makes in the cluster, at
+	// most 32 characters that fit a name.
+	Run() string
+	Seed() uint64
+	Dir() string // of the record
+	Setup() *Setup
+
+	API() *party.APIServer
+	Storage() *party.Storage
+	Proxy() *party.Proxy     // nil without watch faults
+	Watcher() *party.Watcher // the one whose counters are read
+	// Others are the watchers beside that one: replicas, or a second one.
+	Others() []*party.Watcher
+	SetWatchers(main *party.Watcher, others []*party.Watcher)
+	// Launch starts a watcher without waiting for its first lists; queues replaces
+	// podQueueNum if it is not 0.
+	Launch(ctx context.Context, queues int) (*party.Watcher, error)
+	// Begin starts the watcher that is judged and waits for its first lists.
+	Begin(ctx context.Context, queues int) error
+	// Spawn starts the watcher that is judged and waits for nothing.
+	Spawn(ctx context.Context) error
+	// Refuses starts a watcher beside the others, which reaches no storage, and returns how
+	// it ended. One that goes on is killed after a while.
+	Refuses(context.Context, *party.Serving) (history.Refusal, error)
+	// SlowClients has a process take the watcher's connections and hold them for so long.
+	SlowClients(context.Context, slowclients.Config, time.Duration) (slowclients.Seen, error)
+	// RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
+	RestartAPIServer(ctx context.Context) error
+	// Backup copies what the apiserver holds, and Restore puts it back, ending the apiserver
+	// for that; it returns when the apiserver is ready.
+	Backup(ctx context.Context) error
+	Restore(ctx context.Context) error
+	// Resumed has the figures of the watcher's counters begin now, after it took another's
+	// place.
+	Resumed(ctx context.Context) error
+
+	Rules() check.Rules
+	// CatchUp waits until storage is nowhere behind the state that the apiserver had when
+	// it was called, while the load goes on.
+	CatchUp(ctx context.Context, since time.Time) (CatchUp, error)
+	// APIState is what the apiserver holds now, and Behind names an object of which storage
+	// has less than the apiserver had then; empty if there is none.
+	APIState(context.Context) ([]history.StateRecord, error)
+	Behind(ctx context.Context, want []history.StateRecord) (string, error)
+
+	Mark(history.Mark) // its time is now unless it is set
+	Note(text string)  // on the line of progress
+	AddCanary(secret string)
+}
+
+// CatchUp is how storage came to hold what the apiserver had.
+type CatchUp struct {
+	Seconds float64 `json:"seconds"`
+	// Behind is an object that storage still lacked at the limit; empty if it caught up.
+	Behind string `json:"behind,omitempty"`
+}
+
+// Fact states how long it took, at most limit seconds.
+func (c *CatchUp) Fact(name string, limit float64) result.Fact {
+	if c.Behind != "" {
+		return matrix.Missing("T", name, "s", fmt.Sprintf("storage had not caught up within %s: %s", CatchUpLimit, c.Behind))
+	}
+	return matrix.Within("T", name, "s", c.Seconds, limit)
+}
+
+// CatchUpLimit bounds the wait for storage to catch up.
+const CatchUpLimit = 30 * time.Second
+
+// Setup is what families change of how the parties are started.
+type Setup struct {
+	TLS        *party.TLS // of storage
+	CAFile     string     // with which the watcher verifies storage
+	OwnRights  bool       // the watcher has credentials of its own, which the proxy passes on
+	Kubeconfig string     // of the watcher; empty is the proxy's or the cluster's
+	// Serving has the watcher's resource watcher run; nil: only where there are readers.
+	Serving *party.Serving
+	Customs []string // group/versions of custom resources to follow
+	Listed  []string // group/versions that discovery is to find
+	// CustomKinds are kinds to be judged beside those that the scenario names.
+	CustomKinds []string
+}
+
+// Family is the failpoints of one cell that share what they know of it.
+type Family struct {
+	Failpoints []Failpoint
+	// Shared may be an Arranger, Preparer, Stater, Finisher, Remover or Ruler.
+	Shared any
+}
+
+// Arranger is a family that changes how the parties are started, before any is.
+type Arranger interface {
+	Arrange(Cell) error
+}
+
+// Preparer is a family that needs objects in the cluster before the watcher starts.
+type Preparer interface {
+	Prepare(context.Context, Cell) error
+}
+
+// Stater is a family with objects that the apiserver holds beside those of the load.
+type Stater interface {
+	State(context.Context, Cell) ([]history.StateRecord, error)
+}
+
+// Finisher is a family that looks at the parties once more after the drain.
+type Finisher interface {
+	Finish(context.Context, Cell) error
+}
+
+// Remover is a family that leaves something behind in the cluster or on disk. Remove is
+// called at the end of every cell, also after a failure at any point.
+type Remover interface {
+	Remove(context.Context, Cell) error
+}
+
+// Ruler is a family whose record says more than that something was done.
+type Ruler interface {
+	Rules(*matrix.Case) ([]matrix.Rule, error)
+}
+
+// needsWatcher refuses an event at a time when no watcher runs.
+func needsWatcher(t *spec.Timeline, e spec.Event) error {
+	return t.Need(t.Runs, e.What+" when no watcher runs", "start one first")
+}
+
+// needsPods refuses an event on the cell's own pods where it has none.
+func needsPods(t *spec.Timeline, e spec.Event) error {
+	return t.Need(t.Extra.Pods > 0, e.What+" without objects of its own", "set extra.pods")
+}
+
+// Asks reports whether a scenario has one of these events.
+func Asks(s *spec.Scenario, what ...string) bool {
+	return slices.ContainsFunc(s.Events, func(e spec.Event) bool { return slices.Contains(what, e.What) })
+}

@@ -1,0 +1,143 @@
+package robustness
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios"
+	"github.com/watchbench/watchbench/scenarios/faults"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/runner"
+)
+
+var live = flag.String("live", "", "folder for runs on a cluster with real controllers; without it they are not run (about five minutes)")
+
+// liveMutants treat events wrongly that only controllers write: nothing but a witness can
+// have seen them. Each fails in one of the checks.
+var liveMutants = []struct {
+	mutant
+	fails []string
+}{
+	{mutant{Name: "replicasets-dropped", Bug: "every other state of a ReplicaSet is thrown away unseen", Edits: []edit{{
+		"watcher/collector/store.go",
+		"func (s *store) put(obj any) error {\n",
+		"func (s *store) put(obj any) error {\n\tif it, ok := obj.(*item); ok && s.resource.Kind == \"ReplicaSet\" && it.obj.ResourceVersion%2 == 1 {\n\t\treturn nil\n\t}\n",
+	}}}, []string{"G6"}},
+	{mutant{Name: "pods-stay", Bug: "the end of a pod is not passed on", Edits: []edit{{
+		"watcher/collector/store.go",
+		"func (s *store) emitDelete(key object.Key, uid string, version uint64, received time.Time) {\n",
+		"func (s *store) emitDelete(key object.Key, uid string, version uint64, received time.Time) {\n\tif s.resource.Kind == \"Pod\" && version%5 == 0 {\n\t\treturn\n\t}\n",
+	}}}, []string{"G1", "G6"}},
+	{mutant{Name: "replicasets-swapped", Bug: "a state of a ReplicaSet is held back until the next one has gone", Edits: []edit{
+		{
+			"watcher/collector/store.go",
+			"func (s *store) enqueue(e pipeline.Event) {\n",
+			"var held *pipeline.Event\n\nfunc (s *store) enqueue(e pipeline.Event) {\n\tif e.Key.Kind == \"ReplicaSet\" {\n\t\tif held == nil {\n\t\t\theld = &e\n\t\t\treturn\n\t\t}\n\t\tdefer func(e pipeline.Event) { go func() { time.Sleep(time.Second); _ = s.sink.Enqueue(s.ctx, e) }() }(*held)\n\t\theld = nil\n\t}\n",
+		},
+	}}, []string{"G1", "G2", "G3", "G6"}},
+}
+
+// smallRollout replaces the events of scenarios/controllers/rollout.
+const smallRollout = "events=[{at: 0s, what: add-nodes, count: 2}, {at: 0s, what: deploy, count: 30}, {at: 0s, what: settle}, {at: 0s, what: roll}, {at: 0s, what: settle}]"
+
+// TestLive runs a rollout by real controllers with the watcher as it is, which passes, and
+// with each mutant, which does not.
+func TestLive(t *testing.T) {
+	if *live == "" {
+		t.Skip("make live-test runs it: it needs kube-controller-manager, kube-scheduler and kwok")
+	}
+	dir, err := filepath.Abs(*live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := cluster.New(cluster.Embedded, cluster.Options{Embedded: cluster.EmbeddedOptions{Controllers: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.Up(t.Context(), func(line string) { t.Log(line) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Down(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	programs := filepath.Join(dir, asIs, "bin")
+	if err := build(t.Context(), "", programs+"/", "./cmd/k8s-watch", "./cmd/storagemock", "./cmd/churn", "./cmd/witness"); err != nil {
+		t.Fatal(err)
+	}
+	bins, err := party.BinariesIn(programs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(t *testing.T, who string, bins party.Binaries) *result.Cell {
+		name, data, err := scenarios.Read("controllers/rollout")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := faults.Format.Parse(name, data, smallRollout, "drainTimeout=30s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := runner.Run(t.Context(), runner.Options{
+			Scenario: file, Binaries: bins, Provider: cluster.Embedded, OutDir: filepath.Join(dir, who), Command: os.Args,
+		}, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &out.Results.Cells[0]
+	}
+	failed := func(cell *result.Cell) (names []string) {
+		for name, c := range cell.Checks {
+			if c.Verdict == result.Fail {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	sound := run(t, asIs, bins)
+	if got := failed(sound); len(got) > 0 || sound.Checks["G1"].Verdict != result.Pass || sound.Checks["G6"].Verdict != result.Pass {
+		t.Fatalf("the watcher as it is: failed %v, checks %+v", got, sound.Checks)
+	}
+	for _, m := range liveMutants {
+		t.Run(m.Name, func(t *testing.T) {
+			list, err := m.overlay(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mutated := bins
+			mutated.Watcher = filepath.Join(dir, m.Name, "k8s-watch")
+			if err := build(t.Context(), list, mutated.Watcher, "./cmd/k8s-watch"); err != nil {
+				t.Fatal(err)
+			}
+			cell := run(t, m.Name, mutated)
+			got := failed(cell)
+			t.Logf("%s: failed %v", m.Bug, got)
+			if !slices.ContainsFunc(got, func(g string) bool { return slices.Contains(m.fails, g) }) {
+				t.Errorf("MISSED: failed %v, want one of %v; %+v", got, m.fails, cell.Checks)
+			}
+		})
+	}
+}
+
+// TestLiveMutantsApply: every mutant still fits the code and compiles.
+func TestLiveMutantsApply(t *testing.T) {
+	for _, m := range liveMutants {
+		t.Run(m.Name, func(t *testing.T) {
+			list, err := m.overlay(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := build(t.Context(), list, "", m.packages()...); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
