@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"unique"
 
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/pack"
 )
 
@@ -25,14 +22,6 @@ func (k key) path() string {
 		return k.name
 	}
 	return k.namespace + "/" + k.name
-}
-
-// keyOf is the key whose path a continue token begins at.
-func keyOf(path string) key {
-	if ns, name, ok := strings.Cut(path, "/"); ok {
-		return key{ns, name}
-	}
-	return key{"", path}
 }
 
 // compare is cmp.Compare of the paths, without making them.
@@ -101,28 +90,6 @@ type version struct {
 const maxScratch = 256 << 10
 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
-
-// pairs is what a selector asks, as key and value in turn: a map would take several
-// times the memory at a million objects.
-type pairs []string
-
-var _ labels.Labels = (*pairs)(nil) // by pointer, which is asked without an allocation
-
-// Lookup finds a label.
-func (p *pairs) Lookup(label string) (string, bool) {
-	for i := 0; i < len(*p); i += 2 {
-		if (*p)[i] == label {
-			return (*p)[i+1], true
-		}
-	}
-	return "", false
-}
-
-// Has reports whether a label is there.
-func (p *pairs) Has(label string) bool { _, ok := p.Lookup(label); return ok }
-
-// Get is the value of a label, empty if it is not there.
-func (p *pairs) Get(label string) string { v, _ := p.Lookup(label); return v }
 
 // errObject is the class of all mistakes in an object that is to be applied.
 var errObject = errors.New("not an object")
@@ -304,33 +271,4 @@ func (v *version) appendJSON(b []byte, typed string, rv uint64) []byte {
 }
 
 // typed is the members that say what an object is.
-func typed(apiVersion, kind string) string {
-	b := jsonscan.AppendString([]byte(`"kind":`), kind)
-	b = jsonscan.AppendString(append(b, `,"apiVersion":`...), apiVersion)
-	return string(append(b, ','))
-}
-
-// named answers a field selector for one object.
-type named struct {
-	v *version
-	f *selectable
-}
-
-var _ fields.Fields = (*named)(nil)
-
-// Has reports whether a field can be selected by.
-func (n *named) Has(field string) bool { return n.f.has(field) }
-
-// Get is the value of a field.
-func (n *named) Get(field string) string {
-	switch field {
-	case "metadata.name":
-		return n.v.name
-	case "metadata.namespace":
-		return n.v.namespace
-	}
-	if i, ok := n.f.index[field]; ok {
-		return n.v.fields[i]
-	}
-	return ""
-}
+func typed(apiVersion, kind string) string { return string(kubeapi.Typed(nil, apiVersion, kind)) }
