@@ -57,3 +57,29 @@ func (p *Path) Fits(namespaced bool) bool {
 	}
 	return namespaced && (p.Namespace != "" || p.Name == "") || !namespaced && p.Namespace == ""
 }
+
+// Name is the place of an object within its kind.
+type Name struct{ Namespace, Name string }
+
+func (n Name) String() string {
+	if n.Namespace == "" {
+		return n.Name
+	}
+	return n.Namespace + "/" + n.Name
+}
+
+// Compare orders as the apiserver lists: by the key in etcd, namespace/name.
+func (n Name) Compare(other Name) int {
+	if n.Namespace == other.Namespace {
+		return strings.Compare(n.Name, other.Name)
+	}
+	a, b := n.Namespace, other.Namespace
+	switch short := min(len(a), len(b)); {
+	case a[:short] != b[:short]:
+		return strings.Compare(a, b)
+	case len(a) < len(b): // the slash behind a meets a character of b
+		return int('/') - int(b[short])
+	default:
+		return int(a[short]) - int('/')
+	}
+}

@@ -21,8 +21,6 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request, parts []string
 	s.mu.Lock()
 	all := s.resources()
 	s.mu.Unlock()
-	w, end := compress(w, r)
-	defer end()
 	if err := kubeapi.Discover(w, r, parts, groups(all)); err != nil {
 		notFound(w)
 	}

@@ -2,6 +2,7 @@ package apisim
 
 import (
 	"context"
+	"io"
 	"iter"
 	"net/http"
 	"time"
@@ -10,8 +11,12 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// writeChunk is how much of a list is rendered before it is written.
-const writeChunk = 64 << 10
+const (
+	// gzipFrom is the size from which an apiserver compresses an answer.
+	gzipFrom = 128 << 10
+	// writeChunk is how much of a list is rendered before it is written.
+	writeChunk = gzipFrom
+)
 
 // view is the objects of a kind at one version. It is immutable.
 type view struct {
@@ -24,13 +29,13 @@ func (v view) from(after key, namespace string) iter.Seq[*version] {
 	return func(yield func(*version) bool) {
 		first := after
 		if first == (key{}) {
-			first.namespace = namespace
+			first.Namespace = namespace
 		}
 		v.objects.AscendGreaterOrEqual(&version{key: first}, func(obj *version) bool {
 			switch {
 			case obj.key == after:
 				return true
-			case namespace != "" && obj.namespace != namespace:
+			case namespace != "" && obj.Namespace != namespace:
 				return false
 			}
 			return yield(obj)
@@ -114,9 +119,10 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 	s.mu.Lock()
 	res := k.Resource
 	s.mu.Unlock()
-	c, end := compress(w, r)
-	defer end()
-	writeList(c, res, ver, o.partial, meta, page)
+	out := kubeapi.NewAnswer(w, r, gzipFrom)
+	defer out.End()
+	w.Header().Set("Content-Type", kubeapi.ContentType)
+	writeList(out, res, ver, o.partial, meta, page)
 }
 
 // page cuts the objects that a request gets from the view, and says how the list goes on.
@@ -125,7 +131,7 @@ func (v view) page(o *options, limit int64) (page []*version, meta kubeapi.ListM
 	if limit <= 0 && o.Everything() && o.path.Namespace == "" {
 		page = make([]*version, 0, v.objects.Len())
 	}
-	for obj := range v.from(key{o.Token.Namespace, o.Token.Name}, o.path.Namespace) {
+	for obj := range v.from(key{Namespace: o.Token.Namespace, Name: o.Token.Name}, o.path.Namespace) {
 		if !o.matches(obj) {
 			continue
 		}
@@ -134,7 +140,7 @@ func (v view) page(o *options, limit int64) (page []*version, meta kubeapi.ListM
 			if o.Everything() {
 				meta.Left = v.left(o, last, len(page))
 			}
-			meta.Next = kubeapi.Token{Version: int64(v.rv), Namespace: last.namespace, Name: last.name, Left: meta.Left}.String()
+			meta.Next = kubeapi.Token{Version: int64(v.rv), Namespace: last.Namespace, Name: last.Name, Left: meta.Left}.String()
 			break
 		}
 		page = append(page, obj)
@@ -157,8 +163,7 @@ func (v view) left(o *options, last *version, sent int) (n int) {
 	return n
 }
 
-func writeList(w http.ResponseWriter, res Resource, ver string, partial bool, meta kubeapi.ListMeta, page []*version) {
-	w.Header().Set("Content-Type", kubeapi.ContentType)
+func writeList(w io.Writer, res Resource, ver string, partial bool, meta kubeapi.ListMeta, page []*version) {
 	gv, kind := res.groupVersion(ver), res.Kind
 	what := ""
 	if res.Custom {

@@ -1,7 +1,6 @@
 package apisim
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -13,70 +12,13 @@ import (
 	"github.com/watchbench/watchbench/internal/pack"
 )
 
-// key is an object within its kind.
-type key struct{ namespace, name string }
-
-// path orders objects as the store of an apiserver does.
-func (k key) path() string {
-	if k.namespace == "" {
-		return k.name
-	}
-	return k.namespace + "/" + k.name
-}
-
-// compare is cmp.Compare of the paths, without making them.
-func (k key) compare(o key) int {
-	if k.namespace == o.namespace {
-		return cmp.Compare(k.name, o.name)
-	}
-	n := min(len(k.namespace), len(o.namespace))
-	if c := cmp.Compare(k.namespace[:n], o.namespace[:n]); c != 0 {
-		return c
-	}
-	for i := n; ; i++ {
-		a, more := k.at(i)
-		b, others := o.at(i)
-		switch {
-		case !more || !others:
-			return boolCompare(more, others)
-		case a != b:
-			return cmp.Compare(a, b)
-		}
-	}
-}
-
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
-// at is a byte of the path.
-func (k key) at(i int) (byte, bool) {
-	if k.namespace != "" {
-		switch {
-		case i < len(k.namespace):
-			return k.namespace[i], true
-		case i == len(k.namespace):
-			return '/', true
-		}
-		i -= len(k.namespace) + 1
-	}
-	if i < len(k.name) {
-		return k.name[i], true
-	}
-	return 0, false
-}
+type key = kubeapi.Name
 
 // version is one state of an object. It is immutable once it is recorded. The end of an
 // object is reported as its last state under a later version, so the JSON is kept without
 // the resourceVersion, which belongs at cut.
 type version struct {
-	key
+	key                 // its place
 	uid, created string // created is the creationTimestamp as JSON
 	labels       pairs
 	fields       []string // of the kind's selectable fields, in their order
@@ -157,10 +99,10 @@ func (d *draft) metadata(at jsonscan.Range) error {
 		field := name.Text(d.raw)
 		switch field {
 		case "name":
-			d.name, err = text(v)
+			d.Name, err = text(v)
 		case "namespace":
-			d.namespace, err = text(v)
-			d.namespace = shared(d.namespace)
+			d.Namespace, err = text(v)
+			d.Namespace = shared(d.Namespace)
 		case "uid":
 			d.uid, err = text(v)
 		case "resourceVersion":
@@ -177,7 +119,7 @@ func (d *draft) metadata(at jsonscan.Range) error {
 		}
 		return nil
 	})
-	if err == nil && d.name == "" {
+	if err == nil && d.Name == "" {
 		err = fmt.Errorf("%w: metadata.name is missing", errObject)
 	}
 	return err
@@ -229,9 +171,9 @@ func (d *draft) render(rv uint64, p *pack.Packer) *version {
 // append appends the JSON of a version; cut is where its resourceVersion belongs.
 func (d *draft) append(b []byte) (_ []byte, cut int) {
 	v := &d.version
-	b = jsonscan.AppendString(append(b, `"metadata":{"name":`...), v.name)
-	if v.namespace != "" {
-		b = jsonscan.AppendString(append(b, `,"namespace":`...), v.namespace)
+	b = jsonscan.AppendString(append(b, `"metadata":{"name":`...), v.Name)
+	if v.Namespace != "" {
+		b = jsonscan.AppendString(append(b, `,"namespace":`...), v.Namespace)
 	}
 	b = jsonscan.AppendString(append(b, `,"uid":`...), v.uid)
 	b = append(b, `,"resourceVersion":"`...)
@@ -257,7 +199,7 @@ func (v *version) appendJSON(b []byte, typed string, rv uint64) []byte {
 	if !v.packed.IsZero() {
 		var err error
 		if text, err = v.packed.Unpack(*buf); err != nil {
-			panic(fmt.Sprintf("object %s: %v", v.path(), err)) // only this package writes it
+			panic(fmt.Sprintf("object %s: %v", v.key, err)) // only this package writes it
 		}
 		*buf = text
 	}

@@ -37,7 +37,7 @@ func (o *options) parse(q url.Values, streaming bool) (err error) {
 }
 
 func (o *options) matches(v *version) bool {
-	return v != nil && (o.path.Namespace == "" || o.path.Namespace == v.namespace) &&
+	return v != nil && (o.path.Namespace == "" || o.path.Namespace == v.Namespace) &&
 		(o.LabelSelector.Empty() || o.LabelSelector.Matches(&v.labels)) &&
 		(o.FieldSelector.Empty() || o.FieldSelector.Matches(o.ask(v)))
 }
@@ -63,9 +63,9 @@ func (n *named) Has(field string) bool { return n.f.has(field) }
 func (n *named) Get(field string) string {
 	switch field {
 	case kubeapi.NameField:
-		return n.v.name
+		return n.v.Name
 	case kubeapi.NamespaceField:
-		return n.v.namespace
+		return n.v.Namespace
 	}
 	if i, ok := n.f.index[field]; ok {
 		return n.v.fields[i]

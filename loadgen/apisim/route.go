@@ -26,9 +26,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case PathSave, PathRestore:
 		s.goBack(w, r)
 		return
-	case "/openapi/v3":
-		s.schemas(w)
-		return
 	}
 	p, parts, resource, err := kubeapi.ParsePath(r.URL.Path)
 	switch {
@@ -72,24 +69,6 @@ func (s *Server) goBack(w http.ResponseWriter, r *http.Request) {
 
 // isSimulated tells users of kubectl why they are refused.
 const isSimulated = "the apiserver is simulated: it takes no writes and has no schemas"
-
-// schemas lists where the schemas of the groups would be: who looks there is told that
-// there are none.
-func (s *Server) schemas(w http.ResponseWriter) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	paths := object{}
-	for _, k := range s.kinds {
-		for _, v := range k.Versions {
-			path := "apis/" + k.groupVersion(v)
-			if k.Group == "" {
-				path = "api/" + v
-			}
-			paths[path] = object{"serverRelativeURL": "/openapi/v3/" + path}
-		}
-	}
-	s.json(w, object{"paths": paths})
-}
 
 // notFound is what an apiserver says of a path that it does not know.
 func notFound(w http.ResponseWriter) {
@@ -151,15 +130,15 @@ func (s *Server) knows(group string) bool {
 
 func (s *Server) get(w http.ResponseWriter, r *http.Request, k *kind, o *options) error {
 	s.mu.Lock()
-	v := find(k.objects, key{o.path.Namespace, o.path.Name})
+	v := find(k.objects, key{Namespace: o.path.Namespace, Name: o.path.Name})
 	res := k.Resource
 	s.mu.Unlock()
 	if v == nil {
 		return apierrors.NewNotFound(schema.GroupResource{Group: res.Group, Resource: res.Name}, o.path.Name)
 	}
-	w, end := compress(w, r)
-	defer end()
+	out := kubeapi.NewAnswer(w, r, gzipFrom)
+	defer out.End()
 	w.Header().Set("Content-Type", kubeapi.ContentType)
-	_, _ = w.Write(append(v.show(nil, o.partial, typed(res.groupVersion(o.path.Version), res.Kind), v.rv), '\n'))
+	_, _ = out.Write(append(v.show(nil, o.partial, typed(res.groupVersion(o.path.Version), res.Kind), v.rv), '\n'))
 	return nil
 }

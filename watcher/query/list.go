@@ -46,8 +46,8 @@ func (h *Handler) get(w *recorder, r *http.Request, q *request, open *watches.Wa
 	freshness(w.Header(), open, s.Version)
 	w.Header().Set("Content-Type", kubeapi.ContentType)
 	out := newSink(w, r)
-	defer out.end()
-	if !out.gzip || len(b.out) < chunk {
+	defer out.End()
+	if out.Plain(len(b.out)) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(b.out)))
 	}
 	return out.write(b)
@@ -147,7 +147,7 @@ func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.W
 	freshness(w.Header(), open, meta.Version)
 	w.Header().Set("Content-Type", kubeapi.ContentType)
 	out := newSink(w, r)
-	defer out.end()
+	defer out.End()
 	b.out = q.form.appendListHead(b.out, open.Kind, meta)
 	first := true
 	over := all.paced(r.Context(), w.seat)(func(obj *object.Object) bool {
