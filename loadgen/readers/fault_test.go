@@ -1,32 +1,30 @@
-package hookfault_test
+package readers
 
 import (
 	"math"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/watchbench/watchbench/loadgen/hookfault"
 )
 
-func TestParse(t *testing.T) {
-	all, err := hookfault.Parse("500:20%, 429(retry-after=2s), stall(5s):1%, hang(receiver=2), huge(1KiB,receiver=1|3), huge, reset(for=3s), redirect(name=away)")
+func TestParseFaults(t *testing.T) {
+	all, err := ParseFaults("500:20%, 429(retry-after=2s), stall(5s):1%, hang(receiver=2), huge(1KiB,receiver=1|3), huge, hang(for=3s), hang(name=x)")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(all) != 8 || all[0].Status != 500 || all[0].Probability != 0.2 || all[1].RetryAfter != 2*time.Second || all[2].Delay != 5*time.Second ||
-		all[3].Effect != hookfault.Hang || all[4].Size != 1024 || all[5].Size != 64<<20 || all[6].For != 3*time.Second || all[7].Name != "away" {
+		all[3].Effect != Hang || all[4].Size != 1024 || all[5].Size != 64<<20 || all[6].For != 3*time.Second || all[7].Name != "x" {
 		t.Errorf("%+v", all)
 	}
 	if !all[3].Hits(2) || all[3].Hits(1) || !all[4].Hits(3) || !all[0].Hits(77) {
 		t.Error("receivers")
 	}
-	if only := all[3:5]; hookfault.Healthy(only, 2) || hookfault.Healthy(only, 1) || !hookfault.Healthy(only, 4) || hookfault.Healthy(all, 4) {
+	if only := all[3:5]; Healthy(only, 2) || Healthy(only, 1) || !Healthy(only, 4) || Healthy(all, 4) {
 		t.Error("healthy receivers")
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestRefusedFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"explode":            "want a status from 400 to 599",
 		"302":                "want a status from 400 to 599",
@@ -37,35 +35,34 @@ func TestRefused(t *testing.T) {
 		"hang(kind=Pod)":     "does not take kind",
 		"500:200%":           "probability",
 	} {
-		if _, err := hookfault.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ParseFaults(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
 }
 
 func TestPick(t *testing.T) {
-	all, err := hookfault.Parse("500(receiver=1):20%, hang(receiver=2)")
+	all, err := ParseFaults("500(receiver=1):20%, hang(receiver=2)")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := hookfault.NewSet(7, all)
+	s, err := newFaults(7, all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Now()
-	if s.Pick(2, now) != nil {
+	if s.pick(2) != nil {
 		t.Error("a fault fired before the start")
 	}
-	s.Start(now)
+	s.Start(time.Now())
 	hits := 0
 	for range 10_000 {
-		if f := s.Pick(1, now); f != nil {
+		if f := s.pick(1); f != nil {
 			hits++
 		}
-		if f := s.Pick(2, now); f == nil || f.Effect != hookfault.Hang {
+		if f := s.pick(2); f == nil || f.Effect != Hang {
 			t.Fatal("receiver 2 hangs always")
 		}
-		if s.Pick(3, now) != nil {
+		if s.pick(3) != nil {
 			t.Fatal("receiver 3 meets no fault")
 		}
 	}
@@ -74,17 +71,17 @@ func TestPick(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseFaults(f *testing.F) {
 	for _, s := range []string{"500:20%", "huge(1KiB,receiver=1|3)", "stall(5s):1%,hang", "", "429(retry-after=1s)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		all, err := hookfault.Parse(text)
+		all, err := ParseFaults(text)
 		if err != nil {
 			return
 		}
 		for _, s := range all {
-			if s.Probability < 0 || s.Probability > 1 || s.Effect == hookfault.Status && (s.Status < 400 || s.Status > 599) || s.Effect == hookfault.Huge && s.Size < 1 {
+			if s.Probability < 0 || s.Probability > 1 || s.Effect == Status && (s.Status < 400 || s.Status > 599) || s.Effect == Huge && s.Size < 1 {
 				t.Errorf("%q: %+v", text, s)
 			}
 		}

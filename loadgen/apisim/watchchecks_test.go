@@ -1,4 +1,4 @@
-package watchcheck
+package apisim_test
 
 import (
 	"errors"

@@ -1,25 +1,18 @@
-package readlog
+package readers
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-	"go.uber.org/goleak"
-
 	"github.com/watchbench/watchbench/internal/ndjson"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type file struct{ bytes.Buffer }
 
@@ -35,7 +28,7 @@ func collect(seq iter.Seq2[Record, error]) (out []Record, err error) {
 	return out, nil
 }
 
-func records(n int) []Record {
+func sample(n int) []Record {
 	all := []Record{{What: Started, Ended: 1}}
 	for i := range n {
 		all = append(all,
@@ -47,9 +40,20 @@ func records(n int) []Record {
 	return all
 }
 
+func decoded(t testing.TB, data []byte) iter.Seq2[Record, error] {
+	lines, err := ndjson.NewZstd(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(Record, error) bool) {
+		defer lines.Close()
+		read(lines, yield)
+	}
+}
+
 func written(t testing.TB, all []Record) []byte {
 	var f file
-	w, err := NewWriter(&f)
+	w, err := ndjson.NewWriter(&f, format)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +70,8 @@ func written(t testing.TB, all []Record) []byte {
 }
 
 func TestWriteAndRead(t *testing.T) {
-	want := records(2000)
-	got, err := collect(Read(bytes.NewReader(written(t, want))))
+	want := sample(2000)
+	got, err := collect(decoded(t, (written(t, want))))
 	if err != nil || !slices.Equal(got, want) {
 		t.Fatalf("%d records of %d, %v", len(got), len(want), err)
 	}
@@ -89,11 +93,7 @@ func TestAllFields(t *testing.T) {
 			f.SetInt(int64(i) + 1)
 		}
 	}
-	line := appendRecord(nil, &full)
-	if !json.Valid(line) {
-		t.Fatalf("no JSON: %s", line)
-	}
-	got, err := collect(Read(bytes.NewReader(written(t, []Record{full}))))
+	got, err := collect(decoded(t, (written(t, []Record{full}))))
 	if err != nil || len(got) != 1 || got[0] != full {
 		t.Errorf("wrote %+v, read %+v, %v", full, got, err)
 	}
@@ -108,8 +108,8 @@ func compressed(t testing.TB, text string) []byte {
 	return enc.EncodeAll([]byte(text), nil)
 }
 
-func TestRefused(t *testing.T) {
-	whole := written(t, records(500))
+func TestRefusedRecords(t *testing.T) {
+	whole := written(t, sample(500))
 	for name, c := range map[string]struct {
 		data []byte
 		is   error
@@ -122,38 +122,10 @@ func TestRefused(t *testing.T) {
 		"nothing it is of":  {compressed(t, `{"code":1}`+"\n"), nil, "does not say what"},
 		"text after":        {compressed(t, `{"what":"end","records":0}`+"\n"+`{"what":"get"}`+"\n"), nil, "after the last line"},
 	} {
-		_, err := collect(Read(bytes.NewReader(c.data)))
+		_, err := collect(decoded(t, (c.data)))
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestConcurrent(t *testing.T) {
-	var f file
-	w, err := NewWriter(&f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var run, all sync.WaitGroup
-	run.Go(func() { _ = w.Run(ctx) })
-	const each = 5000
-	for i := range 4 {
-		all.Go(func() {
-			for range each {
-				w.Append(Record{What: Event, Reader: i, UID: "u", Version: 1})
-			}
-		})
-	}
-	all.Wait()
-	cancel()
-	run.Wait()
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := collect(Read(&f.Buffer)); err != nil || len(got) != 4*each {
-		t.Errorf("%d records, %v", len(got), err)
 	}
 }
 
@@ -161,25 +133,13 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{"what":"get","code":200}` + "\n" + `{"what":"end","records":1}` + "\n")
 	f.Add(`{"what":"end","records":0}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := collect(Read(bytes.NewReader(compressed(t, text))))
+		got, err := collect(decoded(t, (compressed(t, text))))
 		if err != nil {
 			return
 		}
-		back, err := collect(Read(bytes.NewReader(written(t, got))))
+		back, err := collect(decoded(t, (written(t, got))))
 		if err != nil || !slices.Equal(got, back) {
 			t.Errorf("%q reads as %+v, and once more as %+v, %v", text, got, back, err)
 		}
 	})
-}
-
-func BenchmarkAppend(b *testing.B) {
-	w, err := NewWriter(&file{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	r := records(1)[3]
-	b.ReportAllocs()
-	for b.Loop() {
-		w.Append(r)
-	}
 }

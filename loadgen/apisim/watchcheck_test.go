@@ -10,7 +10,7 @@
 //
 // Each promise has an error of its own. Whether something was left out can be told only
 // by who knows what happened: the changes are given to the Checker.
-package watchcheck
+package apisim_test
 
 import (
 	"encoding/json"
