@@ -10,25 +10,25 @@ import (
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/scenarios/tune"
+	"github.com/watchbench/watchbench/scenarios/search"
 )
 
 // TestFragmentsAreReadBack: what k8s-watch would refuse, ignore or take as another value is
 // not handed out, nor a key that the original does not have.
 func TestFragmentsAreReadBack(t *testing.T) {
 	for _, c := range []struct{ file, text, problem string }{
-		{tune.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 131072, "queueFull": "coalesce"}}`, ""},
-		{tune.FileOurs, `{"bcs": {"strategy": "adaptive", "writerQueueLen": 10240, "handlerQueueLen": 512, "queueFull": "coalesce"}}`, ""},
-		{tune.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 32768, "queueFull": "block"}}`, ""},
-		{tune.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "handlerQueueLen": 512, "queueFull": "block"}}`, "blocks the watch of Events"},
-		{tune.FileOriginal, `{"bcs": {"podQueueNum": 30, "writerQueueLen": 10240}}`, ""},
-		{tune.FileOriginal, `{"bcs": {"podQueueNum": 0, "writerQueueLen": 10240}}`, ""},
-		{tune.FileOurs, `{"bcs": {"writerQueueLen": 512}}`, "would be taken as 10240"},
-		{tune.FileOurs, `{"bcs": {"podQueueNum": 12, "strategy": "fast"}}`, "would not start k8s-watch"},
-		{tune.FileOurs, `{"bcs": {"podQueueNum": 12, "strategy": "single"}}`, "without effect"},
-		{tune.FileOurs, `{"bcs": {"podQueueNums": 12}}`, "without effect"},
-		{tune.FileOriginal, `{"bcs": {"podQueueNum": 12, "handlerQueueLen": 512}}`, "has no bcs.handlerQueueLen"},
-		{tune.FileOurs, `{"bcs"`, "k8s-watch.json"},
+		{search.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 131072, "queueFull": "coalesce"}}`, ""},
+		{search.FileOurs, `{"bcs": {"strategy": "adaptive", "writerQueueLen": 10240, "handlerQueueLen": 512, "queueFull": "coalesce"}}`, ""},
+		{search.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 32768, "queueFull": "block"}}`, ""},
+		{search.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "handlerQueueLen": 512, "queueFull": "block"}}`, "blocks the watch of Events"},
+		{search.FileOriginal, `{"bcs": {"podQueueNum": 30, "writerQueueLen": 10240}}`, ""},
+		{search.FileOriginal, `{"bcs": {"podQueueNum": 0, "writerQueueLen": 10240}}`, ""},
+		{search.FileOurs, `{"bcs": {"writerQueueLen": 512}}`, "would be taken as 10240"},
+		{search.FileOurs, `{"bcs": {"podQueueNum": 12, "strategy": "fast"}}`, "would not start k8s-watch"},
+		{search.FileOurs, `{"bcs": {"podQueueNum": 12, "strategy": "single"}}`, "without effect"},
+		{search.FileOurs, `{"bcs": {"podQueueNums": 12}}`, "without effect"},
+		{search.FileOriginal, `{"bcs": {"podQueueNum": 12, "handlerQueueLen": 512}}`, "has no bcs.handlerQueueLen"},
+		{search.FileOurs, `{"bcs"`, "k8s-watch.json"},
 	} {
 		err := checkFragment(&result.TuningFragment{File: c.file, Text: c.text})
 		if c.problem == "" && err != nil || c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem)) {

@@ -13,12 +13,12 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/scenarios/tune"
+	"github.com/watchbench/watchbench/scenarios/search"
 )
 
 // question finds what is asked: the scenario to be parsed.
-func (f *tuneFlags) question(cmd *cobra.Command, args []string, o tune.Objective) (source, error) {
-	var q tune.Question
+func (f *tuneFlags) question(cmd *cobra.Command, args []string, o search.Objective) (source, error) {
+	var q search.Question
 	var err error
 	given := func(flag string) bool { return cmd.Flags().Changed(flag) }
 	switch {
@@ -33,7 +33,7 @@ func (f *tuneFlags) question(cmd *cobra.Command, args []string, o tune.Objective
 	}
 	q.Trace, q.Profile, q.Length, q.Rate = f.trace, f.profile, f.length, o.Rate
 	if given("rate") {
-		if q.Rate, err = tune.ParseRate(f.rate); err != nil {
+		if q.Rate, err = search.ParseRate(f.rate); err != nil {
 			return source{}, err
 		}
 		if o.Rate > 0 && o.Rate != q.Rate {
@@ -43,7 +43,7 @@ func (f *tuneFlags) question(cmd *cobra.Command, args []string, o tune.Objective
 	if !given("storage") {
 		return source{}, badinput.New("add for example --storage 'p50=60ms,p99=400ms'", "--storage is missing: the time that storage takes to answer")
 	}
-	if q.Storage, err = tune.ParseStorage(f.latency); err != nil {
+	if q.Storage, err = search.ParseStorage(f.latency); err != nil {
 		return source{}, err
 	}
 	if q.Profile != "" {
@@ -62,7 +62,7 @@ func (f *tuneFlags) question(cmd *cobra.Command, args []string, o tune.Objective
 }
 
 // profiled is the shipped scenario of a profile, at the rate that is asked for.
-func (f *tuneFlags) profiled(q tune.Question) (source, error) {
+func (f *tuneFlags) profiled(q search.Question) (source, error) {
 	if !slices.Contains(plan.ProfileNames(), q.Profile) {
 		return source{}, badinput.New("use one of "+strings.Join(plan.ProfileNames(), ", "), "--profile %s is not known", q.Profile)
 	}
@@ -83,7 +83,7 @@ func (f *tuneFlags) profiled(q tune.Question) (source, error) {
 }
 
 // scenario is a scenario of a file, at the rate of the objective if that names one.
-func (f *tuneFlags) scenario(ref string, o tune.Objective) (source, error) {
+func (f *tuneFlags) scenario(ref string, o search.Objective) (source, error) {
 	var sets []string
 	if o.Rate > 0 {
 		_, file, err := parse(ref)
@@ -103,12 +103,12 @@ func (f *tuneFlags) scenario(ref string, o tune.Objective) (source, error) {
 }
 
 // known are the measurements of an earlier search.
-func (f *tuneFlags) known(o tune.Options) (cells []result.TunedCell, err error) {
+func (f *tuneFlags) known(o search.Options) (cells []result.TunedCell, err error) {
 	t, err := result.LoadTuning(filepath.Join(f.earlier, result.TuningFile))
 	if err != nil {
 		return nil, &badinput.Error{What: "--resume " + f.earlier, Remedy: "name a folder of this version's watchbench tune", Err: err}
 	}
-	if t.Identity != tune.Identity(o) {
+	if t.Identity != search.Identity(o) {
 		return nil, badinput.New("repeat the load, the storage and --set of that command, or drop --resume", "--resume %s: it is of another scenario, or one with other overrides", f.earlier)
 	}
 	for _, c := range t.Candidates {

@@ -21,7 +21,7 @@ func TuningDocument(t *result.Tuning) *Document {
 	}
 	if len(t.Lengths) > 0 {
 		add(Section{Title: "Queue lengths", Table: tuningLengths(t.Lengths), Notes: []string{
-			"Found in virtual time, with all plans. Recommended is the shortest that is enough with one doubling of room, if it has not that much already; what was measured is with what is recommended.",
+			"Recommended is the power of two with room for twice the events that waited at once in virtual time, or the shortest that is taken; measured was with what is recommended.",
 		}})
 	}
 	if len(t.Changes) > 0 {
@@ -252,18 +252,11 @@ func tuningGoal(t *result.Tuning) string {
 	return "the fewest requests in flight with " + o.Metric + " within 5 % of the fastest setting that was measured"
 }
 
-// tuningLengths says of each length which is enough, and what a shorter one comes to.
+// tuningLengths says of each length how much waited in virtual time.
 func tuningLengths(all []result.TuningLength) Table {
-	t := Table{Keys: 2, Heads: []Head{{Title: "setting", Words: true}, {Title: "length", Words: true}, {Title: "shortest that holds"}, {Title: "recommended"}, {Title: "a shorter one, simulated", Words: true}}}
+	t := Table{Keys: 2, Heads: []Head{{Title: "setting", Words: true}, {Title: "length", Words: true}, {Title: "waited, simulated"}, {Title: "recommended"}}}
 	for _, l := range all {
-		shortest, shorter := fmt.Sprint(l.Shortest), "none: "+l.None
-		switch {
-		case l.Shortest == 0:
-			shortest, shorter = unknown, "no effect: "+l.NoEffect
-		case l.Shorter > 0:
-			shorter = fmt.Sprintf("%d %s", l.Shorter, l.Comes)
-		}
-		t.Rows = append(t.Rows, Cells(l.Setting.Name(), l.Key, shortest, fmt.Sprint(l.Recommended), shorter))
+		t.Rows = append(t.Rows, Cells(l.Setting.Name(), l.Key, fmt.Sprint(l.Waited), fmt.Sprint(l.Recommended)))
 	}
 	return t
 }

@@ -99,12 +99,10 @@ type TunedFigures struct {
 	P99          *float64 `json:"freshnessP99,omitempty"`
 	Max          *float64 `json:"freshnessMax,omitempty"`
 	StorageQPS   *float64 `json:"storageQPS,omitempty"`
-	Imbalance    *float64 `json:"imbalance,omitempty"`
 	InFlight     *float64 `json:"inFlight,omitempty"`     // most requests that storage had at once
 	WriterDepth  *float64 `json:"writerDepth,omitempty"`  // most events
 	HandlerDepth *float64 `json:"handlerDepth,omitempty"` // most events
 	WriterFull   *float64 `json:"writerFullSeconds,omitempty"`
-	QueuedMiB    *float64 `json:"queuedMiB,omitempty"` // simulated: what waits at once
 	RSSMiB       *float64 `json:"rssMiB,omitempty"`    // measured: most resident memory
 	Dropped      *int64   `json:"dropped,omitempty"`
 	Lost         *int64   `json:"lost,omitempty"`
@@ -163,18 +161,12 @@ type TuningChange struct {
 	Value   *float64 `json:"value,omitempty"` // predicted, of the objective's metric
 }
 
-// TuningLength is what a search for one length of a setting found in virtual time. A length is
-// enough if with it all plans keep the objective and lose nothing within the limits, and a
-// strategy that sends every change does so as with long queues.
+// TuningLength is one length of a setting's queues, by what waited in virtual time.
 type TuningLength struct {
 	Setting     Setting `json:"setting"`
-	Key         string  `json:"key"`                // handlerQueueLen, writerQueueLen
-	Shortest    int     `json:"shortest,omitempty"` // that is enough; 0: it has no effect
+	Key         string  `json:"key"`    // handlerQueueLen, writerQueueLen
+	Waited      int     `json:"waited"` // most events at once, of all plans
 	Recommended int     `json:"recommended"`
-	NoEffect    string  `json:"noEffect,omitempty"` // why
-	Shorter     int     `json:"shorter,omitempty"`  // the longest that is not enough
-	Comes       string  `json:"comes,omitempty"`    // why it is not
-	None        string  `json:"none,omitempty"`     // why there is no shorter one
 }
 
 // TuningFragment is a part of a watcher's configuration, as a file.

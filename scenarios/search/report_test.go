@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"strings"
@@ -61,9 +61,10 @@ func TestSentence(t *testing.T) {
 				t.Fatal(err)
 			}
 			x.planned = 4000
-			k := x.cand(c.set)
+			k := x.judge.cand(c.set)
 			k.cells = c.cells
-			got := x.sentence(k, c.met)
+			r := report{Search: x, best: k, met: c.met}
+			got := r.sentence()
 			if !strings.Contains(got, c.want) || c.not != "" && strings.Contains(got, c.not) {
 				t.Errorf("%s\n, want %s\n, not %q", got, c.want, c.not)
 			}
@@ -84,8 +85,8 @@ func TestEnough(t *testing.T) {
 		{Setting{Strategy: keyed, Queues: 1}, kinds, "the strategy keyed with podQueueNum 1 (one request at a time for each of 3 kinds of object) is enough"},
 		{Setting{Strategy: partitioned, Queues: 30}, kinds, "the strategy partitioned with podQueueNum 30 (30 queues for Pods, 120 for Events, one for each other kind) is enough"},
 		{Setting{Strategy: partitioned, Queues: 30}, kinds[:2], "the strategy partitioned with podQueueNum 30 (30 queues for Pods, 120 for Events) is enough"},
-		{Setting{Strategy: single}, kinds, "the strategy single, which has no podQueueNum (one request at a time for each of 3 kinds of object), is enough"},
-		{Setting{Strategy: adaptive}, kinds[:1], "the strategy adaptive, which needs no podQueueNum (it finds the number of requests itself), is enough"},
+		{Setting{Strategy: single}, kinds, "the strategy single (no podQueueNum: one request at a time for each of 3 kinds of object) is enough"},
+		{Setting{Strategy: adaptive}, kinds[:1], "the strategy adaptive (no podQueueNum: it finds the number of requests itself) is enough"},
 	} {
 		if got := enough(c.set, c.kinds); got != c.want {
 			t.Errorf("%s\n, want %s", got, c.want)

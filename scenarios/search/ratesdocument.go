@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"cmp"
@@ -42,6 +42,18 @@ func (r *Rates) Document() *render.Document {
 
 // most names the strategy that carries most, where its rate is above the brackets of all others.
 func (r *Rates) most() string {
+	if len(r.Strategies) < 2 {
+		return ""
+	}
+	var open []string
+	for _, s := range r.Strategies {
+		if s.Rate == nil && s.Above == nil {
+			open = append(open, s.Strategy)
+		}
+	}
+	if len(open) > 0 {
+		return "Which strategy carries the most is not known: nothing was decided of " + strings.Join(open, ", ") + "."
+	}
 	carries := func(s StrategyRate) float64 {
 		if s.Rate == nil {
 			return 0
@@ -49,7 +61,7 @@ func (r *Rates) most() string {
 		return *s.Rate
 	}
 	best := slices.MaxFunc(r.Strategies, func(a, b StrategyRate) int { return cmp.Compare(carries(a), carries(b)) })
-	if len(r.Strategies) < 2 || best.Rate == nil {
+	if best.Rate == nil {
 		return ""
 	}
 	var ratios []string

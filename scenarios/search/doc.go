@@ -26,4 +26,4 @@
 // is FindRates (rates.go), and ratesdocument.go its report.
 //
 // The definition of "best" is in docs/tune.md.
-package tune
+package search

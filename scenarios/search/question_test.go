@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"math"
@@ -21,7 +21,7 @@ watcher: {resources: [Pod, Event, ReplicaSet, Deployment, EndpointSlice, Node, L
 	}
 	base := f.Base()
 	l := base.Load.Load
-	pods, _, got, err := Question{Rate: 200, Profile: "service-churn", Length: 30 * time.Second}.pods(l, base.Seed)
+	pods, got, err := Question{Rate: 200, Profile: "service-churn", Length: 30 * time.Second}.pods(l, base.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"context"
@@ -17,7 +17,7 @@ type inVirtualTime struct{ simulate Simulator }
 
 func (m inVirtualTime) Measure(ctx context.Context, f *spec.File) (*result.Results, error) {
 	s := f.Cells()[0].Scenario
-	v, err := m.simulate(ctx, &s, s.Seed+1000)
+	v, err := m.simulate(ctx, Play{Scenario: &s, Seed: s.Seed + 1000})
 	if err != nil {
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func TestPlantedInVirtualTime(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.strategy+" "+c.objective, func(t *testing.T) {
 			o := options(t, nil, strings.Replace(burst, "rate: 20000", fmt.Sprintf("rate: %d", events), 1), c.objective)
-			o.Simulate, o.Measurer, o.Strategies = virtual, inVirtualTime{virtual}, []string{c.strategy}
-			got := run(t, o)
+			o.Simulate, o.Strategies = virtual, []string{c.strategy}
+			got := run(t, o, inVirtualTime{virtual})
 			if !got.Met {
 				t.Fatal(got.Sentence)
 			}
@@ -85,7 +85,7 @@ func drain(t *testing.T, o Options, s Setting, seed uint64) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := o.Simulate(t.Context(), &f.Cells()[0].Scenario, seed)
+	v, err := o.Simulate(t.Context(), Play{Scenario: &f.Cells()[0].Scenario, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func sweep(t *testing.T, o Options, strategy string) map[int]float64 {
 	t.Helper()
 	all := map[int]float64{}
 	for n := 20; n <= 50; n++ {
-		all[n] = drain(t, o, Setting{Strategy: strategy, Queues: n, WriterLen: leastWriter, HandlerLen: MaxLength}, 1001)
+		all[n] = drain(t, o, Setting{Strategy: strategy, Queues: n, WriterLen: leastWriter, HandlerLen: LengthRange.High}, 1001)
 	}
 	return all
 }

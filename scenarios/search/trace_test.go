@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"errors"
@@ -46,14 +46,14 @@ func TestTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := options(t, nil, burst, "drainAfterLoad=500ms")
-	o.Scenario, o.Strategies, o.Simulate, o.Measurer = f, []string{keyed}, Virtual(), inVirtualTime{Virtual()}
+	o.Scenario, o.Strategies, o.Simulate = f, []string{keyed}, Virtual()
 	o.Queues = Range{1, 40}
 	for queues, want := range map[int]float64{5: 8, 40: 4} {
-		if got := drain(t, o, Setting{Strategy: keyed, Queues: queues, WriterLen: leastWriter, HandlerLen: MaxLength}, 1); got < want*0.98 || got > want*1.15 {
+		if got := drain(t, o, Setting{Strategy: keyed, Queues: queues, WriterLen: leastWriter, HandlerLen: LengthRange.High}, 1); got < want*0.98 || got > want*1.15 {
 			t.Errorf("%d queues drain in %.2f s, want about %g s", queues, got, want)
 		}
 	}
-	got := run(t, o)
+	got := run(t, o, inVirtualTime{Virtual()})
 	if c := got.At(got.Best); !got.Met || c.Queues < 9 || c.Queues > 13 || c.Cells[0].Figures.Events != 2000 {
 		t.Errorf("met %t with %s: %s", got.Met, c.Name(), got.Sentence)
 	}

@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/loadgen/trace"
 	"github.com/watchbench/watchbench/scenarios/party"
@@ -50,7 +49,8 @@ func (q Question) Source() (data []byte, sets []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return []byte(traced), append(sets, "cluster.replay.trace="+strconv.Quote(q.Trace), "watcher.resources=["+strings.Join(kinds, ",")+"]"), nil
+	sets = append(sets, "cluster.replay.trace="+strconv.Quote(q.Trace), "watcher.resources=["+strings.Join(kinds, ",")+"]")
+	return []byte(traced), sets, nil
 }
 
 // recorded are the kinds of a recording that the watcher can be told of.
@@ -76,16 +76,16 @@ func recorded(path string) (kinds []string, err error) {
 // Profiled overrides the scenario of a profile: its rate of pods is such that the plan has the
 // writes per second that were asked for. The note says how that came about.
 func (q Question) Profiled(l plan.Load, seed uint64) (sets []string, note string, err error) {
-	pods, perPod, got, err := q.pods(l, seed)
+	pods, got, err := q.pods(l, seed)
 	if err != nil {
 		return nil, "", err
 	}
-	sets = []string{"cluster.provider=replay", "load.rate=" + number(pods), "load.duration=" + q.Length.String(), "watcher.synchronizer.disabled=true"}
-	if q.Storage != "" {
-		sets = append(sets, "storage.latency="+strconv.Quote(q.Storage))
+	sets = []string{
+		"cluster.provider=replay", "load.rate=" + number(pods), "load.duration=" + q.Length.String(),
+		"watcher.synchronizer.disabled=true", "storage.latency=" + strconv.Quote(q.Storage),
 	}
-	note = fmt.Sprintf("%s writes/s of profile %s: %s pods/s, each of about %s writes in its life; plans of %s have %s writes/s on average, those used %s ± %.0f %%",
-		figure(q.Rate), l.Profile, figure(pods), figure(perPod), q.Length, figure(got), figure(q.Rate), 100*nearRate)
+	note = fmt.Sprintf("%s writes/s of profile %s: %s pods/s; plans of %s have %s writes/s on average, those used %s ± %.0f %%",
+		figure(q.Rate), q.Profile, figure(pods), q.Length, figure(got), figure(q.Rate), 100*nearRate)
 	return sets, note, nil
 }
 
@@ -99,59 +99,53 @@ const (
 	maxTries = 8
 	// maxSeeds is how many plans are looked at for one with the rate that was asked for.
 	maxSeeds = 200
+	// writesOfPod is about how many writes a Pod's life makes, to begin with.
+	writesOfPod = 20
 )
 
-// pods finds the Pods per second with which a profile's plans have the rate of writes on
-// average. It begins with the writes of a Pod's life, by the profile's ratios; in a short load
-// not all Pods that begin also end, so the plans have the last word.
-func (q Question) pods(l plan.Load, seed uint64) (pods, perPod, got float64, err error) {
-	l.Profile, l.Model = q.Profile, plan.ModelOpen
-	l.Duration = units.Duration(q.Length)
-	clock := func(rate float64) (fixed, life float64) {
-		l.Rate = rate
-		for _, r := range l.Ratios() {
-			switch {
-			case !r.PerLife():
-				fixed += r.Events
-			case r.Of == podKind && (r.On == oplog.TypeCreate || r.On == oplog.TypeDelete):
-				life += r.Events
-			}
-		}
-		return fixed, life
-	}
-	one, perPod := clock(1)
-	two, _ := clock(2)
-	perPod += two - one // what grows with the rate by the clock is of Pods, too
-	fixed := one - (two - one)
-	if perPod <= 0 {
-		return 0, 0, 0, badinput.New("use another profile", "--profile %s: its writes do not follow from a rate", q.Profile)
-	}
-	if q.Rate <= fixed {
-		return 0, 0, 0, badinput.New(fmt.Sprintf("use more than %s/s", figure(fixed)), "--rate %s/s: profile %s makes %s writes/s by the clock alone", figure(q.Rate), q.Profile, figure(fixed))
-	}
-	next := (q.Rate - fixed) / perPod
-	for range maxTries {
-		l.Rate = math.Round(next*1e4) / 1e4
-		mean := 0.0
+// pods finds the Pods per second with which a profile's plans have the rate of writes on average.
+func (q Question) pods(l plan.Load, seed uint64) (pods, got float64, err error) {
+	l.Profile, l.Model, l.Duration = q.Profile, plan.ModelOpen, units.Duration(q.Length)
+	mean := func(pods float64) (mean float64, err error) {
+		l.Rate = pods
 		for i := range uint64(averaged) {
 			n, err := rateOf(l, seed+i)
 			if err != nil {
-				return 0, 0, 0, &badinput.Error{What: fmt.Sprintf("--rate %s/s of profile %s, which is %s pods/s", figure(q.Rate), q.Profile, figure(next)), Err: err}
+				what := fmt.Sprintf("--rate %s/s of profile %s, which is %s pods/s", figure(q.Rate), q.Profile, figure(pods))
+				return 0, &badinput.Error{What: what, Err: err}
 			}
 			mean += n / averaged
 		}
-		if pods == 0 || math.Abs(mean-q.Rate) < math.Abs(got-q.Rate) {
-			pods, got = l.Rate, mean
+		return mean, nil
+	}
+	clock, err := mean(leastRate) // nodes and leases are written whatever Pods do
+	if err != nil {
+		return 0, 0, err
+	}
+	if q.Rate <= clock {
+		return 0, 0, badinput.New(fmt.Sprintf("use more than %s/s", figure(clock)),
+			"--rate %s/s: profile %s makes %s writes/s by the clock alone", figure(q.Rate), q.Profile, figure(clock))
+	}
+	next := (q.Rate - clock) / writesOfPod
+	for range maxTries {
+		next = math.Round(next*1e4) / 1e4
+		m, err := mean(next)
+		if err != nil {
+			return 0, 0, err
 		}
-		if math.Abs(mean-q.Rate) <= nearRate*q.Rate || mean <= fixed {
+		if pods == 0 || math.Abs(m-q.Rate) < math.Abs(got-q.Rate) {
+			pods, got = next, m
+		}
+		if math.Abs(m-q.Rate) <= nearRate*q.Rate || m <= clock {
 			break
 		}
-		next *= (q.Rate - fixed) / (mean - fixed)
+		next *= (q.Rate - clock) / (m - clock)
 	}
 	if math.Abs(got-q.Rate) > 4*nearRate*q.Rate {
-		return 0, 0, 0, badinput.New("use a longer --for, or another rate", "--rate %s/s: plans of profile %s come to %s/s on average", figure(q.Rate), q.Profile, figure(got))
+		return 0, 0, badinput.New("use a longer --for, or another rate",
+			"--rate %s/s: plans of profile %s come to %s/s on average", figure(q.Rate), q.Profile, figure(got))
 	}
-	return pods, perPod, got, nil
+	return pods, got, nil
 }
 
 // rateOf is the writes per second of a plan.
@@ -161,4 +155,36 @@ func rateOf(l plan.Load, seed uint64) (float64, error) {
 		return 0, err
 	}
 	return float64(p.Planned()) / l.Duration.Std().Seconds(), nil
+}
+
+// plans are the seeds of the repetitions: the first ones whose plan has the rate that was asked for.
+type plans struct {
+	load  plan.Load
+	first uint64
+	asked float64 // writes per second; 0: any
+	found []uint64
+}
+
+func (p *plans) seed(rep int) (uint64, error) {
+	for len(p.found) <= rep {
+		next := p.first
+		if n := len(p.found); n > 0 {
+			next = p.found[n-1] + 1
+		}
+		for ; p.asked > 0; next++ {
+			rate, err := rateOf(p.load, next)
+			if err != nil {
+				return 0, err
+			}
+			if math.Abs(rate-p.asked) <= nearRate*p.asked {
+				break
+			}
+			if next >= p.first+maxSeeds {
+				return 0, badinput.New("use a longer load",
+					"of %d plans only %d have about %s writes/s", maxSeeds, len(p.found), figure(p.asked))
+			}
+		}
+		p.found = append(p.found, next)
+	}
+	return p.found[rep], nil
 }
