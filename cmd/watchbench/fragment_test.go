@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/scenarios/search"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // TestFragmentsAreReadBack: what k8s-watch would refuse, ignore or take as another value is

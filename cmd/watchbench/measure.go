@@ -19,8 +19,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
-	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/scenarios/search"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // measurer runs variants of a scenario, one after another, on one cluster, for commands that

@@ -12,8 +12,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/faults"
-	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/scenarios/search"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // question finds what is asked: the scenario to be parsed.

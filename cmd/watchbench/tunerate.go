@@ -10,8 +10,8 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/archive"
-	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/scenarios/search"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // ofSettings are the flags of tune that mean nothing with --find rate, ofRates those that mean nothing without it.

@@ -35,7 +35,7 @@ func TestFindRateBadInput(t *testing.T) {
 		"--objective drain=3s: --find rate needs a freshness objective with a value":      {good, "--objective", "drain=3s"},
 		"--objective freshness.p99: --find rate needs a freshness objective with a value": {good, "--objective", "freshness.p99"},
 		"--resolution fine: ": {good, "--resolution", "fine"},
-		"a resolution of 80% is out of range; use 0.5% to 50%":                                 {good, "--resolution", "80%"},
+		"a resolution of 80% is out of range; use 0.5% to 50%":                                {good, "--resolution", "80%"},
 		`"keyd" is not one, or is there twice; did you mean keyed?`:                           {good, "--strategies", "keyd"},
 		"--strategies means nothing for another watcher":                                      {good, "--strategies", "keyed", "--watcher-command", "true {config}"},
 		"a closed loop has no rate to search":                                                 {file(t, "tiny.yaml", tiny)},

@@ -103,7 +103,7 @@ type TunedFigures struct {
 	WriterDepth  *float64 `json:"writerDepth,omitempty"`  // most events
 	HandlerDepth *float64 `json:"handlerDepth,omitempty"` // most events
 	WriterFull   *float64 `json:"writerFullSeconds,omitempty"`
-	RSSMiB       *float64 `json:"rssMiB,omitempty"`    // measured: most resident memory
+	RSSMiB       *float64 `json:"rssMiB,omitempty"` // measured: most resident memory
 	Dropped      *int64   `json:"dropped,omitempty"`
 	Lost         *int64   `json:"lost,omitempty"`
 }

@@ -172,7 +172,9 @@ func Identity(o Options) string {
 	return fmt.Sprintf("%s\n%s\n%s", name, strings.Join(sets, "\n"), data)
 }
 
-func (x *Search) note(format string, args ...any) { x.notes = append(x.notes, fmt.Sprintf(format, args...)) }
+func (x *Search) note(format string, args ...any) {
+	x.notes = append(x.notes, fmt.Sprintf(format, args...))
+}
 
 // screenInTime is the first screening, which ends with the budget.
 func (x *Search) screenInTime(ctx context.Context) error {

@@ -24,19 +24,19 @@ watcher: {synchronizer: {disabled: true}}
 // world is a storage and a watcher by arithmetic: what queues, strategies and a storage's
 // limit come to, without a process.
 type world struct {
-	knee      int
-	latency   float64               // s
-	events    float64               // of the load
-	skew      map[string]float64    // what a strategy takes longer
-	noise     float64               // of a seed
-	slower    float64               // measured ÷ simulated
-	real      func(Setting) float64 // the same by setting; nil: 1
-	wrong     string                // a strategy that loses
-	stalled   []string              // evidence for that
-	late      int                   // so many cells are late
-	memory    float64               // MiB of a process; 0: not known
-	measured  []Setting
-	seeds     []uint64
+	knee     int
+	latency  float64               // s
+	events   float64               // of the load
+	skew     map[string]float64    // what a strategy takes longer
+	noise    float64               // of a seed
+	slower   float64               // measured ÷ simulated
+	real     func(Setting) float64 // the same by setting; nil: 1
+	wrong    string                // a strategy that loses
+	stalled  []string              // evidence for that
+	late     int                   // so many cells are late
+	memory   float64               // MiB of a process; 0: not known
+	measured []Setting
+	seeds    []uint64
 }
 
 func (w *world) drain(s *spec.Scenario, seed uint64) float64 {
