@@ -20,7 +20,8 @@ func TestFragmentsAreReadBack(t *testing.T) {
 		{search.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 131072, "queueFull": "coalesce"}}`, ""},
 		{search.FileOurs, `{"bcs": {"strategy": "adaptive", "writerQueueLen": 10240, "handlerQueueLen": 512, "queueFull": "coalesce"}}`, ""},
 		{search.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 32768, "queueFull": "block"}}`, ""},
-		{search.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "handlerQueueLen": 512, "queueFull": "block"}}`, "blocks the watch of Events"},
+		{search.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "handlerQueueLen": 512, "queueFull": "block"}}`,
+			"blocks the watch of Events"},
 		{search.FileOriginal, `{"bcs": {"podQueueNum": 30, "writerQueueLen": 10240}}`, ""},
 		{search.FileOriginal, `{"bcs": {"podQueueNum": 0, "writerQueueLen": 10240}}`, ""},
 		{search.FileOurs, `{"bcs": {"writerQueueLen": 512}}`, "would be taken as 10240"},
@@ -54,7 +55,8 @@ func TestTuneRefuses(t *testing.T) {
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "rate=100/s"}, "is not the rate of --objective"},
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--set", "load.rate=0"}, "load.rate"},
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--resume", "nosuch"}, "--resume nosuch"},
-		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "drain=30s", "--objective", "freshness.p99=2s"}, "there is drain=30s already"},
+		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "drain=30s", "--objective", "freshness.p99=2s"},
+			"there is drain=30s already"},
 		{[]string{"smoke"}, "closed loop"},
 		{[]string{"strategies-published"}, "--set matrix.load="},
 		{[]string{"smoke", "--rate", "1/s"}, "without a scenario"},
@@ -62,7 +64,8 @@ func TestTuneRefuses(t *testing.T) {
 		{[]string{"--trace", "x", "--rate", "1/s"}, "--trace is the load"},
 		{[]string{"replay-burst", "--strategies", "unordered"}, "is not one"},
 		{[]string{"replay-burst", "--repeat", "0"}, "--repeat 0"},
-		{[]string{"replay-burst", "--watcher-command", "mine {config}"}, "--watcher-command means nothing with --find settings"},
+		{[]string{"replay-burst", "--watcher-command", "mine {config}"},
+			"--watcher-command means nothing with --find settings"},
 	} {
 		_, stderr, code, err := invoke(t, append([]string{"tune"}, c.args...)...)
 		if err != nil {

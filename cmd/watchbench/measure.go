@@ -85,7 +85,8 @@ func (m *measurer) Line(text string) { m.progress.Line(text) }
 // error come the results so far, which may be nil or have no cell; after an interruption it is
 // the cause of ctx.
 func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Results, error) {
-	if on := file.Base().Cluster; on.Provider != m.on.Provider || on.FSync != m.on.FSync || on.Controllers != m.on.Controllers || on.Pin != m.on.Pin {
+	on := file.Base().Cluster
+	if on.Provider != m.on.Provider || on.FSync != m.on.FSync || on.Controllers != m.on.Controllers || on.Pin != m.on.Pin {
 		return nil, fmt.Errorf("a variant needs another cluster than the one that is up: %+v, not %+v", on, m.on)
 	}
 	if ctx.Err() != nil {
@@ -99,8 +100,8 @@ func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Result
 		m.cluster = up
 	}
 	out, err := runner.Run(ctx, runner.Options{
-		Scenario: file, Binaries: m.bins, Provider: m.on.Provider, OutDir: m.dir, Progress: m.flags.progress(m.cmd), Command: commandLine(),
-		Pinned: m.pinned,
+		Scenario: file, Binaries: m.bins, Provider: m.on.Provider, OutDir: m.dir, Progress: m.flags.progress(m.cmd),
+		Command: commandLine(), Pinned: m.pinned,
 	}, m.cluster)
 	return out.Results, err
 }

@@ -37,7 +37,8 @@ type tuneFlags struct {
 const profileLength = 30 * time.Second
 
 func tuneCommand() *cobra.Command {
-	f := tuneFlags{objective: "freshness.p99", queues: search.QueueRange.String(), lengths: search.LengthRange.String(), length: 20 * time.Second, budget: 8 * time.Minute, find: "settings", resolution: "5%"}
+	f := tuneFlags{objective: "freshness.p99", queues: search.QueueRange.String(), lengths: search.LengthRange.String(),
+		length: 20 * time.Second, budget: 8 * time.Minute, find: "settings", resolution: "5%"}
 	f.repeat, f.apart = 3, []string{"repeat"}
 	cmd := &cobra.Command{
 		Use:   "tune [SCENARIO] | tune --rate R --storage L",
@@ -72,25 +73,36 @@ limit, the answer is "at least". --strategies, --budget
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.find, "find", f.find, "what to find: settings, or the highest rate that each strategy of a scenario carries")
-	fl.StringVar(&f.resolution, "resolution", f.resolution, "with --find rate: how far the highest rate may be from the next that was tried, 0.5% to 50%")
+	fl.StringVar(&f.find, "find", f.find,
+		"what to find: settings, or the highest rate that each strategy of a scenario carries")
+	fl.StringVar(&f.resolution, "resolution", f.resolution,
+		"with --find rate: how far the highest rate may be from the next that was tried, 0.5% to 50%")
 	fl.StringVar(&f.rate, "rate", "", "writes per second that the API server takes, of all kinds watched, such as 200/s")
-	fl.StringVar(&f.latency, "storage", "", "time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
-	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a profile of docs/load.md (default: plain Pods)")
+	fl.StringVar(&f.latency, "storage", "",
+		"time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
+	fl.StringVar(&f.profile, "profile", "",
+		"what the writes are, with --rate: a profile of docs/load.md (default: plain Pods)")
 	fl.StringVar(&f.trace, "trace", "", "recorded trace that is the load, instead of --rate")
-	fl.StringArrayVar(&f.objectives, "objective", []string{f.objective}, "what to reach: "+strings.Join(search.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
-	fl.StringArrayVar(&f.limits, "limit", nil, "what a setting must not exceed: memory=64MiB (of the watcher), inflight=60 (requests)")
+	fl.StringArrayVar(&f.objectives, "objective", []string{f.objective},
+		"what to reach: "+strings.Join(search.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
+	fl.StringArrayVar(&f.limits, "limit", nil,
+		"what a setting must not exceed: memory=64MiB (of the watcher), inflight=60 (requests)")
 	fl.StringVar(&f.queues, "queues", f.queues, "values of podQueueNum to search, from..to")
-	fl.StringVar(&f.lengths, "lengths", f.lengths, "queue lengths to search, from..to: writerQueueLen and handlerQueueLen, in events")
+	fl.StringVar(&f.lengths, "lengths", f.lengths,
+		"queue lengths to search, from..to: writerQueueLen and handlerQueueLen, in events")
 	fl.StringVar(&f.only, "strategies", strings.Join(search.Strategies, ","), "comma-separated strategies that take part")
-	fl.IntVar(&f.repeat, "repeat", f.repeat, "how often the recommendation is measured, each time with another seed: 1 to 20")
-	fl.DurationVar(&f.length, "for", f.length, "length of the load of one measurement, with --rate, 2s to 1h; 30s with --profile unless given")
-	fl.DurationVar(&f.budget, "budget", f.budget, "time for the whole search, at least 10s; what is not measured by then is not recommended")
+	fl.IntVar(&f.repeat, "repeat", f.repeat,
+		"how often the recommendation is measured, each time with another seed: 1 to 20")
+	fl.DurationVar(&f.length, "for", f.length,
+		"length of the load of one measurement, with --rate, 2s to 1h; 30s with --profile unless given")
+	fl.DurationVar(&f.budget, "budget", f.budget,
+		"time for the whole search, at least 10s; what is not measured by then is not recommended")
 	fl.StringVar(&f.earlier, "resume", "", "folder of an earlier tune of the same load, whose measurements are used again")
 	formatFlag(cmd, &f.format)
 	offer(cmd, "find", "settings", "rate")
 	offer(cmd, "profile", plan.ProfileNames()...)
-	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain", "drainAfterLoad=", "rate=")
+	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain",
+		"drainAfterLoad=", "rate=")
 	offer(cmd, "limit", "memory=", "inflight=")
 	offerList(cmd, "strategies", search.Strategies...)
 	offerBy(cmd, "resume", runs)
@@ -128,7 +140,8 @@ func (f *tuneFlags) options() (o search.Options, err error) {
 func (f *tuneFlags) strategies(known []string) (all []string, err error) {
 	for s := range strings.SplitSeq(f.only, ",") {
 		if s = strings.TrimSpace(s); !slices.Contains(known, s) || slices.Contains(all, s) {
-			return nil, badinput.New(spelling.Ask(spelling.Nearest(s, known), "use some of "+strings.Join(known, ", ")), "--strategies %s: %q is not one, or is there twice", f.only, s)
+			return nil, badinput.New(spelling.Ask(spelling.Nearest(s, known), "use some of "+strings.Join(known, ", ")),
+				"--strategies %s: %q is not one, or is there twice", f.only, s)
 		}
 		all = append(all, s)
 	}
@@ -201,7 +214,10 @@ func (f *tuneFlags) publish(cmd *cobra.Command, dir string, t *result.Tuning) er
 	}
 	err := f.emit(cmd, dir, result.TuningFile, t, render.TuningDocument(t))
 	for _, g := range t.Fragments {
-		err = errors.Join(err, result.Replace(filepath.Join(dir, g.File), func(w io.Writer) error { _, err := io.WriteString(w, g.Text); return err }))
+		err = errors.Join(err, result.Replace(filepath.Join(dir, g.File), func(w io.Writer) error {
+			_, err := io.WriteString(w, g.Text)
+			return err
+		}))
 	}
 	if t.Interrupted {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the same command with --resume %s uses again what was measured\n", relative(dir))

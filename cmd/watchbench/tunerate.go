@@ -83,12 +83,13 @@ func (f *tuneFlags) rateOptions(cmd *cobra.Command) (o search.Options, err error
 	if o.Objective, err = search.ParseObjective(f.objective); err != nil {
 		return o, err
 	}
-	if o.Objective.Bound == 0 || !strings.HasPrefix(o.Objective.Metric, "freshness.") {
-		return o, badinput.New("write for example freshness.p99=2s", "--objective %s: --find rate needs a freshness objective with a value", f.objective)
+	if o.Objective.Bound == 0 || o.Objective.Rate > 0 || !strings.HasPrefix(o.Objective.Metric, "freshness.") {
+		return o, badinput.New("write for example freshness.p99=2s",
+			"--objective %s: --find rate needs a freshness objective with a value", f.objective)
 	}
 	var share units.Share
 	if err := share.UnmarshalText([]byte(f.resolution)); err != nil {
-		return o, badinput.New("use 0.5% to 50%, for example 5%", "--resolution %s: not a percentage", f.resolution)
+		return o, badinput.New("use 0.5% to 50%, for example 5%", "--resolution %s cannot be used", f.resolution)
 	}
 	if o.Resolution = float64(share); cmd.Flags().Changed("budget") {
 		o.Budget = f.budget
@@ -137,7 +138,10 @@ func rateVerdict(r *search.Rates) error {
 // kneeCommand says what became of watchbench knee.
 func kneeCommand() *cobra.Command {
 	const instead = "write watchbench tune SCENARIO --find rate --objective freshness.p99=2s"
-	return &cobra.Command{Use: "knee", Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-		return badinput.New(instead, "watchbench knee is now a part of tune")
-	}}
+	return &cobra.Command{
+		Use: "knee", Short: "Is now a part of tune: " + instead, Hidden: true, DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return badinput.New(instead, "watchbench knee is now a part of tune")
+		},
+	}
 }

@@ -19,11 +19,6 @@ func TuningDocument(t *result.Tuning) *Document {
 	if len(t.Why) > 0 {
 		add(Section{Title: "Why", Table: factTable(t.Why)})
 	}
-	if len(t.Lengths) > 0 {
-		add(Section{Title: "Queue lengths", Table: tuningLengths(t.Lengths), Notes: []string{
-			"Recommended is the power of two with room for twice the events that waited at once in virtual time, or the shortest that is taken; measured was with what is recommended.",
-		}})
-	}
 	if len(t.Changes) > 0 {
 		var rows [][]Cell
 		for _, c := range t.Changes {
@@ -250,13 +245,4 @@ func tuningGoal(t *result.Tuning) string {
 		return fmt.Sprintf("the fewest requests in flight with %s of at most %s s in every run", o.Metric, Brief(*o.Bound))
 	}
 	return "the fewest requests in flight with " + o.Metric + " within 5 % of the fastest setting that was measured"
-}
-
-// tuningLengths says of each length how much waited in virtual time.
-func tuningLengths(all []result.TuningLength) Table {
-	t := Table{Keys: 2, Heads: []Head{{Title: "setting", Words: true}, {Title: "length", Words: true}, {Title: "waited, simulated"}, {Title: "recommended"}}}
-	for _, l := range all {
-		t.Rows = append(t.Rows, Cells(l.Setting.Name(), l.Key, fmt.Sprint(l.Waited), fmt.Sprint(l.Recommended)))
-	}
-	return t
 }

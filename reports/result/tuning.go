@@ -47,7 +47,6 @@ type Tuning struct {
 	Candidates []TunedCandidate `json:"candidates"`
 	Why        []TuningFact     `json:"why,omitempty"`
 	Changes    []TuningChange   `json:"changes,omitempty"` // what would change the answer
-	Lengths    []TuningLength   `json:"lengths,omitempty"` // of the recommendation and the runner-up
 	Fragments  []TuningFragment `json:"fragments,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 
@@ -159,14 +158,6 @@ type TuningChange struct {
 	Answer  string   `json:"answer"`
 	Setting *Setting `json:"setting,omitempty"`
 	Value   *float64 `json:"value,omitempty"` // predicted, of the objective's metric
-}
-
-// TuningLength is one length of a setting's queues, by what waited in virtual time.
-type TuningLength struct {
-	Setting     Setting `json:"setting"`
-	Key         string  `json:"key"`    // handlerQueueLen, writerQueueLen
-	Waited      int     `json:"waited"` // most events at once, of all plans
-	Recommended int     `json:"recommended"`
 }
 
 // TuningFragment is a part of a watcher's configuration, as a file.

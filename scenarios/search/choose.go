@@ -216,15 +216,6 @@ func (x *Search) closest(strategies ...string) *candidate {
 	return nil
 }
 
-// cheapest is the cheapest of all that were measured and hold, else what comes closest of
-// what was measured.
-func (x *Search) cheapest() *candidate {
-	if held := x.ranked(); len(held) > 0 {
-		return held[0]
-	}
-	return x.judge.least(x.judge.worst, func(c *candidate) bool { return !x.judge.wrong(c.set.Strategy) })
-}
-
 // of is the best that was measured of the wanted strategies: of those that hold, else of all; nil if there is none.
 func (x *Search) of(wanted func(strategy string) bool) *candidate {
 	for _, c := range x.ranked() {
@@ -233,6 +224,11 @@ func (x *Search) of(wanted func(strategy string) bool) *candidate {
 		}
 	}
 	return x.judge.least(x.judge.worst, func(c *candidate) bool { return wanted(c.set.Strategy) })
+}
+
+// cheapest is the best that was measured of the strategies of which no check failed.
+func (x *Search) cheapest() *candidate {
+	return x.of(func(s string) bool { return !x.judge.wrong(s) })
 }
 
 // cost orders settings: fewer requests in flight first, of those that have none to be set

@@ -32,7 +32,8 @@ func freshness(f *Figures, q *result.Quantiles) {
 // fromCell is a measured cell. What a cut cell has of drain and freshness covers only the
 // part that was done, and is not known.
 func fromCell(c *result.Cell) result.TunedCell {
-	t := result.TunedCell{Valid: c.Valid, Cut: c.Cut, Figures: Figures{StorageQPS: c.Storage.QPS, Requests: c.Storage.Requests}}
+	t := result.TunedCell{Valid: c.Valid, Cut: c.Cut, Figures: Figures{StorageQPS: c.Storage.QPS,
+		Requests: c.Storage.Requests}}
 	if !c.Valid {
 		t.Late = len(c.LateReasons) > 0 && len(c.LateReasons) == len(c.InvalidReasons)
 		t.Reason = strings.Join(c.InvalidReasons, "; ")

@@ -99,10 +99,13 @@ var objectives = []struct {
 	means        string // of "0.5 s"
 }{
 	{metricP99, metricP99, func(f *Figures) *float64 { return f.P99 }, "99 of 100 changes are in storage within %s"},
-	{"freshness.p90", "freshness.p90", func(f *Figures) *float64 { return f.P90 }, "9 of 10 changes are in storage within %s"},
-	{"freshness.p50", "freshness.p50", func(f *Figures) *float64 { return f.P50 }, "half of the changes are in storage within %s"},
+	{"freshness.p90", "freshness.p90", func(f *Figures) *float64 { return f.P90 },
+		"9 of 10 changes are in storage within %s"},
+	{"freshness.p50", "freshness.p50", func(f *Figures) *float64 { return f.P50 },
+		"half of the changes are in storage within %s"},
 	{"freshness.max", "freshness.max", func(f *Figures) *float64 { return f.Max }, "every change is in storage within %s"},
-	{"drain", metricDrain, func(f *Figures) *float64 { return f.Drain }, "all of it is in storage within %s of the first change"},
+	{"drain", metricDrain, func(f *Figures) *float64 { return f.Drain },
+		"all of it is in storage within %s of the first change"},
 	{"drainAfterLoad", metricDrainAfter, func(f *Figures) *float64 { return f.DrainAfter },
 		"all of it is in storage within %s of the last change"},
 	{"rate", metricDrainAfter, nil, ""},
@@ -144,7 +147,8 @@ func ParseObjective(text string) (Objective, error) {
 		}
 	}
 	if o.Metric == "" {
-		return o, badinput.New(spelling.Ask(spelling.Nearest(word, ObjectiveWords()), "use one of "+strings.Join(ObjectiveWords(), ", ")),
+		return o, badinput.New(spelling.Ask(spelling.Nearest(word, ObjectiveWords()),
+			"use one of "+strings.Join(ObjectiveWords(), ", ")),
 			"--objective %s: %q is not known", short(text), short(word))
 	}
 	var err error
@@ -157,7 +161,8 @@ func ParseObjective(text string) (Objective, error) {
 	case bounded:
 		o.Bound, err = time.ParseDuration(value)
 		if err != nil || o.Bound < time.Millisecond || o.Bound > maxBound {
-			return o, badinput.New(fmt.Sprintf("write for example %s=2s, from 1ms to 24h, or %s alone for as low as it gets", word, word),
+			return o, badinput.New(fmt.Sprintf("write for example %s=2s, from 1ms to 24h, or %s alone for as low as it gets",
+				word, word),
 				"--objective %s: %q is not a time to reach", short(text), short(value))
 		}
 	}

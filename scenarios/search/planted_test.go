@@ -26,7 +26,8 @@ type processes struct {
 }
 
 func (p processes) Measure(ctx context.Context, f *spec.File) (*result.Results, error) {
-	out, err := runner.Run(ctx, runner.Options{Scenario: f, Binaries: p.bins, Provider: spec.ProviderReplay, OutDir: p.out}, p.on)
+	out, err := runner.Run(ctx, runner.Options{Scenario: f, Binaries: p.bins, Provider: spec.ProviderReplay,
+		OutDir: p.out}, p.on)
 	return out.Results, err
 }
 
@@ -111,7 +112,8 @@ func TestPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("recommended %s; the sweep's best of %d cells is %s %d, with %.2f s of a lowest of %.2f s", best.Name(), cells, of, want, drains[of][want], low)
+	t.Logf("recommended %s; the sweep's best of %d cells is %s %d, with %.2f s of a lowest of %.2f s", best.Name(), cells,
+		of, want, drains[of][want], low)
 	if !within(best.Queues, want) {
 		t.Errorf("recommends %d queues, the sweep %d", best.Queues, want)
 	}

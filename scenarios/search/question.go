@@ -84,7 +84,8 @@ func (q Question) Profiled(l plan.Load, seed uint64) (sets []string, note string
 		"cluster.provider=replay", "load.rate=" + number(pods), "load.duration=" + q.Length.String(),
 		"watcher.synchronizer.disabled=true", "storage.latency=" + strconv.Quote(q.Storage),
 	}
-	note = fmt.Sprintf("%s writes/s of profile %s: %s pods/s; plans of %s have %s writes/s on average, those used %s ± %.0f %%",
+	note = fmt.Sprintf("%s writes/s of profile %s: %s pods/s; plans of %s have %s writes/s on average, "+
+		"those used %s ± %.0f %%",
 		figure(q.Rate), q.Profile, figure(pods), q.Length, figure(got), figure(q.Rate), 100*nearRate)
 	return sets, note, nil
 }

@@ -13,7 +13,8 @@ func TestPods(t *testing.T) {
 	f, err := faults.Format.Parse("tune", []byte(`apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: churn}
-load: {model: open, profile: service-churn, rate: 8, duration: 90s, nodes: 30, namespaces: 20, prefill: 100, tuning: {timeScale: 20}}
+load: {model: open, profile: service-churn, rate: 8, duration: 90s, nodes: 30, namespaces: 20, prefill: 100,
+	tuning: {timeScale: 20}}
 watcher: {resources: [Pod, Event, ReplicaSet, Deployment, EndpointSlice, Node, Lease]}
 `))
 	if err != nil {

@@ -256,7 +256,8 @@ func (c *climb) result() StrategyRate {
 	if c.low > 0 {
 		c.found.Rate, c.found.AtLeast = &c.low, c.high == 0 || c.invalid
 		c.found.Complete = c.narrow() || c.low >= MaxRate
-		if slices.ContainsFunc(c.found.Cells, func(k RateCell) bool { return k.Rate == c.low && k.Verdict == Carried && !k.paced }) {
+		untold := func(k RateCell) bool { return k.Rate == c.low && k.Verdict == Carried && !k.paced }
+		if slices.ContainsFunc(c.found.Cells, untold) {
 			c.remark("whether the backlog grows was not judged: the load is short or has no steady rate")
 		}
 	}
@@ -298,7 +299,9 @@ func (x *RateSearch) decide(ctx context.Context, c *climb, rate float64) error {
 }
 
 // measure runs one cell. It is final if no other cell takes its verdict back.
-func (x *RateSearch) measure(ctx context.Context, c *climb, rate float64, seed uint64) (cell RateCell, final bool, err error) {
+func (x *RateSearch) measure(ctx context.Context, c *climb, rate float64, seed uint64) (
+	cell RateCell, final bool, err error,
+) {
 	if x.options.Budget > 0 && time.Since(x.rates.Started) >= x.options.Budget {
 		return cell, false, errBudget
 	}
@@ -326,7 +329,8 @@ func (x *RateSearch) measure(ctx context.Context, c *climb, rate float64, seed u
 func (o Objective) carried(cell *result.Cell) (c RateCell, final bool) {
 	t := fromCell(cell)
 	of, _ := o.figure()
-	c = RateCell{Verdict: NotCarried, QPS: cell.Load.QPS, Reached: of(&t.Figures), Lost: t.Figures.Lost, paced: cell.Pace != nil}
+	c = RateCell{Verdict: NotCarried, QPS: cell.Load.QPS, Reached: of(&t.Figures), Lost: t.Figures.Lost,
+		paced: cell.Pace != nil}
 	switch why := violation(cell); {
 	case why != "": // lateness explains no loss
 		c.Why, final = why, true

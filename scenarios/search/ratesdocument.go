@@ -84,11 +84,13 @@ func (r *Rates) sentence(s *StrategyRate) string {
 	switch {
 	case s.Rate == nil && s.Above == nil && len(s.Cells) > 0:
 		last := s.Cells[len(s.Cells)-1]
-		return fmt.Sprintf("%s: no rate was decided; the last cell, at %s %s, was %s.", s.Strategy, figure(last.Rate), r.Unit, last.Verdict)
+		return fmt.Sprintf("%s: no rate was decided; the last cell, at %s %s, was %s.", s.Strategy, figure(last.Rate),
+			r.Unit, last.Verdict)
 	case s.Rate == nil && s.Above == nil:
 		return s.Strategy + ": nothing was measured."
 	case s.Rate == nil:
-		return fmt.Sprintf("%s carries no rate that was tried, down to %s %s: %s.", s.Strategy, figure(*s.Above), r.Unit, s.Why)
+		return fmt.Sprintf("%s carries no rate that was tried, down to %s %s: %s.", s.Strategy, figure(*s.Above), r.Unit,
+			s.Why)
 	}
 	var limit string
 	switch {

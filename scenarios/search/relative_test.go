@@ -128,7 +128,8 @@ func TestRelativeObjectiveIsMeasured(t *testing.T) {
 			got := run(t, o, w)
 			best := got.At(got.Best)
 			if !got.Met || best.Strategy != c.want || best.Queues < c.least || best.Queues > c.most {
-				t.Errorf("met %t with %s, want %s with %d to %d queues: %s", got.Met, best.Name(), c.want, c.least, c.most, got.Sentence)
+				t.Errorf("met %t with %s, want %s with %d to %d queues: %s", got.Met, best.Name(), c.want, c.least, c.most,
+					got.Sentence)
 			}
 			mine := typical(best.Cells)
 			for _, k := range got.Candidates {

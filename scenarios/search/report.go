@@ -9,11 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
-	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // report says what a search found.
@@ -38,7 +36,7 @@ func (x *Search) fill(t *result.Tuning, best *candidate) {
 		if r.met && len(best.valid()) < x.judge.repeat {
 			x.note("%s was measured %s instead of %d", best.set.Name(), wording.Count(len(best.valid()), "time"), x.judge.repeat)
 		}
-		t.Sentence, t.Why, t.Lengths = r.sentence(), r.why(), r.lengths()
+		t.Sentence, t.Why = r.sentence(), r.why()
 	}
 	at := func(c *candidate) int { return slices.Index(x.judge.known(), c) }
 	t.Best, t.RunnerUp, t.Original = at(r.best), at(r.runner), at(r.original)
@@ -73,39 +71,38 @@ func (r *report) entry(c *candidate) result.TunedCandidate {
 
 // asked is the question in figures.
 func (x *Search) asked() []result.TuningFact {
-	s := x.base
-	storage := s.Storage.Latency
-	if f := s.Storage.LatencyFigures(podKind); f.Mean > 0 {
-		storage = fmt.Sprintf("answers in %s ms at the median, %s ms at the 99th percentile, %s ms on average",
-			ms(f.P50), ms(f.P99), ms(f.Mean))
-	}
-	facts := []result.TuningFact{{Name: "load", Value: load(s, x.planned)}, {Name: "storage", Value: storage}}
-	if c := s.Storage.Capacity.Text(); c != "" {
+	facts := []result.TuningFact{{Name: "load", Value: x.load()}, {Name: "storage", Value: x.storage()}}
+	if c := x.base.Storage.Capacity.Text(); c != "" {
 		facts = append(facts, result.TuningFact{Name: "storage capacity", Value: c})
 	}
 	if len(x.space.kinds) > 1 {
 		facts = append(facts, result.TuningFact{Name: "kinds", Value: strings.Join(x.space.kinds, ", ")})
 	}
-	return append(facts, result.TuningFact{Name: "when a queue is full", Value: s.Watcher.QueueFull})
+	return append(facts, result.TuningFact{Name: "when a queue is full", Value: x.base.Watcher.QueueFull})
 }
 
-// load is the words for the open load of a scenario.
-func load(s *spec.Scenario, planned int64) string {
-	if s.Traced() {
-		return "the trace " + s.Cluster.Replay.Trace + " at speed " + s.Speed().String()
+func (x *Search) load() string {
+	of := "changes"
+	if len(x.space.kinds) == 1 {
+		of = "changes of Pods"
 	}
-	l := s.Load
-	w := fmt.Sprintf("%s writes/s for %s (%d in the plan)", figure(float64(planned)/l.Duration.Std().Seconds()), l.Duration, planned)
-	if s.Simulated() && s.Speed() == units.Unlimited {
-		w = fmt.Sprintf("%d writes as fast as the watcher reads them", planned)
+	switch {
+	case x.length == 0:
+		return fmt.Sprintf("a burst of %s %s", thousands(x.planned), of)
+	case x.base.Traced():
+		return fmt.Sprintf("a recording with %s %s in %s", thousands(x.planned), of, x.length)
+	case x.options.Asked > 0:
+		return fmt.Sprintf("about %s %s a second", figure(x.options.Asked), of)
 	}
-	if l.Profile != "" {
-		w += ", of profile " + l.Profile
+	return fmt.Sprintf("%s %s a second", figure(float64(x.planned)/x.length.Seconds()), of)
+}
+
+func (x *Search) storage() string {
+	f := x.base.Storage.LatencyFigures(podKind)
+	if f.P50 == 0 {
+		return "a latency of " + x.base.Storage.Latency
 	}
-	if l.Arrival != "" {
-		w += ", arrival " + l.Arrival
-	}
-	return w
+	return fmt.Sprintf("a storage that answers in %s ms (99 of 100 times within %s ms)", ms(f.P50), ms(f.P99))
 }
 
 func ms(d time.Duration) string { return figure(float64(d) / 1e6) }
@@ -121,7 +118,7 @@ func objectiveOf(o Objective) result.TuningObjective {
 // sentence is the answer for whoever pays, made of what was measured.
 func (r *report) sentence() string {
 	c, v := r.best, r.judge.worst(r.best)
-	s := r.situation() + ", "
+	s := "For " + r.load() + " and " + r.storage() + ", "
 	switch {
 	case r.met:
 		_, means := r.judge.objective.figure()
@@ -155,29 +152,6 @@ func (r *report) sentence() string {
 	default:
 		return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), wording.Count(n, "run"))
 	}
-}
-
-// situation is load and storage.
-func (r *report) situation() string {
-	of := "changes"
-	if len(r.space.kinds) == 1 {
-		of = "changes of Pods"
-	}
-	var at string
-	switch {
-	case r.length == 0:
-		at = fmt.Sprintf("For a burst of %s %s", thousands(r.planned), of)
-	case r.base.Traced():
-		at = fmt.Sprintf("For a recording with %s changes in %s", thousands(r.planned), r.length)
-	case r.options.Asked > 0:
-		at = fmt.Sprintf("At about %s %s a second", figure(r.options.Asked), of)
-	default:
-		at = fmt.Sprintf("At %s %s a second", figure(float64(r.planned)/r.length.Seconds()), of)
-	}
-	if f := r.base.Storage.LatencyFigures(podKind); f.P50 > 0 {
-		at += fmt.Sprintf(" and a storage that answers in %s ms (99 of 100 times within %s ms)", ms(f.P50), ms(f.P99))
-	}
-	return at
 }
 
 // enough says what a setting is, by the names that a configuration has for it.
@@ -271,7 +245,12 @@ func (r *report) why() (all []result.TuningFact) {
 			figure(rate), ms(mean), figure(rate*mean.Seconds()))
 	}
 	if len(c.by) > 0 && c.requests() < c.by[0].Events {
-		add("merging", "%s of %s changes are sent, simulated: later ones took their place", thousands(c.requests()), thousands(c.by[0].Events))
+		add("merging", "%s of %s changes are sent, simulated: later ones took their place", thousands(c.requests()),
+			thousands(c.by[0].Events))
+	}
+	if v := highest(c.by, handlerDepth); v != nil {
+		add("queues", "at most %s changes wait at once, simulated; each queue has room for %s", thousands(int64(*v)),
+			thousands(int64(c.set.HandlerLen)))
 	}
 	if low := r.smaller(); low != nil {
 		how, verdict, measured := "simulated", "would do", len(low.valid()) > 0
@@ -298,31 +277,12 @@ func (r *report) why() (all []result.TuningFact) {
 func (r *report) smaller() (low *candidate) {
 	for _, k := range r.judge.known() {
 		measured := len(k.valid()) > 0
-		if k.set.Strategy == r.best.set.Strategy && k.set.Queues < r.best.set.Queues && (measured || len(k.by) >= len(r.best.by)) &&
-			(low == nil || measured || len(low.valid()) == 0) {
+		if k.set.Strategy == r.best.set.Strategy && k.set.Queues < r.best.set.Queues &&
+			(measured || len(k.by) >= len(r.best.by)) && (low == nil || measured || len(low.valid()) == 0) {
 			low = k
 		}
 	}
 	return low
-}
-
-// lengths says of the recommendation and the runner-up how many events waited, and how long the queues are for it.
-func (r *report) lengths() (all []result.TuningLength) {
-	for _, c := range []*candidate{r.best, r.runner} {
-		if c == nil {
-			continue
-		}
-		for _, l := range []struct {
-			key    string
-			of     func(*Figures) *float64
-			length int
-		}{{"handlerQueueLen", handlerDepth, c.set.HandlerLen}, {"writerQueueLen", writerDepth, c.set.WriterLen}} {
-			if v := highest(c.by, l.of); v != nil {
-				all = append(all, result.TuningLength{Setting: c.set, Key: l.key, Waited: int(*v), Recommended: l.length})
-			}
-		}
-	}
-	return all
 }
 
 // Files of the fragments.
@@ -351,8 +311,9 @@ func (r *report) fragments() (all []result.TuningFragment) {
 	if r.original != nil {
 		s := r.original.set
 		f := fragment(FileOriginal, "bcs-k8s-watch", map[string]any{"podQueueNum": s.Queues, "writerQueueLen": s.WriterLen})
-		f.Note = fmt.Sprintf("%s, by k8s-watch with the strategy %s, which has the same queues: the original itself was not run. "+
-			"Its handler queues always hold 102,400 events; what finds no room within 1 s is dropped", r.standing(r.original), s.Strategy)
+		f.Note = fmt.Sprintf("%s, by k8s-watch with the strategy %s, which has the same queues: the original was not run. "+
+			"Its handler queues always hold 102,400 events; what finds no room within 1 s is dropped",
+			r.standing(r.original), s.Strategy)
 		all = append(all, f)
 	}
 	return all

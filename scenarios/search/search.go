@@ -55,7 +55,8 @@ type Search struct {
 func New(o Options) (*Search, error) {
 	if len(o.Scenario.Cells()) != 1 {
 		// The axes of the watcher are the search's own.
-		f, err := o.Scenario.With(overrides(Setting{Strategy: keyed, Queues: 1, WriterLen: leastWriter, HandlerLen: leastWriter})...)
+		f, err := o.Scenario.With(overrides(Setting{Strategy: keyed, Queues: 1, WriterLen: leastWriter,
+			HandlerLen: leastWriter})...)
 		if err != nil {
 			return nil, err
 		}
@@ -139,8 +140,9 @@ func (x *Search) Run(ctx context.Context, m Measurer, line func(string)) (*resul
 	x.bench.measurer, x.bench.began = m, time.Now()
 	x.bench.line = func(format string, args ...any) { line(fmt.Sprintf(format, args...)) }
 	t := &result.Tuning{
-		Schema: result.TuningSchema, Started: x.bench.began, Scenario: x.base.Metadata.Name, Provider: x.base.Cluster.Provider,
-		Objective: objectiveOf(x.judge.objective), Limits: x.options.Limits.Text, Identity: Identity(x.options), Asked: x.asked(),
+		Schema: result.TuningSchema, Started: x.bench.began, Scenario: x.base.Metadata.Name,
+		Provider: x.base.Cluster.Provider, Objective: objectiveOf(x.judge.objective), Limits: x.options.Limits.Text,
+		Identity: Identity(x.options), Asked: x.asked(),
 	}
 	var best *candidate
 	err := x.screenInTime(ctx)
@@ -207,7 +209,9 @@ func (x *Search) screenAll(ctx context.Context) error {
 	// near it.
 	for x.judge.objective.relative() {
 		bound := x.bound()
-		again := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool { return len(c.by) >= seeds || !x.judge.near(c, bound) })
+		again := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool {
+			return len(c.by) >= seeds || !x.judge.near(c, bound)
+		})
 		if len(again) == 0 {
 			break
 		}

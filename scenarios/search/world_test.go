@@ -65,13 +65,15 @@ func (w *world) Stalled(*result.Results, string) []string { return w.stalled }
 
 func (w *world) Measure(_ context.Context, f *spec.File) (*result.Results, error) {
 	s := f.Cells()[0].Scenario
-	w.measured = append(w.measured, Setting{Strategy: s.Watcher.Strategy, Queues: s.Watcher.PodQueueNum, WriterLen: s.Watcher.WriterQueueLen, HandlerLen: s.Watcher.HandlerQueueLen})
+	w.measured = append(w.measured, Setting{Strategy: s.Watcher.Strategy, Queues: s.Watcher.PodQueueNum,
+		WriterLen: s.Watcher.WriterQueueLen, HandlerLen: s.Watcher.HandlerQueueLen})
 	w.seeds = append(w.seeds, s.Seed)
 	d := w.drain(&s, s.Seed+1000) * max(1, w.slower)
 	if w.real != nil {
 		d *= w.real(w.measured[len(w.measured)-1])
 	}
-	c := result.Cell{ID: "only", Valid: true, Handler: result.Handler{DrainSeconds: new(d), DrainAfterLoad: new(d)}, Checks: map[string]result.Check{}}
+	c := result.Cell{ID: "only", Valid: true, Handler: result.Handler{DrainSeconds: new(d), DrainAfterLoad: new(d)},
+		Checks: map[string]result.Check{}}
 	for _, g := range []string{"G1", "G2", "G3"} {
 		c.Checks[g] = result.Check{Verdict: result.Pass}
 	}
@@ -100,7 +102,8 @@ func options(t *testing.T, w *world, text, objective string) Options {
 		t.Fatal(err)
 	}
 	return Options{
-		Scenario: f, Objective: o, Queues: QueueRange, Lengths: LengthRange, Strategies: []string{single, partitioned, keyed, dedup, adaptive}, Repeat: 3,
+		Scenario: f, Objective: o, Queues: QueueRange, Lengths: LengthRange, Strategies: []string{single, partitioned, keyed,
+			dedup, adaptive}, Repeat: 3,
 		Simulate: w.simulate,
 	}
 }
@@ -128,7 +131,8 @@ func planted() *world {
 // every number there is.
 func (w *world) exhaustive(t *testing.T, o Options, strategy string, bound float64) int {
 	for n := o.Queues.Low; n <= o.Queues.High; n++ {
-		f, err := o.Scenario.With(overrides(Setting{Strategy: strategy, Queues: n, WriterLen: leastWriter, HandlerLen: LengthRange.High})...)
+		f, err := o.Scenario.With(overrides(Setting{Strategy: strategy, Queues: n, WriterLen: leastWriter,
+			HandlerLen: LengthRange.High})...)
 		if err != nil {
 			t.Fatal(err)
 		}

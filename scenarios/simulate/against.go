@@ -97,7 +97,8 @@ func Against(ctx context.Context, dir string, overhead time.Duration) (all []Com
 			return nil, nil, err
 		}
 		if c == nil {
-			left = append(left, fmt.Sprintf("%s, repetition %d: its drain time or storage rate, measured or simulated, is 0", m.cell.ID, m.cell.Repetition))
+			left = append(left, fmt.Sprintf("%s, repetition %d: its drain time or storage rate, measured or simulated, is 0",
+				m.cell.ID, m.cell.Repetition))
 			continue
 		}
 		c.FittedOn = n
@@ -141,14 +142,16 @@ func (m *measured) compare(ctx context.Context, overhead time.Duration) (*Compar
 	c := &Comparison{
 		Cell: m.cell.ID, Repetition: m.cell.Repetition, Params: m.cell.Params, Strategy: m.cell.Handler.Strategy,
 		OverheadMs: overhead.Seconds() * 1e3, WakeMs: m.wake.Seconds() * 1e3, WokenIn: m.woken,
-		Measured:    Figures{m.cell.Storage.Requests, *m.cell.Handler.DrainSeconds, *m.cell.Storage.QPS, m.cell.Freshness.P50, m.cell.Freshness.P99},
+		Measured: Figures{m.cell.Storage.Requests, *m.cell.Handler.DrainSeconds, *m.cell.Storage.QPS,
+			m.cell.Freshness.P50, m.cell.Freshness.P99},
 		Predicted:   Figures{Requests: o.Requests, DrainSeconds: *o.DrainSeconds, StorageQPS: *o.StorageQPS},
 		Sensitivity: max(*slow.DrainSeconds / *o.DrainSeconds - 1, 1 - *slow.StorageQPS / *o.StorageQPS),
 	}
 	if o.Freshness != nil {
 		c.Predicted.FreshnessP50, c.Predicted.FreshnessP99 = o.Freshness.P50, o.Freshness.P99
 	}
-	c.DrainError, c.RateError = c.Predicted.DrainSeconds/c.Measured.DrainSeconds-1, c.Predicted.StorageQPS/c.Measured.StorageQPS-1
+	c.DrainError = c.Predicted.DrainSeconds/c.Measured.DrainSeconds - 1
+	c.RateError = c.Predicted.StorageQPS/c.Measured.StorageQPS - 1
 	return c, nil
 }
 
@@ -239,7 +242,8 @@ func recorded(s *spec.Scenario, ops iter.Seq2[oplog.Record, error]) (all []Arriv
 		r := &records[i]
 		of := name{r.Kind, r.Namespace, r.Name}
 		a := Arrival{
-			At: max(time.Duration(r.Finished-first), last[of], 0), Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID,
+			At: max(time.Duration(r.Finished-first), last[of],
+				0), Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID,
 			Version: version(r), Delete: r.Type == oplog.TypeDelete, Uncounted: r.Bystander,
 		}
 		last[of] = a.At

@@ -13,12 +13,14 @@ import (
 )
 
 func (m *measured) run(ctx context.Context, overhead time.Duration, seed uint64) (*Outcome, error) {
-	o, err := Run(ctx, m.scenario, Options{Seed: seed, Overhead: overhead, Wake: m.wake, Arrivals: slices.Values(m.arrivals)})
+	o, err := Run(ctx, m.scenario, Options{Seed: seed, Overhead: overhead, Wake: m.wake,
+		Arrivals: slices.Values(m.arrivals)})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.cell.ID, err)
 	}
 	if o.Cut {
-		return nil, badinput.New("name another run", "%s: %s after the load %d of %d simulated events are unsent", m.cell.ID, m.scenario.DrainTimeout, o.Left, o.Events)
+		return nil, badinput.New("name another run", "%s: %s after the load %d of %d simulated events are unsent", m.cell.ID,
+			m.scenario.DrainTimeout, o.Left, o.Events)
 	}
 	return o, nil
 }

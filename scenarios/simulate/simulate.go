@@ -24,9 +24,6 @@ type Options struct {
 	// API is how long a write takes from its dispatch to its answer and to the watcher,
 	// where the arrivals are those of the plan; 0: DefaultAPI.
 	API time.Duration
-	// Progress is called now and then with the events played so far, and how many there
-	// will be, 0 where that is not known; nil: not at all.
-	Progress func(done, of int64)
 }
 
 // Arrival is one event as the watch delivers it.
