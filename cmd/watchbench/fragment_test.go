@@ -45,7 +45,7 @@ func TestTuneRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "there is no load"},
+		{nil, "the load is missing"},
 		{[]string{"--rate", "200"}, "--rate 200 is not a rate"},
 		{[]string{"--rate", "200/s"}, "--storage is missing"},
 		{[]string{"--rate", "200/s", "--storage", "soon"}, "--storage soon"},

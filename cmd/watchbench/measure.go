@@ -81,8 +81,8 @@ func ownFolder(out, name string) (string, error) {
 // Line shows a line of text above the progress of the variants.
 func (m *measurer) Line(text string) { m.progress.Line(text) }
 
-// Measure runs all cells of a variant; the folder is that of the run's id, below dir. With an
-// error come the results so far, which may be nil or have no cell; after an interruption it is
+// Measure runs all cells of a variant; its folder is dir/<run id>. On an error it also
+// returns the results so far, which may be nil or have no cell; after an interruption the error is
 // the cause of ctx.
 func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Results, error) {
 	on := file.Base().Cluster

@@ -40,7 +40,7 @@ network and the apiserver's limits are not in it. A point that is not drained at
 drainTimeout is cut, as in a run. See docs/simulate.md.
 
 With --against instead of a scenario, each valid cell of a saved run is simulated with the
-arrivals of its op log, and held against what was measured.
+arrivals of its op log and compared with what was measured.
 
 Exit code 3 if a cell's drain time or storage rate is predicted worse than --tolerance
 allows, 5 if there is no cell to compare, or none that storage twice as slow would
@@ -84,7 +84,7 @@ change by more than that; 5 as well if each point of a scenario is cut.`,
 		"time from an event to its request where a worker has nothing to do, such as 500us (with --against, the run's)")
 	fl.DurationVar(&f.api, "api-latency", simulate.DefaultAPI,
 		"time from a write's dispatch to its answer and to the watcher")
-	fl.StringVar(&f.against, "against", "", "folder of a run to simulate, and to hold against what it measured")
+	fl.StringVar(&f.against, "against", "", "folder of a run to simulate and compare with what it measured")
 	offerBy(cmd, "against", runs)
 	fl.StringVar(&f.tolerance, "tolerance", "5%",
 		"with --against: largest error of drain time and storage rate; beyond it the exit code is 3")
@@ -263,11 +263,11 @@ func (f *simulateFlags) compare(cmd *cobra.Command, dir string) error {
 
 func writeComparison(w io.Writer, doc *simulate.AgainstDocument) error {
 	fmt.Fprintln(w, "simulated, beside what was measured; m: measured, p: predicted from the arrivals of the op log")
-	t := table([]string{"cell", "repetition"}, "tells", "overhead,ms", "requests m", "requests p", "drain m,s",
+	t := table([]string{"cell", "repetition"}, "sensitive", "overhead,ms", "requests m", "requests p", "drain m,s",
 		"drain p,s", "drain error,%",
 		"storage m,/s", "storage p,/s", "storage error,%", "freshness p99 m,s", "freshness p99 p,s")
 	for _, c := range doc.Cells {
-		m, p, tells, overhead := &c.Measured, &c.Predicted, "no", fmt.Sprintf("%.2f", c.OverheadMs)
+		m, p, sensitive, overhead := &c.Measured, &c.Predicted, "no", fmt.Sprintf("%.2f", c.OverheadMs)
 		switch {
 		case c.FittedOn > 0:
 			overhead += fmt.Sprintf(", of %d others", c.FittedOn)
@@ -277,9 +277,9 @@ func writeComparison(w io.Writer, doc *simulate.AgainstDocument) error {
 			overhead += ", given"
 		}
 		if c.Telling(doc.Tolerance) {
-			tells = "yes"
+			sensitive = "yes"
 		}
-		t.Rows = append(t.Rows, render.Cells(c.Cell, fmt.Sprint(c.Repetition), tells, overhead, fmt.Sprint(m.Requests),
+		t.Rows = append(t.Rows, render.Cells(c.Cell, fmt.Sprint(c.Repetition), sensitive, overhead, fmt.Sprint(m.Requests),
 			fmt.Sprint(p.Requests),
 			render.Brief(m.DrainSeconds), render.Brief(p.DrainSeconds), fmt.Sprintf("%+.1f", 100*c.DrainError),
 			render.Brief(m.StorageQPS), render.Brief(p.StorageQPS), fmt.Sprintf("%+.1f", 100*c.RateError),
@@ -289,7 +289,7 @@ func writeComparison(w io.Writer, doc *simulate.AgainstDocument) error {
 		return err
 	}
 	if len(doc.Cells) > 0 {
-		fmt.Fprintf(w, "%d of %d cells tell: storage twice as slow would change their drain or rate by more than %g %%. "+
+		fmt.Fprintf(w, "%d of %d cells are sensitive: storage twice as slow would change their drain or rate by more than %g %%. "+
 			"The others follow their load, whatever the model is.\n",
 			doc.Telling, len(doc.Cells), 100*doc.Tolerance)
 	}

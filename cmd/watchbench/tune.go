@@ -136,7 +136,7 @@ func (f *tuneFlags) options() (o search.Options, err error) {
 	return o, nil
 }
 
-// strategies are those of --strategies.
+// strategies parses --strategies.
 func (f *tuneFlags) strategies(known []string) (all []string, err error) {
 	for s := range strings.SplitSeq(f.only, ",") {
 		if s = strings.TrimSpace(s); !slices.Contains(known, s) || slices.Contains(all, s) {
@@ -236,7 +236,7 @@ func tuneVerdict(t *result.Tuning) error {
 	return &verdict{exitCheck, "no setting that was tried meets the objective " + t.Objective.Text}
 }
 
-// emit writes a report that is no run's own into a folder (the record as JSON, the page and Markdown), and prints it.
+// emit writes a report to a folder (the record as JSON, the page and Markdown) and prints it.
 func (f *tuneFlags) emit(cmd *cobra.Command, dir, name string, record any, d *render.Document) error {
 	err := errors.Join(
 		result.Replace(filepath.Join(dir, name), func(w io.Writer) error { return result.EncodeJSON(w, record) }),

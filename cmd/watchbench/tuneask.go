@@ -43,7 +43,7 @@ func (f *tuneFlags) question(cmd *cobra.Command, args []string, o search.Objecti
 		}
 	case !given("trace") && o.Rate == 0:
 		return source{}, badinput.New("write for example watchbench tune --rate 200/s --storage 'p50=60ms,p99=400ms'",
-			"there is no load: no scenario, --rate or --trace")
+			"the load is missing: no scenario, --rate or --trace")
 	}
 	if !given("storage") {
 		return source{}, badinput.New("add for example --storage 'p50=60ms,p99=400ms'",

@@ -11,54 +11,54 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// Measurer runs all cells of a variant of the scenario. With an error come the results so
+// Measurer runs all cells of a variant of the scenario. With an error it returns the results so
 // far, which may be nil.
 type Measurer interface {
 	Measure(ctx context.Context, f *spec.File) (*result.Results, error)
 }
 
-// Witness is a Measurer that can tell whether the machine stood still in a cell. With one that
-// cannot, no cell gets a second try.
+// Witness is a Measurer that can show that the machine stalled during a cell. Without one, no cell
+// is retried.
 type Witness interface {
-	// Stalled returns the evidence, none if there is none.
+	// Stalled returns the evidence; empty without any.
 	Stalled(res *result.Results, cell string) []string
 }
 
-// cellOverhead is what a cell takes besides load and drain.
+// cellOverhead is the time of a cell besides load and drain.
 const cellOverhead = 6 * time.Second
 
-// errBudget ends screening, and measuring when there is no time for another cell.
+// errBudget ends screening, and measuring when the time left is too short for another cell.
 var errBudget = errors.New("the time for the search is used up")
 
-// bench measures settings, as long as there is time.
+// bench measures settings within the budget.
 type bench struct {
 	measurer Measurer
 	known    []result.TunedCell // of an earlier search for the same scenario
 	budget   time.Duration      // of the whole search; 0: any
 	began    time.Time          // the search
-	screened time.Duration      // what the first screening took; as much is kept for what is simulated at the end
+	screened time.Duration      // time of the first screening; as much is reserved for the simulations at the end
 	spent    time.Duration      // on measuring
 
 	measured, reused, retries int
 	line                      func(format string, args ...any)
 }
 
-// order is a cell to be measured.
+// order is a cell to measure.
 type order struct {
 	set    Setting
 	seed   uint64
 	file   *spec.File
-	length time.Duration // that is expected, of load and drain
+	length time.Duration // expected, of load and drain
 }
 
-// left is the time for measuring that is left.
+// left is the remaining time for measuring.
 func (b *bench) left() time.Duration { return b.budget - time.Since(b.began) - b.screened }
 
 // done counts the cells.
 func (b *bench) done() int { return b.measured + b.reused }
 
-// measure is a cell, once more if it was late on a machine that stood still. With an error comes
-// the first one if that is all.
+// measure runs a cell, and once more if it was late because the machine stalled. If the retry fails,
+// it returns the first cell with the error.
 func (b *bench) measure(ctx context.Context, o order) (cell result.TunedCell, err error) {
 	for _, k := range b.known {
 		if k.Setting == o.set && k.Seed == o.seed && k.Valid {
@@ -71,7 +71,7 @@ func (b *bench) measure(ctx context.Context, o order) (cell result.TunedCell, er
 		return cell, err
 	}
 	b.retries++
-	b.line("%s was late and gets one second try: %s; %s", o.set.Name(), cell.Reason, strings.Join(stalled, ", "))
+	b.line("%s was late and is retried once: %s; %s", o.set.Name(), cell.Reason, strings.Join(stalled, ", "))
 	second, _, err := b.once(ctx, o)
 	if err != nil {
 		return cell, err
@@ -80,7 +80,7 @@ func (b *bench) measure(ctx context.Context, o order) (cell result.TunedCell, er
 	return second, nil
 }
 
-// once is a cell and, if it is late, the evidence that the machine stood still in it.
+// once runs a cell and, if it is late, returns the evidence that the machine stalled.
 func (b *bench) once(ctx context.Context, o order) (t result.TunedCell, stalled []string, err error) {
 	if b.budget > 0 && o.length+cellOverhead > b.left() {
 		return t, nil, errBudget

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// seeds is how many plans a candidate near the answer is played with.
+	// seeds is the number of plans that a candidate near the answer is played with.
 	seeds = 3
-	// step is the least part by which the next candidate is larger than one that failed; it
-	// doubles with each that does.
+	// step: the next candidate after a failed one is larger by at least 1/step, which doubles with
+	// each failure.
 	step = 16
-	// mergedMore is the part of the requests of long queues that shorter ones may save by
-	// merging. A strategy that sends every change is there to do so.
+	// mergedMore is the share of requests that shorter queues may save by merging. A strategy that
+	// sends every change is chosen for doing so.
 	mergedMore = 0.001
 )
 
-// bound is what a prediction must stay within to be worth a measurement: the objective's bound, or what is as good as
-// the lowest prediction. 0 if nothing is known.
+// bound is the limit for predictions that are worth a measurement: the objective's bound, or the lowest prediction
+// with tolerance. 0 if nothing is known.
 func (x *Search) bound() float64 {
 	if !x.judge.objective.relative() {
 		return x.judge.objective.Bound.Seconds()
@@ -38,8 +38,8 @@ func (x *Search) bound() float64 {
 	return low * x.judge.factor * (1 + tolerance)
 }
 
-// lowest is the lowest prediction of a strategy's rungs whose next one comes near it, so that
-// one that was lucky does not set the bound. Infinite if there is none.
+// lowest is the lowest prediction among a strategy's rungs that the next rung confirms, so that a
+// lucky one does not set the bound. Infinite without any.
 func (x *Search) lowest(strategy string) float64 {
 	low, next := math.Inf(1), 0.0
 	for _, s := range slices.Backward(x.space.rungs(strategy)) {
@@ -52,9 +52,9 @@ func (x *Search) lowest(strategy string) float64 {
 	return low
 }
 
-// answer is the smallest setting of a strategy that holds the objective by all that is known, nil if none does.
-// Larger ones near it hold it, too. What was measured comes first, except that between a setting that was too slow
-// beside the fastest measured one and one that was not, a smaller one may do.
+// answer is the smallest setting of a strategy that is measured, or else predicted, to hold the objective; nil if none
+// is. Its larger neighbour holds it, too. Measurements take precedence, except that with a relative objective a smaller
+// setting above one that was too slow may do.
 func (x *Search) answer(ctx context.Context, strategy string) (*candidate, error) {
 	if x.judge.wrong(strategy) || x.out(strategy) {
 		return nil, nil
@@ -99,7 +99,7 @@ func (x *Search) answer(ctx context.Context, strategy string) (*candidate, error
 	return proven, nil
 }
 
-// refine looks between a number of queues that is too small and a candidate that holds.
+// refine bisects between a number of queues that is too small and a candidate that holds.
 func (x *Search) refine(ctx context.Context, low int, c *candidate, bound float64) (*candidate, error) {
 	if !numbered(c.set.Strategy) {
 		return c, nil
@@ -118,8 +118,8 @@ func (x *Search) refine(ctx context.Context, low int, c *candidate, bound float6
 	return c, nil
 }
 
-// fitted is a setting with queues that have room for twice what waits in them in virtual time, or for so much more
-// that they do what the longest do.
+// fitted is a setting with queues that hold twice the events that wait in virtual time, or more if shorter queues drop
+// or merge events that the longest keep.
 func (x *Search) fitted(ctx context.Context, s Setting) (*candidate, error) {
 	long := x.judge.cand(x.space.roomy(s.Strategy, s.Queues))
 	if err := x.screen.play(ctx, seeds, long); err != nil {
@@ -139,7 +139,7 @@ func (x *Search) fitted(ctx context.Context, s Setting) (*candidate, error) {
 	}
 }
 
-// ranked are those that were measured and hold, cheapest first. What holds below a larger one that does not was lucky.
+// ranked lists the measured settings that hold, cheapest first. One that holds below a larger one that fails was lucky.
 func (x *Search) ranked() []*candidate {
 	held := slices.DeleteFunc(x.judge.known(), func(c *candidate) bool {
 		failed, _ := x.floor(c.set.Strategy)
@@ -149,7 +149,7 @@ func (x *Search) ranked() []*candidate {
 	return held
 }
 
-// proven is the smallest setting of a strategy that was measured and holds.
+// proven is the smallest measured setting of a strategy that holds.
 func (x *Search) proven(strategy string) *candidate {
 	for _, c := range x.ranked() {
 		if c.set.Strategy == strategy {
@@ -159,8 +159,8 @@ func (x *Search) proven(strategy string) *candidate {
 	return nil
 }
 
-// floor is the largest number of queues that was measured and did not do, -1 if there is none, and the least that may
-// still do: more than that, or than what could not be measured, by a step.
+// floor returns the largest number of queues that failed when measured, -1 without any, and the smallest that is still
+// worth trying: a step above that, and above settings that could not be measured.
 func (x *Search) floor(strategy string) (most, least int) {
 	most = -1
 	fails := 0
@@ -181,7 +181,7 @@ func (x *Search) floor(strategy string) (most, least int) {
 	return most, least
 }
 
-// finalists are the answers of all strategies, cheapest first.
+// finalists lists the answers of all strategies, cheapest first.
 func (x *Search) finalists(ctx context.Context) (all []*candidate, err error) {
 	for _, strategy := range x.space.strategies {
 		c, err := x.answer(ctx, strategy)
@@ -196,8 +196,7 @@ func (x *Search) finalists(ctx context.Context) (all []*candidate, err error) {
 	return all, nil
 }
 
-// closest comes nearest to the bound, of the named strategies or of all: the smallest of those that are as near; nil if
-// there is none.
+// closest is the cheapest setting near the lowest value, among the named strategies or all; nil without any.
 func (x *Search) closest(strategies ...string) *candidate {
 	var all []*candidate
 	low := math.Inf(1)
@@ -216,7 +215,7 @@ func (x *Search) closest(strategies ...string) *candidate {
 	return nil
 }
 
-// of is the best that was measured of the wanted strategies: of those that hold, else of all; nil if there is none.
+// of is the cheapest measured setting of the wanted strategies that holds, else the lowest; nil without any.
 func (x *Search) of(wanted func(strategy string) bool) *candidate {
 	for _, c := range x.ranked() {
 		if wanted(c.set.Strategy) {
@@ -226,19 +225,18 @@ func (x *Search) of(wanted func(strategy string) bool) *candidate {
 	return x.judge.least(x.judge.worst, func(c *candidate) bool { return wanted(c.set.Strategy) })
 }
 
-// cheapest is the best that was measured of the strategies of which no check failed.
+// cheapest is the best measured setting of the strategies without a failed check.
 func (x *Search) cheapest() *candidate {
 	return x.of(func(s string) bool { return !x.judge.wrong(s) })
 }
 
-// cost orders settings: fewer requests in flight first, of those that have none to be set
-// what they came to; then fewer requests, then shorter queues.
+// cost orders settings: fewer requests in flight first, then fewer requests, then shorter queues.
 func (x *Search) cost(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(x.inFlight(a), x.inFlight(b)), cmp.Compare(a.requests(), b.requests()),
 		cmp.Compare(a.set.HandlerLen, b.set.HandlerLen), bySize(a.set, b.set))
 }
 
-// inFlight is what a setting may have in flight, or came to.
+// inFlight is the number of requests that a setting can have in flight, or had if it sets none.
 func (x *Search) inFlight(c *candidate) (peak float64) {
 	if n := x.space.most(c.set); n > 0 {
 		return float64(n)

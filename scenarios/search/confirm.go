@@ -9,18 +9,17 @@ import (
 )
 
 const (
-	// maxProbes bounds how many settings are measured, beside repetitions.
+	// maxProbes bounds how many settings are measured, not counting repetitions.
 	maxProbes = 9
-	// maxBelow bounds how many smaller settings are tried than one that holds.
+	// maxBelow bounds how many smaller settings are tried below one that holds.
 	maxBelow = 3
-	// maxLate is how many settings of a strategy may be left out because they could not be
-	// measured before all of it is.
+	// maxLate is the number of unmeasurable settings after which a strategy is left out.
 	maxLate = 2
 )
 
-// confirm measures what the simulations recommend until a setting holds the objective in
-// every repetition, nothing does, or the time is used up. It returns what is recommended, or what
-// comes closest; nil if nothing is known.
+// confirm measures the settings that simulation recommends until one holds the objective in every
+// repetition, none can, or the budget ends. It returns the recommendation, or the closest setting;
+// nil if nothing is known.
 func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 	for probes, below := 0, 0; probes < maxProbes; {
 		if c := x.judge.lucky(); c != nil {
@@ -70,8 +69,8 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 	return x.cheapest(), nil
 }
 
-// leaveOut goes on without a setting that could not be measured, and after maxLate of them
-// without the strategy: another setting of it would be as late.
+// leaveOut skips a setting that could not be measured, and after maxLate of them the strategy:
+// its other settings would be as late.
 func (x *Search) leaveOut(c *candidate) {
 	s := c.set.Strategy
 	x.late[s] = append(x.late[s], c.set)
@@ -83,14 +82,14 @@ func (x *Search) leaveOut(c *candidate) {
 	x.bench.line("%s", x.notes[len(x.notes)-1])
 }
 
-// out reports whether a strategy has no setting left that could be measured.
+// out reports whether a strategy is left out because its settings could not be measured.
 func (x *Search) out(strategy string) bool {
 	n := len(x.late[strategy])
 	return n >= maxLate || n > 0 && !numbered(strategy)
 }
 
-// giveUp measures what comes closest, if that was not done, where nothing holds. Where settings
-// could not be measured, nothing is known of what holds.
+// giveUp measures the closest setting where none is predicted to hold. After settings that could not
+// be measured it only returns the best so far.
 func (x *Search) giveUp(ctx context.Context, best *candidate) (*candidate, error) {
 	if len(x.late) > 0 {
 		if c := x.cheapest(); c != nil {
@@ -115,9 +114,8 @@ func (x *Search) giveUp(ctx context.Context, best *candidate) (*candidate, error
 	return c, nil
 }
 
-// below is a smaller setting of the same strategy that may hold as well, nil if there is
-// none worth measuring. Where the fastest is asked for, one cell could not tell whether fewer
-// queues are as fast.
+// below is a smaller setting of the same strategy that may hold as well, nil if none is worth
+// measuring. With a relative objective one cell could not decide whether fewer queues are as fast.
 func (x *Search) below(ctx context.Context, c *candidate) *candidate {
 	if x.judge.objective.relative() || !numbered(c.set.Strategy) || !x.judge.confirmed(c) {
 		return nil
@@ -137,9 +135,9 @@ func (x *Search) below(ctx context.Context, c *candidate) *candidate {
 	return low
 }
 
-// beside measures what the answer is compared with: the best of another strategy, and the best that the original has.
-// Where the fastest is asked for, any other may be faster: then it is the best of each strategy that is predicted to
-// be as fast, and twice the queues of the answer.
+// beside measures the alternatives: the best of another strategy, and the best that the original has. With a relative
+// objective any other setting may be faster: then also the best of each strategy that is predicted to be as fast, and
+// twice the queues of the answer.
 func (x *Search) beside(ctx context.Context, best *candidate, finalists []*candidate) error {
 	others := slices.DeleteFunc(slices.Clone(x.space.strategies), func(s string) bool { return s == best.set.Strategy })
 	groups := [][]string{others}
@@ -167,8 +165,8 @@ func (x *Search) beside(ctx context.Context, best *candidate, finalists []*candi
 	return x.larger(ctx, best.set)
 }
 
-// bestOf is the first finalist of the strategies, else the best of them that was measured, else what comes closest;
-// nil if nothing is known of them.
+// bestOf is the first finalist of the strategies, else their best measured setting, else their closest; nil if nothing
+// is known of them.
 func (x *Search) bestOf(ctx context.Context, strategies []string, finalists []*candidate) (*candidate, error) {
 	mine := func(c *candidate) bool { return slices.Contains(strategies, c.set.Strategy) }
 	if i := slices.IndexFunc(finalists, mine); i >= 0 {
@@ -184,7 +182,7 @@ func (x *Search) bestOf(ctx context.Context, strategies []string, finalists []*c
 	return x.fitted(ctx, c.set)
 }
 
-// compare measures a setting beside the answer, if that was not done.
+// compare measures an alternative to the answer, unless that was done.
 func (x *Search) compare(ctx context.Context, c *candidate) error {
 	if len(c.cells) > 0 {
 		return nil
@@ -193,7 +191,7 @@ func (x *Search) compare(ctx context.Context, c *candidate) error {
 	return x.measure(ctx, c)
 }
 
-// larger measures twice as many queues as the answer's, where the fastest is asked for.
+// larger measures twice the queues of the answer, with a relative objective.
 func (x *Search) larger(ctx context.Context, best Setting) error {
 	s := x.space.roomy(best.Strategy, min(2*best.Queues, x.space.queues.High))
 	if !x.judge.objective.relative() || s.Queues <= best.Queues || !x.space.within(s) {

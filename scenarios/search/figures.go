@@ -9,10 +9,10 @@ import (
 	"github.com/watchbench/watchbench/scenarios/simulate"
 )
 
-// Figures are what is known of a setting, simulated or measured.
+// Figures of a setting, simulated or measured.
 type Figures = result.TunedFigures
 
-// fromOutcome are the figures of a simulated cell.
+// fromOutcome returns the figures of a simulated cell.
 func fromOutcome(o *simulate.Outcome) Figures {
 	f := Figures{
 		Events: o.Events, Requests: o.Requests, Drain: o.DrainSeconds, DrainAfter: o.DrainAfterLoadSeconds,
@@ -29,8 +29,8 @@ func freshness(f *Figures, q *result.Quantiles) {
 	}
 }
 
-// fromCell is a measured cell. What a cut cell has of drain and freshness covers only the
-// part that was done, and is not known.
+// fromCell returns a measured cell. Drain and freshness of a cut cell cover only a part of it, so
+// they are left out.
 func fromCell(c *result.Cell) result.TunedCell {
 	t := result.TunedCell{Valid: c.Valid, Cut: c.Cut, Figures: Figures{StorageQPS: c.Storage.QPS,
 		Requests: c.Storage.Requests}}
@@ -57,7 +57,7 @@ func fromCell(c *result.Cell) result.TunedCell {
 	lost := f.Lost != nil && *f.Lost > 0 || f.Dropped != nil && *f.Dropped > 0
 	t.Safe = !c.Cut && f.Lost != nil && !lost && passed("G1")
 	t.Ordered = passed("G2") && passed("G3")
-	// What a scenario allows to fail is no reason to recommend it.
+	// A failure that the scenario allows still rules a setting out.
 	t.Failed = guarantees(c, func(_, verdict string) bool { return verdict == result.Fail || verdict == result.Allowed })
 	if lost && len(t.Failed) == 0 && !c.Cut {
 		t.Failed = []string{"lost or dropped events"}
@@ -65,7 +65,7 @@ func fromCell(c *result.Cell) result.TunedCell {
 	return t
 }
 
-// guarantees are those whose verdict is wanted.
+// guarantees lists those whose verdict is wanted.
 func guarantees(c *result.Cell, want func(g, verdict string) bool) (all []string) {
 	for _, g := range check.Guarantees {
 		if want(g, c.Checks[g].Verdict) {

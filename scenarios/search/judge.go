@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// margin is what a prediction must stay below a bound: fresh seeds differ.
+	// margin by which a prediction must stay below a bound: fresh seeds differ.
 	margin = 0.05
-	// tolerance is what counts as equally low where the objective has no bound.
+	// tolerance within which values count as equally low if the objective has no bound.
 	tolerance = 0.05
 )
 
-// judge decides, by one rule for each question, what is known of candidates.
+// judge turns predictions and measurements into verdicts.
 type judge struct {
 	objective Objective
 	of        func(*Figures) *float64 // the objective's figure
@@ -38,7 +38,7 @@ func (j *judge) cand(s Setting) *candidate {
 	return j.cands[s]
 }
 
-// known are the candidates of which anything is, in order.
+// known lists the candidates with a prediction or a cell, in order.
 func (j *judge) known() (all []*candidate) {
 	for _, s := range slices.SortedFunc(maps.Keys(j.cands), bySize) {
 		if c := j.cands[s]; len(c.by) > 0 || len(c.cells) > 0 {
@@ -48,14 +48,14 @@ func (j *judge) known() (all []*candidate) {
 	return all
 }
 
-// predicted is the worst of the plans.
+// predicted is the worst prediction over the plans.
 func (j *judge) predicted(c *candidate) *float64 { return highest(c.by, j.of) }
 
-// worst is the worst of the valid cells.
+// worst is the worst value of the valid cells.
 func (j *judge) worst(c *candidate) *float64 { return highest(c.valid(), j.of) }
 
-// value is what is to be expected of a candidate: what was measured, else what was
-// predicted, corrected by how wrong predictions were. nil if it is out or not known.
+// value is the expected value of a candidate: measured, else predicted and corrected by the error
+// of predictions so far. nil if it is excluded or unknown.
 func (j *judge) value(c *candidate) *float64 {
 	if c.excluded != "" {
 		return nil
@@ -69,7 +69,7 @@ func (j *judge) value(c *candidate) *float64 {
 	return nil
 }
 
-// values are those of the valid cells.
+// values of the valid cells.
 func (j *judge) values(c *candidate) (all []float64) {
 	for _, f := range c.valid() {
 		if v := j.of(&f); v != nil {
@@ -92,7 +92,7 @@ func (j *judge) slower(c, than *candidate) bool {
 	return r.N == 0 || r.Differs() || r.Median > stats.Same
 }
 
-// least is the candidate of those that are wanted whose value is lowest; nil if none has one.
+// least is the wanted candidate with the lowest value; nil if none has one.
 func (j *judge) least(value func(*candidate) *float64, want func(*candidate) bool) (best *candidate) {
 	low := math.Inf(1)
 	for _, c := range j.known() {
@@ -103,7 +103,7 @@ func (j *judge) least(value func(*candidate) *float64, want func(*candidate) boo
 	return best
 }
 
-// fastest is the setting with the lowest median of those that were measured without fault; nil if there is none.
+// fastest is the setting with the lowest median among those that were measured without fault; nil without any.
 func (j *judge) fastest() *candidate {
 	return j.least(func(c *candidate) *float64 {
 		if v, ok := stats.Median(j.values(c)); ok {
@@ -127,7 +127,7 @@ func (j *judge) lucky() *candidate {
 	return nil
 }
 
-// holds judges a candidate: by its valid cells where it has some, else by prediction.
+// holds judges a candidate by its valid cells if it has any, else by prediction.
 func (j *judge) holds(c *candidate, bound float64) bool {
 	if len(c.valid()) > 0 {
 		return j.verdict(c) == result.TunedHolds
@@ -139,7 +139,7 @@ func (j *judge) holds(c *candidate, bound float64) bool {
 	return v != nil && *v <= bound
 }
 
-// near reports whether a neighbour holds the bound but for chance.
+// near reports whether a candidate holds the bound within tolerance.
 func (j *judge) near(c *candidate, bound float64) bool {
 	v := j.value(c)
 	return v != nil && *v <= bound*(1+tolerance)
@@ -150,7 +150,7 @@ func (j *judge) confirmed(c *candidate) bool {
 	return c != nil && c.excluded == "" && j.verdict(c) == result.TunedHolds
 }
 
-// verdict is that of the measurements alone.
+// verdict by measurements alone.
 func (j *judge) verdict(c *candidate) string {
 	switch v := j.worst(c); {
 	case c.failed() != nil:
@@ -177,7 +177,7 @@ func (j *judge) sound(c *candidate) bool {
 	})
 }
 
-// wrong reports whether a check failed in any cell of a strategy, which is then out for good.
+// wrong reports whether a check failed in any cell of a strategy, which rules it out.
 func (j *judge) wrong(strategy string) bool {
 	for _, c := range j.cands {
 		if c.set.Strategy == strategy && c.failed() != nil {
@@ -187,7 +187,7 @@ func (j *judge) wrong(strategy string) bool {
 	return false
 }
 
-// ratios are measured ÷ predicted, of the valid cells whose plan was simulated as well.
+// ratios returns measured ÷ predicted of the valid cells whose plan was simulated as well.
 func (j *judge) ratios(c *candidate, plans []uint64) (all []float64) {
 	for i := range c.cells {
 		t := &c.cells[i]
@@ -202,7 +202,7 @@ func (j *judge) ratios(c *candidate, plans []uint64) (all []float64) {
 	return all
 }
 
-// learn takes from all measurements how wrong the predictions are.
+// learn updates the correction of predictions from all measurements.
 func (j *judge) learn(plans []uint64) {
 	var ratios []float64
 	for _, c := range j.cands {

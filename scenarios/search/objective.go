@@ -58,7 +58,7 @@ func ParseStorage(text string) (string, error) {
 	return s, nil
 }
 
-// Range is both ends of what is searched.
+// Range has both ends of a searched range.
 type Range struct{ Low, High int }
 
 func (r Range) String() string { return fmt.Sprintf("%d..%d", r.Low, r.High) }
@@ -78,12 +78,12 @@ func ParseRange(flag, text string, within Range) (Range, error) {
 	return Range{a, b}, nil
 }
 
-// Objective is what is to be reached.
+// Objective of a search.
 type Objective struct {
 	Text   string
 	Metric string        // of results.json
 	Bound  time.Duration // 0: as low as it gets
-	Rate   float64       // writes per second that are to be carried, 0: the load's own
+	Rate   float64       // writes per second to carry; 0: the load's own
 }
 
 const (
@@ -92,7 +92,7 @@ const (
 	metricDrainAfter = "handler.drainAfterLoadSeconds"
 )
 
-// objectives are the words that an objective begins with, the metric behind each, and what a value of it means.
+// objectives lists the words that an objective begins with, the metric of each, and the meaning of a value.
 var objectives = []struct {
 	word, metric string
 	of           func(*Figures) *float64
@@ -119,7 +119,7 @@ func ObjectiveWords() (words []string) {
 	return words
 }
 
-// figure is the objective's among the figures of a cell, and what a value of it means.
+// figure returns the getter of the objective's figure, and the meaning of a value.
 func (o Objective) figure() (of func(*Figures) *float64, means string) {
 	for _, k := range objectives {
 		if k.metric == o.Metric {
@@ -129,7 +129,7 @@ func (o Objective) figure() (of func(*Figures) *float64, means string) {
 	return func(*Figures) *float64 { return nil }, "%s"
 }
 
-// relative reports whether the objective is the fastest setting that was measured, not a bound.
+// relative reports whether the bound is the fastest measured setting instead of a value.
 func (o Objective) relative() bool { return o.Bound == 0 }
 
 // limit is the bound in words.
@@ -169,7 +169,7 @@ func ParseObjective(text string) (Objective, error) {
 	return o, nil
 }
 
-// Limits are what a setting must not take.
+// Limits on the resources of a setting.
 type Limits struct {
 	Text     []string
 	Memory   units.Size // resident memory of the watcher, as measured; 0: no limit
@@ -198,7 +198,7 @@ func ParseLimits(all []string) (l Limits, err error) {
 	return l, nil
 }
 
-// short is a user's text for an error.
+// short cuts a user's text for an error.
 func short(text string) string {
 	const most = 60
 	if r := []rune(text); len(r) > most {
@@ -207,13 +207,13 @@ func short(text string) string {
 	return text
 }
 
-// figure writes a number with three digits at most, without zeros that say nothing.
+// figure writes a number with at most three digits.
 func figure(v float64) string { return render.Brief(v) }
 
-// number is a number in YAML.
+// number formats a number for YAML.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
 
-// rounded is a rate with three digits, within what a scenario may have.
+// rounded is a rate with three digits, within the bounds of a scenario.
 func rounded(rate float64) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(min(max(rate, leastRate), MaxRate), 'g', 3, 64), 64)
 	if err != nil || math.IsNaN(r) {

@@ -15,7 +15,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
-// Question is what somebody knows who has no scenario.
+// Question describes load and storage without a scenario.
 type Question struct {
 	Rate    float64       // writes per second
 	Storage string        // latency, as ParseStorage returns it
@@ -24,7 +24,7 @@ type Question struct {
 	Trace   string        // a recording, instead of rate and profile
 }
 
-// traced is a question about a recording, plain one without a profile: an open load of Pods.
+// traced is the scenario of a recording, plain that of an open load of Pods.
 const (
 	traced = `# Made by watchbench tune.
 apiVersion: watchbench/v1
@@ -38,8 +38,7 @@ watcher:
 `
 )
 
-// Source is the scenario of a question without a profile, and the overrides that make it the
-// question.
+// Source returns the scenario of a question without a profile, and its overrides.
 func (q Question) Source() (data []byte, sets []string, err error) {
 	sets = append(sets, "storage.latency="+strconv.Quote(q.Storage))
 	if q.Trace == "" {
@@ -53,7 +52,7 @@ func (q Question) Source() (data []byte, sets []string, err error) {
 	return []byte(traced), sets, nil
 }
 
-// recorded are the kinds of a recording that the watcher can be told of.
+// recorded lists the kinds of a recording that the watcher can watch.
 func recorded(path string) (kinds []string, err error) {
 	t, err := trace.Open(path)
 	if err != nil {
@@ -73,8 +72,8 @@ func recorded(path string) (kinds []string, err error) {
 	return kinds, nil
 }
 
-// Profiled overrides the scenario of a profile: its rate of pods is such that the plan has the
-// writes per second that were asked for. The note says how that came about.
+// Profiled returns overrides for the scenario of a profile, with the rate of Pods at which plans have
+// the requested writes per second, and a note that explains it.
 func (q Question) Profiled(l plan.Load, seed uint64) (sets []string, note string, err error) {
 	pods, got, err := q.pods(l, seed)
 	if err != nil {
@@ -91,20 +90,20 @@ func (q Question) Profiled(l plan.Load, seed uint64) (sets []string, note string
 }
 
 const (
-	// nearRate is how far the rate of a plan may be from what was asked for. Profiles scale by
-	// chance, some of them by a hundred Pods at once: of 30 s each seed has another rate.
+	// nearRate bounds how far the rate of a plan may be from the requested one. Profiles scale by
+	// chance, some by a hundred Pods at once, so each seed has another rate.
 	nearRate = 0.05
-	// averaged is how many plans a profile's rate is the mean of.
+	// averaged is the number of plans over which a profile's rate is averaged.
 	averaged = 16
 	// maxTries bounds how often the rate is corrected: by chance the mean does not grow evenly.
 	maxTries = 8
-	// maxSeeds is how many plans are looked at for one with the rate that was asked for.
+	// maxSeeds bounds the plans that are tried to find those with the requested rate.
 	maxSeeds = 200
-	// writesOfPod is about how many writes a Pod's life makes, to begin with.
+	// writesOfPod is a first guess at the writes per Pod.
 	writesOfPod = 20
 )
 
-// pods finds the Pods per second with which a profile's plans have the rate of writes on average.
+// pods finds the Pods per second at which a profile's plans have the requested writes on average.
 func (q Question) pods(l plan.Load, seed uint64) (pods, got float64, err error) {
 	l.Profile, l.Model, l.Duration = q.Profile, plan.ModelOpen, units.Duration(q.Length)
 	mean := func(pods float64) (mean float64, err error) {
@@ -144,12 +143,12 @@ func (q Question) pods(l plan.Load, seed uint64) (pods, got float64, err error) 
 	}
 	if math.Abs(got-q.Rate) > 4*nearRate*q.Rate {
 		return 0, 0, badinput.New("use a longer --for, or another rate",
-			"--rate %s/s: plans of profile %s come to %s/s on average", figure(q.Rate), q.Profile, figure(got))
+			"--rate %s/s: plans of profile %s have %s/s on average", figure(q.Rate), q.Profile, figure(got))
 	}
 	return pods, got, nil
 }
 
-// rateOf is the writes per second of a plan.
+// rateOf returns the writes per second of a plan.
 func rateOf(l plan.Load, seed uint64) (float64, error) {
 	p, err := plan.New(plan.Config{Seed: seed, RunID: "tune", Load: l})
 	if err != nil {
@@ -158,7 +157,7 @@ func rateOf(l plan.Load, seed uint64) (float64, error) {
 	return float64(p.Planned()) / l.Duration.Std().Seconds(), nil
 }
 
-// plans are the seeds of the repetitions: the first ones whose plan has the rate that was asked for.
+// plans chooses the seeds of the repetitions: the first ones whose plan has the requested rate.
 type plans struct {
 	load  plan.Load
 	first uint64

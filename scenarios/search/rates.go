@@ -21,7 +21,7 @@ import (
 // RatesSchema names the format of Rates as JSON.
 const RatesSchema = "watchbench/rates/v1"
 
-// Rates are the highest rates that strategies carry.
+// Rates holds the highest rate of each strategy.
 type Rates struct {
 	Schema     string    `json:"schema"`
 	Scenario   string    `json:"scenario"`
@@ -39,7 +39,7 @@ type Rates struct {
 	Strategies  []StrategyRate `json:"strategies"`
 }
 
-// StrategyRate is what was found of one strategy.
+// StrategyRate is the result for one strategy.
 type StrategyRate struct {
 	Strategy string   `json:"strategy"`
 	Rate     *float64 `json:"rate,omitempty"` // the highest that was carried; nil if none was
@@ -196,9 +196,8 @@ func newClimb(f *spec.File, strategy string, resolution float64) (*climb, error)
 	return c, nil
 }
 
-// first is what a strategy keeps up with that sends a request for each event, by Little's law, with room for the
-// variability of latencies; of a profile, whose rate counts pods, the scenario's. A strategy that begins far above
-// what it carries takes long to drain.
+// first is the rate at which a strategy that sends each event keeps up by Little's law, with room for the variability
+// of latencies; for a profile, whose rate counts pods, the scenario's. Starting far above would take long to drain.
 func (c *climb) first() float64 {
 	l, most := c.base.Storage.MeanLatency(podKind), c.base.Storage.Capacity
 	if c.base.Load.Profile != "" || l <= 0 {
@@ -215,7 +214,7 @@ func (c *climb) first() float64 {
 	return rounded(0.7 * rate)
 }
 
-// next is the rate to try, or that there is none.
+// next returns the rate to try, or that the search is done.
 func (c *climb) next() (rate float64, done bool) {
 	switch {
 	case c.low == 0 && c.high == 0:
@@ -236,7 +235,7 @@ func (c *climb) narrow() bool {
 	return c.low > 0 && c.high > 0 && (c.high-c.low)/c.high <= c.resolution
 }
 
-// ahead is about how many rates are still to be tried.
+// ahead estimates how many rates remain to be tried.
 func (c *climb) ahead() int {
 	ratio, more := 2.0, 1
 	switch _, done := c.next(); {
@@ -268,8 +267,8 @@ func (c *climb) remark(format string, args ...any) {
 	c.found.Remarks = append(c.found.Remarks, fmt.Sprintf(format, args...))
 }
 
-// decide measures a rate, with one plan after another, until two valid cells agree. Loss and a violated guarantee are
-// no noise: one cell is enough. A rate of which the first two cells are invalid, or three of all, cannot be measured.
+// decide measures a rate, with one plan after another, until two valid cells agree. For loss and violations one cell is
+// enough. A rate whose first two cells are invalid, or three in all, cannot be measured.
 func (x *RateSearch) decide(ctx context.Context, c *climb, rate float64) error {
 	n, first := map[string]int{}, len(c.found.Cells)
 	verdict := ""
@@ -298,7 +297,7 @@ func (x *RateSearch) decide(ctx context.Context, c *climb, rate float64) error {
 	return nil
 }
 
-// measure runs one cell. It is final if no other cell takes its verdict back.
+// measure runs one cell; final says that its verdict stands whatever others show.
 func (x *RateSearch) measure(ctx context.Context, c *climb, rate float64, seed uint64) (
 	cell RateCell, final bool, err error,
 ) {
@@ -325,7 +324,7 @@ func (x *RateSearch) measure(ctx context.Context, c *climb, rate float64, seed u
 	return cell, final, nil
 }
 
-// carried judges a cell. What is not known is not carried.
+// carried judges a cell; an unknown figure counts as not carried.
 func (o Objective) carried(cell *result.Cell) (c RateCell, final bool) {
 	t := fromCell(cell)
 	of, _ := o.figure()
@@ -352,8 +351,8 @@ func (o Objective) carried(cell *result.Cell) (c RateCell, final bool) {
 	return c, final
 }
 
-// violation is a loss, or a guarantee that is violated and may not be; empty without one. Of the guarantees that the
-// scenario allows to fail, those against loss must hold nevertheless.
+// violation describes a loss or a violated guarantee; empty without one. G1 and G6, the guarantees against loss, must
+// hold even if the scenario allows them to fail.
 func violation(c *result.Cell) string {
 	if e := c.Events; e != nil && e.Lost != nil && *e.Lost > 0 {
 		return wording.Count(*e.Lost, "object") + " lost"
@@ -370,7 +369,7 @@ func violation(c *result.Cell) string {
 	return strings.Join(all, " ") + " failed"
 }
 
-// say reports a cell, the bracket and about how long all will take: two cells for each rate ahead.
+// say reports a cell, the bracket and the estimated time left: two cells for each rate ahead.
 func (x *RateSearch) say(c *climb, cell RateCell) {
 	line := fmt.Sprintf("%s: %s %s %s", c.found.Strategy, figure(cell.Rate), x.rates.Unit, cell.Verdict)
 	if cell.Why != "" {

@@ -22,7 +22,7 @@ func (r *Rates) Document() *render.Document {
 			r.Started.UTC().Format("2006-01-02 15:04:05 UTC"), r.Objective, r.Provider, figure(r.LoadS)),
 	}
 	if r.Interrupted {
-		d.Findings = append(d.Findings, "Interrupted: this is what was found so far.")
+		d.Findings = append(d.Findings, "Interrupted: only results so far.")
 	}
 	if s := r.most(); s != "" {
 		d.Findings = append(d.Findings, s)
@@ -40,7 +40,7 @@ func (r *Rates) Document() *render.Document {
 	return d
 }
 
-// most names the strategy that carries most, where its rate is above the brackets of all others.
+// most names the strategy that carries the most, if its rate is above the brackets of all others.
 func (r *Rates) most() string {
 	if len(r.Strategies) < 2 {
 		return ""
@@ -79,7 +79,7 @@ func (r *Rates) most() string {
 	return fmt.Sprintf("%s carries the most: %s.", best.Strategy, strings.Join(ratios, ", "))
 }
 
-// sentence says what was found of a strategy.
+// sentence is the result for a strategy.
 func (r *Rates) sentence(s *StrategyRate) string {
 	switch {
 	case s.Rate == nil && s.Above == nil && len(s.Cells) > 0:
@@ -150,7 +150,7 @@ func (r *Rates) rates() render.Section {
 	return s
 }
 
-// curve is the median of what was reached at each rate, in valid cells.
+// curve has the median over the valid cells of each rate.
 func (s *StrategyRate) curve() (points [][2]float64) {
 	at := map[float64][]float64{}
 	for _, c := range s.Cells {

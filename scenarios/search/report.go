@@ -14,16 +14,16 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// report says what a search found.
+// report puts the result of a search into words.
 type report struct {
 	*Search
-	best     *candidate // recommended, or what comes closest
+	best     *candidate // recommended, or the closest
 	met      bool       // it was measured and holds
 	runner   *candidate // the best of another strategy
 	original *candidate // the best that bcs-k8s-watch has
 }
 
-// fill puts all that was found into the tuning. The best may be nil.
+// fill writes the result into the tuning. The best may be nil.
 func (x *Search) fill(t *result.Tuning, best *candidate) {
 	r := report{Search: x, best: best, met: x.judge.confirmed(best)}
 	mine := func(s string) bool { return slices.Contains(originals, s) }
@@ -69,7 +69,7 @@ func (r *report) entry(c *candidate) result.TunedCandidate {
 	return e
 }
 
-// asked is the question in figures.
+// asked states the question in figures.
 func (x *Search) asked() []result.TuningFact {
 	facts := []result.TuningFact{{Name: "load", Value: x.load()}, {Name: "storage", Value: x.storage()}}
 	if c := x.base.Storage.Capacity.Text(); c != "" {
@@ -115,7 +115,7 @@ func objectiveOf(o Objective) result.TuningObjective {
 	return out
 }
 
-// sentence is the answer for whoever pays, made of what was measured.
+// sentence is the answer in one sentence, from measurements.
 func (r *report) sentence() string {
 	c, v := r.best, r.judge.worst(r.best)
 	s := "For " + r.load() + " and " + r.storage() + ", "
@@ -154,7 +154,7 @@ func (r *report) sentence() string {
 	}
 }
 
-// enough says what a setting is, by the names that a configuration has for it.
+// enough describes a setting by the keys of a configuration.
 func enough(s Setting, kinds []string) string {
 	at := fmt.Sprintf("%d requests at once", s.Queues)
 	if s.Queues <= 1 {
@@ -182,7 +182,7 @@ func enough(s Setting, kinds []string) string {
 	return "the strategy " + named(s) + " (" + at + ") is enough"
 }
 
-// named is a setting by the names of a configuration.
+// named is a setting by its keys.
 func named(s Setting) string {
 	if !numbered(s.Strategy) {
 		return s.Strategy
@@ -190,7 +190,7 @@ func named(s Setting) string {
 	return fmt.Sprintf("%s with podQueueNum %d", s.Strategy, s.Queues)
 }
 
-// beaten says what it was held against, where the user named no bound.
+// beaten counts the settings that it was compared with under a relative objective.
 func (r *report) beaten() string {
 	others := -1
 	for _, c := range r.judge.cands {
@@ -205,7 +205,7 @@ func (r *report) beaten() string {
 	return fmt.Sprintf(" (of %s measured, none is clearly faster)", wording.Count(others, "other setting"))
 }
 
-// proof says what was found in how many runs, and nothing of what was not judged.
+// proof says what was shown in how many runs, omitting whatever was not judged.
 func (r *report) proof() string {
 	n, safe, ordered, events := 0, true, true, int64(math.MaxInt64)
 	for _, t := range r.best.cells {
@@ -229,7 +229,7 @@ func (r *report) proof() string {
 	return s
 }
 
-// why gives the reasons for an answer, in figures.
+// why gives the reasons for the answer in figures.
 func (r *report) why() (all []result.TuningFact) {
 	add := func(name, format string, args ...any) {
 		all = append(all, result.TuningFact{Name: name, Value: fmt.Sprintf(format, args...)})
@@ -272,8 +272,8 @@ func (r *report) why() (all []result.TuningFact) {
 	return all
 }
 
-// smaller is the largest setting below the best of its strategy that is known: measured, if
-// one is. What was played with fewer plans is no comparison.
+// smaller is the largest known setting below the best in its strategy, measured if possible. One that
+// was played with fewer plans does not compare.
 func (r *report) smaller() (low *candidate) {
 	for _, k := range r.judge.known() {
 		measured := len(k.valid()) > 0
@@ -291,7 +291,7 @@ const (
 	FileOriginal = "bcs-k8s-watch.json"
 )
 
-// fragments are the parts of the configurations that say what was found.
+// fragments are the configurations to paste.
 func (r *report) fragments() (all []result.TuningFragment) {
 	if r.best != nil {
 		s := r.best.set
@@ -319,7 +319,7 @@ func (r *report) fragments() (all []result.TuningFragment) {
 	return all
 }
 
-// standing is what is known of a candidate that is handed out.
+// standing says how far a candidate in a fragment is confirmed.
 func (r *report) standing(c *candidate) string {
 	switch r.judge.verdict(c) {
 	case result.TunedHolds:

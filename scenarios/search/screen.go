@@ -12,11 +12,11 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// Play is a cell to be played in virtual time.
+// Play is a cell to play in virtual time.
 type Play struct {
 	Scenario *spec.Scenario
 	Seed     uint64
-	Slower   time.Duration // added to what storage takes for each request
+	Slower   time.Duration // added to the time of each request
 }
 
 // Simulator plays one cell in virtual time.
@@ -40,8 +40,8 @@ func (s *screen) variant(set Setting, sets ...string) (*spec.File, error) {
 	return f, err
 }
 
-// play simulates candidates with the first n plans where that was not done yet. What drops events
-// is excluded.
+// play simulates candidates with the first n plans, unless that was done. Candidates that drop events
+// are excluded.
 func (s *screen) play(ctx context.Context, n int, all ...*candidate) error {
 	if _, err := s.plans.seed(n - 1); err != nil {
 		return err

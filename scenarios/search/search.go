@@ -16,7 +16,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// Options are what a search is given.
+// Options of a search.
 type Options struct {
 	Scenario   *spec.File
 	Objective  Objective
@@ -24,17 +24,17 @@ type Options struct {
 	Queues     Range
 	Lengths    Range
 	Strategies []string
-	Repeat     int           // how often the recommendation is measured
+	Repeat     int           // measurements of the recommendation
 	Budget     time.Duration // of the whole search; 0: any
 	Resolution float64       // of a search for rates: width of the last bracket as a part of its upper end, such as 0.05
 	Simulate   Simulator
-	Slower     time.Duration      // what storage takes for each request beside its latency, in virtual time
+	Slower     time.Duration      // added to storage's latency in virtual time
 	Asked      float64            // writes per second that a plan of a profile must have, within 5 %; 0: any
 	Known      []result.TunedCell // of an earlier search for the same scenario
 }
 
-// Search is one search for settings: it chooses what is screened and measured next. It is not for
-// concurrent use.
+// Search finds the settings for a load: it decides what to screen and to measure next. It is not
+// safe for concurrent use.
 type Search struct {
 	space  space
 	judge  judge
@@ -51,7 +51,7 @@ type Search struct {
 	notes    []string
 }
 
-// New reads what is to be searched.
+// New prepares a search and refuses a scenario that cannot be searched.
 func New(o Options) (*Search, error) {
 	if len(o.Scenario.Cells()) != 1 {
 		// The axes of the watcher are the search's own.
@@ -81,7 +81,7 @@ func New(o Options) (*Search, error) {
 	return x, nil
 }
 
-// onePoint refuses a scenario with several points besides what is searched, and says how to choose one.
+// onePoint refuses a scenario with several points besides the searched settings.
 func onePoint(cells []spec.Cell) error {
 	if len(cells) == 1 {
 		return nil
@@ -97,7 +97,7 @@ func onePoint(cells []spec.Cell) error {
 		"%s has %d points besides what is searched: tune needs one", cells[0].Scenario.Metadata.Name, len(cells))
 }
 
-// extent is how much the load is, how long, and which bound follows from that.
+// extent sets the size and length of the load, and the bound that follows from it.
 func (x *Search) extent() (err error) {
 	s := x.base
 	switch {
@@ -123,7 +123,7 @@ func (x *Search) extent() (err error) {
 		x.length = s.Speed().Length(x.length)
 	}
 	o := &x.options.Objective
-	if o.Rate > 0 { // it is carried if what is owed at the end of the load is soon there
+	if o.Rate > 0 { // carried if the backlog at the end of the load is soon gone
 		o.Bound = max(3*(s.Storage.LatencyFigures(podKind).P99+x.options.Slower), x.length/20)
 	}
 	if o.Metric == metricDrain && o.Bound > 0 && o.Bound <= x.length {
@@ -133,9 +133,8 @@ func (x *Search) extent() (err error) {
 	return nil
 }
 
-// Run searches with a measurer, and reports progress line by line. What was measured is in the
-// tuning whatever the error, which is nil, the cause of ctx, or that of a simulation or a
-// measurement.
+// Run searches with a measurer, and reports progress line by line. On an error, which is the cause of
+// ctx or that of a simulation or measurement, the tuning has the measurements so far.
 func (x *Search) Run(ctx context.Context, m Measurer, line func(string)) (*result.Tuning, error) {
 	x.bench.measurer, x.bench.began = m, time.Now()
 	x.bench.line = func(format string, args ...any) { line(fmt.Sprintf(format, args...)) }
@@ -167,8 +166,8 @@ func (x *Search) Run(ctx context.Context, m Measurer, line func(string)) (*resul
 	return t, err
 }
 
-// Identity is what cells of one search must share to be used in another: all but the
-// settings that are searched, and the objective.
+// Identity must be equal for cells of one search to be reused in another: it covers everything but
+// the searched settings and the objective.
 func Identity(o Options) string {
 	name, data, sets := o.Scenario.Source()
 	return fmt.Sprintf("%s\n%s\n%s", name, strings.Join(sets, "\n"), data)
@@ -178,7 +177,7 @@ func (x *Search) note(format string, args ...any) {
 	x.notes = append(x.notes, fmt.Sprintf(format, args...))
 }
 
-// screenInTime is the first screening, which ends with the budget.
+// screenInTime is the first screening; it stops when the budget ends.
 func (x *Search) screenInTime(ctx context.Context) error {
 	if b := &x.bench; b.budget > 0 {
 		var done context.CancelFunc
@@ -205,7 +204,7 @@ func (x *Search) screenAll(ctx context.Context) error {
 	if err := x.screen.play(ctx, 1, all...); err != nil {
 		return err
 	}
-	// The lowest of one plan each is luck; and that of all plans is higher, so that others are
+	// The lowest prediction of one plan is luck; with all plans it is higher, which brings others
 	// near it.
 	for x.judge.objective.relative() {
 		bound := x.bound()
@@ -223,7 +222,7 @@ func (x *Search) screenAll(ctx context.Context) error {
 	return nil
 }
 
-// measure runs the next repetition of a candidate and learns from it.
+// measure runs the next repetition of a candidate and corrects the predictions by it.
 func (x *Search) measure(ctx context.Context, c *candidate) error {
 	seed, err := x.screen.plans.seed(len(c.cells))
 	if err != nil {
@@ -241,7 +240,7 @@ func (x *Search) measure(ctx context.Context, c *candidate) error {
 	c.cells = append(c.cells, cell)
 	x.judge.learn(x.screen.plans.found)
 	what := x.judge.verdict(c) + ", " + x.said(x.judge.of(&cell.Figures))
-	if !cell.Valid { // its figures are no evidence
+	if !cell.Valid { // its figures prove nothing
 		what = "no valid measurement: " + cell.Reason
 	}
 	left := ""
@@ -253,8 +252,8 @@ func (x *Search) measure(ctx context.Context, c *candidate) error {
 	return err
 }
 
-// patience is how long a cell may drain: a point that cannot hold the objective any more is
-// cut, and one that may is not.
+// patience is the drain timeout of a cell: long enough for any setting that can still hold the
+// objective.
 func (x *Search) patience(expected time.Duration) time.Duration {
 	const least, most = 5 * time.Second, 10 * time.Minute
 	d, b := least+2*expected, x.judge.objective.Bound
@@ -268,7 +267,7 @@ func (x *Search) patience(expected time.Duration) time.Duration {
 	return min(d, most).Round(time.Millisecond)
 }
 
-// expectedDrain is the drain after the load by prediction.
+// expectedDrain is the predicted drain after the load.
 func (x *Search) expectedDrain(c *candidate) time.Duration {
 	v := highest(c.by, func(f *Figures) *float64 { return f.DrainAfter })
 	if v == nil {
@@ -277,7 +276,7 @@ func (x *Search) expectedDrain(c *candidate) time.Duration {
 	return time.Duration(*v * x.judge.factor * float64(time.Second))
 }
 
-// said is a value of the objective's metric.
+// said formats a value of the objective's metric.
 func (x *Search) said(v *float64) string {
 	if v == nil {
 		return "– (" + x.judge.objective.Metric + " is not known)"

@@ -24,23 +24,23 @@ const (
 
 	// originalEventQueues is how many queues the original has for Events to each for Pods.
 	originalEventQueues = 4
-	// leastWriter is what both watchers raise a shorter bcs.writerQueueLen to.
+	// leastWriter: both watchers raise a shorter bcs.writerQueueLen to this.
 	leastWriter = 10_240
-	// room is how many times what waits at once the queues hold: the next burst is a larger one.
+	// room of queues, as a multiple of the events that wait at once: the next burst is larger.
 	room = 2
 )
 
 var (
-	// Strategies are those that take part. unordered does not: it loses the order by design.
+	// Strategies to search; not unordered, which loses the order by design.
 	Strategies = []string{single, partitioned, keyed, dedup, adaptive}
-	// originals are those that bcs-k8s-watch has.
+	// originals are the strategies that bcs-k8s-watch has.
 	originals = []string{partitioned, single}
-	// QueueRange and LengthRange are what is searched where nothing is said.
+	// QueueRange and LengthRange are searched by default.
 	QueueRange  = Range{1, 256}
 	LengthRange = Range{256, 131_072}
 )
 
-// space is what can be chosen: strategy, number of queues, and their lengths.
+// space of the candidates: strategy, number of queues, and their lengths.
 type space struct {
 	strategies      []string
 	queues, lengths Range
@@ -56,9 +56,8 @@ func newSpace(o *Options, s *spec.Scenario) space {
 // numbered reports whether a strategy has a number of queues to choose.
 func numbered(strategy string) bool { return strategy != single && strategy != adaptive }
 
-// rungs are the settings of a strategy that are screened, smallest first: all numbers of queues
-// up to 16, then in steps of about an eighth, and both ends. What lies between is looked at near
-// the answer.
+// rungs lists the settings of a strategy to screen, smallest first: all numbers of queues up to 16,
+// then in steps of about an eighth, and both ends.
 func (p *space) rungs(strategy string) (all []Setting) {
 	steps := []int{0}
 	if numbered(strategy) {
@@ -76,7 +75,7 @@ func (p *space) rungs(strategy string) (all []Setting) {
 	return all
 }
 
-// roomy is a setting with queues as long as may be.
+// roomy is a setting with the longest queues.
 func (p *space) roomy(strategy string, queues int) Setting {
 	s := Setting{Strategy: strategy, WriterLen: max(leastWriter, p.lengths.High), HandlerLen: p.lengths.High}
 	if numbered(strategy) {
@@ -85,13 +84,13 @@ func (p *space) roomy(strategy string, queues int) Setting {
 	return s
 }
 
-// within reports whether a setting is within the limit of requests in flight. adaptive finds its
-// number itself: a limit on it would not be what was measured.
+// within reports whether a setting is within the limit of requests in flight. adaptive chooses its
+// number itself, so no limit can be promised.
 func (p *space) within(s Setting) bool {
 	return p.inFlight == 0 || s.Strategy != adaptive && p.most(s) <= p.inFlight
 }
 
-// most is how many requests a setting may have in flight by its make; 0 is no bound.
+// most is the number of requests that a setting can have in flight; 0: unbounded.
 func (p *space) most(s Setting) int {
 	switch s.Strategy {
 	case single:
@@ -111,8 +110,8 @@ func (p *space) most(s Setting) int {
 	return s.Queues * len(p.kinds)
 }
 
-// least is the shortest handler queue that may be recommended. With block, one shorter than the
-// Events that may wait would hold back their watch, too; k8s-watch warns of it.
+// least is the shortest handler queue to recommend. With block, a queue shorter than the Events that
+// may wait would block their watch, too; k8s-watch warns of it.
 func (p *space) least() int {
 	if p.full == pipeline.Block {
 		return max(p.lengths.Low, pipeline.Default().Events.Count)
@@ -120,7 +119,7 @@ func (p *space) least() int {
 	return p.lengths.Low
 }
 
-// length is the power of two, from the least on and within --lengths, that has room for so many events.
+// length is the smallest power of two that holds so many events, within the bounds.
 func (p *space) length(events, least int) int {
 	n := 1
 	for n < events {
@@ -129,7 +128,7 @@ func (p *space) length(events, least int) int {
 	return max(least, min(n, p.lengths.High))
 }
 
-// fit shortens the queues of a setting to what has room for the events that wait in it.
+// fit shortens the queues of a setting to room times the events that wait in it.
 func (p *space) fit(c *candidate) Setting {
 	s := c.set
 	depth := func(of func(*Figures) *float64) int {
@@ -146,10 +145,10 @@ func (p *space) fit(c *candidate) Setting {
 func handlerDepth(f *Figures) *float64 { return f.HandlerDepth }
 func writerDepth(f *Figures) *float64  { return f.WriterDepth }
 
-// merges reports whether a strategy keeps only the latest state of an object that waits.
+// merges reports whether a strategy keeps only the latest state of a waiting object.
 func merges(strategy string) bool { return strategy == dedup || strategy == adaptive }
 
-// overrides make a scenario that of a setting: what it does not have is left out.
+// overrides that give a scenario a setting.
 func overrides(s Setting) []string {
 	queues := s.Queues
 	switch s.Strategy {
@@ -170,11 +169,11 @@ func bySize(a, b Setting) int {
 		cmp.Compare(a.Queues, b.Queues), cmp.Compare(a.HandlerLen, b.HandlerLen), cmp.Compare(a.WriterLen, b.WriterLen))
 }
 
-// candidate is a setting with what is known of it.
+// candidate is a setting with its predictions and measurements.
 type candidate struct {
 	set      Setting
 	by       []Figures // predicted, by plan
-	excluded string    // why it cannot be chosen whatever is measured
+	excluded string    // why it cannot be chosen
 	cells    []result.TunedCell
 }
 
@@ -192,7 +191,7 @@ func highest(all []Figures, of func(*Figures) *float64) (high *float64) {
 	return high
 }
 
-// valid are the figures of the valid cells.
+// valid returns the figures of the valid cells.
 func (c *candidate) valid() (all []Figures) {
 	for i := range c.cells {
 		if c.cells[i].Valid {
@@ -202,7 +201,7 @@ func (c *candidate) valid() (all []Figures) {
 	return all
 }
 
-// failed are the checks that failed in a cell.
+// failed lists the checks that failed in a cell.
 func (c *candidate) failed() []string {
 	for i := range c.cells {
 		if f := c.cells[i].Failed; len(f) > 0 {
@@ -215,7 +214,7 @@ func (c *candidate) failed() []string {
 // reason is why the last cell is invalid.
 func (c *candidate) reason() string { return c.cells[len(c.cells)-1].Reason }
 
-// requests that it sends, simulated.
+// requests that were simulated with the first plan.
 func (c *candidate) requests() int64 {
 	if len(c.by) == 0 {
 		return 0

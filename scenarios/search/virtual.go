@@ -17,15 +17,14 @@ import (
 )
 
 const (
-	// readRate is how many events a second a watcher reads of a simulated apiserver that
-	// plays as fast as it does, about, on two CPUs.
+	// readRate is about the events per second that a watcher reads from a simulated apiserver at
+	// unlimited speed, on two CPUs.
 	readRate = 10_000
-	// simulatedAPI is how long a change takes from a simulated apiserver to the watcher.
+	// simulatedAPI is the delay from a simulated apiserver to the watcher.
 	simulatedAPI = time.Millisecond
-	// unlimitedDrain lets even one request at a time drain: a simulation is to say how long
-	// that takes.
+	// unlimitedDrain lets even one request at a time drain.
 	unlimitedDrain = 1000 * time.Hour
-	// maxArrivals bounds what is kept of a recording.
+	// maxArrivals bounds the events kept of a recording.
 	maxArrivals = 5_000_000
 )
 
@@ -92,7 +91,7 @@ func arrivals(path string) (all []simulate.Arrival, err error) {
 	return all, nil
 }
 
-// paced are arrivals at a speed; unlimited is as fast as a watcher reads.
+// paced returns arrivals at a speed; unlimited means readRate.
 func paced(all []simulate.Arrival, speed units.Speed) func(yield func(simulate.Arrival) bool) {
 	return func(yield func(simulate.Arrival) bool) {
 		for i, a := range all {

@@ -22,25 +22,25 @@ type Comparison struct {
 	Repetition int               `json:"repetition"`
 	Params     map[string]string `json:"params"`
 	Strategy   string            `json:"strategy"`
-	// OverheadMs is what was added to each request, FittedOn how many cells it is the
-	// median of; 0: it was given, or there was none to fit on, so that it is 0.
+	// OverheadMs was added to each request; it is the median over FittedOn cells, or 0 cells if it
+	// was given or none could be fitted.
 	OverheadMs float64 `json:"overheadMs"`
 	FittedOn   int     `json:"fittedOn"`
-	// WakeMs is Options.Wake, WokenIn how many cells it is the median of; with 0 cells it is 0.
+	// WakeMs is Options.Wake, the median over WokenIn cells; 0 without any.
 	WakeMs    float64 `json:"wakeMs"`
 	WokenIn   int     `json:"wokenIn"`
 	Measured  Figures `json:"measured"`
 	Predicted Figures `json:"predicted"`
-	// Sensitivity is by what part drain time or storage rate, whichever moves more, would
-	// change if storage took twice its mean latency. Where it is small the load sets the
-	// pace, and any model of storage and queues predicts the cell.
+	// Sensitivity is the larger relative change of drain time or storage rate if storage took
+	// twice its mean latency. If it is small the load sets the pace, and any model predicts the
+	// cell.
 	Sensitivity float64 `json:"sensitivity"`
 	// DrainError and RateError are predicted ÷ measured − 1.
 	DrainError float64 `json:"drainError"`
 	RateError  float64 `json:"rateError"`
 }
 
-// Figures are what is compared.
+// Figures to compare.
 type Figures struct {
 	Requests     int64   `json:"requests"`
 	DrainSeconds float64 `json:"drainSeconds"`
@@ -195,7 +195,7 @@ func load(dir string, c *result.Cell) (m *measured, why string, err error) {
 		return nil, "", err
 	}
 	if ops == nil {
-		return nil, "there is no op log", nil
+		return nil, "the op log is missing", nil
 	}
 	arrivals, first, err := recorded(&s, ops)
 	if err != nil {

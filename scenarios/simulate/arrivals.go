@@ -135,7 +135,7 @@ func (r *reader) namespace(i int) string {
 	return r.names[i]
 }
 
-// uid is that of the object that is so many deletions behind the first of its name.
+// uid of an object, by the number of deletions of its name before it.
 func uid(name string, incarnation int) string {
 	if incarnation == 0 {
 		return name

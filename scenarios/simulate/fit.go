@@ -104,7 +104,7 @@ func delayOf(arrivals []Arrival, first int64, sent iter.Seq2[ledger.Entry, error
 }
 
 // idle reports whether most of a cell's writes found a worker that had nothing to do, so that
-// its delay is that of waking it.
+// its delay is the time to wake it.
 func (m *measured) idle() bool {
 	return m.delay >= 0 && m.delay < m.scenario.Storage.MeanLatency(podKind)/4
 }
@@ -126,7 +126,7 @@ func others(cells []*measured, m *measured, figure func(*measured) (time.Duratio
 	return all
 }
 
-// median is that of so many durations; 0 of none.
+// median returns the median and the number of durations; 0 of none.
 func median(all []time.Duration) (time.Duration, int) {
 	if len(all) == 0 {
 		return 0, 0

@@ -172,7 +172,7 @@ func imbalance(handled []uint64) float64 {
 	return float64(slices.Max(handled)) * float64(len(handled)) / float64(total)
 }
 
-// waitingBytes is what one waiting event takes besides its object, by
+// waitingBytes of memory per waiting event besides its object, by
 // BenchmarkWaitingEvent of package watcher/pipeline.
 const waitingBytes = 350
 
