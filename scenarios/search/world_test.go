@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"context"
@@ -24,21 +24,19 @@ watcher: {synchronizer: {disabled: true}}
 // world is a storage and a watcher by arithmetic: what queues, strategies and a storage's
 // limit come to, without a process.
 type world struct {
-	knee      int
-	latency   float64               // s
-	events    float64               // of the load
-	skew      map[string]float64    // what a strategy takes longer
-	noise     float64               // of a seed
-	slower    float64               // measured ÷ simulated
-	real      func(Setting) float64 // the same by setting; nil: 1
-	wrong     string                // a strategy that loses
-	stalled   []string              // evidence for that
-	late      int                   // so many cells are late
-	memory    float64               // MiB of a process; 0: not known
-	imbalance float64
-	perEvent  float64 // MiB of an event that waits
-	measured  []Setting
-	seeds     []uint64
+	knee     int
+	latency  float64               // s
+	events   float64               // of the load
+	skew     map[string]float64    // what a strategy takes longer
+	noise    float64               // of a seed
+	slower   float64               // measured ÷ simulated
+	real     func(Setting) float64 // the same by setting; nil: 1
+	wrong    string                // a strategy that loses
+	stalled  []string              // evidence for that
+	late     int                   // so many cells are late
+	memory   float64               // MiB of a process; 0: not known
+	measured []Setting
+	seeds    []uint64
 }
 
 func (w *world) drain(s *spec.Scenario, seed uint64) float64 {
@@ -54,34 +52,34 @@ func (w *world) drain(s *spec.Scenario, seed uint64) float64 {
 	return d * (1 + w.noise*math.Sin(float64(seed)*7+float64(n)))
 }
 
-func (w *world) simulate(_ context.Context, s *spec.Scenario, seed uint64) (Figures, error) {
-	d := w.drain(s, seed)
-	return Figures{Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d), HandlerDepth: new(min(w.events/2, float64(s.Watcher.HandlerQueueLen))), Imbalance: new(w.imbalance), InFlight: new(float64(s.Watcher.PodQueueNum)), QueuedMiB: new(w.queued(s))}, nil
+func (w *world) simulate(_ context.Context, p Play) (Figures, error) {
+	d, s := w.drain(p.Scenario, p.Seed), p.Scenario
+	return Figures{
+		Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d),
+		HandlerDepth: new(min(w.events/2, float64(s.Watcher.HandlerQueueLen))), InFlight: new(float64(s.Watcher.PodQueueNum)),
+	}, nil
 }
 
 // Stalled is the evidence for what is late.
 func (w *world) Stalled(*result.Results, string) []string { return w.stalled }
 
-// queued is the MiB of what waits in a queue, as long as it is.
-func (w *world) queued(s *spec.Scenario) float64 {
-	return w.perEvent * min(w.events/2, float64(s.Watcher.HandlerQueueLen))
-}
-
 func (w *world) Measure(_ context.Context, f *spec.File) (*result.Results, error) {
 	s := f.Cells()[0].Scenario
-	w.measured = append(w.measured, Setting{Strategy: s.Watcher.Strategy, Queues: s.Watcher.PodQueueNum, WriterLen: s.Watcher.WriterQueueLen, HandlerLen: s.Watcher.HandlerQueueLen})
+	w.measured = append(w.measured, Setting{Strategy: s.Watcher.Strategy, Queues: s.Watcher.PodQueueNum,
+		WriterLen: s.Watcher.WriterQueueLen, HandlerLen: s.Watcher.HandlerQueueLen})
 	w.seeds = append(w.seeds, s.Seed)
 	d := w.drain(&s, s.Seed+1000) * max(1, w.slower)
 	if w.real != nil {
 		d *= w.real(w.measured[len(w.measured)-1])
 	}
-	c := result.Cell{ID: "only", Valid: true, Handler: result.Handler{DrainSeconds: new(d), DrainAfterLoad: new(d)}, Checks: map[string]result.Check{}}
+	c := result.Cell{ID: "only", Valid: true, Handler: result.Handler{DrainSeconds: new(d), DrainAfterLoad: new(d)},
+		Checks: map[string]result.Check{}}
 	for _, g := range []string{"G1", "G2", "G3"} {
 		c.Checks[g] = result.Check{Verdict: result.Pass}
 	}
 	c.Events = &result.Events{Received: int64(w.events), Lost: new(int64(0))}
 	if w.memory > 0 {
-		c.Watcher.RSSPeakMiB = new(w.memory + w.queued(&s))
+		c.Watcher.RSSPeakMiB = new(w.memory)
 	}
 	if s.Watcher.Strategy == w.wrong {
 		c.Checks["G1"], c.Events.Lost = result.Check{Verdict: result.Fail}, new(int64(3))
@@ -104,18 +102,21 @@ func options(t *testing.T, w *world, text, objective string) Options {
 		t.Fatal(err)
 	}
 	return Options{
-		Scenario: f, Objective: o, Queues: QueueRange, Lengths: LengthRange, Strategies: []string{single, partitioned, keyed, dedup, adaptive}, Repeat: 3,
-		Simulate: w.simulate, Measurer: w,
+		Scenario: f, Objective: o, Queues: QueueRange, Lengths: LengthRange, Strategies: []string{single, partitioned, keyed,
+			dedup, adaptive}, Repeat: 3,
+		Simulate: w.simulate,
 	}
 }
 
-func run(t *testing.T, o Options) *result.Tuning {
+func quiet(string) {}
+
+func run(t *testing.T, o Options, m Measurer) *result.Tuning {
 	t.Helper()
 	x, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := x.Run(t.Context())
+	got, err := x.Run(t.Context(), m, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,8 @@ func planted() *world {
 // every number there is.
 func (w *world) exhaustive(t *testing.T, o Options, strategy string, bound float64) int {
 	for n := o.Queues.Low; n <= o.Queues.High; n++ {
-		f, err := o.Scenario.With(overrides(Setting{Strategy: strategy, Queues: n, WriterLen: leastWriter, HandlerLen: MaxLength})...)
+		f, err := o.Scenario.With(overrides(Setting{Strategy: strategy, Queues: n, WriterLen: leastWriter,
+			HandlerLen: LengthRange.High})...)
 		if err != nil {
 			t.Fatal(err)
 		}

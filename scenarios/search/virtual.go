@@ -1,6 +1,7 @@
-package tune
+package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,15 +17,14 @@ import (
 )
 
 const (
-	// readRate is how many events a second a watcher reads of a simulated apiserver that
-	// plays as fast as it does, about, on two CPUs.
+	// readRate is about the events per second that a watcher reads from a simulated apiserver at
+	// unlimited speed, on two CPUs.
 	readRate = 10_000
-	// simulatedAPI is how long a change takes from a simulated apiserver to the watcher.
+	// simulatedAPI is the delay from a simulated apiserver to the watcher.
 	simulatedAPI = time.Millisecond
-	// unlimitedDrain lets even one request at a time drain: a simulation is to say how long
-	// that takes.
+	// unlimitedDrain lets even one request at a time drain.
 	unlimitedDrain = 1000 * time.Hour
-	// maxArrivals bounds what is kept of a recording.
+	// maxArrivals bounds the events kept of a recording.
 	maxArrivals = 5_000_000
 )
 
@@ -33,33 +33,33 @@ func Virtual() Simulator {
 	var read sync.Once
 	var recording []simulate.Arrival
 	var unread error
-	return func(ctx context.Context, s *spec.Scenario, seed uint64) (Figures, error) {
-		t := *s
-		o := simulate.Options{Seed: seed}
-		t.DrainTimeout = spec.Duration(unlimitedDrain)
-		if t.Simulated() {
+	return func(ctx context.Context, p Play) (Figures, error) {
+		s, o := *p.Scenario, simulate.Options{Seed: p.Seed, Overhead: p.Slower}
+		s.DrainTimeout = spec.Duration(unlimitedDrain)
+		if s.Simulated() {
 			o.API = simulatedAPI
 		}
 		switch {
-		case t.Traced():
-			read.Do(func() { recording, unread = arrivals(t.Cluster.Replay.Trace) })
+		case s.Traced():
+			read.Do(func() { recording, unread = arrivals(s.Cluster.Replay.Trace) })
 			if unread != nil {
 				return Figures{}, unread
 			}
-			o.Arrivals = paced(recording, t.Speed())
-		case t.Simulated() && !t.Speed().Limited():
-			events := t.Load.MeanRate() * t.Load.Duration.Std().Seconds()
-			t.Load.Speed = 0
-			t.Cluster.Replay.Speed = units.Speed(max(units.MinSpeed, readRate*t.Load.Duration.Std().Seconds()/max(1, events)))
+			o.Arrivals = paced(recording, s.Speed())
+		case s.Simulated() && !s.Speed().Limited():
+			events := s.Load.MeanRate() * s.Load.Duration.Std().Seconds()
+			s.Load.Speed = 0
+			s.Cluster.Replay.Speed = units.Speed(max(units.MinSpeed, readRate*s.Load.Duration.Std().Seconds()/max(1, events)))
 		}
-		out, err := simulate.Run(ctx, &t, o)
+		out, err := simulate.Run(ctx, &s, o)
 		if err != nil {
 			return Figures{}, err
 		}
 		if out.Cut {
-			return Figures{}, badinput.New("lower the load", "%s after the load %d of %d simulated events are unsent", unlimitedDrain, out.Left, out.Events)
+			return Figures{}, badinput.New("lower the load",
+				"%s after the load %d of %d simulated events are unsent", unlimitedDrain, out.Left, out.Events)
 		}
-		return FromOutcome(out), nil
+		return fromOutcome(out), nil
 	}
 }
 
@@ -83,14 +83,15 @@ func arrivals(path string) (all []simulate.Arrival, err error) {
 			return nil, badinput.New("record less", "%s has more than %d events", path, maxArrivals)
 		}
 		all = append(all, simulate.Arrival{
-			At: e.At, Kind: e.Op.Kind, Namespace: e.Namespace, Name: e.Name, UID: e.UID, Version: uint64(len(all) + 1), Delete: e.Op.Type == oplog.TypeDelete,
+			At: e.At, Kind: e.Op.Kind, Namespace: e.Namespace, Name: e.Name, UID: e.UID, Version: uint64(len(all) + 1),
+			Delete: e.Op.Type == oplog.TypeDelete,
 		})
 	}
-	slices.SortStableFunc(all, func(a, b simulate.Arrival) int { return int(min(1, max(-1, a.At-b.At))) })
+	slices.SortStableFunc(all, func(a, b simulate.Arrival) int { return cmp.Compare(a.At, b.At) })
 	return all, nil
 }
 
-// paced are arrivals at a speed; unlimited is as fast as a watcher reads.
+// paced returns arrivals at a speed; unlimited means readRate.
 func paced(all []simulate.Arrival, speed units.Speed) func(yield func(simulate.Arrival) bool) {
 	return func(yield func(simulate.Arrival) bool) {
 		for i, a := range all {

@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"math"
@@ -13,7 +13,8 @@ func TestPods(t *testing.T) {
 	f, err := faults.Format.Parse("tune", []byte(`apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: churn}
-load: {model: open, profile: service-churn, rate: 8, duration: 90s, nodes: 30, namespaces: 20, prefill: 100, tuning: {timeScale: 20}}
+load: {model: open, profile: service-churn, rate: 8, duration: 90s, nodes: 30, namespaces: 20, prefill: 100,
+	tuning: {timeScale: 20}}
 watcher: {resources: [Pod, Event, ReplicaSet, Deployment, EndpointSlice, Node, Lease]}
 `))
 	if err != nil {
@@ -21,7 +22,7 @@ watcher: {resources: [Pod, Event, ReplicaSet, Deployment, EndpointSlice, Node, L
 	}
 	base := f.Base()
 	l := base.Load.Load
-	pods, _, got, err := Question{Rate: 200, Profile: "service-churn", Length: 30 * time.Second}.pods(l, base.Seed)
+	pods, got, err := Question{Rate: 200, Profile: "service-churn", Length: 30 * time.Second}.pods(l, base.Seed)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"errors"
@@ -17,7 +17,8 @@ import (
 func recording(t *testing.T, kind, resource string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trace.zst")
-	w, err := trace.Create(path, trace.Header{Started: time.Now(), Resources: []trace.Resource{{Version: "v1", Name: resource, Kind: kind, Namespaced: true}}})
+	w, err := trace.Create(path, trace.Header{Started: time.Now(), Resources: []trace.Resource{{Version: "v1",
+		Name: resource, Kind: kind, Namespaced: true}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,9 @@ func recording(t *testing.T, kind, resource string) string {
 	for i := range 2000 {
 		err = errors.Join(err, w.Append(trace.Frame{
 			Type: trace.Added, At: time.Duration(i) * 2 * time.Millisecond,
-			Object: fmt.Appendf(nil, `{"apiVersion":"v1","kind":%q,"metadata":{"namespace":"a","name":"p%d","uid":"u%d","resourceVersion":"%d"}}`, kind, i, i, i+2),
+			Object: fmt.Appendf(nil,
+				`{"apiVersion":"v1","kind":%q,"metadata":{"namespace":"a","name":"p%d","uid":"u%d","resourceVersion":"%d"}}`, kind,
+				i, i, i+2),
 		}))
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
@@ -46,18 +49,18 @@ func TestTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := options(t, nil, burst, "drainAfterLoad=500ms")
-	o.Scenario, o.Strategies, o.Simulate, o.Measurer = f, []string{keyed}, Virtual(), inVirtualTime{Virtual()}
+	o.Scenario, o.Strategies, o.Simulate = f, []string{keyed}, Virtual()
 	o.Queues = Range{1, 40}
 	for queues, want := range map[int]float64{5: 8, 40: 4} {
-		if got := drain(t, o, Setting{Strategy: keyed, Queues: queues, WriterLen: leastWriter, HandlerLen: MaxLength}, 1); got < want*0.98 || got > want*1.15 {
+		if got := drain(t, o, Setting{Strategy: keyed, Queues: queues, WriterLen: leastWriter, HandlerLen: LengthRange.High}, 1); got < want*0.98 || got > want*1.15 {
 			t.Errorf("%d queues drain in %.2f s, want about %g s", queues, got, want)
 		}
 	}
-	got := run(t, o)
+	got := run(t, o, inVirtualTime{Virtual()})
 	if c := got.At(got.Best); !got.Met || c.Queues < 9 || c.Queues > 13 || c.Cells[0].Figures.Events != 2000 {
 		t.Errorf("met %t with %s: %s", got.Met, c.Name(), got.Sentence)
 	}
-	if !strings.HasPrefix(got.Sentence, "For a recording with 2,000 changes in 4s") && !strings.HasPrefix(got.Sentence, "For a recording with 2,000 changes in 3.998s") {
+	if !strings.HasPrefix(got.Sentence, "For a recording with 2,000 changes of Pods in ") {
 		t.Error(got.Sentence)
 	}
 	for _, c := range got.Changes {
@@ -70,7 +73,8 @@ func TestTrace(t *testing.T) {
 // TestTraceRefused: a file that is no recording, and one without Pods.
 func TestTraceRefused(t *testing.T) {
 	for _, c := range []struct{ path, want string }{
-		{filepath.Join(t.TempDir(), "none"), "none"}, {"trace_test.go", "trace_test.go"}, {recording(t, "ConfigMap", "configmaps"), "has no Pods"},
+		{filepath.Join(t.TempDir(), "none"), "none"}, {"trace_test.go",
+			"trace_test.go"}, {recording(t, "ConfigMap", "configmaps"), "has no Pods"},
 	} {
 		if _, _, err := (Question{Trace: c.path, Storage: "20ms"}).Source(); !badinput.Is(err) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.path, err)

@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"context"
@@ -35,12 +35,18 @@ func TestLate(t *testing.T) {
 			w.noise, w.late, w.stalled = 0, c.late, c.stalled
 			o := options(t, w, burst, "drain=9s")
 			o.Strategies = []string{keyed}
-			o.Line = func(line string) {
+			x, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := x.Run(t.Context(), w, func(line string) {
 				if c.late > 2 && strings.HasPrefix(line, keyed) && strings.Contains(line, " s (") {
 					t.Errorf("a figure of an invalid cell is shown: %s", line)
 				}
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			got := run(t, o)
 			var queues []int
 			for _, s := range w.measured {
 				queues = append(queues, s.Queues)
@@ -75,16 +81,12 @@ func TestBudget(t *testing.T) {
 	w := planted()
 	o := options(t, w, burst, "drain=9s")
 	o.Strategies, o.Budget = []string{keyed}, time.Nanosecond
-	got := run(t, o)
+	got := run(t, o, w)
 	if got.Met || len(w.measured) > 0 || len(got.Notes) == 0 {
 		t.Errorf("met %t after %d cells: %v", got.Met, len(w.measured), got.Notes)
 	}
-	x, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.o.Budget, x.began, x.took = time.Minute, time.Now().Add(-25*time.Second), 25*time.Second
-	if left := x.left(); left > 10*time.Second || left < 5*time.Second {
+	b := bench{budget: time.Minute, began: time.Now().Add(-25 * time.Second), screened: 25 * time.Second}
+	if left := b.left(); left > 10*time.Second || left < 5*time.Second {
 		t.Errorf("%s left of a minute after 25 s, of which 25 s are kept", left)
 	}
 }
@@ -100,11 +102,10 @@ func TestBudgetOfInvalidCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.Use(measureFunc(func(ctx context.Context, f *spec.File) (*result.Results, error) {
-		x.began = x.began.Add(-time.Minute)
+	got, err := x.Run(t.Context(), measureFunc(func(ctx context.Context, f *spec.File) (*result.Results, error) {
+		x.bench.began = x.bench.began.Add(-time.Minute)
 		return w.Measure(ctx, f)
-	}), nil)
-	got, err := x.Run(t.Context())
+	}), quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

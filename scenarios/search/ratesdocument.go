@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ func (r *Rates) Document() *render.Document {
 			r.Started.UTC().Format("2006-01-02 15:04:05 UTC"), r.Objective, r.Provider, figure(r.LoadS)),
 	}
 	if r.Interrupted {
-		d.Findings = append(d.Findings, "Interrupted: this is what was found so far.")
+		d.Findings = append(d.Findings, "Interrupted: only results so far.")
 	}
 	if s := r.most(); s != "" {
 		d.Findings = append(d.Findings, s)
@@ -40,8 +40,20 @@ func (r *Rates) Document() *render.Document {
 	return d
 }
 
-// most names the strategy that carries most, where its rate is above the brackets of all others.
+// most names the strategy that carries the most, if its rate is above the brackets of all others.
 func (r *Rates) most() string {
+	if len(r.Strategies) < 2 {
+		return ""
+	}
+	var open []string
+	for _, s := range r.Strategies {
+		if s.Rate == nil && s.Above == nil {
+			open = append(open, s.Strategy)
+		}
+	}
+	if len(open) > 0 {
+		return "Which strategy carries the most is not known: nothing was decided of " + strings.Join(open, ", ") + "."
+	}
 	carries := func(s StrategyRate) float64 {
 		if s.Rate == nil {
 			return 0
@@ -49,7 +61,7 @@ func (r *Rates) most() string {
 		return *s.Rate
 	}
 	best := slices.MaxFunc(r.Strategies, func(a, b StrategyRate) int { return cmp.Compare(carries(a), carries(b)) })
-	if len(r.Strategies) < 2 || best.Rate == nil {
+	if best.Rate == nil {
 		return ""
 	}
 	var ratios []string
@@ -67,16 +79,18 @@ func (r *Rates) most() string {
 	return fmt.Sprintf("%s carries the most: %s.", best.Strategy, strings.Join(ratios, ", "))
 }
 
-// sentence says what was found of a strategy.
+// sentence is the result for a strategy.
 func (r *Rates) sentence(s *StrategyRate) string {
 	switch {
 	case s.Rate == nil && s.Above == nil && len(s.Cells) > 0:
 		last := s.Cells[len(s.Cells)-1]
-		return fmt.Sprintf("%s: no rate was decided; the last cell, at %s %s, was %s.", s.Strategy, figure(last.Rate), r.Unit, last.Verdict)
+		return fmt.Sprintf("%s: no rate was decided; the last cell, at %s %s, was %s.", s.Strategy, figure(last.Rate),
+			r.Unit, last.Verdict)
 	case s.Rate == nil && s.Above == nil:
 		return s.Strategy + ": nothing was measured."
 	case s.Rate == nil:
-		return fmt.Sprintf("%s carries no rate that was tried, down to %s %s: %s.", s.Strategy, figure(*s.Above), r.Unit, s.Why)
+		return fmt.Sprintf("%s carries no rate that was tried, down to %s %s: %s.", s.Strategy, figure(*s.Above), r.Unit,
+			s.Why)
 	}
 	var limit string
 	switch {
@@ -136,7 +150,7 @@ func (r *Rates) rates() render.Section {
 	return s
 }
 
-// curve is the median of what was reached at each rate, in valid cells.
+// curve has the median over the valid cells of each rate.
 func (s *StrategyRate) curve() (points [][2]float64) {
 	at := map[float64][]float64{}
 	for _, c := range s.Cells {

@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ func TestSentence(t *testing.T) {
 		{
 			"three runs", "freshness.p99=2s", Setting{Strategy: keyed, Queues: 12},
 			[]result.TunedCell{good, with(func(c *result.TunedCell) { c.Figures.P99 = new(0.9301) }), good}, true,
-			"At 200 changes of Pods a second and a storage that answers in 60 ms (99 of 100 times within 400 ms), the strategy keyed with podQueueNum 12 (12 requests at once) is enough: " +
+			"For 200 changes of Pods a second and a storage that answers in 60 ms (99 of 100 times within 400 ms), the strategy keyed with podQueueNum 12 (12 requests at once) is enough: " +
 				"99 of 100 changes are in storage within 0.94 s; nothing was lost or reordered in 3 runs of at least 4,012 changes from a simulated API server.", "",
 		},
 		{
@@ -52,8 +52,10 @@ func TestSentence(t *testing.T) {
 		},
 		{"cut", "freshness.p99=2s", Setting{Strategy: keyed, Queues: 5}, []result.TunedCell{with(func(c *result.TunedCell) { c.Cut, c.Figures.P99 = true, nil })}, false,
 			"no setting that was tried keeps freshness.p99 within 2 s; keyed with podQueueNum 5 comes closest, and was not done when it was cut.", "enough"},
-		{"nothing measured", "freshness.p99=2s", Setting{Strategy: keyed, Queues: 5}, nil, false, "nothing was measured that holds the objective; by simulation keyed with podQueueNum 5 comes closest", "enough"},
-		{"no bound", "freshness.p99", Setting{Strategy: partitioned, Queues: 30}, []result.TunedCell{good}, true, "the strategy partitioned with podQueueNum 30 (30 queues for Pods) is enough (no other setting was measured): ", ""},
+		{"nothing measured", "freshness.p99=2s", Setting{Strategy: keyed, Queues: 5}, nil, false,
+			"nothing was measured that holds the objective; by simulation keyed with podQueueNum 5 comes closest", "enough"},
+		{"no bound", "freshness.p99", Setting{Strategy: partitioned, Queues: 30}, []result.TunedCell{good}, true,
+			"the strategy partitioned with podQueueNum 30 (30 queues for Pods) is enough (no other setting was measured): ", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x, err := New(options(t, planted(), asking, c.objective))
@@ -61,9 +63,10 @@ func TestSentence(t *testing.T) {
 				t.Fatal(err)
 			}
 			x.planned = 4000
-			k := x.cand(c.set)
+			k := x.judge.cand(c.set)
 			k.cells = c.cells
-			got := x.sentence(k, c.met)
+			r := report{Search: x, best: k, met: c.met}
+			got := r.sentence()
 			if !strings.Contains(got, c.want) || c.not != "" && strings.Contains(got, c.not) {
 				t.Errorf("%s\n, want %s\n, not %q", got, c.want, c.not)
 			}
@@ -80,12 +83,18 @@ func TestEnough(t *testing.T) {
 		kinds []string
 		want  string
 	}{
-		{Setting{Strategy: dedup, Queues: 22}, kinds, "the strategy dedup with podQueueNum 22 (22 requests at once for each of 3 kinds of object) is enough"},
-		{Setting{Strategy: keyed, Queues: 1}, kinds, "the strategy keyed with podQueueNum 1 (one request at a time for each of 3 kinds of object) is enough"},
-		{Setting{Strategy: partitioned, Queues: 30}, kinds, "the strategy partitioned with podQueueNum 30 (30 queues for Pods, 120 for Events, one for each other kind) is enough"},
-		{Setting{Strategy: partitioned, Queues: 30}, kinds[:2], "the strategy partitioned with podQueueNum 30 (30 queues for Pods, 120 for Events) is enough"},
-		{Setting{Strategy: single}, kinds, "the strategy single, which has no podQueueNum (one request at a time for each of 3 kinds of object), is enough"},
-		{Setting{Strategy: adaptive}, kinds[:1], "the strategy adaptive, which needs no podQueueNum (it finds the number of requests itself), is enough"},
+		{Setting{Strategy: dedup, Queues: 22}, kinds,
+			"the strategy dedup with podQueueNum 22 (22 requests at once for each of 3 kinds of object) is enough"},
+		{Setting{Strategy: keyed, Queues: 1}, kinds,
+			"the strategy keyed with podQueueNum 1 (one request at a time for each of 3 kinds of object) is enough"},
+		{Setting{Strategy: partitioned, Queues: 30}, kinds,
+			"the strategy partitioned with podQueueNum 30 (30 queues for Pods, 120 for Events, one for each other kind) is enough"},
+		{Setting{Strategy: partitioned, Queues: 30}, kinds[:2],
+			"the strategy partitioned with podQueueNum 30 (30 queues for Pods, 120 for Events) is enough"},
+		{Setting{Strategy: single}, kinds,
+			"the strategy single (no podQueueNum: one request at a time for each of 3 kinds of object) is enough"},
+		{Setting{Strategy: adaptive}, kinds[:1],
+			"the strategy adaptive (no podQueueNum: it finds the number of requests itself) is enough"},
 	} {
 		if got := enough(c.set, c.kinds); got != c.want {
 			t.Errorf("%s\n, want %s", got, c.want)

@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"context"
@@ -26,10 +26,16 @@ func TestRelativeObjective(t *testing.T) {
 		t.Fatal(err)
 	}
 	virtual := Virtual()
-	o.Simulate, o.Measurer, o.Strategies, o.Queues, o.Lengths = virtual, inVirtualTime{virtual}, Strategies, QueueRange, LengthRange
+	o.Simulate, o.Strategies, o.Queues, o.Lengths = virtual, Strategies, QueueRange, LengthRange
+	x, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var lines []string
-	o.Line = func(s string) { lines = append(lines, s) }
-	got := run(t, o)
+	got, err := x.Run(t.Context(), inVirtualTime{virtual}, func(s string) { lines = append(lines, s) })
+	if err != nil {
+		t.Fatal(err)
+	}
 	best := got.At(got.Best)
 	if !got.Met || len(best.Cells) != o.Repeat || len(got.Notes) > 0 {
 		t.Errorf("met %t, %d cells, notes %q", got.Met, len(best.Cells), got.Notes)
@@ -59,8 +65,8 @@ func TestClosestIsRepeated(t *testing.T) {
 	w.noise = 0
 	measurer := scaledWorld{w, 0.9}
 	o := options(t, w, burst, "drain=7s") // 7.5 s at best by prediction, 6.75 s in truth
-	o.Strategies, o.Measurer = []string{keyed}, measurer
-	got := run(t, o)
+	o.Strategies = []string{keyed}
+	got := run(t, o, measurer)
 	if best := got.At(got.Best); !got.Met || len(best.Cells) != o.Repeat {
 		t.Errorf("met %t, %d cells: %s", got.Met, len(best.Cells), got.Sentence)
 	}
@@ -119,10 +125,11 @@ func TestRelativeObjectiveIsMeasured(t *testing.T) {
 			w.noise, w.real = c.noise, c.real
 			o := options(t, w, burst, "drain")
 			o.Strategies = c.strategies
-			got := run(t, o)
+			got := run(t, o, w)
 			best := got.At(got.Best)
 			if !got.Met || best.Strategy != c.want || best.Queues < c.least || best.Queues > c.most {
-				t.Errorf("met %t with %s, want %s with %d to %d queues: %s", got.Met, best.Name(), c.want, c.least, c.most, got.Sentence)
+				t.Errorf("met %t with %s, want %s with %d to %d queues: %s", got.Met, best.Name(), c.want, c.least, c.most,
+					got.Sentence)
 			}
 			mine := typical(best.Cells)
 			for _, k := range got.Candidates {

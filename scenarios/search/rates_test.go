@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func (m *carrier) Measure(ctx context.Context, f *spec.File) (*result.Results, e
 	return res, nil
 }
 
-func rateOptions(t *testing.T, m Measurer, text string, strategies ...string) Options {
+func rateOptions(t *testing.T, text string, strategies ...string) Options {
 	t.Helper()
 	f, err := faults.Format.Parse("limits.yaml", []byte(text))
 	if err != nil {
@@ -90,12 +90,21 @@ func rateOptions(t *testing.T, m Measurer, text string, strategies ...string) Op
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{Scenario: f, Strategies: strategies, Objective: o, Resolution: 0.05, Measurer: m}
+	return Options{Scenario: f, Strategies: strategies, Objective: o, Resolution: 0.05}
+}
+
+func findRates(ctx context.Context, t *testing.T, o Options, m Measurer) (*Rates, error) {
+	t.Helper()
+	x, err := NewRates(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x.Run(ctx, m, quiet)
 }
 
 func rateFound(t *testing.T, m *carrier) StrategyRate {
 	t.Helper()
-	r, err := FindRates(t.Context(), rateOptions(t, m, ratesScenario, keyed))
+	r, err := findRates(t.Context(), t, rateOptions(t, ratesScenario, keyed), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +117,9 @@ func TestHighestRate(t *testing.T) {
 	for _, planted := range []float64{7, 49, 350, 351, 900, 12_345, 60_000} {
 		for _, resolution := range []float64{0.01, 0.05, 0.2} {
 			m := &carrier{limits: map[string]float64{keyed: planted}}
-			o := rateOptions(t, m, ratesScenario, keyed)
+			o := rateOptions(t, ratesScenario, keyed)
 			o.Resolution = resolution
-			r, err := FindRates(t.Context(), o)
+			r, err := findRates(t.Context(), t, o, m)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -150,7 +159,7 @@ func TestRateIsDecidedByTwo(t *testing.T) {
 
 func TestRateOfEachStrategy(t *testing.T) {
 	m := &carrier{limits: map[string]float64{keyed: 400, single: 40}}
-	r, err := FindRates(t.Context(), rateOptions(t, m, ratesScenario, keyed, single))
+	r, err := findRates(t.Context(), t, rateOptions(t, ratesScenario, keyed, single), m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +251,7 @@ func TestNotCarried(t *testing.T) {
 
 func TestRateErrors(t *testing.T) {
 	broken := errors.New("no cluster")
-	if r, err := FindRates(t.Context(), rateOptions(t, &carrier{fail: broken}, ratesScenario, keyed)); !errors.Is(err, broken) || len(r.Strategies) != 1 {
+	if r, err := findRates(t.Context(), t, rateOptions(t, ratesScenario, keyed), &carrier{fail: broken}); !errors.Is(err, broken) || len(r.Strategies) != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -252,23 +261,46 @@ func TestRateErrors(t *testing.T) {
 			cancel()
 		}
 	}}
-	r, err := FindRates(ctx, rateOptions(t, m, ratesScenario, keyed))
+	r, err := findRates(ctx, t, rateOptions(t, ratesScenario, keyed), m)
 	if !errors.Is(err, context.Canceled) || !r.Interrupted || len(r.Strategies[0].Cells) != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	o := rateOptions(t, &carrier{limits: map[string]float64{keyed: 400}}, ratesScenario, keyed)
+	o := rateOptions(t, ratesScenario, keyed)
 	o.Budget = 1
-	if r, err := FindRates(t.Context(), o); err != nil || r.Strategies[0].Rate != nil || !strings.Contains(r.Strategies[0].Remarks[0], "--budget") {
+	if r, err := findRates(t.Context(), t, o, &carrier{limits: map[string]float64{keyed: 400}}); err != nil || r.Strategies[0].Rate != nil || !strings.Contains(r.Strategies[0].Remarks[0], "--budget") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for want, text := range map[string]string{
-		"a closed loop has no rate": strings.Replace(strings.Replace(ratesScenario, "model: open, rate: 200, duration: 10s", "model: closed, threads: 2, operations: 10", 1), "replay", "embedded", 1),
-		"load.arrival ramp":         strings.Replace(ratesScenario, "rate: 200,", "rate: 200, arrival: ramp, ramp: {from: 1},", 1),
-		"choose one, for example --set matrix.watcher.podQueueNum=5": strings.Replace(ratesScenario, "[keyed, single]", "[keyed, single], watcher.podQueueNum: [5, 10]", 1),
+		"a closed loop has no rate": strings.Replace(strings.Replace(ratesScenario, "model: open, rate: 200, duration: 10s",
+			"model: closed, threads: 2, operations: 10", 1), "replay", "embedded", 1),
+		"load.arrival ramp": strings.Replace(ratesScenario, "rate: 200,",
+			"rate: 200, arrival: ramp, ramp: {from: 1},", 1),
+		"choose one, for example --set matrix.watcher.podQueueNum=5": strings.Replace(ratesScenario, "[keyed, single]",
+			"[keyed, single], watcher.podQueueNum: [5, 10]", 1),
 		"at the speed 10x": strings.Replace(ratesScenario, "provider: replay", "provider: replay, replay: {speed: 10x}", 1),
 	} {
-		if err := CheckRates(rateOptions(t, nil, text, keyed)); !badinput.Is(err) || !strings.Contains(err.Error(), want) {
+		if _, err := NewRates(rateOptions(t, text, keyed)); !badinput.Is(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
+	}
+}
+
+// TestRatesTakeTurns: where the time ends, all strategies are as far, and none is said to be first that could not be.
+func TestRatesTakeTurns(t *testing.T) {
+	stop := errors.New("stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	n := 0
+	m := &carrier{limits: map[string]float64{keyed: 400, single: 40}, change: func(float64, int, *result.Cell) {
+		if n++; n == 8 {
+			cancel(stop)
+		}
+	}}
+	r, err := findRates(ctx, t, rateOptions(t, ratesScenario, keyed, single), m)
+	if !errors.Is(err, stop) || len(r.Strategies) != 2 || len(r.Strategies[0].Cells) != 4 || len(r.Strategies[1].Cells) != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r.Strategies[1] = StrategyRate{Strategy: single}
+	if s := r.most(); !strings.Contains(s, "not known: nothing was decided of single") {
+		t.Error(s)
 	}
 }

@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"context"
@@ -26,7 +26,8 @@ type processes struct {
 }
 
 func (p processes) Measure(ctx context.Context, f *spec.File) (*result.Results, error) {
-	out, err := runner.Run(ctx, runner.Options{Scenario: f, Binaries: p.bins, Provider: spec.ProviderReplay, OutDir: p.out}, p.on)
+	out, err := runner.Run(ctx, runner.Options{Scenario: f, Binaries: p.bins, Provider: spec.ProviderReplay,
+		OutDir: p.out}, p.on)
 	return out.Results, err
 }
 
@@ -82,13 +83,12 @@ func TestPlanted(t *testing.T) {
 	p := processes{t, bins, up, t.TempDir()}
 	o := options(t, nil, strings.Replace(burst, "mean=15ms,p99=30ms", "mean=12ms,p99=24ms", 1), "drain")
 	o.Strategies, o.Queues = []string{partitioned, keyed}, Range{20, 96}
-	o.Simulate, o.Measurer = Virtual(), p
+	o.Simulate = Virtual()
 	x, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.Use(p, func(line string) { t.Log(line) })
-	got, err := x.Run(t.Context())
+	got, err := x.Run(t.Context(), p, func(line string) { t.Log(line) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestPlanted(t *testing.T) {
 	drains, cells := map[string]map[int]float64{}, 0
 	for _, strategy := range o.Strategies {
 		drains[strategy] = map[int]float64{}
-		for _, s := range x.rungs(strategy) {
+		for _, s := range x.space.rungs(strategy) {
 			drains[strategy][s.Queues] = p.drain(o, s, x.base.Seed)
 			cells++
 		}
@@ -112,7 +112,8 @@ func TestPlanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("recommended %s; the sweep's best of %d cells is %s %d, with %.2f s of a lowest of %.2f s", best.Name(), cells, of, want, drains[of][want], low)
+	t.Logf("recommended %s; the sweep's best of %d cells is %s %d, with %.2f s of a lowest of %.2f s", best.Name(), cells,
+		of, want, drains[of][want], low)
 	if !within(best.Queues, want) {
 		t.Errorf("recommends %d queues, the sweep %d", best.Queues, want)
 	}

@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"context"
@@ -17,11 +17,12 @@ type inVirtualTime struct{ simulate Simulator }
 
 func (m inVirtualTime) Measure(ctx context.Context, f *spec.File) (*result.Results, error) {
 	s := f.Cells()[0].Scenario
-	v, err := m.simulate(ctx, &s, s.Seed+1000)
+	v, err := m.simulate(ctx, Play{Scenario: &s, Seed: s.Seed + 1000})
 	if err != nil {
 		return nil, err
 	}
-	c := result.Cell{ID: "only", Valid: true, Checks: map[string]result.Check{}, Events: &result.Events{Received: v.Events, Lost: new(int64(0))}}
+	c := result.Cell{ID: "only", Valid: true, Checks: map[string]result.Check{},
+		Events: &result.Events{Received: v.Events, Lost: new(int64(0))}}
 	c.Handler.DrainSeconds, c.Handler.DrainAfterLoad, c.Storage.Requests = v.Drain, v.DrainAfter, v.Requests
 	if v.P99 != nil {
 		c.Freshness = &result.Quantiles{Count: v.Events, P50: *v.P50, P90: *v.P90, P99: *v.P99, Max: *v.Max}
@@ -32,7 +33,8 @@ func (m inVirtualTime) Measure(ctx context.Context, f *spec.File) (*result.Resul
 	return &result.Results{Run: result.Run{ID: "virtual"}, Cells: []result.Cell{c}}, nil
 }
 
-var whole = flag.Bool("planted", false, "search on the planted problem with 20,000 events: in virtual time, and with processes (half an hour; needs make build)")
+var whole = flag.Bool("planted", false,
+	"search on the planted problem with 20,000 events: in virtual time, and with processes (half an hour; needs make build)")
 
 // TestPlantedInVirtualTime: a burst into a storage that takes 40 requests at a time. The
 // answer is within 15 % of the best of all numbers around it, in a fifth of the cells of a
@@ -48,8 +50,8 @@ func TestPlantedInVirtualTime(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.strategy+" "+c.objective, func(t *testing.T) {
 			o := options(t, nil, strings.Replace(burst, "rate: 20000", fmt.Sprintf("rate: %d", events), 1), c.objective)
-			o.Simulate, o.Measurer, o.Strategies = virtual, inVirtualTime{virtual}, []string{c.strategy}
-			got := run(t, o)
+			o.Simulate, o.Strategies = virtual, []string{c.strategy}
+			got := run(t, o, inVirtualTime{virtual})
 			if !got.Met {
 				t.Fatal(got.Sentence)
 			}
@@ -85,7 +87,7 @@ func drain(t *testing.T, o Options, s Setting, seed uint64) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := o.Simulate(t.Context(), &f.Cells()[0].Scenario, seed)
+	v, err := o.Simulate(t.Context(), Play{Scenario: &f.Cells()[0].Scenario, Seed: seed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +99,8 @@ func sweep(t *testing.T, o Options, strategy string) map[int]float64 {
 	t.Helper()
 	all := map[int]float64{}
 	for n := 20; n <= 50; n++ {
-		all[n] = drain(t, o, Setting{Strategy: strategy, Queues: n, WriterLen: leastWriter, HandlerLen: MaxLength}, 1001)
+		all[n] = drain(t, o, Setting{Strategy: strategy, Queues: n, WriterLen: leastWriter, HandlerLen: LengthRange.High},
+			1001)
 	}
 	return all
 }

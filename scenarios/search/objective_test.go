@@ -1,4 +1,4 @@
-package tune
+package search
 
 import (
 	"strings"
@@ -83,23 +83,6 @@ func TestParseRange(t *testing.T) {
 	}
 }
 
-// TestScaled: twice the time, or nothing where that cannot be said.
-func TestScaled(t *testing.T) {
-	for text, want := range map[string]string{
-		"lognormal(p50=60ms,p99=400ms)":   "lognormal(p50=120ms,p99=800ms)",
-		"80ms":                            "160ms",
-		"bimodal(10ms,500ms,p=0.1)":       "bimodal(20ms,1s,p=0.1)",
-		"lognormal(mean=1.5ms,sigma=0.5)": "lognormal(mean=3ms,sigma=0.5)",
-		"normal(100µs,20µs)":              "normal(200µs,40µs)",
-		"slow(10ms,x=3,every=5s,for=1s)":  "",
-	} {
-		got, ok := scaled(text, 2)
-		if ok != (want != "") || ok && got != want {
-			t.Errorf("%s: %s, %t", text, got, ok)
-		}
-	}
-}
-
 // FuzzInput: whatever is written is an error of bad input or a value within its bounds, and a
 // latency that is taken is one that the mock takes.
 func FuzzInput(f *testing.F) {
@@ -120,7 +103,6 @@ func FuzzInput(f *testing.F) {
 			if _, err := latency.ParseModel(s, 1); err != nil {
 				t.Fatalf("%q became %q: %v", text, s, err)
 			}
-			scaled(s, 2)
 		}
 		if o, err := ParseObjective(text); check(err) && (o.Metric == "" || o.Bound < 0 || o.Bound > maxBound) {
 			t.Fatalf("%q is %+v", text, o)
@@ -128,7 +110,7 @@ func FuzzInput(f *testing.F) {
 		if l, err := ParseLimits([]string{text}); check(err) && (l.Memory < 0 || l.InFlight < 0) {
 			t.Fatalf("%q is %+v", text, l)
 		}
-		if r, err := ParseRange("queues", text, QueueRange); check(err) && (r.Low < 1 || r.High > maxQueues || r.Low > r.High) {
+		if r, err := ParseRange("queues", text, QueueRange); check(err) && (r.Low < 1 || r.High > QueueRange.High || r.Low > r.High) {
 			t.Fatalf("%q is %v", text, r)
 		}
 	})
