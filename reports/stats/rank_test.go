@@ -159,3 +159,48 @@ func TestLoudRowHidesNoLead(t *testing.T) {
 		t.Errorf("two loud rows are: %+v", k.Ratio(0, 1))
 	}
 }
+
+// Contrasts of five blocks, of which any two are independent and all vary alike.
+var contrasts = [][]float64{{-2, -1, 0, 1, 2}, {2, -1, -2, -1, 2}, {-1, 2, 0, -2, 1}, {1, -4, 6, -4, 1}}
+
+// row is one of noise with a variance along a contrast; below 0 it goes the other way.
+func row(contrast int, variance float64) (values []float64) {
+	squares := 0.0
+	for _, c := range contrasts[contrast] {
+		squares += c * c
+	}
+	for _, c := range contrasts[contrast] {
+		values = append(values, math.Exp(math.Copysign(math.Sqrt(math.Abs(variance)/squares), variance)*c))
+	}
+	return values
+}
+
+// TestUnequalPairIsJudgedAlone: a pair that varies more than twice as much as all do has its own noise and degrees
+// of freedom, and one that varies a little less than that does not.
+func TestUnequalPairIsJudgedAlone(t *testing.T) {
+	// Rows 0 and 1 are opposite, so their difference varies 24 ÷ (8 + 6 × variance) times as much as all do.
+	for variance, own := range map[float64]bool{0.61: true, 0.72: false} {
+		k, ok := Rank([][]float64{row(0, 1), row(0, -1), row(1, variance), row(2, variance)})
+		if r := k.ratios[0][1]; !ok || (r.df == 4) != own {
+			t.Errorf("rank, variance %v: %v degrees of freedom, own: %v", variance, r.df, own)
+		}
+	}
+	// The first of three points varies 3 × variance ÷ (variance + 2) times as much as all do.
+	for variance, own := range map[float64]bool{4.2: true, 3.8: false} {
+		base, changed := [][]float64{row(0, variance), row(0, 1), row(0, 1)}, [][]float64{row(1, variance), row(1, 1), row(1, 1)}
+		if r := Against(base, changed)[0]; (math.Abs(r.df-8) < 1e-6) != own {
+			t.Errorf("against, variance %v: %v degrees of freedom, own: %v", variance, r.df, own)
+		}
+	}
+}
+
+// TestLoudRowIsNotPooled: from four times the variance of the others on, a row's noise is not theirs.
+func TestLoudRowIsNotPooled(t *testing.T) {
+	for variance, loud := range map[float64]bool{4.2: true, 3.8: false} {
+		k, ok := Rank([][]float64{row(0, variance), row(1, 1), row(2, 1), row(3, 1)})
+		quiet := math.Sqrt(2. / 20) // of the mean of five differences of two rows
+		if r := k.ratios[1][2]; !ok || (math.Abs(r.se-quiet) < 1e-9) != loud {
+			t.Errorf("variance %v: the others differ by ±%v, by themselves %v; loud: %v", variance, r.se, quiet, loud)
+		}
+	}
+}
