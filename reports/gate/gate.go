@@ -231,14 +231,14 @@ func (p *point) half(fig figure, side, first, second int) half {
 
 // parity compares a run's odd repetitions with its even ones.
 func parity(p *point, fig figure) []half {
-	var halves [2][]float64
+	halves := make([][]float64, 2)
 	for _, c := range p.Cells[0] {
 		if v := fig.value(c); v != nil {
 			halves[c.Repetition&1] = append(halves[c.Repetition&1], *v)
 		}
 	}
-	r, ok := stats.RatioOf(halves[1], halves[0])
-	return []half{{0, r, ok}}
+	r := stats.Against(halves[1:], halves[:1])[0]
+	return []half{{0, r, r.N > 0}}
 }
 
 // control compares the same with itself, for each figure with noise. If two halves of one thing differ by as much as

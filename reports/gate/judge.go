@@ -206,7 +206,7 @@ func (f *Finding) exact(s samples) {
 	}
 	if m := median(ratios); m != nil {
 		f.Interval = stats.Interval{Low: *m, High: *m}
-		f.Ratio = &stats.Ratio{Median: *m, Interval: f.Interval, N: f.N}
+		f.Ratio = &stats.Ratio{Median: *m, N: f.N}
 	}
 	of := func(n int) string { return fmt.Sprintf("%d of %d repetitions", n, f.N) }
 	switch {

@@ -130,7 +130,8 @@ func (s samples) ratio() (stats.Ratio, bool) {
 	if s.paired {
 		return stats.PairedRatio(s.blocks)
 	}
-	return stats.RatioOf(s.sides[0], s.sides[1])
+	r := stats.Against([][]float64{s.sides[0]}, [][]float64{s.sides[1]})[0]
+	return r, r.N > 0
 }
 
 // figure is a metric of a cell, or made of several; its value is nil where it is not known.

@@ -22,7 +22,7 @@ import (
 func judged() *gate.Verdict {
 	ratio := func(median, low, high float64) (*stats.Ratio, stats.Interval) {
 		i := stats.Interval{Low: low, High: high}
-		return &stats.Ratio{Median: median, Interval: i, N: 6}, i
+		return &stats.Ratio{Median: median, N: 6}, i
 	}
 	worse, worseIn := ratio(1.102, 1.081, 1.124)
 	near, nearIn := ratio(1.02, 0.97, 1.07)

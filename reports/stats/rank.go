@@ -57,9 +57,7 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 			for b := range blocks {
 				d[b] = blocks[b][j] - blocks[b][i]
 			}
-			slices.Sort(d)
-			x := trim(d)
-			k.ratios[i][j] = Ratio{Median: math.Exp(middle(d)), N: len(d), center: x.mean, se: math.Sqrt(x.variance()), df: x.kept - 1}
+			k.ratios[i][j] = paired(d)
 		}
 	}
 	pools := []pool{k.pool(quiet)}
@@ -83,7 +81,7 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 	if len(quiet) == 2 { // differences of one pair can be small by chance
 		i, j := quiet[0], quiet[1]
 		a, b := [][]float64{column(blocks, i)}, [][]float64{column(blocks, j)}
-		k.ratios[i][j], k.ratios[j][i] = against(a, b)[0], against(b, a)[0]
+		k.ratios[i][j], k.ratios[j][i] = Against(a, b)[0], Against(b, a)[0]
 	}
 	slices.SortStableFunc(k.Order, func(i, j int) int {
 		switch c := k.ratios[i][j].center; {
@@ -143,7 +141,7 @@ func column(blocks [][]float64, row int) (values []float64) {
 }
 
 // Ratio is how many times row a's figure row b's is.
-func (k Ranking) Ratio(a, b int) Ratio { return k.ratios[a][b].finish() }
+func (k Ranking) Ratio(a, b int) Ratio { return k.ratios[a][b] }
 
 // Differs reports whether the true ratio is not 1, all but certainly.
 func (r Ratio) Differs() bool { return 2*min(r.PAbove(1), r.PBelow(1)) <= Alpha }
@@ -152,21 +150,10 @@ func (r Ratio) Differs() bool { return 2*min(r.PAbove(1), r.PBelow(1)) <= Alpha 
 // mistake harms nobody as much as to call them different.
 func (r Ratio) Same() bool { return max(r.PAbove(1/Same), r.PBelow(Same)) <= 0.01 }
 
-// Against compares two runs point by point: how many times changed[i] is base[i]. The runs were not measured in blocks,
-// so drift between them is part of what it finds. Noise is pooled over the points as Rank pools it over rows. A Ratio
-// of N 0 is not known: fewer than Least values on a side, or one that is not above zero.
+// Against compares two runs point by point: how many times changed[i] is base[i]. The runs were not measured in
+// blocks, so drift between them is part of what it finds. Noise is pooled over the points as Rank pools it over rows.
+// A Ratio of N 0 is not known: fewer than Least values on a side, or one that is not above zero.
 func Against(base, changed [][]float64) []Ratio {
-	all := against(base, changed)
-	for i := range all {
-		if all[i].N > 0 {
-			all[i] = all[i].finish()
-		}
-	}
-	return all
-}
-
-// against is Against but for what finish adds.
-func against(base, changed [][]float64) []Ratio {
 	all := make([]Ratio, len(base))
 	var sum, free, square float64 // of squares, of degrees of freedom, of squares² ÷ degrees of freedom
 	sides := make([][2]trimmed, len(base))
