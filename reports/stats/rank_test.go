@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -43,7 +44,7 @@ var shapes = []shape{
 const mostBlocks = 8
 
 // run draws blocks until the ranking is decided, as a run does, and returns it.
-func (s shape) run(rng *rand.Rand, true5 []float64, shared float64) Ranking {
+func (s shape) run(rng *rand.Rand, true5 []float64, shared, invalid float64) Ranking {
 	rows := make([][]float64, len(true5))
 	var k Ranking
 	for b := range mostBlocks {
@@ -53,12 +54,15 @@ func (s shape) run(rng *rand.Rand, true5 []float64, shared float64) Ranking {
 			if s.ticks > 0 {
 				v = math.Round(v*s.ticks) / s.ticks
 			}
+			if invalid > 0 && rng.Float64() < invalid {
+				v = math.NaN()
+			}
 			rows[i] = append(rows[i], v)
 		}
 		if b+1 < Least {
 			continue
 		}
-		if k, _ = Rank(rows); k.Decided() {
+		if k, _ = Rank(rows); k.N > 0 && k.Decided() {
 			break
 		}
 	}
@@ -77,6 +81,9 @@ func (k Ranking) Decided() bool {
 
 // winner is the row that differs from all others, -1 for none.
 func (k Ranking) winner() int {
+	if k.N == 0 {
+		return -1
+	}
 	for _, i := range k.Order[1:] {
 		if !k.ratios[k.Order[0]][i].Differs() {
 			return -1
@@ -90,11 +97,15 @@ func (k Ranking) winner() int {
 func TestRankNamesNoFalseWinner(t *testing.T) {
 	const tables = 5000
 	for _, s := range shapes {
-		for name, rows := range map[string][]float64{"all equal": {1, 1, 1, 1, 1}, "two lead": {1, 1, 3, 4, 9}, "two rows": {1, 1}} {
+		for name, rows := range map[string][]float64{"all equal": {1, 1, 1, 1, 1}, "two lead": {1, 1, 3, 4, 9}, "two rows": {1, 1}, "two lead, cells invalid": {1, 1, 3, 4, 9}} {
+			invalid := 0.0
+			if strings.HasSuffix(name, "invalid") {
+				invalid = 0.1
+			}
 			rng := rand.New(rand.NewPCG(28, 0))
 			false0, blocks, decided := 0, 0, 0
 			for range tables {
-				k := s.run(rng, rows, 0.1)
+				k := s.run(rng, rows, 0.1, invalid)
 				false0 += count(k.winner() >= 0)
 				decided += count(k.Decided())
 				blocks += k.N
@@ -122,7 +133,7 @@ func TestRankFinds(t *testing.T) {
 		rng := rand.New(rand.NewPCG(29, 0))
 		found, blocks := 0, 0
 		for range tables {
-			k := s.run(rng, []float64{1, 1.9, 3, 1, 10}, 0.1) // row 3 is as good as row 0
+			k := s.run(rng, []float64{1, 1.9, 3, 1, 10}, 0.1, 0) // row 3 is as good as row 0
 			lead := k.ratios[0][1].Differs() && k.ratios[3][1].Differs() && k.ratios[1][2].Differs()
 			found, blocks = found+count(lead), blocks+k.N
 		}
