@@ -26,7 +26,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 		{"daemons", "profile: mixed-production\nrate: 100\ntuning: {timeScale: 100}\n", "nodes: 60 cannot be restarted "},
 		{"rollouts", "profile: rollout\nrate: 20\n", "tuning.rollouts.deployments: 10 cannot be rolled "},
 		{"an endless stage", "profile: recreate\nrate: 1\ntuning: {stages: {sandbox: 'pareto(1s,0.5)', probe: 'pareto(1s,0.5)', running: 'pareto(1s,0.5)'}}\n", "tuning.recreate.pods: 60 cannot be restarted "},
-		{"writes", "profile: service-churn\nrate: 100\nduration: 2h\nnodes: 100\nnamespaces: 1000\ntuning: {services: {lifetime: 10s}}\n", "duration: 2h of this load have about 2.0"},
+		{"writes", "profile: service-churn\nrate: 100\nduration: 2h\nnodes: 100\nnamespaces: 1000\ntuning: {services: {lifetime: 10s}}\n", "duration: 2h of this load have about 1.8"},
 		{"leases", "profile: service-churn\nrate: 1\nduration: 24h\nnodes: 5000\nnamespaces: 1000\ntuning: {services: {lifetime: 10s}}\n", "duration: 24h of this load have about 4."},
 		{"custom resources", "profile: service-churn\nrate: 1\ntuning: {cluster: {widgets: 1000000}}\n", "tuning.cluster.widgets: makes most of the 1000"},
 		{"threads", "model: closed\nthreads: 2000\noperations: 5000\nnodes: 200\nprofile: service-churn\n", "threads: 2000, each of which knows all 4440 objects that there are before the load; use at most 225"},

@@ -10,7 +10,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/loadgen/trace"
 	"github.com/watchbench/watchbench/scenarios/party"
@@ -95,6 +94,8 @@ const (
 	nearRate = 0.05
 	// averaged is how many plans a profile's rate is the mean of.
 	averaged = 16
+	// guessedPods is the rate of Pods at which their writes are counted first.
+	guessedPods = 5
 	// maxTries bounds how often the rate is corrected: by chance the mean does not grow evenly.
 	maxTries = 8
 	// maxSeeds is how many plans are looked at for one with the rate that was asked for.
@@ -102,27 +103,15 @@ const (
 )
 
 // pods finds the Pods per second with which a profile's plans have the rate of writes on
-// average. It begins with the writes of a Pod's life, by the profile's ratios; in a short load
-// not all Pods that begin also end, so the plans have the last word.
+// average. It begins with the writes of a Pod at some rate.
 func (q Question) pods(l plan.Load, seed uint64) (pods, perPod, got float64, err error) {
 	l.Profile, l.Model = q.Profile, plan.ModelOpen
 	l.Duration = units.Duration(q.Length)
-	clock := func(rate float64) (fixed, life float64) {
-		l.Rate = rate
-		for _, r := range l.Ratios() {
-			switch {
-			case !r.PerLife():
-				fixed += r.Events
-			case r.Of == podKind && (r.On == oplog.TypeCreate || r.On == oplog.TypeDelete):
-				life += r.Events
-			}
-		}
-		return fixed, life
+	l.Rate = guessedPods
+	fixed, perPod, err := writesOf(l, seed)
+	if err != nil {
+		return 0, 0, 0, err
 	}
-	one, perPod := clock(1)
-	two, _ := clock(2)
-	perPod += two - one // what grows with the rate by the clock is of Pods, too
-	fixed := one - (two - one)
 	if perPod <= 0 {
 		return 0, 0, 0, badinput.New("use another profile", "--profile %s: its writes do not follow from a rate", q.Profile)
 	}
@@ -152,6 +141,24 @@ func (q Question) pods(l plan.Load, seed uint64) (pods, perPod, got float64, err
 		return 0, 0, 0, badinput.New("use a longer --for, or another rate", "--rate %s/s: plans of profile %s come to %s/s on average", figure(q.Rate), q.Profile, figure(got))
 	}
 	return pods, perPod, got, nil
+}
+
+// writesOf is the writes per second that plans have by the clock alone, and those for each Pod.
+func writesOf(l plan.Load, seed uint64) (fixed, perPod float64, err error) {
+	for i := range uint64(averaged) {
+		p, err := plan.New(plan.Config{Seed: seed + i, RunID: "tune", Load: l})
+		if err != nil {
+			return 0, 0, err
+		}
+		for kind, e := range p.Expect(l.Duration.Std(), 0) {
+			if plan.ByTheClock(kind) {
+				fixed += float64(e.Writes) / averaged / l.Duration.Std().Seconds()
+			} else {
+				perPod += float64(e.Writes) / averaged / l.Duration.Std().Seconds() / l.Rate
+			}
+		}
+	}
+	return fixed, perPod, nil
 }
 
 // rateOf is the writes per second of a plan.
