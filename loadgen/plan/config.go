@@ -67,10 +67,10 @@ type Load struct {
 	// Shards-1, for watchers that divide the cluster by label.
 	Shards int `json:"shards,omitempty" jsonschema:"minimum=0,maximum=5" jsonschema_description:"Pods carry one of so many labels watchbench.dev/shard=0, 1, …; as many watchers run, each of which selects the pods with one of them."`
 
-	// ObjectBytes is the size of a ready pod as JSON without managedFields, within
-	// 5 %: what a watcher that strips them stores. The apiserver serves about 1.4 KiB
-	// more.
-	ObjectBytes units.Size `json:"objectBytes" range:"2100B..200KiB" jsonschema_description:"JSON size of one pod."`
+	// ObjectBytes is the size of a ready pod, or of one that is only created, as JSON without
+	// managedFields, within 5 %: what a watcher that strips them stores. A ready pod takes at
+	// least about 2,900 B; the apiserver serves 1 to 2 KiB more.
+	ObjectBytes units.Size `json:"objectBytes" range:"2100B..200KiB" jsonschema_description:"JSON size of one pod; a ready one has at least about 2900B."`
 	Namespaces  int        `json:"namespaces" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Namespaces among which the pods are divided."`
 	Nodes       int        `json:"nodes" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"Nodes that the pods are bound to."`
 
@@ -177,8 +177,7 @@ const (
 	MaxRunIDLength = 32 // leaves room for the affixes of names within 63 characters
 	// MaxShards bounds the watchers that run beside each other.
 	MaxShards = 5
-	// MinObjectBytes is what a ready pod takes without any padding; see
-	// loadgen/churn.
+	// MinObjectBytes is room for what a created pod has without any padding.
 	MinObjectBytes = units.Size(2100)
 	// MaxObjectBytes keeps the padding below Kubernetes' limit of 256 KiB for all
 	// annotations of an object.
