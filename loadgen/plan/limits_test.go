@@ -33,7 +33,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 		{"namespaces", "profile: service-churn\nrate: 1\nprefill: 5900\nnamespaces: 2\n", "namespaces: 2, of which the fullest has about 39"},
 		{"more nodes than a cluster has", "profile: service-churn\nrate: 50000\n", "nodes: 60 have room for 6600 pods, and the load has about 3000000 at a time; use less rate"},
 		{"daemons of more nodes", "profile: mixed-production\nrate: 50000\n", "nodes: 60 cannot be restarted 4.15e+04 times in 16.6s, which is what each takes; use less rate"},
-		{"days", "profile: service-churn\nrate: 1\nduration: 48h\n", "duration: 48h is too long; use at most 24h"},
+		{"days", "profile: service-churn\nrate: 1\nduration: 48h\n", "duration: 48h is out of range; use at most 24h"},
 		{"a rise of nothing", "rate: 1\narrival: mmpp\nmmpp: {factor: 5, share: 0.5, stay: 1ns}\n", "mmpp.stay: 1ns is out of range; use 10ms to 24h"},
 		{"a batch of nothing", "arrival: cron\nrate: 1\ncron: {period: 1ns, size: 1e-5}\n", "cron.period: 1ns is out of range; use 10ms to 24h"},
 	} {
