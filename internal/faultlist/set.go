@@ -22,10 +22,18 @@ type Fault struct {
 	Window
 	Max     int  // firings; 0 is unlimited
 	Refuses bool // it concerns all connections while its window is open
+
+	Probability float64
 }
 
+// Common is the fault itself, for specs that embed it.
+func (f Fault) Common() Fault { return f }
+
+// Spec is a fault of some kind.
+type Spec interface{ Common() Fault }
+
 // Active is a fault in force. It belongs to its Set.
-type Active[S any] struct {
+type Active[S Spec] struct {
 	Spec S
 	ID   int // from 1, unique within the set
 
@@ -39,9 +47,8 @@ type Active[S any] struct {
 }
 
 // Set is the faults in force. It is safe for concurrent use.
-type Set[S any] struct {
-	common func(S) Fault
-	some   atomic.Bool
+type Set[S Spec] struct {
+	some atomic.Bool
 
 	mu      sync.Mutex // guards the rest
 	held    bool       // nothing fires before Start
@@ -50,11 +57,8 @@ type Set[S any] struct {
 	changed chan struct{} // closed and replaced at each change
 }
 
-// NewSet returns a set without faults; common reads what a fault has in common with
-// others.
-func NewSet[S any](common func(S) Fault) *Set[S] {
-	return &Set[S]{common: common, changed: make(chan struct{})}
-}
+// NewSet returns a set without faults.
+func NewSet[S Spec]() *Set[S] { return &Set[S]{changed: make(chan struct{})} }
 
 // Any reports whether there is any fault. It takes no lock.
 func (s *Set[S]) Any() bool { return s.some.Load() }
@@ -87,7 +91,7 @@ func (s *Set[S]) Add(specs []S, now time.Time) error {
 	}
 	for _, spec := range specs {
 		s.nextID++
-		s.faults = append(s.faults, &Active[S]{Spec: spec, ID: s.nextID, fault: s.common(spec), begin: now, keys: map[uint64]struct{}{}})
+		s.faults = append(s.faults, &Active[S]{Spec: spec, ID: s.nextID, fault: spec.Common(), begin: now, keys: map[uint64]struct{}{}})
 	}
 	s.notify()
 	return nil

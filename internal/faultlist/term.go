@@ -89,7 +89,7 @@ var CommonArgs = append(slices.Clone(WindowArgs), "max", "name")
 
 // Common reads the arguments that all faults take.
 func (t *Term) Common() Fault {
-	f := Fault{Text: t.Text, Window: ReadWindow(t.Args), Max: t.Args.Int("max", 0, 0), Name: t.Args.Text("name", t.Name())}
+	f := Fault{Text: t.Text, Probability: t.Probability, Window: ReadWindow(t.Args), Max: t.Args.Int("max", 0, 0), Name: t.Args.Text("name", t.Name())}
 	if !utf8.ValidString(f.Name) || len(f.Name) > maxName {
 		t.Args.Fail("name", "name=%q: want at most %d bytes of text", f.Name, maxName)
 	}

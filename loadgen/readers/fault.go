@@ -14,13 +14,12 @@ import (
 // Fault is what goes wrong at a receiver of webhooks, as it was written; see ParseFaults. It is immutable.
 type Fault struct {
 	faultlist.Fault
-	Effect      Effect
-	Probability float64
-	Status      int
-	RetryAfter  time.Duration // Status; 0 is no header
-	Delay       time.Duration // Stall
-	Size        int64         // Huge, in bytes
-	Receivers   []int         // from 1; none: all
+	Effect     Effect
+	Status     int
+	RetryAfter time.Duration // Status; 0 is no header
+	Delay      time.Duration // Stall
+	Size       int64         // Huge, in bytes
+	Receivers  []int         // from 1; none: all
 }
 
 // Effect is what a fault does.
@@ -65,7 +64,7 @@ func Healthy(all []Fault, receiver int) bool {
 func ParseFaults(text string) ([]Fault, error) { return faultlist.Parse(text, grammar, readFault) }
 
 func readFault(t *faultlist.Term) (Fault, error) {
-	f := Fault{Fault: t.Common(), Effect: Effect(t.Call.Name), Probability: t.Probability}
+	f := Fault{Fault: t.Common(), Effect: Effect(t.Call.Name)}
 	own := []string{"receiver"}
 	switch f.Effect {
 	case Stall:
@@ -102,7 +101,7 @@ type faults struct {
 // newFaults are in force from Start on.
 func newFaults(seed uint64, all []Fault) (*faults, error) {
 	s := &faults{
-		Set: faultlist.NewSet(func(f Fault) faultlist.Fault { return f.Fault }),
+		Set: faultlist.NewSet[Fault](),
 		rng: rand.New(rand.NewPCG(seed, 0x686f6f6b73)),
 	}
 	s.Hold()

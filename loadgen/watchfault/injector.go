@@ -25,7 +25,7 @@ const maxPaths = 10_000
 
 // NewInjector returns one without faults.
 func NewInjector(seed uint64) *Injector {
-	return &Injector{Set: faultlist.NewSet(Spec.common), seed: seed, ordinals: map[string]uint64{}}
+	return &Injector{Set: faultlist.NewSet[Spec](), seed: seed, ordinals: map[string]uint64{}}
 }
 
 // Start lets the times of all faults count from now.

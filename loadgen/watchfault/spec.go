@@ -89,10 +89,8 @@ var effects = map[Effect]struct {
 
 // Spec is one fault as it was written. It is immutable.
 type Spec struct {
-	Text        string // as written
-	Name        string // for the counts
-	Effect      Effect
-	Probability float64
+	faultlist.Fault
+	Effect Effect
 
 	Status     int           // Status, HTML, ErrorEvent
 	RetryAfter time.Duration // Status; 0 is no header
@@ -107,9 +105,6 @@ type Spec struct {
 
 	Verbs []string // never empty, except for Refuse
 	Kinds []string // plurals as in URLs; empty is all
-
-	faultlist.Window
-	Max int // firings; 0 is unlimited
 }
 
 // eventTypes are those of events about objects.
@@ -130,22 +125,16 @@ func Parse(text string) ([]Spec, error) {
 }
 
 func read(t *faultlist.Term) (Spec, error) {
-	f := t.Common()
-	s := Spec{Text: f.Text, Name: f.Name, Window: f.Window, Max: f.Max, Probability: t.Probability}
+	s := Spec{Fault: t.Common()}
 	own := s.effect(t)
 	s.filters(t.Args)
 	if err := t.Args.Err(slices.Concat(own, []string{"kind", "verb"}, faultlist.CommonArgs)...); err != nil {
 		return s, err
 	}
-	if s.Effect == Refuse {
-		return s, t.CheckRefusal(f, len(s.Kinds)+len(s.Verbs) > 0)
+	if s.Refuses = s.Effect == Refuse; s.Refuses {
+		return s, t.CheckRefusal(s.Fault, len(s.Kinds)+len(s.Verbs) > 0)
 	}
 	return s, nil
-}
-
-// common is what a set has to know of a fault.
-func (s Spec) common() faultlist.Fault {
-	return faultlist.Fault{Text: s.Text, Name: s.Name, Window: s.Window, Max: s.Max, Refuses: s.Effect == Refuse}
 }
 
 var grammar = faultlist.Grammar{

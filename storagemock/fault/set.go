@@ -20,7 +20,7 @@ type Set struct {
 
 // NewSet returns a set without faults.
 func NewSet(seed uint64) *Set {
-	return &Set{Set: faultlist.NewSet(Spec.common), seed: seed, rng: rand.New(rand.NewPCG(seed, 0x6661756c74))}
+	return &Set{Set: faultlist.NewSet[Spec](), seed: seed, rng: rand.New(rand.NewPCG(seed, 0x6661756c74))}
 }
 
 // Request is what faults are chosen by.

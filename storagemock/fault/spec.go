@@ -39,10 +39,8 @@ const maxHuge = 1 << 30
 
 // Spec is one fault as it was written. It is immutable.
 type Spec struct {
-	Text        string // as written
-	Name        string // for the ledger and the metrics
-	Effect      Effect
-	Probability float64
+	faultlist.Fault // its name is for the ledger and the metrics
+	Effect          Effect
 
 	Status     int           // Status, HTML, Interim; Late: the answer given at once, 0 is none
 	RetryAfter time.Duration // Status; 0 is no header
@@ -59,9 +57,6 @@ type Spec struct {
 	Keys  float64 // share of keys; 1 is all
 	// Instance is the one that misbehaves, as the ledger numbers it; -1 is all.
 	Instance int
-
-	faultlist.Window
-	Max int // firings; 0 is unlimited
 }
 
 // Effects are the names of the faults besides statuses from 400 to 599.
@@ -74,22 +69,16 @@ func Parse(text string) ([]Spec, error) {
 }
 
 func read(t *faultlist.Term) (Spec, error) {
-	f := t.Common()
-	s := Spec{Text: f.Text, Name: f.Name, Window: f.Window, Max: f.Max, Probability: t.Probability, Keys: 1, Bytes: -1, Instance: -1}
+	s := Spec{Fault: t.Common(), Keys: 1, Bytes: -1, Instance: -1}
 	s.effect(t)
 	s.filters(t.Args)
 	if err := t.Args.Err(s.known()...); err != nil {
 		return s, err
 	}
-	if s.Effect == Refuse {
-		return s, t.CheckRefusal(f, s.filtered())
+	if s.Refuses = s.Effect == Refuse; s.Refuses {
+		return s, t.CheckRefusal(s.Fault, s.filtered())
 	}
 	return s, nil
-}
-
-// common is what a Set has to know of a fault.
-func (s Spec) common() faultlist.Fault {
-	return faultlist.Fault{Text: s.Text, Name: s.Name, Window: s.Window, Max: s.Max, Refuses: s.Effect == Refuse}
 }
 
 var grammar = faultlist.Grammar{Effects: Effects, Example: "503:1%", Positional: map[string][]string{
