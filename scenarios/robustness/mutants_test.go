@@ -204,8 +204,8 @@ var mutants = []mutant{
 		Bug:  "the counters of a kind begin at 1",
 		Edits: []edit{{
 			"watcher/pipeline/lane.go",
-			"\t\tfreshness: meter.NewFreshness(),\n",
-			"\t\tfreshness: meter.NewFreshness(),\n\t\treceived:  1, sent: 1,\n",
+			"counts{freshness: meter.NewFreshness()}",
+			"counts{freshness: meter.NewFreshness(), received: 1, sent: 1}",
 		}},
 		Caught: []row{
 			{"faults/f00-none", nil, "L"},
