@@ -43,7 +43,7 @@ const (
 	appName     = "web"
 )
 
-// app is what the events of one cell have made.
+// app holds the objects that the events of one cell made.
 type app struct {
 	client kubernetes.Interface
 	nodes  []string // that have kubelets, the oldest first
@@ -113,7 +113,7 @@ func (a *app) begin(c Cell) (err error) {
 	return err
 }
 
-// keep is what marks the objects of a run.
+// keep returns the labels of a run's objects.
 func keep(c Cell) map[string]string { return map[string]string{party.RunLabel: c.Run()} }
 
 func (a *app) addNodes(ctx context.Context, c Cell, e spec.Event) (Done, error) {

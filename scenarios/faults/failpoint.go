@@ -37,7 +37,7 @@ func (f Failpoint) kind() spec.EventKind {
 	}}
 }
 
-// Done is what a failpoint did.
+// Done reports what a failpoint did.
 type Done struct {
 	Keys int64 // objects, rows or definitions that it concerned
 	// Seen is kept in deeds.ndjson as JSON, when the cell has ended, for the rules of the
@@ -88,8 +88,8 @@ type Cell interface {
 	// CatchUp waits until storage is nowhere behind the state that the apiserver had when
 	// it was called, while the load goes on.
 	CatchUp(ctx context.Context, since time.Time) (CatchUp, error)
-	// APIState is what the apiserver holds now, and Behind names an object of which storage
-	// has less than the apiserver had then; empty if there is none.
+	// APIState reads the apiserver's state, and Behind names an object of which storage has
+	// less than that; empty if there is none.
 	APIState(context.Context) ([]history.StateRecord, error)
 	Behind(ctx context.Context, want []history.StateRecord) (string, error)
 
@@ -98,7 +98,7 @@ type Cell interface {
 	AddCanary(secret string)
 }
 
-// CatchUp is how storage came to hold what the apiserver had.
+// CatchUp reports how long storage took to hold what the apiserver had.
 type CatchUp struct {
 	Seconds float64 `json:"seconds"`
 	// Behind is an object that storage still lacked at the limit; empty if it caught up.
@@ -116,7 +116,7 @@ func (c *CatchUp) Fact(name string, limit float64) result.Fact {
 // CatchUpLimit bounds the wait for storage to catch up.
 const CatchUpLimit = 30 * time.Second
 
-// Setup is what families change of how the parties are started.
+// Setup holds the families' changes to how the parties are started.
 type Setup struct {
 	TLS        *party.TLS // of storage
 	CAFile     string     // with which the watcher verifies storage

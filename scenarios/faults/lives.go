@@ -81,7 +81,7 @@ func restarts(t *spec.Timeline, e spec.Event) error {
 	return needsWatcher(t, e)
 }
 
-// life is what was seen of the end of one watcher and the start of the next.
+// life records the end of one watcher and the start of the next.
 type life struct {
 	End    *termination `json:"end,omitempty"`
 	Return *CatchUp     `json:"return,omitempty"`
@@ -103,7 +103,7 @@ type termination struct {
 	Balanced bool  `json:"balanced,omitempty"`
 }
 
-// Kill ends the watcher as the kernel would for want of memory.
+// Kill ends the watcher as the kernel does when memory is short.
 func Kill(c Cell) {
 	c.Mark(history.Mark{What: history.MarkKilled})
 	c.Watcher().Kill()
@@ -237,7 +237,7 @@ func worstReturn(all []life) (worst *CatchUp) {
 	return worst
 }
 
-// rule: what a watcher gave up when it was told to end is what its counters still had
+// rule: what a watcher gave up after SIGTERM is what its counters still had
 // queued, and it gives up nothing before its drain limit. How it exits is judged with all
 // other exits. One that is not ours says nothing of its events.
 func (t *termination) rule(c *matrix.Case) matrix.Rule {
@@ -254,7 +254,7 @@ func (t *termination) rule(c *matrix.Case) matrix.Rule {
 	if !c.Cell.Watcher.Own {
 		return matrix.States(end)
 	}
-	// A watcher that has nothing to send when it is told to end shows nothing of losses.
+	// A watcher with nothing to send at SIGTERM cannot lose anything.
 	idle := func(matrix.Seen) []string {
 		if n := t.Waiting + t.Abandoned; n < matrix.MinKeys && slices.Contains(c.Cell.Scenario.Fault.Assert, "L") {
 			return []string{fmt.Sprintf("SIGTERM found %d events to drain; at least %d are needed", n, matrix.MinKeys)}

@@ -15,7 +15,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// families are those of the product, each made anew for every cell.
+// families lists the product's families, each made anew for every cell.
 var families = []func() Family{lives, stopped, beside, secondWatcher, certificates, killedStorage, controllers, restoredCluster}
 
 // Format is the scenario format with the events of this package.
@@ -62,7 +62,7 @@ type deed struct {
 	seen any
 }
 
-// New makes the families of one cell; more are those of a Go test.
+// New makes the families of one cell; more come from a Go test.
 func New(more ...func() Family) *Set {
 	s := &Set{}
 	for _, f := range slices.Concat(families, more) {
@@ -182,7 +182,7 @@ func (s *Set) Remove(ctx context.Context, c Cell) error {
 	return errors.Join(errs...)
 }
 
-// Rules are those of the product's families for a recorded cell.
+// Rules returns the rules of the product's families for a recorded cell.
 func Rules(c *matrix.Case) ([]matrix.Rule, error) { return rulesOf(New().families, c) }
 
 // Further are the rules of a Go test's families; nil where there are none.

@@ -14,7 +14,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// Changes to rows of storage behind the watcher's back. Their names are those of the
+// Changes to rows of storage behind the watcher's back. The names equal the
 // marks that the judge looks for.
 const (
 	tamperRemove = history.MarkTamperRemove

@@ -15,13 +15,13 @@ import (
 const (
 	// spareGoroutines covers requests under way and the servers' own.
 	spareGoroutines = 120
-	// returnGoroutines is what may be left of them.
+	// returnGoroutines of them may be left.
 	returnGoroutines = 5
-	// objectOverhead, in bytes, is what a cached object or queued event takes beside
+	// objectOverhead is the bytes that a cached object or queued event takes beside
 	// its JSON.
 	objectOverhead = 2 << 10
 	cacheFactor    = 1.25
-	// leastWriterQueue is what the watcher raises shorter Writer queues to, as the
+	// leastWriterQueue: the watcher raises shorter Writer queues to it, as the
 	// original does.
 	leastWriterQueue = 10240
 )
@@ -62,7 +62,7 @@ func Ceilings(c *Case, rules []Rule, seen Seen) *check.Ceilings {
 	return out
 }
 
-// Held is what the watcher held before the load: of memory and sockets the most, of
+// Held describes the watcher before the load: of memory and sockets the most, of
 // goroutines the last figure.
 type Held struct{ RSSBytes, Goroutines, Sockets float64 }
 

@@ -23,7 +23,7 @@ const BaseRow = "F0"
 // longMark in a scenario's name keeps it out unless it is asked for.
 const longMark = "-long"
 
-// Choice is what of the matrix is to be run.
+// Choice selects a part of the matrix.
 type Choice struct {
 	Refs   []string // rows or names of scenarios; none: all that the profile is about
 	Legacy bool     // the profile legacy: without Refs, only what it is expected to fail

@@ -43,7 +43,7 @@ func Fill(c *Case, rules []Rule, cell *result.Cell, seen Seen) {
 	cell.Valid = len(cell.InvalidReasons) == 0
 }
 
-// facts are what all rules state, those that are to be shown first before the others.
+// facts collects the facts of all rules, First ones before the others.
 func facts(rules []Rule, seen Seen) (all []result.Fact) {
 	for _, first := range []bool{true, false} {
 		for _, r := range rules {

@@ -73,7 +73,7 @@ func Compose(c *history.Campaign, results func(history.CampaignRun) *result.Resu
 	return m
 }
 
-// Entries are what a run came to, one for each cell that was finished, and one for an
+// Entries returns the entries of a run, one for each cell that was finished, and one for an
 // error that kept others from being run.
 func Entries(r history.CampaignRun, res *result.Results) (entries []result.MatrixEntry) {
 	if res != nil {

@@ -82,7 +82,7 @@ func Delays(changes iter.Seq[history.Change], since int64) (d Delay) {
 func (d Delay) Fact(name string, limit float64) result.Fact {
 	switch {
 	case d.Changes == 0:
-		return Missing("T", name, "s", "there was no change")
+		return Missing("T", name, "s", "no change was made")
 	case d.Missing > 0:
 		return Missing("T", name, "s", fmt.Sprintf("%d changes never arrived", d.Missing))
 	}

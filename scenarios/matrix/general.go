@@ -40,7 +40,7 @@ func General(c *Case) []Rule {
 // stating is a rule that needs nothing but figures.
 func stating(facts func(Seen) []result.Fact) Rule { return Rule{Facts: facts} }
 
-// timeRule: how long storage needed after the fault or, where there is no end of it,
+// timeRule: how long storage needed after the fault or, if that never ended,
 // for any change.
 func timeRule(c *Case) Rule {
 	limit := c.Cell.Scenario.Fault.Recovery.Std().Seconds()
@@ -66,7 +66,7 @@ func freshRule(c *Case) Rule {
 	return stating(func(seen Seen) []result.Fact {
 		q := seen.Figures.Freshness
 		if q == nil {
-			return []result.Fact{Missing("T", "freshness p99", "s", "there was no change")}
+			return []result.Fact{Missing("T", "freshness p99", "s", "no change was made")}
 		}
 		return []result.Fact{Within("T", "freshness p99", "s", q.P99, limit)}
 	})
@@ -118,7 +118,7 @@ func repairsRule(c *Case) Rule {
 	return stating(func(Seen) []result.Fact {
 		const name = "repairs of the synchronizer"
 		if !c.After.Has(metric.SyncRuns) {
-			return []result.Fact{Missing("C", name, "", "the watcher's metrics do not tell")}
+			return []result.Fact{Missing("C", name, "", "the watcher's metrics lack it")}
 		}
 		repairs := 0.0
 		for kind, n := range c.After.By(metric.SyncRepairs, "kind") {
@@ -229,7 +229,7 @@ func stepRule(c *Case) Rule {
 	}
 	return stating(func(Seen) []result.Fact {
 		if !c.Before.Has(metric.StorageRequests) || !c.After.Has(metric.StorageRequests) {
-			return []result.Fact{Missing("A", "attempts while storage was down", "", "the watcher's metrics do not tell")}
+			return []result.Fact{Missing("A", "attempts while storage was down", "", "the watcher's metrics lack it")}
 		}
 		tried := failed(c.After) - failed(c.Before)
 		steps, workers := BackoffSteps(down), c.Cell.Scenario.Largest().Concurrency()

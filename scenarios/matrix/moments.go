@@ -13,7 +13,7 @@ import (
 // mostMoments bounds what a results.json holds of them: the first ones are kept.
 const mostMoments = 400
 
-// Moments are what was done to the parties of a cell, in order of time: faults with their
+// Moments lists what was done to the parties of a cell, in order of time: faults with their
 // windows, what the failpoints did, and the runner's marks. They are counted from the start of
 // the load; a cell without a load has none.
 func Moments(c *Case) (all []result.Moment) {

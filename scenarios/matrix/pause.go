@@ -95,7 +95,7 @@ func (p *Pauses) InFlight(from, to int64) (mean, longest int64) {
 	return sum / n, longest
 }
 
-// seed of the hashes by which rules tell objects and states apart: a record may have
+// seed of the hashes by which rules distinguish objects and states: a record may have
 // millions, and their names are not kept.
 var seed = maphash.MakeSeed()
 

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// refusals are what crypto/tls and crypto/x509 say of each storage.tls: a watcher must
+// refusals are the messages of crypto/tls and crypto/x509 for each storage.tls: a watcher must
 // have refused storage for what is wrong with it and not for something else.
 var refusals = map[string]string{
 	"wrong-ca":   "certificate signed by unknown authority",

@@ -60,7 +60,7 @@ func (all Rules) State(s *history.StateRecord) {
 	}
 }
 
-// Seen is what a rule may use once the record has been read.
+// Seen is available to a rule once the record has been read.
 type Seen struct {
 	check.Measured
 	// Figures are the cell's; while facts are stated, with its checks.
