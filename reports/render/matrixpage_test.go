@@ -122,7 +122,7 @@ func TestMatrixAnswer(t *testing.T) {
 		if got := matrixAnswer(&tc.m); got != tc.want {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, tc.want)
 		}
-		if got := (matrixPage{m: &tc.m}).Outcome(); got != tc.outcome {
+		if got := sumUp(&tc.m).state(&tc.m); got != tc.outcome {
 			t.Errorf("%s: %s, want %s", name, got, tc.outcome)
 		}
 	}
@@ -156,13 +156,13 @@ func TestMatrixPageIsSmall(t *testing.T) {
 		m.Entries = append(m.Entries, e)
 	}
 	var out bytes.Buffer
-	if err := writeMatrixPage(&out, m, func(*result.MatrixEntry) SavedCell { return SavedCell{Cell: &c} }, bytes.Repeat([]byte("x"), 1<<20)); err != nil {
+	if err := writePage(&out, matrixPage(m, func(*result.MatrixEntry) SavedCell { return SavedCell{Cell: &c} }), bytes.Repeat([]byte("x"), 1<<20)); err != nil {
 		t.Fatal(err)
 	}
 	if out.Len() >= 3_000_000 {
 		t.Errorf("the page has %d bytes", out.Len())
 	}
-	if text := out.String(); !strings.Contains(text, "1 chart not drawn, so that the page stays below 3 MB") || !strings.Contains(text, `id="cell64-rates"`) {
+	if text := out.String(); !strings.Contains(text, "Not drawn, so that the page stays below 3 MB: ") || !strings.Contains(text, `id="cell64-plot1"`) {
 		t.Error("the page does not say what it leaves out, or lacks the first chart of a cell")
 	}
 }
@@ -213,10 +213,6 @@ func TestMatrixPageInBrowser(t *testing.T) {
 			}
 			if over := b.text(`String(document.documentElement.scrollWidth - innerWidth)`); over != "0" {
 				t.Errorf("%d %s: the page is %s pixels wider than the window", width, scheme, over)
-			}
-			b.eval(`document.querySelector("th .tip a").focus()`, nil)
-			if got := b.text(`getComputedStyle(document.querySelector("#tip-C")).display`); got != "block" {
-				t.Errorf("%d %s: the definition of C is %s on focus", width, scheme, got)
 			}
 			shoot(b, fmt.Sprintf("matrix-%d-%s.png", width, scheme), "#cell3", width, 1300)
 		}

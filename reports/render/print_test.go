@@ -13,7 +13,7 @@ func TestPrintedAndByKeyboard(t *testing.T) {
 	b.eval(`[...document.querySelectorAll("figure.chart")].filter(f => {
 		const plot = f.querySelector(".plot"), caption = document.getElementById(plot.getAttribute("aria-describedby"));
 		return plot.tabIndex !== 0 || plot.getAttribute("role") !== "img" || !plot.getAttribute("aria-label") || !caption || !caption.querySelector("small").textContent.trim()
-			|| !f.querySelector("table").getAttribute("aria-label") || f.querySelectorAll("tbody tr").length === 0;
+			|| !f.querySelector(".data").getAttribute("aria-label") || f.querySelectorAll("tbody tr").length === 0;
 	}).map(f => f.id)`, &unnamed)
 	if len(unnamed) > 0 {
 		t.Errorf("without a name, a caption, a table or the keyboard: %q", unnamed)

@@ -81,7 +81,7 @@ func TestLargeReportIsQuickAndSmall(t *testing.T) {
 		}
 	}
 	used := cpuTime(t) - began
-	if err := writePage(&page, res, script); err != nil {
+	if err := writePage(&page, Run(res), script); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("all formats of %d cells: %v of CPU, page of %d bytes", len(res.Cells), used.Round(time.Millisecond), page.Len())
@@ -111,26 +111,30 @@ func TestPageOfAnyShapeIsSmall(t *testing.T) {
 	if !ok {
 		t.Skip("built without the chart script (internal/assets/fetch.sh)")
 	}
-	alone := func(i int, c *result.Cell) { c.Repetition, c.Params["watcher.podQueueNum"] = 1, fmt.Sprint(i) }
+	alone := func(i int, c *result.Cell) {
+		c.ID, c.Repetition, c.Params["watcher.podQueueNum"] = fmt.Sprint(i), 1, fmt.Sprint(i)
+	}
 	const fewer = "The charts show 24 of the 200 points of this load"
 	for name, tc := range map[string]struct {
 		edit func(i int, c *result.Cell)
 		says string
 	}{
-		"points":   {alone, "charts not drawn, so that the page stays below 3 MB"},
+		"points":   {alone, "Not drawn, so that the page stays below 3 MB"},
 		"one load": {func(i int, c *result.Cell) { alone(i, c); c.Params[result.ParamLoad] = "l" }, fewer},
-		"loads":    {func(i int, c *result.Cell) { c.Repetition, c.Params[result.ParamLoad] = 1, fmt.Sprintf("load-%03d", i) }, "charts not drawn"},
+		"loads": {func(i int, c *result.Cell) {
+			c.ID, c.Repetition, c.Params[result.ParamLoad] = fmt.Sprint(i), 1, fmt.Sprintf("load-%03d", i)
+		}, "Not drawn"},
 		"queues": {func(i int, c *result.Cell) {
 			alone(i, c)
 			c.Queues = map[string]float64{}
 			for q := range 256 {
 				c.Queues[fmt.Sprintf("Pod_%d", q)] = float64(1000*q*i) / 7
 			}
-		}, "The 15 most uneven of 199 points."},
-		"failures": {func(_ int, c *result.Cell) { c.Checks = many(1).Cells[0].Checks }, "50 more in results.json"},
+		}, "Not drawn"},
+		"failures": {func(_ int, c *result.Cell) { c.Checks = many(1).Cells[0].Checks }, "… and 150 more"},
 	} {
 		var page bytes.Buffer
-		if err := writePage(&page, shaped(t, tc.edit), script); err != nil {
+		if err := writePage(&page, Run(shaped(t, tc.edit)), script); err != nil {
 			t.Fatal(err)
 		}
 		if page.Len() > mostBytes {
@@ -139,7 +143,7 @@ func TestPageOfAnyShapeIsSmall(t *testing.T) {
 		if !strings.Contains(page.String(), tc.says) {
 			t.Errorf("%s: the page does not say %q", name, tc.says)
 		}
-		if strings.Contains(page.String(), "holds no curves") || !strings.Contains(page.String(), `id="load1-curve-0"`) {
+		if strings.Contains(page.String(), "holds no curves") || !strings.Contains(page.String(), `id="load1-plot1"`) {
 			t.Errorf("%s: the first load has no charts", name)
 		}
 	}
@@ -150,7 +154,7 @@ func BenchmarkLargePage(b *testing.B) {
 	script, _ := assets.ECharts()
 	for b.Loop() {
 		var page bytes.Buffer
-		if err := writePage(&page, res, script); err != nil {
+		if err := writePage(&page, Run(res), script); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(page.Len()), "bytes/page")
@@ -180,7 +184,7 @@ func TestLargeReportOpensQuickly(t *testing.T) {
 		b.open(path, 1400, 900)
 		var opened, scrolled timing
 		b.eval(fmt.Sprintf(settle, "0", "#nothing"), &opened)
-		b.eval(fmt.Sprintf(settle, "performance.now()", `[data-chart="load1-curve-0"]`), &scrolled)
+		b.eval(fmt.Sprintf(settle, "performance.now()", `[data-chart="load1-plot1"]`), &scrolled)
 		if opened.Took+scrolled.Took < best.Took {
 			best = timing{opened.Took + scrolled.Took, scrolled.Charts}
 		}

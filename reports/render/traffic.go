@@ -16,6 +16,7 @@ type flow struct {
 	lives         float64
 	kinds         map[string]*kindFlow
 	cells         int
+	estimate      *float64 // bytes of a pod's life
 }
 
 type kindFlow struct {
@@ -29,12 +30,7 @@ type kindFlow struct {
 func (k *kindFlow) events() int64 { return k.added + k.modified + k.deleted }
 
 // mean is the mean body of what storage received.
-func (k *kindFlow) mean() *float64 {
-	if k.puts == 0 {
-		return nil
-	}
-	return new(k.bytes / float64(k.puts))
-}
+func (k *kindFlow) mean() *float64 { return ifSome(k.bytes/float64(max(k.puts, 1)), k.puts > 0) }
 
 func (k *kindFlow) add(c result.KindTraffic) {
 	k.added, k.modified, k.deleted, k.puts = k.added+c.Added, k.modified+c.Modified, k.deleted+c.Deleted, k.puts+c.Puts
@@ -48,8 +44,8 @@ func (k *kindFlow) add(c result.KindTraffic) {
 	k.source, k.expectedBytes = cmp.Or(k.source, c.Source), cmp.Or(k.expectedBytes, c.ExpectedBytes)
 }
 
-// flowsOfProfiles are the loads that have a profile, in the order of the rows.
-func (t *table) flowsOfProfiles() (all []*flow) {
+// profileFlows are the loads that have a profile, in the order of the rows.
+func (t *table) profileFlows() (all []*flow) {
 	for _, r := range t.rows {
 		for _, c := range r.valid {
 			if c.Traffic == nil {
@@ -62,6 +58,7 @@ func (t *table) flowsOfProfiles() (all []*flow) {
 			}
 			f := all[i]
 			f.lives += c.Traffic.PodLives
+			f.estimate = cmp.Or(f.estimate, c.Traffic.ExpectedBytesPerPod)
 			f.cells++
 			for kind, k := range c.Traffic.Kinds {
 				if f.kinds[kind] == nil {
@@ -90,70 +87,65 @@ func (f *flow) order() []string {
 	return names
 }
 
-// Traffic is the table of what profiles wrote beside what their ratios say; without rows
-// where no load has a profile.
-func (t *table) Traffic() (s sheet) {
-	flows := t.flowsOfProfiles()
+// traffic is what profiles wrote beside what their ratios say.
+func (t *table) traffic() Section {
+	flows := t.profileFlows()
 	if len(flows) == 0 {
-		return s
+		return Section{}
 	}
-	s.Keys, s.Heads = 3, append(words("kind", "profile", "load"),
-		heading{Title: "added"}, heading{Title: "modified"}, heading{Title: "deleted"},
-		heading{Title: "events", Unit: "per pod"}, heading{Title: "expected", Unit: "per pod"}, heading{Title: "of expected", Unit: "%"},
-		heading{Title: "size", Unit: "KB"}, heading{Title: "expected", Unit: "KB"}, heading{Title: "per pod", Unit: "KB"}, heading{Title: "expectation", Left: true})
-	for i, f := range flows {
-		total := kindFlow{}
-		perPod, sized := 0.0, true
-		lived := 0
-		for j, kind := range f.order() {
-			k := f.kinds[kind]
-			l := sheetRow{First: i > 0 && j == 0}
-			l.add(clean(kind), clean(f.profile), clean(f.load), fmt.Sprint(k.added), fmt.Sprint(k.modified), fmt.Sprint(k.deleted))
-			l.add(f.compared(k)...)
-			mean := k.mean()
-			l.add(kilo(mean), kilo(k.expectedBytes))
-			if !k.lived {
-				l.add(unknown, clean(cmp.Or(k.source, "none")))
-				s.Rows = append(s.Rows, l)
-				continue
-			}
-			lived++
-			total.added, total.modified, total.deleted = total.added+k.added, total.modified+k.modified, total.deleted+k.deleted
-			total.expected, total.hasExpected, total.lived = total.expected+k.expected, true, true
-			switch {
-			case mean != nil:
-				of := *mean * float64(k.events()) / f.lives
-				perPod += of
-				l.add(kilo(&of))
-			case k.events() == 0:
-				l.add(kilo(new(0.0)))
-			default:
-				sized = false
-				l.add(unknown)
-			}
-			l.add(clean(cmp.Or(k.source, "none")))
-			s.Rows = append(s.Rows, l)
-		}
-		if lived == 0 {
-			continue
-		}
-		l := sheetRow{}
-		l.add("a pod's life", clean(f.profile), clean(f.load), fmt.Sprint(total.added), fmt.Sprint(total.modified), fmt.Sprint(total.deleted))
-		l.add(f.compared(&total)...)
-		l.add(unknown, unknown)
-		if !sized {
-			l.add(unknown)
-		} else {
-			l.add(kilo(&perPod))
-		}
-		l.add(t.lifeNote(f))
-		s.Rows = append(s.Rows, l)
+	s := Section{ID: "traffic", Title: "Events per kind", Table: Table{Keys: 3, Heads: append(Heads("kind", "profile", "load"),
+		Head{Title: "added"}, Head{Title: "modified"}, Head{Title: "deleted"},
+		Head{Title: "events", Unit: "per pod"}, Head{Title: "expected", Unit: "per pod"}, Head{Title: "of expected", Unit: "%"},
+		Head{Title: "size", Unit: "KB"}, Head{Title: "expected", Unit: "KB"}, Head{Title: "per pod", Unit: "KB"},
+		Head{Title: "expectation", Words: true,
+			Meaning: "Recorded: counted on a real cluster. Estimate: by the mechanisms of Kubernetes. Setting: of the scenario."})},
+		Notes: []string{"Each acknowledged write is one watch event; expected is by what happened in the load, of which half a " +
+			"pod's life is a part. Sizes are means of what storage received. 1 KB is 1,000 bytes."}}
+	for _, f := range flows {
+		s.Table.Rows = append(s.Table.Rows, f.rows()...)
 	}
 	return s
 }
 
-// compared are a kind's events per pod, what is expected, and the one in percent of the other.
-func (f *flow) compared(k *kindFlow) []string {
+// rows are the kinds, and their sum over a pod's life.
+func (f *flow) rows() (rows [][]Cell) {
+	total := kindFlow{lived: true, hasExpected: true}
+	perPod, sized, lived := 0.0, true, false
+	for _, kind := range f.order() {
+		k, mean, each := f.kinds[kind], f.kinds[kind].mean(), unknown
+		if k.lived {
+			lived = true
+			total.added, total.modified, total.deleted = total.added+k.added, total.modified+k.modified, total.deleted+k.deleted
+			total.expected += k.expected
+			switch {
+			case mean != nil:
+				of := *mean * float64(k.events()) / f.lives
+				perPod += of
+				each = kilo(&of)
+			case k.events() == 0:
+				each = kilo(new(0.0))
+			default:
+				sized = false
+			}
+		}
+		rows = append(rows, f.line(kind, k, kilo(mean), kilo(k.expectedBytes), each, cmp.Or(k.source, "none")))
+	}
+	rows[0][0].Gap = true
+	if !lived {
+		return rows
+	}
+	each, note := unknown, fmt.Sprintf("%s lives in %s", Brief(f.lives), plural(f.cells, "cell"))
+	if sized {
+		each = kilo(&perPod)
+	}
+	if f.estimate != nil {
+		note += fmt.Sprintf("; about %s KB each by estimate", Brief(*f.estimate/1000))
+	}
+	return append(rows, f.line("a pod's life", &total, unknown, unknown, each, note))
+}
+
+// line has a kind's counts, its events per pod, what is expected, the one in percent of the other, and what follows.
+func (f *flow) line(kind string, k *kindFlow, rest ...string) []Cell {
 	measured, expected, part := unknown, unknown, unknown
 	n := float64(k.events())
 	if k.lived && f.lives > 0 {
@@ -165,27 +157,8 @@ func (f *flow) compared(k *kindFlow) []string {
 	if k.hasExpected && k.expected > 0 {
 		part = fixed(new(100*n/k.expected), 0)
 	}
-	return []string{measured, expected, part}
-}
-
-// lifeNote is how many lives the figures are of, and their estimated size.
-func (t *table) lifeNote(f *flow) string {
-	note := fmt.Sprintf("%s lives in %s", Brief(f.lives), plural(f.cells, "cell"))
-	for _, r := range t.rows {
-		for _, c := range r.valid {
-			if x := c.Traffic; x != nil && r.load == f.load && x.Profile == f.profile && x.ExpectedBytesPerPod != nil {
-				return fmt.Sprintf("%s; about %s KB each by estimate", note, Brief(*x.ExpectedBytesPerPod/1000))
-			}
-		}
-	}
-	return note
-}
-
-// TrafficNote says how to read the table.
-func (t *table) TrafficNote() string {
-	return "Each acknowledged write is one watch event. A pod that was only created or only deleted in the load is half a life; expected is by what happened in the load. " +
-		"Sizes are means of what storage received, so a watcher that strips or merges states sends others than the API server did. " +
-		"Recorded: counted on a real cluster. Estimate: by the mechanisms of Kubernetes, where many lives overlap. Setting: of the scenario. 1 KB is 1,000 bytes."
+	counts := []string{kind, f.profile, f.load, fmt.Sprint(k.added), fmt.Sprint(k.modified), fmt.Sprint(k.deleted)}
+	return Cells(slices.Concat(counts, []string{measured, expected, part}, rest)...)
 }
 
 // kilo formats bytes in KB.

@@ -17,7 +17,7 @@ func TuningDocument(t *result.Tuning) *Document {
 	add := func(s Section) { d.Sections = append(d.Sections, s) }
 	add(Section{Title: "Settings", Text: tuningFragments(t)})
 	if len(t.Why) > 0 {
-		add(Section{Title: "Why", Table: factTable(t.Why)})
+		add(Section{Title: "Why", Table: tuningFacts(t.Why)})
 	}
 	if len(t.Lengths) > 0 {
 		add(Section{Title: "Queue lengths", Table: tuningLengths(t.Lengths), Notes: []string{
@@ -32,7 +32,7 @@ func TuningDocument(t *result.Tuning) *Document {
 		add(Section{Title: "What would change it", Table: Table{Keys: 1, Heads: []Head{{Title: "if", Words: true}, {Title: "then, by simulation", Words: true}}, Rows: rows}})
 	}
 	add(Section{Title: "Candidates", Table: candidates(t), Plots: []Plot{kneePlot(t)}, Notes: candidateNotes(t)})
-	add(Section{Title: "Question", Table: factTable(tuningQuestion(t))})
+	add(Section{Title: "Question", Table: tuningFacts(tuningQuestion(t))})
 	return d
 }
 
@@ -50,9 +50,9 @@ func tuningSubtitle(t *result.Tuning) string {
 	return strings.Join([]string{when(t.Started), "took " + short(took) + " s", t.Provider + " cluster"}, " · ")
 }
 
-func factTable(facts []result.TuningFact) (t Table) {
-	t = Table{Keys: 1, Heads: []Head{{Words: true}, {Words: true}}}
-	for _, f := range facts {
+func tuningFacts(all []result.TuningFact) (t Table) {
+	t = Table{Keys: 1, Heads: Heads("", "")}
+	for _, f := range all {
 		t.Rows = append(t.Rows, Cells(f.Name, f.Value))
 	}
 	return t

@@ -34,6 +34,16 @@ var states = []struct {
 	{statePassed, "passed every check"},
 }
 
+func (s state) tone() Tone {
+	switch s {
+	case statePassed:
+		return Good
+	case stateFailed, stateInvalid:
+		return Bad
+	}
+	return Warn
+}
+
 func core(g string) bool { return slices.Contains(result.Core, g) }
 
 func (r *row) state() state {
@@ -52,9 +62,24 @@ func (r *row) state() state {
 	return statePassed
 }
 
+// outcome is the worst state of the rows; a run that lacks cells did not pass.
+func (t *table) outcome() state {
+	if len(t.rows) == 0 {
+		return stateInvalid
+	}
+	for _, s := range states {
+		if slices.ContainsFunc(t.rows, func(r *row) bool { return r.state() == s.state }) {
+			if s.state == statePassed && len(t.res.Missing()) > 0 {
+				return stateOpen
+			}
+			return s.state
+		}
+	}
+	return statePassed
+}
+
 // with lists the checks that have a verdict, G2 before G10.
-func (r *row) with(verdict string) []string {
-	var names []string
+func (r *row) with(verdict string) (names []string) {
 	for name, c := range r.checks {
 		if c.Verdict == verdict {
 			names = append(names, name)
@@ -73,12 +98,10 @@ func (r *row) open() []string {
 // failing lists the checks that failed, those last that the scenario allows to.
 func (r *row) failing() []string { return append(r.with(result.Fail), r.with(result.Allowed)...) }
 
-// Unasked names the checks that this scenario leaves open.
-func (t *table) Unasked() string {
-	if len(t.unasked) == 0 {
-		return ""
-	}
-	return "Not asked by this scenario: " + ranges(t.unasked) + "."
+// correct reports whether the row's speed may be compared: believed, and none of
+// the core checks failed, allowed or not.
+func (r *row) correct() bool {
+	return len(r.valid) > 0 && len(r.checks) > 0 && !slices.ContainsFunc(r.failing(), core)
 }
 
 // ranges writes G1 G2 G3 G6 as "G1–G3 G6".
@@ -125,19 +148,7 @@ func (r *row) cuts() string {
 
 // cutFraction is the part of the work done when the drain limit came.
 func (r *row) cutFraction() *float64 {
-	var done []float64
-	for _, c := range r.valid {
-		if c.Cut {
-			done = append(done, c.CutFraction)
-		}
-	}
-	return median(done)
-}
-
-// correct reports whether the row's speed may be compared: believed, and none of
-// the core checks failed, allowed or not.
-func (r *row) correct() bool {
-	return len(r.valid) > 0 && len(r.checks) > 0 && !slices.ContainsFunc(r.failing(), core)
+	return median(valuesOf(r.valid, func(c *result.Cell) *float64 { return ifSome(c.CutFraction, c.Cut) }))
 }
 
 // verdict is the row's checks in a few words.
@@ -168,44 +179,30 @@ func (r *row) verdict() string {
 	return orUnknown(clean(strings.Join(words, ", ")))
 }
 
-// Notes are the remarks on all rows, under their names.
-func (t *table) Notes() (all []fact) {
-	for _, r := range t.rows {
-		for _, n := range r.notes() {
-			all = append(all, fact{r.name(), clean(n)})
-		}
-	}
-	return all
-}
-
 // notes explains what the table shows in this row: why it is invalid, cut, failed,
-// or incomplete. The first words are a full sentence's; names are not escaped.
-func (r *row) notes() []string {
-	var notes []string
-	invalid := "left out as invalid"
-	if r.void() {
-		invalid = "invalid"
-	}
+// or incomplete.
+func (r *row) notes() (notes []string) {
 	for _, c := range r.cells {
-		if !c.Valid {
-			note := invalid + r.repetition(c) + ": " + strings.Join(c.InvalidReasons, "; ")
-			if found := violated(c); len(found) > 0 {
-				note += "; what it violates counts all the same: " + strings.Join(found, " ")
-			}
-			notes = append(notes, note)
+		if c.Valid {
+			continue
 		}
+		note := "left out as invalid"
+		if r.void() {
+			note = "invalid"
+		}
+		if len(r.cells) > 1 {
+			note += fmt.Sprintf(" (repetition %d)", c.Repetition)
+		}
+		note += ": " + strings.Join(c.InvalidReasons, "; ")
+		if found := violated(c); len(found) > 0 {
+			note += "; what it violates counts all the same: " + strings.Join(found, " ")
+		}
+		notes = append(notes, note)
 	}
 	if f := r.cutFraction(); f != nil {
 		note := fmt.Sprintf("%scut at the drain limit with %s of the events acknowledged", r.cuts(), percent(*f))
 		if v := drain.measure(r); v.number != nil && !v.projected {
 			note += "; the Pods had drained, other kinds had not"
-		} else if v.number != nil && r.cuts() == "" {
-			note += fmt.Sprintf("; a full drain is projected to take about %s s", short(*v.number))
-		} else if v.number != nil {
-			note += ", whose drain is projected; the row's is the median of all"
-		}
-		if freshnessP99.measure(r).number != nil {
-			note += "; freshness covers only what was acknowledged, so it is at least that"
 		}
 		notes = append(notes, note)
 	}
@@ -214,7 +211,7 @@ func (r *row) notes() []string {
 	}
 	for _, g := range r.with(result.NoPower) {
 		c := r.checks[g]
-		notes = append(notes, fmt.Sprintf("%s found nothing, and has %s: too few states of one object waited or were in flight together", checkTitle(g), noPower(c.Power, c.MinPower)))
+		notes = append(notes, fmt.Sprintf("%s found nothing, and has %s", checkTitle(g), noPower(c.Power, c.MinPower)))
 	}
 	return notes
 }
@@ -246,33 +243,83 @@ func violations(c result.Check) string {
 	return s
 }
 
-func (r *row) repetition(c *result.Cell) string {
-	if len(r.cells) < 2 {
-		return ""
+// noPower is that verdict with its figure: how many pairs could have gone wrong, of how
+// many at least.
+func noPower(power *int64, least int64) string {
+	if power == nil {
+		return "no power"
 	}
-	return fmt.Sprintf(" (repetition %d)", c.Repetition)
+	return fmt.Sprintf("no power (%d of %d)", *power, least)
 }
 
-// guarantees are the checks in a word or two, and what each of them asks.
-var guarantees = map[string]struct{ name, meaning string }{
-	"G1":  {"converge", "Once the load has drained, storage holds exactly what the apiserver holds."},
-	"G2":  {"ordered", "The resource version applied to one object never goes down."},
-	"G3":  {"no stale write", "No write is older than what storage already holds."},
-	"G4":  {"no resurrection", "An object that was deleted is not written again."},
-	"G5":  {"exact recreate", "Deleting and recreating a name ends with the new object."},
-	"G6":  {"conservation", "Every event received is counted as sent, merged, filtered, parked, still queued or dropped, and dropped only where the configuration asks for it."},
-	"G7":  {"bounded", "Memory, goroutines and sockets stay under their ceilings and come back down."},
-	"G8":  {"isolation", "What a fault hits does not delay the others: their freshness stays close to that of an undisturbed run."},
-	"G9":  {"restart-safe", "After a restart, storage catches up with what the API server held then, and holds nothing that it had not."},
-	"G10": {"unknown outcomes fenced", "After a timeout, the old write cannot overwrite the object's next one."},
-	"G11": {"replay idempotent", "A request that is applied again takes nothing back."},
-	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 s."},
-	"G13": {"secrecy", "Masked data turns up in no file of the cell, log, metric or stored byte."},
-	"G14": {"honest telemetry", "Counters and lag metrics agree with the recorded history."},
-	"R1":  {"answers", "An answer is complete and what was asked for, and a list lacks nothing that was there all the time."},
-	"R2":  {"watches", "A watch shows every change once, in order and as it was."},
-	"R3":  {"webhooks", "A receiver without faults is told of every change, and of those of one object in their order."},
-	"R4":  {"follower", "A watcher that reads from the first ends with the same objects in its storage."},
+// shortVerdict is a verdict in a word or sign.
+func shortVerdict(verdict string) Cell {
+	switch verdict {
+	case result.Pass:
+		return Cell{Text: "pass", Tone: Good}
+	case result.Fail:
+		return Cell{Text: "FAIL", Tone: Bad}
+	case result.Allowed:
+		return Cell{Text: "fail*", Tone: Warn}
+	case result.NoPower:
+		return Cell{Text: "no power", Tone: Warn}
+	case result.NotJudged:
+		return Cell{Text: "?", Tone: Warn}
+	}
+	return Cell{Text: "n/a", Tone: Faint}
+}
+
+// verdictCell is a check's outcome with how much it looked at.
+func verdictCell(c result.Check) Cell {
+	v := shortVerdict(c.Verdict)
+	v.Tip = c.Note
+	violations := max(c.Violations, 1)
+	switch c.Verdict {
+	case result.Pass:
+		v.Text += fmt.Sprintf(" %d", c.Judged)
+	case result.Fail:
+		v.Text += fmt.Sprintf(" %d", violations)
+	case result.Allowed:
+		v.Text = fmt.Sprintf("fails %d (allowed)", violations)
+	case result.NoPower:
+		v.Text = noPower(c.Power, c.MinPower)
+	case result.NotJudged:
+		v.Text, v.Tone = "not judged", Faint
+	}
+	return v
+}
+
+// guarantees are the checks in a word or two, and what each of them asks; misdeed is a violation
+// in plain words, after a row's name.
+var guarantees = map[string]struct{ name, meaning, misdeed string }{
+	"G1": {"converge", "Once the load has drained, storage holds exactly what the apiserver holds.",
+		"left storage different from the cluster"},
+	"G2": {"ordered", "The resource version applied to one object never goes down.",
+		"let an object's versions go backwards"},
+	"G3": {"no stale write", "No write is older than what storage already holds.", "replaced newer data with older"},
+	"G4": {"no resurrection", "An object that was deleted is not written again.", "brought deleted objects back"},
+	"G5": {"exact recreate", "Deleting and recreating a name ends with the new object.",
+		"mixed up a recreated object with the one before it"},
+	"G6": {"conservation", "Every event received is counted as sent, merged, filtered, parked, queued or dropped, " +
+		"and dropped only where the configuration asks for it.", "lost count of events"},
+	"G7": {"bounded", "Memory, goroutines and sockets stay under their ceilings and come back down.",
+		"outgrew its limits on memory or connections"},
+	"G8": {"isolation", "What a fault hits does not delay the others.", "let a fault delay objects that it did not concern"},
+	"G9": {"restart-safe", "After a restart, storage catches up with what the API server held then, and holds nothing " +
+		"that it had not.", "left storage wrong after a restart"},
+	"G10": {"unknown outcomes fenced", "After a timeout, the old write cannot overwrite the object's next one.",
+		"let a late request overwrite newer data"},
+	"G11": {"replay idempotent", "A request that is applied again takes nothing back.",
+		"undid newer data by repeating a request"},
+	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 s.",
+		"did not repair damaged records in time"},
+	"G13": {"secrecy", "Masked data turns up in no file of the cell, log, metric or stored byte.", "leaked secret data"},
+	"G14": {"honest telemetry", "Counters and lag metrics agree with the recorded history.",
+		"reported figures that the record contradicts"},
+	"R1": {"answers", "An answer is complete and what was asked for, and a list lacks nothing that was there all the time.", ""},
+	"R2": {"watches", "A watch shows every change once, in order and as it was.", ""},
+	"R3": {"webhooks", "A receiver without faults is told of every change, and of those of one object in their order.", ""},
+	"R4": {"follower", "A watcher that reads from the first ends with the same objects in its storage.", ""},
 }
 
 // checkTitle is "G2 (ordered)".
@@ -282,6 +329,3 @@ func checkTitle(g string) string {
 	}
 	return clean(g)
 }
-
-// name is how notes refer to a row.
-func (r *row) name() string { return r.label() + " / " + clean(r.load) }
