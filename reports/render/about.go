@@ -15,7 +15,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// about is what was run, when, how to repeat it, and on what.
+// about lists what was run, when, on which machine, and how to repeat it.
 func (t *table) about() Section {
 	s := Section{ID: "environment", Title: "Run and environment", Place: Aside}
 	for _, f := range slices.Concat(t.provenance(), t.environment()) {
@@ -41,7 +41,7 @@ func (t *table) environment() [][2]string {
 	if e.MemoryMiB > 0 {
 		memory = strconv.FormatInt(e.MemoryMiB, 10) + " MiB"
 	}
-	if len(e.LoadBefore) > 0 || e.StealPct > 0 { // a machine that does not even tell its load does not know
+	if len(e.LoadBefore) > 0 || e.StealPct > 0 { // without a load average, steal is unknown too
 		steal = percent(e.StealPct/100) + " of CPU time"
 	}
 	if e.Profiled {
@@ -50,7 +50,8 @@ func (t *table) environment() [][2]string {
 	return [][2]string{
 		{"Commit", commit}, {"Cluster", e.Provider}, {"Kubernetes", e.Kubernetes}, {"etcd", e.Etcd}, {"Go", e.GoVersion},
 		{"Processor", cpu}, {"Memory", memory}, {"Limits (cgroup)", pairs(e.Cgroup)}, {"Kernel", e.Kernel},
-		{"Load average before", loadAverage(e.LoadBefore)}, {"Load average after", loadAverage(e.LoadAfter)}, {"Steal", steal},
+		{"Load average before", loadAverage(e.LoadBefore)}, {"Load average after", loadAverage(e.LoadAfter)}, {"Steal",
+			steal},
 		{"Storage latency", t.latency()}, {"Watcher", join(t.distinct(watcherVersion))},
 		{"Not recorded", "frequency governor, throttling, kind of disk, and what else ran on the machine"},
 		{"Programs", pairs(digests(e.Programs))}, {"Profiles", profiles}, {"CPUs of each party", pairs(e.Pinned)},
@@ -59,7 +60,7 @@ func (t *table) environment() [][2]string {
 	}
 }
 
-// latency is what storage was asked for, and what it served at least and at most.
+// latency returns the configured storage latency and the range that was served.
 func (t *table) latency() string {
 	asked := t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })
 	least, most := math.Inf(1), 0.0
@@ -78,12 +79,12 @@ func (t *table) latency() string {
 	return "asked " + orUnknown(join(asked)) + "; served, means of the valid cells: " + served
 }
 
-// watcherVersion is what the process under test was called and called itself.
+// watcherVersion returns the watcher's name and reported version.
 func watcherVersion(c *result.Cell) string {
 	return strings.TrimSpace(c.Watcher.Name + " " + c.Watcher.Version)
 }
 
-// digests are the first figures of SHA-256 sums, enough to tell programs apart.
+// digests shortens SHA-256 sums; the prefix identifies a program.
 func digests(programs map[string]string) map[string]string {
 	all := map[string]string{}
 	for name, sum := range programs {
@@ -104,7 +105,8 @@ func (t *table) provenance() [][2]string {
 		for _, c := range s.Cells {
 			ids = append(ids, c.ID+leading(" (", c.Why, ")"))
 		}
-		facts = append(facts, [2]string{"Resumed", fmt.Sprintf("%s, for %s: %s", when(s.Started), plural(len(ids), "cell"), strings.Join(ids, ", "))})
+		facts = append(facts, [2]string{"Resumed", fmt.Sprintf("%s, for %s: %s", when(s.Started), plural(len(ids), "cell"),
+			strings.Join(ids, ", "))})
 		if here, there := machine(&t.res.Environment), machine(&s.Environment); here != there {
 			facts = append(facts, [2]string{"Resumed elsewhere", there})
 		}
@@ -115,7 +117,7 @@ func (t *table) provenance() [][2]string {
 	return append(facts, [2]string{"Crashed", t.res.Crashes()}, [2]string{"Complete", t.res.Gap()})
 }
 
-// machine is what an environment says of program and machine, for telling two apart.
+// machine summarizes program and machine, for comparing two environments.
 func machine(e *result.Environment) string {
 	return strings.Join([]string{e.Commit, e.GoVersion, e.CPUModel, plural(e.CPUs, "CPU"),
 		strconv.FormatInt(e.MemoryMiB, 10) + " MiB", e.Kernel, e.Kubernetes, e.Etcd}, ", ")

@@ -26,7 +26,7 @@ func (a answer) sentences() []string {
 	return slices.Concat([]string{strings.Join(paragraph, " ")}, more, a.floors())
 }
 
-// mostTold bounds how many rows or loads the paragraph tells of by name.
+// mostTold bounds how many rows or loads the paragraph names.
 const mostTold = 2
 
 // doubts say that there is nothing to answer with, or not all of it.
@@ -106,8 +106,9 @@ func (a answer) decided() (s []string) {
 
 // words of the figures that rank.
 var races = map[string]struct{ best, better, alone, took string }{
-	result.FigureDrain:     {"fastest", "faster", "storage had all Pods from %s after %s s", "all Pods stored after %s s"},
-	result.FigureFreshness: {"freshest", "fresher", "of %s 99 %% of the changes arrived within %s s", "99 %% of the changes arrived within %s s"},
+	result.FigureDrain: {"fastest", "faster", "storage had all Pods from %s after %s s", "all Pods stored after %s s"},
+	result.FigureFreshness: {"freshest", "fresher", "of %s 99 %% of the changes arrived within %s s",
+		"99 %% of the changes arrived within %s s"},
 }
 
 // race says who leads under one load, and over whom.
@@ -119,7 +120,8 @@ func (a answer) race(c *result.Contest) string {
 	case len(c.Takes) == 1:
 		r := a.row(c.Takes[0])
 		column := rankColumn(c.Figure)
-		return under + fmt.Sprintf(words.alone, inShort(r.label(), 8), column.text(column.measure(r))) + ", with nothing to compare that with."
+		return under + fmt.Sprintf(words.alone, inShort(r.label(), 8),
+			column.text(column.measure(r))) + ", with nothing to compare that with."
 	case len(c.Ranked) == 0:
 		return under + fmt.Sprintf("nothing is ranked: that takes %d valid repetitions.", stats.Least)
 	}
@@ -146,7 +148,7 @@ func (a answer) race(c *result.Contest) string {
 // serial is the strategy with one request at a time, which others are compared with.
 const serial = "single"
 
-// tie says of the first n that they are not told apart, and who is behind them.
+// tie describes the first n, which are indistinguishable, and the next one.
 func (a answer) tie(c *result.Contest, n int) string {
 	var names []string
 	limited := true
@@ -181,29 +183,14 @@ func (a answer) leads(c *result.Contest, i int) (claims []string) {
 	return claims
 }
 
-// claim compares two places, and says where both did not do the same work.
+// claim compares two places.
 func (a answer) claim(c *result.Contest, i, j int) string {
 	p, o := c.Ranked[i], c.Ranked[j]
-	x, y := a.row(p.Point), a.row(o.Point)
-	s := fmt.Sprintf("%s × %s than %s", short(o.Value/p.Value), races[c.Figure].better, inShort(y.label(), 8))
+	s := fmt.Sprintf("%s × %s than %s", short(o.Value/p.Value), races[c.Figure].better, inShort(a.row(o.Point).label(), 8))
 	if p.Bounded {
 		s = "at least " + s + " (limited by the load)"
 	}
-	s += leading(" after ", share(x, y, func(c *result.Cell) int64 { return c.Load.Done }), " of its writes")
-	return s + leading(" with ", share(x, y, func(c *result.Cell) int64 { return c.Storage.Requests }), " of its requests")
-}
-
-// sameWork is how much two amounts may differ and still be the same work.
-const sameWork = 0.02
-
-// share is r's amount as a part of o's; "" where they are as good as the same.
-func share(r, o *row, amount func(*result.Cell) int64) string {
-	known := func(c *result.Cell) *float64 { return ifSome(float64(amount(c)), amount(c) > 0) }
-	a, b := median(valuesOf(r.valid, known)), median(valuesOf(o.valid, known))
-	if a == nil || b == nil || math.Abs(*a / *b - 1) <= sameWork {
-		return ""
-	}
-	return percent(*a / *b)
+	return s
 }
 
 // sizing says which settings keep up with an open load.
@@ -249,7 +236,7 @@ func (a answer) found(which string, points []string) string {
 	return "the " + which + "s that keep up are " + a.settings(points)
 }
 
-// settings are those of points that are not told apart, with what they cost in freshness.
+// settings names indistinguishable settings, with their freshness.
 func (a answer) settings(points []string) string {
 	var all []string
 	for _, p := range points {
@@ -278,7 +265,7 @@ func (a answer) setting(r *row) string {
 	return inShort(strings.TrimSuffix(clean(r.strategy)+" with "+join(words), " with "), 12)
 }
 
-// unfit is why a row that keeps up is no answer.
+// unfit explains why a row keeps up but does not qualify.
 func (r *row) unfit() string {
 	wrong := slices.DeleteFunc(r.failing(), func(g string) bool { return !core(g) })
 	switch {
@@ -290,7 +277,7 @@ func (r *row) unfit() string {
 	return "a larger one falls behind or is not correct"
 }
 
-// question is what was asked of the row: "200 writes/s at storage latency p50 60 ms, p99
+// question describes the load: "200 writes/s at storage latency p50 60 ms, p99
 // 400 ms".
 func question(r *row) string {
 	s := "the load"
@@ -313,20 +300,17 @@ func (a answer) scaling() []string {
 	return nil
 }
 
-// proven counts where nothing was lost, reordered or brought back, and where that was not
-// put to the test.
+// proven counts the rows that lost, reordered or resurrected nothing, and those not tested enough.
 func (a answer) proven() []string {
 	good, cut, untested, events := 0, 0, 0, int64(0)
 	for _, r := range a.rows {
-		has := func(verdicts ...string) bool {
-			return slices.ContainsFunc([]string{"G1", "G2", "G3", "G4"}, func(g string) bool {
-				c, judged := r.checks[g]
-				return judged && slices.Contains(verdicts, c.Verdict) || !judged && slices.Contains(verdicts, "")
-			})
+		verdicts := map[string]bool{}
+		for _, g := range []string{"G1", "G2", "G3", "G4"} {
+			verdicts[r.checks[g].Verdict] = true
 		}
 		switch {
-		case r.void() || r.isFloor():
-		case !has(result.Fail, result.Allowed, result.NoPower, result.NotJudged, result.NotApply, ""):
+		case r.void() || r.isFloor() || verdicts[result.Fail] || verdicts[result.Allowed]:
+		case verdicts[result.Pass] && len(verdicts) == 1:
 			good++
 			for _, c := range r.valid {
 				if e := account(c); e == nil || c.Watcher.Restarts > 0 { // those of the last process are not all
@@ -335,40 +319,40 @@ func (a answer) proven() []string {
 					events += e.Received
 				}
 			}
-		case has(result.Fail, result.Allowed):
 		case r.cut():
 			cut++
 		default:
 			untested++
 		}
 	}
-	over := ""
-	if events > 0 {
-		over = fmt.Sprintf(" (%d events received)", events)
-	}
 	var rest []string
 	if cut > 0 {
 		rest = append(rest, fmt.Sprintf("%d ran out of time", cut))
 	}
 	if untested > 0 {
-		rest = append(rest, fmt.Sprintf("%d not fully put to the test", untested))
+		rest = append(rest, fmt.Sprintf("%d not fully tested", untested))
+	}
+	const nothing = "othing was lost, reordered or brought back"
+	over := ""
+	if events > 0 {
+		over = fmt.Sprintf(" (%d events received)", events)
 	}
 	switch {
 	case good > 0 && len(a.rows) == 1:
-		return []string{"Nothing was lost, reordered or brought back" + over + "."}
+		return []string{"N" + nothing + over + "."}
 	case good > 0:
-		return []string{fmt.Sprintf("In %d of %d %s nothing was lost, reordered or brought back%s%s.",
-			good, len(a.rows), a.combinations(), over, leading("; ", join(rest)))}
+		return []string{fmt.Sprintf("In %d of %d %s n%s%s%s.", good, len(a.rows), a.combinations(), nothing, over,
+			leading("; ", join(rest)))}
 	case len(rest) > 0:
-		return []string{"Not proven: that nothing was lost, reordered or brought back; " + join(rest) + "."}
+		return []string{"Not proven: that n" + nothing + "; " + join(rest) + "."}
 	}
 	return nil
 }
 
-// combinations is what the rows are.
+// combinations names what a row combines.
 func (a answer) combinations() string { return "combinations of " + a.who() + " and load" }
 
-// limits is what kept each correct row from being faster: what most of its cells were limited by.
+// limits names the bottleneck of most cells of each correct row.
 func (a answer) limits() []string {
 	limited := map[string][]string{}
 	n := 0
@@ -413,7 +397,7 @@ var bottlenecks = []struct{ stage, words string }{
 	{"unknown", "not known"},
 }
 
-// sureness is how much the figures rest on, and how the run came to its end.
+// sureness says how many measurements there are, and why the run ended.
 func (a answer) sureness() (s []string) {
 	least, most, invalid := math.MaxInt, 0, 0
 	for _, r := range a.rows {

@@ -13,8 +13,10 @@ import (
 
 // publishedTable is the published table: the setup and the ten columns, as printed.
 func publishedTable() Section {
-	s := Section{ID: "reference", Title: "Published reference", Place: OnPage, Closed: true, Table: Table{Keys: 1, Heads: Heads("setup")},
-		Notes: []string{"Measured by the authors of bcs-k8s-watch on a real cluster with three storage instances; not by this " +
+	s := Section{ID: "reference", Title: "Published reference", Place: OnPage, Closed: true, Table: Table{Keys: 1,
+		Heads: Heads("setup")},
+		Notes: []string{"Measured by the authors of bcs-k8s-watch on a real cluster with three storage instances; not by " +
+			"this " +
 			"run and not on this machine. “before”: one Pod handler queue, Writer queue 10 240. “after”: 30 Pod handler " +
 			"queues, Writer queue 102 400. The last network figure is printed so in the source; 1170 is meant, by the trend."}}
 	for _, c := range published {
@@ -49,7 +51,8 @@ var figures = []besideColumn{
 		func(f *reference.Figures) *float64 { return f.DrainS }, "pod_handler_drain_s"},
 	{"storage latency", "ms", 1, func(r *reference.Row) float64 { return r.LatencyMs },
 		func(f *reference.Figures) *float64 { return f.LatencyMs }, "storage_latency_ms"},
-	{"storage, published window", "qps", 1, publishedRate, func(f *reference.Figures) *float64 { return f.Windowed }, "storage_qps"},
+	{"storage, published window", "qps", 1, publishedRate, func(f *reference.Figures) *float64 { return f.Windowed },
+		"storage_qps"},
 	{"storage, over the drain", "qps", 1, publishedRate, func(f *reference.Figures) *float64 { return f.All }, ""},
 	{"storage, 30 s", "qps", 1, publishedRate, func(f *reference.Figures) *float64 { return f.Fixed }, ""},
 	{"storage, Pods", "qps", 1, publishedRate, func(f *reference.Figures) *float64 { return f.Pods }, ""},
@@ -139,9 +142,10 @@ func (c beside) factors() Table {
 	return s
 }
 
-// shape is what the published tables say beside their figures, and whether it is true here.
+// shape lists the rules that the published tables follow, and whether they hold here.
 func (c beside) shape() Table {
-	s := Table{Keys: 2, Heads: append(Heads("watcher", "rule"), Head{Title: "verdict", Words: true, Signed: true}, Head{Title: "figures", Words: true})}
+	s := Table{Keys: 2, Heads: append(Heads("watcher", "rule"), Head{Title: "verdict", Words: true, Signed: true},
+		Head{Title: "figures", Words: true})}
 	for i, r := range c.Rules {
 		tone := map[string]Tone{reference.Holds: Good, reference.Fails: Bad, reference.NotMeasured: Warn}[r.Verdict]
 		cells := []Cell{{Text: r.Watcher}, {Text: r.Name}, {Text: r.Verdict, Tone: tone}, {Text: r.Figures}}
@@ -154,8 +158,7 @@ func (c beside) shape() Table {
 // reached is the part of the published writes per second that counts as reached.
 const reached = 0.8
 
-// notes are what a reader must know of the rows: which loads the machine did not
-// reach, what was lost, and what is not there.
+// notes list loads that the machine did not reach, dropped events and invalid rows.
 func (c beside) notes() (notes []string) {
 	var slow, lost, void []string
 	for i := range c.Lines {
@@ -226,7 +229,8 @@ func (c beside) shaped() string {
 			}
 		}
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s × (published %s ×)", w, short(math.Exp(logs/n)), short(math.Exp(published/n))))
+			parts = append(parts, fmt.Sprintf("%s %s × (published %s ×)", w, short(math.Exp(logs/n)),
+				short(math.Exp(published/n))))
 		}
 	}
 	if len(parts) == 0 {

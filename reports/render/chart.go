@@ -18,8 +18,7 @@ var palette = map[string]string{
 	"partitioned": "#b7791f", "keyed": "#0f8a5f", "adaptive": "#7c3aed",
 }
 
-// spare colours serve further strategies and parties, in order; the last six are those of
-// strategies and serve rows that differ in more.
+// spare colours serve further strategies and parties, in order; the last six repeat the strategies'.
 var spare = []string{
 	"#0e7490", "#be185d", "#4d7c0f", "#9333ea", "#92400e", "#1e40af",
 	"#c2410c", "#2563eb", "#b7791f", "#0f8a5f", "#64748b", "#7c3aed",
@@ -43,7 +42,7 @@ type optioner interface {
 // go-echarts' own renderers are not used: they marshal without HTML escaping,
 // ignore marshalling errors (one NaN gives an empty chart), unescape entities and
 // delete the text "__f__" wherever it occurs, so that a name from a cluster could
-// end the script or the string it stands in.
+// end the script or its string.
 func encode(c optioner) ([]byte, error) {
 	c.Validate()
 	m := c.JSON()
@@ -117,7 +116,7 @@ func (p *Plot) names() (all []string) {
 	return all
 }
 
-// frame is what all charts have in common, and their axes.
+// frame returns the options common to all charts, and the axes.
 func (p *Plot) frame(id string) []charts.GlobalOpts {
 	x, y := opts.XAxis{Type: "value", Name: clean(p.X)}, opts.YAxis{Type: "value", Min: 0}
 	x.NameLocation, x.NameGap = "middle", 26
@@ -152,7 +151,7 @@ func (p *Plot) smooth() bool {
 	return slices.ContainsFunc(p.Lines, func(l PlotLine) bool { return l.Smooth })
 }
 
-// points are those of a line as ECharts takes them: plain pairs, since go-echarts would write each
+// points returns a line's points for ECharts: plain pairs, since go-echarts would write each
 // as an object of its own, with times in milliseconds and values to five digits, which is more
 // than a screen shows.
 func (p *Plot) points(l *PlotLine) (all []any) {
@@ -261,7 +260,7 @@ func (p *Plot) shade(line *charts.Line) {
 	}
 }
 
-// figures is what a plot shows as a table: at each of its x, or at some of them where they are many.
+// figures returns the plot as a table, with a row per x, or sampled where there are many.
 func (p *Plot) figures() Table {
 	if len(p.Data.Rows) > 0 {
 		return p.Data.cleaned()

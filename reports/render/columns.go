@@ -35,7 +35,7 @@ type reading struct {
 	values    []float64 // what it sums up, one per valid repetition that knows it; nil for totals
 	projected bool      // computed, not waited for
 	atLeast   bool      // a lower bound
-	word      string    // shown when there is no number to show
+	word      string    // shown instead of a missing number
 }
 
 // text is how the table shows the value.
@@ -95,8 +95,8 @@ func spreadOf(i stats.Interval, figure float64) string {
 	return "×÷ " + short(1+part)
 }
 
-// below is what stands below the figure in a row of n valid repetitions: how far its
-// interval reaches, and how many know it if not all do.
+// below returns the small print of a figure in a row of n valid repetitions: its interval, and
+// how many repetitions know it if not all do.
 func (v reading) below(n int) string {
 	s := v.spread()
 	if k := len(v.values); v.number != nil && k > 0 && k < n {
@@ -192,7 +192,7 @@ var published = []*column{
 // ours follow them in the table; the verdict comes last.
 var ours = []*column{efficiency, freshnessP99, lost, reordered}
 
-// measures are what the formats for programs hold.
+// measures lists the columns of the formats for programs.
 var measures = slices.Concat(published, ours, further)
 
 // further are measures that the table has no room for. Those with a title are in the
@@ -219,11 +219,14 @@ var further = []*column{
 	},
 	{
 		Title: "configured p50", Unit: "ms", csv: "storage_latency_configured_p50_ms", decimals: 1,
-		Meaning: "Median latency that storage was told to have.", measure: configuredP50,
+		Meaning: "Configured median latency of storage.", measure: configuredP50,
 	},
 	{
 		Title: "configured mean", Unit: "ms", csv: "storage_latency_configured_ms", decimals: 1, Meaning: "Its mean.",
-		measure: medianOf(func(c *result.Cell) *float64 { return ifSome(c.Storage.LatencyMeanMs, c.Storage.LatencyMeanMs > 0) }),
+		measure: medianOf(func(c *result.Cell) *float64 {
+			return ifSome(c.Storage.LatencyMeanMs,
+				c.Storage.LatencyMeanMs > 0)
+		}),
 	},
 	{
 		Title: "configured p99", Unit: "ms", csv: "storage_latency_configured_p99_ms", decimals: 1,
@@ -285,8 +288,14 @@ var further = []*column{
 }
 
 var (
-	configuredP50 = medianOf(func(c *result.Cell) *float64 { return ifSome(c.Storage.LatencyP50Ms, c.Storage.LatencyP50Ms > 0) })
-	configuredP99 = medianOf(func(c *result.Cell) *float64 { return ifSome(c.Storage.LatencyP99Ms, c.Storage.LatencyP99Ms > 0) })
+	configuredP50 = medianOf(func(c *result.Cell) *float64 {
+		return ifSome(c.Storage.LatencyP50Ms,
+			c.Storage.LatencyP50Ms > 0)
+	})
+	configuredP99 = medianOf(func(c *result.Cell) *float64 {
+		return ifSome(c.Storage.LatencyP99Ms,
+			c.Storage.LatencyP99Ms > 0)
+	})
 	offered       = medianOf(func(c *result.Cell) *float64 { return c.Load.OfferedQPS })
 	planned       = medianOf(func(c *result.Cell) *float64 { return c.Load.PlannedQPS })
 	achieved      = medianOf(func(c *result.Cell) *float64 { return ifSome(c.Load.QPS, c.Load.DurationS > 0) })
@@ -311,7 +320,8 @@ func measureFailing(r *row) reading {
 
 func measureDrain(r *row) reading {
 	v := medianOf(func(c *result.Cell) *float64 { return c.Handler.DrainSeconds })(r)
-	v.projected = v.number != nil && slices.ContainsFunc(r.valid, func(c *result.Cell) bool { return c.Handler.DrainProjected })
+	v.projected = v.number != nil && slices.ContainsFunc(r.valid,
+		func(c *result.Cell) bool { return c.Handler.DrainProjected })
 	return v
 }
 
@@ -342,7 +352,8 @@ func servedMs(c *result.Cell) *result.Quantiles    { return c.Storage.SeenMs }
 // measureQuantile reads one percentile, in units of so many microseconds. Its interval is
 // that of the repetitions' own percentiles. Over several repetitions it merges the
 // histograms; without them it is unknown, because percentiles cannot be averaged.
-func measureQuantile(of distribution, micros, percentile float64, field func(*result.Quantiles) float64) func(*row) reading {
+func measureQuantile(of distribution, micros, percentile float64,
+	field func(*result.Quantiles) float64) func(*row) reading {
 	single := func(c *result.Cell) *float64 {
 		if q := of(c); q != nil && q.Count > 0 {
 			return new(field(q))
@@ -385,7 +396,7 @@ func medianOf(field func(*result.Cell) *float64) func(*row) reading {
 	}
 }
 
-// valuesOf are those of a number that are known.
+// valuesOf returns the known values.
 func valuesOf(cells []*result.Cell, field func(*result.Cell) *float64) (values []float64) {
 	for _, c := range cells {
 		if v := field(c); v != nil {

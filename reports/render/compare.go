@@ -25,8 +25,14 @@ type ComparisonFormat struct {
 // CompareTerminal.
 func ComparisonFormats() []ComparisonFormat {
 	return []ComparisonFormat{
-		{"html", "compare.html", func(w io.Writer, c *versus.Comparison) error { return DocumentHTML(w, comparison{c}.document()) }},
-		{"md", "compare.md", func(w io.Writer, c *versus.Comparison) error { return DocumentMarkdown(w, comparison{c}.document()) }},
+		{"html", "compare.html", func(w io.Writer, c *versus.Comparison) error {
+			return DocumentHTML(w,
+				comparison{c}.document())
+		}},
+		{"md", "compare.md", func(w io.Writer, c *versus.Comparison) error {
+			return DocumentMarkdown(w,
+				comparison{c}.document())
+		}},
 		{"csv", "compare.csv", CompareCSV},
 		{"json", "compare.json", CompareJSON},
 	}
@@ -44,7 +50,8 @@ func CompareJSON(w io.Writer, c *versus.Comparison) error { return result.Encode
 
 // CompareCSV writes a line per point, metric and run.
 func CompareCSV(w io.Writer, c *versus.Comparison) error {
-	lines := [][]string{{"point", "metric", "unit", "run", "label", "n", "value", "low", "high", "ratio", "ratio_low", "ratio_high", "verdict", "why"}}
+	lines := [][]string{{"point", "metric", "unit", "run", "label", "n", "value", "low", "high", "ratio", "ratio_low",
+		"ratio_high", "verdict", "why"}}
 	full := func(v *float64) string {
 		if v == nil {
 			return ""
@@ -83,9 +90,11 @@ func (c comparison) document() *Document {
 	shown := c.shown()
 	figures := Section{ID: "figures", Title: "Figures, most changed first", Table: c.grid(shown)}
 	if more := len(c.Figures) - shown; more > 0 {
-		figures.Notes = []string{plural(more, "more figure") + " without a difference, or not comparable: --all, or the files."}
+		figures.Notes = []string{plural(more, "more figure") +
+			" without a difference, or not comparable: --all, or the files."}
 		d.add(figures)
-		d.add(Section{Title: fmt.Sprintf("All %d figures", len(c.Figures)), Place: Aside, Closed: true, Table: c.grid(len(c.Figures))})
+		d.add(Section{Title: fmt.Sprintf("All %d figures", len(c.Figures)), Place: Aside, Closed: true,
+			Table: c.grid(len(c.Figures))})
 	} else {
 		d.add(figures)
 	}
@@ -121,7 +130,8 @@ func (c comparison) shown() int {
 
 // legend is the table of the runs.
 func (c comparison) legend() Table {
-	s := Table{Keys: 1, Heads: append(Heads("", "run", "scenario", "started"), Head{Title: "seed"}, Head{Title: "valid cells"})}
+	s := Table{Keys: 1, Heads: append(Heads("", "run", "scenario", "started"), Head{Title: "seed"},
+		Head{Title: "valid cells"})}
 	for i, r := range c.Runs {
 		cells := Cells(r.Name, r.Label, orUnknown(r.Scenario), when(r.Started), strconv.FormatUint(r.Seed, 10),
 			fmt.Sprintf("%d of %d", r.Valid, r.Cells))
@@ -225,7 +235,7 @@ func ratioInterval(s versus.Side) string {
 	return ratioNumber(*s.RatioLow) + "–" + ratioNumber(*s.RatioHigh)
 }
 
-// ratioNumber tells ratios near 1 apart from it, and from one another.
+// ratioNumber formats a ratio with enough digits near 1.
 func ratioNumber(v float64) string {
 	if v >= 0.1 && v < 2 {
 		return fixed(&v, 3)
@@ -233,7 +243,8 @@ func ratioNumber(v float64) string {
 	return short(v)
 }
 
-// points are the charts of each point, in the order in which figures name them, the curves of the runs over one another.
+// points are the charts of each point, in the order in which figures name them, the curves of the runs over one
+// another.
 func (c comparison) points() (all []Section) {
 	var order []string
 	for _, f := range c.Figures {

@@ -59,12 +59,13 @@ func CSV(w io.Writer, res *result.Results) error {
 }
 
 // Summary writes one line per row and measure: the number of valid repetitions that know
-// it, the figure over them, and its interval where there is one. The measures are those of
-// throughput.csv and have their names. A figure that is marked in the table, as projected
+// it, the figure over them, and its interval where there is one. Measures are named as in
+// throughput.csv. A figure that is marked in the table, as projected
 // or a lower bound, is marked here.
 func Summary(w io.Writer, res *result.Results) error {
 	t := arrange(res)
-	lines := [][]string{slices.Concat([]string{"strategy", "load"}, t.extra, []string{"measure", "n", "figure", "low", "high", "mark"})}
+	lines := [][]string{slices.Concat([]string{"strategy", "load"}, t.extra, []string{"measure", "n", "figure", "low",
+		"high", "mark"})}
 	best := t.best()
 	for _, r := range t.rows {
 		for _, c := range measures {

@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// Document is what every report is: what was found, and the tables and charts that say so. Its
-// texts may come from a cluster; each format cleans and escapes them.
+// Document is a report in no format yet: sentences, tables and charts. Its texts may come from a cluster; each format cleans and escapes them.
 type Document struct {
 	Title    string
 	Subtitle string   // when, where, by which command
 	Findings []string // sentences, the most important first
 	Verdicts []Cell   // how it came out, each in its tone
 	Sections []Section
-	Last     bool   // a terminal, where the end is what stays in view, has findings and verdicts there
+	Last     bool   // a terminal prints findings and verdicts at the end, which stays in view
 	More     string // what a terminal leaves out unless it is asked for, and by which flag
 	Mark     string // by which a page that was written before is known again
 }
@@ -64,7 +63,7 @@ type Head struct {
 // Cell is one value.
 type Cell struct {
 	Text  string
-	Under string // stands below it in small: how far its interval reaches
+	Under string // in small print below: how far its interval reaches
 	Tone  Tone
 	Tip   string // explains it on the page
 	Link  string // where it leads on the page
@@ -124,7 +123,7 @@ type Band struct {
 	From, To    float64
 }
 
-// Heads are those of columns of words.
+// Heads returns heads of columns of words.
 func Heads(titles ...string) (heads []Head) {
 	for _, t := range titles {
 		heads = append(heads, Head{Title: t, Words: true})

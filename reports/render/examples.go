@@ -19,7 +19,10 @@ func (t *table) failures() Section {
 	return s
 }
 
-// counterexamples are those of a check, with the requests around them where the record has them.
+// shownEvidence bounds the counterexamples with the requests around them.
+const shownEvidence = 3
+
+// counterexamples lists those of a check, with the recorded requests around each.
 func counterexamples(title string, c result.Check) Example {
 	e := Example{Title: title, Tone: Bad}
 	if c.Verdict == result.Allowed {
@@ -30,7 +33,7 @@ func counterexamples(title string, c result.Check) Example {
 			continue
 		}
 		text = strings.TrimSpace(text)
-		if i < len(c.Evidence) && c.Evidence[i].Name != "" {
+		if i < min(len(c.Evidence), shownEvidence) && c.Evidence[i].Name != "" {
 			text += evidence(&c.Evidence[i])
 		}
 		e.Items = append(e.Items, text)
@@ -82,7 +85,7 @@ func clockOf(at *time.Time) string {
 	return at.UTC().Format("15:04:05.000000")
 }
 
-// answerOf is what the client was told, what the request changed, and the fault that hit it.
+// answerOf describes the response, the effect of the request, and its fault.
 func answerOf(r *result.KeyRequest) string {
 	s := "no answer"
 	if r.Status != 0 {

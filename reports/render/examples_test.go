@@ -26,7 +26,7 @@ func TestFurtherCounterexamples(t *testing.T) {
 		want  string
 	}{
 		"terminal": {func(w io.Writer, r *result.Results) error { return Terminal(w, r, TerminalOptions{}) }, "    web/2\n    … and 11 more\n"},
-		"md":       {Markdown, "web/9\n… and 4 more\n"}, "html": {HTML, "web/12\ndb/1\n1 more violations, of which the record holds no counterexample.</pre>"},
+		"md":       {Markdown, "web/9\n… and 4 more\n"}, "html": {HTML, "web/9\n… and 4 more\n1 more violations, of which the record holds no counterexample.</pre>"},
 		"junit": {JUnit, "web/9&#xA;… and 3 more"},
 	} {
 		var out bytes.Buffer

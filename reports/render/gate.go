@@ -19,11 +19,15 @@ func GateMarkdown(w io.Writer, v *gate.Verdict) error { return DocumentMarkdown(
 
 // gateDocument has the figures, the invariants that do not simply hold, and what the control found.
 func gateDocument(v *gate.Verdict) *Document {
-	d := &Document{Title: "gate", Verdicts: []Cell{{Text: string(v.Outcome) + ": " + v.Sentence(), Tone: gateTone(v.Outcome)}}}
+	d := &Document{Title: "gate", Verdicts: []Cell{{Text: string(v.Outcome) + ": " + v.Sentence(),
+		Tone: gateTone(v.Outcome)}}}
 	if len(v.Metrics) > 0 {
 		d.add(gateFigures("Figures", v, v.Metrics))
 	}
-	odd := slices.DeleteFunc(slices.Clone(v.Invariants), func(f gate.Finding) bool { return f.Outcome == gate.Pass && f.Why == "" })
+	odd := slices.DeleteFunc(slices.Clone(v.Invariants), func(f gate.Finding) bool {
+		return f.Outcome == gate.Pass &&
+			f.Why == ""
+	})
 	invariants := Section{Title: "Invariants to look at", Table: Table{Keys: 1, Heads: append(Heads("invariant", "point"),
 		Head{Title: "verdict", Words: true, Signed: true})}}
 	for i := range odd {
@@ -51,7 +55,7 @@ func gateReason(f *gate.Finding) []string {
 	return []string{f.Name + leading(" (", f.Point, ")") + ": " + f.Why}
 }
 
-// gateTone of an outcome; what could not be judged is no better than what failed.
+// gateTone colours an outcome; INVALID counts as failed.
 func gateTone(o gate.Outcome) Tone {
 	switch o {
 	case gate.Pass:
@@ -66,7 +70,8 @@ func gateTone(o gate.Outcome) Tone {
 
 func gateFigures(title string, v *gate.Verdict, all []gate.Finding) Section {
 	interval := fmt.Sprintf("%s interval", Brief(100*(1-2*float64(v.Rules.Alpha)))+" %")
-	s := Section{Title: title, Table: Table{Keys: 1, Heads: append(Heads("figure", "point"), Head{Title: "base"}, Head{Title: "new"},
+	s := Section{Title: title, Table: Table{Keys: 1, Heads: append(Heads("figure", "point"), Head{Title: "base"},
+		Head{Title: "new"},
 		Head{Title: "change"}, Head{Title: interval}, Head{Title: "allowed"}, Head{Title: "n"},
 		Head{Title: "verdict", Words: true, Signed: true})}}
 	for i := range all {
@@ -82,7 +87,8 @@ func gateFigures(title string, v *gate.Verdict, all []gate.Finding) Section {
 		if f.N > 0 {
 			n = fmt.Sprint(f.N)
 		}
-		cells := Cells(f.Name+leading(", ", f.Unit), f.Point, gateValue(f.Base), gateValue(f.New), change, between, f.Allowed(), n)
+		cells := Cells(f.Name+leading(", ", f.Unit), f.Point, gateValue(f.Base), gateValue(f.New), change, between,
+			f.Allowed(), n)
 		s.Table.Rows = append(s.Table.Rows, append(cells, gateOutcome(f)))
 		s.Notes = append(s.Notes, gateReason(f)...)
 	}
@@ -110,7 +116,10 @@ func gateNotes(v *gate.Verdict) (notes []string) {
 			continue
 		}
 		seen[f.Name] = true
-		if !slices.ContainsFunc(v.Invariants, func(x gate.Finding) bool { return x.Name == f.Name && x.Outcome != gate.Pass }) {
+		if !slices.ContainsFunc(v.Invariants, func(x gate.Finding) bool {
+			return x.Name == f.Name &&
+				x.Outcome != gate.Pass
+		}) {
 			holding = append(holding, f.Name)
 		}
 	}
@@ -142,6 +151,7 @@ func gateMethod(v *gate.Verdict) string {
 	if v.Blocked {
 		how = "both sides in one run, in blocks A B B A"
 	}
-	return fmt.Sprintf("BASE is %s, NEW is %s: %s. FAIL: the whole interval is beyond what is allowed, Holm's correction included; PASS: the whole interval is within it; WARN: it overlaps.",
+	return fmt.Sprintf("BASE is %s, NEW is %s: %s. FAIL: the whole interval is beyond what is allowed, Holm's "+
+		"correction included; PASS: the whole interval is within it; WARN: it overlaps.",
 		v.Base, v.New, how)
 }

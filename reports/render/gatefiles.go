@@ -31,7 +31,8 @@ type GateFormat struct {
 func GateAnnotations(w io.Writer, v *gate.Verdict) error {
 	b := bufio.NewWriter(w)
 	command := func(kind, title, text string) {
-		fmt.Fprintf(b, "::%s title=%s::%s\n", kind, annotationTitle.Replace(clean(title)), annotationText.Replace(clean(text)))
+		fmt.Fprintf(b, "::%s title=%s::%s\n", kind, annotationTitle.Replace(clean(title)),
+			annotationText.Replace(clean(text)))
 	}
 	kind := func(o gate.Outcome) string {
 		switch o {

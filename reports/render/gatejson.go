@@ -67,7 +67,8 @@ func gateFindings(all []gate.Finding) []gateFinding {
 	found := []gateFinding{}
 	for i := range all {
 		f := &all[i]
-		g := gateFinding{Name: f.Name, Point: f.Point, Unit: f.Unit, Kind: f.Kind, Outcome: f.Outcome, Why: f.Why, Base: f.Base, New: f.New, N: f.N}
+		g := gateFinding{Name: f.Name, Point: f.Point, Unit: f.Unit, Kind: f.Kind, Outcome: f.Outcome, Why: f.Why,
+			Base: f.Base, New: f.New, N: f.N}
 		if f.Kind != "" {
 			g.Allow = &f.Allow
 		}

@@ -55,7 +55,8 @@ func HistoryTerminal(w io.Writer, all []archive.Entry, o TerminalOptions) error 
 // historyList is the list of all entries.
 func historyList(all []archive.Entry) *Document {
 	d := &Document{Title: "Saved runs", Findings: []string{historySummary(all)}, Mark: historyMark, Last: true}
-	s := Section{ID: "runs", Title: "All, newest first", Table: Table{Keys: 1, Heads: Heads("folder", "outcome", "started (UTC)", "kind")}}
+	s := Section{ID: "runs", Title: "All, newest first", Table: Table{Keys: 1,
+		Heads: Heads("folder", "outcome", "started (UTC)", "kind")}}
 	for _, title := range []string{"scenario", "watcher", "took", "headline"} {
 		s.Table.Heads = append(s.Table.Heads, Head{Title: title, Words: true, Wide: true})
 	}
@@ -119,7 +120,7 @@ func outcomeCell(s state) Cell {
 	return Cell{Text: cmp.Or(word, string(s)), Tone: s.tone()}
 }
 
-// revisionOf is that of the watcher: as it says itself, or the build's.
+// revisionOf returns the watcher's reported version, or the commit of the build.
 func revisionOf(res *result.Results) string {
 	var all []string
 	for i := range res.Cells {
@@ -153,7 +154,8 @@ func historySummary(all []archive.Entry) string {
 		kind      archive.Kind
 		one, many string
 	}{
-		{archive.Run, "run", "runs"}, {archive.Matrix, "fault matrix", "fault matrices"}, {archive.Tuning, "tuning", "tunings"},
+		{archive.Run, "run", "runs"}, {archive.Matrix, "fault matrix", "fault matrices"}, {archive.Tuning, "tuning",
+			"tunings"},
 		{archive.Rates, "rate search", "rate searches"}, {archive.Comparison, "comparison", "comparisons"},
 		{archive.Gate, "gate", "gates"}, {archive.Unknown, "other folder", "other folders"},
 	} {

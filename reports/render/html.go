@@ -24,18 +24,15 @@ var (
 
 var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
 	"class":    func(t Tone) string { return toneClasses[t] },
-	"examples": func(e Example) string { return e.text(pageExamples) },
+	"examples": func(e Example) string { return e.text(shownExamples) },
 }).ParseFS(pageFiles, "page/*.html"))
 
 var toneClasses = map[Tone]string{Good: "good", Best: "best", Bad: "bad", Warn: "warned", Faint: "faint"}
 
-// What a page may have, whatever a run holds.
-const (
-	mostPage     = 2_950_000 // bytes, the chart script included
-	pageExamples = 50        // of one check
-)
+// mostPage bounds a page in bytes, the chart script included.
+const mostPage = 2_950_000
 
-// shell is what every page has around its content. All of it is plain text that the
+// shell holds everything around a page's content. All of it is plain text that the
 // template escapes, except what has a template type.
 type shell struct {
 	Notice    string
@@ -53,7 +50,7 @@ type shell struct {
 const remoteScript = "https://cdn.jsdelivr.net/npm/echarts@%s/dist/echarts.min.js"
 
 // newShell has style and scripts and forbids all others: a script runs only if
-// its digest stands in the page's policy, so text that slipped through every
+// the page's policy has its digest, so text that slipped through every
 // escape could still not run.
 func newShell(echarts []byte) shell {
 	s := shell{
@@ -78,7 +75,7 @@ func digest(script []byte) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	shell
 	*Document
@@ -146,6 +143,7 @@ func flat(all []*view) (open, closed []*view) {
 // draw has the charts for which there is room: the first of each section, then the second, and so on.
 func draw(views []*view, room int) error {
 	open, closed := flat(views)
+	left := map[*view]int{}
 	for _, part := range [][]*view{open, closed} {
 		for n, more := 0, true; more; n++ {
 			more = false
@@ -162,13 +160,16 @@ func draw(views []*view, room int) error {
 					continue
 				}
 				if len(f.HTML) > room {
-					v.Notes = append(v.Notes, "Not drawn, so that the page stays below 3 MB: "+f.Title+".")
+					left[v]++
 					continue
 				}
 				room -= len(f.HTML)
 				v.Charts = append(v.Charts, f)
 			}
 		}
+	}
+	for v, n := range left {
+		v.Notes = append(v.Notes, plural(n, "chart")+" not drawn, so that the page stays below 3 MB.")
 	}
 	return nil
 }

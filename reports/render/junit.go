@@ -59,7 +59,7 @@ type junitOutcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// outcome is what a case came to, with what is recorded of it.
+// outcome returns a cleaned message and text.
 func outcome(message, text string) *junitOutcome {
 	return &junitOutcome{Message: clean(message), Text: cleanLines(text)}
 }

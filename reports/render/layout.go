@@ -109,8 +109,8 @@ func (t Table) fit(width int) []Table {
 	return parts
 }
 
-// keyWidths are those of the keys that leave the other columns some room: a quarter each, or
-// what their longest word takes, and the widest ones less until all together have the room.
+// keyWidths narrows the keys so that the other columns get room: to a quarter each, or the
+// longest word, and the widest ones further until the keys fit.
 func (t Table) keyWidths(width int) []int {
 	keys := t.columns(0, t.Keys)
 	widths, least := keys.widths(), Table{Heads: keys.Heads}.widths()
@@ -149,7 +149,7 @@ func (t Table) longestWord(column int) (n int) {
 	return n
 }
 
-// gap is what stands before and behind a column.
+// gap is the space around a column.
 func (t Table) gap(i int) int {
 	if t.Heads[i].Divide {
 		return 4
@@ -157,12 +157,12 @@ func (t Table) gap(i int) int {
 	return 2
 }
 
-// widths are those of the columns. A cell that spans the rest has none.
+// widths returns the width of each column; a cell that spans the rest does not count.
 func (t Table) widths() []int {
 	widths := make([]int, len(t.Heads))
 	for i, h := range t.Heads {
 		lines := []string{h.Title, h.Unit}
-		// Two words stand above each other rather than side by side.
+		// Two words are stacked rather than side by side.
 		if above, below, two := strings.Cut(h.Title, " "); two && h.Unit != "" {
 			lines = []string{above, below, h.Unit}
 		}

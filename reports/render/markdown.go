@@ -119,7 +119,7 @@ var mdEscapes = strings.NewReplacer(
 	"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "@", "@\u200b", "://", ":\u200b//",
 )
 
-// figureEscapes are those of a figure, which is our own but for its unit.
+// figureEscapes suffice for a figure: only its unit may be foreign.
 var figureEscapes = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;")
 
 // md escapes text for one line of Markdown.

@@ -20,7 +20,10 @@ const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a wa
 func WriteMatrix(dir string, m *result.Matrix) error {
 	return errors.Join(
 		result.Replace(filepath.Join(dir, result.MatrixFile), func(w io.Writer) error { return result.EncodeMatrix(w, m) }),
-		result.Replace(filepath.Join(dir, "matrix.md"), func(w io.Writer) error { return DocumentMarkdown(w, matrixDocument(m)) }),
+		result.Replace(filepath.Join(dir, "matrix.md"), func(w io.Writer) error {
+			return DocumentMarkdown(w,
+				matrixDocument(m))
+		}),
 	)
 }
 
@@ -33,7 +36,8 @@ func MatrixTerminal(w io.Writer, m *result.Matrix, opts TerminalOptions) error {
 func matrixDocument(m *result.Matrix) *Document {
 	d := &Document{Title: "Fault matrix, profile " + orUnknown(m.Profile), Last: true}
 	d.Verdicts = []Cell{{Text: matrixAnswer(m), Tone: sumUp(m).state(m).tone()}}
-	d.add(Section{ID: "matrix", Title: "Faults down, guarantees across", Table: matrixTable(m), Notes: []string{matrixLegend}})
+	d.add(Section{ID: "matrix", Title: "Faults down, guarantees across", Table: matrixTable(m),
+		Notes: []string{matrixLegend}})
 	d.add(Section{ID: "remarks", Title: "What failed, what proves nothing", Notes: matrixRemarks(m)})
 	return d
 }
@@ -164,7 +168,8 @@ func matrixRemarks(m *result.Matrix) (remarks []string) {
 		var counts []string
 		for _, f := range e.Facts {
 			if f.Least != nil {
-				counts = append(counts, fmt.Sprintf("%s: %.0f (at least %.0f)%s", f.Name, f.Value, *f.Least, leading(", ", f.Detail)))
+				counts = append(counts, fmt.Sprintf("%s: %.0f (at least %.0f)%s", f.Name, f.Value, *f.Least, leading(", ",
+					f.Detail)))
 			}
 		}
 		if len(counts) > 0 {
@@ -233,14 +238,15 @@ func (s *matrixSums) state(m *result.Matrix) state {
 // namedInAnswer bounds the names in the answer; all are in the table.
 const namedInAnswer = 6
 
-// matrixAnswer is what the matrix came to, in a paragraph.
+// matrixAnswer summarizes the matrix in a paragraph.
 func matrixAnswer(m *result.Matrix) string {
 	s := sumUp(m)
 	if s.run == 0 {
 		return "Nothing was run, so nothing is known."
 	}
 	few := func(names []string) string { return join(others(names, namedInAnswer)) }
-	text := fmt.Sprintf("%s in %s, watcher profile %s", plural(len(s.rows), "fault"), plural(s.run, "cell"), orUnknown(m.Profile))
+	text := fmt.Sprintf("%s in %s, watcher profile %s", plural(len(s.rows), "fault"), plural(s.run, "cell"),
+		orUnknown(m.Profile))
 	if m.Seconds > 0 {
 		text += ", in " + span(m.Seconds)
 	}

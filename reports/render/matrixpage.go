@@ -17,10 +17,10 @@ import (
 // matrixPageFile is the name of the page in the matrix's folder.
 const matrixPageFile = "index.html"
 
-// SavedCell is what the folder of an entry's run still holds.
+// SavedCell is an entry's cell, as far as its folder still has it.
 type SavedCell struct {
 	Cell   *result.Cell // nil if it cannot be shown
-	Why    string       // there is no cell
+	Why    string       // why Cell is nil
 	Report string       // address of the run's page from the matrix's; empty if there is none
 }
 
@@ -53,7 +53,8 @@ func matrixPage(m *result.Matrix, saved func(*result.MatrixEntry) SavedCell) *Do
 		}
 	}
 	d.Sections = slices.Insert(d.Sections, 1, timelines...)
-	guarantees := Section{ID: "guarantees", Title: "Guarantees", Table: Table{Keys: 1, Heads: Heads("column", "guarantee", "what it asks")}}
+	guarantees := Section{ID: "guarantees", Title: "Guarantees", Table: Table{Keys: 1,
+		Heads: Heads("column", "guarantee", "what it asks")}}
 	for _, c := range result.MatrixColumns {
 		guarantees.Table.Rows = append(guarantees.Table.Rows, Cells(c.ID, c.Title, c.Meaning))
 	}
@@ -82,7 +83,7 @@ func loadSaved(dir, name string) (r savedRun) {
 	res, err := result.LoadFile(filepath.Join(dir, name, result.FileName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		r.why = fmt.Sprintf("The folder %s is gone, or has no %s: there is no timeline.", name, result.FileName)
+		r.why = fmt.Sprintf("The folder %s is gone, or has no %s: no timeline.", name, result.FileName)
 	case err != nil:
 		text := strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "")
 		r.why = fmt.Sprintf("%s of the folder %s cannot be read: %s", result.FileName, name, text)

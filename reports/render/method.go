@@ -12,14 +12,15 @@ import (
 
 // method says how the numbers came about and how far they may be believed. Every
 // sentence is derived from the record and true of this run; what the record does not
-// tell is not said.
+// tell is left out.
 type method struct{ *table }
 
 func (m method) section() Section {
 	s := Section{ID: "method", Title: "Method", Place: Aside}
 	if m.refused() {
-		s.Notes = []string{"No load: storage was wrong on purpose, and the watcher had to refuse it before it sent anything. " +
-			"There are no figures to compare."}
+		s.Notes = []string{"No load: storage was wrong on purpose, and the watcher had to refuse it before it sent " +
+			"anything. " +
+			"Nothing to compare."}
 		return s
 	}
 	for _, sentence := range []string{
@@ -42,31 +43,19 @@ func (m method) refused() bool {
 
 // precision says what n and ± are in this table.
 func (m method) precision() string {
-	least, most := 1<<30, 0 // of a figure, of a row
+	most := 0
 	for _, r := range m.rows {
-		least, most = min(least, len(r.valid)), max(most, len(r.valid))
-		for _, c := range measures {
-			if v := c.measure(r); v.number != nil && len(v.values) > 0 {
-				least = min(least, len(v.values))
-			}
-		}
+		most = max(most, len(r.valid))
 	}
-	few := fmt.Sprintf("Figures of fewer than %d repetitions have no interval, and are not ranked.", stats.Least)
-	switch {
-	case most <= 1:
+	if most <= 1 {
 		return "One repetition: a figure is one measurement, without an interval, and nothing is ranked. Repeat the run " +
 			"(--repeat 3) to learn more."
-	case most < stats.Least:
-		return "n: valid repetitions. A figure is their median. " + few
 	}
-	s := fmt.Sprintf("n: valid repetitions; below a figure, those that know it, if they are fewer. A figure is their median, ± its "+
-		"%g %% interval. Percentiles are of all operations together, lost and reordered are totals, of a check the worst verdict "+
-		"counts and the power of all. What is called faster or fresher is so all but certainly (p ≤ %g %%).",
-		100*stats.Level, 100*stats.Alpha)
-	if least < stats.Least {
-		s += " " + few
-	}
-	return s
+	return fmt.Sprintf("n: valid repetitions; below a figure, those that know it, if they are fewer. A figure is their "+
+		"median, "+
+		"± its %g %% interval; of fewer than %d repetitions there is none, and they are not ranked. Percentiles are of all "+
+		"operations together, lost and reordered are totals, of a check the worst verdict counts and the power of all. What is "+
+		"called faster or fresher is so all but certainly (p ≤ %g %%).", 100*stats.Level, stats.Least, 100*stats.Alpha)
 }
 
 func (m method) machine() string {
@@ -81,51 +70,14 @@ func (m method) machine() string {
 	}
 	s := "One machine and one clock: " + who + " shared " + cpus
 	if pinned := m.res.Environment.Pinned; len(pinned) > 0 {
-		s += ", each party kept to its own (" + groups(pinned) + "); memory bandwidth and caches are still shared"
+		s += ", each party kept to its own (" + pairs(pinned) + "); memory bandwidth and caches are still shared"
 	}
 	return s + ". Absolute figures move with it; compare points of one run, and read ratios before figures."
 }
 
-// groups writes who shares which CPUs: "watcher: 3; churn, storagemock: 2".
-func groups(pinned map[string]string) string {
-	by := map[string][]string{}
-	for _, party := range slices.Sorted(maps.Keys(pinned)) {
-		by[pinned[party]] = append(by[pinned[party]], party)
-	}
-	var parts []string
-	for _, cpus := range slices.Sorted(maps.Keys(by)) {
-		parts = append(parts, strings.Join(by[cpus], ", ")+": "+cpus)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// samePlan reports whether two cells of one repetition differ in something else than
-// the load, and so share their plan.
-func (m method) samePlan() bool {
-	seen := map[string]bool{}
-	for i := range m.res.Cells {
-		c := &m.res.Cells[i]
-		key := fmt.Sprint(c.Repetition)
-		for _, name := range slices.Sorted(maps.Keys(c.Params)) {
-			if name == result.ParamLoad || strings.HasPrefix(name, result.ParamLoad+".") {
-				key += "\x00" + name + "=" + c.Params[name]
-			}
-		}
-		if seen[key] {
-			return true
-		}
-		seen[key] = true
-	}
-	return false
-}
-
 // plan says what cells have in common.
 func (m method) plan() string {
-	s := "One plan: the operations are derived from the seed"
-	if !m.samePlan() {
-		return s + "."
-	}
-	s += ", the same for cells with the same load settings"
+	s := "One plan: the operations are derived from the seed, the same for cells with the same load settings"
 	_, decides := m.res.Scenario["decide"]
 	switch {
 	case decides:
@@ -164,22 +116,12 @@ func (m method) loads() string {
 }
 
 func (m method) phases() string {
-	phases := []string{"prepare"}
-	if m.any(func(c *result.Cell) bool { return c.Load.Warmup > 0 }) {
-		phases = append(phases, "warm-up (not counted)")
-	}
 	load := "load"
 	if m.disturbed() {
 		load = "load with faults"
 	}
-	s := "Phases: " + strings.Join(append(phases, load, "drain", "check"), ", ") + ". Objects of a cell live in namespaces of their own"
-	if len(m.res.Run.Order) > 1 {
-		s += "; cells ran in a shuffled order, from the seed"
-		if m.mostRepetitions() > 1 {
-			s += ", every second repetition in the reverse of the one before"
-		}
-	}
-	return s + "."
+	return "Phases: prepare, warm-up (not counted) where the scenario has one, " + load + ", drain, check. Objects of a cell live in " +
+		"namespaces of their own; cells ran in a shuffled order, from the seed, every second repetition in the reverse of the one before."
 }
 
 // disturbed reports whether something was done to the parties during the load.
@@ -199,11 +141,12 @@ func (m method) mostRepetitions() (n int) {
 
 func (m method) storage() string {
 	latency := m.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })
-	return leading("Storage is a mock with a configured latency of ", join(latency), "; the column shows what it served by its own "+
-		"clock. Its record of every write is what order and loss are judged by.")
+	return leading("Storage is a mock with a configured latency of ", join(latency),
+		"; the column shows what it served by its own "+
+			"clock. Order and loss are judged by its record of every write.")
 }
 
-// durability is what the control plane left out to be fast.
+// durability says whether the control plane waited for its disk.
 func (m method) durability() string {
 	e := &m.res.Environment
 	s := "Whether etcd waited for its disk is not known."
@@ -232,33 +175,20 @@ func flagOf(flags []string, name string) string {
 	return ""
 }
 
-// observing is what the figures cost the watcher itself.
+// observing says where scraping disturbed the watcher.
 func (m method) observing() string {
-	most, known, asked, disturbed := 0.0, false, int64(0), 0
+	disturbed := 0
 	for i := range m.res.Cells {
-		w := &m.res.Cells[i].Watcher
-		if w.Asked == nil {
-			continue
-		}
-		known = true
-		asked += *w.Asked
-		if w.AskedCPU != nil && w.CPUSeconds != nil && *w.CPUSeconds > 0 {
-			most = max(most, *w.AskedCPU / *w.CPUSeconds)
-		}
-		if w.Disturbed {
+		if m.res.Cells[i].Watcher.Disturbed {
 			disturbed++
 		}
 	}
-	switch {
-	case !known:
+	if disturbed == 0 {
 		return ""
-	case asked == 0:
-		return "Observing: during load and drain nobody asked the watcher for anything; its CPU time comes from /proc."
-	case disturbed == 0:
-		return fmt.Sprintf("Observing: what was asked of the watcher meanwhile took at most %s of its CPU time in a cell.", percent(most))
 	}
-	return fmt.Sprintf("Observing: in %s the watcher was asked for its metrics so often that it shows in its CPU time (up to %s), "+
-		"so CPU and allocations of those cells are left out.", plural(disturbed, "cell"), percent(most))
+	return fmt.Sprintf("In %s the watcher was asked for its metrics so often that it shows in its CPU time, so CPU and "+
+		"allocations "+
+		"of those cells are left out.", plural(disturbed, "cell"))
 }
 
 // floor says what the relay is, where it ran.

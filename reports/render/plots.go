@@ -48,7 +48,7 @@ func otherCurves(rows []*row) (kinds []curveKind) {
 	return kinds
 }
 
-// mostRows are drawn in a chart of one load: more lines are not told apart.
+// mostRows bounds the lines in a chart: more would be indistinguishable.
 const mostRows = 24
 
 // loadSections are the charts of each load, the further ones in a section of their own.
@@ -68,8 +68,10 @@ func (t *table) loadSections() (all []Section) {
 		if n := len(rows); n > mostRows {
 			compared := func(r *row) bool { return r.correct() }
 			other := func(r *row) bool { return !r.correct() }
-			rows = slices.Concat(slices.DeleteFunc(slices.Clone(rows), other), slices.DeleteFunc(slices.Clone(rows), compared))[:mostRows]
-			notes = []string{fmt.Sprintf("The charts show %d of the %d points of this load, those first that may be compared.", mostRows, n)}
+			rows = slices.Concat(slices.DeleteFunc(slices.Clone(rows), other), slices.DeleteFunc(slices.Clone(rows),
+				compared))[:mostRows]
+			notes = []string{fmt.Sprintf("The charts show %d of the %d points of this load, those first that may be compared.",
+				mostRows, n)}
 		}
 		main := append(curvePlots(rows, mainCurves, most), freshnessPlot(rows), skewPlot(rows), partyPlot(rows))
 		if slices.ContainsFunc(rows, func(r *row) bool { return !r.correct() }) {
@@ -115,7 +117,8 @@ func curvePlots(rows []*row, kinds []curveKind, most int) (all []Plot) {
 			}
 		}
 		if thinned {
-			p.Caption = strings.TrimSpace(fmt.Sprintf("%s At most %d points of a line are drawn, chosen to keep its shape.", p.Caption, most))
+			p.Caption = strings.TrimSpace(fmt.Sprintf("%s At most %d points of a line are drawn, chosen to keep its shape.",
+				p.Caption, most))
 		}
 		if m := median(loads); m != nil && end > 0 {
 			p.Bands = append(p.Bands, Band{"load", "#8fb0ea", 0, min(*m, end)})
@@ -274,7 +277,7 @@ func compareKnown(a, b *float64) int {
 	return cmp.Compare(*a, *b)
 }
 
-// overLoadName is what a row has in common with those of other rates. A profile writes
+// overLoadName names the line of rows that differ in their rate alone. A profile writes
 // other objects than plain Pods, so the two are not on one line.
 func (t *table) overLoadName(r *row) string {
 	words := []string{r.strategy}

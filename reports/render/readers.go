@@ -67,7 +67,7 @@ func some(all map[string]int64) map[string]int64 {
 	return all
 }
 
-// readers is what those who read got.
+// readers is the table of readers and their latencies.
 func (t *table) readers() Section {
 	s := Section{ID: "readers", Title: "Readers", Table: t.keys(), Notes: []string{
 		"Times of queries are from when one was due to the last byte of its answer; of watches and webhooks, from when a write " +
@@ -156,14 +156,14 @@ func errorsText(all map[string]int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// readerCosts is what reading does to the watcher and to the apiserver.
+// readerCosts compares watcher and apiserver with and without readers.
 func (t *table) readerCosts() Section {
 	if !t.any(func(c *result.Cell) bool { return c.Readers != nil }) {
 		return Section{}
 	}
 	s := Section{ID: "reading-costs", Title: "What reading costs", Table: t.keys(), Notes: []string{
 		"× is against the cell of the same plan and repetition without readers. The apiserver's figures are requests for Pods " +
-			"during the load and watches of them at its end; one watch is that of the record."}}
+			"during the load and watches of them at its end; the record itself has one watch."}}
 	s.Table.Heads = append(s.Table.Heads, append(Heads("read from"),
 		Head{Title: "freshness p99", Unit: "s"}, Head{Title: "of none", Unit: "×"},
 		Head{Title: "watcher CPU", Unit: "cores"}, Head{Title: "of none", Unit: "×"},

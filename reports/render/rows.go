@@ -32,7 +32,7 @@ type table struct {
 	// unasked are guarantees that no cell could judge: the scenario lets nothing
 	// happen that they ask about.
 	unasked []string
-	// contests are those of the record whose points it has.
+	// contests leaves out those whose points are missing.
 	contests []result.Contest
 }
 
@@ -115,7 +115,7 @@ func (r *row) take(cells []*result.Cell) {
 	}
 }
 
-// together is what two repetitions say of one check: the worse verdict with the
+// together merges two repetitions of a check: the worse verdict, with all
 // counterexamples, its own first. Repetitions put one plan after the other to the test, so
 // their pairs of states add up, and where neither found anything, the sum decides whether that
 // is a pass.
@@ -191,7 +191,8 @@ func (t *table) sort() {
 		)
 		for i, axis := range t.extra {
 			values := order(axis)
-			c = cmp.Or(c, cmp.Compare(rank(values, a.extra[i]), rank(values, b.extra[i])), compareNatural(a.extra[i], b.extra[i]))
+			c = cmp.Or(c, cmp.Compare(rank(values, a.extra[i]), rank(values, b.extra[i])), compareNatural(a.extra[i],
+				b.extra[i]))
 		}
 		return c
 	})
@@ -283,7 +284,7 @@ func (r *row) isOpen() bool { return r.cells[0].Load.Model == result.ModelOpen }
 
 func (r *row) isFloor() bool { return slices.ContainsFunc(r.cells, (*result.Cell).IsFloor) }
 
-// who is the heading over the names of watchers.
+// who heads the column of watcher names.
 func (t *table) who() string {
 	if slices.ContainsFunc(t.rows, (*row).external) {
 		return "watcher"

@@ -31,14 +31,16 @@ func Run(res *result.Results) *Document {
 			throughput.Notes = append(throughput.Notes, r.name()+": "+n)
 		}
 	}
-	for _, s := range []Section{throughput, besidePublished(res).section(), t.paces(), t.overLoad(), t.thresholds(), t.swept(),
+	for _, s := range []Section{throughput, besidePublished(res).section(), t.paces(), t.overLoad(), t.thresholds(),
+		t.swept(),
 		t.growth(), t.readers(), t.readerCosts(), t.traffic(), t.verdicts(), t.failures()} {
 		d.add(s)
 	}
 	for _, s := range t.loadSections() {
 		d.add(s)
 	}
-	costs := Section{ID: "costs", Title: "Latency, CPU and memory", Place: OnPage, Table: t.throughput(false, titled(further))}
+	costs := Section{ID: "costs", Title: "Latency, CPU and memory", Place: OnPage, Table: t.throughput(false,
+		titled(further))}
 	for _, s := range []Section{costs, t.flows(), t.profiles(), publishedTable(), t.about(), method{t}.section()} {
 		d.add(s)
 	}
@@ -48,7 +50,8 @@ func Run(res *result.Results) *Document {
 
 // definitions are the columns of a document with what they mean.
 func definitions(d *Document) Section {
-	s := Section{ID: "definitions", Title: "Definitions", Place: Aside, Table: Table{Keys: 1, Heads: Heads("column", "unit", "meaning")}}
+	s := Section{ID: "definitions", Title: "Definitions", Place: Aside, Table: Table{Keys: 1,
+		Heads: Heads("column", "unit", "meaning")}}
 	seen := map[[2]string]bool{}
 	for _, other := range d.Sections {
 		for _, h := range other.Table.Heads {

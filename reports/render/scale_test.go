@@ -119,19 +119,19 @@ func TestPageOfAnyShapeIsSmall(t *testing.T) {
 		edit func(i int, c *result.Cell)
 		says string
 	}{
-		"points":   {alone, "Not drawn, so that the page stays below 3 MB"},
+		"points":   {alone, "not drawn, so that the page stays below 3 MB"},
 		"one load": {func(i int, c *result.Cell) { alone(i, c); c.Params[result.ParamLoad] = "l" }, fewer},
 		"loads": {func(i int, c *result.Cell) {
 			c.ID, c.Repetition, c.Params[result.ParamLoad] = fmt.Sprint(i), 1, fmt.Sprintf("load-%03d", i)
-		}, "Not drawn"},
+		}, "not drawn"},
 		"queues": {func(i int, c *result.Cell) {
 			alone(i, c)
 			c.Queues = map[string]float64{}
 			for q := range 256 {
 				c.Queues[fmt.Sprintf("Pod_%d", q)] = float64(1000*q*i) / 7
 			}
-		}, "Not drawn"},
-		"failures": {func(_ int, c *result.Cell) { c.Checks = many(1).Cells[0].Checks }, "… and 150 more"},
+		}, "not drawn"},
+		"failures": {func(_ int, c *result.Cell) { c.Checks = many(1).Cells[0].Checks }, "… and 190 more"},
 	} {
 		var page bytes.Buffer
 		if err := writePage(&page, Run(shaped(t, tc.edit)), script); err != nil {

@@ -34,7 +34,8 @@ func cellSuite(t *table, class string, c *result.Cell) junitSuite {
 	}
 	s.Properties = append(s.Properties, junitProperty{"repetition", strconv.Itoa(c.Repetition)})
 	if c.Cut {
-		s.Properties = append(s.Properties, junitProperty{"cut", "drain limit reached with " + percent(c.CutFraction) + " acknowledged"})
+		s.Properties = append(s.Properties, junitProperty{"cut", "drain limit reached with " + percent(c.CutFraction) +
+			" acknowledged"})
 	}
 	add := func(name string, tc junitCase) {
 		// Some readers show nothing but the name, so it is unique by itself.

@@ -23,17 +23,18 @@ type sweep struct {
 // sweptLeast is how many values make a curve.
 const sweptLeast = 3
 
-// notations are what points may be written in, and the unit of the chart's axis with what it
-// has of the quantity's least.
+// notations are the quantities that points may be written in, with the unit of the axis and its
+// size in the quantity's smallest unit.
 var notations = []struct {
 	quantity units.Quantity
 	unit     string
 	least    float64
 }{
-	{units.Numbers, "", 1}, {units.Durations, "s", 1e9}, {units.Sizes, "KiB", 1 << 10}, {units.Shares, "%", 1e-2}, {units.Speeds, "×", 1},
+	{units.Numbers, "", 1}, {units.Durations, "s", 1e9}, {units.Sizes, "KiB", 1 << 10}, {units.Shares, "%",
+		1e-2}, {units.Speeds, "×", 1},
 }
 
-// sweeps are those of the record. What the table of a ladder shows is left to it.
+// sweeps finds the swept axes; a ladder has its own table.
 func (t *table) sweeps() (all []*sweep) {
 	if t.res.Growth != nil && len(t.res.Growth.Rungs) > 0 {
 		return nil
@@ -44,7 +45,8 @@ func (t *table) sweeps() (all []*sweep) {
 			continue
 		}
 		for _, r := range t.rows {
-			name := strings.Join(slices.Concat([]string{r.strategy}, slices.Delete(slices.Clone(r.extra), i, i+1), []string{r.load}), " ")
+			name := strings.Join(slices.Concat([]string{r.strategy}, slices.Delete(slices.Clone(r.extra), i, i+1),
+				[]string{r.load}), " ")
 			j := slices.Index(s.names, name)
 			if j < 0 {
 				j = len(s.names)
@@ -80,7 +82,7 @@ func (s *sweep) read(rows []*row) bool {
 	return false
 }
 
-// sweptColumns are drawn, and stand in the table, over an axis.
+// sweptColumns are drawn and listed over an axis.
 var sweptColumns = []*column{storageRate, drain, freshnessP99}
 
 // swept has a line for each point along each swept axis, in the order of its values.
@@ -92,7 +94,8 @@ func (t *table) swept() Section {
 	s := Section{ID: "sweep", Title: "Over the swept values", Notes: []string{
 		"Where gain no longer follows the values, something else limits the rate: see “Where the events went”."}}
 	s.Table = Table{Keys: 3, Heads: append(Heads("axis", t.who()+" and load"), Head{Title: "value"}, storageRate.head(),
-		Head{Title: "gain", Unit: "×", Meaning: "Storage rate divided by that of the line above."}, drain.head(), freshnessP99.head(),
+		Head{Title: "gain", Unit: "×", Meaning: "Storage rate divided by that of the line " +
+			"above."}, drain.head(), freshnessP99.head(),
 		Head{Title: "checks", Words: true, Signed: true})}
 	for _, x := range all {
 		for j, rows := range x.series {
@@ -129,7 +132,8 @@ func gain(rows []*row, k int) string {
 
 // plot draws a column over the axis; points that may not be compared break the line.
 func (s *sweep) plot(c *column) Plot {
-	p := Plot{Title: c.Title + " over " + axis(s.path), Unit: c.Unit, Caption: c.Meaning, X: axis(s.path) + leading(" (", s.unit, ")")}
+	p := Plot{Title: c.Title + " over " + axis(s.path), Unit: c.Unit, Caption: c.Meaning, X: axis(s.path) + leading(" (",
+		s.unit, ")")}
 	least, most := math.Inf(1), math.Inf(-1)
 	for i, rows := range s.series {
 		l := PlotLine{Name: s.names[i], Color: spare[i%len(spare)]}

@@ -13,7 +13,8 @@ import (
 // measurements have come first, the verdict last.
 func (t *table) throughput(verdicts bool, groups ...[]*column) Table {
 	s := t.keys()
-	s.Heads, s.Keys = append(s.Heads, Head{Title: "n", Meaning: "Valid repetitions, and of how many, where some are invalid."}), s.Keys+1
+	s.Heads, s.Keys = append(s.Heads, Head{Title: "n",
+		Meaning: "Valid repetitions, and of how many, where some are invalid."}), s.Keys+1
 	for _, g := range groups {
 		for i, c := range g {
 			h := c.head()
@@ -56,7 +57,7 @@ func (r *row) count() string {
 	return fmt.Sprintf("%d of %d", len(r.valid), len(r.cells))
 }
 
-// titled are those of the second table.
+// titled returns the columns of the second table.
 func titled(columns []*column) []*column {
 	return slices.DeleteFunc(slices.Clone(columns), func(c *column) bool { return c.Title == "" })
 }
@@ -68,7 +69,8 @@ func (t *table) verdicts() Section {
 		return Section{ID: s.ID, Title: s.Title, Text: []string{"Nothing was judged."}}
 	}
 	for _, g := range t.checks {
-		s.Table.Heads = append(s.Table.Heads, Head{Title: g, Unit: guarantees[g].name, Meaning: guarantees[g].meaning, Words: true})
+		s.Table.Heads = append(s.Table.Heads, Head{Title: g, Unit: guarantees[g].name, Meaning: guarantees[g].meaning,
+			Words: true})
 	}
 	for _, r := range t.rows {
 		cells := t.cells(r)
@@ -87,8 +89,7 @@ func (t *table) verdicts() Section {
 	return s
 }
 
-// account is what the cell's watcher says of its events; nil for one that says nothing, whose
-// record has its losses alone.
+// account returns the watcher's own event counters, or nil for a watcher without any.
 func account(c *result.Cell) *result.Events {
 	if e := c.Events; e != nil && (c.Handler.Strategy != result.External || e.Received > 0) {
 		return e
@@ -104,11 +105,13 @@ func (t *table) flows() Section {
 		{Title: "sent", Meaning: "Of these, those whose request storage acknowledged."},
 		{Title: "coalesced", Meaning: "Events that a newer state of their object replaced before they were sent."},
 		{Title: "filtered", Meaning: "Events that the configuration excludes."},
-		{Title: "parked", Meaning: "Events whose requests storage refused; they wait until their object changes, or storage is back."},
+		{Title: "parked", Meaning: "Events whose requests storage refused; they wait until their object changes, or " +
+			"storage is back."},
 		{Title: "queued", Meaning: "Events that still waited as the counters were read."},
 		{Title: "dropped", Meaning: "Events thrown away because a queue was full, where the configuration asks for it."},
 		{Title: "retried", Meaning: "Requests that were sent again after a failure."},
-		{Title: "bottleneck", Words: true, Meaning: "What limited the first valid repetition, by fixed rules over its figures."},
+		{Title: "bottleneck", Words: true, Meaning: "What limited the first valid repetition, by fixed rules over its " +
+			"figures."},
 		{Title: "because", Words: true},
 	} {
 		s.Table.Heads = append(s.Table.Heads, h)
@@ -163,7 +166,7 @@ func (r *row) paceWords() string {
 	return fmt.Sprintf("falls behind %d of %d", of-kept, of)
 }
 
-// paces is who keeps up with an open load.
+// paces is the table of rows that keep up with an open load or fall behind.
 func (t *table) paces() Section {
 	s := Section{ID: "pace", Title: "Who keeps up", Table: t.keys(), Notes: []string{
 		"Who falls behind has a freshness of this length of load; a longer one gives more."}}
@@ -196,8 +199,10 @@ func (t *table) paces() Section {
 
 // thresholds are the scenario's bounds, and how they came out.
 func (t *table) thresholds() Section {
-	s := Section{ID: "thresholds", Title: "Thresholds", Table: Table{Keys: 2, Heads: append(Heads("point", "figure", "bound"),
-		Head{Title: "value", Meaning: "The median over the valid repetitions."}, Head{Title: "verdict", Words: true, Signed: true})}}
+	s := Section{ID: "thresholds", Title: "Thresholds", Table: Table{Keys: 2,
+		Heads: append(Heads("point", "figure", "bound"),
+			Head{Title: "value", Meaning: "The median over the valid repetitions."}, Head{Title: "verdict", Words: true,
+				Signed: true})}}
 	for i := range t.res.Thresholds {
 		x := &t.res.Thresholds[i]
 		v := Cell{Text: "holds", Tone: Good}
@@ -262,7 +267,8 @@ func (t *table) summary() Cell {
 			parts = append(parts, fmt.Sprintf("%d %s", n, s.text))
 		}
 	}
-	return Cell{Text: "Of " + plural(len(t.rows), "point") + ": " + strings.Join(parts, "; ") + ".", Tone: t.outcome().tone()}
+	return Cell{Text: "Of " + plural(len(t.rows), "point") + ": " + strings.Join(parts, "; ") + ".",
+		Tone: t.outcome().tone()}
 }
 
 // growth is the table of a ladder.
@@ -274,10 +280,13 @@ func (t *table) growth() Section {
 	s := Section{ID: "growth", Title: "Growth", Table: Table{Keys: 1, Heads: append(Heads("rung"),
 		Head{Title: "objects", Meaning: "That existed before the load."},
 		Head{Title: "offered", Unit: "events/s"}, Head{Title: "achieved", Unit: "events/s"},
-		Head{Title: "stored", Unit: "s", Meaning: "From the start of the watcher until storage had all that existed before the load."},
+		Head{Title: "stored", Unit: "s", Meaning: "From the start of the watcher until storage had all that existed before " +
+			"the load."},
 		Head{Title: "sync CPU", Unit: "s", Meaning: "CPU time of the watcher in that time."},
-		Head{Title: "memory", Unit: "MiB", Meaning: "Resident memory in the end, when what the first lists took besides has been given back."},
-		Head{Title: "per object", Unit: "B", Meaning: "Memory above the smallest rung of the same rate, per object more than that has."},
+		Head{Title: "memory", Unit: "MiB", Meaning: "Resident memory in the end, when what the first lists took besides " +
+			"has been given back."},
+		Head{Title: "per object", Unit: "B", Meaning: "Memory above the smallest rung of the same rate, per object more " +
+			"than that has."},
 		Head{Title: "peak", Unit: "MiB", Meaning: "The highest resident memory since the start of the process."},
 		Head{Title: "freshness p50", Unit: "s"}, Head{Title: "freshness p99", Unit: "s"}, Head{Words: true})}}
 	for i := range g.Rungs {
@@ -315,15 +324,17 @@ func (t *table) growth() Section {
 
 // profiles lists what was taken on request, by cell.
 func (t *table) profiles() Section {
-	s := Section{ID: "profiles", Title: "Profiles", Table: Table{Keys: 1, Heads: Heads("cell", "profile", "file")}, Notes: []string{
-		"go tool pprof -http=: FILE opens one. Taking them costs CPU time, which the figures of this run contain."}}
+	s := Section{ID: "profiles", Title: "Profiles", Table: Table{Keys: 1, Heads: Heads("cell", "profile", "file")},
+		Notes: []string{
+			"go tool pprof -http=: FILE opens one. Taking them costs CPU time, which the figures of this run contain."}}
 	for i := range t.res.Cells {
 		for _, p := range t.res.Cells[i].Profiles {
 			name := p.Party + " " + p.Kind
 			if p.Kind == result.ProfileCPU {
 				name += fmt.Sprintf(" (%.0f s)", p.Seconds)
 			}
-			s.Table.Rows = append(s.Table.Rows, []Cell{{Text: t.res.Cells[i].ID}, {Text: name}, {Text: p.File, Link: local(p.File)}})
+			s.Table.Rows = append(s.Table.Rows, []Cell{{Text: t.res.Cells[i].ID}, {Text: name}, {Text: p.File,
+				Link: local(p.File)}})
 		}
 	}
 	if len(s.Table.Rows) == 0 {

@@ -81,7 +81,7 @@ func (p *printer) findings(d *Document) {
 	}
 }
 
-// shownExamples are those of one check on a terminal, and in Markdown.
+// Counterexamples of one check that a terminal and the other formats show.
 const (
 	terminalExamples = 3
 	shownExamples    = 10
@@ -204,7 +204,7 @@ func (p *printer) unlessEmpty(t Table, widths []int, cells []Cell, style string)
 	}
 }
 
-// cells prints a row of a table, in several lines where a cell has them; style is that of
+// cells prints a row of a table, in several lines where a cell has them; style applies to
 // cells without a tone.
 func (p *printer) cells(t Table, widths []int, cells []Cell, style string) {
 	for n, more := 0, true; more; n++ {

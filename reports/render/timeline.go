@@ -48,7 +48,7 @@ func timeline(id string, e *result.MatrixEntry, saved SavedCell) Section {
 		return s
 	}
 	if invalid != "" {
-		s.Text = append(s.Text, "This cell proves nothing, and its curves are no measurements: "+invalid)
+		s.Text = append(s.Text, "This cell proves nothing, and its curves are not measurements: "+invalid)
 	}
 	var moments []result.Moment
 	if c.Robustness != nil {
@@ -72,8 +72,7 @@ func parts(all ...Section) []Section {
 	return slices.DeleteFunc(all, func(s Section) bool { return s.empty() })
 }
 
-// momentNames are those of the runner's marks in words; faults are named as the scenario
-// does.
+// momentNames spell out the runner's marks; faults keep the scenario's names.
 var momentNames = map[string]string{
 	"started": "watcher started", "ready": "watcher ready", "exited": "watcher exited", "resized": "queues resized",
 	"sigterm": "SIGTERM to the watcher", "sigkill": "SIGKILL to the watcher",
@@ -86,7 +85,8 @@ var momentNames = map[string]string{
 }
 
 func momentTable(all []result.Moment) Table {
-	s := Table{Keys: 1, Heads: []Head{{Title: "no.", Words: true}, {Title: "from", Unit: "s"}, {Title: "until", Unit: "s"}, {Title: "what", Words: true}}}
+	s := Table{Keys: 1, Heads: []Head{{Title: "no.", Words: true}, {Title: "from", Unit: "s"}, {Title: "until",
+		Unit: "s"}, {Title: "what", Words: true}}}
 	for i, m := range all {
 		if i == timelineMoments {
 			s.Rows = append(s.Rows, Cells("…", "", "", fmt.Sprintf("%d more in %s", len(all)-i, result.FileName)))
@@ -144,19 +144,22 @@ func factTableOf(all []result.Fact) Table {
 		case f.Limit == nil && f.Least == nil:
 			holds = Cell{Text: "only measured", Tone: Faint}
 		}
-		s.Rows = append(s.Rows, append(Cells(f.Name, value, bound(f.Least), bound(f.Limit), f.Column), holds, Cell{Text: f.Detail}))
+		s.Rows = append(s.Rows, append(Cells(f.Name, value, bound(f.Least), bound(f.Limit), f.Column), holds,
+			Cell{Text: f.Detail}))
 	}
 	return s
 }
 
-// timelinePlots draw the curves of a cell with what was done meanwhile: a band for what takes time, a line for the rest.
+// timelinePlots draw the curves of a cell with what was done meanwhile: a band for what takes time, a line for the
+// rest.
 func timelinePlots(c *result.Cell, invalid bool, moments []result.Moment) (all []Plot) {
 	type curveOf struct{ series, name, color string }
 	for _, k := range []struct {
 		title, caption string
 		lines          []curveOf
 	}{
-		{"Load and storage rate", "Writes that the apiserver acknowledged, and requests that storage acknowledged, per second.",
+		{"Load and storage rate", "Writes that the apiserver acknowledged, and requests that storage acknowledged, per " +
+			"second.",
 			[]curveOf{{result.SeriesLoadQPS, "load", "#2563eb"}, {result.SeriesStorageQPS, "storage", "#0f8a5f"}}},
 		{"Queue depth", "Pod events accepted by the watcher and not yet acknowledged by storage.",
 			[]curveOf{{result.SeriesQueueDepth, "queued", "#7c3aed"}}},
@@ -167,7 +170,7 @@ func timelinePlots(c *result.Cell, invalid bool, moments []result.Moment) (all [
 			p.Title += " (invalid)"
 		}
 		if len(moments) > 0 {
-			p.Caption += " The numbers are those of the table below."
+			p.Caption += " Numbers refer to the table below."
 		}
 		for _, l := range k.lines {
 			p.Unit = cmp.Or(c.Series[l.series].Unit, p.Unit)

@@ -30,7 +30,7 @@ var trendFigures = []struct{ metric, title, caption, unit string }{
 	{"watcher.rssPeakMiB", "Memory", "Highest resident memory of the watcher during load and drain.", "MiB"},
 }
 
-// trendGroup are runs whose figures may stand in one line, the newest first.
+// trendGroup holds comparable runs, the newest first.
 type trendGroup struct {
 	apart []string // what sets it apart from the newest group of the scenario
 	runs  []*archive.Entry
@@ -58,7 +58,8 @@ func trends(all []archive.Entry) (sections []Section, alone []string, err error)
 			alone = append(alone, fmt.Sprintf("%s (%s) differs from the newest run of its scenario: %s.",
 				newest.Name, orUnknown(newest.Scenario), strings.Join(g.apart, "; ")))
 		case len(g.runs) < 2:
-			alone = append(alone, fmt.Sprintf("%s (%s): no other run of this scenario is here.", newest.Name, orUnknown(newest.Scenario)))
+			alone = append(alone, fmt.Sprintf("%s (%s): no other run of this scenario is here.", newest.Name,
+				orUnknown(newest.Scenario)))
 		case len(sections) == trendGroups:
 			alone = append(alone, fmt.Sprintf("%s: %s, of which the page has no charts: it has those of %d groups.",
 				orUnknown(newest.Scenario), plural(len(g.runs), "run"), trendGroups))
@@ -115,7 +116,8 @@ type trendLine struct {
 
 func (g *trendGroup) section(number int, metrics []result.Metric) Section {
 	newest := g.runs[0]
-	s := Section{ID: fmt.Sprintf("group%d", number), Title: orUnknown(newest.Scenario), Place: OnPage, Closed: number > trendOpen}
+	s := Section{ID: fmt.Sprintf("group%d", number), Title: orUnknown(newest.Scenario), Place: OnPage,
+		Closed: number > trendOpen}
 	about := fmt.Sprintf("%s of one scenario, control plane and machine.", plural(len(g.runs), "run"))
 	if len(g.runs) > trendRuns {
 		about += fmt.Sprintf(" The charts have the latest %d.", trendRuns)
@@ -174,7 +176,10 @@ func trendLinesOf(runs []*archive.Entry, metrics []result.Metric) (lines []*tren
 
 // knows reports whether any run has the figure.
 func (l *trendLine) knows(figure int) bool {
-	return slices.ContainsFunc(l.readings, func(r *versus.Reading) bool { return r != nil && r.Sides[figure].Value != nil })
+	return slices.ContainsFunc(l.readings, func(r *versus.Reading) bool {
+		return r != nil &&
+			r.Sides[figure].Value != nil
+	})
 }
 
 // trendPlot draws one figure over runs: lines of medians with their intervals, and a mark

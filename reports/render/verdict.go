@@ -218,7 +218,8 @@ func (r *row) notes() (notes []string) {
 
 // violated lists what an invalid repetition is found guilty of.
 func violated(c *result.Cell) []string {
-	return slices.DeleteFunc(slices.SortedFunc(maps.Keys(c.Checks), compareNatural), func(g string) bool { return !c.Counts(g) })
+	return slices.DeleteFunc(slices.SortedFunc(maps.Keys(c.Checks), compareNatural),
+		func(g string) bool { return !c.Counts(g) })
 }
 
 // failure says in one line what is wrong with check g.
@@ -304,21 +305,25 @@ var guarantees = map[string]struct{ name, meaning, misdeed string }{
 		"and dropped only where the configuration asks for it.", "lost count of events"},
 	"G7": {"bounded", "Memory, goroutines and sockets stay under their ceilings and come back down.",
 		"outgrew its limits on memory or connections"},
-	"G8": {"isolation", "What a fault hits does not delay the others.", "let a fault delay objects that it did not concern"},
+	"G8": {"isolation", "What a fault hits does not delay the others.",
+		"let a fault delay objects that it did not concern"},
 	"G9": {"restart-safe", "After a restart, storage catches up with what the API server held then, and holds nothing " +
 		"that it had not.", "left storage wrong after a restart"},
 	"G10": {"unknown outcomes fenced", "After a timeout, the old write cannot overwrite the object's next one.",
 		"let a late request overwrite newer data"},
 	"G11": {"replay idempotent", "A request that is applied again takes nothing back.",
 		"undid newer data by repeating a request"},
-	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 s.",
+	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 " +
+		"s.",
 		"did not repair damaged records in time"},
 	"G13": {"secrecy", "Masked data turns up in no file of the cell, log, metric or stored byte.", "leaked secret data"},
 	"G14": {"honest telemetry", "Counters and lag metrics agree with the recorded history.",
 		"reported figures that the record contradicts"},
-	"R1": {"answers", "An answer is complete and what was asked for, and a list lacks nothing that was there all the time.", ""},
+	"R1": {"answers", "An answer is complete and what was asked for, and a list lacks nothing that was there all the " +
+		"time.", ""},
 	"R2": {"watches", "A watch shows every change once, in order and as it was.", ""},
-	"R3": {"webhooks", "A receiver without faults is told of every change, and of those of one object in their order.", ""},
+	"R3": {"webhooks", "A healthy receiver gets every change, those of one object in order.",
+		""},
 	"R4": {"follower", "A watcher that reads from the first ends with the same objects in its storage.", ""},
 }
 

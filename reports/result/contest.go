@@ -12,8 +12,8 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// Contest is what a run decides about points that differ in their watcher alone. Points that violate a core guarantee,
-// did not converge or have no valid cell take no part.
+// Contest compares points that differ in their watcher alone. Points that violate a core guarantee, did not converge or
+// have no valid cell are left out.
 type Contest struct {
 	Name string `json:"name"` // of the load, and of what else the points have in common
 	// Figure ranks the points; empty where the plan of an open load decides how long it takes, so that the question is
@@ -23,7 +23,7 @@ type Contest struct {
 	Takes  []string `json:"takes,omitempty"`  // those that take part, the best first
 	Blocks int      `json:"blocks,omitempty"` // repetitions that rank them; 0 where they are too few
 	Ranked []Place  `json:"ranked,omitempty"` // the best first
-	Alike  bool     `json:"alike,omitempty"`  // those of rank 1 are the same for whoever has to choose
+	Alike  bool     `json:"alike,omitempty"`  // the points of rank 1 are the same within 10 %, or all limited by the load
 	Ahead  bool     `json:"ahead,omitempty"`  // each of rank 1 is better than the next
 	Sizing *Sizing  `json:"sizing,omitempty"` // where Figure is empty
 }
@@ -32,7 +32,7 @@ type Contest struct {
 type Place struct {
 	Point   string  `json:"point"`
 	Value   float64 `json:"value"`
-	Rank    int     `json:"rank"`              // 1 for all that are not told apart from the best, and for the best
+	Rank    int     `json:"rank"`              // 1 for the best and all that are indistinguishable from it
 	Bounded bool    `json:"bounded,omitempty"` // the load was its limit
 	Leads   bool    `json:"leads,omitempty"`   // it is all but certainly better than the next
 }
@@ -40,13 +40,13 @@ type Place struct {
 // Sizing is which settings keep up with an open load.
 type Sizing struct {
 	// Every and Latest are the smallest settings that keep up and beyond which none falls behind: of those that send
-	// every event, and of those that send the latest state of an object only. Several are not told apart.
+	// every event, and of those that send the latest state of an object only. Several are indistinguishable.
 	Every  []string `json:"every,omitempty"`
 	Latest []string `json:"latest,omitempty"`
-	// Closest is what comes nearest where there are none: it keeps up and will not do, or is least behind.
+	// Closest is set where there are none: it keeps up but does not qualify, or is least behind.
 	Closest string `json:"closest,omitempty"`
 	KeepsUp bool   `json:"closestKeepsUp,omitempty"`
-	// Unknown are points that might be the answer instead: invalid, missing, or with a backlog that does not tell.
+	// Unknown are points that might be the answer instead: invalid, missing, or with an unknown backlog.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
@@ -105,7 +105,7 @@ func (c *Cell) IsFloor() bool {
 
 func (p *Point) floor() bool { return slices.ContainsFunc(p.Cells, (*Cell).IsFloor) }
 
-// Pace counts the valid cells in which storage kept up, of those that tell.
+// Pace counts the valid cells in which storage kept up, of those that know.
 func (p *Point) Pace() (kept, of int) {
 	for _, c := range p.Valid() {
 		if c.Pace != nil {
@@ -327,7 +327,7 @@ func (s *sizes) compare(a, b *Point) (c int) {
 	return c
 }
 
-// kind is what settings that differ in numbers alone have in common.
+// kind identifies settings that differ in numbers alone.
 func (s *sizes) kind(p *Point) string {
 	words := []string{p.Cells[0].Watcher.Name, p.Params[ParamStrategy]}
 	for _, axis := range s.kinds {
@@ -336,7 +336,7 @@ func (s *sizes) kind(p *Point) string {
 	return strings.Join(words, "\x00")
 }
 
-// size finds the settings that keep up; nil where no cell tells.
+// size finds the settings that keep up; nil where no cell knows.
 func (r *Results) size(points []*Point) *Sizing {
 	var s sizes
 	s.numbers, s.kinds = r.Sizes()
@@ -402,8 +402,8 @@ func (s *sizes) smallest(points []*Point) (found []*Point) {
 	return found
 }
 
-// best finds, of settings that are in order, the first that sends every event or does not, and those of its size whose
-// freshness is not told apart from its own.
+// best finds, of settings that are in order, the first that sends every event or does not, and those of its size with
+// indistinguishable freshness.
 func (s *sizes) best(found []*Point, every bool) (all []*Point) {
 	fresher := func(a, b *Point) bool {
 		p, ok := Rank([][]*Cell{a.Valid(), b.Valid()}, rankedBy(FigureFreshness))
