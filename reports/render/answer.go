@@ -90,7 +90,7 @@ func (a answer) decided() (s []string) {
 		return []string{beside.shaped()}
 	}
 	order := func(c result.Contest) int {
-		return slices.IndexFunc(a.rows, func(r *row) bool { return slices.Contains(c.Points, r.ID) })
+		return slices.IndexFunc(a.rows, func(r *row) bool { return slices.Contains(c.Points, r.Name) })
 	}
 	all := slices.SortedStableFunc(slices.Values(a.contests),
 		func(x, y result.Contest) int { return cmp.Compare(order(x), order(y)) })
@@ -216,7 +216,11 @@ func (a answer) sizing(s *result.Sizing) string {
 	case s.KeepsUp:
 		text += fmt.Sprintf("no %s will do: %s keeps up, but %s", none, a.setting(chosen), chosen.unfit())
 	default:
-		text += fmt.Sprintf("no %s keeps up; the backlog of %s, which is least behind, grows by %s writes every second",
+		none = "no " + none + " keeps up"
+		if len(s.Unknown) > 0 {
+			none = "whether a setting keeps up is not known"
+		}
+		text += fmt.Sprintf("%s; the backlog of %s, which is least behind, grows by %s writes every second",
 			none, a.setting(chosen), shortOf(chosen.BacklogGrowth()))
 	}
 	if len(s.Unknown) > 0 {

@@ -64,6 +64,7 @@ func TestAnswer(t *testing.T) {
 		{"open", question + "the smallest setting that keeps up is keyed with podQueueNum 20 (every event, freshness p50 0.15 s, p99 0.62 s, n = 1); " +
 			"if the latest state of an object is enough, dedup with podQueueNum 10 (latest state, 71.0 %, freshness p50 0.23 s, p99 0.90 s, n = 1).", sized(keyed, slow, dedup)},
 		{"the latest state only", "; none does that sends every event.", sized(slow, dedup)},
+		{"none of the known", question + "whether a setting keeps up is not known; the backlog of keyed", change(sized(slow, dedup), "dedup", invalid)},
 		{"nothing keeps up", question + "no strategy keeps up; the backlog of keyed, which is least behind, grows by 81.0 writes every second.", sized(slow)},
 		{"an unknown one", "; not known, because invalid, missing or without a verdict: dedup-10.", change(sized(keyed, slow, dedup), "dedup", invalid)},
 		{"of one size", question + "the smallest settings that keep up are keyed with podQueueNum 20 (every event, freshness p50 0.15 s, p99 0.62 s, n = 1) and " +

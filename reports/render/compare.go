@@ -269,7 +269,7 @@ func (c comparison) points() (all []Section) {
 func (c comparison) rows(p *versus.Point) (rows []*row) {
 	for i, run := range c.Runs {
 		if cells := p.All(i); len(cells) > 0 {
-			r := newRow(&result.Point{ID: p.Name, Cells: cells}, nil)
+			r := newRow(&result.Group{Name: p.Name, Cells: cells}, nil)
 			r.strategy, r.place = run.Name+" "+run.Label, i
 			rows = append(rows, r)
 		}

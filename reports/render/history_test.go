@@ -127,7 +127,7 @@ func TestTrends(t *testing.T) {
 	if newest.Title != "strategies" || newest.Text[0] != "3 runs of one scenario, control plane and machine." {
 		t.Errorf("the newest: %s %q", newest.Title, newest.Text)
 	}
-	if !strings.Contains(older.Title, "other settings or machine") || !strings.Contains(older.Text[0], "differ: machine CPUs 64 → 2.") {
+	if !strings.Contains(older.Title, "other settings or machine") || !strings.Contains(older.Text[0], "differ: machine cpus 64 → 2.") {
 		t.Errorf("the older: %s %q", older.Title, older.Text)
 	}
 	left := slices.DeleteFunc(older.Examples[0].Items, func(s string) bool { return !strings.HasPrefix(s, "strategies-003, ") })

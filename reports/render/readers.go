@@ -169,7 +169,7 @@ func (t *table) readerCosts() Section {
 		Head{Title: "watcher CPU", Unit: "cores"}, Head{Title: "of none", Unit: "×"},
 		Head{Title: "peak memory", Unit: "MiB"}, Head{Title: "of none", Unit: "×"},
 		Head{Title: "GETs at the apiserver"}, Head{Title: "LISTs"}, Head{Title: "watches"},
-		Head{Title: "its CPU", Unit: "cores"}, Head{Title: "follower", Words: true})...)
+		Head{Title: "its CPU", Unit: "cores"})...)
 	for _, r := range t.rows {
 		if r.void() {
 			continue
@@ -181,7 +181,7 @@ func (t *table) readerCosts() Section {
 		for _, f := range readerFigures {
 			cells = append(cells, Cell{Text: fixed(medianOf(f.of)(r).number, f.decimals)})
 		}
-		s.Table.Rows = append(s.Table.Rows, append(cells, Cell{Text: followed(r)}))
+		s.Table.Rows = append(s.Table.Rows, cells)
 	}
 	return s
 }
@@ -224,18 +224,4 @@ func byAPI(of func(*result.API) *float64) func(*result.Cell) *float64 {
 		}
 		return of(c.API)
 	}
-}
-
-// followed says how the second watcher of a row ended.
-func followed(r *row) string {
-	i := slices.IndexFunc(r.valid, func(c *result.Cell) bool { return c.Readers != nil && c.Readers.Follower != nil })
-	if i < 0 {
-		return unknown
-	}
-	f := r.valid[i].Readers.Follower
-	what := "same digest"
-	if f.Digest != r.valid[i].Storage.Digest {
-		what = "another digest"
-	}
-	return fmt.Sprintf("%s, %d objects, %s s later", what, f.Objects, fixed(f.Seconds, 2))
 }

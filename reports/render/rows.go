@@ -12,7 +12,7 @@ import (
 
 // row is one point of the matrix: all repetitions of one cell, summarised.
 type row struct {
-	*result.Point
+	*result.Group
 	strategy string // or name, of another watcher
 	method   string // the strategy alone
 	load     string
@@ -64,7 +64,7 @@ func arrange(res *result.Results) *table {
 			t.unasked = append(t.unasked, g)
 		}
 	}
-	for _, p := range res.Points() {
+	for _, p := range res.Groups() {
 		t.rows = append(t.rows, newRow(p, t.extra))
 	}
 	t.sort()
@@ -76,14 +76,14 @@ func arrange(res *result.Results) *table {
 	return t
 }
 
-func newRow(p *result.Point, extra []string) *row {
+func newRow(p *result.Group, extra []string) *row {
 	c := p.Cells[0]
 	method := cmp.Or(c.Params[result.ParamStrategy], c.Handler.Strategy, unknown)
 	if c.Handler.Strategy == result.External { // whose strategies, if any, are those that were asked for
 		method = c.Params[result.ParamStrategy]
 	}
 	r := &row{
-		Point: p, method: method,
+		Group: p, method: method,
 		strategy: cmp.Or(strings.TrimSpace(c.Watcher.Name+" "+method), result.External),
 		load:     cmp.Or(c.Params[result.ParamLoad], c.Load.Model, unknown),
 	}
@@ -264,7 +264,7 @@ func (t *table) under(load string) []*row {
 
 // row finds a point's; nil if the run does not have it.
 func (t *table) row(point string) *row {
-	i := slices.IndexFunc(t.rows, func(r *row) bool { return r.ID == point })
+	i := slices.IndexFunc(t.rows, func(r *row) bool { return r.Name == point })
 	if i < 0 {
 		return nil
 	}

@@ -20,7 +20,6 @@ type kindFlow struct {
 	added, modified, deleted, puts int64
 	expected, bytes                float64 // sums; of what is not expected or not known 0
 	hasExpected, lived             bool
-	source                         string
 	expectedBytes                  *float64
 }
 
@@ -35,7 +34,7 @@ func (k *kindFlow) add(c result.KindTraffic) {
 		k.bytes += *c.Bytes * float64(c.Puts)
 	}
 	k.lived = k.lived || c.PerPod != nil
-	k.source, k.expectedBytes = cmp.Or(k.source, c.Source), cmp.Or(k.expectedBytes, c.ExpectedBytes)
+	k.expectedBytes = cmp.Or(k.expectedBytes, c.ExpectedBytes)
 }
 
 // profileFlows are the loads that have a profile, in the order of the rows.
@@ -79,19 +78,15 @@ func (f *flow) order() []string {
 	return names
 }
 
-// traffic compares the events per kind with the profile's expectation.
+// traffic compares the events per kind with the plan.
 func (t *table) traffic() Section {
 	s := Section{ID: "traffic", Title: "Events per kind", Table: Table{Keys: 3,
 		Heads: append(Heads("kind", "profile", "load"),
 			Head{Title: "added"}, Head{Title: "modified"}, Head{Title: "deleted"},
-			Head{Title: "events", Unit: "per pod"}, Head{Title: "expected", Unit: "per pod"}, Head{Title: "of expected",
-				Unit: "%"},
-			Head{Title: "size", Unit: "KB"}, Head{Title: "expected", Unit: "KB"},
-			Head{Title: "expectation", Words: true,
-				Meaning: "Recorded: counted on a real cluster. Estimate: by the mechanisms of Kubernetes. Setting: of the scenario."})},
-		Notes: []string{"Each acknowledged write is one watch event; expected is by what happened in the load, of which " +
-			"half a " +
-			"pod's life is a part. Sizes are means of what storage received. 1 KB is 1,000 bytes."}}
+			Head{Title: "events", Unit: "per pod"}, Head{Title: "expected", Unit: "per pod"},
+			Head{Title: "of expected", Unit: "%"}, Head{Title: "size", Unit: "KB"}, Head{Title: "expected", Unit: "KB"})},
+		Notes: []string{"Each acknowledged write is one watch event; expected is what the plan has. Sizes are means of what " +
+			"storage received. 1 KB is 1,000 bytes."}}
 	for _, f := range t.profileFlows() {
 		for i, kind := range f.order() {
 			cells := f.line(kind, f.kinds[kind])
@@ -121,5 +116,5 @@ func (f *flow) line(kind string, k *kindFlow) []Cell {
 	mean := ifSome(k.bytes/float64(max(k.puts, 1)), k.puts > 0)
 	return Cells(kind, f.profile, f.load, fmt.Sprint(k.added), fmt.Sprint(k.modified), fmt.Sprint(k.deleted), measured,
 		expected, part,
-		fixed(times(mean, 1e-3), 2), fixed(times(k.expectedBytes, 1e-3), 2), cmp.Or(k.source, "none"))
+		fixed(times(mean, 1e-3), 2), fixed(times(k.expectedBytes, 1e-3), 2))
 }

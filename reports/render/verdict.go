@@ -324,7 +324,6 @@ var guarantees = map[string]struct{ name, meaning, misdeed string }{
 	"R2": {"watches", "A watch shows every change once, in order and as it was.", ""},
 	"R3": {"webhooks", "A healthy receiver gets every change, those of one object in order.",
 		""},
-	"R4": {"follower", "A watcher that reads from the first ends with the same objects in its storage.", ""},
 }
 
 // checkTitle is "G2 (ordered)".

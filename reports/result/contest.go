@@ -50,35 +50,13 @@ type Sizing struct {
 	Unknown []string `json:"unknown,omitempty"`
 }
 
-// Point is a point of the matrix with its repetitions.
-type Point struct {
-	ID     string
-	Params map[string]string
-	Cells  []*Cell
-}
-
-// Points are the cells by their points, in the order of the cells.
-func (r *Results) Points() (all []*Point) {
-	by := map[string]*Point{}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		id := c.Point()
-		if by[id] == nil {
-			by[id] = &Point{ID: id, Params: c.Params}
-			all = append(all, by[id])
-		}
-		by[id].Cells = append(by[id].Cells, c)
-	}
-	return all
-}
-
 // Valid are the cells that may be believed.
-func (p *Point) Valid() []*Cell {
+func (p *Group) Valid() []*Cell {
 	return slices.DeleteFunc(slices.Clone(p.Cells), func(c *Cell) bool { return !c.Valid })
 }
 
 // Median of a figure over the valid cells that know it; nil for none.
-func (p *Point) Median(of func(*Cell) *float64) *float64 {
+func (p *Group) Median(of func(*Cell) *float64) *float64 {
 	var values []float64
 	for _, c := range p.Valid() {
 		if v := of(c); v != nil {
@@ -92,7 +70,7 @@ func (p *Point) Median(of func(*Cell) *float64) *float64 {
 }
 
 // Correct reports whether a point's speed may be compared: it has a valid cell, was judged, and violates nothing.
-func (p *Point) Correct() bool {
+func (p *Group) Correct() bool {
 	valid := p.Valid()
 	judged := slices.ContainsFunc(valid, func(c *Cell) bool { return len(c.Checks) > 0 })
 	return judged && !slices.ContainsFunc(p.Cells, (*Cell).violates)
@@ -103,10 +81,10 @@ func (c *Cell) IsFloor() bool {
 	return len(c.Watcher.Command) > 0 && path.Base(c.Watcher.Command[0]) == "watchfloor"
 }
 
-func (p *Point) floor() bool { return slices.ContainsFunc(p.Cells, (*Cell).IsFloor) }
+func (p *Group) floor() bool { return slices.ContainsFunc(p.Cells, (*Cell).IsFloor) }
 
 // Pace counts the valid cells in which storage kept up, of those that know.
-func (p *Point) Pace() (kept, of int) {
+func (p *Group) Pace() (kept, of int) {
 	for _, c := range p.Valid() {
 		if c.Pace != nil {
 			of++
@@ -119,7 +97,7 @@ func (p *Point) Pace() (kept, of int) {
 }
 
 // KeepsUp reports whether most cells do.
-func (p *Point) KeepsUp() bool {
+func (p *Group) KeepsUp() bool {
 	kept, of := p.Pace()
 	return 2*kept > of
 }
@@ -128,7 +106,7 @@ func (p *Point) KeepsUp() bool {
 const everyEvent = 0.99
 
 // SendsEvery reports whether every event was sent, and how many requests an event took; nil where that is not known.
-func (p *Point) SendsEvery() (every bool, perEvent *float64) {
+func (p *Group) SendsEvery() (every bool, perEvent *float64) {
 	perEvent = p.Median(func(c *Cell) *float64 {
 		if c.Pace == nil {
 			return nil
@@ -139,7 +117,7 @@ func (p *Point) SendsEvery() (every bool, perEvent *float64) {
 }
 
 // BacklogGrowth is by how many writes a second those grew that storage was owed.
-func (p *Point) BacklogGrowth() *float64 {
+func (p *Group) BacklogGrowth() *float64 {
 	return p.Median(func(c *Cell) *float64 {
 		if c.Pace == nil {
 			return nil
@@ -187,10 +165,10 @@ func (r *Results) axes() (names []string) {
 }
 
 // contests are the points by what their watchers were put to. A load is called by its name, or by its model.
-func (r *Results) contests() (names []string, by map[string][]*Point) {
-	by = map[string][]*Point{}
+func (r *Results) contests() (names []string, by map[string][]*Group) {
+	by = map[string][]*Group{}
 	axes := r.axes()
-	for _, p := range r.Points() {
+	for _, p := range r.Groups() {
 		name := cmp.Or(p.Params[ParamLoad], p.Cells[0].Load.Model)
 		for _, axis := range axes {
 			if axis != ParamLoad && !OfWatcher(axis) {
@@ -214,7 +192,7 @@ func (r *Results) Decide() {
 	for _, name := range names {
 		c := Contest{Name: name, Figure: cmp.Or(figure, FigureDrain)}
 		for _, p := range by[name] {
-			c.Points = append(c.Points, p.ID)
+			c.Points = append(c.Points, p.Name)
 		}
 		if figure == "" && by[name][0].Cells[0].Load.Model == ModelOpen {
 			c.Figure = ""
@@ -228,9 +206,9 @@ func (r *Results) Decide() {
 	}
 }
 
-func (c *Contest) rank(points []*Point) {
+func (c *Contest) rank(points []*Group) {
 	of := rankedBy(c.Figure)
-	var takes []*Point
+	var takes []*Group
 	for _, p := range points {
 		converged := !slices.ContainsFunc(p.Valid(), func(c *Cell) bool { return c.Checks["G1"].Verdict != Pass })
 		projected := c.Figure == FigureDrain && slices.ContainsFunc(p.Valid(), func(c *Cell) bool { return c.Handler.DrainProjected })
@@ -238,10 +216,10 @@ func (c *Contest) rank(points []*Point) {
 			takes = append(takes, p)
 		}
 	}
-	slices.SortStableFunc(takes, func(a, b *Point) int { return cmp.Compare(*a.Median(of), *b.Median(of)) })
+	slices.SortStableFunc(takes, func(a, b *Group) int { return cmp.Compare(*a.Median(of), *b.Median(of)) })
 	var rows [][]*Cell
 	for _, p := range takes {
-		c.Takes, rows = append(c.Takes, p.ID), append(rows, p.Valid())
+		c.Takes, rows = append(c.Takes, p.Name), append(rows, p.Valid())
 	}
 	ranking, ok := Rank(rows, of)
 	if !ok {
@@ -254,7 +232,7 @@ func (c *Contest) rank(points []*Point) {
 			rank, first = rank+1, i
 		}
 		c.Ranked = append(c.Ranked, Place{
-			Point: takes[row].ID, Value: *takes[row].Median(of), Rank: rank, Bounded: ranking.Bounded[i],
+			Point: takes[row].Name, Value: *takes[row].Median(of), Rank: rank, Bounded: ranking.Bounded[i],
 			Leads: i+1 < len(ranking.Rows) && ranking.Differ(i, i+1),
 		})
 	}
@@ -312,7 +290,7 @@ func (r *Results) Sizes() (numbers, names []string) {
 }
 
 // number is that along an axis; what has none to be set is beyond all others.
-func (p *Point) number(axis string) float64 {
+func (p *Group) number(axis string) float64 {
 	n, err := strconv.ParseFloat(p.Params[axis], 64)
 	if err != nil || p.Params[ParamStrategy] == adaptive {
 		return math.Inf(1)
@@ -320,7 +298,7 @@ func (p *Point) number(axis string) float64 {
 	return n
 }
 
-func (s *sizes) compare(a, b *Point) (c int) {
+func (s *sizes) compare(a, b *Group) (c int) {
 	for _, axis := range s.numbers {
 		c = cmp.Or(c, cmp.Compare(a.number(axis), b.number(axis)))
 	}
@@ -328,7 +306,7 @@ func (s *sizes) compare(a, b *Point) (c int) {
 }
 
 // kind identifies settings that differ in numbers alone.
-func (s *sizes) kind(p *Point) string {
+func (s *sizes) kind(p *Group) string {
 	words := []string{p.Cells[0].Watcher.Name, p.Params[ParamStrategy]}
 	for _, axis := range s.kinds {
 		words = append(words, p.Params[axis])
@@ -337,27 +315,27 @@ func (s *sizes) kind(p *Point) string {
 }
 
 // size finds the settings that keep up; nil where no cell knows.
-func (r *Results) size(points []*Point) *Sizing {
+func (r *Results) size(points []*Group) *Sizing {
 	var s sizes
 	s.numbers, s.kinds = r.Sizes()
-	told := slices.DeleteFunc(slices.Clone(points), func(p *Point) bool { _, of := p.Pace(); return of == 0 || p.floor() })
+	told := slices.DeleteFunc(slices.Clone(points), func(p *Group) bool { _, of := p.Pace(); return of == 0 || p.floor() })
 	if len(told) == 0 {
 		return nil
 	}
 	out := &Sizing{}
 	found := s.smallest(told)
 	fresh := rankedBy(FigureFreshness)
-	order := func(p *Point) float64 {
+	order := func(p *Group) float64 {
 		if v := p.Median(fresh); v != nil {
 			return *v
 		}
 		return math.Inf(1)
 	}
-	slices.SortStableFunc(found, func(a, b *Point) int { return cmp.Or(s.compare(a, b), cmp.Compare(order(a), order(b))) })
+	slices.SortStableFunc(found, func(a, b *Group) int { return cmp.Or(s.compare(a, b), cmp.Compare(order(a), order(b))) })
 	every, latest := s.best(found, true), s.best(found, false)
 	out.Every, out.Latest = ids(every), ids(latest)
 	if len(every)+len(latest) == 0 {
-		closest := slices.MinFunc(told, func(a, b *Point) int {
+		closest := slices.MinFunc(told, func(a, b *Group) int {
 			if c := -cmp.Compare(b2i(a.KeepsUp()), b2i(b.KeepsUp())); c != 0 {
 				return c
 			}
@@ -366,7 +344,7 @@ func (r *Results) size(points []*Point) *Sizing {
 			}
 			return cmp.Compare(*a.BacklogGrowth(), *b.BacklogGrowth())
 		})
-		out.Closest, out.KeepsUp = closest.ID, closest.KeepsUp()
+		out.Closest, out.KeepsUp = closest.Name, closest.KeepsUp()
 	}
 	out.Unknown = r.unknown(&s, points, slices.Concat(every, latest))
 	return out
@@ -379,22 +357,22 @@ func b2i(b bool) int {
 	return 0
 }
 
-func ids(points []*Point) (all []string) {
+func ids(points []*Group) (all []string) {
 	for _, p := range points {
-		all = append(all, p.ID)
+		all = append(all, p.Name)
 	}
 	return all
 }
 
 // smallest finds, of each kind, the first by size that keeps up and beyond which, in all of its numbers, none of its
 // kind falls behind or is wrong.
-func (s *sizes) smallest(points []*Point) (found []*Point) {
-	beyond := func(a, b *Point) bool {
+func (s *sizes) smallest(points []*Group) (found []*Group) {
+	beyond := func(a, b *Group) bool {
 		return !slices.ContainsFunc(s.numbers, func(axis string) bool { return b.number(axis) < a.number(axis) })
 	}
 	for _, p := range slices.SortedStableFunc(slices.Values(points), s.compare) {
-		kind := func(o *Point) bool { return s.kind(o) == s.kind(p) }
-		fails := slices.ContainsFunc(points, func(o *Point) bool { return kind(o) && beyond(p, o) && !(o.Correct() && o.KeepsUp()) })
+		kind := func(o *Group) bool { return s.kind(o) == s.kind(p) }
+		fails := slices.ContainsFunc(points, func(o *Group) bool { return kind(o) && beyond(p, o) && !(o.Correct() && o.KeepsUp()) })
 		if !fails && !slices.ContainsFunc(found, kind) {
 			found = append(found, p)
 		}
@@ -404,8 +382,8 @@ func (s *sizes) smallest(points []*Point) (found []*Point) {
 
 // best finds, of settings that are in order, the first that sends every event or does not, and those of its size with
 // indistinguishable freshness.
-func (s *sizes) best(found []*Point, every bool) (all []*Point) {
-	fresher := func(a, b *Point) bool {
+func (s *sizes) best(found []*Group, every bool) (all []*Group) {
+	fresher := func(a, b *Group) bool {
 		p, ok := Rank([][]*Cell{a.Valid(), b.Valid()}, rankedBy(FigureFreshness))
 		return ok && p.Rows[0] == 0 && p.Ratio(0, 1).Differs()
 	}
@@ -419,11 +397,11 @@ func (s *sizes) best(found []*Point, every bool) (all []*Point) {
 
 // unknown names the points that may be the answer in place of the chosen ones: they are not larger, and invalid, without
 // a verdict or not there.
-func (r *Results) unknown(s *sizes, points, chosen []*Point) (all []string) {
+func (r *Results) unknown(s *sizes, points, chosen []*Group) (all []string) {
 	for _, p := range points {
-		larger := len(chosen) > 0 && !slices.ContainsFunc(chosen, func(o *Point) bool { return s.compare(p, o) <= 0 })
+		larger := len(chosen) > 0 && !slices.ContainsFunc(chosen, func(o *Group) bool { return s.compare(p, o) <= 0 })
 		if _, of := p.Pace(); of == 0 && !p.floor() && !larger {
-			all = append(all, p.ID)
+			all = append(all, p.Name)
 		}
 	}
 	for _, id := range r.Missing() {

@@ -52,8 +52,8 @@ func (r *Results) MeasureGrowth() {
 		return
 	}
 	g := &Growth{}
-	for _, p := range r.Points() {
-		x := Rung{Point: p.ID, Objects: p.Cells[0].Load.Prefill, Valid: len(p.Valid())}
+	for _, p := range r.Groups() {
+		x := Rung{Point: p.Name, Objects: p.Cells[0].Load.Prefill, Valid: len(p.Valid())}
 		x.measure(p)
 		g.Rungs = append(g.Rungs, x)
 	}
@@ -84,7 +84,7 @@ func compareRates(a, b *float64) int {
 	return cmp.Compare(of(a), of(b))
 }
 
-func (x *Rung) measure(p *Point) {
+func (x *Rung) measure(p *Group) {
 	of := p.Median
 	fresh := func(at func(*Quantiles) float64) *float64 {
 		return of(func(c *Cell) *float64 {
