@@ -9,9 +9,11 @@ import (
 	"github.com/watchbench/watchbench/reports/gate"
 )
 
-// GateTerminal prints the answer of a gate, then what it rests on.
+// GateTerminal prints the verdict of a gate in the first line, which scripts read, then the figures.
 func GateTerminal(w io.Writer, v *gate.Verdict, opts TerminalOptions) error {
-	return DocumentTerminal(w, gateDocument(v), opts)
+	d := gateDocument(v)
+	d.Title = ""
+	return DocumentTerminal(w, d, opts)
 }
 
 // GateMarkdown writes the same, for a pull request or a step's summary.

@@ -59,6 +59,9 @@ func TestGateFormats(t *testing.T) {
 				}
 			}
 		}
+		if name == "terminal" && !strings.HasPrefix(buf.String(), "FAIL: NEW is worse") {
+			t.Errorf("the verdict is not first: %.60s", buf.String())
+		}
 		for _, w := range want {
 			if !strings.Contains(buf.String(), w) {
 				t.Errorf("%s lacks %q:\n%s", name, w, buf.String())

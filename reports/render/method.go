@@ -24,7 +24,8 @@ func (m method) section() Section {
 		return s
 	}
 	for _, sentence := range []string{
-		m.precision(), m.machine(), m.plan(), m.loads(), m.phases(), m.storage(), m.durability(), m.observing(), m.floor(),
+		m.precision(), m.machine(), m.loads(), m.durability(), m.observing(), m.floor(),
+		"All cells with the same load settings get the same operations, derived from the seed; cells run in a shuffled order.",
 		"Correctness before speed: a point that fails one of G1–G6 is left out of comparisons. A check that looked at nothing " +
 			"is not a pass. “" + unknown + "” means not known, never zero.",
 	} {
@@ -75,19 +76,6 @@ func (m method) machine() string {
 	return s + ". Absolute figures move with it; compare points of one run, and read ratios before figures."
 }
 
-// plan says what cells have in common.
-func (m method) plan() string {
-	s := "One plan: the operations are derived from the seed, the same for cells with the same load settings"
-	_, decides := m.res.Scenario["decide"]
-	switch {
-	case decides:
-		s += " and for all repetitions, so that only the machine differs between them"
-	case m.mostRepetitions() > 1:
-		s += " (each repetition has its own)"
-	}
-	return s + "."
-}
-
 // arrivals are the spacings of an open loop's writes.
 var arrivals = map[string]string{
 	"constant": "at a fixed rate", "poisson": "at random times around a mean rate (Poisson)",
@@ -115,35 +103,11 @@ func (m method) loads() string {
 	return leading("Load model: ", join(models), ".")
 }
 
-func (m method) phases() string {
-	load := "load"
-	if m.disturbed() {
-		load = "load with faults"
-	}
-	return "Phases: prepare, warm-up (not counted) where the scenario has one, " + load + ", drain, check. Objects of a cell live in " +
-		"namespaces of their own; cells ran in a shuffled order, from the seed, every second repetition in the reverse of the one before."
-}
-
 // disturbed reports whether something was done to the parties during the load.
 func (m method) disturbed() bool {
 	events, _ := m.res.Scenario["events"].([]any)
 	watch, _ := m.res.Scenario["watch"].(map[string]any)
 	return len(events) > 0 || len(watch) > 0 || m.any(func(c *result.Cell) bool { return len(c.Faults) > 0 })
-}
-
-// mostRepetitions is how many repetitions a row has at most.
-func (m method) mostRepetitions() (n int) {
-	for _, r := range m.rows {
-		n = max(n, len(r.cells))
-	}
-	return n
-}
-
-func (m method) storage() string {
-	latency := m.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })
-	return leading("Storage is a mock with a configured latency of ", join(latency),
-		"; the column shows what it served by its own "+
-			"clock. Order and loss are judged by its record of every write.")
 }
 
 // durability says whether the control plane waited for its disk.

@@ -77,7 +77,6 @@ func TestPageInBrowser(t *testing.T) {
 	if s := b.text(stroke); !strings.Contains(s, darkPalette[palette["keyed"]]) {
 		t.Errorf("no line in the dark colour of keyed: %s", s)
 	}
-	shoot(b, "dark.png", "", 1440, 3000)
 	b.eval(`document.getElementById("theme").click()`, nil)
 	if s := b.text(stroke); !strings.Contains(s, palette["keyed"]) {
 		t.Errorf("the button does not bring light colours: %s", s)
@@ -88,9 +87,6 @@ func TestPageInBrowser(t *testing.T) {
 	if tip := b.text(`document.querySelector('[data-chart="load2-plot1"]').innerText`); !strings.Contains(tip, "keyed") || !strings.Contains(tip, "events") {
 		t.Errorf("tooltip is %q", tip)
 	}
-	shoot(b, "top.png", "", 1440, 1700)
-	shoot(b, "light.png", "#load1", 1440, 1900)
-	shoot(b, "heavy.png", "#load2", 1440, 2500)
 
 	b.eval(`document.querySelectorAll("details.more").forEach(d => d.open = true)`, nil)
 	b.drawAll()
@@ -105,7 +101,6 @@ func TestPageInBrowser(t *testing.T) {
 	if state.Width > 400 {
 		t.Errorf("the page is %v px wide on a telephone of 400", state.Width)
 	}
-	shoot(b, "narrow.png", "", 400, 2600)
 
 	b.media("print", "dark")
 	b.size(1032, 800) // A4 landscape within its margins
@@ -117,7 +112,6 @@ func TestPageInBrowser(t *testing.T) {
 	if state.Width > 1032 {
 		t.Errorf("the page is %v px wide on paper of 1032: %s", state.Width, b.text(`[...document.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > 1032 && e.tagName != "path").slice(0, 12).map(e => e.tagName + "." + e.className + " " + e.closest("section,header")?.id).join("; ")`))
 	}
-	shoot(b, "print.png", "", 1032, 4600)
 	b.quiet(path)
 }
 

@@ -22,30 +22,13 @@ var mainCurves = []curveKind{
 	{result.SeriesWatcherRSS, "Watcher memory", "Resident memory of the watcher process.", "MiB"},
 }
 
-// moreCurves are drawn on request; any curve the record holds besides follows them.
+// moreCurves are drawn on request.
 var moreCurves = []curveKind{
 	{result.SeriesLoadQPS, "Load", "Writes that the apiserver acknowledged per second.", "requests/s"},
 	{result.SeriesWriterDepth, "Writer queue", "Events of all kinds in the Writer queue.", "events"},
 	{result.SeriesHandlerDepth, "Pod handler queues", "Events in the Pod handler queues together.", "events"},
 	{result.SeriesStorageInFlight, "Requests in flight", "Requests that storage was answering.", "requests"},
 	{result.SeriesWatcherNet, "Watcher network", "Bytes that the watcher read and wrote.", "KiB/s"},
-}
-
-// otherCurves lists the curves of the record that have no place of their own.
-func otherCurves(rows []*row) (kinds []curveKind) {
-	units := map[string]string{}
-	for _, r := range rows {
-		for name, s := range r.representative().Series {
-			units[name] = s.Unit
-		}
-	}
-	for _, k := range slices.Concat(mainCurves, moreCurves) {
-		delete(units, k.series)
-	}
-	for _, name := range slices.Sorted(maps.Keys(units)) {
-		kinds = append(kinds, curveKind{series: name, title: name, unit: units[name]})
-	}
-	return kinds
 }
 
 // mostRows bounds the lines in a chart: more would be indistinguishable.
@@ -80,8 +63,7 @@ func (t *table) loadSections() (all []Section) {
 		id := fmt.Sprintf("load%d", i+1)
 		all = append(all,
 			Section{ID: id, Title: "Load " + load, Place: OnPage, Plots: main, Notes: notes},
-			Section{ID: id + "-more", Title: "More of load " + load, Place: OnPage, Closed: true,
-				Plots: curvePlots(rows, slices.Concat(moreCurves, otherCurves(rows)), most)})
+			Section{ID: id + "-more", Title: "More of load " + load, Place: OnPage, Closed: true, Plots: curvePlots(rows, moreCurves, most)})
 	}
 	return all
 }

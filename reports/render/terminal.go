@@ -37,7 +37,9 @@ var styles = map[Tone]string{
 func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
 	d = d.cleaned()
 	p := &printer{w: bufio.NewWriter(w), opts: o}
-	p.line(ansiBold, "%s", d.Title)
+	if d.Title != "" {
+		p.line(ansiBold, "%s", d.Title)
+	}
 	if d.Subtitle != "" {
 		p.line(ansiDim, "%s", d.Subtitle)
 	}
