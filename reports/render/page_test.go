@@ -91,8 +91,8 @@ func TestPageInBrowser(t *testing.T) {
 	b.eval(`document.querySelectorAll("details.more").forEach(d => d.open = true)`, nil)
 	b.drawAll()
 	b.eval(measure, &state)
-	if state.Plots != 29 || state.Drawn != state.Plots {
-		t.Errorf("opened: %d of %d charts are drawn, want 29", state.Drawn, state.Plots)
+	if state.Plots != 16 || state.Drawn != state.Plots {
+		t.Errorf("opened: %d of %d charts are drawn, want 16", state.Drawn, state.Plots)
 	}
 
 	b.size(400, 800)
@@ -200,7 +200,7 @@ func TestPageIsSafeInBrowser(t *testing.T) {
 	var ids []string
 	// The second load has the same kinds of chart.
 	b.eval(`[...document.querySelectorAll("[data-chart]")].map(p => p.getAttribute("data-chart")).filter(id => !id.startsWith("load2"))`, &ids)
-	if len(ids) < 10 {
+	if len(ids) < 8 {
 		t.Fatalf("only %d charts", len(ids))
 	}
 	tips := 0
