@@ -93,7 +93,7 @@ func (a answer) scaling() []string {
 
 // proven counts the rows that lost, reordered or resurrected nothing, and those not tested enough.
 func (a answer) proven() []string {
-	good, cut, untested, events := 0, 0, 0, int64(0)
+	good, cut, untested, events, known := 0, 0, 0, int64(0), true
 	for _, r := range a.rows {
 		verdicts := map[string]bool{}
 		for _, g := range []string{"G1", "G2", "G3", "G4"} {
@@ -105,7 +105,7 @@ func (a answer) proven() []string {
 			good++
 			for _, c := range r.valid {
 				if e := account(c); e == nil || c.Watcher.Restarts > 0 { // those of the last process are not all
-					events = math.MinInt32 * 1e6
+					known = false
 				} else {
 					events += e.Received
 				}
@@ -125,7 +125,7 @@ func (a answer) proven() []string {
 	}
 	const nothing = "othing was lost, reordered or brought back"
 	over := ""
-	if events > 0 {
+	if known && events > 0 {
 		over = fmt.Sprintf(" (%d events received)", events)
 	}
 	switch {

@@ -182,22 +182,28 @@ func (r *row) verdict() string {
 // notes explains what the table shows in this row: why it is invalid, cut, failed,
 // or incomplete.
 func (r *row) notes() (notes []string) {
+	var reasons []string
+	repetitions := map[string][]string{}
 	for _, c := range r.cells {
 		if c.Valid {
 			continue
 		}
+		why := strings.Join(c.InvalidReasons, "; ")
+		why += leading("; what it violates counts all the same: ", strings.Join(violated(c), " "))
+		if repetitions[why] == nil {
+			reasons = append(reasons, why)
+		}
+		repetitions[why] = append(repetitions[why], fmt.Sprint(c.Repetition))
+	}
+	for _, why := range reasons {
 		note := "left out as invalid"
 		if r.void() {
 			note = "invalid"
 		}
 		if len(r.cells) > 1 {
-			note += fmt.Sprintf(" (repetition %d)", c.Repetition)
+			note += " (repetition " + strings.Join(repetitions[why], ", ") + ")"
 		}
-		note += ": " + strings.Join(c.InvalidReasons, "; ")
-		if found := violated(c); len(found) > 0 {
-			note += "; what it violates counts all the same: " + strings.Join(found, " ")
-		}
-		notes = append(notes, note)
+		notes = append(notes, note+": "+why)
 	}
 	if f := r.cutFraction(); f != nil {
 		note := fmt.Sprintf("%scut at the drain limit with %s of the events acknowledged", r.cuts(), percent(*f))
