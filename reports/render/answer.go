@@ -123,19 +123,18 @@ func (a answer) proven() []string {
 	if untested > 0 {
 		rest = append(rest, fmt.Sprintf("%d not fully tested", untested))
 	}
-	const nothing = "othing was lost, reordered or brought back"
 	over := ""
 	if known && events > 0 {
 		over = fmt.Sprintf(" (%d events received)", events)
 	}
 	switch {
 	case good > 0 && len(a.rows) == 1:
-		return []string{"N" + nothing + over + "."}
+		return []string{"Nothing was lost, reordered or brought back" + over + "."}
 	case good > 0:
-		return []string{fmt.Sprintf("In %d of %d %s n%s%s%s.", good, len(a.rows), a.combinations(), nothing, over,
-			leading("; ", join(rest)))}
+		return []string{fmt.Sprintf("In %d of %d %s nothing was lost, reordered or brought back%s%s.",
+			good, len(a.rows), a.combinations(), over, leading("; ", join(rest)))}
 	case len(rest) > 0:
-		return []string{"Not proven: that n" + nothing + "; " + join(rest) + "."}
+		return []string{"Not proven: that nothing was lost, reordered or brought back; " + join(rest) + "."}
 	}
 	return nil
 }
