@@ -27,13 +27,13 @@ func Bench(w io.Writer, res *result.Results) error {
 	t := arrange(res)
 	b := bufio.NewWriter(w)
 	e := &res.Environment
-	for _, f := range []fact{
+	for _, f := range [][2]string{
 		{"scenario", res.Run.Scenario}, {"provider", e.Provider}, {"cpu", e.CPUModel},
 		{"# run", res.Run.ID}, {"# commit", e.Commit}, {"# kubernetes", e.Kubernetes}, {"# etcd", e.Etcd},
 		{"# go", e.GoVersion}, {"# kernel", e.Kernel},
 	} {
-		if v := strings.TrimSpace(clean(f.Value)); v != "" {
-			fmt.Fprintf(b, "%s: %s\n", f.Name, v)
+		if v := strings.TrimSpace(clean(f[1])); v != "" {
+			fmt.Fprintf(b, "%s: %s\n", f[0], v)
 		}
 	}
 	for _, c := range measures {

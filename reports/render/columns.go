@@ -1,7 +1,10 @@
 package render
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -14,7 +17,6 @@ type column struct {
 	Title    string // first heading line
 	Unit     string // second heading line
 	Meaning  string
-	words    bool   // not figures
 	csv      string // name in throughput.csv, unit included; "" leaves it out
 	bench    string // unit in bench.txt, a base unit; "" leaves it out
 	scale    float64
@@ -25,9 +27,7 @@ type column struct {
 	measure  func(*row) reading
 }
 
-func (c *column) heading(divide bool) heading {
-	return heading{Title: c.Title, Unit: c.Unit, Meaning: c.Meaning, Divide: divide, Left: c.words, marked: c.words}
-}
+func (c *column) head() Head { return Head{Title: c.Title, Unit: c.Unit, Meaning: c.Meaning} }
 
 // reading is a summarised value of a row.
 type reading struct {
@@ -35,7 +35,7 @@ type reading struct {
 	values    []float64 // what it sums up, one per valid repetition that knows it; nil for totals
 	projected bool      // computed, not waited for
 	atLeast   bool      // a lower bound
-	word      string    // shown when there is no number to show
+	word      string    // shown instead of a missing number
 }
 
 // text is how the table shows the value.
@@ -53,40 +53,92 @@ func (c *column) text(v reading) string {
 	return fixed(v.number, c.decimals)
 }
 
-// Columns that notes, headlines and charts refer to.
+// cell is the value of a row, with how far its interval reaches.
+func (c *column) cell(r *row) Cell {
+	v := c.measure(r)
+	cell := Cell{Text: c.text(v), Under: v.below(len(r.valid))}
+	if v.projected || v.atLeast {
+		cell.Tone = Warn
+	}
+	return cell
+}
+
+// interval is where the figure may lie, from its repetitions; ok is false if they are too
+// few, or if it was not waited for.
+func (v reading) interval() (i stats.Interval, ok bool) {
+	if v.number == nil || v.projected || v.atLeast {
+		return stats.Interval{}, false
+	}
+	return stats.Of(v.values)
+}
+
+// spread is how far the figure's interval reaches; "" where there is none, or nothing to be uncertain of.
+func (v reading) spread() string {
+	i, ok := v.interval()
+	if !ok {
+		return ""
+	}
+	return spreadOf(i, *v.number)
+}
+
+// spreadOf is an interval in per cent of a figure or, beyond 100 %, as a factor.
+func spreadOf(i stats.Interval, figure float64) string {
+	part, ok := i.Spread(figure)
+	switch {
+	case !ok || i.Low == i.High:
+		return ""
+	case part < 0.0995:
+		return "±" + strconv.FormatFloat(100*part, 'f', 1, 64) + " %"
+	case part < 1:
+		return "±" + strconv.FormatFloat(100*part, 'f', 0, 64) + " %"
+	}
+	return "×÷ " + short(1+part)
+}
+
+// below returns the small print of a figure in a row of n valid repetitions: its interval, and
+// how many repetitions know it if not all do.
+func (v reading) below(n int) string {
+	s := v.spread()
+	if k := len(v.values); v.number != nil && k > 0 && k < n {
+		s = strings.TrimSpace(fmt.Sprintf("%s n=%d", s, k))
+	}
+	return s
+}
+
+// Columns that notes, sentences and charts refer to.
 var (
 	drain = &column{
-		Title: "Pod handler drain", Unit: "s", csv: "pod_handler_drain_s", bench: "drain-sec", scale: 1, better: "lower", decimals: 1, speed: true, closed: true,
-		Meaning: "From the first write of the load until storage acknowledged the last state or deletion of a Pod that it was owed. “~ proj.” means: the drain limit came first; the events still owed, divided by the rate so far, were added.",
-		measure: measureDrain,
+		Title: "Pod handler drain", Unit: "s", csv: "pod_handler_drain_s", bench: "drain-sec", scale: 1,
+		better: "lower", decimals: 1, speed: true, closed: true, measure: measureDrain,
+		Meaning: "From the first write of the load until storage acknowledged the last Pod that it was owed. " +
+			"“~ proj.”: the drain limit came first; the events still owed, divided by the rate so far, were added.",
 	}
-	storageRate = &column{Title: "storage", Unit: "qps", csv: "storage_qps", bench: "storage-requests/sec", scale: 1, better: "higher", decimals: 1, speed: true,
+	storageRate = &column{
+		Title: "storage", Unit: "qps", csv: "storage_qps", bench: "storage-requests/sec", scale: 1,
+		better: "higher", decimals: 1, speed: true,
 		Meaning: "Acknowledged requests for Pods per second, from the first acknowledgement to the last.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.QPS }),
 	}
 	efficiency = &column{
-		Title: "efficiency", Unit: "%", csv: "efficiency_percent", bench: "efficiency-percent", scale: 1, better: "higher", decimals: 1, speed: true, closed: true,
-		Meaning: "Storage rate divided by what that concurrency allows at the configured mean latency (requests in flight ÷ mean latency, Little's law).",
+		Title: "efficiency", Unit: "%", csv: "efficiency_percent", bench: "efficiency-percent", scale: 1,
+		better: "higher", decimals: 1, speed: true, closed: true,
+		Meaning: "Storage rate, of what the requests in flight allow at the configured mean latency.",
 		measure: medianOf(func(c *result.Cell) *float64 { return times(c.Storage.Efficiency, 100) }),
 	}
 	freshnessP99 = &column{
-		Title: "freshness p99", Unit: "s", csv: "freshness_p99_s", bench: "freshness-p99-sec", scale: 1, better: "lower", decimals: 2, speed: true,
-		Meaning: "Per operation on a kind that is watched: from its intended time (open loop: the plan's; closed loop: when its thread was free to write) until storage acknowledged a state at least that new; the 99th percentile, deletions included.",
-		measure: freshnessQuantiles[2].measure,
-	}
-	verdict = &column{
-		Title: "checks", words: true,
-		Meaning: "Guarantees judged over the recorded history; a point that fails one is marked, and if it is one of G1–G6, its speed is not compared.",
-		measure: func(r *row) reading { return reading{word: r.verdict()} },
+		Title: "freshness p99", Unit: "s", csv: "freshness_p99_s", bench: "freshness-p99-sec", scale: 1,
+		better: "lower", decimals: 2, speed: true, measure: freshnessQuantiles[2].measure,
+		Meaning: "How old a change was when storage acknowledged it or a newer one, from the time at which it was due: " +
+			"99 % of the operations, deletions included, took no longer. “≥”: of what was acknowledged.",
 	}
 	lost = &column{
 		Title: "lost", Unit: "objects", csv: "lost_objects", bench: "lost-objects", scale: 1, better: "lower",
-		Meaning: "Objects whose final state storage does not hold, found by holding the writes that the apiserver acknowledged against what storage holds and its ledger; over all repetitions.",
+		Meaning: "Objects whose final state storage does not hold, by op log and ledger; over all repetitions.",
 		measure: sumOf(func(e *result.Events) *int64 { return e.Lost }),
 	}
 	reordered = &column{
 		Title: "reordered", Unit: "writes", csv: "reordered_writes", bench: "reordered-writes", scale: 1, better: "lower",
-		Meaning: "Writes that put an older state over a newer one or over a deletion, found in the ledger; over all repetitions.",
+		Meaning: "Writes that put an older state over a newer one or over a deletion; over all repetitions.",
 		measure: sumOf(func(e *result.Events) *int64 { return e.Reordered }),
 	}
 )
@@ -94,56 +146,53 @@ var (
 // published are the columns of the published measurements, in their order.
 var published = []*column{
 	{
-		Title: "apiserver", Unit: "qps", csv: "apiserver_qps", bench: "apiserver-writes/sec", scale: 1, better: "higher", decimals: 1,
-		Meaning: "Successful writes per second, of all kinds, that the generator reached against the apiserver, over the load window.",
-		measure: medianOf(func(c *result.Cell) *float64 { return ifSome(c.Load.QPS, c.Load.DurationS > 0) }),
+		Title: "apiserver", Unit: "qps", csv: "apiserver_qps", bench: "apiserver-writes/sec", scale: 1,
+		better: "higher", decimals: 1, measure: achieved,
+		Meaning: "Successful writes per second, of all kinds, that the generator reached against the apiserver.",
 	},
 	{
 		Title: "duration", Unit: "s", csv: "duration_s", decimals: 1,
-		Meaning: "Length of the load window.",
+		Meaning: "Length of the load.",
 		measure: medianOf(func(c *result.Cell) *float64 { return ifSome(c.Load.DurationS, c.Load.DurationS > 0) }),
 	},
 	{
-		Title: "threads", csv: "threads",
+		Title: "threads", csv: "threads", measure: measureThreads,
 		Meaning: "Concurrent load threads of a closed loop; an open loop has a rate and no threads.",
-		measure: measureThreads,
 	},
 	{
-		Title: "writer full", Unit: "s", csv: "writer_full_s", bench: "writer-full-sec", scale: 1, better: "lower", decimals: 1, speed: true,
-		Meaning: "Time during which the Writer queue was at capacity, by the watcher's own counter.",
+		Title: "writer full", Unit: "s", csv: "writer_full_s", bench: "writer-full-sec", scale: 1,
+		better: "lower", decimals: 1, speed: true,
+		Meaning: "Time during which the Writer queue was full, by the watcher's own counter.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Writer.FullSeconds }),
 	},
 	drain,
 	{
 		Title: "storage latency", Unit: "ms", csv: "storage_latency_ms", bench: "storage-latency-sec", scale: 1e-3, decimals: 1,
-		Meaning: "Mean time that an acknowledged request for a Pod spent in storage, by the mock's clock: from its last byte to its answer, waiting for capacity included. The watcher waits longer, by the network and its own scheduling.",
+		Meaning: "Mean time that an acknowledged request for a Pod spent in storage, by the mock's clock.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs }),
 	},
 	storageRate,
 	{
 		Title: "watcher cpu", Unit: "cores", csv: "watcher_cpu_cores", bench: "watcher-cores", scale: 1, decimals: 3,
-		Meaning: "User and system time of the watcher process per second, over load and drain; not known where reading its metrics took more than 2 % of it.",
+		Meaning: "CPU time of the watcher per second, over load and drain.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUCores }),
 	},
 	{
 		Title: "mem", Unit: "MiB", csv: "watcher_mem_mib", bench: "watcher-rss-B", scale: 1 << 20, better: "lower", decimals: 1,
-		Meaning: "Highest resident memory of the watcher process in load and drain, of the samples taken.",
+		Meaning: "Highest resident memory of the watcher in load and drain, of the samples taken.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB }),
 	},
 	{
 		Title: "network I/O", Unit: "KiB/s", csv: "watcher_net_kib_per_s", bench: "watcher-net-B/sec", scale: 1 << 10, decimals: 1,
-		Meaning: "Bytes on the watcher's own sockets per second, both directions, all peers, by its counters; of a watcher without our metrics, those of its read and write calls.",
+		Meaning: "Bytes that the watcher read and wrote per second, over all its connections.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps }),
 	},
 }
 
 // ours follow them in the table; the verdict comes last.
-var ours = []*column{efficiency, freshnessP99, lost, reordered, verdict}
+var ours = []*column{efficiency, freshnessP99, lost, reordered}
 
-// outcome are those that the page has first, where no screen is too narrow for them.
-var outcome = []*column{verdict, freshnessP99, lost, reordered}
-
-// measures are what the formats for programs hold.
+// measures lists the columns of the formats for programs.
 var measures = slices.Concat(published, ours, further)
 
 // further are measures that the table has no room for. Those with a title are in the
@@ -159,48 +208,48 @@ var further = []*column{
 		return new(float64(c.Freshness.Count))
 	})},
 	{
-		Title: "efficiency with backlog", Unit: "%", csv: "efficiency_backlog_percent", bench: "efficiency-backlog-percent", scale: 1, better: "higher", decimals: 1, speed: true, closed: true,
-		Meaning: "Efficiency over the time in which, by op log and ledger, at least as many objects were owed to storage as requests may be in flight. Unknown where that was less than ten mean latencies.",
+		Title: "efficiency with backlog", Unit: "%", csv: "efficiency_backlog_percent", bench: "efficiency-backlog-percent",
+		scale: 1, better: "higher", decimals: 1, speed: true, closed: true,
+		Meaning: "Efficiency over the time in which as many objects were owed to storage as requests may be in flight.",
 		measure: medianOf(func(c *result.Cell) *float64 { return times(c.Storage.EfficiencyBacklog, 100) }),
 	},
 	{
-		Title: "backlog", Unit: "s", csv: "backlog_s", decimals: 2,
-		Meaning: "That time.",
+		Title: "backlog", Unit: "s", csv: "backlog_s", decimals: 2, Meaning: "That time.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.BacklogSeconds }),
 	},
 	{
 		Title: "configured p50", Unit: "ms", csv: "storage_latency_configured_p50_ms", decimals: 1,
-		Meaning: "Median latency that storage was told to have.",
-		measure: configuredP50,
+		Meaning: "Configured median latency of storage.", measure: configuredP50,
 	},
 	{
-		Title: "configured mean", Unit: "ms", csv: "storage_latency_configured_ms", decimals: 1,
-		Meaning: "Mean of the same.",
-		measure: medianOf(func(c *result.Cell) *float64 { return ifSome(c.Storage.LatencyMeanMs, c.Storage.LatencyMeanMs > 0) }),
+		Title: "configured mean", Unit: "ms", csv: "storage_latency_configured_ms", decimals: 1, Meaning: "Its mean.",
+		measure: medianOf(func(c *result.Cell) *float64 {
+			return ifSome(c.Storage.LatencyMeanMs,
+				c.Storage.LatencyMeanMs > 0)
+		}),
 	},
 	{
 		Title: "configured p99", Unit: "ms", csv: "storage_latency_configured_p99_ms", decimals: 1,
-		Meaning: "99th percentile of the same.",
-		measure: configuredP99,
+		Meaning: "Its 99th percentile.", measure: configuredP99,
 	},
 	{
 		Title: "served p50", Unit: "ms", csv: "storage_latency_p50_ms", decimals: 1,
-		Meaning: "Median latency of the acknowledged requests for Pods by the mock's clock, waiting for capacity included; the mean is the first table's storage latency.",
+		Meaning: "Median latency of the acknowledged requests for Pods by the mock's clock.",
 		measure: measureQuantile(servedMs, 1e3, 50, func(q *result.Quantiles) float64 { return q.P50 }),
 	},
 	{
-		Title: "served p99", Unit: "ms", csv: "storage_latency_p99_ms", decimals: 1,
-		Meaning: "99th percentile of the same.",
+		Title: "served p99", Unit: "ms", csv: "storage_latency_p99_ms", decimals: 1, Meaning: "Its 99th percentile.",
 		measure: measureQuantile(servedMs, 1e3, 99, func(q *result.Quantiles) float64 { return q.P99 }),
 	},
 	{
-		Title: "latency, watcher's side", Unit: "ms", csv: "storage_latency_watcher_ms", bench: "storage-latency-watcher-sec", scale: 1e-3, better: "lower", decimals: 1,
+		Title: "latency, watcher's side", Unit: "ms", csv: "storage_latency_watcher_ms", bench: "storage-latency-watcher-sec",
+		scale: 1e-3, better: "lower", decimals: 1,
 		Meaning: "Mean time of a successful write of a Pod by the watcher's own clock, from the call to the answer.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.WatcherMeanMs }),
 	},
 	{
 		Title: "requests per event", csv: "requests_per_event", bench: "requests/event", scale: 1, decimals: 3,
-		Meaning: "Requests for Pods that storage received, divided by the Pod events that the watcher received. Below 1 where events are merged, above where something is sent again.",
+		Meaning: "Below 1 where events are merged, above where something is sent again.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.RequestsPerEvent }),
 	},
 	{
@@ -209,12 +258,13 @@ var further = []*column{
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.ConnectionsOpened }),
 	},
 	{
-		Title: "cpu per request", Unit: "µs", csv: "cpu_us_per_request", bench: "cpu-sec/request", scale: 1e-6, better: "lower", speed: true,
-		Meaning: "CPU time of the watcher from the load to the end of the drain, divided by the requests that storage received.",
-		measure: cpuPerRequest,
+		Title: "cpu per request", Unit: "µs", csv: "cpu_us_per_request", bench: "cpu-sec/request", scale: 1e-6,
+		better: "lower", speed: true, measure: cpuPerRequest,
+		Meaning: "CPU time of the watcher over load and drain, divided by the requests that storage received.",
 	},
 	{
-		Title: "cpu per event", Unit: "µs", csv: "cpu_us_per_event", bench: "cpu-sec/event", scale: 1e-6, better: "lower", speed: true,
+		Title: "cpu per event", Unit: "µs", csv: "cpu_us_per_event", bench: "cpu-sec/event", scale: 1e-6,
+		better: "lower", speed: true,
 		Meaning: "The same, divided by the events of all kinds that the watcher received.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUMicrosPerEvent }),
 	},
@@ -224,32 +274,32 @@ var further = []*column{
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.FirstSync }),
 	},
 	{
-		Title: "cpu of first sync", Unit: "s", csv: "first_sync_cpu_s", bench: "first-sync-cpu-sec", scale: 1, better: "lower", decimals: 2,
-		Meaning: "CPU time of the process in it.",
+		Title: "cpu of first sync", Unit: "s", csv: "first_sync_cpu_s", bench: "first-sync-cpu-sec", scale: 1,
+		better: "lower", decimals: 2, Meaning: "CPU time of the process in it.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.FirstSyncCPU }),
 	},
 	{
-		Title: "mem since start", Unit: "MiB", csv: "watcher_mem_highest_mib", bench: "watcher-highest-rss-B", scale: 1 << 20, better: "lower", decimals: 1,
-		Meaning: "The most memory the watcher process ever had resident, its first lists included, as the kernel keeps it; of several processes the largest.",
+		Title: "mem since start", Unit: "MiB", csv: "watcher_mem_highest_mib", bench: "watcher-highest-rss-B", scale: 1 << 20,
+		better: "lower", decimals: 1,
+		Meaning: "The most memory the watcher ever had resident, its first lists included, as the kernel keeps it.",
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.RSSHighestMiB }),
 	},
 	{bench: "failed-checks", scale: 1, better: "lower", measure: measureFailing},
 }
 
-// titled are those of the second table.
-func titled(columns []*column) (out []*column) {
-	for _, c := range columns {
-		if c.Title != "" {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// Latency of storage as it was told to have.
 var (
-	configuredP50 = medianOf(func(c *result.Cell) *float64 { return ifSome(c.Storage.LatencyP50Ms, c.Storage.LatencyP50Ms > 0) })
-	configuredP99 = medianOf(func(c *result.Cell) *float64 { return ifSome(c.Storage.LatencyP99Ms, c.Storage.LatencyP99Ms > 0) })
+	configuredP50 = medianOf(func(c *result.Cell) *float64 {
+		return ifSome(c.Storage.LatencyP50Ms,
+			c.Storage.LatencyP50Ms > 0)
+	})
+	configuredP99 = medianOf(func(c *result.Cell) *float64 {
+		return ifSome(c.Storage.LatencyP99Ms,
+			c.Storage.LatencyP99Ms > 0)
+	})
+	offered       = medianOf(func(c *result.Cell) *float64 { return c.Load.OfferedQPS })
+	planned       = medianOf(func(c *result.Cell) *float64 { return c.Load.PlannedQPS })
+	achieved      = medianOf(func(c *result.Cell) *float64 { return ifSome(c.Load.QPS, c.Load.DurationS > 0) })
+	cpuPerRequest = medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUMicrosPerReq })
 )
 
 // freshnessQuantiles are the percentiles that a record holds of it.
@@ -263,9 +313,6 @@ var freshnessQuantiles = []struct {
 	{"max", measureFreshness(100, func(q *result.Quantiles) float64 { return q.Max })},
 }
 
-// Definitions are all columns of the table with what they mean.
-func (t *table) Definitions() []*column { return slices.Concat(published, ours) }
-
 // measureFailing counts the checks that failed, allowed or not.
 func measureFailing(r *row) reading {
 	return reading{number: ifSome(float64(len(r.failing())), len(r.checks) > 0)}
@@ -273,15 +320,14 @@ func measureFailing(r *row) reading {
 
 func measureDrain(r *row) reading {
 	v := medianOf(func(c *result.Cell) *float64 { return c.Handler.DrainSeconds })(r)
-	v.projected = v.number != nil && slices.ContainsFunc(r.valid, func(c *result.Cell) bool { return c.Handler.DrainProjected })
+	v.projected = v.number != nil && slices.ContainsFunc(r.valid,
+		func(c *result.Cell) bool { return c.Handler.DrainProjected })
 	return v
 }
 
 func measureThreads(r *row) reading {
-	v := medianOf(func(c *result.Cell) *float64 {
-		return ifSome(float64(c.Load.Threads), c.Load.Threads > 0)
-	})(r)
-	if v.number == nil && len(r.valid) > 0 && r.valid[0].Load.Model == result.ModelOpen {
+	v := medianOf(func(c *result.Cell) *float64 { return ifSome(float64(c.Load.Threads), c.Load.Threads > 0) })(r)
+	if v.number == nil && len(r.valid) > 0 && r.isOpen() {
 		v.word = "open loop"
 	}
 	return v
@@ -306,7 +352,8 @@ func servedMs(c *result.Cell) *result.Quantiles    { return c.Storage.SeenMs }
 // measureQuantile reads one percentile, in units of so many microseconds. Its interval is
 // that of the repetitions' own percentiles. Over several repetitions it merges the
 // histograms; without them it is unknown, because percentiles cannot be averaged.
-func measureQuantile(of distribution, micros, percentile float64, field func(*result.Quantiles) float64) func(*row) reading {
+func measureQuantile(of distribution, micros, percentile float64,
+	field func(*result.Quantiles) float64) func(*row) reading {
 	single := func(c *result.Cell) *float64 {
 		if q := of(c); q != nil && q.Count > 0 {
 			return new(field(q))
@@ -349,7 +396,7 @@ func medianOf(field func(*result.Cell) *float64) func(*row) reading {
 	}
 }
 
-// valuesOf are those of a number that are known.
+// valuesOf returns the known values.
 func valuesOf(cells []*result.Cell, field func(*result.Cell) *float64) (values []float64) {
 	for _, c := range cells {
 		if v := field(c); v != nil {
@@ -364,32 +411,21 @@ func valuesOf(cells []*result.Cell, field func(*result.Cell) *float64) (values [
 // bound.
 func sumOf(field func(*result.Events) *int64) func(*row) reading {
 	return func(r *row) reading {
-		var v reading
-		var sum float64
-		known := 0
+		sum, known := 0.0, 0
 		for _, c := range r.cells {
-			switch n := eventCount(c, field); {
-			case n == nil:
-			case slices.Contains(r.valid, c):
-				sum += float64(*n)
+			if c.Events == nil || field(c.Events) == nil {
+				continue
+			}
+			sum += float64(*field(c.Events))
+			if slices.Contains(r.valid, c) {
 				known++
-			default:
-				sum += float64(*n)
 			}
 		}
-		if known > 0 || sum > 0 {
-			v.number = &sum
-			v.atLeast = known < len(r.valid)
+		if known == 0 && sum == 0 {
+			return reading{}
 		}
-		return v
+		return reading{number: &sum, atLeast: known < len(r.valid)}
 	}
-}
-
-func eventCount(c *result.Cell, field func(*result.Events) *int64) *int64 {
-	if c.Events == nil {
-		return nil
-	}
-	return field(c.Events)
 }
 
 // median of values; nil for none.

@@ -20,7 +20,7 @@ func TestLatencyQuantilesAreShown(t *testing.T) {
 	if err := CSV(&csv, res); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"configured p50", "configured p99", "served p50", "served p99", "<td>61.0</td>", "<td>405.0</td>", "(p50 60 ms, mean 83.7 ms, p99 400 ms)"} {
+	for _, want := range []string{"configured p50", "configured p99", "served p50", "served p99", ">61.0</td>", ">405.0</td>"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

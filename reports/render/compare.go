@@ -1,14 +1,11 @@
 package render
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/reports/versus"
@@ -28,22 +25,33 @@ type ComparisonFormat struct {
 // CompareTerminal.
 func ComparisonFormats() []ComparisonFormat {
 	return []ComparisonFormat{
-		{"html", "compare.html", CompareHTML},
-		{"md", "compare.md", CompareMarkdown},
+		{"html", "compare.html", func(w io.Writer, c *versus.Comparison) error {
+			return DocumentHTML(w,
+				comparison{c}.document())
+		}},
+		{"md", "compare.md", func(w io.Writer, c *versus.Comparison) error {
+			return DocumentMarkdown(w,
+				comparison{c}.document())
+		}},
 		{"csv", "compare.csv", CompareCSV},
 		{"json", "compare.json", CompareJSON},
 	}
 }
 
-// CompareJSON writes the comparison as it is.
-func CompareJSON(w io.Writer, c *versus.Comparison) error {
-	return result.EncodeJSON(w, c)
+// CompareTerminal prints what came out, the figures, and what was left out. Unless
+// opts.Explain, it leaves out figures without a difference beyond the first few, and says
+// so.
+func CompareTerminal(w io.Writer, c *versus.Comparison, opts TerminalOptions) error {
+	return DocumentTerminal(w, comparison{c}.document(), opts)
 }
+
+// CompareJSON writes the comparison as it is.
+func CompareJSON(w io.Writer, c *versus.Comparison) error { return result.EncodeJSON(w, c) }
 
 // CompareCSV writes a line per point, metric and run.
 func CompareCSV(w io.Writer, c *versus.Comparison) error {
-	out := csv.NewWriter(w)
-	lines := [][]string{{"point", "metric", "unit", "run", "label", "n", "value", "low", "high", "ratio", "ratio_low", "ratio_high", "verdict", "why"}}
+	lines := [][]string{{"point", "metric", "unit", "run", "label", "n", "value", "low", "high", "ratio", "ratio_low",
+		"ratio_high", "verdict", "why"}}
 	full := func(v *float64) string {
 		if v == nil {
 			return ""
@@ -53,172 +61,134 @@ func CompareCSV(w io.Writer, c *versus.Comparison) error {
 	for _, f := range c.Figures {
 		for i, s := range f.Sides {
 			lines = append(lines, []string{
-				csvText(f.Point), f.Metric, f.Unit, c.Runs[i].Name, csvText(c.Runs[i].Label), strconv.Itoa(s.N),
-				full(s.Value), full(s.Low), full(s.High), full(s.Ratio), full(s.RatioLow), full(s.RatioHigh), string(s.Verdict), csvText(s.Why),
+				f.Point, f.Metric, f.Unit, c.Runs[i].Name, c.Runs[i].Label, strconv.Itoa(s.N),
+				full(s.Value), full(s.Low), full(s.High), full(s.Ratio), full(s.RatioLow), full(s.RatioHigh), string(s.Verdict), s.Why,
 			})
 		}
 	}
-	return out.WriteAll(lines)
+	return writeCSV(w, lines)
 }
 
-// Title names what is compared.
-func (c comparison) Title() string {
+// What is shown of a comparison, unless all is asked for.
+const (
+	shownFigures = 30
+	shownReasons = 12
+	openPoints   = 3 // points whose charts are drawn at once
+)
+
+func (c comparison) document() *Document {
+	d := &Document{}
 	var names []string
 	for _, r := range c.Runs {
-		names = append(names, clean(r.Label))
+		names = append(names, r.Label)
 	}
-	return "compare " + join(names)
+	d.Title = "compare " + join(names)
+	for i := range c.Verdicts {
+		d.Findings = append(d.Findings, c.Verdicts[i], c.Origins[i])
+	}
+	d.add(Section{Title: "Runs", Table: c.legend()})
+	shown := c.shown()
+	figures := Section{ID: "figures", Title: "Figures, most changed first", Table: c.grid(shown)}
+	if more := len(c.Figures) - shown; more > 0 {
+		figures.Notes = []string{plural(more, "more figure") +
+			" without a difference, or not comparable: --all, or the files."}
+		d.add(figures)
+		d.add(Section{Title: fmt.Sprintf("All %d figures", len(c.Figures)), Place: Aside, Closed: true,
+			Table: c.grid(len(c.Figures))})
+	} else {
+		d.add(figures)
+	}
+	d.add(Section{ID: "left", Title: "Left out, and why", Notes: c.reasons()})
+	d.add(Section{ID: "setup", Title: "What the runs do not share", Place: Aside, Table: c.setup()})
+	d.add(Section{Title: "How to read it", Text: c.Notes})
+	for _, s := range c.points() {
+		d.add(s)
+	}
+	return d
 }
 
-// Legend is the table of the runs.
-func (c comparison) Legend() sheet {
-	s := sheet{Keys: 1, Heads: append(words("", "run", "scenario", "started"), heading{Title: "seed"}, heading{Title: "valid cells"})}
+func (c comparison) reasons() []string {
+	if n := len(c.Left) - shownReasons; n > 0 {
+		return append(c.Left[:shownReasons:shownReasons], fmt.Sprintf("… and %d more in compare.json", n))
+	}
+	return c.Left
+}
+
+// shown is how many figures are shown: all that changed, and as many more as there
+// is room for.
+func (c comparison) shown() int {
+	changed := 0
+	for _, f := range c.Figures {
+		if slices.ContainsFunc(f.Sides[1:], func(s versus.Side) bool {
+			return s.Verdict != versus.NoDifference && s.Verdict != versus.NotComparable
+		}) {
+			changed++
+		}
+	}
+	return min(len(c.Figures), max(changed, shownFigures))
+}
+
+// legend is the table of the runs.
+func (c comparison) legend() Table {
+	s := Table{Keys: 1, Heads: append(Heads("", "run", "scenario", "started"), Head{Title: "seed"},
+		Head{Title: "valid cells"})}
 	for i, r := range c.Runs {
-		row := sheetRow{Color: runColor(i)}
-		row.add(r.Name, clean(r.Label), clean(orUnknown(r.Scenario)), when(r.Started), strconv.FormatUint(r.Seed, 10), fmt.Sprintf("%d of %d", r.Valid, r.Cells))
-		s.Rows = append(s.Rows, row)
+		cells := Cells(r.Name, r.Label, orUnknown(r.Scenario), when(r.Started), strconv.FormatUint(r.Seed, 10),
+			fmt.Sprintf("%d of %d", r.Valid, r.Cells))
+		cells[0].Color = spare[i%len(spare)]
+		s.Rows = append(s.Rows, cells)
 	}
 	return s
 }
 
-// runColor is a run's in all charts.
-func runColor(i int) string { return spare[i%len(spare)] }
-
-// Sentences say first what came out, then how far the runs compare.
-func (c comparison) Sentences() (all []string) {
-	for i := range c.Verdicts {
-		all = append(all, clean(c.Verdicts[i]), clean(c.Origins[i]))
-	}
-	return all
-}
-
-// Setup is the table of what the runs do not share.
-func (c comparison) Setup() sheet {
-	s := sheet{Keys: 2, Heads: words("differs", "in")}
+// setup is the table of what the runs do not share.
+func (c comparison) setup() Table {
+	s := Table{Keys: 2, Heads: Heads("differs", "in")}
 	for _, r := range c.Runs {
-		s.Heads = append(s.Heads, words(r.Name)...)
+		s.Heads = append(s.Heads, Heads(r.Name)...)
 	}
 	for _, d := range c.Differences {
-		row := sheetRow{}
-		row.add(string(d.Kind), clean(d.What))
-		for _, v := range d.Values {
-			row.add(clean(v))
-		}
-		s.Rows = append(s.Rows, row)
+		s.Rows = append(s.Rows, Cells(append([]string{string(d.Kind), d.What}, d.Values...)...))
 	}
 	return s
 }
 
-// points reports whether there are several.
-func (c comparison) points() bool {
-	return slices.ContainsFunc(c.Figures, func(f versus.Figure) bool { return f.Point != c.Figures[0].Point })
-}
-
-// Grid is the table of all figures, a line each.
-func (c comparison) Grid() sheet { return c.grid(len(c.Figures)) }
-
-func (c comparison) grid(most int) sheet {
-	several := c.points()
-	keys := words("metric")
+// grid is the table of the first figures, a line each.
+func (c comparison) grid(most int) Table {
+	several := slices.ContainsFunc(c.Figures, func(f versus.Figure) bool { return f.Point != c.Figures[0].Point })
+	s := Table{Keys: 1, Heads: Heads("metric")}
 	if several {
-		keys = words("metric", "point")
+		s = Table{Keys: 2, Heads: Heads("metric", "point")}
 	}
-	s := sheet{Keys: len(keys), Heads: append(keys, heading{Title: "unit", Left: true})}
+	s.Heads = append(s.Heads, Head{Title: "unit", Words: true})
 	for i, r := range c.Runs {
-		s.Heads = append(s.Heads, heading{Title: r.Name, Divide: true}, heading{Title: "±"})
+		s.Heads = append(s.Heads, Head{Title: r.Name, Divide: true}, Head{Title: "±"})
 		if i > 0 {
-			s.Heads = append(s.Heads, heading{Title: r.Name + " ÷ " + c.Runs[0].Name}, heading{Title: "interval", Left: true}, heading{Title: "verdict", Left: true})
+			s.Heads = append(s.Heads, Head{Title: r.Name + " ÷ " + c.Runs[0].Name}, Head{Title: "interval", Words: true},
+				Head{Title: "verdict", Words: true})
 		}
 	}
 	for _, f := range c.Figures[:most] {
-		row := sheetRow{}
-		row.add(f.Metric)
+		cells := Cells(f.Metric)
 		if several {
-			row.add(clean(f.Point))
+			cells = append(cells, Cell{Text: f.Point})
 		}
-		row.add(figureUnit(f.Unit))
+		cells = append(cells, Cell{Text: figureUnit(f.Unit)})
 		for i, side := range f.Sides {
-			row.add(figureText(f.Unit, side.Value), figureSpread(side))
+			cells = append(cells, Cells(figureText(f.Unit, side.Value), figureSpread(side))...)
 			if i > 0 {
-				row.add(ratioText(side), ratioInterval(side))
-				row.Cells = append(row.Cells, verdictOf(side))
+				cells = append(cells, Cell{Text: ratioText(side)}, Cell{Text: ratioInterval(side)}, verdictOf(side))
 			}
 		}
-		s.Rows = append(s.Rows, row)
+		s.Rows = append(s.Rows, cells)
 	}
 	return s
 }
-
-// stacked is the same for narrow places, of the given runs: what belongs to a value stands
-// below it.
-func (c comparison) stacked(most int, runs ...int) sheet {
-	s := sheet{Keys: 1, Heads: words("metric")}
-	for _, i := range runs {
-		s.Heads = append(s.Heads, heading{Title: c.Runs[i].Name})
-		if i > 0 {
-			s.Heads = append(s.Heads, heading{Title: c.Runs[i].Name + " ÷ " + c.Runs[0].Name}, heading{Title: "verdict", Left: true})
-		}
-	}
-	several := c.points()
-	for _, f := range c.Figures[:most] {
-		key := cell{Text: f.Metric, Spread: figureUnit(f.Unit)}
-		if several {
-			key.Spread = strings.TrimSpace(clip(clean(f.Point), leastPoint) + "  " + key.Spread)
-		}
-		row := sheetRow{Cells: []cell{key}}
-		for _, i := range runs {
-			side := f.Sides[i]
-			row.Cells = append(row.Cells, cell{Text: figureText(f.Unit, side.Value), Spread: figureSpread(side)})
-			if i > 0 {
-				v := verdictOf(side)
-				switch side.Verdict {
-				case versus.NoDifference:
-					v.Text, v.Spread = "no difference", "shown"
-				case versus.NotComparable:
-					v.Text, v.Spread = "not", "comparable"
-				}
-				row.Cells = append(row.Cells, cell{Text: ratioText(side), Spread: ratioInterval(side)}, v)
-			}
-		}
-		s.Rows = append(s.Rows, row)
-	}
-	return s
-}
-
-// leastPoint is the width to which a point's name is cut in narrow places.
-const leastPoint = 24
-
-// clip cuts the middle out of a text that is wider than width.
-func clip(s string, width int) string {
-	if terminal.Columns(s) <= width {
-		return s
-	}
-	r := []rune(s)
-	tail := len(r)
-	for room := (width - 1) / 2; tail > 0 && room >= terminal.Columns(string(r[tail-1])); tail-- {
-		room -= terminal.Columns(string(r[tail-1]))
-	}
-	return terminal.Cut(s, width-terminal.Columns(string(r[tail:]))) + string(r[tail:])
-}
-
-// all are the places of the runs.
-func (c comparison) all() (runs []int) {
-	for i := range c.Runs {
-		runs = append(runs, i)
-	}
-	return runs
-}
-
-// Main and More are the tables of the page: what changed most, and everything.
-func (c comparison) Main() sheet { return c.stacked(c.shown(false), c.all()...) }
-
-// More is the table of all figures.
-func (c comparison) More() sheet { return c.stacked(len(c.Figures), c.all()...) }
 
 // verdictOf is the verdict in its tone.
-func verdictOf(s versus.Side) cell {
-	return cell{Text: string(s.Verdict), Detail: clean(s.Why), tone: map[versus.Verdict]tone{
-		versus.BetterThan: good, versus.WorseThan: bad, versus.Differs: warn, versus.NoDifference: faint, versus.NotComparable: faint,
+func verdictOf(s versus.Side) Cell {
+	return Cell{Text: string(s.Verdict), Tip: s.Why, Tone: map[versus.Verdict]Tone{
+		versus.BetterThan: Good, versus.WorseThan: Bad, versus.Differs: Warn, versus.NoDifference: Faint, versus.NotComparable: Faint,
 	}[s.Verdict]}
 }
 
@@ -265,7 +235,7 @@ func ratioInterval(s versus.Side) string {
 	return ratioNumber(*s.RatioLow) + "–" + ratioNumber(*s.RatioHigh)
 }
 
-// ratioNumber tells ratios near 1 apart from it, and from one another.
+// ratioNumber formats a ratio with enough digits near 1.
 func ratioNumber(v float64) string {
 	if v >= 0.1 && v < 2 {
 		return fixed(&v, 3)
@@ -273,10 +243,36 @@ func ratioNumber(v float64) string {
 	return short(v)
 }
 
-// LeftOut is what the comparison lacks, and why.
-func (c comparison) LeftOut() (all []string) {
-	for _, l := range c.Left {
-		all = append(all, clean(l))
+// points are the charts of each point, in the order in which figures name them, the curves of the runs over one
+// another.
+func (c comparison) points() (all []Section) {
+	var order []string
+	for _, f := range c.Figures {
+		if !slices.Contains(order, f.Point) {
+			order = append(order, f.Point)
+		}
+	}
+	most := pointsPerLine(len(order) * len(c.Runs) * len(mainCurves))
+	for i, name := range order {
+		j := slices.IndexFunc(c.Points, func(p versus.Point) bool { return p.Name == name })
+		rows := c.rows(&c.Points[j])
+		s := Section{ID: fmt.Sprintf("point%d", i+1), Title: name, Place: OnPage, Closed: i >= openPoints,
+			Plots: append([]Plot{freshnessPlot(rows)}, curvePlots(believed(rows), mainCurves, most)...)}
+		if slices.ContainsFunc(s.Plots, func(p Plot) bool { return !p.Empty() }) {
+			all = append(all, s)
+		}
 	}
 	return all
+}
+
+// rows are the runs' cells at a point, as the charts know them: a row a run.
+func (c comparison) rows(p *versus.Point) (rows []*row) {
+	for i, run := range c.Runs {
+		if cells := p.All(i); len(cells) > 0 {
+			r := newRow(&result.Group{Name: p.Name, Cells: cells}, nil)
+			r.strategy, r.place = run.Name+" "+run.Label, i
+			rows = append(rows, r)
+		}
+	}
+	return rows
 }

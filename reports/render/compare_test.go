@@ -2,14 +2,10 @@ package render
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/versus"
@@ -58,53 +54,45 @@ func two(t *testing.T) *versus.Comparison {
 	return compared(t, nil, versus.Run{Label: "before", Results: fixture(t)}, versus.Run{Label: "after", Results: changed(t, nil)})
 }
 
-func TestCompareGolden(t *testing.T) {
+// TestCompare: what came out stands first; three runs are held against the first; what has no difference is left out
+// beyond the first few, and said to be.
+func TestCompare(t *testing.T) {
 	three := compared(t, []string{"freshness.p99", "watcher.cpu*PerEvent"}, versus.Run{Label: "before", Results: fixture(t)},
 		versus.Run{Label: "after", Results: changed(t, nil)}, versus.Run{Label: "short", Results: changed(t, func(r *result.Results) { r.Cells = r.Cells[:12] })})
-	keyed := func(res *result.Results) *result.Results {
-		res.Cells = slices.DeleteFunc(res.Cells, func(c result.Cell) bool { return !strings.HasPrefix(c.ID, "heavy-keyed") })
-		return res
+	formats := map[string]func(io.Writer, *versus.Comparison) error{
+		"terminal": func(w io.Writer, c *versus.Comparison) error {
+			return CompareTerminal(w, c, TerminalOptions{Width: 200})
+		},
+		"all": func(w io.Writer, c *versus.Comparison) error {
+			return CompareTerminal(w, c, TerminalOptions{Explain: true})
+		},
 	}
-	small := compared(t, nil, versus.Run{Label: "before", Results: keyed(fixture(t))}, versus.Run{Label: "after", Results: keyed(changed(t, nil))})
-	terminal := func(o TerminalOptions) func(io.Writer, *versus.Comparison) error {
-		return func(w io.Writer, c *versus.Comparison) error { return CompareTerminal(w, c, o) }
+	for _, f := range ComparisonFormats() {
+		formats[f.Name] = f.Write
 	}
-	for name, tt := range map[string]struct {
-		write func(io.Writer, *versus.Comparison) error
-		of    *versus.Comparison
+	for name, tc := range map[string]struct {
+		of   *versus.Comparison
+		want []string
 	}{
-		"compare-80.txt": {terminal(TerminalOptions{Width: 80}), two(t)}, "compare-120.txt": {terminal(TerminalOptions{Width: 120}), two(t)},
-		"compare-200.txt": {terminal(TerminalOptions{Width: 200}), two(t)}, "compare-all.txt": {terminal(TerminalOptions{Explain: true}), two(t)},
-		"compare-color.txt": {terminal(TerminalOptions{Color: true}), two(t)}, "compare-three-80.txt": {terminal(TerminalOptions{Width: 80}), three},
-		"compare.md": {CompareMarkdown, two(t)}, "compare.csv": {CompareCSV, three}, "compare.json": {CompareJSON, three},
-		"compare.html": {func(w io.Writer, c *versus.Comparison) error { return writeComparison(w, c, nil) }, small},
+		"terminal": {two(t), []string{"compare before and after", "1.300 ×", "watcher.cpuMicrosPerRequest", "more figures without a difference, or not comparable: --all"}},
+		"all":      {two(t), []string{"What the runs do not share", "All "}},
+		"md":       {two(t), []string{"### Figures, most changed first", "<details><summary>All "}},
+		"csv":      {three, []string{"point,metric,unit,run,label,n,value,low,high,ratio", ",C,short,"}},
+		"json":     {three, []string{`"label": "short"`}},
+		"html":     {two(t), []string{`id="point1-plot1"`, "<h2>Left out, and why</h2>"}},
 	} {
 		var first, second bytes.Buffer
 		for _, b := range []*bytes.Buffer{&first, &second} {
-			if err := tt.write(b, tt.of); err != nil {
+			if err := formats[name](b, tc.of); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
 		if !bytes.Equal(first.Bytes(), second.Bytes()) {
 			t.Errorf("%s: two renderings of one comparison differ", name)
 		}
-		golden(t, name, first.Bytes())
-	}
-}
-
-// No line is wider than the terminal, at any width that people have.
-func TestCompareFits(t *testing.T) {
-	long := compared(t, []string{"watcher.*", "storage.*"}, versus.Run{Label: strings.Repeat("before-", 12), Results: fixture(t)}, versus.Run{Label: "after", Results: changed(t, nil)})
-	for name, c := range map[string]*versus.Comparison{"two": two(t), "long": long} {
-		for _, width := range []int{80, 120, 200} {
-			var out bytes.Buffer
-			if err := CompareTerminal(&out, c, TerminalOptions{Width: width, Explain: width != 120}); err != nil {
-				t.Fatal(err)
-			}
-			for l := range strings.Lines(out.String()) {
-				if n := utf8.RuneCountInString(strings.TrimRight(l, "\n")); n > width {
-					t.Fatalf("%s: a line of %d at width %d: %q", name, n, width, l)
-				}
+		for _, w := range tc.want {
+			if !strings.Contains(first.String(), w) {
+				t.Errorf("%s lacks %q", name, w)
 			}
 		}
 	}
@@ -126,8 +114,8 @@ func TestCompareIsSafe(t *testing.T) {
 		banned []string
 	}{
 		"terminal": {func(w io.Writer) error { return CompareTerminal(w, c, TerminalOptions{Explain: true}) }, nil},
-		"md":       {func(w io.Writer) error { return CompareMarkdown(w, c) }, []string{"<script", "<img", "\n__f__"}},
-		"html":     {func(w io.Writer) error { return writeComparison(w, c, nil) }, []string{"<script>document", "<img"}},
+		"md":       {func(w io.Writer) error { return DocumentMarkdown(w, comparison{c}.document()) }, []string{"<script", "<img", "\n__f__"}},
+		"html":     {func(w io.Writer) error { return writePage(w, comparison{c}.document(), nil) }, []string{"<script>document", "<img"}},
 		"csv":      {func(w io.Writer) error { return CompareCSV(w, c) }, []string{"\n=", ",=", `,"=`}},
 	} {
 		var out bytes.Buffer
@@ -144,90 +132,4 @@ func TestCompareIsSafe(t *testing.T) {
 			t.Errorf("%s does not show the name at all: the test proves nothing", name)
 		}
 	}
-}
-
-func comparisonFile(t *testing.T, c *versus.Comparison) string {
-	t.Helper()
-	return pageFileBy(t, func(w io.Writer, script []byte) error { return writeComparison(w, c, script) })
-}
-
-// TestComparePageInBrowser opens the page in a real browser: every chart of the first
-// points is drawn with a line per run, in light and dark, at the width of a phone.
-func TestComparePageInBrowser(t *testing.T) {
-	b := startBrowser(t)
-	path := comparisonFile(t, two(t))
-	b.media("screen", "light")
-	b.open(path, 1440, 1000)
-	b.drawAll()
-	var state struct {
-		Plots, Drawn, Both int
-		Width              float64
-	}
-	measure := fmt.Sprintf(`(() => {
-		const plots = [...document.querySelectorAll("[data-chart]")].filter(p => p.checkVisibility());
-		const both = p => [%q, %q].every(c => [...p.querySelectorAll("svg path")].some(l => l.getAttribute("stroke") === c));
-		return {Plots: plots.length, Drawn: plots.filter(p => p.querySelector("svg path")).length, Both: plots.filter(both).length,
-			Width: document.documentElement.scrollWidth};
-	})()`, runColor(0), runColor(1))
-	b.eval(measure, &state)
-	if state.Plots < openPoints*2 || state.Drawn != state.Plots || state.Both != state.Plots {
-		t.Errorf("of %d charts %d are drawn and %d have a line of each run", state.Plots, state.Drawn, state.Both)
-	}
-	shoot(b, "compare.png", "", 1440, 3000)
-	b.media("screen", "dark")
-	b.settle(fmt.Sprintf(`document.querySelector("[data-chart] svg path[stroke='%s']") !== null`, darkPalette[runColor(0)]))
-	if s := b.text(`[...document.querySelectorAll('[data-chart] svg path')].map(p => p.getAttribute("stroke")).join(" ")`); !strings.Contains(s, darkPalette[runColor(0)]) {
-		t.Errorf("no line in the dark colour of the first run: %s", s)
-	}
-	shoot(b, "compare-dark.png", "", 1440, 1500)
-	b.media("screen", "light")
-	b.size(390, 800)
-	b.settle(`document.documentElement.scrollWidth <= 390`)
-	if b.eval(measure, &state); state.Width > 390 {
-		t.Errorf("the page is %v px wide on a phone of 390", state.Width)
-	}
-	// The first table's verdicts are in sight without scrolling it.
-	var edge float64
-	b.eval(`[...document.querySelectorAll("#figures .figures")][0].querySelector("tbody td:last-child").getBoundingClientRect().right`, &edge)
-	if edge <= 0 || edge > 390 {
-		t.Errorf("on a phone of 390 px the verdicts end at %v px", edge)
-	}
-	shoot(b, "compare-phone.png", "", 390, 1000)
-	b.quiet(path)
-}
-
-// Every id is there once, and what the navigation leads to exists.
-func TestComparePageAnchors(t *testing.T) {
-	var out bytes.Buffer
-	if err := writeComparison(&out, two(t), nil); err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(out.String(), -1) {
-		if seen[m[1]] {
-			t.Errorf("id %s is there twice", m[1])
-		}
-		seen[m[1]] = true
-	}
-	for _, m := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(out.String(), -1) {
-		if !seen[m[1]] {
-			t.Errorf("nothing is at #%s", m[1])
-		}
-	}
-}
-
-func TestComparePageIsSafeInBrowser(t *testing.T) {
-	b := startBrowser(t)
-	path := comparisonFile(t, hostileComparison(t))
-	b.open(path, 1440, 1000)
-	b.hover(`[data-chart="point1-distribution"]`)
-	var found struct {
-		Title           string
-		Images, Scripts int
-	}
-	b.eval(`({Title: document.title, Images: document.querySelectorAll("img").length, Scripts: document.querySelectorAll("script:not([type])").length})`, &found)
-	if !strings.HasPrefix(found.Title, "watchbench: ") || found.Images != 0 || found.Scripts != 2 {
-		t.Errorf("hostile names took effect: %+v", found)
-	}
-	b.quiet(path)
 }

@@ -10,6 +10,30 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
+// writeCSV writes lines whose texts no spreadsheet takes for formulas.
+func writeCSV(w io.Writer, lines [][]string) error {
+	for _, l := range lines {
+		for i, s := range l {
+			l[i] = csvText(s)
+		}
+	}
+	return csv.NewWriter(w).WriteAll(lines)
+}
+
+func csvText(s string) string {
+	s = clean(s)
+	if _, err := strconv.ParseFloat(s, 64); err == nil {
+		return s
+	}
+	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+		return "'" + s
+	}
+	if s == unknown {
+		return ""
+	}
+	return s
+}
+
 // CSV writes one line per cell and repetition, units in the heading. The first
 // measures have the names of the published measurements. An empty field is not
 // known. Figures of invalid cells are there, marked by valid=false; a drain time
@@ -19,7 +43,7 @@ func CSV(w io.Writer, res *result.Results) error {
 	fields := t.csvFields()
 	var head []string
 	for _, f := range fields {
-		head = append(head, csvText(f.name))
+		head = append(head, f.name)
 	}
 	lines := [][]string{head}
 	for _, r := range t.rows {
@@ -31,26 +55,19 @@ func CSV(w io.Writer, res *result.Results) error {
 			lines = append(lines, line)
 		}
 	}
-	return csv.NewWriter(w).WriteAll(lines)
+	return writeCSV(w, lines)
 }
 
 // Summary writes one line per row and measure: the number of valid repetitions that know
-// it, the figure over them, and its interval where there is one. The measures are those of
-// throughput.csv and have their names. A figure that is marked in the table, as projected
+// it, the figure over them, and its interval where there is one. Measures are named as in
+// throughput.csv. A figure that is marked in the table, as projected
 // or a lower bound, is marked here.
 func Summary(w io.Writer, res *result.Results) error {
 	t := arrange(res)
-	head := []string{"strategy", "load"}
-	for _, k := range t.extra {
-		head = append(head, csvText(k))
-	}
-	lines := [][]string{append(head, "measure", "n", "figure", "low", "high", "mark")}
-	winners := t.winners()
+	lines := [][]string{slices.Concat([]string{"strategy", "load"}, t.extra, []string{"measure", "n", "figure", "low",
+		"high", "mark"})}
+	best := t.best()
 	for _, r := range t.rows {
-		names := []string{csvText(r.strategy), csvText(r.load)}
-		for _, v := range r.extra {
-			names = append(names, csvText(v))
-		}
 		for _, c := range measures {
 			v := c.measure(r)
 			if c.csv == "" || v.number == nil {
@@ -65,17 +82,18 @@ func Summary(w io.Writer, res *result.Results) error {
 				mark = "projected"
 			case v.atLeast:
 				mark = "at least"
-			case c == drain && winners[r]:
+			case best[r] == c:
 				mark = "winner"
 			}
 			n := len(r.valid)
 			if len(v.values) > 0 {
 				n = len(v.values)
 			}
-			lines = append(lines, slices.Concat(names, []string{c.csv, strconv.Itoa(n), exact(*v.number), low, high, mark}))
+			lines = append(lines, slices.Concat([]string{r.strategy, r.load}, r.extra,
+				[]string{c.csv, strconv.Itoa(n), exact(*v.number), low, high, mark}))
 		}
 	}
-	return csv.NewWriter(w).WriteAll(lines)
+	return writeCSV(w, lines)
 }
 
 // csvField is one column of the file. Its value is read from a row of one cell.
@@ -96,11 +114,11 @@ func csvNumber(name string, measure func(*row) reading) csvField {
 
 func (t *table) csvFields() []csvField {
 	fields := []csvField{
-		{"strategy", func(r *row) string { return csvText(r.strategy) }},
-		{"load", func(r *row) string { return csvText(r.load) }},
+		{"strategy", func(r *row) string { return r.strategy }},
+		{"load", func(r *row) string { return r.load }},
 	}
 	for i, k := range t.extra {
-		fields = append(fields, csvField{k, func(r *row) string { return csvText(r.extra[i]) }})
+		fields = append(fields, csvField{k, func(r *row) string { return r.extra[i] }})
 	}
 	fields = append(fields,
 		csvField{"repetition", func(r *row) string { return strconv.Itoa(r.cells[0].Repetition) }},
@@ -124,15 +142,40 @@ func (t *table) csvFields() []csvField {
 			fields = append(fields, csvField{"freshness_at_least", freshnessAtLeast})
 		}
 	}
-	fields = slices.Concat(fields, t.csvPace(), t.csvReference())
-	fields = append(fields, csvField{"bottleneck", func(r *row) string { return csvText(r.cells[0].Bottleneck.Stage) }})
+	fields = slices.Concat(fields, t.csvPace(), csvReference(t.res))
+	fields = append(fields, csvField{"bottleneck", func(r *row) string { return r.cells[0].Bottleneck.Stage }})
 	for _, g := range t.checks {
-		fields = append(fields, csvField{g, func(r *row) string { return csvText(r.checks[g].Verdict) }})
+		fields = append(fields, csvField{g, func(r *row) string { return r.checks[g].Verdict }})
 	}
 	return append(fields,
-		csvField{"invalid_reasons", func(r *row) string { return csvText(strings.Join(r.cells[0].InvalidReasons, "; ")) }},
-		csvField{"cell", func(r *row) string { return csvText(r.cells[0].ID) }},
+		csvField{"invalid_reasons", func(r *row) string { return strings.Join(r.cells[0].InvalidReasons, "; ") }},
+		csvField{"cell", func(r *row) string { return r.cells[0].ID }},
 	)
+}
+
+// csvPace are the columns for open loads.
+func (t *table) csvPace() []csvField {
+	if !t.any(func(c *result.Cell) bool { return c.Pace != nil }) {
+		return nil
+	}
+	pace := func(of func(*result.Pace) *float64) func(*row) reading {
+		return medianOf(func(c *result.Cell) *float64 {
+			if c.Pace == nil {
+				return nil
+			}
+			return of(c.Pace)
+		})
+	}
+	return []csvField{
+		{"keeps_up", func(r *row) string {
+			if r.cells[0].Pace == nil {
+				return ""
+			}
+			return strconv.FormatBool(r.cells[0].Pace.KeepsUp)
+		}},
+		csvNumber("backlog_growth_writes_per_s", pace(func(p *result.Pace) *float64 { return &p.GrowthQPS })),
+		csvNumber("sent_per_event", pace(func(p *result.Pace) *float64 { return p.SentPerEvent })),
+	}
 }
 
 // measureDone is the part of the work done when the cell ended.
@@ -149,16 +192,4 @@ func freshnessAtLeast(r *row) string {
 		return ""
 	}
 	return strconv.FormatBool(v.atLeast)
-}
-
-// csvText keeps a spreadsheet from taking text for a formula.
-func csvText(s string) string {
-	s = clean(s)
-	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
-		return "'" + s
-	}
-	if s == unknown {
-		return ""
-	}
-	return s
 }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/go-echarts/go-echarts/v2/charts"
-
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -13,8 +11,7 @@ const (
 	// maxPoints bounds one line of a chart: more than a screen has columns, and a
 	// browser stays quick with a dozen such lines.
 	maxPoints = 2000
-	// pagePoints bounds those of all curves of a page, some 15 bytes each, while each line
-	// keeps leastPoints.
+	// pagePoints bounds those of all curves of a page, some 15 bytes each; each line keeps leastPoints.
 	pagePoints  = 45_000
 	leastPoints = 40
 	// beforeLoad is how much of a curve before the load is shown, in seconds.
@@ -27,8 +24,8 @@ const (
 type point struct{ x, y float64 }
 
 // curve prepares a series for drawing: finite, from shortly before the load on, at
-// most limit points, and in pieces where samples are missing.
-func curve(s result.Series, limit int) [][]point {
+// most limit points, and broken by NaN where samples are missing.
+func curve(s result.Series, limit int) (all [][2]float64) {
 	var pts []point
 	for i := range min(len(s.T), len(s.V)) {
 		p := point{s.T[i], s.V[i]}
@@ -52,61 +49,24 @@ func curve(s result.Series, limit int) [][]point {
 		last := len(pieces) - 1
 		pieces[last] = append(pieces[last], p)
 	}
-	if len(pts) > limit {
-		for i, piece := range pieces {
-			pieces[i] = downsample(piece, max(3, limit*len(piece)/len(pts)))
+	for i, piece := range pieces {
+		if len(pts) > limit {
+			piece = downsample(piece, max(3, limit*len(piece)/len(pts)))
+		}
+		if i > 0 {
+			all = append(all, [2]float64{piece[0].x, math.NaN()})
+		}
+		for _, p := range piece {
+			all = append(all, [2]float64{p.x, p.y})
 		}
 	}
-	return pieces
+	return all
 }
 
 // pointsPerLine is how many points each of a page's curves may have.
 func pointsPerLine(curves int) int {
 	return min(max(pagePoints/max(curves, 1), leastPoints), maxPoints)
 }
-
-// curvesOf counts the curves of the rows.
-func curvesOf(rows []*row) (n int) {
-	for _, r := range believed(rows) {
-		n += len(r.representative().Series)
-	}
-	return n
-}
-
-// dots are the points of a line as ECharts takes them, with a break between pieces: times in
-// milliseconds, values to five digits, which is more than a screen shows.
-func dots(pieces [][]point) (all [][2]any) {
-	for i, piece := range pieces {
-		if i > 0 {
-			all = append(all, [2]any{math.Round(piece[0].x*1e3) / 1e3, "-"})
-		}
-		for _, p := range piece {
-			all = append(all, [2]any{math.Round(p.x*1e3) / 1e3, digits(p.y)})
-		}
-	}
-	return all
-}
-
-// digits rounds to five of them.
-func digits(v float64) float64 {
-	if v == 0 || !finiteNumber(v) {
-		return v
-	}
-	scale := math.Pow10(4 - int(math.Floor(math.Log10(math.Abs(v)))))
-	if !finiteNumber(scale) || scale == 0 {
-		return v
-	}
-	return math.Round(v*scale) / scale
-}
-
-// addLine adds a row's line. Its points are plain pairs: go-echarts would write each as an
-// object of its own.
-func addLine(line *charts.Line, r *row, points [][2]any) {
-	line.AddSeries(r.legend(), nil, r.stroke()...)
-	line.MultiSeries[len(line.MultiSeries)-1].Data = points
-}
-
-func finiteNumber(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // downsample keeps n points that preserve the shape, peaks included (largest
 // triangle three buckets; Steinarsson, 2013).
@@ -145,19 +105,4 @@ func downsample(pts []point, n int) []point {
 
 func triangle(a, b, c point) float64 {
 	return math.Abs((a.x-c.x)*(b.y-a.y) - (a.x-b.x)*(c.y-a.y))
-}
-
-// at reads a curve at time x: the last sample not after it, or nil outside.
-func at(s result.Series, x float64) *float64 {
-	if len(s.T) == 0 || x < s.T[0] || x > s.T[len(s.T)-1] {
-		return nil
-	}
-	i, found := slices.BinarySearch(s.T, x)
-	if !found {
-		i--
-	}
-	if i >= len(s.V) {
-		return nil
-	}
-	return &s.V[i]
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -47,29 +48,15 @@ func TestCurveBreaksAtGapsAndDropsWhatCannotBeDrawn(t *testing.T) {
 		T: []float64{-30, -1, 0, 1, 2, 3, 20, 21, 22, 23},
 		V: []float64{9, 1, 2, math.NaN(), 3, math.Inf(1), 4, 5, 6, 7},
 	}
-	pieces := curve(s, maxPoints)
-	if len(pieces) != 2 || len(pieces[0]) != 3 || len(pieces[1]) != 4 {
-		t.Fatalf("pieces %v", pieces)
+	points := curve(s, maxPoints)
+	if len(points) != 8 || !math.IsNaN(points[3][1]) {
+		t.Fatalf("%v, want three points, a break and four", points)
 	}
-	if pieces[0][0].x != -1 {
+	if points[0][0] != -1 {
 		t.Error("what happened long before the load is shown")
 	}
 	if got := curve(result.Series{}, 10); len(got) != 0 {
 		t.Errorf("an empty series gives %v", got)
-	}
-}
-
-func TestAtReadsTheLastSample(t *testing.T) {
-	s := result.Series{T: []float64{0, 1, 2}, V: []float64{10, 11, 12}}
-	for x, want := range map[float64]float64{0: 10, 0.5: 10, 1: 11, 2: 12} {
-		if got := at(s, x); got == nil || *got != want {
-			t.Errorf("at(%v) = %v, want %v", x, got, want)
-		}
-	}
-	for _, x := range []float64{-0.1, 2.1} {
-		if got := at(s, x); got != nil {
-			t.Errorf("at(%v) = %v, want none", x, *got)
-		}
 	}
 }
 
@@ -96,48 +83,73 @@ func TestEncodeEscapesAndReportsErrors(t *testing.T) {
 	}
 }
 
-func TestLongCurvesAreBoundedInThePage(t *testing.T) {
-	res := fixture(t)
-	s := result.Series{Unit: "events"}
-	for i := range 20_000 {
-		s.T, s.V = append(s.T, float64(i)/10), append(s.V, float64(i%7))
-	}
-	res.Cells[0].Series[result.SeriesQueueDepth] = s
-	drawing, err := encode(curveCharts("x", arrange(res).under("heavy"), mainCurves[:1], maxPoints)[0].Option)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var option struct {
-		Series []struct{ Data []any }
-	}
-	if err := json.Unmarshal(drawing, &option); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range option.Series {
-		if len(s.Data) > maxPoints {
-			t.Errorf("a line has %d points", len(s.Data))
-		}
-	}
-}
-
-// TestThinnedCurvesSaySo: the caption names the bound, where there are more samples.
-func TestThinnedCurvesSaySo(t *testing.T) {
+// TestCurves: the caption says where there are more samples than are drawn; points are rounded,
+// and the figures below are those of the curve at regular times.
+func TestCurves(t *testing.T) {
 	for samples, want := range map[int]bool{50: false, 51: true} {
 		c := drained(1)
+		c.Load.DurationS = 30
 		var s result.Series
 		for i := range samples {
 			s.T, s.V = append(s.T, float64(i)), append(s.V, float64(i%3)+0.123456789)
 		}
 		c.Series = map[string]result.Series{result.SeriesQueueDepth: s}
-		drawing := curveChart("x", []*row{row1(c)}, mainCurves[0], 50)
-		if got := strings.Contains(drawing.Caption, "At most 50 points of a line are drawn"); got != want {
-			t.Errorf("%d samples: %q", samples, drawing.Caption)
+		p := curvePlots([]*row{repeated(c)}, mainCurves[:1], 50)[0]
+		if got := strings.Contains(p.Caption, "At most 50 points of a line are drawn"); got != want || len(p.Lines[0].Points) > 50 {
+			t.Errorf("%d samples: %q, %d points", samples, p.Caption, len(p.Lines[0].Points))
 		}
-		if data, err := encode(drawing.Option); err != nil || !strings.Contains(string(data), "[0,0.12346]") {
-			t.Errorf("points are not rounded: %v %s", err, data)
+		data, err := p.JSON("x")
+		if err != nil || !strings.Contains(string(data), "[0,0.12346]") || !strings.Contains(string(data), `"name":"load"`) {
+			t.Errorf("points are not rounded, or the load is not shaded: %v %s", err, data)
+		}
+		if f := p.figures(); len(f.Rows) != 13 || f.Rows[0][1].Text != "0.12" {
+			t.Errorf("figures %+v", f)
 		}
 	}
 	if few, many := pointsPerLine(3), pointsPerLine(450); few != maxPoints || many*450 > pagePoints {
 		t.Errorf("%d points of 3 curves, %d of 450", few, many)
+	}
+}
+
+// TestLinesDiffer: no two lines of a chart look the same, however many there are and
+// whichever of them fail.
+func TestLinesDiffer(t *testing.T) {
+	res := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r"}}
+	for i := range 40 {
+		c := drained(1)
+		c.ID = fmt.Sprint(i)
+		c.Params = map[string]string{result.ParamStrategy: []string{"partitioned", "keyed"}[i%2], result.ParamLoad: "l", "watcher.podQueueNum": fmt.Sprint(i / 2)}
+		c.Series = map[string]result.Series{result.SeriesStorageQPS: {T: []float64{0, 1}, V: []float64{1, 2}}}
+		if i%3 == 0 {
+			c.Checks["G2"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 1}
+		}
+		res.Cells = append(res.Cells, c)
+	}
+	data, err := curvePlots(arrange(res).rows, mainCurves[1:2], maxPoints)[0].JSON("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var option struct {
+		Series []struct {
+			Name      string
+			LineStyle struct {
+				Color, Type string
+				Width       float64
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &option); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	for _, s := range option.Series {
+		look := fmt.Sprint(s.LineStyle)
+		if other := seen[look]; other != "" {
+			t.Errorf("%s looks like %s: %s", s.Name, other, look)
+		}
+		seen[look] = s.Name
+	}
+	if len(option.Series) != 40 {
+		t.Errorf("%d lines", len(option.Series))
 	}
 }

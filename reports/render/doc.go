@@ -1,24 +1,23 @@
-// Package render turns one results.json into what people and machines read:
-// terminal, Markdown, CSV, one offline HTML file, the Go benchmark format and
-// JUnit.
+// Package render turns a record into what people and machines read. A builder makes a Document of
+// results.json, a comparison, a gate's verdict, a fault matrix, a search or a folder of runs; one
+// writer per format prints it: terminal, Markdown, one offline HTML file. CSV, JUnit and the Go
+// benchmark format have writers of their own over a run's rows.
 //
 // It promises:
 //
-//  1. The first columns are those of the published measurements of bcs-k8s-watch,
-//     in their order and units; our own follow.
-//  2. What is not known is shown as "–", never as 0.
-//  3. A drain time that was not waited for is marked as projected, in every format;
-//     formats that cannot mark it leave it out.
+//  1. The first columns have the order and units of the published measurements of bcs-k8s-watch;
+//     ours follow.
+//  2. An unknown value is shown as "–", never as 0.
+//  3. A projected drain time is marked in every format; formats that cannot mark it leave it out.
 //  4. An invalid cell's figures are not shown as measurements; its reason is.
 //  5. A cell that fails a check is marked wherever its speed is shown, and its speed
-//     does not enter comparisons (headline, benchmark format).
+//     does not enter comparisons.
 //  6. Repetitions are summarised by the median. Percentiles over repetitions come
 //     from merged histograms and are unknown where a histogram is missing; they
 //     are never averaged.
-//  7. Text that came from a cluster is data in every format: no terminal control
-//     sequence, HTML element, script, Markdown link, spreadsheet formula or
-//     benchmark name part can be smuggled in.
-//  8. Output depends on the record alone: same record, same bytes.
+//  7. Text from a cluster is data in every format: no terminal control sequence, HTML element,
+//     script, Markdown link, spreadsheet formula or benchmark name part can be smuggled in.
+//  8. The output depends on the record alone: same record, same bytes.
 //
-// It does not judge: verdicts come with the record.
+// It does not judge: verdicts, winners and the smallest settings come with the record.
 package render

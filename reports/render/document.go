@@ -1,37 +1,49 @@
 package render
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"strings"
-
-	"github.com/go-echarts/go-echarts/v2/charts"
-	"github.com/go-echarts/go-echarts/v2/opts"
-
-	"github.com/watchbench/watchbench/internal/assets"
+	"slices"
 )
 
-// Document is a report that is no run's own, such as one about several: what was found, and
-// the tables and charts that say so. Its texts may come from a cluster; each format cleans and
-// escapes them.
+// Document is a report in no format yet: sentences, tables and charts. Its texts may come from a cluster; each format cleans and escapes them.
 type Document struct {
 	Title    string
 	Subtitle string   // when, where, by which command
 	Findings []string // sentences, the most important first
+	Verdicts []Cell   // how it came out, each in its tone
 	Sections []Section
+	Last     bool   // a terminal prints findings and verdicts at the end, which stays in view
+	More     string // what a terminal leaves out unless it is asked for, and by which flag
+	Mark     string // by which a page that was written before is known again
 }
 
 // Section is a part of a Document. What is empty is left out.
 type Section struct {
-	Title string
-	Text  []string // paragraphs above the table
-	Table Table
-	Plots []Plot // on the page only
-	Notes []string
+	ID     string // its address on the page; numbered if empty
+	Title  string
+	Place  Place
+	Closed bool // the page shows it when it is opened
+	Target bool // the page shows it when a link leads to it
+
+	Text     []string // paragraphs above the table
+	Table    Table
+	Plots    []Plot // on the page only
+	Notes    []string
+	Examples []Example
+	Parts    []Section // with titles of their own
 }
 
-// Table is drawn like those of a run. Each row has a cell for each head.
+// Place is where a section stands.
+type Place int
+
+// Places.
+const (
+	Everywhere Place = iota
+	Aside            // how it came about: folded in Markdown, on a terminal on request
+	OnPage           // what needs the room of the page
+)
+
+// Table has a cell for each head in each row; a row that ends with a Rest may have fewer.
 type Table struct {
 	Keys  int // columns at the left that name the row
 	Heads []Head
@@ -41,13 +53,23 @@ type Table struct {
 // Head is a column's.
 type Head struct {
 	Title, Unit string
-	Words       bool // the cells are words; Markdown leaves figures as they are, so those must be the program's own
+	Meaning     string
+	Words       bool // the cells are words; figures, which Markdown leaves as they are, must be the program's own
+	Signed      bool // Markdown shows a cell's tone by a sign
+	Divide      bool // a bar stands before the column
+	Wide        bool // a terminal leaves it out
 }
 
 // Cell is one value.
 type Cell struct {
-	Text string
-	Tone Tone
+	Text  string
+	Under string // in small print below: how far its interval reaches
+	Tone  Tone
+	Tip   string // explains it on the page
+	Link  string // where it leads on the page
+	Color string // of the row in the charts of the page
+	Gap   bool   // the row stands apart from those above
+	Rest  bool   // spans the columns that are left
 }
 
 // Tone is how a cell is coloured; it never carries meaning alone.
@@ -59,7 +81,55 @@ const (
 	Good
 	Bad
 	Warn
+	Best  // of those that are compared
+	Faint // says little
 )
+
+// Example is text of several lines that stands as it was recorded.
+type Example struct {
+	Title string
+	Tone  Tone
+	Items []string
+	Note  string // what is not among them
+}
+
+// Plot is a chart of lines or, where it has categories and says so, of bars.
+type Plot struct {
+	Title, Caption string
+	X, Unit        string   // what the axes say
+	Categories     []string // of the x axis, whose points are then 0, 1, 2…
+	Bars, Stacked  bool
+	Log, LogX      bool // both axes; values of 0 and below are then left out
+	Percent        bool // x is 1/(1-q), and labelled as the percentile
+	Lines          []PlotLine
+	Bands          []Band
+	Data           Table // the same in figures; from the lines if empty
+}
+
+// PlotLine is one of them; its points are in the order in which they are joined, and NaN breaks it.
+type PlotLine struct {
+	Name   string
+	Points [][2]float64
+	Color  string // by its name if empty
+	Model  bool   // predicted, not measured, or not to be compared: broken
+	Smooth bool   // without marks at the points
+	Hollow []bool // points that are marked as doubtful
+	Ranges [][2]float64
+}
+
+// Band is a stretch of the x axis, or a moment, that a plot marks.
+type Band struct {
+	Name, Color string
+	From, To    float64
+}
+
+// Heads returns heads of columns of words.
+func Heads(titles ...string) (heads []Head) {
+	for _, t := range titles {
+		heads = append(heads, Head{Title: t, Words: true})
+	}
+	return heads
+}
 
 // Cells are cells without a tone.
 func Cells(texts ...string) (all []Cell) {
@@ -69,109 +139,74 @@ func Cells(texts ...string) (all []Cell) {
 	return all
 }
 
-// Plot is a chart of lines.
-type Plot struct {
-	Title, Caption string
-	X, Unit        string // what the axes say
-	Log            bool   // both axes; values of 0 and below are then left out
-	Lines          []PlotLine
+// add appends a section that has anything to show.
+func (d *Document) add(s Section) {
+	if s.empty() {
+		return
+	}
+	if len(s.Plots) > 0 && len(s.Text)+len(s.Table.Rows)+len(s.Notes)+len(s.Examples)+len(s.Parts) == 0 {
+		s.Place = OnPage
+	}
+	d.Sections = append(d.Sections, s)
 }
 
-// PlotLine is one of them; its points are in the order in which they are joined.
-type PlotLine struct {
-	Name   string
-	Points [][2]float64
-	Model  bool // predicted, not measured: broken, without marks
+// empty reports whether a section has nothing to show; notes alone are something, plots without a point are not.
+func (s *Section) empty() bool {
+	drawn := slices.ContainsFunc(s.Plots, func(p Plot) bool { return !p.Empty() })
+	return len(s.Text)+len(s.Table.Rows)+len(s.Notes)+len(s.Examples)+len(s.Parts) == 0 && !drawn
 }
 
-// sheet is the table as terminal, Markdown and page draw it.
-func (t Table) sheet() sheet {
-	s := sheet{Keys: t.Keys}
-	for _, h := range t.Heads {
-		s.Heads = append(s.Heads, heading{Title: clean(h.Title), Unit: clean(h.Unit), Left: h.Words})
-	}
-	for _, r := range t.Rows {
-		var l sheetRow
-		for _, c := range r {
-			l.Cells = append(l.Cells, cell{Text: clean(c.Text), tone: map[Tone]tone{Good: good, Bad: bad, Warn: warn}[c.Tone]})
-		}
-		s.Rows = append(s.Rows, l)
-	}
-	return s
+// cleaned is the document with all its texts safe to show as plain text.
+func (d *Document) cleaned() *Document {
+	c := *d
+	c.Title, c.Subtitle, c.Findings = clean(d.Title), clean(d.Subtitle), cleanAll(d.Findings)
+	c.Verdicts, c.Sections = cleanCells(d.Verdicts), cleanSections(d.Sections, "section")
+	return &c
 }
 
-// DocumentTerminal prints a document.
-func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
-	p := &printer{w: bufio.NewWriter(w), opts: o}
-	p.line(ansiBold, "%s", clean(d.Title))
-	if d.Subtitle != "" {
-		p.line(ansiDim, "%s", clean(d.Subtitle))
-	}
-	for _, f := range d.Findings {
-		p.line("", "%s", clean(f))
-	}
-	for _, s := range d.Sections {
-		p.line("", "")
-		p.line(ansiBold, "%s", clean(s.Title))
-		for _, t := range s.Text {
-			p.line("", "%s", clean(t))
+func cleanSections(all []Section, id string) []Section {
+	sections := append([]Section(nil), all...)
+	for i := range sections {
+		s := &sections[i]
+		if s.ID == "" {
+			s.ID = fmt.Sprintf("%s%d", id, i+1)
 		}
-		if len(s.Table.Rows) > 0 {
-			p.sheet(s.Table.sheet())
-		}
-		for _, n := range s.Notes {
-			p.line("", "  %s", clean(n))
+		s.Title, s.Text, s.Notes, s.Table = clean(s.Title), cleanAll(s.Text), cleanAll(s.Notes), s.Table.cleaned()
+		s.Parts = cleanSections(s.Parts, s.ID+"-")
+		s.Examples = append([]Example(nil), s.Examples...)
+		for j := range s.Examples {
+			e := &s.Examples[j]
+			e.Title, e.Note = clean(e.Title), clean(e.Note)
+			items := make([]string, len(e.Items))
+			for k, text := range e.Items {
+				items[k] = cleanLines(text)
+			}
+			e.Items = items
 		}
 	}
-	return p.w.Flush()
+	return sections
 }
 
-// TableTerminal prints a table alone.
-func TableTerminal(w io.Writer, t Table, o TerminalOptions) error {
-	p := &printer{w: bufio.NewWriter(w), opts: o}
-	p.sheet(t.sheet())
-	return p.w.Flush()
-}
-
-// DocumentMarkdown writes a document in GitHub's dialect.
-func DocumentMarkdown(w io.Writer, d *Document) error {
-	return fill(w, markdownTemplates.Lookup("document.md"), documentView{d})
-}
-
-// DocumentHTML writes a document as one file, with the chart script as HTML does.
-func DocumentHTML(w io.Writer, d *Document) error {
-	script, _ := assets.ECharts()
-	return fill(w, pageTemplates.Lookup("document.html"), struct {
-		documentView
-		shell
-	}{documentView{d}, newShell(script)})
-}
-
-// documentView is what the templates show.
-type documentView struct{ d *Document }
-
-func (v documentView) Title() string      { return clean(v.d.Title) }
-func (v documentView) Subtitle() string   { return clean(v.d.Subtitle) }
-func (v documentView) Findings() []string { return cleanAll(v.d.Findings) }
-
-type sectionView struct {
-	ID, Title   string
-	Text, Notes []string
-	Sheet       sheet
-	Charts      []*chart
-}
-
-// Sections are those of the document, each with an id of its own.
-func (v documentView) Sections() (all []sectionView) {
-	for i, s := range v.d.Sections {
-		view := sectionView{ID: fmt.Sprintf("section%d", i+1), Title: clean(s.Title), Text: cleanAll(s.Text), Notes: cleanAll(s.Notes), Sheet: s.Table.sheet()}
-		for j, p := range s.Plots {
-			view.Charts = append(view.Charts, p.chart(fmt.Sprintf("%s-plot%d", view.ID, j+1)))
-		}
-		view.Charts = drawn(view.Charts)
-		all = append(all, view)
+func (t Table) cleaned() Table {
+	heads := append([]Head(nil), t.Heads...)
+	for i := range heads {
+		h := &heads[i]
+		h.Title, h.Unit, h.Meaning = clean(h.Title), clean(h.Unit), clean(h.Meaning)
 	}
-	return all
+	rows := make([][]Cell, len(t.Rows))
+	for i, r := range t.Rows {
+		rows[i] = cleanCells(r)
+	}
+	return Table{Keys: t.Keys, Heads: heads, Rows: rows}
+}
+
+func cleanCells(all []Cell) []Cell {
+	cells := append([]Cell(nil), all...)
+	for i := range cells {
+		c := &cells[i]
+		c.Text, c.Under, c.Tip = clean(c.Text), clean(c.Under), clean(c.Tip)
+	}
+	return cells
 }
 
 func cleanAll(all []string) (texts []string) {
@@ -179,45 +214,4 @@ func cleanAll(all []string) (texts []string) {
 		texts = append(texts, clean(t))
 	}
 	return texts
-}
-
-// chart draws a plot; nil if it has no point.
-func (p Plot) chart(id string) *chart {
-	kind := "value"
-	if p.Log {
-		kind = "log"
-	}
-	line := charts.NewLine()
-	line.SetGlobalOptions(frame(id, named(kind, clean(p.X)), opts.YAxis{Type: kind})...)
-	data := dataTable{Head: []string{"", clean(p.X), clean(p.Unit)}}
-	for i, l := range p.Lines {
-		var points []opts.LineData
-		name := chartText(l.Name)
-		for _, at := range l.Points {
-			if !finiteNumber(at[0]) || !finiteNumber(at[1]) || p.Log && (at[0] <= 0 || at[1] <= 0) {
-				continue
-			}
-			points = append(points, opts.LineData{Value: at[:], Symbol: "circle", SymbolSize: 9})
-			data.Rows = append(data.Rows, []string{name, short(at[0]), short(at[1])})
-		}
-		if len(points) == 0 {
-			continue
-		}
-		color, dash := spare[i%len(spare)], "solid"
-		for strategy, c := range palette {
-			if strings.HasPrefix(l.Name, strategy) {
-				color = c
-			}
-		}
-		if l.Model {
-			dash = "dashed"
-		}
-		line.AddSeries(name, points,
-			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(!l.Model)}),
-			charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: dash, Color: color}), filled(color))
-	}
-	if len(data.Rows) == 0 {
-		return nil
-	}
-	return &chart{ID: id, Title: clean(p.Title), Caption: clean(p.Caption), Unit: clean(p.Unit), Axis: "plain", Option: line, Data: data}
 }

@@ -106,6 +106,7 @@ func makeFixture() *result.Results {
 			}
 		}
 	}
+	res.Decide()
 	return res
 }
 

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"slices"
@@ -10,115 +9,90 @@ import (
 	"github.com/watchbench/watchbench/reports/gate"
 )
 
-// GateTerminal prints the answer of a gate, then what it rests on.
+// GateTerminal prints the verdict of a gate in the first line, which scripts read, then the figures.
 func GateTerminal(w io.Writer, v *gate.Verdict, opts TerminalOptions) error {
-	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.line(styles[gateTone(v.Outcome)], "%s", gateAnswer(v))
-	for _, part := range gateSheets(v) {
-		p.line("", "")
-		p.line(ansiBold, "%s", part.Title)
-		// The reasons are sentences, for which no column is wide enough.
-		s, why := part.Sheet, len(part.Sheet.Heads)-1
-		p.sheet(s.columns(0, why))
-		for _, r := range s.Rows {
-			name, _, _ := strings.Cut(r.Cells[0].Text, ", ")
-			if at := r.Cells[1].Text; at != "" {
-				name += " (" + at + ")"
-			}
-			if text := r.Cells[why].Text; text != "" {
-				p.line("", "  %s: %s", name, text)
-			}
-		}
-	}
-	p.line("", "")
-	for _, n := range gateNotes(v) {
-		p.line("", "%s", n)
-	}
-	return p.w.Flush()
+	d := gateDocument(v)
+	d.Title = ""
+	return DocumentTerminal(w, d, opts)
 }
 
 // GateMarkdown writes the same, for a pull request or a step's summary.
-func GateMarkdown(w io.Writer, v *gate.Verdict) error {
-	return fill(w, markdownTemplates.Lookup("gate.md"), map[string]any{
-		"Answer": gateSign(v.Outcome) + " " + gateAnswer(v), "Sheets": gateSheets(v), "Notes": gateNotes(v),
+func GateMarkdown(w io.Writer, v *gate.Verdict) error { return DocumentMarkdown(w, gateDocument(v)) }
+
+// gateDocument has the figures, the invariants that do not simply hold, and what the control found.
+func gateDocument(v *gate.Verdict) *Document {
+	d := &Document{Title: "gate", Verdicts: []Cell{{Text: string(v.Outcome) + ": " + v.Sentence(),
+		Tone: gateTone(v.Outcome)}}}
+	if len(v.Metrics) > 0 {
+		d.add(gateFigures("Figures", v, v.Metrics))
+	}
+	odd := slices.DeleteFunc(slices.Clone(v.Invariants), func(f gate.Finding) bool {
+		return f.Outcome == gate.Pass &&
+			f.Why == ""
 	})
+	invariants := Section{Title: "Invariants to look at", Table: Table{Keys: 1, Heads: append(Heads("invariant", "point"),
+		Head{Title: "verdict", Words: true, Signed: true})}}
+	for i := range odd {
+		f := &odd[i]
+		invariants.Table.Rows = append(invariants.Table.Rows, append(Cells(f.Name, f.Point), gateOutcome(f)))
+		invariants.Notes = append(invariants.Notes, gateReason(f)...)
+	}
+	d.add(invariants)
+	if v.Control.Outcome != gate.Pass && len(v.Control.Findings) > 0 {
+		d.add(gateFigures("Control", v, v.Control.Findings))
+	}
+	d.add(Section{Title: "Method", Text: gateNotes(v)})
+	return d
 }
 
-func gateAnswer(v *gate.Verdict) string { return string(v.Outcome) + ": " + clean(v.Sentence()) }
-
-func gateSign(o gate.Outcome) string {
-	return map[tone]string{good: "✅", bad: "❌"}[gateTone(o)] + map[bool]string{true: "⚠️"}[gateTone(o) == warn]
+func gateOutcome(f *gate.Finding) Cell {
+	return Cell{Text: string(f.Outcome), Tone: gateTone(f.Outcome)}
 }
 
-// gateTone of an outcome; what could not be judged is no better than what failed.
-func gateTone(o gate.Outcome) tone {
+// gateReason is why a finding came out as it did: a sentence, for which no column is wide enough.
+func gateReason(f *gate.Finding) []string {
+	if f.Why == "" {
+		return nil
+	}
+	return []string{f.Name + leading(" (", f.Point, ")") + ": " + f.Why}
+}
+
+// gateTone colours an outcome; INVALID counts as failed.
+func gateTone(o gate.Outcome) Tone {
 	switch o {
 	case gate.Pass:
-		return good
+		return Good
 	case gate.Fail, gate.Invalid:
-		return bad
+		return Bad
 	case gate.NotJudged:
-		return faint
+		return Faint
 	}
-	return warn
+	return Warn
 }
 
-type gatePart struct {
-	Title string
-	Sheet sheet
-}
-
-// gateSheets are the tables: figures, the invariants that do not simply hold, and what the
-// control found.
-func gateSheets(v *gate.Verdict) (parts []gatePart) {
-	if len(v.Metrics) > 0 {
-		parts = append(parts, gatePart{"Figures", gateFigures(v, v.Metrics)})
-	}
-	odd := slices.DeleteFunc(slices.Clone(v.Invariants), func(f gate.Finding) bool { return f.Outcome == gate.Pass && f.Why == "" })
-	if len(odd) > 0 {
-		s := sheet{Keys: 1, Heads: append(words("invariant", "point"), heading{Title: "verdict", Left: true, marked: true}, heading{Title: "why", Left: true})}
-		for _, f := range odd {
-			var r sheetRow
-			r.add(clean(f.Name), clean(f.Point))
-			r.Cells = append(r.Cells, cell{Text: string(f.Outcome), tone: gateTone(f.Outcome)})
-			r.add(clean(f.Why))
-			s.Rows = append(s.Rows, r)
-		}
-		parts = append(parts, gatePart{"Invariants to look at", s})
-	}
-	if v.Control.Outcome != gate.Pass && len(v.Control.Findings) > 0 {
-		parts = append(parts, gatePart{"Control", gateFigures(v, v.Control.Findings)})
-	}
-	return parts
-}
-
-func gateFigures(v *gate.Verdict, all []gate.Finding) sheet {
+func gateFigures(title string, v *gate.Verdict, all []gate.Finding) Section {
 	interval := fmt.Sprintf("%s interval", Brief(100*(1-2*float64(v.Rules.Alpha)))+" %")
-	s := sheet{Keys: 1, Heads: append(words("figure", "point"), heading{Title: "base"}, heading{Title: "new"}, heading{Title: "change"},
-		heading{Title: interval}, heading{Title: "allowed"}, heading{Title: "n"}, heading{Title: "verdict", Left: true, marked: true}, heading{Title: "why", Left: true})}
+	s := Section{Title: title, Table: Table{Keys: 1, Heads: append(Heads("figure", "point"), Head{Title: "base"},
+		Head{Title: "new"},
+		Head{Title: "change"}, Head{Title: interval}, Head{Title: "allowed"}, Head{Title: "n"},
+		Head{Title: "verdict", Words: true, Signed: true})}}
 	for i := range all {
 		f := &all[i]
-		var r sheetRow
-		name := clean(f.Name)
-		if f.Unit != "" {
-			name += ", " + f.Unit
-		}
 		change, low, high := f.Change()
-		between := ""
+		between, n := "", ""
 		switch {
 		case f.Kind == gate.KindExact:
 			between = "exact"
 		case change != "":
 			between = low + " to " + high
 		}
-		n := ""
 		if f.N > 0 {
 			n = fmt.Sprint(f.N)
 		}
-		r.add(name, clean(f.Point), gateValue(f.Base), gateValue(f.New), change, between, f.Allowed(), n)
-		r.Cells = append(r.Cells, cell{Text: string(f.Outcome), tone: gateTone(f.Outcome)})
-		r.add(clean(f.Why))
-		s.Rows = append(s.Rows, r)
+		cells := Cells(f.Name+leading(", ", f.Unit), f.Point, gateValue(f.Base), gateValue(f.New), change, between,
+			f.Allowed(), n)
+		s.Table.Rows = append(s.Table.Rows, append(cells, gateOutcome(f)))
+		s.Notes = append(s.Notes, gateReason(f)...)
 	}
 	return s
 }
@@ -134,7 +108,7 @@ func gateValue(v *float64) string {
 func gateNotes(v *gate.Verdict) (notes []string) {
 	for _, r := range v.Reasons {
 		if !strings.Contains(v.Sentence(), r) { // which names the first few
-			notes = append(notes, "Not comparable: "+clean(r)+".")
+			notes = append(notes, "Not comparable: "+r+".")
 		}
 	}
 	var holding []string
@@ -144,20 +118,27 @@ func gateNotes(v *gate.Verdict) (notes []string) {
 			continue
 		}
 		seen[f.Name] = true
-		if !slices.ContainsFunc(v.Invariants, func(x gate.Finding) bool { return x.Name == f.Name && x.Outcome != gate.Pass }) {
-			holding = append(holding, clean(f.Name))
+		if !slices.ContainsFunc(v.Invariants, func(x gate.Finding) bool {
+			return x.Name == f.Name &&
+				x.Outcome != gate.Pass
+		}) {
+			holding = append(holding, f.Name)
 		}
 	}
 	if len(holding) > 0 {
 		notes = append(notes, "Invariants that hold in every cell of NEW: "+strings.Join(holding, ", ")+".")
 	}
 	if c := v.Control; c.What != "" {
-		notes = append(notes, fmt.Sprintf("Control: %s: %s.", clean(c.What), map[bool]string{true: "no figure was noisy enough to need one", false: string(c.Outcome)}[c.Outcome == gate.NotJudged]))
+		came := string(c.Outcome)
+		if c.Outcome == gate.NotJudged {
+			came = "no figure was noisy enough to need one"
+		}
+		notes = append(notes, fmt.Sprintf("Control: %s: %s.", c.What, came))
 	}
 	if all := v.Unjudged(); len(all) > 0 {
 		var names []string
 		for _, f := range all {
-			names = append(names, clean(v.Says(f)))
+			names = append(names, v.Says(f))
 		}
 		notes = append(notes, "Not judged: "+strings.Join(names, "; ")+".")
 	}
@@ -172,6 +153,7 @@ func gateMethod(v *gate.Verdict) string {
 	if v.Blocked {
 		how = "both sides in one run, in blocks A B B A"
 	}
-	return fmt.Sprintf("BASE is %s, NEW is %s: %s. FAIL: the whole interval is beyond what is allowed, Holm's correction included; PASS: the whole interval is within it; WARN: it overlaps.",
-		clean(v.Base), clean(v.New), how)
+	return fmt.Sprintf("BASE is %s, NEW is %s: %s. FAIL: the whole interval is beyond what is allowed, Holm's "+
+		"correction included; PASS: the whole interval is within it; WARN: it overlaps.",
+		v.Base, v.New, how)
 }

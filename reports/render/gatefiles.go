@@ -2,7 +2,6 @@ package render
 
 import (
 	"bufio"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"strings"
@@ -32,7 +31,8 @@ type GateFormat struct {
 func GateAnnotations(w io.Writer, v *gate.Verdict) error {
 	b := bufio.NewWriter(w)
 	command := func(kind, title, text string) {
-		fmt.Fprintf(b, "::%s title=%s::%s\n", kind, annotationTitle.Replace(clean(title)), annotationText.Replace(clean(text)))
+		fmt.Fprintf(b, "::%s title=%s::%s\n", kind, annotationTitle.Replace(clean(title)),
+			annotationText.Replace(clean(text)))
 	}
 	kind := func(o gate.Outcome) string {
 		switch o {
@@ -65,56 +65,43 @@ var (
 // GateJUnit writes a suite each for what makes the runs comparable, the invariants, the
 // figures and the control. FAIL is a failure; INVALID and INCONCLUSIVE are errors.
 func GateJUnit(w io.Writer, v *gate.Verdict) error {
-	all := junitSuites{Name: strings.TrimSpace("watchbench gate " + clean(v.Scenario))}
-	add := func(name string, cases []junitCase) {
-		s := junitSuite{Name: name}
-		for _, tc := range cases {
-			tc.Class = "watchbench.gate." + name
-			s.count(tc)
-			all.count(tc)
-			s.Cases = append(s.Cases, tc)
-		}
-		if len(s.Cases) > 0 {
-			all.Suites = append(all.Suites, s)
-		}
-	}
-	comparable := junitCase{Name: "comparable", SystemOut: clean(v.Sentence())}
+	comparable := junitCase{Name: "comparable", SystemOut: v.Sentence()}
 	if len(v.Reasons) > 0 {
-		comparable.Error = &junitOutcome{Message: clean(strings.Join(v.Reasons, "; "))}
+		comparable.Error = outcome(strings.Join(v.Reasons, "; "), "")
 	}
-	add("runs", []junitCase{comparable})
+	suites := []junitSuite{{Name: "runs", Cases: []junitCase{comparable}}}
 	for _, part := range []struct {
 		name string
 		list []gate.Finding
 	}{{"invariants", v.Invariants}, {"figures", v.Metrics}, {"control", v.Control.Findings}} {
-		var cases []junitCase
+		s := junitSuite{Name: part.name}
 		for _, f := range part.list {
-			cases = append(cases, gateCase(v, f))
+			s.Cases = append(s.Cases, gateCase(v, f))
 		}
-		add(part.name, cases)
+		suites = append(suites, s)
 	}
-	data, err := xml.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return err
+	for i := range suites {
+		for j := range suites[i].Cases {
+			suites[i].Cases[j].Class = "watchbench.gate." + suites[i].Name
+		}
 	}
-	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, data)
-	return err
+	return writeJUnit(w, strings.TrimSpace("watchbench gate "+v.Scenario), suites)
 }
 
 func gateCase(v *gate.Verdict, f gate.Finding) junitCase {
-	tc := junitCase{Name: clean(strings.TrimSpace(f.Name + " " + f.Point))}
-	says := clean(v.Says(f))
+	tc := junitCase{Name: strings.TrimSpace(f.Name + " " + f.Point)}
+	says := v.Says(f)
 	switch f.Outcome {
 	case gate.Fail:
-		tc.Failure = &junitOutcome{Message: says}
+		tc.Failure = outcome(says, "")
 	case gate.NotJudged:
-		tc.Skipped = &junitOutcome{Message: says}
+		tc.Skipped = outcome(says, "")
 	case gate.Pass:
 		tc.SystemOut = says
 	case gate.Warn:
 		tc.SystemOut = "WARN: " + says
 	default:
-		tc.Error = &junitOutcome{Message: string(f.Outcome) + ": " + says}
+		tc.Error = outcome(string(f.Outcome)+": "+says, "")
 	}
 	return tc
 }

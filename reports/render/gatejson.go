@@ -10,7 +10,7 @@ import (
 // gateSchema names the format of gate.json; a change that breaks readers changes it.
 const gateSchema = "watchbench/gate/v1"
 
-type gateDocument struct {
+type gateRecord struct {
 	Schema     string        `json:"schema"`
 	Outcome    gate.Outcome  `json:"outcome"`
 	Sentence   string        `json:"sentence"`
@@ -48,7 +48,7 @@ type gateFinding struct {
 
 // GateJSON writes a verdict for programs. Its texts are as they are in the record.
 func GateJSON(w io.Writer, v *gate.Verdict) error {
-	return result.EncodeJSON(w, gateDocument{
+	return result.EncodeJSON(w, gateRecord{
 		Schema: gateSchema, Outcome: v.Outcome, Sentence: v.Sentence(), Base: v.Base, New: v.New, Blocked: v.Blocked, Reasons: append([]string{}, v.Reasons...),
 		Figures: gateFindings(v.Metrics), Invariants: gateFindings(v.Invariants),
 		Control: gateControl{v.Control.What, v.Control.Outcome, gateFindings(v.Control.Findings)},
@@ -57,7 +57,7 @@ func GateJSON(w io.Writer, v *gate.Verdict) error {
 
 // NothingToGate writes the same where both sides are one program.
 func NothingToGate(w io.Writer, why string) error {
-	return result.EncodeJSON(w, gateDocument{
+	return result.EncodeJSON(w, gateRecord{
 		Schema: gateSchema, Outcome: gate.NotJudged, Sentence: why, Reasons: []string{why}, Figures: gateFindings(nil), Invariants: gateFindings(nil),
 		Control: gateControl{Outcome: gate.NotJudged, Figures: gateFindings(nil)},
 	})
@@ -67,7 +67,8 @@ func gateFindings(all []gate.Finding) []gateFinding {
 	found := []gateFinding{}
 	for i := range all {
 		f := &all[i]
-		g := gateFinding{Name: f.Name, Point: f.Point, Unit: f.Unit, Kind: f.Kind, Outcome: f.Outcome, Why: f.Why, Base: f.Base, New: f.New, N: f.N}
+		g := gateFinding{Name: f.Name, Point: f.Point, Unit: f.Unit, Kind: f.Kind, Outcome: f.Outcome, Why: f.Why,
+			Base: f.Base, New: f.New, N: f.N}
 		if f.Kind != "" {
 			g.Allow = &f.Allow
 		}

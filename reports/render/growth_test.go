@@ -24,7 +24,7 @@ func TestGrowthTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"### Growth", "| a | 1000 | 10 | 10 | 0.25 | – | 24.5 | – |", "| b | 10000 | unlimited | 3553 |", "| 1738 |", "| skipped: needs 9.0 GiB, 1.0 GiB are available |",
+		"### Growth", "| a | 1000 | 10 | 10 | 0.25 | – | 24.5 | – |", "| b | 10000 | unlimited | 3553 |", "| 1738 |", "| c | skipped: needs 9.0 GiB, 1.0 GiB are available |",
 		`memory grows as objects^0.94 (3 rungs; ^0.88 between the last two); peak memory: too few rungs; sync CPU: too few rungs.`,
 	} {
 		if !strings.Contains(md.String(), want) {

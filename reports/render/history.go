@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -15,21 +14,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/assets"
 	"github.com/watchbench/watchbench/reports/archive"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// historyMark is how a page of WriteHistory is known again.
-const historyMark = `<body data-page="watchbench-history">`
+// historyMark is by which a page of WriteHistory is known again.
+const historyMark = "watchbench-history"
 
 // ErrForeign is wrapped by the error for an index.html that WriteHistory did not write.
 var ErrForeign = errors.New("it is there and was not written by watchbench report")
 
 // HistoryHTML writes the page about a folder of runs as one file.
 func HistoryHTML(w io.Writer, all []archive.Entry) error {
-	script, _ := assets.ECharts()
-	return writeHistory(w, all, script)
+	d, err := history(all)
+	if err != nil {
+		return err
+	}
+	return DocumentHTML(w, d)
 }
 
 // WriteHistory writes that page as index.html into the folder, and returns its path. A file
@@ -40,7 +41,7 @@ func WriteHistory(dir string, all []archive.Entry) (path string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return "", fmt.Errorf("read the former page: %w", err)
-	case !bytes.Contains(have, []byte(historyMark)):
+	case !bytes.Contains(have, []byte(`<body data-page="`+historyMark+`">`)):
 		return "", fmt.Errorf("write %s: %w", path, ErrForeign)
 	}
 	return path, result.Replace(path, func(w io.Writer) error { return HistoryHTML(w, all) })
@@ -48,73 +49,79 @@ func WriteHistory(dir string, all []archive.Entry) (path string, err error) {
 
 // HistoryTerminal prints the list.
 func HistoryTerminal(w io.Writer, all []archive.Entry, o TerminalOptions) error {
-	p := &printer{w: bufio.NewWriter(w), opts: o}
-	s := sheet{Keys: 1, Heads: words("started (UTC)", "kind", "outcome", "folder")}
-	var broken []string
-	for _, e := range all {
-		l := historyLineOf(&e)
-		s.Rows = append(s.Rows, sheetRow{Cells: []cell{{Text: l.When}, {Text: l.Kind}, l.Outcome, {Text: l.Name}}})
+	return DocumentTerminal(w, historyList(all), o)
+}
+
+// historyList is the list of all entries.
+func historyList(all []archive.Entry) *Document {
+	d := &Document{Title: "Saved runs", Findings: []string{historySummary(all)}, Mark: historyMark, Last: true}
+	s := Section{ID: "runs", Title: "All, newest first", Table: Table{Keys: 1,
+		Heads: Heads("folder", "outcome", "started (UTC)", "kind")}}
+	for _, title := range []string{"scenario", "watcher", "took", "headline"} {
+		s.Table.Heads = append(s.Table.Heads, Head{Title: title, Words: true, Wide: true})
+	}
+	for i := range all {
+		e := &all[i]
+		s.Table.Rows = append(s.Table.Rows, historyLine(e))
 		if e.Reason != "" {
-			broken = append(broken, l.Name+": "+clean(e.Reason))
+			s.Notes = append(s.Notes, e.Name+": "+e.Reason)
 		}
 	}
-	p.sheet(s)
-	p.line("", "")
-	for _, b := range broken {
-		p.line(ansiYellow, "%s", b)
+	d.add(s)
+	return d
+}
+
+// history is the list with the figures over runs.
+func history(all []archive.Entry) (*Document, error) {
+	d := historyList(all)
+	groups, alone, err := trends(all)
+	for _, s := range groups {
+		d.add(s)
 	}
-	p.line(ansiBold, "%s", historySummary(all))
-	return p.w.Flush()
+	d.add(Section{ID: "alone", Title: "Nothing to compare with", Notes: alone})
+	return d, err
 }
 
 // historyLine is an entry in the list.
-type historyLine struct {
-	Name, Href, When, Kind, Scenario, Revision, Took, Headline string
-	Outcome                                                    cell
-}
-
-func historyLineOf(e *archive.Entry) (l historyLine) {
-	l = historyLine{Name: clean(e.Name), When: minute(e.Started), Kind: string(e.Kind), Scenario: clean(orUnknown(e.Scenario)), Revision: unknown, Took: unknown, Headline: unknown, Outcome: cell{Text: unknown, tone: faint}}
+func historyLine(e *archive.Entry) []Cell {
+	name, outcome := Cell{Text: e.Name}, Cell{Text: unknown, Tone: Faint}
+	scenario, revision, took, headline := orUnknown(e.Scenario), unknown, unknown, unknown
 	if e.Page != "" {
-		l.Href = "./" + url.PathEscape(e.Name) + "/" + e.Page
+		name.Link = "./" + url.PathEscape(e.Name) + "/" + e.Page
 	}
 	if !e.Started.IsZero() && e.Finished.After(e.Started) {
-		l.Took = span(e.Finished.Sub(e.Started).Seconds())
+		took = span(e.Finished.Sub(e.Started).Seconds())
 	}
 	switch {
 	case e.Reason != "":
-		l.Outcome, l.Headline = cell{Text: "not readable", tone: warn}, clean(e.Reason)
+		outcome, headline = Cell{Text: "not readable", Tone: Warn}, e.Reason
 	case e.Results != nil:
-		l.ofRun(e.Results)
+		t := arrange(e.Results)
+		outcome, revision = outcomeCell(t.outcome()), revisionOf(e.Results)
+		headline = t.summary().Text
+		if all := (answer{t}).decided(); len(all) > 0 {
+			headline = all[0]
+		}
 	case e.Matrix != nil:
-		l.Scenario, l.Outcome, l.Headline = clean("profile "+orUnknown(e.Matrix.Profile)), outcomeCell((matrixPage{m: e.Matrix}).Outcome()), matrixAnswer(e.Matrix)
+		scenario, headline = "profile "+orUnknown(e.Matrix.Profile), matrixAnswer(e.Matrix)
+		outcome = outcomeCell(sumUp(e.Matrix).state(e.Matrix))
 	case e.Tuning != nil:
-		l.Outcome, l.Headline = cell{Text: "not met", tone: warn}, clean(orUnknown(e.Tuning.Sentence))
+		outcome, headline = Cell{Text: "not met", Tone: Warn}, orUnknown(e.Tuning.Sentence)
 		if e.Tuning.Met {
-			l.Outcome = cell{Text: "met", tone: good}
+			outcome = Cell{Text: "met", Tone: Good}
 		}
 	}
-	return l
-}
-
-func (l *historyLine) ofRun(res *result.Results) {
-	t := arrange(res)
-	l.Outcome = outcomeCell(t.Outcome())
-	l.Revision = revision(res)
-	l.Headline = cmp.Or(t.Shaped(), t.Summary())
-	if all := t.Headlines(); len(all) > 0 {
-		l.Headline = all[0].Sentence
-	}
+	return append([]Cell{name, outcome}, Cells(minute(e.Started), string(e.Kind), scenario, revision, took, headline)...)
 }
 
 // outcomeCell is a state in words.
-func outcomeCell(s state) cell {
+func outcomeCell(s state) Cell {
 	word := map[state]string{stateAllowed: "failed as allowed", stateOpen: "nothing failed"}[s]
-	return cell{Text: cmp.Or(word, string(s)), tone: stateTone(s)}
+	return Cell{Text: cmp.Or(word, string(s)), Tone: s.tone()}
 }
 
-// revision is that of the watcher: as it says itself, or the build's.
-func revision(res *result.Results) string {
+// revisionOf returns the watcher's reported version, or the commit of the build.
+func revisionOf(res *result.Results) string {
 	var all []string
 	for i := range res.Cells {
 		if v := res.Cells[i].Watcher.Version; v != "" && !slices.Contains(all, v) {
@@ -122,14 +129,14 @@ func revision(res *result.Results) string {
 		}
 	}
 	if len(all) > 0 {
-		return clean(strings.Join(all, ", "))
+		return strings.Join(all, ", ")
 	}
 	commit := []rune(res.Environment.Commit)
 	text := string(commit[:min(len(commit), 10)])
 	if text != "" && res.Environment.Dirty {
 		text += " with changes"
 	}
-	return clean(orUnknown(text))
+	return orUnknown(text)
 }
 
 // minute is a time in the list.
@@ -140,15 +147,17 @@ func minute(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04")
 }
 
-// historySummary is "12 runs, 1 matrix and 1 tuning; 2 are not readable.".
+// historySummary is "12 runs, 1 fault matrix and 1 tuning; 2 are not readable.".
 func historySummary(all []archive.Entry) string {
 	var parts []string
 	for _, k := range []struct {
 		kind      archive.Kind
 		one, many string
 	}{
-		{archive.Run, "run", "runs"}, {archive.Matrix, "fault matrix", "fault matrices"}, {archive.Tuning, "tuning", "tunings"}, {archive.Rates, "rate search", "rate searches"},
-		{archive.Comparison, "comparison", "comparisons"}, {archive.Gate, "gate", "gates"}, {archive.Unknown, "other folder", "other folders"},
+		{archive.Run, "run", "runs"}, {archive.Matrix, "fault matrix", "fault matrices"}, {archive.Tuning, "tuning",
+			"tunings"},
+		{archive.Rates, "rate search", "rate searches"}, {archive.Comparison, "comparison", "comparisons"},
+		{archive.Gate, "gate", "gates"}, {archive.Unknown, "other folder", "other folders"},
 	} {
 		n := 0
 		for _, e := range all {
@@ -156,11 +165,8 @@ func historySummary(all []archive.Entry) string {
 				n++
 			}
 		}
-		switch {
-		case n == 1:
-			parts = append(parts, "1 "+k.one)
-		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", n, k.many))
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, number(n, k.one, k.many)))
 		}
 	}
 	broken := 0
@@ -170,57 +176,16 @@ func historySummary(all []archive.Entry) string {
 		}
 	}
 	text := cmp.Or(join(parts), "Nothing")
-	switch broken {
-	case 0:
-	case 1:
-		text += "; 1 is not readable"
-	default:
-		text += fmt.Sprintf("; %d are not readable", broken)
+	if broken > 0 {
+		text += fmt.Sprintf("; %d %s not readable", broken, number(broken, "is", "are"))
 	}
 	return text + "."
 }
 
-type historyPage struct {
-	shell
-	entries []archive.Entry
-	Groups  []trendGroup
-	Alone   []string
-	Lines   []historyLine
-}
-
-func (p historyPage) Title() string   { return "Saved runs" }
-func (p historyPage) Summary() string { return historySummary(p.entries) }
-func (p historyPage) Heads() []string {
-	return []string{"folder", "outcome", "started (UTC)", "kind", "scenario", "watcher", "took", "headline"}
-}
-
-func writeHistory(w io.Writer, all []archive.Entry, echarts []byte) error {
-	p := historyPage{shell: newShell(echarts), entries: all}
-	for i := range all {
-		p.Lines = append(p.Lines, historyLineOf(&all[i]))
+// span is a time in words for running text.
+func span(seconds float64) string {
+	if seconds < 90 {
+		return Brief(seconds) + " s"
 	}
-	var err error
-	if p.Groups, p.Alone, err = trends(all); err != nil {
-		return err
-	}
-	groups := p.Groups
-	p.Groups = slices.Clone(groups)
-	for i := range p.Groups {
-		p.Groups[i].Charts = nil
-	}
-	var around bytes.Buffer
-	if err := fill(&around, pageTemplates.Lookup("history.html"), p); err != nil {
-		return err
-	}
-	r := &room{left: mostPage - around.Len()}
-	for i := range groups {
-		g := &groups[i]
-		n := len(g.Charts)
-		g.Charts = r.take(g.Charts)
-		g.Notes = undrawnNote(n - len(g.Charts))
-	}
-	if p.Groups = groups; r.err != nil {
-		return fmt.Errorf("draw the charts: %w", r.err)
-	}
-	return fill(w, pageTemplates.Lookup("history.html"), p)
+	return fmt.Sprintf("%.0f min", seconds/60)
 }

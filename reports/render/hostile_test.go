@@ -86,7 +86,7 @@ func TestHostileEverywhere(t *testing.T) {
 			return MatrixHTML(w, m, func(e *result.MatrixEntry) SavedCell { return loadSaved(dir, e.Dir).cell(e.Cell) })
 		},
 		"matrix":    func(w io.Writer) error { return MatrixTerminal(w, m, TerminalOptions{Width: 120}) },
-		"matrix.md": func(w io.Writer) error { return MatrixMarkdown(w, m) },
+		"matrix.md": func(w io.Writer) error { return DocumentMarkdown(w, matrixDocument(m)) },
 		"hostile cell": func(w io.Writer) error {
 			return MatrixHTML(w, m, func(*result.MatrixEntry) SavedCell { return SavedCell{Cell: &res.Cells[0], Report: "./" + hostile} })
 		},

@@ -8,15 +8,13 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/assets"
-	"github.com/watchbench/watchbench/reports/result"
 )
 
 var (
-	//go:embed page
+	//go:embed page/document.html
 	pageFiles embed.FS
 	//go:embed page/page.css
 	pageStyle string
@@ -25,19 +23,16 @@ var (
 )
 
 var pageTemplates = template.Must(template.New("").Funcs(template.FuncMap{
-	"defined": define,
-	"json":    func(c optioner) (template.JS, error) { data, err := encode(c); return template.JS(data), err },
+	"class":    func(t Tone) string { return toneClasses[t] },
+	"examples": func(e Example) string { return e.text(shownExamples) },
 }).ParseFS(pageFiles, "page/*.html"))
 
-// HTML writes the report as one file. Built with the chart script, the file needs
-// nothing but a browser; built without, its charts ask the network for the pinned
-// script, and the page says so.
-func HTML(w io.Writer, res *result.Results) error {
-	script, _ := assets.ECharts()
-	return writePage(w, res, script)
-}
+var toneClasses = map[Tone]string{Good: "good", Best: "best", Bad: "bad", Warn: "warned", Faint: "faint"}
 
-// shell is what every page has around its content. All of it is plain text that the
+// mostPage bounds a page in bytes, the chart script included.
+const mostPage = 2_950_000
+
+// shell holds everything around a page's content. All of it is plain text that the
 // template escapes, except what has a template type.
 type shell struct {
 	Notice    string
@@ -55,7 +50,7 @@ type shell struct {
 const remoteScript = "https://cdn.jsdelivr.net/npm/echarts@%s/dist/echarts.min.js"
 
 // newShell has style and scripts and forbids all others: a script runs only if
-// its digest stands in the page's policy, so text that slipped through every
+// the page's policy has its digest, so text that slipped through every
 // escape could still not run.
 func newShell(echarts []byte) shell {
 	s := shell{
@@ -75,106 +70,134 @@ func newShell(echarts []byte) shell {
 	return s
 }
 
-// page is what the template of a report shows: the table's methods, the charts and the shell.
-type page struct {
-	tabled
-	drawings
-	shell
-}
-
-// tabled puts the table's methods behind fields of the same name in drawings.
-type tabled struct{ *table }
-
-// writePage fills the template twice: how much room there is for charts, what is around them says.
-func writePage(w io.Writer, res *result.Results, echarts []byte) error {
-	t := arrange(res)
-	p := page{tabled{t}, t.undrawn(), newShell(echarts)}
-	var around bytes.Buffer
-	if err := fill(&around, pageTemplates.Lookup("page.html"), p); err != nil {
-		return err
-	}
-	var err error
-	if p.drawings, err = t.draw(mostPage - around.Len()); err != nil {
-		return fmt.Errorf("draw the charts: %w", err)
-	}
-	return fill(w, pageTemplates.Lookup("page.html"), p)
-}
-
 func digest(script []byte) string {
 	sum := sha256.Sum256(script)
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// fill writes what a template makes of data, or nothing.
-func fill(w io.Writer, t interface{ Execute(io.Writer, any) error }, data any) error {
-	var buf bytes.Buffer
-	if err := t.Execute(&buf, data); err != nil {
-		return fmt.Errorf("fill template: %w", err)
-	}
-	_, err := w.Write(buf.Bytes())
-	return err
+// page is the data of the template.
+type page struct {
+	shell
+	*Document
+	Views []*view
 }
 
-// Subtitle is which run it was, when, and on what.
-func (t *table) Subtitle() string {
-	provider := clean(orUnknown(t.res.Environment.Provider))
-	return strings.Join([]string{"run " + clean(t.Run.ID), when(t.Run.Started), "took " + took(t.Run), provider + " cluster"}, " · ")
+// view is a section with its charts.
+type view struct {
+	Section
+	Parts  []*view
+	Charts []*figure
 }
 
-// Outcome is the worst state of the rows; a run that lacks cells did not pass.
-func (t *table) Outcome() state {
-	if len(t.rows) == 0 {
-		return stateInvalid
-	}
-	worst := statePassed
-	for _, s := range states {
-		if slices.ContainsFunc(t.rows, func(r *row) bool { return r.state() == s.state }) {
-			worst = s.state
-			break
-		}
-	}
-	if worst == statePassed && len(t.res.Missing()) > 0 {
-		return stateOpen
-	}
-	return worst
+// figure is a chart of the page: what ECharts draws, and the same as a table for
+// readers without script, screen readers and copying.
+type figure struct {
+	*Plot
+	ID     string
+	Option template.JS
+	Data   Table
+	HTML   template.HTML
 }
 
-// Outcomes and Published count the columns of those groups, Figures all behind the verdict.
-func (t *table) Outcomes() int  { return len(outcome) }
-func (t *table) Published() int { return len(published) }
-func (t *table) Figures() int   { return len(published) + len(ours) - 1 }
-
-type loadView struct {
-	ID, Name   string
-	Main, More []*chart
-	Notes      []string // what is not drawn
+// DocumentHTML writes a document as one file. Built with the chart script, the file needs
+// nothing but a browser; built without, its charts ask the network for the pinned
+// script, and the page says so.
+func DocumentHTML(w io.Writer, d *Document) error {
+	script, _ := assets.ECharts()
+	return writePage(w, d, script)
 }
 
-// Loads are the charts of each load.
-func (t *table) Loads() (all []loadView) {
-	curves := 0
-	for _, load := range t.loads() {
-		rows, _ := t.telling(t.under(load))
-		curves += curvesOf(rows)
+func writePage(w io.Writer, d *Document, echarts []byte) error {
+	p := page{shell: newShell(echarts), Document: d.cleaned()}
+	p.Views = views(p.Document.Sections)
+	// How much room there is for charts, what is around them says.
+	var around bytes.Buffer
+	if err := fill(&around, p); err != nil {
+		return err
 	}
-	most := pointsPerLine(curves)
-	for i, load := range t.loads() {
-		rows, notes := t.telling(t.under(load))
-		id := fmt.Sprintf("load%d", i+1)
-		main := append(curveCharts(id+"-curve", rows, mainCurves, most),
-			freshnessDots(id+"-freshness", rows), freshnessCurve(id+"-distribution", rows))
-		flows := t.flowCharts(id+"-flow", rows)
-		main = append(main, flows[:min(1, len(flows))]...)
-		main = append(main, skewBars(id+"-skew", rows), partyBars(id+"-machine", rows))
-		all = append(all, loadView{
-			ID: id, Name: clean(load), Main: drawn(main), Notes: notes,
-			More: append(curveCharts(id+"-more", rows, append(slices.Clone(moreCurves), otherCurves(rows)...), most), flows[min(1, len(flows)):]...),
-		})
+	if err := draw(p.Views, mostPage-around.Len()); err != nil {
+		return fmt.Errorf("draw the charts: %w", err)
+	}
+	return fill(w, p)
+}
+
+func views(sections []Section) (all []*view) {
+	for _, s := range sections {
+		all = append(all, &view{Section: s, Parts: views(s.Parts)})
 	}
 	return all
 }
 
-// Overall are the charts of all loads.
-func (t *table) Overall() []*chart {
-	return drawn([]*chart{efficiencyBars("efficiency", t), skewHeat("skew", t)})
+// flat are all views, those last that are closed.
+func flat(all []*view) (open, closed []*view) {
+	for _, v := range all {
+		if o, c := flat(v.Parts); v.Closed {
+			closed = append(append(append(closed, v), o...), c...)
+		} else {
+			open, closed = append(append(open, v), o...), append(closed, c...)
+		}
+	}
+	return open, closed
+}
+
+// draw has the charts for which there is room: the first of each section, then the second, and so on.
+func draw(views []*view, room int) error {
+	open, closed := flat(views)
+	left := map[*view]int{}
+	for _, part := range [][]*view{open, closed} {
+		for n, more := 0, true; more; n++ {
+			more = false
+			for _, v := range part {
+				if n >= len(v.Plots) {
+					continue
+				}
+				more = true
+				f, err := newFigure(fmt.Sprintf("%s-plot%d", v.ID, n+1), &v.Plots[n])
+				if err != nil {
+					return err
+				}
+				if f == nil {
+					continue
+				}
+				if len(f.HTML) > room {
+					left[v]++
+					continue
+				}
+				room -= len(f.HTML)
+				v.Charts = append(v.Charts, f)
+			}
+		}
+	}
+	for v, n := range left {
+		v.Notes = append(v.Notes, plural(n, "chart")+" not drawn, so that the page stays below 3 MB.")
+	}
+	return nil
+}
+
+// newFigure is nil for a plot without a point.
+func newFigure(id string, p *Plot) (*figure, error) {
+	if p.Empty() {
+		return nil, nil
+	}
+	option, err := p.JSON(id)
+	if err != nil {
+		return nil, err
+	}
+	plot := *p
+	plot.Title, plot.Caption, plot.Unit = clean(p.Title), clean(p.Caption), clean(p.Unit)
+	f := &figure{Plot: &plot, ID: id, Option: template.JS(option), Data: p.figures()}
+	var b bytes.Buffer
+	err = pageTemplates.ExecuteTemplate(&b, "chart", f)
+	f.HTML = template.HTML(b.String()) //nolint:gosec // by the template, which escapes
+	return f, err
+}
+
+// fill writes what the template makes of a page, or nothing.
+func fill(w io.Writer, p page) error {
+	var buf bytes.Buffer
+	if err := pageTemplates.ExecuteTemplate(&buf, "document.html", p); err != nil {
+		return fmt.Errorf("fill template: %w", err)
+	}
+	_, err := w.Write(buf.Bytes())
+	return err
 }

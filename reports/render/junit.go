@@ -4,12 +4,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
-
-	"github.com/watchbench/watchbench/reports/result"
 )
 
 type junitSuites struct {
@@ -65,28 +59,29 @@ type junitOutcome struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes one test suite per cell and one test case per check, then a suite of the
-// thresholds. A check that
-// fails as the scenario allows, or that was not judged, is skipped with its
-// reason; a cell that is invalid is an error, and of its checks only violations are believed.
-func JUnit(w io.Writer, res *result.Results) error {
-	t := arrange(res)
-	all := junitSuites{Name: "watchbench " + clean(res.Run.Scenario)}
-	class := "watchbench." + benchPart(res.Run.Scenario)
-	add := func(s junitSuite) {
-		for _, tc := range s.Cases {
-			s.count(tc)
-			all.count(tc)
+// outcome returns a cleaned message and text.
+func outcome(message, text string) *junitOutcome {
+	return &junitOutcome{Message: clean(message), Text: cleanLines(text)}
+}
+
+// writeJUnit writes suites; those without a case are left out.
+func writeJUnit(w io.Writer, name string, suites []junitSuite) error {
+	all := junitSuites{Name: clean(name)}
+	for _, s := range suites {
+		if len(s.Cases) == 0 {
+			continue
+		}
+		s.Name = clean(s.Name)
+		for i := range s.Cases {
+			c := &s.Cases[i]
+			c.Name, c.SystemOut = clean(c.Name), cleanLines(c.SystemOut)
+			s.count(*c)
+			all.count(*c)
+		}
+		for i, p := range s.Properties {
+			s.Properties[i] = junitProperty{clean(p.Name), clean(p.Value)}
 		}
 		all.Suites = append(all.Suites, s)
-	}
-	for _, r := range t.rows {
-		for _, c := range r.cells {
-			add(cellSuite(t, class+"."+benchPart(r.load)+"."+benchPart(r.strategy), c))
-		}
-	}
-	if len(res.Thresholds) > 0 {
-		add(thresholdSuite(class, res.Thresholds))
 	}
 	data, err := xml.MarshalIndent(all, "", "  ")
 	if err != nil {
@@ -94,52 +89,4 @@ func JUnit(w io.Writer, res *result.Results) error {
 	}
 	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, data)
 	return err
-}
-
-func cellSuite(t *table, class string, c *result.Cell) junitSuite {
-	s := junitSuite{Name: clean(c.ID)}
-	for _, k := range slices.Sorted(maps.Keys(c.Params)) {
-		s.Properties = append(s.Properties, junitProperty{clean(k), clean(c.Params[k])})
-	}
-	s.Properties = append(s.Properties, junitProperty{"repetition", strconv.Itoa(c.Repetition)})
-	if c.Cut {
-		s.Properties = append(s.Properties, junitProperty{"cut", "drain limit reached with " + percent(c.CutFraction) + " acknowledged"})
-	}
-	add := func(name string, tc junitCase) {
-		// Some readers show nothing but the name, so it is unique by itself.
-		tc.Name, tc.Class = s.Name+" "+name, class
-		s.Cases = append(s.Cases, tc)
-	}
-	var valid junitCase
-	if !c.Valid {
-		valid.Error = &junitOutcome{Message: clean(strings.Join(c.InvalidReasons, "; "))}
-	}
-	add("valid", valid)
-	for _, g := range t.checks {
-		if check, ok := c.Checks[g]; ok {
-			add(checkTitle(g), checkCase(c, g, check))
-		}
-	}
-	return s
-}
-
-func checkCase(c *result.Cell, g string, check result.Check) (tc junitCase) {
-	text := counterexamples(check, shownExamples)
-	switch {
-	case !c.Counts(g):
-		tc.Skipped = &junitOutcome{Message: "the cell is invalid"}
-	case check.Verdict == result.Fail:
-		tc.Failure = &junitOutcome{Message: clean(violations(check)), Text: text}
-	case check.Verdict == result.Allowed:
-		tc.Skipped = &junitOutcome{Message: "fails, as the scenario allows: " + clean(violations(check))}
-		tc.SystemOut = text
-	case check.Verdict == result.NoPower:
-		tc.Skipped = &junitOutcome{Message: noPower(check.Power, check.MinPower)}
-	case check.Verdict != result.Pass:
-		words := strings.ReplaceAll(check.Verdict, "-", " ") // not judged, not applicable
-		tc.Skipped = &junitOutcome{Message: strings.TrimSuffix(words+": "+clean(check.Note), ": ")}
-	default:
-		tc.SystemOut = fmt.Sprintf("judged %d", check.Judged)
-	}
-	return tc
 }

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -31,57 +30,13 @@ func TestFreshnessAgainstOpenLoads(t *testing.T) {
 	invalid := openCell("keyed", 800, 1)
 	invalid.Valid, invalid.InvalidReasons = false, []string{"late"}
 	res.Cells = append(res.Cells, invalid)
-	c := arrange(res).OverLoad()
-	if c == nil {
-		t.Fatal("no chart")
+	s := arrange(res).overLoad()
+	if len(s.Plots) != 1 || len(s.Plots[0].Lines) != 2 || len(s.Plots[0].figures().Rows) != 3 {
+		t.Fatalf("%+v", s)
 	}
-	data, err := encode(c.Option)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var option struct {
-		Series []struct {
-			Name string
-			Data []struct {
-				Value  [2]float64
-				Symbol string
-			}
+	for _, l := range s.Plots[0].Lines {
+		if !slices.Equal(l.Hollow, slices.Repeat([]bool{l.Name == "single"}, 3)) || l.Points[0][0] != 100 || l.Points[2][0] != 400 {
+			t.Errorf("%+v, want three rising rates, hollow where storage fell behind", l)
 		}
-	}
-	if err := json.Unmarshal(data, &option); err != nil {
-		t.Fatal(err)
-	}
-	if len(option.Series) != 2 || len(c.Data.Rows) != 6 {
-		t.Fatalf("%d lines, %d rows of the table; want 2 and 6", len(option.Series), len(c.Data.Rows))
-	}
-	for _, s := range option.Series {
-		symbol := map[string]string{"keyed": "circle", "single": "emptyCircle"}[s.Name]
-		for i, p := range s.Data {
-			if p.Symbol != symbol {
-				t.Errorf("%s at %v: %s, want %s", s.Name, p.Value, p.Symbol, symbol)
-			}
-			if i > 0 && p.Value[0] <= s.Data[i-1].Value[0] {
-				t.Errorf("%s goes back from %v to %v", s.Name, s.Data[i-1].Value, p.Value)
-			}
-		}
-	}
-
-	// One of three repetitions fell behind, as the table of who keeps up has it.
-	for rep := range 3 {
-		again := openCell("dedup", 400, 1)
-		again.ID, again.Repetition, again.Pace = fmt.Sprint("again", rep), rep+1, &result.Pace{KeepsUp: rep > 0, WrittenQPS: 400}
-		res.Cells = append(res.Cells, again)
-	}
-	rows := arrange(res).OverLoad().Data.Rows
-	if row := rows[slices.IndexFunc(rows, func(r []string) bool { return r[0] == "dedup" })]; row[len(row)-1] != "keeps up 2 of 3" {
-		t.Errorf("of three repetitions, two of which kept up: %q", row)
-	}
-
-	res.Cells = res.Cells[:1]
-	if c := arrange(res).OverLoad(); c != nil {
-		t.Error("one rate makes a curve")
-	}
-	if c := arrange(fixture(t)).OverLoad(); c != nil {
-		t.Error("a closed loop, which has no rate of its own, makes a curve")
 	}
 }

@@ -1,44 +1,113 @@
 package render
 
 import (
+	"bufio"
+	"fmt"
 	"io"
 	"strings"
-	"text/template"
-
-	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Markdown writes the report for a pull request comment or a README, in GitHub's
-// dialect.
-func Markdown(w io.Writer, res *result.Results) error {
-	return fill(w, markdownTemplates.Lookup("report.md"), arrange(res))
+// DocumentMarkdown writes a document in GitHub's dialect, for a pull request's comment or a README.
+func DocumentMarkdown(w io.Writer, d *Document) error {
+	d = d.cleaned()
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "## watchbench: %s\n\n", md(d.Title))
+	if d.Subtitle != "" {
+		fmt.Fprintf(b, "%s\n\n", md(d.Subtitle))
+	}
+	for _, f := range d.Findings {
+		fmt.Fprintf(b, "%s\n\n", md(f))
+	}
+	for _, v := range d.Verdicts {
+		fmt.Fprintf(b, "**%s**\n\n", signed(v.Tone, md(v.Text)))
+	}
+	for i := range d.Sections {
+		if s := &d.Sections[i]; s.Place == Everywhere {
+			fmt.Fprintf(b, "### %s\n\n", md(s.Title))
+			markdownSection(b, s)
+		}
+	}
+	for i := range d.Sections {
+		if s := &d.Sections[i]; s.Place == Aside {
+			fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", md(s.Title))
+			markdownSection(b, s)
+			fmt.Fprint(b, "</details>\n\n")
+		}
+	}
+	return b.Flush()
 }
 
-var markdownTemplates = template.Must(template.New("").Funcs(template.FuncMap{
-	"md": md, "cell": cell.markdown, "fence": fence,
-}).ParseFS(pageFiles, "page/*.md"))
+func markdownSection(b io.Writer, s *Section) {
+	for _, t := range s.Text {
+		fmt.Fprintf(b, "%s\n\n", md(t))
+	}
+	if len(s.Table.Rows) > 0 {
+		markdownTable(b, s.Table)
+	}
+	for _, n := range s.Notes {
+		fmt.Fprintf(b, "- %s\n", md(n))
+	}
+	if len(s.Notes) > 0 {
+		fmt.Fprintln(b)
+	}
+	for _, e := range s.Examples {
+		text := e.text(shownExamples)
+		f := fence(text)
+		fmt.Fprintf(b, "%s\n\n%s\n%s\n%s\n\n", md(e.Title), f, text, f)
+	}
+	for i := range s.Parts {
+		fmt.Fprintf(b, "**%s**\n\n", md(s.Parts[i].Title))
+		markdownSection(b, &s.Parts[i])
+	}
+}
+
+func markdownTable(b io.Writer, t Table) {
+	heads, rule := "|", "|"
+	for _, h := range t.Heads {
+		heads += " " + md(h.Title)
+		if h.Unit != "" {
+			heads += "<br>" + md(h.Unit)
+		}
+		heads += " |"
+		if h.Words {
+			rule += " :-- |"
+		} else {
+			rule += " --: |"
+		}
+	}
+	fmt.Fprintf(b, "%s\n%s\n", heads, rule)
+	for _, r := range t.Rows {
+		fmt.Fprint(b, "|")
+		for i, c := range r {
+			fmt.Fprintf(b, " %s |", c.markdown(t.Heads[i]))
+		}
+		fmt.Fprintln(b)
+	}
+	fmt.Fprintln(b)
+}
 
 // markdown is the cell's text. Where the heading wants it, a sign is added to the word,
 // for those who skim.
-func (c cell) markdown(h heading) string {
+func (c Cell) markdown(h Head) string {
 	text := figureEscapes.Replace(c.Text)
-	if h.Left {
+	if h.Words || c.Rest {
 		text = md(c.Text)
 	}
 	switch {
-	case h.marked && c.tone == good:
-		return "✅ " + text
-	case h.marked && c.tone == bad:
-		return "❌ " + text
-	case h.marked:
-		return "⚠️ " + text
-	case c.tone == best, c.tone == bad:
+	case h.Signed:
+		return signed(c.Tone, text)
+	case c.Tone == Best, c.Tone == Bad && text != "":
 		text = "**" + text + "**"
-	case c.tone == void:
-		text = "*" + text + "*"
 	}
-	if c.Spread != "" {
-		text += "<br>" + c.Spread
+	if c.Under != "" {
+		text += "<br>" + figureEscapes.Replace(c.Under)
+	}
+	return text
+}
+
+func signed(t Tone, text string) string {
+	if sign := map[Tone]string{Good: "✅", Best: "✅", Bad: "❌", Warn: "⚠️"}[t]; sign != "" {
+		return sign + " " + text
 	}
 	return text
 }
@@ -50,7 +119,7 @@ var mdEscapes = strings.NewReplacer(
 	"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "@", "@\u200b", "://", ":\u200b//",
 )
 
-// figureEscapes are those of a figure, which is our own but for its unit.
+// figureEscapes suffice for a figure: only its unit may be foreign.
 var figureEscapes = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;")
 
 // md escapes text for one line of Markdown.

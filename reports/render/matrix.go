@@ -1,10 +1,11 @@
 package render
 
 import (
-	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,58 +13,67 @@ import (
 )
 
 // matrixLegend explains the cells of the fault matrix.
-const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a was not asked, ? could not be judged, fail* was expected of this profile; O: how many pairs of writes could have been swapped, no power if too few."
+const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a was not asked, ? could not be judged, fail* was expected " +
+	"of this profile; O: how many pairs of writes could have been swapped, no power if too few."
+
+// WriteMatrix writes the fault matrix into its folder, as matrix.json and matrix.md.
+func WriteMatrix(dir string, m *result.Matrix) error {
+	return errors.Join(
+		result.Replace(filepath.Join(dir, result.MatrixFile), func(w io.Writer) error { return result.EncodeMatrix(w, m) }),
+		result.Replace(filepath.Join(dir, "matrix.md"), func(w io.Writer) error {
+			return DocumentMarkdown(w,
+				matrixDocument(m))
+		}),
+	)
+}
 
 // MatrixTerminal prints the fault matrix: faults down, guarantees across, then what
 // failed and what proves nothing.
 func MatrixTerminal(w io.Writer, m *result.Matrix, opts TerminalOptions) error {
-	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.sheet(matrixSheet(m))
-	for _, r := range matrixRemarks(m) {
-		p.line("", "%s", r)
-	}
-	p.line("", "")
-	p.line(ansiDim, "%s", matrixLegend)
-	return p.w.Flush()
+	return DocumentTerminal(w, matrixDocument(m), opts)
 }
 
-// MatrixMarkdown writes the same.
-func MatrixMarkdown(w io.Writer, m *result.Matrix) error {
-	return fill(w, markdownTemplates.Lookup("matrix.md"), map[string]any{
-		"Profile": m.Profile, "Sheet": matrixSheet(m), "Legend": matrixLegend, "Remarks": matrixRemarks(m),
-	})
+func matrixDocument(m *result.Matrix) *Document {
+	d := &Document{Title: "Fault matrix, profile " + orUnknown(m.Profile), Last: true}
+	d.Verdicts = []Cell{{Text: matrixAnswer(m), Tone: sumUp(m).state(m).tone()}}
+	d.add(Section{ID: "matrix", Title: "Faults down, guarantees across", Table: matrixTable(m),
+		Notes: []string{matrixLegend}})
+	d.add(Section{ID: "remarks", Title: "What failed, what proves nothing", Notes: matrixRemarks(m)})
+	return d
 }
 
-func matrixSheet(m *result.Matrix) sheet {
-	s := sheet{Keys: 3, Heads: words("", "fault", "scenario")}
+// matrixTable links each entry that was run with its timeline on the page.
+func matrixTable(m *result.Matrix) Table {
+	s := Table{Keys: 3, Heads: Heads("", "fault", "scenario")}
 	for _, c := range result.MatrixColumns {
-		s.Heads = append(s.Heads, heading{Title: c.ID, Unit: c.Title, Left: true})
+		s.Heads = append(s.Heads, Head{Title: c.ID, Unit: c.Title, Meaning: c.Meaning, Words: true})
 	}
-	s.Heads = append(s.Heads, heading{Title: "took", Unit: "s"}, heading{Left: true})
-	last := ""
+	s.Heads = append(s.Heads, Head{Title: "took", Unit: "s"}, Head{Words: true})
 	for i := range m.Entries {
 		e := &m.Entries[i]
-		var r sheetRow
-		if e.Row != last {
-			r.add(clean(e.Row), rowTitle(e.Row))
-		} else {
-			r.add("", "")
+		link := ""
+		if e.NotBuilt == "" && !e.NotRun {
+			link = "#" + timelineID(i)
 		}
-		last = e.Row
-		r.add(clean(scenarioName(e)))
+		cells := []Cell{{}, {}, {Text: scenarioName(e), Link: link}}
+		if i == 0 || m.Entries[i-1].Row != e.Row {
+			cells[0], cells[1] = Cell{Text: e.Row}, Cell{Text: rowTitle(e.Row)}
+		}
 		for _, c := range result.MatrixColumns {
-			r.Cells = append(r.Cells, matrixCell(e, c.ID))
+			v := matrixCell(e, c.ID)
+			v.Tip, v.Link = e.Columns[c.ID].Detail, link
+			cells = append(cells, v)
 		}
-		took := ""
+		took := Cell{}
 		if e.Seconds > 0 {
-			took = fixed(&e.Seconds, 0)
+			took.Text = fixed(&e.Seconds, 0)
 		}
-		r.add(took)
-		r.Cells = append(r.Cells, matrixState(e))
-		s.Rows = append(s.Rows, r)
+		s.Rows = append(s.Rows, append(cells, took, matrixState(e)))
 	}
 	return s
 }
+
+func timelineID(entry int) string { return fmt.Sprintf("cell%d", entry+1) }
 
 func scenarioName(e *result.MatrixEntry) string {
 	if e.Cell == "" || e.Cell == "only" {
@@ -81,16 +91,16 @@ func rowTitle(id string) string {
 	return ""
 }
 
-func matrixCell(e *result.MatrixEntry, col string) cell {
+func matrixCell(e *result.MatrixEntry, col string) Cell {
 	x, known := e.Columns[col]
 	if e.NotBuilt != "" || e.NotRun || e.Error != "" && !known {
-		return cell{Text: unknown}
+		return Cell{Text: unknown}
 	}
 	v := shortVerdict(x.Verdict)
 	switch x.Verdict {
 	case result.Pass:
 		if (col == "A" || col == "T") && x.Value != "" {
-			v.Text += " " + clean(x.Value)
+			v.Text += " " + x.Value
 		}
 		if x.Power != nil {
 			v.Text += fmt.Sprintf(" (%d)", *x.Power)
@@ -103,33 +113,33 @@ func matrixCell(e *result.MatrixEntry, col string) cell {
 			v = shortVerdict(result.Allowed)
 		}
 	case result.Measured:
-		v = cell{Text: "(" + clean(cmp.Or(x.Value, "ok")) + ")"}
+		v = Cell{Text: "(" + cmp.Or(x.Value, "ok") + ")"}
 	}
 	return v
 }
 
 // matrixState is the last column.
-func matrixState(e *result.MatrixEntry) cell {
+func matrixState(e *result.MatrixEntry) Cell {
 	failed, invalid := e.Verdict()
 	switch {
 	case e.NotBuilt != "":
-		return cell{Text: clean(e.NotBuilt), tone: faint}
+		return Cell{Text: e.NotBuilt, Tone: Faint}
 	case e.NotRun:
-		return cell{Text: "not run", tone: faint}
+		return Cell{Text: "not run", Tone: Faint}
 	case e.Error != "" && len(failed) > 0:
-		return cell{Text: "FAILED, aborted", tone: bad}
+		return Cell{Text: "FAILED, aborted", Tone: Bad}
 	case e.Error != "":
-		return cell{Text: "aborted", tone: bad}
+		return Cell{Text: "aborted", Tone: Bad}
 	case invalid != "" && len(failed) > 0:
-		return cell{Text: "FAILED, INVALID", tone: bad}
+		return Cell{Text: "FAILED, INVALID", Tone: Bad}
 	case invalid != "":
-		return cell{Text: "INVALID", tone: bad}
+		return Cell{Text: "INVALID", Tone: Bad}
 	case len(failed) > 0:
-		return cell{Text: "FAILED", tone: bad}
+		return Cell{Text: "FAILED", Tone: Bad}
 	case len(e.Expected) > 0:
-		return cell{Text: "fails as expected", tone: good}
+		return Cell{Text: "fails as expected", Tone: Good}
 	}
-	return cell{Text: "ok", tone: good}
+	return Cell{Text: "ok", Tone: Good}
 }
 
 // matrixRemarks are how many scenarios were retried, what failed and what proves nothing.
@@ -138,32 +148,29 @@ func matrixRemarks(m *result.Matrix) (remarks []string) {
 		remarks = append(remarks, fmt.Sprintf("%d scenarios needed a second try; at most %d may", n, result.MostRetries))
 	}
 	for _, r := range m.Retries {
-		remarks = append(remarks, clean(fmt.Sprintf("%s was run again; the first try: %s", r.Scenario, r.Why)))
+		remarks = append(remarks, fmt.Sprintf("%s was run again; the first try: %s", r.Scenario, r.Why))
 	}
 	for i := range m.Entries {
 		e := &m.Entries[i]
 		say := func(format string, args ...any) {
 			name := strings.TrimSpace(e.Row + " " + e.Scenario + " " + e.Cell)
-			remarks = append(remarks, clean(name+fmt.Sprintf(format, args...)))
+			remarks = append(remarks, name+fmt.Sprintf(format, args...))
 		}
 		for _, c := range result.MatrixColumns {
-			if x, ok := e.Columns[c.ID]; ok && x.Verdict == result.Fail {
+			x := e.Columns[c.ID]
+			if x.Verdict == result.Fail {
 				say(" %s: %s", c.ID, x.Detail)
 			}
-			if x := e.Columns[c.ID]; x.Verdict == result.NoPower && e.NoPower != "" {
+			if x.Verdict == result.NoPower && e.NoPower != "" {
 				say(" %s has %s: %s", c.ID, noPower(x.Power, x.MinPower), e.NoPower)
 			}
 		}
 		var counts []string
 		for _, f := range e.Facts {
-			if f.Least == nil {
-				continue
+			if f.Least != nil {
+				counts = append(counts, fmt.Sprintf("%s: %.0f (at least %.0f)%s", f.Name, f.Value, *f.Least, leading(", ",
+					f.Detail)))
 			}
-			text := fmt.Sprintf("%s: %.0f (at least %.0f)", f.Name, f.Value, *f.Least)
-			if f.Detail != "" {
-				text += ", " + f.Detail
-			}
-			counts = append(counts, text)
 		}
 		if len(counts) > 0 {
 			say(": %s", strings.Join(counts, "; "))
@@ -176,4 +183,100 @@ func matrixRemarks(m *result.Matrix) (remarks []string) {
 		}
 	}
 	return remarks
+}
+
+// matrixSums counts entries.
+type matrixSums struct {
+	rows                            map[string]bool // rows other than F0 of which something was run
+	run, expected, notBuilt, notRun int
+	failed, invalid                 []string
+}
+
+func sumUp(m *result.Matrix) *matrixSums {
+	s := &matrixSums{rows: map[string]bool{}}
+	for i := range m.Entries {
+		e := &m.Entries[i]
+		switch {
+		case e.NotBuilt != "":
+			s.notBuilt++
+			continue
+		case e.NotRun:
+			s.notRun++
+			continue
+		}
+		s.run++
+		if e.Row != "F0" {
+			s.rows[e.Row] = true
+		}
+		name := strings.TrimSpace(e.Row + " " + scenarioName(e))
+		failed, invalid := e.Verdict()
+		switch {
+		case len(failed) > 0:
+			s.failed = append(s.failed, name+" ("+strings.Join(failed, ", ")+")")
+		case invalid != "":
+			s.invalid = append(s.invalid, name)
+		case len(e.Expected) > 0:
+			s.expected++
+		}
+	}
+	return s
+}
+
+// state is how the matrix came out.
+func (s *matrixSums) state(m *result.Matrix) state {
+	switch {
+	case len(s.failed) > 0:
+		return stateFailed
+	case len(s.invalid) > 0 || s.run == 0 || len(m.Retries) > result.MostRetries:
+		return stateInvalid
+	case s.notRun > 0:
+		return stateOpen
+	}
+	return statePassed
+}
+
+// namedInAnswer bounds the names in the answer; all are in the table.
+const namedInAnswer = 6
+
+// matrixAnswer summarizes the matrix in a paragraph.
+func matrixAnswer(m *result.Matrix) string {
+	s := sumUp(m)
+	if s.run == 0 {
+		return "Nothing was run, so nothing is known."
+	}
+	few := func(names []string) string { return join(others(names, namedInAnswer)) }
+	text := fmt.Sprintf("%s in %s, watcher profile %s", plural(len(s.rows), "fault"), plural(s.run, "cell"),
+		orUnknown(m.Profile))
+	if m.Seconds > 0 {
+		text += ", in " + span(m.Seconds)
+	}
+	switch {
+	case len(s.failed) > 0:
+		text += fmt.Sprintf(": asserted guarantees failed in %d: %s.", len(s.failed), few(s.failed))
+	case s.expected > 0 && s.expected == s.run:
+		text += ": every cell fails as expected of this profile."
+	case len(s.invalid) == s.run:
+		text += ": no cell proves anything."
+	case len(s.invalid) > 0:
+		text += ": every asserted guarantee held in the cells that prove something."
+	default:
+		text += ": every asserted guarantee held."
+	}
+	if s.expected > 0 && s.expected < s.run {
+		text += fmt.Sprintf(" %d failed as expected of this profile.", s.expected)
+	}
+	if n := len(s.invalid); n > 0 {
+		text += fmt.Sprintf(" %d of %d prove nothing: %s.", n, s.run, few(s.invalid))
+	}
+	if n := len(m.Retries); n > 0 {
+		text += fmt.Sprintf(" %s run again because cells proved nothing (at most %d may be).",
+			plural(n, "scenario")+number(n, " was", " were"), result.MostRetries)
+	}
+	if s.notRun > 0 {
+		text += fmt.Sprintf(" %s not run.", plural(s.notRun, "row")+number(s.notRun, " is", " are"))
+	}
+	if s.notBuilt > 0 {
+		text += fmt.Sprintf(" %s not in this table: make robustness has them.", plural(s.notBuilt, "row")+number(s.notBuilt, " is", " are"))
+	}
+	return text
 }

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func storm(t *testing.T) *result.Results {
 	}
 	cell := func(point string, rep int) result.Cell {
 		c := result.Cell{
-			ID: point, Valid: true, Repetition: rep, Params: map[string]string{"readers": point}, Load: result.Load{Model: result.ModelOpen},
+			ID: fmt.Sprintf("%s-r%d", point, rep), Valid: true, Repetition: rep, Params: map[string]string{"readers": point}, Load: result.Load{Model: result.ModelOpen},
 			Handler: result.Handler{Strategy: "keyed"}, Freshness: &result.Quantiles{Count: 200, P99: 0.1},
 			API: &result.API{Gets: 3, Lists: 1, Watches: 2, CPUCores: new(0.5)},
 		}
@@ -41,7 +42,7 @@ func storm(t *testing.T) *result.Results {
 		return c
 	}
 	none, some, again := cell("none", 1), cell("watcher", 1), cell("watcher", 2)
-	again.ID, again.Readers = "watcher-2", nil
+	again.Readers = nil
 	some.Readers = &result.Readers{
 		From:    "watcher",
 		Get:     &result.Queries{Planned: 1000, Done: 990, Errors: map[string]int64{"429": 7, "timeout": 3}, QPS: new(99.0), FromIntent: millis(t, many...)},
@@ -53,9 +54,8 @@ func storm(t *testing.T) *result.Results {
 	some.Storage.Digest = "d"
 	some.Freshness = &result.Quantiles{Count: 200, P99: 0.15}
 	second := some
-	second.ID, second.Repetition = "watcher-2", 2
+	second.ID, second.Repetition = "watcher-r2", 2
 	none2 := cell("none", 2)
-	none2.ID = "none-2"
 	res := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "readers"}, Cells: []result.Cell{none, some, none2, second}}
 	res.CompareReaders()
 	return res
@@ -63,11 +63,11 @@ func storm(t *testing.T) *result.Results {
 
 func TestReaders(t *testing.T) {
 	table := arrange(storm(t))
-	s := table.Readers()
+	s := table.readers().Table
 	var lines []string
 	for _, r := range s.Rows {
 		var cells []string
-		for _, c := range r.Cells[3:] {
+		for _, c := range r[3:] {
 			cells = append(cells, c.Text)
 		}
 		lines = append(lines, strings.Join(cells, "|"))
@@ -84,13 +84,13 @@ func TestReaders(t *testing.T) {
 			t.Fatalf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 		}
 	}
-	costs := table.ReaderCosts()
-	if len(costs.Rows) != 2 || len(costs.Heads) != len(costs.Rows[0].Cells) || len(s.Heads) != len(s.Rows[0].Cells) {
-		t.Fatalf("%d rows; %d heads over %d cells", len(costs.Rows), len(costs.Heads), len(costs.Rows[0].Cells))
+	costs := table.readerCosts().Table
+	if len(costs.Rows) != 2 || len(costs.Heads) != len(costs.Rows[0]) || len(s.Heads) != len(s.Rows[0]) {
+		t.Fatalf("%d rows; %d heads over %d cells", len(costs.Rows), len(costs.Heads), len(costs.Rows[0]))
 	}
 	text := func(i int) string {
 		var cells []string
-		for _, c := range costs.Rows[i].Cells[2:] {
+		for _, c := range costs.Rows[i][2:] {
 			cells = append(cells, c.Text)
 		}
 		return strings.Join(cells, "|")

@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/watchbench/watchbench/reports/reference"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
 // row is one point of the matrix: all repetitions of one cell, summarised.
 type row struct {
+	*result.Group
 	strategy string // or name, of another watcher
 	method   string // the strategy alone
 	load     string
@@ -20,29 +20,26 @@ type row struct {
 	cells    []*result.Cell
 	valid    []*result.Cell // those that may be believed
 	checks   map[string]result.Check
-	planned  int64 // operations, the measure of a load's weight
-	place    int   // among the rows of its load
+	place    int // among the rows of its load
 }
 
 // table is the record arranged for reading.
 type table struct {
 	res    *result.Results
-	Run    *result.Run
 	extra  []string // parameters besides strategy and load that differ between cells
 	rows   []*row   // by load, then strategy in the scenario's order
-	checks []string // names of the guarantees that were judged, and of the core ones, G2 before G10
+	checks []string // guarantees that were judged, and the core ones, G2 before G10
 	// unasked are guarantees that no cell could judge: the scenario lets nothing
 	// happen that they ask about.
 	unasked []string
-	// compared is the run beside the published tables; nil for other scenarios.
-	compared *reference.Comparison
+	// contests leaves out those whose points are missing.
+	contests []result.Contest
 }
 
-// arrange groups the cells by matrix point and sorts the rows.
+// arrange makes the points rows, and sorts them.
 func arrange(res *result.Results) *table {
-	t := &table{res: res, Run: &res.Run, compared: reference.Compare(res)}
-	values := map[string]map[string]bool{}
-	checks := map[string]bool{}
+	t := &table{res: res}
+	values, checks := map[string]map[string]bool{}, map[string]bool{}
 	for i := range res.Cells {
 		for k, v := range res.Cells[i].Params {
 			if values[k] == nil {
@@ -67,62 +64,61 @@ func arrange(res *result.Results) *table {
 			t.unasked = append(t.unasked, g)
 		}
 	}
-
-	byPoint := map[string]*row{}
-	for i := range res.Cells {
-		c := &res.Cells[i]
-		r := newRow(c, t.extra)
-		key := strings.Join(append([]string{r.load, r.strategy}, r.extra...), "\x00")
-		if byPoint[key] == nil {
-			byPoint[key] = r
-			t.rows = append(t.rows, r)
-		}
-		byPoint[key].add(c)
+	for _, p := range res.Groups() {
+		t.rows = append(t.rows, newRow(p, t.extra))
 	}
 	t.sort()
+	for _, c := range res.Contests {
+		if !slices.ContainsFunc(c.Names(), func(point string) bool { return t.row(point) == nil }) {
+			t.contests = append(t.contests, c)
+		}
+	}
 	return t
 }
 
-func newRow(c *result.Cell, extra []string) *row {
+func newRow(p *result.Group, extra []string) *row {
+	c := p.Cells[0]
 	method := cmp.Or(c.Params[result.ParamStrategy], c.Handler.Strategy, unknown)
 	if c.Handler.Strategy == result.External { // whose strategies, if any, are those that were asked for
 		method = c.Params[result.ParamStrategy]
 	}
 	r := &row{
-		method:   method,
+		Group: p, method: method,
 		strategy: cmp.Or(strings.TrimSpace(c.Watcher.Name+" "+method), result.External),
 		load:     cmp.Or(c.Params[result.ParamLoad], c.Load.Model, unknown),
-		checks:   map[string]result.Check{},
 	}
 	for _, k := range extra {
 		r.extra = append(r.extra, cmp.Or(c.Params[k], unknown))
 	}
+	r.take(p.Cells)
 	return r
 }
 
-// add takes one repetition in; of an invalid one, only violations.
-func (r *row) add(c *result.Cell) {
-	r.cells = append(r.cells, c)
-	r.planned = max(r.planned, c.Load.Planned)
-	if c.Valid {
-		r.valid = append(r.valid, c)
-	}
-	for g, check := range c.Checks {
-		if !c.Counts(g) {
-			continue
+// take summarises repetitions; of an invalid one, only violations count.
+func (r *row) take(cells []*result.Cell) {
+	r.cells = slices.SortedStableFunc(slices.Values(cells),
+		func(a, b *result.Cell) int { return cmp.Compare(a.Repetition, b.Repetition) })
+	r.valid, r.checks = nil, map[string]result.Check{}
+	for _, c := range r.cells {
+		if c.Valid {
+			r.valid = append(r.valid, c)
 		}
-		have, ok := r.checks[g]
-		if !ok {
+		for g, check := range c.Checks {
+			if !c.Counts(g) {
+				continue
+			}
+			if have, ok := r.checks[g]; ok {
+				check = together(have, check)
+			}
 			r.checks[g] = check
-			continue
 		}
-		r.checks[g] = together(have, check)
 	}
 }
 
-// together is what two repetitions say of one check: the worse verdict with the
-// counterexamples, its own first. Repetitions put one plan after the other to the test, so their pairs of
-// states add up, and where neither found anything, the sum decides whether that is a pass.
+// together merges two repetitions of a check: the worse verdict, with all
+// counterexamples, its own first. Repetitions put one plan after the other to the test, so
+// their pairs of states add up, and where neither found anything, the sum decides whether that
+// is a pass.
 func together(a, b result.Check) result.Check {
 	worse, other := a, b
 	if severity(b.Verdict) > severity(a.Verdict) {
@@ -130,7 +126,8 @@ func together(a, b result.Check) result.Check {
 	}
 	if worse.Counterexample != "" && other.Counterexample != "" {
 		if n := 1 + len(worse.Further); len(other.Evidence) > 0 {
-			worse.Evidence = slices.Concat(worse.Evidence, make([]result.Evidence, n-min(n, len(worse.Evidence))), other.Evidence)
+			room := make([]result.Evidence, n-min(n, len(worse.Evidence)))
+			worse.Evidence = slices.Concat(worse.Evidence, room, other.Evidence)
 		}
 		worse.Further = slices.Concat(worse.Further, []string{other.Counterexample}, other.Further)
 	}
@@ -145,8 +142,9 @@ func together(a, b result.Check) result.Check {
 		}
 	}
 	worse.Power = &power
+	failed := worse.Violations > 0 || worse.Verdict == result.Fail || worse.Verdict == result.Allowed
 	switch {
-	case worse.Violations > 0, worse.Verdict == result.Fail || worse.Verdict == result.Allowed, worse.Judged == 0:
+	case failed, worse.Judged == 0:
 	case power < worse.MinPower:
 		worse.Verdict = result.NoPower
 	default:
@@ -155,19 +153,21 @@ func together(a, b result.Check) result.Check {
 	return worse
 }
 
+// severity orders verdicts: what is worse hides what is better. A check that one
+// repetition could not judge was not passed by all.
+func severity(verdict string) int {
+	return slices.Index([]string{
+		result.NotApply, result.Pass, result.NoPower, result.NotJudged, result.Allowed, result.Fail}, verdict)
+}
+
 // void reports whether the row has no figures.
 func (r *row) void() bool { return len(r.valid) == 0 }
 
 // alone is a row of one repetition, taken as valid.
 func (r *row) alone(c *result.Cell) *row {
-	one := []*result.Cell{c}
-	return &row{strategy: r.strategy, method: r.method, load: r.load, extra: r.extra, cells: one, valid: one, checks: c.Checks}
-}
-
-// severity orders verdicts: what is worse hides what is better. A check that one
-// repetition could not judge was not passed by all.
-func severity(verdict string) int {
-	return slices.Index([]string{result.NotApply, result.Pass, result.NoPower, result.NotJudged, result.Allowed, result.Fail}, verdict)
+	one := *r
+	one.cells, one.valid, one.checks = []*result.Cell{c}, []*result.Cell{c}, c.Checks
+	return &one
 }
 
 func (t *table) sort() {
@@ -177,7 +177,9 @@ func (t *table) sort() {
 	// A matrix written as a map has lost its order; a load weighs what it plans.
 	weight := map[string]int64{}
 	for _, r := range t.rows {
-		weight[r.load] = max(weight[r.load], r.planned)
+		for _, c := range r.cells {
+			weight[r.load] = max(weight[r.load], c.Load.Planned)
+		}
 	}
 	slices.SortStableFunc(t.rows, func(a, b *row) int {
 		c := cmp.Or(
@@ -189,7 +191,8 @@ func (t *table) sort() {
 		)
 		for i, axis := range t.extra {
 			values := order(axis)
-			c = cmp.Or(c, cmp.Compare(rank(values, a.extra[i]), rank(values, b.extra[i])), compareNatural(a.extra[i], b.extra[i]))
+			c = cmp.Or(c, cmp.Compare(rank(values, a.extra[i]), rank(values, b.extra[i])), compareNatural(a.extra[i],
+				b.extra[i]))
 		}
 		return c
 	})
@@ -197,17 +200,14 @@ func (t *table) sort() {
 	for _, r := range t.rows {
 		r.place = places[r.load]
 		places[r.load]++
-		slices.SortStableFunc(r.cells, func(a, b *result.Cell) int { return cmp.Compare(a.Repetition, b.Repetition) })
-		slices.SortStableFunc(r.valid, func(a, b *result.Cell) int { return cmp.Compare(a.Repetition, b.Repetition) })
 	}
 }
 
 // scenarioOrder reads the order of one axis of the scenario's matrix, if it is
 // written as a list.
-func scenarioOrder(scenario map[string]any, axis string) []string {
+func scenarioOrder(scenario map[string]any, axis string) (order []string) {
 	matrix, _ := scenario["matrix"].(map[string]any)
 	list, _ := matrix[axis].([]any)
-	var order []string
 	for _, v := range list {
 		switch v := v.(type) {
 		case string:
@@ -248,8 +248,7 @@ func splitNumber(s string) (prefix string, n float64, ok bool) {
 }
 
 // loads lists the loads in row order.
-func (t *table) loads() []string {
-	var names []string
+func (t *table) loads() (names []string) {
 	for _, r := range t.rows {
 		if !slices.Contains(names, r.load) {
 			names = append(names, r.load)
@@ -263,10 +262,29 @@ func (t *table) under(load string) []*row {
 	return slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return r.load != load })
 }
 
+// row finds a point's; nil if the run does not have it.
+func (t *table) row(point string) *row {
+	i := slices.IndexFunc(t.rows, func(r *row) bool { return r.Name == point })
+	if i < 0 {
+		return nil
+	}
+	return t.rows[i]
+}
+
+// any reports whether a cell has some property.
+func (t *table) any(has func(*result.Cell) bool) bool {
+	return slices.ContainsFunc(t.res.Cells, func(c result.Cell) bool { return has(&c) })
+}
+
 // external reports whether the row is of another watcher, which is called by its name.
 func (r *row) external() bool { return r.cells[0].Handler.Strategy == result.External }
 
-// who is the heading over the names of watchers.
+// isOpen reports whether the plan, and not the answers, says when the row's load writes.
+func (r *row) isOpen() bool { return r.cells[0].Load.Model == result.ModelOpen }
+
+func (r *row) isFloor() bool { return slices.ContainsFunc(r.cells, (*result.Cell).IsFloor) }
+
+// who heads the column of watcher names.
 func (t *table) who() string {
 	if slices.ContainsFunc(t.rows, (*row).external) {
 		return "watcher"
@@ -279,10 +297,42 @@ func (r *row) label() string {
 	return clean(strings.Join(append([]string{r.strategy}, r.extra...), " "))
 }
 
+// name is how notes refer to a row.
+func (r *row) name() string { return r.label() + " / " + clean(r.load) }
+
+// axis is the name of a parameter without the section that all settings share.
+func axis(name string) string { return clean(strings.TrimPrefix(name, "watcher.")) }
+
 // representative is the repetition whose curves are drawn: the first valid one.
 func (r *row) representative() *result.Cell {
 	if r.void() {
 		return r.cells[0]
 	}
 	return r.valid[0]
+}
+
+// keys begin a table with what names a row.
+func (t *table) keys() Table {
+	heads := Heads(t.who(), "load")
+	for _, k := range t.extra {
+		heads = append(heads, Heads(axis(k))...)
+	}
+	return Table{Keys: len(heads), Heads: heads}
+}
+
+// cells begin a row of such a table; it stands apart where the load is another than that of the row before.
+func (t *table) cells(r *row) []Cell {
+	cells := Cells(append([]string{r.strategy, r.load}, r.extra...)...)
+	i := slices.Index(t.rows, r)
+	cells[0].Gap = i > 0 && t.rows[i-1].load != r.load
+	cells[0].Color = r.color()
+	return cells
+}
+
+// color is the row's in all charts.
+func (r *row) color() string {
+	if c, ok := palette[r.strategy]; ok && len(r.extra) == 0 {
+		return c
+	}
+	return spare[r.place%len(spare)]
 }

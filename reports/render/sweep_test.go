@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,40 +36,29 @@ func TestSweeps(t *testing.T) {
 	res.Cells[1].Checks = map[string]result.Check{"G2": {Verdict: result.Fail, Judged: 1}} // at 4
 	tab := arrange(res)
 	var got [][]string
-	for _, r := range tab.Sweeps().Rows {
-		got = append(got, []string{r.Cells[0].Text, r.Cells[1].Text, r.Cells[2].Text, r.Cells[3].Text, r.Cells[4].Text})
+	for _, r := range tab.swept().Table.Rows {
+		got = append(got, []string{r[0].Text, r[1].Text, r[2].Text, r[3].Text, r[4].Text})
 	}
 	want := [][]string{{"podQueueNum", "keyed open", "1", "10.0", "–"}, {"podQueueNum", "keyed open", "2", "20.0", "2.00"}, {"podQueueNum", "keyed open", "4", "30.0", "–"}, {"podQueueNum", "keyed open", "16", "40.0", "–"}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	c := tab.SweptCharts()[0]
-	data, err := encode(c.Option)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var option struct {
-		XAxis  []struct{ Type string }
-		Series []struct{ Data []struct{ Value []any } }
-	}
-	if err := json.Unmarshal(data, &option); err != nil {
-		t.Fatal(err)
-	}
+	p := tab.swept().Plots[0]
 	var points []string
-	for _, p := range option.Series[0].Data {
-		points = append(points, fmt.Sprint(p.Value...))
+	for _, at := range p.Lines[0].Points {
+		points = append(points, fmt.Sprint(at))
 	}
-	if d := cmp.Diff([]string{"1 10", "2 20", "4-", "16 40"}, points); d != "" || option.XAxis[0].Type != "log" || len(c.Data.Rows) != 3 {
-		t.Errorf("axis %s, %d rows (-want +got):\n%s", option.XAxis[0].Type, len(c.Data.Rows), d)
+	if d := cmp.Diff([]string{"[1 10]", "[2 20]", "[4 NaN]", "[16 40]"}, points); d != "" || !p.LogX {
+		t.Errorf("logarithmic %v (-want +got):\n%s", p.LogX, d)
 	}
 	var md, page, terminal bytes.Buffer
 	if err := Markdown(&md, res); err != nil || !strings.Contains(md.String(), "### Over the swept values") {
 		t.Errorf("%v in\n%s", err, md.String())
 	}
-	if err := HTML(&page, res); err != nil || !strings.Contains(page.String(), `<section id="sweep">`) || !strings.Contains(page.String(), `id="sweep1-0"`) {
+	if err := HTML(&page, res); err != nil || !strings.Contains(page.String(), `<section id="sweep">`) || !strings.Contains(page.String(), `id="sweep-plot1"`) {
 		t.Errorf("the page has no sweep (%v)", err)
 	}
-	if err := Terminal(&terminal, res, TerminalOptions{}); err != nil || !strings.Contains(terminal.String(), "over the swept values") {
+	if err := Terminal(&terminal, res, TerminalOptions{}); err != nil || !strings.Contains(terminal.String(), "Over the swept values") {
 		t.Errorf("%v in\n%s", err, terminal.String())
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/terminal"
-	"github.com/watchbench/watchbench/reports/result"
 )
 
 // TerminalOptions fit the output to where it goes.
@@ -29,57 +28,104 @@ const (
 	ansiYellow = "\x1b[33m"
 )
 
-// Terminal prints the tables, the failures with their counterexamples and, last, the answer
-// and the outcome. How the figures came about is in the other formats, unless it is asked
-// for.
-func Terminal(w io.Writer, res *result.Results, opts TerminalOptions) error {
-	if err := res.Validate(); err != nil {
-		return err
+// styles show the tones on a terminal.
+var styles = map[Tone]string{
+	Good: ansiGreen, Best: ansiGreen + ansiBold, Bad: ansiRed + ansiBold, Warn: ansiYellow, Faint: ansiDim,
+}
+
+// DocumentTerminal prints a document.
+func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
+	d = d.cleaned()
+	p := &printer{w: bufio.NewWriter(w), opts: o}
+	if d.Title != "" {
+		p.line(ansiBold, "%s", d.Title)
 	}
-	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	t := arrange(res)
-	p.line(ansiBold, "%s", strings.TrimSpace(clean(res.Run.Scenario)+"  run "+clean(res.Run.ID)))
-	if gap := res.Gap(); gap != "" {
-		p.line(ansiYellow, "%s", clean(gap))
+	if d.Subtitle != "" {
+		p.line(ansiDim, "%s", d.Subtitle)
 	}
-	p.line("", "")
-	p.sheet(t.Grid())
-	p.further(t)
-	p.published(t)
-	p.verdicts(t)
-	for i, n := range t.Notes() {
-		if i == 0 {
-			p.line("", "")
+	if !d.Last {
+		p.findings(d)
+	}
+	for i := range d.Sections {
+		if s := &d.Sections[i]; s.Place == Everywhere || s.Place == Aside && o.Explain {
+			p.section(s)
 		}
-		p.line("", "  %s: %s", n.Name, n.Value)
 	}
-	for _, e := range t.examples(terminalExamples) {
+	if d.More != "" && !o.Explain {
 		p.line("", "")
-		p.line(ansiRed, "%s: %s", e.Name, e.Failure)
-		for l := range strings.SplitSeq(e.Text, "\n") {
-			p.line("", "    %s", l)
-		}
+		p.line(ansiDim, "%s", d.More)
 	}
-	p.line("", "")
-	p.context(t)
-	p.line("", "")
-	for _, h := range t.Untold() {
-		p.line("", "%s", h.Sentence)
+	if d.Last {
+		p.line("", "")
+		p.findings(d)
 	}
-	for _, l := range t.Floors() {
-		p.line("", "%s", l)
-	}
-	if s := t.Bounds(); s != "" {
-		p.line(map[bool]string{true: ansiRed}[len(t.missed()) > 0], "%s", s)
-	}
-	p.line("", "%s", t.Answer())
-	p.line(ansiBold, "%s", t.Summary())
+	return p.w.Flush()
+}
+
+// TableTerminal prints a table alone.
+func TableTerminal(w io.Writer, t Table, o TerminalOptions) error {
+	p := &printer{w: bufio.NewWriter(w), opts: o}
+	p.table(t.cleaned())
 	return p.w.Flush()
 }
 
 type printer struct {
 	w    *bufio.Writer
 	opts TerminalOptions
+}
+
+func (p *printer) findings(d *Document) {
+	for _, f := range d.Findings {
+		p.line("", "%s", f)
+	}
+	for _, v := range d.Verdicts {
+		p.line(cmp.Or(styles[v.Tone], ansiBold), "%s", v.Text)
+	}
+}
+
+// Counterexamples of one check that a terminal and the other formats show.
+const (
+	terminalExamples = 3
+	shownExamples    = 10
+)
+
+func (p *printer) section(s *Section) {
+	p.line("", "")
+	p.line(ansiBold, "%s", s.Title)
+	for _, t := range s.Text {
+		p.line("", "%s", t)
+	}
+	if len(s.Table.Rows) > 0 {
+		p.table(s.Table)
+	}
+	for i, n := range s.Notes {
+		if i == 0 && len(s.Table.Rows) > 0 {
+			p.line("", "")
+		}
+		p.line("", "  %s", n)
+	}
+	for _, e := range s.Examples {
+		p.line("", "")
+		p.line(styles[e.Tone], "%s", e.Title)
+		for l := range strings.SplitSeq(e.text(terminalExamples), "\n") {
+			p.line("", "    %s", l)
+		}
+	}
+	for i := range s.Parts {
+		p.section(&s.Parts[i])
+	}
+}
+
+// text is the first items, and how many there are besides.
+func (e *Example) text(most int) string {
+	items := slices.Clone(e.Items)
+	if n := len(items) - most; n > 0 {
+		items = append(items[:most], fmt.Sprintf("… and %d more", n))
+	}
+	if e.Note != "" {
+		items = append(items, e.Note)
+	}
+	return strings.Join(items, "\n")
 }
 
 // line prints a line, wrapped to the terminal; bufio keeps the first error for Flush.
@@ -96,42 +142,9 @@ func (p *printer) paint(style, s string) string {
 	return style + s + ansiReset
 }
 
-// styles show the tones on a terminal.
-var styles = map[tone]string{good: ansiGreen, best: ansiGreen + ansiBold, bad: ansiRed + ansiBold, warn: ansiYellow, faint: ansiDim}
-
-// widths are those of the columns, in runes.
-func (s sheet) widths() []int {
-	widths := make([]int, len(s.Heads))
-	for i, h := range s.Heads {
-		lines := []string{h.Title, h.Unit}
-		// Two words stand above each other rather than side by side.
-		if above, below, two := strings.Cut(h.Title, " "); two && h.Unit != "" {
-			lines = []string{above, below, h.Unit}
-		}
-		for _, l := range lines {
-			widths[i] = max(widths[i], terminal.Columns(l))
-		}
-		for _, r := range s.Rows {
-			for l := range strings.SplitSeq(r.Cells[i].Text, "\n") {
-				widths[i] = max(widths[i], terminal.Columns(l))
-			}
-			widths[i] = max(widths[i], terminal.Columns(r.Cells[i].Spread))
-		}
-	}
-	return widths
-}
-
-func (s sheet) width() int {
-	n := 0
-	for i, w := range s.widths() {
-		n += w + s.gap(i)
-	}
-	return n
-}
-
-// sheet prints a table, in parts where the terminal is narrower.
-func (p *printer) sheet(s sheet) {
-	for i, part := range s.fit(p.opts.Width) {
+// table prints a table, in parts where the terminal is narrower.
+func (p *printer) table(t Table) {
+	for i, part := range t.narrow().fit(p.opts.Width) {
 		if i > 0 {
 			p.line("", "")
 		}
@@ -141,66 +154,78 @@ func (p *printer) sheet(s sheet) {
 
 // part prints a table under its titles, in two lines where one is wider than its column,
 // and units.
-func (p *printer) part(s sheet) {
-	widths := s.widths()
-	var above, titles, units, rule sheetRow
-	for i, h := range s.Heads {
+func (p *printer) part(t Table) {
+	widths := t.widths()
+	var above, titles, units, rule []Cell
+	for i, h := range t.Heads {
 		upper, title := "", h.Title
 		if terminal.Columns(title) > widths[i] {
 			upper, title, _ = strings.Cut(title, " ")
 		}
-		above.add(upper)
-		titles.add(title)
-		units.add(h.Unit)
-		rule.add(strings.Repeat("─", widths[i]))
+		above, titles = append(above, Cell{Text: upper}), append(titles, Cell{Text: title})
+		units, rule = append(units, Cell{Text: h.Unit}), append(rule, Cell{Text: strings.Repeat("─", widths[i])})
 	}
-	p.heads(s, widths, above, ansiBold)
-	p.heads(s, widths, titles, ansiBold)
-	p.heads(s, widths, units, ansiDim)
-	p.heads(s, widths, rule, ansiDim)
-	for _, r := range s.Rows {
-		if r.First {
+	if slices.ContainsFunc(titles, func(c Cell) bool { return c.Text != "" }) {
+		p.unlessEmpty(t, widths, above, ansiBold)
+		p.unlessEmpty(t, widths, titles, ansiBold)
+		p.unlessEmpty(t, widths, units, ansiDim)
+		p.unlessEmpty(t, widths, rule, ansiDim)
+	}
+	for i, r := range t.Rows {
+		if len(r) > 0 && r[0].Gap && i > 0 {
 			p.line("", "")
 		}
-		if r.Void == "" {
-			p.cells(s, widths, r.Cells, "")
-			p.heads(s, widths, r.spreads(), ansiDim)
-			continue
+		p.cells(t, widths, p.shortened(t, r), "")
+		var under []Cell
+		for _, c := range r {
+			under = append(under, Cell{Text: c.Under})
 		}
-		why := "INVALID: " + r.Void
-		keys := s.columns(0, s.Keys)
-		if most := p.opts.Width; most > 0 && keys.width()+2+terminal.Columns(why) > most {
-			why = "INVALID, see below"
-		}
-		keys.Heads = append(keys.Heads, heading{Left: true, Divide: true})
-		p.cells(keys, append(widths[:s.Keys:s.Keys], 0), append(slices.Clone(r.Cells[:s.Keys]), cell{Text: why, tone: bad}), "")
+		p.unlessEmpty(t, widths, under, ansiDim)
 	}
 }
 
-// heads prints a line above a table unless it is empty.
-func (p *printer) heads(s sheet, widths []int, l sheetRow, style string) {
-	if slices.ContainsFunc(l.Cells, func(c cell) bool { return c.Text != "" }) {
-		p.cells(s, widths, l.Cells, style)
+// shortened is a row whose last cell, where it spans the rest, fits the terminal.
+func (p *printer) shortened(t Table, row []Cell) []Cell {
+	last := len(row) - 1
+	if last < 0 || !row[last].Rest || p.opts.Width <= 0 {
+		return row
+	}
+	room := p.opts.Width - t.columns(0, t.Keys).width() - 4
+	if terminal.Columns(row[last].Text) <= room {
+		return row
+	}
+	row = slices.Clone(row)
+	row[last].Text, _, _ = strings.Cut(row[last].Text, ":")
+	row[last].Text += ", see below"
+	return row
+}
+
+func (p *printer) unlessEmpty(t Table, widths []int, cells []Cell, style string) {
+	if slices.ContainsFunc(cells, func(c Cell) bool { return c.Text != "" }) {
+		p.cells(t, widths, cells, style)
 	}
 }
 
-// cells prints a row of a table, in several lines where a cell has them; style is that of
+// cells prints a row of a table, in several lines where a cell has them; style applies to
 // cells without a tone.
-func (p *printer) cells(s sheet, widths []int, cells []cell, style string) {
+func (p *printer) cells(t Table, widths []int, cells []Cell, style string) {
 	for n, more := 0, true; more; n++ {
 		more = false
 		var b strings.Builder
 		for i, c := range cells {
 			lines := strings.Split(c.Text, "\n")
 			more = more || len(lines) > n+1
-			text := pad(strings.Join(lines[min(n, len(lines)):min(n+1, len(lines))], ""), widths[i], s.Heads[i].Left)
-			if s.Heads[i].Divide {
+			text := strings.Join(lines[min(n, len(lines)):min(n+1, len(lines))], "")
+			if !c.Rest {
+				text = pad(text, widths[i], t.Heads[i].Words)
+			}
+			if t.Heads[i].Divide {
 				b.WriteString(p.paint(ansiDim, "│ "))
 			}
 			if i == len(cells)-1 {
 				text = strings.TrimRight(text, " ")
 			}
-			b.WriteString(p.paint(cmp.Or(styles[c.tone], style), text))
+			b.WriteString(p.paint(cmp.Or(styles[c.Tone], style), text))
 			if i < len(cells)-1 {
 				b.WriteString("  ")
 			}
@@ -215,78 +240,4 @@ func pad(s string, width int, left bool) string {
 		return s + fill
 	}
 	return fill + s
-}
-
-// further prints how costs grow, who keeps up, the figures over swept values, which bounds
-// hold, and what profiles wrote.
-func (p *printer) further(t *table) {
-	for _, part := range []struct {
-		title string
-		sheet sheet
-		note  string
-	}{
-		{"growth", t.Growth(), t.GrowthNote()}, {"who keeps up", t.Paces(), ""},
-		{"over the swept values", t.Sweeps(), t.SweptNote()}, {"thresholds", t.Thresholds(), ""}, {"readers", t.Readers(), t.ReadersNote()},
-		{"what reading costs", t.ReaderCosts(), t.ReaderCostsNote()}, {"events per kind", t.Traffic(), ""},
-	} {
-		if len(part.sheet.Rows) > 0 {
-			p.line("", "")
-			p.line(ansiBold, "%s", part.title)
-			p.sheet(part.sheet)
-			if part.note != "" {
-				p.line("", "%s", part.note)
-			}
-		}
-	}
-}
-
-// published prints a run of the scenario reference beside the published tables.
-func (p *printer) published(t *table) {
-	for _, part := range []struct {
-		title string
-		sheet sheet
-	}{{"beside the published tables", t.Beside()}, {"storage rate, after ÷ before", t.Factors()}, {"shape", t.Shape()}} {
-		if len(part.sheet.Rows) > 0 {
-			p.line("", "")
-			p.line(ansiBold, "%s", part.title)
-			p.sheet(part.sheet)
-		}
-	}
-	if s := t.BesideNote(); s != "" {
-		p.line("", "%s", s)
-	}
-}
-
-// verdicts prints one line per cell and one column per guarantee.
-func (p *printer) verdicts(t *table) {
-	if len(t.checks) == 0 {
-		return
-	}
-	s := t.Verdicts()
-	s.Heads[0].Title, s.Heads[1].Title = "verdict per check", ""
-	p.line("", "")
-	p.sheet(s)
-	if note := t.Unasked(); note != "" {
-		p.line(ansiDim, "  %s", note)
-	}
-}
-
-// context prints how the figures came about, or where that stands.
-func (p *printer) context(t *table) {
-	if !p.opts.Explain {
-		p.line(ansiDim, "What n, ± and the columns mean, where and how this was measured: --explain, or the report.")
-		return
-	}
-	p.line(ansiDim, "%s", t.Precision())
-	p.line("", "")
-	for _, f := range append(t.Provenance(), t.Environment()...) {
-		if f.Value == unknown || f.Name == "Modules" || strings.HasSuffix(f.Name, " flags") {
-			continue // in the other formats, where there is room
-		}
-		p.line(ansiDim, "%-20s %s", f.Name, f.Value)
-	}
-	p.line("", "")
-	for _, n := range t.Method() {
-		p.line(ansiDim, "• %s", n)
-	}
 }

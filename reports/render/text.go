@@ -89,6 +89,6 @@ func when(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// join and plural are those of every sentence.
+// join and plural are used in every sentence.
 func join(words []string) string       { return wording.List(words) }
 func plural(n int, word string) string { return wording.Count(n, word) }

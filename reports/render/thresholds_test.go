@@ -27,8 +27,8 @@ func TestThresholdsAreShown(t *testing.T) {
 		want   []string
 	}{
 		{"terminal", []string{sentence, "partitioned-10 freshness.p99 < 1s 9s FAILS", "not judged: no valid cell"}},
-		{"md", []string{"### Thresholds", "**FAILS**", "keyed-20"}},
-		{"html", []string{"<h2>Thresholds</h2>", `banner failed">Of 6 thresholds, 2 failed`, `bad">FAILS</td>`, `good">holds</td>`}},
+		{"md", []string{"### Thresholds", "❌ FAILS", "keyed-20"}},
+		{"html", []string{"<h2>Thresholds</h2>", `banner bad">Of 6 thresholds, 2 failed`, `bad">FAILS</td>`, `good">holds</td>`}},
 	} {
 		var out bytes.Buffer
 		write := func(w io.Writer, res *result.Results) error { return Terminal(w, res, TerminalOptions{}) }
@@ -67,12 +67,12 @@ func TestOnlyJudgedBoundsAreGreen(t *testing.T) {
 		res  *result.Results
 		want string
 	}{
-		{"all hold", sized(good), `banner passed">Of 1 threshold, none failed.<`},
-		{"one fails", sized(good, paced{"keyed", "10", 0, 6, 1}), `banner failed">Of 2 thresholds, 1 failed`},
-		{"none is judged", change(sized(good), "keyed", invalid), `banner open">Of 1 threshold, none was judged.<`},
-		{"one is not judged", change(sized(good, paced{"dedup", "20", 0, 0.6, 1}), "dedup", invalid), `banner open">Of 2 thresholds, none failed. Not judged: 1.<`},
-		{"a point is missing", change(sized(good), "keyed", func(*result.Cell) {}), `banner open">Of 1 threshold, none failed.<`},
-		{"a rung was skipped", change(sized(good), "keyed", func(*result.Cell) {}), `banner open">Of 2 thresholds, none failed. Not judged: 1.<`},
+		{"all hold", sized(good), `banner good">Of 1 threshold, none failed.<`},
+		{"one fails", sized(good, paced{"keyed", "10", 0, 6, 1}), `banner bad">Of 2 thresholds, 1 failed`},
+		{"none is judged", change(sized(good), "keyed", invalid), `banner warned">Of 1 threshold, none was judged.<`},
+		{"one is not judged", change(sized(good, paced{"dedup", "20", 0, 0.6, 1}), "dedup", invalid), `banner warned">Of 2 thresholds, none failed. Not judged: 1.<`},
+		{"a point is missing", change(sized(good), "keyed", func(*result.Cell) {}), `banner warned">Of 1 threshold, none failed.<`},
+		{"a rung was skipped", change(sized(good), "keyed", func(*result.Cell) {}), `banner warned">Of 2 thresholds, none failed. Not judged: 1.<`},
 	} {
 		tt.res.Scenario["thresholds"] = map[string]any{"freshness.p99": "< 1s"}
 		if tt.name == "a point is missing" {
@@ -99,17 +99,17 @@ func TestOnlyJudgedBoundsAreGreen(t *testing.T) {
 func TestNothingIsNotGreen(t *testing.T) {
 	res := sized()
 	res.Run.Order = []string{"keyed-20"}
-	if o := arrange(res).Outcome(); o == statePassed {
+	if o := arrange(res).outcome(); o == statePassed {
 		t.Errorf("a run without cells is %s", o)
 	}
 	res = sized(paced{"keyed", "20", 0, 0.6, 1})
 	for g := range res.Cells[0].Checks {
 		res.Cells[0].Checks[g] = result.Check{Verdict: result.Pass, Judged: 9}
 	}
-	if o := arrange(res).Outcome(); o != statePassed {
+	if o := arrange(res).outcome(); o != statePassed {
 		t.Errorf("a whole run is %s", o)
 	}
-	if res.Run.Order = []string{"keyed-20", "keyed-30"}; arrange(res).Outcome() == statePassed {
+	if res.Run.Order = []string{"keyed-20", "keyed-30"}; arrange(res).outcome() == statePassed {
 		t.Error("a run that lacks a cell is passed")
 	}
 }

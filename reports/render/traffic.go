@@ -9,13 +9,11 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// flow is what all valid cells of one load and profile wrote: their plans are the same for
-// every strategy and alike for every repetition.
+// flow sums up the writes of all valid cells of one load and profile, which share their plan.
 type flow struct {
 	load, profile string
 	lives         float64
 	kinds         map[string]*kindFlow
-	cells         int
 }
 
 type kindFlow struct {
@@ -26,14 +24,6 @@ type kindFlow struct {
 }
 
 func (k *kindFlow) events() int64 { return k.added + k.modified + k.deleted }
-
-// mean is the mean body of what storage received.
-func (k *kindFlow) mean() *float64 {
-	if k.puts == 0 {
-		return nil
-	}
-	return new(k.bytes / float64(k.puts))
-}
 
 func (k *kindFlow) add(c result.KindTraffic) {
 	k.added, k.modified, k.deleted, k.puts = k.added+c.Added, k.modified+c.Modified, k.deleted+c.Deleted, k.puts+c.Puts
@@ -47,8 +37,8 @@ func (k *kindFlow) add(c result.KindTraffic) {
 	k.expectedBytes = cmp.Or(k.expectedBytes, c.ExpectedBytes)
 }
 
-// flowsOfProfiles are the loads that have a profile, in the order of the rows.
-func (t *table) flowsOfProfiles() (all []*flow) {
+// profileFlows are the loads that have a profile, in the order of the rows.
+func (t *table) profileFlows() (all []*flow) {
 	for _, r := range t.rows {
 		for _, c := range r.valid {
 			if c.Traffic == nil {
@@ -61,7 +51,6 @@ func (t *table) flowsOfProfiles() (all []*flow) {
 			}
 			f := all[i]
 			f.lives += c.Traffic.PodLives
-			f.cells++
 			for kind, k := range c.Traffic.Kinds {
 				if f.kinds[kind] == nil {
 					f.kinds[kind] = &kindFlow{}
@@ -89,108 +78,43 @@ func (f *flow) order() []string {
 	return names
 }
 
-// Traffic is the table of what profiles wrote beside what their plans have; without rows
-// where no load has a profile.
-func (t *table) Traffic() (s sheet) {
-	flows := t.flowsOfProfiles()
-	if len(flows) == 0 {
-		return s
+// traffic compares the events per kind with the plan.
+func (t *table) traffic() Section {
+	s := Section{ID: "traffic", Title: "Events per kind", Table: Table{Keys: 3,
+		Heads: append(Heads("kind", "profile", "load"),
+			Head{Title: "added"}, Head{Title: "modified"}, Head{Title: "deleted"},
+			Head{Title: "events", Unit: "per pod"}, Head{Title: "expected", Unit: "per pod"},
+			Head{Title: "of expected", Unit: "%"}, Head{Title: "size", Unit: "KB"}, Head{Title: "expected", Unit: "KB"})},
+		Notes: []string{"Each acknowledged write is one watch event; expected is what the plan has. Sizes are means of what " +
+			"storage received. 1 KB is 1,000 bytes."}}
+	for _, f := range t.profileFlows() {
+		for i, kind := range f.order() {
+			cells := f.line(kind, f.kinds[kind])
+			cells[0].Gap = i == 0
+			s.Table.Rows = append(s.Table.Rows, cells)
+		}
 	}
-	s.Keys, s.Heads = 3, append(words("kind", "profile", "load"),
-		heading{Title: "added"}, heading{Title: "modified"}, heading{Title: "deleted"},
-		heading{Title: "events", Unit: "per pod"}, heading{Title: "expected", Unit: "per pod"}, heading{Title: "of expected", Unit: "%"},
-		heading{Title: "size", Unit: "KB"}, heading{Title: "expected", Unit: "KB"}, heading{Title: "per pod", Unit: "KB"}, heading{Title: "lives", Left: true})
-	for i, f := range flows {
-		total := kindFlow{}
-		perPod, sized := 0.0, true
-		lived := 0
-		for j, kind := range f.order() {
-			k := f.kinds[kind]
-			l := sheetRow{First: i > 0 && j == 0}
-			l.add(clean(kind), clean(f.profile), clean(f.load), fmt.Sprint(k.added), fmt.Sprint(k.modified), fmt.Sprint(k.deleted))
-			l.add(f.compared(k)...)
-			mean := k.mean()
-			l.add(kilo(mean), kilo(k.expectedBytes))
-			if !k.lived {
-				l.add(unknown, "")
-				s.Rows = append(s.Rows, l)
-				continue
-			}
-			lived++
-			total.added, total.modified, total.deleted = total.added+k.added, total.modified+k.modified, total.deleted+k.deleted
-			total.expected, total.hasExpected, total.lived = total.expected+k.expected, true, true
-			switch {
-			case mean != nil:
-				of := *mean * float64(k.events()) / f.lives
-				perPod += of
-				l.add(kilo(&of))
-			case k.events() == 0:
-				l.add(kilo(new(0.0)))
-			default:
-				sized = false
-				l.add(unknown)
-			}
-			l.add("")
-			s.Rows = append(s.Rows, l)
-		}
-		if lived == 0 {
-			continue
-		}
-		l := sheetRow{}
-		l.add("a pod's life", clean(f.profile), clean(f.load), fmt.Sprint(total.added), fmt.Sprint(total.modified), fmt.Sprint(total.deleted))
-		l.add(f.compared(&total)...)
-		l.add(unknown, unknown)
-		if !sized {
-			l.add(unknown)
-		} else {
-			l.add(kilo(&perPod))
-		}
-		l.add(t.lifeNote(f))
-		s.Rows = append(s.Rows, l)
+	if len(s.Table.Rows) == 0 {
+		return Section{}
 	}
 	return s
 }
 
-// compared are a kind's events per pod, what is expected, and the one in percent of the other.
-func (f *flow) compared(k *kindFlow) []string {
+// line is a kind's: its counts, its events per pod, what is expected, and its size.
+func (f *flow) line(kind string, k *kindFlow) []Cell {
 	measured, expected, part := unknown, unknown, unknown
 	n := float64(k.events())
 	if k.lived && f.lives > 0 {
-		measured = fixed(new(n/f.lives), 2)
+		measured = fixedAs(n/f.lives, 2)
 		if k.hasExpected {
-			expected = fixed(new(k.expected/f.lives), 2)
+			expected = fixedAs(k.expected/f.lives, 2)
 		}
 	}
 	if k.hasExpected && k.expected > 0 {
-		part = fixed(new(100*n/k.expected), 0)
+		part = fixedAs(100*n/k.expected, 0)
 	}
-	return []string{measured, expected, part}
-}
-
-// lifeNote is how many lives the figures are of, and their estimated size.
-func (t *table) lifeNote(f *flow) string {
-	note := fmt.Sprintf("%s lives in %s", Brief(f.lives), plural(f.cells, "cell"))
-	for _, r := range t.rows {
-		for _, c := range r.valid {
-			if x := c.Traffic; x != nil && r.load == f.load && x.Profile == f.profile && x.ExpectedBytesPerPod != nil {
-				return fmt.Sprintf("%s; about %s KB each by the plan", note, Brief(*x.ExpectedBytesPerPod/1000))
-			}
-		}
-	}
-	return note
-}
-
-// TrafficNote says how to read the table.
-func (t *table) TrafficNote() string {
-	return "Each acknowledged write is one watch event. A pod that was only created or only deleted in the load is half a life; expected is what the plan has for that time. " +
-		"Sizes are means of what storage received, so a watcher that strips or merges states sends others than the API server did. " +
-		"1 KB is 1,000 bytes."
-}
-
-// kilo formats bytes in KB.
-func kilo(bytes *float64) string {
-	if bytes == nil {
-		return unknown
-	}
-	return fixed(new(*bytes/1000), 2)
+	mean := ifSome(k.bytes/float64(max(k.puts, 1)), k.puts > 0)
+	return Cells(kind, f.profile, f.load, fmt.Sprint(k.added), fmt.Sprint(k.modified), fmt.Sprint(k.deleted), measured,
+		expected, part,
+		fixed(times(mean, 1e-3), 2), fixed(times(k.expectedBytes, 1e-3), 2))
 }

@@ -2,11 +2,9 @@ package render
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
-
-	"github.com/go-echarts/go-echarts/v2/charts"
-	"github.com/go-echarts/go-echarts/v2/opts"
 
 	"github.com/watchbench/watchbench/reports/archive"
 	"github.com/watchbench/watchbench/reports/result"
@@ -32,93 +30,82 @@ var trendFigures = []struct{ metric, title, caption, unit string }{
 	{"watcher.rssPeakMiB", "Memory", "Highest resident memory of the watcher during load and drain.", "MiB"},
 }
 
-// trendGroup are runs whose figures may stand in one line, the oldest first.
+// trendGroup holds comparable runs, the newest first.
 type trendGroup struct {
-	ID, Title, About string
-	Apart            []string // what sets it apart from the newest group of the scenario
-	Charts           []*chart
-	Left             []string // readings that are in no line, and why; the first trendLeft
-	Lefts            int      // how many there are
-	Notes            []string // what is not drawn
-	Later            bool     // drawn on request
-
-	runs []*archive.Entry
+	apart []string // what sets it apart from the newest group of the scenario
+	runs  []*archive.Entry
 }
 
 // trends groups the runs by scenario and by what versus calls comparable, the newest group
 // first. alone says of runs without a partner what sets them apart.
-func trends(all []archive.Entry) (groups []trendGroup, alone []string, err error) {
-	lines, newest := map[string]int{}, map[string]*result.Results{} // group of a line; first run of a scenario
-	for i := range all {                                            // newest first
+func trends(all []archive.Entry) (sections []Section, alone []string, err error) {
+	groups, err := trendGroupsOf(all)
+	if err != nil {
+		return nil, nil, err
+	}
+	var metrics []result.Metric
+	for _, f := range trendFigures {
+		m, err := result.MetricByName(f.metric)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", f.metric, err)
+		}
+		metrics = append(metrics, m)
+	}
+	for _, g := range groups {
+		newest := g.runs[0]
+		switch {
+		case len(g.runs) < 2 && len(g.apart) > 0:
+			alone = append(alone, fmt.Sprintf("%s (%s) differs from the newest run of its scenario: %s.",
+				newest.Name, orUnknown(newest.Scenario), strings.Join(g.apart, "; ")))
+		case len(g.runs) < 2:
+			alone = append(alone, fmt.Sprintf("%s (%s): no other run of this scenario is here.", newest.Name,
+				orUnknown(newest.Scenario)))
+		case len(sections) == trendGroups:
+			alone = append(alone, fmt.Sprintf("%s: %s, of which the page has no charts: it has those of %d groups.",
+				orUnknown(newest.Scenario), plural(len(g.runs), "run"), trendGroups))
+		default:
+			sections = append(sections, g.section(len(sections)+1, metrics))
+		}
+	}
+	return sections, alone, nil
+}
+
+func trendGroupsOf(all []archive.Entry) (groups []*trendGroup, err error) {
+	lines, newest := map[string]*trendGroup{}, map[string]*result.Results{} // of a line; first run of a scenario
+	for i := range all {                                                    // newest first
 		e := &all[i]
 		if e.Results == nil {
 			continue
 		}
 		line, err := versus.Line(e.Results)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		at, known := lines[line]
-		if line == "" || !known {
-			var apart []string
-			if first := newest[e.Scenario]; first != nil {
-				differences, err := versus.Apart(first, e.Results)
-				if err != nil {
-					return nil, nil, err
-				}
-				apart = sentences(differences)
-			} else {
+		g := lines[line]
+		if line == "" || g == nil {
+			g = &trendGroup{}
+			if first := newest[e.Scenario]; first == nil {
 				newest[e.Scenario] = e.Results
+			} else if g.apart, err = apart(first, e.Results); err != nil {
+				return nil, err
 			}
-			at = len(groups)
-			lines[line], groups = at, append(groups, trendGroup{Apart: apart})
+			lines[line], groups = g, append(groups, g)
 		}
-		groups[at].runs = append(groups[at].runs, e)
+		g.runs = append(g.runs, e)
 	}
-	metrics, err := trendMetrics()
-	if err != nil {
-		return nil, nil, err
-	}
-	var kept []trendGroup
-	for _, g := range groups {
-		if len(g.runs) < 2 {
-			e := g.runs[0]
-			text := fmt.Sprintf("%s (%s): no other run of this scenario is here.", e.Name, orUnknown(e.Scenario))
-			if len(g.Apart) > 0 {
-				text = fmt.Sprintf("%s (%s) differs from the newest run of its scenario: %s.", e.Name, orUnknown(e.Scenario), strings.Join(g.Apart, "; "))
-			}
-			alone = append(alone, clean(text))
-			continue
-		}
-		if len(kept) == trendGroups {
-			alone = append(alone, clean(fmt.Sprintf("%s: %s, of which the page has no charts: it has those of %d groups.", orUnknown(g.runs[0].Scenario), plural(len(g.runs), "run"), trendGroups)))
-			continue
-		}
-		g.fill(len(kept)+1, metrics)
-		kept = append(kept, g)
-	}
-	return kept, alone, nil
+	return groups, nil
 }
 
-func sentences(all []versus.Difference) (texts []string) {
+// apart names the first differences of two runs.
+func apart(a, b *result.Results) (texts []string, err error) {
+	all, err := versus.Apart(a, b)
 	for i, d := range all {
 		if i == trendApart {
-			return append(texts, fmt.Sprintf("%d more", len(all)-i))
+			return append(texts, fmt.Sprintf("%d more", len(all)-i)), err
 		}
 		texts = append(texts, d.Sentence())
 	}
-	return texts
-}
-
-func trendMetrics() (all []result.Metric, err error) {
-	for _, f := range trendFigures {
-		m, err := result.MetricByName(f.metric)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.metric, err)
-		}
-		all = append(all, m)
-	}
-	return all, nil
+	return texts, err
 }
 
 // trendLine is one point of the matrix over the runs; nil where a run does not have it.
@@ -127,135 +114,108 @@ type trendLine struct {
 	readings    []*versus.Reading
 }
 
-func (g *trendGroup) fill(number int, metrics []result.Metric) {
+func (g *trendGroup) section(number int, metrics []result.Metric) Section {
 	newest := g.runs[0]
-	g.ID, g.Later = fmt.Sprintf("group%d", number), number > trendOpen
-	g.Title = clean(orUnknown(newest.Scenario))
-	g.About = fmt.Sprintf("%s of one scenario, control plane and machine.", plural(len(g.runs), "run"))
+	s := Section{ID: fmt.Sprintf("group%d", number), Title: orUnknown(newest.Scenario), Place: OnPage,
+		Closed: number > trendOpen}
+	about := fmt.Sprintf("%s of one scenario, control plane and machine.", plural(len(g.runs), "run"))
 	if len(g.runs) > trendRuns {
-		g.About += fmt.Sprintf(" The charts have the latest %d.", trendRuns)
+		about += fmt.Sprintf(" The charts have the latest %d.", trendRuns)
 	}
-	if len(g.Apart) > 0 {
-		g.Title += " (other settings or machine)"
-		g.About += " Not in one line with the newest runs of this scenario, from which they differ:"
+	if len(g.apart) > 0 {
+		s.Title += " (other settings or machine)"
+		about += " The newest runs of this scenario differ: " + strings.Join(g.apart, "; ") + "."
 	}
-	g.Apart = cleanAll(g.Apart)
+	s.Text = []string{about}
 	shown := slices.Clone(g.runs[:min(len(g.runs), trendRuns)])
 	slices.Reverse(shown)
-	var lines []*trendLine
+	lines, left := trendLinesOf(shown, metrics)
+	for k := range trendFigures {
+		known := slices.DeleteFunc(slices.Clone(lines), func(l *trendLine) bool { return !l.knows(k) })
+		for part := range slices.Chunk(known, trendLines) {
+			s.Plots = append(s.Plots, trendPlot(k, shown, part))
+		}
+	}
+	if len(s.Plots) == 0 {
+		s.Text = append(s.Text, "No run of these has figures that may be compared.")
+	}
+	if n := len(left); n > trendLeft {
+		left = append(left[:trendLeft], fmt.Sprintf("and %d more", n-trendLeft))
+	}
+	if len(left) > 0 {
+		s.Examples = []Example{{Title: "Left out of the lines", Items: left}}
+	}
+	return s
+}
+
+func trendLinesOf(runs []*archive.Entry, metrics []result.Metric) (lines []*trendLine, left []string) {
 	byName := map[string]*trendLine{}
-	for i, e := range shown {
+	for i, e := range runs {
 		readings := versus.Readings(e.Results, metrics)
 		for j := range readings {
 			r := &readings[j]
 			l := byName[r.Point]
 			if l == nil {
-				l = &trendLine{name: chartText(pointName(r)), readings: make([]*versus.Reading, len(shown))}
+				l = &trendLine{name: r.Point, readings: make([]*versus.Reading, len(runs))}
+				if l.name == "" {
+					l.name = "all"
+				}
 				if l.color = palette[r.Params[result.ParamStrategy]]; l.color == "" || len(r.Params) > 1 {
 					l.color = spare[len(lines)%len(spare)]
 				}
 				byName[r.Point] = l
 				lines = append(lines, l)
 			}
-			l.readings[i] = r
-			if r.Why != "" {
-				if g.Lefts++; g.Lefts > trendLeft {
-					continue
-				}
-				g.Left = append(g.Left, clean(fmt.Sprintf("%s, %s: %s", e.Name, r.Point, r.Why)))
+			if l.readings[i] = r; r.Why != "" {
+				left = append(left, fmt.Sprintf("%s, %s: %s", e.Name, r.Point, r.Why))
 			}
 		}
 	}
-	for k := range trendFigures {
-		known := slices.DeleteFunc(slices.Clone(lines), func(l *trendLine) bool { return !l.knows(k) })
-		parts := slices.Collect(slices.Chunk(known, trendLines))
-		for n, part := range parts {
-			c := trendChart(fmt.Sprintf("%s-%d-%d", g.ID, k+1, n+1), k, shown, part)
-			if len(parts) > 1 {
-				c.Title += fmt.Sprintf(" (%d of %d)", n+1, len(parts))
-			}
-			g.Charts = append(g.Charts, c)
-		}
-	}
+	return lines, left
 }
 
 // knows reports whether any run has the figure.
 func (l *trendLine) knows(figure int) bool {
-	return slices.ContainsFunc(l.readings, func(r *versus.Reading) bool { return r != nil && r.Sides[figure].Value != nil })
+	return slices.ContainsFunc(l.readings, func(r *versus.Reading) bool {
+		return r != nil &&
+			r.Sides[figure].Value != nil
+	})
 }
 
-// without is why no line of a chart has a value for the i-th run; empty if one has, or if no
-// reason is known.
-func without(lines []*trendLine, i, figure int) (why string) {
-	for _, l := range lines {
-		switch r := l.readings[i]; {
-		case r == nil:
-		case r.Sides[figure].Value != nil:
-			return ""
-		case why == "":
-			why = r.Why
-		}
-	}
-	return why
-}
-
-// pointName is what a line is called: load and strategy where the point has no other.
-func pointName(r *versus.Reading) string {
-	if r.Point == "" {
-		return "all"
-	}
-	return r.Point
-}
-
-// trendChart draws one figure over runs: lines of medians with their intervals, and a mark
+// trendPlot draws one figure over runs: lines of medians with their intervals, and a mark
 // where a run is in no line.
-func trendChart(id string, figure int, runs []*archive.Entry, lines []*trendLine) *chart {
+func trendPlot(figure int, runs []*archive.Entry, lines []*trendLine) Plot {
 	f := trendFigures[figure]
-	c := &chart{ID: id, Title: f.title, Unit: f.unit, Axis: "plain", Caption: f.caption + " Medians of a run, with their 99 % intervals; a dotted line marks a run that is in no line.", Data: dataTable{Head: []string{"started (UTC)", "folder"}}}
-	var labels []string
-	marks := []any{}
+	p := Plot{Title: f.title, Unit: f.unit, X: "started (UTC)",
+		Caption: f.caption + " Medians of a run, with their 99 % intervals; a dotted line marks a run that is in no line.",
+		Data:    Table{Keys: 2, Heads: Heads("started (UTC)", "folder")}}
 	for i, e := range runs {
-		labels = append(labels, minute(e.Started))
-		c.Data.Rows = append(c.Data.Rows, []string{labels[i], clean(e.Name)})
-		if why := without(lines, i, figure); why != "" {
-			marks = append(marks, map[string]any{"name": chartText(why), "xAxis": i, "lineStyle": map[string]any{"type": "dotted", "width": 1},
-				"label": map[string]any{"show": len(runs) <= 12, "formatter": "{b}", "position": "insideEndTop"}})
+		p.Categories = append(p.Categories, minute(e.Started))
+		p.Data.Rows = append(p.Data.Rows, Cells(minute(e.Started), e.Name))
+		known := func(l *trendLine) bool { return l.readings[i] != nil && l.readings[i].Sides[figure].Value != nil }
+		if !slices.ContainsFunc(lines, known) {
+			p.Bands = append(p.Bands, Band{From: float64(i), To: float64(i)})
 		}
 	}
-	plot := charts.NewLine()
-	plot.SetGlobalOptions(frame(id, named("category", ""), opts.YAxis{Type: "value", Min: 0})...)
-	plot.SetXAxis(labels)
-	c.Option = plot
 	for _, l := range lines {
-		points, bars := make([]any, len(runs)), marks
-		marks = nil // those of all lines are drawn with the first
+		line := PlotLine{Name: l.name, Color: l.color}
+		p.Data.Heads = append(p.Data.Heads, Head{Title: l.name})
 		for i, r := range l.readings {
-			points[i] = "-"
-			text := unknown
+			y, text, between := math.NaN(), unknown, [2]float64{}
 			if r != nil && r.Why != "" {
-				text = clean(r.Why)
+				text = r.Why
 			} else if r != nil && r.Sides[figure].Value != nil {
 				s := r.Sides[figure]
-				points[i], text = digits(*s.Value), short(*s.Value)
+				y, text = *s.Value, short(*s.Value)
 				if s.Low != nil && s.High != nil {
+					between = [2]float64{*s.Low, *s.High}
 					text += fmt.Sprintf(" (%s–%s)", short(*s.Low), short(*s.High))
-					bars = append(bars, []any{map[string]any{"coord": []any{i, digits(*s.Low)}}, map[string]any{"coord": []any{i, digits(*s.High)}}})
 				}
 			}
-			c.Data.Rows[i] = append(c.Data.Rows[i], text)
+			line.Points, line.Ranges = append(line.Points, [2]float64{float64(i), y}), append(line.Ranges, between)
+			p.Data.Rows[i] = append(p.Data.Rows[i], Cell{Text: text})
 		}
-		c.Data.Head = append(c.Data.Head, l.name)
-		plot.AddSeries(l.name, nil,
-			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(true), ConnectNulls: opts.Bool(true)}),
-			charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Color: l.color}), filled(l.color),
-			func(s *charts.SingleSeries) {
-				s.Data, s.SymbolSize = points, 7
-				if len(bars) > 0 {
-					s.MarkLines = &opts.MarkLines{Data: bars, MarkLineStyle: opts.MarkLineStyle{
-						Symbol: []string{"none", "none"}, Label: &opts.Label{Show: opts.Bool(false)}, LineStyle: &opts.LineStyle{Type: "solid", Width: 1},
-					}}
-				}
-			})
+		p.Lines = append(p.Lines, line)
 	}
-	return c
+	return p
 }

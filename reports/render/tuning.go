@@ -8,26 +8,27 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// TuningDocument is what a search for settings found, the answer first.
+// TuningDocument reports a search for settings, the answer first.
 func TuningDocument(t *result.Tuning) *Document {
 	d := &Document{Title: tuningTitle(t), Subtitle: tuningSubtitle(t), Findings: []string{t.Sentence}}
 	if t.Interrupted {
-		d.Findings = append(d.Findings, "Interrupted: this is what was measured until then.")
+		d.Findings = append(d.Findings, "Interrupted: partial results.")
 	}
 	add := func(s Section) { d.Sections = append(d.Sections, s) }
 	add(Section{Title: "Settings", Text: tuningFragments(t)})
 	if len(t.Why) > 0 {
-		add(Section{Title: "Why", Table: factTable(t.Why)})
+		add(Section{Title: "Why", Table: tuningFacts(t.Why)})
 	}
 	if len(t.Changes) > 0 {
 		var rows [][]Cell
 		for _, c := range t.Changes {
 			rows = append(rows, Cells(c.If, c.Answer))
 		}
-		add(Section{Title: "What would change it", Table: Table{Keys: 1, Heads: []Head{{Title: "if", Words: true}, {Title: "then, by simulation", Words: true}}, Rows: rows}})
+		add(Section{Title: "What would change it", Table: Table{Keys: 1, Heads: Heads("if", "then, by simulation"),
+			Rows: rows}})
 	}
 	add(Section{Title: "Candidates", Table: candidates(t), Plots: []Plot{kneePlot(t)}, Notes: candidateNotes(t)})
-	add(Section{Title: "Question", Table: factTable(tuningQuestion(t))})
+	add(Section{Title: "Question", Table: tuningFacts(tuningQuestion(t))})
 	return d
 }
 
@@ -45,15 +46,15 @@ func tuningSubtitle(t *result.Tuning) string {
 	return strings.Join([]string{when(t.Started), "took " + short(took) + " s", t.Provider + " cluster"}, " · ")
 }
 
-func factTable(facts []result.TuningFact) (t Table) {
-	t = Table{Keys: 1, Heads: []Head{{Words: true}, {Words: true}}}
-	for _, f := range facts {
+func tuningFacts(all []result.TuningFact) (t Table) {
+	t = Table{Keys: 1, Heads: Heads("", "")}
+	for _, f := range all {
 		t.Rows = append(t.Rows, Cells(f.Name, f.Value))
 	}
 	return t
 }
 
-// tuningQuestion is what was asked, with the objective and the limits.
+// tuningQuestion lists the question, the objective and the limits.
 func tuningQuestion(t *result.Tuning) []result.TuningFact {
 	facts := slices.Clone(t.Asked)
 	facts = append(facts, result.TuningFact{Name: "objective", Value: t.Objective.Text + ": " + tuningGoal(t)})
@@ -87,48 +88,56 @@ func shown(t *result.Tuning) (all []*result.TunedCandidate) {
 
 func candidates(t *result.Tuning) Table {
 	table := Table{Keys: 1, Heads: []Head{
-		{Title: "setting", Words: true}, {Title: "handler length"}, {Title: "predicted", Unit: "s"}, {Title: "measured", Unit: "s"}, {Title: "error", Unit: "%"}, {Title: "n"},
-		{Title: "requests per event"}, {Title: "memory", Unit: "MiB"}, {Title: "verdict", Words: true}, {Words: true},
+		{Title: "setting", Words: true}, {Title: "handler length"}, {Title: "predicted", Unit: "s"}, {Title: "measured",
+			Unit: "s"},
+		{Title: "error", Unit: "%"}, {Title: "n"}, {Title: "requests per event"}, {Title: "memory", Unit: "MiB"},
+		{Title: "verdict", Words: true}, {Words: true},
 	}}
 	for _, c := range shown(t) {
-		valid, second := 0, c.Predicted
+		valid, figures := 0, c.Predicted
 		var rss *float64
 		for i := range c.Cells {
 			if !c.Cells[i].Valid {
 				continue
 			}
 			valid++
-			second = c.Cells[i].Figures
-			if v := c.Cells[i].Figures.RSSMiB; v != nil && (rss == nil || *v > *rss) {
+			figures = c.Cells[i].Figures
+			if v := figures.RSSMiB; v != nil && (rss == nil || *v > *rss) {
 				rss = v
 			}
 		}
-		var is []string
-		for at, name := range []string{"recommended", "runner-up", "for the original"} {
-			if i := []int{t.Best, t.RunnerUp, t.Original}[at]; t.At(i) == c {
-				if at == 0 && !t.Met {
-					name = "closest"
-				}
-				is = append(is, name)
-			}
-		}
-		n := fmt.Sprint(valid)
+		n, per, off := fmt.Sprint(valid), unknown, unknown
 		if valid < len(c.Cells) {
 			n += fmt.Sprintf(" of %d", len(c.Cells))
 		}
-		per := unknown
-		if second.Events > 0 && second.Requests > 0 {
-			per = short(float64(second.Requests) / float64(second.Events))
+		if figures.Events > 0 && figures.Requests > 0 {
+			per = short(float64(figures.Requests) / float64(figures.Events))
 		}
-		off := unknown
 		if c.Error != nil {
 			off = fmt.Sprintf("%+.1f", 100**c.Error)
 		}
 		row := Cells(c.Name(), fmt.Sprint(c.HandlerLen), shortOf(c.Value), shortOf(c.Measured), off, n, per, shortOf(rss))
-		row = append(row, candidateVerdict(c), Cell{Text: strings.Join(is, ", ")})
-		table.Rows = append(table.Rows, row)
+		table.Rows = append(table.Rows, append(row, candidateVerdict(c), Cell{Text: chosenAs(t, c)}))
 	}
 	return table
+}
+
+// chosenAs says what a candidate was chosen for.
+func chosenAs(t *result.Tuning, c *result.TunedCandidate) string {
+	var is []string
+	for _, x := range []struct {
+		at   int
+		name string
+	}{{t.Best, "recommended"}, {t.RunnerUp, "runner-up"}, {t.Original, "for the original"}} {
+		if t.At(x.at) == c {
+			is = append(is, x.name)
+		}
+	}
+	s := strings.Join(is, ", ")
+	if !t.Met {
+		s = strings.Replace(s, "recommended", "closest", 1)
+	}
+	return s
 }
 
 func candidateVerdict(c *result.TunedCandidate) Cell {
@@ -150,9 +159,10 @@ func candidateVerdict(c *result.TunedCandidate) Cell {
 // candidateNotes say how the table came about.
 func candidateNotes(t *result.Tuning) []string {
 	n := []string{
-		fmt.Sprintf("%s in virtual time, %s measured; a sweep over all settings that were screened, each as often as the recommendation, would be %d cells.",
+		fmt.Sprintf("%s in virtual time, %s measured; a sweep over all settings that were screened would be %d cells.",
 			plural(t.Simulations, "cell"), plural(t.Measured, "cell"), t.Exhaustive),
-		"Predicted and measured are " + t.Objective.Metric + ". Predicted is the worst of the seeds that were simulated, measured the worst of the n valid cells; error is what part a cell is above the prediction for its own seed, the median of the cells.",
+		"Predicted is " + t.Objective.Metric + " of the worst simulated seed, measured of the worst valid cell; error is the median " +
+			"of the cells' excess over the prediction for their own seed.",
 	}
 	if t.Reused > 0 {
 		n = append(n, plural(t.Reused, "cell")+" of an earlier search used again.")
@@ -192,7 +202,7 @@ func byNumber(t *result.Tuning, strategy string) (all []*result.TunedCandidate) 
 	return all
 }
 
-// strategiesOf are those of a tuning, in its order.
+// strategiesOf returns the strategies in order.
 func strategiesOf(t *result.Tuning) (all []string) {
 	for i := range t.Candidates {
 		if s := t.Candidates[i].Strategy; !slices.Contains(all, s) {
@@ -230,7 +240,8 @@ func kneePlot(t *result.Tuning) Plot {
 		p.Lines = append(p.Lines, predicted, measured)
 	}
 	if b := t.Objective.Bound; b != nil && high > 0 {
-		p.Lines = append(p.Lines, PlotLine{Name: "objective", Model: true, Points: [][2]float64{{float64(low), *b}, {float64(high), *b}}})
+		p.Lines = append(p.Lines, PlotLine{Name: "objective", Model: true, Points: [][2]float64{{float64(low), *b},
+			{float64(high), *b}}})
 	}
 	return p
 }
@@ -240,7 +251,8 @@ func tuningGoal(t *result.Tuning) string {
 	o := t.Objective
 	switch {
 	case o.Rate > 0 && o.Bound != nil:
-		return fmt.Sprintf("what is owed at the end of the load is in storage within %s s, and nothing is lost", Brief(*o.Bound))
+		return fmt.Sprintf("what is owed at the end of the load is in storage within %s s, and nothing is lost",
+			Brief(*o.Bound))
 	case o.Bound != nil:
 		return fmt.Sprintf("the fewest requests in flight with %s of at most %s s in every run", o.Metric, Brief(*o.Bound))
 	}

@@ -32,19 +32,6 @@ func tuning() *result.Tuning {
 	}
 }
 
-func TestTuningGolden(t *testing.T) {
-	for name, write := range map[string]func(*bytes.Buffer) error{
-		"tuning.txt": func(b *bytes.Buffer) error { return DocumentTerminal(b, TuningDocument(tuning()), TerminalOptions{}) },
-		"tuning.md":  func(b *bytes.Buffer) error { return DocumentMarkdown(b, TuningDocument(tuning())) },
-	} {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, name, b.Bytes())
-	}
-}
-
 // TestTuningPage has the curve over queues, with measurements apart from predictions, and no
 // value where there is none.
 func TestTuningPage(t *testing.T) {

@@ -51,11 +51,11 @@ func TestAnswerSaysNothingUntrue(t *testing.T) {
 		{"events of a part", "events received", "nothing was lost, reordered or brought back.", foreign},
 		{"keeps up and is wrong", "no strategy keeps up", "keyed keeps up, but fails G2", change(sized(paced{"keyed", "20", 0.4, 0.62, 1}), "keyed", wrong)},
 		{"a larger one falls behind", "no setting keeps up", "keyed with podQueueNum 20 keeps up, but a larger one falls behind or is not correct", sized(paced{"keyed", "20", 0, 0.62, 1}, paced{"keyed", "30", 60, 0.62, 1})},
-		{"freshest by chance", "the freshest strategy that keeps up", "the freshest strategies that keep up are keyed and partitioned, not told apart in freshness; each passes on every event.",
+		{"freshest by chance", "the freshest strategy that keeps up", "(every event, freshness p50 0.13 s, p99 0.51 s, n = 1), not told apart in freshness",
 			sized(paced{"keyed", "20", 0, 0.5, 1}, paced{"partitioned", "20", 0, 0.51, 1})},
 		{"five fail as allowed", "a, b and c failed", "a, b, c and 2 others failed, in 5 of 5", allowed},
 	} {
-		if got := arrange(tc.res).Answer(); strings.Contains(got, tc.not) || !strings.Contains(got, tc.want) {
+		if got := said(tc.res); strings.Contains(got, tc.not) || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: %s", tc.name, got)
 		}
 	}
@@ -66,10 +66,9 @@ func TestNoAccountIsNotZero(t *testing.T) {
 	res := change(measured(map[string][]float64{"keyed": {9}}), "keyed", func(c *result.Cell) {
 		c.Watcher.Name, c.Handler.Strategy, c.Events = "other", result.External, &result.Events{Lost: new(int64(0))}
 	})
-	row := arrange(res).Flows().Rows[0]
-	for i, c := range row.Cells[len(row.Cells)-2-len(flowHeads) : len(row.Cells)-2] {
+	for i, c := range arrange(res).flows().Table.Rows[0][2:10] {
 		if c.Text != unknown {
-			t.Errorf("%s: %q", flowHeads[i], c.Text)
+			t.Errorf("%d: %q", i, c.Text)
 		}
 	}
 }

@@ -77,6 +77,9 @@ func Decode(r io.Reader, name string) (*Results, error) {
 	if err := res.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	if res.Contests == nil { // written before they stood there
+		res.Decide()
+	}
 	return &res, nil
 }
 

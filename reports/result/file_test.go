@@ -45,6 +45,7 @@ func TestSaveAndLoadGiveTheSameRecord(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, FileName)
 	want := sample()
+	want.Decide() // a file of before contests gets them as it is read
 	if err := Save(path, want); err != nil {
 		t.Fatal(err)
 	}

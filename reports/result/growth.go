@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // Growth is how what a watcher needs grows with the objects that it caches: one run of a
@@ -54,17 +52,10 @@ func (r *Results) MeasureGrowth() {
 		return
 	}
 	g := &Growth{}
-	byPoint := map[string][]*Cell{}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		point := c.Point()
-		if byPoint[point] == nil {
-			g.Rungs = append(g.Rungs, Rung{Point: point, Objects: c.Load.Prefill})
-		}
-		byPoint[point] = append(byPoint[point], c)
-	}
-	for i := range g.Rungs {
-		g.Rungs[i].measure(byPoint[g.Rungs[i].Point])
+	for _, p := range r.Groups() {
+		x := Rung{Point: p.Name, Objects: p.Cells[0].Load.Prefill, Valid: len(p.Valid())}
+		x.measure(p)
+		g.Rungs = append(g.Rungs, x)
 	}
 	slices.SortStableFunc(g.Rungs, func(a, b Rung) int { return cmp.Or(cmp.Compare(a.Objects, b.Objects), compareRates(a.Rate, b.Rate)) })
 	steady := g.steady()
@@ -93,24 +84,8 @@ func compareRates(a, b *float64) int {
 	return cmp.Compare(of(a), of(b))
 }
 
-func (x *Rung) measure(cells []*Cell) {
-	of := func(field func(*Cell) *float64) *float64 {
-		var values []float64
-		for _, c := range cells {
-			if v := field(c); c.Valid && v != nil {
-				values = append(values, *v)
-			}
-		}
-		if m, ok := stats.Median(values); ok {
-			return &m
-		}
-		return nil
-	}
-	for _, c := range cells {
-		if c.Valid {
-			x.Valid++
-		}
-	}
+func (x *Rung) measure(p *Group) {
+	of := p.Median
 	fresh := func(at func(*Quantiles) float64) *float64 {
 		return of(func(c *Cell) *float64 {
 			if c.Freshness == nil || c.Cut {

@@ -9,7 +9,7 @@ import (
 func rung(id string, objects int64, rate, memory, cpu float64) Cell {
 	peak := 10 + 2*memory
 	return Cell{
-		ID: id, Repetition: 1, Valid: true, Load: Load{Prefill: objects, OfferedQPS: &rate, QPS: rate},
+		ID: id, Repetition: 1, Valid: true, Params: map[string]string{"rung": id}, Load: Load{Prefill: objects, OfferedQPS: &rate, QPS: rate},
 		Watcher: Watcher{RSSEndMiB: &memory, RSSHighestMiB: &peak, StoredCPU: &cpu}, Freshness: &Quantiles{P50: 0.01, P99: 0.02},
 	}
 }

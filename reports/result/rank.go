@@ -1,7 +1,6 @@
 package result
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -98,28 +97,15 @@ func (p *Places) Decided() bool {
 	return true
 }
 
-// Decided reports whether a figure ranks the points of every contest: those that differ in their watcher alone. What
-// violates a guarantee takes part in none.
+// Decided reports whether a figure ranks the points of every contest. What violates a guarantee takes part in none.
 func (r *Results) Decided(m Metric) bool {
-	contests := map[string]map[string][]*Cell{}
-	for i := range r.Cells {
-		c, name := &r.Cells[i], ""
-		for _, p := range slices.Sorted(maps.Keys(c.Params)) {
-			if !OfWatcher(p) {
-				name += p + "=" + c.Params[p] + "\n"
-			}
-		}
-		if contests[name] == nil {
-			contests[name] = map[string][]*Cell{}
-		}
-		contests[name][c.Point()] = append(contests[name][c.Point()], c)
-	}
+	_, contests := r.contests()
 	for _, points := range contests {
 		var rows [][]*Cell
 		repeated := 0
-		for _, p := range slices.Sorted(maps.Keys(points)) {
-			if !slices.ContainsFunc(points[p], (*Cell).violates) {
-				if rows = append(rows, points[p]); len(points[p]) > 1 {
+		for _, p := range points {
+			if !slices.ContainsFunc(p.Cells, (*Cell).violates) {
+				if rows = append(rows, p.Cells); len(p.Cells) > 1 {
 					repeated++
 				}
 			}

@@ -18,6 +18,7 @@ type Results struct {
 	Cells       []Cell         `json:"cells"`
 	Thresholds  []Threshold    `json:"thresholds,omitempty"` // the scenario's, at every point of its matrix
 	Growth      *Growth        `json:"growth,omitempty"`     // of a ladder
+	Contests    []Contest      `json:"contests,omitempty"`   // what the points are compared by, and who leads
 }
 
 // Run identifies one run.

@@ -68,13 +68,8 @@ func (r *Results) JudgeThresholds() error {
 	}
 	points := map[string][]*Cell{}
 	var order []string
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		p := c.Point()
-		if points[p] == nil {
-			order = append(order, p)
-		}
-		points[p] = append(points[p], c)
+	for _, p := range r.Groups() {
+		order, points[p.Name] = append(order, p.Name), p.Cells
 	}
 	skipped := map[string]string{}
 	for _, s := range r.Run.Skipped {

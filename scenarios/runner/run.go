@@ -18,6 +18,7 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/filelock"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
@@ -330,11 +331,9 @@ func (r *Runner) all(ctx context.Context) error {
 
 // save writes results.json and the record.
 func (r *Runner) save() error {
-	r.results.CompareReaders()
-	if err := r.results.JudgeThresholds(); err != nil {
+	if err := assess.Complete(r.results); err != nil {
 		return err
 	}
-	r.results.MeasureGrowth()
 	return errors.Join(r.saveRecord(), result.Save(filepath.Join(r.dir, result.FileName), r.results))
 }
 

@@ -56,7 +56,7 @@
       confine: true, backgroundColor: panel, borderColor: line, textStyle: { color: ink, fontSize: 12 },
       valueFormatter: function (v) { return number(Array.isArray(v) ? v[1] : v) + " " + figure.unit; },
       axisPointer: { type: option.series[0] && option.series[0].type === "bar" ? "shadow" : "line", label: {
-        backgroundColor: soft, formatter: function (p) { return figure.axis === "percentile" ? percentile(p.value) : typeof p.value === "number" ? number(p.value) + ({ rate: " writes/s", plain: "" }[figure.axis] ?? " s") : String(p.value); } } }
+        backgroundColor: soft, formatter: function (p) { return figure.axis === "percentile" ? percentile(p.value) : typeof p.value === "number" ? number(p.value) + (figure.axis === "plain" ? "" : " s") : String(p.value); } } }
     });
     (option.xAxis || []).forEach(function (axis) {
       axis.axisLine = { lineStyle: { color: soft } };
@@ -69,28 +69,14 @@
       if (axis.min === "dataMin") axis.axisLabel = { color: soft, hideOverlap: true, showMinLabel: false, showMaxLabel: false };
       if (figure.axis === "percentile") axis.axisLabel.formatter = percentile;
     });
-    if (figure.axis === "dots") {
-      option.tooltip.trigger = "item";
-      option.tooltip.axisPointer = { type: "none" };
-      option.tooltip.valueFormatter = function (v) { return number(Array.isArray(v) ? v[0] : v) + " s"; };
-      option.grid[0].left = 18; // wrapped labels are a little wider than ECharts reckons
-      option.legend.itemHeight = 10;
-      option.legend.icon = "circle";
-    }
     (option.yAxis || []).forEach(function (axis) {
       axis.axisLabel = { color: soft };
       axis.splitLine = { lineStyle: { color: line } };
       if (axis.type === "log") axis.axisLabel.formatter = plain;
-      if (axis.type === "category") axis.axisLabel = { color: ink, width: 118, overflow: "break", lineHeight: 14 };
     });
     (option.series || []).forEach(function (s) {
       s.emphasis = { focus: "series" };
       if (s.type === "bar") s.barMaxWidth = 34;
-      if (s.type === "scatter") s.itemStyle = Object.assign({ opacity: 1 }, s.itemStyle);
-      if (s.type === "sankey") Object.assign(s, {
-        left: 4, right: 150, top: 8, bottom: 8, nodeWidth: 14, nodeGap: 16, layoutIterations: 0, draggable: false, emphasis: { focus: "adjacency" },
-        label: { color: ink, fontSize: 12, fontFamily: font, textBorderColor: panel, textBorderWidth: 3 }, lineStyle: { color: "gradient", opacity: 0.35 }
-      });
       if (s.markArea) Object.assign(s.markArea, { silent: true, label: { color: soft, fontSize: 11 } });
       if (s.markLine) {
         s.markLine.silent = true;
