@@ -210,6 +210,8 @@ func (f *Finding) exact(s samples) {
 	}
 	of := func(n int) string { return fmt.Sprintf("%d of %d repetitions", n, f.N) }
 	switch {
+	case worse == f.N:
+		f.Outcome = Fail
 	case 2*worse >= f.N:
 		f.Outcome, f.Why = Fail, "worse in "+of(worse)
 	case worse > 0:
