@@ -53,7 +53,6 @@ var siblings = []struct {
 	{[]string{"watchproxy"}, "make lists and watches of an apiserver fail on demand"},
 	{[]string{"watchfloor"}, "relay watches to bcs-storage, as the floor of a watcher's cost"},
 	{[]string{"witness"}, "record every event of chosen kinds"},
-	{[]string{"readers"}, "read from an endpoint as many programs would"},
 }
 
 // manCommand is for make man.
