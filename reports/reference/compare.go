@@ -163,8 +163,18 @@ func lineOf(row *Row, watcher string, cells []*result.Cell) Line {
 	l.CPUCores = of(func(c *result.Cell) *float64 { return c.Watcher.CPUCores })
 	l.MemMiB = of(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB })
 	l.NetKiBps = of(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps })
-	l.MostQueued = of(mostQueued)
-	l.Dropped = of(dropped)
+	l.MostQueued = of(func(c *result.Cell) *float64 {
+		if s := c.Series[result.SeriesQueueDepth]; len(s.V) > 0 {
+			return new(slices.Max(s.V))
+		}
+		return nil
+	})
+	l.Dropped = of(func(c *result.Cell) *float64 {
+		if c.Events == nil {
+			return nil
+		}
+		return new(float64(c.Events.Dropped))
+	})
 	for _, c := range valid {
 		if full := queueFull(c); full != nil && (l.QueueFull == nil || *full) {
 			l.QueueFull = full
@@ -173,34 +183,17 @@ func lineOf(row *Row, watcher string, cells []*result.Cell) Line {
 	return l
 }
 
-// queueFull is whether the Writer queue was full. The profile legacy has none in the path of
-// Pods; its one queue has the room of both.
+// queueFull is whether the Writer queue was full. The profile legacy has none in the path of Pods; its one queue has
+// the room of both.
 func queueFull(c *result.Cell) *bool {
-	if c.Handler.Strategy != Legacy {
-		if c.Writer.FullSeconds == nil {
-			return nil
-		}
-		return new(*c.Writer.FullSeconds > 0)
+	depth, least := c.Writer.FullSeconds, math.SmallestNonzeroFloat64
+	if c.Handler.Strategy == Legacy {
+		depth, least = c.Handler.MaxDepth, float64(c.Handler.Capacity)
 	}
-	if c.Handler.MaxDepth == nil {
+	if depth == nil {
 		return nil
 	}
-	return new(*c.Handler.MaxDepth >= float64(c.Handler.Capacity))
-}
-
-func mostQueued(c *result.Cell) *float64 {
-	s := c.Series[result.SeriesQueueDepth]
-	if len(s.V) == 0 {
-		return nil
-	}
-	return new(slices.Max(s.V))
-}
-
-func dropped(c *result.Cell) *float64 {
-	if c.Events == nil {
-		return nil
-	}
-	return new(float64(c.Events.Dropped))
+	return new(*depth >= least)
 }
 
 // known is nil for what a cell without it has as 0.

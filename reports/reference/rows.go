@@ -119,7 +119,9 @@ func parse(text string) ([]Row, error) {
 			return nil, fmt.Errorf("read the published tables: setup %q", r.Setup)
 		}
 		threads := 0.0
-		for i, to := range []*float64{&r.QPS, &r.Seconds, &threads, &r.WriterFullS, &r.DrainS, &r.LatencyMs, &r.StorageQPS, &r.CPUCores, &r.MemMiB, &r.NetKiBps} {
+		for i, to := range []*float64{
+			&r.QPS, &r.Seconds, &threads, &r.WriterFullS, &r.DrainS, &r.LatencyMs, &r.StorageQPS, &r.CPUCores, &r.MemMiB, &r.NetKiBps,
+		} {
 			if *to, err = strconv.ParseFloat(line[i+1], 64); err != nil {
 				return nil, fmt.Errorf("read the published tables: %s: %w", lines[0][i+1], err)
 			}
