@@ -46,7 +46,8 @@ The exit code does not depend on the verdicts.`,
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.metrics, "metrics", nil,
 		"comma-separated `names`, with * for any part of one (default: those that can be better or worse)")
-	fl.StringSliceVar(&f.formats, "format", []string{tableFormat}, "comma-separated: "+strings.Join(comparisonFormats(), ", "))
+	formats := comparisonFormats()
+	fl.StringSliceVar(&f.formats, "format", formats[:1], "comma-separated: "+strings.Join(formats, ", "))
 	fl.StringVar(&f.out, "out", "", "`folder` for the files of the formats; without it, one format is printed")
 	fl.BoolVar(&f.all, "all", false, "print all figures and reasons, and what the runs do not share")
 	var names []string
@@ -54,7 +55,7 @@ The exit code does not depend on the verdicts.`,
 		names = append(names, m.Name)
 	}
 	offerList(cmd, "metrics", names...)
-	offerList(cmd, "format", comparisonFormats()...)
+	offerList(cmd, "format", formats...)
 	offerBy(cmd, "out", folders)
 	return cmd
 }

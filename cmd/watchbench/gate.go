@@ -18,7 +18,7 @@ import (
 	"github.com/watchbench/watchbench/reports/versus"
 )
 
-// gateFlags are those of every way to come by the two sides.
+// gateFlags apply to saved runs and to runs that gate makes.
 type gateFlags struct {
 	rules, control, format, out string
 	strict                      bool
@@ -68,7 +68,7 @@ format, as base.txt and new.txt: benchstat base.txt new.txt.`,
 func (f *gateFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.rules, "rules", "", "file of changes to the rules that watchbench gate rules prints")
-	fl.StringVar(&f.control, "control", "", "a second run of BASE, to tell what two sessions differ by")
+	fl.StringVar(&f.control, "control", "", "a second run of BASE, to see by how much two sessions differ")
 	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+strings.Join(gateFormats(), ", "))
 	fl.StringVar(&f.out, "out", "", "folder for all formats (default: that of the run, if one is made)")
 	fl.BoolVar(&f.strict, "strict", false, "exit code 4 for WARN too")
@@ -138,7 +138,7 @@ func (f *gateFlags) saved(cmd *cobra.Command, args []string) error {
 	for i, path := range args {
 		if runs[i], err = versus.Load(path); errors.As(err, new(versus.NotRun)) {
 			return err
-		} else if err != nil { // a run that cannot be read is no run that is as good
+		} else if err != nil { // the verdict is INVALID
 			unread = append(unread, err.Error())
 		}
 	}

@@ -24,8 +24,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// sideBySide is what gate runs by itself: two watchers side by side, each by its command, or
-// k8s-watch as it is at a revision.
+// sideBySide runs two watchers side by side, each by its command, or k8s-watch as it is at a revision.
 type sideBySide struct {
 	runFlags
 	base, new side
@@ -48,14 +47,14 @@ const gateScenario = "gate"
 // register adds the flags.
 func (g *sideBySide) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&g.base.command, "base-command", "", "command of the base; {config} stands for the path of its config file")
+	fl.StringVar(&g.base.command, "base-command", "", "command of the base; {config} is the path of its config file")
 	fl.StringVar(&g.new.command, "new-command", "", "command of the watcher to judge, of the same form")
 	fl.StringVar(&g.base.rev, "base-rev", "", "revision of this repository to build k8s-watch from, as the base")
-	fl.StringVar(&g.new.rev, "new-rev", "", "revision to judge (default with --base-rev: worktree, uncommitted changes included)")
+	fl.StringVar(&g.new.rev, "new-rev", "", "revision to judge (default with --base-rev: worktree, with uncommitted changes)")
 	fl.IntVar(&g.blocks, "blocks", defaultBlocks,
 		fmt.Sprintf("blocks of four cells, base new new base, to run at each point (%d to %d)", leastBlocks, mostBlocks))
 	fl.StringVar(&g.scenario, "scenario", gateScenario, "a scenario with pair: watcher, and the points base and new")
-	fl.StringVar(&g.out, "runs", "out", "folder in which a run gets a folder of its own, with the verdict if there is no --out")
+	fl.StringVar(&g.out, "runs", "out", "folder for the run's own folder, and for the verdict if there is no --out")
 	fl.StringArrayVar(&g.sets, "set", nil, setUsage)
 	fl.Uint64Var(&g.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
 	fl.BoolVar(&g.quiet, "quiet", false, "print no progress")

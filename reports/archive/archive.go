@@ -5,8 +5,8 @@
 //
 //  1. A folder that is broken or half written is an Entry with the reason; it keeps no
 //     other from being read.
-//  2. The order is that of time, the newest first, and depends on the records alone.
-//  3. A link is no entry, and makes none.
+//  2. The newest is first, by the records alone.
+//  3. Links are not followed.
 package archive
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Kind is what an entry is, as a table shows it.
+// Kind of an entry, as a table shows it.
 type Kind string
 
 // Kinds.
@@ -86,7 +86,7 @@ var files = []struct {
 	{"gate.md", Gate, nil}, {"gate.xml", Gate, nil}, {"gate.annotations", Gate, nil},
 }
 
-// Read reads the entries of a folder. Files, hidden folders and empty ones are no entries.
+// Read reads the entries of a folder. Files, hidden folders and empty ones are left out.
 func Read(dir string) ([]Entry, error) {
 	found, err := os.ReadDir(dir)
 	if err != nil {
@@ -239,8 +239,7 @@ func decode(path string, into any) error {
 // that was taken.
 var dated = regexp.MustCompile(`(\d{8}-\d{6})(-\d+)?$`)
 
-// stamp is the time in a folder's name, which is that of the machine's zone; zero if it has
-// none.
+// stamp is the time in a folder's name, in the machine's zone; zero if it has none.
 func stamp(name string) time.Time {
 	m := dated.FindStringSubmatch(name)
 	if m == nil {

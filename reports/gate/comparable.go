@@ -35,10 +35,10 @@ func unlike(what string, base, other *result.Results, mayDiffer []string) []stri
 			return is && (rest == "" || rest[0] == '.')
 		}
 		program, isProgram := strings.CutPrefix(d.What, "environment.programs.")
-		if slices.ContainsFunc(always, below) || slices.ContainsFunc(mayDiffer, below) || isProgram && !slices.Contains(tools, program) {
-			continue
+		may := slices.ContainsFunc(always, below) || slices.ContainsFunc(mayDiffer, below)
+		if !may && (!isProgram || slices.Contains(tools, program)) {
+			all = append(all, fmt.Sprintf("%s is %s and %s", d.What, d.Values[0], d.Values[1]))
 		}
-		all = append(all, fmt.Sprintf("%s is %s and %s", d.What, d.Values[0], d.Values[1]))
 	}
 	if n := len(all); n > mostDifferences {
 		all = append(all[:mostDifferences], fmt.Sprintf("%d more", n-mostDifferences))
@@ -58,7 +58,8 @@ func hopeless(res *result.Results) (why string) {
 	c := &res.Cells[late]
 	why = fmt.Sprintf(": none of its %d cells is valid: %s", len(res.Cells), strings.Join(c.InvalidReasons, "; "))
 	if rate := c.Load.OfferedQPS; len(c.LateReasons) > 0 && c.Load.Model == result.ModelOpen && rate != nil && *rate >= 6 {
-		why += fmt.Sprintf(". The machine is too slow or too busy for this load: try --set load.rate=%.0f", *rate/6) // 3,000/s to 500/s
+		const text = ". The machine is too slow or too busy for this load: try --set load.rate=%.0f"
+		why += fmt.Sprintf(text, *rate/6) // 3,000/s to 500/s
 	}
 	return why
 }
@@ -85,7 +86,7 @@ func alone(what string, res *result.Results, mayDiffer []string) (reasons []stri
 	}
 	if why := hopeless(res); why != "" {
 		add("%s", why)
-	} else if gap := res.Gap(); gap != "" && len(res.Run.Crashed) == 0 { // of a crash, the invariants tell
+	} else if gap := res.Gap(); gap != "" && len(res.Run.Crashed) == 0 { // a crash is an invariant's finding
 		add(" is %s", gap)
 	}
 	seen := map[string]bool{}

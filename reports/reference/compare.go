@@ -27,7 +27,7 @@ const MostDrain = 30
 // by setup: what fits the published figures best, by TestWindows. They are not the same.
 var Windows = map[string]float64{Before: 300, After: 60}
 
-// Figures are those of one row; nil is not known. Of several repetitions they are medians.
+// Figures of one row, as medians of the repetitions; nil is not known.
 type Figures struct {
 	QPS         *float64 // writes per second against the API server
 	Writes      *float64 // that the load made
@@ -47,12 +47,12 @@ type Figures struct {
 	Dropped     *float64 // events
 }
 
-// Line is what one watcher did in the place of a published row.
+// Line has the figures of one watcher in the place of a published row.
 type Line struct {
 	Row     *Row
 	Watcher string // one of Watchers
 	Valid   int    // repetitions
-	Why     string // why there are no figures
+	Why     string // the figures are missing
 	Figures
 }
 
@@ -73,8 +73,7 @@ type Comparison struct {
 	Rules   []Rule
 }
 
-// Compare holds a run against the published tables; nil if it is no run of the scenario, or
-// none of its cells stands for a published row.
+// Compare compares a run with the published tables; nil if none of its cells is of a published row.
 func Compare(res *result.Results) *Comparison {
 	if res.Run.Scenario != Scenario {
 		return nil

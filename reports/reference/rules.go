@@ -12,7 +12,7 @@ import (
 type Factor struct {
 	Watcher       string
 	Before, After *Row
-	Why           string  // why there are no measured ones, where that is the loads
+	Why           string  // the loads are not comparable
 	Published     float64 // of the printed rates, which are means over different windows
 	Drain         float64 // of the rates over the drains, by the other published figures
 	All           *float64
@@ -54,7 +54,7 @@ func reached(a, b *Line) string {
 	case a.QPS == nil || b.QPS == nil:
 		return "the load that was reached is not known"
 	case math.Abs(math.Log(*a.QPS / *b.QPS)) > math.Log(comparable):
-		return fmt.Sprintf("%.0f writes/s before and %.0f after are no comparable loads", *b.QPS, *a.QPS)
+		return fmt.Sprintf("%.0f writes/s before and %.0f after are not comparable loads", *b.QPS, *a.QPS)
 	}
 	return ""
 }
@@ -81,7 +81,7 @@ type Rule struct {
 	Name    string
 	Verdict string
 	Figures string // that decide it
-	Needed  bool   // without it there is no verdict on the tables
+	Needed  bool   // the tables are not judged without it
 }
 
 // Bounds of the rules.
@@ -99,10 +99,8 @@ const (
 )
 
 func (c *Comparison) rules(watcher string, factors []Factor) []Rule {
-	rules := []Rule{
-		factorRule(factors), flatRule(c.of(watcher, Before)), growthRule(c.of(watcher, After)), fullRule(c.of(watcher, Before)),
-		drainRule(c.of(watcher, Before), c.of(watcher, After)),
-	}
+	before, after := c.of(watcher, Before), c.of(watcher, After)
+	rules := []Rule{factorRule(factors), flatRule(before), growthRule(after), fullRule(before), drainRule(before, after)}
 	for i := range rules {
 		rules[i].Watcher = watcher
 	}
@@ -180,7 +178,8 @@ func growthRule(after []*Line) Rule {
 		return r
 	}
 	least, most := known[0], known[len(known)-1]
-	r.Figures = fmt.Sprintf("%.1f requests/s in 30 s at %.0f writes/s, %.1f at %.0f", *least.Fixed, *least.QPS, *most.Fixed, *most.QPS)
+	r.Figures = fmt.Sprintf("%.1f requests/s in 30 s at %.0f writes/s, %.1f at %.0f",
+		*least.Fixed, *least.QPS, *most.Fixed, *most.QPS)
 	if *most.QPS < Flat**least.QPS {
 		r.Figures = fmt.Sprintf("the load did not grow by ×%v: ", Flat) + r.Figures
 		return r
@@ -223,7 +222,7 @@ func fullRule(before []*Line) Rule {
 	case most < 0:
 		r.Figures = "it is not known how many events waited"
 	default:
-		r.Figures = fmt.Sprintf("at most %.0f of the %d events that the queues hold waited: the load was not high enough", most, room)
+		r.Figures = fmt.Sprintf("at most %.0f of the %d events that the queues hold waited: the load was too low", most, room)
 	}
 	return r
 }

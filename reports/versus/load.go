@@ -20,7 +20,7 @@ func (n NotRun) Error() string { return string(n) }
 // whatToName is the remedy for a path that is not a run's.
 const whatToName = "name a run's folder or its " + result.FileName
 
-// recordFile is what a run writes first.
+// recordFile is the first file of a run.
 const recordFile = "run.json"
 
 // Load reads a run: path names its folder or its results.json, or a folder in which it is the only run. Every error
@@ -71,7 +71,8 @@ func loadFolder(dir string) (*result.Results, error) {
 	case has(result.MatrixFile):
 		return Load(filepath.Join(dir, result.MatrixFile))
 	case has(recordFile):
-		return nil, refuse(dir, errors.New("the run has no "+result.FileName), "watchbench check "+dir+" writes it from the record")
+		why := errors.New("the run has no " + result.FileName)
+		return nil, refuse(dir, why, "watchbench check "+dir+" writes it from the record")
 	}
 	runs, _ := fs.Glob(os.DirFS(dir), "*/"+result.FileName)
 	none := NotRun("the folder has no " + result.FileName)
@@ -81,7 +82,8 @@ func loadFolder(dir string) (*result.Results, error) {
 	case 1:
 		return Load(filepath.Join(dir, runs[0]))
 	default:
-		return nil, refuse(dir, none, fmt.Sprintf("name one of its %d runs, such as %s", n, filepath.Join(dir, filepath.Dir(runs[n-1]))))
+		last := filepath.Join(dir, filepath.Dir(runs[n-1]))
+		return nil, refuse(dir, none, fmt.Sprintf("name one of its %d runs, such as %s", n, last))
 	}
 }
 
