@@ -67,12 +67,13 @@ func hopeless(res *result.Results) (why string) {
 // alone are reasons why a run cannot be judged, whatever it is compared with.
 func alone(what string, res *result.Results, mayDiffer []string) (reasons []string) {
 	add := func(format string, args ...any) { reasons = append(reasons, what+fmt.Sprintf(format, args...)) }
-	switch {
-	case res == nil:
+	if res == nil {
 		return []string{what + " was not read"}
-	case res.Schema != result.Schema:
-		return []string{fmt.Sprintf("%s has the schema %q, not %s", what, res.Schema, result.Schema)}
-	case len(res.Cells) == 0:
+	}
+	if err := res.Validate(); err != nil {
+		return []string{what + ": " + err.Error()}
+	}
+	if len(res.Cells) == 0 {
 		return []string{strings.TrimSuffix(what+" has no cells: "+res.Crashes(), ": ")}
 	}
 	if len(res.Scenario) == 0 {
@@ -89,16 +90,9 @@ func alone(what string, res *result.Results, mayDiffer []string) (reasons []stri
 	} else if gap := res.Gap(); gap != "" && len(res.Run.Crashed) == 0 { // a crash is an invariant's finding
 		add(" is %s", gap)
 	}
-	seen := map[string]bool{}
-	for _, c := range res.Cells {
-		if seen[c.ID] {
-			add(" has %s twice", c.ID)
-			break
-		}
-		if seen[c.ID] = true; !slices.Contains(res.Run.Order, c.ID) && len(res.Run.Order) > 0 {
-			add(" has a cell that it was not to have: %s", c.ID)
-			break
-		}
+	unplanned := func(c result.Cell) bool { return len(res.Run.Order) > 0 && !slices.Contains(res.Run.Order, c.ID) }
+	if i := slices.IndexFunc(res.Cells, unplanned); i >= 0 {
+		add(" has a cell that it was not to have: %s", res.Cells[i].ID)
 	}
 	for i := range res.Run.Resumed {
 		resumed := *res
