@@ -82,18 +82,9 @@ func (t *table) Precision() string {
 		return counts + "A figure is their median. " + few
 	}
 	s := counts + fmt.Sprintf("A figure is their median, ± its %g %% interval: %s. Percentiles are of all operations together, lost and reordered are totals, of a check the worst verdict counts and the power of all. What is called faster or fresher is so all but certainly (p ≤ %g %%, logarithms, noise pooled over the rows).",
-		100*stats.Level, intervalMethod(most), 100*stats.Alpha)
+		100*stats.Level, "Student's t on logarithms, because so few values cannot be resampled", 100*stats.Alpha)
 	if least < stats.Least {
 		s += " " + few
 	}
 	return s
-}
-
-// intervalMethod is how intervals of at most n values are made.
-func intervalMethod(n int) string {
-	const student = "Student's t on logarithms, because so few values cannot be resampled"
-	if n < stats.BootstrapFrom {
-		return student
-	}
-	return fmt.Sprintf("bootstrap of the median, which at ten values reaches 97 %%; below %d values %s", stats.BootstrapFrom, student)
 }

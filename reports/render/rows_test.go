@@ -338,19 +338,3 @@ func TestFigureHasItsOwnCount(t *testing.T) {
 		}
 	}
 }
-
-// TestPrecisionIsTrueOfEachFigure: rows with few repetitions beside rows with many.
-func TestPrecisionIsTrueOfEachFigure(t *testing.T) {
-	many := func(n int) (cells []result.Cell) {
-		for i := range n {
-			cells = append(cells, drained(2+float64(i)/100))
-		}
-		return cells
-	}
-	text := (&table{rows: []*row{repeated(many(12)...), repeated(many(3)...)}}).Precision()
-	for _, want := range []string{"Student's t", "bootstrap", "97 %"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s\nlacks %q", text, want)
-		}
-	}
-}

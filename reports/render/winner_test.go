@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // measured is a record of rows under one load; each row has the drain times of its
@@ -154,9 +153,6 @@ func TestEqualRowsHaveNoWinner(t *testing.T) {
 	for name, noise := range noises {
 		for _, n := range []int{1, 2, 3, 5, 10} {
 			for _, rows := range []int{2, 4} {
-				if n >= stats.BootstrapFrom && (rows > 2 || name != "a quiet machine") {
-					continue // resampling takes its time, and asks for ranks, whatever the noise
-				}
 				rng := rand.New(rand.NewPCG(uint64(n), uint64(rows)))
 				named := 0
 				for range tables {
