@@ -44,8 +44,10 @@ The exit code does not depend on the verdicts.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.compare(cmd, args) },
 	}
 	fl := cmd.Flags()
-	fl.StringSliceVar(&f.metrics, "metrics", nil, "comma-separated `names`, with * for any part of one, such as freshness.p99,watcher.* (default: those that can be better or worse)")
-	fl.StringSliceVar(&f.formats, "format", []string{tableFormat}, "comma-separated: "+strings.Join(comparisonFormats(), ", "))
+	fl.StringSliceVar(&f.metrics, "metrics", nil,
+		"comma-separated `names`, with * for any part of one (default: those that can be better or worse)")
+	formats := comparisonFormats()
+	fl.StringSliceVar(&f.formats, "format", formats[:1], "comma-separated: "+strings.Join(formats, ", "))
 	fl.StringVar(&f.out, "out", "", "`folder` for the files of the formats; without it, one format is printed")
 	fl.BoolVar(&f.all, "all", false, "print all figures and reasons, and what the runs do not share")
 	var names []string
@@ -53,7 +55,7 @@ The exit code does not depend on the verdicts.`,
 		names = append(names, m.Name)
 	}
 	offerList(cmd, "metrics", names...)
-	offerList(cmd, "format", comparisonFormats()...)
+	offerList(cmd, "format", formats...)
 	offerBy(cmd, "out", folders)
 	return cmd
 }
@@ -77,13 +79,12 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	var runs []versus.Run
-	labels := labels(args)
-	for i, path := range args {
-		res, err := versus.Load(path)
+	for i, label := range labels(args) {
+		res, err := versus.Load(args[i])
 		if err != nil {
 			return err
 		}
-		runs = append(runs, versus.Run{Label: labels[i], Results: res})
+		runs = append(runs, versus.Run{Label: label, Results: res})
 	}
 	c, err := versus.Compare(metrics, runs...)
 	if err != nil {
@@ -117,12 +118,12 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
 
 // files are the formats but for the terminal.
 func (f *compareFlags) files() (files []render.ComparisonFormat, err error) {
+	known := render.ComparisonFormats()
 	for i, name := range f.formats {
 		f.formats[i] = strings.TrimSpace(name)
 		if f.formats[i] == tableFormat {
 			continue
 		}
-		known := render.ComparisonFormats()
 		j := slices.IndexFunc(known, func(k render.ComparisonFormat) bool { return k.Name == f.formats[i] })
 		if j < 0 {
 			return nil, badinput.New("use one of "+strings.Join(comparisonFormats(), ", "), "--format %s is not known", name)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 	"github.com/watchbench/watchbench/reports/versus"
 )
 
-// gateFlags are those of every way to come by the two sides.
+// gateFlags apply to saved runs and to runs that gate makes.
 type gateFlags struct {
 	rules, control, format, out string
 	strict                      bool
@@ -35,7 +36,7 @@ axis watcher of its matrix. See docs/gate.md.
 
 Instead of saved runs, two watchers may be run side by side, in blocks A B B A: by their
 commands, or k8s-watch as it is at two revisions of this repository, which are built. See
-docs/gate-ci.md.
+docs/ci.md.
 
 PASS, WARN: exit code 0, WARN with --strict: 4. FAIL: 4. INCONCLUSIVE (too few samples, too
 much noise) and INVALID (missing or not comparable): 5, never 0.
@@ -54,9 +55,6 @@ format, as base.txt and new.txt: benchstat base.txt new.txt.`,
 			} else if run {
 				return f.runBoth(cmd, args, &r)
 			}
-			if err := needArgs(1, 2, "two runs, or one that holds both sides, or the flags that name two watchers: --base-command and --new-command, or --base-rev")(cmd, args); err != nil {
-				return err
-			}
 			return f.saved(cmd, args)
 		},
 	}
@@ -70,14 +68,15 @@ format, as base.txt and new.txt: benchstat base.txt new.txt.`,
 func (f *gateFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.rules, "rules", "", "file of changes to the rules that watchbench gate rules prints")
-	fl.StringVar(&f.control, "control", "", "a second run of BASE, to tell what two sessions differ by")
+	fl.StringVar(&f.control, "control", "", "a second run of BASE, to see by how much two sessions differ")
 	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+strings.Join(gateFormats(), ", "))
-	fl.StringVar(&f.out, "out", "", "folder to write all formats to (default: that of the run, if one is made; else none)")
+	fl.StringVar(&f.out, "out", "", "folder for all formats (default: that of the run, if one is made)")
 	fl.BoolVar(&f.strict, "strict", false, "exit code 4 for WARN too")
 	offer(cmd, "format", gateFormats()...)
 	offerBy(cmd, "control", runs)
 	offerBy(cmd, "out", folders)
-	offerBy(cmd, "rules", cobra.FixedCompletions([]cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt))
+	yaml := cobra.FixedCompletions([]cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
+	offerBy(cmd, "rules", yaml)
 }
 
 const tableFormat = "table"
@@ -109,12 +108,8 @@ func gateRulesCommand() *cobra.Command {
 
 // read reads the rules, and checks the other flags.
 func (f *gateFlags) read() (gate.Rules, error) {
-	known := false
-	for _, name := range gateFormats() {
-		known = known || name == f.format
-	}
-	if !known {
-		return gate.Rules{}, badinput.New("use one of "+strings.Join(gateFormats(), ", "), "--format %s is not known", f.format)
+	if known := gateFormats(); !slices.Contains(known, f.format) {
+		return gate.Rules{}, badinput.New("use one of "+strings.Join(known, ", "), "--format %s is not known", f.format)
 	}
 	if f.rules == "" {
 		return gate.Defaults(), nil
@@ -124,26 +119,26 @@ func (f *gateFlags) read() (gate.Rules, error) {
 
 // saved judges one or two saved runs.
 func (f *gateFlags) saved(cmd *cobra.Command, args []string) error {
+	const wanted = "two runs, or one that holds both sides, or the flags that name two watchers: " +
+		"--base-command and --new-command, or --base-rev"
+	if err := needArgs(1, 2, wanted)(cmd, args); err != nil {
+		return err
+	}
 	rules, err := f.read()
 	if err != nil {
 		return err
 	}
-	if len(args) == 1 && f.control != "" {
-		return badinput.New("leave it out: the run's blocks are its control", "--control is for two saved runs")
-	}
 	if f.control != "" {
+		if len(args) == 1 {
+			return badinput.New("leave it out: the run's blocks are its control", "--control is for two saved runs")
+		}
 		args = append(args, f.control)
 	}
-	var runs []*result.Results
-	var unread []string
-	for _, path := range args {
-		res, err := versus.Load(path)
-		switch {
-		case err == nil:
-			runs = append(runs, res)
-		case notARun(err):
+	runs, unread := make([]*result.Results, 3), []string(nil)
+	for i, path := range args {
+		if runs[i], err = versus.Load(path); errors.As(err, new(versus.NotRun)) {
 			return err
-		default: // a run that cannot be read is no run that is as good
+		} else if err != nil { // the verdict is INVALID
 			unread = append(unread, err.Error())
 		}
 	}
@@ -153,20 +148,11 @@ func (f *gateFlags) saved(cmd *cobra.Command, args []string) error {
 	case len(args) == 1:
 		return f.paired(cmd, runs[0], rules)
 	}
-	base, changed, control := runs[0], runs[1], (*result.Results)(nil)
-	if len(runs) > 2 {
-		control = runs[2]
-	}
-	v, err := gate.Saved(base, changed, control, rules)
+	v, err := gate.Saved(runs[0], runs[1], runs[2], rules)
 	if err != nil {
 		return err
 	}
-	return f.conclude(cmd, v, gate.Side(base, ""), gate.Side(changed, ""))
-}
-
-// notARun reports whether an argument names something else than a run.
-func notARun(err error) bool {
-	return errors.Is(err, versus.ErrMissing) || errors.Is(err, versus.ErrMatrix) || errors.Is(err, versus.ErrNoFile) || errors.Is(err, versus.ErrNoRun)
+	return f.conclude(cmd, v, gate.Side(runs[0], ""), gate.Side(runs[1], ""))
 }
 
 // paired judges one run that holds both sides.
@@ -212,17 +198,17 @@ func writeGate(dir string, v *gate.Verdict, base, changed *result.Results) error
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &badinput.Error{What: "--out", Err: err, Remedy: "name a folder"}
 	}
-	put := func(name string, write func(io.Writer) error) error {
-		return result.Replace(filepath.Join(dir, name), write)
+	var errs []error
+	put := func(name string, write func(io.Writer) error) {
+		errs = append(errs, result.Replace(filepath.Join(dir, name), write))
 	}
-	errs := []error{put("gate.txt", func(w io.Writer) error { return render.GateTerminal(w, v, render.TerminalOptions{}) })}
+	put("gate.txt", func(w io.Writer) error { return render.GateTerminal(w, v, render.TerminalOptions{}) })
 	for _, g := range render.GateFormats() {
-		errs = append(errs, put(g.File, func(w io.Writer) error { return g.Write(w, v) }))
+		put(g.File, func(w io.Writer) error { return g.Write(w, v) })
 	}
-	for name, res := range map[string]*result.Results{"base.txt": base, "new.txt": changed} {
-		if res != nil {
-			errs = append(errs, put(name, func(w io.Writer) error { return render.Bench(w, res) }))
-		}
+	if base != nil {
+		put("base.txt", func(w io.Writer) error { return render.Bench(w, base) })
+		put("new.txt", func(w io.Writer) error { return render.Bench(w, changed) })
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("write the verdict: %w", err)

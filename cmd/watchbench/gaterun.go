@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,8 +24,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// sideBySide is what gate runs by itself: two watchers side by side, each by its command, or
-// k8s-watch as it is at a revision.
+// sideBySide runs two watchers side by side, each by its command, or k8s-watch as it is at a revision.
 type sideBySide struct {
 	runFlags
 	base, new side
@@ -46,22 +47,23 @@ const gateScenario = "gate"
 // register adds the flags.
 func (g *sideBySide) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&g.base.command, "base-command", "", "run the base by this command; {config} stands for the path of its config file")
-	fl.StringVar(&g.new.command, "new-command", "", "run what is judged by this command, of the same form")
-	fl.StringVar(&g.base.rev, "base-rev", "", "build k8s-watch as it was at this revision of the repository, and run it as the base")
-	fl.StringVar(&g.new.rev, "new-rev", "", "build what is judged at this revision (default with --base-rev: worktree, with changes that are not committed)")
-	fl.IntVar(&g.blocks, "blocks", defaultBlocks, fmt.Sprintf("blocks of four cells, base new new base, to run at each point (%d to %d)", leastBlocks, mostBlocks))
-	fl.StringVar(&g.scenario, "scenario", gateScenario, "what to run them through: a scenario with pair: watcher, and the points base and new")
-	fl.StringVar(&g.out, "runs", "out", "folder in which a run gets a folder of its own; without --out its verdict is written there too")
+	fl.StringVar(&g.base.command, "base-command", "", "command of the base; {config} is the path of its config file")
+	fl.StringVar(&g.new.command, "new-command", "", "command of the watcher to judge, of the same form")
+	fl.StringVar(&g.base.rev, "base-rev", "", "revision of this repository to build k8s-watch from, as the base")
+	fl.StringVar(&g.new.rev, "new-rev", "", "revision to judge (default with --base-rev: worktree, with uncommitted changes)")
+	fl.IntVar(&g.blocks, "blocks", defaultBlocks,
+		fmt.Sprintf("blocks of four cells, base new new base, to run at each point (%d to %d)", leastBlocks, mostBlocks))
+	fl.StringVar(&g.scenario, "scenario", gateScenario, "a scenario with pair: watcher, and the points base and new")
+	fl.StringVar(&g.out, "runs", "out", "folder for the run's own folder, and for the verdict if there is no --out")
 	fl.StringArrayVar(&g.sets, "set", nil, setUsage)
 	fl.Uint64Var(&g.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
 	fl.BoolVar(&g.quiet, "quiet", false, "print no progress")
 	offerBy(cmd, "scenario", scenarioNames)
 	offerBy(cmd, "runs", folders)
 	offerBy(cmd, "set", overrides)
-	revisions := cobra.FixedCompletions([]cobra.Completion{revision.Worktree, "HEAD", "HEAD~1"}, cobra.ShellCompDirectiveNoFileComp)
-	offerBy(cmd, "base-rev", revisions)
-	offerBy(cmd, "new-rev", revisions)
+	names := []cobra.Completion{revision.Worktree, "HEAD", "HEAD~1"}
+	offerBy(cmd, "base-rev", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	offerBy(cmd, "new-rev", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // runOnly are the flags that mean nothing for saved runs.
@@ -69,34 +71,34 @@ var runOnly = []string{"blocks", "scenario", "runs", "set", "seed", "quiet"}
 
 // asked reports whether a run is to be made, and refuses flags that do not go together.
 func (g *sideBySide) asked(cmd *cobra.Command) (bool, error) {
-	given := func(name string) bool { return cmd.Flags().Changed(name) }
-	for _, name := range []string{"base-command", "new-command", "base-rev", "new-rev"} {
-		if given(name) && strings.TrimSpace(cmd.Flag(name).Value.String()) == "" {
-			return false, badinput.New("give it a value, or leave it out", "--%s is empty", name)
-		}
-		if strings.HasSuffix(name, "-command") && given(name) && !strings.Contains(cmd.Flag(name).Value.String(), "{config}") {
-			return false, badinput.New("write {config} where the path of the config file belongs", "--%s never names its config", name)
+	given := cmd.Flags().Changed
+	for i, s := range []side{g.base, g.new} {
+		name := []string{"base", "new"}[i]
+		command, rev := name+"-command", name+"-rev"
+		switch {
+		case given(command) && !strings.Contains(s.command, "{config}"):
+			return false, badinput.New("write {config} for the path of the config file", "--%s never names its config", command)
+		case given(rev) && strings.TrimSpace(s.rev) == "":
+			return false, badinput.New("name a revision, or leave it out", "--%s is empty", rev)
+		case given(command) && given(rev):
+			return false, badinput.New("leave one of them out", "--%s and --%s both say what to run", command, rev)
 		}
 	}
-	if given("base-rev") && !given("new-rev") && !given("new-command") {
+	if given("base-rev") && g.new == (side{}) {
 		g.new.rev = revision.Worktree
 	}
+	none := side{}
 	switch {
-	case g.base == side{} && g.new == side{}:
-		for _, name := range runOnly {
-			if given(name) {
-				return false, badinput.New("add --base-command and --new-command, or --base-rev, or leave it out", "--%s means nothing for saved runs", name)
-			}
+	case g.base == none && g.new == none:
+		if i := slices.IndexFunc(runOnly, given); i >= 0 {
+			return false, badinput.New("add --base-command and --new-command, or --base-rev, or leave it out",
+				"--%s means nothing for saved runs", runOnly[i])
 		}
 		return false, nil
-	case g.base == side{}:
-		return false, badinput.New("add --base-command or --base-rev", "there is nothing to hold the new watcher against")
-	case g.new == side{}:
-		return false, badinput.New("add --new-command or --new-rev", "there is nothing to judge")
-	case g.base.command != "" && g.base.rev != "":
-		return false, badinput.New("leave one of them out", "--base-command and --base-rev both say what the base is")
-	case g.new.command != "" && g.new.rev != "":
-		return false, badinput.New("leave one of them out", "--new-command and --new-rev both say what is to be judged")
+	case g.base == none:
+		return false, badinput.New("add --base-command or --base-rev", "the base is missing")
+	case g.new == none:
+		return false, badinput.New("add --new-command or --new-rev", "the watcher to judge is missing")
 	case g.blocks < leastBlocks || g.blocks > mostBlocks:
 		return false, badinput.New(fmt.Sprintf("use %d to %d", leastBlocks, mostBlocks), "--blocks %d", g.blocks)
 	}
@@ -116,22 +118,21 @@ func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) er
 		return err
 	}
 	if g.blocks < rules.Blocks {
-		return badinput.New("use as many, or ask for fewer there", "--blocks %d is less than the %d that %s asks for", g.blocks, rules.Blocks, f.rules)
+		return badinput.New("use as many, or ask for fewer there",
+			"--blocks %d is less than the %d that %s asks for", g.blocks, rules.Blocks, f.rules)
 	}
 	out, same, err := g.run(cmd)
 	if u := (*unbuilt)(nil); errors.As(err, &u) {
 		fmt.Fprintln(cmd.ErrOrStderr(), u) // all that the compiler printed; the verdict has the first line
 		return f.conclude(cmd, u.verdict(rules), nil, nil)
 	}
-	if err != nil || same != "" {
-		if same != "" {
-			err = errors.Join(err, f.nothing(cmd, same))
-		}
+	if same != "" {
+		return errors.Join(err, f.nothing(cmd, same))
+	}
+	if err != nil {
 		return err
 	}
-	if f.out == "" {
-		f.out = out.Dir
-	}
+	f.out = cmp.Or(f.out, out.Dir)
 	return f.paired(cmd, out.Results, rules)
 }
 
@@ -181,15 +182,10 @@ func (g *sideBySide) run(cmd *cobra.Command) (out runner.Outcome, same string, e
 	if len(out.Results.Run.Crashed) > 0 && cmd.Context().Err() == nil {
 		err = nil // which of the two it was, and what that means, is the gate's to say
 	}
-	return out, "", errors.Join(err, save(out))
-}
-
-// save writes the reports of a run, if there is anything to report.
-func save(out runner.Outcome) error {
-	if len(out.Results.Cells) == 0 {
-		return nil
+	if len(out.Results.Cells) > 0 {
+		err = errors.Join(err, render.All(out.Dir, out.Results))
 	}
-	return render.All(out.Dir, out.Results)
+	return out, "", err
 }
 
 // file is the scenario with the commands of both sides; without them it is k8s-watch.
@@ -209,7 +205,8 @@ func (g *sideBySide) file(base, changed string) (*spec.File, error) {
 		}
 	}
 	if file.Base().Pair != gate.Axis || !sides[gate.Axis+"="+gate.BaseSide] || !sides[gate.Axis+"="+gate.NewSide] {
-		return nil, notPaired(name)
+		const remedy = "add matrix: {watcher: {base: {name: base}, new: {name: new}}} and pair: watcher, as scenario gate has"
+		return nil, badinput.New(remedy, "%s does not run two watchers side by side", name)
 	}
 	if base == "" || changed == "" {
 		return file, nil
@@ -218,11 +215,6 @@ func (g *sideBySide) file(base, changed string) (*spec.File, error) {
 		return nil, err
 	}
 	return faults.Format.Parse(name, data, g.sets...)
-}
-
-func notPaired(name string) error {
-	return badinput.New("add matrix: {watcher: {base: {name: base}, new: {name: new}}} and pair: watcher, as watchbench scenarios show gate has them",
-		"%s does not run two watchers side by side", name)
 }
 
 // withCommands sets the command of each side in a scenario's matrix.

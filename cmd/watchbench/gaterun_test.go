@@ -17,12 +17,12 @@ var gated = flag.Bool("gate", false, "run watchbench gate on two watchers and tw
 // TestGateSides: flags that do not go together are refused before anything is built or run.
 func TestGateSides(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
-		{"--base-command a{config}", "there is nothing to judge; add --new-command or --new-rev"},
-		{"--new-command a{config}", "there is nothing to hold the new watcher against; add --base-command or --base-rev"},
-		{"--new-rev HEAD", "there is nothing to hold the new watcher against"},
-		{"--base-command a{config} --base-rev v1 --new-command b{config}", "--base-command and --base-rev both say what the base is"},
-		{"--base-rev v1 --new-command a{config} --new-rev v2", "--new-command and --new-rev both say what is to be judged"},
-		{"--base-command= --new-command a{config}", "--base-command is empty"},
+		{"--base-command a{config}", "the watcher to judge is missing; add --new-command or --new-rev"},
+		{"--new-command a{config}", "the base is missing; add --base-command or --base-rev"},
+		{"--new-rev HEAD", "the base is missing"},
+		{"--base-command a{config} --base-rev v1 --new-command b{config}", "--base-command and --base-rev both say what to run"},
+		{"--base-rev v1 --new-command a{config} --new-rev v2", "--new-command and --new-rev both say what to run"},
+		{"--base-rev= --new-command a{config}", "--base-rev is empty"},
 		{"--base-command a{config} --new-command b{config} --blocks 5", "--blocks 5; use 6 to 50"},
 		{"--base-command a{config} --new-command b{config} --blocks 51", "--blocks 51; use 6 to 50"},
 		{"--base-command a{config} --new-command b{config} out/x", "out/x is a saved run"},
@@ -34,7 +34,7 @@ func TestGateSides(t *testing.T) {
 		{"--base-command a{config} --new-command b{config} --scenario nothere", "no scenario of that name is shipped"},
 		{"--base-rev v1 --set load.rate=none", "--set load.rate=none"},
 		{"--base-rev v1 --format prose", "--format prose is not known"},
-		{"--base-command a --new-command b{config}", "--base-command never names its config; write {config} where the path of the config file belongs"},
+		{"--base-command a --new-command b{config}", "--base-command never names its config; write {config} for the path of the config file"},
 		{"--base-command a{config} --new-command b", "--new-command never names its config; write {config}"},
 		{"", "needs two runs, or one that holds both sides"},
 	} {

@@ -15,13 +15,14 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// quick is what makes the run short: fewer rows, and drains that are cut. Load, threads and
+// quick makes the run short: fewer rows, and drains that are cut. Load, threads and
 // queues stay as published, and a storage rate that a backlog decides is known after seconds.
 var quick = []string{"matrix.load=before-20,before-100,after-20,after-80", "drainTimeout=28s"}
 
 // imitated leaves the points with the original's rules to --watcher-command.
 var imitated = []string{
-	"matrix.watcher.legacy-before.command=" + quote(spec.OpenCommand), "matrix.watcher.legacy-after.command=" + quote(spec.OpenCommand),
+	"matrix.watcher.legacy-before.command=" + quote(spec.OpenCommand),
+	"matrix.watcher.legacy-after.command=" + quote(spec.OpenCommand),
 }
 
 func referenceCommand() *cobra.Command {
@@ -60,7 +61,7 @@ after ÷ before could not be measured, or a cell is invalid.`,
 	f.common(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(&short, "quick", false, "four of the rows, with drains cut after 28 s: less than 10 minutes on two cores")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be run, in which order and about how long, and start nothing")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be run, in which order, and about how long it takes")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	return cmd
 }
@@ -105,9 +106,10 @@ func shape(c *reference.Comparison) error {
 			open = append(open, r.Watcher+": "+r.Name)
 		}
 	}
-	switch {
-	case len(failed) > 0:
-		return &verdict{exitCheck, wording.Count(len(failed), "statement") + " about the shape failed: " + strings.Join(failed, "; ")}
+	switch n := len(failed); {
+	case n > 0:
+		text := wording.Count(n, "statement") + " about the shape failed: " + strings.Join(failed, "; ")
+		return &verdict{exitCheck, text}
 	case len(open) > 0:
 		return &verdict{exitInvalid, "not measured: " + strings.Join(open, "; ")}
 	}

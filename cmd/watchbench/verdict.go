@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/wording"
@@ -13,19 +13,22 @@ import (
 // firstVerdict prefers a failed check or threshold over an invalid cell: the one is a fact
 // about the watcher, the other about the measurement.
 func firstVerdict(failed, missed, invalid []string) error {
-	sort.Strings(failed)
-	var wrong []string
-	if n := len(failed); n > 0 {
-		wrong = append(wrong, fmt.Sprintf("%s failed: %s", wording.Count(n, "check"), strings.Join(failed, ", ")))
+	slices.Sort(failed)
+	of := func(all []string, word, how string) string {
+		return fmt.Sprintf("%s %s: %s", wording.Count(len(all), word), how, strings.Join(all, ", "))
 	}
-	if n := len(missed); n > 0 {
-		wrong = append(wrong, fmt.Sprintf("%s failed: %s", wording.Count(n, "threshold"), strings.Join(missed, ", ")))
+	var wrong []string
+	if len(failed) > 0 {
+		wrong = append(wrong, of(failed, "check", "failed"))
+	}
+	if len(missed) > 0 {
+		wrong = append(wrong, of(missed, "threshold", "failed"))
 	}
 	switch {
 	case len(wrong) > 0:
 		return &verdict{exitCheck, strings.Join(wrong, "; ")}
 	case len(invalid) > 0:
-		return &verdict{exitInvalid, fmt.Sprintf("%s invalid: %s", wording.Count(len(invalid), "cell"), strings.Join(invalid, ", "))}
+		return &verdict{exitInvalid, of(invalid, "cell", "invalid")}
 	}
 	return nil
 }
@@ -89,7 +92,8 @@ func matrixVerdict(m *result.Matrix) error {
 	}
 	err := firstVerdict(failed, nil, invalid)
 	if n := len(m.Retries); err == nil && n > result.MostRetries {
-		return &verdict{exitInvalid, fmt.Sprintf("%d scenarios needed a second try, at most %d may: the machine is too busy", n, result.MostRetries)}
+		const text = "%d scenarios needed a second try, at most %d may: the machine is too busy"
+		return &verdict{exitInvalid, fmt.Sprintf(text, n, result.MostRetries)}
 	}
 	return err
 }

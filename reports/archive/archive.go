@@ -5,8 +5,8 @@
 //
 //  1. A folder that is broken or half written is an Entry with the reason; it keeps no
 //     other from being read.
-//  2. The order is that of time, the newest first, and depends on the records alone.
-//  3. A link is no entry, and makes none.
+//  2. The newest is first, by the records alone.
+//  3. Links are not followed.
 package archive
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Kind is what an entry is, as a table shows it.
+// Kind of an entry, as a table shows it.
 type Kind string
 
 // Kinds.
@@ -57,22 +57,36 @@ type Entry struct {
 	Tuning  *result.Tuning
 }
 
-// RatesFile is what watchbench tune --find rate found.
+// RatesFile is the result of watchbench tune --find rate.
 const RatesFile = "rates.json"
 
-// Further files that say what a folder is, beside those of package result.
+// Names of files that a folder has before it has results, and of its page.
 const (
-	runFile     = "run.json"        // of a run, before it has results
-	matrixRun   = "matrix-run.json" // the same of a matrix
-	pageFile    = "index.html"
-	comparePage = "compare.html"
-	compareJSON = "compare.json"
+	runFile   = "run.json"
+	matrixRun = "matrix-run.json"
+	pageFile  = "index.html"
 )
 
-// gateFiles are those of a verdict.
-var gateFiles = []string{"gate.md", "gate.xml", "gate.annotations"}
+// files say what a folder is; the first that is there counts.
+var files = []struct {
+	name string
+	kind Kind
+	read func(e *Entry, path string) error // nil: there is nothing to read
+}{
+	{result.FileName, Run, (*Entry).run}, {result.MatrixFile, Matrix, (*Entry).matrix},
+	{result.TuningFile, Tuning, (*Entry).tuning}, {RatesFile, Rates, (*Entry).rates},
+	{matrixRun, Matrix, func(*Entry, string) error {
+		return errors.New("it has no " + result.MatrixFile + "; watchbench check writes it")
+	}},
+	{runFile, Run, func(*Entry, string) error {
+		return errors.New("it has no " + result.FileName + ": killed, or not finished yet; watchbench check writes it")
+	}},
+	{"compare.html", Comparison, func(e *Entry, path string) error { e.Page = filepath.Base(path); return nil }},
+	{"compare.json", Comparison, nil}, {"compare.md", Comparison, nil}, {"compare.csv", Comparison, nil},
+	{"gate.md", Gate, nil}, {"gate.xml", Gate, nil}, {"gate.annotations", Gate, nil},
+}
 
-// Read reads the entries of a folder. Files, hidden folders and empty ones are no entries.
+// Read reads the entries of a folder. Files, hidden folders and empty ones are left out.
 func Read(dir string) ([]Entry, error) {
 	found, err := os.ReadDir(dir)
 	if err != nil {
@@ -119,38 +133,24 @@ func read(dir, name string) *Entry {
 		info, err := os.Lstat(filepath.Join(folder, file))
 		return err == nil && info.Mode().IsRegular()
 	}
-	e := &Entry{Name: name, Started: stamp(name)}
-	if has(runFile) {
-		e.begun(filepath.Join(folder, runFile))
+	e := &Entry{Name: name, Started: stamp(name), Kind: Unknown}
+	if at, err := started(filepath.Join(folder, runFile)); has(runFile) && err == nil && !at.IsZero() {
+		e.Started = at
 	}
 	if has(pageFile) {
 		e.Page = pageFile
 	}
-	var err error
-	switch {
-	case has(result.FileName):
-		e.Kind, err = Run, e.run(folder)
-	case has(result.MatrixFile):
-		e.Kind, err = Matrix, e.matrix(folder)
-	case has(result.TuningFile):
-		e.Kind, err = Tuning, e.tuning(folder)
-	case has(RatesFile):
-		e.Kind, err = Rates, e.rates(folder)
-	case has(matrixRun):
-		e.Kind, err = Matrix, errors.New("it has no "+result.MatrixFile+"; watchbench check writes it")
-	case has(runFile):
-		e.Kind, err = Run, errors.New("it has no "+result.FileName+": killed, or not finished yet; watchbench check writes it")
-	case has(comparePage):
-		e.Kind, e.Page = Comparison, comparePage
-	case has(compareJSON), has("compare.md"), has("compare.csv"):
-		e.Kind = Comparison
-	case slices.ContainsFunc(gateFiles, has):
-		e.Kind = Gate
-	default:
-		if files, rerr := os.ReadDir(folder); rerr == nil && len(files) == 0 {
-			return nil
+	err := errors.New("it has no file of watchbench")
+	for _, f := range files {
+		if has(f.name) {
+			if e.Kind, err = f.kind, nil; f.read != nil {
+				err = f.read(e, filepath.Join(folder, f.name))
+			}
+			break
 		}
-		e.Kind, err = Unknown, errors.New("it has no file of watchbench")
+	}
+	if found, rerr := os.ReadDir(folder); rerr == nil && len(found) == 0 {
+		return nil
 	}
 	if err != nil {
 		// The folder's path is the reader's own.
@@ -160,18 +160,17 @@ func read(dir, name string) *Entry {
 	return e
 }
 
-// begun takes the time from the record that a run writes as it goes, if there is one.
-func (e *Entry) begun(path string) {
+// started is when the run began whose record or results are in a file.
+func started(path string) (time.Time, error) {
 	var r struct {
 		Run struct{ Started time.Time }
 	}
-	if decode(path, &r) == nil && !r.Run.Started.IsZero() {
-		e.Started = r.Run.Started
-	}
+	err := decode(path, &r)
+	return r.Run.Started, err
 }
 
-func (e *Entry) run(folder string) error {
-	res, err := result.LoadFile(filepath.Join(folder, result.FileName))
+func (e *Entry) run(path string) error {
+	res, err := result.LoadFile(path)
 	if err != nil {
 		return err
 	}
@@ -183,29 +182,25 @@ func (e *Entry) run(folder string) error {
 }
 
 // matrix takes the time from the first run that is there: matrix.json has none.
-func (e *Entry) matrix(folder string) error {
-	m, err := result.LoadMatrix(folder)
-	if err != nil {
+func (e *Entry) matrix(path string) (err error) {
+	folder := filepath.Dir(path)
+	if e.Matrix, err = result.LoadMatrix(folder); err != nil {
 		return err
 	}
-	e.Matrix = m
-	for _, x := range m.Entries {
+	for _, x := range e.Matrix.Entries {
 		if x.Dir == "" || !filepath.IsLocal(x.Dir) {
 			continue
 		}
-		var first struct {
-			Run struct{ Started time.Time }
-		}
-		if decode(filepath.Join(folder, x.Dir, result.FileName), &first) == nil {
-			e.Started, e.Finished = first.Run.Started, first.Run.Started.Add(time.Duration(m.Seconds*float64(time.Second)))
+		if at, err := started(filepath.Join(folder, x.Dir, result.FileName)); err == nil {
+			e.Started, e.Finished = at, at.Add(time.Duration(e.Matrix.Seconds*float64(time.Second)))
 			break
 		}
 	}
 	return nil
 }
 
-func (e *Entry) tuning(folder string) error {
-	t, err := result.LoadTuning(filepath.Join(folder, result.TuningFile))
+func (e *Entry) tuning(path string) error {
+	t, err := result.LoadTuning(path)
 	if err != nil {
 		return err
 	}
@@ -213,12 +208,12 @@ func (e *Entry) tuning(folder string) error {
 	return nil
 }
 
-func (e *Entry) rates(folder string) error {
+func (e *Entry) rates(path string) error {
 	var k struct {
 		Scenario          string
 		Started, Finished time.Time
 	}
-	if err := decode(filepath.Join(folder, RatesFile), &k); err != nil {
+	if err := decode(path, &k); err != nil {
 		return err
 	}
 	e.Started, e.Finished, e.Scenario = k.Started, k.Finished, k.Scenario
@@ -244,8 +239,7 @@ func decode(path string, into any) error {
 // that was taken.
 var dated = regexp.MustCompile(`(\d{8}-\d{6})(-\d+)?$`)
 
-// stamp is the time in a folder's name, which is that of the machine's zone; zero if it has
-// none.
+// stamp is the time in a folder's name, in the machine's zone; zero if it has none.
 func stamp(name string) time.Time {
 	m := dated.FindStringSubmatch(name)
 	if m == nil {

@@ -142,7 +142,7 @@ func TestDates(t *testing.T) {
 // the run beside it is read.
 func FuzzRead(f *testing.F) {
 	good := recordOf(f, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	names := []string{result.FileName, result.MatrixFile, result.TuningFile, RatesFile, runFile, compareJSON}
+	names := []string{result.FileName, result.MatrixFile, result.TuningFile, RatesFile, runFile, "compare.json"}
 	for i := range names {
 		f.Add(uint8(i), good)
 		f.Add(uint8(i), good[:len(good)/2])

@@ -35,10 +35,10 @@ func unlike(what string, base, other *result.Results, mayDiffer []string) []stri
 			return is && (rest == "" || rest[0] == '.')
 		}
 		program, isProgram := strings.CutPrefix(d.What, "environment.programs.")
-		if slices.ContainsFunc(always, below) || slices.ContainsFunc(mayDiffer, below) || isProgram && !slices.Contains(tools, program) {
-			continue
+		may := slices.ContainsFunc(always, below) || slices.ContainsFunc(mayDiffer, below)
+		if !may && (!isProgram || slices.Contains(tools, program)) {
+			all = append(all, fmt.Sprintf("%s is %s and %s", d.What, d.Values[0], d.Values[1]))
 		}
-		all = append(all, fmt.Sprintf("%s is %s and %s", d.What, d.Values[0], d.Values[1]))
 	}
 	if n := len(all); n > mostDifferences {
 		all = append(all[:mostDifferences], fmt.Sprintf("%d more", n-mostDifferences))
@@ -58,7 +58,8 @@ func hopeless(res *result.Results) (why string) {
 	c := &res.Cells[late]
 	why = fmt.Sprintf(": none of its %d cells is valid: %s", len(res.Cells), strings.Join(c.InvalidReasons, "; "))
 	if rate := c.Load.OfferedQPS; len(c.LateReasons) > 0 && c.Load.Model == result.ModelOpen && rate != nil && *rate >= 6 {
-		why += fmt.Sprintf(". The machine is too slow or too busy for this load: try --set load.rate=%.0f", *rate/6) // 3,000/s to 500/s
+		const text = ". The machine is too slow or too busy for this load: try --set load.rate=%.0f"
+		why += fmt.Sprintf(text, *rate/6) // 3,000/s to 500/s
 	}
 	return why
 }
@@ -66,12 +67,13 @@ func hopeless(res *result.Results) (why string) {
 // alone are reasons why a run cannot be judged, whatever it is compared with.
 func alone(what string, res *result.Results, mayDiffer []string) (reasons []string) {
 	add := func(format string, args ...any) { reasons = append(reasons, what+fmt.Sprintf(format, args...)) }
-	switch {
-	case res == nil:
+	if res == nil {
 		return []string{what + " was not read"}
-	case res.Schema != result.Schema:
-		return []string{fmt.Sprintf("%s has the schema %q, not %s", what, res.Schema, result.Schema)}
-	case len(res.Cells) == 0:
+	}
+	if err := res.Validate(); err != nil {
+		return []string{what + ": " + err.Error()}
+	}
+	if len(res.Cells) == 0 {
 		return []string{strings.TrimSuffix(what+" has no cells: "+res.Crashes(), ": ")}
 	}
 	if len(res.Scenario) == 0 {
@@ -85,19 +87,12 @@ func alone(what string, res *result.Results, mayDiffer []string) (reasons []stri
 	}
 	if why := hopeless(res); why != "" {
 		add("%s", why)
-	} else if gap := res.Gap(); gap != "" && len(res.Run.Crashed) == 0 { // of a crash, the invariants tell
+	} else if gap := res.Gap(); gap != "" && len(res.Run.Crashed) == 0 { // a crash is an invariant's finding
 		add(" is %s", gap)
 	}
-	seen := map[string]bool{}
-	for _, c := range res.Cells {
-		if seen[c.ID] {
-			add(" has %s twice", c.ID)
-			break
-		}
-		if seen[c.ID] = true; !slices.Contains(res.Run.Order, c.ID) && len(res.Run.Order) > 0 {
-			add(" has a cell that it was not to have: %s", c.ID)
-			break
-		}
+	unplanned := func(c result.Cell) bool { return len(res.Run.Order) > 0 && !slices.Contains(res.Run.Order, c.ID) }
+	if i := slices.IndexFunc(res.Cells, unplanned); i >= 0 {
+		add(" has a cell that it was not to have: %s", res.Cells[i].ID)
 	}
 	for i := range res.Run.Resumed {
 		resumed := *res

@@ -101,8 +101,8 @@ func Saved(base, changed, control *result.Results, rules Rules) (*Verdict, error
 	if sameRun(base, changed) {
 		v.Reasons = append(v.Reasons, "BASE and NEW are the same run")
 	}
-	what := "BASE against itself, odd repetitions against even ones, which says nothing of changes of the machine between " +
-		"BASE and NEW; --control takes a second run of BASE"
+	what := "BASE against itself, odd repetitions against even ones, which misses what changed between BASE and NEW; " +
+		"--control takes a second run of BASE"
 	compare := parity
 	if control != nil {
 		v.Reasons = slices.Concat(v.Reasons, alone("the control", control, rules.MayDiffer),

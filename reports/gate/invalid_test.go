@@ -30,7 +30,7 @@ func TestKnownBad(t *testing.T) {
 		want Outcome
 		says string
 	}{
-		{"another schema", func(r *result.Results) { r.Schema = "watchbench/results/v2" }, Invalid, `NEW has the schema "watchbench/results/v2", not watchbench/results/v1`},
+		{"another schema", func(r *result.Results) { r.Schema = "watchbench/results/v2" }, Invalid, `NEW: schema is "watchbench/results/v2"`},
 		{"no cells", func(r *result.Results) { r.Cells = nil }, Invalid, "NEW has no cells"},
 		{"a cell is gone", func(r *result.Results) { r.Cells = r.Cells[1:] }, Invalid, "NEW is not whole"},
 		{"interrupted", func(r *result.Results) { r.Cells, r.Run.Interrupted = r.Cells[:5], true }, Invalid, "not whole (interrupted)"},
@@ -94,7 +94,7 @@ func TestKnownBad(t *testing.T) {
 			r.Cells = r.Cells[:5]
 			r.Run.Crashed = []result.Crash{{ID: "light-r6", Why: "exit code 2"}}
 		}, Fail, "the watcher of NEW ended by itself in light-r6: exit code 2"},
-		{"every cell twice", func(r *result.Results) { r.Cells = append(r.Cells, r.Cells...) }, Invalid, "NEW has light-r1 twice"},
+		{"every cell twice", func(r *result.Results) { r.Cells = append(r.Cells, r.Cells...) }, Invalid, `cells[6].id "light-r1" is taken by cells[0]`},
 		{"other repetitions", each(func(c *result.Cell) { c.Repetition += 6 }), Invalid, "BASE and NEW have no repetition in common"},
 		{"BASE itself", func(r *result.Results) { *r = *deep(t, base) }, Invalid, "BASE and NEW are the same run"},
 		{"too few", func(r *result.Results) { r.Cells, r.Run.Order = r.Cells[:5], r.Run.Order[:5] }, Inconclusive, "5 repetitions of each side, 6 are needed"},

@@ -63,7 +63,8 @@ func (t tally) why() string { return append(t.notes, "the cells are invalid")[0]
 func guarantee(name string, base, changed tally) (Outcome, string) {
 	switch {
 	case changed.violated > 0:
-		return Fail, fmt.Sprintf("violated in %d of %d cells of NEW, %d of %d of BASE: %s", changed.violated, changed.cells, base.violated, base.cells, changed.first)
+		return Fail, fmt.Sprintf("violated in %d of %d cells of NEW, %d of %d of BASE: %s",
+			changed.violated, changed.cells, base.violated, base.cells, changed.first)
 	case changed.judged == 0 && (base.judged > 0 || name == "G1"):
 		return Invalid, fmt.Sprintf("judged in no cell of NEW (%s), in %d of BASE", changed.why(), base.judged)
 	case changed.judged == 0:
@@ -71,13 +72,16 @@ func guarantee(name string, base, changed tally) (Outcome, string) {
 	case base.judged == 0 && name == "G1":
 		return Invalid, "judged in no cell of BASE: " + base.why()
 	case base.violated > 0:
-		return Warn, fmt.Sprintf("violated in %d of %d cells of BASE, in none of NEW, so the figures compare unlike work", base.violated, base.cells)
+		return Warn, fmt.Sprintf("violated in %d of %d cells of BASE, in none of NEW, so the figures compare unlike work",
+			base.violated, base.cells)
 	case changed.allowed > base.allowed:
-		return Warn, fmt.Sprintf("violated in %d of %d cells of NEW and %d of BASE, as the scenario allows", changed.allowed, changed.cells, base.allowed)
-	case len(changed.notes) > 0:
-		return Warn, fmt.Sprintf("not judged in %d of %d cells of NEW: %s", len(changed.notes), changed.cells, changed.why())
-	case len(base.notes) > 0:
-		return Warn, fmt.Sprintf("not judged in %d of %d cells of BASE: %s", len(base.notes), base.cells, base.why())
+		return Warn, fmt.Sprintf("violated in %d of %d cells of NEW and %d of BASE, as the scenario allows",
+			changed.allowed, changed.cells, base.allowed)
+	}
+	for i, t := range []tally{base, changed} {
+		if n := len(t.notes); n > 0 {
+			return Warn, fmt.Sprintf("not judged in %d of %d cells of %s: %s", n, t.cells, sides[i], t.why())
+		}
 	}
 	return Pass, ""
 }
@@ -90,7 +94,8 @@ func (p *point) errors(allow float64) (Outcome, string) {
 		valid, none := 0, false
 		for _, c := range p.All(side) {
 			if c.Valid {
-				failed, planned, valid, none = failed+c.Load.Errors, planned+c.Load.Planned, valid+1, none || c.Load.Planned == 0
+				failed, planned = failed+c.Load.Errors, planned+c.Load.Planned
+				valid, none = valid+1, none || c.Load.Planned == 0
 			}
 		}
 		switch {
@@ -102,7 +107,8 @@ func (p *point) errors(allow float64) (Outcome, string) {
 		share[side] = float64(failed) / float64(planned)
 	}
 	if share[1] > allow {
-		return Fail, fmt.Sprintf("%.2g %% of the load's writes failed with NEW, %.2g %% with BASE; %.2g %% may", 100*share[1], 100*share[0], 100*allow)
+		return Fail, fmt.Sprintf("%.2g %% of the load's writes failed with NEW, %.2g %% with BASE; %.2g %% may",
+			100*share[1], 100*share[0], 100*allow)
 	}
 	return Pass, ""
 }
@@ -137,8 +143,8 @@ func fisher(a, n, b, m int) float64 {
 }
 
 // whole judges that the cells are there, valid, and were waited for. Of cells that were run side by side, those of
-// NEW are not invalid more often unless NEW is what disturbs: a watcher that takes the machine from the generator
-// does not hide behind being INVALID.
+// NEW are invalid more often only if NEW disturbs: a watcher that takes the machine from the generator does not hide
+// behind being INVALID.
 func (p *point) whole(rules *Rules) (all []Finding) {
 	add := func(name string, o Outcome, format string, args ...any) {
 		all = append(all, Finding{Point: p.name, Name: name, Outcome: o, Why: fmt.Sprintf(format, args...)})
@@ -158,7 +164,8 @@ func (p *point) whole(rules *Rules) (all []Finding) {
 		n, m := len(cells), len(p.All(0))
 		switch {
 		case p.paired && side == 1 && m > 0 && fisher(bad[1], n, bad[0], m) <= chance:
-			add("cells", Fail, "%d of %d cells of NEW are invalid, %d of %d of BASE, though they ran side by side: %s", bad[1], n, bad[0], m, why)
+			add("cells", Fail, "%d of %d cells of NEW are invalid, %d of %d of BASE, though they ran side by side: %s",
+				bad[1], n, bad[0], m, why)
 		case n == 0:
 			add("cells", Invalid, "%s has none at this point", name)
 		case float64(bad[side]) > float64(rules.InvalidCells)*float64(n):
@@ -168,7 +175,8 @@ func (p *point) whole(rules *Rules) (all []Finding) {
 	n := len(p.All(1))
 	switch {
 	case cut[1] > cut[0] && float64(cut[1]) > float64(rules.InvalidCells)*float64(n):
-		add("drained", Fail, "%d of %d cells of NEW were not drained within the scenario's limit, %d of BASE", cut[1], n, cut[0])
+		add("drained", Fail, "%d of %d cells of NEW were not drained within the scenario's limit, %d of BASE",
+			cut[1], n, cut[0])
 	case cut[0]+cut[1] > 0:
 		add("drained", Warn, "not drained within the scenario's limit: %d cells of BASE, %d of NEW", cut[0], cut[1])
 	}

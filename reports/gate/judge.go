@@ -129,7 +129,9 @@ func settle(all []Finding, alpha float64) {
 		case f.within(f.limit()):
 			f.Outcome, f.Improved = Pass, f.within(1/f.limit())
 		case raw > alpha && f.noise() > f.detect:
-			f.Outcome, f.Why = Inconclusive, because(f.Why, "too much noise: an interval of ±%.2g %% hides a change of %.2g %%", 100*f.noise(), 100*f.detect)
+			f.Outcome = Inconclusive
+			f.Why = because(f.Why, "too much noise: an interval of ±%.2g %% hides a change of %.2g %%",
+				100*f.noise(), 100*f.detect)
 		case raw <= alpha:
 			f.Why = because(f.Why, "among %d figures, one is beyond by chance too often (p %.2g by Holm)", len(noisy), f.Holm)
 		}
@@ -210,6 +212,8 @@ func (f *Finding) exact(s samples) {
 	}
 	of := func(n int) string { return fmt.Sprintf("%d of %d repetitions", n, f.N) }
 	switch {
+	case worse == f.N:
+		f.Outcome = Fail
 	case 2*worse >= f.N:
 		f.Outcome, f.Why = Fail, "worse in "+of(worse)
 	case worse > 0:

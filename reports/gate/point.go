@@ -63,7 +63,9 @@ func (p *point) arrange(order []string) {
 
 // theirs reports whether some cell is of a watcher that is not k8s-watch, which may not report its own account.
 func (p *point) theirs() bool {
-	return slices.ContainsFunc(slices.Concat(p.All(0), p.All(1)), func(c *result.Cell) bool { return c.Handler.Strategy == result.External })
+	return slices.ContainsFunc(slices.Concat(p.All(0), p.All(1)), func(c *result.Cell) bool {
+		return c.Handler.Strategy == result.External
+	})
 }
 
 // known counts the cells that know a figure.

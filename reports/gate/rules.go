@@ -19,7 +19,7 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// Rules are what a gate judges by; rules.yaml says what each field means.
+// Rules decide a gate; rules.yaml explains each field.
 type Rules struct {
 	Invariants   []string        `json:"invariants"`
 	Errors       units.Share     `json:"errors"`
@@ -28,7 +28,7 @@ type Rules struct {
 	Repeats      int             `json:"repeats" jsonschema:"minimum=3,maximum=1000"`
 	Alpha        units.Share     `json:"alpha"`
 	InvalidCells units.Share     `json:"invalidCells"`
-	Metrics      map[string]Rule `json:"metrics"` // by path of the figure in a cell of results.json, or two with a / between
+	Metrics      map[string]Rule `json:"metrics"` // by path in a cell of results.json, or two with a / between
 	MayDiffer    []string        `json:"mayDiffer"`
 }
 
@@ -45,7 +45,7 @@ type Rule struct {
 	Skip      bool        `json:"skip,omitempty"`
 }
 
-// level is that of the intervals: alpha lies beyond each end.
+// level of the intervals: alpha lies beyond each end.
 func (r *Rules) level() float64 { return 1 - 2*float64(r.Alpha) }
 
 // Kinds of a rule.
@@ -116,7 +116,8 @@ func parse(file string, data []byte, r Rules) (Rules, error) {
 		return Rules{}, err
 	}
 	for name, rule := range r.Metrics { // a metric that is there keeps what the file does not write
-		metrics[name] = rule.over(metrics[name], func(field string) bool { return d.Written("metrics." + name + "." + field) })
+		written := func(field string) bool { return d.Written("metrics." + name + "." + field) }
+		metrics[name] = rule.over(metrics[name], written)
 	}
 	r.Metrics = metrics
 	if err := r.Validate(); err != nil {

@@ -52,7 +52,8 @@ func (f *Finding) steady(p *point, fig figure, rules *Rules) {
 	}
 	f.Holm = min(1, 2*min(raw, other.harm()))
 	f.Ratio, f.Interval, f.fig = &own, other.Interval, fig.relative()
-	f.Why = because(f.Why, "relative to the CPU of %s, which differs by %s to %s", strings.Join(yardstick, " and "), signed(one.Low), signed(one.High))
+	f.Why = because(f.Why, "relative to the CPU of %s, which differs by %s to %s",
+		strings.Join(yardstick, " and "), signed(one.Low), signed(one.High))
 }
 
 // agrees reports whether another ratio of the same figure lets the interval decide: harm must be harm by both, and

@@ -27,7 +27,7 @@ const MostDrain = 30
 // by setup: what fits the published figures best, by TestWindows. They are not the same.
 var Windows = map[string]float64{Before: 300, After: 60}
 
-// Figures are those of one row; nil is not known. Of several repetitions they are medians.
+// Figures of one row, as medians of the repetitions; nil is not known.
 type Figures struct {
 	QPS         *float64 // writes per second against the API server
 	Writes      *float64 // that the load made
@@ -47,12 +47,12 @@ type Figures struct {
 	Dropped     *float64 // events
 }
 
-// Line is what one watcher did in the place of a published row.
+// Line has the figures of one watcher in the place of a published row.
 type Line struct {
 	Row     *Row
 	Watcher string // one of Watchers
 	Valid   int    // repetitions
-	Why     string // why there are no figures
+	Why     string // the figures are missing
 	Figures
 }
 
@@ -73,8 +73,7 @@ type Comparison struct {
 	Rules   []Rule
 }
 
-// Compare holds a run against the published tables; nil if it is no run of the scenario, or
-// none of its cells stands for a published row.
+// Compare compares a run with the published tables; nil if none of its cells is of a published row.
 func Compare(res *result.Results) *Comparison {
 	if res.Run.Scenario != Scenario {
 		return nil
@@ -163,8 +162,18 @@ func lineOf(row *Row, watcher string, cells []*result.Cell) Line {
 	l.CPUCores = of(func(c *result.Cell) *float64 { return c.Watcher.CPUCores })
 	l.MemMiB = of(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB })
 	l.NetKiBps = of(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps })
-	l.MostQueued = of(mostQueued)
-	l.Dropped = of(dropped)
+	l.MostQueued = of(func(c *result.Cell) *float64 {
+		if s := c.Series[result.SeriesQueueDepth]; len(s.V) > 0 {
+			return new(slices.Max(s.V))
+		}
+		return nil
+	})
+	l.Dropped = of(func(c *result.Cell) *float64 {
+		if c.Events == nil {
+			return nil
+		}
+		return new(float64(c.Events.Dropped))
+	})
 	for _, c := range valid {
 		if full := queueFull(c); full != nil && (l.QueueFull == nil || *full) {
 			l.QueueFull = full
@@ -173,34 +182,17 @@ func lineOf(row *Row, watcher string, cells []*result.Cell) Line {
 	return l
 }
 
-// queueFull is whether the Writer queue was full. The profile legacy has none in the path of
-// Pods; its one queue has the room of both.
+// queueFull is whether the Writer queue was full. The profile legacy has none in the path of Pods; its one queue has
+// the room of both.
 func queueFull(c *result.Cell) *bool {
-	if c.Handler.Strategy != Legacy {
-		if c.Writer.FullSeconds == nil {
-			return nil
-		}
-		return new(*c.Writer.FullSeconds > 0)
+	depth, least := c.Writer.FullSeconds, math.SmallestNonzeroFloat64
+	if c.Handler.Strategy == Legacy {
+		depth, least = c.Handler.MaxDepth, float64(c.Handler.Capacity)
 	}
-	if c.Handler.MaxDepth == nil {
+	if depth == nil {
 		return nil
 	}
-	return new(*c.Handler.MaxDepth >= float64(c.Handler.Capacity))
-}
-
-func mostQueued(c *result.Cell) *float64 {
-	s := c.Series[result.SeriesQueueDepth]
-	if len(s.V) == 0 {
-		return nil
-	}
-	return new(slices.Max(s.V))
-}
-
-func dropped(c *result.Cell) *float64 {
-	if c.Events == nil {
-		return nil
-	}
-	return new(float64(c.Events.Dropped))
+	return new(*depth >= least)
 }
 
 // known is nil for what a cell without it has as 0.

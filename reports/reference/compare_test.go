@@ -74,7 +74,7 @@ func TestGood(t *testing.T) {
 		{"after beats", Holds, "6.5 × the storage rate; published 6.1 ×, and 8.4 × over the drains alone: 20 to 20 threads 5.8 (published 5.6), 100 to 80 threads 7.3 (published 6.6)"},
 		{"flat", Holds, "32.0 to 33.0 requests/s in 3 rows (flat: within ×1.25)"},
 		{"grows with the load", Holds, "126.7 requests/s in 30 s at 340 writes/s, 240.0 at 500"},
-		{"Writer queue", NotMeasured, "at most 100 of the 11264 events that the queues hold waited: the load was not high enough"},
+		{"Writer queue", NotMeasured, "at most 100 of the 11264 events that the queues hold waited: the load was too low"},
 		{"drain", Holds, "before 1170 writes 100.0 s, 2900 writes 300.0 s"},
 	} {
 		if r := ruleOf(t, c, Ours, tc.word); r.Verdict != tc.verdict || !strings.HasPrefix(r.Figures, tc.figures) {

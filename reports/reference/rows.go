@@ -51,13 +51,13 @@ type Row struct {
 	Texts       []string
 }
 
-// Name is what the scenario calls the row's load.
+// Name of the row's load in the scenario.
 func (r *Row) Name() string { return r.Setup + "-" + strconv.Itoa(r.Threads) }
 
 // Writes is how many the load made.
 func (r *Row) Writes() float64 { return r.QPS * r.Seconds }
 
-// Serial is what one serial queue sends per second.
+// Serial is the requests per second of one serial queue.
 func (r *Row) Serial() float64 { return 1000 / r.LatencyMs }
 
 // What the published rows say of the mix of kinds; TestMix derives both.
@@ -119,7 +119,10 @@ func parse(text string) ([]Row, error) {
 			return nil, fmt.Errorf("read the published tables: setup %q", r.Setup)
 		}
 		threads := 0.0
-		for i, to := range []*float64{&r.QPS, &r.Seconds, &threads, &r.WriterFullS, &r.DrainS, &r.LatencyMs, &r.StorageQPS, &r.CPUCores, &r.MemMiB, &r.NetKiBps} {
+		for i, to := range []*float64{
+			&r.QPS, &r.Seconds, &threads, &r.WriterFullS, &r.DrainS,
+			&r.LatencyMs, &r.StorageQPS, &r.CPUCores, &r.MemMiB, &r.NetKiBps,
+		} {
 			if *to, err = strconv.ParseFloat(line[i+1], 64); err != nil {
 				return nil, fmt.Errorf("read the published tables: %s: %w", lines[0][i+1], err)
 			}

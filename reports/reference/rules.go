@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,7 +12,7 @@ import (
 type Factor struct {
 	Watcher       string
 	Before, After *Row
-	Why           string  // why there are no measured ones, where that is the loads
+	Why           string  // the loads are not comparable
 	Published     float64 // of the printed rates, which are means over different windows
 	Drain         float64 // of the rates over the drains, by the other published figures
 	All           *float64
@@ -53,7 +54,7 @@ func reached(a, b *Line) string {
 	case a.QPS == nil || b.QPS == nil:
 		return "the load that was reached is not known"
 	case math.Abs(math.Log(*a.QPS / *b.QPS)) > math.Log(comparable):
-		return fmt.Sprintf("%.0f writes/s before and %.0f after are no comparable loads", *b.QPS, *a.QPS)
+		return fmt.Sprintf("%.0f writes/s before and %.0f after are not comparable loads", *b.QPS, *a.QPS)
 	}
 	return ""
 }
@@ -80,7 +81,7 @@ type Rule struct {
 	Name    string
 	Verdict string
 	Figures string // that decide it
-	Needed  bool   // without it there is no verdict on the tables
+	Needed  bool   // the tables are not judged without it
 }
 
 // Bounds of the rules.
@@ -98,10 +99,8 @@ const (
 )
 
 func (c *Comparison) rules(watcher string, factors []Factor) []Rule {
-	rules := []Rule{
-		factorRule(factors), flatRule(c.of(watcher, Before)), growthRule(c.of(watcher, After)), fullRule(c.of(watcher, Before)),
-		drainRule(c.of(watcher, Before), c.of(watcher, After)),
-	}
+	before, after := c.of(watcher, Before), c.of(watcher, After)
+	rules := []Rule{factorRule(factors), flatRule(before), growthRule(after), fullRule(before), drainRule(before, after)}
 	for i := range rules {
 		rules[i].Watcher = watcher
 	}
@@ -110,34 +109,32 @@ func (c *Comparison) rules(watcher string, factors []Factor) []Rule {
 
 // factorRule: after beats before at each comparable load, by about the published factor.
 func factorRule(factors []Factor) Rule {
-	r := Rule{Name: "after beats before, by the published factor", Needed: true, Verdict: NotMeasured, Figures: "no two comparable loads were measured"}
+	r := Rule{Name: "after beats before, by the published factor", Needed: true, Verdict: NotMeasured}
 	var logs, published, drains, n float64
 	wins := true
 	var parts, apart []string
 	for _, f := range factors {
+		pair := fmt.Sprintf("%d to %d threads", f.Before.Threads, f.After.Threads)
 		if f.Why != "" {
-			apart = append(apart, fmt.Sprintf("%s to %s threads: %s", threads(f.Before), threads(f.After), f.Why))
+			apart = append(apart, pair+": "+f.Why)
 		}
 		if f.All == nil {
 			continue
 		}
-		wins = wins && *f.All > 1
-		logs, published, drains, n = logs+math.Log(*f.All), published+math.Log(f.Published), drains+math.Log(f.Drain), n+1
-		parts = append(parts, fmt.Sprintf("%s to %s threads %.1f (published %.1f)", threads(f.Before), threads(f.After), *f.All, f.Published))
+		wins, n = wins && *f.All > 1, n+1
+		logs, published, drains = logs+math.Log(*f.All), published+math.Log(f.Published), drains+math.Log(f.Drain)
+		parts = append(parts, fmt.Sprintf("%s %.1f (published %.1f)", pair, *f.All, f.Published))
 	}
 	if n == 0 {
-		if len(apart) > 0 {
-			r.Figures = strings.Join(apart, "; ")
-		}
+		r.Figures = cmp.Or(strings.Join(apart, "; "), "no two comparable loads were measured")
 		return r
 	}
 	measured, low, high := math.Exp(logs/n), math.Exp(published/n), math.Exp(drains/n)
 	r.Verdict = verdict(wins && measured >= low/FactorWithin && measured <= high*FactorWithin)
-	r.Figures = fmt.Sprintf("%.1f × the storage rate; published %.1f ×, and %.1f × over the drains alone: %s", measured, low, high, strings.Join(slices.Concat(parts, apart), ", "))
+	r.Figures = fmt.Sprintf("%.1f × the storage rate; published %.1f ×, and %.1f × over the drains alone: %s",
+		measured, low, high, strings.Join(slices.Concat(parts, apart), ", "))
 	return r
 }
-
-func threads(r *Row) string { return fmt.Sprint(r.Threads) }
 
 func verdict(holds bool) string {
 	if holds {
@@ -146,69 +143,49 @@ func verdict(holds bool) string {
 	return Fails
 }
 
-// span is the lines that have a figure, with the least and the greatest of it.
-func span(lines []*Line, of func(*Line) *float64) (low, high float64, n int) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, l := range lines {
-		if v := of(l); v != nil {
-			low, high, n = min(low, *v), max(high, *v), n+1
-		}
-	}
-	return low, high, n
+// byLoad are the lines whose load and rate over a fixed time are known, the lowest load first. The published rates are
+// of fixed times, too; over one that is as long as the drain, a rate follows the load.
+func byLoad(lines []*Line) []*Line {
+	known := slices.DeleteFunc(slices.Clone(lines), func(l *Line) bool { return l.QPS == nil || l.Fixed == nil })
+	slices.SortStableFunc(known, func(a, b *Line) int { return cmp.Compare(*a.QPS, *b.QPS) })
+	return known
 }
 
-// fixed is the rate that a window of fixed length has, as the published ones: one that is
-// longer than the drain follows the load.
-func fixed(l *Line) *float64 { return l.Fixed }
+const fewRows = "a rate is known of fewer than two rows"
 
 // flatRule: one queue's rate does not follow the load.
 func flatRule(before []*Line) Rule {
-	r := Rule{Name: "before: storage rate is flat in threads", Verdict: NotMeasured}
-	low, high, n := span(before, fixed)
-	if n < 2 {
-		r.Figures = "a rate is known of fewer than two rows"
-		return r
+	r := Rule{Name: "before: storage rate is flat in threads", Verdict: NotMeasured, Figures: fewRows}
+	var rates []float64
+	for _, l := range before {
+		if l.Fixed != nil {
+			rates = append(rates, *l.Fixed)
+		}
 	}
-	r.Verdict = verdict(high <= Flat*low)
-	r.Figures = fmt.Sprintf("%.1f to %.1f requests/s in %d rows (flat: within ×%v)", low, high, n, Flat)
+	if len(rates) > 1 {
+		low, high := slices.Min(rates), slices.Max(rates)
+		r.Verdict = verdict(high <= Flat*low)
+		r.Figures = fmt.Sprintf("%.1f to %.1f requests/s in %d rows (flat: within ×%v)", low, high, len(rates), Flat)
+	}
 	return r
 }
 
 // growthRule: that of many queues does, where the load itself grew.
 func growthRule(after []*Line) Rule {
-	r := Rule{Name: "after: storage rate grows with the load", Verdict: NotMeasured}
-	least, most := ends(after)
-	if least == nil {
-		r.Figures = "a rate is known of fewer than two rows"
+	r := Rule{Name: "after: storage rate grows with the load", Verdict: NotMeasured, Figures: fewRows}
+	known := byLoad(after)
+	if len(known) < 2 {
 		return r
 	}
-	grew := *most.QPS / *least.QPS
-	r.Figures = fmt.Sprintf("%.1f requests/s in 30 s at %.0f writes/s, %.1f at %.0f", *least.Fixed, *least.QPS, *most.Fixed, *most.QPS)
-	if grew < Flat {
+	least, most := known[0], known[len(known)-1]
+	r.Figures = fmt.Sprintf("%.1f requests/s in 30 s at %.0f writes/s, %.1f at %.0f",
+		*least.Fixed, *least.QPS, *most.Fixed, *most.QPS)
+	if *most.QPS < Flat**least.QPS {
 		r.Figures = fmt.Sprintf("the load did not grow by ×%v: ", Flat) + r.Figures
 		return r
 	}
 	r.Verdict = verdict(*most.Fixed > Flat**least.Fixed)
 	return r
-}
-
-// ends are the lines of the least and the highest load that was reached.
-func ends(lines []*Line) (least, most *Line) {
-	for _, l := range lines {
-		if l.QPS == nil || l.Fixed == nil {
-			continue
-		}
-		if least == nil || *l.QPS < *least.QPS {
-			least = l
-		}
-		if most == nil || *l.QPS > *most.QPS {
-			most = l
-		}
-	}
-	if least == most {
-		return nil, nil
-	}
-	return least, most
 }
 
 // fullRule: the Writer queue is full in the rows in which it is published to be, and in no
@@ -245,7 +222,7 @@ func fullRule(before []*Line) Rule {
 	case most < 0:
 		r.Figures = "it is not known how many events waited"
 	default:
-		r.Figures = fmt.Sprintf("at most %.0f of the %d events that the queues hold waited: the load was not high enough", most, room)
+		r.Figures = fmt.Sprintf("at most %.0f of the %d events that the queues hold waited: the load was too low", most, room)
 	}
 	return r
 }
@@ -257,7 +234,8 @@ func drainRule(setups ...[]*Line) Rule {
 	for _, lines := range setups {
 		for _, a := range lines {
 			for _, b := range lines {
-				if a.Writes == nil || b.Writes == nil || a.DrainS == nil || b.DrainS == nil || *b.Writes < Flat**a.Writes {
+				known := a.Writes != nil && b.Writes != nil && a.DrainS != nil && b.DrainS != nil
+				if !known || *b.Writes < Flat**a.Writes {
 					continue
 				}
 				text := fmt.Sprintf("%s %.0f writes %s, %.0f writes %s", a.Row.Setup, *a.Writes, a.drain(), *b.Writes, b.drain())

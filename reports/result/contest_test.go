@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // drained is a correct cell that was waited for.
@@ -166,9 +164,6 @@ func TestEqualRowsHaveNoWinner(t *testing.T) {
 	for name, noise := range noises {
 		for _, n := range []int{1, 2, 3, 5, 10} {
 			for _, rows := range []int{2, 4} {
-				if n >= stats.BootstrapFrom && (rows > 2 || name != "a quiet machine") {
-					continue // resampling takes its time, and asks for ranks, whatever the noise
-				}
 				rng := rand.New(rand.NewPCG(uint64(n), uint64(rows)))
 				named := 0
 				for range tables {

@@ -1,11 +1,6 @@
 package stats
 
-import (
-	"math"
-	"slices"
-
-	moremath "github.com/aclements/go-moremath/stats"
-)
+import moremath "github.com/aclements/go-moremath/stats"
 
 // manyDegrees of freedom are as good as infinitely many.
 const manyDegrees = 1e4
@@ -26,12 +21,4 @@ func Student(level, df float64) float64 {
 		}
 	}
 	return high
-}
-
-// Percentiles is the interval that a bootstrap's resampled figures give at a level: as many are
-// left out below as above. It sorts values, of which there must be one at least.
-func Percentiles(values []float64, level float64) Interval {
-	slices.Sort(values)
-	cut := int(math.Floor((1 - level) / 2 * float64(len(values))))
-	return Interval{values[cut], values[len(values)-1-cut]}
 }

@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"slices"
 	"testing"
 )
 
@@ -48,19 +47,4 @@ func simpson(f func(float64) float64, end float64) float64 {
 		sum += float64(2+2*(i%2)) * f(end*float64(i)/steps)
 	}
 	return sum * end / steps / 3
-}
-
-func TestPercentiles(t *testing.T) {
-	var values []float64
-	for i := range 200 {
-		values = append(values, float64((i*7)%200)) // 0 to 199 in another order
-	}
-	for level, want := range map[float64]Interval{0.95: {5, 194}, 0.99: {1, 198}, 0.999: {0, 199}} {
-		if got := Percentiles(slices.Clone(values), level); got != want {
-			t.Errorf("%g: %v, want %v", level, got, want)
-		}
-	}
-	if got := Percentiles([]float64{3}, 0.95); got != (Interval{3, 3}) {
-		t.Errorf("one value: %v", got)
-	}
 }

@@ -10,11 +10,11 @@ const (
 	// Alpha is the two-sided p-value at which two figures are different. It is below the usual 5 % because a
 	// table compares many pairs, and a run may look after each block whether it is decided.
 	Alpha = 0.001
-	// Same is the factor within which two figures are the same for whoever has to choose.
+	// Same is the factor within which two figures are the same in practice.
 	Same = 1.1
 	// unequal is how many times a pair's own variance may be the pooled one.
 	unequal = 2.0
-	// loud is how many times a row's own variance is that of the others on average if it is not pooled with them.
+	// loud is how many times the others' mean a row's own variance may be, and still be pooled with them.
 	loud = 4.0
 )
 
@@ -31,7 +31,7 @@ type Ranking struct {
 // How many they really have depends on how alike the rows' own variances are (Satterthwaite): where one row
 // makes all the noise, they are hardly more than a pair's. A pair that varies more than twice as much as
 // all do is judged by its own variance, and where rows are loud, the others are pooled without them: two queues that
-// hardly vary are told apart beside a row that the API server makes vary.
+// hardly vary differ beside a row that the API server makes vary.
 //
 // A pair is compared in the blocks in which both rows have a figure above zero; NaN is none. ok is false with fewer
 // than two rows, and where a pair has fewer than Least such blocks.

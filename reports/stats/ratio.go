@@ -84,7 +84,7 @@ func (r Ratio) At(level float64) Interval {
 // if it is limit or less. The smaller, the surer is that it is above.
 func (r Ratio) PAbove(limit float64) float64 { return r.tail(r.center - math.Log(limit)) }
 
-// PBelow is that of a true ratio below limit.
+// PBelow is the same for a true ratio below limit.
 func (r Ratio) PBelow(limit float64) float64 { return r.tail(math.Log(limit) - r.center) }
 
 func (r Ratio) tail(beyond float64) float64 {
@@ -114,7 +114,7 @@ func logs(values []float64) ([]float64, bool) {
 	return l, ok
 }
 
-// trimmed is what Student's t needs of one set of values.
+// trimmed has what Student's t needs of one set of values.
 type trimmed struct {
 	mean    float64
 	squares float64 // of the winsorized values, around their mean

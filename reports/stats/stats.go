@@ -1,23 +1,14 @@
-// Package stats summarises the repetitions of one figure: their median, an interval for
-// it, and whether two figures are apart.
+// Package stats summarises the repetitions of one figure: their median, an interval for it, and whether two figures
+// differ.
 //
-// An interval is meant to hold the median at Level. It is made in one of two ways:
-//
-//   - From 3 to 9 values, resampling cannot reach that level: three values have ten
-//     different resamples. Student's t is used instead, on logarithms, because the noise
-//     of times, rates and sizes is a factor rather than a term. It assumes a noise that is
-//     about lognormal; an outlier makes it wider.
-//   - From BootstrapFrom values on, the percentiles of the median under resampling are
-//     used, which assume nothing of the noise's shape. The resampling has a fixed seed, so
-//     the same values give the same interval.
-//
-// One or two values have none.
+// An interval is meant to hold the median at Level. It is Student's, on logarithms, because the noise of times, rates and
+// sizes is a factor rather than a term. It assumes a noise that is about lognormal; an outlier makes it wider. Resampling
+// was tried and dropped: ten values reach 97 % by it, and three have ten different resamples. One or two values have none.
 package stats
 
 import (
 	"cmp"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 )
@@ -27,10 +18,6 @@ const (
 	Level = 0.99
 	// Least is the fewest values that have an interval.
 	Least = 3
-	// BootstrapFrom is the fewest values whose median is resampled.
-	BootstrapFrom = 10
-
-	resamples = 2000
 )
 
 // Interval is a range, both ends included.
@@ -67,62 +54,29 @@ func middle(sorted []float64) float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
-// Of is the interval for the median of values; ok is false for fewer than Least, and for
-// values of which some are zero or below and some are not the same: they have no logarithm.
+// Of is the interval for the median of values; ok is false for fewer than Least, and for values of which some are zero
+// or below and some are not the same: they have no logarithm.
 func Of(values []float64) (i Interval, ok bool) {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range values {
-		low, high = min(low, v), max(high, v)
-	}
-	switch {
+	l, ok := logsInOrder(values)
+	switch n := float64(len(values)); {
 	case len(values) < Least:
 		return Interval{}, false
-	case low == high:
-		return Interval{low, high}, true
-	case len(values) >= BootstrapFrom:
-		return bootstrap(values), true
-	case low <= 0:
+	case slices.Min(values) == slices.Max(values):
+		return Interval{values[0], values[0]}, true
+	case !ok:
 		return Interval{}, false
-	}
-	return student(values), true
-}
-
-// student is Student's interval for the mean of the logarithms.
-func student(values []float64) Interval {
-	n := float64(len(values))
-	mean, squares := 0.0, 0.0
-	for _, v := range values {
-		mean += math.Log(v) / n
-	}
-	for _, v := range values {
-		squares += (math.Log(v) - mean) * (math.Log(v) - mean)
-	}
-	half := quantiles[len(values)-1] * math.Sqrt(squares/(n-1)/n)
-	return Interval{math.Exp(mean - half), math.Exp(mean + half)}
-}
-
-// quantiles are Student's at Level by degrees of freedom, as far as student needs them, with
-// six decimals: the last bits of a search are in no published interval.
-var quantiles = func() (q [BootstrapFrom - 1]float64) {
-	for df := Least - 1; df < len(q); df++ {
-		q[df] = math.Round(1e6*Student(Level, float64(df))) / 1e6
-	}
-	return q
-}()
-
-// bootstrap is the percentile interval of the resampled median.
-func bootstrap(values []float64) Interval {
-	rng := rand.New(rand.NewPCG(1, uint64(len(values))))
-	medians := make([]float64, resamples)
-	again := make([]float64, len(values))
-	for i := range medians {
-		for j := range again {
-			again[j] = values[rng.IntN(len(values))]
+	default:
+		mean, squares := 0.0, 0.0
+		for _, v := range l {
+			mean += v / n
 		}
-		slices.Sort(again)
-		medians[i] = middle(again)
+		for _, v := range l {
+			squares += (v - mean) * (v - mean)
+		}
+		// The last bits of a search for the quantile are in no published interval.
+		half := math.Round(1e6*Student(Level, n-1)) / 1e6 * math.Sqrt(squares/(n-1)/n)
+		return Interval{math.Exp(mean - half), math.Exp(mean + half)}, true
 	}
-	return Percentiles(medians, Level)
 }
 
 // Spread is how far the interval reaches from a figure within it, as a part of the figure:

@@ -32,8 +32,7 @@ func TestOf(t *testing.T) {
 		{"zeros among them", []float64{0, 1, 2}, "none"},
 		// log 1, 2, 4: mean log 2, standard deviation log 2; 9.925/√3 of those to either side.
 		{"three", []float64{1, 2, 4}, fmt.Sprintf("%.3f to %.3f", 2*math.Pow(2, -9.924843/math.Sqrt(3)), 2*math.Pow(2, 9.924843/math.Sqrt(3)))},
-		{"ten", []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, "2.000 to 9.000"},
-		{"ten, zeros among them", []float64{0, 0, 0, 4, 5, 6, 7, 8, 9, 10}, "0.000 to 9.000"},
+		{"ten, zeros among them", []float64{0, 0, 0, 4, 5, 6, 7, 8, 9, 10}, "none"},
 	} {
 		got := "none"
 		if i, ok := Of(tt.values); ok {
@@ -46,11 +45,8 @@ func TestOf(t *testing.T) {
 }
 
 func TestCoverage(t *testing.T) {
-	for n, least := range map[int]float64{3: 0.985, 5: 0.985, 9: 0.985, 10: 0.96, 20: 0.97} {
-		runs := 20000
-		if n >= BootstrapFrom {
-			runs = 500
-		}
+	const least, runs = 0.985, 20000
+	for _, n := range []int{3, 5, 9, 10, 20} {
 		for _, sigma := range []float64{0.02, 0.5} {
 			rng := rand.New(rand.NewPCG(uint64(n), 7))
 			held := 0

@@ -21,7 +21,7 @@ type Run struct {
 	Results *result.Results
 }
 
-// Comparison is what several runs have in common, compared with the first of them.
+// Comparison compares several runs with the first of them.
 type Comparison struct {
 	Schema string    `json:"schema"`
 	Runs   []RunInfo `json:"runs"`
@@ -113,8 +113,9 @@ func Compare(metrics []result.Metric, runs ...Run) (*Comparison, error) {
 			c.Differences = append(c.Differences, d)
 		}
 	}
-	slices.SortStableFunc(c.Differences, func(a, b Difference) int { // settings before programs
-		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(b.What[:1], a.What[:1]))
+	slices.SortStableFunc(c.Differences, func(a, b Difference) int {
+		byKind := cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
+		return cmp.Or(byKind, cmp.Compare(b.What[:1], a.What[:1])) // scenario before environment
 	})
 	for _, p := range Match(all...) {
 		if has := runsOf(&p); has[0] == 0 && len(has) > 1 {

@@ -53,7 +53,7 @@ var kindOf = []struct {
 	{"environment.go", kindBuild},
 }
 
-// nothing stands for what a run does not say.
+// nothing is shown where a run has no value.
 const nothing = "–"
 
 // Differences compares the scenarios, environments, seeds and watchers of runs with those of the first.
@@ -89,7 +89,7 @@ func kind(path string) Kind {
 	return kindOther
 }
 
-// facts are what runs may differ in, by path.
+// facts flattens scenario, environment, seed and watchers of a run, by path.
 func facts(r *result.Results) (map[string]string, error) {
 	e, names, versions := r.Environment, map[string]bool{}, map[string]bool{}
 	e.Flags, e.EtcdFlags = result.FixedFlags(e.Flags), result.FixedFlags(e.EtcdFlags)

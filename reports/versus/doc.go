@@ -1,5 +1,4 @@
-// Package versus holds saved runs against one another: it reads them, matches their points
-// and compares their figures.
+// Package versus compares saved runs: it reads them, matches their points and compares their figures.
 //
 // It promises:
 //
@@ -14,5 +13,5 @@
 //     the rule of stats.Against; with fewer repetitions than stats.Least nothing is.
 //  5. The same records give the same comparison.
 //
-// It does not judge whether a difference matters: that is what rules are for (reports/gate).
+// It does not judge whether a difference matters; reports/gate does.
 package versus

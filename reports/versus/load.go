@@ -12,103 +12,88 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Why a path is no run, for errors.Is. A file of another format or version is
-// result.ErrSchema.
-var (
-	ErrMissing = errors.New("no such file or folder")
-	ErrMatrix  = errors.New("it is a fault matrix, not a run")
-	ErrNoFile  = errors.New("not a regular file")
-	ErrNoRun   = errors.New("the folder has no " + result.FileName)
-)
+// NotRun says why a path is not a run's; a run that cannot be read has another error.
+type NotRun string
 
-// Why a run has nothing to compare.
-var (
-	errEmpty    = errors.New("the file is empty")
-	errNoResult = errors.New("the run has no " + result.FileName)
-	errNoCells  = errors.New("the run has no cells")
-)
+func (n NotRun) Error() string { return string(n) }
 
-// whatToName is the remedy for a path that is no run.
+// whatToName is the remedy for a path that is not a run's.
 const whatToName = "name a run's folder or its " + result.FileName
 
-// Load reads a run: path names its folder or its results.json, or a folder in which it is the
-// only run. Every error is one of bad
-// input (badinput), says what is wrong, where, and what would be right, and wraps its
-// reason: one of those above, result.ErrSchema, or what the file system or the decoder says.
+// recordFile is the first file of a run.
+const recordFile = "run.json"
+
+// Load reads a run: path names its folder or its results.json, or a folder in which it is the only run. Every error
+// is one of bad input (badinput) and says what would be right; it wraps NotRun, result.ErrSchema, or what the file
+// system or the decoder says.
 func Load(path string) (*result.Results, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, refuse(path, ErrMissing, spelling.Ask(sibling(path), whatToName))
+		return nil, refuse(path, NotRun("no such file or folder"), spelling.Ask(sibling(path), whatToName))
 	case err != nil:
 		return nil, refuse(path, err, whatToName)
-	case filepath.Base(path) == result.MatrixFile && !info.IsDir():
-		return nil, refuse(path, ErrMatrix, "name the folder of one of its runs")
 	case info.IsDir():
 		return loadFolder(path)
+	case filepath.Base(path) == result.MatrixFile:
+		return nil, refuse(path, NotRun("it is a fault matrix, not a run"), "name the folder of one of its runs")
 	case !info.Mode().IsRegular():
-		return nil, refuse(path, ErrNoFile, whatToName)
+		return nil, refuse(path, NotRun("not a regular file"), whatToName)
 	}
-	return loadFile(path, info.Size())
-}
-
-func loadFolder(dir string) (*result.Results, error) {
-	file := filepath.Join(dir, result.FileName)
-	info, err := os.Stat(file)
-	switch {
-	case err == nil && info.Mode().IsRegular():
-		return loadFile(file, info.Size())
-	case err == nil:
-		return nil, refuse(file, ErrNoFile, whatToName)
-	case !errors.Is(err, fs.ErrNotExist):
-		return nil, refuse(file, err, whatToName)
-	case exists(dir, result.MatrixFile):
-		return nil, refuse(dir, ErrMatrix, "name the folder of one of its runs")
-	case exists(dir, recordFile):
-		return nil, refuse(dir, errNoResult, "watchbench check "+dir+" writes it from the record")
-	}
-	switch runs := runsBelow(dir); len(runs) {
-	case 0:
-		return nil, refuse(dir, ErrNoRun, "name a run's folder")
-	case 1:
-		return loadFolder(runs[0])
-	default:
-		return nil, refuse(dir, ErrNoRun, fmt.Sprintf("name one of its %d runs, such as %s", len(runs), runs[len(runs)-1]))
-	}
-}
-
-// recordFile is what a run writes first.
-const recordFile = "run.json"
-
-func loadFile(path string, size int64) (*result.Results, error) {
-	if size == 0 {
-		return nil, refuse(path, errEmpty, "watchbench check "+filepath.Dir(path)+" writes it anew from the run's record")
+	again := "watchbench check " + filepath.Dir(path) + " writes it anew from the run's record"
+	if info.Size() == 0 {
+		return nil, refuse(path, errors.New("the file is empty"), again)
 	}
 	res, err := result.LoadFile(path)
 	switch {
 	case errors.Is(err, result.ErrSchema):
-		return nil, refuse("read run", err, "watchbench check "+filepath.Dir(path)+" writes it anew in this version's format")
+		return nil, refuse("read run", err, again)
 	case err != nil:
 		return nil, refuse("read run", err, whatToName)
 	case len(res.Cells) == 0:
-		return nil, refuse(path, errNoCells, "watchbench run --resume "+filepath.Dir(path)+" runs what is missing")
+		remedy := "watchbench run --resume " + filepath.Dir(path) + " runs what is missing"
+		return nil, refuse(path, errors.New("the run has no cells"), remedy)
 	}
 	return res, nil
+}
+
+func loadFolder(dir string) (*result.Results, error) {
+	has := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	file := filepath.Join(dir, result.FileName)
+	switch info, err := os.Stat(file); {
+	case err == nil && info.IsDir():
+		return nil, refuse(file, NotRun("not a regular file"), whatToName)
+	case err == nil:
+		return Load(file)
+	case has(result.MatrixFile):
+		return Load(filepath.Join(dir, result.MatrixFile))
+	case has(recordFile):
+		why := errors.New("the run has no " + result.FileName)
+		return nil, refuse(dir, why, "watchbench check "+dir+" writes it from the record")
+	}
+	runs, _ := fs.Glob(os.DirFS(dir), "*/"+result.FileName)
+	none := NotRun("the folder has no " + result.FileName)
+	switch n := len(runs); n {
+	case 0:
+		return nil, refuse(dir, none, "name a run's folder")
+	case 1:
+		return Load(filepath.Join(dir, runs[0]))
+	default:
+		last := filepath.Join(dir, filepath.Dir(runs[n-1]))
+		return nil, refuse(dir, none, fmt.Sprintf("name one of its %d runs, such as %s", n, last))
+	}
 }
 
 func refuse(what string, why error, remedy string) error {
 	return &badinput.Error{What: what, Err: why, Remedy: remedy}
 }
 
-func exists(dir, name string) bool {
-	_, err := os.Stat(filepath.Join(dir, name))
-	return err == nil
-}
-
 // sibling is the entry beside a path whose name is nearly the same; "" if none is.
 func sibling(path string) string {
-	dir := filepath.Dir(path)
-	entries, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
 		return ""
 	}
@@ -117,21 +102,7 @@ func sibling(path string) string {
 		names = append(names, e.Name())
 	}
 	if near := spelling.Nearest(filepath.Base(path), names); near != "" {
-		return filepath.Join(dir, near)
+		return filepath.Join(filepath.Dir(path), near)
 	}
 	return ""
-}
-
-// runsBelow are the runs in a folder of runs (watchbench run --out), by name.
-func runsBelow(dir string) (runs []string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		if run := filepath.Join(dir, e.Name()); e.IsDir() && exists(run, result.FileName) {
-			runs = append(runs, run)
-		}
-	}
-	return runs
 }

@@ -15,7 +15,7 @@ const (
 	higher = 1
 )
 
-// trait is what a comparison knows of a metric.
+// trait says how a metric compares.
 type trait struct {
 	better     int  // which values are the better ones; 0 for neither
 	fault      bool // it counts what went wrong
@@ -24,7 +24,7 @@ type trait struct {
 	perLoad    bool // it grows with what a closed loop wrote: less of it is none the better then
 }
 
-// traits are the metrics that are compared by default: those with a better side, and a few that tell whether both
+// traits are the metrics that are compared by default: those with a better side, and a few that show whether both
 // sides had the same load, storage and work.
 var traits = func() map[string]trait {
 	all := map[string]trait{}
@@ -59,7 +59,7 @@ var traits = func() map[string]trait {
 }()
 
 // Metrics finds the metrics that patterns name, in the order of results.json: a name, such as freshness.p99, or one
-// with * for any part of it, such as watcher.*. Without patterns they are those of traits.
+// with * for any part of it, such as watcher.*. Without patterns they are all of traits.
 func Metrics(patterns ...string) (all []result.Metric, err error) {
 	wanted := map[string]bool{}
 	for _, p := range patterns {
@@ -67,7 +67,8 @@ func Metrics(patterns ...string) (all []result.Metric, err error) {
 		for _, m := range result.Metrics() {
 			ok, err := path.Match(p, m.Name)
 			if err != nil {
-				return nil, badinput.New("write a metric's name, or * for any part of one, such as watcher.*", "metric %q: %v", p, err)
+				const remedy = "write a metric's name, or * for any part of one, such as watcher.*"
+				return nil, badinput.New(remedy, "metric %q: %v", p, err)
 			}
 			found, wanted[m.Name] = found || ok, wanted[m.Name] || ok
 		}

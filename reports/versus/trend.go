@@ -6,7 +6,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Reading is what one run has at one of its points.
+// Reading has the figures of one run at one of its points.
 type Reading struct {
 	Point  string // as in Point.Name
 	Params map[string]string

@@ -49,7 +49,8 @@ func (c *Comparison) verdict(run int) string {
 	case comparable == 0:
 		parts = append(parts, fmt.Sprintf("nothing of %s compares with %s", name, base))
 	case len(found) == 0:
-		parts = append(parts, fmt.Sprintf("%s of %s show no difference from %s", wording.Count(comparable, "figure"), name, base))
+		figures := wording.Count(comparable, "figure")
+		parts = append(parts, fmt.Sprintf("%s of %s show no difference from %s", figures, name, base))
 	default:
 		s := fmt.Sprintf("of %s of %s that compare with %s, %s",
 			wording.Count(comparable, "figure"), name, base, wording.List(found))
@@ -73,12 +74,12 @@ func (c *Comparison) faults(run int) (parts []string) {
 		if failing := minus(now, before); len(failing) > 0 {
 			parts = append(parts, fmt.Sprintf("%s fails %s at %s, %s does not", name, strings.Join(failing, " "), p.Name, base))
 		}
-		mended := slices.DeleteFunc(minus(before, now), func(g string) bool {
-			return len(p.Cells[run]) == 0 || // a check that was not judged is not mended
+		fixed := slices.DeleteFunc(minus(before, now), func(g string) bool {
+			return len(p.Cells[run]) == 0 || // a check that was not judged is not fixed
 				slices.ContainsFunc(p.Cells[run], func(c *result.Cell) bool { return c.Checks[g].Verdict != result.Pass })
 		})
-		if len(mended) > 0 {
-			parts = append(parts, fmt.Sprintf("%s no longer fails %s at %s", name, strings.Join(mended, " "), p.Name))
+		if len(fixed) > 0 {
+			parts = append(parts, fmt.Sprintf("%s no longer fails %s at %s", name, strings.Join(fixed, " "), p.Name))
 		}
 	}
 	for _, f := range c.Figures {
@@ -113,8 +114,8 @@ func (c *Comparison) sureness() (notes []string) {
 	if judged == 0 {
 		return nil
 	}
-	notes = append(notes, fmt.Sprintf("Figures are medians of repetitions (percentiles: of all operations together; lost and "+
-		"reordered: totals); a ratio's interval has %g %% confidence, and better or worse means that it leaves out 1. "+
+	notes = append(notes, fmt.Sprintf("Figures are medians of repetitions (percentiles: of all operations together; lost "+
+		"and reordered: totals); a ratio's interval has %g %% confidence, and better or worse means that it leaves out 1. "+
 		"Of %s, about %.2g would differ by chance.",
 		100*(1-stats.Alpha), wording.Count(judged, "verdict"), float64(judged)*stats.Alpha))
 	if least < stats.Least {
