@@ -55,8 +55,6 @@ func TestTuneRefuses(t *testing.T) {
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "rate=100/s"}, "is not the rate of --objective"},
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--set", "load.rate=0"}, "load.rate"},
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--resume", "nosuch"}, "--resume nosuch"},
-		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "drain=30s", "--objective", "freshness.p99=2s"},
-			"there is drain=30s already"},
 		{[]string{"smoke"}, "closed loop"},
 		{[]string{"strategies-published"}, "--set matrix.load="},
 		{[]string{"smoke", "--rate", "1/s"}, "without a scenario"},

@@ -25,7 +25,7 @@ type tuneFlags struct {
 	rate, latency, profile, trace    string
 	objective, queues, lengths, only string
 	find, resolution                 string
-	limits, objectives               []string
+	limits                           []string
 	length, budget                   time.Duration
 	earlier                          string
 	asked                            float64  // writes per second of a profile
@@ -83,7 +83,7 @@ limit, the answer is "at least". --strategies, --budget
 	fl.StringVar(&f.profile, "profile", "",
 		"what the writes are, with --rate: a profile of docs/load.md (default: plain Pods)")
 	fl.StringVar(&f.trace, "trace", "", "recorded trace that is the load, instead of --rate")
-	fl.StringArrayVar(&f.objectives, "objective", []string{f.objective},
+	fl.StringVar(&f.objective, "objective", f.objective,
 		"what to reach: "+strings.Join(search.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
 	fl.StringArrayVar(&f.limits, "limit", nil,
 		"what a setting must not exceed: memory=64MiB (of the watcher), inflight=60 (requests)")
@@ -151,9 +151,6 @@ func (f *tuneFlags) strategies(known []string) (all []string, err error) {
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	if err := knownFormat(f.format); err != nil {
 		return err
-	}
-	if f.objective = f.objectives[0]; len(f.objectives) > 1 {
-		return badinput.New("give one", "--objective %s: there is %s already", f.objectives[1], f.objective)
 	}
 	if f.budget < 10*time.Second {
 		return badinput.New("use 10s or more", "--budget %s is less than one measurement takes", f.budget)

@@ -77,11 +77,3 @@ func ByTheClock(kind string) bool {
 	}
 	return false
 }
-
-// PodBytes is about the mean size of a pod's states.
-func (c *Load) PodBytes() float64 {
-	if c.Profile == "" {
-		return float64(c.ObjectBytes)
-	}
-	return c.ResolvedTuning().Sizes.Pod.Mean() * meanOfStages
-}

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"maps"
-	"math"
 	"testing"
 	"time"
 )
@@ -45,15 +44,5 @@ func TestExpectOfAClosedLoop(t *testing.T) {
 	}
 	if sum != 1001 {
 		t.Errorf("%d writes of 1001 operations", sum)
-	}
-}
-
-// TestPodBytes: a lognormal median of 12 KB with sigma 0.5 has a mean of 13.6 KB.
-func TestPodBytes(t *testing.T) {
-	if got := profileLoad(ProfileServiceChurn).PodBytes(); math.Abs(got-0.907*13_600) > 200 {
-		t.Errorf("a pod's states have %v bytes", got)
-	}
-	if plain := Default().Load; plain.PodBytes() != float64(DefaultObjectBytes) {
-		t.Errorf("a plain pod has %v bytes", plain.PodBytes())
 	}
 }

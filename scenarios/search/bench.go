@@ -74,23 +74,31 @@ func (b *bench) measure(ctx context.Context, o order) (cell result.TunedCell, er
 	return second, nil
 }
 
-// once runs a cell.
-func (b *bench) once(ctx context.Context, o order) (t result.TunedCell, err error) {
-	if b.budget > 0 && o.length+cellOverhead > b.left() {
-		return t, errBudget
+// run measures a variant of one cell and about so long, if there is time for it.
+func (b *bench) run(ctx context.Context, f *spec.File, length time.Duration) (*result.Results, error) {
+	if b.budget > 0 && length+cellOverhead > b.left() {
+		return nil, errBudget
 	}
 	began := time.Now()
-	res, err := b.measurer.Measure(ctx, o.file)
-	took := time.Since(began)
-	b.spent += took
+	res, err := b.measurer.Measure(ctx, f)
+	b.spent += time.Since(began)
 	if err != nil {
-		return t, err
+		return res, err
 	}
-	if res == nil || len(res.Cells) != 1 {
-		return t, fmt.Errorf("measure %s: no cell", o.set.Name())
+	if b.measured++; res == nil || len(res.Cells) != 1 {
+		return nil, errors.New("no cell was measured")
 	}
-	b.measured++
+	return res, nil
+}
+
+// once runs a cell.
+func (b *bench) once(ctx context.Context, o order) (t result.TunedCell, err error) {
+	before := b.spent
+	res, err := b.run(ctx, o.file, o.length)
+	if err != nil {
+		return t, fmt.Errorf("measure %s: %w", o.set.Name(), err)
+	}
 	t = fromCell(&res.Cells[0])
-	t.Setting, t.Seed, t.Run, t.Seconds = o.set, o.seed, res.Run.ID, took.Seconds()
+	t.Setting, t.Seed, t.Run, t.Seconds = o.set, o.seed, res.Run.ID, (b.spent - before).Seconds()
 	return t, nil
 }

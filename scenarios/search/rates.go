@@ -89,9 +89,8 @@ type RateSearch struct {
 	climbs  []*climb
 	rates   Rates
 
-	measurer Measurer
-	line     func(string)
-	measured int // cells
+	bench bench
+	line  func(string)
 }
 
 // NewRates reads what is to be searched, and refuses what has no rate to be found.
@@ -134,7 +133,8 @@ func NewRates(o Options) (*RateSearch, error) {
 // Run searches with a measurer, and reports each cell in a line. The strategies take turns, a rate each, so that an
 // end of the budget leaves all as far. After an error, or an interruption, it returns what was found so far.
 func (x *RateSearch) Run(ctx context.Context, m Measurer, line func(string)) (*Rates, error) {
-	x.measurer, x.line, x.rates.Started = m, line, time.Now()
+	x.line, x.rates.Started = line, time.Now()
+	x.bench = bench{measurer: m, budget: x.options.Budget, began: x.rates.Started}
 	var err error
 	for open := len(x.climbs); open > 0 && err == nil; {
 		open = 0
@@ -301,22 +301,16 @@ func (x *RateSearch) decide(ctx context.Context, c *climb, rate float64) error {
 func (x *RateSearch) measure(ctx context.Context, c *climb, rate float64, seed uint64) (
 	cell RateCell, final bool, err error,
 ) {
-	if x.options.Budget > 0 && time.Since(x.rates.Started) >= x.options.Budget {
-		return cell, false, errBudget
-	}
 	f, err := c.file.With("load.rate="+number(rate), "seed="+strconv.FormatUint(seed, 10))
 	if err != nil {
 		return cell, false, err
 	}
-	res, err := x.measurer.Measure(ctx, f)
-	x.measured++
+	res, err := x.bench.run(ctx, f, c.base.Load.Duration.Std())
 	switch {
 	case res != nil && res.Crashes() != "" && ctx.Err() == nil:
 		cell, final = RateCell{Verdict: NotCarried, Why: res.Crashes()}, true
 	case err != nil:
-		return cell, false, err
-	case res == nil || len(res.Cells) != 1:
-		return cell, false, fmt.Errorf("%s at %s %s: no cell was measured", c.found.Strategy, figure(rate), x.rates.Unit)
+		return cell, false, fmt.Errorf("%s at %s %s: %w", c.found.Strategy, figure(rate), x.rates.Unit, err)
 	default:
 		cell, final = x.options.Objective.carried(&res.Cells[0])
 	}
@@ -378,10 +372,10 @@ func (x *RateSearch) say(c *climb, cell RateCell) {
 	if c.low > 0 && c.high > 0 {
 		line += fmt.Sprintf("; between %s and %s", figure(c.low), figure(c.high))
 	}
-	ahead := 0
+	done, ahead := 0, 0
 	for _, c := range x.climbs {
-		ahead += 2 * c.ahead()
+		done, ahead = done+len(c.found.Cells), ahead+2*c.ahead()
 	}
-	left := time.Since(x.rates.Started) / time.Duration(x.measured) * time.Duration(ahead)
-	x.line(fmt.Sprintf("%s; cell %d, about %s left", line, x.measured, left.Round(time.Second)))
+	left := x.bench.spent / time.Duration(done) * time.Duration(ahead)
+	x.line(fmt.Sprintf("%s; cell %d, about %s left", line, done, left.Round(time.Second)))
 }

@@ -52,7 +52,7 @@ func TestTrace(t *testing.T) {
 	o.Scenario, o.Strategies, o.Simulate = f, []string{keyed}, Virtual()
 	o.Queues = Range{1, 40}
 	for queues, want := range map[int]float64{5: 8, 40: 4} {
-		if got := drain(t, o, Setting{Strategy: keyed, Queues: queues, WriterLen: leastWriter, HandlerLen: LengthRange.High}, 1); got < want*0.98 || got > want*1.15 {
+		if got := drain(t, o, inVirtualTime{o.Simulate}, Setting{Strategy: keyed, Queues: queues, WriterLen: leastWriter, HandlerLen: LengthRange.High}, 1); got < want*0.98 || got > want*1.15 {
 			t.Errorf("%d queues drain in %.2f s, want about %g s", queues, got, want)
 		}
 	}

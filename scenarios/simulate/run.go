@@ -138,9 +138,7 @@ func outcome(s *spec.Scenario, v *pipeline.Virtual, st *storage, last time.Durat
 	o.Cut = o.Left > 0
 	handled, depth := v.Kind(podKind)
 	o.HandlerMaxDepth = depth
-	var queued int
-	o.WriterMaxDepth, queued, o.MaxInFlight = v.Peaks()
-	o.PeakQueuedBytes = int64(queued) * (waitingBytes + objectBytes(s))
+	o.WriterMaxDepth, o.MaxInFlight = v.Peaks()
 	if o.Cut {
 		return o, nil
 	}
@@ -170,15 +168,6 @@ func imbalance(handled []uint64) float64 {
 		return 0
 	}
 	return float64(slices.Max(handled)) * float64(len(handled)) / float64(total)
-}
-
-// waitingBytes of memory per waiting event besides its object, by
-// BenchmarkWaitingEvent of package watcher/pipeline.
-const waitingBytes = 350
-
-// objectBytes is the size of a Pod of the load.
-func objectBytes(s *spec.Scenario) int64 {
-	return int64(s.Load.PodBytes())
 }
 
 var _ pipeline.VirtualStorage = (*storage)(nil)

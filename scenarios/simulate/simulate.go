@@ -70,6 +70,4 @@ type Outcome struct {
 	WriterMaxDepth    int               `json:"writerMaxDepth"`    // events
 	HandlerMaxDepth   int               `json:"handlerMaxDepth"`   // events
 	MaxInFlight       int               `json:"maxInFlight"`       // requests
-	// PeakQueuedBytes is the memory of the events that waited at once, with their objects.
-	PeakQueuedBytes int64 `json:"peakQueuedBytes"`
 }

@@ -41,7 +41,7 @@ type Virtual struct {
 	exchanges exchanges
 	begun     int64 // requests
 
-	maxInFlight, maxWriter, maxQueued int
+	maxInFlight, maxWriter int
 }
 
 // worker is the place of one worker of a queue.
@@ -135,10 +135,9 @@ func (v *Virtual) Unread() (n int) {
 	return n
 }
 
-// Peaks are the largest numbers of events in the Writer, of events that waited in all queues
-// together, and of requests in flight.
-func (v *Virtual) Peaks() (writer, queued, inFlight int) {
-	return v.maxWriter, v.maxQueued, v.maxInFlight
+// Peaks are the largest numbers of events in the Writer and of requests in flight.
+func (v *Virtual) Peaks() (writer, inFlight int) {
+	return v.maxWriter, v.maxInFlight
 }
 
 // WriterFull is how long the Writer was at capacity.
@@ -339,11 +338,6 @@ func (v *Virtual) land(f exchange) {
 // note keeps the peaks after something was added.
 func (v *Virtual) note(s *source) {
 	v.maxWriter = max(v.maxWriter, v.p.writer.depth)
-	queued := 0
-	for _, o := range v.sources {
-		queued += o.lane.queued - o.lane.waiting - o.lane.inFlight
-	}
-	v.maxQueued = max(v.maxQueued, queued)
 	l := s.lane
 	depth := l.queued - l.waiting - l.inFlight // of the handler queues, if the Writer is empty
 	if depth <= s.maxDepth {
