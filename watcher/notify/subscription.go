@@ -55,7 +55,7 @@ func (s *subscription) open(ctx context.Context) (*view.View, func(), error) {
 	if s.Dedicated {
 		return s.openOwn(ctx)
 	}
-	w, err := s.settings.Kinds.Open(ctx, s.Resource.gvr())
+	w, err := s.settings.Kinds.Open(ctx, s.Resource.gvr(), watches.Wait{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -319,7 +319,7 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 	}
 	w.doubt(s.rule, from)
 	for _, key := range keys {
-		all, err := from.find(w.Relations, s.rule, key, namespace)
+		all, err := from.find(w.ctx, w.Relations, s.rule, key, namespace)
 		if err != nil {
 			w.gaps.add(s.rule.typ, NotSynced, gvkOf(k))
 			return

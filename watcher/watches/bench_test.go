@@ -30,7 +30,7 @@ func BenchmarkOpen(b *testing.B) {
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					w, err := h.Open(context.Background(), r)
+					w, err := h.Open(context.Background(), r, watches.Wait{})
 					if err != nil {
 						b.Error(err)
 						return

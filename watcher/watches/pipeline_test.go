@@ -171,7 +171,7 @@ func TestPipelineChangesItsMind(t *testing.T) {
 	}
 	w.Close()
 	var unsynced *watches.UnsyncedError
-	if _, err := h.Open(watches.WithWait(t.Context(), 50*time.Millisecond), v2GVR); !errors.As(err, &unsynced) {
+	if _, err := h.Open(t.Context(), v2GVR, watches.Wait{For: 50 * time.Millisecond}); !errors.As(err, &unsynced) {
 		t.Errorf("the new version before its list: %v", err)
 	}
 	api.remove(podsGVR, "a/q")
@@ -213,7 +213,7 @@ func TestRemovedFromThePipelineWhileWaiting(t *testing.T) {
 	h.eventually(5*time.Second, "the pipeline lists", func() bool { return streams.Load() == 1 })
 	opened := make(chan error, 1)
 	go func() {
-		w, err := h.Open(t.Context(), podsGVR)
+		w, err := h.Open(t.Context(), podsGVR, watches.Wait{})
 		if err == nil {
 			w.Close()
 		}
