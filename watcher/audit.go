@@ -94,7 +94,7 @@ func (w *Watcher) findStorage(ctx context.Context) error {
 }
 
 func (w *Watcher) audit(ctx context.Context, o AuditOptions, out *Audited) error {
-	c := w.collectorConfig(nil)
+	c := Collecting(w.cfg, w.filter, nil)
 	c.Pack = false
 	lister, err := collector.NewLister(w.kube, c)
 	if err != nil {

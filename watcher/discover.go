@@ -21,7 +21,7 @@ func (w *Watcher) discover(ctx context.Context) (found []collector.Resource, bro
 		return nil, nil, &InputError{Err: err}
 	}
 	defer d.Close()
-	found, err = d.Resources(ctx, w.discoveryFilter())
+	found, err = d.Resources(ctx, Wanted(w.cfg, w.filter))
 	if ctx.Err() == nil {
 		w.noteDiscovery(err)
 	}
@@ -53,13 +53,14 @@ func (w *Watcher) noteDiscovery(err error) {
 	w.undiscovered.Store(t)
 }
 
-func (w *Watcher) discoveryFilter() collector.DiscoveryFilter {
+// Wanted is what the two files let through of what an apiserver serves.
+func Wanted(c config.Config, f config.Filter) collector.DiscoveryFilter {
 	return collector.DiscoveryFilter{
-		GroupVersions:  w.filter.K8sResourceWhiteList,
-		Exceptions:     groupKinds(w.filter.APIResourceException),
-		Specification:  groupKinds(w.filter.APIResourceSpecification),
-		Namespaced:     w.cfg.WatchResource.Namespace != "",
-		LabelSelectors: w.cfg.WatchResource.LabelSelectors,
+		GroupVersions:  f.K8sResourceWhiteList,
+		Exceptions:     groupKinds(f.APIResourceException),
+		Specification:  groupKinds(f.APIResourceSpecification),
+		Namespaced:     c.WatchResource.Namespace != "",
+		LabelSelectors: c.WatchResource.LabelSelectors,
 	}
 }
 
@@ -71,26 +72,23 @@ func groupKinds(in []config.GroupKinds) []collector.GroupKinds {
 	return out
 }
 
-// verify is cacheCheck as the collector takes it. The original compares nothing.
-func (w *Watcher) verify() collector.Verify {
-	c := w.cfg.CacheCheck
+// verify is cacheCheck as the collector takes it.
+func verify(c config.CacheCheck) collector.Verify {
 	v := collector.Verify{Period: time.Duration(c.Period), Grace: time.Duration(c.Grace), MaxObjects: c.MaxObjects, RelistLarge: c.RelistLarge}
-	if v.Period == 0 || w.isLegacy() {
+	if v.Period == 0 {
 		v.Period = -1
 	}
 	return v
 }
 
-func (w *Watcher) collectorConfig(resources []collector.Resource) collector.Config {
-	f := w.filter
+// Collecting is how the two files have resources collected.
+func Collecting(cfg config.Config, f config.Filter, resources []collector.Resource) collector.Config {
 	c := collector.Config{
-		ReadPace:  readPace(w.cfg),
-		Resources: resources, Namespace: w.cfg.WatchResource.Namespace,
+		ReadPace:  readPace(cfg),
+		Resources: resources, Namespace: cfg.WatchResource.Namespace,
 		IgnoreNamespaces: f.ResourceNamespaceFilters, IgnoreNames: f.ResourceNameFilters,
-		KeepManagedFields: f.KeepManagedFields, Pack: true, Verify: w.verify(),
-	}
-	if !w.isLegacy() { // which has its own way to wait
-		c.After = map[string]string{kindPod: kindReplicaSet}
+		KeepManagedFields: f.KeepManagedFields, Pack: true, Verify: verify(cfg.CacheCheck),
+		After: map[string]string{kindPod: kindReplicaSet},
 	}
 	for _, m := range f.ResourceMaskers {
 		c.Masks = append(c.Masks, object.Mask(m))

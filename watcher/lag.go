@@ -32,10 +32,7 @@ func (l *lags) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	for _, s := range c.Silences() {
-		var lag time.Duration
-		if l.w.pipeline != nil {
-			lag = l.w.pipeline.Lag(s.Key)
-		}
+		lag := l.w.pipeline.Lag(s.Key)
 		if sync := l.w.synchronizer.Load(); sync != nil {
 			if since := sync.FirstSince(s.Key); !since.IsZero() {
 				lag = max(lag, time.Since(since))

@@ -79,7 +79,7 @@ func (w *Watcher) servedKinds(ctx context.Context) (kinds []string) {
 		return nil
 	}
 	defer d.Close()
-	open := w.discoveryFilter()
+	open := Wanted(w.cfg, w.filter)
 	open.Exceptions, open.Specification = nil, nil
 	open.GroupVersions = slices.Concat(open.GroupVersions, w.filter.CRDResourceWhiteList)
 	served, _ := d.Resources(ctx, open)

@@ -25,9 +25,9 @@ import (
 // sink is what the collector hands events to: the pipeline, and the Alertor beside
 // it, which never blocks.
 type sink struct {
-	path    path
-	alertor *alert.Alertor // nil without alert targets
-	owners  *owners        // nil under the profile "legacy"
+	pipeline *pipeline.Pipeline
+	alertor  *alert.Alertor // nil without alert targets
+	owners   *owners
 }
 
 // Enqueue implements collector.Sink.
@@ -35,10 +35,8 @@ func (s sink) Enqueue(ctx context.Context, e pipeline.Event) error {
 	if s.alertor != nil && e.Key.Kind == "Event" && e.Action == pipeline.Put {
 		s.alertor.Observe(e.Object)
 	}
-	if s.owners != nil {
-		s.owners.observe(e)
-	}
-	return s.path.Enqueue(ctx, e)
+	s.owners.observe(e)
+	return s.pipeline.Enqueue(ctx, e)
 }
 
 // expectation is the Synchronizer's view of the cache: objects as they are sent.
@@ -176,7 +174,7 @@ func (w *Watcher) crdWatcher(to crd.Kinds) ([]lifecycle.Stage, error) {
 	c := w.crdConfig()
 	c.All = func() []*object.Object { return w.definitions.List(crd.Definitions.Key()) }
 	follow := crd.New(c, to)
-	definitions, err := collector.New(collector.Config{Resources: []collector.Resource{crd.Definitions}, Pack: true, Verify: w.verify()},
+	definitions, err := collector.New(collector.Config{Resources: []collector.Resource{crd.Definitions}, Pack: true, Verify: verify(w.cfg.CacheCheck)},
 		collector.Settings{Client: w.kube, Sink: follow, Logger: w.log})
 	if err != nil {
 		return nil, err

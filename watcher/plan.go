@@ -50,7 +50,7 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p P
 	if r := w.resources; r != nil {
 		defer r.notifier.Close()
 	}
-	if err := w.collectorConfig(nil).Validate(); err != nil {
+	if err := Collecting(w.cfg, w.filter, nil).Validate(); err != nil {
 		return Plan{}, &InputError{Err: err}
 	}
 	if err := checkAddress(ctx, cfg.Address); err != nil {
@@ -137,7 +137,7 @@ func (w *Watcher) useless(ctx context.Context, watched []collector.Resource) (al
 		return nil, err
 	}
 	defer d.Close()
-	open := w.discoveryFilter()
+	open := Wanted(w.cfg, w.filter)
 	open.Exceptions, open.Specification = nil, nil
 	served, err := d.Resources(ctx, open)
 	if err != nil {
@@ -170,7 +170,7 @@ func (w *Watcher) useless(ctx context.Context, watched []collector.Resource) (al
 		}
 	}
 	unserved, _ := w.unserved(collector.Served(groups))
-	all = slices.Concat(all, w.discoveryFilter().Unwatchable(groups), unserved, w.onlyNamespaces(watched))
+	all = slices.Concat(all, Wanted(w.cfg, w.filter).Unwatchable(groups), unserved, w.onlyNamespaces(watched))
 	var kinds []string
 	for _, r := range watched {
 		kinds = append(kinds, r.Kind)

@@ -208,7 +208,7 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	if _, _, err := w.alertor(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := collector.New(w.collectorConfig(nil), collector.Settings{Client: w.kube, Sink: sink{path: w.path}, Registry: w.registry, Logger: w.log})
+	c, err := collector.New(Collecting(w.cfg, w.filter, nil), collector.Settings{Client: w.kube, Sink: sink{pipeline: w.pipeline, owners: w.owners}, Registry: w.registry, Logger: w.log})
 	if err != nil {
 		t.Fatal(err)
 	}

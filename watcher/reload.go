@@ -1,7 +1,6 @@
 package watcher
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -14,10 +13,6 @@ import (
 
 // live are the keys of the main file that may change while the watcher runs.
 var live = []string{"bcs.podQueueNum", "bcs.handlerQueueLen", "bcs.writerQueueLen"}
-
-// errLegacyReload is why the profile "legacy" takes no change: the original has no such
-// thing.
-var errLegacyReload = errors.New("profile legacy takes changes only with a restart")
 
 func newReloads(r prometheus.Registerer) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -38,23 +33,16 @@ func newReloads(r prometheus.Registerer) *prometheus.CounterVec {
 // Calls must not overlap.
 func (w *Watcher) Reload(read func() (config.Config, config.Filter, error)) error {
 	err := w.reload(read)
-	switch {
-	case err == nil:
-		w.reloads.WithLabelValues(metric.ReloadOK).Inc()
-	case errors.Is(err, errLegacyReload):
-		w.log.Warn("configuration not reloaded", "reason", err)
-		w.reloads.WithLabelValues(metric.ReloadFailed).Inc()
-	default:
+	result := metric.ReloadOK
+	if err != nil {
+		result = metric.ReloadFailed
 		w.log.Error("configuration not reloaded, keeping the current one", "error", err)
-		w.reloads.WithLabelValues(metric.ReloadFailed).Inc()
 	}
+	w.reloads.WithLabelValues(result).Inc()
 	return err
 }
 
 func (w *Watcher) reload(read func() (config.Config, config.Filter, error)) error {
-	if w.isLegacy() {
-		return errLegacyReload
-	}
 	cfg, filter, err := read()
 	if err != nil {
 		return err

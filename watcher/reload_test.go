@@ -106,20 +106,6 @@ func TestReloadToZero(t *testing.T) {
 	}
 }
 
-func TestLegacyRefusesReload(t *testing.T) {
-	w, _, log := reloading(t, func(c *config.Config) { c.Profile = config.ProfileLegacy })
-	err := w.Reload(func() (config.Config, config.Filter, error) {
-		t.Error("it reads the file")
-		return config.Config{}, config.Filter{}, nil
-	})
-	if !errors.Is(err, errLegacyReload) || count(t, w, "failed") != 1 || count(t, w, "ok") != 0 {
-		t.Errorf("%v", err)
-	}
-	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "level=WARN") || !strings.Contains(text, "profile legacy takes changes only with a restart") {
-		t.Errorf("logged: %s", text)
-	}
-}
-
 // The keys that may change at run time are keys of the main file.
 func TestLiveKeysAreKeys(t *testing.T) {
 	cfg := config.Default()

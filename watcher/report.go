@@ -157,18 +157,13 @@ func (w *Watcher) report(ctx context.Context) error {
 		case <-ticks.C:
 		}
 		now := time.Now()
-		var waiting []any
-		if w.pipeline != nil {
-			waiting = []any{"waiting", w.pipeline.Stats().Queued}
-		}
+		waiting := []any{"waiting", w.pipeline.Stats().Queued}
 		down := w.endpointTroubles(now)
 		endpoints.look(w.log, now, down, waiting...)
 		if len(down) > 0 {
 			storageUp = now
 		}
-		if w.pipeline != nil {
-			paced.look(w.log, now, w.pacedTroubles(now, storageUp), waiting...)
-		}
+		paced.look(w.log, now, w.pacedTroubles(now, storageUp), waiting...)
 		away, lost := w.watchTroubles(now, apiserverUp)
 		if away != nil {
 			apiserverUp = now

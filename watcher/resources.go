@@ -42,7 +42,7 @@ func (w *Watcher) newResources() (*resources, error) {
 		return nil, &InputError{Key: "resourceWatcher.server", Err: err}
 	}
 	r.watches, err = watches.New(r.cfg.Watches, watches.Settings{
-		Client: w.kube, Collector: w.collectorConfig(nil), Collected: w.collector.Load, Registry: w.registry, Logger: w.log,
+		Client: w.kube, Collector: Collecting(w.cfg, w.filter, nil), Collected: w.collector.Load, Registry: w.registry, Logger: w.log,
 	})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.watches", Err: err}
@@ -130,7 +130,7 @@ func (w *Watcher) views() func(collector.Resource) *view.View {
 // dedicated is the collector of a subscription that has a watch of its own: what it gets is
 // masked as everything else.
 func (w *Watcher) dedicated(r collector.Resource, views func(collector.Resource) *view.View) (*collector.Collector, error) {
-	c := w.collectorConfig([]collector.Resource{r})
+	c := Collecting(w.cfg, w.filter, []collector.Resource{r})
 	c.Namespace, c.After = "", nil
 	return collector.New(c, collector.Settings{Client: w.kube, Sink: collector.Discard, View: views, Logger: w.log})
 }

@@ -50,11 +50,11 @@ func RightsFor(ctx context.Context, cfg config.Config, filter config.Filter, log
 	}
 	defer d.Close()
 	w := &Watcher{cfg: cfg, filter: filter}
-	found, err := d.Resources(ctx, w.discoveryFilter())
+	found, err := d.Resources(ctx, Wanted(w.cfg, w.filter))
 	if err != nil {
 		return Rights{}, err
 	}
-	groups, err := d.GroupsOf(ctx, w.discoveryFilter().WantsVersion)
+	groups, err := d.GroupsOf(ctx, Wanted(w.cfg, w.filter).WantsVersion)
 	if err != nil {
 		return Rights{}, err
 	}

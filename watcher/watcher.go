@@ -80,10 +80,9 @@ type Watcher struct {
 	reloads       *prometheus.CounterVec
 	elector       *leader.Elector // nil without leader election
 	alertmanagers []*alert.Alertmanager
-	pipeline      *pipeline.Pipeline // nil under the profile "legacy"
-	owners        *owners            // nil under the profile "legacy"
-	path          path               // of the events; pipeline, if there is one
-	resources     *resources         // nil where the resource watcher is off
+	pipeline      *pipeline.Pipeline
+	owners        *owners
+	resources     *resources // nil where the resource watcher is off
 
 	// collector is made by Run, when the cluster has said what there is to watch.
 	collector    atomic.Pointer[collector.Collector]
@@ -139,18 +138,9 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		}
 		storageSettings.Permit = w.elector.Permit
 	}
-	if w.isLegacy() {
-		storageSettings.Registry = nil // what this client reads is not counted, the path's own client is
-	}
 	w.storage, err = storage.New(storageConfig(cfg), storageSettings)
 	if err != nil {
 		return nil, &InputError{Key: "bcs.custom-storage-endpoints", Err: err}
-	}
-	if w.isLegacy() {
-		if w.path, err = w.legacyPath(storageSettings); err != nil {
-			return nil, err
-		}
-		return w, w.addResources()
 	}
 	w.owners = newOwners(w.collector.Load)
 	send := &sender{storage: w.storage, workload: workload{cache: w}, owners: w.owners, unnamed: func(kind string) bool {
@@ -165,7 +155,6 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if err != nil {
 		return nil, &InputError{Key: "bcs", Err: err}
 	}
-	w.path = w.pipeline
 	return w, w.addResources()
 }
 
@@ -310,12 +299,7 @@ func (w *Watcher) newElector() (*leader.Elector, error) {
 	c := leader.For(lastWrite(w.cfg))
 	c.Namespace, c.Name = w.cfg.LeaderElection.Namespace, w.cfg.LeaderElection.Name
 	c.Identity = fmt.Sprintf("%s-%d-%x", host, os.Getpid(), rand.Uint32())
-	c.Settling = func() time.Duration {
-		if w.pipeline == nil {
-			return 0
-		}
-		return w.pipeline.Settling()
-	}
+	c.Settling = func() time.Duration { return w.pipeline.Settling() }
 	e, err := leader.New(c, w.kube, w.log)
 	if err != nil {
 		return nil, err
@@ -367,8 +351,8 @@ func (w *Watcher) watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := collector.New(w.collectorConfig(resources), collector.Settings{
-		Client: w.kube, Sink: sink{w.path, alertor, w.owners}, Registry: w.registry, Logger: w.log,
+	c, err := collector.New(Collecting(w.cfg, w.filter, resources), collector.Settings{
+		Client: w.kube, Sink: sink{w.pipeline, alertor, w.owners}, Registry: w.registry, Logger: w.log,
 		First: func(kind string) bool {
 			s := w.synchronizer.Load()
 			if s == nil || !s.First(kind) {
@@ -385,7 +369,7 @@ func (w *Watcher) watch(ctx context.Context) error {
 		return &InputError{Err: err}
 	}
 	for _, r := range resources {
-		w.path.AddKind(r.Key())
+		w.pipeline.AddKind(r.Key())
 	}
 	stages, err := w.stages(c)
 	if err != nil {
@@ -396,7 +380,7 @@ func (w *Watcher) watch(ctx context.Context) error {
 	if w.idle(len(resources)) {
 		w.log.Warn("nothing is watched: not ready until the filter file lets a kind through", "filter", w.cfg.FilterConfigPath)
 	}
-	w.log.Info("watching", "kinds", len(resources), "cluster", w.cfg.Default.ClusterID, "profile", w.cfg.Profile, "strategy", w.cfg.BCS.Strategy)
+	w.log.Info("watching", "kinds", len(resources), "cluster", w.cfg.Default.ClusterID, "strategy", w.cfg.BCS.Strategy)
 	return lifecycle.Run(ctx, append(alerting, stages...)...)
 }
 
@@ -405,36 +389,28 @@ func (w *Watcher) watch(ctx context.Context) error {
 func (w *Watcher) stages(c *collector.Collector) ([]lifecycle.Stage, error) {
 	stages := []lifecycle.Stage{
 		{Name: "storage", Run: w.storage.Run},
-		{Name: "pipeline", Run: w.path.Run},
+		{Name: "pipeline", Run: w.pipeline.Run},
 		{Name: "collector", Run: c.Run},
 		{Name: "report", Run: w.report},
-	}
-	if w.owners != nil {
-		stages = append(stages, lifecycle.Stage{Name: "owners", Run: w.owners.Run})
-	}
-	if w.pipeline != nil {
-		stages = append(stages, lifecycle.Stage{Name: "memory of the first lists", Run: func(ctx context.Context) error {
+		{Name: "owners", Run: w.owners.Run},
+		{Name: "memory of the first lists", Run: func(ctx context.Context) error {
 			return releaseMemory(ctx, func() bool { return w.ready() == nil }, w.pipeline.Idle, debug.FreeOSMemory)
-		}})
+		}},
 	}
 	net, err := w.netService()
 	if err != nil {
 		return nil, err
 	}
 	stages = append(stages, net...)
-	added, removed := w.path.AddKind, w.path.RetireKind
-	switch {
-	case w.cfg.Synchronizer.Disabled:
-	case w.isLegacy():
-		stages = append(stages, w.legacySynchronizer(c))
-	default:
+	added, removed := w.pipeline.AddKind, w.pipeline.RetireKind
+	if !w.cfg.Synchronizer.Disabled {
 		s, err := w.newSynchronizer(c)
 		if err != nil {
 			return nil, &InputError{Key: "synchronizer", Err: err}
 		}
 		w.synchronizer.Store(s)
-		added = func(key string) { w.path.AddKind(key); s.CompareSoon(key) }
-		removed = func(key string) { w.path.RetireKind(key); s.Retire(key) }
+		added = func(key string) { w.pipeline.AddKind(key); s.CompareSoon(key) }
+		removed = func(key string) { w.pipeline.RetireKind(key); s.Retire(key) }
 		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: s.Run})
 	}
 	follow, err := kinds.New(kinds.Settings{

@@ -3,6 +3,7 @@ package watcher
 import (
 	"fmt"
 
+	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -24,6 +25,13 @@ type cache interface {
 
 // workload writes a Pod's top-level workload into its annotations.
 type workload struct{ cache cache }
+
+// Annotate gives a copy of a Pod with its workload as annotations, by the ReplicaSets of a cache, and any
+// other object as it is.
+func Annotate(c *collector.Collector, o *object.Object) (*object.Object, error) {
+	out, _, err := workload{cache: c}.annotate(o)
+	return out, err
+}
 
 // annotate gives a copy with the annotations for a Pod with an owner, and any
 // other object as it is. Via names the Pod's ReplicaSet if that stands in for its own owner,
