@@ -49,7 +49,7 @@ func clusterAccess(k config.K8s) (*rest.Config, error) {
 	default:
 		cfg, err := rest.InClusterConfig()
 		if err != nil {
-			return nil, fmt.Errorf("neither k8s.kubeconfig nor k8s.master is set, and this is no pod of a cluster: %w", err)
+			return nil, fmt.Errorf("neither k8s.kubeconfig nor k8s.master is set, and this does not run in a cluster: %w", err)
 		}
 		return cfg, nil
 	}

@@ -49,10 +49,11 @@ func (w *Watcher) reload(read func() (config.Config, config.Filter, error)) erro
 	}
 	// What podQueueNum means depends on the strategy, which stays what it is.
 	next := w.cfg
-	next.BCS.PodQueueNum, next.BCS.HandlerQueueLen, next.BCS.WriterQueueLen = cfg.BCS.PodQueueNum, cfg.BCS.HandlerQueueLen, cfg.BCS.WriterQueueLen
+	next.BCS.PodQueueNum = cfg.BCS.PodQueueNum
+	next.BCS.HandlerQueueLen, next.BCS.WriterQueueLen = cfg.BCS.HandlerQueueLen, cfg.BCS.WriterQueueLen
 	c := pipelineConfig(next)
 	to := pipeline.Queues{PodQueueNum: c.PodQueueNum, HandlerQueueLen: c.HandlerQueueLen, WriterQueueLen: c.WriterQueueLen}
-	if err := w.pipeline.Resize(to); err != nil {
+	if err := w.copying.pipeline.Resize(to); err != nil {
 		return &InputError{Key: "bcs", Err: err}
 	}
 	w.log.Info("configuration reloaded", "strategy", c.Strategy,

@@ -40,7 +40,7 @@ func count(t *testing.T, w *Watcher, result string) float64 {
 
 func TestReload(t *testing.T) {
 	w, cfg, log := reloading(t, func(c *config.Config) { c.BCS.Strategy = pipeline.Partitioned })
-	w.pipeline.AddKind("Pod")
+	w.copying.pipeline.AddKind("Pod")
 	queues := func() float64 { return metricSum(t, w, metric.QueueCapacity) - float64(cfg.BCS.WriterQueueLen) }
 	if ok, failed := count(t, w, "ok"), count(t, w, "failed"); ok != 0 || failed != 0 {
 		t.Errorf("%g and %g reloads before the first", ok, failed)

@@ -34,7 +34,7 @@ func Annotate(c *collector.Collector, o *object.Object) (*object.Object, error) 
 }
 
 // annotate gives a copy with the annotations for a Pod with an owner, and any
-// other object as it is. Via names the Pod's ReplicaSet if that stands in for its own owner,
+// other object as it is. Via names the Pod's ReplicaSet if that replaces its own owner,
 // which is not known.
 func (w workload) annotate(o *object.Object) (annotated *object.Object, via string, err error) {
 	if o.Key.Kind != kindPod {
@@ -52,7 +52,7 @@ func (w workload) annotate(o *object.Object) (annotated *object.Object, via stri
 	return o.With(raw), via, nil
 }
 
-// annotations are those of a Pod with an owner, nil for any other.
+// annotations returns those that a Pod with an owner gets, nil for any other.
 func (w workload) annotations(k object.Key, pod []byte) (added []object.Pair, via string, err error) {
 	owner, found, err := object.ControllerOf(pod)
 	if err != nil || !found {

@@ -104,7 +104,7 @@ func cacheCheck(cfg config.Config) string {
 	return fmt.Sprintf("each kind every %s: lists metadata in pages of 500; above %d objects %s", units.Duration(c.Period), c.MaxObjects, large)
 }
 
-// served is what the resource watcher answers, and to whom.
+// served says what the resource watcher answers, and to whom.
 func served(c config.ResourceWatcher) []string {
 	if !c.Enabled {
 		return nil
@@ -117,7 +117,7 @@ func served(c config.ResourceWatcher) []string {
 	return []string{"objects on " + net.JoinHostPort(s.Address, strconv.Itoa(int(s.Port))) + ", " + who}
 }
 
-// told is the subscriptions. Of a URL, which may hold a secret, only the host is shown.
+// told lists the subscriptions. Of a URL, which may hold a secret, only the host is shown.
 func told(c config.ResourceWatcher) (lines []string) {
 	if !c.Enabled {
 		return nil

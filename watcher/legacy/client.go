@@ -38,26 +38,27 @@ type client struct {
 	life      time.Duration // of a connection, and of the attempt to open it
 	dial      dialFunc
 	http      http.Client
+	tls       *tls.Config // nil: the system's roots
 	metrics   *storage.Metrics
 	in, out   atomic.Int64 // bytes
 }
 
 func newClient(c config.Config, dial dialFunc, r prometheus.Registerer) (*client, error) {
 	cl := &client{
-		cluster: c.Default.ClusterID, endpoints: c.BCS.CustomStorageEndpoints, life: time.Duration(c.BCS.StorageTimeout), dial: dial,
+		cluster: c.Default.ClusterID, endpoints: c.BCS.CustomStorageEndpoints, dial: dial,
+		life: time.Duration(c.BCS.StorageTimeout),
 	}
 	if cl.dial == nil {
 		cl.dial = (&net.Dialer{}).DialContext
 	}
-	t := &http.Transport{DisableKeepAlives: true, DialContext: cl.connect}
 	if file := c.BCS.TLS.CAFile; file != "" {
 		pool, err := certfile.Pool(file)
 		if err != nil {
 			return nil, err
 		}
-		t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
+		cl.tls = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
 	}
-	cl.http.Transport = t
+	cl.http.Transport = &http.Transport{DisableKeepAlives: true, DialContext: cl.connect, TLSClientConfig: cl.tls}
 	var err error
 	cl.metrics, err = storage.NewMetrics(r, cl.cluster, cl.in.Load, cl.out.Load)
 	return cl, err
@@ -81,7 +82,8 @@ func (c *client) send(ctx context.Context, k object.Key, o *object.Object) (trie
 
 // call is one storage call: the endpoints in random order, until one gives an answer that is JSON,
 // whatever it says.
-func (c *client) call(ctx context.Context, method string, k object.Key, path string, body []byte) (tries int, err error) {
+func (c *client) call(ctx context.Context, method string, k object.Key, path string, body []byte) (tries int,
+	err error) {
 	start := time.Now()
 	defer func() { c.metrics.Observe(storage.HandlerLabel(k), k.Kind, method, err == nil, time.Since(start)) }()
 	for _, i := range rand.Perm(len(c.endpoints)) {
@@ -102,7 +104,8 @@ func (c *client) call(ctx context.Context, method string, k object.Key, path str
 }
 
 // ask sends to one endpoint, up to four times while the status is 400 or 500.
-func (c *client) ask(ctx context.Context, method, target string, body []byte) (tries int, env bcsapi.Envelope, err error) {
+func (c *client) ask(ctx context.Context, method, target string, body []byte) (tries int, env bcsapi.Envelope,
+	err error) {
 	for {
 		status, answer, err := c.request(ctx, method, target, body)
 		tries++
@@ -111,7 +114,7 @@ func (c *client) ask(ctx context.Context, method, target string, body []byte) (t
 		}
 		if tries == attempts || status != http.StatusBadRequest && status != http.StatusInternalServerError {
 			if err := json.Unmarshal(answer, &env); err != nil {
-				return tries, env, fmt.Errorf("HTTP %d, the answer is no JSON: %w", status, err)
+				return tries, env, fmt.Errorf("HTTP %d, the answer is not JSON: %w", status, err)
 			}
 			return tries, env, nil
 		}
@@ -121,7 +124,8 @@ func (c *client) ask(ctx context.Context, method, target string, body []byte) (t
 	}
 }
 
-func (c *client) request(ctx context.Context, method, target string, body []byte) (status int, answer []byte, err error) {
+func (c *client) request(ctx context.Context, method, target string, body []byte) (status int, answer []byte,
+	err error) {
 	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err

@@ -115,5 +115,6 @@ func (h *handler) reading(now int64) meter.Reading {
 	defer h.mu.Unlock()
 	h.meter.Account(len(h.items), now)
 	m := h.meter
-	return meter.Reading{Name: h.name, Depth: len(h.items), Capacity: cap(h.room), Handled: m.Handled, Discards: h.discards, Meter: &m}
+	return meter.Reading{Name: h.name, Depth: len(h.items), Capacity: cap(h.room), Handled: m.Handled,
+		Discards: h.discards, Meter: &m}
 }

@@ -36,7 +36,7 @@ const (
 
 var errClosed = errors.New("the imitation has ended and takes no more events")
 
-// parts are what the kinds need of one another and of the program.
+// parts are shared by all kinds.
 type parts struct {
 	// get is the latest state of an object, as an event's enqueuing leaves it.
 	get func(object.Key) (*object.Object, bool)
@@ -52,7 +52,7 @@ type parts struct {
 // now is the queues' clock, in nanoseconds.
 func (p *parts) now() int64 { return int64(time.Since(p.start)) }
 
-// unit is what one event has become; merged events are one unit. It exists from its enqueuing until it
+// unit is one event, or several that were merged. It exists from its enqueuing until it
 // is settled, wherever it waits meanwhile.
 type unit struct {
 	key   object.Key
@@ -72,7 +72,7 @@ type kind struct {
 	waiting   map[object.Key]*unit
 	units     map[*unit]struct{} // all that are not settled
 	closed    bool
-	counts    meter.Stats // Queued is that of units
+	counts    meter.Stats // without Queued, which is len(units)
 	freshness meter.Histogram
 }
 
@@ -148,7 +148,7 @@ func (k *kind) enqueue(key object.Key, since int64) error {
 }
 
 // queueUp makes u the unit that waits in the eventQueue for its key. With one that waits already the
-// older remains and stands for both. The mutex is held; the key must be added to the queue after it is
+// older remains. The mutex is held; the key must be added to the queue after it is
 // given back.
 func (k *kind) queueUp(u *unit) {
 	if other := k.waiting[u.key]; other != nil {
@@ -215,7 +215,8 @@ func (k *kind) dispatch(ctx context.Context, key object.Key) {
 			return
 		}
 		// The original's queues hold a copy.
-		it.object = &object.Object{Key: out.Key, UID: out.UID, ResourceVersion: out.ResourceVersion, Raw: bytes.Clone(out.JSON())}
+		it.object = &object.Object{Key: out.Key, UID: out.UID, ResourceVersion: out.ResourceVersion,
+			Raw: bytes.Clone(out.JSON())}
 	case k.name == bcsapi.KindEvent:
 		k.settle(u, &k.counts.Coalesced) // its deletion, which is never sent, has overtaken it (contract §2.3)
 		return

@@ -2,6 +2,7 @@ package legacy
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -59,7 +60,11 @@ func New(cfg config.Config, filter config.Filter, s watcher.Settings) (*Watcher,
 	}
 	sc := storage.Default()
 	sc.ClusterID, sc.Endpoints, sc.Timeout = cfg.Default.ClusterID, cfg.BCS.CustomStorageEndpoints, w.client.life
-	w.storage, err = storage.New(sc, storage.Settings{Dial: s.Dial})
+	set := storage.Settings{Dial: s.Dial}
+	if w.client.tls != nil {
+		set.TLS = func() (*tls.Config, error) { return w.client.tls, nil }
+	}
+	w.storage, err = storage.New(sc, set)
 	return w, err
 }
 
@@ -75,23 +80,30 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if w.cfg.DebugMode {
 		health.Handle("/debug/pprof/", http.DefaultServeMux)
 	}
+	metrics := promhttp.HandlerFor(w.registry, promhttp.HandlerOpts{})
 	var stages []lifecycle.Stage
-	for port, h := range map[uint16]http.Handler{w.cfg.Port: health, w.cfg.MetricPort: promhttp.HandlerFor(w.registry, promhttp.HandlerOpts{})} {
-		listen := w.set.Listen
-		if listen == nil {
-			listen = func(address string) (net.Listener, error) { return (&net.ListenConfig{}).Listen(ctx, "tcp", address) }
-		}
-		l, err := listen(net.JoinHostPort(w.cfg.Address, strconv.Itoa(int(port))))
+	for _, s := range []struct {
+		port uint16
+		h    http.Handler
+	}{{w.cfg.Port, health}, {w.cfg.MetricPort, metrics}} {
+		l, err := w.listen(ctx, net.JoinHostPort(w.cfg.Address, strconv.Itoa(int(s.port))))
 		if err != nil {
 			return err
 		}
 		defer func() { _ = l.Close() }()
-		server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second}
+		server := &http.Server{Handler: s.h, ReadHeaderTimeout: 5 * time.Second}
 		stages = append(stages, lifecycle.Stage{Name: "HTTP", Run: func(ctx context.Context) error {
 			return lifecycle.Serve(ctx, server, l, time.Second)
 		}})
 	}
 	return lifecycle.Run(ctx, append(stages, lifecycle.Stage{Name: "watch", Run: w.watch})...)
+}
+
+func (w *Watcher) listen(ctx context.Context, address string) (net.Listener, error) {
+	if w.set.Listen != nil {
+		return w.set.Listen(address)
+	}
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 }
 
 // watch sends what happens to the kinds that are served at the start.
@@ -107,7 +119,8 @@ func (w *Watcher) watch(ctx context.Context) error {
 	cc := watcher.Collecting(w.cfg, w.filter, resources)
 	cc.After = nil                           // it has its own way to wait
 	cc.Verify = collector.Verify{Period: -1} // it compares nothing
-	c, err := collector.New(cc, collector.Settings{Client: w.set.Kube, Sink: q, Registry: w.registry, Logger: w.set.Logger})
+	c, err := collector.New(cc, collector.Settings{Client: w.set.Kube, Sink: q, Registry: w.registry,
+		Logger: w.set.Logger})
 	if err != nil {
 		return err
 	}
@@ -169,7 +182,8 @@ func (w *Watcher) prepare(o *object.Object) (out *object.Object, ready bool, err
 		if err != nil {
 			return nil, false, fmt.Errorf("owner of %s: %w", o.Key, err)
 		}
-		if c := w.collector.Load(); found && owner.Kind == kindReplicaSet && c.Collected(kindReplicaSet) && !c.KindSynced(kindReplicaSet) {
+		if c := w.collector.Load(); found && owner.Kind == kindReplicaSet && c.Collected(kindReplicaSet) &&
+			!c.KindSynced(kindReplicaSet) {
 			return nil, false, nil
 		}
 	}

@@ -81,7 +81,7 @@ type run struct {
 	swept   [2]bool // dependents in the cluster, in a namespace: the unlooked ones are noted
 }
 
-// node is what is known of an answer's node beside what it shows.
+// node holds what is known of an answer's node beside what it shows.
 type node struct {
 	of   groupKind
 	kind watches.Kind

@@ -50,7 +50,7 @@ func (w *run) walk(d Direction) error {
 	return nil
 }
 
-// steps is what to look at from the nodes of a level.
+// steps returns what to look at from the nodes of a level.
 func (w *run) steps(level []int, d Direction) (steps []step) {
 	for _, i := range level {
 		n := w.nodes[i]

@@ -32,7 +32,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		col := collect(t, api.inMemory(), collector.Config{})
 		h := run(t, api, api.inMemory(), func(c *watches.Config, s *watches.Settings) {
 			c.MaxWatches, c.MaxBytes, c.TTL = 4, 8000, setting.Duration(5*time.Second)
-			s.Collected = func() *collector.Collector { return col }
+			s.Collected = col
 		})
 		defer h.stop()
 		<-h.Known()

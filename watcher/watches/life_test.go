@@ -377,7 +377,7 @@ func TestDropOfThePipelines(t *testing.T) {
 	api := newCluster(t)
 	col := collect(t, api.listen(), collector.Config{Resources: []collector.Resource{pods}})
 	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
-		s.Collected = func() *collector.Collector { return col }
+		s.Collected = col
 	})
 	if err := h.Drop(podsGVR); !errors.Is(err, watches.ErrKept) {
 		t.Error(err)

@@ -31,7 +31,7 @@ type Wait struct {
 	Begin func() error  // called before Open waits for anything; its error is Open's. May be nil
 }
 
-// hold is a kind that is held: until release, it does not end for want of use.
+// hold is a kind that is held: until release, it does not end because it is unused.
 type hold struct {
 	kind    Kind
 	view    *view.View
@@ -41,7 +41,7 @@ type hold struct {
 	release func() // may be called more than once
 }
 
-// state is that of the kind; false where its collector has it no more.
+// state returns the kind's state; false where its collector has it no more.
 func (h *hold) state() (collector.State, bool) {
 	s, ok := h.from.State(h.key)
 	return s, ok && s.View == h.view
@@ -55,7 +55,7 @@ func (h *hold) health() Health {
 	return Health{Broken: s.Broken, Heard: s.Heard}
 }
 
-// watch is what a reader gets.
+// watch returns the hold in the form that readers get.
 func (h *hold) watch() *Watch {
 	return &Watch{Kind: h.kind, View: h.view, Health: h.health, Close: h.release}
 }
@@ -99,7 +99,7 @@ func (w *Watches) open(ctx context.Context, r GVR, allowed Wait) (*Watch, error)
 	var trouble error
 	for {
 		switch {
-		case wait != nil: // for who holds nothing
+		case wait != nil: // nothing is held
 			trouble = err
 			select {
 			case <-wait:
@@ -158,7 +158,8 @@ func (w *Watches) synced(ctx context.Context, h *hold) error {
 		case !ok && h.lazy == nil:
 			return errAgain
 		case s.Broken == nil:
-		case apierrors.IsForbidden(s.Broken) || apierrors.IsUnauthorized(s.Broken) || apierrors.IsMethodNotSupported(s.Broken):
+		case apierrors.IsForbidden(s.Broken) || apierrors.IsUnauthorized(s.Broken) ||
+			apierrors.IsMethodNotSupported(s.Broken):
 			return &UnsyncedError{Err: s.Broken}
 		default:
 			h.from.Retry(h.key)
@@ -228,7 +229,7 @@ func (w *Watches) hold(r GVR, within bool) (h *hold, wait <-chan struct{}, err e
 
 // pipelines returns the pipeline's collector if it has all of a resource for readers.
 func (w *Watches) pipelines(r GVR) (*collector.Collector, collector.State) {
-	c := w.collected()
+	c := w.collected
 	if c == nil {
 		return nil, collector.State{}
 	}

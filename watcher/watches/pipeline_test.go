@@ -77,7 +77,7 @@ func TestReadsWhatThePipelineCollects(t *testing.T) {
 			col := collect(t, api.listen(), tc.config)
 			h := run(t, api, api.listen(), func(c *watches.Config, s *watches.Settings) {
 				c.Deny = nil
-				s.Collected = func() *collector.Collector { return col }
+				s.Collected = col
 			})
 			<-h.Known()
 			w := h.open(tc.open)
@@ -123,7 +123,7 @@ func TestPipelineChangesItsMind(t *testing.T) {
 	})
 	col := collect(t, api.listen(), collector.Config{})
 	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
-		s.Collected = func() *collector.Collector { return col }
+		s.Collected = col
 	})
 	source := func(r watches.GVR, want watches.Source) {
 		t.Helper()
@@ -207,7 +207,7 @@ func TestRemovedFromThePipelineWhileWaiting(t *testing.T) {
 	})
 	col := collect(t, api.listen(), collector.Config{Resources: []collector.Resource{pods}})
 	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
-		s.Collected = func() *collector.Collector { return col }
+		s.Collected = col
 	})
 	<-h.Known()
 	h.eventually(5*time.Second, "the pipeline lists", func() bool { return streams.Load() == 1 })
@@ -242,7 +242,7 @@ func TestBrokenWatchReconnectsWhenOpened(t *testing.T) {
 				col := collect(t, api.inMemory(), collector.Config{Resources: resources})
 				var log bytes.Buffer
 				h := run(t, api, api.inMemory(), func(_ *watches.Config, s *watches.Settings) {
-					s.Collected = func() *collector.Collector { return col }
+					s.Collected = col
 					s.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				})
 				breaks(t, api, h)
