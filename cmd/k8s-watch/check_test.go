@@ -207,7 +207,7 @@ func TestCheckBadInput(t *testing.T) {
 "resourceWatcher":{"enabled":true,"server":{"certFile":"/none","keyFile":"/none"}}}`, "config.json: resourceWatcher.server: certFile, keyFile: open /none"},
 		{"port of the resource watcher", `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"k8s":{"master":"http://127.0.0.1:4"},
 "bcs":{"custom-storage-endpoints":"http://h"},"filterConfigPath":"testdata/check-filter.json",
-"address":"0.0.0.0","port":4001,"metric_port":4002,"resourceWatcher":{"enabled":true,"server":{"port":4002}}}`, "resourceWatcher.server.port: 4002 is that of the key metric_port, too"},
+"address":"0.0.0.0","port":4001,"metric_port":4002,"resourceWatcher":{"enabled":true,"server":{"port":4002}}}`, "resourceWatcher.server.port: 4002 is also the value of the key metric_port"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tc.config), 0o600); err != nil {

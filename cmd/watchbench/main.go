@@ -105,7 +105,7 @@ func command() *cobra.Command {
 	group(root, "Did it get worse?", compareCommand(), gateCommand(), referenceCommand())
 	group(root, "What if something fails?", matrixCommand())
 	group(root, "Other clusters, watchers, loads:", clusterCommand(), recordCommand(), replayCommand())
-	root.AddCommand(manCommand(), kneeCommand(),
+	root.AddCommand(manCommand(), kneeCommand(), readersCommand(),
 		&cobra.Command{
 			Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
 		}, &cobra.Command{

@@ -54,7 +54,6 @@ var siblings = []struct {
 	{[]string{"watchfloor"}, "relay watches to bcs-storage, as the floor of a watcher's cost"},
 	{[]string{"watchlegacy"}, "imitate bcs-k8s-watch, for comparison"},
 	{[]string{"witness"}, "record every event of chosen kinds"},
-	{[]string{"readers"}, "read from an endpoint as many programs would"},
 }
 
 // manCommand is for make man.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // Resource is one kind that is served.
@@ -21,25 +23,15 @@ type Resource struct {
 	Custom bool
 	// Fields are what selectors may ask for besides name and namespace; nil is what an
 	// apiserver offers of a kind of its own.
-	Fields []Field
+	Fields []kubeapi.Field
 	// Verbs of the discovery; empty is those of an ordinary kind.
 	Verbs []string
 }
 
 // Key is how calls in Go name the resource: pods, or deployments.apps.
-func (r Resource) Key() string {
-	if r.Group == "" {
-		return r.Name
-	}
-	return r.Name + "." + r.Group
-}
+func (r Resource) Key() string { return kubeapi.ResourceKey(r.Group, r.Name) }
 
-func (r Resource) groupVersion(version string) string {
-	if r.Group == "" {
-		return version
-	}
-	return r.Group + "/" + version
-}
+func (r Resource) groupVersion(version string) string { return kubeapi.GroupVersion(r.Group, version) }
 
 // Validate refuses a resource that has no URL.
 func (r Resource) Validate() error {

@@ -135,6 +135,13 @@ func (w *world) setupHot(n int) {
 	}
 }
 
+func (w *world) hotTargets() (all []*Target) {
+	for _, o := range w.hot {
+		all = append(all, o.Target)
+	}
+	return all
+}
+
 // lonely is the workload of a pod that nobody minds.
 type lonely struct{}
 

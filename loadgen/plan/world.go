@@ -174,7 +174,7 @@ type targetCache struct {
 
 // object makes a new object. Its lane is its own.
 func (w *world) object(group int, t Target) *object {
-	t.Lane = FirstProfileLane + w.index
+	t.Lane = laneWorld + w.index
 	w.index += w.stride
 	o := &object{Target: &t, group: group, created: -w.gap, last: -w.gap}
 	if c := &w.targets; c.on {

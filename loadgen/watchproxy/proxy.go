@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
 	"github.com/watchbench/watchbench/internal/gate"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/kubefile"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
@@ -194,7 +194,7 @@ func (p *Proxy) serve(ctx context.Context) error {
 			}
 			defer p.handlers.Done()
 			if !p.knows(r) {
-				apistatus.Write(w, apierrors.NewUnauthorized("use the server of the kubeconfig that the proxy wrote, its path included"))
+				kubeapi.Write(w, apierrors.NewUnauthorized("use the server of the kubeconfig that the proxy wrote, its path included"))
 				return
 			}
 			wrapped.ServeHTTP(w, r)

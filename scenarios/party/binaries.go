@@ -15,8 +15,8 @@ type Binaries struct {
 	Proxy string
 	// Witness is needed by scenarios with cluster.controllers only.
 	Witness string
-	// Readers is needed by scenarios with readers, or with clients that hold connections, only.
-	Readers string
+	// Bench is watchbench itself, which reads in scenarios with readers or slow clients.
+	Bench string
 	// K6 is needed by scenarios with load.driver: k6 only, and built apart.
 	K6 string
 }
@@ -37,7 +37,7 @@ func FindBinaries() (Binaries, error) {
 func BinariesIn(dir string) (Binaries, error) {
 	b := Binaries{
 		Watcher: filepath.Join(dir, "k8s-watch"), Storage: filepath.Join(dir, "storagemock"), Churn: filepath.Join(dir, "churn"),
-		Proxy: filepath.Join(dir, "watchproxy"), Witness: filepath.Join(dir, "witness"), Readers: filepath.Join(dir, "readers"), K6: filepath.Join(dir, "k6"),
+		Proxy: filepath.Join(dir, "watchproxy"), Witness: filepath.Join(dir, "witness"), Bench: filepath.Join(dir, "watchbench"), K6: filepath.Join(dir, "k6"),
 	}
 	for _, path := range []string{b.Watcher, b.Storage, b.Churn} {
 		if !executable(path) {

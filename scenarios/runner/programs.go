@@ -29,9 +29,6 @@ func programDigests(bins party.Binaries, cells []spec.Cell) (map[string]string, 
 		if c.Scenario.Cluster.Controllers {
 			paths[filepath.Base(bins.Witness)] = bins.Witness
 		}
-		if c.Scenario.Readers.Asked() {
-			paths[filepath.Base(bins.Readers)] = bins.Readers
-		}
 		if c.Scenario.Load.Driver == spec.DriverK6 {
 			paths[filepath.Base(bins.K6)] = bins.K6
 		}

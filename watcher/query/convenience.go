@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -99,7 +99,7 @@ func readQuery(w http.ResponseWriter, r *http.Request, q *request) (in objectQue
 	case r.Method != http.MethodPost && q.path == "/v1/objects:query":
 		return in, notAllowed(w, http.MethodPost, "use POST")
 	case r.Method != http.MethodPost || q.path != "/v1/objects:query":
-		return in, methodNotAllowed(w, r, http.MethodGet)
+		return in, notAllowed(w, http.MethodGet, readOnly)
 	}
 	if len(q.query) > 0 {
 		return in, badRequest("the query belongs into the body, not into the URL")
@@ -109,10 +109,10 @@ func readQuery(w http.ResponseWriter, r *http.Request, q *request) (in objectQue
 
 // readBody reads a request's body, strictly; known names its fields.
 func readBody(w http.ResponseWriter, r *http.Request, into any, known string) error {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != apistatus.ContentType {
-		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "the body of the request must be of type %s", apistatus.ContentType)
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != kubeapi.ContentType {
+		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "the body of the request must be of type %s", kubeapi.ContentType)
 	}
-	err := decodeStrict(http.MaxBytesReader(w, r.Body, maxBody), into)
+	err := kubeapi.DecodeStrict(http.MaxBytesReader(w, r.Body, maxBody), into)
 	var large *http.MaxBytesError
 	var typed *json.UnmarshalTypeError
 	switch {
