@@ -28,7 +28,7 @@ type advice struct {
 	watched []collector.Resource // what of it passes the filter
 
 	useless []string // entries that have nothing to apply to, one sentence each
-	// slips are those of useless that should leave something out and are spelt much like what there is.
+	// slips are the sentences of useless about entries that should leave something out and look misspelt.
 	slips []string
 }
 
@@ -48,7 +48,7 @@ func (a *advice) walk() *advice {
 	a.onlyNamespaces()
 	for i, m := range a.filter.ResourceMaskers {
 		at := fmt.Sprintf("resourceMaskers[%d]", i)
-		// A dot stands in keys of maps, never in the name of a field at the top.
+		// Keys of maps may have a dot, the name of a field at the top never has.
 		if first := m.Path[0]; strings.Contains(first, ".") {
 			path, _ := json.Marshal(append(strings.Split(first, "."), m.Path[1:]...))
 			a.say("%s: no object has a field %q, nothing is masked; the path to a field within others is %s", at, first, path)
@@ -172,7 +172,7 @@ func (a *advice) selectors() {
 	}
 }
 
-// matchable reports whether a value of a label, or its absence, meets all that is required
+// matchable reports whether a value of a label, or its absence, meets all requirements
 // of it.
 func matchable(reqs labels.Requirements, key string) bool {
 	tries := []labels.Set{{}, {key: "\x00"}} // without the label; with a value nobody names

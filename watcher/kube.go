@@ -11,7 +11,7 @@ import (
 )
 
 // restConfig says how to reach the apiserver: the kubeconfig if one is named,
-// else the master URL, else the cluster the process runs in. There is no client
+// else the master URL, else the cluster the process runs in. It has no client
 // rate limit: a watcher lists once per kind and then only watches.
 func restConfig(k config.K8s, log *slog.Logger) (*rest.Config, error) {
 	cfg, err := clusterAccess(k)

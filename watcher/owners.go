@@ -110,7 +110,7 @@ func (o *owners) observe(e pipeline.Event) {
 }
 
 // listed has all the Pods looked at again: the ReplicaSets' first list is cached and was taken
-// over, so that no event tells of those that storage has.
+// over, so that those that storage has cause no event.
 func (o *owners) listed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// Plan is what a watcher would collect with a configuration.
+// Plan lists what a watcher would collect with a configuration.
 type Plan struct {
 	// Apiserver is its address; "" where it would be that of the cluster it runs in.
 	Apiserver string
@@ -23,7 +23,7 @@ type Plan struct {
 	Unknown error
 	Kinds   []collector.Resource
 	// Useless are entries of the files that have nothing to apply to, one sentence each.
-	// What only the apiserver can tell is left out while Unknown is set.
+	// What only the apiserver knows is left out while Unknown is set.
 	Useless []string
 }
 

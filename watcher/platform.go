@@ -19,7 +19,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-// platform is what the watcher deals with besides the cluster: storage, netservice and the targets of alerts.
+// platform has the services besides the cluster: storage, netservice and the targets of alerts.
 type platform struct {
 	cfg           config.Config
 	log           *slog.Logger
@@ -38,7 +38,7 @@ func newPlatform(cfg config.Config, s Settings, r prometheus.Registerer, permit 
 	}
 	if cfg.BCS.InsecureSkipVerify {
 		p.log.Warn("the certificates of storage, netservice and bcs-health are not verified: "+
-			"whoever is on the way can read and change what is sent",
+			"anybody on the way can read and change what is sent",
 			"key", "bcs.insecureSkipVerify")
 	}
 	p.client = httpClient(load)

@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
-// ready is what /readyz says: the first list of every kind is cached and compared with
+// ready answers /readyz: the first list of every kind is cached and compared with
 // storage and no watch is lost, or another replica leads and this one is ready to follow.
 // Kinds that are pinned for readers count in both.
 func (w *Watcher) ready() error {

@@ -28,7 +28,7 @@ func newReloads(r prometheus.Registerer) *prometheus.CounterVec {
 // Reload reads the configuration again and applies what may change at run time: the
 // number of queues and their lengths. What else has changed is named in one warning. A
 // configuration that cannot be read or is wrong changes nothing. What became of it is
-// logged and counted here; the error is for who has to know too.
+// logged and counted here; the error is for other callers.
 //
 // Calls must not overlap.
 func (w *Watcher) Reload(read func() (config.Config, config.Filter, error)) error {

@@ -15,7 +15,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/kinds"
 )
 
-// served is what the apiserver serves, as far as the files ask for it.
+// served keeps up with what the apiserver serves, as far as the files ask for it.
 type served struct {
 	wanted
 	host    string
@@ -108,14 +108,14 @@ func (s *served) follow(to *kinds.Kinds) {
 	s.to = to
 }
 
-// last is what was last learned; complete is that nothing of it was missed.
+// last returns what was last learned; complete means that nothing was missed.
 func (s *served) last() (groups []collector.APIGroup, complete bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.groups, s.looked && s.missed == nil
 }
 
-// trouble is what the last look missed, nil for nothing.
+// trouble returns what the last look missed, nil for nothing.
 func (s *served) trouble() *trouble {
 	s.mu.Lock()
 	defer s.mu.Unlock()

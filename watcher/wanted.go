@@ -14,13 +14,13 @@ import (
 	"github.com/watchbench/watchbench/watcher/synchronizer"
 )
 
-// wanted is what the two files ask for.
+// wanted has the two files, and what they ask for.
 type wanted struct {
 	cfg    config.Config
 	filter config.Filter
 }
 
-// Wanted is what the two files let through of what an apiserver serves.
+// Wanted returns the filter that the two files put on what an apiserver serves.
 func Wanted(c config.Config, f config.Filter) collector.DiscoveryFilter {
 	return wanted{c, f}.discovery()
 }
@@ -106,14 +106,14 @@ func (w wanted) comparison() (synchronizer.Config, error) {
 // program that sends the same object otherwise.
 const sentAs = 1
 
-// sendingRules stand for how this configuration and this program send an object.
+// sendingRules identifies how this configuration and this program send an object.
 func (w wanted) sendingRules() string {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%d %q %v", sentAs, w.filter.ResourceMaskers, w.filter.KeepManagedFields)
 	return fmt.Sprintf("%016x", h.Sum64())
 }
 
-// stateName tells watchers apart that share a cluster by namespace or by label: each
+// stateName distinguishes watchers that share a cluster by namespace or by label: each
 // collects a kind in its part only.
 func stateName(cfg config.Config) string {
 	part := cfg.WatchResource.LabelSelectors

@@ -84,7 +84,7 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 		"health on " + net.JoinHostPort(cfg.Address, strconv.Itoa(int(cfg.Port))),
 		"metrics on " + net.JoinHostPort(cfg.Address, strconv.Itoa(int(cfg.MetricPort))),
 	}, served(cfg.ResourceWatcher)...))
-	section("tells of changes", told(cfg.ResourceWatcher))
+	section("tells of changes", notified(cfg.ResourceWatcher))
 	section("ignores, or takes in another way", warnings)
 	section("has nothing to apply to", p.Useless)
 	_, err := io.WriteString(out, redact.Text(b.String()))
@@ -117,8 +117,8 @@ func served(c config.ResourceWatcher) []string {
 	return []string{"objects on " + net.JoinHostPort(s.Address, strconv.Itoa(int(s.Port))) + ", " + who}
 }
 
-// told lists the subscriptions. Of a URL, which may hold a secret, only the host is shown.
-func told(c config.ResourceWatcher) (lines []string) {
+// notified lists the subscriptions. Of a URL, which may hold a secret, only the host is shown.
+func notified(c config.ResourceWatcher) (lines []string) {
 	if !c.Enabled {
 		return nil
 	}
