@@ -22,31 +22,6 @@ type Hotkeys struct {
 	Share float64 `json:"share" jsonschema:"required,exclusiveMinimum=0,maximum=0.9" jsonschema_description:"Part of the load's writes that are such patches."`
 }
 
-// Bounds of Hotkeys.
-const (
-	MaxHotObjects = 1000
-	MaxHotBurst   = 100
-	MaxHotShare   = 0.9
-	MaxZipf       = 10
-)
-
-func (c *Load) validateHotkeys() error {
-	h := c.Hotkeys
-	switch {
-	case h == nil:
-		return nil
-	case h.Objects < 1 || h.Objects > MaxHotObjects:
-		return fieldError("hotkeys.objects", "%d is out of range; use 1 to %d", h.Objects, MaxHotObjects)
-	case !(h.Zipf >= 0 && h.Zipf <= MaxZipf):
-		return fieldError("hotkeys.zipf", "%v is out of range; use 0 (all pods alike) to %d", h.Zipf, MaxZipf)
-	case h.Burst < 2 || h.Burst > MaxHotBurst:
-		return fieldError("hotkeys.burst", "%d is out of range; use 2 to %d patches at once", h.Burst, MaxHotBurst)
-	case !(h.Share > 0 && h.Share <= MaxHotShare):
-		return fieldError("hotkeys.share", "%v is out of range; use more than 0 and at most %v", h.Share, MaxHotShare)
-	}
-	return nil
-}
-
 // hotPods are the pods that bursts hit, in the order of their rank.
 func (p *Plan) hotPods() []*Target {
 	if p.cfg.Hotkeys == nil {
