@@ -37,9 +37,9 @@ func TestURL(t *testing.T) {
 		"http://user:secret@h/":        "a user",
 		"http://good.example@h/":       "a user",
 		"http://h/#f":                  "a fragment",
-		"http://h/%zz":                 "is no URL",
-		"http://h\x00/":                "is no URL",
-		"http://h:secretport/?a=token": "is no URL",
+		"http://h/%zz":                 "invalid URL",
+		"http://h\x00/":                "invalid URL",
+		"http://h:secretport/?a=token": "invalid URL",
 	} {
 		_, err := parseURL(text, delivery.Egress{})
 		switch {
