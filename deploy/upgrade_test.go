@@ -60,7 +60,7 @@ var steps = []struct {
 	{"Roll back", (*upgrade).rollBack},
 }
 
-// TestUpgrade: a bcs-k8s-watch (profile legacy) runs while objects change; k8s-watch
+// TestUpgrade: a bcs-k8s-watch (watchlegacy) runs while objects change; k8s-watch
 // takes over by the documented steps, and the way back works. After each change storage
 // has what the cluster has, and at no time is a row replaced by an older version.
 func TestUpgrade(t *testing.T) {
@@ -80,7 +80,7 @@ func TestUpgrade(t *testing.T) {
 	}
 
 	u := &upgrade{t: t, env: clustertest.Start(t), dir: t.TempDir()}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", u.dir+"/", "../cmd/k8s-watch", "../cmd/storagemock")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", u.dir+"/", "../cmd/k8s-watch", "../cmd/watchlegacy", "../cmd/storagemock")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -89,7 +89,7 @@ func TestUpgrade(t *testing.T) {
 	u.storage, u.mock = u.storagemock(), u.storagemock()
 	u.tamper("gone-namespace", "left") // what bcs-k8s-watch never removes
 	u.write("filter.json", `{"k8sResourceWhiteList":["v1"],"apiResourceSpecification":[{"groupVersion":"v1","resourceKinds":["ConfigMap","Namespace"]}]}`)
-	u.write("old.json", u.config("old", u.storage, `"profile":"legacy",`))
+	u.write("old.json", u.config("old", u.storage, ""))
 	u.old = u.start("old.json")
 	for _, s := range steps {
 		t.Log(s.heading)
@@ -401,7 +401,11 @@ func (u *upgrade) start(file string) *exec.Cmd {
 	if err != nil {
 		u.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(u.t.Context(), u.path("k8s-watch"), "-f", u.path(file))
+	program := "k8s-watch"
+	if file == "old.json" {
+		program = "watchlegacy"
+	}
+	cmd := exec.CommandContext(u.t.Context(), u.path(program), "-f", u.path(file))
 	cmd.Dir, cmd.Stderr = u.dir, log
 	if err := cmd.Start(); err != nil {
 		u.t.Fatal(err)

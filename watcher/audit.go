@@ -19,7 +19,6 @@ import (
 	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
-	"github.com/watchbench/watchbench/watcher/crd"
 	"github.com/watchbench/watchbench/watcher/kinds"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -49,68 +48,70 @@ const storageWithin = 10 * time.Second
 // Audit compares what storage holds with what a watcher of that configuration would have
 // stored of the cluster. It only reads. The error is an *InputError where the configuration
 // is wrong; any other says which side could not be read at all.
-func Audit(ctx context.Context, cfg config.Config, filter config.Filter, o AuditOptions, log *slog.Logger) (Audited, error) {
+func Audit(ctx context.Context, cfg config.Config, filter config.Filter, o AuditOptions, log *slog.Logger) (Audited,
+	error) {
 	cfg.LeaderElection.Enabled, cfg.ResourceWatcher.Enabled, cfg.Alertor = false, false, config.Alertor{}
+	cfg.WatchResource.DisableNetService = true
 	w, err := New(cfg, filter, Settings{Logger: log})
 	if err != nil {
 		return Audited{}, err
 	}
-	find, err := w.storageDiscovery()
-	if err != nil {
-		return Audited{}, err
-	}
-	out := Audited{Cluster: cfg.Default.ClusterID, Apiserver: redact.Text(w.kube.Host), Content: o.Content, Findings: []synchronizer.Finding{}}
+	c := w.copying
+	out := Audited{Cluster: cfg.Default.ClusterID, Apiserver: redact.Text(c.served.host), Content: o.Content,
+		Findings: []synchronizer.Finding{}}
 	read := func(ctx context.Context) error {
-		if err := w.findStorage(ctx); err != nil {
+		if err := c.platform.findStorage(ctx); err != nil {
 			return err
 		}
-		return w.audit(ctx, o, &out)
+		return c.audit(ctx, o, &out)
 	}
-	if len(find) == 0 {
+	if len(c.platform.finds) == 0 {
 		return out, read(ctx)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	err = lifecycle.Run(ctx, append(find, lifecycle.Stage{Name: "audit", Run: func(ctx context.Context) error {
+	err = lifecycle.Run(ctx, append(c.platform.finds, lifecycle.Stage{Name: "audit", Run: func(ctx context.Context) error {
 		defer cancel()
 		return read(ctx)
 	}})...)
 	return out, err
 }
 
-// findStorage is checkStorage without its patience.
-func (w *Watcher) findStorage(ctx context.Context) error {
+// findStorage waits for storage with little patience.
+func (p *platform) findStorage(ctx context.Context) error {
 	for begin := time.Now(); ; {
-		err := w.askStorage(ctx)
+		err := p.ask(ctx)
 		switch {
 		case err == nil:
 			return nil
 		case untrusted(err):
-			return &InputError{Key: w.storageKey(), Err: err}
-		case len(w.cfg.BCS.CustomStorageEndpoints) > 0 || time.Since(begin) > storageWithin || lifecycle.Pause(ctx, startPause) != nil:
-			return fmt.Errorf("storage (key %s) cannot be read: %w", w.storageKey(), err)
+			return &InputError{Key: p.storageKey(), Err: err}
+		case len(p.cfg.BCS.CustomStorageEndpoints) > 0 || time.Since(begin) > storageWithin || lifecycle.Pause(ctx,
+			startPause) != nil:
+			return fmt.Errorf("storage (key %s) cannot be read: %w", p.storageKey(), err)
 		}
 	}
 }
 
-func (w *Watcher) audit(ctx context.Context, o AuditOptions, out *Audited) error {
-	c := w.collectorConfig(nil)
-	c.Pack = false
-	lister, err := collector.NewLister(w.kube, c)
+func (c *copying) audit(ctx context.Context, o AuditOptions, out *Audited) error {
+	config := c.wanted.collector(nil)
+	config.Pack = false
+	lister, err := collector.NewLister(c.kube, config)
 	if err != nil {
 		return &InputError{Err: err}
 	}
 	defer lister.Close()
 	lister.Pause = time.Duration(float64(time.Second) / o.QPS)
 	s := &auditSource{
-		lister: lister, config: c,
-		resources: map[string]collector.Resource{}, owners: map[object.Key]*object.Object{}, pairs: map[object.Pair][]object.Pair{},
+		lister: lister, config: config,
+		resources: map[string]collector.Resource{}, owners: map[object.Key]*object.Object{},
+		pairs: map[object.Pair][]object.Pair{},
 	}
-	unknown, err := w.auditKinds(ctx, s)
+	unknown, err := c.auditKinds(ctx, s)
 	if err != nil {
 		return err
 	}
-	cc, err := w.comparisonConfig()
+	cc, err := c.comparison()
 	if err != nil {
 		return &InputError{Err: err}
 	}
@@ -122,19 +123,21 @@ func (w *Watcher) audit(ctx context.Context, o AuditOptions, out *Audited) error
 	})
 	var gone []string
 	for _, kind := range o.Kinds {
-		rows, err := w.storage.List(ctx, kind, "", "resourceName", 1, 0)
+		rows, err := c.platform.storage.List(ctx, kind, "", "resourceName", 1, 0)
 		switch near := meant(kind, keys); {
 		case slices.Contains(keys, kind):
-			return &InputError{File: "command line", Key: "--gone", Err: fmt.Errorf("%s is collected by this configuration: name only kinds that are not", kind)}
+			return &InputError{File: "command line", Key: "--gone",
+				Err: fmt.Errorf("%s is collected by this configuration: name only kinds that are not", kind)}
 		case err != nil || len(rows) > 0: // an error comes again
 			gone = append(gone, kind)
 		default: // storage has no list of its kinds
-			unknown = append(unknown, synchronizer.KindReport{Kind: kind, NotCompared: "storage has no row of it: nothing is left, or the name is misspelt" + near})
+			unknown = append(unknown, synchronizer.KindReport{Kind: kind,
+				NotCompared: "storage has no row of it: nothing is left, or the name is misspelt" + near})
 		}
 	}
 	a := synchronizer.NewAudit(synchronizer.AuditConfig{
 		Config: cc, Kinds: keys, Gone: gone, Complete: complete, Content: o.Content, Wait: o.Wait,
-	}, synchronizer.Settings{Storage: w.storage, Logger: w.log}, s)
+	}, synchronizer.Settings{Storage: c.platform.storage, Logger: c.log}, s)
 	out.Kinds, err = a.Run(ctx, func(f synchronizer.Finding) { out.Findings = append(out.Findings, f) })
 	out.Kinds = append(out.Kinds, unknown...)
 	return err
@@ -142,35 +145,41 @@ func (w *Watcher) audit(ctx context.Context, o AuditOptions, out *Audited) error
 
 // auditKinds gives s the kinds that a watcher would collect, and reports those of which that
 // cannot be learned.
-func (w *Watcher) auditKinds(ctx context.Context, s *auditSource) (unknown []synchronizer.KindReport, err error) {
-	found, broken, err := w.discover(ctx)
+func (c *copying) auditKinds(ctx context.Context, s *auditSource) (unknown []synchronizer.KindReport, err error) {
+	found, broken, err := c.served.look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.checkMasks(ctx, found); err != nil {
+	groups, _ := c.served.last()
+	if err := (&advice{wanted: c.wanted, groups: groups, watched: found}).checkMasks(); err != nil {
 		return nil, err
 	}
 	for _, group := range broken {
-		unknown = append(unknown, synchronizer.KindReport{Kind: "API group " + group, Error: "cluster: " + redact.Text(w.undiscovered.Load().err.Error())})
+		unknown = append(unknown, synchronizer.KindReport{Kind: "API group " + group,
+			Error: "cluster: " + redact.Text(c.served.trouble().err.Error())})
 	}
 	for _, r := range found {
 		s.resources[r.Key()] = r
 	}
-	if w.custom() {
+	if c.custom() {
 		nothing := func(string) {}
-		to, err := kinds.New(kinds.Settings{To: s, WhiteList: w.filter.K8sResourceWhiteList, Added: nothing, Removed: nothing, Logger: slog.New(slog.DiscardHandler)})
+		to, err := kinds.New(kinds.Settings{To: s, WhiteList: c.filter.K8sResourceWhiteList, Added: nothing, Removed: nothing,
+			Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, err
 		}
-		follow := crd.New(w.crdConfig(), to)
-		if _, err := s.lister.Objects(ctx, crd.Definitions, func(o *object.Object) error {
+		to.Begin()
+		follow := kinds.NewFollower(c.crdConfig(), to)
+		if _, err := s.lister.Objects(ctx, kinds.Definitions, func(o *object.Object) error {
 			return follow.Enqueue(ctx, pipeline.Event{Action: pipeline.Put, Key: o.Key, Object: o})
 		}); err != nil {
-			unknown = append(unknown, synchronizer.KindReport{Kind: crd.Definitions.Kind, Error: "cluster: " + rightsHint(err).Error()})
+			unknown = append(unknown, synchronizer.KindReport{Kind: kinds.Definitions.Kind,
+				Error: "cluster: " + rightsHint(err).Error()})
 		}
 	}
 	if len(s.resources)+len(unknown) == 0 {
-		return nil, &InputError{File: w.cfg.FilterConfigPath, Err: errors.New("nothing is compared: the filter file lets no kind through; k8s-watch check says why")}
+		return nil, &InputError{File: c.cfg.FilterConfigPath,
+			Err: errors.New("nothing is compared: the filter file lets no kind through; k8s-watch check says why")}
 	}
 	return unknown, nil
 }
@@ -229,7 +238,8 @@ func (s *auditSource) APIVersion(kind string) string { return s.resources[kind].
 
 // Objects implements synchronizer.Source. Where there are masks all is read: an object that
 // they cannot be applied to is not sent.
-func (s *auditSource) Objects(ctx context.Context, kind string, whole bool, each func(object.Key, synchronizer.State)) (err error) {
+func (s *auditSource) Objects(ctx context.Context, kind string, whole bool, each func(object.Key,
+	synchronizer.State)) (err error) {
 	r := s.resources[kind]
 	if _, collected := s.resources[kindReplicaSet]; kind == kindPod && collected && !s.fresh {
 		if err := s.Objects(ctx, kindReplicaSet, false, func(object.Key, synchronizer.State) {}); err != nil {
@@ -268,7 +278,8 @@ func (s *auditSource) Objects(ctx context.Context, kind string, whole bool, each
 
 // state condenses an object, with its metadata at least in raw; wanted is false if storage
 // should not hold it.
-func (s *auditSource) state(r collector.Resource, o *object.Object, raw []byte, whole bool) (st synchronizer.State, wanted bool, err error) {
+func (s *auditSource) state(r collector.Resource, o *object.Object, raw []byte, whole bool) (st synchronizer.State,
+	wanted bool, err error) {
 	if r.Key() == kindReplicaSet {
 		s.owners[o.Key] = ownersOnly(raw)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-// pipelineConfig is what the main file says about queues. podQueueNum 0 stands for
+// pipelineConfig takes the queues' settings from the main file. podQueueNum 0 means
 // one queue in the original; here it leaves the number to the watcher.
 func pipelineConfig(cfg config.Config) pipeline.Config {
 	b := cfg.BCS

@@ -48,7 +48,5 @@
 //	                  content reach a log or a metric.
 //	G14 honest        The counters and lag metrics agree with what happened.
 //
-// The strategy "unordered" gives up G2 to G4; it is there to be compared. So is the
-// profile "legacy", which sends by the original's rules (package legacy) and promises
-// nothing of this.
+// The strategy "unordered" gives up G2 to G4; it is there to be compared.
 package watcher

@@ -11,7 +11,7 @@ import (
 )
 
 // restConfig says how to reach the apiserver: the kubeconfig if one is named,
-// else the master URL, else the cluster the process runs in. There is no client
+// else the master URL, else the cluster the process runs in. It has no client
 // rate limit: a watcher lists once per kind and then only watches.
 func restConfig(k config.K8s, log *slog.Logger) (*rest.Config, error) {
 	cfg, err := clusterAccess(k)
@@ -49,7 +49,7 @@ func clusterAccess(k config.K8s) (*rest.Config, error) {
 	default:
 		cfg, err := rest.InClusterConfig()
 		if err != nil {
-			return nil, fmt.Errorf("neither k8s.kubeconfig nor k8s.master is set, and this is no pod of a cluster: %w", err)
+			return nil, fmt.Errorf("neither k8s.kubeconfig nor k8s.master is set, and this does not run in a cluster: %w", err)
 		}
 		return cfg, nil
 	}

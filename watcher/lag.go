@@ -9,17 +9,19 @@ import (
 	"github.com/watchbench/watchbench/watcher/meter"
 )
 
-// lags are the series that tell how far storage may be behind. They are read at a scrape.
+// lags are the series of how far storage may be behind. They are read at a scrape.
 type lags struct {
 	meter.Descs
-	w           *Watcher
+	c           *copying
 	silent, lag *prometheus.Desc
 }
 
-func newLags(w *Watcher) *lags {
-	l := &lags{w: w}
-	l.silent = l.New(metric.WatchSilent, "Time since the apiserver was last heard of the kind: a complete list, the answer to a watch or its orderly end, an event or a bookmark.", "kind")
-	l.lag = l.New(metric.Lag, "Age of the oldest change that storage lacks, given up or not, or of a first list that is not compared and handed over; while the watch fails, at least how long it has been silent.", "kind")
+func newLags(c *copying) *lags {
+	l := &lags{c: c}
+	l.silent = l.New(metric.WatchSilent, "Time since the apiserver was last heard of the kind: a complete list, "+
+		"the answer to a watch or its orderly end, an event or a bookmark.", "kind")
+	l.lag = l.New(metric.Lag, "Age of the oldest change that storage lacks, given up or not, or of a first list that is "+
+		"not compared and handed over; while the watch fails, at least how long it has been silent.", "kind")
 	return l
 }
 
@@ -27,16 +29,9 @@ var _ prometheus.Collector = (*lags)(nil)
 
 // Collect implements prometheus.Collector.
 func (l *lags) Collect(out chan<- prometheus.Metric) {
-	c := l.w.collector.Load()
-	if c == nil {
-		return
-	}
-	for _, s := range c.Silences() {
-		var lag time.Duration
-		if l.w.pipeline != nil {
-			lag = l.w.pipeline.Lag(s.Key)
-		}
-		if sync := l.w.synchronizer.Load(); sync != nil {
+	for _, s := range l.c.collector.Silences() {
+		lag := l.c.pipeline.Lag(s.Key)
+		if sync := l.c.synchronizer; sync != nil {
 			if since := sync.FirstSince(s.Key); !since.IsZero() {
 				lag = max(lag, time.Since(since))
 			}

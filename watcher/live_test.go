@@ -258,5 +258,5 @@ func TestTrafficOfCustomResources(t *testing.T) {
 		_, err := definitions.Get(t.Context(), "gamedeployments.tkex.tencent.com", metav1.GetOptions{})
 		return err != nil
 	})
-	storage.equalGolden(t, "traffic-crd.json", true)
+	storage.equalGolden(t, "traffic-crd.json")
 }

@@ -23,7 +23,7 @@ const (
 // owners remembers the Pods that were sent without their workload, because their ReplicaSet
 // was not cached or had no owner, and has them sent again when it has.
 type owners struct {
-	collector func() *collector.Collector // nil: there is none yet
+	collector *collector.Collector
 
 	mu      sync.Mutex               // guards the maps and due
 	waiting map[object.Key]time.Time // Pods that wait to be sent, since when
@@ -32,14 +32,14 @@ type owners struct {
 	wake    chan struct{} // size 1: one token says that due is not empty
 }
 
-func newOwners(c func() *collector.Collector) *owners {
-	return &owners{collector: c, waiting: map[object.Key]time.Time{}, pods: map[object.Key]string{}, wake: make(chan struct{}, 1)}
+func newOwners() *owners {
+	return &owners{waiting: map[object.Key]time.Time{}, pods: map[object.Key]string{}, wake: make(chan struct{}, 1)}
 }
 
 // wait is how long to wait with a Pod whose ReplicaSet is not cached and should be soon; 0
 // is not at all.
 func (o *owners) wait(e pipeline.Event, via string) time.Duration {
-	c := o.collector()
+	c := o.collector
 	if !c.Follows(kindReplicaSet) {
 		return 0
 	} else if _, cached := c.Get(object.Key{Kind: kindReplicaSet, Namespace: e.Key.Namespace, Name: via}); cached {
@@ -110,7 +110,7 @@ func (o *owners) observe(e pipeline.Event) {
 }
 
 // listed has all the Pods looked at again: the ReplicaSets' first list is cached and was taken
-// over, so that no event tells of those that storage has.
+// over, so that those that storage has cause no event.
 func (o *owners) listed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -135,7 +135,7 @@ func (o *owners) Run(ctx context.Context) error {
 		o.due = nil
 		o.mu.Unlock()
 		for _, pod := range due {
-			if err := o.collector().Repair(ctx, pod); err != nil {
+			if err := o.collector.Repair(ctx, pod); err != nil {
 				break // the Synchronizer repairs the rest
 			}
 		}

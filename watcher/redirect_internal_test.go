@@ -34,7 +34,7 @@ func TestTokenStaysWithTheAPIServer(t *testing.T) {
 				return err
 			}
 			defer d.Close()
-			_, err = d.Groups(ctx)
+			_, err = d.GroupsOf(ctx, func(string) bool { return true })
 			return err
 		},
 		"list and watch": func(ctx context.Context, kube *rest.Config) error {
@@ -59,7 +59,7 @@ func TestTokenStaysWithTheAPIServer(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = w.useless(ctx, nil)
+			_, _, err = w.copying.served.look(ctx)
 			return err
 		},
 		"Lease": func(ctx context.Context, kube *rest.Config) error {

@@ -21,7 +21,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/notify/webhook"
@@ -205,16 +204,6 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.resources.notifier.Close)
-	if _, _, err := w.alertor(); err != nil {
-		t.Fatal(err)
-	}
-	c, err := collector.New(w.collectorConfig(nil), collector.Settings{Client: w.kube, Sink: sink{path: w.path}, Registry: w.registry, Logger: w.log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.stages(c); err != nil {
-		t.Fatal(err)
-	}
 	descs := make(chan *prometheus.Desc)
 	go func() { w.registry.Describe(descs); close(descs) }()
 	for d := range descs {

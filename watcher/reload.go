@@ -1,7 +1,6 @@
 package watcher
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -14,10 +13,6 @@ import (
 
 // live are the keys of the main file that may change while the watcher runs.
 var live = []string{"bcs.podQueueNum", "bcs.handlerQueueLen", "bcs.writerQueueLen"}
-
-// errLegacyReload is why the profile "legacy" takes no change: the original has no such
-// thing.
-var errLegacyReload = errors.New("profile legacy takes changes only with a restart")
 
 func newReloads(r prometheus.Registerer) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -33,38 +28,32 @@ func newReloads(r prometheus.Registerer) *prometheus.CounterVec {
 // Reload reads the configuration again and applies what may change at run time: the
 // number of queues and their lengths. What else has changed is named in one warning. A
 // configuration that cannot be read or is wrong changes nothing. What became of it is
-// logged and counted here; the error is for who has to know too.
+// logged and counted here; the error is for other callers.
 //
 // Calls must not overlap.
 func (w *Watcher) Reload(read func() (config.Config, config.Filter, error)) error {
 	err := w.reload(read)
-	switch {
-	case err == nil:
-		w.reloads.WithLabelValues(metric.ReloadOK).Inc()
-	case errors.Is(err, errLegacyReload):
-		w.log.Warn("configuration not reloaded", "reason", err)
-		w.reloads.WithLabelValues(metric.ReloadFailed).Inc()
-	default:
+	result := metric.ReloadOK
+	if err != nil {
+		result = metric.ReloadFailed
 		w.log.Error("configuration not reloaded, keeping the current one", "error", err)
-		w.reloads.WithLabelValues(metric.ReloadFailed).Inc()
 	}
+	w.reloads.WithLabelValues(result).Inc()
 	return err
 }
 
 func (w *Watcher) reload(read func() (config.Config, config.Filter, error)) error {
-	if w.isLegacy() {
-		return errLegacyReload
-	}
 	cfg, filter, err := read()
 	if err != nil {
 		return err
 	}
 	// What podQueueNum means depends on the strategy, which stays what it is.
 	next := w.cfg
-	next.BCS.PodQueueNum, next.BCS.HandlerQueueLen, next.BCS.WriterQueueLen = cfg.BCS.PodQueueNum, cfg.BCS.HandlerQueueLen, cfg.BCS.WriterQueueLen
+	next.BCS.PodQueueNum = cfg.BCS.PodQueueNum
+	next.BCS.HandlerQueueLen, next.BCS.WriterQueueLen = cfg.BCS.HandlerQueueLen, cfg.BCS.WriterQueueLen
 	c := pipelineConfig(next)
 	to := pipeline.Queues{PodQueueNum: c.PodQueueNum, HandlerQueueLen: c.HandlerQueueLen, WriterQueueLen: c.WriterQueueLen}
-	if err := w.pipeline.Resize(to); err != nil {
+	if err := w.copying.pipeline.Resize(to); err != nil {
 		return &InputError{Key: "bcs", Err: err}
 	}
 	w.log.Info("configuration reloaded", "strategy", c.Strategy,

@@ -40,7 +40,7 @@ func count(t *testing.T, w *Watcher, result string) float64 {
 
 func TestReload(t *testing.T) {
 	w, cfg, log := reloading(t, func(c *config.Config) { c.BCS.Strategy = pipeline.Partitioned })
-	w.pipeline.AddKind("Pod")
+	w.copying.pipeline.AddKind("Pod")
 	queues := func() float64 { return metricSum(t, w, metric.QueueCapacity) - float64(cfg.BCS.WriterQueueLen) }
 	if ok, failed := count(t, w, "ok"), count(t, w, "failed"); ok != 0 || failed != 0 {
 		t.Errorf("%g and %g reloads before the first", ok, failed)
@@ -103,20 +103,6 @@ func TestReloadToZero(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "podQueueNum=30") {
 		t.Errorf("logged: %s", log)
-	}
-}
-
-func TestLegacyRefusesReload(t *testing.T) {
-	w, _, log := reloading(t, func(c *config.Config) { c.Profile = config.ProfileLegacy })
-	err := w.Reload(func() (config.Config, config.Filter, error) {
-		t.Error("it reads the file")
-		return config.Config{}, config.Filter{}, nil
-	})
-	if !errors.Is(err, errLegacyReload) || count(t, w, "failed") != 1 || count(t, w, "ok") != 0 {
-		t.Errorf("%v", err)
-	}
-	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "level=WARN") || !strings.Contains(text, "profile legacy takes changes only with a restart") {
-		t.Errorf("logged: %s", text)
 	}
 }
 

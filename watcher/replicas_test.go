@@ -120,7 +120,8 @@ func TestNoNotificationWithoutLease(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- lifecycle.Run(ctx, lifecycle.Stage{Name: "watches", Run: w.resources.watches.Run}, lifecycle.Stage{Name: "notify", Run: w.resources.notifier.Run})
+		done <- lifecycle.Run(ctx, lifecycle.Stage{Name: "discovery", Run: w.discover},
+			lifecycle.Stage{Name: "watches", Run: w.resources.watches.Run}, lifecycle.Stage{Name: "notify", Run: w.resources.notifier.Run})
 	}()
 	must[*corev1.ConfigMap](t)(kubernetes.NewForConfigOrDie(env.Config).CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "old"}}, metav1.CreateOptions{}))
 	eventually(t, "a delivery was refused, or made", func() bool { return w.elector.Refused() > 0 || r.has("old") })
@@ -162,21 +163,21 @@ func TestNotifiesFromThePipeline(t *testing.T) {
 // is away.
 func TestSubscriptionsAwaitThePipeline(t *testing.T) {
 	for name, tc := range map[string]struct {
-		begin func(w *Watcher, cancel func())
+		begin func(c *copying, cancel func())
 		want  time.Duration
 	}{
-		"it comes":  {func(w *Watcher, _ func()) { close(w.collects) }, time.Second},
-		"the end":   {func(_ *Watcher, cancel func()) { cancel() }, time.Second},
-		"otherwise": {func(*Watcher, func()) {}, collectsWithin},
+		"it comes":  {func(c *copying, _ func()) { close(c.started) }, time.Second},
+		"the end":   {func(_ *copying, cancel func()) { cancel() }, time.Second},
+		"otherwise": {func(*copying, func()) {}, collectsWithin},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &Watcher{collects: make(chan struct{})}
+				c := &copying{started: make(chan struct{})}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				began := time.Now()
-				time.AfterFunc(time.Second, func() { tc.begin(w, cancel) })
-				w.awaitCollector(ctx)
+				time.AfterFunc(time.Second, func() { tc.begin(c, cancel) })
+				c.awaitStart(ctx, collectsWithin)
 				if took := time.Since(began); took != tc.want {
 					t.Errorf("waited for %s, want %s", took, tc.want)
 				}

@@ -138,15 +138,19 @@ func (s *state) whose(names []string) []any {
 	return []any{s.label, strings.Join(names, ",")}
 }
 
-// report logs when storage, the apiserver or a kind goes and comes back, until ctx ends.
-// The parts themselves do not: of an outage each kind and each request would tell.
-func (w *Watcher) report(ctx context.Context) error {
+// reporter logs when storage, the apiserver or a kind goes and comes back. The parts themselves do not: of
+// an outage each kind and each request would log a line.
+type reporter struct{ *copying }
+
+// Run reports until ctx ends.
+func (r *reporter) Run(ctx context.Context) error {
 	endpoints := newState("storage endpoint is down", "storage endpoint is up again", "endpoint")
-	paced := newState("storage answers no write of a kind, sending is paced", "storage answers writes of the kind again", "kinds")
+	paced := newState("storage answers no write of a kind, sending is paced", "storage answers writes of the kind again",
+		"kinds")
 	apiserver := newState("apiserver does not answer", "apiserver answers again", "")
 	watches := newState("watch is lost", "watch is back", "kinds")
 	discovery := newState("some API groups are not watched", "all API groups are known again", "")
-	w.warnUseless(ctx, w.collector.Load().Resources())
+	r.warnUseless()
 	var storageUp, apiserverUp time.Time // when they were last away
 	ticks := time.NewTicker(reportEvery)
 	defer ticks.Stop()
@@ -157,34 +161,30 @@ func (w *Watcher) report(ctx context.Context) error {
 		case <-ticks.C:
 		}
 		now := time.Now()
-		var waiting []any
-		if w.pipeline != nil {
-			waiting = []any{"waiting", w.pipeline.Stats().Queued}
-		}
-		down := w.endpointTroubles(now)
-		endpoints.look(w.log, now, down, waiting...)
+		waiting := []any{"waiting", r.pipeline.Stats().Queued}
+		down := r.endpointTroubles(now)
+		endpoints.look(r.log, now, down, waiting...)
 		if len(down) > 0 {
 			storageUp = now
 		}
-		if w.pipeline != nil {
-			paced.look(w.log, now, w.pacedTroubles(now, storageUp), waiting...)
-		}
-		away, lost := w.watchTroubles(now, apiserverUp)
+		paced.look(r.log, now, r.pacedTroubles(now, storageUp), waiting...)
+		away, lost := r.watchTroubles(now, apiserverUp)
 		if away != nil {
 			apiserverUp = now
 		}
-		apiserver.look(w.log, now, away)
-		watches.look(w.log, now, lost)
+		apiserver.look(r.log, now, away)
+		watches.look(r.log, now, lost)
 		var unknown []trouble
-		if t := w.undiscovered.Load(); t != nil {
-			unknown = []trouble{{since: t.since, err: t.err, tell: away == nil && min(now.Sub(t.since), now.Sub(apiserverUp)) >= settles}}
+		if t := r.served.trouble(); t != nil {
+			unknown = []trouble{{since: t.since, err: t.err, tell: away == nil && min(now.Sub(t.since),
+				now.Sub(apiserverUp)) >= settles}}
 		}
-		discovery.look(w.log, now, unknown)
+		discovery.look(r.log, now, unknown)
 	}
 }
 
-func (w *Watcher) endpointTroubles(now time.Time) (all []trouble) {
-	for _, o := range w.storage.Outages() {
+func (r *reporter) endpointTroubles(now time.Time) (all []trouble) {
+	for _, o := range r.platform.storage.Outages() {
 		all = append(all, trouble{of: o.Endpoint, since: o.Since, err: o.Err, tell: now.Sub(o.Since) >= brief})
 	}
 	return all
@@ -192,20 +192,21 @@ func (w *Watcher) endpointTroubles(now time.Time) (all []trouble) {
 
 // pacedTroubles are kinds that storage answers nothing of though it is there; storageUp is
 // when an endpoint was last down.
-func (w *Watcher) pacedTroubles(now, storageUp time.Time) (all []trouble) {
-	for _, p := range w.pipeline.Paced() {
-		all = append(all, trouble{of: p.Kind, since: p.Since, err: p.Err, tell: min(now.Sub(p.Since), now.Sub(storageUp)) >= settles})
+func (r *reporter) pacedTroubles(now, storageUp time.Time) (all []trouble) {
+	for _, p := range r.pipeline.Paced() {
+		all = append(all, trouble{of: p.Kind, since: p.Since, err: p.Err, tell: min(now.Sub(p.Since),
+			now.Sub(storageUp)) >= settles})
 	}
 	return all
 }
 
-// watchTroubles are that of the apiserver, which is away if no kind is watched and one at
+// watchTroubles returns the apiserver's trouble, which is away if no kind is watched and one at
 // least was not answered, and those of kinds. While the apiserver is away, and until the
 // kinds have tried again, theirs are consequences; apiserverUp is when it was last away.
-func (w *Watcher) watchTroubles(now, apiserverUp time.Time) (apiserver, kinds []trouble) {
-	failing, of := w.collector.Load().Failing()
-	if w.definitions != nil {
-		f, n := w.definitions.Failing()
+func (r *reporter) watchTroubles(now, apiserverUp time.Time) (apiserver, kinds []trouble) {
+	failing, of := r.collector.Failing()
+	if r.definitions != nil {
+		f, n := r.definitions.Failing()
 		failing, of = append(failing, f...), of+n
 	}
 	silent := time.Duration(math.MaxInt64) // the apiserver as a whole
@@ -228,4 +229,16 @@ func (w *Watcher) watchTroubles(now, apiserverUp time.Time) (apiserver, kinds []
 		kinds = append(kinds, trouble{f.Key, f.Since, f.Err, lost && apiserver == nil, f.Silent})
 	}
 	return apiserver, kinds
+}
+
+// warnUseless logs what has nothing to apply to. What only the apiserver knows is left out unless
+// all of it was learned.
+func (r *reporter) warnUseless() {
+	a := &advice{wanted: r.wanted}
+	if groups, complete := r.served.last(); complete {
+		a.groups, a.watched = groups, r.collector.Resources()
+	}
+	for _, entry := range a.walk().useless {
+		r.log.Warn(entry, "filter", r.cfg.FilterConfigPath)
+	}
 }

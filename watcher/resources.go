@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -32,17 +34,18 @@ type resources struct {
 }
 
 // newResources makes the parts. Nothing is bound or requested yet.
-func (w *Watcher) newResources() (*resources, error) {
+func (w *Watcher) newResources(kube *rest.Config) (*resources, error) {
 	r := &resources{cfg: w.cfg.ResourceWatcher, listen: w.listen}
 	if err := r.checkServer(w.cfg); err != nil {
 		return nil, err
 	}
 	var err error
-	if r.guard, err = access.New(r.cfg.Server, access.Settings{Kube: w.kube, Logger: w.log}); err != nil {
+	if r.guard, err = access.New(r.cfg.Server, access.Settings{Kube: kube, Logger: w.log}); err != nil {
 		return nil, &InputError{Key: "resourceWatcher.server", Err: err}
 	}
 	r.watches, err = watches.New(r.cfg.Watches, watches.Settings{
-		Client: w.kube, Collector: w.collectorConfig(nil), Collected: w.collector.Load, Registry: w.registry, Logger: w.log,
+		Client: kube, Collector: w.collector(nil), Collected: w.copying.collector, Lookout: w.copying.served.lookout,
+		Registry: w.registry, Logger: w.log,
 	})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.watches", Err: err}
@@ -54,11 +57,12 @@ func (w *Watcher) newResources() (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.relations", Err: err}
 	}
-	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard, Seats: seats, Version: r.watches.Version, Registry: w.registry, Logger: w.log})
+	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard,
+		Seats: seats, Version: r.watches.Version, Registry: w.registry, Logger: w.log})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.query", Err: err}
 	}
-	told := notify.Settings{Kinds: r.watches, Collector: w.dedicated, Registry: w.registry, Logger: w.log}
+	told := notify.Settings{Kinds: r.watches, Collector: w.dedicated(kube, w.log), Registry: w.registry, Logger: w.log}
 	if w.elector != nil {
 		told.Permit = w.elector.Permit
 	}
@@ -66,7 +70,7 @@ func (w *Watcher) newResources() (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.notify", Err: err}
 	}
-	// No http.ServeMux: it redirects paths that it holds to be unclean, where clients want a Status.
+	// No http.ServeMux: it redirects paths that it considers unclean, where clients want a Status.
 	r.handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == relation.Path {
 			r.relations.ServeHTTP(w, req)
@@ -86,7 +90,8 @@ func (r *resources) checkServer(c config.Config) error {
 		port uint16
 	}{{"port", c.Port}, {"metric_port", c.MetricPort}} {
 		if s.Port != 0 && s.Port == other.port && overlap(s.Address, c.Address) {
-			return &InputError{Key: "resourceWatcher.server.port", Err: fmt.Errorf("%d is that of the key %s, too: want another one", s.Port, other.key)}
+			return &InputError{Key: "resourceWatcher.server.port",
+				Err: fmt.Errorf("%d is also the value of the key %s: want another port", s.Port, other.key)}
 		}
 	}
 	if err := s.CheckFiles(); err != nil {
@@ -111,35 +116,24 @@ func overlap(a, b string) bool {
 	return a == b || x.IsValid() && (x == y || x.IsUnspecified()) || y.IsUnspecified()
 }
 
-// addResources makes the resource watcher if it is on.
-func (w *Watcher) addResources() (err error) {
-	if w.cfg.ResourceWatcher.Enabled {
-		w.resources, err = w.newResources()
+// dedicated makes the collector of a subscription that has a watch of its own: what it gets is masked as
+// everything else.
+func (w wanted) dedicated(kube *rest.Config, log *slog.Logger) func(collector.Resource,
+	func(collector.Resource) *view.View) (*collector.Collector, error) {
+	return func(r collector.Resource, views func(collector.Resource) *view.View) (*collector.Collector, error) {
+		c := w.collector([]collector.Resource{r})
+		c.Namespace, c.After = "", nil
+		return collector.New(c, collector.Settings{Client: kube, Sink: collector.Discard, View: views, Logger: log})
 	}
-	return err
-}
-
-// views makes the views of the kinds that the pipeline collects; nil where nobody reads.
-func (w *Watcher) views() func(collector.Resource) *view.View {
-	if w.resources == nil {
-		return nil
-	}
-	return func(collector.Resource) *view.View { return view.New(view.Config{}) }
-}
-
-// dedicated is the collector of a subscription that has a watch of its own: what it gets is
-// masked as everything else.
-func (w *Watcher) dedicated(r collector.Resource, views func(collector.Resource) *view.View) (*collector.Collector, error) {
-	c := w.collectorConfig([]collector.Resource{r})
-	c.Namespace, c.After = "", nil
-	return collector.New(c, collector.Settings{Client: w.kube, Sink: collector.Discard, View: views, Logger: w.log})
 }
 
 // serve binds the address of the API, which is served by Run.
 func (r *resources) serve(ctx context.Context, log *slog.Logger) (*access.Server, error) {
-	server, err := access.NewServer(ctx, r.cfg.Server, access.ServerSettings{Handler: r.handler, Guard: r.guard, Listen: r.listen, Logger: log})
+	server, err := access.NewServer(ctx, r.cfg.Server, access.ServerSettings{Handler: r.handler, Guard: r.guard,
+		Listen: r.listen, Logger: log})
 	if err != nil {
-		return nil, fmt.Errorf("serve the resource watcher (resourceWatcher.server): %w", inUse(err, "resourceWatcher.server.", "port"))
+		return nil, fmt.Errorf("serve the resource watcher (resourceWatcher.server): %w", inUse(err,
+			"resourceWatcher.server.", "port"))
 	}
 	log.Info("serving objects", "address", server.Addr())
 	return server, nil
@@ -147,20 +141,20 @@ func (r *resources) serve(ctx context.Context, log *slog.Logger) (*access.Server
 
 // collectsWithin is how long subscriptions wait at the start for the kinds that the pipeline
 // collects. Earlier they would follow these by watches of their own and, as they never let
-// go of them, for good. Later, storage or the apiserver is away: what changes is told all
-// the same.
+// go of them, for good. Later, storage or the apiserver is away: changes are delivered
+// all the same.
 const collectsWithin = 5 * time.Second
 
-// notify tells subscriptions of changes until ctx ends, and drains.
-func (w *Watcher) notify(ctx context.Context) error {
-	w.awaitCollector(ctx)
-	return w.resources.notifier.Run(ctx)
-}
-
-func (w *Watcher) awaitCollector(ctx context.Context) {
+// warnUnserved logs, once it is known what the cluster serves, which names of resources in
+// the configuration name nothing that is served. It returns at the end of ctx.
+func (r *resources) warnUnserved(ctx context.Context, log *slog.Logger) error {
 	select {
-	case <-w.collects:
-	case <-time.After(collectsWithin):
+	case <-r.watches.Known():
+		for _, entry := range unservedNames(r.cfg, r.watches.Served()) {
+			log.Warn(entry)
+		}
+		<-ctx.Done()
 	case <-ctx.Done():
 	}
+	return nil
 }

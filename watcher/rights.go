@@ -13,7 +13,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
-	"github.com/watchbench/watchbench/watcher/crd"
+	"github.com/watchbench/watchbench/watcher/kinds"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -26,7 +26,7 @@ type Rule struct {
 	Verbs         []string `json:"verbs"`
 }
 
-// Rights is what a watcher has to be allowed beyond discovery, which Kubernetes
+// Rights are the permissions that a watcher needs beyond discovery, which Kubernetes
 // allows every account (ClusterRole system:discovery).
 type Rights struct {
 	Cluster []Rule            // for a ClusterRole
@@ -49,18 +49,16 @@ func RightsFor(ctx context.Context, cfg config.Config, filter config.Filter, log
 		return Rights{}, &InputError{Err: err}
 	}
 	defer d.Close()
-	w := &Watcher{cfg: cfg, filter: filter}
-	found, err := d.Resources(ctx, w.discoveryFilter())
+	w := wanted{cfg, filter}
+	groups, err := d.GroupsOf(ctx, w.looksAt)
 	if err != nil {
 		return Rights{}, err
 	}
-	groups, err := d.GroupsOf(ctx, w.discoveryFilter().WantsVersion)
+	found, err := w.discovery().Resources(groups)
 	if err != nil {
 		return Rights{}, err
 	}
-	_, slips := w.unlisted()
-	_, more := w.unserved(collector.Served(groups))
-	if slips = append(slips, more...); len(slips) > 0 {
+	if slips := (&advice{wanted: w, groups: groups, watched: found}).walk().slips; len(slips) > 0 {
 		return Rights{}, &InputError{File: cfg.FilterConfigPath, Err: errors.New(strings.Join(slips, "; "))}
 	}
 	return rights(cfg, filter, found), nil
@@ -79,7 +77,7 @@ func rights(cfg config.Config, filter config.Filter, found []collector.Resource)
 				groups[gv.Group] = []string{"*"}
 			}
 		}
-		d := crd.Definitions
+		d := kinds.Definitions
 		if ns == "" {
 			groups[d.Group] = append(groups[d.Group], d.Name)
 		} else {
@@ -99,7 +97,9 @@ func rights(cfg config.Config, filter config.Filter, found []collector.Resource)
 	if rw := cfg.ResourceWatcher; rw.Enabled && rw.Server.Authentication == access.TokenReview {
 		out.Cluster = append(out.Cluster,
 			Rule{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: []string{"create"}},
-			Rule{APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"}})
+			Rule{
+				APIGroups: []string{"authorization.k8s.io"}, Resources: []string{"subjectaccessreviews"}, Verbs: []string{"create"},
+			})
 	}
 	if le := cfg.LeaderElection; le.Enabled {
 		lease := Rule{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}}
@@ -117,7 +117,7 @@ func readers(c config.ResourceWatcher) map[string][]string {
 	if !c.Enabled {
 		return nil
 	}
-	groups := map[string][]string{crd.Definitions.Group: {crd.Definitions.Name}}
+	groups := map[string][]string{kinds.Definitions.Group: {kinds.Definitions.Name}}
 	for _, s := range c.Notify.Subscriptions {
 		groups[s.Resource.Group] = append(groups[s.Resource.Group], s.Resource.Resource)
 	}
@@ -140,7 +140,9 @@ func read(groups map[string][]string) []Rule {
 	var rules []Rule
 	for _, g := range slices.Sorted(maps.Keys(groups)) {
 		names := slices.Sorted(slices.Values(groups[g]))
-		rules = append(rules, Rule{APIGroups: []string{g}, Resources: slices.Compact(names), Verbs: []string{"list", "watch"}})
+		rules = append(rules, Rule{
+			APIGroups: []string{g}, Resources: slices.Compact(names), Verbs: []string{"list", "watch"},
+		})
 	}
 	return rules
 }

@@ -30,7 +30,9 @@ func testSender(t *testing.T, data string) *sender {
 		t.Fatal(err)
 	}
 	var none collector.Collector
-	return &sender{unnamed: func(string) bool { return false }, storage: client, owners: newOwners(func() *collector.Collector { return &none }), workload: workload{cache: &none}}
+	owners := newOwners()
+	owners.collector = &none
+	return &sender{unnamed: func(string) bool { return false }, storage: client, owners: owners, workload: workload{cache: &none}}
 }
 
 // built is the event of an object as the cache has it, packed.

@@ -54,13 +54,14 @@ func listenTCP(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr) //nolint:noctx // binding does not block
 }
 
-// checkAddress refuses what is no address to listen at.
+// checkAddress refuses an address that nobody can listen at.
 func checkAddress(ctx context.Context, address string) error {
 	if _, err := netip.ParseAddr(address); err == nil || address == "" {
 		return nil
 	}
 	if strings.ContainsAny(address, ":/[] ") {
-		return &InputError{Key: "address", Err: fmt.Errorf("%q: want an IP address or a host name; port and metric_port are keys of their own", address)}
+		return &InputError{Key: "address",
+			Err: fmt.Errorf("%q: want an IP address or a host name; port and metric_port are keys of their own", address)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -70,22 +71,22 @@ func checkAddress(ctx context.Context, address string) error {
 	return nil
 }
 
-// inUse adds the remedy where another process has the port; section is that of the keys port
-// and address.
+// inUse adds the remedy where another process has the port; section is the prefix of the
+// keys port and address.
 func inUse(err error, section, port string) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
 	}
-	return fmt.Errorf("%w: another process has it; give the key %s another port, or the key %saddress another address", err, section+port, section)
+	return fmt.Errorf("%w: another process has it; give the key %s another port, or the key %saddress another address",
+		err, section+port, section)
 }
 
-// serve binds a port of the configured address.
-func (w *Watcher) serve(port uint16, tlsConfig *tls.Config, h http.Handler) (*server, error) {
-	listen := w.listen
+// bind binds a port for a handler; listen nil is TCP, tlsConfig nil plain HTTP.
+func bind(listen listenFunc, address string, port uint16, tlsConfig *tls.Config, h http.Handler) (*server, error) {
 	if listen == nil {
 		listen = listenTCP
 	}
-	l, err := listen(net.JoinHostPort(w.cfg.Address, strconv.Itoa(int(port))))
+	l, err := listen(net.JoinHostPort(address, strconv.Itoa(int(port))))
 	if err != nil {
 		return nil, err
 	}

@@ -15,15 +15,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/watchbench/watchbench/watcher/config"
 )
 
 // serving runs one of the two servers on loopback and returns its address.
 func serving(t *testing.T, h http.Handler) string {
 	t.Helper()
-	w := &Watcher{cfg: config.Config{Address: "127.0.0.1"}}
-	s, err := w.serve(0, nil, h)
+	s, err := bind(nil, "127.0.0.1", 0, nil, h)
 	if err != nil {
 		t.Fatal(err)
 	}

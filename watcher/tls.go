@@ -37,7 +37,8 @@ func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, 
 		return nil, err
 	}
 	load := func() (*tls.Config, error) {
-		t := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: skipVerify} //nolint:gosec // asked for, and warned of
+		t := &tls.Config{MinVersion: tls.VersionTLS12,
+			InsecureSkipVerify: skipVerify} //nolint:gosec // asked for, and warned of
 		if f.CAFile != "" {
 			var err error
 			if t.RootCAs, err = certfile.Pool(f.CAFile); err != nil {
@@ -71,7 +72,8 @@ func keyPair(f config.TLS) (tls.Certificate, error) {
 	switch block, _ := pem.Decode(key); {
 	case block == nil:
 	case block.Type == "ENCRYPTED PRIVATE KEY":
-		return tls.Certificate{}, fmt.Errorf("%s is encrypted as PKCS #8, which is not supported: write it again with openssl rsa -traditional -aes256", f.KeyFile)
+		return tls.Certificate{}, fmt.Errorf("%s is encrypted as PKCS #8, which is not supported: "+
+			"write it again with openssl rsa -traditional -aes256", f.KeyFile)
 	case x509.IsEncryptedPEMBlock(block): //nolint:staticcheck // insecure by design, and what is in use
 		plain, err := x509.DecryptPEMBlock(block, []byte(f.Password)) //nolint:staticcheck // the same
 		var pair tls.Certificate
@@ -96,20 +98,12 @@ func httpClient(load func() (*tls.Config, error)) *http.Client {
 		d := tls.Dialer{NetDialer: &net.Dialer{Timeout: dialTimeout}, Config: t}
 		return d.DialContext(ctx, network, address)
 	}
-	return &http.Client{Transport: &http.Transport{DialTLSContext: dial, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}
+	return &http.Client{Transport: &http.Transport{DialTLSContext: dial, MaxIdleConnsPerHost: 2,
+		IdleConnTimeout: time.Minute}}
 }
 
 // dialTimeout bounds connecting, the handshake included.
 const dialTimeout = 5 * time.Second
-
-// platformClient is the HTTP client for the platform's services besides storage.
-func (w *Watcher) platformClient() (*http.Client, error) {
-	load, err := clientTLS("bcs.tls", w.cfg.BCS.TLS, w.cfg.BCS.InsecureSkipVerify)
-	if err != nil {
-		return nil, &InputError{Err: err}
-	}
-	return httpClient(load), nil
-}
 
 // newAlertmanagers returns one target per configured address.
 func newAlertmanagers(cfg config.Config) ([]*alert.Alertmanager, error) {

@@ -59,14 +59,12 @@ func TestFilesAreReadAgain(t *testing.T) {
 	f := tlsFiles(t)
 	authority(t, f)
 	var log bytes.Buffer
-	w := &Watcher{log: slog.New(slog.NewTextHandler(&log, nil)), cfg: config.Config{
-		Address: "127.0.0.1", CAFile: f.CAFile, ServerCertFile: f.CertFile, ServerKeyFile: f.KeyFile, BCS: config.BCS{TLS: f},
-	}}
-	serving, err := serverTLS(w.cfg, w.log)
+	cfg := config.Config{CAFile: f.CAFile, ServerCertFile: f.CertFile, ServerKeyFile: f.KeyFile}
+	serving, err := serverTLS(cfg, slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := w.serve(0, serving, healthHandler(func() error { return nil }, func() []error { return nil }, false))
+	s, err := bind(nil, "127.0.0.1", 0, serving, healthHandler(func() error { return nil }, func() []error { return nil }, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,10 +72,14 @@ func TestFilesAreReadAgain(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
 	defer func() { cancel(); <-done }()
-	platform, err := w.platformClient()
-	if err != nil {
-		t.Fatal(err)
+	client := func(f config.TLS) *http.Client {
+		load, err := clientTLS("bcs.tls", f, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return httpClient(load)
 	}
+	platform := client(f)
 	ask := func() error {
 		platform.CloseIdleConnections() // renewed certificates are for new ones
 		_, _, err := call.Do(t.Context(), platform, call.Request{Method: http.MethodGet, URL: "https://" + s.listener.Addr().String() + "/healthz", Limit: 10})
@@ -96,10 +98,7 @@ func TestFilesAreReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.cfg.BCS.TLS = fresh
-	if platform, err = w.platformClient(); err != nil {
-		t.Fatal(err)
-	}
+	platform = client(fresh)
 	for range 2 {
 		if err := ask(); err != nil {
 			t.Error("while the server's files are gone:", err)
@@ -122,18 +121,16 @@ func TestInsecureSkipVerify(t *testing.T) {
 		cfg.Default.ClusterID = "c"
 		cfg.BCS.CustomStorageEndpoints = config.List{s.URL}
 		cfg.BCS.InsecureSkipVerify = skip
+		cfg.WatchResource.DisableNetService = true
 		var log bytes.Buffer
 		w, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: "http://127.0.0.1:1"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.storage.Check(t.Context()); (err == nil) != skip {
+		if err := w.copying.platform.storage.Check(t.Context()); (err == nil) != skip {
 			t.Errorf("insecureSkipVerify %v: storage: %v", skip, err)
 		}
-		platform, err := w.platformClient()
-		if err != nil {
-			t.Fatal(err)
-		}
+		platform := w.copying.platform.client
 		if _, _, err := call.Do(t.Context(), platform, call.Request{Method: http.MethodGet, URL: s.URL, Limit: 1 << 10}); (err == nil) != skip {
 			t.Errorf("insecureSkipVerify %v: platform: %v", skip, err)
 		}

@@ -81,8 +81,9 @@ func (f *tokenFile) read() (string, error) {
 func readSecret(path string) (string, error) {
 	data, err := bom.ReadFile(path)
 	shown := path
-	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "./") && !strings.HasPrefix(path, "../") || strings.ContainsFunc(path, unicode.IsControl) {
-		shown = "the file named there (not shown, it is no path from / or ./ and may be the secret itself)"
+	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "./") && !strings.HasPrefix(path, "../") ||
+		strings.ContainsFunc(path, unicode.IsControl) {
+		shown = "the file named there (not shown, it does not start with / or ./ and may be the secret itself)"
 	}
 	secret := strings.TrimSpace(string(data))
 	var cause *os.PathError
@@ -99,7 +100,7 @@ func readSecret(path string) (string, error) {
 	return secret, nil
 }
 
-// token is what the file holds or, while it cannot be read, what it held.
+// token returns the file's content or, while it cannot be read, the last one.
 func (f *tokenFile) token() (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -93,23 +93,6 @@ func (r *recorder) awaitN(t *testing.T, method, suffix string, n int) {
 	t.Fatalf("not %d × %s …%s within 15 s", n, method, suffix)
 }
 
-// recorders are those of watchers that are to send the same.
-type recorders []*recorder
-
-func (rs recorders) await(t *testing.T, method, suffix string) {
-	t.Helper()
-	for _, r := range rs {
-		r.await(t, method, suffix)
-	}
-}
-
-func (rs recorders) awaitN(t *testing.T, method, suffix string, n int) {
-	t.Helper()
-	for _, r := range rs {
-		r.awaitN(t, method, suffix, n)
-	}
-}
-
 // terminating reports a PUT of an object on its way to deletion. Whether that state
 // is seen depends on how soon the deletion follows.
 func (s recorded) terminating() bool {
@@ -221,40 +204,32 @@ func startStoppable(t *testing.T, kubeconfig, storage string, change func(*confi
 }
 
 // The requests for a scripted history of a real cluster equal the contract's in
-// method, URL and body, under each profile.
+// method, URL and body.
 func TestTraffic(t *testing.T) {
 	env := clustertest.Start(t)
 	client := kubernetes.NewForConfigOrDie(env.Config)
-	profiles := []string{config.ProfileDefault, config.ProfileLegacy}
-	var storages recorders
-	for _, profile := range profiles {
-		storage := newRecorder(t)
-		storages = append(storages, storage)
-		startWatcher(t, env.Kubeconfig, storage.URL, func(c *config.Config, f *config.Filter) {
-			c.Profile = profile
-			f.ResourceNamespaceFilters = []string{"kube-system"}
-			f.ResourceNameFilters = []string{"kubernetes"}
-			f.ResourceMaskers = []config.Masker{
-				{Kind: "Secret", Path: []string{"data"}},
-				{Kind: "Pod", Namespace: "traffic", Path: []string{"spec", "containers", "0", "env"}},
-			}
-		})
-	}
+	storage := newRecorder(t)
+	startWatcher(t, env.Kubeconfig, storage.URL, func(_ *config.Config, f *config.Filter) {
+		f.ResourceNamespaceFilters = []string{"kube-system"}
+		f.ResourceNameFilters = []string{"kubernetes"}
+		f.ResourceMaskers = []config.Masker{
+			{Kind: "Secret", Path: []string{"data"}},
+			{Kind: "Pod", Namespace: "traffic", Path: []string{"spec", "containers", "0", "env"}},
+		}
+	})
 	s := script{t: t, client: client, ctx: t.Context()}
-	s.history(storages)
-	for i, profile := range profiles {
-		t.Run(profile, func(t *testing.T) { storages[i].equalGolden(t, "traffic.json", profile == config.ProfileDefault) })
-	}
+	s.history(storage)
+	storage.equalGolden(t, "traffic.json")
 }
 
-// equalGolden compares with the golden file; with -update, one of the recorders writes it.
-func (r *recorder) equalGolden(t *testing.T, name string, writes bool) {
+// equalGolden compares with the golden file, which -update writes.
+func (r *recorder) equalGolden(t *testing.T, name string) {
 	got, err := json.MarshalIndent(r.take("traffic"), "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join("testdata", name)
-	if *update && writes {
+	if *update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +262,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-func (s script) history(storage recorders) {
+func (s script) history(storage *recorder) {
 	t, ctx, c := s.t, s.ctx, s.client
 	meta := func(name string, owners ...metav1.OwnerReference) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: name, Namespace: "traffic", Labels: map[string]string{"app": "web"}, OwnerReferences: owners}

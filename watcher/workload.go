@@ -3,6 +3,7 @@ package watcher
 import (
 	"fmt"
 
+	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -25,8 +26,15 @@ type cache interface {
 // workload writes a Pod's top-level workload into its annotations.
 type workload struct{ cache cache }
 
+// Annotate gives a copy of a Pod with its workload as annotations, by the ReplicaSets of a cache, and any
+// other object as it is.
+func Annotate(c *collector.Collector, o *object.Object) (*object.Object, error) {
+	out, _, err := workload{cache: c}.annotate(o)
+	return out, err
+}
+
 // annotate gives a copy with the annotations for a Pod with an owner, and any
-// other object as it is. Via names the Pod's ReplicaSet if that stands in for its own owner,
+// other object as it is. Via names the Pod's ReplicaSet if that replaces its own owner,
 // which is not known.
 func (w workload) annotate(o *object.Object) (annotated *object.Object, via string, err error) {
 	if o.Key.Kind != kindPod {
@@ -44,7 +52,7 @@ func (w workload) annotate(o *object.Object) (annotated *object.Object, via stri
 	return o.With(raw), via, nil
 }
 
-// annotations are those of a Pod with an owner, nil for any other.
+// annotations returns those that a Pod with an owner gets, nil for any other.
 func (w workload) annotations(k object.Key, pod []byte) (added []object.Pair, via string, err error) {
 	owner, found, err := object.ControllerOf(pod)
 	if err != nil || !found {

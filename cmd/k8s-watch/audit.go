@@ -117,7 +117,7 @@ func audit(args []string, out io.Writer) int {
 	return code
 }
 
-// summary is what an audit comes to.
+// summary sums an audit up.
 type summary struct {
 	Verdict string `json:"verdict"`
 	Clean   bool   `json:"clean"` // everything was read, and no row differs

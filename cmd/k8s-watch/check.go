@@ -14,9 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -70,7 +69,7 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	line("filter", cfg.FilterConfigPath)
 	line("cluster", cfg.Default.ClusterID)
 	line("apiserver", strings.TrimSpace(p.Apiserver+" "+unknown(p)))
-	line("profile", cfg.Profile+", strategy "+string(cfg.BCS.Strategy))
+	line("strategy", string(cfg.BCS.Strategy))
 	line("cacheCheck", cacheCheck(cfg))
 	section := func(title string, lines []string) {
 		if len(lines) > 0 {
@@ -85,7 +84,7 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 		"health on " + net.JoinHostPort(cfg.Address, strconv.Itoa(int(cfg.Port))),
 		"metrics on " + net.JoinHostPort(cfg.Address, strconv.Itoa(int(cfg.MetricPort))),
 	}, served(cfg.ResourceWatcher)...))
-	section("tells of changes", told(cfg.ResourceWatcher))
+	section("tells of changes", notified(cfg.ResourceWatcher))
 	section("ignores, or takes in another way", warnings)
 	section("has nothing to apply to", p.Useless)
 	_, err := io.WriteString(out, redact.Text(b.String()))
@@ -95,17 +94,17 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 // cacheCheck says what the comparison of the cache with the apiserver asks for.
 func cacheCheck(cfg config.Config) string {
 	c := cfg.CacheCheck
-	if c.Period == 0 || cfg.Profile == config.ProfileLegacy {
+	if c.Period == 0 {
 		return "off: what a watch loses stays wrong in storage"
 	}
 	large := "asks for the version only"
 	if c.RelistLarge {
 		large = "lists all again"
 	}
-	return fmt.Sprintf("each kind every %s: lists metadata in pages of 500; above %d objects %s", duration.HumanDuration(time.Duration(c.Period)), c.MaxObjects, large)
+	return fmt.Sprintf("each kind every %s: lists metadata in pages of 500; above %d objects %s", units.Duration(c.Period), c.MaxObjects, large)
 }
 
-// served is what the resource watcher answers, and to whom.
+// served says what the resource watcher answers, and to whom.
 func served(c config.ResourceWatcher) []string {
 	if !c.Enabled {
 		return nil
@@ -118,8 +117,8 @@ func served(c config.ResourceWatcher) []string {
 	return []string{"objects on " + net.JoinHostPort(s.Address, strconv.Itoa(int(s.Port))) + ", " + who}
 }
 
-// told is the subscriptions. Of a URL, which may hold a secret, only the host is shown.
-func told(c config.ResourceWatcher) (lines []string) {
+// notified lists the subscriptions. Of a URL, which may hold a secret, only the host is shown.
+func notified(c config.ResourceWatcher) (lines []string) {
 	if !c.Enabled {
 		return nil
 	}

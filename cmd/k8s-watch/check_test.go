@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 			}
 			code, _, all := command(t, append([]string{"check", "-f", file}, tc.args[2:]...)...)
 			got := strings.NewReplacer(file, "config.json", srv.URL, "http://apiserver",
-				"strategy "+string(config.Default().BCS.Strategy), "strategy (default)").Replace(all)
+				"strategy       "+string(config.Default().BCS.Strategy), "strategy       (default)").Replace(all)
 			if code != tc.code {
 				t.Errorf("exit code %d, want %d", code, tc.code)
 			}
@@ -136,7 +136,7 @@ func TestCheckResourceWatcher(t *testing.T) {
 	}
 	code, last, all := command(t, "check", "-f", file)
 	for _, want := range []string{
-		"\ncacheCheck     each kind every 60m: lists metadata in pages of 500; above 200000 objects lists all again\n",
+		"\ncacheCheck     each kind every 1h: lists metadata in pages of 500; above 200000 objects lists all again\n",
 		"\n  objects on 127.0.0.1:10253, to whom the apiserver allows it\n",
 		"\n  web: v1/pods to a webhook at receiver:8443\n  queue: apps/v1/deployments to NATS nats://n:4222\n",
 	} {
@@ -207,7 +207,7 @@ func TestCheckBadInput(t *testing.T) {
 "resourceWatcher":{"enabled":true,"server":{"certFile":"/none","keyFile":"/none"}}}`, "config.json: resourceWatcher.server: certFile, keyFile: open /none"},
 		{"port of the resource watcher", `{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"k8s":{"master":"http://127.0.0.1:4"},
 "bcs":{"custom-storage-endpoints":"http://h"},"filterConfigPath":"testdata/check-filter.json",
-"address":"0.0.0.0","port":4001,"metric_port":4002,"resourceWatcher":{"enabled":true,"server":{"port":4002}}}`, "resourceWatcher.server.port: 4002 is that of the key metric_port, too"},
+"address":"0.0.0.0","port":4001,"metric_port":4002,"resourceWatcher":{"enabled":true,"server":{"port":4002}}}`, "resourceWatcher.server.port: 4002 is also the value of the key metric_port"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if err := os.WriteFile(file, []byte(tc.config), 0o600); err != nil {

@@ -52,6 +52,7 @@ var siblings = []struct {
 	{[]string{"churn"}, "send the load of a plan to an apiserver"},
 	{[]string{"watchproxy"}, "make lists and watches of an apiserver fail on demand"},
 	{[]string{"watchfloor"}, "relay watches to bcs-storage, as the floor of a watcher's cost"},
+	{[]string{"watchlegacy"}, "imitate bcs-k8s-watch, for comparison"},
 	{[]string{"witness"}, "record every event of chosen kinds"},
 }
 

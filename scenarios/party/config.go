@@ -124,9 +124,6 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	if w.CacheCheck.Period > 0 {
 		config["cacheCheck"] = w.CacheCheck
 	}
-	if w.Profile != "default" && w.Profile != "" {
-		config["profile"] = w.Profile
-	}
 	if s.Lease != "" {
 		config["leaderElection"] = map[string]any{"enabled": true, "namespace": LeaseNamespace, "name": s.Lease}
 	}

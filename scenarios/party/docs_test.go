@@ -18,7 +18,7 @@ import (
 // watcher is given, and no other.
 func TestDocumentedKeys(t *testing.T) {
 	w := spec.Default().Watcher
-	w.Command, w.Profile, w.Synchronizer.Period = "x {config}", ProfileLegacy, 1e9
+	w.Command, w.Synchronizer.Period = "x {config}", 1e9
 	setup := WatcherSetup{
 		Cell: t.TempDir(), Spec: w, Kinds: []string{"Pod"}, Customs: []string{"g/v1"}, Masks: []check.Mask{{Kind: "Pod", Namespace: "a", Path: []string{"spec"}}},
 		CAFile: "ca", Lease: "l", Selectors: map[string]string{"Pod": "a=b"},
@@ -27,7 +27,7 @@ func TestDocumentedKeys(t *testing.T) {
 	for _, edit := range []func(*spec.Watcher){
 		func(*spec.Watcher) {},
 		func(w *spec.Watcher) { w.Synchronizer.Disabled = true },
-		func(w *spec.Watcher) { w.Profile, setup.Conditional = "default", true },
+		func(*spec.Watcher) { setup.Conditional = true },
 	} {
 		edit(&setup.Spec)
 		path, err := setup.renderConfig([]int{1, 2, 3})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,7 +19,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// ProfileLegacy is the profile by the original's rules.
+// ProfileLegacy has watchlegacy run, by the original's rules, instead of k8s-watch.
 const ProfileLegacy = "legacy"
 
 // Watcher is a process under test.
@@ -160,7 +161,11 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 			return nil, err
 		}
 	}
-	argv, dir, title := []string{s.Bin, "-f", config}, s.Cell, ""
+	program := s.Bin
+	if s.Spec.Profile == ProfileLegacy {
+		program = filepath.Join(filepath.Dir(s.Bin), "watchlegacy")
+	}
+	argv, dir, title := []string{program, "-f", config}, s.Cell, ""
 	if s.Spec.Command != "" {
 		if argv, err = (Binaries{Watcher: s.Bin}).Command(s.Spec, config); err != nil {
 			return nil, err

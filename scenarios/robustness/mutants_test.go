@@ -216,11 +216,21 @@ var mutants = []mutant{
 		Bug:  "a repair is written to storage at once, past what waits in the pipeline",
 		Edits: []edit{
 			{
-				"watcher/parts.go",
+				"watcher/copying.go",
+				"\tworkload workload\n}\n",
+				"\tworkload workload\n\tplatform *platform\n}\n",
+			},
+			{
+				"watcher/copying.go",
+				"expectation{c.collector, workload{cache: c.collector}}",
+				"expectation{c.collector, workload{cache: c.collector}, c.platform}",
+			},
+			{
+				"watcher/copying.go",
 				"// Expected implements synchronizer.Cache.\n",
 				`// Repair implements synchronizer.Cache.
 func (e expectation) Repair(ctx context.Context, k object.Key) error {
-	to := e.workload.cache.(*Watcher).storage
+	to := e.platform.storage
 	if o, ok := e.Expected(k); ok {
 		return to.Put(ctx, o)
 	}
@@ -324,7 +334,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Name: "address-not-checked",
 		Bug:  "where a webhook goes is not checked when it is dialled",
 		Edits: []edit{{
-			"watcher/notify/egress/egress.go",
+			"watcher/notify/delivery/egress.go",
 			"if err := guard.Safe(network, address, nil); err != nil {",
 			"if err := guard.Safe(network, address, nil); err != nil && address == \"\" {",
 		}},

@@ -7,14 +7,14 @@ import (
 	"net/http"
 )
 
-// User is who sent a request, as a TokenReview names him.
+// User is the sender of a request, as a TokenReview names it.
 type User struct {
 	Name, UID string
 	Groups    []string
 	Extra     map[string][]string
 }
 
-// Attributes are what a request is about: all that a SubjectAccessReview asks for. Path is
+// Attributes describe a request: all that a SubjectAccessReview asks for. Path is
 // that of a request for no resource, such as discovery; the others are then empty.
 type Attributes struct {
 	Verb                                  string // get, list or watch; get, post or delete of a Path

@@ -11,15 +11,15 @@ import (
 // key is a keyed hash of what an answer is about.
 type key [32]byte
 
-// answer is what was decided and how long that counts.
+// answer is a decision and how long it is valid.
 type answer[V any] struct {
 	value V
 	yes   bool
 	until time.Time
 }
 
-// cache keeps answers. Refusals have room of their own, so that whoever is refused pushes
-// nobody out who is not; within each, the least recently used goes first.
+// cache keeps answers. Refusals have room of their own, so that refused users push
+// no accepted ones out; within each, the least recently used goes first.
 type cache[V any] struct {
 	accepted, refused *lru.Cache // key → answer[V]
 

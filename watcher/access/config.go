@@ -44,7 +44,7 @@ type Config struct {
 	MaxConnections int `json:"maxConnections"`
 }
 
-// Default is what an empty section means.
+// Default returns the values of an empty section.
 func Default() Config {
 	return Config{Address: "127.0.0.1", Port: 10253, Authentication: None, MaxConnections: 1024}
 }

@@ -265,7 +265,7 @@ type nonResourceAttributes struct {
 	Verb string `json:"verb"`
 }
 
-// question is what a review asks; a list or watch of one name is about that object.
+// question makes the spec of a review; a list or watch of one name is about that object.
 func (a Attributes) question(u User) accessSpec {
 	s := accessSpec{User: u.Name, Groups: u.Groups, Extra: u.Extra, UID: u.UID}
 	if a.Path != "" {

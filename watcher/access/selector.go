@@ -67,7 +67,7 @@ func fieldLimit(selector string) (_ *requirements, name string) {
 	return limit(rs), name
 }
 
-// operator is that of a review; "" where it has none (gt, lt).
+// operator returns a review's operator; "" where it has none (gt, lt).
 func operator(op selection.Operator) string {
 	switch op {
 	case selection.Equals, selection.DoubleEquals, selection.In:

@@ -96,7 +96,7 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 	b := lifecycle.Bound(l, lifecycle.Bounds{Connections: c.MaxConnections, Patience: writePatience})
 	l = b
 	if serving != nil {
-		l = b.Secure(serving) // outside: its records are what conn writes
+		l = b.Secure(serving) // outside: conn writes its records
 	}
 	f := front{next: s.Handler, guard: s.Guard, hosts: unguarded}
 	protocols := &http.Protocols{}

@@ -1,12 +1,10 @@
 package access
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -83,7 +81,8 @@ func (l *lane) review(ctx context.Context, spec, status any) error {
 		}
 		return nil
 	case !l.server.failed.Swap(true):
-		l.server.log.Warn("the apiserver answers no review: who is not remembered is refused", "resource", l.resource, "error", redact.Error(err))
+		l.server.log.Warn("the apiserver answers no review: only remembered users are accepted", "resource", l.resource,
+			"error", redact.Error(err))
 	}
 	return &UnavailableError{err}
 }
@@ -117,40 +116,28 @@ type envelope struct {
 // kinds of the reviews, by resource.
 var kinds = map[string]string{tokenReviews: "TokenReview", accessReviews: "SubjectAccessReview"}
 
-func (l *lane) create(ctx context.Context, spec, status any) error {
+func (l *lane) create(ctx context.Context, spec, into any) error {
 	body, err := json.Marshal(envelope{l.group + "/v1", kinds[l.resource], spec})
 	if err != nil {
 		return errors.New("encode a review")
 	}
 	u := l.server.base.JoinPath("apis", l.group, "v1", l.resource)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	// A review changes nothing: where a kept connection turns out to be closed, net/http may
-	// send it again. The header itself is not sent.
-	req.Header["Idempotency-Key"] = []string{}
-	resp, err := l.server.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	// A review changes nothing: where a kept connection turns out to be closed, it may be sent again.
+	status, data, err := call.Do(ctx, l.server.client, call.Request{
+		Method: http.MethodPost, URL: u.String(), Body: body, Limit: maxAnswer, Repeatable: true,
+	})
 	switch {
-	case resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("the watcher may not create %s.%s: status %d; bind it to the ClusterRole system:auth-delegator", l.resource, l.group, resp.StatusCode)
-	case resp.StatusCode != http.StatusCreated && resp.StatusCode != http.StatusOK:
-		return fmt.Errorf("create %s.%s: status %d", l.resource, l.group, resp.StatusCode)
+	case status == http.StatusForbidden || status == http.StatusUnauthorized:
+		return fmt.Errorf("the watcher may not create %s.%s: status %d; bind it to the ClusterRole system:auth-delegator",
+			l.resource, l.group, status)
+	case status != 0 && status != http.StatusCreated && status != http.StatusOK:
+		return fmt.Errorf("create %s.%s: status %d", l.resource, l.group, status)
 	case err != nil:
-		return fmt.Errorf("read the answer of %s.%s: %w", l.resource, l.group, err)
-	case len(data) > maxAnswer:
-		return fmt.Errorf("the answer of %s.%s is larger than %d bytes", l.resource, l.group, maxAnswer)
+		return fmt.Errorf("create %s.%s: %w", l.resource, l.group, err)
 	}
 	// The answer repeats the token in its spec, and an error of encoding/json may quote a value.
-	if json.Unmarshal(data, &struct{ Status any }{status}) != nil {
-		return fmt.Errorf("the answer of %s.%s is no review", l.resource, l.group)
+	if json.Unmarshal(data, &struct{ Status any }{into}) != nil {
+		return fmt.Errorf("the answer of %s.%s is not a review", l.resource, l.group)
 	}
 	return nil
 }

@@ -10,12 +10,13 @@ import (
 	"net/http"
 )
 
-// Request is what to send. Accept and Content-Type are application/json.
+// Request describes one request. Accept and Content-Type are application/json.
 type Request struct {
 	Method, URL string
 	Header      map[string]string // further headers; may be nil
 	Body        []byte            // nil: none
 	Limit       int64             // bytes of the answer; a longer one is an error
+	Repeatable  bool              // net/http may send it again over another connection
 }
 
 // Do sends r and returns the answer, whatever its status.
@@ -31,6 +32,9 @@ func Do(ctx context.Context, c *http.Client, r Request) (status int, body []byte
 	req.Header.Set("Accept", "application/json")
 	if r.Body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.Repeatable {
+		req.Header["Idempotency-Key"] = []string{} // which is not sent
 	}
 	for k, v := range r.Header {
 		req.Header.Set(k, v)

@@ -98,12 +98,6 @@ type APIResource struct {
 	ShortNames, Categories, Verbs []string
 }
 
-// Groups returns all that is served. A version that cannot be learned says so by its Err;
-// the error is for who could not be asked at all.
-func (d *Discovery) Groups(ctx context.Context) ([]APIGroup, error) {
-	return d.GroupsOf(ctx, func(string) bool { return true })
-}
-
 // ServerVersion returns the release of the apiserver, such as v1.36.3.
 func (d *Discovery) ServerVersion(ctx context.Context) (string, error) {
 	var answer struct{ GitVersion string }
@@ -113,7 +107,8 @@ func (d *Discovery) ServerVersion(ctx context.Context) (string, error) {
 	return answer.GitVersion, nil
 }
 
-// GroupsOf is Groups for who wants some group-versions only: what others have may be left out.
+// GroupsOf returns what is served; what other group-versions than the wanted ones have may be left out. A
+// version that cannot be learned says so by its Err; the error means that nothing could be learned.
 func (d *Discovery) GroupsOf(ctx context.Context, wanted func(gv string) bool) (groups []APIGroup, err error) {
 	for _, root := range []string{"/api", "/apis"} {
 		found, err := d.groups(ctx, root, wanted)
@@ -134,6 +129,11 @@ func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resourc
 	if err != nil {
 		return nil, err
 	}
+	return f.Resources(groups)
+}
+
+// Resources is what Discovery.Resources returns of an answer.
+func (f DiscoveryFilter) Resources(groups []APIGroup) ([]Resource, error) {
 	broken := map[string]error{}
 	var all []Resource
 	for _, g := range groups {

@@ -253,7 +253,7 @@ func TestGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := d.Groups(t.Context())
+		got, err := d.GroupsOf(t.Context(), func(string) bool { return true })
 		if err != nil || len(got) != 3 || got[2].Versions[0].Err == nil {
 			t.Fatalf("%+v %v", got, err)
 		}

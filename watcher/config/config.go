@@ -17,8 +17,7 @@ import (
 
 // Config is the main file. Zero values are replaced by Default's before decoding.
 type Config struct {
-	// Who carries changes to storage: `default`, or `legacy`, which sends by bcs-k8s-watch's own rules, faults included, for
-	// comparison only.
+	// No effect; `default` is the only value.
 	Profile       string        `json:"profile"`
 	Default       Identity      `json:"default"`
 	WatchResource WatchResource `json:"watch_resource"`

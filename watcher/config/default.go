@@ -24,17 +24,14 @@ const (
 	DefaultWriterQueueLen = 10240
 )
 
-// The profiles.
-const (
-	ProfileDefault = "default" // package pipeline
-	ProfileLegacy  = "legacy"  // package legacy: the original's rules, faults included
-)
+// profileDefault is the one profile there is.
+const profileDefault = "default"
 
 // Default is what an empty file means.
 func Default() Config {
 	p := pipeline.Default()
 	return Config{
-		Profile: ProfileDefault,
+		Profile: profileDefault,
 		Address: DefaultAddress, Port: DefaultPort, MetricPort: DefaultMetricPort,
 		K8s:          K8s{ReadPace: Duration(collector.DefaultReadPace)},
 		Synchronizer: Synchronizer{Period: Duration(5 * time.Minute), Name: "k8s-watch"},

@@ -143,10 +143,10 @@ func (c *Config) check() (key, msg string) {
 		}
 	}
 	switch {
-	case c.Profile != ProfileDefault && c.Profile != ProfileLegacy:
-		return "profile", fmt.Sprintf("unknown profile %q, want %s or %s", c.Profile, ProfileDefault, ProfileLegacy)
-	case c.Profile == ProfileLegacy && len(b.CustomStorageEndpoints) == 0:
-		return "bcs.custom-storage-endpoints", "missing: the profile legacy finds storage nowhere else, name at least one http://host:port"
+	case c.Profile == "legacy":
+		return "profile", "legacy is a program of its own: leave the key out, and run watchlegacy -f with this file"
+	case c.Profile != profileDefault:
+		return "profile", fmt.Sprintf("unknown profile %q, want %s", c.Profile, profileDefault)
 	case c.Default.ClusterID == "":
 		return "default.clusterID", "missing: it is part of every storage URL, for instance \"BCS-K8S-00000\""
 	case strings.ContainsAny(c.Default.ClusterID, "/?#% "):

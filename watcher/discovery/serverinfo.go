@@ -18,7 +18,7 @@ const (
 	PathHealth     = base + "health/master"
 )
 
-// ServerInfo is what an instance says of itself.
+// ServerInfo is published by each instance.
 type ServerInfo struct {
 	Scheme       string `json:"scheme"`
 	IP           string `json:"ip"`

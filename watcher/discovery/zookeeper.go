@@ -29,7 +29,7 @@ const (
 	lookupTimeout = 3 * time.Second
 	defaultPort   = "2181"
 	// maxAnswer is ZooKeeper's own limit (jute.maxbuffer) four times over: nothing that
-	// is no ZooKeeper makes the client reserve more.
+	// is not ZooKeeper makes the client reserve more.
 	maxAnswer = 4 << 20
 )
 
@@ -101,7 +101,7 @@ func (w *Watch) Run(ctx context.Context) error {
 }
 
 // follow reports over one connection until that is lost. Nothing is asked of a session but
-// to be told of changes, so a new one costs little, and with it names are resolved again
+// to learn of changes, so a new one costs little, and with it names are resolved again
 // and no server is refused because another had seen more.
 func (w *Watch) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -25,7 +25,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/meter"
 )
 
-// Collection is what collects.
+// Collection collects the kinds.
 type Collection interface {
 	Resources() []collector.Resource
 	AddResource(collector.Resource) error
@@ -58,7 +58,7 @@ type Kinds struct {
 	said    map[string]string // the warnings about collisions, by id
 }
 
-// doubt is what discovery said of a listed kind that is not so.
+// doubt is an answer of discovery that contradicts a listed kind.
 type doubt struct {
 	version string // other than the listed one; "": it is not served
 	since   time.Time
@@ -68,21 +68,28 @@ type doubt struct {
 // several apiservers need not agree, and one that has just started may know less.
 const certainAfter = 8 * time.Second
 
-// New takes what the collection has for what discovery found.
+// New makes it of what nobody has discovered yet.
 func New(s Settings) (*Kinds, error) {
 	k := &Kinds{
 		set: s, collisions: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: metric.KindCollisions, Help: "Kinds stored under another name because another group has a kind of the same name.",
+			Name: metric.KindCollisions,
+			Help: "Kinds stored under another name because another group has a kind of the same name.",
 		}),
 		listed: map[string]collector.Resource{}, defined: map[string]collector.Resource{},
 		doubts: map[string]doubt{}, said: map[string]string{},
 	}
-	have := s.To.Resources()
+	return k, meter.Register(s.Registry, k.collisions)
+}
+
+// Begin takes what the collection has for what discovery found.
+func (k *Kinds) Begin() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	have := k.set.To.Resources()
 	for _, r := range have {
 		k.listed[id(r)] = r
 	}
 	k.warn(have)
-	return k, meter.Register(s.Registry, k.collisions)
 }
 
 // id is the name that a definition of the kind has.
@@ -218,7 +225,8 @@ func (k *Kinds) warn(all []collector.Resource) {
 		}
 		said[id(r)] = fmt.Sprint(all[i])
 		if k.said[id(r)] != said[id(r)] {
-			k.set.Logger.Warn("two groups have a kind of the same name", "first", all[i], "stored", all[i].Key(), "second", r, "secondStored", r.Key())
+			k.set.Logger.Warn("two groups have a kind of the same name", "first", all[i], "stored", all[i].Key(), "second", r,
+				"secondStored", r.Key())
 		}
 	}
 	k.said = said

@@ -58,6 +58,7 @@ func newKinds(t *testing.T, have ...collector.Resource) (*Kinds, *collection) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	k.Begin()
 	return k, c
 }
 

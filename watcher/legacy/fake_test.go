@@ -1,6 +1,7 @@
 package legacy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -51,12 +53,11 @@ func newFake() *fake {
 	return &fake{start: time.Now(), rows: map[object.Key]uint64{}, now: map[object.Key]bool{}}
 }
 
-func (f *fake) Put(_ context.Context, o *object.Object) (int, error) {
-	return 1, f.do(call{action: "PUT", key: o.Key, version: o.ResourceVersion})
-}
-
-func (f *fake) Delete(_ context.Context, k object.Key) (int, error) {
-	return 1, f.do(call{action: "DELETE", key: k})
+func (f *fake) send(_ context.Context, k object.Key, o *object.Object) (int, error) {
+	if o == nil {
+		return 1, f.do(call{action: "DELETE", key: k})
+	}
+	return 1, f.do(call{action: "PUT", key: k, version: o.ResourceVersion})
 }
 
 func (f *fake) do(c call) error {
@@ -118,7 +119,7 @@ func (f *fake) seen() []call {
 // cluster is a cache whose changes reach the pipeline.
 type cluster struct {
 	t    *testing.T
-	p    *Pipeline
+	q    *queues
 	mu   sync.Mutex // guards all below
 	held map[object.Key]*object.Object
 	rv   uint64
@@ -149,40 +150,55 @@ func (c *cluster) remove(k object.Key) {
 
 func (c *cluster) enqueue(e pipeline.Event) {
 	e.Received = time.Now()
-	if err := c.p.Enqueue(c.t.Context(), e); err != nil {
+	if err := c.q.Enqueue(c.t.Context(), e); err != nil {
 		c.t.Error(err)
 	}
 }
 
-// run runs script against a pipeline in virtual time and ends it.
-func run(t *testing.T, change func(*Config, *Settings), script func(c *cluster, f *fake)) {
+// stats are the event counts of all kinds together.
+func (c *cluster) stats() (sum meter.Stats) {
+	for _, k := range c.q.kinds {
+		k.mu.Lock()
+		sum = sum.Plus(k.stats())
+		k.mu.Unlock()
+	}
+	return sum
+}
+
+// shape is how many queues there are, and of which length.
+type shape struct {
+	podQueues, length int
+	kinds             []string
+	prepare           func(*object.Object) (*object.Object, bool, error)
+}
+
+// run runs script against queues in virtual time and ends them.
+func run(t *testing.T, s shape, script func(c *cluster, f *fake)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()
 		c := &cluster{t: t, held: map[object.Key]*object.Object{}}
-		cfg := Default()
-		set := Settings{Storage: f, Cache: c, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
-		if change != nil {
-			change(&cfg, &set)
+		if s.prepare == nil {
+			s.prepare = func(o *object.Object) (*object.Object, bool, error) { return o, true, nil }
 		}
-		p, err := New(cfg, set)
-		if err != nil {
-			t.Fatal(err)
+		p := &parts{get: c.Get, prepare: s.prepare, send: f.send, logger: slog.New(slog.NewTextHandler(t.Output(), nil)), start: time.Now()}
+		c.q = &queues{parts: p, kinds: map[string]*kind{}}
+		for _, name := range append(s.kinds, "Pod", "Event") {
+			c.q.kinds[name] = newKind(p, name, s.podQueues, cmp.Or(s.length, 1000))
 		}
-		c.p = p
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- p.Run(ctx) }()
+		go func() { done <- c.q.Run(ctx) }()
 		synctest.Wait()
 		script(c, f)
-		if s := p.Stats(); !s.Balanced() {
+		if s := c.stats(); !s.Balanced() {
 			t.Errorf("out of balance before the end: %+v", s)
 		}
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		if s := p.Stats(); !s.Balanced() || s.Queued != 0 {
+		if s := c.stats(); !s.Balanced() || s.Queued != 0 {
 			t.Errorf("out of balance at the end: %+v", s)
 		}
 	})

@@ -10,30 +10,29 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// item is one unit in a handler queue, with the state that will be sent whatever
-// happens to the object meanwhile.
+// The original's numbers (contract §2.5).
+const (
+	putTimeout  = time.Second            // of a full queue
+	emptyFor    = time.Second            // ends one start of a handler
+	handlerTick = 500 * time.Millisecond // between two starts of a handler
+)
+
+// item is one unit in a handler queue, with the state that will be sent whatever happens to the object
+// meanwhile.
 type item struct {
 	unit    *unit
 	object  *object.Object // nil: DELETE
 	entered int64
 }
 
-func (it *item) send(ctx context.Context, s Storage) (tries int, err error) {
-	if it.object == nil {
-		return s.Delete(ctx, it.unit.key)
-	}
-	return s.Put(ctx, it.object)
-}
-
-// handler is one bounded queue and the one goroutine that empties it. The queue behaves
-// as a Go channel of that capacity, which it is not only because 150 channels of
-// 102400 pointers are 120 MB before the first event.
+// handler is one bounded queue and the one goroutine that empties it. The queue behaves as a Go channel
+// of that capacity, which it is not only because 150 channels of 102400 pointers are 120 MB before the
+// first event.
 type handler struct {
-	kind     *kind
-	name     string
-	capacity int
-	room     chan struct{} // size capacity: one token per item that waits
-	ready    chan struct{} // size capacity: one token per item that can be taken
+	kind  *kind
+	name  string
+	room  chan struct{} // size of the queue: one token per item that waits
+	ready chan struct{} // size of the queue: one token per item that can be taken
 
 	mu       sync.Mutex // guards all below
 	items    []*item    // those that wait, the oldest first
@@ -41,15 +40,8 @@ type handler struct {
 	discards uint64
 }
 
-func newHandler(k *kind, name string, capacity int) *handler {
-	return &handler{
-		kind: k, name: name, capacity: capacity,
-		room: make(chan struct{}, capacity), ready: make(chan struct{}, capacity),
-	}
-}
-
-// put waits for room for one second at most; it reports false for an item that found
-// none, or when ctx has ended.
+// put waits for room for one second at most; it reports false for an item that found none, or when ctx
+// has ended.
 func (h *handler) put(ctx context.Context, it *item) bool {
 	select {
 	case h.room <- struct{}{}:
@@ -68,7 +60,7 @@ func (h *handler) put(ctx context.Context, it *item) bool {
 		}
 	}
 	h.mu.Lock()
-	it.entered = h.kind.p.now()
+	it.entered = h.kind.now()
 	h.meter.Account(len(h.items), it.entered)
 	h.items = append(h.items, it)
 	h.mu.Unlock()
@@ -79,7 +71,7 @@ func (h *handler) put(ctx context.Context, it *item) bool {
 // take removes the first item. A token of ready has been taken for it.
 func (h *handler) take() *item {
 	h.mu.Lock()
-	now := h.kind.p.now()
+	now := h.kind.now()
 	h.meter.Account(len(h.items), now)
 	it := h.items[0]
 	h.items[0], h.items = nil, h.items[1:]
@@ -95,9 +87,7 @@ func (h *handler) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := time.Now().Add(handlerTick)
 		h.run(ctx)
-		if pause := time.Until(next); pause > 0 {
-			_ = lifecycle.Pause(ctx, pause) // the loop sees an end
-		}
+		_ = lifecycle.Pause(ctx, time.Until(next)) // the loop sees an end
 	}
 }
 
@@ -118,4 +108,13 @@ func (h *handler) run(ctx context.Context) {
 			empty.Reset(emptyFor)
 		}
 	}
+}
+
+func (h *handler) reading(now int64) meter.Reading {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.meter.Account(len(h.items), now)
+	m := h.meter
+	return meter.Reading{Name: h.name, Depth: len(h.items), Capacity: cap(h.room), Handled: m.Handled,
+		Discards: h.discards, Meter: &m}
 }

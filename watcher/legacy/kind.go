@@ -2,133 +2,167 @@ package legacy
 
 import (
 	"bytes"
-	"container/list"
 	"context"
+	"errors"
+	"log/slog"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-// unit is what one event has become; merged events are one unit. It exists from its
-// Enqueue until it is settled, wherever it waits meanwhile.
+// The original's numbers (contract §2.1, §2.5).
+const (
+	workersPerKind = 5
+	retryWithin    = 5000        // a failed key comes back after so many ms, exclusive
+	notReadyMin    = time.Second // backoff before a key reached a handler
+	notReadyMax    = 32 * time.Second
+	eventFactor    = 4 // times as many queues for Events as for Pods
+)
+
+const (
+	kindPod        = "Pod"
+	kindReplicaSet = "ReplicaSet"
+)
+
+var errClosed = errors.New("the imitation has ended and takes no more events")
+
+// parts are shared by all kinds.
+type parts struct {
+	// get is the latest state of an object, as an event's enqueuing leaves it.
+	get func(object.Key) (*object.Object, bool)
+	// prepare makes of a cached object what is sent; ready is false while that needs a cache that is
+	// not complete.
+	prepare func(*object.Object) (out *object.Object, ready bool, err error)
+	// send sends an object or, where that is nil, a deletion.
+	send   func(context.Context, object.Key, *object.Object) (tries int, err error)
+	logger *slog.Logger
+	start  time.Time
+}
+
+// now is the queues' clock, in nanoseconds.
+func (p *parts) now() int64 { return int64(time.Since(p.start)) }
+
+// unit is one event, or several that were merged. It exists from its enqueuing until it
+// is settled, wherever it waits meanwhile.
 type unit struct {
 	key   object.Key
-	since int64 // receipt, on the pipeline's clock
-	order uint64
-	tried bool // a request of it has failed
-	at    *list.Element
+	since int64 // receipt
+	tried bool  // a request of it has failed
 }
 
 // kind is the path of the events of one kind: eventQueue, its workers and its handlers.
 type kind struct {
-	p        *Pipeline
+	*parts
 	name     string
-	lossy    bool // a failed item is lost
 	queue    workqueue.TypedInterface[object.Key]
 	limiter  workqueue.TypedRateLimiter[object.Key]
 	handlers []*handler
 
-	mu      sync.Mutex // guards all below
-	waiting map[object.Key]*unit
-	units   list.List // all that are not settled, in order of receipt
-	closed  bool
-	orders  uint64
-
-	received, sent, coalesced, dropped, retried uint64
-	inFlight                                    int
-	freshness                                   meter.Histogram
+	mu        sync.Mutex // guards all below
+	waiting   map[object.Key]*unit
+	units     map[*unit]struct{} // all that are not settled
+	closed    bool
+	counts    meter.Stats // without Queued, which is len(units)
+	freshness meter.Histogram
 }
 
-func newKind(p *Pipeline, name string) *kind {
-	name = strings.Clone(name)
+func newKind(p *parts, name string, podQueues, handlerQueueLen int) *kind {
 	k := &kind{
-		p: p, name: name,
-		// The original recognises its Events by the start of the name (contract §10.3).
-		lossy:     strings.HasPrefix(name, kindEvent),
+		parts: p, name: name,
 		queue:     workqueue.NewTyped[object.Key](),
 		limiter:   workqueue.NewTypedItemExponentialFailureRateLimiter[object.Key](notReadyMin, notReadyMax),
 		waiting:   map[object.Key]*unit{},
+		units:     map[*unit]struct{}{},
 		freshness: meter.NewFreshness(),
 	}
-	for _, n := range p.config.queueNames(name) {
-		k.handlers = append(k.handlers, newHandler(k, n, p.config.HandlerQueueLen))
+	for _, n := range queueNames(name, podQueues) {
+		k.handlers = append(k.handlers, &handler{
+			kind: k, name: n, room: make(chan struct{}, handlerQueueLen), ready: make(chan struct{}, handlerQueueLen),
+		})
 	}
 	return k
 }
 
-// begin starts the workers and the handlers. The pipeline's mutex is held.
-func (k *kind) begin(ctx context.Context) {
+// queueNames are the handlers of a kind.
+func queueNames(kind string, podQueues int) []string {
+	n := map[string]int{kindPod: podQueues, bcsapi.KindEvent: eventFactor * podQueues}[kind]
+	if n == 0 {
+		return []string{kind}
+	}
+	names := make([]string, n)
+	for i := range names {
+		names[i] = kind + "_" + strconv.Itoa(i)
+	}
+	return names
+}
+
+// run sends until ctx ends, and ends at once then. It returns how many events are lost by that.
+func (k *kind) run(ctx context.Context) int {
+	var all sync.WaitGroup
 	for range workersPerKind {
-		k.p.workers.Go(func() { k.work(ctx) })
+		all.Go(func() { k.work(ctx) })
 	}
 	for _, h := range k.handlers {
-		k.p.workers.Go(func() { h.loop(ctx) })
+		all.Go(func() { h.loop(ctx) })
 	}
-}
-
-// close refuses further events and ends the workers.
-func (k *kind) close() {
+	<-ctx.Done()
 	k.queue.ShutDown()
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	k.closed = true
-}
-
-// abandon drops all that is not settled. The kind's goroutines have ended.
-func (k *kind) abandon() int {
+	k.mu.Unlock()
+	all.Wait()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	n := k.units.Len()
-	k.dropped += uint64(n)
-	k.units.Init()
-	k.waiting = nil
+	n := len(k.units)
+	k.counts.Dropped += uint64(n)
+	clear(k.units)
+	clear(k.waiting)
 	return n
 }
 
 func (k *kind) enqueue(key object.Key, since int64) error {
 	k.limiter.Forget(key)
 	k.mu.Lock()
-	k.received++
+	k.counts.Received++
 	if k.closed {
-		k.dropped++
+		k.counts.Dropped++
 		k.mu.Unlock()
-		return ErrClosed
+		return errClosed
 	}
-	k.orders++
-	u := &unit{key: key, since: since, order: k.orders}
-	u.at = k.units.PushBack(u)
+	u := &unit{key: key, since: since}
+	k.units[u] = struct{}{}
 	k.queueUp(u)
 	k.mu.Unlock()
 	k.queue.Add(key)
 	return nil
 }
 
-// queueUp makes u the unit that waits in the eventQueue for its key. With one that waits
-// already the older remains and stands for both. The mutex is held; the key must be
-// added to the queue after it is given back.
+// queueUp makes u the unit that waits in the eventQueue for its key. With one that waits already the
+// older remains. The mutex is held; the key must be added to the queue after it is
+// given back.
 func (k *kind) queueUp(u *unit) {
-	older := k.waiting[u.key]
-	if older == nil {
-		k.waiting[u.key] = u
-		return
+	if other := k.waiting[u.key]; other != nil {
+		if other.since <= u.since {
+			u, other = other, u
+		}
+		delete(k.units, other)
+		k.counts.Coalesced++
 	}
-	if older.order > u.order {
-		older, u = u, older
-	}
-	k.waiting[older.key] = older
-	k.units.Remove(u.at)
-	k.coalesced++
+	k.waiting[u.key] = u
 }
 
-// later puts the key back into the eventQueue after a while, unless the end comes
-// first: abandon counts it then.
+// later puts the key back into the eventQueue after a while, unless the end comes first: run counts it
+// then.
 func (k *kind) later(u *unit, d time.Duration) {
 	time.AfterFunc(d, func() {
 		k.mu.Lock()
@@ -162,75 +196,73 @@ func (k *kind) dispatch(ctx context.Context, key object.Key) {
 	delete(k.waiting, key)
 	k.mu.Unlock()
 	if u == nil {
-		// An event came between its merge into the unit before and its Add, and
-		// that unit was taken meanwhile with the event's state.
+		// An event came between its merge into the unit before and its Add, and that unit was taken
+		// meanwhile with the event's state.
 		return
 	}
 	it := &item{unit: u}
-	cached, found := k.p.set.Cache.Get(key)
+	cached, found := k.get(key)
 	switch {
 	case found:
-		out, ready, err := k.p.set.Prepare(cached)
+		out, ready, err := k.prepare(cached)
 		if err != nil {
-			k.p.logger.Error("event dropped", "reason", "the object cannot be prepared", "object", key.String(), "error", err)
-			k.settle(u, &k.dropped)
+			k.logger.Error("event dropped", "reason", "the object cannot be prepared", "object", key.String(), "error", err)
+			k.settle(u, &k.counts.Dropped)
 			return
 		}
 		if !ready {
 			k.later(u, k.limiter.When(key))
 			return
 		}
-		it.object = snapshot(out)
-	case k.name == kindEvent:
-		k.settle(u, &k.coalesced) // its deletion, which is never sent, has overtaken it (contract §2.3)
+		// The original's queues hold a copy.
+		it.object = &object.Object{Key: out.Key, UID: out.UID, ResourceVersion: out.ResourceVersion,
+			Raw: bytes.Clone(out.JSON())}
+	case k.name == bcsapi.KindEvent:
+		k.settle(u, &k.counts.Coalesced) // its deletion, which is never sent, has overtaken it (contract §2.3)
 		return
 	}
 	k.limiter.Forget(key)
 	h := k.handlers[pipeline.PartitionOf(key.Namespace, key.Name, len(k.handlers))]
 	if !h.put(ctx, it) && ctx.Err() == nil {
-		k.p.logger.Warn("event dropped", "reason", "handler queue full", "handler", h.name, "object", key.String())
-		k.settle(it.unit, &k.dropped)
+		k.logger.Warn("event dropped", "reason", "handler queue full", "handler", h.name, "object", key.String())
+		k.settle(u, &k.counts.Dropped)
 	}
-}
-
-// snapshot is the copy that the original's queues hold.
-func snapshot(o *object.Object) *object.Object {
-	return &object.Object{Key: o.Key, UID: o.UID, ResourceVersion: o.ResourceVersion, Raw: bytes.Clone(o.JSON())}
 }
 
 // send does one item and reports whether its handler may go on.
 func (k *kind) send(ctx context.Context, it *item) bool {
+	u := it.unit
 	k.mu.Lock()
-	k.inFlight++
-	if it.unit.tried {
-		k.retried++
+	k.counts.InFlight++
+	if u.tried {
+		k.counts.Retried++
 	}
 	k.mu.Unlock()
-	tries, err := it.send(ctx, k.p.set.Storage)
+	tries, err := k.parts.send(ctx, u.key, it.object)
 
 	k.mu.Lock()
-	k.inFlight--
-	k.retried += uint64(max(tries-1, 0))
+	k.counts.InFlight--
+	k.counts.Retried += uint64(max(tries-1, 0))
 	if err == nil {
-		k.sent++
-		k.units.Remove(it.unit.at)
-		k.freshness.Observe(k.p.now() - it.unit.since)
+		k.counts.Sent++
+		delete(k.units, u)
+		k.freshness.Observe(k.now() - u.since)
 	}
-	it.unit.tried = true
+	u.tried = true
 	k.mu.Unlock()
 	switch {
 	case err == nil:
 		return true
 	case ctx.Err() != nil:
-		return false // abandon counts it
-	case k.lossy:
-		k.p.logger.Debug("event dropped", "reason", "the request failed", "object", it.unit.key.String(), "error", err)
-		k.settle(it.unit, &k.dropped)
+		return false // run counts it
+	case strings.HasPrefix(k.name, bcsapi.KindEvent): // so the original recognises its Events (contract §10.3)
+		k.logger.Debug("event dropped", "reason", "the request failed", "object", u.key.String(), "error", err)
+		k.settle(u, &k.counts.Dropped)
 		return false
 	}
 	d := time.Duration(rand.IntN(retryWithin)) * time.Millisecond
-	k.p.logger.Debug("request failed", "object", it.unit.key.String(), "again", d, "error", err)
-	k.later(it.unit, d)
+	k.logger.Debug("request failed", "object", u.key.String(), "again", d, "error", err)
+	k.later(u, d)
 	return true
 }
 
@@ -239,21 +271,23 @@ func (k *kind) settle(u *unit, as *uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	*as++
-	k.units.Remove(u.at)
+	delete(k.units, u)
 }
 
-// counts are the event counts. The mutex is held.
-func (k *kind) counts() meter.Stats {
-	return meter.Stats{
-		Received: k.received, Sent: k.sent, Coalesced: k.coalesced, Dropped: k.dropped, Retried: k.retried,
-		Queued: k.units.Len(), InFlight: k.inFlight,
-	}
+// stats are the counts. The mutex is held.
+func (k *kind) stats() meter.Stats {
+	s := k.counts
+	s.Queued = len(k.units)
+	return s
 }
 
-// oldest is when the oldest unit was received that storage lacks. The mutex is held.
-func (k *kind) oldest() (at int64, ok bool) {
-	if e := k.units.Front(); e != nil {
-		return e.Value.(*unit).since, true
+// series appends one consistent reading of the kind.
+func (k *kind) series(to []prometheus.Metric, s meter.EventSeries) (series []prometheus.Metric, inFlight int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var age int64
+	for u := range k.units {
+		age = max(age, k.now()-u.since)
 	}
-	return 0, false
+	return s.Append(to, k.name, k.stats(), age, &k.freshness), k.counts.InFlight
 }

@@ -1,179 +1,192 @@
 package legacy
 
 import (
-	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
-	"sync"
+	"net"
+	"net/http"
+	_ "net/http/pprof" // served where the configuration asks for it
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
-	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-var (
-	// ErrClosed is returned by Enqueue once Run's context has ended.
-	ErrClosed = errors.New("the legacy pipeline has ended and takes no more events")
-	// ErrRunTwice is returned by the second Run.
-	ErrRunTwice = errors.New("the legacy pipeline has been run already; make a new one")
-)
+// discoverPause is between two questions what the cluster serves, until it answers.
+const discoverPause = 250 * time.Millisecond
 
-// Storage does one call of the original's storage action; tries are the HTTP requests
-// that it took.
-type Storage interface {
-	Put(ctx context.Context, o *object.Object) (tries int, err error)
-	Delete(ctx context.Context, k object.Key) (tries int, err error)
+// Watcher imitates a process of bcs-k8s-watch. It is made by New.
+type Watcher struct {
+	cfg       config.Config
+	filter    config.Filter
+	set       watcher.Settings
+	registry  *prometheus.Registry
+	client    *client
+	storage   *storage.Client // reads the names that the synchronizer compares
+	collector atomic.Pointer[collector.Collector]
 }
 
-// Cache stands for the original's informer store. It holds the state of an event at the
-// latest when that event is enqueued.
-type Cache interface {
-	Get(k object.Key) (*object.Object, bool)
-}
-
-// Settings is what the program gives besides the user's Config.
-type Settings struct {
-	Storage Storage // required
-	Cache   Cache   // required
-	// Prepare makes of a cached object what is sent; ready is false while that needs a
-	// cache that is not complete. Nil sends objects as they are.
-	Prepare  func(o *object.Object) (out *object.Object, ready bool, err error)
-	Registry prometheus.Registerer // nil: no metrics
-	Logger   *slog.Logger          // nil: no logs
-}
-
-// Pipeline stands between the collector and storage as the original does.
-type Pipeline struct {
-	config  Config
-	set     Settings
-	logger  *slog.Logger
-	start   time.Time
-	ran     atomic.Bool
-	workers sync.WaitGroup
-
-	mu     sync.Mutex       // guards all below
-	kinds  map[string]*kind // entries are never removed
-	ctx    context.Context  // of Run, nil before
-	closed bool
-}
-
-var _ collector.Sink = (*Pipeline)(nil)
-
-// New makes a pipeline and registers its metrics. Nothing is sent before Run.
-func New(c Config, s Settings) (*Pipeline, error) {
-	if err := c.Validate(); err != nil {
-		return nil, fmt.Errorf("legacy pipeline: %w", err)
-	}
-	if s.Storage == nil || s.Cache == nil {
-		return nil, errors.New("legacy pipeline: want a Storage and a Cache in the settings")
-	}
+// New takes a configuration of k8s-watch, of which it ignores what it does not imitate. Settings.Kube
+// must be given.
+func New(cfg config.Config, filter config.Filter, s watcher.Settings) (*Watcher, error) {
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
-	if s.Prepare == nil {
-		s.Prepare = func(o *object.Object) (*object.Object, bool, error) { return o, true, nil }
-	}
-	p := &Pipeline{config: c, set: s, logger: s.Logger, start: time.Now(), kinds: map[string]*kind{}}
-	if err := meter.Register(s.Registry, newMetrics(p)); err != nil {
-		return nil, fmt.Errorf("legacy pipeline: register metrics: %w", err)
-	}
-	return p, nil
-}
-
-// now is the queues' clock: nanoseconds since New.
-func (p *Pipeline) now() int64 { return int64(time.Since(p.start)) }
-
-// AddKind makes the queues of a kind before its first event.
-func (p *Pipeline) AddKind(name string) { p.kind(name) }
-
-// RetireKind does nothing: the original keeps the queues of a kind that has gone.
-func (p *Pipeline) RetireKind(string) {}
-
-func (p *Pipeline) kind(name string) *kind {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	k := p.kinds[name]
-	if k != nil {
-		return k
-	}
-	k = newKind(p, name)
-	p.kinds[k.name] = k
 	switch {
-	case p.closed:
-		k.close()
-	case p.ctx != nil:
-		k.begin(p.ctx)
+	case len(cfg.BCS.CustomStorageEndpoints) == 0:
+		return nil, errors.New("bcs.custom-storage-endpoints: missing: the imitation finds storage nowhere else")
+	case cfg.LeaderElection.Enabled || cfg.ResourceWatcher.Enabled:
+		return nil, errors.New("leaderElection, resourceWatcher: the original has neither, and no more has its imitation")
 	}
-	return k
+	w := &Watcher{cfg: cfg, filter: filter, set: s, registry: prometheus.NewRegistry()}
+	w.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	var err error
+	if w.client, err = newClient(cfg, s.Dial, w.registry); err != nil {
+		return nil, err
+	}
+	sc := storage.Default()
+	sc.ClusterID, sc.Endpoints, sc.Timeout = cfg.Default.ClusterID, cfg.BCS.CustomStorageEndpoints, w.client.life
+	set := storage.Settings{Dial: s.Dial}
+	if w.client.tls != nil {
+		set.TLS = func() (*tls.Config, error) { return w.client.tls, nil }
+	}
+	w.storage, err = storage.New(sc, set)
+	return w, err
 }
 
-// sorted are the kinds in the order of their names.
-func (p *Pipeline) sorted() []*kind {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.SortedFunc(maps.Values(p.kinds), func(a, b *kind) int { return cmp.Compare(a.name, b.name) })
+// Run watches until ctx ends, and ends at once then.
+func (w *Watcher) Run(ctx context.Context) error {
+	health := http.NewServeMux()
+	health.HandleFunc("GET /healthz", func(http.ResponseWriter, *http.Request) {})
+	health.HandleFunc("GET /readyz", func(rw http.ResponseWriter, _ *http.Request) {
+		if c := w.collector.Load(); c == nil || len(c.Unsynced()) > 0 {
+			http.Error(rw, "not synced", http.StatusServiceUnavailable)
+		}
+	})
+	if w.cfg.DebugMode {
+		health.Handle("/debug/pprof/", http.DefaultServeMux)
+	}
+	metrics := promhttp.HandlerFor(w.registry, promhttp.HandlerOpts{})
+	var stages []lifecycle.Stage
+	for _, s := range []struct {
+		port uint16
+		h    http.Handler
+	}{{w.cfg.Port, health}, {w.cfg.MetricPort, metrics}} {
+		l, err := w.listen(ctx, net.JoinHostPort(w.cfg.Address, strconv.Itoa(int(s.port))))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = l.Close() }()
+		server := &http.Server{Handler: s.h, ReadHeaderTimeout: 5 * time.Second}
+		stages = append(stages, lifecycle.Stage{Name: "HTTP", Run: func(ctx context.Context) error {
+			return lifecycle.Serve(ctx, server, l, time.Second)
+		}})
+	}
+	return lifecycle.Run(ctx, append(stages, lifecycle.Stage{Name: "watch", Run: w.watch})...)
 }
 
-// Enqueue puts the event's key into its kind's eventQueue. It never waits: that queue
-// has no bound.
-func (p *Pipeline) Enqueue(_ context.Context, e pipeline.Event) error {
-	if e.Key.Kind == "" || e.Key.Name == "" {
-		return fmt.Errorf("legacy pipeline: event of %q: want a kind and a name", e.Key)
+func (w *Watcher) listen(ctx context.Context, address string) (net.Listener, error) {
+	if w.set.Listen != nil {
+		return w.set.Listen(address)
 	}
-	since := p.now()
-	if !e.Received.IsZero() {
-		since = int64(e.Received.Sub(p.start))
-	}
-	return p.kind(e.Key.Kind).enqueue(e.Key, since)
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 }
 
-// Run sends until ctx ends, and ends at once then: requests are cut off, what is queued
-// is counted as dropped.
-func (p *Pipeline) Run(ctx context.Context) error {
-	if p.ran.Swap(true) {
-		return ErrRunTwice
+// watch sends what happens to the kinds that are served at the start.
+func (w *Watcher) watch(ctx context.Context) error {
+	resources, err := w.discover(ctx)
+	if err != nil || ctx.Err() != nil {
+		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	p.mu.Lock()
-	p.ctx = ctx
-	for _, k := range p.kinds {
-		k.begin(ctx)
+	q := w.queues(resources)
+	if err := meter.Register(w.registry, newMetrics(q, w.cfg.Default.ClusterID)); err != nil {
+		return err
 	}
-	p.mu.Unlock()
-
-	<-ctx.Done()
-	p.mu.Lock()
-	p.closed = true
-	for _, k := range p.kinds {
-		k.close()
+	cc := watcher.Collecting(w.cfg, w.filter, resources)
+	cc.After = nil                           // it has its own way to wait
+	cc.Verify = collector.Verify{Period: -1} // it compares nothing
+	c, err := collector.New(cc, collector.Settings{Client: w.set.Kube, Sink: q, Registry: w.registry,
+		Logger: w.set.Logger})
+	if err != nil {
+		return err
 	}
-	p.mu.Unlock()
-	p.workers.Wait()
-	var left meter.Abandoned
-	for _, k := range p.sorted() {
-		left.Add(k.name, k.abandon())
+	w.collector.Store(c)
+	stages := []lifecycle.Stage{
+		{Name: "storage", Run: w.storage.Run}, {Name: "queues", Run: q.Run}, {Name: "collector", Run: c.Run},
 	}
-	left.Log(p.logger, "the original does not drain")
-	return nil
+	if !w.cfg.Synchronizer.Disabled {
+		s := &synchronizer{w.cfg.WatchResource.Namespace, w.storage, c, w.set.Logger}
+		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: s.Run})
+	}
+	return lifecycle.Run(ctx, stages...)
 }
 
-// Stats are the event counts of all kinds together. Parked is always 0.
-func (p *Pipeline) Stats() meter.Stats {
-	var sum meter.Stats
-	for _, k := range p.sorted() {
-		k.mu.Lock()
-		sum = sum.Plus(k.counts())
-		k.mu.Unlock()
+// discover waits until the apiserver says what it serves. Of custom resources the original collects all
+// that its white list names, whatever the filter file says of kinds; here, those defined at the start.
+func (w *Watcher) discover(ctx context.Context) ([]collector.Resource, error) {
+	d, err := collector.NewDiscovery(w.set.Kube)
+	if err != nil {
+		return nil, err
 	}
-	return sum
+	defer d.Close()
+	wanted := watcher.Wanted(w.cfg, w.filter)
+	custom := collector.DiscoveryFilter{Namespaced: wanted.Namespaced, LabelSelectors: wanted.LabelSelectors}
+	if !w.cfg.WatchResource.DisableCRD {
+		custom.GroupVersions = w.filter.CRDResourceWhiteList
+	}
+	for {
+		found, err := d.Resources(ctx, wanted)
+		if err == nil {
+			var more []collector.Resource
+			more, err = d.Resources(ctx, custom)
+			found = collector.AssignKeyKinds(append(found, more...), wanted.GroupVersions)
+		}
+		if err == nil || lifecycle.Pause(ctx, discoverPause) != nil {
+			return found, nil
+		}
+		w.set.Logger.Warn("waiting for the apiserver", "error", err)
+	}
+}
+
+func (w *Watcher) queues(resources []collector.Resource) *queues {
+	q := &queues{kinds: map[string]*kind{}, parts: &parts{
+		get: w.get, prepare: w.prepare, send: w.client.send, logger: w.set.Logger, start: time.Now(),
+	}}
+	for _, r := range resources {
+		q.kinds[r.Key()] = newKind(q.parts, r.Key(), w.cfg.BCS.PodQueueNum, w.cfg.BCS.HandlerQueueLen)
+	}
+	return q
+}
+
+func (w *Watcher) get(k object.Key) (*object.Object, bool) { return w.collector.Load().Get(k) }
+
+// prepare annotates a Pod with its workload. One whose ReplicaSet may be missing only because the first
+// list of ReplicaSets is not complete has to wait.
+func (w *Watcher) prepare(o *object.Object) (out *object.Object, ready bool, err error) {
+	if o.Key.Kind == kindPod {
+		owner, found, err := object.ControllerOf(o.JSON())
+		if err != nil {
+			return nil, false, fmt.Errorf("owner of %s: %w", o.Key, err)
+		}
+		if c := w.collector.Load(); found && owner.Kind == kindReplicaSet && c.Collected(kindReplicaSet) &&
+			!c.KindSynced(kindReplicaSet) {
+			return nil, false, nil
+		}
+	}
+	out, err = watcher.Annotate(w.collector.Load(), o)
+	return out, true, err
 }

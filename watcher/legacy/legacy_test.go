@@ -13,6 +13,9 @@ import (
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
+// answerTimeout is the original's for one request.
+const answerTimeout = 5 * time.Second
+
 // The vectors of the contract, §2.5.
 func TestQueueOf(t *testing.T) {
 	for _, tc := range []struct {
@@ -42,41 +45,17 @@ func TestQueueNames(t *testing.T) {
 		{"Event", 30, 120, "Event_0", "Event_119"},
 		{"Node", 30, 1, "Node", "Node"},
 	} {
-		got := Config{PodQueueNum: tc.n}.queueNames(tc.kind)
+		got := queueNames(tc.kind, tc.n)
 		if len(got) != tc.want || got[0] != tc.first || got[len(got)-1] != tc.last {
 			t.Errorf("%s with podQueueNum %d: %d queues from %s to %s, want %d from %s to %s", tc.kind, tc.n, len(got), got[0], got[len(got)-1], tc.want, tc.first, tc.last)
 		}
 	}
 }
 
-func TestBadSettings(t *testing.T) {
-	good := Settings{Storage: newFake(), Cache: &cluster{}}
-	for _, tc := range []struct {
-		config Config
-		set    Settings
-		want   string
-	}{
-		{Config{PodQueueNum: -1, HandlerQueueLen: 1}, good, "legacy pipeline: podQueueNum is -1: want 0 to 4096"},
-		{Config{}, good, "legacy pipeline: handlerQueueLen is 0: want 1 to 16777216"},
-		{Default(), Settings{Cache: &cluster{}}, "legacy pipeline: want a Storage and a Cache in the settings"},
-	} {
-		if _, err := New(tc.config, tc.set); err == nil || err.Error() != tc.want {
-			t.Errorf("%+v: got %v, want %s", tc.config, err, tc.want)
-		}
-	}
-	p, err := New(Default(), good)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Enqueue(t.Context(), pipeline.Event{Key: object.Key{Kind: "Pod"}}); err == nil {
-		t.Error("an event without a name was taken")
-	}
-}
-
 // Five workers fill a queue whose handler is held up; each further put waits a second
 // and is then dropped, and the key is forgotten: the object never reaches storage.
 func TestDropAfterOneSecond(t *testing.T) {
-	run(t, func(c *Config, _ *Settings) { c.HandlerQueueLen = 2 }, func(c *cluster, f *fake) {
+	run(t, shape{length: 2}, func(c *cluster, f *fake) {
 		release := make(chan struct{})
 		f.answerBy(func(call) error { <-release; return nil })
 		// One in flight, two in the queue, five held by workers that wait, two more keys.
@@ -88,22 +67,22 @@ func TestDropAfterOneSecond(t *testing.T) {
 		}
 		time.Sleep(time.Second - time.Millisecond)
 		synctest.Wait()
-		if s := c.p.Stats(); s.Dropped != 0 || s.Queued != events {
+		if s := c.stats(); s.Dropped != 0 || s.Queued != events {
 			t.Errorf("before a second has passed: %+v", s)
 		}
 		time.Sleep(time.Millisecond)
 		synctest.Wait()
-		if s := c.p.Stats(); s.Dropped != workers || s.Queued != events-workers {
+		if s := c.stats(); s.Dropped != workers || s.Queued != events-workers {
 			t.Errorf("after a second: %+v, want the workers' %d items dropped", s, workers)
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if s := c.p.Stats(); s.Dropped != workers+2 || s.Queued != 3 {
+		if s := c.stats(); s.Dropped != workers+2 || s.Queued != 3 {
 			t.Errorf("after two seconds: %+v, want all dropped that found no room", s)
 		}
 		close(release)
 		time.Sleep(time.Hour)
-		if s := c.p.Stats(); s.Sent != 3 || s.Queued != 0 || len(f.holds()) != 3 {
+		if s := c.stats(); s.Sent != 3 || s.Queued != 0 || len(f.holds()) != 3 {
 			t.Errorf("an hour later: %+v and %d rows, want the dropped events forgotten", s, len(f.holds()))
 		}
 	})
@@ -111,7 +90,7 @@ func TestDropAfterOneSecond(t *testing.T) {
 
 // A failed key comes back after 0 to 4999 ms, without end, and its state is read anew.
 func TestRequeue(t *testing.T) {
-	run(t, nil, func(c *cluster, f *fake) {
+	run(t, shape{}, func(c *cluster, f *fake) {
 		f.answerBy(func(call) error { return errDown })
 		c.put(pod("a"))
 		time.Sleep(time.Hour)
@@ -126,7 +105,7 @@ func TestRequeue(t *testing.T) {
 		if least > 100*time.Millisecond || most < 4899*time.Millisecond || most > 4999*time.Millisecond {
 			t.Errorf("%d tries between %s and %s apart, want 0 to 4.999 s", len(calls), least, most)
 		}
-		if s := c.p.Stats(); s.Queued != 1 || s.Retried != uint64(len(calls)-1) || s.Dropped != 0 {
+		if s := c.stats(); s.Queued != 1 || s.Retried != uint64(len(calls)-1) || s.Dropped != 0 {
 			t.Errorf("%+v after %d tries, want the event queued still", s, len(calls))
 		}
 		// What was deleted meanwhile is a DELETE.
@@ -154,8 +133,7 @@ func TestEventLossAndPause(t *testing.T) {
 		{"Event", 700 * time.Millisecond, 700 * time.Millisecond}, // the tick has passed
 	} {
 		t.Run(fmt.Sprint(tc.kind, tc.failed), func(t *testing.T) {
-			run(t, nil, func(c *cluster, f *fake) {
-				c.p.AddKind(tc.kind) // starts the handler
+			run(t, shape{kinds: []string{tc.kind}}, func(c *cluster, f *fake) {
 				f.answerBy(func(k call) error {
 					if k.key.Name == "lost" {
 						return errDown
@@ -174,7 +152,7 @@ func TestEventLossAndPause(t *testing.T) {
 				if calls[0].at != tc.failed || calls[1].at != tc.next {
 					t.Errorf("calls %v, want them at %s and %s", calls, tc.failed, tc.next)
 				}
-				if s := c.p.Stats(); s.Dropped != 1 || s.Sent != 1 {
+				if s := c.stats(); s.Dropped != 1 || s.Sent != 1 {
 					t.Errorf("%+v, want one dropped and one sent", s)
 				}
 			})
@@ -186,14 +164,14 @@ func TestEventLossAndPause(t *testing.T) {
 func TestSerialHandler(t *testing.T) {
 	for _, tc := range []struct{ n, want int }{{0, 1}, {1, 1}, {3, 3}} {
 		t.Run(fmt.Sprint(tc.n), func(t *testing.T) {
-			run(t, func(c *Config, _ *Settings) { c.PodQueueNum = tc.n }, func(c *cluster, f *fake) {
+			run(t, shape{podQueues: tc.n}, func(c *cluster, f *fake) {
 				f.answerBy(func(call) error { time.Sleep(90 * time.Millisecond); return nil })
 				const pods = 60
 				for i := range pods {
 					c.put(pod(fmt.Sprintf("web-%d", i)))
 				}
 				time.Sleep(10 * time.Second)
-				if s := c.p.Stats(); s.Sent != pods {
+				if s := c.stats(); s.Sent != pods {
 					t.Errorf("%+v, want %d sent", s, pods)
 				}
 				if f.atOnce() != tc.want {
@@ -212,7 +190,7 @@ func TestSerialHandler(t *testing.T) {
 
 // Keys that wait in the eventQueue are merged; items in a handler queue are not.
 func TestMerge(t *testing.T) {
-	run(t, func(c *Config, _ *Settings) { c.HandlerQueueLen = 1 }, func(c *cluster, f *fake) {
+	run(t, shape{length: 1}, func(c *cluster, f *fake) {
 		release := make(chan struct{})
 		f.answerBy(func(call) error { <-release; return nil })
 		// In flight, in the queue, and one held by each worker.
@@ -223,7 +201,7 @@ func TestMerge(t *testing.T) {
 		for range 5 {
 			c.put(pod("busy"))
 		}
-		if s := c.p.Stats(); s.Coalesced != 4 {
+		if s := c.stats(); s.Coalesced != 4 {
 			t.Errorf("%+v, want four of five merged", s)
 		}
 		close(release)
@@ -248,12 +226,12 @@ func TestMerge(t *testing.T) {
 // A PUT whose answer is lost is applied after the DELETE that follows it, and after the
 // one that its retry becomes: the pod is back in storage and stays.
 func TestResurrection(t *testing.T) {
-	run(t, nil, func(c *cluster, f *fake) {
+	run(t, shape{}, func(c *cluster, f *fake) {
 		f.answerBy(func(k call) error {
 			if k.action == "DELETE" {
 				return nil
 			}
-			time.Sleep(defaultTimeout)
+			time.Sleep(answerTimeout)
 			time.AfterFunc(11*time.Second, func() {
 				f.mu.Lock()
 				defer f.mu.Unlock()
@@ -271,13 +249,13 @@ func TestResurrection(t *testing.T) {
 				deletes = append(deletes, k.at)
 			}
 		}
-		if len(deletes) != 2 || deletes[0] != defaultTimeout {
+		if len(deletes) != 2 || deletes[0] != answerTimeout {
 			t.Errorf("DELETEs at %v, want one right after the timeout, unfenced, and one for the retry", deletes)
 		}
 		if _, back := f.holds()[pod("a")]; !back {
 			t.Error("the pod did not come back, although nothing prevents it")
 		}
-		if s := c.p.Stats(); s.Sent != 2 || s.Queued != 0 {
+		if s := c.stats(); s.Sent != 2 || s.Queued != 0 {
 			t.Errorf("%+v, want both events sent and nothing left to do", s)
 		}
 	})
@@ -285,14 +263,14 @@ func TestResurrection(t *testing.T) {
 
 // An update lost in the same way is overwritten for good by the older one.
 func TestGoesBack(t *testing.T) {
-	run(t, nil, func(c *cluster, f *fake) {
+	run(t, shape{}, func(c *cluster, f *fake) {
 		first := true
 		f.answerBy(func(k call) error {
 			if !first {
 				return nil
 			}
 			first = false
-			time.Sleep(defaultTimeout)
+			time.Sleep(answerTimeout)
 			time.AfterFunc(11*time.Second, func() {
 				f.mu.Lock()
 				defer f.mu.Unlock()
@@ -313,7 +291,7 @@ func TestGoesBack(t *testing.T) {
 // A poison object delays all others of its queue, each time it comes back.
 func TestPoisonHoldsUpOthers(t *testing.T) {
 	const tries = 3 * attemptPause // four attempts
-	run(t, nil, func(c *cluster, f *fake) {
+	run(t, shape{}, func(c *cluster, f *fake) {
 		f.answerBy(func(k call) error {
 			if k.key.Name == "poison" {
 				time.Sleep(tries)
@@ -334,24 +312,21 @@ func TestPoisonHoldsUpOthers(t *testing.T) {
 
 // The end is at once: what waits and what is in flight is lost.
 func TestEndDoesNotDrain(t *testing.T) {
-	var p *Pipeline
-	run(t, nil, func(c *cluster, f *fake) {
-		p = c.p
+	var of *cluster
+	run(t, shape{}, func(c *cluster, f *fake) {
+		of = c
 		f.answerBy(func(call) error { time.Sleep(90 * time.Millisecond); return nil })
 		for i := range 100 {
 			c.put(pod(fmt.Sprint(i)))
 		}
 		time.Sleep(900 * time.Millisecond)
 	})
-	s := p.Stats()
+	s := of.stats()
 	if s.Sent+s.Dropped != 100 || s.Dropped < 85 {
 		t.Errorf("%+v, want about ten of a hundred sent and the others lost", s)
 	}
-	if err := p.Enqueue(t.Context(), pipeline.Event{Action: pipeline.Put, Key: pod("late")}); !errors.Is(err, ErrClosed) {
-		t.Errorf("enqueue after the end: %v, want ErrClosed", err)
-	}
-	if err := p.Run(t.Context()); !errors.Is(err, ErrRunTwice) {
-		t.Errorf("second Run: %v, want ErrRunTwice", err)
+	if err := of.q.Enqueue(t.Context(), pipeline.Event{Action: pipeline.Put, Key: pod("late")}); !errors.Is(err, errClosed) {
+		t.Errorf("enqueue after the end: %v, want errClosed", err)
 	}
 }
 
@@ -360,15 +335,14 @@ func TestNotReady(t *testing.T) {
 	var mu sync.Mutex // guards asked and ready
 	var asked []time.Duration
 	ready := false
-	run(t, func(_ *Config, s *Settings) {
-		start := time.Now()
-		s.Prepare = func(o *object.Object) (*object.Object, bool, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			asked = append(asked, time.Since(start))
-			return o, ready, nil
-		}
-	}, func(c *cluster, f *fake) {
+	var start time.Time
+	run(t, shape{prepare: func(o *object.Object) (*object.Object, bool, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked = append(asked, time.Since(start))
+		return o, ready, nil
+	}}, func(c *cluster, f *fake) {
+		start = time.Now()
 		c.put(pod("a"))
 		time.Sleep(130 * time.Second)
 		mu.Lock()
@@ -379,7 +353,7 @@ func TestNotReady(t *testing.T) {
 		if !slices.Equal(asked, want) {
 			t.Errorf("asked at %v, want %v", asked, want)
 		}
-		if s := c.p.Stats(); s.Queued != 1 || len(f.seen()) != 0 {
+		if s := c.stats(); s.Queued != 1 || len(f.seen()) != 0 {
 			t.Errorf("%+v and %d calls, want the event queued and nothing sent", s, len(f.seen()))
 		}
 		asked = nil
@@ -393,7 +367,7 @@ func TestNotReady(t *testing.T) {
 		ready = true
 		mu.Unlock()
 		time.Sleep(time.Minute)
-		if s := c.p.Stats(); s.Sent+s.Coalesced != 2 || s.Queued != 0 {
+		if s := c.stats(); s.Sent+s.Coalesced != 2 || s.Queued != 0 {
 			t.Errorf("%+v, want both settled", s)
 		}
 	})
@@ -402,18 +376,16 @@ func TestNotReady(t *testing.T) {
 // An Event that is gone when its turn comes is never deleted in storage, and an object
 // that cannot be prepared is lost.
 func TestNotSent(t *testing.T) {
-	run(t, func(_ *Config, s *Settings) {
-		s.Prepare = func(o *object.Object) (*object.Object, bool, error) {
-			if o.Key.Name == "broken" {
-				return nil, false, errDown
-			}
-			return o, true, nil
+	run(t, shape{prepare: func(o *object.Object) (*object.Object, bool, error) {
+		if o.Key.Name == "broken" {
+			return nil, false, errDown
 		}
-	}, func(c *cluster, f *fake) {
+		return o, true, nil
+	}}, func(c *cluster, f *fake) {
 		c.enqueue(pipeline.Event{Action: pipeline.Put, Key: event("gone")})
 		c.put(pod("broken"))
 		time.Sleep(time.Minute)
-		if s := c.p.Stats(); len(f.seen()) != 0 || s.Coalesced != 1 || s.Dropped != 1 {
+		if s := c.stats(); len(f.seen()) != 0 || s.Coalesced != 1 || s.Dropped != 1 {
 			t.Errorf("%+v and calls %v, want one coalesced, one dropped, none sent", s, f.seen())
 		}
 	})

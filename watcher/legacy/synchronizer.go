@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -16,45 +17,19 @@ const (
 	syncPause     = 30 * time.Second // before the first look at the kinds, and between two
 	syncPageSize  = 500
 	serverCap     = 3000 // what storage lists of the cluster scope at most
-	syncField     = "resourceName"
 	kindNamespace = "Namespace"
 )
 
-// Lister reads what storage holds.
-type Lister interface {
-	List(ctx context.Context, kind, namespace, fields string, limit, offset int) ([]storage.Record, error)
-}
-
-// SyncCache is the collector as the Synchronizer needs it.
-type SyncCache interface {
-	Cache
-	Resources() []collector.Resource
-	KindSynced(kind string) bool
-	// ExpectedKeys are the cached objects of a kind that the filters let pass.
-	ExpectedKeys(kind string) []object.Key
-	// Repair enqueues the latest state of an object, or its deletion.
-	Repair(ctx context.Context, k object.Key) error
-}
-
-// Synchronizer compares the names of each kind with storage's, once.
-type Synchronizer struct {
+// synchronizer compares the names of each kind with storage's, once.
+type synchronizer struct {
 	namespace string // the one that is watched; "" is all
-	storage   Lister
-	cache     SyncCache
+	storage   *storage.Client
+	cache     *collector.Collector
 	logger    *slog.Logger
 }
 
-// NewSynchronizer starts nothing.
-func NewSynchronizer(namespace string, l Lister, c SyncCache, logger *slog.Logger) *Synchronizer {
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
-	}
-	return &Synchronizer{namespace: namespace, storage: l, cache: c, logger: logger}
-}
-
-// Run compares each kind when it has synced, first after 30 s, and then idles until ctx
-// ends.
-func (s *Synchronizer) Run(ctx context.Context) error {
+// Run compares each kind when it has synced, first after 30 s, and then idles until ctx ends.
+func (s *synchronizer) Run(ctx context.Context) error {
 	done := map[string]bool{}
 	for lifecycle.Pause(ctx, syncPause) == nil {
 		if s.round(ctx, done) {
@@ -65,10 +40,18 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 }
 
 // round compares the synced kinds that are not done, and reports whether all are.
-func (s *Synchronizer) round(ctx context.Context, done map[string]bool) bool {
-	namespaces, known := s.namespaces()
-	if !known {
-		return false
+func (s *synchronizer) round(ctx context.Context, done map[string]bool) bool {
+	// Where the kind Namespace is not watched none is listed, so that every namespaced object seems to
+	// be missing.
+	namespaces := []string{s.namespace}
+	if s.namespace == "" {
+		if s.cache.Collected(kindNamespace) && !s.cache.KindSynced(kindNamespace) {
+			return false
+		}
+		namespaces = nil
+		for _, k := range s.cache.ExpectedKeys(kindNamespace) {
+			namespaces = append(namespaces, k.Name)
+		}
 	}
 	all := true
 	for _, r := range s.cache.Resources() {
@@ -84,87 +67,53 @@ func (s *Synchronizer) round(ctx context.Context, done map[string]bool) bool {
 	return all
 }
 
-// namespaces are those whose records are listed: none where the kind Namespace is not
-// watched, so that every namespaced object seems to be missing. known is false before
-// they are synced.
-func (s *Synchronizer) namespaces() (names []string, known bool) {
-	if s.namespace != "" {
-		return []string{s.namespace}, true
-	}
-	for _, r := range s.cache.Resources() {
-		if r.Key() == kindNamespace {
-			if !s.cache.KindSynced(kindNamespace) {
-				return nil, false
-			}
-			for _, k := range s.cache.ExpectedKeys(kindNamespace) {
-				names = append(names, k.Name)
-			}
-		}
-	}
-	return names, true
-}
-
 // kind enqueues what only one side has. Content is not compared.
-func (s *Synchronizer) kind(ctx context.Context, r collector.Resource, namespaces []string) {
+func (s *synchronizer) kind(ctx context.Context, r collector.Resource, namespaces []string) {
 	kind := r.Key()
 	stored := map[object.Key]bool{}
 	if !r.Namespaced {
 		namespaces = []string{""}
 	}
 	for _, ns := range namespaces {
-		keys, err := s.list(ctx, kind, ns)
-		switch {
-		case err == nil:
-			for _, k := range keys {
-				stored[k] = true
+		if err := s.list(ctx, kind, ns, stored); err != nil {
+			s.logger.Warn("names not listed, the objects seem to be missing", "kind", kind, "namespace", ns, "error", err)
+			if !r.Namespaced {
+				return
 			}
-		case r.Namespaced:
-			s.logger.Warn("namespace not listed, its objects seem to be missing", "kind", kind, "namespace", ns, "error", err)
-		default:
-			s.logger.Warn("kind not compared with storage", "kind", kind, "error", err)
-			return
 		}
 	}
 	missing, left := 0, 0
 	for _, k := range s.cache.ExpectedKeys(kind) {
 		if !stored[k] {
 			missing++
-			s.repair(ctx, k)
+			_ = s.cache.Repair(ctx, k) // ends only with the program
 		}
 	}
-	if kind != kindEvent {
-		for k := range stored {
-			if _, cached := s.cache.Get(k); !cached {
-				left++
-				s.repair(ctx, k)
-			}
+	for k := range stored {
+		if _, cached := s.cache.Get(k); !cached && kind != bcsapi.KindEvent {
+			left++
+			_ = s.cache.Repair(ctx, k)
 		}
 	}
 	s.logger.Info("compared the names with storage", "kind", kind, "missing", missing, "left over", left)
 }
 
-// list returns the keys of one namespace or of the cluster scope, which has one page.
-func (s *Synchronizer) list(ctx context.Context, kind, namespace string) (keys []object.Key, err error) {
+// list adds the keys of one namespace or of the cluster scope, which has one page.
+func (s *synchronizer) list(ctx context.Context, kind, namespace string, to map[object.Key]bool) error {
 	page := syncPageSize
 	if namespace == "" {
 		page = serverCap
 	}
 	for offset := 0; ; offset += page {
-		records, err := s.storage.List(ctx, kind, namespace, syncField, page, offset)
+		records, err := s.storage.List(ctx, kind, namespace, "resourceName", page, offset)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, r := range records {
-			keys = append(keys, object.Key{Kind: kind, Namespace: namespace, Name: r.Name})
+			to[object.Key{Kind: kind, Namespace: namespace, Name: r.Name}] = true
 		}
 		if len(records) < page || namespace == "" {
-			return keys, nil
+			return nil
 		}
-	}
-}
-
-func (s *Synchronizer) repair(ctx context.Context, k object.Key) {
-	if err := s.cache.Repair(ctx, k); err != nil && ctx.Err() == nil {
-		s.logger.Warn("object not repaired", "object", k.String(), "error", err)
 	}
 }

@@ -67,9 +67,9 @@ func NewEventSeries(d *Descs) EventSeries {
 	return EventSeries{
 		sent:      d.New(metric.EventsSent, "Events acknowledged by storage.", "kind"),
 		coalesced: d.New(metric.EventsCoalesced, "Events superseded by a later one of the same object.", "kind"),
-		dropped:   d.New(metric.EventsDropped, "Events lost by a full queue or a shutdown (profile legacy: also by a failed request).", "kind"),
+		dropped:   d.New(metric.EventsDropped, "Events lost by a full queue or a shutdown.", "kind"),
 		retried:   d.New(metric.EventsRetried, "Requests after the first for the same event.", "kind"),
-		parked:    d.New(metric.EventsParked, "Events given up until their object changes (profile legacy: always 0).", "kind"),
+		parked:    d.New(metric.EventsParked, "Events given up until their object changes.", "kind"),
 		queued:    d.New(metric.EventsQueued, "Events accepted and not settled.", "kind"),
 		oldest:    d.New(metric.OldestUnsent, "Age of the oldest change that storage lacks.", "kind"),
 		freshness: d.New(metric.Freshness, "Receipt of the oldest change in a write to its acknowledgement.", "kind"),

@@ -16,7 +16,7 @@ import (
 
 // Config is the user's.
 type Config struct {
-	// Who is told of which changes, see [receiving webhooks](webhooks.md).
+	// Who gets which changes, see [receiving webhooks](webhooks.md).
 	Subscriptions []Subscription `json:"subscriptions"`
 	DeadLetters   DeadLetters    `json:"deadLetters"`
 	// Longest time, at the end of the process, in which what is queued is still delivered. What is left then is counted as dropped.

@@ -63,7 +63,7 @@ func (discard) Enqueue(context.Context, pipeline.Event) error { return nil }
 // noOpen is a Kinds that must not be asked to open.
 type noOpen struct{ *kind }
 
-func (n noOpen) Open(context.Context, watches.GVR) (*watches.Watch, error) {
+func (n noOpen) Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error) {
 	n.t.Error("a dedicated subscription opened the shared kind")
 	return nil, watches.ErrNotServed
 }

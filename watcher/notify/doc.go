@@ -1,4 +1,4 @@
-// Package notify tells other programs of changes: each subscription follows one kind,
+// Package notify sends changes to other programs: each subscription follows one kind,
 // keeps what it asks for, and delivers that to its own target.
 //
 // It promises:
@@ -13,7 +13,7 @@
 //     opened again, goes on with the differences between what it knew and what there is. It
 //     counts this as a gap: what happened in between is not known.
 //  5. Memory is the queue, bounded by events and bytes, and 30 to 60 bytes for each object that
-//     matches, which tells the differences. While a subscription waits for room it also
+//     matches, which sends the differences. While a subscription waits for room it also
 //     keeps the objects that it knew alive: once more their bytes at worst.
 //  6. Bodies are in no log, metric or error.
 //

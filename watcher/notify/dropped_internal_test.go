@@ -75,6 +75,6 @@ type unserved struct{ err error }
 
 func (unserved) Served() *watches.Catalogue { return &watches.Catalogue{} }
 
-func (u unserved) Open(context.Context, watches.GVR) (*watches.Watch, error) {
+func (u unserved) Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error) {
 	return nil, u.err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
-// filter is what a subscription asks for. It is for one goroutine.
+// filter selects the events of a subscription. It is for one goroutine.
 type filter struct {
 	names, namespaces map[string]bool // nil: all
 	selector          labels.Selector // nil: all

@@ -18,7 +18,7 @@ type follower struct {
 	filter *filter
 	queue  *queue
 	// known are the objects that match, as of the last change that was looked at. They are
-	// those of the view, so that a deletion that only a list shows can be told with its
+	// those of the view, so that a deletion that only a list shows can be sent with its
 	// object.
 	known map[string]*object.Object
 	// silent is set until the state at the start was taken, of which nothing is sent.
@@ -193,7 +193,7 @@ func (f *follower) event(o, now *object.Object, version uint64, received time.Ti
 	key := keyOf(o)
 	was := f.known[key]
 	if now != nil && !f.filter.matches(now) {
-		now, o = nil, was // what stops to match is told as it was
+		now, o = nil, was // an object that stops matching is sent as it was
 	}
 	var typ view.Type
 	switch {
@@ -215,7 +215,7 @@ func (f *follower) event(o, now *object.Object, version uint64, received time.Ti
 	return &item{typ: typ, obj: o, version: version, received: received, key: key}, was
 }
 
-// undo takes an event back that could not be queued: what is known is what was sent.
+// undo takes an event back that could not be queued: only what was sent is known.
 func (f *follower) undo(key string, was *object.Object) {
 	if was == nil {
 		delete(f.known, key)

@@ -48,7 +48,7 @@ func (k *kind) Served() *watches.Catalogue {
 	return &watches.Catalogue{Groups: []watches.Group{{Versions: []watches.Version{{Name: "v1", Kinds: []watches.Kind{{Resource: pods}}}}}}}
 }
 
-func (k *kind) Open(context.Context, watches.GVR) (*watches.Watch, error) {
+func (k *kind) Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.refuse != nil {

@@ -81,7 +81,7 @@ func (m *metrics) register(reg prometheus.Registerer) error {
 	return meter.Register(reg, m.delivered, m.retried, m.deadLettered, m.lost, m.missed, m.latency, m.queues)
 }
 
-// series are those of one subscription.
+// series are the metrics of one subscription.
 type series struct {
 	delivered, retried prometheus.Counter
 	latency            prometheus.Observer

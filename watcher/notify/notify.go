@@ -15,7 +15,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/notify/deadletter"
 	"github.com/watchbench/watchbench/watcher/notify/kafka"
 	"github.com/watchbench/watchbench/watcher/notify/nats"
 	"github.com/watchbench/watchbench/watcher/notify/webhook"
@@ -26,7 +25,7 @@ import (
 // Kinds opens what subscriptions follow.
 type Kinds interface {
 	Served() *watches.Catalogue
-	Open(context.Context, watches.GVR) (*watches.Watch, error)
+	Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error)
 }
 
 // Settings are passed by code.
@@ -108,7 +107,7 @@ func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics)
 		queue: newQueue(c.Queue), series: m.of(c.Name), unserved: throttle{every: unservedEvery},
 	}
 	if n.root != nil {
-		sub.letters = deadletter.New(n.root, c.Name, dead.Bytes)
+		sub.letters = newLetters(n.root, c.Name, dead.Bytes)
 	}
 	n.subs, n.filters = append(n.subs, sub), append(n.filters, f)
 	return nil
@@ -178,7 +177,7 @@ func (n *Notifier) Close() {
 	for _, s := range n.subs {
 		s.target.Close()
 		if s.letters != nil {
-			s.letters.Close()
+			s.letters.close()
 		}
 	}
 	if n.root != nil {

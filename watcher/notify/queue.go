@@ -28,10 +28,10 @@ type item struct {
 	prev, next *item     // older and younger
 }
 
-// size is what the item counts of the queue's bytes.
+// size is the item's share of the queue's bytes.
 func (i *item) size() int64 { return int64(i.obj.Size()) }
 
-// id is that of the event, the same at each try.
+// id is the event's, the same at each try.
 func (i *item) id() string { return eventID(i.obj.UID, i.version, i.typ) }
 
 type state uint8
@@ -42,7 +42,7 @@ const (
 	retrying              // for its next try
 )
 
-// lane is what waits of one object, in order. Only its first item is tried.
+// lane holds the waiting events of one object, in order. Only its first item is tried.
 type lane struct {
 	key   string
 	items []*item
@@ -81,7 +81,7 @@ func newQueue(q Queue) *queue {
 // holds mu.
 func (q *queue) fits() bool { return q.count < q.length && q.size < q.bytes }
 
-// halfEmpty is what who waits for room waits for. The caller holds mu.
+// halfEmpty reports whether blocked producers may continue. The caller holds mu.
 func (q *queue) halfEmpty() bool { return q.count <= q.length/2 && q.size <= q.bytes/2 }
 
 // offer queues i if there is room.

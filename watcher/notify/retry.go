@@ -16,7 +16,7 @@ func (s *subscription) after(i *item, err error) (due, hold time.Time, reason de
 	now := time.Now()
 	old := now.Sub(i.first) >= time.Duration(s.Retry.Age)
 	if errors.As(err, &unreachable) {
-		// No event is to blame: it was no try, and the others would fare no better.
+		// No event is to blame: this does not count as a try, and others would fail too.
 		i.tries--
 		if old {
 			reason = delivery.Age

@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/notify/deadletter"
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// target takes events, one at each call. Its errors are those of package delivery; any other
+// target takes events, one at each call. Its errors are of the types of package delivery; any other
 // says that the event is to be tried again.
 type target interface {
 	Deliver(context.Context, delivery.Event) error
@@ -35,14 +34,14 @@ type subscription struct {
 	target   target
 	queue    *queue
 	series   *series
-	letters  *deadletter.File // nil: dropped
+	letters  *letters // nil: dropped
 
 	followed atomic.Bool // changes, at any time before
 
 	failing   throttle // of deliveries
 	letter    throttle
 	unwritten throttle // of dead letters
-	losing    throttle // of events, for want of room
+	losing    throttle // of events, because the queue is full
 	unserved  throttle // kinds
 
 	mu          sync.Mutex
@@ -55,7 +54,7 @@ func (s *subscription) open(ctx context.Context) (*view.View, func(), error) {
 	if s.Dedicated {
 		return s.openOwn(ctx)
 	}
-	w, err := s.settings.Kinds.Open(ctx, s.Resource.gvr())
+	w, err := s.settings.Kinds.Open(ctx, s.Resource.gvr(), watches.Wait{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,7 +176,7 @@ func appendBody(dst []byte, i *item, raw []byte) (body []byte, err error) {
 	return append(dst, '}'), err
 }
 
-// eventID is the same for each try and for each time that the same state is told.
+// eventID is the same for each try and for each time that the same state is sent.
 func eventID(uid string, version uint64, t view.Type) string {
 	return uid + ":" + strconv.FormatUint(version, 10) + ":" + t.String()
 }
@@ -186,13 +185,14 @@ func eventID(uid string, version uint64, t view.Type) string {
 func (s *subscription) bury(i *item, e delivery.Event, reason delivery.Reason, why error) {
 	s.series.dead(reason)
 	if n, log := s.letter.allow(1); log {
-		s.logger.Error("event given up", "event", i.obj.Key, "reason", string(reason), "tries", i.tries, "error", why, "events", n)
+		s.logger.Error("event given up", "event", i.obj.Key, "reason", string(reason), "tries", i.tries, "error", why,
+			"events", n)
 	}
 	if s.letters == nil {
 		return
 	}
-	l := deadletter.Letter{Time: time.Now(), ID: e.ID, Why: reason, Error: why.Error(), Tries: i.tries, Event: e.Body}
-	if err := s.letters.Write(l); err != nil {
+	l := letter{Time: time.Now(), ID: e.ID, Why: reason, Error: why.Error(), Tries: i.tries, Event: e.Body}
+	if err := s.letters.write(l); err != nil {
 		s.series.dropped(dropLetter, 1)
 		if n, log := s.unwritten.allow(1); log {
 			s.logger.Error("dead letter not written", "error", err, "failures", n)
@@ -241,7 +241,8 @@ func (s *subscription) reopening(err error, lasts, pause time.Duration) {
 	case errors.Is(err, watches.ErrNotFollowed) && lasts < startsWithin:
 		return
 	case errors.Is(err, watches.ErrNotFollowed): // as long as the configuration is as it is
-		text = "nobody follows the kind, and nothing is sent: pin it (resourceWatcher.watches.pinned), add it (POST /v1/watches), or switch lazy watches on (resourceWatcher.watches.lazy)"
+		text = "nobody follows the kind, and nothing is sent: pin it (resourceWatcher.watches.pinned), " +
+			"add it (POST /v1/watches), or switch lazy watches on (resourceWatcher.watches.lazy)"
 	}
 	if text != "" {
 		if _, log := s.unserved.allow(1); log {
@@ -249,7 +250,8 @@ func (s *subscription) reopening(err error, lasts, pause time.Duration) {
 		}
 		return
 	}
-	s.logger.Warn("the kind is not followed, it is opened again", "resource", s.Resource.String(), "error", err, "pause", pause.Round(time.Millisecond))
+	s.logger.Warn("the kind is not followed, it is opened again", "resource", s.Resource.String(), "error", err, "pause",
+		pause.Round(time.Millisecond))
 }
 
 // throttle lets through one line in a while, and counts what the others would have said.
@@ -267,7 +269,7 @@ const (
 	unservedEvery = time.Hour
 )
 
-// allow adds n, and reports whether to log and how many that line stands for.
+// allow adds n, and reports whether to log and how many events that line covers.
 func (t *throttle) allow(n int) (int, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -280,7 +282,7 @@ func (t *throttle) allow(n int) (int, bool) {
 	return 0, false
 }
 
-// rest is what no line has stood for yet.
+// rest returns the count that no line covers yet.
 func (t *throttle) rest() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -53,7 +53,7 @@ func (d DeadLetters) check() error {
 	if info, err := os.Stat(d.Directory); err != nil {
 		return delivery.KeyError("directory", "%w", err)
 	} else if !info.IsDir() {
-		return delivery.KeyError("directory", "is no directory")
+		return delivery.KeyError("directory", "not a directory")
 	}
 	return nil
 }
@@ -78,12 +78,12 @@ func (s Subscription) check() (errs []error) {
 	}
 	for i, n := range s.Namespaces {
 		if len(validation.IsDNS1123Label(n)) > 0 {
-			wrong(fmt.Sprintf("namespaces[%d]", i), "%q is no name of a namespace", n)
+			wrong(fmt.Sprintf("namespaces[%d]", i), "invalid namespace %q", n)
 		}
 	}
 	for i, n := range s.Names {
 		if n == "" || strings.ContainsAny(n, "/%") {
-			wrong(fmt.Sprintf("names[%d]", i), "%q is no name of an object", n)
+			wrong(fmt.Sprintf("names[%d]", i), "invalid object name %q", n)
 		}
 	}
 	if _, err := labels.Parse(s.LabelSelector); err != nil {

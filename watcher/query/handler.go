@@ -23,7 +23,7 @@ import (
 // Kinds are what can be read.
 type Kinds interface {
 	Served() *watches.Catalogue
-	Open(context.Context, watches.GVR) (*watches.Watch, error)
+	Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error)
 }
 
 // Watches are what is followed, and can be changed at run time.
@@ -204,11 +204,7 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 			return err
 		}
 	}
-	ctx := watches.BeforeWait(r.Context(), q.place.wait)
-	if wait > 0 {
-		ctx = watches.WithWait(ctx, wait)
-	}
-	open, err := h.kinds.Open(ctx, q.gvr)
+	open, err := h.kinds.Open(r.Context(), q.gvr, watches.Wait{For: wait, Begin: q.place.wait})
 	if err != nil {
 		return err
 	}

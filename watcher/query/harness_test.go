@@ -69,9 +69,9 @@ func newCluster() *cluster {
 
 func (c *cluster) Served() *watches.Catalogue { return c.served }
 
-func (c *cluster) Open(ctx context.Context, r watches.GVR) (*watches.Watch, error) {
+func (c *cluster) Open(ctx context.Context, r watches.GVR, wait watches.Wait) (*watches.Watch, error) {
 	if slow := c.slow[r]; slow != nil {
-		if err := watches.Waits(ctx); err != nil {
+		if err := wait.Begin(); err != nil {
 			return nil, err
 		}
 		select {

@@ -70,7 +70,7 @@ func (all objects) paced(ctx context.Context, seat *access.Seat) objects {
 
 // source finds the objects of a list's state, by an index or a name where that narrows it.
 // With an index the state is the present one, which may be newer than s.
-func source(open *watches.Watch, q *request, s *view.Snapshot, rest func()) (objects, *view.Snapshot, error) {
+func source(ctx context.Context, open *watches.Watch, q *request, s *view.Snapshot, rest func()) (objects, *view.Snapshot, error) {
 	o, m := q.options, q.matcher
 	after := view.Name{Namespace: o.Token.Namespace, Name: o.Token.Name}
 	if m.name != "" && (m.namespace != "" || !open.Kind.Namespaced) {
@@ -83,7 +83,7 @@ func source(open *watches.Watch, q *request, s *view.Snapshot, rest func()) (obj
 		}, s, nil
 	}
 	if o.indexed.Name != "" && !o.Exact && o.Token.Name == "" {
-		hits, now, err := index(open.View, o.indexed).Find(o.value, rest)
+		hits, now, err := index(open.View, o.indexed).Find(ctx, o.value, rest)
 		return each(hits), now, err
 	}
 	return func(visit func(*object.Object) bool) error { s.Ascend(m.namespace, after, visit); return nil }, s, nil
@@ -128,7 +128,7 @@ func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.W
 	if err != nil {
 		return err
 	}
-	all, now, err := source(open, q, s, w.seat.Rest)
+	all, now, err := source(r.Context(), open, q, s, w.seat.Rest)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func live(t testing.TB, upstream *rest.Config, window view.Config) (*rest.Config
 	run(t, col.Run)
 	c := watches.Default()
 	c.Wait = setting.Duration(20 * time.Second)
-	w, err := watches.New(c, watches.Settings{Client: upstream, Collected: func() *collector.Collector { return col }, View: window})
+	w, err := watches.New(c, watches.Settings{Client: upstream, Collected: col, View: window})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,7 +58,7 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 			return err
 		}
 		if initial {
-			if state, s, err = source(open, q, s, w.seat.Rest); err != nil {
+			if state, s, err = source(r.Context(), open, q, s, w.seat.Rest); err != nil {
 				return err
 			}
 			state = state.paced(r.Context(), w.seat)

@@ -2,7 +2,7 @@ package relation
 
 import "slices"
 
-// Answer is what belongs to an object, or what it belongs to.
+// Answer lists what belongs to an object, or what it belongs to.
 type Answer struct {
 	Direction Direction `json:"direction"`
 	Depth     int       `json:"depth"`
@@ -31,7 +31,7 @@ type Node struct {
 	Dangling Dangling `json:"dangling,omitempty"`
 }
 
-// Dangling is what is wrong with a reference.
+// Dangling says what is wrong with a reference.
 type Dangling string
 
 // The ways in which a reference can dangle.
@@ -54,7 +54,7 @@ type State struct {
 	Gaps     []Gap `json:"gaps,omitempty"` // sorted by reason
 }
 
-// Gap is what was not looked into, or not fully.
+// Gap names something that was not looked into, or not fully.
 type Gap struct {
 	Reason Reason   `json:"reason"`
 	Kinds  []string `json:"kinds,omitempty"` // group/version/Kind, sorted, at most MaxGapKinds

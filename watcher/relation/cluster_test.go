@@ -82,7 +82,7 @@ func (c *cluster) serve(k watches.Kind) {
 
 func (c *cluster) Served() *watches.Catalogue { return c.catalogue }
 
-func (c *cluster) Open(_ context.Context, r watches.GVR) (*watches.Watch, error) {
+func (c *cluster) Open(_ context.Context, r watches.GVR, _ watches.Wait) (*watches.Watch, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opened[r]++

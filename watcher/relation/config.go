@@ -15,7 +15,7 @@ const (
 	MaxDepth     = 10
 )
 
-// Config is what a user decides about relations.
+// Config is the user's part.
 type Config struct {
 	// Kinds that a query looks into whether or not they are followed already, each as
 	// `resource.group`, such as `replicasets.apps`, or only `pods` in the core group. A query may

@@ -129,7 +129,7 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 	return apierrors.NewInternalError(errors.New("the query was not answered"))
 }
 
-// said is what a client may know of an error: not why the apiserver could not be asked.
+// said returns the part of an error that a client may see: not why the apiserver could not be asked.
 func said(err error, undecided *access.UnavailableError, of schema.GroupResource) string {
 	var unsynced *watches.UnsyncedError
 	switch {
@@ -160,6 +160,6 @@ func send(w http.ResponseWriter, text []byte) {
 	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.Header().Set("Cache-Control", "no-cache, private")
 	limit := writeGrace + time.Duration(len(text))*time.Second/minRate
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)) // of no effect on what is no connection
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)) // has no effect without a connection
 	_, _ = w.Write(text)                                                      // the client is gone
 }

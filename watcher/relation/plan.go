@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// plan is what queries look into as long as the same is served and followed.
+// plan lists the kinds that queries look into as long as the same is served and followed.
 type plan struct {
 	served   *watches.Catalogue
 	followed []watches.GVR

@@ -17,7 +17,7 @@ import (
 // Kinds opens what is followed.
 type Kinds interface {
 	Served() *watches.Catalogue
-	Open(context.Context, watches.GVR) (*watches.Watch, error)
+	Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error)
 }
 
 // Settings are passed by code.

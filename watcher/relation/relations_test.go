@@ -123,7 +123,7 @@ type slow struct {
 	takes time.Duration
 }
 
-func (s *slow) Open(ctx context.Context, r watches.GVR) (*watches.Watch, error) {
+func (s *slow) Open(ctx context.Context, r watches.GVR, wait watches.Wait) (*watches.Watch, error) {
 	if r.Group != "apps" {
 		select {
 		case <-ctx.Done():
@@ -131,7 +131,7 @@ func (s *slow) Open(ctx context.Context, r watches.GVR) (*watches.Watch, error) 
 		case <-time.After(s.takes):
 		}
 	}
-	return s.cluster.Open(ctx, r)
+	return s.cluster.Open(ctx, r, wait)
 }
 
 // TestWaitsTogether: the first lists of all kinds take one wait, not one each, and no longer

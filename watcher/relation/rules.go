@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// Type is what an edge means.
+// Type is the meaning of an edge.
 type Type string
 
 // The types. Each edge leads from what has or uses to what is had or used.
@@ -50,7 +50,7 @@ var (
 // secretsKind is how a configuration names what is never looked into.
 const secretsKind = "secrets"
 
-// rule is one kind of reference. holder has it, target is what it names.
+// rule is one kind of reference, from holder to target.
 type rule struct {
 	typ    Type
 	holder groupKind
@@ -58,9 +58,9 @@ type rule struct {
 	// down is set where the edge leads from the holder to the target.
 	down  bool
 	shape *shape
-	// self is set where the target is what has the holder's own name.
+	// self is set where the target has the holder's own name.
 	self bool
-	// lax is set where a target that is not there means that there is no edge.
+	// lax is set where a target that is not there means that no edge exists.
 	lax bool
 	// space says in which namespace the target is.
 	space space
@@ -151,8 +151,8 @@ type reference struct {
 	name, uid  string
 }
 
-// refs calls yield with the references of an object by this rule; an error is that of text
-// which is no JSON. buf is used for reading and may be nil.
+// refs calls yield with the references of an object by this rule; an error says that the
+// text is not JSON. buf is used for reading and may be nil.
 func (ru *rule) refs(raw []byte, buf *reader, yield func(reference)) error {
 	if buf == nil {
 		buf = &reader{}
@@ -202,7 +202,7 @@ func (ru *rule) ref(f found, of *reader) (reference, bool) {
 	return r, true
 }
 
-// key is what an index finds a reference by. The namespace is left out where only the
+// key identifies a reference in an index. The namespace is left out where only the
 // target's kind says whether it has one; whoever looks something up sees to it.
 func (r reference) key() string {
 	return strings.Join([]string{r.of.group, r.of.kind, r.namespace, r.name, r.uid}, "/")

@@ -35,7 +35,7 @@ func (r *Relations) graph(ctx context.Context, q Query, seat *access.Seat) (*Ans
 	if err != nil {
 		return nil, err
 	}
-	opening, cancel := context.WithTimeout(watches.WithWait(ctx, r.cfg.Wait.Std()), r.cfg.Wait.Std())
+	opening, cancel := context.WithTimeout(ctx, r.cfg.Wait.Std())
 	defer cancel()
 	w := &run{
 		Relations: r, q: q, seat: seat, ctx: ctx, opening: opening, plan: r.planned(), gaps: gaps{},
@@ -81,7 +81,7 @@ type run struct {
 	swept   [2]bool // dependents in the cluster, in a namespace: the unlooked ones are noted
 }
 
-// node is what is known of an answer's node beside what it shows.
+// node holds what is known of an answer's node beside what it shows.
 type node struct {
 	of   groupKind
 	kind watches.Kind
@@ -223,7 +223,7 @@ func (w *run) without(do func() error) error {
 // open opens a kind; the error says why it cannot be read.
 func (w *run) open(k watches.Kind) (s *source, err error) {
 	_ = w.without(func() error { // an end of ctx is seen before the next step
-		s, err = open(w.opening, w.set.Kinds, k)
+		s, err = open(w.opening, w.set.Kinds, k, w.cfg.Wait.Std())
 		s.rest = w.seat.Rest
 		return nil
 	})

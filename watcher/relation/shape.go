@@ -20,7 +20,7 @@ const (
 	ownName
 )
 
-// found is a reference as it stands in an object. Its strings share memory with the
+// found is a reference as written in an object. Its strings share memory with the
 // object's JSON.
 type found struct {
 	apiVersion, kind, namespace, name, uid string
@@ -43,7 +43,7 @@ func (f *found) set(to field, text string) {
 	}
 }
 
-// place is where references stand in objects: the keys that lead there, * for each element
+// place says where objects hold references: the keys that lead there, * for each element
 // of an array, and which members of the value are what. The empty key is the value itself.
 type place struct {
 	path   string
@@ -109,7 +109,7 @@ type reader struct {
 }
 
 // read finds the references of an object that have a name. Values of other types than
-// expected are passed over; the error is that of text that is no JSON.
+// expected are passed over; the error says that the text is not JSON.
 func (r *reader) read(raw []byte, sh *shape) error {
 	*r = reader{b: raw, s: jsonscan.New(raw), found: r.found[:0]}
 	if err := r.value(sh, nil); err != nil {

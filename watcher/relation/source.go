@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
@@ -37,9 +38,9 @@ type lookup struct {
 }
 
 // open opens a kind; the error says why it cannot be read.
-func open(ctx context.Context, from Kinds, k watches.Kind) (*source, error) {
+func open(ctx context.Context, from Kinds, k watches.Kind, wait time.Duration) (*source, error) {
 	s := &source{kind: k, changed: map[view.Name]struct{}{}, lookups: map[*rule]*lookup{}}
-	w, err := from.Open(ctx, gvrOf(k))
+	w, err := from.Open(ctx, gvrOf(k), watches.Wait{For: wait})
 	if err != nil {
 		return s.without(err), err
 	}
@@ -85,13 +86,13 @@ func (s *source) close(r *Relations) {
 // find returns the objects of a namespace, of all where that is empty, that refer to what
 // key names, sorted by name, as they are in the snapshot. The index may know more by now:
 // what changed since is looked at as it was.
-func (s *source) find(r *Relations, ru *rule, key, namespace string) ([]*object.Object, error) {
+func (s *source) find(ctx context.Context, r *Relations, ru *rule, key, namespace string) ([]*object.Object, error) {
 	l := s.lookups[ru]
 	if l == nil {
 		l = &lookup{index: r.index(gvrOf(s.kind), ru, s.watch.View)}
 		s.lookups[ru] = l
 	}
-	all, at, err := l.Find(key, s.rest)
+	all, at, err := l.Find(ctx, key, s.rest)
 	if err != nil {
 		return nil, err
 	}

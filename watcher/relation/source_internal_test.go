@@ -35,7 +35,7 @@ func Words() []string {
 type oneView struct{ v *view.View }
 
 func (o oneView) Served() *watches.Catalogue { return &watches.Catalogue{} }
-func (o oneView) Open(context.Context, watches.GVR) (*watches.Watch, error) {
+func (o oneView) Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error) {
 	return &watches.Watch{View: o.v, Health: func() watches.Health { return watches.Health{} }, Close: func() {}}, nil
 }
 
@@ -81,7 +81,7 @@ func TestFindAtTheSnapshot(t *testing.T) {
 			for range random.IntN(60) {
 				step()
 			}
-			s, err := open(t.Context(), oneView{v}, watches.Kind{})
+			s, err := open(t.Context(), oneView{v}, watches.Kind{}, time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestFindAtTheSnapshot(t *testing.T) {
 				}
 				namespace := []string{"", "a"}[random.IntN(2)]
 				key := reference{of: nodes, name: fmt.Sprint("n", random.IntN(3))}.key()
-				got, err := s.find(r, byNode, key, namespace)
+				got, err := s.find(t.Context(), r, byNode, key, namespace)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -50,7 +50,7 @@ func (w *run) walk(d Direction) error {
 	return nil
 }
 
-// steps is what to look at from the nodes of a level.
+// steps returns what to look at from the nodes of a level.
 func (w *run) steps(level []int, d Direction) (steps []step) {
 	for _, i := range level {
 		n := w.nodes[i]
@@ -319,7 +319,7 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 	}
 	w.doubt(s.rule, from)
 	for _, key := range keys {
-		all, err := from.find(w.Relations, s.rule, key, namespace)
+		all, err := from.find(w.ctx, w.Relations, s.rule, key, namespace)
 		if err != nil {
 			w.gaps.add(s.rule.typ, NotSynced, gvkOf(k))
 			return

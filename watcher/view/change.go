@@ -7,7 +7,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// Type is what happened to an object.
+// Type is the kind of a change.
 type Type uint8
 
 // The types, by the names of watch events.

@@ -1,6 +1,6 @@
 // Package view makes what a collector caches of one kind readable in order: sorted, at
-// a version, by an index, and as the changes since a version. It is what queries,
-// subscriptions and relations read. Objects are the collector's, never copies.
+// a version, by an index, and as the changes since a version. Queries,
+// subscriptions and relations read it. Objects are the collector's, never copies.
 //
 // It promises:
 //
@@ -8,7 +8,7 @@
 //  2. A Cursor yields every change after its start, once and in order, or ErrExpired. A
 //     reader that is slow costs nobody anything: it falls behind the window and expires.
 //  3. What the collector calls (Changed, Replaced, Advance) never blocks, never reads an
-//     object's content, and takes the time of a tree's update, whoever reads.
+//     object's content, and takes the time of a tree's update, however many read.
 //  4. Memory beside the objects is a pointer an object, the window, which is bounded by
 //     changes and by bytes, and the indexes in use.
 //

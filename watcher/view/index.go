@@ -1,8 +1,8 @@
 package view
 
 import (
+	"context"
 	"slices"
-	"sync"
 	"unique"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -15,12 +15,13 @@ type Index struct {
 	v  *View
 	of func(raw []byte) []string
 
-	mu     sync.Mutex
-	built  bool                         // guarded by mu
-	seq    uint64                       // guarded by mu; of the last change that is in
-	values map[Name][]string            // guarded by mu
-	names  map[string]map[Name]struct{} // guarded by mu
-	buf    []byte                       // guarded by mu; for unpacking
+	turn chan struct{} // size 1: sent to for exclusive use of all below; a channel, so that waiting can end
+
+	built  bool
+	seq    uint64 // of the last change that is in
+	values map[Name][]string
+	names  map[string]map[Name]struct{}
+	buf    []byte // for unpacking
 }
 
 // IndexBy returns the index of that key, a value of the caller's own type. Where there is none
@@ -35,7 +36,7 @@ func (v *View) IndexBy(key any, of func(raw []byte) []string) *Index {
 		if v.keyed == nil {
 			v.keyed = map[any]*Index{}
 		}
-		i = &Index{v: v, of: of}
+		i = &Index{v: v, of: of, turn: make(chan struct{}, 1)}
 		v.keyed[key] = i
 	}
 	return i
@@ -46,16 +47,23 @@ func (i *Index) Close() {
 	i.v.mu.Lock()
 	i.v.indexes = slices.DeleteFunc(slices.Clone(i.v.indexes), func(x *Index) bool { return x == i })
 	i.v.mu.Unlock()
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	i.turn <- struct{}{}
+	defer i.leave()
 	i.built, i.values, i.names = false, nil, nil
 }
 
+func (i *Index) leave() { <-i.turn }
+
 // Find returns the objects that have the value, sorted by name, and the state in which they
 // have it. Where the index is to be built or brought up to date, it calls rest after each object.
-func (i *Index) Find(value string, rest func()) ([]*object.Object, *Snapshot, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+// While another reader does that, Find waits for no longer than ctx and returns its cause.
+func (i *Index) Find(ctx context.Context, value string, rest func()) ([]*object.Object, *Snapshot, error) {
+	select {
+	case i.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+	defer i.leave()
 	s, err := i.update(rest)
 	if err != nil {
 		return nil, nil, err
@@ -73,17 +81,19 @@ func (i *Index) Find(value string, rest func()) ([]*object.Object, *Snapshot, er
 // refresh brings the index up to date, unless somebody is at it: the next reader or change
 // brings in what that one does not see.
 func (i *Index) refresh() {
-	if !i.mu.TryLock() {
+	select {
+	case i.turn <- struct{}{}:
+	default:
 		return
 	}
-	defer i.mu.Unlock()
+	defer i.leave()
 	if i.built {
 		work := lifecycle.BeginWork()           // it may have to be built anew
 		_, _ = i.update(func() { work.Step() }) // it is synced, as it was built
 	}
 }
 
-// update brings the index to the present state. The caller holds mu.
+// update brings the index to the present state. It is the caller's turn.
 func (i *Index) update(rest func()) (*Snapshot, error) {
 	v := i.v
 	v.mu.Lock()

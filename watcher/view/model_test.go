@@ -224,7 +224,7 @@ func checkIndex(t *testing.T, seed uint64, i *view.Index, m *model) {
 	t.Helper()
 	n := 0
 	for node := range 5 {
-		got, _, err := i.Find(fmt.Sprint("n", node), func() {})
+		got, _, err := i.Find(t.Context(), fmt.Sprint("n", node), func() {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func (r *ring) push(c Change, most int, bytes int64) {
 	}
 }
 
-// weight is what a change keeps alive that the tree does not, soon: the state before.
+// weight is the size that a change keeps alive beyond the tree: the state before.
 func weight(c Change) int64 {
 	if c.Old == nil {
 		return 0

@@ -19,7 +19,7 @@ func (v *View) Snapshot() (*Snapshot, error) {
 	return v.snapshot()
 }
 
-// snapshot is Snapshot for who holds mu. Readers of one state share one.
+// snapshot is Snapshot; the caller holds mu. Readers of one state share one.
 func (v *View) snapshot() (*Snapshot, error) {
 	if !v.IsSynced() {
 		return nil, ErrNotSynced

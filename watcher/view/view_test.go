@@ -216,7 +216,7 @@ func TestSlowIndexes(t *testing.T) {
 	v := synced()
 	hold, held := make(chan struct{}), make(chan struct{}, 100)
 	i := v.IndexBy("held", func([]byte) []string { held <- struct{}{}; <-hold; return nil })
-	if _, _, err := i.Find("x", func() {}); err != nil {
+	if _, _, err := i.Find(t.Context(), "x", func() {}); err != nil {
 		t.Fatal(err)
 	}
 	v.Changed(nil, pod("p", "1", 101), 101, time.Now())
@@ -230,8 +230,42 @@ func TestSlowIndexes(t *testing.T) {
 		t.Errorf("%d goroutines wait for the index", n)
 	}
 	close(hold)
-	if _, _, err := i.Find("x", func() {}); err != nil {
+	if _, _, err := i.Find(t.Context(), "x", func() {}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestIndexReaderGivesUp: a second reader of an index that is being built has its own deadline.
+func TestIndexReaderGivesUp(t *testing.T) {
+	v := synced()
+	hold, held := make(chan struct{}), make(chan struct{}, 1)
+	i := v.IndexBy("held", func([]byte) []string { held <- struct{}{}; <-hold; return nil })
+	v.Changed(nil, pod("p", "1", 101), 101, time.Now())
+	first := make(chan error, 1)
+	go func() {
+		_, _, err := i.Find(t.Context(), "x", func() {})
+		first <- err
+	}()
+	<-held
+	gone := errors.New("the client has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	second := make(chan error, 1)
+	go func() {
+		_, _, err := i.Find(ctx, "x", func() {})
+		second <- err
+	}()
+	cancel(gone)
+	select {
+	case err := <-second:
+		if !errors.Is(err, gone) {
+			t.Errorf("%v, want the cause of its context's end", err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("the second reader waits for the first one beyond its own context")
+	}
+	close(hold)
+	if err := <-first; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -21,7 +21,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 	col := collect(b, api.listen(), collector.Config{Resources: resources})
 	h := run(b, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
-		s.Collected = func() *collector.Collector { return col }
+		s.Collected = col
 	})
 	<-h.Known()
 	for name, r := range map[string]watches.GVR{"pipeline": {Group: "group20.io", Version: "v1", Resource: "things"}, "lazy": podsGVR} {
@@ -30,7 +30,7 @@ func BenchmarkOpen(b *testing.B) {
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					w, err := h.Open(context.Background(), r)
+					w, err := h.Open(context.Background(), r, watches.Wait{})
 					if err != nil {
 						b.Error(err)
 						return

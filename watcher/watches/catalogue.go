@@ -19,18 +19,18 @@ type Group struct {
 	Versions []Version
 }
 
-// Version is what a group serves in one version, sorted by plural name. Only what can be
-// listed and watched is in it.
+// Version lists the kinds that a group serves in one version and that can be listed and watched,
+// sorted by plural name.
 type Version struct {
 	Name  string
 	Kinds []Kind
 }
 
-// Catalogue is what the cluster serves at one moment, It is immutable.
+// Catalogue lists what the cluster serves at one moment. It is immutable.
 type Catalogue struct {
 	Groups   []Group // sorted by name
 	Withheld []Kind  // what else there is, which is denied
-	// Unwatchable is what the apiserver offers without the verbs list and watch.
+	// Unwatchable are kinds without the verbs list and watch.
 	Unwatchable []Kind
 }
 

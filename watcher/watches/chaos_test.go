@@ -32,7 +32,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		col := collect(t, api.inMemory(), collector.Config{})
 		h := run(t, api, api.inMemory(), func(c *watches.Config, s *watches.Settings) {
 			c.MaxWatches, c.MaxBytes, c.TTL = 4, 8000, setting.Duration(5*time.Second)
-			s.Collected = func() *collector.Collector { return col }
+			s.Collected = col
 		})
 		defer h.stop()
 		<-h.Known()
@@ -52,9 +52,9 @@ func TestEverythingAtOnce(t *testing.T) {
 		for who := range uint64(6) {
 			go100(who, func(r *rand.Rand) {
 				gvr := kinds[r.IntN(len(kinds))]
-				ctx, cancel := context.WithTimeout(watches.WithWait(context.Background(), time.Duration(r.IntN(3000))*time.Millisecond), time.Duration(1+r.IntN(4000))*time.Millisecond)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+r.IntN(4000))*time.Millisecond)
 				defer cancel()
-				w, err := h.Open(ctx, gvr)
+				w, err := h.Open(ctx, gvr, watches.Wait{For: time.Duration(r.IntN(3000)) * time.Millisecond})
 				if err != nil {
 					var limit *watches.LimitError
 					var unsynced *watches.UnsyncedError
@@ -93,7 +93,7 @@ func TestEverythingAtOnce(t *testing.T) {
 			case 1:
 				api.define("things", "x.io", "Thing", scopes[r.IntN(2)], "v1", "v2-off")
 			case 2:
-				if _, err := h.Open(context.Background(), crdGVR); err != nil {
+				if _, err := h.Open(context.Background(), crdGVR, watches.Wait{}); err != nil {
 					t.Error(err)
 				}
 			case 3:

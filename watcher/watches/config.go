@@ -42,13 +42,13 @@ type Config struct {
 	// `version/resource`: `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed once it is. `/readyz` fails until
 	// all that are served are listed, and while the watch of one is lost.
 	Pinned []string `json:"pinned"`
-	// Resources that nobody may read, as `group/resource`, where `v1` stands for the core group and `*` for any group or resource:
+	// Resources that nobody may read, as `group/resource`, where `v1` means the core group and `*` for any group or resource:
 	// `v1/secrets`, `*/secrets`, `example.com/*`. All versions of the group are withheld. Objects that are served from two groups,
 	// such as Events, need two entries. `[]` withholds nothing, not even Secrets.
 	Deny []string `json:"deny"`
 }
 
-// Default is what an empty section means.
+// Default returns the values of an empty section.
 func Default() Config {
 	return Config{
 		Lazy: true, Wait: setting.Duration(5 * time.Second), TTL: setting.Duration(10 * time.Minute),

@@ -2,18 +2,17 @@ package watches
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/crd"
+	"github.com/watchbench/watchbench/watcher/kinds"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
-// definitionsGVR is what says which custom kinds are served, before discovery does.
-var definitionsGVR = GVR{crd.Definitions.Group, crd.Definitions.Version, crd.Definitions.Name}
+// definitionsGVR is followed to learn which custom kinds are served before discovery says so.
+var definitionsGVR = GVR{kinds.Definitions.Group, kinds.Definitions.Version, kinds.Definitions.Name}
 
-// definition is what a CustomResourceDefinition has the cluster serve: nothing, if it is
+// definition lists the kinds that a CustomResourceDefinition adds: none if it is
 // not established or gone.
 type definition struct {
 	kinds []Kind
@@ -26,40 +25,18 @@ const goneFor = 30 * time.Second
 
 func (d *definition) gone() bool { return !d.at.IsZero() }
 
-// readDefinition takes the JSON of a CustomResourceDefinition. The names are those that
-// the apiserver has accepted.
+// readDefinition takes the JSON of a CustomResourceDefinition.
 func readDefinition(raw []byte) (*definition, error) {
-	var in struct {
-		Spec struct {
-			Group, Scope string
-			Versions     []struct {
-				Name   string
-				Served bool
-			}
-		}
-		Status struct {
-			Conditions    []struct{ Type, Status string }
-			AcceptedNames struct {
-				Plural, Singular, Kind string
-				ShortNames, Categories []string
-			}
-		}
-	}
-	if err := json.Unmarshal(raw, &in); err != nil {
+	in, err := kinds.ReadDefinition(raw)
+	if err != nil {
 		return nil, err
 	}
 	d := &definition{}
-	for _, c := range in.Status.Conditions {
-		if c.Type != "Established" || c.Status != "True" {
-			continue
-		}
-		for _, v := range in.Spec.Versions {
-			names := in.Status.AcceptedNames
-			k := Kind{Singular: names.Singular, ShortNames: names.ShortNames, Categories: names.Categories}
-			k.Group, k.Version, k.Name, k.Kind, k.Namespaced = in.Spec.Group, v.Name, names.Plural, names.Kind, in.Spec.Scope == "Namespaced"
-			if v.Served && k.Validate() == nil {
-				d.kinds = append(d.kinds, k)
-			}
+	for _, v := range in.Versions {
+		k := Kind{Resource: in.Resource, Singular: in.Singular, ShortNames: in.ShortNames, Categories: in.Categories}
+		k.Version = v.Name
+		if in.Established && v.Served && k.Validate() == nil {
+			d.kinds = append(d.kinds, k)
 		}
 	}
 	return d, nil

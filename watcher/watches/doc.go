@@ -3,13 +3,13 @@
 //
 // It promises:
 //
-//  1. A kind is followed at most once here in each version, whoever asks at the same time:
+//  1. A kind is followed at most once here in each version, even if several ask at once:
 //     100 first queries are one list.
 //  2. Open returns no kind before its first list is complete, and each kind in the version
 //     that was asked for. Two versions are two watches.
 //  3. What is denied is neither opened nor served nor listed, whoever follows it. What is
 //     masked for storage is masked here.
-//  4. What readers hold does not end for want of use or room. It ends when the kind is not
+//  4. What readers hold never ends because it is unused or because room is short. It ends when the kind is not
 //     served any more or is another one under its name (its cursors then get
 //     view.ErrEnded, within 2 s of a change of its definition), when it is dropped, when the
 //     pipeline stops or moves it, and with Run. The reader opens the kind anew.

@@ -67,7 +67,7 @@ func run(t testing.TB, api *cluster, kube *rest.Config, change func(*watches.Con
 // open opens a kind that must be there.
 func (h *harness) open(r watches.GVR) *watches.Watch {
 	h.t.Helper()
-	w, err := h.Open(context.Background(), r)
+	w, err := h.Open(context.Background(), r, watches.Wait{})
 	if err != nil {
 		h.t.Fatalf("open %s: %v", r, err)
 	}

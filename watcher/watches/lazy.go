@@ -13,7 +13,7 @@ import (
 
 const (
 	tidyEvery = time.Second
-	// crowdedFor is how long a kind is refused that ended for want of room: without it, two
+	// crowdedFor is how long a kind is refused that ended because room was short: without it, two
 	// that do not fit together would end each other with each query.
 	crowdedFor = time.Minute
 )
@@ -100,7 +100,7 @@ func (w *Watches) load() (kinds int, bytes int64) {
 	return w.loaded()
 }
 
-// loaded is load for who holds mu. What the package follows itself does not count.
+// loaded is load; the caller holds mu. What the package follows itself does not count.
 func (w *Watches) loaded() (kinds int, bytes int64) {
 	for _, l := range w.lazy {
 		if !l.within && !l.ended() {
@@ -164,7 +164,7 @@ func (w *Watches) listing(key string, bytes int) {
 func (w *Watches) stop(l *lazy, why error) *lazy {
 	l.why = why
 	close(l.gone)
-	if unsynced, ok := errors.AsType[*UnsyncedError](why); ok && unsynced.Err != nil { // so it is for who waits
+	if unsynced, ok := errors.AsType[*UnsyncedError](why); ok && unsynced.Err != nil { // which waiting readers get
 		why = unsynced.Err
 	}
 	w.logger.Info("no longer following a kind for readers", "resource", l.key, "reason", why)

@@ -92,7 +92,7 @@ func TestCancelledQueriesLeaveNothing(t *testing.T) {
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
-				if _, err := h.Open(ctx, podsGVR); !errors.Is(err, context.Canceled) {
+				if _, err := h.Open(ctx, podsGVR, watches.Wait{}); !errors.Is(err, context.Canceled) {
 					t.Error(err)
 				}
 			})
@@ -127,13 +127,9 @@ func TestUpstreamHangs(t *testing.T) {
 			return r == podsGVR
 		})
 		for asked, want := range map[time.Duration]time.Duration{0: 5 * time.Second, time.Second: time.Second, time.Hour: 30 * time.Second} {
-			ctx := t.Context()
-			if asked > 0 {
-				ctx = watches.WithWait(ctx, asked)
-			}
 			began := time.Now()
 			var unsynced *watches.UnsyncedError
-			if _, err := h.Open(ctx, podsGVR); !errors.As(err, &unsynced) || time.Since(began) != want || unsynced.Waited != want {
+			if _, err := h.Open(t.Context(), podsGVR, watches.Wait{For: asked}); !errors.As(err, &unsynced) || time.Since(began) != want || unsynced.Waited != want {
 				t.Errorf("asked for %s: %v after %s", asked, err, time.Since(began))
 			}
 		}
@@ -152,7 +148,7 @@ func TestOpenDuringShutdown(t *testing.T) {
 		})
 		failed := make(chan error, 1)
 		go func() {
-			_, err := h.Open(t.Context(), podsGVR)
+			_, err := h.Open(t.Context(), podsGVR, watches.Wait{})
 			failed <- err
 		}()
 		synctest.Wait()
@@ -163,7 +159,7 @@ func TestOpenDuringShutdown(t *testing.T) {
 			t.Errorf("waiting: %v", err)
 		}
 		for _, r := range []watches.GVR{podsGVR, nodesGVR, deployGVR} {
-			if _, err := h.Open(t.Context(), r); !errors.As(err, &unsynced) {
+			if _, err := h.Open(t.Context(), r, watches.Wait{}); !errors.As(err, &unsynced) {
 				t.Errorf("%s afterwards: %v", r, err)
 			}
 		}
@@ -232,7 +228,7 @@ func TestListBeyondRoom(t *testing.T) {
 			return true
 		})
 		var limit *watches.LimitError
-		if _, err := h.Open(t.Context(), podsGVR); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxBytes" {
+		if _, err := h.Open(t.Context(), podsGVR, watches.Wait{}); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxBytes" {
 			t.Errorf("%v, want the limit of bytes", err)
 		}
 		synctest.Wait()
@@ -277,7 +273,7 @@ func TestRoomIsBounded(t *testing.T) {
 		var limit *watches.LimitError
 		refused := func(r watches.GVR) {
 			t.Helper()
-			if _, err := h.Open(t.Context(), r); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxBytes" || limit.Most != 100_000 {
+			if _, err := h.Open(t.Context(), r, watches.Wait{}); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxBytes" || limit.Most != 100_000 {
 				t.Errorf("%s: %v", r, err)
 			}
 		}
@@ -381,7 +377,7 @@ func TestDropOfThePipelines(t *testing.T) {
 	api := newCluster(t)
 	col := collect(t, api.listen(), collector.Config{Resources: []collector.Resource{pods}})
 	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
-		s.Collected = func() *collector.Collector { return col }
+		s.Collected = col
 	})
 	if err := h.Drop(podsGVR); !errors.Is(err, watches.ErrKept) {
 		t.Error(err)

@@ -16,7 +16,7 @@ var (
 	// ErrKept says that a watch cannot be dropped: the pipeline collects the kind, or the
 	// configuration pins it: 409.
 	ErrKept = errors.New("it cannot be dropped")
-	// ErrNoWatch says that there is no watch to drop: 404.
+	// ErrNoWatch says that the kind is not followed, so nothing can be dropped: 404.
 	ErrNoWatch = errors.New("it is not followed")
 )
 
@@ -30,7 +30,7 @@ const (
 	Broken   State = "broken" // the last list or watch failed; what was cached can be read
 )
 
-// Source is who follows a kind.
+// Source says why a kind is followed.
 type Source string
 
 // The sources.
@@ -96,7 +96,7 @@ func (w *Watches) Followed() []GVR {
 // nil. The caller holds mu.
 func (w *Watches) each(visit func(GVR, collector.State, *lazy)) {
 	seen := map[GVR]bool{}
-	if c := w.collected(); c != nil {
+	if c := w.collected; c != nil {
 		for _, s := range c.States() {
 			r := GVR{s.Resource.Group, s.Resource.Version, s.Resource.Name}
 			if s.Whole && s.View != nil && !w.deny.has(r.Group, r.Resource) {

@@ -76,7 +76,7 @@ func TestLiveDefinitions(t *testing.T) {
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() {
-			w, err := h.Open(context.Background(), gvr("v1"))
+			w, err := h.Open(context.Background(), gvr("v1"), watches.Wait{})
 			if err != nil {
 				t.Error(err)
 				return

@@ -19,7 +19,7 @@ func (e *NotServedError) Error() string {
 // Unwrap returns ErrNotServed.
 func (e *NotServedError) Unwrap() error { return ErrNotServed }
 
-// NoKind is why FindKind finds nothing: ErrDenied or a *NotServedError. It tells no more
+// NoKind is why FindKind finds nothing: ErrDenied or a *NotServedError. It reveals no more
 // than discovery does of that version.
 func (c *Catalogue) NoKind(group, version, kind string) error {
 	r := GVR{group, version, kind}

@@ -25,30 +25,13 @@ var (
 	errLooking = errors.New("what the cluster serves is not known yet")
 )
 
-type (
-	waitKey  struct{}
-	waitsKey struct{}
-)
-
-// WithWait has Open wait for a first list for d, at most MaxWait, instead of Config.Wait.
-func WithWait(ctx context.Context, d time.Duration) context.Context {
-	return context.WithValue(ctx, waitKey{}, min(max(d, 0), MaxWait))
+// Wait is how Open may wait for a first list. The zero value is Config.Wait.
+type Wait struct {
+	For   time.Duration // at most MaxWait; 0 is Config.Wait, less is not at all
+	Begin func() error  // called before Open waits for anything; its error is Open's. May be nil
 }
 
-// BeforeWait has Open call begin before it waits for anything. Its error is that of Open.
-func BeforeWait(ctx context.Context, begin func() error) context.Context {
-	return context.WithValue(ctx, waitsKey{}, begin)
-}
-
-// Waits calls what BeforeWait was given. It is for who implements Open.
-func Waits(ctx context.Context) error {
-	if begin, ok := ctx.Value(waitsKey{}).(func() error); ok {
-		return begin()
-	}
-	return nil
-}
-
-// hold is a kind that is held: until release, it does not end for want of use.
+// hold is a kind that is held: until release, it does not end because it is unused.
 type hold struct {
 	kind    Kind
 	view    *view.View
@@ -58,7 +41,7 @@ type hold struct {
 	release func() // may be called more than once
 }
 
-// state is that of the kind; false where its collector has it no more.
+// state returns the kind's state; false where its collector has it no more.
 func (h *hold) state() (collector.State, bool) {
 	s, ok := h.from.State(h.key)
 	return s, ok && s.View == h.view
@@ -72,25 +55,25 @@ func (h *hold) health() Health {
 	return Health{Broken: s.Broken, Heard: s.Heard}
 }
 
-// watch is what a reader gets.
+// watch returns the hold in the form that readers get.
 func (h *hold) watch() *Watch {
 	return &Watch{Kind: h.kind, View: h.view, Health: h.health, Close: h.release}
 }
 
 // Open returns a kind for a reader, who must Close it: from the pipeline's collector, or else
 // from a watch that the first to ask starts. It waits for the first list for as long as
-// Config.Wait or WithWait says, and no longer than ctx. A watch that is broken is tried
+// wait says, and no longer than ctx. A watch that is broken is tried
 // again at once; what was cached can be read meanwhile.
 //
 // Errors are ErrDenied, ErrNotServed, ErrNotFollowed, *LimitError, *UnsyncedError (also where
 // ctx's deadline ends the wait), and the cause of ctx's cancellation.
-func (w *Watches) Open(ctx context.Context, r GVR) (*Watch, error) {
-	watch, err := w.open(ctx, r)
+func (w *Watches) Open(ctx context.Context, r GVR, wait Wait) (*Watch, error) {
+	watch, err := w.open(ctx, r, wait)
 	w.metrics.opened(err)
 	return watch, err
 }
 
-func (w *Watches) open(ctx context.Context, r GVR) (*Watch, error) {
+func (w *Watches) open(ctx context.Context, r GVR, allowed Wait) (*Watch, error) {
 	h, wait, err := w.hold(r, false)
 	if err == nil && wait == nil && h.view.IsSynced() && (h.lazy == nil || h.lazy.weighed.Load()) {
 		if s, ok := h.state(); ok && s.Broken != nil {
@@ -98,8 +81,8 @@ func (w *Watches) open(ctx context.Context, r GVR) (*Watch, error) {
 		}
 		return h.watch(), nil
 	}
-	if err == nil || wait != nil {
-		if err := Waits(ctx); err != nil {
+	if (err == nil || wait != nil) && allowed.Begin != nil {
+		if err := allowed.Begin(); err != nil {
 			if h != nil {
 				h.release()
 			}
@@ -107,8 +90,8 @@ func (w *Watches) open(ctx context.Context, r GVR) (*Watch, error) {
 		}
 	}
 	limit := time.Duration(w.config.Wait)
-	if asked, ok := ctx.Value(waitKey{}).(time.Duration); ok {
-		limit = asked
+	if allowed.For != 0 {
+		limit = min(max(allowed.For, 0), MaxWait)
 	}
 	began := time.Now()
 	waiting, stop := context.WithTimeout(ctx, limit)
@@ -116,7 +99,7 @@ func (w *Watches) open(ctx context.Context, r GVR) (*Watch, error) {
 	var trouble error
 	for {
 		switch {
-		case wait != nil: // for who holds nothing
+		case wait != nil: // nothing is held
 			trouble = err
 			select {
 			case <-wait:
@@ -175,7 +158,8 @@ func (w *Watches) synced(ctx context.Context, h *hold) error {
 		case !ok && h.lazy == nil:
 			return errAgain
 		case s.Broken == nil:
-		case apierrors.IsForbidden(s.Broken) || apierrors.IsUnauthorized(s.Broken) || apierrors.IsMethodNotSupported(s.Broken):
+		case apierrors.IsForbidden(s.Broken) || apierrors.IsUnauthorized(s.Broken) ||
+			apierrors.IsMethodNotSupported(s.Broken):
 			return &UnsyncedError{Err: s.Broken}
 		default:
 			h.from.Retry(h.key)
@@ -245,7 +229,7 @@ func (w *Watches) hold(r GVR, within bool) (h *hold, wait <-chan struct{}, err e
 
 // pipelines returns the pipeline's collector if it has all of a resource for readers.
 func (w *Watches) pipelines(r GVR) (*collector.Collector, collector.State) {
-	c := w.collected()
+	c := w.collected
 	if c == nil {
 		return nil, collector.State{}
 	}

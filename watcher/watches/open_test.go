@@ -23,7 +23,7 @@ func TestFirstQueriesShareOneList(t *testing.T) {
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() {
-			w, err := h.Open(t.Context(), podsGVR)
+			w, err := h.Open(t.Context(), podsGVR, watches.Wait{})
 			if err != nil {
 				t.Error(err)
 				return
@@ -87,22 +87,22 @@ func TestWhatIsNotOpened(t *testing.T) {
 		{Version: "v1", Resource: "bindings"}:                   watches.ErrNotServed,
 		{Group: "apps", Version: "v2", Resource: "deployments"}: watches.ErrNotServed,
 	} {
-		if _, err := h.Open(t.Context(), r); !errors.Is(err, want) {
+		if _, err := h.Open(t.Context(), r, watches.Wait{}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", r, err, want)
 		}
 	}
 	h.open(watches.GVR{Group: "x.io", Version: "v1", Resource: "secrets"}).Close()
 	var limit *watches.LimitError
-	if _, err := h.Open(t.Context(), nodesGVR); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxWatches" || limit.Most != 1 {
+	if _, err := h.Open(t.Context(), nodesGVR, watches.Wait{}); !errors.As(err, &limit) || limit.Limit != "resourceWatcher.watches.maxWatches" || limit.Most != 1 {
 		t.Errorf("one more than maxWatches: %v", err)
 	}
 	off := run(t, api, kube, func(c *watches.Config, _ *watches.Settings) { c.Lazy = false; c.Pinned = []string{"v1/nodes"} })
 	<-off.Known()
-	if _, err := off.Open(t.Context(), podsGVR); !errors.Is(err, watches.ErrNotFollowed) {
+	if _, err := off.Open(t.Context(), podsGVR, watches.Wait{}); !errors.Is(err, watches.ErrNotFollowed) {
 		t.Errorf("lazy is off: %v", err)
 	}
 	off.eventually(5*time.Second, "what is pinned can be opened", func() bool {
-		w, err := off.Open(t.Context(), nodesGVR)
+		w, err := off.Open(t.Context(), nodesGVR, watches.Wait{})
 		if err == nil {
 			w.Close()
 		}
@@ -130,15 +130,18 @@ func TestWaitIsBounded(t *testing.T) {
 	var unsynced *watches.UnsyncedError
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	for name, ctx := range map[string]context.Context{"WithWait": watches.WithWait(t.Context(), 20*time.Millisecond), "a deadline": ctx, "none": watches.WithWait(t.Context(), -1)} {
-		if _, err := h.Open(ctx, podsGVR); !errors.As(err, &unsynced) || unsynced.Waited > time.Second {
+	for name, of := range map[string]struct {
+		ctx  context.Context
+		wait time.Duration
+	}{"a wait": {t.Context(), 20 * time.Millisecond}, "a deadline": {ctx, 0}, "none": {t.Context(), -1}} {
+		if _, err := h.Open(of.ctx, podsGVR, watches.Wait{For: of.wait}); !errors.As(err, &unsynced) || unsynced.Waited > time.Second {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	gone := errors.New("gone")
 	cancelled, stop := context.WithCancelCause(t.Context())
 	stop(gone)
-	if _, err := h.Open(cancelled, podsGVR); !errors.Is(err, gone) {
+	if _, err := h.Open(cancelled, podsGVR, watches.Wait{}); !errors.Is(err, gone) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if s, _ := h.status(podsGVR); s.State != watches.Starting || s.Holders != 0 {
@@ -164,7 +167,7 @@ func TestUpstreamRefuses(t *testing.T) {
 	h := run(t, api, api.listen(), nil)
 	began := time.Now()
 	var unsynced *watches.UnsyncedError
-	if _, err := h.Open(t.Context(), podsGVR); !errors.As(err, &unsynced) || unsynced.Err == nil || !strings.Contains(err.Error(), "Forbidden") || time.Since(began) > 4*time.Second {
+	if _, err := h.Open(t.Context(), podsGVR, watches.Wait{}); !errors.As(err, &unsynced) || unsynced.Err == nil || !strings.Contains(err.Error(), "Forbidden") || time.Since(began) > 4*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
 	if s, _ := h.status(podsGVR); s.State != watches.Broken || !strings.Contains(s.Error, "Forbidden") {
@@ -172,7 +175,7 @@ func TestUpstreamRefuses(t *testing.T) {
 	}
 	api.setFault(nil)
 	h.eventually(4*time.Second, "it is followed once it may be", func() bool {
-		w, err := h.Open(t.Context(), podsGVR)
+		w, err := h.Open(t.Context(), podsGVR, watches.Wait{})
 		if err == nil {
 			w.Close()
 		}
@@ -194,7 +197,7 @@ func TestBeforeWait(t *testing.T) {
 		calls := 0
 		open := func(r watches.GVR, err error) error {
 			calls = 0
-			w, got := h.Open(watches.BeforeWait(t.Context(), func() error { calls++; return err }), r)
+			w, got := h.Open(t.Context(), r, watches.Wait{Begin: func() error { calls++; return err }})
 			if got == nil {
 				w.Close()
 			}

@@ -77,7 +77,7 @@ func TestReadsWhatThePipelineCollects(t *testing.T) {
 			col := collect(t, api.listen(), tc.config)
 			h := run(t, api, api.listen(), func(c *watches.Config, s *watches.Settings) {
 				c.Deny = nil
-				s.Collected = func() *collector.Collector { return col }
+				s.Collected = col
 			})
 			<-h.Known()
 			w := h.open(tc.open)
@@ -123,7 +123,7 @@ func TestPipelineChangesItsMind(t *testing.T) {
 	})
 	col := collect(t, api.listen(), collector.Config{})
 	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
-		s.Collected = func() *collector.Collector { return col }
+		s.Collected = col
 	})
 	source := func(r watches.GVR, want watches.Source) {
 		t.Helper()
@@ -171,7 +171,7 @@ func TestPipelineChangesItsMind(t *testing.T) {
 	}
 	w.Close()
 	var unsynced *watches.UnsyncedError
-	if _, err := h.Open(watches.WithWait(t.Context(), 50*time.Millisecond), v2GVR); !errors.As(err, &unsynced) {
+	if _, err := h.Open(t.Context(), v2GVR, watches.Wait{For: 50 * time.Millisecond}); !errors.As(err, &unsynced) {
 		t.Errorf("the new version before its list: %v", err)
 	}
 	api.remove(podsGVR, "a/q")
@@ -207,13 +207,13 @@ func TestRemovedFromThePipelineWhileWaiting(t *testing.T) {
 	})
 	col := collect(t, api.listen(), collector.Config{Resources: []collector.Resource{pods}})
 	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
-		s.Collected = func() *collector.Collector { return col }
+		s.Collected = col
 	})
 	<-h.Known()
 	h.eventually(5*time.Second, "the pipeline lists", func() bool { return streams.Load() == 1 })
 	opened := make(chan error, 1)
 	go func() {
-		w, err := h.Open(t.Context(), podsGVR)
+		w, err := h.Open(t.Context(), podsGVR, watches.Wait{})
 		if err == nil {
 			w.Close()
 		}
@@ -242,7 +242,7 @@ func TestBrokenWatchReconnectsWhenOpened(t *testing.T) {
 				col := collect(t, api.inMemory(), collector.Config{Resources: resources})
 				var log bytes.Buffer
 				h := run(t, api, api.inMemory(), func(_ *watches.Config, s *watches.Settings) {
-					s.Collected = func() *collector.Collector { return col }
+					s.Collected = col
 					s.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				})
 				breaks(t, api, h)

@@ -11,17 +11,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 )
 
-// Pauses between two looks at what the cluster serves, whatever asks for one no less than
-// the last.
-const (
-	lookAgain  = time.Minute
-	lookBroken = 10 * time.Second
-	lookFirst  = time.Second // until the first one that succeeds
-	lookLeast  = 2 * time.Second
-)
+// lookFirst is the pause between two looks until the first one that succeeds.
+const lookFirst = time.Second
 
 // versionTimeout bounds the question for the cluster's version, which must not keep from
 // discovery.
@@ -30,52 +25,23 @@ const versionTimeout = 5 * time.Second
 // errNothing is an answer that no apiserver gives which is ready.
 var errNothing = errors.New("the apiserver says that it serves nothing")
 
-// discover keeps up with what discovery says. A list or watch that is answered with 404
-// has it look at once.
-func (w *Watches) discover(ctx context.Context) {
-	for {
-		groups, err := w.discovery.Groups(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		pause := w.learn(groups, err)
-		w.askVersion(ctx)
-		select {
-		case <-time.After(min(pause, lookLeast)):
-		case <-ctx.Done():
-			return
-		}
-		if pause -= lookLeast; pause <= 0 {
-			continue
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-w.own.NotFound():
-		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return
-		}
-	}
-}
-
-// askVersion asks for the cluster's version, beside discovery until it is known.
+// askVersion asks for the cluster's version until it is known.
 func (w *Watches) askVersion(ctx context.Context) {
-	if w.Version() != "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
-	defer cancel()
-	if v, err := w.discovery.ServerVersion(ctx); err == nil {
-		w.version.Store(&v)
+	for pause := lookFirst; ctx.Err() == nil; pause = min(2*pause, collector.LookBroken) {
+		asking, cancel := context.WithTimeout(ctx, versionTimeout)
+		v, err := w.lookout.ServerVersion(asking)
+		cancel()
+		if err == nil && v != "" {
+			w.version.Store(&v)
+			return
+		}
+		_ = lifecycle.Pause(ctx, pause) // an end of ctx is seen above
 	}
 }
 
 // learn takes what discovery said. It returns after which time to ask again.
 func (w *Watches) learn(groups []collector.APIGroup, err error) time.Duration {
-	pause := lookAgain
+	pause := collector.LookAgain
 	if err == nil && len(groups) == 0 {
 		err = errNothing
 	}
@@ -89,12 +55,15 @@ func (w *Watches) learn(groups []collector.APIGroup, err error) time.Duration {
 				before[g.Name+"/"+v.Name] = v
 			}
 		}
-		for _, g := range groups {
+		groups = slices.Clone(groups) // others have them, too
+		for at, g := range groups {
+			g.Versions = slices.Clone(g.Versions)
+			groups[at] = g
 			for i, v := range g.Versions {
 				if v.Err == nil {
 					continue
 				}
-				pause, w.lookErr = lookBroken, v.Err
+				pause, w.lookErr = collector.LookBroken, v.Err
 				if was := before[g.Name+"/"+v.Name]; len(was.Resources) > 0 {
 					g.Versions[i].Resources = was.Resources
 				}
@@ -106,18 +75,19 @@ func (w *Watches) learn(groups []collector.APIGroup, err error) time.Duration {
 		})
 	}
 	err = w.lookErr
+	known := w.groups != nil
 	w.mu.Unlock()
 	switch {
-	case w.groups == nil: // only this goroutine writes it
+	case !known:
 		pause = lookFirst
 	case err != nil:
-		pause = lookBroken
+		pause = collector.LookBroken
 	}
 	if err != nil && !said {
 		w.logger.Warn("discovery is incomplete; what was known of the rest stays", "error", err)
 	}
 	w.update()
-	if w.groups != nil {
+	if known {
 		w.learned.Do(func() { close(w.known) })
 	}
 	return pause
@@ -141,7 +111,7 @@ func (w *Watches) discovered(r GVR) (Kind, bool) {
 // any more or are others now.
 func (w *Watches) update() {
 	w.mu.Lock()
-	c := w.build()
+	c := newCatalogue(w.groups, w.definitions, w.deny)
 	if was := w.Served(); reflect.DeepEqual(c, was) {
 		c = was
 	} else {
@@ -152,13 +122,19 @@ func (w *Watches) update() {
 	w.end(ended)
 }
 
-// build makes the catalogue of what discovery and the definitions say; of what a definition
-// is known for, only what that says. The caller holds mu.
-func (w *Watches) build() *Catalogue {
+// CatalogueOf makes the catalogue of what discovery says alone.
+func CatalogueOf(c Config, groups []collector.APIGroup) *Catalogue {
+	deny, _ := parseDeny(c.Deny)
+	return newCatalogue(groups, nil, deny)
+}
+
+// newCatalogue makes the catalogue of what discovery and the definitions say; of what a definition
+// is known for, only what that says.
+func newCatalogue(discovered []collector.APIGroup, definitions map[string]*definition, deny denied) *Catalogue {
 	all := map[string][]Version{}
 	c := &Catalogue{}
 	put := func(k Kind) {
-		if w.deny.has(k.Group, k.Name) {
+		if deny.has(k.Group, k.Name) {
 			c.Withheld = append(c.Withheld, k)
 			return
 		}
@@ -166,19 +142,22 @@ func (w *Watches) build() *Catalogue {
 		i := slices.IndexFunc(versions, func(v Version) bool { return v.Name == k.Version })
 		if i < 0 { // of a definition
 			versions = append(versions, Version{Name: k.Version})
-			slices.SortStableFunc(versions, func(a, b Version) int { return version.CompareKubeAwareVersionStrings(b.Name, a.Name) })
+			slices.SortStableFunc(versions, func(a, b Version) int {
+				return version.CompareKubeAwareVersionStrings(b.Name,
+					a.Name)
+			})
 			i = slices.IndexFunc(versions, func(v Version) bool { return v.Name == k.Version })
 			all[k.Group] = versions
 		}
 		versions[i].Kinds = append(versions[i].Kinds, k)
 	}
-	for _, g := range w.groups {
+	for _, g := range discovered {
 		for _, v := range g.Versions {
 			all[g.Name] = append(all[g.Name], Version{Name: v.Name})
 		}
 		for _, v := range g.Versions {
 			for _, r := range v.Resources {
-				_, custom := w.definitions[r.Name+"."+g.Name]
+				_, custom := definitions[r.Name+"."+g.Name]
 				k := Kind{r.Resource, r.Singular, r.ShortNames, r.Categories}
 				switch {
 				case custom || r.Validate() != nil:
@@ -190,7 +169,7 @@ func (w *Watches) build() *Catalogue {
 			}
 		}
 	}
-	for _, d := range w.definitions {
+	for _, d := range definitions {
 		for _, k := range d.kinds {
 			put(k)
 		}

@@ -97,7 +97,7 @@ func TestDefinitionsReachTheCatalogue(t *testing.T) {
 	if stable.Health().Broken != nil {
 		t.Error("the watch of the other version has ended")
 	}
-	if _, err := h.Open(t.Context(), things("v1beta1")); !errors.Is(err, watches.ErrNotServed) {
+	if _, err := h.Open(t.Context(), things("v1beta1"), watches.Wait{}); !errors.Is(err, watches.ErrNotServed) {
 		t.Errorf("not served: %v", err)
 	}
 	api.undefine("things", "x.io", "v1")
@@ -204,7 +204,7 @@ func TestKindRemovedWhileWaiting(t *testing.T) {
 	h.eventually(5*time.Second, "served", func() bool { _, ok := h.Served().Find(things("v1")); return ok })
 	opened := make(chan error, 1)
 	go func() {
-		_, err := h.Open(watches.WithWait(t.Context(), 20*time.Second), things("v1"))
+		_, err := h.Open(t.Context(), things("v1"), watches.Wait{For: 20 * time.Second})
 		opened <- err
 	}()
 	h.eventually(5*time.Second, "listed", asked.Load)
@@ -230,7 +230,7 @@ func TestDiscoveryKeepsUp(t *testing.T) {
 		defer h.stop()
 		time.Sleep(time.Minute)
 		var unsynced *watches.UnsyncedError
-		if _, err := h.Open(t.Context(), podsGVR); !errors.As(err, &unsynced) || !strings.Contains(err.Error(), "ServiceUnavailable") || unsynced.Waited != 5*time.Second {
+		if _, err := h.Open(t.Context(), podsGVR, watches.Wait{}); !errors.As(err, &unsynced) || !strings.Contains(err.Error(), "ServiceUnavailable") || unsynced.Waited != 5*time.Second {
 			t.Errorf("nothing is known yet: %v", err)
 		}
 		api.setFault(nil)
@@ -278,7 +278,7 @@ func TestDiscoveryKeepsUp(t *testing.T) {
 		}
 		api.unserve(nodesGVR) // which the catalogue still names
 		began := time.Now()
-		if _, err := h.Open(t.Context(), nodesGVR); !errors.Is(err, watches.ErrNotServed) || time.Since(began) > 4*time.Second {
+		if _, err := h.Open(t.Context(), nodesGVR, watches.Wait{}); !errors.Is(err, watches.ErrNotServed) || time.Since(began) > 4*time.Second {
 			t.Errorf("a 404 to the first list: %v after %s", err, time.Since(began))
 		}
 	})

@@ -9,7 +9,7 @@ import (
 )
 
 // Watch is a kind that is followed, held by one reader until it calls Close: as long as
-// somebody holds it, it does not end for want of use.
+// somebody holds it, it does not end because it is unused.
 type Watch struct {
 	Kind   Kind
 	View   *view.View
@@ -19,7 +19,7 @@ type Watch struct {
 
 // Health says how well a kind is followed.
 type Health struct {
-	// Broken is what ended the last list or watch; nil while it goes on.
+	// Broken is the error that ended the last list or watch; nil while it goes on.
 	Broken error
 	// Heard is when the apiserver was last heard of the kind.
 	Heard time.Time

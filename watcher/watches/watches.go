@@ -24,27 +24,31 @@ var ErrRunTwice = errors.New("the watches have been run already; make new ones")
 // errEnded is why nothing is opened after Run.
 var errEnded = errors.New("the watcher ends")
 
-// Settings are what the program adds to the user's Config.
+// Settings are passed by code.
 type Settings struct {
 	Client *rest.Config // required
 	// Collector is the configuration of the pipeline's collector: what is masked and stripped
 	// there is so here. Its resources, namespace and filters do not apply.
 	Collector collector.Config
-	// Collected returns the pipeline's collector, at once. A kind of which it has all objects
-	// is read there, if it was made with a View. Nil, and returning nil, is none.
-	Collected func() *collector.Collector
-	View      view.Config           // of the kinds that are followed here
-	Registry  prometheus.Registerer // nil: no metrics
-	Logger    *slog.Logger          // nil: no logs
+	// Collected is the pipeline's collector, if there is one. A kind of which it has all objects
+	// is read there, if it was made with a View.
+	Collected *collector.Collector
+	// Lookout says what the cluster serves, all of it, and is run elsewhere, with NotFound. Nil: there is
+	// one for the watches alone.
+	Lookout  *collector.Lookout
+	View     view.Config           // of the kinds that are followed here
+	Registry prometheus.Registerer // nil: no metrics
+	Logger   *slog.Logger          // nil: no logs
 }
 
 // Watches is made by New. Its methods may be called from several goroutines.
 type Watches struct {
 	config    Config
 	deny      denied
-	collected func() *collector.Collector
+	collected *collector.Collector // nil: none
 	own       *collector.Collector
-	discovery *collector.Discovery
+	lookout   *collector.Lookout
+	alone     bool // nobody else runs the lookout
 	logger    *slog.Logger
 	metrics   *metrics
 
@@ -66,7 +70,7 @@ type Watches struct {
 	pins        map[GVR]*pin           // guarded by mu
 	lazy        map[GVR]*lazy          // guarded by mu
 	readers     map[GVR]int            // guarded by mu; holders of the pipeline's kinds
-	crowded     map[GVR]time.Time      // guarded by mu; refused until then, for want of room
+	crowded     map[GVR]time.Time      // guarded by mu; refused until then because room was short
 }
 
 // New registers the metrics. Nothing is requested before Run.
@@ -80,13 +84,11 @@ func New(c Config, s Settings) (*Watches, error) {
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
-	if s.Collected == nil {
-		s.Collected = func() *collector.Collector { return nil }
-	}
 	w := &Watches{
 		config: c, collected: s.Collected, logger: s.Logger,
 		known: make(chan struct{}), ending: make(chan struct{}), pace: make(chan *lifecycle.Work, 1),
-		definitions: map[string]*definition{}, pins: map[GVR]*pin{}, lazy: map[GVR]*lazy{}, readers: map[GVR]int{}, crowded: map[GVR]time.Time{},
+		definitions: map[string]*definition{}, pins: map[GVR]*pin{}, lazy: map[GVR]*lazy{},
+		readers: map[GVR]int{}, crowded: map[GVR]time.Time{},
 	}
 	w.catalogue.Store(&Catalogue{})
 	w.pace <- new(lifecycle.BeginWork())
@@ -105,9 +107,13 @@ func New(c Config, s Settings) (*Watches, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watches: %w", err)
 	}
-	if w.discovery, err = collector.NewDiscovery(s.Client); err != nil {
-		return nil, fmt.Errorf("watches: %w", err)
+	if w.lookout = s.Lookout; w.lookout == nil {
+		w.alone = true
+		if w.lookout, err = collector.NewLookout(s.Client, func(string) bool { return true }); err != nil {
+			return nil, fmt.Errorf("watches: %w", err)
+		}
 	}
+	w.lookout.Tell(w.learn)
 	if w.metrics, err = newMetrics(w, s.Registry); err != nil {
 		return nil, fmt.Errorf("watches: %w", err)
 	}
@@ -125,14 +131,16 @@ func (w *Watches) Run(ctx context.Context) error {
 	w.ran = true
 	w.mu.Unlock()
 	var all sync.WaitGroup
-	for _, part := range []func(context.Context){w.discover, w.define, w.tidy} {
+	if w.alone {
+		all.Go(func() { _ = w.lookout.Run(ctx, w.NotFound()) })
+	}
+	for _, part := range []func(context.Context){w.askVersion, w.define, w.tidy} {
 		all.Go(func() { part(ctx) })
 	}
 	err := w.own.Run(ctx)
 	close(w.ending)
 	all.Wait()
 	w.ends.Wait()
-	w.discovery.Close()
 	w.mu.Lock()
 	left := maps.Clone(w.lazy)
 	w.mu.Unlock()
@@ -142,15 +150,8 @@ func (w *Watches) Run(ctx context.Context) error {
 	return err
 }
 
-// Look asks once what the cluster serves. It is for who does not Run, and returns what could
-// be learned with why that is not all.
-func (w *Watches) Look(ctx context.Context) (*Catalogue, error) {
-	defer w.discovery.Close()
-	w.learn(w.discovery.Groups(ctx))
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.Served(), w.lookErr
-}
+// NotFound has a token when a list or watch was answered with 404.
+func (w *Watches) NotFound() <-chan struct{} { return w.own.NotFound() }
 
 // Known is closed once it was learned what the cluster serves; Served is empty before.
 func (w *Watches) Known() <-chan struct{} { return w.known }

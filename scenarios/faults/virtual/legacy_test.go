@@ -37,14 +37,7 @@ func TestLegacyFails(t *testing.T) {
 				}
 				histories++
 				s := tt.s
-				s.seed, s.ops, s.until = seed, *opsFlag, time.Minute
-				edit := s.edit
-				s.edit = func(c *config.Config, f *config.Filter) {
-					c.Profile = config.ProfileLegacy
-					if edit != nil {
-						edit(c, f)
-					}
-				}
+				s.seed, s.ops, s.until, s.legacy = seed, *opsFlag, time.Minute, true
 				o := simulate(t, s)
 				for _, g := range check.Guarantees {
 					if f := o.failures(g); len(f) > 0 {

@@ -25,6 +25,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/legacy"
 )
 
 const (
@@ -51,6 +52,7 @@ type setup struct {
 	second   bool          // storage has a second instance
 	noCache  bool          // the apiserver lists in pages at version 0 too
 	window   int           // changes that the apiserver keeps per kind; 0 is the default
+	legacy   bool          // the imitation of bcs-k8s-watch runs
 	edit     func(*config.Config, *config.Filter)
 	hooks    []hook
 	// calm: what the faults need after the load before they are removed.
@@ -112,7 +114,7 @@ type sample struct {
 // process is one run of the watcher.
 type process struct {
 	w      *world
-	watch  *watcher.Watcher
+	watch  *watcher.Watcher // nil: the imitation runs
 	cfg    config.Config
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -264,21 +266,32 @@ func (w *world) start() *process {
 	w.mu.Unlock()
 	cfg := w.cfg
 	cfg.Port, cfg.MetricPort = p.port-1, p.port
-	watch, err := watcher.New(cfg, w.filt, watcher.Settings{
+	set := watcher.Settings{
 		Logger: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo})),
 		Kube:   &rest.Config{Host: "http://apisim", Transport: direct{apisim.Direct(w.api)}, QPS: -1},
 		Dial:   w.net.dial, Listen: w.net.listen,
-	})
-	if err != nil {
-		w.t.Fatal(err)
 	}
-	p.watch, p.cfg = watch, cfg
+	var run func(context.Context) error
+	if w.setup.legacy {
+		imitation, err := legacy.New(cfg, w.filt, set)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		run = imitation.Run
+	} else {
+		watch, err := watcher.New(cfg, w.filt, set)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		p.watch, run = watch, watch.Run
+	}
+	p.cfg = cfg
 	w.mark(history.MarkStarted)
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	go func() {
 		defer close(p.done)
-		p.err = watch.Run(ctx)
+		p.err = run(ctx)
 	}()
 	return p
 }

@@ -1,5 +1,7 @@
-// Package delivery is the seam between subscriptions and what they deliver to: the event,
-// and errors that say what to do about one that was not taken.
+// Package delivery is the seam between subscriptions and what they deliver to: the event, errors that
+// say what to do about one that was not taken, and which addresses a target may have. That is decided
+// where a connection is dialled, after the name was resolved: an earlier answer for the name, or what a
+// receiver says, does not count.
 package delivery
 
 import (
@@ -56,8 +58,8 @@ func (e *RetryAfterError) Error() string { return e.Err.Error() }
 // Unwrap returns what happened.
 func (e *RetryAfterError) Unwrap() error { return e.Err }
 
-// UnreachableError says that nothing was sent, because the receiver cannot be reached: it
-// is no event's fault.
+// UnreachableError says that nothing was sent, because the receiver cannot be reached: no
+// event caused it.
 type UnreachableError struct{ Err error }
 
 func (e *UnreachableError) Error() string { return "not reachable: " + e.Err.Error() }
@@ -65,7 +67,7 @@ func (e *UnreachableError) Error() string { return "not reachable: " + e.Err.Err
 // Unwrap returns why.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// KeyError is what is wrong with the value of one key, and what would be right.
+// KeyError says what is wrong with the value of one key, and what would be right.
 func KeyError(key, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", key, fmt.Errorf(format, args...))
 }

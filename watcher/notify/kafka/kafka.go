@@ -21,7 +21,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/bom"
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
-	"github.com/watchbench/watchbench/watcher/notify/egress"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
@@ -52,19 +51,19 @@ type Config struct {
 const (
 	defaultTimeout = 10 * time.Second
 	minTimeout     = time.Second // the client's own bound
-	// minMetadata is how soon the client asks again who leads, once it was told a wrong one:
+	// minMetadata is how soon the client asks again who leads, once it got a wrong answer:
 	// by default after 5 s.
 	minMetadata = 250 * time.Millisecond
 )
 
-// topicName and maxTopic are what brokers accept. A bound within the expression would cost
+// topicName and maxTopic are the brokers' rules. A bound within the expression would cost
 // every start 0.2 MB.
 var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 
 const maxTopic = 249 // bytes
 
-func (c Config) egress() egress.Config {
-	return egress.Config{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+func (c Config) egress() delivery.Egress {
+	return delivery.Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
 }
 
 // Validate refuses what could not work; errors name the key.
@@ -72,7 +71,7 @@ func (c Config) Validate() error {
 	for i, b := range c.Brokers {
 		host, port, err := net.SplitHostPort(b)
 		if err != nil || host == "" || strings.ContainsAny(b, "/@?#") {
-			return delivery.KeyError(fmt.Sprintf("brokers[%d]", i), "is no address, want host:port")
+			return delivery.KeyError(fmt.Sprintf("brokers[%d]", i), "invalid address, want host:port")
 		}
 		if err := c.egress().CheckPort(port); err != nil {
 			return delivery.KeyError(fmt.Sprintf("brokers[%d]", i), "%w", err)
@@ -80,7 +79,7 @@ func (c Config) Validate() error {
 	}
 	switch {
 	case !topicName.MatchString(c.Topic) || len(c.Topic) > maxTopic || c.Topic == "." || c.Topic == "..":
-		return delivery.KeyError("topic", "%q is no name of a topic", c.Topic)
+		return delivery.KeyError("topic", "invalid topic name %q", c.Topic)
 	case c.CAFile != "" && !c.TLS:
 		return delivery.KeyError("caFile", "has no use without tls")
 	case c.Timeout != 0 && c.Timeout < setting.Duration(minTimeout):
@@ -143,7 +142,7 @@ func (c Config) login() sasl.Mechanism {
 // Target produces to one topic.
 type Target struct {
 	config Config
-	dial   *egress.Dialer
+	dial   *delivery.Dialer
 
 	// refused is why the last address could not be dialled; nil once one could.
 	refused atomic.Pointer[error]
@@ -158,7 +157,7 @@ func New(c Config, resolver *net.Resolver) (*Target, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Target{config: c, dial: egress.NewDialer(c.egress(), resolver)}, nil
+	return &Target{config: c, dial: delivery.NewDialer(c.egress(), resolver)}, nil
 }
 
 // maxBuffered bounds the records in the client: there are as many as a subscription has
@@ -196,7 +195,7 @@ func (t *Target) connect() (*kgo.Client, error) {
 	return t.client, nil
 }
 
-// connectTo dials a broker. The client itself does not tell why a record took too long.
+// connectTo dials a broker. The client itself does not say why a record took too long.
 func (t *Target) connectTo(ctx context.Context, network, address string) (net.Conn, error) {
 	dial := t.dial.Dial
 	if t.config.TLS {
@@ -230,7 +229,7 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 	return err
 }
 
-// verdict is what an error means for the event.
+// verdict classifies an error of the client.
 func verdict(err error) error {
 	switch {
 	case err == nil:

@@ -20,7 +20,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
-	"github.com/watchbench/watchbench/watcher/notify/egress"
 	"github.com/watchbench/watchbench/watcher/notify/kafka"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
@@ -154,7 +153,7 @@ func TestRefusals(t *testing.T) {
 	}
 	began := time.Now()
 	var unreachable *delivery.UnreachableError
-	var blocked *egress.BlockedError
+	var blocked *delivery.BlockedError
 	if err := target(t, c, kafka.Config{Timeout: short, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), event(1, 1)); !errors.As(err, &unreachable) || !errors.As(err, &blocked) {
 		t.Errorf("loopback: %v, want that the address is refused", err)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
-	"github.com/watchbench/watchbench/watcher/notify/egress"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
@@ -26,7 +25,7 @@ import (
 type Config struct {
 	// Servers of one cluster, `nats://host:port` or, with TLS, `tls://host:port`. Others that those name are not used.
 	Servers []string `json:"servers"`
-	// Subject of each message. `{group}`, `{version}`, `{resource}`, `{namespace}`, `{name}`, `{uid}` and `{type}` stand for those of
+	// Subject of each message. `{group}`, `{version}`, `{resource}`, `{namespace}`, `{name}`, `{uid}` and `{type}` are replaced by those of
 	// the event, each one token: what a token must not hold is written as `%` and two hexadecimal digits, and what is empty as `_`.
 	Subject string `json:"subject"`
 	// Name of the stream that must have taken a message; without: whichever has the subject.
@@ -49,8 +48,8 @@ const (
 	reconnectWait  = 500 * time.Millisecond
 )
 
-func (c Config) egress() egress.Config {
-	return egress.Config{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+func (c Config) egress() delivery.Egress {
+	return delivery.Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
 }
 
 // Validate refuses what could not work; errors name the key.
@@ -79,7 +78,7 @@ func (c Config) checkServer(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Port() == "" || u.Scheme != "nats" && u.Scheme != "tls":
-		return errors.New("is no address, want one such as nats://host:4222 or tls://host:4222")
+		return errors.New("invalid address, want one such as nats://host:4222 or tls://host:4222")
 	case u.User != nil:
 		return errors.New("holds a user, want credentialsFile")
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
@@ -92,7 +91,7 @@ func (c Config) checkServer(text string) error {
 type Target struct {
 	config  Config
 	subject subject
-	dial    *egress.Dialer
+	dial    *delivery.Dialer
 	// life ends with Close: the client gives neither dialling nor its handshake a context, and
 	// holds its lock meanwhile.
 	life context.Context //nolint:containedctx // of the Target, not of a call
@@ -112,7 +111,7 @@ func New(c Config, resolver *net.Resolver) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{config: c, subject: s, dial: egress.NewDialer(c.egress(), resolver)}
+	t := &Target{config: c, subject: s, dial: delivery.NewDialer(c.egress(), resolver)}
 	t.life, t.end = context.WithCancel(context.Background())
 	return t, nil
 }
@@ -178,7 +177,7 @@ func (t *Target) connect() (jetstream.JetStream, error) {
 	return t.stream, nil
 }
 
-// why is what keeps the client from its servers. The caller holds mu.
+// why returns the error that keeps the client from its servers. The caller holds mu.
 func (t *Target) why() error {
 	if err := t.conn.LastError(); err != nil {
 		return err
@@ -186,7 +185,7 @@ func (t *Target) why() error {
 	return errors.New("the client is connecting")
 }
 
-// messageID is that of an event under a subject. A stream knows ids in all its subjects
+// messageID is the id of an event under a subject. A stream knows ids in all its subjects
 // together: with the event's alone, that of a second subscription to it would be dropped.
 func (c Config) messageID(e delivery.Event) string {
 	if c.Subject == "" || c.Subject == defaultSubject {
@@ -195,8 +194,8 @@ func (c Config) messageID(e delivery.Event) string {
 	return e.ID + " " + c.Subject
 }
 
-// Deliver publishes e and waits until the stream has it. The stream itself tells a
-// message that it has, by its id, from a new one.
+// Deliver publishes e and waits until the stream has it. The stream itself recognises a
+// message that it has by its id.
 func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 	stream, err := t.connect()
 	if err != nil {
@@ -214,7 +213,7 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 
 // Of JetStream's own errors (server/errors.json of nats-io/nats-server v2.15) a publisher
 // without conditions of its own gets these about its message. All others, whatever HTTP-like
-// code they have, are about the stream or the account, which somebody may mend: a full
+// code they have, are about the stream or the account, which somebody may fix: a full
 // account (10002), another stream behind the subject (10060), a sealed one (10109).
 const (
 	messageTooLarge jetstream.ErrorCode = 10054

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
-	"github.com/watchbench/watchbench/watcher/notify/egress"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
@@ -32,8 +31,8 @@ type Config struct {
 
 const defaultTimeout = 10 * time.Second
 
-func (c Config) egress() egress.Config {
-	return egress.Config{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+func (c Config) egress() delivery.Egress {
+	return delivery.Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
 }
 
 // Validate refuses what could not work; errors name the key.
@@ -57,11 +56,11 @@ func (c Config) Validate() error {
 
 // parseURL reads a receiver's address. What it holds is not repeated in errors: it may be a
 // secret.
-func parseURL(text string, allowed egress.Config) (*url.URL, error) {
+func parseURL(text string, allowed delivery.Egress) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("is no URL, want one such as https://host/path")
+		return nil, errors.New("invalid URL, want one such as https://host/path")
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, errors.New("has another scheme, want http:// or https://")
 	case u.Opaque != "" || u.Hostname() == "":

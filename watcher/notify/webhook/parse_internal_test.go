@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/egress"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 func TestURL(t *testing.T) {
@@ -37,11 +37,11 @@ func TestURL(t *testing.T) {
 		"http://user:secret@h/":        "a user",
 		"http://good.example@h/":       "a user",
 		"http://h/#f":                  "a fragment",
-		"http://h/%zz":                 "is no URL",
-		"http://h\x00/":                "is no URL",
-		"http://h:secretport/?a=token": "is no URL",
+		"http://h/%zz":                 "invalid URL",
+		"http://h\x00/":                "invalid URL",
+		"http://h:secretport/?a=token": "invalid URL",
 	} {
-		_, err := parseURL(text, egress.Config{})
+		_, err := parseURL(text, delivery.Egress{})
 		switch {
 		case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -49,7 +49,7 @@ func TestURL(t *testing.T) {
 			t.Errorf("%q: the error says it: %v", text, err)
 		}
 	}
-	if _, err := parseURL("http://h:10250/", egress.Config{AllowPorts: []int{10250}}); err != nil {
+	if _, err := parseURL("http://h:10250/", delivery.Egress{AllowPorts: []int{10250}}); err != nil {
 		t.Errorf("a port that is allowed: %v", err)
 	}
 }
@@ -60,7 +60,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		u, err := parseURL(text, egress.Config{})
+		u, err := parseURL(text, delivery.Egress{})
 		if err != nil {
 			return
 		}

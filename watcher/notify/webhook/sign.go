@@ -23,7 +23,7 @@ const (
 	maxFile              = 4 << 10
 )
 
-// parseSecrets reads one secret a line. Errors do not repeat what stands there.
+// parseSecrets reads one secret a line. Errors do not repeat the content.
 func parseSecrets(text string) ([][]byte, error) {
 	var keys [][]byte
 	for line := range strings.Lines(text) {
@@ -69,7 +69,7 @@ func readSecrets(file string) ([][]byte, error) {
 	return parseSecrets(string(text))
 }
 
-// secrets are those of a file, read again when it was replaced.
+// secrets are read from a file, again when it was replaced.
 type secrets struct {
 	file string
 

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
-	"github.com/watchbench/watchbench/watcher/notify/egress"
 )
 
 const (
@@ -41,7 +40,7 @@ func New(c Config, s Settings) (*Target, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	dial := egress.NewDialer(c.egress(), s.Resolver)
+	dial := delivery.NewDialer(c.egress(), s.Resolver)
 	t := &Target{
 		url:     c.URL,
 		timeout: c.Timeout.Or(defaultTimeout),
@@ -59,7 +58,7 @@ func New(c Config, s Settings) (*Target, error) {
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// notSent marks the failures of dial, of which the transport's own text is no sign.
+// notSent marks the failures of dial, which the transport's own error does not reveal.
 func notSent(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -81,7 +80,7 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "k8s-watch")
-	// The specification's names are in lower case; HTTP does not tell them apart.
+	// The specification's names are in lower case; HTTP ignores case.
 	req.Header.Set("Webhook-Id", e.ID)
 	req.Header.Set("Webhook-Timestamp", timestamp)
 	if t.secrets != nil {
@@ -114,7 +113,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// verdict is what a status means for the event. Few say that the receiver has read it and does
+// verdict classifies a status. Few say that the receiver has read it and does
 // not want it. All others, redirects among them, may be those of a proxy on the way while the
 // receiver is away, a login page for instance.
 func verdict(status int, retryAfter string, now time.Time) error {

@@ -20,7 +20,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
-	"github.com/watchbench/watchbench/watcher/notify/egress"
 	"github.com/watchbench/watchbench/watcher/notify/webhook"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
@@ -159,7 +158,7 @@ func TestNoProxy(t *testing.T) {
 	// net/http reads the environment once, at the first request that asks for it: what is asked
 	// of must not be loopback, which no proxy is used for.
 	err := target(t, webhook.Config{URL: "http://192.0.2.1:9/", Timeout: setting.Duration(time.Second)}).Deliver(t.Context(), event)
-	var blocked *egress.BlockedError
+	var blocked *delivery.BlockedError
 	if !errors.As(err, &blocked) || asked.Load() != 0 {
 		t.Errorf("%v, the proxy was asked %d times", err, asked.Load())
 	}

@@ -1,4 +1,4 @@
-package crd
+package kinds
 
 import (
 	"fmt"
@@ -66,7 +66,7 @@ func TestFollowsDefinitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var k told
-			w := New(Config{WhiteList: []string{"x.io/v1", "x.io/v1beta1"}, Logger: slog.New(slog.DiscardHandler)}, &k)
+			w := NewFollower(FollowerConfig{WhiteList: []string{"x.io/v1", "x.io/v1beta1"}, Logger: slog.New(slog.DiscardHandler)}, &k)
 			for i, s := range steps {
 				k.log = nil
 				e := pipeline.Event{Action: pipeline.Put, Key: s.o.Key, Object: s.o}
@@ -91,7 +91,7 @@ func TestTakesAllAtOnce(t *testing.T) {
 		definitionOf("Thing", "y.io", "Namespaced", version("v1", true, true), true),
 	}
 	var k told
-	w := New(Config{WhiteList: []string{"x.io/v1", "y.io/v1"}, Logger: slog.New(slog.DiscardHandler), All: func() []*object.Object { return all }}, &k)
+	w := NewFollower(FollowerConfig{WhiteList: []string{"x.io/v1", "y.io/v1"}, Logger: slog.New(slog.DiscardHandler), All: func() []*object.Object { return all }}, &k)
 	for i, want := range []int{2, 3} {
 		if err := w.Enqueue(t.Context(), pipeline.Event{Action: pipeline.Put, Key: all[1].Key, Object: all[1]}); err != nil || len(k.log) != want {
 			t.Errorf("event %d: %v, %v", i, k.log, err)
@@ -100,7 +100,7 @@ func TestTakesAllAtOnce(t *testing.T) {
 }
 
 func TestOneNamespaceLeavesClusterScopeOut(t *testing.T) {
-	w := New(Config{WhiteList: []string{"x.io/v1"}, Namespaced: true}, nil)
+	w := NewFollower(FollowerConfig{WhiteList: []string{"x.io/v1"}, Namespaced: true}, nil)
 	if r, err := w.wanted(definitionOf("Thing", "x.io", "Cluster", version("v1", true, true), true).Raw); err != nil || r != nil {
 		t.Errorf("%v, %v", r, err)
 	}
@@ -108,7 +108,7 @@ func TestOneNamespaceLeavesClusterScopeOut(t *testing.T) {
 
 func FuzzWanted(f *testing.F) {
 	f.Add(definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), true).Raw)
-	w := New(Config{WhiteList: []string{"x.io/v1"}}, nil)
+	w := NewFollower(FollowerConfig{WhiteList: []string{"x.io/v1"}}, nil)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if r, err := w.wanted(raw); err == nil && r != nil && r.Validate() != nil {
 			t.Errorf("wants an unusable resource: %+v", r)

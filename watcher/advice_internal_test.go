@@ -71,6 +71,7 @@ func TestWarnUnserved(t *testing.T) {
 	cfg := config.Default()
 	cfg.BCS.CustomStorageEndpoints = config.List{"http://127.0.0.1:1"}
 	cfg.Default.ClusterID = "c"
+	cfg.WatchResource.DisableNetService = true
 	cfg.ResourceWatcher.Enabled = true
 	cfg.ResourceWatcher.Watches.Pinned = []string{"v1/podz"}
 	w, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: api.URL}})
@@ -82,6 +83,7 @@ func TestWarnUnserved(t *testing.T) {
 	said := make(chan string, 10)
 	log := slog.New(slog.NewTextHandler(lines(said), nil))
 	var running sync.WaitGroup
+	running.Go(func() { _ = w.discover(ctx) })
 	running.Go(func() { _ = w.resources.watches.Run(ctx) })
 	running.Go(func() { _ = w.resources.warnUnserved(ctx, log) })
 	select {

@@ -1,4 +1,4 @@
-package egress_test
+package delivery_test
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/watchbench/watchbench/internal/certs"
-	"github.com/watchbench/watchbench/watcher/notify/egress"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -137,7 +137,7 @@ func TestRefused(t *testing.T) {
 	if a, err := private.LookupHost(t.Context(), "rebind.example"); err != nil || len(a) != 1 || a[0] != "8.8.8.8" {
 		t.Fatalf("rebind.example is %v, %v", a, err)
 	}
-	plain := egress.NewDialer(egress.Config{Allow: []string{"192.168.7.0/24", "fd77::/16"}}, private)
+	plain := delivery.NewDialer(delivery.Egress{Allow: []string{"192.168.7.0/24", "fd77::/16"}}, private)
 	at4, at6 := fmt.Sprint(port4), fmt.Sprint(port6)
 	for _, address := range []string{
 		"127.0.0.1:" + at4, "127.1.2.3:" + at4, "[::1]:" + at6, "[::ffff:127.0.0.1]:" + at4, "[::ffff:7f00:1]:" + at4, "0.0.0.0:" + at4, "[::]:" + at6,
@@ -157,7 +157,7 @@ func TestRefused(t *testing.T) {
 				if err == nil {
 					_ = conn.Close()
 				}
-				var blocked *egress.BlockedError
+				var blocked *delivery.BlockedError
 				if !errors.As(err, &blocked) {
 					t.Errorf("%s: %v, want that the address is refused", how, err)
 				}
@@ -174,7 +174,7 @@ func TestAllowed(t *testing.T) {
 	l := listen(t, "127.0.0.2:0")
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	r := (&names{rounds: map[string][][]string{"in.example": {{"127.0.0.2"}}, "out.example": {{"127.0.0.3"}}}}).serve(t)
-	d := egress.NewDialer(egress.Config{Allow: []string{"127.0.0.2/32"}}, r)
+	d := delivery.NewDialer(delivery.Egress{Allow: []string{"127.0.0.2/32"}}, r)
 	for host, ok := range map[string]bool{"127.0.0.2": true, "::ffff:127.0.0.2": true, "in.example": true, "127.0.0.3": false, "out.example": false} {
 		conn, err := d.Dial(t.Context(), "tcp", net.JoinHostPort(host, port))
 		if err == nil {
@@ -188,20 +188,20 @@ func TestAllowed(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for _, tc := range []struct {
-		c    egress.Config
+		c    delivery.Egress
 		want string
 	}{
-		{egress.Config{}, ""},
-		{egress.Config{Allow: []string{"10.96.0.0/12", "fd00::/8"}, AllowPorts: []int{10250}}, ""},
-		{egress.Config{Allow: []string{"10.0.0.0/8", "kube.local"}}, "allow[1]: "},
-		{egress.Config{Allow: []string{"10.0.0.1"}}, `allow[0]: "10.0.0.1" is no network, want 10.0.0.1/32 `},
-		{egress.Config{Allow: []string{"fd00::1"}}, `allow[0]: "fd00::1" is no network, want fd00::1/128 `},
-		{egress.Config{Allow: []string{"10.0.0.1/8"}}, "allow[0]: "},
-		{egress.Config{Allow: []string{"::ffff:10.0.0.0/104"}}, "allow[0]: "},
-		{egress.Config{AllowPorts: []int{443}}, "allowPorts[0]: "},
-		{egress.Config{AllowPorts: []int{10250 + 1<<16}}, "allowPorts[0]: "},
-		{egress.Config{CAFile: "/none"}, "caFile: "},
-		{egress.Config{CAFile: "egress_test.go"}, "caFile: "},
+		{delivery.Egress{}, ""},
+		{delivery.Egress{Allow: []string{"10.96.0.0/12", "fd00::/8"}, AllowPorts: []int{10250}}, ""},
+		{delivery.Egress{Allow: []string{"10.0.0.0/8", "kube.local"}}, "allow[1]: "},
+		{delivery.Egress{Allow: []string{"10.0.0.1"}}, `allow[0]: invalid network "10.0.0.1", want 10.0.0.1/32 `},
+		{delivery.Egress{Allow: []string{"fd00::1"}}, `allow[0]: invalid network "fd00::1", want fd00::1/128 `},
+		{delivery.Egress{Allow: []string{"10.0.0.1/8"}}, "allow[0]: "},
+		{delivery.Egress{Allow: []string{"::ffff:10.0.0.0/104"}}, "allow[0]: "},
+		{delivery.Egress{AllowPorts: []int{443}}, "allowPorts[0]: "},
+		{delivery.Egress{AllowPorts: []int{10250 + 1<<16}}, "allowPorts[0]: "},
+		{delivery.Egress{CAFile: "/none"}, "caFile: "},
+		{delivery.Egress{CAFile: "egress_test.go"}, "caFile: "},
 	} {
 		err := tc.c.Validate()
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
@@ -252,7 +252,7 @@ func TestTLS(t *testing.T) {
 	other := serve(certs.Server{DNSNames: []string{"other"}}, 0)
 	old := serve(certs.Server{DNSNames: []string{"localhost"}}, tls.VersionTLS11)
 	expired := serve(certs.Server{DNSNames: []string{"localhost"}, To: time.Now().Add(-time.Minute)}, 0)
-	d := egress.NewDialer(egress.Config{Allow: []string{"127.0.0.0/8", "::1/128"}, CAFile: caFile}, nil)
+	d := delivery.NewDialer(delivery.Egress{Allow: []string{"127.0.0.0/8", "::1/128"}, CAFile: caFile}, nil)
 	write := func(a *certs.Authority, age time.Duration) {
 		if err := os.WriteFile(caFile, a.PEM(), 0o600); err != nil {
 			t.Fatal(err)
@@ -291,15 +291,15 @@ func FuzzAllow(f *testing.F) {
 	f.Add("::/0")
 	f.Add("::ffff:127.0.0.0/104")
 	f.Fuzz(func(t *testing.T, allow string) {
-		c := egress.Config{Allow: []string{allow}}
+		c := delivery.Egress{Allow: []string{allow}}
 		if c.Validate() != nil {
 			return
 		}
-		conn, err := egress.NewDialer(c, nil).Dial(t.Context(), "tcp", "127.0.0.1:1")
+		conn, err := delivery.NewDialer(c, nil).Dial(t.Context(), "tcp", "127.0.0.1:1")
 		if err == nil {
 			_ = conn.Close()
 		}
-		var blocked *egress.BlockedError
+		var blocked *delivery.BlockedError
 		if within := netip.MustParsePrefix(allow).Contains(netip.MustParseAddr("127.0.0.1")); errors.As(err, &blocked) == within {
 			t.Errorf("%q: %v", allow, err)
 		}

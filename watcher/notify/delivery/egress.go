@@ -1,7 +1,4 @@
-// Package egress decides which addresses a target of notifications may have. The decision is
-// made where a connection is dialled, after the name was resolved: what a name stood for
-// before, or what a receiver says, does not count.
-package egress
+package delivery
 
 import (
 	"context"
@@ -16,11 +13,10 @@ import (
 	"code.dny.dev/ssrf"
 
 	"github.com/watchbench/watchbench/watcher/certfile"
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
-// Config is what an operator allows.
-type Config struct {
+// Egress lists the addresses that an operator allows.
+type Egress struct {
 	Allow      []string // networks such as 10.0.0.0/8, in addition to public addresses
 	AllowPorts []int    // of those that are refused otherwise
 	CAFile     string   // PEM; empty: the system's
@@ -34,36 +30,36 @@ var guarded = []int{2379, 2380, 10250, 10255, 10257, 10259}
 const timeout = 10 * time.Second
 
 // Validate refuses what could not be meant. The errors name the keys as targets have them.
-func (c Config) Validate() error {
+func (c Egress) Validate() error {
 	for i, text := range c.Allow {
 		p, err := netip.ParsePrefix(text)
 		addr, bare := netip.ParseAddr(text)
 		switch key := fmt.Sprintf("allow[%d]", i); {
 		case bare == nil:
-			return delivery.KeyError(key, "%q is no network, want %s/%d for this address alone", text, addr.WithZone(""), addr.BitLen())
+			return KeyError(key, "invalid network %q, want %s/%d for this address alone", text, addr.WithZone(""), addr.BitLen())
 		case err != nil:
-			return delivery.KeyError(key, "%q is no network, want one such as 10.0.0.0/8 or fd00::/8", text)
+			return KeyError(key, "invalid network %q, want one such as 10.0.0.0/8 or fd00::/8", text)
 		case p != p.Masked():
-			return delivery.KeyError(key, "%q has bits behind its mask, want %s", text, p.Masked())
+			return KeyError(key, "%q has bits behind its mask, want %s", text, p.Masked())
 		case p.Addr().Is4In6():
-			return delivery.KeyError(key, "%q is an IPv4 network in IPv6 form, want the IPv4 one: that is what is dialled", text)
+			return KeyError(key, "%q is an IPv4 network in IPv6 form, want the IPv4 one, which is dialled", text)
 		}
 	}
 	for i, port := range c.AllowPorts {
 		if !slices.Contains(guarded, port) {
-			return delivery.KeyError(fmt.Sprintf("allowPorts[%d]", i), "%d is not refused anyway, want one of %v", port, guarded)
+			return KeyError(fmt.Sprintf("allowPorts[%d]", i), "%d is not refused anyway, want one of %v", port, guarded)
 		}
 	}
 	if c.CAFile != "" {
 		if _, err := certfile.Pool(c.CAFile); err != nil {
-			return delivery.KeyError("caFile", "%w", err)
+			return KeyError("caFile", "%w", err)
 		}
 	}
 	return nil
 }
 
 // CheckPort refuses a port that is guarded and not allowed.
-func (c Config) CheckPort(port string) error {
+func (c Egress) CheckPort(port string) error {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
 		return fmt.Errorf("port %q is none, want 1 to 65535", port)
@@ -88,8 +84,8 @@ type Dialer struct {
 	pool pool
 }
 
-// NewDialer makes one of a valid Config. resolver may be nil.
-func NewDialer(c Config, resolver *net.Resolver) *Dialer {
+// NewDialer makes one of a valid Egress. resolver may be nil.
+func NewDialer(c Egress, resolver *net.Resolver) *Dialer {
 	var v4, v6 []netip.Prefix
 	for _, text := range c.Allow {
 		if p := netip.MustParsePrefix(text); p.Addr().Is4() {

@@ -1,5 +1,4 @@
-// Package deadletter keeps events that were given up, in files of bounded size.
-package deadletter
+package notify
 
 import (
 	"bytes"
@@ -12,9 +11,9 @@ import (
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
-// File is the file of one subscription, and the one before. It holds objects: only its owner
+// letters is the file of one subscription's dead letters, and the one before. It holds objects: only its owner
 // can read it.
-type File struct {
+type letters struct {
 	root *os.Root
 	name string
 	most int64
@@ -24,14 +23,14 @@ type File struct {
 	size int64    // guarded by mu
 }
 
-// New makes the file <name>.ndjson below root, which it does not close, at its first letter.
+// newLetters makes the file <name>.ndjson below root, which it does not close, at its first letter.
 // It has most bytes at most; then it becomes <name>.1.ndjson.
-func New(root *os.Root, name string, most int64) *File {
-	return &File{root: root, name: name, most: most}
+func newLetters(root *os.Root, name string, most int64) *letters {
+	return &letters{root: root, name: name, most: most}
 }
 
-// Letter is one line of a file.
-type Letter struct {
+// letter is one line of a file.
+type letter struct {
 	Time  time.Time       `json:"time"` // when it was given up
 	ID    string          `json:"id"`
 	Why   delivery.Reason `json:"reason"`
@@ -40,9 +39,9 @@ type Letter struct {
 	Event json.RawMessage `json:"event"` // the body
 }
 
-// Write appends a letter as one write, so that a file that is cut off has whole lines up to
+// write appends a letter as one write, so that a file that is cut off has whole lines up to
 // the last.
-func (f *File) Write(l Letter) error {
+func (f *letters) write(l letter) error {
 	var line bytes.Buffer
 	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false) // the body as it was sent
@@ -73,7 +72,7 @@ func (f *File) Write(l Letter) error {
 
 // open opens the file for appending. What a crash or a full disk left of a line is ended, so
 // that it spoils no other. The caller holds mu.
-func (f *File) open() error {
+func (f *letters) open() error {
 	if f.file != nil {
 		return nil
 	}
@@ -96,7 +95,7 @@ func (f *File) open() error {
 	return nil
 }
 
-func (f *File) rotate() error {
+func (f *letters) rotate() error {
 	f.shut()
 	if err := f.root.Rename(f.name+".ndjson", f.name+".1.ndjson"); err != nil {
 		return err
@@ -105,15 +104,15 @@ func (f *File) rotate() error {
 }
 
 // shut closes the file. The caller holds mu.
-func (f *File) shut() {
+func (f *letters) shut() {
 	if f.file != nil {
 		_ = f.file.Close()
 		f.file = nil
 	}
 }
 
-// Close closes the file; a later letter opens it again.
-func (f *File) Close() {
+// close closes the file; a later letter opens it again.
+func (f *letters) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.shut()

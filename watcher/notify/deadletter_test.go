@@ -1,4 +1,4 @@
-package deadletter_test
+package notify
 
 import (
 	"bytes"
@@ -11,34 +11,33 @@ import (
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/deadletter"
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
-func letter(n int, body string) deadletter.Letter {
-	return deadletter.Letter{Time: time.Unix(int64(n), 0).UTC(), ID: fmt.Sprintf("u:%d:ADDED", n), Why: delivery.Refused, Error: "why", Tries: 1, Event: json.RawMessage(body)}
+func letterOf(n int, body string) letter {
+	return letter{Time: time.Unix(int64(n), 0).UTC(), ID: fmt.Sprintf("u:%d:ADDED", n), Why: delivery.Refused, Error: "why", Tries: 1, Event: json.RawMessage(body)}
 }
 
-func open(t *testing.T, dir string, most int64) *deadletter.File {
+func openLetters(t *testing.T, dir string, most int64) *letters {
 	t.Helper()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := deadletter.New(root, "s", most)
-	t.Cleanup(func() { f.Close(); _ = root.Close() })
+	f := newLetters(root, "s", most)
+	t.Cleanup(func() { f.close(); _ = root.Close() })
 	return f
 }
 
-// lines are the ids in a file; each line must be a letter.
-func lines(t *testing.T, file string) (ids []string) {
+// idsIn are the ids in a file; each line must be a letter.
+func idsIn(t *testing.T, file string) (ids []string) {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range bytes.Lines(b) {
-		var l deadletter.Letter
+		var l letter
 		if err := json.Unmarshal(line, &l); err != nil {
 			t.Errorf("%s: line %q: %v", file, line, err)
 		}
@@ -50,19 +49,19 @@ func lines(t *testing.T, file string) (ids []string) {
 // TestRotation: two files of bounded size have the newest letters, whole.
 func TestRotation(t *testing.T) {
 	dir := t.TempDir()
-	f := open(t, dir, 1000)
+	f := openLetters(t, dir, 1000)
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
 			for n := range 50 {
-				if err := f.Write(letter(100*w+n, `{"html":"<&>"}`)); err != nil {
+				if err := f.write(letterOf(100*w+n, `{"html":"<&>"}`)); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if err := f.Write(letter(999, `{}`)); err != nil {
+	if err := f.write(letterOf(999, `{}`)); err != nil {
 		t.Fatal(err)
 	}
 	now, before := filepath.Join(dir, "s.ndjson"), filepath.Join(dir, "s.1.ndjson")
@@ -75,10 +74,10 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s: %d bytes, %s", file, info.Size(), info.Mode())
 		}
 	}
-	if ids := lines(t, now); ids[len(ids)-1] != "u:999:ADDED" {
+	if ids := idsIn(t, now); ids[len(ids)-1] != "u:999:ADDED" {
 		t.Errorf("the last one is %s", ids[len(ids)-1])
 	}
-	if n := len(lines(t, before)); n < 5 {
+	if n := len(idsIn(t, before)); n < 5 {
 		t.Errorf("%d letters in the file before", n)
 	}
 	if all, _ := os.ReadDir(dir); len(all) != 2 {
@@ -87,7 +86,7 @@ func TestRotation(t *testing.T) {
 	if b, _ := os.ReadFile(before); !strings.Contains(string(b), `{"html":"<&>"}`) {
 		t.Errorf("the body is not as it was: %s", b)
 	}
-	if err := f.Write(letter(1, `"`+strings.Repeat("x", 1000)+`"`)); err == nil {
+	if err := f.write(letterOf(1, `"`+strings.Repeat("x", 1000)+`"`)); err == nil {
 		t.Error("a letter larger than the file was written")
 	}
 }
@@ -99,7 +98,7 @@ func TestTorn(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"id":"torn`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := open(t, dir, 1000).Write(letter(1, `{}`)); err != nil {
+	if err := openLetters(t, dir, 1000).write(letterOf(1, `{}`)); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(file)
@@ -121,7 +120,7 @@ func TestConfined(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, "s.ndjson")); err != nil {
 		t.Fatal(err)
 	}
-	if err := open(t, dir, 1000).Write(letter(1, `{}`)); err == nil {
+	if err := openLetters(t, dir, 1000).write(letterOf(1, `{}`)); err == nil {
 		t.Error("a letter was written through a link")
 	}
 	if b, _ := os.ReadFile(outside); len(b) > 0 {

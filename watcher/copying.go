@@ -1,0 +1,287 @@
+package watcher
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/alert"
+	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/kinds"
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/pipeline"
+	"github.com/watchbench/watchbench/watcher/synchronizer"
+	"github.com/watchbench/watchbench/watcher/view"
+)
+
+// copying is the way from the cluster to storage: what one replica does while it leads.
+type copying struct {
+	wanted
+	log          *slog.Logger
+	kube         *rest.Config
+	platform     *platform
+	served       *served
+	collector    *collector.Collector // of nothing before the cluster has said what there is
+	definitions  *collector.Collector // of the CustomResourceDefinitions; nil where none are followed
+	kinds        *kinds.Kinds
+	pipeline     *pipeline.Pipeline
+	owners       *owners
+	synchronizer *synchronizer.Synchronizer // nil where nothing is compared
+	alertor      *alert.Alertor             // nil without targets
+	beside       []lifecycle.Stage          // what runs for alerts and netservice
+
+	settled func() bool // reports whether the watcher as a whole is ready
+	start   start
+	started chan struct{} // closed when it is known what there is to collect
+}
+
+// newCopying makes the parts and has them know one another. Nothing is requested yet.
+func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registerer, log *slog.Logger) (*copying, error) {
+	c := &copying{
+		wanted: w, log: log, kube: kube, platform: p, owners: newOwners(),
+		start: start{log: log}, started: make(chan struct{}),
+	}
+	var err error
+	if c.served, err = newServed(w, kube); err != nil {
+		return nil, err
+	}
+	send := &sender{storage: p.storage, owners: c.owners, unnamed: c.unnamed}
+	c.pipeline, err = pipeline.New(pipelineConfig(w.cfg), pipeline.Settings{
+		Sender: send, Registry: r, Logger: log, ClusterID: w.cfg.Default.ClusterID,
+	})
+	if err != nil {
+		return nil, &InputError{Key: "bcs", Err: err}
+	}
+	set := collector.Settings{Client: kube, Sink: c, Registry: r, Logger: log, First: c.first}
+	if w.cfg.ResourceWatcher.Enabled {
+		set.View = func(collector.Resource) *view.View { return view.New(view.Config{}) }
+	}
+	if c.collector, err = collector.New(w.collector(nil), set); err != nil {
+		return nil, &InputError{Err: err}
+	}
+	c.owners.collector = c.collector
+	send.workload, send.clusterScoped = workload{cache: c.collector}, c.collector.ClusterScoped
+	if !w.cfg.Synchronizer.Disabled {
+		if c.synchronizer, err = c.newSynchronizer(r); err != nil {
+			return nil, &InputError{Key: "synchronizer", Err: err}
+		}
+	}
+	var more []lifecycle.Stage
+	if c.alertor, c.beside, err = p.alertor(c.collector, r); err != nil {
+		return nil, err
+	}
+	if more, err = p.netService(); err != nil {
+		return nil, err
+	}
+	c.beside = append(c.beside, more...)
+	c.kinds, err = kinds.New(kinds.Settings{
+		To: c.collector, WhiteList: w.filter.K8sResourceWhiteList, Added: c.added, Removed: c.removed,
+		Registry: r, Logger: log,
+	})
+	if err == nil && w.custom() {
+		err = c.followDefinitions(kube)
+	}
+	return c, err
+}
+
+func (c *copying) newSynchronizer(r prometheus.Registerer) (*synchronizer.Synchronizer, error) {
+	sc, err := c.comparison()
+	if err != nil {
+		return nil, err
+	}
+	return synchronizer.New(sc, synchronizer.Settings{
+		Storage: c.platform.storage, Cache: expectation{c.collector, workload{cache: c.collector}}, Pipeline: c.pipeline,
+		Complete: c.allKnown, Registry: r, Logger: c.log,
+	})
+}
+
+// followDefinitions makes what follows custom resources of the white list.
+func (c *copying) followDefinitions(kube *rest.Config) (err error) {
+	dc := c.crdConfig()
+	dc.All = func() []*object.Object { return c.definitions.List(kinds.Definitions.Key()) }
+	c.definitions, err = collector.New(
+		collector.Config{Resources: []collector.Resource{kinds.Definitions}, Pack: true, Verify: verify(c.cfg.CacheCheck)},
+		collector.Settings{Client: kube, Sink: kinds.NewFollower(dc, c.kinds), Logger: c.log})
+	return err
+}
+
+func (c *copying) crdConfig() kinds.FollowerConfig {
+	return kinds.FollowerConfig{
+		WhiteList: c.filter.CRDResourceWhiteList, Namespaced: c.cfg.WatchResource.Namespace != "",
+		LabelSelectors: c.cfg.WatchResource.LabelSelectors, Logger: c.log,
+	}
+}
+
+// Enqueue implements collector.Sink: the pipeline, and the Alertor beside it, which never blocks.
+func (c *copying) Enqueue(ctx context.Context, e pipeline.Event) error {
+	if c.alertor != nil && e.Key.Kind == "Event" && e.Action == pipeline.Put {
+		c.alertor.Observe(e.Object)
+	}
+	c.owners.observe(e)
+	return c.pipeline.Enqueue(ctx, e)
+}
+
+// first reports whether a kind's first list was taken over by the Synchronizer.
+func (c *copying) first(kind string) bool {
+	if c.synchronizer == nil || !c.synchronizer.First(kind) {
+		return false
+	}
+	if kind == kindReplicaSet {
+		c.owners.listed()
+	}
+	return true
+}
+
+// unnamed reports whether rows of a kind must wait: see synchronizer.Unnamed.
+func (c *copying) unnamed(kind string) bool {
+	return c.synchronizer != nil && c.synchronizer.Unnamed(kind)
+}
+
+func (c *copying) added(key string) {
+	c.pipeline.AddKind(key)
+	if c.synchronizer != nil {
+		c.synchronizer.CompareSoon(key)
+	}
+}
+
+func (c *copying) removed(key string) {
+	c.pipeline.RetireKind(key)
+	if c.synchronizer != nil {
+		c.synchronizer.Retire(key)
+	}
+}
+
+// allKnown reports whether every kind is collected that the cluster has and the filter
+// file wants.
+func (c *copying) allKnown() bool {
+	_, complete := c.served.last()
+	return complete && (c.definitions == nil || len(c.definitions.Unsynced()) == 0)
+}
+
+// idle reports that nothing is watched, nor any definition that could be.
+func (c *copying) idle() bool { return len(c.collector.Resources()) == 0 && c.definitions == nil }
+
+// Run copies until ctx ends, then drains. Storage that is looked up in ZooKeeper is looked for from the
+// beginning.
+func (c *copying) Run(ctx context.Context) error {
+	if len(c.platform.finds) == 0 {
+		return c.run(ctx)
+	}
+	return lifecycle.Run(ctx, append(c.platform.finds, lifecycle.Stage{Name: "watch", Run: c.run})...)
+}
+
+// run waits for storage and the apiserver, then watches and sends until ctx ends.
+func (c *copying) run(ctx context.Context) error {
+	key := c.platform.storageKey()
+	if err := c.start.await(ctx, key, "waiting for storage", func() error { return c.platform.ask(ctx) }); err != nil {
+		return err
+	}
+	var found []collector.Resource
+	err := c.start.await(ctx, "k8s", "waiting for the apiserver", func() (err error) {
+		found, _, err = c.served.look(ctx)
+		return err
+	})
+	if err != nil || ctx.Err() != nil { // what was waited for is not there
+		return err
+	}
+	groups, _ := c.served.last()
+	if err := (&advice{wanted: c.wanted, groups: groups, watched: found}).checkMasks(); err != nil {
+		return err
+	}
+	for _, r := range found {
+		if err := c.collector.AddResource(r); err != nil {
+			return &InputError{Err: err}
+		}
+		c.pipeline.AddKind(r.Key())
+	}
+	c.kinds.Begin()
+	c.served.follow(c.kinds)
+	defer c.served.follow(nil)
+	close(c.started)
+	if c.idle() {
+		c.log.Warn("nothing is watched: not ready until the filter file lets a kind through", "filter",
+			c.cfg.FilterConfigPath)
+	}
+	c.log.Info("watching", "kinds", len(found), "cluster", c.cfg.Default.ClusterID, "strategy", c.cfg.BCS.Strategy)
+	return lifecycle.Run(ctx, c.stages()...)
+}
+
+// stages are the parts in the order of their start; they end in reverse, whoever
+// produces before whoever consumes.
+func (c *copying) stages() []lifecycle.Stage {
+	stages := append(c.beside,
+		lifecycle.Stage{Name: "storage", Run: c.platform.storage.Run},
+		lifecycle.Stage{Name: "pipeline", Run: c.pipeline.Run},
+		lifecycle.Stage{Name: "collector", Run: c.collector.Run},
+		lifecycle.Stage{Name: "report", Run: (&reporter{c}).Run},
+		lifecycle.Stage{Name: "owners", Run: c.owners.Run},
+		lifecycle.Stage{Name: "memory of the first lists", Run: func(ctx context.Context) error {
+			return releaseMemory(ctx, c.settled, c.pipeline.Idle, debug.FreeOSMemory)
+		}},
+	)
+	if c.synchronizer != nil {
+		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: c.synchronizer.Run})
+	}
+	if !c.cfg.ResourceWatcher.Enabled { // else it is asked for readers, too
+		stages = append(stages, lifecycle.Stage{Name: "discovery", Run: c.discover})
+	}
+	if c.definitions != nil {
+		stages = append(stages, lifecycle.Stage{Name: "CRD watcher", Run: c.definitions.Run})
+	}
+	return stages
+}
+
+// discover keeps up with what the cluster serves.
+func (c *copying) discover(ctx context.Context) error {
+	return c.served.lookout.Run(ctx, c.collector.NotFound())
+}
+
+// awaitStart waits until it is known what is collected, but no longer than limit.
+func (c *copying) awaitStart(ctx context.Context, limit time.Duration) {
+	select {
+	case <-c.started:
+	case <-time.After(limit):
+	case <-ctx.Done():
+	}
+}
+
+// expectation is the Synchronizer's view of the cache: objects as they are sent.
+type expectation struct {
+	*collector.Collector
+	workload workload
+}
+
+// Expected implements synchronizer.Cache.
+func (e expectation) Expected(k object.Key) (*object.Object, bool) {
+	o, ok := e.Collector.Expected(k)
+	if !ok {
+		return nil, false
+	}
+	sent, _, err := e.workload.annotate(o)
+	return sent, err == nil
+}
+
+// Expectation implements synchronizer.Cache.
+func (e expectation) Expectation(k object.Key) (synchronizer.Expectation, bool) {
+	o, since, ok := e.ExpectedSince(k)
+	if !ok {
+		return synchronizer.Expectation{}, false
+	}
+	x := synchronizer.Expectation{APIVersion: e.APIVersion(k.Kind), UID: o.UID, From: since, To: o.ResourceVersion}
+	if k.Kind != kindPod {
+		return x, true
+	}
+	var err error
+	x.Annotations, _, err = e.workload.annotations(k, o.JSON())
+	return x, err == nil
+}
+
+// OwnersListed implements synchronizer.Cache: a Pod's workload may be its ReplicaSet's owner.
+func (e expectation) OwnersListed(kind string) bool {
+	return kind != kindPod || !e.Collected(kindReplicaSet) || e.KindSynced(kindReplicaSet)
+}

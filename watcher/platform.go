@@ -1,0 +1,160 @@
+package watcher
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/watcher/alert"
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/discovery"
+	"github.com/watchbench/watchbench/watcher/netservice"
+	"github.com/watchbench/watchbench/watcher/storage"
+)
+
+// platform has the services besides the cluster: storage, netservice and the targets of alerts.
+type platform struct {
+	cfg           config.Config
+	log           *slog.Logger
+	storage       *storage.Client
+	client        *http.Client // for everything but storage
+	alertmanagers []*alert.Alertmanager
+	finds         []lifecycle.Stage // what finds storage in ZooKeeper; none where its address is configured
+}
+
+// newPlatform connects to nothing. permit is asked before each write; nil permits all.
+func newPlatform(cfg config.Config, s Settings, r prometheus.Registerer, permit func() error) (*platform, error) {
+	p := &platform{cfg: cfg, log: s.Logger}
+	load, err := clientTLS("bcs.tls", cfg.BCS.TLS, cfg.BCS.InsecureSkipVerify)
+	if err != nil {
+		return nil, &InputError{Err: err}
+	}
+	if cfg.BCS.InsecureSkipVerify {
+		p.log.Warn("the certificates of storage, netservice and bcs-health are not verified: "+
+			"anybody on the way can read and change what is sent",
+			"key", "bcs.insecureSkipVerify")
+	}
+	p.client = httpClient(load)
+	if p.alertmanagers, err = newAlertmanagers(cfg); err != nil {
+		return nil, err
+	}
+	token, err := storageToken(cfg.BCS, s.Logger)
+	if err != nil {
+		return nil, &InputError{Key: "bcs.custom-storage-endpoints-tokenFile", Err: err}
+	}
+	p.storage, err = storage.New(storageConfig(cfg), storage.Settings{TLS: load, Registry: r, Token: token, Dial: s.Dial,
+		Permit: permit})
+	if err != nil {
+		return nil, &InputError{Key: "bcs.custom-storage-endpoints", Err: err}
+	}
+	if len(cfg.BCS.CustomStorageEndpoints) == 0 {
+		find, err := p.find("bcs.zk", cfg.BCS.ZK, discovery.PathStorage, func(addrs []string) {
+			if err := p.storage.SetEndpoints(addrs); err != nil {
+				p.log.Error("storage servers from ZooKeeper rejected", "error", err)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		p.finds = append(p.finds, find)
+	}
+	return p, nil
+}
+
+// find is the stage that follows the servers of one module in ZooKeeper.
+func (p *platform) find(key, hosts, path string, tell func(addrs []string)) (lifecycle.Stage, error) {
+	watch, err := discovery.New(discovery.Config{
+		Hosts: hosts, Path: path, User: p.cfg.BCS.ZKUser, Password: p.cfg.BCS.ZKPassword, Logger: p.log,
+		OnChange: func(servers []discovery.ServerInfo) {
+			var addrs []string
+			for _, s := range servers {
+				// The original looks for storage only from outside (contract §7.1).
+				addrs = append(addrs, s.Address(p.cfg.BCS.IsExternal && path == discovery.PathStorage))
+			}
+			tell(addrs)
+		},
+	})
+	if err != nil {
+		return lifecycle.Stage{}, &InputError{Key: key, Err: err}
+	}
+	return lifecycle.Stage{Name: "servers below " + path, Run: watch.Run}, nil
+}
+
+// alertor makes the Alertor and what runs it; nil where the configuration names no target.
+func (p *platform) alertor(pods alert.Pods, r prometheus.Registerer) (*alert.Alertor, []lifecycle.Stage, error) {
+	var targets []alert.Target
+	var stages []lifecycle.Stage
+	if p.cfg.Alertor.BCSHealth {
+		h := &alert.Health{ClusterID: p.cfg.Default.ClusterID, HostIP: p.cfg.Default.HostIP, Client: p.client}
+		find, err := p.find("bcs.zk", p.cfg.BCS.ZK, discovery.PathHealth, func(servers []string) {
+			// The master is the first; none means that there is none (contract §6).
+			h.SetServer(append(servers, "")[0])
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		targets, stages = append(targets, h), append(stages, find)
+	}
+	for _, m := range p.alertmanagers {
+		targets = append(targets, m)
+	}
+	if len(targets) == 0 {
+		return nil, nil, nil
+	}
+	ac := alert.Default()
+	ac.Convergence = time.Duration(p.cfg.Alertor.Convergence)
+	a, err := alert.New(ac, alert.Settings{Pods: pods, Targets: targets, Registry: r, Logger: p.log})
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, append(stages, lifecycle.Stage{Name: "alertor", Run: a.Run}), nil
+}
+
+// netService is the NetServiceWatcher with its discovery, or nothing where it is
+// switched off. Configured addresses need no ZooKeeper.
+func (p *platform) netService() ([]lifecycle.Stage, error) {
+	if p.cfg.WatchResource.DisableNetService {
+		return nil, nil
+	}
+	n := netservice.New(netservice.Settings{
+		ClusterID: p.cfg.Default.ClusterID, Store: p.storage, Logger: p.log, Client: p.client,
+	})
+	stages := []lifecycle.Stage{{Name: "netservice", Run: n.Run}}
+	if custom := p.cfg.BCS.CustomNetServiceEndpoints; len(custom) > 0 {
+		n.SetServers(custom)
+		return stages, nil
+	}
+	find, err := p.find("bcs.netservice-zookeepers", p.cfg.BCS.NetServiceZooKeepers, discovery.PathNetService,
+		n.SetServers)
+	return append(stages, find), err
+}
+
+// storageKey is the key of the configuration that says where storage is.
+func (p *platform) storageKey() string {
+	if len(p.cfg.BCS.CustomStorageEndpoints) == 0 {
+		return "bcs.zk"
+	}
+	return "bcs.custom-storage-endpoints"
+}
+
+// ask asks whether a bcs-storage answers: nothing is sent to anything else.
+func (p *platform) ask(ctx context.Context) error {
+	err := p.storage.Check(ctx)
+	if _, not := errors.AsType[*storage.NotStorageError](err); not {
+		err = fmt.Errorf("something else than bcs-storage answers there: %w", err)
+	}
+	return err
+}
+
+// untrusted reports whether TLS cannot work as it is configured.
+func untrusted(err error) bool {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	return certificate || errors.Is(err, storage.ErrTLSVersion)
+}
