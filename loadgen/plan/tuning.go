@@ -150,6 +150,8 @@ type MixTuning struct {
 	Noise    *float64 `json:"noise,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Part of the rate that is Events about pods that are there."`
 }
 
+func ptr[T any](v T) *T { return &v }
+
 // normalise makes the shares of pods sum to 1.
 func (m *MixTuning) normalise() {
 	shares := []**float64{&m.Services, &m.Rollouts, &m.Jobs, &m.Daemons, &m.Recreate}

@@ -11,7 +11,7 @@ import (
 func TestTuningIsRefused(t *testing.T) {
 	const head = "runID: r1\nmodel: open\nrate: 20\nduration: 60s\nnodes: 60\nnamespaces: 20\n"
 	for _, tc := range []struct{ name, file, want string }{
-		{"unknown profile", "profile: service\n", `p.yaml:7: profile: "service" is not known; use service-churn, batch-jobs, rollout, crashloop, node-flap, mixed-production, recreate, coldstart or event-noise`},
+		{"unknown profile", "profile: service\n", `p.yaml:7: profile: "service" is not known; use one of service-churn, batch-jobs, rollout, crashloop, node-flap, mixed-production, recreate, coldstart, event-noise`},
 		{"tuning alone", "tuning: {timeScale: 2}\n", "p.yaml:7: tuning: has no effect without a profile; add profile: service-churn, or drop it"},
 		{"misspelt", "profile: rollout\ntuning: {rollouts: {sise: 5}}\n", "p.yaml:8: tuning.rollouts.sise: unknown field; did you mean size?"},
 		{"out of range", "profile: rollout\ntuning: {rollouts: {surge: 1.5}}\n", "p.yaml:8: tuning.rollouts.surge: 1.5 is out of range; use 0 to 1"},
