@@ -204,35 +204,3 @@ func (c *Load) most(within time.Duration, share float64, group *dist.Number) (mo
 	}
 	return most * ceil(share) * group.Mean() // each time is that of a whole group
 }
-
-// arrivedBy is how much of an open load arrives up to a time in seconds, but for chance.
-func (c *Load) arrivedBy(t float64) float64 {
-	switch c.arrival() {
-	case ArrivalRamp:
-		return c.Ramp.From*t + (c.Rate-c.Ramp.From)/c.Duration.Std().Seconds()*t*t/2
-	case ArrivalBurst:
-		period, length := c.Burst.Period.Std().Seconds(), c.Burst.Length.Std().Seconds()
-		n := math.Floor(t / period)
-		rest := t - n*period
-		return n*(c.Rate*length+c.Burst.Base*(period-length)) + c.Rate*min(rest, length) + c.Burst.Base*max(0, rest-length)
-	case ArrivalStep:
-		n := 0.0
-		for i, s := range c.Steps {
-			length := min(s.Length.Std().Seconds(), t)
-			if i == len(c.Steps)-1 {
-				length = t
-			}
-			n, t = n+s.Rate*length, t-length
-		}
-		return n
-	case ArrivalDiurnal:
-		day := c.Diurnal.Period.Std().Seconds() / (2 * math.Pi)
-		return c.Rate * (t + c.Diurnal.Amplitude*day*(1-math.Cos(t/day)))
-	case ArrivalCron:
-		return c.Rate*t + c.Cron.Size*math.Floor(t/c.Cron.Period.Std().Seconds())
-	case ArrivalTrace:
-		n, _ := slices.BinarySearchFunc(c.Trace, t, func(at units.Duration, t float64) int { return cmp.Or(cmp.Compare(at.Std().Seconds(), t), -1) })
-		return float64(n)
-	}
-	return c.Rate * t
-}
