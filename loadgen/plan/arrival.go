@@ -116,33 +116,10 @@ func (c *Load) MeanRate() float64 {
 	return c.arrivedBy(length) / length
 }
 
-// times is the load with its rates multiplied.
-func (c Load) times(f float64) Load {
-	c.Rate *= f
-	if c.Ramp != nil {
-		c.Ramp = &Ramp{From: c.Ramp.From * f}
-	}
-	if c.Burst != nil {
-		b := *c.Burst
-		b.Base *= f
-		c.Burst = &b
-	}
-	if c.Cron != nil {
-		b := *c.Cron
-		b.Size *= f
-		c.Cron = &b
-	}
-	steps := c.Steps
-	c.Steps = nil
-	for _, s := range steps {
-		c.Steps = append(c.Steps, RateStep{Length: s.Length, Rate: s.Rate * f})
-	}
-	return c
-}
-
 // arriving goes through a load's stretches.
 type arriving struct {
 	load    *Load
+	factor  float64 // of the rates
 	rng     *rand.Rand
 	chance  bool    // Poisson, not even
 	begun   bool    // the first operation was due
@@ -162,7 +139,7 @@ type arriving struct {
 // including Duration, never going down.
 func (c *Load) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		next := c.arrivalTimes(rng)
+		next := c.arrivalTimes(rng, 1)
 		for {
 			if t, ok := next(); !ok || !yield(t) {
 				return
@@ -171,10 +148,10 @@ func (c *Load) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
 	}
 }
 
-// arrivalTimes gives one of them after the other.
-func (c *Load) arrivalTimes(rng *rand.Rand) func() (time.Duration, bool) {
+// arrivalTimes gives one of them after the other, of rates that are multiplied.
+func (c *Load) arrivalTimes(rng *rand.Rand, factor float64) func() (time.Duration, bool) {
 	end, n := c.Duration.Std(), 0
-	a := &arriving{load: c, rng: rng, chance: !slices.Contains([]string{ArrivalConstant, ArrivalRamp, ArrivalBurst, ArrivalStep}, c.arrival())}
+	a := &arriving{load: c, factor: factor, rng: rng, chance: !slices.Contains([]string{ArrivalConstant, ArrivalRamp, ArrivalBurst, ArrivalStep}, c.arrival())}
 	if c.MMPP != nil {
 		a.high = rng.Float64() >= c.MMPP.Share // the first step turns it around
 	}
@@ -235,6 +212,7 @@ func (a *arriving) advance() (ok bool) {
 			return false
 		}
 		a.i++
+		a.s.from, a.s.to, a.s.batch = a.s.from*a.factor, a.s.to*a.factor, a.s.batch*a.factor
 	}
 	m := a.load.MMPP
 	if m == nil {
