@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// kind is what the values of a distribution are.
+// kind is the kind of a distribution's values.
 type kind struct {
 	noun, literal, example string
 	read                   func(string) (float64, error)
@@ -168,7 +168,7 @@ func (b builder) law(e expr.Expr) (law, error) {
 	case "sum":
 		return b.sum(e)
 	}
-	return nil, b.fail(e.Pos, "%s is no distribution, %s", e.Name, b.wanted())
+	return nil, b.fail(e.Pos, "%s: unknown distribution, %s", e.Name, b.wanted())
 }
 
 func (b builder) wanted() string {

@@ -40,7 +40,7 @@ type Sender struct {
 	timed func() (plan.Op, bool)
 }
 
-// Sent is what became of one operation. Times are Unix nanoseconds;
+// Sent is the outcome of one operation. Times are Unix nanoseconds;
 // Started is 0 if it was not sent.
 type Sent struct {
 	Op                          plan.Op

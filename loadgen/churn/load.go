@@ -151,7 +151,7 @@ func (e *Engine) openLoop(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// targetLane is what is known of an operation's target, and the lane that the operation
+// targetLane returns the state of an operation's target and the lane that the operation
 // waits in: that of a hot patch is its own, since it waits for no other, and whatever becomes
 // of it, it stops nothing else. Lanes of targets are not negative.
 func (e *Engine) targetLane(op plan.Op) (*openObject, int64) {

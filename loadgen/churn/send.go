@@ -15,7 +15,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// answer is what the apiserver said to one request.
+// answer is the apiserver's answer to one request.
 type answer struct {
 	status  int // HTTP; 0 when none came
 	uid     types.UID

@@ -119,7 +119,7 @@ func outcome(err error) answer {
 }
 
 // deleteNamed deletes objects that live outside the run's namespaces, each only if
-// it is the one that was created and carries the run's label.
+// its uid is that of the creation and it carries the run's label.
 func deleteNamed[T metav1.Object](ctx context.Context, e *Engine, kind string, of map[string]types.UID, client namedClient[T]) error {
 	e.created.mu.Lock()
 	uids := maps.Clone(of)

@@ -63,7 +63,7 @@ func (ds *daemonSet) restart() {
 	}
 }
 
-// changed is told by a pod.
+// changed implements workload.
 func (ds *daemonSet) changed(p *pod) {
 	w := ds.w
 	w.touch(&ds.status)

@@ -40,7 +40,7 @@ func (w *world) startJob(pods int) {
 	})
 }
 
-// changed is told by a pod.
+// changed implements workload.
 func (j *job) changed(p *pod) {
 	w := j.w
 	switch {

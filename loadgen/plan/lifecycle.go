@@ -21,7 +21,7 @@ type Stage struct {
 
 // Built-in lifecycles. Both end as with a kubelet: a deletion with a grace period gives
 // the pod its deletion time, its containers are reported as ended, and a deletion
-// without grace removes it. The gaps between the three stand for the time that the
+// without grace removes it. The gaps between the three are the time that the
 // containers take.
 const (
 	// LifecycleFast runs through a whole life without pause: create, bind, running,
@@ -110,7 +110,7 @@ func (c *Load) steps() []step {
 	return steps
 }
 
-// Pauses reports whether a thread of a closed loop is told to wait between an answer and
+// Pauses reports whether a thread of a closed loop waits between an answer and
 // its next request.
 func (c *Load) Pauses() bool {
 	return c.ThinkTime > 0 || slices.ContainsFunc(c.steps(), func(s step) bool { return s.gap > 0 })

@@ -37,7 +37,7 @@ func New(cfg Config) (*Plan, error) {
 	return p, nil
 }
 
-// Config is what the plan was made from.
+// Config returns the Config that New was given.
 func (p *Plan) Config() Config { return p.cfg }
 
 // Random streams; each part of the plan has its own, so that changing one does not
@@ -208,7 +208,7 @@ func (p *Plan) Timed() iter.Seq[Op] {
 // Setup yields what exists before the load, owners first: bystander objects, nodes with their
 // Leases, the prefilled pods, and the hot ones; or, with a profile, its workloads with their
 // ready pods (Load.Prefill of them those of scaled Deployments), config maps and custom
-// resources. Each target that the load writes to is the one that it writes to as well.
+// resources. The load writes to the same targets.
 func (p *Plan) Setup() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		if !p.trickled(yield) {

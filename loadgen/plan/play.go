@@ -127,7 +127,7 @@ func (w *world) arrive() {
 	w.steady(*tn.Cluster.ConfigMapRate, w.configs)
 }
 
-// each has something happen that stands for so many pods on average.
+// each schedules arrivals of something that makes so many pods on average.
 func (w *world) each(share, pods float64, do func()) {
 	if share == 0 {
 		return

@@ -28,12 +28,12 @@ type pod struct {
 	slice     *slice
 }
 
-// workload is what makes pods and hears of them.
+// workload makes pods and is notified of their changes.
 type workload interface {
 	changed(p *pod) // p.ready, p.addressed, p.dying or p.gone has
 }
 
-// podSpec is what the pods of one workload have in common.
+// podSpec holds the properties shared by the pods of one workload.
 type podSpec struct {
 	seed             uint64
 	bytes            int

@@ -101,7 +101,7 @@ func (c *Load) validateProfile() error {
 	}
 	t.Mix.normalise()
 	if c.Model == ModelClosed && *t.Mix.Services+*t.Mix.Rollouts+*t.Mix.Jobs+*t.Mix.Recreate == 0 {
-		return fieldError("profile", "%s goes by the clock, and a closed loop has none; set model: open, or a profile with services, rollouts, jobs or names that are taken again", c.Profile)
+		return fieldError("profile", "%s is driven by time, which a closed loop does not have; set model: open, or a profile with services, rollouts, jobs or names that are taken again", c.Profile)
 	}
 	if c.validateModel() != nil {
 		return nil // what arrives is not known

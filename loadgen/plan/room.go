@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxPodsPerNamespace is what Kubernetes is tested with.
+	// maxPodsPerNamespace is the number that Kubernetes is tested with.
 	maxPodsPerNamespace = 3000
 	// maxBefore objects may exist before the load: each takes the generator up to 1 KB. A
 	// closed loop has them once for each thread.
@@ -125,7 +125,7 @@ func (c *Load) validateRestarts(t *Tuning) error {
 		if share == 0 || float64(there) >= need {
 			return nil
 		}
-		return fieldError(field, "%d cannot be restarted %.3g times in %s, which is what each takes; %s", there, need/even, whole.Round(100*time.Millisecond), remedy(need, most))
+		return fieldError(field, "%d cannot be restarted %.3g times in %s, the time that each takes; %s", there, need/even, whole.Round(100*time.Millisecond), remedy(need, most))
 	}
 	if err := slow("tuning.recreate.pods", t.Recreate.Pods, maxBefore, *mix.Recreate); err != nil {
 		return err
@@ -137,12 +137,12 @@ func (c *Load) validateRestarts(t *Tuning) error {
 	const steps = 3
 	size, takes := t.Rollouts.Size.Mean(), steps*t.starting()
 	if need := math.Ceil(c.most(takes, *mix.Rollouts, &t.Rollouts.Size) / size); float64(t.Rollouts.Deployments) < need {
-		return fieldError("tuning.rollouts.deployments", "%d cannot be rolled %.3g times in %s, which is what a rollout takes; use %.0f or less rate", t.Rollouts.Deployments, need, takes.Round(time.Second), need)
+		return fieldError("tuning.rollouts.deployments", "%d cannot be rolled %.3g times in %s, the time that a rollout takes; use %.0f or less rate", t.Rollouts.Deployments, need, takes.Round(time.Second), need)
 	}
 	return nil
 }
 
-// mean is that of a length of time, or the longest there is.
+// mean returns d's mean, at most longest.
 func mean(d dist.Duration) time.Duration { return min(d.Mean(), longest) }
 
 // starting is how long a pod takes on average until it is ready, stopping until it is gone.
@@ -187,7 +187,7 @@ func (c *Load) expectedPods(t *Tuning) float64 {
 }
 
 // most is the largest number of pods that a share of an open load makes within a time, but
-// for chance. group is how many an arrival stands for; nil is one.
+// for chance. group is the number of pods per arrival; nil means one.
 func (c *Load) most(within time.Duration, share float64, group *dist.Number) (most float64) {
 	end := c.Duration.Std().Seconds()
 	window := min(within.Seconds(), end)
@@ -202,5 +202,5 @@ func (c *Load) most(within time.Duration, share float64, group *dist.Number) (mo
 	case group == nil:
 		return most * ceil(share)
 	}
-	return most * ceil(share) * group.Mean() // each time is that of a whole group
+	return most * ceil(share) * group.Mean() // a whole group arrives at each time
 }

@@ -24,7 +24,7 @@ type deployment struct {
 	rolling  int // rollouts that are wanted, the one under way included
 	fate     *recorder
 	shown    State
-	missing  int // unavailable pods that the status tells
+	missing  int // unavailable pods in the status
 }
 
 type replicaSet struct {
@@ -105,7 +105,7 @@ func (rs *replicaSet) observe() {
 	rs.told()
 }
 
-// told has the deployment's controller look at what its ReplicaSet says or wants.
+// told makes the deployment's controller look at its ReplicaSet.
 func (rs *replicaSet) told() {
 	d := rs.d
 	d.w.touch(&d.status)
@@ -144,13 +144,13 @@ func (d *deployment) writeStatus() {
 	}
 }
 
-// observe is that of a ReplicaSet.
+// observe writes the status, as for a ReplicaSet.
 func (d *deployment) observe() {
 	d.shown, d.missing = d.state(), d.unavailable()
 	d.w.emit(d.object, oplog.TypeStatus, d.shown)
 }
 
-// changed is told by a pod.
+// changed implements workload.
 func (rs *replicaSet) changed(p *pod) {
 	d, w := rs.d, rs.d.w
 	if d.selected {
@@ -247,7 +247,7 @@ func (rs *replicaSet) shrink() {
 	}
 }
 
-// scaleBy is what a user or an autoscaler does.
+// scaleBy changes the number of replicas, as a user or an autoscaler does.
 func (d *deployment) scaleBy(n int) {
 	w := d.w
 	d.replicas = max(0, d.replicas+n)

@@ -42,7 +42,7 @@ func (w *world) restartSingle() {
 	}
 }
 
-// changed is told by a pod.
+// changed implements workload.
 func (s *single) changed(p *pod) {
 	if !p.gone {
 		return

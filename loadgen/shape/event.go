@@ -9,7 +9,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// source is who tells of a reason, and how.
+// source is the reporter of a reason, and its message.
 type source struct {
 	component, message string // {app}, {pod}, {node}, {image}, {size} are filled in
 	kind               string

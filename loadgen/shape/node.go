@@ -53,8 +53,8 @@ func (m *Maker) node(op plan.Op, f *facts, v view, text int) *corev1.Node {
 	return n
 }
 
-// nodeCondition is as the kubelet tells it, or as the node controller does that no
-// longer hears of the kubelet.
+// nodeCondition is as the kubelet reports it or, once the kubelet is silent, the node
+// controller.
 func nodeCondition(f *facts, kind corev1.NodeConditionType, lost bool, reason, message string) corev1.NodeCondition {
 	c := corev1.NodeCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message, LastHeartbeatTime: f.now, LastTransitionTime: f.was}
 	if kind == corev1.NodeReady {

@@ -16,7 +16,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// ownership is who owns which fields of an object after the operations so far. It
+// ownership maps managers to their fields of an object after the operations so far. It
 // depends on the structure of the object alone, so that objects of one template share it:
 // the nodes form a tree whose edges are operations.
 type ownership struct {
@@ -59,7 +59,7 @@ var fieldManagers = struct {
 	types managedfields.TypeConverter
 }{made: map[[2]string]*managedfields.FieldManager{}}
 
-// resets are what a write to a subresource cannot change, as the apiserver's strategies have it.
+// resets lists the fields that a write to a subresource cannot change, as in the apiserver's strategies.
 func resets(kind, subresource string) *fieldpath.Set {
 	if subresource == "" {
 		switch kind {

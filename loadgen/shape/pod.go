@@ -130,7 +130,7 @@ func (f *facts) place(op plan.Op, former place) place {
 		if !at.known {
 			at = place{bound: true, stage: oplog.TypeReady, deleting: true}
 		}
-		// A deletion without grace writes nothing: what is deleted is what was there.
+		// A deletion without grace writes nothing.
 		at.deleting = at.deleting || op.Type == oplog.TypeTerminate
 	case oplog.TypeScale:
 		at.counted = at.counted || !at.known

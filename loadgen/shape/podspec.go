@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// schedulerName is nobody's, so that no scheduler binds a pod before the plan does.
+// schedulerName matches no scheduler, so that none binds a pod before the plan does.
 const schedulerName = "watchbench.dev-churn"
 
 // gracePeriodSeconds is Kubernetes' default.
@@ -95,7 +95,7 @@ func bareContainer(name, image string) corev1.Container {
 	}
 }
 
-// common is what nearly all pods have, the commonest first.
+// common adds features of nearly all pods, the commonest first.
 func (b *specBuilder) common() {
 	app := &b.spec.Containers[0]
 	if b.afford(costPort) {
@@ -120,7 +120,7 @@ func (b *specBuilder) common() {
 	}
 }
 
-// extras is what some have more of than others.
+// extras adds optional features by chance.
 func (b *specBuilder) extras() {
 	app := func() *corev1.Container { return &b.spec.Containers[b.IntN(len(b.spec.Containers))] }
 	used := map[string]bool{}

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// stage is what a kubelet has of a pod.
+// stage is a kubelet's view of a pod.
 type stage struct {
 	phase                           corev1.PodPhase
 	sandbox, initialized, ready     bool
@@ -37,7 +37,7 @@ var stages = map[string]stage{
 	oplog.TypeTerminated:   {phase: corev1.PodFailed, initialized: true, ended: true, killed: true, generation: 2},
 }
 
-// podStatus is what the kubelet says of a pod at a stage.
+// podStatus returns the status that the kubelet reports at a stage.
 func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
 	spec := &t.spec
 	if s.generation == 0 {
@@ -50,7 +50,7 @@ func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
 		ObservedGeneration: s.generation, Phase: s.phase, HostIP: f.hostIP, HostIPs: []corev1.HostIP{{IP: f.hostIP}},
 		StartTime: &start, QOSClass: qosOf(spec),
 	}
-	if s.initialized { // a kubelet tells the address with the first container, not with the sandbox
+	if s.initialized { // a kubelet reports the address with the first container, not with the sandbox
 		status.PodIP, status.PodIPs = f.ip, []corev1.PodIP{{IP: f.ip}}
 	}
 	status.Conditions = make([]corev1.PodCondition, 0, 5+len(t.gates))

@@ -24,7 +24,7 @@ const (
 	VerbDelete = "delete"
 )
 
-// Request is what is sent for one operation.
+// Request is the request for one operation.
 type Request struct {
 	Verb         string
 	Resource     schema.GroupVersionResource
@@ -35,7 +35,7 @@ type Request struct {
 	// Object is the body of a create or an update. Of a status write it is metadata and
 	// status: the apiserver keeps the spec that it has.
 	Object runtime.Object
-	// Body and PatchType are those of a patch.
+	// Body and PatchType are for a patch.
 	Body      []byte
 	PatchType types.PatchType
 	Delete    *metav1.DeleteOptions
@@ -98,8 +98,8 @@ func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
 	return r
 }
 
-// start remembers when a Job began: its status tells it, and the apiserver takes no other
-// time later. Of a Job that was created by none of m's requests it is that of each write.
+// start remembers when a Job began: the apiserver does not accept a different start time
+// later. For a Job that m did not create it is the time of each write.
 func (m *Maker) start(op plan.Op, f *facts) {
 	if op.Target.Kind != KindJob {
 		return

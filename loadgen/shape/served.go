@@ -16,7 +16,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// life is what Served knows of a live target.
+// life is the state that Served keeps for a live target.
 type life struct {
 	template *template
 	own      *ownership

@@ -38,7 +38,7 @@ const (
 	slotCount
 )
 
-// slotMarks stand in samples where the slots are. None is a part of another, or of
+// slotMarks mark the slots in samples. None is a part of another, or of
 // anything that a template has.
 var slotMarks = [slotCount]string{
 	slotName: "zq0name", slotNamespace: "zq0ns", slotNode: "zq0node", slotUID: "zq0uid", slotOwnerUID: "zq0owneruid",

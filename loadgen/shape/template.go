@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// template is what objects of a workload have in common, and what was computed of it.
+// template holds the common content of the objects of a workload, and their ownership.
 type template struct {
 	spec        corev1.PodSpec // images without tag
 	labels      map[string]string
@@ -23,7 +23,7 @@ type template struct {
 	root        *ownership
 }
 
-// templateKey tells templates apart. Sizes and lengths of names are in steps, seeds in
+// templateKey identifies a template. Sizes and lengths of names are in steps, seeds in
 // families, so that a run has some hundreds of templates and not one per pod.
 type templateKey struct {
 	kind, ownerKind   string
@@ -48,7 +48,7 @@ const (
 // JSON of the same object always exceeds.
 const MaxBytes = 1 << 20
 
-// Least and most bytes of kinds; 0 is no bound of the kind's own.
+// Most bytes of kinds with a bound of their own.
 var maxBytes = map[string]int{KindEvent: 100 << 10, KindNode: 800 << 10}
 
 func keyOf(t *plan.Target) templateKey {
@@ -91,7 +91,7 @@ func bucket(bytes int) int {
 	return int(math.Round(math.Log(float64(bytes)) / sizeStep))
 }
 
-// template is that of a target; it is built at its first use. The lock is held: two
+// template returns a target's template, which is built at its first use. The lock is held: two
 // that need the same one wait for the one that builds it.
 func (m *Maker) template(t *plan.Target, hold bool) *template {
 	key := keyOf(t)

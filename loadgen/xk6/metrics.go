@@ -7,7 +7,7 @@ import (
 	"go.k6.io/k6/metrics"
 )
 
-// opMetrics are what k6 shows of operations. Their only tags beyond k6's own are op and
+// opMetrics are k6's metrics of operations. Their only tags beyond k6's own are op and
 // kind, of which there are about twenty in all.
 type opMetrics struct {
 	duration   *metrics.Metric // answer minus dispatch

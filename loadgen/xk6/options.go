@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// Options are what a script gives to new Churn(…). index.d.ts has them for editors.
+// Options are the argument of new Churn(…). index.d.ts has them for editors.
 type Options struct {
 	Kubeconfig string // path
 	Context    string // of the kubeconfig; "" is its current one

@@ -50,7 +50,7 @@ func ParseMatch(text string) (Match, error) {
 // grammar names what the rules of a text choose, for its errors.
 type grammar struct{ subject, thing, want string }
 
-// Rule is what was chosen for the requests that match.
+// Rule is a value for the requests that match.
 type Rule[T any] struct {
 	Match
 	Value T

@@ -90,7 +90,7 @@ const progressEvery = time.Second
 // over.
 var ErrAborted = errors.New("the controlling process closed standard input before the load was over")
 
-// Settings are what the program gives a Session.
+// Settings configure a Session.
 type Settings struct {
 	Out io.Writer // lines of JSON
 	// Wait makes the session wait for a line from In after "ready", "warmed" and
@@ -255,7 +255,7 @@ func (s *Session) report(done <-chan struct{}) {
 	}
 }
 
-// say writes one line. That nobody reads it is no reason to end the run.
+// say writes one line. A failure to write does not end the run.
 func (s *Session) say(line any) {
 	s.out.Lock()
 	defer s.out.Unlock()
