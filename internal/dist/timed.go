@@ -137,7 +137,8 @@ func measured(b []byte) (values []float64, err error) {
 			v = d.Seconds()
 		}
 		if err != nil || !(v >= 0 && v <= MaxLatency.Seconds()) {
-			return nil, fmt.Errorf("line %d: %q is not a duration from 0 to %s; write 87ms, or 87 for milliseconds", n, text, MaxLatency)
+			return nil, fmt.Errorf("line %d: %q is not a duration from 0 to %s; write 87ms, or 87 for milliseconds", n, text,
+				MaxLatency)
 		}
 		if values = append(values, v); len(values) > maxEmpirical {
 			return nil, fmt.Errorf("line %d: more than %d values; draw a sample first", n, maxEmpirical)

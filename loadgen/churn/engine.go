@@ -80,7 +80,8 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger, timeout: cmp.Or(s.RequestTimeout, requestTimeout), part: s.Part,
+	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger, timeout: cmp.Or(s.RequestTimeout,
+		requestTimeout), part: s.Part,
 		clock: newClock(), client: client, planned: p.Planned(), targets: newTargets(), created: newCreated()}
 	e.shape = shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})
 	e.nextID.Store(plan.FirstFreeID + int64(s.Part)*freeIDs)

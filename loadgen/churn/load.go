@@ -82,7 +82,8 @@ func (e *Engine) besideBystander(ctx context.Context, phase string, send func(co
 
 // closedLoop runs the threads until their operations are sent or the deadline (if
 // it is not zero) has passed. Requests under way at the deadline are waited for.
-func (e *Engine) closedLoop(ctx context.Context, threads int, ops func(int) iter.Seq[plan.Op], deadline time.Time) error {
+func (e *Engine) closedLoop(ctx context.Context, threads int, ops func(int) iter.Seq[plan.Op],
+	deadline time.Time) error {
 	// Only waiting ends at the deadline, not requests.
 	waitCtx, cancel := ctx, context.CancelFunc(func() {})
 	if !deadline.IsZero() {

@@ -156,5 +156,6 @@ func QuantilesOf(h *hdrhistogram.Histogram) *Quantiles {
 	if err != nil {
 		encoded = nil // the quantiles suffice
 	}
-	return &Quantiles{Count: h.TotalCount(), P50: ms(50), P90: ms(90), P99: ms(99), Max: float64(h.Max()) / 1000, HDR: string(encoded)}
+	return &Quantiles{Count: h.TotalCount(), P50: ms(50), P90: ms(90), P99: ms(99), Max: float64(h.Max()) / 1000,
+		HDR: string(encoded)}
 }

@@ -112,7 +112,8 @@ func (e *Engine) newTarget(t *plan.Target) *object {
 
 // carry sends an operation once the objects that it names are there, and once l,
 // unless nil, has a place for the request. It returns when the first attempt began, 0 for none.
-func (e *Engine) carry(ctx context.Context, op plan.Op, o *openObject, intended int64, l *lanes) (started int64, err error) {
+func (e *Engine) carry(ctx context.Context, op plan.Op, o *openObject, intended int64, l *lanes) (started int64,
+	err error) {
 	if op.Type == oplog.TypeCreate {
 		defer close(o.made)
 	}

@@ -69,7 +69,8 @@ func (c *Load) stretch(i int) (s stretch, every int, ok bool) {
 		level := func(i int) float64 {
 			return c.Rate * (1 + c.Diurnal.Amplitude*math.Sin(2*math.Pi*float64(i)/sineParts))
 		}
-		return stretch{length: c.Diurnal.Period.Std().Seconds() / sineParts, from: level(i), to: level(i + 1)}, sineParts, true
+		return stretch{length: c.Diurnal.Period.Std().Seconds() / sineParts, from: level(i), to: level(i + 1)}, sineParts,
+			true
 	case ArrivalCron:
 		return stretch{length: c.Cron.Period.Std().Seconds(), from: c.Rate, to: c.Rate, batch: c.Cron.Size}, 1, true
 	}
@@ -151,7 +152,8 @@ func (c *Load) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
 // arrivalTimes gives one of them after the other, of rates that are multiplied.
 func (c *Load) arrivalTimes(rng *rand.Rand, factor float64) func() (time.Duration, bool) {
 	end, n := c.Duration.Std(), 0
-	a := &arriving{load: c, factor: factor, rng: rng, chance: !slices.Contains([]string{ArrivalConstant, ArrivalRamp, ArrivalBurst, ArrivalStep}, c.arrival())}
+	a := &arriving{load: c, factor: factor, rng: rng, chance: !slices.Contains([]string{ArrivalConstant, ArrivalRamp,
+		ArrivalBurst, ArrivalStep}, c.arrival())}
 	if c.MMPP != nil {
 		a.high = rng.Float64() >= c.MMPP.Share // the first step turns it around
 	}

@@ -106,7 +106,8 @@ func (p *Plan) WarmupThreads() int {
 func (p *Plan) WarmupThread(k int) iter.Seq[Op] {
 	return p.loop(loopSpec{
 		phase: oplog.PhaseWarmup, firstID: idWarmup, thread: k, threads: p.WarmupThreads(),
-		total: p.cfg.Warmup.Operations, stream: streamWarmup, names: newNamer(p.rng(streamWarmupNames), "warm-"), lane: laneWarmup,
+		total: p.cfg.Warmup.Operations, stream: streamWarmup, names: newNamer(p.rng(streamWarmupNames), "warm-"),
+		lane: laneWarmup,
 	})
 }
 
@@ -268,8 +269,9 @@ func (p *Plan) trickled(yield func(Op) bool) bool {
 // bystander is an operation on the i-th of the bystander objects, which the plan does not keep.
 func (p *Plan) bystander(i int, phase, kind string, s *State) Op {
 	t := &Target{
-		Kind: p.cfg.Bystander.Kind, Lane: laneBystander + int64(i), Name: p.cfg.BystanderName(i), Namespace: i % p.cfg.Namespaces,
-		Seed: p.cfg.Seed + uint64(i), Bytes: int(p.cfg.Bystander.Bytes()), Stripped: true,
+		Kind: p.cfg.Bystander.Kind, Lane: laneBystander + int64(i), Name: p.cfg.BystanderName(i),
+		Namespace: i % p.cfg.Namespaces,
+		Seed:      p.cfg.Seed + uint64(i), Bytes: int(p.cfg.Bystander.Bytes()), Stripped: true,
 	}
 	return Op{Phase: phase, Type: kind, Thread: ThreadNone, Target: t, State: s, Last: true, Bystander: true}
 }

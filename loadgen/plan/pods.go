@@ -42,7 +42,8 @@ type podSpec struct {
 }
 
 func (k *kubelets) podSpec() podSpec {
-	s := podSpec{seed: k.rng.Uint64(), bytes: k.tn.Sizes.Pod.Draw(k.rng), containers: max(1, k.tn.Pods.Containers.Whole(k.rng))}
+	s := podSpec{seed: k.rng.Uint64(), bytes: k.tn.Sizes.Pod.Draw(k.rng),
+		containers: max(1, k.tn.Pods.Containers.Whole(k.rng))}
 	if k.chance(k.tn.Pods.InitShare) {
 		s.init = 1
 	}
@@ -53,7 +54,8 @@ func (k *kubelets) podSpec() podSpec {
 // newPod is one that does not exist yet. owner may be nil; so may on, for any node.
 func (k *kubelets) newPod(of workload, group int, owner *object, namespace int, name string, s podSpec, on *node) *pod {
 	t := Target{
-		Kind: "Pod", Namespace: namespace, Name: name, Seed: s.seed, Bytes: s.bytes, Containers: s.containers, InitContainers: s.init,
+		Kind: "Pod", Namespace: namespace, Name: name, Seed: s.seed, Bytes: s.bytes, Containers: s.containers,
+		InitContainers: s.init,
 	}
 	if owner != nil {
 		t.Owner = owner.Target

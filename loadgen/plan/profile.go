@@ -88,7 +88,8 @@ func (c *Load) validateProfile() error {
 		set  bool
 	}{
 		{"lifecycle", c.Lifecycle != ""}, {"stages", len(c.Stages) > 0}, {"survivors", c.Survivors != DefaultSurvivors},
-		{"recreate", c.Recreate != DefaultRecreate}, {"objectBytes", c.ObjectBytes != DefaultObjectBytes}, {"shards", c.Shards != 0},
+		{"recreate", c.Recreate != DefaultRecreate}, {"objectBytes", c.ObjectBytes != DefaultObjectBytes},
+		{"shards", c.Shards != 0},
 		{"warmup.operations", c.Warmup.Operations != 0},
 	} {
 		if f.set {
@@ -101,7 +102,9 @@ func (c *Load) validateProfile() error {
 	}
 	t.Mix.normalise()
 	if c.Model == ModelClosed && *t.Mix.Services+*t.Mix.Rollouts+*t.Mix.Jobs+*t.Mix.Recreate == 0 {
-		return fieldError("profile", "%s is driven by time, which a closed loop does not have; set model: open, or a profile with services, rollouts, jobs or names that are taken again", c.Profile)
+		return fieldError("profile",
+			"%s is driven by time, which a closed loop does not have; set model: open, or a profile with services, rollouts, jobs or names that are taken again",
+			c.Profile)
 	}
 	if c.validateModel() != nil {
 		return nil // what arrives is not known

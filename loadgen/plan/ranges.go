@@ -23,10 +23,12 @@ func (t *Tuning) validate() error {
 		path string
 		mean float64
 	}{
-		{"tuning.services.step", t.Services.Step.Mean()}, {"tuning.rollouts.size", t.Rollouts.Size.Mean()}, {"tuning.jobs.pods", t.Jobs.Pods.Mean()},
+		{"tuning.services.step", t.Services.Step.Mean()}, {"tuning.rollouts.size", t.Rollouts.Size.Mean()},
+		{"tuning.jobs.pods", t.Jobs.Pods.Mean()},
 	} {
 		if !(f.mean >= 1 && f.mean <= mostPerUnit) {
-			return fieldError(f.path, "has a mean of %.3g pods; use a distribution with a mean of 1 to %d, such as one with a clip", f.mean, mostPerUnit)
+			return fieldError(f.path,
+				"has a mean of %.3g pods; use a distribution with a mean of 1 to %d, such as one with a clip", f.mean, mostPerUnit)
 		}
 	}
 	if m := t.Pods.Containers.Mean(); !(m >= 0.5 && m <= 20) {

@@ -42,7 +42,8 @@ func (w *world) newDeployment(number int) *deployment {
 	group, seed := w.group(), w.rng.Uint64()
 	d := &deployment{w: w}
 	d.object = w.object(group, Target{
-		Kind: "Deployment", Namespace: w.namespace(), Name: fmt.Sprintf("%s-%d", applications[number%len(applications)], number),
+		Kind: "Deployment", Namespace: w.namespace(), Name: fmt.Sprintf("%s-%d", applications[number%len(applications)],
+			number),
 		Seed: seed, Bytes: w.tn.Sizes.Deployment.Draw(w.rng),
 	})
 	d.selected = w.chance(w.tn.Services.Selected)
@@ -69,7 +70,8 @@ func (d *deployment) newReplicaSet(want int) *replicaSet {
 	}
 	rs.object = w.object(d.group, Target{
 		Kind: "ReplicaSet", Namespace: d.Namespace, Name: d.Name + "-" + string(hash), Seed: rs.spec.seed,
-		Bytes: w.tn.Sizes.ReplicaSet.Draw(w.rng), Owner: d.Target, Spec: want, Containers: rs.spec.containers, InitContainers: rs.spec.init,
+		Bytes: w.tn.Sizes.ReplicaSet.Draw(w.rng), Owner: d.Target, Spec: want, Containers: rs.spec.containers,
+		InitContainers: rs.spec.init,
 	})
 	rs.fate = &recorder{about: rs.object}
 	rs.status = controller{every: w.tn.Writers.ReplicaSet.Std(), write: rs.writeStatus}

@@ -40,7 +40,8 @@ type step struct {
 
 func stepOf(op plan.Op, f *facts) step {
 	s := step{op: op.Type}
-	for i, n := range [...]int{f.state.Replicas, f.state.Ready, f.state.Updated, f.state.Active, f.state.Succeeded, f.state.Failed,
+	for i, n := range [...]int{f.state.Replicas, f.state.Ready, f.state.Updated, f.state.Active, f.state.Succeeded,
+		f.state.Failed,
 		f.state.Replicas - f.state.Ready, len(f.state.Endpoints)} {
 		if n > 0 {
 			s.bits |= 1 << i
@@ -93,12 +94,14 @@ func fieldManager(kind, subresource string) (*managedfields.FieldManager, error)
 	var m *managedfields.FieldManager
 	var err error
 	if kind == KindWidget {
-		m, err = managedfields.NewDefaultCRDFieldManager(managedfields.NewDeducedTypeConverter(), sameVersion{}, noDefaults{}, unstructuredMaker{}, gvk, gvk.GroupVersion(), subresource, filter)
+		m, err = managedfields.NewDefaultCRDFieldManager(managedfields.NewDeducedTypeConverter(), sameVersion{},
+			noDefaults{}, unstructuredMaker{}, gvk, gvk.GroupVersion(), subresource, filter)
 	} else {
 		if fieldManagers.types == nil {
 			fieldManagers.types = applyconfigurations.NewTypeConverter(scheme.Scheme)
 		}
-		m, err = managedfields.NewDefaultFieldManager(fieldManagers.types, sameVersion{}, noDefaults{}, scheme.Scheme, gvk, gvk.GroupVersion(), subresource, filter)
+		m, err = managedfields.NewDefaultFieldManager(fieldManagers.types, sameVersion{}, noDefaults{}, scheme.Scheme, gvk,
+			gvk.GroupVersion(), subresource, filter)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("preparing managedFields of %s: %w", kind, err)
@@ -134,7 +137,8 @@ func (o *ownership) write(kind, manager, subresource string, former, sent Object
 		if err != nil {
 			return nil, fmt.Errorf("computing managedFields of %s: %w", kind, err)
 		}
-		n.texts = append(n.texts, managed{manager: e.Manager, subresource: e.Subresource, apiVersion: e.APIVersion, fields: cut(fields)})
+		n.texts = append(n.texts, managed{manager: e.Manager, subresource: e.Subresource, apiVersion: e.APIVersion,
+			fields: cut(fields)})
 	}
 	return n, nil
 }

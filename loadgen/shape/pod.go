@@ -106,7 +106,8 @@ func (m *Maker) pod(op plan.Op, t *template, f *facts, v view) *corev1.Pod {
 	if !hasStatus {
 		p.Status.Phase, p.Status.QOSClass = corev1.PodPending, qosOf(&t.spec)
 		if f.placed.bound && !op.Target.Bound {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: f.was}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue,
+				LastTransitionTime: f.was}}
 		}
 	}
 	return p

@@ -67,8 +67,9 @@ func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
 		r.Verb, r.Subresource = VerbCreate, "binding"
 		// The apiserver copies a binding's annotations to the pod.
 		r.Object = &corev1.Binding{
-			ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace, UID: f.uid, Annotations: map[string]string{OpAnnotation: f.op, IntendedAnnotation: f.intended}},
-			Target:     corev1.ObjectReference{Kind: KindNode, Name: f.node},
+			ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace, UID: f.uid,
+				Annotations: map[string]string{OpAnnotation: f.op, IntendedAnnotation: f.intended}},
+			Target: corev1.ObjectReference{Kind: KindNode, Name: f.node},
 		}
 	case howStatus:
 		r.Verb, r.Subresource = VerbUpdate, "status"

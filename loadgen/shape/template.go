@@ -52,7 +52,8 @@ const MaxBytes = 1 << 20
 var maxBytes = map[string]int{KindEvent: 100 << 10, KindNode: 800 << 10}
 
 func keyOf(t *plan.Target) templateKey {
-	k := templateKey{kind: t.Kind, bound: t.Bound, family: mix(root(t).Seed) % families, containers: min(max(1, t.Containers), 40), inits: min(max(0, t.InitContainers), 20)}
+	k := templateKey{kind: t.Kind, bound: t.Bound, family: mix(root(t).Seed) % families,
+		containers: min(max(1, t.Containers), 40), inits: min(max(0, t.InitContainers), 20)}
 	names := len(t.Name)
 	if t.Owner != nil {
 		k.ownerKind = t.Owner.Kind
@@ -161,7 +162,8 @@ func (m *Maker) build(key templateKey, t *plan.Target) *template {
 	if budget <= 0 {
 		return fill(0, 0)
 	}
-	withSpec := key.kind == KindPod || key.kind == KindReplicaSet || key.kind == KindDeployment || key.kind == KindDaemonSet || key.kind == KindJob
+	withSpec := key.kind == KindPod || key.kind == KindReplicaSet || key.kind == KindDeployment ||
+		key.kind == KindDaemonSet || key.kind == KindJob
 	left := 0
 	for range 6 {
 		left = want - m.measure(fill(budget, 0), t)
@@ -191,7 +193,8 @@ func (m *Maker) measure(tp *template, t *plan.Target) int {
 	size := 0
 	for i, typ := range fullest(t) {
 		n := max(1, t.Spec)
-		op := plan.Op{ID: int64(123456 + i), Type: typ, Target: t, State: &plan.State{Replicas: n, Ready: n, Updated: n, Active: n, Count: 1}}
+		op := plan.Op{ID: int64(123456 + i), Type: typ, Target: t, State: &plan.State{Replicas: n, Ready: n, Updated: n,
+			Active: n, Count: 1}}
 		size = len(m.serve(l, op, sampleRefs{}, 12345678, sampleTime))
 		if t.Stripped {
 			f := m.facts(op, sampleRefs{}, sampleTime)

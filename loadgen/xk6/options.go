@@ -38,7 +38,8 @@ func parseOptions(arg any) (Options, error) {
 			return o, fmt.Errorf("%w: %w", ErrOptions, err)
 		}
 	}
-	for name, missing := range map[string]bool{"kubeconfig": o.Kubeconfig == "", "opLog": o.OpLog == "", "plan": o.Plan.RunID == ""} {
+	for name, missing := range map[string]bool{"kubeconfig": o.Kubeconfig == "", "opLog": o.OpLog == "",
+		"plan": o.Plan.RunID == ""} {
 		if missing {
 			return o, fmt.Errorf("%w: %s is missing", ErrOptions, name)
 		}

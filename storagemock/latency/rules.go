@@ -67,7 +67,8 @@ func parseRules[T any](g grammar, text string, parse func(string) (T, error)) ([
 			return nil, fmt.Errorf("%s %q: an empty rule; want %s", g.subject, text, g.want)
 		}
 		if unconditional != "" {
-			return nil, fmt.Errorf("%s %q: the rule %q is never reached, because %q before it matches everything", g.subject, text, part, unconditional)
+			return nil, fmt.Errorf("%s %q: the rule %q is never reached, because %q before it matches everything", g.subject,
+				text, part, unconditional)
 		}
 		pieces := expr.Split(part, ':')
 		var r Rule[T]

@@ -220,7 +220,8 @@ func (s *Session) load(ctx context.Context, in *lines) error {
 	if logErr := s.s.Log.Checkpoint(); err == nil {
 		err = logErr
 	}
-	s.say(LoadedLine{Phase: PhaseLoaded, Started: s.engine.LoadStarted(), Finished: s.engine.LoadFinished(), Incomplete: err != nil, Stats: stats})
+	s.say(LoadedLine{Phase: PhaseLoaded, Started: s.engine.LoadStarted(), Finished: s.engine.LoadFinished(),
+		Incomplete: err != nil, Stats: stats})
 	return err
 }
 
