@@ -68,7 +68,7 @@ func TestRecordNeedsListAndWatchOnly(t *testing.T) {
 			server.ServeHTTP(w, r)
 			return
 		}
-		kubeapi.Write(w, apierrors.NewForbidden(kube.GroupResource{}, r.URL.Path, errors.New("no rights")))
+		kubeapi.WriteStatus(w, apierrors.NewForbidden(kube.GroupResource{}, r.URL.Path, errors.New("no rights")))
 	}))
 	t.Cleanup(func() { h.CloseClientConnections(); h.Close() })
 	path := filepath.Join(t.TempDir(), "trace.zst")

@@ -38,7 +38,7 @@ func Discover(w http.ResponseWriter, r *http.Request, parts []string, groups []G
 	w.Header().Add("Vary", "Accept")
 	core := parts[0] == "api"
 	if len(parts) == 1 && as == AsDiscovery {
-		const contentType = ContentType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+		const contentType = StatusType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 		return WriteJSON(w, contentType, aggregate(groups, core))
 	}
 	var answer any
@@ -73,7 +73,7 @@ func Discover(w http.ResponseWriter, r *http.Request, parts []string, groups []G
 	if answer == nil {
 		return NoResource()
 	}
-	return WriteJSON(w, ContentType, answer)
+	return WriteJSON(w, StatusType, answer)
 }
 
 func coreVersions(groups []Group, host string) *metav1.APIVersions {

@@ -28,7 +28,7 @@ func FormOf(r *http.Request, offered ...string) (as string, ok bool) {
 	for one := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		parts := strings.Split(one, ";")
 		switch strings.TrimSpace(parts[0]) {
-		case "", ContentType, "application/*", "*/*":
+		case "", StatusType, "application/*", "*/*":
 		default:
 			continue
 		}

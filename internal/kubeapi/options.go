@@ -41,9 +41,8 @@ type Options struct {
 
 // Limits bound a query.
 type Limits struct {
-	Selector  int   // bytes of one; 0: any
-	Page      int64 // objects in one, to which a limit is lowered; 0: any
-	Streaming bool  // streaming lists are served
+	Selector int   // bytes of one; 0: any
+	Page     int64 // objects in one, to which a limit is lowered; 0: any
 }
 
 // ParseOptions reads the query of a request for a namespace, of all if that is empty. Whether the fields of its
@@ -76,8 +75,8 @@ func ParseOptions(q url.Values, namespace string, l Limits) (*Options, error) {
 	if o.FieldSelector, err = fields.ParseSelector(in.FieldSelector); err != nil {
 		return nil, BadRequest("%v", err)
 	}
-	internalversion.SetListOptionsDefaults(&o.ListOptions, l.Streaming)
-	if errs := validation.ValidateListOptions(&o.ListOptions, l.Streaming); len(errs) > 0 {
+	internalversion.SetListOptionsDefaults(&o.ListOptions, true)
+	if errs := validation.ValidateListOptions(&o.ListOptions, true); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
 	}
 	if t := o.TimeoutSeconds; t != nil {

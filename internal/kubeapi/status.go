@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ContentType of a Status.
-const ContentType = "application/json"
+// StatusType is the content type of a Status.
+const StatusType = "application/json"
 
-// JSON is the Status of an error on one line, without the line's end. An error that
+// StatusJSON is the Status of an error on one line, without the line's end. An error that
 // has no Status becomes an internal one.
-func JSON(err error) (text []byte, status metav1.Status) {
+func StatusJSON(err error) (text []byte, status metav1.Status) {
 	var se *apierrors.StatusError
 	if !errors.As(err, &se) {
 		se = apierrors.NewInternalError(err)
@@ -32,10 +32,10 @@ func JSON(err error) (text []byte, status metav1.Status) {
 	return text, status
 }
 
-// Write answers a request with the Status of an error.
-func Write(w http.ResponseWriter, err error) {
-	text, st := JSON(err)
-	w.Header().Set("Content-Type", ContentType)
+// WriteStatus answers a request with the Status of an error.
+func WriteStatus(w http.ResponseWriter, err error) {
+	text, st := StatusJSON(err)
+	w.Header().Set("Content-Type", StatusType)
 	if st.Details != nil && st.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(st.Details.RetryAfterSeconds)))
 	}
@@ -83,7 +83,7 @@ func NoResource() error {
 
 // NotAcceptable refuses an Accept header.
 func NotAcceptable() error {
-	const text = "only the following media types are accepted: " + ContentType
+	const text = "only the following media types are accepted: " + StatusType
 	return Status(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable, text)
 }
 

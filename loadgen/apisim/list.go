@@ -103,7 +103,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 		return
 	}
 	if err != nil {
-		kubeapi.Write(w, err)
+		kubeapi.WriteStatus(w, err)
 		return
 	}
 	limit := o.Limit
@@ -121,7 +121,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 	s.mu.Unlock()
 	out := kubeapi.NewAnswer(w, r, gzipFrom)
 	defer out.End()
-	w.Header().Set("Content-Type", kubeapi.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	writeList(out, res, ver, o.partial, meta, page)
 }
 

@@ -202,7 +202,6 @@ func TestMistakes(t *testing.T) {
 	s := newServer(t, apisim.Config{})
 	put(t, s, "a/p", "")
 	s.Compact()
-	strict := newServer(t, apisim.Config{NoStreaming: true})
 	bad := func(q string) string { return pods + "?" + q }
 	for _, tt := range []struct {
 		s      *apisim.Server
@@ -227,7 +226,6 @@ func TestMistakes(t *testing.T) {
 		{s, bad("sendInitialEvents=true"), 422, "Invalid", "forbidden for list"},
 		{s, bad("watch=1&sendInitialEvents=true"), 422, "Invalid", "requires setting resourceVersionMatch"},
 		{s, bad("watch=1&resourceVersionMatch=NotOlderThan"), 422, "Invalid", "unless sendInitialEvents"},
-		{strict, bad("watch=1&resourceVersionMatch=NotOlderThan&sendInitialEvents=true"), 422, "Invalid", "WatchList"},
 		{s, bad("resourceVersion=1000&resourceVersionMatch=Exact"), 410, "Expired", "too old"},
 		{s, bad("resourceVersion=5000&resourceVersionMatch=Exact"), 504, "Timeout", "Too large"},
 		{s, "/api/v1/namespaces/a/pods/none", 404, "NotFound", "none"},

@@ -20,8 +20,8 @@ type options struct {
 }
 
 // parse reads the query by the rules of an apiserver.
-func (o *options) parse(q url.Values, streaming bool) (err error) {
-	o.Options, err = kubeapi.ParseOptions(q, o.path.Namespace, kubeapi.Limits{Streaming: streaming})
+func (o *options) parse(q url.Values) (err error) {
+	o.Options, err = kubeapi.ParseOptions(q, o.path.Namespace, kubeapi.Limits{})
 	switch {
 	case err != nil && o.Options != nil && o.Watch: // a watch finds a bad version out later, where errors have no reason
 		return kubeapi.Status(http.StatusInternalServerError, "", "%v", err)

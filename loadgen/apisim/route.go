@@ -34,7 +34,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			err = s.serveResource(w, r, p)
 		}
 		if err != nil {
-			kubeapi.Write(w, err)
+			kubeapi.WriteStatus(w, err)
 		}
 	case !resource && (parts[0] == "api" || parts[0] == "apis") && r.Method == http.MethodGet:
 		s.discover(w, r, parts)
@@ -47,7 +47,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // json answers with a value. That the client is gone is no mistake.
-func (s *Server) json(w http.ResponseWriter, v any) { _ = kubeapi.WriteJSON(w, kubeapi.ContentType, v) }
+func (s *Server) json(w http.ResponseWriter, v any) { _ = kubeapi.WriteJSON(w, kubeapi.StatusType, v) }
 
 // goBack saves or restores for an Observer.
 func (s *Server) goBack(w http.ResponseWriter, r *http.Request) {
@@ -105,7 +105,7 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, p kubeapi
 	if p.Name != "" { // whatever else the query says
 		return s.get(w, r, k, o)
 	}
-	if err := o.parse(r.URL.Query(), !s.config.NoStreaming); err != nil {
+	if err := o.parse(r.URL.Query()); err != nil {
 		return err
 	}
 	if o.Watch {
@@ -138,7 +138,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, k *kind, o *options
 	}
 	out := kubeapi.NewAnswer(w, r, gzipFrom)
 	defer out.End()
-	w.Header().Set("Content-Type", kubeapi.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	_, _ = out.Write(append(v.show(nil, o.partial, typed(res.groupVersion(o.path.Version), res.Kind), v.rv), '\n'))
 	return nil
 }

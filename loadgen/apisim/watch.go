@@ -52,10 +52,10 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver stri
 	if failure == nil {
 		objects, failure = x.begin(initial)
 	}
-	w.Header().Set("Content-Type", kubeapi.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.WriteHeader(http.StatusOK)
 	if failure != nil { // past the headers, as an apiserver does
-		text, _ := kubeapi.JSON(failure)
+		text, _ := kubeapi.StatusJSON(failure)
 		x.buf = kubeapi.AppendEvent(x.buf, "ERROR", text)
 		_ = x.flush()
 		return
@@ -124,7 +124,7 @@ func (x *watcher) sendInitial(objects view, closing bool) bool {
 func (x *watcher) run(r *http.Request) {
 	timeout := x.o.Timeout
 	if timeout == 0 {
-		timeout = x.s.config.WatchTimeout
+		timeout = watchTimeout
 	}
 	end := time.NewTimer(timeout)
 	defer end.Stop()

@@ -342,10 +342,10 @@ func (x *exchange) spoil(a *active, line []byte) (over bool, err error) {
 	var instead []byte
 	switch a.Spec.Effect {
 	case MidGone:
-		text, _ := kubeapi.JSON(tooOld(""))
+		text, _ := kubeapi.StatusJSON(tooOld(""))
 		instead, over = kubeapi.AppendEvent(nil, "ERROR", text), true
 	case ErrorEvent:
-		text, _ := kubeapi.JSON(statusError(a, x.req))
+		text, _ := kubeapi.StatusJSON(statusError(a, x.req))
 		instead, over = kubeapi.AppendEvent(nil, "ERROR", text), true
 	case Truncate:
 		instead, over = line[:len(line)/2], true

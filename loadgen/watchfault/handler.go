@@ -96,17 +96,17 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, req request, a 
 		w.WriteHeader(a.Spec.Status)
 		_, _ = fmt.Fprintf(w, "<html><head><title>%d</title></head><body><h1>%d %s</h1></body></html>\n", a.Spec.Status, a.Spec.Status, http.StatusText(a.Spec.Status))
 	case NoStream:
-		kubeapi.Write(w, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", field.ErrorList{
+		kubeapi.WriteStatus(w, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", field.ErrorList{
 			field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"),
 		}))
 	case PageGone:
-		kubeapi.Write(w, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result."))
+		kubeapi.WriteStatus(w, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result."))
 	case StartGone:
-		text, _ := kubeapi.JSON(tooOld(r.URL.Query().Get("resourceVersion")))
-		w.Header().Set("Content-Type", kubeapi.ContentType)
+		text, _ := kubeapi.StatusJSON(tooOld(r.URL.Query().Get("resourceVersion")))
+		w.Header().Set("Content-Type", kubeapi.StatusType)
 		_, _ = w.Write(kubeapi.AppendEvent(nil, "ERROR", text))
 	default:
-		kubeapi.Write(w, statusError(a, req))
+		kubeapi.WriteStatus(w, statusError(a, req))
 	}
 	return r, true
 }
@@ -172,7 +172,7 @@ func (h *handler) pass(w http.ResponseWriter, r *http.Request, req request, n ui
 	case x.ended == endReset:
 		abort(w)
 	case x.ended == endClose && !x.begun:
-		x.w.Header().Set("Content-Type", kubeapi.ContentType)
+		x.w.Header().Set("Content-Type", kubeapi.StatusType)
 	}
 }
 

@@ -108,7 +108,7 @@ func back(rv, versions uint64) uint64 {
 
 // streamState writes a state as the initial events of a streaming list.
 func (x *exchange) streamState(r *http.Request, state rawList, rv uint64) {
-	x.Header().Set("Content-Type", kubeapi.ContentType)
+	x.Header().Set("Content-Type", kubeapi.StatusType)
 	kind := strings.TrimSuffix(state.Kind, "List")
 	members, _ := json.Marshal(map[string]string{"kind": kind, "apiVersion": state.APIVersion}) // strings have a form
 	typed := append(bytes.TrimSuffix(members, []byte("}")), ',')

@@ -194,7 +194,7 @@ func (p *Proxy) serve(ctx context.Context) error {
 			}
 			defer p.handlers.Done()
 			if !p.knows(r) {
-				kubeapi.Write(w, apierrors.NewUnauthorized("use the server of the kubeconfig that the proxy wrote, its path included"))
+				kubeapi.WriteStatus(w, apierrors.NewUnauthorized("use the server of the kubeconfig that the proxy wrote, its path included"))
 				return
 			}
 			wrapped.ServeHTTP(w, r)

@@ -126,7 +126,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) refuse(w http.ResponseWriter, err error) {
 	w.Header().Del("Content-Length")
 	w.Header().Del("Content-Encoding")
-	kubeapi.Write(w, err)
+	kubeapi.WriteStatus(w, err)
 }
 
 // panicked answers after a panic, of which neither client nor log gets more than its place:

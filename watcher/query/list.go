@@ -44,7 +44,7 @@ func (h *Handler) get(w *recorder, r *http.Request, q *request, open *watches.Wa
 	}
 	b.out = append(b.out, '\n')
 	freshness(w.Header(), open, s.Version)
-	w.Header().Set("Content-Type", kubeapi.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	out := newSink(w, r)
 	defer out.End()
 	if out.Plain(len(b.out)) {
@@ -145,7 +145,7 @@ func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.W
 		m = &matcher{} // what is on the page matches
 	}
 	freshness(w.Header(), open, meta.Version)
-	w.Header().Set("Content-Type", kubeapi.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	out := newSink(w, r)
 	defer out.End()
 	b.out = q.form.appendListHead(b.out, open.Kind, meta)

@@ -15,7 +15,7 @@ type options struct {
 // parseList reads what a list or watch asks for.
 func (h *Handler) parseList(q *request) (err error) {
 	s, o := h.fields(q.gvr), &options{}
-	limits := kubeapi.Limits{Selector: h.config.MaxSelectorBytes, Page: int64(h.config.MaxPage), Streaming: true}
+	limits := kubeapi.Limits{Selector: h.config.MaxSelectorBytes, Page: int64(h.config.MaxPage)}
 	if o.Options, err = kubeapi.ParseOptions(q.query, q.namespace, limits); err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 		}
 		return writeText(w, http.StatusOK, "ok")
 	case "/version", "/version/":
-		return kubeapi.WriteJSON(w, kubeapi.ContentType, h.versionInfo())
+		return kubeapi.WriteJSON(w, kubeapi.StatusType, h.versionInfo())
 	}
 	if parts := q.parts; parts[0] == "api" || parts[0] == "apis" {
 		return h.discover(w, r, parts)

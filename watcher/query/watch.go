@@ -75,7 +75,7 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 	x.hub, leave = h.join(v, open.Kind, h.fields(q.gvr))
 	defer leave()
 	freshness(w.Header(), open, v.Stats().Version)
-	w.Header().Set("Content-Type", kubeapi.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.WriteHeader(http.StatusOK)
 	if err != nil { // past the headers, as an apiserver does
 		return x.fail(kubeapi.TooOld(o.Version, v.Stats().Version))
@@ -95,7 +95,7 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 
 // fail ends the watch with an ERROR.
 func (x *watcher) fail(err error) error {
-	text, _ := kubeapi.JSON(err)
+	text, _ := kubeapi.StatusJSON(err)
 	_, err = x.w.Write(kubeapi.AppendEvent(nil, "ERROR", text))
 	return err
 }

@@ -26,7 +26,7 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 		if all == nil {
 			all = []watches.Status{}
 		}
-		return kubeapi.WriteJSON(w, kubeapi.ContentType, map[string]any{"watches": all})
+		return kubeapi.WriteJSON(w, kubeapi.StatusType, map[string]any{"watches": all})
 	case rest == "" && r.Method == http.MethodPost:
 		var in struct {
 			Group    string `json:"group"`
@@ -65,9 +65,9 @@ func (h *Handler) changed(w http.ResponseWriter, r watches.GVR, code int, err er
 	if err != nil {
 		return statusOf(err, r)
 	}
-	w.Header().Set("Content-Type", kubeapi.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.WriteHeader(code)
-	return kubeapi.WriteJSON(w, kubeapi.ContentType, metav1.Status{
+	return kubeapi.WriteJSON(w, kubeapi.StatusType, metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess, Code: int32(code), //nolint:gosec // a status code
 		Details: &metav1.StatusDetails{Group: r.Group, Kind: r.Resource},
 	})

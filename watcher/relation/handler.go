@@ -145,7 +145,7 @@ func refuse(w http.ResponseWriter, err *apierrors.StatusError) {
 	if err.ErrStatus.Code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	kubeapi.Write(w, err)
+	kubeapi.WriteStatus(w, err)
 }
 
 func encode(a *Answer) []byte {
@@ -157,7 +157,7 @@ func encode(a *Answer) []byte {
 }
 
 func send(w http.ResponseWriter, text []byte) {
-	w.Header().Set("Content-Type", kubeapi.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.Header().Set("Cache-Control", "no-cache, private")
 	limit := writeGrace + time.Duration(len(text))*time.Second/minRate
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)) // of no effect on what is no connection
