@@ -96,7 +96,7 @@ func (c *Load) arrivedBy(t float64) (n float64) {
 		}
 		if every > 0 && i == every { // one period is known
 			whole := math.Floor(t / begin)
-			n, t, each = n+(whole-1)*each, t-(whole-1)*begin, 0
+			n, t = n+(whole-1)*each, t-(whole-1)*begin
 		}
 		if t-begin < s.length {
 			return n + s.area(t-begin)
@@ -108,13 +108,18 @@ func (c *Load) arrivedBy(t float64) (n float64) {
 }
 
 // MeanRate is the writes, or a profile's pods, per second that an open loop's arrivals
-// amount to.
+// amount to: over its whole duration, for what recurs over whole periods.
 func (c *Load) MeanRate() float64 {
-	length := c.Duration.Std().Seconds()
-	if c.arrival() == ArrivalMMPP {
+	span := c.Duration
+	switch c.arrival() {
+	case ArrivalConstant, ArrivalPoisson, ArrivalMMPP, ArrivalDiurnal:
 		return c.Rate
+	case ArrivalBurst:
+		span = c.Burst.Period
+	case ArrivalCron:
+		span = c.Cron.Period
 	}
-	return c.arrivedBy(length) / length
+	return c.arrivedBy(span.Std().Seconds()) / span.Std().Seconds()
 }
 
 // arriving goes through a load's stretches.
