@@ -21,7 +21,7 @@ type quantiler interface {
 	quantile(u float64) float64 // 0 <= u < 1
 }
 
-// value is what the three kinds share. The zero value stands for none.
+// value is shared by the three kinds. The zero value means none.
 type value struct {
 	text string
 	law  law

@@ -107,7 +107,7 @@ func TestRefused(t *testing.T) {
 		"LN(12)":                  "sigma is missing",
 		"LN(0,1)":                 "median: want more than 0",
 		"LN(1,9)":                 "want 0 to 5",
-		"LM(1,2)":                 "LM is no distribution, want a number like 4, or constant, uniform",
+		"LM(1,2)":                 "LM: unknown distribution, want a number like 4, or constant, uniform",
 		"uniform(4,2)":            "min is above max",
 		"uniform(-1,2)":           "-1: want a number from 0",
 		"uniform(NaN,2)":          "NaN: want a number from 0",

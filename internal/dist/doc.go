@@ -4,7 +4,7 @@
 //	30s, 12KB, 4                always that; so is constant(30s)
 //	lognormal(p50=60ms, p99=400ms)  the median and the 99th percentile of what is drawn
 //	lognormal(mean=87ms, p99=110ms) the same by the mean of what is drawn, not of its logarithms; p99
-//	                            is at most 15 times that. sigma, of the logarithms, may stand for p99
+//	                            is at most 15 times that. sigma, of the logarithms, may replace p99
 //	LN(12KB, 0.5)               lognormal: the median, and sigma of the logarithms
 //	normal(mean, stddev)        the mean at least 3 stddev; below 0 is drawn again
 //	uniform(50ms, 500ms)

@@ -9,7 +9,7 @@ import (
 // MaxLatency bounds every duration of a latency: an hour is past any timeout.
 const MaxLatency = time.Hour
 
-// Source is what a law draws from.
+// Source is the randomness that a law draws from.
 type Source struct {
 	*rand.Rand
 	// Periods is of what all draws have in common, and Now lets slow periods come and go.

@@ -166,7 +166,7 @@ func (m mixture) weighted(of func(law) float64) (sum float64) {
 	return sum / before
 }
 
-// sum adds up one draw of each; its shares are those of many draws.
+// sum adds up one draw of each; its shares are counted over many draws.
 type sum struct {
 	parts []law
 	drawn func() []float64
@@ -207,7 +207,7 @@ func shareOf(sorted []float64, v float64) float64 {
 	return float64(n) / float64(len(sorted))
 }
 
-// points is how many draws stand for a law without a closed form.
+// points is the number of draws that represent a law without a closed form.
 const points = 20_000
 
 // sampled is the source of those.

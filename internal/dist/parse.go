@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// kind is what the values of a distribution are.
+// kind is the kind of a distribution's values.
 type kind struct {
 	noun, literal, example string
 	read                   func(string) (float64, error)
@@ -39,7 +39,8 @@ func seconds(s string) (float64, error) {
 	return d.Seconds(), err
 }
 
-var forms = []string{"constant", "uniform", "normal", "lognormal", "LN", "exponential", "pareto", "zipf", "bins", "mix", "bimodal", "sum", "empirical", "slow"}
+var forms = []string{"constant", "uniform", "normal", "lognormal", "LN", "exponential", "pareto", "zipf", "bins",
+	"mix", "bimodal", "sum", "empirical", "slow"}
 
 const (
 	// maxSigma keeps a mean within 270,000 times the median, and p99 within 112,000 times.
@@ -168,7 +169,7 @@ func (b builder) law(e expr.Expr) (law, error) {
 	case "sum":
 		return b.sum(e)
 	}
-	return nil, b.fail(e.Pos, "%s is no distribution, %s", e.Name, b.wanted())
+	return nil, b.fail(e.Pos, "%s: unknown distribution, %s", e.Name, b.wanted())
 }
 
 func (b builder) wanted() string {
@@ -384,7 +385,8 @@ func (c *call) lognormal() law {
 func (c *call) sigmaFromMean(ratio float64) float64 {
 	discriminant := z99*z99 - 2*ratio
 	if discriminant < 0 {
-		c.Fail("p99", "no lognormal has a p99 of more than %.1f times its mean; use bimodal or slow for such a tail", math.Exp(z99*z99/2))
+		c.Fail("p99", "no lognormal has a p99 of more than %.1f times its mean; use bimodal or slow for such a tail",
+			math.Exp(z99*z99/2))
 	}
 	return z99 - math.Sqrt(max(0, discriminant))
 }
@@ -394,7 +396,8 @@ func (c *call) sigmaFromMean(ratio float64) float64 {
 func (c *call) normal() law {
 	n := normal{c.positive("mean"), c.value("stddev")}
 	if n.average < 3*n.deviation {
-		c.Fail("stddev", "the mean must be at least 3 times stddev, or cutting at 0 would move it; lognormal has no such limit")
+		c.Fail("stddev",
+			"the mean must be at least 3 times stddev, or cutting at 0 would move it; lognormal has no such limit")
 	}
 	return n
 }

@@ -22,7 +22,7 @@ func (c *call) ofLatencies(name string) bool {
 }
 
 // periods are the slow and the normal ones of a distribution. They are common to all draws,
-// which is what makes slowness correlated.
+// so that slowness is correlated.
 type periods struct {
 	base         law
 	x            float64 // how many times longer a slow one takes
@@ -137,7 +137,8 @@ func measured(b []byte) (values []float64, err error) {
 			v = d.Seconds()
 		}
 		if err != nil || !(v >= 0 && v <= MaxLatency.Seconds()) {
-			return nil, fmt.Errorf("line %d: %q is no duration between 0 and %s; write 87ms, or 87 for milliseconds", n, text, MaxLatency)
+			return nil, fmt.Errorf("line %d: %q is not a duration from 0 to %s; write 87ms, or 87 for milliseconds", n, text,
+				MaxLatency)
 		}
 		if values = append(values, v); len(values) > maxEmpirical {
 			return nil, fmt.Errorf("line %d: more than %d values; draw a sample first", n, maxEmpirical)

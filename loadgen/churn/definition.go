@@ -50,7 +50,8 @@ func established(d *unstructured.Unstructured) *unstructured.Unstructured {
 		"acceptedNames": d.Object["spec"].(m)["names"], "storedVersions": []string{"v1"},
 		"conditions": []m{
 			{"type": "NamesAccepted", "status": "True", "reason": "NoConflicts", "message": "no conflicts found"},
-			{"type": "Established", "status": "True", "reason": "InitialNamesAccepted", "message": "the initial names have been accepted"},
+			{"type": "Established", "status": "True", "reason": "InitialNamesAccepted",
+				"message": "the initial names have been accepted"},
 		},
 	}
 	return d
@@ -131,7 +132,8 @@ func (e *Engine) undefine(ctx context.Context) error {
 	client := e.client.controlSet.CoreV1().RESTClient()
 	var found answer
 	var m metav1.ObjectMeta
-	body, err := client.Get().AbsPath(definitionPath, definitionName).SetHeader("Accept", metadataAccepted).MaxRetries(0).DoRaw(ctx)
+	body, err := client.Get().AbsPath(definitionPath, definitionName).SetHeader("Accept",
+		metadataAccepted).MaxRetries(0).DoRaw(ctx)
 	if err == nil {
 		m, _, err = readMetadata(body)
 	}
@@ -165,7 +167,8 @@ func (e *Engine) undefine(ctx context.Context) error {
 func (e *Engine) awaitUndefined(ctx context.Context) error {
 	client := e.client.controlSet.CoreV1().RESTClient()
 	return e.poll(ctx, func(ctx context.Context) error {
-		_, err := client.Get().AbsPath(definitionPath, definitionName).SetHeader("Accept", metadataAccepted).MaxRetries(0).DoRaw(ctx)
+		_, err := client.Get().AbsPath(definitionPath, definitionName).SetHeader("Accept",
+			metadataAccepted).MaxRetries(0).DoRaw(ctx)
 		if apierrors.IsNotFound(err) {
 			return nil
 		}

@@ -11,7 +11,8 @@ import (
 
 // LoadBy is Load for a caller with threads of its own, as k6's virtual users are: drive
 // gets a Sender, and the load is over when drive returns.
-func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive func(context.Context, *Sender) error) (Stats, error) {
+func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive func(context.Context,
+	*Sender) error) (Stats, error) {
 	return e.load(ctx, begun, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(errOver)
@@ -40,7 +41,7 @@ type Sender struct {
 	timed func() (plan.Op, bool)
 }
 
-// Sent is what became of one operation. Times are Unix nanoseconds;
+// Sent is the outcome of one operation. Times are Unix nanoseconds;
 // Started is 0 if it was not sent.
 type Sent struct {
 	Op                          plan.Op

@@ -26,7 +26,7 @@ type Recorder interface {
 
 var _ Recorder = (*oplog.Writer)(nil)
 
-// Settings are what the program gives an Engine, beside the plan.
+// Settings configure an Engine, beside the plan.
 type Settings struct {
 	REST   *rest.Config // how to reach the apiserver; not changed
 	Log    Recorder
@@ -80,7 +80,8 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger, timeout: cmp.Or(s.RequestTimeout, requestTimeout), part: s.Part,
+	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger, timeout: cmp.Or(s.RequestTimeout,
+		requestTimeout), part: s.Part,
 		clock: newClock(), client: client, planned: p.Planned(), targets: newTargets(), created: newCreated()}
 	e.shape = shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})
 	e.nextID.Store(plan.FirstFreeID + int64(s.Part)*freeIDs)
@@ -111,8 +112,8 @@ func (e *Engine) enter(phase string) { e.phase.Store(&phase) }
 // freeID numbers a request that the plan does not foresee.
 func (e *Engine) freeID() int64 { return e.nextID.Add(1) - 1 }
 
-// object is what is known of an object of the plan while it lives. What creates it writes to
-// it, before anything else is sent; the patches of a hot pod are sent beside each other.
+// object is the state of an object of the plan while it lives. Its creation sets the fields
+// before anything else is sent; the patches of a hot pod are sent beside each other.
 type object struct {
 	kind            string // as in the op log
 	namespace, name string
@@ -146,7 +147,7 @@ func (p *object) end() (first bool) {
 	return first
 }
 
-// created is what the run made and teardown has to remove.
+// created lists the objects that teardown has to remove.
 type created struct {
 	mu         sync.Mutex // guards what follows
 	namespaces []string

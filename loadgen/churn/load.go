@@ -82,7 +82,8 @@ func (e *Engine) besideBystander(ctx context.Context, phase string, send func(co
 
 // closedLoop runs the threads until their operations are sent or the deadline (if
 // it is not zero) has passed. Requests under way at the deadline are waited for.
-func (e *Engine) closedLoop(ctx context.Context, threads int, ops func(int) iter.Seq[plan.Op], deadline time.Time) error {
+func (e *Engine) closedLoop(ctx context.Context, threads int, ops func(int) iter.Seq[plan.Op],
+	deadline time.Time) error {
 	// Only waiting ends at the deadline, not requests.
 	waitCtx, cancel := ctx, context.CancelFunc(func() {})
 	if !deadline.IsZero() {
@@ -151,7 +152,7 @@ func (e *Engine) openLoop(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// targetLane is what is known of an operation's target, and the lane that the operation
+// targetLane returns the state of an operation's target and the lane that the operation
 // waits in: that of a hot patch is its own, since it waits for no other, and whatever becomes
 // of it, it stops nothing else. Lanes of targets are not negative.
 func (e *Engine) targetLane(op plan.Op) (*openObject, int64) {

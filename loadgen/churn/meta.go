@@ -10,17 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// metadataType asks for the metadata of what was written alone: the rest is what was
+// metadataType asks for the metadata alone: the rest is known, it was
 // sent. An apiserver that does not know it answers with the object.
 const metadataType = protobufType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
-// metadataAccepted is what answers may be.
+// metadataAccepted lists the accepted types of answers.
 const metadataAccepted = metadataType + "," + protobufType + ",application/json"
 
 // protobufMagic begins what Kubernetes encodes as protobuf; a runtime.Unknown follows.
 var protobufMagic = []byte("k8s\x00")
 
-var errNoObject = errors.New("the apiserver's answer is no object")
+var errNoObject = errors.New("the apiserver's answer is not an object")
 
 // readMetadata reads the metadata out of an answer with an object, or with the metadata of
 // one: it is the first field of every kind. ok is false for an answer with a Status.

@@ -78,12 +78,14 @@ func (e *Engine) patchHeartbeat(ctx context.Context, h heartbeat) {
 	if h.kind == "Lease" {
 		client, kindPath, namespace = e.client.controlSet.CoordinationV1().RESTClient(), "leases", leaseNamespace
 	}
-	request := client.Patch(types.StrategicMergePatchType).NamespaceIfScoped(namespace, namespace != "").Resource(kindPath).Name(h.node)
+	request := client.Patch(types.StrategicMergePatchType).NamespaceIfScoped(namespace,
+		namespace != "").Resource(kindPath).Name(h.node)
 	if h.kind == "Node" {
 		request = request.SubResource("status")
 	}
 	r := e.free(h.kind, namespace, h.node, oplog.TypeHeartbeat)
-	a := do(ctx, request.VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, scheme.ParameterCodec).Body(h.patch), true)
+	a := do(ctx, request.VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager},
+		scheme.ParameterCodec).Body(h.patch), true)
 	if e.record(r, a); a.err != nil {
 		e.logger.Warn("heartbeat failed", "kind", h.kind, "node", h.node, "err", a.err)
 	}

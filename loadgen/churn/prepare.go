@@ -32,7 +32,8 @@ func (e *Engine) Prepare(ctx context.Context) error {
 		what string
 		do   func(context.Context) error
 	}
-	steps := []step{{"namespaces", e.createNamespaces}, {"the custom resource", e.define}, {"what the load begins with", e.setUp}}
+	steps := []step{{"namespaces", e.createNamespaces}, {"the custom resource", e.define}, {"what the load begins with",
+		e.setUp}}
 	if e.part > 0 {
 		steps = []step{{"the custom resource", e.awaitDefinition}, {"what the load begins with", e.setUp}}
 	}
@@ -64,7 +65,8 @@ func (e *Engine) createNamespaces(ctx context.Context) error {
 		}
 		// Where the ServiceAccount admission plugin is on, pods are refused until the
 		// namespace has this; the controller that makes it may be slow or absent.
-		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: ns.Name, Labels: runLabels(&e.cfg)}}
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: ns.Name,
+			Labels: runLabels(&e.cfg)}}
 		if err := e.createOnce(ctx, "ServiceAccount", "serviceaccounts", account); !errors.Is(err, ErrInUse) {
 			return err
 		}
@@ -78,7 +80,8 @@ func (e *Engine) createOnce(ctx context.Context, kind, resource string, obj shap
 	obj.SetAnnotations(marks(r.ID, r.Intended))
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	a := do(ctx, e.client.controlSet.CoreV1().RESTClient().Post().NamespaceIfScoped(r.Namespace, r.Namespace != "").Resource(resource).
+	a := do(ctx, e.client.controlSet.CoreV1().RESTClient().Post().NamespaceIfScoped(r.Namespace,
+		r.Namespace != "").Resource(resource).
 		VersionedParams(&metav1.CreateOptions{FieldManager: fieldManager}, scheme.ParameterCodec).Body(obj), true)
 	e.record(r, a)
 	if a.err != nil {

@@ -31,7 +31,8 @@ func Remove(ctx context.Context, cfg *rest.Config, runID string) (int, error) {
 	if err := errors.Join(leaseErr, nodeErr); err != nil {
 		return 0, fmt.Errorf("listing the leases and nodes of run %s: %w", runID, err)
 	}
-	e := &Engine{cfg: plan.Config{RunID: runID}, rest: client.control, client: client, log: unrecorded{}, clock: newClock(), timeout: requestTimeout, created: newCreated()}
+	e := &Engine{cfg: plan.Config{RunID: runID}, rest: client.control, client: client, log: unrecorded{},
+		clock: newClock(), timeout: requestTimeout, created: newCreated()}
 	e.cfg.Profile = "any" // whether it had one is not known any more
 	e.created.definition = true
 	for _, ns := range namespaces.Items {

@@ -15,7 +15,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// answer is what the apiserver said to one request.
+// answer is the apiserver's answer to one request.
 type answer struct {
 	status  int // HTTP; 0 when none came
 	uid     types.UID
@@ -51,7 +51,8 @@ func deleteWithin(grace int64, uid types.UID) *metav1.DeleteOptions {
 
 // look reads an object's metadata from the apiserver's database.
 func (e *Engine) look(ctx context.Context, op plan.Op, st *object) (metav1.ObjectMeta, error) {
-	result := e.client.forLane(op.Target.Lane).Get().AbsPath(e.pathOf(op.Target)).SetHeader("Accept", metadataAccepted).MaxRetries(0).Do(ctx)
+	result := e.client.forLane(op.Target.Lane).Get().AbsPath(e.pathOf(op.Target)).SetHeader("Accept",
+		metadataAccepted).MaxRetries(0).Do(ctx)
 	err := result.Error()
 	if err == nil {
 		var body []byte

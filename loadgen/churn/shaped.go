@@ -38,7 +38,7 @@ func request(client rest.Interface, r shape.Request) (*rest.Request, error) {
 	case shape.VerbPatch:
 		out = client.Patch(r.PatchType)
 	case shape.VerbDelete:
-		// The field manager of a deletion is nobody's concern.
+		// A deletion has no field manager.
 		return client.Delete().AbsPath(path, r.Name).Body(r.Delete), nil
 	default:
 		return nil, fmt.Errorf("a request with the verb %q", r.Verb)

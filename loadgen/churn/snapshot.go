@@ -52,7 +52,8 @@ func (e *Engine) snapshot() Stats {
 		offered := float64(e.planned) / e.cfg.Duration.Std().Seconds()
 		s.OfferedQPS = &offered
 	}
-	s.LagMs, s.FromIntent, s.FromActual = QuantilesOf(e.stats.lag), QuantilesOf(e.stats.fromIntent), QuantilesOf(e.stats.fromDisp)
+	s.LagMs, s.FromIntent, s.FromActual = QuantilesOf(e.stats.lag), QuantilesOf(e.stats.fromIntent),
+		QuantilesOf(e.stats.fromDisp)
 	if e.cfg.Bystander != nil {
 		b := e.stats.bystander
 		b.Kind = e.cfg.Bystander.Kind

@@ -21,7 +21,7 @@ type Quantiles struct {
 	HDR   string  `json:"hdr,omitempty"`
 }
 
-// Stats is what the load asked and got. Operations of bystanders are counted apart;
+// Stats summarizes the load. Operations of bystanders are counted apart;
 // those of warm-up, prefill and heartbeats not at all. The fields up to
 // latencyActualMs have the names and meanings of "load" in results.json.
 type Stats struct {
@@ -154,7 +154,8 @@ func QuantilesOf(h *hdrhistogram.Histogram) *Quantiles {
 	ms := func(q float64) float64 { return float64(h.ValueAtQuantile(q)) / 1000 }
 	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
-		encoded = nil // the quantiles stand for themselves
+		encoded = nil // the quantiles suffice
 	}
-	return &Quantiles{Count: h.TotalCount(), P50: ms(50), P90: ms(90), P99: ms(99), Max: float64(h.Max()) / 1000, HDR: string(encoded)}
+	return &Quantiles{Count: h.TotalCount(), P50: ms(50), P90: ms(90), P99: ms(99), Max: float64(h.Max()) / 1000,
+		HDR: string(encoded)}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// targets is what is known of the objects that operations write. Each is kept
+// targets holds the state of the objects that operations write. Each is kept
 // as long as the plan, or an operation that is still to be sent, holds its target: an
 // Event needs the uid of a pod that is long gone.
 type targets struct {
@@ -24,7 +24,7 @@ func newTargets() *targets {
 	return &targets{all: map[weak.Pointer[plan.Target]]*openObject{}}
 }
 
-// of is what is known of a target; build makes the first of it.
+// of returns the state of a target; build makes it the first time.
 func (t *targets) of(target *plan.Target, build func(*plan.Target) *object) *openObject {
 	key := weak.Make(target)
 	t.mu.Lock()
@@ -44,7 +44,7 @@ func (t *targets) forget(key weak.Pointer[plan.Target]) {
 	delete(t.all, key)
 }
 
-// UID is that of a target whose creation was acknowledged, else "".
+// UID returns the uid of a target whose creation was acknowledged, else "".
 func (t *targets) UID(target *plan.Target) types.UID {
 	t.mu.Lock()
 	o := t.all[weak.Make(target)]
@@ -105,14 +105,15 @@ func (e *Engine) awaitTargets(ctx context.Context, op plan.Op) bool {
 	return true
 }
 
-// newTarget is what is known of a target at first.
+// newTarget returns the initial state of a target.
 func (e *Engine) newTarget(t *plan.Target) *object {
 	return &object{kind: t.Kind, namespace: e.cfg.NamespaceName(t.Namespace), name: t.Name}
 }
 
 // carry sends an operation once the objects that it names are there, and once l,
 // unless nil, has a place for the request. It returns when the first attempt began, 0 for none.
-func (e *Engine) carry(ctx context.Context, op plan.Op, o *openObject, intended int64, l *lanes) (started int64, err error) {
+func (e *Engine) carry(ctx context.Context, op plan.Op, o *openObject, intended int64, l *lanes) (started int64,
+	err error) {
 	if op.Type == oplog.TypeCreate {
 		defer close(o.made)
 	}

@@ -25,7 +25,8 @@ func (e *Engine) Teardown(ctx context.Context) error {
 	e.enter(oplog.PhaseTeardown)
 	early, cancel := beforeEnd(ctx)
 	defer cancel()
-	errs := []error{e.deletePods(early), e.deleteNamespaces(early), e.deleteLeases(ctx), e.deleteNodes(ctx), e.undefine(ctx)}
+	errs := []error{e.deletePods(early), e.deleteNamespaces(early), e.deleteLeases(ctx), e.deleteNodes(ctx),
+		e.undefine(ctx)}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("removing what the run created (label %s=%s): %w", RunLabel, e.cfg.RunID, err)
 	}
@@ -58,7 +59,9 @@ func (e *Engine) deletePods(ctx context.Context) error {
 		op := plan.Op{ID: e.freeID(), Phase: oplog.PhaseTeardown, Type: oplog.TypeDelete, Thread: plan.ThreadNone}
 		ctx, cancel := context.WithTimeout(ctx, e.timeout)
 		defer cancel()
-		a := do(ctx, e.client.forLane(int64(i)).Delete().Namespace(st.namespace).Resource("pods").Name(st.name).Body(deleteWithin(0, st.uid)), true)
+		a := do(ctx,
+			e.client.forLane(int64(i)).Delete().Namespace(st.namespace).Resource("pods").Name(st.name).Body(deleteWithin(0,
+				st.uid)), true)
 		gone := apierrors.IsNotFound(a.err) || apierrors.IsConflict(a.err) // or another pod by now
 		e.recordAttempt(op, st, a, 0, times{intended: now, started: now, finished: e.clock.now()})
 		if a.err != nil && !gone && ctx.Err() != nil {
@@ -119,8 +122,9 @@ func outcome(err error) answer {
 }
 
 // deleteNamed deletes objects that live outside the run's namespaces, each only if
-// it is the one that was created and carries the run's label.
-func deleteNamed[T metav1.Object](ctx context.Context, e *Engine, kind string, of map[string]types.UID, client namedClient[T]) error {
+// its uid is that of the creation and it carries the run's label.
+func deleteNamed[T metav1.Object](ctx context.Context, e *Engine, kind string, of map[string]types.UID,
+	client namedClient[T]) error {
 	e.created.mu.Lock()
 	uids := maps.Clone(of)
 	e.created.mu.Unlock()

@@ -48,8 +48,8 @@ func ReadFile(path string) iter.Seq2[Record, error] {
 
 // Read yields the records of a compressed log in the order in which they were
 // appended, that is the order in which requests were answered. An error is the last
-// thing yielded; errors.Is(err, ErrTruncated) tells a cut log, whose records so far are
-// good, from a corrupt one. Unknown fields are refused.
+// thing yielded; errors.Is(err, ErrTruncated) distinguishes a cut log, whose records so
+// far are good, from a corrupt one. Unknown fields are refused.
 func Read(in io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		lines, err := ndjson.NewZstd(in)

@@ -41,11 +41,11 @@ const (
 	PhaseLoad     = "load"
 	PhaseDrain    = "drain" // after the load: node heartbeats only
 	PhaseTeardown = "teardown"
-	// PhaseOutside is that of a deletion which no operation is known to have made: a pod
+	// PhaseOutside marks a deletion that no operation is known to have made: a pod
 	// was found gone. Started is the start of the last request that was acknowledged for
 	// it, Finished when it was found; it went at some time between.
 	PhaseOutside = "outside"
-	// PhaseWitnessed is that of a write by others, of which a witness received the watch
+	// PhaseWitnessed marks a write by others, of which a witness received the watch
 	// event at Finished. It was made after Started; Intended says nothing. See package
 	// loadgen/witness.
 	PhaseWitnessed = "witnessed"

@@ -4,14 +4,148 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/units"
 )
 
-// arrivals yields the intended times of the open loop's operations, from 0 up to
-// but not including Duration, never going down.
+// stretch is a piece of an open load's time, in seconds and operations per second: the rate
+// goes from one value to another, linearly, and a batch comes at its end.
+type stretch struct{ length, from, to, batch float64 }
+
+// area is how much arrives in the first t seconds, without the batch.
+func (s stretch) area(t float64) float64 {
+	if s.from == s.to {
+		return s.from * t
+	}
+	return s.from*t + (s.to-s.from)/s.length*t*t/2
+}
+
+// when is the time at which so much has arrived.
+func (s stretch) when(area float64) float64 {
+	if s.from == s.to {
+		return area / s.from
+	}
+	slope := (s.to - s.from) / s.length
+	return (math.Sqrt(max(0, s.from*s.from+2*slope*area)) - s.from) / slope
+}
+
+// cut divides a stretch at t; a batch stays at the end.
+func (s stretch) cut(t float64) (first, rest stretch) {
+	if t >= s.length {
+		return s, stretch{}
+	}
+	at := s.from + (s.to-s.from)*t/s.length
+	return stretch{length: t, from: s.from, to: at}, stretch{length: s.length - t, from: at, to: s.to, batch: s.batch}
+}
+
+// sineParts are the straight pieces that a day's sine is made of.
+const sineParts = 96
+
+// stretch is the i-th of the load; ok is false after the last. Of what recurs, every so many
+// take one period.
+func (c *Load) stretch(i int) (s stretch, every int, ok bool) {
+	whole := stretch{length: c.Duration.Std().Seconds(), from: c.Rate, to: c.Rate}
+	switch c.arrival() {
+	case ArrivalRamp:
+		whole.from = c.Ramp.From
+	case ArrivalBurst:
+		length := c.Burst.Length.Std().Seconds()
+		if i%2 == 0 {
+			return stretch{length: length, from: c.Rate, to: c.Rate}, 2, true
+		}
+		return stretch{length: c.Burst.Period.Std().Seconds() - length, from: c.Burst.Base, to: c.Burst.Base}, 2, true
+	case ArrivalStep:
+		if i >= len(c.Steps) {
+			return s, 0, false
+		}
+		s = stretch{length: c.Steps[i].Length.Std().Seconds(), from: c.Steps[i].Rate, to: c.Steps[i].Rate}
+		if i == len(c.Steps)-1 {
+			s.length = max(s.length, whole.length) // it lasts to the end
+		}
+		return s, 0, true
+	case ArrivalDiurnal:
+		level := func(i int) float64 {
+			return c.Rate * (1 + c.Diurnal.Amplitude*math.Sin(2*math.Pi*float64(i)/sineParts))
+		}
+		return stretch{length: c.Diurnal.Period.Std().Seconds() / sineParts, from: level(i), to: level(i + 1)}, sineParts,
+			true
+	case ArrivalCron:
+		return stretch{length: c.Cron.Period.Std().Seconds(), from: c.Rate, to: c.Rate, batch: c.Cron.Size}, 1, true
+	}
+	return whole, 0, i == 0
+}
+
+// arrivedBy is how much of the load arrives up to a time in seconds, but for chance.
+func (c *Load) arrivedBy(t float64) (n float64) {
+	if c.arrival() == ArrivalTrace {
+		n, _ := slices.BinarySearchFunc(c.Trace, t, func(at units.Duration, t float64) int {
+			if at.Std().Seconds() <= t {
+				return -1
+			}
+			return 1
+		})
+		return float64(n)
+	}
+	begin, each := 0.0, 0.0
+	for i := 0; ; i++ {
+		s, every, ok := c.stretch(i)
+		if !ok {
+			return n
+		}
+		if every > 0 && i == every { // one period is known
+			whole := math.Floor(t / begin)
+			n, t = n+(whole-1)*each, t-(whole-1)*begin
+		}
+		if t-begin < s.length {
+			return n + s.area(t-begin)
+		}
+		n += s.area(s.length) + s.batch
+		begin += s.length
+		each = n
+	}
+}
+
+// MeanRate is the writes, or a profile's pods, per second that an open loop's arrivals
+// amount to: over its whole duration, for what recurs over whole periods.
+func (c *Load) MeanRate() float64 {
+	span := c.Duration
+	switch c.arrival() {
+	case ArrivalConstant, ArrivalPoisson, ArrivalMMPP, ArrivalDiurnal:
+		return c.Rate
+	case ArrivalBurst:
+		span = c.Burst.Period
+	case ArrivalCron:
+		span = c.Cron.Period
+	}
+	return c.arrivedBy(span.Std().Seconds()) / span.Std().Seconds()
+}
+
+// arriving goes through a load's stretches.
+type arriving struct {
+	load    *Load
+	factor  float64 // of the rates
+	rng     *rand.Rand
+	chance  bool    // Poisson, not even
+	begun   bool    // the first operation was due
+	pending bool    // area is of an operation that was not due yet
+	i       int     // of the next stretch
+	s       stretch // under way
+	rest    stretch // what MMPP has cut off it
+	begin   float64 // of s
+	area    float64 // of the next operation, within s
+	batch   int     // operations that are due at the beginning of s
+	owed    float64 // part of a batch's next operation
+	high    bool    // state of MMPP
+	until   float64 // when it ends
+}
+
+// arrivals yields the intended times of the open loop's operations, from 0 up to but not
+// including Duration, never going down.
 func (c *Load) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		next := c.arrivalTimes(rng)
+		next := c.arrivalTimes(rng, 1)
 		for {
 			if t, ok := next(); !ok || !yield(t) {
 				return
@@ -20,192 +154,89 @@ func (c *Load) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
 	}
 }
 
-// arrivalTimes gives one of them after the other.
-func (c *Load) arrivalTimes(rng *rand.Rand) func() (time.Duration, bool) {
-	end, i := c.Duration.Std(), int64(0)
-	at := c.arrivalFunc(rng)
+// arrivalTimes gives one of them after the other, of rates that are multiplied.
+func (c *Load) arrivalTimes(rng *rand.Rand, factor float64) func() (time.Duration, bool) {
+	end, n := c.Duration.Std(), 0
+	a := &arriving{load: c, factor: factor, rng: rng, chance: !slices.Contains([]string{ArrivalConstant, ArrivalRamp,
+		ArrivalBurst, ArrivalStep}, c.arrival())}
+	if c.MMPP != nil {
+		a.high = rng.Float64() >= c.MMPP.Share // the first step turns it around
+	}
 	return func() (time.Duration, bool) {
-		if i >= MaxOperations {
+		if n++; n > MaxOperations {
 			return 0, false
 		}
-		s := at(i)
-		i++
-		if !(s < end.Seconds()) { // NaN too: a falling ramp has run out
-			return 0, false
+		if c.arrival() == ArrivalTrace {
+			if n > len(c.Trace) {
+				return 0, false
+			}
+			return c.Trace[n-1].Std(), c.Trace[n-1].Std() < end
 		}
+		s, ok := a.next(end.Seconds())
 		t := time.Duration(math.Round(s * float64(time.Second)))
-		return t, t < end
+		return t, ok && t < end
 	}
 }
 
-// times is the load with its rates multiplied.
-func (c Load) times(f float64) Load {
-	c.Rate *= f
-	if c.Ramp != nil {
-		c.Ramp = &Ramp{From: c.Ramp.From * f}
-	}
-	if c.Burst != nil {
-		b := *c.Burst
-		b.Base *= f
-		c.Burst = &b
-	}
-	if c.Cron != nil {
-		b := *c.Cron
-		b.Size *= f
-		c.Cron = &b
-	}
-	steps := c.Steps
-	c.Steps = nil
-	for _, s := range steps {
-		c.Steps = append(c.Steps, RateStep{Length: s.Length, Rate: s.Rate * f})
-	}
-	return c
-}
-
-// arrivalFunc gives the time of operation i in seconds. It is called with i = 0,
-// 1, 2, … in this order.
-func (c *Load) arrivalFunc(rng *rand.Rand) func(i int64) float64 {
-	rate := c.Rate
-	switch c.arrival() {
-	case ArrivalPoisson:
-		return poisson(rng, rate)
-	case ArrivalRamp:
-		// The expected count up to t is from·t + slope·t²/2; operation i is due where
-		// that reaches i.
-		from := c.Ramp.From
-		slope := (rate - from) / c.Duration.Std().Seconds()
-		return func(i int64) float64 {
-			if slope == 0 {
-				return float64(i) / rate
-			}
-			return (math.Sqrt(from*from+2*slope*float64(i)) - from) / slope
+// next is when the next operation is due.
+func (a *arriving) next(end float64) (at float64, ok bool) {
+	if !a.pending {
+		switch {
+		case a.chance:
+			a.area += a.rng.ExpFloat64()
+		case a.begun:
+			a.area++
 		}
-	case ArrivalBurst:
-		period, length := c.Burst.Period.Std().Seconds(), c.Burst.Length.Std().Seconds()
-		inBurst := rate * length
-		perPeriod := inBurst + c.Burst.Base*(period-length)
-		return func(i int64) float64 {
-			n := math.Floor(float64(i) / perPeriod)
-			rest := float64(i) - n*perPeriod
-			t := n * period
-			if rest < inBurst || c.Burst.Base == 0 {
-				return t + rest/rate
-			}
-			return t + length + (rest-inBurst)/c.Burst.Base
-		}
-	case ArrivalStep:
-		return c.stepTimes()
-	case ArrivalMMPP, ArrivalDiurnal:
-		return c.modulated(rng)
-	case ArrivalCron:
-		return c.cronTimes(rng)
-	case ArrivalTrace:
-		return func(i int64) float64 {
-			if i >= int64(len(c.Trace)) {
-				return math.Inf(1)
-			}
-			return c.Trace[i].Std().Seconds()
-		}
-	default:
-		return func(i int64) float64 { return float64(i) / rate }
+		a.begun, a.pending = true, true
 	}
-}
-
-func poisson(rng *rand.Rand, rate float64) func(int64) float64 {
-	t := 0.0
-	return func(int64) float64 {
-		t += rng.ExpFloat64() / rate
-		return t
-	}
-}
-
-// stepTimes are evenly spaced within each step; the last step lasts to the end.
-func (c *Load) stepTimes() func(int64) float64 {
-	begin, before, k := 0.0, 0.0, 0 // of step k, and the operations before it
-	return func(i int64) float64 {
-		for {
-			s, length := c.Steps[k], c.Steps[k].Length.Std().Seconds()
-			if left := float64(i) - before; k == len(c.Steps)-1 || left < s.Rate*length {
-				return begin + left/s.Rate // a rate of 0 in the last step is never reached
-			}
-			begin, before, k = begin+length, before+s.Rate*length, k+1
+	for a.batch == 0 && (a.s.length == 0 || a.area >= a.s.area(a.s.length)) {
+		if a.s.length > 0 {
+			a.area -= a.s.area(a.s.length)
+			a.begin += a.s.length
+		}
+		if a.begin >= end {
+			return 0, false
+		}
+		a.owed += a.s.batch
+		a.batch = int(a.owed)
+		a.owed -= float64(a.batch)
+		if !a.advance() {
+			return 0, false
 		}
 	}
+	if a.batch > 0 {
+		a.batch--
+		return a.begin, true
+	}
+	a.pending = false
+	return a.begin + a.s.when(a.area), true
 }
 
-// modulated is a Poisson process whose rate follows the day, is raised by chance, or both.
-// Of candidates at the highest rate as many are kept as the rate of their time is part of it.
-func (c *Load) modulated(rng *rand.Rand) func(int64) float64 {
-	highest := c.Rate
-	level := func(float64) float64 { return c.Rate }
-	if d := c.Diurnal; d != nil {
-		highest *= 1 + d.Amplitude
-		period := d.Period.Std().Seconds()
-		level = func(t float64) float64 { return c.Rate * (1 + d.Amplitude*math.Sin(2*math.Pi*t/period)) }
-	}
-	state := func(float64) float64 { return 1 }
-	if m := c.MMPP; m != nil {
-		state = m.factors(rng)
-		highest *= m.Factor * m.low()
-	}
-	t := 0.0
-	return func(int64) float64 {
-		for t < c.Duration.Std().Seconds() {
-			t += rng.ExpFloat64() / highest
-			if rng.Float64()*highest < level(t)*state(t) {
-				break
-			}
+// advance takes the next stretch, or as much of it as MMPP's state lasts.
+func (a *arriving) advance() (ok bool) {
+	if a.s, a.rest = a.rest, (stretch{}); a.s.length == 0 {
+		if a.s, _, ok = a.load.stretch(a.i); !ok {
+			return false
 		}
-		return t
+		a.i++
+		a.s.from, a.s.to, a.s.batch = a.s.from*a.factor, a.s.to*a.factor, a.s.batch*a.factor
 	}
-}
-
-// low is the factor between bursts that keeps the mean.
-func (m *MMPP) low() float64 { return 1 / (1 + m.Share*(m.Factor-1)) }
-
-// factors gives the factor at t, which never goes down. Both states end by chance.
-func (m *MMPP) factors(rng *rand.Rand) func(t float64) float64 {
-	stay := m.Stay.Std().Seconds()
-	high := rng.Float64() < m.Share
-	until := 0.0
-	leave := func() {
-		mean := stay
-		if !high {
+	m := a.load.MMPP
+	if m == nil {
+		return true
+	}
+	for a.begin >= a.until {
+		mean := m.Stay.Std().Seconds()
+		if a.high = !a.high; !a.high {
 			mean *= (1 - m.Share) / m.Share
 		}
-		until += rng.ExpFloat64() * mean
+		a.until += a.rng.ExpFloat64() * mean
 	}
-	leave()
-	return func(t float64) float64 {
-		for t >= until {
-			high = !high
-			leave()
-		}
-		if high {
-			return m.low() * m.Factor
-		}
-		return m.low()
+	a.s, a.rest = a.s.cut(a.until - a.begin)
+	factor := 1 / (1 + m.Share*(m.Factor-1)) // between rises, so that the mean stays
+	if a.high {
+		factor *= m.Factor
 	}
-}
-
-// cronTimes are those of a Poisson process, and batches on the dot.
-func (c *Load) cronTimes(rng *rand.Rand) func(int64) float64 {
-	period := c.Cron.Period.Std().Seconds()
-	between := poisson(rng, c.Rate) // +Inf where the rate is 0
-	next, owed, batch, tick := between(0), 0.0, 0, 0.0
-	return func(i int64) float64 {
-		for batch == 0 && tick+period <= next && tick < c.Duration.Std().Seconds() {
-			tick += period
-			owed += c.Cron.Size
-			batch = int(owed)
-			owed -= float64(batch)
-		}
-		if batch > 0 {
-			batch--
-			return tick
-		}
-		t := next
-		next = between(i)
-		return t
-	}
+	a.s.from, a.s.to = a.s.from*factor, a.s.to*factor
+	return true
 }

@@ -42,7 +42,8 @@ func (c *Load) validateArrival() error {
 		}
 	}
 	if !known {
-		return fieldError("arrival", "%q is not known; use %s or %s", arrival, strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+		return fieldError("arrival", "%q is not known; use %s or %s", arrival, strings.Join(names[:len(names)-1], ", "),
+			names[len(names)-1])
 	}
 	for _, k := range arrivalKinds {
 		if !written[k.section] || k.name == arrival || k.section == "mmpp" && arrival == ArrivalDiurnal {
@@ -56,7 +57,8 @@ func (c *Load) validateArrival() error {
 		}
 	}
 	if mean := c.MeanRate(); mean*c.Duration.Std().Seconds() > MaxOperations {
-		return fieldError("rate", "%v/s for %s are more than %d operations; lower one of them", mean, c.Duration, MaxOperations)
+		return fieldError("rate", "%v/s for %s are more than %d operations; lower one of them", mean, c.Duration,
+			MaxOperations)
 	}
 	return nil
 }
@@ -65,7 +67,8 @@ func (c *Load) validateBurst() error {
 	switch b := c.Burst; {
 	case b == nil:
 	case b.Length > b.Period:
-		return fieldError("burst.length", "%s is out of range; use more than 0s and at most the period, %s", b.Length, b.Period)
+		return fieldError("burst.length", "%s is out of range; use more than 0s and at most the period, %s", b.Length,
+			b.Period)
 	case !(b.Base <= c.Rate):
 		return fieldError("burst.base", "%v is out of range; use 0 up to the rate, %v", b.Base, c.Rate)
 	}

@@ -54,13 +54,15 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 func (w *world) setupOthers() {
 	for i := range *w.tn.Cluster.Widgets {
 		w.widgets = append(w.widgets, w.object(w.group(), Target{
-			Kind: "Widget", Namespace: w.namespace(), Name: fmt.Sprintf("widget-%d", i), Seed: w.rng.Uint64(), Bytes: w.tn.Sizes.Widget.Draw(w.rng),
+			Kind: "Widget", Namespace: w.namespace(), Name: fmt.Sprintf("widget-%d", i), Seed: w.rng.Uint64(),
+			Bytes: w.tn.Sizes.Widget.Draw(w.rng),
 		}))
 		w.emit(w.widgets[i], oplog.TypeCreate, State{})
 	}
 	for i := range *w.tn.Cluster.ConfigMaps {
 		w.configs = append(w.configs, w.object(w.group(), Target{
-			Kind: "ConfigMap", Namespace: w.namespace(), Name: fmt.Sprintf("config-%d", i), Seed: w.rng.Uint64(), Bytes: w.tn.Sizes.ConfigMap.Draw(w.rng),
+			Kind: "ConfigMap", Namespace: w.namespace(), Name: fmt.Sprintf("config-%d", i), Seed: w.rng.Uint64(),
+			Bytes: w.tn.Sizes.ConfigMap.Draw(w.rng),
 		}))
 		w.emit(w.configs[i], oplog.TypeCreate, State{})
 	}
@@ -128,7 +130,8 @@ func (w *world) setupPod(p *pod, owner *object) {
 // setupHot makes the pods that bursts of patches hit, in the order of their rank.
 func (w *world) setupHot(n int) {
 	for i := range n {
-		p := w.newPod(lonely{}, w.group(), nil, w.namespace(), "hot-"+applications[i%len(applications)]+"-"+w.suffix(), w.podSpec(), nil)
+		p := w.newPod(lonely{}, w.group(), nil, w.namespace(), "hot-"+applications[i%len(applications)]+"-"+w.suffix(),
+			w.podSpec(), nil)
 		w.hot = append(w.hot, p.object)
 		w.setupPod(p, nil)
 	}

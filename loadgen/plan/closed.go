@@ -30,7 +30,8 @@ func (p *Plan) newLifeLoop(stream uint64, thread, threads int) *lifeLoop {
 			l.total += share
 		}
 	}
-	services, rolled, singles := own(w.services, thread, threads), own(w.rolled, thread, threads), own(w.singles, thread, threads)
+	services, rolled, singles := own(w.services, thread, threads), own(w.rolled, thread, threads), own(w.singles, thread,
+		threads)
 	if len(services) > 0 {
 		add(*mix.Services/tn.Services.Step.Mean(), func() {
 			w.pulse(services[w.rng.IntN(len(services))], max(1, tn.Services.Step.Whole(w.rng)))

@@ -111,7 +111,7 @@ type Ramp struct {
 // Burst is a square wave: each Period begins with Length at Load.Rate, the rest of
 // it runs at Base.
 type Burst struct {
-	Period units.Duration `json:"period" range:"above 0s..24h" jsonschema:"example=5s" jsonschema_description:"arrival burst: from the start of one burst to that of the next."`
+	Period units.Duration `json:"period" range:"10ms..24h" jsonschema:"example=5s" jsonschema_description:"arrival burst: from the start of one burst to that of the next."`
 	Length units.Duration `json:"length" range:"above 0s..period" jsonschema:"example=1s" jsonschema_description:"arrival burst: of one burst, which has load.rate."`
 	Base   float64        `json:"base,omitempty" jsonschema:"minimum=0,example=10" jsonschema_description:"arrival burst: writes per second between bursts, up to load.rate."`
 }
@@ -132,7 +132,7 @@ type MMPP struct {
 
 // Diurnal is a sine around Load.Rate, which it begins at, upwards.
 type Diurnal struct {
-	Period    units.Duration `json:"period" range:"above 0s..24h" jsonschema:"required,example=24h" jsonschema_description:"arrival diurnal: length of one day."`
+	Period    units.Duration `json:"period" range:"1s..24h" jsonschema:"required,example=24h" jsonschema_description:"arrival diurnal: length of one day."`
 	Amplitude float64        `json:"amplitude" jsonschema:"required,minimum=0,maximum=1,example=0.4" jsonschema_description:"arrival diurnal: part of load.rate that it goes up and down by."`
 }
 

@@ -16,8 +16,9 @@ type daemonSet struct {
 func (w *world) newDaemonSet() *daemonSet {
 	ds := &daemonSet{w: w, spec: w.podSpec(), pods: make([]*pod, len(w.nodes))}
 	ds.object = w.object(w.group(), Target{
-		Kind: "DaemonSet", Namespace: w.namespace(), Name: "agent", Seed: ds.spec.seed, Bytes: w.tn.Sizes.Deployment.Draw(w.rng),
-		Spec: len(w.nodes), Containers: ds.spec.containers, InitContainers: ds.spec.init,
+		Kind: "DaemonSet", Namespace: w.namespace(), Name: "agent", Seed: ds.spec.seed,
+		Bytes: w.tn.Sizes.Deployment.Draw(w.rng),
+		Spec:  len(w.nodes), Containers: ds.spec.containers, InitContainers: ds.spec.init,
 	})
 	ds.status = controller{every: w.tn.Writers.Deployment.Std(), write: ds.writeStatus}
 	ds.fate = &recorder{about: ds.object}
@@ -63,7 +64,7 @@ func (ds *daemonSet) restart() {
 	}
 }
 
-// changed is told by a pod.
+// changed implements workload.
 func (ds *daemonSet) changed(p *pod) {
 	w := ds.w
 	w.touch(&ds.status)

@@ -47,7 +47,8 @@ func (d *deployment) room() *slice {
 	w := d.w
 	s := &slice{d: d}
 	s.object = w.object(d.group, Target{
-		Kind: "EndpointSlice", Namespace: d.Namespace, Name: fmt.Sprintf("%s-%s", d.Name, w.suffix()), Seed: d.Seed, Owner: d.Target,
+		Kind: "EndpointSlice", Namespace: d.Namespace, Name: fmt.Sprintf("%s-%s", d.Name, w.suffix()), Seed: d.Seed,
+		Owner: d.Target,
 	})
 	s.writer = controller{every: w.tn.Writers.EndpointSlice.Std(), write: s.write}
 	d.slices = append(d.slices, s)
@@ -59,7 +60,8 @@ func (s *slice) write() {
 	switch {
 	case !s.exists:
 		kind, s.exists = oplog.TypeCreate, true
-	case slices.Equal(st.Endpoints, s.shown.Endpoints) && slices.Equal(st.NotReady, s.shown.NotReady) && slices.Equal(st.Leaving, s.shown.Leaving):
+	case slices.Equal(st.Endpoints, s.shown.Endpoints) && slices.Equal(st.NotReady, s.shown.NotReady) &&
+		slices.Equal(st.Leaving, s.shown.Leaving):
 		return // what changed has changed back
 	}
 	st.Count, s.shown = s.count, st

@@ -7,7 +7,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// Expected is what a load writes of one kind.
+// Expected describes the writes of one kind in a load.
 type Expected struct {
 	Writes int64 // each is one watch event
 	// Bytes is the mean size of the states, as JSON with managedFields, by their targets; 0

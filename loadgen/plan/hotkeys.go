@@ -85,5 +85,6 @@ func (b *bursts) next() (op Op, first, ok bool) {
 	b.left--
 	b.sent[b.pod]++
 	n := b.sent[b.pod]
-	return Op{Type: oplog.TypePatch, N: n, Target: b.pods[b.pod], State: &State{Count: n}, Hot: true, Rank: b.pod, Burst: b.left}, first, true
+	return Op{Type: oplog.TypePatch, N: n, Target: b.pods[b.pod], State: &State{Count: n}, Hot: true, Rank: b.pod,
+		Burst: b.left}, first, true
 }

@@ -26,7 +26,8 @@ func (w *world) startJob(pods int) {
 	j := &job{w: w, spec: w.podSpec()}
 	j.spec.probed = false // nobody waits for what runs to its end
 	j.object = w.object(group, Target{
-		Kind: "Job", Namespace: w.namespace(), Name: applications[w.index%int64(len(applications))] + "-job-" + w.suffix(), Seed: j.spec.seed,
+		Kind: "Job", Namespace: w.namespace(), Name: applications[w.index%int64(len(applications))] + "-job-" + w.suffix(),
+		Seed:  j.spec.seed,
 		Bytes: w.tn.Sizes.Job.Draw(w.rng), Spec: pods, Containers: j.spec.containers, InitContainers: j.spec.init,
 	})
 	j.fate = &recorder{about: j.object}
@@ -40,7 +41,7 @@ func (w *world) startJob(pods int) {
 	})
 }
 
-// changed is told by a pod.
+// changed implements workload.
 func (j *job) changed(p *pod) {
 	w := j.w
 	switch {

@@ -48,7 +48,8 @@ type lives struct {
 }
 
 func (p *Plan) newLives(rng *rand.Rand, s loopSpec) *lives {
-	ls := &lives{rng: rng, cfg: &p.cfg, names: s.names, lane: s.lane, index: int64(s.thread), stride: int64(s.threads), whole: p.steps, kept: p.steps}
+	ls := &lives{rng: rng, cfg: &p.cfg, names: s.names, lane: s.lane, index: int64(s.thread), stride: int64(s.threads),
+		whole: p.steps, kept: p.steps}
 	if i := slices.IndexFunc(p.steps, func(s step) bool { return slices.Contains(ending, s.kind) }); i >= 0 {
 		ls.kept = p.steps[:i]
 	}

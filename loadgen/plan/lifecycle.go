@@ -21,7 +21,7 @@ type Stage struct {
 
 // Built-in lifecycles. Both end as with a kubelet: a deletion with a grace period gives
 // the pod its deletion time, its containers are reported as ended, and a deletion
-// without grace removes it. The gaps between the three stand for the time that the
+// without grace removes it. The gaps between the three are the time that the
 // containers take.
 const (
 	// LifecycleFast runs through a whole life without pause: create, bind, running,
@@ -110,7 +110,7 @@ func (c *Load) steps() []step {
 	return steps
 }
 
-// Pauses reports whether a thread of a closed loop is told to wait between an answer and
+// Pauses reports whether a thread of a closed loop waits between an answer and
 // its next request.
 func (c *Load) Pauses() bool {
 	return c.ThinkTime > 0 || slices.ContainsFunc(c.steps(), func(s step) bool { return s.gap > 0 })
@@ -122,7 +122,8 @@ func (c *Load) validateStages() error {
 		return fieldError("stages", "lifecycle and stages exclude each other; drop one")
 	}
 	if _, ok := lifecycles[c.Lifecycle]; !ok && c.Lifecycle != "" {
-		return fieldError("lifecycle", "%q is not known; use %s, or spell out stages", c.Lifecycle, strings.Join(LifecycleNames(), " or "))
+		return fieldError("lifecycle", "%q is not known; use %s, or spell out stages", c.Lifecycle,
+			strings.Join(LifecycleNames(), " or "))
 	}
 	rank, last := -1, len(c.Stages)-1
 	for i, s := range c.Stages {
@@ -130,13 +131,17 @@ func (c *Load) validateStages() error {
 		r := slices.Index(stages, s.Stage)
 		switch {
 		case r < 0:
-			return fieldError(at+".stage", "%q is not a stage; use %s or delete", s.Stage, strings.Join(stages[:len(stages)-1], ", "))
+			return fieldError(at+".stage", "%q is not a stage; use %s or delete", s.Stage, strings.Join(stages[:len(stages)-1],
+				", "))
 		case i == 0 && s.Stage != oplog.TypeCreate:
 			return fieldError(at+".stage", "a life begins with create, not with %s", s.Stage)
 		case r < rank || (r == rank && s.Stage != oplog.TypePatch):
-			return fieldError(at+".stage", "%s cannot follow %s; the order is %s", s.Stage, c.Stages[i-1].Stage, strings.Join(stages, ", "))
-		case s.Stage == oplog.TypeTerminate && !slices.ContainsFunc(c.Stages[:i], func(s Stage) bool { return s.Stage == oplog.TypeBind }):
-			return fieldError(at+".stage", "terminate has no effect on a pod without a node, which goes at once; put bind before it")
+			return fieldError(at+".stage", "%s cannot follow %s; the order is %s", s.Stage, c.Stages[i-1].Stage,
+				strings.Join(stages, ", "))
+		case s.Stage == oplog.TypeTerminate && !slices.ContainsFunc(c.Stages[:i],
+			func(s Stage) bool { return s.Stage == oplog.TypeBind }):
+			return fieldError(at+".stage",
+				"terminate has no effect on a pod without a node, which goes at once; put bind before it")
 		case i == last && s.Stage != oplog.TypeDelete && slices.Contains(ending, s.Stage):
 			return fieldError(at+".stage", "a life cannot end with %s; put delete behind it", s.Stage)
 		case s.Times != 0 && s.Stage != oplog.TypePatch:

@@ -32,7 +32,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 		{"threads", "model: closed\nthreads: 2000\noperations: 5000\nnodes: 200\nprofile: service-churn\n", "threads: 2000, each of which knows all 4440 objects that there are before the load; use at most 225"},
 		{"namespaces", "profile: service-churn\nrate: 1\nprefill: 5900\nnamespaces: 2\n", "namespaces: 2, of which the fullest has about 39"},
 		{"more nodes than a cluster has", "profile: service-churn\nrate: 50000\n", "nodes: 60 have room for 6600 pods, and the load has about 3000000 at a time; use less rate"},
-		{"daemons of more nodes", "profile: mixed-production\nrate: 50000\n", "nodes: 60 cannot be restarted 4.15e+04 times in 16.6s, which is what each takes; use less rate"},
+		{"daemons of more nodes", "profile: mixed-production\nrate: 50000\n", "nodes: 60 cannot be restarted 4.15e+04 times in 16.6s, the time that each takes; use less rate"},
 		{"days", "profile: service-churn\nrate: 1\nduration: 48h\n", "duration: 48h is out of range; use at most 24h"},
 		{"a rise of nothing", "rate: 1\narrival: mmpp\nmmpp: {factor: 5, share: 0.5, stay: 1ns}\n", "mmpp.stay: 1ns is out of range; use 10ms to 24h"},
 		{"a batch of nothing", "arrival: cron\nrate: 1\ncron: {period: 1ns, size: 1e-5}\n", "cron.period: 1ns is out of range; use 10ms to 24h"},

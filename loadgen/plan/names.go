@@ -62,8 +62,8 @@ func (n namer) suffix(index int64) string {
 
 // Names of what a run creates in the cluster.
 
-// NamespaceName is the i-th namespace of the run, from 0, or that which ClusterScoped or
-// NodeLeases stands for.
+// NamespaceName is the i-th namespace of the run, from 0, or the one for ClusterScoped
+// or NodeLeases.
 func (c *Config) NamespaceName(i int) string {
 	switch i {
 	case ClusterScoped:

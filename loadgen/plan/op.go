@@ -18,8 +18,8 @@ type Op struct {
 	Gap time.Duration
 	// N numbers the patches of a pod, or the updates of a bystander, from 1.
 	N int
-	// Target is what the operation writes, State what the write makes of it, nil where the
-	// type says all. Both are not to be changed.
+	// Target is the object written, State its content after the write, nil where the type
+	// says all. Neither must be changed.
 	Target *Target
 	State  *State
 	Last   bool // no operation of this target follows

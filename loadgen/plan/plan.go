@@ -37,7 +37,7 @@ func New(cfg Config) (*Plan, error) {
 	return p, nil
 }
 
-// Config is what the plan was made from.
+// Config returns the Config that New was given.
 func (p *Plan) Config() Config { return p.cfg }
 
 // Random streams; each part of the plan has its own, so that changing one does not
@@ -106,7 +106,8 @@ func (p *Plan) WarmupThreads() int {
 func (p *Plan) WarmupThread(k int) iter.Seq[Op] {
 	return p.loop(loopSpec{
 		phase: oplog.PhaseWarmup, firstID: idWarmup, thread: k, threads: p.WarmupThreads(),
-		total: p.cfg.Warmup.Operations, stream: streamWarmup, names: newNamer(p.rng(streamWarmupNames), "warm-"), lane: laneWarmup,
+		total: p.cfg.Warmup.Operations, stream: streamWarmup, names: newNamer(p.rng(streamWarmupNames), "warm-"),
+		lane: laneWarmup,
 	})
 }
 
@@ -208,7 +209,7 @@ func (p *Plan) Timed() iter.Seq[Op] {
 // Setup yields what exists before the load, owners first: bystander objects, nodes with their
 // Leases, the prefilled pods, and the hot ones; or, with a profile, its workloads with their
 // ready pods (Load.Prefill of them those of scaled Deployments), config maps and custom
-// resources. Each target that the load writes to is the one that it writes to as well.
+// resources. The load writes to the same targets.
 func (p *Plan) Setup() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		if !p.trickled(yield) {
@@ -268,8 +269,9 @@ func (p *Plan) trickled(yield func(Op) bool) bool {
 // bystander is an operation on the i-th of the bystander objects, which the plan does not keep.
 func (p *Plan) bystander(i int, phase, kind string, s *State) Op {
 	t := &Target{
-		Kind: p.cfg.Bystander.Kind, Lane: laneBystander + int64(i), Name: p.cfg.BystanderName(i), Namespace: i % p.cfg.Namespaces,
-		Seed: p.cfg.Seed + uint64(i), Bytes: int(p.cfg.Bystander.Bytes()), Stripped: true,
+		Kind: p.cfg.Bystander.Kind, Lane: laneBystander + int64(i), Name: p.cfg.BystanderName(i),
+		Namespace: i % p.cfg.Namespaces,
+		Seed:      p.cfg.Seed + uint64(i), Bytes: int(p.cfg.Bystander.Bytes()), Stripped: true,
 	}
 	return Op{Phase: phase, Type: kind, Thread: ThreadNone, Target: t, State: s, Last: true, Bystander: true}
 }

@@ -127,14 +127,13 @@ func (w *world) arrive() {
 	w.steady(*tn.Cluster.ConfigMapRate, w.configs)
 }
 
-// each has something happen that stands for so many pods on average.
+// each schedules arrivals of something that makes so many pods on average.
 func (w *world) each(share, pods float64, do func()) {
 	if share == 0 {
 		return
 	}
-	load := w.cfg.times(share / pods)
 	rng := rand.New(rand.NewPCG(w.rng.Uint64(), w.rng.Uint64()))
-	next := load.arrivalTimes(rng)
+	next := w.cfg.arrivalTimes(rng, share/pods)
 	var arrive func()
 	arrange := func() {
 		if at, ok := next(); ok {

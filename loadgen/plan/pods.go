@@ -28,12 +28,12 @@ type pod struct {
 	slice     *slice
 }
 
-// workload is what makes pods and hears of them.
+// workload makes pods and is notified of their changes.
 type workload interface {
 	changed(p *pod) // p.ready, p.addressed, p.dying or p.gone has
 }
 
-// podSpec is what the pods of one workload have in common.
+// podSpec holds the properties shared by the pods of one workload.
 type podSpec struct {
 	seed             uint64
 	bytes            int
@@ -42,7 +42,8 @@ type podSpec struct {
 }
 
 func (k *kubelets) podSpec() podSpec {
-	s := podSpec{seed: k.rng.Uint64(), bytes: k.tn.Sizes.Pod.Draw(k.rng), containers: max(1, k.tn.Pods.Containers.Whole(k.rng))}
+	s := podSpec{seed: k.rng.Uint64(), bytes: k.tn.Sizes.Pod.Draw(k.rng),
+		containers: max(1, k.tn.Pods.Containers.Whole(k.rng))}
 	if k.chance(k.tn.Pods.InitShare) {
 		s.init = 1
 	}
@@ -53,7 +54,8 @@ func (k *kubelets) podSpec() podSpec {
 // newPod is one that does not exist yet. owner may be nil; so may on, for any node.
 func (k *kubelets) newPod(of workload, group int, owner *object, namespace int, name string, s podSpec, on *node) *pod {
 	t := Target{
-		Kind: "Pod", Namespace: namespace, Name: name, Seed: s.seed, Bytes: s.bytes, Containers: s.containers, InitContainers: s.init,
+		Kind: "Pod", Namespace: namespace, Name: name, Seed: s.seed, Bytes: s.bytes, Containers: s.containers,
+		InitContainers: s.init,
 	}
 	if owner != nil {
 		t.Owner = owner.Target

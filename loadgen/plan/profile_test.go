@@ -11,7 +11,13 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/dist"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/oplog"
+)
+
+const (
+	second = units.Duration(1e9)
+	minute = 60 * second
 )
 
 // profilePlan has half a minute of a profile; lives are short enough to end in it.

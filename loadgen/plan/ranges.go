@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// mostPerUnit bounds the mean of what one arrival stands for.
+// mostPerUnit bounds the mean number of pods per arrival.
 const mostPerUnit = 100_000
 
 // validate holds the numbers to the ranges of their tags, and means to what can be played.
@@ -23,10 +23,12 @@ func (t *Tuning) validate() error {
 		path string
 		mean float64
 	}{
-		{"tuning.services.step", t.Services.Step.Mean()}, {"tuning.rollouts.size", t.Rollouts.Size.Mean()}, {"tuning.jobs.pods", t.Jobs.Pods.Mean()},
+		{"tuning.services.step", t.Services.Step.Mean()}, {"tuning.rollouts.size", t.Rollouts.Size.Mean()},
+		{"tuning.jobs.pods", t.Jobs.Pods.Mean()},
 	} {
 		if !(f.mean >= 1 && f.mean <= mostPerUnit) {
-			return fieldError(f.path, "has a mean of %.3g pods; use a distribution with a mean of 1 to %d, such as one with a clip", f.mean, mostPerUnit)
+			return fieldError(f.path,
+				"has a mean of %.3g pods; use a distribution with a mean of 1 to %d, such as one with a clip", f.mean, mostPerUnit)
 		}
 	}
 	if m := t.Pods.Containers.Mean(); !(m >= 0.5 && m <= 20) {
@@ -39,9 +41,9 @@ func (t *Tuning) validate() error {
 	return nil
 }
 
-// withinTags holds numbers, lengths of time and sizes to the ranges that the tags of their
-// fields give, which are those of the JSON schema and of the reference. A zero of what may be
-// left out is none.
+// withinTags checks numbers, durations and sizes against the ranges in the tags of their
+// fields, which the JSON schema and the reference use, too. A zero of an optional field is
+// not checked.
 func withinTags(v reflect.Value, path string) error {
 	for i := range v.NumField() {
 		f, field := v.Field(i), v.Type().Field(i)

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// maxPodsPerNamespace is what Kubernetes is tested with.
+	// maxPodsPerNamespace is the number that Kubernetes is tested with.
 	maxPodsPerNamespace = 3000
 	// maxBefore objects may exist before the load: each takes the generator up to 1 KB. A
 	// closed loop has them once for each thread.
@@ -27,7 +27,8 @@ func (c *Load) validateRoom(t *Tuning) error {
 		if need := math.Ceil(pods / podsPerNode); need <= MaxNodes {
 			remedy = fmt.Sprintf("%.0f nodes, %s", need, remedy)
 		}
-		return fieldError("nodes", "%d have room for %.0f pods, and the load has about %.0f at a time; use %s", c.Nodes, room, pods, remedy)
+		return fieldError("nodes", "%d have room for %.0f pods, and the load has about %.0f at a time; use %s", c.Nodes,
+			room, pods, remedy)
 	}
 	if most := c.fullest(t, pods, c.Namespaces); most > maxPodsPerNamespace {
 		remedy := "use a smaller tuning.namespaceZipf"
@@ -37,7 +38,9 @@ func (c *Load) validateRoom(t *Tuning) error {
 				break
 			}
 		}
-		return fieldError("namespaces", "%d, of which the fullest has about %.0f pods, more than the %d that Kubernetes is made for; %s", c.Namespaces, most, maxPodsPerNamespace, remedy)
+		return fieldError("namespaces",
+			"%d, of which the fullest has about %.0f pods, more than the %d that Kubernetes is made for; %s", c.Namespaces,
+			most, maxPodsPerNamespace, remedy)
 	}
 	return c.validateSize(t)
 }
@@ -65,7 +68,8 @@ func (c *Load) validateSize(t *Tuning) error {
 		{"tuning.cluster.configMaps", float64(*t.Cluster.ConfigMaps)},
 		{"tuning.recreate.pods", ceil(*t.Mix.Recreate) * float64(t.Recreate.Pods)},
 		{"tuning.events.pods", ceil(*t.Mix.Noise) * float64(t.Events.Pods)},
-		{"tuning.rollouts.deployments", ceil(*t.Mix.Rollouts) * float64(max(t.Rollouts.Deployments, c.Threads)) * (2 + t.Rollouts.Size.Mean())},
+		{"tuning.rollouts.deployments",
+			ceil(*t.Mix.Rollouts) * float64(max(t.Rollouts.Deployments, c.Threads)) * (2 + t.Rollouts.Size.Mean())},
 	}
 	before := 0.0
 	for _, p := range parts {
@@ -74,12 +78,18 @@ func (c *Load) validateSize(t *Tuning) error {
 	most := slices.MaxFunc(parts, func(a, b part) int { return cmp.Compare(a.n, b.n) }).field
 	if threads := float64(max(1, c.Threads)); before*threads > maxBefore {
 		if c.Threads > 1 {
-			return fieldError("threads", "%d, each of which knows all %.0f objects that there are before the load; use at most %.0f, or less of %s", c.Threads, before, maxBefore/before, most)
+			return fieldError("threads",
+				"%d, each of which knows all %.0f objects that there are before the load; use at most %.0f, or less of %s",
+				c.Threads, before, maxBefore/before, most)
 		}
-		return fieldError(most, "makes most of the %.0f objects that there are before the load, and the generator has room for %d; use less", before, maxBefore)
+		return fieldError(most,
+			"makes most of the %.0f objects that there are before the load, and the generator has room for %d; use less",
+			before, maxBefore)
 	}
 	if writes := c.expectedWrites(t); writes > MaxOperations {
-		return fieldError("duration", "%s of this load have about %.3g writes, and a plan has at most %d; use a shorter one, or less rate or nodes", c.Duration, writes, MaxOperations)
+		return fieldError("duration",
+			"%s of this load have about %.3g writes, and a plan has at most %d; use a shorter one, or less rate or nodes",
+			c.Duration, writes, MaxOperations)
 	}
 	return nil
 }
@@ -95,7 +105,8 @@ func (c *Load) expectedWrites(t *Tuning) float64 {
 		return 0
 	}
 	mix, cl, length := &t.Mix, &t.Cluster, c.Duration.Std()
-	pods := c.most(length, *mix.Services, &t.Services.Step) + c.most(length, *mix.Rollouts, &t.Rollouts.Size) + c.most(length, *mix.Jobs, &t.Jobs.Pods) +
+	pods := c.most(length, *mix.Services, &t.Services.Step) + c.most(length, *mix.Rollouts, &t.Rollouts.Size) +
+		c.most(length, *mix.Jobs, &t.Jobs.Pods) +
 		c.most(length, *mix.Daemons+*mix.Recreate, nil)
 	perSecond := *cl.WidgetRate + *cl.ConfigMapRate + *mix.Noise*c.MeanRate()
 	for _, period := range []*units.Duration{cl.LeasePeriod, cl.NodeStatusPeriod} {
@@ -125,7 +136,8 @@ func (c *Load) validateRestarts(t *Tuning) error {
 		if share == 0 || float64(there) >= need {
 			return nil
 		}
-		return fieldError(field, "%d cannot be restarted %.3g times in %s, which is what each takes; %s", there, need/even, whole.Round(100*time.Millisecond), remedy(need, most))
+		return fieldError(field, "%d cannot be restarted %.3g times in %s, the time that each takes; %s", there, need/even,
+			whole.Round(100*time.Millisecond), remedy(need, most))
 	}
 	if err := slow("tuning.recreate.pods", t.Recreate.Pods, maxBefore, *mix.Recreate); err != nil {
 		return err
@@ -137,12 +149,14 @@ func (c *Load) validateRestarts(t *Tuning) error {
 	const steps = 3
 	size, takes := t.Rollouts.Size.Mean(), steps*t.starting()
 	if need := math.Ceil(c.most(takes, *mix.Rollouts, &t.Rollouts.Size) / size); float64(t.Rollouts.Deployments) < need {
-		return fieldError("tuning.rollouts.deployments", "%d cannot be rolled %.3g times in %s, which is what a rollout takes; use %.0f or less rate", t.Rollouts.Deployments, need, takes.Round(time.Second), need)
+		return fieldError("tuning.rollouts.deployments",
+			"%d cannot be rolled %.3g times in %s, the time that a rollout takes; use %.0f or less rate",
+			t.Rollouts.Deployments, need, takes.Round(time.Second), need)
 	}
 	return nil
 }
 
-// mean is that of a length of time, or the longest there is.
+// mean returns d's mean, at most longest.
 func mean(d dist.Duration) time.Duration { return min(d.Mean(), longest) }
 
 // starting is how long a pod takes on average until it is ready, stopping until it is gone.
@@ -187,7 +201,7 @@ func (c *Load) expectedPods(t *Tuning) float64 {
 }
 
 // most is the largest number of pods that a share of an open load makes within a time, but
-// for chance. group is how many an arrival stands for; nil is one.
+// for chance. group is the number of pods per arrival; nil means one.
 func (c *Load) most(within time.Duration, share float64, group *dist.Number) (most float64) {
 	end := c.Duration.Std().Seconds()
 	window := min(within.Seconds(), end)
@@ -202,37 +216,5 @@ func (c *Load) most(within time.Duration, share float64, group *dist.Number) (mo
 	case group == nil:
 		return most * ceil(share)
 	}
-	return most * ceil(share) * group.Mean() // each time is that of a whole group
-}
-
-// arrivedBy is how much of an open load arrives up to a time in seconds, but for chance.
-func (c *Load) arrivedBy(t float64) float64 {
-	switch c.arrival() {
-	case ArrivalRamp:
-		return c.Ramp.From*t + (c.Rate-c.Ramp.From)/c.Duration.Std().Seconds()*t*t/2
-	case ArrivalBurst:
-		period, length := c.Burst.Period.Std().Seconds(), c.Burst.Length.Std().Seconds()
-		n := math.Floor(t / period)
-		rest := t - n*period
-		return n*(c.Rate*length+c.Burst.Base*(period-length)) + c.Rate*min(rest, length) + c.Burst.Base*max(0, rest-length)
-	case ArrivalStep:
-		n := 0.0
-		for i, s := range c.Steps {
-			length := min(s.Length.Std().Seconds(), t)
-			if i == len(c.Steps)-1 {
-				length = t
-			}
-			n, t = n+s.Rate*length, t-length
-		}
-		return n
-	case ArrivalDiurnal:
-		day := c.Diurnal.Period.Std().Seconds() / (2 * math.Pi)
-		return c.Rate * (t + c.Diurnal.Amplitude*day*(1-math.Cos(t/day)))
-	case ArrivalCron:
-		return c.Rate*t + c.Cron.Size*math.Floor(t/c.Cron.Period.Std().Seconds())
-	case ArrivalTrace:
-		n, _ := slices.BinarySearchFunc(c.Trace, t, func(at units.Duration, t float64) int { return cmp.Or(cmp.Compare(at.Std().Seconds(), t), -1) })
-		return float64(n)
-	}
-	return c.Rate * t
+	return most * ceil(share) * group.Mean() // a whole group arrives at each time
 }

@@ -24,7 +24,7 @@ type deployment struct {
 	rolling  int // rollouts that are wanted, the one under way included
 	fate     *recorder
 	shown    State
-	missing  int // unavailable pods that the status tells
+	missing  int // unavailable pods in the status
 }
 
 type replicaSet struct {
@@ -42,7 +42,8 @@ func (w *world) newDeployment(number int) *deployment {
 	group, seed := w.group(), w.rng.Uint64()
 	d := &deployment{w: w}
 	d.object = w.object(group, Target{
-		Kind: "Deployment", Namespace: w.namespace(), Name: fmt.Sprintf("%s-%d", applications[number%len(applications)], number),
+		Kind: "Deployment", Namespace: w.namespace(), Name: fmt.Sprintf("%s-%d", applications[number%len(applications)],
+			number),
 		Seed: seed, Bytes: w.tn.Sizes.Deployment.Draw(w.rng),
 	})
 	d.selected = w.chance(w.tn.Services.Selected)
@@ -69,7 +70,8 @@ func (d *deployment) newReplicaSet(want int) *replicaSet {
 	}
 	rs.object = w.object(d.group, Target{
 		Kind: "ReplicaSet", Namespace: d.Namespace, Name: d.Name + "-" + string(hash), Seed: rs.spec.seed,
-		Bytes: w.tn.Sizes.ReplicaSet.Draw(w.rng), Owner: d.Target, Spec: want, Containers: rs.spec.containers, InitContainers: rs.spec.init,
+		Bytes: w.tn.Sizes.ReplicaSet.Draw(w.rng), Owner: d.Target, Spec: want, Containers: rs.spec.containers,
+		InitContainers: rs.spec.init,
 	})
 	rs.fate = &recorder{about: rs.object}
 	rs.status = controller{every: w.tn.Writers.ReplicaSet.Std(), write: rs.writeStatus}
@@ -105,7 +107,7 @@ func (rs *replicaSet) observe() {
 	rs.told()
 }
 
-// told has the deployment's controller look at what its ReplicaSet says or wants.
+// told makes the deployment's controller look at its ReplicaSet.
 func (rs *replicaSet) told() {
 	d := rs.d
 	d.w.touch(&d.status)
@@ -144,13 +146,13 @@ func (d *deployment) writeStatus() {
 	}
 }
 
-// observe is that of a ReplicaSet.
+// observe writes the status, as for a ReplicaSet.
 func (d *deployment) observe() {
 	d.shown, d.missing = d.state(), d.unavailable()
 	d.w.emit(d.object, oplog.TypeStatus, d.shown)
 }
 
-// changed is told by a pod.
+// changed implements workload.
 func (rs *replicaSet) changed(p *pod) {
 	d, w := rs.d, rs.d.w
 	if d.selected {
@@ -247,7 +249,7 @@ func (rs *replicaSet) shrink() {
 	}
 }
 
-// scaleBy is what a user or an autoscaler does.
+// scaleBy changes the number of replicas, as a user or an autoscaler does.
 func (d *deployment) scaleBy(n int) {
 	w := d.w
 	d.replicas = max(0, d.replicas+n)

@@ -15,7 +15,8 @@ type single struct {
 
 func (w *world) newSingle(i int) *single {
 	const perSet = 3
-	return &single{w: w, group: w.group(), namespace: w.namespace(), name: fmt.Sprintf("%s-db%d-%d", applications[i/perSet%len(applications)], i/perSet, i%perSet), spec: w.podSpec()}
+	return &single{w: w, group: w.group(), namespace: w.namespace(), name: fmt.Sprintf("%s-db%d-%d",
+		applications[i/perSet%len(applications)], i/perSet, i%perSet), spec: w.podSpec()}
 }
 
 // next is the next pod of the name, on the lane of the one before.
@@ -42,7 +43,7 @@ func (w *world) restartSingle() {
 	}
 }
 
-// changed is told by a pod.
+// changed implements workload.
 func (s *single) changed(p *pod) {
 	if !p.gone {
 		return

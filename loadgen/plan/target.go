@@ -30,15 +30,15 @@ type Target struct {
 	// a ReplicaSet its Deployment, of a Lease its Node; nil is none. It is acknowledged
 	// before the target is created.
 	Owner *Target
-	// Subject is what an Event is about, nil for all other kinds; Reason is the Event's.
+	// Subject is the object of an Event, nil for all other kinds; Reason is the Event's.
 	Subject *Target
 	Reason  string
 	// Spec is how many pods a workload wants when it is created.
 	Spec int
 }
 
-// Namespaces that are not the run's: ClusterScoped is that of what is in none, NodeLeases
-// that of the nodes' Leases, which every cluster has.
+// Namespaces that are not the run's: ClusterScoped for objects without one, NodeLeases for
+// the nodes' Leases, which every cluster has.
 const (
 	ClusterScoped = -1
 	NodeLeases    = -2
@@ -77,7 +77,7 @@ func (c *Config) plainPod(lane int64, name string, namespace, node int) *Target 
 	return t
 }
 
-// State is what a write makes of its target, beyond its stage: the counters of a
+// State is a target's content after a write, beyond its stage: the counters of a
 // workload's status, an Event's count, an EndpointSlice's members. The plan fills what the kind has.
 type State struct {
 	Replicas    int // spec, then what there is

@@ -8,9 +8,9 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// Tuning holds the numbers of a profile. What is left out has the value that docs/load.md
-// gives for it, as has a zero of what is no pointer; lengths of time, sizes and numbers are distributions in the notation of
-// internal/dist, a plain value among them.
+// Tuning holds the numbers of a profile. Fields that are left out, or are zero and not a
+// pointer, have the values in docs/load.md. Durations, sizes and numbers are distributions in
+// the notation of internal/dist, which includes plain values.
 type Tuning struct {
 	// TimeScale divides how long things live: lifetimes, run times, downtimes, and the
 	// periods of rollouts, nodes and cron; never what one stage of a life takes.
@@ -48,7 +48,7 @@ type StageTuning struct {
 	Final      dist.Duration `json:"final,omitzero" jsonschema_description:"From the end of the containers until the pod is removed or, of a Job, has succeeded."`
 }
 
-// PodTuning is what pods are made of.
+// PodTuning describes the contents of pods.
 type PodTuning struct {
 	Containers dist.Number `json:"containers,omitzero" jsonschema_description:"Containers per pod."`
 	InitShare  *float64    `json:"initShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.15" jsonschema_description:"Share of workloads whose pods have an init container."`
@@ -110,7 +110,7 @@ type FlapTuning struct {
 // EventTuning is for Events: what a recorder of client-go does to those of one object.
 type EventTuning struct {
 	Burst   int            `json:"burst,omitempty" jsonschema:"minimum=0,maximum=100000,example=25" jsonschema_description:"Events of one source about one object before they are held back."`
-	Refill  units.Duration `json:"refill,omitzero" jsonschema:"example=5m" jsonschema_description:"After which one more is let through."`
+	Refill  units.Duration `json:"refill,omitzero" jsonschema:"example=5m" jsonschema_description:"After which one more is allowed."`
 	Similar int            `json:"similar,omitempty" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"Events of one object and reason that are written on their own; more become one whose count goes up."`
 	Window  units.Duration `json:"window,omitzero" jsonschema:"example=10m" jsonschema_description:"Within which they are counted."`
 	TTL     units.Duration `json:"ttl,omitzero" jsonschema:"example=1h" jsonschema_description:"After which an Event is deleted; not divided by timeScale."`
@@ -149,6 +149,8 @@ type MixTuning struct {
 	Recreate *float64 `json:"recreate,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Part whose names are taken again."`
 	Noise    *float64 `json:"noise,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Part of the rate that is Events about pods that are there."`
 }
+
+func ptr[T any](v T) *T { return &v }
 
 // normalise makes the shares of pods sum to 1.
 func (m *MixTuning) normalise() {

@@ -11,7 +11,7 @@ import (
 func TestTuningIsRefused(t *testing.T) {
 	const head = "runID: r1\nmodel: open\nrate: 20\nduration: 60s\nnodes: 60\nnamespaces: 20\n"
 	for _, tc := range []struct{ name, file, want string }{
-		{"unknown profile", "profile: service\n", `p.yaml:7: profile: "service" is not known; use service-churn, batch-jobs, rollout, crashloop, node-flap, mixed-production, recreate, coldstart or event-noise`},
+		{"unknown profile", "profile: service\n", `p.yaml:7: profile: "service" is not known; use one of service-churn, batch-jobs, rollout, crashloop, node-flap, mixed-production, recreate, coldstart, event-noise`},
 		{"tuning alone", "tuning: {timeScale: 2}\n", "p.yaml:7: tuning: has no effect without a profile; add profile: service-churn, or drop it"},
 		{"misspelt", "profile: rollout\ntuning: {rollouts: {sise: 5}}\n", "p.yaml:8: tuning.rollouts.sise: unknown field; did you mean size?"},
 		{"out of range", "profile: rollout\ntuning: {rollouts: {surge: 1.5}}\n", "p.yaml:8: tuning.rollouts.surge: 1.5 is out of range; use 0 to 1"},
@@ -25,8 +25,8 @@ func TestTuningIsRefused(t *testing.T) {
 		{"plain pods' stages", "profile: service-churn\nlifecycle: pod/fast\n", "p.yaml:8: lifecycle: has no effect on a profile's pods"},
 		{"too few nodes", "profile: service-churn\nprefill: 8000\n", "p.yaml:5: nodes: 60 have room for 6600 pods, and the load has about 92"},
 		{"too few namespaces", "profile: service-churn\nprefill: 5000\ntuning: {namespaceZipf: 5}\n", "p.yaml:6: namespaces: 20, of which the fullest has about"},
-		{"restarts too fast", "profile: recreate\n", "p.yaml: tuning.recreate.pods: 60 cannot be restarted 332 times in 16.6s, which is what each takes; use 498 or less rate"},
-		{"noise in a closed loop", "model: closed\nprofile: event-noise\n", "p.yaml:7: profile: event-noise goes by the clock, and a closed loop has none"},
+		{"restarts too fast", "profile: recreate\n", "p.yaml: tuning.recreate.pods: 60 cannot be restarted 332 times in 16.6s, the time that each takes; use 498 or less rate"},
+		{"noise in a closed loop", "model: closed\nprofile: event-noise\n", "p.yaml:7: profile: event-noise is driven by time, which a closed loop does not have"},
 		{"steps with a rate", "arrival: step\nsteps: [{length: 1s, rate: 5}]\n", "p.yaml:3: rate: has no effect beside steps or a trace; drop it"},
 		{"a trace backwards", "rate: 0\narrival: trace\ntrace: [2s, 1s]\n", "p.yaml:9: trace[1]: 1s is before the time in front of it, 2s; sort the list"},
 		{"mmpp without its section", "arrival: mmpp\n", "p.yaml: mmpp: is missing; arrival: mmpp needs mmpp: {factor: 5, share: 0.05, stay: 3s}"},

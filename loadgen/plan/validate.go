@@ -65,9 +65,11 @@ func (c *Config) validateRun() error {
 	case c.RunID == "":
 		return fieldError("runID", "is missing; give the run a name of lower-case letters, digits and dashes")
 	case len(c.RunID) > MaxRunIDLength:
-		return fieldError("runID", "%q has %d characters; at most %d fit into object names", c.RunID, len(c.RunID), MaxRunIDLength)
+		return fieldError("runID", "%q has %d characters; at most %d fit into object names", c.RunID, len(c.RunID),
+			MaxRunIDLength)
 	case !runIDPattern.MatchString(c.RunID):
-		return fieldError("runID", "%q cannot be part of an object's name; use lower-case letters, digits and inner dashes", c.RunID)
+		return fieldError("runID", "%q cannot be part of an object's name; use lower-case letters, digits and inner dashes",
+			c.RunID)
 	}
 	return nil
 }
@@ -90,7 +92,8 @@ func (c *Load) validateClosed() error {
 	case c.Threads < 1:
 		return fieldError("threads", "%d is out of range; a closed loop needs 1 to %d threads", c.Threads, MaxThreads)
 	case c.Operations == 0 && c.Duration == 0:
-		return fieldError("operations", "is missing; a closed loop ends after a number of operations, a duration, or the first of both")
+		return fieldError("operations",
+			"is missing; a closed loop ends after a number of operations, a duration, or the first of both")
 	case c.Rate != 0:
 		return fieldError("rate", "belongs to the open model; drop it, or set model: open and drop threads")
 	case c.Arrival != "":
@@ -112,7 +115,8 @@ func (c *Load) validateOpen() error {
 	case len(c.Steps) > 0 && c.Rate != 0, len(c.Trace) > 0 && c.Rate != 0:
 		return fieldError("rate", "has no effect beside steps or a trace; drop it")
 	case c.Rate == 0 && c.arrival() != ArrivalStep && c.arrival() != ArrivalTrace && c.arrival() != ArrivalCron:
-		return fieldError("rate", "%v is out of range; an open loop needs more than 0 and at most %d requests per second", c.Rate, MaxRate)
+		return fieldError("rate", "%v is out of range; an open loop needs more than 0 and at most %d requests per second",
+			c.Rate, MaxRate)
 	case c.Duration == 0:
 		return fieldError("duration", "is missing; an open loop needs the time it lasts, such as 30s")
 	case c.Threads != 0:

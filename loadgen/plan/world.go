@@ -11,7 +11,7 @@ import (
 )
 
 // world plays what a profile's workloads, controllers and kubelets do, in the order of
-// time, and yields what they write. It has no clock: time is that of the plan.
+// time, and yields what they write. It has no clock: time is the plan's.
 type world struct {
 	kubelets
 
@@ -24,7 +24,7 @@ type world struct {
 	hot      []*object
 }
 
-// timeline is what happens later, and what is written when.
+// timeline holds future actions, and writes with their times.
 type timeline struct {
 	cfg    *Config
 	tn     Tuning
@@ -208,10 +208,10 @@ func (g *registry) object(group int, t Target) *object {
 // group numbers a workload.
 func (g *registry) group() int { g.groups++; return g.groups - 1 }
 
-// namespace is that of a new workload.
+// namespace draws the namespace of a new workload.
 func (g *registry) namespace() int { return g.spaces.Whole(g.rng) - 1 }
 
-// suffix tells apart what one object's template makes.
+// suffix distinguishes the objects of one template.
 func (g *registry) suffix() string { return g.names.suffix(g.index) }
 
 // node is one of the cluster's nodes.

@@ -51,7 +51,8 @@ func FromPlan(p *plan.Plan) (*PlanSource, error) {
 	s.shape = shape.New(shape.Config{RunID: cfg.RunID, Namespaces: s.cfg.NamespaceName, Nodes: s.cfg.NodeName})
 	if cfg.HasWidgets() {
 		r, _ := shape.Resource(shape.KindWidget)
-		s.served = append(s.served, apisim.Resource{Group: r.Group, Versions: []string{r.Version}, Name: r.Resource, Kind: shape.KindWidget, Namespaced: true, Custom: true})
+		s.served = append(s.served, apisim.Resource{Group: r.Group, Versions: []string{r.Version}, Name: r.Resource,
+			Kind: shape.KindWidget, Namespaced: true, Custom: true})
 	}
 	return s, nil
 }
@@ -142,7 +143,8 @@ func (s *PlanSource) event(op plan.Op) (Event, error) {
 func (s *PlanSource) about(op plan.Op, kind, namespace, name string, intended int64) Event {
 	e := Event{
 		At: op.At, Type: Modified, Resource: s.key(kind), Namespace: namespace, Name: name,
-		Op: oplog.Record{ID: op.ID, Phase: op.Phase, Type: op.Type, Thread: op.Thread, Kind: kind, Namespace: namespace, Name: name, Intended: intended,
+		Op: oplog.Record{ID: op.ID, Phase: op.Phase, Type: op.Type, Thread: op.Thread, Kind: kind, Namespace: namespace,
+			Name: name, Intended: intended,
 			Bystander: op.Bystander},
 	}
 	switch op.Type {
@@ -165,7 +167,8 @@ func (s *PlanSource) made(o shape.Object) (Event, error) {
 	id, intended := s.free, s.stamp(0)
 	s.free++
 	o.SetAnnotations(churn.Marks(id, intended))
-	return s.holding(plan.Op{ID: id, Phase: oplog.PhasePrepare, Type: oplog.TypeCreate, Thread: plan.ThreadNone}, o, intended)
+	return s.holding(plan.Op{ID: id, Phase: oplog.PhasePrepare, Type: oplog.TypeCreate, Thread: plan.ThreadNone}, o,
+		intended)
 }
 
 // holding is the event of an operation that leaves o behind.

@@ -14,15 +14,15 @@
 //     not by object.
 //  4. What is kept belongs to live targets and is dropped with Op.Last.
 //
-// Served is what a real apiserver (v1.36) answers to the same requests, field by field, but
-// for the order of managedFields of one second: TestServedIsWhatTheAPIServerServes sends a
-// plan of all kinds and compares. The least sizes are those of an object with nothing in it
-// that it could do without: a ready pod of one container about 5 KB, an Event 1.4 KB, of
+// Served equals the answer of a real apiserver (v1.36) to the same requests, field by field,
+// except for the order of managedFields of one second: TestServedIsWhatTheAPIServerServes sends a
+// plan of all kinds and compares. The least sizes have no optional
+// content: a ready pod of one container about 5 KB, an Event 1.4 KB, of
 // which 0.3 KB are the run's label and annotations. A ready pod of 12 KB has 57 % of its size
 // when it is created, 97 % when the kubelet has begun, 106 % when its containers have ended;
 // readiness gates make up what a kubelet's status does not, and larger pods grow less.
 //
-// It does not promise that the status of an object tells true times: all times of a status
+// It does not promise true times in the status of an object: all times of a status
 // are the intended time of the operation that wrote it, or half a minute before; only a
 // Job's start stays, as the apiserver demands. Two writers in one second may differ from a
 // real apiserver in which of them owns a time. Nor does observedGeneration count scalings.

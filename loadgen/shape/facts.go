@@ -14,13 +14,13 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// facts are what an object has of its own beside its template: the slots of a text.
+// facts are the properties of one object beside its template: the slots of a text.
 type facts struct {
 	name, namespace, node      string
 	uid, ownerUID, subjectUID  types.UID
 	ownerName, ownerKind       string
 	app                        string // name of the workload, as a label's value
-	hash                       string // what a ReplicaSet's or Job's pods are told apart by
+	hash                       string // distinguishes the pods of a ReplicaSet or Job
 	subjectName                string
 	ip, hostIP, zone           string // of a Pod; the last two of a Node too
 	container                  string // 62 hexadecimal digits of the container's id
@@ -39,7 +39,7 @@ type facts struct {
 	placed                     place // of a Pod
 }
 
-// tagLength is that of every image tag, so that it does not change the size.
+// tagLength is the same for every image tag, so that tags do not change the size.
 const tagLength = 12
 
 // facts gathers what op's object has, uids from refs.

@@ -12,7 +12,8 @@ type gate struct {
 }
 
 var gateKinds = [...]corev1.PodConditionType{
-	"target-health.loadbalancing.example.com/k8s-http", "mesh.example.com/sidecar-in-sync", "networking.example.com/policies-applied",
+	"target-health.loadbalancing.example.com/k8s-http", "mesh.example.com/sidecar-in-sync",
+	"networking.example.com/policies-applied",
 	"secrets.example.com/injected", "cloud.example.com/endpoint-group-attached", "storage.example.com/volumes-healthy",
 }
 
@@ -53,7 +54,8 @@ func gateNames(gates []gate) (all []corev1.PodReadinessGate) {
 // gateConditions are the gates as a status has them.
 func gateConditions(gates []gate, s stage, f *facts, to []corev1.PodCondition) []corev1.PodCondition {
 	for _, g := range gates {
-		c := corev1.PodCondition{Type: g.kind, ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.now, Reason: "Reconciled", Message: g.message}
+		c := corev1.PodCondition{Type: g.kind, ObservedGeneration: s.generation, Status: corev1.ConditionTrue,
+			LastTransitionTime: f.now, Reason: "Reconciled", Message: g.message}
 		if !s.running {
 			c.Status, c.Reason = corev1.ConditionFalse, "InProgress"
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// What every object carries. RunLabel is the one that internal/cluster/owned looks for.
+// What every object carries. internal/cluster/owned looks for RunLabel.
 const (
 	RunLabel           = "watchbench.dev/run"
 	OpAnnotation       = "watchbench.dev/op"       // id of the operation that wrote the object last
@@ -33,7 +33,7 @@ const (
 	KindWidget        = "Widget"
 )
 
-// Object is what the operations write: a typed object of client-go, or an
+// Object is an object that operations write: a typed one of client-go, or an
 // unstructured one for the custom resource.
 type Object interface {
 	metav1.Object
@@ -45,7 +45,7 @@ type Refs interface {
 	UID(t *plan.Target) types.UID
 }
 
-// Config is what objects of a run have in common.
+// Config holds the properties shared by all objects of a run.
 type Config struct {
 	RunID string
 	// Namespaces and Nodes name the i-th of the run.

@@ -16,7 +16,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// ownership is who owns which fields of an object after the operations so far. It
+// ownership maps managers to their fields of an object after the operations so far. It
 // depends on the structure of the object alone, so that objects of one template share it:
 // the nodes form a tree whose edges are operations.
 type ownership struct {
@@ -40,7 +40,8 @@ type step struct {
 
 func stepOf(op plan.Op, f *facts) step {
 	s := step{op: op.Type}
-	for i, n := range [...]int{f.state.Replicas, f.state.Ready, f.state.Updated, f.state.Active, f.state.Succeeded, f.state.Failed,
+	for i, n := range [...]int{f.state.Replicas, f.state.Ready, f.state.Updated, f.state.Active, f.state.Succeeded,
+		f.state.Failed,
 		f.state.Replicas - f.state.Ready, len(f.state.Endpoints)} {
 		if n > 0 {
 			s.bits |= 1 << i
@@ -59,7 +60,7 @@ var fieldManagers = struct {
 	types managedfields.TypeConverter
 }{made: map[[2]string]*managedfields.FieldManager{}}
 
-// resets are what a write to a subresource cannot change, as the apiserver's strategies have it.
+// resets lists the fields that a write to a subresource cannot change, as in the apiserver's strategies.
 func resets(kind, subresource string) *fieldpath.Set {
 	if subresource == "" {
 		switch kind {
@@ -93,12 +94,14 @@ func fieldManager(kind, subresource string) (*managedfields.FieldManager, error)
 	var m *managedfields.FieldManager
 	var err error
 	if kind == KindWidget {
-		m, err = managedfields.NewDefaultCRDFieldManager(managedfields.NewDeducedTypeConverter(), sameVersion{}, noDefaults{}, unstructuredMaker{}, gvk, gvk.GroupVersion(), subresource, filter)
+		m, err = managedfields.NewDefaultCRDFieldManager(managedfields.NewDeducedTypeConverter(), sameVersion{},
+			noDefaults{}, unstructuredMaker{}, gvk, gvk.GroupVersion(), subresource, filter)
 	} else {
 		if fieldManagers.types == nil {
 			fieldManagers.types = applyconfigurations.NewTypeConverter(scheme.Scheme)
 		}
-		m, err = managedfields.NewDefaultFieldManager(fieldManagers.types, sameVersion{}, noDefaults{}, scheme.Scheme, gvk, gvk.GroupVersion(), subresource, filter)
+		m, err = managedfields.NewDefaultFieldManager(fieldManagers.types, sameVersion{}, noDefaults{}, scheme.Scheme, gvk,
+			gvk.GroupVersion(), subresource, filter)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("preparing managedFields of %s: %w", kind, err)
@@ -134,7 +137,8 @@ func (o *ownership) write(kind, manager, subresource string, former, sent Object
 		if err != nil {
 			return nil, fmt.Errorf("computing managedFields of %s: %w", kind, err)
 		}
-		n.texts = append(n.texts, managed{manager: e.Manager, subresource: e.Subresource, apiVersion: e.APIVersion, fields: cut(fields)})
+		n.texts = append(n.texts, managed{manager: e.Manager, subresource: e.Subresource, apiVersion: e.APIVersion,
+			fields: cut(fields)})
 	}
 	return n, nil
 }

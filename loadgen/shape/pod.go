@@ -106,7 +106,8 @@ func (m *Maker) pod(op plan.Op, t *template, f *facts, v view) *corev1.Pod {
 	if !hasStatus {
 		p.Status.Phase, p.Status.QOSClass = corev1.PodPending, qosOf(&t.spec)
 		if f.placed.bound && !op.Target.Bound {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: f.was}}
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue,
+				LastTransitionTime: f.was}}
 		}
 	}
 	return p
@@ -130,7 +131,7 @@ func (f *facts) place(op plan.Op, former place) place {
 		if !at.known {
 			at = place{bound: true, stage: oplog.TypeReady, deleting: true}
 		}
-		// A deletion without grace writes nothing: what is deleted is what was there.
+		// A deletion without grace writes nothing.
 		at.deleting = at.deleting || op.Type == oplog.TypeTerminate
 	case oplog.TypeScale:
 		at.counted = at.counted || !at.known

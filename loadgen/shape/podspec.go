@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// schedulerName is nobody's, so that no scheduler binds a pod before the plan does.
+// schedulerName matches no scheduler, so that none binds a pod before the plan does.
 const schedulerName = "watchbench.dev-churn"
 
 // gracePeriodSeconds is Kubernetes' default.
@@ -61,8 +61,10 @@ func buildSpec(d draw, containers, inits, budget int, job bool) (corev1.PodSpec,
 		SecurityContext: &corev1.PodSecurityContext{}, SchedulerName: schedulerName,
 		// The two that admission would add.
 		Tolerations: []corev1.Toleration{
-			{Key: "node.kubernetes.io/not-ready", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &tolerate},
-			{Key: "node.kubernetes.io/unreachable", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &tolerate},
+			{Key: "node.kubernetes.io/not-ready", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+				TolerationSeconds: &tolerate},
+			{Key: "node.kubernetes.io/unreachable", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+				TolerationSeconds: &tolerate},
 		},
 	}
 	if job {
@@ -81,7 +83,8 @@ func buildSpec(d draw, containers, inits, budget int, job bool) (corev1.PodSpec,
 		b.spec.Containers = append(b.spec.Containers, c)
 	}
 	for i := range inits {
-		b.spec.InitContainers = append(b.spec.InitContainers, bareContainer("init-"+strconv.Itoa(i), registry+"/platform/init-"+pick(d, nouns)))
+		b.spec.InitContainers = append(b.spec.InitContainers, bareContainer("init-"+strconv.Itoa(i),
+			registry+"/platform/init-"+pick(d, nouns)))
 	}
 	b.common()
 	b.extras()
@@ -91,11 +94,12 @@ func buildSpec(d draw, containers, inits, budget int, job bool) (corev1.PodSpec,
 func bareContainer(name, image string) corev1.Container {
 	return corev1.Container{
 		Name: name, Image: image, ImagePullPolicy: corev1.PullIfNotPresent,
-		TerminationMessagePath: corev1.TerminationMessagePathDefault, TerminationMessagePolicy: corev1.TerminationMessageReadFile,
+		TerminationMessagePath:   corev1.TerminationMessagePathDefault,
+		TerminationMessagePolicy: corev1.TerminationMessageReadFile,
 	}
 }
 
-// common is what nearly all pods have, the commonest first.
+// common adds features of nearly all pods, the commonest first.
 func (b *specBuilder) common() {
 	app := &b.spec.Containers[0]
 	if b.afford(costPort) {
@@ -120,7 +124,7 @@ func (b *specBuilder) common() {
 	}
 }
 
-// extras is what some have more of than others.
+// extras adds optional features by chance.
 func (b *specBuilder) extras() {
 	app := func() *corev1.Container { return &b.spec.Containers[b.IntN(len(b.spec.Containers))] }
 	used := map[string]bool{}
@@ -158,7 +162,8 @@ func (b *specBuilder) extras() {
 			}
 		case n == 17:
 			if taken = once("scrape", costScrape); taken {
-				b.annotations["prometheus.io/path"], b.annotations["prometheus.io/port"], b.annotations["prometheus.io/scrape"] = "/metrics", "8080", "true"
+				b.annotations["prometheus.io/path"], b.annotations["prometheus.io/port"],
+					b.annotations["prometheus.io/scrape"] = "/metrics", "8080", "true"
 			}
 		case n == 18:
 			if taken = once("preStop", costPreStop); taken {
@@ -167,9 +172,11 @@ func (b *specBuilder) extras() {
 			}
 		default:
 			if taken = once("args", costArgs); taken {
-				b.spec.Containers[0].Args = []string{"--config=/etc/config/" + pick(b.draw, nouns) + ".yaml", "--log-format=json", "--workers=" + strconv.Itoa(1+b.IntN(16))}
+				b.spec.Containers[0].Args = []string{"--config=/etc/config/" + pick(b.draw, nouns) + ".yaml", "--log-format=json",
+					"--workers=" + strconv.Itoa(1+b.IntN(16))}
 			} else if taken = once("toleration", costToleration); taken {
-				b.spec.Tolerations = append(b.spec.Tolerations, corev1.Toleration{Key: "dedicated", Operator: corev1.TolerationOpEqual, Value: pick(b.draw, teams), Effect: corev1.TaintEffectNoSchedule})
+				b.spec.Tolerations = append(b.spec.Tolerations, corev1.Toleration{Key: "dedicated",
+					Operator: corev1.TolerationOpEqual, Value: pick(b.draw, teams), Effect: corev1.TaintEffectNoSchedule})
 			}
 		}
 		if taken {
@@ -181,7 +188,8 @@ func (b *specBuilder) extras() {
 	// Only a very large pod has this left: settings in its environment, as some have.
 	for left := b.budget - 4096; left > 0 && len(b.spec.Containers[0].Env) < 2*maxEnv; {
 		n := min(left, 2000+b.IntN(6000))
-		b.spec.Containers[0].Env = append(b.spec.Containers[0].Env, corev1.EnvVar{Name: b.envName(&b.spec.Containers[0]), Value: b.text(n)})
+		b.spec.Containers[0].Env = append(b.spec.Containers[0].Env, corev1.EnvVar{Name: b.envName(&b.spec.Containers[0]),
+			Value: b.text(n)})
 		left -= n + costEnv
 		b.budget -= n + costEnv
 	}
@@ -191,26 +199,30 @@ func (b *specBuilder) resources() corev1.ResourceRequirements {
 	cpu, memory := int64(50*(1+b.IntN(40))), int64(64*(1+b.IntN(64)))
 	limits := corev1.ResourceList{corev1.ResourceMemory: *resource.NewQuantity(2*memory<<20, resource.BinarySI)}
 	return corev1.ResourceRequirements{Limits: limits, Requests: corev1.ResourceList{
-		corev1.ResourceCPU: *resource.NewMilliQuantity(cpu, resource.DecimalSI), corev1.ResourceMemory: *resource.NewQuantity(memory<<20, resource.BinarySI)}}
+		corev1.ResourceCPU:    *resource.NewMilliQuantity(cpu, resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(memory<<20, resource.BinarySI)}}
 }
 
 func (b *specBuilder) token() {
 	const name = "kube-api-access"
 	mode, expires := int32(0o644), int64(3607)
-	b.spec.Volumes = append(b.spec.Volumes, corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-		DefaultMode: &mode, Sources: []corev1.VolumeProjection{
-			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: &expires, Path: "token"}},
-			{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}}},
-			{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{
-				{Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}}}}},
-		}}}})
+	b.spec.Volumes = append(b.spec.Volumes, corev1.Volume{Name: name,
+		VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+			DefaultMode: &mode, Sources: []corev1.VolumeProjection{
+				{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: &expires, Path: "token"}},
+				{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
+					Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}}},
+				{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{
+					{Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}}}}},
+			}}}})
 	app := &b.spec.Containers[0]
 	app.VolumeMounts = append(app.VolumeMounts, corev1.VolumeMount{Name: name, ReadOnly: true, MountPath: tokenMount})
 }
 
 func probe(path string, period int32) *corev1.Probe {
 	return &corev1.Probe{
-		ProbeHandler:   corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("http"), Scheme: corev1.URISchemeHTTP}},
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("http"),
+			Scheme: corev1.URISchemeHTTP}},
 		TimeoutSeconds: 1 + period/5, PeriodSeconds: period, SuccessThreshold: 1, FailureThreshold: 3,
 	}
 }
@@ -235,7 +247,8 @@ func (b *specBuilder) mount(c *corev1.Container, i int) {
 	case 1:
 		volume.Secret = &corev1.SecretVolumeSource{SecretName: name + "-" + b.hex(5), DefaultMode: &mode}
 	default:
-		volume.ConfigMap = &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name + "-" + b.hex(5)}, DefaultMode: &mode}
+		volume.ConfigMap = &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: name + "-" +
+			b.hex(5)}, DefaultMode: &mode}
 	}
 	b.spec.Volumes = append(b.spec.Volumes, volume)
 	path := mounts[i%len(mounts)]
@@ -268,15 +281,18 @@ func (b *specBuilder) env(c *corev1.Container) {
 }
 
 func (b *specBuilder) secretEnv(c *corev1.Container) {
-	c.Env = append(c.Env, corev1.EnvVar{Name: b.envName(c), ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
-		LocalObjectReference: corev1.LocalObjectReference{Name: pick(b.draw, nouns) + "-credentials"}, Key: pick(b.draw, words)}}})
+	c.Env = append(c.Env, corev1.EnvVar{Name: b.envName(c),
+		ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: pick(b.draw, nouns) + "-credentials"},
+			Key:                  pick(b.draw, words)}}})
 }
 
 func (b *specBuilder) affinity() {
 	b.spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/component": b.spec.Containers[0].Name}},
-			TopologyKey:   "kubernetes.io/hostname"}}}}}
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100,
+			PodAffinityTerm: corev1.PodAffinityTerm{
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/component": b.spec.Containers[0].Name}},
+				TopologyKey:   "kubernetes.io/hostname"}}}}}
 }
 
 func (b *specBuilder) spread() {

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// stage is what a kubelet has of a pod.
+// stage is a kubelet's view of a pod.
 type stage struct {
 	phase                           corev1.PodPhase
 	sandbox, initialized, ready     bool
@@ -21,23 +21,24 @@ type stage struct {
 
 // stages of a pod after an operation; what is not here has no status of a kubelet.
 var stages = map[string]stage{
-	oplog.TypeCreating:     {phase: corev1.PodPending},
-	oplog.TypeSandbox:      {phase: corev1.PodPending, sandbox: true},
-	oplog.TypeInitialized:  {phase: corev1.PodPending, sandbox: true, initialized: true},
-	oplog.TypeRunning:      {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true},
-	oplog.TypeReady:        {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true},
-	oplog.TypePatch:        {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true},
-	oplog.TypeStatus:       {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true},
-	oplog.TypeUnready:      {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true},
-	oplog.TypeCrashed:      {phase: corev1.PodRunning, sandbox: true, initialized: true, ended: true, failed: true},
-	oplog.TypeBackOff:      {phase: corev1.PodRunning, sandbox: true, initialized: true, backOff: true},
-	oplog.TypeStopped:      {phase: corev1.PodRunning, sandbox: true, initialized: true, ended: true, completed: true},
-	oplog.TypeSucceeded:    {phase: corev1.PodSucceeded, initialized: true, ended: true, completed: true},
-	oplog.TypeAcknowledged: {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true, generation: 2},
-	oplog.TypeTerminated:   {phase: corev1.PodFailed, initialized: true, ended: true, killed: true, generation: 2},
+	oplog.TypeCreating:    {phase: corev1.PodPending},
+	oplog.TypeSandbox:     {phase: corev1.PodPending, sandbox: true},
+	oplog.TypeInitialized: {phase: corev1.PodPending, sandbox: true, initialized: true},
+	oplog.TypeRunning:     {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true},
+	oplog.TypeReady:       {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true},
+	oplog.TypePatch:       {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true},
+	oplog.TypeStatus:      {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true},
+	oplog.TypeUnready:     {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true},
+	oplog.TypeCrashed:     {phase: corev1.PodRunning, sandbox: true, initialized: true, ended: true, failed: true},
+	oplog.TypeBackOff:     {phase: corev1.PodRunning, sandbox: true, initialized: true, backOff: true},
+	oplog.TypeStopped:     {phase: corev1.PodRunning, sandbox: true, initialized: true, ended: true, completed: true},
+	oplog.TypeSucceeded:   {phase: corev1.PodSucceeded, initialized: true, ended: true, completed: true},
+	oplog.TypeAcknowledged: {phase: corev1.PodRunning, sandbox: true, initialized: true, running: true, ready: true,
+		generation: 2},
+	oplog.TypeTerminated: {phase: corev1.PodFailed, initialized: true, ended: true, killed: true, generation: 2},
 }
 
-// podStatus is what the kubelet says of a pod at a stage.
+// podStatus returns the status that the kubelet reports at a stage.
 func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
 	spec := &t.spec
 	if s.generation == 0 {
@@ -50,12 +51,13 @@ func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
 		ObservedGeneration: s.generation, Phase: s.phase, HostIP: f.hostIP, HostIPs: []corev1.HostIP{{IP: f.hostIP}},
 		StartTime: &start, QOSClass: qosOf(spec),
 	}
-	if s.initialized { // a kubelet tells the address with the first container, not with the sandbox
+	if s.initialized { // a kubelet reports the address with the first container, not with the sandbox
 		status.PodIP, status.PodIPs = f.ip, []corev1.PodIP{{IP: f.ip}}
 	}
 	status.Conditions = make([]corev1.PodCondition, 0, 5+len(t.gates))
 	condition := func(kind corev1.PodConditionType, ok bool, reason, message string) {
-		c := corev1.PodCondition{Type: kind, ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.now}
+		c := corev1.PodCondition{Type: kind, ObservedGeneration: s.generation, Status: corev1.ConditionTrue,
+			LastTransitionTime: f.now}
 		if !ok {
 			c.Status, c.Reason, c.Message = corev1.ConditionFalse, reason, message
 		}
@@ -80,18 +82,21 @@ func podStatus(t *template, s stage, f *facts) corev1.PodStatus {
 	case initialized:
 		condition(corev1.PodInitialized, true, "", "")
 	default:
-		condition(corev1.PodInitialized, false, "ContainersNotInitialized", "containers with incomplete status: ["+names(spec.InitContainers)+"]")
+		condition(corev1.PodInitialized, false, "ContainersNotInitialized",
+			"containers with incomplete status: ["+names(spec.InitContainers)+"]")
 	}
 	condition(corev1.PodReady, s.ready, reason, message)
 	condition(corev1.ContainersReady, s.ready, reason, message)
-	status.Conditions = append(status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled, ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.was})
+	status.Conditions = append(status.Conditions, corev1.PodCondition{Type: corev1.PodScheduled,
+		ObservedGeneration: s.generation, Status: corev1.ConditionTrue, LastTransitionTime: f.was})
 	status.Conditions = gateConditions(t.gates, s, f, status.Conditions)
 	if inits {
 		status.InitContainerStatuses = make([]corev1.ContainerStatus, 0, len(spec.InitContainers))
 	}
 	status.ContainerStatuses = make([]corev1.ContainerStatus, 0, len(spec.Containers))
 	for i := range spec.InitContainers {
-		status.InitContainerStatuses = append(status.InitContainerStatuses, initStatus(&spec.InitContainers[i], len(spec.Containers)+i, s, f))
+		status.InitContainerStatuses = append(status.InitContainerStatuses, initStatus(&spec.InitContainers[i],
+			len(spec.Containers)+i, s, f))
 	}
 	for i := range spec.Containers {
 		status.ContainerStatuses = append(status.ContainerStatuses, containerStatus(&spec.Containers[i], i, s, f))
@@ -164,7 +169,8 @@ func run(st *corev1.ContainerStatus, c *corev1.Container, i int, f *facts) {
 	if s := c.SecurityContext; s != nil && s.RunAsUser != nil {
 		user = *s.RunAsUser
 	}
-	st.User = &corev1.ContainerUser{Linux: &corev1.LinuxContainerUser{UID: user, GID: user, SupplementalGroups: []int64{user}}}
+	st.User = &corev1.ContainerUser{Linux: &corev1.LinuxContainerUser{UID: user, GID: user,
+		SupplementalGroups: []int64{user}}}
 }
 
 func containerStatus(c *corev1.Container, i int, s stage, f *facts) corev1.ContainerStatus {
@@ -175,7 +181,8 @@ func containerStatus(c *corev1.Container, i int, s stage, f *facts) corev1.Conta
 		st.RestartCount = int32(f.state.Restarts)
 	}
 	end := func() *corev1.ContainerStateTerminated {
-		t := &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: f.was, FinishedAt: f.now, ContainerID: containerID(f, i)}
+		t := &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: f.was, FinishedAt: f.now,
+			ContainerID: containerID(f, i)}
 		switch {
 		case s.killed:
 			t.ExitCode, t.Reason = 137, "Error"
@@ -199,7 +206,8 @@ func containerStatus(c *corev1.Container, i int, s stage, f *facts) corev1.Conta
 	case s.backOff && i == 0:
 		run(&st, c, i, f)
 		st.State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff",
-			Message: "back-off " + f.backOff + " restarting failed container=" + c.Name + " pod=" + f.name + "_" + f.namespace + "(" + string(f.uid) + ")"}
+			Message: "back-off " + f.backOff + " restarting failed container=" + c.Name + " pod=" + f.name + "_" + f.namespace +
+				"(" + string(f.uid) + ")"}
 		st.LastTerminationState.Terminated = end()
 	case s.backOff:
 		run(&st, c, i, f)
@@ -211,7 +219,8 @@ func containerStatus(c *corev1.Container, i int, s stage, f *facts) corev1.Conta
 		st.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}
 	}
 	if i == 0 && st.RestartCount > 0 && st.LastTerminationState.Terminated == nil && st.State.Waiting == nil {
-		st.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: f.was, FinishedAt: f.was, ContainerID: containerID(f, i)}
+		st.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error", StartedAt: f.was,
+			FinishedAt: f.was, ContainerID: containerID(f, i)}
 	}
 	return st
 }
@@ -241,7 +250,8 @@ func initStatus(c *corev1.Container, i int, s stage, f *facts) corev1.ContainerS
 	if s.initialized {
 		run(&st, c, i, f)
 		st.Ready = true
-		st.State.Terminated = &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: f.was, FinishedAt: f.now, ContainerID: containerID(f, i)}
+		st.State.Terminated = &corev1.ContainerStateTerminated{Reason: "Completed", StartedAt: f.was, FinishedAt: f.now,
+			ContainerID: containerID(f, i)}
 	} else {
 		st.State.Waiting = &corev1.ContainerStateWaiting{Reason: "PodInitializing"}
 	}

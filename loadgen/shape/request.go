@@ -24,7 +24,7 @@ const (
 	VerbDelete = "delete"
 )
 
-// Request is what is sent for one operation.
+// Request is the request for one operation.
 type Request struct {
 	Verb         string
 	Resource     schema.GroupVersionResource
@@ -35,7 +35,7 @@ type Request struct {
 	// Object is the body of a create or an update. Of a status write it is metadata and
 	// status: the apiserver keeps the spec that it has.
 	Object runtime.Object
-	// Body and PatchType are those of a patch.
+	// Body and PatchType are for a patch.
 	Body      []byte
 	PatchType types.PatchType
 	Delete    *metav1.DeleteOptions
@@ -67,8 +67,9 @@ func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
 		r.Verb, r.Subresource = VerbCreate, "binding"
 		// The apiserver copies a binding's annotations to the pod.
 		r.Object = &corev1.Binding{
-			ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace, UID: f.uid, Annotations: map[string]string{OpAnnotation: f.op, IntendedAnnotation: f.intended}},
-			Target:     corev1.ObjectReference{Kind: KindNode, Name: f.node},
+			ObjectMeta: metav1.ObjectMeta{Name: f.name, Namespace: f.namespace, UID: f.uid,
+				Annotations: map[string]string{OpAnnotation: f.op, IntendedAnnotation: f.intended}},
+			Target: corev1.ObjectReference{Kind: KindNode, Name: f.node},
 		}
 	case howStatus:
 		r.Verb, r.Subresource = VerbUpdate, "status"
@@ -98,8 +99,8 @@ func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
 	return r
 }
 
-// start remembers when a Job began: its status tells it, and the apiserver takes no other
-// time later. Of a Job that was created by none of m's requests it is that of each write.
+// start remembers when a Job began: the apiserver does not accept a different start time
+// later. For a Job that m did not create it is the time of each write.
 func (m *Maker) start(op plan.Op, f *facts) {
 	if op.Target.Kind != KindJob {
 		return

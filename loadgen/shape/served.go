@@ -16,7 +16,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// life is what Served knows of a live target.
+// life is the state that Served keeps for a live target.
 type life struct {
 	template *template
 	own      *ownership
@@ -107,7 +107,8 @@ func (l *life) advance(op plan.Op, f *facts) {
 	l.placed = f.place(op, l.placed)
 	switch w := how(op); {
 	case w == howCreate:
-		*l = life{template: l.template, own: l.template.root, placed: l.placed, created: f.created, generation: 1, wanted: f.wanted, tag: f.tag, state: f.state}
+		*l = life{template: l.template, own: l.template.root, placed: l.placed, created: f.created, generation: 1,
+			wanted: f.wanted, tag: f.tag, state: f.state}
 	case w == howStatus:
 		if op.State != nil {
 			l.state = *op.State
@@ -217,7 +218,8 @@ func (m *Maker) step(l *life, op plan.Op, f *facts) *ownership {
 		}
 	}
 	if op.Target.Kind == KindPod {
-		next.object = cut(marked(op.Target.Kind, m.object(op, l.template, sampleRefs{}, &sample, viewServed), slotMarks[slotVersion]))
+		next.object = cut(marked(op.Target.Kind, m.object(op, l.template, sampleRefs{}, &sample, viewServed),
+			slotMarks[slotVersion]))
 	}
 	return next
 }

@@ -14,7 +14,8 @@ func (m *Maker) slice(refs Refs, f *facts, v view) *discoveryv1.EndpointSlice {
 	port, name, protocol := int32(8080), "http", corev1.ProtocolTCP
 	s := &discoveryv1.EndpointSlice{
 		ObjectMeta: m.meta(f, map[string]string{
-			"kubernetes.io/service-name": f.app, "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io", appLabel: f.app,
+			"kubernetes.io/service-name": f.app, "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+			appLabel: f.app,
 		}, map[string]string{"endpoints.kubernetes.io/last-change-trigger-time": f.now.UTC().Format("2006-01-02T15:04:05Z")}),
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints:   m.endpoints(refs, f),

@@ -38,13 +38,15 @@ const (
 	slotCount
 )
 
-// slotMarks stand in samples where the slots are. None is a part of another, or of
+// slotMarks mark the slots in samples. None is a part of another, or of
 // anything that a template has.
 var slotMarks = [slotCount]string{
 	slotName: "zq0name", slotNamespace: "zq0ns", slotNode: "zq0node", slotUID: "zq0uid", slotOwnerUID: "zq0owneruid",
-	slotOwnerName: "zq0ownername", slotApp: "zq0app", slotHash: "zq0hash", slotIP: "zq0ip", slotHostIP: "zq0hostip", slotZone: "zq0zone",
+	slotOwnerName: "zq0ownername", slotApp: "zq0app", slotHash: "zq0hash", slotIP: "zq0ip", slotHostIP: "zq0hostip",
+	slotZone:      "zq0zone",
 	slotContainer: "zq0container", slotTag: "zq0tag", slotOp: "zq0op", slotIntended: "zq0intended",
-	slotCreated: "1901-01-01T00:00:01Z", slotNow: "1901-01-01T00:00:02Z", slotDeleted: "1901-01-01T00:00:03Z", slotWas: "1901-01-01T00:00:04Z",
+	slotCreated: "1901-01-01T00:00:01Z", slotNow: "1901-01-01T00:00:02Z", slotDeleted: "1901-01-01T00:00:03Z",
+	slotWas:      "1901-01-01T00:00:04Z",
 	slotRestarts: "1987654321", slotBackOff: "zq0backoff", slotVersion: "zq0version", slotManaged: "zq0managed",
 }
 

@@ -13,7 +13,8 @@ import (
 func (m *Maker) lease(f *facts, v view) *coordinationv1.Lease {
 	l := &coordinationv1.Lease{
 		ObjectMeta: m.meta(f, map[string]string{}, map[string]string{}),
-		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &f.name, LeaseDurationSeconds: ptr(int32(40)), RenewTime: &f.nowMicro},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: &f.name, LeaseDurationSeconds: ptr(int32(40)),
+			RenewTime: &f.nowMicro},
 	}
 	if v == viewServed {
 		l.CreationTimestamp = f.created
@@ -21,7 +22,8 @@ func (m *Maker) lease(f *facts, v view) *coordinationv1.Lease {
 	return l
 }
 
-var configFiles = [...]string{"application.properties", "logging.properties", "routes.properties", "limits.properties", "features.properties", "clients.properties"}
+var configFiles = [...]string{"application.properties", "logging.properties", "routes.properties", "limits.properties",
+	"features.properties", "clients.properties"}
 
 // fileBytes is about how long a file of a config map is.
 const fileBytes = 2 << 10
@@ -50,7 +52,8 @@ func configFileCount(text int) int { return max(1, min(len(configFiles), text/fi
 func (m *Maker) widget(op plan.Op, f *facts, v view, text int) *unstructured.Unstructured {
 	d := newDraw(op.Target.Seed, streamContent)
 	meta := m.meta(f, map[string]string{appLabel: f.app}, map[string]string{})
-	metadata := map[string]any{"name": meta.Name, "namespace": meta.Namespace, "labels": stringMap(meta.Labels), "annotations": stringMap(meta.Annotations)}
+	metadata := map[string]any{"name": meta.Name, "namespace": meta.Namespace, "labels": stringMap(meta.Labels),
+		"annotations": stringMap(meta.Annotations)}
 	if meta.UID != "" && v != viewSent {
 		metadata["uid"] = string(meta.UID)
 	}
@@ -58,7 +61,8 @@ func (m *Maker) widget(op plan.Op, f *facts, v view, text int) *unstructured.Uns
 		metadata["generation"], metadata["creationTimestamp"] = f.generation, f.created.UTC().Format("2006-01-02T15:04:05Z")
 	}
 	w := map[string]any{"apiVersion": WidgetGroup + "/v1", "kind": KindWidget, "metadata": metadata,
-		"spec": map[string]any{"owner": pick(d, teams), "tier": pick(d, roles), "revision": int64(10000 + f.state.Count), "report": d.text(text)}}
+		"spec": map[string]any{"owner": pick(d, teams), "tier": pick(d, roles), "revision": int64(10000 + f.state.Count),
+			"report": d.text(text)}}
 	if f.placed.counted {
 		w["status"] = map[string]any{"phase": "Ready", "observedGeneration": f.observed}
 	}

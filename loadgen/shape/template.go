@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// template is what objects of a workload have in common, and what was computed of it.
+// template holds the common content of the objects of a workload, and their ownership.
 type template struct {
 	spec        corev1.PodSpec // images without tag
 	labels      map[string]string
@@ -23,7 +23,7 @@ type template struct {
 	root        *ownership
 }
 
-// templateKey tells templates apart. Sizes and lengths of names are in steps, seeds in
+// templateKey identifies a template. Sizes and lengths of names are in steps, seeds in
 // families, so that a run has some hundreds of templates and not one per pod.
 type templateKey struct {
 	kind, ownerKind   string
@@ -48,11 +48,12 @@ const (
 // JSON of the same object always exceeds.
 const MaxBytes = 1 << 20
 
-// Least and most bytes of kinds; 0 is no bound of the kind's own.
+// Most bytes of kinds with a bound of their own.
 var maxBytes = map[string]int{KindEvent: 100 << 10, KindNode: 800 << 10}
 
 func keyOf(t *plan.Target) templateKey {
-	k := templateKey{kind: t.Kind, bound: t.Bound, family: mix(root(t).Seed) % families, containers: min(max(1, t.Containers), 40), inits: min(max(0, t.InitContainers), 20)}
+	k := templateKey{kind: t.Kind, bound: t.Bound, family: mix(root(t).Seed) % families,
+		containers: min(max(1, t.Containers), 40), inits: min(max(0, t.InitContainers), 20)}
 	names := len(t.Name)
 	if t.Owner != nil {
 		k.ownerKind = t.Owner.Kind
@@ -91,7 +92,7 @@ func bucket(bytes int) int {
 	return int(math.Round(math.Log(float64(bytes)) / sizeStep))
 }
 
-// template is that of a target; it is built at its first use. The lock is held: two
+// template returns a target's template, which is built at its first use. The lock is held: two
 // that need the same one wait for the one that builds it.
 func (m *Maker) template(t *plan.Target, hold bool) *template {
 	key := keyOf(t)
@@ -161,7 +162,8 @@ func (m *Maker) build(key templateKey, t *plan.Target) *template {
 	if budget <= 0 {
 		return fill(0, 0)
 	}
-	withSpec := key.kind == KindPod || key.kind == KindReplicaSet || key.kind == KindDeployment || key.kind == KindDaemonSet || key.kind == KindJob
+	withSpec := key.kind == KindPod || key.kind == KindReplicaSet || key.kind == KindDeployment ||
+		key.kind == KindDaemonSet || key.kind == KindJob
 	left := 0
 	for range 6 {
 		left = want - m.measure(fill(budget, 0), t)
@@ -191,7 +193,8 @@ func (m *Maker) measure(tp *template, t *plan.Target) int {
 	size := 0
 	for i, typ := range fullest(t) {
 		n := max(1, t.Spec)
-		op := plan.Op{ID: int64(123456 + i), Type: typ, Target: t, State: &plan.State{Replicas: n, Ready: n, Updated: n, Active: n, Count: 1}}
+		op := plan.Op{ID: int64(123456 + i), Type: typ, Target: t, State: &plan.State{Replicas: n, Ready: n, Updated: n,
+			Active: n, Count: 1}}
 		size = len(m.serve(l, op, sampleRefs{}, 12345678, sampleTime))
 		if t.Stripped {
 			f := m.facts(op, sampleRefs{}, sampleTime)

@@ -28,7 +28,8 @@ func (m *Maker) workload(t *template, f *facts, of string) (metav1.ObjectMeta, c
 	if of == KindReplicaSet {
 		meta.Labels[hashLabel] = f.hash
 	}
-	return meta, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: t.annotations}, Spec: withTag(t.spec, f.tag)}
+	return meta, corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: t.annotations},
+		Spec: withTag(t.spec, f.tag)}
 }
 
 // show fills in what a view of a workload has: the spec unless the status alone is
@@ -56,7 +57,8 @@ func (m *Maker) deployment(t *template, f *facts, v view) *appsv1.Deployment {
 	f.show(v, &d.ObjectMeta, func() {
 		quarter := intstr.FromString("25%")
 		d.Spec = appsv1.DeploymentSpec{
-			Replicas: ptr(f.wanted), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: f.app}}, Template: pod,
+			Replicas: ptr(f.wanted), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: f.app}},
+			Template: pod,
 			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RollingUpdateDeploymentStrategyType,
 				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: &quarter, MaxSurge: &quarter}},
 			RevisionHistoryLimit: ptr(int32(10)), ProgressDeadlineSeconds: ptr(int32(600)),
@@ -71,7 +73,8 @@ func deploymentStatus(f *facts) appsv1.DeploymentStatus {
 	available := corev1.ConditionTrue
 	reason, message := "MinimumReplicasAvailable", "Deployment has minimum availability."
 	if s.Ready == 0 && s.Replicas > 0 {
-		available, reason, message = corev1.ConditionFalse, "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
+		available, reason, message = corev1.ConditionFalse, "MinimumReplicasUnavailable",
+			"Deployment does not have minimum availability."
 	}
 	progress := "ReplicaSetUpdated"
 	progressMessage := "ReplicaSet \"" + newest + "\" is progressing."
@@ -79,11 +82,15 @@ func deploymentStatus(f *facts) appsv1.DeploymentStatus {
 		progress, progressMessage = "NewReplicaSetAvailable", "ReplicaSet \""+newest+"\" has successfully progressed."
 	}
 	return appsv1.DeploymentStatus{
-		ObservedGeneration: f.observed, Replicas: int32(s.Replicas), UpdatedReplicas: int32(s.Updated), ReadyReplicas: int32(s.Ready),
-		AvailableReplicas: int32(s.Ready), UnavailableReplicas: int32(max(0, s.Replicas-s.Ready)), TerminatingReplicas: ptr(int32(s.Terminating)),
+		ObservedGeneration: f.observed, Replicas: int32(s.Replicas), UpdatedReplicas: int32(s.Updated),
+		ReadyReplicas:     int32(s.Ready),
+		AvailableReplicas: int32(s.Ready), UnavailableReplicas: int32(max(0, s.Replicas-s.Ready)),
+		TerminatingReplicas: ptr(int32(s.Terminating)),
 		Conditions: []appsv1.DeploymentCondition{
-			{Type: appsv1.DeploymentAvailable, Status: available, LastUpdateTime: f.now, LastTransitionTime: f.now, Reason: reason, Message: message},
-			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, LastUpdateTime: f.now, LastTransitionTime: f.was, Reason: progress, Message: progressMessage},
+			{Type: appsv1.DeploymentAvailable, Status: available, LastUpdateTime: f.now, LastTransitionTime: f.now,
+				Reason: reason, Message: message},
+			{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, LastUpdateTime: f.now, LastTransitionTime: f.was,
+				Reason: progress, Message: progressMessage},
 		},
 	}
 }
@@ -94,12 +101,14 @@ func (m *Maker) replicaSet(op plan.Op, t *template, f *facts, v view) *appsv1.Re
 	rs.Annotations[revisionAnnotation] = strconv.FormatUint(1+mix(op.Target.Seed)%9, 10)
 	f.show(v, &rs.ObjectMeta, func() {
 		rs.Spec = appsv1.ReplicaSetSpec{
-			Replicas: ptr(f.wanted), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: f.app, hashLabel: f.hash}}, Template: pod,
+			Replicas: ptr(f.wanted), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{appLabel: f.app,
+				hashLabel: f.hash}}, Template: pod,
 		}
 	}, func() {
 		s := f.state
 		rs.Status = appsv1.ReplicaSetStatus{
-			Replicas: int32(s.Replicas), FullyLabeledReplicas: int32(s.Replicas), ReadyReplicas: int32(s.Ready), AvailableReplicas: int32(s.Ready),
+			Replicas: int32(s.Replicas), FullyLabeledReplicas: int32(s.Replicas), ReadyReplicas: int32(s.Ready),
+			AvailableReplicas:   int32(s.Ready),
 			TerminatingReplicas: ptr(int32(s.Terminating)), ObservedGeneration: f.observed,
 		}
 	})
@@ -121,8 +130,10 @@ func (m *Maker) daemonSet(t *template, f *facts, v view) *appsv1.DaemonSet {
 	}, func() {
 		s := f.state
 		ds.Status = appsv1.DaemonSetStatus{
-			CurrentNumberScheduled: int32(s.Replicas), DesiredNumberScheduled: int32(s.Replicas), NumberReady: int32(s.Ready), NumberAvailable: int32(s.Ready),
-			NumberUnavailable: int32(max(0, s.Replicas-s.Ready)), UpdatedNumberScheduled: int32(s.Updated), ObservedGeneration: f.observed,
+			CurrentNumberScheduled: int32(s.Replicas), DesiredNumberScheduled: int32(s.Replicas), NumberReady: int32(s.Ready),
+			NumberAvailable:   int32(s.Ready),
+			NumberUnavailable: int32(max(0, s.Replicas-s.Ready)), UpdatedNumberScheduled: int32(s.Updated),
+			ObservedGeneration: f.observed,
 		}
 	})
 	return ds
@@ -157,7 +168,8 @@ func jobStatus(f *facts) batchv1.JobStatus {
 		js.CompletionTime = &f.now
 		for _, kind := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
 			js.Conditions = append(js.Conditions, batchv1.JobCondition{Type: kind, Status: corev1.ConditionTrue,
-				LastProbeTime: f.now, LastTransitionTime: f.now, Reason: "CompletionsReached", Message: "Reached expected number of succeeded pods"})
+				LastProbeTime: f.now, LastTransitionTime: f.now, Reason: "CompletionsReached",
+				Message: "Reached expected number of succeeded pods"})
 		}
 	}
 	return js

@@ -131,7 +131,7 @@ func (k *kind) list(ctx context.Context, record bool) error {
 			break
 		}
 	}
-	k.version = version // of a whole list only: what a page lacks would never be told of
+	k.version = version // of a whole list only: objects missing in a page would never be reported
 	now := time.Now().UnixNano()
 	for uid, o := range k.known {
 		if !seen[uid] {

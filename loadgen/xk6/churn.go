@@ -15,7 +15,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// OpResult is what became of one operation. Lag is dispatch minus intended dispatch.
+// OpResult is the outcome of one operation. Lag is dispatch minus intended dispatch.
 type OpResult struct {
 	OK         bool    `js:"ok"`
 	Op         string  `js:"op"`
@@ -139,7 +139,7 @@ func (c *client) stepThread(s *churn.Sender) (bool, error) {
 	return ok, nil
 }
 
-// result tells k6's metrics about what was sent.
+// result adds an outcome to k6's metrics.
 func (c *client) result(s churn.Sent) OpResult {
 	r := OpResult{OK: s.Err == nil, Op: s.Op.Type, Kind: s.Op.Target.Kind, Name: s.Op.Target.Name}
 	if s.Err != nil {

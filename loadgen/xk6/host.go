@@ -39,7 +39,8 @@ func (s *shared) get(o Options) (*host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOptions, err)
 	}
-	s.host = &host{options: o, plan: p, loading: make(chan *churn.Sender, 1), over: make(chan struct{}), ended: make(chan struct{})}
+	s.host = &host{options: o, plan: p, loading: make(chan *churn.Sender, 1), over: make(chan struct{}),
+		ended: make(chan struct{})}
 	return s.host, nil
 }
 
@@ -103,7 +104,8 @@ func (h *host) start(ctx context.Context) error {
 	go func() {
 		defer close(h.ended)
 		defer engine.Close()
-		if h.err = errors.Join(session.New(driven{engine, h}, h.plan.Config(), settings).Run(run), log.Close()); h.err != nil {
+		if h.err = errors.Join(session.New(driven{engine, h}, h.plan.Config(), settings).Run(run),
+			log.Close()); h.err != nil {
 			logger.Error("the load ended", "err", h.err)
 		}
 	}()

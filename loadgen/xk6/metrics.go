@@ -7,7 +7,7 @@ import (
 	"go.k6.io/k6/metrics"
 )
 
-// opMetrics are what k6 shows of operations. Their only tags beyond k6's own are op and
+// opMetrics are k6's metrics of operations. Their only tags beyond k6's own are op and
 // kind, of which there are about twenty in all.
 type opMetrics struct {
 	duration   *metrics.Metric // answer minus dispatch
@@ -49,11 +49,13 @@ func (m *opMetrics) push(vu modules.VU, r OpResult, sent bool) {
 	tags := state.Tags.GetCurrentValues()
 	set := tags.Tags.With("op", r.Op).With("kind", r.Kind)
 	sample := func(metric *metrics.Metric, value float64) metrics.Sample {
-		return metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: metric, Tags: set}, Time: now, Value: value, Metadata: tags.Metadata}
+		return metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: metric, Tags: set}, Time: now, Value: value,
+			Metadata: tags.Metadata}
 	}
 	all := []metrics.Sample{sample(m.failed, metrics.B(!r.OK))}
 	if sent {
-		all = append(all, sample(m.duration, r.DurationMs), sample(m.fromIntent, r.LagMs+r.DurationMs), sample(m.lag, r.LagMs), sample(m.ops, 1))
+		all = append(all, sample(m.duration, r.DurationMs), sample(m.fromIntent, r.LagMs+r.DurationMs),
+			sample(m.lag, r.LagMs), sample(m.ops, 1))
 	}
 	metrics.PushIfNotDone(vu.Context(), state.Samples, metrics.ConnectedSamples{Samples: all, Tags: set, Time: now})
 }

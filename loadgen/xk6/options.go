@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// Options are what a script gives to new Churn(…). index.d.ts has them for editors.
+// Options are the argument of new Churn(…). index.d.ts has them for editors.
 type Options struct {
 	Kubeconfig string // path
 	Context    string // of the kubeconfig; "" is its current one
@@ -38,7 +38,8 @@ func parseOptions(arg any) (Options, error) {
 			return o, fmt.Errorf("%w: %w", ErrOptions, err)
 		}
 	}
-	for name, missing := range map[string]bool{"kubeconfig": o.Kubeconfig == "", "opLog": o.OpLog == "", "plan": o.Plan.RunID == ""} {
+	for name, missing := range map[string]bool{"kubeconfig": o.Kubeconfig == "", "opLog": o.OpLog == "",
+		"plan": o.Plan.RunID == ""} {
 		if missing {
 			return o, fmt.Errorf("%w: %s is missing", ErrOptions, name)
 		}

@@ -43,7 +43,7 @@ type instance struct {
 	shared  *shared
 }
 
-// Exports is what a script can import.
+// Exports lists the names that a script can import.
 func (i *instance) Exports() modules.Exports {
 	return modules.Exports{Named: map[string]any{"Churn": i.newChurn}}
 }

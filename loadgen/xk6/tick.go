@@ -11,7 +11,7 @@ import (
 
 // tick is when the arrival-rate executor wanted the current iteration to begin, as time
 // since the start of the scenario; false under executors that have no such time. k6 does
-// not tell it; it follows from the executor's definition and the iteration's number,
+// not expose it; it follows from the executor's definition and the iteration's number,
 // unless iterations were dropped before it, which makes a run invalid anyway.
 func tick(vu modules.VU) (time.Time, bool) {
 	scenario, state := lib.GetScenarioState(vu.Context()), vu.State()

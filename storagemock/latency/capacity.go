@@ -33,7 +33,7 @@ func ParseCapacity(text string) (Capacity, error) {
 	if text = strings.TrimSpace(text); text == "" || text == "unlimited" {
 		return c, nil
 	}
-	// The expression grammar wants a call; the name stands for the capacity itself.
+	// The expression grammar wants a call; the name represents the capacity itself.
 	in := "capacity(" + text + ")"
 	e, err := expr.Parse(in)
 	if err != nil {

@@ -25,7 +25,7 @@ func short(d time.Duration) time.Duration {
 	return d.Round(time.Duration(math.Pow10(max(0, int(math.Log10(float64(max(1, d))))-2))))
 }
 
-// Figures are those of such a request; all 0 where no rule matches, which takes no time.
+// Figures returns the figures of such a request; all 0 where no rule matches.
 func (m *Model) Figures(method, kind string) Figures {
 	if s := first(m.rules, method, kind); s != nil {
 		return figures(s.Latency)

@@ -188,7 +188,7 @@ func TestBadSpecs(t *testing.T) {
 		"uniform(3ms,1ms)":                  "above max",
 		"bimodal(1ms,2ms)":                  "p, the probability",
 		"bimodal(1ms,p=3%)":                 "slow is missing",
-		"bimodal(1ms,x(1),p=3%)":            "x is no distribution",
+		"bimodal(1ms,x(1),p=3%)":            "x: unknown distribution",
 		"slow(1ms,x=0.5,every=1s,for=1s)":   "at least 1 times",
 		"slow(1ms,x=2,every=1s,for=1s)":     "shorter than every",
 		"empirical(/nonexistent)":           "no such file",

@@ -26,7 +26,8 @@ type source struct {
 	from   dist.Source
 }
 
-var modelGrammar = grammar{"latency", "distribution", "a duration like 87ms or a distribution like lognormal(mean=87ms,p99=110ms)"}
+var modelGrammar = grammar{"latency", "distribution",
+	"a duration like 87ms or a distribution like lognormal(mean=87ms,p99=110ms)"}
 
 // ParseModel parses the rules of the grammar. Text without any rule is an error; 0s
 // serves without delay.

@@ -50,7 +50,7 @@ func ParseMatch(text string) (Match, error) {
 // grammar names what the rules of a text choose, for its errors.
 type grammar struct{ subject, thing, want string }
 
-// Rule is what was chosen for the requests that match.
+// Rule is a value for the requests that match.
 type Rule[T any] struct {
 	Match
 	Value T
@@ -67,7 +67,8 @@ func parseRules[T any](g grammar, text string, parse func(string) (T, error)) ([
 			return nil, fmt.Errorf("%s %q: an empty rule; want %s", g.subject, text, g.want)
 		}
 		if unconditional != "" {
-			return nil, fmt.Errorf("%s %q: the rule %q is never reached, because %q before it matches everything", g.subject, text, part, unconditional)
+			return nil, fmt.Errorf("%s %q: the rule %q is never reached, because %q before it matches everything", g.subject,
+				text, part, unconditional)
 		}
 		pieces := expr.Split(part, ':')
 		var r Rule[T]

@@ -90,7 +90,7 @@ const progressEvery = time.Second
 // over.
 var ErrAborted = errors.New("the controlling process closed standard input before the load was over")
 
-// Settings are what the program gives a Session.
+// Settings configure a Session.
 type Settings struct {
 	Out io.Writer // lines of JSON
 	// Wait makes the session wait for a line from In after "ready", "warmed" and
@@ -220,7 +220,8 @@ func (s *Session) load(ctx context.Context, in *lines) error {
 	if logErr := s.s.Log.Checkpoint(); err == nil {
 		err = logErr
 	}
-	s.say(LoadedLine{Phase: PhaseLoaded, Started: s.engine.LoadStarted(), Finished: s.engine.LoadFinished(), Incomplete: err != nil, Stats: stats})
+	s.say(LoadedLine{Phase: PhaseLoaded, Started: s.engine.LoadStarted(), Finished: s.engine.LoadFinished(),
+		Incomplete: err != nil, Stats: stats})
 	return err
 }
 
@@ -255,7 +256,7 @@ func (s *Session) report(done <-chan struct{}) {
 	}
 }
 
-// say writes one line. That nobody reads it is no reason to end the run.
+// say writes one line. A failure to write does not end the run.
 func (s *Session) say(line any) {
 	s.out.Lock()
 	defer s.out.Unlock()
