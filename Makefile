@@ -111,7 +111,7 @@ BLOCKS ?= 16
 gate-base: # before the build, which takes minutes
 	@git rev-parse --verify --quiet '$(BASE)^{commit}' >/dev/null || { echo "make gate: there is no revision '$(BASE)'; name one: make gate BASE=REV" >&2; exit 2; }
 
-gate: gate-base build ## hold k8s-watch against a revision, BASE=REV, side by side (six minutes)
+gate: gate-base build ## hold k8s-watch against a revision, BASE=REV, side by side (ten minutes)
 	@$(BIN)/watchbench gate --base-rev '$(BASE)' --blocks $(BLOCKS) --runs $(OUT) $(ARGS)
 
 # What gate -pack takes for reports/gate/testdata/pairs: three hours of a quiet machine.

@@ -196,13 +196,12 @@ func (x *Search) finalists(ctx context.Context) (all []*candidate, err error) {
 	return all, nil
 }
 
-// closest is the cheapest setting near the lowest value, among the named strategies or all; nil without any.
+// closest is the cheapest setting near the lowest value of the strategies; nil without any.
 func (x *Search) closest(strategies ...string) *candidate {
 	var all []*candidate
 	low := math.Inf(1)
 	for _, c := range x.judge.known() {
-		wanted := len(strategies) == 0 || slices.Contains(strategies, c.set.Strategy)
-		if v := x.judge.value(c); v != nil && wanted && !x.judge.wrong(c.set.Strategy) {
+		if v := x.judge.value(c); v != nil && x.among(c, strategies) {
 			all, low = append(all, c), min(low, *v)
 		}
 	}
@@ -215,19 +214,19 @@ func (x *Search) closest(strategies ...string) *candidate {
 	return nil
 }
 
-// of is the cheapest measured setting of the wanted strategies that holds, else the lowest; nil without any.
-func (x *Search) of(wanted func(strategy string) bool) *candidate {
+// measured is the cheapest measured setting of the strategies that holds, else the lowest; nil without any.
+func (x *Search) measured(strategies ...string) *candidate {
 	for _, c := range x.ranked() {
-		if wanted(c.set.Strategy) {
+		if x.among(c, strategies) {
 			return c
 		}
 	}
-	return x.judge.least(x.judge.worst, func(c *candidate) bool { return wanted(c.set.Strategy) })
+	return x.judge.least(x.judge.worst, func(c *candidate) bool { return x.among(c, strategies) })
 }
 
-// cheapest is the best measured setting of the strategies without a failed check.
-func (x *Search) cheapest() *candidate {
-	return x.of(func(s string) bool { return !x.judge.wrong(s) })
+// among reports whether a candidate is of one of the strategies, and that is not ruled out.
+func (x *Search) among(c *candidate, strategies []string) bool {
+	return slices.Contains(strategies, c.set.Strategy) && !x.judge.wrong(c.set.Strategy)
 }
 
 // cost orders settings: fewer requests in flight first, then fewer requests, then shorter queues.

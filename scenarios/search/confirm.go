@@ -66,7 +66,7 @@ func (x *Search) confirm(ctx context.Context) (best *candidate, err error) {
 		}
 	}
 	x.note("ended after %d settings that were measured", maxProbes)
-	return x.cheapest(), nil
+	return x.measured(x.space.strategies...), nil
 }
 
 // leaveOut skips a setting that could not be measured, and after maxLate of them the strategy:
@@ -92,12 +92,12 @@ func (x *Search) out(strategy string) bool {
 // be measured it only returns the best so far.
 func (x *Search) giveUp(ctx context.Context, best *candidate) (*candidate, error) {
 	if len(x.late) > 0 {
-		if c := x.cheapest(); c != nil {
+		if c := x.measured(x.space.strategies...); c != nil {
 			best = c
 		}
 		return best, nil
 	}
-	c := x.closest()
+	c := x.closest(x.space.strategies...)
 	if c == nil || len(c.cells) > 0 {
 		return c, nil
 	}
@@ -108,7 +108,7 @@ func (x *Search) giveUp(ctx context.Context, best *candidate) (*candidate, error
 	if err := x.measure(ctx, c); err != nil {
 		return c, err
 	}
-	if closer := x.closest(); closer != nil && len(closer.cells) > 0 {
+	if closer := x.closest(x.space.strategies...); closer != nil && len(closer.cells) > 0 {
 		c = closer
 	}
 	return c, nil
@@ -139,8 +139,7 @@ func (x *Search) below(ctx context.Context, c *candidate) *candidate {
 // objective any other setting may be faster: then also the best of each strategy that is predicted to be as fast, and
 // twice the queues of the answer.
 func (x *Search) beside(ctx context.Context, best *candidate, finalists []*candidate) error {
-	others := slices.DeleteFunc(slices.Clone(x.space.strategies), func(s string) bool { return s == best.set.Strategy })
-	groups := [][]string{others}
+	groups := [][]string{x.space.others(best.set.Strategy)}
 	if !slices.Contains(originals, best.set.Strategy) {
 		groups = append(groups, originals)
 	}
@@ -168,11 +167,12 @@ func (x *Search) beside(ctx context.Context, best *candidate, finalists []*candi
 // bestOf is the first finalist of the strategies, else their best measured setting, else their closest; nil if nothing
 // is known of them.
 func (x *Search) bestOf(ctx context.Context, strategies []string, finalists []*candidate) (*candidate, error) {
-	mine := func(c *candidate) bool { return slices.Contains(strategies, c.set.Strategy) }
-	if i := slices.IndexFunc(finalists, mine); i >= 0 {
-		return finalists[i], nil
+	for _, c := range finalists {
+		if x.among(c, strategies) {
+			return c, nil
+		}
 	}
-	if c := x.judge.least(x.judge.worst, mine); c != nil || len(strategies) == 0 {
+	if c := x.measured(strategies...); c != nil {
 		return c, nil
 	}
 	c := x.closest(strategies...)

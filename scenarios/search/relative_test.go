@@ -1,7 +1,6 @@
 package search
 
 import (
-	"context"
 	"math"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/scenarios/faults"
-	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // TestRelativeObjective: where nothing but the lowest is asked for there is always an answer.
@@ -62,29 +60,13 @@ func TestRelativeObjective(t *testing.T) {
 // as any other.
 func TestClosestIsRepeated(t *testing.T) {
 	w := planted()
-	w.noise = 0
-	measurer := scaledWorld{w, 0.9}
+	w.noise, w.real = 0, func(Setting) float64 { return 0.9 }
 	o := options(t, w, burst, "drain=7s") // 7.5 s at best by prediction, 6.75 s in truth
 	o.Strategies = []string{keyed}
-	got := run(t, o, measurer)
+	got := run(t, o, w)
 	if best := got.At(got.Best); !got.Met || len(best.Cells) != o.Repeat {
 		t.Errorf("met %t, %d cells: %s", got.Met, len(best.Cells), got.Sentence)
 	}
-}
-
-// scaledWorld measures faster than predicted.
-type scaledWorld struct {
-	*world
-	factor float64
-}
-
-func (w scaledWorld) Measure(ctx context.Context, f *spec.File) (*result.Results, error) {
-	res, err := w.world.Measure(ctx, f)
-	if err == nil {
-		h := &res.Cells[0].Handler
-		h.DrainSeconds, h.DrainAfterLoad = new(*h.DrainSeconds*w.factor), new(*h.DrainAfterLoad*w.factor)
-	}
-	return res, err
 }
 
 // TestRelativeObjectiveIsMeasured: where the objective has no bound, what is recommended is held against the fastest

@@ -26,13 +26,12 @@ type report struct {
 // fill writes the result into the tuning. The best may be nil.
 func (x *Search) fill(t *result.Tuning, best *candidate) {
 	r := report{Search: x, best: best, met: x.judge.confirmed(best)}
-	mine := func(s string) bool { return slices.Contains(originals, s) }
-	if r.original = x.of(mine); r.original == nil {
+	if r.original = x.measured(originals...); r.original == nil {
 		r.original = x.closest(originals...)
 	}
 	t.Met, t.Sentence = r.met, "Nothing was measured, so nothing is recommended."
 	if best != nil {
-		r.runner = x.of(func(s string) bool { return s != best.set.Strategy })
+		r.runner = x.measured(x.space.others(best.set.Strategy)...)
 		if r.met && len(best.valid()) < x.judge.repeat {
 			x.note("%s was measured %s instead of %d", best.set.Name(), wording.Count(len(best.valid()), "time"), x.judge.repeat)
 		}

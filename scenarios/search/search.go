@@ -151,7 +151,7 @@ func (x *Search) Run(ctx context.Context, m Measurer, line func(string)) (*resul
 	if errors.Is(err, errBudget) {
 		x.note("measuring ended after %s, its --budget", time.Since(x.bench.began).Round(time.Second))
 		err = nil
-		if c := x.cheapest(); c != nil && !x.judge.confirmed(best) {
+		if c := x.measured(x.space.strategies...); c != nil && !x.judge.confirmed(best) {
 			best = c
 		}
 	}
@@ -159,7 +159,7 @@ func (x *Search) Run(ctx context.Context, m Measurer, line func(string)) (*resul
 		t.Changes, err = x.changes(ctx, best)
 	}
 	if ctx.Err() != nil && best == nil {
-		best = x.cheapest()
+		best = x.measured(x.space.strategies...)
 	}
 	x.fill(t, best)
 	t.Interrupted, t.Finished = ctx.Err() != nil, time.Now()

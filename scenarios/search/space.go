@@ -56,6 +56,11 @@ func newSpace(o *Options, s *spec.Scenario) space {
 // numbered reports whether a strategy has a number of queues to choose.
 func numbered(strategy string) bool { return strategy != single && strategy != adaptive }
 
+// others are the strategies but one.
+func (p *space) others(strategy string) []string {
+	return slices.DeleteFunc(slices.Clone(p.strategies), func(s string) bool { return s == strategy })
+}
+
 // rungs lists the settings of a strategy to screen, smallest first: all numbers of queues up to 16,
 // then in steps of about an eighth, and both ends.
 func (p *space) rungs(strategy string) (all []Setting) {

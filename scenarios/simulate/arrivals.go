@@ -61,8 +61,8 @@ func (r *reader) beside(p *plan.Plan, ops iter.Seq[timedOp]) iter.Seq[Arrival] {
 		for x := range ops {
 			for ; more && trickle.At <= x.at; trickle, more = next() {
 				if !yield(Arrival{
-					At: trickle.At + r.api, Lag: r.api, Kind: bystanderKind, Namespace: r.namespace(0),
-					Name: r.cfg.BystanderName(trickle.Object), UID: "bystander", Version: uint64(trickle.N), Uncounted: true,
+					At: trickle.At + r.api, Lag: r.api, Kind: bystanderKind, Namespace: r.namespace(0), Name: trickle.Target.Name,
+					UID: "bystander", Version: uint64(trickle.N), Uncounted: true,
 				}) {
 					return
 				}
@@ -83,12 +83,8 @@ func (r *reader) beside(p *plan.Plan, ops iter.Seq[timedOp]) iter.Seq[Arrival] {
 func (r *reader) arrival(x timedOp) Arrival {
 	op := &x.op
 	a := Arrival{At: x.at + r.api, Lag: r.api, Delete: op.Type == oplog.TypeDelete, Version: uint64(op.ID)}
-	if t := op.Target; t != nil {
-		a.Kind, a.Namespace, a.Name, a.UID = t.Kind, r.namespace(t.Namespace), t.Name, uid(t.Name, t.Incarnation)
-		return a
-	}
-	a.Kind, a.Namespace, a.Name, a.UID = podKind, r.namespace(op.Pod.Namespace), op.Pod.Name, uid(op.Pod.Name,
-		op.Pod.Incarnation)
+	t := op.Target
+	a.Kind, a.Namespace, a.Name, a.UID = t.Kind, r.namespace(t.Namespace), t.Name, uid(t.Name, t.Incarnation)
 	return a
 }
 

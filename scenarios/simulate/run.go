@@ -178,10 +178,7 @@ const waitingBytes = 350
 
 // objectBytes is the size of a Pod of the load.
 func objectBytes(s *spec.Scenario) int64 {
-	if s.Load.Profile != "" {
-		return int64(s.Load.ExpectedBytes(podKind))
-	}
-	return int64(s.Load.ObjectBytes)
+	return int64(s.Load.PodBytes())
 }
 
 var _ pipeline.VirtualStorage = (*storage)(nil)
