@@ -30,13 +30,14 @@ var BuiltInFields = map[string][]Field{
 	"replicationcontrollers": {{Name: "status.replicas", Absent: "0"}},
 	"events": {
 		{Name: "involvedObject.kind"}, {Name: "involvedObject.namespace"}, {Name: "involvedObject.name"},
-		{Name: "involvedObject.uid"}, {Name: "involvedObject.apiVersion"}, {Name: "involvedObject.resourceVersion"}, {Name: "involvedObject.fieldPath"},
+		{Name: "involvedObject.uid"}, {Name: "involvedObject.apiVersion"},
+		{Name: "involvedObject.resourceVersion"}, {Name: "involvedObject.fieldPath"},
 		{Name: "reason"}, {Name: "reportingComponent"}, {Name: "type"},
 		{Name: "source", Path: "source.component", Or: "reportingComponent"},
 	},
 	"events.events.k8s.io": {
-		{Name: "regarding.kind"}, {Name: "regarding.namespace"}, {Name: "regarding.name"}, {Name: "regarding.uid"},
-		{Name: "regarding.apiVersion"}, {Name: "regarding.resourceVersion"}, {Name: "regarding.fieldPath"},
+		{Name: "regarding.kind"}, {Name: "regarding.namespace"}, {Name: "regarding.name"},
+		{Name: "regarding.uid"}, {Name: "regarding.apiVersion"}, {Name: "regarding.resourceVersion"}, {Name: "regarding.fieldPath"},
 		{Name: "reason"}, {Name: "reportingController"}, {Name: "type"},
 	},
 	"replicasets.apps": {{Name: "status.replicas", Absent: "0"}},
