@@ -62,7 +62,7 @@ func (a *Answer) Write(p []byte) (int, error) {
 	return a.w.Write(p)
 }
 
-// End writes what is left. That the client is gone is no mistake.
+// End writes the rest. Errors of a client that is gone are ignored.
 func (a *Answer) End() {
 	if a.gz != nil {
 		_ = a.gz.Close()

@@ -46,7 +46,8 @@ func Discover(w http.ResponseWriter, r *http.Request, parts []string, groups []G
 	case len(parts) == 1 && core:
 		answer = coreVersions(groups, r.Host)
 	case len(parts) == 1:
-		list := &metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+		list := &metav1.APIGroupList{Groups: []metav1.APIGroup{}}
+		list.Kind, list.APIVersion = "APIGroupList", "v1"
 		for _, g := range groups {
 			if g.Name != "" && len(g.Versions) > 0 {
 				list.Groups = append(list.Groups, g.describe())
@@ -95,13 +96,14 @@ func coreVersions(groups []Group, host string) *metav1.APIVersions {
 func (g *Group) describe() metav1.APIGroup {
 	out := metav1.APIGroup{Name: g.Name}
 	for _, v := range g.Versions {
-		out.Versions = append(out.Versions, metav1.GroupVersionForDiscovery{GroupVersion: g.Name + "/" + v.Name, Version: v.Name})
+		gv := metav1.GroupVersionForDiscovery{GroupVersion: g.Name + "/" + v.Name, Version: v.Name}
+		out.Versions = append(out.Versions, gv)
 	}
 	out.PreferredVersion = out.Versions[0]
 	return out
 }
 
-// resourceList is what a version of a group has, nil if it is not served.
+// resourceList lists the resources of a version of a group; nil if it is not served.
 func resourceList(groups []Group, group, version string) *metav1.APIResourceList {
 	for _, g := range groups {
 		for _, v := range g.Versions {

@@ -6,7 +6,7 @@ const (
 	NamespaceField = "metadata.namespace"
 )
 
-// Field is what objects of a kind can be selected by, besides their name and namespace.
+// Field can be used to select objects of a kind, as their name and namespace can.
 type Field struct {
 	Name   string // in selectors, such as spec.nodeName
 	Path   string // where the value is; empty: Name
@@ -19,8 +19,9 @@ type Field struct {
 // strategies of Kubernetes 1.36.
 var BuiltInFields = map[string][]Field{
 	"pods": {
-		{Name: "spec.nodeName"}, {Name: "spec.restartPolicy"}, {Name: "spec.schedulerName"}, {Name: "spec.serviceAccountName"},
-		{Name: "spec.hostNetwork", Absent: "false"}, {Name: "status.phase"}, {Name: "status.podIP"}, {Name: "status.nominatedNodeName"},
+		{Name: "spec.nodeName"}, {Name: "spec.restartPolicy"}, {Name: "spec.schedulerName"},
+		{Name: "spec.serviceAccountName"}, {Name: "spec.hostNetwork", Absent: "false"},
+		{Name: "status.phase"}, {Name: "status.podIP"}, {Name: "status.nominatedNodeName"},
 	},
 	"nodes":                  {{Name: "spec.unschedulable", Absent: "false"}},
 	"namespaces":             {{Name: "status.phase"}},
@@ -28,13 +29,15 @@ var BuiltInFields = map[string][]Field{
 	"services":               {{Name: "spec.clusterIP"}, {Name: "spec.type"}},
 	"replicationcontrollers": {{Name: "status.replicas", Absent: "0"}},
 	"events": {
-		{Name: "involvedObject.kind"}, {Name: "involvedObject.namespace"}, {Name: "involvedObject.name"}, {Name: "involvedObject.uid"},
-		{Name: "involvedObject.apiVersion"}, {Name: "involvedObject.resourceVersion"}, {Name: "involvedObject.fieldPath"},
-		{Name: "reason"}, {Name: "reportingComponent"}, {Name: "source", Path: "source.component", Or: "reportingComponent"}, {Name: "type"},
+		{Name: "involvedObject.kind"}, {Name: "involvedObject.namespace"}, {Name: "involvedObject.name"},
+		{Name: "involvedObject.uid"}, {Name: "involvedObject.apiVersion"},
+		{Name: "involvedObject.resourceVersion"}, {Name: "involvedObject.fieldPath"},
+		{Name: "reason"}, {Name: "reportingComponent"}, {Name: "type"},
+		{Name: "source", Path: "source.component", Or: "reportingComponent"},
 	},
 	"events.events.k8s.io": {
-		{Name: "regarding.kind"}, {Name: "regarding.namespace"}, {Name: "regarding.name"}, {Name: "regarding.uid"},
-		{Name: "regarding.apiVersion"}, {Name: "regarding.resourceVersion"}, {Name: "regarding.fieldPath"},
+		{Name: "regarding.kind"}, {Name: "regarding.namespace"}, {Name: "regarding.name"},
+		{Name: "regarding.uid"}, {Name: "regarding.apiVersion"}, {Name: "regarding.resourceVersion"}, {Name: "regarding.fieldPath"},
 		{Name: "reason"}, {Name: "reportingController"}, {Name: "type"},
 	},
 	"replicasets.apps": {{Name: "status.replicas", Absent: "0"}},

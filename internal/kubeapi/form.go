@@ -91,7 +91,8 @@ const InitialEnd = `,"annotations":{"k8s.io/initial-events-end":"true"}`
 
 // AppendBookmark appends one. meta are more members of its metadata, more are members of the object behind that.
 func AppendBookmark(b []byte, groupVersion, kind string, version uint64, meta, more string) []byte {
-	b = append(Typed(append(b, `{"type":"BOOKMARK","object":{`...), groupVersion, kind), `"metadata":{"resourceVersion":"`...)
+	b = Typed(append(b, `{"type":"BOOKMARK","object":{`...), groupVersion, kind)
+	b = append(b, `"metadata":{"resourceVersion":"`...)
 	b = append(append(strconv.AppendUint(b, version, 10), `","creationTimestamp":null`...), meta...)
 	return append(append(append(b, '}'), more...), "}}\n"...)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Path is what the path of a request names below a version of a group.
+// Path holds the parts of a request's path to a resource.
 type Path struct {
 	Group, Version, Resource     string
 	Namespace, Name, Subresource string
@@ -49,8 +49,8 @@ func (p *Path) below(parts []string) {
 	}
 }
 
-// Fits reports whether the path fits the scope of its kind. The namespace that a namespace is said to be in, as
-// authorisation has it, is no place of an object.
+// Fits reports whether the path fits the scope of its kind. A namespace object is
+// in itself for authorisation only.
 func (p *Path) Fits(namespaced bool) bool {
 	if !namespaced && p.Group == "" && p.Resource == "namespaces" && p.Namespace == p.Name {
 		p.Namespace = ""

@@ -61,13 +61,14 @@ func WriteJSON(w http.ResponseWriter, contentType string, v any) error {
 	return err
 }
 
-// retryAfter is what refused clients are asked to wait, in seconds.
+// retryAfter is how long refused clients should wait, in seconds.
 const retryAfter = 1
 
 // Status is an error with a Status of its own.
 func Status(code int32, reason metav1.StatusReason, format string, args ...any) *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: fmt.Sprintf(format, args...), Details: &metav1.StatusDetails{},
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: fmt.Sprintf(format, args...),
+		Details: &metav1.StatusDetails{},
 	}}
 }
 
@@ -76,7 +77,7 @@ func BadRequest(format string, args ...any) error {
 	return apierrors.NewBadRequest(fmt.Sprintf(format, args...))
 }
 
-// NoResource is what an apiserver says of a path that leads nowhere.
+// NoResource is an apiserver's answer to an unknown path.
 func NoResource() error {
 	return Status(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource")
 }
@@ -89,7 +90,8 @@ func NotAcceptable() error {
 
 // MethodNotAllowed refuses a write of a resource.
 func MethodNotAllowed(r *http.Request, group, resource, why string) error {
-	err := apierrors.NewMethodNotSupported(schema.GroupResource{Group: group, Resource: resource}, strings.ToLower(r.Method))
+	of := schema.GroupResource{Group: group, Resource: resource}
+	err := apierrors.NewMethodNotSupported(of, strings.ToLower(r.Method))
 	err.ErrStatus.Message += ": " + why
 	return err
 }
@@ -106,7 +108,8 @@ func TooMany(text string) error { return apierrors.NewTooManyRequests(text, retr
 
 // TooLarge says that a version is still to come.
 func TooLarge(wanted, current uint64) error {
-	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current), retryAfter)
+	text := fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current)
+	err := apierrors.NewTimeoutError(text, retryAfter)
 	cause := metav1.StatusCause{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{cause}
 	return err
@@ -124,7 +127,8 @@ func Expired(t Token) error {
 		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 	}
 	err := apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. " +
-		"You must start a new list without the continue parameter, or use the continue token in this response to go on with the latest version.")
+		"You must start a new list without the continue parameter, or use the continue token in this response to go on " +
+		"with the latest version.")
 	t.Version, t.Left = latest, -1
 	err.ErrStatus.Continue = t.String()
 	return err

@@ -21,10 +21,10 @@ type Resource struct {
 	// Custom marks a kind of a CustomResourceDefinition: items of its lists carry
 	// apiVersion and kind, those of built-in kinds do not.
 	Custom bool
-	// Fields are what selectors may ask for besides name and namespace; nil is what an
-	// apiserver offers of a kind of its own.
+	// Fields can be selected by, besides name and namespace; nil: those of an apiserver
+	// for its own kinds.
 	Fields []kubeapi.Field
-	// Verbs of the discovery; empty is those of an ordinary kind.
+	// Verbs of the discovery; empty: all of an ordinary kind.
 	Verbs []string
 }
 
@@ -109,7 +109,7 @@ const (
 	maxWindow    = 1_000_000
 )
 
-// Config is what a user decides.
+// Config has the settings of a server.
 type Config struct {
 	Resources []Resource
 	// Window is how many changes of each kind are kept; 0 is DefaultWindow.

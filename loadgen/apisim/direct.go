@@ -34,7 +34,7 @@ type direct struct{ handler http.Handler }
 
 var errReset = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 
-// remoteAddr is what handlers see; it is of a range for documentation.
+// remoteAddr is the client's address for handlers, from a range for documentation.
 const remoteAddr = "192.0.2.1:1234"
 
 // RoundTrip serves one request.
@@ -74,7 +74,7 @@ func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// CloseIdleConnections is what clients call at their end. There are none.
+// CloseIdleConnections does nothing: there are no connections.
 func (d direct) CloseIdleConnections() {}
 
 func (d direct) serve(w *directWriter, in *http.Request, done func()) {

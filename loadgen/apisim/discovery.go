@@ -51,8 +51,7 @@ func groups(all []Resource) (found []kubeapi.Group) {
 	return found
 }
 
-// shortNames are those that kubectl's users type, categories are those that stand for
-// several kinds, as in kubectl get all.
+// shortNames and categories are for kubectl, as in kubectl get po and kubectl get all.
 var (
 	shortNames = map[string][]string{
 		"pods": {"po"}, "nodes": {"no"}, "namespaces": {"ns"}, "configmaps": {"cm"}, "events": {"ev"}, "services": {"svc"}, "endpoints": {"ep"},

@@ -35,7 +35,7 @@ func (k *kind) behind() int {
 	return most
 }
 
-// notifyReaders wakes who waits for watches.
+// notifyReaders wakes AwaitReaders.
 func (k *kind) notifyReaders() {
 	if k.read != nil {
 		close(k.read)

@@ -73,8 +73,7 @@ func (n *named) Get(field string) string {
 	return ""
 }
 
-// pairs is what a selector asks, as key and value in turn: a map would take several times the memory at a million
-// objects.
+// pairs are labels as key and value in turn: a map would take several times the memory at a million objects.
 type pairs []string
 
 var _ labels.Labels = (*pairs)(nil) // by pointer, which is asked without an allocation

@@ -46,7 +46,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// json answers with a value. That the client is gone is no mistake.
+// json answers with a value. Errors of a client that is gone are ignored.
 func (s *Server) json(w http.ResponseWriter, v any) { _ = kubeapi.WriteJSON(w, kubeapi.StatusType, v) }
 
 // goBack saves or restores for an Observer.
@@ -67,10 +67,10 @@ func (s *Server) goBack(w http.ResponseWriter, r *http.Request) {
 	s.json(w, version)
 }
 
-// isSimulated tells users of kubectl why they are refused.
+// isSimulated explains refusals to users of kubectl.
 const isSimulated = "the apiserver is simulated: it takes no writes and has no schemas"
 
-// notFound is what an apiserver says of a path that it does not know.
+// notFound is an apiserver's answer to an unknown path.
 func notFound(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusNotFound)

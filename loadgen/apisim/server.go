@@ -92,14 +92,14 @@ func (s *Server) object(k *kind, v *version) Object {
 	return Object{v.Namespace, v.Name, v.uid, v.rv, v.appendJSON(nil, typed(k.groupVersion(k.Versions[0]), k.Kind), v.rv)}
 }
 
-// Change is what a write made of an object.
+// Change describes a write of an object.
 type Change struct {
 	UID             string
 	ResourceVersion uint64 // of the change
 	Before          uint64 // of the state before, 0 if there was none
 }
 
-// Apply is Put for who wants to see the object as it is stored.
+// Apply is Put, and returns the object as it is stored.
 func (s *Server) Apply(resource string, object []byte) (Object, error) {
 	k, v, _, err := s.put(resource, object)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Server) kind(resource string) (*kind, error) {
 	return k, nil
 }
 
-// Delete is Remove for who wants to see the last state, under the version of its end.
+// Delete is Remove, and returns the last state under the version of the deletion.
 func (s *Server) Delete(resource, namespace, name string) (Object, error) {
 	k, prev, rv, err := s.remove(resource, namespace, name)
 	if err != nil {
@@ -256,7 +256,7 @@ func (s *Server) Objects(resource string) []Object {
 	return all
 }
 
-// Version is that of the latest change.
+// Version returns the version of the latest change.
 func (s *Server) Version() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -201,9 +201,9 @@ func (x *watcher) read() (batch []event, changed <-chan struct{}, over bool) {
 	return batch, k.changed, all && (k.gone || k.cut != x.cut || !slices.Contains(k.Versions, x.ver))
 }
 
-// advance notes the changes of other kinds, of which a watch is not told. It reports
-// whether there is a version to tell: a watch from a later version than there is, as after
-// Restore, stays silent until that has come.
+// advance notes the changes of other kinds, which a watch does not show. It reports
+// whether a bookmark can be sent: a watch from a later version than there is, as after
+// Restore, stays silent until that version exists.
 func (x *watcher) advance() bool {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()

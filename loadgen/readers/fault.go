@@ -11,18 +11,18 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// Fault is what goes wrong at a receiver of webhooks, as it was written; see ParseFaults. It is immutable.
+// Fault is a failure of a receiver of webhooks, as written; see ParseFaults. It is immutable.
 type Fault struct {
 	faultlist.Fault
 	Effect     Effect
 	Status     int
-	RetryAfter time.Duration // Status; 0 is no header
+	RetryAfter time.Duration // Status; 0: no header
 	Delay      time.Duration // Stall
 	Size       int64         // Huge, in bytes
 	Receivers  []int         // from 1; none: all
 }
 
-// Effect is what a fault does.
+// Effect names how a receiver fails.
 type Effect string
 
 // The effects.
@@ -59,8 +59,8 @@ func Healthy(all []Fault, receiver int) bool {
 //
 //	500:20%, 429(retry-after=1s), stall(5s):1%, hang(receiver=2), huge(64MiB, receiver=1|3)
 //
-// receiver=1|3 names the receivers that it hits, from 1; without it, all. from, for, every, max and name are those of
-// storage's faults.
+// receiver=1|3 names the receivers that it hits, from 1; without it, all. from, for, every, max and name are as in
+// faults of storage.
 func ParseFaults(text string) ([]Fault, error) { return faultlist.Parse(text, grammar, readFault) }
 
 func readFault(t *faultlist.Term) (Fault, error) {

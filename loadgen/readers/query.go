@@ -21,7 +21,7 @@ const (
 	// Connections bounds the GETs under way, maxLists the LISTs: each may have a body of many MiB.
 	Connections = 64
 	maxLists    = 8
-	// grace is what a query that is under way gets when queries are to end.
+	// grace is the time that running queries get to finish.
 	grace = 5 * time.Second
 )
 
@@ -56,8 +56,8 @@ type querier struct {
 	conns int
 	at    *endpoint
 	log   *Writer
-	// path is what the choice stands for, check whether a body of status 200 is the answer to that, and how many
-	// objects it has.
+	// path is the URL path of a choice. check returns the number of objects in a body of status 200, or why it is not
+	// the answer.
 	path  func(choice uint64) string
 	check func(choice uint64, body []byte) (int64, error)
 }

@@ -55,11 +55,11 @@ const (
 	Ready     = "ready"
 	Go        = "go" // asked for: begin with the queries and the receivers' faults
 	Stop      = "stop"
-	// Stopped is that of a Record as well: the last query is answered.
+	// Stopped is also used in Records: the last query is answered.
 	Done = "done" // asked for: wait for what is still to come, and end
 )
 
-// collection is what is read.
+// collection is the path that is read.
 const collection = "/api/v1/pods"
 
 const (
@@ -268,7 +268,7 @@ func (r *readers) connect(ctx context.Context, all *errgroup.Group) (err error) 
 	return context.Cause(ctx)
 }
 
-// query sends the queries until it is told to stop.
+// query sends the queries until Stop is asked for.
 func (r *readers) query(ctx context.Context, c *conductor) error {
 	start := time.Now()
 	r.log.Append(Record{What: Started, Ended: start.UnixNano()})

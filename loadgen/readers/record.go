@@ -13,7 +13,7 @@ import (
 
 // What a Record is of.
 const (
-	// Started and Stopped enclose the queries: Ended is when they were told to begin or to stop.
+	// Started and Stopped enclose the queries: Ended is the time of the request to begin or to stop.
 	Started = "started"
 	Stopped = "stopped"
 

@@ -31,7 +31,7 @@ type Slow struct {
 	For     time.Duration `json:"for"`
 }
 
-// Seen is what became of them.
+// Seen counts their outcomes.
 type Seen struct {
 	Asked     int64  `json:"asked"`
 	Connected int64  `json:"connected"`       // by the kernel, of which the server need not know yet

@@ -158,7 +158,7 @@ func (w *watcher) read(body io.Reader) error {
 
 const typeError = "ERROR"
 
-// frame is what is read of an event.
+// frame holds the fields of an event that are recorded.
 type frame struct {
 	typ, uid string
 	version  uint64

@@ -137,7 +137,7 @@ func secretKey(secret string) ([]byte, error) {
 	return key, nil
 }
 
-// signed reports whether one of the signatures is that of the body.
+// signed reports whether one of the signatures matches the body.
 func (h *hook) signed(header http.Header, body []byte) bool {
 	mac := hmac.New(sha256.New, h.key)
 	_, _ = fmt.Fprintf(mac, "%s.%s.%s", header.Get(headerID), header.Get(headerTimestamp), body) // a hash never fails

@@ -23,7 +23,7 @@ type Readers struct {
 	said map[string]bool // phases
 }
 
-// ReadersSetup is what readers are started with.
+// ReadersSetup says how to start the readers.
 type ReadersSetup struct {
 	Bin, Logs, Cell string // watchbench, folder of logs, folder of the cell
 	Config          readers.Config
@@ -42,7 +42,8 @@ const (
 // reads is the process that reads what the configuration says, kept as a file of this name.
 func reads(bin, dir, name, logs string, cfg readers.Config) (child, error) {
 	if !executable(bin) {
-		return child{}, &badinput.Error{What: bin + " is not there", Remedy: "run make build, which puts all programs into one folder"}
+		const remedy = "run make build, which puts all programs into one folder"
+		return child{}, &badinput.Error{What: bin + " is not there", Remedy: remedy}
 	}
 	path := filepath.Join(dir, name+".json")
 	return child{name: name, argv: []string{bin, "readers", path}, logs: logs, stdin: true}, writeJSON(path, cfg)

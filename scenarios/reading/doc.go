@@ -1,5 +1,5 @@
-// Package reading judges those who read, by their record: queries, watches and deliveries. What happened is what the
-// control watch saw, straight from the apiserver; it is held against the op log.
+// Package reading judges readers by their record: queries, watches and deliveries. The control watch, straight from
+// the apiserver, shows what happened; it is checked against the op log.
 //
 //   - R1 answers: a 200 is a complete and valid body with what was asked for, unless the reader cut it off at the end,
 //     and a LIST has at least the Pods that existed all the time.
@@ -7,6 +7,6 @@
 //     skips that begins anew after a 410 is not missed.
 //   - R3 webhooks: the versions of an object are delivered in order, and to receivers without faults every change is.
 //
-// A query counts as done only with a 200 and a right answer, so latencies are those of answers alone. Readers that did
+// Only a 200 with the right answer counts as done, so errors are not in the latencies. Readers that did
 // less than the limit of the scenario, or saw nothing, make a cell invalid.
 package reading

@@ -26,7 +26,7 @@ var (
 	ErrUnsigned = errors.New("not signed")
 )
 
-// Input is what is judged. Log and Ops can be read several times.
+// Input is the evidence. Log and Ops can be read several times.
 type Input struct {
 	Scenario *spec.Scenario
 	Log      iter.Seq2[readers.Record, error]
@@ -38,7 +38,8 @@ const podKind = "Pod"
 // Judge reads the record twice, and the op log once, and adds figures of readers, checks and reasons to disbelieve it
 // to the cell. An error means that the evidence is unusable.
 func Judge(ctx context.Context, in Input, cell *result.Cell) error {
-	j := &judge{in: in, cell: cell, least: float64(in.Scenario.Limits.MinEvents), at: map[uint64]int{}, tallies: map[string]*tally{}}
+	j := &judge{in: in, cell: cell, least: float64(in.Scenario.Limits.MinEvents)}
+	j.at, j.tallies = map[uint64]int{}, map[string]*tally{}
 	if err := j.control(ctx); err != nil {
 		return err
 	}
@@ -164,7 +165,7 @@ func (j *judge) last() uint64 {
 // time.
 func (j *judge) operations(ctx context.Context) error {
 	if j.in.Ops == nil {
-		return errors.New("there is no op log")
+		return errors.New("the op log is missing")
 	}
 	deleted := map[string]int{}
 	for i, c := range j.changes {
@@ -215,7 +216,8 @@ func (j *judge) operations(ctx context.Context) error {
 	}
 	j.always = int64(len(there))
 	if missing > 0 {
-		j.invalid("the control, a watch straight from the apiserver, lacks %d of %d writes, the first of version %d", missing, writes, first)
+		j.invalid("the control, a watch straight from the apiserver, lacks %d of %d writes, the first of version %d",
+			missing, writes, first)
 	}
 	if writes == 0 {
 		j.invalid("the load wrote no Pod, so that there was nothing to see")

@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
-// queries are those of one verb.
+// queries judges the queries of one verb.
 type queries struct {
 	j              *judge
 	verb           string

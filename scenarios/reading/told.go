@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// listener is a watch, or a receiver of webhooks: what has come to it of each change.
+// listener is a watch, or a receiver of webhooks, with the fate of each change there.
 type listener struct {
 	what string // for messages
 	came []fate
@@ -42,11 +42,12 @@ func (l *listener) missed(j *judge, t *tally) (n int64) {
 			n++
 		}
 	}
-	t.wrong(n, "%w: %s missed %d of %d changes, the first of version %d", ErrReliable, l.what, n, len(l.came), j.changes[first].version)
+	t.wrong(n, "%w: %s missed %d of %d changes, the first of version %d",
+		ErrReliable, l.what, n, len(l.came), j.changes[first].version)
 	return n
 }
 
-// watches are those of the readers.
+// watches judges the watches of the readers.
 type watches struct {
 	j    *judge
 	all  []*watch // by their number, from 1
@@ -103,7 +104,8 @@ func (w *watches) event(x *watch, r *readers.Record) {
 	t := w.j.tally("R2")
 	if r.Type == bookmark {
 		if w.j.after(r.Version) > x.next {
-			t.wrong(1, "%w: %s had a bookmark of version %d before version %d", ErrBookmark, x.what, r.Version, w.j.changes[x.next].version)
+			t.wrong(1, "%w: %s had a bookmark of version %d before version %d",
+				ErrBookmark, x.what, r.Version, w.j.changes[x.next].version)
 		}
 		return
 	}
@@ -194,7 +196,7 @@ func (w *webhooks) see(r *readers.Record) {
 		o.Faults[r.Error]++
 	}
 	if r.Code == http.StatusBadRequest && r.Error != "" && !fired {
-		t.wrong(1, "%w: %s was sent what is no delivery: %s", ErrAnswer, x.what, r.Error)
+		t.wrong(1, "%w: %s received an invalid delivery: %s", ErrAnswer, x.what, r.Error)
 	}
 	if r.Code/100 != 2 {
 		return
@@ -242,7 +244,8 @@ func (w *webhooks) finish() (err error) {
 	}
 	most := o.Changes * int64(o.Healthy)
 	if told := most - o.Missed; o.Delivered == 0 || float64(told) < j.least*float64(most) {
-		j.invalid("%d of %d notifications reached receivers without faults; at least %.0f%% are needed", told, most, 100*j.least)
+		j.invalid("%d of %d notifications reached receivers without faults; at least %.0f%% are needed",
+			told, most, 100*j.least)
 	}
 	j.cell.Readers.Webhooks = o
 	if o.FaultyMs, _, err = w.faulty.quantiles(); err == nil {

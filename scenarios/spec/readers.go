@@ -69,7 +69,8 @@ func (s *Scenario) validateReaders() error {
 		return bad("readers", "use another provider, or leave it out",
 			"readers need a real apiserver, which cluster.provider %s is not", ProviderReplay)
 	case r.Get > 0 && s.Load.Prefill == 0:
-		return bad("readers.get", "set load.prefill, for example 300", "no Pod exists before the load that could be asked for")
+		const none = "no Pod exists before the load that could be asked for"
+		return bad("readers.get", "set load.prefill, for example 300", none)
 	case r.Limit > 0 && r.List == 0:
 		return bad("readers.list", "set it, for example to 20", "a limit of LISTs, and no LIST")
 	case len(r.WebhookFaults)+r.WebhookQueue > 0 && r.Webhooks == 0:
@@ -84,7 +85,8 @@ func (s *Scenario) validateReaders() error {
 	for i, f := range r.FaultSpecs() {
 		for _, n := range f.Receivers {
 			if n > r.Webhooks {
-				return bad(fmt.Sprintf("readers.webhookFaults[%d]", i), fmt.Sprintf("use 1 to %d", r.Webhooks), "there is no receiver %d", n)
+				field, remedy := fmt.Sprintf("readers.webhookFaults[%d]", i), fmt.Sprintf("use 1 to %d", r.Webhooks)
+				return bad(field, remedy, "there is no receiver %d", n)
 			}
 		}
 	}

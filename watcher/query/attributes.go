@@ -54,8 +54,8 @@ func (n *node) add(path []string, leaf int) {
 	n.children[i].add(path[1:], leaf)
 }
 
-// attributes are what selectors see of one object. Their memory is that of the JSON
-// which they were read from.
+// attributes are the labels and fields of one object. They share the memory of the JSON
+// that they were read from.
 type attributes struct {
 	paths *paths
 	key   object.Key

@@ -58,7 +58,7 @@ func since(t time.Time) string {
 	return duration.HumanDuration(time.Since(t))
 }
 
-// conditions are those of any object's status.
+// conditions of any object's status.
 type conditions []struct{ Type, Status, Reason string }
 
 func (c conditions) are(kind string) bool { return c.status(kind) == isTrue }
@@ -194,7 +194,7 @@ func eventCells(o *kubeEvent) []any {
 	return []any{since(last), o.Type, o.Reason, about, strings.TrimSpace(o.Message)}
 }
 
-// workload is what the kinds that run pods have in common.
+// workload has the common fields of kinds that run pods.
 type workload struct {
 	Metadata meta
 	Spec     struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 )
 
-// Config is what the user sets.
+// Config is the user's configuration.
 type Config struct {
 	// More fields that a `fieldSelector` may use, by resource: `pods`, or `deployments.apps` with the group. Each is kept in an index,
 	// built at its first use, which costs some 200 bytes per object: a query for one value takes the time of its hits. Fields that the
@@ -58,7 +58,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// checkPath refuses what is no path of members, or cannot stand in a selector.
+// checkPath refuses invalid paths and paths that a selector cannot contain.
 func checkPath(path string) error {
 	switch {
 	case slices.Contains(strings.Split(path, "."), ""):

@@ -19,7 +19,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// objectQuery is what /v1/objects takes, in the URL or as a body.
+// objectQuery is the query of /v1/objects, in the URL or as a body.
 type objectQuery struct {
 	GVK           string `json:"gvk"` // group/version/kind, version/kind of the core group
 	Namespace     string `json:"namespace"`
@@ -31,7 +31,7 @@ type objectQuery struct {
 	Wait          string `json:"wait"` // how long the kind's first list may take, as in 5s
 }
 
-// objectFields are those of an objectQuery, for messages.
+// objectFields lists the fields of an objectQuery, for messages.
 const objectFields = "gvk, namespace, name, labelSelector, fieldSelector, limit, continue and wait"
 
 // query answers /v1/objects as the path of the resource would be.
@@ -57,7 +57,7 @@ func (h *Handler) query(w *recorder, r *http.Request, q *request, user access.Us
 	switch {
 	case !ok && len(all.Groups) == 0:
 		return notKnown()
-	case !ok: // which discovery tells to whom may ask it
+	case !ok: // which is for users who may read discovery
 		if err := h.guard.Authorize(r.Context(), user, access.Attributes{Verb: "get", Path: discoveryPath(group, parts[0])}); err != nil {
 			return err
 		}

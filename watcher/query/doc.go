@@ -10,7 +10,7 @@
 //     the same state, or the list has expired (410).
 //  3. A watch yields every change behind its start once, in order, as its selectors see it,
 //     or ends with 410. A slow one is cut; it holds up nobody.
-//  4. There is no answer from a cache that is not complete: 503 instead of an empty list.
+//  4. A cache that is not complete does not answer: 503 instead of an empty list.
 //  5. Selectors see what is cached, which masked fields are not in. A selector that cannot be
 //     evaluated is refused; it never selects more.
 //  6. What reads many objects works within a seat, in slices: others keep the processor, and each

@@ -12,7 +12,7 @@ import (
 // form is how a client wants objects shown.
 type form struct {
 	as string // empty: as they are; or kubeapi.AsTable, AsMetadata
-	// include is what the rows of a table carry of their objects.
+	// include says how much of their objects the rows of a table carry.
 	include metav1.IncludeObjectPolicy
 }
 
@@ -29,7 +29,7 @@ func (f *form) parseInclude(text string) error {
 	return nil
 }
 
-// kind is what a list in this form is, or one object if one is set.
+// kind is the type of a list in this form, or of a single object if one is set.
 func (f form) kind(k watches.Kind, one bool) (groupVersion, kind string) {
 	groupVersion, kind = k.GroupVersion(), k.Kind
 	if f.as != "" {

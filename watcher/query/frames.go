@@ -17,8 +17,8 @@ const (
 	hubLarge = 64 << 10
 )
 
-// hub is what the watchers of a view share: what selectors see of a change, and its frames,
-// are made once for all of them.
+// hub is shared by the watchers of a view: the attributes and frames of a change are made
+// once for all of them.
 type hub struct {
 	kind   watches.Kind
 	fields *selectable
@@ -78,14 +78,14 @@ type event struct {
 	size     int              // guarded by mu; of frames
 }
 
-// shape is what a frame depends on besides the change.
+// shape identifies a frame of a change.
 type shape struct {
 	form    form
 	typ     view.Type
 	columns bool // of a table
 }
 
-// attributes are what selectors see before and after the change.
+// attributes are the labels and fields before and after the change.
 func (e *event) attributes(b *buffer) (was, now *attributes) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

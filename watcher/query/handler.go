@@ -20,13 +20,13 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// Kinds are what can be read.
+// Kinds are the kinds that can be read.
 type Kinds interface {
 	Served() *watches.Catalogue
 	Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error)
 }
 
-// Watches are what is followed, and can be changed at run time.
+// Watches lists and changes the followed kinds at run time.
 type Watches interface {
 	List() []watches.Status
 	Add(context.Context, watches.GVR) error
@@ -38,7 +38,7 @@ var (
 	_ Watches = (*watches.Watches)(nil)
 )
 
-// Settings are what code passes in.
+// Settings are passed in by code.
 type Settings struct {
 	Kinds    Kinds
 	Watches  Watches // nil: /v1/watches is not served
@@ -91,9 +91,11 @@ func New(c Config, s Settings) (*Handler, error) {
 		s.Version = func() string { return "" }
 	}
 	h := &Handler{
-		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, seats: s.Seats, logger: s.Logger, version: s.Version, selectable: allSelectable(c.FieldIndexes), patience: writeTimeout,
-		requests: newSlots("requests (resourceWatcher.query.maxInFlight)", c.MaxInFlight), watchers: newSlots("watches (resourceWatcher.query.maxWatches)", c.MaxWatches),
-		waiting: newSlots("requests that wait for a first list or a resourceVersion", maxWaiting), hubs: map[*view.View]*hub{},
+		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, seats: s.Seats, logger: s.Logger, version: s.Version,
+		selectable: allSelectable(c.FieldIndexes), patience: writeTimeout, hubs: map[*view.View]*hub{},
+		requests: newSlots("requests (resourceWatcher.query.maxInFlight)", c.MaxInFlight),
+		watchers: newSlots("watches (resourceWatcher.query.maxWatches)", c.MaxWatches),
+		waiting:  newSlots("requests that wait for a first list or a resourceVersion", maxWaiting),
 	}
 	var err error
 	h.metrics, err = newMetrics(s.Registry, h)

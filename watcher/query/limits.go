@@ -10,8 +10,8 @@ const (
 	maxWaiting = 1000
 )
 
-// slots bound how many requests of one sort are served at once. There is no queue: who
-// finds none free is refused.
+// slots bound how many requests of one sort are served at once. Nothing queues: a
+// request that finds none free is refused.
 type slots struct {
 	free chan struct{} // as many as there may be
 	what string
@@ -40,7 +40,7 @@ type place struct {
 // wait gives the slot to others until back. Watches have slots of their own, which they keep.
 func (p *place) wait() error { return p.move(true, p.waiting) }
 
-// back ends what wait began, if it did. Where there is no slot the client comes again.
+// back ends a wait. Without a free slot the request is refused, and the client retries.
 func (p *place) back() error { return p.move(false, p.serving) }
 
 func (p *place) move(aside bool, to slots) error {

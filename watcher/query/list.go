@@ -54,7 +54,7 @@ func (h *Handler) get(w *recorder, r *http.Request, q *request, open *watches.Wa
 }
 
 // objects calls visit with what a list may have in it: a superset of what matches, in
-// order, until visit returns false. Its error is that of ctx's end.
+// order, until visit returns false. It fails when ctx ends.
 type objects func(visit func(*object.Object) bool) error
 
 // paced works within a seat.

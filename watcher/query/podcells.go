@@ -24,7 +24,7 @@ type terminated struct {
 	FinishedAt       time.Time
 }
 
-// why is what ended a container.
+// why says why a container ended.
 func (t *terminated) why() string {
 	switch {
 	case t.Reason != "":
@@ -49,7 +49,7 @@ type pod struct {
 	}
 }
 
-// podSummary is what the containers of a pod come to.
+// podSummary summarises the containers of a pod.
 type podSummary struct {
 	reason          string
 	ready, restarts int

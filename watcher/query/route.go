@@ -14,7 +14,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// request is what a request is about.
+// request is a parsed request.
 type request struct {
 	path        string   // of a request for no resource
 	parts       []string // of that path
@@ -33,8 +33,8 @@ type request struct {
 	matcher *matcher
 }
 
-// verbs are those of requests for no resource, by method: as in Kubernetes its name, in lower
-// case. What is refused whoever asks counts as get.
+// verbs of requests for no resource, by method: as in Kubernetes its name, in lower case.
+// Methods that are always refused count as get.
 var verbs = map[string]string{http.MethodPost: "post", http.MethodDelete: "delete"}
 
 // parseRequest reads the method, path and query as an apiserver does before it asks
@@ -87,7 +87,7 @@ func (q *request) health() bool {
 	return q.path == "/healthz" || q.path == "/livez" || q.path == "/readyz"
 }
 
-// attributes are what is to be authorised.
+// attributes are for authorisation.
 func (q *request) attributes() access.Attributes {
 	if q.path != "" {
 		return access.Attributes{Verb: q.verb, Path: q.path}

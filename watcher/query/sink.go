@@ -28,7 +28,7 @@ const (
 	maxBatch = 64
 )
 
-// buffer is what a request needs while it renders.
+// buffer is the memory of a request while it renders.
 type buffer struct {
 	out     []byte
 	next    []byte // for Object.Content
@@ -121,5 +121,5 @@ func (r *recorder) flush() error {
 	return err
 }
 
-// deadline has no effect on what is no connection, as in tests.
+// deadline has no effect without a connection, as in tests.
 func (r *recorder) deadline(t time.Time) { _ = r.control.SetWriteDeadline(t) }

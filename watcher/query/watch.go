@@ -132,7 +132,7 @@ func (x *watcher) sendState(all objects, bookmark bool) error {
 	return x.flush()
 }
 
-// shape is that of the next frame.
+// shape returns the shape of the next frame.
 func (x *watcher) shape(t view.Type) shape {
 	s := shape{x.form, t, x.columns && x.form.as == kubeapi.AsTable}
 	x.columns = false
