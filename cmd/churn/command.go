@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/commandline"
-	"github.com/watchbench/watchbench/internal/kubefile"
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -105,9 +105,9 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	if o.remove != "" {
 		return remove(cmd, s, o)
 	}
-	outputs := []outfile.Output{oplog.Output("--oplog", o.oplog), replay.KubeconfigOutput("--simulate", o.simulate)}
+	outputs := []userfile.Output{oplog.Output("--oplog", o.oplog), replay.KubeconfigOutput("--simulate", o.simulate)}
 	if o.trace != "" {
-		if err := outfile.Check(outputs...); err != nil {
+		if err := userfile.CheckOutputs(outputs...); err != nil {
 			return &commandline.UsageError{Err: err}
 		}
 		return simulate(cmd, s, o, nil)
@@ -130,13 +130,13 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 	if o.check {
 		return nil
 	}
-	if err := outfile.Check(outputs...); err != nil {
+	if err := userfile.CheckOutputs(outputs...); err != nil {
 		return &commandline.UsageError{Err: err}
 	}
 	if o.simulate != "" {
 		return simulate(cmd, s, o, p)
 	}
-	restConfig, err := kubefile.Read(o.kubeconfig, o.context)
+	restConfig, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
 	if err != nil {
 		return &commandline.UsageError{Err: err}
 	}
@@ -171,7 +171,7 @@ func readPart(text string) (part, parts int, err error) {
 }
 
 func remove(cmd *cobra.Command, s streams, o options) error {
-	cfg, err := kubefile.Read(o.kubeconfig, o.context)
+	cfg, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
 	if err != nil {
 		return &commandline.UsageError{Err: err}
 	}

@@ -14,11 +14,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/watchbench/watchbench/internal/bom"
 	"github.com/watchbench/watchbench/internal/commandline"
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/loadgen/readlog"
 )
@@ -67,7 +66,7 @@ func execute(ctx context.Context, o options, stdin io.Reader, stdout io.Writer) 
 	if err != nil {
 		return &commandline.UsageError{Err: err}
 	}
-	if err := outfile.Check(readlog.Output("--record", o.record)); err != nil {
+	if err := userfile.CheckOutputs(readlog.Output("--record", o.record)); err != nil {
 		return &commandline.UsageError{Err: err}
 	}
 	log, err := readlog.Create(o.record)
@@ -102,7 +101,7 @@ func execute(ctx context.Context, o options, stdin io.Reader, stdout io.Writer) 
 const maxConfig = 1 << 20
 
 func readConfig(path string) (c readers.Config, err error) {
-	data, err := bom.ReadFile(path)
+	data, err := userfile.ReadFile(path)
 	switch {
 	case err != nil:
 		return c, fmt.Errorf("--config: %w", err)
@@ -165,12 +164,12 @@ func (c *conductor) Await(ctx context.Context, phase string) error {
 }
 
 func (c *conductor) Access() (a readers.Access, err error) {
-	if a.Target, err = kubefile.Read(c.kubeconfig, ""); err != nil {
+	if a.Target, err = kubeapi.ReadConfig(c.kubeconfig, ""); err != nil {
 		return a, err
 	}
 	a.Control = a.Target
 	if c.control != "" {
-		a.Control, err = kubefile.Read(c.control, "")
+		a.Control, err = kubeapi.ReadConfig(c.control, "")
 	}
 	return a, err
 }

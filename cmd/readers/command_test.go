@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/commandline"
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/readlog"
 )
@@ -73,7 +73,7 @@ func files(t *testing.T) (config, kubeconfig, record string) {
 	if err := os.WriteFile(config, []byte(`{"collection":"/api/v1/pods","connections":2,"get":100,"watches":2,"webhooks":1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := kubefile.Write(kubeconfig, kubefile.For("x", &rest.Config{Host: srv.URL})); err != nil {
+	if err := kubeapi.WriteConfig(kubeconfig, kubeapi.ConfigFor("x", &rest.Config{Host: srv.URL})); err != nil {
 		t.Fatal(err)
 	}
 	return config, kubeconfig, record

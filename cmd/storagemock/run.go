@@ -23,7 +23,8 @@ import (
 
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/ndjson"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/latency"
@@ -182,9 +183,9 @@ func (o options) validate() error {
 	if o.admin == "" && o.pprof {
 		errs = append(errs, errors.New("pprof: profiles are served on the admin address; give --admin as well"))
 	}
-	errs = append(errs, outfile.Check(
-		outfile.Output{Flag: "save-ledger", Path: o.saveLedger, What: "ledger", Ours: outfile.Lines(`{"seq":`)},
-		outfile.Output{Flag: "save-snapshot", Path: o.saveSnapshot, What: "snapshot", Ours: outfile.Lines(`{"schema":"watchbench/storagemock-snapshot/`)},
+	errs = append(errs, userfile.CheckOutputs(
+		userfile.Output{Flag: "save-ledger", Path: o.saveLedger, What: "ledger", Ours: ndjson.Begins(`{"seq":`)},
+		userfile.Output{Flag: "save-snapshot", Path: o.saveSnapshot, What: "snapshot", Ours: ndjson.Begins(`{"schema":"watchbench/storagemock-snapshot/`)},
 	))
 	return errors.Join(errs...)
 }

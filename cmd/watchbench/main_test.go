@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -165,7 +165,7 @@ func TestBadInput(t *testing.T) {
 
 // Where the parties cannot be pinned, a run that asks for it does not start.
 func TestTooFewCPUsToPin(t *testing.T) {
-	if _, err := affinity.Plan(); err == nil {
+	if _, err := procstat.DividedCPUs(); err == nil {
 		t.Skip("this machine has the CPUs")
 	}
 	withBinaries(t)

@@ -17,7 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	kube "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/trace"
 )
@@ -68,7 +68,7 @@ func TestRecordNeedsListAndWatchOnly(t *testing.T) {
 			server.ServeHTTP(w, r)
 			return
 		}
-		apistatus.Write(w, apierrors.NewForbidden(kube.GroupResource{}, r.URL.Path, errors.New("no rights")))
+		kubeapi.WriteStatus(w, apierrors.NewForbidden(kube.GroupResource{}, r.URL.Path, errors.New("no rights")))
 	}))
 	t.Cleanup(func() { h.CloseClientConnections(); h.Close() })
 	path := filepath.Join(t.TempDir(), "trace.zst")

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/reference"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -107,7 +107,7 @@ func shape(c *reference.Comparison) error {
 	}
 	switch {
 	case len(failed) > 0:
-		return &verdict{exitCheck, wording.Count(len(failed), "statement") + " about the shape failed: " + strings.Join(failed, "; ")}
+		return &verdict{exitCheck, units.Count(len(failed), "statement") + " about the shape failed: " + strings.Join(failed, "; ")}
 	case len(open) > 0:
 		return &verdict{exitInvalid, "not measured: " + strings.Join(open, "; ")}
 	}

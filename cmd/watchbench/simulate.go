@@ -12,7 +12,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
-	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/simulate"
@@ -171,7 +170,7 @@ func writePoints(w io.Writer, points []simulate.Point, f *simulateFlags) error {
 		return err
 	}
 	if unfinished > 0 {
-		fmt.Fprintf(w, "%s cut at drainTimeout with events left: their counts are until then, and their drain, rates and freshness are not known. --set drainTimeout=… plays on.\n", wording.Count(unfinished, "point"))
+		fmt.Fprintf(w, "%s cut at drainTimeout with events left: their counts are until then, and their drain, rates and freshness are not known. --set drainTimeout=… plays on.\n", units.Count(unfinished, "point"))
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -16,16 +16,16 @@ func firstVerdict(failed, missed, invalid []string) error {
 	sort.Strings(failed)
 	var wrong []string
 	if n := len(failed); n > 0 {
-		wrong = append(wrong, fmt.Sprintf("%s failed: %s", wording.Count(n, "check"), strings.Join(failed, ", ")))
+		wrong = append(wrong, fmt.Sprintf("%s failed: %s", units.Count(n, "check"), strings.Join(failed, ", ")))
 	}
 	if n := len(missed); n > 0 {
-		wrong = append(wrong, fmt.Sprintf("%s failed: %s", wording.Count(n, "threshold"), strings.Join(missed, ", ")))
+		wrong = append(wrong, fmt.Sprintf("%s failed: %s", units.Count(n, "threshold"), strings.Join(missed, ", ")))
 	}
 	switch {
 	case len(wrong) > 0:
 		return &verdict{exitCheck, strings.Join(wrong, "; ")}
 	case len(invalid) > 0:
-		return &verdict{exitInvalid, fmt.Sprintf("%s invalid: %s", wording.Count(len(invalid), "cell"), strings.Join(invalid, ", "))}
+		return &verdict{exitInvalid, fmt.Sprintf("%s invalid: %s", units.Count(len(invalid), "cell"), strings.Join(invalid, ", "))}
 	}
 	return nil
 }

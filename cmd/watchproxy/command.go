@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/commandline"
-	"github.com/watchbench/watchbench/internal/kubefile"
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/watchproxy"
 )
 
@@ -81,11 +81,11 @@ func execute(cmd *cobra.Command, o options, stdout, stderr io.Writer) (err error
 	if sameFile(o.kubeconfig, o.write) {
 		return commandline.Usagef("--write-kubeconfig %s: that is the apiserver's own kubeconfig; name another file", o.write)
 	}
-	own := outfile.Output{Flag: "--write-kubeconfig", Path: o.write, What: "kubeconfig of a watchproxy", Ours: watchproxy.Written}
-	if err := errors.Join(o.Validate(), outfile.Check(own)); err != nil {
+	own := userfile.Output{Flag: "--write-kubeconfig", Path: o.write, What: "kubeconfig of a watchproxy", Ours: watchproxy.Written}
+	if err := errors.Join(o.Validate(), userfile.CheckOutputs(own)); err != nil {
 		return &commandline.UsageError{Err: err}
 	}
-	cfg, err := kubefile.Read(o.kubeconfig, o.context)
+	cfg, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
 	if err != nil {
 		return &commandline.UsageError{Err: err}
 	}

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/watchbench/watchbench/internal/commandline"
-	"github.com/watchbench/watchbench/internal/kubefile"
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/witness"
 )
@@ -61,11 +61,11 @@ func execute(ctx context.Context, o options, stdout, stderr io.Writer) (err erro
 		}
 		cfg.Kinds = append(cfg.Kinds, k)
 	}
-	access, err := kubefile.Read(o.kubeconfig, o.context)
+	access, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
 	if err != nil {
 		return &commandline.UsageError{Err: err}
 	}
-	if err := outfile.Check(oplog.Output("--oplog", o.oplog)); err != nil {
+	if err := userfile.CheckOutputs(oplog.Output("--oplog", o.oplog)); err != nil {
 		return &commandline.UsageError{Err: err}
 	}
 	log, err := oplog.Create(o.oplog)

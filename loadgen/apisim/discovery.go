@@ -8,7 +8,7 @@ import (
 
 	apiversion "k8s.io/apimachinery/pkg/version"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // serverVersion is the answer to /version, of the release whose behaviour this is.
@@ -19,7 +19,7 @@ type object = map[string]any
 func writeJSON(w http.ResponseWriter, contentType string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		apistatus.Write(w, err)
+		kubeapi.WriteStatus(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", contentType)
@@ -40,7 +40,7 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request, parts []string
 	switch {
 	case r.Method != http.MethodGet:
 	case len(parts) == 1 && whole:
-		writeJSON(w, apistatus.ContentType+";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", aggregatedList(resources, core))
+		writeJSON(w, kubeapi.StatusType+";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", aggregatedList(resources, core))
 		return
 	case len(parts) == 1 && core:
 		answer = object{"kind": "APIVersions", "versions": []string{"v1"}, "serverAddressByClientCIDRs": []object{{"clientCIDR": "0.0.0.0/0", "serverAddress": r.Host}}}
@@ -62,7 +62,7 @@ func (s *Server) discover(w http.ResponseWriter, r *http.Request, parts []string
 		notFound(w)
 		return
 	}
-	writeJSON(w, apistatus.ContentType, answer)
+	writeJSON(w, kubeapi.StatusType, answer)
 }
 
 // groups describes the groups other than the core one, and their versions, the

@@ -6,8 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // form is how a client wants objects shown.
@@ -31,7 +31,7 @@ func formOf(r *http.Request) (form, bool) {
 	for _, one := range strings.Split(strings.Join(values, ","), ",") {
 		parts := strings.Split(one, ";")
 		switch strings.TrimSpace(parts[0]) {
-		case "", apistatus.ContentType, "application/*", "*/*":
+		case "", kubeapi.StatusType, "application/*", "*/*":
 		default:
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // writeChunk is how much of a list is rendered before it is written.
@@ -102,7 +102,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 		return
 	}
 	if err != nil {
-		apistatus.Write(w, err)
+		kubeapi.WriteStatus(w, err)
 		return
 	}
 	limit := o.Limit
@@ -122,7 +122,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 	}
 	text, err := json.Marshal(meta)
 	if err != nil {
-		apistatus.Write(w, err)
+		kubeapi.WriteStatus(w, err)
 		return
 	}
 	s.mu.Lock()
@@ -172,7 +172,7 @@ func (v view) left(o *options, first *version, sent int) int {
 }
 
 func writeList(w http.ResponseWriter, res Resource, ver string, f form, meta []byte, page []*version) {
-	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	gv, kind := res.groupVersion(ver), res.Kind
 	what := ""
 	if res.Custom {

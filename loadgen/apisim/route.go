@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // serve answers without faults.
@@ -20,10 +20,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte("ok"))
 		return
 	case "/version":
-		writeJSON(w, apistatus.ContentType, serverVersion)
+		writeJSON(w, kubeapi.StatusType, serverVersion)
 		return
 	case PathStats:
-		writeJSON(w, apistatus.ContentType, s.Stats(""))
+		writeJSON(w, kubeapi.StatusType, s.Stats(""))
 		return
 	case PathSave, PathRestore:
 		s.goBack(w, r)
@@ -55,7 +55,7 @@ func (s *Server) goBack(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == PathSave {
-		writeJSON(w, apistatus.ContentType, s.Save())
+		writeJSON(w, kubeapi.StatusType, s.Save())
 		return
 	}
 	version, err := s.Restore()
@@ -63,7 +63,7 @@ func (s *Server) goBack(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}
-	writeJSON(w, apistatus.ContentType, version)
+	writeJSON(w, kubeapi.StatusType, version)
 }
 
 // isSimulated tells users of kubectl why they are refused.
@@ -84,7 +84,7 @@ func (s *Server) schemas(w http.ResponseWriter) {
 			paths[path] = object{"serverRelativeURL": "/openapi/v3/" + path}
 		}
 	}
-	writeJSON(w, apistatus.ContentType, object{"paths": paths})
+	writeJSON(w, kubeapi.StatusType, object{"paths": paths})
 }
 
 // notFound is what an apiserver says of a path that it does not know.
@@ -114,13 +114,13 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 	if k != nil && r.Method != http.MethodGet {
 		err := apierrors.NewMethodNotSupported(schema.GroupResource{Group: group, Resource: res.Name}, strings.ToLower(r.Method))
 		err.ErrStatus.Message += ": " + isSimulated
-		apistatus.Write(w, err)
+		kubeapi.WriteStatus(w, err)
 		return
 	}
 	if k == nil || len(parts) > 2 || slices.Contains(parts, "") || !slices.Contains(res.Versions, ver) ||
 		o.namespace != "" && !res.Namespaced {
 		if s.knows(group) {
-			apistatus.Write(w, noResource())
+			kubeapi.WriteStatus(w, noResource())
 			return
 		}
 		notFound(w)
@@ -128,7 +128,7 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 	}
 	var ok bool
 	if o.form, ok = formOf(r); !ok {
-		apistatus.Write(w, notAcceptable())
+		kubeapi.WriteStatus(w, notAcceptable())
 		return
 	}
 	if res.Key() == "endpoints" {
@@ -140,7 +140,7 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, group, ve
 		return
 	}
 	if err := o.parse(r.URL.Query(), !s.config.NoStreaming); err != nil {
-		apistatus.Write(w, err)
+		kubeapi.WriteStatus(w, err)
 		return
 	}
 	if o.Watch {
@@ -173,7 +173,7 @@ func (s *Server) knows(group string) bool {
 func notAcceptable() error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable,
-		Message: "only the following media types are accepted: " + apistatus.ContentType,
+		Message: "only the following media types are accepted: " + kubeapi.StatusType,
 	}}
 }
 
@@ -183,12 +183,12 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, k *kind, ver string
 	res := k.Resource
 	s.mu.Unlock()
 	if v == nil {
-		apistatus.Write(w, apierrors.NewNotFound(schema.GroupResource{Group: res.Group, Resource: res.Name}, o.name))
+		kubeapi.WriteStatus(w, apierrors.NewNotFound(schema.GroupResource{Group: res.Group, Resource: res.Name}, o.name))
 		return
 	}
 	w, end := compress(w, r)
 	defer end()
-	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	if o.form.as == asMetadata {
 		_, _ = w.Write(append(appendPartial(nil, v, v.rv), '\n'))
 		return

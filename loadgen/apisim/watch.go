@@ -8,7 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 const (
@@ -56,11 +56,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver stri
 	if failure == nil {
 		objects, failure = x.begin(initial)
 	}
-	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.WriteHeader(http.StatusOK)
 	if failure != nil { // past the headers, as an apiserver does
-		text, _ := apistatus.JSON(failure)
-		x.buf = apistatus.AppendEvent(x.buf, "ERROR", text)
+		text, _ := kubeapi.StatusJSON(failure)
+		x.buf = kubeapi.AppendEvent(x.buf, "ERROR", text)
 		_ = x.flush()
 		return
 	}
@@ -252,7 +252,7 @@ func (x *watcher) bookmark(more string) {
 	if x.o.form.as == asMetadata {
 		what = typed(metaVersion, asMetadata)
 	}
-	x.buf = apistatus.AppendEvent(x.buf, "BOOKMARK", []byte(`{`+what+`"metadata":{"resourceVersion":"`+strconv.FormatUint(x.seen, 10)+`","creationTimestamp":null`+more+`}}`))
+	x.buf = kubeapi.AppendEvent(x.buf, "BOOKMARK", []byte(`{`+what+`"metadata":{"resourceVersion":"`+strconv.FormatUint(x.seen, 10)+`","creationTimestamp":null`+more+`}}`))
 }
 
 // write passes on what is rendered; more is to come at once.

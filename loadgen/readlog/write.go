@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/watchbench/watchbench/internal/ndjson"
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // Writer appends records. Its file counts once it is closed.
@@ -19,8 +19,8 @@ var format = ndjson.Format[Record]{What: "readers' record", Line: appendRecord, 
 func Create(path string) (*Writer, error) { return ndjson.Create(path, format) }
 
 // Output describes the file that Create is to write, for a check before it does.
-func Output(flag, path string) outfile.Output {
-	return outfile.Output{Flag: flag, Path: path, What: format.What, Ours: outfile.Lines(`{"what":`)}
+func Output(flag, path string) userfile.Output {
+	return userfile.Output{Flag: flag, Path: path, What: format.What, Ours: ndjson.Begins(`{"what":`)}
 }
 
 // NewWriter writes to file and closes it with the Writer.

@@ -18,7 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // Config says whose connections are held.
@@ -80,7 +80,7 @@ func Run(ctx context.Context, c Config) (Seen, error) {
 	if c.URL != "" {
 		return ask(ctx, c), nil
 	}
-	pem, err := bom.ReadFile(c.CAFile)
+	pem, err := userfile.ReadFile(c.CAFile)
 	if err != nil {
 		return Seen{}, fmt.Errorf("CA of the server: %w", err)
 	}

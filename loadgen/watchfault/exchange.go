@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // ending is how a fault ends an exchange.
@@ -342,15 +342,15 @@ func (x *exchange) spoil(a *active, line []byte) (over bool, err error) {
 	var instead []byte
 	switch a.Spec.Effect {
 	case MidGone:
-		text, _ := apistatus.JSON(tooOld(""))
-		instead, over = apistatus.AppendEvent(nil, "ERROR", text), true
+		text, _ := kubeapi.StatusJSON(tooOld(""))
+		instead, over = kubeapi.AppendEvent(nil, "ERROR", text), true
 	case ErrorEvent:
-		text, _ := apistatus.JSON(statusError(a, x.req))
-		instead, over = apistatus.AppendEvent(nil, "ERROR", text), true
+		text, _ := kubeapi.StatusJSON(statusError(a, x.req))
+		instead, over = kubeapi.AppendEvent(nil, "ERROR", text), true
 	case Truncate:
 		instead, over = line[:len(line)/2], true
 	case Unknown:
-		instead = apistatus.AppendEvent(nil, "EXPLODED", []byte(`{"kind":"Anything","apiVersion":"v1","metadata":{"name":"x","resourceVersion":"1"}}`))
+		instead = kubeapi.AppendEvent(nil, "EXPLODED", []byte(`{"kind":"Anything","apiVersion":"v1","metadata":{"name":"x","resourceVersion":"1"}}`))
 	case Junk:
 		instead = []byte("<html><body>502 Bad Gateway</body></html>\n")
 	}

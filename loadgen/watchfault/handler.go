@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
-	"github.com/watchbench/watchbench/internal/gate"
+	"github.com/watchbench/watchbench/internal/faultlist"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // Wrap puts the faults before a handler. The result has a method Refusing.
@@ -96,17 +96,17 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request, req request, a 
 		w.WriteHeader(a.Spec.Status)
 		_, _ = fmt.Fprintf(w, "<html><head><title>%d</title></head><body><h1>%d %s</h1></body></html>\n", a.Spec.Status, a.Spec.Status, http.StatusText(a.Spec.Status))
 	case NoStream:
-		apistatus.Write(w, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", field.ErrorList{
+		kubeapi.WriteStatus(w, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", field.ErrorList{
 			field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"),
 		}))
 	case PageGone:
-		apistatus.Write(w, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result."))
+		kubeapi.WriteStatus(w, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result."))
 	case StartGone:
-		text, _ := apistatus.JSON(tooOld(r.URL.Query().Get("resourceVersion")))
-		w.Header().Set("Content-Type", apistatus.ContentType)
-		_, _ = w.Write(apistatus.AppendEvent(nil, "ERROR", text))
+		text, _ := kubeapi.StatusJSON(tooOld(r.URL.Query().Get("resourceVersion")))
+		w.Header().Set("Content-Type", kubeapi.StatusType)
+		_, _ = w.Write(kubeapi.AppendEvent(nil, "ERROR", text))
 	default:
-		apistatus.Write(w, statusError(a, req))
+		kubeapi.WriteStatus(w, statusError(a, req))
 	}
 	return r, true
 }
@@ -172,7 +172,7 @@ func (h *handler) pass(w http.ResponseWriter, r *http.Request, req request, n ui
 	case x.ended == endReset:
 		abort(w)
 	case x.ended == endClose && !x.begun:
-		x.w.Header().Set("Content-Type", apistatus.ContentType)
+		x.w.Header().Set("Content-Type", kubeapi.StatusType)
 	}
 }
 
@@ -198,7 +198,7 @@ func abort(w http.ResponseWriter) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	gate.Reset(conn)
+	faultlist.Reset(conn)
 }
 
 // itoa is short for what queries need.

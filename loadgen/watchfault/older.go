@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // recorder keeps an answer in memory.
@@ -108,7 +108,7 @@ func back(rv, versions uint64) uint64 {
 
 // streamState writes a state as the initial events of a streaming list.
 func (x *exchange) streamState(r *http.Request, state rawList, rv uint64) {
-	x.Header().Set("Content-Type", apistatus.ContentType)
+	x.Header().Set("Content-Type", kubeapi.StatusType)
 	kind := strings.TrimSuffix(state.Kind, "List")
 	members, _ := json.Marshal(map[string]string{"kind": kind, "apiVersion": state.APIVersion}) // strings have a form
 	typed := append(bytes.TrimSuffix(members, []byte("}")), ',')
@@ -116,12 +116,12 @@ func (x *exchange) streamState(r *http.Request, state rawList, rv uint64) {
 		if !bytes.Contains(item[:min(len(item), 64)], []byte(`"kind":`)) {
 			item = append(bytes.Clone(typed), item[1:]...)
 		}
-		if _, err := x.Write(apistatus.AppendEvent(nil, "ADDED", item)); err != nil {
+		if _, err := x.Write(kubeapi.AppendEvent(nil, "ADDED", item)); err != nil {
 			return
 		}
 	}
 	if on(r.URL.Query(), "allowWatchBookmarks") {
-		_, _ = x.Write(apistatus.AppendEvent(nil, "BOOKMARK", append(typed,
+		_, _ = x.Write(kubeapi.AppendEvent(nil, "BOOKMARK", append(typed,
 			`"metadata":{"resourceVersion":"`+itoa(rv)+`","creationTimestamp":null,"annotations":{"k8s.io/initial-events-end":"true"}}}`...)))
 	}
 	_ = x.FlushError()

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/jsondiff"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -35,14 +34,14 @@ func differences(base, other *result.Results, mayDiffer []string) (reasons []str
 		what string
 		a, b any
 	}{{"scenario", base.Scenario, other.Scenario}, {"environment", fixed(base.Environment), fixed(other.Environment)}} {
-		found, err := jsondiff.Of(part.a, part.b)
+		found, err := result.Differences(part.a, part.b)
 		if err != nil {
 			reasons = append(reasons, part.what+": "+err.Error())
 		}
 		var paths []string
 		for _, d := range found {
 			if path := strings.TrimSuffix(part.what+"."+d.Place, "."); !in(always, path) && !in(mayDiffer, path) {
-				paths = append(paths, fmt.Sprintf("%s is %s and %s", path, jsondiff.Text(d.Old), jsondiff.Text(d.New)))
+				paths = append(paths, fmt.Sprintf("%s is %s and %s", path, result.DifferenceText(d.Old), result.DifferenceText(d.New)))
 			}
 		}
 		if n := len(paths); n > mostDifferences {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -156,7 +156,7 @@ func (p *point) slower() string {
 			all = append(all, s.name+" "+signed(r.Median))
 		}
 	}
-	return cmp.Or(wording.List(all), "waiting in the watcher's queues")
+	return cmp.Or(units.List(all), "waiting in the watcher's queues")
 }
 
 // settle corrects the p-values of all figures with noise by Holm's method, and decides.

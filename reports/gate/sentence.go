@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 )
 
 // mostNamed bounds how many findings a sentence names.
@@ -25,7 +25,7 @@ func (v *Verdict) Sentence() string {
 	case Inconclusive:
 		return "Whether NEW is worse cannot be said: " + v.list(named)
 	case Pass:
-		s := fmt.Sprintf("NEW is not worse than BASE: %s within what is allowed, %s %% sure of each", wording.Count(v.count(Pass), "figure"), sure(v))
+		s := fmt.Sprintf("NEW is not worse than BASE: %s within what is allowed, %s %% sure of each", units.Count(v.count(Pass), "figure"), sure(v))
 		if better := v.better(); len(better) > 0 {
 			s += "; better: " + v.list(better)
 		}
@@ -124,7 +124,7 @@ func (v *Verdict) Says(f Finding) string {
 		}
 	case f.Outcome == Fail:
 		s += fmt.Sprintf(" %s, %s %% sure of at least %s (%s allowed, %s)",
-			signed(f.Ratio.Median), sure(v), signed(f.least()), signed(f.limit()), wording.Count(f.N, v.unit()))
+			signed(f.Ratio.Median), sure(v), signed(f.least()), signed(f.limit()), units.Count(f.N, v.unit()))
 		if f.Stage != "" {
 			s += "; slower: " + f.Stage
 		}

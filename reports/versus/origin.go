@@ -9,8 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/jsondiff"
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -115,15 +114,15 @@ var placeFields = []struct {
 func ofScenario(runs []*result.Results) (all []Difference, err error) {
 	values := map[string]map[int]string{}
 	for i, r := range runs[1:] {
-		found, err := jsondiff.Of(runs[0].Scenario, r.Scenario)
+		found, err := result.Differences(runs[0].Scenario, r.Scenario)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range found {
 			if values[d.Place] == nil {
-				values[d.Place] = map[int]string{0: jsondiff.Text(d.Old)}
+				values[d.Place] = map[int]string{0: result.DifferenceText(d.Old)}
 			}
-			values[d.Place][i+1] = jsondiff.Text(d.New)
+			values[d.Place][i+1] = result.DifferenceText(d.New)
 		}
 	}
 	for _, place := range slices.Sorted(maps.Keys(values)) {
@@ -226,7 +225,7 @@ func (c *Comparison) origin(run int) string {
 	if len(other) == 0 {
 		return fmt.Sprintf("%s and %s have the same scenario, machine, seed and programs; %s%s.", base, name, apart, caveat)
 	}
-	return fmt.Sprintf("%s differs from %s in %s; %s%s.", name, base, wording.List(other), apart, caveat)
+	return fmt.Sprintf("%s differs from %s in %s; %s%s.", name, base, units.List(other), apart, caveat)
 }
 
 // shownDifferences bounds those of one kind in a sentence; all are in the table.
@@ -246,5 +245,5 @@ func long(d time.Duration) string {
 	if d >= 48*time.Hour {
 		n, unit = int(math.Round(d.Hours()/24)), "day"
 	}
-	return wording.Count(n, unit)
+	return units.Count(n, unit)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -141,7 +141,7 @@ func (c *Comparison) absent() (all []string) {
 		if n := len(names); n > shownAbsent {
 			names = append(names[:shownAbsent:shownAbsent], fmt.Sprintf("%d more", n-shownAbsent))
 		}
-		all = append(all, why+": "+wording.List(names))
+		all = append(all, why+": "+units.List(names))
 	}
 	return all
 }
@@ -166,9 +166,9 @@ func (r *reasons) add(run int, text string) {
 func (r reason) who(all [][]*result.Cell) string {
 	var parts []string
 	for _, run := range slices.Sorted(maps.Keys(r.cells)) {
-		parts = append(parts, fmt.Sprintf("%d of %s of %s", r.cells[run], wording.Count(len(all[run]), "cell"), Name(run)))
+		parts = append(parts, fmt.Sprintf("%d of %s of %s", r.cells[run], units.Count(len(all[run]), "cell"), Name(run)))
 	}
-	return wording.List(parts)
+	return units.List(parts)
 }
 
 // names are the runs.
@@ -177,5 +177,5 @@ func (r reason) names() string {
 	for _, run := range slices.Sorted(maps.Keys(r.cells)) {
 		parts = append(parts, Name(run))
 	}
-	return wording.List(parts)
+	return units.List(parts)
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
@@ -67,11 +67,11 @@ func (c *Comparison) verdict(run int) string {
 	comparable := total - count[NotComparable]
 	switch {
 	case comparable == 0:
-		parts = append(parts, fmt.Sprintf("nothing of %s compares with %s (%s)", name, base, wording.Count(total, "figure")))
+		parts = append(parts, fmt.Sprintf("nothing of %s compares with %s (%s)", name, base, units.Count(total, "figure")))
 	case len(found) == 0:
-		parts = append(parts, fmt.Sprintf("no difference between %s and %s is shown in %s", name, base, wording.Count(comparable, "figure")))
+		parts = append(parts, fmt.Sprintf("no difference between %s and %s is shown in %s", name, base, units.Count(comparable, "figure")))
 	default:
-		s := fmt.Sprintf("of %s of %s that compare with %s, %s", wording.Count(comparable, "figure"), name, base, wording.List(found))
+		s := fmt.Sprintf("of %s of %s that compare with %s, %s", units.Count(comparable, "figure"), name, base, units.List(found))
 		if n := count[NoDifference]; n > 0 {
 			s += fmt.Sprintf(", and %d show no difference", n)
 		}

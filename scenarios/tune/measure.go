@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -41,7 +41,7 @@ func (x *Search) measure(ctx context.Context, c *candidate, rep int) error {
 	if !last.Valid { // its figures are no evidence
 		what = "no valid measurement: " + last.Reason
 	}
-	x.line("%s: %s (%s measured in %s%s)", c.set.Name(), what, wording.Count(x.measured, "cell"), x.spent.Round(time.Second), left)
+	x.line("%s: %s (%s measured in %s%s)", c.set.Name(), what, units.Count(x.measured, "cell"), x.spent.Round(time.Second), left)
 	return nil
 }
 

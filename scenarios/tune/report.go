@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -83,7 +83,7 @@ func ms(d time.Duration) string { return figure(float64(d) / 1e6) }
 // fill puts all that was found into the tuning.
 func (x *Search) fill(t *result.Tuning, best *candidate) {
 	if t.Met = best != nil && x.confirmed(best); t.Met && x.valid(best) < x.o.Repeat {
-		x.notes = append(x.notes, fmt.Sprintf("%s was measured %s instead of %d", best.set.Name(), wording.Count(x.valid(best), "time"), x.o.Repeat))
+		x.notes = append(x.notes, fmt.Sprintf("%s was measured %s instead of %d", best.set.Name(), units.Count(x.valid(best), "time"), x.o.Repeat))
 	}
 	all := x.all()
 	original := x.original(x.ranked())

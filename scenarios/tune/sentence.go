@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -40,7 +40,7 @@ func (x *Search) sentence(c *candidate, met bool) string {
 	case v == nil:
 		return s + named(c.set) + " comes closest, and was not done when it was cut."
 	}
-	return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), wording.Count(n, "run"))
+	return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), units.Count(n, "run"))
 }
 
 // situation is load and storage.
@@ -169,11 +169,11 @@ func (x *Search) proof(c *candidate) string {
 			ordered++
 		}
 	}
-	s := "measured in " + wording.Count(n, "run")
+	s := "measured in " + units.Count(n, "run")
 	if safe == n && n > 0 {
-		s = "nothing was lost in " + wording.Count(n, "run")
+		s = "nothing was lost in " + units.Count(n, "run")
 		if ordered == n {
-			s = "nothing was lost or reordered in " + wording.Count(n, "run")
+			s = "nothing was lost or reordered in " + units.Count(n, "run")
 		}
 	}
 	if events > 0 {

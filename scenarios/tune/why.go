@@ -3,7 +3,7 @@ package tune
 import (
 	"fmt"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -58,7 +58,7 @@ func (x *Search) why(c, runner *candidate) (all []result.TuningFact) {
 	}
 	if runner != nil {
 		v, _ := x.worst(runner)
-		add("runner-up", "%s %s: %s, measured in %s", runner.set.Name(), x.verdict(runner), x.said(v), wording.Count(x.valid(runner), "run"))
+		add("runner-up", "%s %s: %s, measured in %s", runner.set.Name(), x.verdict(runner), x.said(v), units.Count(x.valid(runner), "run"))
 	}
 	return all
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // maxEmpirical bounds the values read from one file.
@@ -24,7 +24,7 @@ func empirical(a *arguments) distribution {
 	if a.Err() != nil {
 		return distribution{}
 	}
-	b, err := bom.ReadFile(file)
+	b, err := userfile.ReadFile(file)
 	if err != nil {
 		a.err = fmt.Errorf("%q: reading the measured values: %w", a.in, err)
 		return distribution{}

@@ -14,7 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -109,8 +109,8 @@ func readQuery(w http.ResponseWriter, r *http.Request, q *request) (in objectQue
 
 // readBody reads a request's body, strictly; known names its fields.
 func readBody(w http.ResponseWriter, r *http.Request, into any, known string) error {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != apistatus.ContentType {
-		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "the body of the request must be of type %s", apistatus.ContentType)
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != kubeapi.StatusType {
+		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "the body of the request must be of type %s", kubeapi.StatusType)
 	}
 	err := decodeStrict(http.MaxBytesReader(w, r.Body, maxBody), into)
 	var large *http.MaxBytesError

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -37,7 +37,7 @@ func (h *Handler) discover(w http.ResponseWriter, r *http.Request, parts []strin
 	}
 	w.Header().Add("Vary", "Accept")
 	if len(parts) == 1 && f.as == asDiscovery {
-		return writeJSON(w, apistatus.ContentType+";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", aggregate(c, core))
+		return writeJSON(w, kubeapi.StatusType+";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", aggregate(c, core))
 	}
 	var answer any
 	switch {
@@ -70,7 +70,7 @@ func (h *Handler) discover(w http.ResponseWriter, r *http.Request, parts []strin
 	if list, ok := answer.(*metav1.APIResourceList); answer == nil || ok && list == nil {
 		return noResource()
 	}
-	return writeJSON(w, apistatus.ContentType, answer)
+	return writeJSON(w, kubeapi.StatusType, answer)
 }
 
 // versionsOf are the versions of a group, the preferred one first.

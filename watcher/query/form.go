@@ -7,8 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -38,7 +38,7 @@ func formOf(r *http.Request, discovery bool) (form, bool) {
 	for one := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		parts := strings.Split(one, ";")
 		switch strings.TrimSpace(parts[0]) {
-		case "", apistatus.ContentType, "application/*", "*/*":
+		case "", kubeapi.StatusType, "application/*", "*/*":
 		default:
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -127,7 +127,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) refuse(w http.ResponseWriter, err error) {
 	w.Header().Del("Content-Length")
 	w.Header().Del("Content-Encoding")
-	apistatus.Write(w, err)
+	kubeapi.WriteStatus(w, err)
 }
 
 // panicked answers after a panic, of which neither client nor log gets more than its place:

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
@@ -44,7 +44,7 @@ func (h *Handler) get(w *recorder, r *http.Request, q *request, open *watches.Wa
 	}
 	b.out = append(b.out, '\n')
 	freshness(w.Header(), open, s.Version)
-	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	out := newSink(w, r)
 	defer out.end()
 	if !out.gzip || len(b.out) < chunk {
@@ -145,7 +145,7 @@ func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.W
 		m = &matcher{} // what is on the page matches
 	}
 	freshness(w.Header(), open, meta.version)
-	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	out := newSink(w, r)
 	defer out.end()
 	b.out = q.form.appendListHead(b.out, open.Kind, meta)

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiversion "k8s.io/apimachinery/pkg/version"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 )
 
@@ -38,7 +38,7 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 		}
 		return writeText(w, http.StatusOK, "ok")
 	case "/version", "/version/":
-		return writeJSON(w, apistatus.ContentType, h.versionInfo())
+		return writeJSON(w, kubeapi.StatusType, h.versionInfo())
 	}
 	if parts := q.parts; parts[0] == "api" || parts[0] == "apis" {
 		return h.discover(w, r, parts)

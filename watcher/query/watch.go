@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -78,7 +78,7 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 	x.hub, leave = h.join(v, open.Kind, h.fields(q.gvr))
 	defer leave()
 	freshness(w.Header(), open, v.Stats().Version)
-	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.WriteHeader(http.StatusOK)
 	if err != nil { // past the headers, as an apiserver does
 		return x.fail(tooOld(o.version, v.Stats().Version))
@@ -98,8 +98,8 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 
 // fail ends the watch with an ERROR.
 func (x *watcher) fail(err error) error {
-	text, _ := apistatus.JSON(err)
-	_, err = x.w.Write(apistatus.AppendEvent(nil, "ERROR", text))
+	text, _ := kubeapi.StatusJSON(err)
+	_, err = x.w.Write(kubeapi.AppendEvent(nil, "ERROR", text))
 	return err
 }
 

@@ -7,7 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -26,7 +26,7 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 		if all == nil {
 			all = []watches.Status{}
 		}
-		return writeJSON(w, apistatus.ContentType, map[string]any{"watches": all})
+		return writeJSON(w, kubeapi.StatusType, map[string]any{"watches": all})
 	case rest == "" && r.Method == http.MethodPost:
 		var in struct {
 			Group    string `json:"group"`
@@ -65,9 +65,9 @@ func (h *Handler) changed(w http.ResponseWriter, r watches.GVR, code int, err er
 	if err != nil {
 		return statusOf(err, r)
 	}
-	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.WriteHeader(code)
-	return writeJSON(w, apistatus.ContentType, metav1.Status{
+	return writeJSON(w, kubeapi.StatusType, metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess, Code: int32(code), //nolint:gosec // a status code
 		Details: &metav1.StatusDetails{Group: r.Group, Kind: r.Resource},
 	})

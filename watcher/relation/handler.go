@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/watchbench/watchbench/internal/apistatus"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -145,7 +145,7 @@ func refuse(w http.ResponseWriter, err *apierrors.StatusError) {
 	if err.ErrStatus.Code == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
-	apistatus.Write(w, err)
+	kubeapi.WriteStatus(w, err)
 }
 
 func encode(a *Answer) []byte {
@@ -157,7 +157,7 @@ func encode(a *Answer) []byte {
 }
 
 func send(w http.ResponseWriter, text []byte) {
-	w.Header().Set("Content-Type", apistatus.ContentType)
+	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.Header().Set("Cache-Control", "no-cache, private")
 	limit := writeGrace + time.Duration(len(text))*time.Second/minRate
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit)) // of no effect on what is no connection

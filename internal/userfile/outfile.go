@@ -1,17 +1,11 @@
-// Package outfile checks the files that a command is to write before it begins, so that
-// none of them is lost to another or destroys what somebody else wrote.
-package outfile
+package userfile
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"syscall"
-
-	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
 // Output is a file that an option names and the command will write.
@@ -23,25 +17,11 @@ type Output struct {
 	Ours func(path string) bool
 }
 
-// Lines returns an Ours for lines of JSON through zstd, the first of which starts so. A
-// file that ends before it, because its writer was killed, is one.
-func Lines(start string) func(path string) bool {
-	return func(path string) bool {
-		r, err := ndjson.OpenZstd(path)
-		if err != nil {
-			return false
-		}
-		defer func() { _ = r.Close() }()
-		line, err := r.Next()
-		return err == nil && strings.HasPrefix(string(line), start) || errors.Is(err, ndjson.ErrCut) || errors.Is(err, io.EOF)
-	}
-}
-
-// Check opens each output as writing it will, and refuses one that cannot be written,
+// CheckOutputs opens each output as writing it will, and refuses one that cannot be written,
 // that is another output under whatever name, or that holds something else than such a
 // command writes. It leaves everything as it was. The errors, one per output, name the
 // flag and what would be right.
-func Check(outputs ...Output) (err error) {
+func CheckOutputs(outputs ...Output) (err error) {
 	opened := make([]os.FileInfo, len(outputs))
 	for i, o := range outputs {
 		if o.Path == "" {

@@ -1,5 +1,4 @@
-// Package filelock makes processes take turns.
-package filelock
+package lifecycle
 
 import (
 	"context"
@@ -15,12 +14,12 @@ import (
 // blocked call cannot be cancelled.
 const poll = 200 * time.Millisecond
 
-// Acquire takes the exclusive lock of a file, creating the file and its directory
+// LockFile takes the exclusive lock of a file, creating the file and its directory
 // where they are missing, and returns the function that gives it up. The kernel
 // gives it up when the process ends, however it ends. The file stays: removing a
 // lock file while others wait for it would let two of them in. waiting, which may
 // be nil, is called once if somebody else holds the lock.
-func Acquire(ctx context.Context, path string, waiting func()) (release func(), err error) {
+func LockFile(ctx context.Context, path string, waiting func()) (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("create the directory of the lock: %w", err)
 	}

@@ -1,4 +1,4 @@
-package affinity
+package procstat
 
 import (
 	"errors"
@@ -36,15 +36,15 @@ func TestDivide(t *testing.T) {
 		{"a part of a large machine", [][]int{{3}, {17}, {18}, {40}, {41}}, [3]string{"3,17-18", "40", "41"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g, err := Divide(tt.cores)
-			got := [3]string{Text(g.ControlPlane), Text(g.Tools), Text(g.Watcher)}
+			g, err := DivideCPUs(tt.cores)
+			got := [3]string{CPUList(g.ControlPlane), CPUList(g.Tools), CPUList(g.Watcher)}
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" || !g.Any() {
 				t.Errorf("%v (-want +got)\n%s", err, diff)
 			}
 		})
 	}
 	for _, few := range [][][]int{nil, numbered(1, 1), numbered(2, 1), numbered(3, 1), numbered(2, 2), numbered(1, 8)} {
-		g, err := Divide(few)
+		g, err := DivideCPUs(few)
 		var bad *badinput.Error
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), "needs 4 CPUs on 3 cores") || g.Any() {
 			t.Errorf("%v: %+v, %v; want a refusal", few, g, err)
@@ -54,7 +54,7 @@ func TestDivide(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for want, cpus := range map[string][]int{"": nil, "0": {0}, "0-1": {0, 1}, "1,3-5,9": {1, 3, 4, 5, 9}} {
-		if got := Text(cpus); got != want {
+		if got := CPUList(cpus); got != want {
 			t.Errorf("%v: %q, want %q", cpus, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package affinity
+package procstat
 
 import (
 	"errors"
@@ -12,14 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Plan divides the CPUs that this process may use, by its own affinity and its control
+// DividedCPUs divides the CPUs that this process may use, by its own affinity and its control
 // group, which the kernel has applied to it.
-func Plan() (Groups, error) {
-	cpus, err := Of(0)
+func DividedCPUs() (CPUGroups, error) {
+	cpus, err := CPUsOf(0)
 	if err != nil {
-		return Groups{}, err
+		return CPUGroups{}, err
 	}
-	return Divide(cores("/sys/devices/system/cpu", cpus))
+	return DivideCPUs(cores("/sys/devices/system/cpu", cpus))
 }
 
 // cores groups CPUs that are threads of one core. Where the kernel does not tell, each
@@ -39,8 +39,8 @@ func cores(sys string, cpus []int) (all [][]int) {
 	return all
 }
 
-// Of returns the CPUs that a thread may use; 0 is the calling one.
-func Of(tid int) ([]int, error) {
+// CPUsOf returns the CPUs that a thread may use; 0 is the calling one.
+func CPUsOf(tid int) ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(tid, &set); err != nil {
 		return nil, fmt.Errorf("read the CPU affinity: %w", err)
@@ -62,32 +62,32 @@ func setOf(tid int, cpus []int) error {
 	return unix.SchedSetaffinity(tid, &set)
 }
 
-// With calls start so that processes it starts, in its own goroutine, get these CPUs,
+// StartOn calls start so that processes it starts, in its own goroutine, get these CPUs,
 // and know it from their first moment: a Go program sizes itself by them. Without CPUs it
 // only calls start.
-func With(cpus []int, start func() error) error {
+func StartOn(cpus []int, start func() error) error {
 	if len(cpus) == 0 {
 		return start()
 	}
 	// The thread must live on: the kernel ends children that asked to die with it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	before, err := Of(0)
+	before, err := CPUsOf(0)
 	if err != nil {
 		return err
 	}
 	if err := setOf(0, cpus); err != nil {
-		return fmt.Errorf("pin to CPUs %s: %w", Text(cpus), err)
+		return fmt.Errorf("pin to CPUs %s: %w", CPUList(cpus), err)
 	}
 	err = start()
 	if back := setOf(0, before); back != nil {
-		err = errors.Join(err, fmt.Errorf("pin to CPUs %s again: %w", Text(before), back))
+		err = errors.Join(err, fmt.Errorf("pin to CPUs %s again: %w", CPUList(before), back))
 	}
 	return err
 }
 
-// Process pins all threads of a process; what they start inherits it.
-func Process(pid int, cpus []int) error {
+// Pin pins all threads of a process; what they start inherits it.
+func Pin(pid int, cpus []int) error {
 	done := map[string]bool{}
 	// A thread that was not pinned yet may have made another meanwhile.
 	for again := true; again; {
@@ -102,7 +102,7 @@ func Process(pid int, cpus []int) error {
 				continue
 			}
 			if err := setOf(tid, cpus); err != nil && !errors.Is(err, unix.ESRCH) {
-				return fmt.Errorf("pin process %d to CPUs %s: %w", pid, Text(cpus), err)
+				return fmt.Errorf("pin process %d to CPUs %s: %w", pid, CPUList(cpus), err)
 			}
 			done[t.Name()], again = true, true
 		}

@@ -1,5 +1,4 @@
-// Package jsondiff names the places at which two values, as JSON has them, do not agree.
-package jsondiff
+package result
 
 import (
 	"encoding/json"
@@ -10,21 +9,21 @@ import (
 	"strings"
 )
 
-// Difference is a place at which two values do not agree.
-type Difference struct {
+// Discrepancy is a place at which two values do not agree.
+type Discrepancy struct {
 	Place    string // such as cells[heavy-keyed].load.qps; empty for the values themselves
 	Old, New any    // as encoding/json decodes them; nil where there is nothing
 }
 
-// Of lists the places at which two values do not agree, in the order of names. Objects in
+// Differences lists the places at which two values do not agree, in the order of names. Objects in
 // lists are compared one by one and called by their id, where they have one; of other lists
 // only the first element that differs is named.
-func Of(old, now any) ([]Difference, error) {
-	a, err := plain(old)
+func Differences(old, now any) ([]Discrepancy, error) {
+	a, err := asJSON(old)
 	if err != nil {
 		return nil, err
 	}
-	b, err := plain(now)
+	b, err := asJSON(now)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +32,8 @@ func Of(old, now any) ([]Difference, error) {
 	return d.found, nil
 }
 
-// plain is a value as JSON has it.
-func plain(v any) (out any, err error) {
+// asJSON is a value as JSON has it.
+func asJSON(v any) (out any, err error) {
 	data, err := json.Marshal(v)
 	if err == nil {
 		err = json.Unmarshal(data, &out)
@@ -45,7 +44,7 @@ func plain(v any) (out any, err error) {
 	return out, nil
 }
 
-type differ struct{ found []Difference }
+type differ struct{ found []Discrepancy }
 
 func (d *differ) compare(place string, old, now any) {
 	if reflect.DeepEqual(old, now) {
@@ -63,7 +62,7 @@ func (d *differ) compare(place string, old, now any) {
 			return
 		}
 	}
-	d.found = append(d.found, Difference{place, old, now})
+	d.found = append(d.found, Discrepancy{place, old, now})
 }
 
 func (d *differ) members(place string, old, now map[string]any) {
@@ -86,15 +85,15 @@ func (d *differ) elements(place string, old, now []any) {
 			n = now[i]
 		}
 		before := len(d.found)
-		d.compare(fmt.Sprintf("%s[%s]", place, name(o, n, i)), o, n)
+		d.compare(fmt.Sprintf("%s[%s]", place, placeOf(o, n, i)), o, n)
 		if _, object := o.(map[string]any); !object && len(d.found) > before {
 			return
 		}
 	}
 }
 
-// name is the id of a cell, or the place in the list.
-func name(old, now any, i int) string {
+// placeOf is the id of a cell, or the place in the list.
+func placeOf(old, now any, i int) string {
 	for _, v := range []any{old, now} {
 		if m, ok := v.(map[string]any); ok && m["id"] != nil {
 			return fmt.Sprint(m["id"])
@@ -106,8 +105,8 @@ func name(old, now any, i int) string {
 // mostShown bounds the characters of a value that are shown.
 const mostShown = 120
 
-// Text is a value in a line; long ones are cut.
-func Text(v any) string {
+// DifferenceText is a value in a line; long ones are cut.
+func DifferenceText(v any) string {
 	if v == nil {
 		return "nothing"
 	}

@@ -1,5 +1,4 @@
-// Package wording writes counts and lists as a sentence does.
-package wording
+package units
 
 import (
 	"strconv"

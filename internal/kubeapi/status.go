@@ -1,5 +1,6 @@
-// Package apistatus writes errors as an apiserver does: as a Status.
-package apistatus
+// Package kubeapi is what the parts that speak with an API server, or as one, share: kubeconfigs, and the errors and
+// frames that an API server sends.
+package kubeapi
 
 import (
 	"encoding/json"
@@ -11,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ContentType of a Status.
-const ContentType = "application/json"
+// StatusType is the content type of a Status.
+const StatusType = "application/json"
 
-// JSON is the Status of an error on one line, without the line's end. An error that
+// StatusJSON is the Status of an error on one line, without the line's end. An error that
 // has no Status becomes an internal one.
-func JSON(err error) (text []byte, status metav1.Status) {
+func StatusJSON(err error) (text []byte, status metav1.Status) {
 	var se *apierrors.StatusError
 	if !errors.As(err, &se) {
 		se = apierrors.NewInternalError(err)
@@ -30,10 +31,10 @@ func JSON(err error) (text []byte, status metav1.Status) {
 	return text, status
 }
 
-// Write answers a request with the Status of an error.
-func Write(w http.ResponseWriter, err error) {
-	text, st := JSON(err)
-	w.Header().Set("Content-Type", ContentType)
+// WriteStatus answers a request with the Status of an error.
+func WriteStatus(w http.ResponseWriter, err error) {
+	text, st := StatusJSON(err)
+	w.Header().Set("Content-Type", StatusType)
 	if st.Details != nil && st.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(st.Details.RetryAfterSeconds)))
 	}

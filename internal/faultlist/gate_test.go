@@ -1,4 +1,4 @@
-package gate
+package faultlist
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 // Whoever is cut off and comes back at once finds the port closed.
 func TestRefuseClosesThePortFirst(t *testing.T) {
-	g, err := New("127.0.0.1:0", Settings{Reset: true, Listen: TCP})
+	g, err := NewGate("127.0.0.1:0", GateSettings{Reset: true, Listen: TCP})
 	if err != nil {
 		t.Fatal(err)
 	}

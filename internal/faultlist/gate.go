@@ -1,6 +1,4 @@
-// Package gate makes a port refuse connections for a while, as that of a crashed server
-// does.
-package gate
+package faultlist
 
 import (
 	"errors"
@@ -9,8 +7,8 @@ import (
 	"sync"
 )
 
-// Settings of a Gate.
-type Settings struct {
+// GateSettings are those of a Gate.
+type GateSettings struct {
 	Max    int  // connections at once; others queue. 0 is no limit
 	Reset  bool // Shut resets connections instead of closing them
 	Listen func(addr string) (net.Listener, error)
@@ -19,7 +17,7 @@ type Settings struct {
 // Gate is a listener whose port can be closed for a while: the kernel then refuses
 // connections. It bounds the number of its connections.
 type Gate struct {
-	s    Settings
+	s    GateSettings
 	addr net.Addr
 
 	mu     sync.Mutex // guards the rest
@@ -34,8 +32,8 @@ var _ net.Listener = (*Gate)(nil)
 // TCP is the Listen of a Gate on a network.
 func TCP(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
 
-// New listens on addr.
-func New(addr string, s Settings) (*Gate, error) {
+// NewGate listens on addr.
+func NewGate(addr string, s GateSettings) (*Gate, error) {
 	l, err := s.Listen(addr)
 	if err != nil {
 		return nil, err

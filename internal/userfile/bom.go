@@ -1,6 +1,7 @@
-// Package bom reads text as editors on other systems save it: UTF-8's byte order mark is skipped,
-// and UTF-16 is an error that says so, as is any other encoding where all must be UTF-8.
-package bom
+// Package userfile is how files that users name are read and written: text is taken as editors on other systems save it
+// (UTF-8's byte order mark is skipped; UTF-16, and any other encoding where all must be UTF-8, is an error that says so),
+// and no output destroys what somebody else wrote.
+package userfile
 
 import (
 	"bytes"

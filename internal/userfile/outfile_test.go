@@ -1,4 +1,4 @@
-package outfile_test
+package userfile_test
 
 import (
 	"io/fs"
@@ -9,7 +9,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/ndjson"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // compressed is text through zstd.
@@ -74,8 +75,8 @@ func TestCheck(t *testing.T) {
 		{"not compressed", in("plain"), "", "is no thing"},
 		{"damaged", in("damaged"), "", "is no thing"},
 	} {
-		ours := outfile.Lines(`{"seq":`)
-		err := outfile.Check(outfile.Output{Flag: "--a", Path: tc.a, What: "thing", Ours: ours}, outfile.Output{Flag: "--b", Path: tc.b, What: "thing", Ours: ours})
+		ours := ndjson.Begins(`{"seq":`)
+		err := userfile.CheckOutputs(userfile.Output{Flag: "--a", Path: tc.a, What: "thing", Ours: ours}, userfile.Output{Flag: "--b", Path: tc.b, What: "thing", Ours: ours})
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}

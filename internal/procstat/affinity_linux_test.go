@@ -1,4 +1,4 @@
-package affinity
+package procstat
 
 import (
 	"fmt"
@@ -54,37 +54,37 @@ func allowed(t *testing.T, start func(*exec.Cmd) error) string {
 // A process gets the CPUs it is started with; the thread that started it, and what
 // others start, have theirs as before.
 func TestWithPinsWhatItStarts(t *testing.T) {
-	own, err := Of(0)
+	own, err := CPUsOf(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, cpu := range own {
-		want := Text([]int{cpu})
-		if got := allowed(t, func(c *exec.Cmd) error { return With([]int{cpu}, c.Start) }); got != want {
+		want := CPUList([]int{cpu})
+		if got := allowed(t, func(c *exec.Cmd) error { return StartOn([]int{cpu}, c.Start) }); got != want {
 			t.Errorf("a child may use %s, want %s", got, want)
 		}
 	}
 	for range 2 * runtime.NumCPU() {
-		if got := allowed(t, (*exec.Cmd).Start); got != Text(own) {
-			t.Errorf("a child that is not pinned may use %s, want %s", got, Text(own))
+		if got := allowed(t, (*exec.Cmd).Start); got != CPUList(own) {
+			t.Errorf("a child that is not pinned may use %s, want %s", got, CPUList(own))
 		}
 	}
-	if err := With([]int{1 << 9}, func() error { t.Error("started on a CPU that is not there"); return nil }); err == nil {
+	if err := StartOn([]int{1 << 9}, func() error { t.Error("started on a CPU that is not there"); return nil }); err == nil {
 		t.Error("pinned to a CPU that is not there")
 	}
 }
 
 func TestProcessPinsAllThreads(t *testing.T) {
-	own, err := Of(0)
+	own, err := CPUsOf(0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	last := own[len(own)-1:]
-	if err := Process(os.Getpid(), last); err != nil {
+	if err := Pin(os.Getpid(), last); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := Process(os.Getpid(), own); err != nil {
+		if err := Pin(os.Getpid(), own); err != nil {
 			t.Error(err)
 		}
 	})
@@ -97,11 +97,11 @@ func TestProcessPinsAllThreads(t *testing.T) {
 		if err != nil {
 			continue // ended meanwhile
 		}
-		if m := allowedLine.FindStringSubmatch(string(status)); m == nil || m[1] != Text(last) {
-			t.Errorf("thread %s may use %v, want %s", th.Name(), m, Text(last))
+		if m := allowedLine.FindStringSubmatch(string(status)); m == nil || m[1] != CPUList(last) {
+			t.Errorf("thread %s may use %v, want %s", th.Name(), m, CPUList(last))
 		}
 	}
-	if got := allowed(t, (*exec.Cmd).Start); got != Text(last) {
-		t.Errorf("a child may use %s, want %s", got, Text(last))
+	if got := allowed(t, (*exec.Cmd).Start); got != CPUList(last) {
+		t.Errorf("a child may use %s, want %s", got, CPUList(last))
 	}
 }

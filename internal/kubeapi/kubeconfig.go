@@ -1,6 +1,4 @@
-// Package kubefile reads the kubeconfig that a command line names, and writes those of
-// our own making.
-package kubefile
+package kubeapi
 
 import (
 	"errors"
@@ -12,9 +10,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Read gives the access that the file at path describes for a context, or for its
+// ReadConfig gives the access that the file at path describes for a context, or for its
 // current one when contextName is empty. Errors name the flag --kubeconfig.
-func Read(path, contextName string) (*rest.Config, error) {
+func ReadConfig(path, contextName string) (*rest.Config, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
@@ -31,9 +29,9 @@ func Read(path, contextName string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// For describes access as a kubeconfig whose only context has the given name: the
+// ConfigFor describes access as a kubeconfig whose only context has the given name: the
 // server, its CA and a client certificate, where cfg has them.
-func For(name string, cfg *rest.Config) *api.Config {
+func ConfigFor(name string, cfg *rest.Config) *api.Config {
 	out := api.NewConfig()
 	out.Clusters[name] = &api.Cluster{Server: cfg.Host, CertificateAuthorityData: cfg.CAData}
 	out.AuthInfos[name] = &api.AuthInfo{ClientCertificateData: cfg.CertData, ClientKeyData: cfg.KeyData}
@@ -42,8 +40,8 @@ func For(name string, cfg *rest.Config) *api.Config {
 	return out
 }
 
-// Write writes a kubeconfig that only its owner can read, into a folder that is there.
-func Write(path string, cfg *api.Config) error {
+// WriteConfig writes a kubeconfig that only its owner can read, into a folder that is there.
+func WriteConfig(path string, cfg *api.Config) error {
 	text, err := clientcmd.Write(*cfg)
 	if err == nil {
 		err = write(path, text)

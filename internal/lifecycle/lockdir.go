@@ -1,4 +1,4 @@
-package filelock
+package lifecycle
 
 import (
 	"errors"
@@ -7,19 +7,19 @@ import (
 	"syscall"
 )
 
-// ErrHeld says that another process has the lock.
-var ErrHeld = errors.New("in use by another process")
+// ErrLockHeld says that another process has the lock.
+var ErrLockHeld = errors.New("in use by another process")
 
-// TryDir takes the exclusive lock of an existing directory, without a file in it, and
-// returns the function that gives it up. It does not wait: see ErrHeld.
-func TryDir(dir string) (release func(), err error) {
+// LockDir takes the exclusive lock of an existing directory, without a file in it, and
+// returns the function that gives it up. It does not wait: see ErrLockHeld.
+func LockDir(dir string) (release func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the directory to lock: %w", err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = ErrHeld
+			err = ErrLockHeld
 		}
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), f.Close())
 	}

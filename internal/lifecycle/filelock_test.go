@@ -1,4 +1,4 @@
-package filelock
+package lifecycle
 
 import (
 	"bufio"
@@ -21,7 +21,7 @@ const helperEnv = "WATCHBENCH_FILELOCK_TEST_HELPER"
 // TestMain doubles as a process that takes the lock and dies without giving it up.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(helperEnv); path != "" {
-		if _, err := Acquire(context.Background(), path, nil); err != nil {
+		if _, err := LockFile(context.Background(), path, nil); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -39,7 +39,7 @@ func TestOneAtATime(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			release, err := Acquire(context.Background(), path, func() { once.Do(func() { close(waited) }) })
+			release, err := LockFile(context.Background(), path, func() { once.Do(func() { close(waited) }) })
 			if err != nil {
 				t.Error(err)
 				return
@@ -61,14 +61,14 @@ func TestOneAtATime(t *testing.T) {
 
 func TestCancelledWhileWaiting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	release, err := Acquire(t.Context(), path, nil)
+	release, err := LockFile(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer release()
 	reason := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	_, err = Acquire(ctx, path, func() { cancel(reason) })
+	_, err = LockFile(ctx, path, func() { cancel(reason) })
 	if !errors.Is(err, reason) {
 		t.Errorf("got error %v, want the reason of the cancellation", err)
 	}
@@ -93,7 +93,7 @@ func TestKilledHolderGivesItUp(t *testing.T) {
 	if err != nil || line != "locked\n" {
 		t.Fatalf("the holder says %q, %v", line, err)
 	}
-	release, err := Acquire(t.Context(), path, func() { _ = holder.Process.Kill() })
+	release, err := LockFile(t.Context(), path, func() { _ = holder.Process.Kill() })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestNoPlaceForTheLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{filepath.Join(file, "lock"), filepath.Dir(file)} {
-		if _, err := Acquire(t.Context(), path, nil); err == nil {
+		if _, err := LockFile(t.Context(), path, nil); err == nil {
 			t.Errorf("locked %s", path)
 		}
 	}
