@@ -14,9 +14,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/crd"
@@ -59,7 +59,7 @@ func Audit(ctx context.Context, cfg config.Config, filter config.Filter, o Audit
 	if err != nil {
 		return Audited{}, err
 	}
-	out := Audited{Cluster: cfg.Default.ClusterID, Apiserver: redact.Text(w.kube.Host), Content: o.Content, Findings: []synchronizer.Finding{}}
+	out := Audited{Cluster: cfg.Default.ClusterID, Apiserver: badinput.Redact(w.kube.Host), Content: o.Content, Findings: []synchronizer.Finding{}}
 	read := func(ctx context.Context) error {
 		if err := w.findStorage(ctx); err != nil {
 			return err
@@ -151,7 +151,7 @@ func (w *Watcher) auditKinds(ctx context.Context, s *auditSource) (unknown []syn
 		return nil, err
 	}
 	for _, group := range broken {
-		unknown = append(unknown, synchronizer.KindReport{Kind: "API group " + group, Error: "cluster: " + redact.Text(w.undiscovered.Load().err.Error())})
+		unknown = append(unknown, synchronizer.KindReport{Kind: "API group " + group, Error: "cluster: " + badinput.Redact(w.undiscovered.Load().err.Error())})
 	}
 	for _, r := range found {
 		s.resources[r.Key()] = r

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher/collector"
 )
 
@@ -57,7 +57,7 @@ func (w *Watcher) maskSlips(watched []collector.Resource) (all []slip) {
 		}); at >= 0 {
 			meant = watched[at].Kind
 		} else if !w.custom() {
-			meant = spelling.Nearest(m.Kind, kinds)
+			meant = badinput.Nearest(m.Kind, kinds)
 		}
 		if meant != "" {
 			all = append(all, slip{i, m.Kind, meant})

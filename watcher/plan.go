@@ -11,8 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/redact"
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 )
@@ -57,9 +56,9 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p P
 		return Plan{}, err
 	}
 	defer func() {
-		p.Unknown = redact.Error(p.Unknown)
+		p.Unknown = badinput.Redacted(p.Unknown)
 		for i, entry := range p.Useless {
-			p.Useless[i] = redact.Text(entry)
+			p.Useless[i] = badinput.Redact(entry)
 		}
 	}()
 	p = Plan{Useless: w.uselessAlone()}
@@ -67,7 +66,7 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p P
 		p.Unknown = errors.New("it is that of the cluster it will run in")
 		return p, nil
 	}
-	p.Apiserver = redact.Text(w.kube.Host)
+	p.Apiserver = badinput.Redact(w.kube.Host)
 	var broken []string
 	if p.Kinds, broken, p.Unknown = w.discover(ctx); p.Unknown != nil {
 		return p, nil
@@ -193,7 +192,7 @@ func (w *Watcher) useless(ctx context.Context, watched []collector.Resource) (al
 
 // meant asks for the known word that is nearest.
 func meant(word string, known []string) string {
-	if near := spelling.Nearest(word, known); near != "" && near != word {
+	if near := badinput.Nearest(word, known); near != "" && near != word {
 		return fmt.Sprintf(", did you mean %q?", near)
 	}
 	return ""

@@ -16,7 +16,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -88,7 +88,7 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	section("tells of changes", told(cfg.ResourceWatcher))
 	section("ignores, or takes in another way", warnings)
 	section("has nothing to apply to", p.Useless)
-	_, err := io.WriteString(out, redact.Text(b.String()))
+	_, err := io.WriteString(out, badinput.Redact(b.String()))
 	return err
 }
 

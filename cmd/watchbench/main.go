@@ -12,8 +12,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
-	"github.com/watchbench/watchbench/internal/flagerror"
-	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -98,7 +96,7 @@ func command() *cobra.Command {
 		Long: "Measure and judge the path from a Kubernetes watch to a storage service.\n\n" + exitCodes,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", flagerror.Explain(cmd.Flags(), err))
+		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", badinput.ExplainFlag(cmd.Flags(), err))
 	})
 	group(root, "Measure:", runCommand(), dashboardCommand(), reportCommand(), checkCommand(), scenariosCommand())
 	group(root, "Which settings?", tuneCommand(), simulateCommand())
@@ -142,7 +140,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	if all := cmd.SuggestionsFor(args[0]); len(all) > 0 {
 		near = all[0]
 	}
-	return badinput.New(spelling.Ask(near, "see "+cmd.CommandPath()+" --help"), "%s: unknown command %q", cmd.CommandPath(), args[0])
+	return badinput.New(badinput.Ask(near, "see "+cmd.CommandPath()+" --help"), "%s: unknown command %q", cmd.CommandPath(), args[0])
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

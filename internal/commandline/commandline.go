@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/flagerror"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/version"
 )
 
@@ -46,7 +46,7 @@ func Setup(cmd *cobra.Command, stdout, stderr io.Writer) {
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return Usagef("%w, see --help", flagerror.Explain(cmd.Flags(), err))
+		return Usagef("%w, see --help", badinput.ExplainFlag(cmd.Flags(), err))
 	})
 	Wrap(cmd)
 }

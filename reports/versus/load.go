@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -39,7 +38,7 @@ func Load(path string) (*result.Results, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, refuse(path, ErrMissing, spelling.Ask(sibling(path), whatToName))
+		return nil, refuse(path, ErrMissing, badinput.Ask(sibling(path), whatToName))
 	case err != nil:
 		return nil, refuse(path, err, whatToName)
 	case filepath.Base(path) == result.MatrixFile && !info.IsDir():
@@ -116,7 +115,7 @@ func sibling(path string) string {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if near := spelling.Nearest(filepath.Base(path), names); near != "" {
+	if near := badinput.Nearest(filepath.Base(path), names); near != "" {
 		return filepath.Join(dir, near)
 	}
 	return ""

@@ -10,7 +10,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
-	k6driver "github.com/watchbench/watchbench/loadgen/xk6/driver"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -85,7 +84,7 @@ func (s GeneratorSetup) start(part int) (*Generator, error) {
 	c := child{name: "churn", logs: s.Logs, stdin: true, lines: g.take, argv: argv}
 	switch {
 	case s.Driver == spec.DriverK6:
-		args, env, err := k6driver.Command(s.Plan, k6driver.Files{Plan: planPath, Kubeconfig: s.Kubeconfig, OpLog: ops, Script: filepath.Join(s.Cell, "k6.js")})
+		args, env, err := K6Command(s.Plan, K6Files{Plan: planPath, Kubeconfig: s.Kubeconfig, OpLog: ops, Script: filepath.Join(s.Cell, "k6.js")})
 		if err != nil {
 			return nil, err
 		}

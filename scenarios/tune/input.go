@@ -10,7 +10,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/expr"
-	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
@@ -126,7 +125,7 @@ func ParseObjective(text string) (Objective, error) {
 	word, value, bounded := strings.Cut(text, "=")
 	i := slices.IndexFunc(objectives, func(o struct{ word, metric string }) bool { return o.word == word })
 	if i < 0 || len(text) > maxText {
-		return Objective{}, badinput.New(spelling.Ask(spelling.Nearest(word, ObjectiveWords()), "use one of "+strings.Join(ObjectiveWords(), ", ")),
+		return Objective{}, badinput.New(badinput.Ask(badinput.Nearest(word, ObjectiveWords()), "use one of "+strings.Join(ObjectiveWords(), ", ")),
 			"--objective %s: %q is not known", short(text), short(word))
 	}
 	o := Objective{Text: text, Metric: objectives[i].metric}

@@ -16,7 +16,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher/call"
 )
 
@@ -83,7 +83,7 @@ func (l *lane) review(ctx context.Context, spec, status any) error {
 		}
 		return nil
 	case !l.server.failed.Swap(true):
-		l.server.log.Warn("the apiserver answers no review: who is not remembered is refused", "resource", l.resource, "error", redact.Error(err))
+		l.server.log.Warn("the apiserver answers no review: who is not remembered is refused", "resource", l.resource, "error", badinput.Redacted(err))
 	}
 	return &UnavailableError{err}
 }

@@ -1,5 +1,4 @@
-// Package spelling guesses which known word a misspelt one was meant to be.
-package spelling
+package badinput
 
 import (
 	"path"

@@ -1,14 +1,13 @@
-// Package uuid packs UUIDs, for records that hold millions of them.
-package uuid
+package ledger
 
 import (
 	"encoding/hex"
 	"strings"
 )
 
-// Parse packs a UUID in its usual text: lower case, with dashes. No other text is ok, so
-// that Format gives back what was parsed.
-func Parse(s string) (id [16]byte, ok bool) {
+// ParseUUID packs a UUID in its usual text: lower case, with dashes. No other text is ok, so
+// that FormatUUID gives back what was parsed.
+func ParseUUID(s string) (id [16]byte, ok bool) {
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' || strings.ContainsAny(s, "ABCDEF") {
 		return id, false
 	}
@@ -19,8 +18,8 @@ func Parse(s string) (id [16]byte, ok bool) {
 	return id, true
 }
 
-// Format is the text of a UUID.
-func Format(id [16]byte) string {
+// FormatUUID is the text of a UUID.
+func FormatUUID(id [16]byte) string {
 	digits := hex.EncodeToString(id[:])
 	return strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
 }

@@ -1,5 +1,4 @@
-// Package flagerror says in the user's words what is wrong with a flag.
-package flagerror
+package badinput
 
 import (
 	"errors"
@@ -8,8 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-
-	"github.com/watchbench/watchbench/internal/spelling"
 )
 
 // forms says what a flag's value should have been, by its type.
@@ -18,9 +15,9 @@ var forms = map[string]string{
 	"bool": "true or false", "duration": "a duration such as 30s",
 }
 
-// Explain says what a flag's value should have been, or which flag was meant; err is that of
+// ExplainFlag says what a flag's value should have been, or which flag was meant; err is that of
 // fs.Parse.
-func Explain(fs *pflag.FlagSet, err error) error {
+func ExplainFlag(fs *pflag.FlagSet, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		name, form := bad.GetFlag().Name, forms[bad.GetFlag().Value.Type()]
 		_, noUnit := time.ParseDuration(bad.GetValue() + "s")
@@ -36,7 +33,7 @@ func Explain(fs *pflag.FlagSet, err error) error {
 	if bad, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var known []string
 		fs.VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if near := spelling.Nearest(bad.GetSpecifiedName(), known); near != "" {
+		if near := Nearest(bad.GetSpecifiedName(), known); near != "" {
 			return fmt.Errorf("%w (did you mean --%s?)", err, near)
 		}
 	}

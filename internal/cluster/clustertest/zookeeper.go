@@ -1,7 +1,4 @@
-// Package zktest starts a real ZooKeeper for a test: Debian's zookeeper package
-// and a Java runtime. A test that needs it is skipped, with the reason, where
-// either is absent.
-package zktest
+package clustertest
 
 import (
 	"context"
@@ -21,8 +18,8 @@ const (
 	startTime = 30 * time.Second
 )
 
-// Start gives the address of a fresh, empty server that ends with the test.
-func Start(t testing.TB) string {
+// ZooKeeper gives the address of a fresh, empty server that ends with the test.
+func ZooKeeper(t testing.TB) string {
 	t.Helper()
 	java, err := exec.LookPath("java")
 	if err != nil {
@@ -55,8 +52,8 @@ func Start(t testing.TB) string {
 	return addr
 }
 
-// Client is a connection for the test's own writes; it ends with the test.
-func Client(t testing.TB, addr string) *zk.Conn {
+// ZooKeeperClient is a connection for the test's own writes; it ends with the test.
+func ZooKeeperClient(t testing.TB, addr string) *zk.Conn {
 	t.Helper()
 	c, _, err := zk.Connect([]string{addr}, 5*time.Second, zk.WithLogInfo(false))
 	if err != nil {

@@ -1,6 +1,4 @@
-// Package driver says how k6 is to run the load of a plan: with which script, arguments
-// and environment. It knows nothing of k6's code.
-package driver
+package party
 
 import (
 	_ "embed"
@@ -13,25 +11,25 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-//go:embed driver.js
-var script []byte
+//go:embed k6.js
+var k6Script []byte
 
 // MaxVUs is how many virtual users an open plan gets.
 const MaxVUs = 64
 
-// Files are paths that the run needs.
-type Files struct {
+// K6Files are paths that the run needs.
+type K6Files struct {
 	Plan       string // is there
 	Kubeconfig string // is there
 	OpLog      string // is written
-	Script     string // is written by Command
+	Script     string // is written by K6Command
 }
 
-// Command writes the script and returns k6's arguments and what its environment has
-// beyond the caller's. It speaks the protocol of package session on standard input and
+// K6Command writes the script and returns k6's arguments and what its environment has
+// beyond the caller's; the script speaks the protocol of package session on standard input and
 // output.
-func Command(cfg plan.Config, f Files) (args, env []string, err error) {
-	if err := os.WriteFile(f.Script, script, 0o600); err != nil {
+func K6Command(cfg plan.Config, f K6Files) (args, env []string, err error) {
+	if err := os.WriteFile(f.Script, k6Script, 0o600); err != nil {
 		return nil, nil, fmt.Errorf("writing the script for k6: %w", err)
 	}
 	abs := func(path string) string {

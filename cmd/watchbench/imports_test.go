@@ -1,4 +1,4 @@
-package architecture
+package main
 
 import (
 	"encoding/json"
@@ -10,39 +10,39 @@ import (
 	"testing"
 )
 
-const module = "github.com/watchbench/watchbench/"
+const thisModule = "github.com/watchbench/watchbench/"
 
-type pkg struct {
+type goPackage struct {
 	ImportPath string
 	Name       string
 	Imports    []string
 	Deps       []string
 }
 
-// rule says what packages below From must not reach, directly or not.
-type rule struct {
+// importRule says what packages below From must not reach, directly or not.
+type importRule struct {
 	from string
 	deny []string
 	why  string
 }
 
-// makers of a cell's record.
-var makers = []string{"scenarios/runner", "scenarios/party", "scenarios/faults", "scenarios/campaign"}
+// recordMakers of a cell's record.
+var recordMakers = []string{"scenarios/runner", "scenarios/party", "scenarios/faults", "scenarios/campaign"}
 
-// virtual are the packages of scenarios that may reach the watcher's code: simulate plays it in
+// virtualPlay are the packages of scenarios that may reach the watcher's code: simulate plays it in
 // virtual time, and tune screens settings with simulate. No figure of a run comes from either.
 // Packages below them are not exempt.
-var virtual = []string{"scenarios/simulate", "scenarios/tune"}
+var virtualPlay = []string{"scenarios/simulate", "scenarios/tune"}
 
-var rules = []rule{
+var importRules = []importRule{
 	{"watcher", []string{"loadgen", "storagemock", "scenarios", "reports", "dashboards"}, "the parts share internal leaves only"},
 	{"loadgen", []string{"watcher", "storagemock", "scenarios", "reports", "dashboards"}, "the parts share internal leaves only"},
 	{"storagemock", []string{"watcher", "loadgen", "scenarios", "reports", "dashboards"}, "the parts share internal leaves only"},
 	{"scenarios", []string{"watcher"}, "scenarios starts the watcher as a process and judges it from outside"},
-	{"scenarios/history", makers, "what judges a record does not know what made it"},
-	{"scenarios/measure", makers, "what judges a record does not know what made it"},
-	{"scenarios/check", makers, "what judges a record does not know what made it"},
-	{"scenarios/matrix", makers, "what judges a record does not know what made it"},
+	{"scenarios/history", recordMakers, "what judges a record does not know what made it"},
+	{"scenarios/measure", recordMakers, "what judges a record does not know what made it"},
+	{"scenarios/check", recordMakers, "what judges a record does not know what made it"},
+	{"scenarios/matrix", recordMakers, "what judges a record does not know what made it"},
 	{"scenarios/faults", []string{"scenarios/runner"}, "a fault acts on a view of the cell"},
 	{"reports", []string{"watcher", "loadgen", "storagemock", "scenarios", "dashboards"}, "reports reads results"},
 	{"dashboards", []string{"watcher", "loadgen", "storagemock", "scenarios"}, "dashboards reads results and metrics"},
@@ -52,19 +52,19 @@ var rules = []rule{
 }
 
 func TestImportRules(t *testing.T) {
-	pkgs := list(t)
+	pkgs := packages(t)
 	if len(pkgs) < 10 {
 		t.Fatalf("only %d packages listed: the test would judge nothing", len(pkgs))
 	}
 	for _, p := range pkgs {
-		path := strings.TrimPrefix(p.ImportPath, module)
-		for _, r := range rules {
-			if !below(path, r.from) || r.from == "scenarios" && slices.Contains(virtual, path) {
+		path := strings.TrimPrefix(p.ImportPath, thisModule)
+		for _, r := range importRules {
+			if !within(path, r.from) || r.from == "scenarios" && slices.Contains(virtualPlay, path) {
 				continue
 			}
 			for _, dep := range p.Deps {
-				d, ours := strings.CutPrefix(dep, module)
-				if i := slices.IndexFunc(r.deny, func(x string) bool { return below(d, x) }); ours && i >= 0 {
+				d, ours := strings.CutPrefix(dep, thisModule)
+				if i := slices.IndexFunc(r.deny, func(x string) bool { return within(d, x) }); ours && i >= 0 {
 					t.Errorf("%s reaches %s: %s", path, d, r.why)
 				}
 			}
@@ -73,16 +73,16 @@ func TestImportRules(t *testing.T) {
 			t.Errorf("%s: a package is named after what it provides", path)
 		}
 		for _, imp := range p.Imports {
-			if d, ours := strings.CutPrefix(imp, module); ours && below(d, "cmd") {
+			if d, ours := strings.CutPrefix(imp, thisModule); ours && within(d, "cmd") {
 				t.Errorf("%s imports %s: nobody imports a main", path, d)
 			}
 		}
 	}
 }
 
-func below(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
+func within(path, dir string) bool { return path == dir || strings.HasPrefix(path, dir+"/") }
 
-func list(t *testing.T) []pkg {
+func packages(t *testing.T) []goPackage {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,Imports,Deps", "./...")
 	cmd.Dir = "../.."
@@ -94,9 +94,9 @@ func list(t *testing.T) []pkg {
 		}
 		t.Fatal(err)
 	}
-	var pkgs []pkg
+	var pkgs []goPackage
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
-		var p pkg
+		var p goPackage
 		if err := dec.Decode(&p); err == io.EOF {
 			return pkgs
 		} else if err != nil {

@@ -1,5 +1,4 @@
-// Package gate holds what gates a watcher in CI; only its tests are Go.
-package gate
+package deploy
 
 import (
 	"errors"
@@ -37,7 +36,7 @@ type action struct {
 
 func readAction(t *testing.T) (a action) {
 	t.Helper()
-	data, err := os.ReadFile("action.yml")
+	data, err := os.ReadFile("gate/action.yml")
 	if err == nil {
 		err = yaml.Unmarshal(data, &a)
 	}
@@ -90,7 +89,7 @@ func TestInputs(t *testing.T) {
 			t.Errorf("input %s is used and not declared", name)
 		}
 	}
-	page, err := os.ReadFile("../../docs/gate-ci.md")
+	page, err := os.ReadFile("../docs/gate-ci.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +141,7 @@ func newGround(t *testing.T) *ground {
 		g.inputs[name] = in.Default
 	}
 	g.bin, g.summary, g.output = filepath.Join(g.dir, "stubs"), filepath.Join(g.dir, "summary.md"), filepath.Join(g.dir, "output")
-	here, err := filepath.Abs(".")
+	here, err := filepath.Abs("gate")
 	if err == nil {
 		err = errors.Join(os.Mkdir(g.bin, 0o755), os.WriteFile(g.summary, nil, 0o644), os.WriteFile(g.output, nil, 0o644))
 	}

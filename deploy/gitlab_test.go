@@ -1,4 +1,4 @@
-package gate
+package deploy
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ type job struct {
 func readJob(t *testing.T, file string) job {
 	t.Helper()
 	var jobs map[string]job
-	data, err := os.ReadFile(file)
+	data, err := os.ReadFile(filepath.Join("gate", file))
 	if err == nil {
 		err = yaml.Unmarshal(data, &jobs)
 	}

@@ -1,10 +1,4 @@
-// Package query selects stored documents and fields of them, as far as the lists and
-// deletes of bcs-k8s-watch and k8s-watch ask for it: strings at dotted paths that
-// equal one of several values, and projections on dotted paths.
-//
-// As on the real server, a key that contains a dot is out of reach: its path is split
-// at the dot. Paths lead through objects only, not into arrays.
-package query
+package store
 
 import (
 	"iter"

@@ -1,4 +1,4 @@
-package query_test
+package store_test
 
 import (
 	"iter"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
-	"github.com/watchbench/watchbench/storagemock/query"
+	"github.com/watchbench/watchbench/storagemock/store"
 )
 
 // doc is a document from its JSON.
@@ -45,16 +45,16 @@ func TestFilter(t *testing.T) {
 		{"resourceName.x", "web-1", false},
 		{"nowhere", "x", false},
 	} {
-		in := query.In{Path: tc.path, Values: strings.Split(tc.values, ",")}
-		if got := (query.Filter{in}).Match(pod); got != tc.want {
+		in := store.In{Path: tc.path, Values: strings.Split(tc.values, ",")}
+		if got := (store.Filter{in}).Match(pod); got != tc.want {
 			t.Errorf("%s in %s: %v, want %v", tc.path, tc.values, got, tc.want)
 		}
-		both := query.Filter{{Path: "_id", Values: []string{"66"}}, in}
+		both := store.Filter{{Path: "_id", Values: []string{"66"}}, in}
 		if got := both.Match(pod); got != tc.want {
 			t.Errorf("_id and %s in %s: %v, want %v", tc.path, tc.values, got, tc.want)
 		}
 	}
-	if !query.Filter(nil).Match(pod) {
+	if !store.Filter(nil).Match(pod) {
 		t.Error("no condition selects nothing, want everything")
 	}
 }
@@ -73,7 +73,7 @@ func TestProjection(t *testing.T) {
 		{[]string{"data.spec.on.x", "data.spec.on", "data.spec.on.y"}, `{"_id":"66","data":{"spec":{"on":true}}}`},
 		{[]string{"data.metadata.labels.app.kubernetes.io/name"}, `{"_id":"66","data":{"metadata":{"labels":{}}}}`},
 	} {
-		got := string(query.ParseProjection(tc.fields).Append(nil, pod))
+		got := string(store.ParseProjection(tc.fields).Append(nil, pod))
 		if got != tc.want {
 			t.Errorf("%q:\n got %s\nwant %s", tc.fields, got, tc.want)
 		}
@@ -82,7 +82,7 @@ func TestProjection(t *testing.T) {
 
 func TestAppendTime(t *testing.T) {
 	at := time.Date(2024, 5, 1, 16, 0, 0, 120_456_000, time.FixedZone("", 8*3600))
-	if got := string(query.AppendTime(nil, at)); got != `"2024-05-01T08:00:00.12Z"` {
+	if got := string(store.AppendTime(nil, at)); got != `"2024-05-01T08:00:00.12Z"` {
 		t.Errorf("got %s", got)
 	}
 }
@@ -93,8 +93,8 @@ func FuzzQuery(f *testing.F) {
 		if jsonscan.ValidWithin([]byte(raw), 100) != nil || !jsonscan.IsObject([]byte(raw)) {
 			return
 		}
-		query.Filter{{Path: path, Values: []string{"web"}}}.Match(doc(raw))
-		out := query.ParseProjection(strings.Split(fields, ",")).Append(nil, doc(raw))
+		store.Filter{{Path: path, Values: []string{"web"}}}.Match(doc(raw))
+		out := store.ParseProjection(strings.Split(fields, ",")).Append(nil, doc(raw))
 		if err := jsonscan.ValidWithin(out, 100); err != nil {
 			t.Fatalf("projecting %q out of %q gave %q: %v", fields, raw, out, err)
 		}

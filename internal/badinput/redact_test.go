@@ -1,4 +1,4 @@
-package redact_test
+package badinput_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/internal/badinput"
 )
 
 func TestText(t *testing.T) {
@@ -20,11 +20,11 @@ func TestText(t *testing.T) {
 		"http://h?access_token=pw&a=b":                     "http://h?access_token=…&a=b",
 		"apiserver at u:p@w@h says @ and more":             "apiserver at …@h says @ and more",
 	} {
-		if got := redact.Text(in); got != want {
+		if got := badinput.Redact(in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
-	if err := redact.Error(io.EOF); !errors.Is(err, io.EOF) || err.Error() != "EOF" || redact.Error(nil) != nil {
+	if err := badinput.Redacted(io.EOF); !errors.Is(err, io.EOF) || err.Error() != "EOF" || badinput.Redacted(nil) != nil {
 		t.Error(err)
 	}
 }
@@ -41,7 +41,7 @@ func FuzzText(f *testing.F) {
 		if strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r == 0xfffd || r > 126 }) {
 			return
 		}
-		if got := redact.Text("lead " + scheme + user + ":" + secret + "@host:1 tail"); strings.Contains(got, secret) || !strings.Contains(got, "@host:1 tail") {
+		if got := badinput.Redact("lead " + scheme + user + ":" + secret + "@host:1 tail"); strings.Contains(got, secret) || !strings.Contains(got, "@host:1 tail") {
 			t.Errorf("%q", got)
 		}
 	})
