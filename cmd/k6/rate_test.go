@@ -29,9 +29,9 @@ func TestRate(t *testing.T) {
 	}
 	env := clustertest.Start(t)
 	k6 := k6Binary(t)
-	churn := filepath.Join(t.TempDir(), "churn")
-	if out, err := exec.Command("go", "build", "-o", churn, "../churn").CombinedOutput(); err != nil {
-		t.Fatalf("building churn: %v\n%s", err, out)
+	bench := filepath.Join(t.TempDir(), "watchbench")
+	if out, err := exec.Command("go", "build", "-o", bench, "../watchbench").CombinedOutput(); err != nil {
+		t.Fatalf("building watchbench: %v\n%s", err, out)
 	}
 	var ratios []float64
 	for i := range *ratePairs {
@@ -53,7 +53,7 @@ func TestRate(t *testing.T) {
 			if err := os.WriteFile(f.Plan, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.Command(churn, "--plan", f.Plan, "--kubeconfig", f.Kubeconfig, "--oplog", f.OpLog, "--wait")
+			cmd := exec.Command(bench, "churn", "--plan", f.Plan, "--kubeconfig", f.Kubeconfig, "--oplog", f.OpLog, "--wait")
 			if who == "k6" {
 				args, environ, err := party.K6Command(cfg, f)
 				if err != nil {

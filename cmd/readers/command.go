@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -64,14 +65,14 @@ func execute(ctx context.Context, o options, stdin io.Reader, stdout io.Writer) 
 	}
 	cfg, err := readConfig(o.config)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	if err := userfile.CheckOutputs(readlog.Output("--record", o.record)); err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	log, err := readlog.Create(o.record)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	r, err := readers.New(cfg, log)
 	if err != nil {

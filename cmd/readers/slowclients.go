@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/loadgen/slowclients"
 )
@@ -31,10 +32,10 @@ of them on standard output, as JSON. With --url all clients ask for that, again 
 				return err
 			}
 			if length <= 0 {
-				return commandline.Usagef("--for is missing, see --help")
+				return badinput.New("", "--for is missing, see --help")
 			}
 			if err := cfg.Validate(); err != nil {
-				return &commandline.UsageError{Err: err}
+				return badinput.Wrap(err)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), length)
 			defer cancel()

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/ndjson"
@@ -114,10 +115,10 @@ type announcement struct {
 func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
-		return commandline.Usagef("log-level %q: want debug, info, warn or error", o.logLevel)
+		return badinput.New("", "log-level %q: want debug, info, warn or error", o.logLevel)
 	}
 	if err := o.validate(); err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	// After a long run most of the memory is the ledger, all of it live; collecting
 	// more often keeps the garbage on top of it small.

@@ -19,13 +19,13 @@ import (
 
 // Exit codes, the same for every command.
 const (
-	exitOK          = 0
-	exitError       = 1
-	exitInput       = 2
+	exitOK          = commandline.ExitOK
+	exitError       = commandline.ExitError
+	exitInput       = commandline.ExitUsage
 	exitCheck       = 3
 	exitRegression  = 4
 	exitInvalid     = 5
-	exitInterrupted = 130
+	exitInterrupted = commandline.ExitInterrupted
 )
 
 // exitCodes is the same table for users; make bench quotes its lines.
@@ -48,6 +48,9 @@ type verdict struct {
 func (v *verdict) Error() string { return v.text }
 
 func main() {
+	if len(os.Args) > 1 && parties[os.Args[1]] != nil {
+		os.Exit(runParty(parties[os.Args[1]], os.Args[2:], streams{os.Stdin, os.Stdout, os.Stderr}))
+	}
 	// All that is said passes through it, so that nothing tears its status.
 	stderr := terminal.Stderr(os.Stderr)
 	ctx := interruptible(stderr)

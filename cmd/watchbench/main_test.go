@@ -189,7 +189,7 @@ func withBinaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"k8s-watch", "storagemock", "churn"} {
+	for _, name := range []string{"k8s-watch", "storagemock", "watchbench"} {
 		path := filepath.Join(filepath.Dir(self), name)
 		if err := os.WriteFile(path, nil, 0o755); err != nil {
 			t.Fatal(err)

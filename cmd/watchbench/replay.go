@@ -120,11 +120,11 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 	}
 	cfg, err := plan.ReadFile(f.plan)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see churn --check --plan"}
+		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see watchbench churn --check --plan"}
 	}
 	p, err := plan.New(cfg)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see churn --check --plan"}
+		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see watchbench churn --check --plan"}
 	}
 	settings.Length = cfg.Duration.Std()
 	s, err = replay.FromPlan(p)

@@ -169,7 +169,7 @@ func (e *Engine) createOnce(ctx context.Context, c creation, build func(id, inte
 	case apierrors.IsAlreadyExists(a.err) && c.mayExist:
 		return nil
 	case apierrors.IsAlreadyExists(a.err):
-		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID, or clean up with churn --remove %s",
+		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID, or clean up with watchbench churn --remove %s",
 			ErrInUse, c.kind, obj.GetName(), e.cfg.RunID)
 	default:
 		return fmt.Errorf("creating %s %s: %w", c.kind, obj.GetName(), a.err)

@@ -69,9 +69,9 @@ func SimulatedKubeconfig(cell string) string { return filepath.Join(cell, "apisi
 // start starts one of the load generators with the plan; it waits for a line.
 func (s GeneratorSetup) start(part int) (*Generator, error) {
 	planPath, ops := filepath.Join(s.Cell, "plan.yaml"), opsPath(s.Cell, part, s.Parts)
-	argv := []string{s.Bins.Churn, "--plan", planPath, "--oplog", ops, "--wait"}
+	argv := []string{s.Bins.Bench, "churn", "--plan", planPath, "--oplog", ops, "--wait"}
 	if s.Trace != "" {
-		argv[1], argv[2] = "--trace", s.Trace
+		argv[2], argv[3] = "--trace", s.Trace
 	} else if err := writeJSON(planPath, s.Plan); err != nil { // JSON is YAML; the plan's types write their units
 		return nil, err
 	}

@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) {
 	apisim.ForBubbles()
-	goleak.VerifyTestMain(clustertest.Shared(m))
+	os.Exit(clustertest.Shared(m).Run())
 }
 
 // mirror is a Sink that does what a storage would, and notes what no storage should

@@ -10,23 +10,23 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// TestSimulateTrace plays a recorded trace, whose length is known before.
-func TestSimulateTrace(t *testing.T) {
+// TestChurnSimulateTrace plays a recorded trace, whose length is known before.
+func TestChurnSimulateTrace(t *testing.T) {
 	ops, kubeconfig := filepath.Join(t.TempDir(), "ops"), filepath.Join(t.TempDir(), "kubeconfig")
 	const trace = "../../loadgen/trace/testdata/churn.trace.zst"
 	var out, errOut bytes.Buffer
-	code := run([]string{"--trace", trace, "--oplog", ops, "--simulate", kubeconfig, "--speed", "100x"}, strings.NewReader(""), &out, &errOut)
+	code := runParty(churnCommand, []string{"--trace", trace, "--oplog", ops, "--simulate", kubeconfig, "--speed", "100x"}, streams{strings.NewReader(""), &out, &errOut})
 	if code != commandline.ExitOK || errOut.Len() > 0 || !strings.Contains(out.String(), `"planned":397}`) || !strings.Contains(out.String(), `"done":397,"errors":0`) {
 		t.Fatalf("exit code %d: %s%s", code, &out, &errOut)
 	}
 }
 
-// TestSimulate plays a plan without a cluster, and logs it.
-func TestSimulate(t *testing.T) {
-	plan := write(t, "plan.yaml", "runID: r\nmodel: open\nrate: 500\nduration: 4s\nwarmup: {operations: 20}\n")
+// TestChurnSimulate plays a plan without a cluster, and logs it.
+func TestChurnSimulate(t *testing.T) {
+	plan := writeText(t, "plan.yaml", "runID: r\nmodel: open\nrate: 500\nduration: 4s\nwarmup: {operations: 20}\n")
 	ops, kubeconfig := filepath.Join(t.TempDir(), "ops"), filepath.Join(t.TempDir(), "kubeconfig")
 	var out, errOut bytes.Buffer
-	code := run([]string{"--plan", plan, "--oplog", ops, "--simulate", kubeconfig, "--speed", "unlimited"}, strings.NewReader(""), &out, &errOut)
+	code := runParty(churnCommand, []string{"--plan", plan, "--oplog", ops, "--simulate", kubeconfig, "--speed", "unlimited"}, streams{strings.NewReader(""), &out, &errOut})
 	if code != commandline.ExitOK || errOut.Len() > 0 || !strings.Contains(out.String(), `"done":2000,"errors":0`) || !strings.Contains(out.String(), `{"phase":"done"}`) {
 		t.Fatalf("exit code %d: %s%s", code, &out, &errOut)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -19,9 +19,9 @@ import (
 // gcPercent bounds the memory of a large simulated cluster: its objects live long.
 const gcPercent = 50
 
-// simulate plays the plan, or the trace that is named, into a simulated apiserver, which ends
+// churnSimulate plays the plan, or the trace that is named, into a simulated apiserver, which ends
 // with the session.
-func simulate(cmd *cobra.Command, s streams, o options, p *plan.Plan) (err error) {
+func churnSimulate(cmd *cobra.Command, s streams, o churnOptions, p *plan.Plan) (err error) {
 	settings := replay.Settings{Speed: o.speed}
 	var source replay.Source
 	var cfg plan.Config
@@ -37,19 +37,19 @@ func simulate(cmd *cobra.Command, s streams, o options, p *plan.Plan) (err error
 		source = t
 	}
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	debug.SetGCPercent(gcPercent)
 	server, err := replay.Listen(o.listen, source.Resources(), cfg.Seed)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	if err := server.WriteKubeconfig(o.simulate); err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	log, err := oplog.Create(o.oplog)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	settings.Server, settings.Log = server.API, log

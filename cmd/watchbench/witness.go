@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/userfile"
@@ -19,13 +20,13 @@ import (
 	"github.com/watchbench/watchbench/loadgen/witness"
 )
 
-type options struct {
+type witnessOptions struct {
 	kubeconfig, context, oplog string
 	kinds, ignore              []string
 }
 
-func command(stdout, stderr io.Writer) *cobra.Command {
-	var o options
+func witnessCommand(s streams) *cobra.Command {
+	var o witnessOptions
 	cmd := &cobra.Command{
 		Use:   "witness --kubeconfig FILE --oplog FILE --kind KIND=GROUP/VERSION/RESOURCE",
 		Short: "Record every event of chosen kinds, straight from an apiserver",
@@ -34,9 +35,8 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 When it watches it prints {"phase":"ready"} on standard output. SIGTERM ends it, after
 a last list of every kind.`,
 		Example: `  witness --kubeconfig ~/.kube/config --oplog witness.ndjson.zst --kind Pod=v1/pods --kind ReplicaSet=apps/v1/replicasets`,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return execute(cmd.Context(), o, stdout, stderr) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return witnessExecute(cmd.Context(), o, s.out, s.err) },
 	}
-	commandline.Setup(cmd, stdout, stderr)
 	f := cmd.Flags()
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
@@ -46,12 +46,12 @@ a last list of every kind.`,
 	return cmd
 }
 
-func execute(ctx context.Context, o options, stdout, stderr io.Writer) (err error) {
+func witnessExecute(ctx context.Context, o witnessOptions, stdout, stderr io.Writer) (err error) {
 	if err := commandline.Require(commandline.Flag{Name: "kubeconfig", Value: o.kubeconfig}, commandline.Flag{Name: "oplog", Value: o.oplog}); err != nil {
 		return err
 	}
 	if len(o.kinds) == 0 {
-		return commandline.Usagef("--kind is missing, see --help")
+		return badinput.New("", "--kind is missing, see --help")
 	}
 	cfg := witness.Config{IgnoreNamespaces: o.ignore, Log: slog.New(slog.NewTextHandler(stderr, nil))}
 	for _, text := range o.kinds {
@@ -63,14 +63,14 @@ func execute(ctx context.Context, o options, stdout, stderr io.Writer) (err erro
 	}
 	access, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	if err := userfile.CheckOutputs(oplog.Output("--oplog", o.oplog)); err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	log, err := oplog.Create(o.oplog)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	w, err := witness.New(cfg, access, log)
@@ -93,7 +93,7 @@ func parseKind(text string) (k witness.Kind, err error) {
 	name, rest, _ := strings.Cut(text, "=")
 	parts := strings.Split(rest, "/")
 	if name == "" || len(parts) < 2 || len(parts) > 3 || strings.Contains("/"+rest+"/", "//") {
-		return k, commandline.Usagef("--kind %s: write a kind and its resource, such as Pod=v1/pods or ReplicaSet=apps/v1/replicasets", text)
+		return k, badinput.New("", "--kind %s: write a kind and its resource, such as Pod=v1/pods or ReplicaSet=apps/v1/replicasets", text)
 	}
 	k = witness.Kind{Name: name, Resource: schema.GroupVersionResource{Version: parts[len(parts)-2], Resource: parts[len(parts)-1]}}
 	if len(parts) == 3 {

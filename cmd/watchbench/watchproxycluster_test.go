@@ -71,7 +71,7 @@ func TestCollectorAgainstRealApiserver(t *testing.T) {
 			t.Errorf("%s: %v left", p.faults, left)
 		}
 	}
-	want := list(t, cs, ns)
+	want := proxyList(t, cs, ns)
 	healed := time.Now()
 	for waiting := runs; len(waiting) > 0; time.Sleep(10 * time.Millisecond) {
 		waiting = slices.DeleteFunc(slices.Clone(waiting), func(p *proxied) bool {
@@ -205,7 +205,7 @@ func disturbCluster(t *testing.T, cs kubernetes.Interface, ns string) {
 	t.Logf("%d changes", changes)
 }
 
-func list(t *testing.T, cs kubernetes.Interface, ns string) map[string]string {
+func proxyList(t *testing.T, cs kubernetes.Interface, ns string) map[string]string {
 	t.Helper()
 	l, err := cs.CoreV1().ConfigMaps(ns).List(t.Context(), metav1.ListOptions{})
 	if err != nil {
@@ -235,7 +235,7 @@ func TestProxyWithoutFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(list(t, direct, ns), list(t, cs, ns)); d != "" {
+	if d := cmp.Diff(proxyList(t, direct, ns), proxyList(t, cs, ns)); d != "" {
 		t.Errorf("(-direct +proxied):\n%s", d)
 	}
 	if _, err := cs.Discovery().ServerPreferredResources(); err != nil {

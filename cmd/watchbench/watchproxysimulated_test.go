@@ -96,7 +96,7 @@ func TestCollectorAgainstSimulatedFaults(t *testing.T) {
 				if strings.Count(tt.faults, ":") > 4 { // rare ones need their time
 					span = 15 * time.Minute
 				}
-				churn(t, s, span)
+				proxyChurn(t, s, span)
 				for _, f := range s.Faults().List() {
 					if f.Fired == 0 {
 						t.Errorf("%s never fired", f.Spec)
@@ -137,7 +137,7 @@ func apply(t *testing.T, s *apisim.Server, path string) {
 }
 
 // churn changes objects at random, 20 times a second.
-func churn(t *testing.T, s *apisim.Server, d time.Duration) {
+func proxyChurn(t *testing.T, s *apisim.Server, d time.Duration) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		path := fmt.Sprintf("a/p%d", rng.IntN(60))

@@ -3,34 +3,36 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/watchproxy"
 )
 
-type options struct {
+type watchproxyOptions struct {
 	watchproxy.Config
 	kubeconfig, context string
 	write               string
 	logLevel            string
 }
 
-// announcement is the line on standard output.
-type announcement struct {
+// watchproxyAnnouncement is the line on standard output.
+type watchproxyAnnouncement struct {
 	Listen     []string `json:"listen"`
 	Admin      string   `json:"admin,omitempty"`
 	Kubeconfig string   `json:"kubeconfig,omitempty"`
 }
 
-func command(stdout, stderr io.Writer) *cobra.Command {
-	o := options{Config: watchproxy.DefaultConfig()}
+func watchproxyCommand(s streams) *cobra.Command {
+	o := watchproxyOptions{Config: watchproxy.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "watchproxy --kubeconfig FILE --write-kubeconfig FILE",
 		Short: "A proxy in front of an apiserver that makes lists and watches fail on demand",
@@ -50,9 +52,8 @@ The admin API: GET, POST (text) and DELETE (?id=N) /faults, and POST /start, whi
 restarts the times of all faults.`,
 		Example: `  watchproxy --kubeconfig ~/.kube/config --write-kubeconfig proxy.yaml --faults 'close(1s,5s), 410(mid):1%'
   watchproxy --kubeconfig ~/.kube/config --write-kubeconfig proxy.yaml --admin 127.0.0.1:0 --faults 'gone(60s,from=10s)' --hold`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, o, stdout, stderr) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return watchproxyExecute(cmd, o, s.out, s.err) },
 	}
-	commandline.Setup(cmd, stdout, stderr)
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the apiserver; clients get its credentials")
@@ -70,24 +71,24 @@ restarts the times of all faults.`,
 	return cmd
 }
 
-func execute(cmd *cobra.Command, o options, stdout, stderr io.Writer) (err error) {
+func watchproxyExecute(cmd *cobra.Command, o watchproxyOptions, stdout, stderr io.Writer) (err error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
-		return commandline.Usagef("--log-level %q: want debug, info, warn or error", o.logLevel)
+		return badinput.New("", "--log-level %q: want debug, info, warn or error", o.logLevel)
 	}
 	if err := commandline.Require(commandline.Flag{Name: "kubeconfig", Value: o.kubeconfig}, commandline.Flag{Name: "write-kubeconfig", Value: o.write}); err != nil {
 		return err
 	}
 	if sameFile(o.kubeconfig, o.write) {
-		return commandline.Usagef("--write-kubeconfig %s: that is the apiserver's own kubeconfig; name another file", o.write)
+		return badinput.New("", "--write-kubeconfig %s: that is the apiserver's own kubeconfig; name another file", o.write)
 	}
 	own := userfile.Output{Flag: "--write-kubeconfig", Path: o.write, What: "kubeconfig of a watchproxy", Ours: watchproxy.Written}
 	if err := errors.Join(o.Validate(), userfile.CheckOutputs(own)); err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	cfg, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 	p, err := watchproxy.New(o.Config, watchproxy.Settings{REST: cfg, Logger: log})
@@ -95,9 +96,9 @@ func execute(cmd *cobra.Command, o options, stdout, stderr io.Writer) (err error
 		return err
 	}
 	if err := p.WriteKubeconfig(o.write); err != nil {
-		return errors.Join(commandline.Usagef("--write-kubeconfig: %w", err), p.Close())
+		return errors.Join(badinput.Wrap(fmt.Errorf("--write-kubeconfig: %w", err)), p.Close())
 	}
-	line := announcement{Listen: []string{p.Addr()}, Admin: p.AdminAddr(), Kubeconfig: o.write}
+	line := watchproxyAnnouncement{Listen: []string{p.Addr()}, Admin: p.AdminAddr(), Kubeconfig: o.write}
 	if err := json.NewEncoder(stdout).Encode(line); err != nil {
 		log.Warn("announcing the addresses", "error", err)
 	}

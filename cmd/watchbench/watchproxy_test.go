@@ -25,8 +25,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/watchproxy"
 )
 
-// kubeconfig writes one for a simulated apiserver over sockets.
-func kubeconfig(t *testing.T, server string) string {
+// proxyKubeconfig writes one for a simulated apiserver over sockets.
+func proxyKubeconfig(t *testing.T, server string) string {
 	t.Helper()
 	cfg := clientcmdapi.NewConfig()
 	cfg.Clusters["c"] = &clientcmdapi.Cluster{Server: server}
@@ -39,9 +39,9 @@ func kubeconfig(t *testing.T, server string) string {
 	return path
 }
 
-// TestCommand runs the program as a scenario does: announcement, kubeconfig, admin
+// TestWatchproxyCommand runs the program as a scenario does: announcement, kubeconfig, admin
 // API, signal.
-func TestCommand(t *testing.T) {
+func TestWatchproxyCommand(t *testing.T) {
 	s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}})
 	if err != nil {
 		t.Fatal(err)
@@ -57,10 +57,10 @@ func TestCommand(t *testing.T) {
 	var stderr bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		code <- run([]string{"--kubeconfig", kubeconfig(t, upstream.URL), "--write-kubeconfig", written, "--admin", "127.0.0.1:0", "--faults", "503(max=2)", "--hold", "--tls"}, stdout, &stderr)
+		code <- runParty(watchproxyCommand, []string{"--kubeconfig", proxyKubeconfig(t, upstream.URL), "--write-kubeconfig", written, "--admin", "127.0.0.1:0", "--faults", "503(max=2)", "--hold", "--tls"}, streams{nil, stdout, &stderr})
 		_ = stdout.Close()
 	}()
-	var said announcement
+	var said watchproxyAnnouncement
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err != nil || json.Unmarshal(line, &said) != nil || len(said.Listen) != 1 || said.Admin == "" || said.Kubeconfig != written {
 		t.Fatalf("announcement: %s %v", line, err)
@@ -116,7 +116,7 @@ func TestCommand(t *testing.T) {
 }
 
 func TestBadUse(t *testing.T) {
-	good, other := kubeconfig(t, "http://127.0.0.1:1"), kubeconfig(t, "http://127.0.0.1:2")
+	good, other := proxyKubeconfig(t, "http://127.0.0.1:1"), proxyKubeconfig(t, "http://127.0.0.1:2")
 	before, err := os.ReadFile(other)
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestBadUse(t *testing.T) {
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--log-level", "loud"}, "want debug"},
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := run(tt.args, &stdout, &stderr); code != commandline.ExitUsage || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 || stdout.Len() > 0 {
+		if code := runParty(watchproxyCommand, tt.args, streams{nil, &stdout, &stderr}); code != commandline.ExitUsage || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 || stdout.Len() > 0 {
 			t.Errorf("%v: exit %d, %q, want %q in one line", tt.args, code, stderr.String(), tt.want)
 		}
 	}
@@ -158,14 +158,14 @@ func TestBadUse(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	folder := filepath.Join(t.TempDir(), "none")
-	if code := run([]string{"--kubeconfig", good, "--write-kubeconfig", filepath.Join(folder, "x")}, &stdout, &stderr); code != commandline.ExitUsage ||
+	if code := runParty(watchproxyCommand, []string{"--kubeconfig", good, "--write-kubeconfig", filepath.Join(folder, "x")}, streams{nil, &stdout, &stderr}); code != commandline.ExitUsage ||
 		!strings.Contains(stderr.String(), "--write-kubeconfig: open "+folder+"/x: no such file or directory") {
 		t.Errorf("a missing folder: exit %d, %s", code, stderr.String())
 	}
 	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the folder was made: %v", err)
 	}
-	if code := run([]string{"--help"}, &stdout, &stderr); code != commandline.ExitOK || !strings.Contains(stdout.String(), "gone(d)") {
+	if code := runParty(watchproxyCommand, []string{"--help"}, streams{nil, &stdout, &stderr}); code != commandline.ExitOK || !strings.Contains(stdout.String(), "gone(d)") {
 		t.Errorf("help: exit %d, %s", code, stdout.String())
 	}
 }

@@ -20,9 +20,7 @@ import (
 	"github.com/watchbench/watchbench/internal/commandline"
 )
 
-func TestMain(m *testing.M) { os.Exit(clustertest.Shared(m).Run()) }
-
-func write(t *testing.T, name, text string) string {
+func writeText(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -39,12 +37,12 @@ clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
 users: [{name: u, user: {}}]
 `
 
-func TestBadInput(t *testing.T) {
-	good := write(t, "plan.yaml", "runID: r\nmodel: closed\nthreads: 1\noperations: 1\n")
-	bad := write(t, "bad.yaml", "runID: r\nmodel: closed\nthreads: 1\noperations: 1\nspeed: 3\n")
-	open := write(t, "open.yaml", "runID: r\nmodel: open\nrate: 100\nduration: 1s\n")
-	dead := write(t, "dead", deadKubeconfig)
-	empty := write(t, "empty", "hello: world\n")
+func TestChurnBadInput(t *testing.T) {
+	good := writeText(t, "plan.yaml", "runID: r\nmodel: closed\nthreads: 1\noperations: 1\n")
+	bad := writeText(t, "bad.yaml", "runID: r\nmodel: closed\nthreads: 1\noperations: 1\nspeed: 3\n")
+	open := writeText(t, "open.yaml", "runID: r\nmodel: open\nrate: 100\nduration: 1s\n")
+	dead := writeText(t, "dead", deadKubeconfig)
+	empty := writeText(t, "empty", "hello: world\n")
 	oplog := filepath.Join(t.TempDir(), "ops")
 	for _, tc := range []struct {
 		name string
@@ -80,7 +78,7 @@ func TestBadInput(t *testing.T) {
 		{"removal without a cluster", []string{"--remove", "r"}, commandline.ExitUsage, "--kubeconfig is missing"},
 		{"removal from a dead cluster", []string{"--remove", "r", "--kubeconfig", dead}, commandline.ExitError, "listing the namespaces of run r"},
 		{"part of a whole", []string{"--check", "--plan", good, "--part", "1/2"}, commandline.ExitUsage, "--part 1/2: only the open load of a profile can be divided"},
-		{"part of a closed loop", []string{"--check", "--plan", write(t, "closed.yaml", "runID: r\nmodel: closed\nthreads: 2\noperations: 9\nprofile: service-churn\n"), "--part", "0/2"}, commandline.ExitUsage, "--part 0/2: only the open load of a profile can be divided"},
+		{"part of a closed loop", []string{"--check", "--plan", writeText(t, "closed.yaml", "runID: r\nmodel: closed\nthreads: 2\noperations: 9\nprofile: service-churn\n"), "--part", "0/2"}, commandline.ExitUsage, "--part 0/2: only the open load of a profile can be divided"},
 		{"part that is none", []string{"--check", "--plan", good, "--part", "2/2"}, commandline.ExitUsage, "--part 2/2: use I/N with I from 0 to N-1"},
 		{"part in words", []string{"--check", "--plan", good, "--part", "half"}, commandline.ExitUsage, "--part half: use I/N"},
 		{"good plan checked", []string{"--check", "--plan", good}, commandline.ExitOK, ""},
@@ -88,7 +86,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
-			code := run(tc.args, strings.NewReader(""), &out, &errOut)
+			code := runParty(churnCommand, tc.args, streams{strings.NewReader(""), &out, &errOut})
 			got := errOut.String()
 			if code != tc.code || !strings.Contains(got, tc.want) {
 				t.Errorf("exit code %d, %q; want %d, %q", code, got, tc.code, tc.want)
@@ -100,26 +98,26 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-func TestHelpAndVersion(t *testing.T) {
+func TestChurnHelpAndVersion(t *testing.T) {
 	for flag, want := range map[string]string{"--help": "--plan", "--version": "churn version"} {
 		var out, errOut bytes.Buffer
-		if code := run([]string{flag}, nil, &out, &errOut); code != commandline.ExitOK || !strings.Contains(out.String(), want) {
+		if code := runParty(churnCommand, []string{flag}, streams{nil, &out, &errOut}); code != commandline.ExitOK || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: exit code %d, %s%s", flag, code, &out, &errOut)
 		}
 	}
 }
 
-// TestSignal runs the command in this process and sends it the signal that a user
+// TestChurnSignal runs the command in this process and sends it the signal that a user
 // or a runner would.
-func TestSignal(t *testing.T) {
+func TestChurnSignal(t *testing.T) {
 	env := clustertest.Start(t)
 	id := fmt.Sprintf("c%d", time.Now().UnixNano()%1e12)
-	plan := write(t, "plan.yaml", "runID: "+id+"\nmodel: closed\nthreads: 2\nduration: 1h\n")
+	plan := writeText(t, "plan.yaml", "runID: "+id+"\nmodel: closed\nthreads: 2\nduration: 1h\n")
 	outRead, outWrite := io.Pipe()
 	var errOut bytes.Buffer
 	code := make(chan int)
 	go func() {
-		c := run([]string{"--plan", plan, "--kubeconfig", env.Kubeconfig, "--oplog", filepath.Join(t.TempDir(), "ops")}, nil, outWrite, &errOut)
+		c := runParty(churnCommand, []string{"--plan", plan, "--kubeconfig", env.Kubeconfig, "--oplog", filepath.Join(t.TempDir(), "ops")}, streams{nil, outWrite, &errOut})
 		_ = outWrite.Close()
 		code <- c
 	}()

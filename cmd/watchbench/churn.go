@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/units"
@@ -23,12 +23,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/replay"
 )
 
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-type options struct {
+type churnOptions struct {
 	plan, kubeconfig, context, oplog string
 	trace                            string
 	remove, simulate, listen, part   string
@@ -37,8 +32,8 @@ type options struct {
 	teardownTimeout                  time.Duration
 }
 
-func command(s streams) *cobra.Command {
-	var o options
+func churnCommand(s streams) *cobra.Command {
+	var o churnOptions
 	cmd := &cobra.Command{
 		Use:   "churn --plan FILE --kubeconfig FILE --oplog FILE",
 		Short: "Send the load of a plan to an apiserver and log every operation",
@@ -48,14 +43,13 @@ Phases are reported as lines of JSON on standard output. Everything that churn
 creates carries the label watchbench.dev/run=<runID> and is removed at the end, also
 after an error or a signal.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := execute(cmd, s, o)
+			err := churnExecute(cmd, s, o)
 			if err != nil && cmd.Context().Err() != nil {
 				return &commandline.Interrupted{Err: err}
 			}
 			return err
 		},
 	}
-	commandline.Setup(cmd, s.out, s.err)
 	f := cmd.Flags()
 	f.StringVar(&o.plan, "plan", "", "plan file (YAML)")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
@@ -74,7 +68,7 @@ after an error or a signal.`,
 	return cmd
 }
 
-func execute(cmd *cobra.Command, s streams, o options) (err error) {
+func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	needed := []commandline.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig}, {Name: "oplog", Value: o.oplog}}
 	switch {
 	case o.check:
@@ -83,66 +77,66 @@ func execute(cmd *cobra.Command, s streams, o options) (err error) {
 		needed = needed[1:2]
 	case o.simulate != "":
 		if o.kubeconfig != "" {
-			return commandline.Usagef("--kubeconfig and --simulate exclude each other; leave one of them out")
+			return badinput.New("", "--kubeconfig and --simulate exclude each other; leave one of them out")
 		}
 		switch {
 		case o.trace == "":
 			needed = []commandline.Flag{needed[0], needed[2]}
 		case o.plan != "":
-			return commandline.Usagef("--plan and --trace exclude each other; leave one of them out")
+			return badinput.New("", "--plan and --trace exclude each other; leave one of them out")
 		default:
 			needed = needed[2:]
 		}
 	case cmd.Flags().Changed("speed") || cmd.Flags().Changed("listen") || cmd.Flags().Changed("trace"):
-		return commandline.Usagef("--speed, --listen and --trace are for --simulate; add it or leave them out")
+		return badinput.New("", "--speed, --listen and --trace are for --simulate; add it or leave them out")
 	}
 	if err := commandline.Require(needed...); err != nil {
 		return err
 	}
 	if o.teardownTimeout <= 0 {
-		return commandline.Usagef("--teardown-timeout %s: use a time above 0s", o.teardownTimeout)
+		return badinput.New("", "--teardown-timeout %s: use a time above 0s", o.teardownTimeout)
 	}
 	if o.remove != "" {
-		return remove(cmd, s, o)
+		return churnRemove(cmd, s, o)
 	}
 	outputs := []userfile.Output{oplog.Output("--oplog", o.oplog), replay.KubeconfigOutput("--simulate", o.simulate)}
 	if o.trace != "" {
 		if err := userfile.CheckOutputs(outputs...); err != nil {
-			return &commandline.UsageError{Err: err}
+			return badinput.Wrap(err)
 		}
-		return simulate(cmd, s, o, nil)
+		return churnSimulate(cmd, s, o, nil)
 	}
 	cfg, err := plan.ReadFile(o.plan)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	p, err := plan.New(cfg)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	part, parts, err := readPart(o.part)
 	if err != nil {
 		return err
 	}
 	if p, err = p.Part(part, parts); err != nil {
-		return commandline.Usagef("--part %s: %w", o.part, err)
+		return badinput.Wrap(fmt.Errorf("--part %s: %w", o.part, err))
 	}
 	if o.check {
 		return nil
 	}
 	if err := userfile.CheckOutputs(outputs...); err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	if o.simulate != "" {
-		return simulate(cmd, s, o, p)
+		return churnSimulate(cmd, s, o, p)
 	}
 	restConfig, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	log, err := oplog.Create(o.oplog)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	logger := slog.New(slog.NewTextHandler(s.err, nil))
@@ -165,15 +159,15 @@ func readPart(text string) (part, parts int, err error) {
 	part, err1 := strconv.Atoi(i)
 	parts, err2 := strconv.Atoi(n)
 	if !ok || err1 != nil || err2 != nil || parts < 1 || parts > maxParts || part < 0 || part >= parts {
-		return 0, 0, commandline.Usagef("--part %s: use I/N with I from 0 to N-1, and N up to %d, such as 0/2", text, maxParts)
+		return 0, 0, badinput.New("", "--part %s: use I/N with I from 0 to N-1, and N up to %d, such as 0/2", text, maxParts)
 	}
 	return part, parts, nil
 }
 
-func remove(cmd *cobra.Command, s streams, o options) error {
+func churnRemove(cmd *cobra.Command, s streams, o churnOptions) error {
 	cfg, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
 	if err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), o.teardownTimeout)
 	defer cancel()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +10,8 @@ import (
 	"github.com/watchbench/watchbench/internal/commandline"
 )
 
-// TestBadInput: one line, what would be right, and the code for it; nothing is written.
-func TestBadInput(t *testing.T) {
+// TestWitnessBadInput: one line, what would be right, and the code for it; nothing is written.
+func TestWitnessBadInput(t *testing.T) {
 	dir := t.TempDir()
 	empty := filepath.Join(dir, "empty")
 	if err := os.WriteFile(empty, nil, 0o600); err != nil {
@@ -38,7 +37,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			var out, err bytes.Buffer
-			code := commandline.Run(context.Background(), command(&out, &err), strings.Fields(c.args))
+			code := runParty(witnessCommand, strings.Fields(c.args), streams{nil, &out, &err})
 			if text := err.String(); code != commandline.ExitUsage || !strings.Contains(text, c.says) || strings.Count(text, "\n") != 1 || out.Len() > 0 {
 				t.Errorf("exit code %d, %q, want %d and %q", code, text, commandline.ExitUsage, c.says)
 			}
@@ -49,15 +48,15 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestOplogReplacesLogsOnly: a file that holds something else is left as it is.
-func TestOplogReplacesLogsOnly(t *testing.T) {
+// TestWitnessReplacesLogsOnly: a file that holds something else is left as it is.
+func TestWitnessReplacesLogsOnly(t *testing.T) {
 	const text = "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\ncontexts: [{name: x, context: {cluster: c}}]\ncurrent-context: x\n"
 	path := filepath.Join(t.TempDir(), "config")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out, err bytes.Buffer
-	code := commandline.Run(context.Background(), command(&out, &err), []string{"--kubeconfig", path, "--oplog", path, "--kind", "Pod=v1/pods"})
+	code := runParty(witnessCommand, []string{"--kubeconfig", path, "--oplog", path, "--kind", "Pod=v1/pods"}, streams{nil, &out, &err})
 	if left, _ := os.ReadFile(path); code != commandline.ExitUsage || string(left) != text {
 		t.Errorf("exit code %d, %q; the file holds %q", code, &err, left)
 	}
