@@ -54,6 +54,9 @@ func namesIn(dir string) []string {
 	return names
 }
 
+// renamed are the shipped scenarios of earlier versions that have another name now.
+var renamed = map[string]string{"examples/knee": "examples/rate"}
+
 // Read finds a scenario: a path to a file, or the name of a shipped one. What has
 // a separator or a .yaml ending is a path. It returns the name to print with
 // errors.
@@ -71,6 +74,8 @@ func Read(ref string) (string, []byte, error) {
 	}
 	info, err := os.Stat(ref)
 	switch {
+	case renamed[ref] != "":
+		return "", nil, &spec.Error{Place: "scenario " + ref, Problem: "no scenario of that name is shipped", Remedy: "it is " + renamed[ref] + " now"}
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil, &spec.Error{Place: ref, Problem: "no such file",
 			Remedy: badinput.Ask(badinput.NearestPath(ref, All()), "give a path, or the name of a shipped scenario: "+strings.Join(Names(), ", "))}

@@ -149,6 +149,7 @@ func TestReadErrors(t *testing.T) {
 	dir := t.TempDir()
 	for _, tc := range []struct{ ref, want string }{
 		{"strategie", "scenario strategie: no scenario of that name is shipped; did you mean strategies?"},
+		{"examples/knee", "scenario examples/knee: no scenario of that name is shipped; it is examples/rate now"},
 		{"./nowhere.yaml", "./nowhere.yaml: no such file; give a path, or the name of a shipped scenario:"},
 		{dir + "/", "is a folder; name one .yaml file in it"},
 	} {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/tune"
+	"github.com/watchbench/watchbench/scenarios/search"
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
@@ -31,7 +31,7 @@ func checkFragment(f *result.TuningFragment) error {
 	}
 	for section, values := range part {
 		for key, v := range values {
-			if f.File == tune.FileOriginal && !config.Original(section+"."+key) {
+			if f.File == search.FileOriginal && !config.Original(section+"."+key) {
 				return fmt.Errorf("%s: bcs-k8s-watch has no %s.%s", f.File, section, key)
 			}
 			if whole[section] == nil {

@@ -9,26 +9,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/search"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/scenarios/tune"
 )
 
 // TestFragmentsAreReadBack: what k8s-watch would refuse, ignore or take as another value is
 // not handed out, nor a key that the original does not have.
 func TestFragmentsAreReadBack(t *testing.T) {
 	for _, c := range []struct{ file, text, problem string }{
-		{tune.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 131072, "queueFull": "coalesce"}}`, ""},
-		{tune.FileOurs, `{"bcs": {"strategy": "adaptive", "writerQueueLen": 10240, "handlerQueueLen": 512, "queueFull": "coalesce"}}`, ""},
-		{tune.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 32768, "queueFull": "block"}}`, ""},
-		{tune.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "handlerQueueLen": 512, "queueFull": "block"}}`, "blocks the watch of Events"},
-		{tune.FileOriginal, `{"bcs": {"podQueueNum": 30, "writerQueueLen": 10240}}`, ""},
-		{tune.FileOriginal, `{"bcs": {"podQueueNum": 0, "writerQueueLen": 10240}}`, ""},
-		{tune.FileOurs, `{"bcs": {"writerQueueLen": 512}}`, "would be taken as 10240"},
-		{tune.FileOurs, `{"bcs": {"podQueueNum": 12, "strategy": "fast"}}`, "would not start k8s-watch"},
-		{tune.FileOurs, `{"bcs": {"podQueueNum": 12, "strategy": "single"}}`, "without effect"},
-		{tune.FileOurs, `{"bcs": {"podQueueNums": 12}}`, "without effect"},
-		{tune.FileOriginal, `{"bcs": {"podQueueNum": 12, "handlerQueueLen": 512}}`, "has no bcs.handlerQueueLen"},
-		{tune.FileOurs, `{"bcs"`, "k8s-watch.json"},
+		{search.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 131072, "queueFull": "coalesce"}}`, ""},
+		{search.FileOurs, `{"bcs": {"strategy": "adaptive", "writerQueueLen": 10240, "handlerQueueLen": 512, "queueFull": "coalesce"}}`, ""},
+		{search.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "writerQueueLen": 10240, "handlerQueueLen": 32768, "queueFull": "block"}}`, ""},
+		{search.FileOurs, `{"bcs": {"strategy": "keyed", "podQueueNum": 12, "handlerQueueLen": 512, "queueFull": "block"}}`,
+			"blocks the watch of Events"},
+		{search.FileOriginal, `{"bcs": {"podQueueNum": 30, "writerQueueLen": 10240}}`, ""},
+		{search.FileOriginal, `{"bcs": {"podQueueNum": 0, "writerQueueLen": 10240}}`, ""},
+		{search.FileOurs, `{"bcs": {"writerQueueLen": 512}}`, "would be taken as 10240"},
+		{search.FileOurs, `{"bcs": {"podQueueNum": 12, "strategy": "fast"}}`, "would not start k8s-watch"},
+		{search.FileOurs, `{"bcs": {"podQueueNum": 12, "strategy": "single"}}`, "without effect"},
+		{search.FileOurs, `{"bcs": {"podQueueNums": 12}}`, "without effect"},
+		{search.FileOriginal, `{"bcs": {"podQueueNum": 12, "handlerQueueLen": 512}}`, "has no bcs.handlerQueueLen"},
+		{search.FileOurs, `{"bcs"`, "k8s-watch.json"},
 	} {
 		err := checkFragment(&result.TuningFragment{File: c.file, Text: c.text})
 		if c.problem == "" && err != nil || c.problem != "" && (err == nil || !strings.Contains(err.Error(), c.problem)) {
@@ -44,7 +45,7 @@ func TestTuneRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "there is no load"},
+		{nil, "the load is missing"},
 		{[]string{"--rate", "200"}, "--rate 200 is not a rate"},
 		{[]string{"--rate", "200/s"}, "--storage is missing"},
 		{[]string{"--rate", "200/s", "--storage", "soon"}, "--storage soon"},
@@ -54,7 +55,8 @@ func TestTuneRefuses(t *testing.T) {
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "rate=100/s"}, "is not the rate of --objective"},
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--set", "load.rate=0"}, "load.rate"},
 		{[]string{"--rate", "200/s", "--storage", "60ms", "--resume", "nosuch"}, "--resume nosuch"},
-		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "drain=30s", "--objective", "freshness.p99=2s"}, "there is drain=30s already"},
+		{[]string{"--rate", "200/s", "--storage", "60ms", "--objective", "drain=30s", "--objective", "freshness.p99=2s"},
+			"there is drain=30s already"},
 		{[]string{"smoke"}, "closed loop"},
 		{[]string{"strategies-published"}, "--set matrix.load="},
 		{[]string{"smoke", "--rate", "1/s"}, "without a scenario"},
@@ -62,7 +64,8 @@ func TestTuneRefuses(t *testing.T) {
 		{[]string{"--trace", "x", "--rate", "1/s"}, "--trace is the load"},
 		{[]string{"replay-burst", "--strategies", "unordered"}, "is not one"},
 		{[]string{"replay-burst", "--repeat", "0"}, "--repeat 0"},
-		{[]string{"replay-burst", "--watcher-command", "mine {config}"}, "--watcher-command means nothing with --find settings"},
+		{[]string{"replay-burst", "--watcher-command", "mine {config}"},
+			"--watcher-command means nothing with --find settings"},
 	} {
 		_, stderr, code, err := invoke(t, append([]string{"tune"}, c.args...)...)
 		if err != nil {

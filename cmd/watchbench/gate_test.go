@@ -79,7 +79,7 @@ func TestGateExitCodes(t *testing.T) {
 		{"near, strictly", []string{base, edge, "--strict"}, exitRegression, "WARN"},
 		{"with a control", []string{base, same, "--control", gateRun(t, "again", 1)}, exitOK, "a second run of BASE"},
 		{"a control that differs", []string{base, same, "--control", slow}, exitInvalid, "INVALID"},
-		{"empty file", []string{base, empty}, exitInvalid, "INVALID: Nothing can be said: " + empty + ": the file is empty"},
+		{"empty file", []string{base, empty}, exitInvalid, "INVALID: Not judged: " + empty + ": the file is empty"},
 		{"other schema", []string{other, same}, exitInvalid, `schema is "watchbench/results/v9"`},
 		{"one run without sides", []string{base}, exitInvalid, "is of neither side"},
 		{"more blocks wanted", []string{both, "--rules", file(t, "r.yaml", "blocks: 10\n")}, exitInvalid, "INCONCLUSIVE"},

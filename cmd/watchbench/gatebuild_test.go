@@ -56,8 +56,8 @@ func TestGateUnbuilt(t *testing.T) {
 		says            string
 	}{
 		{"NEW", "good", "bad", exitRegression, "FAIL: NEW is worse than BASE: build: NEW does not build: bad: " + found},
-		{"BASE", "bad", "good", exitInvalid, "INVALID: Nothing can be said: BASE does not build: bad: " + found},
-		{"neither", "bad", "bad", exitInvalid, "INVALID: Nothing can be said: neither side builds: BASE bad: " + found},
+		{"BASE", "bad", "good", exitInvalid, "INVALID: Not judged: BASE does not build: bad: " + found},
+		{"neither", "bad", "bad", exitInvalid, "INVALID: Not judged: neither side builds: BASE bad: " + found},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			g := sideBySide{base: side{rev: tc.base}, new: side{rev: tc.new}}

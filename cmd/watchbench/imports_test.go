@@ -30,9 +30,9 @@ type importRule struct {
 var recordMakers = []string{"scenarios/runner", "scenarios/party", "scenarios/faults", "scenarios/campaign"}
 
 // virtualPlay are the packages of scenarios that may reach the watcher's code: simulate plays it in
-// virtual time, and tune screens settings with simulate. No figure of a run comes from either.
+// virtual time, and search screens settings with simulate. No figure of a run comes from either.
 // Packages below them are not exempt.
-var virtualPlay = []string{"scenarios/simulate", "scenarios/tune"}
+var virtualPlay = []string{"scenarios/simulate", "scenarios/search"}
 
 var importRules = []importRule{
 	{"watcher", []string{"loadgen", "storagemock", "scenarios", "reports", "dashboards"}, "the parts share internal leaves only"},

@@ -40,14 +40,19 @@ type source struct {
 	parse func(sets ...string) (*spec.File, error)
 }
 
+// sourceOf is a scenario by name or path, with overrides below those of the flags.
+func sourceOf(ref string, below ...string) source {
+	return source{ref, func(sets ...string) (*spec.File, error) {
+		_, file, err := parse(ref, slices.Concat(below, sets)...)
+		return file, err
+	}}
+}
+
 // read parses scenarios with the overrides of the flags.
 func (f *runFlags) read(cmd *cobra.Command, refs []string) ([]campaign.Scenario, error) {
 	var all []source
 	for _, ref := range refs {
-		all = append(all, source{ref, func(sets ...string) (*spec.File, error) {
-			_, file, err := parse(ref, sets...)
-			return file, err
-		}})
+		all = append(all, sourceOf(ref))
 	}
 	return f.parseAll(cmd, all)
 }

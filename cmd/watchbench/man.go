@@ -50,7 +50,6 @@ var siblings = []struct {
 	{[]string{"k8s-watch", "rbac"}, "print the rights that k8s-watch needs"},
 	{[]string{"storagemock"}, "serve a bcs-storage with latency, capacity and faults"},
 	{[]string{"watchfloor"}, "relay watches to bcs-storage, as the floor of a watcher's cost"},
-	{[]string{"readers"}, "read from an endpoint as many programs would"},
 }
 
 // manCommand is for make man.

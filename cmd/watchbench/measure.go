@@ -19,8 +19,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
+	"github.com/watchbench/watchbench/scenarios/search"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/scenarios/tune"
 )
 
 // measurer runs variants of a scenario, one after another, on one cluster, for commands that
@@ -41,7 +41,7 @@ type measurer struct {
 // measurer makes the folder of a command's measurements and looks for the programs that the
 // scenario needs. The cluster is brought up for the first variant; of provider replay there
 // is none. The caller closes the measurer.
-func (f *runFlags) measurer(cmd *cobra.Command, command string, s campaign.Scenario) (*measurer, error) {
+func (f *runFlags) measurer(cmd *cobra.Command, s campaign.Scenario) (*measurer, error) {
 	bins, err := binaries([]campaign.Scenario{s})
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (f *runFlags) measurer(cmd *cobra.Command, command string, s campaign.Scena
 	if m.pinned, m.release, err = pinned(m.on.Pin); err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("%s-%s-%s", command, s.File.Base().Metadata.Name, time.Now().Format("20060102-150405"))
+	name := fmt.Sprintf("tune-%s-%s", s.File.Base().Metadata.Name, time.Now().Format("20060102-150405"))
 	if m.dir, err = ownFolder(f.out, name); err != nil {
 		return nil, errors.Join(err, m.release())
 	}
@@ -81,11 +81,12 @@ func ownFolder(out, name string) (string, error) {
 // Line shows a line of text above the progress of the variants.
 func (m *measurer) Line(text string) { m.progress.Line(text) }
 
-// Measure runs all cells of a variant; the folder is that of the run's id, below dir. With an
-// error come the results so far, which may be nil or have no cell; after an interruption it is
+// Measure runs all cells of a variant; its folder is dir/<run id>. On an error it also
+// returns the results so far, which may be nil or have no cell; after an interruption the error is
 // the cause of ctx.
 func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Results, error) {
-	if on := file.Base().Cluster; on.Provider != m.on.Provider || on.FSync != m.on.FSync || on.Controllers != m.on.Controllers || on.Pin != m.on.Pin {
+	on := file.Base().Cluster
+	if on.Provider != m.on.Provider || on.FSync != m.on.FSync || on.Controllers != m.on.Controllers || on.Pin != m.on.Pin {
 		return nil, fmt.Errorf("a variant needs another cluster than the one that is up: %+v, not %+v", on, m.on)
 	}
 	if ctx.Err() != nil {
@@ -99,13 +100,13 @@ func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Result
 		m.cluster = up
 	}
 	out, err := runner.Run(ctx, runner.Options{
-		Scenario: file, Binaries: m.bins, Provider: m.on.Provider, OutDir: m.dir, Progress: m.flags.progress(m.cmd), Command: commandLine(),
-		Pinned: m.pinned,
+		Scenario: file, Binaries: m.bins, Provider: m.on.Provider, OutDir: m.dir, Progress: m.flags.progress(m.cmd),
+		Command: commandLine(), Pinned: m.pinned,
 	}, m.cluster)
 	return out.Results, err
 }
 
-// Stalled implements tune.Witness, by a cell's own files; none where they cannot be read.
+// Stalled implements search.Witness, by a cell's own files; none where they cannot be read.
 func (m *measurer) Stalled(res *result.Results, cell string) []string {
 	dir := history.CellDir(filepath.Join(m.dir, res.Run.ID), cell)
 	record, err := history.LoadCell(dir)
@@ -119,7 +120,7 @@ func (m *measurer) Stalled(res *result.Results, cell string) []string {
 	return matrix.Stalled(&matrix.Case{Cell: record, Samples: samples})
 }
 
-var _ tune.Witness = (*measurer)(nil)
+var _ search.Witness = (*measurer)(nil)
 
 // Close takes the cluster down, after an interruption too. The folder goes if nothing is in
 // it.

@@ -3,10 +3,9 @@ package main
 import (
 	"context"
 	"io"
+	"os"
 	"os/signal"
 	"syscall"
-
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,7 @@ type streams struct {
 // parties are the processes that a run starts beside the watcher and the storage. They are commands of their own, not
 // of the tree: what they cost is measured.
 var parties = map[string]func(streams) *cobra.Command{
-	"churn": churnCommand, "watchproxy": watchproxyCommand, "witness": witnessCommand,
+	"churn": churnCommand, "readers": readersCommand, "watchproxy": watchproxyCommand, "witness": witnessCommand,
 }
 
 // runParty returns the exit code. The first signal begins the clean-up, a second one ends the process at once.
@@ -31,6 +30,7 @@ func runParty(party func(streams) *cobra.Command, args []string, s streams) int 
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	cmd := party(s)
+	cmd.SetIn(s.in)
 	commandline.Setup(cmd, s.out, s.err)
 	return commandline.Run(ctx, cmd, args)
 }

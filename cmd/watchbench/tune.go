@@ -16,7 +16,7 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/campaign"
-	"github.com/watchbench/watchbench/scenarios/tune"
+	"github.com/watchbench/watchbench/scenarios/search"
 )
 
 type tuneFlags struct {
@@ -36,7 +36,8 @@ type tuneFlags struct {
 const profileLength = 30 * time.Second
 
 func tuneCommand() *cobra.Command {
-	f := tuneFlags{objective: "freshness.p99", queues: tune.QueueRange.String(), lengths: tune.LengthRange.String(), length: 20 * time.Second, budget: 8 * time.Minute, find: "settings", resolution: "5%"}
+	f := tuneFlags{objective: "freshness.p99", queues: search.QueueRange.String(), lengths: search.LengthRange.String(),
+		length: 20 * time.Second, budget: 8 * time.Minute, find: "settings", resolution: "5%"}
 	f.repeat, f.apart = 3, []string{"repeat"}
 	cmd := &cobra.Command{
 		Use:   "tune [SCENARIO] | tune --rate R --storage L",
@@ -71,46 +72,57 @@ limit, the answer is "at least". --strategies, --budget
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.find, "find", f.find, "what to find: settings, or the highest rate that each strategy of a scenario carries")
-	fl.StringVar(&f.resolution, "resolution", f.resolution, "with --find rate: how far the highest rate may be from the next that was tried, 0.5% to 50%")
+	fl.StringVar(&f.find, "find", f.find,
+		"what to find: settings, or the highest rate that each strategy of a scenario carries")
+	fl.StringVar(&f.resolution, "resolution", f.resolution,
+		"with --find rate: how far the highest rate may be from the next that was tried, 0.5% to 50%")
 	fl.StringVar(&f.rate, "rate", "", "writes per second that the API server takes, of all kinds watched, such as 200/s")
-	fl.StringVar(&f.latency, "storage", "", "time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
-	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a profile of docs/load.md (default: plain Pods)")
+	fl.StringVar(&f.latency, "storage", "",
+		"time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
+	fl.StringVar(&f.profile, "profile", "",
+		"what the writes are, with --rate: a profile of docs/load.md (default: plain Pods)")
 	fl.StringVar(&f.trace, "trace", "", "recorded trace that is the load, instead of --rate")
-	fl.StringArrayVar(&f.objectives, "objective", []string{f.objective}, "what to reach: "+strings.Join(tune.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
-	fl.StringArrayVar(&f.limits, "limit", nil, "what a setting must not exceed: memory=64MiB (of the watcher), inflight=60 (requests)")
+	fl.StringArrayVar(&f.objectives, "objective", []string{f.objective},
+		"what to reach: "+strings.Join(search.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
+	fl.StringArrayVar(&f.limits, "limit", nil,
+		"what a setting must not exceed: memory=64MiB (of the watcher), inflight=60 (requests)")
 	fl.StringVar(&f.queues, "queues", f.queues, "values of podQueueNum to search, from..to")
-	fl.StringVar(&f.lengths, "lengths", f.lengths, "queue lengths to search, from..to: writerQueueLen and handlerQueueLen, in events")
-	fl.StringVar(&f.only, "strategies", strings.Join(tune.Strategies, ","), "comma-separated strategies that take part")
-	fl.IntVar(&f.repeat, "repeat", f.repeat, "how often the recommendation is measured, each time with another seed: 1 to 20")
-	fl.DurationVar(&f.length, "for", f.length, "length of the load of one measurement, with --rate, 2s to 1h; 30s with --profile unless given")
-	fl.DurationVar(&f.budget, "budget", f.budget, "time for the whole search, at least 10s; what is not measured by then is not recommended")
+	fl.StringVar(&f.lengths, "lengths", f.lengths,
+		"queue lengths to search, from..to: writerQueueLen and handlerQueueLen, in events")
+	fl.StringVar(&f.only, "strategies", strings.Join(search.Strategies, ","), "comma-separated strategies that take part")
+	fl.IntVar(&f.repeat, "repeat", f.repeat,
+		"how often the recommendation is measured, each time with another seed: 1 to 20")
+	fl.DurationVar(&f.length, "for", f.length,
+		"length of the load of one measurement, with --rate, 2s to 1h; 30s with --profile unless given")
+	fl.DurationVar(&f.budget, "budget", f.budget,
+		"time for the whole search, at least 10s; what is not measured by then is not recommended")
 	fl.StringVar(&f.earlier, "resume", "", "folder of an earlier tune of the same load, whose measurements are used again")
 	formatFlag(cmd, &f.format)
 	offer(cmd, "find", "settings", "rate")
 	offer(cmd, "profile", plan.ProfileNames()...)
-	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain", "drainAfterLoad=", "rate=")
+	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain",
+		"drainAfterLoad=", "rate=")
 	offer(cmd, "limit", "memory=", "inflight=")
-	offerList(cmd, "strategies", tune.Strategies...)
+	offerList(cmd, "strategies", search.Strategies...)
 	offerBy(cmd, "resume", runs)
 	return cmd
 }
 
 // options reads all flags but those of the scenario.
-func (f *tuneFlags) options() (o tune.Options, err error) {
-	if o.Objective, err = tune.ParseObjective(f.objective); err != nil {
+func (f *tuneFlags) options() (o search.Options, err error) {
+	if o.Objective, err = search.ParseObjective(f.objective); err != nil {
 		return o, err
 	}
-	if o.Limits, err = tune.ParseLimits(f.limits); err != nil {
+	if o.Limits, err = search.ParseLimits(f.limits); err != nil {
 		return o, err
 	}
-	if o.Queues, err = tune.ParseRange("queues", f.queues, tune.QueueRange); err != nil {
+	if o.Queues, err = search.ParseRange("queues", f.queues, search.QueueRange); err != nil {
 		return o, err
 	}
-	if o.Lengths, err = tune.ParseRange("lengths", f.lengths, tune.LengthRange); err != nil {
+	if o.Lengths, err = search.ParseRange("lengths", f.lengths, search.LengthRange); err != nil {
 		return o, err
 	}
-	if o.Strategies, err = f.strategies(tune.Strategies); err != nil {
+	if o.Strategies, err = f.strategies(search.Strategies); err != nil {
 		return o, err
 	}
 	switch {
@@ -119,15 +131,16 @@ func (f *tuneFlags) options() (o tune.Options, err error) {
 	case f.length < 2*time.Second || f.length > time.Hour:
 		return o, badinput.New("use 2s to 1h", "--for %s is out of range", f.length)
 	}
-	o.Repeat, o.Budget, o.Simulate = f.repeat, f.budget, tune.Virtual()
+	o.Repeat, o.Budget, o.Simulate = f.repeat, f.budget, search.Virtual()
 	return o, nil
 }
 
-// strategies are those of --strategies.
+// strategies parses --strategies.
 func (f *tuneFlags) strategies(known []string) (all []string, err error) {
 	for s := range strings.SplitSeq(f.only, ",") {
 		if s = strings.TrimSpace(s); !slices.Contains(known, s) || slices.Contains(all, s) {
-			return nil, badinput.New(badinput.Ask(badinput.Nearest(s, known), "use some of "+strings.Join(known, ", ")), "--strategies %s: %q is not one, or is there twice", f.only, s)
+			return nil, badinput.New(badinput.Ask(badinput.Nearest(s, known), "use some of "+strings.Join(known, ", ")),
+				"--strategies %s: %q is not one, or is there twice", f.only, s)
 		}
 		all = append(all, s)
 	}
@@ -168,11 +181,11 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 			return err
 		}
 	}
-	search, err := tune.New(o)
+	x, err := search.New(o)
 	if err != nil {
 		return err
 	}
-	m, err := f.measurer(cmd, "tune", campaign.Scenario{Name: src.name, File: o.Scenario})
+	m, err := f.measurer(cmd, campaign.Scenario{Name: src.name, File: o.Scenario})
 	if err != nil {
 		return err
 	}
@@ -180,8 +193,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	for _, n := range f.notes {
 		m.Line(n)
 	}
-	search.Use(m, m.Line)
-	t, err := search.Run(cmd.Context())
+	t, err := x.Run(cmd.Context(), m, m.Line)
 	if err == nil || t.Measured+t.Reused > 0 {
 		t.Notes = slices.Concat(f.notes, t.Notes)
 		err = errors.Join(err, f.publish(cmd, m.dir, t))
@@ -199,15 +211,12 @@ func (f *tuneFlags) publish(cmd *cobra.Command, dir string, t *result.Tuning) er
 			return err
 		}
 	}
-	doc := render.TuningDocument(t)
-	err := writeDocument(dir, result.TuningFile, t, doc)
+	err := f.emit(cmd, dir, result.TuningFile, t, render.TuningDocument(t))
 	for _, g := range t.Fragments {
-		err = errors.Join(err, result.Replace(filepath.Join(dir, g.File), func(w io.Writer) error { _, err := io.WriteString(w, g.Text); return err }))
-	}
-	if f.format == jsonFormat {
-		err = errors.Join(err, result.EncodeJSON(cmd.OutOrStdout(), t))
-	} else {
-		err = errors.Join(err, showDocument(cmd, dir, doc))
+		err = errors.Join(err, result.Replace(filepath.Join(dir, g.File), func(w io.Writer) error {
+			_, err := io.WriteString(w, g.Text)
+			return err
+		}))
 	}
 	if t.Interrupted {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the same command with --resume %s uses again what was measured\n", relative(dir))
@@ -226,21 +235,18 @@ func tuneVerdict(t *result.Tuning) error {
 	return &verdict{exitCheck, "no setting that was tried meets the objective " + t.Objective.Text}
 }
 
-// writeDocument writes a report that is no run's own into a folder: the record as JSON, the
-// page and Markdown.
-func writeDocument(dir, name string, record any, d *render.Document) error {
-	return errors.Join(
+// emit writes a report to a folder (the record as JSON, the page and Markdown) and prints it.
+func (f *tuneFlags) emit(cmd *cobra.Command, dir, name string, record any, d *render.Document) error {
+	err := errors.Join(
 		result.Replace(filepath.Join(dir, name), func(w io.Writer) error { return result.EncodeJSON(w, record) }),
 		result.Replace(filepath.Join(dir, "index.html"), func(w io.Writer) error { return render.DocumentHTML(w, d) }),
 		result.Replace(filepath.Join(dir, "report.md"), func(w io.Writer) error { return render.DocumentMarkdown(w, d) }),
 	)
-}
-
-// showDocument prints it, and where the page is.
-func showDocument(cmd *cobra.Command, dir string, d *render.Document) error {
-	if err := render.DocumentTerminal(cmd.OutOrStdout(), d, terminalOptions(cmd.OutOrStdout())); err != nil {
-		return err
+	out := cmd.OutOrStdout()
+	if f.format == jsonFormat {
+		return errors.Join(err, result.EncodeJSON(out, record))
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", filepath.Join(relative(dir), "index.html"))
-	return err
+	err = errors.Join(err, render.DocumentTerminal(out, d, terminalOptions(out)))
+	_, werr := fmt.Fprintf(out, "\n%s\n", filepath.Join(relative(dir), "index.html"))
+	return errors.Join(err, werr)
 }

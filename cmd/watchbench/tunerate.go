@@ -10,9 +10,8 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/archive"
-	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/search"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/scenarios/tune"
 )
 
 // ofSettings are the flags of tune that mean nothing with --find rate, ofRates those that mean nothing without it.
@@ -56,47 +55,41 @@ func (f *tuneFlags) findRates(cmd *cobra.Command, args []string) (err error) {
 	if o.Strategies, err = f.searched(cmd, o.Scenario); err != nil {
 		return err
 	}
-	if err := tune.CheckRates(o); err != nil {
-		return err
-	}
-	m, err := f.measurer(cmd, "tune", todo[0])
+	x, err := search.NewRates(o)
 	if err != nil {
 		return err
 	}
-	o.Measurer, o.Line = m, m.Line
-	r, err := tune.FindRates(cmd.Context(), o)
+	m, err := f.measurer(cmd, todo[0])
+	if err != nil {
+		return err
+	}
+	r, err := x.Run(cmd.Context(), m, m.Line)
 	err = errors.Join(err, m.Close())
-	if r == nil || !slices.ContainsFunc(r.Strategies, func(s tune.StrategyRate) bool { return len(s.Cells) > 0 }) {
+	if !slices.ContainsFunc(r.Strategies, func(s search.StrategyRate) bool { return len(s.Cells) > 0 }) {
 		return err
 	}
 	r.Command = commandLine()
-	doc := r.Document()
-	err = errors.Join(err, writeDocument(m.dir, archive.RatesFile, r, doc))
-	if f.format == jsonFormat {
-		err = errors.Join(err, result.EncodeJSON(cmd.OutOrStdout(), r))
-	} else {
-		err = errors.Join(err, showDocument(cmd, m.dir, doc))
-	}
-	if err != nil {
+	if err = errors.Join(err, f.emit(cmd, m.dir, archive.RatesFile, r, r.Document())); err != nil {
 		return err
 	}
 	return rateVerdict(r)
 }
 
 // rateOptions reads the flags of a search for rates but --strategies.
-func (f *tuneFlags) rateOptions(cmd *cobra.Command) (o tune.Options, err error) {
+func (f *tuneFlags) rateOptions(cmd *cobra.Command) (o search.Options, err error) {
 	if !cmd.Flags().Changed("objective") {
 		f.objective = "freshness.p99=2s"
 	}
-	if o.Objective, err = tune.ParseObjective(f.objective); err != nil {
+	if o.Objective, err = search.ParseObjective(f.objective); err != nil {
 		return o, err
 	}
-	if o.Objective.Bound == 0 || !strings.HasPrefix(o.Objective.Metric, "freshness.") {
-		return o, badinput.New("write for example freshness.p99=2s", "--objective %s: --find rate needs a freshness objective with a value", f.objective)
+	if o.Objective.Bound == 0 || o.Objective.Rate > 0 || !strings.HasPrefix(o.Objective.Metric, "freshness.") {
+		return o, badinput.New("write for example freshness.p99=2s",
+			"--objective %s: --find rate needs a freshness objective with a value", f.objective)
 	}
 	var share units.Share
 	if err := share.UnmarshalText([]byte(f.resolution)); err != nil {
-		return o, badinput.New("use 0.5% to 50%, for example 5%", "--resolution %s: not a percentage", f.resolution)
+		return o, badinput.New("use 0.5% to 50%, for example 5%", "--resolution %s cannot be used", f.resolution)
 	}
 	if o.Resolution = float64(share); cmd.Flags().Changed("budget") {
 		o.Budget = f.budget
@@ -122,12 +115,12 @@ func (f *tuneFlags) searched(cmd *cobra.Command, file *spec.File) (all []string,
 }
 
 // rateVerdict is the exit code of a search for rates.
-func rateVerdict(r *tune.Rates) error {
+func rateVerdict(r *search.Rates) error {
 	var none, open []string
 	for _, s := range r.Strategies {
 		switch {
 		case s.Rate != nil:
-		case slices.ContainsFunc(s.Cells, func(c tune.RateCell) bool { return c.Verdict == tune.NotCarried }):
+		case slices.ContainsFunc(s.Cells, func(c search.RateCell) bool { return c.Verdict == search.NotCarried }):
 			none = append(none, s.Strategy)
 		default:
 			open = append(open, s.Strategy)
@@ -145,7 +138,10 @@ func rateVerdict(r *tune.Rates) error {
 // kneeCommand says what became of watchbench knee.
 func kneeCommand() *cobra.Command {
 	const instead = "write watchbench tune SCENARIO --find rate --objective freshness.p99=2s"
-	return &cobra.Command{Use: "knee", Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-		return badinput.New(instead, "watchbench knee is now a part of tune")
-	}}
+	return &cobra.Command{
+		Use: "knee", Short: "Is now a part of tune: " + instead, Hidden: true, DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return badinput.New(instead, "watchbench knee is now a part of tune")
+		},
+	}
 }

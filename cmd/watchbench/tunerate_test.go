@@ -14,7 +14,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/tune"
+	"github.com/watchbench/watchbench/scenarios/search"
 )
 
 const open = `apiVersion: watchbench/v1
@@ -32,17 +32,21 @@ func TestFindRateBadInput(t *testing.T) {
 	good := file(t, "open.yaml", open)
 	out := filepath.Join(t.TempDir(), "out")
 	for want, args := range map[string][]string{
-		"--objective drain=3s: --find rate needs a freshness objective with a value":      {good, "--objective", "drain=3s"},
-		"--objective freshness.p99: --find rate needs a freshness objective with a value": {good, "--objective", "freshness.p99"},
-		"--resolution fine: ": {good, "--resolution", "fine"},
-		"a resolution of 80% cannot be used; use 0.5% to 50%":                                 {good, "--resolution", "80%"},
-		`"keyd" is not one, or is there twice; did you mean keyed?`:                           {good, "--strategies", "keyd"},
-		"--strategies means nothing for another watcher":                                      {good, "--strategies", "keyed", "--watcher-command", "true {config}"},
-		"a closed loop has no rate to search":                                                 {file(t, "tiny.yaml", tiny)},
-		"open has 2 points besides what is searched: tune needs one; choose one, for example": {good, "--set", "matrix.watcher.podQueueNum=5,10"},
-		"--find rate needs a scenario":                                                        {},
-		"--queues means nothing with --find rate; leave it out":                               {good, "--queues", "1..4"},
-		"--find knee is not known; use settings or rate":                                      {good, "--find", "knee"},
+		"--objective drain=3s: --find rate needs a freshness objective with a value": {good, "--objective",
+			"drain=3s"},
+		"--objective freshness.p99: --find rate needs a freshness objective with a value": {good, "--objective",
+			"freshness.p99"},
+		"--resolution fine cannot be used; use 0.5% to 50%":         {good, "--resolution", "fine"},
+		"a resolution of 80% is out of range; use 0.5% to 50%":      {good, "--resolution", "80%"},
+		`"keyd" is not one, or is there twice; did you mean keyed?`: {good, "--strategies", "keyd"},
+		"--strategies means nothing for another watcher": {good, "--strategies",
+			"keyed", "--watcher-command", "true {config}"},
+		"a closed loop has no rate to search": {file(t, "tiny.yaml", tiny)},
+		"open has 2 points besides what is searched: tune needs one; choose one, for example": {good, "--set",
+			"matrix.watcher.podQueueNum=5,10"},
+		"--find rate needs a scenario":                          {},
+		"--queues means nothing with --find rate; leave it out": {good, "--queues", "1..4"},
+		"--find knee is not known; use settings or rate":        {good, "--find", "knee"},
 	} {
 		_, _, code, err := invoke(t, append([]string{"tune", "--find", "rate", "--out", out}, args...)...)
 		if code != exitInput || err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -66,12 +70,12 @@ func TestKneeIsTune(t *testing.T) {
 }
 
 func TestRateVerdict(t *testing.T) {
-	at, not := 3.0, []tune.RateCell{{Verdict: tune.NotCarried}}
-	for want, all := range map[int][]tune.StrategyRate{
+	at, not := 3.0, []search.RateCell{{Verdict: search.NotCarried}}
+	for want, all := range map[int][]search.StrategyRate{
 		exitOK: {{Strategy: "keyed", Rate: &at, AtLeast: true}}, exitCheck: {{Rate: &at}, {Strategy: "single", Cells: not}},
 		exitInvalid: {{Rate: &at}, {Strategy: "single"}},
 	} {
-		if code := exitCode(t.Context(), rateVerdict(&tune.Rates{Strategies: all})); code != want {
+		if code := exitCode(t.Context(), rateVerdict(&search.Rates{Strategies: all})); code != want {
 			t.Errorf("%+v: exit code %d, want %d", all, code, want)
 		}
 	}
@@ -101,7 +105,8 @@ func TestStalled(t *testing.T) {
 
 // TestFindRateInterrupted: a search that is interrupted keeps what was measured, and leaves nothing.
 func TestFindRateInterrupted(t *testing.T) {
-	p := start(t, []string{"tune", file(t, "open.yaml", open), "--find", "rate", "--strategies", "keyed"}, "; cell 1, about")
+	p := start(t, []string{"tune", file(t, "open.yaml", open), "--find", "rate", "--strategies", "keyed"},
+		"; cell 1, about")
 	p.signal(t, syscall.SIGINT)
 	p.end(t)
 	found, err := filepath.Glob(filepath.Join(p.out, "tune-open-*", archive.RatesFile))
@@ -112,8 +117,8 @@ func TestFindRateInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r tune.Rates
-	if err := json.Unmarshal(data, &r); err != nil || !r.Interrupted || len(r.Strategies) != 1 || len(r.Strategies[0].Cells) == 0 || r.Schema != tune.RatesSchema {
+	var r search.Rates
+	if err := json.Unmarshal(data, &r); err != nil || !r.Interrupted || len(r.Strategies) != 1 || len(r.Strategies[0].Cells) == 0 || r.Schema != search.RatesSchema {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	dir := filepath.Dir(found[0])

@@ -26,11 +26,8 @@ const (
 func Setup(cmd *cobra.Command, stdout, stderr io.Writer) {
 	cmd.Version = version.Version
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return badinput.New("everything is given by flags, see --help", "unexpected argument %q", args[0])
-		}
-		return nil
+	if cmd.Args == nil {
+		cmd.Args = noArguments
 	}
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
@@ -38,6 +35,13 @@ func Setup(cmd *cobra.Command, stdout, stderr io.Writer) {
 		return &badinput.Error{Err: badinput.ExplainFlag(cmd.Flags(), err), Remedy: "see --help"}
 	})
 	Wrap(cmd)
+}
+
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return badinput.New("everything is given by flags, see --help", "unexpected argument %q", args[0])
+	}
+	return nil
 }
 
 // Interrupted is what a command returns that a signal kept from its end.

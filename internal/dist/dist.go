@@ -11,11 +11,12 @@ import (
 
 // law is one distribution over numbers from 0: seconds, bytes, or plain.
 type law interface {
-	draw(*rand.Rand) float64
-	mean() float64 // may be infinite
+	draw(Source) float64
+	mean() float64           // may be infinite
+	share(v float64) float64 // of draws of at most v; outside of 0 to 1 where v is out of range
 }
 
-// quantiler is a law that draws by its inverse distribution function.
+// quantiler is a law that can be drawn by its inverse distribution function.
 type quantiler interface {
 	quantile(u float64) float64 // 0 <= u < 1
 }
@@ -63,22 +64,24 @@ func (s *Size) UnmarshalText(text []byte) error { return s.read(string(text), si
 func (n *Number) UnmarshalText(text []byte) error { return n.read(string(text), numbers) }
 
 // Draw is one value, to the microsecond.
-func (d Duration) Draw(r *rand.Rand) time.Duration { return fromSeconds(d.law.draw(r)) }
+func (d Duration) Draw(r *rand.Rand) time.Duration { return fromSeconds(d.law.draw(Source{Rand: r})) }
 
 // Mean may be up to the longest time.Duration, where the mean is infinite.
 func (d Duration) Mean() time.Duration { return fromSeconds(d.law.mean()) }
 
 // Draw is one value, in bytes.
-func (s Size) Draw(r *rand.Rand) int { return int(math.Round(min(s.law.draw(r), most))) }
+func (s Size) Draw(r *rand.Rand) int { return int(math.Round(min(s.law.draw(Source{Rand: r}), most))) }
 
 // Mean is in bytes.
 func (s Size) Mean() float64 { return s.law.mean() }
 
 // Draw is one value.
-func (n Number) Draw(r *rand.Rand) float64 { return n.law.draw(r) }
+func (n Number) Draw(r *rand.Rand) float64 { return n.law.draw(Source{Rand: r}) }
 
 // Whole is one value, rounded.
-func (n Number) Whole(r *rand.Rand) int { return int(math.Round(min(n.law.draw(r), most))) }
+func (n Number) Whole(r *rand.Rand) int {
+	return int(math.Round(min(n.law.draw(Source{Rand: r}), most)))
+}
 
 // Mean may be infinite.
 func (n Number) Mean() float64 { return n.law.mean() }

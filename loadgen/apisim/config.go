@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // Resource is one kind that is served.
@@ -21,25 +23,15 @@ type Resource struct {
 	Custom bool
 	// Fields are what selectors may ask for besides name and namespace; nil is what an
 	// apiserver offers of a kind of its own.
-	Fields []Field
+	Fields []kubeapi.Field
 	// Verbs of the discovery; empty is those of an ordinary kind.
 	Verbs []string
 }
 
 // Key is how calls in Go name the resource: pods, or deployments.apps.
-func (r Resource) Key() string {
-	if r.Group == "" {
-		return r.Name
-	}
-	return r.Name + "." + r.Group
-}
+func (r Resource) Key() string { return kubeapi.ResourceKey(r.Group, r.Name) }
 
-func (r Resource) groupVersion(version string) string {
-	if r.Group == "" {
-		return version
-	}
-	return r.Group + "/" + version
-}
+func (r Resource) groupVersion(version string) string { return kubeapi.GroupVersion(r.Group, version) }
 
 // Validate refuses a resource that has no URL.
 func (r Resource) Validate() error {
@@ -108,9 +100,9 @@ const (
 	DefaultWindow = 10_000
 	// DefaultBookmarkPeriod is an apiserver's.
 	DefaultBookmarkPeriod = time.Minute
-	// DefaultWatchTimeout is the mean that an apiserver gives a watch that does not
-	// ask for a time of its own.
-	DefaultWatchTimeout = 45 * time.Minute
+	// watchTimeout is the mean that an apiserver gives a watch that does not ask for a
+	// time of its own.
+	watchTimeout = 45 * time.Minute
 	// firstVersion is the resourceVersion before the first change. It is not 1, which
 	// would hide mistakes around 0.
 	firstVersion = 1000
@@ -125,12 +117,6 @@ type Config struct {
 	// BookmarkPeriod is the time between bookmarks of a watch that asked for them; 0
 	// is DefaultBookmarkPeriod, negative is never.
 	BookmarkPeriod time.Duration
-	// WatchTimeout ends a watch that asks for no time of its own; 0 is
-	// DefaultWatchTimeout.
-	WatchTimeout time.Duration
-	// NoStreaming refuses streaming lists, as a server does whose WatchList feature
-	// is off.
-	NoStreaming bool
 	// NoWatchCache makes limit count at resourceVersion 0 too, as on a server whose
 	// watch cache is off.
 	NoWatchCache bool
@@ -143,9 +129,6 @@ func (c Config) Validate() error {
 	var errs []error
 	if c.Window < 0 || c.Window > maxWindow {
 		errs = append(errs, fmt.Errorf("window %d: want 1 to %d changes, or 0 for %d", c.Window, maxWindow, DefaultWindow))
-	}
-	if c.WatchTimeout < 0 {
-		errs = append(errs, fmt.Errorf("watch timeout %s: want more than 0, or 0 for %s", c.WatchTimeout, DefaultWatchTimeout))
 	}
 	seen := map[string]bool{}
 	for _, r := range c.Resources {
@@ -164,9 +147,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.BookmarkPeriod == 0 {
 		c.BookmarkPeriod = DefaultBookmarkPeriod
-	}
-	if c.WatchTimeout == 0 {
-		c.WatchTimeout = DefaultWatchTimeout
 	}
 	return c
 }

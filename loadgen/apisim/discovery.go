@@ -1,11 +1,10 @@
 package apisim
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiversion "k8s.io/apimachinery/pkg/version"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
@@ -16,88 +15,40 @@ var serverVersion = apiversion.Info{Major: "1", Minor: "36", GitVersion: "v1.36.
 
 type object = map[string]any
 
-func writeJSON(w http.ResponseWriter, contentType string, v any) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		kubeapi.WriteStatus(w, err)
-		return
-	}
-	w.Header().Set("Content-Type", contentType)
-	_, _ = w.Write(append(text, '\n'))
-}
-
-// discover answers /api and /apis in the form that the client asks for: the aggregated
-// one, or the older one of a request for each group and version.
+// discover answers /api and /apis in the form that the client asks for: the aggregated one, or the older one of a
+// request for each group and version.
 func (s *Server) discover(w http.ResponseWriter, r *http.Request, parts []string) {
 	s.mu.Lock()
-	resources := s.resources()
+	all := s.resources()
 	s.mu.Unlock()
-	w, end := compress(w, r)
-	defer end()
-	core := parts[0] == "api"
-	whole := strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "as=APIGroupDiscoveryList")
-	var answer object
-	switch {
-	case r.Method != http.MethodGet:
-	case len(parts) == 1 && whole:
-		writeJSON(w, kubeapi.StatusType+";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", aggregatedList(resources, core))
-		return
-	case len(parts) == 1 && core:
-		answer = object{"kind": "APIVersions", "versions": []string{"v1"}, "serverAddressByClientCIDRs": []object{{"clientCIDR": "0.0.0.0/0", "serverAddress": r.Host}}}
-	case len(parts) == 1:
-		answer = object{"kind": "APIGroupList", "apiVersion": "v1", "groups": groups(resources)}
-	case len(parts) == 2 && core:
-		answer = resourceList(resources, "", parts[1])
-	case len(parts) == 2:
-		for _, g := range groups(resources) {
-			if g["name"] == parts[1] {
-				answer = g
-				answer["kind"], answer["apiVersion"] = "APIGroup", "v1"
-			}
-		}
-	case len(parts) == 3 && !core:
-		answer = resourceList(resources, parts[1], parts[2])
-	}
-	if answer == nil {
+	if err := kubeapi.Discover(w, r, parts, groups(all)); err != nil {
 		notFound(w)
-		return
 	}
-	writeJSON(w, kubeapi.StatusType, answer)
 }
 
-// groups describes the groups other than the core one, and their versions, the
-// preferred one first.
-func groups(all []Resource) []object {
-	found := []object{}
+// groups describes resources, sorted by their group.
+func groups(all []Resource) (found []kubeapi.Group) {
 	for len(all) > 0 {
-		n := sameGroup(all)
-		if group := all[0].Group; group != "" {
-			versions := []object{}
-			for _, v := range versionsOf(all[:n]) {
-				versions = append(versions, object{"groupVersion": group + "/" + v, "version": v})
-			}
-			found = append(found, object{"name": group, "versions": versions, "preferredVersion": versions[0]})
+		n := slices.IndexFunc(all, func(r Resource) bool { return r.Group != all[0].Group })
+		if n < 0 {
+			n = len(all)
 		}
-		all = all[n:]
+		g := kubeapi.Group{Name: all[0].Group}
+		for _, name := range versionsOf(all[:n]) {
+			v := kubeapi.Version{Name: name}
+			for _, r := range all[:n] {
+				if slices.Contains(r.Versions, name) {
+					v.Resources = append(v.Resources, metav1.APIResource{
+						Name: r.Name, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: r.verbs(),
+						ShortNames: shortNames[r.Key()], Categories: categories[r.Key()],
+					})
+				}
+			}
+			g.Versions = append(g.Versions, v)
+		}
+		found, all = append(found, g), all[n:]
 	}
 	return found
-}
-
-// resourceList describes what a version of a group has, nil if it is not served.
-func resourceList(all []Resource, group, version string) object {
-	list := []object{}
-	for _, r := range all {
-		if r.Group == group && slices.Contains(r.Versions, version) {
-			list = append(list, object{
-				"name": r.Name, "singularName": strings.ToLower(r.Kind), "namespaced": r.Namespaced, "kind": r.Kind,
-				"verbs": r.verbs(), "shortNames": shortNames[r.Key()], "categories": categories[r.Key()],
-			})
-		}
-	}
-	if len(list) == 0 {
-		return nil
-	}
-	return object{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": Resource{Group: group}.groupVersion(version), "resources": list}
 }
 
 // shortNames are those that kubectl's users type, categories are those that stand for
@@ -117,14 +68,6 @@ var (
 	inAll = []string{"all"}
 )
 
-func sameGroup(all []Resource) int {
-	n := 1
-	for n < len(all) && all[n].Group == all[0].Group {
-		n++
-	}
-	return n
-}
-
 // versionsOf are the versions of a group, the preferred one first.
 func versionsOf(all []Resource) []string {
 	var names []string
@@ -133,39 +76,4 @@ func versionsOf(all []Resource) []string {
 	}
 	slices.SortFunc(names, func(a, b string) int { return apiversion.CompareKubeAwareVersionStrings(b, a) })
 	return slices.Compact(names)
-}
-
-func aggregatedList(all []Resource, core bool) object {
-	items := []object{}
-	for len(all) > 0 {
-		n := sameGroup(all)
-		if (all[0].Group == "") == core {
-			items = append(items, aggregated(all[0].Group, all[:n]))
-		}
-		all = all[n:]
-	}
-	return object{"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": object{}, "items": items}
-}
-
-// aggregated describes the resources of one group, the preferred version first.
-func aggregated(group string, all []Resource) object {
-	versions := []object{}
-	for _, v := range versionsOf(all) {
-		resources := []object{}
-		for _, r := range all {
-			if !slices.Contains(r.Versions, v) {
-				continue
-			}
-			scope := "Cluster"
-			if r.Namespaced {
-				scope = "Namespaced"
-			}
-			resources = append(resources, object{
-				"shortNames": shortNames[r.Key()], "categories": categories[r.Key()], "resource": r.Name, "singularResource": strings.ToLower(r.Kind), "scope": scope, "verbs": r.verbs(),
-				"responseKind": object{"group": r.Group, "version": v, "kind": r.Kind},
-			})
-		}
-		versions = append(versions, object{"version": v, "resources": resources, "freshness": "Current"})
-	}
-	return object{"metadata": object{"name": group, "creationTimestamp": nil}, "versions": versions}
 }

@@ -17,8 +17,7 @@
 //     watch that falls behind the window is ended.
 //  4. A list in pages shows one version, whatever changes meanwhile. A token that is
 //     too old comes back with another that continues at the latest version.
-//  5. A streaming list ends with the bookmark that says so, or is refused before the
-//     headers.
+//  5. A streaming list ends with the bookmark that says so.
 //  6. Mistakes are answered with the Status and the code of an apiserver.
 //  7. Without requests there are no goroutines; a handler ends with its request.
 //

@@ -1,44 +1,17 @@
 package apisim
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
-
-// Field is what objects of a kind can be selected by, besides metadata.name and
-// metadata.namespace, which every kind has.
-type Field struct {
-	Name string // in selectors, such as spec.nodeName
-	// Path is where the value is, at most two members deep; empty is Name.
-	Path string
-	// Absent is the value of an object without it.
-	Absent string
-}
-
-// builtInFields are those of an apiserver's own kinds, from its field label
-// conversions and the strategies of its registries.
-var builtInFields = map[string][]Field{
-	"pods": {
-		{Name: "spec.nodeName"}, {Name: "spec.restartPolicy"}, {Name: "spec.schedulerName"}, {Name: "spec.serviceAccountName"},
-		{Name: "spec.hostNetwork", Absent: "false"}, {Name: "status.phase"}, {Name: "status.podIP"}, {Name: "status.nominatedNodeName"},
-	},
-	"nodes":      {{Name: "spec.unschedulable", Absent: "false"}},
-	"namespaces": {{Name: "status.phase"}},
-	"secrets":    {{Name: "type"}},
-	"events": {
-		{Name: "involvedObject.kind"}, {Name: "involvedObject.namespace"}, {Name: "involvedObject.name"}, {Name: "involvedObject.uid"},
-		{Name: "involvedObject.apiVersion"}, {Name: "involvedObject.resourceVersion"}, {Name: "involvedObject.fieldPath"},
-		{Name: "reason"}, {Name: "type"}, {Name: "reportingComponent"}, {Name: "source", Path: "source.component"},
-	},
-	"replicasets.apps": {{Name: "status.replicas", Absent: "0"}},
-	"jobs.batch":       {{Name: "status.successful", Path: "status.succeeded", Absent: "0"}},
-}
 
 // selectable are the fields of a kind, found by the members that lead to them.
 type selectable struct {
-	all   []Field
+	all   []kubeapi.Field
 	index map[string]int // by name, into the values of a version
 	outer map[string][]inner
 }
@@ -52,15 +25,11 @@ type inner struct {
 func newSelectable(r Resource) *selectable {
 	f := &selectable{all: r.Fields, index: map[string]int{}, outer: map[string][]inner{}}
 	if f.all == nil {
-		f.all = builtInFields[r.Key()]
+		f.all = kubeapi.BuiltInFields[r.Key()]
 	}
 	for i, field := range f.all {
 		f.index[field.Name] = i
-		path := field.Path
-		if path == "" {
-			path = field.Name
-		}
-		first, second, _ := strings.Cut(path, ".")
+		first, second, _ := strings.Cut(cmp.Or(field.Path, field.Name), ".")
 		f.outer[first] = append(f.outer[first], inner{second, i})
 	}
 	return f
@@ -68,7 +37,7 @@ func newSelectable(r Resource) *selectable {
 
 func (f *selectable) has(name string) bool {
 	_, ok := f.index[name]
-	return ok || name == "metadata.name" || name == "metadata.namespace"
+	return ok || name == kubeapi.NameField || name == kubeapi.NamespaceField
 }
 
 // absent are the values of an empty object.

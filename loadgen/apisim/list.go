@@ -2,19 +2,21 @@ package apisim
 
 import (
 	"context"
-	"encoding/json"
+	"io"
 	"iter"
 	"net/http"
-	"strconv"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// writeChunk is how much of a list is rendered before it is written.
-const writeChunk = 64 << 10
+const (
+	// gzipFrom is the size from which an apiserver compresses an answer.
+	gzipFrom = 128 << 10
+	// writeChunk is how much of a list is rendered before it is written.
+	writeChunk = gzipFrom
+)
 
 // view is the objects of a kind at one version. It is immutable.
 type view struct {
@@ -22,15 +24,18 @@ type view struct {
 	rv      uint64
 }
 
-// from yields the objects of a namespace, or of all if it is empty, from a path on.
-func (v view) from(start, namespace string) iter.Seq[*version] {
+// from yields the objects of a namespace, or of all if it is empty, that are behind a key.
+func (v view) from(after key, namespace string) iter.Seq[*version] {
 	return func(yield func(*version) bool) {
-		first := keyOf(start)
-		if namespace != "" && first.compare(key{namespace, ""}) < 0 {
-			first = key{namespace, ""}
+		first := after
+		if first == (key{}) {
+			first.Namespace = namespace
 		}
 		v.objects.AscendGreaterOrEqual(&version{key: first}, func(obj *version) bool {
-			if namespace != "" && obj.namespace != namespace {
+			switch {
+			case obj.key == after:
+				return true
+			case namespace != "" && obj.Namespace != namespace:
 				return false
 			}
 			return yield(obj)
@@ -50,14 +55,14 @@ func (s *Server) await(ctx context.Context, rv uint64) error {
 			return nil
 		}
 		if timeout == nil {
-			t := time.NewTimer(maxWait * time.Second)
+			t := time.NewTimer(kubeapi.MaxWait)
 			defer t.Stop()
 			timeout = t.C
 		}
 		select {
 		case <-changed:
 		case <-timeout:
-			return tooLarge(rv, current)
+			return kubeapi.TooLarge(rv, current)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -66,34 +71,30 @@ func (s *Server) await(ctx context.Context, rv uint64) error {
 
 // see finds the view that a list asks for.
 func (s *Server) see(ctx context.Context, k *kind, o *options) (view, error) {
-	if o.tokenRV == 0 && !o.exact {
-		if err := s.await(ctx, o.rv); err != nil {
+	version, exact := o.Asked()
+	if o.Token.Version == 0 && !exact {
+		if err := s.await(ctx, version); err != nil {
 			return view{}, err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.rv
-	switch {
-	case o.tokenRV > 0:
-		at = uint64(o.tokenRV)
-	case o.tokenRV == 0 && o.exact:
-		at = o.rv
+	if exact {
+		at = version
 	}
 	switch {
 	case at > s.rv:
-		return view{}, tooLarge(at, s.rv)
-	case at < k.floor && o.tokenRV > 0:
-		return view{}, expiredToken(o.start)
+		return view{}, kubeapi.TooLarge(at, s.rv)
 	case at < k.floor:
-		return view{}, apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+		return view{}, kubeapi.Expired(o.Token)
 	}
 	return k.at(at), nil
 }
 
 func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver string, o *options) {
 	verb := "list"
-	if o.tokenRV != 0 {
+	if o.Token.Version != 0 {
 		verb = "page"
 	}
 	s.count(r, verb, k.Key())
@@ -109,88 +110,74 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 	if o.ResourceVersion == "0" && !s.config.NoWatchCache {
 		limit = 0 // an apiserver's watch cache has no pages
 	}
-	page, next, left := v.page(o, limit)
-	meta := map[string]any{"resourceVersion": strconv.FormatUint(v.rv, 10)}
-	if next != "" {
-		meta["continue"] = encodeToken(int64(v.rv), next, left)
-		if o.everything() {
-			meta["remainingItemCount"] = left
-		}
+	page, meta := v.page(o, limit)
+	if meta.Next != "" {
 		s.mu.Lock()
 		k.keep(v)
 		s.mu.Unlock()
 	}
-	text, err := json.Marshal(meta)
-	if err != nil {
-		kubeapi.WriteStatus(w, err)
-		return
-	}
 	s.mu.Lock()
 	res := k.Resource
 	s.mu.Unlock()
-	c, end := compress(w, r)
-	defer end()
-	writeList(c, res, ver, o.form, text, page)
+	out := kubeapi.NewAnswer(w, r, gzipFrom)
+	defer out.End()
+	w.Header().Set("Content-Type", kubeapi.StatusType)
+	writeList(out, res, ver, o.partial, meta, page)
 }
 
-// page cuts the objects that a request gets from the view. next is the first path of
-// what is left, empty if nothing is; left is how much that is, where no selector says
-// otherwise.
-func (v view) page(o *options, limit int64) (page []*version, next string, left int) {
-	if limit <= 0 && o.everything() && o.namespace == "" {
+// page cuts the objects that a request gets from the view, and says how the list goes on.
+func (v view) page(o *options, limit int64) (page []*version, meta kubeapi.ListMeta) {
+	meta = kubeapi.ListMeta{Version: v.rv, Left: -1}
+	if limit <= 0 && o.Everything() && o.path.Namespace == "" {
 		page = make([]*version, 0, v.objects.Len())
 	}
-	for obj := range v.from(o.start, o.namespace) {
+	for obj := range v.from(key{Namespace: o.Token.Namespace, Name: o.Token.Name}, o.path.Namespace) {
 		if !o.matches(obj) {
 			continue
 		}
 		if limit > 0 && int64(len(page)) == limit {
-			// The path behind the last one sent, as an apiserver has it.
-			return page, page[len(page)-1].path() + "\x00", v.left(o, obj, len(page))
+			last := page[len(page)-1]
+			if o.Everything() {
+				meta.Left = v.left(o, last, len(page))
+			}
+			meta.Next = kubeapi.Token{Version: int64(v.rv), Namespace: last.Namespace, Name: last.Name, Left: meta.Left}.String()
+			break
 		}
 		page = append(page, obj)
 	}
-	return page, "", 0
+	return page, meta
 }
 
-// left counts the objects from first on. Counting them all at each page would make a
-// list in pages quadratic, so that the token carries the number.
-func (v view) left(o *options, first *version, sent int) int {
+// left counts the objects behind the last one. Counting them all at each page would make a list in pages quadratic, so
+// that the token carries the number.
+func (v view) left(o *options, last *version, sent int) (n int) {
 	switch {
-	case !o.everything():
-		return 0
-	case o.tokenLeft > 0:
-		return o.tokenLeft - sent
-	case o.namespace == "" && o.start == "":
+	case o.Token.Name != "" && o.Token.Left > sent:
+		return o.Token.Left - sent
+	case o.path.Namespace == "" && o.Token.Name == "":
 		return v.objects.Len() - sent
 	}
-	n := 0
-	for range v.from(first.path(), o.namespace) {
+	for range v.from(last.key, o.path.Namespace) {
 		n++
 	}
 	return n
 }
 
-func writeList(w http.ResponseWriter, res Resource, ver string, f form, meta []byte, page []*version) {
-	w.Header().Set("Content-Type", kubeapi.StatusType)
+func writeList(w io.Writer, res Resource, ver string, partial bool, meta kubeapi.ListMeta, page []*version) {
 	gv, kind := res.groupVersion(ver), res.Kind
 	what := ""
 	if res.Custom {
 		what = typed(gv, kind)
 	}
-	if f.as == asMetadata {
-		gv, kind = metaVersion, asMetadata
+	if partial {
+		gv, kind = kubeapi.MetaVersion, kubeapi.AsMetadata
 	}
-	b := append(head(nil, gv, kind+"List", meta), `,"items":[`...)
+	b := append(kubeapi.AppendListHead(nil, gv, kind+"List", meta), `},"items":[`...)
 	for i, obj := range page {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if f.as == asMetadata {
-			b = appendPartial(b, obj, obj.rv)
-		} else {
-			b = obj.appendJSON(b, what, obj.rv)
-		}
+		b = obj.show(b, partial, what, obj.rv)
 		if len(b) >= writeChunk {
 			if _, err := w.Write(b); err != nil {
 				return
@@ -199,4 +186,12 @@ func writeList(w http.ResponseWriter, res Resource, ver string, f form, meta []b
 		}
 	}
 	_, _ = w.Write(append(b, "]}\n"...))
+}
+
+// show appends the object, or its metadata alone.
+func (v *version) show(b []byte, partial bool, typed string, rv uint64) []byte {
+	if partial {
+		return kubeapi.AppendPartial(b, jsonscan.Lookup(v.appendJSON(nil, "", rv), "metadata"))
+	}
+	return v.appendJSON(b, typed, rv)
 }

@@ -1,93 +1,24 @@
 package apisim
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"unique"
 
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/pack"
 )
 
-// key is an object within its kind.
-type key struct{ namespace, name string }
-
-// path orders objects as the store of an apiserver does.
-func (k key) path() string {
-	if k.namespace == "" {
-		return k.name
-	}
-	return k.namespace + "/" + k.name
-}
-
-// keyOf is the key whose path a continue token begins at.
-func keyOf(path string) key {
-	if ns, name, ok := strings.Cut(path, "/"); ok {
-		return key{ns, name}
-	}
-	return key{"", path}
-}
-
-// compare is cmp.Compare of the paths, without making them.
-func (k key) compare(o key) int {
-	if k.namespace == o.namespace {
-		return cmp.Compare(k.name, o.name)
-	}
-	n := min(len(k.namespace), len(o.namespace))
-	if c := cmp.Compare(k.namespace[:n], o.namespace[:n]); c != 0 {
-		return c
-	}
-	for i := n; ; i++ {
-		a, more := k.at(i)
-		b, others := o.at(i)
-		switch {
-		case !more || !others:
-			return boolCompare(more, others)
-		case a != b:
-			return cmp.Compare(a, b)
-		}
-	}
-}
-
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
-// at is a byte of the path.
-func (k key) at(i int) (byte, bool) {
-	if k.namespace != "" {
-		switch {
-		case i < len(k.namespace):
-			return k.namespace[i], true
-		case i == len(k.namespace):
-			return '/', true
-		}
-		i -= len(k.namespace) + 1
-	}
-	if i < len(k.name) {
-		return k.name[i], true
-	}
-	return 0, false
-}
+type key = kubeapi.Name
 
 // version is one state of an object. It is immutable once it is recorded. The end of an
 // object is reported as its last state under a later version, so the JSON is kept without
 // the resourceVersion, which belongs at cut.
 type version struct {
-	key
+	key                 // its place
 	uid, created string // created is the creationTimestamp as JSON
 	labels       pairs
 	fields       []string // of the kind's selectable fields, in their order
@@ -101,28 +32,6 @@ type version struct {
 const maxScratch = 256 << 10
 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
-
-// pairs is what a selector asks, as key and value in turn: a map would take several
-// times the memory at a million objects.
-type pairs []string
-
-var _ labels.Labels = (*pairs)(nil) // by pointer, which is asked without an allocation
-
-// Lookup finds a label.
-func (p *pairs) Lookup(label string) (string, bool) {
-	for i := 0; i < len(*p); i += 2 {
-		if (*p)[i] == label {
-			return (*p)[i+1], true
-		}
-	}
-	return "", false
-}
-
-// Has reports whether a label is there.
-func (p *pairs) Has(label string) bool { _, ok := p.Lookup(label); return ok }
-
-// Get is the value of a label, empty if it is not there.
-func (p *pairs) Get(label string) string { v, _ := p.Lookup(label); return v }
 
 // errObject is the class of all mistakes in an object that is to be applied.
 var errObject = errors.New("not an object")
@@ -190,10 +99,10 @@ func (d *draft) metadata(at jsonscan.Range) error {
 		field := name.Text(d.raw)
 		switch field {
 		case "name":
-			d.name, err = text(v)
+			d.Name, err = text(v)
 		case "namespace":
-			d.namespace, err = text(v)
-			d.namespace = shared(d.namespace)
+			d.Namespace, err = text(v)
+			d.Namespace = shared(d.Namespace)
 		case "uid":
 			d.uid, err = text(v)
 		case "resourceVersion":
@@ -210,7 +119,7 @@ func (d *draft) metadata(at jsonscan.Range) error {
 		}
 		return nil
 	})
-	if err == nil && d.name == "" {
+	if err == nil && d.Name == "" {
 		err = fmt.Errorf("%w: metadata.name is missing", errObject)
 	}
 	return err
@@ -262,9 +171,9 @@ func (d *draft) render(rv uint64, p *pack.Packer) *version {
 // append appends the JSON of a version; cut is where its resourceVersion belongs.
 func (d *draft) append(b []byte) (_ []byte, cut int) {
 	v := &d.version
-	b = jsonscan.AppendString(append(b, `"metadata":{"name":`...), v.name)
-	if v.namespace != "" {
-		b = jsonscan.AppendString(append(b, `,"namespace":`...), v.namespace)
+	b = jsonscan.AppendString(append(b, `"metadata":{"name":`...), v.Name)
+	if v.Namespace != "" {
+		b = jsonscan.AppendString(append(b, `,"namespace":`...), v.Namespace)
 	}
 	b = jsonscan.AppendString(append(b, `,"uid":`...), v.uid)
 	b = append(b, `,"resourceVersion":"`...)
@@ -290,7 +199,7 @@ func (v *version) appendJSON(b []byte, typed string, rv uint64) []byte {
 	if !v.packed.IsZero() {
 		var err error
 		if text, err = v.packed.Unpack(*buf); err != nil {
-			panic(fmt.Sprintf("object %s: %v", v.path(), err)) // only this package writes it
+			panic(fmt.Sprintf("object %s: %v", v.key, err)) // only this package writes it
 		}
 		*buf = text
 	}
@@ -304,33 +213,4 @@ func (v *version) appendJSON(b []byte, typed string, rv uint64) []byte {
 }
 
 // typed is the members that say what an object is.
-func typed(apiVersion, kind string) string {
-	b := jsonscan.AppendString([]byte(`"kind":`), kind)
-	b = jsonscan.AppendString(append(b, `,"apiVersion":`...), apiVersion)
-	return string(append(b, ','))
-}
-
-// named answers a field selector for one object.
-type named struct {
-	v *version
-	f *selectable
-}
-
-var _ fields.Fields = (*named)(nil)
-
-// Has reports whether a field can be selected by.
-func (n *named) Has(field string) bool { return n.f.has(field) }
-
-// Get is the value of a field.
-func (n *named) Get(field string) string {
-	switch field {
-	case "metadata.name":
-		return n.v.name
-	case "metadata.namespace":
-		return n.v.namespace
-	}
-	if i, ok := n.f.index[field]; ok {
-		return n.v.fields[i]
-	}
-	return ""
-}
+func typed(apiVersion, kind string) string { return string(kubeapi.Typed(nil, apiVersion, kind)) }

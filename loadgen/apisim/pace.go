@@ -2,17 +2,6 @@ package apisim
 
 import "context"
 
-// Behind is how many changes of a resource have still to be written to the slowest of its
-// open watches, 0 if none is open.
-func (s *Server) Behind(resource string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if k := s.kinds[resource]; k != nil {
-		return k.behind()
-	}
-	return 0
-}
-
 // AwaitReaders waits until no open watch of a resource is more than most changes
 // behind, or ctx ends. Whoever makes changes without a rate of their own calls it, lest
 // the window passes the watches: their clients would list again and again, and measure

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/loadgen/apisim"
-	"github.com/watchbench/watchbench/loadgen/watchcheck"
 )
 
 // TestWatchKeepsItsPromises has many watches follow random changes, some from the
@@ -22,9 +21,9 @@ func TestWatchKeepsItsPromises(t *testing.T) {
 	const n, watches = 1200, 9
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	var changes []watchcheck.Event // complete once the watches are over
+	var changes []Event // complete once the watches are over
 	last := uint64(1000 + n + 1)
-	came := make([][][]watchcheck.Event, watches) // of each, the watches one after the other
+	came := make([][][]Event, watches) // of each, the watches one after the other
 	var all sync.WaitGroup
 	for w := range watches {
 		all.Go(func() {
@@ -47,15 +46,15 @@ func TestWatchKeepsItsPromises(t *testing.T) {
 	live := map[string]string{}
 	for i := range n {
 		name := fmt.Sprintf("p%d", rng.IntN(50))
-		e := watchcheck.Event{Type: watchcheck.Added, Key: "a/" + name}
+		e := Event{Type: Added, Key: "a/" + name}
 		uid, there := live[name]
 		if there && rng.IntN(4) == 0 {
 			o := remove(t, s, e.Key)
-			e.Type, e.UID, e.Version = watchcheck.Deleted, o.UID, o.ResourceVersion
+			e.Type, e.UID, e.Version = Deleted, o.UID, o.ResourceVersion
 			delete(live, name)
 		} else {
 			if there {
-				e.Type = watchcheck.Modified
+				e.Type = Modified
 			}
 			o := put(t, s, e.Key, "")
 			e.UID, e.Version = o.UID, o.ResourceVersion
@@ -72,14 +71,14 @@ func TestWatchKeepsItsPromises(t *testing.T) {
 		}
 	}
 	end := put(t, s, "a/end", "")
-	changes = append(changes, watchcheck.Event{Type: watchcheck.Added, Key: "a/end", UID: end.UID, Version: end.ResourceVersion})
+	changes = append(changes, Event{Type: Added, Key: "a/end", UID: end.UID, Version: end.ResourceVersion})
 	if end.ResourceVersion != last {
 		t.Fatalf("the last version is %d, not %d", end.ResourceVersion, last)
 	}
 	all.Wait()
 	// One that begins late takes many changes at a time.
 	late := follow(ctx, t, s, following{path: pods + "?watch=1&resourceVersion=1000", last: last, most: 2 * n})
-	if err := watchcheck.Watch(1000, changes, late); err != nil {
+	if err := Watch(1000, changes, late); err != nil {
 		t.Errorf("a watch that begins late: %v", err)
 	}
 	resumed := 0
@@ -90,7 +89,7 @@ func TestWatchKeepsItsPromises(t *testing.T) {
 				continue
 			}
 			reached := events[len(events)-1].Version
-			upTo := changes[:slices.IndexFunc(changes, func(e watchcheck.Event) bool { return e.Version > reached })+1]
+			upTo := changes[:slices.IndexFunc(changes, func(e Event) bool { return e.Version > reached })+1]
 			if reached >= last {
 				upTo = changes
 			} else {
@@ -100,11 +99,11 @@ func TestWatchKeepsItsPromises(t *testing.T) {
 			switch {
 			case i > 0:
 				resumed++
-				err = watchcheck.Resumed(from, upTo, events)
+				err = Resumed(from, upTo, events)
 			case w%3 == 0:
-				err = watchcheck.Stream(upTo, events)
+				err = Stream(upTo, events)
 			default:
-				err = watchcheck.Watch(from, upTo, events)
+				err = Watch(from, upTo, events)
 			}
 			if err != nil {
 				t.Errorf("watch %d, part %d from version %d to %d: %v", w, i, from, reached, err)
@@ -129,7 +128,7 @@ type following struct {
 	most   int
 }
 
-func follow(ctx context.Context, t *testing.T, s *apisim.Server, f following) (events []watchcheck.Event) {
+func follow(ctx context.Context, t *testing.T, s *apisim.Server, f following) (events []Event) {
 	resp := open(ctx, t, s, f.path)
 	defer func() { _ = resp.Body.Close() }()
 	in := bufio.NewReader(resp.Body)
@@ -139,7 +138,7 @@ func follow(ctx context.Context, t *testing.T, s *apisim.Server, f following) (e
 		if err != nil {
 			return events
 		}
-		e, err := watchcheck.Parse(line)
+		e, err := Parse(line)
 		if err != nil {
 			t.Error(err)
 			return events

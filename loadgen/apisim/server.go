@@ -89,7 +89,7 @@ type Object struct {
 }
 
 func (s *Server) object(k *kind, v *version) Object {
-	return Object{v.namespace, v.name, v.uid, v.rv, v.appendJSON(nil, typed(k.groupVersion(k.Versions[0]), k.Kind), v.rv)}
+	return Object{v.Namespace, v.Name, v.uid, v.rv, v.appendJSON(nil, typed(k.groupVersion(k.Versions[0]), k.Kind), v.rv)}
 }
 
 // Change is what a write made of an object.
@@ -137,8 +137,8 @@ func (s *Server) put(resource string, object []byte) (k *kind, v *version, befor
 	if k, err = s.kind(resource); err != nil {
 		return nil, nil, 0, fmt.Errorf("apply: %w", err)
 	}
-	if k.Namespaced != (d.namespace != "") {
-		return nil, nil, 0, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource, errObject, d.namespace, k.Namespaced)
+	if k.Namespaced != (d.Namespace != "") {
+		return nil, nil, 0, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource, errObject, d.Namespace, k.Namespaced)
 	}
 	prev := find(k.objects, d.key)
 	if prev != nil && d.uid != "" && d.uid != prev.uid {
@@ -216,8 +216,8 @@ func (s *Server) remove(resource, namespace, name string) (k *kind, prev *versio
 	if k, err = s.kind(resource); err != nil {
 		return nil, nil, 0, fmt.Errorf("delete: %w", err)
 	}
-	if prev = find(k.objects, key{namespace, name}); prev == nil {
-		return nil, nil, 0, fmt.Errorf("delete %s %s: %w", resource, key{namespace, name}.path(), ErrNotFound)
+	if prev = find(k.objects, key{Namespace: namespace, Name: name}); prev == nil {
+		return nil, nil, 0, fmt.Errorf("delete %s %s: %w", resource, key{Namespace: namespace, Name: name}, ErrNotFound)
 	}
 	s.rv++
 	k.record(event{rv: s.rv, prev: prev})
@@ -233,7 +233,7 @@ func (s *Server) Get(resource, namespace, name string) (Object, bool) {
 	if k == nil {
 		return Object{}, false
 	}
-	v := find(k.objects, key{namespace, name})
+	v := find(k.objects, key{Namespace: namespace, Name: name})
 	if v == nil {
 		return Object{}, false
 	}

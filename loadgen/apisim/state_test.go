@@ -101,7 +101,6 @@ func TestBadCalls(t *testing.T) {
 	}
 	for name, c := range map[string]apisim.Config{
 		"window":   {Window: -1},
-		"timeout":  {WatchTimeout: -1},
 		"twice":    {Resources: []apisim.Resource{apisim.Pods, apisim.Pods}},
 		"plural":   {Resources: []apisim.Resource{{Name: "a/b", Kind: "X", Versions: []string{"v1"}}}},
 		"kind":     {Resources: []apisim.Resource{{Name: "xs", Versions: []string{"v1"}}}},

@@ -3,10 +3,7 @@ package apisim
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
@@ -14,8 +11,6 @@ import (
 const (
 	// maxBatch is how many changes are looked at before they are written.
 	maxBatch = 256
-	// lastBookmark is how long before a watch's time is up its last bookmark comes.
-	lastBookmark = 2 * time.Second
 )
 
 // watcher is one watch. It has no goroutine and no buffer of its own: it reads the
@@ -27,18 +22,19 @@ type watcher struct {
 	o   *options
 	w   http.ResponseWriter
 
-	gv, typed string
-	buf       []byte
-	held      bool   // something was rendered since the last flush
-	next      uint64 // sequence number of the next change
-	written   uint64 // sequence number of the first change that is not yet written
-	above     uint64 // only changes of a later version are sent
-	seen      uint64 // everything up to this version was sent or is irrelevant
-	cut       int    // of the kind, at the start
+	gv, kind string
+	typed    string
+	buf      []byte
+	held     bool   // something was rendered since the last flush
+	next     uint64 // sequence number of the next change
+	written  uint64 // sequence number of the first change that is not yet written
+	above    uint64 // only changes of a later version are sent
+	seen     uint64 // everything up to this version was sent or is irrelevant
+	cut      int    // of the kind, at the start
 }
 
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver string, o *options) {
-	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
+	initial := o.Initial()
 	verb := "watch"
 	if initial {
 		verb = "stream"
@@ -46,7 +42,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, k *kind, ver stri
 	s.count(r, verb, k.Key())
 	var failure error
 	if initial {
-		failure = s.await(r.Context(), o.rv)
+		failure = s.await(r.Context(), o.Version)
 	}
 	if r.Context().Err() != nil {
 		return
@@ -83,20 +79,20 @@ func (x *watcher) begin(initial bool) (view, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x.gv = k.groupVersion(x.ver)
-	x.typed = typed(x.gv, k.Kind)
+	x.kind, x.typed = k.Kind, typed(x.gv, k.Kind)
 	x.cut = k.cut
 	x.next, x.above, x.seen = k.next(), s.rv, s.rv
 	x.written = x.next
 	var objects view
 	switch {
-	case initial || o.fresh() && o.SendInitialEvents == nil:
+	case initial || o.Fresh() && o.SendInitialEvents == nil:
 		objects = view{k.objects.Clone(), s.rv}
 		x.written-- // they count as one change that is to be written
-	case o.fresh():
-	case o.rv < k.floor:
-		return view{}, apierrors.NewResourceExpired("too old resource version: " + o.ResourceVersion + " (" + strconv.FormatUint(k.floor, 10) + ")")
+	case o.Fresh():
+	case o.Version < k.floor:
+		return view{}, kubeapi.TooOld(o.Version, k.floor)
 	default:
-		x.next, x.above, x.seen = k.after(o.rv), o.rv, o.rv
+		x.next, x.above, x.seen = k.after(o.Version), o.Version, o.Version
 		x.written = x.next
 	}
 	s.open++
@@ -108,7 +104,7 @@ func (x *watcher) begin(initial bool) (view, error) {
 // client asked for a streaming list.
 func (x *watcher) sendInitial(objects view, closing bool) bool {
 	if objects.objects != nil {
-		for v := range objects.from("", x.o.namespace) {
+		for v := range objects.from(key{}, x.o.path.Namespace) {
 			if !x.o.matches(v) {
 				continue
 			}
@@ -119,16 +115,16 @@ func (x *watcher) sendInitial(objects view, closing bool) bool {
 		}
 	}
 	if closing && x.o.AllowWatchBookmarks {
-		x.bookmark(`,"annotations":{"k8s.io/initial-events-end":"true"}`)
+		x.bookmark(kubeapi.InitialEnd)
 	}
 	return x.flush() == nil
 }
 
 // run sends changes until the watch is over.
 func (x *watcher) run(r *http.Request) {
-	timeout := x.o.timeout
+	timeout := x.o.Timeout
 	if timeout == 0 {
-		timeout = x.s.config.WatchTimeout
+		timeout = watchTimeout
 	}
 	end := time.NewTimer(timeout)
 	defer end.Stop()
@@ -175,13 +171,13 @@ func (x *watcher) run(r *http.Request) {
 	}
 }
 
-// untilBookmark is the time to the next bookmark: the period, or shortly before the
-// watch's end.
+// untilBookmark is the time to the next bookmark: the period, or shortly before the watch's end.
 func (x *watcher) untilBookmark(deadline time.Time) time.Duration {
-	if last := time.Until(deadline) - lastBookmark; last > 0 {
-		return min(x.s.config.BookmarkPeriod, last)
+	period := x.s.config.BookmarkPeriod
+	if next := kubeapi.NextBookmark(time.Now(), deadline, period); next.Before(deadline) {
+		return time.Until(next)
 	}
-	return x.s.config.BookmarkPeriod
+	return period
 }
 
 // read takes the next changes, when those taken before are written. over: the watch ends
@@ -237,22 +233,18 @@ func (x *watcher) change(e event) {
 func (x *watcher) object(kind string, v *version, rv uint64) {
 	x.held = true
 	x.buf = append(append(append(x.buf, `{"type":"`...), kind...), `","object":`...)
-	if x.o.form.as == asMetadata {
-		x.buf = appendPartial(x.buf, v, rv)
-	} else {
-		x.buf = v.appendJSON(x.buf, x.typed, rv)
-	}
+	x.buf = v.show(x.buf, x.o.partial, x.typed, rv)
 	x.buf = append(x.buf, "}\n"...)
 }
 
 // bookmark reports the version that the watch has reached. more is further members of
 // the metadata.
 func (x *watcher) bookmark(more string) {
-	what := x.typed
-	if x.o.form.as == asMetadata {
-		what = typed(metaVersion, asMetadata)
+	gv, kind := x.gv, x.kind
+	if x.o.partial {
+		gv, kind = kubeapi.MetaVersion, kubeapi.AsMetadata
 	}
-	x.buf = kubeapi.AppendEvent(x.buf, "BOOKMARK", []byte(`{`+what+`"metadata":{"resourceVersion":"`+strconv.FormatUint(x.seen, 10)+`","creationTimestamp":null`+more+`}}`))
+	x.buf = kubeapi.AppendBookmark(x.buf, gv, kind, x.seen, more, "")
 }
 
 // write passes on what is rendered; more is to come at once.

@@ -86,19 +86,6 @@ func TestStreamingList(t *testing.T) {
 	})
 }
 
-func TestOldWatchesWithoutStreaming(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, apisim.Config{NoStreaming: true})
-		put(t, s, "a/p", "")
-		for _, q := range []string{"", "&resourceVersion=0"} {
-			w := watch(t, s, pods+"?watch=1&allowWatchBookmarks=1"+q)
-			w.expect("ADDED p@1001")
-			time.Sleep(time.Minute)
-			w.expect("BOOKMARK @1001")
-		}
-	})
-}
-
 func TestBookmarks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, apisim.Config{BookmarkPeriod: 10 * time.Second})

@@ -30,7 +30,7 @@ const (
 
 // perform sends one operation on an object until it is acknowledged or given up, and
 // records every attempt. intended is the time the plan wanted, first when the first attempt began.
-func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int64) (first int64, err error) {
+func (e *Engine) perform(ctx context.Context, op plan.Op, st *object, intended int64) (first int64, err error) {
 	unclear := int64(0) // start of an attempt that may have taken effect
 	for attempt := 0; ; attempt++ {
 		started := e.clock.now()
@@ -38,7 +38,7 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 			first = started
 		}
 		reqCtx, cancel := context.WithTimeout(ctx, e.timeout)
-		a := e.send(reqCtx, op, st, intended)
+		a := e.send(reqCtx, op, intended)
 		finished := e.clock.now()
 		if a.err != nil && unclear != 0 {
 			a = e.resolve(reqCtx, op, st, a)
@@ -89,7 +89,7 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *pod, intended int6
 var errEarly = errors.New("the pod was deleted without grace")
 
 // settle notes what an acknowledged operation made of the object.
-func (e *Engine) settle(op plan.Op, st *pod, a answer, started int64) {
+func (e *Engine) settle(op plan.Op, st *object, a answer, started int64) {
 	switch op.Type {
 	case oplog.TypeCreate:
 		st.uid = a.uid
@@ -105,7 +105,7 @@ func (e *Engine) settle(op plan.Op, st *pod, a answer, started int64) {
 
 // recordGone logs the deletion of an object that is not there any more when an operation on it
 // is given up: by somebody else, or by an attempt that had no clear answer.
-func (e *Engine) recordGone(ctx context.Context, op plan.Op, st *pod) {
+func (e *Engine) recordGone(ctx context.Context, op plan.Op, st *object) {
 	if op.Type == oplog.TypeCreate {
 		return
 	}
@@ -127,10 +127,10 @@ func (e *Engine) recordGone(ctx context.Context, op plan.Op, st *pod) {
 type times struct{ intended, started, finished int64 }
 
 // recordAttempt logs one attempt of an operation on an object.
-func (e *Engine) recordAttempt(op plan.Op, st *pod, a answer, attempt int, t times) {
+func (e *Engine) recordAttempt(op plan.Op, st *object, a answer, attempt int, t times) {
 	r := oplog.Record{
 		ID: op.ID, Attempt: attempt, Phase: op.Phase, Type: op.Type, Thread: op.Thread,
-		Kind: st.kind, Namespace: st.namespace, Name: st.name, UID: string(st.uid),
+		Kind: st.kind, Namespace: st.namespace, Name: st.name, UID: string(st.uid), Bystander: op.Bystander,
 		Intended: t.intended, Started: t.started, Finished: t.finished, Status: a.status,
 	}
 	switch {
@@ -169,7 +169,7 @@ func (e *Engine) free(kind, namespace, name, what string) oplog.Record {
 
 // resolve looks at a retry that was refused because an attempt before it had
 // taken effect without our knowing.
-func (e *Engine) resolve(ctx context.Context, op plan.Op, st *pod, a answer) answer {
+func (e *Engine) resolve(ctx context.Context, op plan.Op, st *object, a answer) answer {
 	switch {
 	case op.Type == oplog.TypeDelete && apierrors.IsNotFound(a.err):
 		return answer{status: http.StatusOK}
@@ -182,7 +182,7 @@ func (e *Engine) resolve(ctx context.Context, op plan.Op, st *pod, a answer) ans
 
 // adopt takes the object as it is for the answer, if op made it so: the apiserver copies a
 // binding's annotations to the pod.
-func (e *Engine) adopt(ctx context.Context, op plan.Op, st *pod, a answer) answer {
+func (e *Engine) adopt(ctx context.Context, op plan.Op, st *object, a answer) answer {
 	m, err := e.look(ctx, op, st)
 	if err != nil || m.Annotations[OpAnnotation] != strconv.FormatInt(op.ID, 10) {
 		return a

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -132,7 +133,12 @@ func sendClosed(t *testing.T, cfg *rest.Config, engine bool) sent {
 	return sent{rate: bareOps / took.Seconds(), cpu: (after.CPU - before.CPU) / bareOps}
 }
 
-// bareLoop sends the plan by client-go's typed clients: no log, no retries, no account.
+// bareUIDs are the uids that a thread was told of.
+type bareUIDs map[*plan.Target]types.UID
+
+func (u bareUIDs) UID(t *plan.Target) types.UID { return u[t] }
+
+// bareLoop sends the plan's requests by client-go: no log, no retries, no account.
 func bareLoop(t *testing.T, cfg *rest.Config, e *Engine, p *plan.Plan) int64 {
 	t.Helper()
 	cfg = rest.CopyConfig(cfg)
@@ -142,34 +148,29 @@ func bareLoop(t *testing.T, cfg *rest.Config, e *Engine, p *plan.Plan) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+	client := set.CoreV1().RESTClient()
 	var done atomic.Int64
 	var threads sync.WaitGroup
 	for k := range bareThreads {
 		threads.Go(func() {
-			var uid types.UID
+			uids := bareUIDs{}
 			for op := range p.Thread(k) {
-				now := time.Now().UnixNano()
-				pods := set.CoreV1().Pods(e.cfg.NamespaceName(op.Pod.Namespace))
-				var err error
-				switch op.Type {
-				case oplog.TypeCreate:
-					made, createErr := pods.Create(t.Context(), e.pods.pod(op, now), metav1.CreateOptions{FieldManager: fieldManager})
-					if err = createErr; err == nil {
-						uid = made.UID
+				r := e.shape.Request(op, uids, time.Now())
+				send, err := request(client, r)
+				if err == nil {
+					var pod corev1.Pod
+					if result := send.Do(t.Context()); op.Type == oplog.TypeCreate {
+						err = result.Into(&pod)
+						uids[op.Target] = pod.UID
+					} else {
+						err = result.Error()
 					}
-				case oplog.TypeBind:
-					st := &pod{namespace: e.cfg.NamespaceName(op.Pod.Namespace), name: op.Pod.Name, uid: uid}
-					err = pods.Bind(t.Context(), e.pods.binding(op, st, now), metav1.CreateOptions{FieldManager: fieldManager})
-					if err == nil {
-						_, err = pods.Get(t.Context(), op.Pod.Name, metav1.GetOptions{})
-					}
-				case oplog.TypeDelete:
-					err = pods.Delete(t.Context(), op.Pod.Name, *deleteWithin(0, uid))
-				default:
-					_, err = pods.Patch(t.Context(), op.Pod.Name, types.StrategicMergePatchType, statusPatch(op, uid, now), metav1.PatchOptions{FieldManager: fieldManager}, "status")
+				}
+				if err == nil && op.Type == oplog.TypeBind {
+					_, err = set.CoreV1().Pods(r.Namespace).Get(t.Context(), r.Name, metav1.GetOptions{})
 				}
 				if err != nil {
-					t.Errorf("%s %s: %v", op.Type, op.Pod.Name, err)
+					t.Errorf("%s %s: %v", op.Type, r.Name, err)
 					return
 				}
 				done.Add(1)

@@ -63,7 +63,7 @@ func (e *Engine) define(ctx context.Context) error {
 		return nil
 	}
 	r := e.free(kindDefinition, "", definitionName, oplog.TypeCreate)
-	d := definition(e.pods.runLabels())
+	d := definition(runLabels(&e.cfg))
 	d.SetAnnotations(marks(r.ID, r.Intended))
 	body, err := d.MarshalJSON()
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
@@ -20,7 +19,7 @@ func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive fu
 		if h := e.cfg.Hotkeys; h != nil {
 			limit = max(limit, e.cfg.Threads*h.Burst) // as in Load, all threads may be in a burst
 		}
-		s := &Sender{engine: e, ctx: ctx, lanes: newLanes(limit), pods: map[int64]*openPod{}}
+		s := &Sender{engine: e, ctx: ctx, lanes: newLanes(limit)}
 		s.timed, s.stop = iter.Pull(e.plan.Timed())
 		defer s.stop()
 		err := drive(ctx, s)
@@ -39,7 +38,6 @@ type Sender struct {
 
 	mu    sync.Mutex // guards what follows, and the order in which lanes are filled
 	timed func() (plan.Op, bool)
-	pods  map[int64]*openPod // by lane
 }
 
 // Sent is what became of one operation. Times are Unix nanoseconds;
@@ -85,40 +83,9 @@ func (s *Sender) Next(start int64) (Sent, bool) {
 // caller holds mu.
 func (s *Sender) submit(op plan.Op, intended int64) <-chan Sent {
 	e, done := s.engine, make(chan Sent, 1)
-	if op.Target != nil {
-		o, lane := e.targetLane(op)
-		s.lanes.submit(lane, func() {
-			s.inTime(op, intended, done, func() (int64, error) { return e.carry(s.ctx, op, o, intended, s.lanes) })
-		})
-		return done
-	}
-	lane, st := op.Pod.Lane, s.pods[op.Pod.Lane]
-	switch {
-	case op.Hot:
-		lane, st = hotLane(op), &openPod{pod: e.hot[op.Object]}
-	case op.Type == oplog.TypeCreate:
-		st = &openPod{pod: e.newPod(op)}
-		s.pods[lane] = st
-	case st == nil:
-		st = &openPod{broken: true} // its last operation was sent
-	}
-	if op.Last && !op.Hot {
-		delete(s.pods, lane)
-	}
+	o, lane := e.targetLane(op)
 	s.lanes.submit(lane, func() {
-		s.inTime(op, intended, done, func() (int64, error) {
-			if st.broken {
-				e.stats.skip(op)
-				return 0, ErrSkipped
-			}
-			if !s.lanes.acquire(s.ctx) {
-				return 0, context.Cause(s.ctx)
-			}
-			defer s.lanes.release()
-			started, err := e.perform(s.ctx, op, st.pod, intended)
-			st.broken = err != nil && !op.Hot
-			return started, err
-		})
+		s.inTime(op, intended, done, func() (int64, error) { return e.carry(s.ctx, op, o, intended, s.lanes) })
 	})
 	return done
 }

@@ -53,17 +53,15 @@ type Engine struct {
 	// timeout bounds one attempt.
 	timeout time.Duration
 	part    int
-	pods    objectMaker
-	shape   shaper // of a profile's objects
-	hot     []*pod // by rank; made by Prepare
+	shape   shaper
 	nextID  atomic.Int64
 	phase   atomic.Pointer[string]
 
 	planned                   int64        // load operations; 0: not known before
 	loadStarted, loadFinished atomic.Int64 // Unix ns
 
-	targets *targets // of a profile
-	stats   stats    // of the load
+	targets *targets
+	stats   stats // of the load
 	health  health
 	created created
 }
@@ -84,7 +82,6 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 	}
 	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger, timeout: cmp.Or(s.RequestTimeout, requestTimeout), part: s.Part,
 		clock: newClock(), client: client, planned: p.Planned(), targets: newTargets(), created: newCreated()}
-	e.pods = newObjectMaker(&e.cfg)
 	e.shape = shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})
 	e.nextID.Store(plan.FirstFreeID + int64(s.Part)*freeIDs)
 	e.enter(oplog.PhasePrepare)
@@ -114,10 +111,9 @@ func (e *Engine) enter(phase string) { e.phase.Store(&phase) }
 // freeID numbers a request that the plan does not foresee.
 func (e *Engine) freeID() int64 { return e.nextID.Add(1) - 1 }
 
-// pod is what is known of a pod of the plan while it lives, or of another object that a
-// profile writes. What creates it writes to it, before anything else is sent; the patches
-// of a hot pod are sent beside each other.
-type pod struct {
+// object is what is known of an object of the plan while it lives. What creates it writes to
+// it, before anything else is sent; the patches of a hot pod are sent beside each other.
+type object struct {
 	kind            string // as in the op log
 	namespace, name string
 	uid             types.UID
@@ -128,22 +124,22 @@ type pod struct {
 	gone    bool       // its deletion is in the op log
 }
 
-// reached notes what an acknowledged request says of the pod.
-func (p *pod) reached(version uint64, started int64) {
+// reached notes what an acknowledged request says of the object.
+func (p *object) reached(version uint64, started int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.version, p.since = max(p.version, version), max(p.since, started)
 }
 
-// last is the pod's last known version, and when it certainly existed.
-func (p *pod) last() (version uint64, since int64) {
+// last is the object's last known version, and when it certainly existed.
+func (p *object) last() (version uint64, since int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.version, p.since
 }
 
-// end reports whether the pod's deletion was not yet in the op log. Now it is.
-func (p *pod) end() (first bool) {
+// end reports whether the object's deletion was not yet in the op log. Now it is.
+func (p *object) end() (first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	first, p.gone = !p.gone, true
@@ -156,12 +152,12 @@ type created struct {
 	namespaces []string
 	nodes      map[string]types.UID
 	leases     map[string]types.UID
-	pods       map[string]*pod // by namespace/name; live as far as is known
-	definition bool            // of the profiles' custom resource
+	pods       map[string]*object // by namespace/name; live as far as is known
+	definition bool               // of the profiles' custom resource
 }
 
 func newCreated() created {
-	return created{nodes: map[string]types.UID{}, leases: map[string]types.UID{}, pods: map[string]*pod{}}
+	return created{nodes: map[string]types.UID{}, leases: map[string]types.UID{}, pods: map[string]*object{}}
 }
 
 // keep notes an object for the teardown after its creation, unless err says that it
@@ -176,7 +172,7 @@ func (c *created) keep(err error, note func(*created)) {
 }
 
 // add notes what is not left to the deletion of its namespace: that is slow for many pods.
-func (c *created) add(p *pod) {
+func (c *created) add(p *object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -189,7 +185,7 @@ func (c *created) add(p *pod) {
 	}
 }
 
-func (c *created) drop(p *pod) {
+func (c *created) drop(p *object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

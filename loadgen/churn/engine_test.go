@@ -64,15 +64,15 @@ func TestFailedAttempts(t *testing.T) {
 	}{
 		{"none", nil, 9, 0, 0, 0, "", 0},
 		{"throttled", faultOnce("POST", "/pods", busy, nil, false), 9, 1, 0, 0, oplog.TypeCreate, 3 * time.Second},
-		{"unavailable", faultOnce("PATCH", "/status", broken, nil, false), 9, 1, 0, 0, oplog.TypeRunning, firstBackoff},
-		{"conflict", faultOnce("PATCH", "/status", conflict, nil, false), 9, 1, 0, 0, oplog.TypeRunning, firstBackoff},
+		{"unavailable", faultOnce("PUT", "/status", broken, nil, false), 9, 1, 0, 0, oplog.TypeRunning, firstBackoff},
+		{"conflict", faultOnce("PUT", "/status", conflict, nil, false), 9, 1, 0, 0, oplog.TypeRunning, firstBackoff},
 		{"connection lost before the create", faultOnce("POST", "/pods", nil, errLost, false), 9, 1, 0, 0, oplog.TypeCreate, firstBackoff},
 		{"connection lost after the create", faultOnce("POST", "/pods", nil, errLost, true), 9, 1, 0, 0, oplog.TypeCreate, firstBackoff},
 		{"connection lost after the binding", faultOnce("POST", "/binding", nil, errLost, true), 9, 1, 0, 0, oplog.TypeBind, firstBackoff},
-		{"connection lost after the patch", faultOnce("PATCH", "/status", nil, errLost, true), 9, 1, 0, 0, oplog.TypeRunning, firstBackoff},
+		{"connection lost after the patch", faultOnce("PUT", "/status", nil, errLost, true), 9, 1, 0, 0, oplog.TypeRunning, firstBackoff},
 		{"connection lost before the end of its grace is asked for", faultOnce("DELETE", "/pods", nil, errLost, false), 9, 1, 0, 0, oplog.TypeTerminate, firstBackoff},
 		{"connection lost after that", faultOnce("DELETE", "/pods", nil, errLost, true), 9, 1, 0, 0, oplog.TypeTerminate, firstBackoff},
-		{"connection lost after the containers ended", nth(7, faultOnce("PATCH", "/status", nil, errLost, true)), 9, 1, 0, 0, oplog.TypeTerminated, firstBackoff},
+		{"connection lost after the containers ended", nth(7, faultOnce("PUT", "/status", nil, errLost, true)), 9, 1, 0, 0, oplog.TypeTerminated, firstBackoff},
 		{"connection lost after the delete", nth(8, faultOnce("DELETE", "/pods", nil, errLost, true)), 9, 1, 0, 0, oplog.TypeDelete, firstBackoff},
 		{"forbidden", faultOnce("POST", "/binding", forbidden, nil, false), 1, 1, 1, 7, oplog.TypeBind, 0},
 	} {
@@ -260,10 +260,15 @@ func TestBurstsDoNotWait(t *testing.T) {
 					c.Model, c.Threads, c.Operations, c.Rate, c.Duration = model, 0, 0, 40, units.Duration(time.Second)
 				}
 			})
-			if err := e.createHotPods(t.Context()); err != nil {
+			if err := e.setUp(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			uid := log.records[0].UID
+			uid := ""
+			for _, r := range log.records {
+				if r.Kind == kindPod {
+					uid = r.UID
+				}
+			}
 			made := len(log.records)
 			api.maxAtOne = 0
 			stats, err := e.Load(t.Context(), nil)
@@ -300,7 +305,7 @@ func TestLoadAwaitsItsLastBurst(t *testing.T) {
 			e, _ := fakeEngine(t, &fakeAPI{latency: 10 * time.Millisecond}, func(c *plan.Config) {
 				c.Threads, c.Operations, c.Hotkeys = 1, operations, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
 			})
-			if err := e.createHotPods(t.Context()); err != nil {
+			if err := e.setUp(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			for op := range e.plan.Thread(0) {
@@ -324,7 +329,7 @@ func stepped(t *testing.T, operations int64) (n int64) {
 	e, _ := fakeEngine(t, &fakeAPI{latency: 10 * time.Millisecond}, func(c *plan.Config) {
 		c.Threads, c.Operations, c.Hotkeys = 1, operations, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
 	})
-	if err := e.createHotPods(t.Context()); err != nil {
+	if err := e.setUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_, err := e.LoadBy(t.Context(), func(int64) {}, func(_ context.Context, s *Sender) error {
@@ -349,10 +354,10 @@ func TestHotPatchGivenUp(t *testing.T) {
 		e, _ := fakeEngine(t, api, func(c *plan.Config) {
 			c.Operations, c.Hotkeys = 40, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
 		})
-		if err := e.createHotPods(t.Context()); err != nil {
+		if err := e.setUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		api.fault = faultOnce("PATCH", "/hot-", forbidden, nil, false)
+		api.fault = faultOnce("PUT", "/hot-", forbidden, nil, false)
 		stats, err := e.Load(t.Context(), nil)
 		if err != nil || stats.Done != 39 || stats.Abandoned != 1 || stats.Skipped != 0 {
 			t.Errorf("%+v, %v", stats, err)

@@ -86,6 +86,11 @@ func (f *fakeAPI) serve(r *http.Request) *http.Response {
 		f.pods = map[string]*corev1.Pod{}
 	}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/") // api v1 namespaces NS pods NAME SUB
+	if len(parts) < 5 || parts[4] != "pods" {                  // nodes and their leases
+		f.version++
+		version := strconv.Itoa(f.version)
+		return answerJSON(http.StatusCreated, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: types.UID("uid-" + version), ResourceVersion: version}})
+	}
 	if r.Method == http.MethodPost && len(parts) == 5 {
 		obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 		if err != nil {
@@ -131,10 +136,9 @@ func (f *fakeAPI) serve(r *http.Request) *http.Response {
 		maps.Copy(p.Annotations, obj.(*corev1.Binding).Annotations)
 		f.put(http.StatusCreated, key, p)
 		return status(http.StatusCreated, "")
-	default: // patch
-		var patch corev1.Pod
-		if err := json.Unmarshal(body, &patch); err != nil || patch.UID != "" && patch.UID != p.UID {
-			return status(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid) // the field is immutable
+	default: // of the status
+		if m, _, err := readMetadata(body); err != nil || m.UID != "" && m.UID != p.UID {
+			return status(http.StatusConflict, metav1.StatusReasonConflict)
 		}
 		return f.put(http.StatusOK, key, p)
 	}

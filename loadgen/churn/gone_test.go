@@ -125,10 +125,11 @@ func TestAHotPodGoesOnce(t *testing.T) {
 		e, log := fakeEngine(t, api, func(c *plan.Config) {
 			c.Operations, c.Hotkeys = 40, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
 		})
-		if err := e.createHotPods(t.Context()); err != nil {
+		if err := e.setUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		remove(api, e.hot[0].namespace+"/"+e.hot[0].name)
+		hot := hotPod(e)
+		remove(api, hot.namespace+"/"+hot.name)
 		if _, err := e.Load(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -144,6 +145,14 @@ func TestAHotPodGoesOnce(t *testing.T) {
 	})
 }
 
+// hotPod is the only pod that an engine has created.
+func hotPod(e *Engine) *object {
+	for _, p := range e.created.pods {
+		return p
+	}
+	return nil
+}
+
 // TestTheHighestVersionIsTheLast: the patches of a burst may be answered in any order; the
 // deletion of a hot pod still names its last state.
 func TestTheHighestVersionIsTheLast(t *testing.T) {
@@ -152,7 +161,7 @@ func TestTheHighestVersionIsTheLast(t *testing.T) {
 		e, log := fakeEngine(t, api, func(c *plan.Config) {
 			c.Operations, c.Hotkeys = 40, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
 		})
-		if err := e.createHotPods(t.Context()); err != nil {
+		if err := e.setUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		api.answer = func(n int) { time.Sleep(time.Second - time.Duration(n)*time.Millisecond) } // the later the sooner
@@ -160,7 +169,7 @@ func TestTheHighestVersionIsTheLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		api.answer = nil
-		hot := e.hot[0]
+		hot := hotPod(e)
 		want := uint64(0)
 		for _, r := range log.records {
 			if r.Name == hot.name {

@@ -103,70 +103,35 @@ func (e *Engine) closedLoop(ctx context.Context, threads int, ops func(int) iter
 // An operation is intended for the moment the thread is free, plus think time and the
 // stage's gap.
 func (e *Engine) thread(ctx, waitCtx context.Context, ops iter.Seq[plan.Op]) {
-	var st *pod
-	broken := false // the pod's remaining operations are skipped
 	free := e.clock.now()
-	think := int64(e.cfg.ThinkTime)
 	var burst sync.WaitGroup
 	defer burst.Wait()
 	for op := range ops {
+		o := e.targets.of(op.Target, e.newTarget)
+		intended := free + int64(e.cfg.ThinkTime)
 		if op.Hot {
-			intended := free + think
 			if !e.clock.sleepUntil(waitCtx, intended) {
 				return
 			}
 			e.stats.begin(op)
-			burst.Go(func() { e.patchHot(ctx, op, intended) })
+			burst.Go(func() { _, _ = e.perform(ctx, op, o.object, intended) }) // given up, it stops nothing else
 			if op.Burst == 0 {
 				burst.Wait()
 				free = e.clock.now()
 			}
 			continue
 		}
-		if op.Target != nil {
-			intended := free + think + int64(op.Gap)
-			if !e.clock.sleepUntil(waitCtx, intended) {
-				return
-			}
-			e.stats.begin(op)
-			_, _ = e.carry(ctx, op, e.targets.of(op.Target, e.newTarget), intended, nil)
-			free = e.clock.now()
-			continue
+		intended += int64(op.Gap)
+		if o.broken { // it is skipped
+			intended = e.clock.now()
 		}
-		if op.Type == oplog.TypeCreate {
-			st, broken = e.newPod(op), false
-		}
-		if broken {
-			if waitCtx.Err() != nil {
-				return
-			}
-			e.stats.begin(op)
-			e.stats.skip(op)
-			continue
-		}
-		intended := free + think + int64(op.Gap)
 		if !e.clock.sleepUntil(waitCtx, intended) {
 			return
 		}
 		e.stats.begin(op)
-		_, err := e.perform(ctx, op, st, intended)
-		broken = err != nil
+		_, _ = e.carry(ctx, op, o, intended, nil)
 		free = e.clock.now()
 	}
-}
-
-// patchHot sends one patch of a burst. One that is given up is counted as such and
-// stops nothing else.
-func (e *Engine) patchHot(ctx context.Context, op plan.Op, intended int64) {
-	if op.Target != nil {
-		_, _ = e.perform(ctx, op, e.targets.of(op.Target, e.newTarget).pod, intended)
-		return
-	}
-	_, _ = e.perform(ctx, op, e.hot[op.Object], intended)
-}
-
-func (e *Engine) newPod(op plan.Op) *pod {
-	return &pod{kind: kindPod, namespace: e.cfg.NamespaceName(op.Pod.Namespace), name: op.Pod.Name}
 }
 
 // openLoop dispatches every operation at its time, whether or not former ones were
@@ -174,89 +139,25 @@ func (e *Engine) newPod(op plan.Op) *pod {
 func (e *Engine) openLoop(ctx context.Context) error {
 	start := e.loadStarted.Load()
 	l := newLanes(e.cfg.InFlightLimit())
-	pods := map[int64]*openPod{} // by lane; only this goroutine touches the map
 	for op := range e.plan.Timed() {
 		intended := start + int64(op.At)
 		if !e.clock.sleepUntil(ctx, intended) {
 			break
 		}
-		if op.Target != nil {
-			e.submitTarget(ctx, l, op, intended)
-			continue
-		}
-		if op.Hot {
-			l.submit(hotLane(op), func() {
-				if l.acquire(ctx) {
-					defer l.release()
-					e.patchHot(ctx, op, intended)
-				}
-			})
-			continue
-		}
-		if op.Type == oplog.TypeCreate {
-			pods[op.Pod.Lane] = &openPod{pod: e.newPod(op)}
-		}
-		st := pods[op.Pod.Lane]
-		if op.Last {
-			delete(pods, op.Pod.Lane)
-		}
-		l.submit(op.Pod.Lane, func() {
-			if st.broken {
-				e.stats.skip(op)
-				return
-			}
-			if !l.acquire(ctx) {
-				return
-			}
-			defer l.release()
-			_, err := e.perform(ctx, op, st.pod, intended)
-			st.broken = err != nil
-		})
+		o, lane := e.targetLane(op)
+		l.submit(lane, func() { _, _ = e.carry(ctx, op, o, intended, l) })
 	}
 	l.wait()
 	return ctx.Err()
 }
 
-// submitTarget puts a profile's operation into its lane.
-func (e *Engine) submitTarget(ctx context.Context, l *lanes, op plan.Op, intended int64) {
-	o, lane := e.targetLane(op)
-	l.submit(lane, func() { _, _ = e.carry(ctx, op, o, intended, l) })
-}
-
-// targetLane is what is known of the target of a profile's operation, and the lane that
-// the operation waits in.
-func (e *Engine) targetLane(op plan.Op) (*openPod, int64) {
+// targetLane is what is known of an operation's target, and the lane that the operation
+// waits in: that of a hot patch is its own, since it waits for no other, and whatever becomes
+// of it, it stops nothing else. Lanes of targets are not negative.
+func (e *Engine) targetLane(op plan.Op) (*openObject, int64) {
 	o := e.targets.of(op.Target, e.newTarget)
-	if op.Hot && op.Type != oplog.TypeCreate {
-		// Whatever becomes of it, it stops nothing else.
-		return &openPod{pod: o.pod}, hotLane(op)
+	if op.Hot {
+		return &openObject{object: o.object}, -op.ID
 	}
 	return o, op.Target.Lane
-}
-
-// hotLane is a lane of the operation's own: it waits for no other. Those of pods are not
-// negative.
-func hotLane(op plan.Op) int64 { return -op.ID }
-
-// trickle updates the bystander objects until ctx ends.
-func (e *Engine) trickle(ctx context.Context, phase string) error {
-	if e.cfg.Bystander == nil || e.part > 0 {
-		return nil
-	}
-	start := e.clock.now()
-	l := newLanes(bystanderInFlight)
-	for op := range e.plan.Bystander(phase) {
-		intended := start + int64(op.At)
-		if !e.clock.sleepUntil(ctx, intended) {
-			break
-		}
-		l.submit(int64(op.Object), func() {
-			if l.acquire(ctx) {
-				defer l.release()
-				e.updateBystander(context.WithoutCancel(ctx), op, intended)
-			}
-		})
-	}
-	l.wait()
-	return nil
 }

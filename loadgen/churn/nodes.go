@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -21,48 +19,7 @@ const (
 	leaseNamespace = "kube-node-lease"
 	// heartbeatPeriod is a kubelet's; a node counts as lost after 40 s without.
 	heartbeatPeriod = 10 * time.Second
-	leaseSeconds    = 40
 )
-
-func (e *Engine) createNodes(ctx context.Context) error {
-	return each(ctx, upTo(e.cfg.Nodes), func(ctx context.Context, i int) error {
-		node := e.pods.node(i)
-		err := e.createOnce(ctx, creation{kind: "Node", resource: "nodes"}, func(id, intended int64) object {
-			node.Annotations = marks(id, intended)
-			return node
-		})
-		e.created.keep(err, func(c *created) { c.nodes[node.Name] = node.UID })
-		if err != nil {
-			return err
-		}
-		return e.createLease(ctx, node)
-	})
-}
-
-// createLease gives a node the lease by which the controller manager sees that it
-// lives. A cluster without the namespace for it has no such controller.
-func (e *Engine) createLease(ctx context.Context, node *corev1.Node) error {
-	lease := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: node.Name, Namespace: leaseNamespace, Labels: e.pods.runLabels(),
-			// A controller manager collects it with the node, should we be killed.
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: node.Name, UID: node.UID}},
-		},
-	}
-	seconds, now := int32(leaseSeconds), metav1.NowMicro()
-	lease.Spec = coordinationv1.LeaseSpec{HolderIdentity: &node.Name, LeaseDurationSeconds: &seconds, RenewTime: &now}
-	client := e.client.controlSet.CoordinationV1().RESTClient()
-	err := e.createOnce(ctx, creation{kind: "Lease", resource: "leases", client: client}, func(id, intended int64) object {
-		lease.Annotations = marks(id, intended)
-		return lease
-	})
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		e.logger.Warn("node gets no lease", "node", node.Name, "err", err)
-		return nil
-	}
-	e.created.keep(err, func(c *created) { c.leases[lease.Name] = lease.UID })
-	return err
-}
 
 // Heartbeat keeps the nodes alive until ctx ends: every ten seconds each node's lease and
 // Ready condition. During the load they are spread over that time; before and after it
@@ -131,3 +88,21 @@ func (e *Engine) patchHeartbeat(ctx context.Context, h heartbeat) {
 		e.logger.Warn("heartbeat failed", "kind", h.kind, "node", h.node, "err", a.err)
 	}
 }
+
+func nodeConditions(now, since time.Time) []corev1.NodeCondition {
+	condition := func(kind corev1.NodeConditionType, status corev1.ConditionStatus, reason string) corev1.NodeCondition {
+		return corev1.NodeCondition{
+			Type: kind, Status: status, Reason: reason,
+			LastHeartbeatTime: metav1.NewTime(now), LastTransitionTime: metav1.NewTime(since),
+		}
+	}
+	return []corev1.NodeCondition{
+		condition(corev1.NodeMemoryPressure, corev1.ConditionFalse, "KubeletHasSufficientMemory"),
+		condition(corev1.NodeDiskPressure, corev1.ConditionFalse, "KubeletHasNoDiskPressure"),
+		condition(corev1.NodePIDPressure, corev1.ConditionFalse, "KubeletHasSufficientPID"),
+		condition(corev1.NodeReady, corev1.ConditionTrue, "KubeletReady"),
+	}
+}
+
+// nodeSince is a node's last transition: long ago, as that of a node at rest.
+func nodeSince(now time.Time) time.Time { return now.Add(-time.Hour) }

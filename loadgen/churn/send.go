@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
@@ -25,45 +24,20 @@ type answer struct {
 	err     error
 }
 
-// send sends one operation, once.
-func (e *Engine) send(ctx context.Context, op plan.Op, st *pod, intended int64) answer {
-	if op.Target != nil {
-		return e.sendTarget(ctx, op, intended)
+// send sends one operation, once; those of bystanders do not queue behind the load.
+func (e *Engine) send(ctx context.Context, op plan.Op, intended int64) answer {
+	client := e.client.forLane(op.Target.Lane)
+	if op.Bystander {
+		client = e.client.controlSet.CoreV1().RESTClient()
 	}
-	return e.sendPod(ctx, op, st, intended)
-}
-
-// sendPod sends one operation on a plain pod, once.
-func (e *Engine) sendPod(ctx context.Context, op plan.Op, st *pod, intended int64) answer {
-	client := e.client.forLane(op.Pod.Lane)
-	switch op.Type {
-	case oplog.TypeCreate:
-		return do(ctx, client.Post().Namespace(st.namespace).Resource("pods").
-			VersionedParams(&metav1.CreateOptions{FieldManager: fieldManager}, scheme.ParameterCodec).
-			Body(e.pods.pod(op, intended)), true)
-	case oplog.TypeBind:
-		return do(ctx, client.Post().Namespace(st.namespace).Resource("pods").Name(st.name).SubResource("binding").
-			VersionedParams(&metav1.CreateOptions{FieldManager: fieldManager}, scheme.ParameterCodec).
-			Body(e.pods.binding(op, st, intended)), false)
-	case oplog.TypeTerminate, oplog.TypeDelete:
-		// A second request for grace changes nothing and is answered with the pod as it is:
-		// a retry reads what the attempt before it may have made.
-		grace := int64(0)
-		if op.Type == oplog.TypeTerminate {
-			grace = gracePeriodSeconds
-		}
-		return do(ctx, client.Delete().Namespace(st.namespace).Resource("pods").Name(st.name).
-			Body(deleteWithin(grace, st.uid)), true)
-	default:
-		return do(ctx, client.Patch(types.StrategicMergePatchType).Namespace(st.namespace).Resource("pods").Name(st.name).SubResource("status").
-			VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager}, scheme.ParameterCodec).
-			Body(statusPatch(op, st.uid, intended)), true)
+	r := e.shape.Request(op, e.targets, time.Unix(0, intended))
+	request, err := request(client, r)
+	if err != nil {
+		return answer{err: err}
 	}
+	// The answer to a binding is a Status.
+	return do(ctx, request, r.Subresource != "binding")
 }
-
-// gracePeriodSeconds is Kubernetes' default. Containers may end earlier, and those of the
-// generator's pods do: the plan's gaps say when.
-const gracePeriodSeconds = 30
 
 // deleteWithin asks for a deletion of this uid and no other, after so many seconds of
 // grace at the latest.
@@ -76,12 +50,8 @@ func deleteWithin(grace int64, uid types.UID) *metav1.DeleteOptions {
 }
 
 // look reads an object's metadata from the apiserver's database.
-func (e *Engine) look(ctx context.Context, op plan.Op, st *pod) (metav1.ObjectMeta, error) {
-	get := e.client.forLane(op.Pod.Lane).Get().Namespace(st.namespace).Resource("pods").Name(st.name)
-	if t := op.Target; t != nil {
-		get = e.client.forLane(t.Lane).Get().AbsPath(e.pathOf(t))
-	}
-	result := get.SetHeader("Accept", metadataAccepted).MaxRetries(0).Do(ctx)
+func (e *Engine) look(ctx context.Context, op plan.Op, st *object) (metav1.ObjectMeta, error) {
+	result := e.client.forLane(op.Target.Lane).Get().AbsPath(e.pathOf(op.Target)).SetHeader("Accept", metadataAccepted).MaxRetries(0).Do(ctx)
 	err := result.Error()
 	if err == nil {
 		var body []byte

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// setUp makes what exists before a profile's load: each object after those that it names,
+// setUp makes what exists before the load: each object after those that it names,
 // prepareWorkers at a time.
 func (e *Engine) setUp(ctx context.Context) error {
 	ctx, stop := e.health.watch(ctx)
@@ -30,10 +34,19 @@ func (e *Engine) setUp(ctx context.Context) error {
 		o := e.targets.of(op.Target, e.newTarget)
 		l.submit(op.Target.Lane, func() {
 			defer func() { <-room }()
-			if _, err := e.carry(ctx, op, o, e.clock.now(), l); err != nil && !errors.Is(err, ErrSkipped) {
-				once.Do(func() {
-					fail(fmt.Errorf("%s %s %s: %w", op.Type, op.Target.Kind, op.Target.Name, err))
-				})
+			_, err := e.carry(ctx, op, o, e.clock.now(), l)
+			switch {
+			case err == nil || errors.Is(err, ErrSkipped):
+			case op.Target.Kind == kindLease && (apierrors.IsNotFound(err) || apierrors.IsForbidden(err)):
+				// A cluster without the namespace for it has no controller that looks for it.
+				e.logger.Warn("node gets no lease", "node", op.Target.Name, "err", err)
+			case op.Type == oplog.TypeCreate:
+				if !apierrors.IsAlreadyExists(err) && o.kind != kindPod {
+					e.created.add(o.object) // it may exist all the same
+				}
+				once.Do(func() { fail(e.notCreated(op.Target.Kind, op.Target.Name, err)) })
+			default:
+				once.Do(func() { fail(fmt.Errorf("%s %s %s: %w", op.Type, op.Target.Kind, op.Target.Name, err)) })
 			}
 		})
 	}

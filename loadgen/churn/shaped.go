@@ -1,7 +1,6 @@
 package churn
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
-// shaper makes the requests of a profile's operations.
+// shaper makes the requests of operations.
 type shaper interface {
 	Request(op plan.Op, refs shape.Refs, intended time.Time) shape.Request
 }
@@ -26,17 +25,6 @@ var _ shaper = (*shape.Maker)(nil)
 
 // ErrSkipped is the outcome of an operation that was not sent.
 var ErrSkipped = errors.New("not sent: an operation before it, on the object or its owner, was given up")
-
-// sendTarget sends one operation of a profile, once.
-func (e *Engine) sendTarget(ctx context.Context, op plan.Op, intended int64) answer {
-	r := e.shape.Request(op, e.targets, time.Unix(0, intended))
-	request, err := request(e.client.forLane(op.Target.Lane), r)
-	if err != nil {
-		return answer{err: err}
-	}
-	// The answer to a binding is a Status.
-	return do(ctx, request, r.Subresource != "binding")
-}
 
 // request makes the HTTP request.
 func request(client rest.Interface, r shape.Request) (*rest.Request, error) {

@@ -12,26 +12,26 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// targets is what is known of the objects that a profile's operations write. Each is kept
+// targets is what is known of the objects that operations write. Each is kept
 // as long as the plan, or an operation that is still to be sent, holds its target: an
 // Event needs the uid of a pod that is long gone.
 type targets struct {
 	mu  sync.Mutex // guards all
-	all map[weak.Pointer[plan.Target]]*openPod
+	all map[weak.Pointer[plan.Target]]*openObject
 }
 
 func newTargets() *targets {
-	return &targets{all: map[weak.Pointer[plan.Target]]*openPod{}}
+	return &targets{all: map[weak.Pointer[plan.Target]]*openObject{}}
 }
 
 // of is what is known of a target; build makes the first of it.
-func (t *targets) of(target *plan.Target, build func(*plan.Target) *pod) *openPod {
+func (t *targets) of(target *plan.Target, build func(*plan.Target) *object) *openObject {
 	key := weak.Make(target)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	o := t.all[key]
 	if o == nil {
-		o = &openPod{pod: build(target), made: make(chan struct{})}
+		o = &openObject{object: build(target), made: make(chan struct{})}
 		t.all[key] = o
 		runtime.AddCleanup(target, t.forget, key)
 	}
@@ -54,19 +54,17 @@ func (t *targets) UID(target *plan.Target) types.UID {
 	}
 	select {
 	case <-o.made:
-		return o.pod.uid
+		return o.uid
 	default:
 		return ""
 	}
 }
 
-// openPod is an object of a plan's timed operations; only its lane touches broken.
-type openPod struct {
-	pod    *pod
-	broken bool // the operations that follow are skipped
-	// made is closed when its creation was answered or given up; nil for a plain pod, which
-	// nothing else depends on.
-	made chan struct{}
+// openObject is an object of a plan's operations; only its lane touches broken.
+type openObject struct {
+	*object
+	broken bool          // the operations that follow are skipped
+	made   chan struct{} // closed when its creation was answered or given up
 }
 
 // dependsOn are the targets that must have been created before op is sent.
@@ -100,7 +98,7 @@ func (e *Engine) awaitTargets(ctx context.Context, op plan.Op) bool {
 				return false
 			}
 		}
-		if t == op.Target.Owner && o.pod.uid == "" {
+		if t == op.Target.Owner && o.uid == "" {
 			return false
 		}
 	}
@@ -108,13 +106,13 @@ func (e *Engine) awaitTargets(ctx context.Context, op plan.Op) bool {
 }
 
 // newTarget is what is known of a target at first.
-func (e *Engine) newTarget(t *plan.Target) *pod {
-	return &pod{kind: t.Kind, namespace: e.cfg.NamespaceName(t.Namespace), name: t.Name}
+func (e *Engine) newTarget(t *plan.Target) *object {
+	return &object{kind: t.Kind, namespace: e.cfg.NamespaceName(t.Namespace), name: t.Name}
 }
 
-// carry sends a profile's operation once the objects that it names are there, and once l,
+// carry sends an operation once the objects that it names are there, and once l,
 // unless nil, has a place for the request. It returns when the first attempt began, 0 for none.
-func (e *Engine) carry(ctx context.Context, op plan.Op, o *openPod, intended int64, l *lanes) (started int64, err error) {
+func (e *Engine) carry(ctx context.Context, op plan.Op, o *openObject, intended int64, l *lanes) (started int64, err error) {
 	if op.Type == oplog.TypeCreate {
 		defer close(o.made)
 	}
@@ -128,7 +126,7 @@ func (e *Engine) carry(ctx context.Context, op plan.Op, o *openPod, intended int
 		if l != nil {
 			defer l.release()
 		}
-		started, err = e.perform(ctx, op, o.pod, intended)
+		started, err = e.perform(ctx, op, o.object, intended)
 		o.broken = err != nil
 		return started, err
 	}

@@ -55,10 +55,10 @@ func (e *Engine) deletePods(ctx context.Context) error {
 	e.created.mu.Unlock()
 	return each(ctx, upTo(len(pods)), func(ctx context.Context, i int) error {
 		st, now := pods[i], e.clock.now()
-		op := plan.Op{ID: e.freeID(), Phase: oplog.PhaseTeardown, Type: oplog.TypeDelete, Thread: plan.ThreadNone, Pod: plan.Pod{Lane: int64(i)}}
+		op := plan.Op{ID: e.freeID(), Phase: oplog.PhaseTeardown, Type: oplog.TypeDelete, Thread: plan.ThreadNone}
 		ctx, cancel := context.WithTimeout(ctx, e.timeout)
 		defer cancel()
-		a := e.sendPod(ctx, op, st, now)                                   // a profile's pod is deleted as a plain one is
+		a := do(ctx, e.client.forLane(int64(i)).Delete().Namespace(st.namespace).Resource("pods").Name(st.name).Body(deleteWithin(0, st.uid)), true)
 		gone := apierrors.IsNotFound(a.err) || apierrors.IsConflict(a.err) // or another pod by now
 		e.recordAttempt(op, st, a, 0, times{intended: now, started: now, finished: e.clock.now()})
 		if a.err != nil && !gone && ctx.Err() != nil {

@@ -1,6 +1,9 @@
 package plan
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // arrivals are all processes, with the section of the file that each needs.
 var arrivalKinds = []struct{ name, section, form string }{
@@ -47,7 +50,7 @@ func (c *Load) validateArrival() error {
 		}
 		return fieldError(k.section, "has no effect with arrival: %s; drop it or set arrival: %s", arrival, k.name)
 	}
-	for _, check := range []func() error{c.validateRamp, c.validateBurst, c.validateSteps, c.validateModulation, c.validateCron, c.validateTrace} {
+	for _, check := range []func() error{c.validateBurst, c.validateSteps, c.validateTrace} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -58,76 +61,20 @@ func (c *Load) validateArrival() error {
 	return nil
 }
 
-func (c *Load) validateRamp() error {
-	if c.Ramp != nil && !(c.Ramp.From >= 0 && c.Ramp.From <= MaxRate) {
-		return fieldError("ramp.from", "%v is out of range; use 0 to %d", c.Ramp.From, MaxRate)
-	}
-	return nil
-}
-
 func (c *Load) validateBurst() error {
-	b := c.Burst
-	switch {
+	switch b := c.Burst; {
 	case b == nil:
-		return nil
-	case b.Period <= 0 || b.Period > MaxDuration:
-		return fieldError("burst.period", "%s is out of range; use more than 0s and at most %s", b.Period, MaxDuration)
-	case b.Length <= 0 || b.Length > b.Period:
+	case b.Length > b.Period:
 		return fieldError("burst.length", "%s is out of range; use more than 0s and at most the period, %s", b.Length, b.Period)
-	case !(b.Base >= 0 && b.Base <= c.Rate):
+	case !(b.Base <= c.Rate):
 		return fieldError("burst.base", "%v is out of range; use 0 up to the rate, %v", b.Base, c.Rate)
 	}
 	return nil
 }
 
 func (c *Load) validateSteps() error {
-	sum := 0.0
-	for i, s := range c.Steps {
-		switch {
-		case s.Length <= 0 || s.Length > MaxDuration:
-			return fieldError(at("steps", i)+".length", "%s is out of range; use more than 0s and at most %s", s.Length, MaxDuration)
-		case !(s.Rate >= 0 && s.Rate <= MaxRate):
-			return fieldError(at("steps", i)+".rate", "%v is out of range; use 0 to %d", s.Rate, MaxRate)
-		}
-		sum += s.Rate
-	}
-	if len(c.Steps) > 0 && sum == 0 {
+	if len(c.Steps) > 0 && !slices.ContainsFunc(c.Steps, func(s RateStep) bool { return s.Rate != 0 }) {
 		return fieldError("steps", "have only rates of 0; give one of them more")
-	}
-	return nil
-}
-
-func (c *Load) validateModulation() error {
-	if m := c.MMPP; m != nil {
-		switch {
-		case !(m.Factor >= 1 && m.Factor <= 1000):
-			return fieldError("mmpp.factor", "%v is out of range; use 1 to 1000", m.Factor)
-		case !(m.Share > 0 && m.Share <= 0.9):
-			return fieldError("mmpp.share", "%v is out of range; use more than 0 and at most 0.9", m.Share)
-		case m.Stay < LeastStay || m.Stay > MaxDuration:
-			return fieldError("mmpp.stay", "%s is out of range; use %s to %s", m.Stay, LeastStay, MaxDuration)
-		}
-	}
-	if d := c.Diurnal; d != nil {
-		switch {
-		case d.Period <= 0 || d.Period > MaxDuration:
-			return fieldError("diurnal.period", "%s is out of range; use more than 0s and at most %s", d.Period, MaxDuration)
-		case !share(d.Amplitude):
-			return fieldError("diurnal.amplitude", "%v is not a share; use 0 to 1", d.Amplitude)
-		}
-	}
-	return nil
-}
-
-func (c *Load) validateCron() error {
-	b := c.Cron
-	switch {
-	case b == nil:
-		return nil
-	case b.Period < LeastStay || b.Period > MaxDuration:
-		return fieldError("cron.period", "%s is out of range; use %s to %s", b.Period, LeastStay, MaxDuration)
-	case !(b.Size > 0 && b.Size <= MaxPrefill):
-		return fieldError("cron.size", "%v is out of range; use more than 0 and at most %d", b.Size, MaxPrefill)
 	}
 	return nil
 }

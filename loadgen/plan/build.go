@@ -13,11 +13,10 @@ import (
 // newWorld is the cluster before the load: what Setup yields waits in its writes. made
 // holds the targets of a world before it, if there was one.
 func (p *Plan) newWorld(made *[]*Target) *world {
-	w := &world{
-		cfg: &p.cfg, tn: p.tuning, rng: p.rng(streamWorld), end: math.MaxInt64, stride: 1,
-		names: newNamer(p.rng(streamNames), ""), targets: targetCache{made: made, on: true},
-		spaces: dist.MustNumber(fmt.Sprintf("zipf(%g,%d)", *p.tuning.NamespaceZipf, p.cfg.Namespaces)),
-	}
+	w := &world{}
+	w.timeline = timeline{cfg: &p.cfg, tn: p.tuning, rng: p.rng(streamWorld), end: math.MaxInt64}
+	w.stride, w.names, w.targets = 1, newNamer(p.rng(streamNames), ""), targetCache{made: made, on: true}
+	w.spaces = dist.MustNumber(fmt.Sprintf("zipf(%g,%d)", *p.tuning.NamespaceZipf, p.cfg.Namespaces))
 	for i := range p.cfg.Nodes {
 		w.nodes = append(w.nodes, w.newNode(i))
 	}
@@ -133,6 +132,13 @@ func (w *world) setupHot(n int) {
 		w.hot = append(w.hot, p.object)
 		w.setupPod(p, nil)
 	}
+}
+
+func (w *world) hotTargets() (all []*Target) {
+	for _, o := range w.hot {
+		all = append(all, o.Target)
+	}
+	return all
 }
 
 // lonely is the workload of a pod that nobody minds.

@@ -64,7 +64,7 @@ func TestParseRefuses(t *testing.T) {
 		{"closed with a ramp", closed + "ramp: {from: 1}\n", "p.yaml:5: ramp: belongs"},
 		{"closed with a burst", closed + "burst: {period: 1s, length: 1s}\n", "p.yaml:5: burst: belongs"},
 		{"closed with a request limit", closed + "maxInFlight: 5\n", "p.yaml:5: maxInFlight: belongs"},
-		{"duration beyond a day", closed + "duration: 25h\n", "p.yaml:5: duration: 25h is too long; use at most 24h"},
+		{"duration beyond a day", closed + "duration: 25h\n", "p.yaml:5: duration: 25h is out of range; use at most 24h"},
 
 		{"open without a rate", head + "model: open\nduration: 5s\n", "p.yaml: rate: 0 is out of range"},
 		{"open with rate .nan", head + "model: open\nduration: 5s\nrate: .nan\n", `p.yaml:4: rate: ".nan" is not a number`},
@@ -103,7 +103,7 @@ func TestParseRefuses(t *testing.T) {
 		{"nothing but hot keys", closed + "hotkeys: {objects: 2, burst: 2, share: 1}\n", "p.yaml:5: hotkeys.share: 1 is out of range"},
 		{"hot keys spelt wrong", closed + "hotkeys: {object: 2}\n", "p.yaml:5: hotkeys.object: unknown field"},
 
-		{"survivors beyond all", closed + "survivors: 1.5\n", "p.yaml:5: survivors: 1.5 is not a share"},
+		{"survivors beyond all", closed + "survivors: 1.5\n", "p.yaml:5: survivors: 1.5 is out of range; use 0 to 1"},
 		{"survivors in percent", closed + "survivors: 20%\n", `p.yaml:5: survivors: "20%" is not a number`},
 		{"recreate below none", closed + "recreate: -0.1\n", "p.yaml:5: recreate: -0.1"},
 		{"no namespace", closed + "namespaces: 0\n", "p.yaml:5: namespaces: 0"},

@@ -7,7 +7,7 @@
 //  1. The same Config gives the same operations in the same order with the same
 //     ids, names and, in an open loop, the same intended times, on every machine.
 //     Nothing that the cluster answers changes the plan.
-//  2. The steps of one pod are ordered: a step comes after its predecessor in the
+//  2. The steps of one object are ordered: a step comes after its predecessor in the
 //     sequence that carries both (a thread of the closed loop, the one timed
 //     sequence of the open loop). Whoever executes the plan sends it only after the
 //     predecessor was acknowledged. The patches of hot pods are the exception: they

@@ -30,43 +30,43 @@ type series struct {
 }
 
 // record writes an Event, or counts one up. Those of one reason differ by their text.
-func (w *world) record(r *recorder, reason, text string) {
+func (j *journal) record(r *recorder, reason, text string) {
 	if !r.begun {
-		r.begun, r.tokens, r.refill = true, w.tn.Events.Burst, w.now
+		r.begun, r.tokens, r.refill = true, j.tn.Events.Burst, j.now
 		r.exact, r.similar = map[string]*event{}, map[string]*series{}
 	}
 	key := reason + "/" + text
 	s := r.similar[reason]
-	if s == nil || w.now-s.since > w.tn.Events.Window.Std() {
-		s = &series{since: w.now}
+	if s == nil || j.now-s.since > j.tn.Events.Window.Std() {
+		s = &series{since: j.now}
 		r.similar[reason] = s
 	}
 	e := r.exact[key]
 	if e == nil {
 		s.count++
 	}
-	if s.count > w.tn.Events.Similar {
+	if s.count > j.tn.Events.Similar {
 		e = s.combined
 	}
-	if every := w.tn.Events.Refill.Std(); r.tokens < w.tn.Events.Burst && every > 0 {
-		n := min(int((w.now-r.refill)/every), w.tn.Events.Burst-r.tokens)
+	if every := j.tn.Events.Refill.Std(); r.tokens < j.tn.Events.Burst && every > 0 {
+		n := min(int((j.now-r.refill)/every), j.tn.Events.Burst-r.tokens)
 		r.tokens += n
 		r.refill += time.Duration(n) * every
 	}
 	if r.tokens == 0 {
 		return
 	}
-	if r.tokens == w.tn.Events.Burst {
-		r.refill = w.now
+	if r.tokens == j.tn.Events.Burst {
+		r.refill = j.now
 	}
 	r.tokens--
 	if e != nil && !e.gone {
 		e.count++
-		w.emit(e.object, oplog.TypeUpdate, State{Count: e.count})
+		j.emit(e.object, oplog.TypeUpdate, State{Count: e.count})
 		return
 	}
-	e = w.event(r.about, reason, false)
-	if s.count > w.tn.Events.Similar {
+	e = j.event(r.about, reason, false)
+	if s.count > j.tn.Events.Similar {
 		s.combined = e
 	} else {
 		r.exact[key] = e
@@ -74,28 +74,28 @@ func (w *world) record(r *recorder, reason, text string) {
 }
 
 // event writes a new Event; once says that it is not repeated.
-func (w *world) event(about *object, reason string, once bool) *event {
-	e := &event{count: 1, object: w.object(about.group, Target{
-		Kind: "Event", Namespace: about.Namespace, Name: eventName(about.Name, w.index), Seed: w.rng.Uint64(),
-		Bytes: w.tn.Sizes.Event.Draw(w.rng), Subject: about.Target, Reason: reason,
+func (j *journal) event(about *object, reason string, once bool) *event {
+	e := &event{count: 1, object: j.object(about.group, Target{
+		Kind: "Event", Namespace: about.Namespace, Name: eventName(about.Name, j.index), Seed: j.rng.Uint64(),
+		Bytes: j.tn.Sizes.Event.Draw(j.rng), Subject: about.Target, Reason: reason,
 	})}
-	ttl := w.tn.Events.TTL.Std()
-	expires := !w.closed && ttl < w.end-w.now
-	w.put(e.object, oplog.TypeCreate, State{Count: 1}, once && !expires, about)
+	ttl := j.tn.Events.TTL.Std()
+	expires := !j.closed && ttl < j.end-j.now
+	j.put(e.object, oplog.TypeCreate, State{Count: 1}, once && !expires, about)
 	if expires {
-		w.after(ttl, func() { w.expire(e, ttl) })
+		j.after(ttl, func() { j.expire(e, ttl) })
 	}
 	return e
 }
 
 // expire deletes an Event that was not written for its time to live.
-func (w *world) expire(e *event, ttl time.Duration) {
-	if left := e.last + ttl - w.now; left > 0 {
-		w.after(left, func() { w.expire(e, ttl) })
+func (j *journal) expire(e *event, ttl time.Duration) {
+	if left := e.last + ttl - j.now; left > 0 {
+		j.after(left, func() { j.expire(e, ttl) })
 		return
 	}
-	w.emit(e.object, oplog.TypeDelete, State{Count: e.count})
+	j.emit(e.object, oplog.TypeDelete, State{Count: e.count})
 }
 
 // once writes an Event that is not repeated.
-func (w *world) once(about *object, reason string) { w.event(about, reason, true) }
+func (j *journal) once(about *object, reason string) { j.event(about, reason, true) }

@@ -22,53 +22,16 @@ type Hotkeys struct {
 	Share float64 `json:"share" jsonschema:"required,exclusiveMinimum=0,maximum=0.9" jsonschema_description:"Part of the load's writes that are such patches."`
 }
 
-// Bounds of Hotkeys.
-const (
-	MaxHotObjects = 1000
-	MaxHotBurst   = 100
-	MaxHotShare   = 0.9
-	MaxZipf       = 10
-)
-
-func (c *Load) validateHotkeys() error {
-	h := c.Hotkeys
-	switch {
-	case h == nil:
-		return nil
-	case h.Objects < 1 || h.Objects > MaxHotObjects:
-		return fieldError("hotkeys.objects", "%d is out of range; use 1 to %d", h.Objects, MaxHotObjects)
-	case !(h.Zipf >= 0 && h.Zipf <= MaxZipf):
-		return fieldError("hotkeys.zipf", "%v is out of range; use 0 (all pods alike) to %d", h.Zipf, MaxZipf)
-	case h.Burst < 2 || h.Burst > MaxHotBurst:
-		return fieldError("hotkeys.burst", "%d is out of range; use 2 to %d patches at once", h.Burst, MaxHotBurst)
-	case !(h.Share > 0 && h.Share <= MaxHotShare):
-		return fieldError("hotkeys.share", "%v is out of range; use more than 0 and at most %v", h.Share, MaxHotShare)
-	}
-	return nil
-}
-
-// HotPods are the operations that make the hot pods before the load, one list per pod
-// in the order of their rank: each is created with a node, runs, and is ready.
-func (p *Plan) HotPods() [][]Op {
-	made := make([][]Op, len(p.hot))
-	for i, pod := range p.hot {
-		for j, kind := range []string{oplog.TypeCreate, oplog.TypeRunning, oplog.TypeReady} {
-			made[i] = append(made[i], Op{
-				ID: idHot + int64(3*i+j), Phase: oplog.PhasePrepare, Type: kind, Thread: ThreadNone, Pod: pod, Hot: true, Object: i,
-			})
-		}
-	}
-	return made
-}
-
-func (p *Plan) hotPods() []Pod {
+// hotPods are the pods that bursts hit, in the order of their rank.
+func (p *Plan) hotPods() []*Target {
 	if p.cfg.Hotkeys == nil {
 		return nil
 	}
 	rng, names := p.rng(streamHotPods), newNamer(p.rng(streamHotNames), "hot-")
-	pods := make([]Pod, p.cfg.Hotkeys.Objects)
+	pods := make([]*Target, p.cfg.Hotkeys.Objects)
 	for i := range pods {
-		pods[i] = Pod{Lane: int64(i), Name: names.name(int64(i)), Namespace: rng.IntN(p.cfg.Namespaces), Node: rng.IntN(p.cfg.Nodes)}
+		namespace := rng.IntN(p.cfg.Namespaces)
+		pods[i] = p.cfg.plainPod(laneHot+int64(i), names.name(int64(i)), namespace, rng.IntN(p.cfg.Nodes))
 	}
 	return pods
 }
@@ -78,7 +41,7 @@ func (p *Plan) hotPods() []Pod {
 type bursts struct {
 	*Hotkeys
 	rng   *rand.Rand
-	pods  []Pod
+	pods  []*Target
 	ranks []float64 // weights of the pods, summed up
 	sent  []int     // patches of each pod, of this sequence
 	saved float64
@@ -88,14 +51,10 @@ type bursts struct {
 
 // newBursts is the state of sequence k of n beside each other; nil without hot keys. The
 // sequences begin with different savings, so that their bursts are spread over time.
-func (p *Plan) newBursts(k, n int) *bursts {
+func (p *Plan) newBursts(k, n int, pods []*Target) *bursts {
 	h := p.cfg.Hotkeys
 	if h == nil {
 		return nil
-	}
-	pods := p.hot
-	if p.cfg.Profile != "" {
-		pods = make([]Pod, h.Objects) // the targets say which
 	}
 	b := &bursts{Hotkeys: h, rng: p.rng(streamHot + uint64(k)), pods: pods, sent: make([]int, h.Objects)}
 	b.saved = float64(h.Burst) * (float64(k) + p.rng(streamHotStart).Float64()) / float64(n)
@@ -125,5 +84,6 @@ func (b *bursts) next() (op Op, first, ok bool) {
 	}
 	b.left--
 	b.sent[b.pod]++
-	return Op{Type: oplog.TypePatch, N: b.sent[b.pod], Pod: b.pods[b.pod], Hot: true, Object: b.pod, Burst: b.left}, first, true
+	n := b.sent[b.pod]
+	return Op{Type: oplog.TypePatch, N: n, Target: b.pods[b.pod], State: &State{Count: n}, Hot: true, Rank: b.pod, Burst: b.left}, first, true
 }

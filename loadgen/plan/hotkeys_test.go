@@ -96,13 +96,13 @@ func TestHotBursts(t *testing.T) {
 				ids[op.ID] = true
 				follows := op.Hot && last.Burst > 0 && op.Thread == last.Thread
 				switch {
-				case follows && (op.Pod != last.Pod || op.At != last.At || op.Burst != last.Burst-1 || op.N != last.N+1):
+				case follows && (op.Target != last.Target || op.At != last.At || op.Burst != last.Burst-1 || op.N != last.N+1):
 					t.Fatalf("%+v follows %+v in one burst", op, last)
 				case op.Hot && !follows && op.Burst != h.Burst-1:
 					t.Fatalf("%+v begins a burst after %+v", op, last)
 				case !op.Hot && last.Burst > 0 && op.Thread == last.Thread:
 					t.Fatalf("%+v interrupts the burst of %+v", op, last)
-				case op.Hot && (op.Type != oplog.TypePatch || op.Last || op.Gap != 0 || op.Object >= h.Objects):
+				case op.Hot && (op.Type != oplog.TypePatch || op.Last || op.Gap != 0 || op.Rank >= h.Objects):
 					t.Fatalf("a patch of a hot pod is %+v", op)
 				}
 				last = op
@@ -119,7 +119,7 @@ func TestHotRanks(t *testing.T) {
 				got, all := make([]float64, 5), 0.0
 				for _, op := range ops() {
 					if op.Hot {
-						got[op.Object]++
+						got[op.Rank]++
 						all++
 					}
 				}
@@ -140,14 +140,14 @@ func TestHotPlanIsDetermined(t *testing.T) {
 	h := Hotkeys{Objects: 4, Zipf: 1.2, Burst: 8, Share: 0.2}
 	for model, ops := range hotPlans(t, h, 2000) {
 		again := hotPlans(t, h, 2000)[model]
-		if !slices.Equal(ops(), ops()) || !slices.Equal(ops(), again()) {
+		if !alike(ops(), ops()) || !alike(ops(), again()) {
 			t.Errorf("%s: one seed gives two plans", model)
 		}
 	}
 	ranks := func(seed uint64) (all []int) {
 		for op := range mustPlan(t, func(c *Config) { c.Seed, c.Operations, c.Hotkeys = seed, 2000, &h }).Thread(0) {
 			if op.Hot {
-				all = append(all, op.Object)
+				all = append(all, op.Rank)
 			}
 		}
 		return all
@@ -164,25 +164,27 @@ func TestHotPodsAreMadeFirst(t *testing.T) {
 		c.Warmup.Operations = 500
 	})
 	names, ids := map[string]int{}, map[int64]bool{}
-	for i, ops := range p.HotPods() {
-		if len(ops) != 3 || ops[0].Type != oplog.TypeCreate || ops[0].Pod.Name == "" {
-			t.Fatalf("pod %d is made by %+v", i, ops)
+	made := map[*Target][]string{}
+	for op := range p.Setup() {
+		if ids[op.ID] || op.Phase != oplog.PhasePrepare || op.Hot {
+			t.Errorf("%+v", op)
 		}
-		names[ops[0].Pod.Name] = i
-		for _, op := range ops {
-			if op.Object != i || op.Pod != ops[0].Pod || op.Phase != oplog.PhasePrepare || ids[op.ID] {
-				t.Errorf("pod %d: %+v", i, op)
-			}
-			ids[op.ID] = true
+		ids[op.ID] = true
+		made[op.Target] = append(made[op.Target], op.Type)
+	}
+	for i, pod := range p.hot {
+		names[pod.Name] = i
+		if want := []string{oplog.TypeCreate, oplog.TypeBind, oplog.TypeRunning, oplog.TypeReady}; !slices.Equal(made[pod], want) {
+			t.Errorf("pod %d is made by %v", i, made[pod])
 		}
 	}
-	if len(names) != 4 {
-		t.Fatalf("%d names, want 4", len(names))
+	if len(names) != 4 || len(made) != 2*p.cfg.Nodes+50+4 {
+		t.Fatalf("%d hot pods, %d objects", len(names), len(made))
 	}
-	for _, seq := range []iter.Seq[Op]{p.Thread(0), p.Thread(1), p.WarmupThread(0), p.Prefill()} {
+	for _, seq := range []iter.Seq[Op]{p.Thread(0), p.Thread(1), p.WarmupThread(0)} {
 		for op := range seq {
-			i, hot := names[op.Pod.Name]
-			if hot != op.Hot || hot && (op.Object != i || op.Pod.Namespace != p.hot[i].Namespace) || ids[op.ID] {
+			i, hot := names[op.Target.Name]
+			if hot != op.Hot || hot && (op.Rank != i || op.Target != p.hot[i]) || ids[op.ID] {
 				t.Fatalf("%+v", op)
 			}
 			if op.Hot && op.Phase != oplog.PhaseLoad {

@@ -4,11 +4,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
 // life is a pod on its way through its steps.
 type life struct {
-	pod   Pod
+	pod   *Target
 	steps []step
 	next  int
 	again bool // after the last step a new pod takes the name
@@ -23,7 +25,7 @@ func (l *life) gap() time.Duration { return l.steps[l.next].gap }
 // advance takes the next step as an Op without id, phase and time.
 func (l *life) advance() Op {
 	s := l.steps[l.next]
-	op := Op{Type: s.kind, N: s.n, Pod: l.pod}
+	op := Op{Type: s.kind, N: s.n, Target: l.pod}
 	if l.next > 0 || l.pod.Incarnation > 0 {
 		op.Gap = s.gap
 	}
@@ -38,14 +40,15 @@ type lives struct {
 	rng    *rand.Rand
 	cfg    *Config
 	names  namer
+	lane   int64 // of number 0
 	index  int64
 	stride int64
 	whole  []step // with delete, if the lifecycle has one
 	kept   []step // without, and without what leads to it
 }
 
-func (p *Plan) newLives(rng *rand.Rand, names namer, first, stride int64) *lives {
-	ls := &lives{rng: rng, cfg: &p.cfg, names: names, index: first, stride: stride, whole: p.steps, kept: p.steps}
+func (p *Plan) newLives(rng *rand.Rand, s loopSpec) *lives {
+	ls := &lives{rng: rng, cfg: &p.cfg, names: s.names, lane: s.lane, index: int64(s.thread), stride: int64(s.threads), whole: p.steps, kept: p.steps}
 	if i := slices.IndexFunc(p.steps, func(s step) bool { return slices.Contains(ending, s.kind) }); i >= 0 {
 		ls.kept = p.steps[:i]
 	}
@@ -65,12 +68,13 @@ func (ls *lives) next(former life) life {
 		l.again = again
 	}
 	if former.again {
-		l.pod = former.pod
-		l.pod.Incarnation++
-		l.pod.Node = node
+		pod := *former.pod
+		pod.Incarnation++
+		pod.Node = node
+		l.pod = &pod
 		return l
 	}
-	l.pod = Pod{Lane: ls.index, Name: ls.names.name(ls.index), Namespace: namespace, Node: node}
+	l.pod = ls.cfg.plainPod(ls.lane+ls.index, ls.names.name(ls.index), namespace, node)
 	ls.index += ls.stride
 	return l
 }
@@ -95,4 +99,20 @@ func (h *dueHeap) Pop() any {
 	last := old[len(old)-1]
 	*h = old[:len(old)-1]
 	return last
+}
+
+// Life is the whole life of the i-th of an endless number of pods, from 0, for a caller
+// that decides itself when it begins one: k6's scripts. Ids follow from i. What Survivors
+// and Recreate say does not apply; hot pods and profiles have no part in it.
+func (p *Plan) Life(i int64) []Op {
+	rng := p.rng(streamSingle + uint64(i))
+	name, namespace := newNamer(p.rng(streamNames), "").name(i), rng.IntN(p.cfg.Namespaces)
+	l := life{steps: p.steps, pod: p.cfg.plainPod(i, name, namespace, rng.IntN(p.cfg.Nodes))}
+	ops := make([]Op, 0, len(p.steps))
+	for !l.done() {
+		op := l.advance()
+		op.ID, op.Phase = idLoad+i*int64(len(p.steps))+int64(len(ops)), oplog.PhaseLoad
+		ops = append(ops, op)
+	}
+	return ops
 }

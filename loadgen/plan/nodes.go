@@ -9,10 +9,8 @@ import (
 
 func (w *world) newNode(i int) *node {
 	group := w.group()
-	n := &node{object: w.object(group, Target{
-		Kind: "Node", Namespace: ClusterScoped, Name: w.cfg.NodeName(i), Seed: w.rng.Uint64(), Bytes: w.tn.Sizes.Node.Draw(w.rng), Node: i,
-	})}
-	n.lease = w.object(group, Target{Kind: "Lease", Namespace: NodeLeases, Name: n.Name, Seed: n.Seed, Owner: n.Target, Node: i})
+	n := &node{object: w.object(group, w.cfg.nodeTarget(i, w.rng.Uint64(), w.tn.Sizes.Node.Draw(w.rng)))}
+	n.lease = w.object(group, leaseTarget(n.Target))
 	w.emit(n.object, oplog.TypeCreate, State{})
 	w.emit(n.lease, oplog.TypeCreate, State{}, n.object)
 	return n

@@ -17,40 +17,29 @@ type Op struct {
 	// loop only, in an open loop At has it already.
 	Gap time.Duration
 	// N numbers the patches of a pod, or the updates of a bystander, from 1.
-	N    int
-	Pod  Pod  // empty for a bystander
-	Last bool // no operation of this pod (this uid) follows
-	// Object is the index of the bystander object or of the hot pod.
-	Object int
-	// Hot is set for what makes a hot pod and for its patches. Patches wait for no other
-	// operation; Burst is how many are still to be sent at once with this one. N counts
-	// those of the sequence: a thread, or the timed one.
-	Hot   bool
-	Burst int
-	// Target is what a profile's operation writes, State what the write makes of it; both
-	// are nil for the plain pods above, and not to be changed.
+	N int
+	// Target is what the operation writes, State what the write makes of it, nil where the
+	// type says all. Both are not to be changed.
 	Target *Target
 	State  *State
+	Last   bool // no operation of this target follows
+	// Hot is set for the patches of hot pods, which wait for no other operation. Rank is the
+	// pod's, from 0, Burst how many are still to be sent at once with this one; N counts those
+	// of the sequence: a thread, or the timed one.
+	Hot         bool
+	Rank, Burst int
+	Bystander   bool // an object of the slow trickle is written
 }
 
 // ThreadNone is the thread of an operation that belongs to none.
 const ThreadNone = -1
-
-// Pod is the target of an operation.
-type Pod struct {
-	Lane        int64 // operations of one lane are ordered; a lane is one name
-	Incarnation int   // how many pods had this name before
-	Name        string
-	Namespace   int // index
-	Node        int // index
-}
 
 // Ids of the parts of a run, wide enough apart not to meet. Load operations count
 // from 1, so that the plan's own numbers are the short ones.
 const (
 	idLoad      = 1
 	idPrepare   = 1_000_000_000
-	idHot       = 1_500_000_000
+	idTrickled  = 1_500_000_000 // creations of bystanders
 	idWarmup    = 2_000_000_000
 	idBystander = 3_000_000_000
 	// idWarmupBystander is apart, so that the warm-up's length does not shift ids.

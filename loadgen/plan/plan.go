@@ -14,7 +14,7 @@ import (
 type Plan struct {
 	cfg   Config
 	steps []step
-	hot   []Pod // by rank
+	hot   []*Target // by rank; of a profile they are in its world
 
 	tuning Tuning    // of a profile
 	made   []*Target // that exist before a profile's load, in the order of Setup; read only
@@ -87,7 +87,7 @@ func (p *Plan) Planned() int64 {
 func (p *Plan) Thread(k int) iter.Seq[Op] {
 	return p.loop(loopSpec{
 		phase: oplog.PhaseLoad, firstID: idLoad, thread: k, threads: p.cfg.Threads,
-		total: p.cfg.Operations, stream: streamThread, names: newNamer(p.rng(streamNames), ""), hot: true,
+		total: p.cfg.Operations, stream: streamThread, names: newNamer(p.rng(streamNames), ""), hot: p.hot,
 	})
 }
 
@@ -106,7 +106,7 @@ func (p *Plan) WarmupThreads() int {
 func (p *Plan) WarmupThread(k int) iter.Seq[Op] {
 	return p.loop(loopSpec{
 		phase: oplog.PhaseWarmup, firstID: idWarmup, thread: k, threads: p.WarmupThreads(),
-		total: p.cfg.Warmup.Operations, stream: streamWarmup, names: newNamer(p.rng(streamWarmupNames), "warm-"),
+		total: p.cfg.Warmup.Operations, stream: streamWarmup, names: newNamer(p.rng(streamWarmupNames), "warm-"), lane: laneWarmup,
 	})
 }
 
@@ -118,7 +118,8 @@ type loopSpec struct {
 	total           int64 // over all threads; 0: no limit
 	stream          uint64
 	names           namer
-	hot             bool // with bursts on hot pods, if the plan has any
+	lane            int64     // of its first pod
+	hot             []*Target // that bursts hit
 }
 
 func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
@@ -134,11 +135,11 @@ func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
 			p.profileLoop(s, limit, yield)
 			return
 		}
-		lives := p.newLives(p.rng(s.stream+uint64(s.thread)), s.names, int64(s.thread), int64(s.threads))
+		lives := p.newLives(p.rng(s.stream+uint64(s.thread)), s)
 		var l life
 		var hot *bursts
-		if s.hot {
-			hot = p.newBursts(s.thread, s.threads)
+		if s.hot != nil {
+			hot = p.newBursts(s.thread, s.threads, s.hot)
 		}
 		for i := range limit {
 			op, _, isHot := hot.next()
@@ -166,10 +167,10 @@ func (p *Plan) Timed() iter.Seq[Op] {
 		return p.profileTimed
 	}
 	return func(yield func(Op) bool) {
-		lives := p.newLives(p.rng(streamOpen), newNamer(p.rng(streamNames), ""), 0, 1)
+		lives := p.newLives(p.rng(streamOpen), loopSpec{names: newNamer(p.rng(streamNames), ""), threads: 1})
 		var waiting dueHeap
 		id := int64(idLoad)
-		hot, burstAt := p.newBursts(0, 1), time.Duration(0)
+		hot, burstAt := p.newBursts(0, 1, p.hot), time.Duration(0)
 		for t := range p.cfg.arrivals(p.rng(streamArrival)) {
 			if op, first, ok := hot.next(); ok {
 				if first {
@@ -204,20 +205,73 @@ func (p *Plan) Timed() iter.Seq[Op] {
 	}
 }
 
-// Prefill yields the creations of the pods that exist before the load.
-func (p *Plan) Prefill() iter.Seq[Op] {
+// Setup yields what exists before the load, owners first: bystander objects, nodes with their
+// Leases, the prefilled pods, and the hot ones; or, with a profile, its workloads with their
+// ready pods (Load.Prefill of them those of scaled Deployments), config maps and custom
+// resources. Each target that the load writes to is the one that it writes to as well.
+func (p *Plan) Setup() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
-		rng, names := p.rng(streamPrefill), newNamer(p.rng(streamPrefillNames), "base-")
-		for i := range int64(p.cfg.Prefill) {
-			op := Op{
-				ID: idPrepare + i, Phase: oplog.PhasePrepare, Type: oplog.TypeCreate, Thread: ThreadNone, Last: true,
-				Pod: Pod{Lane: i, Name: names.name(i), Namespace: rng.IntN(p.cfg.Namespaces), Node: rng.IntN(p.cfg.Nodes)},
-			}
-			if !yield(op) {
+		if !p.trickled(yield) {
+			return
+		}
+		if p.cfg.Profile != "" {
+			p.profileSetup(yield)
+			return
+		}
+		id := int64(idPrepare)
+		send := func(kind string, t *Target, last bool) bool {
+			id++
+			return yield(Op{ID: id - 1, Phase: oplog.PhasePrepare, Type: kind, Thread: ThreadNone, Target: t, Last: last})
+		}
+		for i := range p.cfg.Nodes {
+			node := p.cfg.nodeTarget(i, p.cfg.Seed+uint64(i), 0)
+			lease := leaseTarget(&node)
+			node.Lane, lease.Lane = laneWorld+2*int64(i), laneWorld+2*int64(i)+1
+			if !send(oplog.TypeCreate, &node, true) || !send(oplog.TypeCreate, &lease, true) {
 				return
 			}
 		}
+		rng, names := p.rng(streamPrefill), newNamer(p.rng(streamPrefillNames), "base-")
+		for i := range int64(p.cfg.Prefill) {
+			namespace := rng.IntN(p.cfg.Namespaces)
+			pod := p.cfg.plainPod(lanePrefill+i, names.name(i), namespace, rng.IntN(p.cfg.Nodes))
+			pod.Bound = true
+			if !send(oplog.TypeCreate, pod, true) {
+				return
+			}
+		}
+		for _, pod := range p.hot {
+			for _, kind := range []string{oplog.TypeCreate, oplog.TypeBind, oplog.TypeRunning, oplog.TypeReady} {
+				if !send(kind, pod, false) {
+					return
+				}
+			}
+		}
 	}
+}
+
+// trickled yields the creations of the bystander objects, which are the first part's.
+func (p *Plan) trickled(yield func(Op) bool) bool {
+	if p.cfg.Bystander == nil || p.part > 0 {
+		return true
+	}
+	for i := range p.cfg.Bystander.Count() {
+		op := p.bystander(i, oplog.PhasePrepare, oplog.TypeCreate, &State{})
+		op.ID = idTrickled + int64(i)
+		if !yield(op) {
+			return false
+		}
+	}
+	return true
+}
+
+// bystander is an operation on the i-th of the bystander objects, which the plan does not keep.
+func (p *Plan) bystander(i int, phase, kind string, s *State) Op {
+	t := &Target{
+		Kind: p.cfg.Bystander.Kind, Lane: laneBystander + int64(i), Name: p.cfg.BystanderName(i), Namespace: i % p.cfg.Namespaces,
+		Seed: p.cfg.Seed + uint64(i), Bytes: int(p.cfg.Bystander.Bytes()), Stripped: true,
+	}
+	return Op{Phase: phase, Type: kind, Thread: ThreadNone, Target: t, State: s, Last: true, Bystander: true}
 }
 
 // Bystander yields the updates of the bystander objects beside the load or the
@@ -225,20 +279,18 @@ func (p *Plan) Prefill() iter.Seq[Op] {
 func (p *Plan) Bystander(phase string) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		b := p.cfg.Bystander
-		if b == nil {
+		if b == nil || p.part > 0 {
 			return
 		}
 		first := int64(idBystander)
 		if phase == oplog.PhaseWarmup {
 			first = idWarmupBystander
 		}
-		for i := int64(0); ; i++ {
-			op := Op{
-				ID: first + i, Phase: phase, Type: oplog.TypePatch, Thread: ThreadNone,
-				At:     time.Duration(float64(i) / b.Rate * float64(time.Second)),
-				N:      int(i/int64(b.Count())) + 1,
-				Object: int(i % int64(b.Count())),
-			}
+		for i := 0; ; i++ {
+			n := i/b.Count() + 1
+			op := p.bystander(i%b.Count(), phase, oplog.TypePatch, &State{Count: n})
+			op.ID, op.N = first+int64(i), n
+			op.At = time.Duration(float64(i) / b.Rate * float64(time.Second))
 			if !yield(op) {
 				return
 			}

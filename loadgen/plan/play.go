@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"iter"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -9,25 +8,17 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// Setup yields what a profile needs before the load, owners first: nodes with their
-// leases, the workloads with their ready pods (Load.Prefill of them those of scaled
-// Deployments), config maps and custom resources. Each target is the one that the load
-// writes to as well. Without a profile there is nothing.
-func (p *Plan) Setup() iter.Seq[Op] {
-	return func(yield func(Op) bool) {
-		if p.cfg.Profile == "" {
+// profileSetup is Setup of a profile.
+func (p *Plan) profileSetup(yield func(Op) bool) {
+	w := p.newWorld(&p.made)
+	for id := int64(idPrepare); ; id++ {
+		x, ok := w.next()
+		if !ok {
 			return
 		}
-		w := p.newWorld(&p.made)
-		for id := int64(idPrepare); ; id++ {
-			x, ok := w.next()
-			if !ok {
-				return
-			}
-			x.op.ID, x.op.Phase, x.op.At = id, oplog.PhasePrepare, 0
-			if p.mine(x.group) && !yield(x.op) {
-				return
-			}
+		x.op.ID, x.op.Phase, x.op.At = id, oplog.PhasePrepare, 0
+		if p.mine(x.group) && !yield(x.op) {
+			return
 		}
 	}
 }
@@ -51,7 +42,7 @@ func (p *Plan) profileTimed(yield func(Op) bool) {
 	w.flap()
 	w.arrive()
 	id := int64(idLoad)
-	hot, burstAt := p.newBursts(0, 1), time.Duration(0)
+	hot, burstAt := p.newBursts(0, 1, w.hotTargets()), time.Duration(0)
 	send := func(op Op, group int) bool {
 		op.ID, op.Phase = id, oplog.PhaseLoad
 		id++
@@ -70,8 +61,8 @@ func (p *Plan) profileTimed(yield func(Op) bool) {
 			if first {
 				burstAt = x.op.At
 			}
-			op.At, op.Target, op.State = burstAt, w.hot[op.Object].Target, &State{Count: op.N}
-			if !send(op, w.hot[op.Object].group) {
+			op.At = burstAt
+			if !send(op, w.hot[op.Rank].group) {
 				return
 			}
 		}
@@ -84,17 +75,15 @@ func (p *Plan) profileTimed(yield func(Op) bool) {
 // profileLoop is loop of a profile.
 func (p *Plan) profileLoop(s loopSpec, limit int64, yield func(Op) bool) {
 	l := p.newLifeLoop(s.stream+uint64(s.thread), s.thread, s.threads)
-	hot := p.newBursts(s.thread, s.threads)
+	hot := p.newBursts(s.thread, s.threads, l.w.hotTargets())
 	for i := range limit {
 		op, _, isHot := hot.next()
-		if isHot {
-			op.Target, op.State = l.w.hot[op.Object].Target, &State{Count: op.N}
-		} else {
+		if !isHot {
 			op = l.next().op
 			op.At = 0
-		}
-		if i > 0 && !isHot {
-			op.Gap = p.cfg.StageGap.Std()
+			if i > 0 {
+				op.Gap = p.cfg.StageGap.Std()
+			}
 		}
 		op.ID = s.firstID + i*int64(s.threads) + int64(s.thread)
 		op.Phase, op.Thread = s.phase, s.thread

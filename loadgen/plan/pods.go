@@ -41,17 +41,17 @@ type podSpec struct {
 	probed           bool
 }
 
-func (w *world) podSpec() podSpec {
-	s := podSpec{seed: w.rng.Uint64(), bytes: w.tn.Sizes.Pod.Draw(w.rng), containers: max(1, w.tn.Pods.Containers.Whole(w.rng))}
-	if w.chance(w.tn.Pods.InitShare) {
+func (k *kubelets) podSpec() podSpec {
+	s := podSpec{seed: k.rng.Uint64(), bytes: k.tn.Sizes.Pod.Draw(k.rng), containers: max(1, k.tn.Pods.Containers.Whole(k.rng))}
+	if k.chance(k.tn.Pods.InitShare) {
 		s.init = 1
 	}
-	s.probed = w.chance(w.tn.Stages.ProbeShare)
+	s.probed = k.chance(k.tn.Stages.ProbeShare)
 	return s
 }
 
 // newPod is one that does not exist yet. owner may be nil; so may on, for any node.
-func (w *world) newPod(of workload, group int, owner *object, namespace int, name string, s podSpec, on *node) *pod {
+func (k *kubelets) newPod(of workload, group int, owner *object, namespace int, name string, s podSpec, on *node) *pod {
 	t := Target{
 		Kind: "Pod", Namespace: namespace, Name: name, Seed: s.seed, Bytes: s.bytes, Containers: s.containers, InitContainers: s.init,
 	}
@@ -62,94 +62,94 @@ func (w *world) newPod(of workload, group int, owner *object, namespace int, nam
 	t.Node = NoNode
 	// The node is decided with the pod, as all of its target is.
 	if p.on = on; on == nil {
-		p.on = w.place()
+		p.on = k.place()
 	}
 	if p.on != nil {
 		t.Node = p.on.index()
 		p.on.pods = append(p.on.pods, p)
 	}
-	p.object = w.object(group, t)
+	p.object = k.object(group, t)
 	return p
 }
 
 func (n *node) index() int { return n.Node }
 
 // start creates the pod and has it live.
-func (w *world) start(p *pod, owner *object) {
-	w.emit(p.object, oplog.TypeCreate, State{}, owner)
-	w.schedule(p)
+func (k *kubelets) start(p *pod, owner *object) {
+	k.emit(p.object, oplog.TypeCreate, State{}, owner)
+	k.schedule(p)
 }
 
-func (w *world) schedule(p *pod) {
+func (k *kubelets) schedule(p *pod) {
 	if p.on == nil { // no room: it stays as it is, as an unschedulable pod does
-		w.after(w.draw(w.tn.Stages.Bind), func() { w.once(p.object, "FailedScheduling") })
+		k.after(k.draw(k.tn.Stages.Bind), func() { k.once(p.object, "FailedScheduling") })
 		return
 	}
-	w.after(w.draw(w.tn.Stages.Bind), func() {
+	k.after(k.draw(k.tn.Stages.Bind), func() {
 		if p.dying {
 			return
 		}
-		w.emit(p.object, oplog.TypeBind, State{})
-		w.once(p.object, "Scheduled")
-		w.kubelet(p, w.draw(w.tn.Stages.Creating), func() {
-			w.stage(p, oplog.TypeCreating)
-			w.kubelet(p, w.draw(w.tn.Stages.Sandbox), func() { w.sandbox(p) })
+		k.emit(p.object, oplog.TypeBind, State{})
+		k.once(p.object, "Scheduled")
+		k.kubelet(p, k.draw(k.tn.Stages.Creating), func() {
+			k.stage(p, oplog.TypeCreating)
+			k.kubelet(p, k.draw(k.tn.Stages.Sandbox), func() { k.sandbox(p) })
 		})
 	})
 }
 
-func (w *world) stage(p *pod, kind string) {
-	w.emit(p.object, kind, State{Restarts: p.restarts})
+func (k *kubelets) stage(p *pod, kind string) {
+	k.emit(p.object, kind, State{Restarts: p.restarts})
 }
 
 // kubelet does something to a pod later, unless the pod is to go; while its node is away,
 // it waits.
-func (w *world) kubelet(p *pod, d time.Duration, do func()) {
-	w.after(d, func() {
+func (k *kubelets) kubelet(p *pod, d time.Duration, do func()) {
+	k.after(d, func() {
 		switch {
 		case p.gone || p.dying:
 		case p.on.down:
-			p.on.waiting = append(p.on.waiting, func() { w.kubelet(p, 0, do) })
+			p.on.waiting = append(p.on.waiting, func() { k.kubelet(p, 0, do) })
 		default:
 			do()
 		}
 	})
 }
 
-func (w *world) sandbox(p *pod) {
-	w.stage(p, oplog.TypeSandbox)
+func (k *kubelets) sandbox(p *pod) {
+	k.stage(p, oplog.TypeSandbox)
 	var d time.Duration
-	if w.chance(w.tn.Stages.PullShare) {
-		d = w.draw(w.tn.Stages.Pull)
-		w.once(p.object, "Pulling")
+	if k.chance(k.tn.Stages.PullShare) {
+		d = k.draw(k.tn.Stages.Pull)
+		k.once(p.object, "Pulling")
 	}
-	w.kubelet(p, d, func() {
+	k.kubelet(p, d, func() {
 		for range p.InitContainers {
-			w.containerEvents(p)
+			k.containerEvents(p)
 		}
 		if p.InitContainers == 0 {
-			w.run(p)
+			k.run(p)
 			return
 		}
-		w.kubelet(p, w.draw(w.tn.Stages.Init), func() {
-			w.stage(p, oplog.TypeInitialized)
-			w.run(p)
+		k.kubelet(p, k.draw(k.tn.Stages.Init), func() {
+			k.stage(p, oplog.TypeInitialized)
+			k.run(p)
 		})
 	})
 }
 
-func (w *world) containerEvents(p *pod) {
+func (k *kubelets) containerEvents(p *pod) {
 	for _, reason := range []string{"Pulled", "Created", "Started"} {
 		if p.fate != nil {
-			w.record(p.fate, reason, "")
+			k.record(p.fate, reason, "")
 		} else {
-			w.once(p.object, reason)
+			k.once(p.object, reason)
 		}
 	}
 }
 
 // run starts the containers.
-func (w *world) run(p *pod) {
+func (k *kubelets) run(p *pod) {
 	if p.crashes && p.fate == nil {
 		p.fate = &recorder{about: p.object}
 	}
@@ -158,32 +158,32 @@ func (w *world) run(p *pod) {
 		starts = 1 // the others run
 	}
 	for range starts {
-		w.containerEvents(p)
+		k.containerEvents(p)
 	}
 	ready := func() {
 		p.stopped = false
-		w.setReady(p, oplog.TypeReady)
+		k.setReady(p, oplog.TypeReady)
 		if p.crashes {
-			w.kubelet(p, w.draw(w.tn.Crashes.Run), func() { w.crash(p) })
+			k.kubelet(p, k.draw(k.tn.Crashes.Run), func() { k.crash(p) })
 		}
 	}
-	w.kubelet(p, w.draw(w.tn.Stages.Running), func() {
+	k.kubelet(p, k.draw(k.tn.Stages.Running), func() {
 		if !p.probed {
 			ready() // one write says both
 			return
 		}
 		p.stopped = false
-		w.stage(p, oplog.TypeRunning)
+		k.stage(p, oplog.TypeRunning)
 		if !p.addressed {
 			p.addressed = true
 			p.of.changed(p)
 		}
-		w.kubelet(p, w.draw(w.tn.Stages.Probe), ready)
+		k.kubelet(p, k.draw(k.tn.Stages.Probe), ready)
 	})
 }
 
-func (w *world) setReady(p *pod, kind string) {
-	w.stage(p, kind)
+func (k *kubelets) setReady(p *pod, kind string) {
+	k.stage(p, kind)
 	p.ready, p.lost = kind == oplog.TypeReady, kind == oplog.TypeUnready
 	p.addressed = true
 	p.of.changed(p)
@@ -191,61 +191,61 @@ func (w *world) setReady(p *pod, kind string) {
 
 // crash ends the first container with an error; it is started again, the first time at
 // once, then after a pause that grows. That it waits is written only as the pause ends.
-func (w *world) crash(p *pod) {
+func (k *kubelets) crash(p *pod) {
 	p.restarts++
 	p.stopped = true
-	w.setReady(p, oplog.TypeCrashed)
+	k.setReady(p, oplog.TypeCrashed)
 	pause := p.backOff
-	p.backOff = min(max(2*pause, w.tn.Crashes.BackOff.Std()), w.tn.Crashes.BackOffMax.Std())
+	p.backOff = min(max(2*pause, k.tn.Crashes.BackOff.Std()), k.tn.Crashes.BackOffMax.Std())
 	if pause == 0 {
-		w.run(p)
+		k.run(p)
 		return
 	}
-	w.record(p.fate, "BackOff", "")
-	w.kubelet(p, pause, func() {
-		w.stage(p, oplog.TypeBackOff)
-		w.run(p)
+	k.record(p.fate, "BackOff", "")
+	k.kubelet(p, pause, func() {
+		k.stage(p, oplog.TypeBackOff)
+		k.run(p)
 	})
 }
 
 // terminate deletes a pod with a grace period: the kubelet sees it, its containers end,
 // it goes.
-func (w *world) terminate(p *pod) {
+func (k *kubelets) terminate(p *pod) {
 	if p.dying || p.gone {
 		return
 	}
 	p.dying, p.ready = true, false
 	if p.on == nil {
-		w.remove(p) // nobody is there to wait for
+		k.remove(p) // nobody is there to wait for
 		return
 	}
-	w.stage(p, oplog.TypeTerminate)
+	k.stage(p, oplog.TypeTerminate)
 	p.of.changed(p)
-	w.dying(p, w.draw(w.tn.Stages.Seen), func() {
-		stop := w.draw(w.tn.Stages.Stop)
+	k.dying(p, k.draw(k.tn.Stages.Seen), func() {
+		stop := k.draw(k.tn.Stages.Stop)
 		if p.stopped { // nothing is left to kill
 			stop = 0
-			w.stage(p, oplog.TypeTerminated)
+			k.stage(p, oplog.TypeTerminated)
 		} else {
-			w.stage(p, oplog.TypeAcknowledged)
+			k.stage(p, oplog.TypeAcknowledged)
 			for range p.Containers {
-				w.once(p.object, "Killing")
+				k.once(p.object, "Killing")
 			}
 		}
-		w.dying(p, stop, func() {
-			w.stage(p, oplog.TypeTerminated)
+		k.dying(p, stop, func() {
+			k.stage(p, oplog.TypeTerminated)
 			p.addressed = false
 			p.of.changed(p)
-			w.dying(p, w.draw(w.tn.Stages.Final), func() { w.remove(p) })
+			k.dying(p, k.draw(k.tn.Stages.Final), func() { k.remove(p) })
 		})
 	})
 }
 
 // dying is kubelet for a pod that is to go.
-func (w *world) dying(p *pod, d time.Duration, do func()) {
-	w.after(d, func() {
+func (k *kubelets) dying(p *pod, d time.Duration, do func()) {
+	k.after(d, func() {
 		if p.on.down {
-			p.on.waiting = append(p.on.waiting, func() { w.dying(p, 0, do) })
+			p.on.waiting = append(p.on.waiting, func() { k.dying(p, 0, do) })
 			return
 		}
 		do()
@@ -253,9 +253,9 @@ func (w *world) dying(p *pod, d time.Duration, do func()) {
 }
 
 // remove is the end of a pod.
-func (w *world) remove(p *pod) {
+func (k *kubelets) remove(p *pod) {
 	p.dying, p.ready, p.addressed = true, false, false
-	w.stage(p, oplog.TypeDelete)
+	k.stage(p, oplog.TypeDelete)
 	p.gone = true
 	if p.on != nil {
 		i := slices.Index(p.on.pods, p)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/dist"
 	"github.com/watchbench/watchbench/internal/units"
-	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
 const (
@@ -87,23 +86,24 @@ func (c *Load) validateSize(t *Tuning) error {
 
 func ceil(share float64) float64 { return math.Ceil(min(share, 1)) }
 
+// writesPerPod is about how many writes a pod's life is, with all kinds that it touches.
+const writesPerPod = 25
+
 // expectedWrites is about how many an open load has; 0 for a closed one, which ends by itself.
-func (c *Load) expectedWrites(t *Tuning) (writes float64) {
+func (c *Load) expectedWrites(t *Tuning) float64 {
 	if c.Model == ModelClosed {
 		return 0
 	}
-	mix, length := &t.Mix, c.Duration.Std()
+	mix, cl, length := &t.Mix, &t.Cluster, c.Duration.Std()
 	pods := c.most(length, *mix.Services, &t.Services.Step) + c.most(length, *mix.Rollouts, &t.Rollouts.Size) + c.most(length, *mix.Jobs, &t.Jobs.Pods) +
 		c.most(length, *mix.Daemons+*mix.Recreate, nil)
-	for _, r := range c.Ratios() {
-		switch {
-		case !r.PerLife():
-			writes += r.Events * length.Seconds()
-		case r.Of == "Pod" && (r.On == oplog.TypeCreate || r.On == oplog.TypeDelete):
-			writes += r.Events * pods
+	perSecond := *cl.WidgetRate + *cl.ConfigMapRate + *mix.Noise*c.MeanRate()
+	for _, period := range []*units.Duration{cl.LeasePeriod, cl.NodeStatusPeriod} {
+		if *period > 0 {
+			perSecond += float64(c.Nodes) / period.Std().Seconds()
 		}
 	}
-	return writes
+	return writesPerPod*pods + perSecond*length.Seconds()
 }
 
 // validateRestarts refuses a rate at which a pod would be replaced before it is there, so that

@@ -1,11 +1,11 @@
 package plan
 
-// Target is the object that an operation of a profile writes: everything about it that
-// is decided before the load. The plan makes one per object, and all operations on it
+// Target is the object that an operation writes: everything about it that is decided
+// before the load. The plan makes one per object, and all operations on it
 // share the pointer. It is not changed once the plan has yielded it.
 type Target struct {
 	// Lane orders: operations of one lane are sent one after the other, in the order of
-	// the plan. One name is one lane; lanes of profiles start at FirstProfileLane.
+	// the plan. One name is one lane.
 	Lane int64
 	// Kind is as in the op log: Pod, ReplicaSet, Deployment, DaemonSet, Job, EndpointSlice,
 	// Event, Node, Lease, ConfigMap, or Widget (the custom resource widgets.watchbench.dev).
@@ -17,11 +17,15 @@ type Target struct {
 	// one template have the same.
 	Seed uint64
 	// Bytes is the size at its fullest (a ready pod), as JSON with managedFields, as the
-	// apiserver serves it. 0 where the size follows from the content (EndpointSlice, Lease).
-	Bytes int
+	// apiserver serves it; if Stripped, without managedFields. 0 where the size follows from
+	// the content (EndpointSlice, Lease).
+	Bytes    int
+	Stripped bool
 	// Containers and InitContainers of a Pod or of a workload's template.
 	Containers, InitContainers int
-	Node                       int // of a Pod: index of the node that it is bound to, NoNode for none; of a Node: its own
+	Node                       int  // of a Pod: index of the node that it is bound to, NoNode for none; of a Node: its own
+	Bound                      bool // a Pod is created on its node, and nothing follows
+	Shard                      int  // of a Pod, with Load.Shards: its shard, from 1
 	// Owner is the object that owns this one: of a Pod its ReplicaSet, Job or DaemonSet, of
 	// a ReplicaSet its Deployment, of a Lease its Node; nil is none. It is acknowledged
 	// before the target is created.
@@ -43,8 +47,35 @@ const (
 // NoNode is the node of a pod that cannot be scheduled.
 const NoNode = -1
 
-// FirstProfileLane is the first lane of a profile's targets, above those of plain pods.
-const FirstProfileLane = int64(1) << 40
+// First lanes of what is numbered by itself. Plain pods of the load begin at 0.
+const (
+	laneWarmup    = int64(1) << 36
+	lanePrefill   = int64(2) << 36
+	laneHot       = int64(3) << 36
+	laneBystander = int64(4) << 36
+	laneWorld     = int64(1) << 40 // nodes, and all of a profile
+)
+
+// nodeTarget is the i-th node, leaseTarget its Lease.
+func (c *Config) nodeTarget(i int, seed uint64, bytes int) Target {
+	return Target{Kind: "Node", Namespace: ClusterScoped, Name: c.NodeName(i), Seed: seed, Bytes: bytes, Node: i}
+}
+
+func leaseTarget(node *Target) Target {
+	return Target{Kind: "Lease", Namespace: NodeLeases, Name: node.Name, Seed: node.Seed, Owner: node, Node: node.Node}
+}
+
+// plainPod is a pod that nobody owns.
+func (c *Config) plainPod(lane int64, name string, namespace, node int) *Target {
+	t := &Target{
+		Kind: "Pod", Lane: lane, Name: name, Namespace: namespace, Node: node, Seed: c.Seed + uint64(lane),
+		Bytes: int(c.ObjectBytes), Stripped: true, Containers: 1,
+	}
+	if c.Shards > 0 {
+		t.Shard = int(lane%int64(c.Shards)) + 1
+	}
+	return t
+}
 
 // State is what a write makes of its target, beyond its stage: the counters of a
 // workload's status, an Event's count, an EndpointSlice's members. The plan fills what the kind has.

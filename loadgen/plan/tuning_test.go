@@ -16,7 +16,7 @@ func TestTuningIsRefused(t *testing.T) {
 		{"misspelt", "profile: rollout\ntuning: {rollouts: {sise: 5}}\n", "p.yaml:8: tuning.rollouts.sise: unknown field; did you mean size?"},
 		{"out of range", "profile: rollout\ntuning: {rollouts: {surge: 1.5}}\n", "p.yaml:8: tuning.rollouts.surge: 1.5 is out of range; use 0 to 1"},
 		{"a period of nothing", "profile: rollout\ntuning: {cluster: {leasePeriod: 1ns}}\n", "p.yaml:8: tuning.cluster.leasePeriod: 1ns is out of range; use 100ms to 24h"},
-		{"a size without unit", "profile: rollout\ntuning: {sizes: {pod: 12}}\n", `p.yaml:8: tuning.sizes.pod: "12", column 1: 12 is neither a size nor a distribution`},
+		{"a size without unit", "profile: rollout\ntuning: {sizes: {pod: 12}}\n", `p.yaml:8: tuning.sizes.pod: "12", column 1: 12: neither a size nor a distribution`},
 		{"a distribution of another kind", "profile: rollout\ntuning: {stages: {bind: 'LN(12KB,0.5)'}}\n", `p.yaml:8: tuning.stages.bind: "LN(12KB,0.5)", column 4: 12KB: not a duration`},
 		{"without a mean", "profile: batch-jobs\ntuning: {jobs: {pods: 'pareto(1,1)'}}\n", "p.yaml:8: tuning.jobs.pods: has a mean of +Inf pods; use a distribution with a mean of 1 to 100000, such as one with a clip"},
 		{"a share above 1", "profile: service-churn\ntuning: {mix: {services: 5}}\n", "p.yaml:8: tuning.mix.services: 5 is out of range; use 0 to 1"},

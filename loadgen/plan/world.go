@@ -13,6 +13,19 @@ import (
 // world plays what a profile's workloads, controllers and kubelets do, in the order of
 // time, and yields what they write. It has no clock: time is that of the plan.
 type world struct {
+	kubelets
+
+	services []*deployment // that scale operations act on
+	rolled   []*deployment // that rollouts act on
+	daemons  *daemonSet
+	singles  []*single
+	widgets  []*object
+	configs  []*object
+	hot      []*object
+}
+
+// timeline is what happens later, and what is written when.
+type timeline struct {
 	cfg    *Config
 	tn     Tuning
 	rng    *rand.Rand
@@ -21,24 +34,28 @@ type world struct {
 	gap    time.Duration // least time between two writes of one lane, and after an owner's
 	timers timerHeap
 	seq    int64
+	writes writeHeap
+	closed bool // a thread of a closed loop: nothing recurs by itself
+}
 
-	writes  writeHeap
-	closed  bool // a thread of a closed loop: nothing recurs by itself
+// registry makes objects: their names, numbers and namespaces.
+type registry struct {
+	timeline
 	names   namer
 	index   int64 // of the next object
 	stride  int64 // between objects, so that several worlds share the numbering
 	targets targetCache
 	spaces  dist.Number // a workload's namespace, from 1
 	groups  int
+}
 
-	nodes    []*node
-	services []*deployment // that scale operations act on
-	rolled   []*deployment // that rollouts act on
-	daemons  *daemonSet
-	singles  []*single
-	widgets  []*object
-	configs  []*object
-	hot      []*object
+// journal writes Events.
+type journal struct{ registry }
+
+// kubelets take pods through their lives, on nodes.
+type kubelets struct {
+	journal
+	nodes []*node
 }
 
 // object is a target with what the world knows of it while it plays.
@@ -97,69 +114,69 @@ func (h *writeHeap) Pop() any {
 }
 
 // after has do happen later.
-func (w *world) after(d time.Duration, do func()) {
-	w.seq++
-	heap.Push(&w.timers, timer{w.now + min(d, longest), w.seq, do})
+func (l *timeline) after(d time.Duration, do func()) {
+	l.seq++
+	heap.Push(&l.timers, timer{l.now + min(d, longest), l.seq, do})
 }
 
 // longest is more than anything lasts, and so little that times can be added.
 const longest = 1000 * 24 * time.Hour
 
 // life scales a lifetime.
-func (w *world) life(d time.Duration) time.Duration {
-	return time.Duration(min(float64(d)/w.tn.TimeScale, float64(longest))).Round(time.Microsecond)
+func (l *timeline) life(d time.Duration) time.Duration {
+	return time.Duration(min(float64(d)/l.tn.TimeScale, float64(longest))).Round(time.Microsecond)
 }
 
 // draw is a length of time that is not scaled.
-func (w *world) draw(d dist.Duration) time.Duration { return d.Draw(w.rng) }
+func (l *timeline) draw(d dist.Duration) time.Duration { return d.Draw(l.rng) }
 
-func (w *world) chance(share *float64) bool { return w.rng.Float64() < *share }
+func (l *timeline) chance(share *float64) bool { return l.rng.Float64() < *share }
 
 // next is the next write in the order of time; ok is false at the end.
-func (w *world) next() (decided, bool) {
+func (l *timeline) next() (decided, bool) {
 	for {
-		switch due := len(w.writes) > 0; {
-		case due && (len(w.timers) == 0 || w.writes[0].op.At < w.timers[0].at):
-			return heap.Pop(&w.writes).(decided), true
-		case len(w.timers) == 0 || w.timers[0].at >= w.end:
+		switch due := len(l.writes) > 0; {
+		case due && (len(l.timers) == 0 || l.writes[0].op.At < l.timers[0].at):
+			return heap.Pop(&l.writes).(decided), true
+		case len(l.timers) == 0 || l.timers[0].at >= l.end:
 			if due {
-				return heap.Pop(&w.writes).(decided), true
+				return heap.Pop(&l.writes).(decided), true
 			}
 			return decided{}, false
 		}
-		t := heap.Pop(&w.timers).(timer)
-		w.now = t.at
+		t := heap.Pop(&l.timers).(timer)
+		l.now = t.at
 		t.do()
 	}
 }
 
 // emit has an object written. A write comes some time after the one before it of the same
 // object, and a creation after that of what it depends on: sooner it would only be late.
-func (w *world) emit(o *object, kind string, s State, after ...*object) {
-	w.put(o, kind, s, kind == oplog.TypeDelete, after...)
+func (l *timeline) emit(o *object, kind string, s State, after ...*object) {
+	l.put(o, kind, s, kind == oplog.TypeDelete, after...)
 }
 
 // put is emit; last says that nothing follows on this object.
-func (w *world) put(o *object, kind string, s State, last bool, after ...*object) {
+func (l *timeline) put(o *object, kind string, s State, last bool, after ...*object) {
 	if o.gone {
 		return
 	}
-	at := max(w.now, o.last+w.gap)
+	at := max(l.now, o.last+l.gap)
 	if kind == oplog.TypeCreate {
 		for _, x := range after {
 			if x != nil {
-				at = max(at, x.created+w.gap)
+				at = max(at, x.created+l.gap)
 			}
 		}
 		o.created = at
 	}
 	o.last = at
 	o.gone = kind == oplog.TypeDelete
-	if at >= w.end {
+	if at >= l.end {
 		return
 	}
-	w.seq++
-	heap.Push(&w.writes, decided{group: o.group, seq: w.seq, op: Op{
+	l.seq++
+	heap.Push(&l.writes, decided{group: o.group, seq: l.seq, op: Op{
 		Type: kind, Thread: ThreadNone, At: at, Target: o.Target, State: &s, Last: last,
 	}})
 }
@@ -173,11 +190,11 @@ type targetCache struct {
 }
 
 // object makes a new object. Its lane is its own.
-func (w *world) object(group int, t Target) *object {
-	t.Lane = FirstProfileLane + w.index
-	w.index += w.stride
-	o := &object{Target: &t, group: group, created: -w.gap, last: -w.gap}
-	if c := &w.targets; c.on {
+func (g *registry) object(group int, t Target) *object {
+	t.Lane = laneWorld + g.index
+	g.index += g.stride
+	o := &object{Target: &t, group: group, created: -g.gap, last: -g.gap}
+	if c := &g.targets; c.on {
 		if c.next < len(*c.made) {
 			o.Target = (*c.made)[c.next]
 		} else {
@@ -189,13 +206,13 @@ func (w *world) object(group int, t Target) *object {
 }
 
 // group numbers a workload.
-func (w *world) group() int { w.groups++; return w.groups - 1 }
+func (g *registry) group() int { g.groups++; return g.groups - 1 }
 
 // namespace is that of a new workload.
-func (w *world) namespace() int { return w.spaces.Whole(w.rng) - 1 }
+func (g *registry) namespace() int { return g.spaces.Whole(g.rng) - 1 }
 
 // suffix tells apart what one object's template makes.
-func (w *world) suffix() string { return w.names.suffix(w.index) }
+func (g *registry) suffix() string { return g.names.suffix(g.index) }
 
 // node is one of the cluster's nodes.
 type node struct {
@@ -211,10 +228,10 @@ type node struct {
 const podsPerNode = 110
 
 // place finds a node with room; nil is none.
-func (w *world) place() *node {
-	start := w.rng.IntN(len(w.nodes))
-	for i := range w.nodes {
-		if n := w.nodes[(start+i)%len(w.nodes)]; !n.down && len(n.pods) < podsPerNode {
+func (k *kubelets) place() *node {
+	start := k.rng.IntN(len(k.nodes))
+	for i := range k.nodes {
+		if n := k.nodes[(start+i)%len(k.nodes)]; !n.down && len(n.pods) < podsPerNode {
 			return n
 		}
 	}
@@ -232,17 +249,17 @@ type controller struct {
 }
 
 // touch has the controller look soon.
-func (w *world) touch(c *controller) {
+func (l *timeline) touch(c *controller) {
 	if c.pending {
 		return
 	}
 	c.pending = true
-	d := c.batch + w.draw(w.tn.Writers.Delay)
+	d := c.batch + l.draw(l.tn.Writers.Delay)
 	if c.written {
-		d = max(d, c.last+c.every-w.now)
+		d = max(d, c.last+c.every-l.now)
 	}
-	w.after(d, func() {
-		c.pending, c.written, c.last = false, true, w.now
+	l.after(d, func() {
+		c.pending, c.written, c.last = false, true, l.now
 		c.write()
 	})
 }

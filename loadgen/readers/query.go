@@ -9,17 +9,24 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/loadgen/readlog"
 )
 
-// schedule draws the intended times of one verb's queries, the same for each seed: one at
-// any moment of each interval of the rate, so that as many are due as rate and time say.
+const (
+	// Connections bounds the GETs under way, maxLists the LISTs: each may have a body of many MiB.
+	Connections = 64
+	maxLists    = 8
+	// grace is what a query that is under way gets when queries are to end.
+	grace = 5 * time.Second
+)
+
+// schedule draws the intended times of one verb's queries, the same for each seed: one at any moment of each interval
+// of the rate, so that as many are due as rate and time say.
 type schedule struct {
 	mean  time.Duration
 	start time.Time
@@ -29,11 +36,8 @@ type schedule struct {
 }
 
 func newSchedule(seed uint64, verb string, rate float64, start time.Time) *schedule {
-	var salt uint64
-	for _, b := range []byte(verb) {
-		salt = salt<<8 | uint64(b)
-	}
-	return &schedule{rng: rand.New(rand.NewPCG(seed, salt)), start: start, mean: time.Duration(float64(time.Second) / rate)}
+	rng := rand.New(rand.NewPCG(seed, uint64(verb[0])))
+	return &schedule{rng: rng, start: start, mean: time.Duration(float64(time.Second) / rate)}
 }
 
 // take is the next intended time, and a number that chooses what is asked for.
@@ -51,18 +55,49 @@ type querier struct {
 	rate  float64
 	conns int
 	at    *endpoint
-	log   Log
-	// path is what the choice stands for, check whether a body of status 200 is the answer
-	// to that, and how many objects it has.
+	log   *Writer
+	// path is what the choice stands for, check whether a body of status 200 is the answer to that, and how many
+	// objects it has.
 	path  func(choice uint64) string
 	check func(choice uint64, body []byte) (int64, error)
 }
 
-// maxLists bounds the LISTs under way: each may have a body of many MiB.
-const maxLists = 8
-
-// grace is what a query that is under way gets when queries are to end.
-const grace = 5 * time.Second
+// queriers are the verbs with a rate.
+func (r *readers) queriers() (all []*querier) {
+	if r.cfg.Get > 0 {
+		chosen := func(choice uint64) named { return r.names[choice%uint64(len(r.names))] }
+		all = append(all, &querier{
+			verb: Get, rate: r.cfg.Get, conns: Connections, at: r.target, log: r.log,
+			path: func(choice uint64) string { return chosen(choice).path },
+			check: func(choice uint64, body []byte) (int64, error) {
+				if err := jsonscan.ValidWithin(body, maxDepth); err != nil {
+					return 0, errInvalid
+				}
+				if jsonscan.Unquote(jsonscan.Lookup(body, "metadata", "uid")) != chosen(choice).uid {
+					return 0, errOther
+				}
+				return 1, nil
+			},
+		})
+	}
+	if r.cfg.List > 0 {
+		path := collection
+		if r.cfg.Limit > 0 {
+			path += "?limit=" + strconv.Itoa(r.cfg.Limit)
+		}
+		all = append(all, &querier{
+			verb: List, rate: r.cfg.List, conns: maxLists, at: r.target, log: r.log,
+			path: func(uint64) string { return path },
+			check: func(_ uint64, body []byte) (n int64, err error) {
+				if _, err = readList(body, func([]byte) { n++ }); err != nil {
+					return 0, errInvalid
+				}
+				return n, nil
+			},
+		})
+	}
+	return all
+}
 
 // run sends queries from start until stop ends. It returns when the last is answered.
 func (q *querier) run(ctx, stop context.Context, seed uint64, start time.Time) {
@@ -70,48 +105,51 @@ func (q *querier) run(ctx, stop context.Context, seed uint64, start time.Time) {
 	defer cancel()
 	defer context.AfterFunc(stop, func() { time.AfterFunc(grace, cancel) })()
 	s := newSchedule(seed, q.verb, q.rate, start)
-	var workers errgroup.Group
+	var workers sync.WaitGroup
 	for range q.conns {
-		workers.Go(func() error {
+		workers.Go(func() {
 			var buf bytes.Buffer
 			for {
 				at, choice := s.take()
 				if lifecycle.Pause(stop, time.Until(at)) != nil {
-					return nil
+					return
 				}
 				q.log.Append(q.ask(ctx, at, choice, &buf))
 			}
 		})
 	}
-	_ = workers.Wait() // none fails
+	workers.Wait()
 }
 
-func (q *querier) ask(ctx context.Context, intended time.Time, choice uint64, buf *bytes.Buffer) readlog.Record {
-	r := readlog.Record{What: q.verb, Intended: intended.UnixNano(), Started: time.Now().UnixNano()}
+func (q *querier) ask(ctx context.Context, intended time.Time, choice uint64, buf *bytes.Buffer) Record {
+	r := Record{What: q.verb, Intended: intended.UnixNano(), Started: time.Now().UnixNano()}
 	var err error
 	r.Code, err = q.at.fetch(ctx, q.path(choice), buf)
 	r.Ended, r.Bytes = time.Now().UnixNano(), int64(buf.Len())
 	if err == nil && r.Code == http.StatusOK {
-		if r.Items, err = q.check(choice, buf.Bytes()); err != nil && !errors.Is(err, errOther) {
-			err = errInvalid
-		}
+		r.Items, err = q.check(choice, buf.Bytes())
 	}
 	if err != nil {
-		r.Error, r.Items = reason(err), 0
+		r.Error = reason(err)
 	}
 	return r
 }
+
+// What is wrong with an answer.
+var (
+	errOther   = errors.New("it is not the object asked for")
+	errInvalid = errors.New("the body is not valid")
+	errBody    = errors.New("the body is not complete") // it has no end, or is too large
+)
 
 // reason puts an error into a few words that are the same for all of a kind.
 func reason(err error) string {
 	var timeout net.Error
 	switch {
-	case errors.Is(err, errOther):
-		return errOther.Error()
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return readlog.Timeout
+	case errors.As(err, &timeout) && timeout.Timeout(): // a deadline, too
+		return Timeout
 	case errors.Is(err, context.Canceled):
-		return readlog.CutOff
+		return CutOff
 	case errors.Is(err, errBody):
 		return errBody.Error()
 	}
@@ -119,41 +157,48 @@ func reason(err error) string {
 		return op.Op + ": " + op.Err.Error()
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err // without the address
+		return u.Err.Error() // without the address
 	}
 	return err.Error()
 }
 
-var (
-	errOther   = errors.New("it is not the object asked for")
-	errInvalid = errors.New("the body is not valid")
-)
+// named is an object that exists.
+type named struct{ path, uid string }
 
-// queriers are the verbs with a rate.
-func (r *Readers) queriers() (all []*querier) {
-	if r.cfg.Get > 0 {
-		all = append(all, &querier{
-			verb: readlog.Get, rate: r.cfg.Get, conns: r.cfg.Connections, at: r.gets, log: r.log,
-			path: func(choice uint64) string { return r.names[choice%uint64(len(r.names))].path },
-			check: func(choice uint64, body []byte) (int64, error) {
-				uid, err := readObject(body)
-				if err == nil && uid != r.names[choice%uint64(len(r.names))].uid {
-					err = fmt.Errorf("%w: uid %s", errOther, uid)
-				}
-				return 1, err
-			},
-		})
+func nameOf(item []byte) named {
+	text := func(key string) string { return jsonscan.Unquote(jsonscan.Lookup(item, "metadata", key)) }
+	path := "/api/v1/namespaces/" + url.PathEscape(text("namespace")) + "/pods/" + url.PathEscape(text("name"))
+	return named{path: path, uid: text("uid")}
+}
+
+// readList takes a whole list apart, shows its items and returns its version.
+func readList(data []byte, item func(json []byte)) (version uint64, err error) {
+	if err := jsonscan.ValidWithin(data, maxDepth); err != nil {
+		return 0, err
 	}
-	if r.cfg.List > 0 {
-		path := r.cfg.list()
-		all = append(all, &querier{
-			verb: readlog.List, rate: r.cfg.List, conns: min(r.cfg.Connections, maxLists), at: r.lists, log: r.log,
-			path: func(uint64) string { return path },
-			check: func(_ uint64, body []byte) (int64, error) {
-				l, err := readList(body, nil)
-				return l.items, err
-			},
-		})
+	text := jsonscan.Lookup(data, "items")
+	s := jsonscan.New(text)
+	more, err := s.EnterArray()
+	for ; more && err == nil; more, err = s.NextElement() {
+		v, err := s.Value()
+		if err != nil {
+			return 0, err
+		}
+		if item != nil {
+			item(v.Of(text))
+		}
 	}
-	return all
+	if err != nil {
+		return 0, fmt.Errorf("no list: items: %w", err)
+	}
+	return versionIn(jsonscan.Lookup(data, "metadata"))
+}
+
+func versionIn(meta []byte) (uint64, error) {
+	text := jsonscan.Unquote(jsonscan.Lookup(meta, "resourceVersion"))
+	v, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("resourceVersion %.40q: want a whole number", text)
+	}
+	return v, nil
 }

@@ -1,183 +1,247 @@
 package readers
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/loadgen/hookfault"
-	"github.com/watchbench/watchbench/loadgen/readlog"
 )
 
-// Log takes the records; *readlog.Writer is one. It is called by several goroutines.
-type Log interface{ Append(readlog.Record) }
+// Config says what is read, and from where.
+type Config struct {
+	Seed uint64 `json:"seed"`
+	// Target is the kubeconfig of what is read from, which need not be there before Connect; Control that of the
+	// apiserver, whose watch says what happened.
+	Target  string `json:"target"`
+	Control string `json:"control"`
+	Record  string `json:"record"` // file that is written
 
-// Access are the two servers that are read from.
-type Access struct {
-	Target *rest.Config
-	// Control is the apiserver, whose watch says what happened.
-	Control *rest.Config
+	Get     float64 `json:"get,omitempty"`   // queries per second
+	List    float64 `json:"list,omitempty"`  //
+	Limit   int     `json:"limit,omitempty"` // page of a LIST, 0 for all objects
+	Watches int     `json:"watches,omitempty"`
+
+	Webhooks      int    `json:"webhooks,omitempty"` // receivers
+	WebhookFaults string `json:"webhookFaults,omitempty"`
+	// Secret signs the deliveries, in the form of Standard Webhooks (whsec_…).
+	Secret string `json:"secret,omitempty"`
+
+	// Slow are slow clients, instead of all that.
+	Slow *Slow `json:"slow,omitempty"`
 }
 
-// Conductor says what comes next. Reading goes through the phases Listening, Connect,
-// Ready, Go, Stop, Stopped and Done.
-type Conductor interface {
-	// Say reports that a phase is reached; listen are the receivers' addresses.
-	Say(phase string, listen []string)
-	// Await returns when a phase is asked for, or with an error when ctx ends or nobody
-	// will ask any more.
-	Await(ctx context.Context, phase string) error
-	// Access is asked for once, after Connect.
-	Access() (Access, error)
-}
+// Bounds of a Config.
+const (
+	MaxRate    = 100_000 // queries per second
+	MaxWatches = 10_000
+)
 
-// Phases, in their order. The first is said, and so are those that end in a d or y.
+// Phases, in their order. A phase that is said is a line of JSON on standard output, with the receivers' addresses in
+// listen; one that is asked for is its name on standard input.
 const (
 	Listening = "listening"
 	Connect   = "connect" // asked for: list, and open the watches
 	Ready     = "ready"
 	Go        = "go" // asked for: begin with the queries and the receivers' faults
 	Stop      = "stop"
-	Stopped   = "stopped"
-	Done      = "done" // asked for: wait for what is still to come, and end
+	// Stopped is that of a Record as well: the last query is answered.
+	Done = "done" // asked for: wait for what is still to come, and end
 )
 
-// Readers are all that read. Use them once.
-type Readers struct {
-	cfg    Config
-	log    Log
-	hooks  []*hook
-	faults *hookfault.Set
-	// SettleLimit bounds the wait for what is still to come; Quiet is how long no receiver
-	// may have heard anything before that is believed.
-	settleLimit, quiet time.Duration
-
-	gets, lists, watches, control *endpoint
-	names                         []named
-	watchers                      []*watcher // the control first
-	since                         uint64     // where the control began
-}
+// collection is what is read.
+const collection = "/api/v1/pods"
 
 const (
+	// settleLimit bounds the wait for what is still to come; quiet is how long nobody may have heard anything before
+	// that is believed.
 	settleLimit = 10 * time.Second
 	quiet       = 500 * time.Millisecond
 	// opening is how many watches are opened at once.
 	opening = 16
 )
 
-// New binds the receivers' addresses, on loopback; Run serves them.
-func New(cfg Config, log Log) (*Readers, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
+var (
+	errNothing = errors.New("no object to get: have some exist before the load")
+	errNoMore  = errors.New("standard input ended before the last phase")
+)
+
+// Run goes through the phases; the record counts once it has returned nil. The receivers answer until then.
+func Run(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
+	if cfg.Slow != nil {
+		return cfg.Slow.Run(ctx, out)
 	}
-	r := &Readers{cfg: cfg, log: log, settleLimit: settleLimit, quiet: quiet}
-	specs, err := hookfault.Parse(cfg.WebhookFaults)
+	log, err := Create(cfg.Record)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if r.faults, err = hookfault.NewSet(cfg.Seed, specs); err != nil {
-		return nil, err
-	}
-	for i := range cfg.Webhooks {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			r.unbind()
-			return nil, fmt.Errorf("listen for webhooks: %w", err)
-		}
-		h := &hook{id: i + 1, listen: l, log: log, faults: r.faults}
-		if cfg.Secret != "" {
-			if h.key, err = secretKey(cfg.Secret); err != nil {
-				return nil, err
-			}
-		}
-		r.hooks = append(r.hooks, h)
-	}
-	return r, nil
+	// The record outlives a signal: what was read belongs to it.
+	writing, written := context.WithCancel(context.WithoutCancel(ctx))
+	var both errgroup.Group
+	both.Go(func() error { return log.Run(writing) })
+	both.Go(func() error {
+		defer written()
+		return run(ctx, cfg, log, newConductor(in, out))
+	})
+	return errors.Join(both.Wait(), log.Close())
 }
 
-func (r *Readers) unbind() {
-	for _, h := range r.hooks {
-		_ = h.listen.Close()
+func run(ctx context.Context, cfg Config, log *Writer, c *conductor) error {
+	r, err := newReaders(cfg, log)
+	if err != nil {
+		return err
 	}
-}
-
-// Run reads as the conductor says, and returns when all is over. The receivers answer
-// until then.
-func (r *Readers) Run(ctx context.Context, c Conductor) error {
 	all, ctx := errgroup.WithContext(ctx)
-	ctx, end := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	for _, h := range r.hooks {
 		all.Go(func() error { return h.serve(ctx) })
 	}
-	err := r.conduct(ctx, all, c)
-	end()
+	err = r.conduct(ctx, all, c)
+	cancel()
 	err = errors.Join(err, all.Wait())
-	for _, e := range []*endpoint{r.gets, r.lists, r.watches, r.control} {
+	for _, e := range []*endpoint{r.target, r.control} {
 		if e != nil {
-			e.close()
+			e.http.CloseIdleConnections()
 		}
 	}
 	return err
 }
 
-func (r *Readers) conduct(ctx context.Context, all *errgroup.Group, c Conductor) error {
+// conductor has the phases from standard input.
+type conductor struct {
+	out   io.Writer
+	lines chan string // each is awaited, or the program ends
+}
+
+func newConductor(in io.Reader, out io.Writer) *conductor {
+	c := &conductor{out: out, lines: make(chan string)}
+	go func() { // ends with standard input, or with the program
+		defer close(c.lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			c.lines <- s.Text()
+		}
+	}()
+	return c
+}
+
+// Said is a line on standard output.
+type Said struct {
+	Phase  string   `json:"phase"`
+	Listen []string `json:"listen,omitempty"`
+}
+
+func (c *conductor) say(phase string, listen []string) {
+	_ = json.NewEncoder(c.out).Encode(Said{phase, listen}) // nobody listens: the next phase will not come either
+}
+
+// await returns when a phase is asked for, or with an error when ctx ends or nobody will ask any more.
+func (c *conductor) await(ctx context.Context, phase string) error {
+	select {
+	case line, ok := <-c.lines:
+		switch {
+		case !ok:
+			return errNoMore
+		case line != phase:
+			return fmt.Errorf("%q on standard input, want %s", line, phase)
+		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// readers are all that read.
+type readers struct {
+	cfg             Config
+	log             *Writer
+	hooks           []*hook
+	faults          *faults
+	target, control *endpoint
+	names           []named
+	watchers        []*watcher // the control first
+	since           uint64     // where the control began
+}
+
+// newReaders binds the receivers' addresses, on loopback.
+func newReaders(cfg Config, log *Writer) (*readers, error) {
+	r := &readers{cfg: cfg, log: log}
+	specs, err := ParseFaults(cfg.WebhookFaults)
+	if err == nil {
+		r.faults, err = newFaults(cfg.Seed, specs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var key []byte
+	if cfg.Webhooks > 0 {
+		if key, err = secretKey(cfg.Secret); err != nil {
+			return nil, err
+		}
+	}
+	for i := range cfg.Webhooks {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("listen for webhooks: %w", err)
+		}
+		r.hooks = append(r.hooks, &hook{
+			id: i + 1, listen: l, log: log, faults: r.faults, key: key, healthy: Healthy(specs, i+1),
+		})
+	}
+	return r, nil
+}
+
+func (r *readers) conduct(ctx context.Context, all *errgroup.Group, c *conductor) error {
 	var listen []string
 	for _, h := range r.hooks {
 		listen = append(listen, h.listen.Addr().String())
 	}
-	c.Say(Listening, listen)
-	if err := c.Await(ctx, Connect); err != nil {
+	c.say(Listening, listen)
+	if err := c.await(ctx, Connect); err != nil {
 		return err
 	}
-	access, err := c.Access()
-	if err != nil {
+	if err := r.connect(ctx, all); err != nil {
 		return err
 	}
-	if err := r.connect(ctx, all, access); err != nil {
-		return err
-	}
-	c.Say(Ready, nil)
-	if err := c.Await(ctx, Go); err != nil {
+	c.say(Ready, nil)
+	if err := c.await(ctx, Go); err != nil {
 		return err
 	}
 	if err := r.query(ctx, c); err != nil {
 		return err
 	}
-	c.Say(Stopped, nil)
-	if err := c.Await(ctx, Done); err != nil {
+	c.say(Stopped, nil)
+	if err := c.await(ctx, Done); err != nil {
 		return err
 	}
 	return r.settle(ctx)
 }
 
 // connect lists what is there and opens the watches, the control first.
-func (r *Readers) connect(ctx context.Context, all *errgroup.Group, access Access) (err error) {
-	for _, e := range []struct {
-		to    **endpoint
-		cfg   *rest.Config
-		conns int
-	}{{&r.gets, access.Target, r.cfg.Connections}, {&r.lists, access.Target, r.cfg.Connections}, {&r.watches, access.Target, 0}, {&r.control, access.Control, 0}} {
-		if *e.to, err = newEndpoint(e.cfg, e.conns); err != nil {
-			return err
-		}
+func (r *readers) connect(ctx context.Context, all *errgroup.Group) (err error) {
+	if r.target, err = openEndpoint(r.cfg.Target); err != nil {
+		return err
 	}
-	there, err := r.control.listAll(ctx, r.cfg.Collection+"?limit=1", nil)
+	if r.control, err = openEndpoint(r.cfg.Control); err != nil {
+		return err
+	}
+	r.since, err = r.control.list(ctx, collection+"?limit=1", nil)
 	if err != nil {
 		return fmt.Errorf("the apiserver: %w", err)
 	}
 	turn := make(chan struct{}, opening) // a slot for each watch that is being opened
 	var open sync.WaitGroup
 	begin := func(w *watcher) {
-		w.collection, w.log = r.cfg.Collection, r.log
+		w.log = r.log
 		r.watchers = append(r.watchers, w)
 		open.Add(1)
 		once := sync.OnceFunc(open.Done)
@@ -186,14 +250,10 @@ func (r *Readers) connect(ctx context.Context, all *errgroup.Group, access Acces
 			return w.run(ctx, turn, once)
 		})
 	}
-	r.since = there.version
-	begin(&watcher{id: readlog.Control, at: r.control, from: there.version})
+	begin(&watcher{id: Control, at: r.control, from: r.since})
 	open.Wait()
 	if r.cfg.Get+r.cfg.List > 0 || r.cfg.Watches > 0 {
-		l, err := r.lists.listAll(ctx, r.cfg.Collection, func(item []byte) {
-			text := func(key string) string { return jsonscan.Unquote(jsonscan.Lookup(item, "metadata", key)) }
-			r.names = append(r.names, named{path: r.cfg.object(text("namespace"), text("name")), uid: text("uid")})
-		})
+		from, err := r.target.list(ctx, collection, func(item []byte) { r.names = append(r.names, nameOf(item)) })
 		if err != nil {
 			return err
 		}
@@ -201,7 +261,7 @@ func (r *Readers) connect(ctx context.Context, all *errgroup.Group, access Acces
 			return errNothing
 		}
 		for i := range r.cfg.Watches {
-			begin(&watcher{id: i + 1, at: r.watches, from: l.version})
+			begin(&watcher{id: i + 1, at: r.target, from: from})
 		}
 	}
 	open.Wait()
@@ -209,9 +269,9 @@ func (r *Readers) connect(ctx context.Context, all *errgroup.Group, access Acces
 }
 
 // query sends the queries until it is told to stop.
-func (r *Readers) query(ctx context.Context, c Conductor) error {
+func (r *readers) query(ctx context.Context, c *conductor) error {
 	start := time.Now()
-	r.log.Append(readlog.Record{What: readlog.Started, Ended: start.UnixNano()})
+	r.log.Append(Record{What: Started, Ended: start.UnixNano()})
 	r.faults.Start(start)
 	stop, stopped := context.WithCancel(ctx)
 	defer stopped()
@@ -219,58 +279,58 @@ func (r *Readers) query(ctx context.Context, c Conductor) error {
 	for _, q := range r.queriers() {
 		asking.Go(func() { q.run(ctx, stop, r.cfg.Seed, start) })
 	}
-	err := c.Await(ctx, Stop)
-	r.log.Append(readlog.Record{What: readlog.Stopped, Ended: time.Now().UnixNano()})
+	err := c.await(ctx, Stop)
+	r.log.Append(Record{What: Stopped, Ended: time.Now().UnixNano()})
 	stopped()
 	asking.Wait()
 	return err
 }
 
-// settle waits until everyone has seen what the control has, at most to a limit: what did
-// not come by then is missing in the record.
-func (r *Readers) settle(ctx context.Context) error {
-	healthy := slices.DeleteFunc(slices.Clone(r.hooks), func(h *hook) bool {
-		all, _ := r.faults.Select(func(s hookfault.Spec) bool { return s.Hits(h.id) })
-		return len(all) > 0
-	})
-	deadline, since := time.Now().Add(r.settleLimit), time.Now()
-	for was := r.behind(healthy); time.Now().Before(deadline); {
+// settle waits until everyone has seen what the control has, at most to a limit: what did not come by then is missing
+// in the record.
+func (r *readers) settle(ctx context.Context) error {
+	r.hooks = slices.DeleteFunc(r.hooks, func(h *hook) bool { return !h.healthy })
+	deadline, since := time.Now().Add(settleLimit), time.Now()
+	for _, was := r.behind(); time.Now().Before(deadline); {
 		if err := lifecycle.Pause(ctx, 20*time.Millisecond); err != nil {
 			return err
 		}
-		now := r.behind(healthy)
+		late, now := r.behind()
 		if now != was {
 			was, since = now, time.Now()
 		}
-		if now.watches+now.hooks == 0 && time.Since(since) >= r.quiet {
+		if late == 0 && time.Since(since) >= quiet {
 			return nil
 		}
 	}
 	return nil
 }
 
-// progress is how many have not seen the control's last version, and what changes while
-// anything comes.
-type progress struct {
-	watches, hooks int
-	sum            uint64
+// behind is how many have not seen the control's last version, and what changes while anything comes.
+func (r *readers) behind() (late int, sum uint64) {
+	want := r.watchers[0].last.Load()
+	look := func(seen uint64) {
+		sum += seen
+		if seen < want {
+			late++
+		}
+	}
+	for _, w := range r.watchers {
+		look(w.last.Load())
+	}
+	if want > r.since {
+		for _, h := range r.hooks {
+			look(h.last.Load())
+		}
+	}
+	return late, sum
 }
 
-func (r *Readers) behind(healthy []*hook) (p progress) {
-	want := r.watchers[0].last.Load()
-	for _, w := range r.watchers {
-		v := w.last.Load()
-		p.sum += v
-		if v < want {
-			p.watches++
-		}
+// openEndpoint reads the kubeconfig of a server.
+func openEndpoint(kubeconfig string) (*endpoint, error) {
+	cfg, err := kubeapi.ReadConfig(kubeconfig, "")
+	if err != nil {
+		return nil, err
 	}
-	for _, h := range healthy {
-		v := h.last.Load()
-		p.sum += v
-		if v < want && want > r.since {
-			p.hooks++
-		}
-	}
-	return p
+	return newEndpoint(cfg)
 }

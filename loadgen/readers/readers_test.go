@@ -1,72 +1,40 @@
 package readers
 
 import (
-	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/apisim"
-	"github.com/watchbench/watchbench/loadgen/readlog"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// records is a Log in memory.
-type records struct {
-	mu  sync.Mutex
-	all []readlog.Record
-}
-
-func (r *records) Append(x readlog.Record) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.all = append(r.all, x)
-}
+// records are those of a file.
+type records []Record
 
 // of are the records of one reader, -1 for all.
-func (r *records) of(what string, reader int) (some []readlog.Record) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, x := range r.all {
+func (all records) of(what string, reader int) (some []Record) {
+	for _, x := range all {
 		if x.What == what && (reader < 0 || x.Reader == reader) {
 			some = append(some, x)
 		}
 	}
 	return some
-}
-
-// play is a Conductor that does something in each phase that is asked for.
-type play struct {
-	target, control string
-	before          map[string]func([]string)
-	listen          []string
-}
-
-func (p *play) Say(_ string, listen []string) {
-	if listen != nil {
-		p.listen = listen
-	}
-}
-
-func (p *play) Await(ctx context.Context, phase string) error {
-	if do := p.before[phase]; do != nil {
-		do(p.listen)
-	}
-	return context.Cause(ctx)
-}
-
-func (p *play) Access() (Access, error) {
-	return Access{Target: &rest.Config{Host: p.target}, Control: &rest.Config{Host: p.control}}, nil
 }
 
 func pods(t *testing.T, c apisim.Config) (*apisim.Server, string) {
@@ -89,25 +57,66 @@ func put(t *testing.T, s *apisim.Server, name, phase string) {
 	}
 }
 
-func read(t *testing.T, cfg Config, p *play) *records {
+// conducted reads through all phases; during is what happens while there are queries, and gets the receivers'
+// addresses.
+func conducted(t *testing.T, cfg Config, target, control string, during func(listen []string)) (all records, err error) {
 	t.Helper()
-	cfg.Collection = "/api/v1/pods"
-	cfg.Connections = max(cfg.Connections, 4)
-	var log records
-	r, err := New(cfg, &log)
+	dir := t.TempDir()
+	cfg.Target, cfg.Control, cfg.Record = filepath.Join(dir, "target"), filepath.Join(dir, "control"), filepath.Join(dir, "record")
+	for path, url := range map[string]string{cfg.Target: target, cfg.Control: control} {
+		if err := kubeapi.WriteConfig(path, kubeapi.ConfigFor("x", &rest.Config{Host: url})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg.Secret = secret
+	in, lines := io.Pipe()
+	said, out := io.Pipe()
+	var end errgroup.Group
+	end.Go(func() error {
+		err := Run(t.Context(), cfg, in, out)
+		_, _ = in.Close(), out.Close()
+		return err
+	})
+	var listen []string
+	for d := json.NewDecoder(said); ; {
+		var l Said
+		if d.Decode(&l) != nil {
+			break
+		}
+		ask := map[string]string{Listening: Connect, Ready: Go, Stopped: Done}[l.Phase]
+		if l.Listen != nil {
+			listen = l.Listen
+		}
+		_, _ = io.WriteString(lines, ask+"\n") // an error shows below
+		if ask == Go {
+			during(listen)
+			_, _ = io.WriteString(lines, Stop+"\n")
+		}
+	}
+	if err := end.Wait(); err != nil {
+		return nil, err
+	}
+	for r, err := range ReadFile(cfg.Record) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func reads(t *testing.T, cfg Config, target, control string, during func(listen []string)) records {
+	t.Helper()
+	all, err := conducted(t, cfg, target, control, during)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.settleLimit, r.quiet = 3*time.Second, 50*time.Millisecond
-	if err := r.Run(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-	return &log
+	return all
 }
 
 // seen are the events of a watch in a few words.
-func seen(log *records, reader int) (all []string) {
-	for _, e := range log.of(readlog.Event, reader) {
+func seen(log records, reader int) (all []string) {
+	for _, e := range log.of(Event, reader) {
 		if e.Type != "BOOKMARK" {
 			all = append(all, fmt.Sprintf("%s %s %d", e.Type, e.UID, e.Version))
 		}
@@ -121,38 +130,36 @@ func TestReads(t *testing.T) {
 		put(t, s, fmt.Sprint("old-", i), "Running")
 	}
 	const rate, length = 200, time.Second
-	log := read(t, Config{Seed: 3, Get: rate, List: 20, Watches: 5, FieldSelector: "spec.nodeName=n1"}, &play{
-		target: url, control: url, before: map[string]func([]string){Stop: func([]string) {
-			for i := range 50 {
-				put(t, s, fmt.Sprint("new-", i), "Pending")
-				put(t, s, fmt.Sprint("new-", i), "Running")
-				if i%2 == 0 {
-					if _, err := s.Delete("pods", "a", fmt.Sprint("new-", i)); err != nil {
-						t.Error(err)
-					}
+	log := reads(t, Config{Seed: 3, Get: rate, List: 20, Watches: 5}, url, url, func([]string) {
+		for i := range 50 {
+			put(t, s, fmt.Sprint("new-", i), "Pending")
+			put(t, s, fmt.Sprint("new-", i), "Running")
+			if i%2 == 0 {
+				if _, err := s.Delete("pods", "a", fmt.Sprint("new-", i)); err != nil {
+					t.Error(err)
 				}
 			}
-			_ = lifecycle.Pause(t.Context(), length)
-		}},
+		}
+		_ = lifecycle.Pause(t.Context(), length)
 	})
-	started, stopped := log.of(readlog.Started, -1), log.of(readlog.Stopped, -1)
+	started, stopped := log.of(Started, -1), log.of(Stopped, -1)
 	if len(started) != 1 || len(stopped) != 1 || stopped[0].Ended-started[0].Ended < int64(length) {
 		t.Fatalf("%v to %v", started, stopped)
 	}
-	gets := log.of(readlog.Get, -1)
+	gets := log.of(Get, -1)
 	if n := len(gets); n < rate*7/10 || n > rate*13/10*2 {
 		t.Errorf("%d GETs in a second at %d/s", n, rate)
 	}
-	for _, r := range slices.Concat(gets, log.of(readlog.List, -1)) {
+	for _, r := range slices.Concat(gets, log.of(List, -1)) {
 		least := int64(1)
-		if r.What == readlog.List {
+		if r.What == List {
 			least = 40
 		}
 		if r.Code != 200 || r.Items < least || r.Error != "" || r.Intended < started[0].Ended || r.Started < r.Intended || r.Ended < r.Started || r.Bytes < 100 {
 			t.Fatalf("%+v", r)
 		}
 	}
-	want := seen(log, readlog.Control)
+	want := seen(log, Control)
 	if len(want) != 125 {
 		t.Fatalf("the control saw %d of 125 events", len(want))
 	}
@@ -202,17 +209,15 @@ func TestIntendedTimes(t *testing.T) {
 		s.ServeHTTP(w, r)
 	}))
 	t.Cleanup(slow.Close)
-	log := read(t, Config{Get: 200, Connections: 4}, &play{target: slow.URL, control: url, before: map[string]func([]string){
-		Stop: func([]string) { _ = lifecycle.Pause(t.Context(), time.Second) },
-	}})
+	log := reads(t, Config{Get: 3000}, slow.URL, url, func([]string) { _ = lifecycle.Pause(t.Context(), time.Second) })
 	late := 0
-	for _, r := range log.of(readlog.Get, -1) {
+	for _, r := range log.of(Get, -1) {
 		if r.Started-r.Intended > int64(200*time.Millisecond) {
 			late++
 		}
 	}
-	if n := len(log.of(readlog.Get, -1)); n > 100 || late < 20 {
-		t.Errorf("%d queries of 50 ms on 4 connections, %d of them more than 200 ms late", n, late)
+	if n := len(log.of(Get, -1)); n > 1500 || late < 300 {
+		t.Errorf("%d queries of 50 ms on 64 connections, %d of them more than 200 ms late", n, late)
 	}
 }
 
@@ -245,11 +250,9 @@ func TestIncomplete(t *testing.T) {
 			listed = true
 			s.ServeHTTP(w, r)
 		}))
-		log := read(t, Config{Get: 50, List: 50}, &play{target: bad.URL, control: url, before: map[string]func([]string){
-			Stop: func([]string) { _ = lifecycle.Pause(t.Context(), 200*time.Millisecond) },
-		}})
+		log := reads(t, Config{Get: 50, List: 50}, bad.URL, url, func([]string) { _ = lifecycle.Pause(t.Context(), 200*time.Millisecond) })
 		bad.Close()
-		all := slices.Concat(log.of(readlog.Get, -1), log.of(readlog.List, -1))
+		all := slices.Concat(log.of(Get, -1), log.of(List, -1))
 		if len(all) < 5 {
 			t.Errorf("%s: %d queries", name, len(all))
 		}
@@ -268,7 +271,7 @@ func TestWatchGoesOn(t *testing.T) {
 	put(t, s, "one", "Running")
 	mine, control := pods(t, apisim.Config{})
 	put(t, mine, "one", "Running")
-	log := read(t, Config{Watches: 1}, &play{target: url, control: control, before: map[string]func([]string){Stop: func([]string) {
+	log := reads(t, Config{Watches: 1}, url, control, func([]string) {
 		await := func(n int) {
 			for range 300 {
 				if _ = lifecycle.Pause(t.Context(), 10*time.Millisecond); s.Stats("pods").Watches >= n {
@@ -294,8 +297,8 @@ func TestWatchGoesOn(t *testing.T) {
 		}
 		await(4)
 		put(t, s, "one", "last")
-	}}})
-	opened, closed, events := log.of(readlog.Opened, 1), log.of(readlog.Closed, 1), seen(log, 1)
+	})
+	opened, closed, events := log.of(Opened, 1), log.of(Closed, 1), seen(log, 1)
 	if len(opened) < 3 || len(closed) < 3 {
 		t.Fatalf("opened %+v, closed %+v", opened, closed)
 	}
@@ -314,30 +317,17 @@ func TestWatchGoesOn(t *testing.T) {
 
 func TestNothingToGet(t *testing.T) {
 	_, url := pods(t, apisim.Config{})
-	var log records
-	r, err := New(Config{Collection: "/api/v1/pods", Connections: 1, Get: 1}, &log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Run(t.Context(), &play{target: url, control: url}); err == nil || !strings.Contains(err.Error(), "no object to get") {
+	if _, err := conducted(t, Config{Get: 1}, url, url, nil); !errors.Is(err, errNothing) {
 		t.Error(err)
 	}
 }
 
-func TestValidate(t *testing.T) {
-	good := Config{Collection: "/api/v1/pods", Connections: 1}
-	if err := good.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	for key, spoil := range map[string]func(*Config){
-		"collection": func(c *Config) { c.Collection = "pods" }, "get": func(c *Config) { c.Get = -1 }, "list": func(c *Config) { c.List = 1e9 },
-		"connections": func(c *Config) { c.Connections = 0 }, "limit": func(c *Config) { c.Limit = -1 }, "watches": func(c *Config) { c.Watches = 1e6 },
-		"webhooks": func(c *Config) { c.Webhooks = 101 }, "webhookFaults": func(c *Config) { c.WebhookFaults = "x" }, "secret": func(c *Config) { c.Secret = "abc" },
-	} {
-		c := good
-		spoil(&c)
-		if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), key+": ") {
-			t.Errorf("%s: %v", key, err)
+// TestOutOfTurn: a line that is out of turn, and the end of standard input, end the readers with an error.
+func TestOutOfTurn(t *testing.T) {
+	for in, want := range map[string]string{"go\n": `"go" on standard input, want connect`, "": errNoMore.Error()} {
+		cfg := Config{Record: filepath.Join(t.TempDir(), "record")}
+		if err := Run(t.Context(), cfg, strings.NewReader(in), io.Discard); err == nil || err.Error() != want {
+			t.Errorf("%q: %v", in, err)
 		}
 	}
 }

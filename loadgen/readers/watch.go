@@ -2,21 +2,18 @@ package readers
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/loadgen/readlog"
 )
 
 const (
@@ -31,12 +28,11 @@ const (
 
 // watcher is one watch, opened again and again.
 type watcher struct {
-	id         int
-	at         *endpoint
-	collection string
-	log        Log
-	from       uint64
-	last       atomic.Uint64 // version of the last event or bookmark
+	id   int
+	at   *endpoint
+	log  *Writer
+	from uint64
+	last atomic.Uint64 // version of the last event or bookmark
 }
 
 // run watches until ctx ends. opened is called when the first watch is open.
@@ -47,7 +43,9 @@ func (w *watcher) run(ctx context.Context, turn chan struct{}, opened func()) er
 		asked := time.Now().UnixNano()
 		resp, err := w.open(ctx, turn)
 		if err == nil && resp.StatusCode == http.StatusOK {
-			w.log.Append(readlog.Record{What: readlog.Opened, Reader: w.id, Version: w.from, Started: asked, Ended: time.Now().UnixNano(), Code: resp.StatusCode})
+			w.log.Append(Record{
+				What: Opened, Reader: w.id, Version: w.from, Started: asked, Ended: time.Now().UnixNano(), Code: resp.StatusCode,
+			})
 			if tries > 0 {
 				tries = 0
 				opened()
@@ -63,7 +61,7 @@ func (w *watcher) run(ctx context.Context, turn chan struct{}, opened func()) er
 			break
 		}
 		if tries == maxTries {
-			return fmt.Errorf("open a watch of %s: %w", w.collection, err)
+			return fmt.Errorf("open a watch of %s: %w", collection, err)
 		} else if tries > 0 {
 			tries++
 		}
@@ -76,7 +74,7 @@ func (w *watcher) run(ctx context.Context, turn chan struct{}, opened func()) er
 
 // ended records the end of a watch, and finds where to go on; false if ctx ended.
 func (w *watcher) ended(ctx context.Context, err error) bool {
-	end := readlog.Record{What: readlog.Closed, Reader: w.id, Version: w.last.Load(), Ended: time.Now().UnixNano()}
+	end := Record{What: Closed, Reader: w.id, Version: w.last.Load(), Ended: time.Now().UnixNano()}
 	if gone, ok := errors.AsType[*endError](err); ok {
 		end.Code = gone.code
 	}
@@ -86,10 +84,10 @@ func (w *watcher) ended(ctx context.Context, err error) bool {
 	w.log.Append(end)
 	w.from = w.last.Load()
 	for end.Code == http.StatusGone {
-		l, err := w.at.listAll(ctx, w.collection+"?limit=1", nil)
+		version, err := w.at.list(ctx, collection+"?limit=1", nil)
 		if err == nil {
-			w.from = l.version
-			w.last.Store(l.version)
+			w.from = version
+			w.last.Store(version)
 			break
 		}
 		if lifecycle.Pause(ctx, pause) != nil {
@@ -107,8 +105,7 @@ func (w *watcher) open(ctx context.Context, turn chan struct{}) (*http.Response,
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	q := url.Values{"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {strconv.FormatUint(w.from, 10)}}
-	return w.at.request(ctx, w.collection+"?"+q.Encode())
+	return w.at.request(ctx, fmt.Sprintf("%s?watch=true&allowWatchBookmarks=true&resourceVersion=%d", collection, w.from))
 }
 
 // endError is a watch that the server refused or ended with an ERROR.
@@ -151,7 +148,9 @@ func (w *watcher) read(body io.Reader) error {
 		if f.typ == typeError {
 			return &endError{code: f.code, text: typeError}
 		}
-		w.log.Append(readlog.Record{What: readlog.Event, Reader: w.id, Type: f.typ, UID: f.uid, Version: f.version, Ended: received, Bytes: int64(len(line))})
+		w.log.Append(Record{
+			What: Event, Reader: w.id, Type: f.typ, UID: f.uid, Version: f.version, Ended: received, Bytes: int64(len(line)),
+		})
 		w.last.Store(f.version)
 		long = long[:0]
 	}
@@ -166,80 +165,27 @@ type frame struct {
 	code     int // of an ERROR
 }
 
-var types = []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", typeError}
-
-// errEnough ends the look at a frame early: what follows the metadata is most of it.
-var errEnough = errors.New("enough")
-
 func parseFrame(line []byte) (f frame, err error) {
-	line = bytes.TrimSpace(line)
-	s := jsonscan.New(line)
-	object := false
-	err = s.Object(func(key jsonscan.Str) error {
-		switch {
-		case key.Is(line, "type"):
-			t, err := s.String()
-			for _, known := range types {
-				if err == nil && t.Is(line, known) {
-					f.typ = known
-				}
-			}
-			return err
-		case key.Is(line, "object"):
-			object = true
-			return f.object(&s, line)
-		}
-		_, err := s.ValueWithin(maxDepth)
-		return err
-	})
-	switch {
-	case errors.Is(err, errEnough):
-		err = nil
-	case err == nil:
-		err = s.End()
-	}
-	switch {
-	case err != nil:
+	if err := jsonscan.ValidWithin(line, maxDepth); err != nil {
 		return f, fmt.Errorf("not an event: %w", err)
-	case f.typ == "" || !object:
-		return f, errors.New("not an event: it has no type that is known, or no object")
-	case f.typ == typeError:
+	}
+	f.typ = jsonscan.Unquote(jsonscan.Lookup(line, "type"))
+	object := jsonscan.Lookup(line, "object")
+	switch f.typ {
+	case "ADDED", "MODIFIED", "DELETED", "BOOKMARK":
+	case typeError:
+		f.code, _ = strconv.Atoi(string(jsonscan.Lookup(object, "code"))) // of an object other than a Status, 0
 		return f, nil
-	case f.version == 0 || f.uid == "" && f.typ != "BOOKMARK":
-		return f, errors.New("not an event: its object has no uid or no resourceVersion")
+	default:
+		return f, fmt.Errorf("not an event: type %.20q", f.typ)
+	}
+	meta := jsonscan.Lookup(object, "metadata")
+	f.uid = jsonscan.Unquote(jsonscan.Lookup(meta, "uid"))
+	if f.version, err = versionIn(meta); err == nil && f.uid == "" && f.typ != "BOOKMARK" {
+		err = errors.New("its object has no uid")
+	}
+	if err != nil {
+		return f, fmt.Errorf("not an event: %w", err)
 	}
 	return f, nil
-}
-
-// object reads an event's object as far as its metadata.
-func (f *frame) object(s *jsonscan.Scanner, line []byte) error {
-	return s.Object(func(key jsonscan.Str) error {
-		switch {
-		case key.Is(line, "metadata"):
-			v, err := s.ValueWithin(maxDepth)
-			if err != nil {
-				return err
-			}
-			if f.typ == typeError {
-				return nil
-			}
-			meta := v.Of(line)
-			f.uid = jsonscan.Unquote(jsonscan.Lookup(meta, "uid"))
-			if f.version, err = parseVersion(jsonscan.Unquote(jsonscan.Lookup(meta, "resourceVersion"))); err != nil {
-				return err
-			}
-			if f.typ != "" {
-				return errEnough
-			}
-			return nil
-		case key.Is(line, "code"):
-			v, err := s.ValueWithin(maxDepth)
-			if err == nil {
-				f.code, _ = strconv.Atoi(string(v.Of(line))) // of an object other than a Status, anything
-			}
-			return err
-		}
-		_, err := s.ValueWithin(maxDepth)
-		return err
-	})
 }

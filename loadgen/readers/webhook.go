@@ -17,8 +17,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/loadgen/hookfault"
-	"github.com/watchbench/watchbench/loadgen/readlog"
 )
 
 // Headers of Standard Webhooks.
@@ -35,10 +33,12 @@ const sendBuffer = 16 << 10
 type hook struct {
 	id     int // from 1
 	listen net.Listener
-	log    Log
-	faults *hookfault.Set
-	key    []byte        // of the signatures; nil: none are expected
-	last   atomic.Uint64 // the highest version that was delivered
+	log    *Writer
+	faults *faults
+	key    []byte // of the signatures
+	// healthy: no fault is meant for it.
+	healthy bool
+	last    atomic.Uint64 // the highest version that was delivered
 }
 
 // serve answers until ctx ends. What is under way then is cut off.
@@ -59,9 +59,9 @@ func (h *hook) serve(ctx context.Context) error {
 
 func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(req.Body, maxFrame))
-	r := readlog.Record{What: readlog.Delivery, Reader: h.id, Started: time.Now().UnixNano(), Bytes: int64(len(body))}
+	r := Record{What: Delivery, Reader: h.id, Started: time.Now().UnixNano(), Bytes: int64(len(body))}
 	f, frameErr := parseFrame(body)
-	fault := h.faults.Pick(h.id, time.Now())
+	fault := h.faults.pick(h.id)
 	switch {
 	case err != nil:
 		r.Error = errBody.Error()
@@ -75,7 +75,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.Code = http.StatusNoContent
 	}
 	r.Type, r.UID, r.Version = f.typ, f.uid, f.version
-	r.Signed = h.key != nil && h.signed(req.Header, body)
+	r.Signed = h.signed(req.Header, body)
 	switch {
 	case r.Error != "" && r.Code == 0 && fault != nil:
 		r.Code, r.Items = h.misbehave(w, req, fault)
@@ -92,46 +92,30 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 // misbehave does what the fault says, and returns the status that was sent, 0 for none, and
 // how much of a huge answer could be sent.
-func (h *hook) misbehave(w http.ResponseWriter, req *http.Request, f *hookfault.Spec) (code int, sent int64) {
+func (h *hook) misbehave(w http.ResponseWriter, req *http.Request, f *Fault) (code int, sent int64) {
 	switch f.Effect {
-	case hookfault.Status:
+	case Status:
 		if f.RetryAfter > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(f.RetryAfter/time.Second)))
 		}
 		w.WriteHeader(f.Status)
 		return f.Status, 0
-	case hookfault.Stall:
+	case Stall:
 		if lifecycle.Pause(req.Context(), f.Delay) != nil {
 			return 0, 0
 		}
 		w.WriteHeader(http.StatusNoContent)
 		return http.StatusNoContent, 0
-	case hookfault.Hang:
+	case Hang:
 		<-req.Context().Done()
 		return 0, 0
-	case hookfault.Huge:
+	case Huge:
 		w.Header().Set("Content-Length", strconv.FormatInt(f.Size, 10))
 		w.WriteHeader(http.StatusOK)
 		sent, _ = io.CopyN(w, zeros{}, f.Size) // the client may have enough
 		return http.StatusOK, sent
-	case hookfault.Redirect:
-		http.Redirect(w, req, "http://"+h.listen.Addr().String()+"/elsewhere", http.StatusTemporaryRedirect)
-		return http.StatusTemporaryRedirect, 0
-	case hookfault.Reset:
-		h.reset(w)
 	}
 	return 0, 0
-}
-
-func (h *hook) reset(w http.ResponseWriter) {
-	c, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return
-	}
-	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.SetLinger(0)
-	}
-	_ = c.Close()
 }
 
 type zeros struct{}

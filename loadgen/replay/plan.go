@@ -22,12 +22,9 @@ import (
 type PlanSource struct {
 	plan   *plan.Plan
 	cfg    plan.Config
-	render *churn.Renderer
-	shape  *shape.Maker // of a profile's objects
+	shape  *shape.Maker
 	served []apisim.Resource
 	stamp  func(time.Duration) int64
-	pods   map[string]*churn.RenderedPod // that go on, by name
-	buf    []byte
 	free   int64
 }
 
@@ -49,9 +46,8 @@ func FromPlan(p *plan.Plan) (*PlanSource, error) {
 	if cfg.Model != plan.ModelOpen {
 		return nil, ErrClosedLoop
 	}
-	s := &PlanSource{plan: p, cfg: cfg, served: apisim.BuiltIn(), pods: map[string]*churn.RenderedPod{}, free: plan.FirstFreeID,
+	s := &PlanSource{plan: p, cfg: cfg, served: apisim.BuiltIn(), free: plan.FirstFreeID,
 		stamp: func(time.Duration) int64 { return time.Now().UnixNano() }}
-	s.render = churn.NewRenderer(&s.cfg)
 	s.shape = shape.New(shape.Config{RunID: cfg.RunID, Namespaces: s.cfg.NamespaceName, Nodes: s.cfg.NodeName})
 	if cfg.HasWidgets() {
 		r, _ := shape.Resource(shape.KindWidget)
@@ -63,7 +59,7 @@ func FromPlan(p *plan.Plan) (*PlanSource, error) {
 // Resources are those of an apiserver's that watchers ask for, and a profile's own.
 func (s *PlanSource) Resources() []apisim.Resource { return s.served }
 
-// UID is that of a profile's target. It follows from the plan, so that it is known before
+// UID is that of a target. It follows from the plan, so that it is known before
 // the target is created.
 func (s *PlanSource) UID(t *plan.Target) types.UID {
 	return types.UID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(s.cfg.Seed), t.Incarnation, t.Lane))
@@ -75,27 +71,15 @@ func (s *PlanSource) Stamp(intended func(time.Duration) int64) { s.stamp = inten
 // Planned is the number of operations of the load, without the bystander's.
 func (s *PlanSource) Planned() int64 { return s.plan.Planned() }
 
-// Initial makes namespaces, nodes, bystanders, prefilled and hot pods, or what a profile
-// begins with.
+// Initial makes namespaces and whatever else exists before the load.
 func (s *PlanSource) Initial() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		ground := s.render.Ground()
-		if b := s.cfg.Bystander; b != nil {
-			for i := range b.Count() {
-				ground = append(ground, s.render.Bystander(i, 0, s.free+int64(len(ground)), s.stamp(0)))
-			}
-		}
-		for _, o := range ground {
+		for _, o := range churn.Ground(&s.cfg) {
 			if !yield(s.made(o)) {
 				return
 			}
 		}
-		if s.cfg.Profile != "" {
-			s.each(s.plan.Setup(), yield)
-			return
-		}
-		hot := slices.Concat(s.plan.HotPods()...)
-		_ = s.each(s.plan.Prefill(), yield) && s.each(slices.Values(hot), yield)
+		s.each(s.plan.Setup(), yield)
 	}
 }
 
@@ -128,7 +112,7 @@ func (s *PlanSource) Events() iter.Seq2[Event, error] {
 		trickle, more := next()
 		for op := range s.plan.Timed() {
 			for ; more && trickle.At <= op.At; trickle, more = next() {
-				if !yield(s.bystander(trickle)) {
+				if !yield(s.event(trickle)) {
 					return
 				}
 			}
@@ -141,10 +125,13 @@ func (s *PlanSource) Events() iter.Seq2[Event, error] {
 
 // event is that of an operation.
 func (s *PlanSource) event(op plan.Op) (Event, error) {
-	if op.Target == nil {
-		return s.pod(op)
-	}
 	t, intended := op.Target, s.stamp(op.At)
+	if op.Bystander { // of which nothing is kept
+		o := s.shape.Object(op, s, time.Unix(0, intended))
+		r, _ := shape.Resource(t.Kind)
+		o.GetObjectKind().SetGroupVersionKind(r.GroupVersion().WithKind(t.Kind))
+		return s.holding(op, o, intended)
+	}
 	e := s.about(op, t.Kind, s.cfg.NamespaceName(t.Namespace), t.Name, intended)
 	// The version is the server's. A deletion ends what is kept of the target.
 	e.Object = s.shape.Served(op, s, 0, time.Unix(0, intended))
@@ -155,7 +142,8 @@ func (s *PlanSource) event(op plan.Op) (Event, error) {
 func (s *PlanSource) about(op plan.Op, kind, namespace, name string, intended int64) Event {
 	e := Event{
 		At: op.At, Type: Modified, Resource: s.key(kind), Namespace: namespace, Name: name,
-		Op: oplog.Record{ID: op.ID, Phase: op.Phase, Type: op.Type, Thread: op.Thread, Kind: kind, Namespace: namespace, Name: name, Intended: intended},
+		Op: oplog.Record{ID: op.ID, Phase: op.Phase, Type: op.Type, Thread: op.Thread, Kind: kind, Namespace: namespace, Name: name, Intended: intended,
+			Bystander: op.Bystander},
 	}
 	switch op.Type {
 	case oplog.TypeCreate:
@@ -172,50 +160,12 @@ func (s *PlanSource) key(kind string) string {
 	return s.served[i].Key()
 }
 
-// pod is the event of an operation on a pod.
-func (s *PlanSource) pod(op plan.Op) (Event, error) {
-	name, intended := op.Pod.Name, s.stamp(op.At)
-	p := s.pods[name]
-	if op.Type == oplog.TypeCreate {
-		var err error
-		if p, err = s.render.Begin(op); err != nil {
-			return Event{}, err
-		}
-		if !op.Last {
-			s.pods[name] = p
-		}
-	}
-	if p == nil {
-		return Event{}, fmt.Errorf("plan: %s of pod %s, which was never created", op.Type, name)
-	}
-	e := s.about(op, shape.KindPod, p.Namespace, name, intended)
-	if op.Last {
-		delete(s.pods, name)
-	}
-	if e.Type == Deleted {
-		return e, nil
-	}
-	s.buf = s.render.Advance(s.buf[:0], p, op, intended)
-	e.Object = s.buf
-	return e, nil
-}
-
-// bystander is the event of an update of a bystander object.
-func (s *PlanSource) bystander(op plan.Op) (Event, error) {
-	intended := s.stamp(op.At)
-	e, err := s.holding(op, s.render.Bystander(op.Object, op.N, op.ID, intended), intended)
-	e.Op.Bystander = true
-	return e, err
-}
-
 // made is the event of an object that exists before the load.
 func (s *PlanSource) made(o shape.Object) (Event, error) {
 	id, intended := s.free, s.stamp(0)
 	s.free++
 	o.SetAnnotations(churn.Marks(id, intended))
-	e, err := s.holding(plan.Op{ID: id, Phase: oplog.PhasePrepare, Type: oplog.TypeCreate, Thread: plan.ThreadNone}, o, intended)
-	e.Op.Bystander = e.Op.Kind == shape.KindConfigMap
-	return e, err
+	return s.holding(plan.Op{ID: id, Phase: oplog.PhasePrepare, Type: oplog.TypeCreate, Thread: plan.ThreadNone}, o, intended)
 }
 
 // holding is the event of an operation that leaves o behind.

@@ -69,13 +69,46 @@ func mixedPlan(t *testing.T, run string) *plan.Plan {
 	return p
 }
 
-// TestServedIsWhatTheAPIServerServes sends the operations of a plan for real. What the
+// TestServedIsWhatTheAPIServerServes sends the operations of plans for real. What the
 // apiserver answers is Served, apart from the times that the apiserver sets.
 func TestServedIsWhatTheAPIServerServes(t *testing.T) {
-	const leastLives, mostOps = 60, 1200
+	run := func() string { return fmt.Sprintf("t%d", time.Now().UnixNano()%1e12) }
+	t.Run("a profile", func(t *testing.T) {
+		const leastLives = 60
+		seen, kinds, lives := sendAll(t, mixedPlan(t, run()))
+		if lives < leastLives {
+			t.Errorf("%d lives have ended, want %d", lives, leastLives)
+		}
+		if len(kinds) != 11 {
+			t.Errorf("kinds %v, want all eleven", slices.Sorted(maps.Keys(kinds)))
+		}
+		for _, what := range []string{"Pod bind", "Pod creating", "Pod initialized", "Pod ready", "Pod crashed", "Pod backoff", "Pod succeeded", "Pod unfinalized", "Pod acknowledged",
+			"Pod terminated", "Pod delete", "Deployment scale", "Deployment status", "ReplicaSet scale", "Job succeeded", "EndpointSlice update", "Node unready", "Node status", "Lease renew", "Widget update", "ConfigMap update"} {
+			if seen[what] == 0 {
+				t.Errorf("the plan has no %s", what)
+			}
+		}
+	})
+	t.Run("plain pods", func(t *testing.T) {
+		cfg := plan.Default()
+		cfg.Seed, cfg.RunID, cfg.Model, cfg.Rate, cfg.Duration = 4, run(), plan.ModelOpen, 10, units.Duration(4*time.Second)
+		cfg.Nodes, cfg.Prefill, cfg.Shards, cfg.Recreate = 2, 2, 2, 0.5
+		cfg.Hotkeys = &plan.Hotkeys{Objects: 1, Burst: 2, Share: 0.2}
+		p, err := plan.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, kinds, lives := sendAll(t, p); lives < 6 || len(kinds) != 3 {
+			t.Errorf("%d lives, kinds %v", lives, kinds)
+		}
+	})
+}
+
+// sendAll sends what a plan has, up to a limit, and tells what that was and how many lives ended.
+func sendAll(t *testing.T, p *plan.Plan) (seen map[string]int, kinds map[string]bool, lives int) {
+	t.Helper()
+	const mostOps = 1200
 	env := clustertest.Start(t)
-	run := fmt.Sprintf("t%d", time.Now().UnixNano()%1e12)
-	p := mixedPlan(t, run)
 	conf := p.Config()
 	set := kubernetes.NewForConfigOrDie(env.Config)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -88,14 +121,13 @@ func TestServedIsWhatTheAPIServerServes(t *testing.T) {
 	}
 	s := &sender{
 		T: t, client: set.CoreV1().RESTClient(), uids: map[*plan.Target]types.UID{},
-		maker: shape.New(shape.Config{RunID: run, Namespaces: conf.NamespaceName, Nodes: conf.NodeName}),
+		maker: shape.New(shape.Config{RunID: conf.RunID, Namespaces: conf.NamespaceName, Nodes: conf.NodeName}),
 	}
 	s.defineWidgets(ctx)
 	s.awaitLeases(ctx)
 
 	ended := map[string]int{}
-	kinds := map[string]bool{}
-	seen := map[string]int{}
+	kinds, seen = map[string]bool{}, map[string]int{}
 	n, differing := 0, map[string]bool{}
 	from := time.Now().Add(-24 * time.Hour)
 	send := func(op plan.Op) bool {
@@ -135,23 +167,11 @@ func TestServedIsWhatTheAPIServerServes(t *testing.T) {
 			break
 		}
 	}
-	lives := 0
 	for _, n := range ended {
 		lives += n
 	}
 	t.Logf("%d operations, %d ended lives %v, %v", n, lives, ended, seen)
-	if lives < leastLives {
-		t.Errorf("%d lives have ended, want %d", lives, leastLives)
-	}
-	if len(kinds) != 11 {
-		t.Errorf("kinds %v, want all eleven", slices.Sorted(maps.Keys(kinds)))
-	}
-	for _, what := range []string{"Pod bind", "Pod creating", "Pod initialized", "Pod ready", "Pod crashed", "Pod backoff", "Pod succeeded", "Pod unfinalized", "Pod acknowledged",
-		"Pod terminated", "Pod delete", "Deployment scale", "Deployment status", "ReplicaSet scale", "Job succeeded", "EndpointSlice update", "Node unready", "Node status", "Lease renew", "Widget update", "ConfigMap update"} {
-		if seen[what] == 0 {
-			t.Errorf("the plan has no %s", what)
-		}
-	}
+	return seen, kinds, lives
 }
 
 func (s *sender) send(ctx context.Context, op plan.Op, intended time.Time) []byte {

@@ -1,4 +1,4 @@
-// Package shape builds the objects that a profile's operations write: eleven kinds that
+// Package shape builds the objects that a plan's operations write: eleven kinds that
 // look like those of a real cluster, filled to a size.
 //
 // It promises:
@@ -6,7 +6,7 @@
 //  1. Object and Request are functions of the operation, the uids and the intended time:
 //     the same operation gives an equal object.
 //  2. Target.Bytes is the JSON size of the object at its fullest (a ready pod) as the
-//     apiserver serves it, managedFields included, within 5 %. What is smaller than the
+//     apiserver serves it, managedFields included unless it is Stripped, within 5 %. What is smaller than the
 //     kind's least size gets the least size; what is larger than the apiserver takes gets
 //     the most it takes (MaxBytes). EndpointSlice and Lease follow from their content.
 //  3. Served is the object as JSON after the operations so far, managedFields included.

@@ -10,11 +10,12 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// What every object carries; package churn has the same on its plain pods.
+// What every object carries. RunLabel is the one that internal/cluster/owned looks for.
 const (
 	RunLabel           = "watchbench.dev/run"
 	OpAnnotation       = "watchbench.dev/op"       // id of the operation that wrote the object last
 	IntendedAnnotation = "watchbench.dev/intended" // its intended time, Unix ns
+	ShardLabel         = "watchbench.dev/shard"    // of a Pod with a shard: which, from 0
 )
 
 // Kinds of targets.

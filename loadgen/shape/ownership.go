@@ -47,7 +47,7 @@ func stepOf(op plan.Op, f *facts) step {
 		}
 	}
 	if op.Target.Kind == KindPod {
-		s.bits = uint32(min(f.state.Restarts, 7))
+		s.bits = uint32(min(f.state.Restarts, 7)) | uint32(op.Target.Shard)<<3
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"maps"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -73,6 +74,9 @@ func (m *Maker) pod(op plan.Op, t *template, f *facts, v view) *corev1.Pod {
 		// Admission copies them from the node at the binding.
 		labels[corev1.LabelTopologyRegion], labels[corev1.LabelTopologyZone] = region, f.zone
 	}
+	if shard := op.Target.Shard; shard > 0 {
+		labels[ShardLabel] = strconv.Itoa(shard - 1)
+	}
 	p := &corev1.Pod{ObjectMeta: m.meta(f, labels, annotations)}
 	if op.Type != oplog.TypeUnfinalized && f.ownerKind == KindJob && !f.placed.finalized {
 		p.Finalizers = []string{JobFinalizer}
@@ -101,7 +105,7 @@ func (m *Maker) pod(op plan.Op, t *template, f *facts, v view) *corev1.Pod {
 	}
 	if !hasStatus {
 		p.Status.Phase, p.Status.QOSClass = corev1.PodPending, qosOf(&t.spec)
-		if f.placed.bound {
+		if f.placed.bound && !op.Target.Bound {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: f.was}}
 		}
 	}
@@ -114,7 +118,7 @@ func (f *facts) place(op plan.Op, former place) place {
 	at := former
 	switch op.Type {
 	case oplog.TypeCreate:
-		at = place{known: true}
+		at = place{known: true, bound: op.Target.Bound}
 	case oplog.TypeBind:
 		at = place{known: at.known, bound: true}
 	case oplog.TypeUnfinalized:

@@ -32,6 +32,7 @@ type templateKey struct {
 	containers, inits int
 	variant           string // Event: its reason
 	subject           string // Event: kind of its subject
+	bound             bool   // Pod: at its fullest when it is created
 }
 
 const (
@@ -51,7 +52,7 @@ const MaxBytes = 1 << 20
 var maxBytes = map[string]int{KindEvent: 100 << 10, KindNode: 800 << 10}
 
 func keyOf(t *plan.Target) templateKey {
-	k := templateKey{kind: t.Kind, family: mix(root(t).Seed) % families, containers: min(max(1, t.Containers), 40), inits: min(max(0, t.InitContainers), 20)}
+	k := templateKey{kind: t.Kind, bound: t.Bound, family: mix(root(t).Seed) % families, containers: min(max(1, t.Containers), 40), inits: min(max(0, t.InitContainers), 20)}
 	names := len(t.Name)
 	if t.Owner != nil {
 		k.ownerKind = t.Owner.Kind
@@ -107,10 +108,13 @@ func (m *Maker) template(t *plan.Target, hold bool) *template {
 	return tp
 }
 
-// fullest is the operation after which an object of a kind is at its fullest.
-func fullest(kind string) []string {
-	switch kind {
+// fullest are the operations after which an object is at its fullest.
+func fullest(t *plan.Target) []string {
+	switch t.Kind {
 	case KindPod:
+		if t.Bound {
+			return []string{oplog.TypeCreate}
+		}
 		return []string{oplog.TypeCreate, oplog.TypeReady}
 	case KindReplicaSet, KindDeployment, KindDaemonSet, KindJob, KindNode:
 		return []string{oplog.TypeCreate, oplog.TypeStatus}
@@ -184,14 +188,18 @@ func (m *Maker) build(key templateKey, t *plan.Target) *template {
 // measure is the size of a target like t at its fullest with a template that is not in use.
 func (m *Maker) measure(tp *template, t *plan.Target) int {
 	l := &life{template: tp, own: tp.root}
-	var b []byte
-	for i, typ := range fullest(t.Kind) {
+	size := 0
+	for i, typ := range fullest(t) {
 		n := max(1, t.Spec)
 		op := plan.Op{ID: int64(123456 + i), Type: typ, Target: t, State: &plan.State{Replicas: n, Ready: n, Updated: n, Active: n, Count: 1}}
-		b = m.serve(l, op, sampleRefs{}, 12345678, sampleTime)
+		size = len(m.serve(l, op, sampleRefs{}, 12345678, sampleTime))
+		if t.Stripped {
+			f := m.facts(op, sampleRefs{}, sampleTime)
+			size -= len(`,"managedFields":`) + len(l.managed(nil, &f))
+		}
 	}
 	tp.root = &ownership{}
-	return len(b)
+	return size
 }
 
 // object builds the object of op.

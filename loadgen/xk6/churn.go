@@ -141,10 +141,7 @@ func (c *client) stepThread(s *churn.Sender) (bool, error) {
 
 // result tells k6's metrics about what was sent.
 func (c *client) result(s churn.Sent) OpResult {
-	r := OpResult{OK: s.Err == nil, Op: s.Op.Type, Kind: "Pod", Name: s.Op.Pod.Name}
-	if t := s.Op.Target; t != nil {
-		r.Kind, r.Name = t.Kind, t.Name
-	}
+	r := OpResult{OK: s.Err == nil, Op: s.Op.Type, Kind: s.Op.Target.Kind, Name: s.Op.Target.Name}
 	if s.Err != nil {
 		r.Error = s.Err.Error()
 	}
@@ -187,7 +184,7 @@ func (c *client) CreatePod() (*Pod, error) {
 		return nil, err
 	}
 	ops := c.host.plan.Life(c.host.lives.Add(1) - 1)
-	p := &Pod{Name: ops[0].Pod.Name, c: c, s: s, ops: ops}
+	p := &Pod{Name: ops[0].Target.Name, c: c, s: s, ops: ops}
 	_, err = p.send(oplog.TypeCreate)
 	return p, err
 }

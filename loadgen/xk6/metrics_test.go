@@ -32,11 +32,11 @@ func TestFigures(t *testing.T) {
 		kind, told string
 		want       map[string]float64
 	}{
-		{"a late one", churn.Sent{Op: plan.Op{Type: "bind", Pod: plan.Pod{Name: "p"}}, Intended: 5 * ms, Started: 8 * ms, Finished: 20 * ms}, true, "Pod", "p",
+		{"a late one", churn.Sent{Op: plan.Op{Type: "bind", Target: &plan.Target{Kind: "Pod", Name: "p"}}, Intended: 5 * ms, Started: 8 * ms, Finished: 20 * ms}, true, "Pod", "p",
 			map[string]float64{"podchurn_op_duration": 12, "podchurn_op_from_intended": 15, "podchurn_lag": 3, "podchurn_ops": 1, "podchurn_op_failed": 0}},
 		{"refused", churn.Sent{Op: plan.Op{Type: "create", Target: event}, Intended: 5 * ms, Started: 5 * ms, Finished: 6 * ms, Err: errors.New("no")}, false, "Event", "e",
 			map[string]float64{"podchurn_op_duration": 1, "podchurn_op_from_intended": 1, "podchurn_lag": 0, "podchurn_ops": 1, "podchurn_op_failed": 1}},
-		{"not sent", churn.Sent{Op: plan.Op{Type: "ready", Pod: plan.Pod{Name: "p"}}, Intended: 5 * ms, Err: churn.ErrSkipped}, false, "Pod", "p",
+		{"not sent", churn.Sent{Op: plan.Op{Type: "ready", Target: &plan.Target{Kind: "Pod", Name: "p"}}, Intended: 5 * ms, Err: churn.ErrSkipped}, false, "Pod", "p",
 			map[string]float64{"podchurn_op_failed": 1}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

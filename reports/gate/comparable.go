@@ -6,70 +6,47 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/versus"
 )
 
-// always may differ between two saved runs: what the gate is about, words that nobody
-// measures, and how busy the machine was, which the control is to find.
+// always may differ between two saved runs: what the gate is about, descriptions, and how busy the machine was,
+// which the control is to find.
 var always = []string{
-	"scenario.watcher.command", "scenario.watcher.name", "scenario.metadata.description",
+	"scenario.watcher.command", "scenario.watcher.name", "scenario.metadata.description", "watcher",
 	"environment.loadBefore", "environment.loadAfter", "environment.stealPercent",
-	"environment.programs", // those of the tool are compared by name
 }
 
 // tools are the programs that are not the watcher: with others, another thing is measured.
 var tools = []string{"watchbench", "storagemock", "k6"}
 
-// mostDifferences bounds how many a message lists.
+// mostDifferences bounds how many a reason lists.
 const mostDifferences = 5
 
-// differences are why two runs cannot be held against each other.
-func differences(base, other *result.Results, mayDiffer []string) (reasons []string) {
-	in := func(list []string, path string) bool {
-		return slices.ContainsFunc(list, func(p string) bool {
-			below, is := strings.CutPrefix(path, p)
-			return is && (below == "" || below[0] == '.' || below[0] == '[')
-		})
+// unlike is the reason why a run cannot be compared with BASE; empty if it can.
+func unlike(what string, base, other *result.Results, mayDiffer []string) []string {
+	found, err := versus.Differences(base, other)
+	if err != nil {
+		return []string{what + ": " + err.Error()}
 	}
-	for _, part := range []struct {
-		what string
-		a, b any
-	}{{"scenario", base.Scenario, other.Scenario}, {"environment", fixed(base.Environment), fixed(other.Environment)}} {
-		found, err := result.Differences(part.a, part.b)
-		if err != nil {
-			reasons = append(reasons, part.what+": "+err.Error())
+	var all []string
+	for _, d := range found {
+		below := func(p string) bool {
+			rest, is := strings.CutPrefix(d.What, p)
+			return is && (rest == "" || rest[0] == '.')
 		}
-		var paths []string
-		for _, d := range found {
-			if path := strings.TrimSuffix(part.what+"."+d.Place, "."); !in(always, path) && !in(mayDiffer, path) {
-				paths = append(paths, fmt.Sprintf("%s is %s and %s", path, result.DifferenceText(d.Old), result.DifferenceText(d.New)))
-			}
+		program, isProgram := strings.CutPrefix(d.What, "environment.programs.")
+		if slices.ContainsFunc(always, below) || slices.ContainsFunc(mayDiffer, below) || isProgram && !slices.Contains(tools, program) {
+			continue
 		}
-		if n := len(paths); n > mostDifferences {
-			paths = append(paths[:mostDifferences], fmt.Sprintf("%d more", n-mostDifferences))
-		}
-		if len(paths) > 0 {
-			reasons = append(reasons, fmt.Sprintf("another %s: %s", part.what, strings.Join(paths, "; ")))
-		}
+		all = append(all, fmt.Sprintf("%s is %s and %s", d.What, d.Values[0], d.Values[1]))
 	}
-	if base.Run.Scenario != other.Run.Scenario {
-		reasons = append(reasons, fmt.Sprintf("another scenario: %q and %q", base.Run.Scenario, other.Run.Scenario))
+	if n := len(all); n > mostDifferences {
+		all = append(all[:mostDifferences], fmt.Sprintf("%d more", n-mostDifferences))
 	}
-	if base.Run.Seed != other.Run.Seed && !in(mayDiffer, "scenario.seed") {
-		reasons = append(reasons, fmt.Sprintf("another seed: %d and %d; the plans differ (mayDiffer: [scenario.seed])", base.Run.Seed, other.Run.Seed))
+	if len(all) == 0 {
+		return nil
 	}
-	for _, name := range tools {
-		a, b := base.Environment.Programs[name], other.Environment.Programs[name]
-		if a != b && !in(mayDiffer, "environment.programs."+name) {
-			reasons = append(reasons, fmt.Sprintf("another build of %s; measure both with the same (mayDiffer: [environment.programs])", name))
-		}
-	}
-	return reasons
-}
-
-// fixed is an environment without what a control plane draws anew each time it starts.
-func fixed(e result.Environment) result.Environment {
-	e.Flags, e.EtcdFlags = result.FixedFlags(e.Flags), result.FixedFlags(e.EtcdFlags)
-	return e
+	return []string{fmt.Sprintf("%s differs from BASE in what mayDiffer does not name: %s", what, strings.Join(all, "; "))}
 }
 
 // hopeless says that a run has no valid cell, and what would help; empty if it has one.
@@ -86,59 +63,66 @@ func hopeless(res *result.Results) (why string) {
 	return why
 }
 
-// alone are reasons why a run cannot be judged, whatever it is held against.
+// alone are reasons why a run cannot be judged, whatever it is compared with.
 func alone(what string, res *result.Results, mayDiffer []string) (reasons []string) {
-	if res == nil {
+	add := func(format string, args ...any) { reasons = append(reasons, what+fmt.Sprintf(format, args...)) }
+	switch {
+	case res == nil:
 		return []string{what + " was not read"}
-	}
-	if res.Schema != result.Schema {
+	case res.Schema != result.Schema:
 		return []string{fmt.Sprintf("%s has the schema %q, not %s", what, res.Schema, result.Schema)}
-	}
-	if len(res.Cells) == 0 {
-		if c := res.Run.Crashed; len(c) > 0 {
-			return []string{fmt.Sprintf("%s has no cells: its watcher ended by itself in %s: %s", what, c[0].ID, c[0].Why)}
-		}
-		return []string{what + " has no cells"}
+	case len(res.Cells) == 0:
+		return []string{strings.TrimSuffix(what+" has no cells: "+res.Crashes(), ": ")}
 	}
 	if len(res.Scenario) == 0 {
-		reasons = append(reasons, what+" does not say what scenario it ran")
+		add(" does not say what scenario it ran")
 	}
 	if e := res.Environment; e.Provider == "" || e.CPUs == 0 || e.GoVersion == "" {
-		reasons = append(reasons, what+" does not say where it ran: provider, cpus or goVersion is missing")
+		add(" does not say where it ran: provider, cpus or goVersion is missing")
 	}
 	if len(res.Run.Order) == 0 {
-		reasons = append(reasons, what+" does not say which cells it was to have (run.order)")
+		add(" does not say which cells it was to have (run.order)")
 	}
 	if why := hopeless(res); why != "" {
-		reasons = append(reasons, what+why)
-	} else if len(res.Run.Crashed) == 0 { // otherwise the watcher is to blame, which the invariants say
-		if gap := res.Gap(); gap != "" {
-			reasons = append(reasons, what+" is "+gap)
-		}
-	}
-	planned := map[string]bool{}
-	for _, id := range res.Run.Order {
-		planned[id] = true
+		add("%s", why)
+	} else if gap := res.Gap(); gap != "" && len(res.Run.Crashed) == 0 { // of a crash, the invariants tell
+		add(" is %s", gap)
 	}
 	seen := map[string]bool{}
-	for i := range res.Cells {
-		id := res.Cells[i].ID
-		if !planned[id] && len(planned) > 0 {
-			reasons = append(reasons, fmt.Sprintf("%s has a cell that it was not to have: %s", what, id))
+	for _, c := range res.Cells {
+		if seen[c.ID] {
+			add(" has %s twice", c.ID)
 			break
 		}
-		if seen[id] {
-			reasons = append(reasons, fmt.Sprintf("%s has %s twice", what, id))
+		if seen[c.ID] = true; !slices.Contains(res.Run.Order, c.ID) && len(res.Run.Order) > 0 {
+			add(" has a cell that it was not to have: %s", c.ID)
 			break
 		}
-		seen[id] = true
 	}
 	for i := range res.Run.Resumed {
 		resumed := *res
 		resumed.Environment = res.Run.Resumed[i].Environment
-		for _, r := range differences(res, &resumed, mayDiffer) {
-			reasons = append(reasons, what+" was resumed in "+r)
-		}
+		reasons = append(reasons, unlike(what+", as resumed,", res, &resumed, mayDiffer)...)
 	}
 	return reasons
+}
+
+// believed is a run in which cells of an open loop are invalid that were behind their plan by more than the rules
+// allow, or nobody knows by how much.
+func (r *Rules) believed(res *result.Results) *result.Results {
+	one := *res
+	one.Cells = slices.Clone(res.Cells)
+	for i := range one.Cells {
+		c := &one.Cells[i]
+		lag := c.Load.LagMs
+		if !slices.Contains(r.Invariants, invLag) || c.Load.Model != result.ModelOpen ||
+			lag != nil && lag.P99 <= float64(r.Lag.Std().Milliseconds()) {
+			continue
+		}
+		if c.Valid {
+			c.InvalidReasons = []string{"behind the plan, or nobody knows by how much"}
+		}
+		c.Valid, c.LateReasons = false, append(slices.Clone(c.LateReasons), "behind the plan")
+	}
+	return &one
 }

@@ -36,24 +36,24 @@ func TestKnownBad(t *testing.T) {
 		{"interrupted", func(r *result.Results) { r.Cells, r.Run.Interrupted = r.Cells[:5], true }, Invalid, "not whole (interrupted)"},
 		{"cells that nobody planned", func(r *result.Results) { r.Run.Order = r.Run.Order[:5] }, Invalid, "NEW has a cell that it was not to have"},
 		{"no order", func(r *result.Results) { r.Run.Order = nil }, Invalid, "NEW does not say which cells it was to have"},
-		{"another scenario", func(r *result.Results) { r.Scenario["load"].(map[string]any)["operations"] = 100.0 }, Invalid, "another scenario: scenario.load.operations is 2000 and 100"},
-		{"another name of the scenario", func(r *result.Results) { r.Run.Scenario = "smoke" }, Invalid, `another scenario: "synthetic" and "smoke"`},
+		{"another scenario", func(r *result.Results) { r.Scenario["load"].(map[string]any)["operations"] = 100.0 }, Invalid, "scenario.load.operations is 2000 and 100"},
+		{"another name of the scenario", func(r *result.Results) { r.Run.Scenario = "smoke" }, Invalid, "scenario.name is synthetic and smoke"},
 		{"no scenario", func(r *result.Results) { r.Scenario = nil }, Invalid, "NEW does not say what scenario it ran"},
-		{"another seed", func(r *result.Results) { r.Run.Seed = 7 }, Invalid, "another seed: 42 and 7"},
-		{"another CPU", func(r *result.Results) { r.Environment.CPUModel = "Other" }, Invalid, "another environment: environment.cpuModel is Made-up Processor 9000 and Other"},
+		{"another seed", func(r *result.Results) { r.Run.Seed = 7 }, Invalid, "scenario.seed is 42 and 7"},
+		{"another CPU", func(r *result.Results) { r.Environment.CPUModel = "Other" }, Invalid, "environment.cpuModel is Made-up Processor 9000 and Other"},
 		{"more CPUs", func(r *result.Results) { r.Environment.CPUs = 8 }, Invalid, "environment.cpus is 2 and 8"},
 		{"another provider", func(r *result.Results) { r.Environment.Provider = "kind" }, Invalid, "environment.provider is replay and kind"},
 		{"another Kubernetes", func(r *result.Results) { r.Environment.Kubernetes = "v1.30.0" }, Invalid, "environment.kubernetes is v1.36.3 and v1.30.0"},
 		{"another kernel", func(r *result.Results) { r.Environment.Kernel = "5.4" }, Invalid, "environment.kernel"},
 		{"another commit of the tool", func(r *result.Results) { r.Environment.Commit = "fedc" }, Invalid, "environment.commit"},
-		{"another build of the tool", func(r *result.Results) { r.Environment.Programs["storagemock"] = "ee" }, Invalid, "another build of storagemock"},
+		{"another build of the tool", func(r *result.Results) { r.Environment.Programs["storagemock"] = "ee" }, Invalid, "environment.programs.storagemock is bb and ee"},
 		{"no environment", func(r *result.Results) { r.Environment = result.Environment{} }, Invalid, "NEW does not say where it ran"},
 		{"resumed elsewhere", func(r *result.Results) {
 			e := r.Environment
 			e.CPUs = 64
 			r.Run.Resumed = []result.Resumption{{Environment: e}}
-		}, Invalid, "NEW was resumed in another environment: environment.cpus is 2 and 64"},
-		{"other flags", func(r *result.Results) { r.Environment.Flags = []string{"--v=9"} }, Invalid, "environment.flags is nothing and [\"--v=9\"]"},
+		}, Invalid, "NEW, as resumed, differs from BASE in what mayDiffer does not name: environment.cpus is 2 and 64"},
+		{"other flags", func(r *result.Results) { r.Environment.Flags = []string{"--v=9"} }, Invalid, "environment.flags is – and [\"--v=9\"]"},
 		{"another point", each(func(c *result.Cell) { c.Params["load"] = "dark" }), Invalid, "cells (load=dark): BASE has none at this point"},
 		{"all invalid", each(func(c *result.Cell) { c.Valid, c.InvalidReasons = false, []string{"too late"} }), Invalid, "6 of 6 cells of NEW are invalid, 20% may be: too late"},
 		{"a third invalid", func(r *result.Results) {
@@ -66,7 +66,7 @@ func TestKnownBad(t *testing.T) {
 		{"an open loop whose lag is not known", each(func(c *result.Cell) { c.Load.Model = "open" }), Invalid, "6 of 6 cells of NEW are invalid, 20% may be: behind the plan, or nobody knows by how much"},
 		{"no CPU", each(func(c *result.Cell) { c.Watcher.CPUMicrosPerEvent = nil }), Invalid, "watcher.cpuMicrosPerEvent (load=light): missing in 6 of 6 cells of NEW"},
 		{"no CPU in one cell", func(r *result.Results) { r.Cells[3].Watcher.CPUMicrosPerEvent = nil }, Invalid, "missing in 1 of 6 cells of NEW"},
-		{"CPU zero", each(func(c *result.Cell) { c.Watcher.CPUMicrosPerEvent = new(0.0) }), Invalid, "0 in a cell of NEW, which is no measurement"},
+		{"CPU zero", each(func(c *result.Cell) { c.Watcher.CPUMicrosPerEvent = new(0.0) }), Invalid, "0 in a cell of NEW, so not measured"},
 		{"no requests", each(func(c *result.Cell) { c.Storage.RequestsPerEvent = nil }), Invalid, "storage.requestsPerEvent (load=light): missing"},
 		{"requests zero", each(func(c *result.Cell) { c.Storage.RequestsPerEvent = new(0.0) }), Invalid, "0 in a cell of NEW"},
 		{"no freshness", each(func(c *result.Cell) { c.Freshness = nil }), Invalid, "freshness.p50 (load=light): missing"},
@@ -83,7 +83,7 @@ func TestKnownBad(t *testing.T) {
 		{"no planned writes", each(func(c *result.Cell) { c.Load.Planned = 0 }), Invalid, "no writes were planned in a cell of NEW"},
 		{"lost objects", func(r *result.Results) {
 			r.Cells[2].Checks["G1"] = result.Check{Verdict: result.Fail, Judged: 2000, Violations: 1, Counterexample: "pod-7 is not in storage"}
-		}, Fail, "violated in 1 of 6 cells of NEW, in none of BASE: light-r3: pod-7 is not in storage"},
+		}, Fail, "violated in 1 of 6 cells of NEW, 0 of 6 of BASE: light-r3: pod-7 is not in storage"},
 		{"lost objects in an invalid cell", func(r *result.Results) {
 			c := &r.Cells[2]
 			c.Checks["G1"] = result.Check{Verdict: result.Fail, Judged: 2000, Violations: 1}
@@ -96,7 +96,7 @@ func TestKnownBad(t *testing.T) {
 		}, Fail, "the watcher of NEW ended by itself in light-r6: exit code 2"},
 		{"every cell twice", func(r *result.Results) { r.Cells = append(r.Cells, r.Cells...) }, Invalid, "NEW has light-r1 twice"},
 		{"other repetitions", each(func(c *result.Cell) { c.Repetition += 6 }), Invalid, "BASE and NEW have no repetition in common"},
-		{"BASE itself", func(r *result.Results) { *r = *deep(t, base) }, Invalid, "NEW is BASE itself"},
+		{"BASE itself", func(r *result.Results) { *r = *deep(t, base) }, Invalid, "BASE and NEW are the same run"},
 		{"too few", func(r *result.Results) { r.Cells, r.Run.Order = r.Cells[:5], r.Run.Order[:5] }, Inconclusive, "5 repetitions of each side, 6 are needed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -288,5 +288,14 @@ func TestFisher(t *testing.T) {
 		if got := fisher(tt.a, tt.n, tt.b, tt.m); math.Abs(got-tt.want) > 1e-9 {
 			t.Errorf("%+v: %v", tt, got)
 		}
+	}
+}
+
+// TestCrashAtOnceIsTheReason: a run whose watcher ended before its first cell says so first.
+func TestCrashAtOnceIsTheReason(t *testing.T) {
+	res := paired(1, usual, 6, planted{})
+	res.Cells, res.Run.Crashed = nil, []result.Crash{{ID: "light-base-r1", Why: "exit code 2, see watcher.log"}}
+	if v := mustPaired(t, res); !strings.Contains(v.Sentence(), "exit code 2, see watcher.log") {
+		t.Error(v.Sentence())
 	}
 }

@@ -3,161 +3,115 @@ package gate
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
-	"strings"
 
-	"github.com/watchbench/watchbench/internal/units"
-	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// Paired judges one run that holds both sides: the axis watcher of its matrix has the points
-// base and new. An error is a record that has no such axis.
-func Paired(res *result.Results, rules Rules) (*Verdict, error) {
-	if err := rules.Validate(); err != nil {
-		return nil, fmt.Errorf("rules: %w", err)
+// leastDetect is the change that must be visible of a count that varies by itself.
+const leastDetect = 0.2
+
+// judge finds the outcome of one metric at one point, but for the part that all metrics have in common (see settle):
+// a noisy one is left with the outcome of its own interval.
+func (p *point) judge(name string, rule Rule, rules *Rules) Finding {
+	fig := mustFigure(name) // the rules are valid
+	known := p.known(fig)
+	if known == 0 && p.theirs() && rule.Else != "" {
+		name, rule.Else = rule.Else, ""
+		return p.judge(name, rule, rules)
 	}
-	v := &Verdict{Base: BaseSide, New: NewSide, Blocked: true, Rules: rules, Reasons: alone("the run", res, rules.MayDiffer)}
-	if res == nil {
-		return v.finish(), nil
+	f := Finding{
+		Point: p.name, Name: name, Kind: rule.Kind, Unit: fig.unit, Better: rule.Better, Allow: float64(rule.Allow),
+		Holm: 1, detect: float64(rule.Detect), fig: fig,
 	}
-	v.Scenario = res.Run.Scenario
-	points, odd := split(res, &rules)
-	if len(odd) > 0 {
-		v.Reasons = append(v.Reasons, odd[0])
+	if known == 0 && rule.Optional && len(slices.Concat(p.Cells...)) > 0 {
+		f.Outcome, f.Why = NotJudged, "neither side knows it"
+		return f
 	}
-	v.judge(points)
-	v.Invariants = append(v.Invariants, crashes(res, func(id string) bool { return sideOf(points, id) == NewSide })...)
-	if len(v.Reasons) == 0 {
-		v.control("BASE, and NEW, each against itself: the first of its two cells in each block against the second", points, nil)
+	s, why := p.samples(fig)
+	for i, side := range sides {
+		if why == "" && !rule.MayBeZero && slices.ContainsFunc(s.sides[i], func(v float64) bool { return !(v > 0) }) {
+			why = "0 in a cell of " + side + ", so not measured (mayBeZero: true says that it is)"
+		}
 	}
-	return v.finish(), nil
+	if why != "" {
+		f.Outcome, f.Why = Invalid, why
+		return f
+	}
+	f.Base, f.New = median(s.sides[0]), median(s.sides[1])
+	if rule.Kind == KindExact {
+		spread, sharp := s.sharp(f.Allow)
+		if sharp {
+			f.exact(s)
+			return f
+		}
+		f.Kind, f.detect = KindNoisy, max(2*f.Allow, leastDetect)
+		f.Why = fmt.Sprintf("not exact here: repetitions of one plan differ by up to %.2g %%", 100*spread)
+	}
+	f.compare(s, rules, p.apart)
+	if rule.Relative && f.open() {
+		f.steady(p, fig, rules)
+	}
+	return f
 }
 
-// sideOf is the side of a cell that has no record, by its id: that of the cells whose ids
-// differ in the repetition only, else the one that the id names.
-func sideOf(points []*point, id string) string {
-	for _, p := range points {
-		for side, g := range map[string]group{BaseSide: p.base, NewSide: p.new} {
-			if slices.ContainsFunc(g.cells, func(c *result.Cell) bool { return c.Point() == result.PointOf(id) }) {
-				return side
-			}
-		}
+// compare judges a figure with noise by its own interval.
+func (f *Finding) compare(s samples, rules *Rules, apart int) {
+	least, what := rules.Repeats, "repetitions of each side"
+	f.N = min(len(s.sides[0]), len(s.sides[1]))
+	if s.paired {
+		least, what, f.N = rules.Blocks, "whole blocks", len(s.blocks)
 	}
-	if slices.Contains(strings.Split(result.PointOf(id), "-"), BaseSide) {
-		return BaseSide
+	r, ok := s.ratio()
+	if ok {
+		f.Ratio, f.Interval = &r, r.At(rules.level())
 	}
-	return NewSide
-}
-
-// Saved judges two saved runs; control is a second run of the base, or nil.
-func Saved(base, changed, control *result.Results, rules Rules) (*Verdict, error) {
-	if err := rules.Validate(); err != nil {
-		return nil, fmt.Errorf("rules: %w", err)
-	}
-	v := &Verdict{Base: "base", New: "new", Rules: rules, Reasons: slices.Concat(alone("BASE", base, rules.MayDiffer), alone("NEW", changed, rules.MayDiffer))}
-	if base == nil || changed == nil {
-		return v.finish(), nil
-	}
-	v.Base, v.New, v.Scenario = base.Run.ID, changed.Run.ID, cmp.Or(changed.Run.Scenario, base.Run.Scenario)
-	v.Reasons = append(v.Reasons, differences(base, changed, rules.MayDiffer)...)
-	if sameRun(base, changed) {
-		v.Reasons = append(v.Reasons, "NEW is BASE itself: one run cannot be held against itself")
-	}
-	if control != nil {
-		v.Reasons = append(v.Reasons, alone("the control", control, rules.MayDiffer)...)
-		for _, r := range differences(base, control, rules.MayDiffer) {
-			v.Reasons = append(v.Reasons, "the control is of "+r)
-		}
-		switch {
-		case sameRun(control, base):
-			v.Reasons = append(v.Reasons, "the control is BASE itself, not a second run of it")
-		case sameRun(control, changed):
-			v.Reasons = append(v.Reasons, "the control is NEW itself, not a second run of BASE")
-		}
-	}
-	points := join(base, changed, &rules)
-	v.judge(points)
-	v.Invariants = append(v.Invariants, crashes(changed, func(string) bool { return true })...)
-	v.Invariants = append(v.Invariants, crashes(base, func(string) bool { return false })...)
 	switch {
-	case len(v.Reasons) > 0:
-	case control != nil:
-		v.control("a second run of BASE against BASE", points, join(base, control, &rules))
+	case f.N < least:
+		f.Outcome, f.Why = Inconclusive, because(f.Why, "%d %s, %d are needed", f.N, what, least)
+		if apart > 0 {
+			f.Why = because(f.Why, "%d more were not run in a row, A B B A, in one session", apart)
+		}
+	case ok:
+		f.Holm, f.Outcome = f.harm(), Warn // settle has the last word
+	case slices.Max(s.sides[0]) == 0 && slices.Max(s.sides[1]) == 0:
+		f.Outcome, f.Why = Pass, "0 on both sides"
 	default:
-		v.control("BASE against itself: its odd repetitions against its even ones, which says nothing of what changed between the sessions of BASE and NEW; --control takes a second run of BASE", points, nil)
-	}
-	return v.finish(), nil
-}
-
-// sameRun reports whether two records are of one run.
-func sameRun(a, b *result.Results) bool {
-	return a.Run.ID == b.Run.ID && a.Run.Started.Equal(b.Run.Started)
-}
-
-// Unread is the verdict on runs that cannot be read.
-func Unread(rules Rules, reasons ...string) *Verdict {
-	return (&Verdict{Base: "base", New: "new", Rules: rules, Reasons: reasons}).finish()
-}
-
-// Unbuilt is the verdict where a side does not build; base and changed say why, or are empty.
-// A change that does not build is worse than a base that does. Without a base nothing can be
-// said of the change: whatever is missing may be missing on this machine.
-func Unbuilt(rules Rules, base, changed string) *Verdict {
-	switch {
-	case base != "" && changed != "":
-		return Unread(rules, "neither side builds: BASE "+base, "NEW "+changed)
-	case base != "":
-		return Unread(rules, "BASE does not build: "+base)
-	}
-	v := &Verdict{Base: "base", New: "new", Rules: rules}
-	v.Invariants = []Finding{{Name: "build", Outcome: Fail, Why: "NEW does not build: " + changed}}
-	return v.finish()
-}
-
-// judge fills in invariants and, unless the whole cannot be judged, metrics.
-func (v *Verdict) judge(points []*point) {
-	for _, p := range points {
-		v.Invariants = append(v.Invariants, p.invariants(&v.Rules)...)
-		if len(v.Reasons) > 0 {
-			continue
-		}
-		for _, name := range slices.Sorted(maps.Keys(v.Rules.Metrics)) {
-			v.Metrics = append(v.Metrics, p.judge(name, v.Rules.Metrics[name], &v.Rules))
-		}
-	}
-	settle(v.Metrics, float64(v.Rules.Alpha))
-	for i := range v.Metrics {
-		if f := &v.Metrics[i]; f.Outcome == Fail && f.Unit == "s" {
-			at := slices.IndexFunc(points, func(p *point) bool { return p.name == f.Point })
-			f.Stage = points[at].slower()
-			f.Why = because(f.Why, "slower: %s", f.Stage)
-		}
+		f.Outcome, f.Why = Inconclusive, because(f.Why, "a value is 0, so the ratio is unknown")
 	}
 }
 
-// stages are the parts of a change's path, except waiting in the watcher.
-var stages = []struct{ metric, name string }{
-	{"load.latencyActualMs.p50", "the API server's answer to a write"},
-	{"handler.gapSeconds", "the watcher, from storage's answer to its next request"},
-	{"storage.latencyMs.p50", "storage's answer"},
+// limit is the ratio of what is just allowed.
+func (f *Finding) limit() float64 {
+	if f.Better == lower {
+		return 1 + f.Allow
+	}
+	return 1 - f.Allow
 }
 
-// slower says which stage got slower; where none did, what is left.
-func (p *point) slower() string {
-	var all []string
-	for _, s := range stages {
-		fig, err := figureOf(s.metric)
-		if err != nil {
-			panic(err) // a test goes through them
-		}
-		if r, ok := p.ratio(fig); ok && r.Median > 1 && r.Differs() && !r.Same() {
-			all = append(all, s.name+" "+signed(r.Median))
-		}
+// harm is the p-value of "worse than allowed".
+func (f *Finding) harm() float64 {
+	if f.Better == lower {
+		return f.Ratio.PAbove(f.limit())
 	}
-	return cmp.Or(units.List(all), "waiting in the watcher's queues")
+	return f.Ratio.PBelow(f.limit())
 }
+
+// noise is how far the interval reaches to one side, as a part.
+func (f *Finding) noise() float64 { return math.Sqrt(f.Interval.High/f.Interval.Low) - 1 }
+
+// beyond and within report where the whole interval lies: worse than a limit, or better.
+func (f *Finding) beyond(limit float64) bool {
+	return f.Better == lower && f.Interval.Low > limit || f.Better == higher && f.Interval.High < limit
+}
+
+func (f *Finding) within(limit float64) bool {
+	return f.Better == lower && f.Interval.High < limit || f.Better == higher && f.Interval.Low > limit
+}
+
+// open reports whether a finding waits for settle.
+func (f *Finding) open() bool { return f.Kind == KindNoisy && f.Outcome == Warn && f.Ratio != nil }
 
 // settle corrects the p-values of all figures with noise by Holm's method, and decides.
 func settle(all []Finding, alpha float64) {
@@ -169,32 +123,17 @@ func settle(all []Finding, alpha float64) {
 	}
 	holm(noisy)
 	for _, f := range noisy {
-		raw := f.harm()
-		switch {
-		case f.Holm <= alpha && f.beyond():
-			f.Outcome, f.Why = Fail, because(f.Why, "the whole interval is beyond what is allowed")
-		case f.within():
-			f.Outcome = Pass
-			if f.Improved = f.improved(); f.Improved {
-				f.Why = because(f.Why, "improved")
-			}
+		switch raw := f.harm(); {
+		case f.Holm <= alpha && f.beyond(f.limit()):
+			f.Outcome = Fail
+		case f.within(f.limit()):
+			f.Outcome, f.Improved = Pass, f.within(1/f.limit())
 		case raw > alpha && f.noise() > f.detect:
 			f.Outcome, f.Why = Inconclusive, because(f.Why, "too much noise: an interval of ±%.2g %% hides a change of %.2g %%", 100*f.noise(), 100*f.detect)
 		case raw <= alpha:
-			f.Outcome, f.Why = Warn, because(f.Why, "the interval is beyond what is allowed, but one of %d figures is that by chance too often (p %.2g by Holm)", len(noisy), f.Holm)
-		default:
-			f.Outcome, f.Why = Warn, because(f.Why, "the interval overlaps what is allowed")
+			f.Why = because(f.Why, "among %d figures, one is beyond by chance too often (p %.2g by Holm)", len(noisy), f.Holm)
 		}
 	}
-}
-
-// open reports whether a finding waits for settle.
-func (f *Finding) open() bool { return f.Kind == KindNoisy && f.Outcome == Warn && f.Ratio != nil }
-
-// improved reports whether the whole interval is better by as much as would be allowed the
-// other way.
-func (f *Finding) improved() bool {
-	return f.Better == lower && f.Interval.High < 1/f.limit() || f.Better == higher && f.Interval.Low > 1/f.limit()
 }
 
 // holm sets the p-values that are compared with alpha.
@@ -208,35 +147,83 @@ func holm(all []*Finding) {
 	}
 }
 
-// finish sums up.
-func (v *Verdict) finish() *Verdict {
-	v.Outcome = NotJudged
-	if len(v.Reasons) > 0 {
-		v.Outcome = Invalid
+// sharp reports whether a count is as exact as the rule takes it to be: BASE has the same in all repetitions, or,
+// where each has a plan of its own, NEW differs from it by the same factor in each. spread is how far that is from so.
+func (s samples) sharp(allow float64) (spread float64, ok bool) {
+	var ratios []float64
+	own := apart(s.sides[0]) <= allow+rounding
+	for _, v := range s.same {
+		switch {
+		case v[0] == v[1]:
+			ratios = append(ratios, 1)
+		case v[0] > 0 && v[1] > 0:
+			ratios = append(ratios, v[1]/v[0])
+		default:
+			return math.Inf(1), own
+		}
 	}
-	judged := false
-	for _, f := range v.Metrics {
-		v.Outcome, judged = worse(v.Outcome, f.Outcome), judged || f.Outcome != NotJudged
-	}
-	for _, f := range v.Invariants {
-		v.Outcome = worse(v.Outcome, f.Outcome)
-	}
-	if !judged && len(v.Reasons) == 0 {
-		v.Reasons = []string{"no metric was judged"}
-		v.Outcome = worse(v.Outcome, Invalid)
-	}
-	v.Outcome = worse(v.Outcome, v.Control.Outcome)
-	return v
+	spread = apart(ratios)
+	return spread, own || spread <= allow+rounding
 }
 
-// signed is a ratio as a change in percent.
-func signed(ratio float64) string {
-	c := 100 * (ratio - 1)
+// apart is how far values spread, as a part of the lowest.
+func apart(values []float64) float64 {
+	low, high := slices.Min(values), slices.Max(values)
 	switch {
-	case c == 0:
-		return "0 %"
-	case math.Abs(c) < 0.05:
-		return fmt.Sprintf("%+.2g %%", c)
+	case low == high:
+		return 0
+	case low <= 0:
+		return math.Inf(1)
 	}
-	return fmt.Sprintf("%+.1f %%", c)
+	return high/low - 1
+}
+
+// rounding is the error of the six digits of results.json.
+const rounding = 1e-5
+
+// exact judges a count, each repetition of NEW by that of BASE with the same plan.
+func (f *Finding) exact(s samples) {
+	f.N, f.Outcome = len(s.same), Pass
+	var ratios []float64
+	worse, better, gone := 0, 0, 0
+	for _, v := range s.same {
+		by := v[1] - v[0]
+		if f.Better == higher {
+			by = -by
+		}
+		switch {
+		case math.Abs(by) <= v[0]*(f.Allow+rounding):
+		case by > 0:
+			worse++
+		default:
+			better++
+		}
+		if v[0] > 0 && v[1] > 0 {
+			ratios = append(ratios, v[1]/v[0])
+		} else if v[0] > 0 {
+			gone++
+		}
+	}
+	if m := median(ratios); m != nil {
+		f.Interval = stats.Interval{Low: *m, High: *m}
+		f.Ratio = &stats.Ratio{Median: *m, N: f.N}
+	}
+	of := func(n int) string { return fmt.Sprintf("%d of %d repetitions", n, f.N) }
+	switch {
+	case 2*worse >= f.N:
+		f.Outcome, f.Why = Fail, "worse in "+of(worse)
+	case worse > 0:
+		f.Outcome, f.Why = Warn, "worse in "+of(worse)
+	case gone > 0:
+		f.Outcome, f.Why = Warn, "0 in "+of(gone)+": better, or not measured"
+	case 2*better > f.N:
+		f.Improved = true
+	}
+}
+
+func median(values []float64) *float64 {
+	if m, ok := stats.Median(values); ok {
+		return &m
+	}
+	return nil
 }

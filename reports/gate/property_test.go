@@ -59,7 +59,8 @@ func touched(path []string) []string {
 	case path[0] == "schema", path[0] == "scenario", joined == "cells", joined == "run.scenario", joined == "run.seed", joined == "run.order":
 		return []string{}
 	case path[0] == "environment":
-		if slices.ContainsFunc(always, func(p string) bool { return strings.HasPrefix(joined, p) }) && !slices.ContainsFunc(tools, func(p string) bool { return joined == "environment.programs."+p }) {
+		program, isProgram := strings.CutPrefix(joined, "environment.programs.")
+		if slices.ContainsFunc(always, func(p string) bool { return strings.HasPrefix(joined, p) }) || isProgram && !slices.Contains(tools, program) {
 			return nil
 		}
 		return []string{}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	_ "embed" // the default rules
 	"encoding/json"
 	"fmt"
@@ -18,31 +19,34 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// Rules are what a gate judges by.
+// Rules are what a gate judges by; rules.yaml says what each field means.
 type Rules struct {
-	Invariants   []string        `json:"invariants" jsonschema_description:"Guarantees G1 to G14 that no cell of NEW may violate; errors: failed writes of the load; lag: an open loop behind its plan."`
-	Errors       units.Share     `json:"errors" jsonschema_description:"Writes of the load that may fail, of those planned."`
-	Lag          units.Duration  `json:"lag" jsonschema_description:"Open loop: a cell whose p99 of lag is above counts as invalid."`
-	Blocks       int             `json:"blocks" jsonschema:"minimum=3,maximum=1000" jsonschema_description:"Least blocks A B B A of a paired run."`
-	Repeats      int             `json:"repeats" jsonschema:"minimum=3,maximum=1000" jsonschema_description:"Least repetitions of each of two saved runs."`
-	Alpha        units.Share     `json:"alpha" jsonschema_description:"How often a change that is just allowed may fail; one-sided, over all metrics."`
-	InvalidCells units.Share     `json:"invalidCells" jsonschema_description:"Share of the cells of either side at a point that may be invalid."`
-	Metrics      map[string]Rule `json:"metrics" jsonschema_description:"By path of the figure in a cell of results.json, or two paths with a / between."`
-	MayDiffer    []string        `json:"mayDiffer" jsonschema_description:"Paths below environment and scenario that may differ between two saved runs."`
+	Invariants   []string        `json:"invariants"`
+	Errors       units.Share     `json:"errors"`
+	Lag          units.Duration  `json:"lag"`
+	Blocks       int             `json:"blocks" jsonschema:"minimum=3,maximum=1000"`
+	Repeats      int             `json:"repeats" jsonschema:"minimum=3,maximum=1000"`
+	Alpha        units.Share     `json:"alpha"`
+	InvalidCells units.Share     `json:"invalidCells"`
+	Metrics      map[string]Rule `json:"metrics"` // by path of the figure in a cell of results.json, or two with a / between
+	MayDiffer    []string        `json:"mayDiffer"`
 }
 
 // Rule is how one metric is judged.
 type Rule struct {
-	Kind      string      `json:"kind" jsonschema:"enum=exact,enum=noisy" jsonschema_description:"exact: a count that the plan decides. noisy: a figure that varies between equal cells."`
+	Kind      string      `json:"kind" jsonschema:"enum=exact,enum=noisy"`
 	Better    string      `json:"better" jsonschema:"enum=lower,enum=higher"`
-	Allow     units.Share `json:"allow" jsonschema_description:"How much worse it may be."`
-	Detect    units.Share `json:"detect,omitempty" jsonschema_description:"noisy: the change that must be visible in the noise, or the metric is INCONCLUSIVE."`
-	Relative  bool        `json:"relative,omitempty" jsonschema_description:"noisy: judge it also as a part of the CPU time of generator and storage in the same cell, which the noise of the machine does not change as much."`
-	Else      string      `json:"else,omitempty" jsonschema_description:"Judged instead, where the watcher is not k8s-watch and neither side knows the metric."`
-	Optional  bool        `json:"optional,omitempty" jsonschema_description:"Not judged, rather than INVALID, where neither side knows it."`
-	MayBeZero bool        `json:"mayBeZero,omitempty" jsonschema_description:"0 is a measurement, such as of retries; by default it is a sign that nothing was measured."`
-	Skip      bool        `json:"skip,omitempty" jsonschema_description:"Do not judge this metric."`
+	Allow     units.Share `json:"allow"`
+	Detect    units.Share `json:"detect,omitempty"`
+	Relative  bool        `json:"relative,omitempty"`
+	Else      string      `json:"else,omitempty"`
+	Optional  bool        `json:"optional,omitempty"`
+	MayBeZero bool        `json:"mayBeZero,omitempty"`
+	Skip      bool        `json:"skip,omitempty"`
 }
+
+// level is that of the intervals: alpha lies beyond each end.
+func (r *Rules) level() float64 { return 1 - 2*float64(r.Alpha) }
 
 // Kinds of a rule.
 const (
@@ -81,44 +85,40 @@ func Defaults() Rules {
 	return r
 }
 
-// LoadRules reads a file of changes to the default rules. Errors are *strictyaml.Error, or
-// of bad input.
+// LoadRules reads a file of changes to the default rules. Errors are *strictyaml.Error, or of bad input.
 func LoadRules(path string) (Rules, error) {
 	f, err := os.Open(path)
-	if err != nil {
-		return Rules{}, &badinput.Error{What: "--rules", Err: err, Remedy: "name a file of rules; watchbench gate rules prints the defaults"}
+	if err == nil {
+		defer f.Close()
+		var data []byte
+		if data, err = io.ReadAll(io.LimitReader(f, int64(syntax.MaxBytes)+1)); err == nil {
+			return parse(path, data, Defaults())
+		}
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, int64(syntax.MaxBytes)+1))
-	if err != nil {
-		return Rules{}, &badinput.Error{What: "--rules " + path, Err: err, Remedy: "name a file of rules; watchbench gate rules prints the defaults"}
+	return Rules{}, &badinput.Error{
+		What: "--rules", Err: err, Remedy: "name a file of rules; watchbench gate rules prints the defaults",
 	}
-	return parseRules(path, data)
 }
 
-// parseRules reads changes to the default rules; file is for errors only.
-func parseRules(file string, data []byte) (Rules, error) { return parse(file, data, Defaults()) }
-
+// parse reads changes to rules; file is for errors only.
 func parse(file string, data []byte, r Rules) (Rules, error) {
 	t, err := syntax.Parse(file, data)
 	if err != nil {
 		return Rules{}, err
 	}
-	before := r.Metrics
+	metrics := maps.Clone(r.Metrics)
+	if metrics == nil {
+		metrics = map[string]Rule{}
+	}
 	r.Metrics = nil
 	d, err := t.Decode(t.Root, &r)
 	if err != nil {
 		return Rules{}, err
 	}
-	// A metric that the defaults have keeps what the file does not write.
-	merged := maps.Clone(before)
-	for name, rule := range r.Metrics {
-		if merged == nil {
-			merged = map[string]Rule{}
-		}
-		merged[name] = rule.over(before[name], func(field string) bool { return d.Written("metrics." + name + "." + field) })
+	for name, rule := range r.Metrics { // a metric that is there keeps what the file does not write
+		metrics[name] = rule.over(metrics[name], func(field string) bool { return d.Written("metrics." + name + "." + field) })
 	}
-	r.Metrics = merged
+	r.Metrics = metrics
 	if err := r.Validate(); err != nil {
 		return Rules{}, d.Locate(err)
 	}
@@ -145,7 +145,7 @@ func (r *Rules) Validate() error {
 	bad := strictyaml.Bad
 	for i, name := range r.Invariants {
 		if !isGuarantee(name) && name != invErrors && name != invLag {
-			return bad(fmt.Sprintf("invariants[%d]", i), "use G1 to G14, errors or lag", "%q is no invariant", name)
+			return bad(fmt.Sprintf("invariants[%d]", i), "use G1 to G14, errors or lag", "%q is not an invariant", name)
 		}
 	}
 	switch {
@@ -158,7 +158,7 @@ func (r *Rules) Validate() error {
 	case r.InvalidCells > 0.5:
 		return bad("invalidCells", "use 0% to 50%", "%s: most cells could be invalid", r.InvalidCells)
 	case r.Lag <= 0:
-		return bad("lag", "write a duration, for example 250ms", "%s is no limit", r.Lag)
+		return bad("lag", "write a duration, for example 250ms", "%s is not a limit", r.Lag)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
 		if err := r.Metrics[name].validate("metrics."+name, name); err != nil {
@@ -168,7 +168,8 @@ func (r *Rules) Validate() error {
 	for i, path := range r.MayDiffer {
 		section, _, below := strings.Cut(path, ".")
 		if !below || section != "environment" && section != "scenario" {
-			return bad(fmt.Sprintf("mayDiffer[%d]", i), "write a path of results.json, for example environment.kernel or scenario.seed", "%q is not below environment or scenario", path)
+			return bad(fmt.Sprintf("mayDiffer[%d]", i), "write a path of results.json, for example environment.kernel",
+				"%q is not below environment or scenario", path)
 		}
 	}
 	return nil
@@ -176,31 +177,28 @@ func (r *Rules) Validate() error {
 
 func (r Rule) validate(path, name string) error {
 	bad := strictyaml.Bad
-	if _, err := figureOf(name); err != nil {
-		what, remedy, _ := strings.Cut(err.Error(), "; ")
-		return bad(path, remedy, "%s", what)
-	}
-	if r.Else != "" {
-		if _, err := figureOf(r.Else); err != nil {
+	for _, at := range [][2]string{{path, name}, {path + ".else", cmp.Or(r.Else, name)}} {
+		if _, err := figureOf(at[1]); err != nil {
 			what, remedy, _ := strings.Cut(err.Error(), "; ")
-			return bad(path+".else", remedy, "%s", what)
+			return bad(at[0], remedy, "%s", what)
 		}
 	}
+	exact := r.Kind == KindExact
 	switch {
-	case r.Kind != KindExact && r.Kind != KindNoisy:
+	case !exact && r.Kind != KindNoisy:
 		return bad(path+".kind", "write exact or noisy", "%q is not a kind", r.Kind)
 	case r.Better != lower && r.Better != higher:
-		return bad(path+".better", "write lower or higher", "%q is no direction", r.Better)
+		return bad(path+".better", "write lower or higher", "%q is not a direction", r.Better)
 	case r.Allow >= 1:
 		return bad(path+".allow", "use less than 100%", "%s allows anything", r.Allow)
-	case r.Kind == KindNoisy && r.Allow < 0.001:
+	case !exact && r.Allow < 0.001:
 		return bad(path+".allow", "use 0.1% or more, or kind: exact", "%s: no interval can be within it", r.Allow)
-	case r.Kind == KindNoisy && r.Detect <= r.Allow:
+	case !exact && r.Detect <= r.Allow:
 		return bad(path+".detect", "use more than allow", "%s is not more than the %s that is allowed", r.Detect, r.Allow)
-	case r.Kind == KindExact && r.Relative:
-		return bad(path+".relative", "leave it out, or write kind: noisy", "an exact metric has no noise to take out")
-	case r.Kind == KindExact && r.Detect != 0:
-		return bad(path+".detect", "leave it out, or write kind: noisy", "an exact metric has no noise to see through")
+	case exact && r.Relative:
+		return bad(path+".relative", "leave it out, or write kind: noisy", "an exact metric has no noise")
+	case exact && r.Detect != 0:
+		return bad(path+".detect", "leave it out, or write kind: noisy", "an exact metric has no noise")
 	}
 	return nil
 }

@@ -17,14 +17,14 @@ func TestDefaultRules(t *testing.T) {
 	if len(r.Metrics) < 8 || r.Blocks != 6 || r.Alpha != 0.05 || len(r.Invariants) != 8 {
 		t.Errorf("%+v", r)
 	}
-	again, err := parseRules("rules.yaml", DefaultsFile())
+	again, err := parse("rules.yaml", DefaultsFile(), Defaults())
 	if err != nil || len(again.Metrics) != len(r.Metrics) {
 		t.Errorf("the defaults over themselves: %v, %v", again, err)
 	}
 }
 
 func TestRulesChangeOnlyWhatTheyWrite(t *testing.T) {
-	r, err := parseRules("r.yaml", []byte("blocks: 10\nmetrics:\n  watcher.cpuMicrosPerEvent: {allow: 5%}\n  freshness.p50: {skip: true}\n  watcher.rssPeakMiB: {kind: noisy, better: lower, allow: 10%, detect: 30%}\n"))
+	r, err := parse("r.yaml", []byte("blocks: 10\nmetrics:\n  watcher.cpuMicrosPerEvent: {allow: 5%}\n  freshness.p50: {skip: true}\n  watcher.rssPeakMiB: {kind: noisy, better: lower, allow: 10%, detect: 30%}\n"), Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +46,8 @@ func TestBadRules(t *testing.T) {
 		"alpha: 0.05":                            `r.yaml:1: alpha: "0.05" is not a share; write 0% to 100%`,
 		"alpha: 0%":                              "r.yaml:1: alpha: 0% is out of range",
 		"invalidCells: 90%":                      "r.yaml:1: invalidCells: 90%: most cells could be invalid",
-		"lag: 0s":                                "r.yaml:1: lag: 0s is no limit",
-		"invariants: [G1, G15]":                  `r.yaml:1: invariants[1]: "G15" is no invariant; use G1 to G14, errors or lag`,
+		"lag: 0s":                                "r.yaml:1: lag: 0s is not a limit",
+		"invariants: [G1, G15]":                  `r.yaml:1: invariants[1]: "G15" is not an invariant; use G1 to G14, errors or lag`,
 		"mayDiffer: [kernel]":                    `r.yaml:1: mayDiffer[0]: "kernel" is not below environment or scenario`,
 		"metrics: {watcher.cpu: {}}":             "r.yaml:1: metrics.watcher.cpu: watcher.cpu: unknown metric",
 		"metrics: {load.qps: {kind: paired}}":    `r.yaml:1: metrics.load.qps.kind: "paired" is not a kind; write exact or noisy`,
@@ -55,12 +55,12 @@ func TestBadRules(t *testing.T) {
 		"metrics: {load.qps / x: {}}":            "r.yaml:1: metrics.load.qps / x: x: unknown metric",
 		"metrics: {freshness.p50: {allow: 0%}}":  "r.yaml:1: metrics.freshness.p50.allow: 0%: no interval can be within it",
 		"metrics: {freshness.p50: {allow: 60%}}": "metrics.freshness.p50.detect: 50% is not more than the 60% that is allowed",
-		"metrics: {freshness.p50: {better: less}}":                        `metrics.freshness.p50.better: "less" is no direction`,
+		"metrics: {freshness.p50: {better: less}}":                        `metrics.freshness.p50.better: "less" is not a direction`,
 		"metrics: {load.qps: {kind: exact, better: higher, allow: 100%}}": "100% allows anything",
-		"metrics: {load.qps: {kind: exact, better: higher, detect: 10%}}": "an exact metric has no noise to see through",
+		"metrics: {load.qps: {kind: exact, better: higher, detect: 10%}}": "an exact metric has no noise",
 		"metrics: {freshness.p50: {else: x}}":                             "metrics.freshness.p50.else: x: unknown metric",
 	} {
-		_, err := parseRules("r.yaml", []byte(text))
+		_, err := parse("r.yaml", []byte(text), Defaults())
 		var at *strictyaml.Error
 		if !errors.As(err, &at) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
@@ -70,7 +70,7 @@ func TestBadRules(t *testing.T) {
 	for name := range Defaults().Metrics {
 		all += "  " + name + ": {skip: true}\n"
 	}
-	if _, err := parseRules("r.yaml", []byte(all)); err == nil || !strings.Contains(err.Error(), "no metric is left to judge") {
+	if _, err := parse("r.yaml", []byte(all), Defaults()); err == nil || !strings.Contains(err.Error(), "no metric is left to judge") {
 		t.Errorf("all skipped: %v", err)
 	}
 }
@@ -122,7 +122,7 @@ func FuzzRules(f *testing.F) {
 	f.Add("metrics: {a / b: {else: c}}\nmayDiffer: [scenario.x]")
 	f.Add("invariants: [G1]\nalpha: 5%\nblocks: 3")
 	f.Fuzz(func(t *testing.T, text string) {
-		r, err := parseRules("r.yaml", []byte(text))
+		r, err := parse("r.yaml", []byte(text), Defaults())
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\n\r") {
 				t.Errorf("error on several lines: %q", err)

@@ -6,8 +6,8 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// yardstick are the parties whose work the plan decides, the same on both sides. What slows
-// the machine down for a while slows them as it does the watcher.
+// yardstick are the parties whose work the plan decides, the same on both sides. What slows the machine for a while
+// slows them as it does the watcher.
 var yardstick = []string{"generator", "storagemock"}
 
 // beside is the CPU time of the yardstick in a cell, nil where it is not known.
@@ -28,32 +28,26 @@ func (f figure) relative() figure {
 	return figure{f.unit, func(c *result.Cell) *float64 { return quotient(f.value(c), beside(c)) }}
 }
 
-// yards is the yardstick itself.
-var yards = figure{value: beside}
-
-// steady judges a figure by its part of the yardstick as well. "Worse" may come from either,
-// so the p-value is twice the smaller one. The interval is the relative one where that is
-// narrower and the yardstick itself is not seen to differ between the sides: a change that
-// makes storage work harder, as one connection for each request would, raises both, and would
-// hide itself. In few blocks such a change goes unseen, so the relative interval decides only
-// what the median of the figure itself agrees with.
+// steady judges a figure by its part of the yardstick as well. "Worse" may come from either, so the p-value is twice
+// the smaller one. The interval is the relative one where that is narrower and the yardstick itself is not seen to
+// differ between the sides: a change that makes storage work harder, as one connection for each request would, raises
+// both, and would hide itself. In few blocks such a change goes unseen, so the relative interval decides only what
+// the median of the figure itself agrees with.
 func (f *Finding) steady(p *point, fig figure, rules *Rules) {
-	level := 1 - 2*float64(rules.Alpha)
 	own, okOwn := p.ratio(fig.relative())
-	yard, okYard := p.ratio(yards)
+	yard, okYard := p.ratio(figure{value: beside})
 	if !okOwn || !okYard {
 		return
 	}
-	raw, one := f.harm(), yard.At(level)
+	raw, one := f.harm(), yard.At(rules.level())
 	f.Holm = min(1, 2*raw)
-	whole := f.Interval
 	other := *f
-	other.Ratio, other.Interval = &own, own.At(level)
+	other.Ratio, other.Interval = &own, own.At(rules.level())
 	flatters, blames := one.Low > 1, one.High < 1 // by the yardstick the part looks better, or worse, than it is
 	if f.Better == higher {
 		flatters, blames = blames, flatters
 	}
-	if blames || flatters && !other.beyond() || other.Interval.High/other.Interval.Low >= whole.High/whole.Low || !other.agrees(f.Ratio.Median) {
+	if blames || flatters && !other.beyond(f.limit()) || other.noise() >= f.noise() || !other.agrees(f.Ratio.Median) {
 		return
 	}
 	f.Holm = min(1, 2*min(raw, other.harm()))
@@ -61,12 +55,12 @@ func (f *Finding) steady(p *point, fig figure, rules *Rules) {
 	f.Why = because(f.Why, "relative to the CPU of %s, which differs by %s to %s", strings.Join(yardstick, " and "), signed(one.Low), signed(one.High))
 }
 
-// agrees reports whether another ratio of the same figure lets the interval decide: harm must be harm by both, and what
-// is within the allowed must be so by both.
+// agrees reports whether another ratio of the same figure lets the interval decide: harm must be harm by both, and
+// what is within the allowed must be so by both.
 func (f *Finding) agrees(ratio float64) bool {
 	limit := f.limit()
 	if f.Better == higher {
 		ratio, limit = 1/ratio, 1/limit
 	}
-	return !(f.beyond() && ratio <= 1 || f.within() && ratio >= limit)
+	return !(f.beyond(f.limit()) && ratio <= 1 || f.within(f.limit()) && ratio >= limit)
 }

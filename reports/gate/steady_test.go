@@ -116,3 +116,26 @@ func TestYardstickMayBeMissing(t *testing.T) {
 		t.Errorf("judged relative to what is not known: %+v", f)
 	}
 }
+
+// TestCheaperYardstickBlamesNobody: generator and storage that use less CPU beside NEW make its part of the CPU time
+// larger, and are no harm by NEW.
+func TestCheaperYardstickBlamesNobody(t *testing.T) {
+	const runs = 100
+	if counts := outcomes(t, runs, 12, shaken, planted{others: 0.8}, nil); counts[Fail] > runs/50 {
+		t.Errorf("an unchanged watcher beside a cheaper yardstick: %v", counts)
+	}
+}
+
+// TestNoisyStageIsNotNamed: a stage whose time is only noisy is not what got slower.
+func TestNoisyStageIsNotNamed(t *testing.T) {
+	res := paired(3, quiet, 8, planted{fresh: 1.3})
+	for i := range res.Cells {
+		if c := &res.Cells[i]; c.Params[Axis] == NewSide {
+			*c.Handler.GapSeconds *= []float64{2, 2, 1.5, 0.4}[(c.Repetition-1)/2%4]
+		}
+	}
+	f := finding(t, mustPaired(t, res), "freshness.p50")
+	if f.Outcome != Fail || f.Why != "slower: waiting in the watcher's queues" {
+		t.Errorf("%s: %s", f.Outcome, f.Why)
+	}
+}

@@ -121,7 +121,7 @@ func TestTrends(t *testing.T) {
 	if len(newest.runs) != 3 || len(newest.Apart) != 0 || newest.Title != "strategies" {
 		t.Errorf("the newest: %d runs, %q", len(newest.runs), newest.Apart)
 	}
-	if len(older.runs) != 7 || strings.Join(older.Apart, "; ") != "machine CPUs 64 → 2" || !strings.Contains(older.Title, "other settings or machine") {
+	if len(older.runs) != 7 || strings.Join(older.Apart, "; ") != "machine cpus 64 → 2" || !strings.Contains(older.Title, "other settings or machine") {
 		t.Errorf("the older: %d runs, %q, %s", len(older.runs), older.Apart, older.Title)
 	}
 	if n := 0; true {

@@ -188,8 +188,7 @@ func (t *table) ReaderCosts() (s sheet) {
 		heading{Title: "freshness p99", Unit: "s"}, heading{Title: "of none", Unit: "×"},
 		heading{Title: "watcher CPU", Unit: "cores"}, heading{Title: "of none", Unit: "×"},
 		heading{Title: "peak memory", Unit: "MiB"}, heading{Title: "of none", Unit: "×"},
-		heading{Title: "GETs at the apiserver"}, heading{Title: "LISTs"}, heading{Title: "watches"}, heading{Title: "its CPU", Unit: "cores"},
-		heading{Title: "follower", Left: true})...)
+		heading{Title: "GETs at the apiserver"}, heading{Title: "LISTs"}, heading{Title: "watches"}, heading{Title: "its CPU", Unit: "cores"})...)
 	for i, r := range t.rows {
 		if r.void() {
 			continue
@@ -229,25 +228,10 @@ func (t *table) ReaderCosts() (s sheet) {
 			of(3, func(c *result.Cell) *float64 { return c.Watcher.CPUCores }), of(2, readers(func(r *result.Readers) *float64 { return r.CPURatio })),
 			of(1, func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB }), of(2, readers(func(r *result.Readers) *float64 { return r.RSSRatio })),
 			of(0, api(func(a *result.API) *float64 { return &a.Gets })), of(0, api(func(a *result.API) *float64 { return &a.Lists })),
-			of(0, api(func(a *result.API) *float64 { return &a.Watches })), of(3, api(func(a *result.API) *float64 { return a.CPUCores })),
-			followed(r))
+			of(0, api(func(a *result.API) *float64 { return &a.Watches })), of(3, api(func(a *result.API) *float64 { return a.CPUCores })))
 		s.Rows = append(s.Rows, l)
 	}
 	return s
-}
-
-// followed says how the second watcher of a row ended.
-func followed(r *row) string {
-	i := slices.IndexFunc(r.valid, func(c *result.Cell) bool { return c.Readers != nil && c.Readers.Follower != nil })
-	if i < 0 {
-		return unknown
-	}
-	f := r.valid[i].Readers.Follower
-	what := "same digest"
-	if f.Digest != r.valid[i].Storage.Digest {
-		what = "another digest"
-	}
-	return fmt.Sprintf("%s, %d objects, %s s later", what, f.Objects, fixed(f.Seconds, 2))
 }
 
 // ReaderCostsNote says what is compared.

@@ -196,9 +196,12 @@ func (t *table) sizing(c contest) []headline {
 		h.Sentence = fmt.Sprintf("%s: %s will do: %s keeps up, but %s.", question(kept), none, t.setting(kept), kept.unfit())
 	case len(all)+len(latest) == 0:
 		least := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(*growth(a).number, *growth(b).number) })
-		h.Value = "none"
-		h.plain = fmt.Sprintf("At %s, %s keeps up; the backlog of %s, which is least behind, grows by %s writes every second", question(least), none, inShort(t.setting(least), 12), shortOf(growth(least).number))
-		h.Sentence = fmt.Sprintf("%s: %s keeps up; least behind is %s: %s.", question(least), none, t.setting(least), least.behind())
+		h.Value, none = "none", none+" keeps up"
+		if notKnown != "" {
+			h.Value, none = "not known", "whether a setting keeps up is not known"
+		}
+		h.plain = fmt.Sprintf("At %s, %s; the backlog of %s, which is least behind, grows by %s writes every second", question(least), none, inShort(t.setting(least), 12), shortOf(growth(least).number))
+		h.Sentence = fmt.Sprintf("%s: %s; least behind is %s: %s.", question(least), none, t.setting(least), least.behind())
 	case len(all) == 0:
 		h.Value = latest.label()
 		h.plain = fmt.Sprintf("At %s, the %s%s", question(latest[0]), latest.are(which, short), latest.each("skips states that newer ones have replaced"))

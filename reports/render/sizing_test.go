@@ -107,7 +107,7 @@ func TestSizing(t *testing.T) {
 			change(sized(keyed30, dedup10), "dedup", func(c *result.Cell) { c.Pace = nil })},
 		{"a larger one is invalid", at + "the smallest setting that keeps up is keyed with podQueueNum 20 (every event, freshness p50 0.15 s, p99 0.62 s, n = 1).",
 			change(sized(keyed20, part30), "partitioned", func(c *result.Cell) { c.Valid, c.InvalidReasons = false, []string{"late"} })},
-		{"none of the known", at + "no known setting keeps up; least behind is partitioned with podQueueNum 10: its backlog grows by 81.0 writes/s. Not known, because invalid: dedup 20.",
+		{"none of the known", at + "whether a setting keeps up is not known; least behind is partitioned with podQueueNum 10: its backlog grows by 81.0 writes/s. Not known, because invalid: dedup 20.",
 			change(sized(part10, paced{"dedup", "20", 0, 0.9, 0.7}), "dedup", func(c *result.Cell) { c.Valid, c.InvalidReasons = false, []string{"late"} })},
 		{"numbers and not their order in the file", at + "the smallest setting that keeps up is partitioned with podQueueNum 60 (every event, freshness p50 0.20 s, p99 0.80 s, n = 1).",
 			axisOrder(sized(stalls, part60, paced{"partitioned", "9", 81, 9, 1}), "60", "9", "30")},

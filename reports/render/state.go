@@ -272,7 +272,6 @@ var guarantees = map[string]struct{ name, meaning string }{
 	"R1":  {"answers", "An answer is complete and what was asked for, and a list lacks nothing that was there all the time."},
 	"R2":  {"watches", "A watch shows every change once, in order and as it was."},
 	"R3":  {"webhooks", "A receiver without faults is told of every change, and of those of one object in their order."},
-	"R4":  {"follower", "A watcher that reads from the first ends with the same objects in its storage."},
 }
 
 // checkTitle is "G2 (ordered)".

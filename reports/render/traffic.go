@@ -22,7 +22,6 @@ type kindFlow struct {
 	added, modified, deleted, puts int64
 	expected, bytes                float64 // sums; of what is not expected or not known 0
 	hasExpected, lived             bool
-	source                         string
 	expectedBytes                  *float64
 }
 
@@ -45,7 +44,7 @@ func (k *kindFlow) add(c result.KindTraffic) {
 		k.bytes += *c.Bytes * float64(c.Puts)
 	}
 	k.lived = k.lived || c.PerPod != nil
-	k.source, k.expectedBytes = cmp.Or(k.source, c.Source), cmp.Or(k.expectedBytes, c.ExpectedBytes)
+	k.expectedBytes = cmp.Or(k.expectedBytes, c.ExpectedBytes)
 }
 
 // flowsOfProfiles are the loads that have a profile, in the order of the rows.
@@ -90,7 +89,7 @@ func (f *flow) order() []string {
 	return names
 }
 
-// Traffic is the table of what profiles wrote beside what their ratios say; without rows
+// Traffic is the table of what profiles wrote beside what their plans have; without rows
 // where no load has a profile.
 func (t *table) Traffic() (s sheet) {
 	flows := t.flowsOfProfiles()
@@ -100,7 +99,7 @@ func (t *table) Traffic() (s sheet) {
 	s.Keys, s.Heads = 3, append(words("kind", "profile", "load"),
 		heading{Title: "added"}, heading{Title: "modified"}, heading{Title: "deleted"},
 		heading{Title: "events", Unit: "per pod"}, heading{Title: "expected", Unit: "per pod"}, heading{Title: "of expected", Unit: "%"},
-		heading{Title: "size", Unit: "KB"}, heading{Title: "expected", Unit: "KB"}, heading{Title: "per pod", Unit: "KB"}, heading{Title: "expectation", Left: true})
+		heading{Title: "size", Unit: "KB"}, heading{Title: "expected", Unit: "KB"}, heading{Title: "per pod", Unit: "KB"}, heading{Title: "lives", Left: true})
 	for i, f := range flows {
 		total := kindFlow{}
 		perPod, sized := 0.0, true
@@ -113,7 +112,7 @@ func (t *table) Traffic() (s sheet) {
 			mean := k.mean()
 			l.add(kilo(mean), kilo(k.expectedBytes))
 			if !k.lived {
-				l.add(unknown, clean(cmp.Or(k.source, "none")))
+				l.add(unknown, "")
 				s.Rows = append(s.Rows, l)
 				continue
 			}
@@ -131,7 +130,7 @@ func (t *table) Traffic() (s sheet) {
 				sized = false
 				l.add(unknown)
 			}
-			l.add(clean(cmp.Or(k.source, "none")))
+			l.add("")
 			s.Rows = append(s.Rows, l)
 		}
 		if lived == 0 {
@@ -174,7 +173,7 @@ func (t *table) lifeNote(f *flow) string {
 	for _, r := range t.rows {
 		for _, c := range r.valid {
 			if x := c.Traffic; x != nil && r.load == f.load && x.Profile == f.profile && x.ExpectedBytesPerPod != nil {
-				return fmt.Sprintf("%s; about %s KB each by estimate", note, Brief(*x.ExpectedBytesPerPod/1000))
+				return fmt.Sprintf("%s; about %s KB each by the plan", note, Brief(*x.ExpectedBytesPerPod/1000))
 			}
 		}
 	}
@@ -183,9 +182,9 @@ func (t *table) lifeNote(f *flow) string {
 
 // TrafficNote says how to read the table.
 func (t *table) TrafficNote() string {
-	return "Each acknowledged write is one watch event. A pod that was only created or only deleted in the load is half a life; expected is by what happened in the load. " +
+	return "Each acknowledged write is one watch event. A pod that was only created or only deleted in the load is half a life; expected is what the plan has for that time. " +
 		"Sizes are means of what storage received, so a watcher that strips or merges states sends others than the API server did. " +
-		"Recorded: counted on a real cluster. Estimate: by the mechanisms of Kubernetes, where many lives overlap. Setting: of the scenario. 1 KB is 1,000 bytes."
+		"1 KB is 1,000 bytes."
 }
 
 // kilo formats bytes in KB.

@@ -19,10 +19,10 @@ func profiledRun() *result.Results {
 			Traffic: &result.Traffic{
 				Profile: "service-churn", PodLives: 10, ExpectedBytesPerPod: new(150_000.0),
 				Kinds: map[string]result.KindTraffic{
-					"Pod":           {Added: 10, Modified: 75, Deleted: 10, Expected: new(100.0), PerPod: new(9.5), ExpectedPerPod: new(10.0), Source: "recorded", Puts: 90, Bytes: new(12_000.0), ExpectedBytes: new(12_345.0)},
-					"Event":         {Added: 60, Modified: 22, Expected: new(80.0), PerPod: new(8.2), ExpectedPerPod: new(8.0), Source: "estimate", Puts: 80, Bytes: new(1300.0)},
-					"EndpointSlice": {Expected: new(20.0), PerPod: new(0.0), ExpectedPerPod: new(2.0), Source: "estimate"},
-					"Lease":         {Modified: 50, Expected: new(40.0), Source: "setting", Puts: 10, Bytes: new(860.0), ExpectedBytes: new(860.0)},
+					"Pod":           {Added: 10, Modified: 75, Deleted: 10, Expected: new(100.0), PerPod: new(9.5), ExpectedPerPod: new(10.0), Puts: 90, Bytes: new(12_000.0), ExpectedBytes: new(12_345.0)},
+					"Event":         {Added: 60, Modified: 22, Expected: new(80.0), PerPod: new(8.2), ExpectedPerPod: new(8.0), Puts: 80, Bytes: new(1300.0)},
+					"EndpointSlice": {Expected: new(20.0), PerPod: new(0.0), ExpectedPerPod: new(2.0)},
+					"Lease":         {Modified: 50, Expected: new(40.0), Puts: 10, Bytes: new(860.0), ExpectedBytes: new(860.0)},
 					"Gadget":        {Modified: 3},
 				},
 			},
@@ -55,12 +55,12 @@ func TestTraffic(t *testing.T) {
 	}
 	// Of Pods storage received 90 × 12 KB and 30 × 16 KB.
 	want := []string{
-		"Pod service-churn busy 20 150 20 9.50 10.00 95 13.00 12.35 123.50 recorded",
-		"Event service-churn busy 120 44 0 8.20 8.00 102 1.30 – 10.66 estimate",
-		"EndpointSlice service-churn busy 0 0 0 0.00 2.00 0 – – 0.00 estimate",
-		"Lease service-churn busy 0 100 0 – – 125 0.86 0.86 – setting",
-		"Gadget service-churn busy 0 6 0 – – – – – – none",
-		"a pod's life service-churn busy 140 194 20 17.70 20.00 88 – – 134.16 20 lives in 2 cells; about 150 KB each by estimate",
+		"Pod service-churn busy 20 150 20 9.50 10.00 95 13.00 12.35 123.50",
+		"Event service-churn busy 120 44 0 8.20 8.00 102 1.30 – 10.66",
+		"EndpointSlice service-churn busy 0 0 0 0.00 2.00 0 – – 0.00",
+		"Lease service-churn busy 0 100 0 – – 125 0.86 0.86 –",
+		"Gadget service-churn busy 0 6 0 – – – – – –",
+		"a pod's life service-churn busy 140 194 20 17.70 20.00 88 – – 134.16 20 lives in 2 cells; about 150 KB each by",
 	}
 	text := strings.Join(lines, "\n")
 	for _, w := range append(want, "events per kind") {
@@ -68,7 +68,7 @@ func TestTraffic(t *testing.T) {
 			t.Errorf("the terminal lacks %q:\n%s", w, terminal.String())
 		}
 	}
-	for _, w := range []string{"### Events per kind", "| Pod | service-churn | busy | 20 | 150 | 20 | 9.50 | 10.00 | 95 | 13.00 | 12.35 | 123.50 | recorded |", "half a life"} {
+	for _, w := range []string{"### Events per kind", "| Pod | service-churn | busy | 20 | 150 | 20 | 9.50 | 10.00 | 95 | 13.00 | 12.35 | 123.50 |", "half a life"} {
 		if !strings.Contains(markdown.String(), w) {
 			t.Errorf("Markdown lacks %q:\n%s", w, markdown.String())
 		}

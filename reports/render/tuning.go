@@ -19,11 +19,6 @@ func TuningDocument(t *result.Tuning) *Document {
 	if len(t.Why) > 0 {
 		add(Section{Title: "Why", Table: factTable(t.Why)})
 	}
-	if len(t.Lengths) > 0 {
-		add(Section{Title: "Queue lengths", Table: tuningLengths(t.Lengths), Notes: []string{
-			"Found in virtual time, with all plans. Recommended is the shortest that is enough with one doubling of room, if it has not that much already; what was measured is with what is recommended.",
-		}})
-	}
 	if len(t.Changes) > 0 {
 		var rows [][]Cell
 		for _, c := range t.Changes {
@@ -250,20 +245,4 @@ func tuningGoal(t *result.Tuning) string {
 		return fmt.Sprintf("the fewest requests in flight with %s of at most %s s in every run", o.Metric, Brief(*o.Bound))
 	}
 	return "the fewest requests in flight with " + o.Metric + " within 5 % of the fastest setting that was measured"
-}
-
-// tuningLengths says of each length which is enough, and what a shorter one comes to.
-func tuningLengths(all []result.TuningLength) Table {
-	t := Table{Keys: 2, Heads: []Head{{Title: "setting", Words: true}, {Title: "length", Words: true}, {Title: "shortest that holds"}, {Title: "recommended"}, {Title: "a shorter one, simulated", Words: true}}}
-	for _, l := range all {
-		shortest, shorter := fmt.Sprint(l.Shortest), "none: "+l.None
-		switch {
-		case l.Shortest == 0:
-			shortest, shorter = unknown, "no effect: "+l.NoEffect
-		case l.Shorter > 0:
-			shorter = fmt.Sprintf("%d %s", l.Shorter, l.Comes)
-		}
-		t.Rows = append(t.Rows, Cells(l.Setting.Name(), l.Key, shortest, fmt.Sprint(l.Recommended), shorter))
-	}
-	return t
 }

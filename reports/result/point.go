@@ -1,6 +1,10 @@
 package result
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,4 +29,32 @@ func PointOf(id string) string {
 		return id
 	}
 	return id[:i]
+}
+
+// Group is one point of a run's matrix.
+type Group struct {
+	Name   string // the ids of its cells, without their repetition
+	Params map[string]string
+	Cells  []*Cell // by repetition
+}
+
+// Groups returns the run's points in the order of its cells: those with the same parameters are one.
+func (r *Results) Groups() (all []*Group) {
+	byKey := map[string]*Group{}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		key := ""
+		for _, k := range slices.Sorted(maps.Keys(c.Params)) {
+			key += fmt.Sprintf("%q=%q;", k, c.Params[k])
+		}
+		if byKey[key] == nil {
+			byKey[key] = &Group{Name: c.Point(), Params: c.Params}
+			all = append(all, byKey[key])
+		}
+		byKey[key].Cells = append(byKey[key].Cells, c)
+	}
+	for _, g := range all {
+		slices.SortStableFunc(g.Cells, func(a, b *Cell) int { return cmp.Compare(a.Repetition, b.Repetition) })
+	}
+	return all
 }

@@ -32,9 +32,9 @@ type Places struct {
 	Bounded []bool // by place: the load was its limit, so the watcher alone might do better
 }
 
-// Rank holds rows of cells against each other by a figure. A repetition is a block, and counts where all rows have a
-// valid cell of it that knows the figure. Ranked are the rows that have at least stats.Least. ok is false where they are
-// fewer than two, or have too few blocks in common.
+// Rank holds rows of cells against each other by a figure. A repetition is a block, and counts for the rows that
+// have a valid cell of it that knows the figure. Ranked are the rows that have at least stats.Least. ok is false where
+// they are fewer than two, or two have too few blocks in common.
 func Rank(rows [][]*Cell, of func(*Cell) *float64) (p Places, ok bool) {
 	blocks := 0
 	for _, row := range rows {

@@ -15,7 +15,6 @@ type Readers struct {
 	List     *Queries  `json:"list,omitempty"`
 	Watches  *Watches  `json:"watches,omitempty"`
 	Webhooks *Webhooks `json:"webhooks,omitempty"`
-	Follower *Follower `json:"follower,omitempty"`
 	// FreshnessRatio is the 99th percentile of the Pods' freshness over that of the cell
 	// with the same plan, in the same repetition, and no readers; CPURatio is that of the
 	// watcher's CPU time, and RSSRatio that of its peak of memory. nil without such a cell,
@@ -74,15 +73,6 @@ type Webhooks struct {
 	AnswerBytes int64 `json:"answerBytes,omitempty"`
 	// Faults is how often each fault fired.
 	Faults map[string]int64 `json:"faults,omitempty"`
-}
-
-// Follower is a second watcher that reads from the first.
-type Follower struct {
-	Objects int64 `json:"objects"` // in its storage in the end
-	// Digest is that of Storage.Digest, for its storage.
-	Digest   string   `json:"digest,omitempty"`
-	Seconds  *float64 `json:"behindSeconds,omitempty"` // until its storage had all, after the first's had
-	CPUCores *float64 `json:"cpuCores,omitempty"`
 }
 
 // API is what the apiserver was asked during the load, by its own counters. The load's

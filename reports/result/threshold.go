@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,7 +41,13 @@ func (t *Threshold) Figure() string {
 }
 
 func (t *Threshold) String() string {
-	s := fmt.Sprintf("%s %s is %s, bound %s", t.Point, t.Metric, t.Figure(), t.Bound)
+	point := t.Point
+	if _, err := strconv.ParseFloat(point, 64); err == nil && len(t.Params) == 1 { // of one swept number
+		for name := range t.Params {
+			point = name[strings.LastIndex(name, ".")+1:] + "=" + point
+		}
+	}
+	s := fmt.Sprintf("%s %s is %s, bound %s", point, t.Metric, t.Figure(), t.Bound)
 	if t.Why != "" {
 		s += " (" + t.Why + ")"
 	}
@@ -76,7 +83,7 @@ func (r *Results) JudgeThresholds() error {
 			order, skipped[p] = append(order, p), "skipped: "+s.Why
 		}
 	}
-	slices.Sort(order)
+	slices.SortFunc(order, byNumber)
 	for _, p := range order {
 		for _, name := range slices.Sorted(maps.Keys(bounds)) {
 			if strings.HasPrefix(name, "readers.") && !slices.ContainsFunc(points[p], servesReaders) {
@@ -96,6 +103,18 @@ func (r *Results) JudgeThresholds() error {
 		}
 	}
 	return nil
+}
+
+// byNumber orders ids of points that end in numbers by those: 2 before 16.
+func byNumber(a, b string) int {
+	const digits = "0123456789."
+	p, q := strings.TrimRight(a, digits), strings.TrimRight(b, digits)
+	m, err := strconv.ParseFloat(a[len(p):], 64)
+	n, err2 := strconv.ParseFloat(b[len(q):], 64)
+	if p == q && err == nil && err2 == nil {
+		return cmp.Compare(m, n)
+	}
+	return cmp.Compare(a, b)
 }
 
 // pointOf is the id of a cell that was not run, without its repetition if there are several.

@@ -178,3 +178,26 @@ func TestMedianHasTheDigitsOfFigures(t *testing.T) {
 		t.Errorf("%v, %+v", err, r.Thresholds)
 	}
 }
+
+// TestThresholdsOfASweep are in the order of the swept numbers, and name the field.
+func TestThresholdsOfASweep(t *testing.T) {
+	r := &Results{Scenario: map[string]any{"thresholds": map[string]any{"freshness.p99": "< 1s"}}}
+	for _, n := range []string{"1", "16", "2"} {
+		c := Cell{ID: n, Valid: true, Params: map[string]string{"watcher.podQueueNum": n}, Freshness: &Quantiles{Count: 1, P99: 0.5}}
+		r.Cells = append(r.Cells, c)
+	}
+	if err := r.JudgeThresholds(); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range r.Thresholds {
+		got = append(got, r.Thresholds[i].String())
+	}
+	want := []string{
+		"podQueueNum=1 freshness.p99 is 0.5s, bound < 1s", "podQueueNum=2 freshness.p99 is 0.5s, bound < 1s",
+		"podQueueNum=16 freshness.p99 is 0.5s, bound < 1s",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}

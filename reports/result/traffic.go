@@ -1,7 +1,6 @@
 package result
 
-// Traffic is what a load with a profile made of watch events, beside what the profile's
-// ratios say of it.
+// Traffic is what a load with a profile made of watch events, beside what its plan has.
 type Traffic struct {
 	Profile string `json:"profile"`
 	// PodLives is half of the Pods created and deleted together: a life that only began or
@@ -23,15 +22,12 @@ type KindTraffic struct {
 	Added    int64 `json:"added"`
 	Modified int64 `json:"modified"`
 	Deleted  int64 `json:"deleted"`
-	// Expected is how many there should be, by the profile's ratios and what happened; nil
-	// where they say nothing of the kind.
+	// Expected is how many the plan has for the time that the load lasted or, of a closed load,
+	// among as many operations; nil for kinds that are not in it.
 	Expected *float64 `json:"expected,omitempty"`
 	// PerPod and ExpectedPerPod are both per life; nil for kinds that are written by the clock.
 	PerPod         *float64 `json:"perPod,omitempty"`
 	ExpectedPerPod *float64 `json:"expectedPerPod,omitempty"`
-	// Source is where the expectation is from: recorded, derived, estimate or setting; of several, the
-	// weakest.
-	Source string `json:"source,omitempty" jsonschema:"enum=recorded,enum=derived,enum=estimate,enum=setting"`
 	// Puts are the requests with an object that storage acknowledged, and Bytes their mean body.
 	Puts          int64    `json:"puts"`
 	Bytes         *float64 `json:"bytes,omitempty"`

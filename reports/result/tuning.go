@@ -47,7 +47,6 @@ type Tuning struct {
 	Candidates []TunedCandidate `json:"candidates"`
 	Why        []TuningFact     `json:"why,omitempty"`
 	Changes    []TuningChange   `json:"changes,omitempty"` // what would change the answer
-	Lengths    []TuningLength   `json:"lengths,omitempty"` // of the recommendation and the runner-up
 	Fragments  []TuningFragment `json:"fragments,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 
@@ -99,13 +98,11 @@ type TunedFigures struct {
 	P99          *float64 `json:"freshnessP99,omitempty"`
 	Max          *float64 `json:"freshnessMax,omitempty"`
 	StorageQPS   *float64 `json:"storageQPS,omitempty"`
-	Imbalance    *float64 `json:"imbalance,omitempty"`
 	InFlight     *float64 `json:"inFlight,omitempty"`     // most requests that storage had at once
 	WriterDepth  *float64 `json:"writerDepth,omitempty"`  // most events
 	HandlerDepth *float64 `json:"handlerDepth,omitempty"` // most events
 	WriterFull   *float64 `json:"writerFullSeconds,omitempty"`
-	QueuedMiB    *float64 `json:"queuedMiB,omitempty"` // simulated: what waits at once
-	RSSMiB       *float64 `json:"rssMiB,omitempty"`    // measured: most resident memory
+	RSSMiB       *float64 `json:"rssMiB,omitempty"` // measured: most resident memory
 	Dropped      *int64   `json:"dropped,omitempty"`
 	Lost         *int64   `json:"lost,omitempty"`
 }
@@ -161,20 +158,6 @@ type TuningChange struct {
 	Answer  string   `json:"answer"`
 	Setting *Setting `json:"setting,omitempty"`
 	Value   *float64 `json:"value,omitempty"` // predicted, of the objective's metric
-}
-
-// TuningLength is what a search for one length of a setting found in virtual time. A length is
-// enough if with it all plans keep the objective and lose nothing within the limits, and a
-// strategy that sends every change does so as with long queues.
-type TuningLength struct {
-	Setting     Setting `json:"setting"`
-	Key         string  `json:"key"`                // handlerQueueLen, writerQueueLen
-	Shortest    int     `json:"shortest,omitempty"` // that is enough; 0: it has no effect
-	Recommended int     `json:"recommended"`
-	NoEffect    string  `json:"noEffect,omitempty"` // why
-	Shorter     int     `json:"shorter,omitempty"`  // the longest that is not enough
-	Comes       string  `json:"comes,omitempty"`    // why it is not
-	None        string  `json:"none,omitempty"`     // why there is no shorter one
 }
 
 // TuningFragment is a part of a watcher's configuration, as a file.

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -19,7 +20,7 @@ const (
 
 // Ranking holds rows of figures against each other that were measured in blocks, each block once by each row.
 type Ranking struct {
-	N      int   // blocks that all rows have
+	N      int   // blocks of the pair that has fewest
 	Order  []int // rows by their figures, the lowest first
 	ratios [][]Ratio
 }
@@ -32,34 +33,28 @@ type Ranking struct {
 // all do is judged by its own variance, and where rows are loud, the others are pooled without them: two queues that
 // hardly vary are told apart beside a row that the API server makes vary.
 //
-// ok is false with fewer than two rows, and with fewer than Least blocks in which every row has a figure above
-// zero; NaN is none.
+// A pair is compared in the blocks in which both rows have a figure above zero; NaN is none. ok is false with fewer
+// than two rows, and where a pair has fewer than Least such blocks.
 func Rank(rows [][]float64) (k Ranking, ok bool) {
-	var blocks [][]float64
-	for b := 0; len(rows) > 1 && b < len(rows[0]); b++ {
-		block := make([]float64, len(rows))
-		for i, r := range rows {
-			block[i] = r[b]
-		}
-		if l, ok := logsInOrder(block); ok {
-			blocks = append(blocks, l)
-		}
-	}
-	if len(blocks) < Least {
+	if len(rows) < 2 {
 		return k, false
 	}
-	k = Ranking{N: len(blocks), Order: make([]int, len(rows)), ratios: make([][]Ratio, len(rows))}
-	quiet := make([]int, len(rows))
+	k = Ranking{N: len(rows[0]), Order: make([]int, len(rows)), ratios: make([][]Ratio, len(rows))}
+	quiet, ahead := make([]int, len(rows)), make([]float64, len(rows))
 	for i := range rows {
 		quiet[i], k.Order[i], k.ratios[i] = i, i, make([]Ratio, len(rows))
 		for j := range rows {
-			d := make([]float64, len(blocks))
-			for b := range blocks {
-				d[b] = blocks[b][j] - blocks[b][i]
+			var d []float64
+			for b := range rows[i] {
+				if l, known := logsInOrder([]float64{rows[i][b], rows[j][b]}); known {
+					d = append(d, l[1]-l[0])
+				}
 			}
-			slices.Sort(d)
-			x := trim(d)
-			k.ratios[i][j] = Ratio{Median: math.Exp(middle(d)), N: len(d), center: x.mean, se: math.Sqrt(x.variance()), df: x.kept - 1}
+			if len(d) < Least {
+				return Ranking{}, false
+			}
+			k.N, k.ratios[i][j] = min(k.N, len(d)), paired(d)
+			ahead[i] += k.ratios[i][j].center
 		}
 	}
 	pools := []pool{k.pool(quiet)}
@@ -72,8 +67,8 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 			r := &k.ratios[i][j]
 			for _, p := range slices.Backward(pools) {
 				if i != j && slices.Contains(p.rows, i) && slices.Contains(p.rows, j) {
-					if r.se*r.se <= unequal*p.variance {
-						r.se, r.df = math.Sqrt(p.variance), r.df*p.share
+					if v := p.variance / (r.df + 1); r.se*r.se <= unequal*v {
+						r.se, r.df = math.Sqrt(v), r.df*p.share
 					}
 					break
 				}
@@ -82,25 +77,17 @@ func Rank(rows [][]float64) (k Ranking, ok bool) {
 	}
 	if len(quiet) == 2 { // differences of one pair can be small by chance
 		i, j := quiet[0], quiet[1]
-		a, b := [][]float64{column(blocks, i)}, [][]float64{column(blocks, j)}
-		k.ratios[i][j], k.ratios[j][i] = against(a, b)[0], against(b, a)[0]
+		a, b := both(rows[i], rows[j])
+		k.ratios[i][j], k.ratios[j][i] = Against(a, b)[0], Against(b, a)[0]
 	}
-	slices.SortStableFunc(k.Order, func(i, j int) int {
-		switch c := k.ratios[i][j].center; {
-		case c > 0:
-			return -1
-		case c < 0:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(k.Order, func(i, j int) int { return cmp.Compare(ahead[j], ahead[i]) })
 	return k, true
 }
 
 // pool is the noise of some rows together.
 type pool struct {
 	rows     []int
-	variance float64 // of a pair's mean
+	variance float64 // of a pair's difference in a block
 	share    float64 // how many times a pair's degrees of freedom it has
 	loudest  int     // the row that is loud among them, -1 if none is
 }
@@ -111,7 +98,8 @@ func (k Ranking) pool(rows []int) pool {
 	all, of := 0.0, make([]float64, len(rows)) // sums of the pairs' variances
 	for i, a := range rows {
 		for _, b := range rows {
-			v := k.ratios[a][b].se * k.ratios[a][b].se
+			r := k.ratios[a][b]
+			v := r.se * r.se * (r.df + 1)
 			all, of[i] = all+v/2, of[i]+v
 		}
 	}
@@ -134,16 +122,19 @@ func (k Ranking) pool(rows []int) pool {
 // values is itself chance, too few where the sides are alike; all of them would be too many where one is loud.
 func halfway(found, all float64) float64 { return (min(found, all) + all) / 2 }
 
-// column is a row's figures, of which blocks have the logarithms.
-func column(blocks [][]float64, row int) (values []float64) {
-	for _, b := range blocks {
-		values = append(values, math.Exp(b[row]))
+// both are the figures of two rows in the blocks that both have.
+func both(x, y []float64) (a, b [][]float64) {
+	a, b = make([][]float64, 1), make([][]float64, 1)
+	for i := range x {
+		if _, known := logsInOrder([]float64{x[i], y[i]}); known {
+			a[0], b[0] = append(a[0], x[i]), append(b[0], y[i])
+		}
 	}
-	return values
+	return a, b
 }
 
 // Ratio is how many times row a's figure row b's is.
-func (k Ranking) Ratio(a, b int) Ratio { return k.ratios[a][b].finish() }
+func (k Ranking) Ratio(a, b int) Ratio { return k.ratios[a][b] }
 
 // Differs reports whether the true ratio is not 1, all but certainly.
 func (r Ratio) Differs() bool { return 2*min(r.PAbove(1), r.PBelow(1)) <= Alpha }
@@ -152,21 +143,10 @@ func (r Ratio) Differs() bool { return 2*min(r.PAbove(1), r.PBelow(1)) <= Alpha 
 // mistake harms nobody as much as to call them different.
 func (r Ratio) Same() bool { return max(r.PAbove(1/Same), r.PBelow(Same)) <= 0.01 }
 
-// Against compares two runs point by point: how many times changed[i] is base[i]. The runs were not measured in blocks,
-// so drift between them is part of what it finds. Noise is pooled over the points as Rank pools it over rows. A Ratio
-// of N 0 is not known: fewer than Least values on a side, or one that is not above zero.
+// Against compares two runs point by point: how many times changed[i] is base[i]. The runs were not measured in
+// blocks, so drift between them is part of what it finds. Noise is pooled over the points as Rank pools it over rows.
+// A Ratio of N 0 is not known: fewer than Least values on a side, or one that is not above zero.
 func Against(base, changed [][]float64) []Ratio {
-	all := against(base, changed)
-	for i := range all {
-		if all[i].N > 0 {
-			all[i] = all[i].finish()
-		}
-	}
-	return all
-}
-
-// against is Against but for what finish adds.
-func against(base, changed [][]float64) []Ratio {
 	all := make([]Ratio, len(base))
 	var sum, free, square float64 // of squares, of degrees of freedom, of squares² ÷ degrees of freedom
 	sides := make([][2]trimmed, len(base))

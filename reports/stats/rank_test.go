@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -43,7 +44,7 @@ var shapes = []shape{
 const mostBlocks = 8
 
 // run draws blocks until the ranking is decided, as a run does, and returns it.
-func (s shape) run(rng *rand.Rand, true5 []float64, shared float64) Ranking {
+func (s shape) run(rng *rand.Rand, true5 []float64, shared, invalid float64) Ranking {
 	rows := make([][]float64, len(true5))
 	var k Ranking
 	for b := range mostBlocks {
@@ -53,12 +54,15 @@ func (s shape) run(rng *rand.Rand, true5 []float64, shared float64) Ranking {
 			if s.ticks > 0 {
 				v = math.Round(v*s.ticks) / s.ticks
 			}
+			if invalid > 0 && rng.Float64() < invalid {
+				v = math.NaN()
+			}
 			rows[i] = append(rows[i], v)
 		}
 		if b+1 < Least {
 			continue
 		}
-		if k, _ = Rank(rows); k.Decided() {
+		if k, _ = Rank(rows); k.N > 0 && k.Decided() {
 			break
 		}
 	}
@@ -77,6 +81,9 @@ func (k Ranking) Decided() bool {
 
 // winner is the row that differs from all others, -1 for none.
 func (k Ranking) winner() int {
+	if k.N == 0 {
+		return -1
+	}
 	for _, i := range k.Order[1:] {
 		if !k.ratios[k.Order[0]][i].Differs() {
 			return -1
@@ -90,11 +97,15 @@ func (k Ranking) winner() int {
 func TestRankNamesNoFalseWinner(t *testing.T) {
 	const tables = 5000
 	for _, s := range shapes {
-		for name, rows := range map[string][]float64{"all equal": {1, 1, 1, 1, 1}, "two lead": {1, 1, 3, 4, 9}, "two rows": {1, 1}} {
+		for name, rows := range map[string][]float64{"all equal": {1, 1, 1, 1, 1}, "two lead": {1, 1, 3, 4, 9}, "two rows": {1, 1}, "two lead, cells invalid": {1, 1, 3, 4, 9}} {
+			invalid := 0.0
+			if strings.HasSuffix(name, "invalid") {
+				invalid = 0.1
+			}
 			rng := rand.New(rand.NewPCG(28, 0))
 			false0, blocks, decided := 0, 0, 0
 			for range tables {
-				k := s.run(rng, rows, 0.1)
+				k := s.run(rng, rows, 0.1, invalid)
 				false0 += count(k.winner() >= 0)
 				decided += count(k.Decided())
 				blocks += k.N
@@ -122,7 +133,7 @@ func TestRankFinds(t *testing.T) {
 		rng := rand.New(rand.NewPCG(29, 0))
 		found, blocks := 0, 0
 		for range tables {
-			k := s.run(rng, []float64{1, 1.9, 3, 1, 10}, 0.1) // row 3 is as good as row 0
+			k := s.run(rng, []float64{1, 1.9, 3, 1, 10}, 0.1, 0) // row 3 is as good as row 0
 			lead := k.ratios[0][1].Differs() && k.ratios[3][1].Differs() && k.ratios[1][2].Differs()
 			found, blocks = found+count(lead), blocks+k.N
 		}
@@ -157,5 +168,50 @@ func TestLoudRowHidesNoLead(t *testing.T) {
 	}
 	if k.Ratio(0, 1).Differs() {
 		t.Errorf("two loud rows are: %+v", k.Ratio(0, 1))
+	}
+}
+
+// Contrasts of five blocks, of which any two are independent and all vary alike.
+var contrasts = [][]float64{{-2, -1, 0, 1, 2}, {2, -1, -2, -1, 2}, {-1, 2, 0, -2, 1}, {1, -4, 6, -4, 1}}
+
+// row is one of noise with a variance along a contrast; below 0 it goes the other way.
+func row(contrast int, variance float64) (values []float64) {
+	squares := 0.0
+	for _, c := range contrasts[contrast] {
+		squares += c * c
+	}
+	for _, c := range contrasts[contrast] {
+		values = append(values, math.Exp(math.Copysign(math.Sqrt(math.Abs(variance)/squares), variance)*c))
+	}
+	return values
+}
+
+// TestUnequalPairIsJudgedAlone: a pair that varies more than twice as much as all do has its own noise and degrees
+// of freedom, and one that varies a little less than that does not.
+func TestUnequalPairIsJudgedAlone(t *testing.T) {
+	// Rows 0 and 1 are opposite, so their difference varies 24 ÷ (8 + 6 × variance) times as much as all do.
+	for variance, own := range map[float64]bool{0.61: true, 0.72: false} {
+		k, ok := Rank([][]float64{row(0, 1), row(0, -1), row(1, variance), row(2, variance)})
+		if r := k.ratios[0][1]; !ok || (r.df == 4) != own {
+			t.Errorf("rank, variance %v: %v degrees of freedom, own: %v", variance, r.df, own)
+		}
+	}
+	// The first of three points varies 3 × variance ÷ (variance + 2) times as much as all do.
+	for variance, own := range map[float64]bool{4.2: true, 3.8: false} {
+		base, changed := [][]float64{row(0, variance), row(0, 1), row(0, 1)}, [][]float64{row(1, variance), row(1, 1), row(1, 1)}
+		if r := Against(base, changed)[0]; (math.Abs(r.df-8) < 1e-6) != own {
+			t.Errorf("against, variance %v: %v degrees of freedom, own: %v", variance, r.df, own)
+		}
+	}
+}
+
+// TestLoudRowIsNotPooled: from four times the variance of the others on, a row's noise is not theirs.
+func TestLoudRowIsNotPooled(t *testing.T) {
+	for variance, loud := range map[float64]bool{4.2: true, 3.8: false} {
+		k, ok := Rank([][]float64{row(0, variance), row(1, 1), row(2, 1), row(3, 1)})
+		quiet := math.Sqrt(2. / 20) // of the mean of five differences of two rows
+		if r := k.ratios[1][2]; !ok || (math.Abs(r.se-quiet) < 1e-9) != loud {
+			t.Errorf("variance %v: the others differ by ±%v, by themselves %v; loud: %v", variance, r.se, quiet, loud)
+		}
 	}
 }

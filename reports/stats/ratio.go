@@ -7,24 +7,16 @@ import (
 	moremath "github.com/aclements/go-moremath/stats"
 )
 
-// RatioLevel is the share of a Ratio's intervals that hold the true ratio. With few blocks
-// it is what can be had: at Level an interval of six is half as wide again.
-const RatioLevel = 0.95
-
 // Ratio is how many times one figure is another, and how sure that is.
 //
-// Its interval and its p-values come from Student's t on trimmed means of logarithms, with
-// winsorized variances (Tukey and McLaughlin; for two samples Yuen and Welch): of each side
-// the lowest and the highest fifth are left out, one at least, from LeastTrimmed values on.
-// A bootstrap of the median was tried and dropped: of 6 to 10 blocks it claims a one-sided
-// p of 1.25 % about twice as often as it may. So was the plain mean: one cell in twenty
-// that a busy machine slows by 20 % costs it a quarter of its power. TestRatioKeepsItsLevel
-// shows both figures for what is used.
+// Its intervals and p-values come from Student's t on trimmed means of logarithms, with winsorized variances (Tukey
+// and McLaughlin; for two samples Yuen and Welch): of each side the lowest and the highest fifth are left out, one at
+// least, from LeastTrimmed values on. A bootstrap of the median was tried and dropped: of 6 to 10 blocks it claims a
+// one-sided p of 1.25 % about twice as often as it may. So was the plain mean: one cell in twenty that a busy machine
+// slows by 20 % costs it a quarter of its power. TestRatioKeepsItsLevel shows both figures for what is used.
 type Ratio struct {
 	Median float64 // of the blocks' ratios, or the ratio of the medians
-	Interval
-	N int     // blocks, or values of the smaller side
-	P float64 // two-sided, that the true ratio is 1
+	N      int     // blocks, or values of the smaller side
 
 	center, se, df float64 // of the logarithm of the ratio
 }
@@ -32,17 +24,8 @@ type Ratio struct {
 // LeastTrimmed is the fewest values of which the outermost are left out.
 const LeastTrimmed = 6
 
-// RatioOf compares two sets of repetitions that were not run in pairs. Drift between the
-// two is part of what it finds. ok is false with fewer than Least values on a side, and
-// where one is not above zero: it has no logarithm.
-func RatioOf(base, changed []float64) (r Ratio, ok bool) {
-	if r, _, _, ok = unpaired(base, changed); ok {
-		r = r.finish()
-	}
-	return r, ok
-}
-
-// unpaired is RatioOf but for what finish adds, with both sides.
+// unpaired compares two sets of repetitions that were not run in pairs. ok is false with fewer than Least values on a
+// side, and where one is not above zero: it has no logarithm.
 func unpaired(base, changed []float64) (r Ratio, x, y trimmed, ok bool) {
 	a, okA := logs(base)
 	b, okB := logs(changed)
@@ -75,16 +58,16 @@ func PairedRatio(blocks [][4]float64) (r Ratio, ok bool) {
 	if len(ratios) < Least {
 		return Ratio{}, false
 	}
-	slices.Sort(ratios)
-	x := trim(ratios)
-	r = Ratio{Median: math.Exp(middle(ratios)), N: len(ratios), center: x.mean, se: math.Sqrt(x.variance()), df: x.kept - 1}
-	return r.finish(), true
+	return paired(ratios), true
 }
 
-func (r Ratio) finish() Ratio {
-	r.Interval = r.At(RatioLevel)
-	r.P = min(1, 2*min(r.PAbove(1), r.PBelow(1)))
-	return r
+// paired is the ratio of which some blocks have these logarithms.
+func paired(logs []float64) Ratio {
+	slices.Sort(logs)
+	x := trim(logs)
+	return Ratio{
+		Median: math.Exp(middle(logs)), N: len(logs), center: x.mean, se: math.Sqrt(x.variance()), df: x.kept - 1,
+	}
 }
 
 // At is the interval of another level. It holds Median, which a trimmed mean's own

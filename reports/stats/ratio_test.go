@@ -27,7 +27,8 @@ func TestPairedRatio(t *testing.T) {
 	} {
 		got := "none"
 		if r, ok := PairedRatio(tt.blocks); ok {
-			got = fmt.Sprintf("%.3f [%.3f, %.3f] n=%d", r.Median, r.Low, r.High, r.N)
+			i := r.At(0.95)
+			got = fmt.Sprintf("%.3f [%.3f, %.3f] n=%d", r.Median, i.Low, i.High, r.N)
 		}
 		if got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
@@ -35,22 +36,19 @@ func TestPairedRatio(t *testing.T) {
 	}
 }
 
-func TestRatioOf(t *testing.T) {
-	if _, ok := RatioOf([]float64{1, 2}, []float64{1, 2, 3}); ok {
-		t.Error("two values are too few")
-	}
-	if _, ok := RatioOf([]float64{1, 2, 0}, []float64{1, 2, 3}); ok {
-		t.Error("zero has no logarithm")
-	}
-	r, ok := RatioOf([]float64{1, 1, 1}, []float64{2, 2, 2})
-	if !ok || r.Median != 2 || r.Low != r.High || r.P != 0 || r.PAbove(2) != 1 || r.PAbove(1.9) != 0 || r.PBelow(2.1) != 0 {
-		t.Errorf("no noise: %+v, %v", r, ok)
-	}
-	// Welch's t of 1, 2, 3 and 2, 4, 9 as logarithms: t = 3/√(1/3+13/3), 2.306 degrees of freedom.
+func TestAgainst(t *testing.T) {
 	e := math.Exp
-	r, _ = RatioOf([]float64{e(1), e(2), e(3)}, []float64{e(2), e(4), e(9)})
-	if math.Abs(r.df-2.306) > 1e-3 || math.Abs(r.center-3) > 1e-9 || math.Abs(r.P-0.2838) > 1e-3 {
-		t.Errorf("df %v, center %v, p %v", r.df, r.center, r.P)
+	all := Against([][]float64{{1, 2}, {1, 2, 0}, {1, 1, 1}}, [][]float64{{1, 2, 3}, {1, 2, 3}, {2, 2, 2}})
+	if all[0].N > 0 || all[1].N > 0 {
+		t.Errorf("two values are too few, and zero has no logarithm: %+v", all)
+	}
+	if r := all[2]; r.Median != 2 || r.At(0.95) != (Interval{2, 2}) || r.PAbove(2) != 1 || r.PAbove(1.9) != 0 || r.PBelow(2.1) != 0 {
+		t.Errorf("no noise: %+v", r)
+	}
+	// Welch's t of 1, 2, 3 and 2, 4, 9 as logarithms: t = 3/√(1/3+13/3), 2.306 degrees of freedom; all are 4.
+	r := Against([][]float64{{e(1), e(2), e(3)}}, [][]float64{{e(2), e(4), e(9)}})[0]
+	if math.Abs(r.df-(2.306+4)/2) > 1e-3 || math.Abs(r.center-3) > 1e-9 || math.Abs(r.se-math.Sqrt(14./3)) > 1e-9 {
+		t.Errorf("df %v, center %v, se %v", r.df, r.center, r.se)
 	}
 }
 
@@ -105,14 +103,15 @@ func TestRatioKeepsItsLevel(t *testing.T) {
 		held, at5, at1, found, apart := 0, 0, 0, 0, 0
 		for range runs {
 			r, _ := PairedRatio(tt.noise.blocks(rng, tt.n, 1))
-			held += count(r.Low <= 1 && 1 <= r.High)
+			i := r.At(0.95)
+			held += count(i.Low <= 1 && 1 <= i.High)
 			at5 += count(r.PAbove(1) <= 0.05)
 			at1 += count(r.PAbove(1) <= 0.0125)
 			changed, _ := PairedRatio(tt.noise.blocks(rng, tt.n, 1.1))
 			found += count(changed.PAbove(1.03) <= 0.0125)
 			noDrift := tt.noise
 			noDrift.related, noDrift.drift = 0, 0
-			u, _ := RatioOf(noDrift.cells(rng, tt.n), noDrift.cells(rng, tt.n))
+			u := Against([][]float64{noDrift.cells(rng, tt.n)}, [][]float64{noDrift.cells(rng, tt.n)})[0]
 			apart += count(u.PAbove(1) <= 0.05)
 		}
 		share := func(n int) float64 { return float64(n) / runs }

@@ -21,20 +21,18 @@ type Run struct {
 	Results *result.Results
 }
 
-// Comparison is what several runs have in common, held against the first of them.
+// Comparison is what several runs have in common, compared with the first of them.
 type Comparison struct {
 	Schema string    `json:"schema"`
 	Runs   []RunInfo `json:"runs"`
-	// Verdicts and Origins are a sentence each per run after the first: what came out, and
-	// how far the two compare.
-	Verdicts []string `json:"verdicts"`
-	Origins  []string `json:"origins"`
-	// Differences are those of the runs themselves: scenario, watcher, machine and others.
-	Differences []Difference `json:"differences"`
-	Figures     []Figure     `json:"figures"` // most changed first
-	Left        []string     `json:"left"`    // what was left out, and why
-	Notes       []string     `json:"notes"`   // how sure the verdicts are
-	Points      []Point      `json:"-"`
+	// Verdicts and Origins are a sentence each per run after the first: what came out, and how far the two compare.
+	Verdicts    []string     `json:"verdicts"`
+	Origins     []string     `json:"origins"`
+	Differences []Difference `json:"differences"` // of the runs themselves
+	Figures     []Figure     `json:"figures"`     // most changed first
+	Left        []string     `json:"left"`        // what was left out, and why
+	Notes       []string     `json:"notes"`       // how sure the verdicts are
+	Points      []Point      `json:"-"`           // that the first run and another one have
 }
 
 // RunInfo identifies a run.
@@ -58,10 +56,10 @@ type Figure struct {
 	Sides  []Side `json:"sides"`          // by run
 }
 
-// Side is a figure as one run has it, and what it is against the first run's.
+// Side is a figure as one run has it, and its ratio to the first run's.
 type Side struct {
 	N     int      `json:"n"`               // repetitions that know it
-	Value *float64 `json:"value,omitempty"` // their median; of percentiles, that of all operations together; of lost and reordered, the total
+	Value *float64 `json:"value,omitempty"` // median; of percentiles, of all operations together; of faults, the total
 	// Low and High are the ends of the value's interval at stats.Level, where it has one.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
@@ -72,10 +70,9 @@ type Side struct {
 	Verdict   Verdict  `json:"verdict,omitempty"` // not of the first run
 	Why       string   `json:"why,omitempty"`     // it is not comparable
 	values    []float64
-	absent    bool // the run does not know it, or does not have the point
 }
 
-// Verdict is what a figure is against the first run's.
+// Verdict is the result of a figure's comparison with the first run's.
 type Verdict string
 
 // Verdicts.
@@ -87,46 +84,58 @@ const (
 	NotComparable Verdict = "not comparable"
 )
 
-// Compare holds runs against the first of them, in the given metrics.
+// Compare compares runs with the first of them, in the given metrics.
 func Compare(metrics []result.Metric, runs ...Run) (*Comparison, error) {
-	c := &Comparison{Schema: Schema, Verdicts: []string{}, Origins: []string{}, Differences: []Difference{}, Figures: []Figure{}, Left: []string{}, Notes: []string{}}
+	c := &Comparison{
+		Schema: Schema, Verdicts: []string{}, Origins: []string{}, Differences: []Difference{},
+		Figures: []Figure{}, Left: []string{}, Notes: []string{},
+	}
 	var all []*result.Results
 	for i, r := range runs {
-		all = append(all, r.Results)
-		info := RunInfo{Name: Name(i), Label: r.Label, ID: r.Results.Run.ID, Scenario: r.Results.Run.Scenario, Started: r.Results.Run.Started, Seed: r.Results.Run.Seed, Cells: len(r.Results.Cells)}
+		run := &r.Results.Run
+		info := RunInfo{
+			Name: Name(i), Label: r.Label, ID: run.ID, Scenario: run.Scenario, Started: run.Started, Seed: run.Seed,
+			Cells: len(r.Results.Cells),
+		}
 		for _, cell := range r.Results.Cells {
 			if cell.Valid {
 				info.Valid++
 			}
 		}
-		c.Runs = append(c.Runs, info)
+		all, c.Runs = append(all, r.Results), append(c.Runs, info)
 	}
-	var err error
-	if c.Differences, err = differences(all); err != nil {
+	differences, err := Differences(all...)
+	if err != nil {
 		return nil, err
 	}
-	points, left := Match(all...)
-	c.Points = points
-	for _, row := range figuresOf(metrics, points, len(runs)) {
-		for _, f := range row {
-			if f.known() {
-				c.Figures = append(c.Figures, f)
-			}
+	for _, d := range differences {
+		if d.Kind != kindOther {
+			c.Differences = append(c.Differences, d)
 		}
 	}
+	slices.SortStableFunc(c.Differences, func(a, b Difference) int { // settings before programs
+		return cmp.Or(cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(b.What[:1], a.What[:1]))
+	})
+	for _, p := range Match(all...) {
+		if has := runsOf(&p); has[0] == 0 && len(has) > 1 {
+			c.Points = append(c.Points, p)
+		} else {
+			c.Left = append(c.Left, fmt.Sprintf("%s: in %s only", p.Name, names(has)))
+		}
+	}
+	c.Figures = append(c.Figures, figuresOf(metrics, c.Points, len(runs))...)
 	slices.SortStableFunc(c.Figures, func(a, b Figure) int {
 		return cmp.Or(cmp.Compare(a.class(), b.class()), cmp.Compare(b.change(), a.change()))
 	})
-	c.Left = append(c.Left, c.leftOut(all, left)...)
+	c.Left = append(c.leftOut(all), c.Left...)
 	for i := 1; i < len(runs); i++ {
-		c.Verdicts = append(c.Verdicts, c.verdict(i))
-		c.Origins = append(c.Origins, c.origin(i))
+		c.Verdicts, c.Origins = append(c.Verdicts, c.verdict(i)), append(c.Origins, c.origin(i))
 	}
 	c.Notes = append(c.Notes, c.sureness()...)
 	return c, nil
 }
 
-// Name is what the i-th run is called in tables: A to Z, then run 27 and so on.
+// Name is the name of the i-th run in tables: A to Z, then run 27 and so on.
 func Name(i int) string {
 	if i < 26 {
 		return string(rune('A' + i))
@@ -134,26 +143,31 @@ func Name(i int) string {
 	return fmt.Sprintf("run %d", i+1)
 }
 
-// figuresOf are the metrics at each point, judged. What chance makes of a metric is learnt from all points together.
-func figuresOf(metrics []result.Metric, points []Point, runs int) [][]Figure {
-	all := make([][]Figure, len(points))
-	for i := range points {
-		for _, m := range metrics {
-			all[i] = append(all[i], figureOf(m, &points[i]))
+// figuresOf returns the metrics at each point, judged. Noise of a metric is pooled over the points.
+func figuresOf(metrics []result.Metric, points []Point, runs int) (known []Figure) {
+	all := make([][]Figure, len(metrics))
+	for m, metric := range metrics {
+		for i := range points {
+			all[m] = append(all[m], figureOf(metric, &points[i]))
 		}
-	}
-	for m := range metrics {
 		for run := 1; run < runs; run++ {
 			var base, now [][]float64
-			for i := range points {
-				base, now = append(base, all[i][m].Sides[0].values), append(now, all[i][m].Sides[run].values)
+			for _, f := range all[m] {
+				base, now = append(base, f.Sides[0].values), append(now, f.Sides[run].values)
 			}
 			for i, r := range stats.Against(base, now) {
-				all[i][m].judge(&points[i], run, r)
+				all[m][i].judge(&points[i], run, r)
 			}
 		}
 	}
-	return all
+	for i := range points {
+		for m := range metrics {
+			if f := all[m][i]; f.known() {
+				known = append(known, f)
+			}
+		}
+	}
+	return known
 }
 
 // known reports whether a run knows the figure, and it is not 0 in all of them.
@@ -172,8 +186,8 @@ func (f *Figure) known() bool {
 
 // figureOf is a metric at a point.
 func figureOf(m result.Metric, p *Point) Figure {
-	f := Figure{Point: p.Name, Metric: m.Name, Unit: m.Unit, Better: better[m.Name]}
-	if byPlan[m.Name] && p.open() {
+	f := Figure{Point: p.Name, Metric: m.Name, Unit: m.Unit, Better: traits[m.Name].better}
+	if traits[m.Name].byPlan && p.open() {
 		f.Better = 0
 	}
 	for run := range p.Cells {
@@ -184,7 +198,7 @@ func figureOf(m result.Metric, p *Point) Figure {
 
 // sideOf sums a metric up over a run's cells.
 func sideOf(m result.Metric, p *Point, run int) (s Side) {
-	if ofCorrectness[m.Name] {
+	if traits[m.Name].fault {
 		return counted(m.Name, p.all[run])
 	}
 	var known []*result.Cell
@@ -202,8 +216,9 @@ func sideOf(m result.Metric, p *Point, run int) (s Side) {
 		for _, c := range known {
 			all = append(all, m.Distribution(c))
 		}
-		if s.Value = nil; result.Merge(all) != nil {
-			s.Value = new(float64(result.Merge(all).ValueAtPercentile(percentile)) / micros)
+		s.Value = nil
+		if merged := result.Merge(all); merged != nil {
+			s.Value = new(float64(merged.ValueAtPercentile(percentile)) / micros)
 		}
 	}
 	if i, ok := stats.Of(s.values); ok && s.Value != nil && finite(i.High) {
@@ -215,8 +230,7 @@ func sideOf(m result.Metric, p *Point, run int) (s Side) {
 // finite reports whether JSON can carry a number.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// counted adds up what went wrong, over all cells that say so: a loss is one however late
-// the machine was.
+// counted adds up faults, also those in cut and invalid cells: a loss is one however late the machine was.
 func counted(name string, cells []*result.Cell) (s Side) {
 	total := 0.0
 	for _, c := range cells {
@@ -227,11 +241,9 @@ func counted(name string, cells []*result.Cell) (s Side) {
 		if name == "events.reordered" {
 			n = c.Events.Reordered
 		}
-		if n == nil || !c.Valid && *n == 0 {
-			continue
+		if n != nil && (c.Valid || *n > 0) {
+			s.values, total = append(s.values, float64(*n)), total+float64(*n)
 		}
-		s.values = append(s.values, float64(*n))
-		total += float64(*n)
 	}
 	if s.N = len(s.values); s.N > 0 {
 		s.Value = &total
@@ -242,20 +254,19 @@ func counted(name string, cells []*result.Cell) (s Side) {
 // rounding is the width, as a part of the ratio, of the interval of values without noise.
 const rounding = 1e-9
 
-// judge holds a run's side against the first run's, of which it is r times as much.
+// judge compares a run's side with the first run's; r is the ratio of the two.
 func (f *Figure) judge(p *Point, run int, r stats.Ratio) {
-	base, s := &f.Sides[0], &f.Sides[run]
-	correctness := ofCorrectness[f.Metric]
+	base, s, t := &f.Sides[0], &f.Sides[run], traits[f.Metric]
 	if s.Why = f.obstacle(p, run); s.Why != "" {
 		s.Verdict = NotComparable
 		return
 	}
 	// Totals over unequal numbers of cells have no ratio.
-	if ratio := *s.Value / *base.Value; finite(ratio) && (!correctness || s.N == base.N) {
+	if ratio := *s.Value / *base.Value; finite(ratio) && (!t.fault || s.N == base.N) {
 		s.Ratio = &ratio
 	}
 	side := beyond(base.values, s.values)
-	if i := r.At(1 - stats.Alpha); r.N > 0 && s.Ratio != nil && !correctness && finite(i.High) {
+	if i := r.At(1 - stats.Alpha); r.N > 0 && s.Ratio != nil && !t.fault && finite(i.High) {
 		low, high := min(i.Low, *s.Ratio), max(i.High, *s.Ratio)
 		if high/low-1 < rounding {
 			low, high = *s.Ratio, *s.Ratio
@@ -268,11 +279,11 @@ func (f *Figure) judge(p *Point, run int, r stats.Ratio) {
 			side = -1
 		}
 	}
-	if correctness && *base.Value == 0 && *s.Value > 0 { // one fault where there was none needs no repetition
+	if t.fault && *base.Value == 0 && *s.Value > 0 { // one fault where there was none needs no repetition
 		side = 1
 	}
 	better := f.Better
-	if perRequest[f.Metric] && p.otherWork(run) || perLoad[f.Metric] && p.otherLoad(run) {
+	if t.perRequest && p.otherWork(run, requests) || t.perLoad && p.otherWork(run, writes) {
 		better = 0
 	}
 	switch {
@@ -287,8 +298,8 @@ func (f *Figure) judge(p *Point, run int, r stats.Ratio) {
 	}
 }
 
-// beyond is for figures of which some are zero and a ratio says nothing: 1 if all of now are above all of base, -1 if
-// below, with enough of both.
+// beyond is for figures of which some are zero, so that they have no ratio: 1 if all of now are above all of base,
+// -1 if below, with enough of both.
 func beyond(base, now []float64) int {
 	switch {
 	case len(base) < stats.Least || len(now) < stats.Least:
@@ -300,27 +311,51 @@ func beyond(base, now []float64) int {
 	return 0
 }
 
-// obstacle is why a run's side cannot be held against the first one's; empty if it can.
-func (f *Figure) obstacle(p *Point, run int) string {
-	load := strings.HasPrefix(f.Metric, "load.")
-	for _, i := range []int{0, run} {
-		switch {
-		case !p.Has(i):
-			f.Sides[run].absent = true
-			return Name(i) + " does not have this point"
-		case ofCorrectness[f.Metric]:
-		case len(p.Cells[i]) == 0 && p.Cut[i] == 0:
-			return fmt.Sprintf("%s has no valid cell here", Name(i))
-		case p.Cut[i] > 0 && !load:
-			return fmt.Sprintf("%d of %d cells of %s were cut at the drain limit", p.Cut[i], len(p.Cells[i])+p.Cut[i], Name(i))
+// requests and writes are amounts of work.
+func requests(c *result.Cell) float64 { return float64(c.Storage.Requests) }
+func writes(c *result.Cell) float64   { return float64(c.Load.Done) }
+
+// sameWork is how much two amounts may differ and still be the same work.
+const sameWork = 0.10
+
+// share is a run's amount of work as a part of the first run's; 1 if unknown.
+func (p *Point) share(run int, of func(*result.Cell) float64) float64 {
+	var medians [2]float64
+	for i, r := range []int{0, run} {
+		var values []float64
+		for _, c := range p.Cells[r] {
+			values = append(values, of(c))
 		}
-		if failing := p.failing(i); len(failing) > 0 && !load && !ofCorrectness[f.Metric] {
+		if medians[i], _ = stats.Median(values); medians[i] == 0 {
+			return 1
+		}
+	}
+	return medians[1] / medians[0]
+}
+
+func (p *Point) otherWork(run int, of func(*result.Cell) float64) bool {
+	return math.Abs(p.share(run, of)-1) > sameWork
+}
+
+// obstacle is why a run's side cannot be compared with the first one's; empty if it can.
+func (f *Figure) obstacle(p *Point, run int) string {
+	load, fault := strings.HasPrefix(f.Metric, "load."), traits[f.Metric].fault
+	for _, i := range []int{0, run} {
+		cut := p.cut(i)
+		switch failing := p.failing(i); {
+		case !p.Has(i):
+			return Name(i) + " does not have this point"
+		case fault:
+		case len(p.Cells[i])+cut == 0:
+			return Name(i) + " has no valid cell here"
+		case cut > 0 && !load:
+			return fmt.Sprintf("%d of %d cells of %s were cut at the drain limit", cut, len(p.Cells[i])+cut, Name(i))
+		case len(failing) > 0 && !load:
 			return fmt.Sprintf("%s fails %s", Name(i), strings.Join(failing, " "))
 		}
 	}
 	for _, i := range []int{0, run} {
 		if f.Sides[i].Value == nil {
-			f.Sides[run].absent = true
 			return "not known in " + Name(i)
 		}
 	}
@@ -331,13 +366,17 @@ func (f *Figure) obstacle(p *Point, run int) string {
 func (f *Figure) class() int {
 	class := 3
 	for _, s := range f.Sides[1:] {
-		switch {
-		case ofCorrectness[f.Metric] && s.Verdict == WorseThan:
-			class = min(class, 0)
-		case s.Verdict == WorseThan || s.Verdict == BetterThan || s.Verdict == Differs:
-			class = min(class, 1)
-		case s.Verdict == NoDifference:
+		switch s.Verdict {
+		case NotComparable:
+		case NoDifference:
 			class = min(class, 2)
+		case WorseThan:
+			if traits[f.Metric].fault {
+				class = 0
+			}
+			fallthrough
+		default:
+			class = min(class, 1)
 		}
 	}
 	return class

@@ -42,22 +42,16 @@ func cutShort(c *result.Cell) {
 	c.Cut, c.CutFraction = true, 0.5
 }
 
-// shown are points in a line each: name, then ids by run.
+// shown are points in a line each: name, then by run the ids that count and how many cells are left out.
 func shown(points []Point) (lines []string) {
 	for _, p := range points {
 		l := p.Name + ":"
 		for i, cells := range p.Cells {
-			l += " ["
-			for j, c := range cells {
-				if j > 0 {
-					l += " "
-				}
-				l += c.ID
+			var ids []string
+			for _, c := range cells {
+				ids = append(ids, c.ID)
 			}
-			l += fmt.Sprintf("]-%d", p.Left[i])
-			if p.Cut[i] > 0 {
-				l += fmt.Sprintf(" cut %d", p.Cut[i])
-			}
+			l += fmt.Sprintf(" %v-%d", ids, len(p.All(i))-len(cells))
 		}
 		lines = append(lines, l)
 	}
@@ -69,27 +63,26 @@ func TestMatch(t *testing.T) {
 		name   string
 		runs   []*result.Results
 		points []string
-		left   []string
 	}{
 		{name: "no runs"},
-		{"no matrix", []*result.Results{run(cell("smoke")), run(cell("other"))}, []string{"smoke: [smoke]-0 [other]-0"}, nil},
+		{"no matrix", []*result.Results{run(cell("smoke")), run(cell("other"))}, []string{"smoke: [smoke]-0 [other]-0"}},
 		{
 			"repetitions in order, invalid and cut ones left out",
 			[]*result.Results{
 				run(cell("light-r2", "load=light"), cell("light-r1", "load=light")),
 				run(with(cell("light-r1", "load=light"), invalid), cell("light-r2", "load=light"), with(cell("light-r3", "load=light"), cutShort)),
 			},
-			[]string{"light: [light-r1 light-r2]-0 [light-r2]-2 cut 1"}, nil,
+			[]string{"light: [light-r1 light-r2]-0 [light-r2]-2"},
 		},
 		{
 			"none valid is a point still",
 			[]*result.Results{run(cell("light", "load=light")), run(with(cell("light", "load=light"), invalid))},
-			[]string{"light: [light]-0 []-1"}, nil,
+			[]string{"light: [light]-0 []-1"},
 		},
 		{
 			"points of one run only",
 			[]*result.Results{run(cell("a", "load=a"), cell("b", "load=b")), run(cell("b", "load=b"), cell("c", "load=c"))},
-			[]string{"b: [b]-0 [b]-0"}, []string{"a: in A only", "c: in B, not in A"},
+			[]string{"a: [a]-0 []-0", "b: [b]-0 [b]-0", "c: []-0 [c]-0"},
 		},
 		{
 			"another strategy each",
@@ -97,12 +90,12 @@ func TestMatch(t *testing.T) {
 				run(cell("heavy-keyed", "load=heavy", "watcher.strategy=keyed"), cell("light-keyed", "load=light", "watcher.strategy=keyed")),
 				run(cell("light-single", "load=light", "watcher.strategy=single"), cell("heavy-single", "load=heavy", "watcher.strategy=single")),
 			},
-			[]string{"heavy-keyed: [heavy-keyed]-0 [heavy-single]-0", "light-keyed: [light-keyed]-0 [light-single]-0"}, nil,
+			[]string{"heavy-keyed: [heavy-keyed]-0 [heavy-single]-0", "light-keyed: [light-keyed]-0 [light-single]-0"},
 		},
 		{
 			"an axis of one value on one side",
 			[]*result.Results{run(cell("light", "load=light")), run(cell("light-keyed", "load=light", "watcher.strategy=keyed"))},
-			[]string{"light: [light]-0 [light-keyed]-0"}, nil,
+			[]string{"light: [light]-0 [light-keyed]-0"},
 		},
 		{
 			"two watchers on one side are not matched with another one",
@@ -110,33 +103,27 @@ func TestMatch(t *testing.T) {
 				run(cell("light-keyed", "load=light", "watcher.strategy=keyed"), cell("light-single", "load=light", "watcher.strategy=single")),
 				run(cell("light-dedup", "load=light", "watcher.strategy=dedup")),
 			},
-			nil,
-			[]string{"light-keyed: in A only", "light-single: in A only", "light-dedup: in B, not in A", oneWatcherEach},
+			[]string{"light-keyed: [light-keyed]-0 []-0", "light-single: [light-single]-0 []-0", "light-dedup: []-0 [light-dedup]-0"},
 		},
 		{
 			"another watcher under the same parameters",
 			[]*result.Results{run(with(cell("light", "load=light"), named("old"))), run(with(cell("light", "load=light"), named("new")))},
-			[]string{"light: [light]-0 [light]-0"}, nil,
+			[]string{"light: [light]-0 [light]-0"},
 		},
 		{
 			"three runs, of which the last lacks a point",
 			[]*result.Results{run(cell("a", "load=a"), cell("b", "load=b")), run(cell("a", "load=a"), cell("b", "load=b")), run(cell("b", "load=b"))},
-			[]string{"a: [a]-0 [a]-0 []-0", "b: [b]-0 [b]-0 [b]-0"}, nil,
+			[]string{"a: [a]-0 [a]-0 []-0", "b: [b]-0 [b]-0 [b]-0"},
 		},
 	} {
-		points, left := Match(tt.runs...)
-		if diff := cmp.Diff(tt.points, shown(points)); diff != "" {
+		if diff := cmp.Diff(tt.points, shown(Match(tt.runs...))); diff != "" {
 			t.Errorf("%s: points (-want +got):\n%s", tt.name, diff)
-		}
-		if diff := cmp.Diff(tt.left, left); diff != "" {
-			t.Errorf("%s: left (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
 
-// FuzzMatch holds that whatever two records have, no cell is in two points, none is
-// matched with itself alone, what is in no point is said, and the comparison is one that
-// JSON can carry, with a reason for all that it does not compare.
+// FuzzMatch: whatever two records have, each cell is in one point, and the comparison is one that JSON can carry,
+// with a reason for all that it does not compare.
 func FuzzMatch(f *testing.F) {
 	encoded := func(res *result.Results) []byte {
 		var b bytes.Buffer
@@ -158,31 +145,18 @@ func FuzzMatch(f *testing.F) {
 			}
 			runs = append(runs, res)
 		}
-		points, left := Match(runs...)
+		points := Match(runs...)
 		for i, res := range runs {
 			in := map[*result.Cell]int{}
 			for _, p := range points {
-				if !p.Has(0) || !p.Has(1) {
-					t.Fatalf("point %q is in one run only", p.Name)
-				}
-				if got := len(p.Cells[i]) + p.Left[i]; got != len(p.all[i]) {
-					t.Fatalf("point %q: %d cells of %d accounted for", p.Name, got, len(p.all[i]))
-				}
-				for _, c := range p.all[i] {
+				for _, c := range p.All(i) {
 					in[c]++
 				}
 			}
-			out := 0
 			for j := range res.Cells {
-				switch n := in[&res.Cells[j]]; {
-				case n > 1:
+				if n := in[&res.Cells[j]]; n != 1 {
 					t.Fatalf("cell %q is in %d points", res.Cells[j].ID, n)
-				case n == 0:
-					out++
 				}
-			}
-			if out > 0 && len(left) == 0 {
-				t.Fatalf("%d cells of run %d are in no point, and nobody says so", out, i+1)
 			}
 		}
 		metrics, err := Metrics("*.*", "bystander.*.*")
@@ -203,4 +177,19 @@ func FuzzMatch(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDrawnPortsAreNoDifference: see result.FixedFlags.
+func TestDrawnPortsAreNoDifference(t *testing.T) {
+	a, b := run(), run()
+	a.Environment.Flags, b.Environment.Flags = []string{"--secure-port=41291"}, []string{"--secure-port=41292"}
+	a.Environment.EtcdFlags = []string{"--data-dir=/tmp/watchbench-cluster-1/data"}
+	b.Environment.EtcdFlags = []string{"--data-dir=/tmp/watchbench-cluster-2/data"}
+	if all, err := Differences(a, b); err != nil || len(all) > 0 {
+		t.Error(all, err)
+	}
+	b.Environment.Flags = append(b.Environment.Flags, "--v=2")
+	if all, err := Differences(a, b); err != nil || len(all) != 1 || all[0].What != "environment.flags" {
+		t.Error("another flag:", all, err)
+	}
 }

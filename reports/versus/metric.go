@@ -9,62 +9,58 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// lower and higher say which values of a metric are the better ones; 0 is neither.
+// Values of trait.better.
 const (
 	lower  = -1
 	higher = 1
 )
 
-// better are the metrics of which some values are better than others.
-var better = map[string]int{
-	"events.lost": lower, "events.reordered": lower, "events.dropped": lower, "events.retried": lower,
-	"freshness.p50": lower, "freshness.p90": lower, "freshness.p99": lower, "freshness.max": lower,
-	"bystander.freshness.p50": lower, "bystander.freshness.p99": lower,
-	"handler.drainSeconds": lower, "handler.drainAfterLoadSeconds": lower, "handler.imbalance": lower, "handler.maxDepth": lower,
-	"handler.gapSeconds": lower,
-	"writer.fullSeconds": lower, "writer.maxDepth": lower,
-	"storage.qps": higher, "storage.efficiency": higher, "storage.efficiencyBacklog": higher,
-	"storage.requestsPerEvent": lower, "storage.bytesPerEvent": lower,
-	"watcher.cpuSeconds": lower, "watcher.cpuMicrosPerRequest": lower, "watcher.cpuMicrosPerEvent": lower,
-	"watcher.rssPeakMiB": lower, "watcher.rssHighestMiB": lower, "watcher.heapMiB": lower, "watcher.bytesPerObject": lower,
-	"watcher.allocsPerEvent": lower, "watcher.allocBytesPerEvent": lower, "watcher.lists": lower, "watcher.watches": lower,
-	"watcher.firstSyncSeconds": lower, "watcher.firstSyncCPUSeconds": lower, "watcher.storedSeconds": lower, "watcher.storedCPUSeconds": lower,
+// trait is what a comparison knows of a metric.
+type trait struct {
+	better     int  // which values are the better ones; 0 for neither
+	fault      bool // it counts what went wrong
+	byPlan     bool // the plan decides it in an open loop, so that none is better there
+	perRequest bool // it means something else where requests were saved
+	perLoad    bool // it grows with what a closed loop wrote: less of it is none the better then
 }
 
-// context are the metrics without a better side that are compared all the same: they tell
-// whether both sides had the same load, storage and work.
-var context = map[string]bool{
-	"load.qps": true, "storage.latencyMeanSeenMs": true, "storage.connectionsOpened": true, "watcher.cpuCores": true, "watcher.netKiBps": true,
-}
+// traits are the metrics that are compared by default: those with a better side, and a few that tell whether both
+// sides had the same load, storage and work.
+var traits = func() map[string]trait {
+	all := map[string]trait{}
+	for _, of := range []struct {
+		section, names string
+		trait
+	}{
+		{"events", "lost reordered", trait{better: lower, fault: true}},
+		{"events", "dropped retried", trait{better: lower, perLoad: true}},
+		{"freshness", "p50 p90 p99 max", trait{better: lower, perLoad: true}},
+		{"bystander.freshness", "p50 p99", trait{better: lower, perLoad: true}},
+		{"writer", "fullSeconds maxDepth", trait{better: lower, perLoad: true}},
+		{"handler", "imbalance gapSeconds", trait{better: lower}},
+		{"handler", "drainAfterLoadSeconds maxDepth", trait{better: lower, perLoad: true}},
+		{"handler", "drainSeconds", trait{better: lower, perLoad: true, byPlan: true}},
+		{"storage", "qps efficiency efficiencyBacklog", trait{better: higher, perRequest: true, byPlan: true}},
+		{"storage", "requestsPerEvent bytesPerEvent", trait{better: lower}},
+		{"storage", "latencyMeanSeenMs connectionsOpened", trait{}},
+		{"watcher", "cpuMicrosPerRequest", trait{better: lower, perRequest: true}},
+		{"watcher", "cpuSeconds rssPeakMiB rssHighestMiB heapMiB", trait{better: lower, perLoad: true}},
+		{"watcher", "cpuMicrosPerEvent bytesPerObject lists watches", trait{better: lower}},
+		{"watcher", "allocsPerEvent allocBytesPerEvent firstSyncSeconds", trait{better: lower}},
+		{"watcher", "firstSyncCPUSeconds storedSeconds storedCPUSeconds", trait{better: lower}},
+		{"watcher", "cpuCores netKiBps", trait{}},
+		{"load", "qps", trait{}},
+	} {
+		for _, name := range strings.Fields(of.names) {
+			all[of.section+"."+name] = of.trait
+		}
+	}
+	return all
+}()
 
-// byPlan are the metrics that the plan decides in an open loop: none is better there.
-var byPlan = map[string]bool{
-	"handler.drainSeconds": true, "storage.qps": true, "storage.efficiency": true, "storage.efficiencyBacklog": true,
-}
-
-// perRequest are the metrics that mean something else where requests were saved: a watcher
-// that sends half of them, at half the rate, is none the worse.
-var perRequest = map[string]bool{
-	"storage.qps": true, "storage.efficiency": true, "storage.efficiencyBacklog": true, "watcher.cpuMicrosPerRequest": true,
-}
-
-// perLoad are the metrics that grow with what was written: a run whose closed loop wrote less
-// is none the better for less of them.
-var perLoad = map[string]bool{
-	"freshness.p50": true, "freshness.p90": true, "freshness.p99": true, "freshness.max": true,
-	"bystander.freshness.p50": true, "bystander.freshness.p99": true,
-	"handler.drainSeconds": true, "handler.drainAfterLoadSeconds": true, "handler.maxDepth": true, "writer.fullSeconds": true, "writer.maxDepth": true,
-	"events.dropped": true, "events.retried": true,
-	"watcher.cpuSeconds": true, "watcher.rssPeakMiB": true, "watcher.rssHighestMiB": true, "watcher.heapMiB": true,
-}
-
-// ofCorrectness are the metrics that count what went wrong.
-var ofCorrectness = map[string]bool{"events.lost": true, "events.reordered": true}
-
-// Metrics finds the metrics that patterns name, in the order of results.json: a name, such
-// as freshness.p99, or one with * for any part of it, such as watcher.*. Without patterns
-// they are those that have a better side, and a few that tell whether the work was the same.
-func Metrics(patterns ...string) ([]result.Metric, error) {
+// Metrics finds the metrics that patterns name, in the order of results.json: a name, such as freshness.p99, or one
+// with * for any part of it, such as watcher.*. Without patterns they are those of traits.
+func Metrics(patterns ...string) (all []result.Metric, err error) {
 	wanted := map[string]bool{}
 	for _, p := range patterns {
 		found := false
@@ -73,23 +69,18 @@ func Metrics(patterns ...string) ([]result.Metric, error) {
 			if err != nil {
 				return nil, badinput.New("write a metric's name, or * for any part of one, such as watcher.*", "metric %q: %v", p, err)
 			}
-			found = found || ok
-			wanted[m.Name] = wanted[m.Name] || ok
+			found, wanted[m.Name] = found || ok, wanted[m.Name] || ok
 		}
-		if !found {
-			_, err := result.MetricByName(p)
-			if err == nil {
-				err = fmt.Errorf("unknown metric")
-			}
-			if strings.Contains(p, "*") {
-				err = fmt.Errorf("no metric has such a name; for instance, watcher.* and freshness.p99 do")
-			}
-			return nil, &badinput.Error{What: fmt.Sprintf("metric %q", p), Err: err}
+		if found {
+			continue
 		}
+		if _, err = result.MetricByName(p); strings.Contains(p, "*") {
+			err = fmt.Errorf("no such metric; watcher.* and freshness.p99 are examples")
+		}
+		return nil, &badinput.Error{What: fmt.Sprintf("metric %q", p), Err: err}
 	}
-	var all []result.Metric
 	for _, m := range result.Metrics() {
-		if wanted[m.Name] || len(patterns) == 0 && (better[m.Name] != 0 || context[m.Name]) {
+		if _, byDefault := traits[m.Name]; wanted[m.Name] || len(patterns) == 0 && byDefault {
 			all = append(all, m)
 		}
 	}

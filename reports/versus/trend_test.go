@@ -32,7 +32,7 @@ func TestApart(t *testing.T) {
 		"seed":    {func(r *result.Results) { r.Run.Seed = 2 }, ""},
 		"build":   {func(r *result.Results) { r.Environment.Commit = "abc" }, ""},
 		"watcher": {func(r *result.Results) { r.Scenario["watcher"] = map[string]any{"podQueueNum": 12.0} }, ""},
-		"machine": {func(r *result.Results) { r.Environment.CPUs = 4 }, "machine CPUs 2 → 4"},
+		"machine": {func(r *result.Results) { r.Environment.CPUs = 4 }, "machine cpus 2 → 4"},
 		"load":    {func(r *result.Results) { r.Scenario["load"] = map[string]any{"threads": 8.0} }, "scenario load.threads 4 → 8"},
 		"resumed here": {func(r *result.Results) {
 			r.Run.Resumed = []result.Resumption{{Environment: r.Environment, Cells: []result.Rerun{{ID: "a-r2"}}}}
@@ -43,7 +43,7 @@ func TestApart(t *testing.T) {
 			there.CPUs = 8
 			r.Run.Resumed = []result.Resumption{{Environment: there, Cells: []result.Rerun{{ID: "a-r2"}}}}
 			r.Cells[1].Resumed = 1
-		}, "machine CPUs 2 → 8"},
+		}, "machine cpus 2 → 8"},
 		"provider": {func(r *result.Results) { r.Environment.Provider = "kind" }, "control plane provider embedded → kind"},
 	} {
 		all, err := Apart(trendRun(nil), trendRun(tc.edit))
@@ -95,7 +95,7 @@ func TestReadings(t *testing.T) {
 			t.Errorf("%s: %+v", why, r)
 		}
 	}
-	if r := read(func(r *result.Results) { r.Cells[0].Cut = true }); r.Why != "partly cut" || r.Sides[0].Value != nil {
+	if r := read(func(r *result.Results) { r.Cells[0].Cut = true }); r.Why != "cut" || r.Sides[0].Value != nil {
 		t.Errorf("a cut one: %+v", r)
 	}
 }

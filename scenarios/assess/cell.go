@@ -72,13 +72,8 @@ func load(dir string) (*recorded, error) {
 				return nil, err
 			}
 		}
-		if r := &c.Cell.Scenario.Readers; r.Read() || r.Webhooks > 0 {
+		if c.Cell.Scenario.Readers.Any() {
 			if err := require(dir, history.FileReaders); err != nil {
-				return nil, err
-			}
-		}
-		if c.Cell.Scenario.Readers.Follower {
-			if err := require(dir, history.FileFollower); err != nil {
 				return nil, err
 			}
 		}

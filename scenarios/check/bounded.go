@@ -25,10 +25,16 @@ type point struct {
 	value float64
 }
 
+// bounded judges the samples of a process.
+type bounded struct {
+	h        *History
+	ceilings *Ceilings // nil: none were set
+}
+
 // points are the samples that have the figure.
-func (j *judge) points(of func(*history.Sample) *float64) (all []point) {
-	for i := range j.h.Samples {
-		s := &j.h.Samples[i]
+func (b bounded) points(of func(*history.Sample) *float64) (all []point) {
+	for i := range b.h.Samples {
+		s := &b.h.Samples[i]
 		if v := of(s); v != nil {
 			all = append(all, point{s.Time, *v})
 		}
@@ -36,12 +42,11 @@ func (j *judge) points(of func(*history.Sample) *float64) (all []point) {
 	return all
 }
 
-// bounded judges G7.
-func (j *judge) bounded() {
-	t := j.tally["G7"]
-	c := j.ceilings
+// judge judges G7.
+func (b bounded) judge(t *tally) {
+	c := b.ceilings
 	switch {
-	case len(j.h.Samples) == 0:
+	case len(b.h.Samples) == 0:
 		t.note("the process was not sampled")
 		return
 	case c == nil:
@@ -53,16 +58,16 @@ func (j *judge) bounded() {
 		{name: "goroutines", of: func(s *history.Sample) *float64 { return s.Goroutines }, max: c.Goroutines, after: c.GoroutinesReturn},
 		{name: "sockets", of: func(s *history.Sample) *float64 { return s.Sockets }, max: c.Sockets, after: c.SocketsReturn},
 	} {
-		points := j.points(r.of)
+		points := b.points(r.of)
 		if r.max != nil {
 			t.ceiling(&r, points)
 		}
 		if r.after != nil {
-			j.returned(t, &r, points)
+			b.returned(t, &r, points)
 		}
 	}
 	if c.SlopePercentPerMinute != nil {
-		j.slope(t, c)
+		b.slope(t)
 	}
 	t.needAll()
 }
@@ -82,18 +87,18 @@ func (t *tally) ceiling(r *reading, points []point) {
 }
 
 // returned compares the last sample to the baseline, the last one before the load.
-func (j *judge) returned(t *tally, r *reading, points []point) {
+func (b bounded) returned(t *tally, r *reading, points []point) {
 	var before, last point
 	for _, p := range points {
-		if p.time < j.h.LoadStarted {
+		if p.time < b.h.LoadStarted {
 			before = p
 		}
-		if p.time > j.h.LoadFinished {
+		if p.time > b.h.LoadFinished {
 			last = p
 		}
 	}
 	switch {
-	case j.h.Cut:
+	case b.h.Cut:
 		t.note("%s: cut before the end, the return to the baseline is not judged", r.name)
 	case before.time == 0 || last.time == 0:
 		t.lack("%s: no sample before or after the load", r.name)
@@ -111,11 +116,12 @@ func (j *judge) returned(t *tally, r *reading, points []point) {
 const minSlopeSamples = 10
 
 // slope fits a line to resident memory over the last window of the load.
-func (j *judge) slope(t *tally, c *Ceilings) {
-	end := j.h.LoadFinished
-	start := max(j.h.LoadStarted, end-c.SlopeWindow)
+func (b bounded) slope(t *tally) {
+	c := b.ceilings
+	end := b.h.LoadFinished
+	start := max(b.h.LoadStarted, end-c.SlopeWindow)
 	var n, sx, sy, sxx, sxy float64
-	for _, p := range j.points((*history.Sample).Memory) {
+	for _, p := range b.points((*history.Sample).Memory) {
 		if p.time < start || p.time > end {
 			continue
 		}
@@ -136,10 +142,8 @@ func (j *judge) slope(t *tally, c *Ceilings) {
 	}
 }
 
-// isolated judges G8.
-func (j *judge) isolated() {
-	t := j.tally["G8"]
-	s := j.isolation
+// judge judges G8; nil judges nothing.
+func (s *Isolation) judge(t *tally) {
 	if s == nil {
 		t.note("no undisturbed cell to compare with")
 		return

@@ -3,23 +3,25 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// conserve judges G6.
+// conserve judges G6 and, with the watcher's own counters, G14.
 func (j *judge) conserve() {
 	t := j.tally["G6"]
 	if j.h.Ledger == nil {
 		t.note("the ledger was not recorded")
 		return
 	}
-	j.owed = j.compare()
+	owed := j.compare()
 	if j.book.haveOps {
 		var lost int64
-		for kind, o := range j.owed {
+		for kind, o := range owed {
 			lost += o.lost
 			j.missing[kind] = o.missing
 		}
@@ -29,31 +31,51 @@ func (j *judge) conserve() {
 	} else {
 		t.note("the op log was not recorded")
 	}
-	if j.h.Counters == nil {
-		j.conserveBlind(t)
+	j.accounts = &accounting{
+		h: j.h, book: j.book, acc: &j.acc, owed: owed, changes: j.changes(),
+		named: j.named, restarted: j.restarted > 0, restored: j.back.happened(),
+	}
+	j.accounts.conserved(t)
+}
+
+// accounting holds the watcher's counters against the op log and the ledger.
+type accounting struct {
+	h         *History
+	book      *book
+	acc       *account
+	owed      map[string]*owed // by kind
+	changes   iter.Seq[history.Change]
+	named     int64 // when the watcher's record of kinds was last stored
+	restarted bool  // the watcher was
+	restored  bool  // the cluster was
+}
+
+func (a *accounting) conserved(t *tally) {
+	if a.h.Counters == nil {
+		a.conservedBlind(t)
 		return
 	}
-	for _, g := range j.groups() {
-		j.equation(t, &g)
-		j.sentIsLedger(t, &g)
-		j.dropsAsked(t, &g)
-		j.mergesExplained(t, &g)
+	for _, g := range a.groups() {
+		a.equation(t, &g)
+		a.sentIsLedger(t, &g)
+		a.dropsAsked(t, &g)
+		a.mergesExplained(t, &g)
 		if g.owed != nil {
-			j.versionsAccounted(t, &g)
+			a.versionsAccounted(t, &g)
 		}
 	}
 }
 
-// conserveBlind judges a watcher without counters: whatever it merged on the
+// conservedBlind judges a watcher without counters: whatever it merged on the
 // way, every key's final state must have arrived.
-func (j *judge) conserveBlind(t *tally) {
+func (a *accounting) conservedBlind(t *tally) {
 	t.note("the watcher gives no counters: the equation is unknown")
-	if j.h.Cut {
+	if a.h.Cut {
 		t.note("cut: what was not sent may still be queued")
 		return
 	}
-	for _, kind := range slices.Sorted(maps.Keys(j.owed)) {
-		o := j.owed[kind]
+	for _, kind := range slices.Sorted(maps.Keys(a.owed)) {
+		o := a.owed[kind]
 		t.judged += o.keys
 		if o.unsent > 0 {
 			t.failN(o.unsent, func() string {
@@ -74,28 +96,28 @@ type group struct {
 
 const allKinds = "all kinds"
 
-func (j *judge) groups() []group {
-	c := j.h.Counters
-	total := group{name: allKinds, counters: c.Total, requests: j.acc.total}
+func (a *accounting) groups() []group {
+	c := a.h.Counters
+	total := group{name: allKinds, counters: c.Total, requests: a.acc.total}
 	if len(c.Kinds) == 0 {
 		sum := &owed{}
-		for _, k := range slices.Sorted(maps.Keys(j.owed)) {
-			sum.add(j.owed[k])
+		for _, k := range slices.Sorted(maps.Keys(a.owed)) {
+			sum.add(a.owed[k])
 		}
 		for _, n := range c.Relists {
 			total.relisted = total.relisted || n > 0
 		}
-		if j.book.haveOps {
+		if a.book.haveOps {
 			total.owed = sum
 		}
 		return []group{total}
 	}
-	names := slices.Concat(slices.Collect(maps.Keys(c.Kinds)), slices.Collect(maps.Keys(j.owed)), slices.Collect(maps.Keys(j.acc.kinds)))
+	names := slices.Concat(slices.Collect(maps.Keys(c.Kinds)), slices.Collect(maps.Keys(a.owed)), slices.Collect(maps.Keys(a.acc.kinds)))
 	slices.Sort(names)
 	groups := []group{total}
 	for _, k := range slices.Compact(names) {
 		groups = append(groups, group{
-			name: k, counters: c.Kinds[k], requests: j.acc.kinds[k], owed: j.owed[k], relisted: c.Relists[k] > 0,
+			name: k, counters: c.Kinds[k], requests: a.acc.kinds[k], owed: a.owed[k], relisted: c.Relists[k] > 0,
 		})
 	}
 	return groups
@@ -106,12 +128,12 @@ func settledEvents(e *result.Events) int64 {
 	return e.Sent + e.Coalesced + e.Filtered + e.Parked + e.Queued + e.Dropped
 }
 
-func (j *judge) equation(t *tally, g *group) {
+func (a *accounting) equation(t *tally, g *group) {
 	t.judged++
 	e := &g.counters
 	diff := e.Received - settledEvents(e)
 	diff = max(diff, -diff)
-	switch torn := g.requests.near + j.book.opsNear[g.name]; {
+	switch torn := g.requests.near + a.book.opsNear[g.name]; {
 	case diff == 0:
 	case diff <= torn:
 		t.noteAll(g, "%d events were in motion while the counters were read", diff)
@@ -123,7 +145,7 @@ func (j *judge) equation(t *tally, g *group) {
 	}
 }
 
-func (j *judge) sentIsLedger(t *tally, g *group) {
+func (a *accounting) sentIsLedger(t *tally, g *group) {
 	t.judged++
 	low, high := g.requests.acked()
 	if s := g.counters.Sent; s < low || s > high {
@@ -144,10 +166,10 @@ func (t *tally) noteAll(g *group, format string, args ...any) {
 	}
 }
 
-func (j *judge) dropsAsked(t *tally, g *group) {
-	if g.counters.Dropped > 0 && j.h.QueueFull != QueueFullDrop && g.name == allKinds {
+func (a *accounting) dropsAsked(t *tally, g *group) {
+	if g.counters.Dropped > 0 && a.h.QueueFull != QueueFullDrop && g.name == allKinds {
 		t.failN(g.counters.Dropped, func() string {
-			return fmt.Sprintf("%d events were dropped although queueFull is %q, not %q", g.counters.Dropped, j.h.QueueFull, QueueFullDrop)
+			return fmt.Sprintf("%d events were dropped although queueFull is %q, not %q", g.counters.Dropped, a.h.QueueFull, QueueFullDrop)
 		})
 	}
 }
@@ -156,24 +178,24 @@ func (j *judge) dropsAsked(t *tally, g *group) {
 // in a full queue, and while they have to wait: for their ReplicaSets, or the watcher's record of
 // kinds. After a restart or a list, or where events were kept from the watcher, how many waited is
 // not known.
-func (j *judge) mergesExplained(t *tally, g *group) {
+func (a *accounting) mergesExplained(t *tally, g *group) {
 	e := &g.counters
 	// Of other kinds too little is written for the record to tell why some were merged at the start.
-	if j.h.Queue == 0 || e.Coalesced == 0 || g.name != kindPod {
+	if a.h.Queue == 0 || e.Coalesced == 0 || g.name != kindPod {
 		return
 	}
 	t.judged++
-	failed := g.requests.failed + g.requests.maybe + e.Retried + e.Parked + j.h.Counters.StorageFailed[g.name]
-	owned := slices.Contains(j.h.Rules.Kinds, "ReplicaSet")
-	if failed > 0 || owned || j.restarted > 0 || g.relisted || j.h.Withheld[g.name] > 0 {
+	failed := g.requests.failed + g.requests.maybe + e.Retried + e.Parked + a.h.Counters.StorageFailed[g.name]
+	owned := slices.Contains(a.h.Rules.Kinds, "ReplicaSet")
+	if failed > 0 || owned || a.restarted || g.relisted || a.h.Withheld[g.name] > 0 {
 		return
 	}
-	most, early := j.crowd(g), j.unnamed(g.name)
-	if most < j.h.Queue && e.Coalesced > early {
+	most, early := a.crowd(g), a.unnamed(g.name)
+	if most < a.h.Queue && e.Coalesced > early {
 		t.failN(e.Coalesced-early, func() string {
 			return fmt.Sprintf("%s: %d events were coalesced although %s sends every state, no request failed, "+
 				"and no more than %d events waited at once in a queue that holds %d",
-				g.name, e.Coalesced-early, j.h.Strategy, most, j.h.Queue)
+				g.name, e.Coalesced-early, a.h.Strategy, most, a.h.Queue)
 		})
 	}
 }
@@ -181,19 +203,19 @@ func (j *judge) mergesExplained(t *tally, g *group) {
 // unnamed is how many events of a kind may have been merged while its rows waited for the watcher's
 // record of kinds, or before the load, when nobody knows what else it waited for: those of states that
 // were not sent, and of deletions, each with the state before it.
-func (j *judge) unnamed(kind string) (n int64) {
-	before := func(started int64) bool { return started < max(j.named+scrapeSlack, j.h.LoadStarted) }
-	for _, k := range j.book.keys {
+func (a *accounting) unnamed(kind string) (n int64) {
+	before := func(started int64) bool { return started < max(a.named+scrapeSlack, a.h.LoadStarted) }
+	for _, k := range a.book.keys {
 		if k.kind != kind {
 			continue
 		}
 		for i := range k.versions {
-			if v := &k.versions[i]; v.flags&versionSeen == 0 && before(j.book.times(v).started) {
+			if v := &k.versions[i]; v.flags&versionSeen == 0 && before(a.book.times(v).started) {
 				n++
 			}
 		}
-		for d := k.deletion; d != 0; d = j.book.deletions[d-1].next {
-			if before(j.book.deletions[d-1].started) {
+		for d := k.deletion; d != 0; d = a.book.deletions[d-1].next {
+			if before(a.book.deletions[d-1].started) {
 				n++
 			}
 		}
@@ -203,11 +225,11 @@ func (j *judge) unnamed(kind string) (n int64) {
 
 // crowd is how many events of a kind waited at once, at most: the load's changes from their
 // dispatch until storage had acknowledged them, and all other events, of which that is not known.
-func (j *judge) crowd(g *group) int64 {
+func (a *accounting) crowd(g *group) int64 {
 	type step struct{ at, by int64 }
 	var steps []step
 	now := g.counters.Received
-	for c := range j.changes() {
+	for c := range a.changes {
 		if c.Kind == g.name && c.Stored != 0 {
 			now--
 			steps = append(steps, step{c.Started, 1}, step{c.Stored, -1})
@@ -225,20 +247,20 @@ func (j *judge) crowd(g *group) int64 {
 
 // versionsAccounted compares what the ledger lacks to what the watcher says it
 // did not send.
-func (j *judge) versionsAccounted(t *tally, g *group) {
+func (a *accounting) versionsAccounted(t *tally, g *group) {
 	e, o := &g.counters, g.owed
-	if j.back.happened() {
+	if a.restored {
 		// What the restore undid was perhaps never received.
 	} else if g.relisted {
 		t.note("%s: relists may have skipped versions, which are not counted one by one", g.name)
 	} else {
 		t.judged += o.expected
-		j.missingAccounted(t, g)
-		if j.h.QueueFull == QueueFullDrop {
-			j.dropsFound(t, g)
+		a.missingAccounted(t, g)
+		if a.h.QueueFull == QueueFullDrop {
+			a.dropsFound(t, g)
 		}
 	}
-	if j.open() {
+	if a.h.Cut || a.restored {
 		return
 	}
 	t.judged += o.keys
@@ -250,15 +272,15 @@ func (j *judge) versionsAccounted(t *tally, g *group) {
 	}
 }
 
-func (j *judge) missingAccounted(t *tally, g *group) {
+func (a *accounting) missingAccounted(t *tally, g *group) {
 	e, o := &g.counters, g.owed
 	accounted := e.Coalesced + e.Filtered + e.Parked + e.Queued + e.Dropped
 	allowed := accounted + g.requests.near
-	if n := j.h.Withheld[g.name]; n > 0 {
+	if n := a.h.Withheld[g.name]; n > 0 {
 		allowed += n
 		t.note("%s: %d events were kept from the watcher", g.name, n)
 	}
-	if unreceived := o.expected - e.Received; j.h.Cut && unreceived > 0 {
+	if unreceived := o.expected - e.Received; a.h.Cut && unreceived > 0 {
 		allowed += unreceived
 		t.note("%s: cut with %d versions not yet received", g.name, unreceived)
 	}
@@ -274,7 +296,7 @@ func (j *judge) missingAccounted(t *tally, g *group) {
 // ledger lacks, apart from events the op log knows nothing of. Those are told by
 // their number; up to one per deleted Pod is its terminating state, which the
 // apiserver writes on the way to the deletion and which no answer names.
-func (j *judge) dropsFound(t *tally, g *group) {
+func (a *accounting) dropsFound(t *tally, g *group) {
 	e, o := &g.counters, g.owed
 	foreign := max(0, e.Received-o.expected)
 	ending := int64(0)

@@ -43,8 +43,9 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 	if err := j.read(ctx, observers); err != nil {
 		return nil, err
 	}
+	ceilings, isolation := h.Ceilings, h.Isolation
 	if h.Bounds != nil {
-		j.ceilings, j.isolation = h.Bounds(Measured{
+		ceilings, isolation = h.Bounds(Measured{
 			Operations: j.book.records + j.after.records, PeakLive: max(j.book.peak, j.after.peak), Changes: j.changes(),
 		})
 	}
@@ -66,10 +67,10 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 	j.replayed()
 	j.noteRestore()
 	j.conserve()
-	j.bounded()
-	j.isolated()
+	bounded{h, ceilings}.judge(j.tally["G7"])
+	isolation.judge(j.tally["G8"])
 	j.restarts()
-	j.healed()
+	j.tamper.judge(j.tally["G12"], h, j.book)
 	if err := j.secrecy(ctx); err != nil {
 		return nil, err
 	}
@@ -90,8 +91,8 @@ type judge struct {
 	// longer knew.
 	compared, untold int64
 	acc              account
-	tamper           map[history.Key][]*tampering
-	unseen           map[string][]window // by kind, while the apiserver did not serve it
+	tamper           tamperings
+	unserved         unserved
 	late             []lateWrite
 	// unrepaired are those of late whose key was not written since.
 	unrepaired map[*keyState][]int
@@ -101,23 +102,21 @@ type judge struct {
 	arrived map[arrival]bool
 	tally   map[string]*tally
 
-	ceilings  *Ceilings
-	isolation *Isolation
-
 	named     int64 // when the watcher's record of kinds was last stored
 	entries   int64
 	reordered int64
 	repaired  int64
 	lost      *int64
 	missing   map[string]int64
-	owed      map[string]*owed // by kind
-	lastStart int64            // start of the last watcher process, by the marks
-	down      []window         // between the end of a watcher and the start of the next
-	restarted int64            // processes started after the first
+	accounts  *accounting // nil without a ledger
+	lastStart int64       // start of the last watcher process, by the marks
+	down      []window    // between the end of a watcher and the start of the next
+	restarted int64       // processes started after the first
 }
 
 func newJudge(h *History) *judge {
-	j := &judge{h: h, ceilings: h.Ceilings, isolation: h.Isolation, tally: make(map[string]*tally), missing: make(map[string]int64)}
+	j := &judge{h: h, tally: make(map[string]*tally), missing: make(map[string]int64),
+		tamper: make(tamperings), unserved: make(unserved)}
 	for _, g := range Guarantees {
 		j.tally[g] = &tally{}
 	}

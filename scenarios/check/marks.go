@@ -29,13 +29,10 @@ func (j *judge) readMarks() (ready int64) {
 		case history.MarkReady:
 			marked = max(marked, m.Time)
 		case history.MarkTamperAdd, history.MarkTamperEdit, history.MarkTamperRemove:
-			if j.tamper == nil {
-				j.tamper = make(map[history.Key][]*tampering)
-			}
 			k := canonicalKey(m)
 			j.tamper[k] = append(j.tamper[k], &tampering{mark: m})
 		case history.MarkUnserved, history.MarkServed:
-			j.markServed(m)
+			j.unserved.mark(m)
 		default:
 			j.back.mark(m)
 		}
@@ -52,25 +49,24 @@ func (j *judge) readMarks() (ready int64) {
 // window is a time in which a kind was not served.
 type window struct{ from, to int64 }
 
-// markServed keeps when a kind was not served. Its objects live on meanwhile and come
+// unserved is when the apiserver did not serve a kind. Its objects live on meanwhile and come
 // back with their uids, although a watcher must take them for gone.
-func (j *judge) markServed(m history.Mark) {
-	if j.unseen == nil {
-		j.unseen = make(map[string][]window)
-	}
-	all := j.unseen[m.Kind]
+type unserved map[string][]window
+
+func (u unserved) mark(m history.Mark) {
+	all := u[m.Kind]
 	open := len(all) > 0 && all[len(all)-1].to == endOfTime
 	switch {
 	case m.What == history.MarkUnserved && !open:
-		j.unseen[m.Kind] = append(all, window{m.Time, endOfTime})
+		u[m.Kind] = append(all, window{m.Time, endOfTime})
 	case m.What == history.MarkServed && open:
 		all[len(all)-1].to = m.Time
 	}
 }
 
-// isUnserved reports whether the kind was not served at that time.
-func (j *judge) isUnserved(kind string, at int64) bool {
-	for _, w := range j.unseen[kind] {
+// at reports whether the kind was not served at that time.
+func (u unserved) at(kind string, at int64) bool {
+	for _, w := range u[kind] {
 		if at >= w.from && at < w.to {
 			return true
 		}
@@ -133,12 +129,15 @@ func (j *judge) eachRestart(t *tally) {
 	}
 }
 
-// healedBy notes that a request of the watcher repaired what was tampered with.
-func (j *judge) healedBy(k *keyState, e *ledger.Entry) {
-	if j.tamper == nil {
+// tamperings are what was done to storage behind the watcher's back.
+type tamperings map[history.Key][]*tampering
+
+// healedBy notes that a request of the watcher repaired it.
+func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
+	if len(all) == 0 {
 		return
 	}
-	for _, t := range j.tamper[k.key()] {
+	for _, t := range all[k.key()] {
 		if t.repaired != 0 || e.Applied < t.mark.Time {
 			continue
 		}
@@ -152,25 +151,24 @@ func (j *judge) healedBy(k *keyState, e *ledger.Entry) {
 // round itself lists storage and waits for its turn in the queues.
 const healGrace = int64(2e9)
 
-// healed judges G12.
-func (j *judge) healed() {
-	t := j.tally["G12"]
+// judge judges G12.
+func (all tamperings) judge(t *tally, h *History, b *book) {
 	switch {
-	case len(j.tamper) == 0:
+	case len(all) == 0:
 		t.note("storage was not tampered with")
 		return
-	case j.h.SyncPeriod == 0:
+	case h.SyncPeriod == 0:
 		t.note("there was no synchronizer")
 		return
 	}
-	for _, m := range j.h.Marks {
-		for _, d := range j.tamper[canonicalKey(m)] {
-			if d.mark != m || !j.repairOwed(d) {
+	for _, m := range h.Marks {
+		for _, d := range all[canonicalKey(m)] {
+			if d.mark != m || !d.repairOwed(h, b) {
 				continue
 			}
 			t.judged++
 			took := d.repaired - m.Time
-			if d.repaired != 0 && took <= j.h.SyncPeriod+healGrace {
+			if d.repaired != 0 && took <= h.SyncPeriod+healGrace {
 				continue
 			}
 			t.fail(func() string {
@@ -179,7 +177,8 @@ func (j *judge) healed() {
 					how = fmt.Sprintf("and seq %d repaired it after %s", d.seq, seconds(took))
 				}
 				return fmt.Sprintf("%s: %s at %s %s; the synchronizer's period is %s",
-					history.Key{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}, m.What, clock(m.Time), how, seconds(j.h.SyncPeriod))
+					history.Key{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}, m.What, clock(m.Time), how,
+					seconds(h.SyncPeriod))
 			})
 		}
 	}
@@ -187,12 +186,12 @@ func (j *judge) healed() {
 
 // repairOwed: an object that was deleted soon after needs no repair, and a record that ended
 // before the time was up shows nothing.
-func (j *judge) repairOwed(d *tampering) bool {
-	due := d.mark.Time + j.h.SyncPeriod + healGrace
-	if j.h.Until != 0 && d.repaired == 0 && j.h.Until < due {
+func (d *tampering) repairOwed(h *History, b *book) bool {
+	due := d.mark.Time + h.SyncPeriod + healGrace
+	if h.Until != 0 && d.repaired == 0 && h.Until < due {
 		return false
 	}
-	k := j.book.lookup(canonicalKind(d.mark.Kind), d.mark.Namespace, d.mark.Name)
+	k := b.lookup(canonicalKind(d.mark.Kind), d.mark.Namespace, d.mark.Name)
 	if k == nil || d.mark.What == history.MarkTamperAdd {
 		return true
 	}

@@ -11,32 +11,38 @@ import (
 // telemetry judges G14: what the watcher says of itself equals the record.
 func (j *judge) telemetry() {
 	t := j.tally["G14"]
-	c := j.h.Counters
 	switch {
-	case c == nil:
+	case j.h.Counters == nil:
 		t.note("the watcher gives no counters")
 		return
 	case j.h.Ledger == nil:
 		t.note("the ledger was not recorded")
 		return
 	}
-	j.sumsAgree(t, c)
-	for _, g := range j.groups() {
-		j.sentIsLedger(t, &g)
-		j.attemptsAgree(t, &g)
-		if g.owed != nil && !g.relisted && j.h.QueueFull == QueueFullDrop {
+	g1 := j.tally["G1"]
+	j.accounts.agree(t, g1.judged > 0 && g1.violations == 0)
+}
+
+// agree judges G14; converged says that storage has by G1.
+func (a *accounting) agree(t *tally, converged bool) {
+	c := a.h.Counters
+	a.sumsAgree(t, c)
+	for _, g := range a.groups() {
+		a.sentIsLedger(t, &g)
+		a.attemptsAgree(t, &g)
+		if g.owed != nil && !g.relisted && a.h.QueueFull == QueueFullDrop {
 			t.judged++
-			j.dropsFound(t, &g)
+			a.dropsFound(t, &g)
 		}
 		if g.name != allKinds {
-			j.callsAgree(t, c, &g)
+			a.callsAgree(t, c, &g)
 		}
 	}
-	j.lagAgrees(t, c)
+	a.lagAgrees(t, c, converged)
 }
 
 // sumsAgree: the totals are the sums over the kinds.
-func (j *judge) sumsAgree(t *tally, c *Counters) {
+func (a *accounting) sumsAgree(t *tally, c *Counters) {
 	if len(c.Kinds) == 0 {
 		return
 	}
@@ -72,7 +78,7 @@ func eventCounts(e *result.Events) []eventCount {
 
 // attemptsAgree: each request that failed was retried, given up, dropped, merged
 // into a later event, or still waits.
-func (j *judge) attemptsAgree(t *tally, g *group) {
+func (a *accounting) attemptsAgree(t *tally, g *group) {
 	t.judged++
 	e := &g.counters
 	if explained := e.Retried + e.Parked + e.Queued + e.Dropped + e.Coalesced; g.requests.failed > explained {
@@ -84,7 +90,7 @@ func (j *judge) attemptsAgree(t *tally, g *group) {
 }
 
 // callsAgree compares the counters of storage calls and of freshness.
-func (j *judge) callsAgree(t *tally, c *Counters, g *group) {
+func (a *accounting) callsAgree(t *tally, c *Counters, g *group) {
 	if c.StorageSucceeded != nil {
 		t.judged++
 		low, high := g.requests.acked()
@@ -105,9 +111,8 @@ func (j *judge) callsAgree(t *tally, c *Counters, g *group) {
 }
 
 // lagAgrees: a watcher that has caught up says so, and only then.
-func (j *judge) lagAgrees(t *tally, c *Counters) {
-	g1 := j.tally["G1"]
-	if g1.judged > 0 && g1.violations == 0 && j.acc.total.near == 0 && j.book.opsNear[allKinds] == 0 {
+func (a *accounting) lagAgrees(t *tally, c *Counters, converged bool) {
+	if converged && a.acc.total.near == 0 && a.book.opsNear[allKinds] == 0 {
 		t.judged++
 		if c.Total.Queued != 0 {
 			t.fail(func() string {
@@ -121,11 +126,11 @@ func (j *judge) lagAgrees(t *tally, c *Counters) {
 	}
 	t.judged++
 	switch waiting := c.Total.Queued + c.Total.Parked; {
-	case waiting == 0 && *c.OldestUnsent > 0 && j.acc.total.near == 0:
+	case waiting == 0 && *c.OldestUnsent > 0 && a.acc.total.near == 0:
 		t.fail(func() string {
 			return fmt.Sprintf("the oldest unsent event is said to be %.3f s old, but none is queued or parked", *c.OldestUnsent)
 		})
-	case c.Total.Queued > 0 && *c.OldestUnsent == 0 && j.acc.total.near == 0:
+	case c.Total.Queued > 0 && *c.OldestUnsent == 0 && a.acc.total.near == 0:
 		t.fail(func() string {
 			return fmt.Sprintf("%d events are queued, but the oldest unsent one is said to be 0 s old", c.Total.Queued)
 		})

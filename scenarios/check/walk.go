@@ -54,7 +54,7 @@ func (j *judge) entry(e *ledger.Entry) {
 		unknown: unknown, harness: harness, twice: twice && answered,
 	}
 	if !harness {
-		j.healedBy(k, e)
+		j.tamper.healedBy(k, e)
 		j.followUp(k, e)
 	}
 	if e.Method == http.MethodPut {
@@ -203,7 +203,7 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() string) {
 	l := &k.lives[i]
 	if removed := l.removed(); removed.seq != 0 {
-		returned := l.withdrawn && !j.isUnserved(k.kind, r.received)
+		returned := l.withdrawn && !j.unserved.at(k.kind, r.received)
 		if l.wrong || l.byHarness || returned {
 			return touch{}, nil
 		}
@@ -245,7 +245,7 @@ func (j *judge) del(k *keyState, r *request) {
 		r.rv = k.held.rv
 	}
 	l.end().removed, l.byHarness = r.touch, r.harness
-	l.withdrawn = !r.harness && j.isUnserved(k.kind, r.received)
+	l.withdrawn = !r.harness && j.unserved.at(k.kind, r.received)
 	if !r.harness {
 		j.judgeDelete(k, i, r)
 		if !l.wrong && (k.newestRemoved < 0 || k.older(k.newestRemoved, k.lives[k.newestRemoved].removed().rv, i, r.rv)) {

@@ -96,7 +96,7 @@ func newGround(t *testing.T) *ground {
 		t.Fatal(err)
 	}
 	programs := filepath.Join(g.dir, asIs, "bin")
-	if err := build(t.Context(), "", programs+"/", "./cmd/k8s-watch", "./cmd/storagemock", "./cmd/watchbench", "./cmd/readers"); err != nil {
+	if err := build(t.Context(), "", programs+"/", "./cmd/k8s-watch", "./cmd/storagemock", "./cmd/watchbench"); err != nil {
 		t.Fatal(err)
 	}
 	if g.bins, err = party.BinariesIn(programs); err != nil {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/certs"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/loadgen/slowclients"
+	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -78,8 +78,8 @@ func queryAbuse() family {
 
 // abused is what came of it.
 type abused struct {
-	Probes []probed         `json:"probes"`
-	Slow   slowclients.Seen `json:"slow"`
+	Probes []probed     `json:"probes"`
+	Slow   readers.Seen `json:"slow"`
 	// Again is how long after the end of the slow clients, in seconds, an honest one was
 	// answered; -1: it never was.
 	Again float64 `json:"again"`
@@ -195,8 +195,10 @@ func (a *abuse) inject(ctx context.Context, c Cell, e spec.Event) (Done, error) 
 		return Done{}, err
 	}
 	seen.Probes = a.answers.sum()
-	slow := slowclients.Config{Address: strings.TrimPrefix(target, "https://"), CAFile: filepath.Join(c.Dir(), resourcesCA), Count: e.Number()}
-	if seen.Slow, err = c.SlowClients(ctx, slow, half); err != nil {
+	slow := readers.Slow{
+		Address: strings.TrimPrefix(target, "https://"), CAFile: filepath.Join(c.Dir(), resourcesCA), Count: e.Number(), For: half,
+	}
+	if seen.Slow, err = c.SlowClients(ctx, slow); err != nil {
 		return Done{}, err
 	}
 	client.CloseIdleConnections() // a connection is what an honest one has to get

@@ -8,7 +8,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/metric"
-	"github.com/watchbench/watchbench/loadgen/hookfault"
+	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
@@ -98,7 +98,7 @@ func (receivers) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 // notified is what is known of the receivers of a cell.
 type notified struct {
 	spec     *spec.Readers
-	specs    []hookfault.Spec
+	specs    []readers.Fault
 	after    history.Scrape
 	readings int
 	most     map[string]int64
@@ -119,7 +119,7 @@ func (n *notified) facts(seen matrix.Seen) []result.Fact {
 		w, r3 = seen.Figures.Readers.Webhooks, seen.Figures.Checks["R3"]
 	}
 	facts := append([]result.Fact{n.queued(), n.dropped()}, told(w, r3)...)
-	if slices.ContainsFunc(n.specs, func(s hookfault.Spec) bool { return s.Effect == hookfault.Huge }) {
+	if slices.ContainsFunc(n.specs, func(s readers.Fault) bool { return s.Effect == readers.Huge }) {
 		facts = append(facts, n.reply(w))
 	}
 	const late = "delivery p99 to receivers without faults"
@@ -156,7 +156,7 @@ func (n *notified) dropped() result.Fact {
 		switch {
 		case !known:
 			return matrix.Missing("L", name, "", "the watcher's metrics do not tell of "+who)
-		case dropped > 0 && hookfault.Healthy(n.specs, i+1):
+		case dropped > 0 && readers.Healthy(n.specs, i+1):
 			total, first = total+int64(dropped), who
 		}
 	}
@@ -184,7 +184,7 @@ func (n *notified) reply(w *result.Webhooks) result.Fact {
 // vacuous: a bound that nothing reached proves nothing.
 func (n *notified) vacuous(matrix.Seen) []string {
 	for i := range n.spec.Webhooks {
-		if !hookfault.Healthy(n.specs, i+1) && n.most[receiverName(i+1)] >= n.limit()/2 {
+		if !readers.Healthy(n.specs, i+1) && n.most[receiverName(i+1)] >= n.limit()/2 {
 			return nil
 		}
 	}

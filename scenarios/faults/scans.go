@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/loadgen/slowclients"
+	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
@@ -54,11 +54,11 @@ func (scans) validate(t *spec.Timeline, e spec.Event) error {
 
 // scanned is the outcome of one event.
 type scanned struct {
-	Readers slowclients.Seen `json:"readers"`
-	For     float64          `json:"for"` // how long they went on, in seconds
-	Probes  int64            `json:"probes"`
-	Slowest float64          `json:"slowest"` // of the probes, in seconds; one without an answer counts as healthPatience
-	Lost    bool             `json:"lost"`    // another replica leads, or none
+	Readers readers.Seen `json:"readers"`
+	For     float64      `json:"for"` // how long they went on, in seconds
+	Probes  int64        `json:"probes"`
+	Slowest float64      `json:"slowest"` // of the probes, in seconds; one without an answer counts as healthPatience
+	Lost    bool         `json:"lost"`    // another replica leads, or none
 }
 
 var (
@@ -89,7 +89,7 @@ func (scans) inject(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 		seen.probe(probing, all[i].Probe)
 	}()
 	url := all[i].Resources() + "/api/v1/pods?labelSelector=watchbench.example%2Fnone"
-	seen.Readers, err = c.SlowClients(ctx, slowclients.Config{URL: url, Count: e.Number()}, e.For.Std())
+	seen.Readers, err = c.SlowClients(ctx, readers.Slow{URL: url, Count: e.Number(), For: e.For.Std()})
 	stop()
 	<-probed
 	if err != nil {

@@ -54,8 +54,6 @@ type Cell struct {
 	// where they could not be read.
 	APIBefore *APIReads `json:"apiBefore,omitempty"`
 	APIAfter  *APIReads `json:"apiAfter,omitempty"`
-	// Follower is how a second watcher caught up; nil without one.
-	Follower *Follower `json:"follower,omitempty"`
 	// Refusal is how a watcher ended that must not talk to storage; nil in other cells.
 	Refusal *Refusal `json:"refusal,omitempty"`
 }

@@ -15,8 +15,7 @@
 //	samples.ndjson      Sample: every reading of the parties' resources and queues
 //	before.prom         the watcher's metrics as the load began
 //	after.prom          the same after the drain
-//	readers.ndjson.zst  readlog.Record: what readers saw; in cells with readers
-//	follower.ndjson.zst the final state of the follower's storage
+//	readers.ndjson.zst  readers.Record: what readers saw; in cells with readers
 //	marks.ndjson        Mark: when processes started and ended, and which rows were tampered with
 //	deeds.ndjson        Deed: what each fault injector did
 package history

@@ -92,11 +92,6 @@ func State(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(d
 // versions; see Ops.
 func Former(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileFormer) }
 
-// FollowerState is what the storage of a follower held in the end; see State.
-func FollowerState(dir string) (iter.Seq2[StateRecord, error], error) {
-	return stateIn(dir, FileFollower)
-}
-
 func stateIn(dir, name string) (iter.Seq2[StateRecord, error], error) {
 	path, err := Find(dir, name)
 	if path == "" || err != nil {

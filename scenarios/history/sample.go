@@ -11,8 +11,7 @@ const (
 	PartyProxy     = "watchproxy" // where the watch has faults
 
 	// In cells with readers.
-	PartyReaders  = "readers"
-	PartyFollower = "follower" // the second watcher, without its storage
+	PartyReaders = "readers"
 
 	// Where cluster.controllers is set.
 	PartyControllerManager = "controller-manager"

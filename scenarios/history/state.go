@@ -80,11 +80,6 @@ func SaveFormer(dir string, records iter.Seq[StateRecord]) error {
 	return saveState(dir, FileFormer, records)
 }
 
-// SaveFollower writes FileFollower of a cell's folder.
-func SaveFollower(dir string, records iter.Seq[StateRecord]) error {
-	return saveState(dir, FileFollower, records)
-}
-
 func saveState(dir, name string, records iter.Seq[StateRecord]) error {
 	f, err := os.Create(filepath.Join(dir, name))
 	if err != nil {

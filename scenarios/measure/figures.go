@@ -131,7 +131,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c.Writer.FullSeconds = rounded(growth(f.before, f.after, metric.WriterFull))
 	c.Events = eventsBetween(f.before, f.after)
 	if f.traffic != nil {
-		c.Traffic = f.traffic.beside(&f.cell.Scenario.Load.Load, f.planned(c.Load.DurationS))
+		c.Traffic = f.traffic.beside(f.cell.Scenario.Load.Plan("planned", f.cell.Seed), f.planned(c.Load.DurationS))
 	}
 	c.Series = f.curves(from, &ch.writes, &ch.events)
 	if depth := c.Series[result.SeriesQueueDepth].V; len(depth) > 0 {

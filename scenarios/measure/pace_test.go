@@ -201,8 +201,8 @@ func roomy(t *testing.T, text string, rate float64, length time.Duration, seed u
 			w.First = sent
 		}
 		w.Last = answered
-		free[op.Pod.Name] = max(answered, free[op.Pod.Name]) + int64(m.Sample("PUT", podKind, "", time.Time{}))
-		p.written, p.settled = append(p.written, answered), append(p.settled, free[op.Pod.Name])
+		free[op.Target.Name] = max(answered, free[op.Target.Name]) + int64(m.Sample("PUT", podKind, "", time.Time{}))
+		p.written, p.settled = append(p.written, answered), append(p.settled, free[op.Target.Name])
 	}
 	return p, w
 }

@@ -3,6 +3,7 @@ package measure
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -17,7 +18,7 @@ type profiled struct {
 	bystanders map[object]bool // few: they are written in turn
 }
 
-// cause is a kind of operation. The profile's ratios are per such operation.
+// cause is a kind of operation.
 type cause struct{ kind, typ string }
 
 type object struct{ kind, namespace, name string }
@@ -46,11 +47,13 @@ func (t *profiled) request(e *ledger.Entry) {
 	t.puts[e.Kind] = sum{s.n + 1, s.bytes + int64(e.Bytes)}
 }
 
-// beside holds the counts against the ratios of the load's profile; seconds is how long the
-// load lasted by the plan's clock.
-func (t *profiled) beside(l *plan.Load, seconds float64) *result.Traffic {
-	out := &result.Traffic{Profile: l.Profile, Kinds: map[string]result.KindTraffic{}}
+// beside holds the counts against what the plan has, of which a record of another version
+// may say nothing; seconds is how long the load lasted by the plan's clock.
+func (t *profiled) beside(cfg plan.Config, seconds float64) *result.Traffic {
+	out := &result.Traffic{Profile: cfg.Profile, Kinds: map[string]result.KindTraffic{}}
+	all := int64(0)
 	for c, n := range t.done {
+		all += n
 		k := out.Kinds[c.kind]
 		switch c.typ {
 		case oplog.TypeCreate:
@@ -62,58 +65,44 @@ func (t *profiled) beside(l *plan.Load, seconds float64) *result.Traffic {
 		}
 		out.Kinds[c.kind] = k
 	}
+	var expected map[string]plan.Expected
+	if p, err := plan.New(cfg); err == nil {
+		expected = p.Expect(time.Duration(seconds*float64(time.Second)), all)
+	}
+	for kind := range expected {
+		out.Kinds[kind] = out.Kinds[kind] // expected, though it may not have come
+	}
 	lives := float64(out.Kinds[podKind].Added+out.Kinds[podKind].Deleted) / 2
 	out.PodLives = lives
-
-	expected, ofLives, source := map[string]float64{}, map[string]bool{}, map[string]string{}
-	for _, r := range l.Ratios() {
-		times := seconds
-		if r.PerLife() {
-			times = float64(t.done[cause{r.Of, r.On}])
-		}
-		if times == 0 {
-			continue // it did not happen
-		}
-		expected[r.Kind] += r.Events * times
-		ofLives[r.Kind] = ofLives[r.Kind] || r.PerLife() && r.Of != nodeKind
-		source[r.Kind] = plan.WeakestSource(source[r.Kind], r.Source)
-		if _, seen := out.Kinds[r.Kind]; !seen {
-			out.Kinds[r.Kind] = result.KindTraffic{} // expected all the same
-		}
-	}
-
-	var events, should, bytes float64
+	var events, should, bytes, planned float64
 	sized := true
 	for _, kind := range slices.Sorted(maps.Keys(out.Kinds)) {
 		k, p := out.Kinds[kind], t.puts[kind]
-		k.Puts, k.Source = p.n, source[kind]
+		k.Puts = p.n
 		n := float64(k.Events())
 		mean := float64(p.bytes) / float64(p.n) // NaN of none, which is nil
-		k.Bytes, k.ExpectedBytes = ptr(mean), known(l.ExpectedBytes(kind))
-		if k.Source != "" {
-			k.Expected = ptr(expected[kind])
-		}
-		if ofLives[kind] && lives > 0 {
-			k.PerPod, k.ExpectedPerPod = ptr(n/lives), ptr(expected[kind]/lives)
-			events, should = events+n, should+expected[kind]
-			if n > 0 {
-				bytes, sized = bytes+n*mean, sized && p.n > 0
+		k.Bytes = ptr(mean)
+		if e, ok := expected[kind]; ok {
+			k.Expected, k.ExpectedBytes = ptr(float64(e.Writes)), known(e.Bytes)
+			if !plan.ByTheClock(kind) && lives > 0 {
+				k.PerPod, k.ExpectedPerPod = ptr(n/lives), ptr(float64(e.Writes)/lives)
+				events, should, planned = events+n, should+float64(e.Writes), planned+float64(e.Writes)*e.Bytes
+				if n > 0 {
+					bytes, sized = bytes+n*mean, sized && p.n > 0
+				}
 			}
 		}
 		out.Kinds[kind] = k
 	}
 	if events > 0 {
 		out.EventsPerPod, out.ExpectedEventsPerPod = ptr(events/lives), ptr(should/lives)
-		out.ExpectedBytesPerPod = known(l.ExpectedBytesPerLife())
+		out.ExpectedBytesPerPod = known(planned / lives)
 		if sized {
 			out.BytesPerPod = ptr(bytes / lives)
 		}
 	}
 	return out
 }
-
-// nodeKind is written when a node is lost, which is no part of a pod's life.
-const nodeKind = "Node"
 
 // known is nil for 0.
 func known(v float64) *float64 {

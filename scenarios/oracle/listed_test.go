@@ -27,8 +27,6 @@ var notCompared = []struct {
 	{`writer\.maxDepth`, nil, "of runs of former versions"},
 	{`watcher\.bytesPerObject`, nil, "needs two cells"},
 	{`watcher\.(lists|watches)`, nil, "copied from the cell's record, where the API server is simulated"},
-	{`traffic\.kinds\.\w+\.(expectedBytes|source)`, nil, "means of the plan's distributions, and a word; the plan's own tests hold them to numbers"},
-	{`traffic\.(expected.*|kinds\.\w+\.expected.*)`, otherProfile, "the numbers of other profiles are the plan's, whose tests spell them out"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
 	{`resumed`, nil, "copied from the cell's record"},
 	{`profiles\..*`, nil, "names of files"},
@@ -41,8 +39,6 @@ var notCompared = []struct {
 	{`(series\.watcher|watcher|events|queues|handler|writer|parties|checks\.G6|checks\.G14|storage\.requestsPerEvent|storage\.bytesPerEvent).*`, restarted, "the counters of several processes"},
 	{`(handler|storage|writer)\.(workers|queues|capacity|limitQPS|efficiency|efficiencyBacklog|backlogSeconds|imbalance)`, eventful, "queues may be changed under load"},
 }
-
-func otherProfile(r *record) bool { return lifeRatios[r.cell.Scenario.Load.Profile] == nil }
 
 func faulty(r *record) bool    { return len(r.cell.Scenario.Storage.Faults) > 0 }
 func eventful(r *record) bool  { return len(r.cell.Scenario.Events) > 0 }

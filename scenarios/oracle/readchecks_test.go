@@ -2,11 +2,10 @@ package oracle
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
-// readChecks are R1 to R4 by the sentences of docs/readers.md.
+// readChecks are R1 to R3 by the sentences of docs/readers.md.
 func (r *record) readChecks(a answers) {
 	s := &r.cell.Scenario.Readers
 	all := map[string]verdict{}
@@ -18,9 +17,6 @@ func (r *record) readChecks(a answers) {
 	}
 	if s.Webhooks > 0 {
 		all["R3"] = r.notified()
-	}
-	if r.cell.Follower != nil {
-		all["R4"] = r.copied()
 	}
 	for g, v := range all {
 		at := "checks." + g + "."
@@ -154,33 +150,6 @@ func (r *record) notified() (v verdict) {
 		}
 		if r.cell.Scenario.Readers.healthy(reader) {
 			v.violations += int64(len(h.changes) - len(seen))
-		}
-	}
-	return v
-}
-
-// copied is R4.
-func (r *record) copied() (v verdict) {
-	if r.cell.Cut {
-		return v
-	}
-	type row struct{ uid, digest string }
-	rows := func(states []state) map[key]row {
-		out := map[key]row{}
-		for _, s := range states {
-			if s.Side == "storage" {
-				out[key{s.Kind, s.Namespace, s.Name}] = row{s.UID, s.Digest}
-			}
-		}
-		return out
-	}
-	first, second := rows(r.states), rows(r.followed)
-	all := maps.Clone(first)
-	maps.Copy(all, second)
-	for k := range all {
-		v.judged++
-		if first[k] != second[k] {
-			v.violations++
 		}
 	}
 	return v

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// read is a line of the readers' record; loadgen/readlog says what is in it.
+// read is a line of the readers' record; loadgen/readers says what is in it.
 type read struct {
 	What                     string
 	Reader                   int
@@ -27,17 +27,15 @@ func (x *read) told() bool { return x.Code/100 == 2 }
 
 // asking is the section readers of a scenario.
 type asking struct {
-	From                         string
-	Get, List                    float64
-	Limit                        int64
-	LabelSelector, FieldSelector string
-	Watches, Webhooks            int
-	WebhookFaults                []string
-	Follower                     bool
+	From              string
+	Get, List         float64
+	Limit             int64
+	Watches, Webhooks int
+	WebhookFaults     []string
 }
 
 func (a *asking) records() bool { return a.Get+a.List > 0 || a.Watches+a.Webhooks > 0 }
-func (a *asking) any() bool     { return a.From != "" || a.records() || a.Follower }
+func (a *asking) any() bool     { return a.From != "" || a.records() }
 
 var faultAt = regexp.MustCompile(`receiver=([0-9|]+)`)
 
@@ -69,14 +67,6 @@ func (r *record) readerFigures(a answers) {
 		happened := r.happened()
 		r.watches(a, happened)
 		r.webhooks(a, happened)
-	}
-	if f := r.cell.Follower; f != nil {
-		a["readers.follower.objects"] = float64(len(r.followed))
-		a["readers.follower.digest"] = digest(r.followed)
-		if !f.Cut {
-			a.number("readers.follower.behindSeconds", max(0, seconds(f.CaughtUp-r.cell.DrainEnd)))
-		}
-		r.cores(a, "readers.follower.cpuCores", "follower")
 	}
 }
 
@@ -137,12 +127,9 @@ func (a answers) count(path string, n int) {
 }
 
 // alwaysThere is how many Pods a LIST has at least: those that existed before the control and
-// to the end, or its limit. What a selector leaves of them is not recorded.
+// to the end, or its limit.
 func (r *record) alwaysThere() int64 {
 	s := &r.cell.Scenario.Readers
-	if s.LabelSelector+s.FieldSelector != "" {
-		return 0
-	}
 	there, gone := map[string]bool{}, map[string]bool{}
 	h := r.happened()
 	for i := range r.ops {

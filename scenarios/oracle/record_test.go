@@ -118,10 +118,6 @@ type cellFile struct {
 	Kinds                                          []string
 	Refusal                                        map[string]any
 	APIBefore, APIAfter                            *apiCount
-	Follower                                       *struct {
-		CaughtUp int64
-		Cut      bool
-	}
 }
 
 type scenario struct {
@@ -190,7 +186,6 @@ type record struct {
 	samples       []sample
 	marks         []mark
 	reads         []read
-	followed      []state
 	former        []state
 	before, after metrics
 	received      float64 // requests of all kinds that storage received since the load began
@@ -221,7 +216,6 @@ func load(t *testing.T, dir string) *record {
 	slices.SortStableFunc(r.samples, func(a, b sample) int { return cmp.Compare(a.Time, b.Time) })
 	r.marks = lines[mark](t, filepath.Join(dir, "marks.ndjson"))
 	r.reads = lines[read](t, filepath.Join(dir, "readers.ndjson.zst"))
-	r.followed = lines[state](t, filepath.Join(dir, "follower.ndjson.zst"))
 	r.before = scrape(t, filepath.Join(dir, "before.prom"))
 	r.after = scrape(t, filepath.Join(dir, "after.prom"))
 	return r

@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"bytes"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
@@ -18,45 +18,45 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// podsPerScale is the mean of load.tuning.services.step: of one, two, and of ranges whose
-// logarithms are uniform.
-var podsPerScale = 0.45*1 + 0.25*2 + 0.22*5/math.Log(8./3) + 0.07*22/math.Log(30./8) + 0.01*95/math.Log(125./30)
-
-// ratio is so many events of other kinds for each operation of one type on a kind of object.
-type ratio struct {
-	of, on string
-	events map[string]float64
+// planned are the writes of an open load's plan by kind, and their bytes.
+func (r *record) planned(t *testing.T, length float64) (writes, bytes map[string]float64) {
+	t.Helper()
+	c, err := history.LoadCell(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.New(c.Scenario.Load.Plan("r", c.Seed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes, bytes = map[string]float64{}, map[string]float64{}
+	contents := map[string]float64{}
+	for op := range p.Timed() {
+		if op.At.Seconds() > length {
+			break
+		}
+		kind := op.Target.Kind
+		writes[kind]++
+		if op.Type == oplog.TypeDelete {
+			continue
+		}
+		contents[kind]++
+		switch kind {
+		case "Pod":
+			bytes[kind] += 0.907 * float64(op.Target.Bytes)
+		case "Lease":
+			bytes[kind] += 860
+		default:
+			bytes[kind] += float64(op.Target.Bytes)
+		}
+	}
+	for kind, n := range contents {
+		bytes[kind] *= writes[kind] / n
+	}
+	return writes, bytes
 }
 
-// lifeRatios are what pods of a profile are to write from their creation and deletion, as
-// docs/load.md has it. There are 1.3 containers, 0.15 init containers and 0.3 pulls to a pod,
-// half of the pods have a probe, and a Service selects 70 %.
-var lifeRatios = map[string][]ratio{
-	"service-churn": {
-		{"Pod", "create", map[string]float64{"Pod": 5.65, "Event": 1 + 3*1.45 + 0.3 + 1 + 1/podsPerScale, "ReplicaSet": 1 + 3/podsPerScale,
-			"Deployment": 1 + 4/podsPerScale, "EndpointSlice": 0.7 * 1.5}},
-		{"Pod", "delete", map[string]float64{"Pod": 4, "Event": 1.3 + 1 + 1/podsPerScale, "ReplicaSet": 1 + 3/podsPerScale,
-			"Deployment": 1 + 3/podsPerScale, "EndpointSlice": 0.7 * (1 + 1/podsPerScale)}},
-	},
-	"recreate": {
-		{"Pod", "create", map[string]float64{"Pod": 5.65, "Event": 1 + 3*1.45 + 0.3}},
-		{"Pod", "delete", map[string]float64{"Pod": 4, "Event": 1.3}},
-	},
-}
-
-// otherRatios are those of what else may happen, whatever the profile.
-var otherRatios = []ratio{
-	{"Pod", "crashed", map[string]float64{"Pod": 3.5, "Event": 4, "ReplicaSet": 2, "Deployment": 2, "EndpointSlice": 1.4}},
-	{"Pod", "unready", map[string]float64{"Pod": 1, "Event": 1, "ReplicaSet": 1, "Deployment": 1, "EndpointSlice": 0.7}},
-	{"Pod", "patch", map[string]float64{"Pod": 1}},
-	{"Node", "unready", map[string]float64{"Node": 4, "Event": 1}},
-	{"Job", "create", map[string]float64{"Job": 3}},
-	{"Job", "succeeded", map[string]float64{"Job": 3, "Event": 1}},
-	{"Job", "delete", map[string]float64{"Job": 1}},
-}
-
-// trafficFigures computes what a profile's load wrote and what it was to write. The numbers
-// for time are those of the default tuning; of other profiles the ratios are not compared.
+// trafficFigures computes what a profile's load wrote and what it was to write.
 func (r *record) trafficFigures(t *testing.T, a answers, w window) {
 	t.Helper()
 	l := r.cell.Scenario.Load
@@ -64,7 +64,7 @@ func (r *record) trafficFigures(t *testing.T, a answers, w window) {
 		return
 	}
 	a["traffic.profile"] = l.Profile
-	times, bystanders := map[[2]string]float64{}, map[key]bool{}
+	bystanders := map[key]bool{}
 	events, added, deleted := map[string]float64{}, map[string]float64{}, map[string]float64{}
 	for i := range r.ops {
 		o := &r.ops[i]
@@ -75,7 +75,6 @@ func (r *record) trafficFigures(t *testing.T, a answers, w window) {
 		if !o.counted() {
 			continue
 		}
-		times[[2]string{o.Kind, o.Type}]++
 		events[o.Kind]++
 		if o.Type == "create" {
 			added[o.Kind]++
@@ -92,20 +91,7 @@ func (r *record) trafficFigures(t *testing.T, a answers, w window) {
 			size[q.Kind] += float64(q.Bytes)
 		}
 	}
-	expected, living := map[string]float64{}, map[string]bool{}
-	for _, x := range slices.Concat(lifeRatios[l.Profile], otherRatios) {
-		for kind, n := range x.events {
-			if times[[2]string{x.of, x.on}] > 0 {
-				expected[kind] += n * times[[2]string{x.of, x.on}]
-				living[kind] = living[kind] || x.of != "Node"
-			}
-		}
-	}
-	if l.Model == "open" {
-		length := six(seconds(w.last-w.first)) * r.speed(t) // as it is published
-		expected["Lease"] += l.Nodes / 10 * length
-		expected["Node"] += l.Nodes / 300 * length
-	}
+	expected, bytes := r.planned(t, six(seconds(w.last-w.first))*r.speed(t)) // as it is published
 	lives := (added["Pod"] + deleted["Pod"]) / 2
 	a["traffic.podLives"] = lives
 	kinds := map[string]bool{}
@@ -115,17 +101,20 @@ func (r *record) trafficFigures(t *testing.T, a answers, w window) {
 	for kind := range expected {
 		kinds[kind] = true
 	}
-	var all, should, total float64
+	var all, should, total, planned float64
 	for kind := range kinds {
 		at := "traffic.kinds." + kind + "."
 		a[at+"added"], a[at+"deleted"], a[at+"modified"], a[at+"puts"] = added[kind], deleted[kind], events[kind]-added[kind]-deleted[kind], puts[kind]
 		a.number(at+"bytes", size[kind]/puts[kind])
 		if x, ok := expected[kind]; ok {
 			a[at+"expected"] = x
+			if bytes[kind] > 0 {
+				a[at+"expectedBytes"] = bytes[kind] / x
+			}
 		}
-		if living[kind] && lives > 0 {
+		if x, ok := expected[kind]; ok && !slices.Contains([]string{"Lease", "Node", "ConfigMap", "Widget"}, kind) && lives > 0 {
 			a[at+"perPod"], a[at+"expectedPerPod"] = events[kind]/lives, expected[kind]/lives
-			all, should = all+events[kind], should+expected[kind]
+			all, should, planned = all+events[kind], should+x, planned+bytes[kind]
 			if events[kind] > 0 {
 				total += events[kind] * size[kind] / puts[kind] // not a number without any
 			}
@@ -133,9 +122,7 @@ func (r *record) trafficFigures(t *testing.T, a answers, w window) {
 	}
 	if all > 0 {
 		a["traffic.eventsPerPod"], a["traffic.expectedEventsPerPod"] = all/lives, should/lives
-		if l.Profile == "service-churn" {
-			a["traffic.expectedBytesPerPod"] = 190_000.0
-		}
+		a["traffic.expectedBytesPerPod"] = planned / lives
 		a.number("traffic.bytesPerPod", total/lives)
 	}
 }
@@ -305,7 +292,7 @@ func TestTraffic(t *testing.T) {
 					}
 				}
 			}
-			for _, must := range []string{"traffic.bytesPerPod", "traffic.kinds.Pod.deleted", "traffic.kinds.Job.perPod", "traffic.kinds.Node.expected", "traffic.kinds.Gadget.bytes"} {
+			for _, must := range []string{"traffic.bytesPerPod", "traffic.kinds.Pod.deleted", "traffic.kinds.Event.perPod", "traffic.kinds.Node.expected", "traffic.kinds.Gadget.bytes"} {
 				if _, ok := have[must]; !ok {
 					t.Errorf("%s has no %s: the record does not put it to the test", c.id, must)
 				}

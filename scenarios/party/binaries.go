@@ -11,10 +11,9 @@ import (
 // Binaries are the programs a run starts.
 type Binaries struct {
 	Watcher, Storage string
-	// Bench is watchbench itself, of which the load generator, the proxy of the watches and the witness are commands.
+	// Bench is watchbench itself: the load generator, the proxy of the watches, the witness and the readers are hidden
+	// commands of it.
 	Bench string
-	// Readers is needed by scenarios with readers, or with clients that hold connections, only.
-	Readers string
 	// K6 is needed by scenarios with load.driver: k6 only, and built apart.
 	K6 string
 }
@@ -35,7 +34,7 @@ func FindBinaries() (Binaries, error) {
 func BinariesIn(dir string) (Binaries, error) {
 	b := Binaries{
 		Watcher: filepath.Join(dir, "k8s-watch"), Storage: filepath.Join(dir, "storagemock"), Bench: filepath.Join(dir, "watchbench"),
-		Readers: filepath.Join(dir, "readers"), K6: filepath.Join(dir, "k6"),
+		K6: filepath.Join(dir, "k6"),
 	}
 	for _, path := range []string{b.Watcher, b.Storage, b.Bench} {
 		if !executable(path) {

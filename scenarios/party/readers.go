@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -14,8 +13,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Readers are the process that reads from the watcher or the apiserver, and receives its
-// notifications.
+// Readers are the process that reads from the watcher or the apiserver, and receives its notifications. Nil is nobody,
+// who goes through the phases at once.
 type Readers struct {
 	*Process
 	Listen []string // addresses of the receivers of webhooks
@@ -26,42 +25,39 @@ type Readers struct {
 
 // ReadersSetup is what readers are started with.
 type ReadersSetup struct {
-	Bin, Logs, Cell string // program, folder of logs, folder of the cell
+	Bin, Logs, Cell string // watchbench, folder of logs, folder of the cell
 	Config          readers.Config
-	// Target is the kubeconfig of what is read from, which need not be there yet, Control
-	// that of the apiserver.
-	Target, Control string
 }
 
 const (
 	// connectLimit bounds the first lists and the opening of all watches.
 	connectLimit = time.Minute
-	// haltLimit bounds the last answers, readersGrace what is still to come after the drain.
+	// haltLimit bounds the last answers, readersGrace what is still to come after the drain, and slowGrace how long
+	// after their time slow clients may take to close their connections.
 	haltLimit    = 30 * time.Second
 	readersGrace = 30 * time.Second
+	slowGrace    = 30 * time.Second
 )
 
-// readersThere reports that the program has not been built.
-func readersThere(bin string) error {
-	if info, err := os.Stat(bin); err != nil || info.IsDir() {
-		return &badinput.Error{What: bin + " is not there", Remedy: "run make build, which puts all programs into one folder"}
+// reads is the process that reads what the configuration says, kept as a file of this name.
+func reads(bin, dir, name, logs string, cfg readers.Config) (child, error) {
+	if !executable(bin) {
+		return child{}, &badinput.Error{What: bin + " is not there", Remedy: "run make build, which puts all programs into one folder"}
 	}
-	return nil
+	path := filepath.Join(dir, name+".json")
+	return child{name: name, argv: []string{bin, "readers", path}, logs: logs, stdin: true}, writeJSON(path, cfg)
 }
 
 // StartReaders returns once the receivers listen.
 func StartReaders(ctx context.Context, s ReadersSetup) (*Readers, error) {
-	if err := readersThere(s.Bin); err != nil {
-		return nil, err
-	}
-	config := filepath.Join(s.Cell, "readers.json")
-	if err := writeJSON(config, s.Config); err != nil {
+	s.Config.Record = filepath.Join(s.Cell, history.FileReaders)
+	c, err := reads(s.Bin, s.Cell, "readers", s.Logs, s.Config)
+	if err != nil {
 		return nil, err
 	}
 	r := &Readers{said: map[string]bool{}}
-	argv := []string{s.Bin, "--config", config, "--kubeconfig", s.Target, "--control", s.Control, "--record", filepath.Join(s.Cell, history.FileReaders)}
-	var err error
-	if r.Process, err = start(child{name: "readers", argv: argv, logs: s.Logs, stdin: true, lines: r.take}); err != nil {
+	c.lines = r.take
+	if r.Process, err = start(c); err != nil {
 		return nil, err
 	}
 	if err := r.await(ctx, readers.Listening, startLimit); err != nil {
@@ -72,10 +68,7 @@ func StartReaders(ctx context.Context, s ReadersSetup) (*Readers, error) {
 }
 
 func (r *Readers) take(line []byte) {
-	var l struct {
-		Phase  string
-		Listen []string
-	}
+	var l readers.Said
 	if json.Unmarshal(line, &l) != nil || l.Phase == "" {
 		return // not part of the protocol
 	}
@@ -95,41 +88,82 @@ func (r *Readers) await(ctx context.Context, phase string, limit time.Duration) 
 	})
 }
 
-// Connect has the readers list and open their watches, and returns once all are open.
-func (r *Readers) Connect(ctx context.Context) error {
-	if err := r.Tell(readers.Connect); err != nil {
+// step asks for a phase and awaits the one that ends it, if one does.
+func (r *Readers) step(ctx context.Context, ask, answer string, limit time.Duration) error {
+	if r == nil {
+		return nil
+	}
+	if err := r.Tell(ask); err != nil || answer == "" {
 		return err
 	}
-	return r.await(ctx, readers.Ready, connectLimit)
+	return r.await(ctx, answer, limit)
+}
+
+// Connect has the readers list and open their watches, and returns once all are open.
+func (r *Readers) Connect(ctx context.Context) error {
+	return r.step(ctx, readers.Connect, readers.Ready, connectLimit)
 }
 
 // Go begins with the queries and the faults of the receivers.
-func (r *Readers) Go() error { return r.Tell(readers.Go) }
+func (r *Readers) Go() error { return r.step(context.Background(), readers.Go, "", 0) }
 
 // Halt ends the queries and returns when the last is answered.
 func (r *Readers) Halt(ctx context.Context) error {
-	if err := r.Tell(readers.Stop); err != nil {
-		return err
-	}
-	return r.await(ctx, readers.Stopped, haltLimit)
+	return r.step(ctx, readers.Stop, readers.Stopped, haltLimit)
 }
 
 // End has the readers wait for what is still to come, and close their record.
 func (r *Readers) End(ctx context.Context) error {
-	if err := r.Tell(readers.Done); err != nil {
+	if err := r.step(ctx, readers.Done, "", 0); r == nil || err != nil {
 		return err
 	}
-	t := time.NewTimer(readersGrace)
+	if err := r.over(ctx, "the end of the readers", readersGrace); err != nil {
+		return fmt.Errorf("complete the readers' record: %w", err)
+	}
+	return nil
+}
+
+// over returns once the process has ended well.
+func (p *Process) over(ctx context.Context, what string, limit time.Duration) error {
+	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
-	case <-r.Done():
+	case <-p.Done():
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-t.C:
-		return &TimeoutError{What: "the end of the readers", After: readersGrace, Log: r.Log}
+		return &TimeoutError{What: what, After: limit, Log: p.Log}
 	}
-	if code := r.ExitCode(); code != 0 {
-		return fmt.Errorf("complete the readers' record: %w", r.Failure())
+	if p.ExitCode() != 0 {
+		return p.Failure()
 	}
 	return nil
+}
+
+// RunSlowClients returns once the process has ended, whatever it ends of. It runs at the lowest priority: who attacks
+// a watcher does not do so with its CPUs, nor with those of the apiserver and etcd.
+func RunSlowClients(ctx context.Context, bin, logs string, s readers.Slow) (seen readers.Seen, err error) {
+	c, err := reads(bin, logs, "slow-clients", logs, readers.Config{Slow: &s})
+	if err != nil {
+		return seen, err
+	}
+	var last []byte // written by one goroutine, read after its end
+	c.title, c.aside, c.stdin = "the slow clients", true, false
+	c.lines = func(line []byte) { last = append(last[:0], line...) }
+	p, err := start(c)
+	if err != nil {
+		return seen, err
+	}
+	defer func() {
+		if !p.Ended() {
+			p.Kill()
+		}
+	}()
+	if err := p.over(ctx, "the end of the slow clients", s.For+slowGrace); err != nil {
+		return seen, err
+	}
+	if err := json.Unmarshal(last, &seen); err != nil {
+		return seen, fmt.Errorf("what became of the slow clients: %q: %w", last, err)
+	}
+	return seen, nil
 }

@@ -106,7 +106,7 @@ func TestReadersThatFail(t *testing.T) {
 		return path
 	}
 	begin := func(script string) (*Readers, error) {
-		return StartReaders(t.Context(), ReadersSetup{Bin: program(script), Logs: dir, Cell: dir, Target: "x", Control: "y"})
+		return StartReaders(t.Context(), ReadersSetup{Bin: program(script), Logs: dir, Cell: dir})
 	}
 	if _, err := begin("echo no such thing >&2; exit 1\n"); err == nil || !strings.Contains(err.Error(), "no such thing") {
 		t.Error(err)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/loadgen/slowclients"
+	"github.com/watchbench/watchbench/loadgen/readers"
 )
 
 // TestSlowClients: what they say at the end is returned, and no process is left of those
@@ -22,24 +22,26 @@ func TestSlowClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup := SlowClientsSetup{Bin: self, Logs: t.TempDir(), Length: time.Minute}
+	logs := t.TempDir()
+	hold := func(ctx context.Context, bin string) (readers.Seen, error) {
+		return RunSlowClients(ctx, bin, logs, readers.Slow{For: time.Minute})
+	}
 	t.Setenv(actAs, "says what became of it")
-	want := slowclients.Seen{Asked: 3, Connected: 2, Shaken: 1, Cut: 1}
-	if got, err := RunSlowClients(t.Context(), setup); err != nil || !reflect.DeepEqual(got, want) {
+	want := readers.Seen{Asked: 3, Connected: 2, Shaken: 1, Cut: 1}
+	if got, err := hold(t.Context(), self); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 	t.Setenv(actAs, "fails")
-	if _, err := RunSlowClients(t.Context(), setup); err == nil || !strings.HasPrefix(err.Error(), "the slow clients ended: exit status 2") {
+	if _, err := hold(t.Context(), self); err == nil || !strings.HasPrefix(err.Error(), "the slow clients ended: exit status 2") {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv(actAs, "hangs")
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if _, err := RunSlowClients(ctx, setup); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := hold(ctx, self); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	setup.Bin = setup.Logs
-	if _, err := RunSlowClients(t.Context(), setup); !badinput.Is(err) {
+	if _, err := hold(t.Context(), logs); !badinput.Is(err) {
 		t.Errorf("no program: %v", err)
 	}
 }

@@ -5,16 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sort"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/loadgen/readlog"
+	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
-
-// Checks lists the names of what is judged, in their order; see the package's doc.
-var Checks = []string{"R1", "R2", "R3", "R4"}
 
 // What can be wrong, an error for each.
 var (
@@ -25,68 +24,64 @@ var (
 	ErrReliable = errors.New("not reliable")
 	ErrBookmark = errors.New("not bookmarkable")
 	ErrUnsigned = errors.New("not signed")
-	ErrFollower = errors.New("the follower's storage differs")
 )
 
-// Outcome is what the record of a cell's readers came to.
-type Outcome struct {
-	Figures *result.Readers
-	Checks  map[string]result.Check
-	// Invalid says why the cell is not believed.
-	Invalid []string
-}
-
-// Log is a record that can be read several times.
-type Log = iter.Seq2[readlog.Record, error]
-
-// Input is what is judged.
+// Input is what is judged. Log and Ops can be read several times.
 type Input struct {
-	Cell *history.Cell
-	Log  Log
-	Ops  iter.Seq2[oplog.Record, error]
-	// Signed says that deliveries are to have a signature.
-	Signed bool
+	Scenario *spec.Scenario
+	Log      iter.Seq2[readers.Record, error]
+	Ops      iter.Seq2[oplog.Record, error]
 }
 
 const podKind = "Pod"
 
-// Judge reads the record twice, and the op log once. An error means that the evidence is
-// unusable.
-func Judge(ctx context.Context, in Input) (*Outcome, error) {
-	j := &judge{in: in, out: &Outcome{Figures: &result.Readers{From: in.Cell.Scenario.Readers.Source()}, Checks: map[string]result.Check{}}}
+// Judge reads the record twice, and the op log once, and adds figures of readers, checks and reasons to disbelieve it
+// to the cell. An error means that the evidence is unusable.
+func Judge(ctx context.Context, in Input, cell *result.Cell) error {
+	j := &judge{in: in, cell: cell, least: float64(in.Scenario.Limits.MinEvents), at: map[uint64]int{}, tallies: map[string]*tally{}}
 	if err := j.control(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if err := j.operations(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	r := &in.Cell.Scenario.Readers
-	parts := []part{newQueries(j, readlog.Get, r.Get), newQueries(j, readlog.List, r.List), newWatches(j), newWebhooks(j)}
-	for rec, err := range in.Log {
+	r := &in.Scenario.Readers
+	parts := []part{newQueries(j, readers.Get, r.Get), newQueries(j, readers.List, r.List), newWatches(j), newWebhooks(j)}
+	if err := each(ctx, in.Log, func(rec *readers.Record) {
+		for _, p := range parts {
+			p.see(rec)
+		}
+	}); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err := p.finish(); err != nil {
+			return err
+		}
+	}
+	for name, t := range j.tallies {
+		cell.Checks[name] = t.check()
+	}
+	return nil
+}
+
+// each shows all of a sequence, up to an error or the end of ctx.
+func each[R any](ctx context.Context, all iter.Seq2[R, error], see func(*R)) error {
+	for r, err := range all {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, p := range parts {
-			p.see(&rec)
-		}
+		see(&r)
 	}
-	for _, p := range parts {
-		if err := p.finish(); err != nil {
-			return nil, err
-		}
-	}
-	for name, t := range j.tallies {
-		j.out.Checks[name] = t.check()
-	}
-	return j.out, nil
+	return nil
 }
 
 // part is one kind of readers.
 type part interface {
-	see(*readlog.Record)
+	see(*readers.Record)
 	finish() error
 }
 
@@ -101,7 +96,8 @@ type change struct {
 
 type judge struct {
 	in      Input
-	out     *Outcome
+	cell    *result.Cell
+	least   float64 // share that must be done
 	changes []change
 	at      map[uint64]int // position by version
 	from    uint64         // version at which the control begins
@@ -112,45 +108,40 @@ type judge struct {
 }
 
 func (j *judge) invalid(format string, args ...any) {
-	j.out.Invalid = append(j.out.Invalid, fmt.Sprintf(format, args...))
+	j.cell.InvalidReasons = append(j.cell.InvalidReasons, fmt.Sprintf(format, args...))
 }
 
 // control reads what happened.
 func (j *judge) control(ctx context.Context) error {
-	j.at, j.tallies = map[uint64]int{}, map[string]*tally{}
-	opened, gone, turned := false, false, 0
+	opened, gone, turned, disordered := false, false, 0, false
 	early := func(effect, cause int64) bool { return effect != 0 && effect < cause-history.ClockSlack }
-	for r, err := range j.in.Log {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
+	err := each(ctx, j.in.Log, func(r *readers.Record) {
 		if early(r.Ended, r.Started) || early(r.Started, r.Intended) {
 			turned++
 		}
 		switch {
-		case r.What == readlog.Started:
+		case r.What == readers.Started:
 			j.started = r.Ended
-		case r.What == readlog.Stopped:
+		case r.What == readers.Stopped:
 			j.stopped = r.Ended
-		case r.Reader != readlog.Control:
-		case r.What == readlog.Opened && !opened:
+		case r.Reader != readers.Control:
+		case r.What == readers.Opened && !opened:
 			opened, j.from = true, r.Version
-		case r.What == readlog.Closed && r.Code == 410:
+		case r.What == readers.Closed && r.Code == 410:
 			gone = true
-		case r.What == readlog.Event && r.Type != bookmark:
-			if n := len(j.changes); n > 0 && r.Version <= j.changes[n-1].version {
-				return fmt.Errorf("the control saw version %d after %d", r.Version, j.changes[n-1].version)
-			}
+		case r.What == readers.Event && r.Type != bookmark:
+			disordered = disordered || r.Version <= j.last()
 			j.at[r.Version] = len(j.changes)
 			j.changes = append(j.changes, change{version: r.Version, uid: r.UID, typ: r.Type, seen: r.Ended})
 		}
-	}
+	})
 	switch {
+	case err != nil:
+		return err
 	case !opened:
 		return errors.New("the record has no control, a watch straight from the apiserver")
+	case disordered:
+		return errors.New("the control saw versions that go down")
 	case j.started == 0 || j.stopped < j.started:
 		return errors.New("the record does not say when the queries began and ended")
 	case turned > 0:
@@ -161,8 +152,16 @@ func (j *judge) control(ctx context.Context) error {
 	return nil
 }
 
-// operations holds the control against the op log, which says when each write was due, and
-// which Pods existed all the time.
+// last is the version of the last change.
+func (j *judge) last() uint64 {
+	if n := len(j.changes); n > 0 {
+		return j.changes[n-1].version
+	}
+	return j.from
+}
+
+// operations holds the control against the op log, which says when each write was due, and which Pods existed all the
+// time.
 func (j *judge) operations(ctx context.Context) error {
 	if j.in.Ops == nil {
 		return errors.New("there is no op log")
@@ -173,18 +172,11 @@ func (j *judge) operations(ctx context.Context) error {
 			deleted[c.uid] = i
 		}
 	}
-	missing, writes := 0, 0
-	first := uint64(0)
+	missing, writes, first := 0, 0, uint64(0)
 	there := map[string]bool{}
-	for r, err := range j.in.Ops {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
+	if err := each(ctx, j.in.Ops, func(r *oplog.Record) {
 		if r.Kind != podKind || !r.OK() {
-			continue
+			return
 		}
 		switch {
 		case r.Type == oplog.TypeCreate && r.ResourceVersion <= j.from:
@@ -193,7 +185,7 @@ func (j *judge) operations(ctx context.Context) error {
 			delete(there, r.UID)
 		}
 		if r.Phase != oplog.PhaseLoad || r.Type == oplog.TypeHeartbeat {
-			continue
+			return
 		}
 		var i int
 		var ok bool
@@ -203,18 +195,20 @@ func (j *judge) operations(ctx context.Context) error {
 		case r.ResourceVersion > 0:
 			i, ok = j.at[r.ResourceVersion]
 		default:
-			continue // an answer without a version, such as that of a binding
+			return // an answer without a version, such as that of a binding
 		}
 		writes++
-		if !ok {
+		switch {
+		case ok:
+			j.changes[i].load, j.changes[i].intended = true, r.Intended
+		case missing == 0:
+			first = r.ResourceVersion
+			fallthrough
+		default:
 			missing++
-			if first == 0 {
-				first = r.ResourceVersion
-			}
-			continue
 		}
-		j.changes[i].load = true
-		j.changes[i].intended = r.Intended
+	}); err != nil {
+		return err
 	}
 	for uid := range deleted {
 		delete(there, uid)
@@ -229,24 +223,26 @@ func (j *judge) operations(ctx context.Context) error {
 	return nil
 }
 
-// happened finds an event among the changes. ok is false for one that is outside of what
-// the control saw, of which nothing is known.
-func (j *judge) happened(r *readlog.Record) (i int, ok bool, err error) {
-	last := j.from
-	if n := len(j.changes); n > 0 {
-		last = j.changes[n-1].version
-	}
+// happened finds an event among the changes. ok is false for one that is outside of what the control saw, of which
+// nothing is known.
+func (j *judge) happened(r *readers.Record) (i int, ok bool, err error) {
 	i, ok = j.at[r.Version]
 	switch {
-	case !ok && (r.Version <= j.from || r.Version > last):
+	case !ok && (r.Version <= j.from || r.Version > j.last()):
 		return 0, false, nil
 	case !ok:
 		return 0, false, fmt.Errorf("%w: %s of uid %s at version %d never happened", ErrReliable, r.Type, r.UID, r.Version)
 	case j.changes[i].uid != r.UID || j.changes[i].typ != r.Type:
 		c := j.changes[i]
-		return i, true, fmt.Errorf("%w: version %d is shown as %s of uid %s, it was %s of %s", ErrReliable, r.Version, r.Type, r.UID, c.typ, c.uid)
+		return i, true, fmt.Errorf("%w: version %d is shown as %s of uid %s, it was %s of %s",
+			ErrReliable, r.Version, r.Type, r.UID, c.typ, c.uid)
 	}
 	return i, true, nil
+}
+
+// after is the first change of a later version.
+func (j *judge) after(version uint64) int {
+	return sort.Search(len(j.changes), func(i int) bool { return j.changes[i].version > version })
 }
 
 const bookmark = "BOOKMARK"
@@ -267,12 +263,11 @@ func (j *judge) tally(name string) *tally {
 	return j.tallies[name]
 }
 
-func (t *tally) wrong(err error) { t.many(1, err) }
-
-func (t *tally) many(n int64, err error) {
+// wrong adds n violations, and says what is wrong with the first.
+func (t *tally) wrong(n int64, format string, args ...any) {
 	t.violations += n
 	if len(t.examples) < maxExamples {
-		t.examples = append(t.examples, err.Error())
+		t.examples = append(t.examples, fmt.Errorf(format, args...).Error())
 	}
 }
 
@@ -303,12 +298,9 @@ func (l lags) add(c *change, received int64) {
 	}
 }
 
-func (l lags) quantiles(lag, behind **result.Quantiles) (err error) {
-	if *lag, err = l.lag.Quantiles(measure.Millis); err != nil {
-		return err
+func (l lags) quantiles() (lag, behind *result.Quantiles, err error) {
+	if lag, err = l.lag.Quantiles(measure.Millis); err == nil {
+		behind, err = l.behind.Quantiles(measure.Millis)
 	}
-	if behind != nil {
-		*behind, err = l.behind.Quantiles(measure.Millis)
-	}
-	return err
+	return lag, behind, err
 }

@@ -51,7 +51,8 @@ type cell struct {
 	proxy     *party.Proxy
 	generator *party.Generators
 	witness   *party.Witness // with cluster.controllers
-	reading   reading
+	readers   *party.Readers
+	serving   *party.Serving // of the watcher that is judged
 	watcher   *party.Watcher
 	others    []*party.Watcher              // replicas, or a second watcher
 	all       []*party.Watcher              // that were started
@@ -176,11 +177,8 @@ func (c *cell) startSampling(ctx context.Context) func() {
 	if c.witness != nil {
 		pids[history.PartyWitness] = []int{c.witness.PID()}
 	}
-	if c.reading.readers != nil {
-		pids[history.PartyReaders] = []int{c.reading.readers.PID()}
-	}
-	if c.reading.follower != nil {
-		pids[history.PartyFollower] = []int{c.reading.follower.PID()}
+	if c.readers != nil {
+		pids[history.PartyReaders] = []int{c.readers.PID()}
 	}
 	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
 	c.sampler.asked = func() float64 { return float64(c.asked.Load()) }
@@ -205,7 +203,9 @@ func (c *cell) tearDown(ctx context.Context) error {
 	c.ended = true
 	c.phase(PhaseTeardown)
 	defer context.AfterFunc(lifecycle.Hurry(ctx), c.abandon)()
-	c.stopReading()
+	if c.readers != nil && !c.readers.Ended() { // before the watcher, which would wait for them
+		c.readers.Stop(party.StorageGrace)
+	}
 	grace := party.WatcherGrace + c.s.Watcher.DrainTimeout.Std()
 	for _, w := range append(slices.Clone(c.others), c.watcher) {
 		if w != nil && !w.Ended() {
@@ -245,7 +245,9 @@ func (c *cell) abandon() {
 	if c.storage != nil {
 		all = append(all, c.storage.Process)
 	}
-	all = append(all, c.reading.processes()...)
+	if c.readers != nil {
+		all = append(all, c.readers.Process)
+	}
 	if c.witness != nil {
 		all = append(all, c.witness.Process)
 	}
@@ -341,7 +343,7 @@ func (c *cell) watcherSetup(queues int) party.WatcherSetup {
 		Asked: &c.asked,
 	}
 	if c.launched == 1 {
-		setup.Serving = c.reading.serving
+		setup.Serving = c.serving
 	}
 	if n := c.s.Load.Shards; n > 0 {
 		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s=%d", party.ShardLabel, (c.launched-1)%n)}

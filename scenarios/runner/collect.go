@@ -28,7 +28,7 @@ func (c *cell) collect(ctx context.Context) error {
 	if err := c.faults.Finish(ctx, c); err != nil {
 		return err
 	}
-	if err := c.endReading(ctx); err != nil {
+	if err := c.readers.End(ctx); err != nil {
 		return err
 	}
 	if err := c.saveLedger(ctx); err != nil {

@@ -48,7 +48,7 @@ var programs = sync.OnceValues(func() (party.Binaries, error) {
 		return party.Binaries{}, err
 	}
 	programDir = dir
-	cmd := exec.Command("go", "build", "-o", dir+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/watchbench", "../../cmd/readers")
+	cmd := exec.Command("go", "build", "-o", dir+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/watchbench")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return party.Binaries{}, errors.New(string(out))
 	}

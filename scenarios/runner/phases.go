@@ -84,7 +84,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return c.connectReaders(ctx)
+	return c.readers.Connect(ctx) // once the watcher holds everything
 }
 
 // loadLength is how long the load takes at speed 1x. All of a trace is read for that, so not
@@ -239,10 +239,8 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.setFaults(ctx); err != nil {
 		return err
 	}
-	if r := c.reading.readers; r != nil {
-		if err := r.Go(); err != nil {
-			return err
-		}
+	if err := c.readers.Go(); err != nil {
+		return err
 	}
 	if err := c.generator.Tell("go"); err != nil {
 		return err
@@ -250,9 +248,10 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.follow(ctx); err != nil {
 		return err
 	}
-	if err := c.haltReading(ctx); err != nil {
+	if err := c.readers.Halt(ctx); err != nil {
 		return err
 	}
+	c.record.APIAfter = c.apiReads(ctx)
 	c.record.Planned = c.planned()
 	if c.record.LoadFinished = c.generator.Said(party.PhaseLoaded).Finished; c.record.LoadFinished == 0 {
 		c.record.LoadFinished = time.Now().UnixNano()
@@ -383,9 +382,6 @@ func (c *cell) drain(ctx context.Context) error {
 			return err
 		}
 	} else if err := c.explain(ctx, want, c.drained.state); err != nil {
-		return err
-	}
-	if err := c.followed(ctx, want); err != nil {
 		return err
 	}
 	return history.SaveState(c.dir, slices.Values(slices.Concat(want, c.drained.state)))

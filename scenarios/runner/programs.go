@@ -26,9 +26,6 @@ func programDigests(bins party.Binaries, cells []spec.Cell) (map[string]string, 
 		}
 	}
 	for _, c := range cells {
-		if c.Scenario.Readers.Asked() {
-			paths[filepath.Base(bins.Readers)] = bins.Readers
-		}
 		if c.Scenario.Load.Driver == spec.DriverK6 {
 			paths[filepath.Base(bins.K6)] = bins.K6
 		}

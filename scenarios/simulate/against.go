@@ -22,25 +22,25 @@ type Comparison struct {
 	Repetition int               `json:"repetition"`
 	Params     map[string]string `json:"params"`
 	Strategy   string            `json:"strategy"`
-	// OverheadMs is what was added to each request, FittedOn how many cells it is the
-	// median of; 0: it was given, or there was none to fit on, so that it is 0.
+	// OverheadMs was added to each request; it is the median over FittedOn cells, or 0 cells if it
+	// was given or none could be fitted.
 	OverheadMs float64 `json:"overheadMs"`
 	FittedOn   int     `json:"fittedOn"`
-	// WakeMs is Options.Wake, WokenIn how many cells it is the median of; with 0 cells it is 0.
+	// WakeMs is Options.Wake, the median over WokenIn cells; 0 without any.
 	WakeMs    float64 `json:"wakeMs"`
 	WokenIn   int     `json:"wokenIn"`
 	Measured  Figures `json:"measured"`
 	Predicted Figures `json:"predicted"`
-	// Sensitivity is by what part drain time or storage rate, whichever moves more, would
-	// change if storage took twice its mean latency. Where it is small the load sets the
-	// pace, and any model of storage and queues predicts the cell.
+	// Sensitivity is the larger relative change of drain time or storage rate if storage took
+	// twice its mean latency. If it is small the load sets the pace, and any model predicts the
+	// cell.
 	Sensitivity float64 `json:"sensitivity"`
 	// DrainError and RateError are predicted ÷ measured − 1.
 	DrainError float64 `json:"drainError"`
 	RateError  float64 `json:"rateError"`
 }
 
-// Figures are what is compared.
+// Figures to compare.
 type Figures struct {
 	Requests     int64   `json:"requests"`
 	DrainSeconds float64 `json:"drainSeconds"`
@@ -97,7 +97,8 @@ func Against(ctx context.Context, dir string, overhead time.Duration) (all []Com
 			return nil, nil, err
 		}
 		if c == nil {
-			left = append(left, fmt.Sprintf("%s, repetition %d: its drain time or storage rate, measured or simulated, is 0", m.cell.ID, m.cell.Repetition))
+			left = append(left, fmt.Sprintf("%s, repetition %d: its drain time or storage rate, measured or simulated, is 0",
+				m.cell.ID, m.cell.Repetition))
 			continue
 		}
 		c.FittedOn = n
@@ -141,14 +142,16 @@ func (m *measured) compare(ctx context.Context, overhead time.Duration) (*Compar
 	c := &Comparison{
 		Cell: m.cell.ID, Repetition: m.cell.Repetition, Params: m.cell.Params, Strategy: m.cell.Handler.Strategy,
 		OverheadMs: overhead.Seconds() * 1e3, WakeMs: m.wake.Seconds() * 1e3, WokenIn: m.woken,
-		Measured:    Figures{m.cell.Storage.Requests, *m.cell.Handler.DrainSeconds, *m.cell.Storage.QPS, m.cell.Freshness.P50, m.cell.Freshness.P99},
+		Measured: Figures{m.cell.Storage.Requests, *m.cell.Handler.DrainSeconds, *m.cell.Storage.QPS,
+			m.cell.Freshness.P50, m.cell.Freshness.P99},
 		Predicted:   Figures{Requests: o.Requests, DrainSeconds: *o.DrainSeconds, StorageQPS: *o.StorageQPS},
 		Sensitivity: max(*slow.DrainSeconds / *o.DrainSeconds - 1, 1 - *slow.StorageQPS / *o.StorageQPS),
 	}
 	if o.Freshness != nil {
 		c.Predicted.FreshnessP50, c.Predicted.FreshnessP99 = o.Freshness.P50, o.Freshness.P99
 	}
-	c.DrainError, c.RateError = c.Predicted.DrainSeconds/c.Measured.DrainSeconds-1, c.Predicted.StorageQPS/c.Measured.StorageQPS-1
+	c.DrainError = c.Predicted.DrainSeconds/c.Measured.DrainSeconds - 1
+	c.RateError = c.Predicted.StorageQPS/c.Measured.StorageQPS - 1
 	return c, nil
 }
 
@@ -192,7 +195,7 @@ func load(dir string, c *result.Cell) (m *measured, why string, err error) {
 		return nil, "", err
 	}
 	if ops == nil {
-		return nil, "there is no op log", nil
+		return nil, "the op log is missing", nil
 	}
 	arrivals, first, err := recorded(&s, ops)
 	if err != nil {
@@ -239,7 +242,8 @@ func recorded(s *spec.Scenario, ops iter.Seq2[oplog.Record, error]) (all []Arriv
 		r := &records[i]
 		of := name{r.Kind, r.Namespace, r.Name}
 		a := Arrival{
-			At: max(time.Duration(r.Finished-first), last[of], 0), Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID,
+			At: max(time.Duration(r.Finished-first), last[of],
+				0), Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, UID: r.UID,
 			Version: version(r), Delete: r.Type == oplog.TypeDelete, Uncounted: r.Bystander,
 		}
 		last[of] = a.At

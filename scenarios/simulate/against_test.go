@@ -78,7 +78,7 @@ func TestAgainst(t *testing.T) {
 func TestFit(t *testing.T) {
 	cell := func(point string, overhead time.Duration, sets ...string) *measured {
 		m := &measured{cell: &result.Cell{Params: map[string]string{"point": point}}, scenario: scenario(t, append(sets, "watcher.strategy=single")...), seed: 3}
-		arrivals, _, err := planned(m.scenario, 3, time.Millisecond)
+		arrivals, err := planned(m.scenario, 3, time.Millisecond)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestWake(t *testing.T) {
 // TestTypical: what is shown is the simulation in the middle of those with other latencies, whole.
 func TestTypical(t *testing.T) {
 	m := &measured{cell: &result.Cell{}, scenario: scenario(t, "watcher.strategy=partitioned"), seed: 3}
-	arrivals, _, err := planned(m.scenario, 3, time.Millisecond)
+	arrivals, err := planned(m.scenario, 3, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

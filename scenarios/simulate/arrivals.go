@@ -15,17 +15,17 @@ import (
 // bystanderKind is the kind of a plan's bystander.
 const bystanderKind = "ConfigMap"
 
-// planned are the arrivals of a scenario's plan, and how many its load has; 0 if that is not
-// known. Each write takes that long to be answered, and to reach the watcher.
-func planned(s *spec.Scenario, seed uint64, api time.Duration) (iter.Seq[Arrival], int64, error) {
+// planned are the arrivals of a scenario's plan. Each write takes that long to be answered, and to
+// reach the watcher.
+func planned(s *spec.Scenario, seed uint64, api time.Duration) (iter.Seq[Arrival], error) {
 	p, err := plan.New(s.Load.Plan("simulated", seed))
 	if err != nil {
-		return nil, 0, &badinput.Error{What: "load: " + err.Error()}
+		return nil, &badinput.Error{What: "load: " + err.Error()}
 	}
 	cfg := p.Config()
 	r := reader{cfg: &cfg, api: api, ends: newEnds(s)}
 	if cfg.Model == plan.ModelClosed {
-		return r.beside(p, r.closed(p)), cfg.Operations, nil
+		return r.beside(p, r.closed(p)), nil
 	}
 	speed := s.Speed()
 	timed := func(yield func(timedOp) bool) {
@@ -35,7 +35,7 @@ func planned(s *spec.Scenario, seed uint64, api time.Duration) (iter.Seq[Arrival
 			}
 		}
 	}
-	return r.beside(p, timed), 0, nil
+	return r.beside(p, timed), nil
 }
 
 // timedOp is an operation and when it is dispatched.
@@ -61,7 +61,7 @@ func (r *reader) beside(p *plan.Plan, ops iter.Seq[timedOp]) iter.Seq[Arrival] {
 		for x := range ops {
 			for ; more && trickle.At <= x.at; trickle, more = next() {
 				if !yield(Arrival{
-					At: trickle.At + r.api, Lag: r.api, Kind: bystanderKind, Namespace: r.namespace(0), Name: r.cfg.BystanderName(trickle.Object),
+					At: trickle.At + r.api, Lag: r.api, Kind: bystanderKind, Namespace: r.namespace(0), Name: trickle.Target.Name,
 					UID: "bystander", Version: uint64(trickle.N), Uncounted: true,
 				}) {
 					return
@@ -83,11 +83,8 @@ func (r *reader) beside(p *plan.Plan, ops iter.Seq[timedOp]) iter.Seq[Arrival] {
 func (r *reader) arrival(x timedOp) Arrival {
 	op := &x.op
 	a := Arrival{At: x.at + r.api, Lag: r.api, Delete: op.Type == oplog.TypeDelete, Version: uint64(op.ID)}
-	if t := op.Target; t != nil {
-		a.Kind, a.Namespace, a.Name, a.UID = t.Kind, r.namespace(t.Namespace), t.Name, uid(t.Name, t.Incarnation)
-		return a
-	}
-	a.Kind, a.Namespace, a.Name, a.UID = podKind, r.namespace(op.Pod.Namespace), op.Pod.Name, uid(op.Pod.Name, op.Pod.Incarnation)
+	t := op.Target
+	a.Kind, a.Namespace, a.Name, a.UID = t.Kind, r.namespace(t.Namespace), t.Name, uid(t.Name, t.Incarnation)
 	return a
 }
 
@@ -134,7 +131,7 @@ func (r *reader) namespace(i int) string {
 	return r.names[i]
 }
 
-// uid is that of the object that is so many deletions behind the first of its name.
+// uid of an object, by the number of deletions of its name before it.
 func uid(name string, incarnation int) string {
 	if incarnation == 0 {
 		return name

@@ -62,13 +62,12 @@ func (c *changes) arrived(e *pipeline.Event, yield func(*change)) (found bool) {
 	return found
 }
 
-// fullError is what the watcher makes of the mock's answer to a request that finds the queue
-// full.
+// fullError is the watcher's error for the mock's answer while its queue is full.
 func fullError(err error) error {
 	return &watcherstorage.ThrottledError{RetryAfter: time.Second, Err: err}
 }
 
-// timeoutError is what the watcher makes of no answer.
+// timeoutError is the watcher's error for a missing answer.
 func timeoutError(after time.Duration) error {
 	return &watcherstorage.UnknownOutcomeError{Err: fmt.Errorf("no answer within %s", after)}
 }

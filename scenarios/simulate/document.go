@@ -6,7 +6,7 @@ const (
 	AgainstSchema = "watchbench/simulation-against/v1"
 )
 
-// Document is what watchbench simulate prints for programs: nothing in it was measured.
+// Document is the output of watchbench simulate for programs: nothing in it was measured.
 type Document struct {
 	Schema       string  `json:"schema" jsonschema:"enum=watchbench/simulation/v1"`
 	Scenario     string  `json:"scenario"`     // its metadata.name
@@ -25,7 +25,7 @@ type Point struct {
 	Outcome
 }
 
-// AgainstDocument is what watchbench simulate --against prints for programs.
+// AgainstDocument is the output of watchbench simulate --against for programs.
 type AgainstDocument struct {
 	Schema    string       `json:"schema" jsonschema:"enum=watchbench/simulation-against/v1"`
 	Tolerance float64      `json:"tolerance"` // largest error of drain time and storage rate, as a part

@@ -13,12 +13,14 @@ import (
 )
 
 func (m *measured) run(ctx context.Context, overhead time.Duration, seed uint64) (*Outcome, error) {
-	o, err := Run(ctx, m.scenario, Options{Seed: seed, Overhead: overhead, Wake: m.wake, Arrivals: slices.Values(m.arrivals)})
+	o, err := Run(ctx, m.scenario, Options{Seed: seed, Overhead: overhead, Wake: m.wake,
+		Arrivals: slices.Values(m.arrivals)})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.cell.ID, err)
 	}
 	if o.Cut {
-		return nil, badinput.New("name another run", "%s: %s after the load %d of %d simulated events are unsent", m.cell.ID, m.scenario.DrainTimeout, o.Left, o.Events)
+		return nil, badinput.New("name another run", "%s: %s after the load %d of %d simulated events are unsent", m.cell.ID,
+			m.scenario.DrainTimeout, o.Left, o.Events)
 	}
 	return o, nil
 }
@@ -102,7 +104,7 @@ func delayOf(arrivals []Arrival, first int64, sent iter.Seq2[ledger.Entry, error
 }
 
 // idle reports whether most of a cell's writes found a worker that had nothing to do, so that
-// its delay is that of waking it.
+// its delay is the time to wake it.
 func (m *measured) idle() bool {
 	return m.delay >= 0 && m.delay < m.scenario.Storage.MeanLatency(podKind)/4
 }
@@ -124,7 +126,7 @@ func others(cells []*measured, m *measured, figure func(*measured) (time.Duratio
 	return all
 }
 
-// median is that of so many durations; 0 of none.
+// median returns the median and the number of durations; 0 of none.
 func median(all []time.Duration) (time.Duration, int) {
 	if len(all) == 0 {
 		return 0, 0

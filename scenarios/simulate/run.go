@@ -21,8 +21,6 @@ const (
 	eventKind = "Event"
 	// checkEvery is how many events pass between two looks at the context.
 	checkEvery = 1 << 12
-	// progressEvery is how many events pass between two reports.
-	progressEvery = 1 << 16
 )
 
 // Run plays one cell's load through the watcher's own queue engine in virtual time. What
@@ -33,10 +31,10 @@ func Run(ctx context.Context, s *spec.Scenario, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	seed := cmp.Or(o.Seed, s.Seed)
-	arrivals, of := o.Arrivals, int64(0)
+	arrivals := o.Arrivals
 	if arrivals == nil {
 		var err error
-		if arrivals, of, err = planned(s, seed, cmp.Or(o.API, DefaultAPI)); err != nil {
+		if arrivals, err = planned(s, seed, cmp.Or(o.API, DefaultAPI)); err != nil {
 			return nil, err
 		}
 	}
@@ -55,30 +53,27 @@ func Run(ctx context.Context, s *spec.Scenario, o Options) (*Outcome, error) {
 			continue
 		}
 		if a.At < last {
-			return nil, fmt.Errorf("simulate: %s %s/%s arrives at %s, after what arrives at %s", a.Kind, a.Namespace, a.Name, a.At, last)
+			return nil, fmt.Errorf("simulate: %s %s/%s arrives at %s, after what arrives at %s", a.Kind, a.Namespace, a.Name,
+				a.At, last)
 		}
 		if n%checkEvery == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if n++; n%progressEvery == 0 && o.Progress != nil {
-			o.Progress(n, of)
-		}
+		n++
 		last = a.At
 		if err := v.Enqueue(a.At, st.event(&a)); err != nil {
 			return nil, err
 		}
 	}
 	if n == 0 {
-		return nil, badinput.New("change the load or watcher.resources", "the load has no event of a kind that is watched: %v", kinds)
+		return nil, badinput.New("change the load or watcher.resources",
+			"the load has no event of a kind that is watched: %v", kinds)
 	}
 	end := last + s.DrainTimeout.Std()
 	for step := last; !v.Drain(min(step, end)) && step < end; step += drainStep {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-	}
-	if o.Progress != nil {
-		o.Progress(n, n)
 	}
 	return outcome(s, v, st, last)
 }
@@ -91,7 +86,8 @@ func possible(s *spec.Scenario, given bool) error {
 	const remedy = "leave it out, or measure with watchbench run"
 	switch w := &s.Watcher; {
 	case w.Profile == "legacy":
-		return badinput.New("use the default profile, or measure with watchbench run", "watcher.profile: legacy has another pipeline than the one that is simulated")
+		return badinput.New("use the default profile, or measure with watchbench run",
+			"watcher.profile: legacy has another pipeline than the one that is simulated")
 	case w.Command != "":
 		return badinput.New(remedy, "watcher.command: another watcher's code cannot be simulated")
 	case w.Replicas > 1 || w.LeaderElection:
@@ -132,7 +128,8 @@ func queues(w *spec.Watcher) pipeline.Config {
 func outcome(s *spec.Scenario, v *pipeline.Virtual, st *storage, last time.Duration) (*Outcome, error) {
 	stats, unread := v.Stats(), v.Unread()
 	if !stats.Balanced() || stats.Received+uint64(unread) != st.events {
-		return nil, fmt.Errorf("simulate: %d events, %d of them unread, and the queues have %+v: they do not balance", st.events, unread, stats)
+		return nil, fmt.Errorf("simulate: %d events, %d of them unread, and the queues have %+v: they do not balance",
+			st.events, unread, stats)
 	}
 	o := &Outcome{
 		Events: int64(st.events), Requests: st.acked, Coalesced: int64(stats.Coalesced), Dropped: int64(stats.Dropped),
@@ -175,16 +172,13 @@ func imbalance(handled []uint64) float64 {
 	return float64(slices.Max(handled)) * float64(len(handled)) / float64(total)
 }
 
-// waitingBytes is what one waiting event takes besides its object, by
+// waitingBytes of memory per waiting event besides its object, by
 // BenchmarkWaitingEvent of package watcher/pipeline.
 const waitingBytes = 350
 
 // objectBytes is the size of a Pod of the load.
 func objectBytes(s *spec.Scenario) int64 {
-	if s.Load.Profile != "" {
-		return int64(s.Load.ExpectedBytes(podKind))
-	}
-	return int64(s.Load.ObjectBytes)
+	return int64(s.Load.PodBytes())
 }
 
 var _ pipeline.VirtualStorage = (*storage)(nil)
@@ -244,7 +238,8 @@ func newStorage(s *spec.Scenario, seed uint64, overhead time.Duration) (*storage
 // arrivals.
 func (s *storage) event(a *Arrival) pipeline.Event {
 	s.events++
-	e := pipeline.Event{Action: pipeline.Put, Key: object.Key{Kind: a.Kind, Namespace: a.Namespace, Name: a.Name}, UID: a.UID}
+	e := pipeline.Event{Action: pipeline.Put, Key: object.Key{Kind: a.Kind, Namespace: a.Namespace, Name: a.Name},
+		UID: a.UID}
 	if a.Delete {
 		e.Action = pipeline.Delete
 	}

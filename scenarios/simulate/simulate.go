@@ -7,7 +7,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Options are what a scenario does not say.
+// Options that a scenario does not have.
 type Options struct {
 	// Seed of storage's latency and of the plan; 0: the scenario's.
 	Seed uint64
@@ -22,11 +22,8 @@ type Options struct {
 	// those of the scenario's plan.
 	Arrivals iter.Seq[Arrival]
 	// API is how long a write takes from its dispatch to its answer and to the watcher,
-	// where the arrivals are those of the plan; 0: DefaultAPI.
+	// if the arrivals come from the plan; 0: DefaultAPI.
 	API time.Duration
-	// Progress is called now and then with the events played so far, and how many there
-	// will be, 0 where that is not known; nil: not at all.
-	Progress func(done, of int64)
 }
 
 // Arrival is one event as the watch delivers it.
@@ -61,8 +58,8 @@ type Outcome struct {
 	DrainSeconds          *float64 `json:"drainSeconds,omitempty"`
 	DrainAfterLoadSeconds *float64 `json:"drainAfterLoadSeconds,omitempty"`
 	StorageQPS            *float64 `json:"storageQPS,omitempty"` // acknowledgements between the first and the last
-	// Efficiency is what part StorageQPS is of requests in flight ÷ mean latency, 0 where no
-	// such limit is known; Imbalance the busiest queue's share ÷ the mean share, 0 with one
+	// Efficiency is StorageQPS ÷ (requests in flight ÷ mean latency), 0 where that limit is
+	// unknown; Imbalance the busiest queue's share ÷ the mean share, 0 with one
 	// queue.
 	Efficiency float64 `json:"efficiency,omitempty"`
 	Imbalance  float64 `json:"imbalance,omitempty"`
@@ -73,7 +70,6 @@ type Outcome struct {
 	WriterMaxDepth    int               `json:"writerMaxDepth"`    // events
 	HandlerMaxDepth   int               `json:"handlerMaxDepth"`   // events
 	MaxInFlight       int               `json:"maxInFlight"`       // requests
-	// PeakQueuedBytes is what the events that waited at once take in the watcher's queues,
-	// with the states that they hold.
+	// PeakQueuedBytes is the memory of the events that waited at once, with their objects.
 	PeakQueuedBytes int64 `json:"peakQueuedBytes"`
 }

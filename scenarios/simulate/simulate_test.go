@@ -189,7 +189,7 @@ func TestClosedBurst(t *testing.T) {
 // counted in its freshness.
 func TestBystander(t *testing.T) {
 	s := scenario(t, "load.bystander={kind: ConfigMap, rate: 10}")
-	all, _, err := planned(s, 7, time.Millisecond)
+	all, err := planned(s, 7, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

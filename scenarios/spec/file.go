@@ -29,7 +29,13 @@ var syntax = strictyaml.Format{
 }
 
 // retired are fields of former versions, with what to write instead.
-var retired = map[string]string{"calibrate": sweepRates, "load.ofCapacity": sweepRates}
+var retired = map[string]string{
+	"calibrate": sweepRates, "load.ofCapacity": sweepRates,
+	"readers.connections": "at most 64 GETs are under way", "readers.labelSelector": anyPods, "readers.fieldSelector": anyPods,
+	"readers.follower": "start a second k8s-watch with a kubeconfig that leads to the first",
+}
+
+const anyPods = "LISTs are of all Pods, or of readers.limit"
 
 const sweepRates = "sweep the rate, for example matrix: {load.rate: [50, 100, 200]}"
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/watchbench/watchbench/loadgen/hookfault"
+	"github.com/watchbench/watchbench/loadgen/readers"
 )
 
 // Where readers read from.
@@ -14,31 +14,23 @@ const (
 	FromAPIServer = "apiserver"
 )
 
-// Readers are programs that read Pods while the load goes on, and receive notifications.
-// The zero value is none.
+// Readers are programs that read Pods while the load goes on, and receive notifications. The zero value is none.
 type Readers struct {
 	From          string   `json:"from,omitempty" jsonschema:"enum=watcher,enum=apiserver,example=watcher" jsonschema_description:"Whom the readers ask: watcher, whose resource watcher then runs, or apiserver, for comparison. watcher where a reader is asked for and nothing is said; alone it has the resource watcher run without readers."`
-	Get           int      `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of single Pods per second, of those that exist before the load (load.prefill), whatever the answers take."`
+	Get           int      `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of single Pods per second, of those that exist before the load (load.prefill), whatever the answers take. At most 64 are under way at once; those beyond are sent late, and their latency counts from when they were due."`
 	List          int      `json:"list,omitempty" jsonschema:"minimum=0,maximum=100000,example=20" jsonschema_description:"LISTs of Pods per second, at most 8 under way at once."`
 	Limit         int      `json:"limit,omitempty" jsonschema:"minimum=0,maximum=100000,example=500" jsonschema_description:"Objects in a LIST, its first page; 0 is all."`
-	LabelSelector string   `json:"labelSelector,omitempty" jsonschema:"example=app=web" jsonschema_description:"Of the LISTs."`
-	FieldSelector string   `json:"fieldSelector,omitempty" jsonschema:"example=spec.nodeName=node-1" jsonschema_description:"Of the LISTs."`
-	Connections   int      `json:"connections,omitempty" jsonschema:"minimum=0,maximum=4096,example=64" jsonschema_description:"GETs under way at once, each on a connection; 0 is 64. Those beyond are sent late, and their latency counts from when they were due."`
 	Watches       int      `json:"watches,omitempty" jsonschema:"minimum=0,maximum=10000,example=500" jsonschema_description:"Watches of all Pods, each on a connection of its own."`
 	Webhooks      int      `json:"webhooks,omitempty" jsonschema:"minimum=0,maximum=100,example=4" jsonschema_description:"Receivers of webhooks, each with a subscription to all Pods."`
-	WebhookFaults []string `json:"webhookFaults,omitempty" jsonschema:"example=['hang(receiver=2)']" jsonschema_description:"What goes wrong at the receivers during the load: a status such as 500:20%, stall(5s), hang, reset, huge(64MiB) or redirect, with receiver=1|3 at some of them. Each must fire, or the cell is invalid."`
+	WebhookFaults []string `json:"webhookFaults,omitempty" jsonschema:"example=['hang(receiver=2)']" jsonschema_description:"What goes wrong at the receivers during the load: a status such as 500:20%, stall(5s), hang or huge(64MiB), with receiver=1|3 at some of them. Each must fire, or the cell is invalid."`
 	WebhookQueue  int      `json:"webhookQueue,omitempty" jsonschema:"minimum=0,maximum=1000000,example=256" jsonschema_description:"Events that wait for one receiver at most; 0 is the watcher's default."`
-	Follower      bool     `json:"follower,omitempty" jsonschema_description:"A second k8s-watch reads what the first serves, and copies it into a storage of its own, which must end as the first's."`
 }
 
-// DefaultConnections is Readers.Connections where nothing is said.
-const DefaultConnections = 64
-
 // Asked reports whether there are any readers, or the resource watcher is to run for none.
-func (r *Readers) Asked() bool { return r.From != "" || r.Read() || r.Webhooks > 0 || r.Follower }
+func (r *Readers) Asked() bool { return r.From != "" || r.Any() }
 
-// Read reports whether anyone queries or watches.
-func (r *Readers) Read() bool { return r.Get+r.List+r.Watches > 0 }
+// Any reports whether anyone reads, so that there is a record of it.
+func (r *Readers) Any() bool { return r.Get+r.List+r.Watches+r.Webhooks > 0 }
 
 // Source is whom the readers ask.
 func (r *Readers) Source() string { return cmp.Or(r.From, FromWatcher) }
@@ -50,8 +42,8 @@ func (r *Readers) Served() bool { return r.Asked() && r.Source() == FromWatcher 
 func (r *Readers) FaultText() string { return strings.Join(r.WebhookFaults, ",") }
 
 // FaultSpecs are the faults of the receivers, parsed.
-func (r *Readers) FaultSpecs() []hookfault.Spec {
-	all, err := hookfault.Parse(r.FaultText())
+func (r *Readers) FaultSpecs() []readers.Fault {
+	all, err := readers.ParseFaults(r.FaultText())
 	if err != nil {
 		return nil // Validate reports it
 	}
@@ -62,10 +54,11 @@ func (s *Scenario) validateReaders() error {
 	r := &s.Readers
 	if err := firstError(
 		word("readers.from", cmp.Or(r.From, FromWatcher), FromWatcher, FromAPIServer),
-		within("readers.get", r.Get, 0, 100_000), within("readers.list", r.List, 0, 100_000), within("readers.limit", r.Limit, 0, 100_000),
-		within("readers.connections", r.Connections, 0, 4096), within("readers.watches", r.Watches, 0, 10_000),
-		within("readers.webhooks", r.Webhooks, 0, hookfault.MaxReceivers), within("readers.webhookQueue", r.WebhookQueue, 0, 1_000_000),
-		oneEach("readers.webhookFaults", r.WebhookFaults, hookfault.Parse, "500:20%"),
+		within("readers.get", r.Get, 0, readers.MaxRate), within("readers.list", r.List, 0, readers.MaxRate),
+		within("readers.limit", r.Limit, 0, 100_000), within("readers.watches", r.Watches, 0, readers.MaxWatches),
+		within("readers.webhooks", r.Webhooks, 0, readers.MaxReceivers),
+		within("readers.webhookQueue", r.WebhookQueue, 0, 1_000_000),
+		oneEach("readers.webhookFaults", r.WebhookFaults, readers.ParseFaults, "500:20%"),
 	); err != nil || !r.Asked() {
 		return err
 	}
@@ -73,19 +66,16 @@ func (s *Scenario) validateReaders() error {
 	w := &s.Watcher
 	switch {
 	case s.Simulated():
-		return bad("readers", "use another provider, or leave it out", "readers need a real apiserver, which cluster.provider %s is not", ProviderReplay)
+		return bad("readers", "use another provider, or leave it out",
+			"readers need a real apiserver, which cluster.provider %s is not", ProviderReplay)
 	case r.Get > 0 && s.Load.Prefill == 0:
 		return bad("readers.get", "set load.prefill, for example 300", "no Pod exists before the load that could be asked for")
-	case r.List == 0 && r.Limit+len(r.LabelSelector)+len(r.FieldSelector) > 0:
-		return bad("readers.list", "set it, for example to 20", "a limit or a selector of LISTs, and no LIST")
-	case len(r.WebhookFaults) > 0 && r.Webhooks == 0:
-		return bad("readers.webhooks", "set it, for example to 4", "faults of receivers, and no receiver")
-	case r.WebhookQueue > 0 && r.Webhooks == 0:
-		return bad("readers.webhooks", "set it, for example to 4", "a queue for receivers, and no receiver")
+	case r.Limit > 0 && r.List == 0:
+		return bad("readers.list", "set it, for example to 20", "a limit of LISTs, and no LIST")
+	case len(r.WebhookFaults)+r.WebhookQueue > 0 && r.Webhooks == 0:
+		return bad("readers.webhooks", "set it, for example to 4", "faults or a queue of receivers, and no receiver")
 	case r.Source() == FromAPIServer && r.Webhooks > 0:
 		return bad("readers.webhooks", "leave it out, or readers.from", "an apiserver notifies nobody")
-	case r.Source() == FromAPIServer && r.Follower:
-		return bad("readers.follower", "leave it out, or readers.from", "a second watcher of the apiserver follows nobody")
 	case r.Served() && (w.Command != "" || w.Profile != "default"):
 		return bad("readers.from", ours, "only k8s-watch with the profile default serves what it has")
 	case r.Served() && (w.Replicas > 1 || s.Load.Shards > 0):

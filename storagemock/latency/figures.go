@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/dist"
 	"github.com/watchbench/watchbench/internal/expr"
 )
 
@@ -27,12 +28,12 @@ func short(d time.Duration) time.Duration {
 // Figures are those of such a request; all 0 where no rule matches, which takes no time.
 func (m *Model) Figures(method, kind string) Figures {
 	if s := first(m.rules, method, kind); s != nil {
-		return s.figures()
+		return figures(s.Latency)
 	}
 	return Figures{}
 }
 
-// deviationStep is the ratio of the bounds of Deviation's bins, which end at maxDuration.
+// deviationStep is the ratio of the bounds of Deviation's bins, which end at dist.MaxLatency.
 const deviationStep = 1.005
 
 // Deviation is the standard deviation of such a request's service time, to a few thousandths of the mean.
@@ -41,9 +42,9 @@ func (m *Model) Deviation(method, kind string) time.Duration {
 	if s == nil {
 		return 0
 	}
-	squares, mean := 0.0, float64(s.mean)
-	for high, above := float64(maxDuration), 1.0; high >= 1 && above > 0; high /= deviationStep {
-		below := max(0, min(above, s.share(high/deviationStep)))
+	squares, mean := 0.0, float64(s.Mean())
+	for high, above := float64(dist.MaxLatency), 1.0; high >= 1 && above > 0; high /= deviationStep {
+		below := max(0, min(above, s.Share(high/deviationStep)))
 		d := high/math.Sqrt(deviationStep) - mean
 		squares, above = squares+(above-below)*d*d, below
 	}
@@ -67,16 +68,14 @@ func Describe(text string) ([]Described, error) {
 	}
 	var all []Described
 	for i, rule := range expr.Split(text, ';') {
-		all = append(all, Described{strings.TrimSpace(rule), m.rules[i].Value.figures()})
+		all = append(all, Described{strings.TrimSpace(rule), figures(m.rules[i].Value.Latency)})
 	}
 	return all, nil
 }
 
-func (d distribution) figures() Figures {
-	return Figures{d.quantile(0.50), d.mean, d.quantile(0.99)}
-}
+func figures(d dist.Latency) Figures { return Figures{quantile(d, 0.50), d.Mean(), quantile(d, 0.99)} }
 
 // quantile is the shortest time that a share q of the draws do not exceed.
-func (d distribution) quantile(q float64) time.Duration {
-	return time.Duration(sort.Search(int(maxDuration), func(ns int) bool { return d.share(float64(ns)) >= q }))
+func quantile(d dist.Latency, q float64) time.Duration {
+	return time.Duration(sort.Search(int(dist.MaxLatency), func(ns int) bool { return d.Share(float64(ns)) >= q }))
 }

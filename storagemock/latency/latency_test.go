@@ -363,16 +363,6 @@ func FuzzParseModel(f *testing.F) {
 	})
 }
 
-func FuzzParseEmpirical(f *testing.F) {
-	f.Add([]byte("80\n90ms # x\n"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		values, err := latency.ParseEmpirical(b)
-		if err == nil && (len(values) == 0 || slices.Min(values) < 0) {
-			t.Fatalf("%q gave %v", b, values)
-		}
-	})
-}
-
 // FuzzLognormal: what is asked for, if it is taken, is what comes out.
 func FuzzLognormal(f *testing.F) {
 	f.Add(int64(60*ms), int64(400*ms), false)

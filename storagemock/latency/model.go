@@ -1,11 +1,14 @@
 package latency
 
 import (
+	"fmt"
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/dist"
 )
 
 // Model draws the service time of a request by its method and kind. It is safe for concurrent
@@ -15,18 +18,12 @@ type Model struct{ rules []Rule[*source] }
 
 // source draws from one distribution.
 type source struct {
-	distribution
+	dist.Latency
 	seed   uint64
 	mu     sync.Mutex        // guards what follows, and the state of the distribution
 	served map[uint64]uint64 // requests so far, by object: 38 bytes for each that there ever was
 	object rand.PCG          // is seeded anew for each request
-	rng    random
-}
-
-// random is where a distribution draws from.
-type random struct {
-	*rand.Rand            // of the request
-	periods    *rand.Rand // of what all requests have in common
+	from   dist.Source
 }
 
 var modelGrammar = grammar{"latency", "distribution", "a duration like 87ms or a distribution like lognormal(mean=87ms,p99=110ms)"}
@@ -36,12 +33,12 @@ var modelGrammar = grammar{"latency", "distribution", "a duration like 87ms or a
 func ParseModel(text string, seed uint64) (*Model, error) {
 	n := uint64(0)
 	rules, err := parseRules(modelGrammar, text, func(text string) (*source, error) {
-		d, err := parseDistribution(text)
+		d, err := dist.ParseLatency(text)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("latency %w", err)
 		}
-		s := &source{distribution: d, seed: seed + n<<32, served: map[uint64]uint64{}}
-		s.rng = random{rand.New(&s.object), rand.New(rand.NewPCG(seed, n))}
+		s := &source{Latency: d, seed: seed + n<<32, served: map[uint64]uint64{}}
+		s.from = dist.Source{Rand: rand.New(&s.object), Periods: rand.New(rand.NewPCG(seed, n))}
 		n++
 		return s, nil
 	})
@@ -55,8 +52,8 @@ func (m *Model) Sample(method, kind, name string, now time.Time) time.Duration {
 	switch {
 	case s == nil:
 		return 0
-	case s.draw == nil:
-		return s.mean
+	case s.Fixed():
+		return s.Mean()
 	}
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, kind+"\x00"+name)
@@ -65,13 +62,14 @@ func (m *Model) Sample(method, kind, name string, now time.Time) time.Duration {
 	defer s.mu.Unlock()
 	s.object.Seed(s.seed^id, s.served[id])
 	s.served[id]++
-	return s.draw(s.rng, now)
+	s.from.Now = now
+	return s.Draw(s.from)
 }
 
 // Mean is the expected service time of such a request.
 func (m *Model) Mean(method, kind string) time.Duration {
 	if s := first(m.rules, method, kind); s != nil {
-		return s.mean
+		return s.Latency.Mean()
 	}
 	return 0
 }

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"cmp"
-	"log/slog"
 	"slices"
 	"time"
 )
@@ -32,48 +31,85 @@ var shedNames = [shedReasons]string{"count", "bytes", "age"}
 // comes costs a look at all that wait.
 const slack = 8
 
-// weigh keeps the account of a slot's bytes.
-func (l *lane) weigh(s *slot) {
-	if l.bound == nil {
-		return
-	}
-	n := 0
-	if s.ev.Object != nil {
-		n = s.ev.Object.Size()
-	}
-	l.bytes += int64(n - s.size)
-	s.size = n
+// bounded is the Bound of one kind, and what was shed to keep it. Its lane's mutex guards it.
+type bounded struct {
+	Bound
+	staleAt int64 // when something that waits may be too old; 0: nothing is known to wait
+	by      [shedReasons]uint64
+	log     notice
 }
 
-// held is how many events the bound is about.
-func (l *lane) held() int { return l.queued - l.waiting - l.inFlight + l.parked }
+// total is how many events were shed.
+func (b *bounded) total() (n uint64) {
+	for _, by := range b.by {
+		n += by
+	}
+	return n
+}
+
+// await has ages looked at from when something added now may be too old.
+func (b *bounded) await(now int64) {
+	if b.staleAt == 0 {
+		b.staleAt = after(now, b.Age)
+	}
+}
+
+// doom marks what is too old and, of the rest, the oldest until the bound is kept. It reports
+// whether there is any. Of all that may be shed, the oldest come first.
+func (b *bounded) doom(all []*slot, held int, bytes int64, age func(*slot) time.Duration, now int64) bool {
+	count, size := b.Count, b.Bytes
+	if held > count {
+		count -= count / slack
+	}
+	if bytes > size {
+		size -= size / slack
+	}
+	n := 0
+	for _, s := range all {
+		var reason int
+		switch {
+		case age(s) >= b.Age:
+			reason = shedAge
+		case held > count:
+			reason = shedCount
+		case bytes > size:
+			reason = shedBytes
+		default:
+			b.staleAt = after(now, max(b.Age-age(s), b.Age/(2*slack)))
+			return n > 0
+		}
+		s.doomed = true
+		b.by[reason]++
+		held--
+		bytes -= int64(s.size)
+		n++
+	}
+	b.staleAt = 0
+	return n > 0
+}
 
 // trim sheds what is beyond the bound, after something was added.
 func (l *lane) trim(now int64) {
-	if l.bound == nil {
+	b := l.bounded
+	if b == nil {
 		return
 	}
-	if l.staleAt == 0 {
-		l.staleAt = after(now, l.bound.Age)
-	}
-	if l.held() > l.bound.Count || l.bytes > l.bound.Bytes || now >= l.staleAt {
+	b.await(now)
+	if l.held() > b.Count || l.bytes > b.Bytes || now >= b.staleAt {
 		l.shed(now)
 	}
 }
 
 // watchAge has the timekeeper look for what is too old, since it may wait for long.
 func (l *lane) watchAge(now int64) {
-	if l.bound == nil {
-		return
+	if l.bounded != nil {
+		l.bounded.await(now)
+		l.clock.alarm(l.bounded.staleAt)
 	}
-	if l.staleAt == 0 {
-		l.staleAt = after(now, l.bound.Age)
-	}
-	l.alarm(l.staleAt)
 }
 
-// shed drops what is too old and, of the rest, the oldest until the bound is kept. What is
-// in flight stays, and so does what waits for a fence, which must outlive it.
+// shed drops what is beyond the bound. What is in flight stays, and so does what waits for a
+// fence, which must outlive it.
 func (l *lane) shed(now int64) {
 	var all []*slot
 	for _, ent := range l.keys {
@@ -96,83 +132,39 @@ func (l *lane) shed(now int64) {
 	slices.SortFunc(all, func(a, b *slot) int {
 		return cmp.Or(a.ev.Received.Compare(b.ev.Received), cmp.Compare(a.seq, b.seq))
 	})
-	count, bytes := l.bound.Count, l.bound.Bytes
-	if l.held() > count {
-		count -= count / slack
-	}
-	if l.bytes > bytes {
-		bytes -= bytes / slack
-	}
-	held, weight, n := l.held(), l.bytes, 0
-	for _, s := range all {
-		reason := shedAge
-		switch {
-		case l.age(s, now) >= l.bound.Age:
-		case held > count:
-			reason = shedCount
-		case weight > bytes:
-			reason = shedBytes
-		default:
-			reason = shedReasons
+	// The age is that of the latest change in a slot: one that is merged is as young as its youngest.
+	age := func(s *slot) time.Duration {
+		if s.ev.Received.IsZero() {
+			return time.Duration(now - s.since)
 		}
-		if reason == shedReasons {
-			break
-		}
-		s.doomed = true
-		l.shedBy[reason]++
-		held--
-		weight -= int64(s.size)
-		n++
+		return time.Duration(now) - s.ev.Received.Sub(l.start)
 	}
-	l.staleAt = 0
-	if n < len(all) {
-		l.staleAt = after(now, max(l.bound.Age-l.age(all[n], now), l.bound.Age/(2*slack)))
-	}
-	if n > 0 {
+	if l.bounded.doom(all, l.held(), l.bytes, age, now) {
 		l.removeDoomed(now)
-		l.alarm(now) // for the log
+		l.clock.alarm(now) // for the log
 	}
-}
-
-// age is that of the latest change in a slot: one that is merged is as young as its
-// youngest.
-func (l *lane) age(s *slot, now int64) time.Duration {
-	if s.ev.Received.IsZero() {
-		return time.Duration(now - s.since)
-	}
-	return time.Duration(now) - s.ev.Received.Sub(l.p.start)
 }
 
 // removeDoomed takes the slots that are marked so out of every list, and the keys that
 // have nothing left.
 func (l *lane) removeDoomed(now int64) {
-	var ready []*entry
+	var ready []heapItem
+	var over []*slot
 	settled := 0
 	for _, q := range l.parts {
-		q.meter.Account(q.depth, now)
-		for e := q.first; e != nil; e = e.next {
-			ready = append(ready, e)
-		}
-		for _, item := range q.late {
-			ready = append(ready, item.ent)
-		}
-		q.first, q.last, q.late = nil, nil, nil
-		over := q.over
-		q.over = slots{}
-		for s := over.head; s != nil; s = s.next {
-			s.ent.over = nil
-		}
-		for s := over.head; s != nil; {
-			next := s.next
-			if s.doomed {
-				l.p.writer.release(now, s.entered, false)
-				l.freeSlot(s)
-				settled++
-			} else {
-				q.over.push(s)
-				s.ent.over = s
-			}
-			s = next
+		ready, over = q.empty(ready, over, now)
+	}
+	for _, s := range over {
+		s.ent.over = nil
+	}
+	for _, s := range over {
+		if s.doomed {
+			l.p.writer.release(now, s.entered, false)
+			l.freeSlot(s)
+			settled++
+		} else {
+			s.ent.part.over.push(s)
+			s.ent.over = s
 		}
 	}
 	blocked := l.blocked
@@ -199,11 +191,14 @@ func (l *lane) removeDoomed(now int64) {
 			l.dropped++
 		}
 	}
-	ready = slices.DeleteFunc(ready, func(e *entry) bool { e.next, e.state = nil, resting; return e.head == nil })
-	slices.SortFunc(ready, func(a, b *entry) int { return cmp.Compare(a.head.seq, b.head.seq) })
-	for _, e := range ready {
-		e.part.push(e)
+	for i := range ready {
+		if e := ready[i].ent; e.head != nil {
+			ready[i].at = e.head.seq
+		} else {
+			e.next, e.state = nil, resting
+		}
 	}
+	pushAll(slices.DeleteFunc(ready, func(item heapItem) bool { return item.ent.head == nil }))
 	for _, item := range blocked {
 		if item.ent.state = resting; item.ent.head != nil {
 			l.block(item.ent)
@@ -220,32 +215,4 @@ func (l *lane) removeDoomed(now int64) {
 			l.offer(q)
 		}
 	}
-}
-
-// reportShed reports the events that were shed since the last report.
-func (l *lane) reportShed(now int64) *report {
-	var total uint64
-	for _, n := range l.shedBy {
-		total += n
-	}
-	if total == l.shedLogged || now < l.nextShedLog {
-		return nil
-	}
-	attrs := []any{"kind", l.kind, "events", total - l.shedLogged}
-	for i, n := range l.shedBy {
-		if n > 0 {
-			attrs = append(attrs, "by_"+shedNames[i], n)
-		}
-	}
-	l.shedLogged, l.nextShedLog = total, after(now, discardsEvery)
-	return newReport(slog.LevelWarn, "events shed: more wait than are kept, or for too long", attrs...)
-}
-
-// shedUnlogged reports that there is something for reportShed, at the time it may be.
-func (l *lane) shedUnlogged() bool {
-	var total uint64
-	for _, n := range l.shedBy {
-		total += n
-	}
-	return total > l.shedLogged
 }

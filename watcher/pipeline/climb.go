@@ -23,7 +23,7 @@ import (
 type climber struct {
 	limit, max int
 
-	phase    phase
+	phase    climbing
 	from     int     // the limit before the step being tried
 	rate     float64 // requests per second at that limit; 0: not known
 	measured int64   // when a measurement ended last
@@ -38,10 +38,10 @@ type climber struct {
 	done   int   // requests in it
 }
 
-type phase uint8
+type climbing uint8
 
 const (
-	holding phase = iota
+	holding climbing = iota
 	tryingUp
 	tryingDown
 )

@@ -31,7 +31,7 @@ func (l *line) limit() int {
 	lane := (*l.lanes.Load())["Pod"]
 	lane.mu.Lock()
 	defer lane.mu.Unlock()
-	return lane.climb.limit
+	return lane.share.limit
 }
 
 // TestAdaptiveFindsTheKnee gives it storages that serve so many requests at a time and

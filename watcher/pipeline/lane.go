@@ -13,90 +13,52 @@ type lane struct {
 	kind  string
 	shape shape
 
-	mu      sync.Mutex // guards everything below
-	parts   []*partition
-	keys    map[name]*entry
-	peak    int // most keys since keys was made
-	seq     int64
+	mu    sync.Mutex // guards everything below
+	parts []*partition
+	pool
+	counts
+	phase
 	blocked heap // keys whose backoff or fence runs, by the time it ends
 	gate    gate
-	climb   *climber // nil unless the strategy adapts
-	turn    int      // partition that is offered the next probe
+	turn    int // partition that is offered the next probe
+	health  health
+	share   *share   // nil unless the strategy adapts
+	bounded *bounded // nil for a kind whose deletions are sent
+	clock   timekeeper
 
-	running bool // between the start of Run and the end of its drain
-	closed  bool // refuses events
-	stopped bool // workers end
-	retired bool // the kind is not collected: goroutines end when they have nothing to do
-
-	quiet          int64         // no log line about parked objects before
-	nextDiscardLog int64         // no log line about discards before
-	discardsLogged uint64        // discards reported in the log
-	keeping        bool          // the timekeeper's goroutine runs
-	alarmAt        int64         // when the timekeeper looks next; 0: when poked
-	poke           chan struct{} // size 1: one token says "alarmAt changed"
-
-	sends []*slot // in flight, in no order
-
-	bound       *Bound // nil for a kind whose deletions are sent
-	bytes       int64  // of the slots in use, if there is a bound
-	staleAt     int64  // when something that waits may be too old; 0: nothing is known to wait
-	shedBy      [shedReasons]uint64
-	shedLogged  uint64 // reported in the log
-	nextShedLog int64  // no log line about shed events before
-
-	direct                                      uint64 // events that found room in their handler queue at once
-	received, sent, coalesced, dropped, retried uint64
-	discarded                                   uint64 // of the dropped ones, by a full queue
-	parked, queued, inFlight                    int
-	waiting                                     int    // Enqueue calls that wait for room
-	answered, failed                            uint64 // requests, for the judgement of poison keys
-	freshness                                   meter.Histogram
+	sends    []*slot // in flight, in no order
+	quiet    int64   // no log line about parked objects before
+	discards notice
 
 	room    chan struct{}     // size 1: one token says "spare may be true"
 	fed     bool              // somebody hands over a backlog: there is more to send than waits
 	traces  int               // that have not ended
 	settled map[name]struct{} // while there are traces: keys that had a request since
-
-	freeSlots   *slot
-	freeEntries *entry
-	free        int // slots and entries in the two lists together
 }
-
-// maxFree bounds the slots and entries kept for reuse per kind; about 250 bytes each.
-const maxFree = 2048
 
 func newLane(p *Pipeline, kind string) *lane {
 	l := &lane{
 		p: p, kind: kind, shape: shapeOf(p.config, kind),
-		keys:      make(map[name]*entry),
-		poke:      make(chan struct{}, 1),
-		room:      make(chan struct{}, 1),
-		freshness: meter.NewFreshness(),
+		pool:   pool{start: p.start, keys: make(map[name]*entry)},
+		counts: counts{freshness: meter.NewFreshness()},
+		room:   make(chan struct{}, 1),
 	}
+	l.clock = timekeeper{lane: l, poke: make(chan struct{}, 1)}
 	if undeleted(kind) {
-		l.bound = &p.config.Events
+		l.bounded = &bounded{Bound: p.config.Events}
+		l.weighs = true
 	}
 	l.parts = make([]*partition, l.shape.partitions)
 	now := p.now()
 	for i := range l.parts {
-		l.parts[i] = l.newPartition(l.shape.queueName(kind, i), now)
+		l.parts[i] = newPartition(l, i, now)
 	}
 	l.gate.set(l.shape.partitions * l.shape.workers)
 	if l.shape.adaptive {
-		l.climb = newClimber(l.shape.workers)
-		l.gate.set(l.climb.limit)
+		l.share = &share{p: p, climber: newClimber(l.shape.workers)}
+		l.gate.set(l.share.limit)
 	}
 	return l
-}
-
-func (l *lane) newPartition(name string, now int64) *partition {
-	q := &partition{
-		name: name, capacity: l.p.config.HandlerQueueLen, workers: l.shape.workers,
-		latency: meter.NewLatency(), refused: meter.NewLatency(),
-	}
-	q.wake.L = &l.mu
-	q.meter.Changed = now
-	return q
 }
 
 // place finds the event its place: merged into a waiting one, in the handler queue,
@@ -117,7 +79,8 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 
 	room := q.over.head == nil && q.room()
 	if ent != nil {
-		if into := l.mergeTarget(ent, room); into != nil {
+		merge := l.shape.merge || !room && l.p.config.QueueFull == Coalesce
+		if into := ent.mergeTarget(merge); into != nil {
 			into.become(*e)
 			l.weigh(into)
 			l.settleCoalesced(1)
@@ -140,26 +103,9 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 	ent.over = s
 	q.over.push(s)
 	if q.over.head == s && l.p.config.QueueFull == Drop {
-		l.alarm(after(now, l.p.config.QueueFullTimeout))
+		l.clock.alarm(after(now, l.p.config.QueueFullTimeout))
 	}
 	return true
-}
-
-// mergeTarget is the waiting event that a new one of the same key replaces, nil if the
-// new one must be kept beside it.
-func (l *lane) mergeTarget(ent *entry, room bool) *slot {
-	merge := l.shape.merge || !room && l.p.config.QueueFull == Coalesce
-	switch {
-	case ent.over != nil: // nothing may overtake it
-		if merge {
-			return ent.over
-		}
-	case ent.tail != nil:
-		if merge || ent.state == blocked {
-			return ent.tail
-		}
-	}
-	return nil
 }
 
 // stale reports that an event is older than one already known of the same object, as
@@ -218,7 +164,7 @@ func (l *lane) offer(q *partition) {
 // awaitProbe has the timekeeper look when a shut gate lets the next probe through.
 func (l *lane) awaitProbe() {
 	if l.gate.shut && !l.gate.probing {
-		l.alarm(l.gate.until)
+		l.clock.alarm(l.gate.until)
 	}
 }
 
@@ -260,13 +206,13 @@ func (l *lane) refill(q *partition, now int64) {
 		l.p.writer.wake(l)
 	}
 	if q.over.head != nil && l.p.config.QueueFull == Drop {
-		l.alarm(after(q.over.head.entered, l.p.config.QueueFullTimeout))
+		l.clock.alarm(after(q.over.head.entered, l.p.config.QueueFullTimeout))
 	}
 }
 
 // take removes the next event that may be sent now, nil if there is none.
 func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
-	if !q.hasReady() || l.full() {
+	if !q.hasReady() || l.share.full(l.inFlight) {
 		return nil, false
 	}
 	if until := l.p.pause.Load(); until > now {
@@ -284,12 +230,7 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 	l.sends = append(l.sends, s)
 	ent.inFlight++
 	l.inFlight++
-	if l.climb != nil {
-		l.p.adapting.Add(1)
-		if l.inFlight == 1 {
-			l.p.sharing.Add(1)
-		}
-	}
+	l.share.begin(l.inFlight)
 	q.inFlight++
 	q.meter.Account(q.depth, now)
 	q.depth--
@@ -303,25 +244,10 @@ func (l *lane) take(q *partition, now int64) (s *slot, probe bool) {
 		l.makeReady(ent)
 	}
 	l.refill(q, now)
-	if q.hasReady() && !l.gate.shut && !l.full() {
+	if q.hasReady() && !l.gate.shut && !l.share.full(l.inFlight) {
 		l.wakeWorker(q)
 	}
 	return s, probe
-}
-
-// full reports that Adaptive allows no further request now. A kind without one in flight
-// may always send, and looks again when its own is answered, so that no kind waits for
-// another's answer. An eighth of MaxInFlight is for kinds with less than an even share, so
-// that a backlog of one leaves room for the others' changes.
-func (l *lane) full() bool {
-	if l.climb == nil || l.inFlight == 0 {
-		return false
-	}
-	most := int64(l.p.config.MaxInFlight)
-	if n := l.p.sharing.Load(); n > 1 && int64(l.inFlight) > most/n {
-		most -= most / 8
-	}
-	return l.inFlight >= l.climb.limit || l.p.adapting.Load() >= most
 }
 
 // settleCoalesced counts queued events that were merged into later ones.
@@ -361,77 +287,4 @@ func (l *lane) discardOverdue(q *partition, now int64) {
 		l.forget(s.ent)
 		l.freeSlot(s)
 	}
-}
-
-func (l *lane) newEntry(key name, q *partition) *entry {
-	e := l.freeEntries
-	if e != nil {
-		l.freeEntries, e.next = e.next, nil
-		l.free--
-	} else {
-		e = &entry{}
-	}
-	e.key, e.part = key, q
-	l.keys[key] = e
-	l.peak = max(l.peak, len(l.keys))
-	return e
-}
-
-// forget removes an entry that nothing refers to.
-func (l *lane) forget(e *entry) {
-	if !e.vacant() || l.keys[e.key] != e {
-		return
-	}
-	delete(l.keys, e.key)
-	if len(l.keys) == 0 && l.peak > maxFree { // a map never shrinks, and the burst is over
-		l.keys, l.peak = make(map[name]*entry), 0
-	}
-	*e = entry{}
-	if l.free < maxFree {
-		e.next, l.freeEntries = l.freeEntries, e
-		l.free++
-	}
-}
-
-func (l *lane) newSlot(e *Event, ent *entry, now int64) *slot {
-	s := l.freeSlots
-	if s != nil {
-		l.freeSlots, s.next = s.next, nil
-		l.free--
-	} else {
-		s = &slot{}
-	}
-	l.seq++
-	s.ev, s.ent, s.seq, s.entered = *e, ent, l.seq, now
-	s.since = now
-	if !e.Received.IsZero() {
-		s.since = min(now, int64(e.Received.Sub(l.p.start)))
-	}
-	l.weigh(s)
-	return s
-}
-
-func (l *lane) freeSlot(s *slot) {
-	l.bytes -= int64(s.size)
-	*s = slot{}
-	if l.free < maxFree {
-		s.next, l.freeSlots = l.freeSlots, s
-		l.free++
-	}
-}
-
-// alarm makes the timekeeper look at the given time, or earlier.
-func (l *lane) alarm(at int64) {
-	if l.alarmAt != 0 && l.alarmAt <= at {
-		return
-	}
-	l.alarmAt = at
-	if !l.keeping {
-		if l.running && !l.stopped {
-			l.keeping = true
-			l.p.workers.Go(l.keepTime)
-		}
-		return
-	}
-	signal(l.poke)
 }

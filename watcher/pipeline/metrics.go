@@ -63,8 +63,8 @@ func (c *collector) kind(to []prometheus.Metric, l *lane) []prometheus.Metric {
 		age = c.p.now() - at
 	}
 	to = c.events.Append(to, l.kind, s, age, &l.freshness)
-	if l.bound != nil {
-		for i, n := range l.shedBy {
+	if l.bounded != nil {
+		for i, n := range l.bounded.by {
 			to = append(to, meter.Counter(c.shed, float64(n), l.kind, shedNames[i]))
 		}
 	}

@@ -209,7 +209,7 @@ func checkModel(t *testing.T, c Config, step func() byte) {
 	}
 	l := p.lane("Pod")
 	l.gate.trip = 1 << 30 // pacing is tested by itself, and so is the climber
-	l.climb = nil
+	l.share = nil
 	models := make([]*model, len(l.parts))
 	for i := range models {
 		models[i] = newModel(c, l.shape)

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"errors"
 	"log/slog"
-	"math"
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/storage"
@@ -57,36 +56,8 @@ type trouble struct {
 	until int64  // no request before: backoff, throttle or fence
 	round uint64 // the gate's, at the last failure
 	// asked is the event whose outcome is unknown, nil if none is.
-	asked *Event
-	// The kind's requests up to the first failure.
-	answeredBefore, failedBefore uint64
-}
-
-// certainty bounds the chance that a sound key is parked: so unlikely must its row of
-// failures be, given how the kind's other requests fared meanwhile.
-const certainty = 1e-9
-
-// poisoned reports that a key fails for its own sake and not for storage's. While
-// nothing else succeeds it is never true.
-func (l *lane) poisoned(t *trouble) bool {
-	answered := l.answered - t.answeredBefore
-	if t.tries < l.p.config.ParkAfter || answered == 0 {
-		return false
-	}
-	return rowOfFailures(t.tries, l.failed-t.failedBefore-uint64(t.tries), answered) < math.Log(certainty)
-}
-
-// rowOfFailures is the logarithm of the probability that n requests fail one after the
-// other, when of others so many failed and were answered. It averages over all rates
-// of failure that could explain those (a beta-binomial with a uniform prior): a rate
-// read off a handful of requests would convict sound keys.
-func rowOfFailures(n int, failed, answered uint64) float64 {
-	rise := func(from, by float64) float64 {
-		a, _ := math.Lgamma(from)
-		b, _ := math.Lgamma(from + by)
-		return b - a
-	}
-	return rise(float64(failed+1), float64(n)) - rise(float64(failed+answered+2), float64(n))
+	asked  *Event
+	before health // the kind's requests up to the first failure
 }
 
 // finish settles one request. The returned report, if not nil, is for logging after
@@ -96,12 +67,7 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 	q := ent.part
 	ent.inFlight--
 	l.inFlight--
-	if l.climb != nil {
-		l.p.adapting.Add(-1)
-		if l.inFlight == 0 {
-			l.p.sharing.Add(-1)
-		}
-	}
+	l.share.end(l.inFlight)
 	q.inFlight--
 	if ent.busy == s {
 		ent.busy = nil
@@ -129,15 +95,16 @@ func (l *lane) finish(s *slot, probe bool, err error, now int64) (r *report) {
 			result, s.again = transient, true // refused after the outage too, it is poison
 		}
 	}
-	if l.climb != nil && result != early {
-		l.adapt(q, result, now)
+	if l.share != nil && result != early {
+		l.share.learn(result, q.hasReady() || l.fed, now)
+		l.gate.set(l.share.limit)
 	}
 	switch result {
 	case delivered:
 		l.succeed(s, now)
 	case permanent:
 		l.answer()
-		l.recordFailure(ent)
+		ent.recordFailure(&l.health)
 		r = l.giveUp(s, err, now)
 	case early:
 		l.postpone(s, probe, retryAfter, now)
@@ -170,27 +137,18 @@ func (l *lane) succeed(s *slot, now int64) {
 
 // answer notes that storage is there, and lets everybody go on if it was not.
 func (l *lane) answer() {
-	l.answered++
+	l.health.answered++
 	if l.gate.answered() {
 		l.wakeWorkers()
 	}
-}
-
-// recordFailure counts a try of a key that failed.
-func (l *lane) recordFailure(ent *entry) *trouble {
-	if ent.trouble == nil {
-		ent.trouble = &trouble{answeredBefore: l.answered, failedBefore: l.failed}
-	}
-	ent.trouble.tries++
-	return ent.trouble
 }
 
 // fail handles every outcome after which the event, or a later one of its key, must be
 // tried again.
 func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duration, err error, now int64) *report {
 	c := &l.p.config
-	t := l.recordFailure(s.ent)
-	l.failed++
+	t := s.ent.recordFailure(&l.health)
+	l.health.failed++
 	l.watchAge(now)
 	t.until = now + c.Backoff.delay(t.tries)
 	switch result {
@@ -201,7 +159,7 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 		t.until = after(t.until, d)
 		// A storage that throttles is to be left alone by all kinds; a key that is
 		// throttled again and again while others are served is not.
-		if d > 0 && (t.tries == 1 || l.answered == t.answeredBefore) {
+		if d > 0 && (t.tries == 1 || l.health.answered == t.before.answered) {
 			raise(&l.p.pause, after(now, d))
 			l.gate.pause(after(now, d))
 		}
@@ -218,7 +176,7 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 		l.awaitProbe()
 	}
 	l.gate.why = err
-	if l.poisoned(t) {
+	if l.health.poisons(t, c.ParkAfter) {
 		return l.giveUp(s, err, now)
 	}
 	l.putBack(s, now)
@@ -227,10 +185,7 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 
 // postpone puts an event back that was not sent.
 func (l *lane) postpone(s *slot, probe bool, d time.Duration, now int64) {
-	if s.ent.trouble == nil {
-		s.ent.trouble = &trouble{answeredBefore: l.answered, failedBefore: l.failed}
-	}
-	t := s.ent.trouble
+	t := s.ent.troubled(&l.health)
 	t.until = max(t.until, after(now, d))
 	if probe { // another key may ask
 		l.gate.probing = false
@@ -314,21 +269,11 @@ func (l *lane) putBack(s *slot, now int64) {
 	l.settleCoalesced(merged)
 }
 
-// adapt lets the climber learn from an outcome.
-func (l *lane) adapt(q *partition, result outcome, now int64) {
-	if result == delivered || result == permanent {
-		l.climb.answered(now, q.hasReady() || l.fed)
-	} else {
-		l.climb.failed(now, result == throttled)
-	}
-	l.gate.set(l.climb.limit)
-}
-
 // block keeps a key from the workers until its trouble allows the next try.
 func (l *lane) block(ent *entry) {
 	ent.state = blocked
 	l.blocked.push(ent.trouble.until, ent)
-	l.alarm(ent.trouble.until)
+	l.clock.alarm(ent.trouble.until)
 	if l.spare() {
 		signal(l.room)
 	}

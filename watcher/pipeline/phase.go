@@ -1,22 +1,20 @@
 package pipeline
 
+// phase says what a lane's goroutines do.
+type phase struct {
+	running bool // between the start of Run and the end of its drain
+	closed  bool // refuses events
+	stopped bool // workers end
+	retired bool // the kind is not collected: goroutines end when they have nothing to do
+}
+
 // begin lets the lane start goroutines, for what was enqueued before Run too.
 func (l *lane) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.running = true
-	if l.alarmAt != 0 {
-		l.keeping = true
-		l.p.workers.Go(l.keepTime)
-	}
+	l.clock.begin()
 	l.wakeWorkers()
-}
-
-// close refuses further events; what waits is still sent.
-func (l *lane) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
 }
 
 // retire lets goroutines without work end, or no longer. They are started again when
@@ -35,7 +33,7 @@ func (l *lane) wakeAll() {
 	for _, q := range l.parts {
 		q.wake.Broadcast()
 	}
-	signal(l.poke)
+	signal(l.clock.poke)
 }
 
 // stop ends the lane's goroutines as soon as their requests have returned. The mutex

@@ -167,7 +167,7 @@ func (p *Pipeline) Enqueue(ctx context.Context, e Event) error {
 		l.mu.Unlock()
 		return nil
 	}
-	if err := l.wait(ctx, &e); err != nil {
+	if err := newWaiter(l).place(ctx, &e); err != nil {
 		return fmt.Errorf("enqueue %s: %w", e.Key, err)
 	}
 	return nil
@@ -197,7 +197,9 @@ func (p *Pipeline) Run(ctx context.Context) error {
 	p.adding.Lock()
 	p.close()
 	for _, l := range *p.lanes.Load() {
-		l.close()
+		l.mu.Lock()
+		l.closed = true // what waits is still sent
+		l.mu.Unlock()
 	}
 	p.adding.Unlock()
 

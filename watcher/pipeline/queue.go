@@ -1,6 +1,8 @@
 package pipeline
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 
 	"github.com/watchbench/watchbench/watcher/meter"
@@ -92,6 +94,22 @@ func (e *entry) vacant() bool {
 	return e.head == nil && e.over == nil && e.parked == nil && e.inFlight == 0
 }
 
+// mergeTarget is the waiting event that a new one replaces, nil if the new one must be
+// kept beside it. merge says that the strategy or a full queue asks for it.
+func (e *entry) mergeTarget(merge bool) *slot {
+	switch {
+	case e.over != nil: // nothing may overtake it
+		if merge {
+			return e.over
+		}
+	case e.tail != nil:
+		if merge || e.state == blocked {
+			return e.tail
+		}
+	}
+	return nil
+}
+
 // newest is the latest known event of the key, nil if there is none.
 func (e *entry) newest() *Event {
 	switch {
@@ -130,6 +148,17 @@ type partition struct {
 	discards uint64
 }
 
+// newPartition makes handler queue i of a lane.
+func newPartition(l *lane, i int, now int64) *partition {
+	q := &partition{
+		name: l.shape.queueName(l.kind, i), capacity: l.p.config.HandlerQueueLen, workers: l.shape.workers,
+		latency: meter.NewLatency(), refused: meter.NewLatency(),
+	}
+	q.wake.L = &l.mu
+	q.meter.Changed = now
+	return q
+}
+
 // room reports whether one more event fits. An event in flight keeps its place until
 // its outcome is known, else a failing storage would pull the whole Writer into
 // the handler queue, one returned event at a time.
@@ -151,6 +180,28 @@ func (q *partition) push(e *entry) {
 		q.last = e
 	default:
 		q.late.push(e.head.seq, e)
+	}
+}
+
+// empty takes the ready keys and the events in the Writer out, and adds them to what it is given.
+func (q *partition) empty(ready []heapItem, over []*slot, now int64) ([]heapItem, []*slot) {
+	for e := q.first; e != nil; e = e.next {
+		ready = append(ready, heapItem{e.head.seq, e})
+	}
+	ready = append(ready, q.late...)
+	for s := q.over.head; s != nil; s = s.next {
+		over = append(over, s)
+	}
+	q.first, q.last, q.late, q.over = nil, nil, nil, slots{}
+	q.meter.Account(q.depth, now)
+	return ready, over
+}
+
+// pushAll makes keys available, each in its queue, in the order of their oldest events.
+func pushAll(ready []heapItem) {
+	slices.SortFunc(ready, func(a, b heapItem) int { return cmp.Compare(a.at, b.at) })
+	for _, item := range ready {
+		item.ent.part.push(item.ent)
 	}
 }
 

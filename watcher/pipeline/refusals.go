@@ -73,7 +73,7 @@ func (l *lane) release(now int64) {
 			continue
 		}
 		ent.parked, s.again = nil, true
-		l.recordFailure(ent).round = l.gate.round - 1 // which is not this one
+		ent.recordFailure(&l.health).round = l.gate.round - 1 // which is not this one
 		l.parked--
 		l.queued++
 		q := ent.part

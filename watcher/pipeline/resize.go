@@ -54,9 +54,9 @@ func (l *lane) resize() {
 		q.setWorkers(l.shape.workers)
 	}
 	workers := l.shape.partitions * l.shape.workers
-	if l.climb != nil {
-		l.climb.bound(workers)
-		workers = l.climb.limit
+	if l.share != nil {
+		l.share.bound(workers)
+		workers = l.share.limit
 	}
 	l.gate.resize(workers, now, c.Backoff)
 	for _, q := range l.parts {
@@ -82,18 +82,10 @@ func (q *partition) setWorkers(n int) {
 // its event would return to. Queues that are no more keep their meters to themselves.
 func (l *lane) deal(now int64) {
 	old := l.parts
-	var ready []heapItem // with what they are sorted by beside them
+	var ready []heapItem
 	var over []*slot
 	for _, q := range old {
-		for e := q.first; e != nil; e = e.next {
-			ready = append(ready, heapItem{e.head.seq, e})
-		}
-		ready = append(ready, q.late...)
-		for s := q.over.head; s != nil; s = s.next {
-			over = append(over, s)
-		}
-		q.first, q.last, q.late, q.over = nil, nil, nil, slots{}
-		q.meter.Account(q.depth, now)
+		ready, over = q.empty(ready, over, now)
 	}
 
 	l.parts = make([]*partition, l.shape.partitions)
@@ -102,7 +94,7 @@ func (l *lane) deal(now int64) {
 		if i < len(old) && old[i].name == name {
 			l.parts[i], old[i] = old[i], nil
 		} else {
-			l.parts[i] = l.newPartition(name, now)
+			l.parts[i] = newPartition(l, i, now)
 		}
 	}
 	for key, e := range l.keys {
@@ -114,10 +106,7 @@ func (l *lane) deal(now int64) {
 		}
 	}
 
-	slices.SortFunc(ready, func(a, b heapItem) int { return cmp.Compare(a.at, b.at) })
-	for _, item := range ready {
-		item.ent.part.push(item.ent)
-	}
+	pushAll(ready)
 	slices.SortFunc(over, func(a, b *slot) int { return cmp.Compare(a.seq, b.seq) })
 	for _, s := range over {
 		s.ent.part.over.push(s)

@@ -14,7 +14,7 @@ func (l *line) goroutines(kind string) (n int) {
 	for i := range lane.parts {
 		n += lane.parts[i].started
 	}
-	if lane.keeping {
+	if lane.clock.running {
 		n++
 	}
 	return n

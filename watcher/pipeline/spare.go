@@ -40,8 +40,8 @@ const spreading = 3
 func (l *lane) spare() bool {
 	limit := len(l.parts) * l.shape.workers
 	switch {
-	case l.climb != nil:
-		limit = l.climb.limit
+	case l.share != nil:
+		limit = l.share.limit
 	case len(l.parts) > 1:
 		limit *= spreading
 	}

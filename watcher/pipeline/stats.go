@@ -10,12 +10,25 @@ import (
 // Stats are the event counts of one kind, or of all.
 type Stats = meter.Stats
 
-func (l *lane) stats() Stats {
+// counts are a kind's events, by what has become of them.
+type counts struct {
+	direct                                      uint64 // found room in their handler queue at once
+	received, sent, coalesced, dropped, retried uint64
+	discarded                                   uint64 // of the dropped ones, by a full queue
+	parked, queued, inFlight                    int
+	waiting                                     int // Enqueue calls that wait for room
+	freshness                                   meter.Histogram
+}
+
+func (c *counts) stats() Stats {
 	return Stats{
-		Received: l.received, Sent: l.sent, Coalesced: l.coalesced, Dropped: l.dropped, Retried: l.retried,
-		Parked: l.parked, Queued: l.queued, InFlight: l.inFlight,
+		Received: c.received, Sent: c.sent, Coalesced: c.coalesced, Dropped: c.dropped, Retried: c.retried,
+		Parked: c.parked, Queued: c.queued, InFlight: c.inFlight,
 	}
 }
+
+// held is how many wait or are parked.
+func (c *counts) held() int { return c.queued - c.waiting - c.inFlight + c.parked }
 
 // Stats returns the counts of all kinds together.
 func (p *Pipeline) Stats() Stats {

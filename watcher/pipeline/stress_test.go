@@ -74,7 +74,7 @@ func TestStress(t *testing.T) {
 				callers.Wait()
 				st := l.finish()
 				var shed uint64
-				for _, n := range (*p.lanes.Load())["Event"].shedBy {
+				for _, n := range (*p.lanes.Load())["Event"].bounded.by {
 					shed += n
 				}
 				if full != Drop && st.Dropped != shed {

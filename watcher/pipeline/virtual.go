@@ -169,8 +169,8 @@ func (v *Virtual) source(kind string) *source {
 		}
 	}
 	l := v.p.lane(kind)
-	s := &source{lane: l, on: &waiter{lane: l, room: make(chan struct{}, 1)}}
-	l.keeping = true // next looks at its alarm
+	s := &source{lane: l, on: newWaiter(l)}
+	l.clock.running = true // next looks at its alarm
 	v.sources = append(v.sources, s)
 	return s
 }
@@ -194,8 +194,8 @@ func (v *Virtual) next() int64 {
 		at = min(at, v.waking[0].at)
 	}
 	for _, s := range v.sources {
-		if s.lane.alarmAt != 0 {
-			at = min(at, s.lane.alarmAt)
+		if s.lane.clock.at != 0 {
+			at = min(at, s.lane.clock.at)
 		}
 		if s.until != 0 {
 			at = min(at, s.until)
@@ -222,12 +222,12 @@ func (v *Virtual) play(until int64) {
 			v.settle()
 		}
 		for _, s := range v.sources {
-			if s.lane.alarmAt != 0 && s.lane.alarmAt <= v.now {
+			if s.lane.clock.at != 0 && s.lane.clock.at <= v.now {
 				s.lane.tick(v.now)
 				v.settle()
 			}
 			if s.until != 0 && s.until <= v.now {
-				s.lane.turnAway(true)
+				s.on.turnAway(true)
 				v.moveOn(s)
 				v.settle()
 			}

@@ -1,10 +1,6 @@
 package pipeline
 
-import (
-	"context"
-	"log/slog"
-	"time"
-)
+import ()
 
 // keepIdle is how many workers of a queue wait when there is nothing to take. Further
 // ones end and are started again: that costs less than a microsecond, and thirty workers
@@ -63,91 +59,33 @@ func (p *Pipeline) deliver(e *Event, verify bool) error {
 	return p.sender.Send(p.sending, *e)
 }
 
-// keepTime is the lane's only clock: it brings back keys whose backoff or fence has
-// ended, discards what waited too long, and offers the probes of a shut gate. It
-// starts when the first of these is needed, and ends when none is.
-func (l *lane) keepTime() {
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		l.mu.Lock()
-		if l.stopped {
-			l.mu.Unlock()
-			return
-		}
-		now := l.p.now()
-		if l.alarmAt != 0 && l.alarmAt <= now {
-			l.tick(now)
-		}
-		r := l.reportDiscards(now)
-		if r == nil {
-			r = l.reportShed(now)
-		}
-		next := l.alarmAt
-		if l.discarded > l.discardsLogged && (next == 0 || l.nextDiscardLog < next) {
-			next = l.nextDiscardLog
-		}
-		if l.shedUnlogged() && (next == 0 || l.nextShedLog < next) {
-			next = l.nextShedLog
-		}
-		if next == 0 && r == nil {
-			l.keeping = false
-			l.mu.Unlock()
-			return
-		}
-		l.mu.Unlock()
-
-		if r != nil {
-			l.p.act(r)
-		}
-		timer.Reset(time.Duration(next - now))
-		select {
-		case <-timer.C:
-		case <-l.poke:
-		}
-	}
-}
-
-// discardsEvery is the pause between two log lines about discards.
-const discardsEvery = 10 * time.Second
-
-// reportDiscards reports the events that a full queue dropped since the last report.
-func (l *lane) reportDiscards(now int64) *report {
-	if l.discarded == l.discardsLogged || now < l.nextDiscardLog {
-		return nil
-	}
-	n := l.discarded - l.discardsLogged
-	l.discardsLogged, l.nextDiscardLog = l.discarded, after(now, discardsEvery)
-	return newReport(slog.LevelWarn, "events dropped", "reason", "queue full", "kind", l.kind, "events", n, "queueFullTimeout", l.p.config.QueueFullTimeout)
-}
-
 // tick does what is due and sets the next alarm.
 func (l *lane) tick(now int64) {
-	l.alarmAt = 0
+	l.clock.at = 0
 	for len(l.blocked) > 0 && l.blocked[0].at <= now {
 		ent := l.blocked.pop()
 		ent.state = resting
 		l.resume(ent, now)
 	}
 	if len(l.blocked) > 0 {
-		l.alarm(l.blocked[0].at)
+		l.clock.alarm(l.blocked[0].at)
 	}
 	if l.p.config.QueueFull == Drop {
 		for _, q := range l.parts {
 			l.discardOverdue(q, now)
 			if q.over.head != nil {
-				l.alarm(after(q.over.head.entered, l.p.config.QueueFullTimeout))
+				l.clock.alarm(after(q.over.head.entered, l.p.config.QueueFullTimeout))
 			}
 		}
 	}
-	if l.bound != nil && l.staleAt != 0 {
-		if l.staleAt <= now {
+	if b := l.bounded; b != nil && b.staleAt != 0 {
+		if b.staleAt <= now {
 			l.shed(now)
 		}
 		if l.held() == 0 {
-			l.staleAt = 0
-		} else if l.staleAt != 0 {
-			l.alarm(l.staleAt)
+			b.staleAt = 0
+		} else if b.staleAt != 0 {
+			l.clock.alarm(b.staleAt)
 		}
 	}
 	if l.gate.shut && !l.gate.probing {
@@ -165,59 +103,10 @@ func (l *lane) offerProbe(now int64) {
 			continue // nothing to send, or nobody free: who finishes looks by itself
 		}
 		if l.gate.until > now {
-			l.alarm(l.gate.until)
+			l.clock.alarm(l.gate.until)
 		} else {
 			l.wakeWorker(q)
 		}
 		return
-	}
-}
-
-// wait is Enqueue's slow path: the event, counted as queued already, found no place.
-// The lane's mutex is held on entry and not on return.
-func (l *lane) wait(ctx context.Context, e *Event) error {
-	var timeout <-chan time.Time
-	if l.p.config.QueueFull == Drop {
-		timer := time.NewTimer(l.p.config.QueueFullTimeout)
-		defer timer.Stop()
-		timeout = timer.C
-	}
-	on := &waiter{lane: l, room: make(chan struct{}, 1)}
-	l.waiting++
-	defer l.p.writer.forget(on)
-	for {
-		if l.place(e, l.p.now(), on) {
-			l.waiting--
-			l.trim(l.p.now())
-			l.mu.Unlock()
-			return nil
-		}
-		l.mu.Unlock()
-		var err error
-		select {
-		case <-on.room:
-			l.mu.Lock()
-			continue
-		case <-timeout:
-		case <-ctx.Done():
-			err = context.Cause(ctx)
-		case <-l.p.closing.Done():
-			err = ErrClosed
-		}
-		l.mu.Lock()
-		l.turnAway(err == nil)
-		l.mu.Unlock()
-		return err
-	}
-}
-
-// turnAway drops an event that waited for room in vain; discard: since its time is over.
-func (l *lane) turnAway(discard bool) {
-	l.waiting--
-	l.dropped++
-	l.settle(1)
-	if discard {
-		l.discarded++
-		l.p.writer.discard()
 	}
 }

@@ -1,8 +1,10 @@
 package pipeline
 
 import (
+	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/watchbench/watchbench/watcher/meter"
 )
@@ -28,6 +30,58 @@ type waiter struct {
 }
 
 func (w *waiter) signal() { signal(w.room) }
+
+func newWaiter(l *lane) *waiter { return &waiter{lane: l, room: make(chan struct{}, 1)} }
+
+// place is Enqueue's slow path: the event, counted as queued already, found no place.
+// The lane's mutex is held on entry and not on return.
+func (w *waiter) place(ctx context.Context, e *Event) error {
+	l := w.lane
+	var timeout <-chan time.Time
+	if l.p.config.QueueFull == Drop {
+		timer := time.NewTimer(l.p.config.QueueFullTimeout)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	l.waiting++
+	defer l.p.writer.forget(w)
+	for {
+		if l.place(e, l.p.now(), w) {
+			l.waiting--
+			l.trim(l.p.now())
+			l.mu.Unlock()
+			return nil
+		}
+		l.mu.Unlock()
+		var err error
+		select {
+		case <-w.room:
+			l.mu.Lock()
+			continue
+		case <-timeout:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-l.p.closing.Done():
+			err = ErrClosed
+		}
+		l.mu.Lock()
+		w.turnAway(err == nil)
+		l.mu.Unlock()
+		return err
+	}
+}
+
+// turnAway drops an event that waited for room in vain; discard: since its time is over.
+func (w *waiter) turnAway(discard bool) {
+	l := w.lane
+	l.waiting--
+	l.dropped++
+	l.settle(1)
+	if discard {
+		l.discarded++
+		l.p.writer.discard()
+	}
+}
 
 // signal puts the one token into a channel of size 1, unless it is there already.
 func signal(to chan<- struct{}) {

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
 // paths find the labels and some fields of an object in one pass, which ends when all
 // are found.
 type paths struct {
-	fields []field
+	fields []kubeapi.Field
 	root   node
 }
 
@@ -25,20 +27,16 @@ type node struct {
 	children []node
 }
 
-func newPaths(all []field) *paths {
+func newPaths(all []kubeapi.Field) *paths {
 	for _, f := range all {
-		if f.or != "" && !slices.ContainsFunc(all, func(other field) bool { return other.name == f.or }) {
-			all = append(slices.Clip(all), field{name: f.or})
+		if f.Or != "" && !slices.ContainsFunc(all, func(other kubeapi.Field) bool { return other.Name == f.Or }) {
+			all = append(slices.Clip(all), kubeapi.Field{Name: f.Or})
 		}
 	}
 	p := &paths{fields: all, root: node{leaf: -1}}
 	p.root.add([]string{"metadata", "labels"}, 0)
 	for i, f := range all {
-		path := f.path
-		if path == "" {
-			path = f.name
-		}
-		p.root.add(strings.Split(path, "."), i+1)
+		p.root.add(strings.Split(cmp.Or(f.Path, f.Name), "."), i+1)
 	}
 	return p
 }
@@ -151,8 +149,8 @@ func (a *attributes) kept() attributes {
 // as in JSON.
 func (a *attributes) value(i int) string {
 	text := a.text(i)
-	if or := a.paths.fields[i].or; text == "" && or != "" {
-		return a.text(slices.IndexFunc(a.paths.fields, func(f field) bool { return f.name == or }))
+	if or := a.paths.fields[i].Or; text == "" && or != "" {
+		return a.text(slices.IndexFunc(a.paths.fields, func(f kubeapi.Field) bool { return f.Name == or }))
 	}
 	return text
 }
@@ -161,7 +159,7 @@ func (a *attributes) value(i int) string {
 func (a *attributes) text(i int) string {
 	r := a.at[i+1]
 	if r.Empty() {
-		return a.paths.fields[i].absent
+		return a.paths.fields[i].Absent
 	}
 	switch a.raw[r.Start] {
 	case '"':
@@ -172,7 +170,7 @@ func (a *attributes) text(i int) string {
 		}
 		return text.Text(a.raw)
 	case '{', '[', 'n':
-		return a.paths.fields[i].absent
+		return a.paths.fields[i].Absent
 	}
 	return jsonscan.Str{Range: r}.Text(a.raw)
 }
@@ -229,19 +227,19 @@ var _ fields.Fields = asFields{}
 
 // Has reports whether a field can be selected by.
 func (a asFields) Has(name string) bool {
-	return name == nameField || name == namespaceField || slices.ContainsFunc(a.paths.fields, func(f field) bool { return f.name == name })
+	return name == kubeapi.NameField || name == kubeapi.NamespaceField || slices.ContainsFunc(a.paths.fields, func(f kubeapi.Field) bool { return f.Name == name })
 }
 
 // Get returns the value of a field.
 func (a asFields) Get(name string) string {
 	switch name {
-	case nameField:
+	case kubeapi.NameField:
 		return a.key.Name
-	case namespaceField:
+	case kubeapi.NamespaceField:
 		return a.key.Namespace
 	}
 	for i := range a.paths.fields {
-		if a.paths.fields[i].name == name {
+		if a.paths.fields[i].Name == name {
 			return a.value(i)
 		}
 	}

@@ -99,7 +99,7 @@ func readQuery(w http.ResponseWriter, r *http.Request, q *request) (in objectQue
 	case r.Method != http.MethodPost && q.path == "/v1/objects:query":
 		return in, notAllowed(w, http.MethodPost, "use POST")
 	case r.Method != http.MethodPost || q.path != "/v1/objects:query":
-		return in, methodNotAllowed(w, r, http.MethodGet)
+		return in, notAllowed(w, http.MethodGet, readOnly)
 	}
 	if len(q.query) > 0 {
 		return in, badRequest("the query belongs into the body, not into the URL")
@@ -112,7 +112,7 @@ func readBody(w http.ResponseWriter, r *http.Request, into any, known string) er
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != kubeapi.StatusType {
 		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "the body of the request must be of type %s", kubeapi.StatusType)
 	}
-	err := decodeStrict(http.MaxBytesReader(w, r.Body, maxBody), into)
+	err := kubeapi.DecodeStrict(http.MaxBytesReader(w, r.Body, maxBody), into)
 	var large *http.MaxBytesError
 	var typed *json.UnmarshalTypeError
 	switch {

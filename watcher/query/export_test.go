@@ -12,12 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
-
-// NextBookmark is nextBookmark.
-var NextBookmark = nextBookmark
 
 // Hubs is how many views are watched.
 func (h *Handler) Hubs() int {
@@ -48,24 +46,13 @@ func Cells(k watches.Kind, raw []byte) ([]any, error) {
 	return row.Cells, json.Unmarshal(b, &row)
 }
 
-// Token writes a token.
-func Token(version int64, ns, name string, left int) string {
-	return token{version, ns, name, left}.String()
-}
-
-// ReadToken reads a token and writes it again.
-func ReadToken(text string) (string, error) {
-	t, err := parseToken(text, "")
-	return t.String(), err
-}
-
 // Field is what selectors see of an object of a resource: among all of its fields, and alone.
 func Field(resource, name, raw string) (among, alone string) {
-	s := newSelectable(builtInFields[resource])
+	s := newSelectable(kubeapi.BuiltInFields[resource])
 	f, _ := s.find(name)
 	var a, b attributes
 	a.read(s.paths, object.Key{}, []byte(raw))
-	b.read(newPaths([]field{f}), object.Key{}, []byte(raw))
+	b.read(newPaths([]kubeapi.Field{f}), object.Key{}, []byte(raw))
 	return asFields{&a}.Get(name), asFields{&b}.Get(name)
 }
 
@@ -91,8 +78,8 @@ func Matches(labelText, fieldText, labelJSON, specJSON string) (got, want bool, 
 	if err != nil {
 		return false, false, err
 	}
-	s := newSelectable(builtInFields["pods"])
-	o := &options{}
+	s := newSelectable(kubeapi.BuiltInFields["pods"])
+	o := &options{Options: &kubeapi.Options{}}
 	o.LabelSelector, o.FieldSelector = ls, fs
 	if err := o.parseFields(s); err != nil {
 		return false, false, err

@@ -101,22 +101,6 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// FuzzTokens: what parses is what would be written, to the byte.
-func FuzzTokens(f *testing.F) {
-	f.Add("eyJydiI6MTAwLCJuYW1lIjoiYSIsImxlZnQiOjB9")
-	f.Add(query.Token(100, "a", "b", 3))
-	f.Add(query.Token(-1, "", "b", -1))
-	f.Fuzz(func(t *testing.T, text string) {
-		again, err := query.ReadToken(text)
-		if err != nil {
-			return
-		}
-		if _, err := query.ReadToken(again); err != nil {
-			t.Fatalf("%q is written as %q: %v", text, again, err)
-		}
-	})
-}
-
 // FuzzSelectors: a selector on one object says the same as on its decoded content.
 func FuzzSelectors(f *testing.F) {
 	f.Add("app=web", "spec.nodeName=n1", `{"app":"web"}`, `{"nodeName":"n1"}`)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -171,7 +170,8 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 		return q.gvr, h.servePath(w, r, q, user)
 	}
 	if r.Method != http.MethodGet {
-		return q.gvr, methodNotAllowed(w, r, http.MethodGet, schema.GroupResource{Group: q.gvr.Group, Resource: q.gvr.Resource})
+		w.Header().Set("Allow", http.MethodGet)
+		return q.gvr, kubeapi.MethodNotAllowed(r, q.gvr.Group, q.gvr.Resource, readOnly)
 	}
 	return q.gvr, h.read(w, r, q, user, 0)
 }
@@ -183,7 +183,7 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 		return err
 	}
 	if q.subresource != "" {
-		return noResource()
+		return kubeapi.NoResource()
 	}
 	kind, known := h.kinds.Served().Find(q.gvr)
 	if known {
@@ -192,8 +192,8 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 		}
 	}
 	var ok bool
-	if q.form, ok = formOf(r, false); !ok {
-		return notAcceptable()
+	if q.form.as, ok = kubeapi.FormOf(r, kubeapi.AsTable, kubeapi.AsMetadata); !ok {
+		return kubeapi.NotAcceptable()
 	}
 	if err := q.form.parseInclude(q.query.Get("includeObject")); err != nil {
 		return err
@@ -245,18 +245,8 @@ func (h *Handler) sit(w *recorder, r *http.Request, q *request) (err error) {
 	return q.place.back()
 }
 
-// parseList reads what a list or watch asks for.
-func (h *Handler) parseList(q *request) (err error) {
-	s := h.fields(q.gvr)
-	if q.options, err = h.parseOptions(q.query, q.namespace, s); err != nil {
-		return err
-	}
-	q.matcher = newMatcher(q.namespace, q.options, s)
-	return nil
-}
-
 func (h *Handler) fields(r watches.GVR) *selectable {
-	if s := h.selectable[resourceKey(r)]; s != nil {
+	if s := h.selectable[kubeapi.ResourceKey(r.Group, r.Resource)]; s != nil {
 		return s
 	}
 	return labelsOnly

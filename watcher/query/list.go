@@ -19,7 +19,7 @@ import (
 
 // get answers with one object.
 func (h *Handler) get(w *recorder, r *http.Request, q *request, open *watches.Watch) error {
-	version, err := parseVersion(q.query.Get("resourceVersion"))
+	version, err := kubeapi.ParseVersion(q.query.Get("resourceVersion"))
 	if err != nil {
 		return err
 	}
@@ -46,8 +46,8 @@ func (h *Handler) get(w *recorder, r *http.Request, q *request, open *watches.Wa
 	freshness(w.Header(), open, s.Version)
 	w.Header().Set("Content-Type", kubeapi.StatusType)
 	out := newSink(w, r)
-	defer out.end()
-	if !out.gzip || len(b.out) < chunk {
+	defer out.End()
+	if out.Plain(len(b.out)) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(b.out)))
 	}
 	return out.write(b)
@@ -72,7 +72,7 @@ func (all objects) paced(ctx context.Context, seat *access.Seat) objects {
 // With an index the state is the present one, which may be newer than s.
 func source(open *watches.Watch, q *request, s *view.Snapshot, rest func()) (objects, *view.Snapshot, error) {
 	o, m := q.options, q.matcher
-	after := o.token.after()
+	after := view.Name{Namespace: o.Token.Namespace, Name: o.Token.Name}
 	if m.name != "" && (m.namespace != "" || !open.Kind.Namespaced) {
 		return func(visit func(*object.Object) bool) error {
 			n := view.Name{Namespace: m.namespace, Name: m.name}
@@ -82,7 +82,7 @@ func source(open *watches.Watch, q *request, s *view.Snapshot, rest func()) (obj
 			return nil
 		}, s, nil
 	}
-	if o.indexed.name != "" && !o.exact && o.token.Name == "" {
+	if o.indexed.Name != "" && !o.Exact && o.Token.Name == "" {
 		hits, now, err := index(open.View, o.indexed).Find(o.value, rest)
 		return each(hits), now, err
 	}
@@ -105,9 +105,9 @@ func each(all []*object.Object) objects {
 type indexKey string
 
 // index is a view's index of a field.
-func index(v *view.View, f field) *view.Index {
-	p := newPaths([]field{f})
-	return v.IndexBy(indexKey(f.name), func(raw []byte) []string {
+func index(v *view.View, f kubeapi.Field) *view.Index {
+	p := newPaths([]kubeapi.Field{f})
+	return v.IndexBy(indexKey(f.Name), func(raw []byte) []string {
 		var a attributes
 		a.read(p, object.Key{}, raw)
 		return []string{a.value(0)}
@@ -117,7 +117,7 @@ func index(v *view.View, f field) *view.Index {
 // list answers with what matches, one page of it if there is a limit.
 func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.Watch) error {
 	o, m := q.options, q.matcher
-	version, _ := o.asked()
+	version, _ := o.Asked()
 	if err := q.await(r.Context(), open.View, version); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.W
 	if now != s {
 		s, version = now, now.Version
 	}
-	meta := listMeta{version: version, left: -1}
+	meta := kubeapi.ListMeta{Version: version, Left: -1}
 	b := buffers.Get().(*buffer)
 	defer b.free()
 	if o.Limit > 0 {
@@ -144,10 +144,10 @@ func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.W
 		}
 		m = &matcher{} // what is on the page matches
 	}
-	freshness(w.Header(), open, meta.version)
+	freshness(w.Header(), open, meta.Version)
 	w.Header().Set("Content-Type", kubeapi.StatusType)
 	out := newSink(w, r)
-	defer out.end()
+	defer out.End()
 	b.out = q.form.appendListHead(b.out, open.Kind, meta)
 	first := true
 	over := all.paced(r.Context(), w.seat)(func(obj *object.Object) bool {
@@ -175,7 +175,7 @@ func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.W
 }
 
 // page takes the objects of one page and says how the list goes on.
-func page(all objects, s *view.Snapshot, o *options, m *matcher, meta listMeta, b *buffer) (objects, listMeta, error) {
+func page(all objects, s *view.Snapshot, o *options, m *matcher, meta kubeapi.ListMeta, b *buffer) (objects, kubeapi.ListMeta, error) {
 	var taken []*object.Object
 	more := false
 	err := all(func(obj *object.Object) bool {
@@ -195,10 +195,11 @@ func page(all objects, s *view.Snapshot, o *options, m *matcher, meta listMeta, 
 	})
 	if more && err == nil {
 		last := taken[len(taken)-1]
-		if o.everything() {
-			meta.left = left(s, o, m, len(taken), view.NameOf(last))
+		if o.Everything() {
+			meta.Left = left(s, o, m, len(taken), view.NameOf(last))
 		}
-		meta.next = token{Version: int64(meta.version), Namespace: last.Key.Namespace, Name: last.Key.Name, Left: meta.left}.String()
+		next := kubeapi.Token{Version: int64(meta.Version), Namespace: last.Key.Namespace, Name: last.Key.Name, Left: meta.Left}
+		meta.Next = next.String()
 	}
 	return each(taken), meta, err
 }
@@ -206,9 +207,9 @@ func page(all objects, s *view.Snapshot, o *options, m *matcher, meta listMeta, 
 // left is how many objects are behind a page that ends at last.
 func left(s *view.Snapshot, o *options, m *matcher, taken int, last view.Name) int {
 	switch {
-	case o.token.Name != "" && o.token.Left > taken:
-		return o.token.Left - taken
-	case o.token.Name == "" && m.namespace == "":
+	case o.Token.Name != "" && o.Token.Left > taken:
+		return o.Token.Left - taken
+	case o.Token.Name == "" && m.namespace == "":
 		return s.Len() - taken
 	}
 	return s.Count(m.namespace, last)

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -20,13 +21,13 @@ type matcher struct {
 
 func newMatcher(namespace string, o *options, s *selectable) *matcher {
 	m := &matcher{namespace: namespace}
-	if name, exact := o.FieldSelector.RequiresExactMatch(nameField); exact {
+	if name, exact := o.FieldSelector.RequiresExactMatch(kubeapi.NameField); exact {
 		m.name = name
 	}
 	if !o.LabelSelector.Empty() {
 		m.labels = o.LabelSelector
 	}
-	var asked []field
+	var asked []kubeapi.Field
 	for _, r := range o.FieldSelector.Requirements() {
 		if f, ok := s.find(r.Field); ok && !slices.Contains(asked, f) {
 			asked = append(asked, f)

@@ -5,9 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiversion "k8s.io/apimachinery/pkg/version"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
@@ -27,7 +25,7 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 		return h.serveWatches(w, r, strings.TrimPrefix(rest, "/"))
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return methodNotAllowed(w, r, http.MethodGet)
+		return notAllowed(w, http.MethodGet, readOnly)
 	}
 	switch q.path {
 	case "/healthz", "/livez":
@@ -38,7 +36,7 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 		}
 		return writeText(w, http.StatusOK, "ok")
 	case "/version", "/version/":
-		return writeJSON(w, kubeapi.StatusType, h.versionInfo())
+		return kubeapi.WriteJSON(w, kubeapi.StatusType, h.versionInfo())
 	}
 	if parts := q.parts; parts[0] == "api" || parts[0] == "apis" {
 		return h.discover(w, r, parts)
@@ -46,15 +44,7 @@ func (h *Handler) servePath(w *recorder, r *http.Request, q *request, user acces
 	return noResource()
 }
 
-func methodNotAllowed(w http.ResponseWriter, r *http.Request, allowed string, of ...schema.GroupResource) error {
-	if len(of) == 0 {
-		return notAllowed(w, allowed, "the API can only be read")
-	}
-	w.Header().Set("Allow", allowed)
-	err := apierrors.NewMethodNotSupported(of[0], strings.ToLower(r.Method))
-	err.ErrStatus.Message += ": the API can only be read"
-	return err
-}
+const readOnly = "the API can only be read"
 
 func notAllowed(w http.ResponseWriter, allowed, why string) error {
 	w.Header().Set("Allow", allowed)

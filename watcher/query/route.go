@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -46,46 +45,23 @@ func parseRequest(r *http.Request) (*request, error) {
 		return nil, badRequest("the query of the URL cannot be read: %v", err)
 	}
 	q := &request{query: query, verb: "get"}
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	var rest []string
-	switch {
-	case parts[0] == "api" && len(parts) > 2:
-		q.gvr.Version, rest = parts[1], parts[2:]
-	case parts[0] == "apis" && len(parts) > 3:
-		q.gvr.Group, q.gvr.Version, rest = parts[1], parts[2], parts[3:]
-	default:
+	p, parts, resource, err := kubeapi.ParsePath(r.URL.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !resource {
 		q.path, q.parts = r.URL.Path, parts
 		if verb, ok := verbs[r.Method]; ok {
 			q.verb = verb
 		}
 		return q, nil
 	}
-	if slices.Contains(rest, "") {
-		return nil, noResource()
-	}
-	q.resource(rest)
+	q.gvr = watches.GVR{Group: p.Group, Version: p.Version, Resource: p.Resource}
+	q.namespace, q.name, q.subresource = p.Namespace, p.Name, p.Subresource
 	if q.name == "" {
 		q.listOrWatch()
 	}
 	return q, nil
-}
-
-// resource reads the parts behind the version: namespaces/ns/resource/name/subresource,
-// from resource on or with namespaces itself as the resource.
-func (q *request) resource(parts []string) {
-	if parts[0] == "namespaces" && len(parts) > 1 {
-		q.namespace = parts[1]
-		if len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
-			parts = parts[2:]
-		}
-	}
-	q.gvr.Resource = parts[0]
-	if len(parts) > 1 {
-		q.name = parts[1]
-	}
-	if len(parts) > 2 {
-		q.subresource = strings.Join(parts[2:], "/")
-	}
 }
 
 // listOrWatch finds the verb of a request without a name, and the one name that its field
@@ -100,7 +76,7 @@ func (q *request) listOrWatch() {
 		q.verb = "watch"
 	}
 	if s, err := fields.ParseSelector(in.FieldSelector); err == nil {
-		if name, exact := s.RequiresExactMatch(nameField); exact && len(content.IsPathSegmentName(name)) == 0 {
+		if name, exact := s.RequiresExactMatch(kubeapi.NameField); exact && len(content.IsPathSegmentName(name)) == 0 {
 			q.only = name
 		}
 	}
@@ -131,11 +107,10 @@ var namespaces = watches.GVR{Version: "v1", Resource: "namespaces"}
 
 // scope refuses a path that does not fit the scope of its kind.
 func (q *request) scope(k watches.Kind) error {
-	switch {
-	case !k.Namespaced && q.gvr == namespaces && q.namespace == q.name:
-		q.namespace = "" // as authorisation has it, but no object
-	case !k.Namespaced && q.namespace != "", k.Namespaced && q.namespace == "" && q.name != "":
+	p := kubeapi.Path{Group: q.gvr.Group, Resource: q.gvr.Resource, Namespace: q.namespace, Name: q.name}
+	if !p.Fits(k.Namespaced) {
 		return noResource()
 	}
+	q.namespace = p.Namespace
 	return nil
 }

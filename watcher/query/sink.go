@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/view"
 )
@@ -51,62 +49,20 @@ func (b *buffer) free() {
 	}
 }
 
-var gzips = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	if err != nil {
-		panic(err) // of the level alone
-	}
-	return w
-}}
-
-// sink writes an answer in pieces, compressed if it is large and the client takes that.
+// sink writes an answer in pieces.
 type sink struct {
-	w    *recorder
-	gzip bool         // until the first write: whether the client takes it
-	gz   *gzip.Writer // nil: not compressed
+	*kubeapi.Answer
+	w *recorder
 }
 
-func newSink(w *recorder, r *http.Request) *sink { return &sink{w: w, gzip: takesGzip(r)} }
-
-// takesGzip reports whether the client names gzip, without a weight: what else the header may
-// say, as gzip;q=0 or *, an apiserver does not read either.
-func takesGzip(r *http.Request) bool {
-	for encoding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		if strings.TrimSpace(encoding) == "gzip" {
-			return true
-		}
-	}
-	return false
-}
+func newSink(w *recorder, r *http.Request) sink { return sink{kubeapi.NewAnswer(w, r, chunk), w} }
 
 // write takes what b has rendered.
-func (s *sink) write(b *buffer) (err error) {
+func (s sink) write(b *buffer) error {
 	s.w.rendered += len(b.out)
-	if s.gzip {
-		s.gzip = false
-		s.w.Header().Add("Vary", "Accept-Encoding")
-		if len(b.out) >= chunk {
-			s.w.Header().Set("Content-Encoding", "gzip")
-			s.gz = gzips.Get().(*gzip.Writer)
-			s.gz.Reset(s.w)
-		}
-	}
-	if s.gz != nil {
-		_, err = s.gz.Write(b.out)
-	} else {
-		_, err = s.w.Write(b.out)
-	}
+	_, err := s.Write(b.out)
 	b.out = b.out[:0]
 	return err
-}
-
-// end writes what is left. That the client is gone is no mistake.
-func (s *sink) end() {
-	if s.gz != nil {
-		_ = s.gz.Close()
-		s.gz.Reset(nil)
-		gzips.Put(s.gz)
-	}
 }
 
 // recorder passes an answer on, notes its status, and cuts clients that do not read, or not fast

@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -44,7 +46,7 @@ func show[T any](names string, cells func(*T) []any) printer {
 }
 
 func printerOf(k watches.Kind) printer {
-	if p, ok := printers[resourceKey(watches.GVR{Group: k.Group, Resource: k.Name})]; ok {
+	if p, ok := printers[kubeapi.ResourceKey(k.Group, k.Name)]; ok {
 		return p
 	}
 	return anyPrinter
@@ -78,7 +80,7 @@ func appendRow(b []byte, k watches.Kind, raw []byte, include metav1.IncludeObjec
 	case metav1.IncludeObject:
 		b = append(b, raw...)
 	default:
-		b = appendPartial(b, raw)
+		b = kubeapi.AppendPartial(b, object.MetadataOf(raw))
 	}
 	return append(b, '}'), nil
 }

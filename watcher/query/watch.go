@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
@@ -18,8 +17,6 @@ import (
 const (
 	// bookmarkEvery is how often a watch that asks for bookmarks gets one.
 	bookmarkEvery = 50 * time.Second
-	// lastBookmark is how long before its end a watch gets its last one.
-	lastBookmark = 2 * time.Second
 	// watchTimeout ends a watch that sets no time of its own after this time to twice this
 	// time.
 	watchTimeout = 30 * time.Minute
@@ -42,13 +39,13 @@ type watcher struct {
 // watch answers with changes until they end, the client goes or its time is up.
 func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.Watch) error {
 	o, v := q.options, open.View
-	initial := o.SendInitialEvents != nil && *o.SendInitialEvents
+	initial := o.Initial()
 	x := &watcher{w: w, kind: open.Kind, form: q.form, matcher: q.matcher, columns: true}
 	var state objects
 	var err error
 	switch {
-	case initial || o.fresh():
-		if err = q.await(r.Context(), v, o.version); err != nil {
+	case initial || o.Fresh():
+		if err = q.await(r.Context(), v, o.Version); err != nil {
 			return err
 		}
 		if initial {
@@ -68,8 +65,8 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 		}
 		x.cursor, x.seen = v.FollowFrom(s), s.Version
 	default:
-		x.cursor, err = v.Follow(o.version)
-		x.seen = o.version
+		x.cursor, err = v.Follow(o.Version)
+		x.seen = o.Version
 		if err != nil && !errors.Is(err, view.ErrExpired) {
 			return err
 		}
@@ -81,7 +78,7 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.WriteHeader(http.StatusOK)
 	if err != nil { // past the headers, as an apiserver does
-		return x.fail(tooOld(o.version, v.Stats().Version))
+		return x.fail(kubeapi.TooOld(o.Version, v.Stats().Version))
 	}
 	if err := x.flush(); err != nil {
 		return err
@@ -127,7 +124,7 @@ func (x *watcher) sendState(all objects, bookmark bool) error {
 		return err
 	}
 	if bookmark {
-		x.bookmark(b, `,"annotations":{"k8s.io/initial-events-end":"true"}`)
+		x.bookmark(b, kubeapi.InitialEnd)
 	}
 	if err := x.write(b); err != nil {
 		return err
@@ -137,14 +134,14 @@ func (x *watcher) sendState(all objects, bookmark bool) error {
 
 // shape is that of the next frame.
 func (x *watcher) shape(t view.Type) shape {
-	s := shape{x.form, t, x.columns && x.form.as == asTable}
+	s := shape{x.form, t, x.columns && x.form.as == kubeapi.AsTable}
 	x.columns = false
 	return s
 }
 
 // run sends changes until the watch is over.
 func (x *watcher) run(ctx context.Context, o *options, v *view.View) error {
-	timeout := o.timeout
+	timeout := o.Timeout
 	if timeout == 0 {
 		timeout = watchTimeout + rand.N(watchTimeout)
 	}
@@ -152,7 +149,7 @@ func (x *watcher) run(ctx context.Context, o *options, v *view.View) error {
 	for {
 		tick := end
 		if o.AllowWatchBookmarks {
-			tick = nextBookmark(time.Now(), end)
+			tick = kubeapi.NextBookmark(time.Now(), end, bookmarkEvery)
 		}
 		err := x.until(ctx, tick, v)
 		switch {
@@ -161,7 +158,7 @@ func (x *watcher) run(ctx context.Context, o *options, v *view.View) error {
 		case errors.Is(err, view.ErrEnded):
 			return nil
 		case errors.Is(err, view.ErrExpired):
-			return x.fail(tooOld(x.seen, v.Stats().Version))
+			return x.fail(kubeapi.TooOld(x.seen, v.Stats().Version))
 		case err != nil:
 			return err
 		}
@@ -176,18 +173,6 @@ func (x *watcher) run(ctx context.Context, o *options, v *view.View) error {
 			return err
 		}
 	}
-}
-
-// nextBookmark is when a bookmark is due, end if there is none before.
-func nextBookmark(now, end time.Time) time.Time {
-	next := now.Add(bookmarkEvery)
-	if last := end.Add(-lastBookmark); next.After(last) {
-		next = last
-	}
-	if !next.After(now) {
-		return end
-	}
-	return next
 }
 
 // until sends changes up to a moment.
@@ -268,13 +253,11 @@ func (x *watcher) change(c view.Change, b *buffer) error {
 // bookmark renders one. more is further members of its metadata.
 func (x *watcher) bookmark(b *buffer, more string) {
 	gv, kind := x.form.kind(x.kind, true)
-	b.out = append(typed(append(b.out, `{"type":"BOOKMARK","object":{`...), gv, kind), `"metadata":{"resourceVersion":"`...)
-	b.out = append(append(strconv.AppendUint(b.out, x.seen, 10), `","creationTimestamp":null`...), more...)
-	b.out = append(b.out, '}')
-	if x.form.as == asTable {
-		b.out = append(b.out, `,"columnDefinitions":[],"rows":[]`...)
+	table := ""
+	if x.form.as == kubeapi.AsTable {
+		table = `,"columnDefinitions":[],"rows":[]`
 	}
-	b.out = append(b.out, "}}\n"...)
+	b.out = kubeapi.AppendBookmark(b.out, gv, kind, x.seen, more, table)
 }
 
 // write passes on what is rendered.

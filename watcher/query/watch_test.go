@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/query"
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
@@ -149,18 +148,6 @@ func TestBookmarks(t *testing.T) {
 	without.ended()
 	if took := time.Since(began); took < 2900*time.Millisecond || took > 5*time.Second {
 		t.Errorf("it ended after %s", took)
-	}
-}
-
-// TestBookmarksAreRegular, once a minute at least.
-func TestBookmarksAreRegular(t *testing.T) {
-	now := time.Now()
-	for left, want := range map[time.Duration]time.Duration{
-		time.Hour: 50 * time.Second, time.Minute: 50 * time.Second, 51 * time.Second: 49 * time.Second, 3 * time.Second: time.Second, time.Second: time.Second,
-	} {
-		if got := query.NextBookmark(now, now.Add(left)).Sub(now); got != want {
-			t.Errorf("%s before the end: in %s, want %s", left, got, want)
-		}
 	}
 }
 

@@ -26,7 +26,7 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 		if all == nil {
 			all = []watches.Status{}
 		}
-		return writeJSON(w, kubeapi.StatusType, map[string]any{"watches": all})
+		return kubeapi.WriteJSON(w, kubeapi.StatusType, map[string]any{"watches": all})
 	case rest == "" && r.Method == http.MethodPost:
 		var in struct {
 			Group    string `json:"group"`
@@ -40,7 +40,7 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 		if err != nil {
 			return badRequest("%v", err)
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), maxWait)
+		ctx, cancel := context.WithTimeout(r.Context(), kubeapi.MaxWait)
 		defer cancel()
 		err = h.watches.Add(ctx, gvr)
 		if errors.Is(err, watches.ErrNotServed) {
@@ -67,7 +67,7 @@ func (h *Handler) changed(w http.ResponseWriter, r watches.GVR, code int, err er
 	}
 	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.WriteHeader(code)
-	return writeJSON(w, kubeapi.StatusType, metav1.Status{
+	return kubeapi.WriteJSON(w, kubeapi.StatusType, metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess, Code: int32(code), //nolint:gosec // a status code
 		Details: &metav1.StatusDetails{Group: r.Group, Kind: r.Resource},
 	})

@@ -1,9 +1,9 @@
 package view
 
 import (
-	"strings"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -48,25 +48,7 @@ type Change struct {
 }
 
 // Name is the place of an object within its kind.
-type Name struct{ Namespace, Name string }
+type Name = kubeapi.Name
 
 // NameOf is the place of o.
-func NameOf(o *object.Object) Name { return Name{o.Key.Namespace, o.Key.Name} }
-
-// Compare orders as the apiserver lists: by the key in etcd, namespace/name.
-func (n Name) Compare(other Name) int {
-	if n.Namespace == other.Namespace {
-		return strings.Compare(n.Name, other.Name)
-	}
-	a, b := n.Namespace, other.Namespace
-	switch short := min(len(a), len(b)); {
-	case a[:short] != b[:short]:
-		return strings.Compare(a, b)
-	case len(a) < len(b): // the slash behind a meets a character of b
-		return int('/') - int(b[short])
-	default:
-		return int(a[short]) - int('/')
-	}
-}
-
-func (n Name) less(other Name) bool { return n.Compare(other) < 0 }
+func NameOf(o *object.Object) Name { return Name{Namespace: o.Key.Namespace, Name: o.Key.Name} }

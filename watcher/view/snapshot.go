@@ -86,7 +86,7 @@ func (s *Snapshot) Ascend(namespace string, after Name, visit func(*object.Objec
 		if n := NameOf(o); n == after {
 			return true
 		} else if namespace != "" && n.Namespace != namespace {
-			return Name{Namespace: n.Namespace}.less(Name{Namespace: namespace})
+			return Name{Namespace: n.Namespace}.Compare(Name{Namespace: namespace}) < 0
 		}
 		return visit(o)
 	})

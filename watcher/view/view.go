@@ -42,7 +42,7 @@ const degree = 32
 
 type tree = btree.BTreeG[*object.Object]
 
-func byName(a, b *object.Object) bool { return NameOf(a).less(NameOf(b)) }
+func byName(a, b *object.Object) bool { return NameOf(a).Compare(NameOf(b)) < 0 }
 
 // View is the readable state of one kind. Its zero value is not ready; see New.
 type View struct {

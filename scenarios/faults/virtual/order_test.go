@@ -54,7 +54,7 @@ func openLoad(t *testing.T, s spec.Scenario, seed uint64) setup {
 		hooks: []hook{{0, func(w *world) {
 			for x := range p.Timed() {
 				w.until(x.At)
-				w.do(op{id: 500_000 + x.ID, typ: x.Type, resource: apisim.Pods, ns: "a", name: x.Pod.Name, size: 100}, oplog.PhaseLoad)
+				w.do(op{id: 500_000 + x.ID, typ: x.Type, resource: apisim.Pods, ns: "a", name: x.Target.Name, size: 100}, oplog.PhaseLoad)
 			}
 		}}},
 	}

@@ -1,0 +1,72 @@
+package readers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/netutil"
+)
+
+// slowly runs slow clients to their end.
+func slowly(t *testing.T, c Slow) (seen Seen, err error) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Run(context.Background(), Config{Slow: &c}, nil, &out); err != nil {
+		return seen, err
+	}
+	return seen, json.Unmarshal(out.Bytes(), &seen)
+}
+
+// TestSlowClients: they take all connections of a server that cuts them off after a while, and are gone in the end.
+func TestSlowClients(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ReadHeaderTimeout = 300 * time.Millisecond
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Listener = netutil.LimitListener(s.Listener, 5)
+	s.StartTLS()
+	defer s.Close()
+	ca := filepath.Join(t.TempDir(), "ca")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := Slow{Address: s.Listener.Addr().String(), CAFile: ca, Count: 40, For: 1500 * time.Millisecond}
+	got, err := slowly(t, c)
+	if err != nil || got.Asked != 40 || got.Connected != 40 || got.Shaken == 0 || got.Cut < 5 || got.Cut > 39 || got.Error != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	c.Address, c.For = l.Addr().String(), 100*time.Millisecond
+	if got, err := slowly(t, c); err != nil || got.Connected != 0 || !strings.Contains(got.Error, "refused") {
+		t.Errorf("nobody listens: %+v, %v", got, err)
+	}
+	c.CAFile = filepath.Join(t.TempDir(), "none")
+	if _, err := slowly(t, c); err == nil {
+		t.Error("no CA, and no error")
+	}
+}
+
+// TestAskingClients count their answers by status.
+func TestAskingClients(t *testing.T) {
+	s := httptest.NewServer(http.NotFoundHandler())
+	defer s.Close()
+	got, err := slowly(t, Slow{URL: s.URL, Count: 3, For: 250 * time.Millisecond})
+	if n := got.Answers[404]; err != nil || got.Asked != 3 || n < 3 || n > 9 || len(got.Answers) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
