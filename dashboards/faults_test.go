@@ -12,18 +12,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/watchbench/watchbench/dashboards/grafana"
-	"github.com/watchbench/watchbench/dashboards/prometheus"
 )
 
 var (
 	faults = flag.Bool("faults", false, "run the real processes with faults under a real Prometheus, some six minutes")
-	update = flag.Bool("update", false, "write the generated files")
+	update = flag.Bool("update", false, "write docs/metrics.md")
 )
-
-// quick is the timing of this test: the same rules, which look back and wait less.
-var quick = prometheus.Timing{Scrape: time.Second, Window: 20 * time.Second, Long: 40 * time.Second, For: 10 * time.Second}
 
 // noFault is the name of the cluster in which nothing goes wrong.
 const noFault = "NoFault"
@@ -66,20 +60,20 @@ const large, largeBytes = 40_000, 8 << 10
 
 func trials() []trial {
 	slow := func(t *testing.T, c *cell) { c.faults(t, "stall(2s,method=PUT)"); all(t, c) }
-	late := []string{prometheus.FallingBehind, prometheus.ChangeTooOld, prometheus.QueueNearFull}
+	late := []string{alertFallingBehind, alertChangeTooOld, alertQueueNearFull}
 	return []trial{
 		{must: ""}, // no fault
-		{must: prometheus.FallingBehind, may: late, begin: slow, again: all},
-		{must: prometheus.ChangeTooOld, may: append(late, prometheus.StorageDown, prometheus.Parked), begin: mock("503(method=PUT)")},
-		{must: prometheus.DeadWatch, may: []string{prometheus.ChangeTooOld, prometheus.Relisting}, begin: watch("gone(600s)"),
+		{must: alertFallingBehind, may: late, begin: slow, again: all},
+		{must: alertChangeTooOld, may: append(late, alertStorageDown, alertParked), begin: mock("503(method=PUT)")},
+		{must: alertDeadWatch, may: []string{alertChangeTooOld, alertRelisting}, begin: watch("gone(600s)"),
 			end: func(t *testing.T, c *cell) { check(t, c.sim.Faults().Remove(0)) }},
-		{must: prometheus.Dropping, may: append(late, prometheus.Repairing), bcs: object{"queueFull": "drop", "queueFullTimeout": "10ms", "handlerQueueLen": 4, "eventQueueLen": 4, "strategy": "partitioned", "podQueueNum": 1},
+		{must: alertDropping, may: append(late, alertRepairing), bcs: object{"queueFull": "drop", "queueFullTimeout": "10ms", "handlerQueueLen": 4, "eventQueueLen": 4, "strategy": "partitioned", "podQueueNum": 1},
 			begin: slow, again: all},
-		{must: prometheus.Parked, may: []string{prometheus.ChangeTooOld, prometheus.Repairing, prometheus.FallingBehind}, bcs: object{"parkAfter": 1}, begin: mock("422(method=PUT,key=default/map-1*)")},
-		{must: prometheus.Relisting, begin: watch("410(mid):20%"), end: func(t *testing.T, c *cell) { check(t, c.sim.Faults().Remove(0)) }},
-		{must: prometheus.QueueNearFull, may: late, bcs: object{"handlerQueueLen": 32}, begin: slow, again: all},
-		{must: prometheus.Repairing, again: func(t *testing.T, c *cell) { c.lose(t, 10) }},
-		{must: prometheus.LeaderFlapping, may: []string{prometheus.WatcherDown, prometheus.NoLeader}, replicas: 2, again: func(t *testing.T, c *cell) {
+		{must: alertParked, may: []string{alertChangeTooOld, alertRepairing, alertFallingBehind}, bcs: object{"parkAfter": 1}, begin: mock("422(method=PUT,key=default/map-1*)")},
+		{must: alertRelisting, begin: watch("410(mid):20%"), end: func(t *testing.T, c *cell) { check(t, c.sim.Faults().Remove(0)) }},
+		{must: alertQueueNearFull, may: late, bcs: object{"handlerQueueLen": 32}, begin: slow, again: all},
+		{must: alertRepairing, again: func(t *testing.T, c *cell) { c.lose(t, 10) }},
+		{must: alertLeaderFlapping, may: []string{alertWatcherDown, alertNoLeader}, replicas: 2, again: func(t *testing.T, c *cell) {
 			for _, r := range c.watchers {
 				r.end(syscall.SIGTERM)
 				time.Sleep(3 * time.Second) // for the other one to lead
@@ -87,7 +81,7 @@ func trials() []trial {
 				time.Sleep(3 * time.Second)
 			}
 		}},
-		{must: prometheus.NoLeader, may: []string{prometheus.WatcherDown}, replicas: 2, begin: func(_ *testing.T, c *cell) { c.leases.away.Store(true) },
+		{must: alertNoLeader, may: []string{alertWatcherDown}, replicas: 2, begin: func(_ *testing.T, c *cell) { c.leases.away.Store(true) },
 			end: func(t *testing.T, c *cell) {
 				c.leases.away.Store(false)
 				for _, r := range c.watchers { // the former leader has ended by itself
@@ -95,14 +89,14 @@ func trials() []trial {
 					c.run(t, r)
 				}
 			}},
-		{must: prometheus.MemoryGrowth, may: append(late, prometheus.Repairing), begin: func(t *testing.T, c *cell) {
+		{must: alertMemoryGrowth, may: append(late, alertRepairing), begin: func(t *testing.T, c *cell) {
 			c.faults(t, "stall(2s,method=PUT)")
 			for i := range large {
 				c.write(t, i, largeBytes)
 			}
 		}},
-		{must: prometheus.StorageDown, may: late, begin: mock("refuse(for=600s)")},
-		{must: prometheus.WatcherDown, begin: func(_ *testing.T, c *cell) { c.watchers[0].end(syscall.SIGKILL) },
+		{must: alertStorageDown, may: late, begin: mock("refuse(for=600s)")},
+		{must: alertWatcherDown, begin: func(_ *testing.T, c *cell) { c.watchers[0].end(syscall.SIGKILL) },
 			end: func(t *testing.T, c *cell) { c.run(t, c.watchers[0]) }},
 	}
 }
@@ -122,7 +116,7 @@ func TestFaults(t *testing.T) {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	var cells []*cell
-	var watchers, mocks []prometheus.Target
+	var watchers, mocks []scrapeTarget
 	ts := trials()
 	for _, tr := range ts {
 		name := strings.TrimPrefix(tr.must, "K8sWatch")
@@ -131,9 +125,9 @@ func TestFaults(t *testing.T) {
 		}
 		c := launch(t, bin, name, tr.bcs, max(tr.replicas, 1))
 		for _, r := range c.watchers {
-			watchers = append(watchers, prometheus.Target{Address: r.metrics, Cluster: name})
+			watchers = append(watchers, scrapeTarget{r.metrics, name})
 		}
-		mocks = append(mocks, prometheus.Target{Address: strings.TrimPrefix(c.admin, "http://"), Cluster: name})
+		mocks = append(mocks, scrapeTarget{strings.TrimPrefix(c.admin, "http://"), name})
 		cells = append(cells, c)
 	}
 	// However the test ends, what it started ends.
@@ -221,18 +215,17 @@ func TestFaults(t *testing.T) {
 // tryAll evaluates every panel and every rule.
 func (s *server) tryAll(t *testing.T) {
 	queries := 0
-	for _, d := range grafana.All() {
-		for _, r := range d.Rows {
-			for _, p := range r.Panels {
-				for _, q := range p.Queries {
-					queries++
-					s.want(t, fmt.Sprintf("%s, %s, %s", d.Title, p.Title, q.Legend), q.Expr)
-				}
+	for _, b := range boards(t) {
+		for _, p := range b.Panels {
+			for _, q := range p.Targets {
+				queries++
+				s.want(t, fmt.Sprintf("%s, %s, %s", b.Title, p.Title, q.LegendFormat), q.Expr)
 			}
 		}
 	}
-	for _, r := range prometheus.Records() {
-		s.want(t, "record", r.Name)
+	records, _ := rules(t)
+	for _, r := range records {
+		s.want(t, "record", r.Record)
 	}
 	s.rulesWork(t)
 	t.Logf("%d queries of panels evaluated", queries)

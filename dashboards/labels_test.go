@@ -5,15 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/watchbench/watchbench/dashboards/grafana"
-	"github.com/watchbench/watchbench/dashboards/prometheus"
 )
 
 var (
 	selected  = regexp.MustCompile(`([a-zA-Z_:]\w*)(?:\{|\[)`)
 	grouped   = regexp.MustCompile(`by \(([^)]*)\)`)
 	shown     = regexp.MustCompile(`\{\{(\w+)\}\}`)
+	ours      = regexp.MustCompile(`(^|[^\w:])((?:k8swatch|bcs_k8s_watch|bkbcs_k8swatch|storagemock)_\w+)`)
 	histogram = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
@@ -47,18 +45,22 @@ func TestLabels(t *testing.T) {
 			}
 		}
 	}
-	for _, d := range grafana.All() {
-		for _, r := range d.Rows {
-			for _, p := range r.Panels {
-				for _, q := range p.Queries {
-					try(d.Title+", "+p.Title, q.Expr, q.Legend)
-				}
+	for _, b := range boards(t) {
+		for _, p := range b.Panels {
+			for _, q := range p.Targets {
+				try(b.Title+", "+p.Title, q.Expr, q.LegendFormat)
 			}
 		}
 	}
-	for _, r := range prometheus.Records() {
+	records, alerts := rules(t)
+	for _, r := range append(records, alerts...) {
 		if strings.Contains(r.Expr, "[") { // others read metrics without a selector
-			try(r.Name, r.Expr, "")
+			try(r.Record+r.Alert, r.Expr, "")
+		}
+		for _, m := range ours.FindAllStringSubmatch(r.Expr, -1) {
+			if _, known := labels[histogram.ReplaceAllString(m[2], "")]; !known {
+				t.Errorf("%s: nothing exports %s", r.Record+r.Alert, m[2])
+			}
 		}
 	}
 }

@@ -13,10 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	registry "github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/watchbench/watchbench/dashboards/grafana"
-	"github.com/watchbench/watchbench/dashboards/prometheus"
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/storagemock"
 )
@@ -49,14 +47,14 @@ var description = regexp.MustCompile(`^Desc\{fqName: "([^"]*)".*variableLabels: 
 // mockMetrics are those that a storagemock registers.
 func mockMetrics(t *testing.T) (all []entry) {
 	t.Helper()
-	reg := registry.NewRegistry()
+	reg := prometheus.NewRegistry()
 	cfg := storagemock.DefaultConfig()
 	cfg.Listen = "127.0.0.1:0"
 	s, err := storagemock.New(cfg, storagemock.Settings{Registry: reg})
 	check(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	means := constants(t)
-	descs := make(chan *registry.Desc)
+	descs := make(chan *prometheus.Desc)
 	go func() { reg.Describe(descs); close(descs) }()
 	for d := range descs {
 		m := description.FindStringSubmatch(d.String())
@@ -122,28 +120,30 @@ func unit(name string) string {
 }
 
 // uses are the alerts and the panels that read a metric; "for debugging" if none does.
-func uses(name string) string {
+func uses(t *testing.T, name string) string {
 	reads := regexp.MustCompile(`(^|[^\w:])` + name + `(_bucket|_sum|_count)?($|[^\w:])`)
 	var recorded []string
-	for _, r := range prometheus.Records() {
-		recorded = append(recorded, r.Name, r.Expr)
+	records, alerts := rules(t)
+	for _, r := range records {
+		recorded = append(recorded, r.Record, r.Expr)
 	}
 	var all []string
-	for _, a := range prometheus.Alerts() {
+	for _, a := range alerts {
 		// An alert on a record reads what that one reads, which may be records, too.
 		expr := a.Expr
 		for range 2 {
 			expr = strings.NewReplacer(recorded...).Replace(expr)
 		}
 		if reads.MatchString(expr) {
-			all = append(all, fmt.Sprintf("[%s](#%s)", a.Name, strings.ToLower(a.Name)))
+			all = append(all, fmt.Sprintf("[%s](#%s)", a.Alert, strings.ToLower(a.Alert)))
 		}
 	}
-	for _, d := range grafana.All() {
-		for _, r := range d.Rows {
-			for _, p := range r.Panels {
-				if slices.ContainsFunc(p.Queries, func(q grafana.Query) bool { return reads.MatchString(q.Expr) }) {
-					all = append(all, strings.TrimSuffix(d.File, ".json")+": "+p.Title)
+	for _, b := range boards(t) {
+		for _, p := range b.Panels {
+			for _, q := range p.Targets {
+				if reads.MatchString(q.Expr) {
+					all = append(all, strings.TrimSuffix(b.file, ".json")+": "+p.Title)
+					break
 				}
 			}
 		}
@@ -160,7 +160,7 @@ func uses(name string) string {
 
 const intro = `# Metrics
 
-Generated from the code: ` + "`go test ./dashboards/... -update`" + `. Every metric that k8s-watch and storagemock export is here;
+Generated: ` + "`go test ./dashboards -run TestMetricsPage -update`" + `. Every metric that k8s-watch and storagemock export is here;
 watchbench exports none of its own. *Used by* names alerts and panels (dashboard: panel), or says that a metric is for debugging.
 
 The dashboards are in [dashboards/grafana](../dashboards/grafana), the scrape configuration and the rules in
@@ -182,30 +182,32 @@ func TestMetricsPage(t *testing.T) {
 	table := func(title, prefix string) {
 		fmt.Fprintf(b, "## %s\n\n| metric | type | labels | unit | a growing value means | used by |\n|---|---|---|---|---|---|\n", title)
 		for _, e := range list {
-			if strings.HasPrefix(e.name, prefix) == (title == prometheus.StorageJob) {
+			if strings.HasPrefix(e.name, prefix) == (title == storageJob) {
 				if e.means == "" {
 					t.Errorf("%s: no comment in internal/metric", e.name)
 				}
-				fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", e.name, e.typ, e.labels, unit(e.name), e.means, uses(e.name))
+				fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", e.name, e.typ, e.labels, unit(e.name), e.means, uses(t, e.name))
 			}
 		}
 	}
-	mocks := prometheus.StorageJob + "_"
+	mocks := storageJob + "_"
 	table("k8s-watch", mocks)
 	b.WriteString("\n")
-	table(prometheus.StorageJob, mocks)
+	table(storageJob, mocks)
 	b.WriteString("\n## Every process\n\nBoth export the metrics of client_golang's collectors for Go and for the process, and Prometheus adds `up`. " +
 		"These are used; all other `go_…` and `process_…` are for debugging.\n\n| metric | used by |\n|---|---|\n")
 	for _, name := range []string{metric.ProcessCPU, metric.ProcessMemory, metric.ProcessStart, metric.GoHeap, metric.GoGoroutines, metric.TargetUp} {
-		fmt.Fprintf(b, "| `%s` | %s |\n", name, uses(name))
+		fmt.Fprintf(b, "| `%s` | %s |\n", name, uses(t, name))
 	}
 	b.WriteString("\n## Alerts\n")
-	for _, a := range prometheus.Alerts() {
-		fmt.Fprintf(b, "\n### %s\n\nSeverity %s. %s %s See [%s](%s).\n\n```\n%s\n```\n", a.Name, a.Severity, a.Means, a.Do, a.Link, a.Link, prometheus.Default().Expand(a.Expr))
+	records, alerts := rules(t)
+	for _, a := range alerts {
+		link := strings.TrimPrefix(a.Annotations["runbook_url"], docs)
+		fmt.Fprintf(b, "\n### %s\n\nSeverity %s. %s See [%s](%s).\n\n```\n%s\n```\n", a.Alert, a.Labels["severity"], a.Annotations["runbook"], link, link, a.Expr)
 	}
 	b.WriteString("\n## Recorded series\n\n| series | what it is |\n|---|---|\n")
-	for _, r := range prometheus.Records() {
-		fmt.Fprintf(b, "| `%s` | %s |\n", r.Name, r.Text)
+	for _, r := range records {
+		fmt.Fprintf(b, "| `%s` | %s |\n", r.Record, r.comment)
 	}
 	if *update {
 		check(t, os.WriteFile(page, b.Bytes(), 0o644)) //nolint:gosec // a page
@@ -213,7 +215,6 @@ func TestMetricsPage(t *testing.T) {
 	if have, err := os.ReadFile(page); err != nil || !bytes.Equal(have, b.Bytes()) {
 		t.Errorf("%s is not what the code says (%v): run this test with -update", page, err)
 	}
-	ours := regexp.MustCompile(`^(k8swatch|bcs_k8s_watch|bkbcs_k8swatch|storagemock)_`)
 	for name := range constants(t) {
 		if ours.MatchString(name) && !slices.ContainsFunc(list, func(e entry) bool { return e.name == name }) {
 			t.Errorf("internal/metric names %s, which nothing exports", name)

@@ -7,9 +7,6 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/watchbench/watchbench/dashboards/grafana"
-	"github.com/watchbench/watchbench/dashboards/prometheus"
 )
 
 // The compose file mounts what exists, where Prometheus and Grafana look for it.
@@ -43,7 +40,7 @@ func TestProvisioning(t *testing.T) {
 	}
 	for _, arg := range compose.Services["prometheus"].Command {
 		if path, ok := strings.CutPrefix(arg, "--config.file="); ok {
-			for _, file := range []string{prometheus.RulesFile, prometheus.WatcherTargetsFile, prometheus.StorageTargetsFile} {
+			for _, file := range []string{rulesFile, watcherTargets, storageTargets} {
 				exists("prometheus", filepath.Join(filepath.Dir(path), file))
 			}
 			exists("prometheus", path)
@@ -57,7 +54,7 @@ func TestProvisioning(t *testing.T) {
 		Providers []struct{ Options struct{ Path string } }
 	}
 	read("provisioning/dashboards/watchbench.yaml", &provider)
-	for _, d := range grafana.All() {
-		exists("grafana", provider.Providers[0].Options.Path+"/"+d.File)
+	for _, d := range boards(t) {
+		exists("grafana", provider.Providers[0].Options.Path+"/"+d.file)
 	}
 }

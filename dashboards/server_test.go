@@ -10,31 +10,41 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/watchbench/watchbench/dashboards/prometheus"
 )
 
 // server is a real Prometheus.
 type server struct{ url string }
 
-// serve starts it on the generated files, with this test's timing and targets.
-func serve(t *testing.T, watchers, mocks []prometheus.Target) *server {
+// scrapeTarget is one process to scrape.
+type scrapeTarget struct {
+	address string // host:port
+	cluster string // its cluster_id
+}
+
+// quick is the timing of this test in place of the files': it changes how long a rule looks back and waits, never what it
+// compares.
+var quick = strings.NewReplacer("15s", "1s", "timeout: 10s", "timeout: 1s", "[5m]", "[20s]", "[1h]", "[40s]", "> 7200", "> 80", "for: 5m", "for: 10s", "for: 1m", "for: 2s")
+
+// serve starts it on the files, with this test's timing and targets.
+func serve(t *testing.T, watchers, mocks []scrapeTarget) *server {
 	t.Helper()
 	dir := t.TempDir()
-	files, err := prometheus.Files(quick)
-	check(t, err)
-	files[prometheus.WatcherTargetsFile], err = prometheus.Targets("", watchers...)
-	check(t, err)
-	files[prometheus.StorageTargetsFile], err = prometheus.Targets("", mocks...)
-	check(t, err)
-	for name, b := range files {
-		file := filepath.Join(dir, name)
-		check(t, os.MkdirAll(filepath.Dir(file), 0o750))
-		check(t, os.WriteFile(file, b, 0o600))
+	for _, name := range []string{configFile, rulesFile} {
+		b, err := os.ReadFile(filepath.Join("prometheus", name))
+		check(t, err)
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte(quick.Replace(string(b))), 0o600))
+	}
+	check(t, os.Mkdir(filepath.Join(dir, "targets"), 0o750))
+	for name, targets := range map[string][]scrapeTarget{watcherTargets: watchers, storageTargets: mocks} {
+		text := ""
+		for _, target := range targets {
+			text += fmt.Sprintf("- {targets: [%q], labels: {cluster_id: %q}}\n", target.address, target.cluster)
+		}
+		check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", freePorts(t, 1)[0])
 	log := filepath.Join(dir, "prometheus.log")
-	start(t, "prometheus", log, "--config.file="+prometheus.ConfigFile, "--storage.tsdb.path=data", "--web.listen-address="+address, "--log.level=warn")
+	start(t, "prometheus", log, "--config.file="+configFile, "--storage.tsdb.path=data", "--web.listen-address="+address, "--log.level=warn")
 	s := &server{url: "http://" + address}
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(200 * time.Millisecond) {
 		if res, err := http.Get(s.url + "/-/ready"); err == nil { //nolint:noctx // of this test
@@ -89,7 +99,7 @@ func (s *server) firing(t *testing.T) (all []string) {
 
 // variables of Grafana, with everything chosen.
 var variables = strings.NewReplacer("$cluster", ".*", "$job", ".*", "$instance", ".*",
-	"$__rate_interval", prometheus.Text(quick.Window), "$__range", "4m")
+	"$__rate_interval", "20s", "$__range", "4m")
 
 // want reports a query that fails or has no result.
 func (s *server) want(t *testing.T, what, expr string) {
@@ -120,14 +130,15 @@ func (s *server) rulesWork(t *testing.T) {
 			}
 		}
 	}
-	if want := len(prometheus.Records()) + len(prometheus.Alerts()); n != want {
+	records, alerts := rules(t)
+	if want := len(records) + len(alerts); n != want {
 		t.Errorf("%d rules are loaded, want %d", n, want)
 	}
 }
 
 // compare reports metrics that the processes export and docs/metrics.md lacks, and the
 // other way round.
-func (s *server) compare(t *testing.T, targets []prometheus.Target) {
+func (s *server) compare(t *testing.T, targets []scrapeTarget) {
 	var data map[string][]struct{ Type string }
 	s.get(t, "/api/v1/metadata", &data)
 	listed := map[string]string{}

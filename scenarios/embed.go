@@ -13,7 +13,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -68,7 +68,7 @@ func Read(ref string) (string, []byte, error) {
 		data, err := files.ReadFile(ref + ".yaml")
 		if err != nil {
 			return "", nil, &spec.Error{Place: "scenario " + ref, Problem: "no scenario of that name is shipped",
-				Remedy: spelling.Ask(spelling.NearestPath(ref, All()), "use one of "+strings.Join(Names(), ", ")+", or the path of a .yaml file")}
+				Remedy: badinput.Ask(badinput.NearestPath(ref, All()), "use one of "+strings.Join(Names(), ", ")+", or the path of a .yaml file")}
 		}
 		return "scenarios/" + ref + ".yaml", data, nil
 	}
@@ -78,7 +78,7 @@ func Read(ref string) (string, []byte, error) {
 		return "", nil, &spec.Error{Place: "scenario " + ref, Problem: "no scenario of that name is shipped", Remedy: "it is " + renamed[ref] + " now"}
 	case errors.Is(err, fs.ErrNotExist):
 		return "", nil, &spec.Error{Place: ref, Problem: "no such file",
-			Remedy: spelling.Ask(spelling.NearestPath(ref, All()), "give a path, or the name of a shipped scenario: "+strings.Join(Names(), ", "))}
+			Remedy: badinput.Ask(badinput.NearestPath(ref, All()), "give a path, or the name of a shipped scenario: "+strings.Join(Names(), ", "))}
 	case err != nil:
 		return "", nil, fmt.Errorf("open the scenario: %w", err)
 	case info.IsDir():

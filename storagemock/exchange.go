@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
-	"github.com/watchbench/watchbench/internal/gate"
+	"github.com/watchbench/watchbench/internal/faultlist"
 )
 
 // exchange is one request, read completely, with the means to answer it or to misbehave
@@ -155,7 +155,7 @@ func (x *exchange) reset() {
 		return // the connection is then closed, if not reset
 	}
 	x.hijacked = true
-	gate.Reset(c)
+	faultlist.Reset(c)
 }
 
 // pause waits like lifecycle.Pause, and notes when the client gives up meanwhile. Of one

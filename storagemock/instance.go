@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/gate"
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/storagemock/latency"
 )
@@ -21,7 +21,7 @@ type instance struct {
 	srv      *Server
 	number   int
 	stations latency.Stations
-	gate     *gate.Gate
+	gate     *faultlist.Gate
 	listener net.Listener // the gate, or TLS over it
 
 	// hard ends when no request may wait any longer, soft when those that would never
@@ -35,7 +35,7 @@ type instance struct {
 
 // newInstance binds addr.
 func newInstance(s *Server, number int, addr string, certs *tls.Config, listen func(string) (net.Listener, error)) (*instance, error) {
-	g, err := gate.New(addr, gate.Settings{Max: s.maxConns, Listen: listen})
+	g, err := faultlist.NewGate(addr, faultlist.GateSettings{Max: s.maxConns, Listen: listen})
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", addr, err)
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
-	"github.com/watchbench/watchbench/storagemock/query"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
@@ -24,7 +23,7 @@ func (s *Server) getObject(c *call) reply {
 	if rec == nil {
 		return failure(200, bcsapi.CodeNotExist, "", false)
 	}
-	return success(normalise(query.ParseProjection(p.fields).Append(nil, rec)), "")
+	return success(normalise(store.ParseProjection(p.fields).Append(nil, rec)), "")
 }
 
 // listObjects is E4 and E9.
@@ -67,10 +66,10 @@ func (s *Server) listEvents(c *call) reply {
 	if err := implemented(params); err != nil {
 		return refuse(err.Error())
 	}
-	var filter query.Filter
+	var filter store.Filter
 	for _, path := range eventFilters {
 		if v := params.Get(path); v != "" {
-			filter = append(filter, query.In{Path: path, Values: strings.Split(v, ",")})
+			filter = append(filter, store.In{Path: path, Values: strings.Split(v, ",")})
 		}
 	}
 	after, before := unixTime(params.Get("timeBegin")), unixTime(params.Get("timeEnd"))
@@ -88,7 +87,7 @@ func (s *Server) listEvents(c *call) reply {
 	// The real server's answer without a length is empty.
 	docs = docs[:min(length, len(docs))]
 	if slices.Contains(fields, "data.metadata.name") {
-		docs = slices.DeleteFunc(docs, func(e *store.Event) bool { return query.Value(e, "data.metadata.name") == nil })
+		docs = slices.DeleteFunc(docs, func(e *store.Event) bool { return store.Value(e, "data.metadata.name") == nil })
 	}
 	return success(render(docs, fields), `,"total":`+strconv.Itoa(total))
 }
@@ -104,7 +103,7 @@ func unixTime(text string) time.Time {
 
 // params are those of a request for dynamic resources.
 type params struct {
-	filter        query.Filter
+	filter        store.Filter
 	fields        []string
 	limit, offset int
 	// uid is set if the filter demands one value of data.metadata.uid: the request is
@@ -150,7 +149,7 @@ func (p *params) addFilter(path string, texts []string) error {
 		if strings.TrimSpace(v) == "" {
 			return fmt.Errorf("the filter %s has no value", path)
 		}
-		p.filter = append(p.filter, query.In{Path: path, Values: strings.Split(v, ",")})
+		p.filter = append(p.filter, store.In{Path: path, Values: strings.Split(v, ",")})
 	}
 	if path == uidPath && len(texts) == 1 && !strings.Contains(texts[0], ",") {
 		p.uid = texts[0]
@@ -194,7 +193,7 @@ func page[T any](all []T, offset, limit int) []T {
 }
 
 // matching keeps the documents that a filter selects.
-func matching[T query.Document](docs []T, f query.Filter) []T {
+func matching[T store.Document](docs []T, f store.Filter) []T {
 	if len(f) == 0 {
 		return docs
 	}
@@ -202,8 +201,8 @@ func matching[T query.Document](docs []T, f query.Filter) []T {
 }
 
 // render returns a JSON array of documents, each with those fields only.
-func render[T query.Document](docs []T, fields []string) []byte {
-	p := query.ParseProjection(fields)
+func render[T store.Document](docs []T, fields []string) []byte {
+	p := store.ParseProjection(fields)
 	b := []byte{'['}
 	for i, d := range docs {
 		if i > 0 {

@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/faultlist"
-	"github.com/watchbench/watchbench/internal/gate"
 	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -70,7 +69,7 @@ func New(cfg Config, set Settings) (*Server, error) {
 		}
 	}
 	if set.Listen == nil {
-		set.Listen = gate.TCP
+		set.Listen = faultlist.TCP
 	}
 	if err := s.listen(cfg, p, certs, set.Listen); err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/kinds"
@@ -254,7 +254,7 @@ func (a *advice) meantBy(kind string) string {
 		}
 	}
 	if meant == "" && !a.custom() {
-		meant = spelling.Nearest(kind, kinds)
+		meant = badinput.Nearest(kind, kinds)
 	}
 	return meant
 }
@@ -324,7 +324,7 @@ func inDeny(group, resource string) []string {
 
 // meant asks for the known word that is nearest.
 func meant(word string, known []string) string {
-	if near := spelling.Nearest(word, known); near != "" && near != word {
+	if near := badinput.Nearest(word, known); near != "" && near != word {
 		return fmt.Sprintf(", did you mean %q?", near)
 	}
 	return ""

@@ -14,9 +14,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/kinds"
@@ -57,7 +57,7 @@ func Audit(ctx context.Context, cfg config.Config, filter config.Filter, o Audit
 		return Audited{}, err
 	}
 	c := w.copying
-	out := Audited{Cluster: cfg.Default.ClusterID, Apiserver: redact.Text(c.served.host), Content: o.Content,
+	out := Audited{Cluster: cfg.Default.ClusterID, Apiserver: badinput.Redact(c.served.host), Content: o.Content,
 		Findings: []synchronizer.Finding{}}
 	read := func(ctx context.Context) error {
 		if err := c.platform.findStorage(ctx); err != nil {
@@ -156,7 +156,7 @@ func (c *copying) auditKinds(ctx context.Context, s *auditSource) (unknown []syn
 	}
 	for _, group := range broken {
 		unknown = append(unknown, synchronizer.KindReport{Kind: "API group " + group,
-			Error: "cluster: " + redact.Text(c.served.trouble().err.Error())})
+			Error: "cluster: " + badinput.Redact(c.served.trouble().err.Error())})
 	}
 	for _, r := range found {
 		s.resources[r.Key()] = r

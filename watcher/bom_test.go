@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // TestTokenWithByteOrderMark: a mark of UTF-8 in a token's file is no part of the header, and
@@ -44,7 +44,7 @@ func TestTokenWithByteOrderMark(t *testing.T) {
 	if got := <-sent; got != "Bearer token" {
 		t.Errorf("Authorization: %q", got)
 	}
-	var utf16 *bom.UTF16Error
+	var utf16 *userfile.UTF16Error
 	if _, err := client("\xff\xfet\x00"); !errors.As(err, &utf16) {
 		t.Errorf("UTF-16: %v", err)
 	}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/internal/badinput"
 )
 
 // debugVerbosity is the "v" from which each list and watch that fails or ends is logged.
@@ -24,9 +24,9 @@ func NewLogger(w io.Writer, verbosity int) *slog.Logger {
 func withoutSecrets(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:
-		a.Value = slog.StringValue(redact.Text(v))
+		a.Value = slog.StringValue(badinput.Redact(v))
 	case error:
-		a.Value = slog.StringValue(redact.Text(v.Error()))
+		a.Value = slog.StringValue(badinput.Redact(v.Error()))
 	}
 	return a
 }

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -55,12 +55,12 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p P
 	if outside {
 		p.Unknown = errors.New("it is that of the cluster it will run in")
 	} else {
-		p.Apiserver = redact.Text(w.copying.served.host)
+		p.Apiserver = badinput.Redact(w.copying.served.host)
 		err = a.ask(ctx, w.copying.served, &p)
 	}
-	p.Unknown = redact.Error(p.Unknown)
+	p.Unknown = badinput.Redacted(p.Unknown)
 	for _, entry := range a.walk().useless {
-		p.Useless = append(p.Useless, redact.Text(entry))
+		p.Useless = append(p.Useless, badinput.Redact(entry))
 	}
 	return p, err
 }

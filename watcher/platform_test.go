@@ -20,7 +20,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/internal/metric"
-	"github.com/watchbench/watchbench/internal/zktest"
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
@@ -60,8 +59,8 @@ func TestPlatform(t *testing.T) {
 	env := clustertest.Start(t)
 	client := kubernetes.NewForConfigOrDie(env.Config)
 	ns := clustertest.Namespace(t, env.Config)
-	addr := zktest.Start(t)
-	conn := zktest.Client(t, addr)
+	addr := clustertest.ZooKeeper(t)
+	conn := clustertest.ZooKeeperClient(t, addr)
 	storage := newMemoryStorage(t)
 	netservice := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		typ := 9

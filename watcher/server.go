@@ -21,8 +21,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/internal/redact"
 )
 
 // closeGrace is how long requests to the health and metrics servers may take
@@ -115,12 +115,12 @@ func healthHandler(ready func() error, ails func() []error, debug bool) http.Han
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := ready(); err != nil {
-			http.Error(w, redact.Text(err.Error()), http.StatusServiceUnavailable)
+			http.Error(w, badinput.Redact(err.Error()), http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = w.Write([]byte("ok"))
 		for _, err := range ails() {
-			_, _ = fmt.Fprintf(w, "\n%v", redact.Error(err))
+			_, _ = fmt.Fprintf(w, "\n%v", badinput.Redacted(err))
 		}
 	})
 	if debug {

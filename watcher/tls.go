@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -61,11 +61,11 @@ func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, 
 // keyPair reads a certificate and its key, which may be encrypted as the original's may:
 // in PEM itself (RFC 1423).
 func keyPair(f config.TLS) (tls.Certificate, error) {
-	cert, err := bom.ReadFile(f.CertFile)
+	cert, err := userfile.ReadFile(f.CertFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	key, err := bom.ReadFile(f.KeyFile)
+	key, err := userfile.ReadFile(f.KeyFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}

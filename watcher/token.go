@@ -14,7 +14,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
@@ -79,7 +79,7 @@ func (f *tokenFile) read() (string, error) {
 // readSecret reads the one line of a file that holds a secret. A path that may be the
 // secret itself, put where its file belongs, is not in the error.
 func readSecret(path string) (string, error) {
-	data, err := bom.ReadFile(path)
+	data, err := userfile.ReadFile(path)
 	shown := path
 	if !strings.HasPrefix(path, "/") && !strings.HasPrefix(path, "./") && !strings.HasPrefix(path, "../") ||
 		strings.ContainsFunc(path, unicode.IsControl) {

@@ -16,9 +16,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/metric"
-	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/leader"
 	"github.com/watchbench/watchbench/watcher/meter"
@@ -42,9 +42,9 @@ func (e *InputError) In(main string) error {
 
 func (e *InputError) Error() string {
 	if e.Key == "" {
-		return redact.Text(e.Err.Error())
+		return badinput.Redact(e.Err.Error())
 	}
-	return e.Key + ": " + redact.Text(e.Err.Error())
+	return e.Key + ": " + badinput.Redact(e.Err.Error())
 }
 func (e *InputError) Unwrap() error { return e.Err }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
-	"github.com/watchbench/watchbench/loadgen/xk6/driver"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
 
 func TestMain(m *testing.M) {
@@ -76,7 +76,7 @@ func runScript(t *testing.T, bin, script string, env ...string) (string, error) 
 		args = append(args, "-e", e)
 	}
 	cmd := exec.CommandContext(ctx, bin, append(args, script)...)
-	cmd.Env = append(os.Environ(), driver.Hermetic()...)
+	cmd.Env = append(os.Environ(), party.Hermetic()...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	var out bytes.Buffer
@@ -272,7 +272,7 @@ func TestDriver(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			f := driver.Files{Plan: filepath.Join(dir, "plan.yaml"), Kubeconfig: env.Kubeconfig, OpLog: filepath.Join(dir, "ops"), Script: filepath.Join(dir, "k6.js")}
+			f := party.K6Files{Plan: filepath.Join(dir, "plan.yaml"), Kubeconfig: env.Kubeconfig, OpLog: filepath.Join(dir, "ops"), Script: filepath.Join(dir, "k6.js")}
 			data, err := json.Marshal(cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -280,7 +280,7 @@ func TestDriver(t *testing.T) {
 			if err := os.WriteFile(f.Plan, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			args, environ, err := driver.Command(cfg, f)
+			args, environ, err := party.K6Command(cfg, f)
 			if err != nil {
 				t.Fatal(err)
 			}

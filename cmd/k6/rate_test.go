@@ -13,7 +13,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/loadgen/plan"
-	"github.com/watchbench/watchbench/loadgen/xk6/driver"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
 
 var ratePairs = flag.Int("rate", 0, "pairs of runs in which k6's rate is compared with the engine's")
@@ -29,14 +29,14 @@ func TestRate(t *testing.T) {
 	}
 	env := clustertest.Start(t)
 	k6 := k6Binary(t)
-	churn := filepath.Join(t.TempDir(), "churn")
-	if out, err := exec.Command("go", "build", "-o", churn, "../churn").CombinedOutput(); err != nil {
-		t.Fatalf("building churn: %v\n%s", err, out)
+	bench := filepath.Join(t.TempDir(), "watchbench")
+	if out, err := exec.Command("go", "build", "-o", bench, "../watchbench").CombinedOutput(); err != nil {
+		t.Fatalf("building watchbench: %v\n%s", err, out)
 	}
 	var ratios []float64
 	for i := range *ratePairs {
 		cfg := plan.Default()
-		cfg.Model, cfg.Threads, cfg.Operations, cfg.Seed = plan.ModelClosed, driver.MaxVUs, 6000, uint64(i)
+		cfg.Model, cfg.Threads, cfg.Operations, cfg.Seed = plan.ModelClosed, party.MaxVUs, 6000, uint64(i)
 		rate := map[string]float64{}
 		order := []string{"churn", "k6"}
 		if i%2 == 1 {
@@ -45,7 +45,7 @@ func TestRate(t *testing.T) {
 		for _, who := range order {
 			dir := t.TempDir()
 			cfg.RunID = fmt.Sprintf("%s-%d", who, i)
-			f := driver.Files{Plan: filepath.Join(dir, "plan.yaml"), Kubeconfig: env.Kubeconfig, OpLog: filepath.Join(dir, "ops.zst"), Script: filepath.Join(dir, "k6.js")}
+			f := party.K6Files{Plan: filepath.Join(dir, "plan.yaml"), Kubeconfig: env.Kubeconfig, OpLog: filepath.Join(dir, "ops.zst"), Script: filepath.Join(dir, "k6.js")}
 			data, err := json.Marshal(cfg)
 			if err != nil {
 				t.Fatal(err)
@@ -53,9 +53,9 @@ func TestRate(t *testing.T) {
 			if err := os.WriteFile(f.Plan, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.Command(churn, "--plan", f.Plan, "--kubeconfig", f.Kubeconfig, "--oplog", f.OpLog, "--wait")
+			cmd := exec.Command(bench, "churn", "--plan", f.Plan, "--kubeconfig", f.Kubeconfig, "--oplog", f.OpLog, "--wait")
 			if who == "k6" {
-				args, environ, err := driver.Command(cfg, f)
+				args, environ, err := party.K6Command(cfg, f)
 				if err != nil {
 					t.Fatal(err)
 				}

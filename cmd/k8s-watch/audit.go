@@ -17,7 +17,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/synchronizer"
@@ -162,7 +162,7 @@ func judge(a watcher.Audited) (code int, s summary) {
 func printAudit(out io.Writer, a watcher.Audited, verdict string) error {
 	b := bufio.NewWriter(out)
 	line := func(format string, args ...any) {
-		_, _ = b.WriteString(redact.Text(fmt.Sprintf(format+"\n", args...))) // Flush has the error
+		_, _ = b.WriteString(badinput.Redact(fmt.Sprintf(format+"\n", args...))) // Flush has the error
 	}
 	for _, f := range a.Findings {
 		age := ""

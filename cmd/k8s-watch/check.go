@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/access"
@@ -87,7 +87,7 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	section("tells of changes", notified(cfg.ResourceWatcher))
 	section("ignores, or takes in another way", warnings)
 	section("has nothing to apply to", p.Useless)
-	_, err := io.WriteString(out, redact.Text(b.String()))
+	_, err := io.WriteString(out, badinput.Redact(b.String()))
 	return err
 }
 

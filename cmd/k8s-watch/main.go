@@ -14,9 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/watchbench/watchbench/internal/flagerror"
-	"github.com/watchbench/watchbench/internal/redact"
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -50,7 +48,7 @@ func run(args []string) int {
 		case "audit":
 			return audit(args[1:], os.Stdout)
 		}
-		if near := spelling.Nearest(args[0], []string{"rbac", "check", "audit"}); near != "" {
+		if near := badinput.Nearest(args[0], []string{"rbac", "check", "audit"}); near != "" {
 			return fail(exitBadInput, fmt.Errorf("unknown command %q: did you mean %s?", args[0], near))
 		}
 	}
@@ -129,10 +127,10 @@ func misused(fs *pflag.FlagSet, err error) int {
 	if errors.Is(err, pflag.ErrHelp) {
 		return exitOK
 	}
-	return fail(exitBadInput, flagerror.Explain(fs, err))
+	return fail(exitBadInput, badinput.ExplainFlag(fs, err))
 }
 
 func fail(code int, err error) int {
-	fmt.Fprintln(os.Stderr, "k8s-watch:", redact.Text(err.Error()))
+	fmt.Fprintln(os.Stderr, "k8s-watch:", badinput.Redact(err.Error()))
 	return code
 }

@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // asAccount passes requests on to an apiserver as if a ServiceAccount made them. It
@@ -315,7 +315,7 @@ func TestRBACSlip(t *testing.T) {
 func writeKubeconfig(t *testing.T, server string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := kubefile.Write(file, kubefile.For("test", &rest.Config{Host: server})); err != nil {
+	if err := kubeapi.WriteConfig(file, kubeapi.ConfigFor("test", &rest.Config{Host: server})); err != nil {
 		t.Fatal(err)
 	}
 	return file

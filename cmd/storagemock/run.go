@@ -21,9 +21,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/ndjson"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/fault"
 	"github.com/watchbench/watchbench/storagemock/latency"
@@ -113,10 +115,10 @@ type announcement struct {
 func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
-		return commandline.Usagef("log-level %q: want debug, info, warn or error", o.logLevel)
+		return badinput.New("", "log-level %q: want debug, info, warn or error", o.logLevel)
 	}
 	if err := o.validate(); err != nil {
-		return &commandline.UsageError{Err: err}
+		return badinput.Wrap(err)
 	}
 	// After a long run most of the memory is the ledger, all of it live; collecting
 	// more often keeps the garbage on top of it small.
@@ -182,9 +184,9 @@ func (o options) validate() error {
 	if o.admin == "" && o.pprof {
 		errs = append(errs, errors.New("pprof: profiles are served on the admin address; give --admin as well"))
 	}
-	errs = append(errs, outfile.Check(
-		outfile.Output{Flag: "save-ledger", Path: o.saveLedger, What: "ledger", Ours: outfile.Lines(`{"seq":`)},
-		outfile.Output{Flag: "save-snapshot", Path: o.saveSnapshot, What: "snapshot", Ours: outfile.Lines(`{"schema":"watchbench/storagemock-snapshot/`)},
+	errs = append(errs, userfile.CheckOutputs(
+		userfile.Output{Flag: "save-ledger", Path: o.saveLedger, What: "ledger", Ours: ndjson.Begins(`{"seq":`)},
+		userfile.Output{Flag: "save-snapshot", Path: o.saveSnapshot, What: "snapshot", Ours: ndjson.Begins(`{"schema":"watchbench/storagemock-snapshot/`)},
 	))
 	return errors.Join(errs...)
 }

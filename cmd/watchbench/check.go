@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
@@ -79,7 +79,7 @@ func recheck(cmd *cobra.Command, dir, format string) error {
 	}
 	err = checkedVerdict(out, c)
 	if differ > 0 {
-		err = worse(err, &verdict{exitCheck, wording.Count(differ, "difference") + " between what was recorded and what the record gives"})
+		err = worse(err, &verdict{exitCheck, units.Count(differ, "difference") + " between what was recorded and what the record gives"})
 	}
 	return err
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/watchbench/watchbench/scenarios/faults"
 )
 
-// schema is the part of a JSON schema that names fields and their values.
-type schema struct {
-	Ref        string            `json:"$ref"`
-	Properties map[string]schema `json:"properties"`
-	Enum       []any             `json:"enum"`
-	Defs       map[string]schema `json:"$defs"`
+// fieldSchema is the part of a JSON schema that names fields and their values.
+type fieldSchema struct {
+	Ref        string                 `json:"$ref"`
+	Properties map[string]fieldSchema `json:"properties"`
+	Enum       []any                  `json:"enum"`
+	Defs       map[string]fieldSchema `json:"$defs"`
 }
 
 // fields lists path= for each field below s, or path=value where the values are known.
-func (s schema) fields(defs map[string]schema, path string) (all []string) {
+func (s fieldSchema) fields(defs map[string]fieldSchema, path string) (all []string) {
 	if s.Ref != "" {
 		s = defs[strings.TrimPrefix(s.Ref, "#/$defs/")]
 	}
@@ -40,7 +40,7 @@ func (s schema) fields(defs map[string]schema, path string) (all []string) {
 // overrides offers the fields of a scenario for --set.
 func overrides(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	data, err := faults.Format.Schema()
-	var s schema
+	var s fieldSchema
 	if err != nil || json.Unmarshal(data, &s) != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

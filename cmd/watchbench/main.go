@@ -12,8 +12,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
-	"github.com/watchbench/watchbench/internal/flagerror"
-	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -21,13 +19,13 @@ import (
 
 // Exit codes, the same for every command.
 const (
-	exitOK          = 0
-	exitError       = 1
-	exitInput       = 2
+	exitOK          = commandline.ExitOK
+	exitError       = commandline.ExitError
+	exitInput       = commandline.ExitUsage
 	exitCheck       = 3
 	exitRegression  = 4
 	exitInvalid     = 5
-	exitInterrupted = 130
+	exitInterrupted = commandline.ExitInterrupted
 )
 
 // exitCodes is the same table for users; make bench quotes its lines.
@@ -50,6 +48,9 @@ type verdict struct {
 func (v *verdict) Error() string { return v.text }
 
 func main() {
+	if len(os.Args) > 1 && parties[os.Args[1]] != nil {
+		os.Exit(runParty(parties[os.Args[1]], os.Args[2:], streams{os.Stdin, os.Stdout, os.Stderr}))
+	}
 	// All that is said passes through it, so that nothing tears its status.
 	stderr := terminal.Stderr(os.Stderr)
 	ctx := interruptible(stderr)
@@ -98,14 +99,14 @@ func command() *cobra.Command {
 		Long: "Measure and judge the path from a Kubernetes watch to a storage service.\n\n" + exitCodes,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", flagerror.Explain(cmd.Flags(), err))
+		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", badinput.ExplainFlag(cmd.Flags(), err))
 	})
 	group(root, "Measure:", runCommand(), dashboardCommand(), reportCommand(), checkCommand(), scenariosCommand())
 	group(root, "Which settings?", tuneCommand(), simulateCommand())
 	group(root, "Did it get worse?", compareCommand(), gateCommand(), referenceCommand())
 	group(root, "What if something fails?", matrixCommand())
 	group(root, "Other clusters, watchers, loads:", clusterCommand(), recordCommand(), replayCommand())
-	root.AddCommand(manCommand(), kneeCommand(), readersCommand(),
+	root.AddCommand(manCommand(), kneeCommand(),
 		&cobra.Command{
 			Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
 		}, &cobra.Command{
@@ -142,7 +143,7 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	if all := cmd.SuggestionsFor(args[0]); len(all) > 0 {
 		near = all[0]
 	}
-	return badinput.New(spelling.Ask(near, "see "+cmd.CommandPath()+" --help"), "%s: unknown command %q", cmd.CommandPath(), args[0])
+	return badinput.New(badinput.Ask(near, "see "+cmd.CommandPath()+" --help"), "%s: unknown command %q", cmd.CommandPath(), args[0])
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -165,7 +165,7 @@ func TestBadInput(t *testing.T) {
 
 // Where the parties cannot be pinned, a run that asks for it does not start.
 func TestTooFewCPUsToPin(t *testing.T) {
-	if _, err := affinity.Plan(); err == nil {
+	if _, err := procstat.DividedCPUs(); err == nil {
 		t.Skip("this machine has the CPUs")
 	}
 	withBinaries(t)
@@ -189,7 +189,7 @@ func withBinaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"k8s-watch", "storagemock", "churn"} {
+	for _, name := range []string{"k8s-watch", "storagemock", "watchbench"} {
 		path := filepath.Join(filepath.Dir(self), name)
 		if err := os.WriteFile(path, nil, 0o755); err != nil {
 			t.Fatal(err)

@@ -49,11 +49,8 @@ var siblings = []struct {
 	{[]string{"k8s-watch", "check"}, "say what k8s-watch would do with a configuration"},
 	{[]string{"k8s-watch", "rbac"}, "print the rights that k8s-watch needs"},
 	{[]string{"storagemock"}, "serve a bcs-storage with latency, capacity and faults"},
-	{[]string{"churn"}, "send the load of a plan to an apiserver"},
-	{[]string{"watchproxy"}, "make lists and watches of an apiserver fail on demand"},
 	{[]string{"watchfloor"}, "relay watches to bcs-storage, as the floor of a watcher's cost"},
 	{[]string{"watchlegacy"}, "imitate bcs-k8s-watch, for comparison"},
-	{[]string{"witness"}, "record every event of chosen kinds"},
 }
 
 // manCommand is for make man.

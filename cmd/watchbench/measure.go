@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/party"
@@ -28,7 +28,7 @@ type measurer struct {
 	cmd      *cobra.Command
 	bins     party.Binaries
 	on       spec.Cluster
-	pinned   affinity.Groups
+	pinned   procstat.CPUGroups
 	release  func() error
 	cluster  *cluster.Cluster // nil until the first variant
 	progress *runner.Progress // for lines between variants

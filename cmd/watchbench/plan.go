@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -48,6 +48,6 @@ func (f *runFlags) plan(cmd *cobra.Command, todo []campaign.Scenario) error {
 
 // extent is how much is to be run, and about how long that takes.
 func extent(f *spec.File, steps []runner.Step) string {
-	return fmt.Sprintf("%s × repeat %d: %s to run, about %s on %s", wording.Count(len(f.Cells()), "point"), f.Base().Repeat, wording.Count(len(steps), "cell"),
+	return fmt.Sprintf("%s × repeat %d: %s to run, about %s on %s", units.Count(len(f.Cells()), "point"), f.Base().Repeat, units.Count(len(steps), "cell"),
 		runner.Expected(steps).Round(time.Second), f.Base().Cluster.Provider)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/record"
 )
@@ -55,7 +55,7 @@ func recording(began time.Time, length time.Duration, progress func() []record.P
 		if length > 0 {
 			s += fmt.Sprintf(", %s left", max(0, length-took).Round(time.Second))
 		}
-		return s + fmt.Sprintf(": %d events, %.1f/s, %s", events, float64(events)/max(took.Seconds(), 1), wording.Count(int(listed), "list"))
+		return s + fmt.Sprintf(": %d events, %.1f/s, %s", events, float64(events)/max(took.Seconds(), 1), units.Count(int(listed), "list"))
 	}
 }
 

@@ -13,9 +13,9 @@ import (
 )
 
 // readersCommand is for package scenarios/party, which starts it.
-func readersCommand() *cobra.Command {
+func readersCommand(streams) *cobra.Command {
 	return &cobra.Command{
-		Use: "readers FILE", Short: "Read from a Kubernetes-style endpoint as many programs would", Hidden: true,
+		Use: "readers FILE", Short: "Read from a Kubernetes-style endpoint as many programs would",
 		Args: needArgs(1, 1, "a configuration, as JSON"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			data, err := os.ReadFile(args[0])

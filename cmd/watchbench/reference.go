@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/reference"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -108,7 +108,7 @@ func shape(c *reference.Comparison) error {
 	}
 	switch n := len(failed); {
 	case n > 0:
-		text := wording.Count(n, "statement") + " about the shape failed: " + strings.Join(failed, "; ")
+		text := units.Count(n, "statement") + " about the shape failed: " + strings.Join(failed, "; ")
 		return &verdict{exitCheck, text}
 	case len(open) > 0:
 		return &verdict{exitInvalid, "not measured: " + strings.Join(open, "; ")}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/internal/outfile"
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -68,7 +68,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 	if f.await < 0 {
 		return badinput.New("use 0 or more", "--await %d: there are no fewer than none", f.await)
 	}
-	if err := outfile.Check(replay.KubeconfigOutput("--kubeconfig", f.kubeconfig), oplog.Output("--oplog", f.oplog)); err != nil {
+	if err := userfile.CheckOutputs(replay.KubeconfigOutput("--kubeconfig", f.kubeconfig), oplog.Output("--oplog", f.oplog)); err != nil {
 		return &badinput.Error{What: err.Error()}
 	}
 	source, settings, done, err := f.source(args)
@@ -120,11 +120,11 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 	}
 	cfg, err := plan.ReadFile(f.plan)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see churn --check --plan"}
+		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see watchbench churn --check --plan"}
 	}
 	p, err := plan.New(cfg)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see churn --check --plan"}
+		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see watchbench churn --check --plan"}
 	}
 	settings.Length = cfg.Duration.Std()
 	s, err = replay.FromPlan(p)

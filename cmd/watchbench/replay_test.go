@@ -16,7 +16,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/trace"
 )
@@ -90,7 +90,7 @@ func TestReplayExitsWhenAllIsRead(t *testing.T) {
 		}()
 		var cfg *rest.Config
 		for cfg == nil && len(done) == 0 {
-			cfg, _ = kubefile.Read(kubeconfig, "") // it may be half written
+			cfg, _ = kubeapi.ReadConfig(kubeconfig, "") // it may be half written
 			time.Sleep(10 * time.Millisecond)
 		}
 		if cfg == nil {

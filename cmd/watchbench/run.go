@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
@@ -126,7 +126,7 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 
 // up brings the cluster of a scenario up, whose parties log to a folder, or takes the one
 // that is up.
-func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned affinity.Groups, p *runner.Progress) (*cluster.Cluster, error) {
+func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned procstat.CPUGroups, p *runner.Progress) (*cluster.Cluster, error) {
 	if f.borrowed != nil {
 		p.Line("using the " + c.Provider + " cluster that is up, with kube-apiserver " + f.borrowed.Version)
 		return f.borrowed, nil
@@ -147,16 +147,16 @@ func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned a
 
 // pinned divides the CPUs among the parties if that is asked for, and keeps watchbench
 // to those of the tools until release is called.
-func pinned(on bool) (g affinity.Groups, release func() error, err error) {
+func pinned(on bool) (g procstat.CPUGroups, release func() error, err error) {
 	if !on {
 		return g, func() error { return nil }, nil
 	}
-	if g, err = affinity.Plan(); err != nil {
+	if g, err = procstat.DividedCPUs(); err != nil {
 		return g, nil, err
 	}
 	all := slices.Concat(g.ControlPlane, g.Tools, g.Watcher)
-	release = func() error { return affinity.Process(os.Getpid(), all) }
-	return g, release, affinity.Process(os.Getpid(), g.Tools)
+	release = func() error { return procstat.Pin(os.Getpid(), all) }
+	return g, release, procstat.Pin(os.Getpid(), g.Tools)
 }
 
 // progress shows a run on standard error; nil shows nothing.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
-	"github.com/watchbench/watchbench/internal/wording"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/simulate"
@@ -133,7 +132,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 		err = render.TableTerminal(out, pointTable(doc.Points, cells[0].Params), terminalOptions(out))
 		if cut > 0 {
 			fmt.Fprintf(out, "%s cut at drainTimeout with events left: drain, rates and freshness are not known. "+
-				"--set drainTimeout=… plays on.\n", wording.Count(cut, "point"))
+				"--set drainTimeout=… plays on.\n", units.Count(cut, "point"))
 		}
 	}
 	if err == nil && cut == len(cells) {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
@@ -140,7 +139,7 @@ func (f *tuneFlags) options() (o search.Options, err error) {
 func (f *tuneFlags) strategies(known []string) (all []string, err error) {
 	for s := range strings.SplitSeq(f.only, ",") {
 		if s = strings.TrimSpace(s); !slices.Contains(known, s) || slices.Contains(all, s) {
-			return nil, badinput.New(spelling.Ask(spelling.Nearest(s, known), "use some of "+strings.Join(known, ", ")),
+			return nil, badinput.New(badinput.Ask(badinput.Nearest(s, known), "use some of "+strings.Join(known, ", ")),
 				"--strategies %s: %q is not one, or is there twice", f.only, s)
 		}
 		all = append(all, s)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -15,7 +15,7 @@ import (
 func firstVerdict(failed, missed, invalid []string) error {
 	slices.Sort(failed)
 	of := func(all []string, word, how string) string {
-		return fmt.Sprintf("%s %s: %s", wording.Count(len(all), word), how, strings.Join(all, ", "))
+		return fmt.Sprintf("%s %s: %s", units.Count(len(all), word), how, strings.Join(all, ", "))
 	}
 	var wrong []string
 	if len(failed) > 0 {

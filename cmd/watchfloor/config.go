@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // config is what the relay reads of a watcher's configuration.
@@ -69,7 +69,7 @@ func readConfig(path string) (config, error) {
 func plural(kind string) string { return strings.TrimSuffix(strings.ToLower(kind), "s") + "s" }
 
 func readJSON(path string, into any) error {
-	data, err := bom.ReadFile(path)
+	data, err := userfile.ReadFile(path)
 	if err != nil {
 		return err
 	}

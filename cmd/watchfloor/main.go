@@ -25,6 +25,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
@@ -43,7 +44,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := readConfig(path)
 			if err != nil {
-				return &commandline.UsageError{Err: err}
+				return badinput.Wrap(err)
 			}
 			if err := relay(cmd.Context(), c); err != nil && cmd.Context().Err() == nil {
 				return err

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/watchbench/watchbench/internal/flagerror"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/legacy"
@@ -38,7 +38,7 @@ func run(args []string) int {
 	case errors.Is(err, pflag.ErrHelp):
 		return 0
 	case err != nil:
-		return fail(2, flagerror.Explain(fs, err))
+		return fail(2, badinput.ExplainFlag(fs, err))
 	}
 	cfg, filter, _, err := f.Load(fs)
 	if err != nil {

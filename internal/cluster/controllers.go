@@ -22,10 +22,10 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 	"github.com/watchbench/watchbench/internal/cluster/owned"
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/procstat"
 )
 
 // KwokLabel is the label of the nodes whose kubelet kwok plays: those with the value
@@ -156,7 +156,7 @@ func (r *run) startController(c controller, binaries string) (probe func(context
 		return nil, fmt.Errorf("make a client certificate for %s: %w", c.party, err)
 	}
 	kubeconfig := filepath.Join(r.dir, c.party+".kubeconfig")
-	if err := kubefile.Write(kubeconfig, kubefile.For(contextName, rest.CopyConfig(user.Config()))); err != nil {
+	if err := kubeapi.WriteConfig(kubeconfig, kubeapi.ConfigFor(contextName, rest.CopyConfig(user.Config()))); err != nil {
 		return nil, err
 	}
 	port, err := freePort()
@@ -189,7 +189,7 @@ func (r *run) launch(party string, args ...string) (*process, error) {
 	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+r.dir) // else kwok reads what the user has in theirs
 	cmd.Stdout, cmd.Stderr = r.files[party], r.files[party]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := affinity.With(r.cpus, cmd.Start); err != nil {
+	if err := procstat.StartOn(r.cpus, cmd.Start); err != nil {
 		return nil, fmt.Errorf("start %s: %w", party, err)
 	}
 	p := &process{party: party, log: r.logs[party], ended: make(chan struct{})}

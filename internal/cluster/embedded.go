@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/procstat"
 )
 
 // EmbeddedOptions configures the embedded provider. The zero value is usable.
@@ -288,7 +288,7 @@ func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs)
 		down:        r.down,
 		own:         r,
 	}
-	if err := kubefile.Write(c.Kubeconfig, kubefile.For(contextName, cfg)); err != nil {
+	if err := kubeapi.WriteConfig(c.Kubeconfig, kubeapi.ConfigFor(contextName, cfg)); err != nil {
 		return nil, err
 	}
 	if c.Version, err = serverVersion(ctx, cfg); err != nil {
@@ -318,7 +318,7 @@ func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs)
 // parties are killed under it, whereupon it returns.
 func (r *run) startPlane(ctx context.Context) error {
 	done := make(chan error, 1) // one result, so that the goroutine never waits for us
-	go func() { done <- affinity.With(r.cpus, r.plane.Start) }()
+	go func() { done <- procstat.StartOn(r.cpus, r.plane.Start) }()
 	select {
 	case err := <-done:
 		return err

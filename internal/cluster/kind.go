@@ -23,8 +23,8 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
-	"github.com/watchbench/watchbench/internal/cluster/filelock"
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // KindOptions configures the kind provider. The zero value is usable.
@@ -161,7 +161,7 @@ func (r *kindRun) lock(ctx context.Context, waiting func()) (release func(), err
 	if err != nil {
 		return nil, err
 	}
-	return filelock.Acquire(ctx, filepath.Join(cache, "kind.lock"), waiting)
+	return lifecycle.LockFile(ctx, filepath.Join(cache, "kind.lock"), waiting)
 }
 
 // obtain creates the cluster or takes the one that is there.
@@ -306,7 +306,7 @@ func (r *kindRun) access(c *Cluster, raw string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
 	}
-	if err := kubefile.Write(c.Kubeconfig, cfg); err != nil {
+	if err := kubeapi.WriteConfig(c.Kubeconfig, cfg); err != nil {
 		return nil, err
 	}
 	return c.RESTConfig()

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // lend lets child processes read a kubeconfig, which may hold the key of somebody's
@@ -37,7 +37,7 @@ func lendOnDisk(cfg *api.Config, temp string) (path string, remove func() error,
 	}
 	remove = func() error { return errors.Join(os.RemoveAll(dir), dog.dismiss()) }
 	path = filepath.Join(dir, "kubeconfig")
-	if err := kubefile.Write(path, cfg); err != nil {
+	if err := kubeapi.WriteConfig(path, cfg); err != nil {
 		return "", nil, errors.Join(err, remove())
 	}
 	return path, remove, nil

@@ -1,5 +1,4 @@
-// Package commandline runs the mains that take flags only: one line for an error, one
-// table of exit codes.
+// Package commandline runs the programs that take flags only: one line for an error, one table of exit codes.
 package commandline
 
 import (
@@ -11,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/flagerror"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/version"
 )
 
@@ -23,32 +22,26 @@ const (
 	ExitInterrupted = 130
 )
 
-// UsageError is bad input: a flag, or a file that a flag names.
-type UsageError struct{ Err error }
-
-func (e *UsageError) Error() string { return e.Err.Error() }
-func (e *UsageError) Unwrap() error { return e.Err }
-
-// Usagef returns a *UsageError; the format is that of fmt.Errorf.
-func Usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
-
-// Setup gives cmd its streams, its version, and the errors of a command that takes
-// flags only.
+// Setup gives cmd its streams, its version, and the errors of a command that takes flags only.
 func Setup(cmd *cobra.Command, stdout, stderr io.Writer) {
 	cmd.Version = version.Version
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return Usagef("unexpected argument %q: everything is given by flags, see --help", args[0])
-		}
-		return nil
+	if cmd.Args == nil {
+		cmd.Args = noArguments
 	}
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return Usagef("%w, see --help", flagerror.Explain(cmd.Flags(), err))
+		return &badinput.Error{Err: badinput.ExplainFlag(cmd.Flags(), err), Remedy: "see --help"}
 	})
 	Wrap(cmd)
+}
+
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return badinput.New("everything is given by flags, see --help", "unexpected argument %q", args[0])
+	}
+	return nil
 }
 
 // Interrupted is what a command returns that a signal kept from its end.
@@ -60,18 +53,17 @@ func (e *Interrupted) Unwrap() error { return e.Err }
 // Flag is one that must not be empty.
 type Flag struct{ Name, Value string }
 
-// Require returns a *UsageError about the first flag that is empty.
+// Require returns an error of bad input about the first flag that is empty.
 func Require(flags ...Flag) error {
 	for _, f := range flags {
 		if f.Value == "" {
-			return Usagef("--%s is missing, see --help", f.Name)
+			return badinput.New("see --help", "--%s is missing", f.Name)
 		}
 	}
 	return nil
 }
 
-// Run executes cmd and returns its exit code. An error is written as one line to the
-// command's standard error.
+// Run executes cmd and returns its exit code. An error is written as one line to the command's standard error.
 func Run(ctx context.Context, cmd *cobra.Command, args []string) int {
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(ctx)
@@ -79,14 +71,10 @@ func Run(ctx context.Context, cmd *cobra.Command, args []string) int {
 		return ExitOK
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", cmd.Name(), strings.ReplaceAll(err.Error(), "\n", "; "))
-	var (
-		interrupted *Interrupted
-		usage       *UsageError
-	)
-	switch {
-	case errors.As(err, &interrupted):
+	if _, ok := errors.AsType[*Interrupted](err); ok {
 		return ExitInterrupted
-	case errors.As(err, &usage):
+	}
+	if badinput.Is(err) {
 		return ExitUsage
 	}
 	return ExitError

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/internal/badinput"
 )
 
 func TestRun(t *testing.T) {
@@ -20,15 +22,15 @@ func TestRun(t *testing.T) {
 	}{
 		{"good", []string{"--name", "a"}, nil, ExitOK, ""},
 		{"failure in lines", []string{"--name", "a"}, errors.Join(errors.New("one"), errors.New("two")), ExitError, "cmd: one; two\n"},
-		{"bad file", []string{"--name", "a"}, &UsageError{errors.New("not a plan")}, ExitUsage, "cmd: not a plan\n"},
-		{"interrupted bad file", []string{"--name", "a"}, &Interrupted{Usagef("%d", 7)}, ExitInterrupted, "cmd: interrupted: 7\n"},
-		{"missing flag", nil, nil, ExitUsage, "cmd: --name is missing, see --help\n"},
-		{"unknown flag", []string{"--nome", "a"}, nil, ExitUsage, "cmd: unknown flag: --nome (did you mean --name?), see --help\n"},
-		{"word for a number", []string{"--count", "x"}, nil, ExitUsage, "cmd: --count: \"x\" is not a whole number, see --help\n"},
-		{"too large a number", []string{"--count", "99999999999999999999"}, nil, ExitUsage, "cmd: --count: 99999999999999999999 is out of range, see --help\n"},
-		{"infinite time", []string{"--time", "inf"}, nil, ExitUsage, "cmd: --time: \"inf\" is not a duration such as 30s, see --help\n"},
-		{"word for a time", []string{"--time", "5"}, nil, ExitUsage, "cmd: --time: \"5\" has no unit: did you mean 5s?, see --help\n"},
-		{"argument", []string{"a"}, nil, ExitUsage, "cmd: unexpected argument \"a\": everything is given by flags, see --help\n"},
+		{"bad file", []string{"--name", "a"}, badinput.Wrap(errors.New("not a plan")), ExitUsage, "cmd: not a plan\n"},
+		{"interrupted bad file", []string{"--name", "a"}, &Interrupted{badinput.New("", "%d", 7)}, ExitInterrupted, "cmd: interrupted: 7\n"},
+		{"missing flag", nil, nil, ExitUsage, "cmd: --name is missing; see --help\n"},
+		{"unknown flag", []string{"--nome", "a"}, nil, ExitUsage, "cmd: unknown flag: --nome (did you mean --name?); see --help\n"},
+		{"word for a number", []string{"--count", "x"}, nil, ExitUsage, "cmd: --count: \"x\" is not a whole number; see --help\n"},
+		{"too large a number", []string{"--count", "99999999999999999999"}, nil, ExitUsage, "cmd: --count: 99999999999999999999 is out of range; see --help\n"},
+		{"infinite time", []string{"--time", "inf"}, nil, ExitUsage, "cmd: --time: \"inf\" is not a duration such as 30s; see --help\n"},
+		{"word for a time", []string{"--time", "5"}, nil, ExitUsage, "cmd: --time: \"5\" has no unit: did you mean 5s?; see --help\n"},
+		{"argument", []string{"a"}, nil, ExitUsage, "cmd: unexpected argument \"a\"; everything is given by flags, see --help\n"},
 	} {
 		var out, errOut bytes.Buffer
 		name := ""

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // ofLatencies refuses what only service times have.
@@ -104,7 +104,7 @@ func (c *call) empirical() law {
 	if !c.ofLatencies("empirical") || file == "" {
 		return constant(1)
 	}
-	b, err := bom.ReadFile(file)
+	b, err := userfile.ReadFile(file)
 	if err != nil {
 		c.err = fmt.Errorf("%q: reading the measured values: %w", c.text, err)
 		return constant(1)

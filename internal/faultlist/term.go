@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/expr"
-	"github.com/watchbench/watchbench/internal/spelling"
 )
 
 const (
@@ -77,7 +77,7 @@ func (g Grammar) term(part string) (*Term, error) {
 	}
 	name := t.Call.Name
 	if status, err := strconv.Atoi(name); !slices.Contains(g.Effects, name) && (err != nil || status < 400 || status > 599 || len(name) != 3) {
-		remedy := spelling.Ask(spelling.Nearest(name, g.Effects), "want a status from 400 to 599, or "+strings.Join(g.Effects, ", "))
+		remedy := badinput.Ask(badinput.Nearest(name, g.Effects), "want a status from 400 to 599, or "+strings.Join(g.Effects, ", "))
 		return nil, &expr.Error{Input: pieces[0], Pos: t.Call.Pos, Msg: "unknown fault " + name + "; " + remedy}
 	}
 	t.Args = expr.Read(pieces[0], t.Call, g.Positional[name]...)

@@ -6,11 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestProducersEndBeforeConsumers(t *testing.T) {
 	var mu sync.Mutex // guards order

@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 const (
@@ -68,6 +69,20 @@ func OpenZstd(path string) (*Reader, error) {
 	return r, nil
 }
 
+// Begins returns a function that reports whether the file at a path is compressed lines, the first of which starts so. A
+// file that ends before it, because its writer was killed, is one.
+func Begins(start string) func(path string) bool {
+	return func(path string) bool {
+		r, err := OpenZstd(path)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = r.Close() }()
+		line, err := r.Next()
+		return err == nil && strings.HasPrefix(string(line), start) || errors.Is(err, ErrCut) || errors.Is(err, io.EOF)
+	}
+}
+
 // NewZstd reads compressed text; several frames in a row are one text. Data that is not
 // zstd is an error of the first Next.
 func NewZstd(in io.Reader) (*Reader, error) {
@@ -88,7 +103,7 @@ func Sniff(in io.Reader) (*Reader, error) {
 	if string(start) == zstdMagic {
 		return NewZstd(buffered)
 	}
-	text, err := bom.Text(start)
+	text, err := userfile.Text(start)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/badinput"
 )
 
 // NodeDecoder is a type with more than one notation. It fails with d.Fail and
@@ -226,7 +226,7 @@ func join(path, key string) string {
 // one that was probably meant, with the prefix before it, or all that there are.
 func UnknownField(t reflect.Type, prefix, name string) string {
 	names := FieldNames(t)
-	if near := spelling.Nearest(name, names); near != "" {
+	if near := badinput.Nearest(name, names); near != "" {
 		return "did you mean " + join(prefix, near) + "?"
 	}
 	return "the fields there are " + strings.Join(names, ", ")

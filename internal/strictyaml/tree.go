@@ -11,7 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // Format describes a kind of file: its bounds and its name in messages.
@@ -71,9 +71,9 @@ func (f *Format) Parse(file string, data []byte) (*Tree, error) {
 	if len(data) > f.MaxBytes {
 		return nil, t.Fail(nil, "", fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("a %s has at most %d", f.Noun, f.MaxBytes))
 	}
-	data, err := bom.UTF8(data)
+	data, err := userfile.UTF8(data)
 	if err != nil {
-		return nil, t.Fail(&yaml.Node{Line: bom.Line(err)}, "", err.Error(), "a "+f.Noun+" is a YAML mapping in UTF-8")
+		return nil, t.Fail(&yaml.Node{Line: userfile.Line(err)}, "", err.Error(), "a "+f.Noun+" is a YAML mapping in UTF-8")
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
 		return nil, t.Fail(nil, "", "the file is not text", "a "+f.Noun+" is a YAML mapping in UTF-8")

@@ -93,7 +93,7 @@ func (e *Engine) createOnce(ctx context.Context, kind, resource string, obj shap
 // notCreated is the error of an object that could not be created before the load.
 func (e *Engine) notCreated(kind, name string, err error) error {
 	if apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID, or clean up with churn --remove %s",
+		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID, or clean up with watchbench churn --remove %s",
 			ErrInUse, kind, name, e.cfg.RunID)
 	}
 	return fmt.Errorf("creating %s %s: %w", kind, name, err)

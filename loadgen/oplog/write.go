@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/watchbench/watchbench/internal/ndjson"
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // Writer appends records to an op log. Its Checkpoint makes what was appended so far a
@@ -21,8 +21,8 @@ var format = ndjson.Format[Record]{What: "op log", Line: appendRecord, Seal: fun
 func Create(path string) (*Writer, error) { return ndjson.Create(path, format) }
 
 // Output describes the file that Create is to write, for a check before it does.
-func Output(flag, path string) outfile.Output {
-	return outfile.Output{Flag: flag, Path: path, What: format.What, Ours: outfile.Lines(`{"id":`)}
+func Output(flag, path string) userfile.Output {
+	return userfile.Output{Flag: flag, Path: path, What: format.What, Ours: ndjson.Begins(`{"id":`)}
 }
 
 // NewWriter writes to file and closes it with the Writer.

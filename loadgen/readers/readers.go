@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
@@ -328,7 +328,7 @@ func (r *readers) behind() (late int, sum uint64) {
 
 // openEndpoint reads the kubeconfig of a server.
 func openEndpoint(kubeconfig string) (*endpoint, error) {
-	cfg, err := kubefile.Read(kubeconfig, "")
+	cfg, err := kubeapi.ReadConfig(kubeconfig, "")
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
@@ -64,7 +64,7 @@ func conducted(t *testing.T, cfg Config, target, control string, during func(lis
 	dir := t.TempDir()
 	cfg.Target, cfg.Control, cfg.Record = filepath.Join(dir, "target"), filepath.Join(dir, "control"), filepath.Join(dir, "record")
 	for path, url := range map[string]string{cfg.Target: target, cfg.Control: control} {
-		if err := kubefile.Write(path, kubefile.For("x", &rest.Config{Host: url})); err != nil {
+		if err := kubeapi.WriteConfig(path, kubeapi.ConfigFor("x", &rest.Config{Host: url})); err != nil {
 			t.Fatal(err)
 		}
 	}

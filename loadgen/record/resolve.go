@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
@@ -105,7 +104,7 @@ func find(offered []offer, name string) (trace.Resource, error) {
 	}
 	switch len(found) {
 	case 0:
-		return trace.Resource{}, badinput.New(spelling.Ask(spelling.Nearest(name, known), "see kubectl api-resources"), "--resources: the cluster has no resource %q", name)
+		return trace.Resource{}, badinput.New(badinput.Ask(badinput.Nearest(name, known), "see kubectl api-resources"), "--resources: the cluster has no resource %q", name)
 	case 1:
 	default:
 		var names []string

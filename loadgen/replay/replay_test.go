@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -290,7 +290,7 @@ func TestServe(t *testing.T) {
 	if err := s.WriteKubeconfig(path); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := kubefile.Read(path, "")
+	cfg, err := kubeapi.ReadConfig(path, "")
 	if err != nil {
 		t.Fatal(err)
 	}

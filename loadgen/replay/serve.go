@@ -10,9 +10,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -56,8 +56,8 @@ const contextName = "apisim"
 
 // KubeconfigOutput describes the file that WriteKubeconfig is to write. Only an earlier
 // one of it is replaced: the flag is easily taken for the one that names the user's own.
-func KubeconfigOutput(flag, path string) outfile.Output {
-	return outfile.Output{Flag: flag, Path: path, What: "kubeconfig of a simulated apiserver", Ours: func(path string) bool {
+func KubeconfigOutput(flag, path string) userfile.Output {
+	return userfile.Output{Flag: flag, Path: path, What: "kubeconfig of a simulated apiserver", Ours: func(path string) bool {
 		cfg, err := clientcmd.LoadFromFile(path)
 		return err == nil && len(cfg.Contexts) == 1 && cfg.Contexts[contextName] != nil
 	}}
@@ -65,7 +65,7 @@ func KubeconfigOutput(flag, path string) outfile.Output {
 
 // WriteKubeconfig makes a file by which clients find the server.
 func (s *Server) WriteKubeconfig(path string) error {
-	if err := kubefile.Write(path, kubefile.For(contextName, &rest.Config{Host: s.URL()})); err != nil {
+	if err := kubeapi.WriteConfig(path, kubeapi.ConfigFor(contextName, &rest.Config{Host: s.URL()})); err != nil {
 		return fmt.Errorf("write the kubeconfig of the simulated apiserver: %w", err)
 	}
 	return nil

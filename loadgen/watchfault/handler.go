@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/watchbench/watchbench/internal/gate"
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
@@ -198,7 +198,7 @@ func abort(w http.ResponseWriter) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	gate.Reset(conn)
+	faultlist.Reset(conn)
 }
 
 // itoa is short for what queries need.

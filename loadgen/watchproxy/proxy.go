@@ -23,9 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/watchbench/watchbench/internal/gate"
+	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/internal/kubeapi"
-	"github.com/watchbench/watchbench/internal/kubefile"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
@@ -49,7 +48,7 @@ type Proxy struct {
 	transport http.RoundTripper
 	pass      bool // requests say who sends them
 	token     string
-	gate      *gate.Gate
+	gate      *faultlist.Gate
 	tls       *tls.Config // nil: plain HTTP
 	ca        []byte      // PEM; nil without TLS
 	admin     net.Listener
@@ -125,7 +124,7 @@ func (p *Proxy) listen(c Config) error {
 		p.ca = ca
 		p.tls = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
 	}
-	if p.gate, err = gate.New(c.Listen, gate.Settings{Reset: true, Listen: gate.TCP}); err != nil {
+	if p.gate, err = faultlist.NewGate(c.Listen, faultlist.GateSettings{Reset: true, Listen: faultlist.TCP}); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	if c.Admin == "" {
@@ -297,7 +296,7 @@ const kubeconfigName = "watchproxy"
 // WriteKubeconfig writes a kubeconfig that leads to the proxy, readable by its owner
 // only.
 func (p *Proxy) WriteKubeconfig(path string) error {
-	return kubefile.Write(path, kubefile.For(kubeconfigName, p.Config()))
+	return kubeapi.WriteConfig(path, kubeapi.ConfigFor(kubeconfigName, p.Config()))
 }
 
 // Written reports whether the file at path is a kubeconfig that a Proxy wrote, and

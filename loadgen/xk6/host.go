@@ -11,8 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/watchbench/watchbench/internal/kubefile"
-	"github.com/watchbench/watchbench/internal/outfile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -74,12 +74,12 @@ func (h *host) prepare(ctx context.Context) error {
 }
 
 func (h *host) start(ctx context.Context) error {
-	cfg, err := kubefile.Read(h.options.Kubeconfig, h.options.Context)
+	cfg, err := kubeapi.ReadConfig(h.options.Kubeconfig, h.options.Context)
 	if err != nil {
 		close(h.ended)
 		return err
 	}
-	err = outfile.Check(oplog.Output("opLog", h.options.OpLog))
+	err = userfile.CheckOutputs(oplog.Output("opLog", h.options.OpLog))
 	if err != nil {
 		close(h.ended)
 		return err

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
@@ -67,7 +67,7 @@ func (o *Options) set(name string, value any) error {
 	case name == "plan":
 		return o.setPlan(value)
 	}
-	if near := spelling.Nearest(name, optionNames); near != "" {
+	if near := badinput.Nearest(name, optionNames); near != "" {
 		return fmt.Errorf("%s: unknown option; did you mean %s?", name, near)
 	}
 	return fmt.Errorf("%s: unknown option; there are %v", name, optionNames)

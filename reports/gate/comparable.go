@@ -17,7 +17,7 @@ var always = []string{
 }
 
 // tools are the programs that are not the watcher: with others, another thing is measured.
-var tools = []string{"watchbench", "storagemock", "churn", "watchproxy", "witness", "k6"}
+var tools = []string{"watchbench", "storagemock", "k6"}
 
 // mostDifferences bounds how many a reason lists.
 const mostDifferences = 5

@@ -59,7 +59,7 @@ func record(rng *rand.Rand, n noise, sides []string, reps []int, loads []string,
 		Run:    result.Run{ID: "run", Scenario: "synthetic", Started: time.Unix(1e9, 0).UTC(), Finished: time.Unix(1e9+600, 0).UTC(), Seed: 42},
 		Environment: result.Environment{
 			Commit: "0123456789abcdef", GoVersion: "go1.26.0", Provider: "replay", Kubernetes: "v1.36.3", CPUModel: "Made-up Processor 9000", CPUs: 2, MemoryMiB: 7945,
-			Kernel: "6.12.0", Programs: map[string]string{"watchbench": "aa", "storagemock": "bb", "churn": "cc", "k8s-watch": "dd"},
+			Kernel: "6.12.0", Programs: map[string]string{"watchbench": "aa", "storagemock": "bb", "k8s-watch": "dd"},
 		},
 		Scenario: map[string]any{"apiVersion": "watchbench/v1", "repeat": float64(len(sides)), "load": map[string]any{"operations": float64(2000)}},
 	}

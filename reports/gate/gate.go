@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/reports/versus"
@@ -196,7 +196,7 @@ func (p *point) slower() string {
 			all = append(all, s.name+" "+signed(r.Median))
 		}
 	}
-	return cmp.Or(wording.List(all), "waiting in the watcher's queues")
+	return cmp.Or(units.List(all), "waiting in the watcher's queues")
 }
 
 // crash adds the finding of a watcher that ended by itself.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
@@ -99,7 +99,7 @@ func (v *Verdict) Sentence() string {
 			}
 		}
 		s := fmt.Sprintf("NEW is not worse than BASE: %s within what is allowed, %.4g %% sure of each",
-			wording.Count(passed, "figure"), 100*(1-float64(v.Rules.Alpha)))
+			units.Count(passed, "figure"), 100*(1-float64(v.Rules.Alpha)))
 		if len(better) > 0 {
 			s += "; better: " + v.list(better)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 )
 
 // unknown is how a value that is not known is shown.
@@ -90,5 +90,5 @@ func when(t time.Time) string {
 }
 
 // join and plural are used in every sentence.
-func join(words []string) string       { return wording.List(words) }
-func plural(n int, word string) string { return wording.Count(n, word) }
+func join(words []string) string       { return units.List(words) }
+func plural(n int, word string) string { return units.Count(n, word) }

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // TestByteOrderMark: records that an editor saved with one of UTF-8 are read, and UTF-16 is
@@ -27,7 +27,7 @@ func TestByteOrderMark(t *testing.T) {
 			}
 			return load[name]()
 		}
-		var utf16 *bom.UTF16Error
+		var utf16 *userfile.UTF16Error
 		plain, marked := result(""), result("\ufeff")
 		if (plain == nil) != (marked == nil) || plain != nil && plain.Error() != marked.Error() {
 			t.Errorf("%s: %v with a mark, %v without", name, marked, plain)

@@ -11,7 +11,7 @@ import (
 	"reflect"
 	"regexp"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // FileName is the name of the record inside a run's folder.
@@ -52,7 +52,7 @@ func Decode(r io.Reader, name string) (*Results, error) {
 	if len(data) > maxFileBytes {
 		return nil, fmt.Errorf("%s: larger than %d MiB", name, maxFileBytes>>20)
 	}
-	if data, err = bom.Text(data); err != nil {
+	if data, err = userfile.Text(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var doc map[string]any

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // MatrixFile is the matrix's name in its folder, MatrixSchema the name of its format.
@@ -154,7 +154,7 @@ func (e *MatrixEntry) Verdict() (failed []string, invalid string) {
 // LoadMatrix reads the matrix from its folder.
 func LoadMatrix(dir string) (*Matrix, error) {
 	path := filepath.Join(dir, MatrixFile)
-	data, err := bom.ReadFile(path)
+	data, err := userfile.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("open the matrix: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
 )
 
@@ -93,7 +93,7 @@ func MetricByName(name string) (Metric, error) {
 		}
 		names = append(names, m.Name)
 	}
-	if near := spelling.Nearest(name, names); near != "" {
+	if near := badinput.Nearest(name, names); near != "" {
 		return Metric{}, fmt.Errorf("unknown metric; did you mean %s?", near)
 	}
 	section, _, _ := strings.Cut(name, ".")

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // TuningSchema names the format of tuning.json, TuningFile the file in a tuning's folder, and
@@ -186,7 +186,7 @@ func LoadTuning(path string) (*Tuning, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if data, err = bom.Text(data); err != nil {
+	if data, err = userfile.Text(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	// The schema is looked at before the fields, which differ in a file of another version.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -259,7 +259,7 @@ func (c *Comparison) origin(run int) string {
 	if len(other) == 0 {
 		return fmt.Sprintf("%s and %s have the same scenario, machine, seed and programs; %s%s.", base, name, apart, caveat)
 	}
-	return fmt.Sprintf("%s differs from %s in %s; %s%s.", name, base, wording.List(other), apart, caveat)
+	return fmt.Sprintf("%s differs from %s in %s; %s%s.", name, base, units.List(other), apart, caveat)
 }
 
 // between says how long before or after the first a run started.
@@ -275,8 +275,8 @@ func (c *Comparison) between(run int) (text string, oneSession bool) {
 	case gap < sameSession:
 		return "run within an hour of each other", true
 	case n >= 48:
-		return fmt.Sprintf("%s ran %s %s %s", Name(run), wording.Count((n+12)/24, "day"), when, Name(0)), false
+		return fmt.Sprintf("%s ran %s %s %s", Name(run), units.Count((n+12)/24, "day"), when, Name(0)), false
 	default:
-		return fmt.Sprintf("%s ran %s %s %s", Name(run), wording.Count(n, "hour"), when, Name(0)), false
+		return fmt.Sprintf("%s ran %s %s %s", Name(run), units.Count(n, "hour"), when, Name(0)), false
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -30,7 +29,7 @@ func Load(path string) (*result.Results, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, refuse(path, NotRun("no such file or folder"), spelling.Ask(sibling(path), whatToName))
+		return nil, refuse(path, NotRun("no such file or folder"), badinput.Ask(sibling(path), whatToName))
 	case err != nil:
 		return nil, refuse(path, err, whatToName)
 	case info.IsDir():
@@ -101,7 +100,7 @@ func sibling(path string) string {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if near := spelling.Nearest(filepath.Base(path), names); near != "" {
+	if near := badinput.Nearest(filepath.Base(path), names); near != "" {
 		return filepath.Join(filepath.Dir(path), near)
 	}
 	return ""

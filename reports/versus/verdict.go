@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -49,11 +49,11 @@ func (c *Comparison) verdict(run int) string {
 	case comparable == 0:
 		parts = append(parts, fmt.Sprintf("nothing of %s compares with %s", name, base))
 	case len(found) == 0:
-		figures := wording.Count(comparable, "figure")
+		figures := units.Count(comparable, "figure")
 		parts = append(parts, fmt.Sprintf("%s of %s show no difference from %s", figures, name, base))
 	default:
 		s := fmt.Sprintf("of %s of %s that compare with %s, %s",
-			wording.Count(comparable, "figure"), name, base, wording.List(found))
+			units.Count(comparable, "figure"), name, base, units.List(found))
 		if n := count[NoDifference]; n > 0 {
 			s += fmt.Sprintf(", and %d show no difference", n)
 		}
@@ -117,7 +117,7 @@ func (c *Comparison) sureness() (notes []string) {
 	notes = append(notes, fmt.Sprintf("Figures are medians of repetitions (percentiles: of all operations together; lost "+
 		"and reordered: totals); a ratio's interval has %g %% confidence, and better or worse means that it leaves out 1. "+
 		"Of %s, about %.2g would differ by chance.",
-		100*(1-stats.Alpha), wording.Count(judged, "verdict"), float64(judged)*stats.Alpha))
+		100*(1-stats.Alpha), units.Count(judged, "verdict"), float64(judged)*stats.Alpha))
 	if least < stats.Least {
 		notes = append(notes, fmt.Sprintf("Figures of fewer than %d repetitions on a side have no interval, "+
 			"so no difference is shown: repeat both runs (--repeat 5).", stats.Least))
@@ -134,7 +134,7 @@ func (c *Comparison) leftOut(runs []*result.Results) (all []string) {
 	}
 	for _, p := range c.Points {
 		for i := range runs {
-			invalid, why, of := 0, "", wording.Count(len(p.all[i]), "cell")+" of "+Name(i)
+			invalid, why, of := 0, "", units.Count(len(p.all[i]), "cell")+" of "+Name(i)
 			for _, cell := range p.all[i] {
 				if !cell.Valid {
 					invalid, why = invalid+1, strings.Join(cell.InvalidReasons, "; ")
@@ -171,9 +171,9 @@ func (c *Comparison) leftOut(runs []*result.Results) (all []string) {
 		}
 	}
 	for _, why := range order {
-		what := wording.List(lacking[why])
+		what := units.List(lacking[why])
 		if n := len(lacking[why]); n > shownFaults {
-			what = wording.Count(n, "figure")
+			what = units.Count(n, "figure")
 		}
 		all = append(all, fmt.Sprintf("%s (%s)", why, what))
 	}
@@ -195,7 +195,7 @@ func names(runs []int) string {
 	for _, i := range runs {
 		all = append(all, Name(i))
 	}
-	return wording.List(all)
+	return units.List(all)
 }
 
 // minus returns the words of a that b lacks.

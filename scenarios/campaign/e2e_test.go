@@ -46,7 +46,7 @@ func live(t *testing.T, dir string) *living {
 	t.Helper()
 	env := clustertest.Start(t)
 	programs := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", programs+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/churn", "../../cmd/watchproxy")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", programs+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/watchbench")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

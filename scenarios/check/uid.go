@@ -3,7 +3,7 @@ package check
 import (
 	"encoding/binary"
 
-	"github.com/watchbench/watchbench/internal/uuid"
+	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // uid is an object's uid in 16 bytes instead of 52: its value where it has the usual
@@ -19,7 +19,7 @@ type uids struct {
 }
 
 func (u *uids) pack(text string) uid {
-	id, usual := uuid.Parse(text)
+	id, usual := ledger.ParseUUID(text)
 	if text == "" || usual && !uid(id).odd() {
 		return id
 	}
@@ -44,5 +44,5 @@ func (u *uids) text(id uid) string {
 	case id.odd():
 		return u.texts[n-1]
 	}
-	return uuid.Format(id)
+	return ledger.FormatUUID(id)
 }

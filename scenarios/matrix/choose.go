@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -48,7 +48,7 @@ func Choose(all []Scenario, c Choice) (names, rows []string, err error) {
 				names = append(names, s.Name)
 			}
 			return nil, nil, fmt.Errorf("%q is neither a row F0 to F30 nor a scenario of the matrix; %s", ref,
-				spelling.Ask(spelling.NearestPath(ref, names), "see watchbench scenarios list"))
+				badinput.Ask(badinput.NearestPath(ref, names), "see watchbench scenarios list"))
 		}
 	}
 	asked := slices.Clone(rows) // rows grows by those of scenarios that were named

@@ -10,12 +10,9 @@ import (
 
 // Binaries are the programs a run starts.
 type Binaries struct {
-	Watcher, Storage, Churn string
-	// Proxy is needed by scenarios with watch.faults only.
-	Proxy string
-	// Witness is needed by scenarios with cluster.controllers only.
-	Witness string
-	// Bench is watchbench itself, which reads in scenarios with readers or slow clients.
+	Watcher, Storage string
+	// Bench is watchbench itself: the load generator, the proxy of the watches, the witness and the readers are hidden
+	// commands of it.
 	Bench string
 	// K6 is needed by scenarios with load.driver: k6 only, and built apart.
 	K6 string
@@ -36,10 +33,10 @@ func FindBinaries() (Binaries, error) {
 // BinariesIn looks in one folder.
 func BinariesIn(dir string) (Binaries, error) {
 	b := Binaries{
-		Watcher: filepath.Join(dir, "k8s-watch"), Storage: filepath.Join(dir, "storagemock"), Churn: filepath.Join(dir, "churn"),
-		Proxy: filepath.Join(dir, "watchproxy"), Witness: filepath.Join(dir, "witness"), Bench: filepath.Join(dir, "watchbench"), K6: filepath.Join(dir, "k6"),
+		Watcher: filepath.Join(dir, "k8s-watch"), Storage: filepath.Join(dir, "storagemock"), Bench: filepath.Join(dir, "watchbench"),
+		K6: filepath.Join(dir, "k6"),
 	}
-	for _, path := range []string{b.Watcher, b.Storage, b.Churn} {
+	for _, path := range []string{b.Watcher, b.Storage, b.Bench} {
 		if !executable(path) {
 			return Binaries{}, &badinput.Error{What: path + " is not there or cannot be executed", Remedy: "run make build, which puts all programs into one folder"}
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
-	k6driver "github.com/watchbench/watchbench/loadgen/xk6/driver"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -70,9 +69,9 @@ func SimulatedKubeconfig(cell string) string { return filepath.Join(cell, "apisi
 // start starts one of the load generators with the plan; it waits for a line.
 func (s GeneratorSetup) start(part int) (*Generator, error) {
 	planPath, ops := filepath.Join(s.Cell, "plan.yaml"), opsPath(s.Cell, part, s.Parts)
-	argv := []string{s.Bins.Churn, "--plan", planPath, "--oplog", ops, "--wait"}
+	argv := []string{s.Bins.Bench, "churn", "--plan", planPath, "--oplog", ops, "--wait"}
 	if s.Trace != "" {
-		argv[1], argv[2] = "--trace", s.Trace
+		argv[2], argv[3] = "--trace", s.Trace
 	} else if err := writeJSON(planPath, s.Plan); err != nil { // JSON is YAML; the plan's types write their units
 		return nil, err
 	}
@@ -85,7 +84,7 @@ func (s GeneratorSetup) start(part int) (*Generator, error) {
 	c := child{name: "churn", logs: s.Logs, stdin: true, lines: g.take, argv: argv}
 	switch {
 	case s.Driver == spec.DriverK6:
-		args, env, err := k6driver.Command(s.Plan, k6driver.Files{Plan: planPath, Kubeconfig: s.Kubeconfig, OpLog: ops, Script: filepath.Join(s.Cell, "k6.js")})
+		args, env, err := K6Command(s.Plan, K6Files{Plan: planPath, Kubeconfig: s.Kubeconfig, OpLog: ops, Script: filepath.Join(s.Cell, "k6.js")})
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/affinity"
+	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -87,7 +87,7 @@ func start(c child) (*Process, error) {
 			return nil, fmt.Errorf("open a pipe from %s: %w", c.name, err)
 		}
 	}
-	if err := affinity.With(c.cpus, cmd.Start); err != nil {
+	if err := procstat.StartOn(c.cpus, cmd.Start); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.title, err)
 	}
 	go p.wait(out, c.lines) // ends with the child; Stop and Kill wait for it

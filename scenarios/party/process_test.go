@@ -119,7 +119,7 @@ func TestBinaries(t *testing.T) {
 	if err == nil || !badinput.Is(err) || !strings.HasSuffix(err.Error(), "k8s-watch is not there or cannot be executed; run make build, which puts all programs into one folder") {
 		t.Errorf("got %v", err)
 	}
-	for _, name := range []string{"k8s-watch", "storagemock", "churn"} {
+	for _, name := range []string{"k8s-watch", "storagemock", "watchbench"} {
 		if err := os.WriteFile(dir+"/"+name, nil, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -3,11 +3,9 @@ package party
 import (
 	"context"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strconv"
 
-	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -31,12 +29,9 @@ type ProxySetup struct {
 
 // StartProxy returns once the proxy listens.
 func StartProxy(ctx context.Context, s ProxySetup) (*Proxy, error) {
-	if info, err := os.Stat(s.Bin); err != nil || info.IsDir() {
-		return nil, &badinput.Error{What: s.Bin + " is not there", Remedy: "run make build, which puts all programs into one folder"}
-	}
 	p := &Proxy{Kubeconfig: filepath.Join(s.Cell, "proxy.kubeconfig")}
 	argv := []string{
-		s.Bin, "--kubeconfig", s.Kubeconfig, "--write-kubeconfig", p.Kubeconfig, "--admin", "127.0.0.1:0",
+		s.Bin, "watchproxy", "--kubeconfig", s.Kubeconfig, "--write-kubeconfig", p.Kubeconfig, "--admin", "127.0.0.1:0",
 		"--faults", s.Spec.FaultText(), "--seed", strconv.FormatUint(s.Seed, 10),
 	}
 	if !s.Spec.AtStart {

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -71,7 +71,7 @@ func (s *Serving) write(port int) error {
 	if s.Kubeconfig == "" {
 		return nil
 	}
-	return kubefile.Write(s.Kubeconfig, kubefile.For("k8s-watch", &rest.Config{Host: s.base(port)}))
+	return kubeapi.WriteConfig(s.Kubeconfig, kubeapi.ConfigFor("k8s-watch", &rest.Config{Host: s.base(port)}))
 }
 
 // counted are the series of an apiserver that say what readers cost it.

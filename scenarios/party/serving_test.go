@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/kubefile"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -60,7 +60,7 @@ func TestServing(t *testing.T) {
 	if err := setup.Serving.write(3); err != nil {
 		t.Fatal(err)
 	}
-	access, err := kubefile.Read(setup.Serving.Kubeconfig, "")
+	access, err := kubeapi.ReadConfig(setup.Serving.Kubeconfig, "")
 	if err != nil || access.Host != "http://127.0.0.1:3" {
 		t.Errorf("%+v, %v", access, err)
 	}
@@ -81,7 +81,7 @@ func TestReads(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, apiserverMetrics) }))
 	defer srv.Close()
 	path := filepath.Join(t.TempDir(), "k")
-	if err := kubefile.Write(path, kubefile.For("x", &rest.Config{Host: srv.URL})); err != nil {
+	if err := kubeapi.WriteConfig(path, kubeapi.ConfigFor("x", &rest.Config{Host: srv.URL})); err != nil {
 		t.Fatal(err)
 	}
 	api, err := NewAPIServer(path)

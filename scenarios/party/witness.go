@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync/atomic"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -30,10 +28,7 @@ const witnessGrace = time.Minute
 
 // StartWitness returns once it has listed everything and watches.
 func StartWitness(ctx context.Context, s WitnessSetup) (*Witness, error) {
-	if info, err := os.Stat(s.Bin); err != nil || info.IsDir() {
-		return nil, &badinput.Error{What: s.Bin + " is not there", Remedy: "run make build, which puts all programs into one folder"}
-	}
-	argv := []string{s.Bin, "--kubeconfig", s.Kubeconfig, "--oplog", filepath.Join(s.Cell, history.FileWitness)}
+	argv := []string{s.Bin, "witness", "--kubeconfig", s.Kubeconfig, "--oplog", filepath.Join(s.Cell, history.FileWitness)}
 	for _, k := range s.Kinds {
 		argv = append(argv, "--kind", k+"="+kindGroups[k]+"/"+resources[k])
 	}

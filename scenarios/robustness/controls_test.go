@@ -92,7 +92,7 @@ func newGround(t *testing.T, programs string) *ground {
 	t.Helper()
 	g := &ground{cluster: clustertest.Start(t).Cluster, asIs: map[string][]result.MatrixEntry{}}
 	var err error
-	if err = build(t.Context(), "", programs+"/", "./cmd/k8s-watch", "./cmd/storagemock", "./cmd/churn", "./cmd/watchproxy", "./cmd/watchbench"); err != nil {
+	if err = build(t.Context(), "", programs+"/", "./cmd/k8s-watch", "./cmd/storagemock", "./cmd/watchbench"); err != nil {
 		t.Fatal(err)
 	}
 	if g.bins, err = party.BinariesIn(programs); err != nil {

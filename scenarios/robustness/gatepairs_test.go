@@ -92,7 +92,7 @@ func TestGatePairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := filepath.Join(dir, "bin")
-	if err := build(t.Context(), "", bin+"/", "./cmd/watchbench", "./cmd/k8s-watch", "./cmd/storagemock", "./cmd/churn"); err != nil {
+	if err := build(t.Context(), "", bin+"/", "./cmd/watchbench", "./cmd/k8s-watch", "./cmd/storagemock"); err != nil {
 		t.Fatal(err)
 	}
 	r := recorder{dir: dir, bin: bin, base: filepath.Join(bin, "k8s-watch")}

@@ -69,7 +69,7 @@ func TestLive(t *testing.T) {
 		}
 	}()
 	programs := filepath.Join(dir, asIs, "bin")
-	if err := build(t.Context(), "", programs+"/", "./cmd/k8s-watch", "./cmd/storagemock", "./cmd/churn", "./cmd/witness"); err != nil {
+	if err := build(t.Context(), "", programs+"/", "./cmd/k8s-watch", "./cmd/storagemock", "./cmd/watchbench"); err != nil {
 		t.Fatal(err)
 	}
 	bins, err := party.BinariesIn(programs)

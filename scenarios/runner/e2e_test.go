@@ -48,7 +48,7 @@ var programs = sync.OnceValues(func() (party.Binaries, error) {
 		return party.Binaries{}, err
 	}
 	programDir = dir
-	cmd := exec.Command("go", "build", "-o", dir+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/churn", "../../cmd/watchproxy", "../../cmd/watchbench")
+	cmd := exec.Command("go", "build", "-o", dir+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/watchbench")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return party.Binaries{}, errors.New(string(out))
 	}
@@ -151,7 +151,7 @@ func nothingLeft(t *testing.T) {
 		head, rest, _ := strings.Cut(string(data), ") ")
 		_, name, _ := strings.Cut(head, "(")
 		f := strings.Fields(rest)
-		if len(f) > 1 && f[1] == strconv.Itoa(os.Getpid()) && (name == "k8s-watch" || name == "storagemock" || name == "churn" || name == "watchproxy") {
+		if len(f) > 1 && f[1] == strconv.Itoa(os.Getpid()) && (name == "k8s-watch" || name == "storagemock" || name == "watchbench") {
 			t.Errorf("%s still runs", head)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/reports/result"
@@ -54,13 +53,13 @@ func environment() result.Environment {
 }
 
 // pinned says who may use which CPUs.
-func pinned(g affinity.Groups) map[string]string {
+func pinned(g procstat.CPUGroups) map[string]string {
 	if !g.Any() {
 		return nil
 	}
-	plane, tools := affinity.Text(g.ControlPlane), affinity.Text(g.Tools)
+	plane, tools := procstat.CPUList(g.ControlPlane), procstat.CPUList(g.Tools)
 	return map[string]string{
-		"etcd": plane, "kube-apiserver": plane, history.PartyWatcher: affinity.Text(g.Watcher),
+		"etcd": plane, "kube-apiserver": plane, history.PartyWatcher: procstat.CPUList(g.Watcher),
 		history.PartyStorage: tools, history.PartyGenerator: tools, "watchbench": tools,
 	}
 }

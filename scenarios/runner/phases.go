@@ -150,7 +150,7 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	}
 	if len(c.s.Watch.Faults) > 0 {
 		c.proxy, err = party.StartProxy(ctx, party.ProxySetup{
-			Bin: c.r.opts.Binaries.Proxy, Logs: c.logs, Cell: c.dir, Kubeconfig: c.apiserver(), Spec: c.s.Watch, Seed: c.record.Seed,
+			Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir, Kubeconfig: c.apiserver(), Spec: c.s.Watch, Seed: c.record.Seed,
 			OwnRights: c.setup.OwnRights,
 		})
 		if err != nil {

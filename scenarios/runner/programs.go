@@ -20,15 +20,12 @@ func programDigests(bins party.Binaries, cells []spec.Cell) (map[string]string, 
 	if self, err := os.Executable(); err == nil {
 		paths["watchbench"] = self
 	}
-	for _, path := range []string{bins.Watcher, bins.Storage, bins.Churn, bins.Proxy} {
+	for _, path := range []string{bins.Watcher, bins.Storage} {
 		if path != "" {
 			paths[filepath.Base(path)] = path
 		}
 	}
 	for _, c := range cells {
-		if c.Scenario.Cluster.Controllers {
-			paths[filepath.Base(bins.Witness)] = bins.Witness
-		}
 		if c.Scenario.Load.Driver == spec.DriverK6 {
 			paths[filepath.Base(bins.K6)] = bins.K6
 		}

@@ -12,10 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/affinity"
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
-	"github.com/watchbench/watchbench/internal/cluster/filelock"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
@@ -36,7 +35,7 @@ type Options struct {
 	Command  []string // for the record
 	// Pinned are the CPUs of the parties; watchbench itself is on those of the tools,
 	// and what it starts inherits them.
-	Pinned affinity.Groups
+	Pinned procstat.CPUGroups
 	// Profile takes CPU and heap profiles of watcher and storage in each cell.
 	Profile bool
 	// FailFast ends the run after the first cell that is invalid or violates a guarantee.
@@ -109,7 +108,7 @@ func New(opts Options) (*Runner, error) {
 
 // lock keeps a run that is under way from being resumed.
 func (r *Runner) lock() (err error) {
-	if r.unlock, err = filelock.TryDir(r.dir); errors.Is(err, filelock.ErrHeld) {
+	if r.unlock, err = lifecycle.LockDir(r.dir); errors.Is(err, lifecycle.ErrLockHeld) {
 		return badinput.New("wait for its end", "the run of %s is under way", r.dir)
 	}
 	return err

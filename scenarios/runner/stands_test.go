@@ -142,7 +142,7 @@ func TestResumeExcusesNoCrash(t *testing.T) {
 func TestProgramDigests(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "watcher.sh")
-	for _, name := range []string{"k8s-watch", "storagemock", "churn", "watcher.sh", "witness", "k6"} {
+	for _, name := range []string{"k8s-watch", "storagemock", "watchbench", "watcher.sh", "k6"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("of "+name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -157,19 +157,19 @@ func TestProgramDigests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"watchbench", "k8s-watch", "storagemock", "churn", "sh", script} {
+	for _, name := range []string{"watchbench", "k8s-watch", "storagemock", "sh", script} {
 		if d := before[name]; len(d) != len("sha256:")+64 {
 			t.Errorf("%s: %q", name, d)
 		}
 	}
-	if len(before) != 6 { // witness and k6 are not started
+	if len(before) != 5 { // k6 is not started
 		t.Errorf("%v", before)
 	}
-	cells[0].Scenario.Load.Driver, cells[0].Scenario.Cluster.Controllers = spec.DriverK6, true
-	if all, err := programDigests(bins, cells); err != nil || len(all["k6"]) < 64 || len(all["witness"]) < 64 {
+	cells[0].Scenario.Load.Driver = spec.DriverK6
+	if all, err := programDigests(bins, cells); err != nil || len(all["k6"]) < 64 {
 		t.Errorf("%v, %v", all, err)
 	}
-	cells[0].Scenario.Load.Driver, cells[0].Scenario.Cluster.Controllers = spec.DriverEngine, false
+	cells[0].Scenario.Load.Driver = spec.DriverEngine
 	if err := os.WriteFile(script, []byte("another"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/storagemock/latency"
@@ -147,7 +146,7 @@ func ParseObjective(text string) (Objective, error) {
 		}
 	}
 	if o.Metric == "" {
-		return o, badinput.New(spelling.Ask(spelling.Nearest(word, ObjectiveWords()),
+		return o, badinput.New(badinput.Ask(badinput.Nearest(word, ObjectiveWords()),
 			"use one of "+strings.Join(ObjectiveWords(), ", ")),
 			"--objective %s: %q is not known", short(text), short(word))
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -349,10 +349,10 @@ func (o Objective) carried(cell *result.Cell) (c RateCell, final bool) {
 // hold even if the scenario allows them to fail.
 func violation(c *result.Cell) string {
 	if e := c.Events; e != nil && e.Lost != nil && *e.Lost > 0 {
-		return wording.Count(*e.Lost, "object") + " lost"
+		return units.Count(*e.Lost, "object") + " lost"
 	}
 	if e := c.Events; e != nil && e.Dropped > 0 {
-		return wording.Count(e.Dropped, "event") + " dropped"
+		return units.Count(e.Dropped, "event") + " dropped"
 	}
 	all := guarantees(c, func(g, verdict string) bool {
 		return verdict == result.Fail && c.Counts(g) || verdict == result.Allowed && (g == "G1" || g == "G6")

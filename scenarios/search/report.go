@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -33,7 +33,7 @@ func (x *Search) fill(t *result.Tuning, best *candidate) {
 	if best != nil {
 		r.runner = x.measured(x.space.others(best.set.Strategy)...)
 		if r.met && len(best.valid()) < x.judge.repeat {
-			x.note("%s was measured %s instead of %d", best.set.Name(), wording.Count(len(best.valid()), "time"), x.judge.repeat)
+			x.note("%s was measured %s instead of %d", best.set.Name(), units.Count(len(best.valid()), "time"), x.judge.repeat)
 		}
 		t.Sentence, t.Why = r.sentence(), r.why()
 	}
@@ -149,7 +149,7 @@ func (r *report) sentence() string {
 	case v == nil:
 		return s + named(c.set) + " comes closest, and was not done when it was cut."
 	default:
-		return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), wording.Count(n, "run"))
+		return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), units.Count(n, "run"))
 	}
 }
 
@@ -201,7 +201,7 @@ func (r *report) beaten() string {
 	case others == 0:
 		return " (no other setting was measured)"
 	}
-	return fmt.Sprintf(" (of %s measured, none is clearly faster)", wording.Count(others, "other setting"))
+	return fmt.Sprintf(" (of %s measured, none is clearly faster)", units.Count(others, "other setting"))
 }
 
 // proof says what was shown in how many runs, omitting whatever was not judged.
@@ -212,12 +212,12 @@ func (r *report) proof() string {
 			n, safe, ordered, events = n+1, safe && t.Safe, ordered && t.Ordered, min(events, t.Figures.Events)
 		}
 	}
-	s := "measured in " + wording.Count(n, "run")
+	s := "measured in " + units.Count(n, "run")
 	switch {
 	case safe && ordered:
-		s = "nothing was lost or reordered in " + wording.Count(n, "run")
+		s = "nothing was lost or reordered in " + units.Count(n, "run")
 	case safe:
-		s = "nothing was lost in " + wording.Count(n, "run")
+		s = "nothing was lost in " + units.Count(n, "run")
 	}
 	if events > 0 {
 		s += " of " + map[bool]string{true: "at least "}[n > 1] + thousands(events) + " changes"
@@ -266,7 +266,7 @@ func (r *report) why() (all []result.TuningFact) {
 	}
 	if k := r.runner; k != nil {
 		add("runner-up", "%s %s: %s, measured in %s", k.set.Name(), r.judge.verdict(k), r.said(r.judge.worst(k)),
-			wording.Count(len(k.valid()), "run"))
+			units.Count(len(k.valid()), "run"))
 	}
 	return all
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/wording"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/loadgen/replay"
 	"github.com/watchbench/watchbench/reports/result"
@@ -247,7 +247,7 @@ func (x *Search) measure(ctx context.Context, c *candidate) error {
 	if x.bench.budget > 0 {
 		left = fmt.Sprintf(", at most %s left", max(0, x.bench.left()).Round(time.Second))
 	}
-	x.bench.line("%s: %s (%s measured in %s%s)", c.set.Name(), what, wording.Count(x.bench.measured, "cell"),
+	x.bench.line("%s: %s (%s measured in %s%s)", c.set.Name(), what, units.Count(x.bench.measured, "cell"),
 		x.bench.spent.Round(time.Second), left)
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/watchbench/watchbench/internal/spelling"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/trace"
@@ -63,13 +63,13 @@ func (s *Scenario) validateKinds() error {
 		}
 	}
 	for i, kind := range s.Watcher.Resources {
-		path, near := fmt.Sprintf("watcher.resources[%d]", i), spelling.Nearest(kind, known)
+		path, near := fmt.Sprintf("watcher.resources[%d]", i), badinput.Nearest(kind, known)
 		switch {
 		case slices.Contains(known, kind):
 		case s.Traced():
-			return bad(path, spelling.Ask(near, "leave it out"), "the trace has no %s", kind)
+			return bad(path, badinput.Ask(near, "leave it out"), "the trace has no %s", kind)
 		case near != "" && near[0] == kind[0] && s.Cluster.Provider != "kubeconfig":
-			return bad(path, spelling.Ask(near, ""), "%q is not a kind of this cluster", kind)
+			return bad(path, badinput.Ask(near, ""), "%q is not a kind of this cluster", kind)
 		}
 	}
 	return nil

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"strings"
-
-	"github.com/watchbench/watchbench/internal/uuid"
 )
 
 type scope struct{ cluster, kind, namespace string }
@@ -93,7 +91,7 @@ func (t *identities) id(uid string, latest uint32) uint32 {
 		t.chunks = append(t.chunks, make([][16]byte, 0, identityChunkLen))
 	}
 	t.n++
-	b, ok := uuid.Parse(uid)
+	b, ok := ParseUUID(uid)
 	if !ok {
 		if t.odd == nil {
 			t.odd = map[uint32]string{}
@@ -106,7 +104,7 @@ func (t *identities) id(uid string, latest uint32) uint32 {
 }
 
 func (t *identities) is(id uint32, uid string) bool {
-	b, ok := uuid.Parse(uid)
+	b, ok := ParseUUID(uid)
 	odd, isOdd := t.odd[id]
 	if !ok {
 		return isOdd && odd == uid
@@ -121,5 +119,5 @@ func (t *identities) get(id uint32) string {
 	if s, ok := t.odd[id]; ok {
 		return s
 	}
-	return uuid.Format(t.chunks[(id-1)/identityChunkLen][(id-1)%identityChunkLen])
+	return FormatUUID(t.chunks[(id-1)/identityChunkLen][(id-1)%identityChunkLen])
 }

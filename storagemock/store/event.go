@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/storagemock/ledger"
-	"github.com/watchbench/watchbench/storagemock/query"
 )
 
 // mirrorKind is the dynamic collection that events are mirrored into.
@@ -25,7 +24,7 @@ type Event struct {
 	Created time.Time
 }
 
-var _ query.Document = (*Event)(nil)
+var _ Document = (*Event)(nil)
 
 // Fields yields the document's fields as the real server returns them.
 func (e *Event) Fields() iter.Seq2[string, []byte] {
@@ -37,7 +36,7 @@ func (e *Event) Fields() iter.Seq2[string, []byte] {
 		if yield("_id", quote(e.ID.String())) &&
 			yield("clusterId", quote(e.Record.ClusterID)) &&
 			yield("data", data) &&
-			yield("createTime", query.AppendTime(nil, e.Created)) {
+			yield("createTime", AppendTime(nil, e.Created)) {
 			e.ownFields(yield)
 		}
 	}
@@ -53,7 +52,7 @@ func (e *Event) ownFields(yield func(string, []byte) bool) bool {
 	extra = append(extra, '}')
 	return yield("id", quote(r.ID)) && yield("env", quote(r.Env)) && yield("kind", quote(r.Kind)) &&
 		yield("level", quote(r.Level)) && yield("component", quote(r.Component)) && yield("type", quote(r.Type)) &&
-		yield("describe", quote(r.Describe)) && yield("extraInfo", extra) && yield("eventTime", query.AppendTime(nil, e.Time))
+		yield("describe", quote(r.Describe)) && yield("extraInfo", extra) && yield("eventTime", AppendTime(nil, e.Time))
 }
 
 // eventTable is the events of one cluster.

@@ -10,7 +10,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/pack"
-	"github.com/watchbench/watchbench/storagemock/query"
 )
 
 // Key names a document. Namespace is empty in the cluster scope.
@@ -83,7 +82,7 @@ func (s *idSource) next(now time.Time) ObjectID {
 	return id
 }
 
-var _ query.Document = (*Record)(nil)
+var _ Document = (*Record)(nil)
 
 // Fields yields the document's fields as the real server returns them.
 func (r *Record) Fields() iter.Seq2[string, []byte] {
@@ -98,8 +97,8 @@ func (r *Record) Fields() iter.Seq2[string, []byte] {
 			yield("resourceType", quote(r.Kind)) &&
 			yield("resourceName", quote(r.Name)) &&
 			yield("data", data) &&
-			yield("createTime", query.AppendTime(nil, r.Created)) &&
-			yield("updateTime", query.AppendTime(nil, r.Updated))
+			yield("createTime", AppendTime(nil, r.Created)) &&
+			yield("updateTime", AppendTime(nil, r.Updated))
 		if ok && r.Event != nil {
 			r.Event.ownFields(yield)
 		}

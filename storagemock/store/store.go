@@ -9,7 +9,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/pack"
 	"github.com/watchbench/watchbench/storagemock/ledger"
-	"github.com/watchbench/watchbench/storagemock/query"
 )
 
 // Mode determines whether writes have preconditions.
@@ -217,7 +216,7 @@ func (s *Store) put(k Key, obj Object, ev *Event, now time.Time) Change {
 // change for each, or one with EffectNone if there was none. In Conditional mode uid,
 // if not empty, is remembered as deleted even if no such document is live, so that a
 // late Put of it is refused.
-func (s *Store) Delete(k Key, filter query.Filter, uid string, now time.Time, commit func(Change)) []Change {
+func (s *Store) Delete(k Key, filter Filter, uid string, now time.Time, commit func(Change)) []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.collection(k.Kind)
@@ -274,7 +273,7 @@ func (c *collection) named(k Key, direct *slot) []*slot {
 
 // Get returns the live document of k that filter selects, nil if there is none:
 // exactly k if it has a namespace, otherwise the first of that cluster, kind and name.
-func (s *Store) Get(k Key, filter query.Filter) *Record {
+func (s *Store) Get(k Key, filter Filter) *Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	c := s.colls[k.Kind]

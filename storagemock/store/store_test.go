@@ -13,7 +13,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/storagemock/ledger"
-	"github.com/watchbench/watchbench/storagemock/query"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
@@ -129,7 +128,7 @@ func TestClusterScopeHasNoNamespaceCondition(t *testing.T) {
 	s := store.New(store.Faithful, 1)
 	put(s, key("a", "x"), "u1", 1, start)
 	put(s, key("b", "x"), "u2", 2, start)
-	if r := s.Get(key("", "x"), query.Filter{}); r == nil || r.UID != "u1" {
+	if r := s.Get(key("", "x"), store.Filter{}); r == nil || r.UID != "u1" {
 		t.Errorf("GET found %+v", r)
 	}
 	if ch := s.Put(key("", "x"), object("u3", 3), start, ignore); ch.Effect != ledger.EffectReplaced || ch.Key.Namespace != "a" {
@@ -215,7 +214,7 @@ func TestConditionalModel(t *testing.T) {
 		s := store.New(store.Conditional, seed)
 		send := func(o op) {
 			if o.del {
-				cond := query.Filter{{Path: "data.metadata.uid", Values: []string{o.uid}}}
+				cond := store.Filter{{Path: "data.metadata.uid", Values: []string{o.uid}}}
 				s.Delete(key("a", "x"), cond, o.uid, start, ignore)
 				return
 			}
@@ -313,10 +312,10 @@ func TestSnapshot(t *testing.T) {
 	}
 	describe := func(s *store.Store) (out []string) {
 		for _, r := range s.All() {
-			out = append(out, string(query.Projection{}.Append(nil, r)))
+			out = append(out, string(store.Projection{}.Append(nil, r)))
 		}
 		for _, e := range s.Events("C") {
-			out = append(out, string(query.Projection{}.Append(nil, e)))
+			out = append(out, string(store.Projection{}.Append(nil, e)))
 		}
 		return out
 	}

@@ -14,7 +14,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/internal/redact"
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher/call"
 )
 
@@ -82,7 +82,7 @@ func (l *lane) review(ctx context.Context, spec, status any) error {
 		return nil
 	case !l.server.failed.Swap(true):
 		l.server.log.Warn("the apiserver answers no review: only remembered users are accepted", "resource", l.resource,
-			"error", redact.Error(err))
+			"error", badinput.Redacted(err))
 	}
 	return &UnavailableError{err}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bom"
 	"github.com/watchbench/watchbench/internal/certs"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // TestByteOrderMark: certificates and keys are read with one of UTF-8, and UTF-16 is named.
@@ -50,7 +50,7 @@ func TestByteOrderMark(t *testing.T) {
 	}
 	mark("\xff\xfe")
 	for _, err := range read() {
-		var utf16 *bom.UTF16Error
+		var utf16 *userfile.UTF16Error
 		if !errors.As(err, &utf16) {
 			t.Error(err)
 		}

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // Pool reads the certificates of a CA file.
 func Pool(file string) (*x509.CertPool, error) {
-	data, err := bom.ReadFile(file)
+	data, err := userfile.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
@@ -28,11 +28,11 @@ func Pool(file string) (*x509.CertPool, error) {
 
 // Pair reads a certificate and its key.
 func Pair(certFile, keyFile string) (tls.Certificate, error) {
-	cert, err := bom.ReadFile(certFile)
+	cert, err := userfile.ReadFile(certFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	key, err := bom.ReadFile(keyFile)
+	key, err := userfile.ReadFile(keyFile)
 	if err != nil {
 		return tls.Certificate{}, err
 	}

@@ -12,9 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/jsonscan"
-	"github.com/watchbench/watchbench/internal/redact"
-	"github.com/watchbench/watchbench/internal/spelling"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
@@ -37,7 +36,7 @@ func (e *Error) Error() string {
 		b.WriteString(e.Key + ": ")
 	}
 	b.WriteString(e.Msg)
-	return redact.Text(b.String())
+	return badinput.Redact(b.String())
 }
 
 // decoder reads one file into a struct, key by key, so that each error has a place.
@@ -192,7 +191,7 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 	for i := range t.NumField() {
 		known = append(known, tagOf(t.Field(i)))
 	}
-	if meant := spelling.Nearest(key, known); meant != "" {
+	if meant := badinput.Nearest(key, known); meant != "" {
 		msg := fmt.Sprintf("unknown key, did you mean %q?", meant)
 		parent := path[:len(path)-len(key)]
 		if !Original(parent + meant) {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
@@ -335,8 +335,8 @@ func readFile(path string) ([]byte, error) {
 	if len(data) > maxFile {
 		return nil, &Error{File: path, Msg: fmt.Sprintf("larger than %d bytes: is it the right file?", maxFile)}
 	}
-	if data, err = bom.UTF8(data); err != nil {
-		return nil, &Error{File: path, Line: bom.Line(err), Msg: err.Error()}
+	if data, err = userfile.UTF8(data); err != nil {
+		return nil, &Error{File: path, Line: userfile.Line(err), Msg: err.Error()}
 	}
 	return data, nil
 }

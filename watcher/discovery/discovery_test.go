@@ -18,7 +18,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/goleak"
 
-	"github.com/watchbench/watchbench/internal/zktest"
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -119,9 +119,9 @@ func await(t *testing.T, seen <-chan []ServerInfo, want ...string) {
 // The path appears after the watch started, servers come and go, one of them
 // writes nonsense, and the watch follows all of it.
 func TestFollowsZooKeeper(t *testing.T) {
-	addr := zktest.Start(t)
+	addr := clustertest.ZooKeeper(t)
 	seen, _ := follow(t, Config{Hosts: addr, Path: PathNetService}, nil)
-	c := zktest.Client(t, addr)
+	c := clustertest.ZooKeeperClient(t, addr)
 	for _, p := range []string{"/bcs", "/bcs/services", "/bcs/services/endpoints", PathNetService} {
 		if _, err := c.Create(p, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 			t.Fatal(err)
@@ -152,13 +152,13 @@ func TestFollowsZooKeeper(t *testing.T) {
 // Servers register with ACLs of their own: the original's with the digest of an empty
 // user and password, which its public source has.
 func TestDigestACL(t *testing.T) {
-	addr := zktest.Start(t)
+	addr := clustertest.ZooKeeper(t)
 	for _, tc := range []struct{ name, user, password string }{
 		{"none configured", "", ""},
 		{"configured", "bcs", "se:cret"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := zktest.Client(t, addr)
+			c := clustertest.ZooKeeperClient(t, addr)
 			if err := c.AddAuth("digest", []byte(tc.user+":"+tc.password)); err != nil {
 				t.Fatal(err)
 			}
@@ -234,9 +234,9 @@ func (r *relay) end() {
 // A name that does not resolve is waited for. One that later means another machine, with
 // a ZooKeeper that was set up anew and so is behind the first, is followed.
 func TestServersMove(t *testing.T) {
-	first, second := zktest.Start(t), zktest.Start(t)
+	first, second := clustertest.ZooKeeper(t), clustertest.ZooKeeper(t)
 	for addr, ip := range map[string]string{first: "10.0.0.1", second: "10.0.0.2"} {
-		c := zktest.Client(t, addr)
+		c := clustertest.ZooKeeperClient(t, addr)
 		if addr == first { // make it the one that has seen more
 			for range 50 {
 				if _, err := c.Set("/", nil, -1); err != nil {

@@ -7,8 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/kubeapi"
-	"github.com/watchbench/watchbench/internal/redact"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -21,7 +21,7 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 	case rest == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		all := h.watches.List()
 		for i := range all {
-			all[i].Error = redact.Text(all[i].Error)
+			all[i].Error = badinput.Redact(all[i].Error)
 		}
 		if all == nil {
 			all = []watches.Status{}

@@ -1,4 +1,4 @@
-// Package clustertest gives tests a real control plane.
+// Package clustertest gives tests a real control plane, or a real ZooKeeper.
 //
 // A package whose tests need one shares it among them:
 //

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/cluster/filelock"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 // EnvCache names the environment variable that moves the cache.
@@ -81,7 +81,7 @@ func Ensure(ctx context.Context, opts Options, names ...string) (dir string, err
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("create the control plane cache (%s moves it): %w", EnvCache, err)
 	}
-	unlock, err := filelock.Acquire(ctx, filepath.Join(dir, ".lock"), func() {
+	unlock, err := lifecycle.LockFile(ctx, filepath.Join(dir, ".lock"), func() {
 		opts.say("waiting for another process that is building the control plane in %s", dir)
 	})
 	if err != nil {

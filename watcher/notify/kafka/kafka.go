@@ -19,7 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
@@ -118,7 +118,7 @@ func (c Config) checkLogin() error {
 // login is how to log in; nil: not at all.
 func (c Config) login() sasl.Mechanism {
 	password := func() (string, error) {
-		b, err := bom.ReadFile(c.PasswordFile)
+		b, err := userfile.ReadFile(c.PasswordFile)
 		return strings.TrimRight(string(b), "\r\n"), err
 	}
 	secret := func(context.Context) (scram.Auth, error) {

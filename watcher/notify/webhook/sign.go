@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/bom"
+	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 const (
@@ -63,7 +63,7 @@ func readSecrets(file string) ([][]byte, error) {
 	if len(text) > maxFile {
 		return nil, errors.New("the file is too large to be one of secrets")
 	}
-	if text, err = bom.Text(text); err != nil {
+	if text, err = userfile.Text(text); err != nil {
 		return nil, err
 	}
 	return parseSecrets(string(text))

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/internal/userfile"
+	"github.com/watchbench/watchbench/loadgen/churn"
+	"github.com/watchbench/watchbench/loadgen/churn/session"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/loadgen/replay"
+)
+
+type churnOptions struct {
+	plan, kubeconfig, context, oplog string
+	trace                            string
+	remove, simulate, listen, part   string
+	speed                            units.Speed
+	wait, quiet, check               bool
+	teardownTimeout                  time.Duration
+}
+
+func churnCommand(s streams) *cobra.Command {
+	var o churnOptions
+	cmd := &cobra.Command{
+		Use:   "churn --plan FILE --kubeconfig FILE --oplog FILE",
+		Short: "Send the load of a plan to an apiserver and log every operation",
+		Long: `Send the load of a plan to an apiserver and log every operation.
+
+Phases are reported as lines of JSON on standard output. Everything that churn
+creates carries the label watchbench.dev/run=<runID> and is removed at the end, also
+after an error or a signal.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := churnExecute(cmd, s, o)
+			if err != nil && cmd.Context().Err() != nil {
+				return &commandline.Interrupted{Err: err}
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.plan, "plan", "", "plan file (YAML)")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
+	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
+	f.StringVar(&o.oplog, "oplog", "", "where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
+	f.StringVar(&o.part, "part", "0/1", "send part I of N of a profile's open load, I from 0; part 0 must be ready before the others start, and end after them")
+	f.BoolVar(&o.wait, "wait", false, "wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
+	f.BoolVar(&o.quiet, "quiet", false, "report phases only, no progress")
+	f.BoolVar(&o.check, "check", false, "check the plan file and exit")
+	f.StringVar(&o.remove, "remove", "", "remove what the run with this ID left behind and exit; needs --kubeconfig")
+	f.StringVar(&o.simulate, "simulate", "", "play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
+	f.StringVar(&o.trace, "trace", "", "with --simulate: play this trace of watchbench record instead of a plan")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "with --simulate: address of the simulated apiserver")
+	f.Var(&o.speed, "speed", "with --simulate: speed of the plan, 0.1x to 1000x, or unlimited: as fast as the watches read")
+	f.DurationVar(&o.teardownTimeout, "teardown-timeout", session.DefaultTeardownTimeout, "time limit for removing what was created")
+	return cmd
+}
+
+func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
+	needed := []commandline.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig}, {Name: "oplog", Value: o.oplog}}
+	switch {
+	case o.check:
+		needed = needed[:1]
+	case o.remove != "":
+		needed = needed[1:2]
+	case o.simulate != "":
+		if o.kubeconfig != "" {
+			return badinput.New("", "--kubeconfig and --simulate exclude each other; leave one of them out")
+		}
+		switch {
+		case o.trace == "":
+			needed = []commandline.Flag{needed[0], needed[2]}
+		case o.plan != "":
+			return badinput.New("", "--plan and --trace exclude each other; leave one of them out")
+		default:
+			needed = needed[2:]
+		}
+	case cmd.Flags().Changed("speed") || cmd.Flags().Changed("listen") || cmd.Flags().Changed("trace"):
+		return badinput.New("", "--speed, --listen and --trace are for --simulate; add it or leave them out")
+	}
+	if err := commandline.Require(needed...); err != nil {
+		return err
+	}
+	if o.teardownTimeout <= 0 {
+		return badinput.New("", "--teardown-timeout %s: use a time above 0s", o.teardownTimeout)
+	}
+	if o.remove != "" {
+		return churnRemove(cmd, s, o)
+	}
+	outputs := []userfile.Output{oplog.Output("--oplog", o.oplog), replay.KubeconfigOutput("--simulate", o.simulate)}
+	if o.trace != "" {
+		if err := userfile.CheckOutputs(outputs...); err != nil {
+			return badinput.Wrap(err)
+		}
+		return churnSimulate(cmd, s, o, nil)
+	}
+	cfg, err := plan.ReadFile(o.plan)
+	if err != nil {
+		return badinput.Wrap(err)
+	}
+	p, err := plan.New(cfg)
+	if err != nil {
+		return badinput.Wrap(err)
+	}
+	part, parts, err := readPart(o.part)
+	if err != nil {
+		return err
+	}
+	if p, err = p.Part(part, parts); err != nil {
+		return badinput.Wrap(fmt.Errorf("--part %s: %w", o.part, err))
+	}
+	if o.check {
+		return nil
+	}
+	if err := userfile.CheckOutputs(outputs...); err != nil {
+		return badinput.Wrap(err)
+	}
+	if o.simulate != "" {
+		return churnSimulate(cmd, s, o, p)
+	}
+	restConfig, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
+	if err != nil {
+		return badinput.Wrap(err)
+	}
+	log, err := oplog.Create(o.oplog)
+	if err != nil {
+		return badinput.Wrap(err)
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	logger := slog.New(slog.NewTextHandler(s.err, nil))
+	engine, err := churn.New(p, churn.Settings{REST: restConfig, Log: log, Logger: logger, Part: part})
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	return session.New(engine, cfg, session.Settings{
+		Out: s.out, Wait: o.wait, In: s.in, Quiet: o.quiet, TeardownTimeout: o.teardownTimeout, Log: log, Logger: logger,
+	}).Run(cmd.Context())
+}
+
+// maxParts bounds the generators of one run.
+const maxParts = 16
+
+// readPart reads --part.
+func readPart(text string) (part, parts int, err error) {
+	i, n, ok := strings.Cut(text, "/")
+	part, err1 := strconv.Atoi(i)
+	parts, err2 := strconv.Atoi(n)
+	if !ok || err1 != nil || err2 != nil || parts < 1 || parts > maxParts || part < 0 || part >= parts {
+		return 0, 0, badinput.New("", "--part %s: use I/N with I from 0 to N-1, and N up to %d, such as 0/2", text, maxParts)
+	}
+	return part, parts, nil
+}
+
+func churnRemove(cmd *cobra.Command, s streams, o churnOptions) error {
+	cfg, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
+	if err != nil {
+		return badinput.Wrap(err)
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), o.teardownTimeout)
+	defer cancel()
+	n, err := churn.Remove(ctx, cfg, o.remove)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "removed %d namespaces, nodes and leases of run %s\n", n, o.remove)
+	return err
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/internal/commandline"
+)
+
+// streams are those of a process.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// parties are the processes that a run starts beside the watcher and the storage. They are commands of their own, not
+// of the tree: what they cost is measured.
+var parties = map[string]func(streams) *cobra.Command{
+	"churn": churnCommand, "readers": readersCommand, "watchproxy": watchproxyCommand, "witness": witnessCommand,
+}
+
+// runParty returns the exit code. The first signal begins the clean-up, a second one ends the process at once.
+func runParty(party func(streams) *cobra.Command, args []string, s streams) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	cmd := party(s)
+	cmd.SetIn(s.in)
+	commandline.Setup(cmd, s.out, s.err)
+	return commandline.Run(ctx, cmd, args)
+}

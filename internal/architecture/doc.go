@@ -1,3 +1,0 @@
-// Package architecture holds no code: its test keeps the import rules of
-// docs/architecture.md over the whole import graph, indirect imports included.
-package architecture

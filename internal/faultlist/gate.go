@@ -1,0 +1,178 @@
+package faultlist
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// GateSettings are those of a Gate.
+type GateSettings struct {
+	Max    int  // connections at once; others queue. 0 is no limit
+	Reset  bool // Shut resets connections instead of closing them
+	Listen func(addr string) (net.Listener, error)
+}
+
+// Gate is a listener whose port can be closed for a while: the kernel then refuses
+// connections. It bounds the number of its connections.
+type Gate struct {
+	s    GateSettings
+	addr net.Addr
+
+	mu     sync.Mutex // guards the rest
+	cond   sync.Cond  // changes of the rest
+	l      net.Listener
+	conns  map[*conn]struct{}
+	closed bool // for good
+}
+
+var _ net.Listener = (*Gate)(nil)
+
+// TCP is the Listen of a Gate on a network.
+func TCP(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
+
+// NewGate listens on addr.
+func NewGate(addr string, s GateSettings) (*Gate, error) {
+	l, err := s.Listen(addr)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gate{s: s, addr: l.Addr(), l: l, conns: map[*conn]struct{}{}}
+	g.cond.L = &g.mu
+	return g, nil
+}
+
+// Accept waits for a connection, also while the port is closed.
+func (g *Gate) Accept() (net.Conn, error) {
+	for {
+		g.mu.Lock()
+		for (g.l == nil || g.full()) && !g.closed {
+			g.cond.Wait()
+		}
+		l, closed := g.l, g.closed
+		g.mu.Unlock()
+		if closed {
+			return nil, net.ErrClosed
+		}
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			continue // shut, or closed for good
+		}
+		if err != nil {
+			return nil, err
+		}
+		if admitted := g.admit(c, l); admitted != nil {
+			return admitted, nil
+		}
+	}
+}
+
+// full is called with mu held.
+func (g *Gate) full() bool { return g.s.Max > 0 && len(g.conns) >= g.s.Max }
+
+// admit takes a connection that l accepted. It is nil, and c closed, if the port was
+// closed meanwhile.
+func (g *Gate) admit(c net.Conn, l net.Listener) *conn {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	admitted := &conn{Conn: c, gate: g}
+	if g.l != l {
+		g.end(admitted)
+		return nil
+	}
+	g.conns[admitted] = struct{}{}
+	return admitted
+}
+
+// end closes or resets a connection. Its owner notices, and closes it too.
+func (g *Gate) end(c *conn) {
+	if g.s.Reset {
+		Reset(c.Conn)
+		return
+	}
+	_ = c.Conn.Close()
+}
+
+// Refuse closes the port and every connection, or opens the port again.
+func (g *Gate) Refuse(on bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if on {
+		err := g.shut() // first: who is cut off may come back at once
+		for c := range g.conns {
+			g.end(c)
+		}
+		return err
+	}
+	if g.l != nil || g.closed {
+		return nil
+	}
+	l, err := g.s.Listen(g.addr.String())
+	if err != nil {
+		return fmt.Errorf("listening again on %s after refusing connections: %w", g.addr, err)
+	}
+	g.l = l
+	g.cond.Broadcast()
+	return nil
+}
+
+// Close closes the port for good. Connections stay.
+func (g *Gate) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	g.cond.Broadcast()
+	return g.shut()
+}
+
+// shut closes the port; g.mu is held.
+func (g *Gate) shut() error {
+	if g.l == nil {
+		return nil
+	}
+	err := g.l.Close()
+	g.l = nil
+	return err
+}
+
+// Addr is the bound address, also while the port is closed.
+func (g *Gate) Addr() net.Addr { return g.addr }
+
+// conn is a connection of a gate.
+type conn struct {
+	net.Conn
+	gate *Gate
+}
+
+// Close makes room for another connection. It may be called again.
+func (c *conn) Close() error {
+	c.gate.mu.Lock()
+	delete(c.gate.conns, c)
+	c.gate.cond.Broadcast()
+	c.gate.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// SetLinger lets Reset through.
+func (c *conn) SetLinger(seconds int) error {
+	if t, ok := c.Conn.(lingerer); ok {
+		return t.SetLinger(seconds)
+	}
+	return nil
+}
+
+// lingerer is a connection over TCP.
+type lingerer interface{ SetLinger(seconds int) error }
+
+// Reset closes a connection, also one over TLS, so that the peer sees a reset where the
+// network knows one.
+func Reset(c net.Conn) {
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
+		c = t.NetConn()
+	}
+	if t, ok := c.(lingerer); ok {
+		_ = t.SetLinger(0)
+	}
+	_ = c.Close()
+}

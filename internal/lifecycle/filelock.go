@@ -1,0 +1,49 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// poll is how often a waiting process tries again. flock(2) can also block, but a
+// blocked call cannot be cancelled.
+const poll = 200 * time.Millisecond
+
+// LockFile takes the exclusive lock of a file, creating the file and its directory
+// where they are missing, and returns the function that gives it up. The kernel
+// gives it up when the process ends, however it ends. The file stays: removing a
+// lock file while others wait for it would let two of them in. waiting, which may
+// be nil, is called once if somebody else holds the lock.
+func LockFile(ctx context.Context, path string, waiting func()) (release func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("create the directory of the lock: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock: %w", err)
+	}
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { _ = f.Close() }, nil // closing gives up the lock
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+		}
+		if first && waiting != nil {
+			waiting()
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(fmt.Errorf("wait for the lock %s: %w", path, context.Cause(ctx)), f.Close())
+		case <-tick.C:
+		}
+	}
+}

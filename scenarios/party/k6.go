@@ -1,0 +1,78 @@
+package party
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+//go:embed k6.js
+var k6Script []byte
+
+// MaxVUs is how many virtual users an open plan gets.
+const MaxVUs = 64
+
+// K6Files are paths that the run needs.
+type K6Files struct {
+	Plan       string // is there
+	Kubeconfig string // is there
+	OpLog      string // is written
+	Script     string // is written by K6Command
+}
+
+// K6Command writes the script and returns k6's arguments and what its environment has
+// beyond the caller's; the script speaks the protocol of package session on standard input and
+// output.
+func K6Command(cfg plan.Config, f K6Files) (args, env []string, err error) {
+	if err := os.WriteFile(f.Script, k6Script, 0o600); err != nil {
+		return nil, nil, fmt.Errorf("writing the script for k6: %w", err)
+	}
+	abs := func(path string) string {
+		if a, err := filepath.Abs(path); err == nil {
+			return a
+		}
+		return path
+	}
+	p, err := plan.New(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	executor, arrivals := executor(p)
+	load, err := json.Marshal(map[string]any{
+		"plan": abs(f.Plan), "kubeconfig": abs(f.Kubeconfig), "opLog": abs(f.OpLog), "executor": executor, "arrivals": arrivals,
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("describing the load to k6: %w", err)
+	}
+	args = []string{"run", "--quiet", "--no-color", "--summary-mode=disabled", "--no-thresholds", "--address=", "--log-output=stderr", f.Script}
+	return args, append(Hermetic(), "WATCHBENCH_K6="+string(load)), nil
+}
+
+// Hermetic is the environment in which k6 asks nobody on the network for anything.
+func Hermetic() []string {
+	return []string{"K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false"}
+}
+
+// executor is the k6 executor of the plan's load; arrivals says that it begins an iteration for
+// each operation. Otherwise each virtual user has one iteration, in which it sends what is its.
+func executor(p *plan.Plan) (of map[string]any, arrivals bool) {
+	cfg := p.Config()
+	constant := cfg.Model == plan.ModelOpen && cfg.Profile == "" && (cfg.Arrival == "" || cfg.Arrival == plan.ArrivalConstant)
+	if constant && cfg.Hotkeys == nil && cfg.Rate*1000 == math.Trunc(cfg.Rate*1000) {
+		return map[string]any{
+			"executor": "constant-arrival-rate", "rate": int64(cfg.Rate * 1000), "timeUnit": "1000s", "duration": cfg.Duration.String(),
+			"preAllocatedVUs": MaxVUs, "maxVUs": MaxVUs, "gracefulStop": "5m",
+		}, true
+	}
+	// Of all other arrivals the virtual users keep the times themselves.
+	vus := MaxVUs
+	if cfg.Model == plan.ModelClosed {
+		vus = cfg.Threads
+	}
+	return map[string]any{"executor": "per-vu-iterations", "vus": vus, "iterations": 1, "maxDuration": "24h", "gracefulStop": "5m"}, false
+}
