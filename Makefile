@@ -134,7 +134,7 @@ controls: controlplane ## put bugs into the watcher and show that the fault matr
 # Packages whose tests start processes or a control plane. They run after the others, one
 # at a time: what they time must not be another package's load.
 PROCESSES = $(GO) list -f '{{.ImportPath}} {{join .TestImports ","}},{{join .XTestImports ","}},' ./... | \
-	grep -E 'os/exec,|internal/cluster,|internal/cluster/clustertest,|internal/zktest,' | cut -d' ' -f1
+	grep -E 'os/exec,|internal/cluster,|internal/cluster/clustertest,' | cut -d' ' -f1
 
 .PHONY: test
 test: controlplane ## unit, conformance and integration tests

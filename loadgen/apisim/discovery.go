@@ -13,8 +13,6 @@ import (
 // serverVersion is the answer to /version, of the release whose behaviour this is.
 var serverVersion = apiversion.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3-apisim", Platform: "linux/amd64"}
 
-type object = map[string]any
-
 // discover answers /api and /apis in the form that the client asks for: the aggregated one, or the older one of a
 // request for each group and version.
 func (s *Server) discover(w http.ResponseWriter, r *http.Request, parts []string) {

@@ -23,7 +23,7 @@ type tree = btree.BTreeG[*version]
 const treeDegree = 32
 
 func newTree() *tree {
-	return btree.NewG(treeDegree, func(a, b *version) bool { return a.key.Compare(b.key) < 0 })
+	return btree.NewG(treeDegree, func(a, b *version) bool { return a.Compare(b.key) < 0 })
 }
 
 // find returns the object of a key, or nil.

@@ -6,12 +6,6 @@ import (
 	"time"
 )
 
-func profileLoad(profile string) *Load {
-	c := Default().Load
-	c.Profile, c.Model, c.Rate, c.Duration, c.Nodes = profile, ModelOpen, 20, minute, 50
-	return &c
-}
-
 // TestExpectIsThePlan: what is expected of a load is what its plan has, up to a time.
 func TestExpectIsThePlan(t *testing.T) {
 	p := profilePlan(t, ProfileMixedProduction, nil)

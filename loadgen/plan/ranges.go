@@ -53,7 +53,7 @@ func withinTags(v reflect.Value, path string) error {
 		if f = reflect.Indirect(f); !f.IsValid() || f.IsZero() && !pointer && options != "" {
 			continue
 		}
-		if err := withinTag(f, field, at); err != nil && !(pointer && f.IsZero()) {
+		if err := withinTag(f, field, at); err != nil && (!pointer || !f.IsZero()) {
 			return err
 		}
 	}

@@ -219,7 +219,7 @@ func (a answer) sureness() (s []string) {
 				plural(d.Blocks, "repetition")),
 		}[d.End])
 	}
-	if (method{a.table}).disturbed() {
+	if method(a).disturbed() {
 		s = append(s, "Faults were injected on purpose.")
 	}
 	return s

@@ -105,11 +105,11 @@ func (c beside) rows() Table {
 			return l.Projected && f.csv == "pod_handler_drain_s" && f.measured(&l.Figures) != nil
 		}
 		line(l.Watcher, func(f *besideColumn) string {
-			if v := f.measured(&l.Figures); projected(f) {
+			v := f.measured(&l.Figures)
+			if projected(f) {
 				return "~" + short(*v) + " proj."
-			} else {
-				return fixed(v, f.decimals)
 			}
+			return fixed(v, f.decimals)
 		})
 		if l.Valid > 0 {
 			line(l.Watcher+" ÷ published", func(f *besideColumn) string {

@@ -109,7 +109,7 @@ func DocumentHTML(w io.Writer, d *Document) error {
 
 func writePage(w io.Writer, d *Document, echarts []byte) error {
 	p := page{shell: newShell(echarts), Document: d.cleaned()}
-	p.Views = views(p.Document.Sections)
+	p.Views = views(p.Sections)
 	// How much room there is for charts, what is around them says.
 	var around bytes.Buffer
 	if err := fill(&around, p); err != nil {

@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -29,21 +28,6 @@ func sized(points ...paced) *result.Results {
 		c.Freshness = &result.Quantiles{Count: 2000, P50: p.p99 / 4, P99: p.p99}
 		c.Pace = &result.Pace{KeepsUp: p.growth <= 10, WrittenQPS: 200, GrowthQPS: p.growth, SentPerEvent: &p.sent}
 		res.Cells = append(res.Cells, c)
-	}
-	return res
-}
-
-// thrice repeats each cell.
-func thrice(res *result.Results) *result.Results {
-	once := res.Cells
-	res.Cells = nil
-	for rep := 1; rep <= 3; rep++ {
-		for _, c := range once {
-			c.Repetition, c.ID = rep, fmt.Sprintf("%s-r%d", c.ID, rep)
-			p99 := c.Freshness.P99
-			c = withFreshness(c, int64(p99*24.9e4), int64(p99*24.9e4), int64(p99*1e6))
-			res.Cells = append(res.Cells, c)
-		}
 	}
 	return res
 }

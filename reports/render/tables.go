@@ -100,7 +100,7 @@ func account(c *result.Cell) *result.Events {
 // flows is where the events went, and what limited each valid row.
 func (t *table) flows() Section {
 	s := Section{ID: "flow", Title: "Where the events went, and what limited each point", Table: t.keys(), Place: Aside}
-	for _, h := range []Head{
+	s.Table.Heads = append(s.Table.Heads, []Head{
 		{Title: "received", Meaning: "Events that the watcher read from watches and lists, by its own counters."},
 		{Title: "sent", Meaning: "Of these, those whose request storage acknowledged."},
 		{Title: "coalesced", Meaning: "Events that a newer state of their object replaced before they were sent."},
@@ -113,9 +113,7 @@ func (t *table) flows() Section {
 		{Title: "bottleneck", Words: true, Meaning: "What limited the first valid repetition, by fixed rules over its " +
 			"figures."},
 		{Title: "because", Words: true},
-	} {
-		s.Table.Heads = append(s.Table.Heads, h)
-	}
+	}...)
 	for _, r := range t.rows {
 		if r.void() {
 			continue

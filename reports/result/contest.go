@@ -372,7 +372,7 @@ func (s *sizes) smallest(points []*Group) (found []*Group) {
 	}
 	for _, p := range slices.SortedStableFunc(slices.Values(points), s.compare) {
 		kind := func(o *Group) bool { return s.kind(o) == s.kind(p) }
-		fails := slices.ContainsFunc(points, func(o *Group) bool { return kind(o) && beyond(p, o) && !(o.Correct() && o.KeepsUp()) })
+		fails := slices.ContainsFunc(points, func(o *Group) bool { return kind(o) && beyond(p, o) && (!o.Correct() || !o.KeepsUp()) })
 		if !fails && !slices.ContainsFunc(found, kind) {
 			found = append(found, p)
 		}

@@ -70,7 +70,9 @@ func (t *profiled) beside(cfg plan.Config, seconds float64) *result.Traffic {
 		expected = p.Expect(time.Duration(seconds*float64(time.Second)), all)
 	}
 	for kind := range expected {
-		out.Kinds[kind] = out.Kinds[kind] // expected, though it may not have come
+		if _, came := out.Kinds[kind]; !came {
+			out.Kinds[kind] = result.KindTraffic{}
+		}
 	}
 	lives := float64(out.Kinds[podKind].Added+out.Kinds[podKind].Deleted) / 2
 	out.PodLives = lives

@@ -40,9 +40,11 @@ const folder = "robustness/"
 // read finds a row of this package or of the product.
 func read(t *testing.T, name string, sets ...string) *spec.File {
 	t.Helper()
-	path := name
-	var data []byte
-	var err error
+	var (
+		path string
+		data []byte
+		err  error
+	)
 	if own, ok := strings.CutPrefix(name, folder); ok {
 		path = own + ".yaml"
 		data, err = os.ReadFile(path)

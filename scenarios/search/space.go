@@ -35,8 +35,9 @@ var (
 	Strategies = []string{single, partitioned, keyed, dedup, adaptive}
 	// originals are the strategies that bcs-k8s-watch has.
 	originals = []string{partitioned, single}
-	// QueueRange and LengthRange are searched by default.
-	QueueRange  = Range{1, 256}
+	// QueueRange is the numbers of queues that are searched by default.
+	QueueRange = Range{1, 256}
+	// LengthRange is the queue lengths that are searched by default.
 	LengthRange = Range{256, 131_072}
 )
 

@@ -70,7 +70,7 @@ func (m *Model) Sample(method, kind, name string, now time.Time) time.Duration {
 // Mean is the expected service time of such a request.
 func (m *Model) Mean(method, kind string) time.Duration {
 	if s := first(m.rules, method, kind); s != nil {
-		return s.Latency.Mean()
+		return s.Mean()
 	}
 	return 0
 }

@@ -59,9 +59,9 @@ func TestDoom(t *testing.T) {
 			for _, age := range c.ages {
 				all = append(all, &slot{since: now - int64(age), size: 10})
 			}
-			any := b.doom(all, len(all), int64(10*len(all)), aged, now)
-			if any != (b.total() > 0) || b.by != c.want {
-				t.Errorf("%v, shed %v, want %v", any, b.by, c.want)
+			some := b.doom(all, len(all), int64(10*len(all)), aged, now)
+			if some != (b.total() > 0) || b.by != c.want {
+				t.Errorf("%v, shed %v, want %v", some, b.by, c.want)
 			}
 			doomed := uint64(0)
 			for i, s := range all {

@@ -1,7 +1,5 @@
 package pipeline
 
-import ()
-
 // keepIdle is how many workers of a queue wait when there is nothing to take. Further
 // ones end and are started again: that costs less than a microsecond, and thirty workers
 // of each kind that had a burst once would hold some megabytes.
