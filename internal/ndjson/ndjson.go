@@ -22,7 +22,8 @@ const (
 	MaxLine = 1 << 20
 	// maxWindow bounds the memory that a damaged zstd header can ask for; the writers'
 	// windows are smaller.
-	maxWindow = 32 << 20
+	maxWindow  = 32 << 20
+	readBuffer = 64 << 10
 )
 
 // ErrCut means that the text ends inside a line, or the compressed data before its end
@@ -39,6 +40,8 @@ type Reader struct {
 	z    *zstd.Decoder // nil: not compressed
 	file io.Closer     // nil: the caller's
 	line int
+	max  int    // bytes of a line
+	long []byte // a line that is longer than the buffer of in
 }
 
 // Open reads a file, plain or compressed.
@@ -55,25 +58,17 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// OpenZstd reads a file as NewZstd does.
-func OpenZstd(path string) (*Reader, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := NewZstd(f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	r.file = f
-	return r, nil
-}
-
-// Begins returns a function that reports whether the file at a path is compressed lines, the first of which starts so. A
-// file that ends before it, because its writer was killed, is one.
+// Begins returns a function that reports whether the file at a path is compressed lines,
+// the first of which starts so. A file that ends before it, because its writer was
+// killed, is one.
 func Begins(start string) func(path string) bool {
 	return func(path string) bool {
-		r, err := OpenZstd(path)
+		f, err := os.Open(path)
+		if err != nil {
+			return false
+		}
+		defer func() { _ = f.Close() }()
+		r, err := NewZstd(f, MaxLine)
 		if err != nil {
 			return false
 		}
@@ -83,35 +78,37 @@ func Begins(start string) func(path string) bool {
 	}
 }
 
-// NewZstd reads compressed text; several frames in a row are one text. Data that is not
-// zstd is an error of the first Next.
-func NewZstd(in io.Reader) (*Reader, error) {
-	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+// NewZstd reads compressed text with lines of at most max bytes; several frames in a row
+// are one text. Data that is not zstd is an error of the first Next.
+func NewZstd(in io.Reader, max int) (*Reader, error) {
+	z, err := zstd.NewReader(in,
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil, fmt.Errorf("preparing decompression: %w", err)
 	}
-	return &Reader{in: bufio.NewReaderSize(z, MaxLine+1), z: z}, nil
+	return &Reader{in: bufio.NewReaderSize(z, readBuffer), z: z, max: max}, nil
 }
 
 // Sniff reads plain or compressed text, by its first bytes.
 func Sniff(in io.Reader) (*Reader, error) {
-	buffered := bufio.NewReaderSize(in, MaxLine+1)
-	start, err := buffered.Peek(len(zstdMagic))
+	buffered := bufio.NewReaderSize(in, readBuffer)
+	start, err := buffered.Peek(len(ZstdMagic))
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if string(start) == zstdMagic {
-		return NewZstd(buffered)
+	if string(start) == ZstdMagic {
+		return NewZstd(buffered, MaxLine)
 	}
 	text, err := userfile.Text(start)
 	if err != nil {
 		return nil, err
 	}
 	_, _ = buffered.Discard(len(start) - len(text)) // of what is buffered
-	return &Reader{in: buffered}, nil
+	return &Reader{in: buffered, max: MaxLine}, nil
 }
 
-const zstdMagic = "\x28\xb5\x2f\xfd"
+// ZstdMagic begins each zstd frame.
+const ZstdMagic = "\x28\xb5\x2f\xfd"
 
 // Close frees what the reader holds. What it was given to read stays open.
 func (r *Reader) Close() error {
@@ -133,11 +130,20 @@ func (r *Reader) Line() int { return r.line }
 func (r *Reader) Next() ([]byte, error) {
 	r.line++
 	part, err := r.in.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		r.long = r.long[:0]
+		for errors.Is(err, bufio.ErrBufferFull) && len(r.long) <= r.max {
+			r.long = append(r.long, part...)
+			part, err = r.in.ReadSlice('\n')
+		}
+		r.long = append(r.long, part...)
+		part = r.long
+	}
 	switch {
+	case len(part) > r.max+1:
+		return nil, fmt.Errorf("longer than %d bytes", r.max)
 	case err == nil:
 		return part[:len(part)-1], nil
-	case errors.Is(err, bufio.ErrBufferFull):
-		return nil, fmt.Errorf("longer than %d bytes", MaxLine)
 	case errors.Is(err, io.EOF) && len(part) == 0:
 		return nil, io.EOF
 	case errors.Is(err, io.EOF):

@@ -107,7 +107,7 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	r, err := NewZstd(strings.NewReader("no zstd"))
+	r, err := NewZstd(strings.NewReader("no zstd"), MaxLine)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ var ErrClosed = errors.New("the file is closed")
 // Format is how records become lines.
 type Format[R any] struct {
 	What string // the file is, for errors: op log
+	Head string // before the first record, with a newline
 	// Line appends a record with a newline.
 	Line func([]byte, *R) []byte
 	// Seal is the line that ends what can be read as a whole, without a newline. It counts the
@@ -71,7 +72,7 @@ func NewWriter[R any](file io.WriteCloser, f Format[R]) (*Writer[R], error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the compression of the %s: %w", f.What, err)
 	}
-	return &Writer[R]{file: file, format: f, enc: enc}, nil
+	return &Writer[R]{file: file, format: f, enc: enc, buf: []byte(f.Head)}, nil
 }
 
 // Append takes one record. An error of the disk is reported by Run, Checkpoint and Close,
@@ -114,6 +115,15 @@ func (w *Writer[R]) Run(ctx context.Context) error {
 	}
 }
 
+// Flush writes what was appended so far, so that a reader finds it should the program
+// end.
+func (w *Writer[R]) Flush() error {
+	w.out.Lock()
+	defer w.out.Unlock()
+	w.flush()
+	return w.endFrame()
+}
+
 // Checkpoint makes what was appended so far readable as a whole, while the Writer stays
 // open: it ends the zstd frame with a seal.
 func (w *Writer[R]) Checkpoint() error {
@@ -154,6 +164,10 @@ func (w *Writer[R]) flush() (count int64) {
 // checkpoint is called with out held.
 func (w *Writer[R]) checkpoint() error {
 	w.write([]byte(w.format.Seal(w.flush()) + "\n"))
+	return w.endFrame()
+}
+
+func (w *Writer[R]) endFrame() error {
 	if w.err == nil && w.open {
 		w.fail(w.enc.Close())
 		w.open = false

@@ -52,7 +52,7 @@ func ReadFile(path string) iter.Seq2[Record, error] {
 // far are good, from a corrupt one. Unknown fields are refused.
 func Read(in io.Reader) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		lines, err := ndjson.NewZstd(in)
+		lines, err := ndjson.NewZstd(in, ndjson.MaxLine)
 		if err != nil {
 			yield(Record{}, err)
 			return

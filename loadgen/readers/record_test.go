@@ -42,7 +42,7 @@ func sample(n int) []Record {
 }
 
 func decoded(t testing.TB, data []byte) iter.Seq2[Record, error] {
-	lines, err := ndjson.NewZstd(bytes.NewReader(data))
+	lines, err := ndjson.NewZstd(bytes.NewReader(data), ndjson.MaxLine)
 	if err != nil {
 		t.Fatal(err)
 	}

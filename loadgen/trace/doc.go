@@ -1,12 +1,8 @@
 // Package trace is the file format of a recorded cluster: what a list and a watch of
 // chosen resources returned, object by object and in the order of receipt.
 //
-// A file is a row of blocks. A block is a zstd skippable frame that describes it (format
-// version, kind, number, lines, sizes, CRC-32C) followed by one zstd frame of JSON lines,
-// so that zstdcat shows the text of a trace and a reader needs the memory of one block
-// only. The first block holds the header, the last one the number of frames; those
-// between hold frames.
-//
+// A file is JSON lines, compressed with zstd, so zstdcat shows its text: the header, the
+// frames, and last the number of frames. It can be read up to what was flushed last.
 // What holds of a file that was written by a Writer:
 //
 //  1. Frames come in the order in which they were received, with times that never go back.
@@ -19,8 +15,9 @@
 //     holds apiVersion, kind and the metadata that identifies the object only, and the
 //     resourceVersion of the list.
 //  4. INITIAL and inferred frames come in the order of the list, not of their versions.
-//  5. A file that was cut anywhere reads up to its last whole block, and the reader says so
-//     with ErrTruncated. A changed byte is an *Error with the place, never another frame.
+//  5. A file that was cut anywhere reads up to the cut, and the reader says so with
+//     ErrTruncated. Other damage is an error, at the end of the damaged zstd frame at the
+//     latest.
 //
 // Not promised: that the resourceVersions of several resources are comparable, and
 // anything about the time between the apiserver's sending and the receipt.

@@ -6,10 +6,6 @@ import (
 	"time"
 )
 
-// Version is the version of the format that this package writes, and the newest that it
-// reads.
-const Version = 1
-
 // Header says what was recorded, and where.
 type Header struct {
 	// Started is when the recording began, to which the times of the frames relate.
@@ -77,8 +73,7 @@ type Frame struct {
 	Inferred bool
 	// ResourceVersion is that of a list; Synced only.
 	ResourceVersion string
-	// Object is compact JSON with apiVersion and kind. Of a frame that was read it shares
-	// memory with about a mebibyte of other frames: clone what is to be kept.
+	// Object is compact JSON with apiVersion and kind.
 	Object []byte
 }
 

@@ -1,9 +1,7 @@
 package trace
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +9,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
 // Errors that tell what a file is. ErrTruncated means that it ends before its end: who
@@ -21,26 +19,21 @@ import (
 var (
 	ErrTruncated = errors.New("the trace is cut short")
 	ErrForeign   = errors.New("this is not a trace of watchbench record")
-	ErrVersion   = errors.New("the trace is of a newer format")
 )
 
 // Error is a defect of a trace, and where it is.
 type Error struct {
-	File   string // may be empty
-	Offset int64  // in the file, of the block
-	Line   int    // in the text of the block, from 1; 0 for the block itself
-	Err    error
+	File string // may be empty
+	Line int    // in the uncompressed text, from 1
+	Err  error
 }
 
 func (e *Error) Error() string {
-	place := fmt.Sprintf("byte %d", e.Offset)
-	if e.Line > 0 {
-		place = fmt.Sprintf("block at byte %d, line %d", e.Offset, e.Line)
-	}
+	text := fmt.Sprintf("line %d: %v", e.Line, e.Err)
 	if e.File != "" {
-		place = e.File + ": " + place
+		text = e.File + ": " + text
 	}
-	return place + ": " + e.Err.Error()
+	return text
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -50,14 +43,10 @@ var _ error = (*Error)(nil)
 // Reader reads a trace once, from its beginning. Use it from one goroutine and Close it.
 type Reader struct {
 	name   string
-	in     *bufio.Reader
+	lines  *ndjson.Reader
 	file   io.Closer // nil: the caller's
-	dec    *zstd.Decoder
 	header Header
 	course *course
-	offset int64  // of the next block
-	number uint32 // of the next block
-	packed []byte // reused
 }
 
 // Open opens the trace at path and reads its header.
@@ -74,8 +63,42 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// Whole returns nil for a trace that has its end, ErrTruncated for one that was cut. It looks
-// only at where blocks begin, so it is quick, and finds no other damage.
+// NewReader reads the header of a trace. What it reads from stays open.
+func NewReader(in io.Reader) (*Reader, error) { return newReader(in, "") }
+
+func newReader(in io.Reader, name string) (*Reader, error) {
+	lines, err := ndjson.NewZstd(in, maxLine)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{name: name, lines: lines}
+	if err := r.readHeader(); err != nil {
+		return nil, errors.Join(err, lines.Close())
+	}
+	return r, nil
+}
+
+func (r *Reader) readHeader() error {
+	line, err := r.lines.Next()
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, ndjson.ErrCut):
+		return r.fail(fmt.Errorf("%w within its header", ErrTruncated))
+	case err == nil && len(line) >= maxHeader:
+		err = fmt.Errorf("the header has %d bytes, at most %d are possible", len(line), maxHeader-1)
+	case err == nil:
+		if err = kubeapi.DecodeStrict(bytes.NewReader(line), &r.header); err == nil {
+			err = r.header.validate()
+		}
+	}
+	if err != nil {
+		return r.fail(fmt.Errorf("%w: %w", ErrForeign, err))
+	}
+	r.course = newCourse(r.header)
+	return nil
+}
+
+// Whole returns nil for a trace that has its end, ErrTruncated for one that was cut. It
+// reads only the header and the end, so it is quick, and finds no other damage.
 func Whole(path string) (err error) {
 	r, err := Open(path)
 	if err != nil {
@@ -89,41 +112,26 @@ func Whole(path string) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("reading the trace: %w", err)
+		return fmt.Errorf("read the trace: %w", err)
 	}
-	for head := make([]byte, preambleBytes); ; {
-		if n, err := f.ReadAt(head, r.offset); n < len(head) {
-			return r.short(head[:n], err)
+	tail := make([]byte, min(info.Size(), 128))
+	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
+		return fmt.Errorf("read the trace: %w", err)
+	}
+	if i := bytes.LastIndex(tail, []byte(ndjson.ZstdMagic)); i >= 0 {
+		end, err := ndjson.NewZstd(bytes.NewReader(tail[i:]), len(tail))
+		if err != nil {
+			return err
 		}
-		p, err := decodePreamble(head)
-		end := r.offset + preambleBytes + int64(p.packed)
-		switch {
-		case err != nil:
-			return r.fail(0, err)
-		case end > info.Size():
-			return r.short(head, io.ErrUnexpectedEOF)
-		case p.kind == endBlock:
-			return nil
+		line, err := end.Next()
+		if err == nil {
+			_, err = end.Next() // to the checksum
 		}
-		r.course.frames += int64(p.lines)
-		r.offset = end
+		if closing := end.Close(); errors.Is(err, io.EOF) && bytes.HasPrefix(line, []byte(endOf)) {
+			return closing
+		}
 	}
-}
-
-// NewReader reads the header of a trace. What it reads from stays open.
-func NewReader(in io.Reader) (*Reader, error) { return newReader(in, "") }
-
-func newReader(in io.Reader, name string) (*Reader, error) {
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlock), zstd.WithDecoderMaxWindow(maxBlock))
-	if err != nil {
-		return nil, fmt.Errorf("preparing decompression: %w", err)
-	}
-	r := &Reader{name: name, in: bufio.NewReaderSize(in, 64<<10), dec: dec}
-	if err := r.readHeader(); err != nil {
-		dec.Close()
-		return nil, err
-	}
-	return r, nil
+	return fmt.Errorf("%s: %w", path, ErrTruncated)
 }
 
 // Header is what the trace says of itself.
@@ -131,100 +139,82 @@ func (r *Reader) Header() Header { return r.header }
 
 // Close frees what the reader holds.
 func (r *Reader) Close() error {
-	r.dec.Close()
-	if r.file == nil {
-		return nil
+	err := r.lines.Close()
+	if r.file != nil {
+		err = errors.Join(err, r.file.Close())
 	}
-	return r.file.Close()
-}
-
-func (r *Reader) readHeader() error {
-	b, err := r.next()
-	switch {
-	case err != nil && r.number == 0 && errors.Is(err, errNoBlock):
-		return r.fail(0, ErrForeign)
-	case err != nil:
-		return err
-	case b.kind != headerBlock || b.lines != 1:
-		return r.fail(0, errors.New("the trace does not begin with a header"))
-	case len(b.text) > maxHeader:
-		return r.fail(0, fmt.Errorf("the header has %d bytes, at most %d are possible", len(b.text), maxHeader))
-	}
-	dec := json.NewDecoder(bytes.NewReader(b.text))
-	dec.DisallowUnknownFields()
-	err = dec.Decode(&r.header)
-	if err == nil && dec.More() {
-		err = errors.New("something follows it")
-	}
-	if err != nil {
-		return r.fail(1, fmt.Errorf("header: %w", err))
-	}
-	if err := r.header.validate(); err != nil {
-		return r.fail(1, fmt.Errorf("header: %w", err))
-	}
-	r.course = newCourse(r.header)
-	r.offset += b.size
-	return nil
+	return err
 }
 
 // Frames yields the frames in order, once. An error is the last thing yielded, with a
-// zero Frame: ErrTruncated for a trace that lacks its end, an *Error with the place for
-// any defect, and whatever reading fails with.
+// zero Frame: it is an *Error with the place, for a trace that lacks its end an
+// ErrTruncated.
 func (r *Reader) Frames() iter.Seq2[Frame, error] {
 	return func(yield func(Frame, error) bool) {
 		for {
-			b, err := r.next()
+			f, err := r.next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
 			if err != nil {
-				yield(Frame{}, err)
+				yield(Frame{}, r.fail(err))
 				return
 			}
-			switch b.kind {
-			case framesBlock:
-				if !r.frames(b, yield) {
-					return
-				}
-			case endBlock:
-				if err := r.end(b); err != nil {
-					yield(Frame{}, err)
-				}
-				return
-			default:
-				yield(Frame{}, r.fail(0, fmt.Errorf("a block of kind %q, where frames or the end should come", b.kind)))
+			if !yield(f, nil) {
 				return
 			}
-			r.offset += b.size
 		}
 	}
 }
 
-// frames yields those of one block and reports whether to go on.
-func (r *Reader) frames(b *block, yield func(Frame, error) bool) bool {
-	line, text := 0, b.text
-	for len(text) > 0 {
-		line++
-		end := bytes.IndexByte(text, '\n')
-		if end < 0 {
-			yield(Frame{}, r.fail(line, errors.New("the last line has no end")))
-			return false
-		}
-		f, err := parseFrame(text[:end:end])
-		if err == nil {
-			err = r.course.take(&f)
-		}
-		if err != nil {
-			yield(Frame{}, r.fail(line, err))
-			return false
-		}
-		if !yield(f, nil) {
-			return false
-		}
-		text = text[end+1:]
+// next reads a frame, or io.EOF at a proper end.
+func (r *Reader) next() (Frame, error) {
+	line, err := r.lines.Next()
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, ndjson.ErrCut):
+		return Frame{}, r.cut()
+	case err != nil:
+		return Frame{}, err
+	case bytes.HasPrefix(line, []byte(endOf)):
+		return Frame{}, r.end(line)
 	}
-	if uint32(line) != b.lines {
-		yield(Frame{}, r.fail(0, fmt.Errorf("the block has %d lines and says %d", line, b.lines)))
-		return false
+	f, err := parseFrame(line)
+	if err == nil {
+		err = r.course.take(&f)
 	}
-	return true
+	if err != nil {
+		return Frame{}, err
+	}
+	f.Object = bytes.Clone(f.Object)
+	return f, nil
+}
+
+// end checks the last line, and that nothing follows it; io.EOF if all is well.
+func (r *Reader) end(line []byte) error {
+	var frames int64
+	err := jsonscan.Decode(line, nil, func(key []byte) any {
+		if string(key) == "frames" {
+			return &frames
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case frames != r.course.frames:
+		return fmt.Errorf("%d frames were written, %d are here", frames, r.course.frames)
+	}
+	switch _, err = r.lines.Next(); {
+	case err == nil:
+		return errors.New("something follows the end of the trace")
+	case errors.Is(err, ndjson.ErrCut):
+		return r.cut()
+	}
+	return err
+}
+
+func (r *Reader) cut() error {
+	return fmt.Errorf("%w after %d frames, which are whole", ErrTruncated, r.course.frames)
 }
 
 var errUnknown = errors.New("unknown field")
@@ -258,105 +248,4 @@ func parseFrame(line []byte) (f Frame, err error) {
 	return f, err
 }
 
-// end checks the last block, and that nothing follows it.
-func (r *Reader) end(b *block) error {
-	var frames int64
-	err := jsonscan.Decode(bytes.TrimSuffix(b.text, []byte("\n")), nil, func(key []byte) any {
-		if string(key) == "frames" {
-			return &frames
-		}
-		return nil
-	})
-	if err != nil {
-		return r.fail(1, fmt.Errorf("end: %w", err))
-	}
-	if frames != r.course.frames {
-		return r.fail(1, fmt.Errorf("%d frames were written, %d are here", frames, r.course.frames))
-	}
-	r.offset += b.size
-	if _, err := r.in.ReadByte(); !errors.Is(err, io.EOF) {
-		if err != nil {
-			return err
-		}
-		return r.fail(0, errors.New("something follows the end of the trace"))
-	}
-	return nil
-}
-
-func (r *Reader) fail(line int, err error) error {
-	return &Error{File: r.name, Offset: r.offset, Line: line, Err: err}
-}
-
-// block is one that was read whole, and whose checksum fits.
-type block struct {
-	preamble
-	text []byte // of its own
-	size int64  // in the file
-}
-
-// next reads the next block; r.offset stays at its beginning.
-func (r *Reader) next() (*block, error) {
-	head := make([]byte, preambleBytes)
-	if n, err := io.ReadFull(r.in, head); err != nil {
-		return nil, r.short(head[:n], err)
-	}
-	p, err := decodePreamble(head)
-	switch {
-	case err != nil:
-		return nil, r.fail(0, err)
-	case p.packed > maxBlock || p.text > maxBlock:
-		return nil, r.fail(0, errChecksum) // no writer makes such a block
-	}
-	if uint32(cap(r.packed)) < p.packed {
-		// A damaged size may ask for what the file does not have: take what comes.
-		var grown bytes.Buffer
-		if n, err := io.CopyN(&grown, r.in, int64(p.packed)); err != nil {
-			return nil, r.short(append(head, grown.Bytes()[:n]...), err)
-		}
-		r.packed = grown.Bytes()
-	} else {
-		r.packed = r.packed[:p.packed]
-		if _, err := io.ReadFull(r.in, r.packed); err != nil {
-			return nil, r.short(head, err)
-		}
-	}
-	r.packed = r.packed[:p.packed]
-	if checksum(head[:preambleBytes-4], r.packed) != p.crc {
-		return nil, r.fail(0, errChecksum)
-	}
-	if p.version > Version { // the preamble is the same in all versions
-		return nil, r.fail(0, fmt.Errorf("%w: version %d, this program reads up to %d", ErrVersion, p.version, Version))
-	}
-	if p.version != Version || p.number != r.number {
-		return nil, r.fail(0, fmt.Errorf("block %d of version %d, where block %d of version %d should stand: blocks are missing or doubled", p.number, p.version, r.number, Version))
-	}
-	text, err := r.dec.DecodeAll(r.packed, make([]byte, 0, p.text))
-	if err != nil {
-		return nil, r.fail(0, fmt.Errorf("decompressing the block: %w", err))
-	}
-	if uint32(len(text)) != p.text {
-		return nil, r.fail(0, fmt.Errorf("the block has %d bytes of text and says %d", len(text), p.text))
-	}
-	r.number++
-	return &block{preamble: p, text: text, size: preambleBytes + int64(p.packed)}, nil
-}
-
-// short is the error for a block of which only the beginning is there.
-func (r *Reader) short(begin []byte, err error) error {
-	switch {
-	case !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("reading the trace: %w", err)
-	case r.course == nil && !beginsBlock(begin):
-		return r.fail(0, ErrForeign)
-	case r.course == nil:
-		return r.fail(0, fmt.Errorf("%w within its header", ErrTruncated))
-	}
-	return r.fail(0, fmt.Errorf("%w after %d frames, which are whole", ErrTruncated, r.course.frames))
-}
-
-// beginsBlock reports whether begin, which may be empty, can begin a block.
-func beginsBlock(begin []byte) bool {
-	want := preamble{}.encode(nil)[:12]
-	n := min(len(begin), len(want))
-	return bytes.Equal(begin[:n], want[:n])
-}
+func (r *Reader) fail(err error) error { return &Error{File: r.name, Line: r.lines.Line(), Err: err} }

@@ -9,27 +9,37 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/klauspost/compress/zstd"
+	"sync/atomic"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
-// ErrClosed is returned by a Writer that was closed.
-var ErrClosed = errors.New("the trace is closed")
+const (
+	// maxObject bounds one object. etcd refuses requests above 1.5 MiB by default; JSON
+	// of what is stored as protobuf is larger.
+	maxObject = 16 << 20
+	// maxLine adds what a line has besides its object.
+	maxLine = maxObject + 512
+	// maxHeader bounds the header: decoded, a damaged one may take a hundred times as
+	// much. maxResources bounds what it names; clusters have a few hundred.
+	maxHeader    = 1 << 20
+	maxResources = 4096
+	// maxNesting bounds the depth of an object; the apiserver's own bound is 10,000 and
+	// what people write stays below 50.
+	maxNesting = 1000
+)
+
+// endOf begins the last line, which holds the number of frames.
+const endOf = `{"frames":`
 
 // Writer writes a trace. Its methods may be called concurrently.
 type Writer struct {
-	mu     sync.Mutex // guards what follows, and orders the writes to the file
-	file   io.WriteCloser
-	enc    *zstd.Encoder
+	lines *ndjson.Writer[Frame]
+	bytes atomic.Int64
+
+	mu     sync.Mutex // guards course, and orders what is appended
 	course *course
-	text   []byte // lines of the block under way
-	lines  uint32
-	packed []byte // reused
-	number uint32
-	bytes  int64
-	err    error // the first one, which every later call returns
 }
 
 // Create makes the file at path and writes the header. An existing file is an error that
@@ -51,21 +61,33 @@ func NewWriter(file io.WriteCloser, h Header) (*Writer, error) {
 	if err := h.validate(); err != nil {
 		return nil, fmt.Errorf("header of the trace: %w", err)
 	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(blockBytes), zstd.WithEncoderCRC(true))
-	if err != nil {
-		return nil, fmt.Errorf("preparing the trace's compression: %w", err)
-	}
 	line, err := json.Marshal(h)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the trace's header: %w", err)
+		return nil, fmt.Errorf("encode the trace's header: %w", err)
 	}
 	if len(line) >= maxHeader {
-		return nil, fmt.Errorf("header of the trace: %d bytes, fewer than %d are possible", len(line), maxHeader)
+		return nil, fmt.Errorf("header of the trace: %d bytes, at most %d are possible", len(line), maxHeader-1)
 	}
-	w := &Writer{file: file, enc: enc, course: newCourse(h), text: append(line, '\n'), lines: 1}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w, w.block(headerBlock)
+	w := &Writer{course: newCourse(h)}
+	w.lines, err = ndjson.NewWriter(counting{file, &w.bytes}, ndjson.Format[Frame]{
+		What: "trace", Head: string(line) + "\n", Line: appendFrame,
+		Seal: func(frames int64) string { return fmt.Sprintf("%s%d}", endOf, frames) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w, w.lines.Flush()
+}
+
+type counting struct {
+	io.WriteCloser
+	bytes *atomic.Int64
+}
+
+func (c counting) Write(p []byte) (int, error) {
+	n, err := c.WriteCloser.Write(p)
+	c.bytes.Add(int64(n))
+	return n, err
 }
 
 func (h Header) validate() error {
@@ -94,30 +116,23 @@ func (h Header) validate() error {
 
 // Append takes one frame and keeps nothing of it. A time before that of the last frame
 // becomes that time: where several recorders share a Writer, the order of the calls
-// counts. A frame that cannot stand where it would is an error and changes nothing; an
-// error of the disk is final.
+// counts. A frame that cannot stand where it would is an error and changes nothing. An
+// error of the disk is returned by Flush and Close.
 func (w *Writer) Append(f Frame) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil {
-		return w.err
-	}
-	f.At = max(f.At, w.course.last)
 	if len(f.Object) > 0 {
 		var err error
 		if f.Object, err = compacted(f.Object); err != nil {
 			return fmt.Errorf("object of a trace: %w", err)
 		}
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f.At = max(f.At, w.course.last)
 	if err := w.course.take(&f); err != nil {
 		return fmt.Errorf("frame of a trace: %w", err)
 	}
-	w.text = appendFrame(w.text, &f)
-	w.lines++
-	if len(w.text) < blockBytes {
-		return nil
-	}
-	return w.block(framesBlock)
+	w.lines.Append(f)
+	return nil
 }
 
 // compacted returns the object without white space between tokens.
@@ -141,82 +156,36 @@ func compacted(object []byte) ([]byte, error) {
 	return object, nil
 }
 
-// maxNesting bounds the depth of an object; the apiserver's own bound is 10,000 and what
-// people write stays below 50.
-const maxNesting = 1000
-
 func appendFrame(b []byte, f *Frame) []byte {
-	b = append(b, `{"at":`...)
-	b = strconv.AppendInt(b, int64(f.At), 10)
-	b = append(b, `,"resource":`...)
-	b = strconv.AppendInt(b, int64(f.Resource), 10)
-	b = append(b, `,"type":"`...)
-	b = append(append(b, f.Type...), '"')
+	b = strconv.AppendInt(append(b, `{"at":`...), int64(f.At), 10)
+	b = strconv.AppendInt(append(b, `,"resource":`...), int64(f.Resource), 10)
+	b = append(append(append(b, `,"type":"`...), f.Type...), '"')
 	if f.Inferred {
 		b = append(b, `,"inferred":true`...)
 	}
 	if f.ResourceVersion != "" {
-		b = append(b, `,"resourceVersion":`...)
-		b = jsonscan.AppendString(b, f.ResourceVersion)
+		b = jsonscan.AppendString(append(b, `,"resourceVersion":`...), f.ResourceVersion)
 	}
 	if len(f.Object) > 0 {
-		b = append(b, `,"object":`...)
-		b = append(b, f.Object...)
+		b = append(append(b, `,"object":`...), f.Object...)
 	}
 	return append(b, "}\n"...)
 }
 
-// Flush writes what was appended so far as a block, so that a reader finds it should the
-// program end.
-func (w *Writer) Flush() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err != nil || w.lines == 0 {
-		return w.err
-	}
-	return w.block(framesBlock)
-}
+// Flush writes what was appended so far, so that a reader finds it should the program
+// end.
+func (w *Writer) Flush() error { return w.lines.Flush() }
 
 // Written returns the bytes in the file and the frames appended.
 func (w *Writer) Written() (bytes, frames int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.bytes, w.course.frames
+	return w.bytes.Load(), w.course.frames
 }
 
-// Close writes the end of the trace and closes the file. A second call returns ErrClosed.
+// Close writes the end of the trace, as a zstd frame of its own, and closes the file. A
+// second call returns ndjson.ErrClosed.
 func (w *Writer) Close() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if errors.Is(w.err, ErrClosed) {
-		return w.err
-	}
-	if w.err == nil && w.lines > 0 {
-		_ = w.block(framesBlock) // kept in w.err
-	}
-	if w.err == nil {
-		w.text, w.lines = fmt.Appendf(w.text, "{\"frames\":%d}\n", w.course.frames), 1
-		_ = w.block(endBlock)
-	}
-	err := w.err
-	w.err = ErrClosed
-	return errors.Join(err, w.file.Close())
-}
-
-// block compresses and writes the lines collected. The caller holds mu. On an error the
-// file may end within a block, which a reader leaves out.
-func (w *Writer) block(k kind) error {
-	w.packed = w.enc.EncodeAll(w.text, w.packed[:0])
-	p := preamble{version: Version, kind: k, number: w.number, lines: w.lines, text: uint32(len(w.text)), packed: uint32(len(w.packed))}
-	for _, part := range [][]byte{p.encode(w.packed), w.packed} {
-		n, err := w.file.Write(part)
-		w.bytes += int64(n)
-		if err != nil {
-			w.err = fmt.Errorf("writing the trace: %w", err)
-			return w.err
-		}
-	}
-	w.text, w.lines = w.text[:0], 0
-	w.number++
-	return nil
+	_ = w.Flush() // Close returns the first error of the disk
+	return w.lines.Close()
 }
