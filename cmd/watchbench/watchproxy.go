@@ -43,8 +43,8 @@ it prints one line of JSON on standard output,
 go to standard error. SIGTERM stops it.
 
 Faults are effect(arguments):probability, separated by commas. Effects: a status from 400
-to 599 (retry-after=2s), 410(start|page|mid), html, no-stream, older(versions), stall(d),
-blackhole, close(d) or close(min,max), reset, silent(d), pace(64KiB), no-bookmark, error,
+to 599 (retry-after=2s), 410(start|mid), no-stream, older(versions), stall(d),
+blackhole, close(d) or close(min,max), reset, silent(d), no-bookmark, error,
 truncate, unknown, junk, lost(deleted), gone(d). Filters: kind=Pod|Node, verb=list|page|watch|stream|other.
 Times: from, for, every; max=5 firings.
 
@@ -66,7 +66,6 @@ restarts the times of all faults.`,
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed for what faults hit")
 	f.BoolVar(&o.TLS, "tls", false, "serve TLS with a CA made for this run, which the written kubeconfig names; otherwise plain HTTP")
 	f.BoolVar(&o.PassAuthorization, "pass-authorization", false, "forward the Authorization header of requests instead of the proxy's credentials, over a connection without a client certificate; needs --tls, and a user in the written kubeconfig")
-	f.BoolVar(&o.AllowRemote, "allow-remote", false, "allow --listen on non-loopback addresses; needs --tls")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	return cmd
 }

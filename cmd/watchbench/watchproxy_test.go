@@ -141,7 +141,6 @@ func TestBadUse(t *testing.T) {
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", "main.go"}, "is not overwritten"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--faults", "explode"}, "unknown fault explode"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--listen", "0.0.0.0:0"}, "loopback"},
-		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--listen", "0.0.0.0:0", "--allow-remote"}, "needs TLS"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--listen", "x"}, "host:port"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--admin", "10.0.0.1:0"}, "loopback"},
 		{[]string{"--kubeconfig", good, "--write-kubeconfig", out, "--hold"}, "admin address"},

@@ -39,9 +39,9 @@ const (
 
 // clusterFaults all fire in churnTime.
 var clusterFaults = []string{
-	"close(1s,3s)", "reset(1s,3s)", "silent(3s,after=1s)", "pace(64KiB)", "no-bookmark", "no-stream",
+	"close(1s,3s)", "reset(1s,3s)", "silent(3s)", "no-bookmark", "no-stream",
 	"410(start,max=3), close(1s)", "410(start,verb=stream,max=3)", "410(mid,max=3):20%", "error(max=3):20%", "truncate(max=3):20%", "unknown(max=3):20%", "junk(max=3):20%",
-	"no-stream, 410(verb=list,max=1), 410(page,max=1)", "older(60), close(2s)", "429(retry-after=1s,max=2), close(1s)", "503(max=2), close(1s)", "html(max=2), close(1s)",
+	"no-stream, 410(verb=list,max=1), 410(verb=page,max=1)", "older(60), close(2s)", "429(retry-after=1s,max=2), close(1s)", "503(max=2), close(1s)",
 	"stall(1s), close(1s)", "blackhole(from=1s,verb=watch), close(2s)", "gone(3s,from=1s)", "reset(verb=list|stream,max=2)",
 }
 

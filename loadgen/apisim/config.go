@@ -46,19 +46,12 @@ func (r Resource) Validate() error {
 	return nil
 }
 
-// Verbs in the order in which an apiserver lists them.
-var (
-	ordinaryVerbs  = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
-	customVerbs    = []string{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"}
-	namespaceVerbs = []string{"create", "delete", "get", "list", "patch", "update", "watch"}
-)
+// ordinaryVerbs are in the order in which an apiserver lists them.
+var ordinaryVerbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 
 func (r Resource) verbs() []string {
-	switch {
-	case len(r.Verbs) > 0:
+	if len(r.Verbs) > 0 {
 		return r.Verbs
-	case r.Custom:
-		return customVerbs
 	}
 	return ordinaryVerbs
 }
@@ -67,7 +60,7 @@ func (r Resource) verbs() []string {
 var (
 	Pods        = Resource{Versions: []string{"v1"}, Name: "pods", Kind: "Pod", Namespaced: true}
 	Nodes       = Resource{Versions: []string{"v1"}, Name: "nodes", Kind: "Node"}
-	Namespaces  = Resource{Versions: []string{"v1"}, Name: "namespaces", Kind: "Namespace", Verbs: namespaceVerbs}
+	Namespaces  = Resource{Versions: []string{"v1"}, Name: "namespaces", Kind: "Namespace"}
 	ConfigMaps  = Resource{Versions: []string{"v1"}, Name: "configmaps", Kind: "ConfigMap", Namespaced: true}
 	Secrets     = Resource{Versions: []string{"v1"}, Name: "secrets", Kind: "Secret", Namespaced: true}
 	Events      = Resource{Versions: []string{"v1"}, Name: "events", Kind: "Event", Namespaced: true}
@@ -76,18 +69,16 @@ var (
 
 // BuiltIn are the resources that watchers of a whole cluster ask for.
 func BuiltIn() []Resource {
-	core := func(name, kind string) Resource {
-		return Resource{Versions: []string{"v1"}, Name: name, Kind: kind, Namespaced: true}
-	}
 	of := func(group, name, kind string) Resource {
 		return Resource{Group: group, Versions: []string{"v1"}, Name: name, Kind: kind, Namespaced: true}
 	}
 	return []Resource{
 		Pods, Nodes, Namespaces, ConfigMaps, Secrets, Events,
-		core("services", "Service"), core("endpoints", "Endpoints"), core("serviceaccounts", "ServiceAccount"), core("persistentvolumeclaims", "PersistentVolumeClaim"),
+		of("", "services", "Service"), of("", "endpoints", "Endpoints"), of("", "serviceaccounts", "ServiceAccount"),
+		of("", "persistentvolumeclaims", "PersistentVolumeClaim"),
 		{Versions: []string{"v1"}, Name: "persistentvolumes", Kind: "PersistentVolume"},
-		Deployments, of("apps", "replicasets", "ReplicaSet"), of("apps", "statefulsets", "StatefulSet"), of("apps", "daemonsets", "DaemonSet"),
-		of("batch", "jobs", "Job"), of("batch", "cronjobs", "CronJob"),
+		Deployments, of("apps", "replicasets", "ReplicaSet"), of("apps", "statefulsets", "StatefulSet"),
+		of("apps", "daemonsets", "DaemonSet"), of("batch", "jobs", "Job"), of("batch", "cronjobs", "CronJob"),
 		of("coordination.k8s.io", "leases", "Lease"), of("discovery.k8s.io", "endpointslices", "EndpointSlice"),
 		{Group: "apiextensions.k8s.io", Versions: []string{"v1"}, Name: "customresourcedefinitions", Kind: "CustomResourceDefinition"},
 	}

@@ -38,7 +38,6 @@ func groups(all []Resource) (found []kubeapi.Group) {
 				if slices.Contains(r.Versions, name) {
 					v.Resources = append(v.Resources, metav1.APIResource{
 						Name: r.Name, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: r.verbs(),
-						ShortNames: shortNames[r.Key()], Categories: categories[r.Key()],
 					})
 				}
 			}
@@ -48,22 +47,6 @@ func groups(all []Resource) (found []kubeapi.Group) {
 	}
 	return found
 }
-
-// shortNames and categories are for kubectl, as in kubectl get po and kubectl get all.
-var (
-	shortNames = map[string][]string{
-		"pods": {"po"}, "nodes": {"no"}, "namespaces": {"ns"}, "configmaps": {"cm"}, "events": {"ev"}, "services": {"svc"}, "endpoints": {"ep"},
-		"serviceaccounts": {"sa"}, "persistentvolumes": {"pv"}, "persistentvolumeclaims": {"pvc"},
-		"deployments.apps": {"deploy"}, "replicasets.apps": {"rs"}, "statefulsets.apps": {"sts"}, "daemonsets.apps": {"ds"}, "cronjobs.batch": {"cj"},
-		"customresourcedefinitions.apiextensions.k8s.io": {"crd", "crds"},
-	}
-	categories = map[string][]string{
-		"pods": inAll, "services": inAll, "deployments.apps": inAll, "replicasets.apps": inAll, "statefulsets.apps": inAll, "daemonsets.apps": inAll,
-		"jobs.batch": inAll, "cronjobs.batch": inAll,
-		"customresourcedefinitions.apiextensions.k8s.io": {"api-extensions"},
-	}
-	inAll = []string{"all"}
-)
 
 // versionsOf are the versions of a group, the preferred one first.
 func versionsOf(all []Resource) []string {

@@ -26,8 +26,8 @@
 // take gzip. Objects are shown whole, or as their metadata alone. Fields to select by are
 // those of an apiserver's kinds, or those that a Resource names.
 //
-// Not offered: writes over HTTP, authentication, protobuf, schemas in OpenAPI, subresources,
-// tables (kubectl get shows name and age).
+// Not offered: writes over HTTP, authentication, protobuf, and what kubectl needs besides:
+// schemas, short names, tables, subresources.
 //
 // # Two ways to reach it
 //

@@ -38,9 +38,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	case !resource && (parts[0] == "api" || parts[0] == "apis") && r.Method == http.MethodGet:
 		s.discover(w, r, parts)
-	case parts[0] == "openapi":
-		// Of a 404 in a form that they did not ask for, clients do not show the text.
-		http.Error(w, isSimulated, http.StatusNotAcceptable)
 	default:
 		notFound(w)
 	}
@@ -67,8 +64,8 @@ func (s *Server) goBack(w http.ResponseWriter, r *http.Request) {
 	s.json(w, version)
 }
 
-// isSimulated explains refusals to users of kubectl.
-const isSimulated = "the apiserver is simulated: it takes no writes and has no schemas"
+// isSimulated explains refusals.
+const isSimulated = "the apiserver is simulated: it takes no writes"
 
 // notFound is an apiserver's answer to an unknown path.
 func notFound(w http.ResponseWriter) {
@@ -97,9 +94,6 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, p kubeapi
 	as, ok := kubeapi.FormOf(r, kubeapi.AsMetadata)
 	if !ok {
 		return kubeapi.NotAcceptable()
-	}
-	if res.Key() == "endpoints" {
-		w.Header().Set("Warning", `299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"`)
 	}
 	o := &options{path: p, fields: k.fields, partial: as != ""}
 	if p.Name != "" { // whatever else the query says

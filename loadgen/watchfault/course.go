@@ -78,7 +78,7 @@ func (x *exchange) consider(a *active, began, end time.Time) {
 		spread := x.in.draw(a, "until"+x.req.verb+x.req.path, x.n, uint64(d.began))
 		p.from = from.Add(a.Spec.After + time.Duration(spread*float64(a.Spec.Until-a.Spec.After)))
 	case Silent:
-		p.from = latest(from, x.listed).Add(a.Spec.After)
+		p.from = latest(from, x.listed)
 		if a.Spec.Hold > 0 && (end.IsZero() || p.from.Add(a.Spec.Hold).Before(end)) {
 			p.to = p.from.Add(a.Spec.Hold)
 		}
@@ -95,7 +95,7 @@ func latest(a, b time.Time) time.Time {
 
 // perform does what is due and returns when more is. The caller holds mu.
 func (x *exchange) perform(now time.Time, faults []*active) (next time.Time) {
-	silent, rate := false, int64(0)
+	silent := false
 	var noBookmark *active
 	x.plans = slices.DeleteFunc(x.plans, func(p course) bool {
 		return !slices.Contains(faults, p.fault) || !p.to.IsZero() && !now.Before(p.to)
@@ -127,12 +127,10 @@ func (x *exchange) perform(now time.Time, faults []*active) (next time.Time) {
 			x.endLocked(endReset)
 		case Silent:
 			silent = true
-		case Pace:
-			rate = p.fault.Spec.Rate
 		}
 	}
-	if silent != x.silent || rate != x.rate || noBookmark != x.noBookmark {
-		x.silent, x.rate, x.noBookmark = silent, rate, noBookmark
+	if silent != x.silent || noBookmark != x.noBookmark {
+		x.silent, x.noBookmark = silent, noBookmark
 		close(x.wake)
 		x.wake = make(chan struct{})
 	}

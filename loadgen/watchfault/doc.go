@@ -18,13 +18,9 @@
 //	410(start)        a watch begins with the ERROR event that its version is too old;
 //	                  verb=stream does that to a streaming list, which apiservers do
 //	                  not, and on which client-go tries again without a pause
-//	410(page)         a further page of a list is refused with 410
-//	html              a proxy's page with status=502
 //	no-stream         a streaming list is refused before its headers
-//	older(n)          the answer of a cache that is n versions behind: a list and a
-//	                  streaming list show that state, a watch repeats the changes
-//	                  since then; a list without resourceVersion is consistent, and
-//	                  not answered so
+//	older(n)          the answer of a cache that is n versions behind: a streaming
+//	                  list shows that state, a watch repeats the changes since then
 //	stall(d)          everything as usual, d later
 //	blackhole         no answer until the client gives up
 //
@@ -34,16 +30,14 @@
 //	                       between a and b
 //	reset, reset(a,b)      the same, but the connection is reset; at once without a
 //	silent, silent(d)      nothing comes, for d or until the end; what was due comes later.
-//	                       A streaming list is silent after its closing bookmark;
-//	                       after=d begins that much later
-//	pace(n)                at most n bytes per second come, such as 64KiB
+//	                       A streaming list is silent after its closing bookmark
 //	no-bookmark            a streaming list does not get its closing bookmark
 //
-// Events, drawn per ADDED, MODIFIED or DELETED; initial=true includes those of
-// streaming lists before the closing bookmark:
+// Events, drawn per ADDED, MODIFIED or DELETED, but for those of a streaming list
+// before its closing bookmark:
 //
 //	410(mid)          ERROR instead of the event: the version is too old; the watch ends
-//	error             ERROR instead of the event, with status=500; the watch ends
+//	error             ERROR 500 instead of the event; the watch ends
 //	truncate          half of the event's line, and the watch ends
 //	unknown           an event of no known type before the event
 //	junk              a line that is no JSON before the event

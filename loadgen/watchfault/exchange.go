@@ -35,6 +35,7 @@ type exchange struct {
 	w      http.ResponseWriter
 	req    request
 	n      uint64          // ordinal of the request
+	older  *active         // the fault that has it answered from an older state, nil for none
 	ctx    context.Context // of the handler behind
 	cancel context.CancelFunc
 	opened time.Time
@@ -54,7 +55,6 @@ type exchange struct {
 	drawn      map[draw]bool // guarded by mu
 	plans      []course      // guarded by mu
 	silent     bool          // guarded by mu
-	rate       int64         // guarded by mu; bytes per second, 0 is no limit
 	noBookmark *active       // guarded by mu
 	wake       chan struct{} // guarded by mu; closed and replaced when the above changes
 }
@@ -198,55 +198,13 @@ func (x *exchange) hold() error {
 	}
 }
 
-const (
-	// paceSteps is how many pieces a second's bytes are sent in.
-	paceSteps = 20
-	minPiece  = 16
-)
-
-// put passes bytes on, as fast as is allowed.
+// put passes bytes on, once they may.
 func (x *exchange) put(p []byte) error {
 	if err := x.hold(); err != nil {
 		return err
 	}
-	for len(p) > 0 {
-		x.mu.Lock()
-		rate, ended, wake := x.rate, x.ended, x.wake
-		x.mu.Unlock()
-		if ended != endNot {
-			return errEnded
-		}
-		piece := p
-		if rate > 0 {
-			piece = p[:min(int64(len(p)), max(rate/paceSteps, minPiece))]
-		}
-		if _, err := x.w.Write(piece); err != nil {
-			return err
-		}
-		p = p[len(piece):]
-		if rate == 0 {
-			continue
-		}
-		if err := x.ctrl.Flush(); err != nil {
-			return err
-		}
-		if err := x.sleep(time.Duration(len(piece))*time.Second/time.Duration(rate), wake); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (x *exchange) sleep(d time.Duration, wake <-chan struct{}) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-wake: // ended, or another pace
-	case <-x.ctx.Done():
-		return x.ctx.Err()
-	}
-	return nil
+	_, err := x.w.Write(p)
+	return err
 }
 
 var bookmarkFrame = []byte(`{"type":"BOOKMARK"`)
@@ -323,8 +281,11 @@ func (x *exchange) pickEvent(kind string, line []byte) *active {
 	x.mu.Lock()
 	initial := x.req.verb == Stream && x.listed.IsZero()
 	x.mu.Unlock()
+	if initial {
+		return nil
+	}
 	for _, a := range all {
-		if initial && !a.Spec.Initial || a.Spec.Type != "" && a.Spec.Type != kind {
+		if a.Spec.Type != "" && a.Spec.Type != kind {
 			continue
 		}
 		if !x.in.Phase(a, time.Now()).Open || !x.in.hits(a, x.req.verb+x.req.path, x.n, x.events) {
@@ -345,7 +306,7 @@ func (x *exchange) spoil(a *active, line []byte) (over bool, err error) {
 		text, _ := kubeapi.StatusJSON(tooOld(""))
 		instead, over = kubeapi.AppendEvent(nil, "ERROR", text), true
 	case ErrorEvent:
-		text, _ := kubeapi.StatusJSON(statusError(a, x.req))
+		text, _ := kubeapi.StatusJSON(statusError(http.StatusInternalServerError, 0, x.req))
 		instead, over = kubeapi.AppendEvent(nil, "ERROR", text), true
 	case Truncate:
 		instead, over = line[:len(line)/2], true

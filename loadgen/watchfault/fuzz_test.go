@@ -14,8 +14,8 @@ import (
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":{"metadata":{"name":"p"}}}`+"\n"+`{"type":"BOOKMARK","object":{}}`+"\n"), uint8(7), "unknown:0%")
 	f.Add([]byte("\n\n{\"type\":\"ADDED"), uint8(1), "truncate")
-	f.Add([]byte(`{"type":"ERROR","object":{}}`+"\n"), uint8(200), "410(mid,initial=true)")
-	f.Add([]byte(`{"type":"DELETED","object":{"metadata":{"namespace":7}}}`+"\n"), uint8(3), "junk(initial=true)")
+	f.Add([]byte(`{"type":"ERROR","object":{}}`+"\n"), uint8(200), "410(mid)")
+	f.Add([]byte(`{"type":"DELETED","object":{"metadata":{"namespace":7}}}`+"\n"), uint8(3), "junk")
 	f.Fuzz(func(t *testing.T, data []byte, piece uint8, faults string) {
 		in := watchfault.NewInjector(1)
 		specs, err := watchfault.Parse(faults)

@@ -3,7 +3,6 @@ package watchfault
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -41,87 +40,68 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		preferJSON(r.Header)
 	}
-	if a := h.pick(r, req, n); a != nil {
-		var over bool
-		if r, over = h.answer(w, r, req, a); over {
-			return
-		}
+	a := h.pick(req, n)
+	if a != nil && a.Spec.Effect != Older && h.answer(w, r, req, a) {
+		return
 	}
-	if courses, _ := h.snapshot(perWatch, req); !watching && len(courses) == 0 && r.Context().Value(olderKey{}) == nil {
+	if courses, _ := h.snapshot(perWatch, req); !watching && len(courses) == 0 {
 		h.next.ServeHTTP(w, r) // as it is: it may want more than exchange offers
 		return
 	}
-	h.pass(w, r, req, n)
+	x := h.exchange(r.Context(), w, req, n)
+	if a != nil && a.Spec.Effect == Older {
+		x.older = a
+	}
+	x.pass(h.next, r)
 }
 
 // pick draws the fault that answers the request, and counts it. Older is counted
 // when it has been found possible.
-func (in *Injector) pick(r *http.Request, req request, n uint64) *active {
+func (in *Injector) pick(req request, n uint64) *active {
 	all, _ := in.snapshot(perRequest, req)
 	for _, a := range all {
-		if a.Spec.Effect == Older && consistent(r, req) {
-			continue
-		}
-		if in.Phase(a, time.Now()).Open && in.hits(a, req.verb+req.path, n) && (a.Spec.Effect == Older || in.fire(a, req.path)) {
+		if in.Phase(a, time.Now()).Open && in.hits(a, req.verb+req.path, n) &&
+			(a.Spec.Effect == Older || in.fire(a, req.path)) {
 			return a
 		}
 	}
 	return nil
 }
 
-// consistent reports whether a list must show the present: without a resourceVersion, no
-// cache may answer it. A page that follows one is of the same state.
-func consistent(r *http.Request, req request) bool {
-	return req.verb == List && r.URL.Query().Get("resourceVersion") == ""
-}
-
-// older marks a request that is to be answered from an older state.
-type older struct{ fault *active }
-
-type olderKey struct{}
-
-// answer applies a fault to a request. over reports that it has been answered; otherwise
-// the request that is returned is passed on.
-func (h *handler) answer(w http.ResponseWriter, r *http.Request, req request, a *active) (_ *http.Request, over bool) {
+// answer applies a fault to a request, and reports whether that is all of the answer.
+func (h *handler) answer(w http.ResponseWriter, r *http.Request, req request, a *active) (over bool) {
 	switch a.Spec.Effect {
 	case Stall:
-		return r, !h.wait(r.Context(), a, a.Spec.Delay)
+		return !h.wait(r.Context(), a, a.Spec.Delay)
 	case BlackHole:
 		h.wait(r.Context(), a, 0)
 		abort(w)
-	case Older:
-		return r.WithContext(context.WithValue(r.Context(), olderKey{}, older{a})), false
-	case HTML:
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.WriteHeader(a.Spec.Status)
-		_, _ = fmt.Fprintf(w, "<html><head><title>%d</title></head><body><h1>%d %s</h1></body></html>\n", a.Spec.Status, a.Spec.Status, http.StatusText(a.Spec.Status))
 	case NoStream:
-		kubeapi.WriteStatus(w, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", field.ErrorList{
-			field.Forbidden(field.NewPath("sendInitialEvents"), "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"),
-		}))
-	case PageGone:
-		kubeapi.WriteStatus(w, apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result."))
+		kubeapi.WriteStatus(w, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "",
+			field.ErrorList{field.Forbidden(field.NewPath("sendInitialEvents"),
+				"sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")}))
 	case StartGone:
 		text, _ := kubeapi.StatusJSON(tooOld(r.URL.Query().Get("resourceVersion")))
 		w.Header().Set("Content-Type", kubeapi.StatusType)
 		_, _ = w.Write(kubeapi.AppendEvent(nil, "ERROR", text))
 	default:
-		kubeapi.WriteStatus(w, statusError(a, req))
+		kubeapi.WriteStatus(w, statusError(a.Spec.Status, a.Spec.RetryAfter, req))
 	}
-	return r, true
+	return true
 }
 
 func tooOld(version string) error {
 	return apierrors.NewResourceExpired("too old resource version: " + version)
 }
 
-func statusError(a *active, req request) error {
-	seconds := int(a.Spec.RetryAfter / time.Second)
-	if a.Spec.Status == http.StatusGone {
-		return apierrors.NewResourceExpired("too old resource version")
+func statusError(status int, retryAfter time.Duration, req request) error {
+	seconds := int(retryAfter / time.Second)
+	if status == http.StatusGone {
+		return tooOld("")
 	}
-	err := apierrors.NewGenericServerResponse(a.Spec.Status, req.verb, schema.GroupResource{Resource: req.resource}, "", "", seconds, false)
-	if a.Spec.Status == http.StatusTooManyRequests {
+	of := schema.GroupResource{Resource: req.resource}
+	err := apierrors.NewGenericServerResponse(status, req.verb, of, "", "", seconds, false)
+	if status == http.StatusTooManyRequests {
 		err = apierrors.NewTooManyRequests("too many requests, please try again later", seconds)
 	}
 	err.ErrStatus.Details.RetryAfterSeconds = int32(seconds)
@@ -153,8 +133,7 @@ func (in *Injector) wait(ctx context.Context, a *active, d time.Duration) bool {
 }
 
 // pass serves the request under the faults of its course and of its events.
-func (h *handler) pass(w http.ResponseWriter, r *http.Request, req request, n uint64) {
-	x := h.exchange(r.Context(), w, req, n)
+func (x *exchange) pass(next http.Handler, r *http.Request) {
 	defer x.cancel()
 	if x.step(time.Now()); !x.over() {
 		done := make(chan struct{})
@@ -164,13 +143,13 @@ func (h *handler) pass(w http.ResponseWriter, r *http.Request, req request, n ui
 		}()
 		func() {
 			defer func() { x.cancel(); <-done }()
-			x.serve(h.next, r.WithContext(x.ctx))
+			x.serve(next, r.WithContext(x.ctx))
 			x.finish()
 		}()
 	}
 	switch {
 	case x.ended == endReset:
-		abort(w)
+		abort(x.w)
 	case x.ended == endClose && !x.begun:
 		x.w.Header().Set("Content-Type", kubeapi.StatusType)
 	}
@@ -186,8 +165,8 @@ func (x *exchange) serve(next http.Handler, r *http.Request) {
 			}
 		}
 	}()
-	if o, ok := r.Context().Value(olderKey{}).(older); ok {
-		r = x.goBack(next, r, o.fault)
+	if x.older != nil {
+		r = x.goBack(next, r, x.older)
 	}
 	next.ServeHTTP(x, r)
 }

@@ -29,7 +29,8 @@ func (r *recorder) WriteHeader(status int) {
 // answer.
 func ask(next http.Handler, r *http.Request, params map[string]string) (list rawList, ok bool) {
 	q := r.URL.Query()
-	for _, name := range []string{"watch", "sendInitialEvents", "allowWatchBookmarks", "timeoutSeconds", "resourceVersion", "resourceVersionMatch", "limit", "continue"} {
+	for _, name := range []string{"watch", "sendInitialEvents", "allowWatchBookmarks", "timeoutSeconds",
+		"resourceVersion", "resourceVersionMatch", "limit", "continue"} {
 		q.Del(name)
 	}
 	for name, value := range params {
@@ -70,31 +71,20 @@ func (x *exchange) goBack(next http.Handler, r *http.Request, a *active) *http.R
 		}
 		to = back(rv, a.Spec.Versions)
 	}
-	if x.req.verb != Watch {
-		params := map[string]string{"resourceVersion": itoa(to), "resourceVersionMatch": "Exact"}
-		if x.req.verb == List {
-			params["limit"] = "1" // to see whether the state is to be had
-		}
-		state, ok := ask(next, r, params)
+	if x.req.verb == Stream {
+		state, ok := ask(next, r, map[string]string{"resourceVersion": itoa(to), "resourceVersionMatch": "Exact"})
 		if !ok {
 			return r
 		}
-		if x.req.verb == Stream {
-			x.streamState(r, state, to)
-		}
+		x.streamState(r, state, to)
 	}
 	if !x.in.fire(a, x.req.path) {
 		return r
 	}
 	r = r.Clone(r.Context())
 	q.Set("resourceVersion", itoa(to))
-	switch x.req.verb {
-	case List:
-		q.Set("resourceVersionMatch", "Exact")
-	default:
-		q.Del("resourceVersionMatch")
-		q.Del("sendInitialEvents")
-	}
+	q.Del("resourceVersionMatch")
+	q.Del("sendInitialEvents")
 	r.URL.RawQuery = q.Encode()
 	return r
 }
@@ -121,8 +111,7 @@ func (x *exchange) streamState(r *http.Request, state rawList, rv uint64) {
 		}
 	}
 	if on(r.URL.Query(), "allowWatchBookmarks") {
-		_, _ = x.Write(kubeapi.AppendEvent(nil, "BOOKMARK", append(typed,
-			`"metadata":{"resourceVersion":"`+itoa(rv)+`","creationTimestamp":null,"annotations":{"k8s.io/initial-events-end":"true"}}}`...)))
+		_, _ = x.Write(kubeapi.AppendBookmark(nil, state.APIVersion, kind, rv, kubeapi.InitialEnd, ""))
 	}
 	_ = x.FlushError()
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/expr"
 	"github.com/watchbench/watchbench/internal/faultlist"
-	"github.com/watchbench/watchbench/internal/units"
 )
 
 // Effect is what a fault does.
@@ -17,8 +16,6 @@ type Effect string
 const (
 	Status     Effect = "status"
 	StartGone  Effect = "410(start)"
-	PageGone   Effect = "410(page)"
-	HTML       Effect = "html"
 	NoStream   Effect = "no-stream"
 	Older      Effect = "older"
 	Stall      Effect = "stall"
@@ -26,7 +23,6 @@ const (
 	Close      Effect = "close"
 	Reset      Effect = "reset"
 	Silent     Effect = "silent"
-	Pace       Effect = "pace"
 	NoBookmark Effect = "no-bookmark"
 	MidGone    Effect = "410(mid)"
 	ErrorEvent Effect = "error"
@@ -66,17 +62,14 @@ var effects = map[Effect]struct {
 	reach int // 0: all verbs
 }{
 	Status:     {perRequest, allVerbs, 4},
-	HTML:       {perRequest, allVerbs, 4},
 	Stall:      {perRequest, allVerbs, 4},
 	BlackHole:  {perRequest, allVerbs, 4},
 	StartGone:  {perRequest, []string{Watch, Stream}, 1},
-	PageGone:   {perRequest, []string{Page}, 0},
 	NoStream:   {perRequest, []string{Stream}, 0},
-	Older:      {perRequest, []string{List, Watch, Stream}, 0},
+	Older:      {perRequest, []string{Watch, Stream}, 0},
 	Close:      {perWatch, []string{Watch, Stream}, 0},
 	Reset:      {perWatch, []string{Watch, Stream, List, Page, Other}, 2},
 	Silent:     {perWatch, []string{Watch, Stream}, 0},
-	Pace:       {perWatch, []string{Watch, Stream, List, Page}, 0},
 	NoBookmark: {perWatch, []string{Stream}, 0},
 	MidGone:    {perEvent, []string{Watch, Stream}, 0},
 	ErrorEvent: {perEvent, []string{Watch, Stream}, 0},
@@ -92,16 +85,14 @@ type Spec struct {
 	faultlist.Fault
 	Effect Effect
 
-	Status     int           // Status, HTML, ErrorEvent
+	Status     int           // Status
 	RetryAfter time.Duration // Status; 0 is no header
 	Delay      time.Duration // Stall
-	After      time.Duration // Close, Reset: earliest end; Silent: begin
+	After      time.Duration // Close, Reset: earliest end
 	Until      time.Duration // Close, Reset: latest end
 	Hold       time.Duration // Silent: 0 is until the end
 	Versions   uint64        // Older
-	Rate       int64         // Pace, bytes per second
 	Type       string        // Lost: of the events, as in a watch; empty is all
-	Initial    bool          // events before a streaming list's closing bookmark too
 
 	Verbs []string // never empty, except for Refuse
 	Kinds []string // plurals as in URLs; empty is all
@@ -138,11 +129,11 @@ func read(t *faultlist.Term) (Spec, error) {
 }
 
 var grammar = faultlist.Grammar{
-	Effects: []string{"410(start|page|mid)", "html", "no-stream", "older", "stall", "blackhole", "close", "reset", "silent", "pace",
+	Effects: []string{"410(start|mid)", "no-stream", "older", "stall", "blackhole", "close", "reset", "silent",
 		"no-bookmark", "error", "truncate", "unknown", "junk", "lost", "gone", "refuse"},
 	Positional: map[string][]string{
 		"410": {"at"}, "stall": {"delay"}, "older": {"versions"}, "close": {"after", "until"}, "reset": {"after", "until"},
-		"silent": {"hold"}, "lost": {"type"}, "pace": {"rate"}, "gone": {"for"},
+		"silent": {"hold"}, "lost": {"type"}, "gone": {"for"},
 	},
 	Example: "410(mid):5%",
 }
@@ -168,26 +159,12 @@ func (s *Spec) effect(t *faultlist.Term) (own []string) {
 		}
 	case Silent:
 		s.Hold = t.Delay("hold", r.Has("hold"), "silent(30s)")
-		s.After = t.Delay("after", false, "")
-		own = []string{"after"}
-	case Pace:
-		s.rate(r)
-	case HTML:
-		s.Status = t.Answer(200, 502)
-		own = []string{"status"}
-	case ErrorEvent:
-		s.Status = t.Answer(400, 500)
-		s.Initial = r.Bool("initial", false)
-		own = []string{"status", "initial"}
-	case Truncate, Unknown, Junk:
-		s.Initial = r.Bool("initial", false)
-		own = []string{"initial"}
 	case Lost:
 		s.Type = strings.ToUpper(r.Text("type", ""))
 		if s.Type != "" && !slices.Contains(eventTypes, s.Type) {
 			r.Fail("type", "type=%s: want added, modified or deleted, or none for all", r.Text("type", ""))
 		}
-	case BlackHole, NoStream, NoBookmark:
+	case BlackHole, NoStream, NoBookmark, ErrorEvent, Truncate, Unknown, Junk:
 	case Refuse, "gone":
 		s.Effect = Refuse
 	default:
@@ -204,30 +181,15 @@ func (s *Spec) status(t *faultlist.Term) (own []string) {
 	case at == "" || s.Status != 410:
 	case at == "start":
 		s.Effect = StartGone
-	case at == "page":
-		s.Effect = PageGone
 	case at == "mid":
 		s.Effect = MidGone
-		s.Initial = r.Bool("initial", false)
-		own = []string{"initial"}
 	default:
-		r.Fail("at", "at=%s: want start, page or mid, or none for any request", at)
+		r.Fail("at", "at=%s: want start or mid, or none for any request", at)
 	}
 	if s.Effect == Status {
 		own = []string{"retry-after"}
 	}
 	return own
-}
-
-func (s *Spec) rate(r *expr.Reader) {
-	if !r.Has("rate") {
-		r.Fail("", "the bytes per second are missing; write pace(64KiB)")
-	}
-	size, err := units.ParseSize(r.Text("rate", "1B"))
-	if err != nil || size < 1 {
-		r.Fail("rate", "want bytes per second of at least 1, like 64KiB")
-	}
-	s.Rate = int64(size)
 }
 
 func (s *Spec) filters(r *expr.Reader) {

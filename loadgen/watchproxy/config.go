@@ -13,12 +13,10 @@ import (
 
 // Config is what a user decides.
 type Config struct {
-	Listen string // host:port for the watcher; port 0 is any free one
+	Listen string // loopback host:port for the watcher; port 0 is any free one
 	Admin  string // host:port of the admin API; empty is none
 	// TLS serves with a certificate of a CA made for this run; else plain HTTP.
 	TLS bool
-	// AllowRemote allows Listen to be no loopback address; it needs TLS.
-	AllowRemote bool
 	// PassAuthorization sends what a request says of its sender on to the apiserver,
 	// and nothing of the proxy's own rights.
 	PassAuthorization bool
@@ -34,18 +32,15 @@ func DefaultConfig() Config { return Config{Listen: "127.0.0.1:0", Seed: 1} }
 // Validate refuses what could not work or would give strangers its rights.
 func (c Config) Validate() error {
 	var errs []error
-	if err := address("listen", c.Listen, c.AllowRemote); err != nil {
+	if err := address("listen", c.Listen); err != nil {
 		errs = append(errs, err)
 	}
 	if c.Admin != "" {
-		if err := address("admin", c.Admin, false); err != nil {
+		if err := address("admin", c.Admin); err != nil {
 			errs = append(errs, err)
 		}
 	} else if c.Hold {
-		errs = append(errs, errors.New("hold: faults would wait for the admin API's start forever; give an admin address as well"))
-	}
-	if c.AllowRemote && !c.TLS {
-		errs = append(errs, errors.New("allow-remote: the token would cross the network in the clear; it needs TLS"))
+		errs = append(errs, errors.New("hold: without an admin address, nothing could start the faults"))
 	}
 	if c.PassAuthorization && !c.TLS {
 		errs = append(errs, errors.New("pass-authorization: a client sends no token by plain HTTP; it needs TLS"))
@@ -56,16 +51,17 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// address checks host:port, and that the host is this machine unless remote.
-func address(what, hostport string, remote bool) error {
+// address checks host:port, and that the host is this machine: whoever reaches it has
+// the rights of the proxy's kubeconfig.
+func address(what, hostport string) error {
 	host, _, err := net.SplitHostPort(hostport)
 	if err != nil {
 		return fmt.Errorf("%s %q: want host:port, like 127.0.0.1:0", what, hostport)
 	}
-	if ip := net.ParseIP(host); remote || host == "localhost" || ip != nil && ip.IsLoopback() {
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("%s %q: want a loopback address such as 127.0.0.1: whoever reaches it has the kubeconfig's rights", what, hostport)
+	return fmt.Errorf("%s %q: want a loopback address such as 127.0.0.1", what, hostport)
 }
 
 // Settings is what the program gives besides the user's Config.

@@ -12,7 +12,7 @@
 //     apiserver's process were gone, and open ones are reset.
 //  4. Only who knows the token in the path of the written kubeconfig's server is
 //     served: the proxy uses the rights of its own kubeconfig, unless it is set to
-//     pass on what requests say of their sender. Addresses other than loopback need TLS.
+//     pass on what requests say of their sender. It listens on loopback only.
 //  5. Run returns after all its goroutines have ended.
 //
 // If the apiserver itself cannot be reached, the client's connection is reset.

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/watchbench/watchbench/internal/certs"
 	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -33,6 +34,8 @@ const (
 	dialTimeout   = 10 * time.Second
 	keepAlive     = 15 * time.Second
 	headerTimeout = 10 * time.Second
+	// certLife is longer than any run.
+	certLife = 30 * 24 * time.Hour
 	// adminGrace is for admin requests under way at the end.
 	adminGrace = 2 * time.Second
 )
@@ -117,12 +120,22 @@ func (p *Proxy) listen(c Config) error {
 		return err
 	}
 	if c.TLS {
-		cert, ca, err := selfSigned(p.host)
+		authority, err := certs.NewAuthority("watchproxy CA", certLife)
 		if err != nil {
 			return err
 		}
-		p.ca = ca
-		p.tls = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+		server := certs.Server{Name: "watchproxy", DNSNames: []string{"localhost"}}
+		if ip := net.ParseIP(p.host); ip != nil {
+			server.IPs = []net.IP{ip}
+		}
+		cert, err := authority.Issue(server)
+		if err != nil {
+			return err
+		}
+		p.ca = authority.PEM()
+		p.tls = &tls.Config{
+			Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
+		}
 	}
 	if p.gate, err = faultlist.NewGate(c.Listen, faultlist.GateSettings{Reset: true, Listen: faultlist.TCP}); err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -193,7 +206,8 @@ func (p *Proxy) serve(ctx context.Context) error {
 			}
 			defer p.handlers.Done()
 			if !p.knows(r) {
-				kubeapi.WriteStatus(w, apierrors.NewUnauthorized("use the server of the kubeconfig that the proxy wrote, its path included"))
+				kubeapi.WriteStatus(w, apierrors.NewUnauthorized(
+					"use the server of the kubeconfig that the proxy wrote, its path included"))
 				return
 			}
 			wrapped.ServeHTTP(w, r)
@@ -265,7 +279,8 @@ func (p *Proxy) serveAdmin(ctx context.Context) error {
 	mux := http.NewServeMux()
 	mux.Handle("/", p.faults.AdminHandler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn)}
+	logs := slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn)
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout, ErrorLog: logs}
 	if err := lifecycle.Serve(ctx, srv, lifecycle.Bound(p.admin, lifecycle.AdminBounds), adminGrace); err != nil {
 		return fmt.Errorf("admin API: %w", err)
 	}
@@ -283,11 +298,7 @@ func (p *Proxy) url() string {
 		scheme = "https"
 	}
 	_, port, _ := net.SplitHostPort(p.Addr()) // made by a listener
-	host := p.host
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return scheme + "://" + net.JoinHostPort(host, port) + p.prefix()
+	return scheme + "://" + net.JoinHostPort(p.host, port) + p.prefix()
 }
 
 // kubeconfigName is that of the only cluster, user and context of the kubeconfig.
@@ -305,4 +316,36 @@ func Written(path string) bool {
 	cfg, err := clientcmd.LoadFromFile(path)
 	return err == nil && len(cfg.Clusters) == 1 && len(cfg.AuthInfos) == 1 && len(cfg.Contexts) == 1 &&
 		cfg.Clusters[kubeconfigName] != nil && cfg.AuthInfos[kubeconfigName] != nil && cfg.Contexts[kubeconfigName] != nil
+}
+
+// reopenRetry is the time between attempts to listen again on the same port.
+const reopenRetry = 100 * time.Millisecond
+
+// refuseOnTime shuts and opens the port according to the faults until ctx ends.
+func (p *Proxy) refuseOnTime(ctx context.Context) error {
+	refusing := false
+	for {
+		refuse, edge, changed := p.faults.Refusal()
+		timer := time.NewTimer(time.Until(edge))
+		if edge.IsZero() {
+			timer.Stop()
+		}
+		if refuse != refusing {
+			if err := p.gate.Refuse(refuse); err != nil {
+				p.logger.Warn("accepting connections again", "error", err)
+				timer.Reset(reopenRetry)
+			} else {
+				refusing = refuse
+				p.logger.Info("connections", "refused", refuse)
+			}
+		}
+		select {
+		case <-timer.C:
+		case <-changed:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+		timer.Stop()
+	}
 }

@@ -627,7 +627,7 @@ func watchRows() []row {
 			// Each 410 is a first one again, as long as a change came in between. Three in
 			// a row without any are possible, four are not to be expected: 8 s.
 			{name: "mid, again and again", keys: 1, setup: setup{span: 60 * time.Second, watch: "410(mid):6%"}, check: merge(freshWithin(8*time.Second), expired("410"))},
-			{name: "page", keys: 1, setup: setup{span: 60 * time.Second, early: true, watch: "410(page,max=1),no-stream,410(start,verb=watch,kind=pods,max=1)", bulk: 620, noCache: true},
+			{name: "page", keys: 1, setup: setup{span: 60 * time.Second, early: true, watch: "410(verb=page,max=1),no-stream,410(start,verb=watch,kind=pods,max=1)", bulk: 620, noCache: true},
 				check: merge(freshWithin(10*time.Second), expired("410"))},
 		}},
 		{id: "F11", name: "relist after 410 fails 10 times", asserted: "CAT", variants: []variant{
