@@ -37,7 +37,8 @@ var BuiltInFields = map[string][]Field{
 	},
 	"events.events.k8s.io": {
 		{Name: "regarding.kind"}, {Name: "regarding.namespace"}, {Name: "regarding.name"},
-		{Name: "regarding.uid"}, {Name: "regarding.apiVersion"}, {Name: "regarding.resourceVersion"}, {Name: "regarding.fieldPath"},
+		{Name: "regarding.uid"}, {Name: "regarding.apiVersion"}, {Name: "regarding.resourceVersion"},
+		{Name: "regarding.fieldPath"},
 		{Name: "reason"}, {Name: "reportingController"}, {Name: "type"},
 	},
 	"replicasets.apps": {{Name: "status.replicas", Absent: "0"}},

@@ -22,7 +22,8 @@ func ReadConfig(path, contextName string) (*rest.Config, error) {
 	).ClientConfig()
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		return nil, fmt.Errorf("--kubeconfig %s: no cluster in it: is it a kubeconfig, and is its current-context (or --context) set?", path)
+		return nil, fmt.Errorf("--kubeconfig %s: no cluster in it: is it a kubeconfig, and is its current-context (or "+
+			"--context) set?", path)
 	case err != nil:
 		return nil, fmt.Errorf("--kubeconfig %s: %w", path, err)
 	}

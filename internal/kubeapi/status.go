@@ -126,9 +126,10 @@ func Expired(t Token) error {
 	if t.Version <= 0 {
 		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
 	}
-	err := apierrors.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. " +
-		"You must start a new list without the continue parameter, or use the continue token in this response to go on " +
-		"with the latest version.")
+	err := apierrors.NewResourceExpired(
+		"The provided continue parameter is too old to display a consistent list result. " +
+			"You must start a new list without the continue parameter, or use the continue token in this response to go on " +
+			"with the latest version.")
 	t.Version, t.Left = latest, -1
 	err.ErrStatus.Continue = t.String()
 	return err

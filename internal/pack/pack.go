@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// dictBytes is what a dictionary is made of: the first texts. The format allows
+	// dictBytes is the size of a dictionary, made of the first texts. The format allows
 	// 64 KiB; what is looked up most is in the first few.
 	dictBytes = 32 << 10
 	// dictPart is the most that one text gives to a dictionary.
@@ -37,7 +37,7 @@ type Text struct {
 	dict   *s2.Dict // that packed refers to, nil for none
 }
 
-// IsZero reports whether there is no text.
+// IsZero reports whether the Text is empty.
 func (t Text) IsZero() bool { return t.packed == nil }
 
 // Size is the number of bytes that the text takes in memory.

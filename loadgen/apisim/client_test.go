@@ -1,16 +1,11 @@
 package apisim_test
 
 import (
-	"net/http/httptest"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/loadgen/apisim"
@@ -55,39 +50,4 @@ func TestDiscoveryByClientGo(t *testing.T) {
 	if v, err := c.ServerVersion(); err != nil || v.Minor != "36" {
 		t.Errorf("version: %v %v", v, err)
 	}
-}
-
-// TestTypedAndDynamicClients list, get and watch over real sockets.
-func TestTypedAndDynamicClients(t *testing.T) {
-	s := newServer(t, apisim.Config{})
-	put(t, s, "a/p", `"labels":{"app":"web"}`)
-	srv := httptest.NewServer(s)
-	defer srv.Close()
-	cfg := &rest.Config{Host: srv.URL}
-	typed, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := typed.CoreV1().Pods("").List(t.Context(), metav1.ListOptions{LabelSelector: "app=web"})
-	if err != nil || len(list.Items) != 1 || list.Items[0].Name != "p" || list.ResourceVersion != "1001" {
-		t.Fatalf("%+v %v", list, err)
-	}
-	w, err := typed.CoreV1().Pods("a").Watch(t.Context(), metav1.ListOptions{ResourceVersion: "1001"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Stop()
-	remove(t, s, "a/p")
-	if e := <-w.ResultChan(); e.Type != "DELETED" {
-		t.Errorf("%+v", e)
-	}
-	dyn, err := dynamic.NewForConfig(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := dyn.Resource(schema.GroupVersionResource{Version: "v1", Resource: "pods"}).Namespace("a").Get(t.Context(), "p", metav1.GetOptions{}); err == nil {
-		t.Error("a deleted pod is there")
-	}
-	w.Stop()
-	srv.CloseClientConnections()
 }

@@ -64,7 +64,8 @@ var (
 	ConfigMaps  = Resource{Versions: []string{"v1"}, Name: "configmaps", Kind: "ConfigMap", Namespaced: true}
 	Secrets     = Resource{Versions: []string{"v1"}, Name: "secrets", Kind: "Secret", Namespaced: true}
 	Events      = Resource{Versions: []string{"v1"}, Name: "events", Kind: "Event", Namespaced: true}
-	Deployments = Resource{Group: "apps", Versions: []string{"v1"}, Name: "deployments", Kind: "Deployment", Namespaced: true}
+	Deployments = Resource{Group: "apps", Versions: []string{"v1"}, Name: "deployments", Kind: "Deployment",
+		Namespaced: true}
 )
 
 // BuiltIn are the resources that watchers of a whole cluster ask for.
@@ -80,7 +81,8 @@ func BuiltIn() []Resource {
 		Deployments, of("apps", "replicasets", "ReplicaSet"), of("apps", "statefulsets", "StatefulSet"),
 		of("apps", "daemonsets", "DaemonSet"), of("batch", "jobs", "Job"), of("batch", "cronjobs", "CronJob"),
 		of("coordination.k8s.io", "leases", "Lease"), of("discovery.k8s.io", "endpointslices", "EndpointSlice"),
-		{Group: "apiextensions.k8s.io", Versions: []string{"v1"}, Name: "customresourcedefinitions", Kind: "CustomResourceDefinition"},
+		{Group: "apiextensions.k8s.io", Versions: []string{"v1"}, Name: "customresourcedefinitions",
+			Kind: "CustomResourceDefinition"},
 	}
 }
 

@@ -138,7 +138,8 @@ func (s *Server) put(resource string, object []byte) (k *kind, v *version, befor
 		return nil, nil, 0, fmt.Errorf("apply: %w", err)
 	}
 	if k.Namespaced != (d.Namespace != "") {
-		return nil, nil, 0, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource, errObject, d.Namespace, k.Namespaced)
+		return nil, nil, 0, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource,
+			errObject, d.Namespace, k.Namespaced)
 	}
 	prev := find(k.objects, d.key)
 	if prev != nil && d.uid != "" && d.uid != prev.uid {

@@ -54,7 +54,7 @@ func path(r trace.Resource) string {
 
 // page is one page of a list.
 type page struct {
-	items     [][]byte // as they stand in the list: without apiVersion and kind, mostly
+	items     [][]byte // as in the list: without apiVersion and kind, mostly
 	version   string
 	continued string
 }
@@ -109,8 +109,9 @@ type event struct {
 
 // watchEvents calls opened when the watch is open, and take with each event after version
 // until it ends. An event
-// of type ERROR is returned as the error that its Status stands for.
-func watchEvents(ctx context.Context, client rest.Interface, r trace.Resource, version string, opened func(), take func(event) error) error {
+// of type ERROR is returned as its Status.
+func watchEvents(ctx context.Context, client rest.Interface, r trace.Resource, version string, opened func(),
+	take func(event) error) error {
 	seconds := watchSeconds + rand.IntN(watchSeconds)
 	body, err := client.Get().AbsPath(path(r)).Param("watch", "true").Param("allowWatchBookmarks", "true").
 		Param("resourceVersion", version).Param("timeoutSeconds", strconv.Itoa(seconds)).Stream(ctx)
@@ -131,7 +132,7 @@ func watchEvents(ctx context.Context, client rest.Interface, r trace.Resource, v
 		if e.Type == "ERROR" {
 			var status metav1.Status
 			if err := json.Unmarshal(e.Object, &status); err != nil || status.Code == 0 {
-				return errors.New("the watch sent an error that is no Status")
+				return errors.New("the watch sent an ERROR without a Status")
 			}
 			return apierrors.FromObject(&status)
 		}

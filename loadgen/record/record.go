@@ -69,7 +69,7 @@ func New(s Settings) (*Recorder, error) {
 	return r, nil
 }
 
-// Header is that of the trace which Run is to be given.
+// Header returns the header for the trace that Run writes.
 func (r *Recorder) Header() trace.Header { return r.header }
 
 func (r *Recorder) now() time.Duration { return time.Since(r.header.Started) }
@@ -80,7 +80,7 @@ func (r *Recorder) say(format string, args ...any) {
 	}
 }
 
-// Run records into w until ctx ends, which is no error, or something fails for good: the
+// Run records into w until ctx ends, which returns nil, or something fails for good: the
 // trace cannot be written, or a resource may not be listed. It does not close w.
 func (r *Recorder) Run(ctx context.Context, w *trace.Writer) error {
 	if r.ran.Swap(true) {
@@ -177,7 +177,8 @@ type Progress struct {
 // Progress returns that of each resource, in the order of the settings.
 func (r *Recorder) Progress() (all []Progress) {
 	for _, s := range r.streams {
-		p := Progress{Resource: s.resource, Listed: s.counts.listed.Load(), Events: s.counts.events.Load(), Gaps: s.counts.gaps.Load(), Live: s.counts.live.Load(), Down: s.counts.down.Load()}
+		p := Progress{Resource: s.resource, Listed: s.counts.listed.Load(), Events: s.counts.events.Load(),
+			Gaps: s.counts.gaps.Load(), Live: s.counts.live.Load(), Down: s.counts.down.Load()}
 		if v := s.counts.version.Load(); v != nil {
 			p.Version = *v
 		}

@@ -40,7 +40,8 @@ func Resolve(ctx context.Context, cfg *rest.Config, names []string) (all []trace
 		GitVersion string `json:"gitVersion"`
 	}
 	if err := json.Unmarshal(body, &info); err != nil || info.GitVersion == "" {
-		return nil, "", badinput.New("name the kubeconfig of a cluster", "%s is not a Kubernetes apiserver: GET /version gives no gitVersion", cfg.Host)
+		return nil, "", badinput.New("name the kubeconfig of a cluster",
+			"%s is not a Kubernetes apiserver: GET /version gives no gitVersion", cfg.Host)
 	}
 	lists, err := client.ServerPreferredResources()
 	if err != nil && (len(lists) == 0 || !discovery.IsGroupDiscoveryFailedError(err)) {
@@ -95,7 +96,8 @@ func find(offered []offer, name string) (trace.Resource, error) {
 	var known []string
 	for _, o := range offered {
 		known = append(known, o.full())
-		if (short == o.Name || short == o.SingularName || slices.Contains(o.ShortNames, short)) && (!grouped || group == o.gv.Group) {
+		if (short == o.Name || short == o.SingularName || slices.Contains(o.ShortNames, short)) &&
+			(!grouped || group == o.gv.Group) {
 			found = append(found, o)
 		}
 	}
@@ -104,14 +106,16 @@ func find(offered []offer, name string) (trace.Resource, error) {
 	}
 	switch len(found) {
 	case 0:
-		return trace.Resource{}, badinput.New(badinput.Ask(badinput.Nearest(name, known), "see kubectl api-resources"), "--resources: the cluster has no resource %q", name)
+		return trace.Resource{}, badinput.New(badinput.Ask(badinput.Nearest(name, known), "see kubectl api-resources"),
+			"--resources: the cluster has no resource %q", name)
 	case 1:
 	default:
 		var names []string
 		for _, o := range found {
 			names = append(names, o.full())
 		}
-		return trace.Resource{}, badinput.New("use one of "+strings.Join(names, ", "), "--resources: %q means %d resources", name, len(found))
+		return trace.Resource{}, badinput.New("use one of "+strings.Join(names, ", "), "--resources: %q means %d resources",
+			name, len(found))
 	}
 	o := found[0]
 	if !slices.Contains(o.Verbs, "list") || !slices.Contains(o.Verbs, "watch") {

@@ -31,7 +31,7 @@ const (
 	hopeless = 5
 )
 
-// live is what is known of an object that is there.
+// live identifies the state of an object that exists.
 type live struct {
 	uid, version string
 	round        uint32 // of the list that saw it last
@@ -186,7 +186,7 @@ func (s *stream) typed(item []byte) []byte {
 	return append(b, rest...)
 }
 
-// gone writes the end of an object that no event told of.
+// gone writes the deletion of an object of which no event came.
 func (s *stream) gone(key string, was live, version string) error {
 	namespace, name, ok := strings.Cut(key, "/")
 	if !ok {

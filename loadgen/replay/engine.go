@@ -21,12 +21,12 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// Settings are what the program gives an Engine, beside the source.
+// Settings of an Engine, besides the source.
 type Settings struct {
 	Server *apisim.Server // serves the source's resources
 	Log    churn.Recorder
 	Speed  units.Speed
-	// Length is that of the source's events at speed 1x, Planned their number; 0 if it is not
+	// Length of the source's events at speed 1x, and Planned, their number; 0 if it is not
 	// known. A Counter knows its number.
 	Length  time.Duration
 	Planned int64
@@ -70,7 +70,8 @@ const (
 // New prepares a play; nothing happens before Prepare.
 func New(source Source, s Settings) *Engine {
 	now := time.Now()
-	e := &Engine{source: source, s: s, planned: s.Planned, start: now, base: now.UnixNano(), lag: hdrhistogram.New(lagMin, lagMax, lagDigits)}
+	e := &Engine{source: source, s: s, planned: s.Planned, start: now, base: now.UnixNano(),
+		lag: hdrhistogram.New(lagMin, lagMax, lagDigits)}
 	if c, ok := source.(Counter); ok {
 		e.planned = c.Planned()
 	}
@@ -79,7 +80,7 @@ func New(source Source, s Settings) *Engine {
 
 func (e *Engine) now() int64 { return e.base + int64(time.Since(e.start)) }
 
-// stamp tells the source when events are meant to happen.
+// stamp gives the source the intended times of events.
 func (e *Engine) stamp(intended func(time.Duration) int64) {
 	if s, ok := e.source.(Stamper); ok {
 		s.Stamp(intended)
@@ -201,7 +202,8 @@ func (e *Engine) apply(ev Event, intended int64) {
 // record is the op log's account of an event that was recorded of a cluster, where it is
 // not known who wrote it and why.
 func record(ev Event) oplog.Record {
-	r := oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Thread: plan.ThreadNone, Kind: ev.Op.Kind, Namespace: ev.Namespace, Name: ev.Name, ID: ev.Op.ID}
+	r := oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Thread: plan.ThreadNone, Kind: ev.Op.Kind,
+		Namespace: ev.Namespace, Name: ev.Name, ID: ev.Op.ID}
 	switch ev.Type {
 	case Added:
 		r.Type = oplog.TypeCreate
@@ -268,7 +270,8 @@ func (e *Engine) Progress() churn.Progress {
 func (e *Engine) stats() churn.Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := churn.Stats{Model: plan.ModelOpen, Planned: e.planned, Done: e.done.Load(), Errors: e.failed.Load(), Abandoned: e.failed.Load(), Live: int(e.live)}
+	s := churn.Stats{Model: plan.ModelOpen, Planned: e.planned, Done: e.done.Load(), Errors: e.failed.Load(),
+		Abandoned: e.failed.Load(), Live: int(e.live)}
 	if s.Planned == 0 {
 		s.Planned = s.Done + s.Errors
 	}

@@ -25,12 +25,12 @@ type Event struct {
 	// Object is the state after the event as JSON; the server sets resourceVersion. A
 	// deletion needs none.
 	Object []byte
-	// Op is what the op log says of the event besides what came of it. Without a phase it
+	// Op has the members of the op log that are known before the event. Without a phase it
 	// is made from the event; with an Intended time, that is when the event is to happen.
 	Op oplog.Record
 }
 
-// Source is what is played. Objects are valid until the next event is asked for.
+// Source yields the events to play. Objects are valid until the next event is asked for.
 type Source interface {
 	// Resources are served, whether or not they have objects.
 	Resources() []apisim.Resource

@@ -38,7 +38,9 @@ var (
 )
 
 // ErrClosedLoop is returned for a plan whose operations have no times of their own.
-var ErrClosedLoop = fmt.Errorf("model closed cannot be replayed: a simulated apiserver answers at once, so that there is no pace; use model: open with a rate")
+var ErrClosedLoop = fmt.Errorf(
+	"model closed cannot be replayed: a simulated apiserver answers at once, so that there " +
+		"is nothing to set the pace; use model: open with a rate")
 
 // FromPlan makes a source of an open loop's plan.
 func FromPlan(p *plan.Plan) (*PlanSource, error) {
@@ -57,10 +59,10 @@ func FromPlan(p *plan.Plan) (*PlanSource, error) {
 	return s, nil
 }
 
-// Resources are those of an apiserver's that watchers ask for, and a profile's own.
+// Resources returns the built-in ones that watchers ask for, and the profile's own.
 func (s *PlanSource) Resources() []apisim.Resource { return s.served }
 
-// UID is that of a target. It follows from the plan, so that it is known before
+// UID returns the uid of a target. It follows from the plan, so that it is known before
 // the target is created.
 func (s *PlanSource) UID(t *plan.Target) types.UID {
 	return types.UID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(s.cfg.Seed), t.Incarnation, t.Lane))
@@ -124,7 +126,7 @@ func (s *PlanSource) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// event is that of an operation.
+// event returns the event of an operation.
 func (s *PlanSource) event(op plan.Op) (Event, error) {
 	t, intended := op.Target, s.stamp(op.At)
 	if op.Bystander { // of which nothing is kept

@@ -3,7 +3,6 @@ package replay
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -153,73 +152,6 @@ func TestSameSeedSameObjects(t *testing.T) {
 	cfg.Seed++
 	if state(t, cfg, units.Unlimited) == first {
 		t.Error("another seed makes the same objects")
-	}
-}
-
-// TestUnlimitedWaitsForWatches: a watch that reads slowly sees every change.
-func TestUnlimitedWaitsForWatches(t *testing.T) {
-	cfg := config()
-	cfg.Rate = 10_000
-	cfg.Bystander, cfg.ObjectBytes = nil, 2100
-	p, err := plan.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := FromPlan(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	api, err := apisim.New(apisim.Config{Resources: source.Resources(), Window: 2500})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := New(limited{source, 6_000}, Settings{Server: api, Log: &records{}, Speed: units.Unlimited})
-	if err := e.Prepare(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://apisim/api/v1/pods?watch=1&resourceVersion=%d", api.Version()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := apisim.Direct(api).RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := make(chan int)
-	go func() {
-		d, n := json.NewDecoder(resp.Body), 0
-		for n < 6_000 {
-			var frame struct{ Type string }
-			if d.Decode(&frame) != nil {
-				break
-			}
-			n++
-		}
-		seen <- n
-	}()
-	if _, err := e.Load(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if n := <-seen; n != 6_000 {
-		t.Errorf("the watch saw %d of 6000 changes", n)
-	}
-	_ = resp.Body.Close()
-}
-
-// limited is a source that ends after so many events.
-type limited struct {
-	*PlanSource
-	n int
-}
-
-func (l limited) Events() iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		n := 0
-		for e, err := range l.PlanSource.Events() {
-			if n++; n > l.n || !yield(e, err) {
-				return
-			}
-		}
 	}
 }
 

@@ -57,10 +57,11 @@ const contextName = "apisim"
 // KubeconfigOutput describes the file that WriteKubeconfig is to write. Only an earlier
 // one of it is replaced: the flag is easily taken for the one that names the user's own.
 func KubeconfigOutput(flag, path string) userfile.Output {
-	return userfile.Output{Flag: flag, Path: path, What: "kubeconfig of a simulated apiserver", Ours: func(path string) bool {
-		cfg, err := clientcmd.LoadFromFile(path)
-		return err == nil && len(cfg.Contexts) == 1 && cfg.Contexts[contextName] != nil
-	}}
+	return userfile.Output{Flag: flag, Path: path, What: "kubeconfig of a simulated apiserver",
+		Ours: func(path string) bool {
+			cfg, err := clientcmd.LoadFromFile(path)
+			return err == nil && len(cfg.Contexts) == 1 && cfg.Contexts[contextName] != nil
+		}}
 }
 
 // WriteKubeconfig makes a file by which clients find the server.
@@ -73,7 +74,8 @@ func (s *Server) WriteKubeconfig(path string) error {
 
 // Run serves until ctx ends, and breaks all connections then.
 func (s *Server) Run(ctx context.Context) error {
-	if err := lifecycle.Serve(ctx, &http.Server{Handler: s.API, ReadHeaderTimeout: headerTimeout}, s.listener, 0); err != nil {
+	if err := lifecycle.Serve(ctx, &http.Server{Handler: s.API, ReadHeaderTimeout: headerTimeout}, s.listener,
+		0); err != nil {
 		return fmt.Errorf("serve the simulated apiserver: %w", err)
 	}
 	return nil

@@ -72,12 +72,13 @@ func (s *TraceSource) Close() error {
 	return s.in.Close()
 }
 
-// Resources are those of the trace, and those that watchers of a cluster ask for besides.
+// Resources returns the recorded ones, and the others that watchers of a cluster ask for.
 func (s *TraceSource) Resources() []apisim.Resource {
 	var all []apisim.Resource
 	for _, r := range s.header.Resources {
 		all = append(all, apisim.Resource{
-			Group: r.Group, Versions: []string{r.Version}, Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced, Custom: custom(r.Group),
+			Group: r.Group, Versions: []string{r.Version}, Name: r.Name, Kind: r.Kind, Namespaced: r.Namespaced,
+			Custom: custom(r.Group),
 		})
 	}
 	for _, r := range apisim.BuiltIn() {
@@ -119,7 +120,7 @@ func (s *TraceSource) Initial() iter.Seq2[Event, error] {
 
 var errUnsynced = errors.New("the trace ends before the first lists are complete: it holds no events")
 
-// Events are what was received after the initial state.
+// Events yields the frames after the initial state.
 func (s *TraceSource) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
@@ -160,6 +161,7 @@ func (s *TraceSource) pass(f trace.Frame, phase string, yield func(Event, error)
 		return yield(Event{}, fmt.Errorf("%s of %s at %s has no name", f.Type, r, f.At))
 	}
 	s.id++
-	e.Op = oplog.Record{ID: s.id, Phase: phase, Type: op, Thread: plan.ThreadNone, Kind: r.Kind, Namespace: e.Namespace, Name: e.Name}
+	e.Op = oplog.Record{ID: s.id, Phase: phase, Type: op, Thread: plan.ThreadNone, Kind: r.Kind, Namespace: e.Namespace,
+		Name: e.Name}
 	return yield(e, nil)
 }

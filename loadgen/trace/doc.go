@@ -8,9 +8,9 @@
 //  1. Frames come in the order in which they were received, with times that never go back.
 //  2. Per resource, INITIAL frames come first, then SYNCED with the resourceVersion of that
 //     list, then what the watch sent, unchanged but for what the recorder masks.
-//  3. Where the watch could not go on (410), or a list broke off, a GAP comes, then the
+//  3. Where the watch could not go on (410), or a list was aborted, a GAP comes, then the
 //     difference between the last known state and a new list as frames with Inferred set,
-//     then SYNCED with the version of the new list, or another GAP if that list broke off.
+//     then SYNCED with the version of the new list, or another GAP if that list was aborted.
 //     So the state after it is exact; states between are missing. An inferred DELETED
 //     holds apiVersion, kind and the metadata that identifies the object only, and the
 //     resourceVersion of the list.

@@ -10,11 +10,11 @@ import (
 type Header struct {
 	// Started is when the recording began, to which the times of the frames relate.
 	Started time.Time `json:"started"`
-	// ClusterVersion is that of the apiserver, such as "v1.36.3".
+	// ClusterVersion is the version of the apiserver, such as "v1.36.3".
 	ClusterVersion string `json:"clusterVersion"`
 	// Anonymised says that names and values are pseudonyms.
 	Anonymised bool `json:"anonymised"`
-	// Resources are what was recorded; frames refer to them by index.
+	// Resources that were recorded; frames refer to them by index.
 	Resources []Resource `json:"resources"`
 }
 
@@ -43,7 +43,7 @@ func (r Resource) String() string {
 	return r.Name + "." + r.Version + "." + r.Group
 }
 
-// key is what no two resources of a trace may share: a replay serves it once.
+// key is unique in a trace: a replay serves it once.
 func (r Resource) key() string { return r.Name + "." + r.Group }
 
 // Type says what a frame is.
@@ -71,7 +71,7 @@ type Frame struct {
 	// Inferred marks what was not received as an event but found by comparing a new list
 	// with the last known state.
 	Inferred bool
-	// ResourceVersion is that of a list; Synced only.
+	// ResourceVersion of the list; Synced only.
 	ResourceVersion string
 	// Object is compact JSON with apiVersion and kind.
 	Object []byte

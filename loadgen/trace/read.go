@@ -14,7 +14,7 @@ import (
 	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
-// Errors that tell what a file is. ErrTruncated means that it ends before its end: who
+// Errors of files. ErrTruncated means that it ends before its end: who
 // wrote it was killed, the disk was full, or it was cut later. The frames so far are good.
 var (
 	ErrTruncated = errors.New("the trace is cut short")
@@ -134,7 +134,7 @@ func Whole(path string) (err error) {
 	return fmt.Errorf("%s: %w", path, ErrTruncated)
 }
 
-// Header is what the trace says of itself.
+// Header returns the header of the trace.
 func (r *Reader) Header() Header { return r.header }
 
 // Close frees what the reader holds.

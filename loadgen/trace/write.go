@@ -116,7 +116,7 @@ func (h Header) validate() error {
 
 // Append takes one frame and keeps nothing of it. A time before that of the last frame
 // becomes that time: where several recorders share a Writer, the order of the calls
-// counts. A frame that cannot stand where it would is an error and changes nothing. An
+// counts. A frame out of order is an error and changes nothing. An
 // error of the disk is returned by Flush and Close.
 func (w *Writer) Append(f Frame) error {
 	if len(f.Object) > 0 {

@@ -4,7 +4,7 @@
 //
 // # Grammar
 //
-// It is that of the storage's faults. Faults are separated by commas. Each is an
+// It is the grammar of storage faults. Faults are separated by commas. Each is an
 // effect, arguments in parentheses, and after a colon its probability (100 % when
 // absent):
 //
@@ -40,7 +40,7 @@
 //	error             ERROR 500 instead of the event; the watch ends
 //	truncate          half of the event's line, and the watch ends
 //	unknown           an event of no known type before the event
-//	junk              a line that is no JSON before the event
+//	junk              a line of HTML before the event
 //	lost(deleted)     the event is lost: of that type (added, modified, deleted) or, without
 //	                  an argument, of any. Later lists are right
 //

@@ -107,7 +107,7 @@ func (x *exchange) endLocked(how ending) {
 	x.cancel()
 }
 
-// Header is that of the answer.
+// Header returns the header of the answer.
 func (x *exchange) Header() http.Header { return x.w.Header() }
 
 // WriteHeader begins the answer. A second one, of the watch that follows an older
@@ -311,7 +311,8 @@ func (x *exchange) spoil(a *active, line []byte) (over bool, err error) {
 	case Truncate:
 		instead, over = line[:len(line)/2], true
 	case Unknown:
-		instead = kubeapi.AppendEvent(nil, "EXPLODED", []byte(`{"kind":"Anything","apiVersion":"v1","metadata":{"name":"x","resourceVersion":"1"}}`))
+		instead = kubeapi.AppendEvent(nil, "EXPLODED",
+			[]byte(`{"kind":"Anything","apiVersion":"v1","metadata":{"name":"x","resourceVersion":"1"}}`))
 	case Junk:
 		instead = []byte("<html><body>502 Bad Gateway</body></html>\n")
 	}

@@ -56,7 +56,7 @@ type rawList struct {
 	} `json:"metadata"`
 }
 
-// goBack changes a request so that its answer is that of a cache which is behind. If
+// goBack changes a request so that a cache that is behind seems to answer it. If
 // the server does not have so old a state the request stays as it is.
 func (x *exchange) goBack(next http.Handler, r *http.Request, a *active) *http.Request {
 	q := r.URL.Query()

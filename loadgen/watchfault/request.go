@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// request is what faults are chosen by.
+// request has the properties by which faults are chosen.
 type request struct {
 	verb     string
-	resource string // plural; empty for what is no resource
+	resource string // plural; empty for other paths
 	path     string
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/watchbench/watchbench/internal/faultlist"
 )
 
-// Effect is what a fault does.
+// Effect of a fault.
 type Effect string
 
 // The effects; see the package's grammar.
@@ -33,7 +33,7 @@ const (
 	Refuse     Effect = "refuse"
 )
 
-// class is what a fault is drawn for.
+// class says when a fault is drawn.
 type class int
 
 const (
@@ -86,7 +86,7 @@ type Spec struct {
 	Effect Effect
 
 	Status     int           // Status
-	RetryAfter time.Duration // Status; 0 is no header
+	RetryAfter time.Duration // Status; 0: no header
 	Delay      time.Duration // Stall
 	After      time.Duration // Close, Reset: earliest end
 	Until      time.Duration // Close, Reset: latest end
@@ -98,7 +98,7 @@ type Spec struct {
 	Kinds []string // plurals as in URLs; empty is all
 }
 
-// eventTypes are those of events about objects.
+// eventTypes of events about objects.
 var eventTypes = []string{"ADDED", "MODIFIED", "DELETED"}
 
 // Hits reports whether the fault is meant for objects of a Kind.

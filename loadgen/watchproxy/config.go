@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
 
-// Config is what a user decides.
+// Config is the user's configuration.
 type Config struct {
 	Listen string // loopback host:port for the watcher; port 0 is any free one
 	Admin  string // host:port of the admin API; empty is none
@@ -64,7 +64,7 @@ func address(what, hostport string) error {
 	return fmt.Errorf("%s %q: want a loopback address such as 127.0.0.1", what, hostport)
 }
 
-// Settings is what the program gives besides the user's Config.
+// Settings are passed in by code.
 type Settings struct {
 	REST   *rest.Config // required: the apiserver and the rights
 	Logger *slog.Logger // nil: no logs

@@ -197,7 +197,7 @@ func (p *Proxy) Run(ctx context.Context) error {
 }
 
 func (p *Proxy) serve(ctx context.Context) error {
-	logs := slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug) // broken connections are what this is for
+	logs := slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug) // broken connections are expected
 	wrapped := http.StripPrefix(p.prefix(), p.faults.Wrap(p.reverse()))
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -301,7 +301,7 @@ func (p *Proxy) url() string {
 	return scheme + "://" + net.JoinHostPort(p.host, port) + p.prefix()
 }
 
-// kubeconfigName is that of the only cluster, user and context of the kubeconfig.
+// kubeconfigName names the only cluster, user and context of the kubeconfig.
 const kubeconfigName = "watchproxy"
 
 // WriteKubeconfig writes a kubeconfig that leads to the proxy, readable by its owner

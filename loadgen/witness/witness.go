@@ -165,7 +165,8 @@ func (k *kind) follow(ctx context.Context) error {
 }
 
 func (k *kind) watch(ctx context.Context) error {
-	stream, err := k.w.client.Resource(k.Resource).Watch(ctx, metav1.ListOptions{ResourceVersion: k.version, AllowWatchBookmarks: true})
+	stream, err := k.w.client.Resource(k.Resource).Watch(ctx,
+		metav1.ListOptions{ResourceVersion: k.version, AllowWatchBookmarks: true})
 	if err != nil {
 		return err
 	}

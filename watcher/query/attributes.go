@@ -227,7 +227,8 @@ var _ fields.Fields = asFields{}
 
 // Has reports whether a field can be selected by.
 func (a asFields) Has(name string) bool {
-	return name == kubeapi.NameField || name == kubeapi.NamespaceField || slices.ContainsFunc(a.paths.fields, func(f kubeapi.Field) bool { return f.Name == name })
+	return name == kubeapi.NameField || name == kubeapi.NamespaceField ||
+		slices.ContainsFunc(a.paths.fields, func(f kubeapi.Field) bool { return f.Name == name })
 }
 
 // Get returns the value of a field.

@@ -31,7 +31,9 @@ var (
 		"daemonsets.apps":        show("Name,Desired,Current,Ready,Up-to-date,Available,Node Selector,Age", daemonSetCells),
 		"jobs.batch":             show("Name,Status,Completions,Duration,Age", jobCells),
 	}
-	anyPrinter = show("Name,Age", func(o *struct{ Metadata meta }) []any { return []any{o.Metadata.Name, o.Metadata.age()} })
+	anyPrinter = show("Name,Age", func(o *struct{ Metadata meta }) []any {
+		return []any{o.Metadata.Name, o.Metadata.age()}
+	})
 )
 
 const (
@@ -125,7 +127,8 @@ func nodeCells(o *nodeObject) []any {
 			break
 		}
 	}
-	return []any{o.Metadata.Name, status, cmp.Or(strings.Join(slices.Sorted(maps.Keys(roles)), ","), none), o.Metadata.age(), o.Status.NodeInfo.KubeletVersion, ip}
+	return []any{o.Metadata.Name, status, cmp.Or(strings.Join(slices.Sorted(maps.Keys(roles)), ","), none),
+		o.Metadata.age(), o.Status.NodeInfo.KubeletVersion, ip}
 }
 
 type service struct {
@@ -165,7 +168,8 @@ func serviceCells(o *service) []any {
 		}
 	}
 	return []any{
-		o.Metadata.Name, o.Spec.Type, cmp.Or(o.Spec.ClusterIP, none), cmp.Or(strings.Join(outside, ","), empty), cmp.Or(strings.Join(ports, ","), none), o.Metadata.age(),
+		o.Metadata.Name, o.Spec.Type, cmp.Or(o.Spec.ClusterIP, none), cmp.Or(strings.Join(outside, ","), empty),
+		cmp.Or(strings.Join(ports, ","), none), o.Metadata.age(),
 	}
 }
 
@@ -220,7 +224,8 @@ func (o *workload) desired() int {
 }
 
 func deploymentCells(o *workload) []any {
-	return []any{o.Metadata.Name, fmt.Sprintf("%d/%d", o.Status.ReadyReplicas, o.desired()), o.Status.UpdatedReplicas, o.Status.AvailableReplicas, o.Metadata.age()}
+	return []any{o.Metadata.Name, fmt.Sprintf("%d/%d", o.Status.ReadyReplicas, o.desired()), o.Status.UpdatedReplicas,
+		o.Status.AvailableReplicas, o.Metadata.age()}
 }
 
 func statefulSetCells(o *workload) []any {
@@ -233,7 +238,8 @@ func replicaSetCells(o *workload) []any {
 
 func daemonSetCells(o *workload) []any {
 	s := &o.Status
-	return []any{o.Metadata.Name, s.DesiredNumberScheduled, s.CurrentNumberScheduled, s.NumberReady, s.UpdatedNumberScheduled, s.NumberAvailable, labels.FormatLabels(o.Spec.Template.Spec.NodeSelector), o.Metadata.age()}
+	return []any{o.Metadata.Name, s.DesiredNumberScheduled, s.CurrentNumberScheduled, s.NumberReady,
+		s.UpdatedNumberScheduled, s.NumberAvailable, labels.FormatLabels(o.Spec.Template.Spec.NodeSelector), o.Metadata.age()}
 }
 
 func jobCells(o *workload) []any {

@@ -58,13 +58,16 @@ func (h *Handler) query(w *recorder, r *http.Request, q *request, user access.Us
 	case !ok && len(all.Groups) == 0:
 		return notKnown()
 	case !ok: // which is for users who may read discovery
-		if err := h.guard.Authorize(r.Context(), user, access.Attributes{Verb: "get", Path: discoveryPath(group, parts[0])}); err != nil {
+		if err := h.guard.Authorize(r.Context(), user, access.Attributes{Verb: "get",
+			Path: discoveryPath(group, parts[0])}); err != nil {
 			return err
 		}
-		return statusOf(all.NoKind(group, parts[0], parts[1]), watches.GVR{Group: group, Version: parts[0], Resource: parts[1]})
+		return statusOf(all.NoKind(group, parts[0], parts[1]),
+			watches.GVR{Group: group, Version: parts[0], Resource: parts[1]})
 	}
 	of := &request{
-		gvr: watches.GVR{Group: group, Version: parts[0], Resource: kind.Name}, namespace: in.Namespace, name: in.Name, verb: "get", query: in.values(), place: q.place,
+		gvr: watches.GVR{Group: group, Version: parts[0], Resource: kind.Name}, namespace: in.Namespace, name: in.Name,
+		verb: "get", query: in.values(), place: q.place,
 	}
 	if of.name == "" {
 		of.listOrWatch()
@@ -110,21 +113,24 @@ func readQuery(w http.ResponseWriter, r *http.Request, q *request) (in objectQue
 // readBody reads a request's body, strictly; known names its fields.
 func readBody(w http.ResponseWriter, r *http.Request, into any, known string) error {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != kubeapi.StatusType {
-		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "the body of the request must be of type %s", kubeapi.StatusType)
+		return status(http.StatusUnsupportedMediaType, "UnsupportedMediaType", "the body of the request must be of type %s",
+			kubeapi.StatusType)
 	}
 	err := kubeapi.DecodeStrict(http.MaxBytesReader(w, r.Body, maxBody), into)
 	var large *http.MaxBytesError
 	var typed *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &large):
-		return status(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge", "the body of the request is larger than %d bytes", maxBody)
+		return status(http.StatusRequestEntityTooLarge, "RequestEntityTooLarge",
+			"the body of the request is larger than %d bytes", maxBody)
 	case errors.As(err, &typed):
 		want := map[reflect.Kind]string{reflect.String: "a string", reflect.Int64: "a whole number"}[typed.Type.Kind()]
 		article := "a "
 		if strings.HasPrefix(typed.Value, "a") || strings.HasPrefix(typed.Value, "o") {
 			article = "an "
 		}
-		return badRequest("%s: %s; want %s", cmp.Or(typed.Field, "the body of the request"), article+typed.Value, cmp.Or(want, "an object"))
+		return badRequest("%s: %s; want %s", cmp.Or(typed.Field, "the body of the request"), article+typed.Value,
+			cmp.Or(want, "an object"))
 	case err != nil:
 		text := strings.TrimPrefix(err.Error(), "json: ")
 		if strings.HasPrefix(text, "unknown field") {
@@ -138,8 +144,9 @@ func readBody(w http.ResponseWriter, r *http.Request, into any, known string) er
 // parse reads the URL's query, in which nothing may be unknown or stand twice.
 func (in *objectQuery) parse(q url.Values) error {
 	fields := map[string]*string{
-		"gvk": &in.GVK, "namespace": &in.Namespace, "name": &in.Name, "labelSelector": &in.LabelSelector, "fieldSelector": &in.FieldSelector,
-		"continue": &in.Continue, "wait": &in.Wait, "limit": nil,
+		"gvk": &in.GVK, "namespace": &in.Namespace, "name": &in.Name, "labelSelector": &in.LabelSelector,
+		"fieldSelector": &in.FieldSelector,
+		"continue":      &in.Continue, "wait": &in.Wait, "limit": nil,
 	}
 	for name, values := range q {
 		to, known := fields[name]
@@ -196,7 +203,8 @@ func (in *objectQuery) check(k watches.Kind) error {
 // values are the query as the path of the resource takes it.
 func (in *objectQuery) values() url.Values {
 	v := url.Values{}
-	for name, value := range map[string]string{"labelSelector": in.LabelSelector, "fieldSelector": in.FieldSelector, "continue": in.Continue} {
+	for name, value := range map[string]string{"labelSelector": in.LabelSelector, "fieldSelector": in.FieldSelector,
+		"continue": in.Continue} {
 		if value != "" {
 			v.Set(name, value)
 		}

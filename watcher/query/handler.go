@@ -137,7 +137,8 @@ func (h *Handler) panicked(rec *recorder, p any) {
 	if p == http.ErrAbortHandler { //nolint:errorlint // the value itself, as in net/http
 		panic(p)
 	}
-	h.logger.Error("a request caused a panic: please report it", "panic", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+	h.logger.Error("a request caused a panic: please report it", "panic", fmt.Sprintf("%T", p), "stack",
+		string(debug.Stack()))
 	if rec.status != 0 {
 		panic(http.ErrAbortHandler)
 	}

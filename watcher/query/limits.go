@@ -70,7 +70,8 @@ func (s slots) inUse() int { return len(s.free) }
 // checkSize refuses what is too long to be looked at.
 func checkSize(r *http.Request) error {
 	if n := len(r.URL.Path) + len(r.URL.RawQuery); n > maxURL {
-		return status(http.StatusRequestURITooLong, "", "the URL has %d bytes, the most are %d; POST /v1/objects:query takes longer queries", n, maxURL)
+		return status(http.StatusRequestURITooLong, "",
+			"the URL has %d bytes, the most are %d; POST /v1/objects:query takes longer queries", n, maxURL)
 	}
 	return nil
 }

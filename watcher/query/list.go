@@ -70,7 +70,8 @@ func (all objects) paced(ctx context.Context, seat *access.Seat) objects {
 
 // source finds the objects of a list's state, by an index or a name where that narrows it.
 // With an index the state is the present one, which may be newer than s.
-func source(ctx context.Context, open *watches.Watch, q *request, s *view.Snapshot, rest func()) (objects, *view.Snapshot, error) {
+func source(ctx context.Context, open *watches.Watch, q *request, s *view.Snapshot, rest func()) (objects,
+	*view.Snapshot, error) {
 	o, m := q.options, q.matcher
 	after := view.Name{Namespace: o.Token.Namespace, Name: o.Token.Name}
 	if m.name != "" && (m.namespace != "" || !open.Kind.Namespaced) {
@@ -175,7 +176,8 @@ func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.W
 }
 
 // page takes the objects of one page and says how the list goes on.
-func page(all objects, s *view.Snapshot, o *options, m *matcher, meta kubeapi.ListMeta, b *buffer) (objects, kubeapi.ListMeta, error) {
+func page(all objects, s *view.Snapshot, o *options, m *matcher, meta kubeapi.ListMeta, b *buffer) (objects,
+	kubeapi.ListMeta, error) {
 	var taken []*object.Object
 	more := false
 	err := all(func(obj *object.Object) bool {
@@ -198,7 +200,8 @@ func page(all objects, s *view.Snapshot, o *options, m *matcher, meta kubeapi.Li
 		if o.Everything() {
 			meta.Left = left(s, o, m, len(taken), view.NameOf(last))
 		}
-		next := kubeapi.Token{Version: int64(meta.Version), Namespace: last.Key.Namespace, Name: last.Key.Name, Left: meta.Left}
+		next := kubeapi.Token{Version: int64(meta.Version), Namespace: last.Key.Namespace, Name: last.Key.Name,
+			Left: meta.Left}
 		meta.Next = next.String()
 	}
 	return each(taken), meta, err

@@ -18,9 +18,11 @@ type metrics struct {
 
 func newMetrics(reg prometheus.Registerer, h *Handler) (*metrics, error) {
 	m := &metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.QueryRequests, Help: "Requests to the read API by verb and status."}, []string{"verb", "code"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.QueryRequests,
+			Help: "Requests to the read API by verb and status."}, []string{"verb", "code"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: metric.QuerySeconds, Help: "Time to answer GET and LIST.", Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5},
+			Name: metric.QuerySeconds, Help: "Time to answer GET and LIST.",
+			Buckets: []float64{.0001, .0005, .001, .005, .01, .05, .1, .5, 1, 5},
 		}, []string{"verb"}),
 	}
 	for _, verb := range served {

@@ -48,7 +48,8 @@ const readOnly = "the API can only be read"
 
 func notAllowed(w http.ResponseWriter, allowed, why string) error {
 	w.Header().Set("Allow", allowed)
-	return status(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed, "the server does not allow this method on the requested resource: %s", why)
+	return status(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+		"the server does not allow this method on the requested resource: %s", why)
 }
 
 func writeText(w http.ResponseWriter, status int, text string) error {

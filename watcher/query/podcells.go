@@ -88,7 +88,8 @@ func podCells(o *pod) []any {
 		restarts += fmt.Sprintf(" (%s ago)", since(p.last))
 	}
 	return []any{
-		o.Metadata.Name, fmt.Sprintf("%d/%d", p.ready, total), p.reason, restarts, o.Metadata.age(), cmp.Or(o.Status.PodIP, none), cmp.Or(o.Spec.NodeName, none),
+		o.Metadata.Name, fmt.Sprintf("%d/%d", p.ready, total), p.reason, restarts, o.Metadata.age(),
+		cmp.Or(o.Status.PodIP, none), cmp.Or(o.Spec.NodeName, none),
 	}
 }
 

@@ -32,7 +32,8 @@ func tooMany(what string, most int) error {
 // forbidden is the refusal of what a user may not do.
 func forbidden(e *access.ForbiddenError) error {
 	a := e.Attributes
-	return apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(e.Sentence()))
+	return apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name,
+		errors.New(e.Sentence()))
 }
 
 // statusOf gives every error the Status that a client is to see. What is in none is an
@@ -60,7 +61,8 @@ func statusOf(err error, r watches.GVR) error {
 	case errors.As(err, &undecided):
 		return unavailable("access cannot be decided now, please try again later")
 	case errors.As(err, &unserved):
-		return status(http.StatusNotFound, metav1.StatusReasonNotFound, "the server could not find the requested resource: %v", unserved)
+		return status(http.StatusNotFound, metav1.StatusReasonNotFound,
+			"the server could not find the requested resource: %v", unserved)
 	case errors.Is(err, access.ErrNoSeat):
 		return kubeapi.TooMany(access.ErrNoSeat.Error())
 	case errors.Is(err, watches.ErrNotServed):

@@ -48,7 +48,8 @@ func (h *Handler) serveWatches(w http.ResponseWriter, r *http.Request, rest stri
 		}
 		return h.changed(w, gvr, http.StatusAccepted, err)
 	case rest == "":
-		return notAllowed(w, "GET, HEAD, POST", "use GET or POST; DELETE takes the path of one: /v1/watches/group/version/resource")
+		return notAllowed(w, "GET, HEAD, POST",
+			"use GET or POST; DELETE takes the path of one: /v1/watches/group/version/resource")
 	}
 	gvr, err := watches.ParseGVR(rest)
 	switch {
@@ -68,7 +69,8 @@ func (h *Handler) changed(w http.ResponseWriter, r watches.GVR, code int, err er
 	w.Header().Set("Content-Type", kubeapi.StatusType)
 	w.WriteHeader(code)
 	return kubeapi.WriteJSON(w, kubeapi.StatusType, metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess, Code: int32(code), //nolint:gosec // a status code
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess,
+		Code:    int32(code), //nolint:gosec // a status code
 		Details: &metav1.StatusDetails{Group: r.Group, Kind: r.Resource},
 	})
 }
