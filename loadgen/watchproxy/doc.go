@@ -10,7 +10,8 @@
 //     apiserver, so that a slow reader here is a slow reader there.
 //  3. While connections are refused nobody listens: they fail as they would if the
 //     apiserver's process were gone, and open ones are reset.
-//  4. Requests need the token in the path of the written kubeconfig's server: the proxy uses the rights of its own kubeconfig, unless it is set to
+//  4. Requests need the token in the path of the written kubeconfig's server: the
+//     proxy uses the rights of its own kubeconfig, unless it is set to
 //     pass on what requests say of their sender. It listens on loopback only.
 //  5. Run returns after all its goroutines have ended.
 //
