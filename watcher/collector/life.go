@@ -102,7 +102,7 @@ func (e *LostError) Unwrap() error { return e.Err }
 
 // Lost returns a *LostError for each kind that is lost, sorted by key: that was not heard of
 // for LostAfter, or of which the apiserver shows an older state than was seen.
-func (c *Collector) Lost() []error {
+func (c *collected) Lost() []error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var lost []error
@@ -125,7 +125,7 @@ type Failing struct {
 }
 
 // Failing returns the kinds that fail, sorted by key, and how many kinds there are in all.
-func (c *Collector) Failing() (failing []Failing, of int) {
+func (c *collected) Failing() (failing []Failing, of int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.snapshot()
@@ -147,7 +147,7 @@ type Silence struct {
 }
 
 // Silences returns one per kind, sorted by key.
-func (c *Collector) Silences() []Silence {
+func (c *collected) Silences() []Silence {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []Silence
@@ -159,13 +159,13 @@ func (c *Collector) Silences() []Silence {
 
 // NotServed reports whether the apiserver last answered a list or watch of the kind with
 // 404.
-func (c *Collector) NotServed(key string) bool {
+func (c *collected) NotServed(key string) bool {
 	k := c.kind(key)
 	return k != nil && apierrors.IsNotFound(k.source.life.error())
 }
 
 // Follows reports whether all objects of a kind are cached and its watch goes on.
-func (c *Collector) Follows(key string) bool {
+func (c *collected) Follows(key string) bool {
 	k := c.kind(key)
 	return k != nil && k.resource.LabelSelector == "" && k.synced() && k.source.life.error() == nil
 }
@@ -178,7 +178,7 @@ const (
 
 // waitFor returns when the first list of a kind is complete, the kind is not collected, or
 // the wait takes too long.
-func (c *Collector) waitFor(ctx context.Context, key string, logger *slog.Logger) {
+func (c *collected) waitFor(ctx context.Context, key string, logger *slog.Logger) {
 	for start := time.Now(); ; {
 		k := c.kind(key)
 		if k == nil || k.synced() {
