@@ -63,7 +63,7 @@ func (c *collected) List(kind string) []*object.Object {
 	return k.store.list()
 }
 
-// View is what Settings.View made for a kind; nil where there is none.
+// View returns the view of a kind; nil if it has none.
 func (c *collected) View(key string) *view.View {
 	if k := c.kind(key); k != nil {
 		return k.store.view.Load()
@@ -133,7 +133,7 @@ func (c *collected) ClusterScoped(kind string) bool {
 	return k != nil && !k.resource.Namespaced
 }
 
-// APIVersion is that of which a kind is collected; "" if it is not.
+// APIVersion returns the version in which a kind is collected; "" if it is not.
 func (c *collected) APIVersion(kind string) string {
 	if k := c.kind(kind); k != nil {
 		return k.resource.GroupVersion()

@@ -26,7 +26,7 @@ var (
 	ErrNotSynced = errors.New("the kind is not synced yet")
 )
 
-// Settings is what the program gives besides the user's Config.
+// Settings are passed by code.
 type Settings struct {
 	Client   *rest.Config          // required; its rate limits do not apply
 	Sink     Sink                  // required
@@ -36,7 +36,7 @@ type Settings struct {
 	// the Sink gets of it what Repair is called for. It must not block. Nil takes none.
 	First func(kind string) bool
 	// View makes what learns of every change of a resource's cache, in order and before the
-	// Sink does, for who reads it: see package view. Nil, and returning nil, is nobody.
+	// Sink does: see package view. Nil, or a nil result, means no reader.
 	View func(Resource) *view.View
 	// Listing is called when a list of a kind begins, with 0, and for each object that is decoded, with
 	// the bytes of its content as cached, by the goroutine that decodes. Nil: nobody counts.
@@ -86,7 +86,9 @@ func New(c Config, s Settings) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	col := &Collector{config: c, conn: conn, sink: s.Sink, first: s.First, view: s.View, listing: s.Listing, logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1), collected: collected{kinds: map[string]*kind{}}}
+	col := &Collector{config: c, conn: conn, sink: s.Sink, first: s.First, view: s.View, listing: s.Listing,
+		logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1),
+		collected: collected{kinds: map[string]*kind{}}}
 	for _, r := range c.Resources {
 		col.kinds[r.Key()] = col.newKind(r)
 	}
@@ -197,7 +199,7 @@ func (c *Collector) askFor() {
 	}
 }
 
-// newView is what Settings.View makes for r.
+// newView makes the view of r; nil if nobody reads it.
 func (c *Collector) newView(r Resource) *view.View {
 	if c.view == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 type contents struct {
 	mu      sync.RWMutex
 	objects map[name]*object.Object // guarded by mu
-	// During a comparison: gone is what went since remember(true), unlisted what has not been
+	// During a comparison: gone has what was removed since remember(true), unlisted what has not been
 	// listed nor changed since; nil: not recorded.
 	gone     map[name]struct{}           // guarded by mu
 	unlisted map[*object.Object]struct{} // guarded by mu

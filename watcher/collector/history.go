@@ -30,9 +30,9 @@ type history struct {
 	// cannot be compared then.
 	unordered bool
 
-	// proven is the version that correct applied, while ahead of latest; removed is what was gone.
+	// proven is the version that correct applied, while ahead of latest; removed has the uids of what was gone.
 	proven  uint64
-	removed map[string]struct{} // uids, at most maxSuspects
+	removed map[string]struct{} // at most maxSuspects
 
 	// restored is set until the first list of a restored cluster: cached objects may belong to
 	// a lost history and have the same versions.

@@ -16,7 +16,7 @@ type State struct {
 	View     *view.View // nil: nobody reads it
 	Whole    bool       // all objects are cached: no selector or namespace limits them
 	Synced   bool       // the first list of this version of the API is cached
-	// Broken is what ended the last list or watch; nil while one goes on.
+	// Broken is the error that ended the last list or watch; nil while one goes on.
 	Broken  error
 	Heard   time.Time // when the apiserver was last heard of the kind; zero: never
 	Relists int64     // lists after the first

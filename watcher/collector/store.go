@@ -228,7 +228,7 @@ func (s *store) Delete(obj any) error {
 	return nil
 }
 
-// show tells the view of a change.
+// show passes a change to the view.
 func (s *store) show(old, now *object.Object, version uint64, received time.Time) {
 	if v := s.view.Load(); v != nil {
 		v.Changed(readable(old), readable(now), version, received)
@@ -243,7 +243,7 @@ func readable(o *object.Object) *object.Object {
 	return o
 }
 
-// showList tells the view what a list changed. A view that is not synced learns of what
+// showList passes the changes of a list to the view. A view that is not synced gets what
 // is there, whatever was cached: the kind may have moved.
 func (s *store) showList(changes []change, gone []*object.Object, at time.Time) {
 	v := s.view.Load()
@@ -421,7 +421,7 @@ func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 	return changes, gone
 }
 
-// Resync does nothing: there is no periodic resync of the cache.
+// Resync does nothing: the cache is not resynced periodically.
 func (s *store) Resync() error { return nil }
 
 func (s *store) drop(reason string) { s.metrics.filtered[reason].Inc() }
