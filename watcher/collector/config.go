@@ -102,10 +102,6 @@ type Config struct {
 	// change that comes alone is read at once; of a bulk transfer so much is waited for
 	// as fills the buffer.
 	ReadPace time.Duration
-	// HTTP2 multiplexes all kinds over one connection. Off, each watch has a
-	// connection of its own: cheaper per byte, and a kind that is held back holds
-	// back nobody else.
-	HTTP2 bool
 	// Pack keeps cached objects compressed: a fifth of the memory or less, and less
 	// CPU too. Readers of an object's content must then use its methods, not Raw.
 	Pack bool

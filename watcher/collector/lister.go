@@ -52,7 +52,7 @@ type Identity struct {
 }
 
 // NewLister makes a Lister with connections of its own. It uses Namespace, Masks,
-// KeepManagedFields, ListIdle, HTTP2 and ReadPace of the configuration.
+// KeepManagedFields, ListIdle and ReadPace of the configuration.
 func NewLister(client *rest.Config, c Config) (*Lister, error) {
 	m, err := newMetrics(nil)
 	if err != nil {
