@@ -23,8 +23,8 @@ const localhost = "localhost"
 // Config is the user's part. The comments of the fields are the text of the reference, in
 // Markdown.
 type Config struct {
-	// Address to serve at: an IP address or `localhost`. Other than loopback (`127.0.0.0/8`, `::1`, `localhost`) needs `certFile`,
-	// `keyFile` and `authentication: tokenReview`.
+	// Address to serve at: an IP address or `localhost`. Other than loopback (`127.0.0.0/8`, `::1`, `localhost`) needs
+	// `certFile`, `keyFile` and `authentication: tokenReview`.
 	Address string `json:"address"`
 	// Port to serve at; 0 is any that is free.
 	Port uint16 `json:"port"`
@@ -32,13 +32,13 @@ type Config struct {
 	CertFile string `json:"certFile"`
 	// Key of `certFile`, not encrypted.
 	KeyFile string `json:"keyFile"`
-	// Who may read: `none` asks nobody, and everybody on this machine may; with `tokenReview` the apiserver says whose a token is
-	// and what that user may read.
+	// Who may read: `none` asks nobody, and everybody on this machine may; with `tokenReview` the apiserver says whose a
+	// token is and what that user may read.
 	Authentication Authentication `json:"authentication"`
 	// Audiences of which a token must have one; empty is the apiserver's own.
 	Audiences []string `json:"audiences"`
-	// CA of client certificates, read again when it is replaced: a client with a certificate of that CA needs no token. Its common
-	// name is the user, its organizations are the groups, as for the apiserver.
+	// CA of client certificates, read again when it is replaced: a client with a certificate of that CA needs no token.
+	// Its common name is the user, its organizations are the groups, as for the apiserver.
 	ClientCAFile string `json:"clientCAFile"`
 	// Connections at a time; more clients wait until one ends.
 	MaxConnections int `json:"maxConnections"`
@@ -61,9 +61,11 @@ func (c Config) Validate() error {
 	case c.ClientCAFile != "" && c.CertFile == "":
 		return errors.New("clientCAFile: client certificates need TLS: want certFile and keyFile, too")
 	case c.ClientCAFile != "" && c.Authentication == None:
-		return fmt.Errorf("clientCAFile: with authentication %s nobody is asked for a certificate: want authentication %s", None, TokenReview)
+		return fmt.Errorf("clientCAFile: with authentication %s nobody is asked for a certificate: want authentication %s",
+			None, TokenReview)
 	case len(c.Audiences) > 0 && c.Authentication == None:
-		return fmt.Errorf("audiences: with authentication %s nobody is asked for a token: want authentication %s", None, TokenReview)
+		return fmt.Errorf("audiences: with authentication %s nobody is asked for a token: want authentication %s", None,
+			TokenReview)
 	case slices.ContainsFunc(c.Audiences, func(a string) bool { return strings.TrimSpace(a) == "" }):
 		return errors.New("audiences: one is empty: want names, or none for the apiserver's own")
 	case c.MaxConnections < 1 || c.MaxConnections > 1<<16:
@@ -85,7 +87,8 @@ func (c Config) exposed() error {
 		missing = append(missing, fmt.Sprintf("authentication: %s (who may read what)", TokenReview))
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("address: %q is not loopback, others could read the cluster's objects there: want %s, or the address 127.0.0.1",
+		return fmt.Errorf("address: %q is not loopback, others could read the cluster's objects there: want %s, or the "+
+			"address 127.0.0.1",
 			c.Address, strings.Join(missing, " and "))
 	}
 	if _, err := netip.ParseAddr(c.Address); err != nil && c.Address != "" {

@@ -2,14 +2,16 @@ package access
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
 	"strings"
 
 	"golang.org/x/time/rate"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // userKey is where the server leaves the user for the guard.
@@ -28,12 +30,12 @@ func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-cache, private")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if why := f.foreign(r); why != "" {
-		refuse(w, http.StatusForbidden, metav1.StatusReasonForbidden, why)
+		kubeapi.WriteStatus(w, kubeapi.Status(http.StatusForbidden, metav1.StatusReasonForbidden, "%s", why))
 		return
 	}
 	if r.ContentLength > maxBody {
 		h.Set("Connection", "close") // do not read what nobody wants
-		refuse(w, http.StatusRequestEntityTooLarge, metav1.StatusReasonRequestEntityTooLarge, "the body is larger than 64 KiB")
+		kubeapi.WriteStatus(w, apierrors.NewRequestEntityTooLargeError("the body is larger than 64 KiB"))
 		return
 	}
 	if r.Body != nil && r.Body != http.NoBody {
@@ -89,34 +91,18 @@ func unauthenticated(w http.ResponseWriter, err error) {
 	h.Set("Connection", "close")
 	switch {
 	case errors.Is(err, ErrBusy):
-		h.Set("Retry-After", "1")
-		refuse(w, http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, ErrBusy.Error())
+		kubeapi.WriteStatus(w, kubeapi.TooMany(ErrBusy.Error()))
 	case isUnavailable(err):
-		h.Set("Retry-After", "1")
-		refuse(w, http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "the apiserver does not say whose the credentials are")
+		kubeapi.WriteStatus(w, kubeapi.Unavailable("the apiserver does not say whose the credentials are"))
 	default:
 		h.Set("WWW-Authenticate", "Bearer")
-		refuse(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized, err.Error())
+		kubeapi.WriteStatus(w, kubeapi.Status(http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "%v", err))
 	}
 }
 
 func isUnavailable(err error) bool {
 	_, ok := errors.AsType[*UnavailableError](err)
 	return ok
-}
-
-// refuse answers with a Status.
-func refuse(w http.ResponseWriter, code int, reason metav1.StatusReason, message string) {
-	text, err := json.Marshal(metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
-		Status:   metav1.StatusFailure, Code: int32(code), Reason: reason, Message: message, //nolint:gosec // a status code
-	})
-	if err != nil {
-		text = nil // cannot be
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_, _ = w.Write(text)
 }
 
 // resets counts the requests that were cancelled on one connection.

@@ -181,11 +181,14 @@ func (r *Reviewer) token(ctx context.Context, token string) (User, error) {
 			return answer[User]{}, err
 		}
 		// An apiserver that knows no audiences names none: its yes is then for its own only.
-		ours := len(r.audiences) == 0 || slices.ContainsFunc(s.Audiences, func(a string) bool { return slices.Contains(r.audiences, a) })
+		ours := len(r.audiences) == 0 || slices.ContainsFunc(s.Audiences, func(a string) bool {
+			return slices.Contains(r.audiences, a)
+		})
 		if !s.Authenticated || !ours || s.User.Username == "" {
 			return answer[User]{until: time.Now().Add(refusedTTL)}, nil
 		}
-		return answer[User]{User{s.User.Username, s.User.UID, s.User.Groups, s.User.Extra}, true, time.Now().Add(userTTL)}, nil
+		return answer[User]{User{s.User.Username, s.User.UID, s.User.Groups, s.User.Extra}, true, time.Now().Add(userTTL)},
+			nil
 	})
 	switch {
 	case err != nil:
@@ -313,7 +316,8 @@ func (r *Reviewer) Authorize(ctx context.Context, u User, a Attributes) error {
 		if s.Allowed && !s.Denied {
 			return answer[string]{yes: true, until: time.Now().Add(allowTTL)}, nil
 		}
-		return answer[string]{value: strings.Clone(s.Reason[:min(len(s.Reason), maxReason)]), until: time.Now().Add(denyTTL)}, nil
+		return answer[string]{value: strings.Clone(s.Reason[:min(len(s.Reason), maxReason)]), until: time.Now().Add(denyTTL)},
+			nil
 	})
 	switch {
 	case err != nil:

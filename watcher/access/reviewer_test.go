@@ -415,22 +415,3 @@ func TestCanary(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkKnown(b *testing.B) {
-	fake := newFake()
-	r, err := newReviewer(guarded(), Settings{Kube: &rest.Config{Host: "http://fake", Transport: fake}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	a := Attributes{Verb: "get", Version: "v1", Resource: "pods", Namespace: "mine", Name: "p"}
-	req := request("good" + strings.Repeat("x", 1000))
-	for b.Loop() {
-		u, err := r.Authenticate(req)
-		if err == nil {
-			err = r.Authorize(b.Context(), u, a)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -25,7 +25,8 @@ const (
 )
 
 // ErrNoSeat says that too many expensive requests wait, or that one waited for too long: 429.
-var ErrNoSeat = fmt.Errorf("too many lists and relations: at most %d of one user are under way; %d of one user and %d of all wait, each for %s; please try again later",
+var ErrNoSeat = fmt.Errorf("too many lists and relations: at most %d of one user are under way; %d of one user and %d "+
+	"of all wait, each for %s; please try again later",
 	mostBegun, mostQueued, mostFlows*mostQueued, queueWait)
 
 // Seats are for requests that take more than a moment of a processor: lists, relations, indexes.

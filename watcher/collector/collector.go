@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
@@ -30,7 +26,7 @@ var (
 	ErrNotSynced = errors.New("the kind is not synced yet")
 )
 
-// Settings is what the program gives besides the user's Config.
+// Settings are passed by code.
 type Settings struct {
 	Client   *rest.Config          // required; its rate limits do not apply
 	Sink     Sink                  // required
@@ -40,7 +36,7 @@ type Settings struct {
 	// the Sink gets of it what Repair is called for. It must not block. Nil takes none.
 	First func(kind string) bool
 	// View makes what learns of every change of a resource's cache, in order and before the
-	// Sink does, for who reads it: see package view. Nil, and returning nil, is nobody.
+	// Sink does: see package view. Nil, or a nil result, means no reader.
 	View func(Resource) *view.View
 	// Listing is called when a list of a kind begins, with 0, and for each object that is decoded, with
 	// the bytes of its content as cached, by the goroutine that decodes. Nil: nobody counts.
@@ -62,10 +58,9 @@ type Collector struct {
 	// notFound has size 1: one token says that something is not served.
 	notFound chan struct{}
 
-	mu    sync.Mutex
-	kinds map[string]*kind // guarded by mu; by key kind
-	ctx   context.Context  // guarded by mu; of Run, nil before
-	ran   bool             // guarded by mu
+	collected
+	ctx context.Context // guarded by mu; of Run, nil before
+	ran bool            // guarded by mu
 }
 
 // New makes a collector and registers its metrics. Nothing is requested before Run.
@@ -91,7 +86,9 @@ func New(c Config, s Settings) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	col := &Collector{config: c, conn: conn, sink: s.Sink, first: s.First, view: s.View, listing: s.Listing, logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1), kinds: map[string]*kind{}}
+	col := &Collector{config: c, conn: conn, sink: s.Sink, first: s.First, view: s.View, listing: s.Listing,
+		logger: s.Logger, metrics: m, backoff: retry, notFound: make(chan struct{}, 1),
+		collected: collected{kinds: map[string]*kind{}}}
 	for _, r := range c.Resources {
 		col.kinds[r.Key()] = col.newKind(r)
 	}
@@ -202,99 +199,10 @@ func (c *Collector) askFor() {
 	}
 }
 
-// Resources are the collected kinds, sorted by key.
-func (c *Collector) Resources() []Resource {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var all []Resource
-	for _, k := range c.snapshot() {
-		all = append(all, k.resource)
-	}
-	return all
-}
-
-// snapshot returns the kinds sorted by key. The caller holds mu.
-func (c *Collector) snapshot() []*kind {
-	kinds := make([]*kind, 0, len(c.kinds))
-	for _, k := range c.kinds {
-		kinds = append(kinds, k)
-	}
-	slices.SortFunc(kinds, func(a, b *kind) int { return strings.Compare(a.store.kind, b.store.kind) })
-	return kinds
-}
-
-func (c *Collector) kind(key string) *kind {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.kinds[key]
-}
-
-// Get returns the latest version of an object.
-func (c *Collector) Get(key object.Key) (*object.Object, bool) {
-	k := c.kind(key.Kind)
-	if k == nil {
-		return nil, false
-	}
-	return k.store.get(nameOf(key))
-}
-
-// List returns the objects of a kind in no order, nil for a kind that is not
-// collected.
-func (c *Collector) List(kind string) []*object.Object {
-	k := c.kind(kind)
-	if k == nil {
-		return nil
-	}
-	return k.store.list()
-}
-
-// newView is what Settings.View makes for r.
+// newView makes the view of r; nil if nobody reads it.
 func (c *Collector) newView(r Resource) *view.View {
 	if c.view == nil {
 		return nil
 	}
 	return c.view(r)
-}
-
-// View is what Settings.View made for a kind; nil where there is none.
-func (c *Collector) View(key string) *view.View {
-	if k := c.kind(key); k != nil {
-		return k.store.view.Load()
-	}
-	return nil
-}
-
-// KindSynced reports whether the first complete list of a kind is in the store.
-func (c *Collector) KindSynced(kind string) bool {
-	k := c.kind(kind)
-	return k != nil && k.synced()
-}
-
-// Unsynced returns the kinds whose first list is not complete.
-func (c *Collector) Unsynced() []Resource {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var waiting []Resource
-	for _, k := range c.snapshot() {
-		if !k.synced() {
-			waiting = append(waiting, k.resource)
-		}
-	}
-	return waiting
-}
-
-// WaitForSync blocks until every kind of this moment is synced or removed.
-func (c *Collector) WaitForSync(ctx context.Context) error {
-	c.mu.Lock()
-	kinds := c.snapshot()
-	c.mu.Unlock()
-	for _, k := range kinds {
-		select {
-		case <-k.store.synced:
-		case <-k.done:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the first list of %s: %w", k.resource, context.Cause(ctx))
-		}
-	}
-	return nil
 }

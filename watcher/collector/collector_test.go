@@ -1,7 +1,6 @@
 package collector_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -178,35 +176,32 @@ func TestBlockedKindHoldsBackNoOther(t *testing.T) {
 	}
 }
 
-func TestStreamingListThatHangsFallsBack(t *testing.T) {
-	api := newFakeAPI(t)
-	api.put("pods", "a/p", "u1", "")
-	api.fault = func(_ string, n int, w http.ResponseWriter, r *http.Request) bool {
-		if n == 0 || r.URL.Query().Get("sendInitialEvents") == "" {
-			return false
-		}
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-		return true
-	}
-	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, InitialIdle: 50 * time.Millisecond})
-	h.expect("put Pod/a/p u1")
-}
-
-func TestStreamingListThatEndsEarlyFallsBack(t *testing.T) {
-	api := newFakeAPI(t)
-	api.put("pods", "a/p", "u1", "")
-	api.fault = func(_ string, n int, w http.ResponseWriter, r *http.Request) bool {
-		if n == 0 || r.URL.Query().Get("sendInitialEvents") == "" {
-			return false
-		}
-		_, _ = fmt.Fprint(w, `{"type":"ADDED","object":{"metadata":{"name":"p","namespace":"a","uid":"u1","resourceVersion":"101"}}}`+"\n")
-		return true
-	}
-	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
-	h.expect("put Pod/a/p u1")
-	if got := h.api.seen()[:2]; !slices.Equal(got, []string{"STREAM pods rv=", "LIST pods rv=0"}) {
-		t.Errorf("requests: %v", got)
+// TestStreamingListFallsBack to a plain list when it hangs or ends early.
+func TestStreamingListFallsBack(t *testing.T) {
+	const item = `{"type":"ADDED","object":{"metadata":{"name":"p","namespace":"a","uid":"u1","resourceVersion":"101"}}}` + "\n"
+	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
+		"hangs": func(w http.ResponseWriter, r *http.Request) {
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		},
+		"ends early": func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, item) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			api := newFakeAPI(t)
+			api.put("pods", "a/p", "u1", "")
+			api.fault = func(_ string, n int, w http.ResponseWriter, r *http.Request) bool {
+				streams := n > 0 && r.URL.Query().Get("sendInitialEvents") != ""
+				if streams {
+					answer(w, r)
+				}
+				return streams
+			}
+			h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, InitialIdle: 50 * time.Millisecond})
+			h.expect("put Pod/a/p u1")
+			if got := h.api.seen()[:2]; !slices.Equal(got, []string{"STREAM pods rv=", "LIST pods rv=0"}) {
+				t.Errorf("requests: %v", got)
+			}
+		})
 	}
 }
 
@@ -306,7 +301,7 @@ func TestForbiddenKindHarmsNoOther(t *testing.T) {
 		}
 		return plural == "secrets"
 	}
-	var log lockedBuffer
+	var log logged
 	s := make(sink)
 	col, err := collector.New(collector.Config{Resources: []collector.Resource{pods, secrets}, Masks: []object.Mask{{Kind: "Pod", Path: []string{"spec", "x"}}}},
 		collector.Settings{Client: &rest.Config{Host: api.url, UserAgent: "k8s-watch"}, Sink: s, Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -341,23 +336,6 @@ func TestForbiddenKindHarmsNoOther(t *testing.T) {
 	if text := log.String(); strings.Contains(text, "canary") || !strings.Contains(text, "Pod/a/p") || !strings.Contains(text, `"kind":"Secret"`) {
 		t.Errorf("log:\n%s", text)
 	}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func TestConfigErrors(t *testing.T) {

@@ -84,7 +84,7 @@ const (
 	DefaultInitialIdle = 8 * time.Second
 )
 
-// Config is what a user decides.
+// Config is the user's part.
 type Config struct {
 	Resources []Resource
 	// Namespace limits namespaced kinds to one namespace; empty is all.
@@ -102,12 +102,8 @@ type Config struct {
 	// change that comes alone is read at once; of a bulk transfer so much is waited for
 	// as fills the buffer.
 	ReadPace time.Duration
-	// HTTP2 multiplexes all kinds over one connection. Off, each watch has a
-	// connection of its own: cheaper per byte, and a kind that is held back holds
-	// back nobody else.
-	HTTP2 bool
 	// Pack keeps cached objects compressed: a fifth of the memory or less, and less
-	// CPU too. Whoever reads an object's content then must use its methods, not Raw.
+	// CPU too. Readers of an object's content must then use its methods, not Raw.
 	Pack bool
 	// After names, by their keys, kinds that are listed only after another one's first list,
 	// because their objects cannot be judged without its. The wait is bounded.
@@ -165,7 +161,9 @@ func (c Config) recipe(r Resource) object.Recipe {
 		Kind:              r.Kind,
 		// A mask of a kind that is defined later cannot be refused at the start for its
 		// capitals: better masked than sent.
-		Masks: slices.DeleteFunc(slices.Clone(c.Masks), func(m object.Mask) bool { return !strings.EqualFold(m.Kind, r.Kind) }),
+		Masks: slices.DeleteFunc(slices.Clone(c.Masks), func(m object.Mask) bool {
+			return !strings.EqualFold(m.Kind, r.Kind)
+		}),
 	}
 	if c.Pack {
 		recipe.Packer = &object.Packer{}

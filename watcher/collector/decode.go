@@ -60,7 +60,8 @@ func (d *decoder) item(b []byte, m *object.Meta) (*item, error) {
 		it.version = strings.Clone(m.ResourceVersion)
 	}
 	prev := d.known(name{m.Namespace, m.Name})
-	if prev != nil && prev.HasContent() && prev.UID == m.UID && prev.ResourceVersion != 0 && prev.ResourceVersion == m.Version() {
+	if prev != nil && prev.HasContent() && prev.UID == m.UID && prev.ResourceVersion != 0 &&
+		prev.ResourceVersion == m.Version() {
 		it.obj = prev
 		return it, nil
 	}
@@ -148,7 +149,7 @@ func objectType(text string) watch.EventType {
 }
 
 // event makes the event of a frame. A deletion must be readable: otherwise only a list could
-// tell which object is gone.
+// show which object is gone.
 func (d *decoder) event(kind watch.EventType, b []byte, m *object.Meta, bad error) (watch.Event, error) {
 	var it *item
 	var err error
@@ -187,7 +188,10 @@ var errNoList = errors.New("the answer is no list: want a kind and items")
 func (d *decoder) list(f *buffer) (*itemList, error) {
 	list := &itemList{}
 	var more bool
-	if err := f.parse(func(s *jsonscan.Scanner, _ []byte) (err error) { more, err = s.EnterObject(); return err }); err != nil {
+	if err := f.parse(func(s *jsonscan.Scanner, _ []byte) (err error) {
+		more, err = s.EnterObject()
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	for more {
@@ -205,7 +209,10 @@ func (d *decoder) list(f *buffer) (*itemList, error) {
 		if err := d.items(f, list, more); err != nil {
 			return nil, err
 		}
-		if err := f.parse(func(s *jsonscan.Scanner, _ []byte) (err error) { more, err = s.NextMember(); return err }); err != nil {
+		if err := f.parse(func(s *jsonscan.Scanner, _ []byte) (err error) {
+			more, err = s.NextMember()
+			return err
+		}); err != nil {
 			return nil, err
 		}
 	}

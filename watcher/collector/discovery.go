@@ -74,7 +74,7 @@ func (g APIGroup) GV(v APIVersion) string {
 	return schema.GroupVersion{Group: g.Name, Version: v.Name}.String()
 }
 
-// APIVersion is what a group serves in one version, without subresources.
+// APIVersion lists the resources of one version of a group, without subresources.
 type APIVersion struct {
 	Name      string
 	Resources []APIResource
@@ -132,7 +132,7 @@ func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resourc
 	return f.Resources(groups)
 }
 
-// Resources is what Discovery.Resources returns of an answer.
+// Resources selects from a discovery answer; see Discovery.Resources.
 func (f DiscoveryFilter) Resources(groups []APIGroup) ([]Resource, error) {
 	broken := map[string]error{}
 	var all []Resource
@@ -239,7 +239,8 @@ func (in aggregatedGroup) group() APIGroup {
 				continue // only subresources
 			}
 			out.Resources = append(out.Resources, APIResource{
-				Resource: Resource{Group: g.Name, Version: v.Version, Name: r.Resource, Kind: r.ResponseKind.Kind, Namespaced: r.Scope == "Namespaced"},
+				Resource: Resource{Group: g.Name, Version: v.Version, Name: r.Resource, Kind: r.ResponseKind.Kind,
+					Namespaced: r.Scope == "Namespaced"},
 				Singular: r.SingularResource, ShortNames: r.ShortNames, Categories: r.Categories, Verbs: r.Verbs,
 			})
 		}

@@ -13,8 +13,8 @@
 //     as Delete with the uid that was stored. Unchanged objects are not sent again. The
 //     first list is left to Settings.First if that takes it over. An answer that is no list
 //     is an error, never an empty list.
-//  4. Memory is the cached objects and one read buffer per kind. There is no queue
-//     here: a Sink that blocks holds back that kind's connection and no other's.
+//  4. Memory is the cached objects and one read buffer per kind. Nothing is
+//     queued here: a Sink that blocks holds back that kind's connection and no other's.
 //  5. A field that is masked never enters the store. An object that cannot be masked
 //     is not cached and not sent.
 //  6. An object that cannot be decoded is skipped, named in the log and counted; the rest of

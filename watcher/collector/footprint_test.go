@@ -292,15 +292,12 @@ func BenchmarkFirstSync(b *testing.B) {
 	order := bulkOrder(b, n)
 	order.Kubeconfig = os.Getenv("FOOTPRINT_KUBECONFIG")
 	for _, v := range []struct {
-		name               string
-		http2, plain, pack bool
-	}{
-		{"h1-stream-packed", false, false, true}, {"h1-list-packed", false, true, true},
-		{"h1-stream", false, false, false}, {"h2-stream", true, false, false}, {"h1-list", false, true, false}, {"h2-list", true, true, false},
-	} {
+		name        string
+		plain, pack bool
+	}{{"stream-packed", false, true}, {"list-packed", true, true}, {"stream", false, false}, {"list", true, false}} {
 		b.Run(v.name, func(b *testing.B) {
 			order := order
-			order.Config.HTTP2, order.Config.PlainList, order.Config.Pack = v.http2, v.plain, v.pack
+			order.Config.PlainList, order.Config.Pack = v.plain, v.pack
 			if dir := os.Getenv("FOOTPRINT_PROFILE"); dir != "" {
 				order.Profile = filepath.Join(dir, v.name+".pprof")
 			}

@@ -20,7 +20,7 @@ func cause(ctx context.Context, err error) error {
 }
 
 // idleGuard cancels a request when a read takes too long. It runs only while a
-// read is under way: a consumer that blocks is no fault of the connection.
+// read is under way: a consumer that blocks does not count against the connection.
 type idleGuard struct {
 	cancel context.CancelCauseFunc
 	timer  *time.Timer // nil: never
@@ -71,8 +71,8 @@ func (r *guardedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// turns is a mutex for what may wait long, like a Sink's room: whoever waits for it in a
-// test in virtual time does not stop the clock.
+// turns is a mutex for what may wait long, like a Sink's room: waiting for it in
+// virtual time does not stop the clock.
 type turns struct {
 	once sync.Once
 	turn chan struct{} // size 1: the token is with the holder

@@ -22,7 +22,7 @@ type item struct {
 	problem error
 	// bad is set for an object that cannot be read; obj then is as much of its key as can be.
 	bad *unreadable
-	// version overrides obj's, for bookmarks and versions that are no numbers.
+	// version overrides obj's, for bookmarks and versions that are not numbers.
 	version string
 	// initialEnd marks the bookmark behind the initial events of a streaming list.
 	initialEnd bool
@@ -49,13 +49,13 @@ func (i *item) Format(f fmt.State, _ rune)   { _, _ = f.Write([]byte(i.String())
 func (i *item) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 
 // itemMeta answers the questions that reflectors and their stores ask. The others
-// are those of the embedded nil: nobody may ask them.
+// go to the embedded nil and must not be called.
 type itemMeta struct {
 	metav1.Object
 	i *item
 }
 
-// GetName also tells unreadable objects without a name apart, for client-go's store of a
+// GetName also gives unreadable objects without a name distinct names, for client-go's store of a
 // streaming list.
 func (m itemMeta) GetName() string {
 	if bad := m.i.bad; bad != nil && m.i.obj.Key.Name == "" {

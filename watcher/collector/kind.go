@@ -21,6 +21,7 @@ import (
 // kind collects one resource: a reflector over a source into a store.
 type kind struct {
 	resource Resource
+	whole    bool // no selector or namespace limits its objects
 	source   *source
 	store    *store // also of the kind that took its place, see MoveResource
 	verifier *verifier
@@ -46,9 +47,10 @@ func (c *Collector) newKind(r Resource) *kind {
 		metrics: m,
 		logger:  c.logger.With("kind", r.Key()),
 		synced:  make(chan struct{}),
-		objects: map[name]*object.Object{},
 		since:   map[name]uint64{},
-		removed: map[string]struct{}{},
+
+		contents: contents{objects: map[name]*object.Object{}},
+		history:  history{removed: map[string]struct{}{}},
 	}
 	st.view.Store(c.newView(r))
 	return c.kindOf(r, st)
@@ -63,6 +65,7 @@ func (c *Collector) kindOf(r Resource, st *store) *kind {
 	st.life, st.doubt, st.patient = v.life, v.doubt, v.Period >= 0
 	k := &kind{
 		resource: r, store: st, verifier: v,
+		whole: r.LabelSelector == "" && (c.config.Namespace == "" || !r.Namespaced),
 		source: &source{
 			afresh: st.afresh.Load, doubt: v.doubt,
 			conn: c.conn, resource: r, namespace: c.config.Namespace, idle: c.config, plain: c.config.PlainList,

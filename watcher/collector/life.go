@@ -15,7 +15,7 @@ import (
 // failed, before the kind is reported as lost.
 const LostAfter = 15 * time.Second
 
-// life knows when the apiserver was last heard of a kind: by a list that came to its end, by
+// life knows when the apiserver was last heard of a kind: by a complete list, by
 // the answer to a watch, by what came on it, or by its orderly end. Nothing comes on a watch
 // of a quiet kind but a bookmark a minute: its silence is older than an outage.
 type life struct {
@@ -28,7 +28,7 @@ type life struct {
 	asks    func() // called at a 404
 }
 
-// failure is what ended a try, and when the first try ended after the last sign of life.
+// failure records the error of the last try, and when tries began to fail.
 type failure struct {
 	err   error
 	since time.Time
@@ -77,7 +77,7 @@ func (l *life) fail(ctx context.Context, err error) {
 // age is the time since the last sign of life, or since the start.
 func (l *life) age() time.Duration { return time.Since(l.start) - time.Duration(l.last.Load()) }
 
-// error is what ended the last try, nil while nothing did.
+// error returns the error of the last try; nil if it has not failed.
 func (l *life) error() error {
 	if f := l.failed.Load(); f != nil {
 		return f.err
@@ -102,7 +102,7 @@ func (e *LostError) Unwrap() error { return e.Err }
 
 // Lost returns a *LostError for each kind that is lost, sorted by key: that was not heard of
 // for LostAfter, or of which the apiserver shows an older state than was seen.
-func (c *Collector) Lost() []error {
+func (c *collected) Lost() []error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var lost []error
@@ -125,7 +125,7 @@ type Failing struct {
 }
 
 // Failing returns the kinds that fail, sorted by key, and how many kinds there are in all.
-func (c *Collector) Failing() (failing []Failing, of int) {
+func (c *collected) Failing() (failing []Failing, of int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.snapshot()
@@ -143,11 +143,11 @@ func (c *Collector) Failing() (failing []Failing, of int) {
 type Silence struct {
 	Key     string
 	For     time.Duration
-	Failing bool // the last try failed: the silence is no calm
+	Failing bool // the last try failed
 }
 
 // Silences returns one per kind, sorted by key.
-func (c *Collector) Silences() []Silence {
+func (c *collected) Silences() []Silence {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all []Silence
@@ -159,13 +159,13 @@ func (c *Collector) Silences() []Silence {
 
 // NotServed reports whether the apiserver last answered a list or watch of the kind with
 // 404.
-func (c *Collector) NotServed(key string) bool {
+func (c *collected) NotServed(key string) bool {
 	k := c.kind(key)
 	return k != nil && apierrors.IsNotFound(k.source.life.error())
 }
 
 // Follows reports whether all objects of a kind are cached and its watch goes on.
-func (c *Collector) Follows(key string) bool {
+func (c *collected) Follows(key string) bool {
 	k := c.kind(key)
 	return k != nil && k.resource.LabelSelector == "" && k.synced() && k.source.life.error() == nil
 }
@@ -178,7 +178,7 @@ const (
 
 // waitFor returns when the first list of a kind is complete, the kind is not collected, or
 // the wait takes too long.
-func (c *Collector) waitFor(ctx context.Context, key string, logger *slog.Logger) {
+func (c *collected) waitFor(ctx context.Context, key string, logger *slog.Logger) {
 	for start := time.Now(); ; {
 		k := c.kind(key)
 		if k == nil || k.synced() {
@@ -186,7 +186,8 @@ func (c *Collector) waitFor(ctx context.Context, key string, logger *slog.Logger
 		}
 		err := k.source.life.error()
 		if waited := time.Since(start); waited >= afterAtMost || err != nil && waited >= afterFailing {
-			logger.Warn("not waiting for the first list of another kind any longer", "other", key, "waited", waited.Round(time.Second), "error", err)
+			logger.Warn("not waiting for the first list of another kind any longer", "other", key, "waited",
+				waited.Round(time.Second), "error", err)
 			return
 		}
 		select {

@@ -52,7 +52,7 @@ type Identity struct {
 }
 
 // NewLister makes a Lister with connections of its own. It uses Namespace, Masks,
-// KeepManagedFields, ListIdle, HTTP2 and ReadPace of the configuration.
+// KeepManagedFields, ListIdle and ReadPace of the configuration.
 func NewLister(client *rest.Config, c Config) (*Lister, error) {
 	m, err := newMetrics(nil)
 	if err != nil {
@@ -103,7 +103,8 @@ func (l *Lister) Objects(ctx context.Context, r Resource, each func(*object.Obje
 // selector, for which the apiserver might have to search all of etcd.
 func (l *Lister) Version(ctx context.Context, r Resource) (string, error) {
 	r.LabelSelector = ""
-	return l.pages(ctx, r, acceptMetadata, metav1.ListOptions{Limit: 1}, func([]byte, *object.Meta, error) error { return nil })
+	return l.pages(ctx, r, acceptMetadata, metav1.ListOptions{Limit: 1},
+		func([]byte, *object.Meta, error) error { return nil })
 }
 
 // Get reads one object as the Collector would cache it; r's label selector applies. If there is
@@ -174,7 +175,8 @@ func (l *Lister) source(r Resource, accept string) *source {
 
 // pages reads a list in pages, or only its first object with a limit of 1.
 func (l *Lister) pages(
-	ctx context.Context, r Resource, accept string, o metav1.ListOptions, each func(b []byte, m *object.Meta, bad error) error,
+	ctx context.Context, r Resource, accept string, o metav1.ListOptions,
+	each func(b []byte, m *object.Meta, bad error) error,
 ) (version string, err error) {
 	s := l.source(r, accept)
 	s.decoder.each = each

@@ -80,7 +80,7 @@ func (l *Lookout) Run(ctx context.Context, notFound ...<-chan struct{}) error {
 		if looked && !l.wait(ctx, pause) {
 			break
 		}
-		_, _ = l.Look(ctx) // whoever is told has the error
+		_, _ = l.Look(ctx) // listeners get the error
 	}
 	return nil
 }

@@ -27,17 +27,20 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{label})
 	}
 	m := &metrics{
-		received:    counter(metric.EventsReceived, "Changes delivered by the apiserver.", "kind"),
-		filtered:    counter(metric.EventsFiltered, "Changes that are not for storage, by reason.", "kind", "reason"),
-		lists:       counter(metric.Lists, "Lists started, streaming lists included.", "kind"),
-		relists:     counter(metric.Relists, "Lists after the first.", "kind"),
-		watches:     counter(metric.Watches, "Watches started.", "kind"),
-		verified:    counter(metric.CacheChecks, "Lists that compare the cache with the apiserver, including those of a single version or object.", "kind"),
-		differences: counter(metric.CacheDifferences, "Differences found by these lists that the watch did not deliver.", "kind", "difference"),
-		cacheKeys:   gauge(metric.CacheKeys, "Cached objects.", "watcher"),
-		synced:      gauge(metric.Synced, "1 after the first complete list.", "kind"),
+		received: counter(metric.EventsReceived, "Changes delivered by the apiserver.", "kind"),
+		filtered: counter(metric.EventsFiltered, "Changes that are not for storage, by reason.", "kind", "reason"),
+		lists:    counter(metric.Lists, "Lists started, streaming lists included.", "kind"),
+		relists:  counter(metric.Relists, "Lists after the first.", "kind"),
+		watches:  counter(metric.Watches, "Watches started.", "kind"),
+		verified: counter(metric.CacheChecks,
+			"Lists that compare the cache with the apiserver, including those of a single version or object.", "kind"),
+		differences: counter(metric.CacheDifferences, "Differences found by these lists that the watch did not deliver.",
+			"kind", "difference"),
+		cacheKeys: gauge(metric.CacheKeys, "Cached objects.", "watcher"),
+		synced:    gauge(metric.Synced, "1 after the first complete list.", "kind"),
 	}
-	err := meter.Register(reg, m.received, m.filtered, m.lists, m.relists, m.watches, m.verified, m.differences, m.cacheKeys, m.synced,
+	err := meter.Register(reg, m.received, m.filtered, m.lists, m.relists, m.watches, m.verified, m.differences,
+		m.cacheKeys, m.synced,
 		meter.NetBytes("apiserver", "in", m.bytesIn.Load), meter.NetBytes("apiserver", "out", m.bytesOut.Load))
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)

@@ -14,7 +14,7 @@ var retry = wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second
 // event came; client-go's figure.
 const calm = 2 * time.Minute
 
-// attempt is what became of one list and the watch after it.
+// attempt describes one list and the watch after it.
 type attempt struct {
 	lasted time.Duration // the whole of it
 	list   time.Duration // until the list was complete, if it ever was

@@ -9,41 +9,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-// SyncedKinds are the keys of the kinds whose first list is complete.
-func (c *Collector) SyncedKinds() []string { return c.kindsSynced(true) }
-
-// UnsyncedKinds are the keys of the others.
-func (c *Collector) UnsyncedKinds() []string { return c.kindsSynced(false) }
-
-func (c *Collector) kindsSynced(synced bool) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var keys []string
-	for _, k := range c.snapshot() {
-		if k.synced() == synced {
-			keys = append(keys, k.store.kind)
-		}
-	}
-	return keys
-}
-
-// Collected reports whether a kind is collected, synced or not.
-func (c *Collector) Collected(kind string) bool { return c.kind(kind) != nil }
-
-// ClusterScoped reports whether a kind is collected and has no namespaces.
-func (c *Collector) ClusterScoped(kind string) bool {
-	k := c.kind(kind)
-	return k != nil && !k.resource.Namespaced
-}
-
-// APIVersion is that of which a kind is collected; "" if it is not.
-func (c *Collector) APIVersion(kind string) string {
-	if k := c.kind(kind); k != nil {
-		return k.resource.GroupVersion()
-	}
-	return ""
-}
-
 // Expected returns the state that storage should hold of an object; false where it
 // should hold none, because there is no such object or a filter keeps it back. The Sink
 // has that state already.

@@ -12,6 +12,17 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
+// repair repairs an object, and expects one event because of that.
+func (h *harness) repair(key object.Key, want string) {
+	h.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- h.Repair(h.t.Context(), key) }()
+	h.expect(want)
+	if err := <-done; err != nil {
+		h.t.Errorf("%s: %v", key, err)
+	}
+}
+
 // A repair hands over what is cached, and a deletion for what is not, what a
 // filter keeps back, and what is of a kind that is not collected.
 func TestRepair(t *testing.T) {
@@ -33,12 +44,7 @@ func TestRepair(t *testing.T) {
 		{key("Pod", "kube-system", "filtered"), "delete Pod/kube-system/filtered "},
 		{key("TFJob", "a", "left"), "delete TFJob/a/left "},
 	} {
-		done := make(chan error, 1)
-		go func() { done <- h.Repair(t.Context(), tc.key) }()
-		h.expect(tc.want)
-		if err := <-done; err != nil {
-			t.Errorf("%s: %v", tc.key, err)
-		}
+		h.repair(tc.key, tc.want)
 	}
 	done := make(chan error, 1)
 	go func() { done <- h.Remove(t.Context(), key("Pod", "", "kept"), "u9") }()
@@ -71,12 +77,7 @@ func TestRemovedKindLeavesNoGauge(t *testing.T) {
 	if err := h.RemoveResource("Pod"); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- h.Repair(t.Context(), object.Key{Kind: "Pod", Namespace: "a", Name: "left"}) }()
-	h.expect("delete Pod/a/left ")
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	h.repair(object.Key{Kind: "Pod", Namespace: "a", Name: "left"}, "delete Pod/a/left ")
 	for _, name := range []string{metric.Synced, metric.CacheKeys} {
 		if n, err := testutil.GatherAndCount(h.reg, name); err != nil || n != 1 {
 			t.Errorf("%s: %d series, %v, want that of Node", name, n, err)
@@ -132,10 +133,5 @@ func TestFirstListIsTakenOver(t *testing.T) {
 	}
 	api.put("pods", "a/new", "u2", "")
 	h.expect("put Pod/a/new u2")
-	done := make(chan error, 1)
-	go func() { done <- h.Repair(t.Context(), object.Key{Kind: "Pod", Namespace: "a", Name: "old"}) }()
-	h.expect("put Pod/a/old u1")
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	h.repair(object.Key{Kind: "Pod", Namespace: "a", Name: "old"}, "put Pod/a/old u1")
 }

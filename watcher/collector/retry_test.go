@@ -53,19 +53,34 @@ func (o *outage) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: r, Header: http.Header{}}, nil
 }
 
+// over runs a collector over a transport until the test ends.
+func over(t *testing.T, api http.RoundTripper, c collector.Config) *collector.Collector {
+	t.Helper()
+	client := &rest.Config{Host: "http://cluster.example", Transport: api}
+	col, err := collector.New(c, collector.Settings{Client: client, Sink: silent{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	col.Retry("Pod") // before Run: nothing
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- col.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return col
+}
+
 // TestEndedWatchIsBroken: between the end of a watch, though the apiserver answers, and the
 // next list, what is cached is not followed.
 func TestEndedWatchIsBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &outage{end: make(chan struct{}), last: `{"type":"ERROR","object":` + statusJSON(410, "Expired", "too old") + "}\n"}
-		col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}}, collector.Settings{Client: &rest.Config{Host: "http://cluster.example", Transport: api}, Sink: silent{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- col.Run(ctx) }()
-		if err := col.WaitForSync(ctx); err != nil {
+		col := over(t, api, collector.Config{Resources: []collector.Resource{pods}})
+		if err := col.WaitForSync(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		api.end <- struct{}{}
@@ -77,10 +92,6 @@ func TestEndedWatchIsBroken(t *testing.T) {
 		synctest.Wait()
 		if st, _ := col.State("Pod"); st.Broken != nil || api.tries.Load() != 2 || st.Relists != 1 {
 			t.Errorf("retried: %+v after %d requests", st, api.tries.Load())
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 	})
 }
@@ -103,15 +114,8 @@ func TestRetryEndsAPause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				api := &outage{end: make(chan struct{}), answer: answer}
-				col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}, WatchIdle: -1}, collector.Settings{Client: &rest.Config{Host: "http://cluster.example", Transport: api}, Sink: silent{}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				col.Retry("Pod") // before Run: nothing
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan error, 1)
-				go func() { done <- col.Run(ctx) }()
-				if err := col.WaitForSync(ctx); err != nil {
+				col := over(t, api, collector.Config{Resources: []collector.Resource{pods}, WatchIdle: -1})
+				if err := col.WaitForSync(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				col.Retry("Pod") // there is no pause
@@ -149,10 +153,6 @@ func TestRetryEndsAPause(t *testing.T) {
 				tries = api.tries.Load()
 				col.Retry("Pod")
 				more("a second later", 1, 2)
-				cancel()
-				if err := <-done; err != nil {
-					t.Error(err)
-				}
 			})
 		})
 	}
@@ -186,18 +186,9 @@ func TestWatchesThatEndAtOnce(t *testing.T) {
 			}
 			return 200, bookmarkFrame("Pod", 100, false)
 		})
-		col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}}, collector.Settings{Client: &rest.Config{Host: "http://cluster.example", Transport: api}, Sink: silent{}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- col.Run(ctx) }()
+		over(t, api, collector.Config{Resources: []collector.Resource{pods}})
 		time.Sleep(20 * time.Second)
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		synctest.Wait()
 		if watches < 15 || watches > 30 {
 			t.Errorf("%d watches in 20 s, want about one a second", watches)
 		}
@@ -223,23 +214,13 @@ func TestListsWithoutVersion(t *testing.T) {
 				}
 				return 200, `{"kind":"PodList","metadata":{},"items":[` + pod("a") + `]}`
 			})
-			col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}}, collector.Settings{Client: &rest.Config{Host: "http://cluster.example", Transport: api}, Sink: silent{}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- col.Run(ctx) }()
+			col := over(t, api, collector.Config{Resources: []collector.Resource{pods}})
 			time.Sleep(10 * time.Second)
 			if n := len(col.List("Pod")); n != 1 {
 				t.Errorf("%d objects after %d lists, want the one of the second list", n, lists)
 			}
 			if lists > 10 {
 				t.Errorf("%d lists in 10 s", lists)
-			}
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
 			}
 		})
 	}

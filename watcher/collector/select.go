@@ -24,7 +24,7 @@ type DiscoveryFilter struct {
 	LabelSelectors map[string]string // by kind
 }
 
-// neverCollected are kinds that are no objects of their own.
+// neverCollected are kinds without objects of their own.
 var neverCollected = []string{"ComponentStatus", "Binding", "ReplicationControllerDummy"}
 
 // WantsVersion reports whether a group-version is in the white list.
@@ -91,7 +91,8 @@ var moved = map[string][]string{
 func AssignKeyKinds(resources []Resource, whiteList []string) []Resource {
 	out := slices.Clone(resources)
 	slices.SortStableFunc(out, func(a, b Resource) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(rank(a, whiteList), rank(b, whiteList)), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(rank(a, whiteList), rank(b, whiteList)),
+			cmp.Compare(a.Group, b.Group), cmp.Compare(a.Name, b.Name))
 	})
 	out = slices.DeleteFunc(out, func(r Resource) bool {
 		return slices.ContainsFunc(resources, func(other Resource) bool {

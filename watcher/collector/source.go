@@ -47,8 +47,8 @@ const (
 // errSamePage refuses a list without an end, which would be read until memory is full.
 var errSamePage = errors.New("the page names itself as the next one: the server does not page as it says")
 
-// source lists and watches one kind over HTTP. It stands where client-go has its
-// typed clients, below the reflector.
+// source lists and watches one kind over HTTP. It takes the place of
+// client-go's typed clients below the reflector.
 type source struct {
 	conn      *connection
 	resource  Resource
@@ -78,8 +78,7 @@ var (
 	_ cache.ListerWatcher            = (*source)(nil)
 )
 
-// List and Watch are what the reflector's constructor asks for; it calls the forms
-// with a context.
+// List and Watch satisfy the reflector's constructor; it calls the forms with a context.
 func (s *source) List(o metav1.ListOptions) (runtime.Object, error) {
 	return s.ListWithContext(context.Background(), o)
 }
@@ -160,9 +159,11 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 		return nil, context.Canceled
 	}
 	// The reflector takes "0" from an object that has no version either.
-	if fresh := s.current.Swap(false); !fresh && (o.ResourceVersion == "" || o.ResourceVersion == "0") && o.SendInitialEvents == nil {
+	if fresh := s.current.Swap(false); !fresh && (o.ResourceVersion == "" || o.ResourceVersion == "0") &&
+		o.SendInitialEvents == nil {
 		s.running.leave()
-		return nil, apierrors.NewResourceExpired("lists of " + s.resource.String() + " have no version: a watch would miss what was deleted since the last list")
+		return nil, apierrors.NewResourceExpired("lists of " + s.resource.String() +
+			" have no version: a watch would miss what was deleted since the last list")
 	}
 	if err := s.opens.Wait(ctx); err != nil {
 		s.running.leave()
@@ -281,8 +282,9 @@ func answerError(resp *http.Response, r Resource) error {
 	var st metav1.Status
 	if json.Unmarshal(text, &st) != nil || st.Kind != "Status" || st.Status != metav1.StatusFailure {
 		retryAfter, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		// The text is left out: whoever answered, it is no apiserver's message.
-		st = apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, r.groupResource(), "", resp.Status, retryAfter, true).ErrStatus
+		// The text is left out: it does not come from an apiserver.
+		st = apierrors.NewGenericServerResponse(resp.StatusCode, http.MethodGet, r.groupResource(), "", resp.Status,
+			retryAfter, true).ErrStatus
 	}
 	if st.Message == "" {
 		st.Message = fmt.Sprintf("the API server answered %s without a message", resp.Status)

@@ -16,7 +16,7 @@ type State struct {
 	View     *view.View // nil: nobody reads it
 	Whole    bool       // all objects are cached: no selector or namespace limits them
 	Synced   bool       // the first list of this version of the API is cached
-	// Broken is what ended the last list or watch; nil while one goes on.
+	// Broken is the error that ended the last list or watch; nil while one goes on.
 	Broken  error
 	Heard   time.Time // when the apiserver was last heard of the kind; zero: never
 	Relists int64     // lists after the first
@@ -25,10 +25,10 @@ type State struct {
 // errPaused is Broken between the end of a watch, whatever ended it, and the next list.
 var errPaused = errors.New("the watch has ended; the next list begins after a pause")
 
-func (c *Collector) state(k *kind) State {
+func (k *kind) state() State {
 	s := State{
 		Resource: k.resource, View: k.store.view.Load(),
-		Whole:  k.resource.LabelSelector == "" && (c.config.Namespace == "" || !k.resource.Namespaced),
+		Whole:  k.whole,
 		Synced: k.synced() && !k.store.renew.Load(),
 		Broken: k.source.life.error(), Relists: k.store.metrics.relisted.Load(),
 	}
@@ -42,40 +42,40 @@ func (c *Collector) state(k *kind) State {
 }
 
 // State returns that of the kind with a key; false where it is not collected.
-func (c *Collector) State(key string) (State, bool) {
+func (c *collected) State(key string) (State, bool) {
 	k := c.kind(key)
 	if k == nil {
 		return State{}, false
 	}
-	return c.state(k), true
+	return k.state(), true
 }
 
 // Find is State by what the apiserver calls the resource.
-func (c *Collector) Find(group, version, resource string) (State, bool) {
+func (c *collected) Find(group, version, resource string) (State, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, k := range c.kinds {
 		if r := &k.resource; r.Name == resource && r.Group == group && r.Version == version {
-			return c.state(k), true
+			return k.state(), true
 		}
 	}
 	return State{}, false
 }
 
 // States returns those of all kinds, sorted by key.
-func (c *Collector) States() []State {
+func (c *collected) States() []State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := make([]State, 0, len(c.kinds))
 	for _, k := range c.snapshot() {
-		all = append(all, c.state(k))
+		all = append(all, k.state())
 	}
 	return all
 }
 
 // Retry ends the pause that a kind makes after a failure, if it makes one: it is listed or
 // watched at once. It does so at most once a second for a kind.
-func (c *Collector) Retry(key string) {
+func (c *collected) Retry(key string) {
 	if k := c.kind(key); k != nil {
 		k.pauses.end()
 	}

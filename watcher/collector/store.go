@@ -3,7 +3,6 @@ package collector
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -41,6 +40,9 @@ func nameOf(k object.Key) name { return name{k.Namespace, k.Name} }
 // reflector reports into events. Only the reflector's goroutine changes it; any
 // goroutine may read.
 type store struct {
+	contents
+	history // guarded by order
+
 	resource Resource
 	kind     string // of keys
 	filter   filter
@@ -59,20 +61,6 @@ type store struct {
 	// repair, which comes from another goroutine, keeps its place among the events.
 	order turns
 
-	// latest is the version up to which the kind's history was seen, and behind since
-	// when only older lists come; the zero time is never.
-	latest          uint64    // guarded by order
-	behind, refused time.Time // guarded by order; the first and the last of those lists
-	patient         bool      // older lists are refused until the verifier allows one
-
-	// unordered is set while lists have no version, or one below their own objects': versions
-	// cannot be compared then.
-	unordered bool // guarded by order
-
-	// proven is the version that correct applied, while ahead of latest; removed is what was gone.
-	proven  uint64              // guarded by order
-	removed map[string]struct{} // guarded by order; uids, at most maxSuspects
-
 	// since holds, of Nodes whose heartbeats were dropped, the first version that is known to
 	// have the present content.
 	since map[name]uint64 // guarded by order
@@ -81,12 +69,6 @@ type store struct {
 	// is whether its watch brought a change afterwards.
 	listed  time.Time // guarded by order
 	changed bool      // guarded by order
-
-	// restored is set until the first list of a restored cluster: cached objects may belong to
-	// a lost history and have the same versions.
-	restored atomic.Bool
-	// afresh is set until the next list, which must be consistent and is accepted at any version.
-	afresh atomic.Bool
 
 	life  *life  // of the source
 	doubt func() // schedules a check of the apiserver's version
@@ -99,21 +81,7 @@ type store struct {
 	// be; named are those that the log has named.
 	unread, named map[name]bool // guarded by order
 	skipped       atomic.Int64  // in all
-
-	mu      sync.RWMutex
-	objects map[name]*object.Object // guarded by mu
-	// During a comparison: gone is what went since remember(true), unlisted what has not been
-	// listed nor changed since; nil: not recorded.
-	gone     map[name]struct{}           // guarded by mu
-	unlisted map[*object.Object]struct{} // guarded by mu
 }
-
-// errOlderList refuses a list that is older than what was seen of its kind.
-var errOlderList = errors.New("the list is older than what was seen before: it comes from an apiserver that is behind")
-
-// maxBehind is how long older lists are refused where nothing is verified. Then they are
-// believed: the cluster may have been restored from a backup.
-const maxBehind = time.Minute
 
 // begin is called before the kind is listed and watched.
 func (s *store) begin() {
@@ -133,82 +101,21 @@ func (s *store) attempt(start time.Time) attempt {
 	return a
 }
 
-// replayed reports whether a watch event about an object that is not in the store, or
-// there under another uid, was seen before. A watch delivers the changes of its kind in
-// the order of their versions; one that an apiserver with an older cache resumes delivers
-// some of them again, among them those of objects that are gone since.
-func (s *store) replayed(old, fresh *object.Object) bool {
-	seen, proven := s.latest, s.proven
-	_, removed := s.removed[fresh.UID]
-	s.advance(max(seen, fresh.ResourceVersion))
-	switch {
-	case old != nil && (old.UID == fresh.UID || fresh.UID == ""):
-		return false
-	case removed && fresh.ResourceVersion <= proven:
-		return true
-	case s.unordered || fresh.ResourceVersion == 0:
-		return false
-	}
-	return fresh.ResourceVersion < seen || old != nil && fresh.ResourceVersion < old.ResourceVersion
-}
-
-// advance sets latest.
-func (s *store) advance(v uint64) {
-	if s.latest = v; s.proven > 0 && v >= s.proven {
-		s.proven = 0
-		clear(s.removed)
-	}
-}
-
-// admit decides about a list of that version; highest is the highest version among its objects.
-func (s *store) admit(version string, highest uint64) error {
-	v, _ := strconv.ParseUint(version, 10, 64) // 0: no number
-	if s.unordered = v == 0 || v < highest; s.unordered {
-		return nil
-	}
-	seen := max(s.latest, s.proven)
-	if v < seen {
-		now := time.Now()
-		if s.refused.Before(now.Add(-maxBehind)) { // the first, or an outage lies between
-			s.behind = now
-		}
-		s.refused = now
-		if v >= s.latest && !s.afresh.Load() { // a watch cache is behind a repair: only a consistent list is new enough
-			s.afresh.Store(true)
-			return fmt.Errorf("list of %s at version %d, a repair was read at %d: %w", s.kind, v, s.proven, errOlderList)
-		}
-		switch waited := now.Sub(s.behind); {
-		case s.afresh.Load(): // the verifier has said so
-		case s.patient || waited < maxBehind:
-			return fmt.Errorf("list of %s at version %d, seen %d: %w", s.kind, v, seen, errOlderList)
-		default:
-			s.logger.Warn("accepting an older list: no newer one arrived", "version", v, "seen", seen, "for", maxBehind)
-			s.metrics.differences[DifferenceRestored].Inc()
-		}
-		s.restored.Store(true)
-	}
-	s.proven, s.refused = min(s.proven, v), time.Time{} // of a restored one nothing is proven
-	s.advance(v)
-	return nil
-}
-
 var (
 	_ cache.ReflectorStore         = (*store)(nil)
 	_ cache.ResourceVersionUpdater = (*store)(nil)
 	_ cache.ReflectorBookmarkStore = (*store)(nil)
 )
 
-// get returns the cached object; one that could not be masked is not there.
-func (s *store) get(n name) (*object.Object, bool) {
-	o := s.peek(n)
-	return o, o != nil && o.HasContent()
-}
-
-// peek returns the cached object or its tombstone, or nil.
-func (s *store) peek(n name) *object.Object {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.objects[n]
+// seen returns the latest version that the watch delivered, and the one at which repairs were
+// read if that is ahead; 0 where versions cannot be compared.
+func (s *store) seen() (watched, read uint64) {
+	s.order.Lock()
+	defer s.order.Unlock()
+	if s.unordered {
+		return 0, 0
+	}
+	return s.latest, s.proven
 }
 
 // known returns the cached object of which a new item may be a copy, or nil.
@@ -219,18 +126,6 @@ func (s *store) known(n name) *object.Object {
 	return s.peek(n)
 }
 
-func (s *store) list() []*object.Object {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	all := make([]*object.Object, 0, len(s.objects))
-	for _, o := range s.objects {
-		if o.HasContent() {
-			all = append(all, o)
-		}
-	}
-	return all
-}
-
 // isSynced reports whether the first list is complete.
 func (s *store) isSynced() bool {
 	select {
@@ -239,12 +134,6 @@ func (s *store) isSynced() bool {
 	default:
 		return false
 	}
-}
-
-func (s *store) len() int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.objects)
 }
 
 // Add takes an ADDED event.
@@ -277,7 +166,7 @@ func (s *store) put(obj any) error {
 		s.drop(reason)
 		return nil
 	}
-	s.set(n, it.obj)
+	s.metrics.cacheKeys.Set(float64(s.set(n, it.obj)))
 	s.show(old, it.obj, it.obj.ResourceVersion, it.received)
 	s.emitPut(old, it, false)
 	return nil
@@ -324,7 +213,7 @@ func (s *store) Delete(obj any) error {
 		s.drop(ReasonStale)
 		return nil
 	}
-	s.set(n, nil)
+	s.metrics.cacheKeys.Set(float64(s.set(n, nil)))
 	delete(s.unread, n)
 	delete(s.since, n)
 	uid, version := gone.UID, gone.ResourceVersion
@@ -339,7 +228,7 @@ func (s *store) Delete(obj any) error {
 	return nil
 }
 
-// show tells the view of a change.
+// show passes a change to the view.
 func (s *store) show(old, now *object.Object, version uint64, received time.Time) {
 	if v := s.view.Load(); v != nil {
 		v.Changed(readable(old), readable(now), version, received)
@@ -354,7 +243,7 @@ func readable(o *object.Object) *object.Object {
 	return o
 }
 
-// showList tells the view what a list changed. A view that is not synced learns of what
+// showList passes the changes of a list to the view. A view that is not synced gets what
 // is there, whatever was cached: the kind may have moved.
 func (s *store) showList(changes []change, gone []*object.Object, at time.Time) {
 	v := s.view.Load()
@@ -408,28 +297,6 @@ func (s *store) UpdateResourceVersion(version string) {
 	}
 }
 
-// set caches an object, or none where o is nil.
-func (s *store) set(n name, o *object.Object) {
-	s.mu.Lock()
-	delete(s.unlisted, s.objects[n])
-	if o != nil {
-		s.objects[n] = o
-	} else {
-		s.forget(n)
-	}
-	count := len(s.objects)
-	s.mu.Unlock()
-	s.metrics.cacheKeys.Set(float64(count))
-}
-
-// forget removes an object. The caller holds mu.
-func (s *store) forget(n name) {
-	delete(s.objects, n)
-	if s.gone != nil {
-		s.gone[n] = struct{}{}
-	}
-}
-
 // change is one difference between a list and the store.
 type change struct {
 	it  *item
@@ -449,10 +316,16 @@ func (s *store) Replace(list []any, version string) error {
 		}
 		highest = max(highest, it.obj.ResourceVersion)
 	}
-	if err := s.admit(version, highest); err != nil {
+	believed, err := s.admit(version, highest)
+	if err != nil {
+		err = fmt.Errorf("list of %s: %w", s.kind, err)
 		s.life.refuse(s.ctx, err)
 		s.doubt()
 		return err
+	}
+	if believed {
+		s.logger.Warn("accepting an older list: no newer one arrived", "version", version, "for", maxBehind)
+		s.metrics.differences[DifferenceRestored].Inc()
 	}
 	s.life.accept()
 	s.afresh.Store(false)
@@ -548,7 +421,7 @@ func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 	return changes, gone
 }
 
-// Resync does nothing: there is no periodic resync of the cache.
+// Resync does nothing: the cache is not resynced periodically.
 func (s *store) Resync() error { return nil }
 
 func (s *store) drop(reason string) { s.metrics.filtered[reason].Inc() }

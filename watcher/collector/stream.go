@@ -15,7 +15,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// resultBuffer is what comes within one ReadPace at 3,000 events a second, and
+// resultBuffer holds the events of one ReadPace at 3,000 events a second, and
 // some: the reflector wakes up once per read instead of once per event. What finds no
 // room stays in the socket, where it holds back the sender.
 const resultBuffer = 64
@@ -114,7 +114,7 @@ func (w *stream) place(it *item) {
 // initially looks at an event that comes before the closing bookmark, and reports
 // false when the streaming list is over.
 //
-// A change that is no addition is not part of the list, so the list should be
+// Only additions are part of the list: after any other change it should be
 // complete; live changes must not keep a list open whose bookmark never comes. And
 // an error event ends the list for good: the reflector would ask for another one
 // without a pause.
@@ -151,7 +151,7 @@ func (w *stream) send(e watch.Event) bool {
 // end reports to the reflector why the watch is over. For a connection that merely ended
 // it is enough to close the channel: the next watch goes on from the last version.
 // Bytes that make no sense are an error, after which the reflector lists again; so
-// is a streaming list that did not come to its end, after which it lists in pages.
+// is an incomplete streaming list, after which it lists in pages.
 func (w *stream) end(err error) {
 	logger := w.source.logger
 	if w.ctx.Err() != nil {
@@ -194,6 +194,7 @@ func (w *stream) end(err error) {
 }
 
 func (w *stream) fail(code int32, reason metav1.StatusReason, message string) {
-	st := apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+	st := apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason,
+		Message: message}}
 	w.send(watch.Event{Type: watch.Error, Object: &st.ErrStatus})
 }

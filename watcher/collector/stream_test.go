@@ -20,7 +20,6 @@ func TestListAndWatch(t *testing.T) {
 		page   int
 	}{
 		{name: "streaming list"},
-		{name: "streaming list over HTTP/2 setting", config: collector.Config{HTTP2: true}},
 		{name: "packed", config: collector.Config{Pack: true}},
 		{name: "plain list", config: collector.Config{PlainList: true}},
 		{name: "plain list in pages", config: collector.Config{PlainList: true}, page: 2},

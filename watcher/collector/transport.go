@@ -31,9 +31,9 @@ func connect(cfg *rest.Config, c Config, m *metrics) (*connection, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = 0 // watches last
 	cfg.DisableCompression = true
-	if !c.HTTP2 {
-		cfg.NextProtos = []string{"http/1.1"}
-	}
+	// Each watch has a connection of its own: cheaper per byte than HTTP/2, and a kind that is held
+	// back holds back no other.
+	cfg.NextProtos = []string{"http/1.1"}
 	if cfg.Transport == nil {
 		dial := dialFunc(cfg.Dial)
 		if dial == nil {

@@ -314,60 +314,6 @@ type truth struct {
 	version uint64 // 0: opaque
 }
 
-// seen returns the latest version that the watch delivered, and the one at which repairs were
-// read if that is ahead; 0 where versions cannot be compared.
-func (s *store) seen() (watched, read uint64) {
-	s.order.Lock()
-	defer s.order.Unlock()
-	if s.unordered {
-		return 0, 0
-	}
-	return s.latest, s.proven
-}
-
-// remember starts or stops recording for a comparison, and returns how many objects there are.
-func (s *store) remember(on bool) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gone, s.unlisted = nil, nil; !on {
-		return 0
-	}
-	s.gone, s.unlisted = map[name]struct{}{}, make(map[*object.Object]struct{}, len(s.objects))
-	for _, o := range s.objects {
-		s.unlisted[o] = struct{}{}
-	}
-	return len(s.unlisted)
-}
-
-// tickOff returns the cached object that a comparison lists, and whether it has not changed since
-// the comparison began.
-func (s *store) tickOff(n name) (o *object.Object, unchanged bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o = s.objects[n]
-	_, unchanged = s.unlisted[o]
-	delete(s.unlisted, o)
-	return o, unchanged
-}
-
-// missing returns what a comparison has not listed although it has not changed.
-func (s *store) missing() (all []suspect) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for o := range s.unlisted {
-		all = append(all, suspect{nameOf(o.Key), o})
-	}
-	return all
-}
-
-// still reports whether a suspect is unchanged since it was found.
-func (s *store) still(x suspect) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	_, gone := s.gone[x.name]
-	return s.objects[x.name] == x.was && !gone
-}
-
 // correct applies the apiserver's state of objects that are still unchanged.
 func (s *store) correct(all []truth) {
 	s.order.Lock()
@@ -389,12 +335,12 @@ func (s *store) correct(all []truth) {
 		}
 		if t.it == nil {
 			gone = append(gone, t.was)
-			s.set(t.name, nil)
+			s.metrics.cacheKeys.Set(float64(s.set(t.name, nil)))
 			found[DifferenceDeleted]++
 			continue
 		}
 		changes = append(changes, change{t.it, t.was})
-		s.set(t.name, t.it.obj)
+		s.metrics.cacheKeys.Set(float64(s.set(t.name, t.it.obj)))
 		if t.was == nil {
 			found[DifferenceAdded]++
 		} else {

@@ -76,8 +76,9 @@ func New(c Config) (*Watch, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Watch{hosts: hosts, path: c.Path, auth: []byte(c.User + ":" + c.Password), onChange: c.OnChange, recheck: recheck,
-		lookup: net.DefaultResolver.LookupHost, log: log.With("path", c.Path)}, nil
+	return &Watch{hosts: hosts, path: c.Path, auth: []byte(c.User + ":" + c.Password), onChange: c.OnChange,
+		recheck: recheck,
+		lookup:  net.DefaultResolver.LookupHost, log: log.With("path", c.Path)}, nil
 }
 
 // Run follows the path until ctx ends.

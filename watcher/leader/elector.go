@@ -49,7 +49,8 @@ const margin = time.Second
 // For gives the times for leaders whose writes may be applied until so long after
 // they were sent.
 func For(lastWrite time.Duration) Config {
-	c := Config{RenewDeadline: 5 * time.Second, RetryPeriod: 2 * time.Second, RequestTimeout: 1500 * time.Millisecond, LastWrite: lastWrite}
+	c := Config{RenewDeadline: 5 * time.Second, RetryPeriod: 2 * time.Second, RequestTimeout: 1500 * time.Millisecond,
+		LastWrite: lastWrite}
 	c.LeaseDuration = time.Duration(wholeSeconds(c.RenewDeadline+lastWrite+margin)) * time.Second
 	return c
 }
@@ -64,12 +65,15 @@ func (c Config) Validate() error {
 	case c.Namespace == "" || c.Name == "" || c.Identity == "":
 		return errors.New("leader election: namespace, name and identity must be given")
 	case c.RetryPeriod <= 0 || c.RequestTimeout <= 0 || c.LastWrite < 0:
-		return fmt.Errorf("leader election: retry period %s and request timeout %s must be positive, the last write's time %s not negative",
+		return fmt.Errorf("leader election: retry period %s and request timeout %s must be positive, the last write's time "+
+			"%s not negative",
 			c.RetryPeriod, c.RequestTimeout, c.LastWrite)
 	case c.RetryPeriod+2*c.RequestTimeout > c.RenewDeadline:
-		return fmt.Errorf("leader election: retry period %s and two requests of %s must fit the renew deadline, %s", c.RetryPeriod, c.RequestTimeout, c.RenewDeadline)
+		return fmt.Errorf("leader election: retry period %s and two requests of %s must fit the renew deadline, %s",
+			c.RetryPeriod, c.RequestTimeout, c.RenewDeadline)
 	case c.RenewDeadline+c.LastWrite+margin > c.LeaseDuration:
-		return fmt.Errorf("leader election: renew deadline %s, last write %s and %s of margin must fit the lease, %s", c.RenewDeadline, c.LastWrite, margin, c.LeaseDuration)
+		return fmt.Errorf("leader election: renew deadline %s, last write %s and %s of margin must fit the lease, %s",
+			c.RenewDeadline, c.LastWrite, margin, c.LeaseDuration)
 	}
 	return nil
 }
@@ -136,7 +140,8 @@ func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
 }
 
 func newElector(c Config, client *http.Client, base string, log *slog.Logger) *Elector {
-	return &Elector{cfg: c, log: log, asking: outage.NewPace(), api: leases{client: client, base: base, namespace: c.Namespace, name: c.Name, timeout: c.RequestTimeout}}
+	return &Elector{cfg: c, log: log, asking: outage.NewPace(),
+		api: leases{client: client, base: base, namespace: c.Namespace, name: c.Name, timeout: c.RequestTimeout}}
 }
 
 // left is how long this process may go on without a renewal.

@@ -21,10 +21,6 @@ func BenchmarkScan(b *testing.B) {
 	bench(b, func(raw []byte) error { _, err := object.Scan(raw); return err })
 }
 
-func BenchmarkStrip(b *testing.B) {
-	bench(b, func(raw []byte) error { _, err := object.StripManagedFields(raw); return err })
-}
-
 func BenchmarkBuild(b *testing.B) {
 	var r object.Recipe
 	bench(b, func(raw []byte) error {
@@ -35,29 +31,6 @@ func BenchmarkBuild(b *testing.B) {
 		_, err = r.Build(raw, &m, "Pod", nil)
 		return err
 	})
-}
-
-func BenchmarkMask(b *testing.B) {
-	r := object.Recipe{Masks: []object.Mask{{Kind: "Pod", Path: []string{"spec", "containers", "0", "env"}}}}
-	bench(b, func(raw []byte) error {
-		m, err := object.Scan(raw)
-		if err != nil {
-			return err
-		}
-		_, err = r.Build(raw, &m, "Pod", nil)
-		return err
-	})
-}
-
-func BenchmarkAnnotate(b *testing.B) {
-	bench(b, func(raw []byte) error {
-		_, err := object.SetAnnotations(raw, object.Pair{Key: "workload/kind", Value: "Deployment"}, object.Pair{Key: "workload/name", Value: "web"})
-		return err
-	})
-}
-
-func BenchmarkEqualIgnoring(b *testing.B) {
-	bench(b, func(raw []byte) error { object.EqualIgnoring(raw, raw, object.HeartbeatPaths); return nil })
 }
 
 // TestScanAndStripAllocateOnce is the bound that the cost of a cached object rests

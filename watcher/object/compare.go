@@ -2,7 +2,7 @@ package object
 
 import "bytes"
 
-// HeartbeatPaths are what changes in a Node that only says it is alive. "*" is any
+// HeartbeatPaths change in a Node that only reports that it is alive. "*" is any
 // index.
 var HeartbeatPaths = [][]string{
 	{"metadata", "resourceVersion"},
@@ -12,7 +12,7 @@ var HeartbeatPaths = [][]string{
 
 // EqualIgnoring reports whether a and b are the same bytes apart from the fields
 // that the paths name; "*" is any key or index. The apiserver writes keys in a
-// fixed order, so equal bytes are what equal objects have. Text that is not JSON
+// fixed order, so equal objects have equal bytes. Text that is not JSON
 // is never equal.
 func EqualIgnoring(a, b []byte, paths [][]string) bool {
 	cutA, err := findCuts(a, paths, wild)

@@ -16,8 +16,8 @@ type member struct {
 	kept       int
 }
 
-// passed is called when the scanner stands behind the member's comma (more) or
-// behind the closing bracket, at pos. It returns what to cut if the member goes.
+// passed is called when the scanner has passed the member's comma (more) or
+// the closing bracket, at pos. It returns what to cut if the member goes.
 func (m *member) passed(pos int, more, cut bool) jsonscan.Range {
 	var r jsonscan.Range
 	switch {
@@ -53,7 +53,7 @@ const anySegment = "*"
 // shape than the path expects.
 type PathError struct {
 	Segment string // the first segment that does not fit
-	Found   string // what stands there
+	Found   string // the value at that place
 }
 
 func (e *PathError) Error() string {
@@ -69,7 +69,7 @@ type cutter struct {
 
 // findCuts walks b once and returns, in ascending order, the ranges to cut so that
 // every field that one of the paths names is gone. Keys that stand twice are all
-// found. An absent field is no error.
+// found. Absent fields are ignored.
 func findCuts(b []byte, paths [][]string, mode matching) ([]jsonscan.Range, error) {
 	c := cutter{b: b, s: jsonscan.New(b), mode: mode}
 	if err := c.walk(paths); err != nil {
@@ -138,9 +138,10 @@ func (c *cutter) array(paths [][]string) error {
 }
 
 // member passes one value, cut or searched, and what follows it.
-func (c *cutter) member(m *member, cut bool, deeper [][]string, next func(*jsonscan.Scanner) (bool, error)) (bool, error) {
+func (c *cutter) member(m *member, cut bool, deeper [][]string, next func(*jsonscan.Scanner) (bool, error)) (bool,
+	error) {
 	// The range of an outer member comes before those within, and a cut member is
-	// not searched: the order of out is that of the text.
+	// not searched: out has the order of the text.
 	var err error
 	if cut || len(deeper) == 0 {
 		_, err = c.s.Value()

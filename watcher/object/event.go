@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Event is what the watcher reads of a Kubernetes Event.
+// Event has the fields of a Kubernetes Event that the watcher reads.
 type Event struct {
 	Metadata struct {
 		CreationTimestamp time.Time `json:"creationTimestamp"`

@@ -13,7 +13,7 @@ type Mask struct {
 	Path      []string
 }
 
-// identity are the paths without which an object cannot be told from another.
+// identity are the paths that identify an object.
 var identity = [][]string{
 	{"apiVersion"}, {"kind"}, {"metadata"},
 	{"metadata", "name"}, {"metadata", "namespace"}, {"metadata", "uid"}, {"metadata", "resourceVersion"},
@@ -31,7 +31,8 @@ func (m Mask) Validate() error {
 	}
 	for _, path := range identity {
 		if slices.Equal(path, m.Path) {
-			return fmt.Errorf("mask for kind %s: %s identifies the object and cannot be removed", m.Kind, strings.Join(path, "."))
+			return fmt.Errorf("mask for kind %s: %s identifies the object and cannot be removed", m.Kind,
+				strings.Join(path, "."))
 		}
 	}
 	return nil

@@ -11,10 +11,9 @@ import (
 // ErrNoName is the refusal of an object without metadata.name.
 var ErrNoName = errors.New("object has no metadata.name")
 
-// Meta is what one scan finds. Its strings share memory with the scanned bytes:
-// they are good for as long as nobody writes to those. Ranges are those of the
-// values, zero when the field is absent or null. Of a key that stands twice the
-// last counts, as in encoding/json.
+// Meta is the result of one scan. Its strings share memory with the scanned bytes
+// and are valid until those are overwritten. Ranges cover the values, zero when the field is absent or null. Of a key
+// that stands twice the last counts, as in encoding/json.
 type Meta struct {
 	APIVersion, Kind       string
 	Namespace, Name, UID   string
@@ -93,7 +92,8 @@ func (m *Meta) scan(s *jsonscan.Scanner, b []byte) error {
 
 func (m *Meta) scanMetadata(s *jsonscan.Scanner, b []byte) error {
 	if m.Metadata.End > 0 { // metadata twice: the last wins, all of it
-		*m = Meta{APIVersion: m.APIVersion, Kind: m.Kind, Whole: m.Whole, hasAPIVersion: m.hasAPIVersion, hasKind: m.hasKind, odd: true}
+		*m = Meta{APIVersion: m.APIVersion, Kind: m.Kind, Whole: m.Whole, hasAPIVersion: m.hasAPIVersion, hasKind: m.hasKind,
+			odd: true}
 	}
 	c, err := s.Peek()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/watchbench/watchbench/internal/pack"
 )
 
-// Object is one cluster object. It is immutable: whoever holds one may keep it,
+// Object is one cluster object. It is immutable: holders may keep it,
 // and nobody may write to Raw.
 //
 // The strings of Key and UID never share memory with Raw, so that a queue that

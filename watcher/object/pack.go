@@ -28,7 +28,7 @@ func (o *Object) JSON() []byte {
 	return o.unpack(nil)
 }
 
-// Unpacked returns the object with its content as Raw, for who reads that more than once,
+// Unpacked returns the object with its content as Raw, for repeated reads,
 // and the buffer that it is in: buf, or a larger one. With the next use of the buffer the
 // object returned ends. One that is not packed is returned as it is.
 func (o *Object) Unpacked(buf []byte) (*Object, []byte) {

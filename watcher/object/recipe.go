@@ -100,7 +100,7 @@ func without(b []byte, cuts []jsonscan.Range) []byte {
 	return appendOut(make([]byte, 0, len(b)-total(cuts)), b, "", cuts)
 }
 
-// head is what a LIST item lacks, in the order in which the apiserver writes it,
+// head returns the members that a LIST item lacks, in the order in which the apiserver writes it,
 // so that the same object has the same bytes from LIST and from WATCH.
 func (r *Recipe) head(m *Meta, members bool) string {
 	if m.hasKind && m.hasAPIVersion || r.Kind == "" && r.APIVersion == "" {

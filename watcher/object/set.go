@@ -58,7 +58,7 @@ func HasAnnotations(raw []byte, m *Meta, pairs []Pair) bool {
 	return true
 }
 
-// room is what pairs add at most as long as nothing needs an escape.
+// room is the most that pairs add if nothing needs an escape.
 func room(pairs []Pair) int {
 	n := len(`,"annotations":{}`)
 	for _, p := range pairs {

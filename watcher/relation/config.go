@@ -36,7 +36,8 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Kinds: []string{
-			"configmaps", "endpoints", "nodes", "persistentvolumeclaims", "persistentvolumes", "pods", "serviceaccounts", "services",
+			"configmaps", "endpoints", "nodes", "persistentvolumeclaims", "persistentvolumes", "pods", "serviceaccounts",
+			"services",
 			"daemonsets.apps", "deployments.apps", "replicasets.apps", "statefulsets.apps",
 			"horizontalpodautoscalers.autoscaling", "cronjobs.batch", "jobs.batch",
 			"endpointslices.discovery.k8s.io", "ingresses.networking.k8s.io",
@@ -59,7 +60,8 @@ func (c Config) Validate() error {
 	for i, k := range c.Kinds {
 		switch resource, _, _ := strings.Cut(k, "."); {
 		case resource == "" || strings.ContainsAny(k, "/ ") || k != strings.ToLower(k):
-			return fmt.Errorf("kinds[%d]: %q: want resource.group in lower case, such as replicasets.apps, or pods of the core group", i, k)
+			return fmt.Errorf("kinds[%d]: %q: want resource.group in lower case, such as replicasets.apps, or pods of the core "+
+				"group", i, k)
 		case k == secretsKind:
 			return fmt.Errorf("kinds[%d]: %q: Secrets are never looked into; leave it out", i, k)
 		case slices.Contains(c.Kinds[:i], k):

@@ -119,7 +119,8 @@ func (r *Relations) status(q Query, err error) *apierrors.StatusError {
 		return apierrors.NewTooManyRequests(access.ErrNoSeat.Error(), retryAfter)
 	case errors.Is(err, access.ErrBusy):
 		return apierrors.NewTooManyRequests(access.ErrBusy.Error(), retryAfter)
-	case errors.As(err, &undecided), errors.As(err, &limit), errors.As(err, &unsynced), errors.Is(err, view.ErrNotSynced), errors.Is(err, errUnknown):
+	case errors.As(err, &undecided), errors.As(err, &limit), errors.As(err, &unsynced), errors.Is(err, view.ErrNotSynced),
+		errors.Is(err, errUnknown):
 		s := apierrors.NewServiceUnavailable(said(err, undecided, resource))
 		s.ErrStatus.Details = &metav1.StatusDetails{RetryAfterSeconds: retryAfter}
 		return s
@@ -136,7 +137,8 @@ func said(err error, undecided *access.UnavailableError, of schema.GroupResource
 	case undecided != nil:
 		return "access cannot be decided now"
 	case errors.As(err, &unsynced): // why is between the watcher and the apiserver
-		return fmt.Sprintf("%s is not synced: %v; GET /v1/watches says why", of, &watches.UnsyncedError{Waited: unsynced.Waited})
+		return fmt.Sprintf("%s is not synced: %v; GET /v1/watches says why", of,
+			&watches.UnsyncedError{Waited: unsynced.Waited})
 	}
 	return err.Error()
 }

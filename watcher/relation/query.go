@@ -82,7 +82,8 @@ func parseGVK(gvk string) (group, version, kind string, err error) {
 		parts = slices.Insert(parts, 0, "")
 	}
 	if len(parts) != 3 || parts[1] == "" || parts[2] == "" || strings.HasPrefix(gvk, "/") {
-		return "", "", "", &InputError{"gvk", fmt.Sprintf("%q: want version/Kind or group/version/Kind, such as v1/Pod or apps/v1/Deployment", gvk)}
+		return "", "", "", &InputError{"gvk",
+			fmt.Sprintf("%q: want version/Kind or group/version/Kind, such as v1/Pod or apps/v1/Deployment", gvk)}
 	}
 	return parts[0], parts[1], parts[2], nil
 }

@@ -83,35 +83,46 @@ const (
 
 var rules = func() []*rule {
 	target := func(path string) *place {
-		return &place{path: path, fields: map[string]field{"kind": fieldKind, "namespace": fieldNamespace, "name": fieldName, "uid": fieldUID}}
+		return &place{path: path,
+			fields: map[string]field{"kind": fieldKind, "namespace": fieldNamespace, "name": fieldName, "uid": fieldUID}}
 	}
 	fromVolume := &rule{
 		typ: Bound, holder: volumes, target: claims, space: spaceNamed, uid: true,
-		shape: shapeOf(&place{path: "spec claimRef", fields: map[string]field{"namespace": fieldNamespace, "name": fieldName, "uid": fieldUID}}),
+		shape: shapeOf(&place{path: "spec claimRef",
+			fields: map[string]field{"namespace": fieldNamespace, "name": fieldName, "uid": fieldUID}}),
 	}
-	fromClaim := &rule{typ: Bound, holder: claims, target: volumes, down: true, space: spaceNone, shape: shapeOf(byName("spec volumeName", "")), back: fromVolume}
+	fromClaim := &rule{typ: Bound, holder: claims, target: volumes, down: true, space: spaceNone,
+		shape: shapeOf(byName("spec volumeName", "")), back: fromVolume}
 	fromVolume.back = fromClaim
 	return []*rule{
 		{
 			typ: Owner, space: spaceOfOwner,
-			shape: shapeOf(&place{path: "metadata ownerReferences *", fields: map[string]field{"apiVersion": fieldAPIVersion, "kind": fieldKind, "name": fieldName, "uid": fieldUID}}),
+			shape: shapeOf(&place{path: "metadata ownerReferences *",
+				fields: map[string]field{"apiVersion": fieldAPIVersion, "kind": fieldKind, "name": fieldName, "uid": fieldUID}}),
 		},
 		fromClaim,
 		fromVolume,
-		{typ: Slice, holder: slicesKind, target: services, shape: shapeOf(byName("metadata labels kubernetes.io/service-name", ""))},
+		{typ: Slice, holder: slicesKind, target: services,
+			shape: shapeOf(byName("metadata labels kubernetes.io/service-name", ""))},
 		{typ: EndpointsOf, holder: endpoints, target: services, self: true, lax: true, shape: shapeOf()},
 		{typ: Target, holder: slicesKind, target: pods, down: true, shape: shapeOf(target("endpoints * targetRef"))},
-		{typ: Target, holder: endpoints, target: pods, down: true, shape: shapeOf(target("subsets * addresses * targetRef"), target("subsets * notReadyAddresses * targetRef"))},
+		{typ: Target, holder: endpoints, target: pods, down: true,
+			shape: shapeOf(target("subsets * addresses * targetRef"), target("subsets * notReadyAddresses * targetRef"))},
 		{typ: OnNode, holder: pods, target: nodes, down: true, space: spaceNone, shape: shapeOf(byName("spec nodeName", ""))},
-		{typ: ConfigMap, holder: pods, target: configMaps, down: true, shape: shapeOf(append(containers("configMapRef", "configMapKeyRef"),
-			byName("spec volumes * configMap", "name"), byName("spec volumes * projected sources * configMap", "name"))...)},
-		{typ: Secret, holder: pods, target: secrets, down: true, shape: shapeOf(append(containers("secretRef", "secretKeyRef"), secretVolumes()...)...)},
-		{typ: ServiceAccount, holder: pods, target: accounts, down: true, shape: shapeOf(byName("spec serviceAccountName", ""))},
+		{typ: ConfigMap, holder: pods, target: configMaps, down: true,
+			shape: shapeOf(append(containers("configMapRef", "configMapKeyRef"),
+				byName("spec volumes * configMap", "name"), byName("spec volumes * projected sources * configMap", "name"))...)},
+		{typ: Secret, holder: pods, target: secrets, down: true,
+			shape: shapeOf(append(containers("secretRef", "secretKeyRef"), secretVolumes()...)...)},
+		{typ: ServiceAccount, holder: pods, target: accounts, down: true,
+			shape: shapeOf(byName("spec serviceAccountName", ""))},
 		{typ: Claim, holder: pods, target: claims, down: true, shape: shapeOf(
 			byName("spec volumes * persistentVolumeClaim", "claimName"),
-			&place{path: "spec volumes *", fields: map[string]field{"name": fieldName, "ephemeral": fieldPresent}, generated: true})},
+			&place{path: "spec volumes *", fields: map[string]field{"name": fieldName, "ephemeral": fieldPresent},
+				generated: true})},
 		{typ: Scale, holder: scalers, down: true, shape: shapeOf(
-			&place{path: "spec scaleTargetRef", fields: map[string]field{"apiVersion": fieldAPIVersion, "kind": fieldKind, "name": fieldName}})},
+			&place{path: "spec scaleTargetRef",
+				fields: map[string]field{"apiVersion": fieldAPIVersion, "kind": fieldKind, "name": fieldName}})},
 		{typ: Backend, holder: ingresses, target: services, down: true, shape: shapeOf(
 			byName("spec defaultBackend service", "name"), byName("spec rules * http paths * backend service", "name"))},
 	}
@@ -121,7 +132,8 @@ var rules = func() []*rule {
 // comes from.
 func containers(all, one string) (places []*place) {
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		places = append(places, byName("spec "+list+" * envFrom * "+all, "name"), byName("spec "+list+" * env * valueFrom "+one, "name"))
+		places = append(places, byName("spec "+list+" * envFrom * "+all, "name"),
+			byName("spec "+list+" * env * valueFrom "+one, "name"))
 	}
 	return places
 }

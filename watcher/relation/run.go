@@ -39,8 +39,10 @@ func (r *Relations) graph(ctx context.Context, q Query, seat *access.Seat) (*Ans
 	defer cancel()
 	w := &run{
 		Relations: r, q: q, seat: seat, ctx: ctx, opening: opening, plan: r.planned(), gaps: gaps{},
-		answer: &Answer{Direction: q.Direction, Depth: q.Depth, Nodes: []Node{}, Edges: []Edge{}, ResourceVersions: map[string]string{}},
-		ids:    map[identity]int{}, edges: map[Edge]struct{}{}, said: map[permission]error{}, sources: map[watches.GVR]*source{}, asked: map[watches.GVR]int{},
+		answer: &Answer{Direction: q.Direction, Depth: q.Depth, Nodes: []Node{}, Edges: []Edge{},
+			ResourceVersions: map[string]string{}},
+		ids: map[identity]int{}, edges: map[Edge]struct{}{}, said: map[permission]error{},
+		sources: map[watches.GVR]*source{}, asked: map[watches.GVR]int{},
 	}
 	defer w.close()
 	if err := w.begin(); err != nil {
@@ -185,7 +187,8 @@ func (w *run) may(k watches.Kind, namespace string) error {
 		return err
 	}
 	err = w.without(func() error {
-		return w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{Verb: "list", Group: k.Group, Version: k.Version, Resource: k.Name, Namespace: namespace})
+		return w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{Verb: "list", Group: k.Group, Version: k.Version,
+			Resource: k.Name, Namespace: namespace})
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()

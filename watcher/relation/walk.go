@@ -88,7 +88,8 @@ func (w *run) named(steps []step, i int, ru *rule, raw []byte) []step {
 	w.gaps.look(ru.typ)
 	w.doubt(ru, w.nodes[i].from)
 	err := ru.refs(raw, &w.reader, func(r reference) {
-		r.apiVersion, r.namespace, r.name, r.uid = strings.Clone(r.apiVersion), strings.Clone(r.namespace), strings.Clone(r.name), strings.Clone(r.uid)
+		r.apiVersion, r.namespace, r.name, r.uid = strings.Clone(r.apiVersion), strings.Clone(r.namespace),
+			strings.Clone(r.name), strings.Clone(r.uid)
 		r.of.group, r.of.kind = strings.Clone(r.of.group), strings.Clone(r.of.kind)
 		steps = append(steps, step{i, ru, &r})
 	})
@@ -261,7 +262,8 @@ func (w *run) name(s step, k watches.Kind, why Reason, show func(*Node)) {
 		w.gaps.add(s.rule.typ, why, gvkOf(k))
 	}
 	var i int
-	if start := w.answer.Nodes[0]; show == nil && s.ref.of == w.nodes[0].of && s.ref.namespace == start.Namespace && s.ref.name == start.Name && (s.ref.uid == "" || s.ref.uid == start.UID) {
+	if start := w.answer.Nodes[0]; show == nil && s.ref.of == w.nodes[0].of && s.ref.namespace == start.Namespace &&
+		s.ref.name == start.Name && (s.ref.uid == "" || s.ref.uid == start.UID) {
 		i = 0
 	} else {
 		i = w.add(*s.ref, k, show)

@@ -169,7 +169,9 @@ func (a *Audit) findGone(ctx context.Context) error {
 			theirs = append(theirs, s.Kinds...)
 		}
 	})
-	a.cfg.Gone = append(a.cfg.Gone, slices.DeleteFunc(ours, func(kind string) bool { return slices.Contains(theirs, kind) })...)
+	a.cfg.Gone = append(a.cfg.Gone, slices.DeleteFunc(ours, func(kind string) bool {
+		return slices.Contains(theirs, kind)
+	})...)
 	return err
 }
 
@@ -238,7 +240,8 @@ func (a *Audit) read(ctx context.Context, kind string) (suspects []suspect, err 
 	case c.err != nil:
 		return nil, fmt.Errorf("storage: %w", c.err)
 	case !c.sound:
-		return nil, errors.New("storage: its pages changed while they were read, and may have left out rows: run the audit again")
+		return nil, errors.New("storage: its pages changed while they were read, and may have left out rows: run the audit " +
+			"again")
 	default:
 		return c.suspects, nil
 	}
@@ -316,7 +319,8 @@ func (a *Audit) ExpectedKeys(string) []object.Key {
 // Expectation implements cluster.
 func (a *Audit) Expectation(k object.Key) (Expectation, bool) {
 	s, expected := a.states[k]
-	e := Expectation{APIVersion: a.source.APIVersion(k.Kind), UID: s.UID, From: s.Version, To: s.Version, Annotations: s.Annotations}
+	e := Expectation{APIVersion: a.source.APIVersion(k.Kind), UID: s.UID, From: s.Version, To: s.Version,
+		Annotations: s.Annotations}
 	if k.Kind == kindNode {
 		e.From = 0 // an older record may hold the same but for heartbeats
 	}

@@ -41,7 +41,7 @@ type findings struct {
 	failed   int   // reads in a row
 	err      error // the first
 	over     bool
-	first    bool // of a first list: to send what storage lacks is no repair
+	first    bool // of a first list: sending what storage lacks does not count as a repair
 }
 
 const (
@@ -101,7 +101,7 @@ func (f *findings) ended() bool {
 	return f.over
 }
 
-// finding is what became of a suspect.
+// finding is the outcome for a suspect.
 type finding uint8
 
 const (

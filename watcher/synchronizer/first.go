@@ -25,45 +25,80 @@ type first struct {
 	compared bool      // or the wait for that is over
 }
 
+// firsts are the kinds whose first list was taken over and is not dealt with yet.
+type firsts struct {
+	begun chan struct{} // size 1: one token says that there are more
+
+	mu    sync.Mutex // may be taken while Synchronizer.mu is held
+	kinds map[string]first
+}
+
+// add takes over a first list.
+func (f *firsts) add(kind string) {
+	f.mu.Lock()
+	one := first{lists: f.kinds[kind].lists + 1, since: f.kinds[kind].since}
+	if one.since.IsZero() {
+		one.since = time.Now()
+	}
+	f.kinds[kind] = one
+	f.mu.Unlock()
+	select {
+	case f.begun <- struct{}{}:
+	default:
+	}
+}
+
+// get is the zero value for a kind that is not among them.
+func (f *firsts) get(kind string) first {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.kinds[kind]
+}
+
+// all are the kinds, sorted.
+func (f *firsts) all() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.kinds))
+}
+
+func (f *firsts) markCompared(kind string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	one := f.kinds[kind]
+	one.compared = true
+	f.kinds[kind] = one
+}
+
+// remove takes out a kind unless it went and came since it had so many lists.
+func (f *firsts) remove(kind string, lists int) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.kinds[kind].lists != lists {
+		return false
+	}
+	delete(f.kinds, kind)
+	return true
+}
+
+// Uncompared are the kinds whose first list was taken over and is not compared yet.
+func (f *firsts) Uncompared() []string {
+	return slices.DeleteFunc(f.all(), func(kind string) bool { return f.get(kind).compared })
+}
+
+// FirstSince is when a first list was taken over that is not compared and handed over yet;
+// zero if there is none.
+func (f *firsts) FirstSince(kind string) time.Time { return f.get(kind).since }
+
 // First takes over the first complete list of a kind: what storage lacks of it goes to the
 // pipeline with Repair, beside what the watch delivers. False leaves it to the caller.
 func (s *Synchronizer) First(kind string) bool {
 	if !compared(kind) {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := first{lists: s.firsts[kind].lists + 1, since: s.firsts[kind].since}
-	if f.since.IsZero() {
-		f.since = time.Now()
-	}
-	s.firsts[kind] = f
+	s.firsts.add(kind)
 	s.Unnamed(kind)
-	select {
-	case s.begun <- struct{}{}:
-	default:
-	}
 	return true
-}
-
-// Uncompared are the kinds whose first list was taken over and is not compared yet.
-func (s *Synchronizer) Uncompared() (kinds []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, kind := range slices.Sorted(maps.Keys(s.firsts)) {
-		if !s.firsts[kind].compared {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
-}
-
-// FirstSince is when a first list was taken over that is not compared and handed over yet;
-// zero if there is none.
-func (s *Synchronizer) FirstSince(kind string) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.firsts[kind].since
 }
 
 // runFirsts deals with first lists until ctx ends, each kind by itself.
@@ -73,8 +108,7 @@ func (s *Synchronizer) runFirsts(ctx context.Context) {
 	running := map[string]bool{}
 	ended := make(chan string)
 	for {
-		s.mu.Lock()
-		for kind := range s.firsts {
+		for _, kind := range s.firsts.all() {
 			if !running[kind] {
 				running[kind] = true
 				kinds.Go(func() {
@@ -86,7 +120,6 @@ func (s *Synchronizer) runFirsts(ctx context.Context) {
 				})
 			}
 		}
-		s.mu.Unlock()
 		select {
 		case <-s.begun:
 		case kind := <-ended:
@@ -106,9 +139,7 @@ func (s *Synchronizer) first(ctx context.Context, kind string) {
 		}
 	}
 	for ctx.Err() == nil {
-		s.mu.Lock()
-		lists := s.firsts[kind].lists
-		s.mu.Unlock()
+		lists := s.firsts.get(kind).lists
 		s.sendFirst(ctx, kind)
 		if ctx.Err() == nil && s.doneFirst(kind, lists) {
 			return
@@ -175,34 +206,16 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 
 // doneFirst ends the special treatment of a kind, unless it went and came meanwhile.
 func (s *Synchronizer) doneFirst(kind string, lists int) bool {
-	collected := s.set.Cache.Collected(kind)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.firsts[kind].lists != lists {
+	if !s.firsts.remove(kind, lists) {
 		return false
 	}
-	delete(s.firsts, kind)
-	if collected {
+	if s.set.Cache.Collected(kind) {
 		delete(s.soon, kind) // it would do the same again
 		s.fresh[kind] = time.Now()
 	}
 	return true
-}
-
-func (s *Synchronizer) markCompared(kind string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.firsts[kind]
-	f.compared = true
-	s.firsts[kind] = f
-}
-
-// isFirst reports whether a kind's first list is being dealt with.
-func (s *Synchronizer) isFirst(kind string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, is := s.firsts[kind]
-	return is
 }
 
 // sendMissing hands over what differs.
@@ -269,7 +282,7 @@ func (s *Synchronizer) written(was string) string {
 	unsynced := len(s.set.Cache.UnsyncedKinds())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rules.known && s.rules.changed && len(s.firsts)+unsynced == 0 && s.set.Complete() {
+	if s.rules.known && s.rules.changed && len(s.firsts.all())+unsynced == 0 && s.set.Complete() {
 		return s.cfg.Rules
 	}
 	return was

@@ -1,7 +1,6 @@
 package synchronizer
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,15 +28,7 @@ func (w *world) started(t *testing.T, change func(*Config)) *Synchronizer {
 		t.Errorf("not compared yet: %v", got)
 	}
 	s.set.Complete = func() bool { return !w.incomplete }
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	runs(t, s)
 	return s
 }
 

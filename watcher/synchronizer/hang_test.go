@@ -163,15 +163,7 @@ func (w *world) begun(t *testing.T, from Storage) *Synchronizer {
 	for _, kind := range w.kinds {
 		s.First(kind)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	runs(t, s)
 	return s
 }
 

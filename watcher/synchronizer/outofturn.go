@@ -50,7 +50,8 @@ func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
 
 // unlisted reports whether a kind is watched and its first list is not dealt with.
 func (s *Synchronizer) unlisted(kind string) bool {
-	return s.isFirst(kind) || compared(kind) && s.set.Cache.Collected(kind) && !slices.Contains(s.set.Cache.SyncedKinds(), kind)
+	return s.firsts.get(kind).lists > 0 || compared(kind) && s.set.Cache.Collected(kind) &&
+		!slices.Contains(s.set.Cache.SyncedKinds(), kind)
 }
 
 // settled compares one kind and reports whether everything could be said of it, or

@@ -16,7 +16,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-// What a page shows of each record: all of it, or what tells its state.
+// Fields of each record in a page: all, or those that identify its state.
 const (
 	wholeRecords = "namespace,resourceName,data"
 	stateFields  = "namespace,resourceName,data.apiVersion,data.metadata.uid,data.metadata.resourceVersion"
@@ -60,7 +60,7 @@ func (s *Synchronizer) isDue(k object.Key, n int) bool {
 	return int(h.Sum32()%uint32(turns)) == int(s.round.Load()%int64(turns))
 }
 
-// outcome is what a read of a kind found.
+// outcome is the result of reading a kind.
 type outcome struct {
 	suspects []suspect
 	open     int  // of which something was on its way meanwhile
@@ -159,9 +159,10 @@ func (s *comparison) judge(k object.Key, e Expectation, data []byte, whole bool,
 }
 
 // pages reads a kind page by page, sized by what comes; one that failed by its size, or got no
-// answer though storage can be read, is halved. fresh tells of each record whether it is new. The
+// answer though storage can be read, is halved. fresh reports whether a record is new. The
 // list is sound as in outcome.
-func (s *comparison) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool, err error) {
+func (s *comparison) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool,
+	err error) {
 	sound = true
 	size, most := s.cfg.PageSize, mostRows
 	for offset := 0; ; {
@@ -250,7 +251,8 @@ func (s *comparison) leftover(k object.Key, record []byte) (suspect, bool) {
 	}
 	m, err := object.Scan(record)
 	if !s.audits && (err != nil || m.UID == "") {
-		s.set.Logger.Warn("a record of the cluster scope has no uid and stays: storage would remove the records of that name in all namespaces with it", "object", k)
+		s.set.Logger.Warn("a record of the cluster scope has no uid and stays: storage would remove the records of that "+
+			"name in all namespaces with it", "object", k)
 		return suspect{}, false
 	}
 	return suspect{Key: k, uid: strings.Clone(m.UID), leftover: true}, true

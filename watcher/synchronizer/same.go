@@ -11,7 +11,7 @@ import (
 
 const (
 	kindNode = "Node" // its heartbeats are not sent
-	kindPod  = "Pod"  // it is sent with annotations that are no part of it
+	kindPod  = "Pod"  // it is sent with annotations of the watcher's own
 )
 
 // Same compares two objects of a kind by their values, without the heartbeats of a Node.

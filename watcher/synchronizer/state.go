@@ -33,7 +33,7 @@ type state struct {
 	Rules string `json:"rules,omitempty"`
 }
 
-// memory is what one process knows of the record besides.
+// memory is what this process adds to the record.
 type memory struct {
 	asked   map[string]int  // comparisons since a leaving kind was seen to be one
 	foreign map[string]bool // kinds that were put back: another watcher collects them
@@ -51,7 +51,8 @@ func (s *Synchronizer) remembered(ctx context.Context) (was state, found bool, e
 	}
 	if found {
 		if err := json.Unmarshal(rec.Data, &was); err != nil {
-			s.set.Logger.Warn("the record of the kinds that storage holds cannot be read and is made anew", "object", key, "error", err)
+			s.set.Logger.Warn("the record of the kinds that storage holds cannot be read and is made anew", "object", key,
+				"error", err)
 			return state{}, false, nil
 		}
 	}
@@ -141,7 +142,8 @@ func (s *Synchronizer) record(ctx context.Context, complete bool) (ripe []string
 	}
 	next, asked, ripe := s.next(was, complete)
 	next.Rules = s.written(was.Rules)
-	if !found || was.Rules != next.Rules || !slices.Equal(was.Kinds, next.Kinds) || !slices.Equal(was.Leaving, next.Leaving) {
+	if !found || was.Rules != next.Rules || !slices.Equal(was.Kinds, next.Kinds) ||
+		!slices.Equal(was.Leaving, next.Leaving) {
 		raw, err := json.Marshal(map[string]any{
 			"kind": StateKind, "metadata": map[string]string{"name": s.cfg.Name}, "kinds": next.Kinds, "leaving": next.Leaving,
 			"rules": next.Rules,
@@ -149,7 +151,8 @@ func (s *Synchronizer) record(ctx context.Context, complete bool) (ripe []string
 		if err != nil {
 			return nil, err
 		}
-		if err := s.set.Storage.Put(ctx, &object.Object{Key: object.Key{Kind: StateKind, Name: s.cfg.Name}, Raw: raw}); err != nil {
+		if err := s.set.Storage.Put(ctx, &object.Object{Key: object.Key{Kind: StateKind, Name: s.cfg.Name},
+			Raw: raw}); err != nil {
 			return nil, fmt.Errorf("note which kinds storage holds: %w", err)
 		}
 	}
@@ -193,7 +196,8 @@ func (s *Synchronizer) next(was state, complete bool) (next state, asked map[str
 			continue
 		}
 		leaving[kind], asked[kind] = true, 1
-		s.set.Logger.Warn("a kind is not collected any more: what storage holds of it will be removed unless another watcher claims it", "kind", kind, "comparisons", claimRounds)
+		s.set.Logger.Warn("a kind is not collected any more: what storage holds of it will be removed unless another "+
+			"watcher claims it", "kind", kind, "comparisons", claimRounds)
 	}
 	for _, kind := range was.Leaving {
 		if mine[kind] || kinds[kind] || complete && s.memory.done[kind] {

@@ -20,7 +20,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-// Storage is what is read of bcs-storage. Put is for the record of the kinds alone.
+// Storage reads bcs-storage. Put is for the record of the kinds alone.
 type Storage interface {
 	List(ctx context.Context, kind, namespace, fields string, limit, offset int) ([]storage.Record, error)
 	Get(ctx context.Context, k object.Key, uid string) (storage.Record, bool, error)
@@ -43,7 +43,7 @@ type Cache interface {
 	// Expected is the state that storage should hold; false where it should hold
 	// none, because there is no such object or a filter keeps it back.
 	Expected(object.Key) (*object.Object, bool)
-	// Expectation is how a record of that state is told without its body.
+	// Expectation identifies a record of that state without its body.
 	Expectation(object.Key) (Expectation, bool)
 	// Unreadable reports whether an object that is not expected may be one that is there and
 	// cannot be read: its record must stay.
@@ -60,14 +60,14 @@ type Cache interface {
 	Remove(ctx context.Context, k object.Key, uid string) error
 }
 
-// Expectation is what a record must show whose body is not read.
+// Expectation describes a record whose body is not read.
 type Expectation struct {
 	APIVersion string // "": not known
 	UID        string
 	// From and To are the versions between which the object did not change, as far as it
 	// is sent; 0 if they cannot be compared.
 	From, To    uint64
-	Annotations []object.Pair // that are no part of the object
+	Annotations []object.Pair // of the watcher's own
 }
 
 // Pipeline reports whether something is on its way to storage for an object.
@@ -99,7 +99,7 @@ type Config struct {
 	// Name is the record's in which the kinds are remembered. Watchers that share a
 	// cluster by kinds should have one each; "" remembers nothing.
 	Name string
-	// Rules stand for how objects are sent: where they are others than those by which storage
+	// Rules identify how objects are sent: if they differ from those by which storage
 	// is known to be written, first lists are compared whole. "" never are.
 	Rules string
 }
@@ -125,6 +125,7 @@ type Settings struct {
 // Synchronizer is made by New and works in Run.
 type Synchronizer struct {
 	comparison
+	firsts
 	reading chan struct{} // size Reading: a token for each record that is looked at
 	round   atomic.Int64  // comparisons of all kinds
 	memory  memory        // guarded by remembering
@@ -142,10 +143,8 @@ type Synchronizer struct {
 	mu      sync.Mutex
 	retired map[string]bool
 	soon    map[string]int
-	firsts  map[string]first
 	fresh   map[string]time.Time // when a first list was dealt with
 	rules   ruleState
-	begun   chan struct{} // size 1: one token says that there are more firsts
 	asking  chan struct{} // size 1: held by who finds out about rules
 	wake    chan struct{} // size 1: one token says that soon is not empty
 }
@@ -153,7 +152,8 @@ type Synchronizer struct {
 // New starts nothing.
 func New(cfg Config, set Settings) (*Synchronizer, error) {
 	if cfg.PageSize < 2 || cfg.Concurrency < 1 || cfg.Reading < 1 || cfg.QPS <= 0 || cfg.Period <= 0 {
-		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d of kinds and %d of records, rate %g and period %s must be positive, and a page more than one record",
+		return nil, fmt.Errorf("synchronizer: page size %d, concurrency %d of kinds and %d of records, rate %g and period "+
+			"%s must be positive, and a page more than one record",
 			cfg.PageSize, cfg.Concurrency, cfg.Reading, cfg.QPS, cfg.Period)
 	}
 	if set.Complete == nil {
@@ -166,9 +166,11 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 	s := &Synchronizer{
 		comparison: newComparison(cfg, set, cacheSide{set.Cache, set.Pipeline}), metrics: m,
 		reading: make(chan struct{}, cfg.Reading),
-		memory:  memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{}, done: map[string]bool{}},
+		memory: memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{},
+			done: map[string]bool{}},
 		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
-		firsts: map[string]first{}, fresh: map[string]time.Time{}, begun: make(chan struct{}, 1), asking: make(chan struct{}, 1),
+		firsts: firsts{kinds: map[string]first{}, begun: make(chan struct{}, 1)}, fresh: map[string]time.Time{},
+		asking:  make(chan struct{}, 1),
 		unnamed: make(chan struct{}, 1), remembering: make(chan struct{}, 1),
 	}
 	s.named.Store(&map[string]bool{})
@@ -199,8 +201,7 @@ func (s *Synchronizer) kinds() []string {
 		}
 	}
 	return slices.DeleteFunc(kinds, func(kind string) bool {
-		_, first := s.firsts[kind]
-		return first || time.Since(s.fresh[kind]) < s.cfg.Period/2
+		return s.firsts.get(kind).lists > 0 || time.Since(s.fresh[kind]) < s.cfg.Period/2
 	})
 }
 

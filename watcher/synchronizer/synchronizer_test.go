@@ -239,6 +239,19 @@ func (w *world) synchronizer(t *testing.T, change func(*Config)) *Synchronizer {
 	return s
 }
 
+// runs runs s until the test ends.
+func runs(t *testing.T, s *Synchronizer) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestRepairsWhatDiffers(t *testing.T) {
 	gone := object.Key{Kind: "Pod", Namespace: "deleted-namespace", Name: "x"}
 	for _, tc := range []struct {
@@ -333,9 +346,7 @@ func TestCompareSoonDoesNotWaitForThePeriod(t *testing.T) {
 		w := newWorld()
 		gone := func(name string) object.Key { return object.Key{Kind: "TFJob", Namespace: "n", Name: name} }
 		s := w.synchronizer(t, func(c *Config) { c.Period = time.Hour })
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- s.Run(ctx) }()
+		runs(t, s)
 		time.Sleep(2 * time.Second) // the first comparison is over
 		set := func(change func()) {
 			w.mu.Lock()
@@ -380,10 +391,6 @@ func TestCompareSoonDoesNotWaitForThePeriod(t *testing.T) {
 				t.Errorf("%d lists of a storage that fails, want 1: the rest is left to the period", w.lists)
 			}
 		})
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -415,9 +422,7 @@ func TestALateFirstListIsNotLeftToThePeriod(t *testing.T) {
 		c := late{world: w, at: time.Now().Add(2 * soonTries * time.Second)}
 		s := w.synchronizer(t, func(c *Config) { c.Period = time.Hour })
 		s.set.Cache = c
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- s.Run(ctx) }()
+		runs(t, s)
 		time.Sleep(time.Until(c.at) - time.Millisecond)
 		w.mu.Lock()
 		if len(w.records) != 1 || w.lists != 0 {
@@ -437,10 +442,6 @@ func TestALateFirstListIsNotLeftToThePeriod(t *testing.T) {
 			t.Errorf("%d lists after that, want none before the period is over", w.lists)
 		}
 		w.mu.Unlock()
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	})
 }
 
@@ -485,15 +486,7 @@ type running struct {
 func (w *world) run(t *testing.T, period time.Duration) running {
 	t.Helper()
 	s := w.synchronizer(t, func(c *Config) { c.Period = period })
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	runs(t, s)
 	return running{w, s}
 }
 
@@ -558,9 +551,7 @@ func TestRunHealsWithinOnePeriod(t *testing.T) {
 		w := newWorld()
 		w.cache[key("a")] = raw(1, "")
 		s := w.synchronizer(t, func(c *Config) { c.Period = 10 * time.Second })
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- s.Run(ctx) }()
+		runs(t, s)
 		time.Sleep(2 * time.Second)
 		for i := range 3 {
 			w.mu.Lock()
@@ -580,10 +571,6 @@ func TestRunHealsWithinOnePeriod(t *testing.T) {
 				w.mu.Unlock()
 				time.Sleep(10 * time.Second)
 			}
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 	})
 }

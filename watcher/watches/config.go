@@ -23,28 +23,28 @@ const MaxWait = 30 * time.Second
 // Config is the user's part. The comments of the fields are the text of the reference, in
 // Markdown.
 type Config struct {
-	// Start a watch, over all namespaces, when a query asks for a kind that is not followed. When off, such queries are refused (403),
-	// and only what is collected for storage, `pinned` or added at run time can be read.
+	// Start a watch, over all namespaces, when a query asks for a kind that is not followed. When off, such queries are
+	// refused (403), and only what is collected for storage, `pinned` or added at run time can be read.
 	Lazy bool `json:"lazy"`
-	// How long a query waits for the first list of a kind before it gets 503 with `Retry-After`; the list goes on meanwhile. A query
-	// may ask for another time, up to `30s`.
+	// How long a query waits for the first list of a kind before it gets 503 with `Retry-After`; the list goes on
+	// meanwhile. A query may ask for another time, up to `30s`.
 	Wait setting.Duration `json:"wait"`
 	// How long a watch goes on after its last use by a query, a watch or a subscription. Pinned kinds do not end.
 	TTL setting.Duration `json:"ttl"`
 	// Most kinds that are followed besides those collected for storage. Further ones are refused (503) until others end.
 	MaxWatches int `json:"maxWatches"`
-	// Most bytes of cached objects, as held in memory, of those kinds together; checked every second and while first lists come.
-	// Above it, unused watches end, the least recently used first, and new ones are refused (503). A kind that does not fit by itself ends
-	// before its first list is complete, and what ended for lack of room is refused for a minute. Pinned kinds and those in use go on,
-	// even if they grow beyond the limit: alert on `k8swatch_lazy_watch_bytes`.
+	// Most bytes of cached objects, as held in memory, of those kinds together; checked every second and while first lists
+	// come. Above it, unused watches end, the least recently used first, and new ones are refused (503). A kind that does
+	// not fit by itself ends before its first list is complete, and what ended for lack of room is refused for a minute.
+	// Pinned kinds and those in use go on, even if they grow beyond the limit: alert on `k8swatch_lazy_watch_bytes`.
 	MaxBytes int64 `json:"maxBytes"`
 	// Kinds that are followed from the start, whether used or not, as `group/version/resource` or, in the core group,
-	// `version/resource`: `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed once it is. `/readyz` fails until
-	// all that are served are listed, and while the watch of one is lost.
+	// `version/resource`: `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed once it is. `/readyz`
+	// fails until all that are served are listed, and while the watch of one is lost.
 	Pinned []string `json:"pinned"`
-	// Resources that nobody may read, as `group/resource`, where `v1` means the core group and `*` for any group or resource:
-	// `v1/secrets`, `*/secrets`, `example.com/*`. All versions of the group are withheld. Objects that are served from two groups,
-	// such as Events, need two entries. `[]` withholds nothing, not even Secrets.
+	// Resources that nobody may read, as `group/resource`, where `v1` means the core group and `*` for any group or
+	// resource: `v1/secrets`, `*/secrets`, `example.com/*`. All versions of the group are withheld. Objects that are
+	// served from two groups, such as Events, need two entries. `[]` withholds nothing, not even Secrets.
 	Deny []string `json:"deny"`
 }
 
@@ -69,7 +69,8 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("maxWatches: %d: want 0 or more", c.MaxWatches))
 	}
 	if c.MaxBytes <= 0 {
-		errs = append(errs, fmt.Errorf("maxBytes: %d: want a number of bytes above 0, such as %d", c.MaxBytes, Default().MaxBytes))
+		errs = append(errs, fmt.Errorf("maxBytes: %d: want a number of bytes above 0, such as %d", c.MaxBytes,
+			Default().MaxBytes))
 	}
 	denied, err := parseDeny(c.Deny)
 	if err != nil {
@@ -117,8 +118,10 @@ func ParseGVR(text string) (GVR, error) {
 	if len(parts) == 2 {
 		parts = append([]string{""}, parts...)
 	}
-	if len(parts) != 3 || parts[0] != "" && !groupName.MatchString(parts[0]) || !versionName.MatchString(parts[1]) || !resourceName.MatchString(parts[2]) {
-		return GVR{}, fmt.Errorf("%.80q: want group/version/resource or, of the core group, version/resource, with the plural name: apps/v1/deployments, v1/pods", text)
+	if len(parts) != 3 || parts[0] != "" && !groupName.MatchString(parts[0]) || !versionName.MatchString(parts[1]) ||
+		!resourceName.MatchString(parts[2]) {
+		return GVR{}, fmt.Errorf("%.80q: want group/version/resource or, of the core group, version/resource, with the "+
+			"plural name: apps/v1/deployments, v1/pods", text)
 	}
 	return GVR{parts[0], parts[1], parts[2]}, nil
 }
@@ -143,7 +146,8 @@ func parseDeny(texts []string) (denied, error) {
 			ok = ok && (group == anything || groupName.MatchString(group))
 		}
 		if !ok || resource != anything && !resourceName.MatchString(resource) {
-			errs = append(errs, fmt.Errorf("deny: %.80q: want group/resource with the plural name, v1 for the core group, * for any: v1/secrets, */secrets, example.com/*", text))
+			errs = append(errs, fmt.Errorf("deny: %.80q: want group/resource with the plural name, v1 for the core group, * "+
+				"for any: v1/secrets, */secrets, example.com/*", text))
 			continue
 		}
 		all = append(all, r)

@@ -2,6 +2,7 @@ package watches
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/kinds"
@@ -42,8 +43,8 @@ func readDefinition(raw []byte) (*definition, error) {
 	return d, nil
 }
 
-// define follows the CustomResourceDefinitions for as long as they are served.
-func (w *Watches) define(ctx context.Context) {
+// followCustom follows the CustomResourceDefinitions for as long as they are served.
+func (w *Watches) followCustom(ctx context.Context) {
 	select {
 	case <-w.known:
 	case <-ctx.Done():
@@ -77,17 +78,12 @@ func (w *Watches) followDefinitions(ctx context.Context, h *hold) error {
 		all[o.Key.Name], buf = w.definitionOf(o, buf)
 		return true
 	})
-	w.mu.Lock()
-	for name, d := range w.definitions {
-		if _, is := all[name]; !is && !d.gone() {
-			all[name] = &definition{at: time.Now()}
-		}
-	}
-	w.mu.Unlock()
+	maps.Copy(all, w.vanished(all))
 	cursor := v.FollowAll(s)
 	changes := make([]view.Change, 0, 64)
 	for {
-		w.defined(all)
+		w.served.define(all)
+		w.endUnserved()
 		got, _, err := cursor.Next(ctx, changes)
 		if err != nil {
 			return err
@@ -113,13 +109,4 @@ func (w *Watches) definitionOf(o *object.Object, buf []byte) (*definition, []byt
 		return &definition{}, buf
 	}
 	return d, buf
-}
-
-func (w *Watches) defined(changes map[string]*definition) {
-	w.mu.Lock()
-	for name, d := range changes {
-		w.definitions[name] = d
-	}
-	w.mu.Unlock()
-	w.update()
 }

@@ -75,7 +75,8 @@ func (w *Watches) start(kind Kind, within bool) (*lazy, error) {
 			return nil, &LimitError{keyMaxBytes, w.config.MaxBytes}
 		}
 	}
-	l := &lazy{kind: kind, key: r.String(), within: within, used: time.Now(), gone: make(chan struct{}), done: make(chan struct{})}
+	l := &lazy{kind: kind, key: r.String(), within: within, used: time.Now(), gone: make(chan struct{}),
+		done: make(chan struct{})}
 	res := kind.Resource
 	res.KeyKind = l.key
 	switch err := w.own.AddResource(res); {
@@ -240,20 +241,27 @@ func (w *Watches) crowdOut(l *lazy) *lazy {
 	return w.stop(l, &LimitError{keyMaxBytes, w.config.MaxBytes})
 }
 
+// endUnserved ends the watches of kinds that are not served any more or are others now.
+func (w *Watches) endUnserved() {
+	w.mu.Lock()
+	ended := w.sweep()
+	w.mu.Unlock()
+	w.end(ended)
+}
+
 // sweep stops the kinds that are not served any more, or are others under the same name: at
 // once where a definition says so, else when the apiserver answers with 404, too. The
 // caller holds mu.
-func (w *Watches) sweep(c *Catalogue) (stopped []*lazy) {
+func (w *Watches) sweep() (stopped []*lazy) {
 	for r, l := range w.lazy {
 		if l.within || l.ended() {
 			continue
 		}
-		now, served := c.Find(r)
-		_, custom := w.definitions[r.Resource+"."+r.Group]
+		now, served := w.Served().Find(r)
 		switch {
 		case served && (now.Kind != l.kind.Kind || now.Namespaced != l.kind.Namespaced):
 			stopped = append(stopped, w.stop(l, errAgain))
-		case !served && (custom || w.own.NotServed(l.key)):
+		case !served && (w.defined(r) || w.own.NotServed(l.key)):
 			stopped = append(stopped, w.stop(l, ErrNotServed))
 		}
 	}
@@ -291,7 +299,7 @@ func (w *Watches) tidyUp() {
 			delete(w.crowded, r)
 		}
 	}
-	stopped := w.sweep(w.Served())
+	stopped := w.sweep()
 	for r, l := range w.lazy {
 		switch err := lost[l.key]; {
 		case err != nil && !l.lost:

@@ -23,7 +23,9 @@ func (e *NotServedError) Unwrap() error { return ErrNotServed }
 // than discovery does of that version.
 func (c *Catalogue) NoKind(group, version, kind string) error {
 	r := GVR{group, version, kind}
-	if slices.ContainsFunc(c.Withheld, func(k Kind) bool { return k.Group == group && k.Version == version && k.named(kind) }) {
+	if slices.ContainsFunc(c.Withheld, func(k Kind) bool {
+		return k.Group == group && k.Version == version && k.named(kind)
+	}) {
 		return ErrDenied
 	}
 	err := &NotServedError{What: fmt.Sprintf("kind %q", r)}
@@ -44,5 +46,7 @@ func (c *Catalogue) NoResource(r GVR) *NotServedError {
 
 // named reports whether users call a kind so, in whatever letters.
 func (k Kind) named(name string) bool {
-	return slices.ContainsFunc(append([]string{k.Kind, k.Name, k.Singular}, k.ShortNames...), func(n string) bool { return n != "" && strings.EqualFold(n, name) })
+	return slices.ContainsFunc(append([]string{k.Kind, k.Name, k.Singular}, k.ShortNames...), func(n string) bool {
+		return n != "" && strings.EqualFold(n, name)
+	})
 }

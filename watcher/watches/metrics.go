@@ -34,15 +34,22 @@ func newMetrics(w *Watches, reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{opens: map[string]prometheus.Counter{}, started: prometheus.NewCounter(prometheus.CounterOpts{
 		Name: metric.LazyStarts, Help: "Watches started because of a query, a pin or a subscription.",
 	})}
-	for _, o := range []string{outcomeOK, outcomeUnsynced, outcomeNotServed, outcomeDenied, outcomeNotFollowed, outcomeLimit, outcomeCancelled} {
+	for _, o := range []string{outcomeOK, outcomeUnsynced, outcomeNotServed, outcomeDenied, outcomeNotFollowed,
+		outcomeLimit, outcomeCancelled} {
 		m.opens[o] = opens.WithLabelValues(o)
 	}
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 	}
 	err := meter.Register(reg, opens, m.started,
-		gauge(metric.LazyWatches, "Kinds that are followed for readers only.", func() float64 { n, _ := w.load(); return float64(n) }),
-		gauge(metric.LazyBytes, "Bytes of the objects cached of those kinds.", func() float64 { _, b := w.load(); return float64(b) }))
+		gauge(metric.LazyWatches, "Kinds that are followed for readers only.", func() float64 {
+			n, _ := w.load()
+			return float64(n)
+		}),
+		gauge(metric.LazyBytes, "Bytes of the objects cached of those kinds.", func() float64 {
+			_, b := w.load()
+			return float64(b)
+		}))
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}

@@ -1,7 +1,6 @@
 package watches
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -206,9 +205,10 @@ func (w *Watches) hold(r GVR, within bool) (h *hold, wait <-chan struct{}, err e
 			return nil, nil, ErrNotServed
 		}
 		l, err = w.start(kind, true)
-	case w.groups == nil:
-		return nil, w.known, cmp.Or(w.lookErr, errLooking)
 	case !served:
+		if err := w.incomplete(); err != nil {
+			return nil, w.known, err
+		}
 		return nil, nil, ErrNotServed
 	case !w.config.Lazy:
 		return nil, nil, ErrNotFollowed

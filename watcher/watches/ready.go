@@ -33,16 +33,3 @@ func (w *Watches) Unready() (unsynced []GVR, lost []error) {
 	slices.SortFunc(unsynced, GVR.compare)
 	return unsynced, lost
 }
-
-// learnt reports whether discovery has said which resources a version of a group has, or that
-// there is none. The caller holds mu.
-func (w *Watches) learnt(r GVR) bool {
-	for _, g := range w.groups {
-		for _, v := range g.Versions {
-			if g.Name == r.Group && v.Name == r.Version && v.Err != nil && len(v.Resources) == 0 {
-				return false
-			}
-		}
-	}
-	return w.groups != nil
-}

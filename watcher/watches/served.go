@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/version"
@@ -25,14 +28,47 @@ const versionTimeout = 5 * time.Second
 // errNothing is an answer that no apiserver gives which is ready.
 var errNothing = errors.New("the apiserver says that it serves nothing")
 
+// served is what the cluster serves, as discovery and the definitions of custom kinds say.
+type served struct {
+	deny    denied
+	lookout *collector.Lookout
+	logger  *slog.Logger
+
+	catalogue atomic.Pointer[Catalogue]
+	version   atomic.Pointer[string] // nil: not known
+	learned   sync.Once              // closes known
+	known     chan struct{}          // closed once it was learned what is served
+
+	learning    sync.Mutex             // may be taken while Watches.mu is held
+	groups      []collector.APIGroup   // guarded by learning; what discovery said last
+	lookErr     error                  // guarded by learning; what was wrong with it
+	definitions map[string]*definition // guarded by learning; by name; see definitions.go
+}
+
+// Known is closed once it was learned what the cluster serves; Served is empty before.
+func (s *served) Known() <-chan struct{} { return s.known }
+
+// Version is the release of the cluster as it was learned at the start, such as v1.36.3;
+// empty before.
+func (s *served) Version() string {
+	if v := s.version.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// Served returns what the cluster serves, as far as it is known: the same pointer until
+// that changes.
+func (s *served) Served() *Catalogue { return s.catalogue.Load() }
+
 // askVersion asks for the cluster's version until it is known.
-func (w *Watches) askVersion(ctx context.Context) {
+func (s *served) askVersion(ctx context.Context) {
 	for pause := lookFirst; ctx.Err() == nil; pause = min(2*pause, collector.LookBroken) {
 		asking, cancel := context.WithTimeout(ctx, versionTimeout)
-		v, err := w.lookout.ServerVersion(asking)
+		v, err := s.lookout.ServerVersion(asking)
 		cancel()
 		if err == nil && v != "" {
-			w.version.Store(&v)
+			s.version.Store(&v)
 			return
 		}
 		_ = lifecycle.Pause(ctx, pause) // an end of ctx is seen above
@@ -40,17 +76,17 @@ func (w *Watches) askVersion(ctx context.Context) {
 }
 
 // learn takes what discovery said. It returns after which time to ask again.
-func (w *Watches) learn(groups []collector.APIGroup, err error) time.Duration {
+func (s *served) learn(groups []collector.APIGroup, err error) time.Duration {
 	pause := collector.LookAgain
 	if err == nil && len(groups) == 0 {
 		err = errNothing
 	}
-	w.mu.Lock()
-	said := w.lookErr != nil
-	w.lookErr = err
+	s.learning.Lock()
+	said := s.lookErr != nil
+	s.lookErr = err
 	if err == nil {
 		before := map[string]collector.APIVersion{}
-		for _, g := range w.groups {
+		for _, g := range s.groups {
 			for _, v := range g.Versions {
 				before[g.Name+"/"+v.Name] = v
 			}
@@ -63,20 +99,20 @@ func (w *Watches) learn(groups []collector.APIGroup, err error) time.Duration {
 				if v.Err == nil {
 					continue
 				}
-				pause, w.lookErr = collector.LookBroken, v.Err
+				pause, s.lookErr = collector.LookBroken, v.Err
 				if was := before[g.Name+"/"+v.Name]; len(was.Resources) > 0 {
 					g.Versions[i].Resources = was.Resources
 				}
 			}
 		}
-		w.groups = groups
-		maps.DeleteFunc(w.definitions, func(_ string, d *definition) bool {
+		s.groups = groups
+		maps.DeleteFunc(s.definitions, func(_ string, d *definition) bool {
 			return d.gone() && time.Since(d.at) > goneFor
 		})
 	}
-	err = w.lookErr
-	known := w.groups != nil
-	w.mu.Unlock()
+	err = s.lookErr
+	known := s.groups != nil
+	s.learning.Unlock()
 	switch {
 	case !known:
 		pause = lookFirst
@@ -84,18 +120,20 @@ func (w *Watches) learn(groups []collector.APIGroup, err error) time.Duration {
 		pause = collector.LookBroken
 	}
 	if err != nil && !said {
-		w.logger.Warn("discovery is incomplete; what was known of the rest stays", "error", err)
+		s.logger.Warn("discovery is incomplete; what was known of the rest stays", "error", err)
 	}
-	w.update()
+	s.renew()
 	if known {
-		w.learned.Do(func() { close(w.known) })
+		s.learned.Do(func() { close(s.known) })
 	}
 	return pause
 }
 
-// discovered returns a resource of the last discovery. The caller holds mu.
-func (w *Watches) discovered(r GVR) (Kind, bool) {
-	for _, g := range w.groups {
+// discovered returns a resource of the last discovery.
+func (s *served) discovered(r GVR) (Kind, bool) {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	for _, g := range s.groups {
 		for _, v := range g.Versions {
 			for _, found := range v.Resources {
 				if k := (Kind{found.Resource, found.Singular, found.ShortNames, found.Categories}); gvrOf(k) == r {
@@ -107,19 +145,67 @@ func (w *Watches) discovered(r GVR) (Kind, bool) {
 	return Kind{}, false
 }
 
-// update brings the catalogue up to date, and ends the watches of kinds that are not served
-// any more or are others now.
-func (w *Watches) update() {
-	w.mu.Lock()
-	c := newCatalogue(w.groups, w.definitions, w.deny)
-	if was := w.Served(); reflect.DeepEqual(c, was) {
-		c = was
-	} else {
-		w.catalogue.Store(c)
+// incomplete is why nothing is known yet; nil once something is.
+func (s *served) incomplete() error {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	if s.groups != nil {
+		return nil
 	}
-	ended := w.sweep(c)
-	w.mu.Unlock()
-	w.end(ended)
+	return cmp.Or(s.lookErr, errLooking)
+}
+
+// learnt reports whether discovery has said which resources a version of a group has, or that
+// there is none.
+func (s *served) learnt(r GVR) bool {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	for _, g := range s.groups {
+		for _, v := range g.Versions {
+			if g.Name == r.Group && v.Name == r.Version && v.Err != nil && len(v.Resources) == 0 {
+				return false
+			}
+		}
+	}
+	return s.groups != nil
+}
+
+// defined reports whether a definition is known for the resource.
+func (s *served) defined(r GVR) bool {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	_, custom := s.definitions[r.Resource+"."+r.Group]
+	return custom
+}
+
+// define takes what definitions say, by their names.
+func (s *served) define(changes map[string]*definition) {
+	s.learning.Lock()
+	maps.Copy(s.definitions, changes)
+	s.learning.Unlock()
+	s.renew()
+}
+
+// vanished returns an entry for each known definition that is not among those there are.
+func (s *served) vanished(all map[string]*definition) map[string]*definition {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	gone := map[string]*definition{}
+	for name, d := range s.definitions {
+		if _, is := all[name]; !is && !d.gone() {
+			gone[name] = &definition{at: time.Now()}
+		}
+	}
+	return gone
+}
+
+// renew brings the catalogue up to date.
+func (s *served) renew() {
+	s.learning.Lock()
+	defer s.learning.Unlock()
+	if c := newCatalogue(s.groups, s.definitions, s.deny); !reflect.DeepEqual(c, s.Served()) {
+		s.catalogue.Store(c)
+	}
 }
 
 // CatalogueOf makes the catalogue of what discovery says alone.

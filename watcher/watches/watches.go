@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,34 +42,25 @@ type Settings struct {
 
 // Watches is made by New. Its methods may be called from several goroutines.
 type Watches struct {
+	served
 	config    Config
-	deny      denied
 	collected *collector.Collector // nil: none
 	own       *collector.Collector
-	lookout   *collector.Lookout
 	alone     bool // nobody else runs the lookout
-	logger    *slog.Logger
 	metrics   *metrics
 
-	catalogue atomic.Pointer[Catalogue]
-	version   atomic.Pointer[string] // nil: not known
-	learned   sync.Once              // closes known
-	known     chan struct{}          // closed once it was learned what is served
-	ending    chan struct{}          // closed at the end of Run
-	first     sync.Map               // key → *lazy: those whose first list is not complete
-	ends      sync.WaitGroup         // of kinds that listing has stopped
+	ending chan struct{}  // closed at the end of Run
+	first  sync.Map       // key → *lazy: those whose first list is not complete
+	ends   sync.WaitGroup // of kinds that listing has stopped
 
 	pace chan *lifecycle.Work // size 1: the work of all first lists, or it is with one of them
 
-	mu          sync.Mutex
-	ran         bool                   // guarded by mu
-	groups      []collector.APIGroup   // guarded by mu; what discovery said last
-	lookErr     error                  // guarded by mu; what was wrong with it
-	definitions map[string]*definition // guarded by mu; by name; see definitions.go
-	pins        map[GVR]*pin           // guarded by mu
-	lazy        map[GVR]*lazy          // guarded by mu
-	readers     map[GVR]int            // guarded by mu; holders of the pipeline's kinds
-	crowded     map[GVR]time.Time      // guarded by mu; refused until then because room was short
+	mu      sync.Mutex
+	ran     bool              // guarded by mu
+	pins    map[GVR]*pin      // guarded by mu
+	lazy    map[GVR]*lazy     // guarded by mu
+	readers map[GVR]int       // guarded by mu; holders of the pipeline's kinds
+	crowded map[GVR]time.Time // guarded by mu; refused until then because room was short
 }
 
 // New registers the metrics. Nothing is requested before Run.
@@ -85,10 +75,9 @@ func New(c Config, s Settings) (*Watches, error) {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
 	w := &Watches{
-		config: c, collected: s.Collected, logger: s.Logger,
-		known: make(chan struct{}), ending: make(chan struct{}), pace: make(chan *lifecycle.Work, 1),
-		definitions: map[string]*definition{}, pins: map[GVR]*pin{}, lazy: map[GVR]*lazy{},
-		readers: map[GVR]int{}, crowded: map[GVR]time.Time{},
+		config: c, collected: s.Collected, ending: make(chan struct{}), pace: make(chan *lifecycle.Work, 1),
+		pins: map[GVR]*pin{}, lazy: map[GVR]*lazy{}, readers: map[GVR]int{}, crowded: map[GVR]time.Time{},
+		served: served{logger: s.Logger, known: make(chan struct{}), definitions: map[string]*definition{}},
 	}
 	w.catalogue.Store(&Catalogue{})
 	w.pace <- new(lifecycle.BeginWork())
@@ -113,7 +102,11 @@ func New(c Config, s Settings) (*Watches, error) {
 			return nil, fmt.Errorf("watches: %w", err)
 		}
 	}
-	w.lookout.Tell(w.learn)
+	w.lookout.Tell(func(groups []collector.APIGroup, err error) time.Duration {
+		pause := w.learn(groups, err)
+		w.endUnserved()
+		return pause
+	})
 	if w.metrics, err = newMetrics(w, s.Registry); err != nil {
 		return nil, fmt.Errorf("watches: %w", err)
 	}
@@ -134,7 +127,7 @@ func (w *Watches) Run(ctx context.Context) error {
 	if w.alone {
 		all.Go(func() { _ = w.lookout.Run(ctx, w.NotFound()) })
 	}
-	for _, part := range []func(context.Context){w.askVersion, w.define, w.tidy} {
+	for _, part := range []func(context.Context){w.askVersion, w.followCustom, w.tidy} {
 		all.Go(func() { part(ctx) })
 	}
 	err := w.own.Run(ctx)
@@ -152,19 +145,3 @@ func (w *Watches) Run(ctx context.Context) error {
 
 // NotFound has a token when a list or watch was answered with 404.
 func (w *Watches) NotFound() <-chan struct{} { return w.own.NotFound() }
-
-// Known is closed once it was learned what the cluster serves; Served is empty before.
-func (w *Watches) Known() <-chan struct{} { return w.known }
-
-// Version is the release of the cluster as it was learned at the start, such as v1.36.3;
-// empty before.
-func (w *Watches) Version() string {
-	if v := w.version.Load(); v != nil {
-		return *v
-	}
-	return ""
-}
-
-// Served returns what the cluster serves, as far as it is known: the same pointer until
-// that changes.
-func (w *Watches) Served() *Catalogue { return w.catalogue.Load() }

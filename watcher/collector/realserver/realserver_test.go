@@ -130,7 +130,6 @@ func TestChurnConverges(t *testing.T) {
 		config collector.Config
 	}{
 		{"streaming", collector.Config{}},
-		{"streaming over HTTP/2", collector.Config{HTTP2: true}},
 		{"lists", collector.Config{PlainList: true}},
 		{"packed", collector.Config{Pack: true}},
 	} {
