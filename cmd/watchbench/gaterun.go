@@ -60,7 +60,6 @@ func (g *sideBySide) register(cmd *cobra.Command) {
 	fl.BoolVar(&g.quiet, "quiet", false, "print no progress")
 	offerBy(cmd, "scenario", scenarioNames)
 	offerBy(cmd, "runs", folders)
-	offerBy(cmd, "set", overrides)
 	names := []cobra.Completion{revision.Worktree, "HEAD", "HEAD~1"}
 	offerBy(cmd, "base-rev", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	offerBy(cmd, "new-rev", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))

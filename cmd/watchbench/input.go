@@ -24,7 +24,7 @@ import (
 // the default and imply nothing.
 var owner = map[string]string{
 	"fsync": cluster.Embedded, "pin": cluster.Embedded,
-	"kind-name": cluster.Kind, "kind-image": cluster.Kind, "kind-reuse": cluster.Kind, "kind-keep": cluster.Kind,
+	"kind-name": cluster.Kind, "kind-image": cluster.Kind,
 	"kubeconfig": cluster.Kubeconfig, "context": cluster.Kubeconfig,
 }
 

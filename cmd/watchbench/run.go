@@ -112,8 +112,6 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig: path of the file (implies --cluster kubeconfig)")
 	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "", "kubeconfig: context to use (required; implies --cluster kubeconfig)")
 	kindFlags(fl, &f.cluster.Kind)
-	fl.BoolVar(&f.cluster.Kind.Reuse, "kind-reuse", false, "kind: use a running cluster of that name and keep it")
-	fl.BoolVar(&f.cluster.Kind.Keep, "kind-keep", false, "kind: keep the cluster that was created")
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets a folder of its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
@@ -121,7 +119,6 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	offer(cmd, "cluster", providers...)
 	offerBy(cmd, "out", folders)
-	offerBy(cmd, "set", overrides)
 }
 
 // up brings the cluster of a scenario up, whose parties log to a folder, or takes the one

@@ -33,7 +33,6 @@ func scenariosCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return validateScenarios(cmd, args, sets) },
 	}
 	validate.Flags().StringArrayVar(&sets, "set", nil, setUsage)
-	offerBy(validate, "set", overrides)
 	cmd.AddCommand(
 		listCommand(),
 		&cobra.Command{
