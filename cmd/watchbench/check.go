@@ -79,7 +79,8 @@ func recheck(cmd *cobra.Command, dir, format string) error {
 	}
 	err = checkedVerdict(out, c)
 	if differ > 0 {
-		err = worse(err, &verdict{exitCheck, units.Count(differ, "difference") + " between what was recorded and what the record gives"})
+		err = worse(err, &verdict{exitCheck,
+			units.Count(differ, "difference") + " between what was recorded and what the record gives"})
 	}
 	return err
 }

@@ -54,22 +54,28 @@ after an error or a signal.`,
 	f.StringVar(&o.plan, "plan", "", "plan file (YAML)")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
-	f.StringVar(&o.oplog, "oplog", "", "where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
-	f.StringVar(&o.part, "part", "0/1", "send part I of N of a profile's open load, I from 0; part 0 must be ready before the others start, and end after them")
-	f.BoolVar(&o.wait, "wait", false, "wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
+	f.StringVar(&o.oplog, "oplog", "",
+		"where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
+	f.StringVar(&o.part, "part", "0/1", "send part I of N of a profile's open load, I from 0; part 0 must be ready "+
+		"before the others start, and end after them")
+	f.BoolVar(&o.wait, "wait", false,
+		"wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
 	f.BoolVar(&o.quiet, "quiet", false, "report phases only, no progress")
 	f.BoolVar(&o.check, "check", false, "check the plan file and exit")
 	f.StringVar(&o.remove, "remove", "", "remove what the run with this ID left behind and exit; needs --kubeconfig")
-	f.StringVar(&o.simulate, "simulate", "", "play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
+	f.StringVar(&o.simulate, "simulate", "",
+		"play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
 	f.StringVar(&o.trace, "trace", "", "with --simulate: play this trace of watchbench record instead of a plan")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "with --simulate: address of the simulated apiserver")
 	f.Var(&o.speed, "speed", "with --simulate: speed of the plan, 0.1x to 1000x, or unlimited: as fast as the watches read")
-	f.DurationVar(&o.teardownTimeout, "teardown-timeout", session.DefaultTeardownTimeout, "time limit for removing what was created")
+	f.DurationVar(&o.teardownTimeout, "teardown-timeout", session.DefaultTeardownTimeout,
+		"time limit for removing what was created")
 	return cmd
 }
 
 func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
-	needed := []commandline.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig}, {Name: "oplog", Value: o.oplog}}
+	needed := []commandline.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig},
+		{Name: "oplog", Value: o.oplog}}
 	switch {
 	case o.check:
 		needed = needed[:1]

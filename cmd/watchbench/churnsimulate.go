@@ -61,7 +61,8 @@ func churnSimulate(cmd *cobra.Command, s streams, o churnOptions, p *plan.Plan) 
 	both.Go(func() error {
 		defer stop()
 		return session.New(engine, cfg, session.Settings{
-			Out: s.out, Wait: o.wait, In: s.in, Quiet: o.quiet, TeardownTimeout: o.teardownTimeout, Log: log, Logger: slog.New(slog.NewTextHandler(s.err, nil)),
+			Out: s.out, Wait: o.wait, In: s.in, Quiet: o.quiet, TeardownTimeout: o.teardownTimeout, Log: log,
+			Logger: slog.New(slog.NewTextHandler(s.err, nil)),
 		}).Run(cmd.Context())
 	})
 	return both.Wait()

@@ -83,7 +83,8 @@ func offer(cmd *cobra.Command, flag string, values ...string) {
 
 // offerList does so for a comma-separated list of them.
 func offerList(cmd *cobra.Command, flag string, values ...string) {
-	offerBy(cmd, flag, func(_ *cobra.Command, _ []string, typed string) (all []cobra.Completion, _ cobra.ShellCompDirective) {
+	offerBy(cmd, flag, func(_ *cobra.Command, _ []string, typed string) (all []cobra.Completion,
+		_ cobra.ShellCompDirective) {
 		done := typed[:strings.LastIndex(typed, ",")+1]
 		for _, v := range values {
 			all = append(all, done+v)

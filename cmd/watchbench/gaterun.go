@@ -50,7 +50,8 @@ func (g *sideBySide) register(cmd *cobra.Command) {
 	fl.StringVar(&g.base.command, "base-command", "", "command of the base; {config} is the path of its config file")
 	fl.StringVar(&g.new.command, "new-command", "", "command of the watcher to judge, of the same form")
 	fl.StringVar(&g.base.rev, "base-rev", "", "revision of this repository to build k8s-watch from, as the base")
-	fl.StringVar(&g.new.rev, "new-rev", "", "revision to judge (default with --base-rev: worktree, with uncommitted changes)")
+	fl.StringVar(&g.new.rev, "new-rev", "",
+		"revision to judge (default with --base-rev: worktree, with uncommitted changes)")
 	fl.IntVar(&g.blocks, "blocks", defaultBlocks,
 		fmt.Sprintf("blocks of four cells, base new new base, to run at each point (%d to %d)", leastBlocks, mostBlocks))
 	fl.StringVar(&g.scenario, "scenario", gateScenario, "a scenario with pair: watcher, and the points base and new")

@@ -143,9 +143,11 @@ func (f *runFlags) implied(owned []string) (string, error) {
 		case provider == "":
 			provider, by = owner[name], name
 		case by == "":
-			return "", badinput.New("use --cluster "+owner[name]+", or leave it out", "--%s means nothing for --cluster %s", name, provider)
+			return "", badinput.New("use --cluster "+owner[name]+", or leave it out", "--%s means nothing for --cluster %s",
+				name, provider)
 		default:
-			return "", badinput.New("leave one of them out", "--%s is for the cluster provider %s, --%s for %s", by, provider, name, owner[name])
+			return "", badinput.New("leave one of them out", "--%s is for the cluster provider %s, --%s for %s", by, provider,
+				name, owner[name])
 		}
 	}
 	if provider == cluster.Embedded {
@@ -175,9 +177,11 @@ func (f *runFlags) fits(on spec.Cluster) error {
 	switch {
 	case f.borrowed == nil:
 	case on.FSync && !f.borrowed.FSyncs():
-		return badinput.New("start it with watchbench cluster up --fsync", "cluster.fsync: the cluster that is up runs without")
+		return badinput.New("start it with watchbench cluster up --fsync",
+			"cluster.fsync: the cluster that is up runs without")
 	case on.Controllers && !f.borrowed.Controllers:
-		return badinput.New("start it with watchbench cluster up --controllers", "cluster.controllers: the cluster that is up runs without")
+		return badinput.New("start it with watchbench cluster up --controllers",
+			"cluster.controllers: the cluster that is up runs without")
 	case on.Pin:
 		return badinput.New("leave pin out", "cluster.pin: the cluster that is up cannot be pinned")
 	}

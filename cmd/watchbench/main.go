@@ -102,7 +102,8 @@ func command() *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Long: "Measure and judge the path from a Kubernetes watch to a storage service.\n\n" + exitCodes + "\n\n" + environment,
+		Long: "Measure and judge the path from a Kubernetes watch to a storage service.\n\n" + exitCodes + "\n\n" +
+			environment,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
@@ -153,7 +154,8 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	if all := cmd.SuggestionsFor(args[0]); len(all) > 0 {
 		near = all[0]
 	}
-	return badinput.New(badinput.Ask(near, "see "+cmd.CommandPath()+" --help"), "%s: unknown command %q", cmd.CommandPath(), args[0])
+	return badinput.New(badinput.Ask(near, "see "+cmd.CommandPath()+" --help"), "%s: unknown command %q",
+		cmd.CommandPath(), args[0])
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

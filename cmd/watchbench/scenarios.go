@@ -36,7 +36,8 @@ func scenariosCommand() *cobra.Command {
 	cmd.AddCommand(
 		listCommand(),
 		&cobra.Command{
-			Use: "show SCENARIO", Short: "Print a scenario file", Args: needArgs(1, 1, "one scenario"), ValidArgsFunction: scenarioNames,
+			Use: "show SCENARIO", Short: "Print a scenario file", Args: needArgs(1, 1, "one scenario"),
+			ValidArgsFunction: scenarioNames,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				_, data, err := scenarios.Read(args[0])
 				return write(cmd, data, err)
@@ -104,7 +105,8 @@ func listScenarios(cmd *cobra.Command, format string) error {
 	if format == jsonFormat {
 		return result.EncodeJSON(out, d)
 	}
-	t := render.Table{Keys: 1, Heads: []render.Head{{Title: "scenario", Words: true}, {Title: "points"}, {Title: "description", Words: true}}}
+	t := render.Table{Keys: 1, Heads: []render.Head{{Title: "scenario", Words: true}, {Title: "points"},
+		{Title: "description", Words: true}}}
 	for _, s := range d.Scenarios {
 		t.Rows = append(t.Rows, render.Cells(s.Name, strconv.Itoa(s.Points), s.Description))
 	}

@@ -79,7 +79,8 @@ change by more than that; 5 as well if each point of a scenario is cut.`,
 	fl.DurationVar(&f.overhead, "overhead", 0,
 		"time per request besides storage latency, such as 700us (default: 0s; with --against, fitted on the other points)")
 	fl.DurationVar(&f.wake, "wake", 0,
-		"time from an event to its request where a worker has nothing to do, such as 500us (default: 0s; with --against, that of the run)")
+		"time from an event to its request where a worker has nothing to do, such as 500us (default: 0s; with --against, "+
+			"that of the run)")
 	fl.DurationVar(&f.api, "api-latency", simulate.DefaultAPI,
 		"time from a write's dispatch to its answer and to the watcher")
 	fl.StringVar(&f.against, "against", "", "folder of a run to simulate and compare with what it measured")
@@ -287,7 +288,8 @@ func writeComparison(w io.Writer, doc *simulate.AgainstDocument) error {
 		return err
 	}
 	if len(doc.Cells) > 0 {
-		fmt.Fprintf(w, "%d of %d cells are sensitive: storage twice as slow would change their drain or rate by more than %g %%. "+
+		fmt.Fprintf(w, "%d of %d cells are sensitive: storage twice as slow would change their drain or rate by more than "+
+			"%g %%. "+
 			"The others follow their load, whatever the model is.\n",
 			doc.Telling, len(doc.Cells), 100*doc.Tolerance)
 	}

@@ -41,13 +41,15 @@ a last list of every kind.`,
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
 	f.StringVar(&o.oplog, "oplog", "", "where to write the record (zstd-compressed NDJSON)")
-	f.StringArrayVar(&o.kinds, "kind", nil, "a kind and its resource, such as ReplicaSet=apps/v1/replicasets; may be repeated")
+	f.StringArrayVar(&o.kinds, "kind", nil,
+		"a kind and its resource, such as ReplicaSet=apps/v1/replicasets; may be repeated")
 	f.StringArrayVar(&o.ignore, "ignore-namespace", nil, "leave out what is in this namespace; may be repeated")
 	return cmd
 }
 
 func witnessExecute(ctx context.Context, o witnessOptions, stdout, stderr io.Writer) (err error) {
-	if err := commandline.Require(commandline.Flag{Name: "kubeconfig", Value: o.kubeconfig}, commandline.Flag{Name: "oplog", Value: o.oplog}); err != nil {
+	if err := commandline.Require(commandline.Flag{Name: "kubeconfig", Value: o.kubeconfig},
+		commandline.Flag{Name: "oplog", Value: o.oplog}); err != nil {
 		return err
 	}
 	if len(o.kinds) == 0 {
@@ -93,9 +95,11 @@ func parseKind(text string) (k witness.Kind, err error) {
 	name, rest, _ := strings.Cut(text, "=")
 	parts := strings.Split(rest, "/")
 	if name == "" || len(parts) < 2 || len(parts) > 3 || strings.Contains("/"+rest+"/", "//") {
-		return k, badinput.New("", "--kind %s: write a kind and its resource, such as Pod=v1/pods or ReplicaSet=apps/v1/replicasets", text)
+		return k, badinput.New("",
+			"--kind %s: write a kind and its resource, such as Pod=v1/pods or ReplicaSet=apps/v1/replicasets", text)
 	}
-	k = witness.Kind{Name: name, Resource: schema.GroupVersionResource{Version: parts[len(parts)-2], Resource: parts[len(parts)-1]}}
+	k = witness.Kind{Name: name, Resource: schema.GroupVersionResource{Version: parts[len(parts)-2],
+		Resource: parts[len(parts)-1]}}
 	if len(parts) == 3 {
 		k.Resource.Group = parts[0]
 	}

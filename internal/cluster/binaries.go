@@ -33,7 +33,8 @@ func findBinaries(ctx context.Context, opts EmbeddedOptions, say func(string, ..
 			return "", fmt.Errorf("make %s absolute: %w", EnvAssets, err)
 		}
 		if missing := missingBinary(dir); missing != "" {
-			return "", badinput.New("point it at a directory with executable files etcd and kube-apiserver, or unset it to have them built",
+			return "", badinput.New("point it at a directory with executable files etcd and kube-apiserver, or unset it to "+
+				"have them built",
 				"%s is %s, where %s is missing or not executable", EnvAssets, dir, missing)
 		}
 		say("using the control plane binaries in %s", dir)

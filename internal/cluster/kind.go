@@ -69,7 +69,8 @@ func newKind(opts KindOptions) (*kind, error) {
 	opts.Image = cmp.Or(opts.Image, DefaultKindImage())
 	switch {
 	case !kindName.MatchString(opts.Name) || len(opts.Name) > kindNameMax:
-		return nil, badinput.New(fmt.Sprintf("use at most %d lower-case letters, digits, '-' and '.'", kindNameMax), "kind cluster name %q", opts.Name)
+		return nil, badinput.New(fmt.Sprintf("use at most %d lower-case letters, digits, '-' and '.'", kindNameMax),
+			"kind cluster name %q", opts.Name)
 	case strings.ContainsAny(opts.Image, " \t\n") || strings.HasPrefix(opts.Image, "-"):
 		return nil, badinput.New("use one such as "+DefaultKindImage(), "kind node image %q", opts.Image)
 	}
@@ -123,7 +124,8 @@ type kindRun struct {
 // Up implements Provider.
 func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err error) {
 	say := reporter(progress)
-	r := &kindRun{opts: k.opts, provider: kindcluster.NewProvider(kindcluster.ProviderWithDocker(), kindcluster.ProviderWithLogger(kindLogger{say: say}))}
+	r := &kindRun{opts: k.opts, provider: kindcluster.NewProvider(kindcluster.ProviderWithDocker(),
+		kindcluster.ProviderWithLogger(kindLogger{say: say}))}
 	if err := r.docker.check(ctx); err != nil {
 		return nil, err
 	}
@@ -146,7 +148,8 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 		}
 		r.dog, r.kept = nil, true
 	}
-	say("kind cluster %s with kube-apiserver %s ready in %s", k.opts.Name, c.Version, time.Since(started).Round(time.Second))
+	say("kind cluster %s with kube-apiserver %s ready in %s", k.opts.Name, c.Version,
+		time.Since(started).Round(time.Second))
 	return c, nil
 }
 
@@ -329,7 +332,8 @@ func kindNotReady(ctx context.Context, client kubernetes.Interface) (string, err
 	if own == 0 {
 		return "no node has registered", nil
 	}
-	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
+	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default",
+		metav1.GetOptions{}); err != nil {
 		return "", err
 	}
 	return "", nil

@@ -129,7 +129,8 @@ func (b Builder) program(dir string) string { return filepath.Join(dir, filepath
 func (b Builder) root(ctx context.Context) (string, error) {
 	root, err := git(ctx, b.Repo, nil, "rev-parse", "--show-toplevel")
 	if err != nil {
-		return "", &badinput.Error{What: "revisions are built from a git repository", Err: err, Remedy: "run this in a clone, or give commands instead of revisions"}
+		return "", &badinput.Error{What: "revisions are built from a git repository", Err: err,
+			Remedy: "run this in a clone, or give commands instead of revisions"}
 	}
 	return root, nil
 }
