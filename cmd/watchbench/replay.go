@@ -124,11 +124,11 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 	}
 	cfg, err := plan.ReadFile(f.plan)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see watchbench churn --check --plan"}
+		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see docs/load.md"}
 	}
 	p, err := plan.New(cfg)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see watchbench churn --check --plan"}
+		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see docs/load.md"}
 	}
 	settings.Length = cfg.Duration.Std()
 	s, err = replay.FromPlan(p)

@@ -19,9 +19,7 @@ import (
 
 type watchproxyOptions struct {
 	watchproxy.Config
-	kubeconfig, context string
-	write               string
-	logLevel            string
+	kubeconfig, write string
 }
 
 // watchproxyAnnouncement is the line on standard output.
@@ -50,15 +48,12 @@ Times: from, for, every; max=5 firings.
 
 The admin API: GET, POST (text) and DELETE (?id=N) /faults, and POST /start, which
 restarts the times of all faults.`,
-		Example: `  watchproxy --kubeconfig ~/.kube/config --write-kubeconfig proxy.yaml --faults 'close(1s,5s), 410(mid):1%'
-  watchproxy --kubeconfig ~/.kube/config --write-kubeconfig proxy.yaml --admin 127.0.0.1:0 --faults 'gone(60s,from=10s)' --hold`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return watchproxyExecute(cmd, o, s.out, s.err) },
+		Example: `  watchproxy --kubeconfig ~/.kube/config --write-kubeconfig proxy.yaml --faults 'close(1s,5s), 410(mid):1%'`,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return watchproxyExecute(cmd, o, s.out, s.err) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the apiserver; clients get its credentials")
-	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
-	f.StringVar(&o.Listen, "listen", o.Listen, "address for the watcher, host:port; port 0 is any free one")
 	f.StringVar(&o.write, "write-kubeconfig", "", "write a kubeconfig for the proxy to this file, which must not be "+
 		"there, be empty, or be of an earlier watchproxy; its server URL holds a secret path that requests need")
 	f.StringVar(&o.Faults, "faults", "", "initial faults; see above")
@@ -70,16 +65,10 @@ restarts the times of all faults.`,
 	f.BoolVar(&o.PassAuthorization, "pass-authorization", false,
 		"forward the Authorization header of requests instead of the proxy's credentials, over a connection without a "+
 			"client certificate; needs --tls, and a user in the written kubeconfig")
-	f.BoolVar(&o.AllowRemote, "allow-remote", false, "allow --listen on non-loopback addresses; needs --tls")
-	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	return cmd
 }
 
 func watchproxyExecute(cmd *cobra.Command, o watchproxyOptions, stdout, stderr io.Writer) (err error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
-		return badinput.New("", "--log-level %q: want debug, info, warn or error", o.logLevel)
-	}
 	if err := commandline.Require(commandline.Flag{Name: "kubeconfig", Value: o.kubeconfig},
 		commandline.Flag{Name: "write-kubeconfig", Value: o.write}); err != nil {
 		return err
@@ -92,11 +81,11 @@ func watchproxyExecute(cmd *cobra.Command, o watchproxyOptions, stdout, stderr i
 	if err := errors.Join(o.Validate(), userfile.CheckOutputs(own)); err != nil {
 		return badinput.Wrap(err)
 	}
-	cfg, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
+	cfg, err := kubeapi.ReadConfig(o.kubeconfig, "")
 	if err != nil {
 		return badinput.Wrap(err)
 	}
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	log := slog.New(slog.NewTextHandler(stderr, nil))
 	p, err := watchproxy.New(o.Config, watchproxy.Settings{REST: cfg, Logger: log})
 	if err != nil {
 		return err

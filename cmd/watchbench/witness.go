@@ -21,8 +21,8 @@ import (
 )
 
 type witnessOptions struct {
-	kubeconfig, context, oplog string
-	kinds, ignore              []string
+	kubeconfig, oplog string
+	kinds, ignore     []string
 }
 
 func witnessCommand(s streams) *cobra.Command {
@@ -34,12 +34,11 @@ func witnessCommand(s streams) *cobra.Command {
 
 When it watches it prints {"phase":"ready"} on standard output. SIGTERM ends it, after
 a last list of every kind.`,
-		Example: `  witness --kubeconfig ~/.kube/config --oplog witness.ndjson.zst --kind Pod=v1/pods --kind ReplicaSet=apps/v1/replicasets`,
+		Example: `  witness --kubeconfig ~/.kube/config --oplog witness.ndjson.zst --kind Pod=v1/pods`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return witnessExecute(cmd.Context(), o, s.out, s.err) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
-	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
 	f.StringVar(&o.oplog, "oplog", "", "where to write the record (zstd-compressed NDJSON)")
 	f.StringArrayVar(&o.kinds, "kind", nil,
 		"a kind and its resource, such as ReplicaSet=apps/v1/replicasets; may be repeated")
@@ -63,7 +62,7 @@ func witnessExecute(ctx context.Context, o witnessOptions, stdout, stderr io.Wri
 		}
 		cfg.Kinds = append(cfg.Kinds, k)
 	}
-	access, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
+	access, err := kubeapi.ReadConfig(o.kubeconfig, "")
 	if err != nil {
 		return badinput.Wrap(err)
 	}
