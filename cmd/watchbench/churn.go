@@ -61,7 +61,7 @@ after an error or a signal.`,
 	f.StringVar(&o.simulate, "simulate", "",
 		"play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
 	f.StringVar(&o.trace, "trace", "", "with --simulate: play this trace of watchbench record instead of a plan")
-	f.Var(&o.speed, "speed", "with --simulate: speed of the plan, 0.1x to 1000x, or unlimited: as fast as the watches read")
+	f.Var(&o.speed, "speed", "with --simulate: 0.1x to 1000x, or unlimited: as fast as the watches read")
 	return cmd
 }
 

@@ -40,7 +40,7 @@ The exit code does not depend on the verdicts.`,
 		Example: `  watchbench compare out/before out/after
   watchbench compare out/before out/after --metrics 'freshness.*,watcher.cpu*'
   watchbench compare out/a out/b out/c --format table,html --out out/compared`,
-		Args: needArgs(2, -1, "at least two runs: their folders or results.json"), ValidArgsFunction: runs,
+		Args: needArgs(2, -1, "at least two runs: their folders or results.json"), ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.compare(cmd, args) },
 	}
 	fl := cmd.Flags()

@@ -48,7 +48,7 @@ format, as base.txt and new.txt: benchstat base.txt new.txt.`,
   watchbench gate --base-command 'OLD {config}' --new-command 'NEW {config}'
   watchbench gate --base-rev v1.4.0
   watchbench gate rules > rules.yaml`,
-		ValidArgsFunction: runs,
+		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if run, err := r.asked(cmd); err != nil {
 				return err
@@ -73,7 +73,7 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.out, "out", "", "folder for all formats (default: that of the run, if one is made)")
 	fl.BoolVar(&f.strict, "strict", false, "exit code 4 for WARN too")
 	offer(cmd, "format", gateFormats()...)
-	offerBy(cmd, "control", runs)
+	offerBy(cmd, "control", folders)
 	offerBy(cmd, "out", folders)
 	yaml := cobra.FixedCompletions([]cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 	offerBy(cmd, "rules", yaml)

@@ -32,7 +32,7 @@ the runs of one scenario on one machine. --format table or html does only one of
 The exit code does not depend on the verdicts; that of watchbench check does.`,
 		Example:           "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",
 		Args:              needArgs(1, 1, "the folder of a run, of a matrix or of several runs, or a results.json"),
-		ValidArgsFunction: runs,
+		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []render.Format
 			terminal, asJSON := false, false

@@ -97,7 +97,7 @@ merges. An invalid cell that violates a guarantee is kept.`,
 		"serve a live page of the run at this address (:0 is any free port of the loopback address)")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	offer(cmd, "format", "table", "json")
-	offerBy(cmd, "resume", runs)
+	offerBy(cmd, "resume", folders)
 	return cmd
 }
 

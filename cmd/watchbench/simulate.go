@@ -84,7 +84,7 @@ change by more than that; 5 as well if each point of a scenario is cut.`,
 	fl.DurationVar(&f.api, "api-latency", simulate.DefaultAPI,
 		"time from a write's dispatch to its answer and to the watcher")
 	fl.StringVar(&f.against, "against", "", "folder of a run to simulate and compare with what it measured")
-	offerBy(cmd, "against", runs)
+	offerBy(cmd, "against", folders)
 	fl.StringVar(&f.tolerance, "tolerance", "5%",
 		"with --against: largest error of drain time and storage rate; beyond it the exit code is 3")
 	formatFlag(cmd, &f.format)

@@ -104,7 +104,7 @@ limit, the answer is "at least". --strategies, --budget
 		"drainAfterLoad=", "rate=")
 	offer(cmd, "limit", "memory=", "inflight=")
 	offerList(cmd, "strategies", search.Strategies...)
-	offerBy(cmd, "resume", runs)
+	offerBy(cmd, "resume", folders)
 	return cmd
 }
 

@@ -48,8 +48,7 @@ Times: from, for, every; max=5 firings.
 
 The admin API: GET, POST (text) and DELETE (?id=N) /faults, and POST /start, which
 restarts the times of all faults.`,
-		Example: `  watchproxy --kubeconfig ~/.kube/config --write-kubeconfig proxy.yaml --faults 'close(1s,5s), 410(mid):1%'`,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return watchproxyExecute(cmd, o, s.out, s.err) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return watchproxyExecute(cmd, o, s.out, s.err) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false

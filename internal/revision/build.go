@@ -27,7 +27,7 @@ const Kept = 20
 type Builder struct {
 	Repo    string // folder in the repository
 	Package string // such as ./cmd/k8s-watch, from the repository's root
-	Stamp   string // variable that the linker sets to the version; empty sets none
+	Stamp   string // variable that the linker sets to the version
 	Cache   string // folder of what was built
 	// Line is told what is being built, may be nil.
 	Line func(string)
@@ -178,12 +178,7 @@ func (b Builder) build(ctx context.Context, source, into, version string) (code 
 	if err := compile(bare); err != nil {
 		return "", err
 	}
-	if b.Stamp == "" {
-		err = copyFile(bare, b.program(into))
-	} else {
-		err = compile(b.program(into), "-ldflags=-X "+b.Stamp+"="+version)
-	}
-	if err != nil {
+	if err := compile(b.program(into), "-ldflags=-X "+b.Stamp+"="+version); err != nil {
 		return "", err
 	}
 	if code, err = digest(bare); err != nil {
@@ -231,20 +226,6 @@ func DefaultCache() (string, error) {
 		return "", fmt.Errorf("find the user's cache: %w", err)
 	}
 	return filepath.Join(user, "watchbench", "revisions", runtime.GOOS+"-"+runtime.GOARCH), nil
-}
-
-func copyFile(from, to string) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }
 
 func digest(path string) (string, error) {
