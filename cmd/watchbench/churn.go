@@ -143,7 +143,6 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 // maxParts bounds the generators of one run.
 const maxParts = 16
 
-// readPart reads --part.
 func readPart(text string) (part, parts int, err error) {
 	i, n, ok := strings.Cut(text, "/")
 	part, err1 := strconv.Atoi(i)

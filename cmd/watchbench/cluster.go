@@ -66,7 +66,6 @@ func clusterCommand() *cobra.Command {
 	return cmd
 }
 
-// kindFlags choose a kind cluster.
 func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {
 	fl.StringVar(&o.Name, "kind-name", "", "kind: cluster name (default: watchbench)")
 	fl.StringVar(&o.Image, "kind-image", "", "kind: node image (default: kindest/node of our client's Kubernetes version)")

@@ -15,7 +15,6 @@ func scenarioNames(*cobra.Command, []string, string) ([]cobra.Completion, cobra.
 	return scenarios.All(), cobra.ShellCompDirectiveDefault
 }
 
-// rowNames offers the rows and the scenarios of the fault matrix.
 func rowNames(*cobra.Command, []string, string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 	for _, r := range result.MatrixRows {
 		if r.NotBuilt == "" {
@@ -25,12 +24,10 @@ func rowNames(*cobra.Command, []string, string) (names []cobra.Completion, _ cob
 	return slices.Concat(names, scenarios.FaultNames(), scenarios.RegressionNames()), cobra.ShellCompDirectiveNoFileComp
 }
 
-// folders has a shell offer folders.
 func folders(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// offer has a shell offer the values of a flag.
 func offer(cmd *cobra.Command, flag string, values ...string) {
 	offerBy(cmd, flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -31,7 +31,6 @@ var owner = map[string]string{
 // running is the cluster that watchbench cluster up left.
 const running = "running"
 
-// providers are the values of --cluster.
 var providers = append(cluster.Names(), running)
 
 // source is a scenario that is yet to be parsed.
@@ -48,7 +47,6 @@ func sourceOf(ref string, below ...string) source {
 	}}
 }
 
-// read parses scenarios with the overrides of the flags.
 func (f *runFlags) read(cmd *cobra.Command, refs []string) ([]campaign.Scenario, error) {
 	var all []source
 	for _, ref := range refs {
@@ -217,7 +215,6 @@ func (f *runFlags) parse(cmd *cobra.Command, s source, provider string) (*spec.F
 	return file, err
 }
 
-// quote makes a text a YAML scalar.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // binaries finds the programs that scenarios need, before anything is started.

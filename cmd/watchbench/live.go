@@ -109,14 +109,12 @@ func (p *livePage) show(r live.Reading, change func(*live.Run)) {
 	p.feed.Put(r)
 }
 
-// begin turns to the next scenario.
 func (p *livePage) begin(scenario string) {
 	if p != nil {
 		p.show(live.Reading{Time: time.Now()}, func(run *live.Run) { *run = live.Run{Scenario: scenario} })
 	}
 }
 
-// report links to the report of a run.
 func (p *livePage) report(dir string) error {
 	if p == nil {
 		return nil

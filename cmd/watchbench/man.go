@@ -19,7 +19,6 @@ const environment = `Environment:
   NO_COLOR            no colors
   CI                  progress as lines`
 
-// manCommand is for make man.
 func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "man DIR", Short: "Write the man pages into a folder", Hidden: true, Args: needArgs(1, 1, "a folder"),

@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// plan prints what a run would do.
 func (f *runFlags) plan(cmd *cobra.Command, todo []campaign.Scenario) error {
 	for _, s := range todo {
 		steps := runner.Steps(s.File)

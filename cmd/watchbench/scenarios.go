@@ -55,7 +55,6 @@ func scenariosCommand() *cobra.Command {
 	return cmd
 }
 
-// write prints what was read without an error.
 func write(cmd *cobra.Command, data []byte, err error) error {
 	if err == nil {
 		_, err = cmd.OutOrStdout().Write(data)

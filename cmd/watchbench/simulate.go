@@ -141,7 +141,6 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 	return err
 }
 
-// loadOf names a load in a few characters.
 func loadOf(s *spec.Scenario) string {
 	load := fmt.Sprintf("%s %g/s × %s", s.Load.Profile, s.Load.Rate, s.Load.Duration)
 	if s.Load.Model == result.ModelClosed {
@@ -193,7 +192,6 @@ func table(keys []string, titles ...string) render.Table {
 	return t
 }
 
-// optional is a figure, if it is known.
 func optional(v *float64) string {
 	if v == nil {
 		return "–"

@@ -36,7 +36,6 @@ func findBinaries(ctx context.Context, opts EmbeddedOptions, say func(string, ..
 	}, etcdParty, apiserverParty)
 }
 
-// binaryDirs says where the binaries are.
 type binaryDirs struct {
 	plane       string // of etcd and kube-apiserver
 	controllers string // of the rest; empty where it is not wanted

@@ -47,7 +47,6 @@ type EmbeddedOptions struct {
 	fsync bool // Options.FSync
 }
 
-// contextName is the only context of the embedded cluster's kubeconfig.
 const contextName = "watchbench-embedded"
 
 // dirPrefix begins the name of each run's directory.
@@ -365,7 +364,6 @@ func (r *run) down(ctx context.Context) error {
 	return errors.Join(err, r.dog.dismiss())
 }
 
-// removeRun ends the parties of a run directory and removes it.
 func removeRun(ctx context.Context, dir string) error {
 	err := killParties(ctx, dir)
 	releasePorts(dir)

@@ -120,12 +120,10 @@ func goSettings(ctx context.Context, root string) (string, error) {
 	return run(ctx, root, nil, "go", append([]string{"env", "-json"}, settings...)...)
 }
 
-// codeFile has a built program's Code.
 const codeFile = "code"
 
 func (b Builder) program(dir string) string { return filepath.Join(dir, filepath.Base(b.Package)) }
 
-// root is the repository's top folder.
 func (b Builder) root(ctx context.Context) (string, error) {
 	root, err := git(ctx, b.Repo, nil, "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -135,7 +133,6 @@ func (b Builder) root(ctx context.Context) (string, error) {
 	return root, nil
 }
 
-// commit resolves a revision.
 func (b Builder) commit(ctx context.Context, root, rev string) (string, error) {
 	hash, err := git(ctx, root, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err == nil {
@@ -151,7 +148,6 @@ func (b Builder) commit(ctx context.Context, root, rev string) (string, error) {
 	return "", badinput.New(remedy, "the repository has no revision %q", rev)
 }
 
-// extract writes the files of a commit to a folder.
 func extract(ctx context.Context, root, commit, to string) error {
 	env := []string{"GIT_INDEX_FILE=" + to + ".index"}
 	_, err := git(ctx, root, env, "read-tree", commit)
