@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"errors"
-	"flag"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,8 +13,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 )
-
-var withReal = flag.Bool("gate", false, "run the action's steps with the real programs and a small gate (three minutes)")
 
 type step struct {
 	Name, Uses, Shell, Run, If, ID string
@@ -278,25 +275,5 @@ func TestImages(t *testing.T) {
 	g.inputs["new-image"] = "example.com/w:2"
 	if printed, code = g.run(t); code != 2 || !strings.Contains(printed, "image-path is empty") {
 		t.Errorf("exit code %d: %s", code, printed)
-	}
-}
-
-// TestRealSteps runs the steps with the real programs: k8s-watch against itself.
-func TestRealSteps(t *testing.T) {
-	if !*withReal {
-		t.Skip("-gate runs it; it takes three minutes")
-	}
-	g := newGround(t)
-	g.env["PATH"] = os.Getenv("PATH")
-	own := g.env["RUNNER_TEMP"] + "/watchbench/k8s-watch -f {config}"
-	g.inputs["base-command"], g.inputs["new-command"], g.inputs["blocks"] = own, own, "6"
-	printed, code := g.run(t)
-	if code != 0 || !strings.Contains(read(t, g.output), "verdict=") || read(t, g.summary) == "" {
-		t.Errorf("exit code %d: %s\n%s", code, printed, read(t, g.output))
-	}
-	for _, name := range []string{"gate.md", "gate.xml", "gate.txt", "gate.annotations", "base.txt", "new.txt"} {
-		if read(t, filepath.Join(g.dir, "watchbench-gate", name)) == "" {
-			t.Errorf("%s is not there", name)
-		}
 	}
 }

@@ -27,7 +27,7 @@ listed. For the folder of a single cell, only its checks are shown.
 Exit code 3 if a check fails that the scenario expects to pass, a threshold, an asserted
 cell of the matrix, or if a file differs from what the record gives; 5 if a cell is
 invalid, or missing because the run was interrupted.`,
-		Args: needArgs(1, 1, "the folder of a run, of a matrix or of a cell"), ValidArgsFunction: runs,
+		Args: needArgs(1, 1, "the folder of a run, of a matrix or of a cell"), ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error { return recheck(cmd, args[0], format) },
 	}
 	formatFlag(cmd, &format)
@@ -79,7 +79,8 @@ func recheck(cmd *cobra.Command, dir, format string) error {
 	}
 	err = checkedVerdict(out, c)
 	if differ > 0 {
-		err = worse(err, &verdict{exitCheck, units.Count(differ, "difference") + " between what was recorded and what the record gives"})
+		err = worse(err, &verdict{exitCheck,
+			units.Count(differ, "difference") + " between what was recorded and what the record gives"})
 	}
 	return err
 }

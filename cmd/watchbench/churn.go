@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,12 +23,11 @@ import (
 )
 
 type churnOptions struct {
-	plan, kubeconfig, context, oplog string
-	trace                            string
-	remove, simulate, listen, part   string
-	speed                            units.Speed
-	wait, quiet, check               bool
-	teardownTimeout                  time.Duration
+	plan, kubeconfig, oplog string
+	trace                   string
+	remove, simulate, part  string
+	speed                   units.Speed
+	wait                    bool
 }
 
 func churnCommand(s streams) *cobra.Command {
@@ -53,26 +51,24 @@ after an error or a signal.`,
 	f := cmd.Flags()
 	f.StringVar(&o.plan, "plan", "", "plan file (YAML)")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
-	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
-	f.StringVar(&o.oplog, "oplog", "", "where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
-	f.StringVar(&o.part, "part", "0/1", "send part I of N of a profile's open load, I from 0; part 0 must be ready before the others start, and end after them")
-	f.BoolVar(&o.wait, "wait", false, "wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
-	f.BoolVar(&o.quiet, "quiet", false, "report phases only, no progress")
-	f.BoolVar(&o.check, "check", false, "check the plan file and exit")
+	f.StringVar(&o.oplog, "oplog", "",
+		"where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
+	f.StringVar(&o.part, "part", "0/1", "send part I of N of a profile's open load, I from 0; part 0 must be ready "+
+		"before the others start, and end after them")
+	f.BoolVar(&o.wait, "wait", false,
+		"wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
 	f.StringVar(&o.remove, "remove", "", "remove what the run with this ID left behind and exit; needs --kubeconfig")
-	f.StringVar(&o.simulate, "simulate", "", "play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
+	f.StringVar(&o.simulate, "simulate", "",
+		"play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
 	f.StringVar(&o.trace, "trace", "", "with --simulate: play this trace of watchbench record instead of a plan")
-	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "with --simulate: address of the simulated apiserver")
-	f.Var(&o.speed, "speed", "with --simulate: speed of the plan, 0.1x to 1000x, or unlimited: as fast as the watches read")
-	f.DurationVar(&o.teardownTimeout, "teardown-timeout", session.DefaultTeardownTimeout, "time limit for removing what was created")
+	f.Var(&o.speed, "speed", "with --simulate: 0.1x to 1000x, or unlimited: as fast as the watches read")
 	return cmd
 }
 
 func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
-	needed := []commandline.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig}, {Name: "oplog", Value: o.oplog}}
+	needed := []commandline.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig},
+		{Name: "oplog", Value: o.oplog}}
 	switch {
-	case o.check:
-		needed = needed[:1]
 	case o.remove != "":
 		needed = needed[1:2]
 	case o.simulate != "":
@@ -87,14 +83,11 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 		default:
 			needed = needed[2:]
 		}
-	case cmd.Flags().Changed("speed") || cmd.Flags().Changed("listen") || cmd.Flags().Changed("trace"):
-		return badinput.New("", "--speed, --listen and --trace are for --simulate; add it or leave them out")
+	case cmd.Flags().Changed("speed") || cmd.Flags().Changed("trace"):
+		return badinput.New("", "--speed and --trace are for --simulate; add it or leave them out")
 	}
 	if err := commandline.Require(needed...); err != nil {
 		return err
-	}
-	if o.teardownTimeout <= 0 {
-		return badinput.New("", "--teardown-timeout %s: use a time above 0s", o.teardownTimeout)
 	}
 	if o.remove != "" {
 		return churnRemove(cmd, s, o)
@@ -121,16 +114,13 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	if p, err = p.Part(part, parts); err != nil {
 		return badinput.Wrap(fmt.Errorf("--part %s: %w", o.part, err))
 	}
-	if o.check {
-		return nil
-	}
 	if err := userfile.CheckOutputs(outputs...); err != nil {
 		return badinput.Wrap(err)
 	}
 	if o.simulate != "" {
 		return churnSimulate(cmd, s, o, p)
 	}
-	restConfig, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
+	restConfig, err := kubeapi.ReadConfig(o.kubeconfig, "")
 	if err != nil {
 		return badinput.Wrap(err)
 	}
@@ -146,14 +136,13 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	}
 	defer engine.Close()
 	return session.New(engine, cfg, session.Settings{
-		Out: s.out, Wait: o.wait, In: s.in, Quiet: o.quiet, TeardownTimeout: o.teardownTimeout, Log: log, Logger: logger,
+		Out: s.out, Wait: o.wait, In: s.in, Log: log, Logger: logger,
 	}).Run(cmd.Context())
 }
 
 // maxParts bounds the generators of one run.
 const maxParts = 16
 
-// readPart reads --part.
 func readPart(text string) (part, parts int, err error) {
 	i, n, ok := strings.Cut(text, "/")
 	part, err1 := strconv.Atoi(i)
@@ -165,11 +154,11 @@ func readPart(text string) (part, parts int, err error) {
 }
 
 func churnRemove(cmd *cobra.Command, s streams, o churnOptions) error {
-	cfg, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
+	cfg, err := kubeapi.ReadConfig(o.kubeconfig, "")
 	if err != nil {
 		return badinput.Wrap(err)
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), o.teardownTimeout)
+	ctx, cancel := context.WithTimeout(cmd.Context(), session.DefaultTeardownTimeout)
 	defer cancel()
 	n, err := churn.Remove(ctx, cfg, o.remove)
 	if err != nil {

@@ -40,7 +40,7 @@ func churnSimulate(cmd *cobra.Command, s streams, o churnOptions, p *plan.Plan) 
 		return badinput.Wrap(err)
 	}
 	debug.SetGCPercent(gcPercent)
-	server, err := replay.Listen(o.listen, source.Resources(), cfg.Seed)
+	server, err := replay.Listen("127.0.0.1:0", source.Resources(), cfg.Seed)
 	if err != nil {
 		return badinput.Wrap(err)
 	}
@@ -61,7 +61,8 @@ func churnSimulate(cmd *cobra.Command, s streams, o churnOptions, p *plan.Plan) 
 	both.Go(func() error {
 		defer stop()
 		return session.New(engine, cfg, session.Settings{
-			Out: s.out, Wait: o.wait, In: s.in, Quiet: o.quiet, TeardownTimeout: o.teardownTimeout, Log: log, Logger: slog.New(slog.NewTextHandler(s.err, nil)),
+			Out: s.out, Wait: o.wait, In: s.in, Log: log,
+			Logger: slog.New(slog.NewTextHandler(s.err, nil)),
 		}).Run(cmd.Context())
 	})
 	return both.Wait()

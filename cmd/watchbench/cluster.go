@@ -24,7 +24,8 @@ type clusterFlags struct {
 }
 
 func (f *clusterFlags) options() cluster.Options {
-	o := cluster.Options{FSync: f.fsync, Embedded: cluster.EmbeddedOptions{Cache: f.cache, Detach: true, Controllers: f.controllers}, Kind: f.kind}
+	o := cluster.Options{FSync: f.fsync, Embedded: cluster.EmbeddedOptions{Cache: f.cache, Detach: true,
+		Controllers: f.controllers}, Kind: f.kind}
 	o.Kind.Cache, o.Kind.Keep = f.cache, true
 	return o
 }
@@ -50,9 +51,11 @@ func clusterCommand() *cobra.Command {
 		case "status":
 			formatFlag(sub, &f.format)
 		case "build":
-			sub.Flags().BoolVar(&f.controllers, "controllers", false, "also build kube-controller-manager, kube-scheduler and kwok (about two minutes more)")
+			sub.Flags().BoolVar(&f.controllers, "controllers", false,
+				"also build kube-controller-manager, kube-scheduler and kwok (about two minutes more)")
 		case "up":
-			sub.Flags().BoolVar(&f.controllers, "controllers", false, "embedded: also run kube-controller-manager, kube-scheduler and kwok")
+			sub.Flags().BoolVar(&f.controllers, "controllers", false,
+				"embedded: also run kube-controller-manager, kube-scheduler and kwok")
 		}
 		cmd.AddCommand(sub)
 	}
@@ -63,7 +66,6 @@ func clusterCommand() *cobra.Command {
 	return cmd
 }
 
-// kindFlags choose a kind cluster.
 func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {
 	fl.StringVar(&o.Name, "kind-name", "", "kind: cluster name (default: watchbench)")
 	fl.StringVar(&o.Image, "kind-image", "", "kind: node image (default: kindest/node of our client's Kubernetes version)")
@@ -94,7 +96,8 @@ func clusterUp(cmd *cobra.Command, f *clusterFlags) error {
 			return badinput.New("stop it first with watchbench cluster down", "an embedded cluster without fsync is up already")
 		}
 		if f.controllers && !c.Controllers {
-			return badinput.New("stop it first with watchbench cluster down", "an embedded cluster without controllers is up already")
+			return badinput.New("stop it first with watchbench cluster down",
+				"an embedded cluster without controllers is up already")
 		}
 		screen(cmd).Line("already up")
 	case err != nil && !errors.Is(err, cluster.ErrNotUp):

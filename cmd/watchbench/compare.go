@@ -40,7 +40,7 @@ The exit code does not depend on the verdicts.`,
 		Example: `  watchbench compare out/before out/after
   watchbench compare out/before out/after --metrics 'freshness.*,watcher.cpu*'
   watchbench compare out/a out/b out/c --format table,html --out out/compared`,
-		Args: needArgs(2, -1, "at least two runs: their folders or results.json"), ValidArgsFunction: runs,
+		Args: needArgs(2, -1, "at least two runs: their folders or results.json"), ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.compare(cmd, args) },
 	}
 	fl := cmd.Flags()
@@ -60,7 +60,6 @@ The exit code does not depend on the verdicts.`,
 	return cmd
 }
 
-// comparisonFormats are the values of --format.
 func comparisonFormats() []string {
 	names := []string{tableFormat}
 	for _, f := range render.ComparisonFormats() {
@@ -116,7 +115,6 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// files are the formats but for the terminal.
 func (f *compareFlags) files() (files []render.ComparisonFormat, err error) {
 	known := render.ComparisonFormats()
 	for i, name := range f.formats {

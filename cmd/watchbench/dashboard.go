@@ -40,10 +40,12 @@ watchbench run --live ADDR shows the same page of a run.`,
 
 func (f *dashboardFlags) run(cmd *cobra.Command) error {
 	if f.target == "" {
-		return badinput.New("name the URL of the watcher's metrics, for example http://127.0.0.1:10252/metrics", "--target is missing")
+		return badinput.New("name the URL of the watcher's metrics, for example http://127.0.0.1:10252/metrics",
+			"--target is missing")
 	}
 	if f.interval < live.MinInterval || f.interval > live.MaxInterval {
-		return badinput.New(fmt.Sprintf("use %s to %s", live.MinInterval, live.MaxInterval), "--interval %s is out of range", f.interval)
+		return badinput.New(fmt.Sprintf("use %s to %s", live.MinInterval, live.MaxInterval), "--interval %s is out of range",
+			f.interval)
 	}
 	target, err := live.NewTarget(f.target, f.interval)
 	if err != nil {
@@ -59,7 +61,8 @@ func (f *dashboardFlags) run(cmd *cobra.Command) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "live page: http://%s/\n", l.Addr())
 	if live.Remote(l) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: --listen %s: other machines can reach it, and nobody has to authenticate\n", f.listen)
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"watchbench: --listen %s: other machines can reach it, and nobody has to authenticate\n", f.listen)
 	}
 	return server.Run(cmd.Context(), l)
 }

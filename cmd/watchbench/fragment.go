@@ -54,7 +54,6 @@ func checkFragment(f *result.TuningFragment) error {
 	return inForce(f.File, part["bcs"], cfg.BCS)
 }
 
-// inForce compares what was written with what was read.
 func inForce(file string, written map[string]any, read config.BCS) error {
 	v := reflect.ValueOf(read)
 	for i := range v.NumField() {

@@ -18,7 +18,6 @@ import (
 	"github.com/watchbench/watchbench/reports/versus"
 )
 
-// gateFlags apply to saved runs and to runs that gate makes.
 type gateFlags struct {
 	rules, control, format, out string
 	strict                      bool
@@ -48,7 +47,7 @@ format, as base.txt and new.txt: benchstat base.txt new.txt.`,
   watchbench gate --base-command 'OLD {config}' --new-command 'NEW {config}'
   watchbench gate --base-rev v1.4.0
   watchbench gate rules > rules.yaml`,
-		ValidArgsFunction: runs,
+		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if run, err := r.asked(cmd); err != nil {
 				return err
@@ -64,7 +63,6 @@ format, as base.txt and new.txt: benchstat base.txt new.txt.`,
 	return cmd
 }
 
-// add defines the flags.
 func (f *gateFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.rules, "rules", "", "file of changes to the rules that watchbench gate rules prints")
@@ -73,7 +71,7 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.out, "out", "", "folder for all formats (default: that of the run, if one is made)")
 	fl.BoolVar(&f.strict, "strict", false, "exit code 4 for WARN too")
 	offer(cmd, "format", gateFormats()...)
-	offerBy(cmd, "control", runs)
+	offerBy(cmd, "control", folders)
 	offerBy(cmd, "out", folders)
 	yaml := cobra.FixedCompletions([]cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
 	offerBy(cmd, "rules", yaml)
@@ -106,7 +104,6 @@ func gateRulesCommand() *cobra.Command {
 	return cmd
 }
 
-// read reads the rules, and checks the other flags.
 func (f *gateFlags) read() (gate.Rules, error) {
 	if known := gateFormats(); !slices.Contains(known, f.format) {
 		return gate.Rules{}, badinput.New("use one of "+strings.Join(known, ", "), "--format %s is not known", f.format)
@@ -117,7 +114,6 @@ func (f *gateFlags) read() (gate.Rules, error) {
 	return gate.LoadRules(f.rules)
 }
 
-// saved judges one or two saved runs.
 func (f *gateFlags) saved(cmd *cobra.Command, args []string) error {
 	const wanted = "two runs, or one that holds both sides, or the flags that name two watchers: " +
 		"--base-command and --new-command, or --base-rev"
@@ -155,7 +151,6 @@ func (f *gateFlags) saved(cmd *cobra.Command, args []string) error {
 	return f.conclude(cmd, v, gate.Side(runs[0], ""), gate.Side(runs[1], ""))
 }
 
-// paired judges one run that holds both sides.
 func (f *gateFlags) paired(cmd *cobra.Command, res *result.Results, rules gate.Rules) error {
 	v, err := gate.Paired(res, rules)
 	if err != nil {
@@ -193,7 +188,6 @@ func (f *gateFlags) print(out io.Writer, v *gate.Verdict) error {
 	return render.GateTerminal(out, v, terminalOptions(out))
 }
 
-// writeGate writes every format into a folder.
 func writeGate(dir string, v *gate.Verdict, base, changed *result.Results) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &badinput.Error{What: "--out", Err: err, Remedy: "name a folder"}

@@ -32,7 +32,6 @@ type sideBySide struct {
 	scenario  string
 }
 
-// side is one of the two.
 type side struct{ command, rev string }
 
 // Bounds on the blocks of a run that gate starts; by fewer than the least nothing is decided.
@@ -44,13 +43,13 @@ const (
 
 const gateScenario = "gate"
 
-// register adds the flags.
 func (g *sideBySide) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&g.base.command, "base-command", "", "command of the base; {config} is the path of its config file")
 	fl.StringVar(&g.new.command, "new-command", "", "command of the watcher to judge, of the same form")
 	fl.StringVar(&g.base.rev, "base-rev", "", "revision of this repository to build k8s-watch from, as the base")
-	fl.StringVar(&g.new.rev, "new-rev", "", "revision to judge (default with --base-rev: worktree, with uncommitted changes)")
+	fl.StringVar(&g.new.rev, "new-rev", "",
+		"revision to judge (default with --base-rev: worktree, with uncommitted changes)")
 	fl.IntVar(&g.blocks, "blocks", defaultBlocks,
 		fmt.Sprintf("blocks of four cells, base new new base, to run at each point (%d to %d)", leastBlocks, mostBlocks))
 	fl.StringVar(&g.scenario, "scenario", gateScenario, "a scenario with pair: watcher, and the points base and new")
@@ -60,7 +59,6 @@ func (g *sideBySide) register(cmd *cobra.Command) {
 	fl.BoolVar(&g.quiet, "quiet", false, "print no progress")
 	offerBy(cmd, "scenario", scenarioNames)
 	offerBy(cmd, "runs", folders)
-	offerBy(cmd, "set", overrides)
 	names := []cobra.Completion{revision.Worktree, "HEAD", "HEAD~1"}
 	offerBy(cmd, "base-rev", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	offerBy(cmd, "new-rev", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
@@ -105,7 +103,6 @@ func (g *sideBySide) asked(cmd *cobra.Command) (bool, error) {
 	return true, nil
 }
 
-// runBoth runs two watchers side by side and judges the run.
 func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) error {
 	if len(args) > 0 {
 		return badinput.New("leave it out, or the flags that name two watchers", "%s is a saved run", args[0])
@@ -136,7 +133,6 @@ func (f *gateFlags) runBoth(cmd *cobra.Command, args []string, g *sideBySide) er
 	return f.paired(cmd, out.Results, rules)
 }
 
-// nothing says that there is nothing to gate.
 func (f *gateFlags) nothing(cmd *cobra.Command, why string) (err error) {
 	switch f.format {
 	case tableFormat:
@@ -217,7 +213,6 @@ func (g *sideBySide) file(base, changed string) (*spec.File, error) {
 	return faults.Format.Parse(name, data, g.sets...)
 }
 
-// withCommands sets the command of each side in a scenario's matrix.
 func withCommands(name string, data []byte, commands map[string]string) ([]byte, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {

@@ -24,14 +24,13 @@ import (
 // the default and imply nothing.
 var owner = map[string]string{
 	"fsync": cluster.Embedded, "pin": cluster.Embedded,
-	"kind-name": cluster.Kind, "kind-image": cluster.Kind, "kind-reuse": cluster.Kind, "kind-keep": cluster.Kind,
+	"kind-name": cluster.Kind, "kind-image": cluster.Kind,
 	"kubeconfig": cluster.Kubeconfig, "context": cluster.Kubeconfig,
 }
 
 // running is the cluster that watchbench cluster up left.
 const running = "running"
 
-// providers are the values of --cluster.
 var providers = append(cluster.Names(), running)
 
 // source is a scenario that is yet to be parsed.
@@ -48,7 +47,6 @@ func sourceOf(ref string, below ...string) source {
 	}}
 }
 
-// read parses scenarios with the overrides of the flags.
 func (f *runFlags) read(cmd *cobra.Command, refs []string) ([]campaign.Scenario, error) {
 	var all []source
 	for _, ref := range refs {
@@ -143,9 +141,11 @@ func (f *runFlags) implied(owned []string) (string, error) {
 		case provider == "":
 			provider, by = owner[name], name
 		case by == "":
-			return "", badinput.New("use --cluster "+owner[name]+", or leave it out", "--%s means nothing for --cluster %s", name, provider)
+			return "", badinput.New("use --cluster "+owner[name]+", or leave it out", "--%s means nothing for --cluster %s",
+				name, provider)
 		default:
-			return "", badinput.New("leave one of them out", "--%s is for the cluster provider %s, --%s for %s", by, provider, name, owner[name])
+			return "", badinput.New("leave one of them out", "--%s is for the cluster provider %s, --%s for %s", by, provider,
+				name, owner[name])
 		}
 	}
 	if provider == cluster.Embedded {
@@ -175,9 +175,11 @@ func (f *runFlags) fits(on spec.Cluster) error {
 	switch {
 	case f.borrowed == nil:
 	case on.FSync && !f.borrowed.FSyncs():
-		return badinput.New("start it with watchbench cluster up --fsync", "cluster.fsync: the cluster that is up runs without")
+		return badinput.New("start it with watchbench cluster up --fsync",
+			"cluster.fsync: the cluster that is up runs without")
 	case on.Controllers && !f.borrowed.Controllers:
-		return badinput.New("start it with watchbench cluster up --controllers", "cluster.controllers: the cluster that is up runs without")
+		return badinput.New("start it with watchbench cluster up --controllers",
+			"cluster.controllers: the cluster that is up runs without")
 	case on.Pin:
 		return badinput.New("leave pin out", "cluster.pin: the cluster that is up cannot be pinned")
 	}
@@ -213,7 +215,6 @@ func (f *runFlags) parse(cmd *cobra.Command, s source, provider string) (*spec.F
 	return file, err
 }
 
-// quote makes a text a YAML scalar.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // binaries finds the programs that scenarios need, before anything is started.

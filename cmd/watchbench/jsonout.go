@@ -19,7 +19,6 @@ func formatFlag(cmd *cobra.Command, format *string) {
 	offer(cmd, "format", tableFormat, jsonFormat)
 }
 
-// knownFormat refuses another value of such a flag.
 func knownFormat(format string) error {
 	if format != tableFormat && format != jsonFormat {
 		return badinput.New("use table or json", "--format %s is not known", format)
@@ -27,7 +26,6 @@ func knownFormat(format string) error {
 	return nil
 }
 
-// listed is what scenarios list prints as JSON.
 type listed struct {
 	Schema    string           `json:"schema"` // watchbench/scenarios/v1
 	Scenarios []listedScenario `json:"scenarios"`
@@ -39,7 +37,6 @@ type listedScenario struct {
 	Description string `json:"description"`
 }
 
-// clusterState is what cluster status prints as JSON.
 type clusterState struct {
 	Schema     string `json:"schema"` // watchbench/cluster/v1
 	Up         bool   `json:"up"`

@@ -48,7 +48,8 @@ func openLive(cmd *cobra.Command, addr string) (*livePage, error) {
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "live page: http://%s/\n", l.Addr())
 	if live.Remote(l) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: --live %s: other machines can reach it, and nobody has to authenticate\n", addr)
+		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: --live %s: other machines can reach it, and nobody has to authenticate\n",
+			addr)
 	}
 	ctx, stop := context.WithCancel(cmd.Context())
 	p.stop = stop
@@ -108,14 +109,12 @@ func (p *livePage) show(r live.Reading, change func(*live.Run)) {
 	p.feed.Put(r)
 }
 
-// begin turns to the next scenario.
 func (p *livePage) begin(scenario string) {
 	if p != nil {
 		p.show(live.Reading{Time: time.Now()}, func(run *live.Run) { *run = live.Run{Scenario: scenario} })
 	}
 }
 
-// report links to the report of a run.
 func (p *livePage) report(dir string) error {
 	if p == nil {
 		return nil
@@ -135,12 +134,14 @@ func (p *livePage) close(cmd *cobra.Command, ended error) error {
 		return nil
 	}
 	p.show(live.Reading{Time: time.Now()}, func(run *live.Run) {
-		*run = live.Run{Scenario: run.Scenario, Verdicts: run.Verdicts, Judged: run.Judged, Failed: run.Failed, Report: run.Report, Ended: true}
+		*run = live.Run{Scenario: run.Scenario, Verdicts: run.Verdicts, Judged: run.Judged, Failed: run.Failed,
+			Report: run.Report, Ended: true}
 	})
 	var judged *verdict
 	whole := ended == nil || errors.As(ended, &judged)
 	if n := p.server.Viewers(); whole && n > 0 && cmd.Context().Err() == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "the live page stays while it is viewed, at most %s; interrupt to end it now\n", strings.TrimSuffix(lingerLimit.String(), "0s"))
+		fmt.Fprintf(cmd.ErrOrStderr(), "the live page stays while it is viewed, at most %s; interrupt to end it now\n",
+			strings.TrimSuffix(lingerLimit.String(), "0s"))
 		ctx, cancel := context.WithTimeout(cmd.Context(), lingerLimit)
 		p.server.AwaitViewers(ctx, lingerPause)
 		cancel()

@@ -146,9 +146,9 @@ func TestViewersAndErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		viewing, leave := context.WithCancel(ctx)
-		left := make(chan int64)
+		left := make(chan struct{})
 		url := strings.TrimSpace(strings.TrimPrefix(stderr.String(), "live page: "))
-		go func() { left <- view(viewing, url) }()
+		go func() { defer close(left); view(viewing, url) }()
 		for deadline := time.Now().Add(10 * time.Second); p.server.Viewers() == 0 && time.Now().Before(deadline); {
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -178,5 +178,19 @@ func TestNoLivePage(t *testing.T) {
 	p.begin("x")
 	if p.observer() != nil || p.report("nowhere") != nil || p.close(nil, nil) != nil {
 		t.Error("a page that is not there does something")
+	}
+}
+
+// view reads the events of the page until the context ends.
+func view(ctx context.Context, url string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"events", nil)
+	if err != nil {
+		return
+	}
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	if resp, err := client.Do(req); err == nil {
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/commandline"
@@ -37,6 +38,11 @@ const exitCodes = `Exit codes:
   4    regression: gate FAIL
   5    nothing valid to judge: run invalid, gate INVALID or INCONCLUSIVE
   130  interrupted`
+
+const keptKind = "start the cluster with watchbench cluster up --provider kind, and use --cluster running"
+
+// retiredFlags say what to write instead.
+var retiredFlags = map[string]string{"kind-reuse": keptKind, "kind-keep": keptKind}
 
 // verdict is an outcome with an exit code of its own that is not a failure of the
 // program.
@@ -96,9 +102,14 @@ func command() *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Long: "Measure and judge the path from a Kubernetes watch to a storage service.\n\n" + exitCodes,
+		Long: "Measure and judge the path from a Kubernetes watch to a storage service.\n\n" + exitCodes + "\n\n" +
+			environment,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) && retiredFlags[unknown.GetSpecifiedName()] != "" {
+			return badinput.New(retiredFlags[unknown.GetSpecifiedName()], "%v", err)
+		}
 		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", badinput.ExplainFlag(cmd.Flags(), err))
 	})
 	group(root, "Measure:", runCommand(), dashboardCommand(), reportCommand(), checkCommand(), scenariosCommand())
@@ -143,7 +154,8 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	if all := cmd.SuggestionsFor(args[0]); len(all) > 0 {
 		near = all[0]
 	}
-	return badinput.New(badinput.Ask(near, "see "+cmd.CommandPath()+" --help"), "%s: unknown command %q", cmd.CommandPath(), args[0])
+	return badinput.New(badinput.Ask(near, "see "+cmd.CommandPath()+" --help"), "%s: unknown command %q",
+		cmd.CommandPath(), args[0])
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

@@ -94,10 +94,12 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 		return err
 	}
 	m, err := campaign.Run(ctx, campaign.Options{
-		Scenarios: todo, Rows: rows, Profile: f.profile, Dir: dir, Report: progress.Line, Fatal: runner.IsInput, Crashed: party.WatcherEnded,
+		Scenarios: todo, Rows: rows, Profile: f.profile, Dir: dir, Report: progress.Line, Fatal: runner.IsInput,
+		Crashed: party.WatcherEnded,
 		Run: func(ctx context.Context, s campaign.Scenario, baseline *result.Cell) (string, *result.Results, error) {
 			out, err := runner.Run(ctx, runner.Options{
-				Scenario: s.File, Binaries: bins, Provider: s.File.Base().Cluster.Provider, OutDir: dir, Progress: f.progress(cmd), Command: commandLine(),
+				Scenario: s.File, Binaries: bins, Provider: s.File.Base().Cluster.Provider, OutDir: dir, Progress: f.progress(cmd),
+				Command:  commandLine(),
 				Baseline: baseline, Pinned: groups,
 			}, up)
 			return out.Dir, out.Results, err

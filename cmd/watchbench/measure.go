@@ -54,7 +54,6 @@ func (f *runFlags) measurer(cmd *cobra.Command, s campaign.Scenario) (*measurer,
 	return m, nil
 }
 
-// ownFolder makes a folder that nobody else has.
 func ownFolder(out, name string) (string, error) {
 	refused := func(err error) error {
 		return &badinput.Error{What: fmt.Sprintf("--out %s: %v", out, err), Remedy: "name a folder that can be written"}

@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// plan prints what a run would do.
 func (f *runFlags) plan(cmd *cobra.Command, todo []campaign.Scenario) error {
 	for _, s := range todo {
 		steps := runner.Steps(s.File)
@@ -23,7 +22,8 @@ func (f *runFlags) plan(cmd *cobra.Command, todo []campaign.Scenario) error {
 			if err != nil {
 				return err
 			}
-			r, err := runner.Resume(cmd.Context(), runner.Options{Scenario: s.File, Binaries: bins, Provider: s.File.Base().Cluster.Provider}, f.resume)
+			r, err := runner.Resume(cmd.Context(), runner.Options{Scenario: s.File, Binaries: bins,
+				Provider: s.File.Base().Cluster.Provider}, f.resume)
 			if err != nil {
 				return err
 			}
@@ -48,6 +48,7 @@ func (f *runFlags) plan(cmd *cobra.Command, todo []campaign.Scenario) error {
 
 // extent is how much is to be run, and about how long that takes.
 func extent(f *spec.File, steps []runner.Step) string {
-	return fmt.Sprintf("%s × repeat %d: %s to run, about %s on %s", units.Count(len(f.Cells()), "point"), f.Base().Repeat, units.Count(len(steps), "cell"),
+	return fmt.Sprintf("%s × repeat %d: %s to run, about %s on %s", units.Count(len(f.Cells()), "point"), f.Base().Repeat,
+		units.Count(len(steps), "cell"),
 		runner.Expected(steps).Round(time.Second), f.Base().Cluster.Provider)
 }

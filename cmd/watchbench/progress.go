@@ -55,7 +55,8 @@ func recording(began time.Time, length time.Duration, progress func() []record.P
 		if length > 0 {
 			s += fmt.Sprintf(", %s left", max(0, length-took).Round(time.Second))
 		}
-		return s + fmt.Sprintf(": %d events, %.1f/s, %s", events, float64(events)/max(took.Seconds(), 1), units.Count(int(listed), "list"))
+		return s + fmt.Sprintf(": %d events, %.1f/s, %s", events, float64(events)/max(took.Seconds(), 1),
+			units.Count(int(listed), "list"))
 	}
 }
 

@@ -27,7 +27,8 @@ type recordFlags struct {
 
 // recordDefault is what a life of a workload touches.
 var recordDefault = []string{
-	"namespaces", "pods", "nodes", "events", "services", "configmaps", "deployments.apps", "replicasets.apps", "jobs.batch",
+	"namespaces", "pods", "nodes", "events", "services", "configmaps", "deployments.apps", "replicasets.apps",
+	"jobs.batch",
 	"endpointslices.discovery.k8s.io", "leases.coordination.k8s.io",
 }
 
@@ -100,7 +101,8 @@ func (f *recordFlags) create(h trace.Header) (*trace.Writer, error) {
 	case errors.Is(err, fs.ErrExist):
 		return nil, exists(f.out)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return nil, &badinput.Error{What: "-o " + f.out, Remedy: "name a file in a folder that can be written", Err: pathless(err)}
+		return nil, &badinput.Error{What: "-o " + f.out, Remedy: "name a file in a folder that can be written",
+			Err: pathless(err)}
 	}
 	return w, err
 }
@@ -132,7 +134,8 @@ func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(stri
 	if err != nil {
 		return err
 	}
-	r, err := record.New(record.Settings{REST: cfg, Resources: resources, ClusterVersion: version, Anonymise: f.anonymise, Progress: say})
+	r, err := record.New(record.Settings{REST: cfg, Resources: resources, ClusterVersion: version, Anonymise: f.anonymise,
+		Progress: say})
 	if err != nil {
 		return err
 	}
@@ -157,7 +160,8 @@ func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(stri
 		return errors.Join(err, os.Remove(f.out))
 	}
 	bytes, frames := w.Written()
-	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d frames in %s, %d KiB; %s\n", f.out, frames, time.Since(began).Round(time.Second), (bytes+1023)>>10, r.Summary())
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %d frames in %s, %d KiB; %s\n", f.out, frames,
+		time.Since(began).Round(time.Second), (bytes+1023)>>10, r.Summary())
 	switch {
 	case err != nil:
 		return err
@@ -170,7 +174,8 @@ func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(stri
 // readable makes an error of the input of what the cluster does not let its user see.
 func readable(err error) error {
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return &badinput.Error{What: "record", Remedy: "leave the resource out of --resources, or use an account that may list and watch it", Err: err}
+		return &badinput.Error{What: "record",
+			Remedy: "leave the resource out of --resources, or use an account that may list and watch it", Err: err}
 	}
 	return err
 }

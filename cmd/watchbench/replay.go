@@ -52,7 +52,8 @@ After the last event it serves the state until it is interrupted, unless --exit 
 	fl.Var(&f.speed, "speed", "how fast to play: 0.1x to 1000x, or unlimited, which is as fast as the watches read")
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address of the simulated apiserver")
 	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "file to write its kubeconfig to (default: none is written)")
-	fl.StringVar(&f.oplog, "oplog", "", "file to write each operation and its time to, as zstd-compressed NDJSON (default: none is written)")
+	fl.StringVar(&f.oplog, "oplog", "",
+		"file to write each operation and its time to, as zstd-compressed NDJSON (default: none is written)")
 	fl.IntVar(&f.await, "await", 0, "begin once this many watches are open (default: at once)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	fl.BoolVar(&f.end, "exit", false, "exit when the watches have read the last event")
@@ -68,7 +69,8 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 	if f.await < 0 {
 		return badinput.New("use 0 or more", "--await %d: there are no fewer than none", f.await)
 	}
-	if err := userfile.CheckOutputs(replay.KubeconfigOutput("--kubeconfig", f.kubeconfig), oplog.Output("--oplog", f.oplog)); err != nil {
+	if err := userfile.CheckOutputs(replay.KubeconfigOutput("--kubeconfig", f.kubeconfig),
+		oplog.Output("--oplog", f.oplog)); err != nil {
 		return &badinput.Error{What: err.Error()}
 	}
 	source, settings, done, err := f.source(args)
@@ -81,11 +83,13 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 		return &badinput.Error{What: err.Error(), Remedy: "use an address of this machine that is free, such as 127.0.0.1:0"}
 	}
 	if server.Remote() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: --listen %s: other machines can reach it, and nobody has to authenticate\n", f.listen)
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"watchbench: --listen %s: other machines can reach it, and nobody has to authenticate\n", f.listen)
 	}
 	if f.kubeconfig != "" {
 		if err := server.WriteKubeconfig(f.kubeconfig); err != nil {
-			return &badinput.Error{What: "--kubeconfig " + f.kubeconfig + ": " + err.Error(), Remedy: "name a file that can be written"}
+			return &badinput.Error{What: "--kubeconfig " + f.kubeconfig + ": " + err.Error(),
+				Remedy: "name a file that can be written"}
 		}
 	}
 	settings.Server, settings.Speed, settings.Log = server.API, f.speed, noLog{}
@@ -120,11 +124,11 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 	}
 	cfg, err := plan.ReadFile(f.plan)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see watchbench churn --check --plan"}
+		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see docs/load.md"}
 	}
 	p, err := plan.New(cfg)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see watchbench churn --check --plan"}
+		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see docs/load.md"}
 	}
 	settings.Length = cfg.Duration.Std()
 	s, err = replay.FromPlan(p)
@@ -138,7 +142,8 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 const watchPoll = 20 * time.Millisecond
 
 // play plays to the end and says what came of it.
-func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.Server, resources []apisim.Resource) error {
+func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.Server,
+	resources []apisim.Resource) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	if err := e.Prepare(ctx); err != nil {
 		return err
@@ -155,7 +160,8 @@ func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.
 	if err != nil && !errors.Is(err, trace.ErrTruncated) {
 		return err
 	}
-	fmt.Fprintf(out, "played %d events in %.1f s at speed %s: %.0f/s, %d impossible\n", stats.Done, stats.DurationS, f.speed, stats.QPS, stats.Errors)
+	fmt.Fprintf(out, "played %d events in %.1f s at speed %s: %.0f/s, %d impossible\n", stats.Done, stats.DurationS,
+		f.speed, stats.QPS, stats.Errors)
 	if f.end {
 		return errors.Join(awaitReaders(ctx, server.API, resources), err)
 	}

@@ -30,8 +30,9 @@ all runs, matrices, searches, comparisons and gates, newest first, and each figu
 the runs of one scenario on one machine. --format table or html does only one of both.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
-		Example: "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",
-		Args:    needArgs(1, 1, "the folder of a run, of a matrix or of several runs, or a results.json"), ValidArgsFunction: runs,
+		Example:           "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",
+		Args:              needArgs(1, 1, "the folder of a run, of a matrix or of several runs, or a results.json"),
+		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var files []render.Format
 			terminal, asJSON := false, false
@@ -69,10 +70,12 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 			if err != nil {
 				for _, file := range []string{result.TuningFile, archive.RatesFile} {
 					if _, serr := os.Stat(filepath.Join(args[0], file)); serr == nil {
-						return badinput.New("open its index.html, or read report.md", "%s is the folder of watchbench tune, whose report is written already", args[0])
+						return badinput.New("open its index.html, or read report.md",
+							"%s is the folder of watchbench tune, whose report is written already", args[0])
 					}
 				}
-				return &badinput.Error{What: err.Error(), Remedy: "name the folder of a run or of a matrix, or a run's results.json; watchbench check DIR writes that anew"}
+				return &badinput.Error{What: err.Error(),
+					Remedy: "name the folder of a run or of a matrix, or a run's results.json; watchbench check DIR writes that anew"}
 			}
 			dir := args[0]
 			if info, err := os.Stat(dir); err == nil && !info.IsDir() {
@@ -123,7 +126,8 @@ func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, termina
 	}
 	for _, f := range files {
 		if f.Name != "md" && f.Name != "html" {
-			return badinput.New("use table, json, md or html, or name the folder of one of its runs", "%s is the folder of a matrix, which has no format %s", dir, f.Name)
+			return badinput.New("use table, json, md or html, or name the folder of one of its runs",
+				"%s is the folder of a matrix, which has no format %s", dir, f.Name)
 		}
 	}
 	for _, f := range files {
@@ -147,13 +151,15 @@ func reportMatrix(cmd *cobra.Command, dir string, files []render.Format, termina
 
 // noFormat refuses a format that a folder of runs does not have.
 func noFormat(dir string, all []archive.Entry, format string) error {
-	return badinput.New("use table or html, or name one of its runs, such as "+filepath.Join(dir, all[0].Name), "%s is a folder of runs, which has no format %s", dir, format)
+	return badinput.New("use table or html, or name one of its runs, such as "+filepath.Join(dir, all[0].Name),
+		"%s is a folder of runs, which has no format %s", dir, format)
 }
 
 // archiveOf are the entries of a folder that is no run's, matrix's or search's own, if it holds
 // any of these.
 func archiveOf(path string) []archive.Entry {
-	for _, own := range []string{result.FileName, result.TuningFile, archive.RatesFile, history.FileRun, history.FileCampaign} {
+	for _, own := range []string{result.FileName, result.TuningFile, archive.RatesFile, history.FileRun,
+		history.FileCampaign} {
 		if _, err := os.Lstat(filepath.Join(path, own)); err == nil {
 			return nil
 		}

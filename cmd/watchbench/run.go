@@ -80,53 +80,63 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	f.common(cmd)
 	fl := cmd.Flags()
 	fl.IntVar(&f.repeat, "repeat", 0, "how often to run each cell (default: the scenario's)")
-	fl.DurationVar(&f.budget, "budget", 0, "how long to repeat the cells of a scenario that decides (default: the scenario's)")
+	fl.DurationVar(&f.budget, "budget", 0,
+		"how long to repeat the cells of a scenario that decides (default: the scenario's)")
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
-	fl.StringVar(&f.name, "name", "", "what reports call the watcher (default: its strategy, or the words of --watcher-command)")
+	fl.StringVar(&f.name, "name", "",
+		"what reports call the watcher (default: its strategy, or the words of --watcher-command)")
 	fl.StringVar(&f.resume, "resume", "", "folder of an earlier run: run only its cells that are invalid or missing")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "print what would be run, in which order and about how long, and start nothing")
-	fl.BoolVar(&f.failFast, "fail-fast", false, "stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
-	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they disturb the watcher, so such cells have no CPU figure")
+	fl.BoolVar(&f.dryRun, "dry-run", false,
+		"print what would be run, in which order and about how long, and start nothing")
+	fl.BoolVar(&f.failFast, "fail-fast", false,
+		"stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
+	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they "+
+		"disturb the watcher, so such cells have no CPU figure")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table, or json, a document per scenario")
-	fl.StringVar(&f.live, "live", "", "serve a live page of the run at this address (:0 is any free port of the loopback address)")
+	fl.StringVar(&f.live, "live", "",
+		"serve a live page of the run at this address (:0 is any free port of the loopback address)")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
 	offer(cmd, "format", "table", "json")
-	offerBy(cmd, "resume", runs)
+	offerBy(cmd, "resume", folders)
 	return cmd
 }
 
 const explainUsage = "print how the figures came about, and where, before the outcome"
 
-const setUsage = "override a field (path=value), or choose matrix points (matrix.axis=a,b) or set a field of one (matrix.axis.point.field=value)"
+const setUsage = "override a field (path=value), or choose matrix points (matrix.axis=a,b) or set a field of one " +
+	"(matrix.axis.point.field=value)"
 
 // common adds the flags of every command that runs scenarios with any watcher.
 func (f *runFlags) common(cmd *cobra.Command) {
 	f.ours(cmd)
-	cmd.Flags().StringVar(&f.watcherCommand, "watcher-command", "", "command of another watcher; {config} stands for the path of its config file")
+	cmd.Flags().StringVar(&f.watcherCommand, "watcher-command", "",
+		"command of another watcher; {config} stands for the path of its config file")
 }
 
 // ours adds those of every command that runs scenarios.
 func (f *runFlags) ours(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.provider, "cluster", "", "embedded, kind, kubeconfig, or running: that of watchbench cluster up (default: what other flags imply, the scenario's, or embedded)")
-	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig: path of the file (implies --cluster kubeconfig)")
-	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "", "kubeconfig: context to use (required; implies --cluster kubeconfig)")
+	fl.StringVar(&f.provider, "cluster", "", "embedded, kind, kubeconfig, or running: that of watchbench cluster up "+
+		"(default: what other flags imply, the scenario's, or embedded)")
+	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "",
+		"kubeconfig: path of the file (implies --cluster kubeconfig)")
+	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "",
+		"kubeconfig: context to use (required; implies --cluster kubeconfig)")
 	kindFlags(fl, &f.cluster.Kind)
-	fl.BoolVar(&f.cluster.Kind.Reuse, "kind-reuse", false, "kind: use a running cluster of that name and keep it")
-	fl.BoolVar(&f.cluster.Kind.Keep, "kind-keep", false, "kind: keep the cluster that was created")
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets a folder of its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
-	fl.BoolVar(&f.pin, "pin", false, "embedded: keep watcher, tools and control plane to CPUs of their own (4 CPUs or more)")
+	fl.BoolVar(&f.pin, "pin", false,
+		"embedded: keep watcher, tools and control plane to CPUs of their own (4 CPUs or more)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	offer(cmd, "cluster", providers...)
 	offerBy(cmd, "out", folders)
-	offerBy(cmd, "set", overrides)
 }
 
 // up brings the cluster of a scenario up, whose parties log to a folder, or takes the one
 // that is up.
-func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned procstat.CPUGroups, p *runner.Progress) (*cluster.Cluster, error) {
+func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned procstat.CPUGroups,
+	p *runner.Progress) (*cluster.Cluster, error) {
 	if f.borrowed != nil {
 		p.Line("using the " + c.Provider + " cluster that is up, with kube-apiserver " + f.borrowed.Version)
 		return f.borrowed, nil
@@ -219,7 +229,8 @@ func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries)
 		err = errors.Join(err, f.show(cmd, out))
 	}
 	if out.Results != nil && runner.Resumable(out.Results) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench run --resume %s runs the cells that are missing or invalid\n", relative(out.Dir))
+		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench run --resume %s runs the cells that are missing or invalid\n",
+			relative(out.Dir))
 	}
 	return out.Results, err
 }
@@ -233,7 +244,8 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	r, err := f.runner(ctx, runner.Options{
-		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(), Pinned: groups,
+		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(),
+		Pinned:   groups,
 		FailFast: f.failFast, Profile: f.profile, Observer: f.page.observer(),
 	})
 	if err != nil {

@@ -33,11 +33,11 @@ func scenariosCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return validateScenarios(cmd, args, sets) },
 	}
 	validate.Flags().StringArrayVar(&sets, "set", nil, setUsage)
-	offerBy(validate, "set", overrides)
 	cmd.AddCommand(
 		listCommand(),
 		&cobra.Command{
-			Use: "show SCENARIO", Short: "Print a scenario file", Args: needArgs(1, 1, "one scenario"), ValidArgsFunction: scenarioNames,
+			Use: "show SCENARIO", Short: "Print a scenario file", Args: needArgs(1, 1, "one scenario"),
+			ValidArgsFunction: scenarioNames,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				_, data, err := scenarios.Read(args[0])
 				return write(cmd, data, err)
@@ -55,7 +55,6 @@ func scenariosCommand() *cobra.Command {
 	return cmd
 }
 
-// write prints what was read without an error.
 func write(cmd *cobra.Command, data []byte, err error) error {
 	if err == nil {
 		_, err = cmd.OutOrStdout().Write(data)
@@ -105,7 +104,8 @@ func listScenarios(cmd *cobra.Command, format string) error {
 	if format == jsonFormat {
 		return result.EncodeJSON(out, d)
 	}
-	t := render.Table{Keys: 1, Heads: []render.Head{{Title: "scenario", Words: true}, {Title: "points"}, {Title: "description", Words: true}}}
+	t := render.Table{Keys: 1, Heads: []render.Head{{Title: "scenario", Words: true}, {Title: "points"},
+		{Title: "description", Words: true}}}
 	for _, s := range d.Scenarios {
 		t.Rows = append(t.Rows, render.Cells(s.Name, strconv.Itoa(s.Points), s.Description))
 	}

@@ -33,7 +33,8 @@ func interruptible(stderr io.Writer) context.Context {
 		}
 		hurryUp()
 		signal.Stop(got)
-		fmt.Fprintln(stderr, "watchbench: stopping everything at once; interrupt again to leave the rest behind") // last: the terminal may take nothing
+		// last: the terminal may take nothing
+		fmt.Fprintln(stderr, "watchbench: stopping everything at once; interrupt again to leave the rest behind")
 	}()
 	return lifecycle.WithHurry(ctx, hurry)
 }

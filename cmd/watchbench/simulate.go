@@ -75,16 +75,16 @@ change by more than that; 5 as well if each point of a scenario is cut.`,
 	}
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
-	offerBy(cmd, "set", overrides)
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan and storage latency (default: the scenario's)")
 	fl.DurationVar(&f.overhead, "overhead", 0,
-		"time per request besides storage latency, such as 700us (default 0; with --against, fitted on the run's other points)")
+		"time per request besides storage latency, such as 700us (default 0; with --against, fitted on the run's other "+
+			"points)")
 	fl.DurationVar(&f.wake, "wake", 0,
 		"time from an event to its request where a worker is idle, such as 500us (default 0; with --against, the run's)")
 	fl.DurationVar(&f.api, "api-latency", simulate.DefaultAPI,
 		"time from a write's dispatch to its answer and to the watcher")
 	fl.StringVar(&f.against, "against", "", "folder of a run to simulate and compare with what it measured")
-	offerBy(cmd, "against", runs)
+	offerBy(cmd, "against", folders)
 	fl.StringVar(&f.tolerance, "tolerance", "5%",
 		"with --against: largest error of drain time and storage rate; beyond it the exit code is 3")
 	formatFlag(cmd, &f.format)
@@ -141,7 +141,6 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 	return err
 }
 
-// loadOf names a load in a few characters.
 func loadOf(s *spec.Scenario) string {
 	load := fmt.Sprintf("%s %g/s × %s", s.Load.Profile, s.Load.Rate, s.Load.Duration)
 	if s.Load.Model == result.ModelClosed {
@@ -193,7 +192,6 @@ func table(keys []string, titles ...string) render.Table {
 	return t
 }
 
-// optional is a figure, if it is known.
 func optional(v *float64) string {
 	if v == nil {
 		return "–"
@@ -288,7 +286,8 @@ func writeComparison(w io.Writer, doc *simulate.AgainstDocument) error {
 		return err
 	}
 	if len(doc.Cells) > 0 {
-		fmt.Fprintf(w, "%d of %d cells are sensitive: storage twice as slow would change their drain or rate by more than %g %%. "+
+		fmt.Fprintf(w, "%d of %d cells are sensitive: storage twice as slow would change their drain or rate by more than "+
+			"%g %%. "+
 			"The others follow their load, whatever the model is.\n",
 			doc.Telling, len(doc.Cells), 100*doc.Tolerance)
 	}

@@ -21,8 +21,6 @@ func TestCompletion(t *testing.T) {
 		"matrix F2 ":                           "faults/f02-refuse",
 		"run --cluster ":                       "kubeconfig",
 		"run --format ":                        "json",
-		"run --set watcher.":                   "watcher.strategy=keyed",
-		"run --set load.":                      "load.threads=",
 		"matrix --profile ":                    "legacy",
 		"report d --format md,":                "md,html",
 		"compare a b --metrics freshness.p50,": "freshness.p50,freshness.p99",

@@ -104,7 +104,7 @@ limit, the answer is "at least". --strategies, --budget
 		"drainAfterLoad=", "rate=")
 	offer(cmd, "limit", "memory=", "inflight=")
 	offerList(cmd, "strategies", search.Strategies...)
-	offerBy(cmd, "resume", runs)
+	offerBy(cmd, "resume", folders)
 	return cmd
 }
 
@@ -135,7 +135,6 @@ func (f *tuneFlags) options() (o search.Options, err error) {
 	return o, nil
 }
 
-// strategies parses --strategies.
 func (f *tuneFlags) strategies(known []string) (all []string, err error) {
 	for s := range strings.SplitSeq(f.only, ",") {
 		if s = strings.TrimSpace(s); !slices.Contains(known, s) || slices.Contains(all, s) {
@@ -221,7 +220,6 @@ func (f *tuneFlags) publish(cmd *cobra.Command, dir string, t *result.Tuning) er
 	return err
 }
 
-// tuneVerdict is the exit code of an answer.
 func tuneVerdict(t *result.Tuning) error {
 	if t.Met {
 		return nil

@@ -38,7 +38,6 @@ func (f *tuneFlags) rates(cmd *cobra.Command) (bool, error) {
 	return f.find == "rate", nil
 }
 
-// findRates finds the highest rate that each strategy of a scenario carries.
 func (f *tuneFlags) findRates(cmd *cobra.Command, args []string) (err error) {
 	o, err := f.rateOptions(cmd)
 	if err != nil {
@@ -114,7 +113,6 @@ func (f *tuneFlags) searched(cmd *cobra.Command, file *spec.File) (all []string,
 	return f.strategies(spec.Strategies)
 }
 
-// rateVerdict is the exit code of a search for rates.
 func rateVerdict(r *search.Rates) error {
 	var none, open []string
 	for _, s := range r.Strategies {
@@ -135,7 +133,6 @@ func rateVerdict(r *search.Rates) error {
 	return nil
 }
 
-// kneeCommand says what became of watchbench knee.
 func kneeCommand() *cobra.Command {
 	const instead = "write watchbench tune SCENARIO --find rate --objective freshness.p99=2s"
 	return &cobra.Command{

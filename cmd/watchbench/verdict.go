@@ -77,7 +77,6 @@ func failures(cells []result.Cell) (failed []string) {
 	return failed
 }
 
-// matrixVerdict is the verdict on a fault matrix.
 func matrixVerdict(m *result.Matrix) error {
 	var failed, invalid []string
 	for i := range m.Entries {

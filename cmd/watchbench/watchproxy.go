@@ -19,9 +19,7 @@ import (
 
 type watchproxyOptions struct {
 	watchproxy.Config
-	kubeconfig, context string
-	write               string
-	logLevel            string
+	kubeconfig, write string
 }
 
 // watchproxyAnnouncement is the line on standard output.
@@ -50,46 +48,43 @@ Times: from, for, every; max=5 firings.
 
 The admin API: GET, POST (text) and DELETE (?id=N) /faults, and POST /start, which
 restarts the times of all faults.`,
-		Example: `  watchproxy --kubeconfig ~/.kube/config --write-kubeconfig proxy.yaml --faults 'close(1s,5s), 410(mid):1%'
-  watchproxy --kubeconfig ~/.kube/config --write-kubeconfig proxy.yaml --admin 127.0.0.1:0 --faults 'gone(60s,from=10s)' --hold`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return watchproxyExecute(cmd, o, s.out, s.err) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the apiserver; clients get its credentials")
-	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
-	f.StringVar(&o.Listen, "listen", o.Listen, "address for the watcher, host:port; port 0 is any free one")
-	f.StringVar(&o.write, "write-kubeconfig", "", "write a kubeconfig for the proxy to this file, which must not be there, be empty, or be of an earlier watchproxy; its server URL holds a secret path that requests need")
+	f.StringVar(&o.write, "write-kubeconfig", "", "write a kubeconfig for the proxy to this file, which must not be "+
+		"there, be empty, or be of an earlier watchproxy; its server URL holds a secret path that requests need")
 	f.StringVar(&o.Faults, "faults", "", "initial faults; see above")
 	f.BoolVar(&o.Hold, "hold", false, "hold all faults until POST /start on the admin API")
 	f.StringVar(&o.Admin, "admin", "", "loopback host:port of the admin API; empty disables it")
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed for what faults hit")
-	f.BoolVar(&o.TLS, "tls", false, "serve TLS with a CA made for this run, which the written kubeconfig names; otherwise plain HTTP")
-	f.BoolVar(&o.PassAuthorization, "pass-authorization", false, "forward the Authorization header of requests instead of the proxy's credentials, over a connection without a client certificate; needs --tls, and a user in the written kubeconfig")
-	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
+	f.BoolVar(&o.TLS, "tls", false,
+		"serve TLS with a CA made for this run, which the written kubeconfig names; otherwise plain HTTP")
+	f.BoolVar(&o.PassAuthorization, "pass-authorization", false,
+		"forward the Authorization header of requests instead of the proxy's credentials, over a connection without a "+
+			"client certificate; needs --tls, and a user in the written kubeconfig")
 	return cmd
 }
 
 func watchproxyExecute(cmd *cobra.Command, o watchproxyOptions, stdout, stderr io.Writer) (err error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(o.logLevel)); err != nil {
-		return badinput.New("", "--log-level %q: want debug, info, warn or error", o.logLevel)
-	}
-	if err := commandline.Require(commandline.Flag{Name: "kubeconfig", Value: o.kubeconfig}, commandline.Flag{Name: "write-kubeconfig", Value: o.write}); err != nil {
+	if err := commandline.Require(commandline.Flag{Name: "kubeconfig", Value: o.kubeconfig},
+		commandline.Flag{Name: "write-kubeconfig", Value: o.write}); err != nil {
 		return err
 	}
 	if sameFile(o.kubeconfig, o.write) {
 		return badinput.New("", "--write-kubeconfig %s: that is the apiserver's own kubeconfig; name another file", o.write)
 	}
-	own := userfile.Output{Flag: "--write-kubeconfig", Path: o.write, What: "kubeconfig of a watchproxy", Ours: watchproxy.Written}
+	own := userfile.Output{Flag: "--write-kubeconfig", Path: o.write, What: "kubeconfig of a watchproxy",
+		Ours: watchproxy.Written}
 	if err := errors.Join(o.Validate(), userfile.CheckOutputs(own)); err != nil {
 		return badinput.Wrap(err)
 	}
-	cfg, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
+	cfg, err := kubeapi.ReadConfig(o.kubeconfig, "")
 	if err != nil {
 		return badinput.Wrap(err)
 	}
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	log := slog.New(slog.NewTextHandler(stderr, nil))
 	p, err := watchproxy.New(o.Config, watchproxy.Settings{REST: cfg, Logger: log})
 	if err != nil {
 		return err

@@ -21,8 +21,8 @@ import (
 )
 
 type witnessOptions struct {
-	kubeconfig, context, oplog string
-	kinds, ignore              []string
+	kubeconfig, oplog string
+	kinds, ignore     []string
 }
 
 func witnessCommand(s streams) *cobra.Command {
@@ -34,20 +34,21 @@ func witnessCommand(s streams) *cobra.Command {
 
 When it watches it prints {"phase":"ready"} on standard output. SIGTERM ends it, after
 a last list of every kind.`,
-		Example: `  witness --kubeconfig ~/.kube/config --oplog witness.ndjson.zst --kind Pod=v1/pods --kind ReplicaSet=apps/v1/replicasets`,
+		Example: `  witness --kubeconfig ~/.kube/config --oplog witness.ndjson.zst --kind Pod=v1/pods`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return witnessExecute(cmd.Context(), o, s.out, s.err) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
-	f.StringVar(&o.context, "context", "", "context of the kubeconfig; default: the current one")
 	f.StringVar(&o.oplog, "oplog", "", "where to write the record (zstd-compressed NDJSON)")
-	f.StringArrayVar(&o.kinds, "kind", nil, "a kind and its resource, such as ReplicaSet=apps/v1/replicasets; may be repeated")
+	f.StringArrayVar(&o.kinds, "kind", nil,
+		"a kind and its resource, such as ReplicaSet=apps/v1/replicasets; may be repeated")
 	f.StringArrayVar(&o.ignore, "ignore-namespace", nil, "leave out what is in this namespace; may be repeated")
 	return cmd
 }
 
 func witnessExecute(ctx context.Context, o witnessOptions, stdout, stderr io.Writer) (err error) {
-	if err := commandline.Require(commandline.Flag{Name: "kubeconfig", Value: o.kubeconfig}, commandline.Flag{Name: "oplog", Value: o.oplog}); err != nil {
+	if err := commandline.Require(commandline.Flag{Name: "kubeconfig", Value: o.kubeconfig},
+		commandline.Flag{Name: "oplog", Value: o.oplog}); err != nil {
 		return err
 	}
 	if len(o.kinds) == 0 {
@@ -61,7 +62,7 @@ func witnessExecute(ctx context.Context, o witnessOptions, stdout, stderr io.Wri
 		}
 		cfg.Kinds = append(cfg.Kinds, k)
 	}
-	access, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
+	access, err := kubeapi.ReadConfig(o.kubeconfig, "")
 	if err != nil {
 		return badinput.Wrap(err)
 	}
@@ -93,9 +94,11 @@ func parseKind(text string) (k witness.Kind, err error) {
 	name, rest, _ := strings.Cut(text, "=")
 	parts := strings.Split(rest, "/")
 	if name == "" || len(parts) < 2 || len(parts) > 3 || strings.Contains("/"+rest+"/", "//") {
-		return k, badinput.New("", "--kind %s: write a kind and its resource, such as Pod=v1/pods or ReplicaSet=apps/v1/replicasets", text)
+		return k, badinput.New("",
+			"--kind %s: write a kind and its resource, such as Pod=v1/pods or ReplicaSet=apps/v1/replicasets", text)
 	}
-	k = witness.Kind{Name: name, Resource: schema.GroupVersionResource{Version: parts[len(parts)-2], Resource: parts[len(parts)-1]}}
+	k = witness.Kind{Name: name, Resource: schema.GroupVersionResource{Version: parts[len(parts)-2],
+		Resource: parts[len(parts)-1]}}
 	if len(parts) == 3 {
 		k.Resource.Group = parts[0]
 	}

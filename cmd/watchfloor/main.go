@@ -70,7 +70,8 @@ func relay(ctx context.Context, c config) error {
 	g, ctx := errgroup.WithContext(ctx)
 	// There is nothing to tell; that it answers says that the relay is up.
 	g.Go(func() error {
-		return lifecycle.Serve(ctx, &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}, l, 0)
+		return lifecycle.Serve(ctx, &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}, l,
+			0)
 	})
 	s := newSender(c.BCS.Endpoints, c.BCS.Connections)
 	for range c.BCS.Connections {

@@ -33,7 +33,8 @@ func (s *sender) send(ctx context.Context, cluster string, f *frame) error {
 	path := bcsapi.ObjectPath(cluster, f.namespace, f.kind, f.name)
 	head := func(method string) {
 		b = append(append(append(b[:0], method...), ' '), path...)
-		b = append(append(append(b, " HTTP/1.1\r\nHost: "...), s.addr...), "\r\nUser-Agent: watchfloor\r\nContent-Type: application/json\r\n"...)
+		b = append(append(append(b, " HTTP/1.1\r\nHost: "...), s.addr...),
+			"\r\nUser-Agent: watchfloor\r\nContent-Type: application/json\r\n"...)
 	}
 	if f.verb == "DELETED" {
 		head("DELETE")

@@ -2,8 +2,8 @@
 // ECharts, which draws the charts of an HTML report.
 //
 // The script is not committed. fetch.sh (part of make build) puts it beside this
-// file; echarts.lock.json pins its version and its digests. A program built without it works too: ECharts then says so, and a
-// report asks the network for the script instead.
+// file; echarts.lock.json pins its version and its digests. A program built without it works too: ECharts then says so,
+// and a report asks the network for the script instead.
 package assets
 
 import (

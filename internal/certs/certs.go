@@ -62,7 +62,8 @@ type Server struct {
 func (a *Authority) Issue(s Server) (tls.Certificate, error) {
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: s.Name}, NotBefore: s.From, NotAfter: s.To,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth,
+			x509.ExtKeyUsageClientAuth},
 		IPAddresses: s.IPs, DNSNames: s.DNSNames,
 	}
 	if s.From.IsZero() {

@@ -32,7 +32,6 @@ func get(ctx context.Context, cfg *rest.Config, path string) ([]byte, error) {
 	return client.RESTClient().Get().AbsPath(path).Do(ctx).Raw()
 }
 
-// serverVersion asks the apiserver for its version.
 func serverVersion(ctx context.Context, cfg *rest.Config) (string, error) {
 	data, err := get(ctx, cfg, "/version")
 	if err != nil {

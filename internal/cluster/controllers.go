@@ -62,7 +62,8 @@ func (o EmbeddedOptions) grace() map[string]string {
 		return nil
 	}
 	seconds := strconv.Itoa(int(Toleration.Seconds()))
-	return map[string]string{"default-not-ready-toleration-seconds": seconds, "default-unreachable-toleration-seconds": seconds}
+	return map[string]string{"default-not-ready-toleration-seconds": seconds,
+		"default-unreachable-toleration-seconds": seconds}
 }
 
 // controller is one process that writes to the cluster by itself.
@@ -78,26 +79,32 @@ type controller struct {
 func controllersOf() []controller {
 	seconds := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
 	return []controller{
-		{controlplane.ControllerManager, envtest.User{Name: "system:kube-controller-manager"}, "https", func(dir, kubeconfig string, port int) []string {
-			return []string{
-				"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port),
-				"--use-service-account-credentials=true", "--service-account-private-key-file=" + filepath.Join(dir, "certs", "sa-signer.key"),
-				"--root-ca-file=" + filepath.Join(dir, caFile), "--profiling=false",
-				// The defaults of 20 and 30 requests a second are a limit of the load that a
-				// small machine does not need.
-				"--kube-api-qps=300", "--kube-api-burst=600",
-				"--node-monitor-grace-period=" + seconds(NodeGrace), "--node-monitor-period=2s", "--node-eviction-rate=10",
-			}
-		}},
-		{controlplane.Scheduler, envtest.User{Name: "system:kube-scheduler"}, "https", func(_, kubeconfig string, port int) []string {
-			return []string{
-				"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(port),
-				"--kube-api-qps=300", "--kube-api-burst=600", "--profiling=false",
-			}
-		}},
+		{controlplane.ControllerManager, envtest.User{Name: "system:kube-controller-manager"}, "https",
+			func(dir, kubeconfig string, port int) []string {
+				return []string{
+					"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1",
+					"--secure-port=" + strconv.Itoa(port),
+					"--use-service-account-credentials=true",
+					"--service-account-private-key-file=" + filepath.Join(dir, "certs", "sa-signer.key"),
+					"--root-ca-file=" + filepath.Join(dir, caFile), "--profiling=false",
+					// The defaults of 20 and 30 requests a second are a limit of the load that a
+					// small machine does not need.
+					"--kube-api-qps=300", "--kube-api-burst=600",
+					"--node-monitor-grace-period=" + seconds(NodeGrace), "--node-monitor-period=2s", "--node-eviction-rate=10",
+				}
+			}},
+		{controlplane.Scheduler, envtest.User{Name: "system:kube-scheduler"}, "https",
+			func(_, kubeconfig string, port int) []string {
+				return []string{
+					"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--bind-address=127.0.0.1",
+					"--secure-port=" + strconv.Itoa(port),
+					"--kube-api-qps=300", "--kube-api-burst=600", "--profiling=false",
+				}
+			}},
 		{controlplane.Kwok, envtest.User{Name: kwokUser}, "http", func(dir, kubeconfig string, port int) []string {
 			return []string{
-				"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(dir, stagesFile), "--manage-nodes-with-label-selector=" + KwokLabel + "=true",
+				"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(dir, stagesFile),
+				"--manage-nodes-with-label-selector=" + KwokLabel + "=true",
 				"--server-address=127.0.0.1:" + strconv.Itoa(port), "--node-lease-duration-seconds=40",
 			}
 		}},
@@ -214,7 +221,7 @@ func (p *process) healthy(ctx context.Context, url string) error {
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		// The certificate is one that the process has just made for itself.
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // nothing is sent, and nothing believed but "ok"
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // only "ok" is read
 	}
 	client := &http.Client{Transport: transport, Timeout: probeTimeout}
 	return p.await(ctx, func(ctx context.Context) error { return ask(ctx, client, url) })

@@ -16,8 +16,8 @@
 //     context, which is current. The user's own kubeconfig is never written, and its
 //     copy is in memory on Linux, not on a disk: it can be read, under a path below
 //     /proc, as long as this process lives.
-//  3. Down is idempotent and removes what Up created, and only that: a kind
-//     cluster that was reused, or a cluster behind a kubeconfig, stays as it is.
+//  3. Down is idempotent and removes what Up created, and only that: a
+//     cluster behind a kubeconfig stays as it is.
 //  4. Errors that the user can fix, by another argument or outside the program,
 //     are *badinput.Error and say how.
 //  5. If the process that called Up dies without calling Down, SIGKILL included,

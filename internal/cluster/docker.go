@@ -43,9 +43,11 @@ func (d docker) check(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case asked.Err() != nil:
-		return &badinput.Error{What: fmt.Sprintf("the Docker daemon has not answered for %s", dockerTimeout), Remedy: "see that it works: docker version", Err: asked.Err()}
+		return &badinput.Error{What: fmt.Sprintf("the Docker daemon has not answered for %s", dockerTimeout),
+			Remedy: "see that it works: docker version", Err: asked.Err()}
 	case strings.Contains(err.Error(), "permission denied"):
-		return &badinput.Error{What: "this user may not talk to the Docker daemon", Remedy: "join the group docker, or use the embedded cluster, which needs none", Err: err}
+		return &badinput.Error{What: "this user may not talk to the Docker daemon",
+			Remedy: "join the group docker, or use the embedded cluster, which needs none", Err: err}
 	default:
 		return &badinput.Error{What: "a kind cluster needs Docker, and its daemon does not answer", Remedy: remedy, Err: err}
 	}
@@ -119,7 +121,8 @@ func (d docker) nodes(ctx context.Context, cluster string) ([]string, error) {
 func (d docker) removeNetwork(ctx context.Context) error {
 	_, err := d.lines(ctx, "network", "rm", kindNetwork)
 	if err != nil && !strings.Contains(err.Error(), "active endpoints") &&
-		!strings.Contains(err.Error(), "in use") && !strings.Contains(err.Error(), "not found") && !strings.Contains(err.Error(), "No such network") {
+		!strings.Contains(err.Error(), "in use") && !strings.Contains(err.Error(), "not found") &&
+		!strings.Contains(err.Error(), "No such network") {
 		return fmt.Errorf("delete kind's network: %w", err)
 	}
 	return nil

@@ -47,7 +47,6 @@ type EmbeddedOptions struct {
 	fsync bool // Options.FSync
 }
 
-// contextName is the only context of the embedded cluster's kubeconfig.
 const contextName = "watchbench-embedded"
 
 // dirPrefix begins the name of each run's directory.
@@ -149,7 +148,8 @@ func (e *embedded) start(ctx context.Context, binaries binaryDirs, say func(stri
 		}
 		r.dog = nil
 	}
-	say("kube-apiserver %s and etcd %s ready in %s", c.Version, c.EtcdVersion, time.Since(started).Round(100*time.Millisecond))
+	say("kube-apiserver %s and etcd %s ready in %s", c.Version, c.EtcdVersion,
+		time.Since(started).Round(100*time.Millisecond))
 	return c, nil
 }
 
@@ -190,11 +190,13 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 	}
 	r.plane = &envtest.ControlPlane{
 		Etcd: &envtest.Etcd{
-			Path: filepath.Join(r.dir, etcdParty), DataDir: filepath.Join(r.dir, "data"), Out: r.files[etcdParty], Err: r.files[etcdParty],
+			Path: filepath.Join(r.dir, etcdParty), DataDir: filepath.Join(r.dir, "data"), Out: r.files[etcdParty],
+			Err:          r.files[etcdParty],
 			StartTimeout: e.opts.StartTimeout, StopTimeout: stopTimeout,
 		},
 		APIServer: &envtest.APIServer{
-			Path: filepath.Join(r.dir, apiserverParty), CertDir: filepath.Join(r.dir, "certs"), Out: r.files[apiserverParty], Err: r.files[apiserverParty],
+			Path: filepath.Join(r.dir, apiserverParty), CertDir: filepath.Join(r.dir, "certs"), Out: r.files[apiserverParty],
+			Err:          r.files[apiserverParty],
 			StartTimeout: e.opts.StartTimeout, StopTimeout: stopTimeout,
 		},
 	}
@@ -362,7 +364,6 @@ func (r *run) down(ctx context.Context) error {
 	return errors.Join(err, r.dog.dismiss())
 }
 
-// removeRun ends the parties of a run directory and removes it.
 func removeRun(ctx context.Context, dir string) error {
 	err := killParties(ctx, dir)
 	releasePorts(dir)

@@ -30,7 +30,8 @@ func Existing(ctx context.Context, name string, opts Options) (*Cluster, error) 
 	case Kind:
 		return existingKind(ctx, opts.Kind)
 	}
-	return nil, badinput.New(fmt.Sprintf("use %s or %s", Embedded, Kind), "cluster provider %q leaves no clusters running", name)
+	return nil, badinput.New(fmt.Sprintf("use %s or %s", Embedded, Kind), "cluster provider %q leaves no clusters running",
+		name)
 }
 
 // Borrow finds such a cluster for somebody who leaves it up: its Down does nothing. One
@@ -41,7 +42,8 @@ func Borrow(ctx context.Context, name string, opts Options) (*Cluster, error) {
 		return nil, err
 	}
 	if err := c.Check(ctx); err != nil {
-		return nil, &badinput.Error{What: "the cluster that is up does not respond", Remedy: "stop it with watchbench cluster down", Err: err}
+		return nil, &badinput.Error{What: "the cluster that is up does not respond",
+			Remedy: "stop it with watchbench cluster down", Err: err}
 	}
 	c.down, c.ends = nil, false
 	return c, nil
@@ -131,7 +133,8 @@ func detachedDir(ctx context.Context, opts EmbeddedOptions) (string, error) {
 	old, err := existingEmbedded(opts)
 	if err == nil {
 		if partyPID(old.Dir, etcdParty) != 0 && partyPID(old.Dir, apiserverParty) != 0 {
-			return "", badinput.New("use it, or end it first", "an embedded cluster is up already, its kubeconfig is %s", old.Kubeconfig)
+			return "", badinput.New("use it, or end it first", "an embedded cluster is up already, its kubeconfig is %s",
+				old.Kubeconfig)
 		}
 		err = old.Down(ctx)
 	}

@@ -34,8 +34,6 @@ type KindOptions struct {
 	// Image of the nodes. Empty: kindest/node in the version that the embedded
 	// provider pins too, which is the one our clients are made for.
 	Image string
-	// Reuse takes a running cluster of that name, which then is not deleted.
-	Reuse bool
 	// Keep leaves the cluster when Down is called, with its kubeconfig, which then is
 	// in the cache. Existing finds it again.
 	Keep bool
@@ -71,7 +69,8 @@ func newKind(opts KindOptions) (*kind, error) {
 	opts.Image = cmp.Or(opts.Image, DefaultKindImage())
 	switch {
 	case !kindName.MatchString(opts.Name) || len(opts.Name) > kindNameMax:
-		return nil, badinput.New(fmt.Sprintf("use at most %d lower-case letters, digits, '-' and '.'", kindNameMax), "kind cluster name %q", opts.Name)
+		return nil, badinput.New(fmt.Sprintf("use at most %d lower-case letters, digits, '-' and '.'", kindNameMax),
+			"kind cluster name %q", opts.Name)
 	case strings.ContainsAny(opts.Image, " \t\n") || strings.HasPrefix(opts.Image, "-"):
 		return nil, badinput.New("use one such as "+DefaultKindImage(), "kind node image %q", opts.Image)
 	}
@@ -125,7 +124,8 @@ type kindRun struct {
 // Up implements Provider.
 func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err error) {
 	say := reporter(progress)
-	r := &kindRun{opts: k.opts, provider: kindcluster.NewProvider(kindcluster.ProviderWithDocker(), kindcluster.ProviderWithLogger(kindLogger{say: say}))}
+	r := &kindRun{opts: k.opts, provider: kindcluster.NewProvider(kindcluster.ProviderWithDocker(),
+		kindcluster.ProviderWithLogger(kindLogger{say: say}))}
 	if err := r.docker.check(ctx); err != nil {
 		return nil, err
 	}
@@ -148,7 +148,8 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 		}
 		r.dog, r.kept = nil, true
 	}
-	say("kind cluster %s with kube-apiserver %s ready in %s", k.opts.Name, c.Version, time.Since(started).Round(time.Second))
+	say("kind cluster %s with kube-apiserver %s ready in %s", k.opts.Name, c.Version,
+		time.Since(started).Round(time.Second))
 	return c, nil
 }
 
@@ -164,7 +165,7 @@ func (r *kindRun) lock(ctx context.Context, waiting func()) (release func(), err
 	return lifecycle.LockFile(ctx, filepath.Join(cache, "kind.lock"), waiting)
 }
 
-// obtain creates the cluster or takes the one that is there.
+// obtain creates the cluster, under the lock.
 func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 	release, err := r.lock(ctx, func() { say("waiting for another process that is creating a kind cluster") })
 	if err != nil {
@@ -176,18 +177,9 @@ func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 		return fmt.Errorf("list the kind clusters: %w", kindError(err))
 	}
 	if slices.Contains(names, r.opts.Name) {
-		if !r.opts.Reuse {
-			return badinput.New(fmt.Sprintf("reuse it with --kind-reuse, choose another name with --kind-name, or delete it with `kind delete cluster --name %s`", r.opts.Name),
-				"a kind cluster named %q exists already", r.opts.Name)
-		}
-		if err := r.checkRunning(ctx); err != nil {
-			return err
-		}
-		if err := r.makeDir(); err != nil || r.opts.Keep {
-			return err
-		}
-		r.dog, err = startWatchdog(dirWatchdogScript, r.dir)
-		return err
+		return badinput.New("use it with --cluster running if watchbench cluster up started it, "+
+			"choose another name with --kind-name, or run kind delete cluster --name "+r.opts.Name,
+			"a kind cluster named %q exists already", r.opts.Name)
 	}
 	if err := r.docker.ensureImage(ctx, r.opts.Image, say); err != nil {
 		return err
@@ -206,19 +198,6 @@ func (r *kindRun) makeDir() (err error) {
 		r.dir, err = tempDir(r.opts.Temp)
 	}
 	return err
-}
-
-func (r *kindRun) checkRunning(ctx context.Context) error {
-	stopped, err := r.docker.lines(ctx, "ps", "-a", "--filter", "label="+kindLabel+"="+r.opts.Name,
-		"--filter", "status=exited", "--filter", "status=created", "--filter", "status=paused", "--filter", "status=dead", "--format", "{{.Names}}")
-	if err != nil {
-		return err
-	}
-	if len(stopped) > 0 {
-		return badinput.New(fmt.Sprintf("start it with `docker start %s`, or delete it with `kind delete cluster --name %s`", strings.Join(stopped, " "), r.opts.Name),
-			"kind cluster %q is to be reused, but does not run", r.opts.Name)
-	}
-	return nil
 }
 
 func (r *kindRun) create(ctx context.Context) error {
@@ -353,7 +332,8 @@ func kindNotReady(ctx context.Context, client kubernetes.Interface) (string, err
 	if own == 0 {
 		return "no node has registered", nil
 	}
-	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
+	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default",
+		metav1.GetOptions{}); err != nil {
 		return "", err
 	}
 	return "", nil

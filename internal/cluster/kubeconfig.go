@@ -82,9 +82,11 @@ func loadKubeconfig(path string) (*api.Config, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, badinput.New("name an existing file with --kubeconfig", "kubeconfig %s does not exist", path)
 	case err != nil:
-		return nil, &badinput.Error{What: "read kubeconfig " + path, Remedy: "name a kubeconfig file with --kubeconfig", Err: err}
+		return nil, &badinput.Error{What: "read kubeconfig " + path, Remedy: "name a kubeconfig file with --kubeconfig",
+			Err: err}
 	case len(cfg.Contexts) == 0:
-		return nil, badinput.New("name a kubeconfig file with --kubeconfig", "%s has no contexts, so it is not a usable kubeconfig", path)
+		return nil, badinput.New("name a kubeconfig file with --kubeconfig",
+			"%s has no contexts, so it is not a usable kubeconfig", path)
 	}
 	return cfg, nil
 }
@@ -133,7 +135,8 @@ func (k *kubeconfig) minify(cfg *api.Config) error {
 	}
 	if cfg.Clusters[chosen.Cluster] == nil {
 		return badinput.New("fix the file or choose another context",
-			"kubeconfig %s: context %q names cluster %q, which the file does not have", k.opts.Path, k.opts.Context, chosen.Cluster)
+			"kubeconfig %s: context %q names cluster %q, which the file does not have", k.opts.Path, k.opts.Context,
+			chosen.Cluster)
 	}
 	if chosen.AuthInfo != "" && cfg.AuthInfos[chosen.AuthInfo] == nil {
 		return badinput.New("fix the file or choose another context",
@@ -148,7 +151,8 @@ func (k *kubeconfig) minify(cfg *api.Config) error {
 		return fmt.Errorf("resolve the paths in kubeconfig %s: %w", k.opts.Path, err)
 	}
 	if err := api.FlattenConfig(cfg); err != nil {
-		return &badinput.Error{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "fix the file or choose another context", Err: err}
+		return &badinput.Error{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context),
+			Remedy: "fix the file or choose another context", Err: err}
 	}
 	return nil
 }
@@ -157,7 +161,8 @@ func (k *kubeconfig) minify(cfg *api.Config) error {
 func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) error {
 	restCfg, err := c.RESTConfig()
 	if err != nil {
-		return &badinput.Error{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: "fix the file or choose another context", Err: err}
+		return &badinput.Error{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context),
+			Remedy: "fix the file or choose another context", Err: err}
 	}
 	server := cfg.Clusters[cfg.Contexts[k.opts.Context].Cluster].Server
 	c.Version, err = serverVersion(ctx, restCfg)
@@ -168,7 +173,8 @@ func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) e
 		return fmt.Errorf("reach the apiserver of context %s: %w", k.opts.Context, context.Cause(ctx))
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
 		return &badinput.Error{
-			What:   fmt.Sprintf("the apiserver %s (kubeconfig %s, context %q) does not accept the credentials", server, k.opts.Path, k.opts.Context),
+			What: fmt.Sprintf("the apiserver %s (kubeconfig %s, context %q) does not accept the credentials", server,
+				k.opts.Path, k.opts.Context),
 			Remedy: "renew them, or choose another context with --context", Err: err,
 		}
 	default:
@@ -177,7 +183,8 @@ func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) e
 			err = urlErr.Err // "Get <url>" would say the server a second time
 		}
 		return &badinput.Error{
-			What:   fmt.Sprintf("the apiserver %s (kubeconfig %s, context %q) cannot be reached", server, k.opts.Path, k.opts.Context),
+			What: fmt.Sprintf("the apiserver %s (kubeconfig %s, context %q) cannot be reached", server, k.opts.Path,
+				k.opts.Context),
 			Remedy: "see that it runs and that its address is right, or choose another context with --context", Err: err,
 		}
 	}

@@ -14,7 +14,8 @@ func OnlyContext(path string) (string, error) {
 		return "", err
 	}
 	if len(cfg.Contexts) != 1 {
-		return "", badinput.New("name one with --context: "+contextList(cfg), "kubeconfig %s has %d contexts", path, len(cfg.Contexts))
+		return "", badinput.New("name one with --context: "+contextList(cfg), "kubeconfig %s has %d contexts", path,
+			len(cfg.Contexts))
 	}
 	for name := range cfg.Contexts {
 		return name, nil

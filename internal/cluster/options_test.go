@@ -16,7 +16,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
 
 // wantInput checks that an error is bad input and says all of the given.
@@ -325,53 +324,5 @@ func TestAssetsDirectory(t *testing.T) {
 	}
 	if got, err := findBinaries(t.Context(), EmbeddedOptions{}, silent); err != nil || got != dir {
 		t.Errorf("got %s, %v, want %s", got, err, dir)
-	}
-}
-
-func TestInstalledBinaries(t *testing.T) {
-	platform := "-" + runtime.GOOS + "-" + runtime.GOARCH
-	// Relative to the pinned v1.36.3.
-	if v := controlplane.KubernetesVersion(); !strings.HasPrefix(v, "v1.36.") {
-		t.Fatalf("the pin is %s now: adapt the table", v)
-	}
-	for _, tc := range []struct {
-		name      string
-		installed []string
-		want      string
-	}{
-		{"none", nil, ""},
-		{"same minor, newest patch", []string{"1.36.0", "1.36.2", "1.37.0", "1.35.9"}, "1.36.2"},
-		{"neighbours, newer first", []string{"1.35.9", "1.37.0"}, "1.37.0"},
-		{"too old and too new", []string{"1.34.9", "1.38.0", "2.36.0"}, ""},
-		{"other names", []string{"latest", "1.36"}, "1.36"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			store := t.TempDir()
-			for _, v := range append(tc.installed, "1.36.9-plan9-mips") {
-				dir := filepath.Join(store, v+platform)
-				if strings.Contains(v, "plan9") {
-					dir = filepath.Join(store, v)
-				}
-				if err := os.Mkdir(dir, 0o755); err != nil {
-					t.Fatal(err)
-				}
-				for _, name := range []string{etcdParty, apiserverParty} {
-					if err := os.WriteFile(filepath.Join(dir, name), nil, 0o755); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			// A directory without the binaries does not count.
-			if err := os.Mkdir(filepath.Join(store, "1.36.8"+platform), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			want := ""
-			if tc.want != "" {
-				want = filepath.Join(store, tc.want+platform)
-			}
-			if got := installedBinaries([]string{"/no/such/store", store}); got != want {
-				t.Errorf("got %q, want %q", got, want)
-			}
-		})
 	}
 }

@@ -101,7 +101,6 @@ func commandLine(pid int) string {
 	return string(out)
 }
 
-// partyFlags reads the flags that the launcher left.
 func partyFlags(dir, party string) []string {
 	data, err := os.ReadFile(filepath.Join(dir, party+argsSuffix))
 	if err != nil {

@@ -66,7 +66,8 @@ func startWatchdog(script string, args ...string) (*watchdog, error) {
 		return nil, fmt.Errorf("make the watchdog's pipe: %w", err)
 	}
 	// The script is in the environment, so that the list of processes stays readable.
-	cmd := exec.Command("/bin/sh", append([]string{"-c", `eval "$WATCHBENCH_WATCHDOG"`, "watchbench-watchdog"}, args...)...)
+	cmd := exec.Command("/bin/sh",
+		append([]string{"-c", `eval "$WATCHBENCH_WATCHDOG"`, "watchbench-watchdog"}, args...)...)
 	cmd.Env = append(os.Environ(), "WATCHBENCH_WATCHDOG="+watchdogHead+script)
 	cmd.Dir = "/"
 	cmd.Stdin = reader

@@ -321,7 +321,8 @@ func (r *Reader) Probability(key string, def float64) float64 {
 func (r *Reader) Err(known ...string) error {
 	for i, a := range r.e.Args {
 		if !r.used[i] {
-			r.fail(a.Pos, "%s does not take %s; it takes %s", r.e.Name, a.Key, strings.Join(append(slices.Clone(r.names), known...), ", "))
+			r.fail(a.Pos, "%s does not take %s; it takes %s", r.e.Name, a.Key,
+				strings.Join(append(slices.Clone(r.names), known...), ", "))
 		}
 	}
 	return r.err

@@ -91,7 +91,8 @@ func (s *Set[S]) Add(specs []S, now time.Time) error {
 	}
 	for _, spec := range specs {
 		s.nextID++
-		s.faults = append(s.faults, &Active[S]{Spec: spec, ID: s.nextID, fault: spec.Common(), begin: now, keys: map[uint64]struct{}{}})
+		s.faults = append(s.faults, &Active[S]{Spec: spec, ID: s.nextID, fault: spec.Common(), begin: now,
+			keys: map[uint64]struct{}{}})
 	}
 	s.notify()
 	return nil

@@ -76,8 +76,10 @@ func (g Grammar) term(part string) (*Term, error) {
 		return nil, err
 	}
 	name := t.Call.Name
-	if status, err := strconv.Atoi(name); !slices.Contains(g.Effects, name) && (err != nil || status < 400 || status > 599 || len(name) != 3) {
-		remedy := badinput.Ask(badinput.Nearest(name, g.Effects), "want a status from 400 to 599, or "+strings.Join(g.Effects, ", "))
+	if status, err := strconv.Atoi(name); !slices.Contains(g.Effects, name) &&
+		(err != nil || status < 400 || status > 599 || len(name) != 3) {
+		remedy := badinput.Ask(badinput.Nearest(name, g.Effects),
+			"want a status from 400 to 599, or "+strings.Join(g.Effects, ", "))
 		return nil, &expr.Error{Input: pieces[0], Pos: t.Call.Pos, Msg: "unknown fault " + name + "; " + remedy}
 	}
 	t.Args = expr.Read(pieces[0], t.Call, g.Positional[name]...)
@@ -89,7 +91,8 @@ var CommonArgs = append(slices.Clone(WindowArgs), "max", "name")
 
 // Common reads the arguments that all faults take.
 func (t *Term) Common() Fault {
-	f := Fault{Text: t.Text, Probability: t.Probability, Window: ReadWindow(t.Args), Max: t.Args.Int("max", 0, 0), Name: t.Args.Text("name", t.Name())}
+	f := Fault{Text: t.Text, Probability: t.Probability, Window: ReadWindow(t.Args), Max: t.Args.Int("max", 0, 0),
+		Name: t.Args.Text("name", t.Name())}
 	if !utf8.ValidString(f.Name) || len(f.Name) > maxName {
 		t.Args.Fail("name", "name=%q: want at most %d bytes of text", f.Name, maxName)
 	}

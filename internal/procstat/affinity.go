@@ -32,12 +32,14 @@ func DivideCPUs(cores [][]int) (CPUGroups, error) {
 	cpus := len(slices.Concat(cores...))
 	if cpus < leastCPUs || len(cores) < leastCores {
 		return CPUGroups{}, badinput.New("run without pinning, or where more CPUs may be used",
-			"pinning the parties needs %d CPUs on %d cores, and this process may use %d on %d", leastCPUs, leastCores, cpus, len(cores))
+			"pinning the parties needs %d CPUs on %d cores, and this process may use %d on %d", leastCPUs, leastCores, cpus,
+			len(cores))
 	}
 	quarter := max(1, len(cores)/4)
 	of := func(part [][]int) []int { return slices.Sorted(slices.Values(slices.Concat(part...))) }
 	rest := len(cores) - 2*quarter
-	return CPUGroups{ControlPlane: of(cores[:rest]), Tools: of(cores[rest : rest+quarter]), Watcher: of(cores[rest+quarter:])}, nil
+	return CPUGroups{ControlPlane: of(cores[:rest]), Tools: of(cores[rest : rest+quarter]),
+		Watcher: of(cores[rest+quarter:])}, nil
 }
 
 // CPUList writes sorted CPU numbers as the kernel does: 0-2,5.

@@ -27,7 +27,7 @@ const Kept = 20
 type Builder struct {
 	Repo    string // folder in the repository
 	Package string // such as ./cmd/k8s-watch, from the repository's root
-	Stamp   string // variable that the linker sets to the version; empty sets none
+	Stamp   string // variable that the linker sets to the version
 	Cache   string // folder of what was built
 	// Line is told what is being built, may be nil.
 	Line func(string)
@@ -120,21 +120,19 @@ func goSettings(ctx context.Context, root string) (string, error) {
 	return run(ctx, root, nil, "go", append([]string{"env", "-json"}, settings...)...)
 }
 
-// codeFile has a built program's Code.
 const codeFile = "code"
 
 func (b Builder) program(dir string) string { return filepath.Join(dir, filepath.Base(b.Package)) }
 
-// root is the repository's top folder.
 func (b Builder) root(ctx context.Context) (string, error) {
 	root, err := git(ctx, b.Repo, nil, "rev-parse", "--show-toplevel")
 	if err != nil {
-		return "", &badinput.Error{What: "revisions are built from a git repository", Err: err, Remedy: "run this in a clone, or give commands instead of revisions"}
+		return "", &badinput.Error{What: "revisions are built from a git repository", Err: err,
+			Remedy: "run this in a clone, or give commands instead of revisions"}
 	}
 	return root, nil
 }
 
-// commit resolves a revision.
 func (b Builder) commit(ctx context.Context, root, rev string) (string, error) {
 	hash, err := git(ctx, root, nil, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if err == nil {
@@ -150,7 +148,6 @@ func (b Builder) commit(ctx context.Context, root, rev string) (string, error) {
 	return "", badinput.New(remedy, "the repository has no revision %q", rev)
 }
 
-// extract writes the files of a commit to a folder.
 func extract(ctx context.Context, root, commit, to string) error {
 	env := []string{"GIT_INDEX_FILE=" + to + ".index"}
 	_, err := git(ctx, root, env, "read-tree", commit)
@@ -177,12 +174,7 @@ func (b Builder) build(ctx context.Context, source, into, version string) (code 
 	if err := compile(bare); err != nil {
 		return "", err
 	}
-	if b.Stamp == "" {
-		err = copyFile(bare, b.program(into))
-	} else {
-		err = compile(b.program(into), "-ldflags=-X "+b.Stamp+"="+version)
-	}
-	if err != nil {
+	if err := compile(b.program(into), "-ldflags=-X "+b.Stamp+"="+version); err != nil {
 		return "", err
 	}
 	if code, err = digest(bare); err != nil {
@@ -230,20 +222,6 @@ func DefaultCache() (string, error) {
 		return "", fmt.Errorf("find the user's cache: %w", err)
 	}
 	return filepath.Join(user, "watchbench", "revisions", runtime.GOOS+"-"+runtime.GOARCH), nil
-}
-
-func copyFile(from, to string) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }
 
 func digest(path string) (string, error) {

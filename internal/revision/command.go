@@ -20,7 +20,8 @@ const endGrace = 5 * time.Second
 // git runs git in a folder and returns its output without white space around it.
 func git(ctx context.Context, dir string, env []string, args ...string) (string, error) {
 	// Files are to be written as they are in the repository, whatever a user's hooks do.
-	return run(ctx, dir, env, "git", append([]string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}, args...)...)
+	return run(ctx, dir, env, "git",
+		append([]string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}, args...)...)
 }
 
 func run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {

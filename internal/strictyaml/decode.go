@@ -60,7 +60,8 @@ func (d *Decoder) Locate(err error) error {
 	for d.at[path] == nil && path != "" {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
-	return &Error{Place: d.place(d.at[path]), Field: fe.Path, Problem: fe.Problem, Remedy: fe.Remedy, node: d.at[path], unwritten: path != fe.Path}
+	return &Error{Place: d.place(d.at[path]), Field: fe.Path, Problem: fe.Problem, Remedy: fe.Remedy, node: d.at[path],
+		unwritten: path != fe.Path}
 }
 
 func (d *Decoder) decode(n *yaml.Node, v reflect.Value, path string) error {
@@ -168,7 +169,8 @@ func (d *Decoder) decodeSlice(n *yaml.Node, v reflect.Value, path string) error 
 
 func (d *Decoder) decodeScalar(n *yaml.Node, v reflect.Value, path string) error {
 	if n.Kind != yaml.ScalarNode || IsNull(n) {
-		what := map[yaml.Kind]string{yaml.SequenceNode: "a list", yaml.MappingNode: "a mapping", yaml.ScalarNode: "nothing"}[n.Kind]
+		what := map[yaml.Kind]string{yaml.SequenceNode: "a list", yaml.MappingNode: "a mapping",
+			yaml.ScalarNode: "nothing"}[n.Kind]
 		remedy := "write one value"
 		if n.Kind == yaml.SequenceNode && d.format.Several != nil {
 			remedy += "; " + d.format.Several(path)
@@ -203,7 +205,8 @@ func (d *Decoder) decodeScalar(n *yaml.Node, v reflect.Value, path string) error
 		f, err := strconv.ParseFloat(n.Value, 64)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 			remedy := "write for example 2.5"
-			if percent, err := strconv.ParseFloat(strings.TrimSuffix(n.Value, "%"), 64); err == nil && strings.HasSuffix(n.Value, "%") {
+			if percent, err := strconv.ParseFloat(strings.TrimSuffix(n.Value, "%"), 64); err == nil &&
+				strings.HasSuffix(n.Value, "%") {
 				remedy = fmt.Sprintf("write a part of a whole as a fraction, here %v", percent/100)
 			}
 			return d.Fail(n, path, fmt.Sprintf("%q is not a number", n.Value), remedy)
@@ -254,7 +257,6 @@ func FieldByName(t reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// fieldName is empty where the field has no json tag.
 func fieldName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name

@@ -48,7 +48,8 @@ func Put(n *yaml.Node, path string, value *yaml.Node) {
 	i := at(n, key)
 	if i < 0 {
 		i = len(n.Content)
-		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key, Line: value.Line}, &yaml.Node{})
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key, Line: value.Line},
+			&yaml.Node{})
 	}
 	next := n.Content[i+1]
 	switch {

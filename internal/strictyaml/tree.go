@@ -69,7 +69,8 @@ var yamlLine = regexp.MustCompile(`^(?:go-)?yaml: (?:line (\d+): )?(.*)$`)
 func (f *Format) Parse(file string, data []byte) (*Tree, error) {
 	t := &Tree{format: f, file: file}
 	if len(data) > f.MaxBytes {
-		return nil, t.Fail(nil, "", fmt.Sprintf("the file has %d bytes", len(data)), fmt.Sprintf("a %s has at most %d", f.Noun, f.MaxBytes))
+		return nil, t.Fail(nil, "", fmt.Sprintf("the file has %d bytes", len(data)),
+			fmt.Sprintf("a %s has at most %d", f.Noun, f.MaxBytes))
 	}
 	data, err := userfile.UTF8(data)
 	if err != nil {

@@ -26,10 +26,14 @@ type Quantity struct {
 var (
 	WholeNumbers = Quantity{wholeNumber, func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }, true, "10"}
 	Numbers      = Quantity{number, decimal, false, "0.5"}
-	Durations    = quantity[*Duration](func(d *Duration) float64 { return float64(*d) }, func(v float64) string { return Duration(v).String() }, true, "10ms")
-	Sizes        = quantity[*Size](func(s *Size) float64 { return float64(*s) }, func(v float64) string { return Size(v).String() }, true, "1KiB")
-	Shares       = quantity[*Share](func(s *Share) float64 { return float64(*s) }, func(v float64) string { return Share(v).String() }, false, "10%")
-	Speeds       = quantity[*Speed](func(s *Speed) float64 { return float64(*s) }, func(v float64) string { return decimal(v) + "x" }, false, "1x")
+	Durations    = quantity[*Duration](func(d *Duration) float64 { return float64(*d) },
+		func(v float64) string { return Duration(v).String() }, true, "10ms")
+	Sizes = quantity[*Size](func(s *Size) float64 { return float64(*s) },
+		func(v float64) string { return Size(v).String() }, true, "1KiB")
+	Shares = quantity[*Share](func(s *Share) float64 { return float64(*s) },
+		func(v float64) string { return Share(v).String() }, false, "10%")
+	Speeds = quantity[*Speed](func(s *Speed) float64 { return float64(*s) },
+		func(v float64) string { return decimal(v) + "x" }, false, "1x")
 )
 
 // maxExact is up to where a float64 holds every whole number.
@@ -106,9 +110,11 @@ func (q Quantity) Range(text string, most int) ([]string, error) {
 	case to < from:
 		return nil, fmt.Errorf("the range %s ends before it begins; write %s..%s %c%s", text, high, low, sign, by)
 	case sign == '+' && step == 0, sign == '*' && step <= 1:
-		return nil, fmt.Errorf("the range %s does not move by %c%s; step by more, for example %s..%s *2", text, sign, by, low, high)
+		return nil, fmt.Errorf("the range %s does not move by %c%s; step by more, for example %s..%s *2", text, sign, by, low,
+			high)
 	case sign == '*' && from == 0:
-		return nil, fmt.Errorf("the range %s stays at %s whatever it is multiplied by; begin above, or write a step such as +%s", text, low, q.step)
+		return nil, fmt.Errorf("the range %s stays at %s whatever it is multiplied by; begin above, or write a step such as "+
+			"+%s", text, low, q.step)
 	}
 	n := steps(sign, from, to, step)
 	if n+1 > float64(most) {

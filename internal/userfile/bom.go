@@ -1,6 +1,6 @@
 // Package userfile is how files that users name are read and written: text is taken as editors on other systems save it
-// (UTF-8's byte order mark is skipped; UTF-16, and any other encoding where all must be UTF-8, is an error that says so),
-// and no output destroys what somebody else wrote.
+// (UTF-8's byte order mark is skipped; UTF-16, and any other encoding where all must be UTF-8, is an error that says
+// so), and no output destroys what somebody else wrote.
 package userfile
 
 import (
@@ -32,7 +32,8 @@ func (e *InvalidError) Error() string {
 // UTF8 is Text for what must be UTF-8 as a whole and begins with two characters of ASCII. Its
 // error is a *UTF16Error, also without a mark, or an *InvalidError.
 func UTF8(data []byte) ([]byte, error) {
-	if len(data) > 3 && (data[0] == 0) != (data[1] == 0) && (data[0] == 0) == (data[2] == 0) && (data[1] == 0) == (data[3] == 0) {
+	if len(data) > 3 && (data[0] == 0) != (data[1] == 0) && (data[0] == 0) == (data[2] == 0) &&
+		(data[1] == 0) == (data[3] == 0) {
 		return nil, &UTF16Error{BigEndian: data[0] == 0}
 	}
 	data, err := Text(data)

@@ -38,7 +38,8 @@ func CheckOutputs(outputs ...Output) (err error) {
 		opened[i] = info
 		for j, other := range opened[:i] {
 			if other != nil && os.SameFile(info, other) {
-				err = errors.Join(err, fmt.Errorf("%s: %s is the file of %s, too; name another one", o.Flag, o.Path, outputs[j].Flag))
+				err = errors.Join(err, fmt.Errorf("%s: %s is the file of %s, too; name another one", o.Flag, o.Path,
+					outputs[j].Flag))
 			}
 		}
 	}
@@ -63,7 +64,8 @@ func open(o Output) (info os.FileInfo, undo func() error, err error) {
 		return nil, nil, errors.Join(err, undo())
 	}
 	if info.Mode().IsRegular() && info.Size() > 0 && !o.Ours(o.Path) {
-		return nil, nil, fmt.Errorf("%s is there and is no %s, so it is not overwritten; name another file, or remove it", o.Path, o.What)
+		return nil, nil, fmt.Errorf("%s is there and is no %s, so it is not overwritten; name another file, or remove it",
+			o.Path, o.What)
 	}
 	return info, undo, nil
 }

@@ -31,7 +31,9 @@ func ZooKeeper(t testing.TB) string {
 	dir := t.TempDir()
 	port := freePort(t)
 	cfg := filepath.Join(dir, "zoo.cfg")
-	text := fmt.Sprintf("tickTime=500\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\nforceSync=no\n", dir, port)
+	text := fmt.Sprintf(
+		"tickTime=500\ndataDir=%s\nclientPort=%d\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\nforceSync=no\n", dir,
+		port)
 	if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

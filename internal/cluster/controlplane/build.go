@@ -26,7 +26,8 @@ const (
 func build(ctx context.Context, opts Options, t tool, dir string) error {
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		return fmt.Errorf("build %s %s: %w; install Go, or point KUBEBUILDER_ASSETS at a directory with etcd and kube-apiserver",
+		return fmt.Errorf("build %s %s: %w; install Go, or point KUBEBUILDER_ASSETS at a directory with etcd and "+
+			"kube-apiserver",
 			t.name, t.version(), err)
 	}
 	work, err := os.MkdirTemp(dir, workPrefix+t.name+"-")

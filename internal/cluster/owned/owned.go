@@ -36,7 +36,8 @@ type ForeignError struct {
 
 func (e *ForeignError) Error() string {
 	if e.Label == "" {
-		return fmt.Sprintf("namespace %q does not carry the label %s, so no run created it: not deleted", e.Namespace, RunLabel)
+		return fmt.Sprintf("namespace %q does not carry the label %s, so no run created it: not deleted", e.Namespace,
+			RunLabel)
 	}
 	return fmt.Sprintf("namespace %q belongs to run %q, not to %q: not deleted", e.Namespace, e.Label, e.Run)
 }
@@ -127,7 +128,8 @@ func empty(ctx context.Context, cfg *rest.Config, disco discovery.DiscoveryInter
 				continue
 			}
 			err := objects.Resource(gv.WithResource(r.Name)).Namespace(name).
-				DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now, PropagationPolicy: &policy}, metav1.ListOptions{})
+				DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now, PropagationPolicy: &policy},
+					metav1.ListOptions{})
 			if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsMethodNotSupported(err) {
 				errs = append(errs, fmt.Errorf("delete the %s: %w", r.Name, err))
 			}
