@@ -21,9 +21,8 @@ func (j *judge) conserve() {
 	owed := j.compare()
 	if j.book.haveOps {
 		var lost int64
-		for kind, o := range owed {
+		for _, o := range owed {
 			lost += o.lost
-			j.missing[kind] = o.missing
 		}
 		if !j.h.Cut {
 			j.lost = &lost
@@ -206,11 +205,11 @@ func (a *accounting) mergesExplained(t *tally, g *group) {
 func (a *accounting) unnamed(kind string) (n int64) {
 	before := func(started int64) bool { return started < max(a.named+scrapeSlack, a.h.LoadStarted) }
 	for _, k := range a.book.keys {
-		if k.kind != kind {
+		if k.Kind != kind {
 			continue
 		}
 		for i := range k.versions {
-			if v := &k.versions[i]; v.flags&versionSeen == 0 && before(a.book.times(v).started) {
+			if v := &k.versions[i]; v.flags&versionSeen == 0 && before(v.started) {
 				n++
 			}
 		}

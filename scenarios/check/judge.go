@@ -18,14 +18,6 @@ type Verdict struct {
 	Lost *int64
 	// Reordered is the number of applied requests that violate G2, G3 or G4.
 	Reordered *int64
-	// Missing is the number of acknowledged versions and deletions that no
-	// applied request carried, whatever became of them, per kind.
-	Missing map[string]int64
-	// Repaired is the number of requests that went over newer state by storage's own
-	// doing and were made good (faithful mode).
-	Repaired int64
-	// Entries and Operations are how much of the record was judged.
-	Entries, Operations int64
 }
 
 // Guarantees lists the names of all guarantees in their order; see the package's doc.
@@ -103,11 +95,8 @@ type judge struct {
 	tally   map[string]*tally
 
 	named     int64 // when the watcher's record of kinds was last stored
-	entries   int64
 	reordered int64
-	repaired  int64
 	lost      *int64
-	missing   map[string]int64
 	accounts  *accounting // nil without a ledger
 	lastStart int64       // start of the last watcher process, by the marks
 	down      []window    // between the end of a watcher and the start of the next
@@ -115,8 +104,7 @@ type judge struct {
 }
 
 func newJudge(h *History) *judge {
-	j := &judge{h: h, tally: make(map[string]*tally), missing: make(map[string]int64),
-		tamper: make(tamperings), unserved: make(unserved)}
+	j := &judge{h: h, tally: make(map[string]*tally), tamper: make(tamperings), unserved: make(unserved)}
 	for _, g := range Guarantees {
 		j.tally[g] = &tally{}
 	}
@@ -128,10 +116,7 @@ func newJudge(h *History) *judge {
 }
 
 func (j *judge) verdict() *Verdict {
-	v := &Verdict{
-		Checks: make(map[string]result.Check), Lost: j.lost, Missing: j.missing,
-		Repaired: j.repaired, Entries: j.entries, Operations: j.book.ops + j.after.ops,
-	}
+	v := &Verdict{Checks: make(map[string]result.Check), Lost: j.lost}
 	if j.h.Ledger != nil {
 		v.Reordered = &j.reordered
 	}

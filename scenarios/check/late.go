@@ -134,7 +134,7 @@ func (w *lateWrite) repairedBy(k *keyState, e *ledger.Entry) bool {
 // settle decides the violations that were held back. Whoever compares storage with the
 // cluster repairs them within a period; a cut cell does not show it.
 func (j *judge) settle() {
-	repaired, broken := make(map[uint64]bool), make(map[uint64]bool)
+	broken := make(map[uint64]bool)
 	notes := make(map[string]int)
 	for i := range j.late {
 		w := &j.late[i]
@@ -151,7 +151,6 @@ func (j *judge) settle() {
 		case in > j.h.SyncPeriod+healGrace:
 			why = "it was repaired after " + seconds(in) + ", the synchronizer's period is " + seconds(j.h.SyncPeriod)
 		default:
-			repaired[w.seq] = true
 			notes[w.guarantee]++
 			continue
 		}
@@ -160,7 +159,6 @@ func (j *judge) settle() {
 		}
 		j.tally[w.guarantee].failAt(w.key, w.seq, func() string { return w.text + "; " + why })
 	}
-	j.repaired = int64(len(repaired))
 	j.reordered += int64(len(broken))
 	for g, n := range notes {
 		if j.open() {

@@ -137,7 +137,7 @@ func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
 	if len(all) == 0 {
 		return
 	}
-	for _, t := range all[k.key()] {
+	for _, t := range all[k.Key] {
 		if t.repaired != 0 || e.Applied < t.mark.Time {
 			continue
 		}

@@ -26,10 +26,10 @@ func (j *judge) compare() map[string]*owed {
 		if _, known := k.newest(); known == 0 {
 			continue
 		}
-		o := kinds[k.kind]
+		o := kinds[k.Kind]
 		if o == nil {
 			o = &owed{}
-			kinds[k.kind] = o
+			kinds[k.Kind] = o
 		}
 		o.keys++
 		o.versions(k)
@@ -72,7 +72,7 @@ func (o *owed) versions(k *keyState) {
 // deletions compares numbers: a DELETE names no uid, and may have found nothing or,
 // late, another object than the one it was sent for.
 func (o *owed) deletions(k *keyState) {
-	if k.kind == kindEvent {
+	if k.Kind == kindEvent {
 		return
 	}
 	expected := k.deletions()
