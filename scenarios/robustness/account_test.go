@@ -106,28 +106,12 @@ func (a *serviceAccount) Prepare(ctx context.Context, c faults.Cell) error {
 	if a.dir, err = os.MkdirTemp("", "watchbench-token-"); err != nil {
 		return fmt.Errorf("make a folder for the watcher's token: %w", err)
 	}
-	meta := func(name string) map[string]any {
-		return map[string]any{"name": name, "labels": map[string]string{party.RunLabel: a.run}}
-	}
 	rules := []any{map[string]any{"apiGroups": []string{"*"}, "resources": []string{"*"}, "verbs": []string{"get", "list", "watch"}}}
 	if c.Scenario().Watcher.LeaderElection {
 		rules = append(rules, map[string]any{"apiGroups": []string{"coordination.k8s.io"}, "resources": []string{"leases"}, "verbs": []string{"create", "update"}})
 	}
-	for _, o := range []struct {
-		path string
-		body map[string]any
-	}{
-		{"/api/v1/namespaces/" + a.namespace + "/serviceaccounts", map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta(accountName), "automountServiceAccountToken": false}},
-		{rolePath, map[string]any{"apiVersion": rbacVersion, "kind": "ClusterRole", "metadata": meta(a.role), "rules": rules}},
-		{bindingPath, map[string]any{
-			"apiVersion": rbacVersion, "kind": "ClusterRoleBinding", "metadata": meta(a.role),
-			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": a.role},
-			"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": accountName, "namespace": a.namespace}},
-		}},
-	} {
-		if _, err := a.api.Send(ctx, http.MethodPost, o.path, o.body); err != nil {
-			return err
-		}
+	if err := permit(ctx, a.api, a.run, a.namespace, rolePath, bindingPath, a.role, rules, accountName); err != nil {
+		return err
 	}
 	if err := a.issue(ctx); err != nil {
 		return err
@@ -168,29 +152,14 @@ func (a *serviceAccount) issue(ctx context.Context) error {
 	if err := json.Unmarshal(data, &secret); err != nil {
 		return fmt.Errorf("read the secret %s: %w", name, err)
 	}
-	data, err = a.api.Send(ctx, http.MethodPost, "/api/v1/namespaces/"+a.namespace+"/serviceaccounts/"+accountName+"/token", map[string]any{
-		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{
-			"expirationSeconds": int(tokenLife.Seconds()),
-			"boundObjectRef":    map[string]any{"apiVersion": "v1", "kind": "Secret", "name": name, "uid": secret.Metadata.UID},
-		},
-	})
+	token, err := tokenOf(ctx, a.api, a.namespace, accountName, map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "name": name, "uid": secret.Metadata.UID})
 	if err != nil {
 		return err
 	}
-	var answer struct {
-		Status struct {
-			Token string `json:"token"`
-		} `json:"status"`
-	}
-	if err := json.Unmarshal(data, &answer); err != nil {
-		return fmt.Errorf("read the answer to a TokenRequest: %w", err)
-	}
-	if secretPart(answer.Status.Token) == "" {
-		return errors.New("the answer to a TokenRequest holds no signed token")
-	}
-	a.tokens = append(a.tokens, answer.Status.Token)
+	a.tokens = append(a.tokens, token)
 	next := a.file() + ".new"
-	if err := os.WriteFile(next, []byte(answer.Status.Token), 0o600); err != nil {
+	if err := os.WriteFile(next, []byte(token), 0o600); err != nil {
 		return fmt.Errorf("write the watcher's token: %w", err)
 	}
 	if err := os.Rename(next, a.file()); err != nil {
