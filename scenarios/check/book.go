@@ -8,8 +8,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// book is what the judge remembers, one entry per key. Its size follows the number of
-// keys, of objects and of operations, not the number of requests.
+// book holds one entry per key. It grows with keys, objects and operations, not with requests.
 type book struct {
 	meta  *Meta
 	index map[history.Key]*keyState
@@ -20,7 +19,7 @@ type book struct {
 	opsNear   map[string]int64
 	haveOps   bool
 	haveState bool
-	restored  bool // the final state is that of another history
+	restored  bool // the final state belongs to another history
 
 	records   int64 // of the op log
 	exist     int   // wanted objects, by the op log so far
@@ -36,8 +35,8 @@ type keyState struct {
 	lives    []life    // in order of first appearance
 	versions []version // acknowledged by the apiserver; ascending once sorted
 
-	// live is what the apiserver held in the end, stored what storage did; nil for none,
-	// and one pointer where they agree.
+	// live and stored are the final states of apiserver and storage; nil for none, and one
+	// pointer where they agree.
 	live, stored *finalState
 
 	held     touch // the PUT whose state storage holds, by the ledger
@@ -100,7 +99,7 @@ func (b *book) addOp(r *oplog.Record) {
 	b.count(k, r)
 	i := int32(-1)
 	if r.Type == oplog.TypeDelete && r.UID == "" {
-		i, _ = k.newest() // records stand in the order of their answers
+		i, _ = k.newest() // records are in the order of their answers
 	}
 	if i < 0 {
 		i = k.life(r.UID)

@@ -85,7 +85,8 @@ func newVersion(r *oplog.Record) version {
 
 func (b *book) addDeletion(k *keyState, life int32, r *oplog.Record) {
 	if isChange(r) {
-		b.deletions = append(b.deletions, deletion{r.Intended, r.Started, r.Finished, operation(r), k.deletion, uint16(life), r.Bystander})
+		b.deletions = append(b.deletions,
+			deletion{r.Intended, r.Started, r.Finished, operation(r), k.deletion, uint16(life), r.Bystander})
 		k.deletion = int32(len(b.deletions))
 	}
 }
@@ -183,7 +184,8 @@ func (b *book) deliverDelete(k *keyState, id string, e *ledger.Entry, n int) {
 	var meant *ending
 	for i := range k.lives {
 		x := k.lives[i].ending
-		if x != nil && x.deleted != 0 && x.deleted <= e.Received && (newer == 0 || x.last > newer) && (meant == nil || x.last > meant.last) {
+		if x != nil && x.deleted != 0 && x.deleted <= e.Received && (newer == 0 || x.last > newer) &&
+			(meant == nil || x.last > meant.last) {
 			meant = x
 		}
 	}
@@ -199,7 +201,8 @@ func (k *keyState) reconsider(id string, rv uint64) {
 	var before *ending
 	for i := range k.lives {
 		l := &k.lives[i]
-		if x := l.ending; x != nil && x.deleted != 0 && l.uid != id && x.last < rv && (before == nil || x.last > before.last) {
+		if x := l.ending; x != nil && x.deleted != 0 && l.uid != id && x.last < rv &&
+			(before == nil || x.last > before.last) {
 			before = x
 		}
 	}
@@ -307,9 +310,12 @@ func (b *book) deletionChanges(object int, k *keyState, yield func(history.Chang
 	for n := k.deletion; n != 0; n = b.deletions[n-1].next {
 		d, l := &b.deletions[n-1], &k.lives[b.deletions[n-1].life]
 		if !yield(history.Change{
-			Object: object, Operation: int64(d.op), Kind: k.Kind, Bystander: d.bystander, Deletion: true, Terminating: l.seenEnding,
-			Intended: d.intended, Started: d.started, Finished: d.finished, Stored: l.ending.gone.stored, Arrived: l.ending.gone.arrived,
-			Unconfirmed: l.ending.gone.stored == 0 && (l.unconfirmed || replaced > l.ending.last), Gone: l.ending.gone.stored != 0 || !k.arrived(b.deletions[n-1].life), Hit: k.hit,
+			Object: object, Operation: int64(d.op), Kind: k.Kind, Bystander: d.bystander, Deletion: true,
+			Terminating: l.seenEnding,
+			Intended:    d.intended, Started: d.started, Finished: d.finished, Stored: l.ending.gone.stored,
+			Arrived:     l.ending.gone.arrived,
+			Unconfirmed: l.ending.gone.stored == 0 && (l.unconfirmed || replaced > l.ending.last),
+			Gone:        l.ending.gone.stored != 0 || !k.arrived(b.deletions[n-1].life), Hit: k.hit,
 		}) {
 			return false
 		}

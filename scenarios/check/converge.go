@@ -44,7 +44,8 @@ func (b *book) addState(r *history.StateRecord) error {
 
 // digestValue keeps digests small; what Digest did not make is hashed.
 func digestValue(s string) (d [digestBytes]byte) {
-	if n, err := hex.Decode(d[:], []byte(s[:min(len(s), 2*digestBytes)])); err == nil && n == digestBytes && len(s) == 2*digestBytes {
+	if n, err := hex.Decode(d[:], []byte(s[:min(len(s), 2*digestBytes)])); err == nil && n == digestBytes &&
+		len(s) == 2*digestBytes {
 		return d
 	}
 	sum := sha256.Sum256([]byte(s))
@@ -91,7 +92,7 @@ func (j *judge) former(r *history.StateRecord) {
 	case j.h.Cut || j.back.happened() || j.tamper[r.Key()] != nil || !j.h.Rules.Watches(r.Kind):
 		return
 	case r.Served == "":
-		j.untold++
+		j.unserved++
 		return
 	}
 	j.compared++
@@ -158,7 +159,7 @@ func (j *judge) difference(k *keyState) string {
 	return fmt.Sprintf("%s: %s; %s", k, what, k.lastRequest())
 }
 
-// lastRequest tells what the ledger has of a key.
+// lastRequest describes the key's last request that took effect.
 func (k *keyState) lastRequest() string {
 	if !k.replaced {
 		return "no request for it took effect"
@@ -263,7 +264,8 @@ func (j *judge) recreate() {
 			continue
 		}
 		t.failAt(k, 0, func() string {
-			return fmt.Sprintf("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver with %s; %s",
+			return fmt.Sprintf("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver "+
+				"with %s; %s",
 				k, known, k.uid(newest), uidOrNothing(have), uidOrNothing(want), k.lastRequest())
 		})
 	}

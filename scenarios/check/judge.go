@@ -49,9 +49,9 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 	if err != nil {
 		return nil, err
 	}
-	if j.compared+j.untold > 0 {
+	if j.compared+j.unserved > 0 {
 		j.tally["G1"].note("%d PUTs of former states compared with what the apiserver served; "+
-			"it no longer knew the versions of %d", j.compared, j.untold)
+			"it no longer knew the versions of %d", j.compared, j.unserved)
 	}
 	j.settle()
 	j.recreate()
@@ -75,18 +75,16 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 
 // judge is one judgement under way.
 type judge struct {
-	h     *History
-	book  *book
-	back  restore
-	after *book // of the history that a restore began; else empty
-	// compared are the former states that were, untold those of versions that the apiserver no
-	// longer knew.
-	compared, untold int64
-	acc              account
-	tamper           tamperings
-	unserved         unserved
-	late             []lateWrite
-	// unrepaired are those of late whose key was not written since.
+	h                  *History
+	book               *book
+	back               restore
+	after              *book // of the history that a restore began; else empty
+	compared, unserved int64 // former states, and those of versions that the apiserver no longer had
+	acc                account
+	tamper             tamperings
+	notServed          unserved
+	late               []lateWrite
+	// unrepaired indexes late by key, until a later write of the key.
 	unrepaired map[*keyState][]int
 	request    request // under judgement
 	// arrived are the requests that a fault hit, and whether the client had an answer: one
@@ -104,7 +102,7 @@ type judge struct {
 }
 
 func newJudge(h *History) *judge {
-	j := &judge{h: h, tally: make(map[string]*tally), tamper: make(tamperings), unserved: make(unserved)}
+	j := &judge{h: h, tally: make(map[string]*tally), tamper: make(tamperings), notServed: make(unserved)}
 	for _, g := range Guarantees {
 		j.tally[g] = &tally{}
 	}

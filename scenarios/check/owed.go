@@ -2,7 +2,7 @@ package check
 
 import "fmt"
 
-// owed is what the op log says the watcher must have handled, of one kind.
+// owed counts what the watcher must have handled of one kind, by the op log.
 type owed struct {
 	expected  int64 // versions and deletions it must have received
 	missing   int64 // those that no applied request carried, heartbeats left out

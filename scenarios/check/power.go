@@ -76,7 +76,7 @@ func waited(stored int64, next *version) bool {
 	return stored != 0 && next.flags&versionChange != 0 && next.finished < stored
 }
 
-// power notes what the order checks are worth, where the record tells.
+// power sets the power of the order checks where op log and ledger are recorded.
 func (j *judge) power() {
 	if j.h.Ledger == nil || !j.book.haveOps {
 		return

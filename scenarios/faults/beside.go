@@ -174,13 +174,16 @@ func plant(ctx context.Context, c Cell) error {
 	pm := pod["metadata"].(map[string]any)
 	pm["labels"].(map[string]string)[CanaryLabel] = word("label")
 	pm["annotations"] = map[string]string{"watchbench.dev-token": word("annotation")}
-	pod["spec"].(map[string]any)["hostAliases"] = []any{map[string]any{"ip": "192.0.2.1", "hostnames": []string{word("spec")}}}
+	pod["spec"].(map[string]any)["hostAliases"] = []any{map[string]any{"ip": "192.0.2.1",
+		"hostnames": []string{word("spec")}}}
 	for _, o := range []struct {
 		path string
 		body map[string]any
 	}{
-		{"secrets", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": meta("with-canary"), "stringData": map[string]string{"password": word("secret")}}},
-		{"configmaps", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("with-canary"), "data": map[string]string{"password": word("configmap")}}},
+		{"secrets", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": meta("with-canary"),
+			"stringData": map[string]string{"password": word("secret")}}},
+		{"configmaps", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("with-canary"),
+			"data": map[string]string{"password": word("configmap")}}},
 		{"pods", pod},
 	} {
 		if err := asApplied(o.body); err != nil {
@@ -249,7 +252,8 @@ func (*besideLoad) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 			for id, uid := range want {
 				if have[id] != uid {
 					wrong++
-					first = max(first, fmt.Sprintf("%s/%s ends with uid %q, its last object is %s", id.Namespace, id.Name, have[id], uid))
+					first = max(first, fmt.Sprintf("%s/%s ends with uid %q, its last object is %s", id.Namespace, id.Name, have[id],
+						uid))
 				}
 			}
 			return []result.Fact{matrix.None("O", "re-created names with a wrong uid", wrong, first)}

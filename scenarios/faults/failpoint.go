@@ -20,8 +20,8 @@ type Failpoint struct {
 	Name     string   // as scenarios spell it
 	Takes    []string // fields of an event, beside at and what
 	Anywhere bool     // on a simulated apiserver, too
-	// Available refuses an event that cannot be carried out at its place, and notes what it changes; nil refuses none. It is
-	// called for the events of a timeline in order.
+	// Available refuses an event that cannot be carried out at its place, and notes what it changes; nil refuses none. It
+	// is called for the events of a timeline in order.
 	Available func(*spec.Timeline, spec.Event) error
 	// Inject does it to a running cell. An error ends the cell.
 	Inject func(context.Context, Cell, spec.Event) (Done, error)

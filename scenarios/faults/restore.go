@@ -21,7 +21,7 @@ const (
 	restoreCluster = "restore-cluster"
 )
 
-// minUndone is how many objects a restore must remove, bring back and revert, each.
+// minUndone is how many objects a restore must remove, recreate and revert, each.
 const minUndone = 10
 
 func restoredCluster() Family {
@@ -189,7 +189,8 @@ func (u *undoing) sorts() (gone, back, old int) {
 
 func (u *undoing) vacuous(matrix.Seen) []string {
 	if gone, back, old := u.sorts(); min(gone, back, old) < minUndone {
-		return []string{fmt.Sprintf("of what the restore undid, storage had %d objects that were created, %d deletions and %d changes; "+
+		return []string{fmt.Sprintf("of what the restore undid, storage had %d objects that were created, %d deletions and "+
+			"%d changes; "+
 			"at least %d of each are needed", gone, back, old, minUndone)}
 	}
 	return nil
@@ -205,7 +206,8 @@ func (u *undoing) facts(limit float64) []result.Fact {
 			last = max(last, r.right)
 		default:
 			never++
-			first = max(first, fmt.Sprintf("%s, of which the restored cluster had uid %q version %d, and storage uid %q version %d",
+			first = max(first, fmt.Sprintf("%s, of which the restored cluster had uid %q version %d, and storage uid %q "+
+				"version %d",
 				k, r.then.uid, r.then.version, r.now.uid, r.now.version))
 		}
 	}

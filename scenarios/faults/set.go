@@ -16,7 +16,8 @@ import (
 )
 
 // families lists the product's families, each made anew for every cell.
-var families = []func() Family{lives, stopped, beside, secondWatcher, certificates, killedStorage, controllers, restoredCluster}
+var families = []func() Family{lives, stopped, beside, secondWatcher, certificates, killedStorage, controllers,
+	restoredCluster}
 
 // Format is the scenario format with the events of this package.
 var Format = FormatOf()
@@ -35,8 +36,10 @@ func FormatOf(more ...func() Family) spec.Format {
 
 // moved are the events of rows that only k8s-watch can have; see package robustness.
 var moved = []string{
-	"kill-anytime", "resize", "reload", "crd-add", "crd-switch", "crd-unserve", "crd-remove", "change-customs", "remove-version",
-	"kill-leader", "take-lease", "stop-leader", "lose-leader", "read-queues", "forge-webhooks", "rotate-token", "abuse-queries", "query-scans",
+	"kill-anytime", "resize", "reload", "crd-add", "crd-switch", "crd-unserve", "crd-remove", "change-customs",
+	"remove-version",
+	"kill-leader", "take-lease", "stop-leader", "lose-leader", "read-queues", "forge-webhooks", "rotate-token",
+	"abuse-queries", "query-scans",
 }
 
 // movedKinds say where such an event went to. A family that has it comes before them.
