@@ -35,7 +35,7 @@ type besideLoad struct {
 
 func beside() Family {
 	b := &besideLoad{}
-	return Family{Shared: b, Failpoints: append(b.tampering(),
+	return Family{Prepare: b.prepare, Remove: b.remove, Rules: b.rules, Failpoints: append(b.tampering(),
 		Failpoint{Name: createObjects, Takes: []string{"count", "bytes"}, Inject: b.create},
 		Failpoint{Name: deleteObjects, Takes: []string{"count"}, Available: needsPods, Inject: b.delete},
 		Failpoint{Name: recreate, Takes: []string{"count"}, Available: needsPods, Inject: b.recreate},
@@ -112,14 +112,8 @@ func (b *besideLoad) deleteLast(ctx context.Context, c Cell, _ spec.Event) (Done
 	return Done{Keys: int64(c.Scenario().Extra.Pods)}, nil
 }
 
-var (
-	_ Preparer = (*besideLoad)(nil)
-	_ Remover  = (*besideLoad)(nil)
-	_ Ruler    = (*besideLoad)(nil)
-)
-
-// Prepare makes the namespaces and pods.
-func (b *besideLoad) Prepare(ctx context.Context, c Cell) error {
+// prepare makes the namespaces and pods.
+func (b *besideLoad) prepare(ctx context.Context, c Cell) error {
 	run, extra := c.Run(), c.Scenario().Extra
 	for n := range extra.Namespaces {
 		ns := Namespace(c, n)
@@ -210,8 +204,8 @@ func asApplied(body map[string]any) error {
 	return nil
 }
 
-// Remove deletes the namespaces.
-func (b *besideLoad) Remove(ctx context.Context, c Cell) error {
+// remove deletes the namespaces.
+func (b *besideLoad) remove(ctx context.Context, c Cell) error {
 	var errs []error
 	for len(b.namespaces) > 0 {
 		if _, err := b.deleteLast(ctx, c, spec.Event{}); err != nil {
@@ -222,9 +216,9 @@ func (b *besideLoad) Remove(ctx context.Context, c Cell) error {
 	return errors.Join(errs...)
 }
 
-// Rules: a name that was re-created must end with the uid of its last object, and rows
+// rules: a name that was re-created must end with the uid of its last object, and rows
 // that were tampered with are repaired.
-func (*besideLoad) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+func (*besideLoad) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[[]recreated](c.Deeds, recreate)
 	if err != nil {
 		return nil, err

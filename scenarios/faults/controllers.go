@@ -84,7 +84,7 @@ func controllers() Family {
 	deployed := func(t *spec.Timeline, e spec.Event) error {
 		return t.Need(follows(t, e, deployApp), e.What+" without a Deployment", "let a "+deployApp+" come before")
 	}
-	return Family{Shared: a, Failpoints: []Failpoint{
+	return Family{Remove: a.remove, Failpoints: []Failpoint{
 		event(addNodes, count, func(t *spec.Timeline, e spec.Event) error {
 			if e.Number() > maxNodes {
 				return t.Bad("count", fmt.Sprintf("add at most %d", maxNodes), "%d nodes", e.Number())
@@ -334,8 +334,8 @@ func until(ctx context.Context, what string, lacks func(context.Context) (string
 	return fmt.Errorf("%s: not done after %s: %s", what, settleLimit, last)
 }
 
-// Remove deletes what the events have made.
-func (a *app) Remove(ctx context.Context, c Cell) error {
+// remove deletes what the events have made.
+func (a *app) remove(ctx context.Context, c Cell) error {
 	if a.client == nil {
 		return nil
 	}
@@ -345,8 +345,6 @@ func (a *app) Remove(ctx context.Context, c Cell) error {
 	}
 	return errors.Join(append(errs, a.deleteNodes(ctx, &a.lost), a.deleteNodes(ctx, &a.nodes))...)
 }
-
-var _ Remover = (*app)(nil)
 
 // application is the Deployment, with what such things usually say, and its Service.
 func application(labels map[string]string, replicas int32) (*appsv1.Deployment, *corev1.Service) {

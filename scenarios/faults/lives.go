@@ -41,7 +41,7 @@ func lives() Family {
 		t.Runs = false
 		return err
 	}
-	return Family{Shared: livesRules{}, Failpoints: []Failpoint{
+	return Family{Rules: livesRules, Failpoints: []Failpoint{
 		{Name: sigterm, Available: ends, Inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
 			end, err := terminate(ctx, c)
 			return Done{Seen: life{End: end}}, err
@@ -205,12 +205,8 @@ func abandonedIn(log string) (n int64, err error) {
 	return n, nil
 }
 
-type livesRules struct{}
-
-var _ Ruler = livesRules{}
-
-// Rules state how long storage took to catch up after a restart and how SIGTERM ended.
-func (livesRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+// livesRules state how long storage took to catch up after a restart and how SIGTERM ended.
+func livesRules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[life](c.Deeds, sigterm, startAgain, killRestart, termRestart)
 	if err != nil {
 		return nil, err

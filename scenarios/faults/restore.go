@@ -29,7 +29,7 @@ func restoredCluster() Family {
 		return Failpoint{Name: name, Anywhere: true, Available: validateRestore,
 			Inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) { return Done{}, do(ctx, c) }}
 	}
-	return Family{Shared: restoreRules{}, Failpoints: []Failpoint{
+	return Family{Rules: restoreRules, Failpoints: []Failpoint{
 		event(backupCluster, func(ctx context.Context, c Cell) error {
 			c.Mark(history.Mark{What: history.MarkBackedUp})
 			return c.Backup(ctx)
@@ -70,12 +70,8 @@ func validateRestore(t *spec.Timeline, e spec.Event) error {
 	return nil
 }
 
-type restoreRules struct{}
-
-var _ Ruler = restoreRules{}
-
-// Rules: storage takes back what the restore undid.
-func (restoreRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+// restoreRules: storage takes back what the restore undid.
+func restoreRules(c *matrix.Case) ([]matrix.Rule, error) {
 	u := undoing{
 		kinds: c.Cell.Kinds,
 		then:  map[history.Key]held{}, rows: map[history.Key]*undone{}, later: map[history.Key][]held{},

@@ -74,26 +74,34 @@ func New(more ...func() Family) *Set {
 	return s
 }
 
-// each calls every family that has an ability, in order, up to the first error.
-func each[A any](s *Set, call func(A) error) error {
+// Arrange changes how the parties are started.
+func (s *Set) Arrange(c Cell) error {
 	for _, f := range s.families {
-		if able, ok := f.Shared.(A); ok {
-			if err := call(able); err != nil {
-				return err
-			}
+		if f.Arrange == nil {
+			continue
+		}
+		if err := f.Arrange(c); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Arrange changes how the parties are started.
-func (s *Set) Arrange(c Cell) error {
-	return each(s, func(a Arranger) error { return a.Arrange(c) })
-}
-
 // Prepare makes what must be there before the watcher starts.
 func (s *Set) Prepare(ctx context.Context, c Cell) error {
-	return each(s, func(p Preparer) error { return p.Prepare(ctx, c) })
+	return s.each(ctx, c, func(f Family) func(context.Context, Cell) error { return f.Prepare })
+}
+
+// each calls one function of every family, in order, up to the first error.
+func (s *Set) each(ctx context.Context, c Cell, of func(Family) func(context.Context, Cell) error) error {
+	for _, f := range s.families {
+		if do := of(f); do != nil {
+			if err := do(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Run carries out the scenario's events, one after the other, from the start of the load
@@ -149,17 +157,22 @@ func (s *Set) find(what string) *Failpoint {
 
 // State reads what the apiserver holds beside the objects of the load.
 func (s *Set) State(ctx context.Context, c Cell) (all []history.StateRecord, err error) {
-	err = each(s, func(k Stater) error {
-		state, err := k.State(ctx, c)
+	for _, f := range s.families {
+		if f.State == nil {
+			continue
+		}
+		state, err := f.State(ctx, c)
+		if err != nil {
+			return nil, err
+		}
 		all = append(all, state...)
-		return err
-	})
-	return all, err
+	}
+	return all, nil
 }
 
 // Finish looks at the parties once more after the drain.
 func (s *Set) Finish(ctx context.Context, c Cell) error {
-	return each(s, func(f Finisher) error { return f.Finish(ctx, c) })
+	return s.each(ctx, c, func(f Family) func(context.Context, Cell) error { return f.Finish })
 }
 
 // Deeds are what was done so far, with all that was seen of it.
@@ -181,7 +194,11 @@ func (s *Set) Deeds() ([]history.Deed, error) {
 // Remove deletes what the families left behind, each whatever becomes of the others.
 func (s *Set) Remove(ctx context.Context, c Cell) error {
 	var errs []error
-	_ = each(s, func(r Remover) error { errs = append(errs, r.Remove(ctx, c)); return nil })
+	for _, f := range s.families {
+		if f.Remove != nil {
+			errs = append(errs, f.Remove(ctx, c))
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -198,10 +215,15 @@ func (s *Set) Further() func(*matrix.Case) ([]matrix.Rule, error) {
 }
 
 func rulesOf(some []Family, c *matrix.Case) (rules []matrix.Rule, err error) {
-	err = each(&Set{families: some}, func(r Ruler) error {
-		more, err := r.Rules(c)
+	for _, f := range some {
+		if f.Rules == nil {
+			continue
+		}
+		more, err := f.Rules(c)
+		if err != nil {
+			return nil, err
+		}
 		rules = append(rules, more...)
-		return err
-	})
-	return rules, err
+	}
+	return rules, nil
 }

@@ -22,7 +22,7 @@ const killStorage = "kill-storage"
 const minKeys = matrix.MinKeys
 
 func killedStorage() Family {
-	return Family{Shared: storageRules{}, Failpoints: []Failpoint{
+	return Family{Rules: storageRules, Failpoints: []Failpoint{
 		{Name: killStorage, Takes: []string{"for"}, Available: validateKill, Inject: injectKill},
 	}}
 }
@@ -101,12 +101,8 @@ func injectKill(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	return Done{Seen: b}, nil
 }
 
-type storageRules struct{}
-
-var _ Ruler = storageRules{}
-
-// Rules: storage has everything again within one round of the synchronizer.
-func (storageRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+// storageRules: storage has everything again within one round of the synchronizer.
+func storageRules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[setback](c.Deeds, killStorage)
 	if err != nil {
 		return nil, err

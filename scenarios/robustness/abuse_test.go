@@ -68,7 +68,7 @@ type abuse struct {
 
 func queryAbuse() faults.Family {
 	a := &abuse{}
-	return faults.Family{Shared: a, Failpoints: []faults.Failpoint{
+	return faults.Family{Arrange: a.arrange, Prepare: a.prepare, Rules: a.rules, Failpoints: []faults.Failpoint{
 		{Name: abuseQueries, Takes: []string{"for", "count"}, Available: secrets, Inject: a.inject},
 	}}
 }
@@ -82,14 +82,8 @@ type abused struct {
 	Again float64 `json:"again"`
 }
 
-var (
-	_ faults.Arranger = (*abuse)(nil)
-	_ faults.Preparer = (*abuse)(nil)
-	_ faults.Ruler    = (*abuse)(nil)
-)
-
-// Arrange has the watcher serve as it must beyond loopback.
-func (a *abuse) Arrange(c faults.Cell) error {
+// arrange has the watcher serve as it must beyond loopback.
+func (a *abuse) arrange(c faults.Cell) error {
 	if !faults.Asks(c.Scenario(), abuseQueries) {
 		return nil
 	}
@@ -114,8 +108,8 @@ func (a *abuse) Arrange(c faults.Cell) error {
 	return nil
 }
 
-// Prepare makes the accounts and their tokens.
-func (a *abuse) Prepare(ctx context.Context, c faults.Cell) error {
+// prepare makes the accounts and their tokens.
+func (a *abuse) prepare(ctx context.Context, c faults.Cell) error {
 	if a.roots == nil {
 		return nil
 	}
@@ -471,9 +465,9 @@ const (
 	againLimit = 10.0
 )
 
-// Rules: each request is answered as it must be, nothing is found by what is masked, and the
+// rules: each request is answered as it must be, nothing is found by what is masked, and the
 // server comes back once slow clients are gone. That its connections are bounded is G7.
-func (*abuse) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+func (*abuse) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[abused](c.Deeds, abuseQueries)
 	if err != nil || len(all) == 0 {
 		return nil, err

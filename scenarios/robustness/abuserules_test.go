@@ -51,7 +51,7 @@ func TestAbuse(t *testing.T) {
 		}
 		c := caseOf(&spec.Fault{})
 		c.Deeds = []history.Deed{deedOf(t, abuseQueries, 3, a)}
-		failed, why := failedIn(t, c, &abuse{})
+		failed, why := failedIn(t, c, (&abuse{}).rules)
 		if !slices.Equal(failed, tc.failed) || (why == "") != (tc.vacuous == "") || !strings.Contains(why, tc.vacuous) {
 			t.Errorf("%s: failed %q, want %q; proves nothing: %q, want %q", tc.name, failed, tc.failed, why, tc.vacuous)
 		}

@@ -72,28 +72,20 @@ type rotation struct {
 
 func account() faults.Family {
 	a := &serviceAccount{}
-	return faults.Family{Shared: a, Failpoints: []faults.Failpoint{
+	return faults.Family{Arrange: a.arrange, Prepare: a.prepare, Finish: a.finish, Remove: a.remove, Rules: a.rules, Failpoints: []faults.Failpoint{
 		{Name: rotateToken, Available: secrets, Inject: a.rotate},
 	}}
 }
 
-var (
-	_ faults.Arranger = (*serviceAccount)(nil)
-	_ faults.Preparer = (*serviceAccount)(nil)
-	_ faults.Finisher = (*serviceAccount)(nil)
-	_ faults.Remover  = (*serviceAccount)(nil)
-	_ faults.Ruler    = (*serviceAccount)(nil)
-)
-
-// Arrange has the proxy pass on the watcher's own credentials.
-func (a *serviceAccount) Arrange(c faults.Cell) error {
+// arrange has the proxy pass on the watcher's own credentials.
+func (a *serviceAccount) arrange(c faults.Cell) error {
 	c.Setup().OwnRights = faults.Asks(c.Scenario(), rotateToken)
 	return nil
 }
 
-// Prepare makes the account with its rights and first token, and the watcher's
+// prepare makes the account with its rights and first token, and the watcher's
 // kubeconfig that uses it by way of the proxy.
-func (a *serviceAccount) Prepare(ctx context.Context, c faults.Cell) error {
+func (a *serviceAccount) prepare(ctx context.Context, c faults.Cell) error {
 	if !c.Setup().OwnRights {
 		return nil
 	}
@@ -259,8 +251,8 @@ func watchesEnded(w spec.Watch, fired []history.Firing) (n int64) {
 	return n
 }
 
-// Finish asks the apiserver once more about the last two tokens.
-func (a *serviceAccount) Finish(ctx context.Context, c faults.Cell) error {
+// finish asks the apiserver once more about the last two tokens.
+func (a *serviceAccount) finish(ctx context.Context, c faults.Cell) error {
 	if !c.Setup().OwnRights {
 		return nil
 	}
@@ -275,8 +267,8 @@ func (a *serviceAccount) Finish(ctx context.Context, c faults.Cell) error {
 	return err
 }
 
-// Remove deletes what lies outside of the account's namespace.
-func (a *serviceAccount) Remove(ctx context.Context, _ faults.Cell) error {
+// remove deletes what lies outside of the account's namespace.
+func (a *serviceAccount) remove(ctx context.Context, _ faults.Cell) error {
 	if a.dir == "" {
 		return nil
 	}
@@ -290,9 +282,9 @@ func (a *serviceAccount) Remove(ctx context.Context, _ faults.Cell) error {
 	return errors.Join(errs...)
 }
 
-// Rules: everything that was done reached storage in time, before and after the former
+// rules: everything that was done reached storage in time, before and after the former
 // token was refused, and it is refused indeed.
-func (a *serviceAccount) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+func (a *serviceAccount) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[rotation](c.Deeds, rotateToken)
 	if err != nil || len(all) == 0 {
 		return nil, err

@@ -56,7 +56,7 @@ func TestForged(t *testing.T) {
 		}
 		c := caseOf(&spec.Fault{})
 		c.Deeds = []history.Deed{deedOf(t, forgeWebhooks, 7, s)}
-		failed, why := failedIn(t, c, &forgery{})
+		failed, why := failedIn(t, c, (&forgery{}).rules)
 		if !slices.Equal(failed, tc.failed) || (why != "") != tc.vacuous {
 			t.Errorf("%s: failed %q, want %q; proves nothing: %s", tc.name, failed, tc.failed, why)
 		}

@@ -38,7 +38,7 @@ func deedOf(t *testing.T, what string, keys int64, seen any) history.Deed {
 // witness feeds a record to a family's rules.
 func witness(t *testing.T, c *matrix.Case, r faults.Ruler, ops []oplog.Record, entries []ledger.Entry) matrix.Rules {
 	t.Helper()
-	injected, err := r.Rules(c)
+	injected, err := r(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +130,12 @@ func TestTakeOver(t *testing.T) {
 		c := caseOf(&spec.Fault{})
 		tc.end.Killed = 1e9
 		c.Deeds = []history.Deed{deedOf(t, killLeader, 0, tc.end)}
-		facts := factsOf(t, c, replicaRules{}, nil, tc.entries)
+		facts := factsOf(t, c, replicaRules, nil, tc.entries)
 		last := facts[len(facts)-1]
 		if late := len(facts) == 4 && !facts[0].OK; late != tc.late || last.Value != tc.double || last.OK != (tc.double == 0) {
 			t.Errorf("%s: %+v", tc.name, facts)
 		}
-		if why := emptiness(witness(t, c, replicaRules{}, nil, nil)); (why != "") != tc.vacant {
+		if why := emptiness(witness(t, c, replicaRules, nil, nil)); (why != "") != tc.vacant {
 			t.Errorf("%s: %q", tc.name, why)
 		}
 	}
@@ -162,7 +162,7 @@ func TestTokenProvesNothing(t *testing.T) {
 		c.Cell.Scenario.Watch.Faults = []string{"close(1s,3s)"}
 		c.Cell.WatchFired = []history.Firing{{Name: "close(1s,3s)", Fired: 7 + tc.ended}}
 		c.Deeds = []history.Deed{deedOf(t, rotateToken, 0, rotation{Ended: 7, OldAnswer: tc.old, NewAnswer: tc.new})}
-		why := emptiness(witness(t, c, &serviceAccount{}, nil, nil))
+		why := emptiness(witness(t, c, (&serviceAccount{}).rules, nil, nil))
 		if (why == "") != (tc.want == "") || !strings.Contains(why, tc.want) {
 			t.Errorf("%s: %q", tc.name, why)
 		}
@@ -207,7 +207,7 @@ func TestPauseAroundResize(t *testing.T) {
 				tc.want[i].Limit = nil
 			}
 		}
-		if d := cmp.Diff(tc.want, factsOf(t, c, queueRules{}, ops, entries, changes...)); d != "" {
+		if d := cmp.Diff(tc.want, factsOf(t, c, queueRules, ops, entries, changes...)); d != "" {
 			t.Errorf("%s:\n%s", tc.name, d)
 		}
 	}
@@ -224,11 +224,11 @@ func TestNeverHappened(t *testing.T) {
 		seen  any
 		want  []string // facts that are missing
 	}{
-		{"catch-up after a take-over", replicaRules{}, killLeader, takeOver{Seconds: 2, Return: faults.CatchUp{Seconds: 30, Behind: "Pod n/a"}}, []string{"catch-up after the take-over"}},
-		{"a new token", &serviceAccount{}, rotateToken, rotation{OldAnswer: 401, NewAnswer: 200}, []string{
+		{"catch-up after a take-over", replicaRules, killLeader, takeOver{Seconds: 2, Return: faults.CatchUp{Seconds: 30, Behind: "Pod n/a"}}, []string{"catch-up after the take-over"}},
+		{"a new token", (&serviceAccount{}).rules, rotateToken, rotation{OldAnswer: 401, NewAnswer: 200}, []string{
 			"longest delay of a change after the former token was refused", "recovery of what had happened until then"}},
-		{"custom resources", &customs{}, crdSwitch, follow{Seconds: 30, Behind: "x"}, []string{"until storage followed crd-switch"}},
-		{"an object of a definition", &customs{}, crdAdd, follow{Defined: []defined{{Kind: "Custom0", Established: 1, First: 2}}}, []string{
+		{"custom resources", (&customs{}).rules, crdSwitch, follow{Seconds: 30, Behind: "x"}, []string{"until storage followed crd-switch"}},
+		{"an object of a definition", (&customs{}).rules, crdAdd, follow{Defined: []defined{{Kind: "Custom0", Established: 1, First: 2}}}, []string{
 			"definition established until its first object is in storage", "first object of a definition made until it is in storage"}},
 	} {
 		c := caseOf(fault, spec.Event{What: crdAdd})

@@ -46,7 +46,7 @@ func TestScanProbes(t *testing.T) {
 					for _, d := range deeds {
 						c.Deeds = append(c.Deeds, deedOf(t, queryScans, 1, d))
 					}
-					failed, why := failedIn(t, c, scans{})
+					failed, why := failedIn(t, c, scans{}.rules)
 					if got := strings.Join(failed, ","); (got == "") != (tc.failed == "") || !strings.Contains(got, tc.failed) {
 						t.Errorf("%d deeds: failed %q, want %q", len(deeds), got, tc.failed)
 					}
