@@ -207,7 +207,7 @@ func tamperThree(w *world) {
 		}
 	}
 	w.mark(history.MarkTamperAdd, "ConfigMap", "gone", "left")
-	w.put("ConfigMap", "gone", "left")
+	w.row("ConfigMap", "gone", "left")
 	time.Sleep(time.Duration(w.cfg.Synchronizer.Period) + 3*time.Second)
 }
 
