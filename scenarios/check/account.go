@@ -42,7 +42,7 @@ type account struct {
 	total requests
 }
 
-// requests are those of one kind, or of all.
+// requests counts the requests of one kind, or of all.
 type requests struct {
 	failed int64 // not acknowledged
 	sure   int64 // acknowledged, and the client knew
@@ -61,9 +61,8 @@ func (m *Meta) tooLate(e *ledger.Entry) bool {
 	return m.StorageTimeout > 0 && e.Responded-e.Received > m.StorageTimeout/2
 }
 
-// request counts one request. confirmed says that storage was as the request wanted
-// it although the client was not told so: a watcher that looks, after an outcome it
-// could not know, may count the event as sent.
+// request counts one request. confirmed: storage was as the request wanted, without an answer
+// that said so. A watcher that then looks may count the event as sent.
 func (a *account) request(e *ledger.Entry, unknown, confirmed bool) {
 	if e.Received < a.since || a.meta.afterScrape(e.Received) {
 		return

@@ -2,7 +2,7 @@ package check
 
 import "iter"
 
-// A batch is what one goroutine hands to the other at once; so many are under way.
+// Sizes of the batches between the goroutines, and how many are under way.
 const (
 	aheadBatch   = 512
 	aheadBatches = 4

@@ -102,12 +102,6 @@ func writeRun(tb testing.TB, dir string, n int) {
 	}))
 }
 
-// BenchmarkJudge judges a saved run with op log and states, and computes its figures in
-// the same pass, decompression included. MiB-from-OS is the most memory that the
-// process ever had, from writing the run on.
-//
-//	go test ./scenarios/check -run '^$' -bench Judge -benchtime 1x -entries 5000000
-//
 // BenchmarkDigest is what a former or final state costs, once for each side, when a cell is over.
 func BenchmarkDigest(b *testing.B) {
 	for _, size := range []int{3 << 10, 10 << 10} {
@@ -130,6 +124,11 @@ func BenchmarkDigest(b *testing.B) {
 	}
 }
 
+// BenchmarkJudge judges a saved run with op log and states, and computes its figures in
+// the same pass, decompression included. MiB-from-OS is the most memory that the
+// process ever had, from writing the run on.
+//
+//	go test ./scenarios/check -run '^$' -bench Judge -benchtime 1x -entries 5000000
 func BenchmarkJudge(b *testing.B) {
 	dir := b.TempDir()
 	writeRun(b, dir, *benchEntries)
@@ -152,8 +151,8 @@ func BenchmarkJudge(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if failed := failing(v); len(failed) > 0 || v.Entries != int64(*benchEntries)/perObject*perObject {
-			b.Fatalf("%d entries: %v", v.Entries, failed)
+		if failed := failing(v); len(failed) > 0 || v.Checks["G2"].Judged == 0 {
+			b.Fatal(failed)
 		}
 	}
 	b.ReportMetric(float64(*benchEntries)*float64(b.N)/b.Elapsed().Seconds(), "requests/s")

@@ -8,49 +8,35 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// book is what the judge remembers, one entry per key. Its size follows the number of
-// keys, of objects and of operations, not the number of requests.
+// book holds one entry per key. It grows with keys, objects and operations, not with requests.
 type book struct {
-	meta   *Meta
-	scopes map[scopeID]*scope
-	uids   uids
-	keys   []*keyState // in order of first appearance
-	ready  int64       // versions acknowledged before are exempt from counting; see Meta.WatcherReady
+	meta  *Meta
+	index map[history.Key]*keyState
+	keys  []*keyState // in order of first appearance
+	ready int64       // versions acknowledged before are exempt from counting; see Meta.WatcherReady
 	// opsNear counts, per kind and for allKinds, acknowledged operations that finished
 	// about when the counters were read, and may have moved them.
 	opsNear   map[string]int64
-	ops       int64 // acknowledged operations on keys that are wanted
 	haveOps   bool
 	haveState bool
-	restored  bool // the final state is that of another history
+	restored  bool // the final state belongs to another history
 
 	records   int64 // of the op log
 	exist     int   // wanted objects, by the op log so far
 	peak      int   // the most of them at once
 	deletions []deletion
-	far       []times // those that a version has no room for
 	// differs says which fields are not as expected, of the keys that the record has it of.
 	differs map[*keyState]string
 }
 
-type scopeID struct{ kind, namespace string }
-
-// scope is a kind in a namespace.
-type scope struct {
-	scopeID
-	names map[string]*keyState
-	uids  *uids
-}
-
 // keyState is one name with all the objects that bore it.
 type keyState struct {
-	*scope
-	name     string
+	history.Key
 	lives    []life    // in order of first appearance
 	versions []version // acknowledged by the apiserver; ascending once sorted
 
-	// live is what the apiserver held in the end, stored what storage did; nil for none,
-	// and one pointer where they agree.
+	// live and stored are the final states of apiserver and storage; nil for none, and one
+	// pointer where they agree.
 	live, stored *finalState
 
 	held     touch // the PUT whose state storage holds, by the ledger
@@ -70,13 +56,6 @@ type keyState struct {
 	open     bool // an ending may still turn out to be another's; see book.deliver
 }
 
-// String is the key as texts name it.
-func (k *keyState) String() string { return k.key().String() }
-
-func (k *keyState) key() history.Key {
-	return history.Key{Kind: k.kind, Namespace: k.namespace, Name: k.name}
-}
-
 // touch is one applied request. The zero touch is none.
 type touch struct {
 	seq, rv           uint64
@@ -84,24 +63,19 @@ type touch struct {
 }
 
 func newBook(m *Meta, ready int64) *book {
-	return &book{meta: m, ready: ready, scopes: make(map[scopeID]*scope), opsNear: make(map[string]int64), differs: make(map[*keyState]string)}
+	return &book{
+		meta: m, ready: ready, index: make(map[history.Key]*keyState),
+		opsNear: make(map[string]int64), differs: make(map[*keyState]string),
+	}
 }
 
 // key is the entry of a name, made when missing.
 func (b *book) key(kind, namespace, name string) *keyState {
-	id := scopeID{kind, namespace}
-	s := b.scopes[id]
-	if s == nil {
-		s = &scope{scopeID: id, names: make(map[string]*keyState), uids: &b.uids}
-		b.scopes[id] = s
-	}
-	k := s.names[name]
+	id := history.Key{Kind: kind, Namespace: namespace, Name: name}
+	k := b.index[id]
 	if k == nil {
-		k = &keyState{
-			scope: s, name: name, wanted: b.meta.Rules.Wants(kind, namespace, name),
-			heldLife: -1, newestRemoved: -1,
-		}
-		s.names[name] = k
+		k = &keyState{Key: id, wanted: b.meta.Rules.Wants(kind, namespace, name), heldLife: -1, newestRemoved: -1}
+		b.index[id] = k
 		b.keys = append(b.keys, k)
 	}
 	return k
@@ -109,10 +83,7 @@ func (b *book) key(kind, namespace, name string) *keyState {
 
 // lookup is the entry of a name, nil when there is none.
 func (b *book) lookup(kind, namespace, name string) *keyState {
-	if s := b.scopes[scopeID{kind, namespace}]; s != nil {
-		return s.names[name]
-	}
-	return nil
+	return b.index[history.Key{Kind: kind, Namespace: namespace, Name: name}]
 }
 
 func (b *book) addOp(r *oplog.Record) {
@@ -120,7 +91,6 @@ func (b *book) addOp(r *oplog.Record) {
 	if !r.OK() || b.meta.Until != 0 && r.Started > b.meta.Until || !b.meta.Rules.Wants(r.Kind, r.Namespace, r.Name) {
 		return
 	}
-	b.ops++
 	if b.meta.nearScrape(r.Finished) {
 		b.opsNear[r.Kind]++
 		b.opsNear[allKinds]++
@@ -129,7 +99,7 @@ func (b *book) addOp(r *oplog.Record) {
 	b.count(k, r)
 	i := int32(-1)
 	if r.Type == oplog.TypeDelete && r.UID == "" {
-		i, _ = k.newest() // records stand in the order of their answers
+		i, _ = k.newest() // records are in the order of their answers
 	}
 	if i < 0 {
 		i = k.life(r.UID)
@@ -144,7 +114,7 @@ func (b *book) addOp(r *oplog.Record) {
 		b.addDeletion(k, i, r)
 		return
 	}
-	v := b.newVersion(r)
+	v := newVersion(r)
 	v.life = uint16(i)
 	if v.rv == 0 {
 		if v.flags&versionChange == 0 {

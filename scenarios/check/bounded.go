@@ -19,7 +19,7 @@ type reading struct {
 	after *float64 // how far above the baseline the last sample may be
 }
 
-// point is what a sample says of one figure.
+// point is a figure of one sample.
 type point struct {
 	time  int64
 	value float64
@@ -55,7 +55,8 @@ func (b bounded) judge(t *tally) {
 	}
 	for _, r := range []reading{
 		{name: "resident memory", unit: " bytes", of: (*history.Sample).Memory, max: c.RSSBytes},
-		{name: "goroutines", of: func(s *history.Sample) *float64 { return s.Goroutines }, max: c.Goroutines, after: c.GoroutinesReturn},
+		{name: "goroutines", of: func(s *history.Sample) *float64 { return s.Goroutines }, max: c.Goroutines,
+			after: c.GoroutinesReturn},
 		{name: "sockets", of: func(s *history.Sample) *float64 { return s.Sockets }, max: c.Sockets, after: c.SocketsReturn},
 	} {
 		points := b.points(r.of)
@@ -106,7 +107,8 @@ func (b bounded) returned(t *tally, r *reading, points []point) {
 		t.judged++
 		if last.value > before.value+*r.after {
 			t.fail(func() string {
-				return fmt.Sprintf("%s did not return: %.0f before the load, %.0f at %s, allowed are %.0f more", r.name, before.value, last.value, clock(last.time), *r.after)
+				return fmt.Sprintf("%s did not return: %.0f before the load, %.0f at %s, allowed are %.0f more", r.name,
+					before.value, last.value, clock(last.time), *r.after)
 			})
 		}
 	}
@@ -137,7 +139,8 @@ func (b bounded) slope(t *tally) {
 	percent := (n*sxy - sx*sy) / d / (sy / n) * 100
 	if percent > *c.SlopePercentPerMinute {
 		t.fail(func() string {
-			return fmt.Sprintf("resident memory grew by %.2f %%/min over the last %s of the load, allowed are %.2f", percent, seconds(end-start), *c.SlopePercentPerMinute)
+			return fmt.Sprintf("resident memory grew by %.2f %%/min over the last %s of the load, allowed are %.2f", percent,
+				seconds(end-start), *c.SlopePercentPerMinute)
 		})
 	}
 }
@@ -157,7 +160,8 @@ func (s *Isolation) judge(t *tally) {
 		t.judged += count
 		if *have > factor**base {
 			t.fail(func() string {
-				return fmt.Sprintf("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are %.1f times",
+				return fmt.Sprintf("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are "+
+					"%.1f times",
 					name, *have, *have / *base, *base, factor)
 			})
 		}

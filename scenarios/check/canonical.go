@@ -45,15 +45,16 @@ type pair struct {
 var errNotPlain = errors.New("not a plain object")
 
 // plain appends the canonical form of an object for which there are neither masks nor
-// rules of its kind, without its resourceVersion, which is beside it, and sets the record's identity. The error says only that it is for
-// project to tell what is wrong, or to apply the rules.
+// rules of its kind, without its resourceVersion, which it returns, and sets the record's identity. On an error the
+// caller uses project.
 func (r *Rules) plain(dst []byte, o Raw, rec *history.StateRecord) (canonical, version []byte, err error) {
 	if len(r.Masks) > 0 || o.Kind == "" || o.Kind == kindNode || !utf8.Valid(o.JSON) {
 		return dst, nil, errNotPlain
 	}
 	found := *rec
 	found.Name, found.Namespace = "", ""
-	c := canon{s: jsonscan.New(o.JSON), b: o.JSON, rec: &found, managed: r.KeepManagedFields || o.Side != history.SideApiserver, pod: o.Kind == kindPod}
+	c := canon{s: jsonscan.New(o.JSON), b: o.JSON, rec: &found, managed: r.KeepManagedFields ||
+		o.Side != history.SideApiserver, pod: o.Kind == kindPod}
 	if first, err := c.s.Peek(); err != nil || first != '{' {
 		return dst, nil, errNotPlain
 	}
@@ -107,7 +108,7 @@ func (c *canon) value(dst []byte, at place) ([]byte, error) {
 }
 
 // object appends an object with its members sorted by key; of equal keys the last one
-// counts. Of the root, missing is what it has as apiVersion and kind if it says neither.
+// counts. missing are the root's apiVersion and kind where it has none.
 func (c *canon) object(dst []byte, at place, missing [2]string) ([]byte, error) {
 	var all []pair
 	start := len(dst)

@@ -49,9 +49,6 @@ func (c *cover) add(d cover) {
 	c.stored, c.arrived = min(c.stored, d.stored), min(c.arrived, d.arrived)
 }
 
-// times are what a version keeps packed, in Unix nanoseconds.
-type times struct{ started, finished, stored int64 }
-
 // deletion is an operation of the load that deleted an object.
 type deletion struct {
 	intended, started, finished int64
@@ -74,70 +71,23 @@ func operation(r *oplog.Record) uint32 {
 }
 
 // newVersion is the version of an operation, without its life.
-func (b *book) newVersion(r *oplog.Record) version {
+func newVersion(r *oplog.Record) version {
 	v := version{rv: r.ResourceVersion, op: operation(r)}
 	if !isChange(r) {
 		return v
 	}
-	v.flags, v.intended = versionChange, r.Intended
+	v.flags, v.intended, v.started, v.finished = versionChange, r.Intended, r.Started, r.Finished
 	if r.Bystander {
 		v.flags |= versionBystander
 	}
-	b.setTimes(&v, times{started: r.Started, finished: r.Finished})
 	return v
 }
 
 func (b *book) addDeletion(k *keyState, life int32, r *oplog.Record) {
 	if isChange(r) {
-		b.deletions = append(b.deletions, deletion{r.Intended, r.Started, r.Finished, operation(r), k.deletion, uint16(life), r.Bystander})
+		b.deletions = append(b.deletions,
+			deletion{r.Intended, r.Started, r.Finished, operation(r), k.deletion, uint16(life), r.Bystander})
 		k.deletion = int32(len(b.deletions))
-	}
-}
-
-// times unpacks the times of a version.
-func (b *book) times(v *version) times {
-	if v.flags&versionFar != 0 {
-		return b.far[v.started]
-	}
-	t := times{started: v.intended + int64(v.started)}
-	t.finished = t.started + int64(v.finished)
-	if v.arrived != 0 {
-		t.stored = v.arrived + int64(v.stored)
-	}
-	return t
-}
-
-// setTimes packs them. Steps of more than 4.3 s, or backwards, are kept apart.
-func (b *book) setTimes(v *version, t times) {
-	fits := true
-	step := func(from, to int64) uint32 {
-		fits = fits && to >= from && to-from <= math.MaxUint32
-		return uint32(to - from)
-	}
-	started, finished, stored := step(v.intended, t.started), step(t.started, t.finished), uint32(0)
-	if v.arrived != 0 {
-		stored = step(v.arrived, t.stored)
-	}
-	switch {
-	case v.flags&versionFar != 0:
-		b.far[v.started] = t
-	case fits:
-		v.started, v.finished, v.stored = started, finished, stored
-	default:
-		v.flags |= versionFar
-		v.started = uint32(len(b.far))
-		b.far = append(b.far, t)
-	}
-}
-
-// coverVersion adds to when storage had a version.
-func (b *book) coverVersion(v *version, c cover) {
-	t := b.times(v)
-	have := cover{t.stored, v.arrived}
-	was := have
-	if have.add(c); have != was {
-		t.stored, v.arrived = have.stored, have.arrived
-		b.setTimes(v, t)
 	}
 }
 
@@ -166,7 +116,7 @@ func (b *book) deliver(k *keyState, e *ledger.Entry, n int) {
 	if !e.Took() || e.Fault == history.FaultTamper {
 		return
 	}
-	id := k.uids.pack(e.UID)
+	id := e.UID
 	if e.Method != http.MethodDelete && e.Effect != ledger.EffectNone && k.open {
 		k.reconsider(id, e.ResourceVersion)
 	}
@@ -185,16 +135,16 @@ func (b *book) deliver(k *keyState, e *ledger.Entry, n int) {
 		b.deliverDelete(k, id, e, n)
 		return
 	}
-	b.brought(k, id, e.ResourceVersion, n, c)
+	brought(k, id, e.ResourceVersion, n, c)
 }
 
 // brought notes that storage had the version of that uid.
-func (b *book) brought(k *keyState, id uid, rv uint64, n int, c cover) {
+func brought(k *keyState, id string, rv uint64, n int, c cover) {
 	if n == 0 {
 		return
 	}
 	v := &k.versions[n-1]
-	b.coverVersion(v, c)
+	v.add(c)
 	l := &k.lives[v.life]
 	switch {
 	case l.ending == nil || rv <= l.ending.last:
@@ -205,14 +155,14 @@ func (b *book) brought(k *keyState, id uid, rv uint64, n int, c cover) {
 	}
 }
 
-func (b *book) deliverDelete(k *keyState, id uid, e *ledger.Entry, n int) {
+func (b *book) deliverDelete(k *keyState, id string, e *ledger.Entry, n int) {
 	c := cover{e.Responded, e.Received}
 	newer := uint64(0) // objects whose last version is above may have been meant
-	if e.Effect == ledger.EffectDeleted && id != (uid{}) {
+	if e.Effect == ledger.EffectDeleted && id != "" {
 		i := k.lookupLife(id)
 		switch {
 		case i < 0 || !k.lives[i].known:
-			b.brought(k, id, e.ResourceVersion, n, c)
+			brought(k, id, e.ResourceVersion, n, c)
 			newer = e.ResourceVersion
 		case k.lives[i].alive > e.Received:
 			return
@@ -224,7 +174,7 @@ func (b *book) deliverDelete(k *keyState, id uid, e *ledger.Entry, n int) {
 			if v == nil {
 				return
 			}
-			b.coverVersion(v, c)
+			v.add(c)
 			newer = v.rv
 		}
 	}
@@ -234,7 +184,8 @@ func (b *book) deliverDelete(k *keyState, id uid, e *ledger.Entry, n int) {
 	var meant *ending
 	for i := range k.lives {
 		x := k.lives[i].ending
-		if x != nil && x.deleted != 0 && x.deleted <= e.Received && (newer == 0 || x.last > newer) && (meant == nil || x.last > meant.last) {
+		if x != nil && x.deleted != 0 && x.deleted <= e.Received && (newer == 0 || x.last > newer) &&
+			(meant == nil || x.last > meant.last) {
 			meant = x
 		}
 	}
@@ -246,11 +197,12 @@ func (b *book) deliverDelete(k *keyState, id uid, e *ledger.Entry, n int) {
 
 // reconsider withdraws what a DELETE was taken for when a state as old follows. For
 // objects that ended before that state it still stands.
-func (k *keyState) reconsider(id uid, rv uint64) {
+func (k *keyState) reconsider(id string, rv uint64) {
 	var before *ending
 	for i := range k.lives {
 		l := &k.lives[i]
-		if x := l.ending; x != nil && x.deleted != 0 && l.uid != id && x.last < rv && (before == nil || x.last > before.last) {
+		if x := l.ending; x != nil && x.deleted != 0 && l.uid != id && x.last < rv &&
+			(before == nil || x.last > before.last) {
 			before = x
 		}
 	}
@@ -284,14 +236,14 @@ func (b *book) settle() {
 				current = int(v.life)
 				have = k.lives[current].settle(have)
 			}
-			b.coverVersion(v, have)
-			have.add(cover{b.times(v).stored, v.arrived})
+			v.add(have)
+			have.add(v.cover)
 		}
 		for i := range k.lives {
 			if l := &k.lives[i]; l.deleted() != 0 && k.lastVersion(int32(i), 0) == nil {
 				var newer cover
 				if n := k.upTo(l.ending.last); n < len(k.versions) {
-					newer = cover{b.times(&k.versions[n]).stored, k.versions[n].arrived}
+					newer = k.versions[n].cover
 				}
 				l.settle(newer)
 			}
@@ -338,11 +290,10 @@ func (b *book) versionChanges(object int, k *keyState, yield func(history.Change
 		if v.flags&versionChange == 0 {
 			continue
 		}
-		t := b.times(v)
 		if !yield(history.Change{
-			Unconfirmed: t.stored == 0 && i <= applied, Unversioned: v.flags&versionUncounted != 0,
-			Object: object, Operation: int64(v.op), Kind: k.kind, Bystander: v.flags&versionBystander != 0,
-			Intended: v.intended, Started: t.started, Finished: t.finished, Stored: t.stored, Arrived: v.arrived,
+			Unconfirmed: v.stored == 0 && i <= applied, Unversioned: v.flags&versionUncounted != 0,
+			Object: object, Operation: int64(v.op), Kind: k.Kind, Bystander: v.flags&versionBystander != 0,
+			Intended: v.intended, Started: v.started, Finished: v.finished, Stored: v.stored, Arrived: v.arrived,
 			Gone: k.lives[v.life].deleted() != 0, Hit: k.hit,
 		}) {
 			return false
@@ -359,9 +310,12 @@ func (b *book) deletionChanges(object int, k *keyState, yield func(history.Chang
 	for n := k.deletion; n != 0; n = b.deletions[n-1].next {
 		d, l := &b.deletions[n-1], &k.lives[b.deletions[n-1].life]
 		if !yield(history.Change{
-			Object: object, Operation: int64(d.op), Kind: k.kind, Bystander: d.bystander, Deletion: true, Terminating: l.seenEnding,
-			Intended: d.intended, Started: d.started, Finished: d.finished, Stored: l.ending.gone.stored, Arrived: l.ending.gone.arrived,
-			Unconfirmed: l.ending.gone.stored == 0 && (l.unconfirmed || replaced > l.ending.last), Gone: l.ending.gone.stored != 0 || !k.arrived(b.deletions[n-1].life), Hit: k.hit,
+			Object: object, Operation: int64(d.op), Kind: k.Kind, Bystander: d.bystander, Deletion: true,
+			Terminating: l.seenEnding,
+			Intended:    d.intended, Started: d.started, Finished: d.finished, Stored: l.ending.gone.stored,
+			Arrived:     l.ending.gone.arrived,
+			Unconfirmed: l.ending.gone.stored == 0 && (l.unconfirmed || replaced > l.ending.last),
+			Gone:        l.ending.gone.stored != 0 || !k.arrived(b.deletions[n-1].life), Hit: k.hit,
 		}) {
 			return false
 		}

@@ -21,9 +21,8 @@ func (j *judge) conserve() {
 	owed := j.compare()
 	if j.book.haveOps {
 		var lost int64
-		for kind, o := range owed {
+		for _, o := range owed {
 			lost += o.lost
-			j.missing[kind] = o.missing
 		}
 		if !j.h.Cut {
 			j.lost = &lost
@@ -79,7 +78,8 @@ func (a *accounting) conservedBlind(t *tally) {
 		t.judged += o.keys
 		if o.unsent > 0 {
 			t.failN(o.unsent, func() string {
-				return fmt.Sprintf("the final state of %d of %d %s keys is in no applied request; the first is %s", o.unsent, o.keys, kind, o.unsentKey)
+				return fmt.Sprintf("the final state of %d of %d %s keys is in no applied request; the first is %s", o.unsent,
+					o.keys, kind, o.unsentKey)
 			})
 		}
 	}
@@ -112,7 +112,8 @@ func (a *accounting) groups() []group {
 		}
 		return []group{total}
 	}
-	names := slices.Concat(slices.Collect(maps.Keys(c.Kinds)), slices.Collect(maps.Keys(a.owed)), slices.Collect(maps.Keys(a.acc.kinds)))
+	names := slices.Concat(slices.Collect(maps.Keys(c.Kinds)), slices.Collect(maps.Keys(a.owed)),
+		slices.Collect(maps.Keys(a.acc.kinds)))
 	slices.Sort(names)
 	groups := []group{total}
 	for _, k := range slices.Compact(names) {
@@ -139,7 +140,8 @@ func (a *accounting) equation(t *tally, g *group) {
 		t.noteAll(g, "%d events were in motion while the counters were read", diff)
 	default:
 		t.failN(diff, func() string {
-			return fmt.Sprintf("%s: received %d ≠ sent %d + coalesced %d + filtered %d + parked %d + queued %d + dropped %d = %d",
+			return fmt.Sprintf(
+				"%s: received %d ≠ sent %d + coalesced %d + filtered %d + parked %d + queued %d + dropped %d = %d",
 				g.name, e.Received, e.Sent, e.Coalesced, e.Filtered, e.Parked, e.Queued, e.Dropped, settledEvents(e))
 		})
 	}
@@ -150,7 +152,8 @@ func (a *accounting) sentIsLedger(t *tally, g *group) {
 	low, high := g.requests.acked()
 	if s := g.counters.Sent; s < low || s > high {
 		t.failN(max(low-s, s-high), func() string {
-			return fmt.Sprintf("%s: the watcher counted %d sent events, the ledger has %s acknowledged requests", g.name, s, span(low, high))
+			return fmt.Sprintf("%s: the watcher counted %d sent events, the ledger has %s acknowledged requests", g.name, s,
+				span(low, high))
 		})
 		return
 	}
@@ -169,7 +172,8 @@ func (t *tally) noteAll(g *group, format string, args ...any) {
 func (a *accounting) dropsAsked(t *tally, g *group) {
 	if g.counters.Dropped > 0 && a.h.QueueFull != QueueFullDrop && g.name == allKinds {
 		t.failN(g.counters.Dropped, func() string {
-			return fmt.Sprintf("%d events were dropped although queueFull is %q, not %q", g.counters.Dropped, a.h.QueueFull, QueueFullDrop)
+			return fmt.Sprintf("%d events were dropped although queueFull is %q, not %q", g.counters.Dropped, a.h.QueueFull,
+				QueueFullDrop)
 		})
 	}
 }
@@ -180,7 +184,7 @@ func (a *accounting) dropsAsked(t *tally, g *group) {
 // not known.
 func (a *accounting) mergesExplained(t *tally, g *group) {
 	e := &g.counters
-	// Of other kinds too little is written for the record to tell why some were merged at the start.
+	// Too little is written of other kinds to know why some were merged at the start.
 	if a.h.Queue == 0 || e.Coalesced == 0 || g.name != kindPod {
 		return
 	}
@@ -206,11 +210,11 @@ func (a *accounting) mergesExplained(t *tally, g *group) {
 func (a *accounting) unnamed(kind string) (n int64) {
 	before := func(started int64) bool { return started < max(a.named+scrapeSlack, a.h.LoadStarted) }
 	for _, k := range a.book.keys {
-		if k.kind != kind {
+		if k.Kind != kind {
 			continue
 		}
 		for i := range k.versions {
-			if v := &k.versions[i]; v.flags&versionSeen == 0 && before(a.book.times(v).started) {
+			if v := &k.versions[i]; v.flags&versionSeen == 0 && before(v.started) {
 				n++
 			}
 		}
@@ -266,7 +270,8 @@ func (a *accounting) versionsAccounted(t *tally, g *group) {
 	t.judged += o.keys
 	if held := e.Dropped + e.Parked + e.Queued; o.unsent > held {
 		t.failN(o.unsent-held, func() string {
-			return fmt.Sprintf("%s: the final state of %d keys is in no applied request, but the watcher dropped, parked or still queues only %d events; the first is %s",
+			return fmt.Sprintf("%s: the final state of %d keys is in no applied request, but the watcher dropped, parked or "+
+				"still queues only %d events; the first is %s",
 				g.name, o.unsent, held, o.unsentKey)
 		})
 	}
@@ -286,16 +291,15 @@ func (a *accounting) missingAccounted(t *tally, g *group) {
 	}
 	if o.missing > allowed {
 		t.failN(o.missing-allowed, func() string {
-			return fmt.Sprintf("%s: %d acknowledged versions are in no applied request, but only %d events were coalesced, filtered, parked, queued or dropped; the first is %s",
+			return fmt.Sprintf("%s: %d acknowledged versions are in no applied request, but only %d events were coalesced, "+
+				"filtered, parked, queued or dropped; the first is %s",
 				g.name, o.missing, accounted, o.example)
 		})
 	}
 }
 
-// dropsFound is the other direction: every dropped event is a version that the
-// ledger lacks, apart from events the op log knows nothing of. Those are told by
-// their number; up to one per deleted Pod is its terminating state, which the
-// apiserver writes on the way to the deletion and which no answer names.
+// dropsFound: every dropped event is a version that the ledger lacks, or an event that the op log does not
+// have. Up to one of these per deleted Pod is its terminating state, which no answer names.
 func (a *accounting) dropsFound(t *tally, g *group) {
 	e, o := &g.counters, g.owed
 	foreign := max(0, e.Received-o.expected)
@@ -308,7 +312,8 @@ func (a *accounting) dropsFound(t *tally, g *group) {
 	found := o.missing + o.skipped + ending
 	if e.Dropped > found+foreign {
 		t.failN(e.Dropped-found-foreign, func() string {
-			return fmt.Sprintf("%s: the watcher counted %d dropped events, but only %d versions are in no applied request", g.name, e.Dropped, found+foreign)
+			return fmt.Sprintf("%s: the watcher counted %d dropped events, but only %d versions are in no applied request",
+				g.name, e.Dropped, found+foreign)
 		})
 		return
 	}

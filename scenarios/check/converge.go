@@ -44,7 +44,8 @@ func (b *book) addState(r *history.StateRecord) error {
 
 // digestValue keeps digests small; what Digest did not make is hashed.
 func digestValue(s string) (d [digestBytes]byte) {
-	if n, err := hex.Decode(d[:], []byte(s[:min(len(s), 2*digestBytes)])); err == nil && n == digestBytes && len(s) == 2*digestBytes {
+	if n, err := hex.Decode(d[:], []byte(s[:min(len(s), 2*digestBytes)])); err == nil && n == digestBytes &&
+		len(s) == 2*digestBytes {
 		return d
 	}
 	sum := sha256.Sum256([]byte(s))
@@ -76,7 +77,7 @@ func (j *judge) converge() {
 		found = append(found, k)
 	}
 	slices.SortFunc(found, func(k, l *keyState) int {
-		return cmp.Or(cmp.Compare(k.kind, l.kind), cmp.Compare(k.namespace, l.namespace), cmp.Compare(k.name, l.name))
+		return cmp.Or(cmp.Compare(k.Kind, l.Kind), cmp.Compare(k.Namespace, l.Namespace), cmp.Compare(k.Name, l.Name))
 	})
 	for _, k := range found {
 		t.failAt(k, 0, func() string { return j.difference(k) })
@@ -91,7 +92,7 @@ func (j *judge) former(r *history.StateRecord) {
 	case j.h.Cut || j.back.happened() || j.tamper[r.Key()] != nil || !j.h.Rules.Watches(r.Kind):
 		return
 	case r.Served == "":
-		j.untold++
+		j.unserved++
 		return
 	}
 	j.compared++
@@ -108,7 +109,7 @@ func (j *judge) former(r *history.StateRecord) {
 }
 
 func (j *judge) compareSides(k *keyState) (judged, differs bool) {
-	if k.kind == kindExportService || !j.h.Rules.Watches(k.kind) {
+	if k.Kind == kindExportService || !j.h.Rules.Watches(k.Kind) {
 		return false, false // ExportService is stored elsewhere (contract E15)
 	}
 	switch a, s := k.live, k.stored; {
@@ -116,7 +117,7 @@ func (j *judge) compareSides(k *keyState) (judged, differs bool) {
 		return true, s == nil || a.life != s.life || a.digest != s.digest && !k.renewed(a, s)
 	case s == nil:
 		return false, false
-	case k.wanted && k.kind == kindEvent:
+	case k.wanted && k.Kind == kindEvent:
 		return false, false // an Event's deletion is never sent (contract §2.3 rule 1)
 	}
 	return true, true
@@ -126,7 +127,7 @@ func (j *judge) compareSides(k *keyState) (judged, differs bool) {
 // when it was read, and all that came between were heartbeats. (A Node's are not part of
 // its digest.)
 func (k *keyState) renewed(a, s *finalState) bool {
-	if k.kind != kindLease {
+	if k.Kind != kindLease {
 		return false
 	}
 	since := k.versions[k.upTo(a.rv):k.upTo(max(a.rv, s.rv))]
@@ -158,7 +159,7 @@ func (j *judge) difference(k *keyState) string {
 	return fmt.Sprintf("%s: %s; %s", k, what, k.lastRequest())
 }
 
-// lastRequest tells what the ledger has of a key.
+// lastRequest describes the key's last request that took effect.
 func (k *keyState) lastRequest() string {
 	if !k.replaced {
 		return "no request for it took effect"
@@ -185,7 +186,7 @@ func (j *judge) holdsFinal(k *keyState) bool {
 	}
 	want := k.finalVersion(i)
 	if k.lives[i].deleted() != 0 {
-		return k.heldLife < 0 || !k.lives[k.heldLife].known || k.kind == kindEvent
+		return k.heldLife < 0 || !k.lives[k.heldLife].known || k.Kind == kindEvent
 	}
 	if want == 0 {
 		return true
@@ -236,7 +237,7 @@ func (j *judge) recreate() {
 	t := j.tally["G5"]
 	names := 0
 	for _, k := range j.book.keys {
-		if !k.wanted || k.kind == kindEvent || k.kind == kindExportService {
+		if !k.wanted || k.Kind == kindEvent || k.Kind == kindExportService {
 			continue
 		}
 		newest, known := k.newest()
@@ -263,7 +264,8 @@ func (j *judge) recreate() {
 			continue
 		}
 		t.failAt(k, 0, func() string {
-			return fmt.Sprintf("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver with %s; %s",
+			return fmt.Sprintf("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver "+
+				"with %s; %s",
 				k, known, k.uid(newest), uidOrNothing(have), uidOrNothing(want), k.lastRequest())
 		})
 	}

@@ -27,7 +27,7 @@ type Raw struct {
 	JSON            []byte
 }
 
-// workloadAnnotations are what the watcher adds to Pods (contract §2.4 rule 4).
+// The watcher adds workloadAnnotations to Pods (contract §2.4 rule 4).
 var workloadAnnotations = []string{"workload.bkbcs.tencent.com/kind", "workload.bkbcs.tencent.com/name"}
 
 // lastApplied is the annotation in which kubectl keeps the whole object as applied.
@@ -90,7 +90,7 @@ func marshal(obj map[string]any) (canonical, version []byte, err error) {
 // canonicals are buffers for canonical forms.
 var canonicals = sync.Pool{New: func() any { return new([]byte) }}
 
-// record is what is known of an object without reading it.
+// record has the fields that are known without decoding the object.
 func (o Raw) record() history.StateRecord {
 	return history.StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
 }
@@ -205,7 +205,7 @@ func (r *Rules) mask(obj map[string]any, kind, namespace string) (masked bool) {
 	return masked
 }
 
-// maskedElement stands for a list element until dropMasked.
+// maskedElement marks a list element for dropMasked.
 type maskedElement struct{}
 
 // removePath removes what is at path: a map's field by key, a list's element by

@@ -8,7 +8,7 @@
 //	h, err := check.Load(dir)               // a cell's folder, live or saved
 //	v, err := check.Judge(ctx, h, figures)  // err: the evidence itself is unusable
 //	v.Checks["G2"]                          // result.Check for every guarantee G1…G14
-//	v.Lost, v.Reordered                     // nil where history cannot tell
+//	v.Lost, v.Reordered                     // nil: unknown
 //
 // Judge reads the record once: the final states, the op log, the ledger; and the ledger once
 // more where a check failed, for the requests around the violations. Observers, such as
@@ -19,7 +19,9 @@
 //
 //	history.SaveJSON(dir, history.FileMeta, meta)
 //	rec, err := check.Digest(check.Raw{Side: history.SideApiserver, APIVersion: "v1", Kind: "Pod", JSON: raw}, rules)
-//	rec, err := check.Digest(check.Raw{Side: history.SideStorage, Kind: row.Kind, Namespace: row.Namespace, Name: row.Name, JSON: row.Data}, rules)
+//	rec, err := check.Digest(check.Raw{Side: history.SideStorage, Kind: row.Kind, Namespace: row.Namespace, Name:
+//
+// row.Name, JSON: row.Data}, rules)
 //
 // Package history lists the files of a cell's folder. history.json and the ledger must
 // be there; the NDJSON files may also be there uncompressed, without the ".zst".
@@ -38,7 +40,7 @@
 //     where only the content is wrong. The first five of a check have evidence: what was
 //     written to that key, and up to eight requests in the order in which they took effect.
 //  3. The order checks G2 to G5 say how many pairs of states could have been swapped
-//     (Power); whoever reads the verdict asks for a least number of them.
+//     (Power); limits.minPower asks for a least number of them.
 //  4. In a cut cell G1 and the final uid of G5 are not judged; the others are
 //     judged over what was sent.
 //     Where the cluster was put back to an earlier state (history.MarkRestored), the order

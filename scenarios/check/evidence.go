@@ -91,7 +91,7 @@ func (j *judge) gather(ctx context.Context) error {
 
 func (j *judge) evidence(w *excerpt) result.Evidence {
 	k := w.k
-	e := result.Evidence{Kind: k.kind, Namespace: k.namespace, Name: k.name, RequestsOut: w.out}
+	e := result.Evidence{Kind: k.Kind, Namespace: k.Namespace, Name: k.Name, RequestsOut: w.out}
 	newest := uint64(0)
 	for i := range w.around {
 		r := keyRequest(w, i)
@@ -124,7 +124,7 @@ func (b *book) written(k *keyState, newest uint64) (all []result.Written) {
 	for i := range k.versions {
 		v := &k.versions[i]
 		if v.flags&versionUncounted == 0 && (newest == 0 || v.rv <= newest) {
-			all = append(all, result.Written{UID: k.uid(int32(v.life)), Version: v.rv, At: time.Unix(0, b.times(v).finished).UTC()})
+			all = append(all, result.Written{UID: k.uid(int32(v.life)), Version: v.rv, At: time.Unix(0, v.finished).UTC()})
 		}
 	}
 	for i := range k.lives {

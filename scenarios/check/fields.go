@@ -20,7 +20,7 @@ const (
 
 // Fields says in which fields storage's copy of an object is not what Digest's rules make
 // of the apiserver's: path, stored and expected value, both shortened; "" where there is no
-// difference. Of Secrets, and of objects with masks, it tells the paths alone.
+// difference. Values of Secrets and of objects with masks are left out.
 func Fields(apiserver, storage Raw, r Rules) (string, error) {
 	expected, rec, err := project(apiserver, r)
 	if err != nil {
@@ -30,7 +30,9 @@ func Fields(apiserver, storage Raw, r Rules) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d := fieldDiffer{hide: rec.Kind == kindSecret || slices.ContainsFunc(r.Masks, func(m Mask) bool { return m.meant(rec.Kind, rec.Namespace) })}
+	d := fieldDiffer{hide: rec.Kind == kindSecret || slices.ContainsFunc(r.Masks, func(m Mask) bool {
+		return m.meant(rec.Kind, rec.Namespace)
+	})}
 	d.compare("", stored, expected)
 	if len(d.found) > maxFields {
 		d.found = append(d.found[:maxFields], "…")
@@ -43,7 +45,7 @@ type fieldDiffer struct {
 	found []string // one more than maxFields at most
 }
 
-// nothing stands for a field that is not there.
+// nothing is the value of a missing field.
 type nothing struct{}
 
 func (d *fieldDiffer) compare(path string, stored, expected any) {

@@ -17,7 +17,7 @@ type History struct {
 	Ops    iter.Seq2[oplog.Record, error]
 	Ledger iter.Seq2[ledger.Entry, error]
 	State  iter.Seq2[history.StateRecord, error]
-	// Former is what storage was sent and holds no more; see history.FileFormer.
+	// Former has states that storage was sent and holds no more; see history.FileFormer.
 	Former  iter.Seq2[history.StateRecord, error]
 	Samples []history.Sample
 	Marks   []history.Mark
@@ -32,7 +32,7 @@ type History struct {
 	Dir string
 }
 
-// Measured is what History.Bounds may use of the record.
+// Measured are figures of the record for History.Bounds.
 type Measured struct {
 	Operations int64 // records of the op log
 	PeakLive   int   // objects that existed at once, at most, by the op log

@@ -18,14 +18,6 @@ type Verdict struct {
 	Lost *int64
 	// Reordered is the number of applied requests that violate G2, G3 or G4.
 	Reordered *int64
-	// Missing is the number of acknowledged versions and deletions that no
-	// applied request carried, whatever became of them, per kind.
-	Missing map[string]int64
-	// Repaired is the number of requests that went over newer state by storage's own
-	// doing and were made good (faithful mode).
-	Repaired int64
-	// Entries and Operations are how much of the record was judged.
-	Entries, Operations int64
 }
 
 // Guarantees lists the names of all guarantees in their order; see the package's doc.
@@ -57,9 +49,9 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 	if err != nil {
 		return nil, err
 	}
-	if j.compared+j.untold > 0 {
+	if j.compared+j.unserved > 0 {
 		j.tally["G1"].note("%d PUTs of former states compared with what the apiserver served; "+
-			"it no longer knew the versions of %d", j.compared, j.untold)
+			"it no longer knew the versions of %d", j.compared, j.unserved)
 	}
 	j.settle()
 	j.recreate()
@@ -83,18 +75,16 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 
 // judge is one judgement under way.
 type judge struct {
-	h     *History
-	book  *book
-	back  restore
-	after *book // of the history that a restore began; else empty
-	// compared are the former states that were, untold those of versions that the apiserver no
-	// longer knew.
-	compared, untold int64
-	acc              account
-	tamper           tamperings
-	unserved         unserved
-	late             []lateWrite
-	// unrepaired are those of late whose key was not written since.
+	h                  *History
+	book               *book
+	back               restore
+	after              *book // of the history that a restore began; else empty
+	compared, unserved int64 // former states, and those of versions that the apiserver no longer had
+	acc                account
+	tamper             tamperings
+	notServed          unserved
+	late               []lateWrite
+	// unrepaired indexes late by key, until a later write of the key.
 	unrepaired map[*keyState][]int
 	request    request // under judgement
 	// arrived are the requests that a fault hit, and whether the client had an answer: one
@@ -103,11 +93,8 @@ type judge struct {
 	tally   map[string]*tally
 
 	named     int64 // when the watcher's record of kinds was last stored
-	entries   int64
 	reordered int64
-	repaired  int64
 	lost      *int64
-	missing   map[string]int64
 	accounts  *accounting // nil without a ledger
 	lastStart int64       // start of the last watcher process, by the marks
 	down      []window    // between the end of a watcher and the start of the next
@@ -115,8 +102,7 @@ type judge struct {
 }
 
 func newJudge(h *History) *judge {
-	j := &judge{h: h, tally: make(map[string]*tally), missing: make(map[string]int64),
-		tamper: make(tamperings), unserved: make(unserved)}
+	j := &judge{h: h, tally: make(map[string]*tally), tamper: make(tamperings), notServed: make(unserved)}
 	for _, g := range Guarantees {
 		j.tally[g] = &tally{}
 	}
@@ -128,10 +114,7 @@ func newJudge(h *History) *judge {
 }
 
 func (j *judge) verdict() *Verdict {
-	v := &Verdict{
-		Checks: make(map[string]result.Check), Lost: j.lost, Missing: j.missing,
-		Repaired: j.repaired, Entries: j.entries, Operations: j.book.ops + j.after.ops,
-	}
+	v := &Verdict{Checks: make(map[string]result.Check), Lost: j.lost}
 	if j.h.Ledger != nil {
 		v.Reordered = &j.reordered
 	}

@@ -36,7 +36,7 @@ type lateWrite struct {
 	seq       uint64
 	applied   int64
 	text      string
-	// life and rv are what storage held before; if it held nothing, the newest of the
+	// life and rv identify the state before; if storage held nothing, the newest of the
 	// request's own object.
 	life     int32
 	rv       uint64
@@ -44,10 +44,9 @@ type lateWrite struct {
 	repaired int64 // when a request brought that back, or something newer; 0: never
 }
 
-// storagesDoing reports whether a violation by a request has an explanation other than a
-// watcher that sends out of order or within its fence; prev is what came before. Only a
-// storage without preconditions lets one happen, and only a request that it applied when
-// the client could not know of it.
+// storagesDoing reports whether storage rather than the watcher caused a violation; prev is the
+// request before. Only a storage without preconditions can, by applying a request when the client
+// could not know of it.
 func (j *judge) storagesDoing(r *request, prev touch) bool {
 	if !r.unknown || j.h.Mode == ModeConditional || prev.received <= r.received {
 		return false // what was sent later is older
@@ -88,7 +87,8 @@ func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, t
 	}
 	hold := func(guarantee string) {
 		j.unrepaired[k] = append(j.unrepaired[k], len(j.late))
-		w := lateWrite{guarantee: guarantee, key: k, seq: r.seq, applied: r.applied, life: k.heldLife, rv: k.held.rv, text: text()}
+		w := lateWrite{guarantee: guarantee, key: k, seq: r.seq, applied: r.applied, life: k.heldLife, rv: k.held.rv,
+			text: text()}
 		if w.life < 0 {
 			w.life, w.nothing = k.life(r.e.UID), true
 			w.rv = max(r.rv, k.lives[w.life].top.rv)
@@ -119,9 +119,8 @@ func (j *judge) followUp(k *keyState, e *ledger.Entry) {
 	}
 }
 
-// repairedBy reports whether a request brings back what was overwritten, or what followed
-// it. A stale one does not. Where storage held nothing, that was right unless the object
-// lived on.
+// repairedBy reports whether a request restores the overwritten state or writes a newer one. Where
+// storage held nothing, that was right unless the object lived on.
 func (w *lateWrite) repairedBy(k *keyState, e *ledger.Entry) bool {
 	if e.Method == http.MethodDelete {
 		return k.lives[w.life].alive <= e.Received
@@ -134,7 +133,7 @@ func (w *lateWrite) repairedBy(k *keyState, e *ledger.Entry) bool {
 // settle decides the violations that were held back. Whoever compares storage with the
 // cluster repairs them within a period; a cut cell does not show it.
 func (j *judge) settle() {
-	repaired, broken := make(map[uint64]bool), make(map[uint64]bool)
+	broken := make(map[uint64]bool)
 	notes := make(map[string]int)
 	for i := range j.late {
 		w := &j.late[i]
@@ -147,11 +146,10 @@ func (j *judge) settle() {
 			continue
 		case !j.settled(w.key) || w.repaired == 0:
 		case j.h.SyncPeriod == 0:
-			why = "there was no synchronizer to repair it"
+			why = "no synchronizer ran to repair it"
 		case in > j.h.SyncPeriod+healGrace:
 			why = "it was repaired after " + seconds(in) + ", the synchronizer's period is " + seconds(j.h.SyncPeriod)
 		default:
-			repaired[w.seq] = true
 			notes[w.guarantee]++
 			continue
 		}
@@ -160,13 +158,13 @@ func (j *judge) settle() {
 		}
 		j.tally[w.guarantee].failAt(w.key, w.seq, func() string { return w.text + "; " + why })
 	}
-	j.repaired = int64(len(repaired))
 	j.reordered += int64(len(broken))
 	for g, n := range notes {
 		if j.open() {
 			j.tally[g].note("cut: %d requests that storage applied late, over newer state, are not judged", n)
 		} else {
-			j.tally[g].note("storage applied %d requests over newer state that no client could keep from it, and they were repaired", n)
+			j.tally[g].note("storage applied %d requests over newer state that no client could keep from it, and they were "+
+				"repaired", n)
 		}
 	}
 	j.settleNone()

@@ -9,7 +9,7 @@ import (
 
 // life is one uid under a name.
 type life struct {
-	uid         uid
+	uid         string
 	created     uint64 // resourceVersion of its creation by the op log, else the lowest one seen there
 	alive       int64  // it certainly existed at this time
 	top         touch  // the PUT with the highest version applied so far
@@ -60,29 +60,28 @@ func (l *life) removed() touch {
 }
 
 // life is the index of a uid under the key, made when missing.
-func (k *keyState) life(text string) int32 {
-	id := k.uids.pack(text)
-	if i := k.lookupLife(id); i >= 0 {
+func (k *keyState) life(uid string) int32 {
+	if i := k.lookupLife(uid); i >= 0 {
 		return i
 	}
 	if len(k.lives) == maxLives {
 		return maxLives - 1
 	}
-	k.lives = append(k.lives, life{uid: id})
+	k.lives = append(k.lives, life{uid: uid})
 	return int32(len(k.lives) - 1)
 }
 
 // lookupLife is the index of a uid under the key, -1 when it never appeared.
-func (k *keyState) lookupLife(id uid) int32 {
+func (k *keyState) lookupLife(uid string) int32 {
 	for i := len(k.lives) - 1; i >= 0; i-- {
-		if k.lives[i].uid == id {
+		if k.lives[i].uid == uid {
 			return int32(i)
 		}
 	}
 	return -1
 }
 
-func (k *keyState) uid(life int32) string { return k.uids.text(k.lives[life].uid) }
+func (k *keyState) uid(life int32) string { return k.lives[life].uid }
 
 // older reports whether uid a (as written with version rvA) came before uid b.
 // Versions are taken from one counter for the whole cluster, so those of a later
@@ -115,17 +114,13 @@ func (k *keyState) newest() (index int32, known int) {
 }
 
 // version is one state the apiserver acknowledged, by the operation that made it.
-// Its times are packed; see book.times.
 type version struct {
-	rv       uint64
-	intended int64
-	arrived  int64  // 0: never
-	started  uint32 // after intended
-	finished uint32 // after started
-	stored   uint32 // after arrived
-	op       uint32 // id of the operation; 0 when it does not fit
-	life     uint16
-	flags    uint8
+	rv                          uint64
+	intended, started, finished int64
+	cover
+	op    uint32 // id of the operation; 0 when it does not fit
+	life  uint16
+	flags uint8
 }
 
 const (
@@ -135,7 +130,6 @@ const (
 	versionUncounted             // the operation changed nothing, or its answer had no version
 	versionChange                // made by an operation of the load
 	versionBystander
-	versionFar     // the times are in book.far
 	versionApplied // a request that took effect and was not acknowledged brought it
 )
 

@@ -26,7 +26,8 @@ func Load(dir string) (*History, error) {
 		return nil, err
 	}
 	if h.Ledger == nil {
-		return nil, &history.FormatError{File: filepath.Join(dir, history.FileLedger), Err: errors.New("no ledger in this folder: is it the folder of one cell?")}
+		return nil, &history.FormatError{File: filepath.Join(dir, history.FileLedger),
+			Err: errors.New("no ledger in this folder: is it the folder of one cell?")}
 	}
 	if h.Ops, err = history.Ops(dir); err != nil {
 		return nil, err

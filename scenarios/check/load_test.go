@@ -73,8 +73,8 @@ func TestSamplesAreInOrder(t *testing.T) {
 func TestSavedRunIsJudgedAlike(t *testing.T) {
 	for seed := range uint64(5) {
 		w := simulate(seed, 8, 20)
-		if seed%2 == 1 && !latePut(newRand(seed), w) {
-			continue
+		if seed%2 == 1 {
+			w.entries[len(w.entries)-1].ResourceVersion = 1 // older than what is there
 		}
 		live := w.history()
 		live.Marks = []history.Mark{{Time: at(1), What: history.MarkStarted}}

@@ -32,7 +32,7 @@ func (j *judge) readMarks() (ready int64) {
 			k := canonicalKey(m)
 			j.tamper[k] = append(j.tamper[k], &tampering{mark: m})
 		case history.MarkUnserved, history.MarkServed:
-			j.unserved.mark(m)
+			j.notServed.mark(m)
 		default:
 			j.back.mark(m)
 		}
@@ -92,7 +92,9 @@ func (j *judge) restarts() {
 		t.judged = j.restarted
 		j.eachRestart(t)
 		if g1.violations > 0 {
-			t.failN(g1.violations, func() string { return fmt.Sprintf("after %d restarts: %s", j.restarted, g1.examples[0].text) })
+			t.failN(g1.violations, func() string {
+				return fmt.Sprintf("after %d restarts: %s", j.restarted, g1.examples[0].text)
+			})
 		}
 	}
 }
@@ -129,7 +131,7 @@ func (j *judge) eachRestart(t *tally) {
 	}
 }
 
-// tamperings are what was done to storage behind the watcher's back.
+// tamperings are changes of storage behind the watcher's back.
 type tamperings map[history.Key][]*tampering
 
 // healedBy notes that a request of the watcher repaired it.
@@ -137,7 +139,7 @@ func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
 	if len(all) == 0 {
 		return
 	}
-	for _, t := range all[k.key()] {
+	for _, t := range all[k.Key] {
 		if t.repaired != 0 || e.Applied < t.mark.Time {
 			continue
 		}
@@ -147,8 +149,8 @@ func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
 	}
 }
 
-// healGrace is what a repair may take beyond the synchronizer's period: the
-// round itself lists storage and waits for its turn in the queues.
+// healGrace is how much longer than the synchronizer's period a repair may take: a round
+// lists storage and waits in the queues.
 const healGrace = int64(2e9)
 
 // judge judges G12.
@@ -158,7 +160,7 @@ func (all tamperings) judge(t *tally, h *History, b *book) {
 		t.note("storage was not tampered with")
 		return
 	case h.SyncPeriod == 0:
-		t.note("there was no synchronizer")
+		t.note("no synchronizer ran")
 		return
 	}
 	for _, m := range h.Marks {

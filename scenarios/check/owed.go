@@ -2,7 +2,7 @@ package check
 
 import "fmt"
 
-// owed is what the op log says the watcher must have handled, of one kind.
+// owed counts what the watcher must have handled of one kind, by the op log.
 type owed struct {
 	expected  int64 // versions and deletions it must have received
 	missing   int64 // those that no applied request carried, heartbeats left out
@@ -26,10 +26,10 @@ func (j *judge) compare() map[string]*owed {
 		if _, known := k.newest(); known == 0 {
 			continue
 		}
-		o := kinds[k.kind]
+		o := kinds[k.Kind]
 		if o == nil {
 			o = &owed{}
-			kinds[k.kind] = o
+			kinds[k.Kind] = o
 		}
 		o.keys++
 		o.versions(k)
@@ -72,7 +72,7 @@ func (o *owed) versions(k *keyState) {
 // deletions compares numbers: a DELETE names no uid, and may have found nothing or,
 // late, another object than the one it was sent for.
 func (o *owed) deletions(k *keyState) {
-	if k.kind == kindEvent {
+	if k.Kind == kindEvent {
 		return
 	}
 	expected := k.deletions()

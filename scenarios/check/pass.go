@@ -42,7 +42,9 @@ func (j *judge) read(ctx context.Context, observers []history.Observer) error {
 	last := uint64(0)
 	err = each(ctx, j.h.Ledger, func(n int, e *ledger.Entry) error {
 		if last != 0 && e.Seq != last+1 {
-			return &history.FormatError{File: history.FileLedger, Line: n, Err: fmt.Errorf("seq %d after %d: the ledger has no gaps, so this record of it is incomplete or out of order", e.Seq, last)}
+			return &history.FormatError{File: history.FileLedger, Line: n,
+				Err: fmt.Errorf("seq %d after %d: the ledger has no gaps, so this record of it is incomplete or out of order",
+					e.Seq, last)}
 		}
 		last = e.Seq
 		for _, o := range observers {

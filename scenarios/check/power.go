@@ -38,8 +38,7 @@ func (b *book) power(down []window, every bool) (p power) {
 		}
 		for i := 1; i < len(states); i++ {
 			last, v := &states[i-1], &states[i]
-			t := b.times(last)
-			if last.flags&versionChange != 0 && b.waited(t.stored, v) && !unseen(t.finished, b.times(v).finished) {
+			if last.flags&versionChange != 0 && waited(last.stored, v) && !unseen(last.finished, v.finished) {
 				p.stale++
 				if last.life == v.life {
 					p.ordered++
@@ -49,7 +48,7 @@ func (b *book) power(down []window, every bool) (p power) {
 		for n := k.deletion; n != 0; n = b.deletions[n-1].next {
 			d := &b.deletions[n-1]
 			if end := k.lives[d.life].ending; !every || end.gone.stored != 0 {
-				b.addEnd(&p, states, d, end, unseen)
+				p.addEnd(states, d, end, unseen)
 			}
 		}
 	}
@@ -57,28 +56,27 @@ func (b *book) power(down []window, every bool) (p power) {
 }
 
 // addEnd counts the pairs of a deletion that were not unseen.
-func (b *book) addEnd(p *power, states []version, d *deletion, end *ending, unseen func(finished, next int64) bool) {
+func (p *power) addEnd(states []version, d *deletion, end *ending, unseen func(finished, next int64) bool) {
 	for i := len(states) - 1; i >= 0; i-- {
 		if v := &states[i]; v.life == d.life {
-			t := b.times(v)
-			if v.flags&versionChange != 0 && t.stored != 0 && d.finished < t.stored && !unseen(t.finished, d.finished) {
+			if v.flags&versionChange != 0 && v.stored != 0 && d.finished < v.stored && !unseen(v.finished, d.finished) {
 				p.resurrected++
 			}
 			break
 		}
 	}
 	n := slices.IndexFunc(states, func(v version) bool { return v.rv > end.last })
-	if n >= 0 && b.waited(end.gone.stored, &states[n]) && !unseen(d.finished, b.times(&states[n]).finished) {
+	if n >= 0 && waited(end.gone.stored, &states[n]) && !unseen(d.finished, states[n].finished) {
 		p.recreated++
 	}
 }
 
 // waited reports whether a state was there before storage had its predecessor.
-func (b *book) waited(stored int64, next *version) bool {
-	return stored != 0 && next.flags&versionChange != 0 && b.times(next).finished < stored
+func waited(stored int64, next *version) bool {
+	return stored != 0 && next.flags&versionChange != 0 && next.finished < stored
 }
 
-// power notes what the order checks are worth, where the record tells.
+// power sets the power of the order checks where op log and ledger are recorded.
 func (j *judge) power() {
 	if j.h.Ledger == nil || !j.book.haveOps {
 		return

@@ -6,46 +6,26 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// TestPower: operations are answered after 1 ms, requests after 6 ms.
+// TestPower: operations are answered after 1 ms, requests after 6 ms. What all histories have in common is in
+// TestPowerByDefinition.
 func TestPower(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		story story
 		want  [4]int64 // G2 to G5
 	}{
-		{"each state is stored before the next is written", story{
-			ops:      []string{"0 create web u1 10", "20 patch web u1 11", "40 patch web u1 12", "60 delete web u1"},
-			requests: []string{"2 PUT web u1 10", "22 PUT web u1 11", "42 PUT web u1 12", "62 DELETE web"},
-		}, [4]int64{0, 0, 0, 0}},
-		{"two in flight together", story{
-			ops:      []string{"0 create web u1 10", "4 patch web u1 11", "40 patch web u1 12"},
-			requests: []string{"2 PUT web u1 10", "10 PUT web u1 11", "42 PUT web u1 12"},
-		}, [4]int64{1, 1, 0, 0}},
-		{"acknowledged together at the same moment is too late", story{
-			ops:      []string{"0 create web u1 10", "7 patch web u1 11"},
-			requests: []string{"2 PUT web u1 10", "20 PUT web u1 11"},
-		}, [4]int64{0, 0, 0, 0}},
 		{"swapped", story{
 			ops:      []string{"0 create web u1 10", "4 patch web u1 11"},
 			requests: []string{"6 PUT web u1 11", "7 PUT web u1 10"},
 		}, [4]int64{1, 1, 0, 0}},
-		{"one replaced the others while they waited", story{
-			ops:      []string{"0 create web u1 10", "4 patch web u1 11", "6 patch web u1 12"},
-			requests: []string{"20 PUT web u1 12"},
-		}, [4]int64{2, 2, 0, 0}},
 		{"made while no watcher ran", story{
 			ops:      []string{"0 create web u1 10", "40 patch web u1 11", "44 patch web u1 12", "48 delete web u1", "52 create web u2 13"},
 			requests: []string{"2 PUT web u1 10", "80 DELETE web", "90 PUT web u2 13"},
 			marks: []history.Mark{{Time: at(-9), What: history.MarkStarted}, {Time: at(-8), What: history.MarkReady}, {Time: at(30), What: history.MarkKilled}, {Time: at(31), What: history.MarkExited},
 				{Time: at(70), What: history.MarkStarted}, {Time: at(75), What: history.MarkReady}},
-		}, [4]int64{0, 0, 0, 0}},
-		{"two objects, each alone", story{
-			ops:      []string{"0 create web u1 10", "0 create api u2 11"},
-			requests: []string{"20 PUT web u1 10", "20 PUT api u2 11"},
 		}, [4]int64{0, 0, 0, 0}},
 		{"what never arrived shows nothing", story{
 			ops: []string{"0 create web u1 10", "4 patch web u1 11"},
@@ -58,18 +38,6 @@ func TestPower(t *testing.T) {
 			ops:      []string{"0 create web u1 10 prepare", "4 patch web u1 11"},
 			requests: []string{"20 PUT web u1 10", "21 PUT web u1 11"},
 		}, [4]int64{0, 0, 0, 0}},
-		{"deleted while its last state waits", story{
-			ops:      []string{"0 create web u1 10", "4 delete web u1"},
-			requests: []string{"20 PUT web u1 10", "21 DELETE web"},
-		}, [4]int64{0, 0, 1, 0}},
-		{"it ends with grace", story{
-			ops:      []string{"0 create web u1 10", "2 terminate web u1 11", "4 terminated web u1 12", "6 delete web u1"},
-			requests: []string{"20 PUT web u1 10", "30 PUT web u1 11", "40 PUT web u1 12", "50 DELETE web"},
-		}, [4]int64{2, 2, 1, 0}},
-		{"created again while the deletion waits", story{
-			ops:      []string{"0 create web u1 10", "20 delete web u1", "22 create web u2 12"},
-			requests: []string{"2 PUT web u1 10", "30 DELETE web", "40 PUT web u2 12"},
-		}, [4]int64{0, 0, 0, 1}},
 		{"created again while everything waits", story{
 			ops:      []string{"0 create web u1 10", "2 delete web u1", "4 create web u2 12", "6 patch web u2 13"},
 			requests: []string{"20 PUT web u1 10", "30 DELETE web", "40 PUT web u2 12", "50 PUT web u2 13"},
@@ -188,35 +156,4 @@ func kindOf(r oplog.Record) int {
 		return 1
 	}
 	return 0
-}
-
-// TestEndWithGrace: the states of a pod's end are judged like any other; one that comes
-// after the deletion is a resurrection.
-func TestEndWithGrace(t *testing.T) {
-	ops := []string{"0 create web u1 10", "2 terminate web u1 11", "4 terminated web u1 12", "6 delete web u1"}
-	for _, tc := range []struct {
-		name     string
-		requests []string
-		broken   []string
-	}{
-		{"in order", []string{"20 PUT web u1 10", "30 PUT web u1 11", "40 PUT web u1 12", "50 DELETE web"}, nil},
-		{"ended before it terminates", []string{"20 PUT web u1 10", "30 PUT web u1 12", "40 PUT web u1 11", "50 DELETE web"}, []string{"G2", "G3"}},
-		{"terminating after its deletion", []string{"20 PUT web u1 10", "30 DELETE web", "40 PUT web u1 11"}, []string{"G1", "G4"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			v, err := Judge(t.Context(), story{ops: ops, requests: tc.requests}.history(t))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, g := range Guarantees {
-				if v.Checks[g].Verdict == result.Fail {
-					got = append(got, g)
-				}
-			}
-			if !slices.Equal(got, tc.broken) {
-				t.Errorf("violated are %v, want %v", got, tc.broken)
-			}
-		})
-	}
 }

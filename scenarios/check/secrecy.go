@@ -56,7 +56,7 @@ func (l Leak) String() string {
 	return fmt.Sprintf("%s holds canary %d (%s) at byte %d", l.File, l.Canary, l.Form, l.Offset)
 }
 
-// CanarySearch is what SearchCanaries looked at and found; at most one leak per file.
+// CanarySearch is the result of SearchCanaries; at most one leak per file.
 type CanarySearch struct {
 	Files int
 	Bytes int64
@@ -86,7 +86,8 @@ func SearchCanaries(ctx context.Context, dir string, canaries []string) (*Canary
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !d.Type().IsRegular() || filepath.Base(path) == history.FileMeta || path == history.FileFindings: // what is computed is not searched
+		// what is computed is not searched
+		case !d.Type().IsRegular() || filepath.Base(path) == history.FileMeta || path == history.FileFindings:
 			return nil
 		}
 		f, err := root.Open(path)
@@ -121,7 +122,8 @@ func needlesOf(canaries []string) ([]needle, error) {
 	var all []needle
 	for i, c := range canaries {
 		if len(c) < minCanary {
-			return nil, fmt.Errorf("canary %d has %d bytes: want at least %d, so that it is not found by accident", i, len(c), minCanary)
+			return nil, fmt.Errorf("canary %d has %d bytes: want at least %d, so that it is not found by accident", i, len(c),
+				minCanary)
 		}
 		add := func(form, text string) {
 			for _, n := range all {

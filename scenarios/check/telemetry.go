@@ -83,7 +83,8 @@ func (a *accounting) attemptsAgree(t *tally, g *group) {
 	e := &g.counters
 	if explained := e.Retried + e.Parked + e.Queued + e.Dropped + e.Coalesced; g.requests.failed > explained {
 		t.failN(g.requests.failed-explained, func() string {
-			return fmt.Sprintf("%s: the ledger has %d requests that were not acknowledged, the watcher counted only %d retried, parked, queued, dropped or coalesced events",
+			return fmt.Sprintf("%s: the ledger has %d requests that were not acknowledged, the watcher counted only %d "+
+				"retried, parked, queued, dropped or coalesced events",
 				g.name, g.requests.failed, explained)
 		})
 	}
@@ -96,7 +97,8 @@ func (a *accounting) callsAgree(t *tally, c *Counters, g *group) {
 		low, high := g.requests.acked()
 		if n := c.StorageSucceeded[g.name]; n < low || n > high {
 			t.fail(func() string {
-				return fmt.Sprintf("%s: the watcher counted %d successful storage calls, the ledger has %s acknowledged requests", g.name, n, span(low, high))
+				return fmt.Sprintf("%s: the watcher counted %d successful storage calls, the ledger has %s acknowledged requests",
+					g.name, n, span(low, high))
 			})
 		}
 	}
@@ -116,7 +118,8 @@ func (a *accounting) lagAgrees(t *tally, c *Counters, converged bool) {
 		t.judged++
 		if c.Total.Queued != 0 {
 			t.fail(func() string {
-				return fmt.Sprintf("%d events are said to be queued although storage has converged and nothing moved while the counters were read: %v",
+				return fmt.Sprintf("%d events are said to be queued although storage has converged and nothing moved while the "+
+					"counters were read: %v",
 					c.Total.Queued, queuedKinds(c))
 			})
 		}

@@ -11,7 +11,6 @@ import (
 // entry judges one request, in order of application: G2, G3, G4, G10 and the walking
 // part of G5.
 func (j *judge) entry(e *ledger.Entry) {
-	j.entries++
 	if Unwatched(e.Kind) {
 		if e.Kind == kindState && e.Acked() {
 			j.named = max(j.named, e.Responded)
@@ -190,7 +189,8 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 		j.tally["G11"].judged++
 		if broken {
 			j.violate("G11", k, r, touch{}, func() string {
-				return fmt.Sprintf("%s: uid %s version %d had been applied before; %s applied it again over newer state", k, k.uid(i), r.rv, r.text())
+				return fmt.Sprintf("%s: uid %s version %d had been applied before; %s applied it again over newer state", k,
+					k.uid(i), r.rv, r.text())
 			})
 		}
 	}
@@ -203,7 +203,7 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() string) {
 	l := &k.lives[i]
 	if removed := l.removed(); removed.seq != 0 {
-		returned := l.withdrawn && !j.unserved.at(k.kind, r.received)
+		returned := l.withdrawn && !j.notServed.at(k.Kind, r.received)
 		if l.wrong || l.byHarness || returned {
 			return touch{}, nil
 		}
@@ -245,7 +245,7 @@ func (j *judge) del(k *keyState, r *request) {
 		r.rv = k.held.rv
 	}
 	l.end().removed, l.byHarness = r.touch, r.harness
-	l.withdrawn = !r.harness && j.unserved.at(k.kind, r.received)
+	l.withdrawn = !r.harness && j.notServed.at(k.Kind, r.received)
 	if !r.harness {
 		j.judgeDelete(k, i, r)
 		if !l.wrong && (k.newestRemoved < 0 || k.older(k.newestRemoved, k.lives[k.newestRemoved].removed().rv, i, r.rv)) {
@@ -304,7 +304,8 @@ func (j *judge) settleNone() {
 		j.tally["G4"].judged++
 		j.reordered++
 		j.tally["G4"].failAt(k, k.held.seq, func() string {
-			return fmt.Sprintf("%s: uid %s was deleted at %s; %s found nothing, then %s wrote version %d, and nothing removed it",
+			return fmt.Sprintf(
+				"%s: uid %s was deleted at %s; %s found nothing, then %s wrote version %d, and nothing removed it",
 				k, k.uid(k.heldLife), clock(l.deleted()), deleteText(*k.none), putText(k.held), k.held.rv)
 		})
 	}

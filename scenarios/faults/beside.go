@@ -35,7 +35,7 @@ type besideLoad struct {
 
 func beside() Family {
 	b := &besideLoad{}
-	return Family{Shared: b, Failpoints: append(b.tampering(),
+	return Family{Prepare: b.prepare, Remove: b.remove, Rules: b.rules, Failpoints: append(b.tampering(),
 		Failpoint{Name: createObjects, Takes: []string{"count", "bytes"}, Inject: b.create},
 		Failpoint{Name: deleteObjects, Takes: []string{"count"}, Available: needsPods, Inject: b.delete},
 		Failpoint{Name: recreate, Takes: []string{"count"}, Available: needsPods, Inject: b.recreate},
@@ -112,14 +112,8 @@ func (b *besideLoad) deleteLast(ctx context.Context, c Cell, _ spec.Event) (Done
 	return Done{Keys: int64(c.Scenario().Extra.Pods)}, nil
 }
 
-var (
-	_ Preparer = (*besideLoad)(nil)
-	_ Remover  = (*besideLoad)(nil)
-	_ Ruler    = (*besideLoad)(nil)
-)
-
-// Prepare makes the namespaces and pods.
-func (b *besideLoad) Prepare(ctx context.Context, c Cell) error {
+// prepare makes the namespaces and pods.
+func (b *besideLoad) prepare(ctx context.Context, c Cell) error {
 	run, extra := c.Run(), c.Scenario().Extra
 	for n := range extra.Namespaces {
 		ns := Namespace(c, n)
@@ -174,13 +168,16 @@ func plant(ctx context.Context, c Cell) error {
 	pm := pod["metadata"].(map[string]any)
 	pm["labels"].(map[string]string)[CanaryLabel] = word("label")
 	pm["annotations"] = map[string]string{"watchbench.dev-token": word("annotation")}
-	pod["spec"].(map[string]any)["hostAliases"] = []any{map[string]any{"ip": "192.0.2.1", "hostnames": []string{word("spec")}}}
+	pod["spec"].(map[string]any)["hostAliases"] = []any{map[string]any{"ip": "192.0.2.1",
+		"hostnames": []string{word("spec")}}}
 	for _, o := range []struct {
 		path string
 		body map[string]any
 	}{
-		{"secrets", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": meta("with-canary"), "stringData": map[string]string{"password": word("secret")}}},
-		{"configmaps", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("with-canary"), "data": map[string]string{"password": word("configmap")}}},
+		{"secrets", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": meta("with-canary"),
+			"stringData": map[string]string{"password": word("secret")}}},
+		{"configmaps", map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta("with-canary"),
+			"data": map[string]string{"password": word("configmap")}}},
 		{"pods", pod},
 	} {
 		if err := asApplied(o.body); err != nil {
@@ -207,8 +204,8 @@ func asApplied(body map[string]any) error {
 	return nil
 }
 
-// Remove deletes the namespaces.
-func (b *besideLoad) Remove(ctx context.Context, c Cell) error {
+// remove deletes the namespaces.
+func (b *besideLoad) remove(ctx context.Context, c Cell) error {
 	var errs []error
 	for len(b.namespaces) > 0 {
 		if _, err := b.deleteLast(ctx, c, spec.Event{}); err != nil {
@@ -219,9 +216,9 @@ func (b *besideLoad) Remove(ctx context.Context, c Cell) error {
 	return errors.Join(errs...)
 }
 
-// Rules: a name that was re-created must end with the uid of its last object, and rows
+// rules: a name that was re-created must end with the uid of its last object, and rows
 // that were tampered with are repaired.
-func (*besideLoad) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+func (*besideLoad) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[[]recreated](c.Deeds, recreate)
 	if err != nil {
 		return nil, err
@@ -249,7 +246,8 @@ func (*besideLoad) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 			for id, uid := range want {
 				if have[id] != uid {
 					wrong++
-					first = max(first, fmt.Sprintf("%s/%s ends with uid %q, its last object is %s", id.Namespace, id.Name, have[id], uid))
+					first = max(first, fmt.Sprintf("%s/%s ends with uid %q, its last object is %s", id.Namespace, id.Name, have[id],
+						uid))
 				}
 			}
 			return []result.Fact{matrix.None("O", "re-created names with a wrong uid", wrong, first)}

@@ -34,7 +34,7 @@ type certFiles struct {
 
 func certificates() Family {
 	f := &certFiles{}
-	return Family{Shared: f, Failpoints: []Failpoint{
+	return Family{Arrange: f.arrange, Rules: f.rules, Failpoints: []Failpoint{
 		{Name: rotateCA, Inject: f.rotate, Available: func(t *spec.Timeline, e spec.Event) error {
 			if err := needsWatcher(t, e); err != nil {
 				return err
@@ -44,13 +44,8 @@ func certificates() Family {
 	}}
 }
 
-var (
-	_ Arranger = (*certFiles)(nil)
-	_ Ruler    = (*certFiles)(nil)
-)
-
-// Arrange writes the files where the scenario asks for TLS.
-func (f *certFiles) Arrange(c Cell) error {
+// arrange writes the files where the scenario asks for TLS.
+func (f *certFiles) arrange(c Cell) error {
 	if f.kind = c.Scenario().Storage.TLS; f.kind == "" {
 		return nil
 	}
@@ -71,8 +66,8 @@ func (f *certFiles) rotate(ctx context.Context, c Cell, _ spec.Event) (Done, err
 	return Done{}, c.Storage().Restart(ctx)
 }
 
-// Rules state how long storage took to have everything after the last rotation.
-func (f *certFiles) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+// rules state how long storage took to have everything after the last rotation.
+func (f *certFiles) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	end := int64(0)
 	for _, d := range c.Deeds {
 		if d.What == rotateCA {

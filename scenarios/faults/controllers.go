@@ -56,7 +56,8 @@ type app struct {
 
 func controllers() Family {
 	a := &app{}
-	event := func(name string, takes []string, validate func(*spec.Timeline, spec.Event) error, inject func(context.Context, Cell, spec.Event) (Done, error)) Failpoint {
+	event := func(name string, takes []string, validate func(*spec.Timeline, spec.Event) error,
+		inject func(context.Context, Cell, spec.Event) (Done, error)) Failpoint {
 		return Failpoint{Name: name, Takes: takes, Available: func(t *spec.Timeline, e spec.Event) error {
 			if err := t.Need(t.Cluster.Controllers, e.What+" without controllers", "set cluster.controllers: true"); err != nil {
 				return err
@@ -83,7 +84,7 @@ func controllers() Family {
 	deployed := func(t *spec.Timeline, e spec.Event) error {
 		return t.Need(follows(t, e, deployApp), e.What+" without a Deployment", "let a "+deployApp+" come before")
 	}
-	return Family{Shared: a, Failpoints: []Failpoint{
+	return Family{Remove: a.remove, Failpoints: []Failpoint{
 		event(addNodes, count, func(t *spec.Timeline, e spec.Event) error {
 			if e.Number() > maxNodes {
 				return t.Bad("count", fmt.Sprintf("add at most %d", maxNodes), "%d nodes", e.Number())
@@ -119,7 +120,8 @@ func keep(c Cell) map[string]string { return map[string]string{party.RunLabel: c
 func (a *app) addNodes(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	return repeat(e, func() error {
 		a.made++
-		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("watchbench-%s-kwok-%d", c.Run(), a.made), Labels: keep(c)}}
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("watchbench-%s-kwok-%d", c.Run(), a.made),
+			Labels: keep(c)}}
 		n.Labels[cluster.KwokLabel], n.Labels[corev1.LabelHostname] = "true", n.Name
 		_, err := a.client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
 		a.nodes = append(a.nodes, n.Name)
@@ -137,7 +139,8 @@ func (a *app) loseNodes(ctx context.Context, _ Cell, e spec.Event) (Done, error)
 	lost, evicted := a.nodes[:n], 0
 	for _, name := range lost {
 		patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"false"}}}`, cluster.KwokLabel)
-		if _, err := a.client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := a.client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, patch,
+			metav1.PatchOptions{}); err != nil {
 			return Done{}, fmt.Errorf("lose the node %s: %w", name, err)
 		}
 		pods, err := a.client.CoreV1().Pods(a.at).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
@@ -150,29 +153,30 @@ func (a *app) loseNodes(ctx context.Context, _ Cell, e spec.Event) (Done, error)
 		return Done{}, errors.New("no pod is on the lost nodes: nothing would be evicted")
 	}
 	a.nodes, a.lost = a.nodes[n:], append(a.lost, lost...)
-	return Done{Keys: int64(n)}, until(ctx, "the eviction of pods from lost nodes", func(ctx context.Context) (string, error) {
-		for _, name := range lost {
-			node, err := a.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-			if err != nil {
-				return "", err
-			}
-			for _, condition := range node.Status.Conditions {
-				if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
-					return name + " is ready", nil
+	return Done{Keys: int64(n)}, until(ctx, "the eviction of pods from lost nodes",
+		func(ctx context.Context) (string, error) {
+			for _, name := range lost {
+				node, err := a.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+				if err != nil {
+					return "", err
+				}
+				for _, condition := range node.Status.Conditions {
+					if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
+						return name + " is ready", nil
+					}
+				}
+				pods, err := a.client.CoreV1().Pods(a.at).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
+				if err != nil {
+					return "", err
+				}
+				for i := range pods.Items {
+					if pods.Items[i].DeletionTimestamp == nil {
+						return pods.Items[i].Name + " is still to run on " + name, nil
+					}
 				}
 			}
-			pods, err := a.client.CoreV1().Pods(a.at).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + name})
-			if err != nil {
-				return "", err
-			}
-			for i := range pods.Items {
-				if pods.Items[i].DeletionTimestamp == nil {
-					return pods.Items[i].Name + " is still to run on " + name, nil
-				}
-			}
-		}
-		return "", nil
-	})
+			return "", nil
+		})
 }
 
 func (a *app) removeNodes(ctx context.Context, _ Cell, _ spec.Event) (Done, error) {
@@ -182,7 +186,8 @@ func (a *app) removeNodes(ctx context.Context, _ Cell, _ spec.Event) (Done, erro
 
 func (a *app) deleteNodes(ctx context.Context, names *[]string) error {
 	for len(*names) > 0 {
-		if err := a.client.CoreV1().Nodes().Delete(ctx, (*names)[0], metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := a.client.CoreV1().Nodes().Delete(ctx, (*names)[0], metav1.DeleteOptions{}); err != nil &&
+			!apierrors.IsNotFound(err) {
 			return fmt.Errorf("remove the node %s: %w", (*names)[0], err)
 		}
 		*names = (*names)[1:]
@@ -217,8 +222,10 @@ func (a *app) scale(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
 
 func (a *app) roll(ctx context.Context, _ Cell, _ spec.Event) (Done, error) {
 	a.rolled++
-	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"watchbench.dev/rollout":"%d"}}}}}`, a.rolled)
-	d, err := a.client.AppsV1().Deployments(a.at).Patch(ctx, appName, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	patch := fmt.Appendf(nil, `{"spec":{"template":{"metadata":{"annotations":{"watchbench.dev/rollout":"%d"}}}}}`,
+		a.rolled)
+	d, err := a.client.AppsV1().Deployments(a.at).Patch(ctx, appName, types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{})
 	if err != nil {
 		return Done{}, err
 	}
@@ -238,7 +245,8 @@ func (a *app) crash(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
 	mark := func(value string) error {
 		for i := range pods.Items {
 			patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:%q}}}`, cluster.CrashLabel, value)
-			_, err := a.client.CoreV1().Pods(a.at).Patch(ctx, pods.Items[i].Name, types.MergePatchType, patch, metav1.PatchOptions{})
+			_, err := a.client.CoreV1().Pods(a.at).Patch(ctx, pods.Items[i].Name, types.MergePatchType, patch,
+				metav1.PatchOptions{})
 			if err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
@@ -267,7 +275,9 @@ func (a *app) uncrashed(ctx context.Context) (string, error) {
 	}
 	for i := range pods.Items {
 		p := &pods.Items[i]
-		if !slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool { return s.RestartCount > 0 || s.State.Terminated != nil }) {
+		if !slices.ContainsFunc(p.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
+			return s.RestartCount > 0 || s.State.Terminated != nil
+		}) {
 			return p.Name + " has not crashed", nil
 		}
 	}
@@ -284,8 +294,10 @@ func (a *app) settle(ctx context.Context, _ Cell, _ spec.Event) (done Done, err 
 		}
 		want, s := *d.Spec.Replicas, d.Status
 		done.Keys = int64(want)
-		if s.ObservedGeneration < d.Generation || s.Replicas != want || s.UpdatedReplicas != want || s.AvailableReplicas != want {
-			return fmt.Sprintf("of %d replicas %d are there, %d new, %d available", want, s.Replicas, s.UpdatedReplicas, s.AvailableReplicas), nil
+		if s.ObservedGeneration < d.Generation || s.Replicas != want || s.UpdatedReplicas != want ||
+			s.AvailableReplicas != want {
+			return fmt.Sprintf("of %d replicas %d are there, %d new, %d available", want, s.Replicas, s.UpdatedReplicas,
+				s.AvailableReplicas), nil
 		}
 		pods, err := a.client.CoreV1().Pods(a.at).List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err != nil {
@@ -322,8 +334,8 @@ func until(ctx context.Context, what string, lacks func(context.Context) (string
 	return fmt.Errorf("%s: not done after %s: %s", what, settleLimit, last)
 }
 
-// Remove deletes what the events have made.
-func (a *app) Remove(ctx context.Context, c Cell) error {
+// remove deletes what the events have made.
+func (a *app) remove(ctx context.Context, c Cell) error {
 	if a.client == nil {
 		return nil
 	}
@@ -334,11 +346,10 @@ func (a *app) Remove(ctx context.Context, c Cell) error {
 	return errors.Join(append(errs, a.deleteNodes(ctx, &a.lost), a.deleteNodes(ctx, &a.nodes))...)
 }
 
-var _ Remover = (*app)(nil)
-
 // application is the Deployment, with what such things usually say, and its Service.
 func application(labels map[string]string, replicas int32) (*appsv1.Deployment, *corev1.Service) {
-	pods := map[string]string{"app.kubernetes.io/name": appName, "app.kubernetes.io/part-of": "shop", party.RunLabel: labels[party.RunLabel]}
+	pods := map[string]string{"app.kubernetes.io/name": appName, "app.kubernetes.io/part-of": "shop",
+		party.RunLabel: labels[party.RunLabel]}
 	selector := map[string]string{"app.kubernetes.io/name": appName}
 	grace := int64(5)
 	spec := corev1.PodSpec{
@@ -349,7 +360,9 @@ func application(labels map[string]string, replicas int32) (*appsv1.Deployment, 
 			Args:  []string{"serve", "--listen=:8080", "--log-format=json"},
 			Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}},
 			Env: []corev1.EnvVar{
-				{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+				{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{
+					FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"},
+				}},
 				{Name: "DATABASE_URL", Value: "postgres://shop@db.shop.svc:5432/shop"},
 				{Name: "CACHE_URL", Value: "redis://cache.shop.svc:6379/0"},
 			},
@@ -358,9 +371,10 @@ func application(labels map[string]string, replicas int32) (*appsv1.Deployment, 
 	meta := metav1.ObjectMeta{Name: appName, Labels: labels}
 	return &appsv1.Deployment{
 			ObjectMeta: meta,
-			Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: selector}, Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: pods}, Spec: spec,
-			}},
+			Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: selector},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: pods}, Spec: spec,
+				}},
 		}, &corev1.Service{
 			ObjectMeta: meta,
 			Spec:       corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},

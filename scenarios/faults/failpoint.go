@@ -20,8 +20,8 @@ type Failpoint struct {
 	Name     string   // as scenarios spell it
 	Takes    []string // fields of an event, beside at and what
 	Anywhere bool     // on a simulated apiserver, too
-	// Available refuses an event that cannot be carried out at its place, and notes what it changes; nil refuses none. It is
-	// called for the events of a timeline in order.
+	// Available refuses an event that cannot be carried out at its place, and notes what it changes; nil refuses none. It
+	// is called for the events of a timeline in order.
 	Available func(*spec.Timeline, spec.Event) error
 	// Inject does it to a running cell. An error ends the cell.
 	Inject func(context.Context, Cell, spec.Event) (Done, error)
@@ -130,43 +130,25 @@ type Setup struct {
 	CustomKinds []string
 }
 
-// Family is the failpoints of one cell that share what they know of it.
+// Family is the failpoints of one cell that share what they know of it. Any of its functions may be nil.
 type Family struct {
 	Failpoints []Failpoint
-	// Shared may be an Arranger, Preparer, Stater, Finisher, Remover or Ruler.
-	Shared any
+	// Arrange changes how the parties are started, before any is.
+	Arrange func(Cell) error
+	// Prepare makes objects in the cluster before the watcher starts.
+	Prepare func(context.Context, Cell) error
+	// State reads what the apiserver holds beside the objects of the load.
+	State func(context.Context, Cell) ([]history.StateRecord, error)
+	// Finish looks at the parties once more after the drain.
+	Finish func(context.Context, Cell) error
+	// Remove deletes what would be left in the cluster or on disk. It is called at the end of every cell, also after a
+	// failure at any point.
+	Remove func(context.Context, Cell) error
+	Rules  Ruler
 }
 
-// Arranger is a family that changes how the parties are started, before any is.
-type Arranger interface {
-	Arrange(Cell) error
-}
-
-// Preparer is a family that needs objects in the cluster before the watcher starts.
-type Preparer interface {
-	Prepare(context.Context, Cell) error
-}
-
-// Stater is a family with objects that the apiserver holds beside those of the load.
-type Stater interface {
-	State(context.Context, Cell) ([]history.StateRecord, error)
-}
-
-// Finisher is a family that looks at the parties once more after the drain.
-type Finisher interface {
-	Finish(context.Context, Cell) error
-}
-
-// Remover is a family that leaves something behind in the cluster or on disk. Remove is
-// called at the end of every cell, also after a failure at any point.
-type Remover interface {
-	Remove(context.Context, Cell) error
-}
-
-// Ruler is a family whose record says more than that something was done.
-type Ruler interface {
-	Rules(*matrix.Case) ([]matrix.Rule, error)
-}
+// Ruler makes rules of what the failpoints saw.
+type Ruler = func(*matrix.Case) ([]matrix.Rule, error)
 
 // needsWatcher refuses an event at a time when no watcher runs.
 func needsWatcher(t *spec.Timeline, e spec.Event) error {

@@ -41,7 +41,7 @@ func lives() Family {
 		t.Runs = false
 		return err
 	}
-	return Family{Shared: livesRules{}, Failpoints: []Failpoint{
+	return Family{Rules: livesRules, Failpoints: []Failpoint{
 		{Name: sigterm, Available: ends, Inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
 			end, err := terminate(ctx, c)
 			return Done{Seen: life{End: end}}, err
@@ -50,27 +50,30 @@ func lives() Family {
 			Kill(c)
 			return Done{}, nil
 		}},
-		{Name: startAgain, Takes: []string{"podQueueNum"}, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
-			caught, err := restart(ctx, c, e.PodQueueNum)
-			return Done{Seen: life{Return: caught}}, err
-		}, Available: func(t *spec.Timeline, _ spec.Event) error {
-			err := t.Need(!t.Runs, "start when a watcher runs", "end it first, or use join for a second one")
-			t.Runs = true
-			return err
-		}},
-		{Name: killRestart, Takes: []string{"times", "every", "podQueueNum"}, Available: restarts, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
-			Kill(c)
-			caught, err := restart(ctx, c, e.PodQueueNum)
-			return Done{Seen: life{Return: caught}}, err
-		}},
-		{Name: termRestart, Takes: []string{"times", "every", "podQueueNum"}, Available: restarts, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
-			end, err := terminate(ctx, c)
-			if err != nil {
-				return Done{}, err
-			}
-			caught, err := restart(ctx, c, e.PodQueueNum)
-			return Done{Seen: life{End: end, Return: caught}}, err
-		}},
+		{Name: startAgain, Takes: []string{"podQueueNum"},
+			Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+				caught, err := restart(ctx, c, e.PodQueueNum)
+				return Done{Seen: life{Return: caught}}, err
+			}, Available: func(t *spec.Timeline, _ spec.Event) error {
+				err := t.Need(!t.Runs, "start when a watcher runs", "end it first, or use join for a second one")
+				t.Runs = true
+				return err
+			}},
+		{Name: killRestart, Takes: []string{"times", "every", "podQueueNum"}, Available: restarts,
+			Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+				Kill(c)
+				caught, err := restart(ctx, c, e.PodQueueNum)
+				return Done{Seen: life{Return: caught}}, err
+			}},
+		{Name: termRestart, Takes: []string{"times", "every", "podQueueNum"}, Available: restarts,
+			Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+				end, err := terminate(ctx, c)
+				if err != nil {
+					return Done{}, err
+				}
+				caught, err := restart(ctx, c, e.PodQueueNum)
+				return Done{Seen: life{End: end, Return: caught}}, err
+			}},
 	}}
 }
 
@@ -202,12 +205,8 @@ func abandonedIn(log string) (n int64, err error) {
 	return n, nil
 }
 
-type livesRules struct{}
-
-var _ Ruler = livesRules{}
-
-// Rules state how long storage took to catch up after a restart and how SIGTERM ended.
-func (livesRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+// livesRules state how long storage took to catch up after a restart and how SIGTERM ended.
+func livesRules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[life](c.Deeds, sigterm, startAgain, killRestart, termRestart)
 	if err != nil {
 		return nil, err
@@ -237,14 +236,15 @@ func worstReturn(all []life) (worst *CatchUp) {
 	return worst
 }
 
-// rule: what a watcher gave up after SIGTERM is what its counters still had
+// rule: a watcher gives up after SIGTERM only events that its counters still had
 // queued, and it gives up nothing before its drain limit. How it exits is judged with all
 // other exits. One that is not ours says nothing of its events.
 func (t *termination) rule(c *matrix.Case) matrix.Rule {
 	end := matrix.Within("T", "end after SIGTERM", "s", t.Seconds, t.Limit+exitTolerance.Seconds())
 	end.Detail = fmt.Sprintf("drain limit %s", seconds(t.Limit))
 	if t.Killed {
-		end = matrix.Missing("T", "end after SIGTERM", "s", fmt.Sprintf("it had not ended after %s", seconds(t.Seconds).Round(time.Millisecond)))
+		end = matrix.Missing("T", "end after SIGTERM", "s", fmt.Sprintf("it had not ended after %s",
+			seconds(t.Seconds).Round(time.Millisecond)))
 	}
 	early := int64(0)
 	if t.Seconds < t.Limit-exitTolerance.Seconds() {
@@ -262,7 +262,8 @@ func (t *termination) rule(c *matrix.Case) matrix.Rule {
 		return nil
 	}
 	if !t.Known {
-		r := matrix.States(append(facts, matrix.Missing("L", "events given up at the end", "events", "the watcher's counters could not be read"))...)
+		r := matrix.States(append(facts, matrix.Missing("L", "events given up at the end", "events",
+			"the watcher's counters could not be read"))...)
 		r.Vacuous = idle
 		return r
 	}
@@ -276,7 +277,8 @@ func (t *termination) rule(c *matrix.Case) matrix.Rule {
 			}
 		},
 		Facts: func(matrix.Seen) []result.Fact {
-			f := matrix.Fact("L", "events given up at the end", "events", float64(t.Abandoned), t.Balanced && t.Abandoned <= t.Queued && t.Abandoned >= t.Queued-since)
+			f := matrix.Fact("L", "events given up at the end", "events", float64(t.Abandoned), t.Balanced &&
+				t.Abandoned <= t.Queued && t.Abandoned >= t.Queued-since)
 			f.Detail = fmt.Sprintf("%d were queued at the last reading", t.Queued)
 			return append(facts, f)
 		},

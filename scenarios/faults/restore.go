@@ -21,7 +21,7 @@ const (
 	restoreCluster = "restore-cluster"
 )
 
-// minUndone is how many objects a restore must remove, bring back and revert, each.
+// minUndone is how many objects a restore must remove, recreate and revert, each.
 const minUndone = 10
 
 func restoredCluster() Family {
@@ -29,7 +29,7 @@ func restoredCluster() Family {
 		return Failpoint{Name: name, Anywhere: true, Available: validateRestore,
 			Inject: func(ctx context.Context, c Cell, _ spec.Event) (Done, error) { return Done{}, do(ctx, c) }}
 	}
-	return Family{Shared: restoreRules{}, Failpoints: []Failpoint{
+	return Family{Rules: restoreRules, Failpoints: []Failpoint{
 		event(backupCluster, func(ctx context.Context, c Cell) error {
 			c.Mark(history.Mark{What: history.MarkBackedUp})
 			return c.Backup(ctx)
@@ -70,12 +70,8 @@ func validateRestore(t *spec.Timeline, e spec.Event) error {
 	return nil
 }
 
-type restoreRules struct{}
-
-var _ Ruler = restoreRules{}
-
-// Rules: storage takes back what the restore undid.
-func (restoreRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+// restoreRules: storage takes back what the restore undid.
+func restoreRules(c *matrix.Case) ([]matrix.Rule, error) {
 	u := undoing{
 		kinds: c.Cell.Kinds,
 		then:  map[history.Key]held{}, rows: map[history.Key]*undone{}, later: map[history.Key][]held{},
@@ -189,7 +185,8 @@ func (u *undoing) sorts() (gone, back, old int) {
 
 func (u *undoing) vacuous(matrix.Seen) []string {
 	if gone, back, old := u.sorts(); min(gone, back, old) < minUndone {
-		return []string{fmt.Sprintf("of what the restore undid, storage had %d objects that were created, %d deletions and %d changes; "+
+		return []string{fmt.Sprintf("of what the restore undid, storage had %d objects that were created, %d deletions and "+
+			"%d changes; "+
 			"at least %d of each are needed", gone, back, old, minUndone)}
 	}
 	return nil
@@ -205,7 +202,8 @@ func (u *undoing) facts(limit float64) []result.Fact {
 			last = max(last, r.right)
 		default:
 			never++
-			first = max(first, fmt.Sprintf("%s, of which the restored cluster had uid %q version %d, and storage uid %q version %d",
+			first = max(first, fmt.Sprintf("%s, of which the restored cluster had uid %q version %d, and storage uid %q "+
+				"version %d",
 				k, r.then.uid, r.then.version, r.now.uid, r.now.version))
 		}
 	}

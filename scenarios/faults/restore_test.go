@@ -122,7 +122,7 @@ func TestRestoreRules(t *testing.T) {
 			if tc.spoil != nil {
 				ops, entries = tc.spoil(ops, entries)
 			}
-			rules := witness(t, c, restoreRules{}, ops, entries)
+			rules := witness(t, c, restoreRules, ops, entries)
 			failed, seconds := verdict(rules[0].Facts(seenOf()))
 			if failed != tc.failed || seconds != tc.seconds || vacuous(rules) != "" {
 				t.Errorf("failed %q after %v s, want %q after %v s; %s", failed, seconds, tc.failed, tc.seconds, vacuous(rules))
@@ -130,11 +130,11 @@ func TestRestoreRules(t *testing.T) {
 		})
 	}
 	c, ops, entries := restored(9)
-	why := vacuous(witness(t, c, restoreRules{}, ops, entries))
+	why := vacuous(witness(t, c, restoreRules, ops, entries))
 	if !strings.Contains(why, "9 objects that were created, 9 deletions and 9 changes; at least 10 of each") {
 		t.Errorf("too few: %q", why)
 	}
-	if rules, err := (restoreRules{}).Rules(caseOf(nil)); err != nil || rules != nil {
+	if rules, err := restoreRules(caseOf(nil)); err != nil || rules != nil {
 		t.Errorf("without a restore: %v, %v", rules, err)
 	}
 }

@@ -39,7 +39,7 @@ func deedOf(t *testing.T, what string, keys int64, seen any) history.Deed {
 // witness feeds a record to a family's rules.
 func witness(t *testing.T, c *matrix.Case, r Ruler, ops []oplog.Record, entries []ledger.Entry) matrix.Rules {
 	t.Helper()
-	injected, err := r.Rules(c)
+	injected, err := r(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestTermination(t *testing.T) {
 	} {
 		c.Deeds = []history.Deed{deedOf(t, sigterm, 0, life{End: &tc.end})}
 		ends, loses := false, ""
-		for _, f := range factsOf(t, c, livesRules{}, nil, tc.entries) {
+		for _, f := range factsOf(t, c, livesRules, nil, tc.entries) {
 			switch {
 			case f.Column == "T":
 				ends = f.OK
@@ -147,12 +147,12 @@ func TestNothingToDrain(t *testing.T) {
 		{termination{}, "SIGTERM found 0 events to drain; at least 3 are needed"},
 	} {
 		c.Deeds = []history.Deed{deedOf(t, sigterm, 0, life{End: &tc.end})}
-		if got := vacuous(witness(t, c, livesRules{}, nil, nil)); got != tc.want {
+		if got := vacuous(witness(t, c, livesRules, nil, nil)); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.end, got, tc.want)
 		}
 	}
 	c.Cell.Scenario.Fault.Assert = []string{"C"}
-	if got := vacuous(witness(t, c, livesRules{}, nil, nil)); got != "" {
+	if got := vacuous(witness(t, c, livesRules, nil, nil)); got != "" {
 		t.Errorf("a row that asks for no losses: %q", got)
 	}
 }
@@ -170,7 +170,7 @@ func TestRecreated(t *testing.T) {
 		{"the first one is back", []history.StateRecord{row("a", "u1"), row("b", "u2")}, 1},
 		{"missing", []history.StateRecord{row("b", "u2")}, 1},
 	} {
-		rules, err := (&besideLoad{}).Rules(c)
+		rules, err := (&besideLoad{}).rules(c)
 		if err != nil || len(rules) != 1 {
 			t.Fatalf("%d rules, %v", len(rules), err)
 		}
@@ -218,7 +218,7 @@ func TestRewritten(t *testing.T) {
 		{"a later write was under way", []ledger.Entry{put("u", 5, 2e9), unanswered(put("u", 6, 49e8)), put("u", 6, 7e9)}, 0},
 		{"refused the second time", []ledger.Entry{put("u", 5, 2e9), rejected(put("u", 5, 7e9))}, 0},
 	} {
-		rules := witness(t, c, storageRules{}, nil, tc.entries)
+		rules := witness(t, c, storageRules, nil, tc.entries)
 		facts := rules[0].Facts(matrix.Seen{})
 		if got := facts[1]; got.Value != tc.want {
 			t.Errorf("%s: %+v, want %v", tc.name, got, tc.want)
@@ -243,15 +243,15 @@ func TestNeverHappened(t *testing.T) {
 		record func(*matrix.Case)
 		want   []string // facts that are missing
 	}{
-		{"catch-up after a restart", livesRules{}, func(c *matrix.Case) {
+		{"catch-up after a restart", livesRules, func(c *matrix.Case) {
 			c.Deeds = []history.Deed{
 				deedOf(t, killRestart, 0, life{Return: &CatchUp{Seconds: 1}}), deedOf(t, killRestart, 0, life{Return: &behind}),
 				deedOf(t, killRestart, 0, life{Return: &CatchUp{Seconds: 2}}),
 			}
 		}, []string{"longest catch-up after a restart"}},
-		{"catch-up after storage came back", storageRules{}, at(killStorage, setback{Return: behind}), []string{"catch-up after storage came back"}},
-		{"a new CA", &certFiles{}, func(c *matrix.Case) { c.Deeds = []history.Deed{{What: rotateCA, Ended: 5}} }, []string{"recovery after the new CA"}},
-		{"a repair", &besideLoad{}, func(c *matrix.Case) {
+		{"catch-up after storage came back", storageRules, at(killStorage, setback{Return: behind}), []string{"catch-up after storage came back"}},
+		{"a new CA", (&certFiles{}).rules, func(c *matrix.Case) { c.Deeds = []history.Deed{{What: rotateCA, Ended: 5}} }, []string{"recovery after the new CA"}},
+		{"a repair", (&besideLoad{}).rules, func(c *matrix.Case) {
 			c.Marks = []history.Mark{{Time: 5, What: tamperRemove, Kind: podKind, Namespace: "n", Name: "a"}}
 			c.Cell.ScrapeFinished = 100e9
 		}, []string{"longest repair of a row"}},

@@ -15,7 +15,7 @@ const (
 )
 
 func secondWatcher() Family {
-	return Family{Shared: leases{}, Failpoints: []Failpoint{
+	return Family{Remove: removeLease, Failpoints: []Failpoint{
 		{Name: join, Inject: joinSecond, Available: func(t *spec.Timeline, _ spec.Event) error {
 			err := t.Need(!t.Second, "join when a second watcher runs", "let it leave first")
 			t.Second = true
@@ -54,11 +54,8 @@ func LeasePath(c Cell) string {
 	return "/apis/coordination.k8s.io/v1/namespaces/" + party.LeaseNamespace + "/leases/" + Lease(c.Run())
 }
 
-// leases removes the Lease that replicas leave behind.
-type leases struct{}
-
-// Remove deletes the Lease.
-func (leases) Remove(ctx context.Context, c Cell) error {
+// removeLease deletes the Lease that replicas leave behind.
+func removeLease(ctx context.Context, c Cell) error {
 	if !c.Scenario().Watcher.LeaderElection || c.API() == nil {
 		return nil
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 // families lists the product's families, each made anew for every cell.
-var families = []func() Family{lives, stopped, beside, secondWatcher, certificates, killedStorage, controllers, restoredCluster}
+var families = []func() Family{lives, stopped, beside, secondWatcher, certificates, killedStorage, controllers,
+	restoredCluster}
 
 // Format is the scenario format with the events of this package.
 var Format = FormatOf()
@@ -35,8 +36,10 @@ func FormatOf(more ...func() Family) spec.Format {
 
 // moved are the events of rows that only k8s-watch can have; see package robustness.
 var moved = []string{
-	"kill-anytime", "resize", "reload", "crd-add", "crd-switch", "crd-unserve", "crd-remove", "change-customs", "remove-version",
-	"kill-leader", "take-lease", "stop-leader", "lose-leader", "read-queues", "forge-webhooks", "rotate-token", "abuse-queries", "query-scans",
+	"kill-anytime", "resize", "reload", "crd-add", "crd-switch", "crd-unserve", "crd-remove", "change-customs",
+	"remove-version",
+	"kill-leader", "take-lease", "stop-leader", "lose-leader", "read-queues", "forge-webhooks", "rotate-token",
+	"abuse-queries", "query-scans",
 }
 
 // movedKinds say where such an event went to. A family that has it comes before them.
@@ -71,26 +74,34 @@ func New(more ...func() Family) *Set {
 	return s
 }
 
-// each calls every family that has an ability, in order, up to the first error.
-func each[A any](s *Set, call func(A) error) error {
+// Arrange changes how the parties are started.
+func (s *Set) Arrange(c Cell) error {
 	for _, f := range s.families {
-		if able, ok := f.Shared.(A); ok {
-			if err := call(able); err != nil {
-				return err
-			}
+		if f.Arrange == nil {
+			continue
+		}
+		if err := f.Arrange(c); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Arrange changes how the parties are started.
-func (s *Set) Arrange(c Cell) error {
-	return each(s, func(a Arranger) error { return a.Arrange(c) })
-}
-
 // Prepare makes what must be there before the watcher starts.
 func (s *Set) Prepare(ctx context.Context, c Cell) error {
-	return each(s, func(p Preparer) error { return p.Prepare(ctx, c) })
+	return s.each(ctx, c, func(f Family) func(context.Context, Cell) error { return f.Prepare })
+}
+
+// each calls one function of every family, in order, up to the first error.
+func (s *Set) each(ctx context.Context, c Cell, of func(Family) func(context.Context, Cell) error) error {
+	for _, f := range s.families {
+		if do := of(f); do != nil {
+			if err := do(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Run carries out the scenario's events, one after the other, from the start of the load
@@ -146,17 +157,22 @@ func (s *Set) find(what string) *Failpoint {
 
 // State reads what the apiserver holds beside the objects of the load.
 func (s *Set) State(ctx context.Context, c Cell) (all []history.StateRecord, err error) {
-	err = each(s, func(k Stater) error {
-		state, err := k.State(ctx, c)
+	for _, f := range s.families {
+		if f.State == nil {
+			continue
+		}
+		state, err := f.State(ctx, c)
+		if err != nil {
+			return nil, err
+		}
 		all = append(all, state...)
-		return err
-	})
-	return all, err
+	}
+	return all, nil
 }
 
 // Finish looks at the parties once more after the drain.
 func (s *Set) Finish(ctx context.Context, c Cell) error {
-	return each(s, func(f Finisher) error { return f.Finish(ctx, c) })
+	return s.each(ctx, c, func(f Family) func(context.Context, Cell) error { return f.Finish })
 }
 
 // Deeds are what was done so far, with all that was seen of it.
@@ -178,7 +194,11 @@ func (s *Set) Deeds() ([]history.Deed, error) {
 // Remove deletes what the families left behind, each whatever becomes of the others.
 func (s *Set) Remove(ctx context.Context, c Cell) error {
 	var errs []error
-	_ = each(s, func(r Remover) error { errs = append(errs, r.Remove(ctx, c)); return nil })
+	for _, f := range s.families {
+		if f.Remove != nil {
+			errs = append(errs, f.Remove(ctx, c))
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -195,10 +215,15 @@ func (s *Set) Further() func(*matrix.Case) ([]matrix.Rule, error) {
 }
 
 func rulesOf(some []Family, c *matrix.Case) (rules []matrix.Rule, err error) {
-	err = each(&Set{families: some}, func(r Ruler) error {
-		more, err := r.Rules(c)
+	for _, f := range some {
+		if f.Rules == nil {
+			continue
+		}
+		more, err := f.Rules(c)
+		if err != nil {
+			return nil, err
+		}
 		rules = append(rules, more...)
-		return err
-	})
-	return rules, err
+	}
+	return rules, nil
 }

@@ -22,7 +22,7 @@ const killStorage = "kill-storage"
 const minKeys = matrix.MinKeys
 
 func killedStorage() Family {
-	return Family{Shared: storageRules{}, Failpoints: []Failpoint{
+	return Family{Rules: storageRules, Failpoints: []Failpoint{
 		{Name: killStorage, Takes: []string{"for"}, Available: validateKill, Inject: injectKill},
 	}}
 }
@@ -30,7 +30,8 @@ func killedStorage() Family {
 func validateKill(t *spec.Timeline, e spec.Event) error {
 	t.Repairs = true
 	if e.For < spec.Duration(time.Second) {
-		return t.Bad("for", "write for example for: 2s: what storage took in this time is what it loses", "%s is too short", e.For)
+		return t.Bad("for", "write for example for: 2s: storage loses the writes of that time", "%s is too short",
+			e.For)
 	}
 	if t.Fault != nil {
 		for i, col := range t.Fault.Assert {
@@ -43,8 +44,10 @@ func validateKill(t *spec.Timeline, e spec.Event) error {
 	sync := t.Watcher.Synchronizer
 	for _, err := range []error{
 		needsWatcher(t, e),
-		t.Need(!sync.Disabled && sync.Period > 0, "kill-storage without a synchronizer whose round is known: nobody else finds what storage forgot", "set watcher.synchronizer.period: 3s"),
-		t.Need(len(t.Storage.Faults) == 0, "kill-storage with storage.faults, which would not outlive it", "leave storage.faults out"),
+		t.Need(!sync.Disabled && sync.Period > 0, "kill-storage without a synchronizer whose round is known: nobody else "+
+			"finds what storage forgot", "set watcher.synchronizer.period: 3s"),
+		t.Need(len(t.Storage.Faults) == 0, "kill-storage with storage.faults, which would not outlive it",
+			"leave storage.faults out"),
 		t.Need(t.Storage.Instances == 1, "kill-storage with several instances", "set storage.instances: 1"),
 	} {
 		if err != nil {
@@ -98,12 +101,8 @@ func injectKill(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	return Done{Seen: b}, nil
 }
 
-type storageRules struct{}
-
-var _ Ruler = storageRules{}
-
-// Rules: storage has everything again within one round of the synchronizer.
-func (storageRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+// storageRules: storage has everything again within one round of the synchronizer.
+func storageRules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[setback](c.Deeds, killStorage)
 	if err != nil {
 		return nil, err
@@ -116,11 +115,13 @@ func (storageRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
 			Request: lost.see,
 			Facts: func(matrix.Seen) []result.Fact {
 				n := len(lost.again)
-				return []result.Fact{b.Return.Fact("catch-up after storage came back", c.Recovery()), matrix.Fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= minKeys)}
+				return []result.Fact{b.Return.Fact("catch-up after storage came back", c.Recovery()),
+					matrix.Fact("C", "acknowledged rows that were written again", "rows", float64(n), n >= minKeys)}
 			},
 			Vacuous: func(matrix.Seen) []string {
 				if n := len(lost.again); n < minKeys {
-					return []string{fmt.Sprintf("%d rows that storage had acknowledged and lost were written again; at least %d are needed", n, minKeys)}
+					return []string{fmt.Sprintf("%d rows that storage had acknowledged and lost were written again; at least %d are "+
+						"needed", n, minKeys)}
 				}
 				return nil
 			},

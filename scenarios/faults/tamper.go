@@ -28,36 +28,41 @@ const podKind = "Pod"
 func (b *besideLoad) tampering() []Failpoint {
 	count := []string{"count"}
 	return []Failpoint{
-		{Name: tamperRemove, Takes: count, Available: tampersWithPods, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
-			return repeat(e, func() error {
-				name := b.take(c)
-				markRow(c, e, name)
-				return c.Storage().RemoveRow(ctx, party.ClusterID, podKind, Namespace(c, 0), name)
-			})
-		}},
-		{Name: tamperEdit, Takes: count, Available: tampersWithPods, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
-			return repeat(e, func() error {
-				name := b.take(c)
-				data, err := c.API().Pod(ctx, Namespace(c, 0), name)
-				if err != nil {
-					return err
-				}
-				body, err := edited(data)
-				if err != nil {
-					return err
-				}
-				return putRow(ctx, c, e, name, body)
-			})
-		}},
-		{Name: tamperAdd, Takes: count, Available: tampers, Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
-			return repeat(e, func() error {
-				b.added++
-				name := fmt.Sprintf("nobody-%d", b.added)
-				body := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":"00000000-0000-4000-8000-%012d","resourceVersion":"1"}}`,
-					name, Namespace(c, 0), b.added)
-				return putRow(ctx, c, e, name, body)
-			})
-		}},
+		{Name: tamperRemove, Takes: count, Available: tampersWithPods,
+			Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+				return repeat(e, func() error {
+					name := b.take(c)
+					markRow(c, e, name)
+					return c.Storage().RemoveRow(ctx, party.ClusterID, podKind, Namespace(c, 0), name)
+				})
+			}},
+		{Name: tamperEdit, Takes: count, Available: tampersWithPods,
+			Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+				return repeat(e, func() error {
+					name := b.take(c)
+					data, err := c.API().Pod(ctx, Namespace(c, 0), name)
+					if err != nil {
+						return err
+					}
+					body, err := edited(data)
+					if err != nil {
+						return err
+					}
+					return putRow(ctx, c, e, name, body)
+				})
+			}},
+		{Name: tamperAdd, Takes: count, Available: tampers,
+			Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
+				return repeat(e, func() error {
+					b.added++
+					name := fmt.Sprintf("nobody-%d", b.added)
+					body := fmt.Sprintf(
+						`{"apiVersion":"v1","kind":"Pod","metadata":{"name":%q,"namespace":%q,`+
+							`"uid":"00000000-0000-4000-8000-%012d","resourceVersion":"1"}}`,
+						name, Namespace(c, 0), b.added)
+					return putRow(ctx, c, e, name, body)
+				})
+			}},
 	}
 }
 
@@ -116,7 +121,8 @@ func repairRules(c *matrix.Case) []matrix.Rule {
 		Request: func(e *ledger.Entry) {
 			for i := range rows {
 				r := &rows[i]
-				if r.repaired == 0 && e.Kind == r.Kind && e.Namespace == r.Namespace && e.Name == r.Name && e.Took() && e.Applied >= r.Time &&
+				if r.repaired == 0 && e.Kind == r.Kind && e.Namespace == r.Namespace && e.Name == r.Name && e.Took() &&
+					e.Applied >= r.Time &&
 					(e.Method == "DELETE") == (r.What == tamperAdd) {
 					r.repaired = e.Applied
 				}
@@ -133,7 +139,8 @@ func repairRules(c *matrix.Case) []matrix.Rule {
 			}
 			if never > 0 {
 				return []result.Fact{
-					matrix.Missing("T", "longest repair of a row", "s", fmt.Sprintf("%d of %d rows were never repaired", never, len(rows))),
+					matrix.Missing("T", "longest repair of a row", "s",
+						fmt.Sprintf("%d of %d rows were never repaired", never, len(rows))),
 					matrix.None("C", "rows that were never repaired", never, first),
 				}
 			}

@@ -71,7 +71,8 @@ const (
 	stallSteal = 0.05
 )
 
-// stoodStill says how the machine stood still between the start of the load and the end of the drain; empty if it did not.
+// stoodStill says how the machine stood still between the start of the load and the end of the drain; empty if it did
+// not.
 func stoodStill(c *Case) string {
 	samples := c.Samples
 	within := func(t int64) bool { return t >= c.Cell.LoadStarted && t <= c.Cell.DrainEnd }

@@ -107,7 +107,8 @@ func Isolation(c *Case, seen Seen) *check.Isolation {
 		return nil
 	}
 	out := &check.Isolation{
-		Bystander: bare(seen.Figures.Bystander.Freshness, 0), BystanderBaseline: bare(base.Bystander.Freshness, leastBaseline), Factor: s.Fault.Isolation,
+		Bystander: bare(seen.Figures.Bystander.Freshness, 0), BystanderBaseline: bare(base.Bystander.Freshness,
+			leastBaseline), Factor: s.Fault.Isolation,
 	}
 	if s.Fault.FromAnswer {
 		out.Bystander = fromAnswer(seen.Changes)

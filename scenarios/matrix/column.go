@@ -11,7 +11,8 @@ import (
 
 // columnChecks are the guarantees of each column.
 var columnChecks = map[string][]string{
-	"C": {"G1", "G9", "G12"}, "O": {"G2", "G3", "G4", "G5", "G10", "G11"}, "L": {"G6", "G14"}, "B": {"G7"}, "I": {"G8"}, "S": {"G13"},
+	"C": {"G1", "G9", "G12"}, "O": {"G2", "G3", "G4", "G5", "G10", "G11"}, "L": {"G6", "G14"}, "B": {"G7"}, "I": {"G8"},
+	"S": {"G13"},
 }
 
 // required must be judged for a column to pass. The others are judged only where a
@@ -101,7 +102,8 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 // secrets.
 func column(c *Case, col string, checks map[string]result.Check, facts []result.Fact) result.Column {
 	out := Column(col, checks, facts)
-	if c.Cell.Refusal != nil && out.Verdict == result.NotJudged && slices.ContainsFunc(facts, func(f result.Fact) bool { return f.Column == col }) {
+	if c.Cell.Refusal != nil && out.Verdict == result.NotJudged &&
+		slices.ContainsFunc(facts, func(f result.Fact) bool { return f.Column == col }) {
 		out.Verdict, out.Detail = result.Pass, ""
 	}
 	return out

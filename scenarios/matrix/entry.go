@@ -13,7 +13,8 @@ import (
 func FromCell(scenario string, c result.Cell) result.MatrixEntry {
 	e := result.MatrixEntry{Scenario: scenario, Cell: c.ID, Invalid: c.InvalidReasons, Late: c.LateReasons}
 	if r := c.Robustness; r != nil {
-		e.Row, e.Title, e.Columns, e.Facts, e.Fired, e.Keys, e.Expected = r.Row, r.Title, r.Columns, r.Facts, r.Fired, r.Keys, r.Expected
+		e.Row, e.Title, e.Columns, e.Facts, e.Fired, e.Keys, e.Expected = r.Row, r.Title, r.Columns, r.Facts, r.Fired, r.Keys,
+			r.Expected
 		e.NoPower = r.NoPower
 	}
 	return e
@@ -30,7 +31,8 @@ func Complete(m *result.Matrix, asked []string) {
 		if have[r.ID] || len(asked) > 0 && !slices.Contains(asked, r.ID) {
 			continue
 		}
-		m.Entries = append(m.Entries, result.MatrixEntry{Row: r.ID, Title: r.Title, NotBuilt: r.NotBuilt, NotRun: r.NotBuilt == ""})
+		m.Entries = append(m.Entries, result.MatrixEntry{Row: r.ID, Title: r.Title, NotBuilt: r.NotBuilt,
+			NotRun: r.NotBuilt == ""})
 	}
 	slices.SortStableFunc(m.Entries, func(a, b result.MatrixEntry) int { return number(a.Row) - number(b.Row) })
 }
@@ -85,7 +87,8 @@ func Entries(r history.CampaignRun, res *result.Results) (entries []result.Matri
 		pair(res.Cells, entries)
 	}
 	if r.Error != "" && len(entries) < r.Cells {
-		e := result.MatrixEntry{Row: r.Row, Title: r.Title, Scenario: r.Scenario, Error: r.Error, Seconds: r.Seconds, Dir: r.Dir}
+		e := result.MatrixEntry{Row: r.Row, Title: r.Title, Scenario: r.Scenario, Error: r.Error, Seconds: r.Seconds,
+			Dir: r.Dir}
 		if r.Crashed { // no record of the cell is needed to say so
 			e.Columns = map[string]result.Column{"X": {Verdict: result.Fail, Detail: r.Error}}
 		}

@@ -77,31 +77,21 @@ func TestBystanderFromAnswer(t *testing.T) {
 	}
 }
 
+// TestAttempts: a refused request, a repeated one and one that storage applied twice are attempts more; none carries
+// another state.
 func TestAttempts(t *testing.T) {
 	refused := acked("PUT", "a", "u", 1, 5)
 	refused.Applied, refused.Status, refused.Effect = 0, 503, ledger.EffectRejected
-	a := attempts{to: 50, states: map[uint64]struct{}{}}
-	for _, e := range []ledger.Entry{refused, acked("PUT", "a", "u", 1, 6), acked("PUT", "a", "u", 1, 7), acked("DELETE", "a", "u", 1, 8), acked("PUT", "late", "w", 9, 99)} {
-		a.request(&e)
-	}
-	if a.tried != 4 || len(a.states) != 2 {
-		t.Errorf("%d attempts of %d states", a.tried, len(a.states))
-	}
-}
-
-// TestAppliedTwice: a request that storage applied twice carried one state.
-func TestAppliedTwice(t *testing.T) {
-	a := attempts{to: 50, states: map[uint64]struct{}{}}
 	put, removal := acked("PUT", "a", "u", 1, 6), acked("DELETE", "a", "u", 1, 8)
 	again := acked("DELETE", "a", "", 0, 9)
 	again.Received, again.Responded, again.Status, again.Effect = removal.Received, 0, 0, ledger.EffectNone
-	other := acked("DELETE", "b", "w", 3, 8)
-	later := acked("DELETE", "a", "v", 4, 20)
-	for _, e := range []ledger.Entry{put, put, removal, again, other, later} {
+	other, later := acked("DELETE", "b", "w", 3, 8), acked("DELETE", "a", "v", 4, 20)
+	a := attempts{to: 50, states: map[uint64]struct{}{}}
+	for _, e := range []ledger.Entry{refused, put, put, removal, again, other, later, acked("PUT", "late", "w", 9, 99)} {
 		a.request(&e)
 	}
-	if a.tried != 6 || len(a.states) != 4 {
-		t.Errorf("%d attempts of %d states, want 6 of 4", a.tried, len(a.states))
+	if a.tried != 7 || len(a.states) != 4 {
+		t.Errorf("%d attempts of %d states, want 7 of 4", a.tried, len(a.states))
 	}
 }
 

@@ -31,7 +31,8 @@ func General(c *Case) []Rule {
 		return []Rule{refusedRule(c)}
 	}
 	rules := []Rule{
-		timeRule(c), freshRule(c), arrivalRule(c), repairsRule(c), attemptsRule(c), stepRule(c), listsRule(c), throttleRule(c), patienceRule(c), retriesRule(c), queuedRule(c), bystanderRule(c),
+		timeRule(c), freshRule(c), arrivalRule(c), repairsRule(c), attemptsRule(c), stepRule(c), listsRule(c),
+		throttleRule(c), patienceRule(c), retriesRule(c), queuedRule(c), bystanderRule(c),
 		exitRule(c), waitedRule(c),
 	}
 	return slices.DeleteFunc(rules, func(r Rule) bool { return r.Facts == nil && r.Vacuous == nil })
@@ -156,7 +157,8 @@ func exitRule(c *Case) Rule {
 				firstExit = cmp.Or(firstExit, e.Process+": "+how)
 			}
 		}
-		facts := []result.Fact{None("X", "watchers that did not exit cleanly", unclean, firstExit), None("X", "panics logged", panics, firstPanic)}
+		facts := []result.Fact{None("X", "watchers that did not exit cleanly", unclean, firstExit),
+			None("X", "panics logged", panics, firstPanic)}
 		return slices.DeleteFunc(facts, func(f result.Fact) bool { return c.Cell.Cut && f.OK })
 	})
 }
@@ -207,7 +209,8 @@ func attemptsRule(c *Case) Rule {
 		if len(a.states) == 0 {
 			return []result.Fact{Missing("A", "write attempts per state", "", "no state reached storage")}
 		}
-		return []result.Fact{Within("A", "write attempts per state", "", float64(a.tried)/float64(len(a.states)), c.Cell.Scenario.Fault.Amplification)}
+		return []result.Fact{Within("A", "write attempts per state", "", float64(a.tried)/float64(len(a.states)),
+			c.Cell.Scenario.Fault.Amplification)}
 	}}
 }
 
@@ -288,7 +291,8 @@ func throttleRule(c *Case) Rule {
 	}
 	t := throttle{asked: func(e *ledger.Entry) time.Duration { return pauses[e.Fault] }, until: map[uint64]int64{}}
 	return Rule{Request: t.request, Facts: func(Seen) []result.Fact {
-		f := None("A", "Retry-After disobeyed", t.disobeyed, strings.TrimPrefix(fmt.Sprintf("%s, obeyed %d times", t.first, t.obeyed), ", "))
+		f := None("A", "Retry-After disobeyed", t.disobeyed,
+			strings.TrimPrefix(fmt.Sprintf("%s, obeyed %d times", t.first, t.obeyed), ", "))
 		f.OK = f.OK && t.obeyed > 0
 		return []result.Fact{f}
 	}}
@@ -299,7 +303,8 @@ func throttleRule(c *Case) Rule {
 func queuedRule(c *Case) Rule {
 	s := &c.Cell.Scenario
 	limit := s.Ceilings.Queued
-	perKey := limit == 0 && (s.Watcher.Strategy == "dedup" || s.Watcher.Strategy == "adaptive") && s.Watcher.Profile != profileLegacy
+	perKey := limit == 0 && (s.Watcher.Strategy == "dedup" || s.Watcher.Strategy == "adaptive") &&
+		s.Watcher.Profile != profileLegacy
 	if limit == 0 && !perKey {
 		return Rule{}
 	}

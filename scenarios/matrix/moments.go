@@ -56,7 +56,8 @@ func Moments(c *Case) (all []result.Moment) {
 		all = append(all, result.Moment{T: at(cell.LoadFinished), What: "load ends"})
 	}
 	if cell.DrainEnd > 0 {
-		all = append(all, result.Moment{T: at(cell.DrainEnd), What: map[bool]string{false: "drained", true: "drain cut"}[cell.Cut]})
+		all = append(all, result.Moment{T: at(cell.DrainEnd), What: map[bool]string{false: "drained",
+			true: "drain cut"}[cell.Cut]})
 	}
 	slices.SortStableFunc(all, func(a, b result.Moment) int { return cmp.Compare(a.T, b.T) })
 	return all[:min(len(all), mostMoments)]

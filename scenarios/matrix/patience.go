@@ -98,12 +98,15 @@ func (p *patience) facts() (facts []result.Fact) {
 		pauses
 		due          bool
 		column, name string
-	}{{backoff, p.errors, "A", "writes before the backoff of their object had passed"}, {fenced, p.silence, "O", "writes within the fence of their object"}} {
+	}{{backoff, p.errors, "A", "writes before the backoff of their object had passed"},
+		{fenced, p.silence, "O", "writes within the fence of their object"}} {
 		switch {
 		case f.due && f.all < MinKeys && f.early == 0:
-			facts = append(facts, Missing(f.column, f.name, "", fmt.Sprintf("%d writes had to wait, at least %d are needed", f.all, MinKeys)))
+			facts = append(facts, Missing(f.column, f.name, "",
+				fmt.Sprintf("%d writes had to wait, at least %d are needed", f.all, MinKeys)))
 		case f.all > 0:
-			facts = append(facts, None(f.column, f.name, f.early, strings.TrimSuffix(fmt.Sprintf("%d writes had to wait; %s", f.all, f.first), "; ")))
+			facts = append(facts, None(f.column, f.name, f.early, strings.TrimSuffix(fmt.Sprintf("%d writes had to wait; %s",
+				f.all, f.first), "; ")))
 		}
 	}
 	return facts

@@ -17,6 +17,7 @@ func weigh(col string, checks map[string]result.Check, out *result.Column) {
 	}
 	if out.Verdict == result.Pass && out.Power != nil && *out.Power < out.MinPower {
 		out.Verdict = result.NoPower
-		out.Detail = fmt.Sprintf("in %s %d pairs of states could have been swapped, at least %d are needed", least, *out.Power, out.MinPower)
+		out.Detail = fmt.Sprintf("in %s %d pairs of states could have been swapped, at least %d are needed", least,
+			*out.Power, out.MinPower)
 	}
 }

@@ -25,11 +25,13 @@ func refusedRule(c *Case) Rule {
 	return Rule{Request: func(*ledger.Entry) { requests++ }, Facts: func(Seen) []result.Fact {
 		facts := []result.Fact{
 			None("S", "requests that reached storage", requests, ""),
-			{Column: "X", Name: "exit code of the watcher", Value: float64(r.ExitCode), OK: r.Ended && r.ExitCode != 0, Detail: r.LastLine},
+			{Column: "X", Name: "exit code of the watcher", Value: float64(r.ExitCode), OK: r.Ended &&
+				r.ExitCode != 0, Detail: r.LastLine},
 		}
 		if s.Watcher.Command == "" {
 			why := refusals[s.Storage.TLS]
-			f := result.Fact{Column: "S", Name: "it names what is wrong", OK: strings.Contains(r.LastLine, why), Detail: "want: " + why}
+			f := result.Fact{Column: "S", Name: "it names what is wrong", OK: strings.Contains(r.LastLine, why),
+				Detail: "want: " + why}
 			if f.OK {
 				f.Value = 1
 			}
@@ -37,7 +39,8 @@ func refusedRule(c *Case) Rule {
 		}
 		const name = "until it refused"
 		if !r.Ended {
-			return append(facts, Missing("T", name, "s", "it had not ended after "+time.Duration(r.Seconds*1e9).Round(time.Second).String()))
+			return append(facts, Missing("T", name, "s",
+				"it had not ended after "+time.Duration(r.Seconds*1e9).Round(time.Second).String()))
 		}
 		return append(facts, Within("T", name, "s", r.Seconds, s.Fault.Recovery.Std().Seconds()))
 	}}

@@ -46,7 +46,8 @@ func (r *retries) request(e *ledger.Entry) {
 		gone, ok := r.deleted[maphash.String(seed, e.UID)]
 		if after := e.Received - gone; ok && e.Method == http.MethodPut && after > int64(learns) {
 			if r.stale++; r.first == "" {
-				r.first = fmt.Sprintf("%s/%s/%s uid %s, %.3f s after its deletion", e.Kind, e.Namespace, e.Name, e.UID, float64(after)/1e9)
+				r.first = fmt.Sprintf("%s/%s/%s uid %s, %.3f s after its deletion", e.Kind, e.Namespace, e.Name, e.UID,
+					float64(after)/1e9)
 			}
 		}
 	}

@@ -115,7 +115,8 @@ func waitedRule(c *Case) Rule {
 		}
 		for i, w := range windows {
 			if waited[i] < MinKeys {
-				why = append(why, fmt.Sprintf("%d changes waited for the end of the fault %s; at least %d are needed", waited[i], w.name, MinKeys))
+				why = append(why, fmt.Sprintf("%d changes waited for the end of the fault %s; at least %d are needed", waited[i],
+					w.name, MinKeys))
 			}
 		}
 		return why

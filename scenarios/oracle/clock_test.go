@@ -69,20 +69,22 @@ func TestSpoiledClock(t *testing.T) {
 // spoilOps writes an op log anew, at least one of whose records is to be changed.
 func spoilOps(t *testing.T, path string, spoil func(*oplog.Record) bool) {
 	t.Helper()
-	var all []oplog.Record
+	all := collected(t, oplog.ReadFile(path), nil)
 	changed := 0
-	for r, err := range oplog.ReadFile(path) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if spoil(&r) {
+	for i := range all {
+		if spoil(&all[i]) {
 			changed++
 		}
-		all = append(all, r)
 	}
 	if changed == 0 {
 		t.Fatalf("%s: nothing was changed in %d records", path, len(all))
 	}
+	saveOps(t, path, all)
+}
+
+// saveOps replaces an op log.
+func saveOps(t *testing.T, path string, all []oplog.Record) {
+	t.Helper()
 	w, err := oplog.Create(path)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -53,16 +52,7 @@ func TestFormerStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(res.Cells[slices.IndexFunc(res.Cells, func(c result.Cell) bool { return c.ID == "keyed" })])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var assessed any
-	if err := json.Unmarshal(text, &assessed); err != nil {
-		t.Fatal(err)
-	}
-	have := map[string]any{}
-	flatten(have, "", assessed)
+	have := leavesOf(t, res.Cells[slices.IndexFunc(res.Cells, func(c result.Cell) bool { return c.ID == "keyed" })])
 	spoiled := load(t, cell)
 	want := compute(t, spoiled)
 	for _, path := range []string{"checks.G1.verdict", "checks.G1.judged", "checks.G1.violations", "events.lost"} {

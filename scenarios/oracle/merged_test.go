@@ -1,8 +1,9 @@
 package oracle
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -33,21 +34,13 @@ func TestMergedAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, have := load(t, cell), map[string]any{}
+	r, have := load(t, cell), map[string]any(nil)
 	for i := range res.Cells {
 		if c := &res.Cells[i]; c.ID == "keyed" {
 			if g6 := c.Checks["G6"]; g6.Verdict != "fail" || g6.Violations != int64(gone) || !strings.Contains(g6.Counterexample, "keyed sends every state") {
 				t.Errorf("%d requests taken out: G6 %+v", gone, g6)
 			}
-			text, err := json.Marshal(c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var assessed any
-			if err := json.Unmarshal(text, &assessed); err != nil {
-				t.Fatal(err)
-			}
-			flatten(have, "", assessed)
+			have = leavesOf(t, c)
 		}
 	}
 	want := compute(t, r)
@@ -71,19 +64,12 @@ func mergeAway(t *testing.T, dir string) (gone int) {
 		}
 	}
 	made := map[string]bool{} // by the load, so that each is owed
-	requests, err := history.Ledger(dir)
-	must(err)
 	ops, err := history.Ops(dir)
-	must(err)
-	for o, err := range ops {
-		must(err)
+	for _, o := range collected(t, ops, err) {
 		made[fmt.Sprint(o.Kind, o.UID, o.ResourceVersion)] = o.Phase == oplog.PhaseLoad
 	}
-	var entries []ledger.Entry
-	for e, err := range requests {
-		must(err)
-		entries = append(entries, e)
-	}
+	requests, err := history.Ledger(dir)
+	entries := collected(t, requests, err)
 	var left []ledger.Entry
 	for i, e := range entries {
 		newer := slices.ContainsFunc(entries[i+1:], func(n ledger.Entry) bool { return n.Method == http.MethodPut && n.UID == e.UID })
@@ -94,17 +80,7 @@ func mergeAway(t *testing.T, dir string) (gone int) {
 		e.Seq = uint64(len(left) + 1)
 		left = append(left, e)
 	}
-	f, err := os.Create(filepath.Join(dir, history.FileLedger))
-	must(err)
-	_, err = ledger.WriteZstd(f, slices.Values(left))
-	must(err)
-	info, err := f.Stat()
-	must(err)
-	must(f.Close())
-	c, err := history.LoadCell(dir)
-	must(err)
-	c.LedgerBytes = info.Size()
-	must(history.SaveJSON(dir, history.FileCell, c))
+	saveLedger(t, dir, left)
 
 	var meta map[string]any
 	must(history.LoadJSON(dir, history.FileMeta, &meta))
@@ -140,4 +116,41 @@ func mergeAway(t *testing.T, dir string) (gone int) {
 	}
 	must(os.WriteFile(path, text, 0o644))
 	return gone
+}
+
+// saveLedger replaces a cell's ledger.
+func saveLedger(t *testing.T, dir string, entries []ledger.Entry) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, history.FileLedger))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ledger.WriteZstd(f, slices.Values(entries))
+	info, serr := f.Stat()
+	if err := errors.Join(err, serr, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := history.LoadCell(dir)
+	if err == nil {
+		c.LedgerBytes = info.Size()
+		err = history.SaveJSON(dir, history.FileCell, c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// collected are the values of a record.
+func collected[T any](t *testing.T, seq iter.Seq2[T, error], err error) (all []T) {
+	t.Helper()
+	for v, e := range seq {
+		if err = errors.Join(err, e); err != nil {
+			break
+		}
+		all = append(all, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

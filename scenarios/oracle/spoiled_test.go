@@ -1,7 +1,6 @@
 package oracle
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -27,7 +26,7 @@ func TestSpoiledReaders(t *testing.T) {
 		var did []string
 		for _, cell := range []string{"reads", "apiserver", "hooks"} {
 			path := filepath.Join(dir, "cells", cell, history.FileReaders)
-			log := recorded(t, path)
+			log := collected(t, readers.ReadFile(path), nil)
 			for range rng.IntN(10) {
 				s := spoilers[rng.IntN(len(spoilers))]
 				if log = s.spoil(rng, log); !slices.Contains(did, cell+": "+s.name) {
@@ -41,16 +40,7 @@ func TestSpoiledReaders(t *testing.T) {
 			t.Fatalf("seed %d, %q: %v", seed, did, err)
 		}
 		for i := range res.Cells {
-			text, err := json.Marshal(res.Cells[i])
-			if err != nil {
-				t.Fatal(err)
-			}
-			var assessed any
-			if err := json.Unmarshal(text, &assessed); err != nil {
-				t.Fatal(err)
-			}
-			have := map[string]any{}
-			flatten(have, "", assessed)
+			have := leavesOf(t, res.Cells[i])
 			r := load(t, filepath.Join(dir, "cells", res.Cells[i].ID))
 			for _, d := range compare(r, compute(t, r), have) {
 				t.Errorf("seed %d, %q: %s: %s", seed, did, res.Cells[i].ID, d)
@@ -167,17 +157,6 @@ func reopened(code int) func(*rand.Rand, []readers.Record) []readers.Record {
 		}
 		return slices.Insert(log, i+1, closed, opened)
 	}
-}
-
-func recorded(t *testing.T, path string) (log []readers.Record) {
-	t.Helper()
-	for r, err := range readers.ReadFile(path) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		log = append(log, r)
-	}
-	return log
 }
 
 // rewrite replaces a record.

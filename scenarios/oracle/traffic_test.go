@@ -175,26 +175,12 @@ func cellsOf(t *testing.T, dir string) (dirs []string) {
 // extend appends to a cell's op log and ledger.
 func extend(t *testing.T, dir string) {
 	t.Helper()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	var ops []oplog.Record
 	all, err := history.Ops(dir)
-	must(err)
-	for r, err := range all {
-		must(err)
-		ops = append(ops, r)
-	}
-	var entries []ledger.Entry
+	ops := collected(t, all, err)
 	requests, err := history.Ledger(dir)
-	must(err)
-	for e, err := range requests {
-		must(err)
-		e.Bytes = 3000 + int(e.Seq)
-		entries = append(entries, e)
+	entries := collected(t, requests, err)
+	for i := range entries {
+		entries[i].Bytes = 3000 + int(entries[i].Seq)
 	}
 	last, seq := ops[len(ops)-1], uint64(len(entries))
 	write := func(kind, typ, name string, bytes int, change func(*oplog.Record, *ledger.Entry)) {
@@ -231,23 +217,8 @@ func extend(t *testing.T, dir string) {
 	write("Pod", oplog.TypeReady, "refused", 1e6, func(o *oplog.Record, e *ledger.Entry) { o.Status, e.Status = 409, 500 })
 	write("Pod", oplog.TypeReady, "before", 1e6, func(o *oplog.Record, e *ledger.Entry) { o.Phase, e.Received = oplog.PhaseWarmup, ops[0].Started-5 })
 
-	w, err := oplog.Create(filepath.Join(dir, history.FileOps))
-	must(err)
-	for _, o := range ops {
-		w.Append(o)
-	}
-	must(w.Close())
-	f, err := os.Create(filepath.Join(dir, history.FileLedger))
-	must(err)
-	_, err = ledger.WriteZstd(f, slices.Values(entries))
-	must(err)
-	info, err := f.Stat()
-	must(err)
-	must(f.Close())
-	c, err := history.LoadCell(dir)
-	must(err)
-	c.LedgerBytes = info.Size()
-	must(history.SaveJSON(dir, history.FileCell, c))
+	saveOps(t, filepath.Join(dir, history.FileOps), ops)
+	saveLedger(t, dir, entries)
 }
 
 // TestTrafficIsReproduced: the record gives the same results.json again, to the byte.

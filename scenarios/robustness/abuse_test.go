@@ -68,7 +68,7 @@ type abuse struct {
 
 func queryAbuse() faults.Family {
 	a := &abuse{}
-	return faults.Family{Shared: a, Failpoints: []faults.Failpoint{
+	return faults.Family{Arrange: a.arrange, Prepare: a.prepare, Rules: a.rules, Failpoints: []faults.Failpoint{
 		{Name: abuseQueries, Takes: []string{"for", "count"}, Available: secrets, Inject: a.inject},
 	}}
 }
@@ -82,14 +82,8 @@ type abused struct {
 	Again float64 `json:"again"`
 }
 
-var (
-	_ faults.Arranger = (*abuse)(nil)
-	_ faults.Preparer = (*abuse)(nil)
-	_ faults.Ruler    = (*abuse)(nil)
-)
-
-// Arrange has the watcher serve as it must beyond loopback.
-func (a *abuse) Arrange(c faults.Cell) error {
+// arrange has the watcher serve as it must beyond loopback.
+func (a *abuse) arrange(c faults.Cell) error {
 	if !faults.Asks(c.Scenario(), abuseQueries) {
 		return nil
 	}
@@ -114,38 +108,21 @@ func (a *abuse) Arrange(c faults.Cell) error {
 	return nil
 }
 
-// Prepare makes the accounts and their tokens.
-func (a *abuse) Prepare(ctx context.Context, c faults.Cell) error {
+// prepare makes the accounts and their tokens.
+func (a *abuse) prepare(ctx context.Context, c faults.Cell) error {
 	if a.roots == nil {
 		return nil
 	}
 	ns, api := faults.Namespace(c, 0), c.API()
-	meta := func(name string) map[string]any {
-		return map[string]any{"name": name, "labels": map[string]string{party.RunLabel: c.Run()}}
-	}
 	rbac := "/apis/" + rbacVersion + "/namespaces/" + ns
-	for _, o := range []struct {
-		path string
-		body map[string]any
-	}{
-		{"/api/v1/namespaces/" + ns + "/serviceaccounts", map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta(readerAccount)}},
-		{"/api/v1/namespaces/" + ns + "/serviceaccounts", map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta(strangerAccount)}},
-		{rbac + "/roles", map[string]any{"apiVersion": rbacVersion, "kind": "Role", "metadata": meta(readerAccount), "rules": []any{
-			map[string]any{"apiGroups": []string{""}, "resources": []string{"pods", "configmaps", "secrets"}, "verbs": []string{"get", "list", "watch"}},
-		}}},
-		{rbac + "/rolebindings", map[string]any{
-			"apiVersion": rbacVersion, "kind": "RoleBinding", "metadata": meta(readerAccount),
-			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": readerAccount},
-			"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": readerAccount, "namespace": ns}},
-		}},
-	} {
-		if _, err := api.Send(ctx, http.MethodPost, o.path, o.body); err != nil {
-			return err
-		}
+	err := permit(ctx, api, c.Run(), ns, rbac+"/roles", rbac+"/rolebindings", readerAccount, []any{
+		map[string]any{"apiGroups": []string{""}, "resources": []string{"pods", "configmaps", "secrets"}, "verbs": []string{"get", "list", "watch"}},
+	}, readerAccount, strangerAccount)
+	if err != nil {
+		return err
 	}
-	var err error
-	if a.reader, err = tokenOf(ctx, api, ns, readerAccount); err == nil {
-		a.stranger, err = tokenOf(ctx, api, ns, strangerAccount)
+	if a.reader, err = tokenOf(ctx, api, ns, readerAccount, nil); err == nil {
+		a.stranger, err = tokenOf(ctx, api, ns, strangerAccount, nil)
 	}
 	if err == nil {
 		c.AddCanary(secretPart(a.reader))
@@ -154,10 +131,14 @@ func (a *abuse) Prepare(ctx context.Context, c faults.Cell) error {
 	return err
 }
 
-// tokenOf requests a token of an account.
-func tokenOf(ctx context.Context, api *party.APIServer, ns, account string) (string, error) {
+// tokenOf requests a token of an account, bound to an object if there is one.
+func tokenOf(ctx context.Context, api *party.APIServer, ns, account string, bound map[string]any) (string, error) {
+	spec := map[string]any{"expirationSeconds": int(tokenLife.Seconds())}
+	if bound != nil {
+		spec["boundObjectRef"] = bound
+	}
 	data, err := api.Send(ctx, http.MethodPost, "/api/v1/namespaces/"+ns+"/serviceaccounts/"+account+"/token", map[string]any{
-		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{"expirationSeconds": int(tokenLife.Seconds())},
+		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec,
 	})
 	if err != nil {
 		return "", err
@@ -167,6 +148,39 @@ func tokenOf(ctx context.Context, api *party.APIServer, ns, account string) (str
 		return "", fmt.Errorf("the answer to a TokenRequest holds no signed token: %w", errors.Join(err, io.ErrUnexpectedEOF))
 	}
 	return answer.Status.Token, nil
+}
+
+// permit makes accounts of a run in a namespace, a role with rules, and its binding to the first of them. role and
+// binding are the paths of both kinds.
+func permit(ctx context.Context, api *party.APIServer, run, ns, role, binding, name string, rules []any, accounts ...string) error {
+	meta := func(name string) map[string]any {
+		return map[string]any{"name": name, "labels": map[string]string{party.RunLabel: run}}
+	}
+	kind := "Role"
+	if role == rolePath {
+		kind = "ClusterRole"
+	}
+	type object struct {
+		path string
+		body map[string]any
+	}
+	var all []object
+	for _, account := range accounts {
+		all = append(all, object{"/api/v1/namespaces/" + ns + "/serviceaccounts", map[string]any{
+			"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta(account), "automountServiceAccountToken": false}})
+	}
+	all = append(all, object{role, map[string]any{"apiVersion": rbacVersion, "kind": kind, "metadata": meta(name), "rules": rules}},
+		object{binding, map[string]any{
+			"apiVersion": rbacVersion, "kind": kind + "Binding", "metadata": meta(name),
+			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
+			"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": accounts[0], "namespace": ns}},
+		}})
+	for _, o := range all {
+		if _, err := api.Send(ctx, http.MethodPost, o.path, o.body); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // client asks by connections of its own. Without keep-alive, each request is a handshake.
@@ -451,9 +465,9 @@ const (
 	againLimit = 10.0
 )
 
-// Rules: each request is answered as it must be, nothing is found by what is masked, and the
+// rules: each request is answered as it must be, nothing is found by what is masked, and the
 // server comes back once slow clients are gone. That its connections are bounded is G7.
-func (*abuse) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+func (*abuse) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[abused](c.Deeds, abuseQueries)
 	if err != nil || len(all) == 0 {
 		return nil, err

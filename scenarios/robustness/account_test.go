@@ -72,28 +72,20 @@ type rotation struct {
 
 func account() faults.Family {
 	a := &serviceAccount{}
-	return faults.Family{Shared: a, Failpoints: []faults.Failpoint{
+	return faults.Family{Arrange: a.arrange, Prepare: a.prepare, Finish: a.finish, Remove: a.remove, Rules: a.rules, Failpoints: []faults.Failpoint{
 		{Name: rotateToken, Available: secrets, Inject: a.rotate},
 	}}
 }
 
-var (
-	_ faults.Arranger = (*serviceAccount)(nil)
-	_ faults.Preparer = (*serviceAccount)(nil)
-	_ faults.Finisher = (*serviceAccount)(nil)
-	_ faults.Remover  = (*serviceAccount)(nil)
-	_ faults.Ruler    = (*serviceAccount)(nil)
-)
-
-// Arrange has the proxy pass on the watcher's own credentials.
-func (a *serviceAccount) Arrange(c faults.Cell) error {
+// arrange has the proxy pass on the watcher's own credentials.
+func (a *serviceAccount) arrange(c faults.Cell) error {
 	c.Setup().OwnRights = faults.Asks(c.Scenario(), rotateToken)
 	return nil
 }
 
-// Prepare makes the account with its rights and first token, and the watcher's
+// prepare makes the account with its rights and first token, and the watcher's
 // kubeconfig that uses it by way of the proxy.
-func (a *serviceAccount) Prepare(ctx context.Context, c faults.Cell) error {
+func (a *serviceAccount) prepare(ctx context.Context, c faults.Cell) error {
 	if !c.Setup().OwnRights {
 		return nil
 	}
@@ -106,28 +98,12 @@ func (a *serviceAccount) Prepare(ctx context.Context, c faults.Cell) error {
 	if a.dir, err = os.MkdirTemp("", "watchbench-token-"); err != nil {
 		return fmt.Errorf("make a folder for the watcher's token: %w", err)
 	}
-	meta := func(name string) map[string]any {
-		return map[string]any{"name": name, "labels": map[string]string{party.RunLabel: a.run}}
-	}
 	rules := []any{map[string]any{"apiGroups": []string{"*"}, "resources": []string{"*"}, "verbs": []string{"get", "list", "watch"}}}
 	if c.Scenario().Watcher.LeaderElection {
 		rules = append(rules, map[string]any{"apiGroups": []string{"coordination.k8s.io"}, "resources": []string{"leases"}, "verbs": []string{"create", "update"}})
 	}
-	for _, o := range []struct {
-		path string
-		body map[string]any
-	}{
-		{"/api/v1/namespaces/" + a.namespace + "/serviceaccounts", map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": meta(accountName), "automountServiceAccountToken": false}},
-		{rolePath, map[string]any{"apiVersion": rbacVersion, "kind": "ClusterRole", "metadata": meta(a.role), "rules": rules}},
-		{bindingPath, map[string]any{
-			"apiVersion": rbacVersion, "kind": "ClusterRoleBinding", "metadata": meta(a.role),
-			"roleRef":  map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": a.role},
-			"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": accountName, "namespace": a.namespace}},
-		}},
-	} {
-		if _, err := a.api.Send(ctx, http.MethodPost, o.path, o.body); err != nil {
-			return err
-		}
+	if err := permit(ctx, a.api, a.run, a.namespace, rolePath, bindingPath, a.role, rules, accountName); err != nil {
+		return err
 	}
 	if err := a.issue(ctx); err != nil {
 		return err
@@ -168,29 +144,14 @@ func (a *serviceAccount) issue(ctx context.Context) error {
 	if err := json.Unmarshal(data, &secret); err != nil {
 		return fmt.Errorf("read the secret %s: %w", name, err)
 	}
-	data, err = a.api.Send(ctx, http.MethodPost, "/api/v1/namespaces/"+a.namespace+"/serviceaccounts/"+accountName+"/token", map[string]any{
-		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": map[string]any{
-			"expirationSeconds": int(tokenLife.Seconds()),
-			"boundObjectRef":    map[string]any{"apiVersion": "v1", "kind": "Secret", "name": name, "uid": secret.Metadata.UID},
-		},
-	})
+	token, err := tokenOf(ctx, a.api, a.namespace, accountName, map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "name": name, "uid": secret.Metadata.UID})
 	if err != nil {
 		return err
 	}
-	var answer struct {
-		Status struct {
-			Token string `json:"token"`
-		} `json:"status"`
-	}
-	if err := json.Unmarshal(data, &answer); err != nil {
-		return fmt.Errorf("read the answer to a TokenRequest: %w", err)
-	}
-	if secretPart(answer.Status.Token) == "" {
-		return errors.New("the answer to a TokenRequest holds no signed token")
-	}
-	a.tokens = append(a.tokens, answer.Status.Token)
+	a.tokens = append(a.tokens, token)
 	next := a.file() + ".new"
-	if err := os.WriteFile(next, []byte(answer.Status.Token), 0o600); err != nil {
+	if err := os.WriteFile(next, []byte(token), 0o600); err != nil {
 		return fmt.Errorf("write the watcher's token: %w", err)
 	}
 	if err := os.Rename(next, a.file()); err != nil {
@@ -290,8 +251,8 @@ func watchesEnded(w spec.Watch, fired []history.Firing) (n int64) {
 	return n
 }
 
-// Finish asks the apiserver once more about the last two tokens.
-func (a *serviceAccount) Finish(ctx context.Context, c faults.Cell) error {
+// finish asks the apiserver once more about the last two tokens.
+func (a *serviceAccount) finish(ctx context.Context, c faults.Cell) error {
 	if !c.Setup().OwnRights {
 		return nil
 	}
@@ -306,8 +267,8 @@ func (a *serviceAccount) Finish(ctx context.Context, c faults.Cell) error {
 	return err
 }
 
-// Remove deletes what lies outside of the account's namespace.
-func (a *serviceAccount) Remove(ctx context.Context, _ faults.Cell) error {
+// remove deletes what lies outside of the account's namespace.
+func (a *serviceAccount) remove(ctx context.Context, _ faults.Cell) error {
 	if a.dir == "" {
 		return nil
 	}
@@ -321,9 +282,9 @@ func (a *serviceAccount) Remove(ctx context.Context, _ faults.Cell) error {
 	return errors.Join(errs...)
 }
 
-// Rules: everything that was done reached storage in time, before and after the former
+// rules: everything that was done reached storage in time, before and after the former
 // token was refused, and it is refused indeed.
-func (a *serviceAccount) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+func (a *serviceAccount) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[rotation](c.Deeds, rotateToken)
 	if err != nil || len(all) == 0 {
 		return nil, err

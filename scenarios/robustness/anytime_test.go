@@ -48,7 +48,7 @@ type randomKills struct {
 
 func anytime() faults.Family {
 	k := &randomKills{}
-	return faults.Family{Shared: k, Failpoints: []faults.Failpoint{
+	return faults.Family{Rules: k.rules, Failpoints: []faults.Failpoint{
 		{Name: killAnytime, Takes: []string{"times", "for"}, Available: repairs, Inject: k.inject},
 	}}
 }
@@ -229,11 +229,9 @@ const deepQueue = 50
 // have been compared in full, or they prove nothing.
 const leastShare = 10
 
-var _ faults.Ruler = (*randomKills)(nil)
-
-// Rules tell from the record what each watcher was doing when it was killed, and when
+// rules tell from the record what each watcher was doing when it was killed, and when
 // storage had everything that had happened until then.
-func (*randomKills) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+func (*randomKills) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[killed](c.Deeds, killAnytime)
 	if err != nil || len(all) == 0 {
 		return nil, err

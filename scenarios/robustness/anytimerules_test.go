@@ -43,7 +43,7 @@ func killsAt(t *testing.T, all []killed, entries []ledger.Entry, changes ...hist
 	for _, k := range all {
 		c.Deeds = append(c.Deeds, deedOf(t, killAnytime, 0, k))
 	}
-	rules := witness(t, c, &randomKills{}, nil, entries)
+	rules := witness(t, c, (&randomKills{}).rules, nil, entries)
 	seen := matrix.Seen{}
 	seen.Changes = slices.Values(changes)
 	facts := map[string]result.Fact{}

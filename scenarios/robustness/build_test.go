@@ -97,14 +97,25 @@ func (m mutant) packages() (all []string) {
 	return all
 }
 
-// TestMutantsApply: every mutant still fits the code and compiles.
+// TestMutantsApply: every mutant still fits the code and compiles, also those of live clusters and of the gate.
 func TestMutantsApply(t *testing.T) {
 	names := map[string]bool{}
+	all := slices.Clone(mutants)
 	for _, m := range mutants {
 		if names[m.Name] || m.Bug == "" || len(m.Edits) == 0 || len(m.Caught) == 0 {
 			t.Errorf("mutant %q: want a name of its own, what it does wrong, edits and rows that catch it", m.Name)
 		}
 		names[m.Name] = true
+	}
+	for _, m := range liveMutants {
+		all = append(all, m.mutant)
+	}
+	for _, p := range kinds {
+		if m := p.mutant(100); len(m.Edits) > 0 {
+			all = append(all, m)
+		}
+	}
+	for _, m := range all {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			list, err := m.overlay(t.TempDir())

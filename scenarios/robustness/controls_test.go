@@ -90,7 +90,12 @@ type ground struct {
 // newGround builds the programs into a folder.
 func newGround(t *testing.T, programs string) *ground {
 	t.Helper()
-	g := &ground{cluster: clustertest.Start(t).Cluster, asIs: map[string][]result.MatrixEntry{}}
+	return groundOn(t, clustertest.Start(t).Cluster, programs)
+}
+
+func groundOn(t *testing.T, c *cluster.Cluster, programs string) *ground {
+	t.Helper()
+	g := &ground{cluster: c, asIs: map[string][]result.MatrixEntry{}}
 	var err error
 	if err = build(t.Context(), "", programs+"/", "./cmd/k8s-watch", "./cmd/storagemock", "./cmd/watchbench"); err != nil {
 		t.Fatal(err)

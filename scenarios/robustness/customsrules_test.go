@@ -129,7 +129,7 @@ func TestCustomFacts(t *testing.T) {
 	facts := func(deeds ...history.Deed) map[string]result.Fact {
 		c, entries := customCase(t, deeds...)
 		out := map[string]result.Fact{}
-		for _, f := range factsOf(t, c, &customs{}, nil, entries) {
+		for _, f := range factsOf(t, c, (&customs{}).rules, nil, entries) {
 			out[f.Name] = f
 		}
 		return out
@@ -153,7 +153,7 @@ func TestCustomFacts(t *testing.T) {
 	if f := facts()[missed]; f.OK {
 		t.Errorf("nothing was waited for: %+v", f)
 	}
-	if rules, err := (&customs{}).Rules(caseOf(&spec.Fault{})); err != nil || len(rules) != 0 {
+	if rules, err := (&customs{}).rules(caseOf(&spec.Fault{})); err != nil || len(rules) != 0 {
 		t.Errorf("a cell without custom resources: %d rules, %v", len(rules), err)
 	}
 }

@@ -44,7 +44,7 @@ func customResources() faults.Family {
 	declare := func(name string, inject func(context.Context, faults.Cell, spec.Event) (faults.Done, error), takes ...string) faults.Failpoint {
 		return faults.Failpoint{Name: name, Takes: append(takes, "count"), Available: repairsIfDown, Inject: inject}
 	}
-	return faults.Family{Shared: u, Failpoints: []faults.Failpoint{
+	return faults.Family{Arrange: u.arrange, Prepare: u.prepare, State: u.served, Remove: u.remove, Rules: u.rules, Failpoints: []faults.Failpoint{
 		declare(crdAdd, u.injectAdd), declare(crdSwitch, u.injectSwitch), declare(crdUnserve, u.injectUnserve, "for"),
 		declare(crdRemove, u.injectRemove), declare(changeCustoms, u.injectChange),
 		declare(removeVersion, u.injectSwitch),
@@ -57,16 +57,8 @@ func repairsIfDown(t *spec.Timeline, _ spec.Event) error {
 	return nil
 }
 
-var (
-	_ faults.Arranger = (*customs)(nil)
-	_ faults.Preparer = (*customs)(nil)
-	_ faults.Stater   = (*customs)(nil)
-	_ faults.Remover  = (*customs)(nil)
-	_ faults.Ruler    = (*customs)(nil)
-)
-
-// Arrange has the watcher follow the definitions, and the judge expect their kinds.
-func (u *customs) Arrange(c faults.Cell) error {
+// arrange has the watcher follow the definitions, and the judge expect their kinds.
+func (u *customs) arrange(c faults.Cell) error {
 	if !faults.Asks(c.Scenario(), customEvents...) {
 		return nil
 	}
@@ -89,8 +81,8 @@ func (u *customs) Arrange(c faults.Cell) error {
 	return nil
 }
 
-// Prepare takes the way to the apiserver, and makes what the watcher is to find.
-func (u *customs) Prepare(ctx context.Context, c faults.Cell) error {
+// prepare takes the way to the apiserver, and makes what the watcher is to find.
+func (u *customs) prepare(ctx context.Context, c faults.Cell) error {
 	u.api = c.API()
 	if u.before == 0 {
 		return nil
@@ -99,13 +91,13 @@ func (u *customs) Prepare(ctx context.Context, c faults.Cell) error {
 	return err
 }
 
-// State is what the apiserver serves of the custom resources.
-func (u *customs) State(ctx context.Context, c faults.Cell) ([]history.StateRecord, error) {
+// served is what the apiserver serves of the custom resources.
+func (u *customs) served(ctx context.Context, c faults.Cell) ([]history.StateRecord, error) {
 	return u.state(ctx, c.Rules())
 }
 
-// Remove deletes what is left of the definitions.
-func (u *customs) Remove(ctx context.Context, c faults.Cell) error {
+// remove deletes what is left of the definitions.
+func (u *customs) remove(ctx context.Context, c faults.Cell) error {
 	if u.api == nil || u.run == "" {
 		return nil
 	}
@@ -275,8 +267,8 @@ func rowsOf(rows []history.StateRecord, some []*definition) (n int64) {
 	return n
 }
 
-// Rules state what storage made of each event, and how long it took.
-func (*customs) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+// rules state what storage made of each event, and how long it took.
+func (*customs) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	if !faults.Asks(&c.Cell.Scenario, customEvents...) {
 		return nil, nil
 	}

@@ -48,7 +48,7 @@ type forged struct{ name, url string }
 
 func forgedAddresses() faults.Family {
 	f := &forgery{}
-	return faults.Family{Shared: f, Failpoints: []faults.Failpoint{
+	return faults.Family{Arrange: f.arrange, Finish: f.finish, Remove: f.remove, Rules: f.rules, Failpoints: []faults.Failpoint{
 		{Name: forgeWebhooks, Available: secrets, Inject: f.refusals},
 	}}
 }
@@ -95,15 +95,8 @@ type trapSeen struct {
 	Example     string `json:"example,omitempty"` // of a request that was not allowed
 }
 
-var (
-	_ faults.Arranger = (*forgery)(nil)
-	_ faults.Finisher = (*forgery)(nil)
-	_ faults.Remover  = (*forgery)(nil)
-	_ faults.Ruler    = (*forgery)(nil)
-)
-
-// Arrange opens the listeners and gives the watcher its subscriptions.
-func (f *forgery) Arrange(c faults.Cell) error {
+// arrange opens the listeners and gives the watcher its subscriptions.
+func (f *forgery) arrange(c faults.Cell) error {
 	if !faults.Asks(c.Scenario(), forgeWebhooks) {
 		return nil
 	}
@@ -200,9 +193,9 @@ func (f *forgery) refusals(ctx context.Context, c faults.Cell, _ spec.Event) (fa
 	return faults.Done{Keys: int64(len(openly)), Seen: f.last}, nil
 }
 
-// Finish reads what the watcher counted and logged of its subscriptions, and what the
+// finish reads what the watcher counted and logged of its subscriptions, and what the
 // listeners saw.
-func (f *forgery) Finish(ctx context.Context, c faults.Cell) error {
+func (f *forgery) finish(ctx context.Context, c faults.Cell) error {
 	if f.last == nil || c.Watcher().Ended() { // a cut cell's watcher has no more to say
 		return nil
 	}
@@ -261,8 +254,8 @@ func (t *forgedTries) read(log []byte) {
 	}
 }
 
-// Remove closes the listeners.
-func (f *forgery) Remove(context.Context, faults.Cell) error {
+// remove closes the listeners.
+func (f *forgery) remove(context.Context, faults.Cell) error {
 	for _, t := range append(f.traps, f.redirector) {
 		if t != nil {
 			t.close()
@@ -283,9 +276,9 @@ func serveTrap(ctx context.Context, h http.Handler, l net.Listener) error {
 // badConfig is the exit code of a watcher that refuses its configuration.
 const badConfig = 2
 
-// Rules: no forged address was connected to, and what shows in the configuration refused the
+// rules: no forged address was connected to, and what shows in the configuration refused the
 // start.
-func (*forgery) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+func (*forgery) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[forgedSeen](c.Deeds, forgeWebhooks)
 	if err != nil || len(all) == 0 {
 		return nil, err

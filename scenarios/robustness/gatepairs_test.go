@@ -60,23 +60,6 @@ func (p planted) mutant(rounds int) mutant {
 	return m
 }
 
-// TestPlantedApply: every planted regression still fits the code and compiles.
-func TestPlantedApply(t *testing.T) {
-	for _, p := range kinds {
-		m := p.mutant(100)
-		if len(m.Edits) == 0 {
-			continue
-		}
-		list, err := m.overlay(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := build(t.Context(), list, "", m.packages()...); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // TestGatePairs records what TestRecordedPairs of reports/gate holds the gate to: the watcher
 // against itself, and against planted regressions, through watchbench gate.
 func TestGatePairs(t *testing.T) {

@@ -2,7 +2,6 @@ package robustness
 
 import (
 	"flag"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/party"
-	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
 var live = flag.String("live", "", "folder for runs on a cluster with real controllers; without it they are not run (about five minutes)")
@@ -68,14 +66,8 @@ func TestLive(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	programs := filepath.Join(dir, asIs, "bin")
-	if err := build(t.Context(), "", programs+"/", "./cmd/k8s-watch", "./cmd/storagemock", "./cmd/watchbench"); err != nil {
-		t.Fatal(err)
-	}
-	bins, err := party.BinariesIn(programs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := groundOn(t, c, filepath.Join(dir, asIs, "bin"))
+	g.dir = dir
 	run := func(t *testing.T, who string, bins party.Binaries) *result.Cell {
 		name, data, err := scenarios.Read("controllers/rollout")
 		if err != nil {
@@ -85,9 +77,7 @@ func TestLive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := runner.Run(t.Context(), runner.Options{
-			Scenario: file, Binaries: bins, Provider: cluster.Embedded, OutDir: filepath.Join(dir, who), Command: os.Args,
-		}, c)
+		out, err := g.runner(t.Context(), file, filepath.Join(dir, who), bins, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,41 +92,19 @@ func TestLive(t *testing.T) {
 		slices.Sort(names)
 		return names
 	}
-	sound := run(t, asIs, bins)
+	sound := run(t, asIs, g.bins)
 	if got := failed(sound); len(got) > 0 || sound.Checks["G1"].Verdict != result.Pass || sound.Checks["G6"].Verdict != result.Pass {
 		t.Fatalf("the watcher as it is: failed %v, checks %+v", got, sound.Checks)
 	}
 	for _, m := range liveMutants {
 		t.Run(m.Name, func(t *testing.T) {
-			list, err := m.overlay(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			mutated := bins
-			mutated.Watcher = filepath.Join(dir, m.Name, "k8s-watch")
-			if err := build(t.Context(), list, mutated.Watcher, "./cmd/k8s-watch"); err != nil {
-				t.Fatal(err)
-			}
+			mutated := g.bins
+			mutated.Watcher = g.build(t, m.mutant)
 			cell := run(t, m.Name, mutated)
 			got := failed(cell)
 			t.Logf("%s: failed %v", m.Bug, got)
 			if !slices.ContainsFunc(got, func(g string) bool { return slices.Contains(m.fails, g) }) {
 				t.Errorf("MISSED: failed %v, want one of %v; %+v", got, m.fails, cell.Checks)
-			}
-		})
-	}
-}
-
-// TestLiveMutantsApply: every mutant still fits the code and compiles.
-func TestLiveMutantsApply(t *testing.T) {
-	for _, m := range liveMutants {
-		t.Run(m.Name, func(t *testing.T) {
-			list, err := m.overlay(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := build(t.Context(), list, "", m.packages()...); err != nil {
-				t.Fatal(err)
 			}
 		})
 	}

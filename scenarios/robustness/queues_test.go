@@ -24,7 +24,7 @@ const (
 )
 
 func queues() faults.Family {
-	return faults.Family{Shared: queueRules{}, Failpoints: []faults.Failpoint{
+	return faults.Family{Rules: queueRules, Failpoints: []faults.Failpoint{
 		{Name: resize, Takes: []string{"podQueueNum", "handlerQueueLen", "writerQueueLen"}, Inject: changeQueues},
 		{Name: "reload", Inject: func(ctx context.Context, c faults.Cell, _ spec.Event) (faults.Done, error) {
 			_, err := c.Watcher().Reconfigure(ctx, func(*spec.Watcher) {}) // must disturb nothing
@@ -56,14 +56,10 @@ func changeQueues(ctx context.Context, c faults.Cell, e spec.Event) (faults.Done
 	return faults.Done{}, nil
 }
 
-type queueRules struct{}
-
-var _ faults.Ruler = queueRules{}
-
-// Rules: how long nothing was sent around a change of queues although changes waited,
+// queueRules: how long nothing was sent around a change of queues although changes waited,
 // against twice what a request takes. From a fault of storage to the end of the backoff
 // after it there is nothing to tell from it.
-func (queueRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+func queueRules(c *matrix.Case) ([]matrix.Rule, error) {
 	var times []int64
 	resized := false
 	for _, m := range c.Marks {

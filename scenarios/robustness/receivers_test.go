@@ -33,11 +33,8 @@ const (
 	receiverLate = time.Second
 )
 
-// receivers are those of notifications.
-type receivers struct{}
-
 func notifications() faults.Family {
-	return faults.Family{Shared: receivers{}, Failpoints: []faults.Failpoint{
+	return faults.Family{Rules: receiverRules, Failpoints: []faults.Failpoint{
 		{Name: readQueues, Takes: []string{"for"}, Inject: lookAtQueues},
 	}}
 }
@@ -72,10 +69,10 @@ func lookAtQueues(ctx context.Context, c faults.Cell, e spec.Event) (faults.Done
 // receiverName is the subscription of a receiver, from 1.
 func receiverName(n int) string { return fmt.Sprintf("receiver-%d", n) }
 
-// Rules: what waits for a receiver is bounded and gives way for it alone, answers are read to
+// receiverRules: what waits for a receiver is bounded and gives way for it alone, answers are read to
 // a bound, and nobody waits for others. That each receiver without faults is told of
 // everything, in order, is R3 of the readers, which is repeated here.
-func (receivers) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+func receiverRules(c *matrix.Case) ([]matrix.Rule, error) {
 	r := &c.Cell.Scenario.Readers
 	all, err := history.Deeds[queueReadings](c.Deeds, readQueues)
 	if err != nil || r.Webhooks == 0 {

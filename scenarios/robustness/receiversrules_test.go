@@ -72,7 +72,7 @@ func TestReceivers(t *testing.T) {
 				}
 			}
 		}
-		rules := witness(t, c, receivers{}, nil, nil)
+		rules := witness(t, c, receiverRules, nil, nil)
 		var failed []string
 		for _, f := range rules[0].Facts(matrix.Seen{Figures: &result.Cell{Readers: s.figures, Checks: map[string]result.Check{"R3": s.r3}}}) {
 			if !f.OK {
@@ -83,7 +83,7 @@ func TestReceivers(t *testing.T) {
 			t.Errorf("%s: failed %q, want %q; proves nothing: %s", tc.name, failed, tc.failed, emptiness(rules))
 		}
 	}
-	if rules, err := (receivers{}).Rules(caseOf(&spec.Fault{})); err != nil || len(rules) != 0 {
+	if rules, err := receiverRules(caseOf(&spec.Fault{})); err != nil || len(rules) != 0 {
 		t.Errorf("without receivers: %v, %v", rules, err)
 	}
 	if !strings.HasPrefix(receiverName(1), "receiver-") {

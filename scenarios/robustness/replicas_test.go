@@ -37,7 +37,7 @@ const (
 )
 
 func replicas() faults.Family {
-	return faults.Family{Shared: replicaRules{}, Failpoints: []faults.Failpoint{
+	return faults.Family{Rules: replicaRules, Failpoints: []faults.Failpoint{
 		{Name: killLeader, Available: repairs, Inject: replaceLeader},
 		{Name: takeLease, Available: repairs, Inject: loseLease},
 		{Name: stopLeader, Available: repairs, Inject: freezeLeader},
@@ -113,12 +113,8 @@ func (t *takeOver) succeed(ctx context.Context, c faults.Cell, left []*party.Wat
 	return err
 }
 
-type replicaRules struct{}
-
-var _ faults.Ruler = replicaRules{}
-
-// Rules: only one replica writes at a time.
-func (replicaRules) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+// replicaRules: only one replica writes at a time.
+func replicaRules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[takeOver](c.Deeds, killLeader, takeLease, stopLeader, loseLeader)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ type scans struct{}
 
 func readerScans() faults.Family {
 	s := scans{}
-	return faults.Family{Shared: s, Failpoints: []faults.Failpoint{
+	return faults.Family{Arrange: s.arrange, Rules: s.rules, Failpoints: []faults.Failpoint{
 		{Name: queryScans, Takes: []string{"for", "count"}, Inject: s.inject},
 	}}
 }
@@ -51,13 +51,8 @@ type scanned struct {
 	Lost    bool         `json:"lost"`    // another replica leads, or none
 }
 
-var (
-	_ faults.Arranger = scans{}
-	_ faults.Ruler    = scans{}
-)
-
-// Arrange has the watchers serve, on loopback.
-func (scans) Arrange(c faults.Cell) error {
+// arrange has the watchers serve, on loopback.
+func (scans) arrange(c faults.Cell) error {
 	if faults.Asks(c.Scenario(), queryScans) {
 		c.Setup().Serving = &party.Serving{}
 	}
@@ -114,8 +109,8 @@ func (s *scanned) probe(ctx context.Context, ask func(context.Context) (time.Dur
 	}
 }
 
-// Rules: the leader keeps its Lease, and its health is answered in time.
-func (scans) Rules(c *matrix.Case) ([]matrix.Rule, error) {
+// rules: the leader keeps its Lease, and its health is answered in time.
+func (scans) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[scanned](c.Deeds, queryScans)
 	if err != nil || len(all) == 0 {
 		return nil, err

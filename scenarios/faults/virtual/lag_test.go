@@ -11,15 +11,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/collector"
 )
 
-// reading scrapes one series of a kind.
-func (p *process) reading(name, kind string) float64 {
-	s, err := p.scrape()
-	if err != nil {
-		p.w.problem("scrape: %v", err)
-	}
-	return value(s, name, "kind", kind)
-}
-
 // TestDeadWatchTells: a watch that is dead after the first sync makes the watcher unready,
 // with the reason, and its lag grows; one log line says that it is lost and one that it is
 // back. The others are not touched.
@@ -48,11 +39,11 @@ func TestDeadWatchTells(t *testing.T) {
 					t.Errorf("it lives, but %v", err)
 				}
 				for _, name := range []string{metric.WatchSilent, metric.Lag} {
-					if got := p.reading(name, "ConfigMap"); got < 60 || got > 80 {
+					if got := p.value(name, "kind", "ConfigMap"); got < 60 || got > 80 {
 						t.Errorf("%s %g s", name, got)
 					}
 				}
-				if silent, lag := p.reading(metric.WatchSilent, "Pod"), p.reading(metric.Lag, "Pod"); silent > 55 || lag != 0 {
+				if silent, lag := p.value(metric.WatchSilent, "kind", "Pod"), p.value(metric.Lag, "kind", "Pod"); silent > 55 || lag != 0 {
 					t.Errorf("of the Pods: silent %g s, lag %g s", silent, lag)
 				}
 				w.heal()
@@ -60,7 +51,7 @@ func TestDeadWatchTells(t *testing.T) {
 				if err := p.ready(time.Second); err != nil {
 					t.Error(err)
 				}
-				if lag := p.reading(metric.Lag, "ConfigMap"); lag != 0 {
+				if lag := p.value(metric.Lag, "kind", "ConfigMap"); lag != 0 {
 					t.Errorf("lag %g s when it is back", lag)
 				}
 				for _, line := range []string{"watch is lost", "watch is back"} {
@@ -82,7 +73,7 @@ func TestQuietIsNotDead(t *testing.T) {
 			if err := p.ready(200 * time.Millisecond); err != nil {
 				t.Fatal(err)
 			}
-			if got := p.reading(metric.WatchSilent, "ConfigMap"); got > 56 || p.reading(metric.Lag, "ConfigMap") != 0 {
+			if got := p.value(metric.WatchSilent, "kind", "ConfigMap"); got > 56 || p.value(metric.Lag, "kind", "ConfigMap") != 0 {
 				t.Fatalf("silent %g s", got)
 			}
 		}
@@ -101,7 +92,7 @@ func TestLagCountsParked(t *testing.T) {
 		}
 		p := w.launch(noSynchronizer)
 		time.Sleep(time.Minute)
-		if n, lag := p.reading(metric.EventsParked, "ConfigMap"), p.reading(metric.Lag, "ConfigMap"); n != 1 || lag < 55 {
+		if n, lag := p.value(metric.EventsParked, "kind", "ConfigMap"), p.value(metric.Lag, "kind", "ConfigMap"); n != 1 || lag < 55 {
 			t.Errorf("%g parked, lag %g s", n, lag)
 		}
 	})

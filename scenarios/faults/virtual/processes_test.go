@@ -3,8 +3,6 @@ package virtual
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,17 +19,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
-
-// put is tampering without a mark.
-func (w *world) put(kind, ns, name string) {
-	rec := httptest.NewRecorder()
-	url := fmt.Sprintf("/state?cluster=%s&kind=%s&namespace=%s&name=%s", cluster, kind, ns, name)
-	body := fmt.Sprintf(`{"kind":%q,"metadata":{"namespace":%q,"name":%q}}`, kind, ns, name)
-	w.admin.ServeHTTP(rec, httptest.NewRequest(http.MethodPut, url, strings.NewReader(body)))
-	if rec.Code >= 300 {
-		w.t.Errorf("adding %s/%s/%s: %d %s", kind, ns, name, rec.Code, rec.Body)
-	}
-}
 
 func processRows() []row {
 	return []row{

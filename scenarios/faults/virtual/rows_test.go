@@ -207,7 +207,7 @@ func tamperThree(w *world) {
 		}
 	}
 	w.mark(history.MarkTamperAdd, "ConfigMap", "gone", "left")
-	w.put("ConfigMap", "gone", "left")
+	w.row("ConfigMap", "gone", "left")
 	time.Sleep(time.Duration(w.cfg.Synchronizer.Period) + 3*time.Second)
 }
 
@@ -543,6 +543,18 @@ func unknowns() []variant {
 				show: map[rune]func(*outcome) string{'A': showPerChange, 'T': showRecovery}})
 		}
 	}
+	// Given up well before the fence of 5 s ends, so that a write within it can be told from one after it. The last late
+	// application comes 4 s after its request, its fence ends after 6 s.
+	const period = 10 * time.Second
+	all = append(all, variant{name: "given up after 1 s",
+		setup: setup{span: 60 * time.Second, storage: "late(3s,method=PUT|DELETE):8%", edit: func(c *config.Config, f *config.Filter) {
+			synced(period)(c, f)
+			c.BCS.StorageTimeout = config.Duration(time.Second)
+		}},
+		check: map[rune]func(*outcome) error{'C': func(o *outcome) error {
+			return errors.Join(general('C', o), o.recovered(6*time.Second+period+time.Second))
+		}},
+		show: map[rune]func(*outcome) string{'A': showPerChange, 'T': showRecovery}})
 	return all
 }
 
