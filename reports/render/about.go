@@ -56,7 +56,8 @@ func (t *table) about() Section {
 		{"kube-apiserver flags", strings.Join(e.Flags, " ")}, {"etcd flags", strings.Join(e.EtcdFlags, " ")},
 		{"Modules", pairs(e.Modules)},
 	}...)
-	s := Section{ID: "environment", Title: "Run and environment", Place: Aside, Table: Table{Keys: 1, Heads: Heads("", "")}}
+	s := Section{ID: "environment", Title: "Run and environment", Place: Aside,
+		Table: Table{Keys: 1, Heads: Heads("", "")}}
 	for _, f := range facts {
 		if strings.TrimSpace(f[1]) != "" {
 			s.Table.Rows = append(s.Table.Rows, Cells(f[0], f[1]))

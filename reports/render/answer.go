@@ -170,7 +170,8 @@ func (a answer) sureness() (s []string) {
 	if d := a.res.Run.Decision; d != nil {
 		s = append(s, fmt.Sprintf("The run ended after %s: %s.", plural(d.Blocks, "repetition"), map[string]string{
 			result.EndDecided: "that was decided", result.EndTime: "its time was up, before all was decided",
-			result.EndInvalid: "no cell was valid", result.EndBlocks: "the most that the scenario allows, and not all was decided",
+			result.EndInvalid: "no cell was valid",
+			result.EndBlocks:  "the most that the scenario allows, and not all was decided",
 		}[d.End]))
 	}
 	if method(a).disturbed() {

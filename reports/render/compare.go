@@ -160,7 +160,8 @@ func (c comparison) grid(most int) Table {
 // verdictOf is the verdict in its tone.
 func verdictOf(s versus.Side) Cell {
 	return Cell{Text: string(s.Verdict), Tip: s.Why, Tone: map[versus.Verdict]Tone{
-		versus.BetterThan: Good, versus.WorseThan: Bad, versus.Differs: Warn, versus.NoDifference: Faint, versus.NotComparable: Faint,
+		versus.BetterThan: Good, versus.WorseThan: Bad, versus.Differs: Warn, versus.NoDifference: Faint,
+		versus.NotComparable: Faint,
 	}[s.Verdict]}
 }
 

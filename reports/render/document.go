@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Document is a report in no format yet: sentences, tables and charts. Its texts may come from a cluster; each format cleans and escapes them.
+// Document is a report in no format yet: sentences, tables and charts. Its texts may come from a cluster; each format
+// cleans and escapes them.
 type Document struct {
 	Title    string
 	Subtitle string   // when, where, by which command

@@ -66,7 +66,8 @@ func newShell(echarts []byte) shell {
 		s.Remote, s.Integrity = fmt.Sprintf(remoteScript, lock.Version), lock.FileIntegrity
 		allowed += "https://cdn.jsdelivr.net"
 	}
-	s.CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; script-src " + allowed
+	s.CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; " +
+		"script-src " + allowed
 	return s
 }
 

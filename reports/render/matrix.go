@@ -15,7 +15,8 @@ import (
 )
 
 // matrixLegend explains the cells of the fault matrix.
-const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a was not asked, ? could not be judged, fail* was expected " +
+const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a was not asked, ? could not be judged, " +
+	"fail* was expected " +
 	"of this profile; O: how many pairs of writes could have been swapped, no power if too few."
 
 // WriteMatrix writes the fault matrix into its folder, as matrix.json and matrix.md.
@@ -298,7 +299,8 @@ func matrixAnswer(m *result.Matrix) string {
 		text += fmt.Sprintf(" %s not run.", plural(s.notRun, "row")+number(s.notRun, " is", " are"))
 	}
 	if s.notBuilt > 0 {
-		text += fmt.Sprintf(" %s not in this table: make robustness has them.", plural(s.notBuilt, "row")+number(s.notBuilt, " is", " are"))
+		text += fmt.Sprintf(" %s not in this table: make robustness has them.",
+			plural(s.notBuilt, "row")+number(s.notBuilt, " is", " are"))
 	}
 	return text
 }

@@ -47,7 +47,8 @@ func (t *table) loadSections() (all []Section) {
 		if slices.ContainsFunc(rows, func(r *row) bool { return !r.correct() }) {
 			notes = append(notes, "Broken lines belong to points that fail a core check: their speed is not to be compared.")
 		}
-		all = append(all, Section{ID: fmt.Sprintf("load%d", i+1), Title: "Load " + load, Place: OnPage, Plots: main, Notes: notes})
+		all = append(all, Section{ID: fmt.Sprintf("load%d", i+1), Title: "Load " + load, Place: OnPage, Plots: main,
+			Notes: notes})
 	}
 	return all
 }
@@ -114,8 +115,9 @@ func (r *row) line(points [][2]float64) PlotLine {
 // freshnessPlot draws the whole distribution where the histograms are there.
 func freshnessPlot(rows []*row) Plot {
 	p := Plot{Title: "Freshness distribution", Unit: "s", X: "percentile", Percent: true,
-		Caption: "How many per cent of the operations storage had acknowledged within how many seconds, all repetitions together.",
-		Data:    Table{Keys: 1, Heads: []Head{{Title: "percentile"}}}}
+		Caption: "How many per cent of the operations storage had acknowledged within how many seconds, all repetitions " +
+			"together.",
+		Data: Table{Keys: 1, Heads: []Head{{Title: "percentile"}}}}
 	percentiles := []float64{0, 25, 50, 75, 90, 95, 99, 99.5, 99.9}
 	for _, q := range percentiles {
 		p.Data.Rows = append(p.Data.Rows, Cells(exact(q)))

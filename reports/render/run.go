@@ -31,7 +31,8 @@ func Run(res *result.Results) *Document {
 			throughput.Notes = append(throughput.Notes, r.name()+": "+n)
 		}
 	}
-	for _, s := range []Section{throughput, besidePublished(res).section(), t.paces(), t.thresholds(), t.swept(), t.moments(),
+	for _, s := range []Section{throughput, besidePublished(res).section(), t.paces(), t.thresholds(), t.swept(),
+		t.moments(),
 		t.growth(), t.readers(), t.readerCosts(), t.traffic(), t.verdicts(), t.failures()} {
 		d.add(s)
 	}

@@ -161,7 +161,8 @@ func candidateNotes(t *result.Tuning) []string {
 	n := []string{
 		fmt.Sprintf("%s in virtual time, %s measured; a sweep over all settings that were screened would be %d cells.",
 			plural(t.Simulations, "cell"), plural(t.Measured, "cell"), t.Exhaustive),
-		"Predicted is " + t.Objective.Metric + " of the worst simulated seed, measured of the worst valid cell; error is the median " +
+		"Predicted is " + t.Objective.Metric + " of the worst simulated seed, measured of the worst valid cell; error is " +
+			"the median " +
 			"of the cells' excess over the prediction for their own seed.",
 	}
 	if t.Reused > 0 {
