@@ -70,11 +70,11 @@ func TestCompare(t *testing.T) {
 	if code != exitOK || json.Unmarshal([]byte(out), &c) != nil || c.Schema != "watchbench/comparison/v1" || len(c.Figures) == 0 {
 		t.Errorf("%v: %.200s", err, out)
 	}
-	out, stderr, code, err := invoke(t, "compare", "out/a", "out/b", "out/a", "--format", "html,md,csv,json", "--out", "new/dir")
+	out, stderr, code, err := invoke(t, "compare", "out/a", "out/b", "out/a", "--format", "html,md,json", "--out", "new/dir")
 	if code != exitOK || out != "" {
 		t.Errorf("%v, prints %q", err, out)
 	}
-	for _, name := range []string{"compare.html", "compare.md", "compare.csv", "compare.json"} {
+	for _, name := range []string{"compare.html", "compare.md", "compare.json"} {
 		if info, err := os.Stat(filepath.Join("new/dir", name)); err != nil || info.Size() < 1000 || !strings.Contains(stderr, name) {
 			t.Errorf("%s: %v; said %q", name, err, stderr)
 		}

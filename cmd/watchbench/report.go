@@ -26,8 +26,8 @@ func reportCommand() *cobra.Command {
 are written beside results.json. A fault matrix has the formats table, json, md and html.
 
 Of a folder of runs, such as out, the list is printed, and index.html is written there:
-all runs, matrices, searches, comparisons and gates, newest first, and each figure over
-the runs of one scenario on one machine. --format table or html does only one of both.
+all runs, matrices, searches, comparisons and gates, newest first. --format table or html
+does only one of both.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
 		Example:           "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",

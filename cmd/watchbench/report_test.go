@@ -51,7 +51,7 @@ func TestReportFolder(t *testing.T) {
 		if code != tc.code || tc.problem != "" && !strings.Contains(err.Error(), tc.problem) {
 			t.Errorf("%s: %d, %v", tc.format, code, err)
 		}
-		if got := strings.Contains(out, "matrix-20260301-120000") && strings.Contains(out, "1 run and 1 fault matrix; 1 is not readable."); got != tc.list {
+		if got := strings.Contains(out, "matrix-20260301-120000") && strings.Contains(out, "Folders: 2; not readable: 1."); got != tc.list {
 			t.Errorf("%s prints\n%s", tc.format, out)
 		}
 		if _, err := os.Stat(page); (err == nil) != tc.paged || strings.Contains(errOut, page) != tc.paged {

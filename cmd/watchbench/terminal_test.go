@@ -24,7 +24,7 @@ func TestCompletion(t *testing.T) {
 		"matrix --profile ":                    "legacy",
 		"report d --format md,":                "md,html",
 		"compare a b --metrics freshness.p50,": "freshness.p50,freshness.p99",
-		"compare a b --format ":                "csv",
+		"compare a b --format ":                "json",
 		"cluster up --provider k":              "kind",
 		"cluster ":                             "status\tShow cluster status; exit code 1 if none is up",
 	} {

@@ -54,16 +54,22 @@ const (
 // layout lists the charts in their order; docs/dashboard.md explains each.
 func layout() []*chart {
 	return []*chart{
-		lines("rates", "Events", "Events per second: received from the API server, taken by storage, merged with a later one, lost.", "events/s",
-			line{"received", "received", 1, blue}, line{"sent", "sent", 1, green}, line{"coalesced", "coalesced", 1, violet}, line{"dropped", "dropped", 1, red}),
+		lines("rates", "Events", "Events per second: received from the API server, taken by storage, merged with a later "+
+			"one, lost.", "events/s",
+			line{"received", "received", 1, blue}, line{"sent", "sent", 1, green}, line{"coalesced", "coalesced", 1, violet},
+			line{"dropped", "dropped", 1, red}),
 		lines("depth", "Queue depth", "Events that wait in the Writer queue and in all handler queues together.", "events",
 			line{"Writer", "writer", 1, orange}, line{"handlers", "handlers", 1, blue}),
 		fill(), heat(),
-		lines("inflight", "Requests in flight", "Requests that storage is answering.", "requests", line{"in flight", "inFlight", 1, blue}),
+		lines("inflight", "Requests in flight", "Requests that storage is answering.", "requests",
+			line{"in flight", "inFlight", 1, blue}),
 		lines("latency", "Storage latency", "From the request to the answer of writes, retries within a call included.", "ms",
-			line{"p50", "latency.p50", millis, green}, line{"p90", "latency.p90", millis, blue}, line{"p99", "latency.p99", millis, orange}),
-		lines("freshness", "Freshness", "From the receipt of a change until storage has it, and the age of the oldest change that it lacks.", "s",
-			line{"p50", "freshness.p50", 1, green}, line{"p99", "freshness.p99", 1, orange}, line{"oldest unsent", "oldest", 1, red}),
+			line{"p50", "latency.p50", millis, green}, line{"p90", "latency.p90", millis, blue},
+			line{"p99", "latency.p99", millis, orange}),
+		lines("freshness", "Freshness",
+			"From the receipt of a change until storage has it, and the age of the oldest change that it lacks.", "s",
+			line{"p50", "freshness.p50", 1, green}, line{"p99", "freshness.p99", 1, orange},
+			line{"oldest unsent", "oldest", 1, red}),
 		lines("cpu", "CPU", "CPU time of the watcher.", "cores", line{"CPU", "cpu", 1, blue}),
 		lines("memory", "Memory", "Resident memory of the watcher.", "MiB", line{"memory", "memory", mib, violet}),
 		lines("network", "Network", "Bytes on the watcher's own sockets.", "KiB/s",
@@ -73,10 +79,12 @@ func layout() []*chart {
 
 func lines(id, title, caption, unit string, all ...line) *chart {
 	c := charts.NewLine()
-	c.SetGlobalOptions(append(frame(id), charts.WithXAxisOpts(opts.XAxis{Type: "time", SplitNumber: 4, AxisLabel: &opts.AxisLabel{HideOverlap: opts.Bool(true)}}),
+	c.SetGlobalOptions(append(frame(id), charts.WithXAxisOpts(opts.XAxis{Type: "time", SplitNumber: 4,
+		AxisLabel: &opts.AxisLabel{HideOverlap: opts.Bool(true)}}),
 		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: 0}),
 		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "axis"}),
-		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(true), Top: "0", Left: "0", Icon: "roundRect", ItemWidth: 14, ItemHeight: 4}))...)
+		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(true), Top: "0", Left: "0", Icon: "roundRect", ItemWidth: 14,
+			ItemHeight: 4}))...)
 	for _, l := range all {
 		c.AddSeries(l.Name, []opts.LineData{},
 			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(false)}),
@@ -88,23 +96,30 @@ func lines(id, title, caption, unit string, all ...line) *chart {
 
 func fill() *chart {
 	c := charts.NewBar()
-	c.SetGlobalOptions(append(frame("fill"), charts.WithXAxisOpts(opts.XAxis{Type: "category", Data: []string{}, AxisLabel: &opts.AxisLabel{HideOverlap: opts.Bool(true)}}),
+	c.SetGlobalOptions(append(frame("fill"), charts.WithXAxisOpts(opts.XAxis{Type: "category", Data: []string{},
+		AxisLabel: &opts.AxisLabel{HideOverlap: opts.Bool(true)}}),
 		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: 0, Max: 100}),
-		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "item"}), charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}))...)
+		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "item"}),
+		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}))...)
 	c.AddSeries("% of capacity", []opts.BarData{}, charts.WithItemStyleOpts(opts.ItemStyle{Color: blue}))
-	return &chart{ID: "fill", Kind: kindFill, Title: "Depth against capacity", Caption: "How full each queue is now. Queues without a known capacity have no bar.", Unit: "%", Option: option(c)}
+	return &chart{ID: "fill", Kind: kindFill, Title: "Depth against capacity",
+		Caption: "How full each queue is now. Queues without a known capacity have no bar.", Unit: "%", Option: option(c)}
 }
 
 func heat() *chart {
 	c := charts.NewHeatMap()
 	c.SetGlobalOptions(append(frame("heat"), charts.WithXAxisOpts(opts.XAxis{Type: "category", Data: []string{}}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "category", Data: []string{}, AxisLabel: &opts.AxisLabel{HideOverlap: opts.Bool(true)}}),
-		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "item"}), charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}),
-		charts.WithVisualMapOpts(opts.VisualMap{Show: opts.Bool(false), Min: 0, Max: 1, InRange: &opts.VisualMapInRange{Color: heatColors}}))...)
+		charts.WithYAxisOpts(opts.YAxis{Type: "category", Data: []string{},
+			AxisLabel: &opts.AxisLabel{HideOverlap: opts.Bool(true)}}),
+		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "item"}),
+		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}),
+		charts.WithVisualMapOpts(opts.VisualMap{Show: opts.Bool(false), Min: 0, Max: 1,
+			InRange: &opts.VisualMapInRange{Color: heatColors}}))...)
 	c.AddSeries("events", []opts.HeatMapData{})
 	return &chart{
 		ID: "heat", Kind: kindHeat, Title: "Queues over time", Wide: true, Unit: "events", Option: option(c),
-		Caption: "The deepest each handler queue was in two seconds: the darker, the deeper. One dark row is skew: a busy object or a bad spread.",
+		Caption: "The deepest each handler queue was in two seconds: the darker, the deeper. One dark row is skew: a busy " +
+			"object or a bad spread.",
 	}
 }
 
@@ -150,5 +165,6 @@ type setup struct {
 }
 
 func newSetup() setup {
-	return setup{Charts: layout(), Dark: darkPalette, History: History, HeatColumns: heatColumns, HeatBin: heatBin, MaxQueues: maxQueues}
+	return setup{Charts: layout(), Dark: darkPalette, History: History, HeatColumns: heatColumns, HeatBin: heatBin,
+		MaxQueues: maxQueues}
 }

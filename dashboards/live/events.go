@@ -118,7 +118,8 @@ func (s *stream) frames(frames [][]byte, number uint64) {
 // send writes what was appended.
 func (s *stream) send() error {
 	defer s.buf.Reset()
-	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if _, err := s.w.Write(s.buf.Bytes()); err != nil {

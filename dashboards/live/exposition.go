@@ -52,7 +52,8 @@ func parse(text []byte) (families, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read its metrics: %w", err)
 	}
-	if f[metric.HandlerQueue] == nil && f[metric.StorageRequests] == nil && f[metric.EventsReceived] == nil && f[metric.QueueDepth] == nil {
+	if f[metric.HandlerQueue] == nil && f[metric.StorageRequests] == nil && f[metric.EventsReceived] == nil &&
+		f[metric.QueueDepth] == nil {
 		return nil, errNoWatcher
 	}
 	return f, nil

@@ -50,7 +50,8 @@ func (b *buckets) since(before *buckets) *Percentiles {
 		}
 	}
 	total := b.total - before.total
-	p := Percentiles{quantile(0.5, bounds, counts, total), quantile(0.9, bounds, counts, total), quantile(0.99, bounds, counts, total)}
+	p := Percentiles{quantile(0.5, bounds, counts, total), quantile(0.9, bounds, counts, total),
+		quantile(0.99, bounds, counts, total)}
 	for _, v := range []float64{p.P50, p.P90, p.P99} {
 		if finite(&v) == nil {
 			return nil // a bucket wider than a number

@@ -30,7 +30,8 @@ func Listen(addr string) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("port %s of %s is in use; use another, or :0 for any free port", port, host)
 	case err != nil:
-		return nil, fmt.Errorf("cannot listen on %q: %w; use an address of this machine, such as %s:0", addr, cause(err), loopback)
+		return nil, fmt.Errorf("cannot listen on %q: %w; use an address of this machine, such as %s:0", addr, cause(err),
+			loopback)
 	}
 	return l, nil
 }

@@ -71,7 +71,8 @@ func (s *Server) build() error {
 		return fmt.Errorf("encode the charts: %w", err)
 	}
 	s.files = map[string]file{"/options.json": {"application/json", setup}}
-	for name, kind := range map[string]string{"live.js": "text/javascript; charset=utf-8", "live.css": "text/css; charset=utf-8"} {
+	for name, kind := range map[string]string{"live.js": "text/javascript; charset=utf-8",
+		"live.css": "text/css; charset=utf-8"} {
 		data, err := pageFiles.ReadFile("page/" + name)
 		if err != nil {
 			return fmt.Errorf("read the page: %w", err)
@@ -113,7 +114,8 @@ func (s *Server) policy() string {
 	if _, embedded := s.files["/echarts.js"]; !embedded {
 		scripts += " https://cdn.jsdelivr.net"
 	}
-	return "default-src 'none'; script-src " + scripts + "; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; script-src " + scripts + "; style-src 'self' 'unsafe-inline'; connect-src 'self'; " +
+		"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
 // ReportPath is where the report of a run is served.

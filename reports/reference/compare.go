@@ -35,7 +35,6 @@ type Figures struct {
 	DrainS      *float64
 	Projected   bool // the drain was not waited for
 	LatencyMs   *float64
-	Pods        *float64 // requests for Pods per second, between their first and last acknowledgement
 	All         *float64 // requests of all kinds per second, over the drain of Pods or its busiest MostDrain
 	Fixed       *float64 // the same, in the busiest MostDrain whether Pods drained sooner or not
 	Windowed    *float64 // the same, in the busiest window of the length in Windows
@@ -155,7 +154,6 @@ func lineOf(row *Row, watcher string, cells []*result.Cell) Line {
 	l.DrainS = of(func(c *result.Cell) *float64 { return c.Handler.DrainSeconds })
 	l.Projected = slices.ContainsFunc(valid, func(c *result.Cell) bool { return c.Handler.DrainProjected })
 	l.LatencyMs = of(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs })
-	l.Pods = of(func(c *result.Cell) *float64 { return c.Storage.QPS })
 	l.All = of(AllKinds)
 	l.Fixed = of(func(c *result.Cell) *float64 { return Busiest(c, MostDrain) })
 	l.Windowed = of(func(c *result.Cell) *float64 { return Busiest(c, Windows[row.Setup]) })

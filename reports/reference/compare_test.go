@@ -82,8 +82,8 @@ func TestGood(t *testing.T) {
 		}
 	}
 	l := c.Lines[1]
-	if *l.Pods != 11 || *l.All != 33 || l.Windowed == nil || *l.Windowed != 33 {
-		t.Errorf("%s: Pods %v, all %v, windowed %v", l.Label(), *l.Pods, *l.All, l.Windowed)
+	if *l.All != 33 || l.Windowed == nil || *l.Windowed != 33 {
+		t.Errorf("%s: all %v, windowed %v", l.Label(), *l.All, l.Windowed)
 	}
 	// 20 s at 190 in a window of 60 s: nothing comes after a drain that was waited for.
 	if l = c.Lines[3]; l.Windowed == nil || *l.Windowed != 190.0*20/60 {

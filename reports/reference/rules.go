@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Factor is the storage rate after ÷ before at comparable loads, by each definition.
+// Factor is the storage rate after ÷ before at comparable loads.
 type Factor struct {
 	Watcher       string
 	Before, After *Row
@@ -16,8 +16,6 @@ type Factor struct {
 	Published     float64 // of the printed rates, which are means over different windows
 	Drain         float64 // of the rates over the drains, by the other published figures
 	All           *float64
-	Windowed      *float64
-	Pods          *float64
 }
 
 // comparable is how far apart the writes per second of two rows may be, as a factor, for
@@ -41,7 +39,7 @@ func (c *Comparison) factors(watcher string) (all []Factor) {
 			Published: a.Row.StorageQPS / b.Row.StorageQPS, Drain: a.Row.DrainQPS() / b.Row.DrainQPS(), Why: reached(a, b),
 		}
 		if f.Why == "" {
-			f.All, f.Windowed, f.Pods = over(a.All, b.All), over(a.Windowed, b.Windowed), over(a.Pods, b.Pods)
+			f.All = over(a.All, b.All)
 		}
 		all = append(all, f)
 	}

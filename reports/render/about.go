@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"maps"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,85 +16,7 @@ import (
 
 // about lists what was run, when, on which machine, and how to repeat it.
 func (t *table) about() Section {
-	s := Section{ID: "environment", Title: "Run and environment", Place: Aside}
-	for _, f := range slices.Concat(t.provenance(), t.environment()) {
-		if strings.TrimSpace(f[1]) != "" {
-			s.Table.Rows = append(s.Table.Rows, Cells(f[0], f[1]))
-		}
-	}
-	s.Table.Keys, s.Table.Heads = 1, Heads("", "")
-	return s
-}
-
-// environment lists what a reader needs to judge absolute figures.
-func (t *table) environment() [][2]string {
-	e := &t.res.Environment
-	commit, cpu := e.Commit, e.CPUModel
-	if commit != "" && e.Dirty {
-		commit += " (with uncommitted changes)"
-	}
-	if e.CPUs > 0 {
-		cpu = strings.TrimSuffix(plural(e.CPUs, "CPU")+" ("+cpu+")", " ()")
-	}
-	memory, steal, profiles := "", "", ""
-	if e.MemoryMiB > 0 {
-		memory = strconv.FormatInt(e.MemoryMiB, 10) + " MiB"
-	}
-	if len(e.LoadBefore) > 0 || e.StealPct > 0 { // without a load average, steal is unknown too
-		steal = percent(e.StealPct/100) + " of CPU time"
-	}
-	if e.Profiled {
-		profiles = "were taken; the CPU figures contain what that cost"
-	}
-	return [][2]string{
-		{"Commit", commit}, {"Cluster", e.Provider}, {"Kubernetes", e.Kubernetes}, {"etcd", e.Etcd}, {"Go", e.GoVersion},
-		{"Processor", cpu}, {"Memory", memory}, {"Limits (cgroup)", pairs(e.Cgroup)}, {"Kernel", e.Kernel},
-		{"Load average before", loadAverage(e.LoadBefore)}, {"Load average after", loadAverage(e.LoadAfter)}, {"Steal",
-			steal},
-		{"Storage latency", t.latency()}, {"Watcher", join(t.distinct(watcherVersion))},
-		{"Not recorded", "frequency governor, throttling, kind of disk, and what else ran on the machine"},
-		{"Programs", pairs(digests(e.Programs))}, {"Profiles", profiles}, {"CPUs of each party", pairs(e.Pinned)},
-		{"kube-apiserver flags", strings.Join(e.Flags, " ")}, {"etcd flags", strings.Join(e.EtcdFlags, " ")},
-		{"Modules", pairs(e.Modules)},
-	}
-}
-
-// latency returns the configured storage latency and the range that was served.
-func (t *table) latency() string {
-	asked := t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })
-	least, most := math.Inf(1), 0.0
-	for i := range t.res.Cells {
-		if c := &t.res.Cells[i]; c.Valid && c.Storage.SeenMeanMs != nil {
-			least, most = min(least, *c.Storage.SeenMeanMs), max(most, *c.Storage.SeenMeanMs)
-		}
-	}
-	served := "not known"
-	if most > 0 {
-		served = fmt.Sprintf("%s to %s ms", Brief(least), Brief(most))
-	}
-	if len(asked) == 0 && most == 0 {
-		return ""
-	}
-	return "asked " + orUnknown(join(asked)) + "; served, means of the valid cells: " + served
-}
-
-// watcherVersion returns the watcher's name and reported version.
-func watcherVersion(c *result.Cell) string {
-	return strings.TrimSpace(c.Watcher.Name + " " + c.Watcher.Version)
-}
-
-// digests shortens SHA-256 sums; the prefix identifies a program.
-func digests(programs map[string]string) map[string]string {
-	all := map[string]string{}
-	for name, sum := range programs {
-		all[name] = sum[:min(len(sum), len("sha256:")+12)]
-	}
-	return all
-}
-
-// provenance lists what was run, when and how to repeat it.
-func (t *table) provenance() [][2]string {
-	r := &t.res.Run
+	r, e := &t.res.Run, &t.res.Environment
 	facts := [][2]string{
 		{"Description", r.Description}, {"Seed", strconv.FormatUint(r.Seed, 10)},
 		{"Command", shellescape.QuoteCommand(r.Command)}, {"Order of cells", strings.Join(r.Order, ", ")},
@@ -107,20 +28,69 @@ func (t *table) provenance() [][2]string {
 		}
 		facts = append(facts, [2]string{"Resumed", fmt.Sprintf("%s, for %s: %s", when(s.Started), plural(len(ids), "cell"),
 			strings.Join(ids, ", "))})
-		if here, there := machine(&t.res.Environment), machine(&s.Environment); here != there {
+		if here, there := machine(e), machine(&s.Environment); here != there {
 			facts = append(facts, [2]string{"Resumed elsewhere", there})
 		}
 	}
 	for _, s := range r.Skipped {
 		facts = append(facts, [2]string{"Skipped", s.ID + ": " + s.Why})
 	}
-	return append(facts, [2]string{"Crashed", t.res.Crashes()}, [2]string{"Complete", t.res.Gap()})
+	commit, steal, profiles := e.Commit, "", ""
+	if commit != "" && e.Dirty {
+		commit += " (with uncommitted changes)"
+	}
+	if len(e.LoadBefore) > 0 || e.StealPct > 0 { // without a load average, steal is unknown too
+		steal = percent(e.StealPct/100) + " of CPU time"
+	}
+	if e.Profiled {
+		profiles = "were taken; the CPU figures contain what that cost"
+	}
+	facts = append(facts, [][2]string{
+		{"Crashed", t.res.Crashes()}, {"Complete", t.res.Gap()}, {"Commit", commit}, {"Cluster", e.Provider},
+		{"Machine", machine(e)}, {"Limits (cgroup)", pairs(e.Cgroup)},
+		{"Load average before", loadAverage(e.LoadBefore)}, {"Load average after", loadAverage(e.LoadAfter)},
+		{"Steal", steal}, {"Storage latency",
+			join(t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec }))},
+		{"Watcher", join(t.distinct(func(c *result.Cell) string { return c.Watcher.Name + " " + c.Watcher.Version }))},
+		{"Programs", pairs(digests(e.Programs))}, {"Profiles", profiles}, {"CPUs of each party", pairs(e.Pinned)},
+		{"kube-apiserver flags", strings.Join(e.Flags, " ")}, {"etcd flags", strings.Join(e.EtcdFlags, " ")},
+		{"Modules", pairs(e.Modules)},
+	}...)
+	s := Section{ID: "environment", Title: "Run and environment", Place: Aside,
+		Table: Table{Keys: 1, Heads: Heads("", "")}}
+	for _, f := range facts {
+		if strings.TrimSpace(f[1]) != "" {
+			s.Table.Rows = append(s.Table.Rows, Cells(f[0], f[1]))
+		}
+	}
+	return s
 }
 
-// machine summarizes program and machine, for comparing two environments.
+// digests shortens SHA-256 sums; the prefix identifies a program.
+func digests(programs map[string]string) map[string]string {
+	all := map[string]string{}
+	for name, sum := range programs {
+		all[name] = sum[:min(len(sum), len("sha256:")+12)]
+	}
+	return all
+}
+
+// machine summarizes program and machine.
 func machine(e *result.Environment) string {
-	return strings.Join([]string{e.Commit, e.GoVersion, e.CPUModel, plural(e.CPUs, "CPU"),
-		strconv.FormatInt(e.MemoryMiB, 10) + " MiB", e.Kernel, e.Kubernetes, e.Etcd}, ", ")
+	var known []string
+	for _, f := range [][2]string{{"", e.CPUModel}, {"Kubernetes ", e.Kubernetes}, {"etcd ", e.Etcd}, {"", e.GoVersion},
+		{"kernel ", e.Kernel}} {
+		if f[1] != "" {
+			known = append(known, f[0]+f[1])
+		}
+	}
+	if e.CPUs > 0 {
+		known = append(known, plural(e.CPUs, "CPU"))
+	}
+	if e.MemoryMiB > 0 {
+		known = append(known, strconv.FormatInt(e.MemoryMiB, 10)+" MiB")
+	}
+	return strings.Join(known, ", ")
 }
 
 func orUnknown(s string) string {
@@ -133,7 +103,7 @@ func orUnknown(s string) string {
 func loadAverage(v []float64) string {
 	var parts []string
 	for _, f := range v {
-		parts = append(parts, strconv.FormatFloat(f, 'f', 2, 64))
+		parts = append(parts, fixed(&f, 2))
 	}
 	return strings.Join(parts, " ")
 }

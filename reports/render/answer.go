@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ func (a answer) sentences() []string {
 	if n := len(contests); n > mostTold {
 		contests, more = contests[n-1:], contests[:n-1] // the heaviest load comes last
 	}
-	paragraph := slices.Concat(a.doubts(), a.wrong(), contests, a.scaling(), a.proven(), a.limits(), a.sureness())
+	paragraph := slices.Concat(a.doubts(), a.wrong(), contests, a.proven(), a.limits(), a.sureness())
 	return slices.Concat([]string{strings.Join(paragraph, " ")}, more, a.floors())
 }
 
@@ -82,18 +81,9 @@ func (a answer) wrong() []string {
 	return nil
 }
 
-// scaling is how costs grow with objects.
-func (a answer) scaling() []string {
-	if g := a.res.Growth; g != nil && g.Memory != nil {
-		return []string{fmt.Sprintf("Beyond the smallest step, ten times as many objects take %s times the memory.",
-			short(math.Pow(10, g.Memory.Exponent)))}
-	}
-	return nil
-}
-
 // proven counts the rows that lost, reordered or resurrected nothing, and those not tested enough.
 func (a answer) proven() []string {
-	good, cut, untested, events, known := 0, 0, 0, int64(0), true
+	good, untested := 0, 0
 	for _, r := range a.rows {
 		verdicts := map[string]bool{}
 		for _, g := range []string{"G1", "G2", "G3", "G4"} {
@@ -103,38 +93,21 @@ func (a answer) proven() []string {
 		case r.void() || r.isFloor() || verdicts[result.Fail] || verdicts[result.Allowed]:
 		case verdicts[result.Pass] && len(verdicts) == 1:
 			good++
-			for _, c := range r.valid {
-				if e := account(c); e == nil || c.Watcher.Restarts > 0 { // those of the last process are not all
-					known = false
-				} else {
-					events += e.Received
-				}
-			}
-		case r.cut():
-			cut++
 		default:
 			untested++
 		}
 	}
-	var rest []string
-	if cut > 0 {
-		rest = append(rest, fmt.Sprintf("%d ran out of time", cut))
-	}
-	if untested > 0 {
-		rest = append(rest, fmt.Sprintf("%d not fully tested", untested))
-	}
-	over := ""
-	if known && events > 0 {
-		over = fmt.Sprintf(" (%d events received)", events)
-	}
 	switch {
 	case good > 0 && len(a.rows) == 1:
-		return []string{"Nothing was lost, reordered or brought back" + over + "."}
+		return []string{"Nothing was lost, reordered or brought back."}
 	case good > 0:
-		return []string{fmt.Sprintf("In %d of %d %s nothing was lost, reordered or brought back%s%s.",
-			good, len(a.rows), a.combinations(), over, leading("; ", join(rest)))}
-	case len(rest) > 0:
-		return []string{"Not proven: that nothing was lost, reordered or brought back; " + join(rest) + "."}
+		s := fmt.Sprintf("In %d of %d %s nothing was lost, reordered or brought back", good, len(a.rows), a.combinations())
+		if untested > 0 {
+			s += fmt.Sprintf("; %d not fully tested", untested)
+		}
+		return []string{s + "."}
+	case untested > 0:
+		return []string{"Not proven: that nothing was lost, reordered or brought back."}
 	}
 	return nil
 }
@@ -144,47 +117,31 @@ func (a answer) combinations() string { return "combinations of " + a.who() + " 
 
 // limits names the bottleneck of most cells of each correct row.
 func (a answer) limits() []string {
-	limited := map[string][]string{}
-	n := 0
+	limited, order := map[string][]string{}, []string(nil)
 	for _, r := range a.rows {
 		if !r.correct() || r.isFloor() {
 			continue
 		}
-		stages := map[string]int{}
+		stages, most := map[string]int{}, ""
 		for _, c := range r.valid {
-			stages[c.Bottleneck.Stage]++
+			s := orUnknown(c.Bottleneck.Stage)
+			if stages[s]++; stages[s] > stages[most] {
+				most = s
+			}
 		}
-		order := slices.SortedFunc(maps.Keys(stages), func(a, b string) int {
-			return cmp.Or(cmp.Compare(stages[b], stages[a]), cmp.Compare(a, b))
-		})
-		limited[order[0]] = append(limited[order[0]], a.inWords(r))
-		n++
+		if limited[most] == nil {
+			order = append(order, most)
+		}
+		limited[most] = append(limited[most], a.inWords(r))
 	}
 	var words []string
-	for _, x := range bottlenecks {
-		if who := limited[x.stage]; len(who) > 0 && len(limited) > 1 {
-			words = append(words, fmt.Sprintf("%s (%s)", x.words, strings.Join(others(who, 2), ", ")))
-		} else if len(who) > 0 {
-			words = append(words, x.words)
-		}
+	for _, stage := range order {
+		words = append(words, fmt.Sprintf("%s (%s)", stage, strings.Join(others(limited[stage], 2), ", ")))
 	}
 	if len(words) == 0 {
 		return nil
 	}
-	return []string{"What limited " + number(n, "it", "them") + ": " + strings.Join(words, "; ") + "."}
-}
-
-// bottlenecks are the stages of a record in plain words.
-var bottlenecks = []struct{ stage, words string }{
-	{"storage", "storage had no more capacity"},
-	{"handler concurrency", "the number of requests in flight, each waiting for storage"},
-	{"handler skew", "some of the watcher's queues had far more work than others"},
-	{"writer queue", "the watcher's first queue was full"},
-	{"watcher CPU", "the watcher had no more CPU"},
-	{"machine CPU", "the machine had no more CPU"},
-	{"generator", "the load generator was late, so the watcher's own limit was not reached"},
-	{result.KeptUp, "the load itself, which the watcher kept up with"},
-	{"unknown", "not known"},
+	return []string{"Limited by: " + strings.Join(words, "; ") + "."}
 }
 
 // sureness says how many measurements there are, and why the run ended.
@@ -211,13 +168,11 @@ func (a answer) sureness() (s []string) {
 		s = append(s, fmt.Sprintf("Figures are medians of %d to %d measurements%s.", least, most, left))
 	}
 	if d := a.res.Run.Decision; d != nil {
-		s = append(s, map[string]string{
-			result.EndDecided: fmt.Sprintf("The run ended when %d repetitions had decided that.", d.Blocks),
-			result.EndTime:    fmt.Sprintf("Its time was up after %s, before all was decided.", plural(d.Blocks, "repetition")),
-			result.EndInvalid: "The run ended, because its first two blocks have no valid cell.",
-			result.EndBlocks: fmt.Sprintf("Not all was decided by %s, the most that the scenario allows.",
-				plural(d.Blocks, "repetition")),
-		}[d.End])
+		s = append(s, fmt.Sprintf("The run ended after %s: %s.", plural(d.Blocks, "repetition"), map[string]string{
+			result.EndDecided: "that was decided", result.EndTime: "its time was up, before all was decided",
+			result.EndInvalid: "no cell was valid",
+			result.EndBlocks:  "the most that the scenario allows, and not all was decided",
+		}[d.End]))
 	}
 	if method(a).disturbed() {
 		s = append(s, "Faults were injected on purpose.")

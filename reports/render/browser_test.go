@@ -306,3 +306,16 @@ func (b *browser) quiet(page string) {
 		}
 	}
 }
+
+// drawAll brings each chart before the window, as a reader who scrolls does.
+func (b *browser) drawAll() {
+	b.t.Helper()
+	b.eval(`(async () => {
+		for (const p of document.querySelectorAll("[data-chart]")) {
+			if (!p.checkVisibility()) continue;
+			p.scrollIntoView({block: "center", behavior: "instant"});
+			for (let i = 0; i < 100 && !p.querySelector("svg"); i++) await new Promise(requestAnimationFrame);
+		}
+		scrollTo({top: 0, behavior: "instant"});
+	})()`, nil)
+}

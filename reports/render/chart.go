@@ -76,25 +76,8 @@ func (p *Plot) Empty() bool {
 // JSON is the plot as ECharts draws it, under an id that is fixed: the same record gives the
 // same page.
 func (p *Plot) JSON(id string) ([]byte, error) {
-	if p.Bars {
-		bar := charts.NewBar()
-		bar.SetGlobalOptions(p.frame(id)...)
-		bar.SetXAxis(p.names())
-		for i, l := range p.Lines {
-			style := []charts.SeriesOpts{filled(l.color(i))}
-			if p.Stacked {
-				style = append(style, charts.WithBarChartOpts(opts.BarChart{Stack: "all"}))
-			}
-			bar.AddSeries(chartText(l.Name), nil, style...)
-			bar.MultiSeries[i].Data = p.points(&l)
-		}
-		return encode(bar)
-	}
 	line := charts.NewLine()
 	line.SetGlobalOptions(p.frame(id)...)
-	if len(p.Categories) > 0 {
-		line.SetXAxis(p.names())
-	}
 	for i, l := range p.Lines {
 		points := p.points(&l)
 		if len(points) == 0 {
@@ -103,17 +86,9 @@ func (p *Plot) JSON(id string) ([]byte, error) {
 		line.AddSeries(chartText(l.Name), nil, l.style(i)...)
 		s := &line.MultiSeries[len(line.MultiSeries)-1]
 		s.Data, s.SymbolSize = points, 8
-		s.MarkLines = l.ranges()
 	}
 	p.shade(line)
 	return encode(line)
-}
-
-func (p *Plot) names() (all []string) {
-	for _, c := range p.Categories {
-		all = append(all, chartText(c))
-	}
-	return all
 }
 
 // frame returns the options common to all charts, and the axes.
@@ -121,8 +96,6 @@ func (p *Plot) frame(id string) []charts.GlobalOpts {
 	x, y := opts.XAxis{Type: "value", Name: clean(p.X)}, opts.YAxis{Type: "value", Min: 0}
 	x.NameLocation, x.NameGap = "middle", 26
 	switch {
-	case len(p.Categories) > 0:
-		x.Type = "category"
 	case p.Log, p.LogX, p.Percent:
 		x.Type = "log"
 	}
@@ -156,18 +129,15 @@ func (p *Plot) smooth() bool {
 // than a screen shows.
 func (p *Plot) points(l *PlotLine) (all []any) {
 	known := false
-	for i, at := range l.Points {
+	for _, at := range l.Points {
 		x, y := math.Round(at[0]*1e3)/1e3, digits(at[1])
 		if !finiteNumber(at[0]) || p.Log && at[0] <= 0 || (p.Log || p.Percent) && at[1] <= 0 {
 			continue
 		}
 		known = known || finiteNumber(at[1])
-		var point any = [2]any{x, y}
-		switch {
-		case !finiteNumber(at[1]):
-			point = [2]any{x, "-"} // breaks the line
-		case i < len(l.Hollow) && l.Hollow[i]:
-			point = opts.LineData{Value: []float64{x, y}, Symbol: "emptyCircle", SymbolSize: 12}
+		point := [2]any{x, y}
+		if !finiteNumber(at[1]) {
+			point[1] = "-" // breaks the line
 		}
 		all = append(all, point)
 	}
@@ -199,65 +169,29 @@ func (l *PlotLine) style(i int) []charts.SeriesOpts {
 	color := l.color(i)
 	return []charts.SeriesOpts{
 		charts.WithLineChartOpts(opts.LineChart{
-			ShowSymbol: opts.Bool(!l.Smooth && !l.Model), Symbol: "circle", ConnectNulls: opts.Bool(len(l.Ranges) > 0)}),
+			ShowSymbol: opts.Bool(!l.Smooth && !l.Model), Symbol: "circle"}),
 		charts.WithLineStyleOpts(opts.LineStyle{Width: float32(width), Type: dash, Color: color}),
-		filled(color),
+		charts.WithItemStyleOpts(opts.ItemStyle{Color: color}),
 	}
-}
-
-func filled(color string) charts.SeriesOpts {
-	return charts.WithItemStyleOpts(opts.ItemStyle{Color: color})
-}
-
-// ranges are the intervals of the points, as upright lines.
-func (l *PlotLine) ranges() *opts.MarkLines {
-	var all []any
-	for i, r := range l.Ranges {
-		if i < len(l.Points) && r[0] < r[1] {
-			x := l.Points[i][0]
-			all = append(all, []any{
-				map[string]any{"coord": []any{x, digits(r[0])}}, map[string]any{"coord": []any{x, digits(r[1])}}})
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return &opts.MarkLines{Data: all, MarkLineStyle: opts.MarkLineStyle{
-		Symbol: []string{"none", "none"}, Label: &opts.Label{Show: opts.Bool(false)},
-		LineStyle: &opts.LineStyle{Type: "solid", Width: 1},
-	}}
 }
 
 // shade draws the bands as a series without a name, which has no place in the legend, so that no
 // click there removes them.
 func (p *Plot) shade(line *charts.Line) {
-	var areas, moments []any
+	var areas []any
 	for _, b := range p.Bands {
-		switch {
-		case !finiteNumber(b.From) || !finiteNumber(b.To):
-		case b.From == b.To:
-			moments = append(moments, map[string]any{"name": chartText(b.Name), "xAxis": b.From})
-		default:
+		if finiteNumber(b.From) && finiteNumber(b.To) {
 			style := map[string]any{"color": b.Color, "opacity": 0.25}
 			areas = append(areas, []any{
-				map[string]any{"name": chartText(b.Name), "xAxis": b.From, "itemStyle": style}, map[string]any{"xAxis": b.To}})
+				map[string]any{"name": b.Name, "xAxis": b.From, "itemStyle": style}, map[string]any{"xAxis": b.To}})
 		}
 	}
-	if len(areas)+len(moments) == 0 {
+	if len(areas) == 0 {
 		return
 	}
 	line.AddSeries("", []opts.LineData{})
-	s := &line.MultiSeries[len(line.MultiSeries)-1]
-	if len(areas) > 0 {
-		s.MarkAreas = &opts.MarkAreas{Data: areas, MarkAreaStyle: opts.MarkAreaStyle{
-			Label: &opts.Label{Show: opts.Bool(true), Position: "insideTop"}}}
-	}
-	if len(moments) > 0 {
-		s.MarkLines = &opts.MarkLines{Data: moments, MarkLineStyle: opts.MarkLineStyle{
-			Symbol: []string{"none", "none"}, Label: &opts.Label{Show: opts.Bool(true), Formatter: "{b}", Position: "end"},
-			LineStyle: &opts.LineStyle{Type: "dotted", Width: 1},
-		}}
-	}
+	line.MultiSeries[len(line.MultiSeries)-1].MarkAreas = &opts.MarkAreas{Data: areas, MarkAreaStyle: opts.MarkAreaStyle{
+		Label: &opts.Label{Show: opts.Bool(true), Position: "insideTop"}}}
 }
 
 // figures returns the plot as a table, with a row per x, or sampled where there are many.
@@ -275,7 +209,7 @@ func (p *Plot) figures() Table {
 	}
 	const many, steps = 40, 12
 	xs := slices.Sorted(maps.Keys(known))
-	sampled := len(xs) > many && len(p.Categories) == 0
+	sampled := len(xs) > many
 	if sampled {
 		first, last := xs[0], xs[len(xs)-1]
 		xs = xs[:0]
@@ -284,11 +218,7 @@ func (p *Plot) figures() Table {
 		}
 	}
 	for _, x := range xs {
-		name := short(x)
-		if len(p.Categories) > 0 {
-			name = clean(p.Categories[int(x)])
-		}
-		row := Cells(name)
+		row := Cells(short(x))
 		for _, l := range p.Lines {
 			row = append(row, Cell{Text: l.at(x, sampled)})
 		}
@@ -303,15 +233,12 @@ func (l *PlotLine) at(x float64, before bool) string {
 	if n := len(l.Points); n == 0 || x > l.Points[n-1][0] {
 		return text
 	}
-	for i, at := range l.Points {
+	for _, at := range l.Points {
 		if at[0] > x || at[0] < x && !before {
 			continue
 		}
 		if text = unknown; finiteNumber(at[1]) {
 			text = short(at[1])
-		}
-		if i < len(l.Ranges) && l.Ranges[i][0] < l.Ranges[i][1] {
-			text += " (" + short(l.Ranges[i][0]) + "–" + short(l.Ranges[i][1]) + ")"
 		}
 	}
 	return text

@@ -167,9 +167,10 @@ var published = []*column{
 	},
 	drain,
 	{
-		Title: "storage latency", Unit: "ms", csv: "storage_latency_ms", bench: "storage-latency-sec", scale: 1e-3, decimals: 1,
-		Meaning: "Mean time that an acknowledged request for a Pod spent in storage, by the mock's clock.",
-		measure: medianOf(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs }),
+		Title: "storage latency", Unit: "ms", csv: "storage_latency_ms", bench: "storage-latency-sec", scale: 1e-3,
+		decimals: 1,
+		Meaning:  "Mean time that an acknowledged request for a Pod spent in storage, by the mock's clock.",
+		measure:  medianOf(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs }),
 	},
 	storageRate,
 	{
@@ -178,14 +179,16 @@ var published = []*column{
 		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUCores }),
 	},
 	{
-		Title: "mem", Unit: "MiB", csv: "watcher_mem_mib", bench: "watcher-rss-B", scale: 1 << 20, better: "lower", decimals: 1,
-		Meaning: "Highest resident memory of the watcher in load and drain, of the samples taken.",
-		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB }),
+		Title: "mem", Unit: "MiB", csv: "watcher_mem_mib", bench: "watcher-rss-B", scale: 1 << 20, better: "lower",
+		decimals: 1,
+		Meaning:  "Highest resident memory of the watcher in load and drain, of the samples taken.",
+		measure:  medianOf(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB }),
 	},
 	{
-		Title: "network I/O", Unit: "KiB/s", csv: "watcher_net_kib_per_s", bench: "watcher-net-B/sec", scale: 1 << 10, decimals: 1,
-		Meaning: "Bytes that the watcher read and wrote per second, over all its connections.",
-		measure: medianOf(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps }),
+		Title: "network I/O", Unit: "KiB/s", csv: "watcher_net_kib_per_s", bench: "watcher-net-B/sec", scale: 1 << 10,
+		decimals: 1,
+		Meaning:  "Bytes that the watcher read and wrote per second, over all its connections.",
+		measure:  medianOf(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps }),
 	},
 }
 

@@ -26,14 +26,11 @@ type ComparisonFormat struct {
 func ComparisonFormats() []ComparisonFormat {
 	return []ComparisonFormat{
 		{"html", "compare.html", func(w io.Writer, c *versus.Comparison) error {
-			return DocumentHTML(w,
-				comparison{c}.document())
+			return DocumentHTML(w, comparison{c}.document())
 		}},
 		{"md", "compare.md", func(w io.Writer, c *versus.Comparison) error {
-			return DocumentMarkdown(w,
-				comparison{c}.document())
+			return DocumentMarkdown(w, comparison{c}.document())
 		}},
-		{"csv", "compare.csv", CompareCSV},
 		{"json", "compare.json", CompareJSON},
 	}
 }
@@ -48,32 +45,10 @@ func CompareTerminal(w io.Writer, c *versus.Comparison, opts TerminalOptions) er
 // CompareJSON writes the comparison as it is.
 func CompareJSON(w io.Writer, c *versus.Comparison) error { return result.EncodeJSON(w, c) }
 
-// CompareCSV writes a line per point, metric and run.
-func CompareCSV(w io.Writer, c *versus.Comparison) error {
-	lines := [][]string{{"point", "metric", "unit", "run", "label", "n", "value", "low", "high", "ratio", "ratio_low",
-		"ratio_high", "verdict", "why"}}
-	full := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return exact(*v)
-	}
-	for _, f := range c.Figures {
-		for i, s := range f.Sides {
-			lines = append(lines, []string{
-				f.Point, f.Metric, f.Unit, c.Runs[i].Name, c.Runs[i].Label, strconv.Itoa(s.N),
-				full(s.Value), full(s.Low), full(s.High), full(s.Ratio), full(s.RatioLow), full(s.RatioHigh), string(s.Verdict), s.Why,
-			})
-		}
-	}
-	return writeCSV(w, lines)
-}
-
 // What is shown of a comparison, unless all is asked for.
 const (
 	shownFigures = 30
 	shownReasons = 12
-	openPoints   = 3 // points whose charts are drawn at once
 )
 
 func (c comparison) document() *Document {
@@ -101,9 +76,6 @@ func (c comparison) document() *Document {
 	d.add(Section{ID: "left", Title: "Left out, and why", Notes: c.reasons()})
 	d.add(Section{ID: "setup", Title: "What the runs do not share", Place: Aside, Table: c.setup()})
 	d.add(Section{Title: "How to read it", Text: c.Notes})
-	for _, s := range c.points() {
-		d.add(s)
-	}
 	return d
 }
 
@@ -188,7 +160,8 @@ func (c comparison) grid(most int) Table {
 // verdictOf is the verdict in its tone.
 func verdictOf(s versus.Side) Cell {
 	return Cell{Text: string(s.Verdict), Tip: s.Why, Tone: map[versus.Verdict]Tone{
-		versus.BetterThan: Good, versus.WorseThan: Bad, versus.Differs: Warn, versus.NoDifference: Faint, versus.NotComparable: Faint,
+		versus.BetterThan: Good, versus.WorseThan: Bad, versus.Differs: Warn, versus.NoDifference: Faint,
+		versus.NotComparable: Faint,
 	}[s.Verdict]}
 }
 
@@ -241,38 +214,4 @@ func ratioNumber(v float64) string {
 		return fixed(&v, 3)
 	}
 	return short(v)
-}
-
-// points are the charts of each point, in the order in which figures name them, the curves of the runs over one
-// another.
-func (c comparison) points() (all []Section) {
-	var order []string
-	for _, f := range c.Figures {
-		if !slices.Contains(order, f.Point) {
-			order = append(order, f.Point)
-		}
-	}
-	most := pointsPerLine(len(order) * len(c.Runs) * len(mainCurves))
-	for i, name := range order {
-		j := slices.IndexFunc(c.Points, func(p versus.Point) bool { return p.Name == name })
-		rows := c.rows(&c.Points[j])
-		s := Section{ID: fmt.Sprintf("point%d", i+1), Title: name, Place: OnPage, Closed: i >= openPoints,
-			Plots: append([]Plot{freshnessPlot(rows)}, curvePlots(believed(rows), mainCurves, most)...)}
-		if slices.ContainsFunc(s.Plots, func(p Plot) bool { return !p.Empty() }) {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// rows are the runs' cells at a point, as the charts know them: a row a run.
-func (c comparison) rows(p *versus.Point) (rows []*row) {
-	for i, run := range c.Runs {
-		if cells := p.All(i); len(cells) > 0 {
-			r := newRow(&result.Group{Name: p.Name, Cells: cells}, nil)
-			r.strategy, r.place = run.Name+" "+run.Label, i
-			rows = append(rows, r)
-		}
-	}
-	return rows
 }

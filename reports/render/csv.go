@@ -58,44 +58,6 @@ func CSV(w io.Writer, res *result.Results) error {
 	return writeCSV(w, lines)
 }
 
-// Summary writes one line per row and measure: the number of valid repetitions that know
-// it, the figure over them, and its interval where there is one. Measures are named as in
-// throughput.csv. A figure that is marked in the table, as projected
-// or a lower bound, is marked here.
-func Summary(w io.Writer, res *result.Results) error {
-	t := arrange(res)
-	lines := [][]string{slices.Concat([]string{"strategy", "load"}, t.extra, []string{"measure", "n", "figure", "low",
-		"high", "mark"})}
-	best := t.best()
-	for _, r := range t.rows {
-		for _, c := range measures {
-			v := c.measure(r)
-			if c.csv == "" || v.number == nil {
-				continue
-			}
-			low, high, mark := "", "", ""
-			if i, ok := v.interval(); ok {
-				low, high = exact(i.Low), exact(i.High)
-			}
-			switch {
-			case v.projected:
-				mark = "projected"
-			case v.atLeast:
-				mark = "at least"
-			case best[r] == c:
-				mark = "winner"
-			}
-			n := len(r.valid)
-			if len(v.values) > 0 {
-				n = len(v.values)
-			}
-			lines = append(lines, slices.Concat([]string{r.strategy, r.load}, r.extra,
-				[]string{c.csv, strconv.Itoa(n), exact(*v.number), low, high, mark}))
-		}
-	}
-	return writeCSV(w, lines)
-}
-
 // csvField is one column of the file. Its value is read from a row of one cell.
 type csvField struct {
 	name  string

@@ -94,7 +94,7 @@ func TestCurves(t *testing.T) {
 			s.T, s.V = append(s.T, float64(i)), append(s.V, float64(i%3)+0.123456789)
 		}
 		c.Series = map[string]result.Series{result.SeriesQueueDepth: s}
-		p := curvePlots([]*row{repeated(c)}, mainCurves[:1], 50)[0]
+		p := curvePlots([]*row{repeated(c)}, 50)[0]
 		if got := strings.Contains(p.Caption, "At most 50 points of a line are drawn"); got != want || len(p.Lines[0].Points) > 50 {
 			t.Errorf("%d samples: %q, %d points", samples, p.Caption, len(p.Lines[0].Points))
 		}
@@ -125,7 +125,7 @@ func TestLinesDiffer(t *testing.T) {
 		}
 		res.Cells = append(res.Cells, c)
 	}
-	data, err := curvePlots(arrange(res).rows, mainCurves[1:2], maxPoints)[0].JSON("x")
+	data, err := curvePlots(arrange(res).rows, maxPoints)[0].JSON("x")
 	if err != nil {
 		t.Fatal(err)
 	}

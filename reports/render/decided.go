@@ -14,7 +14,7 @@ import (
 // the comparison with them.
 func (a answer) decided() (s []string) {
 	if beside := besidePublished(a.res); beside.Comparison != nil {
-		return []string{beside.shaped()}
+		return []string{beside.headline()}
 	}
 	order := func(c result.Contest) int {
 		return slices.IndexFunc(a.rows, func(r *row) bool { return slices.Contains(c.Points, r.Name) })
@@ -63,17 +63,8 @@ func (a answer) race(c *result.Contest) string {
 	}
 	s += ": " + fmt.Sprintf(words.took, short(c.Ranked[0].Value))
 	s += leading(" (", rankColumn(c.Figure).measure(first).spread(), ")")
-	claims := []string{a.claim(c, 0, 1)}
-	for i := 2; i < len(c.Ranked); i++ {
-		if a.row(c.Ranked[i].Point).strategy == serial {
-			claims = append(claims, a.claim(c, 0, i))
-		}
-	}
-	return s + ", " + join(claims) + leading("; ", strings.Join(a.leads(c, 1), "; ")) + "."
+	return s + ", " + a.claim(c, 0, 1) + leading("; ", strings.Join(a.leads(c, 1), "; ")) + "."
 }
-
-// serial is the strategy with one request at a time, which others are compared with.
-const serial = "single"
 
 // tie describes the first n, which are indistinguishable, and the next one.
 func (a answer) tie(c *result.Contest, n int) string {
@@ -99,11 +90,10 @@ func (a answer) tie(c *result.Contest, n int) string {
 	return s
 }
 
-// leads are those among the places from i on, each over the next. That one request at a time is
-// slower, all know.
+// leads are those among the places from i on, each over the next.
 func (a answer) leads(c *result.Contest, i int) (claims []string) {
 	for ; i+1 < len(c.Ranked); i++ {
-		if c.Ranked[i].Leads && a.row(c.Ranked[i+1].Point).strategy != serial {
+		if c.Ranked[i].Leads {
 			claims = append(claims, inShort(a.row(c.Ranked[i].Point).label(), 8)+" is "+a.claim(c, i, i+1))
 		}
 	}
@@ -123,48 +113,33 @@ func (a answer) claim(c *result.Contest, i, j int) string {
 // sizing says which settings keep up with an open load.
 func (a answer) sizing(s *result.Sizing) string {
 	chosen := a.row(append(append(slices.Clone(s.Every), s.Latest...), s.Closest)[0])
-	numbers, names := a.res.Sizes()
-	which, none := "smallest setting", "setting"
-	switch {
-	case len(numbers)+len(names) == 0:
-		which, none = "freshest "+a.who(), a.who()
-	case len(numbers) == 0:
-		which = "freshest setting"
+	which := "the freshest that keeps up: "
+	if numbers, _ := a.res.Sizes(); len(numbers) > 0 {
+		which = "the smallest that keeps up: "
 	}
 	text := "At " + question(chosen) + ", "
 	switch {
 	case len(s.Every) > 0:
-		text += a.found(which, s.Every)
+		text += which + a.settings(s.Every)
 		if len(s.Latest) > 0 {
 			text += "; if the latest state of an object is enough, " + a.settings(s.Latest)
 		}
 	case len(s.Latest) > 0:
-		text += a.found(which, s.Latest) + "; none does that sends every event"
+		text += which + a.settings(s.Latest) + "; none does that sends every event"
 	case s.KeepsUp:
-		text += fmt.Sprintf("no %s will do: %s keeps up, but %s", none, a.setting(chosen), chosen.unfit())
+		text += fmt.Sprintf("none will do: %s keeps up, but %s", a.setting(chosen), chosen.unfit())
 	default:
-		none = "no " + none + " keeps up"
+		known := "none keeps up"
 		if len(s.Unknown) > 0 {
-			none = "whether a setting keeps up is not known"
+			known = "whether one keeps up is not known"
 		}
 		text += fmt.Sprintf("%s; the backlog of %s, which is least behind, grows by %s writes every second",
-			none, a.setting(chosen), shortOf(chosen.BacklogGrowth()))
+			known, a.setting(chosen), shortOf(chosen.BacklogGrowth()))
 	}
 	if len(s.Unknown) > 0 {
-		text += "; not known, because invalid, missing or without a verdict: " + join(others(s.Unknown, 6))
+		text += "; not known: " + join(others(s.Unknown, 6))
 	}
 	return text + "."
-}
-
-// found is "the smallest setting that keeps up is keyed (…)".
-func (a answer) found(which string, points []string) string {
-	if len(points) == 1 {
-		return "the " + which + " that keeps up is " + a.settings(points)
-	}
-	if stem, ok := strings.CutSuffix(which, "y"); ok {
-		which = stem + "ie"
-	}
-	return "the " + which + "s that keep up are " + a.settings(points)
 }
 
 // settings names indistinguishable settings, with their freshness.

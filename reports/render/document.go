@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Document is a report in no format yet: sentences, tables and charts. Its texts may come from a cluster; each format cleans and escapes them.
+// Document is a report in no format yet: sentences, tables and charts. Its texts may come from a cluster; each format
+// cleans and escapes them.
 type Document struct {
 	Title    string
 	Subtitle string   // when, where, by which command
@@ -23,7 +24,6 @@ type Section struct {
 	Title  string
 	Place  Place
 	Closed bool // the page shows it when it is opened
-	Target bool // the page shows it when a link leads to it
 
 	Text     []string // paragraphs above the table
 	Table    Table
@@ -93,14 +93,12 @@ type Example struct {
 	Note  string // what is not among them
 }
 
-// Plot is a chart of lines or, where it has categories and says so, of bars.
+// Plot is a chart of lines.
 type Plot struct {
 	Title, Caption string
-	X, Unit        string   // what the axes say
-	Categories     []string // of the x axis, whose points are then 0, 1, 2…
-	Bars, Stacked  bool
-	Log, LogX      bool // both axes; values of 0 and below are then left out
-	Percent        bool // x is 1/(1-q), and labelled as the percentile
+	X, Unit        string // what the axes say
+	Log, LogX      bool   // both axes; values of 0 and below are then left out
+	Percent        bool   // x is 1/(1-q), and labelled as the percentile
 	Lines          []PlotLine
 	Bands          []Band
 	Data           Table // the same in figures; from the lines if empty
@@ -113,11 +111,9 @@ type PlotLine struct {
 	Color  string // by its name if empty
 	Model  bool   // predicted, not measured, or not to be compared: broken
 	Smooth bool   // without marks at the points
-	Hollow []bool // points that are marked as doubtful
-	Ranges [][2]float64
 }
 
-// Band is a stretch of the x axis, or a moment, that a plot marks.
+// Band is a stretch of the x axis that a plot marks.
 type Band struct {
 	Name, Color string
 	From, To    float64

@@ -49,7 +49,8 @@ type gateFinding struct {
 // GateJSON writes a verdict for programs. Its texts are as they are in the record.
 func GateJSON(w io.Writer, v *gate.Verdict) error {
 	return result.EncodeJSON(w, gateRecord{
-		Schema: gateSchema, Outcome: v.Outcome, Sentence: v.Sentence(), Base: v.Base, New: v.New, Blocked: v.Blocked, Reasons: append([]string{}, v.Reasons...),
+		Schema: gateSchema, Outcome: v.Outcome, Sentence: v.Sentence(), Base: v.Base, New: v.New, Blocked: v.Blocked,
+		Reasons: append([]string{}, v.Reasons...),
 		Figures: gateFindings(v.Metrics), Invariants: gateFindings(v.Invariants),
 		Control: gateControl{v.Control.What, v.Control.Outcome, gateFindings(v.Control.Findings)},
 	})
@@ -58,8 +59,9 @@ func GateJSON(w io.Writer, v *gate.Verdict) error {
 // NothingToGate writes the same where both sides are one program.
 func NothingToGate(w io.Writer, why string) error {
 	return result.EncodeJSON(w, gateRecord{
-		Schema: gateSchema, Outcome: gate.NotJudged, Sentence: why, Reasons: []string{why}, Figures: gateFindings(nil), Invariants: gateFindings(nil),
-		Control: gateControl{Outcome: gate.NotJudged, Figures: gateFindings(nil)},
+		Schema: gateSchema, Outcome: gate.NotJudged, Sentence: why, Reasons: []string{why}, Figures: gateFindings(nil),
+		Invariants: gateFindings(nil),
+		Control:    gateControl{Outcome: gate.NotJudged, Figures: gateFindings(nil)},
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,19 +23,10 @@ const historyMark = "watchbench-history"
 // ErrForeign is wrapped by the error for an index.html that WriteHistory did not write.
 var ErrForeign = errors.New("it is there and was not written by watchbench report")
 
-// HistoryHTML writes the page about a folder of runs as one file.
-func HistoryHTML(w io.Writer, all []archive.Entry) error {
-	d, err := history(all)
-	if err != nil {
-		return err
-	}
-	return DocumentHTML(w, d)
-}
-
-// WriteHistory writes that page as index.html into the folder, and returns its path. A file
+// WriteHistory writes the list of saved runs as index.html into their folder, and returns its path. A file
 // that is there and is another's is left alone: see ErrForeign.
 func WriteHistory(dir string, all []archive.Entry) (path string, err error) {
-	path = filepath.Join(dir, "index.html")
+	path = filepath.Join(dir, pageFile)
 	switch have, err := os.ReadFile(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -44,17 +34,17 @@ func WriteHistory(dir string, all []archive.Entry) (path string, err error) {
 	case !bytes.Contains(have, []byte(`<body data-page="`+historyMark+`">`)):
 		return "", fmt.Errorf("write %s: %w", path, ErrForeign)
 	}
-	return path, result.Replace(path, func(w io.Writer) error { return HistoryHTML(w, all) })
+	return path, result.Replace(path, func(w io.Writer) error { return DocumentHTML(w, history(all)) })
 }
 
 // HistoryTerminal prints the list.
 func HistoryTerminal(w io.Writer, all []archive.Entry, o TerminalOptions) error {
-	return DocumentTerminal(w, historyList(all), o)
+	return DocumentTerminal(w, history(all), o)
 }
 
-// historyList is the list of all entries.
-func historyList(all []archive.Entry) *Document {
-	d := &Document{Title: "Saved runs", Findings: []string{historySummary(all)}, Mark: historyMark, Last: true}
+// history is the list of all entries.
+func history(all []archive.Entry) *Document {
+	d := &Document{Title: "Saved runs", Mark: historyMark, Last: true}
 	s := Section{ID: "runs", Title: "All, newest first", Table: Table{Keys: 1,
 		Heads: Heads("folder", "outcome", "started (UTC)", "kind")}}
 	for _, title := range []string{"scenario", "watcher", "took", "headline"} {
@@ -67,19 +57,9 @@ func historyList(all []archive.Entry) *Document {
 			s.Notes = append(s.Notes, e.Name+": "+e.Reason)
 		}
 	}
+	d.Findings = []string{fmt.Sprintf("Folders: %d; not readable: %d.", len(all), len(s.Notes))}
 	d.add(s)
 	return d
-}
-
-// history is the list with the figures over runs.
-func history(all []archive.Entry) (*Document, error) {
-	d := historyList(all)
-	groups, alone, err := trends(all)
-	for _, s := range groups {
-		d.add(s)
-	}
-	d.add(Section{ID: "alone", Title: "Nothing to compare with", Notes: alone})
-	return d, err
 }
 
 // historyLine is an entry in the list.
@@ -97,7 +77,7 @@ func historyLine(e *archive.Entry) []Cell {
 		outcome, headline = Cell{Text: "not readable", Tone: Warn}, e.Reason
 	case e.Results != nil:
 		t := arrange(e.Results)
-		outcome, revision = outcomeCell(t.outcome()), revisionOf(e.Results)
+		outcome, revision = outcomeCell(t.outcome()), t.revision()
 		headline = t.summary().Text
 		if all := (answer{t}).decided(); len(all) > 0 {
 			headline = all[0]
@@ -120,23 +100,11 @@ func outcomeCell(s state) Cell {
 	return Cell{Text: cmp.Or(word, string(s)), Tone: s.tone()}
 }
 
-// revisionOf returns the watcher's reported version, or the commit of the build.
-func revisionOf(res *result.Results) string {
-	var all []string
-	for i := range res.Cells {
-		if v := res.Cells[i].Watcher.Version; v != "" && !slices.Contains(all, v) {
-			all = append(all, v)
-		}
-	}
-	if len(all) > 0 {
-		return strings.Join(all, ", ")
-	}
-	commit := []rune(res.Environment.Commit)
-	text := string(commit[:min(len(commit), 10)])
-	if text != "" && res.Environment.Dirty {
-		text += " with changes"
-	}
-	return orUnknown(text)
+// revision is the watcher's reported version, or the commit of the build.
+func (t *table) revision() string {
+	commit := []rune(t.res.Environment.Commit)
+	versions := t.distinct(func(c *result.Cell) string { return c.Watcher.Version })
+	return cmp.Or(strings.Join(versions, ", "), string(commit[:min(len(commit), 10)]), unknown)
 }
 
 // minute is a time in the list.
@@ -145,41 +113,6 @@ func minute(t time.Time) string {
 		return unknown
 	}
 	return t.UTC().Format("2006-01-02 15:04")
-}
-
-// historySummary is "12 runs, 1 fault matrix and 1 tuning; 2 are not readable.".
-func historySummary(all []archive.Entry) string {
-	var parts []string
-	for _, k := range []struct {
-		kind      archive.Kind
-		one, many string
-	}{
-		{archive.Run, "run", "runs"}, {archive.Matrix, "fault matrix", "fault matrices"}, {archive.Tuning, "tuning",
-			"tunings"},
-		{archive.Rates, "rate search", "rate searches"}, {archive.Comparison, "comparison", "comparisons"},
-		{archive.Gate, "gate", "gates"}, {archive.Unknown, "other folder", "other folders"},
-	} {
-		n := 0
-		for _, e := range all {
-			if e.Kind == k.kind {
-				n++
-			}
-		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, number(n, k.one, k.many)))
-		}
-	}
-	broken := 0
-	for _, e := range all {
-		if e.Reason != "" {
-			broken++
-		}
-	}
-	text := cmp.Or(join(parts), "Nothing")
-	if broken > 0 {
-		text += fmt.Sprintf("; %d %s not readable", broken, number(broken, "is", "are"))
-	}
-	return text + "."
 }
 
 // span is a time in words for running text.

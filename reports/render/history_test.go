@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/assets"
 	"github.com/watchbench/watchbench/reports/archive"
 	"github.com/watchbench/watchbench/reports/result"
 )
@@ -108,63 +105,11 @@ func TestHistoryTerminal(t *testing.T) {
 				t.Errorf("a line of %d columns: %s", n, l)
 			}
 		}
-		for _, want := range []string{"strategies-009 ", "old-20260302-140000: ", "12 runs and 1 fault matrix; 2 are not readable."} {
+		for _, want := range []string{"strategies-009 ", "old-20260302-140000: ", "Folders: 13; not readable: 2."} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("at %d lacks %q:\n%s", width, want, out.String())
 			}
 		}
-	}
-}
-
-// TestTrends: runs are joined only where versus would compare their figures.
-func TestTrends(t *testing.T) {
-	_, all := savedFolder(t)
-	groups, alone, err := trends(all)
-	if err != nil || len(groups) != 2 || len(alone) != 0 {
-		t.Fatalf("%d groups, alone %q, %v", len(groups), alone, err)
-	}
-	newest, older := groups[0], groups[1]
-	if newest.Title != "strategies" || newest.Text[0] != "3 runs of one scenario, control plane and machine." {
-		t.Errorf("the newest: %s %q", newest.Title, newest.Text)
-	}
-	if !strings.Contains(older.Title, "other settings or machine") || !strings.Contains(older.Text[0], "differ: machine cpus 64 → 2.") {
-		t.Errorf("the older: %s %q", older.Title, older.Text)
-	}
-	left := slices.DeleteFunc(older.Examples[0].Items, func(s string) bool { return !strings.HasPrefix(s, "strategies-003, ") })
-	if len(left) != 10 || !strings.HasSuffix(left[0], ": invalid") {
-		t.Errorf("points of the invalid run that are said to be left out: %q", left)
-	}
-	p := older.Plots[0]
-	f := p.figures()
-	if p.Title != "Drain time" || len(f.Rows) != 7 || f.Rows[0][1].Text != "strategies-000" || f.Rows[6][1].Text != "strategies-006" {
-		t.Errorf("%s %v", p.Title, f.Rows)
-	}
-	if f.Rows[3][2].Text != "invalid" || !strings.Contains(f.Rows[2][2].Text, " (") {
-		t.Errorf("the invalid run has %q, a median of three %q", f.Rows[3][2].Text, f.Rows[2][2].Text)
-	}
-	if len(p.Categories) != 7 || p.Categories[3] != "2026-03-01 15:00" || len(p.Bands) != 1 || p.Bands[0].From != 3 || !math.IsNaN(p.Lines[0].Points[3][1]) {
-		t.Errorf("%+v", p)
-	}
-}
-
-func TestTrendsAlone(t *testing.T) {
-	dir := t.TempDir()
-	savedRuns(t, dir, 3, func(i int, res *result.Results) {
-		switch i {
-		case 0:
-			res.Scenario["repeat"] = 5.0
-		case 2:
-			res.Run.Scenario = "other"
-		}
-	})
-	_, alone, err := trends(readArchive(t, dir))
-	want := []string{
-		"strategies-002 (other): no other run of this scenario is here.",
-		"strategies-001 (strategies): no other run of this scenario is here.",
-		"strategies-000 (strategies) differs from the newest run of its scenario: scenario repeat 3 → 5.",
-	}
-	if err != nil || strings.Join(alone, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%v\n%s", err, strings.Join(alone, "\n"))
 	}
 }
 
@@ -196,43 +141,6 @@ func TestHistoryKeepsForeignFiles(t *testing.T) {
 	}
 	if have, err := os.ReadFile(path); err != nil || string(have) != "<p>mine" {
 		t.Errorf("the file is now %.40q, %v", have, err)
-	}
-}
-
-// TestHistoryOfManyPoints: 40 runs of 200 points each, half of them invalid, make no larger page
-// than others, and it says what it leaves out.
-func TestHistoryOfManyPoints(t *testing.T) {
-	script, ok := assets.ECharts()
-	if !ok {
-		t.Skip("built without the chart script (internal/assets/fetch.sh)")
-	}
-	base := shaped(t, func(i int, c *result.Cell) {
-		c.Series, c.Repetition, c.ID, c.Params["watcher.podQueueNum"] = nil, 1, fmt.Sprint("c", i), fmt.Sprint(i)
-		if i%2 > 0 {
-			c.Valid, c.InvalidReasons, c.Checks = false, []string{"late"}, nil
-		}
-	})
-	var all []archive.Entry
-	for i := range 240 { // of six settings
-		res := *base
-		res.Scenario = map[string]any{"load": map[string]any{"rate": float64(i % 6)}}
-		all = append(all, archive.Entry{Name: fmt.Sprint("run", i), Kind: archive.Run, Results: &res, Scenario: "s", Started: historyStart.Add(-time.Duration(i) * time.Hour)})
-	}
-	d, err := history(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var page bytes.Buffer
-	if err := writePage(&page, d, script); err != nil {
-		t.Fatal(err)
-	}
-	if page.Len() > mostBytes {
-		t.Errorf("%d bytes, at most %d", page.Len(), mostBytes)
-	}
-	for _, want := range []string{`id="group1-plot1"`, "not drawn, so that the page stays below 3 MB", "Left out of the lines", "more</pre>"} {
-		if !strings.Contains(page.String(), want) {
-			t.Errorf("the page lacks %q", want)
-		}
 	}
 }
 

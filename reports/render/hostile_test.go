@@ -66,7 +66,6 @@ func TestHostileEverywhere(t *testing.T) {
 	}
 	poisoned(reflect.ValueOf(res))
 	m := matrixOfAll()
-	dir := savedMatrix(t, m)
 	poisoned(reflect.ValueOf(m))
 	tuned := &result.Tuning{Sentence: hostile, Started: historyStart}
 	name := strings.ReplaceAll(hostile, "/", "")
@@ -81,15 +80,10 @@ func TestHostileEverywhere(t *testing.T) {
 	}
 	for format, write := range map[string]func(io.Writer) error{
 		"page": of(HTML), "md": of(Markdown), "terminal": func(w io.Writer) error { return Terminal(w, res, TerminalOptions{Width: 120, Explain: true}) },
-		"history page": func(w io.Writer) error { return HistoryHTML(w, all) }, "history": func(w io.Writer) error { return HistoryTerminal(w, all, TerminalOptions{Width: 80}) },
-		"matrix page": func(w io.Writer) error {
-			return MatrixHTML(w, m, func(e *result.MatrixEntry) SavedCell { return loadSaved(dir, e.Dir).cell(e.Cell) })
-		},
-		"matrix":    func(w io.Writer) error { return MatrixTerminal(w, m, TerminalOptions{Width: 120}) },
-		"matrix.md": func(w io.Writer) error { return DocumentMarkdown(w, matrixDocument(m)) },
-		"hostile cell": func(w io.Writer) error {
-			return MatrixHTML(w, m, func(*result.MatrixEntry) SavedCell { return SavedCell{Cell: &res.Cells[0], Report: "./" + hostile} })
-		},
+		"history page": func(w io.Writer) error { return DocumentHTML(w, history(all)) }, "history": func(w io.Writer) error { return HistoryTerminal(w, all, TerminalOptions{Width: 80}) },
+		"matrix page": func(w io.Writer) error { return DocumentHTML(w, matrixDocument(m, t.TempDir())) },
+		"matrix":      func(w io.Writer) error { return MatrixTerminal(w, m, TerminalOptions{Width: 120}) },
+		"matrix.md":   func(w io.Writer) error { return DocumentMarkdown(w, matrixDocument(m, "")) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {

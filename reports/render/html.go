@@ -66,7 +66,8 @@ func newShell(echarts []byte) shell {
 		s.Remote, s.Integrity = fmt.Sprintf(remoteScript, lock.Version), lock.FileIntegrity
 		allowed += "https://cdn.jsdelivr.net"
 	}
-	s.CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; script-src " + allowed
+	s.CSP = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; " +
+		"script-src " + allowed
 	return s
 }
 
@@ -128,41 +129,31 @@ func views(sections []Section) (all []*view) {
 	return all
 }
 
-// flat are all views, those last that are closed.
-func flat(all []*view) (open, closed []*view) {
-	for _, v := range all {
-		if o, c := flat(v.Parts); v.Closed {
-			closed = append(append(append(closed, v), o...), c...)
-		} else {
-			open, closed = append(append(open, v), o...), append(closed, c...)
-		}
+// flat are all views.
+func flat(views []*view) (all []*view) {
+	for _, v := range views {
+		all = append(append(all, v), flat(v.Parts)...)
 	}
-	return open, closed
+	return all
 }
 
 // draw has the charts for which there is room: the first of each section, then the second, and so on.
 func draw(views []*view, room int) error {
-	open, closed := flat(views)
-	left := map[*view]int{}
-	for _, part := range [][]*view{open, closed} {
-		for n, more := 0, true; more; n++ {
-			more = false
-			for _, v := range part {
-				if n >= len(v.Plots) {
-					continue
-				}
-				more = true
-				f, err := newFigure(fmt.Sprintf("%s-plot%d", v.ID, n+1), &v.Plots[n])
-				if err != nil {
-					return err
-				}
-				if f == nil {
-					continue
-				}
-				if len(f.HTML) > room {
-					left[v]++
-					continue
-				}
+	all, left := flat(views), map[*view]int{}
+	for n, more := 0, true; more; n++ {
+		more = false
+		for _, v := range all {
+			if n >= len(v.Plots) {
+				continue
+			}
+			more = true
+			switch f, err := newFigure(fmt.Sprintf("%s-plot%d", v.ID, n+1), &v.Plots[n]); {
+			case err != nil:
+				return err
+			case f == nil:
+			case len(f.HTML) > room:
+				left[v]++
+			default:
 				room -= len(f.HTML)
 				v.Charts = append(v.Charts, f)
 			}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +15,8 @@ import (
 )
 
 // matrixLegend explains the cells of the fault matrix.
-const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a was not asked, ? could not be judged, fail* was expected " +
+const matrixLegend = "pass and FAIL are asserted, (…) is only measured, n/a was not asked, ? could not be judged, " +
+	"fail* was expected " +
 	"of this profile; O: how many pairs of writes could have been swapped, no power if too few."
 
 // WriteMatrix writes the fault matrix into its folder, as matrix.json and matrix.md.
@@ -21,29 +24,55 @@ func WriteMatrix(dir string, m *result.Matrix) error {
 	return errors.Join(
 		result.Replace(filepath.Join(dir, result.MatrixFile), func(w io.Writer) error { return result.EncodeMatrix(w, m) }),
 		result.Replace(filepath.Join(dir, "matrix.md"), func(w io.Writer) error {
-			return DocumentMarkdown(w,
-				matrixDocument(m))
+			return DocumentMarkdown(w, matrixDocument(m, ""))
 		}),
 	)
+}
+
+// pageFile is the name of a page in its folder.
+const pageFile = "index.html"
+
+// WriteMatrixPage writes index.html into a matrix's folder, with links to the pages of the runs that have one.
+func WriteMatrixPage(dir string, m *result.Matrix) error {
+	return result.Replace(filepath.Join(dir, pageFile), func(w io.Writer) error {
+		return DocumentHTML(w, matrixDocument(m, dir))
+	})
+}
+
+// runPage is the address of a run's page from the matrix's; empty if there is none. A name that leads
+// elsewhere is not followed.
+func runPage(dir string, e *result.MatrixEntry) string {
+	if dir == "" || !filepath.IsLocal(e.Dir) || filepath.Base(e.Dir) != e.Dir {
+		return ""
+	}
+	if _, err := os.Stat(filepath.Join(dir, e.Dir, pageFile)); err != nil {
+		return ""
+	}
+	return "./" + url.PathEscape(e.Dir) + "/" + pageFile
 }
 
 // MatrixTerminal prints the fault matrix: faults down, guarantees across, then what
 // failed and what proves nothing.
 func MatrixTerminal(w io.Writer, m *result.Matrix, opts TerminalOptions) error {
-	return DocumentTerminal(w, matrixDocument(m), opts)
+	return DocumentTerminal(w, matrixDocument(m, ""), opts)
 }
 
-func matrixDocument(m *result.Matrix) *Document {
+func matrixDocument(m *result.Matrix, dir string) *Document {
 	d := &Document{Title: "Fault matrix, profile " + orUnknown(m.Profile), Last: true}
 	d.Verdicts = []Cell{{Text: matrixAnswer(m), Tone: sumUp(m).state(m).tone()}}
-	d.add(Section{ID: "matrix", Title: "Faults down, guarantees across", Table: matrixTable(m),
+	d.add(Section{ID: "matrix", Title: "Faults down, guarantees across", Table: matrixTable(m, dir),
 		Notes: []string{matrixLegend}})
 	d.add(Section{ID: "remarks", Title: "What failed, what proves nothing", Notes: matrixRemarks(m)})
+	guarantees := Table{Keys: 1, Heads: Heads("column", "guarantee", "what it asks")}
+	for _, c := range result.MatrixColumns {
+		guarantees.Rows = append(guarantees.Rows, Cells(c.ID, c.Title, c.Meaning))
+	}
+	d.add(Section{ID: "guarantees", Title: "Guarantees", Place: OnPage, Table: guarantees})
 	return d
 }
 
-// matrixTable links each entry that was run with its timeline on the page.
-func matrixTable(m *result.Matrix) Table {
+// matrixTable links each entry with the page of its run, if dir has it.
+func matrixTable(m *result.Matrix, dir string) Table {
 	s := Table{Keys: 3, Heads: Heads("", "fault", "scenario")}
 	for _, c := range result.MatrixColumns {
 		s.Heads = append(s.Heads, Head{Title: c.ID, Unit: c.Title, Meaning: c.Meaning, Words: true})
@@ -51,17 +80,13 @@ func matrixTable(m *result.Matrix) Table {
 	s.Heads = append(s.Heads, Head{Title: "took", Unit: "s"}, Head{Words: true})
 	for i := range m.Entries {
 		e := &m.Entries[i]
-		link := ""
-		if e.NotBuilt == "" && !e.NotRun {
-			link = "#" + timelineID(i)
-		}
-		cells := []Cell{{}, {}, {Text: scenarioName(e), Link: link}}
+		cells := []Cell{{}, {}, {Text: scenarioName(e), Link: runPage(dir, e)}}
 		if i == 0 || m.Entries[i-1].Row != e.Row {
 			cells[0], cells[1] = Cell{Text: e.Row}, Cell{Text: rowTitle(e.Row)}
 		}
 		for _, c := range result.MatrixColumns {
 			v := matrixCell(e, c.ID)
-			v.Tip, v.Link = e.Columns[c.ID].Detail, link
+			v.Tip = e.Columns[c.ID].Detail
 			cells = append(cells, v)
 		}
 		took := Cell{}
@@ -72,8 +97,6 @@ func matrixTable(m *result.Matrix) Table {
 	}
 	return s
 }
-
-func timelineID(entry int) string { return fmt.Sprintf("cell%d", entry+1) }
 
 func scenarioName(e *result.MatrixEntry) string {
 	if e.Cell == "" || e.Cell == "only" {
@@ -276,7 +299,8 @@ func matrixAnswer(m *result.Matrix) string {
 		text += fmt.Sprintf(" %s not run.", plural(s.notRun, "row")+number(s.notRun, " is", " are"))
 	}
 	if s.notBuilt > 0 {
-		text += fmt.Sprintf(" %s not in this table: make robustness has them.", plural(s.notBuilt, "row")+number(s.notBuilt, " is", " are"))
+		text += fmt.Sprintf(" %s not in this table: make robustness has them.",
+			plural(s.notBuilt, "row")+number(s.notBuilt, " is", " are"))
 	}
 	return text
 }

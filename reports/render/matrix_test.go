@@ -2,6 +2,8 @@ package render
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -71,7 +73,7 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := DocumentMarkdown(&out, matrixDocument(m)); err != nil {
+	if err := DocumentMarkdown(&out, matrixDocument(m, "")); err != nil {
 		t.Fatal(err)
 	}
 	text = out.String()
@@ -100,6 +102,59 @@ func TestMatrixState(t *testing.T) {
 	} {
 		if got := matrixState(&tc.e); got.Text != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got.Text, tc.want)
+		}
+	}
+}
+
+// TestMatrixPage: an entry leads to the page of its run, if there is one inside the folder.
+func TestMatrixPage(t *testing.T) {
+	m, dir := matrixOfAll(), t.TempDir()
+	m.Entries[0].Dir, m.Entries[1].Dir, m.Entries[2].Dir = "f00-run", "gone", "../f00-run"
+	if err := os.Mkdir(filepath.Join(dir, "f00-run"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "f00-run", pageFile), []byte("<!doctype html>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteMatrixPage(dir, m); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, pageFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(data)
+	for _, want := range []string{`href="./f00-run/index.html"`, "pass (412)", "no power (12 of 30)", "FAILED, INVALID", "a Go test of notifications"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(page, dir) || strings.Count(page, "./f00-run") > 1 || strings.Contains(page, "gone/") {
+		t.Error("the page holds the machine's paths, or a link that leads nowhere")
+	}
+}
+
+func TestMatrixAnswer(t *testing.T) {
+	held := result.MatrixEntry{Row: "F2", Scenario: "a", Columns: map[string]result.Column{"C": col(result.Pass, "")}}
+	invalid := result.MatrixEntry{Row: "F3", Scenario: "b", Invalid: []string{"never fired"}}
+	expected := result.MatrixEntry{Row: "F4", Scenario: "c", Expected: []string{"L"}, Columns: map[string]result.Column{"L": col(result.Fail, "")}}
+	for name, tc := range map[string]struct {
+		m       result.Matrix
+		want    string
+		outcome state
+	}{
+		"held":     {result.Matrix{Profile: "default", Seconds: 1260, Entries: []result.MatrixEntry{held}}, "1 fault in 1 cell, watcher profile default, in 21 min: every asserted guarantee held.", statePassed},
+		"invalid":  {result.Matrix{Profile: "default", Entries: []result.MatrixEntry{invalid}}, "1 fault in 1 cell, watcher profile default: no cell proves anything. 1 of 1 prove nothing: F3 b.", stateInvalid},
+		"partly":   {result.Matrix{Profile: "default", Entries: []result.MatrixEntry{held, invalid}}, "2 faults in 2 cells, watcher profile default: every asserted guarantee held in the cells that prove something. 1 of 2 prove nothing: F3 b.", stateInvalid},
+		"expected": {result.Matrix{Profile: "legacy", Seconds: 60, Entries: []result.MatrixEntry{expected}}, "1 fault in 1 cell, watcher profile legacy, in 60 s: every cell fails as expected of this profile.", statePassed},
+		"nothing":  {result.Matrix{Profile: "default", Entries: []result.MatrixEntry{{Row: "F1", NotRun: true}}}, "Nothing was run, so nothing is known.", stateInvalid},
+		"retried":  {result.Matrix{Profile: "default", Entries: []result.MatrixEntry{held}, Retries: make([]result.Retry, 3)}, "1 fault in 1 cell, watcher profile default: every asserted guarantee held. 3 scenarios were run again because cells proved nothing (at most 2 may be).", stateInvalid},
+	} {
+		if got := matrixAnswer(&tc.m); got != tc.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, tc.want)
+		}
+		if got := sumUp(&tc.m).state(&tc.m); got != tc.outcome {
+			t.Errorf("%s: %s, want %s", name, got, tc.outcome)
 		}
 	}
 }

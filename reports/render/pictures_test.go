@@ -24,7 +24,7 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := startBrowser(t)
-	path := pageFile(t, res)
+	path := savedPage(t, res)
 	b.media("screen", "light")
 	b.open(path, 1280, 900)
 	b.drawAll()

@@ -70,7 +70,8 @@ func some(all map[string]int64) map[string]int64 {
 // readers is the table of readers and their latencies.
 func (t *table) readers() Section {
 	s := Section{ID: "readers", Title: "Readers", Table: t.keys(), Notes: []string{
-		"Times of queries are from when one was due to the last byte of its answer; of watches and webhooks, from when a write " +
+		"Times of queries are from when one was due to the last byte of its answer; of watches and webhooks, from when a " +
+			"write " +
 			"was due to its event at a reader."}}
 	s.Table.Heads = append(s.Table.Heads, append(Heads("from", "reader"), Head{Title: "due"},
 		Head{Title: "done", Meaning: "Queries that were answered with 200 and all that was asked for; events that arrived."},
@@ -162,7 +163,8 @@ func (t *table) readerCosts() Section {
 		return Section{}
 	}
 	s := Section{ID: "reading-costs", Title: "What reading costs", Table: t.keys(), Notes: []string{
-		"× is against the cell of the same plan and repetition without readers. The apiserver's figures are requests for Pods " +
+		"× is against the cell of the same plan and repetition without readers. The apiserver's figures are requests for " +
+			"Pods " +
 			"during the load and watches of them at its end; the record itself has one watch."}}
 	s.Table.Heads = append(s.Table.Heads, append(Heads("read from"),
 		Head{Title: "freshness p99", Unit: "s"}, Head{Title: "of none", Unit: "×"},

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -100,34 +99,5 @@ func TestReaders(t *testing.T) {
 	}
 	if got, want := text(1), "watcher|watcher|0.150|1.50|0.200|1.00|–|–|3|1|2|0.500"; got != want {
 		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
-// Each format has both tables, and a run without readers has neither.
-func TestReadersInEachFormat(t *testing.T) {
-	with, without := storm(t), storm(t)
-	for i := range without.Cells {
-		without.Cells[i].Readers = nil
-	}
-	for name, write := range map[string]func(*bytes.Buffer, *result.Results) error{
-		"terminal": func(b *bytes.Buffer, r *result.Results) error { return Terminal(b, r, TerminalOptions{Width: 300}) },
-		"markdown": func(b *bytes.Buffer, r *result.Results) error { return Markdown(b, r) },
-		"page":     func(b *bytes.Buffer, r *result.Results) error { return HTML(b, r) },
-	} {
-		var has, lacks bytes.Buffer
-		if err := write(&has, with); err != nil {
-			t.Fatal(err)
-		}
-		if err := write(&lacks, without); err != nil {
-			t.Fatal(err)
-		}
-		for _, part := range []string{"faulty webhook", "429: 14, timeout: 6", "hat reading costs"} {
-			if !strings.Contains(has.String(), part) {
-				t.Errorf("%s lacks %q", name, part)
-			}
-			if strings.Contains(lacks.String(), part) {
-				t.Errorf("%s has %q without readers", name, part)
-			}
-		}
 	}
 }

@@ -31,8 +31,8 @@ func Run(res *result.Results) *Document {
 			throughput.Notes = append(throughput.Notes, r.name()+": "+n)
 		}
 	}
-	for _, s := range []Section{throughput, besidePublished(res).section(), t.paces(), t.overLoad(), t.thresholds(),
-		t.swept(),
+	for _, s := range []Section{throughput, besidePublished(res).section(), t.paces(), t.thresholds(), t.swept(),
+		t.moments(),
 		t.growth(), t.readers(), t.readerCosts(), t.traffic(), t.verdicts(), t.failures()} {
 		d.add(s)
 	}
@@ -100,7 +100,6 @@ func Formats() []Format {
 		{"html", "index.html", HTML},
 		{"md", "report.md", Markdown},
 		{"csv", "throughput.csv", CSV},
-		{"summary", "summary.csv", Summary},
 		{"bench", "bench.txt", Bench},
 		{"junit", "junit.xml", JUnit},
 	}

@@ -64,7 +64,7 @@ func TestOutcomeIsLast(t *testing.T) {
 			t.Errorf("the last lines are\n%s", last)
 		}
 	}
-	const method = "One machine and one clock: "
+	const method = "One machine carries all parts"
 	if strings.Contains(out.String(), method) || !strings.Contains(explained.String(), method) {
 		t.Error("the method is printed without being asked for, or not where it is")
 	}

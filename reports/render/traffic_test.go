@@ -78,21 +78,3 @@ func TestTraffic(t *testing.T) {
 		}
 	}
 }
-
-// TestTrafficIsNotInvented: without a profile nothing is shown.
-func TestTrafficIsNotInvented(t *testing.T) {
-	res := profiledRun()
-	for i := range res.Cells {
-		res.Cells[i].Traffic = nil
-	}
-	for _, write := range []func(*bytes.Buffer) error{
-		func(b *bytes.Buffer) error { return Terminal(b, res, TerminalOptions{}) },
-		func(b *bytes.Buffer) error { return Markdown(b, res) },
-		func(b *bytes.Buffer) error { return writePage(b, Run(res), nil) },
-	} {
-		var b bytes.Buffer
-		if err := write(&b); err != nil || strings.Contains(strings.ToLower(b.String()), "Events per kind") {
-			t.Errorf("plain pods have a table of profiles, %v", err)
-		}
-	}
-}

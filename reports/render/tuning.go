@@ -27,7 +27,7 @@ func TuningDocument(t *result.Tuning) *Document {
 		add(Section{Title: "What would change it", Table: Table{Keys: 1, Heads: Heads("if", "then, by simulation"),
 			Rows: rows}})
 	}
-	add(Section{Title: "Candidates", Table: candidates(t), Plots: []Plot{kneePlot(t)}, Notes: candidateNotes(t)})
+	add(Section{Title: "Candidates", Table: candidates(t), Notes: candidateNotes(t)})
 	add(Section{Title: "Question", Table: tuningFacts(tuningQuestion(t))})
 	return d
 }
@@ -161,7 +161,8 @@ func candidateNotes(t *result.Tuning) []string {
 	n := []string{
 		fmt.Sprintf("%s in virtual time, %s measured; a sweep over all settings that were screened would be %d cells.",
 			plural(t.Simulations, "cell"), plural(t.Measured, "cell"), t.Exhaustive),
-		"Predicted is " + t.Objective.Metric + " of the worst simulated seed, measured of the worst valid cell; error is the median " +
+		"Predicted is " + t.Objective.Metric + " of the worst simulated seed, measured of the worst valid cell; error is " +
+			"the median " +
 			"of the cells' excess over the prediction for their own seed.",
 	}
 	if t.Reused > 0 {
@@ -181,69 +182,6 @@ func secondTries(t *result.Tuning) (all []string) {
 		}
 	}
 	return all
-}
-
-// byNumber are the screened candidates of a strategy that has a number, by it; of several
-// lengths the one that was measured, else the longest.
-func byNumber(t *result.Tuning, strategy string) (all []*result.TunedCandidate) {
-	for i := range t.Candidates {
-		c := &t.Candidates[i]
-		if c.Strategy != strategy || c.Value == nil && c.Measured == nil {
-			continue
-		}
-		if n := len(all); n > 0 && all[n-1].Queues == c.Queues {
-			if all[n-1].Measured == nil {
-				all[n-1] = c
-			}
-			continue
-		}
-		all = append(all, c)
-	}
-	return all
-}
-
-// strategiesOf returns the strategies in order.
-func strategiesOf(t *result.Tuning) (all []string) {
-	for i := range t.Candidates {
-		if s := t.Candidates[i].Strategy; !slices.Contains(all, s) {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// kneePlot is the objective against the number of queues: predictions as lines,
-// measurements as points.
-func kneePlot(t *result.Tuning) Plot {
-	p := Plot{
-		Title: t.Objective.Metric + " against podQueueNum", X: "podQueueNum", Unit: "s", Log: true,
-		Caption: "Broken lines are predicted in virtual time, points are measured. Where a line turns flat, more requests in flight bring nothing. Both axes are logarithmic.",
-	}
-	low, high := 0, 0
-	for _, s := range strategiesOf(t) {
-		predicted, measured := PlotLine{Name: s + ", predicted", Model: true}, PlotLine{Name: s + ", measured"}
-		for _, c := range byNumber(t, s) {
-			if c.Queues == 0 {
-				continue
-			}
-			if low == 0 || c.Queues < low {
-				low = c.Queues
-			}
-			high = max(high, c.Queues)
-			if c.Value != nil {
-				predicted.Points = append(predicted.Points, [2]float64{float64(c.Queues), *c.Value})
-			}
-			if c.Measured != nil {
-				measured.Points = append(measured.Points, [2]float64{float64(c.Queues), *c.Measured})
-			}
-		}
-		p.Lines = append(p.Lines, predicted, measured)
-	}
-	if b := t.Objective.Bound; b != nil && high > 0 {
-		p.Lines = append(p.Lines, PlotLine{Name: "objective", Model: true, Points: [][2]float64{{float64(low), *b},
-			{float64(high), *b}}})
-	}
-	return p
 }
 
 // tuningGoal is the objective in words.

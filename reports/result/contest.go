@@ -211,7 +211,9 @@ func (c *Contest) rank(points []*Group) {
 	var takes []*Group
 	for _, p := range points {
 		converged := !slices.ContainsFunc(p.Valid(), func(c *Cell) bool { return c.Checks["G1"].Verdict != Pass })
-		projected := c.Figure == FigureDrain && slices.ContainsFunc(p.Valid(), func(c *Cell) bool { return c.Handler.DrainProjected })
+		projected := c.Figure == FigureDrain && slices.ContainsFunc(p.Valid(), func(c *Cell) bool {
+			return c.Handler.DrainProjected
+		})
 		if p.Correct() && converged && !p.floor() && !projected && p.Median(of) != nil {
 			takes = append(takes, p)
 		}
@@ -280,7 +282,10 @@ func (r *Results) Sizes() (numbers, names []string) {
 	for _, axis := range r.axes() {
 		switch {
 		case !OfWatcher(axis) || axis == ParamStrategy:
-		case slices.ContainsFunc(r.Cells, func(c Cell) bool { _, err := strconv.ParseFloat(c.Params[axis], 64); return err != nil }):
+		case slices.ContainsFunc(r.Cells, func(c Cell) bool {
+			_, err := strconv.ParseFloat(c.Params[axis], 64)
+			return err != nil
+		}):
 			names = append(names, axis)
 		default:
 			numbers = append(numbers, axis)
@@ -372,7 +377,9 @@ func (s *sizes) smallest(points []*Group) (found []*Group) {
 	}
 	for _, p := range slices.SortedStableFunc(slices.Values(points), s.compare) {
 		kind := func(o *Group) bool { return s.kind(o) == s.kind(p) }
-		fails := slices.ContainsFunc(points, func(o *Group) bool { return kind(o) && beyond(p, o) && (!o.Correct() || !o.KeepsUp()) })
+		fails := slices.ContainsFunc(points, func(o *Group) bool {
+			return kind(o) && beyond(p, o) && (!o.Correct() || !o.KeepsUp())
+		})
 		if !fails && !slices.ContainsFunc(found, kind) {
 			found = append(found, p)
 		}
@@ -395,8 +402,8 @@ func (s *sizes) best(found []*Group, every bool) (all []*Group) {
 	return all
 }
 
-// unknown names the points that may be the answer in place of the chosen ones: they are not larger, and invalid, without
-// a verdict or not there.
+// unknown names the points that may be the answer in place of the chosen ones: they are not larger, and invalid,
+// without a verdict or not there.
 func (r *Results) unknown(s *sizes, points, chosen []*Group) (all []string) {
 	for _, p := range points {
 		larger := len(chosen) > 0 && !slices.ContainsFunc(chosen, func(o *Group) bool { return s.compare(p, o) <= 0 })

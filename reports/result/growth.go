@@ -57,7 +57,9 @@ func (r *Results) MeasureGrowth() {
 		x.measure(p)
 		g.Rungs = append(g.Rungs, x)
 	}
-	slices.SortStableFunc(g.Rungs, func(a, b Rung) int { return cmp.Or(cmp.Compare(a.Objects, b.Objects), compareRates(a.Rate, b.Rate)) })
+	slices.SortStableFunc(g.Rungs, func(a, b Rung) int {
+		return cmp.Or(cmp.Compare(a.Objects, b.Objects), compareRates(a.Rate, b.Rate))
+	})
 	steady := g.steady()
 	for _, rung := range steady[min(1, len(steady)):] {
 		if more := steady[0].above(rung, func(x *Rung) *float64 { return x.HeldMiB }); more != nil {

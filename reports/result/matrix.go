@@ -117,7 +117,8 @@ type MatrixColumn struct {
 // MatrixColumns are the matrix's columns, in order.
 var MatrixColumns = []MatrixColumn{
 	{"C", "converge", "In the end, and after each restart, storage holds what the apiserver holds."},
-	{"O", "order", "No older state overwrites a newer one, and nothing that was deleted comes back. In brackets: how many pairs of writes could have been swapped."},
+	{"O", "order", "No older state overwrites a newer one, and nothing that was deleted comes back. In brackets: how " +
+		"many pairs of writes could have been swapped."},
 	{"L", "loss", "Every event is accounted for: sent, merged, filtered, or still queued."},
 	{"B", "bounded", "Memory, queues, goroutines and sockets stay below their ceilings."},
 	{"I", "isolation", "Kinds and objects that the fault does not hit stay as fresh as without it."},

@@ -25,7 +25,8 @@ type Metric struct {
 }
 
 // sections of a cell hold the figures that may be bounded.
-var sections = []string{"load", "writer", "handler", "storage", "freshness", "bystander", "watcher", "events", "pace", "readers", "api"}
+var sections = []string{"load", "writer", "handler", "storage", "freshness", "bystander", "watcher", "events", "pace",
+	"readers", "api"}
 
 // Metrics lists the figures that a threshold may bound, in the order of results.json.
 var Metrics = sync.OnceValue(func() []Metric {
@@ -146,13 +147,15 @@ func (m Metric) unknown(c *Cell, zero bool) bool {
 		return c.Storage.LatencyMeanMs > 0
 	}
 	// Another watcher's sizes, and those of what the load does not have.
-	return slices.Contains([]string{"writer.capacity", "handler.queues", "handler.workers", "handler.capacity", "load.threads"}, m.Name)
+	return slices.Contains([]string{"writer.capacity", "handler.queues", "handler.workers", "handler.capacity",
+		"load.threads"}, m.Name)
 }
 
 // Example is a bound on the metric, as a scenario writes it.
 func (m Metric) Example() string {
 	return map[string]string{
-		"s": "< 1s", "ms": "< 250ms", "µs": "< 200µs", "MiB": "< 64MiB", "B": "< 4KiB", "KiB/s": "< 500KiB/s", "/s": "> 100/s", "share": "> 80%", "": "<= 0",
+		"s": "< 1s", "ms": "< 250ms", "µs": "< 200µs", "MiB": "< 64MiB", "B": "< 4KiB", "KiB/s": "< 500KiB/s",
+		"/s": "> 100/s", "share": "> 80%", "": "<= 0",
 	}[m.Unit]
 }
 
@@ -208,7 +211,8 @@ func (m Metric) number(text string) (float64, error) {
 			return v / 100, nil
 		}
 	}
-	what := map[string]string{"s": "a time", "ms": "a time", "µs": "a time", "MiB": "a size", "B": "a size", "KiB/s": "a size per second", "/s": "a rate", "share": "a share", "": "a number"}[m.Unit]
+	what := map[string]string{"s": "a time", "ms": "a time", "µs": "a time", "MiB": "a size", "B": "a size",
+		"KiB/s": "a size per second", "/s": "a rate", "share": "a share", "": "a number"}[m.Unit]
 	return 0, fmt.Errorf("%q is not %s", text, what)
 }
 

@@ -120,8 +120,8 @@ func (r *Results) Decided(m Metric) bool {
 // OfWatcher reports whether a parameter of a point is about its watcher.
 func OfWatcher(param string) bool { return param == "watcher" || strings.HasPrefix(param, "watcher.") }
 
-// Lacking are the cells for want of which a run is invalid. Where its scenario decides, an invalid cell is made up for by
-// another repetition, unless a point has not enough valid ones: stats.Least, or one where it was run fewer times.
+// Lacking are the cells for want of which a run is invalid. Where its scenario decides, an invalid cell is made up for
+// by another repetition, unless a point has not enough valid ones: stats.Least, or one where it was run fewer times.
 func (r *Results) Lacking() (ids []string) {
 	valid, all := map[string]int{}, map[string]int{}
 	for i := range r.Cells {

@@ -82,7 +82,8 @@ type Environment struct {
 	Etcd       string            `json:"etcd,omitempty"`
 	Flags      []string          `json:"flags,omitempty"`     // of kube-apiserver, where known
 	EtcdFlags  []string          `json:"etcdFlags,omitempty"` // where known
-	Pinned     map[string]string `json:"pinned,omitempty"`    // party to the CPUs that it alone may use, such as 2-3; empty where none is pinned
+	// party to the CPUs that it alone may use, such as 2-3; empty where none is pinned
+	Pinned     map[string]string `json:"pinned,omitempty"`
 	CPUModel   string            `json:"cpuModel,omitempty"`
 	CPUs       int               `json:"cpus"`
 	MemoryMiB  int64             `json:"memoryMiB,omitempty"`
@@ -186,19 +187,22 @@ func (q *Quantiles) P99IsMax() bool { return q.Count < LeastForP99 }
 
 // Load is what the generator asked and got.
 type Load struct {
-	Model      string     `json:"model"`             // closed, open
-	Arrival    string     `json:"arrival,omitempty"` // open loop: spacing of the writes
-	Threads    int        `json:"threads,omitempty"`
-	ThinkS     float64    `json:"thinkSeconds,omitempty"`     // closed loop: pause of a thread before each write
-	Timed      bool       `json:"timed,omitempty"`            // closed loop that a duration may end, so that the number of writes follows the answers
-	Warmup     int64      `json:"warmupOperations,omitempty"` // sent before the load, and not counted
-	HotBurst   int        `json:"hotBurst,omitempty"`         // writes that are sent to one Pod at once, without waiting for answers
-	Prefill    int64      `json:"prefill,omitempty"`          // Pods that existed before the load
-	DurationS  float64    `json:"durationSeconds"`
-	Planned    int64      `json:"planned"` // attempted, where time alone ends the load
-	Done       int64      `json:"done"`
-	Errors     int64      `json:"errors"`
-	OfferedQPS *float64   `json:"offeredQPS,omitempty"` // open loop only: the mean rate asked for; not of a profile, whose rate is of pods
+	Model   string  `json:"model"`             // closed, open
+	Arrival string  `json:"arrival,omitempty"` // open loop: spacing of the writes
+	Threads int     `json:"threads,omitempty"`
+	ThinkS  float64 `json:"thinkSeconds,omitempty"` // closed loop: pause of a thread before each write
+	// closed loop that a duration may end, so that the number of writes follows the answers
+	Timed  bool  `json:"timed,omitempty"`
+	Warmup int64 `json:"warmupOperations,omitempty"` // sent before the load, and not counted
+	// writes that are sent to one Pod at once, without waiting for answers
+	HotBurst  int     `json:"hotBurst,omitempty"`
+	Prefill   int64   `json:"prefill,omitempty"` // Pods that existed before the load
+	DurationS float64 `json:"durationSeconds"`
+	Planned   int64   `json:"planned"` // attempted, where time alone ends the load
+	Done      int64   `json:"done"`
+	Errors    int64   `json:"errors"`
+	// open loop only: the mean rate asked for; not of a profile, whose rate is of pods
+	OfferedQPS *float64   `json:"offeredQPS,omitempty"`
 	PlannedQPS *float64   `json:"plannedQPS,omitempty"` // what the plan has, by chance (poisson) another rate
 	QPS        float64    `json:"qps"`
 	LagMs      *Quantiles `json:"lagMs,omitempty"`             // actual minus intended dispatch
@@ -218,15 +222,16 @@ const External = "external"
 
 // Handler is the Pod handler stage.
 type Handler struct {
-	Strategy          string   `json:"strategy"` // or External
-	Queues            int      `json:"queues"`
-	Workers           int      `json:"workers"`
-	Capacity          int      `json:"capacity"`
-	DrainSeconds      *float64 `json:"drainSeconds,omitempty"`          // first event of the load to last acknowledgement
-	DrainAfterLoad    *float64 `json:"drainAfterLoadSeconds,omitempty"` // from the end of the load
-	DrainProjected    bool     `json:"drainProjected,omitempty"`
-	Owed              *int64   `json:"owedEvents,omitempty"`        // for Pods, at the cut: the projection is for these
-	GapSeconds        *float64 `json:"gapSeconds,omitempty"`        // 5th percentile, from an answer to the next request for the same Pod, which waited
+	Strategy       string   `json:"strategy"` // or External
+	Queues         int      `json:"queues"`
+	Workers        int      `json:"workers"`
+	Capacity       int      `json:"capacity"`
+	DrainSeconds   *float64 `json:"drainSeconds,omitempty"`          // first event of the load to last acknowledgement
+	DrainAfterLoad *float64 `json:"drainAfterLoadSeconds,omitempty"` // from the end of the load
+	DrainProjected bool     `json:"drainProjected,omitempty"`
+	Owed           *int64   `json:"owedEvents,omitempty"` // for Pods, at the cut: the projection is for these
+	// 5th percentile, from an answer to the next request for the same Pod, which waited
+	GapSeconds        *float64 `json:"gapSeconds,omitempty"`
 	Imbalance         *float64 `json:"imbalance,omitempty"`         // busiest queue's share ÷ mean share
 	MaxDepth          *float64 `json:"maxDepth,omitempty"`          // most Pod events that storage was owed at once
 	LittleDiscrepancy *float64 `json:"littleDiscrepancy,omitempty"` // |L − λW| ÷ L
@@ -255,9 +260,11 @@ type Storage struct {
 	// owed to storage as requests may be in flight, by op log and ledger. nil if that was
 	// less than ten mean latencies.
 	EfficiencyBacklog *float64 `json:"efficiencyBacklog,omitempty"`
-	BacklogSeconds    *float64 `json:"backlogSeconds,omitempty"`    // that time
-	RequestsPerEvent  *float64 `json:"requestsPerEvent,omitempty"`  // received for Pods, over the events that the watcher received
-	BytesPerEvent     *float64 `json:"bytesPerEvent,omitempty"`     // in the bodies of these requests, over the same events
+	BacklogSeconds    *float64 `json:"backlogSeconds,omitempty"` // that time
+	// received for Pods, over the events that the watcher received
+	RequestsPerEvent *float64 `json:"requestsPerEvent,omitempty"`
+	// in the bodies of these requests, over the same events
+	BytesPerEvent     *float64 `json:"bytesPerEvent,omitempty"`
 	ConnectionsOpened *float64 `json:"connectionsOpened,omitempty"` // by the watcher, during load and drain
 	// Digest is the SHA-256 of what storage held in the end: of each object a line with kind,
 	// namespace, name, uid and content, tabs between, in the order of bytes. resourceVersions
@@ -307,12 +314,14 @@ type Watcher struct {
 	NetInKiBps     *float64 `json:"netInKiBps,omitempty"`
 	NetOutKiBps    *float64 `json:"netOutKiBps,omitempty"`
 	Goroutines     *float64 `json:"goroutines,omitempty"`
-	CachedObjects  *float64 `json:"cachedObjects,omitempty"`       // as the load began
-	FirstSync      *float64 `json:"firstSyncSeconds,omitempty"`    // from the start of the process until its lists were complete
-	FirstSyncCPU   *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it
-	Stored         *float64 `json:"storedSeconds,omitempty"`       // from the start of the process until storage had acknowledged all that existed before the load
-	StoredCPU      *float64 `json:"storedCPUSeconds,omitempty"`    // CPU time of the process in it
-	ExitCode       *int     `json:"exitCode,omitempty"`
+	CachedObjects  *float64 `json:"cachedObjects,omitempty"` // as the load began
+	// from the start of the process until its lists were complete
+	FirstSync    *float64 `json:"firstSyncSeconds,omitempty"`
+	FirstSyncCPU *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it
+	// from the start of the process until storage had acknowledged all that existed before the load
+	Stored    *float64 `json:"storedSeconds,omitempty"`
+	StoredCPU *float64 `json:"storedCPUSeconds,omitempty"` // CPU time of the process in it
+	ExitCode  *int     `json:"exitCode,omitempty"`
 	// Restarts is how many processes were started after the first. The counters are
 	// those of the last one; CPU and memory are those of all, traffic is not known.
 	Restarts int `json:"restarts,omitempty"`

@@ -36,7 +36,8 @@ func unknownIn(doc any, t reflect.Type) (path string, found *unknownName) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if list, ok := doc.([]any); ok && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Float64 { // curves have thousands
+	// curves have thousands
+	if list, ok := doc.([]any); ok && t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Float64 {
 		for i, e := range list {
 			if inside, found := unknownIn(e, t.Elem()); found != nil {
 				return fmt.Sprintf("[%d]%s", i, inside), found

@@ -59,20 +59,23 @@ func (c *Cell) validate(path string) error {
 		return fmt.Errorf("%s.cutFraction is %v; it lies between 0 and 1", path, c.CutFraction)
 	case !c.Cut && c.Handler.DrainProjected:
 		return fmt.Errorf("%s.handler.drainProjected is set on a cell that was not cut", path)
-	case c.Cut && c.Handler.DrainSeconds != nil && !c.Handler.DrainProjected && (c.Handler.Owed == nil || *c.Handler.Owed > 0):
+	case c.Cut && c.Handler.DrainSeconds != nil && !c.Handler.DrainProjected &&
+		(c.Handler.Owed == nil || *c.Handler.Owed > 0):
 		return fmt.Errorf("%s was cut and owes Pods, so handler.drainSeconds must be marked drainProjected", path)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Checks)) {
 		check := c.Checks[name]
 		if !slices.Contains(Verdicts(), check.Verdict) {
-			return fmt.Errorf("%s.checks.%s.verdict is %q; it is one of %s", path, name, check.Verdict, strings.Join(Verdicts(), ", "))
+			return fmt.Errorf("%s.checks.%s.verdict is %q; it is one of %s", path, name, check.Verdict,
+				strings.Join(Verdicts(), ", "))
 		}
 		if check.Verdict == Pass && check.Judged == 0 {
 			return fmt.Errorf("%s.checks.%s passes with judged 0; a check that looked at nothing is %s", path, name, NotJudged)
 		}
 		weak := check.Power != nil && *check.Power < check.MinPower
 		if check.Verdict == Pass && weak {
-			return fmt.Errorf("%s.checks.%s passes with power %d of at least %d; that is %s", path, name, *check.Power, check.MinPower, NoPower)
+			return fmt.Errorf("%s.checks.%s passes with power %d of at least %d; that is %s", path, name, *check.Power,
+				check.MinPower, NoPower)
 		}
 		if check.Verdict == NoPower && !weak {
 			return fmt.Errorf("%s.checks.%s is %s without a power below its minPower", path, name, NoPower)

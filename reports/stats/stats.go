@@ -1,9 +1,10 @@
 // Package stats summarises the repetitions of one figure: their median, an interval for it, and whether two figures
 // differ.
 //
-// An interval is meant to hold the median at Level. It is Student's, on logarithms, because the noise of times, rates and
-// sizes is a factor rather than a term. It assumes a noise that is about lognormal; an outlier makes it wider. Resampling
-// was tried and dropped: ten values reach 97 % by it, and three have ten different resamples. One or two values have none.
+// An interval is meant to hold the median at Level. It is Student's, on logarithms, because the noise of times, rates
+// and sizes is a factor rather than a term. It assumes a noise that is about lognormal; an outlier makes it wider.
+// Resampling was tried and dropped: ten values reach 97 % by it, and three have ten different resamples. One or two
+// values have none.
 package stats
 
 import (

@@ -151,11 +151,6 @@ func (d Difference) place() string {
 	return strings.TrimPrefix(strings.TrimPrefix(place, string(d.Kind)), ".")
 }
 
-// Sentence is "machine cpus 2 → 4".
-func (d Difference) Sentence() string {
-	return fmt.Sprintf("%s %s", d.Kind, d.change(len(d.Values)-1))
-}
-
 func (d Difference) change(run int) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s → %s", d.place(), cut(d.Values[0], 24), cut(d.Values[run], 24)))
 }
@@ -166,60 +161,6 @@ func cut(s string, most int) string {
 		return string(r[:most-1]) + "…"
 	}
 	return s
-}
-
-// setsApart reports whether differences of a kind keep two runs out of one line. Watchers, seeds and builds do
-// not: a line over runs is to show what they change.
-func setsApart(k Kind) bool { return k == kindScenario || k == kindCluster || k == kindMachine }
-
-// Apart lists what keeps the figures of two runs from being joined in one line. What was resumed elsewhere was
-// measured on both machines.
-func Apart(a, b *result.Results) ([]Difference, error) {
-	for _, x := range places(a) {
-		for _, y := range places(b) {
-			all, err := Differences(x, y)
-			all = slices.DeleteFunc(all, func(d Difference) bool { return !setsApart(d.Kind) })
-			if len(all) > 0 || err != nil {
-				return all, err
-			}
-		}
-	}
-	return nil, nil
-}
-
-// Line is a text that two runs share if Apart finds nothing between them; "" is shared with none, as of a run
-// that was resumed elsewhere.
-func Line(res *result.Results) (line string, err error) {
-	for _, p := range places(res) {
-		all, err := facts(p)
-		if err != nil {
-			return "", err
-		}
-		text := ""
-		for _, path := range slices.Sorted(maps.Keys(all)) {
-			if setsApart(kind(path)) {
-				text += fmt.Sprintf("%q=%q\n", path, all[path])
-			}
-		}
-		if line != "" && line != text {
-			return "", nil
-		}
-		line = text
-	}
-	return line, nil
-}
-
-// places are the run as it was started, and as it was resumed.
-func places(res *result.Results) []*result.Results {
-	all := []*result.Results{res}
-	for i := range res.Run.Resumed {
-		if slices.ContainsFunc(res.Cells, func(c result.Cell) bool { return c.Resumed == i+1 }) {
-			again := *res
-			again.Environment = res.Run.Resumed[i].Environment
-			all = append(all, &again)
-		}
-	}
-	return all
 }
 
 // sameSession is how far apart two runs may start on one machine and still count as one session.

@@ -55,7 +55,7 @@
     option.tooltip = Object.assign({}, option.tooltip, {
       confine: true, backgroundColor: panel, borderColor: line, textStyle: { color: ink, fontSize: 12 },
       valueFormatter: function (v) { return number(Array.isArray(v) ? v[1] : v) + " " + figure.unit; },
-      axisPointer: { type: option.series[0] && option.series[0].type === "bar" ? "shadow" : "line", label: {
+      axisPointer: { type: "line", label: {
         backgroundColor: soft, formatter: function (p) { return figure.axis === "percentile" ? percentile(p.value) : typeof p.value === "number" ? number(p.value) + (figure.axis === "plain" ? "" : " s") : String(p.value); } } }
     });
     (option.xAxis || []).forEach(function (axis) {
@@ -65,7 +65,6 @@
       axis.nameTextStyle = { color: soft };
       axis.axisLabel = { color: soft, hideOverlap: true };
       if (axis.type === "log") axis.axisLabel.formatter = plain;
-      if (axis.type === "category" && (axis.data || []).length <= 10) axis.axisLabel = { color: soft, interval: 0, width: 96, overflow: "break", lineHeight: 13, fontSize: 11 };
       if (axis.min === "dataMin") axis.axisLabel = { color: soft, hideOverlap: true, showMinLabel: false, showMaxLabel: false };
       if (figure.axis === "percentile") axis.axisLabel.formatter = percentile;
     });
@@ -76,13 +75,7 @@
     });
     (option.series || []).forEach(function (s) {
       s.emphasis = { focus: "series" };
-      if (s.type === "bar") s.barMaxWidth = 34;
       if (s.markArea) Object.assign(s.markArea, { silent: true, label: { color: soft, fontSize: 11 } });
-      if (s.markLine) {
-        s.markLine.silent = true;
-        s.markLine.lineStyle = Object.assign({}, s.markLine.lineStyle, { color: soft });
-        s.markLine.label = Object.assign({}, s.markLine.label, { color: soft, fontSize: 11 });
-      }
     });
     return option;
   }
