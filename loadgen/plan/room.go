@@ -30,8 +30,9 @@ func (c *Load) validateRoom(t *Tuning) error {
 			before, maxBefore)
 	}
 	if writes := c.expectedWrites(t); writes > MaxOperations {
-		return fieldError("duration", "%s of this load have about %.3g writes, and a plan has at most %d; use a shorter one, "+
-			"or less rate or nodes", c.Duration, writes, MaxOperations)
+		return fieldError("duration",
+			"%s of this load have about %.3g writes, and a plan has at most %d; use a shorter one, "+
+				"or less rate or nodes", c.Duration, writes, MaxOperations)
 	}
 	return nil
 }
@@ -86,7 +87,8 @@ func mean(d dist.Duration) time.Duration { return min(d.Mean(), longest) }
 func (t *Tuning) starting() time.Duration {
 	st := &t.Stages
 	return mean(st.Bind) + mean(st.Creating) + mean(st.Sandbox) + mean(st.Running) +
-		time.Duration(*st.ProbeShare*float64(mean(st.Probe))+*st.PullShare*float64(mean(st.Pull))+*t.Pods.InitShare*float64(mean(st.Init)))
+		time.Duration(*st.ProbeShare*float64(mean(st.Probe))+*st.PullShare*float64(mean(st.Pull))+
+			*t.Pods.InitShare*float64(mean(st.Init)))
 }
 
 func (t *Tuning) stopping() time.Duration {

@@ -243,7 +243,8 @@ func marked(kind string, obj Object, rv string) []byte {
 	if err != nil {
 		panic(fmt.Sprintf("shape: %v", err)) // the objects are our own, of known types
 	}
-	return bytes.Replace(bytes.TrimSuffix(b, []byte{'\n'}), []byte(`[{"manager":"`+managedMark+`"}]`), []byte(managedMark), 1)
+	return bytes.Replace(bytes.TrimSuffix(b, []byte{'\n'}), []byte(`[{"manager":"`+managedMark+`"}]`), []byte(managedMark),
+		1)
 }
 
 // render is for objects whose text is not kept.
