@@ -139,7 +139,8 @@ func (s *Server) applyDelete(c *call, now time.Time) reply {
 // served nevertheless.
 func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	e := ledger.Entry{
-		Instance: c.instance, Method: c.method, Cluster: ch.Key.Cluster, Kind: kubernetesKind(ch.Key.Kind), Namespace: ch.Key.Namespace, Name: ch.Key.Name,
+		Instance: c.instance, Method: c.method, Cluster: ch.Key.Cluster, Kind: kubernetesKind(ch.Key.Kind),
+		Namespace: ch.Key.Namespace, Name: ch.Key.Name,
 		UID: ch.UID, ResourceVersion: ch.ResourceVersion, Bytes: len(c.body),
 		Received: c.received.UnixNano(), Code: int(r.code), Effect: ch.Effect, Fault: c.fault,
 	}

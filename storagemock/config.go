@@ -67,7 +67,8 @@ type parsed struct {
 }
 
 // tlsVersions are the versions that crypto/tls can be limited to.
-var tlsVersions = map[string]uint16{"": 0, "1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12, "1.3": tls.VersionTLS13}
+var tlsVersions = map[string]uint16{"": 0, "1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12,
+	"1.3": tls.VersionTLS13}
 
 func (c Config) parse() (parsed, error) {
 	var p parsed
@@ -88,7 +89,8 @@ func (c Config) parse() (parsed, error) {
 	if p.tlsMax, known = tlsVersions[c.TLSMaxVersion]; !known {
 		errs = append(errs, fmt.Errorf("tls-max-version: %q; want 1.0, 1.1, 1.2 or 1.3", c.TLSMaxVersion))
 	} else if p.tlsMax != 0 && c.TLSCert == "" {
-		errs = append(errs, errors.New("tls-max-version: there is no TLS without a certificate; give --tls-cert and --tls-key as well"))
+		errs = append(errs, errors.New("tls-max-version: there is no TLS without a certificate; give --tls-cert and "+
+			"--tls-key as well"))
 	}
 	if p.model, err = latency.ParseModel(c.Latency, c.Seed); err != nil {
 		errs = append(errs, err)
@@ -123,7 +125,8 @@ func SplitAddress(addr string, allowRemote bool) (host string, port int, err err
 		return "", 0, fmt.Errorf("address %q: port %q is not a number from 0 to 65535", addr, portText)
 	}
 	if ip := net.ParseIP(host); !allowRemote && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", 0, fmt.Errorf("address %q is not loopback, and there is no authentication; allow it with --allow-remote", addr)
+		return "", 0, fmt.Errorf("address %q is not loopback, and there is no authentication; allow it with --allow-remote",
+			addr)
 	}
 	return host, port, nil
 }

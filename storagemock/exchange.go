@@ -47,7 +47,8 @@ const (
 // readExchange reads the whole request. If that fails, it returns the reply to refuse it
 // with; the connection is then closed.
 func readExchange(w http.ResponseWriter, r *http.Request, maxBody int64) (*exchange, *reply) {
-	x := &exchange{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery, w: w, r: r, conn: http.NewResponseController(w)}
+	x := &exchange{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery, w: w, r: r,
+		conn: http.NewResponseController(w)}
 	status, err := x.readBody(maxBody)
 	if err != nil {
 		w.Header().Set("Connection", "close")

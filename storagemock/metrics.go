@@ -36,7 +36,8 @@ func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2, 3},
 		}),
 	}
-	m.faults = prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.MockFaults, Help: "Requests hit by a fault, by fault name."}, []string{"fault"})
+	m.faults = prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.MockFaults,
+		Help: "Requests hit by a fault, by fault name."}, []string{"fault"})
 	if reg == nil {
 		return m
 	}

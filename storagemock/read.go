@@ -41,7 +41,8 @@ func (s *Server) listObjects(c *call) reply {
 
 // eventFilters are the parameters of an event list that compare a field.
 var eventFilters = []string{
-	"id", "env", "kind", "level", "component", "type", "clusterId", "extraInfo.name", "extraInfo.namespace", "extraInfo.kind",
+	"id", "env", "kind", "level", "component", "type", "clusterId", "extraInfo.name", "extraInfo.namespace",
+	"extraInfo.kind",
 }
 
 // listEvents is E12.

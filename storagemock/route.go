@@ -75,7 +75,8 @@ func found(one, list endpoint, hasName bool, k store.Key) route {
 	if k.Cluster == "" || k.Kind == "" || hasName != (k.Name != "") || strings.Contains(k.Name, "/") {
 		return route{}
 	}
-	r := route{list, store.Key{Cluster: unescape(k.Cluster), Kind: unescape(k.Kind), Namespace: unescape(k.Namespace), Name: unescape(k.Name)}}
+	r := route{list, store.Key{Cluster: unescape(k.Cluster), Kind: unescape(k.Kind), Namespace: unescape(k.Namespace),
+		Name: unescape(k.Name)}}
 	if hasName {
 		r.endpoint = one
 	}

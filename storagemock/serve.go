@@ -48,7 +48,8 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 	if waited {
 		start = time.Now()
 	}
-	f := s.faults.Pick(fault.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name, Instance: c.instance}, c.received)
+	f := s.faults.Pick(fault.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name,
+		Instance: c.instance}, c.received)
 	if f != nil {
 		c.fault = f.Name
 		s.metrics.fired(f.Name)
@@ -87,7 +88,8 @@ func (in *instance) turnAway(c *call, err error) {
 // reject records a write that is answered with r but not applied.
 func (s *Server) reject(c *call, r *reply) {
 	if c.write() {
-		ch := store.Change{Key: c.key, UID: c.put.Meta.UID, ResourceVersion: c.put.Meta.ResourceVersion, Effect: ledger.EffectRejected}
+		ch := store.Change{Key: c.key, UID: c.put.Meta.UID, ResourceVersion: c.put.Meta.ResourceVersion,
+			Effect: ledger.EffectRejected}
 		s.record(c, r, ch, time.Time{})
 	}
 }

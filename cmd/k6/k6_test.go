@@ -94,7 +94,6 @@ func TestExamples(t *testing.T) {
 		script string
 		want   map[string]int // operations on pods by type, at least
 	}{
-		{"operations.js", map[string]int{oplog.TypeCreate: 6, oplog.TypeBind: 6, oplog.TypeRunning: 6, oplog.TypeDelete: 6}},
 		{"lives.js", map[string]int{oplog.TypeCreate: 9, oplog.TypePatch: 18, oplog.TypeDelete: 9}},
 	} {
 		t.Run(tc.script, func(t *testing.T) {
@@ -182,8 +181,7 @@ func TestTicks(t *testing.T) {
 		export function teardown() { churn.finish(); }
 		export default function () {
 			sleep(2);
-			const pod = churn.createPod();
-			const first = pod.results()[0], second = pod.bind();
+			const [first, second] = churn.life();
 			check(first, {'the tick was two seconds ago': (r) => r.ok && r.lagMs >= 1900});
 			check(second, {'the next is intended for now': (r) => r.ok && r.lagMs < first.lagMs});
 		}`)
@@ -251,7 +249,7 @@ func TestOneWay(t *testing.T) {
 	script := writeScript(t, options, "{setupTimeout: '5m', iterations: 1}",
 		"export function setup() { churn.prepare(); }\nexport function teardown() { churn.finish(); }\nexport default function () { churn.step(); churn.life(); }\n")
 	out, _ := runScript(t, k6Binary(t), script, "KUBECONFIG="+env.Kubeconfig, "OPLOG="+filepath.Join(t.TempDir(), "ops"), "RUN=both")
-	if !strings.Contains(out, "createPod() or life() after step(): both send the plan's pods") {
+	if !strings.Contains(out, "life() after step(): both send the plan's pods") {
 		t.Error(out)
 	}
 }

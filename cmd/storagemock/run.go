@@ -28,7 +28,6 @@ import (
 	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/latency"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -57,10 +56,7 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		Long: `storagemock implements the v1 HTTP API of bcs-storage as far as bcs-k8s-watch and
 k8s-watch use it. Once it listens, it prints one line of JSON to standard output,
 {"listen":["127.0.0.1:40001"],"admin":"127.0.0.1:40002"}, and logs to standard error.
-On SIGTERM it finishes the requests in progress and exits. It logs what each latency
-comes to, as here:
-
-` + shown("lognormal(p50=60ms,p99=400ms)", "lognormal(mean=87ms,p99=110ms)", "bimodal(fast=5ms,slow=1s,p=2%)"),
+On SIGTERM it finishes the requests in progress and exits.`,
 		Example: `  storagemock --listen 127.0.0.1:50024 --latency 'lognormal(p50=60ms,p99=400ms)' --capacity inflight=300
   storagemock --latency 'method=GET: 5ms; bimodal(fast=5ms,slow=uniform(200ms,900ms),p=2%)' --admin 127.0.0.1:0`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), o, stdout, stderr) },
@@ -69,38 +65,34 @@ comes to, as here:
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.Listen, "listen", o.Listen, "address of the first instance, host:port; port 0 picks a free one")
-	f.IntVar(&o.Instances, "instances", o.Instances, "number of instances, on consecutive ports; they share documents and ledger, but not capacity")
+	f.IntVar(&o.Instances, "instances", o.Instances,
+		"number of instances, on consecutive ports; they share documents and ledger, but not capacity")
 	f.StringVar(&o.admin, "admin", "", "address of the admin API, host:port; none if empty")
 	f.BoolVar(&o.pprof, "pprof", false, "serve profiles on the admin address")
 	f.BoolVar(&o.AllowRemote, "allow-remote", false, "allow non-loopback addresses; there is no authentication")
 	f.StringVar(&o.TLSCert, "tls-cert", "", "PEM certificate; with --tls-key, serve the API over TLS")
 	f.StringVar(&o.TLSKey, "tls-key", "", "PEM key of --tls-cert")
-	f.StringVar(&o.TLSMaxVersion, "tls-max-version", "", "highest TLS version to accept, 1.0 to 1.3; use one below 1.2 to test that a client refuses it")
-	f.StringVar(&o.Latency, "latency", o.Latency, "latency: 87ms, uniform(min,max), normal(mean,stddev), lognormal(p50=…,p99=…) or lognormal(mean=…,p99=…), exponential(mean), bimodal(fast,slow,p), empirical(file), slow(base,x,every,for); rules by method and kind: 'method=GET: 5ms; 87ms'")
-	f.StringVar(&o.Capacity, "capacity", o.Capacity, "capacity per instance: inflight=300, rate=50/s, burst=1, queue=1000, comma-separated; rules with a queue each: 'kind=Pod,method=PUT: rate=50/s; inflight=300'")
+	f.StringVar(&o.TLSMaxVersion, "tls-max-version", "",
+		"highest TLS version to accept, 1.0 to 1.3; use one below 1.2 to test that a client refuses it")
+	f.StringVar(&o.Latency, "latency", o.Latency, "latency: 87ms, uniform(min,max), normal(mean,stddev), "+
+		"lognormal(p50=…,p99=…) or lognormal(mean=…,p99=…), exponential(mean), bimodal(fast,slow,p), empirical(file), "+
+		"slow(base,x,every,for); rules by method and kind: 'method=GET: 5ms; 87ms'")
+	f.StringVar(&o.Capacity, "capacity", o.Capacity, "capacity per instance: inflight=300, rate=50/s, "+
+		"queue=1000, comma-separated; rules with a queue each: 'kind=Pod,method=PUT: rate=50/s; inflight=300'")
 	f.StringVar(&o.Mode, "mode", o.Mode, "faithful (every PUT wins) or conditional (stale PUTs get status 409)")
-	f.StringVar(&o.Faults, "faults", o.Faults, "faults with optional arguments and probability: '503:1%,reset:0.5%,stall(5s,kind=Pod):0.1%,refuse(from=20s,for=10s)'; effects: a status from 400 to 599, "+strings.Join(fault.Effects, ", "))
+	f.StringVar(&o.Faults, "faults", o.Faults, "faults with optional arguments and probability: "+
+		"'503:1%,reset:0.5%,stall(5s,kind=Pod):0.1%,refuse(from=20s,for=10s)'; effects: a status from 400 to 599, "+
+		strings.Join(fault.Effects, ", "))
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed for latencies, faults and document identifiers")
 	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "max request body, bytes")
 	f.IntVar(&o.MaxConns, "max-conns", o.MaxConns, "max connections per instance; others queue")
 	f.StringVar(&o.loadSnapshot, "load-snapshot", "", "load the documents from this snapshot at startup")
-	f.StringVar(&o.saveSnapshot, "save-snapshot", "", "save the documents to this file on exit; one that is there must be a snapshot, be it that of --load-snapshot")
-	f.StringVar(&o.saveLedger, "save-ledger", "", "save the ledger to this file on exit (NDJSON, zstd); one that is there must be a ledger")
+	f.StringVar(&o.saveSnapshot, "save-snapshot", "",
+		"save the documents to this file on exit; one that is there must be a snapshot, be it that of --load-snapshot")
+	f.StringVar(&o.saveLedger, "save-ledger", "",
+		"save the ledger to this file on exit (NDJSON, zstd); one that is there must be a ledger")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	return cmd
-}
-
-// shown are latencies with their figures, one a line.
-func shown(latencies ...string) string {
-	var b strings.Builder
-	for _, text := range latencies {
-		all, err := latency.Describe(text)
-		if err != nil {
-			panic(err) // a constant's mistake, seen by every test
-		}
-		fmt.Fprintf(&b, "  %-31s %s\n", text, all[0].Figures)
-	}
-	return strings.TrimRight(b.String(), "\n")
 }
 
 // adminGrace is how long answers of the admin API may take once the program ends.
@@ -146,15 +138,12 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return srv.Run(ctx) })
-	rules, _ := latency.Describe(o.Latency) // as read by New
-	for _, r := range rules {
-		log.Info("latency", "rule", r.Rule, "p50", r.P50, "mean", r.Mean, "p99", r.P99)
-	}
 	line := announcement{Listen: srv.Addrs()}
 	if admin != nil {
 		line.Admin = admin.Addr().String()
 		api := &http.Server{
-			Handler: srv.AdminHandler(registry, o.pprof), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+			Handler: srv.AdminHandler(registry, o.pprof), ReadHeaderTimeout: 10 * time.Second,
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 		}
 		group.Go(func() error {
 			if err := lifecycle.Serve(ctx, api, lifecycle.Bound(admin, lifecycle.AdminBounds), adminGrace); err != nil {
@@ -186,7 +175,8 @@ func (o options) validate() error {
 	}
 	errs = append(errs, userfile.CheckOutputs(
 		userfile.Output{Flag: "save-ledger", Path: o.saveLedger, What: "ledger", Ours: ndjson.Begins(`{"seq":`)},
-		userfile.Output{Flag: "save-snapshot", Path: o.saveSnapshot, What: "snapshot", Ours: ndjson.Begins(`{"schema":"watchbench/storagemock-snapshot/`)},
+		userfile.Output{Flag: "save-snapshot", Path: o.saveSnapshot, What: "snapshot",
+			Ours: ndjson.Begins(`{"schema":"watchbench/storagemock-snapshot/`)},
 	))
 	return errors.Join(errs...)
 }

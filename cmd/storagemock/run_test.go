@@ -89,8 +89,7 @@ func TestBadInput(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	if code := run([]string{"--help"}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "--latency") ||
-		!strings.Contains(stdout.String(), "lognormal(p50=60ms,p99=400ms)   p50 60ms, mean 83.7ms, p99 400ms\n") {
+	if code := run([]string{"--help"}, &stdout, &stderr); code != 0 || !strings.Contains(stdout.String(), "--latency") {
 		t.Errorf("exit %d, %s", code, stdout.String())
 	}
 }
@@ -98,11 +97,10 @@ func TestHelp(t *testing.T) {
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	ledgerFile, snapshot := filepath.Join(dir, "ledger.zst"), filepath.Join(dir, "snapshot.zst")
-	var logged bytes.Buffer
 	begin := func(args ...string) (cmd *exec.Cmd, a announcement) {
 		cmd = exec.Command(os.Args[0], args...)
 		cmd.Env = append(os.Environ(), asProgram+"=1")
-		cmd.Stderr = io.MultiWriter(t.Output(), &logged)
+		cmd.Stderr = t.Output()
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -157,14 +155,6 @@ func TestProgram(t *testing.T) {
 		t.Errorf("pprof says %q", got)
 	}
 	end(cmd)
-	for _, line := range []string{
-		`msg=latency rule="method=GET: 5ms" p50=5ms mean=5ms p99=5ms`,
-		`msg=latency rule="lognormal(p50=6ms,p99=40ms)" p50=6ms mean=8.3`,
-	} {
-		if !strings.Contains(logged.String(), line) {
-			t.Errorf("the log lacks %s:\n%s", line, logged.String())
-		}
-	}
 	r, err := ledger.Open(ledgerFile)
 	if err != nil {
 		t.Fatal(err)

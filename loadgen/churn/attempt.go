@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -122,73 +121,6 @@ func (e *Engine) recordGone(ctx context.Context, op plan.Op, st *object) {
 		Intended: since, Started: since, Finished: e.clock.now(), Status: http.StatusOK,
 	})
 	e.created.drop(st)
-}
-
-type times struct{ intended, started, finished int64 }
-
-// recordAttempt logs one attempt of an operation on an object.
-func (e *Engine) recordAttempt(op plan.Op, st *object, a answer, attempt int, t times) {
-	r := oplog.Record{
-		ID: op.ID, Attempt: attempt, Phase: op.Phase, Type: op.Type, Thread: op.Thread,
-		Kind: st.kind, Namespace: st.namespace, Name: st.name, UID: string(st.uid), Bystander: op.Bystander,
-		Intended: t.intended, Started: t.started, Finished: t.finished, Status: a.status,
-	}
-	switch {
-	case a.err != nil:
-		r.Error = errorText(a.err)
-	case op.Type == oplog.TypeCreate:
-		r.UID, r.ResourceVersion = string(a.uid), a.version
-	case op.Type == oplog.TypeDelete:
-		r.ResourceVersion, _ = st.last()
-		if a.version > r.ResourceVersion {
-			r.DeletedVersion = a.version
-		}
-	default:
-		r.ResourceVersion = a.version
-	}
-	e.log.Append(r)
-}
-
-// record logs what is neither retried nor about a pod, and finishes now.
-func (e *Engine) record(r oplog.Record, a answer) {
-	r.Finished, r.Status, r.UID, r.ResourceVersion = e.clock.now(), a.status, string(a.uid), a.version
-	if a.err != nil {
-		r.Error = errorText(a.err)
-	}
-	e.log.Append(r)
-}
-
-// free is the record of a request that the plan does not foresee, begun now.
-func (e *Engine) free(kind, namespace, name, what string) oplog.Record {
-	now := e.clock.now()
-	return oplog.Record{
-		ID: e.freeID(), Phase: *e.phase.Load(), Type: what, Thread: plan.ThreadNone,
-		Kind: kind, Namespace: namespace, Name: name, Intended: now, Started: now,
-	}
-}
-
-// resolve looks at a retry that was refused because an attempt before it had
-// taken effect without our knowing.
-func (e *Engine) resolve(ctx context.Context, op plan.Op, st *object, a answer) answer {
-	switch {
-	case op.Type == oplog.TypeDelete && apierrors.IsNotFound(a.err):
-		return answer{status: http.StatusOK}
-	case op.Type == oplog.TypeCreate && apierrors.IsAlreadyExists(a.err),
-		op.Type == oplog.TypeBind && apierrors.IsConflict(a.err):
-		return e.adopt(ctx, op, st, a)
-	}
-	return a
-}
-
-// adopt takes the object as it is for the answer, if op made it so: the apiserver copies a
-// binding's annotations to the pod.
-func (e *Engine) adopt(ctx context.Context, op plan.Op, st *object, a answer) answer {
-	m, err := e.look(ctx, op, st)
-	if err != nil || m.Annotations[OpAnnotation] != strconv.FormatInt(op.ID, 10) {
-		return a
-	}
-	version, err := parseVersion(m.ResourceVersion)
-	return answer{status: http.StatusOK, uid: m.UID, version: version, err: err}
 }
 
 // retryAfter reports whether a failed attempt is worth another one, and when.

@@ -57,47 +57,55 @@ func established(d *unstructured.Unstructured) *unstructured.Unstructured {
 	return d
 }
 
+// customResource is the profiles' custom resource of a cluster: the run defines it, waits until it is
+// served, and takes the definition away.
+type customResource struct {
+	*journal
+	*wire
+	created *created
+}
+
 // define makes the definition of the custom resource, if the profile has any, and returns
 // once its objects are served. One that another run made is used and left to that run.
-func (e *Engine) define(ctx context.Context) error {
-	if !e.cfg.HasWidgets() {
+func (r *customResource) define(ctx context.Context) error {
+	if !r.cfg.HasWidgets() {
 		return nil
 	}
-	r := e.free(kindDefinition, "", definitionName, oplog.TypeCreate)
-	d := definition(runLabels(&e.cfg))
-	d.SetAnnotations(marks(r.ID, r.Intended))
+	rec := r.free(kindDefinition, "", definitionName, oplog.TypeCreate)
+	d := definition(runLabels(&r.cfg))
+	d.SetAnnotations(Marks(rec.ID, rec.Intended))
 	body, err := d.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("encoding the definition: %w", err)
 	}
-	client := e.client.controlSet.CoreV1().RESTClient()
+	client := r.client.controlSet.CoreV1().RESTClient()
 	a := func() answer {
-		ctx, cancel := context.WithTimeout(ctx, e.timeout)
+		ctx, cancel := context.WithTimeout(ctx, r.timeout)
 		defer cancel()
 		return do(ctx, client.Post().AbsPath(definitionPath).SetHeader("Content-Type", "application/json").Body(body), true)
 	}()
-	e.record(r, a)
+	r.record(rec, a)
 	switch {
 	case a.err == nil:
-		e.created.keep(nil, func(c *created) { c.definition = true })
+		r.created.keep(nil, func(c *created) { c.definition = true })
 	case !apierrors.IsAlreadyExists(a.err):
-		e.created.keep(a.err, func(c *created) { c.definition = true })
+		r.created.keep(a.err, func(c *created) { c.definition = true })
 		return fmt.Errorf("creating %s %s: %w", kindDefinition, definitionName, a.err)
 	}
-	return e.awaitServed(ctx)
+	return r.awaitServed(ctx)
 }
 
 // awaitDefinition waits for what another generator of the run defines.
-func (e *Engine) awaitDefinition(ctx context.Context) error {
-	if !e.cfg.HasWidgets() {
+func (r *customResource) awaitDefinition(ctx context.Context) error {
+	if !r.cfg.HasWidgets() {
 		return nil
 	}
-	return e.awaitServed(ctx)
+	return r.awaitServed(ctx)
 }
 
-func (e *Engine) awaitServed(ctx context.Context) error {
-	client := e.client.controlSet.CoreV1().RESTClient()
-	err := e.poll(ctx, func(ctx context.Context) error {
+func (r *customResource) awaitServed(ctx context.Context) error {
+	client := r.client.controlSet.CoreV1().RESTClient()
+	err := r.poll(ctx, func(ctx context.Context) error {
 		_, err := client.Get().AbsPath(widgetsPath).Param("limit", "1").MaxRetries(0).DoRaw(ctx)
 		return err
 	})
@@ -109,12 +117,12 @@ func (e *Engine) awaitServed(ctx context.Context) error {
 
 // poll repeats a question until it has no error, at most for servedLimit, and returns the
 // last one.
-func (e *Engine) poll(ctx context.Context, ask func(context.Context) error) error {
+func (r *customResource) poll(ctx context.Context, ask func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, servedLimit)
 	defer cancel()
 	for {
 		err := ask(ctx)
-		if err == nil || !e.clock.sleepUntil(ctx, e.clock.now()+int64(servedPoll)) {
+		if err == nil || !r.clock.sleepUntil(ctx, r.clock.now()+int64(servedPoll)) {
 			return err
 		}
 	}
@@ -122,14 +130,14 @@ func (e *Engine) poll(ctx context.Context, ask func(context.Context) error) erro
 
 // undefine deletes the definition, if this run made it and nobody took it over, and returns
 // once it is gone: a run that begins before would use one that is about to go.
-func (e *Engine) undefine(ctx context.Context) error {
-	e.created.mu.Lock()
-	made := e.created.definition
-	e.created.mu.Unlock()
+func (r *customResource) undefine(ctx context.Context) error {
+	r.created.mu.Lock()
+	made := r.created.definition
+	r.created.mu.Unlock()
 	if !made {
 		return nil
 	}
-	client := e.client.controlSet.CoreV1().RESTClient()
+	client := r.client.controlSet.CoreV1().RESTClient()
 	var found answer
 	var m metav1.ObjectMeta
 	body, err := client.Get().AbsPath(definitionPath, definitionName).SetHeader("Accept",
@@ -141,8 +149,8 @@ func (e *Engine) undefine(ctx context.Context) error {
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return fmt.Errorf("%s %s: %w", kindDefinition, definitionName, err)
-	case m.Labels[RunLabel] == e.cfg.RunID:
-		r := e.free(kindDefinition, "", definitionName, oplog.TypeDelete)
+	case m.Labels[RunLabel] == r.cfg.RunID:
+		rec := r.free(kindDefinition, "", definitionName, oplog.TypeDelete)
 		found = do(ctx, client.Delete().AbsPath(definitionPath, definitionName).Body(deleteWithin(0, m.UID)), false)
 		others := apierrors.IsNotFound(found.err) || apierrors.IsConflict(found.err)
 		if others {
@@ -150,23 +158,23 @@ func (e *Engine) undefine(ctx context.Context) error {
 		}
 		found.uid = m.UID
 		found.version, _ = parseVersion(m.ResourceVersion)
-		if e.record(r, found); found.err != nil {
+		if r.record(rec, found); found.err != nil {
 			return fmt.Errorf("%s %s: %w", kindDefinition, definitionName, found.err)
 		}
 		if !others {
-			if err := e.awaitUndefined(ctx); err != nil {
+			if err := r.awaitUndefined(ctx); err != nil {
 				return err
 			}
 		}
 	}
-	e.created.keep(nil, func(c *created) { c.definition = false })
+	r.created.keep(nil, func(c *created) { c.definition = false })
 	return nil
 }
 
 // awaitUndefined waits for the apiserver to finish with the deletion, which it does by itself.
-func (e *Engine) awaitUndefined(ctx context.Context) error {
-	client := e.client.controlSet.CoreV1().RESTClient()
-	return e.poll(ctx, func(ctx context.Context) error {
+func (r *customResource) awaitUndefined(ctx context.Context) error {
+	client := r.client.controlSet.CoreV1().RESTClient()
+	return r.poll(ctx, func(ctx context.Context) error {
 		_, err := client.Get().AbsPath(definitionPath, definitionName).SetHeader("Accept",
 			metadataAccepted).MaxRetries(0).DoRaw(ctx)
 		if apierrors.IsNotFound(err) {

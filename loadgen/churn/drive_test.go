@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/watchbench/watchbench/internal/units"
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
@@ -112,38 +111,6 @@ func TestSentInOrder(t *testing.T) {
 		}
 		if logged := len(log.records) - before; logged < done-unsent {
 			t.Errorf("%d records of %d operations", logged, done-unsent)
-		}
-	})
-}
-
-// TestClosedProfileKeepsNodes: no operation of a closed loop renews a Lease, so the heartbeat
-// does, or a controller manager would take the nodes for lost after 40 s.
-func TestClosedProfileKeepsNodes(t *testing.T) {
-	virtual(t, "", func(t *testing.T) {
-		e, log := anyEngine(t, &anyAPI{latency: time.Second}, func(c *plan.Config) {
-			c.Model, c.Threads, c.Operations, c.Profile = plan.ModelClosed, 1, 120, plan.ProfileServiceChurn
-		})
-		if err := e.setUp(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { e.Heartbeat(ctx) })
-		if _, err := e.Load(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-		stop()
-		wg.Wait()
-		renewed := map[string]int{}
-		for _, r := range log.records {
-			if r.Phase == oplog.PhaseLoad && r.Type == oplog.TypeHeartbeat && r.Kind == kindLease && r.OK() {
-				renewed[r.Name]++
-			}
-		}
-		for i := range e.cfg.Nodes {
-			if n := renewed[e.cfg.NodeName(i)]; n < 8 {
-				t.Errorf("the Lease of node %d is renewed %d times in two minutes", i, n)
-			}
 		}
 	})
 }

@@ -43,31 +43,22 @@ type Settings struct {
 // Engine executes one plan once. Its methods are called in the order that the
 // package documentation gives; Progress may be called at any time.
 type Engine struct {
+	*journal
+	*wire
+	definition customResource
+	heart      heart
+
 	plan   *plan.Plan
-	cfg    plan.Config
-	rest   *rest.Config
-	log    Recorder
 	logger *slog.Logger
-	clock  clock
-	client *clients
-	// timeout bounds one attempt.
-	timeout time.Duration
-	part    int
-	shape   shaper
-	nextID  atomic.Int64
-	phase   atomic.Pointer[string]
+	part   int
 
 	planned                   int64        // load operations; 0: not known before
 	loadStarted, loadFinished atomic.Int64 // Unix ns
 
-	targets *targets
 	stats   stats // of the load
 	health  health
-	created created
+	created *created
 }
-
-// freeIDs are for one of several generators.
-const freeIDs = 100_000_000
 
 // New connects to nothing yet; it fails on a config no client can be made from.
 func New(p *plan.Plan, s Settings) (*Engine, error) {
@@ -80,13 +71,17 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger, timeout: cmp.Or(s.RequestTimeout,
-		requestTimeout), part: s.Part,
-		clock: newClock(), client: client, planned: p.Planned(), targets: newTargets(), created: newCreated()}
-	e.shape = shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})
-	e.nextID.Store(plan.FirstFreeID + int64(s.Part)*freeIDs)
-	e.enter(oplog.PhasePrepare)
+	e := newEngine(newJournal(s.Log, s.Part), &wire{cfg: cfg, rest: client.control, client: client,
+		timeout: cmp.Or(s.RequestTimeout, requestTimeout), targets: newTargets(),
+		shape: shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})}, logger)
+	e.plan, e.planned, e.part = p, p.Planned(), s.Part
 	return e, nil
+}
+
+func newEngine(j *journal, w *wire, logger *slog.Logger) *Engine {
+	c := newCreated()
+	return &Engine{journal: j, wire: w, created: c, logger: logger, definition: customResource{j, w, c},
+		heart: heart{j, w, c, logger}}
 }
 
 // Close frees the connections. The Engine cannot be used after it.
@@ -103,14 +98,6 @@ func concurrency(cfg *plan.Config) int {
 	}
 	return cfg.Threads
 }
-
-// profile reports whether the load is a profile's, not one of plain pods.
-func (e *Engine) profile() bool { return e.cfg.Profile != "" }
-
-func (e *Engine) enter(phase string) { e.phase.Store(&phase) }
-
-// freeID numbers a request that the plan does not foresee.
-func (e *Engine) freeID() int64 { return e.nextID.Add(1) - 1 }
 
 // object is the state of an object of the plan while it lives. Its creation sets the fields
 // before anything else is sent; the patches of a hot pod are sent beside each other.
@@ -157,8 +144,8 @@ type created struct {
 	definition bool               // of the profiles' custom resource
 }
 
-func newCreated() created {
-	return created{nodes: map[string]types.UID{}, leases: map[string]types.UID{}, pods: map[string]*object{}}
+func newCreated() *created {
+	return &created{nodes: map[string]types.UID{}, leases: map[string]types.UID{}, pods: map[string]*object{}}
 }
 
 // keep notes an object for the teardown after its creation, unless err says that it

@@ -32,7 +32,8 @@ func (e *Engine) removeFinalizers(ctx context.Context, namespace string) error {
 			if len(p.Finalizers) == 0 {
 				continue
 			}
-			_, err := pods.Patch(ctx, p.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{FieldManager: fieldManager})
+			_, err := pods.Patch(ctx, p.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`),
+				metav1.PatchOptions{FieldManager: fieldManager})
 			if err != nil && !apierrors.IsNotFound(err) {
 				return fmt.Errorf("taking the finalizers off pod %s/%s: %w", namespace, p.Name, err)
 			}

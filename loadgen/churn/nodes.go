@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,7 +13,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 const (
@@ -21,6 +21,14 @@ const (
 	heartbeatPeriod = 10 * time.Second
 )
 
+// heart keeps the nodes alive.
+type heart struct {
+	*journal
+	*wire
+	created *created
+	logger  *slog.Logger
+}
+
 // Heartbeat keeps the nodes alive until ctx ends: every ten seconds each node's lease and
 // Ready condition. During the load they are spread over that time; before and after it
 // one follows right after the other, so that between two rounds nothing is written and a
@@ -28,31 +36,33 @@ const (
 // fills the time). A failed heartbeat is recorded and comes again with the next round. Its
 // writes carry no operation mark: a heartbeat that changes more than its time would not look
 // like one. During its open load a profile has heartbeats of its own.
-func (e *Engine) Heartbeat(ctx context.Context) {
+func (e *Engine) Heartbeat(ctx context.Context) { e.heart.run(ctx) }
+
+func (h *heart) run(ctx context.Context) {
 	since := nodeSince(time.Now())
-	for next := e.clock.now(); e.clock.sleepUntil(ctx, next); next = max(next+int64(heartbeatPeriod), e.clock.now()) {
-		for i := range e.cfg.Nodes {
-			due := next + int64(heartbeatPeriod)*int64(i)/int64(e.cfg.Nodes)
-			if ctx.Err() != nil || *e.phase.Load() == oplog.PhaseLoad && !e.clock.sleepUntil(ctx, due) {
+	for next := h.clock.now(); h.clock.sleepUntil(ctx, next); next = max(next+int64(heartbeatPeriod), h.clock.now()) {
+		for i := range h.cfg.Nodes {
+			due := next + int64(heartbeatPeriod)*int64(i)/int64(h.cfg.Nodes)
+			if ctx.Err() != nil || *h.phase.Load() == oplog.PhaseLoad && !h.clock.sleepUntil(ctx, due) {
 				return
 			}
 			// A heartbeat under way at the end is waited for.
-			e.beat(context.WithoutCancel(ctx), e.cfg.NodeName(i), since)
+			h.beat(context.WithoutCancel(ctx), h.cfg.NodeName(i), since)
 		}
 	}
 }
 
-func (e *Engine) beat(ctx context.Context, node string, since time.Time) {
-	now, profile := time.Now(), e.profile()
-	e.created.mu.Lock()
-	_, alive := e.created.nodes[node]
-	_, leased := e.created.leases[node]
-	e.created.mu.Unlock()
-	if !alive || profile && e.cfg.Model == plan.ModelOpen && *e.phase.Load() == oplog.PhaseLoad {
+func (h *heart) beat(ctx context.Context, node string, since time.Time) {
+	now, profile := time.Now(), h.profile()
+	h.created.mu.Lock()
+	_, alive := h.created.nodes[node]
+	_, leased := h.created.leases[node]
+	h.created.mu.Unlock()
+	if !alive || profile && *h.phase.Load() == oplog.PhaseLoad {
 		return
 	}
 	if leased {
-		e.patchHeartbeat(ctx, heartbeat{kind: "Lease", node: node,
+		h.patch(ctx, heartbeat{kind: "Lease", node: node,
 			patch: fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, now.UTC().Format(metav1.RFC3339Micro))})
 	}
 	if profile {
@@ -60,10 +70,10 @@ func (e *Engine) beat(ctx context.Context, node string, since time.Time) {
 	}
 	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": nodeConditions(now, since)}})
 	if err != nil {
-		e.logger.Error("encoding a heartbeat", "err", err)
+		h.logger.Error("encoding a heartbeat", "err", err)
 		return
 	}
-	e.patchHeartbeat(ctx, heartbeat{kind: "Node", node: node, patch: patch})
+	h.patch(ctx, heartbeat{kind: "Node", node: node, patch: patch})
 }
 
 type heartbeat struct {
@@ -71,23 +81,23 @@ type heartbeat struct {
 	patch      []byte
 }
 
-func (e *Engine) patchHeartbeat(ctx context.Context, h heartbeat) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+func (h *heart) patch(ctx context.Context, b heartbeat) {
+	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
-	client, kindPath, namespace := e.client.controlSet.CoreV1().RESTClient(), "nodes", ""
-	if h.kind == "Lease" {
-		client, kindPath, namespace = e.client.controlSet.CoordinationV1().RESTClient(), "leases", leaseNamespace
+	client, kindPath, namespace := h.client.controlSet.CoreV1().RESTClient(), "nodes", ""
+	if b.kind == "Lease" {
+		client, kindPath, namespace = h.client.controlSet.CoordinationV1().RESTClient(), "leases", leaseNamespace
 	}
 	request := client.Patch(types.StrategicMergePatchType).NamespaceIfScoped(namespace,
-		namespace != "").Resource(kindPath).Name(h.node)
-	if h.kind == "Node" {
+		namespace != "").Resource(kindPath).Name(b.node)
+	if b.kind == "Node" {
 		request = request.SubResource("status")
 	}
-	r := e.free(h.kind, namespace, h.node, oplog.TypeHeartbeat)
+	r := h.free(b.kind, namespace, b.node, oplog.TypeHeartbeat)
 	a := do(ctx, request.VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager},
-		scheme.ParameterCodec).Body(h.patch), true)
-	if e.record(r, a); a.err != nil {
-		e.logger.Warn("heartbeat failed", "kind", h.kind, "node", h.node, "err", a.err)
+		scheme.ParameterCodec).Body(b.patch), true)
+	if h.record(r, a); a.err != nil {
+		h.logger.Warn("heartbeat failed", "kind", b.kind, "node", b.node, "err", a.err)
 	}
 }
 

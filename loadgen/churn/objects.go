@@ -17,8 +17,8 @@ const (
 	IntendedAnnotation = shape.IntendedAnnotation
 )
 
-// marks are the annotations by which checks know the operation that wrote an object.
-func marks(id, intended int64) map[string]string {
+// Marks are the annotations by which checks know the operation that wrote an object.
+func Marks(id, intended int64) map[string]string {
 	return map[string]string{
 		OpAnnotation:       strconv.FormatInt(id, 10),
 		IntendedAnnotation: strconv.FormatInt(intended, 10),
@@ -50,6 +50,3 @@ func Ground(cfg *plan.Config) (all []shape.Object) {
 	}
 	return all
 }
-
-// Marks are the annotations by which checks know the operation that wrote an object.
-func Marks(id, intended int64) map[string]string { return marks(id, intended) }

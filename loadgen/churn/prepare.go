@@ -32,10 +32,11 @@ func (e *Engine) Prepare(ctx context.Context) error {
 		what string
 		do   func(context.Context) error
 	}
-	steps := []step{{"namespaces", e.createNamespaces}, {"the custom resource", e.define}, {"what the load begins with",
-		e.setUp}}
+	steps := []step{{"namespaces", e.createNamespaces}, {"the custom resource", e.definition.define},
+		{"what the load begins with",
+			e.setUp}}
 	if e.part > 0 {
-		steps = []step{{"the custom resource", e.awaitDefinition}, {"what the load begins with", e.setUp}}
+		steps = []step{{"the custom resource", e.definition.awaitDefinition}, {"what the load begins with", e.setUp}}
 	}
 	for _, step := range steps {
 		if err := step.do(ctx); err != nil {
@@ -77,7 +78,7 @@ func (e *Engine) createNamespaces(ctx context.Context) error {
 // createOnce creates one object of the prepare phase in the core group and records it.
 func (e *Engine) createOnce(ctx context.Context, kind, resource string, obj shape.Object) error {
 	r := e.free(kind, obj.GetNamespace(), obj.GetName(), oplog.TypeCreate)
-	obj.SetAnnotations(marks(r.ID, r.Intended))
+	obj.SetAnnotations(Marks(r.ID, r.Intended))
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	a := do(ctx, e.client.controlSet.CoreV1().RESTClient().Post().NamespaceIfScoped(r.Namespace,
@@ -93,7 +94,8 @@ func (e *Engine) createOnce(ctx context.Context, kind, resource string, obj shap
 // notCreated is the error of an object that could not be created before the load.
 func (e *Engine) notCreated(kind, name string, err error) error {
 	if apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID, or clean up with watchbench churn --remove %s",
+		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID, or clean up "+
+			"with watchbench churn --remove %s",
 			ErrInUse, kind, name, e.cfg.RunID)
 	}
 	return fmt.Errorf("creating %s %s: %w", kind, name, err)

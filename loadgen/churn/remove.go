@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -31,9 +32,10 @@ func Remove(ctx context.Context, cfg *rest.Config, runID string) (int, error) {
 	if err := errors.Join(leaseErr, nodeErr); err != nil {
 		return 0, fmt.Errorf("listing the leases and nodes of run %s: %w", runID, err)
 	}
-	e := &Engine{cfg: plan.Config{RunID: runID}, rest: client.control, client: client, log: unrecorded{},
-		clock: newClock(), timeout: requestTimeout, created: newCreated()}
-	e.cfg.Profile = "any" // whether it had one is not known any more
+	// Whether it had a profile is not known any more.
+	w := &wire{cfg: plan.Config{RunID: runID, Load: plan.Load{Profile: "any"}}, rest: client.control, client: client,
+		timeout: requestTimeout}
+	e := newEngine(newJournal(unrecorded{}, 0), w, slog.New(slog.DiscardHandler))
 	e.created.definition = true
 	for _, ns := range namespaces.Items {
 		e.created.namespaces = append(e.created.namespaces, ns.Name)

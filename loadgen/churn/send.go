@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-
-	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 // answer is the apiserver's answer to one request.
@@ -24,21 +21,6 @@ type answer struct {
 	err     error
 }
 
-// send sends one operation, once; those of bystanders do not queue behind the load.
-func (e *Engine) send(ctx context.Context, op plan.Op, intended int64) answer {
-	client := e.client.forLane(op.Target.Lane)
-	if op.Bystander {
-		client = e.client.controlSet.CoreV1().RESTClient()
-	}
-	r := e.shape.Request(op, e.targets, time.Unix(0, intended))
-	request, err := request(client, r)
-	if err != nil {
-		return answer{err: err}
-	}
-	// The answer to a binding is a Status.
-	return do(ctx, request, r.Subresource != "binding")
-}
-
 // deleteWithin asks for a deletion of this uid and no other, after so many seconds of
 // grace at the latest.
 func deleteWithin(grace int64, uid types.UID) *metav1.DeleteOptions {
@@ -47,21 +29,6 @@ func deleteWithin(grace int64, uid types.UID) *metav1.DeleteOptions {
 		opts.Preconditions = &metav1.Preconditions{UID: &uid}
 	}
 	return opts
-}
-
-// look reads an object's metadata from the apiserver's database.
-func (e *Engine) look(ctx context.Context, op plan.Op, st *object) (metav1.ObjectMeta, error) {
-	result := e.client.forLane(op.Target.Lane).Get().AbsPath(e.pathOf(op.Target)).SetHeader("Accept",
-		metadataAccepted).MaxRetries(0).Do(ctx)
-	err := result.Error()
-	if err == nil {
-		var body []byte
-		if body, err = result.Raw(); err == nil {
-			m, _, err := readMetadata(body)
-			return m, err
-		}
-	}
-	return metav1.ObjectMeta{}, fmt.Errorf("reading %s %s/%s: %w", st.kind, st.namespace, st.name, err)
 }
 
 // do sends a request once: client-go's own retries would hide what the apiserver

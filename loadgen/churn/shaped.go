@@ -78,9 +78,3 @@ func path(r schema.GroupVersionResource, namespace string) string {
 	b.WriteString("/" + r.Resource)
 	return b.String()
 }
-
-// pathOf is where a target is.
-func (e *Engine) pathOf(t *plan.Target) string {
-	resource, _ := shape.Resource(t.Kind)
-	return path(resource, e.cfg.NamespaceName(t.Namespace)) + "/" + t.Name
-}

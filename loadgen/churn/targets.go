@@ -105,11 +105,6 @@ func (e *Engine) awaitTargets(ctx context.Context, op plan.Op) bool {
 	return true
 }
 
-// newTarget returns the initial state of a target.
-func (e *Engine) newTarget(t *plan.Target) *object {
-	return &object{kind: t.Kind, namespace: e.cfg.NamespaceName(t.Namespace), name: t.Name}
-}
-
 // carry sends an operation once the objects that it names are there, and once l,
 // unless nil, has a place for the request. It returns when the first attempt began, 0 for none.
 func (e *Engine) carry(ctx context.Context, op plan.Op, o *openObject, intended int64, l *lanes) (started int64,

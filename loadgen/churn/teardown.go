@@ -26,7 +26,7 @@ func (e *Engine) Teardown(ctx context.Context) error {
 	early, cancel := beforeEnd(ctx)
 	defer cancel()
 	errs := []error{e.deletePods(early), e.deleteNamespaces(early), e.deleteLeases(ctx), e.deleteNodes(ctx),
-		e.undefine(ctx)}
+		e.definition.undefine(ctx)}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("removing what the run created (label %s=%s): %w", RunLabel, e.cfg.RunID, err)
 	}

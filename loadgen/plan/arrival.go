@@ -11,10 +11,10 @@ import (
 )
 
 // stretch is a piece of an open load's time, in seconds and operations per second: the rate
-// goes from one value to another, linearly, and a batch comes at its end.
-type stretch struct{ length, from, to, batch float64 }
+// goes from one value to another, linearly.
+type stretch struct{ length, from, to float64 }
 
-// area is how much arrives in the first t seconds, without the batch.
+// area is how much arrives in the first t seconds.
 func (s stretch) area(t float64) float64 {
 	if s.from == s.to {
 		return s.from * t
@@ -31,13 +31,13 @@ func (s stretch) when(area float64) float64 {
 	return (math.Sqrt(max(0, s.from*s.from+2*slope*area)) - s.from) / slope
 }
 
-// cut divides a stretch at t; a batch stays at the end.
+// cut divides a stretch at t.
 func (s stretch) cut(t float64) (first, rest stretch) {
 	if t >= s.length {
 		return s, stretch{}
 	}
 	at := s.from + (s.to-s.from)*t/s.length
-	return stretch{length: t, from: s.from, to: at}, stretch{length: s.length - t, from: at, to: s.to, batch: s.batch}
+	return stretch{length: t, from: s.from, to: at}, stretch{length: s.length - t, from: at, to: s.to}
 }
 
 // sineParts are the straight pieces that a day's sine is made of.
@@ -71,8 +71,6 @@ func (c *Load) stretch(i int) (s stretch, every int, ok bool) {
 		}
 		return stretch{length: c.Diurnal.Period.Std().Seconds() / sineParts, from: level(i), to: level(i + 1)}, sineParts,
 			true
-	case ArrivalCron:
-		return stretch{length: c.Cron.Period.Std().Seconds(), from: c.Rate, to: c.Rate, batch: c.Cron.Size}, 1, true
 	}
 	return whole, 0, i == 0
 }
@@ -101,7 +99,7 @@ func (c *Load) arrivedBy(t float64) (n float64) {
 		if t-begin < s.length {
 			return n + s.area(t-begin)
 		}
-		n += s.area(s.length) + s.batch
+		n += s.area(s.length)
 		begin += s.length
 		each = n
 	}
@@ -116,8 +114,6 @@ func (c *Load) MeanRate() float64 {
 		return c.Rate
 	case ArrivalBurst:
 		span = c.Burst.Period
-	case ArrivalCron:
-		span = c.Cron.Period
 	}
 	return c.arrivedBy(span.Std().Seconds()) / span.Std().Seconds()
 }
@@ -135,8 +131,6 @@ type arriving struct {
 	rest    stretch // what MMPP has cut off it
 	begin   float64 // of s
 	area    float64 // of the next operation, within s
-	batch   int     // operations that are due at the beginning of s
-	owed    float64 // part of a batch's next operation
 	high    bool    // state of MMPP
 	until   float64 // when it ends
 }
@@ -189,24 +183,14 @@ func (a *arriving) next(end float64) (at float64, ok bool) {
 		}
 		a.begun, a.pending = true, true
 	}
-	for a.batch == 0 && (a.s.length == 0 || a.area >= a.s.area(a.s.length)) {
+	for a.s.length == 0 || a.area >= a.s.area(a.s.length) {
 		if a.s.length > 0 {
 			a.area -= a.s.area(a.s.length)
 			a.begin += a.s.length
 		}
-		if a.begin >= end {
+		if a.begin >= end || !a.advance() {
 			return 0, false
 		}
-		a.owed += a.s.batch
-		a.batch = int(a.owed)
-		a.owed -= float64(a.batch)
-		if !a.advance() {
-			return 0, false
-		}
-	}
-	if a.batch > 0 {
-		a.batch--
-		return a.begin, true
 	}
 	a.pending = false
 	return a.begin + a.s.when(a.area), true
@@ -219,7 +203,7 @@ func (a *arriving) advance() (ok bool) {
 			return false
 		}
 		a.i++
-		a.s.from, a.s.to, a.s.batch = a.s.from*a.factor, a.s.to*a.factor, a.s.batch*a.factor
+		a.s.from, a.s.to = a.s.from*a.factor, a.s.to*a.factor
 	}
 	m := a.load.MMPP
 	if m == nil {

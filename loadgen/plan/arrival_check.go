@@ -13,7 +13,6 @@ var arrivalKinds = []struct{ name, section, form string }{
 	{ArrivalStep, "steps", "[{length: 30s, rate: 10}, {length: 30s, rate: 50}]"},
 	{ArrivalMMPP, "mmpp", "{factor: 5, share: 0.05, stay: 3s}"},
 	{ArrivalDiurnal, "diurnal", "{period: 24h, amplitude: 0.4}"},
-	{ArrivalCron, "cron", "{period: 1m, size: 100}"},
 	{ArrivalTrace, "trace", "[0s, 150ms, 2s]"},
 }
 
@@ -21,7 +20,7 @@ var arrivalKinds = []struct{ name, section, form string }{
 func (c *Load) sections() map[string]bool {
 	return map[string]bool{
 		"ramp": c.Ramp != nil, "burst": c.Burst != nil, "steps": len(c.Steps) > 0, "mmpp": c.MMPP != nil,
-		"diurnal": c.Diurnal != nil, "cron": c.Cron != nil, "trace": len(c.Trace) > 0,
+		"diurnal": c.Diurnal != nil, "trace": len(c.Trace) > 0,
 	}
 }
 

@@ -69,7 +69,6 @@ func TestArrivalModels(t *testing.T) {
 		{"mmpp", func(c *Config) { c.Arrival, c.MMPP = ArrivalMMPP, mmpp }, 100, 5, 100, 0.06},
 		{"diurnal", diurnal, 100, 4, 20, 0.02},
 		{"diurnal with mmpp", func(c *Config) { diurnal(c); c.MMPP = mmpp }, 100, 10, 150, 0.06},
-		{"cron", func(c *Config) { c.Arrival, c.Rate, c.Cron = ArrivalCron, 80, &Cron{Period: minute, Size: 1200} }, 80 + 20*0.9, 100, 400, 0.02},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			total, spread := 0.0, 0.0
@@ -100,10 +99,6 @@ func TestArrivalModels(t *testing.T) {
 	day := arrived(t, 1, diurnal)
 	if up, down := between(day, 2*time.Minute, 3*time.Minute), between(day, 7*time.Minute, 8*time.Minute); up/down < 2 || up/down > 2.7 {
 		t.Errorf("noon has %v, midnight %v", up, down)
-	}
-	cron := arrived(t, 1, func(c *Config) { c.Arrival, c.Rate, c.Cron = ArrivalCron, 1, &Cron{Period: minute, Size: 500} })
-	if got := between(cron, 3*time.Minute, 3*time.Minute+1); got != 500 {
-		t.Errorf("%v arrive on the dot, want 500", got)
 	}
 	want := []units.Duration{0, second, second, 90 * second}
 	for i, at := range arrived(t, 1, func(c *Config) { c.Rate, c.Arrival, c.Trace = 0, ArrivalTrace, want }) {

@@ -15,7 +15,7 @@ import (
 func (p *Plan) newWorld(made *[]*Target) *world {
 	w := &world{}
 	w.timeline = timeline{cfg: &p.cfg, tn: p.tuning, rng: p.rng(streamWorld), end: math.MaxInt64}
-	w.stride, w.names, w.targets = 1, newNamer(p.rng(streamNames), ""), targetCache{made: made, on: true}
+	w.names, w.targets = newNamer(p.rng(streamNames), ""), targetCache{made: made, on: true}
 	w.spaces = dist.MustNumber(fmt.Sprintf("zipf(%g,%d)", *p.tuning.NamespaceZipf, p.cfg.Namespaces))
 	for i := range p.cfg.Nodes {
 		w.nodes = append(w.nodes, w.newNode(i))
@@ -23,7 +23,7 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 	w.setupOthers()
 	w.setupServices()
 	if *w.tn.Mix.Rollouts > 0 {
-		for i := range max(w.tn.Rollouts.Deployments, w.cfg.Threads) {
+		for i := range w.tn.Rollouts.Deployments {
 			w.rolled = append(w.rolled, w.setupDeployment(len(w.services)+i, max(1, w.tn.Rollouts.Size.Whole(w.rng))))
 		}
 	}
@@ -37,14 +37,11 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 		w.emit(w.daemons.object, oplog.TypeStatus, w.daemons.shown)
 	}
 	if *w.tn.Mix.Recreate > 0 {
-		for i := range max(w.tn.Recreate.Pods, w.cfg.Threads) {
+		for i := range w.tn.Recreate.Pods {
 			s := w.newSingle(i)
 			w.singles = append(w.singles, s)
 			w.setupPod(s.next(), nil)
 		}
-	}
-	if h := p.cfg.Hotkeys; h != nil {
-		w.setupHot(h.Objects)
 	}
 	w.targets.on = false
 	return w
@@ -74,7 +71,7 @@ func (w *world) setupServices() {
 	if *w.tn.Mix.Services == 0 && *w.tn.Mix.Noise == 0 && w.cfg.Prefill == 0 {
 		return
 	}
-	n, pods := max(1, w.tn.Services.Deployments, w.cfg.Threads), w.cfg.Prefill // each thread has its own
+	n, pods := max(1, w.tn.Services.Deployments), w.cfg.Prefill
 	if *w.tn.Mix.Noise > 0 {
 		pods = max(pods, w.tn.Events.Pods)
 	}
@@ -126,28 +123,6 @@ func (w *world) setupPod(p *pod, owner *object) {
 	w.stage(p, oplog.TypeBind)
 	w.stage(p, oplog.TypeReady)
 }
-
-// setupHot makes the pods that bursts of patches hit, in the order of their rank.
-func (w *world) setupHot(n int) {
-	for i := range n {
-		p := w.newPod(lonely{}, w.group(), nil, w.namespace(), "hot-"+applications[i%len(applications)]+"-"+w.suffix(),
-			w.podSpec(), nil)
-		w.hot = append(w.hot, p.object)
-		w.setupPod(p, nil)
-	}
-}
-
-func (w *world) hotTargets() (all []*Target) {
-	for _, o := range w.hot {
-		all = append(all, o.Target)
-	}
-	return all
-}
-
-// lonely is the workload of a pod that nobody minds.
-type lonely struct{}
-
-func (lonely) changed(*pod) {}
 
 // begin ends the setup: what it wrote is done, and time starts.
 func (w *world) begin(rng *rand.Rand, gap time.Duration) {

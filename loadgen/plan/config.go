@@ -37,13 +37,12 @@ type Load struct {
 	// loop. MaxInFlight bounds the requests under way; beyond it operations are late
 	// and their lag shows it.
 	Rate        float64          `json:"rate,omitempty" jsonschema:"minimum=0,maximum=100000,example=200" jsonschema_description:"Open loop: writes per second; of a profile, pods per second."`
-	Arrival     string           `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson,enum=ramp,enum=burst,enum=step,enum=mmpp,enum=diurnal,enum=cron,enum=trace" jsonschema_description:"Open loop: spacing of the writes, or of what starts a profile's pods; without one constant, of a profile poisson."`
+	Arrival     string           `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson,enum=ramp,enum=burst,enum=step,enum=mmpp,enum=diurnal,enum=trace" jsonschema_description:"Open loop: spacing of the writes, or of what starts a profile's pods; without one constant, of a profile poisson."`
 	Ramp        *Ramp            `json:"ramp,omitempty"`
 	Burst       *Burst           `json:"burst,omitempty"`
 	Steps       []RateStep       `json:"steps,omitempty"`
 	MMPP        *MMPP            `json:"mmpp,omitempty"`
 	Diurnal     *Diurnal         `json:"diurnal,omitempty"`
-	Cron        *Cron            `json:"cron,omitempty"`
 	Trace       []units.Duration `json:"trace,omitempty" jsonschema:"example=[0s\\,150ms\\,2s]" jsonschema_description:"arrival trace: the times, none before the one in front of it."`
 	MaxInFlight int              `json:"maxInFlight,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Open loop: requests under way at most, beyond which writes are late; 0 means 400."`
 
@@ -99,7 +98,6 @@ const (
 	ArrivalStep     = "step"     // the rates of Steps, one after the other
 	ArrivalMMPP     = "mmpp"     // Poisson with a mean of Rate, raised by MMPP for times of chance
 	ArrivalDiurnal  = "diurnal"  // Poisson around Rate with the sine of Diurnal, and MMPP if there is one
-	ArrivalCron     = "cron"     // Poisson at Rate, and batches of Cron
 	ArrivalTrace    = "trace"    // the times of Trace
 )
 
@@ -134,12 +132,6 @@ type MMPP struct {
 type Diurnal struct {
 	Period    units.Duration `json:"period" range:"1s..24h" jsonschema:"required,example=24h" jsonschema_description:"arrival diurnal: length of one day."`
 	Amplitude float64        `json:"amplitude" jsonschema:"required,minimum=0,maximum=1,example=0.4" jsonschema_description:"arrival diurnal: part of load.rate that it goes up and down by."`
-}
-
-// Cron is a batch at the end of each Period, beside a Poisson process of Load.Rate.
-type Cron struct {
-	Period units.Duration `json:"period" range:"10ms..24h" jsonschema:"required,example=1m" jsonschema_description:"arrival cron: from batch to batch."`
-	Size   float64        `json:"size" jsonschema:"required,exclusiveMinimum=0,maximum=1000000,example=100" jsonschema_description:"arrival cron: writes, or a profile's pods, of one batch."`
 }
 
 // Bystander updates its Objects in turn at Rate per second, beside the load and

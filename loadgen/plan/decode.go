@@ -13,7 +13,12 @@ import (
 var format = strictyaml.Format{
 	Noun: "plan", Start: "runID and model",
 	MaxBytes: 1 << 20, MaxDepth: 16, MaxNodes: 20_000,
-	QuotedText: true, Unmarshal: unmarshalText,
+	QuotedText: true, Unmarshal: unmarshalText, Retired: Retired,
+}
+
+// Retired are fields of former versions, with what to write instead, by their paths in a plan.
+var Retired = map[string]string{
+	"cron": "write steps, or profile: batch-jobs, which has Jobs on the dot",
 }
 
 // unmarshalText also reads decimal sizes and a zero without a unit.

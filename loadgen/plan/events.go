@@ -80,7 +80,7 @@ func (j *journal) event(about *object, reason string, once bool) *event {
 		Bytes: j.tn.Sizes.Event.Draw(j.rng), Subject: about.Target, Reason: reason,
 	})}
 	ttl := j.tn.Events.TTL.Std()
-	expires := !j.closed && ttl < j.end-j.now
+	expires := ttl < j.end-j.now
 	j.put(e.object, oplog.TypeCreate, State{Count: 1}, once && !expires, about)
 	if expires {
 		j.after(ttl, func() { j.expire(e, ttl) })

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"iter"
 	"time"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -15,31 +14,14 @@ type Expected struct {
 	Bytes float64
 }
 
-// Expect plays the load without a cluster, an open one up to a time and a closed one for so
-// many operations, and returns what is written of each kind.
-func (p *Plan) Expect(length time.Duration, operations int64) map[string]Expected {
+// Expect plays an open load without a cluster, up to a time, and returns what is written of each kind.
+func (p *Plan) Expect(length time.Duration) map[string]Expected {
 	all := map[string]Expected{}
-	if p.cfg.Model == ModelOpen {
-		for op := range p.Timed() {
-			if op.At > length {
-				break
-			}
-			expect(all, op)
+	for op := range p.Timed() {
+		if op.At > length {
+			break
 		}
-		return all
-	}
-	threads := int64(p.cfg.Threads)
-	for k := range threads {
-		left := (operations + threads - 1 - k) / threads
-		next, stop := iter.Pull(p.Thread(int(k)))
-		for ; left > 0; left-- {
-			op, ok := next()
-			if !ok {
-				break
-			}
-			expect(all, op)
-		}
-		stop()
+		expect(all, op)
 	}
 	return all
 }

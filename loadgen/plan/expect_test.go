@@ -17,7 +17,7 @@ func TestExpectIsThePlan(t *testing.T) {
 			}
 		}
 		got := map[string]int64{}
-		for kind, e := range p.Expect(length, 0) {
+		for kind, e := range p.Expect(length) {
 			got[kind] = e.Writes
 			if (e.Bytes == 0) != (kind == "EndpointSlice") {
 				t.Errorf("a %s has %v bytes", kind, e.Bytes)
@@ -26,17 +26,5 @@ func TestExpectIsThePlan(t *testing.T) {
 		if !maps.Equal(got, want) || want["Pod"] == 0 {
 			t.Errorf("expected %v, planned %v", got, want)
 		}
-	}
-}
-
-// TestExpectOfAClosedLoop: of so many operations, as many are expected.
-func TestExpectOfAClosedLoop(t *testing.T) {
-	p := profilePlan(t, ProfileServiceChurn, asClosed)
-	sum := int64(0)
-	for _, e := range p.Expect(0, 1001) {
-		sum += e.Writes
-	}
-	if sum != 1001 {
-		t.Errorf("%d writes of 1001 operations", sum)
 	}
 }

@@ -87,20 +87,7 @@ type due struct {
 	life  life
 }
 
-type dueHeap []due
-
-func (h dueHeap) Len() int { return len(h) }
-func (h dueHeap) Less(i, j int) bool {
-	return h[i].at < h[j].at || (h[i].at == h[j].at && h[i].order < h[j].order)
-}
-func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *dueHeap) Push(x any)   { *h = append(*h, x.(due)) }
-func (h *dueHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return last
-}
+func (d due) before(e due) bool { return d.at < e.at || d.at == e.at && d.order < e.order }
 
 // Life is the whole life of the i-th of an endless number of pods, from 0, for a caller
 // that decides itself when it begins one: k6's scripts. Ids follow from i. What Survivors

@@ -64,8 +64,8 @@ func (w *world) flap() {
 }
 
 // lose has a node's kubelet fall silent: its controller marks it and its pods, and deletes
-// them after the toleration. A node that is back lets them go. Hot pods and those of a
-// DaemonSet, which tolerate it, stay.
+// them after the toleration. A node that is back lets them go. Those of a DaemonSet,
+// which tolerate it, stay.
 func (w *world) lose(n *node) {
 	n.down = true
 	n.losses++
@@ -73,7 +73,7 @@ func (w *world) lose(n *node) {
 	w.emit(n.object, oplog.TypeUnready, State{})
 	w.emit(n.object, oplog.TypeStatus, State{}) // the taint
 	for _, p := range slices.Clone(n.pods) {
-		if !p.ready || p.dying || p.of == workload(lonely{}) {
+		if !p.ready || p.dying {
 			continue
 		}
 		w.after(w.draw(w.tn.Writers.Delay), func() {
@@ -88,7 +88,7 @@ func (w *world) lose(n *node) {
 			return // it was back in between
 		}
 		for _, p := range slices.Clone(n.pods) {
-			if n.down && !p.ended && p.of != workload(w.daemons) && p.of != workload(lonely{}) {
+			if n.down && !p.ended && p.of != workload(w.daemons) {
 				w.once(p.object, "TaintManagerEviction")
 				w.terminate(p)
 			}

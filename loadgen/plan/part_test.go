@@ -8,7 +8,7 @@ import (
 
 // The parts of a plan are the plan, and each workload is in one.
 func TestPartsAreTheWhole(t *testing.T) {
-	p := profilePlan(t, ProfileMixedProduction, func(c *Config) { c.Hotkeys = &Hotkeys{Objects: 4, Burst: 5, Share: 0.1}; c.Duration = minute / 2 })
+	p := profilePlan(t, ProfileMixedProduction, func(c *Config) { c.Duration = minute / 2 })
 	const n = 3
 	type key struct {
 		id   int64

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"container/heap"
 	"iter"
 	"math/rand/v2"
 	"time"
@@ -132,10 +131,6 @@ func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
 				limit++
 			}
 		}
-		if p.cfg.Profile != "" {
-			p.profileLoop(s, limit, yield)
-			return
-		}
 		lives := p.newLives(p.rng(s.stream+uint64(s.thread)), s)
 		var l life
 		var hot *bursts
@@ -169,7 +164,7 @@ func (p *Plan) Timed() iter.Seq[Op] {
 	}
 	return func(yield func(Op) bool) {
 		lives := p.newLives(p.rng(streamOpen), loopSpec{names: newNamer(p.rng(streamNames), ""), threads: 1})
-		var waiting dueHeap
+		var waiting queue[due]
 		id := int64(idLoad)
 		hot, burstAt := p.newBursts(0, 1, p.hot), time.Duration(0)
 		for t := range p.cfg.arrivals(p.rng(streamArrival)) {
@@ -186,7 +181,7 @@ func (p *Plan) Timed() iter.Seq[Op] {
 			}
 			var l life
 			if len(waiting) > 0 && waiting[0].at <= t {
-				l = heap.Pop(&waiting).(due).life
+				l = waiting.take().life
 			} else {
 				l = lives.next(life{})
 			}
@@ -200,7 +195,7 @@ func (p *Plan) Timed() iter.Seq[Op] {
 				l = lives.next(l)
 			}
 			if !l.done() {
-				heap.Push(&waiting, due{at: t + l.gap(), order: op.ID, life: l})
+				waiting.add(due{at: t + l.gap(), order: op.ID, life: l})
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func (p *Plan) profileSetup(yield func(Op) bool) {
 func (p *Plan) start() *world {
 	w := p.newWorld(&p.made)
 	gap := p.cfg.StageGap.Std()
-	if gap == 0 && p.cfg.Model == ModelOpen {
+	if gap == 0 {
 		gap = DefaultOpenGap
 	}
 	w.begin(p.rng(streamLives), gap)
@@ -41,53 +41,13 @@ func (p *Plan) profileTimed(yield func(Op) bool) {
 	w.keepNodes()
 	w.flap()
 	w.arrive()
-	id := int64(idLoad)
-	hot, burstAt := p.newBursts(0, 1, w.hotTargets()), time.Duration(0)
-	send := func(op Op, group int) bool {
-		op.ID, op.Phase = id, oplog.PhaseLoad
-		id++
-		return !p.mine(group) || yield(op)
-	}
-	for {
+	for id := int64(idLoad); id-idLoad < MaxOperations; id++ {
 		x, ok := w.next()
-		if !ok || id-idLoad >= MaxOperations {
+		if !ok {
 			return
 		}
-		for {
-			op, first, ok := hot.next()
-			if !ok {
-				break
-			}
-			if first {
-				burstAt = x.op.At
-			}
-			op.At = burstAt
-			if !send(op, w.hot[op.Rank].group) {
-				return
-			}
-		}
-		if !send(x.op, x.group) {
-			return
-		}
-	}
-}
-
-// profileLoop is loop of a profile.
-func (p *Plan) profileLoop(s loopSpec, limit int64, yield func(Op) bool) {
-	l := p.newLifeLoop(s.stream+uint64(s.thread), s.thread, s.threads)
-	hot := p.newBursts(s.thread, s.threads, l.w.hotTargets())
-	for i := range limit {
-		op, _, isHot := hot.next()
-		if !isHot {
-			op = l.next().op
-			op.At = 0
-			if i > 0 {
-				op.Gap = p.cfg.StageGap.Std()
-			}
-		}
-		op.ID = s.firstID + i*int64(s.threads) + int64(s.thread)
-		op.Phase, op.Thread = s.phase, s.thread
-		if !yield(op) {
+		x.op.ID, x.op.Phase = id, oplog.PhaseLoad
+		if p.mine(x.group) && !yield(x.op) {
 			return
 		}
 	}

@@ -83,13 +83,16 @@ func (c *Load) validateProfile() error {
 	if _, ok := profiles()[c.Profile]; !ok {
 		return fieldError("profile", "%q is not known; use one of %s", c.Profile, strings.Join(ProfileNames(), ", "))
 	}
+	if c.Model == ModelClosed {
+		return fieldError("profile", "is driven by time, which a closed loop does not have; set model: open and a rate")
+	}
 	for _, f := range []struct {
 		path string
 		set  bool
 	}{
 		{"lifecycle", c.Lifecycle != ""}, {"stages", len(c.Stages) > 0}, {"survivors", c.Survivors != DefaultSurvivors},
 		{"recreate", c.Recreate != DefaultRecreate}, {"objectBytes", c.ObjectBytes != DefaultObjectBytes},
-		{"shards", c.Shards != 0},
+		{"shards", c.Shards != 0}, {"hotkeys", c.Hotkeys != nil},
 		{"warmup.operations", c.Warmup.Operations != 0},
 	} {
 		if f.set {
@@ -101,11 +104,6 @@ func (c *Load) validateProfile() error {
 		return err
 	}
 	t.Mix.normalise()
-	if c.Model == ModelClosed && *t.Mix.Services+*t.Mix.Rollouts+*t.Mix.Jobs+*t.Mix.Recreate == 0 {
-		return fieldError("profile",
-			"%s is driven by time, which a closed loop does not have; set model: open, or a profile with services, rollouts, jobs or names that are taken again",
-			c.Profile)
-	}
 	if c.validateModel() != nil {
 		return nil // what arrives is not known
 	}

@@ -90,18 +90,7 @@ func TestProfilesAreGolden(t *testing.T) {
 			t.Errorf("%s: another seed gives the same plan", name)
 		}
 	}
-	for _, name := range []string{ProfileServiceChurn, ProfileRecreate} {
-		closed := profilePlan(t, name, asClosed)
-		for k := range 3 {
-			n, sum := fingerprint(closed.Thread(k))
-			fmt.Fprintf(&b, "%s, closed, thread %d: %d, %x\n", name, k, n, sum)
-		}
-	}
 	golden(t, "profiles.txt", b.String())
-}
-
-func asClosed(c *Config) {
-	c.Model, c.Rate, c.Duration, c.Threads, c.Operations = ModelClosed, 0, 0, 3, 3000
 }
 
 // timeScale divides lifetimes and nothing else.

@@ -1,10 +1,7 @@
 package plan
 
 import (
-	"cmp"
-	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/dist"
@@ -12,102 +9,41 @@ import (
 )
 
 const (
-	// maxPodsPerNamespace is the number that Kubernetes is tested with.
-	maxPodsPerNamespace = 3000
-	// maxBefore objects may exist before the load: each takes the generator up to 1 KB. A
-	// closed loop has them once for each thread.
+	// maxBefore objects may exist before the load: each takes the generator up to 1 KB.
 	maxBefore = 1_000_000
+	// writesPerPod is about how many writes a pod's life is, with all kinds that it touches.
+	writesPerPod = 25
 )
 
 // validateRoom refuses a plan that needs more than the cluster or the generator allows.
 func (c *Load) validateRoom(t *Tuning) error {
 	pods := c.expectedPods(t)
 	if room := float64(c.Nodes * podsPerNode); pods > room {
-		remedy := "less rate or prefill, or a larger tuning.timeScale"
-		if need := math.Ceil(pods / podsPerNode); need <= MaxNodes {
-			remedy = fmt.Sprintf("%.0f nodes, %s", need, remedy)
-		}
-		return fieldError("nodes", "%d have room for %.0f pods, and the load has about %.0f at a time; use %s", c.Nodes,
-			room, pods, remedy)
+		return fieldError("nodes", "%d have room for %.0f pods, and the load has about %.0f at a time; use %.0f nodes, "+
+			"less rate or prefill, or a larger tuning.timeScale", c.Nodes, room, pods, math.Ceil(pods/podsPerNode))
 	}
-	if most := c.fullest(t, pods, c.Namespaces); most > maxPodsPerNamespace {
-		remedy := "use a smaller tuning.namespaceZipf"
-		for n := c.Namespaces + 1; n <= MaxNamespaces; n++ {
-			if c.fullest(t, pods, n) <= maxPodsPerNamespace {
-				remedy = fmt.Sprintf("use %d namespaces or a smaller tuning.namespaceZipf", n)
-				break
-			}
-		}
-		return fieldError("namespaces",
-			"%d, of which the fullest has about %.0f pods, more than the %d that Kubernetes is made for; %s", c.Namespaces,
-			most, maxPodsPerNamespace, remedy)
-	}
-	return c.validateSize(t)
-}
-
-// fullest is about how many of the pods the first of so many namespaces has, which gets most.
-func (c *Load) fullest(t *Tuning, pods float64, namespaces int) float64 {
-	sum := 0.0
-	for k := range namespaces {
-		sum += math.Pow(float64(k+1), -*t.NamespaceZipf)
-	}
-	return pods / sum
-}
-
-// validateSize refuses what the generator has no memory or no numbers for.
-func (c *Load) validateSize(t *Tuning) error {
-	type part struct {
-		field string
-		n     float64
-	}
-	parts := []part{
-		{"prefill", float64(c.Prefill)},
-		{"nodes", 2 * float64(c.Nodes)},
-		{"tuning.services.deployments", 2 * float64(max(t.Services.Deployments, c.Threads))},
-		{"tuning.cluster.widgets", float64(*t.Cluster.Widgets)},
-		{"tuning.cluster.configMaps", float64(*t.Cluster.ConfigMaps)},
-		{"tuning.recreate.pods", ceil(*t.Mix.Recreate) * float64(t.Recreate.Pods)},
-		{"tuning.events.pods", ceil(*t.Mix.Noise) * float64(t.Events.Pods)},
-		{"tuning.rollouts.deployments",
-			ceil(*t.Mix.Rollouts) * float64(max(t.Rollouts.Deployments, c.Threads)) * (2 + t.Rollouts.Size.Mean())},
-	}
-	before := 0.0
-	for _, p := range parts {
-		before += p.n
-	}
-	most := slices.MaxFunc(parts, func(a, b part) int { return cmp.Compare(a.n, b.n) }).field
-	if threads := float64(max(1, c.Threads)); before*threads > maxBefore {
-		if c.Threads > 1 {
-			return fieldError("threads",
-				"%d, each of which knows all %.0f objects that there are before the load; use at most %.0f, or less of %s",
-				c.Threads, before, maxBefore/before, most)
-		}
-		return fieldError(most,
-			"makes most of the %.0f objects that there are before the load, and the generator has room for %d; use less",
+	before := float64(c.Prefill+2*c.Nodes+2*t.Services.Deployments+*t.Cluster.Widgets+*t.Cluster.ConfigMaps) +
+		ceil(*t.Mix.Recreate)*float64(t.Recreate.Pods) + ceil(*t.Mix.Noise)*float64(t.Events.Pods) +
+		ceil(*t.Mix.Rollouts)*float64(t.Rollouts.Deployments)*(2+t.Rollouts.Size.Mean())
+	if before > maxBefore {
+		return fieldError("tuning", "has %.0f objects before the load, and the generator has room for %d; use less",
 			before, maxBefore)
 	}
 	if writes := c.expectedWrites(t); writes > MaxOperations {
 		return fieldError("duration",
-			"%s of this load have about %.3g writes, and a plan has at most %d; use a shorter one, or less rate or nodes",
-			c.Duration, writes, MaxOperations)
+			"%s of this load have about %.3g writes, and a plan has at most %d; use a shorter one, "+
+				"or less rate or nodes", c.Duration, writes, MaxOperations)
 	}
 	return nil
 }
 
 func ceil(share float64) float64 { return math.Ceil(min(share, 1)) }
 
-// writesPerPod is about how many writes a pod's life is, with all kinds that it touches.
-const writesPerPod = 25
-
-// expectedWrites is about how many an open load has; 0 for a closed one, which ends by itself.
+// expectedWrites is about how many the load has.
 func (c *Load) expectedWrites(t *Tuning) float64 {
-	if c.Model == ModelClosed {
-		return 0
-	}
 	mix, cl, length := &t.Mix, &t.Cluster, c.Duration.Std()
 	pods := c.most(length, *mix.Services, &t.Services.Step) + c.most(length, *mix.Rollouts, &t.Rollouts.Size) +
-		c.most(length, *mix.Jobs, &t.Jobs.Pods) +
-		c.most(length, *mix.Daemons+*mix.Recreate, nil)
+		c.most(length, *mix.Jobs, &t.Jobs.Pods) + c.most(length, *mix.Daemons+*mix.Recreate, nil)
 	perSecond := *cl.WidgetRate + *cl.ConfigMapRate + *mix.Noise*c.MeanRate()
 	for _, period := range []*units.Duration{cl.LeasePeriod, cl.NodeStatusPeriod} {
 		if *period > 0 {
@@ -120,38 +56,26 @@ func (c *Load) expectedWrites(t *Tuning) float64 {
 // validateRestarts refuses a rate at which a pod would be replaced before it is there, so that
 // what arrives could not happen.
 func (c *Load) validateRestarts(t *Tuning) error {
-	if c.Model == ModelClosed {
-		return nil
-	}
-	const even = 1.5 // arrivals are not
-	mix, whole := &t.Mix, t.starting()+t.stopping()
-	remedy := func(need float64, most int) string {
-		if need > float64(most) {
-			return "use less rate"
+	const (
+		even  = 1.5 // arrivals are not
+		steps = 3   // of a rollout, each of which waits for the slowest of its pods
+	)
+	mix, whole, rollout := &t.Mix, t.starting()+t.stopping(), steps*t.starting()
+	for _, s := range []struct {
+		field string
+		there int
+		need  float64
+		takes time.Duration
+	}{
+		{"tuning.recreate.pods", t.Recreate.Pods, even * c.most(whole, *mix.Recreate, nil), whole},
+		{"nodes", c.Nodes, even * c.most(whole, *mix.Daemons, nil), whole},
+		{"tuning.rollouts.deployments", t.Rollouts.Deployments,
+			c.most(rollout, *mix.Rollouts, &t.Rollouts.Size) / t.Rollouts.Size.Mean(), rollout},
+	} {
+		if s.need = math.Ceil(s.need); float64(s.there) < s.need {
+			return fieldError(s.field, "%d are too few: %.0f restarts or rollouts come within the %s that one takes; "+
+				"use more or less rate", s.there, s.need, s.takes.Round(100*time.Millisecond))
 		}
-		return fmt.Sprintf("use %.0f or less rate", need)
-	}
-	slow := func(field string, there, most int, share float64) error {
-		need := math.Ceil(even * c.most(whole, share, nil))
-		if share == 0 || float64(there) >= need {
-			return nil
-		}
-		return fieldError(field, "%d cannot be restarted %.3g times in %s, the time that each takes; %s", there, need/even,
-			whole.Round(100*time.Millisecond), remedy(need, most))
-	}
-	if err := slow("tuning.recreate.pods", t.Recreate.Pods, maxBefore, *mix.Recreate); err != nil {
-		return err
-	}
-	if err := slow("nodes", c.Nodes, MaxNodes, *mix.Daemons); err != nil {
-		return err
-	}
-	// A rollout goes in several steps, each of which waits for the slowest of its pods.
-	const steps = 3
-	size, takes := t.Rollouts.Size.Mean(), steps*t.starting()
-	if need := math.Ceil(c.most(takes, *mix.Rollouts, &t.Rollouts.Size) / size); float64(t.Rollouts.Deployments) < need {
-		return fieldError("tuning.rollouts.deployments",
-			"%d cannot be rolled %.3g times in %s, the time that a rollout takes; use %.0f or less rate",
-			t.Rollouts.Deployments, need, takes.Round(time.Second), need)
 	}
 	return nil
 }
@@ -163,7 +87,8 @@ func mean(d dist.Duration) time.Duration { return min(d.Mean(), longest) }
 func (t *Tuning) starting() time.Duration {
 	st := &t.Stages
 	return mean(st.Bind) + mean(st.Creating) + mean(st.Sandbox) + mean(st.Running) +
-		time.Duration(*st.ProbeShare*float64(mean(st.Probe))+*st.PullShare*float64(mean(st.Pull))+*t.Pods.InitShare*float64(mean(st.Init)))
+		time.Duration(*st.ProbeShare*float64(mean(st.Probe))+*st.PullShare*float64(mean(st.Pull))+
+			*t.Pods.InitShare*float64(mean(st.Init)))
 }
 
 func (t *Tuning) stopping() time.Duration {
@@ -178,19 +103,13 @@ func (c *Load) expectedPods(t *Tuning) float64 {
 		pods = max(pods, float64(t.Events.Pods))
 	}
 	if *mix.Rollouts > 0 {
-		pods += float64(max(t.Rollouts.Deployments, c.Threads)) * t.Rollouts.Size.Mean() * (1 + *t.Rollouts.Surge)
+		pods += float64(t.Rollouts.Deployments) * t.Rollouts.Size.Mean() * (1 + *t.Rollouts.Surge)
 	}
 	if *mix.Daemons > 0 {
 		pods += float64(c.Nodes)
 	}
 	if *mix.Recreate > 0 {
-		pods += float64(max(t.Recreate.Pods, c.Threads))
-	}
-	if c.Hotkeys != nil {
-		pods += float64(c.Hotkeys.Objects)
-	}
-	if c.Model == ModelClosed {
-		return pods + float64(c.Threads)*max(ceil(*mix.Services)*t.Services.Step.Mean(), ceil(*mix.Jobs)*t.Jobs.Pods.Mean())
+		pods += float64(t.Recreate.Pods)
 	}
 	stages := t.starting() + t.stopping()
 	scaled := func(d time.Duration) time.Duration {

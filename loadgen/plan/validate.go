@@ -114,7 +114,7 @@ func (c *Load) validateOpen() error {
 	switch {
 	case len(c.Steps) > 0 && c.Rate != 0, len(c.Trace) > 0 && c.Rate != 0:
 		return fieldError("rate", "has no effect beside steps or a trace; drop it")
-	case c.Rate == 0 && c.arrival() != ArrivalStep && c.arrival() != ArrivalTrace && c.arrival() != ArrivalCron:
+	case c.Rate == 0 && c.arrival() != ArrivalStep && c.arrival() != ArrivalTrace:
 		return fieldError("rate", "%v is out of range; an open loop needs more than 0 and at most %d requests per second",
 			c.Rate, MaxRate)
 	case c.Duration == 0:

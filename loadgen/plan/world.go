@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"container/heap"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -21,7 +20,6 @@ type world struct {
 	singles  []*single
 	widgets  []*object
 	configs  []*object
-	hot      []*object
 }
 
 // timeline holds future actions, and writes with their times.
@@ -32,10 +30,9 @@ type timeline struct {
 	now    time.Duration
 	end    time.Duration // nothing is due from here on
 	gap    time.Duration // least time between two writes of one lane, and after an owner's
-	timers timerHeap
+	timers queue[timer]
 	seq    int64
-	writes writeHeap
-	closed bool // a thread of a closed loop: nothing recurs by itself
+	writes queue[decided]
 }
 
 // registry makes objects: their names, numbers and namespaces.
@@ -43,7 +40,6 @@ type registry struct {
 	timeline
 	names   namer
 	index   int64 // of the next object
-	stride  int64 // between objects, so that several worlds share the numbering
 	targets targetCache
 	spaces  dist.Number // a workload's namespace, from 1
 	groups  int
@@ -74,21 +70,7 @@ type timer struct {
 	do  func()
 }
 
-type timerHeap []timer
-
-func (h timerHeap) Len() int { return len(h) }
-func (h timerHeap) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].seq < h[j].seq
-}
-func (h timerHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *timerHeap) Push(x any)   { *h = append(*h, x.(timer)) }
-func (h *timerHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	old[len(old)-1] = timer{}
-	*h = old[:len(old)-1]
-	return last
-}
+func (t timer) before(u timer) bool { return t.at < u.at || t.at == u.at && t.seq < u.seq }
 
 // decided is an operation that was decided and is not yet due.
 type decided struct {
@@ -97,26 +79,14 @@ type decided struct {
 	group int
 }
 
-type writeHeap []decided
-
-func (h writeHeap) Len() int { return len(h) }
-func (h writeHeap) Less(i, j int) bool {
-	return h[i].op.At < h[j].op.At || h[i].op.At == h[j].op.At && h[i].seq < h[j].seq
-}
-func (h writeHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *writeHeap) Push(x any)   { *h = append(*h, x.(decided)) }
-func (h *writeHeap) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	old[len(old)-1] = decided{}
-	*h = old[:len(old)-1]
-	return last
+func (d decided) before(e decided) bool {
+	return d.op.At < e.op.At || d.op.At == e.op.At && d.seq < e.seq
 }
 
 // after has do happen later.
 func (l *timeline) after(d time.Duration, do func()) {
 	l.seq++
-	heap.Push(&l.timers, timer{l.now + min(d, longest), l.seq, do})
+	l.timers.add(timer{l.now + min(d, longest), l.seq, do})
 }
 
 // longest is more than anything lasts, and so little that times can be added.
@@ -137,14 +107,14 @@ func (l *timeline) next() (decided, bool) {
 	for {
 		switch due := len(l.writes) > 0; {
 		case due && (len(l.timers) == 0 || l.writes[0].op.At < l.timers[0].at):
-			return heap.Pop(&l.writes).(decided), true
+			return l.writes.take(), true
 		case len(l.timers) == 0 || l.timers[0].at >= l.end:
 			if due {
-				return heap.Pop(&l.writes).(decided), true
+				return l.writes.take(), true
 			}
 			return decided{}, false
 		}
-		t := heap.Pop(&l.timers).(timer)
+		t := l.timers.take()
 		l.now = t.at
 		t.do()
 	}
@@ -176,7 +146,7 @@ func (l *timeline) put(o *object, kind string, s State, last bool, after ...*obj
 		return
 	}
 	l.seq++
-	heap.Push(&l.writes, decided{group: o.group, seq: l.seq, op: Op{
+	l.writes.add(decided{group: o.group, seq: l.seq, op: Op{
 		Type: kind, Thread: ThreadNone, At: at, Target: o.Target, State: &s, Last: last,
 	}})
 }
@@ -192,7 +162,7 @@ type targetCache struct {
 // object makes a new object. Its lane is its own.
 func (g *registry) object(group int, t Target) *object {
 	t.Lane = laneWorld + g.index
-	g.index += g.stride
+	g.index++
 	o := &object{Target: &t, group: group, created: -g.gap, last: -g.gap}
 	if c := &g.targets; c.on {
 		if c.next < len(*c.made) {

@@ -40,8 +40,10 @@ var (
 	teams  = []string{"payments", "platform", "growth", "search", "logistics", "identity", "data-eng", "core-services"}
 	mounts = []string{"/etc/config", "/var/cache/app", "/etc/tls/private", "/var/lib/data", "/opt/app/plugins",
 		"/var/log/app", "/etc/ssl/certs/extra", "/tmp"}
-	words = strings.Fields("the a of to request upstream replica client timeout value default route cluster shard enabled cache policy " +
-		"metrics interval threshold region primary secondary handler queue limit false true connection retries max min level http grpc path")
+	words = strings.Fields("the a of to request upstream replica client timeout value default route cluster shard " +
+		"enabled cache policy " +
+		"metrics interval threshold region primary secondary handler queue limit false true connection retries max min " +
+		"level http grpc path")
 )
 
 func pick(d draw, from []string) string { return from[d.IntN(len(from))] }

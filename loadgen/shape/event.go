@@ -1,7 +1,9 @@
 package shape
 
 import (
+	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,48 +11,30 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// source is the reporter of a reason, and its message.
-type source struct {
-	component, message string // {app}, {pod}, {node}, {image}, {size} are filled in
-	kind               string
-	container          bool // about a container of the pod
-}
+// source is who reports a reason, and how. In the message {app}, {pod}, {node}, {image} and more are filled in.
+type source struct{ component, kind, message string }
+
+//go:embed events.txt
+var eventsText string
 
 // sources of the reasons that profiles have.
-var sources = map[string]source{
-	"Scheduled": {component: "default-scheduler", message: "Successfully assigned {ns}/{subject} to {node}"},
-	"FailedScheduling": {component: "default-scheduler", kind: corev1.EventTypeWarning,
-		message: "0/5 nodes are available: 5 Insufficient cpu. no new claims to deallocate, preemption: 0/5 nodes are available: 5 No preemption victims found for incoming pod."},
-	"Pulling": {component: managerKubelet, container: true, message: `Pulling image "{image}"`},
-	"Pulled":  {component: managerKubelet, container: true, message: `Container image "{image}" already present on machine and can be accessed by the pod`},
-	"Created": {component: managerKubelet, container: true, message: "Container created"},
-	"Started": {component: managerKubelet, container: true, message: "Container started"},
-	"Killing": {component: managerKubelet, container: true, message: "Stopping container {container}"},
-	"BackOff": {component: managerKubelet, container: true, kind: corev1.EventTypeWarning,
-		message: "Back-off restarting failed container {container} in pod {subject}_{ns}({uid})"},
-	"Unhealthy":   {component: managerKubelet, container: true, kind: corev1.EventTypeWarning, message: `Readiness probe failed: Get "http://{ip}:8080/readyz": context deadline exceeded (Client.Timeout exceeded while awaiting headers)`},
-	"FailedMount": {component: managerKubelet, kind: corev1.EventTypeWarning, message: `MountVolume.SetUp failed for volume "settings" : configmap "{subject}-settings" not found`},
-	"DNSConfigForming": {component: managerKubelet, kind: corev1.EventTypeWarning,
-		message: "Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: 10.0.0.10 10.0.0.11 10.0.0.12"},
-	"Evicted": {component: managerKubelet, kind: corev1.EventTypeWarning,
-		message: "The node was low on resource: ephemeral-storage. Threshold quantity: 10Gi, available: 7936Mi."},
-	"NodeNotReady":         {component: "node-controller", kind: corev1.EventTypeWarning, message: "Node is not ready"},
-	"TaintManagerEviction": {component: "taint-eviction-controller", message: "Marking for deletion Pod {ns}/{subject}"},
-	"ScalingReplicaSet": {component: "deployment-controller",
-		message: "Scaled up replica set {subject}-{hash} from 1 to 3"},
-	"SuccessfulCreate": {component: "replicaset-controller", message: "Created pod: {subject}-{hash5}"},
-	"SuccessfulDelete": {component: "replicaset-controller", message: "Deleted pod: {subject}-{hash5}"},
-	"Completed":        {component: "job-controller", message: "Job completed"},
-}
+var sources = func() map[string]source {
+	all := map[string]source{}
+	for line := range strings.Lines(eventsText) {
+		p := strings.SplitN(strings.TrimSpace(line), " | ", 4)
+		all[p[0]] = source{component: p[1], kind: p[2], message: p[3]}
+	}
+	return all
+}()
+
+// ofContainer are the reasons that are about a container of the pod.
+var ofContainer = []string{"Pulling", "Pulled", "Created", "Started", "Killing", "BackOff", "Unhealthy"}
 
 func (m *Maker) event(op plan.Op, f *facts, v view, filler string) *corev1.Event {
 	t := op.Target
 	src, ok := sources[t.Reason]
 	if !ok {
-		src = source{component: "watchbench", message: "{subject} has changed"}
-	}
-	if src.kind == "" {
-		src.kind = corev1.EventTypeNormal
+		src = source{"watchbench", corev1.EventTypeNormal, "{subject} has changed"}
 	}
 	subject := t.Subject
 	involved := corev1.ObjectReference{Namespace: f.namespace, Name: f.subjectName, UID: f.subjectUID}
@@ -65,7 +49,7 @@ func (m *Maker) event(op plan.Op, f *facts, v view, filler string) *corev1.Event
 		if subject.Namespace == plan.ClusterScoped {
 			involved.Namespace, involved.ResourceVersion = "", ""
 		}
-		if src.container {
+		if slices.Contains(ofContainer, t.Reason) {
 			d := newDraw(mix(root(subject).Seed%families), streamSpec)
 			registry := pick(d, registries)
 			container = pick(d, nouns) + "-" + pick(d, roles)

@@ -3,11 +3,9 @@ package shape
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -154,40 +152,3 @@ func empty(kind string) (Object, error) {
 	}
 	return obj.(Object), nil
 }
-
-// text is JSON with slots in it for what each object has of its own.
-type text struct {
-	parts [][]byte // one more than slots
-	slots []slot
-}
-
-// cut finds the slots of a sample.
-func cut(sample []byte) text {
-	var t text
-	rest := string(sample)
-	for {
-		at, found := len(rest), slot(-1)
-		for s, mark := range slotMarks {
-			if i := strings.Index(rest[:at], mark); i >= 0 {
-				at, found = i, slot(s)
-			}
-		}
-		if found < 0 {
-			t.parts = append(t.parts, []byte(rest))
-			return t
-		}
-		t.parts, t.slots = append(t.parts, []byte(rest[:at])), append(t.slots, found)
-		rest = rest[at+len(slotMarks[found]):]
-	}
-}
-
-func (t *text) empty() bool { return len(t.parts) == 0 }
-
-func (t *text) append(b []byte, fill func([]byte, slot) []byte) []byte {
-	for i, s := range t.slots {
-		b = fill(append(b, t.parts[i]...), s)
-	}
-	return append(b, t.parts[len(t.parts)-1]...)
-}
-
-var _ runtime.ObjectCreater = scheme.Scheme

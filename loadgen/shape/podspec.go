@@ -18,10 +18,11 @@ const schedulerName = "watchbench.dev-churn"
 const gracePeriodSeconds = 30
 
 const (
-	appLabel   = "app.kubernetes.io/name"
-	hashLabel  = "pod-template-hash"
-	padding    = "watchbench.dev/settings" // takes what is left of a size
-	tokenMount = "/var/run/secrets/kubernetes.io/serviceaccount"
+	appLabel       = "app.kubernetes.io/name"
+	componentLabel = "app.kubernetes.io/component"
+	hashLabel      = "pod-template-hash"
+	padding        = "watchbench.dev/settings" // takes what is left of a size
+	tokenMount     = "/var/run/secrets/kubernetes.io/serviceaccount"
 )
 
 // specBuilder adds to a pod's spec what real ones have, until about budget bytes of the
@@ -291,12 +292,17 @@ func (b *specBuilder) affinity() {
 	b.spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100,
 			PodAffinityTerm: corev1.PodAffinityTerm{
-				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/component": b.spec.Containers[0].Name}},
+				LabelSelector: b.alike(),
 				TopologyKey:   "kubernetes.io/hostname"}}}}}
 }
 
 func (b *specBuilder) spread() {
 	b.spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
 		MaxSkew: 1, TopologyKey: "topology.kubernetes.io/zone", WhenUnsatisfiable: corev1.ScheduleAnyway,
-		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/component": b.spec.Containers[0].Name}}}}
+		LabelSelector: b.alike()}}
+}
+
+// alike selects the pods of the same workload.
+func (b *specBuilder) alike() *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: map[string]string{componentLabel: b.spec.Containers[0].Name}}
 }

@@ -92,7 +92,7 @@ func (m *Maker) serve(l *life, op plan.Op, refs Refs, rv uint64, intended time.T
 	f.resourceVersion = strconv.FormatUint(rv, 10)
 	if !l.own.object.empty() {
 		return l.own.object.append(make([]byte, 0, 16<<10), func(b []byte, s slot) []byte {
-			if s == slotManaged {
+			if slots[s].mark == managedMark {
 				return l.managed(b, &f)
 			}
 			return f.append(b, s)
@@ -219,7 +219,7 @@ func (m *Maker) step(l *life, op plan.Op, f *facts) *ownership {
 	}
 	if op.Target.Kind == KindPod {
 		next.object = cut(marked(op.Target.Kind, m.object(op, l.template, sampleRefs{}, &sample, viewServed),
-			slotMarks[slotVersion]))
+			versionMark))
 	}
 	return next
 }
@@ -238,18 +238,19 @@ func (l *life) touch(manager, subresource string, at time.Time) {
 func marked(kind string, obj Object, rv string) []byte {
 	obj.GetObjectKind().SetGroupVersionKind(kinds[kind].gvk())
 	obj.SetResourceVersion(rv)
-	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: slotMarks[slotManaged]}})
+	obj.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: managedMark}})
 	b, err := json.Marshal(obj)
 	if err != nil {
 		panic(fmt.Sprintf("shape: %v", err)) // the objects are our own, of known types
 	}
-	return bytes.Replace(bytes.TrimSuffix(b, []byte{'\n'}), []byte(`[{"manager":"`+slotMarks[slotManaged]+`"}]`), []byte(slotMarks[slotManaged]), 1)
+	return bytes.Replace(bytes.TrimSuffix(b, []byte{'\n'}), []byte(`[{"manager":"`+managedMark+`"}]`), []byte(managedMark),
+		1)
 }
 
 // render is for objects whose text is not kept.
 func (l *life) render(kind string, obj Object, f *facts) []byte {
 	b := marked(kind, obj, f.resourceVersion)
-	mark := slotMarks[slotManaged]
+	mark := managedMark
 	at := bytes.Index(b, []byte(mark))
 	out := make([]byte, 0, len(b)+4096)
 	out = l.managed(append(out, b[:at]...), f)

@@ -2,136 +2,128 @@ package shape
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// slot is a place of a text that is filled for each object.
+// slot is a place of a text that is filled for each object: an index of slots.
 type slot int
 
-const (
-	slotName slot = iota
-	slotNamespace
-	slotNode
-	slotUID
-	slotOwnerUID
-	slotOwnerName
-	slotApp
-	slotHash
-	slotIP
-	slotHostIP
-	slotZone
-	slotContainer
-	slotTag
-	slotOp
-	slotIntended
-	slotCreated
-	slotNow
-	slotDeleted
-	slotWas
-	slotRestarts
-	slotBackOff
-	slotVersion
-	slotManaged
-	slotCount
-)
-
-// slotMarks mark the slots in samples. None is a part of another, or of
-// anything that a template has.
-var slotMarks = [slotCount]string{
-	slotName: "zq0name", slotNamespace: "zq0ns", slotNode: "zq0node", slotUID: "zq0uid", slotOwnerUID: "zq0owneruid",
-	slotOwnerName: "zq0ownername", slotApp: "zq0app", slotHash: "zq0hash", slotIP: "zq0ip", slotHostIP: "zq0hostip",
-	slotZone:      "zq0zone",
-	slotContainer: "zq0container", slotTag: "zq0tag", slotOp: "zq0op", slotIntended: "zq0intended",
-	slotCreated: "1901-01-01T00:00:01Z", slotNow: "1901-01-01T00:00:02Z", slotDeleted: "1901-01-01T00:00:03Z",
-	slotWas:      "1901-01-01T00:00:04Z",
-	slotRestarts: "1987654321", slotBackOff: "zq0backoff", slotVersion: "zq0version", slotManaged: "zq0managed",
+// text, uid and date say which fact fills a slot; what has none is filled by its user.
+type filled struct {
+	mark string
+	text func(*facts) *string
+	uid  func(*facts) *types.UID
+	date func(*facts) *metav1.Time
 }
 
-func sampleAt(second int) metav1.Time {
-	return metav1.NewTime(time.Date(1901, 1, 1, 0, 0, second, 0, time.UTC))
+const (
+	restartsMark = "1987654321"
+	versionMark  = "zq0version"
+	managedMark  = "zq0managed"
+)
+
+// slots are marked in samples. No mark is a part of another, or of anything that a template has.
+var slots = [...]filled{
+	{mark: "zq0name", text: func(f *facts) *string { return &f.name }},
+	{mark: "zq0ns", text: func(f *facts) *string { return &f.namespace }},
+	{mark: "zq0node", text: func(f *facts) *string { return &f.node }},
+	{mark: "zq0uid", uid: func(f *facts) *types.UID { return &f.uid }},
+	{mark: "zq0owneruid", uid: func(f *facts) *types.UID { return &f.ownerUID }},
+	{mark: "zq0ownername", text: func(f *facts) *string { return &f.ownerName }},
+	{mark: "zq0app", text: func(f *facts) *string { return &f.app }},
+	{mark: "zq0hash", text: func(f *facts) *string { return &f.hash }},
+	{mark: "zq0ip", text: func(f *facts) *string { return &f.ip }},
+	{mark: "zq0hostip", text: func(f *facts) *string { return &f.hostIP }},
+	{mark: "zq0zone", text: func(f *facts) *string { return &f.zone }},
+	{mark: "zq0container", text: func(f *facts) *string { return &f.container }},
+	{mark: "zq0tag", text: func(f *facts) *string { return &f.tag }},
+	{mark: "zq0op", text: func(f *facts) *string { return &f.op }},
+	{mark: "zq0intended", text: func(f *facts) *string { return &f.intended }},
+	{mark: "zq0backoff", text: func(f *facts) *string { return &f.backOff }},
+	{mark: "1901-01-01T00:00:01Z", date: func(f *facts) *metav1.Time { return &f.created }},
+	{mark: "1901-01-01T00:00:02Z", date: func(f *facts) *metav1.Time { return &f.now }},
+	{mark: "1901-01-01T00:00:03Z", date: func(f *facts) *metav1.Time { return &f.deleted }},
+	{mark: "1901-01-01T00:00:04Z", date: func(f *facts) *metav1.Time { return &f.was }},
+	{mark: restartsMark}, {mark: versionMark}, {mark: managedMark},
 }
 
 // slots makes a sample of facts: each fact that has a slot is its mark.
 func (f *facts) slots() {
-	text := func(s *string, of slot) {
-		if *s != "" {
-			*s = slotMarks[of]
+	for _, s := range slots {
+		switch {
+		case s.text != nil:
+			if t := s.text(f); *t != "" {
+				*t = s.mark
+			}
+		case s.uid != nil:
+			*s.uid(f) = types.UID(s.mark)
+		case s.date != nil:
+			at, err := time.Parse(time.RFC3339, s.mark)
+			if err != nil {
+				panic("shape: " + err.Error()) // a constant's mistake
+			}
+			*s.date(f) = metav1.NewTime(at)
 		}
 	}
-	text(&f.name, slotName)
-	text(&f.namespace, slotNamespace)
-	text(&f.node, slotNode)
-	f.uid = types.UID(slotMarks[slotUID])
-	if f.ownerName != "" {
-		f.ownerUID = types.UID(slotMarks[slotOwnerUID])
+	if f.ownerName == "" {
+		f.ownerUID = ""
 	}
-	text(&f.ownerName, slotOwnerName)
-	text(&f.app, slotApp)
-	text(&f.hash, slotHash)
-	text(&f.ip, slotIP)
-	text(&f.hostIP, slotHostIP)
-	text(&f.zone, slotZone)
-	text(&f.container, slotContainer)
-	text(&f.tag, slotTag)
-	text(&f.op, slotOp)
-	text(&f.intended, slotIntended)
-	text(&f.backOff, slotBackOff)
-	f.created, f.now, f.deleted, f.was = sampleAt(1), sampleAt(2), sampleAt(3), sampleAt(4)
 	if f.state.Restarts > 0 {
-		f.state.Restarts = 1987654321
+		f.state.Restarts, _ = strconv.Atoi(restartsMark)
 	}
 }
 
 // append fills a slot.
-func (f *facts) append(b []byte, s slot) []byte {
-	at := func(t metav1.Time) []byte { return t.UTC().AppendFormat(b, time.RFC3339) }
-	switch s {
-	case slotName:
-		return append(b, f.name...)
-	case slotNamespace:
-		return append(b, f.namespace...)
-	case slotNode:
-		return append(b, f.node...)
-	case slotUID:
-		return append(b, f.uid...)
-	case slotOwnerUID:
-		return append(b, f.ownerUID...)
-	case slotOwnerName:
-		return append(b, f.ownerName...)
-	case slotApp:
-		return append(b, f.app...)
-	case slotHash:
-		return append(b, f.hash...)
-	case slotIP:
-		return append(b, f.ip...)
-	case slotHostIP:
-		return append(b, f.hostIP...)
-	case slotZone:
-		return append(b, f.zone...)
-	case slotContainer:
-		return append(b, f.container...)
-	case slotTag:
-		return append(b, f.tag...)
-	case slotOp:
-		return append(b, f.op...)
-	case slotIntended:
-		return append(b, f.intended...)
-	case slotCreated:
-		return at(f.created)
-	case slotNow:
-		return at(f.now)
-	case slotDeleted:
-		return at(f.deleted)
-	case slotWas:
-		return at(f.was)
-	case slotRestarts:
+func (f *facts) append(b []byte, i slot) []byte {
+	switch s := &slots[i]; {
+	case s.text != nil:
+		return append(b, *s.text(f)...)
+	case s.uid != nil:
+		return append(b, *s.uid(f)...)
+	case s.date != nil:
+		return s.date(f).UTC().AppendFormat(b, time.RFC3339)
+	case s.mark == restartsMark:
 		return strconv.AppendInt(b, int64(f.state.Restarts), 10)
-	case slotBackOff:
-		return append(b, f.backOff...)
 	default:
 		return append(b, f.resourceVersion...)
 	}
+}
+
+// text is JSON with slots in it for what each object has of its own.
+type text struct {
+	parts [][]byte // one more than slots
+	slots []slot
+}
+
+// cut finds the slots of a sample.
+func cut(sample []byte) text {
+	var t text
+	rest := string(sample)
+	for {
+		at, found := len(rest), slot(-1)
+		for i := range slots {
+			if j := strings.Index(rest[:at], slots[i].mark); j >= 0 {
+				at, found = j, slot(i)
+			}
+		}
+		if found < 0 {
+			t.parts = append(t.parts, []byte(rest))
+			return t
+		}
+		t.parts, t.slots = append(t.parts, []byte(rest[:at])), append(t.slots, found)
+		rest = rest[at+len(slots[found].mark):]
+	}
+}
+
+func (t *text) empty() bool { return len(t.parts) == 0 }
+
+func (t *text) append(b []byte, fill func([]byte, slot) []byte) []byte {
+	for i, s := range t.slots {
+		b = fill(append(b, t.parts[i]...), s)
+	}
+	return append(b, t.parts[len(t.parts)-1]...)
 }

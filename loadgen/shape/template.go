@@ -140,7 +140,7 @@ func (m *Maker) build(key templateKey, t *plan.Target) *template {
 			}
 			tp.spec, tp.annotations = buildSpec(d, key.containers, key.inits, budget, job)
 			tp.spec.ReadinessGates = gateNames(tp.gates)
-			tp.labels = map[string]string{"app.kubernetes.io/component": tp.spec.Containers[0].Name}
+			tp.labels = map[string]string{componentLabel: tp.spec.Containers[0].Name}
 			if pad > 0 {
 				text := newDraw(seed, streamContent).text(pad)
 				if key.kind == KindPod {

@@ -24,7 +24,7 @@ func (m *Maker) workload(t *template, f *facts, of string) (metav1.ObjectMeta, c
 	}
 	meta := m.meta(f, map[string]string{appLabel: f.app}, annotations)
 	labels := podLabels(t, f, of)
-	meta.Labels["app.kubernetes.io/component"] = t.labels["app.kubernetes.io/component"]
+	meta.Labels[componentLabel] = t.labels[componentLabel]
 	if of == KindReplicaSet {
 		meta.Labels[hashLabel] = f.hash
 	}
@@ -152,7 +152,8 @@ func (m *Maker) job(op plan.Op, t *template, f *facts, v view) *batchv1.Job {
 		if v == viewServed {
 			// The apiserver makes the selector and the labels that it selects by.
 			jobLabels(j.Spec.Template.Labels, f.name, f.uid)
-			j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"batch.kubernetes.io/controller-uid": string(f.uid)}}
+			j.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"batch.kubernetes.io/controller-uid": string(
+				f.uid)}}
 		}
 	}, func() { j.Status = jobStatus(f) })
 	return j

@@ -11,7 +11,6 @@ import (
 	"go.k6.io/k6/lib"
 
 	"github.com/watchbench/watchbench/loadgen/churn"
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
@@ -51,7 +50,8 @@ func (i *instance) newChurn(call sobek.ConstructorCall) *sobek.Object {
 	c := &client{vu: i.vu, metrics: i.metrics, host: h}
 	obj := rt.NewObject()
 	for name, method := range map[string]any{
-		"prepare": c.Prepare, "finish": c.Finish, "step": c.Step, "life": c.Life, "createPod": c.CreatePod,
+		"prepare": c.Prepare, "finish": c.Finish, "step": c.Step, "life": c.Life,
+		"createPod": func() error { return errCreatePod },
 	} {
 		if err := obj.Set(name, method); err != nil {
 			common.Throw(rt, err)
@@ -152,8 +152,8 @@ func (c *client) result(s churn.Sent) OpResult {
 	return r
 }
 
-// intended is the executor's time for the first operation of an iteration, and now for
-// the others, which follow from answers.
+// intended is the executor's time for the first life of an iteration, and now for the others,
+// which follow from answers.
 func (c *client) intended(s *churn.Sender) int64 {
 	if state := c.vu.State(); state != nil && (!c.used || c.iter != state.Iteration) {
 		c.used, c.iter = true, state.Iteration
@@ -164,90 +164,28 @@ func (c *client) intended(s *churn.Sender) int64 {
 	return s.Now()
 }
 
-// Pod is a pod that a script made; its methods send one operation each.
-type Pod struct {
-	Name string `js:"name"`
-
-	c    *client
-	s    *churn.Sender
-	ops  []plan.Op // what is left of its life
-	sent []OpResult
-}
-
-// CreatePod begins the life of a new pod. The result of the creation is pod.results[0].
-func (c *client) CreatePod() (*Pod, error) {
+// Life sends the whole life of a new pod, with the pauses of the plan's stages, and returns the
+// results. After an operation that was given up the rest is not sent.
+func (c *client) Life() ([]OpResult, error) {
 	s, err := c.running()
 	if err == nil {
-		err = c.host.use("createPod() or life()")
+		err = c.host.use("life()")
 	}
 	if err != nil {
 		return nil, err
 	}
-	ops := c.host.plan.Life(c.host.lives.Add(1) - 1)
-	p := &Pod{Name: ops[0].Target.Name, c: c, s: s, ops: ops}
-	_, err = p.send(oplog.TypeCreate)
-	return p, err
-}
-
-// Results are those so far, in order.
-func (p *Pod) Results() []OpResult { return p.sent }
-
-// Next names the operation that comes next in the pod's life; "" after the last.
-func (p *Pod) Next() string {
-	if len(p.ops) == 0 {
-		return ""
-	}
-	return p.ops[0].Type
-}
-
-// Bind sends that operation if it is the next of the pod's life, and is an error otherwise,
-// as are the methods that follow.
-func (p *Pod) Bind() (OpResult, error) { return p.send(oplog.TypeBind) }
-
-// Running is like Bind.
-func (p *Pod) Running() (OpResult, error) { return p.send(oplog.TypeRunning) }
-
-// Ready is like Bind.
-func (p *Pod) Ready() (OpResult, error) { return p.send(oplog.TypeReady) }
-
-// Patch is like Bind.
-func (p *Pod) Patch() (OpResult, error) { return p.send(oplog.TypePatch) }
-
-// Terminate is like Bind.
-func (p *Pod) Terminate() (OpResult, error) { return p.send(oplog.TypeTerminate) }
-
-// Terminated is like Bind.
-func (p *Pod) Terminated() (OpResult, error) { return p.send(oplog.TypeTerminated) }
-
-// Delete is like Bind.
-func (p *Pod) Delete() (OpResult, error) { return p.send(oplog.TypeDelete) }
-
-func (p *Pod) send(op string) (OpResult, error) {
-	if next := p.Next(); next != op {
-		if next == "" {
-			return OpResult{}, fmt.Errorf("%s: the life of pod %s is over", op, p.Name)
+	var all []OpResult
+	intended := c.intended(s)
+	for _, op := range c.host.plan.Life(c.host.lives.Add(1) - 1) {
+		if n := len(all); n > 0 {
+			if !all[n-1].OK {
+				break
+			}
+			intended = s.Now() + int64(op.Gap)
 		}
-		return OpResult{}, fmt.Errorf("%s: next in the life of pod %s is %s, as the plan's stages say", op, p.Name, next)
+		all = append(all, c.result(s.Do(op, intended)))
 	}
-	sent := p.s.Do(p.ops[0], p.c.intended(p.s))
-	p.ops = p.ops[1:]
-	r := p.c.result(sent)
-	p.sent = append(p.sent, r)
-	return r, nil
+	return all, nil
 }
 
-// Life sends a whole life, with the pauses of the plan's stages, and returns the results.
-// After an operation that was given up the rest is not sent.
-func (c *client) Life() ([]OpResult, error) {
-	p, err := c.CreatePod()
-	if err != nil {
-		return nil, err
-	}
-	for len(p.ops) > 0 && p.sent[len(p.sent)-1].OK {
-		intended := p.s.Now() + int64(p.ops[0].Gap)
-		sent := p.s.Do(p.ops[0], intended)
-		p.ops = p.ops[1:]
-		p.sent = append(p.sent, p.c.result(sent))
-	}
-	return p.sent, nil
-}
+var errCreatePod = errors.New("createPod() is gone: call life(), with the operations you want as the plan's stages")

@@ -48,7 +48,7 @@ func (s *shared) get(o Options) (*host, error) {
 type host struct {
 	options Options
 	plan    *plan.Plan
-	lives   atomic.Int64 // begun by createPod and life
+	lives   atomic.Int64 // begun by life()
 	used    atomic.Pointer[string]
 
 	begin, end sync.Once

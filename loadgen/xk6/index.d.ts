@@ -52,21 +52,6 @@ export interface OpResult {
   lagMs: number;
 }
 
-/** A pod that the script made. Its methods throw unless theirs is the next operation of the plan's stages. */
-export interface Pod {
-  readonly name: string;
-  /** The next operation; empty after the last. */
-  next(): string;
-  results(): OpResult[];
-  bind(): OpResult;
-  running(): OpResult;
-  ready(): OpResult;
-  patch(): OpResult;
-  terminate(): OpResult;
-  terminated(): OpResult;
-  delete(): OpResult;
-}
-
 /** One process has one Churn; every virtual user constructs it with the same options. */
 export declare class Churn {
   constructor(options: ChurnOptions);
@@ -81,6 +66,4 @@ export declare class Churn {
   step(): boolean;
   /** Sends the whole life of a new pod, with the pauses of the plan's stages. */
   life(): OpResult[];
-  /** Creates a pod whose other operations the script sends. */
-  createPod(): Pod;
 }

@@ -3,6 +3,7 @@ package measure
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -15,13 +16,14 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// churned is a closed load of service-churn: four pods were created and two deleted within
+// churned is a load of service-churn: four pods were created and two deleted within
 // ten seconds, so that there are three lives.
 func churned() *evidence {
 	e := backlog(0)
 	e.cell.Scenario.Load = spec.Load{Load: plan.Default().Load}
 	l := &e.cell.Scenario.Load.Load
-	l.Model, l.Threads, l.Operations, l.Profile = plan.ModelClosed, 1, 1000, plan.ProfileServiceChurn
+	l.Model, l.Rate, l.Duration, l.Nodes, l.Namespaces, l.Profile = plan.ModelOpen, 60, units.Duration(time.Second / 4), 20, 5,
+		plan.ProfileServiceChurn
 	e.ops, e.entries = nil, nil
 	rv := uint64(0)
 	write := func(kind, typ, name string, bytes int) *oplog.Record {
@@ -61,7 +63,7 @@ func TestTraffic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	planned := p.Expect(0, int64(len(e.ops)))
+	planned := p.Expect(time.Hour)
 	want := &result.Traffic{
 		Profile: plan.ProfileServiceChurn, PodLives: 3,
 		Kinds: map[string]result.KindTraffic{
@@ -78,9 +80,12 @@ func TestTraffic(t *testing.T) {
 	for kind, x := range planned {
 		n := float64(x.Writes)
 		k := want.Kinds[kind]
-		k.Expected, k.ExpectedPerPod, k.ExpectedBytes = new(n), new(n/3), known(x.Bytes)
+		k.Expected, k.ExpectedBytes = new(n), known(x.Bytes)
+		if !plan.ByTheClock(kind) {
+			k.ExpectedPerPod = new(n / 3)
+			all, bytes = all+n, bytes+n*x.Bytes
+		}
 		want.Kinds[kind] = k
-		all, bytes = all+n, bytes+n*x.Bytes
 	}
 	for kind := range want.Kinds {
 		if _, ok := planned[kind]; !ok && kind != "Gadget" {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
+	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 // Bounds on a scenario file. Shipped ones are below 4 KiB and 100 nodes; these
@@ -30,6 +31,7 @@ var syntax = strictyaml.Format{
 
 // retired are fields of former versions, with what to write instead.
 var retired = map[string]string{
+	"load.cron": plan.Retired["cron"],
 	"calibrate": sweepRates, "load.ofCapacity": sweepRates,
 	"readers.connections": "at most 64 GETs are under way", "readers.labelSelector": anyPods, "readers.fieldSelector": anyPods,
 	"readers.follower": "start a second k8s-watch with a kubeconfig that leads to the first",

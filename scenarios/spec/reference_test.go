@@ -18,7 +18,6 @@ var bases = []string{
 	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, duration: 5s, arrival: step, steps: [{length: 1s, rate: 5}]", 1),
 	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, duration: 5s, arrival: trace, trace: [1s]", 1),
 	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, rate: 100, duration: 5s, arrival: diurnal, diurnal: {period: 24h, amplitude: 0.1}, mmpp: {factor: 2, share: 0.1, stay: 1s}", 1),
-	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, rate: 100, duration: 5s, arrival: cron, cron: {period: 1s, size: 3}", 1),
 	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, rate: 2, duration: 5s, profile: mixed-production, nodes: 500, namespaces: 20", 1),
 	minimal + "fault: {row: F2, title: x, assert: [C]}\n",
 	minimal + "storage: {instances: 5, faults: ['503:1%']}\nwatcher: {replicas: 2, leaderElection: true}\nwatch: {faults: ['close(1s,5s)']}\nextra: {namespaces: 1, pods: 1}\n",

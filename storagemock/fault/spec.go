@@ -60,7 +60,8 @@ type Spec struct {
 }
 
 // Effects are the names of the faults besides statuses from 400 to 599.
-var Effects = []string{"reset", "reset-after", "close", "blackhole", "stall", "late", "double", "slow-body", "truncate", "huge", "html", "interim",
+var Effects = []string{"reset", "reset-after", "close", "blackhole", "stall", "late", "double", "slow-body", "truncate",
+	"huge", "html", "interim",
 	"wrong-result", "refuse"}
 
 // Parse reads faults. Empty text is none.
@@ -82,7 +83,8 @@ func read(t *faultlist.Term) (Spec, error) {
 }
 
 var grammar = faultlist.Grammar{Effects: Effects, Example: "503:1%", Positional: map[string][]string{
-	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"}, "slow-body": {"delay"}, "huge": {"bytes"}, "interim": {"code"},
+	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"}, "slow-body": {"delay"}, "huge": {"bytes"},
+	"interim": {"code"},
 }}
 
 // effect reads the effect and the arguments of its own.
@@ -200,5 +202,7 @@ func (s *Spec) Pad(body []byte) []byte {
 
 // Page is what a proxy in front of a server says with that status.
 func Page(status int) []byte {
-	return fmt.Appendf(nil, "<html>\r\n<head><title>%[1]d</title></head>\r\n<body><center><h1>%[1]d</h1></center></body>\r\n</html>\r\n", status)
+	return fmt.Appendf(
+		nil, "<html>\r\n<head><title>%[1]d</title></head>\r\n<body><center><h1>%[1]d</h1></center></body>\r\n</html>\r\n",
+		status)
 }

@@ -14,7 +14,7 @@ import (
 
 func TestParseCapacities(t *testing.T) {
 	limit := func(m latency.Match, inFlight int, perSecond float64) latency.Rule[latency.Capacity] {
-		return latency.Rule[latency.Capacity]{Match: m, Value: latency.Capacity{InFlight: inFlight, Rate: perSecond, Burst: 1, Queue: latency.DefaultQueue}}
+		return latency.Rule[latency.Capacity]{Match: m, Value: latency.Capacity{InFlight: inFlight, Rate: perSecond, Queue: latency.DefaultQueue}}
 	}
 	all, pods := latency.Match{}, latency.Match{Kinds: []string{"Pod"}}
 	for in, want := range map[string][]latency.Rule[latency.Capacity]{
@@ -22,7 +22,7 @@ func TestParseCapacities(t *testing.T) {
 		"unlimited":                          {limit(all, 0, 0)},
 		"inflight=300":                       {limit(all, 300, 0)},
 		"kind=Pod: rate=50/s":                {limit(pods, 0, 50)},
-		"kind=Pod|Node,method=put: rate=3/m": {limit(latency.Match{Methods: []string{"PUT"}, Kinds: []string{"Pod", "Node"}}, 0, 0.05)},
+		"kind=Pod|Node,method=put: rate=3/s": {limit(latency.Match{Methods: []string{"PUT"}, Kinds: []string{"Pod", "Node"}}, 0, 3)},
 		"kind=Pod: rate=50/s ; inflight=300": {limit(pods, 0, 50), limit(all, 300, 0)},
 		"kind=Pod: unlimited; inflight=1":    {limit(pods, 0, 0), limit(all, 1, 0)},
 	} {
@@ -90,7 +90,7 @@ func TestStationsAreSeparate(t *testing.T) {
 // FuzzParseCapacities: limits that are accepted are within the bounds of the grammar, and
 // stations can be made of them.
 func FuzzParseCapacities(f *testing.F) {
-	for _, s := range []string{"unlimited", "kind=Pod|Node,method=PUT: rate=3/m,burst=2; inflight=300,queue=7"} {
+	for _, s := range []string{"unlimited", "kind=Pod|Node,method=PUT: rate=3/s; inflight=300,queue=7"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -99,7 +99,7 @@ func FuzzParseCapacities(f *testing.F) {
 			return
 		}
 		for _, r := range rules {
-			if c := r.Value; c.InFlight < 0 || c.Burst < 1 || c.Queue < 0 || c.Rate != 0 && !(c.Rate >= 0.001 && c.Rate <= 1e6) {
+			if c := r.Value; c.InFlight < 0 || c.Queue < 0 || c.Rate != 0 && !(c.Rate >= 0.001 && c.Rate <= 1e6) {
 				t.Errorf("%q: %+v", s, c)
 			}
 		}

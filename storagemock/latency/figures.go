@@ -1,29 +1,16 @@
 package latency
 
 import (
-	"fmt"
 	"math"
 	"sort"
-	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/dist"
-	"github.com/watchbench/watchbench/internal/expr"
 )
 
 // Figures are the median, the mean and the 99th percentile of service times, over a long
 // time and without what capacity makes a request wait.
 type Figures struct{ P50, Mean, P99 time.Duration }
-
-// String is "p50 86.6ms, mean 87ms, p99 110ms".
-func (f Figures) String() string {
-	return fmt.Sprintf("p50 %s, mean %s, p99 %s", short(f.P50), short(f.Mean), short(f.P99))
-}
-
-// short is d with three digits.
-func short(d time.Duration) time.Duration {
-	return d.Round(time.Duration(math.Pow10(max(0, int(math.Log10(float64(max(1, d))))-2))))
-}
 
 // Figures returns the figures of such a request; all 0 where no rule matches.
 func (m *Model) Figures(method, kind string) Figures {
@@ -52,25 +39,6 @@ func (m *Model) Deviation(method, kind string) time.Duration {
 		return 0
 	}
 	return time.Duration(squares)
-}
-
-// Described is a rule as it was written, and its figures.
-type Described struct {
-	Rule string
-	Figures
-}
-
-// Describe returns the rules of a text, as ParseModel reads it, in their order.
-func Describe(text string) ([]Described, error) {
-	m, err := ParseModel(text, 0)
-	if err != nil {
-		return nil, err
-	}
-	var all []Described
-	for i, rule := range expr.Split(text, ';') {
-		all = append(all, Described{strings.TrimSpace(rule), figures(m.rules[i].Value.Latency)})
-	}
-	return all, nil
 }
 
 func figures(d dist.Latency) Figures { return Figures{quantile(d, 0.50), d.Mean(), quantile(d, 0.99)} }

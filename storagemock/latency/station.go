@@ -29,7 +29,7 @@ type Station struct {
 func NewStation(c Capacity) *Station {
 	s := &Station{queue: int64(c.Queue)}
 	if c.Rate > 0 {
-		s.limiter = rate.NewLimiter(rate.Limit(c.Rate), c.Burst)
+		s.limiter = rate.NewLimiter(rate.Limit(c.Rate), 1)
 	}
 	if c.InFlight > 0 {
 		s.places = semaphore.NewWeighted(int64(c.InFlight))

@@ -32,7 +32,7 @@ func NewVirtual(m *Model, capacities []Rule[Capacity], overhead time.Duration) *
 	for _, c := range append(capacities, Rule[Capacity]{Value: Capacity{Queue: DefaultQueue}}) {
 		s := &virtualStation{places: c.Value.InFlight, queue: c.Value.Queue}
 		if c.Value.Rate > 0 {
-			s.limiter = rate.NewLimiter(rate.Limit(c.Value.Rate), c.Value.Burst)
+			s.limiter = rate.NewLimiter(rate.Limit(c.Value.Rate), 1)
 		}
 		v.stations = append(v.stations, Rule[*virtualStation]{c.Match, s})
 	}

@@ -23,10 +23,10 @@ func TestVirtualIsTheStation(t *testing.T) {
 	for name, capacity := range map[string]Capacity{
 		"unlimited":       {Queue: DefaultQueue},
 		"places":          {InFlight: 7, Queue: DefaultQueue},
-		"rate":            {Rate: 333, Burst: 1, Queue: DefaultQueue},
-		"rate and places": {Rate: 333, Burst: 5, InFlight: 4, Queue: DefaultQueue},
+		"rate":            {Rate: 333, Queue: DefaultQueue},
+		"rate and places": {Rate: 333, InFlight: 4, Queue: DefaultQueue},
 		"short queue":     {InFlight: 3, Queue: 10},
-		"rate, short":     {Rate: 100, Burst: 3, Queue: 10},
+		"rate, short":     {Rate: 100, Queue: 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const text = "uniform(10ms,30ms)"

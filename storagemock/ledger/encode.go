@@ -86,7 +86,8 @@ func Write(w io.Writer, entries iter.Seq[Entry]) (int, error) {
 // WriteZstd is Write with zstd compression. The frame has a checksum and an end mark, so
 // that reading a truncated or damaged file fails.
 func WriteZstd(w io.Writer, entries iter.Seq[Entry]) (int, error) {
-	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(true))
 	if err != nil {
 		return 0, fmt.Errorf("starting zstd: %w", err)
 	}

@@ -22,7 +22,8 @@ func (sl *slot) refuses(m Meta) string {
 	if sl.rec != nil && sl.rec.UID == m.UID {
 		return fmt.Sprintf("the stored resourceVersion %d is newer than %d", sl.highest, m.ResourceVersion)
 	}
-	return fmt.Sprintf("resourceVersion %d of uid %s is older than %d, which was stored under this name", m.ResourceVersion, m.UID, sl.highest)
+	return fmt.Sprintf("resourceVersion %d of uid %s is older than %d, which was stored under this name",
+		m.ResourceVersion, m.UID, sl.highest)
 }
 
 // remember notes a uid that must not be stored under this key again.

@@ -45,7 +45,8 @@ type snapshotLine struct {
 // memory.
 func (s *Store) Save(w io.Writer) error {
 	lines := s.lines()
-	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(true))
 	if err != nil {
 		return fmt.Errorf("starting zstd: %w", err)
 	}
@@ -90,7 +91,8 @@ func (s *Store) lines() []snapshotLine {
 	lines[0].Documents = len(lines) - 1
 	for _, cluster := range sortedKeys(s.events) {
 		for _, e := range s.events[cluster].order {
-			lines = append(lines, snapshotLine{Cluster: cluster, ID: e.ID.String(), Created: e.Created.UnixNano(), Event: &e.Record})
+			lines = append(lines, snapshotLine{Cluster: cluster, ID: e.ID.String(), Created: e.Created.UnixNano(),
+				Event: &e.Record})
 		}
 	}
 	lines[0].Events = len(lines) - 1 - lines[0].Documents
@@ -130,7 +132,8 @@ func (s *Store) Load(r io.Reader) error {
 		return fmt.Errorf("snapshot line %d: %w", n+1, err)
 	}
 	if n != 1+header.Documents+header.Events {
-		return fmt.Errorf("snapshot ends after line %d, its header says %d documents and %d events", n, header.Documents, header.Events)
+		return fmt.Errorf("snapshot ends after line %d, its header says %d documents and %d events", n, header.Documents,
+			header.Events)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

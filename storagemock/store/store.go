@@ -226,7 +226,8 @@ func (s *Store) Delete(k Key, filter Filter, uid string, now time.Time, commit f
 		if sl.rec == nil || !filter.Match(sl.rec) {
 			continue
 		}
-		changes = append(changes, Change{Key: sl.rec.Key, Effect: ledger.EffectDeleted, UID: sl.rec.UID, ResourceVersion: sl.rec.ResourceVersion})
+		changes = append(changes, Change{Key: sl.rec.Key, Effect: ledger.EffectDeleted, UID: sl.rec.UID,
+			ResourceVersion: sl.rec.ResourceVersion})
 		if s.mode == Conditional {
 			sl.remember(sl.rec.UID)
 		}

@@ -1,0 +1,75 @@
+package churn
+
+import (
+	"sync/atomic"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// journal writes the op log. It numbers requests that the plan does not foresee, and knows the
+// time and the phase.
+type journal struct {
+	log    Recorder
+	clock  clock
+	nextID atomic.Int64
+	phase  atomic.Pointer[string]
+}
+
+// freeIDs are for one of several generators.
+const freeIDs = 100_000_000
+
+func newJournal(log Recorder, part int) *journal {
+	j := &journal{log: log, clock: newClock()}
+	j.nextID.Store(plan.FirstFreeID + int64(part)*freeIDs)
+	j.enter(oplog.PhasePrepare)
+	return j
+}
+
+func (j *journal) enter(phase string) { j.phase.Store(&phase) }
+
+// freeID numbers a request that the plan does not foresee.
+func (j *journal) freeID() int64 { return j.nextID.Add(1) - 1 }
+
+// free is the record of a request that the plan does not foresee, begun now.
+func (j *journal) free(kind, namespace, name, what string) oplog.Record {
+	now := j.clock.now()
+	return oplog.Record{
+		ID: j.freeID(), Phase: *j.phase.Load(), Type: what, Thread: plan.ThreadNone,
+		Kind: kind, Namespace: namespace, Name: name, Intended: now, Started: now,
+	}
+}
+
+type times struct{ intended, started, finished int64 }
+
+// recordAttempt logs one attempt of an operation on an object.
+func (j *journal) recordAttempt(op plan.Op, st *object, a answer, attempt int, t times) {
+	r := oplog.Record{
+		ID: op.ID, Attempt: attempt, Phase: op.Phase, Type: op.Type, Thread: op.Thread,
+		Kind: st.kind, Namespace: st.namespace, Name: st.name, UID: string(st.uid), Bystander: op.Bystander,
+		Intended: t.intended, Started: t.started, Finished: t.finished, Status: a.status,
+	}
+	switch {
+	case a.err != nil:
+		r.Error = errorText(a.err)
+	case op.Type == oplog.TypeCreate:
+		r.UID, r.ResourceVersion = string(a.uid), a.version
+	case op.Type == oplog.TypeDelete:
+		r.ResourceVersion, _ = st.last()
+		if a.version > r.ResourceVersion {
+			r.DeletedVersion = a.version
+		}
+	default:
+		r.ResourceVersion = a.version
+	}
+	j.log.Append(r)
+}
+
+// record logs what is neither retried nor about a pod, and finishes now.
+func (j *journal) record(r oplog.Record, a answer) {
+	r.Finished, r.Status, r.UID, r.ResourceVersion = j.clock.now(), a.status, string(a.uid), a.version
+	if a.err != nil {
+		r.Error = errorText(a.err)
+	}
+	j.log.Append(r)
+}
