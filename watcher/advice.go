@@ -210,7 +210,7 @@ func (a *advice) unfollowed() {
 	for i, s := range c.Notify.Subscriptions {
 		kind := s.Resource.String()
 		version := strings.TrimSuffix(kind, "/"+s.Resource.Resource)
-		if s.Dedicated || slices.Contains(c.Watches.Pinned, kind) || kind == definitions ||
+		if slices.Contains(c.Watches.Pinned, kind) || kind == definitions ||
 			a.cfg.WatchResource.Namespace == "" && slices.Contains(collected, version) {
 			continue
 		}

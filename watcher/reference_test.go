@@ -123,6 +123,8 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 		f, value := v.Type().Field(i), v.Field(i)
 		k := key{path: path + f.Tag.Get("json"), doc: docs[v.Type().String()+"."+f.Name]}
 		switch {
+		case f.Type == reflect.TypeFor[notify.Resource]():
+			k.typ, k.value = "string", ""
 		case f.Type.Kind() == reflect.Struct:
 			all = append(all, keys(t, k.path+".", value, docs)...)
 			continue

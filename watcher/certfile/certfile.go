@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -37,6 +38,39 @@ func Pair(certFile, keyFile string) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	return tls.X509KeyPair(cert, key)
+}
+
+// File is what was read from a file, read again once that was replaced.
+type File[T any] struct {
+	path string
+	read func(path string) (T, error)
+
+	mu      sync.Mutex
+	value   T         // guarded by mu
+	known   bool      // guarded by mu; value was read
+	changed time.Time // guarded by mu; the file's modification
+}
+
+// NewFile reads nothing yet.
+func NewFile[T any](path string, read func(path string) (T, error)) *File[T] {
+	return &File[T]{path: path, read: read}
+}
+
+// Get returns the current content, or why it cannot be read.
+func (f *File[T]) Get() (value T, err error) {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return value, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.known || !info.ModTime().Equal(f.changed) {
+		if value, err = f.read(f.path); err != nil {
+			return value, err
+		}
+		f.value, f.known, f.changed = value, true, info.ModTime()
+	}
+	return f.value, nil
 }
 
 // Latest is what a load of files returned last. While they cannot be read that stays, and

@@ -200,11 +200,19 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 		d.ignore(path, msg+" It is ignored")
 		return nil
 	}
+	if instead := retired[index.ReplaceAllString(path, "[]")]; instead != "" {
+		return d.fail(path, instead)
+	}
 	if section, _, _ := strings.Cut(path, "."); slices.Contains(strict, section) {
 		return d.fail(path, "unknown key, want one of "+strings.Join(known, ", "))
 	}
 	d.ignore(path, "unknown key, ignored")
 	return nil
+}
+
+// retired are keys that were removed, with what to write instead.
+var retired = map[string]string{
+	"resourceWatcher.notify.subscriptions[].dedicated": "removed, leave it out: the subscription shares the kind's watch",
 }
 
 // strict are the sections in which an unknown key is an error: in what bcs-k8s-watch never

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -27,7 +26,7 @@ type Config struct {
 type Subscription struct {
 	// Name of the subscription in metrics, logs and files: lower-case letters, digits and dashes. Each has another one.
 	Name string `json:"name"`
-	// Kind of the objects, such as `"apps/v1/deployments"` or `"v1/pods"`, or an object of `group`, `version` and `resource`.
+	// Kind of the objects by its plural, such as `apps/v1/deployments` or `v1/pods`.
 	Resource Resource `json:"resource"`
 	// Names of the objects; without: all.
 	Names []string `json:"names"`
@@ -42,9 +41,6 @@ type Subscription struct {
 	ChangedPath string `json:"changedPath"`
 	// What is sent of the objects that exist at the start: `none`, or `list`, each as `ADDED`.
 	Initial string `json:"initial"`
-	// Follow the kind by a watch and a cache of this subscription alone, to which the apiserver sends only what `labelSelector`
-	// asks for. It pays off where few of many objects match and nothing else follows the kind.
-	Dedicated bool `json:"dedicated"`
 	// Events of different objects that are delivered at once. 4 if it is not set.
 	Workers int    `json:"workers"`
 	Queue   Queue  `json:"queue"`
@@ -140,47 +136,30 @@ func set[T comparable](v *T, unset T) {
 	}
 }
 
-// Resource names a kind by its plural.
-type Resource struct {
-	// API group, empty for the core one.
-	Group string `json:"group"`
-	// Version of the API.
-	Version string `json:"version"`
-	// Plural name, such as `pods`. In place of these three a string will do: `apps/v1/deployments`, `v1/pods`.
-	Resource string `json:"resource"`
-}
+// Resource names a kind by its plural; Group is empty for the core one.
+type Resource watches.GVR
 
-// UnmarshalJSON implements json.Unmarshaler. It also takes "group/version/resource", of the
-// core group "version/resource".
+// UnmarshalJSON implements json.Unmarshaler.
 func (r *Resource) UnmarshalJSON(b []byte) error {
-	const want = `want "group/version/resource" such as "apps/v1/deployments", "version/resource" of the core group, or {"group": …, "version": …, "resource": …}`
+	const want = `want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the core group`
 	var text string
-	if json.Unmarshal(b, &text) == nil {
-		parts := strings.Split(text, "/")
-		switch len(parts) {
-		case 2:
-			*r = Resource{"", parts[0], parts[1]}
-		case 3:
-			*r = Resource{parts[0], parts[1], parts[2]}
-		default:
-			return errors.New(want)
-		}
-		return nil
+	if json.Unmarshal(b, &text) != nil {
+		return errors.New(want)
 	}
-	type plain Resource
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if dec.Decode((*plain)(r)) != nil {
+	switch parts := strings.Split(text, "/"); len(parts) {
+	case 2:
+		*r = Resource{Version: parts[0], Resource: parts[1]}
+	case 3:
+		*r = Resource{Group: parts[0], Version: parts[1], Resource: parts[2]}
+	default:
 		return errors.New(want)
 	}
 	return nil
 }
 
-func (r Resource) String() string {
-	if r.Group == "" {
-		return r.Version + "/" + r.Resource
-	}
-	return r.Group + "/" + r.Version + "/" + r.Resource
-}
+// MarshalJSON implements json.Marshaler.
+func (r Resource) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
+
+func (r Resource) String() string { return r.gvr().String() }
 
 func (r Resource) gvr() watches.GVR { return watches.GVR(r) }

@@ -73,8 +73,6 @@ func TestUnservedIsLoggedOnce(t *testing.T) {
 // unserved are the Kinds of a cluster without any, which say so by an error.
 type unserved struct{ err error }
 
-func (unserved) Served() *watches.Catalogue { return &watches.Catalogue{} }
-
 func (u unserved) Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error) {
 	return nil, u.err
 }

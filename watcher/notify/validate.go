@@ -71,10 +71,8 @@ func (s Subscription) check() (errs []error) {
 	}
 	if s.Resource.Version == "" || s.Resource.Resource == "" {
 		wrong("resource", `missing or not complete, want one such as "apps/v1/deployments" or "v1/pods"`)
-	} else if r, err := watches.ParseGVR(s.Resource.String()); err != nil {
+	} else if _, err := watches.ParseGVR(s.Resource.String()); err != nil {
 		wrong("resource", "%w", err)
-	} else if r != s.Resource.gvr() {
-		wrong("resource", "%q has a slash within, want names without", r)
 	}
 	for i, n := range s.Namespaces {
 		if len(validation.IsDNS1123Label(n)) > 0 {
@@ -105,9 +103,6 @@ func (s Subscription) check() (errs []error) {
 	}
 	if s.Initial == InitialList && len(s.Events) > 0 && !slices.Contains(s.Events, "ADDED") {
 		wrong("initial", "%s is sent as ADDED, which events leaves out", InitialList)
-	}
-	if s.Dedicated && s.LabelSelector == "" {
-		wrong("dedicated", "needs a labelSelector: without, its watch would be the one that all share")
 	}
 	if s.Workers < 0 || s.Workers > maxWorkers {
 		wrong("workers", "%d, want 1 to %d", s.Workers, maxWorkers)

@@ -19,8 +19,6 @@ import (
 // pods is the Kinds of a test.
 type pods struct{ view *view.View }
 
-func (p pods) Served() *watches.Catalogue { return nil }
-
 func (p pods) Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error) {
 	return &watches.Watch{View: p.view, Close: func() {}}, nil
 }

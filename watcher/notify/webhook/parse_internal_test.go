@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -126,23 +124,6 @@ func FuzzSecrets(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestReplaced: a secret that was replaced signs from the next delivery on.
-func TestReplaced(t *testing.T) {
-	s := secrets{file: filepath.Join(t.TempDir(), "secret")}
-	for i, key := range [][]byte{keyA, keyB} {
-		if err := os.WriteFile(s.file, []byte(secret(key)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		at := time.Unix(int64(1000+i), 0)
-		if err := os.Chtimes(s.file, at, at); err != nil {
-			t.Fatal(err)
-		}
-		if keys, err := s.get(); err != nil || len(keys) != 1 || !bytes.Equal(keys[0], key) {
-			t.Errorf("%d: %v", i, err)
-		}
-	}
 }
 
 // TestSign uses the example of the specification (standard-webhooks.com).

@@ -9,8 +9,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/watchbench/watchbench/internal/userfile"
 )
@@ -67,32 +65,6 @@ func readSecrets(file string) ([][]byte, error) {
 		return nil, err
 	}
 	return parseSecrets(string(text))
-}
-
-// secrets are read from a file, again when it was replaced.
-type secrets struct {
-	file string
-
-	mu      sync.Mutex
-	keys    [][]byte  // guarded by mu
-	changed time.Time // guarded by mu; the file's modification
-}
-
-func (s *secrets) get() ([][]byte, error) {
-	info, err := os.Stat(s.file)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.keys == nil || !info.ModTime().Equal(s.changed) {
-		keys, err := readSecrets(s.file)
-		if err != nil {
-			return nil, err
-		}
-		s.keys, s.changed = keys, info.ModTime()
-	}
-	return s.keys, nil
 }
 
 // sign is the header webhook-signature: one signature for each key, with spaces between.

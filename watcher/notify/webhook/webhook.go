@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
@@ -25,8 +26,8 @@ const (
 type Target struct {
 	url     string
 	timeout time.Duration
-	client  *http.Transport // no http.Client: that reads where a redirect leads to, and fails if it cannot
-	secrets *secrets        // nil: not signed
+	client  *http.Transport          // no http.Client: that reads where a redirect leads to, and fails if it cannot
+	secrets *certfile.File[[][]byte] // nil: not signed
 }
 
 // Settings are passed by code.
@@ -51,7 +52,7 @@ func New(c Config, s Settings) (*Target, error) {
 		},
 	}
 	if c.SecretFile != "" {
-		t.secrets = &secrets{file: c.SecretFile}
+		t.secrets = certfile.NewFile(c.SecretFile, readSecrets)
 	}
 	return t, nil
 }
@@ -84,7 +85,7 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 	req.Header.Set("Webhook-Id", e.ID)
 	req.Header.Set("Webhook-Timestamp", timestamp)
 	if t.secrets != nil {
-		keys, err := t.secrets.get()
+		keys, err := t.secrets.Get()
 		if err != nil {
 			return &delivery.UnreachableError{Err: fmt.Errorf("secretFile: %w", err)}
 		}
