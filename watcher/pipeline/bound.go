@@ -148,7 +148,7 @@ func (l *lane) shed(now int64) {
 // removeDoomed takes the slots that are marked so out of every list, and the keys that
 // have nothing left.
 func (l *lane) removeDoomed(now int64) {
-	var ready []heapItem
+	var ready []keyItem
 	var over []*slot
 	settled := 0
 	for _, q := range l.parts {
@@ -192,16 +192,16 @@ func (l *lane) removeDoomed(now int64) {
 		}
 	}
 	for i := range ready {
-		if e := ready[i].ent; e.head != nil {
+		if e := ready[i].item; e.head != nil {
 			ready[i].at = e.head.seq
 		} else {
 			e.next, e.state = nil, resting
 		}
 	}
-	pushAll(slices.DeleteFunc(ready, func(item heapItem) bool { return item.ent.head == nil }))
-	for _, item := range blocked {
-		if item.ent.state = resting; item.ent.head != nil {
-			l.block(item.ent)
+	pushAll(slices.DeleteFunc(ready, func(key keyItem) bool { return key.item.head == nil }))
+	for _, key := range blocked {
+		if key.item.state = resting; key.item.head != nil {
+			l.block(key.item)
 		}
 	}
 	for _, ent := range l.keys {

@@ -18,7 +18,7 @@ type lane struct {
 	pool
 	counts
 	phase
-	blocked heap // keys whose backoff or fence runs, by the time it ends
+	blocked heap[*entry] // keys whose backoff or fence runs, by the time it ends
 	gate    gate
 	turn    int // partition that is offered the next probe
 	health  health

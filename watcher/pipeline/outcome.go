@@ -272,7 +272,7 @@ func (l *lane) putBack(s *slot, now int64) {
 // block keeps a key from the workers until its trouble allows the next try.
 func (l *lane) block(ent *entry) {
 	ent.state = blocked
-	l.blocked.push(ent.trouble.until, ent)
+	l.blocked.push(keyItem{at: ent.trouble.until, item: ent})
 	l.clock.alarm(ent.trouble.until)
 	if l.spare() {
 		signal(l.room)

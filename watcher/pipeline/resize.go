@@ -82,7 +82,7 @@ func (q *partition) setWorkers(n int) {
 // its event would return to. Queues that are no more keep their meters to themselves.
 func (l *lane) deal(now int64) {
 	old := l.parts
-	var ready []heapItem
+	var ready []keyItem
 	var over []*slot
 	for _, q := range old {
 		ready, over = q.empty(ready, over, now)

@@ -38,7 +38,7 @@ type Virtual struct {
 	sources   []*source // one for each kind, in the order of their first events
 	woken     []worker
 	waking    []waking // in the order of their times
-	exchanges exchanges
+	exchanges heap[exchange]
 	begun     int64 // requests
 
 	maxInFlight, maxWriter int
@@ -48,6 +48,15 @@ type Virtual struct {
 type worker struct {
 	lane *lane
 	part *partition
+}
+
+// exchange is a request on its way.
+type exchange struct {
+	worker
+	began int64
+	slot  *slot
+	probe bool
+	err   error
 }
 
 // waking is a worker that looks at a time.
@@ -187,7 +196,7 @@ func (v *Virtual) idle() bool {
 func (v *Virtual) next() int64 {
 	at := int64(math.MaxInt64)
 	if len(v.exchanges) > 0 {
-		at = v.exchanges[0].end
+		at = v.exchanges[0].at
 	}
 	if len(v.waking) > 0 {
 		at = min(at, v.waking[0].at)
@@ -211,7 +220,7 @@ func (v *Virtual) play(until int64) {
 			break
 		}
 		v.now = max(v.now, at)
-		for len(v.exchanges) > 0 && v.exchanges[0].end <= v.now {
+		for len(v.exchanges) > 0 && v.exchanges[0].at <= v.now {
 			v.land(v.exchanges.pop())
 		}
 		for len(v.waking) > 0 && v.waking[0].at <= v.now {
@@ -320,7 +329,7 @@ func (v *Virtual) work(w worker) {
 	}
 	took, err := v.storage.Begin(&s.ev, time.Duration(v.now))
 	v.begun++
-	v.exchanges.push(exchange{end: after(v.now, took), number: v.begun, began: v.now, worker: w, slot: s, probe: probe, err: err})
+	v.exchanges.push(heapItem[exchange]{at: after(v.now, took), tie: v.begun, item: exchange{w, v.now, s, probe, err}})
 	v.maxInFlight = max(v.maxInFlight, len(v.exchanges))
 }
 
