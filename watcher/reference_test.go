@@ -132,7 +132,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 			k.typ = "duration"
 		case f.Type == reflect.TypeFor[config.List]():
 			k.typ = "string, a list with commas"
-		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
+		case f.Type.Kind() == reflect.Slice && slices.Contains([]reflect.Kind{reflect.Struct, reflect.Interface}, f.Type.Elem().Kind()):
 			k.typ = "list of objects"
 		case f.Type == reflect.TypeFor[[]int]():
 			k.typ = "list of numbers"

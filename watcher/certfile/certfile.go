@@ -40,7 +40,7 @@ func Pair(certFile, keyFile string) (tls.Certificate, error) {
 	return tls.X509KeyPair(cert, key)
 }
 
-// File is what was read from a file, read again once that was replaced.
+// File holds the content of a file and reads it again once the file was replaced.
 type File[T any] struct {
 	path string
 	read func(path string) (T, error)
@@ -73,7 +73,7 @@ func (f *File[T]) Get() (value T, err error) {
 	return f.value, nil
 }
 
-// Latest is what a load of files returned last. While they cannot be read that stays, and
+// Latest keeps the last result of a load of files. While they cannot be read it stays, and
 // the log says so once.
 type Latest[T any] struct {
 	load func() (T, error)
@@ -87,7 +87,7 @@ type Latest[T any] struct {
 }
 
 // NewLatest loads now; that this fails is an error. What was loaded less than keep ago is
-// not loaded again. warn is told of the first failure in a row.
+// not loaded again. warn gets the first failure in a row.
 func NewLatest[T any](load func() (T, error), keep time.Duration, warn func(error)) (*Latest[T], error) {
 	last, err := load()
 	if err != nil {

@@ -86,7 +86,8 @@ func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset],
 func (d *decoder) warnings() []string {
 	var all []string
 	for _, path := range slices.Sorted(maps.Keys(d.ignored)) {
-		all = append(all, (&Error{File: d.file, Line: d.lines[strings.ToLower(path)], Key: path, Msg: d.ignored[path]}).Error())
+		all = append(all, (&Error{File: d.file, Line: d.lines[strings.ToLower(path)], Key: path,
+			Msg: d.ignored[path]}).Error())
 	}
 	return all
 }
@@ -135,8 +136,9 @@ func (d *decoder) value(path string, r jsonscan.Range, v reflect.Value) error {
 	return nil
 }
 
-// object calls member for each member of the object at r; want is what belongs there.
-func (d *decoder) object(path string, r jsonscan.Range, want string, member func(at, key string, value jsonscan.Range) error) error {
+// object calls member for each member of the object at r; want names the expected value.
+func (d *decoder) object(path string, r jsonscan.Range, want string,
+	member func(at, key string, value jsonscan.Range) error) error {
 	if d.data[r.Start] != '{' {
 		return d.wrong(path, want, r)
 	}
@@ -219,7 +221,7 @@ var retired = map[string]string{
 // had, no key can be one of its own.
 var strict = []string{"resourceWatcher", "cacheCheck"}
 
-// index is that of a list's element in a path.
+// index matches the index of a list's element in a path.
 var index = regexp.MustCompile(`\[\d+\]`)
 
 // ignore notes why a key has no effect, or not quite the one it asks for.

@@ -18,7 +18,8 @@ type Config struct {
 	// Who gets which changes, see [receiving webhooks](webhooks.md).
 	Subscriptions []Subscription `json:"subscriptions"`
 	DeadLetters   DeadLetters    `json:"deadLetters"`
-	// Longest time, at the end of the process, in which what is queued is still delivered. What is left then is counted as dropped.
+	// Longest time, at the end of the process, in which what is queued is still delivered. What is left then is counted as
+	// dropped.
 	DrainTimeout setting.Duration `json:"drainTimeout"`
 }
 
@@ -32,8 +33,8 @@ type Subscription struct {
 	Names []string `json:"names"`
 	// Namespaces of the objects; without: all.
 	Namespaces []string `json:"namespaces"`
-	// Labels of the objects, as `kubectl -l` takes them. One that begins to match is sent as `ADDED`, one that does not match any
-	// more as `DELETED`.
+	// Labels of the objects, as `kubectl -l` takes them. One that begins to match is sent as `ADDED`, one that does not
+	// match any more as `DELETED`.
 	LabelSelector string `json:"labelSelector"`
 	// Types of events that are sent: `ADDED`, `MODIFIED`, `DELETED`; without: all.
 	Events []string `json:"events"`
@@ -54,8 +55,9 @@ type Queue struct {
 	Length int `json:"length"`
 	// Bytes of their objects, as cached. 16777216 (16 MiB) if it is not set. The last event may exceed it.
 	Bytes int64 `json:"bytes"`
-	// What gives way when the queue is full: `dropOldest`, `dropNewest`, or, with `resync`, nothing: the subscription stops reading
-	// until there is room again and goes on with the difference of each object. `dropOldest` if it is not set.
+	// What gives way when the queue is full: `dropOldest`, `dropNewest`, or, with `resync`, nothing: the subscription
+	// stops reading until there is room again and goes on with the difference of each object. `dropOldest` if it is not
+	// set.
 	WhenFull string `json:"whenFull"`
 }
 
@@ -78,7 +80,8 @@ type Retry struct {
 	Initial setting.Duration `json:"initial"`
 	// Longest pause of all. 1 min if it is not set. A receiver's `Retry-After` may ask for more, up to 15 min.
 	Max setting.Duration `json:"max"`
-	// Tries, after which the event is a dead letter; those that did not reach the target do not count. 20 if it is not set.
+	// Tries, after which the event is a dead letter; those that did not reach the target do not count. 20 if it is not
+	// set.
 	Tries int `json:"tries"`
 	// Time since the first try, after which the event is a dead letter. 1 h if it is not set.
 	Age setting.Duration `json:"age"`
@@ -93,7 +96,8 @@ type Target struct {
 
 // DeadLetters says what becomes of events that are given up.
 type DeadLetters struct {
-	// `drop`, which counts and logs them, or `file`, which also writes them, one JSON object a line, to a file per subscription.
+	// `drop`, which counts and logs them, or `file`, which also writes them, one JSON object a line, to a file per
+	// subscription.
 	Policy string `json:"policy"`
 	// Directory of those files, `<name>.ndjson`. It must exist.
 	Directory string `json:"directory"`

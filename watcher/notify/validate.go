@@ -22,7 +22,8 @@ func (c Config) Validate() error {
 	for i, s := range c.Subscriptions {
 		at := fmt.Sprintf("subscriptions[%d]", i)
 		if first, taken := names[s.Name]; taken {
-			errs = append(errs, delivery.KeyError(at+".name", "%q is the name of subscriptions[%d], want another one", s.Name, first))
+			errs = append(errs, delivery.KeyError(at+".name", "%q is the name of subscriptions[%d], want another one", s.Name,
+				first))
 		} else {
 			names[s.Name] = i
 		}
@@ -155,7 +156,8 @@ func (t Target) check() (errs []error) {
 		}
 	}
 	if kinds != 1 {
-		errs = append(errs, delivery.KeyError("target", "has %d targets, want one: webhook with a url, nats with servers, or kafka with brokers", kinds))
+		errs = append(errs, delivery.KeyError("target",
+			"has %d targets, want one: webhook with a url, nats with servers, or kafka with brokers", kinds))
 	}
 	return errs
 }

@@ -1,4 +1,4 @@
-// Package outage bounds how often the log tells of something that goes and comes back: the
+// Package outage bounds how often the log reports something that goes and comes back: the
 // first outages get a line each, one that flaps a line now and then.
 package outage
 
@@ -8,14 +8,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The first outages of a calm time are told at once; after them there is room for one more
+// The first outages of a calm time are logged at once; after them there is room for one more
 // with each pause.
 const (
 	burst = 4
 	pause = 2 * time.Minute
 )
 
-// Pace is that of one thing that may be away. Make it with NewPace; it is for one
+// Pace limits the lines about one thing that may be away. Make it with NewPace; it is for one
 // goroutine.
 type Pace struct {
 	room       *rate.Limiter
@@ -30,8 +30,8 @@ func NewPace() Pace { return Pace{room: NewRoom()} }
 func NewRoom() *rate.Limiter { return rate.NewLimiter(rate.Every(pause), burst) }
 
 // Begins is to be called whenever the thing is found away, and reports whether a line
-// should say so: once per outage at most. One that is not told at its begin is told later
-// if it goes on. attrs are the line's further attributes: how many were not told before.
+// should say so: once per outage at most. One that is not logged at its begin is logged later
+// if it goes on. attrs are the line's further attributes: how many were not logged before.
 func (p *Pace) Begins(now time.Time) (tell bool, attrs []any) {
 	p.away = true
 	if p.told || !p.room.AllowN(now, 1) {

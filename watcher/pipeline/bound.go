@@ -7,7 +7,7 @@ import (
 )
 
 // Bound limits what waits or is parked of a kind whose deletions are not sent: no
-// deletion ever takes the place of what waits there, so that live keys are no bound.
+// deletion ever takes the place of what waits there, so that the number of live keys does not bound it.
 type Bound struct {
 	Count int
 	Bytes int64 // of the objects
@@ -132,7 +132,7 @@ func (l *lane) shed(now int64) {
 	slices.SortFunc(all, func(a, b *slot) int {
 		return cmp.Or(a.ev.Received.Compare(b.ev.Received), cmp.Compare(a.seq, b.seq))
 	})
-	// The age is that of the latest change in a slot: one that is merged is as young as its youngest.
+	// A merged slot is as young as its youngest change.
 	age := func(s *slot) time.Duration {
 		if s.ev.Received.IsZero() {
 			return time.Duration(now - s.since)

@@ -18,12 +18,12 @@ type slot struct {
 	entered int64 // when it entered the queue it is in
 	sending int   // its index in the lane's sends
 	size    int   // of its object, where the lane has a bound
-	several bool  // it stands for changes of more than one uid
+	several bool  // it covers changes of more than one uid
 	again   bool  // it was refused in an outage, or the state before it was parked
 	doomed  bool  // about to be shed
 }
 
-// replaces makes the slot stand for an older one too. Storage may hold any of the
+// replaces makes the slot cover an older one too. Storage may hold any of the
 // objects that bore the name meanwhile, so a deletion then means whichever is there.
 func (s *slot) replaces(older *slot) {
 	s.several = s.several || older.several || older.ev.UID != s.ev.UID

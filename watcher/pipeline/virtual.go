@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// VirtualStorage is what a Virtual sends to. Times are since its start.
+// VirtualStorage receives the requests of a Virtual. Times are since its start.
 type VirtualStorage interface {
 	// Begin takes a request and returns how long it takes and how it will end: nil, or an
 	// error as a Sender returns it.
@@ -27,7 +27,7 @@ type VirtualStorage interface {
 //
 // It is not safe for concurrent use.
 type Virtual struct {
-	// Wake is how long a worker that had nothing to do takes from being told until it looks:
+	// Wake is how long a worker that had nothing to do takes from being woken until it looks:
 	// what comes meanwhile may still be merged. One that was answered looks at once. It is
 	// set before the first event.
 	Wake time.Duration
@@ -90,7 +90,7 @@ func NewVirtual(c Config, s VirtualStorage, seed uint64) (*Virtual, error) {
 	return v, nil
 }
 
-// noSender stands for the storage that Virtual speaks to itself.
+// noSender is never used: Virtual speaks to its storage itself.
 type noSender struct{}
 
 func (noSender) Send(context.Context, Event) error {
@@ -244,7 +244,7 @@ func (v *Virtual) play(until int64) {
 	v.now = max(v.now, until)
 }
 
-// settle lets workers and sources look that were told to, until none is left.
+// settle lets woken workers and sources look, until none is left.
 func (v *Virtual) settle() {
 	for {
 		looked := 0
@@ -292,7 +292,7 @@ func (v *Virtual) offer(s *source, e *Event) {
 	l.waiting++
 }
 
-// retry is what a waiting Enqueue does when it may look again.
+// retry looks again, as a waiting Enqueue does.
 func (v *Virtual) retry(s *source) {
 	l := s.lane
 	if !l.place(&s.head, v.now, s.on) {

@@ -28,11 +28,13 @@ import (
 type Config struct {
 	// Brokers to begin with, `host:port`. The others are those that these name, and are dialled by the same rules.
 	Brokers []string `json:"brokers"`
-	// Topic, which must exist. Messages have the uid of their object as the key, so those of one object are in one partition, in order.
+	// Topic, which must exist. Messages have the uid of their object as the key, so those of one object are in one
+	// partition, in order.
 	Topic string `json:"topic"`
 	// Connect by TLS.
 	TLS bool `json:"tls"`
-	// CA that the brokers' certificates are verified by, in PEM form, read again when it was replaced; without: the system's.
+	// CA that the brokers' certificates are verified by, in PEM form, read again when it was replaced; without: the
+	// system's.
 	CAFile string `json:"caFile"`
 	// How to log in: `plain`, `scram-sha-256` or `scram-sha-512`; without: not at all. `plain` needs `tls`.
 	SASL string `json:"sasl"`
@@ -179,9 +181,11 @@ func (t *Target) connect() (*kgo.Client, error) {
 		return t.client, nil
 	}
 	options := []kgo.Opt{
-		kgo.ClientID("k8s-watch"), kgo.SeedBrokers(t.config.Brokers...), kgo.DefaultProduceTopic(t.config.Topic), kgo.Dialer(t.connectTo),
+		kgo.ClientID("k8s-watch"), kgo.SeedBrokers(t.config.Brokers...), kgo.DefaultProduceTopic(t.config.Topic),
+		kgo.Dialer(t.connectTo),
 		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
-		kgo.RecordDeliveryTimeout(t.config.Timeout.Or(defaultTimeout)), kgo.ProducerLinger(0), kgo.MetadataMinAge(minMetadata),
+		kgo.RecordDeliveryTimeout(t.config.Timeout.Or(defaultTimeout)), kgo.ProducerLinger(0),
+		kgo.MetadataMinAge(minMetadata),
 		kgo.MaxBufferedRecords(maxBuffered), kgo.DisableClientMetrics(),
 		kgo.AllowIdempotentProduceCancellation(),
 	}
@@ -223,7 +227,8 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 		Headers: []kgo.RecordHeader{{Key: "id", Value: []byte(e.ID)}, {Key: "type", Value: []byte(e.Type)}},
 	}
 	err = verdict(client.ProduceSync(ctx, record).FirstErr())
-	if why := t.refused.Load(); why != nil && (errors.Is(err, kgo.ErrRecordTimeout) || errors.Is(err, context.DeadlineExceeded)) {
+	if why := t.refused.Load(); why != nil && (errors.Is(err, kgo.ErrRecordTimeout) ||
+		errors.Is(err, context.DeadlineExceeded)) {
 		return &delivery.UnreachableError{Err: *why}
 	}
 	return err

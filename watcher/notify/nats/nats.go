@@ -25,14 +25,16 @@ import (
 type Config struct {
 	// Servers of one cluster, `nats://host:port` or, with TLS, `tls://host:port`. Others that those name are not used.
 	Servers []string `json:"servers"`
-	// Subject of each message. `{group}`, `{version}`, `{resource}`, `{namespace}`, `{name}`, `{uid}` and `{type}` are replaced by those of
-	// the event, each one token: what a token must not hold is written as `%` and two hexadecimal digits, and what is empty as `_`.
+	// Subject of each message. `{group}`, `{version}`, `{resource}`, `{namespace}`, `{name}`, `{uid}` and `{type}` are
+	// replaced by those of the event, each one token: what a token must not hold is written as `%` and two hexadecimal
+	// digits, and what is empty as `_`.
 	Subject string `json:"subject"`
 	// Name of the stream that must have taken a message; without: whichever has the subject.
 	Stream string `json:"stream"`
 	// File with a user's credentials (JWT and seed), read at each connection.
 	CredentialsFile string `json:"credentialsFile"`
-	// CA that the servers' certificates are verified by, in PEM form, read again when it was replaced; without: the system's.
+	// CA that the servers' certificates are verified by, in PEM form, read again when it was replaced; without: the
+	// system's.
 	CAFile string `json:"caFile"`
 	// Networks that may be connected to, as those of a webhook.
 	Allow []string `json:"allow"`
@@ -150,13 +152,17 @@ func (t *Target) connect() (jetstream.JetStream, error) {
 	}
 	if t.conn == nil {
 		options := []client.Option{
-			client.Name("k8s-watch"), client.SetCustomDialer(dialer{t}), client.SkipHostLookup(), client.IgnoreDiscoveredServers(),
+			client.Name("k8s-watch"), client.SetCustomDialer(dialer{t}), client.SkipHostLookup(),
+			client.IgnoreDiscoveredServers(),
 			client.RetryOnFailedConnect(true), client.MaxReconnects(-1), client.ReconnectWait(reconnectWait),
 			client.ReconnectBufSize(-1), // what cannot be sent fails, and is tried again by its subscription
 			client.Timeout(dialTimeout), client.NoCallbacksAfterClientClose(),
 		}
-		if t.config.CAFile != "" || slices.ContainsFunc(t.config.Servers, func(s string) bool { return strings.HasPrefix(s, "tls:") }) {
-			options = append(options, client.Secure(&tls.Config{MinVersion: tls.VersionTLS12}), client.ClientTLSConfig(nil, t.dial.Roots))
+		if t.config.CAFile != "" || slices.ContainsFunc(t.config.Servers, func(s string) bool {
+			return strings.HasPrefix(s, "tls:")
+		}) {
+			options = append(options, client.Secure(&tls.Config{MinVersion: tls.VersionTLS12}),
+				client.ClientTLSConfig(nil, t.dial.Roots))
 		}
 		if t.config.CredentialsFile != "" {
 			options = append(options, client.UserCredentials(t.config.CredentialsFile))
@@ -232,7 +238,8 @@ func verdict(err error) error {
 		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
 	case errors.As(err, &api) && (api.ErrorCode == messageTooLarge || api.ErrorCode == headerTooLarge):
 		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
-	case errors.Is(err, client.ErrConnectionClosed), errors.Is(err, client.ErrReconnectBufExceeded), errors.Is(err, client.ErrConnectionReconnecting):
+	case errors.Is(err, client.ErrConnectionClosed), errors.Is(err, client.ErrReconnectBufExceeded),
+		errors.Is(err, client.ErrConnectionReconnecting):
 		return &delivery.UnreachableError{Err: err}
 	}
 	return err

@@ -45,7 +45,8 @@ func parseSubject(text string) (subject, error) {
 		name, behind, closed := strings.Cut(after, "}")
 		field := fields[name]
 		if !closed || field == nil {
-			return s, errors.New("has an unknown field, want {group}, {version}, {resource}, {namespace}, {name}, {uid} or {type}")
+			return s, errors.New("has an unknown field, want {group}, {version}, {resource}, {namespace}, {name}, {uid} or " +
+				"{type}")
 		}
 		s.fields = append(s.fields, field)
 		rest = behind

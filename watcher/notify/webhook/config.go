@@ -13,17 +13,21 @@ import (
 
 // Config describes a receiver.
 type Config struct {
-	// Where events are posted, `http://` or `https://`. Redirects are not followed, and the environment's proxies are not used.
+	// Where events are posted, `http://` or `https://`. Redirects are not followed, and the environment's proxies are not
+	// used.
 	URL string `json:"url"`
-	// File with the secret that events are signed with, `whsec_` and base64. A second line may hold another one while receivers
-	// change over: events then carry a signature of each. Read again when it was replaced. Without: no signature.
+	// File with the secret that events are signed with, `whsec_` and base64. A second line may hold another one while
+	// receivers change over: events then carry a signature of each. Read again when it was replaced. Without: no
+	// signature.
 	SecretFile string `json:"secretFile"`
-	// CA that the receiver's certificate is verified by, in PEM form, read again when it was replaced; without: the system's.
+	// CA that the receiver's certificate is verified by, in PEM form, read again when it was replaced; without: the
+	// system's.
 	CAFile string `json:"caFile"`
-	// Networks that may be connected to, such as `10.96.0.0/12` for receivers in the cluster. Public addresses need none; all others,
-	// whatever the name in the URL, are refused.
+	// Networks that may be connected to, such as `10.96.0.0/12` for receivers in the cluster. Public addresses need none;
+	// all others, whatever the name in the URL, are refused.
 	Allow []string `json:"allow"`
-	// Ports that are allowed although the cluster's own parts listen on them: kubelet, etcd, scheduler, controller manager.
+	// Ports that are allowed although the cluster's own parts listen on them: kubelet, etcd, scheduler, controller
+	// manager.
 	AllowPorts []int `json:"allowPorts"`
 	// Longest time of one try, from the connection to the answer. 10 s if it is not set.
 	Timeout setting.Duration `json:"timeout"`

@@ -147,7 +147,8 @@ func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
 		return 0, false
 	}
 	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second, true //nolint:gosec // 900 at most
+		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second,
+			true //nolint:gosec // 900 at most
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {
