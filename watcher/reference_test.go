@@ -23,7 +23,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/notify"
-	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 const referenceHead = `# Reference of k8s-watch
@@ -55,7 +55,7 @@ func TestReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString(referenceHead)
 	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go",
-		"notify/config.go", "notify/webhook/config.go", "notify/nats/nats.go", "notify/kafka/kafka.go")
+		"notify/config.go", "notify/delivery/webhookconfig.go", "notify/delivery/nats.go", "notify/delivery/kafka.go")
 	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
 	b.WriteString("\n`" + strings.Join(config.UnusedKeys(), "`, `") + "`: no effect; accepted, as keys and as flags, because bcs-k8s-watch has them.\n\n")
 	writeKeys(t, &b, "## Filter file\n\nJSON, named by `filterConfigPath`.", config.Filter{}, docs)
@@ -199,7 +199,7 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	cfg.Alertor.Alertmanager = config.List{"http://127.0.0.1:4"}
 	cfg.ResourceWatcher.Enabled = true
 	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{
-		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: webhook.Config{URL: "https://h/"}},
+		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: delivery.Webhook{URL: "https://h/"}},
 	}}
 	w, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: "http://127.0.0.1:4"}})
 	if err != nil {

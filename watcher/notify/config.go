@@ -6,9 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/kafka"
-	"github.com/watchbench/watchbench/watcher/notify/nats"
-	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -89,9 +87,9 @@ type Retry struct {
 
 // Target is where to: one of these.
 type Target struct {
-	Webhook webhook.Config `json:"webhook"`
-	NATS    nats.Config    `json:"nats"`
-	Kafka   kafka.Config   `json:"kafka"`
+	Webhook delivery.Webhook `json:"webhook"`
+	NATS    delivery.NATS    `json:"nats"`
+	Kafka   delivery.Kafka   `json:"kafka"`
 }
 
 // DeadLetters says what becomes of events that are given up.

@@ -14,9 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/watcher/notify/kafka"
-	"github.com/watchbench/watchbench/watcher/notify/nats"
-	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -107,11 +105,11 @@ func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics)
 func newTarget(c Subscription, resolver *net.Resolver) (target, error) {
 	switch t := c.Target; {
 	case t.isWebhook():
-		return webhook.New(t.Webhook, webhook.Settings{Connections: c.Workers, Resolver: resolver})
+		return delivery.NewWebhook(t.Webhook, delivery.WebhookSettings{Connections: c.Workers, Resolver: resolver})
 	case t.isNATS():
-		return nats.New(t.NATS, resolver)
+		return delivery.NewNATS(t.NATS, resolver)
 	default:
-		return kafka.New(t.Kafka, resolver)
+		return delivery.NewKafka(t.Kafka, resolver)
 	}
 }
 

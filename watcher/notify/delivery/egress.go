@@ -30,6 +30,9 @@ var guarded = []int{2379, 2380, 10250, 10255, 10257, 10259}
 // timeout bounds the dialling of one address, and a TLS handshake.
 const timeout = 10 * time.Second
 
+// defaultTimeout bounds one try where the user sets nothing.
+const defaultTimeout = 10 * time.Second
+
 // Validate refuses what could not be meant. The errors name the keys as targets have them.
 func (c Egress) Validate() error {
 	for i, text := range c.Allow {

@@ -1,18 +1,15 @@
-// Package webhook delivers events by HTTP POST, signed as Standard Webhooks has it.
-package webhook
+package delivery
 
 import (
 	"errors"
 	"fmt"
 	"net/url"
-	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
-// Config describes a receiver.
-type Config struct {
+// Webhook describes a receiver.
+type Webhook struct {
 	// Where events are posted, `http://` or `https://`. Redirects are not followed, and the environment's proxies are not
 	// used.
 	URL string `json:"url"`
@@ -33,34 +30,32 @@ type Config struct {
 	Timeout setting.Duration `json:"timeout"`
 }
 
-const defaultTimeout = 10 * time.Second
-
-func (c Config) egress() delivery.Egress {
-	return delivery.Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+func (c Webhook) egress() Egress {
+	return Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
 }
 
 // Validate refuses what could not work; errors name the key.
-func (c Config) Validate() error {
+func (c Webhook) Validate() error {
 	if c.Timeout < 0 {
-		return delivery.KeyError("timeout", "is negative, want a time such as %q", "10s")
+		return KeyError("timeout", "is negative, want a time such as %q", "10s")
 	}
 	if c.SecretFile != "" {
 		if _, err := readSecrets(c.SecretFile); err != nil {
-			return delivery.KeyError("secretFile", "%w", err)
+			return KeyError("secretFile", "%w", err)
 		}
 	}
 	if err := c.egress().Validate(); err != nil {
 		return err
 	}
 	if _, err := parseURL(c.URL, c.egress()); err != nil {
-		return delivery.KeyError("url", "%w", err)
+		return KeyError("url", "%w", err)
 	}
 	return nil
 }
 
 // parseURL reads a receiver's address. What it holds is not repeated in errors: it may be a
 // secret.
-func parseURL(text string, allowed delivery.Egress) (*url.URL, error) {
+func parseURL(text string, allowed Egress) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:

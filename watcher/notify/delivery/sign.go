@@ -1,4 +1,4 @@
-package webhook
+package delivery
 
 import (
 	"crypto/hmac"
@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	prefix = "whsec_"
+	secretPrefix = "whsec_"
 	// Lengths of a secret in bytes, as the specification of Standard Webhooks bounds them.
 	minSecret, maxSecret = 24, 64
 	maxSecrets           = 4
@@ -29,13 +29,13 @@ func parseSecrets(text string) ([][]byte, error) {
 		if line == "" {
 			continue
 		}
-		code, ok := strings.CutPrefix(line, prefix)
+		code, ok := strings.CutPrefix(line, secretPrefix)
 		if !ok {
-			return nil, fmt.Errorf("secret %d does not begin with %s", len(keys)+1, prefix)
+			return nil, fmt.Errorf("secret %d does not begin with %s", len(keys)+1, secretPrefix)
 		}
 		key, err := base64.StdEncoding.DecodeString(code)
 		if err != nil {
-			return nil, fmt.Errorf("secret %d is not base64 behind %s", len(keys)+1, prefix)
+			return nil, fmt.Errorf("secret %d is not base64 behind %s", len(keys)+1, secretPrefix)
 		}
 		if len(key) < minSecret || len(key) > maxSecret {
 			return nil, fmt.Errorf("secret %d has %d bytes, want %d to %d", len(keys)+1, len(key), minSecret, maxSecret)
