@@ -42,8 +42,8 @@ type Bounds struct {
 	Connections int // at a time
 	// Patience is how long a client may take to accept 64 KiB of an answer before it is cut off.
 	Patience time.Duration
-	// Evict closes a connection for one beyond Connections: the oldest that has asked for nothing,
-	// else one whose client has left, else the oldest. Otherwise the new one waits in the kernel's
+	// Evict closes a connection for one beyond Connections: one whose client has left, else the oldest
+	// that has asked for nothing, else the oldest. Otherwise the new one waits in the kernel's
 	// queue, where it costs no memory here and uses up no time limit.
 	Evict bool
 }
@@ -122,13 +122,13 @@ func (b *Bounded) crowded() bool {
 func (b *Bounded) victim() *list.Element {
 	oldest := b.conns.Front()
 	grown := func(e *list.Element) bool { return time.Since(e.Value.(*boundConn).began) >= evictAge }
-	for e := oldest; e != nil && grown(e); e = e.Next() {
-		if !e.Value.(*boundConn).asked.Load() {
+	for e := oldest; e != nil; e = e.Next() {
+		if e.Value.(*boundConn).left() {
 			return e
 		}
 	}
-	for e := oldest; e != nil; e = e.Next() {
-		if e.Value.(*boundConn).left() {
+	for e := oldest; e != nil && grown(e); e = e.Next() {
+		if !e.Value.(*boundConn).asked.Load() {
 			return e
 		}
 	}
