@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
-
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -55,7 +52,9 @@ func (a *advice) walk() *advice {
 		}
 		a.kind(at, m.Kind)
 	}
-	a.selectors()
+	for _, kind := range slices.Sorted(maps.Keys(a.cfg.WatchResource.LabelSelectors)) {
+		a.kind("watch_resource.label_selectors", kind)
+	}
 	a.unfollowed()
 	return a
 }
@@ -155,43 +154,6 @@ func (a *advice) kind(at, kind string) {
 	}
 }
 
-// selectors names the label selectors that no object can match, and those of kinds that are not watched.
-func (a *advice) selectors() {
-	const at = "watch_resource.label_selectors"
-	all := a.cfg.WatchResource.LabelSelectors
-	for _, kind := range slices.Sorted(maps.Keys(all)) {
-		a.kind(at, kind)
-		sel, err := labels.Parse(all[kind])
-		if err != nil {
-			continue // an error elsewhere
-		}
-		reqs, _ := sel.Requirements()
-		if i := slices.IndexFunc(reqs, func(r labels.Requirement) bool { return !matchable(reqs, r.Key()) }); i >= 0 {
-			a.say("%s: %q of %s selects nothing: no label %s can be all that", at, all[kind], kind, reqs[i].Key())
-		}
-	}
-}
-
-// matchable reports whether a value of a label, or its absence, meets all requirements
-// of it.
-func matchable(reqs labels.Requirements, key string) bool {
-	tries := []labels.Set{{}, {key: "\x00"}} // without the label; with a value nobody names
-	for _, r := range reqs {
-		if r.Key() != key {
-			continue
-		}
-		if op := r.Operator(); op == selection.GreaterThan || op == selection.LessThan {
-			return true // not looked into
-		}
-		for _, v := range r.ValuesUnsorted() {
-			tries = append(tries, labels.Set{key: v})
-		}
-	}
-	return slices.ContainsFunc(tries, func(s labels.Set) bool {
-		return !slices.ContainsFunc(reqs, func(r labels.Requirement) bool { return r.Key() == key && !r.Matches(s) })
-	})
-}
-
 // unfollowed names the subscriptions to kinds that nobody follows unless somebody adds them at run time: lazy
 // watches are off, the kind is not pinned, and the filter file does not let its version through to the
 // pipeline, or the pipeline has one namespace only. What the cluster serves may be in the way, too: that is
@@ -210,12 +172,13 @@ func (a *advice) unfollowed() {
 	for i, s := range c.Notify.Subscriptions {
 		kind := s.Resource.String()
 		version := strings.TrimSuffix(kind, "/"+s.Resource.Resource)
-		if s.Dedicated || slices.Contains(c.Watches.Pinned, kind) || kind == definitions ||
+		if slices.Contains(c.Watches.Pinned, kind) || kind == definitions ||
 			a.cfg.WatchResource.Namespace == "" && slices.Contains(collected, version) {
 			continue
 		}
 		a.say("resourceWatcher.notify.subscriptions[%d].resource: nobody follows %s, nothing is sent "+
-			"until it is added at run time: name it in resourceWatcher.watches.pinned, or switch resourceWatcher.watches.lazy on", i, kind)
+			"until it is added at run time: name it in resourceWatcher.watches.pinned, "+
+			"or switch resourceWatcher.watches.lazy on", i, kind)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/notify"
-	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 const referenceHead = `# Reference of k8s-watch
@@ -55,7 +55,7 @@ func TestReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString(referenceHead)
 	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go",
-		"notify/config.go", "notify/webhook/config.go", "notify/nats/nats.go", "notify/kafka/kafka.go")
+		"notify/config.go", "notify/delivery/webhookconfig.go", "notify/delivery/nats.go", "notify/delivery/kafka.go")
 	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
 	b.WriteString("\n`" + strings.Join(config.UnusedKeys(), "`, `") + "`: no effect; accepted, as keys and as flags, because bcs-k8s-watch has them.\n\n")
 	writeKeys(t, &b, "## Filter file\n\nJSON, named by `filterConfigPath`.", config.Filter{}, docs)
@@ -123,6 +123,8 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 		f, value := v.Type().Field(i), v.Field(i)
 		k := key{path: path + f.Tag.Get("json"), doc: docs[v.Type().String()+"."+f.Name]}
 		switch {
+		case f.Type == reflect.TypeFor[notify.Resource]():
+			k.typ, k.value = "string", ""
 		case f.Type.Kind() == reflect.Struct:
 			all = append(all, keys(t, k.path+".", value, docs)...)
 			continue
@@ -130,7 +132,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 			k.typ = "duration"
 		case f.Type == reflect.TypeFor[config.List]():
 			k.typ = "string, a list with commas"
-		case f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct:
+		case f.Type.Kind() == reflect.Slice && slices.Contains([]reflect.Kind{reflect.Struct, reflect.Interface}, f.Type.Elem().Kind()):
 			k.typ = "list of objects"
 		case f.Type == reflect.TypeFor[[]int]():
 			k.typ = "list of numbers"
@@ -197,7 +199,7 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	cfg.Alertor.Alertmanager = config.List{"http://127.0.0.1:4"}
 	cfg.ResourceWatcher.Enabled = true
 	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{
-		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: webhook.Config{URL: "https://h/"}},
+		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: delivery.Webhook{URL: "https://h/"}},
 	}}
 	w, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: "http://127.0.0.1:4"}})
 	if err != nil {

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/outage"
 )
 
 // Times of the reporter.
@@ -44,7 +43,7 @@ type trouble struct {
 
 // state is one sort of trouble and how the log speaks of it: one line for all that begins
 // in one look, one for all that ends. What flaps gets lines while there is room for them
-// (package outage); a line that finds none waits, and is left out if it is not true any
+// (see room); a line that finds none waits, and is left out if it is not true any
 // more when there is.
 type state struct {
 	begins, ends string // messages
@@ -57,9 +56,12 @@ type state struct {
 	untold            int                  // how much of that ended before
 }
 
+// room is for four lines at once, and then for one every two minutes.
+func room() *rate.Limiter { return rate.NewLimiter(rate.Every(2*time.Minute), 4) }
+
 func newState(begins, ends, label string) *state {
 	return &state{
-		begins: begins, ends: ends, label: label, beginning: outage.NewRoom(), ending: outage.NewRoom(),
+		begins: begins, ends: ends, label: label, beginning: room(), ending: room(),
 		said: map[string]time.Time{}, over: map[string]time.Time{}, pending: map[string]bool{},
 	}
 }

@@ -11,12 +11,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/access"
-	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/query"
 	"github.com/watchbench/watchbench/watcher/relation"
-	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -62,7 +60,7 @@ func (w *Watcher) newResources(kube *rest.Config) (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.query", Err: err}
 	}
-	told := notify.Settings{Kinds: r.watches, Collector: w.dedicated(kube, w.log), Registry: w.registry, Logger: w.log}
+	told := notify.Settings{Kinds: r.watches, Registry: w.registry, Logger: w.log}
 	if w.elector != nil {
 		told.Permit = w.elector.Permit
 	}
@@ -114,17 +112,6 @@ func overlap(a, b string) bool {
 	}
 	x, y := parse(a), parse(b)
 	return a == b || x.IsValid() && (x == y || x.IsUnspecified()) || y.IsUnspecified()
-}
-
-// dedicated makes the collector of a subscription that has a watch of its own: what it gets is masked as
-// everything else.
-func (w wanted) dedicated(kube *rest.Config, log *slog.Logger) func(collector.Resource,
-	func(collector.Resource) *view.View) (*collector.Collector, error) {
-	return func(r collector.Resource, views func(collector.Resource) *view.View) (*collector.Collector, error) {
-		c := w.collector([]collector.Resource{r})
-		c.Namespace, c.After = "", nil
-		return collector.New(c, collector.Settings{Client: kube, Sink: collector.Discard, View: views, Logger: log})
-	}
 }
 
 // serve binds the address of the API, which is served by Run.

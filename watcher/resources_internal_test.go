@@ -61,10 +61,6 @@ func TestSubscriptionsThatNobodyFollows(t *testing.T) {
 		"pinned": {"example.com/v1/things", func(c *config.Config, _ *config.Filter) {
 			c.ResourceWatcher.Watches.Pinned = []string{"example.com/v1/things"}
 		}, ""},
-		"dedicated": {"example.com/v1/things", func(c *config.Config, _ *config.Filter) {
-			s := &c.ResourceWatcher.Notify.Subscriptions[0]
-			s.Dedicated, s.LabelSelector = true, "a"
-		}, ""},
 		"collected":      {"v1/pods", nil, ""},
 		"custom":         {"x.io/v1/games", nil, ""},
 		"definitions":    {"apiextensions.k8s.io/v1/customresourcedefinitions", nil, ""},

@@ -76,7 +76,9 @@ func (s *served) learn(groups []collector.APIGroup, err error) time.Duration {
 		found, broken, err = s.of(groups)
 	}
 	to := s.note(groups, err)
-	again := to != nil && answered && to.Discovered(found, func(group string) bool { return slices.Contains(broken, group) })
+	again := to != nil && answered && to.Discovered(found, func(group string) bool {
+		return slices.Contains(broken, group)
+	})
 	if again || err != nil {
 		return collector.LookBroken
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -15,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/userfile"
+	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
@@ -28,12 +28,12 @@ func followToken(cfg *rest.Config, log *slog.Logger) error {
 	if cfg.BearerTokenFile == "" {
 		return nil
 	}
-	f := &tokenFile{path: cfg.BearerTokenFile, of: "apiserver", log: log}
-	if _, err := f.read(); err != nil {
+	token, err := tokenFile(cfg.BearerTokenFile, "apiserver", 0, log)
+	if err != nil {
 		return err
 	}
 	cfg.BearerToken, cfg.BearerTokenFile = "", "" // or client-go would set the header, too
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bearer{file: f, next: next} })
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return &bearer{token, next} })
 	return nil
 }
 
@@ -47,33 +47,30 @@ func storageToken(b config.BCS, log *slog.Logger) (func() (string, error), error
 	case b.CustomStorageToken != "":
 		return func() (string, error) { return b.CustomStorageToken, nil }, nil
 	case b.CustomStorageTokenFile != "":
-		f := &tokenFile{path: b.CustomStorageTokenFile, of: "storage", keep: storageTokenAge, log: log}
-		_, err := f.token()
-		return f.token, err
+		token, err := tokenFile(b.CustomStorageTokenFile, "storage", storageTokenAge, log)
+		if err != nil {
+			return nil, err
+		}
+		return func() (string, error) { return token.Get(), nil }, nil
 	}
 	return nil, nil
 }
 
-// tokenFile is a file that somebody else replaces: kubelet, or whoever looks after a
-// kubeconfig's tokenFile.
-type tokenFile struct {
-	path string
-	of   string        // whom the token is for
-	keep time.Duration // a token younger than that is not read again
-	log  *slog.Logger
-
-	mu     sync.Mutex
-	last   string    // guarded by mu: what was last read
-	at     time.Time // guarded by mu: when that was tried
-	failed bool      // guarded by mu: reading fails, and that was said
-}
-
-func (f *tokenFile) read() (string, error) {
-	token, err := readSecret(f.path)
-	if err != nil {
-		return "", fmt.Errorf("read the token for the %s: %w", f.of, err)
-	}
-	return token, nil
+// tokenFile follows a file that somebody else replaces: kubelet, or whoever looks after a
+// kubeconfig's tokenFile. A token younger than keep is not read again.
+func tokenFile(path, of string, keep time.Duration, log *slog.Logger) (*certfile.Latest[string], error) {
+	last := ""
+	return certfile.NewLatest(func() (string, error) {
+		token, err := readSecret(path)
+		if err != nil {
+			return "", fmt.Errorf("read the token for the %s: %w", of, err)
+		}
+		if last != "" && last != token {
+			log.Info("the token for the "+of+" was replaced", "file", path)
+		}
+		last = token
+		return token, nil
+	}, keep, func(err error) { log.Warn("the last token for the "+of+" is used", "error", err) })
 }
 
 // readSecret reads the one line of a file that holds a secret. A path that may be the
@@ -100,49 +97,18 @@ func readSecret(path string) (string, error) {
 	return secret, nil
 }
 
-// token returns the file's content or, while it cannot be read, the last one.
-func (f *tokenFile) token() (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.last != "" && time.Since(f.at) < f.keep {
-		return f.last, nil
-	}
-	t, err := f.read()
-	f.at = time.Now()
-	switch {
-	case err == nil:
-		if f.last != "" && f.last != t {
-			f.log.Info("the token for the "+f.of+" was replaced", "file", f.path)
-		}
-		f.last, f.failed = t, false
-	case f.last == "":
-		return "", err
-	case !f.failed:
-		f.failed = true
-		f.log.Warn("the last token for the "+f.of+" is used", "error", err)
-	}
-	return f.last, nil
-}
-
 // bearer adds the token to requests.
 type bearer struct {
-	file *tokenFile
-	next http.RoundTripper
+	token *certfile.Latest[string]
+	next  http.RoundTripper
 }
 
 var _ utilnet.RoundTripperWrapper = (*bearer)(nil)
 
 // RoundTrip leaves the caller's request as it is.
 func (b *bearer) RoundTrip(req *http.Request) (*http.Response, error) {
-	token, err := b.file.token()
-	if err != nil {
-		if req.Body != nil {
-			_ = req.Body.Close() // as every RoundTripper must
-		}
-		return nil, err
-	}
 	req = req.Clone(req.Context())
-	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Authorization", "Bearer "+b.token.Get())
 	return b.next.RoundTrip(req)
 }
 

@@ -16,10 +16,9 @@ import (
 
 const (
 	// processors is one: a watcher waits most of the time, and what it does between
-	// two waits is short. With more the runtime wakes and parks threads for each
-	// event: 5 to 15 % more CPU per change at 150 to 1,000 changes a second with two
-	// (cmd/k8s-watch -cost, on two cores). One processor carries some ten thousand requests
-	// a second.
+	// two waits is short. With two the runtime wakes and parks threads for each event: 5 to
+	// 15 % more CPU per change at 150 to 1,000 changes a second, on two cores. One processor
+	// carries some ten thousand requests a second.
 	processors = 1
 	// gcPercent trades CPU for memory: most of the heap is cached objects, which hold
 	// no pointers and cost the collector next to nothing to pass over. Against 100 it

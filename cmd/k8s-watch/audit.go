@@ -61,11 +61,13 @@ func audit(args []string, out io.Writer) int {
 	o := watcher.AuditOptions{}
 	fs := f.Set("k8s-watch audit")
 	format := fs.String("format", "text", "text or json")
-	fs.BoolVar(&o.Content, "content", false, "compare whole objects where versions agree; reads whole objects of all kinds")
+	fs.BoolVar(&o.Content, "content", false,
+		"compare whole objects where versions agree; reads whole objects of all kinds")
 	fs.DurationVar(&o.Wait, "wait", 30*time.Second, "how long a difference must last; more than changes take to storage")
 	fs.Float64Var(&o.QPS, "qps", 10, "most requests per second to the API server, and to storage")
 	fs.StringSliceVar(&o.Kinds, "gone", nil,
-		"kinds that nothing collects any more, such as TFJob, to find what is left of them; k8s-watch notes its own in storage")
+		"kinds that nothing collects any more, such as TFJob, to find what is left of them; k8s-watch notes its own in "+
+			"storage")
 	fs.Usage = func() { fmt.Print(auditUsage, fs.FlagUsages()) }
 	if err := fs.Parse(args); err != nil {
 		return misused(fs, err)
@@ -142,10 +144,12 @@ func judge(a watcher.Audited) (code int, s summary) {
 	switch code = exitDiffers; {
 	case s.Unread > 0:
 		code = exitIncomplete
-		s.Verdict = fmt.Sprintf("incomplete: %d of %d kinds could not be read whole; %d rows differ in what was", s.Unread, s.Unread+s.Read, s.Differ)
+		s.Verdict = fmt.Sprintf("incomplete: %d of %d kinds could not be read whole; %d rows differ in what was", s.Unread,
+			s.Unread+s.Read, s.Differ)
 	case s.Objects > 0 && s.Rows == 0:
 		s.Verdict = fmt.Sprintf(
-			"not clean: storage holds no row at all of cluster %q: is default.clusterID right, and does a watcher write there?", a.Cluster)
+			"not clean: storage holds no row at all of cluster %q: is default.clusterID right, and does a watcher write there?",
+			a.Cluster)
 	case s.Differ > 0:
 		s.Verdict = fmt.Sprintf("not clean: %d rows differ, of %d objects of %d kinds", s.Differ, s.Objects, s.Read)
 	default:

@@ -94,8 +94,8 @@ func TestCandidateThatCannotBe(t *testing.T) {
 		check            bool // tells it, too
 	}{
 		{"certificate", candidateConfig(t, srv.URL, freeAddress(t), ""), "config.json: k8s: ", false},
-		{"name", candidateConfig(t, "http://127.0.0.1:1", freeAddress(t), `,"name":"K8s_Watch"`), `leaderElection.name: "K8s_Watch" is no name for a Lease`, true},
-		{"namespace", candidateConfig(t, "http://127.0.0.1:1", freeAddress(t), `,"namespace":"a,b"`), `leaderElection.namespace: "a,b" is no namespace`, true},
+		{"name", candidateConfig(t, "http://127.0.0.1:1", freeAddress(t), `,"name":"K8s_Watch"`), `leaderElection.name: "K8s_Watch" is not a name for a Lease`, true},
+		{"namespace", candidateConfig(t, "http://127.0.0.1:1", freeAddress(t), `,"namespace":"a,b"`), `leaderElection.namespace: "a,b" is not a namespace`, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -62,7 +62,8 @@ func check(args []string, out io.Writer) int {
 	return exitOK
 }
 
-func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filter, p watcher.Plan, warnings []string) error {
+func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filter, p watcher.Plan,
+	warnings []string) error {
 	var b strings.Builder
 	line := func(key, value string) { fmt.Fprintf(&b, "%-14s %s\n", key, value) }
 	line("configuration", file)
@@ -101,7 +102,8 @@ func cacheCheck(cfg config.Config) string {
 	if c.RelistLarge {
 		large = "lists all again"
 	}
-	return fmt.Sprintf("each kind every %s: lists metadata in pages of 500; above %d objects %s", units.Duration(c.Period), c.MaxObjects, large)
+	return fmt.Sprintf("each kind every %s: lists metadata in pages of 500; above %d objects %s", units.Duration(c.Period),
+		c.MaxObjects, large)
 }
 
 // served says what the resource watcher answers, and to whom.
@@ -246,7 +248,8 @@ func destinations(cfg config.Config) (lines []string) {
 	switch {
 	case cfg.WatchResource.DisableNetService:
 	case len(b.CustomNetServiceEndpoints) > 0:
-		lines = append(lines, "storage also the IP pools read from netservice "+strings.Join(b.CustomNetServiceEndpoints, ", "))
+		lines = append(lines, "storage also the IP pools read from netservice "+
+			strings.Join(b.CustomNetServiceEndpoints, ", "))
 	default:
 		inZooKeeper("storage also the IP pools read from netservice,", b.NetServiceZooKeepers, discovery.PathNetService)
 	}

@@ -103,7 +103,8 @@ func run(args []string) int {
 }
 
 // runReloading runs the watcher and has it read its configuration again at each signal.
-func runReloading(ctx context.Context, w *watcher.Watcher, signals <-chan os.Signal, read func() (config.Config, config.Filter, error)) error {
+func runReloading(ctx context.Context, w *watcher.Watcher, signals <-chan os.Signal,
+	read func() (config.Config, config.Filter, error)) error {
 	var reloading sync.WaitGroup
 	ended := make(chan struct{})
 	reloading.Go(func() {

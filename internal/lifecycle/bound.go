@@ -1,11 +1,15 @@
 package lifecycle
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -38,8 +42,9 @@ type Bounds struct {
 	Connections int // at a time
 	// Patience is how long a client may take to accept 64 KiB of an answer before it is cut off.
 	Patience time.Duration
-	// Evict closes the oldest connection for one beyond Connections. Otherwise the new one waits
-	// in the kernel's queue, where it costs no memory here and uses up no time limit.
+	// Evict closes a connection for one beyond Connections: one whose client has left, else the oldest
+	// that has asked for nothing, else the oldest. Otherwise the new one waits in the kernel's
+	// queue, where it costs no memory here and uses up no time limit.
 	Evict bool
 }
 
@@ -105,11 +110,32 @@ func (b *Bounded) accept() (net.Conn, error) {
 	return nil, err
 }
 
-// crowded reports whether the oldest connection is too young to be evicted.
+// crowded reports whether there is no room, nor a connection that may be evicted.
 func (b *Bounded) crowded() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.conns.Len() >= b.bounds.Connections && time.Since(b.conns.Front().Value.(*boundConn).began) < evictAge
+	return b.conns.Len() >= b.bounds.Connections && b.victim() == nil
+}
+
+// victim is the connection to evict, nil while all that remain are too young. Clients that leave by
+// the thousand must not evict one that waits for its answer. The caller holds mu.
+func (b *Bounded) victim() *list.Element {
+	oldest := b.conns.Front()
+	grown := func(e *list.Element) bool { return time.Since(e.Value.(*boundConn).began) >= evictAge }
+	for e := oldest; e != nil; e = e.Next() {
+		if e.Value.(*boundConn).left() {
+			return e
+		}
+	}
+	for e := oldest; e != nil && grown(e); e = e.Next() {
+		if !e.Value.(*boundConn).asked.Load() {
+			return e
+		}
+	}
+	if oldest == nil || !grown(oldest) {
+		return nil
+	}
+	return oldest
 }
 
 // admit tracks a connection, and evicts the oldest.
@@ -121,15 +147,15 @@ func (b *Bounded) admit(c net.Conn) net.Conn {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.conns.Len() >= b.bounds.Connections {
+		evicted := b.conns.Remove(cmp.Or(b.victim(), b.conns.Front())).(*boundConn)
+		_ = evicted.Conn.Close() // its owner notices, and closes it too
+	}
 	at := b.conns.PushBack(admitted)
 	admitted.release = func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.conns.Remove(at) // nothing if it is gone
-	}
-	if b.conns.Len() > b.bounds.Connections {
-		oldest := b.conns.Remove(b.conns.Front()).(*boundConn)
-		_ = oldest.Conn.Close() // its owner notices, and closes it too
 	}
 	return admitted
 }
@@ -169,9 +195,36 @@ type boundConn struct {
 	patience time.Duration
 	release  func()
 	began    time.Time
+	asked    atomic.Bool // something was read
 
 	mu       sync.Mutex
 	deadline time.Time // guarded by mu: the handler's
+}
+
+func (c *boundConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && !c.asked.Load() {
+		c.asked.Store(true)
+	}
+	return n, err
+}
+
+// left reports whether the client has closed the connection and nothing is left to be read.
+func (c *boundConn) left() bool {
+	socket, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	var n int
+	control := raw.Control(func(fd uintptr) {
+		var b [1]byte
+		n, _, err = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	})
+	return control != nil || n <= 0 && !errors.Is(err, syscall.EAGAIN)
 }
 
 func (c *boundConn) Close() error {

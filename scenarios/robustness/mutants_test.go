@@ -310,7 +310,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Name: "whole-reply-read",
 		Bug:  "the answer of a receiver is read to its end, however long it is",
 		Edits: []edit{{
-			"watcher/notify/webhook/webhook.go",
+			"watcher/notify/delivery/webhook.go",
 			"\t_, _ = io.CopyN(io.Discard, resp.Body, maxReply)\n",
 			"\t_, _ = io.Copy(io.Discard, resp.Body)\n",
 		}},
@@ -346,7 +346,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Name: "redirects-followed",
 		Bug:  "a receiver may send the watcher elsewhere",
 		Edits: []edit{{
-			"watcher/notify/webhook/webhook.go",
+			"watcher/notify/delivery/webhook.go",
 			"\tresp, err := t.client.RoundTrip(req)\n",
 			"\tresp, err := (&http.Client{Transport: t.client}).Do(req)\n",
 		}},

@@ -20,7 +20,7 @@ type Alert struct {
 // text is how the alert reads in every message.
 func (a Alert) text() string { return fmt.Sprintf("[Pod %s]%s:%s", a.Pod, a.Reason, a.Message) }
 
-// sameAs is what converges: the same reason on the same Pod.
+// sameAs identifies a warning: the same reason on the same Pod.
 type sameAs struct{ owner, namespace, pod, reason string }
 
 func (a Alert) key() sameAs { return sameAs{a.OwnerUID, a.Namespace, a.Pod, a.Reason} }

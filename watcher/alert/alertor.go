@@ -169,7 +169,8 @@ func (a *Alertor) serve(ctx context.Context, t Target, q <-chan Alert) {
 			result := "sent"
 			if err := a.deliver(ctx, t, al); err != nil {
 				result = "failed"
-				a.set.Logger.Warn("alert not delivered", "target", t.Name(), "pod", al.Namespace+"/"+al.Pod, "reason", al.Reason, "error", err)
+				a.set.Logger.Warn("alert not delivered", "target", t.Name(), "pod", al.Namespace+"/"+al.Pod, "reason", al.Reason,
+					"error", err)
 			}
 			a.results.WithLabelValues(t.Name(), result).Inc()
 		}

@@ -88,7 +88,8 @@ func (h *Health) alarm(a Alert) alarm {
 	return alarm{
 		AlarmID: a.OwnerUID, AlarmName: alarmName, ClusterID: h.ClusterID, ConvergenceSeconds: alarmConvergence,
 		AlarmKind: alarmKindWarn, Module: alarmModule,
-		AlarmMsg: fmt.Sprintf("*** BCS Module Status Change Alarm ***\n\tModule:    %s\n\tKind:      Warn\n\tIP:        %s\n\tClusterID: %s\n\tMessage:   %s\n",
+		AlarmMsg: fmt.Sprintf("*** BCS Module Status Change Alarm ***\n\tModule:    %s\n\tKind:      Warn\n\tIP:        "+
+			"%s\n\tClusterID: %s\n\tMessage:   %s\n",
 			alarmModule, h.HostIP, h.ClusterID, text),
 		Namespace:    h.ClusterID,
 		SmsMsg:       fmt.Sprintf("BCS Alarm\n%s\nWarn\n%s\n%s\nMsg:%s", alarmModule, h.HostIP, h.ClusterID, text),
@@ -98,7 +99,8 @@ func (h *Health) alarm(a Alert) alarm {
 	}
 }
 
-func post(ctx context.Context, c *http.Client, url string, header map[string]string, body []byte) (status int, reply []byte, err error) {
+func post(ctx context.Context, c *http.Client, url string, header map[string]string, body []byte) (status int,
+	reply []byte, err error) {
 	return call.Do(ctx, c, call.Request{Method: http.MethodPost, URL: url, Header: header, Body: body, Limit: maxReply})
 }
 

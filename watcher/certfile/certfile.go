@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -39,7 +40,40 @@ func Pair(certFile, keyFile string) (tls.Certificate, error) {
 	return tls.X509KeyPair(cert, key)
 }
 
-// Latest is what a load of files returned last. While they cannot be read that stays, and
+// File holds the content of a file and reads it again once the file was replaced.
+type File[T any] struct {
+	path string
+	read func(path string) (T, error)
+
+	mu      sync.Mutex
+	value   T         // guarded by mu
+	known   bool      // guarded by mu; value was read
+	changed time.Time // guarded by mu; the file's modification
+}
+
+// NewFile reads nothing yet.
+func NewFile[T any](path string, read func(path string) (T, error)) *File[T] {
+	return &File[T]{path: path, read: read}
+}
+
+// Get returns the current content, or why it cannot be read.
+func (f *File[T]) Get() (value T, err error) {
+	info, err := os.Stat(f.path)
+	if err != nil {
+		return value, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.known || !info.ModTime().Equal(f.changed) {
+		if value, err = f.read(f.path); err != nil {
+			return value, err
+		}
+		f.value, f.known, f.changed = value, true, info.ModTime()
+	}
+	return f.value, nil
+}
+
+// Latest keeps the last result of a load of files. While they cannot be read it stays, and
 // the log says so once.
 type Latest[T any] struct {
 	load func() (T, error)
@@ -53,7 +87,7 @@ type Latest[T any] struct {
 }
 
 // NewLatest loads now; that this fails is an error. What was loaded less than keep ago is
-// not loaded again. warn is told of the first failure in a row.
+// not loaded again. warn gets the first failure in a row.
 func NewLatest[T any](load func() (T, error), keep time.Duration, warn func(error)) (*Latest[T], error) {
 	last, err := load()
 	if err != nil {

@@ -11,7 +11,8 @@ func Changed[T Config | Filter](a, b T) []string {
 func changed(path string, a, b reflect.Value) []string {
 	if a.Kind() != reflect.Struct {
 		// A list that is not there and one without elements mean the same.
-		if (a.Kind() == reflect.Slice || a.Kind() == reflect.Map) && a.Len()+b.Len() == 0 || reflect.DeepEqual(a.Interface(), b.Interface()) {
+		if (a.Kind() == reflect.Slice || a.Kind() == reflect.Map) && a.Len()+b.Len() == 0 ||
+			reflect.DeepEqual(a.Interface(), b.Interface()) {
 			return nil
 		}
 		return []string{path}

@@ -56,9 +56,10 @@ type Config struct {
 type Synchronizer struct {
 	// Never compare storage with the cache, neither at the start nor later.
 	Disabled bool `json:"disabled"`
-	// At most, from one comparison of storage with the cache to the next; up to 30 s (half of the period) earlier, in a quiet
-	// moment. The first is 1 s after the start or, while anything is on its way to storage, in the first quiet moment, 31 s after
-	// the start at the latest; it leaves out the kinds whose [first list](watcher.md#what-a-start-sends) was just compared.
+	// At most, from one comparison of storage with the cache to the next; up to 30 s (half of the period) earlier, in a
+	// quiet moment. The first is 1 s after the start or, while anything is on its way to storage, in the first quiet
+	// moment, 31 s after the start at the latest; it leaves out the kinds whose [first
+	// list](watcher.md#what-a-start-sends) was just compared.
 	Period Duration `json:"period"`
 	// Name of the record in which it remembers the kinds it collects, see [several
 	// watchers](watcher.md#several-watchers-for-one-cluster).
@@ -68,8 +69,8 @@ type Synchronizer struct {
 // CacheCheck configures the comparison of the cache with the apiserver. It is this watcher's own
 // section; an unknown key in it is an error.
 type CacheCheck struct {
-	// Time between comparisons of a kind with the apiserver, see [what a watch loses](watcher.md#what-a-watch-loses); with `"0s"`
-	// nothing is compared, and a restored cluster is noticed late.
+	// Time between comparisons of a kind with the apiserver, see [what a watch loses](watcher.md#what-a-watch-loses); with
+	// `"0s"` nothing is compared, and a restored cluster is noticed late.
 	Period Duration `json:"period"`
 	// How long a watch may take to deliver a change that a list shows before it counts as lost.
 	Grace Duration `json:"grace"`
@@ -108,7 +109,7 @@ type LeaderElection struct {
 	Name string `json:"name"`
 }
 
-// ResourceWatcher lets other programs read what is cached, and tells them of changes. It is
+// ResourceWatcher lets other programs read what is cached, and notifies them of changes. It is
 // this watcher's own section; an unknown key in it is an error.
 type ResourceWatcher struct {
 	// Serve the cache to other programs, see [querying with kubectl](query.md). Off, it does nothing.
@@ -129,7 +130,8 @@ type section struct {
 
 func (r *ResourceWatcher) sections() []section {
 	return []section{
-		{"server", r.Server.Validate}, {"watches", r.Watches.Validate}, {"query", r.Query.Validate}, {"relations", r.Relations.Validate},
+		{"server", r.Server.Validate}, {"watches", r.Watches.Validate}, {"query", r.Query.Validate},
+		{"relations", r.Relations.Validate},
 		{"notify", r.Notify.Validate},
 	}
 }
@@ -150,7 +152,8 @@ func (r *ResourceWatcher) check() (key, msg string) {
 	}
 	for i, s := range r.Notify.Subscriptions {
 		if r.Watches.Withholds(watches.GVR(s.Resource)) {
-			return fmt.Sprintf("resourceWatcher.notify.subscriptions[%d].resource", i), fmt.Sprintf("watches.deny withholds %s, nothing would be sent: name it in one of the two", s.Resource)
+			return fmt.Sprintf("resourceWatcher.notify.subscriptions[%d].resource", i),
+				fmt.Sprintf("watches.deny withholds %s, nothing would be sent: name it in one of the two", s.Resource)
 		}
 	}
 	return "", ""
@@ -180,7 +183,8 @@ type WatchResource struct {
 
 // BCS is the side of the platform: storage, its discovery, and the queues.
 type BCS struct {
-	// ZooKeeper hosts, `host:port`, with commas: where storage is found without `bcs.custom-storage-endpoints`, and bcs-health.
+	// ZooKeeper hosts, `host:port`, with commas: where storage is found without `bcs.custom-storage-endpoints`, and
+	// bcs-health.
 	ZK string `json:"zk"`
 	// ZooKeeper hosts where netservice is found; empty is `bcs.zk`.
 	NetServiceZooKeepers string `json:"netservice-zookeepers"`
@@ -191,30 +195,32 @@ type BCS struct {
 	// Use the external addresses of storage that is found in ZooKeeper.
 	IsExternal bool `json:"is-external"`
 	TLS        TLS  `json:"tls"`
-	// Events of all kinds together that may wait for room in their handler queue; 10,240 to 16,777,216, what is less or more is
-	// raised or lowered to that.
+	// Events of all kinds together that may wait for room in their handler queue; 10,240 to 16,777,216, what is less or
+	// more is raised or lowered to that.
 	WriterQueueLen int `json:"writerQueueLen"`
-	// Queues (`partitioned`) or requests in flight per kind (`dedup`, `keyed`), 0 is 30; the most requests in flight per kind
-	// (`adaptive`), 0 is `bcs.maxInFlight`. At most 4,096.
+	// Queues (`partitioned`) or requests in flight per kind (`dedup`, `keyed`), 0 is 30; the most requests in flight per
+	// kind (`adaptive`), 0 is `bcs.maxInFlight`. At most 4,096.
 	PodQueueNum int `json:"podQueueNum"`
 
-	// Token that a gateway before storage asks for: sent with each request to storage as `Authorization: Bearer …`, never logged.
+	// Token that a gateway before storage asks for: sent with each request to storage as `Authorization: Bearer …`, never
+	// logged.
 	CustomStorageToken string `json:"custom-storage-endpoints-token"`
 
 	// What follows are this watcher's own keys.
 
 	// File with that token instead; read again within a second of its replacement.
 	CustomStorageTokenFile string `json:"custom-storage-endpoints-tokenFile"`
-	// How events are queued, see [strategies](watcher.md#strategies): `single`, `partitioned`, `dedup`, `keyed`, `adaptive`;
-	// `unordered` only with `bcs.allowUnordered`.
+	// How events are queued, see [strategies](watcher.md#strategies): `single`, `partitioned`, `dedup`, `keyed`,
+	// `adaptive`; `unordered` only with `bcs.allowUnordered`.
 	Strategy pipeline.Strategy `json:"strategy"`
-	// Requests in flight of all kinds together (`adaptive`); beyond it each kind may still have one. Where one kind has more than
-	// an even share, an eighth is kept for the others.
+	// Requests in flight of all kinds together (`adaptive`); beyond it each kind may still have one. Where one kind has
+	// more than an even share, an eighth is kept for the others.
 	MaxInFlight int `json:"maxInFlight"`
 	// Events per handler queue.
 	HandlerQueueLen int `json:"handlerQueueLen"`
-	// What a full queue does: `coalesce`, `block`, or `drop` after `bcs.queueFullTimeout`. Events are shed at `bcs.eventQueueLen`
-	// before that, so `block` never holds back their watch while it is less than `bcs.handlerQueueLen`.
+	// What a full queue does: `coalesce`, `block`, or `drop` after `bcs.queueFullTimeout`. Events are shed at
+	// `bcs.eventQueueLen` before that, so `block` never holds back their watch while it is less than
+	// `bcs.handlerQueueLen`.
 	QueueFull pipeline.QueueFull `json:"queueFull"`
 	// How long `drop` waits for room.
 	QueueFullTimeout Duration `json:"queueFullTimeout"`
@@ -226,24 +232,24 @@ type BCS struct {
 	Conditional bool `json:"conditional"`
 	// How long SIGTERM lets the queues drain; what is left is counted and logged.
 	DrainTimeout Duration `json:"drainTimeout"`
-	// How many Kubernetes Events may wait or be parked. They are never deleted in storage, so nothing else would bound them while
-	// it is away; the oldest are dropped first, and counted by `k8swatch_events_shed_total` and in the log. They are not sent
-	// again: no comparison reads Events.
+	// How many Kubernetes Events may wait or be parked. They are never deleted in storage, so nothing else would bound
+	// them while it is away; the oldest are dropped first, and counted by `k8swatch_events_shed_total` and in the log.
+	// They are not sent again: no comparison reads Events.
 	EventQueueLen int `json:"eventQueueLen"`
 	// How many bytes of Kubernetes Events may wait.
 	EventQueueBytes int64 `json:"eventQueueBytes"`
 	// How long a Kubernetes Event may wait.
 	EventMaxAge Duration `json:"eventMaxAge"`
-	// Tries of a write that storage refuses while it takes others, before it waits for the object's next change, or for the next
-	// comparison.
+	// Tries of a write that storage refuses while it takes others, before it waits for the object's next change, or for
+	// the next comparison.
 	ParkAfter int `json:"parkAfter"`
-	// User of the digest that ZooKeeper's ACLs ask for. Without, the digest of an empty user and password is sent, like that of a
-	// bcs-k8s-watch built from its public source.
+	// User of the digest that ZooKeeper's ACLs ask for. Without, the digest of an empty user and password is sent, like
+	// that of a bcs-k8s-watch built from its public source.
 	ZKUser string `json:"zkUser"`
 	// Password of `bcs.zkUser`.
 	ZKPassword string `json:"zkPassword"`
-	// Take any certificate from storage, netservice and bcs-health, as bcs-k8s-watch does. A warning says so at each start.
-	// Better name their CA in `bcs.tls.ca-file`.
+	// Take any certificate from storage, netservice and bcs-health, as bcs-k8s-watch does. A warning says so at each
+	// start. Better name their CA in `bcs.tls.ca-file`.
 	InsecureSkipVerify bool `json:"insecureSkipVerify"`
 }
 
@@ -267,8 +273,8 @@ type K8s struct {
 	// URL of the apiserver, where there is no kubeconfig. Without both: the cluster it runs in, as the Pod's own account.
 	Master string `json:"master"`
 	TLS    TLS    `json:"tls"`
-	// The most time from one read of a busy watch to the next, so that several changes cost one waking; 0 to 1 s. A change that
-	// comes alone is read at once. At 300 changes/s `5ms` takes 7 ms off the median freshness and costs 164 µs of CPU per request
-	// instead of 97.
+	// The most time from one read of a busy watch to the next, so that several changes cost one waking; 0 to 1 s. A change
+	// that comes alone is read at once. At 300 changes/s `5ms` takes 7 ms off the median freshness and costs 164 µs of CPU
+	// per request instead of 97.
 	ReadPace Duration `json:"readPace"`
 }

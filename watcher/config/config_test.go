@@ -61,7 +61,7 @@ func TestParseErrors(t *testing.T) {
 		{"list instead of object", `[]`, "c.json:1: want an object, got a list"},
 		{"two documents", `{} {}`, "c.json:1: not valid JSON: something follows the JSON object"},
 		{"no cluster", `{"bcs":{"custom-storage-endpoints":"http://h:1"}}`, `c.json: default.clusterID: missing: it is part of every storage URL, for instance "BCS-K8S-00000"`},
-		{"cluster no URL", `{"default":{"clusterID":"a/b"}}`, `c.json:1: default.clusterID: "a/b" cannot stand in a URL: use letters, digits and "-"`},
+		{"cluster no URL", `{"default":{"clusterID":"a/b"}}`, `c.json:1: default.clusterID: "a/b" cannot be part of a URL: use letters, digits and "-"`},
 		{"cluster not rendered", `{"default":{"clusterID":"${clusterId}"}}`, `c.json:1: default.clusterID: "${clusterId}" looks like a template that was not rendered: want the value itself, without $, { and }`},
 		{"endpoint not rendered", `{"default":{"clusterID":"c"},"bcs":{"custom-storage-endpoints":"http://{{ .Values.storage }}"}}`, `c.json:1: bcs.custom-storage-endpoints: "http://{{ .Values.storage }}" looks like a template`},
 		{"ZooKeeper not rendered", `{"default":{"clusterID":"c"},"bcs":{"zk":"$bcsZkHost"}}`, `c.json:1: bcs.zk: "$bcsZkHost" looks like a template`},
@@ -77,15 +77,15 @@ func TestParseErrors(t *testing.T) {
 		{"misspelt", with(`"stratgy": "keyed"`), `c.json:3: bcs.stratgy: unknown key, did you mean "strategy"?`},
 		{"password", with(`"tls": {"password": 31415926}`), `c.json:3: bcs.tls.password: want a string, got something else`},
 		{"endpoint with a user", `{"default":{"clusterID":"c"},"bcs":{"custom-storage-endpoints":"http://u:hush@h:1"}}`, `c.json:1: bcs.custom-storage-endpoints: "http://…@h:1": an address has a path at most, no user and no query`},
-		{"endpoint with a user and no port", `{"default":{"clusterID":"c"},"bcs":{"custom-storage-endpoints":"http://u:hush@h:x"}}`, `c.json:1: bcs.custom-storage-endpoints: "http://…@h:x" is no address, want http://host:port or https://host:port`},
+		{"endpoint with a user and no port", `{"default":{"clusterID":"c"},"bcs":{"custom-storage-endpoints":"http://u:hush@h:x"}}`, `c.json:1: bcs.custom-storage-endpoints: "http://…@h:x" is not an address, want http://host:port or https://host:port`},
 		{"strategy", with(`"strategy": "fast"`), `c.json:3: bcs.strategy: unknown strategy "fast", want one of single, unordered, dedup, partitioned, keyed`},
 		{"unordered", with(`"strategy": "unordered"`), `c.json:3: bcs.strategy: "unordered" breaks the order per object; set bcs.allowUnordered to true to have it all the same`},
 		{"policy", with(`"queueFull": "wait"`), `c.json:3: bcs.queueFull: unknown policy "wait", want one of coalesce, block, drop`},
 		{"duration without unit", with(`"storageTimeout": "5"`), `c.json:3: bcs.storageTimeout: want a duration such as "1s" or "250ms", got "5"`},
 		{"duration as number", with(`"storageTimeout": 5`), `c.json:3: bcs.storageTimeout: want a duration such as "1s" or "250ms", got 5`},
 		{"duration zero", with(`"queueFullTimeout": "0s"`), `c.json:3: bcs.queueFullTimeout: want a positive duration such as "1s"`},
-		{"endpoint", `{"default":{"clusterID":"c"},"bcs":{"custom-storage-endpoints":"h:1"}}`, `c.json:1: bcs.custom-storage-endpoints: "h:1" is no address, want http://host:port or https://host:port`},
-		{"selector", "{\"default\":{\"clusterID\":\"c\"},\"bcs\":{\"custom-storage-endpoints\":\"http://h:1\"},\n\"watch_resource\":{\"label_selectors\":{\n\"Pod\":\"a in b\"}}}", `c.json:3: watch_resource.label_selectors.Pod: "a in b" is no label selector: `},
+		{"endpoint", `{"default":{"clusterID":"c"},"bcs":{"custom-storage-endpoints":"h:1"}}`, `c.json:1: bcs.custom-storage-endpoints: "h:1" is not an address, want http://host:port or https://host:port`},
+		{"selector", "{\"default\":{\"clusterID\":\"c\"},\"bcs\":{\"custom-storage-endpoints\":\"http://h:1\"},\n\"watch_resource\":{\"label_selectors\":{\n\"Pod\":\"a in b\"}}}", `c.json:3: watch_resource.label_selectors.Pod: "a in b" is not a label selector: `},
 		{"cache check too often", with(`"strategy":"keyed"}, "cacheCheck": {"period": "5ms"}, "x":{`), `c.json:3: cacheCheck.period: want a duration of at least "1s"; "0s" never compares`},
 		{"cache check without grace", with(`"strategy":"keyed"}, "cacheCheck": {"grace": "0s"}, "x":{`), `c.json:3: cacheCheck.grace: want a duration of at least "1s"`},
 		{"cache check of nothing", with(`"strategy":"keyed"}, "cacheCheck": {"maxObjects": 0}, "x":{`), `c.json:3: cacheCheck.maxObjects: 0: want 1 or more`},
@@ -95,7 +95,7 @@ func TestParseErrors(t *testing.T) {
 		{"token without Alertmanager", with(`"strategy":"keyed"}, "alertor": {"bearerTokenFile": "t"}, "x":{`), "c.json: alertor.alertmanager: missing: alertor.tls, bearerTokenFile and passwordFile are for it"},
 		{"half a password", with(`"strategy":"keyed"}, "alertor": {"alertmanager": "http://a", "user": "u"}, "x":{`), "c.json:3: alertor.user: alertor.user and alertor.passwordFile belong together: give both or none"},
 		{"token and password", with(`"strategy":"keyed"}, "alertor": {"alertmanager": "http://a", "user": "u", "passwordFile": "p", "bearerTokenFile": "t"}, "x":{`), "c.json:3: alertor.bearerTokenFile: there is alertor.passwordFile, too: give one of them"},
-		{"token of two lines", with(`"custom-storage-endpoints-token": "hush\\nHost: x"`), `c.json:3: bcs.custom-storage-endpoints-token: is no token for a header: want letters, digits and any of -._~+/=`},
+		{"token of two lines", with(`"custom-storage-endpoints-token": "hush\\nHost: x"`), `c.json:3: bcs.custom-storage-endpoints-token: is not valid in a header: want letters, digits and any of -._~+/=`},
 		{"token as number", with(`"custom-storage-endpoints-token": 31415926`), `c.json:3: bcs.custom-storage-endpoints-token: want a string, got something else`},
 		{"token twice", with(`"custom-storage-endpoints-token": "hush", "custom-storage-endpoints-tokenFile": "t"`), `c.json:3: bcs.custom-storage-endpoints-tokenFile: there is bcs.custom-storage-endpoints-token, too: give one of them`},
 		{"verification", with(`"insecureSkipVerify": "yes"`), `c.json:3: bcs.insecureSkipVerify: want true or false, got "yes"`},
@@ -106,7 +106,7 @@ func TestParseErrors(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, _, err := Parse("c.json", []byte(tc.in))
-			if err == nil || !strings.HasPrefix(err.Error(), strings.SplitN(tc.want, " is no label selector", 2)[0]) || strings.Contains(err.Error(), "\n") {
+			if err == nil || !strings.HasPrefix(err.Error(), strings.SplitN(tc.want, " is not a label selector", 2)[0]) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got  %v\nwant %s", err, tc.want)
 			}
 		})

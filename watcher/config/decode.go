@@ -86,7 +86,8 @@ func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset],
 func (d *decoder) warnings() []string {
 	var all []string
 	for _, path := range slices.Sorted(maps.Keys(d.ignored)) {
-		all = append(all, (&Error{File: d.file, Line: d.lines[strings.ToLower(path)], Key: path, Msg: d.ignored[path]}).Error())
+		all = append(all, (&Error{File: d.file, Line: d.lines[strings.ToLower(path)], Key: path,
+			Msg: d.ignored[path]}).Error())
 	}
 	return all
 }
@@ -135,8 +136,9 @@ func (d *decoder) value(path string, r jsonscan.Range, v reflect.Value) error {
 	return nil
 }
 
-// object calls member for each member of the object at r; want is what belongs there.
-func (d *decoder) object(path string, r jsonscan.Range, want string, member func(at, key string, value jsonscan.Range) error) error {
+// object calls member for each member of the object at r; want names the expected value.
+func (d *decoder) object(path string, r jsonscan.Range, want string,
+	member func(at, key string, value jsonscan.Range) error) error {
 	if d.data[r.Start] != '{' {
 		return d.wrong(path, want, r)
 	}
@@ -200,6 +202,9 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 		d.ignore(path, msg+" It is ignored")
 		return nil
 	}
+	if instead := retired[index.ReplaceAllString(path, "[]")]; instead != "" {
+		return d.fail(path, instead)
+	}
 	if section, _, _ := strings.Cut(path, "."); slices.Contains(strict, section) {
 		return d.fail(path, "unknown key, want one of "+strings.Join(known, ", "))
 	}
@@ -207,11 +212,16 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 	return nil
 }
 
+// retired are keys that were removed, with what to write instead.
+var retired = map[string]string{
+	"resourceWatcher.notify.subscriptions[].dedicated": "removed, leave it out: the subscription shares the kind's watch",
+}
+
 // strict are the sections in which an unknown key is an error: in what bcs-k8s-watch never
 // had, no key can be one of its own.
 var strict = []string{"resourceWatcher", "cacheCheck"}
 
-// index is that of a list's element in a path.
+// index matches the index of a list's element in a path.
 var index = regexp.MustCompile(`\[\d+\]`)
 
 // ignore notes why a key has no effect, or not quite the one it asks for.

@@ -27,7 +27,7 @@ const (
 // profileDefault is the one profile there is.
 const profileDefault = "default"
 
-// Default is what an empty file means.
+// Default returns the configuration of an empty file.
 func Default() Config {
 	p := pipeline.Default()
 	return Config{
@@ -36,12 +36,14 @@ func Default() Config {
 		K8s:          K8s{ReadPace: Duration(collector.DefaultReadPace)},
 		Synchronizer: Synchronizer{Period: Duration(5 * time.Minute), Name: "k8s-watch"},
 		CacheCheck: CacheCheck{
-			Period: Duration(collector.DefaultVerifyPeriod), Grace: Duration(collector.DefaultVerifyGrace), MaxObjects: collector.DefaultVerifyMaxObjects,
+			Period: Duration(collector.DefaultVerifyPeriod), Grace: Duration(collector.DefaultVerifyGrace),
+			MaxObjects: collector.DefaultVerifyMaxObjects,
 		},
 		Alertor:        Alertor{Convergence: Duration(time.Minute)},
 		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},
 		ResourceWatcher: ResourceWatcher{
-			Server: access.Default(), Watches: watches.Default(), Query: query.Default(), Relations: relation.Default(), Notify: notify.Default(),
+			Server: access.Default(), Watches: watches.Default(), Query: query.Default(), Relations: relation.Default(),
+			Notify: notify.Default(),
 		},
 		BCS: BCS{
 			WriterQueueLen:   DefaultWriterQueueLen,

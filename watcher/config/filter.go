@@ -16,15 +16,15 @@ type Filter struct {
 	ResourceNamespaceFilters []string `json:"resourceNamespaceFilters"`
 	// Names of objects that are left out, in every namespace and of every kind.
 	ResourceNameFilters []string `json:"resourceNameFilters"`
-	// The name says the opposite of what it does, in bcs-k8s-watch too: `true` *keeps* `metadata.managedFields`, `false` removes
-	// it before sending. See `keepManagedFields`.
+	// The name says the opposite of what it does, in bcs-k8s-watch too: `true` *keeps* `metadata.managedFields`, `false`
+	// removes it before sending. See `keepManagedFields`.
 	KeepManagedFields bool `json:"isFilterManagedFields"`
 	// The same as `isFilterManagedFields`, under a name that says what it does. Both with different values are an error.
 	KeepAlias bool `json:"keepManagedFields"`
 	// Fields to remove before sending.
 	ResourceMaskers []Masker `json:"resourceMaskers"`
-	// No effect: where discovery fails, what it did tell is watched and the rest asked for again.
-	APIResourceLists []APIResourceList `json:"apiResourceLists"`
+	// No effect: where discovery fails, what it did report is watched and the rest asked for again.
+	APIResourceLists []any `json:"apiResourceLists"`
 }
 
 // GroupKinds names kinds of one group-version.
@@ -43,17 +43,4 @@ type Masker struct {
 	Namespace string `json:"namespace"`
 	// The field, one element per level, such as `["spec", "containers", "0", "env"]`. Required.
 	Path []string `json:"path"`
-}
-
-// APIResourceList is an entry of APIResourceLists.
-type APIResourceList struct {
-	GroupVersion string        `json:"groupVersion"`
-	APIResources []APIResource `json:"apiResources"`
-}
-
-// APIResource is one resource of an APIResourceList.
-type APIResource struct {
-	Name       string `json:"Name"`
-	Namespaced bool   `json:"Namespaced"`
-	Kind       string `json:"Kind"`
 }

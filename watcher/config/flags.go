@@ -35,7 +35,7 @@ func (f *Flags) Set(program string) *pflag.FlagSet {
 	return fs
 }
 
-// bind defines the flags that stand for keys of c; their defaults are its values.
+// bind defines the flags for keys of c; their defaults are its values.
 func bind(fs *pflag.FlagSet, c *Config) {
 	fs.StringVar(&c.Address, "address", c.Address, "address of the HTTP servers")
 	fs.Uint16Var(&c.Port, "port", c.Port, "port of health and, with debug_mode, pprof")
@@ -45,7 +45,7 @@ func bind(fs *pflag.FlagSet, c *Config) {
 	fs.StringVar(&c.ServerKeyFile, "server_key_file", c.ServerKeyFile, "key of the HTTP servers")
 	fs.BoolVar(&c.DebugMode, "debug_mode", c.DebugMode, "serve pprof on port")
 	fs.StringVar(&c.FilterConfigPath, "filterConfigPath", c.FilterConfigPath, "the filter file (JSON)")
-	fs.IntVarP(&c.Verbosity, "v", "v", c.Verbosity, "log level; from 4 on it tells of each list and watch that fails or ends")
+	fs.IntVarP(&c.Verbosity, "v", "v", c.Verbosity, "log level; from 4 on log each list and watch that fails or ends")
 }
 
 // Load reads the files that the parsed flags name.
@@ -74,7 +74,8 @@ func (f *Flags) Load(fs *pflag.FlagSet) (cfg Config, filter Filter, warnings []s
 	}
 	cfg.normalise(func(path, why string) { warnings = append(warnings, path+": "+why) })
 	if cfg.FilterConfigPath == "" {
-		return cfg, filter, nil, &Error{File: f.File, Key: "filterConfigPath", Msg: "missing: the filter file says what is watched"}
+		return cfg, filter, nil, &Error{File: f.File, Key: "filterConfigPath",
+			Msg: "missing: the filter file says what is watched"}
 	}
 	filter, more, err := LoadFilter(cfg.FilterConfigPath)
 	return cfg, filter, append(warnings, more...), err

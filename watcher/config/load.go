@@ -38,16 +38,21 @@ var unusedKeys = []string{
 // resourceMaskers is an error all the same: its fields would leave.
 var originalKeys = []string{
 	"default", "default.clusterid", "default.hostip", "default.environment",
-	"watch_resource", "watch_resource.namespace", "watch_resource.disable_crd", "watch_resource.disable_netservice", "watch_resource.label_selectors",
-	"bcs", "bcs.zk", "bcs.netservice-zookeepers", "bcs.custom-storage-endpoints", "bcs.custom-storage-endpoints-token", "bcs.custom-netservice-endpoints", "bcs.is-external",
-	"bcs.tls", "bcs.tls.ca-file", "bcs.tls.cert-file", "bcs.tls.key-file", "bcs.tls.password", "bcs.writerqueuelen", "bcs.podqueuenum",
-	"k8s", "k8s.kubeconfig", "k8s.master", "k8s.tls", "k8s.tls.ca-file", "k8s.tls.cert-file", "k8s.tls.key-file", "k8s.tls.password",
-	"filterconfigpath", "address", "port", "metric_port", "ca_file", "server_cert_file", "server_key_file", "debug_mode", "v",
-	"k8sresourcewhitelist", "crdresourcewhitelist", "crdversionsupport", "resourcenamespacefilters", "resourcenamefilters", "isfiltermanagedfields",
+	"watch_resource", "watch_resource.namespace", "watch_resource.disable_crd", "watch_resource.disable_netservice",
+	"watch_resource.label_selectors",
+	"bcs", "bcs.zk", "bcs.netservice-zookeepers", "bcs.custom-storage-endpoints", "bcs.custom-storage-endpoints-token",
+	"bcs.custom-netservice-endpoints", "bcs.is-external",
+	"bcs.tls", "bcs.tls.ca-file", "bcs.tls.cert-file", "bcs.tls.key-file", "bcs.tls.password", "bcs.writerqueuelen",
+	"bcs.podqueuenum",
+	"k8s", "k8s.kubeconfig", "k8s.master", "k8s.tls", "k8s.tls.ca-file", "k8s.tls.cert-file", "k8s.tls.key-file",
+	"k8s.tls.password",
+	"filterconfigpath", "address", "port", "metric_port", "ca_file", "server_cert_file", "server_key_file", "debug_mode",
+	"v",
+	"k8sresourcewhitelist", "crdresourcewhitelist", "crdversionsupport", "resourcenamespacefilters", "resourcenamefilters",
+	"isfiltermanagedfields",
 	"apiresourceexception", "apiresourceexception[].groupversion", "apiresourceexception[].resourcekinds",
 	"apiresourcespecification", "apiresourcespecification[].groupversion", "apiresourcespecification[].resourcekinds",
-	"apiresourcelists", "apiresourcelists[].groupversion", "apiresourcelists[].apiresources", "apiresourcelists[].apiresources[].name",
-	"apiresourcelists[].apiresources[].namespaced", "apiresourcelists[].apiresources[].kind",
+	"apiresourcelists",
 }
 
 // UnusedKeys are keys of the original that have no effect here; each is a flag, too.
@@ -68,7 +73,7 @@ func Load(path string) (cfg Config, warnings []string, err error) {
 	return Parse(path, data)
 }
 
-// Parse is Load on bytes; name stands for the file in errors.
+// Parse is Load on bytes; errors name the file so.
 func Parse(name string, data []byte) (cfg Config, warnings []string, err error) {
 	cfg = Default()
 	d, err := decode(name, data, &cfg, unusedKeys...)
@@ -96,7 +101,8 @@ func (d *decoder) ignoreQueueKeys(b BCS) {
 		d.ignore("bcs.podQueueNum", `has no effect with bcs.strategy "single", which has one queue per kind`)
 	}
 	if b.QueueFull == pipeline.Block && b.EventQueueLen > b.HandlerQueueLen {
-		d.ignore("bcs.queueFull", fmt.Sprintf("blocks the watch of Events, too: bcs.eventQueueLen, %d, at which the oldest would be dropped, is more than bcs.handlerQueueLen, %d", b.EventQueueLen, b.HandlerQueueLen))
+		d.ignore("bcs.queueFull", fmt.Sprintf("blocks the watch of Events, too: bcs.eventQueueLen, %d, at which the oldest "+
+			"would be dropped, is more than bcs.handlerQueueLen, %d", b.EventQueueLen, b.HandlerQueueLen))
 	}
 }
 
@@ -106,7 +112,8 @@ func (c *Config) normalise(say func(path, why string)) {
 	for path, n := range map[string]struct {
 		value *int
 		most  int
-	}{"bcs.writerQueueLen": {&c.BCS.WriterQueueLen, pipeline.MaxQueueLen}, "bcs.podQueueNum": {&c.BCS.PodQueueNum, pipeline.MaxPodQueueNum}} {
+	}{"bcs.writerQueueLen": {&c.BCS.WriterQueueLen, pipeline.MaxQueueLen},
+		"bcs.podQueueNum": {&c.BCS.PodQueueNum, pipeline.MaxPodQueueNum}} {
 		if *n.value > n.most {
 			say(path, fmt.Sprintf("%d is more than there can be, using %d", *n.value, n.most))
 			*n.value = n.most
@@ -116,7 +123,8 @@ func (c *Config) normalise(say func(path, why string)) {
 	c.BCS.CustomNetServiceEndpoints.normalise(func(why string) { say("bcs.custom-netservice-endpoints", why) })
 	c.Alertor.Alertmanager.normalise(func(why string) { say("alertor.alertmanager", why) })
 	if (c.ServerCertFile == "") != (c.ServerKeyFile == "") {
-		say("server_cert_file", "has no effect without server_key_file, nor the other way round: health and metrics are served without TLS")
+		say("server_cert_file", "has no effect without server_key_file, nor the other way round: health and metrics are "+
+			"served without TLS")
 		c.ServerCertFile, c.ServerKeyFile = "", ""
 	}
 	if c.BCS.NetServiceZooKeepers == "" {
@@ -139,7 +147,8 @@ func (c *Config) check() (key, msg string) {
 		{"address", c.Address},
 	} {
 		if strings.ContainsAny(s.value, "${}") {
-			return s.key, fmt.Sprintf("%q looks like a template that was not rendered: want the value itself, without $, { and }", s.value)
+			return s.key, fmt.Sprintf(
+				"%q looks like a template that was not rendered: want the value itself, without $, { and }", s.value)
 		}
 	}
 	switch {
@@ -150,7 +159,8 @@ func (c *Config) check() (key, msg string) {
 	case c.Default.ClusterID == "":
 		return "default.clusterID", "missing: it is part of every storage URL, for instance \"BCS-K8S-00000\""
 	case strings.ContainsAny(c.Default.ClusterID, "/?#% "):
-		return "default.clusterID", fmt.Sprintf("%q cannot stand in a URL: use letters, digits and \"-\"", c.Default.ClusterID)
+		return "default.clusterID",
+			fmt.Sprintf("%q cannot be part of a URL: use letters, digits and \"-\"", c.Default.ClusterID)
 	case len(b.CustomStorageEndpoints) == 0 && b.ZK == "":
 		return "bcs.custom-storage-endpoints", "missing: name at least one http://host:port"
 	case b.PodQueueNum < 0:
@@ -160,11 +170,14 @@ func (c *Config) check() (key, msg string) {
 	case b.HandlerQueueLen < 1 || b.HandlerQueueLen > pipeline.MaxQueueLen:
 		return "bcs.handlerQueueLen", fmt.Sprintf("%d: want 1 to %d", b.HandlerQueueLen, pipeline.MaxQueueLen)
 	case !slices.Contains(pipeline.Strategies(), b.Strategy):
-		return "bcs.strategy", fmt.Sprintf("unknown strategy %q, want one of %s", b.Strategy, pipeline.Names(pipeline.Strategies()))
+		return "bcs.strategy", fmt.Sprintf("unknown strategy %q, want one of %s", b.Strategy,
+			pipeline.Names(pipeline.Strategies()))
 	case b.Strategy == pipeline.Unordered && !b.AllowUnordered:
-		return "bcs.strategy", "\"unordered\" breaks the order per object; set bcs.allowUnordered to true to have it all the same"
+		return "bcs.strategy", "\"unordered\" breaks the order per object; set bcs.allowUnordered to true to have it all " +
+			"the same"
 	case !slices.Contains(pipeline.QueueFulls(), b.QueueFull):
-		return "bcs.queueFull", fmt.Sprintf("unknown policy %q, want one of %s", b.QueueFull, pipeline.Names(pipeline.QueueFulls()))
+		return "bcs.queueFull", fmt.Sprintf("unknown policy %q, want one of %s", b.QueueFull,
+			pipeline.Names(pipeline.QueueFulls()))
 	case b.QueueFullTimeout <= 0:
 		return "bcs.queueFullTimeout", "want a positive duration such as \"1s\""
 	case b.StorageTimeout <= 0:
@@ -176,7 +189,8 @@ func (c *Config) check() (key, msg string) {
 	case c.Synchronizer.Period < Duration(time.Second):
 		return "synchronizer.period", "want a duration of at least \"1s\"; to do without, set synchronizer.disabled to true"
 	case c.Synchronizer.Name == "" || strings.ContainsAny(c.Synchronizer.Name, "/?#% "):
-		return "synchronizer.name", fmt.Sprintf("%q cannot stand in a URL: use letters, digits and \"-\"", c.Synchronizer.Name)
+		return "synchronizer.name",
+			fmt.Sprintf("%q cannot be part of a URL: use letters, digits and \"-\"", c.Synchronizer.Name)
 	case c.CacheCheck.Period != 0 && c.CacheCheck.Period < Duration(time.Second):
 		return "cacheCheck.period", "want a duration of at least \"1s\"; \"0s\" never compares"
 	case c.CacheCheck.Grace < Duration(time.Second):
@@ -187,7 +201,8 @@ func (c *Config) check() (key, msg string) {
 		return "alertor.convergence", "want a positive duration such as \"60s\""
 	case c.Alertor.BCSHealth && b.ZK == "":
 		return "alertor.bcsHealth", "needs bcs.zk, where the address of bcs-health is found"
-	case len(c.Alertor.Alertmanager) == 0 && (c.Alertor.BearerTokenFile != "" || c.Alertor.PasswordFile != "" || c.Alertor.TLS != TLS{}):
+	case len(c.Alertor.Alertmanager) == 0 && (c.Alertor.BearerTokenFile != "" || c.Alertor.PasswordFile != "" ||
+		c.Alertor.TLS != TLS{}):
 		return "alertor.alertmanager", "missing: alertor.tls, bearerTokenFile and passwordFile are for it"
 	case (c.Alertor.User == "") != (c.Alertor.PasswordFile == ""):
 		return "alertor.user", "alertor.user and alertor.passwordFile belong together: give both or none"
@@ -196,7 +211,7 @@ func (c *Config) check() (key, msg string) {
 	case b.CustomStorageToken != "" && b.CustomStorageTokenFile != "":
 		return "bcs.custom-storage-endpoints-tokenFile", "there is bcs.custom-storage-endpoints-token, too: give one of them"
 	case !bearerToken.MatchString(b.CustomStorageToken):
-		return "bcs.custom-storage-endpoints-token", "is no token for a header: want letters, digits and any of -._~+/="
+		return "bcs.custom-storage-endpoints-token", "is not valid in a header: want letters, digits and any of -._~+/="
 	case b.EventQueueLen < 1 || b.EventQueueLen > pipeline.MaxQueueLen:
 		return "bcs.eventQueueLen", fmt.Sprintf("%d: want 1 to %d", b.EventQueueLen, pipeline.MaxQueueLen)
 	case b.EventQueueBytes < 1:
@@ -208,9 +223,11 @@ func (c *Config) check() (key, msg string) {
 	case strings.Contains(b.ZKUser, ":"):
 		return "bcs.zkUser", "must not contain \":\", which separates user and password in a digest"
 	case c.LeaderElection.Enabled && len(validation.IsDNS1123Label(c.LeaderElection.Namespace)) > 0:
-		return "leaderElection.namespace", fmt.Sprintf("%q is no namespace: want lower-case letters, digits and \"-\", 63 at most", c.LeaderElection.Namespace)
+		return "leaderElection.namespace", fmt.Sprintf("%q is not a namespace: want lower-case letters, digits and \"-\", "+
+			"63 at most", c.LeaderElection.Namespace)
 	case c.LeaderElection.Enabled && len(validation.IsDNS1123Subdomain(c.LeaderElection.Name)) > 0:
-		return "leaderElection.name", fmt.Sprintf("%q is no name for a Lease: want lower-case letters, digits, \"-\" and \".\", such as \"k8s-watch\"", c.LeaderElection.Name)
+		return "leaderElection.name", fmt.Sprintf("%q is not a name for a Lease: want lower-case letters, digits, \"-\" and "+
+			"\".\", such as \"k8s-watch\"", c.LeaderElection.Name)
 	case b.ParkAfter < 1:
 		return "bcs.parkAfter", fmt.Sprintf("%d: want 1 or more tries", b.ParkAfter)
 	}
@@ -226,7 +243,7 @@ func (c *Config) check() (key, msg string) {
 			u, err := url.Parse(e)
 			switch {
 			case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-				return l.key, fmt.Sprintf("%q is no address, want http://host:port or https://host:port", e)
+				return l.key, fmt.Sprintf("%q is not an address, want http://host:port or https://host:port", e)
 			case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 				return l.key, fmt.Sprintf("%q: an address has a path at most, no user and no query", e)
 			case !isPort(u.Port()):
@@ -239,7 +256,8 @@ func (c *Config) check() (key, msg string) {
 		used       bool
 	}{
 		{"bcs.zk", b.ZK, len(b.CustomStorageEndpoints) == 0 || c.Alertor.BCSHealth},
-		{"bcs.netservice-zookeepers", b.NetServiceZooKeepers, !c.WatchResource.DisableNetService && len(b.CustomNetServiceEndpoints) == 0},
+		{"bcs.netservice-zookeepers", b.NetServiceZooKeepers, !c.WatchResource.DisableNetService &&
+			len(b.CustomNetServiceEndpoints) == 0},
 	} {
 		for h := range strings.SplitSeq(z.hosts, ",") {
 			host, port, err := net.SplitHostPort(strings.TrimSpace(h))
@@ -247,23 +265,25 @@ func (c *Config) check() (key, msg string) {
 				host, port = strings.TrimSpace(h), ""
 			}
 			if z.used && (strings.ContainsAny(host, "/ ") || !isPort(port)) {
-				return z.key, fmt.Sprintf("%q is no ZooKeeper host: want host:port, several with commas, without scheme and path", h)
+				return z.key, fmt.Sprintf(
+					"%q is not a ZooKeeper host: want host:port, several with commas, without scheme and path", h)
 			}
 		}
 	}
 	if ns := c.WatchResource.Namespace; ns != "" && len(validation.IsDNS1123Label(ns)) > 0 {
-		return "watch_resource.namespace", fmt.Sprintf("%q is no namespace: want the name of one, or nothing for all", ns)
+		return "watch_resource.namespace", fmt.Sprintf("%q is not a namespace: want the name of one, or nothing for all", ns)
 	}
 	if key, msg := c.ResourceWatcher.check(); key != "" {
 		return key, msg
 	}
 	for kind, sel := range c.WatchResource.LabelSelectors {
 		if _, err := labels.Parse(sel); err != nil {
-			return "watch_resource.label_selectors." + kind, fmt.Sprintf("%q is no label selector: %v", sel, err)
+			return "watch_resource.label_selectors." + kind, fmt.Sprintf("%q is not a label selector: %v", sel, err)
 		}
 	}
 	if !c.WatchResource.DisableNetService && b.NetServiceZooKeepers == "" && len(b.CustomNetServiceEndpoints) == 0 {
-		return "bcs.netservice-zookeepers", "missing: name ZooKeeper hosts, or bcs.custom-netservice-endpoints, or set watch_resource.disable_netservice to true"
+		return "bcs.netservice-zookeepers", "missing: name ZooKeeper hosts, or bcs.custom-netservice-endpoints, or set " +
+			"watch_resource.disable_netservice to true"
 	}
 	return "", ""
 }
@@ -274,7 +294,7 @@ func isPort(s string) bool {
 	return s == "" || err == nil && n >= 1 && n <= 65535
 }
 
-// bearerToken is what RFC 6750 lets a token be, or nothing.
+// bearerToken matches a token as RFC 6750 defines it, or nothing.
 var bearerToken = regexp.MustCompile(`^[A-Za-z0-9._~+/-]*=*$`)
 
 // LoadFilter reads and checks the filter file.
@@ -286,7 +306,7 @@ func LoadFilter(path string) (f Filter, warnings []string, err error) {
 	return ParseFilter(path, data)
 }
 
-// ParseFilter is LoadFilter on bytes; name stands for the file in errors.
+// ParseFilter is LoadFilter on bytes; errors name the file so.
 func ParseFilter(name string, data []byte) (f Filter, warnings []string, err error) {
 	d, err := decode(name, data, &f)
 	if err != nil {
@@ -294,22 +314,26 @@ func ParseFilter(name string, data []byte) (f Filter, warnings []string, err err
 	}
 	for i, gv := range f.K8sResourceWhiteList {
 		if _, err := schema.ParseGroupVersion(gv); err != nil || gv == "" {
-			d.ignore(fmt.Sprintf("k8sResourceWhiteList[%d]", i), fmt.Sprintf("%q is no group-version such as \"v1\" or \"apps/v1\", nothing matches it", gv))
+			d.ignore(fmt.Sprintf("k8sResourceWhiteList[%d]", i),
+				fmt.Sprintf("%q is not a group-version such as \"v1\" or \"apps/v1\", nothing matches it", gv))
 		}
 	}
 	for i, gv := range f.CRDResourceWhiteList {
 		if parsed, err := schema.ParseGroupVersion(gv); err != nil || parsed.Group == "" {
-			d.ignore(fmt.Sprintf("crdResourceWhiteList[%d]", i), fmt.Sprintf("%q is no group/version such as \"tkex.tencent.com/v1alpha1\", nothing matches it", gv))
+			d.ignore(fmt.Sprintf("crdResourceWhiteList[%d]", i),
+				fmt.Sprintf("%q is not a group/version such as \"tkex.tencent.com/v1alpha1\", nothing matches it", gv))
 		}
 	}
 	for i, m := range f.ResourceMaskers {
 		if m.Kind == "" || len(m.Path) == 0 || slices.Contains(m.Path, "") {
-			return f, nil, d.fail(fmt.Sprintf("resourceMaskers[%d]", i), "want a kind and a path of at least one non-empty element; as it is, nothing would be masked")
+			return f, nil, d.fail(fmt.Sprintf("resourceMaskers[%d]", i),
+				"want a kind and a path of at least one non-empty element; as it is, nothing would be masked")
 		}
 	}
 	if d.lines["keepmanagedfields"] > 0 {
 		if line := d.lines["isfiltermanagedfields"]; line > 0 && f.KeepAlias != f.KeepManagedFields {
-			return f, nil, d.fail("keepManagedFields", fmt.Sprintf("%t contradicts isFilterManagedFields in line %d, which means the same in spite of its name: give one of them", f.KeepAlias, line))
+			return f, nil, d.fail("keepManagedFields", fmt.Sprintf("%t contradicts isFilterManagedFields in line %d, which "+
+				"means the same in spite of its name: give one of them", f.KeepAlias, line))
 		}
 		f.KeepManagedFields, f.KeepAlias = f.KeepAlias, false
 	}
@@ -317,7 +341,7 @@ func ParseFilter(name string, data []byte) (f Filter, warnings []string, err err
 		d.ignore("crdVersionSupport", fmt.Sprintf("%q has no effect: definitions are read as apiextensions.k8s.io/v1", s))
 	}
 	if len(f.APIResourceLists) > 0 {
-		d.ignore("apiResourceLists", "has no effect: what discovery did not tell is asked for again")
+		d.ignore("apiResourceLists", "has no effect: what discovery did not report is asked for again")
 	}
 	return f, d.warnings(), nil
 }

@@ -18,7 +18,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/call"
-	"github.com/watchbench/watchbench/watcher/outage"
 )
 
 // ErrLost ends Run when the Lease could not be renewed in time, or is another's.
@@ -94,8 +93,8 @@ type Elector struct {
 	seen   spec
 	seenAt time.Time
 	held   *lease
-	asking outage.Pace // of the trouble that is logged
-	said   time.Time   // when it was last
+	asking pace      // of the trouble that is logged
+	said   time.Time // when it was last
 }
 
 // trouble is a row of failures to ask for the Lease.
@@ -140,7 +139,7 @@ func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
 }
 
 func newElector(c Config, client *http.Client, base string, log *slog.Logger) *Elector {
-	return &Elector{cfg: c, log: log, asking: outage.NewPace(),
+	return &Elector{cfg: c, log: log, asking: newPace(),
 		api: leases{client: client, base: base, namespace: c.Namespace, name: c.Name, timeout: c.RequestTimeout}}
 }
 
@@ -218,7 +217,7 @@ func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) err
 // renew keeps the Lease until ctx ends; its error says how the Lease was lost.
 func (e *Elector) renew(ctx context.Context) error {
 	pause := e.cfg.RetryPeriod - e.renewed.Load().since()
-	log := outage.NewPace()
+	log := newPace()
 	for {
 		if lifecycle.Pause(ctx, min(pause, e.left())) != nil {
 			return nil
@@ -237,12 +236,12 @@ func (e *Elector) renew(ctx context.Context) error {
 		case errors.Is(err, ErrLost):
 			return err
 		case err != nil:
-			if tell, untold := log.Begins(time.Now()); tell {
+			if tell, untold := log.begins(time.Now()); tell {
 				e.log.Warn("lease not renewed", append([]any{"error", err, "left", e.left()}, untold...)...)
 			}
 			pause = e.cfg.RetryPeriod / 8
 		case e.left() > 0:
-			if log.Ends() {
+			if log.ends() {
 				e.log.Info("lease renewed again")
 			}
 			e.renewed.Store(&began)
@@ -291,7 +290,7 @@ func (e *Elector) try(ctx context.Context) bool {
 		return false
 	}
 	e.trouble.Store(nil)
-	e.asking.Ends()
+	e.asking.ends()
 	e.reached.Store(true)
 	e.held = le
 	return le != nil
@@ -303,10 +302,10 @@ func (e *Elector) complain(err error) {
 	if before := e.trouble.Load(); before != nil {
 		t.since = before.since
 	}
-	if tell, untold := e.asking.Begins(now); tell {
+	if tell, untold := e.asking.begins(now); tell {
 		e.said = now
 		e.log.Warn("leader election", append([]any{"error", err}, untold...)...)
-	} else if e.asking.Told() && now.Sub(e.said) >= says {
+	} else if e.asking.isTold() && now.Sub(e.said) >= says {
 		e.said = now
 		e.log.Warn("leader election", "error", err)
 	}

@@ -34,17 +34,18 @@ type QueueSeries struct {
 // NewQueueSeries describes the series in d, the original's with the cluster's id.
 func NewQueueSeries(d *Descs, clusterID string) QueueSeries {
 	return QueueSeries{
-		depth:           d.New(metric.QueueDepth, "Events in the queue.", "queue"),
-		capacity:        d.New(metric.QueueCapacity, "Events the queue is meant to hold.", "queue"),
-		handled:         d.New(metric.QueueHandled, "Events that left the queue towards storage.", "queue"),
-		wait:            d.New(metric.QueueWaitSeconds, "Summed time that events spent in the queue.", "queue"),
-		depthTime:       d.New(metric.QueueDepthTime, "Integral of the depth over time.", "queue"),
-		handlerQueue:    d.Original(metric.HandlerQueue, "Events in the queue.", clusterID, "handler"),
-		handlerDiscards: d.Original(metric.HandlerDiscards, "Items dropped because the queue stayed full.", clusterID, "handler"),
+		depth:        d.New(metric.QueueDepth, "Events in the queue.", "queue"),
+		capacity:     d.New(metric.QueueCapacity, "Events the queue is meant to hold.", "queue"),
+		handled:      d.New(metric.QueueHandled, "Events that left the queue towards storage.", "queue"),
+		wait:         d.New(metric.QueueWaitSeconds, "Summed time that events spent in the queue.", "queue"),
+		depthTime:    d.New(metric.QueueDepthTime, "Integral of the depth over time.", "queue"),
+		handlerQueue: d.Original(metric.HandlerQueue, "Events in the queue.", clusterID, "handler"),
+		handlerDiscards: d.Original(metric.HandlerDiscards, "Items dropped because the queue stayed full.", clusterID,
+			"handler"),
 	}
 }
 
-// Reading is what one queue shows in a scrape.
+// Reading holds the figures of one queue in a scrape.
 type Reading struct {
 	Name            string
 	Depth, Capacity int

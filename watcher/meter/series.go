@@ -26,7 +26,8 @@ func newHistogram(bounds []int64) Histogram {
 
 var (
 	latencyBounds   = []int64{5e5, 1e6, 25e5, 5e6, 1e7, 25e6, 5e7, 1e8, 25e7, 5e8, 1e9, 2e9, 3e9}
-	freshnessBounds = []int64{1e6, 25e5, 5e6, 1e7, 25e6, 5e7, 1e8, 25e7, 5e8, 1e9, 25e8, 5e9, 1e10, 3e10, 6e10, 12e10, 3e11, 6e11}
+	freshnessBounds = []int64{1e6, 25e5, 5e6, 1e7, 25e6, 5e7, 1e8, 25e7, 5e8, 1e9, 25e8, 5e9, 1e10, 3e10, 6e10, 12e10,
+		3e11, 6e11}
 )
 
 // LatencySeconds are the bounds of NewLatency in seconds, for a Prometheus histogram.

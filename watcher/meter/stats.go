@@ -76,9 +76,10 @@ func NewEventSeries(d *Descs) EventSeries {
 	}
 }
 
-// Append appends the series of one kind. age is that of the oldest unsent event, in
+// Append appends the series of one kind. age is the age of the oldest unsent event, in
 // nanoseconds.
-func (s EventSeries) Append(to []prometheus.Metric, kind string, st Stats, age int64, freshness *Histogram) []prometheus.Metric {
+func (s EventSeries) Append(to []prometheus.Metric, kind string, st Stats, age int64,
+	freshness *Histogram) []prometheus.Metric {
 	return append(to,
 		Counter(s.sent, float64(st.Sent), kind),
 		Counter(s.coalesced, float64(st.Coalesced), kind),

@@ -1,15 +1,12 @@
 package notify
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/kafka"
-	"github.com/watchbench/watchbench/watcher/notify/nats"
-	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -19,7 +16,8 @@ type Config struct {
 	// Who gets which changes, see [receiving webhooks](webhooks.md).
 	Subscriptions []Subscription `json:"subscriptions"`
 	DeadLetters   DeadLetters    `json:"deadLetters"`
-	// Longest time, at the end of the process, in which what is queued is still delivered. What is left then is counted as dropped.
+	// Longest time, at the end of the process, in which what is queued is still delivered. What is left then is counted as
+	// dropped.
 	DrainTimeout setting.Duration `json:"drainTimeout"`
 }
 
@@ -27,14 +25,14 @@ type Config struct {
 type Subscription struct {
 	// Name of the subscription in metrics, logs and files: lower-case letters, digits and dashes. Each has another one.
 	Name string `json:"name"`
-	// Kind of the objects, such as `"apps/v1/deployments"` or `"v1/pods"`, or an object of `group`, `version` and `resource`.
+	// Kind of the objects by its plural, such as `apps/v1/deployments` or `v1/pods`.
 	Resource Resource `json:"resource"`
 	// Names of the objects; without: all.
 	Names []string `json:"names"`
 	// Namespaces of the objects; without: all.
 	Namespaces []string `json:"namespaces"`
-	// Labels of the objects, as `kubectl -l` takes them. One that begins to match is sent as `ADDED`, one that does not match any
-	// more as `DELETED`.
+	// Labels of the objects, as `kubectl -l` takes them. One that begins to match is sent as `ADDED`, one that does not
+	// match any more as `DELETED`.
 	LabelSelector string `json:"labelSelector"`
 	// Types of events that are sent: `ADDED`, `MODIFIED`, `DELETED`; without: all.
 	Events []string `json:"events"`
@@ -42,9 +40,6 @@ type Subscription struct {
 	ChangedPath string `json:"changedPath"`
 	// What is sent of the objects that exist at the start: `none`, or `list`, each as `ADDED`.
 	Initial string `json:"initial"`
-	// Follow the kind by a watch and a cache of this subscription alone, to which the apiserver sends only what `labelSelector`
-	// asks for. It pays off where few of many objects match and nothing else follows the kind.
-	Dedicated bool `json:"dedicated"`
 	// Events of different objects that are delivered at once. 4 if it is not set.
 	Workers int    `json:"workers"`
 	Queue   Queue  `json:"queue"`
@@ -58,8 +53,9 @@ type Queue struct {
 	Length int `json:"length"`
 	// Bytes of their objects, as cached. 16777216 (16 MiB) if it is not set. The last event may exceed it.
 	Bytes int64 `json:"bytes"`
-	// What gives way when the queue is full: `dropOldest`, `dropNewest`, or, with `resync`, nothing: the subscription stops reading
-	// until there is room again and goes on with the difference of each object. `dropOldest` if it is not set.
+	// What gives way when the queue is full: `dropOldest`, `dropNewest`, or, with `resync`, nothing: the subscription
+	// stops reading until there is room again and goes on with the difference of each object. `dropOldest` if it is not
+	// set.
 	WhenFull string `json:"whenFull"`
 }
 
@@ -82,7 +78,8 @@ type Retry struct {
 	Initial setting.Duration `json:"initial"`
 	// Longest pause of all. 1 min if it is not set. A receiver's `Retry-After` may ask for more, up to 15 min.
 	Max setting.Duration `json:"max"`
-	// Tries, after which the event is a dead letter; those that did not reach the target do not count. 20 if it is not set.
+	// Tries, after which the event is a dead letter; those that did not reach the target do not count. 20 if it is not
+	// set.
 	Tries int `json:"tries"`
 	// Time since the first try, after which the event is a dead letter. 1 h if it is not set.
 	Age setting.Duration `json:"age"`
@@ -90,14 +87,15 @@ type Retry struct {
 
 // Target is where to: one of these.
 type Target struct {
-	Webhook webhook.Config `json:"webhook"`
-	NATS    nats.Config    `json:"nats"`
-	Kafka   kafka.Config   `json:"kafka"`
+	Webhook delivery.Webhook `json:"webhook"`
+	NATS    delivery.NATS    `json:"nats"`
+	Kafka   delivery.Kafka   `json:"kafka"`
 }
 
 // DeadLetters says what becomes of events that are given up.
 type DeadLetters struct {
-	// `drop`, which counts and logs them, or `file`, which also writes them, one JSON object a line, to a file per subscription.
+	// `drop`, which counts and logs them, or `file`, which also writes them, one JSON object a line, to a file per
+	// subscription.
 	Policy string `json:"policy"`
 	// Directory of those files, `<name>.ndjson`. It must exist.
 	Directory string `json:"directory"`
@@ -140,47 +138,30 @@ func set[T comparable](v *T, unset T) {
 	}
 }
 
-// Resource names a kind by its plural.
-type Resource struct {
-	// API group, empty for the core one.
-	Group string `json:"group"`
-	// Version of the API.
-	Version string `json:"version"`
-	// Plural name, such as `pods`. In place of these three a string will do: `apps/v1/deployments`, `v1/pods`.
-	Resource string `json:"resource"`
-}
+// Resource names a kind by its plural; Group is empty for the core one.
+type Resource watches.GVR
 
-// UnmarshalJSON implements json.Unmarshaler. It also takes "group/version/resource", of the
-// core group "version/resource".
+// UnmarshalJSON implements json.Unmarshaler.
 func (r *Resource) UnmarshalJSON(b []byte) error {
-	const want = `want "group/version/resource" such as "apps/v1/deployments", "version/resource" of the core group, or {"group": …, "version": …, "resource": …}`
+	const want = `want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the core group`
 	var text string
-	if json.Unmarshal(b, &text) == nil {
-		parts := strings.Split(text, "/")
-		switch len(parts) {
-		case 2:
-			*r = Resource{"", parts[0], parts[1]}
-		case 3:
-			*r = Resource{parts[0], parts[1], parts[2]}
-		default:
-			return errors.New(want)
-		}
-		return nil
+	if json.Unmarshal(b, &text) != nil {
+		return errors.New(want)
 	}
-	type plain Resource
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if dec.Decode((*plain)(r)) != nil {
+	switch parts := strings.Split(text, "/"); len(parts) {
+	case 2:
+		*r = Resource{Version: parts[0], Resource: parts[1]}
+	case 3:
+		*r = Resource{Group: parts[0], Version: parts[1], Resource: parts[2]}
+	default:
 		return errors.New(want)
 	}
 	return nil
 }
 
-func (r Resource) String() string {
-	if r.Group == "" {
-		return r.Version + "/" + r.Resource
-	}
-	return r.Group + "/" + r.Version + "/" + r.Resource
-}
+// MarshalJSON implements json.Marshaler.
+func (r Resource) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
+
+func (r Resource) String() string { return r.gvr().String() }
 
 func (r Resource) gvr() watches.GVR { return watches.GVR(r) }

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -53,7 +53,7 @@ func TestUnservedIsLoggedOnce(t *testing.T) {
 		var out bytes.Buffer
 		synctest.Test(t, func(t *testing.T) {
 			n, err := New(Config{Subscriptions: []Subscription{{
-				Name: "s", Resource: Resource{Version: "v1", Resource: "podz"}, Target: Target{Webhook: webhook.Config{URL: "https://h/"}},
+				Name: "s", Resource: Resource{Version: "v1", Resource: "podz"}, Target: Target{Webhook: delivery.Webhook{URL: "https://h/"}},
 			}}}, Settings{Kinds: unserved{tc.err}, Logger: slog.New(slog.NewTextHandler(&out, nil))})
 			if err != nil {
 				t.Fatal(err)
@@ -72,8 +72,6 @@ func TestUnservedIsLoggedOnce(t *testing.T) {
 
 // unserved are the Kinds of a cluster without any, which say so by an error.
 type unserved struct{ err error }
-
-func (unserved) Served() *watches.Catalogue { return &watches.Catalogue{} }
 
 func (u unserved) Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error) {
 	return nil, u.err

@@ -9,6 +9,7 @@ import (
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 // follower turns the changes of one kind into the events of one subscription. It is for one
@@ -65,11 +66,12 @@ func (f *follower) run(ctx context.Context) {
 
 // session opens the kind and follows it for as long as that goes.
 func (f *follower) session(ctx context.Context) error {
-	v, closeView, err := f.sub.open(ctx)
+	w, err := f.sub.settings.Kinds.Open(ctx, f.sub.Resource.gvr(), watches.Wait{})
 	if err != nil {
 		return err
 	}
-	defer closeView()
+	defer w.Close()
+	v := w.View
 	select {
 	case <-v.Synced():
 	case <-time.After(syncAtMost):

@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
-	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
@@ -23,8 +22,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-var pods = collector.Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}
 
 // kind is the Kinds of a test: Pods, told to a view as a collector would.
 type kind struct {
@@ -42,10 +39,6 @@ func newKind(t testing.TB, c view.Config) *kind {
 	k := &kind{t: t, config: c, view: view.New(c), objects: map[string]*object.Object{}, version: 100}
 	k.view.Replaced(nil, k.version, time.Now())
 	return k
-}
-
-func (k *kind) Served() *watches.Catalogue {
-	return &watches.Catalogue{Groups: []watches.Group{{Versions: []watches.Version{{Name: "v1", Kinds: []watches.Kind{{Resource: pods}}}}}}}
 }
 
 func (k *kind) Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error) {

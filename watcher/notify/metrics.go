@@ -59,7 +59,8 @@ var latencySeconds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10,
 
 func newMetrics() *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"subscription"}, labels...))
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help},
+			append([]string{"subscription"}, labels...))
 	}
 	m := &metrics{
 		delivered:    counter(metric.NotifyDelivered, "Events that targets have taken."),
@@ -73,7 +74,8 @@ func newMetrics() *metrics {
 		queues: &queues{},
 	}
 	m.queues.queued = m.queues.New(metric.NotifyQueued, "Events that wait or are in flight.", "subscription")
-	m.queues.oldest = m.queues.New(metric.NotifyOldest, "Age of the oldest event that waits or is in flight.", "subscription")
+	m.queues.oldest = m.queues.New(metric.NotifyOldest, "Age of the oldest event that waits or is in flight.",
+		"subscription")
 	return m
 }
 
@@ -102,7 +104,8 @@ func (m *metrics) of(name string) *series {
 		m.missed.WithLabelValues(name, r)
 	}
 	return &series{
-		delivered: m.delivered.WithLabelValues(name), retried: m.retried.WithLabelValues(name), latency: m.latency.WithLabelValues(name),
+		delivered: m.delivered.WithLabelValues(name), retried: m.retried.WithLabelValues(name),
+		latency: m.latency.WithLabelValues(name),
 		dead:    func(r delivery.Reason) { m.deadLettered.WithLabelValues(name, string(r)).Inc() },
 		dropped: func(r string, n int) { m.lost.WithLabelValues(name, r).Add(float64(n)) },
 		gap:     func(r string) { m.missed.WithLabelValues(name, r).Inc() },

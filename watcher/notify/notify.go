@@ -14,26 +14,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/notify/kafka"
-	"github.com/watchbench/watchbench/watcher/notify/nats"
-	"github.com/watchbench/watchbench/watcher/notify/webhook"
-	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 // Kinds opens what subscriptions follow.
 type Kinds interface {
-	Served() *watches.Catalogue
 	Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error)
 }
 
 // Settings are passed by code.
 type Settings struct {
 	Kinds Kinds // required
-	// Collector makes the collector of a dedicated subscription, which uses the view that it is
-	// given for its only resource. Required where there is such a subscription.
-	Collector func(collector.Resource, func(collector.Resource) *view.View) (*collector.Collector, error)
 	// Permit is asked right before each try; an error keeps the event in the queue. Nil permits
 	// everything.
 	Permit   func() error
@@ -91,9 +83,6 @@ func New(c Config, s Settings) (_ *Notifier, err error) {
 }
 
 func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics) error {
-	if c.Dedicated && s.Collector == nil {
-		return errors.New("dedicated: not possible here: settings have no Collector")
-	}
 	f, err := newFilter(c)
 	if err != nil {
 		return err
@@ -116,11 +105,11 @@ func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics)
 func newTarget(c Subscription, resolver *net.Resolver) (target, error) {
 	switch t := c.Target; {
 	case t.isWebhook():
-		return webhook.New(t.Webhook, webhook.Settings{Connections: c.Workers, Resolver: resolver})
+		return delivery.NewWebhook(t.Webhook, delivery.WebhookSettings{Connections: c.Workers, Resolver: resolver})
 	case t.isNATS():
-		return nats.New(t.NATS, resolver)
+		return delivery.NewNATS(t.NATS, resolver)
 	default:
-		return kafka.New(t.Kafka, resolver)
+		return delivery.NewKafka(t.Kafka, resolver)
 	}
 }
 

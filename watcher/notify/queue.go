@@ -74,7 +74,8 @@ type queue struct {
 }
 
 func newQueue(q Queue) *queue {
-	return &queue{length: q.Length, bytes: q.Bytes, full: q.WhenFull, wake: make(chan struct{}, 1), lanes: map[string]*lane{}}
+	return &queue{length: q.Length, bytes: q.Bytes, full: q.WhenFull, wake: make(chan struct{}, 1),
+		lanes: map[string]*lane{}}
 }
 
 // fits reports whether there is room for one more event, whatever its size. The caller

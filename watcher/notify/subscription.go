@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
@@ -47,45 +46,6 @@ type subscription struct {
 	mu          sync.Mutex
 	unreachable int       // guarded by mu; pauses in a row because the target could not be reached
 	alone       time.Time // guarded by mu; until when the last of them is
-}
-
-// open returns the view of the kind, and what is to be called when it is not needed any more.
-func (s *subscription) open(ctx context.Context) (*view.View, func(), error) {
-	if s.Dedicated {
-		return s.openOwn(ctx)
-	}
-	w, err := s.settings.Kinds.Open(ctx, s.Resource.gvr(), watches.Wait{})
-	if err != nil {
-		return nil, nil, err
-	}
-	return w.View, w.Close, nil
-}
-
-// openOwn follows the kind by a collector for this subscription.
-func (s *subscription) openOwn(ctx context.Context) (*view.View, func(), error) {
-	served := s.settings.Kinds.Served()
-	if served == nil {
-		return nil, nil, watches.ErrNotServed
-	}
-	kind, ok := served.Find(s.Resource.gvr())
-	if !ok {
-		return nil, nil, watches.ErrNotServed
-	}
-	resource := kind.Resource
-	resource.LabelSelector = s.LabelSelector
-	v := view.New(view.Config{})
-	c, err := s.settings.Collector(resource, func(collector.Resource) *view.View { return v })
-	if err != nil {
-		return nil, nil, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = c.Run(ctx) // which fails only if it is run twice
-		v.End()
-	}()
-	return v, func() { cancel(); <-done }, nil
 }
 
 // follow reads the changes until ctx ends.

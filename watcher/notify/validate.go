@@ -22,7 +22,8 @@ func (c Config) Validate() error {
 	for i, s := range c.Subscriptions {
 		at := fmt.Sprintf("subscriptions[%d]", i)
 		if first, taken := names[s.Name]; taken {
-			errs = append(errs, delivery.KeyError(at+".name", "%q is the name of subscriptions[%d], want another one", s.Name, first))
+			errs = append(errs, delivery.KeyError(at+".name", "%q is the name of subscriptions[%d], want another one", s.Name,
+				first))
 		} else {
 			names[s.Name] = i
 		}
@@ -71,10 +72,8 @@ func (s Subscription) check() (errs []error) {
 	}
 	if s.Resource.Version == "" || s.Resource.Resource == "" {
 		wrong("resource", `missing or not complete, want one such as "apps/v1/deployments" or "v1/pods"`)
-	} else if r, err := watches.ParseGVR(s.Resource.String()); err != nil {
+	} else if _, err := watches.ParseGVR(s.Resource.String()); err != nil {
 		wrong("resource", "%w", err)
-	} else if r != s.Resource.gvr() {
-		wrong("resource", "%q has a slash within, want names without", r)
 	}
 	for i, n := range s.Namespaces {
 		if len(validation.IsDNS1123Label(n)) > 0 {
@@ -105,9 +104,6 @@ func (s Subscription) check() (errs []error) {
 	}
 	if s.Initial == InitialList && len(s.Events) > 0 && !slices.Contains(s.Events, "ADDED") {
 		wrong("initial", "%s is sent as ADDED, which events leaves out", InitialList)
-	}
-	if s.Dedicated && s.LabelSelector == "" {
-		wrong("dedicated", "needs a labelSelector: without, its watch would be the one that all share")
 	}
 	if s.Workers < 0 || s.Workers > maxWorkers {
 		wrong("workers", "%d, want 1 to %d", s.Workers, maxWorkers)
@@ -160,7 +156,8 @@ func (t Target) check() (errs []error) {
 		}
 	}
 	if kinds != 1 {
-		errs = append(errs, delivery.KeyError("target", "has %d targets, want one: webhook with a url, nats with servers, or kafka with brokers", kinds))
+		errs = append(errs, delivery.KeyError("target",
+			"has %d targets, want one: webhook with a url, nats with servers, or kafka with brokers", kinds))
 	}
 	return errs
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Bound limits what waits or is parked of a kind whose deletions are not sent: no
-// deletion ever takes the place of what waits there, so that live keys are no bound.
+// deletion ever takes the place of what waits there, so that the number of live keys does not bound it.
 type Bound struct {
 	Count int
 	Bytes int64 // of the objects
@@ -132,7 +132,7 @@ func (l *lane) shed(now int64) {
 	slices.SortFunc(all, func(a, b *slot) int {
 		return cmp.Or(a.ev.Received.Compare(b.ev.Received), cmp.Compare(a.seq, b.seq))
 	})
-	// The age is that of the latest change in a slot: one that is merged is as young as its youngest.
+	// A merged slot is as young as its youngest change.
 	age := func(s *slot) time.Duration {
 		if s.ev.Received.IsZero() {
 			return time.Duration(now - s.since)
@@ -148,7 +148,7 @@ func (l *lane) shed(now int64) {
 // removeDoomed takes the slots that are marked so out of every list, and the keys that
 // have nothing left.
 func (l *lane) removeDoomed(now int64) {
-	var ready []heapItem
+	var ready []keyItem
 	var over []*slot
 	settled := 0
 	for _, q := range l.parts {
@@ -192,16 +192,16 @@ func (l *lane) removeDoomed(now int64) {
 		}
 	}
 	for i := range ready {
-		if e := ready[i].ent; e.head != nil {
+		if e := ready[i].item; e.head != nil {
 			ready[i].at = e.head.seq
 		} else {
 			e.next, e.state = nil, resting
 		}
 	}
-	pushAll(slices.DeleteFunc(ready, func(item heapItem) bool { return item.ent.head == nil }))
-	for _, item := range blocked {
-		if item.ent.state = resting; item.ent.head != nil {
-			l.block(item.ent)
+	pushAll(slices.DeleteFunc(ready, func(key keyItem) bool { return key.item.head == nil }))
+	for _, key := range blocked {
+		if key.item.state = resting; key.item.head != nil {
+			l.block(key.item)
 		}
 	}
 	for _, ent := range l.keys {

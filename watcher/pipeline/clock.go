@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// timekeeper is a lane's only clock: it brings back keys whose backoff or fence has
+// timekeeper is a lane's only clock: it releases keys whose backoff or fence has
 // ended, discards what waited too long, and offers the probes of a shut gate. Its goroutine
 // starts when the first of these is needed, and ends when none is. The lane's mutex guards it.
 type timekeeper struct {

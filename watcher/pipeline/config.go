@@ -53,7 +53,7 @@ type Backoff struct {
 	jitter *rand.Rand // nil: the process's own
 }
 
-// Config is what a user may choose. Default gives a complete one.
+// Config holds the user's settings. Default returns a complete one.
 type Config struct {
 	Strategy Strategy
 	// PodQueueNum is N of the strategies: queues for Pods (partitioned; four times

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// Action is what an event does to storage.
+// Action is the effect of an event on storage.
 type Action uint8
 
 // The two actions. Storage has an upsert, so additions and updates are one.
@@ -40,7 +40,7 @@ func (e *Event) check() error {
 
 // EarlyError is a Sender's answer for an event that it has not sent yet, because something
 // is to come first. The event is offered again after that time, with what has changed of its
-// object meanwhile; it is no failure, and holds up no other key.
+// object meanwhile; it does not count as a failure, and delays no other key.
 type EarlyError struct{ After time.Duration }
 
 func (e *EarlyError) Error() string { return "not sent before " + e.After.String() + " have passed" }

@@ -32,7 +32,7 @@ func rowOfFailures(n int, failed, answered uint64) float64 {
 	return rise(float64(failed+1), float64(n)) - rise(float64(failed+answered+2), float64(n))
 }
 
-// troubled is what the key remembers of its failures, from now on if nothing yet.
+// troubled returns the record of the key's failures, a new one if there is none.
 func (e *entry) troubled(h *health) *trouble {
 	if e.trouble == nil {
 		e.trouble = &trouble{before: *h}

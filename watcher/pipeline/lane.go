@@ -18,7 +18,7 @@ type lane struct {
 	pool
 	counts
 	phase
-	blocked heap // keys whose backoff or fence runs, by the time it ends
+	blocked heap[*entry] // keys whose backoff or fence runs, by the time it ends
 	gate    gate
 	turn    int // partition that is offered the next probe
 	health  health
@@ -109,7 +109,7 @@ func (l *lane) place(e *Event, now int64, on *waiter) bool {
 }
 
 // stale reports that an event is older than one already known of the same object, as
-// a repair decided from an older list is. Only then do resourceVersions tell more
+// a repair decided from an older list is. Only then do resourceVersions say more
 // than the order of arrival.
 func stale(e, known *Event) bool {
 	return known != nil && e.Action == Put && !e.Older && e.UID != "" && e.UID == known.UID &&

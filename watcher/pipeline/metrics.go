@@ -22,8 +22,10 @@ func newCollector(p *Pipeline) *collector {
 	c.events = meter.NewEventSeries(&c.Descs)
 	c.queues = meter.NewQueueSeries(&c.Descs, p.clusterID)
 	c.unsent = c.New(metric.WatcherQueue, "Events of a kind that are not sent yet.", "watcher")
-	c.shed = c.New(metric.EventsShed, "Events dropped because more waited than are kept of a kind whose deletions are not sent, or for too long.", "kind", "reason")
-	c.queueLatency = c.Original(metric.QueueLatency, "Receipt to hand-over to a worker; status failure: to the discard.", p.clusterID, "handler", "name", "status")
+	c.shed = c.New(metric.EventsShed, "Events dropped because more waited than are kept of a kind whose deletions are "+
+		"not sent, or for too long.", "kind", "reason")
+	c.queueLatency = c.Original(metric.QueueLatency, "Receipt to hand-over to a worker; status failure: to the discard.",
+		p.clusterID, "handler", "name", "status")
 	c.writerFull = c.New(metric.WriterFull, "Time the Writer queue was at capacity.")
 	c.inFlight = c.New(metric.InFlight, "Requests being answered by storage.")
 	return c
@@ -73,7 +75,8 @@ func (c *collector) kind(to []prometheus.Metric, l *lane) []prometheus.Metric {
 
 func (c *collector) queue(to []prometheus.Metric, l *lane, q *partition) []prometheus.Metric {
 	q.meter.Account(q.depth, c.p.now())
-	to = append(to, q.latency.Metric(c.queueLatency, q.name, l.kind, "success"), q.refused.Metric(c.queueLatency, q.name, l.kind, "failure"))
+	to = append(to, q.latency.Metric(c.queueLatency, q.name, l.kind, "success"),
+		q.refused.Metric(c.queueLatency, q.name, l.kind, "failure"))
 	return c.queues.Append(to, meter.Reading{
 		Name: q.name, Depth: q.depth, Capacity: q.capacity, Handled: q.meter.Handled, Discards: q.discards, Meter: &q.meter,
 	})
@@ -85,7 +88,8 @@ func (c *collector) writer(to []prometheus.Metric, through uint64) []prometheus.
 	defer w.mu.Unlock()
 	w.account(c.p.now())
 	to = c.queues.Append(to, meter.Reading{
-		Name: metric.WriterQueueHandler, Depth: w.depth, Capacity: w.capacity, Handled: through + w.meter.Handled, Discards: w.discards, Meter: &w.meter,
+		Name: metric.WriterQueueHandler, Depth: w.depth, Capacity: w.capacity, Handled: through + w.meter.Handled,
+		Discards: w.discards, Meter: &w.meter,
 	})
 	return append(to, meter.Counter(c.writerFull, float64(w.full)/1e9))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-// outcome is what a send means for its key.
+// outcome says how a send ended for its key.
 type outcome uint8
 
 const (
@@ -50,7 +50,7 @@ func statusOf(err error) int {
 	return e.Status
 }
 
-// trouble is what a key that failed remembers until it succeeds.
+// trouble is the record of a key that failed, until it succeeds.
 type trouble struct {
 	tries int
 	until int64  // no request before: backoff, throttle or fence
@@ -219,7 +219,8 @@ func (l *lane) giveUp(s *slot, err error, now int64) *report {
 		return nil
 	}
 	l.quiet = after(now, time.Second)
-	return newReport(slog.LevelWarn, "object parked until its next change", "kind", l.kind, "object", s.ev.Key.String(), "parked", l.parked, "error", err)
+	return newReport(slog.LevelWarn, "object parked until its next change", "kind", l.kind, "object", s.ev.Key.String(),
+		"parked", l.parked, "error", err)
 }
 
 // unpark drops a parked event in favour of a later one.
@@ -231,7 +232,7 @@ func (l *lane) unpark(ent *entry) {
 }
 
 // putBack returns a failed event to the front of its key. What arrived behind it
-// meanwhile is merged with it: there is no use in replaying a history late.
+// meanwhile is merged with it: replaying a history late is useless.
 func (l *lane) putBack(s *slot, now int64) {
 	ent := s.ent
 	q := ent.part
@@ -272,7 +273,7 @@ func (l *lane) putBack(s *slot, now int64) {
 // block keeps a key from the workers until its trouble allows the next try.
 func (l *lane) block(ent *entry) {
 	ent.state = blocked
-	l.blocked.push(ent.trouble.until, ent)
+	l.blocked.push(keyItem{at: ent.trouble.until, item: ent})
 	l.clock.alarm(ent.trouble.until)
 	if l.spare() {
 		signal(l.room)

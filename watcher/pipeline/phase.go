@@ -43,7 +43,7 @@ func (l *lane) stop() {
 	l.wakeAll()
 }
 
-// abandon drops all that is queued and returns how much that was. The lane's
+// abandon drops everything queued and returns how much. The lane's
 // goroutines have ended.
 func (l *lane) abandon() int {
 	l.mu.Lock()

@@ -30,7 +30,7 @@ type Verifier interface {
 	Verify(ctx context.Context, e Event) (ok bool, err error)
 }
 
-// Settings is what the program gives besides the user's Config.
+// Settings are passed by code, beside the user's Config.
 type Settings struct {
 	Sender    Sender                // required; must return soon after its context ends
 	Registry  prometheus.Registerer // nil: no metrics
@@ -147,7 +147,7 @@ func (p *Pipeline) sorted() []*lane {
 // calls, so events of one kind must come from one goroutine. It waits only under Block
 // and Drop, and only while the event's own handler queue and the Writer are both at
 // capacity. An error means that the event is dropped and counted so; an event that
-// Drop discards is no error.
+// Drop discards returns nil.
 func (p *Pipeline) Enqueue(ctx context.Context, e Event) error {
 	if err := e.check(); err != nil {
 		return err

@@ -18,12 +18,12 @@ type slot struct {
 	entered int64 // when it entered the queue it is in
 	sending int   // its index in the lane's sends
 	size    int   // of its object, where the lane has a bound
-	several bool  // it stands for changes of more than one uid
+	several bool  // it covers changes of more than one uid
 	again   bool  // it was refused in an outage, or the state before it was parked
 	doomed  bool  // about to be shed
 }
 
-// replaces makes the slot stand for an older one too. Storage may hold any of the
+// replaces makes the slot cover an older one too. Storage may hold any of the
 // objects that bore the name meanwhile, so a deletion then means whichever is there.
 func (s *slot) replaces(older *slot) {
 	s.several = s.several || older.several || older.ev.UID != s.ev.UID
@@ -135,8 +135,8 @@ type partition struct {
 	started  int       // worker goroutines
 	idle     int       // of them, waiting on wake
 
-	first, last *entry // ready keys whose oldest events arrived in this order
-	late        heap   // ready keys that were set aside and are older than last
+	first, last *entry       // ready keys whose oldest events arrived in this order
+	late        heap[*entry] // ready keys that were set aside and are older than last
 
 	over slots // events in the Writer that wait for room here
 
@@ -179,14 +179,14 @@ func (q *partition) push(e *entry) {
 		q.last.next = e
 		q.last = e
 	default:
-		q.late.push(e.head.seq, e)
+		q.late.push(keyItem{at: e.head.seq, item: e})
 	}
 }
 
 // empty takes the ready keys and the events in the Writer out, and adds them to what it is given.
-func (q *partition) empty(ready []heapItem, over []*slot, now int64) ([]heapItem, []*slot) {
+func (q *partition) empty(ready []keyItem, over []*slot, now int64) ([]keyItem, []*slot) {
 	for e := q.first; e != nil; e = e.next {
-		ready = append(ready, heapItem{e.head.seq, e})
+		ready = append(ready, keyItem{at: e.head.seq, item: e})
 	}
 	ready = append(ready, q.late...)
 	for s := q.over.head; s != nil; s = s.next {
@@ -198,10 +198,10 @@ func (q *partition) empty(ready []heapItem, over []*slot, now int64) ([]heapItem
 }
 
 // pushAll makes keys available, each in its queue, in the order of their oldest events.
-func pushAll(ready []heapItem) {
-	slices.SortFunc(ready, func(a, b heapItem) int { return cmp.Compare(a.at, b.at) })
-	for _, item := range ready {
-		item.ent.part.push(item.ent)
+func pushAll(ready []keyItem) {
+	slices.SortFunc(ready, func(a, b keyItem) int { return cmp.Compare(a.at, b.at) })
+	for _, key := range ready {
+		key.item.part.push(key.item)
 	}
 }
 
@@ -220,53 +220,4 @@ func (q *partition) popReady() *entry {
 	e.next = nil
 	e.state = resting
 	return e
-}
-
-// heap is a binary min-heap of entries by a number: a sequence or a time.
-type heap []heapItem
-
-type heapItem struct {
-	at  int64
-	ent *entry
-}
-
-func (h *heap) push(at int64, e *entry) {
-	s := append(*h, heapItem{at, e})
-	i := len(s) - 1
-	for i > 0 {
-		up := (i - 1) / 2
-		if s[up].at <= s[i].at {
-			break
-		}
-		s[up], s[i] = s[i], s[up]
-		i = up
-	}
-	*h = s
-}
-
-func (h *heap) pop() *entry {
-	s := *h
-	top := s[0].ent
-	n := len(s) - 1
-	s[0] = s[n]
-	s[n] = heapItem{}
-	s = s[:n]
-	for i := 0; ; {
-		least := i
-		for c := 2*i + 1; c <= 2*i+2 && c < n; c++ {
-			if s[c].at < s[least].at {
-				least = c
-			}
-		}
-		if least == i {
-			break
-		}
-		s[i], s[least] = s[least], s[i]
-		i = least
-	}
-	if n == 0 && cap(s) > maxFree { // give the memory of a burst back
-		s = nil
-	}
-	*h = s
-	return top
 }

@@ -63,7 +63,7 @@ func (r *refusals) end() {
 	r.any.Store(false)
 }
 
-// release takes back what was parked a short time ago, since an outage has come to light.
+// release takes back what was parked a short time ago, since it turned out to be an outage.
 func (l *lane) release(now int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -29,7 +29,8 @@ func (p *Pipeline) Resize(to Queues) error {
 	}
 	// Only newLane and Resize read these three, both with adding held; the other fields
 	// are read without.
-	p.config.PodQueueNum, p.config.HandlerQueueLen, p.config.WriterQueueLen = to.PodQueueNum, to.HandlerQueueLen, to.WriterQueueLen
+	p.config.PodQueueNum, p.config.HandlerQueueLen, p.config.WriterQueueLen = to.PodQueueNum, to.HandlerQueueLen,
+		to.WriterQueueLen
 	p.writer.resize(p.now(), to.WriterQueueLen)
 	for _, l := range *p.lanes.Load() {
 		l.resize()
@@ -82,7 +83,7 @@ func (q *partition) setWorkers(n int) {
 // its event would return to. Queues that are no more keep their meters to themselves.
 func (l *lane) deal(now int64) {
 	old := l.parts
-	var ready []heapItem
+	var ready []keyItem
 	var over []*slot
 	for _, q := range old {
 		ready, over = q.empty(ready, over, now)
@@ -131,7 +132,7 @@ func (e *entry) moveTo(q *partition, now int64) {
 	q.inFlight += int(e.inFlight)
 }
 
-// resize changes the bound; who waits for room looks again.
+// resize changes the bound; waiters look again.
 func (w *writer) resize(now int64, capacity int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -111,75 +111,6 @@ func TestResizeUnderLoad(t *testing.T) {
 	})
 }
 
-// Promises 1 to 4 hold under random changes, storage up and failing, whatever is to
-// become of events that find no room.
-func TestResizeKeepsPromises(t *testing.T) {
-	everyPolicy(t, func(t *testing.T, c Config) {
-		c.DrainTimeout = time.Hour
-		r, ofStore := rand.New(rand.NewPCG(4, 2)), rand.New(rand.NewPCG(4, 3))
-		s := newStore(20 * time.Millisecond)
-		s.fault = func(e Event) error {
-			switch n := ofStore.IntN(100); {
-			case time.Since(s.began)%(2*time.Second) > time.Second: // an outage every other second
-				return down(e)
-			case n < 3:
-				return &storage.UnknownOutcomeError{Err: errBroken}
-			case n < 6:
-				return &storage.PermanentError{Err: errBroken}
-			}
-			return nil
-		}
-		l := start(t, c, s, nil)
-		const keys, changes = 60, 1500
-		for v := 1; v <= changes; v++ {
-			l.enqueue(put(fmt.Sprint("pod-", r.IntN(keys)), uint64(v)))
-			if r.IntN(5) == 0 {
-				time.Sleep(time.Duration(r.IntN(30)) * time.Millisecond)
-			}
-			if r.IntN(20) == 0 {
-				l.resize(anyQueues(r))
-				if st := l.Stats(); !st.Balanced() {
-					t.Fatalf("after a change: %+v", st)
-				}
-			}
-		}
-		s.setFault(up)
-		last := map[string]uint64{}
-		for k := range keys {
-			name := fmt.Sprint("pod-", k)
-			last["ns/"+name] = uint64(changes + 1 + k)
-			l.enqueue(put(name, uint64(changes+1+k)))
-			if k%10 == 0 {
-				l.resize(anyQueues(r))
-			}
-		}
-		st := l.finish()
-		if c.Strategy != Unordered {
-			checkOrder(t, s)
-		}
-		if c.QueueFull == Drop {
-			return
-		}
-		if st.Dropped != 0 {
-			t.Errorf("%+v", st)
-		}
-		if c.Strategy == Unordered {
-			return
-		}
-		if st.Parked != 0 {
-			t.Errorf("%+v", st)
-		}
-		for key, row := range s.rows {
-			if want := last[key.Namespace+"/"+key.Name]; row.version != want {
-				t.Errorf("%s ends at version %d, want %d", key, row.version, want)
-			}
-		}
-		if len(s.rows) != keys {
-			t.Errorf("%d rows, want %d", len(s.rows), keys)
-		}
-	})
-}
-
 // A key in flight, one that waits behind a backoff, one that is parked and one with
 // events in the Writer are what they were after all queues have changed.
 func TestResizeKeepsStates(t *testing.T) {
@@ -356,22 +287,15 @@ func TestResizeMetrics(t *testing.T) {
 	})
 }
 
+// Queues that Validate would refuse change nothing.
 func TestResizeRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(Keyed)
-		s := newStore(time.Millisecond)
-		l := start(t, c, s, nil)
+		l := start(t, c, newStore(time.Millisecond), nil)
 		l.enqueue(put("a", 1))
-		for want, to := range map[string]Queues{
-			"podQueueNum is -1: want 0 to 4096":         {-1, 1, 1},
-			"podQueueNum is 5000: want 0 to 4096":       {5000, 1, 1},
-			"handlerQueueLen is 0: want 1 to 16777216":  {1, 0, 1},
-			"writerQueueLen is -3: want 1 to 16777216":  {1, 1, -3},
-			"writerQueueLen is 0: want 1 to 16777216":   {1, 1, 0},
-			"handlerQueueLen is -1: want 1 to 16777216": {1, -1, 1},
-		} {
-			if err := l.Resize(to); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%+v: %v, want %s", to, err, want)
+		for _, to := range []Queues{{-1, 1, 1}, {1, 0, 1}, {1, 1, 0}} {
+			if l.Resize(to) == nil {
+				t.Errorf("%+v was taken", to)
 			}
 		}
 		if _, allowed := l.workersOf("Pod"); allowed != c.PodQueueNum || l.config != c || l.writer.capacity != c.WriterQueueLen {

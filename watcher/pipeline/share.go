@@ -1,6 +1,6 @@
 package pipeline
 
-// share is what one kind has of MaxInFlight, which all kinds that adapt share. A nil one,
+// share is one kind's part of MaxInFlight, which all adaptive kinds share. A nil one,
 // of a strategy that does not adapt, sets no bounds. Its lane's mutex guards it.
 type share struct {
 	*climber

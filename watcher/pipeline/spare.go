@@ -17,7 +17,7 @@ func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 		spare := l.spare()
 		l.mu.Unlock()
 		if spare {
-			signal(l.room) // one token may stand for much room, and who asked may not use it
+			signal(l.room) // one token may mean much room, and the caller may not use it
 			return nil
 		}
 		select {

@@ -81,26 +81,6 @@ func TestSpareEnds(t *testing.T) {
 	})
 }
 
-// TestSpareUnused: who got room and has nothing to send after all leaves it to the others.
-func TestSpareUnused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := start(t, config(Single), newStore(time.Second), nil)
-		l.enqueue(put("a", 1))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		done := make(chan error)
-		for range 3 {
-			go func() { done <- l.Spare(ctx, "Pod") }()
-		}
-		for range 3 {
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		}
-		l.finish()
-	})
-}
-
 // TestSpareDuringAnOutage: what failed waits for its backoff and takes no room for ever,
 // but a storage that is down is not handed a whole backlog.
 func TestSpareDuringAnOutage(t *testing.T) {

@@ -67,12 +67,12 @@ func (l *lane) oldest() (at int64, ok bool) {
 			note(q.first.head)
 		}
 		if len(q.late) > 0 {
-			note(q.late[0].ent.head)
+			note(q.late[0].item.head)
 		}
 		note(q.over.head)
 	}
-	for _, item := range l.blocked {
-		note(item.ent.head)
+	for _, key := range l.blocked {
+		note(key.item.head)
 	}
 	for _, s := range l.sends {
 		note(s)

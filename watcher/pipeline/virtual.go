@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// VirtualStorage is what a Virtual sends to. Times are since its start.
+// VirtualStorage receives the requests of a Virtual. Times are since its start.
 type VirtualStorage interface {
 	// Begin takes a request and returns how long it takes and how it will end: nil, or an
 	// error as a Sender returns it.
@@ -27,7 +27,7 @@ type VirtualStorage interface {
 //
 // It is not safe for concurrent use.
 type Virtual struct {
-	// Wake is how long a worker that had nothing to do takes from being told until it looks:
+	// Wake is how long a worker that had nothing to do takes from being woken until it looks:
 	// what comes meanwhile may still be merged. One that was answered looks at once. It is
 	// set before the first event.
 	Wake time.Duration
@@ -38,7 +38,7 @@ type Virtual struct {
 	sources   []*source // one for each kind, in the order of their first events
 	woken     []worker
 	waking    []waking // in the order of their times
-	exchanges exchanges
+	exchanges heap[exchange]
 	begun     int64 // requests
 
 	maxInFlight, maxWriter int
@@ -48,6 +48,15 @@ type Virtual struct {
 type worker struct {
 	lane *lane
 	part *partition
+}
+
+// exchange is a request on its way.
+type exchange struct {
+	worker
+	began int64
+	slot  *slot
+	probe bool
+	err   error
 }
 
 // waking is a worker that looks at a time.
@@ -81,7 +90,7 @@ func NewVirtual(c Config, s VirtualStorage, seed uint64) (*Virtual, error) {
 	return v, nil
 }
 
-// noSender stands for the storage that Virtual speaks to itself.
+// noSender is never used: Virtual speaks to its storage itself.
 type noSender struct{}
 
 func (noSender) Send(context.Context, Event) error {
@@ -187,7 +196,7 @@ func (v *Virtual) idle() bool {
 func (v *Virtual) next() int64 {
 	at := int64(math.MaxInt64)
 	if len(v.exchanges) > 0 {
-		at = v.exchanges[0].end
+		at = v.exchanges[0].at
 	}
 	if len(v.waking) > 0 {
 		at = min(at, v.waking[0].at)
@@ -211,7 +220,7 @@ func (v *Virtual) play(until int64) {
 			break
 		}
 		v.now = max(v.now, at)
-		for len(v.exchanges) > 0 && v.exchanges[0].end <= v.now {
+		for len(v.exchanges) > 0 && v.exchanges[0].at <= v.now {
 			v.land(v.exchanges.pop())
 		}
 		for len(v.waking) > 0 && v.waking[0].at <= v.now {
@@ -235,7 +244,7 @@ func (v *Virtual) play(until int64) {
 	v.now = max(v.now, until)
 }
 
-// settle lets workers and sources look that were told to, until none is left.
+// settle lets woken workers and sources look, until none is left.
 func (v *Virtual) settle() {
 	for {
 		looked := 0
@@ -283,7 +292,7 @@ func (v *Virtual) offer(s *source, e *Event) {
 	l.waiting++
 }
 
-// retry is what a waiting Enqueue does when it may look again.
+// retry looks again, as a waiting Enqueue does.
 func (v *Virtual) retry(s *source) {
 	l := s.lane
 	if !l.place(&s.head, v.now, s.on) {
@@ -320,7 +329,7 @@ func (v *Virtual) work(w worker) {
 	}
 	took, err := v.storage.Begin(&s.ev, time.Duration(v.now))
 	v.begun++
-	v.exchanges.push(exchange{end: after(v.now, took), number: v.begun, began: v.now, worker: w, slot: s, probe: probe, err: err})
+	v.exchanges.push(heapItem[exchange]{at: after(v.now, took), tie: v.begun, item: exchange{w, v.now, s, probe, err}})
 	v.maxInFlight = max(v.maxInFlight, len(v.exchanges))
 }
 

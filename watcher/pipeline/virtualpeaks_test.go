@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -95,27 +93,5 @@ func TestVirtualTies(t *testing.T) {
 	}
 	if _, inFlight := v.Peaks(); inFlight != 16 {
 		t.Errorf("at most %d in flight", inFlight)
-	}
-}
-
-// TestExchanges: the heap gives what ends first, and of several that which began first.
-func TestExchanges(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 0))
-	var h exchanges
-	var want []exchange
-	for i := range 500 {
-		f := exchange{end: r.Int64N(40), number: int64(i)}
-		h.push(f)
-		if want = append(want, f); r.IntN(3) > 0 {
-			continue
-		}
-		slices.SortFunc(want, func(a, b exchange) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.number, b.number)) })
-		if got := h.pop(); got != want[0] {
-			t.Fatalf("got %d, number %d; want %d, number %d", got.end, got.number, want[0].end, want[0].number)
-		}
-		want = want[1:]
-	}
-	if len(h) != len(want) {
-		t.Errorf("%d are left, want %d", len(h), len(want))
 	}
 }

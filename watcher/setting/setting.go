@@ -31,7 +31,7 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// nearDuration is what a duration that is slightly wrong looks like; other text may be a
+// nearDuration matches a duration that is slightly wrong; other text may be a
 // secret in the wrong place. Most starts need neither this nor harmless.
 var nearDuration = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[-+]?[0-9.,]{1,19} ?[a-zA-Zµ]{0,8}$`)

@@ -57,7 +57,7 @@ func New(cfg Config, set Settings) (*Client, error) {
 
 // SetEndpoints replaces the endpoints; those that stay keep their connections. An
 // empty list is ignored: the known ones stay (contract §8). Addresses that cannot be used
-// are left out and named in the error; if there is no other, the known ones stay.
+// are left out and named in the error; if none is left, the known ones stay.
 func (c *Client) SetEndpoints(addrs []string) error {
 	if len(addrs) == 0 {
 		return nil
@@ -108,8 +108,9 @@ func (c *Client) newEndpoint(addr string) (*endpoint, error) {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	return &endpoint{
-		client: c, name: addr, url: u, prefix: strings.TrimRight(u.EscapedPath(), "/"), hostLine: []byte("Host: " + u.Host + "\r\n"),
-		addr: net.JoinHostPort(u.Hostname(), port), up: c.up.WithLabelValues(addr),
+		client: c, name: addr, url: u, prefix: strings.TrimRight(u.EscapedPath(), "/"),
+		hostLine: []byte("Host: " + u.Host + "\r\n"),
+		addr:     net.JoinHostPort(u.Hostname(), port), up: c.up.WithLabelValues(addr),
 	}, nil
 }
 
@@ -228,7 +229,8 @@ func (c *Client) Delete(ctx context.Context, k object.Key, uid string) error {
 // §1.5), so without a uid nothing is sent.
 func (c *Client) DeleteOnly(ctx context.Context, k object.Key, uid string) error {
 	if uid == "" {
-		return &PermanentError{Err: fmt.Errorf("delete %s: no uid, and without one storage would remove what other namespaces have under the name", k)}
+		return &PermanentError{Err: fmt.Errorf("delete %s: no uid, and without one storage would remove what other "+
+			"namespaces have under the name", k)}
 	}
 	return c.write(ctx, buildDelete(c.cfg.ClusterID, k, uid))
 }
@@ -338,7 +340,7 @@ func (c *Client) exchange(ctx context.Context, ep *endpoint, cn *conn, r *reques
 	cn.alive = nil // before another request can have the connection
 	if err != nil {
 		cn.close()
-		stale := used && errors.Is(err, errStray) // another connection will tell
+		stale := used && errors.Is(err, errStray) // another connection decides
 		late := errors.Is(err, os.ErrDeadlineExceeded)
 		// An answer that stops midway or is too long may only be too large a page.
 		slow := late && r.page && cn.came

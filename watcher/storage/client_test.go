@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,16 +22,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-func TestMain(m *testing.M) {
-	if os.Getenv(serveEnv) != "" {
-		if err := serveUntilEOF(); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const refusal = `{"result":false,"code":1405082,"message":"(bcs-storage):put resource failed.","data":{}}`
 

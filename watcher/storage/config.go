@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config is what the user sets.
+// Config holds the user's settings.
 type Config struct {
 	// Endpoints are scheme://host:port, http or https, no path. None is allowed
 	// where SetEndpoints gives them later.
@@ -35,7 +35,7 @@ type Config struct {
 	MaxResponse int64
 }
 
-// Default values; the timeouts are those of the original client (contract §1.4).
+// Default values; the timeouts are the original client's (contract §1.4).
 const (
 	DefaultTimeout     = 5 * time.Second
 	DefaultDialTimeout = 5 * time.Second
@@ -66,7 +66,8 @@ func (c Config) Validate() error {
 	case c.ClusterID == "":
 		return errors.New("no cluster id: it is part of every storage URL")
 	case c.Timeout <= 0, c.DialTimeout <= 0, c.IdleTimeout <= 0:
-		return fmt.Errorf("storage timeouts must be positive: timeout %s, dial %s, idle %s", c.Timeout, c.DialTimeout, c.IdleTimeout)
+		return fmt.Errorf("storage timeouts must be positive: timeout %s, dial %s, idle %s", c.Timeout, c.DialTimeout,
+			c.IdleTimeout)
 	case c.MaxIdle < 1, c.MaxResponse < 1:
 		return fmt.Errorf("storage limits must be positive: idle connections %d, response bytes %d", c.MaxIdle, c.MaxResponse)
 	}
@@ -76,7 +77,7 @@ func (c Config) Validate() error {
 func parseEndpoint(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil {
-		return nil, fmt.Errorf("storage endpoint %q is no URL, want http://host:port: %w", s, err)
+		return nil, fmt.Errorf("storage endpoint %q is not a URL, want http://host:port: %w", s, err)
 	}
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("storage endpoint %q: scheme must be http or https, as in http://host:port", s)
@@ -85,7 +86,8 @@ func parseEndpoint(s string) (*url.URL, error) {
 		return nil, fmt.Errorf("storage endpoint %q names no host, want %s://host:port", s, u.Scheme)
 	}
 	if u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return nil, fmt.Errorf("storage endpoint %q: give %s://%s, with a path at most, without query or user", u.Redacted(), u.Scheme, u.Host)
+		return nil, fmt.Errorf("storage endpoint %q: give %s://%s, with a path at most, without query or user", u.Redacted(),
+			u.Scheme, u.Host)
 	}
 	return u, nil
 }

@@ -19,7 +19,7 @@ const (
 	maxDown = 15 * time.Second
 )
 
-// doubt is how long a failed write weighs more than answered reads. Whoever has something to
+// doubt is how long a failed write weighs more than answered reads. A sender with something to
 // write tries again every few seconds; after a minute without a try there is nothing to
 // write, and the endpoint must not count as down for ever.
 const doubt = time.Minute
@@ -71,7 +71,7 @@ type record struct {
 
 const reads, writes = 0, 1
 
-// trial is that of an endpoint which answers reads and did not take writes.
+// trial is the state of an endpoint that answers reads and did not take writes.
 type trial uint8
 
 const (
@@ -221,7 +221,7 @@ func (e *endpoint) markDown(sort int, now time.Time, err error) {
 }
 
 // down is since when the endpoint is down and why, nil if it is not. One that answers reads
-// again is up for all that is known, unless a write has proved the contrary: then only an
+// again counts as up, unless a write has proved the contrary: then only an
 // answered write says so or, where none has been tried for as long as doubt, another read.
 func (e *endpoint) down() (since time.Time, why error) {
 	e.mu.Lock()

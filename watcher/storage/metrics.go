@@ -40,14 +40,18 @@ type child struct {
 func NewMetrics(reg prometheus.Registerer, cluster string, in, out func() int64) (*Metrics, error) {
 	labels := []string{"cluster_id", "handler", "resource_type", "method", "status"}
 	m := &Metrics{
-		cluster:  cluster,
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.StorageRequests, Help: "Storage calls."}, labels),
+		cluster: cluster,
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: metric.StorageRequests, Help: "Storage calls."},
+			labels),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: metric.StorageLatency, Help: "Seconds per storage call, pauses within it included.", Buckets: meter.LatencySeconds(),
+			Name: metric.StorageLatency, Help: "Seconds per storage call, pauses within it included.",
+			Buckets: meter.LatencySeconds(),
 		}, labels),
-		Opened: prometheus.NewCounter(prometheus.CounterOpts{Name: metric.StorageConns, Help: "Connections opened to storage."}),
+		Opened: prometheus.NewCounter(prometheus.CounterOpts{Name: metric.StorageConns,
+			Help: "Connections opened to storage."}),
 	}
-	err := meter.Register(reg, m.requests, m.latency, m.Opened, meter.NetBytes("storage", "in", in), meter.NetBytes("storage", "out", out))
+	err := meter.Register(reg, m.requests, m.latency, m.Opened, meter.NetBytes("storage", "in", in),
+		meter.NetBytes("storage", "out", out))
 	if err != nil {
 		return nil, fmt.Errorf("register storage metrics: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// Record is what storage holds of one object.
+// Record is one object in storage.
 type Record struct {
 	Namespace string          `json:"namespace"`
 	Name      string          `json:"resourceName"`
@@ -22,7 +22,7 @@ type Record struct {
 
 // Get reads one record, of that uid if it is not empty; found is false where there is
 // none. In the cluster scope storage also finds a namespaced record of that name
-// (contract §1.5): its Namespace tells.
+// (contract §1.5): see its Namespace.
 func (c *Client) Get(ctx context.Context, k object.Key, uid string) (rec Record, found bool, err error) {
 	env, err := c.read(ctx, buildGet(HandlerLabel(k), k.Kind, onlyUID(objectPath(c.cfg.ClusterID, k), uid)))
 	if err != nil {
@@ -49,7 +49,7 @@ func data(env bcsapi.Envelope, what string, into any) error {
 // List reads one page of a kind in a namespace, or in the cluster scope with an
 // empty namespace. Fields are projected paths such as "resourceName"; none means
 // whole records. Storage does not sort, so pages may overlap while it changes. The
-// timeout is that of silence, not of the whole page; TooLarge tells whether a smaller
+// timeout bounds silence, not the whole page; TooLarge reports whether a smaller
 // page may succeed.
 func (c *Client) List(ctx context.Context, kind, namespace string, fields string, limit, offset int) ([]Record, error) {
 	handler := handlerNamespaceLs
@@ -79,14 +79,14 @@ func listTarget(cluster, kind, namespace, fields string, limit, offset int) stri
 	return escapePath(bcsapi.ListPath(cluster, namespace, kind)) + "?" + q.Encode()
 }
 
-// Check asks for one record, to tell a bcs-storage from anything else that
+// Check asks for one record, to distinguish a bcs-storage from anything else that
 // listens at the address.
 func (c *Client) Check(ctx context.Context) error {
 	_, err := c.List(ctx, "Namespace", "", "resourceName", 1, 0)
 	return err
 }
 
-// probeRequest is what Check sends.
+// probeRequest is the request of Check.
 func probeRequest(cluster string) *request {
 	return buildGet(handlerClusterLs, "Namespace", listTarget(cluster, "Namespace", "", "resourceName", 1, 0))
 }
@@ -112,7 +112,7 @@ func (c *Client) read(ctx context.Context, r *request) (bcsapi.Envelope, error) 
 	return env, nil
 }
 
-// NotStorageError means that something answers that is no bcs-storage, for
+// NotStorageError means that something else than a bcs-storage answers, for
 // instance a proxy's HTML page.
 type NotStorageError struct {
 	Status int

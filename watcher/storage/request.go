@@ -97,7 +97,7 @@ const noBody = -1
 const methodGet = "GET"
 
 // setHead renders the request line and the headers except Host, which is the
-// endpoint's; length is that of the body or noBody.
+// endpoint's; length is the length of the body, or noBody.
 func (r *request) setHead(target string, length int) {
 	const line, headers = " HTTP/1.1\r\n", "User-Agent: k8s-watch\r\nContent-Type: application/json\r\n"
 	b := make([]byte, 0, len(r.method)+1+len(target)+len(line))

@@ -1,7 +1,6 @@
-// Package delivery is the seam between subscriptions and what they deliver to: the event, errors that
-// say what to do about one that was not taken, and which addresses a target may have. That is decided
-// where a connection is dialled, after the name was resolved: an earlier answer for the name, or what a
-// receiver says, does not count.
+// Package delivery delivers events to webhooks, NATS JetStream and Kafka. Errors say what to do about an event that
+// was not taken. Which addresses a target may have is decided where a connection is dialled, after the name was
+// resolved: an earlier answer for the name, or what a receiver says, does not count.
 package delivery
 
 import (

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/netip"
@@ -28,6 +29,9 @@ var guarded = []int{2379, 2380, 10250, 10255, 10257, 10259}
 
 // timeout bounds the dialling of one address, and a TLS handshake.
 const timeout = 10 * time.Second
+
+// defaultTimeout bounds one try where the user sets nothing.
+const defaultTimeout = 10 * time.Second
 
 // Validate refuses what could not be meant. The errors name the keys as targets have them.
 func (c Egress) Validate() error {
@@ -80,8 +84,8 @@ func (e *BlockedError) Unwrap() error { return e.Err }
 
 // Dialer dials what is allowed. Safe for concurrent use.
 type Dialer struct {
-	net  net.Dialer
-	pool pool
+	net net.Dialer
+	ca  *certfile.File[*x509.CertPool] // nil: the system's
 }
 
 // NewDialer makes one of a valid Egress. resolver may be nil.
@@ -95,25 +99,26 @@ func NewDialer(c Egress, resolver *net.Resolver) *Dialer {
 		}
 	}
 	guard := ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
-	return &Dialer{
-		net: net.Dialer{
-			Timeout: timeout, Resolver: resolver,
-			ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
-				if err := guard.Safe(network, address, nil); err != nil {
-					return &BlockedError{fmt.Errorf("%w; if it is meant, name its network in allow", err)}
-				}
-				_, port, err := net.SplitHostPort(address)
-				if err == nil {
-					err = c.CheckPort(port)
-				}
-				if err != nil {
-					return &BlockedError{err}
-				}
-				return nil
-			},
+	d := &Dialer{net: net.Dialer{
+		Timeout: timeout, Resolver: resolver,
+		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
+			if err := guard.Safe(network, address, nil); err != nil {
+				return &BlockedError{fmt.Errorf("%w; if it is meant, name its network in allow", err)}
+			}
+			_, port, err := net.SplitHostPort(address)
+			if err == nil {
+				err = c.CheckPort(port)
+			}
+			if err != nil {
+				return &BlockedError{err}
+			}
+			return nil
 		},
-		pool: pool{file: c.CAFile},
+	}}
+	if c.CAFile != "" {
+		d.ca = certfile.NewFile(c.CAFile, certfile.Pool)
 	}
+	return d
 }
 
 // Dial connects to host:port.

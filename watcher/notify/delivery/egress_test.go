@@ -20,6 +20,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/certs"
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -186,9 +187,11 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+// TestValidate: what is refused at the start, and that errors name the key.
 func TestValidate(t *testing.T) {
+	servers, brokers := []string{"nats://h:4222"}, []string{"h:9092"}
 	for _, tc := range []struct {
-		c    delivery.Egress
+		c    interface{ Validate() error }
 		want string
 	}{
 		{delivery.Egress{}, ""},
@@ -202,10 +205,50 @@ func TestValidate(t *testing.T) {
 		{delivery.Egress{AllowPorts: []int{10250 + 1<<16}}, "allowPorts[0]: "},
 		{delivery.Egress{CAFile: "/none"}, "caFile: "},
 		{delivery.Egress{CAFile: "egress_test.go"}, "caFile: "},
+		{delivery.Webhook{URL: "https://h/"}, ""},
+		{delivery.Webhook{URL: "ftp://h/"}, "url: "},
+		{delivery.Webhook{URL: "https://h/", SecretFile: "/none"}, "secretFile: "},
+		{delivery.Webhook{URL: "https://h/", SecretFile: "webhook_test.go"}, "secretFile: "},
+		{delivery.Webhook{URL: "https://h/", CAFile: "/none"}, "caFile: "},
+		{delivery.Webhook{URL: "https://h/", Allow: []string{"h"}}, "allow[0]: "},
+		{delivery.Webhook{URL: "https://h/", AllowPorts: []int{80}}, "allowPorts[0]: "},
+		{delivery.Webhook{URL: "https://h/", Timeout: -1}, "timeout: "},
+		{delivery.NATS{Servers: servers}, ""},
+		{delivery.NATS{Servers: servers, Subject: "a.{type}.x-{name}"}, ""},
+		{delivery.NATS{Servers: []string{"tls://h:4222", "http://h:4222"}}, "servers[1]: "},
+		{delivery.NATS{Servers: []string{"nats://u:p@h:4222"}}, "servers[0]: holds a user"},
+		{delivery.NATS{Servers: []string{"nats://h"}}, "servers[0]: "},
+		{delivery.NATS{Servers: []string{"nats://h:10250"}}, "servers[0]: port 10250"},
+		{delivery.NATS{Servers: []string{"nats://h:4222/x"}}, "servers[0]: "},
+		{delivery.NATS{Servers: servers, Subject: "a..{name}"}, "subject: "},
+		{delivery.NATS{Servers: servers, Subject: "a.*.{name}"}, "subject: "},
+		{delivery.NATS{Servers: servers, Subject: "a.{nam}"}, "subject: "},
+		{delivery.NATS{Servers: servers, Subject: "a.{name"}, "subject: "},
+		{delivery.NATS{Servers: servers, Subject: "$SYS.{name}"}, "subject: "},
+		{delivery.NATS{Servers: servers, CredentialsFile: "/none"}, "credentialsFile: "},
+		{delivery.NATS{Servers: servers, Timeout: -1}, "timeout: "},
+		{delivery.NATS{Servers: servers, Allow: []string{"host"}}, "allow[0]: "},
+		{delivery.Kafka{Brokers: brokers, Topic: "a.b_c-1"}, ""},
+		{delivery.Kafka{Brokers: []string{"h:9092", "kafka://h:1"}, Topic: "t"}, "brokers[1]: "},
+		{delivery.Kafka{Brokers: []string{"u@h:9092"}, Topic: "t"}, "brokers[0]: "},
+		{delivery.Kafka{Brokers: []string{"h:10250"}, Topic: "t"}, "brokers[0]: port 10250"},
+		{delivery.Kafka{Brokers: brokers}, "topic: "},
+		{delivery.Kafka{Brokers: brokers, Topic: "a b"}, "topic: "},
+		{delivery.Kafka{Brokers: brokers, Topic: strings.Repeat("t", 249)}, ""},
+		{delivery.Kafka{Brokers: brokers, Topic: strings.Repeat("t", 250)}, "topic: "},
+		{delivery.Kafka{Brokers: brokers, Topic: "t", CAFile: "/x"}, "caFile: has no use"},
+		{delivery.Kafka{Brokers: brokers, Topic: "t", TLS: true, CAFile: "/none"}, "caFile: "},
+		{delivery.Kafka{Brokers: brokers, Topic: "t", Timeout: setting.Duration(time.Millisecond)}, "timeout: "},
+		{delivery.Kafka{Brokers: brokers, Topic: "t", User: "u"}, "sasl: missing"},
+		{delivery.Kafka{Brokers: brokers, Topic: "t", SASL: "plain", User: "u"}, "sasl: plain shows"},
+		{delivery.Kafka{Brokers: brokers, Topic: "t", SASL: "md5"}, "sasl: "},
+		{delivery.Kafka{Brokers: brokers, Topic: "t", SASL: "scram-sha-256"}, "user: "},
+		{delivery.Kafka{Brokers: brokers, Topic: "t", SASL: "scram-sha-256", User: "u"}, "passwordFile: "},
+		{delivery.Kafka{Brokers: brokers, Topic: "t", Allow: []string{"10.0.0.1/8"}}, "allow[0]: "},
 	} {
 		err := tc.c.Validate()
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
-			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
+			t.Errorf("%T %+v: %v, want %q", tc.c, tc.c, err, tc.want)
 		}
 	}
 }

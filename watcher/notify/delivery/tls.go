@@ -7,44 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"sync"
-	"time"
-
-	"github.com/watchbench/watchbench/watcher/certfile"
 )
 
-// pool is the certificates of a CA file, read again when it was replaced.
-type pool struct {
-	file string
-
-	mu      sync.Mutex
-	certs   *x509.CertPool // guarded by mu
-	changed time.Time      // guarded by mu; the file's modification
-}
-
-func (p *pool) get() (*x509.CertPool, error) {
-	if p.file == "" {
+// Roots are the certificates that servers are verified by, nil for the system's.
+func (d *Dialer) Roots() (*x509.CertPool, error) {
+	if d.ca == nil {
 		return nil, nil
 	}
-	info, err := os.Stat(p.file)
-	if err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.certs == nil || !info.ModTime().Equal(p.changed) {
-		certs, err := certfile.Pool(p.file)
-		if err != nil {
-			return nil, err
-		}
-		p.certs, p.changed = certs, info.ModTime()
-	}
-	return p.certs, nil
+	return d.ca.Get()
 }
-
-// Roots are the certificates that servers are verified by, nil for the system's.
-func (d *Dialer) Roots() (*x509.CertPool, error) { return d.pool.get() }
 
 // TLS is the configuration for one connection to host.
 func (d *Dialer) TLS(host string) (*tls.Config, error) {

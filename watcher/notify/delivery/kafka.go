@@ -1,5 +1,4 @@
-// Package kafka produces events to a topic of Kafka.
-package kafka
+package delivery
 
 import (
 	"context"
@@ -20,19 +19,20 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"github.com/watchbench/watchbench/internal/userfile"
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
-// Config describes a topic.
-type Config struct {
+// Kafka describes a topic.
+type Kafka struct {
 	// Brokers to begin with, `host:port`. The others are those that these name, and are dialled by the same rules.
 	Brokers []string `json:"brokers"`
-	// Topic, which must exist. Messages have the uid of their object as the key, so those of one object are in one partition, in order.
+	// Topic, which must exist. Messages have the uid of their object as the key, so those of one object are in one
+	// partition, in order.
 	Topic string `json:"topic"`
 	// Connect by TLS.
 	TLS bool `json:"tls"`
-	// CA that the brokers' certificates are verified by, in PEM form, read again when it was replaced; without: the system's.
+	// CA that the brokers' certificates are verified by, in PEM form, read again when it was replaced; without: the
+	// system's.
 	CAFile string `json:"caFile"`
 	// How to log in: `plain`, `scram-sha-256` or `scram-sha-512`; without: not at all. `plain` needs `tls`.
 	SASL string `json:"sasl"`
@@ -49,8 +49,7 @@ type Config struct {
 }
 
 const (
-	defaultTimeout = 10 * time.Second
-	minTimeout     = time.Second // the client's own bound
+	minTimeout = time.Second // the client's own bound
 	// minMetadata is how soon the client asks again who leads, once it got a wrong answer:
 	// by default after 5 s.
 	minMetadata = 250 * time.Millisecond
@@ -62,28 +61,28 @@ var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 
 const maxTopic = 249 // bytes
 
-func (c Config) egress() delivery.Egress {
-	return delivery.Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+func (c Kafka) egress() Egress {
+	return Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
 }
 
 // Validate refuses what could not work; errors name the key.
-func (c Config) Validate() error {
+func (c Kafka) Validate() error {
 	for i, b := range c.Brokers {
 		host, port, err := net.SplitHostPort(b)
 		if err != nil || host == "" || strings.ContainsAny(b, "/@?#") {
-			return delivery.KeyError(fmt.Sprintf("brokers[%d]", i), "invalid address, want host:port")
+			return KeyError(fmt.Sprintf("brokers[%d]", i), "invalid address, want host:port")
 		}
 		if err := c.egress().CheckPort(port); err != nil {
-			return delivery.KeyError(fmt.Sprintf("brokers[%d]", i), "%w", err)
+			return KeyError(fmt.Sprintf("brokers[%d]", i), "%w", err)
 		}
 	}
 	switch {
 	case !topicName.MatchString(c.Topic) || len(c.Topic) > maxTopic || c.Topic == "." || c.Topic == "..":
-		return delivery.KeyError("topic", "invalid topic name %q", c.Topic)
+		return KeyError("topic", "invalid topic name %q", c.Topic)
 	case c.CAFile != "" && !c.TLS:
-		return delivery.KeyError("caFile", "has no use without tls")
+		return KeyError("caFile", "has no use without tls")
 	case c.Timeout != 0 && c.Timeout < setting.Duration(minTimeout):
-		return delivery.KeyError("timeout", "is less than %s", minTimeout)
+		return KeyError("timeout", "is less than %s", minTimeout)
 	}
 	if err := c.checkLogin(); err != nil {
 		return err
@@ -91,32 +90,32 @@ func (c Config) Validate() error {
 	return c.egress().Validate()
 }
 
-func (c Config) checkLogin() error {
+func (c Kafka) checkLogin() error {
 	switch c.SASL {
 	case "":
 		if c.User != "" || c.PasswordFile != "" {
-			return delivery.KeyError("sasl", "missing, want plain, scram-sha-256 or scram-sha-512 with user and passwordFile")
+			return KeyError("sasl", "missing, want plain, scram-sha-256 or scram-sha-512 with user and passwordFile")
 		}
 		return nil
 	case "plain":
 		if !c.TLS {
-			return delivery.KeyError("sasl", "plain shows the password to the network, want tls")
+			return KeyError("sasl", "plain shows the password to the network, want tls")
 		}
 	case "scram-sha-256", "scram-sha-512":
 	default:
-		return delivery.KeyError("sasl", "%q, want plain, scram-sha-256 or scram-sha-512", c.SASL)
+		return KeyError("sasl", "%q, want plain, scram-sha-256 or scram-sha-512", c.SASL)
 	}
 	if c.User == "" {
-		return delivery.KeyError("user", "missing")
+		return KeyError("user", "missing")
 	}
 	if _, err := os.Stat(c.PasswordFile); err != nil {
-		return delivery.KeyError("passwordFile", "%w", err)
+		return KeyError("passwordFile", "%w", err)
 	}
 	return nil
 }
 
 // login is how to log in; nil: not at all.
-func (c Config) login() sasl.Mechanism {
+func (c Kafka) login() sasl.Mechanism {
 	password := func() (string, error) {
 		b, err := userfile.ReadFile(c.PasswordFile)
 		return strings.TrimRight(string(b), "\r\n"), err
@@ -139,10 +138,10 @@ func (c Config) login() sasl.Mechanism {
 	return nil
 }
 
-// Target produces to one topic.
-type Target struct {
-	config Config
-	dial   *delivery.Dialer
+// KafkaTarget produces to one topic.
+type KafkaTarget struct {
+	config Kafka
+	dial   *Dialer
 
 	// refused is why the last address could not be dialled; nil once one could.
 	refused atomic.Pointer[error]
@@ -152,12 +151,12 @@ type Target struct {
 	closed bool        // guarded by mu
 }
 
-// New makes the target of a valid Config. Nothing is connected before the first delivery.
-func New(c Config, resolver *net.Resolver) (*Target, error) {
+// NewKafka makes the target of a valid Kafka. Nothing is connected before the first
+func NewKafka(c Kafka, resolver *net.Resolver) (*KafkaTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Target{config: c, dial: delivery.NewDialer(c.egress(), resolver)}, nil
+	return &KafkaTarget{config: c, dial: NewDialer(c.egress(), resolver)}, nil
 }
 
 // maxBuffered bounds the records in the client: there are as many as a subscription has
@@ -169,19 +168,21 @@ const maxBuffered = 1024
 // answered in time is given back to be tried again, under a new epoch of the producer: brokers
 // refuse what is still on its way under the old one, so that it does not come after newer
 // events.
-func (t *Target) connect() (*kgo.Client, error) {
+func (t *KafkaTarget) connect() (*kgo.Client, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.closed:
-		return nil, &delivery.UnreachableError{Err: kgo.ErrClientClosed}
+		return nil, &UnreachableError{Err: kgo.ErrClientClosed}
 	case t.client != nil:
 		return t.client, nil
 	}
 	options := []kgo.Opt{
-		kgo.ClientID("k8s-watch"), kgo.SeedBrokers(t.config.Brokers...), kgo.DefaultProduceTopic(t.config.Topic), kgo.Dialer(t.connectTo),
+		kgo.ClientID("k8s-watch"), kgo.SeedBrokers(t.config.Brokers...), kgo.DefaultProduceTopic(t.config.Topic),
+		kgo.Dialer(t.connectTo),
 		kgo.RequiredAcks(kgo.AllISRAcks()), kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)),
-		kgo.RecordDeliveryTimeout(t.config.Timeout.Or(defaultTimeout)), kgo.ProducerLinger(0), kgo.MetadataMinAge(minMetadata),
+		kgo.RecordDeliveryTimeout(t.config.Timeout.Or(defaultTimeout)), kgo.ProducerLinger(0),
+		kgo.MetadataMinAge(minMetadata),
 		kgo.MaxBufferedRecords(maxBuffered), kgo.DisableClientMetrics(),
 		kgo.AllowIdempotentProduceCancellation(),
 	}
@@ -196,7 +197,7 @@ func (t *Target) connect() (*kgo.Client, error) {
 }
 
 // connectTo dials a broker. The client itself does not say why a record took too long.
-func (t *Target) connectTo(ctx context.Context, network, address string) (net.Conn, error) {
+func (t *KafkaTarget) connectTo(ctx context.Context, network, address string) (net.Conn, error) {
 	dial := t.dial.Dial
 	if t.config.TLS {
 		dial = t.dial.DialTLS
@@ -211,7 +212,7 @@ func (t *Target) connectTo(ctx context.Context, network, address string) (net.Co
 }
 
 // Deliver produces e and waits until the brokers have it.
-func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
+func (t *KafkaTarget) Deliver(ctx context.Context, e Event) error {
 	client, err := t.connect()
 	if err != nil {
 		return err
@@ -222,28 +223,29 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 		Key: []byte(e.UID), Value: e.Body,
 		Headers: []kgo.RecordHeader{{Key: "id", Value: []byte(e.ID)}, {Key: "type", Value: []byte(e.Type)}},
 	}
-	err = verdict(client.ProduceSync(ctx, record).FirstErr())
-	if why := t.refused.Load(); why != nil && (errors.Is(err, kgo.ErrRecordTimeout) || errors.Is(err, context.DeadlineExceeded)) {
-		return &delivery.UnreachableError{Err: *why}
+	err = kafkaVerdict(client.ProduceSync(ctx, record).FirstErr())
+	if why := t.refused.Load(); why != nil && (errors.Is(err, kgo.ErrRecordTimeout) ||
+		errors.Is(err, context.DeadlineExceeded)) {
+		return &UnreachableError{Err: *why}
 	}
 	return err
 }
 
-// verdict classifies an error of the client.
-func verdict(err error) error {
+// kafkaVerdict classifies an error of the client.
+func kafkaVerdict(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
-		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
+		return &PermanentError{Reason: TooLarge, Err: err}
 	case errors.Is(err, kerr.InvalidRecord):
-		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
+		return &PermanentError{Reason: Refused, Err: err}
 	}
 	return err
 }
 
 // Close ends the client, and deliveries that are under way. What it could not send is lost.
-func (t *Target) Close() {
+func (t *KafkaTarget) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true

@@ -1,4 +1,4 @@
-package nats_test
+package delivery_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/notify"
-	"github.com/watchbench/watchbench/watcher/notify/nats"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/view"
@@ -19,18 +19,16 @@ import (
 // pods is the Kinds of a test.
 type pods struct{ view *view.View }
 
-func (p pods) Served() *watches.Catalogue { return nil }
-
 func (p pods) Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error) {
 	return &watches.Watch{View: p.view, Close: func() {}}, nil
 }
 
-// TestSubscription: a subscription to a stream whose server is away for a while delivers
+// TestSubscription: a subscription to a makeStream whose server is away for a while delivers
 // every change, in order and once.
 func TestSubscription(t *testing.T) {
 	dir := t.TempDir()
-	s := start(t, dir, -1, nil)
-	st := stream(t, s, nil)
+	s := startNATS(t, dir, -1, nil)
+	st := makeStream(t, s, nil)
 	port, err := strconv.Atoi(s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:])
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +39,7 @@ func TestSubscription(t *testing.T) {
 	c.Subscriptions = []notify.Subscription{{
 		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Initial: notify.InitialList, Workers: 8,
 		Retry: notify.Retry{Initial: setting.Duration(20 * time.Millisecond), Max: setting.Duration(200 * time.Millisecond)},
-		Target: notify.Target{NATS: nats.Config{
+		Target: notify.Target{NATS: delivery.NATS{
 			Servers: []string{s.ClientURL()}, Allow: []string{"127.0.0.0/8"}, Stream: "K8S", Timeout: setting.Duration(time.Second),
 		}},
 	}}
@@ -82,7 +80,7 @@ func TestSubscription(t *testing.T) {
 			s.WaitForShutdown()
 		}
 		if v == 2*versions/3 {
-			start(t, dir, port, nil)
+			startNATS(t, dir, port, nil)
 		}
 		for o := range objects {
 			change(o)

@@ -1,4 +1,4 @@
-package webhook
+package delivery
 
 import (
 	"bytes"
@@ -12,46 +12,46 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/certfile"
 )
 
 const (
-	maxReply  = 64 << 10 // bytes that are read of an answer
-	maxHeader = 64 << 10 // bytes of its header
-	idle      = 90 * time.Second
+	maxReply    = 64 << 10 // bytes that are read of an answer
+	maxHeader   = 64 << 10 // bytes of its header
+	idleTimeout = 90 * time.Second
 )
 
-// Target posts events to one receiver.
-type Target struct {
+// WebhookTarget posts events to one receiver.
+type WebhookTarget struct {
 	url     string
 	timeout time.Duration
-	client  *http.Transport // no http.Client: that reads where a redirect leads to, and fails if it cannot
-	secrets *secrets        // nil: not signed
+	client  *http.Transport          // no http.Client: that reads where a redirect leads to, and fails if it cannot
+	secrets *certfile.File[[][]byte] // nil: not signed
 }
 
-// Settings are passed by code.
-type Settings struct {
+// WebhookSettings are passed by code.
+type WebhookSettings struct {
 	Connections int           // at most, to the receiver
 	Resolver    *net.Resolver // nil: the system's
 }
 
-// New makes the target of a valid Config. Nothing is connected before the first delivery.
-func New(c Config, s Settings) (*Target, error) {
+// NewWebhook makes the target of a valid Webhook. Nothing is connected before the first
+func NewWebhook(c Webhook, s WebhookSettings) (*WebhookTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	dial := delivery.NewDialer(c.egress(), s.Resolver)
-	t := &Target{
+	dial := NewDialer(c.egress(), s.Resolver)
+	t := &WebhookTarget{
 		url:     c.URL,
 		timeout: c.Timeout.Or(defaultTimeout),
 		client: &http.Transport{
 			DialContext: notSent(dial.Dial), DialTLSContext: notSent(dial.DialTLS),
-			MaxConnsPerHost: s.Connections, MaxIdleConnsPerHost: s.Connections, IdleConnTimeout: idle,
+			MaxConnsPerHost: s.Connections, MaxIdleConnsPerHost: s.Connections, IdleConnTimeout: idleTimeout,
 			ResponseHeaderTimeout: c.Timeout.Or(defaultTimeout), MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
 		},
 	}
 	if c.SecretFile != "" {
-		t.secrets = &secrets{file: c.SecretFile}
+		t.secrets = certfile.NewFile(c.SecretFile, readSecrets)
 	}
 	return t, nil
 }
@@ -63,14 +63,14 @@ func notSent(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {
-			return nil, &delivery.UnreachableError{Err: err}
+			return nil, &UnreachableError{Err: err}
 		}
 		return conn, nil
 	}
 }
 
 // Deliver posts e once. nil means that the receiver has taken it.
-func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
+func (t *WebhookTarget) Deliver(ctx context.Context, e Event) error {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(e.Body))
@@ -84,9 +84,9 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 	req.Header.Set("Webhook-Id", e.ID)
 	req.Header.Set("Webhook-Timestamp", timestamp)
 	if t.secrets != nil {
-		keys, err := t.secrets.get()
+		keys, err := t.secrets.Get()
 		if err != nil {
-			return &delivery.UnreachableError{Err: fmt.Errorf("secretFile: %w", err)}
+			return &UnreachableError{Err: fmt.Errorf("secretFile: %w", err)}
 		}
 		req.Header.Set("Webhook-Signature", sign(keys, e.ID, timestamp, e.Body))
 	}
@@ -97,7 +97,7 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 	// Read to its end, so that the connection can be used again, but not for long.
 	_, _ = io.CopyN(io.Discard, resp.Body, maxReply)
 	_ = resp.Body.Close()
-	return verdict(resp.StatusCode, resp.Header.Get("Retry-After"), time.Now())
+	return webhookVerdict(resp.StatusCode, resp.Header.Get("Retry-After"), time.Now())
 }
 
 // withoutURL takes the address out of an error: a query may hold a secret.
@@ -106,32 +106,32 @@ func withoutURL(err error) error {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	var unreachable *delivery.UnreachableError
+	var unreachable *UnreachableError
 	if errors.As(err, &unreachable) {
 		return unreachable
 	}
 	return err
 }
 
-// verdict classifies a status. Few say that the receiver has read it and does
+// webhookVerdict classifies a status. Few say that the receiver has read it and does
 // not want it. All others, redirects among them, may be those of a proxy on the way while the
 // receiver is away, a login page for instance.
-func verdict(status int, retryAfter string, now time.Time) error {
+func webhookVerdict(status int, retryAfter string, now time.Time) error {
 	err := fmt.Errorf("the receiver answered HTTP %d", status)
 	if status/100 == 3 {
 		err = fmt.Errorf("%w: redirects are not followed, want the address of the receiver itself", err)
 	}
 	switch status {
 	case http.StatusRequestEntityTooLarge:
-		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
+		return &PermanentError{Reason: TooLarge, Err: err}
 	case http.StatusBadRequest, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
-		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
+		return &PermanentError{Reason: Refused, Err: err}
 	}
 	if status/100 == 2 {
 		return nil
 	}
 	if after, ok := parseRetryAfter(retryAfter, now); ok {
-		return &delivery.RetryAfterError{After: after, All: status == http.StatusTooManyRequests, Err: err}
+		return &RetryAfterError{After: after, All: status == http.StatusTooManyRequests, Err: err}
 	}
 	return err
 }
@@ -146,7 +146,8 @@ func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
 		return 0, false
 	}
 	if seconds, err := strconv.ParseUint(text, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second, true //nolint:gosec // 900 at most
+		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second,
+			true //nolint:gosec // 900 at most
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {
@@ -156,4 +157,4 @@ func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
 }
 
 // Close closes the connections that are not in use.
-func (t *Target) Close() { t.client.CloseIdleConnections() }
+func (t *WebhookTarget) Close() { t.client.CloseIdleConnections() }

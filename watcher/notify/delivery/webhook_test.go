@@ -1,4 +1,4 @@
-package webhook_test
+package delivery_test
 
 import (
 	"crypto/hmac"
@@ -17,23 +17,18 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
-	"github.com/watchbench/watchbench/watcher/notify/webhook"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+var hookEvent = delivery.Event{ID: "u:7:ADDED", Type: "ADDED", Body: []byte(`{"type":"ADDED","object":{}}`)}
 
-var event = delivery.Event{ID: "u:7:ADDED", Type: "ADDED", Body: []byte(`{"type":"ADDED","object":{}}`)}
-
-func target(t testing.TB, c webhook.Config) *webhook.Target {
+func hook(t testing.TB, c delivery.Webhook) *delivery.WebhookTarget {
 	t.Helper()
 	if c.Allow == nil {
 		c.Allow = []string{"127.0.0.0/8"}
 	}
-	made, err := webhook.New(c, webhook.Settings{Connections: 2})
+	made, err := delivery.NewWebhook(c, delivery.WebhookSettings{Connections: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,14 +36,14 @@ func target(t testing.TB, c webhook.Config) *webhook.Target {
 	return made
 }
 
-func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
+func serveHook(t testing.TB, h http.HandlerFunc) *httptest.Server {
 	s := httptest.NewServer(h)
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	return s
 }
 
-// TestRequest: what a receiver sees.
-func TestRequest(t *testing.T) {
+// TestWebhookRequest: what a receiver sees.
+func TestWebhookRequest(t *testing.T) {
 	key := []byte("0123456789012345678901234567")
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte("whsec_"+base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
@@ -56,11 +51,11 @@ func TestRequest(t *testing.T) {
 	}
 	var got *http.Request
 	var body []byte
-	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+	s := serveHook(t, func(_ http.ResponseWriter, r *http.Request) {
 		got = r
 		body, _ = io.ReadAll(r.Body)
 	})
-	if err := target(t, webhook.Config{URL: s.URL + "/path?q=1", SecretFile: file}).Deliver(t.Context(), event); err != nil {
+	if err := hook(t, delivery.Webhook{URL: s.URL + "/path?q=1", SecretFile: file}).Deliver(t.Context(), hookEvent); err != nil {
 		t.Fatal(err)
 	}
 	at, err := strconv.ParseInt(got.Header.Get("webhook-timestamp"), 10, 64)
@@ -77,12 +72,12 @@ func TestRequest(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, h, want)
 		}
 	}
-	if string(body) != string(event.Body) || got.Method != http.MethodPost || got.RequestURI != "/path?q=1" {
+	if string(body) != string(hookEvent.Body) || got.Method != http.MethodPost || got.RequestURI != "/path?q=1" {
 		t.Errorf("%s %s %s", got.Method, got.RequestURI, body)
 	}
 }
 
-// TestStatus: what each status means for the event.
+// TestStatus: what each status means for the hookEvent.
 func TestStatus(t *testing.T) {
 	for status, want := range map[int]string{
 		200: "taken", 201: "taken", 202: "taken", 204: "taken",
@@ -93,13 +88,13 @@ func TestStatus(t *testing.T) {
 		408: "again", 409: "again", 425: "again", 429: "again, all after 3s",
 		500: "again after 3s", 502: "again after 3s", 503: "again after 3s", 504: "again after 3s", 599: "again after 3s",
 	} {
-		s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		s := serveHook(t, func(w http.ResponseWriter, _ *http.Request) {
 			if status >= 429 {
 				w.Header().Set("Retry-After", "3")
 			}
 			w.WriteHeader(status)
 		})
-		err := target(t, webhook.Config{URL: s.URL}).Deliver(t.Context(), event)
+		err := hook(t, delivery.Webhook{URL: s.URL}).Deliver(t.Context(), hookEvent)
 		var permanent *delivery.PermanentError
 		var later *delivery.RetryAfterError
 		got := "again"
@@ -122,24 +117,24 @@ func TestStatus(t *testing.T) {
 // TestRedirect: nobody is asked but the receiver itself, whatever it answers.
 func TestRedirect(t *testing.T) {
 	var asked atomic.Int64
-	other := serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	other := serveHook(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
 	for _, location := range []string{other.URL, "http://169.254.169.254/latest/meta-data/", "file:///etc/passwd", "/elsewhere"} {
-		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		s := serveHook(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/elsewhere" {
 				asked.Add(1)
 			}
 			w.Header().Set("Location", location)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		})
-		if err := target(t, webhook.Config{URL: s.URL}).Deliver(t.Context(), event); err == nil || !strings.Contains(err.Error(), "HTTP 307") {
+		if err := hook(t, delivery.Webhook{URL: s.URL}).Deliver(t.Context(), hookEvent); err == nil || !strings.Contains(err.Error(), "HTTP 307") {
 			t.Errorf("to %s: %v", location, err)
 		}
 	}
-	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	s := serveHook(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", "http://[::1?token=hush")
 		w.WriteHeader(http.StatusFound)
 	})
-	err := target(t, webhook.Config{URL: s.URL}).Deliver(t.Context(), event)
+	err := hook(t, delivery.Webhook{URL: s.URL}).Deliver(t.Context(), hookEvent)
 	if err == nil || !strings.Contains(err.Error(), "HTTP 302: redirects are not followed") || strings.Contains(err.Error(), "hush") {
 		t.Errorf("to what is no URL: %v", err)
 	}
@@ -151,13 +146,13 @@ func TestRedirect(t *testing.T) {
 // TestNoProxy: the environment's proxy is not used.
 func TestNoProxy(t *testing.T) {
 	var asked atomic.Int64
-	proxy := serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	proxy := serveHook(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
 	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"} {
 		t.Setenv(name, proxy.URL)
 	}
 	// net/http reads the environment once, at the first request that asks for it: what is asked
 	// of must not be loopback, which no proxy is used for.
-	err := target(t, webhook.Config{URL: "http://192.0.2.1:9/", Timeout: setting.Duration(time.Second)}).Deliver(t.Context(), event)
+	err := hook(t, delivery.Webhook{URL: "http://192.0.2.1:9/", Timeout: setting.Duration(time.Second)}).Deliver(t.Context(), hookEvent)
 	var blocked *delivery.BlockedError
 	if !errors.As(err, &blocked) || asked.Load() != 0 {
 		t.Errorf("%v, the proxy was asked %d times", err, asked.Load())
@@ -168,7 +163,7 @@ func TestNoProxy(t *testing.T) {
 func TestReply(t *testing.T) {
 	var wrote atomic.Int64
 	stopped := make(chan struct{}, 1)
-	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	s := serveHook(t, func(w http.ResponseWriter, _ *http.Request) {
 		defer func() { stopped <- struct{}{} }()
 		page := make([]byte, 16<<10)
 		for { // for ever, for who reads for ever
@@ -180,7 +175,7 @@ func TestReply(t *testing.T) {
 		}
 	})
 	began := time.Now()
-	if err := target(t, webhook.Config{URL: s.URL, Timeout: setting.Duration(20 * time.Second)}).Deliver(t.Context(), event); err != nil {
+	if err := hook(t, delivery.Webhook{URL: s.URL, Timeout: setting.Duration(20 * time.Second)}).Deliver(t.Context(), hookEvent); err != nil {
 		t.Error(err)
 	}
 	select {
@@ -192,8 +187,8 @@ func TestReply(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	t.Logf("%d bytes were written into the connection", wrote.Load())
-	exact := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 1<<20)) })
-	if err := target(t, webhook.Config{URL: exact.URL}).Deliver(t.Context(), event); err != nil {
+	exact := serveHook(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 1<<20)) })
+	if err := hook(t, delivery.Webhook{URL: exact.URL}).Deliver(t.Context(), hookEvent); err != nil {
 		t.Errorf("1 MiB: %v", err)
 	}
 }
@@ -208,16 +203,16 @@ func TestFailures(t *testing.T) {
 	}
 	_ = closed.Close()
 	for name, url := range map[string]string{
-		"hangs":        serve(t, func(http.ResponseWriter, *http.Request) { <-hang }).URL,
-		"resets":       serve(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }).URL,
+		"hangs":        serveHook(t, func(http.ResponseWriter, *http.Request) { <-hang }).URL,
+		"resets":       serveHook(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }).URL,
 		"no HTTP":      garbage(t),
-		"long header":  serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) }).URL,
+		"long header":  serveHook(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 1<<20)) }).URL,
 		"nobody there": "http://" + closed.Addr().String(),
-		"TLS wanted":   strings.Replace(serve(t, func(http.ResponseWriter, *http.Request) {}).URL, "http:", "https:", 1),
+		"TLS wanted":   strings.Replace(serveHook(t, func(http.ResponseWriter, *http.Request) {}).URL, "http:", "https:", 1),
 		"no such name": "http://no-such-name.invalid",
 		"blocked":      "http://10.0.0.1",
 	} {
-		err := target(t, webhook.Config{URL: url + "/?token=hidden", Timeout: setting.Duration(300 * time.Millisecond)}).Deliver(t.Context(), event)
+		err := hook(t, delivery.Webhook{URL: url + "/?token=hidden", Timeout: setting.Duration(300 * time.Millisecond)}).Deliver(t.Context(), hookEvent)
 		var permanent *delivery.PermanentError
 		var unreachable *delivery.UnreachableError
 		if err == nil || errors.As(err, &permanent) || strings.Contains(err.Error(), "hidden") {
@@ -268,33 +263,11 @@ func TestConnections(t *testing.T) {
 	}
 	s.Start()
 	t.Cleanup(s.Close)
-	to := target(t, webhook.Config{URL: s.URL})
+	to := hook(t, delivery.Webhook{URL: s.URL})
 	for range 50 {
-		_ = to.Deliver(t.Context(), event)
+		_ = to.Deliver(t.Context(), hookEvent)
 	}
 	if n := opened.Load(); n != 1 {
 		t.Errorf("%d connections", n)
-	}
-}
-
-// TestValidate: errors name the key.
-func TestValidate(t *testing.T) {
-	for _, tc := range []struct {
-		c    webhook.Config
-		want string
-	}{
-		{webhook.Config{URL: "https://h/"}, ""},
-		{webhook.Config{URL: "ftp://h/"}, "url: "},
-		{webhook.Config{URL: "https://h/", SecretFile: "/none"}, "secretFile: "},
-		{webhook.Config{URL: "https://h/", SecretFile: "webhook_test.go"}, "secretFile: "},
-		{webhook.Config{URL: "https://h/", CAFile: "/none"}, "caFile: "},
-		{webhook.Config{URL: "https://h/", Allow: []string{"h"}}, "allow[0]: "},
-		{webhook.Config{URL: "https://h/", AllowPorts: []int{80}}, "allowPorts[0]: "},
-		{webhook.Config{URL: "https://h/", Timeout: -1}, "timeout: "},
-	} {
-		err := tc.c.Validate()
-		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
-			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
-		}
 	}
 }

@@ -1,16 +1,12 @@
-package webhook
+package delivery
 
 import (
 	"bytes"
 	"encoding/base64"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 func TestURL(t *testing.T) {
@@ -41,7 +37,7 @@ func TestURL(t *testing.T) {
 		"http://h\x00/":                "invalid URL",
 		"http://h:secretport/?a=token": "invalid URL",
 	} {
-		_, err := parseURL(text, delivery.Egress{})
+		_, err := parseURL(text, Egress{})
 		switch {
 		case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -49,7 +45,7 @@ func TestURL(t *testing.T) {
 			t.Errorf("%q: the error says it: %v", text, err)
 		}
 	}
-	if _, err := parseURL("http://h:10250/", delivery.Egress{AllowPorts: []int{10250}}); err != nil {
+	if _, err := parseURL("http://h:10250/", Egress{AllowPorts: []int{10250}}); err != nil {
 		t.Errorf("a port that is allowed: %v", err)
 	}
 }
@@ -60,7 +56,7 @@ func FuzzURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		u, err := parseURL(text, delivery.Egress{})
+		u, err := parseURL(text, Egress{})
 		if err != nil {
 			return
 		}
@@ -80,7 +76,7 @@ var (
 	keyB = bytes.Repeat([]byte{2}, 64)
 )
 
-func secret(key []byte) string { return prefix + base64.StdEncoding.EncodeToString(key) }
+func secret(key []byte) string { return secretPrefix + base64.StdEncoding.EncodeToString(key) }
 
 func TestSecrets(t *testing.T) {
 	for text, want := range map[string]int{
@@ -91,7 +87,7 @@ func TestSecrets(t *testing.T) {
 		"":                                        0,
 		"whsec_":                                  0,
 		base64.StdEncoding.EncodeToString(keyA):   0,
-		prefix + "geheim!":                        0,
+		secretPrefix + "geheim!":                  0,
 		secret(keyA[:23]):                         0,
 		secret(append(bytes.Clone(keyB), 3)):      0,
 		secret(keyA) + " " + secret(keyB):         0,
@@ -121,28 +117,11 @@ func FuzzSecrets(f *testing.F) {
 			t.Errorf("%d keys", len(keys))
 		}
 		for _, k := range keys {
-			if len(k) < minSecret || len(k) > maxSecret || !strings.Contains(text, prefix) {
+			if len(k) < minSecret || len(k) > maxSecret || !strings.Contains(text, secretPrefix) {
 				t.Errorf("%q: a key of %d bytes", text, len(k))
 			}
 		}
 	})
-}
-
-// TestReplaced: a secret that was replaced signs from the next delivery on.
-func TestReplaced(t *testing.T) {
-	s := secrets{file: filepath.Join(t.TempDir(), "secret")}
-	for i, key := range [][]byte{keyA, keyB} {
-		if err := os.WriteFile(s.file, []byte(secret(key)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		at := time.Unix(int64(1000+i), 0)
-		if err := os.Chtimes(s.file, at, at); err != nil {
-			t.Fatal(err)
-		}
-		if keys, err := s.get(); err != nil || len(keys) != 1 || !bytes.Equal(keys[0], key) {
-			t.Errorf("%d: %v", i, err)
-		}
-	}
 }
 
 // TestSign uses the example of the specification (standard-webhooks.com).

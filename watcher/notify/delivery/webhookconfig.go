@@ -1,62 +1,61 @@
-// Package webhook delivers events by HTTP POST, signed as Standard Webhooks has it.
-package webhook
+package delivery
 
 import (
 	"errors"
 	"fmt"
 	"net/url"
-	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
-// Config describes a receiver.
-type Config struct {
-	// Where events are posted, `http://` or `https://`. Redirects are not followed, and the environment's proxies are not used.
+// Webhook describes a receiver.
+type Webhook struct {
+	// Where events are posted, `http://` or `https://`. Redirects are not followed, and the environment's proxies are not
+	// used.
 	URL string `json:"url"`
-	// File with the secret that events are signed with, `whsec_` and base64. A second line may hold another one while receivers
-	// change over: events then carry a signature of each. Read again when it was replaced. Without: no signature.
+	// File with the secret that events are signed with, `whsec_` and base64. A second line may hold another one while
+	// receivers change over: events then carry a signature of each. Read again when it was replaced. Without: no
+	// signature.
 	SecretFile string `json:"secretFile"`
-	// CA that the receiver's certificate is verified by, in PEM form, read again when it was replaced; without: the system's.
+	// CA that the receiver's certificate is verified by, in PEM form, read again when it was replaced; without: the
+	// system's.
 	CAFile string `json:"caFile"`
-	// Networks that may be connected to, such as `10.96.0.0/12` for receivers in the cluster. Public addresses need none; all others,
-	// whatever the name in the URL, are refused.
+	// Networks that may be connected to, such as `10.96.0.0/12` for receivers in the cluster. Public addresses need none;
+	// all others, whatever the name in the URL, are refused.
 	Allow []string `json:"allow"`
-	// Ports that are allowed although the cluster's own parts listen on them: kubelet, etcd, scheduler, controller manager.
+	// Ports that are allowed although the cluster's own parts listen on them: kubelet, etcd, scheduler, controller
+	// manager.
 	AllowPorts []int `json:"allowPorts"`
 	// Longest time of one try, from the connection to the answer. 10 s if it is not set.
 	Timeout setting.Duration `json:"timeout"`
 }
 
-const defaultTimeout = 10 * time.Second
-
-func (c Config) egress() delivery.Egress {
-	return delivery.Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+func (c Webhook) egress() Egress {
+	return Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
 }
 
 // Validate refuses what could not work; errors name the key.
-func (c Config) Validate() error {
+func (c Webhook) Validate() error {
 	if c.Timeout < 0 {
-		return delivery.KeyError("timeout", "is negative, want a time such as %q", "10s")
+		return KeyError("timeout", "is negative, want a time such as %q", "10s")
 	}
 	if c.SecretFile != "" {
 		if _, err := readSecrets(c.SecretFile); err != nil {
-			return delivery.KeyError("secretFile", "%w", err)
+			return KeyError("secretFile", "%w", err)
 		}
 	}
 	if err := c.egress().Validate(); err != nil {
 		return err
 	}
 	if _, err := parseURL(c.URL, c.egress()); err != nil {
-		return delivery.KeyError("url", "%w", err)
+		return KeyError("url", "%w", err)
 	}
 	return nil
 }
 
 // parseURL reads a receiver's address. What it holds is not repeated in errors: it may be a
 // secret.
-func parseURL(text string, allowed delivery.Egress) (*url.URL, error) {
+func parseURL(text string, allowed Egress) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:

@@ -1,5 +1,4 @@
-// Package nats publishes events to a stream of NATS JetStream.
-package nats
+package delivery
 
 import (
 	"context"
@@ -17,22 +16,23 @@ import (
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
-// Config describes a stream.
-type Config struct {
+// NATS describes a stream.
+type NATS struct {
 	// Servers of one cluster, `nats://host:port` or, with TLS, `tls://host:port`. Others that those name are not used.
 	Servers []string `json:"servers"`
-	// Subject of each message. `{group}`, `{version}`, `{resource}`, `{namespace}`, `{name}`, `{uid}` and `{type}` are replaced by those of
-	// the event, each one token: what a token must not hold is written as `%` and two hexadecimal digits, and what is empty as `_`.
+	// Subject of each message. `{group}`, `{version}`, `{resource}`, `{namespace}`, `{name}`, `{uid}` and `{type}` are
+	// replaced by those of the event, each one token: what a token must not hold is written as `%` and two hexadecimal
+	// digits, and what is empty as `_`.
 	Subject string `json:"subject"`
 	// Name of the stream that must have taken a message; without: whichever has the subject.
 	Stream string `json:"stream"`
 	// File with a user's credentials (JWT and seed), read at each connection.
 	CredentialsFile string `json:"credentialsFile"`
-	// CA that the servers' certificates are verified by, in PEM form, read again when it was replaced; without: the system's.
+	// CA that the servers' certificates are verified by, in PEM form, read again when it was replaced; without: the
+	// system's.
 	CAFile string `json:"caFile"`
 	// Networks that may be connected to, as those of a webhook.
 	Allow []string `json:"allow"`
@@ -42,39 +42,35 @@ type Config struct {
 	Timeout setting.Duration `json:"timeout"`
 }
 
-const (
-	defaultTimeout = 10 * time.Second
-	dialTimeout    = 10 * time.Second
-	reconnectWait  = 500 * time.Millisecond
-)
+const reconnectWait = 500 * time.Millisecond
 
-func (c Config) egress() delivery.Egress {
-	return delivery.Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+func (c NATS) egress() Egress {
+	return Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
 }
 
 // Validate refuses what could not work; errors name the key.
-func (c Config) Validate() error {
+func (c NATS) Validate() error {
 	for i, s := range c.Servers {
 		if err := c.checkServer(s); err != nil {
-			return delivery.KeyError(fmt.Sprintf("servers[%d]", i), "%w", err)
+			return KeyError(fmt.Sprintf("servers[%d]", i), "%w", err)
 		}
 	}
 	if _, err := parseSubject(c.Subject); err != nil {
-		return delivery.KeyError("subject", "%w", err)
+		return KeyError("subject", "%w", err)
 	}
 	if c.CredentialsFile != "" {
 		if _, err := os.Stat(c.CredentialsFile); err != nil {
-			return delivery.KeyError("credentialsFile", "%w", err)
+			return KeyError("credentialsFile", "%w", err)
 		}
 	}
 	if c.Timeout < 0 {
-		return delivery.KeyError("timeout", "is negative, want a time such as %q", "10s")
+		return KeyError("timeout", "is negative, want a time such as %q", "10s")
 	}
 	return c.egress().Validate()
 }
 
 // checkServer does not repeat what the address holds: it may be a secret.
-func (c Config) checkServer(text string) error {
+func (c NATS) checkServer(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Port() == "" || u.Scheme != "nats" && u.Scheme != "tls":
@@ -87,14 +83,14 @@ func (c Config) checkServer(text string) error {
 	return c.egress().CheckPort(u.Port())
 }
 
-// Target publishes to one stream.
-type Target struct {
-	config  Config
+// NATSTarget publishes to one stream.
+type NATSTarget struct {
+	config  NATS
 	subject subject
-	dial    *delivery.Dialer
+	dial    *Dialer
 	// life ends with Close: the client gives neither dialling nor its handshake a context, and
 	// holds its lock meanwhile.
-	life context.Context //nolint:containedctx // of the Target, not of a call
+	life context.Context //nolint:containedctx // of the NATSTarget, not of a call
 	end  context.CancelFunc
 
 	mu     sync.Mutex
@@ -102,8 +98,8 @@ type Target struct {
 	stream jetstream.JetStream // guarded by mu
 }
 
-// New makes the target of a valid Config. Nothing is connected before the first delivery.
-func New(c Config, resolver *net.Resolver) (*Target, error) {
+// NewNATS makes the target of a valid NATS. Nothing is connected before the first
+func NewNATS(c NATS, resolver *net.Resolver) (*NATSTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -111,17 +107,17 @@ func New(c Config, resolver *net.Resolver) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{config: c, subject: s, dial: delivery.NewDialer(c.egress(), resolver)}
+	t := &NATSTarget{config: c, subject: s, dial: NewDialer(c.egress(), resolver)}
 	t.life, t.end = context.WithCancel(context.Background())
 	return t, nil
 }
 
 // dialer makes connections within bounds of the time, which end with the target.
-type dialer struct{ *Target }
+type dialer struct{ *NATSTarget }
 
 // Dial implements the client's CustomDialer.
 func (d dialer) Dial(network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(d.life, dialTimeout)
+	ctx, cancel := context.WithTimeout(d.life, timeout)
 	defer cancel()
 	c, err := d.dial.Dial(ctx, network, address)
 	if err != nil {
@@ -142,28 +138,32 @@ func (c *conn) Close() error {
 }
 
 // connect starts the client, which connects again by itself for as long as it is open.
-func (t *Target) connect() (jetstream.JetStream, error) {
+func (t *NATSTarget) connect() (jetstream.JetStream, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.life.Err() != nil {
-		return nil, &delivery.UnreachableError{Err: client.ErrConnectionClosed}
+		return nil, &UnreachableError{Err: client.ErrConnectionClosed}
 	}
 	if t.conn == nil {
 		options := []client.Option{
-			client.Name("k8s-watch"), client.SetCustomDialer(dialer{t}), client.SkipHostLookup(), client.IgnoreDiscoveredServers(),
+			client.Name("k8s-watch"), client.SetCustomDialer(dialer{t}), client.SkipHostLookup(),
+			client.IgnoreDiscoveredServers(),
 			client.RetryOnFailedConnect(true), client.MaxReconnects(-1), client.ReconnectWait(reconnectWait),
 			client.ReconnectBufSize(-1), // what cannot be sent fails, and is tried again by its subscription
-			client.Timeout(dialTimeout), client.NoCallbacksAfterClientClose(),
+			client.Timeout(timeout), client.NoCallbacksAfterClientClose(),
 		}
-		if t.config.CAFile != "" || slices.ContainsFunc(t.config.Servers, func(s string) bool { return strings.HasPrefix(s, "tls:") }) {
-			options = append(options, client.Secure(&tls.Config{MinVersion: tls.VersionTLS12}), client.ClientTLSConfig(nil, t.dial.Roots))
+		if t.config.CAFile != "" || slices.ContainsFunc(t.config.Servers, func(s string) bool {
+			return strings.HasPrefix(s, "tls:")
+		}) {
+			options = append(options, client.Secure(&tls.Config{MinVersion: tls.VersionTLS12}),
+				client.ClientTLSConfig(nil, t.dial.Roots))
 		}
 		if t.config.CredentialsFile != "" {
 			options = append(options, client.UserCredentials(t.config.CredentialsFile))
 		}
 		conn, err := client.Connect(strings.Join(t.config.Servers, ","), options...)
 		if err != nil {
-			return nil, &delivery.UnreachableError{Err: err}
+			return nil, &UnreachableError{Err: err}
 		}
 		if t.stream, err = jetstream.New(conn); err != nil {
 			conn.Close()
@@ -172,13 +172,13 @@ func (t *Target) connect() (jetstream.JetStream, error) {
 		t.conn = conn
 	}
 	if !t.conn.IsConnected() {
-		return nil, &delivery.UnreachableError{Err: t.why()}
+		return nil, &UnreachableError{Err: t.why()}
 	}
 	return t.stream, nil
 }
 
 // why returns the error that keeps the client from its servers. The caller holds mu.
-func (t *Target) why() error {
+func (t *NATSTarget) why() error {
 	if err := t.conn.LastError(); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (t *Target) why() error {
 
 // messageID is the id of an event under a subject. A stream knows ids in all its subjects
 // together: with the event's alone, that of a second subscription to it would be dropped.
-func (c Config) messageID(e delivery.Event) string {
+func (c NATS) messageID(e Event) string {
 	if c.Subject == "" || c.Subject == defaultSubject {
 		return e.ID
 	}
@@ -196,7 +196,7 @@ func (c Config) messageID(e delivery.Event) string {
 
 // Deliver publishes e and waits until the stream has it. The stream itself recognises a
 // message that it has by its id.
-func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
+func (t *NATSTarget) Deliver(ctx context.Context, e Event) error {
 	stream, err := t.connect()
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (t *Target) Deliver(ctx context.Context, e delivery.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, t.config.Timeout.Or(defaultTimeout))
 	defer cancel()
 	_, err = stream.PublishMsg(ctx, &client.Msg{Subject: t.subject.of(e), Data: e.Body}, options...)
-	return verdict(err)
+	return natsVerdict(err)
 }
 
 // Of JetStream's own errors (server/errors.json of nats-io/nats-server v2.15) a publisher
@@ -220,26 +220,27 @@ const (
 	headerTooLarge  jetstream.ErrorCode = 10097
 )
 
-// verdict classifies the error of a delivery.
-func verdict(err error) error {
+// natsVerdict classifies the error of a
+func natsVerdict(err error) error {
 	var api *jetstream.APIError
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, client.ErrMaxPayload):
-		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
+		return &PermanentError{Reason: TooLarge, Err: err}
 	case errors.Is(err, client.ErrBadSubject):
-		return &delivery.PermanentError{Reason: delivery.Refused, Err: err}
+		return &PermanentError{Reason: Refused, Err: err}
 	case errors.As(err, &api) && (api.ErrorCode == messageTooLarge || api.ErrorCode == headerTooLarge):
-		return &delivery.PermanentError{Reason: delivery.TooLarge, Err: err}
-	case errors.Is(err, client.ErrConnectionClosed), errors.Is(err, client.ErrReconnectBufExceeded), errors.Is(err, client.ErrConnectionReconnecting):
-		return &delivery.UnreachableError{Err: err}
+		return &PermanentError{Reason: TooLarge, Err: err}
+	case errors.Is(err, client.ErrConnectionClosed), errors.Is(err, client.ErrReconnectBufExceeded),
+		errors.Is(err, client.ErrConnectionReconnecting):
+		return &UnreachableError{Err: err}
 	}
 	return err
 }
 
 // Close ends the client, and deliveries that are under way.
-func (t *Target) Close() {
+func (t *NATSTarget) Close() {
 	t.end()
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,4 +1,4 @@
-package nats_test
+package delivery_test
 
 import (
 	"context"
@@ -16,18 +16,14 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/goleak"
 
 	"github.com/watchbench/watchbench/internal/certs"
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
-	"github.com/watchbench/watchbench/watcher/notify/nats"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// start runs a real server with JetStream; port -1 is any.
-func start(t *testing.T, dir string, port int, more func(*server.Options)) *server.Server {
+// startNATS runs a real server with JetStream; port -1 is any.
+func startNATS(t *testing.T, dir string, port int, more func(*server.Options)) *server.Server {
 	t.Helper()
 	o := &server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: dir, NoSigs: true, NoLog: true}
 	if more != nil {
@@ -39,14 +35,14 @@ func start(t *testing.T, dir string, port int, more func(*server.Options)) *serv
 	}
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("the server does not start")
+		t.Fatal("the server does not startNATS")
 	}
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
 	return s
 }
 
-// stream makes the stream that has all subjects below k8s.
-func stream(t *testing.T, s *server.Server, more func(*jetstream.StreamConfig)) jetstream.Stream {
+// makeStream makes the makeStream that has all subjects below k8s.
+func makeStream(t *testing.T, s *server.Server, more func(*jetstream.StreamConfig)) jetstream.Stream {
 	t.Helper()
 	conn, err := client.Connect(s.ClientURL(), client.MaxReconnects(-1), client.ReconnectWait(50*time.Millisecond))
 	if err != nil {
@@ -68,7 +64,7 @@ func stream(t *testing.T, s *server.Server, more func(*jetstream.StreamConfig)) 
 	return made
 }
 
-func target(t *testing.T, s *server.Server, c nats.Config) *nats.Target {
+func natsTarget(t *testing.T, s *server.Server, c delivery.NATS) *delivery.NATSTarget {
 	t.Helper()
 	if c.Servers == nil {
 		c.Servers = []string{s.ClientURL()}
@@ -76,7 +72,7 @@ func target(t *testing.T, s *server.Server, c nats.Config) *nats.Target {
 	if c.Allow == nil {
 		c.Allow = []string{"127.0.0.0/8"}
 	}
-	made, err := nats.New(c, nil)
+	made, err := delivery.NewNATS(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,14 +80,14 @@ func target(t *testing.T, s *server.Server, c nats.Config) *nats.Target {
 	return made
 }
 
-func event(name string, version int) delivery.Event {
+func natsEvent(name string, version int) delivery.Event {
 	return delivery.Event{
 		ID: "u-" + name + ":" + strconv.Itoa(version) + ":MODIFIED", Type: "MODIFIED", Version: "v1", Resource: "pods",
 		Namespace: "n", Name: name, UID: "u-" + name, Body: fmt.Appendf(nil, `{"type":"MODIFIED","object":{"v":%d}}`, version),
 	}
 }
 
-// messages are those that the stream has, in order.
+// messages are those that the makeStream has, in order.
 func messages(t *testing.T, s jetstream.Stream) (all []*jetstream.RawStreamMsg) {
 	t.Helper()
 	info, err := s.Info(t.Context())
@@ -108,13 +104,13 @@ func messages(t *testing.T, s jetstream.Stream) (all []*jetstream.RawStreamMsg) 
 	return all
 }
 
-// TestDeliver: a message has the body, the id and a subject of its own, and one that is
+// TestNATSDeliver: a message has the body, the id and a subject of its own, and one that is
 // delivered again is there once.
-func TestDeliver(t *testing.T) {
-	s := start(t, t.TempDir(), -1, nil)
-	st := stream(t, s, nil)
-	to := target(t, s, nats.Config{})
-	for _, e := range []delivery.Event{event("a.b", 1), event("a.b", 1), event("*", 2)} {
+func TestNATSDeliver(t *testing.T) {
+	s := startNATS(t, t.TempDir(), -1, nil)
+	st := makeStream(t, s, nil)
+	to := natsTarget(t, s, delivery.NATS{})
+	for _, e := range []delivery.Event{natsEvent("a.b", 1), natsEvent("a.b", 1), natsEvent("*", 2)} {
 		if err := to.Deliver(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
@@ -131,13 +127,13 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-// TestTwoSubjects: an event that two subscriptions send to one stream is there for each, and
+// TestTwoSubjects: an natsEvent that two subscriptions send to one makeStream is there for each, and
 // once.
 func TestTwoSubjects(t *testing.T) {
-	s := start(t, t.TempDir(), -1, nil)
-	st := stream(t, s, nil)
+	s := startNATS(t, t.TempDir(), -1, nil)
+	st := makeStream(t, s, nil)
 	for _, subject := range []string{"", "k8s.own.{name}", "", "k8s.own.{name}"} {
-		if err := target(t, s, nats.Config{Subject: subject}).Deliver(t.Context(), event("a", 1)); err != nil {
+		if err := natsTarget(t, s, delivery.NATS{Subject: subject}).Deliver(t.Context(), natsEvent("a", 1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,17 +143,17 @@ func TestTwoSubjects(t *testing.T) {
 	}
 }
 
-// TestRestart: over a restart of the server under load nothing that was acknowledged is
+// TestNATSRestart: over a restart of the server under load nothing that was acknowledged is
 // lost, and each object's messages are in order and there once.
-func TestRestart(t *testing.T) {
+func TestNATSRestart(t *testing.T) {
 	dir := t.TempDir()
-	s := start(t, dir, -1, nil)
-	st := stream(t, s, nil)
+	s := startNATS(t, dir, -1, nil)
+	st := makeStream(t, s, nil)
 	port, err := strconv.Atoi(s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:])
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := target(t, s, nats.Config{Timeout: setting.Duration(500 * time.Millisecond)})
+	to := natsTarget(t, s, delivery.NATS{Timeout: setting.Duration(500 * time.Millisecond)})
 	const objects, versions = 8, 150
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards failures
@@ -169,7 +165,7 @@ func TestRestart(t *testing.T) {
 					close(half)
 				}
 				for {
-					err := to.Deliver(t.Context(), event(fmt.Sprint("o", o), v))
+					err := to.Deliver(t.Context(), natsEvent(fmt.Sprint("o", o), v))
 					if err == nil {
 						break
 					}
@@ -190,7 +186,7 @@ func TestRestart(t *testing.T) {
 	s.Shutdown()
 	s.WaitForShutdown()
 	time.Sleep(100 * time.Millisecond)
-	start(t, dir, port, nil)
+	startNATS(t, dir, port, nil)
 	wg.Wait()
 	if failures == 0 {
 		t.Error("no delivery failed: the restart was not noticed")
@@ -224,38 +220,38 @@ func TestRestart(t *testing.T) {
 	t.Logf("%d deliveries failed", failures)
 }
 
-// TestRefusals: what each refusal means for the event.
-func TestRefusals(t *testing.T) {
-	s := start(t, t.TempDir(), -1, func(o *server.Options) { o.MaxPayload = 4096 })
+// TestNATSRefusals: what each refusal means for the natsEvent.
+func TestNATSRefusals(t *testing.T) {
+	s := startNATS(t, t.TempDir(), -1, func(o *server.Options) { o.MaxPayload = 4096 })
 	var permanent *delivery.PermanentError
-	e := event("a", 1)
-	if err := target(t, s, nats.Config{}).Deliver(t.Context(), e); err == nil || errors.As(err, &permanent) {
-		t.Errorf("no stream yet: %v, want an error that is not for ever", err)
+	e := natsEvent("a", 1)
+	if err := natsTarget(t, s, delivery.NATS{}).Deliver(t.Context(), e); err == nil || errors.As(err, &permanent) {
+		t.Errorf("no makeStream yet: %v, want an error that is not for ever", err)
 	}
-	stream(t, s, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1024; c.MaxMsgs = 2; c.Discard = jetstream.DiscardNew })
-	if err := target(t, s, nats.Config{Stream: "OTHER"}).Deliver(t.Context(), e); err == nil || errors.As(err, &permanent) {
-		t.Errorf("another stream has the subject: %v, want an error that is not permanent", err)
+	makeStream(t, s, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1024; c.MaxMsgs = 2; c.Discard = jetstream.DiscardNew })
+	if err := natsTarget(t, s, delivery.NATS{Stream: "OTHER"}).Deliver(t.Context(), e); err == nil || errors.As(err, &permanent) {
+		t.Errorf("another makeStream has the subject: %v, want an error that is not permanent", err)
 	}
-	to := target(t, s, nats.Config{})
+	to := natsTarget(t, s, delivery.NATS{})
 	for _, size := range []int{2000, 8000} {
-		large := event("large", size)
+		large := natsEvent("large", size)
 		large.Body = []byte(strings.Repeat("x", size))
 		if err := to.Deliver(t.Context(), large); !errors.As(err, &permanent) || permanent.Reason != delivery.TooLarge {
 			t.Errorf("%d bytes: %v, want permanent, too large", size, err)
 		}
 	}
 	for v := range 2 {
-		if err := to.Deliver(t.Context(), event("a", v)); err != nil {
+		if err := to.Deliver(t.Context(), natsEvent("a", v)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := to.Deliver(t.Context(), event("a", 3)); err == nil || errors.As(err, &permanent) {
-		t.Errorf("full stream: %v, want an error that is not for ever", err)
+	if err := to.Deliver(t.Context(), natsEvent("a", 3)); err == nil || errors.As(err, &permanent) {
+		t.Errorf("full makeStream: %v, want an error that is not for ever", err)
 	}
 	// The guard: the address is not allowed, by whatever name.
 	var unreachable *delivery.UnreachableError
 	address := "nats://localhost:" + s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:]
-	if err := target(t, s, nats.Config{Servers: []string{address}, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), e); !errors.As(err, &unreachable) {
+	if err := natsTarget(t, s, delivery.NATS{Servers: []string{address}, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), e); !errors.As(err, &unreachable) {
 		t.Errorf("loopback: %v, want that it is not reachable", err)
 	}
 	if n := s.NumClients(); n > 4 {
@@ -263,12 +259,12 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestFullAccount: an account without room takes the event once there is some (10002, which
+// TestFullAccount: an account without room takes the natsEvent once there is some (10002, which
 // has the code 400).
 func TestFullAccount(t *testing.T) {
-	s := start(t, t.TempDir(), -1, nil)
-	st := stream(t, s, nil)
-	to := target(t, s, nats.Config{})
+	s := startNATS(t, t.TempDir(), -1, nil)
+	st := makeStream(t, s, nil)
+	to := natsTarget(t, s, delivery.NATS{})
 	limit := func(store int64) {
 		t.Helper()
 		l := server.JetStreamAccountLimits{MaxMemory: -1, MaxStore: store, MaxStreams: -1, MaxConsumers: -1}
@@ -277,12 +273,12 @@ func TestFullAccount(t *testing.T) {
 		}
 	}
 	limit(1)
-	if err := to.Deliver(t.Context(), event("fills", 1)); err != nil {
+	if err := to.Deliver(t.Context(), natsEvent("fills", 1)); err != nil {
 		t.Fatal(err)
 	}
 	var permanent *delivery.PermanentError
 	var api *jetstream.APIError
-	err := to.Deliver(t.Context(), event("a", 1))
+	err := to.Deliver(t.Context(), natsEvent("a", 1))
 	if !errors.As(err, &api) || api.Code != 400 || api.ErrorCode != 10002 {
 		t.Fatalf("%v, want the account's limit", err)
 	}
@@ -290,13 +286,13 @@ func TestFullAccount(t *testing.T) {
 		t.Errorf("a full account is permanent: %v", err)
 	}
 	limit(-1)
-	if err := to.Deliver(t.Context(), event("a", 1)); err != nil || len(messages(t, st)) != 2 {
+	if err := to.Deliver(t.Context(), natsEvent("a", 1)); err != nil || len(messages(t, st)) != 2 {
 		t.Errorf("with room again: %v", err)
 	}
 }
 
-// TestTLS: the server is verified by the CA's file.
-func TestTLS(t *testing.T) {
+// TestNATSTLS: the server is verified by the CA's file.
+func TestNATSTLS(t *testing.T) {
 	dir := t.TempDir()
 	ours, other := authority(t, filepath.Join(dir, "ca.pem")), authority(t, filepath.Join(dir, "other.pem"))
 	_ = other
@@ -308,7 +304,7 @@ func TestTLS(t *testing.T) {
 	if err := certs.WriteFiles(cert, certFile, keyFile); err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, filepath.Join(dir, "store"), -1, func(o *server.Options) {
+	s := startNATS(t, filepath.Join(dir, "store"), -1, func(o *server.Options) {
 		o.TLS = true
 		o.TLSConfig, err = server.GenTLSConfig(&server.TLSConfigOpts{CertFile: certFile, KeyFile: keyFile})
 		if err != nil {
@@ -317,12 +313,12 @@ func TestTLS(t *testing.T) {
 	})
 	address := "tls://localhost:" + s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:]
 	deliver := func(ca string) error {
-		to := target(t, s, nats.Config{Servers: []string{address}, CAFile: filepath.Join(dir, ca), Allow: []string{"127.0.0.0/8", "::1/128"}})
-		return to.Deliver(t.Context(), event("a", 1))
+		to := natsTarget(t, s, delivery.NATS{Servers: []string{address}, CAFile: filepath.Join(dir, ca), Allow: []string{"127.0.0.0/8", "::1/128"}})
+		return to.Deliver(t.Context(), natsEvent("a", 1))
 	}
 	var unreachable *delivery.UnreachableError
 	if err := deliver("ca.pem"); err == nil || errors.As(err, &unreachable) {
-		t.Errorf("%v, want that only the stream is missing", err)
+		t.Errorf("%v, want that only the makeStream is missing", err)
 	}
 	if err := deliver("other.pem"); !errors.As(err, &unreachable) {
 		t.Errorf("another CA: %v, want that it is not reachable", err)
@@ -341,36 +337,6 @@ func authority(t *testing.T, file string) *certs.Authority {
 	return a
 }
 
-// TestValidate: what is refused at the start, and that errors name the key.
-func TestValidate(t *testing.T) {
-	ok := []string{"nats://h:4222"}
-	for _, tc := range []struct {
-		c    nats.Config
-		want string
-	}{
-		{nats.Config{Servers: ok}, ""},
-		{nats.Config{Servers: ok, Subject: "a.{type}.x-{name}"}, ""},
-		{nats.Config{Servers: []string{"tls://h:4222", "http://h:4222"}}, "servers[1]: "},
-		{nats.Config{Servers: []string{"nats://u:p@h:4222"}}, "servers[0]: holds a user"},
-		{nats.Config{Servers: []string{"nats://h"}}, "servers[0]: "},
-		{nats.Config{Servers: []string{"nats://h:10250"}}, "servers[0]: port 10250"},
-		{nats.Config{Servers: []string{"nats://h:4222/x"}}, "servers[0]: "},
-		{nats.Config{Servers: ok, Subject: "a..{name}"}, "subject: "},
-		{nats.Config{Servers: ok, Subject: "a.*.{name}"}, "subject: "},
-		{nats.Config{Servers: ok, Subject: "a.{nam}"}, "subject: "},
-		{nats.Config{Servers: ok, Subject: "a.{name"}, "subject: "},
-		{nats.Config{Servers: ok, Subject: "$SYS.{name}"}, "subject: "},
-		{nats.Config{Servers: ok, CredentialsFile: "/none"}, "credentialsFile: "},
-		{nats.Config{Servers: ok, Timeout: -1}, "timeout: "},
-		{nats.Config{Servers: ok, Allow: []string{"host"}}, "allow[0]: "},
-	} {
-		err := tc.c.Validate()
-		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
-			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
-		}
-	}
-}
-
 // TestSilentServer: one that accepts connections and says nothing, as a host that hangs does,
 // keeps nobody from ending.
 func TestSilentServer(t *testing.T) {
@@ -379,9 +345,9 @@ func TestSilentServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	to := target(t, nil, nats.Config{Servers: []string{"nats://" + l.Addr().String()}})
+	to := natsTarget(t, nil, delivery.NATS{Servers: []string{"nats://" + l.Addr().String()}})
 	ended := make(chan error, 1) // the one result
-	go func() { ended <- to.Deliver(t.Context(), event("a", 1)) }()
+	go func() { ended <- to.Deliver(t.Context(), natsEvent("a", 1)) }()
 	c, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -396,7 +362,7 @@ func TestSilentServer(t *testing.T) {
 	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	if err := to.Deliver(t.Context(), event("a", 2)); !errors.As(err, &unreachable) {
+	if err := to.Deliver(t.Context(), natsEvent("a", 2)); !errors.As(err, &unreachable) {
 		t.Errorf("after Close: %v", err)
 	}
 }

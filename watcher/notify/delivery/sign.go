@@ -1,4 +1,4 @@
-package webhook
+package delivery
 
 import (
 	"crypto/hmac"
@@ -9,14 +9,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 const (
-	prefix = "whsec_"
+	secretPrefix = "whsec_"
 	// Lengths of a secret in bytes, as the specification of Standard Webhooks bounds them.
 	minSecret, maxSecret = 24, 64
 	maxSecrets           = 4
@@ -31,13 +29,13 @@ func parseSecrets(text string) ([][]byte, error) {
 		if line == "" {
 			continue
 		}
-		code, ok := strings.CutPrefix(line, prefix)
+		code, ok := strings.CutPrefix(line, secretPrefix)
 		if !ok {
-			return nil, fmt.Errorf("secret %d does not begin with %s", len(keys)+1, prefix)
+			return nil, fmt.Errorf("secret %d does not begin with %s", len(keys)+1, secretPrefix)
 		}
 		key, err := base64.StdEncoding.DecodeString(code)
 		if err != nil {
-			return nil, fmt.Errorf("secret %d is not base64 behind %s", len(keys)+1, prefix)
+			return nil, fmt.Errorf("secret %d is not base64 behind %s", len(keys)+1, secretPrefix)
 		}
 		if len(key) < minSecret || len(key) > maxSecret {
 			return nil, fmt.Errorf("secret %d has %d bytes, want %d to %d", len(keys)+1, len(key), minSecret, maxSecret)
@@ -67,32 +65,6 @@ func readSecrets(file string) ([][]byte, error) {
 		return nil, err
 	}
 	return parseSecrets(string(text))
-}
-
-// secrets are read from a file, again when it was replaced.
-type secrets struct {
-	file string
-
-	mu      sync.Mutex
-	keys    [][]byte  // guarded by mu
-	changed time.Time // guarded by mu; the file's modification
-}
-
-func (s *secrets) get() ([][]byte, error) {
-	info, err := os.Stat(s.file)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.keys == nil || !info.ModTime().Equal(s.changed) {
-		keys, err := readSecrets(s.file)
-		if err != nil {
-			return nil, err
-		}
-		s.keys, s.changed = keys, info.ModTime()
-	}
-	return s.keys, nil
 }
 
 // sign is the header webhook-signature: one signature for each key, with spaces between.

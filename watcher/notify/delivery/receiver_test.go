@@ -1,4 +1,4 @@
-package webhook_test
+package delivery_test
 
 import (
 	"crypto/hmac"
@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/webhook"
+	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 // example begins what docs/webhooks.md shows.
@@ -100,11 +100,11 @@ func TestReceiver(t *testing.T) {
 			}
 			body, refused = verified(r, secret)
 		}))
-		if err := target(t, webhook.Config{URL: s.URL, SecretFile: file}).Deliver(t.Context(), event); err != nil {
+		if err := hook(t, delivery.Webhook{URL: s.URL, SecretFile: file}).Deliver(t.Context(), hookEvent); err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
-		if (refused == nil) != tc.ok || tc.ok && string(body) != string(event.Body) {
+		if (refused == nil) != tc.ok || tc.ok && string(body) != string(hookEvent.Body) {
 			t.Errorf("%s: %s, %v", name, body, refused)
 		}
 	}

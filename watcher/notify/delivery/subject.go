@@ -1,11 +1,9 @@
-package nats
+package delivery
 
 import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 // defaultSubject has all that a consumer may want to choose by.
@@ -14,17 +12,17 @@ const defaultSubject = "k8s.{group}.{version}.{resource}.{namespace}.{name}"
 // subject is a parsed template: text, and between two texts the value of a field.
 type subject struct {
 	texts  []string
-	fields []func(delivery.Event) string // one less than texts
+	fields []func(Event) string // one less than texts
 }
 
-var fields = map[string]func(delivery.Event) string{
-	"group":     func(e delivery.Event) string { return e.Group },
-	"version":   func(e delivery.Event) string { return e.Version },
-	"resource":  func(e delivery.Event) string { return e.Resource },
-	"namespace": func(e delivery.Event) string { return e.Namespace },
-	"name":      func(e delivery.Event) string { return e.Name },
-	"uid":       func(e delivery.Event) string { return e.UID },
-	"type":      func(e delivery.Event) string { return e.Type },
+var subjectFields = map[string]func(Event) string{
+	"group":     func(e Event) string { return e.Group },
+	"version":   func(e Event) string { return e.Version },
+	"resource":  func(e Event) string { return e.Resource },
+	"namespace": func(e Event) string { return e.Namespace },
+	"name":      func(e Event) string { return e.Name },
+	"uid":       func(e Event) string { return e.UID },
+	"type":      func(e Event) string { return e.Type },
 }
 
 // parseSubject reads a template; empty is the default.
@@ -43,9 +41,10 @@ func parseSubject(text string) (subject, error) {
 			break
 		}
 		name, behind, closed := strings.Cut(after, "}")
-		field := fields[name]
+		field := subjectFields[name]
 		if !closed || field == nil {
-			return s, errors.New("has an unknown field, want {group}, {version}, {resource}, {namespace}, {name}, {uid} or {type}")
+			return s, errors.New("has an unknown field, want {group}, {version}, {resource}, {namespace}, {name}, {uid} or " +
+				"{type}")
 		}
 		s.fields = append(s.fields, field)
 		rest = behind
@@ -59,7 +58,7 @@ func parseSubject(text string) (subject, error) {
 }
 
 // of is the subject of one event.
-func (s subject) of(e delivery.Event) string {
+func (s subject) of(e Event) string {
 	dst := []byte(s.texts[0])
 	for i, field := range s.fields {
 		dst = appendToken(dst, field(e))

@@ -1,4 +1,4 @@
-package kafka_test
+package delivery_test
 
 import (
 	"context"
@@ -17,20 +17,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"go.uber.org/goleak"
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
-	"github.com/watchbench/watchbench/watcher/notify/kafka"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // kfake speaks the protocol over real sockets from one process. It has no replication: that
 // acks of all replicas mean anything more than one of the leader is not tested here, nor are
 // elections and a broker's own loss of data.
 
-func cluster(t *testing.T, more ...kfake.Opt) *kfake.Cluster {
+func kafkaCluster(t *testing.T, more ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
 	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.SeedTopics(5, "events")}, more...)...)
 	if err != nil {
@@ -40,7 +36,7 @@ func cluster(t *testing.T, more ...kfake.Opt) *kfake.Cluster {
 	return c
 }
 
-func target(t *testing.T, c *kfake.Cluster, cfg kafka.Config) *kafka.Target {
+func kafkaTarget(t *testing.T, c *kfake.Cluster, cfg delivery.Kafka) *delivery.KafkaTarget {
 	t.Helper()
 	cfg.Brokers = c.ListenAddrs()
 	if cfg.Topic == "" {
@@ -49,7 +45,7 @@ func target(t *testing.T, c *kfake.Cluster, cfg kafka.Config) *kafka.Target {
 	if cfg.Allow == nil {
 		cfg.Allow = []string{"127.0.0.0/8"}
 	}
-	made, err := kafka.New(cfg, nil)
+	made, err := delivery.NewKafka(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +53,7 @@ func target(t *testing.T, c *kfake.Cluster, cfg kafka.Config) *kafka.Target {
 	return made
 }
 
-func event(object, version int) delivery.Event {
+func kafkaEvent(object, version int) delivery.Event {
 	uid := fmt.Sprintf("u%d", object)
 	return delivery.Event{
 		ID: fmt.Sprintf("%s:%d:MODIFIED", uid, version), Type: "MODIFIED", UID: uid,
@@ -85,24 +81,24 @@ func consume(t *testing.T, c *kfake.Cluster, n int) (all []*kgo.Record) {
 	return all
 }
 
-// TestDeliver: under faults of every kind nothing is lost, an object's records are in one
+// TestKafkaDeliver: under faults of every kind nothing is lost, an object's records are in one
 // partition and in order, and there once.
-func TestDeliver(t *testing.T) {
-	c := cluster(t)
+func TestKafkaDeliver(t *testing.T) {
+	c := kafkaCluster(t)
 	fault := c.Fault(
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "events", Err: kerr.NotLeaderForPartition, Count: 6},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "events", Err: kerr.NotEnoughReplicas, Count: 6},
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "events", Err: kerr.NotEnoughReplicasAfterAppend, Count: 6}, // written, and denied
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "events", Err: kerr.RequestTimedOut, Count: 6},
 	)
-	to := target(t, c, kafka.Config{})
+	to := kafkaTarget(t, c, delivery.Kafka{})
 	const objects, versions = 8, 60
 	var wg sync.WaitGroup
 	for o := range objects {
 		wg.Go(func() {
 			for v := 1; v <= versions; v++ {
 				for {
-					err := to.Deliver(t.Context(), event(o, v))
+					err := to.Deliver(t.Context(), kafkaEvent(o, v))
 					if err == nil {
 						break
 					}
@@ -121,7 +117,7 @@ func TestDeliver(t *testing.T) {
 		uid := string(r.Key)
 		id, version, _ := strings.Cut(header(r, "id"), ":")
 		v, _ := strconv.Atoi(strings.TrimSuffix(version, ":MODIFIED"))
-		if id != uid || v != last[uid]+1 || string(r.Value) != string(event(0, v).Body) || header(r, "type") != "MODIFIED" {
+		if id != uid || v != last[uid]+1 || string(r.Value) != string(kafkaEvent(0, v).Body) || header(r, "type") != "MODIFIED" {
 			t.Errorf("%s: %s after %d", uid, header(r, "id"), last[uid])
 		}
 		if p, known := partition[uid]; known && p != r.Partition {
@@ -138,23 +134,23 @@ func header(r *kgo.Record, key string) string {
 	return ""
 }
 
-// TestRefusals: what each refusal means for the event.
-func TestRefusals(t *testing.T) {
-	c := cluster(t)
+// TestKafkaRefusals: what each refusal means for the kafkaEvent.
+func TestKafkaRefusals(t *testing.T) {
+	c := kafkaCluster(t)
 	short := setting.Duration(time.Second)
 	var permanent *delivery.PermanentError
-	large := event(1, 1)
+	large := kafkaEvent(1, 1)
 	large.Body = make([]byte, 2<<20)
-	if err := target(t, c, kafka.Config{}).Deliver(t.Context(), large); !errors.As(err, &permanent) || permanent.Reason != delivery.TooLarge {
+	if err := kafkaTarget(t, c, delivery.Kafka{}).Deliver(t.Context(), large); !errors.As(err, &permanent) || permanent.Reason != delivery.TooLarge {
 		t.Errorf("large: %v", err)
 	}
-	if err := target(t, c, kafka.Config{Topic: "none", Timeout: short}).Deliver(t.Context(), event(1, 1)); err == nil || errors.As(err, &permanent) {
+	if err := kafkaTarget(t, c, delivery.Kafka{Topic: "none", Timeout: short}).Deliver(t.Context(), kafkaEvent(1, 1)); err == nil || errors.As(err, &permanent) {
 		t.Errorf("no topic: %v, want an error that is not for ever", err)
 	}
 	began := time.Now()
 	var unreachable *delivery.UnreachableError
 	var blocked *delivery.BlockedError
-	if err := target(t, c, kafka.Config{Timeout: short, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), event(1, 1)); !errors.As(err, &unreachable) || !errors.As(err, &blocked) {
+	if err := kafkaTarget(t, c, delivery.Kafka{Timeout: short, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), kafkaEvent(1, 1)); !errors.As(err, &unreachable) || !errors.As(err, &blocked) {
 		t.Errorf("loopback: %v, want that the address is refused", err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -164,15 +160,15 @@ func TestRefusals(t *testing.T) {
 
 // TestLogin: by SCRAM with the password of a file.
 func TestLogin(t *testing.T) {
-	c := cluster(t, kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-512", "us", "secret"))
+	c := kafkaCluster(t, kfake.EnableSASL(), kfake.Superuser("SCRAM-SHA-512", "us", "secret"))
 	dir := t.TempDir()
 	for password, ok := range map[string]bool{"secret\n": true, "other": false} {
 		file := filepath.Join(dir, "password")
 		if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		to := target(t, c, kafka.Config{SASL: "scram-sha-512", User: "us", PasswordFile: file, Timeout: setting.Duration(time.Second)})
-		err := to.Deliver(t.Context(), event(1, 1))
+		to := kafkaTarget(t, c, delivery.Kafka{SASL: "scram-sha-512", User: "us", PasswordFile: file, Timeout: setting.Duration(time.Second)})
+		err := to.Deliver(t.Context(), kafkaEvent(1, 1))
 		if (err == nil) != ok {
 			t.Errorf("password %q: %v", password, err)
 		}
@@ -182,44 +178,12 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestValidate: what is refused at the start, and that errors name the key.
-func TestValidate(t *testing.T) {
-	ok := []string{"h:9092"}
-	for _, tc := range []struct {
-		c    kafka.Config
-		want string
-	}{
-		{kafka.Config{Brokers: ok, Topic: "a.b_c-1"}, ""},
-		{kafka.Config{Brokers: []string{"h:9092", "kafka://h:1"}, Topic: "t"}, "brokers[1]: "},
-		{kafka.Config{Brokers: []string{"u@h:9092"}, Topic: "t"}, "brokers[0]: "},
-		{kafka.Config{Brokers: []string{"h:10250"}, Topic: "t"}, "brokers[0]: port 10250"},
-		{kafka.Config{Brokers: ok}, "topic: "},
-		{kafka.Config{Brokers: ok, Topic: "a b"}, "topic: "},
-		{kafka.Config{Brokers: ok, Topic: strings.Repeat("t", 249)}, ""},
-		{kafka.Config{Brokers: ok, Topic: strings.Repeat("t", 250)}, "topic: "},
-		{kafka.Config{Brokers: ok, Topic: "t", CAFile: "/x"}, "caFile: has no use"},
-		{kafka.Config{Brokers: ok, Topic: "t", TLS: true, CAFile: "/none"}, "caFile: "},
-		{kafka.Config{Brokers: ok, Topic: "t", Timeout: setting.Duration(time.Millisecond)}, "timeout: "},
-		{kafka.Config{Brokers: ok, Topic: "t", User: "u"}, "sasl: missing"},
-		{kafka.Config{Brokers: ok, Topic: "t", SASL: "plain", User: "u"}, "sasl: plain shows"},
-		{kafka.Config{Brokers: ok, Topic: "t", SASL: "md5"}, "sasl: "},
-		{kafka.Config{Brokers: ok, Topic: "t", SASL: "scram-sha-256"}, "user: "},
-		{kafka.Config{Brokers: ok, Topic: "t", SASL: "scram-sha-256", User: "u"}, "passwordFile: "},
-		{kafka.Config{Brokers: ok, Topic: "t", Allow: []string{"10.0.0.1/8"}}, "allow[0]: "},
-	} {
-		err := tc.c.Validate()
-		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
-			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
-		}
-	}
-}
-
 // TestHungBroker: one that takes records and does not answer holds up nothing for longer than
-// the timeout, nor the end of the target; what is tried again is there in its order.
+// the timeout, nor the end of the kafkaTarget; what is tried again is there in its order.
 func TestHungBroker(t *testing.T) {
-	c := cluster(t)
-	to := target(t, c, kafka.Config{Timeout: setting.Duration(time.Second)})
-	if err := to.Deliver(t.Context(), event(1, 1)); err != nil {
+	c := kafkaCluster(t)
+	to := kafkaTarget(t, c, delivery.Kafka{Timeout: setting.Duration(time.Second)})
+	if err := to.Deliver(t.Context(), kafkaEvent(1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	asked := make(chan struct{}, 16) // some are told twice
@@ -233,28 +197,28 @@ func TestHungBroker(t *testing.T) {
 		return nil, nil, false
 	})
 	began := time.Now()
-	if err := to.Deliver(t.Context(), event(1, 2)); err == nil {
-		t.Error("the broker is silent, and the event was delivered")
+	if err := to.Deliver(t.Context(), kafkaEvent(1, 2)); err == nil {
+		t.Error("the broker is silent, and the kafkaEvent was delivered")
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("with a timeout of 1s it took %s", took)
 	}
 	<-asked
-	other := target(t, c, kafka.Config{Timeout: setting.Duration(time.Minute)})
+	other := kafkaTarget(t, c, delivery.Kafka{Timeout: setting.Duration(time.Minute)})
 	ended := make(chan error, 1) // the one result
-	go func() { ended <- other.Deliver(t.Context(), event(2, 1)) }()
+	go func() { ended <- other.Deliver(t.Context(), kafkaEvent(2, 1)) }()
 	<-asked
 	began = time.Now()
 	other.Close()
 	if err := <-ended; err == nil {
-		t.Error("delivered by a target that is closed")
+		t.Error("delivered by a kafkaTarget that is closed")
 	}
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("the end took %s", took)
 	}
 	close(awake)
 	for _, version := range []int{2, 3} {
-		for to.Deliver(t.Context(), event(1, version)) != nil {
+		for to.Deliver(t.Context(), kafkaEvent(1, version)) != nil {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}

@@ -1,10 +1,8 @@
-package nats
+package delivery
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 func TestSubject(t *testing.T) {
@@ -15,7 +13,7 @@ func TestSubject(t *testing.T) {
 	for name, want := range map[string]string{
 		"web-1": "a.ADDED.x-web-1._", "a.b": "a.ADDED.x-a%2Eb._", "_": "a.ADDED.x-%5F._", "system:x y>*": "a.ADDED.x-system%3Ax%20y%3E%2A._", "ä%": "a.ADDED.x-%C3%A4%25._",
 	} {
-		if got := s.of(delivery.Event{Type: "ADDED", Name: name}); got != want {
+		if got := s.of(Event{Type: "ADDED", Name: name}); got != want {
 			t.Errorf("%q: %s, want %s", name, got, want)
 		}
 	}
@@ -32,7 +30,7 @@ func FuzzSubject(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		one, two := s.of(delivery.Event{Version: "v1", Resource: "r", Name: a}), s.of(delivery.Event{Version: "v1", Resource: "r", Name: b})
+		one, two := s.of(Event{Version: "v1", Resource: "r", Name: a}), s.of(Event{Version: "v1", Resource: "r", Name: b})
 		if a != b && one == two {
 			t.Errorf("%q and %q are both %s", a, b, one)
 		}
@@ -51,7 +49,7 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil {
 			return
 		}
-		got := s.of(delivery.Event{})
+		got := s.of(Event{})
 		if strings.ContainsAny(got, "*> {}\r\n\t") {
 			t.Errorf("%q: %q", text, got)
 		}
