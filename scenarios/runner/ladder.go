@@ -118,7 +118,7 @@ func (r *Runner) usedBy(c *result.Cell) (sum float64) {
 
 // patience is a limit that grows with what exists before the load: a busy machine lists,
 // sends or compares a thousand objects in a second.
-func (c *cell) patience(limit time.Duration) time.Duration {
+func (c *site) patience(limit time.Duration) time.Duration {
 	return limit + time.Duration(c.s.Load.Prefill)*time.Millisecond
 }
 

@@ -103,7 +103,7 @@ func (c *cell) loadLength() (time.Duration, error) {
 // settle waits until storage has what the apiserver holds: nothing of what was before
 // is to be under way when the load begins.
 func (c *cell) settle(ctx context.Context, limit time.Duration) (drained, error) {
-	want, err := c.apiState(ctx)
+	want, err := c.APIState(ctx)
 	if err != nil {
 		return drained{}, err
 	}
@@ -334,7 +334,7 @@ func (c *cell) drain(ctx context.Context) error {
 	if err := c.hold(ctx); err != nil {
 		return err
 	}
-	want, err := c.apiState(ctx)
+	want, err := c.APIState(ctx)
 	if err != nil {
 		return err
 	}

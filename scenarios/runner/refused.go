@@ -55,7 +55,7 @@ func (c *cell) awaitRefusal(ctx context.Context) error {
 const nowhere = "http://127.0.0.1:9"
 
 // Refuses starts a watcher that should end at once.
-func (c *cell) Refuses(ctx context.Context, s *party.Serving) (out history.Refusal, err error) {
+func (c *site) Refuses(ctx context.Context, s *party.Serving) (out history.Refusal, err error) {
 	setup := c.watcherSetup(0)
 	c.launched--
 	c.refusals++
