@@ -77,10 +77,6 @@ func TestChurnBadInput(t *testing.T) {
 		{"unreachable apiserver", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog}, commandline.ExitError, "reaching the apiserver at http://127.0.0.1:1"},
 		{"removal without a cluster", []string{"--remove", "r"}, commandline.ExitUsage, "--kubeconfig is missing"},
 		{"removal from a dead cluster", []string{"--remove", "r", "--kubeconfig", dead}, commandline.ExitError, "listing the namespaces of run r"},
-		{"part of a whole", []string{"--check", "--plan", good, "--part", "1/2"}, commandline.ExitUsage, "--part 1/2: only the open load of a profile can be divided"},
-		{"part of a closed loop", []string{"--check", "--plan", writeText(t, "closed.yaml", "runID: r\nmodel: closed\nthreads: 2\noperations: 9\nprofile: service-churn\n"), "--part", "0/2"}, commandline.ExitUsage, "--part 0/2: only the open load of a profile can be divided"},
-		{"part that is none", []string{"--check", "--plan", good, "--part", "2/2"}, commandline.ExitUsage, "--part 2/2: use I/N with I from 0 to N-1"},
-		{"part in words", []string{"--check", "--plan", good, "--part", "half"}, commandline.ExitUsage, "--part half: use I/N"},
 		{"good plan checked", []string{"--check", "--plan", good}, commandline.ExitOK, ""},
 		{"bad plan checked", []string{"--check", "--plan", bad}, commandline.ExitUsage, "speed: unknown field"},
 	} {

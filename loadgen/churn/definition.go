@@ -87,14 +87,6 @@ func (e *Engine) define(ctx context.Context) error {
 	return e.awaitServed(ctx)
 }
 
-// awaitDefinition waits for what another generator of the run defines.
-func (e *Engine) awaitDefinition(ctx context.Context) error {
-	if !e.cfg.HasWidgets() {
-		return nil
-	}
-	return e.awaitServed(ctx)
-}
-
 func (e *Engine) awaitServed(ctx context.Context) error {
 	client := e.client.controlSet.CoreV1().RESTClient()
 	err := e.poll(ctx, func(ctx context.Context) error {

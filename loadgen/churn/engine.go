@@ -34,10 +34,6 @@ type Settings struct {
 	// RequestTimeout bounds one attempt; 0: 10 s. An attempt that it ends may take effect
 	// all the same.
 	RequestTimeout time.Duration
-	// Part is which generator of the run this is, where several share a profile by
-	// plan.Plan.Part. That of number 0 makes what all of them need, before the others are
-	// prepared, and removes it after them.
-	Part int
 }
 
 // Engine executes one plan once. Its methods are called in the order that the
@@ -52,7 +48,6 @@ type Engine struct {
 	client *clients
 	// timeout bounds one attempt.
 	timeout time.Duration
-	part    int
 	shape   shaper
 	nextID  atomic.Int64
 	phase   atomic.Pointer[string]
@@ -66,9 +61,6 @@ type Engine struct {
 	created created
 }
 
-// freeIDs are for one of several generators.
-const freeIDs = 100_000_000
-
 // New connects to nothing yet; it fails on a config no client can be made from.
 func New(p *plan.Plan, s Settings) (*Engine, error) {
 	cfg := p.Config()
@@ -81,10 +73,10 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{plan: p, cfg: cfg, rest: client.control, log: s.Log, logger: logger, timeout: cmp.Or(s.RequestTimeout,
-		requestTimeout), part: s.Part,
+		requestTimeout),
 		clock: newClock(), client: client, planned: p.Planned(), targets: newTargets(), created: newCreated()}
 	e.shape = shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})
-	e.nextID.Store(plan.FirstFreeID + int64(s.Part)*freeIDs)
+	e.nextID.Store(plan.FirstFreeID)
 	e.enter(oplog.PhasePrepare)
 	return e, nil
 }

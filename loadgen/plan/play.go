@@ -17,7 +17,7 @@ func (p *Plan) profileSetup(yield func(Op) bool) {
 			return
 		}
 		x.op.ID, x.op.Phase, x.op.At = id, oplog.PhasePrepare, 0
-		if p.mine(x.group) && !yield(x.op) {
+		if !yield(x.op) {
 			return
 		}
 	}
@@ -43,10 +43,10 @@ func (p *Plan) profileTimed(yield func(Op) bool) {
 	w.arrive()
 	id := int64(idLoad)
 	hot, burstAt := p.newBursts(0, 1, w.hotTargets()), time.Duration(0)
-	send := func(op Op, group int) bool {
+	send := func(op Op) bool {
 		op.ID, op.Phase = id, oplog.PhaseLoad
 		id++
-		return !p.mine(group) || yield(op)
+		return yield(op)
 	}
 	for {
 		x, ok := w.next()
@@ -62,11 +62,11 @@ func (p *Plan) profileTimed(yield func(Op) bool) {
 				burstAt = x.op.At
 			}
 			op.At = burstAt
-			if !send(op, w.hot[op.Rank].group) {
+			if !send(op) {
 				return
 			}
 		}
-		if !send(x.op, x.group) {
+		if !send(x.op) {
 			return
 		}
 	}

@@ -34,7 +34,7 @@ type cell struct {
 	*site
 	length time.Duration // of the load at speed 1x
 
-	generator *party.Generators
+	generator *party.Generator
 	witness   *party.Witness // with cluster.controllers
 	readers   *party.Readers
 
@@ -229,7 +229,7 @@ func (c *cell) abandon() {
 		all = append(all, c.witness.Process)
 	}
 	if c.generator != nil && c.r.cluster.Ends() {
-		all = append(all, c.generator.Processes()...)
+		all = append(all, c.generator.Process)
 	}
 	for _, p := range all {
 		if !p.Ended() {

@@ -28,11 +28,10 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	}
 	setup := party.GeneratorSetup{
 		Bins: c.r.opts.Binaries, Driver: c.s.Load.Driver, Logs: c.logs, Cell: c.dir, Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Kubeconfig: c.apiserver(),
-		Parts: c.s.Load.Generators,
 	}
 	if c.s.Simulated() { // it is the apiserver, too
 		setup.Simulate, setup.Speed, setup.Trace = true, c.s.Speed(), c.s.Cluster.Replay.Trace
-		if c.generator, err = party.StartGenerators(setup); err != nil {
+		if c.generator, err = party.StartGenerator(setup); err != nil {
 			return err
 		}
 		if err := c.generator.Reached(ctx, party.PhasePrepare, party.PrepareLimit, nil); err != nil {
@@ -43,7 +42,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if c.generator == nil {
-		if c.generator, err = party.StartGenerators(setup); err != nil {
+		if c.generator, err = party.StartGenerator(setup); err != nil {
 			return err
 		}
 	}

@@ -218,12 +218,10 @@ func (s *sampler) taken() []history.Sample {
 }
 
 // pidsOf names the processes of a cell by party; p is nil where there is no proxy.
-func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generators, p *party.Proxy) map[string][]int {
+func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generator, p *party.Proxy) map[string][]int {
 	pids := map[string][]int{
 		history.PartyWatcher: {w.PID()}, history.PartyStorage: {m.PID()}, history.PartyRunner: {os.Getpid()},
-	}
-	for _, one := range g.Processes() {
-		pids[history.PartyGenerator] = append(pids[history.PartyGenerator], one.PID())
+		history.PartyGenerator: {g.PID()},
 	}
 	if p != nil {
 		pids[history.PartyProxy] = []int{p.PID()}

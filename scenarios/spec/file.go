@@ -30,7 +30,8 @@ var syntax = strictyaml.Format{
 
 // retired are fields of former versions, with what to write instead.
 var retired = map[string]string{
-	"calibrate": sweepRates, "load.ofCapacity": sweepRates,
+	"load.generators": "leave it out: one generator sends the load; to divide it, see k6.md",
+	"calibrate":       sweepRates, "load.ofCapacity": sweepRates,
 	"readers.connections": "at most 64 GETs are under way", "readers.labelSelector": anyPods, "readers.fieldSelector": anyPods,
 	"readers.follower": "start a second k8s-watch with a kubeconfig that leads to the first",
 }

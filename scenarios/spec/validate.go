@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
-	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 var (
@@ -36,7 +35,6 @@ func (s *Scenario) validateHead() error {
 		s.validateReplay(),
 		within("repeat", s.Repeat, 1, 100),
 		s.checkDecide(),
-		s.validateGenerators(),
 		atLeast("drainTimeout", s.DrainTimeout, Duration(1e9)),
 	)
 }
@@ -85,9 +83,6 @@ func (s *Scenario) validateLoad() error {
 	}
 	if err := word("load.driver", s.Load.Driver, DriverEngine, DriverK6); err != nil {
 		return err
-	}
-	if s.Load.Generators > 1 && (s.Load.Driver == DriverK6 || s.Simulated()) {
-		return bad("load.generators", "leave it out", "only the engine on a real apiserver has several processes")
 	}
 	if s.Load.Driver == DriverK6 && s.Simulated() {
 		return bad("load.driver", "use the engine, or another provider", "k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderReplay)
@@ -206,21 +201,6 @@ func firstError(errs ...error) error {
 		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// maxGenerators bounds Load.Generators.
-const maxGenerators = 16
-
-func (s *Scenario) validateGenerators() error {
-	switch n := s.Load.Generators; {
-	case n < 0 || n > maxGenerators:
-		return bad("load.generators", fmt.Sprintf("use 1 to %d", maxGenerators), "%d generators", n)
-	case n > 1 && s.Load.Profile == "":
-		return bad("load.generators", "set load.profile, or drop it", "only the load of a profile can be divided among generators")
-	case n > 1 && s.Load.Model == plan.ModelClosed:
-		return bad("load.generators", "set load.model: open, or drop it", "the threads of a closed loop cannot be divided among generators")
 	}
 	return nil
 }
