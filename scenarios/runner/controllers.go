@@ -19,7 +19,8 @@ func (c *cell) startWitness(ctx context.Context) (err error) {
 		return nil
 	}
 	c.witness, err = party.StartWitness(ctx, party.WitnessSetup{
-		Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir, Kubeconfig: c.r.cluster.Kubeconfig, Kinds: c.record.Kinds, Ignore: c.ignore,
+		Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir, Kubeconfig: c.r.cluster.Kubeconfig, Kinds: c.record.Kinds,
+		Ignore: c.ignore,
 	})
 	return err
 }

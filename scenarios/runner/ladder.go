@@ -18,7 +18,9 @@ import (
 // needs tells whether the next fits the machine.
 func climb(jobs []job, cells []spec.Cell) []job {
 	place := func(j job) int { return slices.IndexFunc(cells, func(c spec.Cell) bool { return c.ID == j.cell.ID }) }
-	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Or(cmp.Compare(a.rep, b.rep), cmp.Compare(place(a), place(b))) })
+	slices.SortStableFunc(jobs, func(a, b job) int {
+		return cmp.Or(cmp.Compare(a.rep, b.rep), cmp.Compare(place(a), place(b)))
+	})
 	return jobs
 }
 

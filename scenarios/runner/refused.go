@@ -92,5 +92,6 @@ func (c *cell) collectRefusal(ctx context.Context) error {
 		return err
 	}
 	meta := check.Meta{Cell: c.record.ID, Strategy: c.s.Watcher.Strategy, Mode: c.s.Storage.Mode, Rules: c.rules}
-	return errors.Join(history.SaveJSON(c.dir, history.FileMeta, meta), history.SaveLines(c.dir, history.FileMarks, c.marks))
+	return errors.Join(history.SaveJSON(c.dir, history.FileMeta, meta),
+		history.SaveLines(c.dir, history.FileMarks, c.marks))
 }

@@ -91,7 +91,9 @@ func (c *site) Behind(ctx context.Context, want []history.StateRecord) (string, 
 
 // wanted are the objects that storage is to hold.
 func wanted(apiserver []history.StateRecord, rules check.Rules) []history.StateRecord {
-	return slices.DeleteFunc(slices.Clone(apiserver), func(r history.StateRecord) bool { return !rules.Wants(r.Kind, r.Namespace, r.Name) })
+	return slices.DeleteFunc(slices.Clone(apiserver), func(r history.StateRecord) bool {
+		return !rules.Wants(r.Kind, r.Namespace, r.Name)
+	})
 }
 
 // behindOf names an object of which storage has less than want had. latest, if not
@@ -125,7 +127,8 @@ func behindOf(want, have, latest []history.StateRecord, rules check.Rules) strin
 		case there && s.UID != w.UID && s.ResourceVersion > w.ResourceVersion:
 			continue
 		}
-		if l, still := now[id]; now != nil && (!still || l.UID != w.UID) && (!there || s.ResourceVersion > w.ResourceVersion) {
+		if l, still := now[id]; now != nil && (!still || l.UID != w.UID) &&
+			(!there || s.ResourceVersion > w.ResourceVersion) {
 			continue
 		}
 		if !there {
@@ -138,7 +141,8 @@ func behindOf(want, have, latest []history.StateRecord, rules check.Rules) strin
 		if _, exists := now[id]; exists || s.ResourceVersion > newest[s.Kind] || !rules.Watches(s.Kind) {
 			continue
 		}
-		return fmt.Sprintf("%s/%s/%s version %d is in storage, the apiserver has no such object", s.Kind, s.Namespace, s.Name, s.ResourceVersion)
+		return fmt.Sprintf("%s/%s/%s version %d is in storage, the apiserver has no such object", s.Kind, s.Namespace, s.Name,
+			s.ResourceVersion)
 	}
 	return ""
 }

@@ -191,8 +191,9 @@ const OpenCommand = "{command}"
 func Default() Scenario {
 	return Scenario{
 		Cluster: Cluster{Provider: "embedded"},
-		Storage: Storage{Latency: "lognormal(mean=87ms,p99=110ms)", Capacity: Capacity{Inflight: 300}, Mode: "faithful", Instances: 1},
-		Load:    Load{Driver: DriverEngine, Load: plan.DefaultLoad()},
+		Storage: Storage{Latency: "lognormal(mean=87ms,p99=110ms)", Capacity: Capacity{Inflight: 300}, Mode: "faithful",
+			Instances: 1},
+		Load: Load{Driver: DriverEngine, Load: plan.DefaultLoad()},
 		Watcher: Watcher{
 			Profile: "default", Strategy: "keyed", PodQueueNum: 30, WriterQueueLen: 102_400, HandlerQueueLen: 102_400,
 			QueueFull: "coalesce", QueueFullTimeout: Duration(1e9),
