@@ -78,9 +78,9 @@ change by more than that; 5 as well if each point of a scenario is cut.`,
 	offerBy(cmd, "set", overrides)
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan and storage latency (default: the scenario's)")
 	fl.DurationVar(&f.overhead, "overhead", 0,
-		"time per request besides storage latency, such as 700us (with --against, fitted on the run's other points)")
+		"time per request besides storage latency, such as 700us (default 0; with --against, fitted on the run's other points)")
 	fl.DurationVar(&f.wake, "wake", 0,
-		"time from an event to its request where a worker has nothing to do, such as 500us (with --against, the run's)")
+		"time from an event to its request where a worker is idle, such as 500us (default 0; with --against, the run's)")
 	fl.DurationVar(&f.api, "api-latency", simulate.DefaultAPI,
 		"time from a write's dispatch to its answer and to the watcher")
 	fl.StringVar(&f.against, "against", "", "folder of a run to simulate and compare with what it measured")

@@ -75,6 +75,7 @@ func TestOracle(t *testing.T) {
 	for _, dir := range saved(t, asked()) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			sameRun(t, dir)
+			sameContests(t, dir)
 			for _, c := range cells(t, dir) {
 				t.Run(c.id, func(t *testing.T) {
 					r, have := load(t, c.dir), map[string]any{}
@@ -165,7 +166,7 @@ func sameRun(t *testing.T, dir string) {
 	readJSON(t, filepath.Join(dir, "run.json"), &asked)
 	readJSON(t, filepath.Join(dir, "results.json"), &published)
 	for part := range published {
-		if !slices.Contains([]string{"schema", "run", "environment", "scenario", "cells", "thresholds"}, part) {
+		if !slices.Contains([]string{"schema", "run", "environment", "scenario", "cells", "thresholds", "contests"}, part) {
 			t.Errorf("%s is published, and nobody computes it a second time", part)
 		}
 	}

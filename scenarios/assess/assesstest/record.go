@@ -69,7 +69,7 @@ var effects = map[string]string{oplog.TypeCreate: ledger.EffectCreated, oplog.Ty
 
 // Cell writes the record of a cell of 50 objects, of which 10 were changed, in which
 // storage had every write after a delay (ms).
-func Cell(t testing.TB, dir, id string, s spec.Scenario, delay int64) {
+func Cell(t testing.TB, dir, id string, s spec.Scenario, params []spec.Param, delay int64) {
 	t.Helper()
 	must(t, os.MkdirAll(dir, 0o755))
 	c := history.Cell{
@@ -80,6 +80,9 @@ func Cell(t testing.TB, dir, id string, s spec.Scenario, delay int64) {
 		Planned: writes * 9 / 10, LoadStarted: epoch, LoadFinished: epoch + 10*writes*ms, FaultsSet: epoch,
 		DrainEnd: epoch + 20*writes*ms + delay*ms, ScrapeStarted: epoch + 20*writes*ms + delay*ms,
 		ScrapeFinished: epoch + 20*writes*ms + (delay+1)*ms,
+	}
+	for _, p := range params {
+		c.Params[p.Name] = p.Value
 	}
 	defer func() {
 		info, err := os.Stat(filepath.Join(dir, history.FileLedger))
@@ -160,7 +163,7 @@ func Run(t testing.TB, dir string, f *spec.File, delay int64, baseline *result.C
 		Environment: result.Environment{GoVersion: "go1.26", Provider: "embedded", CPUs: 2, LoadAfter: []float64{0.1}},
 	}
 	for _, c := range f.Cells() {
-		Cell(t, history.CellDir(dir, c.ID), c.ID, c.Scenario, delay)
+		Cell(t, history.CellDir(dir, c.ID), c.ID, c.Scenario, c.Params, delay)
 		r.Cells = append(r.Cells, c.ID)
 	}
 	r.Run.Order = r.Cells
