@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -24,8 +22,7 @@ import (
 
 type churnOptions struct {
 	plan, kubeconfig, oplog string
-	trace                   string
-	remove, simulate, part  string
+	trace, remove, simulate string
 	speed                   units.Speed
 	wait                    bool
 }
@@ -53,8 +50,6 @@ after an error or a signal.`,
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
 	f.StringVar(&o.oplog, "oplog", "",
 		"where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
-	f.StringVar(&o.part, "part", "0/1", "send part I of N of a profile's open load, I from 0; part 0 must be ready "+
-		"before the others start, and end after them")
 	f.BoolVar(&o.wait, "wait", false,
 		"wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
 	f.StringVar(&o.remove, "remove", "", "remove what the run with this ID left behind and exit; needs --kubeconfig")
@@ -107,13 +102,6 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	if err != nil {
 		return badinput.Wrap(err)
 	}
-	part, parts, err := readPart(o.part)
-	if err != nil {
-		return err
-	}
-	if p, err = p.Part(part, parts); err != nil {
-		return badinput.Wrap(fmt.Errorf("--part %s: %w", o.part, err))
-	}
 	if err := userfile.CheckOutputs(outputs...); err != nil {
 		return badinput.Wrap(err)
 	}
@@ -130,7 +118,7 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	logger := slog.New(slog.NewTextHandler(s.err, nil))
-	engine, err := churn.New(p, churn.Settings{REST: restConfig, Log: log, Logger: logger, Part: part})
+	engine, err := churn.New(p, churn.Settings{REST: restConfig, Log: log, Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -138,19 +126,6 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	return session.New(engine, cfg, session.Settings{
 		Out: s.out, Wait: o.wait, In: s.in, Log: log, Logger: logger,
 	}).Run(cmd.Context())
-}
-
-// maxParts bounds the generators of one run.
-const maxParts = 16
-
-func readPart(text string) (part, parts int, err error) {
-	i, n, ok := strings.Cut(text, "/")
-	part, err1 := strconv.Atoi(i)
-	parts, err2 := strconv.Atoi(n)
-	if !ok || err1 != nil || err2 != nil || parts < 1 || parts > maxParts || part < 0 || part >= parts {
-		return 0, 0, badinput.New("", "--part %s: use I/N with I from 0 to N-1, and N up to %d, such as 0/2", text, maxParts)
-	}
-	return part, parts, nil
 }
 
 func churnRemove(cmd *cobra.Command, s streams, o churnOptions) error {

@@ -2,7 +2,6 @@ package churn
 
 import (
 	"io"
-	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -181,52 +180,6 @@ func TestProfileWithoutOwner(t *testing.T) {
 		}
 		if sent != 1 {
 			t.Errorf("%d operations on the pod that was refused, want 1", sent)
-		}
-	})
-}
-
-// TestSeveralGenerators: generators that share a plan send together what one alone would,
-// each operation once, with ids that do not meet.
-func TestSeveralGenerators(t *testing.T) {
-	sent := func(t *testing.T, parts int) map[int64]string {
-		api := &anyAPI{latency: time.Millisecond}
-		ops, free := map[int64]string{}, map[int64]bool{}
-		for part := range parts {
-			e, log := profileEngine(t, api)
-			if part > 0 {
-				e.part = part
-				e.nextID.Add(int64(part) * freeIDs)
-			}
-			var err error
-			if e.plan, err = e.plan.Part(part, parts); err != nil {
-				t.Fatal(err)
-			}
-			e.planned = e.plan.Planned()
-			if err := e.setUp(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			stats, err := e.Load(t.Context(), nil)
-			if err != nil || stats.Done != stats.Planned || parts > 1 && stats.Done == 0 {
-				t.Errorf("part %d of %d: planned %d, done %d, %v (%s)", part, parts, stats.Planned, stats.Done, err, stats.FirstError)
-			}
-			for _, r := range log.records {
-				if _, twice := ops[r.ID]; twice {
-					t.Errorf("operation %d twice", r.ID)
-				}
-				ops[r.ID] = r.Type + " " + r.Kind + " " + r.Namespace + "/" + r.Name
-			}
-			if id := e.freeID(); free[id] {
-				t.Errorf("free id %d twice", id)
-			} else {
-				free[id] = true
-			}
-		}
-		return ops
-	}
-	virtual(t, "", func(t *testing.T) {
-		one, two := sent(t, 1), sent(t, 2)
-		if len(one) < 100 || !maps.Equal(one, two) {
-			t.Errorf("one generator sent %d operations, two sent %d, or others", len(one), len(two))
 		}
 	})
 }

@@ -95,14 +95,6 @@ func (r *customResource) define(ctx context.Context) error {
 	return r.awaitServed(ctx)
 }
 
-// awaitDefinition waits for what another generator of the run defines.
-func (r *customResource) awaitDefinition(ctx context.Context) error {
-	if !r.cfg.HasWidgets() {
-		return nil
-	}
-	return r.awaitServed(ctx)
-}
-
 func (r *customResource) awaitServed(ctx context.Context) error {
 	client := r.client.controlSet.CoreV1().RESTClient()
 	err := r.poll(ctx, func(ctx context.Context) error {

@@ -34,10 +34,6 @@ type Settings struct {
 	// RequestTimeout bounds one attempt; 0: 10 s. An attempt that it ends may take effect
 	// all the same.
 	RequestTimeout time.Duration
-	// Part is which generator of the run this is, where several share a profile by
-	// plan.Plan.Part. That of number 0 makes what all of them need, before the others are
-	// prepared, and removes it after them.
-	Part int
 }
 
 // Engine executes one plan once. Its methods are called in the order that the
@@ -50,7 +46,6 @@ type Engine struct {
 
 	plan   *plan.Plan
 	logger *slog.Logger
-	part   int
 
 	planned                   int64        // load operations; 0: not known before
 	loadStarted, loadFinished atomic.Int64 // Unix ns
@@ -71,10 +66,10 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	e := newEngine(newJournal(s.Log, s.Part), &wire{cfg: cfg, rest: client.control, client: client,
+	e := newEngine(newJournal(s.Log), &wire{cfg: cfg, rest: client.control, client: client,
 		timeout: cmp.Or(s.RequestTimeout, requestTimeout), targets: newTargets(),
 		shape: shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})}, logger)
-	e.plan, e.planned, e.part = p, p.Planned(), s.Part
+	e.plan, e.planned = p, p.Planned()
 	return e, nil
 }
 

@@ -16,12 +16,9 @@ type journal struct {
 	phase  atomic.Pointer[string]
 }
 
-// freeIDs are for one of several generators.
-const freeIDs = 100_000_000
-
-func newJournal(log Recorder, part int) *journal {
+func newJournal(log Recorder) *journal {
 	j := &journal{log: log, clock: newClock()}
-	j.nextID.Store(plan.FirstFreeID + int64(part)*freeIDs)
+	j.nextID.Store(plan.FirstFreeID)
 	j.enter(oplog.PhasePrepare)
 	return j
 }

@@ -33,11 +33,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 		do   func(context.Context) error
 	}
 	steps := []step{{"namespaces", e.createNamespaces}, {"the custom resource", e.definition.define},
-		{"what the load begins with",
-			e.setUp}}
-	if e.part > 0 {
-		steps = []step{{"the custom resource", e.definition.awaitDefinition}, {"what the load begins with", e.setUp}}
-	}
+		{"what the load begins with", e.setUp}}
 	for _, step := range steps {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("creating %s: %w", step.what, err)

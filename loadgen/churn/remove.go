@@ -35,7 +35,7 @@ func Remove(ctx context.Context, cfg *rest.Config, runID string) (int, error) {
 	// Whether it had a profile is not known any more.
 	w := &wire{cfg: plan.Config{RunID: runID, Load: plan.Load{Profile: "any"}}, rest: client.control, client: client,
 		timeout: requestTimeout}
-	e := newEngine(newJournal(unrecorded{}, 0), w, slog.New(slog.DiscardHandler))
+	e := newEngine(newJournal(unrecorded{}), w, slog.New(slog.DiscardHandler))
 	e.created.definition = true
 	for _, ns := range namespaces.Items {
 		e.created.namespaces = append(e.created.namespaces, ns.Name)

@@ -50,14 +50,14 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 // setupOthers makes what no workload has.
 func (w *world) setupOthers() {
 	for i := range *w.tn.Cluster.Widgets {
-		w.widgets = append(w.widgets, w.object(w.group(), Target{
+		w.widgets = append(w.widgets, w.object(Target{
 			Kind: "Widget", Namespace: w.namespace(), Name: fmt.Sprintf("widget-%d", i), Seed: w.rng.Uint64(),
 			Bytes: w.tn.Sizes.Widget.Draw(w.rng),
 		}))
 		w.emit(w.widgets[i], oplog.TypeCreate, State{})
 	}
 	for i := range *w.tn.Cluster.ConfigMaps {
-		w.configs = append(w.configs, w.object(w.group(), Target{
+		w.configs = append(w.configs, w.object(Target{
 			Kind: "ConfigMap", Namespace: w.namespace(), Name: fmt.Sprintf("config-%d", i), Seed: w.rng.Uint64(),
 			Bytes: w.tn.Sizes.ConfigMap.Draw(w.rng),
 		}))
@@ -90,7 +90,7 @@ func (w *world) setupDeployment(number, replicas int) *deployment {
 	rs := d.current
 	w.emit(rs.object, oplog.TypeCreate, State{Replicas: replicas}, d.object)
 	for range replicas {
-		p := w.newPod(rs, rs.group, rs.object, rs.Namespace, rs.Name+"-"+w.suffix(), rs.spec, nil)
+		p := w.newPod(rs, rs.object, rs.Namespace, rs.Name+"-"+w.suffix(), rs.spec, nil)
 		rs.pods = append(rs.pods, p)
 		w.setupPod(p, rs.object)
 		if d.selected && p.ready {

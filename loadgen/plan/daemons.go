@@ -15,7 +15,7 @@ type daemonSet struct {
 
 func (w *world) newDaemonSet() *daemonSet {
 	ds := &daemonSet{w: w, spec: w.podSpec(), pods: make([]*pod, len(w.nodes))}
-	ds.object = w.object(w.group(), Target{
+	ds.object = w.object(Target{
 		Kind: "DaemonSet", Namespace: w.namespace(), Name: "agent", Seed: ds.spec.seed,
 		Bytes: w.tn.Sizes.Deployment.Draw(w.rng),
 		Spec:  len(w.nodes), Containers: ds.spec.containers, InitContainers: ds.spec.init,
@@ -27,7 +27,7 @@ func (w *world) newDaemonSet() *daemonSet {
 
 // pod is a new one for a node.
 func (ds *daemonSet) pod(n *node) *pod {
-	p := ds.w.newPod(ds, ds.group, ds.object, ds.Namespace, ds.Name+"-"+ds.w.suffix(), ds.spec, n)
+	p := ds.w.newPod(ds, ds.object, ds.Namespace, ds.Name+"-"+ds.w.suffix(), ds.spec, n)
 	ds.pods[n.index()] = p
 	return p
 }

@@ -46,7 +46,7 @@ func (d *deployment) room() *slice {
 	}
 	w := d.w
 	s := &slice{d: d}
-	s.object = w.object(d.group, Target{
+	s.object = w.object(Target{
 		Kind: "EndpointSlice", Namespace: d.Namespace, Name: fmt.Sprintf("%s-%s", d.Name, w.suffix()), Seed: d.Seed,
 		Owner: d.Target,
 	})

@@ -75,7 +75,7 @@ func (j *journal) record(r *recorder, reason, text string) {
 
 // event writes a new Event; once says that it is not repeated.
 func (j *journal) event(about *object, reason string, once bool) *event {
-	e := &event{count: 1, object: j.object(about.group, Target{
+	e := &event{count: 1, object: j.object(Target{
 		Kind: "Event", Namespace: about.Namespace, Name: eventName(about.Name, j.index), Seed: j.rng.Uint64(),
 		Bytes: j.tn.Sizes.Event.Draw(j.rng), Subject: about.Target, Reason: reason,
 	})}

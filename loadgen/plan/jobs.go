@@ -22,10 +22,9 @@ type job struct {
 
 // startJob creates a Job of so many pods.
 func (w *world) startJob(pods int) {
-	group := w.group()
 	j := &job{w: w, spec: w.podSpec()}
 	j.spec.probed = false // nobody waits for what runs to its end
-	j.object = w.object(group, Target{
+	j.object = w.object(Target{
 		Kind: "Job", Namespace: w.namespace(), Name: applications[w.index%int64(len(applications))] + "-job-" + w.suffix(),
 		Seed:  j.spec.seed,
 		Bytes: w.tn.Sizes.Job.Draw(w.rng), Spec: pods, Containers: j.spec.containers, InitContainers: j.spec.init,
@@ -74,7 +73,7 @@ func (j *job) changed(p *pod) {
 
 func (j *job) add() {
 	w := j.w
-	p := w.newPod(j, j.group, j.object, j.Namespace, j.Name+"-"+w.suffix(), j.spec, nil)
+	p := w.newPod(j, j.object, j.Namespace, j.Name+"-"+w.suffix(), j.spec, nil)
 	j.pods = append(j.pods, p)
 	w.start(p, j.object)
 	w.record(j.fate, "SuccessfulCreate", p.Name)

@@ -202,15 +202,3 @@ func TestZeroOverrides(t *testing.T) {
 		t.Error("a Lease each millisecond is accepted")
 	}
 }
-
-// Only what can be divided is.
-func TestPartsOfOtherLoads(t *testing.T) {
-	for name, p := range map[string]*Plan{"closed": mustPlan(t, nil), "plain pods": openPlan(t, nil)} {
-		if _, err := p.Part(0, 2); err == nil || !strings.Contains(err.Error(), "only the open load of a profile can be divided") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := p.Part(0, 1); err != nil {
-			t.Errorf("%s: the whole is refused: %v", name, err)
-		}
-	}
-}

@@ -8,9 +8,8 @@ import (
 )
 
 func (w *world) newNode(i int) *node {
-	group := w.group()
-	n := &node{object: w.object(group, w.cfg.nodeTarget(i, w.rng.Uint64(), w.tn.Sizes.Node.Draw(w.rng)))}
-	n.lease = w.object(group, leaseTarget(n.Target))
+	n := &node{object: w.object(w.cfg.nodeTarget(i, w.rng.Uint64(), w.tn.Sizes.Node.Draw(w.rng)))}
+	n.lease = w.object(leaseTarget(n.Target))
 	w.emit(n.object, oplog.TypeCreate, State{})
 	w.emit(n.lease, oplog.TypeCreate, State{}, n.object)
 	return n

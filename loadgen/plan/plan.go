@@ -17,8 +17,6 @@ type Plan struct {
 
 	tuning Tuning    // of a profile
 	made   []*Target // that exist before a profile's load, in the order of Setup; read only
-
-	part, parts int // 0 parts: all of it
 }
 
 // New checks cfg and makes it a Plan.
@@ -69,7 +67,7 @@ func (p *Plan) Planned() int64 {
 		return p.cfg.Operations
 	}
 	n := int64(0)
-	if p.cfg.Profile != "" || p.parts > 1 {
+	if p.cfg.Profile != "" {
 		for range p.Timed() {
 			n++
 		}
@@ -246,9 +244,9 @@ func (p *Plan) Setup() iter.Seq[Op] {
 	}
 }
 
-// trickled yields the creations of the bystander objects, which are the first part's.
+// trickled yields the creations of the bystander objects.
 func (p *Plan) trickled(yield func(Op) bool) bool {
-	if p.cfg.Bystander == nil || p.part > 0 {
+	if p.cfg.Bystander == nil {
 		return true
 	}
 	for i := range p.cfg.Bystander.Count() {
@@ -276,7 +274,7 @@ func (p *Plan) bystander(i int, phase, kind string, s *State) Op {
 func (p *Plan) Bystander(phase string) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		b := p.cfg.Bystander
-		if b == nil || p.part > 0 {
+		if b == nil {
 			return
 		}
 		first := int64(idBystander)

@@ -17,7 +17,7 @@ func (p *Plan) profileSetup(yield func(Op) bool) {
 			return
 		}
 		x.op.ID, x.op.Phase, x.op.At = id, oplog.PhasePrepare, 0
-		if p.mine(x.group) && !yield(x.op) {
+		if !yield(x.op) {
 			return
 		}
 	}
@@ -47,7 +47,7 @@ func (p *Plan) profileTimed(yield func(Op) bool) {
 			return
 		}
 		x.op.ID, x.op.Phase = id, oplog.PhaseLoad
-		if p.mine(x.group) && !yield(x.op) {
+		if !yield(x.op) {
 			return
 		}
 	}

@@ -52,7 +52,7 @@ func (k *kubelets) podSpec() podSpec {
 }
 
 // newPod is one that does not exist yet. owner may be nil; so may on, for any node.
-func (k *kubelets) newPod(of workload, group int, owner *object, namespace int, name string, s podSpec, on *node) *pod {
+func (k *kubelets) newPod(of workload, owner *object, namespace int, name string, s podSpec, on *node) *pod {
 	t := Target{
 		Kind: "Pod", Namespace: namespace, Name: name, Seed: s.seed, Bytes: s.bytes, Containers: s.containers,
 		InitContainers: s.init,
@@ -70,7 +70,7 @@ func (k *kubelets) newPod(of workload, group int, owner *object, namespace int, 
 		t.Node = p.on.index()
 		p.on.pods = append(p.on.pods, p)
 	}
-	p.object = k.object(group, t)
+	p.object = k.object(t)
 	return p
 }
 

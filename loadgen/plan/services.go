@@ -39,9 +39,9 @@ type replicaSet struct {
 }
 
 func (w *world) newDeployment(number int) *deployment {
-	group, seed := w.group(), w.rng.Uint64()
+	seed := w.rng.Uint64()
 	d := &deployment{w: w}
-	d.object = w.object(group, Target{
+	d.object = w.object(Target{
 		Kind: "Deployment", Namespace: w.namespace(), Name: fmt.Sprintf("%s-%d", applications[number%len(applications)],
 			number),
 		Seed: seed, Bytes: w.tn.Sizes.Deployment.Draw(w.rng),
@@ -68,7 +68,7 @@ func (d *deployment) newReplicaSet(want int) *replicaSet {
 	for i := range hash {
 		hash[i] = letters[w.rng.IntN(len(letters))]
 	}
-	rs.object = w.object(d.group, Target{
+	rs.object = w.object(Target{
 		Kind: "ReplicaSet", Namespace: d.Namespace, Name: d.Name + "-" + string(hash), Seed: rs.spec.seed,
 		Bytes: w.tn.Sizes.ReplicaSet.Draw(w.rng), Owner: d.Target, Spec: want, Containers: rs.spec.containers,
 		InitContainers: rs.spec.init,
@@ -214,7 +214,7 @@ func (rs *replicaSet) fill() {
 	for batch := 1; made < min(missing, maxSlowStart); batch *= 2 {
 		n := min(batch, min(missing, maxSlowStart)-made)
 		for range n {
-			p := w.newPod(rs, rs.group, rs.object, rs.Namespace, rs.Name+"-"+w.suffix(), rs.spec, nil)
+			p := w.newPod(rs, rs.object, rs.Namespace, rs.Name+"-"+w.suffix(), rs.spec, nil)
 			p.crashes = w.chance(w.tn.Crashes.Share)
 			rs.pods = append(rs.pods, p)
 			w.after(at, func() {

@@ -5,7 +5,6 @@ import "fmt"
 // single is a name that one pod after the other bears, as that of a StatefulSet's pod.
 type single struct {
 	w         *world
-	group     int
 	namespace int
 	name      string
 	times     int // pods that had the name before
@@ -15,14 +14,14 @@ type single struct {
 
 func (w *world) newSingle(i int) *single {
 	const perSet = 3
-	return &single{w: w, group: w.group(), namespace: w.namespace(), name: fmt.Sprintf("%s-db%d-%d",
+	return &single{w: w, namespace: w.namespace(), name: fmt.Sprintf("%s-db%d-%d",
 		applications[i/perSet%len(applications)], i/perSet, i%perSet), spec: w.podSpec()}
 }
 
 // next is the next pod of the name, on the lane of the one before.
 func (s *single) next() *pod {
 	w := s.w
-	p := w.newPod(s, s.group, nil, s.namespace, s.name, s.spec, nil)
+	p := w.newPod(s, nil, s.namespace, s.name, s.spec, nil)
 	if s.pod != nil {
 		s.times++
 		p.Lane, p.Incarnation = s.pod.Lane, s.times

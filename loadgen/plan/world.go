@@ -42,7 +42,6 @@ type registry struct {
 	index   int64 // of the next object
 	targets targetCache
 	spaces  dist.Number // a workload's namespace, from 1
-	groups  int
 }
 
 // journal writes Events.
@@ -57,7 +56,6 @@ type kubelets struct {
 // object is a target with what the world knows of it while it plays.
 type object struct {
 	*Target
-	group   int           // workload it belongs to, for the parts of a plan
 	created time.Duration // when its creation is due; -1 before it
 	last    time.Duration // when its last write is due
 	gone    bool
@@ -74,9 +72,8 @@ func (t timer) before(u timer) bool { return t.at < u.at || t.at == u.at && t.se
 
 // decided is an operation that was decided and is not yet due.
 type decided struct {
-	op    Op
-	seq   int64
-	group int
+	op  Op
+	seq int64
 }
 
 func (d decided) before(e decided) bool {
@@ -146,7 +143,7 @@ func (l *timeline) put(o *object, kind string, s State, last bool, after ...*obj
 		return
 	}
 	l.seq++
-	l.writes.add(decided{group: o.group, seq: l.seq, op: Op{
+	l.writes.add(decided{seq: l.seq, op: Op{
 		Type: kind, Thread: ThreadNone, At: at, Target: o.Target, State: &s, Last: last,
 	}})
 }
@@ -160,10 +157,10 @@ type targetCache struct {
 }
 
 // object makes a new object. Its lane is its own.
-func (g *registry) object(group int, t Target) *object {
+func (g *registry) object(t Target) *object {
 	t.Lane = laneWorld + g.index
 	g.index++
-	o := &object{Target: &t, group: group, created: -g.gap, last: -g.gap}
+	o := &object{Target: &t, created: -g.gap, last: -g.gap}
 	if c := &g.targets; c.on {
 		if c.next < len(*c.made) {
 			o.Target = (*c.made)[c.next]
@@ -174,9 +171,6 @@ func (g *registry) object(group int, t Target) *object {
 	}
 	return o
 }
-
-// group numbers a workload.
-func (g *registry) group() int { g.groups++; return g.groups - 1 }
 
 // namespace draws the namespace of a new workload.
 func (g *registry) namespace() int { return g.spaces.Whole(g.rng) - 1 }

@@ -74,7 +74,8 @@ func load(dir string, o Options) (*recorded, error) {
 		return nil, err
 	}
 	if c.Cell.Refusal == nil {
-		if err := require(dir, history.FileMeta, history.FileOps, history.FileLedger, history.FileState, history.FileSamples, history.FileMarks, history.FileDeeds); err != nil {
+		if err := require(dir, history.FileMeta, history.FileOps, history.FileLedger, history.FileState, history.FileSamples,
+			history.FileMarks, history.FileDeeds); err != nil {
 			return nil, err
 		}
 		if c.Cell.Watcher.Own {
@@ -110,7 +111,9 @@ func load(dir string, o Options) (*recorded, error) {
 	if err := c.whole(dir); err != nil {
 		return nil, err
 	}
-	c.CustomKinds = slices.DeleteFunc(slices.Clone(c.history.Rules.Kinds), func(kind string) bool { return slices.Contains(c.Cell.Kinds, kind) })
+	c.CustomKinds = slices.DeleteFunc(slices.Clone(c.history.Rules.Kinds), func(kind string) bool {
+		return slices.Contains(c.Cell.Kinds, kind)
+	})
 	if c.Cell.Scenario.Fault == nil {
 		return &c, nil
 	}

@@ -17,7 +17,8 @@ func differences(file string, recorded, now any) ([]string, error) {
 func Differences(has, gives string, recorded, now any) (found []string, err error) {
 	all, err := result.Differences(recorded, now)
 	for _, d := range all {
-		found = append(found, fmt.Sprintf("%s: %s %s, %s %s", d.Place, has, result.DifferenceText(d.Old), gives, result.DifferenceText(d.New)))
+		found = append(found, fmt.Sprintf("%s: %s %s, %s %s", d.Place, has, result.DifferenceText(d.Old), gives,
+			result.DifferenceText(d.New)))
 	}
 	return found, err
 }

@@ -25,7 +25,8 @@ func (c *recorded) readers(ctx context.Context, dir string, cell *result.Cell) e
 	if err != nil {
 		return err
 	}
-	if err := reading.Judge(ctx, reading.Input{Scenario: &c.Cell.Scenario, Log: history.Readers(dir), Ops: ops}, cell); err != nil {
+	if err := reading.Judge(ctx, reading.Input{Scenario: &c.Cell.Scenario, Log: history.Readers(dir), Ops: ops},
+		cell); err != nil {
 		return fmt.Errorf("readers: %w", err)
 	}
 	cell.Valid = len(cell.InvalidReasons) == 0
@@ -38,7 +39,8 @@ func (c *recorded) apiReads(cell *result.Cell) {
 	if a == nil || b == nil {
 		return
 	}
-	cell.API = &result.API{Gets: b.Gets - a.Gets, Lists: b.Lists - a.Lists, Watches: b.Watches, Events: b.Events - a.Events}
+	cell.API = &result.API{Gets: b.Gets - a.Gets, Lists: b.Lists - a.Lists, Watches: b.Watches,
+		Events: b.Events - a.Events}
 	cpu, window := cell.Parties[history.PartyAPIServer].CPUSeconds, cell.Watcher.CPUWindow
 	if cpu != nil && window != nil && *window > 0 {
 		cell.API.CPUCores = new(stats.Round(*cpu / *window)) // of figures that are published

@@ -31,7 +31,8 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 	for _, id := range r.Cells {
 		cell, err := Cell(ctx, history.CellDir(dir, id), Options{Baseline: baseline})
 		if err == nil && cell.ID != id {
-			err = &badinput.Error{What: fmt.Sprintf("%s holds the cell %s", history.CellDir(dir, id), cell.ID), Remedy: "the folder must be as it was written"}
+			err = &badinput.Error{What: fmt.Sprintf("%s holds the cell %s", history.CellDir(dir, id), cell.ID),
+				Remedy: "the folder must be as it was written"}
 		}
 		if err != nil {
 			return nil, err
@@ -39,7 +40,8 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 		res.Cells = append(res.Cells, cell)
 	}
 	if err := Complete(res); err != nil {
-		return nil, &badinput.Error{What: fmt.Sprintf("%s: %v", filepath.Join(dir, history.FileRun), err), Remedy: "the folder must be as it was written"}
+		return nil, &badinput.Error{What: fmt.Sprintf("%s: %v", filepath.Join(dir, history.FileRun), err),
+			Remedy: "the folder must be as it was written"}
 	}
 	return res, nil
 }
@@ -81,7 +83,8 @@ func assessMatrix(ctx context.Context, dir string) (*result.Matrix, map[string]*
 }
 
 // campaignRun is nil for a run that was aborted before it had a record.
-func campaignRun(ctx context.Context, dir string, r history.CampaignRun, baseline *result.Cell) (*result.Results, error) {
+func campaignRun(ctx context.Context, dir string, r history.CampaignRun, baseline *result.Cell) (*result.Results,
+	error) {
 	if r.Dir == "" {
 		return nil, nil
 	}

@@ -30,7 +30,8 @@ func (c *recorded) whole(dir string) error {
 	if c.Cell.Refusal != nil {
 		return nil
 	}
-	if info, err := os.Stat(filepath.Join(dir, history.FileLedger)); err == nil && c.Cell.LedgerBytes > 0 && info.Size() != c.Cell.LedgerBytes {
+	if info, err := os.Stat(filepath.Join(dir, history.FileLedger)); err == nil && c.Cell.LedgerBytes > 0 &&
+		info.Size() != c.Cell.LedgerBytes {
 		return bad(history.FileLedger, "it has %d bytes, %d were written", info.Size(), c.Cell.LedgerBytes)
 	}
 	if n := len(c.Samples); n == 0 || c.Samples[n-1].Time < c.Cell.DrainEnd {

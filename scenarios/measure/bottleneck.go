@@ -59,17 +59,22 @@ func bottleneck(l limits) result.Bottleneck {
 	}
 	eff := c.Storage.EfficiencyBacklog
 	if b := c.Storage.BacklogSeconds; eff == nil && b != nil && !c.Cut {
-		return is(StageUnknown, "storage was owed as many objects as may be in flight for only %.2f s, so nothing was used to its limit", *b)
+		return is(StageUnknown, "storage was owed as many objects as may be in flight for only %.2f s, so nothing was used "+
+			"to its limit", *b)
 	}
-	if m := c.Storage.SeenMeanMs; m != nil && l.chanceMs != nil && c.Storage.LatencyMeanMs > 0 && *m-*l.chanceMs > slowStorage*c.Storage.LatencyMeanMs {
-		return is(StageStorage, "requests took %.0f ms where %.0f ms are configured: they queued for its capacity", *m, c.Storage.LatencyMeanMs)
+	if m := c.Storage.SeenMeanMs; m != nil && l.chanceMs != nil && c.Storage.LatencyMeanMs > 0 &&
+		*m-*l.chanceMs > slowStorage*c.Storage.LatencyMeanMs {
+		return is(StageStorage, "requests took %.0f ms where %.0f ms are configured: they queued for its capacity", *m,
+			c.Storage.LatencyMeanMs)
 	}
 	if im := c.Handler.Imbalance; im != nil && *im > skewed && eff != nil && *eff < senderBusy {
-		return is(StageSkew, "the busiest of %d queues had %.1f times the mean, so with backlog storage saw %.0f%% of what its senders could do",
+		return is(StageSkew, "the busiest of %d queues had %.1f times the mean, so with backlog storage saw %.0f%% of what "+
+			"its senders could do",
 			c.Handler.Queues, *im, 100**eff)
 	}
 	if eff != nil && *eff >= senderBusy {
-		return is(StageHandlers, "%d in flight at %.0f ms allow %.0f requests/s and %.0f%% of that was reached while there was backlog",
+		return is(StageHandlers, "%d in flight at %.0f ms allow %.0f requests/s and %.0f%% of that was reached while there "+
+			"was backlog",
 			c.Handler.Workers, 1000*float64(c.Handler.Workers) / *c.Storage.LimitQPS, *c.Storage.LimitQPS, 100**eff)
 	}
 	if l.machineBusy != nil && *l.machineBusy >= cpuBusy {
@@ -82,7 +87,8 @@ func bottleneck(l limits) result.Bottleneck {
 		return is(StageWriter, "the Writer queue was full for %.1f s", *f)
 	}
 	if eff != nil {
-		return is(StageUnknown, "with backlog storage was used to %.0f%% of %.0f requests/s and no other rule fired", 100**eff, *c.Storage.LimitQPS)
+		return is(StageUnknown, "with backlog storage was used to %.0f%% of %.0f requests/s and no other rule fired",
+			100**eff, *c.Storage.LimitQPS)
 	}
 	return is(StageUnknown, "not enough was seen to tell")
 }

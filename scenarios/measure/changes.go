@@ -40,7 +40,8 @@ type stretch struct{ from, to int64 }
 // changesOf goes through the changes of the load, which ran from one time, up to the end
 // of the drain, and shows them to the clock. What arrived later did not arrive.
 func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Clock) changes {
-	c := changes{load: NewHistogram(), bystander: NewHistogram(), backlog: debts{newBins(from, to)}, events: debts{newBins(from, to)}}
+	c := changes{load: NewHistogram(), bystander: NewHistogram(), backlog: debts{newBins(from, to)},
+		events: debts{newBins(from, to)}}
 	var ends endings
 	var owed, unsent []stretch // of one object
 	var came []history.Change  // the same, of what arrived

@@ -41,7 +41,8 @@ var _ history.Observer = (*Figures)(nil)
 // New begins with what was not logged; the samples are in the order of time. The scrapes
 // are nil for a watcher that has no metrics of ours.
 func New(cell *history.Cell, before, after history.Scrape, samples []history.Sample) *Figures {
-	f := &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples, load: newLoad(), told: map[string]int64{}, pods: served{took: NewHistogram()}}
+	f := &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples,
+		load: newLoad(), told: map[string]int64{}, pods: served{took: NewHistogram()}}
 	if cell.Scenario.Load.Profile != "" {
 		f.traffic = newProfiled()
 	}
@@ -145,8 +146,9 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	s := &f.cell.Scenario
 	g := groundsOf(f, queues.LittleQueue)
 	c.Bottleneck = bottleneck(limits{
-		cell: &c, chanceMs: g.chanceMs(&c), machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs, watcherCPUs: f.cell.WatcherCPUs,
-		cpuCores: f.busyCores(), lagLimitMs: millis(s.Limits.Lag),
+		cell: &c, chanceMs: g.chanceMs(&c), machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs,
+		watcherCPUs: f.cell.WatcherCPUs,
+		cpuCores:    f.busyCores(), lagLimitMs: millis(s.Limits.Lag),
 	})
 	c.InvalidReasons, c.LateReasons = invalid(&c, g)
 	if why := f.clock.Reason(); why != "" {
@@ -202,7 +204,8 @@ func (f *Figures) described() result.Cell {
 		c.Params[name] = value
 	}
 	if w.Own {
-		c.Handler = result.Handler{Strategy: f.watcher.Strategy, Queues: 1, Workers: f.senders(), Capacity: f.watcher.HandlerQueueLen}
+		c.Handler = result.Handler{Strategy: f.watcher.Strategy, Queues: 1, Workers: f.senders(),
+			Capacity: f.watcher.HandlerQueueLen}
 		if f.watcher.Strategy == strategyPartitioned {
 			c.Handler.Queues = f.watcher.PodQueueNum
 		}
@@ -310,7 +313,8 @@ func (f *Figures) watcherLatencyMs() *float64 {
 	var sum, n float64
 	for _, method := range []string{"PUT", "DELETE"} {
 		with := append(labels, "method", method)
-		s, k := growth(f.before, f.after, metric.StorageLatency+"_sum", with...), growth(f.before, f.after, metric.StorageLatency+"_count", with...)
+		s, k := growth(f.before, f.after, metric.StorageLatency+"_sum", with...),
+			growth(f.before, f.after, metric.StorageLatency+"_count", with...)
 		if s == nil || k == nil {
 			return nil
 		}

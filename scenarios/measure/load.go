@@ -82,7 +82,8 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 	if l.traced {
 		model = result.ModelOpen
 	}
-	out := result.Load{Model: model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors, Warmup: s.Warmup.Operations, Prefill: int64(s.Prefill)}
+	out := result.Load{Model: model, Threads: s.Threads, Planned: planned, Done: l.done, Errors: l.errors,
+		Warmup: s.Warmup.Operations, Prefill: int64(s.Prefill)}
 	if out.Planned == 0 {
 		out.Planned = l.attempted
 	}
@@ -91,7 +92,8 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 		out.DurationS, out.QPS = round(seconds), round(float64(l.done)/seconds)
 	}
 	if model == result.ModelOpen {
-		if l.speed.Limited() && s.Profile == "" && !l.traced { // the rate of a profile is of pods, each of which is many writes
+		// the rate of a profile is of pods, each of which is many writes
+		if l.speed.Limited() && s.Profile == "" && !l.traced {
 			out.OfferedQPS = ptr(l.speed.Rate(s.MeanRate()))
 		}
 		if d := l.speed.Length(s.Duration.Std()).Seconds(); d > 0 {

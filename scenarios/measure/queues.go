@@ -79,8 +79,10 @@ func (f *Figures) undisturbed() bool {
 		n := growth(f.before, f.after, name, labels...)
 		return n == nil || *n == 0
 	}
-	return f.cell.Watcher.Own && !f.cell.Watcher.Joined && f.watcher.Profile != strategyLegacy && s.Watcher.Replicas <= 1 &&
-		len(s.Events) == 0 && len(s.Storage.Faults) == 0 && len(s.Watch.Faults) == 0 && none(metric.SyncRepairs) && none(metric.EventsRetried)
+	return f.cell.Watcher.Own && !f.cell.Watcher.Joined && f.watcher.Profile != strategyLegacy &&
+		s.Watcher.Replicas <= 1 &&
+		len(s.Events) == 0 && len(s.Storage.Faults) == 0 && len(s.Watch.Faults) == 0 && none(metric.SyncRepairs) &&
+		none(metric.EventsRetried)
 }
 
 // queueFigures sets the depth of the queues beside what op log and ledger allow.

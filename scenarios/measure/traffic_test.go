@@ -22,7 +22,7 @@ func churned() *evidence {
 	e := backlog(0)
 	e.cell.Scenario.Load = spec.Load{Load: plan.Default().Load}
 	l := &e.cell.Scenario.Load.Load
-	l.Model, l.Rate, l.Duration, l.Nodes, l.Namespaces, l.Profile = plan.ModelOpen, 60, units.Duration(time.Second / 4), 20, 5,
+	l.Model, l.Rate, l.Duration, l.Nodes, l.Namespaces, l.Profile = plan.ModelOpen, 60, units.Duration(time.Second/4), 20, 5,
 		plan.ProfileServiceChurn
 	e.ops, e.entries = nil, nil
 	rv := uint64(0)

@@ -94,7 +94,8 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime, ofWatcher(func(x history.Use) float64 { return x.RSSHighestBytes }))
 	w.Lists, w.Watches = f.cell.Watcher.Lists, f.cell.Watcher.Watches
 	if n := f.events(""); n != nil {
-		w.AllocsPerEvent, w.AllocBytesPerEvent = per(growth(f.before, f.after, goMallocs), *n), per(growth(f.before, f.after, goAllocated), *n)
+		w.AllocsPerEvent, w.AllocBytesPerEvent = per(growth(f.before, f.after, goMallocs), *n),
+			per(growth(f.before, f.after, goAllocated), *n)
 	}
 	cpu := u.cpu(history.PartyWatcher)
 	if cpu == nil {
@@ -119,12 +120,14 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	}
 	w.Goroutines = maxOf(f.samples, u.a.Time, maxTime, func(s *history.Sample) *float64 { return s.Goroutines })
 	if f.cell.Watcher.Restarts == 0 {
-		in, out := growth(f.before, f.after, metric.NetBytes, "direction", "in"), growth(f.before, f.after, metric.NetBytes, "direction", "out")
+		in, out := growth(f.before, f.after, metric.NetBytes, "direction", "in"),
+			growth(f.before, f.after, metric.NetBytes, "direction", "out")
 		if in == nil && out == nil {
 			in, out = calls(u.a, u.b)
 		}
 		if in != nil && out != nil {
-			w.NetInKiBps, w.NetOutKiBps, w.NetKiBps = ptr(*in/1024/u.seconds()), ptr(*out/1024/u.seconds()), ptr((*in+*out)/1024/u.seconds())
+			w.NetInKiBps, w.NetOutKiBps, w.NetKiBps = ptr(*in/1024/u.seconds()), ptr(*out/1024/u.seconds()),
+				ptr((*in+*out)/1024/u.seconds())
 		}
 	}
 }

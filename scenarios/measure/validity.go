@@ -82,7 +82,8 @@ func invalid(c *result.Cell, g grounds) (why, late []string) {
 	}
 	if m, chance := c.Storage.SeenMeanMs, g.chanceMs(c); m != nil && chance != nil && len(g.faults) == 0 && !g.limited {
 		if most := maxLatency*c.Storage.LatencyMeanMs + latencySlackMs + *chance; *m > most {
-			behind("storage answered after %.1f ms on average instead of %.1f ms, at most %.1f ms are believed: the machine stalled or was overloaded", *m, c.Storage.LatencyMeanMs, most)
+			behind("storage answered after %.1f ms on average instead of %.1f ms, at most %.1f ms are believed: the machine "+
+				"stalled or was overloaded", *m, c.Storage.LatencyMeanMs, most)
 		}
 	}
 	h := &c.Handler
@@ -90,12 +91,15 @@ func invalid(c *result.Cell, g grounds) (why, late []string) {
 		no(QueuesContradict+" themselves: mean depth and rate × mean wait of %s differ by %.0f%%", g.littleQueue, 100**d)
 	}
 	if q := h.QueuedSeconds; q != nil {
-		const contradict = QueuesContradict + " the record: the queues held %.1f event-seconds by the watcher, %.1f to %.1f by op log and ledger"
+		const contradict = QueuesContradict +
+			" the record: the queues held %.1f event-seconds by the watcher, %.1f to %.1f " +
+			"by op log and ledger"
 		switch {
 		case *q > *h.QueuedMost*(1+maxLittle)+littleLeast:
 			no(contradict, *q, *h.QueuedLeast, *h.QueuedMost)
 		case *q < *h.QueuedLeast*(1-maxLittle)-littleLeast:
-			behind(contradict+", unless the events waited outside the queues, on their way to the watcher or to storage", *q, *h.QueuedLeast, *h.QueuedMost)
+			behind(contradict+", unless the events waited outside the queues, on their way to the watcher or to storage", *q,
+				*h.QueuedLeast, *h.QueuedMost)
 		}
 	}
 	for _, f := range g.faults {
@@ -112,10 +116,12 @@ func loadRules(c *result.Cell, g grounds, no, behind func(string, ...any)) {
 	if l.Done == 0 {
 		no("no write of the load succeeded")
 	} else if share := float64(l.Done) / float64(l.Planned); share < float64(g.limits.MinEvents) {
-		no("%d of %d planned writes succeeded (%.0f%%); at least %.0f%% are needed", l.Done, l.Planned, 100*share, 100*float64(g.limits.MinEvents))
+		no("%d of %d planned writes succeeded (%.0f%%); at least %.0f%% are needed", l.Done, l.Planned, 100*share,
+			100*float64(g.limits.MinEvents))
 	}
 	if g.busy != nil && *g.busy < leastBusy {
-		no("the generator's threads waited for the apiserver in only %.0f%% of the load's time; at least %.0f%% are needed", 100**g.busy, 100*leastBusy)
+		no("the generator's threads waited for the apiserver in only %.0f%% of the load's time; at least %.0f%% are needed",
+			100**g.busy, 100*leastBusy)
 	}
 	if l.Model != result.ModelOpen {
 		return
@@ -127,6 +133,7 @@ func loadRules(c *result.Cell, g grounds, no, behind func(string, ...any)) {
 		behind("the generator was %.0f ms late (p99); the limit is %.0f ms", q.P99, millis(g.limits.Lag))
 	}
 	if o := l.PlannedQPS; o != nil && *o > 0 && l.QPS/(*o) < float64(g.limits.MinOffered) {
-		behind("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", l.QPS, *o, 100*l.QPS/(*o), 100*float64(g.limits.MinOffered))
+		behind("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", l.QPS, *o, 100*l.QPS/(*o),
+			100*float64(g.limits.MinOffered))
 	}
 }

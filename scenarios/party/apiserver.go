@@ -171,9 +171,11 @@ func (a *APIServer) Namespaces(ctx context.Context, selector string) ([]string, 
 
 // resources names the collection of a kind.
 var resources = map[string]string{
-	"Pod": "pods", "ConfigMap": "configmaps", "Service": "services", "Event": "events", "Secret": "secrets", "Endpoints": "endpoints",
+	"Pod": "pods", "ConfigMap": "configmaps", "Service": "services", "Event": "events", "Secret": "secrets",
+	"Endpoints":      "endpoints",
 	"ServiceAccount": "serviceaccounts", "PersistentVolumeClaim": "persistentvolumeclaims", "Deployment": "deployments",
-	"ReplicaSet": "replicasets", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets", "Job": "jobs", "CronJob": "cronjobs",
+	"ReplicaSet": "replicasets", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets", "Job": "jobs",
+	"CronJob":       "cronjobs",
 	"EndpointSlice": "endpointslices", kindLease: "leases", kindWidget: "widgets",
 	"Node": "nodes", "Namespace": "namespaces", "PersistentVolume": "persistentvolumes",
 }
@@ -189,7 +191,8 @@ var clusterScoped = map[string]bool{"Node": true, "Namespace": true, "Persistent
 
 // State reads what the apiserver holds of the kinds in the namespaces, in all of them if
 // one is empty; of kinds without a namespace it reads everything, as the watcher does.
-func (a *APIServer) State(ctx context.Context, kinds, namespaces []string, rules check.Rules) ([]history.StateRecord, error) {
+func (a *APIServer) State(ctx context.Context, kinds, namespaces []string, rules check.Rules) ([]history.StateRecord,
+	error) {
 	var out []history.StateRecord
 	for _, kind := range kinds {
 		version := kindGroups[kind]

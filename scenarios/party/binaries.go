@@ -33,12 +33,14 @@ func FindBinaries() (Binaries, error) {
 // BinariesIn looks in one folder.
 func BinariesIn(dir string) (Binaries, error) {
 	b := Binaries{
-		Watcher: filepath.Join(dir, "k8s-watch"), Storage: filepath.Join(dir, "storagemock"), Bench: filepath.Join(dir, "watchbench"),
-		K6: filepath.Join(dir, "k6"),
+		Watcher: filepath.Join(dir, "k8s-watch"), Storage: filepath.Join(dir, "storagemock"),
+		Bench: filepath.Join(dir, "watchbench"),
+		K6:    filepath.Join(dir, "k6"),
 	}
 	for _, path := range []string{b.Watcher, b.Storage, b.Bench} {
 		if !executable(path) {
-			return Binaries{}, &badinput.Error{What: path + " is not there or cannot be executed", Remedy: "run make build, which puts all programs into one folder"}
+			return Binaries{}, &badinput.Error{What: path + " is not there or cannot be executed",
+				Remedy: "run make build, which puts all programs into one folder"}
 		}
 	}
 	return b, nil
@@ -49,7 +51,8 @@ func (b Binaries) CheckK6() error {
 	if executable(b.K6) {
 		return nil
 	}
-	return &badinput.Error{What: "load.driver: k6 needs " + b.K6 + ", which is not there or cannot be executed", Remedy: "run make k6"}
+	return &badinput.Error{What: "load.driver: k6 needs " + b.K6 + ", which is not there or cannot be executed",
+		Remedy: "run make k6"}
 }
 
 func executable(path string) bool {

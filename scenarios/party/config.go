@@ -45,7 +45,8 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	for _, k := range s.Kinds {
 		g, ok := kindGroups[k]
 		if !ok {
-			return "", &badinput.Error{What: fmt.Sprintf("watcher.resources: the group of the kind %s is not known", k), Remedy: "use a built-in kind such as Pod, Node or Deployment"}
+			return "", &badinput.Error{What: fmt.Sprintf("watcher.resources: the group of the kind %s is not known", k),
+				Remedy: "use a built-in kind such as Pod, Node or Deployment"}
 		}
 		groups[g] = append(groups[g], k)
 	}

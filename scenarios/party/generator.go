@@ -10,6 +10,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -48,7 +49,7 @@ type Generator struct {
 	seen map[string]Line // the last line of each phase
 }
 
-// GeneratorSetup is what the generators of a cell are started with.
+// GeneratorSetup is what the generator of a cell is started with.
 type GeneratorSetup struct {
 	Bins       Binaries
 	Driver     string // spec.DriverEngine or spec.DriverK6
@@ -56,7 +57,6 @@ type GeneratorSetup struct {
 	Kubeconfig string // of the cluster, unless that is simulated
 	Plan       plan.Config
 	Trace      string // a file that is played instead of the plan; with Simulate only
-	Parts      int    // how many share the plan; 0 is 1
 	// Simulate has the generator be the apiserver, too, and play the plan at Speed.
 	Simulate bool
 	Speed    units.Speed
@@ -66,9 +66,9 @@ type GeneratorSetup struct {
 // the generator prepares.
 func SimulatedKubeconfig(cell string) string { return filepath.Join(cell, "apisim.kubeconfig") }
 
-// start starts one of the load generators with the plan; it waits for a line.
-func (s GeneratorSetup) start(part int) (*Generator, error) {
-	planPath, ops := filepath.Join(s.Cell, "plan.yaml"), opsPath(s.Cell, part, s.Parts)
+// StartGenerator starts the load generator with the plan; it waits for a line.
+func StartGenerator(s GeneratorSetup) (*Generator, error) {
+	planPath, ops := filepath.Join(s.Cell, "plan.yaml"), filepath.Join(s.Cell, history.FileOps)
 	argv := []string{s.Bins.Bench, "churn", "--plan", planPath, "--oplog", ops, "--wait"}
 	if s.Trace != "" {
 		argv[2], argv[3] = "--trace", s.Trace
@@ -82,16 +82,14 @@ func (s GeneratorSetup) start(part int) (*Generator, error) {
 	}
 	g := &Generator{seen: map[string]Line{}}
 	c := child{name: "churn", logs: s.Logs, stdin: true, lines: g.take, argv: argv}
-	switch {
-	case s.Driver == spec.DriverK6:
-		args, env, err := K6Command(s.Plan, K6Files{Plan: planPath, Kubeconfig: s.Kubeconfig, OpLog: ops, Script: filepath.Join(s.Cell, "k6.js")})
+	if s.Driver == spec.DriverK6 {
+		args, env, err := K6Command(s.Plan, K6Files{
+			Plan: planPath, Kubeconfig: s.Kubeconfig, OpLog: ops, Script: filepath.Join(s.Cell, "k6.js"),
+		})
 		if err != nil {
 			return nil, err
 		}
 		c.name, c.argv, c.env = "k6", append([]string{s.Bins.K6}, args...), env
-	case s.Parts > 1:
-		c.name = fmt.Sprintf("churn-%d", part)
-		c.argv = append(c.argv, "--part", fmt.Sprintf("%d/%d", part, s.Parts))
 	}
 	p, err := start(c)
 	if err != nil {
@@ -140,13 +138,6 @@ func (g *Generator) Said(phase string) Line {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.seen[phase]
-}
-
-// Last is the last line, of whatever phase.
-func (g *Generator) Last() Line {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.last
 }
 
 // End lets the generator tear down and waits for it. After a failure or an

@@ -44,12 +44,14 @@ func K6Command(cfg plan.Config, f K6Files) (args, env []string, err error) {
 	}
 	executor, arrivals := executor(p)
 	load, err := json.Marshal(map[string]any{
-		"plan": abs(f.Plan), "kubeconfig": abs(f.Kubeconfig), "opLog": abs(f.OpLog), "executor": executor, "arrivals": arrivals,
+		"plan": abs(f.Plan), "kubeconfig": abs(f.Kubeconfig), "opLog": abs(f.OpLog), "executor": executor,
+		"arrivals": arrivals,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("describing the load to k6: %w", err)
 	}
-	args = []string{"run", "--quiet", "--no-color", "--summary-mode=disabled", "--no-thresholds", "--address=", "--log-output=stderr", f.Script}
+	args = []string{"run", "--quiet", "--no-color", "--summary-mode=disabled", "--no-thresholds", "--address=",
+		"--log-output=stderr", f.Script}
 	return args, append(Hermetic(), "WATCHBENCH_K6="+string(load)), nil
 }
 
@@ -62,10 +64,12 @@ func Hermetic() []string {
 // each operation. Otherwise each virtual user has one iteration, in which it sends what is its.
 func executor(p *plan.Plan) (of map[string]any, arrivals bool) {
 	cfg := p.Config()
-	constant := cfg.Model == plan.ModelOpen && cfg.Profile == "" && (cfg.Arrival == "" || cfg.Arrival == plan.ArrivalConstant)
+	constant := cfg.Model == plan.ModelOpen && cfg.Profile == "" &&
+		(cfg.Arrival == "" || cfg.Arrival == plan.ArrivalConstant)
 	if constant && cfg.Hotkeys == nil && cfg.Rate*1000 == math.Trunc(cfg.Rate*1000) {
 		return map[string]any{
-			"executor": "constant-arrival-rate", "rate": int64(cfg.Rate * 1000), "timeUnit": "1000s", "duration": cfg.Duration.String(),
+			"executor": "constant-arrival-rate", "rate": int64(cfg.Rate * 1000), "timeUnit": "1000s",
+			"duration":        cfg.Duration.String(),
 			"preAllocatedVUs": MaxVUs, "maxVUs": MaxVUs, "gracefulStop": "5m",
 		}, true
 	}
@@ -74,5 +78,6 @@ func executor(p *plan.Plan) (of map[string]any, arrivals bool) {
 	if cfg.Model == plan.ModelClosed {
 		vus = cfg.Threads
 	}
-	return map[string]any{"executor": "per-vu-iterations", "vus": vus, "iterations": 1, "maxDuration": "24h", "gracefulStop": "5m"}, false
+	return map[string]any{"executor": "per-vu-iterations", "vus": vus, "iterations": 1, "maxDuration": "24h",
+		"gracefulStop": "5m"}, false
 }

@@ -102,7 +102,8 @@ func (a *APIServer) Send(ctx context.Context, method, path string, body any) ([]
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	if resp.StatusCode/100 != 2 {
-		return nil, &StatusError{resp.StatusCode, fmt.Sprintf("%s %s: the apiserver answers %s: %.300s", method, path, resp.Status, data)}
+		return nil, &StatusError{resp.StatusCode,
+			fmt.Sprintf("%s %s: the apiserver answers %s: %.300s", method, path, resp.Status, data)}
 	}
 	return data, nil
 }

@@ -94,7 +94,8 @@ func start(c child) (*Process, error) {
 	if c.aside {
 		// The child leads a group of its own: the priority is that of all its threads, and
 		// those to come inherit it. One that has ended says itself why.
-		if err := syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), lowestPriority); err != nil && !errors.Is(err, syscall.ESRCH) {
+		if err := syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), lowestPriority); err != nil &&
+			!errors.Is(err, syscall.ESRCH) {
 			p.Kill()
 			return nil, fmt.Errorf("lower the priority of %s: %w", p.title, err)
 		}
@@ -162,7 +163,8 @@ func (p *Process) Exit() (history.Exit, error) {
 
 // panicLine is how a Go program's log shows that it panicked, whether it ended of it or a
 // library went on.
-var panicLine = regexp.MustCompile(`(?m)^(?:panic|fatal error): .{0,200}|^.{0,200}(?:Observed a panic|http: panic serving).{0,200}`)
+var panicLine = regexp.MustCompile(
+	`(?m)^(?:panic|fatal error): .{0,200}|^.{0,200}(?:Observed a panic|http: panic serving).{0,200}`)
 
 // CPU is what the child has used from its start to its end, known once it has ended.
 func (p *Process) CPU() time.Duration {
@@ -238,7 +240,8 @@ func (p *Process) Tell(line string) error {
 
 // Await waits for a condition, the end of the child, the context or a limit,
 // asking every so often.
-func (p *Process) Await(ctx context.Context, what string, every, limit time.Duration, holds func(context.Context) bool) error {
+func (p *Process) Await(ctx context.Context, what string, every, limit time.Duration,
+	holds func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &TimeoutError{What: what, After: limit, Log: p.Log})
 	defer cancel()
 	tick := time.NewTicker(every)

@@ -105,6 +105,7 @@ func (a *APIServer) Reads(ctx context.Context) (*history.APIReads, error) {
 		Gets:    value("apiserver_request_total", "verb", "GET", "resource", "pods"),
 		Lists:   value("apiserver_request_total", "verb", "LIST", "resource", "pods"),
 		Watches: value("apiserver_longrunning_requests", "verb", "WATCH", "resource", "pods"),
-		Events:  value("apiserver_watch_events_total", "kind", "Pod") + value("apiserver_watch_events_total", "resource", "pods"),
+		Events: value("apiserver_watch_events_total", "kind", "Pod") +
+			value("apiserver_watch_events_total", "resource", "pods"),
 	}, nil
 }

@@ -166,13 +166,15 @@ func (m *Storage) SetFaults(ctx context.Context, text string) error {
 
 // PutRow writes a row behind the watcher's back, without an entry in the ledger.
 func (m *Storage) PutRow(ctx context.Context, cluster, kind, namespace, name, body string) error {
-	return m.tamper(ctx, http.MethodPut, url.Values{"cluster": {cluster}, "kind": {kind}, "namespace": {namespace}, "name": {name}}, body)
+	return m.tamper(ctx, http.MethodPut,
+		url.Values{"cluster": {cluster}, "kind": {kind}, "namespace": {namespace}, "name": {name}}, body)
 }
 
 // RemoveRow takes a row out behind the watcher's back; see PutRow. One that is not there is
 // an error.
 func (m *Storage) RemoveRow(ctx context.Context, cluster, kind, namespace, name string) error {
-	return m.tamper(ctx, http.MethodDelete, url.Values{"cluster": {cluster}, "kind": {kind}, "namespace": {namespace}, "name": {name}}, "")
+	return m.tamper(ctx, http.MethodDelete,
+		url.Values{"cluster": {cluster}, "kind": {kind}, "namespace": {namespace}, "name": {name}}, "")
 }
 
 func (m *Storage) tamper(ctx context.Context, method string, q url.Values, body string) error {
@@ -328,7 +330,8 @@ func (m *Storage) each(ctx context.Context, query string, object func(check.Raw)
 		if check.Unwatched(r.Kind) {
 			continue
 		}
-		if err := object(check.Raw{Side: history.SideStorage, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, JSON: r.Data}); err != nil {
+		if err := object(check.Raw{Side: history.SideStorage, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name,
+			JSON: r.Data}); err != nil {
 			return err
 		}
 	}

@@ -286,11 +286,12 @@ func (w *Watcher) Reconfigure(ctx context.Context, change func(*spec.Watcher)) (
 		a, b := after.Sum(metric.ConfigReloads, "result", result), before.Sum(metric.ConfigReloads, "result", result)
 		return a != nil && (b == nil || *a > *b)
 	}
-	err = w.Await(ctx, "the watcher's reload of its configuration", 10*time.Millisecond, reloadLimit, func(ctx context.Context) bool {
-		s, err := w.Scrape(ctx)
-		after = s
-		return err == nil && (grown(metric.ReloadOK) || grown(metric.ReloadFailed))
-	})
+	err = w.Await(ctx, "the watcher's reload of its configuration", 10*time.Millisecond, reloadLimit,
+		func(ctx context.Context) bool {
+			s, err := w.Scrape(ctx)
+			after = s
+			return err == nil && (grown(metric.ReloadOK) || grown(metric.ReloadFailed))
+		})
 	if err == nil && grown(metric.ReloadFailed) {
 		err = fmt.Errorf("the watcher refused its new configuration (log: %s)", w.Log)
 	}

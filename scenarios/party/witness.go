@@ -44,7 +44,8 @@ func StartWitness(ctx context.Context, s WitnessSetup) (*Witness, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = p.Await(ctx, "the witness's first lists", 10*time.Millisecond, PrepareLimit, func(context.Context) bool { return ready.Load() })
+	err = p.Await(ctx, "the witness's first lists", 10*time.Millisecond, PrepareLimit,
+		func(context.Context) bool { return ready.Load() })
 	if err != nil {
 		p.Kill()
 		return nil, err

@@ -19,7 +19,8 @@ func (c *cell) startWitness(ctx context.Context) (err error) {
 		return nil
 	}
 	c.witness, err = party.StartWitness(ctx, party.WitnessSetup{
-		Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir, Kubeconfig: c.r.cluster.Kubeconfig, Kinds: c.record.Kinds, Ignore: c.ignore,
+		Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir, Kubeconfig: c.r.cluster.Kubeconfig, Kinds: c.record.Kinds,
+		Ignore: c.ignore,
 	})
 	return err
 }
@@ -51,12 +52,12 @@ func (c *cell) release() error {
 }
 
 // RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
-func (c *cell) RestartAPIServer(ctx context.Context) error {
+func (c *site) RestartAPIServer(ctx context.Context) error {
 	return c.restarted(c.r.cluster.RestartAPIServer(ctx), history.PartyAPIServer)
 }
 
 // restarted has the sampler look at the new processes of parties of the cluster.
-func (c *cell) restarted(err error, parties ...string) error {
+func (c *site) restarted(err error, parties ...string) error {
 	if err == nil {
 		for _, party := range parties {
 			c.sampler.restarted(party, c.r.cluster.PIDs[party])
@@ -66,7 +67,7 @@ func (c *cell) restarted(err error, parties ...string) error {
 }
 
 // Backup copies what the apiserver holds.
-func (c *cell) Backup(ctx context.Context) error {
+func (c *site) Backup(ctx context.Context) error {
 	if !c.s.Simulated() {
 		return c.r.cluster.Backup()
 	}
@@ -75,7 +76,7 @@ func (c *cell) Backup(ctx context.Context) error {
 }
 
 // Restore puts the last backup back.
-func (c *cell) Restore(ctx context.Context) error {
+func (c *site) Restore(ctx context.Context) error {
 	if !c.s.Simulated() {
 		return c.restarted(c.r.cluster.Restore(ctx), history.PartyAPIServer, history.PartyEtcd)
 	}

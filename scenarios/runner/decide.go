@@ -78,7 +78,9 @@ func (r *Runner) decided(blocks int, end string, again int) {
 	run := &r.results.Run
 	run.Decision = &result.Decision{Figure: r.opts.Scenario.Base().Decide.Figure, Blocks: blocks, End: end, Again: again}
 	run.Order = slices.DeleteFunc(run.Order, func(id string) bool {
-		return end != result.EndInvalid && slices.ContainsFunc(r.jobs, func(j job) bool { return j.id == id && j.rep > blocks })
+		return end != result.EndInvalid && slices.ContainsFunc(r.jobs, func(j job) bool {
+			return j.id == id && j.rep > blocks
+		})
 	})
 }
 

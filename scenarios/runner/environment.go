@@ -15,7 +15,8 @@ import (
 
 // keptModules are the dependencies whose version a reader of figures asks for.
 var keptModules = []string{
-	"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/prometheus/client_golang", "github.com/HdrHistogram/hdrhistogram-go",
+	"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "github.com/prometheus/client_golang",
+	"github.com/HdrHistogram/hdrhistogram-go",
 }
 
 // environment captures what is known before the cluster is there.

@@ -32,7 +32,8 @@ func (c *cell) explain(ctx context.Context, want, have []history.StateRecord) er
 			continue // gone meanwhile, or custom: the digests still differ
 		}
 		expected := check.Raw{Side: history.SideApiserver, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, JSON: body}
-		if now, err := check.Digest(expected, c.rules); err != nil || now.ResourceVersion != r.ResourceVersion && r.ResourceVersion != 0 {
+		if now, err := check.Digest(expected, c.rules); err != nil ||
+			now.ResourceVersion != r.ResourceVersion && r.ResourceVersion != 0 {
 			continue
 		}
 		if r.Differs, err = check.Fields(expected, bodies[r.Key()], c.rules); err != nil {

@@ -18,7 +18,9 @@ import (
 // needs tells whether the next fits the machine.
 func climb(jobs []job, cells []spec.Cell) []job {
 	place := func(j job) int { return slices.IndexFunc(cells, func(c spec.Cell) bool { return c.ID == j.cell.ID }) }
-	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Or(cmp.Compare(a.rep, b.rep), cmp.Compare(place(a), place(b))) })
+	slices.SortStableFunc(jobs, func(a, b job) int {
+		return cmp.Or(cmp.Compare(a.rep, b.rep), cmp.Compare(place(a), place(b)))
+	})
 	return jobs
 }
 
@@ -118,7 +120,7 @@ func (r *Runner) usedBy(c *result.Cell) (sum float64) {
 
 // patience is a limit that grows with what exists before the load: a busy machine lists,
 // sends or compares a thousand objects in a second.
-func (c *cell) patience(limit time.Duration) time.Duration {
+func (c *site) patience(limit time.Duration) time.Duration {
 	return limit + time.Duration(c.s.Load.Prefill)*time.Millisecond
 }
 

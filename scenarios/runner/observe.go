@@ -75,7 +75,9 @@ func (o *observed) finished(c *result.Cell) {
 	o.tell(func(m *Moment) {
 		m.Phase, m.Fault, m.Note = "", "", ""
 		unjudged, weak := open(c)
-		allowed := slices.ContainsFunc(slices.Collect(maps.Values(c.Checks)), func(x result.Check) bool { return x.Verdict == result.Allowed })
+		allowed := slices.ContainsFunc(slices.Collect(maps.Values(c.Checks)), func(x result.Check) bool {
+			return x.Verdict == result.Allowed
+		})
 		m.Verdict = &Verdict{c.Valid, violated(c), allowed, len(unjudged)+len(weak) > 0, summary(*c)}
 	})
 }

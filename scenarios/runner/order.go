@@ -88,7 +88,8 @@ func grouped(cells []spec.Cell, within func(axis string) bool) (units [][]spec.C
 	}
 	for _, c := range cells {
 		i := slices.IndexFunc(units, func(u []spec.Cell) bool {
-			return slices.ContainsFunc(c.Params, func(p spec.Param) bool { return within(p.Name) }) && slices.Equal(others(u[0]), others(c))
+			return slices.ContainsFunc(c.Params, func(p spec.Param) bool { return within(p.Name) }) &&
+				slices.Equal(others(u[0]), others(c))
 		})
 		if i < 0 {
 			units = append(units, []spec.Cell{c})

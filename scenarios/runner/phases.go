@@ -27,12 +27,12 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	setup := party.GeneratorSetup{
-		Bins: c.r.opts.Binaries, Driver: c.s.Load.Driver, Logs: c.logs, Cell: c.dir, Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Kubeconfig: c.apiserver(),
-		Parts: c.s.Load.Generators,
+		Bins: c.r.opts.Binaries, Driver: c.s.Load.Driver, Logs: c.logs, Cell: c.dir,
+		Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Kubeconfig: c.apiserver(),
 	}
 	if c.s.Simulated() { // it is the apiserver, too
 		setup.Simulate, setup.Speed, setup.Trace = true, c.s.Speed(), c.s.Cluster.Replay.Trace
-		if c.generator, err = party.StartGenerators(setup); err != nil {
+		if c.generator, err = party.StartGenerator(setup); err != nil {
 			return err
 		}
 		if err := c.generator.Reached(ctx, party.PhasePrepare, party.PrepareLimit, nil); err != nil {
@@ -43,7 +43,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if c.generator == nil {
-		if c.generator, err = party.StartGenerators(setup); err != nil {
+		if c.generator, err = party.StartGenerator(setup); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (c *cell) loadLength() (time.Duration, error) {
 // settle waits until storage has what the apiserver holds: nothing of what was before
 // is to be under way when the load begins.
 func (c *cell) settle(ctx context.Context, limit time.Duration) (drained, error) {
-	want, err := c.apiState(ctx)
+	want, err := c.APIState(ctx)
 	if err != nil {
 		return drained{}, err
 	}
@@ -140,7 +140,8 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 		return err
 	}
 	c.storage, err = party.StartStorage(ctx, party.StorageSetup{
-		Bin: c.r.opts.Binaries.Storage, Logs: c.logs, Cell: c.dir, Spec: c.s.Storage, Seed: c.record.Seed, TLS: c.setup.TLS, Profiled: c.r.opts.Profile,
+		Bin: c.r.opts.Binaries.Storage, Logs: c.logs, Cell: c.dir, Spec: c.s.Storage, Seed: c.record.Seed, TLS: c.setup.TLS,
+		Profiled: c.r.opts.Profile,
 	})
 	if err != nil {
 		return err
@@ -150,7 +151,8 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	}
 	if len(c.s.Watch.Faults) > 0 {
 		c.proxy, err = party.StartProxy(ctx, party.ProxySetup{
-			Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir, Kubeconfig: c.apiserver(), Spec: c.s.Watch, Seed: c.record.Seed,
+			Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir, Kubeconfig: c.apiserver(), Spec: c.s.Watch,
+			Seed:      c.record.Seed,
 			OwnRights: c.setup.OwnRights,
 		})
 		if err != nil {
@@ -334,11 +336,12 @@ func (c *cell) drain(ctx context.Context) error {
 	if err := c.hold(ctx); err != nil {
 		return err
 	}
-	want, err := c.apiState(ctx)
+	want, err := c.APIState(ctx)
 	if err != nil {
 		return err
 	}
-	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(), idle: c.sampler.sample}
+	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(),
+		idle: c.sampler.sample}
 	deadline := time.Unix(0, c.record.LoadFinished).Add(c.s.DrainTimeout.Std())
 	if c.drained, err = d.wait(ctx, deadline); err != nil {
 		return err

@@ -61,7 +61,8 @@ func (c *cell) startProfiling(ctx context.Context) *profiler {
 }
 
 func newProfiler(ctx context.Context, parties map[string]func() profileSource) *profiler {
-	p := &profiler{parties: parties, loaded: make(chan struct{}), stop: make(chan struct{}), taken: map[profileKey]*profile.Profile{}, err: map[profileKey]error{}}
+	p := &profiler{parties: parties, loaded: make(chan struct{}), stop: make(chan struct{}),
+		taken: map[profileKey]*profile.Profile{}, err: map[profileKey]error{}}
 	ctx, p.cancel = context.WithCancel(ctx)
 	for party := range parties {
 		p.running.Go(func() { p.slices(ctx, party) })
@@ -167,7 +168,9 @@ func (c *cell) saveProfiles() error {
 	for _, text := range p.missing() {
 		c.r.progress.Line(c.record.ID + ": " + text)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(p.taken), func(a, b profileKey) int { return strings.Compare(a.party+a.kind, b.party+b.kind) }) {
+	for _, key := range slices.SortedFunc(maps.Keys(p.taken), func(a, b profileKey) int {
+		return strings.Compare(a.party+a.kind, b.party+b.kind)
+	}) {
 		merged := p.taken[key]
 		var data bytes.Buffer
 		if err := merged.Write(&data); err != nil {
@@ -182,7 +185,8 @@ func (c *cell) saveProfiles() error {
 			return fmt.Errorf("find the profile %s: %w", name, err)
 		}
 		c.record.Profiles = append(c.record.Profiles, result.Profile{
-			Party: key.party, Kind: key.kind, File: filepath.ToSlash(file), Seconds: time.Duration(merged.DurationNanos).Seconds(),
+			Party: key.party, Kind: key.kind, File: filepath.ToSlash(file),
+			Seconds: time.Duration(merged.DurationNanos).Seconds(),
 		})
 	}
 	return nil

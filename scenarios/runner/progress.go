@@ -283,7 +283,8 @@ func (p *Progress) text(columns int) string {
 	var more []string
 	done, left := p.estimate()
 	if total := done + left; total > 0 {
-		more = append(more, fmt.Sprintf(", %.0f%% of the run, %s left", 100*done.Seconds()/total.Seconds(), left.Round(time.Second)))
+		more = append(more, fmt.Sprintf(", %.0f%% of the run, %s left", 100*done.Seconds()/total.Seconds(),
+			left.Round(time.Second)))
 	}
 	for _, r := range p.rates.texts(p.phaseNow, p.now()) {
 		more = append(more, ", "+r)

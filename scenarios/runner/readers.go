@@ -67,7 +67,7 @@ func writeSecret(path string) (string, error) {
 }
 
 // SlowClients has a process take the watcher's connections and hold them for a time.
-func (c *cell) SlowClients(ctx context.Context, s readers.Slow) (readers.Seen, error) {
+func (c *site) SlowClients(ctx context.Context, s readers.Slow) (readers.Seen, error) {
 	return party.RunSlowClients(ctx, c.r.opts.Binaries.Bench, c.logs, s)
 }
 

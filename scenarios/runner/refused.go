@@ -55,7 +55,7 @@ func (c *cell) awaitRefusal(ctx context.Context) error {
 const nowhere = "http://127.0.0.1:9"
 
 // Refuses starts a watcher that should end at once.
-func (c *cell) Refuses(ctx context.Context, s *party.Serving) (out history.Refusal, err error) {
+func (c *site) Refuses(ctx context.Context, s *party.Serving) (out history.Refusal, err error) {
 	setup := c.watcherSetup(0)
 	c.launched--
 	c.refusals++
@@ -92,5 +92,6 @@ func (c *cell) collectRefusal(ctx context.Context) error {
 		return err
 	}
 	meta := check.Meta{Cell: c.record.ID, Strategy: c.s.Watcher.Strategy, Mode: c.s.Storage.Mode, Rules: c.rules}
-	return errors.Join(history.SaveJSON(c.dir, history.FileMeta, meta), history.SaveLines(c.dir, history.FileMarks, c.marks))
+	return errors.Join(history.SaveJSON(c.dir, history.FileMeta, meta),
+		history.SaveLines(c.dir, history.FileMarks, c.marks))
 }

@@ -35,7 +35,8 @@ func LoadSource(dir string) (name string, data []byte, sets []string, err error)
 		return "", nil, nil, badinput.New("the folder must be as the run left it", "--resume %s: %v", dir, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, history.FileCampaign)); err == nil {
-		return "", nil, nil, badinput.New("run watchbench matrix with the rows that are missing", "--resume %s: a fault matrix cannot be resumed", dir)
+		return "", nil, nil, badinput.New("run watchbench matrix with the rows that are missing",
+			"--resume %s: a fault matrix cannot be resumed", dir)
 	}
 	return "", nil, nil, badinput.New("name the folder of a run, such as out/smoke-20260102-150405",
 		"--resume %s: no %s and %s of this version", dir, history.FileRun, history.FileScenario)
@@ -43,8 +44,8 @@ func LoadSource(dir string) (name string, data []byte, sets []string, err error)
 
 // Resume takes up the run of a folder: valid cells stay as they are, and so does an invalid
 // one that violates a guarantee, because no second try takes that back. All others are to be
-// run, but for those in which the watcher crashed and rungs that still do not fit. The scenario, the programs and the machine
-// must be those of the run.
+// run, but for those in which the watcher crashed and rungs that still do not fit. The scenario, the programs and the
+// machine must be those of the run.
 func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 	started := time.Now()
 	prior, err := history.LoadRun(dir)
@@ -82,7 +83,8 @@ func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 	if d := run.Decision; d != nil && d.End == result.EndInvalid {
 		run.Decision = nil
 	}
-	run.Resumed = append(run.Resumed, result.Resumption{Started: started, Command: opts.Command, Environment: fresh.Environment, Cells: []result.Rerun{}})
+	run.Resumed = append(run.Resumed, result.Resumption{Started: started, Command: opts.Command,
+		Environment: fresh.Environment, Cells: []result.Rerun{}})
 	return r, nil
 }
 
@@ -92,7 +94,8 @@ func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) err
 	if prior.Run.Decision != nil {
 		r.jobs = r.jobs[:len(prior.Run.Order)]
 	}
-	r.results = &result.Results{Schema: result.Schema, Run: prior.Run, Environment: prior.Environment, Scenario: prior.Scenario}
+	r.results = &result.Results{Schema: result.Schema, Run: prior.Run, Environment: prior.Environment,
+		Scenario: prior.Scenario}
 	said, err := published(dir)
 	if err != nil {
 		return err
@@ -146,7 +149,8 @@ func published(dir string) (map[string]*result.Cell, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return cells, nil
 	} else if err != nil {
-		return nil, badinput.New("remove it if watchbench check can do without, else start a new run", "--resume %s: %v", dir, err)
+		return nil, badinput.New("remove it if watchbench check can do without, else start a new run", "--resume %s: %v", dir,
+			err)
 	}
 	for i := range res.Cells {
 		cells[res.Cells[i].ID] = &res.Cells[i]
@@ -168,9 +172,11 @@ func stands(dir, id, why string, said *result.Cell, now []result.Cell) error {
 		if why != "" {
 			what = strings.Replace(why, "missing", "it is missing", 1)
 		}
-		return badinput.New("a violation stands: start a new run", "--resume %s: %s violates %s by %s, and %s", dir, id, strings.Join(violated(said), ", "), result.FileName, what)
+		return badinput.New("a violation stands: start a new run", "--resume %s: %s violates %s by %s, and %s", dir, id,
+			strings.Join(violated(said), ", "), result.FileName, what)
 	case said == nil && lost:
-		return badinput.New("start a new run", "--resume %s: whether %s violates a guarantee is not known: %s, and %s does not have it", dir, id, why, result.FileName)
+		return badinput.New("start a new run", "--resume %s: whether %s violates a guarantee is not known: %s, and %s does "+
+			"not have it", dir, id, why, result.FileName)
 	}
 	return nil
 }
@@ -198,13 +204,15 @@ func violated(c *result.Cell) (all []string) {
 
 // Resumable reports whether a run has cells that Resume would run.
 func Resumable(r *result.Results) bool {
-	return len(r.Missing()) > len(r.Run.Crashed) || slices.ContainsFunc(r.Cells, func(c result.Cell) bool { return Repeatable(&c) != "" })
+	return len(r.Missing()) > len(r.Run.Crashed) || slices.ContainsFunc(r.Cells,
+		func(c result.Cell) bool { return Repeatable(&c) != "" })
 }
 
 // sameRun refuses to mix what cannot be compared.
 func sameRun(dir string, prior *history.Run, now *result.Results) error {
 	if prior.Baseline != nil {
-		return badinput.New("run watchbench matrix with its row", "--resume %s: a run of a fault matrix, which is compared with another", dir)
+		return badinput.New("run watchbench matrix with its row",
+			"--resume %s: a run of a fault matrix, which is compared with another", dir)
 	}
 	type part struct {
 		Scenario map[string]any    `json:"scenario"`
@@ -233,11 +241,13 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 			e.CPUModel, e.CPUs, (e.MemoryMiB + 512) / 1024, e.Kernel, e.Cgroup, e.Pinned, e.Profiled,
 		}
 	}
-	found, err := assess.Differences("the run has", "this command", of(prior.Scenario, prior.Run, prior.Environment), of(now.Scenario, now.Run, now.Environment))
+	found, err := assess.Differences("the run has", "this command", of(prior.Scenario, prior.Run, prior.Environment),
+		of(now.Scenario, now.Run, now.Environment))
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return badinput.New("drop what contradicts the run, or start a new one", "--resume %s: another run: %s", dir, strings.Join(found, "; "))
+	return badinput.New("drop what contradicts the run, or start a new one", "--resume %s: another run: %s", dir,
+		strings.Join(found, "; "))
 }
 
 // OtherCommit says that another commit than that of this program recorded a run; empty if the
@@ -254,7 +264,8 @@ func OtherCommit(recorded *result.Environment) string {
 	if recorded.Commit == "" || name(recorded) == name(&now) {
 		return ""
 	}
-	return fmt.Sprintf("recorded by commit %s; this program is of commit %s, which may judge otherwise", name(recorded), name(&now))
+	return fmt.Sprintf("recorded by commit %s; this program is of commit %s, which may judge otherwise", name(recorded),
+		name(&now))
 }
 
 // drop takes a cell that is to be run anew out of the results and its folder away.

@@ -169,9 +169,11 @@ func (r *Runner) Run(ctx context.Context, c *cluster.Cluster) (Outcome, error) {
 	defer r.unlock()
 	r.cluster = c
 	env := r.environment()
-	env.Kubernetes, env.Etcd, env.Flags, env.EtcdFlags = c.Version, c.EtcdVersion, c.Flags["kube-apiserver"], c.Flags["etcd"]
+	env.Kubernetes, env.Etcd, env.Flags, env.EtcdFlags = c.Version, c.EtcdVersion, c.Flags["kube-apiserver"],
+		c.Flags["etcd"]
 	if first := r.results.Environment.Kubernetes; first != c.Version {
-		return r.Outcome(), badinput.New("use a cluster of that version", "the run began on Kubernetes %s, this cluster has %s", first, c.Version)
+		return r.Outcome(), badinput.New("use a cluster of that version",
+			"the run began on Kubernetes %s, this cluster has %s", first, c.Version)
 	}
 	err := r.all(ctx)
 	return r.Outcome(), errors.Join(err, r.close(ctx))
@@ -204,7 +206,8 @@ func (r *Runner) close(ctx context.Context) error {
 // makeDir makes the run's folder. Two runs of one second get different ones.
 func makeDir(out, id string) (dir, unique string, err error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return "", "", &badinput.Error{What: fmt.Sprintf("make a folder for the run in %s: %v", out, err), Remedy: "name a folder that can be written"}
+		return "", "", &badinput.Error{What: fmt.Sprintf("make a folder for the run in %s: %v", out, err),
+			Remedy: "name a folder that can be written"}
 	}
 	for n := 1; ; n++ {
 		unique = id
@@ -219,7 +222,8 @@ func makeDir(out, id string) (dir, unique string, err error) {
 		case err == nil:
 			return dir, unique, nil
 		case !errors.Is(err, os.ErrExist) || n > 100:
-			return "", "", &badinput.Error{What: fmt.Sprintf("make a folder for the run in %s: %v", out, err), Remedy: "name a folder that can be written"}
+			return "", "", &badinput.Error{What: fmt.Sprintf("make a folder for the run in %s: %v", out, err),
+				Remedy: "name a folder that can be written"}
 		}
 	}
 }
@@ -298,7 +302,8 @@ func (r *Runner) all(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 			if party.WatcherEnded(err) {
-				r.results.Run.Crashed = append(r.results.Run.Crashed, result.Crash{ID: j.id, Why: strings.ReplaceAll(err.Error(), "\n", "; ")})
+				r.results.Run.Crashed = append(r.results.Run.Crashed, result.Crash{ID: j.id,
+					Why: strings.ReplaceAll(err.Error(), "\n", "; ")})
 			}
 			return fmt.Errorf("cell %s: %w", j.id, err)
 		}
@@ -351,8 +356,8 @@ func (r *Runner) saveRecord() error {
 }
 
 // cellRunID names a cell within the cluster, in at most 32 characters. It is part of every object's name, and so of the
-// partition that the original's hash finds: with a multiplier of -1 modulo four, a digit that stands there twice cancels
-// itself, and all cells of a plan have the same partitions where there are four.
+// partition that the original's hash finds: with a multiplier of -1 modulo four, a digit that stands there twice
+// cancels itself, and all cells of a plan have the same partitions where there are four.
 func (r *Runner) cellRunID(cell string) string {
 	for i, j := range r.jobs {
 		if j.id == cell {

@@ -34,7 +34,8 @@ type sampler struct {
 	asks    bool                                // each sample reads the watcher's metrics
 	asked   func() float64                      // the requests to watchers so far; nil is unknown
 	show    func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
-	rates   func(requests, backlog *float64)    // what storage has answered, and what waits in the watcher; nil shows nobody
+	// what storage has answered, and what waits in the watcher; nil shows nobody
+	rates func(requests, backlog *float64)
 	// What former watchers used, so that figures of restarts are those of all.
 	known metered
 	// What a party's former processes used, and its present one at the last reading.
@@ -50,7 +51,8 @@ type sampler struct {
 // newSampler opens the parties; one that cannot be read is left out, so that its
 // figures are unknown rather than 0.
 func newSampler(pids map[string][]int, w func() metered, m metered) *sampler {
-	s := &sampler{parties: map[string][]*procstat.Process{}, former: map[string]history.Use{}, latestUse: map[string]history.Use{}, watcher: w, storage: m, known: w()}
+	s := &sampler{parties: map[string][]*procstat.Process{}, former: map[string]history.Use{},
+		latestUse: map[string]history.Use{}, watcher: w, storage: m, known: w()}
 	for name, all := range pids {
 		for _, pid := range all {
 			p, err := procstat.Open(pid)
@@ -218,19 +220,19 @@ func (s *sampler) taken() []history.Sample {
 }
 
 // pidsOf names the processes of a cell by party; p is nil where there is no proxy.
-func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generators, p *party.Proxy) map[string][]int {
+func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generator,
+	p *party.Proxy) map[string][]int {
 	pids := map[string][]int{
 		history.PartyWatcher: {w.PID()}, history.PartyStorage: {m.PID()}, history.PartyRunner: {os.Getpid()},
-	}
-	for _, one := range g.Processes() {
-		pids[history.PartyGenerator] = append(pids[history.PartyGenerator], one.PID())
+		history.PartyGenerator: {g.PID()},
 	}
 	if p != nil {
 		pids[history.PartyProxy] = []int{p.PID()}
 	}
 	for from, to := range map[string]string{
 		"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd,
-		"kube-controller-manager": history.PartyControllerManager, "kube-scheduler": history.PartyScheduler, "kwok": history.PartyKwok,
+		"kube-controller-manager": history.PartyControllerManager, "kube-scheduler": history.PartyScheduler,
+		"kwok": history.PartyKwok,
 	} {
 		if pid, ok := clusterPIDs[from]; ok && pid > 0 {
 			pids[to] = []int{pid}

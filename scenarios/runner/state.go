@@ -13,8 +13,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
-// apiState reads the apiserver's side in the namespaces of the run, of a trace in all.
-func (c *cell) apiState(ctx context.Context) ([]history.StateRecord, error) {
+// APIState reads the apiserver's side in the namespaces of the run, of a trace in all.
+func (c *site) APIState(ctx context.Context) ([]history.StateRecord, error) {
 	namespaces, err := c.namespaces(ctx)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (c *cell) apiState(ctx context.Context) ([]history.StateRecord, error) {
 	return append(state, more...), err
 }
 
-func (c *cell) namespaces(ctx context.Context) ([]string, error) {
+func (c *site) namespaces(ctx context.Context) ([]string, error) {
 	if c.s.Traced() {
 		return []string{""}, nil
 	}
@@ -43,9 +43,9 @@ const catchUpPoll = 100 * time.Millisecond
 
 // CatchUp waits until storage is nowhere behind the state the apiserver had when this
 // was called, while the load goes on, and at most to a limit.
-func (c *cell) CatchUp(ctx context.Context, since time.Time) (faults.CatchUp, error) {
+func (c *site) CatchUp(ctx context.Context, since time.Time) (faults.CatchUp, error) {
 	var caught faults.CatchUp
-	want, err := c.apiState(ctx)
+	want, err := c.APIState(ctx)
 	if err != nil {
 		return caught, err
 	}
@@ -69,7 +69,7 @@ func (c *cell) CatchUp(ctx context.Context, since time.Time) (faults.CatchUp, er
 
 // compare names an object of which storage has less now than the apiserver had, empty if
 // there is none, with the time at which storage was read.
-func (c *cell) compare(ctx context.Context, want []history.StateRecord) (behind string, at time.Time, err error) {
+func (c *site) compare(ctx context.Context, want []history.StateRecord) (behind string, at time.Time, err error) {
 	have, err := c.storage.State(ctx, c.rules)
 	if err != nil {
 		return "", at, c.storage.Lost(ctx, err)
@@ -79,21 +79,21 @@ func (c *cell) compare(ctx context.Context, want []history.StateRecord) (behind 
 		return "", at, nil
 	}
 	// What the apiserver has deleted or replaced meanwhile need not be there.
-	latest, err := c.apiState(ctx)
+	latest, err := c.APIState(ctx)
 	return behindOf(want, have, latest, c.rules), at, err
 }
 
-// APIState and Behind are the two halves of CatchUp.
-func (c *cell) APIState(ctx context.Context) ([]history.StateRecord, error) { return c.apiState(ctx) }
-
-func (c *cell) Behind(ctx context.Context, want []history.StateRecord) (string, error) {
+// Behind is the half of CatchUp that looks at storage.
+func (c *site) Behind(ctx context.Context, want []history.StateRecord) (string, error) {
 	behind, _, err := c.compare(ctx, want)
 	return behind, err
 }
 
 // wanted are the objects that storage is to hold.
 func wanted(apiserver []history.StateRecord, rules check.Rules) []history.StateRecord {
-	return slices.DeleteFunc(slices.Clone(apiserver), func(r history.StateRecord) bool { return !rules.Wants(r.Kind, r.Namespace, r.Name) })
+	return slices.DeleteFunc(slices.Clone(apiserver), func(r history.StateRecord) bool {
+		return !rules.Wants(r.Kind, r.Namespace, r.Name)
+	})
 }
 
 // behindOf names an object of which storage has less than want had. latest, if not
@@ -127,7 +127,8 @@ func behindOf(want, have, latest []history.StateRecord, rules check.Rules) strin
 		case there && s.UID != w.UID && s.ResourceVersion > w.ResourceVersion:
 			continue
 		}
-		if l, still := now[id]; now != nil && (!still || l.UID != w.UID) && (!there || s.ResourceVersion > w.ResourceVersion) {
+		if l, still := now[id]; now != nil && (!still || l.UID != w.UID) &&
+			(!there || s.ResourceVersion > w.ResourceVersion) {
 			continue
 		}
 		if !there {
@@ -140,7 +141,8 @@ func behindOf(want, have, latest []history.StateRecord, rules check.Rules) strin
 		if _, exists := now[id]; exists || s.ResourceVersion > newest[s.Kind] || !rules.Watches(s.Kind) {
 			continue
 		}
-		return fmt.Sprintf("%s/%s/%s version %d is in storage, the apiserver has no such object", s.Kind, s.Namespace, s.Name, s.ResourceVersion)
+		return fmt.Sprintf("%s/%s/%s version %d is in storage, the apiserver has no such object", s.Kind, s.Namespace, s.Name,
+			s.ResourceVersion)
 	}
 	return ""
 }

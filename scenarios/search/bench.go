@@ -49,8 +49,8 @@ func (b *bench) left() time.Duration { return b.budget - time.Since(b.began) - b
 // done counts the cells.
 func (b *bench) done() int { return b.measured + b.reused }
 
-// measure runs a cell, and once more if it was late and nothing else. If the retry fails, it returns the first cell, with
-// the error unless the time is up.
+// measure runs a cell, and once more if it was late and nothing else. If the retry fails, it returns the first cell,
+// with the error unless the time is up.
 func (b *bench) measure(ctx context.Context, o order) (cell result.TunedCell, err error) {
 	for _, k := range b.known {
 		if k.Setting == o.set && k.Seed == o.seed && k.Valid {

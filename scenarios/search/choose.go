@@ -18,11 +18,21 @@ const (
 	// mergedMore is the share of requests that shorter queues may save by merging. A strategy that
 	// sends every change is chosen for doing so.
 	mergedMore = 0.001
+	// maxLate is the number of unmeasurable settings after which a strategy is left out.
+	maxLate = 2
 )
+
+// chooser picks the settings that are worth a measurement, from predictions and measurements.
+type chooser struct {
+	space  space
+	judge  judge
+	screen screen
+	late   map[string][]Setting // could not be measured, by strategy
+}
 
 // bound is the limit for predictions that are worth a measurement: the objective's bound, or the lowest prediction
 // with tolerance. 0 if nothing is known.
-func (x *Search) bound() float64 {
+func (x *chooser) bound() float64 {
 	if !x.judge.objective.relative() {
 		return x.judge.objective.Bound.Seconds()
 	}
@@ -40,7 +50,7 @@ func (x *Search) bound() float64 {
 
 // lowest is the lowest prediction among a strategy's rungs that the next rung confirms, so that a
 // lucky one does not set the bound. Infinite without any.
-func (x *Search) lowest(strategy string) float64 {
+func (x *chooser) lowest(strategy string) float64 {
 	low, next := math.Inf(1), 0.0
 	for _, s := range slices.Backward(x.space.rungs(strategy)) {
 		c, v := x.judge.cand(s), math.Inf(1)
@@ -55,7 +65,7 @@ func (x *Search) lowest(strategy string) float64 {
 // answer is the smallest setting of a strategy that is measured, or else predicted, to hold the objective; nil if none
 // is. Its larger neighbour holds it, too. Measurements take precedence, except that with a relative objective a smaller
 // setting above one that was too slow may do.
-func (x *Search) answer(ctx context.Context, strategy string) (*candidate, error) {
+func (x *chooser) answer(ctx context.Context, strategy string) (*candidate, error) {
 	if x.judge.wrong(strategy) || x.out(strategy) {
 		return nil, nil
 	}
@@ -100,7 +110,7 @@ func (x *Search) answer(ctx context.Context, strategy string) (*candidate, error
 }
 
 // refine bisects between a number of queues that is too small and a candidate that holds.
-func (x *Search) refine(ctx context.Context, low int, c *candidate, bound float64) (*candidate, error) {
+func (x *chooser) refine(ctx context.Context, low int, c *candidate, bound float64) (*candidate, error) {
 	if !numbered(c.set.Strategy) {
 		return c, nil
 	}
@@ -120,7 +130,7 @@ func (x *Search) refine(ctx context.Context, low int, c *candidate, bound float6
 
 // fitted is a setting with queues that hold twice the events that wait in virtual time, or more if shorter queues drop
 // or merge events that the longest keep.
-func (x *Search) fitted(ctx context.Context, s Setting) (*candidate, error) {
+func (x *chooser) fitted(ctx context.Context, s Setting) (*candidate, error) {
 	long := x.judge.cand(x.space.roomy(s.Strategy, s.Queues))
 	if err := x.screen.play(ctx, seeds, long); err != nil {
 		return nil, err
@@ -140,7 +150,7 @@ func (x *Search) fitted(ctx context.Context, s Setting) (*candidate, error) {
 }
 
 // ranked lists the measured settings that hold, cheapest first. One that holds below a larger one that fails was lucky.
-func (x *Search) ranked() []*candidate {
+func (x *chooser) ranked() []*candidate {
 	held := slices.DeleteFunc(x.judge.known(), func(c *candidate) bool {
 		failed, _ := x.floor(c.set.Strategy)
 		return !x.judge.confirmed(c) || x.judge.wrong(c.set.Strategy) || c.set.Queues <= failed
@@ -150,7 +160,7 @@ func (x *Search) ranked() []*candidate {
 }
 
 // proven is the smallest measured setting of a strategy that holds.
-func (x *Search) proven(strategy string) *candidate {
+func (x *chooser) proven(strategy string) *candidate {
 	for _, c := range x.ranked() {
 		if c.set.Strategy == strategy {
 			return c
@@ -161,7 +171,7 @@ func (x *Search) proven(strategy string) *candidate {
 
 // floor returns the largest number of queues that failed when measured, -1 without any, and the smallest that is still
 // worth trying: a step above that, and above settings that could not be measured.
-func (x *Search) floor(strategy string) (most, least int) {
+func (x *chooser) floor(strategy string) (most, least int) {
 	most = -1
 	fails := 0
 	for _, c := range x.judge.cands {
@@ -182,7 +192,7 @@ func (x *Search) floor(strategy string) (most, least int) {
 }
 
 // finalists lists the answers of all strategies, cheapest first.
-func (x *Search) finalists(ctx context.Context) (all []*candidate, err error) {
+func (x *chooser) finalists(ctx context.Context) (all []*candidate, err error) {
 	for _, strategy := range x.space.strategies {
 		c, err := x.answer(ctx, strategy)
 		if err != nil {
@@ -197,7 +207,7 @@ func (x *Search) finalists(ctx context.Context) (all []*candidate, err error) {
 }
 
 // closest is the cheapest setting near the lowest value of the strategies; nil without any.
-func (x *Search) closest(strategies ...string) *candidate {
+func (x *chooser) closest(strategies ...string) *candidate {
 	var all []*candidate
 	low := math.Inf(1)
 	for _, c := range x.judge.known() {
@@ -215,7 +225,7 @@ func (x *Search) closest(strategies ...string) *candidate {
 }
 
 // measured is the cheapest measured setting of the strategies that holds, else the lowest; nil without any.
-func (x *Search) measured(strategies ...string) *candidate {
+func (x *chooser) measured(strategies ...string) *candidate {
 	for _, c := range x.ranked() {
 		if x.among(c, strategies) {
 			return c
@@ -225,18 +235,18 @@ func (x *Search) measured(strategies ...string) *candidate {
 }
 
 // among reports whether a candidate is of one of the strategies, and that is not ruled out.
-func (x *Search) among(c *candidate, strategies []string) bool {
+func (x *chooser) among(c *candidate, strategies []string) bool {
 	return slices.Contains(strategies, c.set.Strategy) && !x.judge.wrong(c.set.Strategy)
 }
 
 // cost orders settings: fewer requests in flight first, then fewer requests, then shorter queues.
-func (x *Search) cost(a, b *candidate) int {
+func (x *chooser) cost(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(x.inFlight(a), x.inFlight(b)), cmp.Compare(a.requests(), b.requests()),
 		cmp.Compare(a.set.HandlerLen, b.set.HandlerLen), bySize(a.set, b.set))
 }
 
 // inFlight is the number of requests that a setting can have in flight, or had if it sets none.
-func (x *Search) inFlight(c *candidate) (peak float64) {
+func (x *chooser) inFlight(c *candidate) (peak float64) {
 	if n := x.space.most(c.set); n > 0 {
 		return float64(n)
 	}
@@ -246,4 +256,10 @@ func (x *Search) inFlight(c *candidate) (peak float64) {
 		}
 	}
 	return peak
+}
+
+// out reports whether a strategy is left out because its settings could not be measured.
+func (x *chooser) out(strategy string) bool {
+	n := len(x.late[strategy])
+	return n >= maxLate || n > 0 && !numbered(strategy)
 }

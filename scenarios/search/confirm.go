@@ -13,8 +13,6 @@ const (
 	maxProbes = 9
 	// maxBelow bounds how many smaller settings are tried below one that holds.
 	maxBelow = 3
-	// maxLate is the number of unmeasurable settings after which a strategy is left out.
-	maxLate = 2
 )
 
 // confirm measures the settings that simulation recommends until one holds the objective in every
@@ -80,12 +78,6 @@ func (x *Search) leaveOut(c *candidate) {
 	}
 	x.note("%s, predicted to do, could not be measured (%s): %s", c.set.Name(), c.reason(), what)
 	x.bench.line("%s", x.notes[len(x.notes)-1])
-}
-
-// out reports whether a strategy is left out because its settings could not be measured.
-func (x *Search) out(strategy string) bool {
-	n := len(x.late[strategy])
-	return n >= maxLate || n > 0 && !numbered(strategy)
 }
 
 // giveUp measures the closest setting where none is predicted to hold. After settings that could not

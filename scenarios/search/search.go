@@ -36,18 +36,15 @@ type Options struct {
 // Search finds the settings for a load: it decides what to screen and to measure next. It is not
 // safe for concurrent use.
 type Search struct {
-	space  space
-	judge  judge
-	screen screen
-	bench  bench
+	chooser
+	bench bench
 
 	options Options
 	base    *spec.Scenario
 	planned int64         // writes of the load
 	length  time.Duration // of the load
 
-	late     map[string][]Setting // could not be measured, by strategy
-	compared map[string]bool      // strategies that were measured beside an answer
+	compared map[string]bool // strategies that were measured beside an answer
 	notes    []string
 }
 
@@ -70,7 +67,7 @@ func New(o Options) (*Search, error) {
 	if s.Watcher.Command != "" || s.Watcher.Profile != "default" {
 		return nil, badinput.New("drop watcher.command and watcher.profile", "tune searches the settings of k8s-watch")
 	}
-	x := &Search{options: o, base: s, late: map[string][]Setting{}, compared: map[string]bool{}}
+	x := &Search{chooser: chooser{late: map[string][]Setting{}}, options: o, base: s, compared: map[string]bool{}}
 	x.screen.file, x.screen.simulate, x.screen.slower = o.Scenario, o.Simulate, o.Slower
 	x.screen.plans = plans{load: s.Load.Load, first: s.Seed, asked: o.Asked}
 	x.bench = bench{known: o.Known, budget: o.Budget, line: func(string, ...any) {}}

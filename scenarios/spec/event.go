@@ -51,8 +51,8 @@ type EventKind struct {
 	Name  string   // as scenarios spell it
 	Takes []string // fields of an event that mean something to it, beside at and what
 	Moved bool     // it is no longer one; Available says what to do instead
-	// Available refuses an event that cannot be carried out at its place. It is called for the events of a timeline in order,
-	// and notes in it what the event changes.
+	// Available refuses an event that cannot be carried out at its place. It is called for the events of a timeline in
+	// order, and notes in it what the event changes.
 	Available func(*Timeline, Event) error
 }
 
@@ -155,7 +155,8 @@ func (t *Timeline) fields(kinds []EventKind, kind EventKind, e Event) error {
 		value, max int
 	}{
 		{"times", e.Times, MaxTimes}, {"count", e.Count, 10_000},
-		{"podQueueNum", e.PodQueueNum, 4096}, {"handlerQueueLen", e.HandlerQueueLen, 1 << 24}, {"writerQueueLen", e.WriterQueueLen, 1 << 24},
+		{"podQueueNum", e.PodQueueNum, 4096}, {"handlerQueueLen", e.HandlerQueueLen, 1 << 24},
+		{"writerQueueLen", e.WriterQueueLen, 1 << 24},
 	} {
 		if f.value != 0 {
 			if err := within(t.at+"."+f.field, f.value, 1, f.max); err != nil {

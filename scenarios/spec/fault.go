@@ -92,7 +92,8 @@ func (s *Scenario) validateFault() error {
 		return err
 	}
 	if s.Watch.Leader && (len(s.Watch.Faults) == 0 || s.Watcher.Replicas < 2) {
-		return bad("watch.leader", "give watch.faults and watcher.replicas: 2", "there are no faults, or no leader of several replicas")
+		return bad("watch.leader", "give watch.faults and watcher.replicas: 2",
+			"there are no faults, or no leader of several replicas")
 	}
 	f := s.Fault
 	if f == nil {
@@ -134,7 +135,8 @@ func (s *Scenario) validateFault() error {
 	case len(f.Assert) == 0:
 		return bad("fault.assert", oneOf(Columns), "nothing is asserted")
 	case asserts("A") && f.Amplification == 0 && !f.PerStep && f.Lists == nil:
-		return bad("fault.amplification", "give amplification, lists or perStep: true", "column A is asserted without a bound")
+		return bad("fault.amplification", "give amplification, lists or perStep: true",
+			"column A is asserted without a bound")
 	case f.Amplification < 0:
 		return bad("fault.amplification", "use 0 or more", "%v is out of range", f.Amplification)
 	case f.Lists != nil && *f.Lists < 0:
@@ -146,11 +148,13 @@ func (s *Scenario) validateFault() error {
 	case asserts("T") && f.Recovery == 0:
 		return bad("fault.recovery", "write for example recovery: 10s", "column T is asserted without a bound")
 	case f.Refused && (s.Storage.TLS == "" || s.Storage.TLS == "valid"):
-		return bad("fault.refused", "set storage.tls to what is wrong with storage, for example wrong-ca", "there is nothing to refuse")
+		return bad("fault.refused", "set storage.tls to what is wrong with storage, for example wrong-ca",
+			"there is nothing to refuse")
 	case f.NoPower != "" && !asserts("O"):
 		return bad("fault.noPower", "assert O", "column O is not asserted")
 	case f.Patience && !errors && !silence:
-		return bad("fault.patience", "add one, for example 503:1%", "no fault of storage makes a write fail with 5xx or go unanswered within watcher.storageTimeout")
+		return bad("fault.patience", "add one, for example 503:1%",
+			"no fault of storage makes a write fail with 5xx or go unanswered within watcher.storageTimeout")
 	case f.FromAnswer && !seen["I"]:
 		return bad("fault.fromAnswer", "assert or measure I", "column I is not asked for")
 	}
@@ -182,7 +186,8 @@ func (s *Scenario) validateRepairs(left bool) error {
 	f := s.Fault
 	if f == nil || !f.Repairs {
 		if f != nil && left && slices.Contains(f.Assert, "C") && !s.Watcher.Synchronizer.Disabled {
-			return bad("fault.repairs", "write repairs: true", "an event leaves work for the synchronizer, so its repairs cannot count as failures")
+			return bad("fault.repairs", "write repairs: true",
+				"an event leaves work for the synchronizer, so its repairs cannot count as failures")
 		}
 		return nil
 	}
@@ -213,7 +218,8 @@ func (w Watch) validate() error {
 	for i, f := range all { // as many events of the kind as it takes may be missing
 		again := slices.ContainsFunc(all[:i], func(x watchfault.Spec) bool { return x.Name == f.Name })
 		if f.Effect == watchfault.Lost && (again || len(f.Kinds) != 1) {
-			return bad("watch.faults", "write for example lost(deleted,kind=Pod,name=pods)", "%s is counted by its kind and name: want kind=, and another name= where there are two", f.Name)
+			return bad("watch.faults", "write for example lost(deleted,kind=Pod,name=pods)",
+				"%s is counted by its kind and name: want kind=, and another name= where there are two", f.Name)
 		}
 	}
 	if w.AtStart && len(w.Faults) == 0 {

@@ -31,10 +31,12 @@ var syntax = strictyaml.Format{
 
 // retired are fields of former versions, with what to write instead.
 var retired = map[string]string{
-	"load.cron": plan.Retired["cron"],
-	"calibrate": sweepRates, "load.ofCapacity": sweepRates,
-	"readers.connections": "at most 64 GETs are under way", "readers.labelSelector": anyPods, "readers.fieldSelector": anyPods,
-	"readers.follower": "start a second k8s-watch with a kubeconfig that leads to the first",
+	"load.cron":       plan.Retired["cron"],
+	"load.generators": "leave it out: one generator sends the load; to divide it, see k6.md",
+	"calibrate":       sweepRates, "load.ofCapacity": sweepRates,
+	"readers.connections": "at most 64 GETs are under way", "readers.labelSelector": anyPods,
+	"readers.fieldSelector": anyPods,
+	"readers.follower":      "start a second k8s-watch with a kubeconfig that leads to the first",
 }
 
 const anyPods = "LISTs are of all Pods, or of readers.limit"
@@ -200,7 +202,8 @@ func (f *File) Record() (map[string]any, error) {
 const commandPath = "watcher.command"
 
 // parseSets reads the overrides. matrix.<axis>=a,b chooses or replaces the points
-// of an axis, matrix.<axis>.<point>.<field>=value sets a field of one; any other path sets a field, in every cell, over the matrix.
+// of an axis, matrix.<axis>.<point>.<field>=value sets a field of one; any other path sets a field, in every cell, over
+// the matrix.
 func (f *File) parseSets() ([]assignment, error) {
 	var over []assignment
 	for i, s := range f.tree.Overrides {
@@ -229,7 +232,9 @@ func (f *File) parseSets() ([]assignment, error) {
 		}
 		// A field that is an axis of its own is pinned to one point, so that tables
 		// still say what was run.
-		if j := slices.IndexFunc(f.axes, func(a axis) bool { return a.path == path && !a.named }); j >= 0 && value.Kind == yaml.ScalarNode {
+		if j := slices.IndexFunc(f.axes, func(a axis) bool {
+			return a.path == path && !a.named
+		}); j >= 0 && value.Kind == yaml.ScalarNode {
 			f.axes[j].points = []point{{label: value.Value, value: value}}
 			if err := f.checkPoints(f.axes[j], nil); err != nil {
 				return nil, err
@@ -250,7 +255,9 @@ func (f *File) parseSets() ([]assignment, error) {
 func (f *File) dropStrategies(over []assignment) {
 	const strategy = "watcher.strategy"
 	other := slices.ContainsFunc(over, func(a assignment) bool { return a.path == commandPath && a.value.Value != "" })
-	asked := slices.ContainsFunc(f.tree.Overrides, func(s string) bool { return strings.HasPrefix(s, "matrix."+strategy+"=") })
+	asked := slices.ContainsFunc(f.tree.Overrides, func(s string) bool {
+		return strings.HasPrefix(s, "matrix."+strategy+"=")
+	})
 	if other && !asked {
 		f.axes = slices.DeleteFunc(f.axes, func(a axis) bool { return a.path == strategy })
 	}
@@ -273,7 +280,8 @@ func (f *File) resolve(point []assignment) (Scenario, error) {
 		return Scenario{}, err
 	}
 	for path, period := range map[string]Duration{
-		"cacheCheck.period": s.Watcher.CacheCheck.Period, "cacheCheck.grace": s.Watcher.CacheCheck.Grace, "synchronizer.period": s.Watcher.Synchronizer.Period,
+		"cacheCheck.period": s.Watcher.CacheCheck.Period, "cacheCheck.grace": s.Watcher.CacheCheck.Grace,
+		"synchronizer.period": s.Watcher.Synchronizer.Period,
 	} {
 		if path = "watcher." + path; period == 0 && d.Written(path) { // to the watcher it would be as if it were not
 			return Scenario{}, d.Locate(bad(path, "use at least 1s, or leave it out", "0s is too short"))
@@ -300,8 +308,10 @@ func (f *File) count() (int, error) {
 		sizes = append(sizes, fmt.Sprintf("%d of %s", len(a.points), a.path))
 	}
 	if count > MaxCells {
-		return 0, f.tree.Fail(f.axes[len(f.axes)-1].node, "matrix", fmt.Sprintf("%.0f points (%s), at most %d are run", count, strings.Join(sizes, " × "), MaxCells),
-			"use larger steps, or choose points for a run of their own: --set matrix."+f.axes[0].path+"="+f.axes[0].points[0].label)
+		return 0, f.tree.Fail(f.axes[len(f.axes)-1].node, "matrix",
+			fmt.Sprintf("%.0f points (%s), at most %d are run", count, strings.Join(sizes, " × "), MaxCells),
+			"use larger steps, or choose points for a run of their own: --set matrix."+f.axes[0].path+"="+
+				f.axes[0].points[0].label)
 	}
 	return int(count), nil
 }
@@ -359,7 +369,8 @@ func (f *File) expand() error {
 		return errors.Join(wrong...)
 	}
 	if len(f.cells) == 0 {
-		return f.tree.Fail(nil, "only", "no point of the matrix is left to run", "name points that are chosen, or leave it out")
+		return f.tree.Fail(nil, "only", "no point of the matrix is left to run",
+			"name points that are chosen, or leave it out")
 	}
 	f.base = f.cells[0].Scenario
 	return f.checkSides()

@@ -21,7 +21,8 @@ func validLatency(text string) error {
 // validCapacity reads the limits in the mock's own grammar.
 func validCapacity(c Capacity) error {
 	if len(c.Kinds) > 0 && c.Text() == "" {
-		return bad("storage.capacity.kinds", "set storage.capacity.inflight or storage.capacity.rate too", "there is no limit for %s", strings.Join(c.Kinds, ", "))
+		return bad("storage.capacity.kinds", "set storage.capacity.inflight or storage.capacity.rate too",
+			"there is no limit for %s", strings.Join(c.Kinds, ", "))
 	}
 	if _, err := latency.ParseCapacities(c.Text()); err != nil {
 		return bad("storage.capacity", "write for example {inflight: 300, rate: 50, kinds: [Pod]}", "%v", err)

@@ -41,7 +41,8 @@ func (f *File) parseMatrix(n *yaml.Node) ([]axis, error) {
 		return nil, nil
 	}
 	if n.Kind != yaml.MappingNode {
-		return nil, f.tree.Fail(n, "matrix", "not a mapping", "write a field's path and its values, for example watcher.strategy: [single, keyed]")
+		return nil, f.tree.Fail(n, "matrix", "not a mapping",
+			"write a field's path and its values, for example watcher.strategy: [single, keyed]")
 	}
 	var axes []axis
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -89,11 +90,14 @@ func (f *File) parseAxis(key, val *yaml.Node) (axis, error) {
 			a.points = append(a.points, point{label: name.Value, value: value})
 		}
 	case kind == oneValue:
-		return axis{}, f.tree.Fail(val, field, "not a list", "write the values of "+key.Value+" in brackets, for example ["+val.Value+"]")
+		return axis{}, f.tree.Fail(val, field, "not a list",
+			"write the values of "+key.Value+" in brackets, for example ["+val.Value+"]")
 	case kind == listOfValues:
-		return axis{}, f.tree.Fail(val, field, key.Value+" is a list, so its points need names", "write "+key.Value+": {a: [], b: […]}")
+		return axis{}, f.tree.Fail(val, field, key.Value+" is a list, so its points need names",
+			"write "+key.Value+": {a: [], b: […]}")
 	default:
-		return axis{}, f.tree.Fail(val, field, key.Value+" is a section, so its points need names", "write "+key.Value+": {a: {…}, b: {…}}")
+		return axis{}, f.tree.Fail(val, field, key.Value+" is a section, so its points need names",
+			"write "+key.Value+": {a: {…}, b: {…}}")
 	}
 	return a, f.checkPoints(a, typ)
 }
@@ -108,7 +112,8 @@ func (f *File) checkNamed(kind shape, path, name string, value *yaml.Node) error
 		return nil
 	}
 	if value.Kind != yaml.MappingNode || len(value.Content) == 0 {
-		return f.tree.Fail(value, field, "a point without fields", "write the fields of "+path+" it sets, for example "+name+": {threads: 10}")
+		return f.tree.Fail(value, field, "a point without fields",
+			"write the fields of "+path+" it sets, for example "+name+": {threads: 10}")
 	}
 	set := map[string]*yaml.Node{}
 	leaves(path, value, set)
@@ -142,14 +147,16 @@ func (f *File) pointsOf(n *yaml.Node, field, path string, typ reflect.Type) (all
 func (f *File) checkPoints(a axis, typ reflect.Type) error {
 	field := "matrix." + a.path
 	if len(a.points) == 0 {
-		return f.tree.Fail(a.node, field, "no points, so there is nothing to run", "give it at least one, or take the axis away")
+		return f.tree.Fail(a.node, field, "no points, so there is nothing to run",
+			"give it at least one, or take the axis away")
 	}
 	q, counts := quantityOf(a.path, typ)
 	values := map[float64]string{}
 	seen := map[string]bool{}
 	for _, p := range a.points {
 		if seen[p.label] {
-			return f.tree.Fail(p.value, field, fmt.Sprintf("the point %q is there twice", p.label), "keep one; use repeat to measure again")
+			return f.tree.Fail(p.value, field, fmt.Sprintf("the point %q is there twice", p.label),
+				"keep one; use repeat to measure again")
 		}
 		seen[p.label] = true
 		if slug(p.label) == "" {
@@ -160,7 +167,8 @@ func (f *File) checkPoints(a axis, typ reflect.Type) error {
 		}
 		if v, ok := q.Value(p.label); ok {
 			if values[v] != "" {
-				return f.tree.Fail(p.value, field, fmt.Sprintf("the points %s and %s are the same", values[v], p.label), "keep one; use repeat to measure again")
+				return f.tree.Fail(p.value, field, fmt.Sprintf("the points %s and %s are the same", values[v], p.label),
+					"keep one; use repeat to measure again")
 			}
 			values[v] = p.label
 		}

@@ -67,9 +67,11 @@ func (f *File) checkPair() error {
 	case i < 0:
 		err = bad("pair", oneOf(names), "%s is no axis of the matrix", s.Pair)
 	case len(f.axes[i].points) != 2:
-		err = bad("pair", "keep two, or drop pair", "a pair has two points, the axis %s has %d", s.Pair, len(f.axes[i].points))
+		err = bad("pair", "keep two, or drop pair", "a pair has two points, the axis %s has %d", s.Pair,
+			len(f.axes[i].points))
 	case s.Repeat%2 != 0:
-		err = bad("repeat", fmt.Sprintf("use %d, so that the blocks A B B A are whole", s.Repeat+1), "%d is odd, and the axis %s is a pair", s.Repeat, s.Pair)
+		err = bad("repeat", fmt.Sprintf("use %d, so that the blocks A B B A are whole", s.Repeat+1),
+			"%d is odd, and the axis %s is a pair", s.Repeat, s.Pair)
 	case len(s.RepeatOnce) > 0:
 		err = bad("repeatOnce", "drop it, or pair", "a point that is run once has no block A B B A")
 	case s.Ladder:
@@ -90,7 +92,8 @@ func (f *File) checkSides() error {
 			return o.ID != c.ID && slices.Equal(slices.DeleteFunc(slices.Clone(o.Params), side), others)
 		}) {
 			_, d, err := f.decode(f.merged(nil))
-			return cmp.Or(err, d.Locate(bad("only", "name both points, or drop pair", "of the pair %s, %s has no other side", f.base.Pair, c.ID)))
+			return cmp.Or(err, d.Locate(bad("only", "name both points, or drop pair", "of the pair %s, %s has no other side",
+				f.base.Pair, c.ID)))
 		}
 	}
 	return nil

@@ -95,20 +95,3 @@ func TestLabel(t *testing.T) {
 		}
 	}
 }
-
-// Only an open load with a profile can be divided among processes.
-func TestGenerators(t *testing.T) {
-	for want, change := range map[string]func(*Load){
-		"":                                   func(*Load) {},
-		"load.generators: 17 generators":     func(l *Load) { l.Generators = 17 },
-		"load.generators: only the load of":  func(l *Load) { l.Profile = "" },
-		"load.generators: the threads of a ": func(l *Load) { l.Model = "closed" },
-	} {
-		s := Default()
-		s.Load.Model, s.Load.Profile, s.Load.Generators = "open", "service-churn", 2
-		change(&s.Load)
-		if err := s.validateGenerators(); want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-}

@@ -99,14 +99,17 @@ func follows(e, was *Error) bool {
 	switch {
 	case e.Around(was), timed(e) && timed(was):
 		return true
-	case e.Field == was.Field && (e.Place == was.Place || e.Problem == was.Problem && strings.HasPrefix(e.Field, "matrix.")):
+	case e.Field == was.Field && (e.Place == was.Place || e.Problem == was.Problem &&
+		strings.HasPrefix(e.Field, "matrix.")):
 		return true
 	case e.Line() < 0 && e.Section() && e.Field == was.Field && e.Problem == was.Problem:
 		return true // an override's part of the section is left
-	case was.Field == "cluster.replay.trace" && (strings.HasPrefix(e.Field, "load") || strings.HasPrefix(e.Field, "watcher.resources")):
+	case was.Field == "cluster.replay.trace" && (strings.HasPrefix(e.Field, "load") ||
+		strings.HasPrefix(e.Field, "watcher.resources")):
 		return true // the trace would be the load, and have kinds of its own
 	}
-	return e.Unwritten() && !was.Unwritten() && (section == "" || strings.HasPrefix(e.Field, section+".") || strings.HasPrefix(e.Field, section+"["))
+	return e.Unwritten() && !was.Unwritten() && (section == "" || strings.HasPrefix(e.Field, section+".") ||
+		strings.HasPrefix(e.Field, section+"["))
 }
 
 func timed(e *Error) bool {

@@ -60,9 +60,10 @@ type fieldWalk struct {
 var typeNames = map[reflect.Type][2]string{ // name, example
 	reflect.TypeFor[units.Speed](): {"speed", "10x"},
 	reflect.TypeFor[Duration]():    {"duration", "30s"}, reflect.TypeFor[Size](): {"size", "3KiB"},
-	reflect.TypeFor[Share]():      {"share", "80%"},
-	reflect.TypeFor[Moment]():     {"time, or a range of times", "2s..5s"},
-	reflect.TypeFor[Thresholds](): {"mapping", "{freshness.p99: '< 1s'}"}, reflect.TypeFor[Expect](): {"mapping", "{G2: {unordered: fail-allowed}}"},
+	reflect.TypeFor[Share]():               {"share", "80%"},
+	reflect.TypeFor[Moment]():              {"time, or a range of times", "2s..5s"},
+	reflect.TypeFor[Thresholds]():          {"mapping", "{freshness.p99: '< 1s'}"},
+	reflect.TypeFor[Expect]():              {"mapping", "{G2: {unordered: fail-allowed}}"},
 	reflect.TypeFor[[]map[string]string](): {"list of points", "[{watcher.strategy: single, load: heavy}]"},
 	reflect.TypeFor[[]string]():            {"list", ""},
 	reflect.TypeFor[[]Duration]():          {"list of durations", ""},
@@ -169,9 +170,8 @@ func (format Format) Reference() string {
 	var b strings.Builder
 	b.WriteString(`# Every field of a scenario
 
-Generated from the types in ` + "`scenarios/spec` and `loadgen/plan`" + ` (` + "`go test ./scenarios/faults -run Reference -update`" + `); a test compares the two.
-[first-scenario.md](first-scenario.md) goes from a copy to an answer; ` + "`watchbench scenarios schema`" + ` prints the same as a JSON schema, for
-editors. An unknown field is an error.
+Generated: ` + "`go test ./scenarios/faults -run Reference -update`" + `. [first-scenario.md](first-scenario.md)
+goes from a copy to an answer; ` + "`watchbench scenarios schema`" + ` prints a JSON schema for editors.
 
 ` + "`--set path=value`" + ` sets a field for one run, over the file and its matrix.
 `)
@@ -200,7 +200,8 @@ editors. An unknown field is an error.
 			if f.Required {
 				def = "required"
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", strings.TrimPrefix(strings.TrimPrefix(f.Path, s), "."), f.Type, def, f.Range(), code(f.Example), cell(f.Meaning))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", strings.TrimPrefix(strings.TrimPrefix(f.Path, s), "."),
+				f.Type, def, f.Range(), code(f.Example), cell(f.Meaning))
 		}
 	}
 	b.WriteString(afterFields)
@@ -232,25 +233,31 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 // sectionNotes say what a section is for.
 var sectionNotes = map[string]string{
-	"cluster":  "What the watcher watches.",
-	"storage":  "The storage service that the watcher writes to. Latencies and faults have grammars of their own: `storagemock --help`.",
-	"load":     "What is done to the API server: a closed loop (threads that wait for each answer) or an open one (a rate).",
-	"watcher":  "The process under test. All but `command`, `resources`, `replicas` and the timeouts is for `k8s-watch`; another watcher reads what it likes from its config file.",
-	"readers":  "Programs that read Pods from the watcher or the API server while the load goes on, and receive webhooks; see [readers.md](readers.md).",
+	"cluster": "What the watcher watches.",
+	"storage": "The storage service that the watcher writes to. Latencies and faults have grammars of their own: " +
+		"`storagemock --help`.",
+	"load": "What is done to the API server: a closed loop (threads that wait for each answer) or an open one " +
+		"(a rate).",
+	"watcher": "The process under test. All but `command`, `resources`, `replicas` and the timeouts is for `k8s-watch`; " +
+		"another watcher reads what it likes from its config file.",
+	"readers": "Programs that read Pods from the watcher or the API server while the load goes on, and receive " +
+		"webhooks; see [readers.md](readers.md).",
 	"watch":    "What goes wrong between API server and watcher.",
 	"extra":    "Objects beside the load, which events change.",
 	"events[]": "What is done to the parties, in the order of time; see [faults.md](faults.md).",
-	"ceilings": "Column B of the fault matrix: what the watcher may use. What is not given is derived where B is asserted.",
-	"fault":    "Makes the scenario a row of the fault matrix; see [faults.md](faults.md).",
-	"limits":   "Conditions without which a cell is invalid; see [measures.md](measures.md#when-a-number-may-be-believed).",
+	"ceilings": "Column B of the fault matrix: what the watcher may use. What is not given is derived where B " +
+		"is asserted.",
+	"fault": "Makes the scenario a row of the fault matrix; see [faults.md](faults.md).",
+	"limits": "Conditions without which a cell is invalid; see " +
+		"[measures.md](measures.md#when-a-number-may-be-believed).",
 }
 
 // afterFields describes what is no field of a cell.
 var afterFields = `
 ## matrix
 
-Every combination of the points of its axes is a cell. The key is the path of a field, with a list of values, or that of a section, with named
-points that set some of its fields:
+Every combination of the points of its axes is a cell. The key is the path of a field, with a list of values, or that
+of a section, with named points that set some of its fields:
 
 ` + "```yaml" + `
 matrix:
@@ -260,7 +267,7 @@ matrix:
     heavy: {model: closed, threads: 40, operations: 1200}
 ` + "```" + `
 
-Where a field is a number, a duration, a size, a share or a speed, a range stands for several values, alone or in the list:
+For a number, a duration, a size, a share or a speed, a range stands for several values, alone or in the list:
 
 | range | values |
 |---|---|
@@ -272,9 +279,9 @@ Where a field is a number, a duration, a size, a share or a speed, a range stand
 
 The points of a list have names as well: ` + "`storage.faults: {none: [], some: ['503:1%']}`" + `.
 
-` + "`--set matrix.watcher.strategy=keyed,dedup`" + ` replaces the values of an axis or adds one, ` + "`--set 'matrix.watcher.podQueueNum=1..64 *2'`" + ` as well;
-` + "`--set matrix.load=light`" + ` chooses named points, ` + "`--set matrix.load.light.threads=20`" + ` sets a field of one: without ` + "`matrix.`" + `
-a field is set in all of them. There are at most 400 points, whatever ` + "`repeat`" + ` says. An axis can be any field but these:
+` + "`--set matrix.watcher.strategy=keyed,dedup`" + ` replaces the values of an axis or adds one; a range works as well.
+` + "`--set matrix.load=light`" + ` chooses named points, ` + "`--set matrix.load.light.threads=20`" + ` sets a field
+of one; without ` + "`matrix.`" + ` all get it. There are at most 400 points, whatever ` + "`repeat`" + ` says. No axis:
 
 | field | why not | instead |
 |---|---|---|
@@ -291,5 +298,6 @@ func fixedRows() string {
 	return b.String()
 }
 
-const thresholdsNote = `Bounds by metric, each a sign and a value: ` + "`freshness.p99: '< 1s'`" + `; see [measures.md](measures.md#thresholds). A value without a unit is in the
+const thresholdsNote = `Bounds by metric, each a sign and a value: ` + "`freshness.p99: '< 1s'`" +
+	`; see [measures.md](measures.md#thresholds). A value without a unit is in the
 metric's own where its name says which; a share may be written in percent.`

@@ -83,17 +83,22 @@ func (s *Scenario) validateReplay() error {
 	const remedy = "use another cluster.provider, or leave it out"
 	switch {
 	case !s.Simulated() && s.Cluster.Replay != Replay{}:
-		return bad("cluster.replay", "use provider: replay, or leave it out", "it means nothing for the provider %s", s.Cluster.Provider)
+		return bad("cluster.replay", "use provider: replay, or leave it out", "it means nothing for the provider %s",
+			s.Cluster.Provider)
 	case !s.Simulated() && s.Load.Speed != 0:
-		return bad("load.speed", "use provider: replay, or leave it out", "it means nothing for the provider %s", s.Cluster.Provider)
+		return bad("load.speed", "use provider: replay, or leave it out", "it means nothing for the provider %s",
+			s.Cluster.Provider)
 	case !s.Simulated() && s.Ladder:
-		return bad("ladder", "use provider: replay, or leave it out", "only a simulated apiserver is filled quickly enough, not that of %s", s.Cluster.Provider)
+		return bad("ladder", "use provider: replay, or leave it out",
+			"only a simulated apiserver is filled quickly enough, not that of %s", s.Cluster.Provider)
 	case !s.Simulated():
 		return nil
 	case !s.Traced() && s.Load.Model != result.ModelOpen:
-		return bad("load.model", "use open, with rate and duration", "%q cannot be replayed: a simulated apiserver answers at once", s.Load.Model)
+		return bad("load.model", "use open, with rate and duration",
+			"%q cannot be replayed: a simulated apiserver answers at once", s.Load.Model)
 	case s.Ladder && (s.Traced() || s.Load.Profile != ""):
-		return bad("ladder", "leave it out, or use plain pods", "the rate of a profile or a trace cannot be compared with that of an unlimited rung")
+		return bad("ladder", "leave it out, or use plain pods",
+			"the rate of a profile or a trace cannot be compared with that of an unlimited rung")
 	case s.Watcher.LeaderElection:
 		return bad("watcher.leaderElection", remedy, "a simulated apiserver takes no leases")
 	case s.Extra != Extra{}:

@@ -116,8 +116,6 @@ func (c Capacity) Text() string {
 // Load is what the generator does to the apiserver.
 type Load struct {
 	Driver string `json:"driver" jsonschema:"enum=engine,enum=k6" jsonschema_description:"What sends the load: the generator itself, or k6's virtual users (needs make k6)."`
-	// Generators is how many processes share a profile's plan.
-	Generators int `json:"generators,omitempty" jsonschema:"minimum=0,maximum=16,example=2" jsonschema_description:"Generators that share the open load of a profile, each a process; 0 means 1."`
 	plan.Load
 	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=unlimited" jsonschema_description:"Provider replay: how fast this load is played; cluster.replay.speed where nothing is said."`
 }
@@ -193,8 +191,9 @@ const OpenCommand = "{command}"
 func Default() Scenario {
 	return Scenario{
 		Cluster: Cluster{Provider: "embedded"},
-		Storage: Storage{Latency: "lognormal(mean=87ms,p99=110ms)", Capacity: Capacity{Inflight: 300}, Mode: "faithful", Instances: 1},
-		Load:    Load{Driver: DriverEngine, Load: plan.DefaultLoad()},
+		Storage: Storage{Latency: "lognormal(mean=87ms,p99=110ms)", Capacity: Capacity{Inflight: 300}, Mode: "faithful",
+			Instances: 1},
+		Load: Load{Driver: DriverEngine, Load: plan.DefaultLoad()},
 		Watcher: Watcher{
 			Profile: "default", Strategy: "keyed", PodQueueNum: 30, WriterQueueLen: 102_400, HandlerQueueLen: 102_400,
 			QueueFull: "coalesce", QueueFullTimeout: Duration(1e9),

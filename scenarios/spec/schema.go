@@ -26,12 +26,15 @@ func (format Format) Schema() ([]byte, error) {
 	value := &jsonschema.Schema{Type: "array", MinItems: ptr(uint64(1)), UniqueItems: true,
 		Items: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}}
 	named := &jsonschema.Schema{Type: "object", MinProperties: ptr(uint64(1)),
-		AdditionalProperties: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "object", MinProperties: ptr(uint64(1))}, {Type: "array"}}}}
+		AdditionalProperties: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "object", MinProperties: ptr(uint64(1))},
+			{Type: "array"}}}}
 	s.Properties.Set("matrix", &jsonschema.Schema{
-		Type:        "object",
-		Description: "The path of a field and the values it takes, or a range of them (1..256 *2), or of a section or list and named points. Every combination is one cell.",
+		Type: "object",
+		Description: "The path of a field and the values it takes, or a range of them (1..256 *2), or of a section or list " +
+			"and named points. Every combination is one cell.",
 		PatternProperties: map[string]*jsonschema.Schema{
-			`^(storage|load|watcher|readers|watch|extra|events|fault|ceilings|drainTimeout|limits|cluster\.replay)(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, steps, named}},
+			`^(storage|load|watcher|readers|watch|extra|events|fault|ceilings|drainTimeout|limits|cluster\.replay)` +
+				`(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, steps, named}},
 		},
 		AdditionalProperties: jsonschema.FalseSchema,
 	})

@@ -15,22 +15,27 @@ import (
 // fixed are the fields that no axis can set, as each holds for the whole run: why, and what
 // to do instead. What is below one of them is as fixed.
 var fixed = map[string]struct{ why, remedy string }{
-	"apiVersion":          {"it is that of the file", "set it outside of matrix"},
-	"kind":                {"it is that of the file", "set it outside of matrix"},
-	"metadata":            {"it names the run, not a cell", "set it outside of matrix; the points of an axis name the cells"},
+	"apiVersion": {"it is that of the file", "set it outside of matrix"},
+	"kind":       {"it is that of the file", "set it outside of matrix"},
+	"metadata": {"it names the run, not a cell",
+		"set it outside of matrix; the points of an axis name the cells"},
 	"cluster.provider":    {oneCluster, oneRunEach},
 	"cluster.fsync":       {oneCluster, oneRunEach},
 	"cluster.controllers": {oneCluster, oneRunEach},
 	"cluster.pin":         {oneCluster, oneRunEach},
-	"repeat":              {"it says how often the matrix is run", "set it outside of matrix; with repeatOnce a point is run once"},
-	"repeatOnce":          {"it says how often the matrix is run", "set it outside of matrix"},
-	"decide":              {"it says how often the matrix is run", "set it outside of matrix"},
-	"only":                {"it says which points of the matrix are run", "set it outside of matrix"},
-	"pair":                {"it says in which order the matrix is run", "set it outside of matrix"},
-	"ladder":              {"it says in which order the matrix is run", "set it outside of matrix"},
-	"seed":                {"the order of the cells is drawn with it, and each repetition of a point has a seed of its own", "use repeat"},
-	"thresholds":          {"it judges the points, all by the same bounds", "set it outside of matrix, and choose the points with --set"},
-	"expect":              {"it judges the cells and changes none", "set it outside of matrix, by strategy where they differ"},
+	"repeat": {"it says how often the matrix is run",
+		"set it outside of matrix; with repeatOnce a point is run once"},
+	"repeatOnce": {"it says how often the matrix is run", "set it outside of matrix"},
+	"decide":     {"it says how often the matrix is run", "set it outside of matrix"},
+	"only":       {"it says which points of the matrix are run", "set it outside of matrix"},
+	"pair":       {"it says in which order the matrix is run", "set it outside of matrix"},
+	"ladder":     {"it says in which order the matrix is run", "set it outside of matrix"},
+	"seed": {"the order of the cells is drawn with it, and each repetition of a point has a seed of its own",
+		"use repeat"},
+	"thresholds": {"it judges the points, all by the same bounds",
+		"set it outside of matrix, and choose the points with --set"},
+	"expect": {"it judges the cells and changes none",
+		"set it outside of matrix, by strategy where they differ"},
 }
 
 const (
@@ -65,13 +70,15 @@ func (f *File) checkPath(n *yaml.Node, path, field string) (shape, reflect.Type,
 	for _, part := range strings.Split(path, ".") {
 		switch shapeOf(typ) {
 		case listOfValues:
-			return 0, nil, f.tree.Fail(n, field, done+" is a list, of which no part can be swept alone", "name whole lists: "+done+": {a: [], b: […]}")
+			return 0, nil, f.tree.Fail(n, field, done+" is a list, of which no part can be swept alone",
+				"name whole lists: "+done+": {a: [], b: […]}")
 		case oneValue:
 			return 0, nil, f.tree.Fail(n, field, done+" has no fields", "give the path of a field of the scenario")
 		}
 		at, ok := strictyaml.FieldByName(typ, part)
 		if !ok {
-			return 0, nil, f.tree.Fail(n, field, "unknown field", cmp.Or(retired[path], strictyaml.UnknownField(typ, done, part)))
+			return 0, nil, f.tree.Fail(n, field, "unknown field", cmp.Or(retired[path],
+				strictyaml.UnknownField(typ, done, part)))
 		}
 		done = strings.TrimPrefix(done+"."+part, ".")
 		if name, why, remedy := whole(done); why != "" {
@@ -104,9 +111,11 @@ func shapeOf(typ reflect.Type) shape {
 const latencyPath = "storage.latency"
 
 var quantities = map[reflect.Type]units.Quantity{
-	reflect.TypeFor[Duration](): units.Durations, reflect.TypeFor[Size](): units.Sizes, reflect.TypeFor[Share](): units.Shares,
+	reflect.TypeFor[Duration](): units.Durations, reflect.TypeFor[Size](): units.Sizes,
+	reflect.TypeFor[Share]():       units.Shares,
 	reflect.TypeFor[units.Speed](): units.Speeds,
-	reflect.TypeFor[int]():         units.WholeNumbers, reflect.TypeFor[int64](): units.WholeNumbers, reflect.TypeFor[uint64](): units.WholeNumbers,
+	reflect.TypeFor[int]():         units.WholeNumbers, reflect.TypeFor[int64](): units.WholeNumbers,
+	reflect.TypeFor[uint64]():  units.WholeNumbers,
 	reflect.TypeFor[float64](): units.Numbers,
 }
 

@@ -10,7 +10,6 @@ import (
 	"unicode"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
-	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 var (
@@ -22,7 +21,8 @@ var (
 // events that can be carried out. Faults and events refer to other sections and are looked
 // at where those are right.
 func (s *Scenario) Validate(kinds []EventKind) error {
-	err := errors.Join(s.validateHead(), s.validateStorage(), s.validateLoad(), s.validateWatcher(), s.validateLimits(), s.Expect.validate())
+	err := errors.Join(s.validateHead(), s.validateStorage(), s.validateLoad(), s.validateWatcher(), s.validateLimits(),
+		s.Expect.validate())
 	if err == nil {
 		err = firstError(s.validateReaders(), s.validateFault(), s.validateEvents(kinds))
 	}
@@ -36,7 +36,6 @@ func (s *Scenario) validateHead() error {
 		s.validateReplay(),
 		within("repeat", s.Repeat, 1, 100),
 		s.checkDecide(),
-		s.validateGenerators(),
 		atLeast("drainTimeout", s.DrainTimeout, Duration(1e9)),
 	)
 }
@@ -52,7 +51,8 @@ func (s *Scenario) validateNames() error {
 	case s.Metadata.Name == "":
 		return bad("metadata.name", "name the scenario in lower-case letters, digits and dashes", "missing")
 	case !nameForm.MatchString(s.Metadata.Name):
-		return bad("metadata.name", "use at most 63 lower-case letters, digits and dashes", "%q is not a name", s.Metadata.Name)
+		return bad("metadata.name", "use at most 63 lower-case letters, digits and dashes", "%q is not a name",
+			s.Metadata.Name)
 	}
 	const ours = "use the provider embedded, or leave it out"
 	others := []string{"kind", "kubeconfig", ProviderReplay}
@@ -60,7 +60,8 @@ func (s *Scenario) validateNames() error {
 	case c.FSync && slices.Contains(others, c.Provider):
 		return bad("cluster.fsync", ours, "it can be chosen for the embedded control plane only, not for %s", c.Provider)
 	case c.Controllers && slices.Contains(others, c.Provider):
-		return bad("cluster.controllers", ours, "only the embedded control plane is given controllers, not that of %s", c.Provider)
+		return bad("cluster.controllers", ours, "only the embedded control plane is given controllers, not that of %s",
+			c.Provider)
 	case c.Pin && slices.Contains(others, c.Provider):
 		return bad("cluster.pin", ours, "only the embedded control plane can be pinned, not that of %s", c.Provider)
 	}
@@ -86,11 +87,9 @@ func (s *Scenario) validateLoad() error {
 	if err := word("load.driver", s.Load.Driver, DriverEngine, DriverK6); err != nil {
 		return err
 	}
-	if s.Load.Generators > 1 && (s.Load.Driver == DriverK6 || s.Simulated()) {
-		return bad("load.generators", "leave it out", "only the engine on a real apiserver has several processes")
-	}
 	if s.Load.Driver == DriverK6 && s.Simulated() {
-		return bad("load.driver", "use the engine, or another provider", "k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderReplay)
+		return bad("load.driver", "use the engine, or another provider",
+			"k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderReplay)
 	}
 	var all []error
 	for _, err := range s.Load.Problems() {
@@ -106,10 +105,12 @@ func (s *Scenario) validateLoad() error {
 func (s *Scenario) validateWatcher() error {
 	w := s.Watcher
 	if w.Command != "" && w.Command != OpenCommand && !strings.Contains(w.Command, "{config}") {
-		return bad(commandPath, "write {config} where the path of the config file belongs", "the command never names its config")
+		return bad(commandPath, "write {config} where the path of the config file belongs",
+			"the command never names its config")
 	}
 	if n := []rune(w.Name); len(n) > maxName || slices.ContainsFunc(n, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return bad("watcher.name", fmt.Sprintf("use at most %d letters, digits and signs", maxName), "%q is not a name", w.Name)
+		return bad("watcher.name", fmt.Sprintf("use at most %d letters, digits and signs", maxName), "%q is not a name",
+			w.Name)
 	}
 	if p := w.Synchronizer.Period; p != 0 && p < Duration(1e9) {
 		return bad("watcher.synchronizer.period", "use at least 1s, or disabled: true", "%s is too short", p)
@@ -121,7 +122,8 @@ func (s *Scenario) validateWatcher() error {
 	}
 	for i, k := range w.Resources {
 		if !kindForm.MatchString(k) {
-			return bad(fmt.Sprintf("watcher.resources[%d]", i), "use kinds as Kubernetes spells them, for example Pod", "%q is not a kind", k)
+			return bad(fmt.Sprintf("watcher.resources[%d]", i), "use kinds as Kubernetes spells them, for example Pod",
+				"%q is not a kind", k)
 		}
 	}
 	if err := s.validateKinds(); err != nil {
@@ -159,9 +161,11 @@ func (s *Scenario) validateReplicas() error {
 	case w.LeaderElection && w.Replicas < 2:
 		return bad("watcher.replicas", "use 2 or more with leaderElection", "%d replica elects only itself", w.Replicas)
 	case w.Replicas > 1 && !w.LeaderElection:
-		return bad("watcher.leaderElection", "set it to true, or use the event join for watchers that do not know of one another", "several replicas without it")
+		return bad("watcher.leaderElection",
+			"set it to true, or use the event join for watchers that do not know of one another", "several replicas without it")
 	case w.Replicas > 1 && s.Storage.Instances < w.Replicas:
-		return bad("storage.instances", fmt.Sprintf("use %d: each replica writes to one of its own, so that the ledger tells them apart", w.Replicas), "%d for %d replicas", s.Storage.Instances, w.Replicas)
+		return bad("storage.instances", fmt.Sprintf("use %d: each replica writes to one of its own, so that the ledger "+
+			"tells them apart", w.Replicas), "%d for %d replicas", s.Storage.Instances, w.Replicas)
 	}
 	return nil
 }
@@ -206,21 +210,6 @@ func firstError(errs ...error) error {
 		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// maxGenerators bounds Load.Generators.
-const maxGenerators = 16
-
-func (s *Scenario) validateGenerators() error {
-	switch n := s.Load.Generators; {
-	case n < 0 || n > maxGenerators:
-		return bad("load.generators", fmt.Sprintf("use 1 to %d", maxGenerators), "%d generators", n)
-	case n > 1 && s.Load.Profile == "":
-		return bad("load.generators", "set load.profile, or drop it", "only the load of a profile can be divided among generators")
-	case n > 1 && s.Load.Model == plan.ModelClosed:
-		return bad("load.generators", "set load.model: open, or drop it", "the threads of a closed loop cannot be divided among generators")
 	}
 	return nil
 }

@@ -73,10 +73,13 @@ func Cell(t testing.TB, dir, id string, s spec.Scenario, params []spec.Param, de
 	t.Helper()
 	must(t, os.MkdirAll(dir, 0o755))
 	c := history.Cell{
-		Schema: history.CellSchema, ID: id, Repetition: 1, Params: map[string]string{"load": "light"}, Scenario: s, Seed: 1, CPUs: 2,
-		Watcher: history.WatcherRun{Version: "v1", Own: true, Started: epoch - 2000*ms, Ready: epoch - 1000*ms, Stored: epoch + (delay+100)*ms, StoredCPU: new(0.25)}, Kinds: []string{"Pod", "ConfigMap", "Namespace"},
+		Schema: history.CellSchema, ID: id, Repetition: 1, Params: map[string]string{"load": "light"}, Scenario: s, Seed: 1,
+		CPUs: 2,
+		Watcher: history.WatcherRun{Version: "v1", Own: true, Started: epoch - 2000*ms, Ready: epoch - 1000*ms,
+			Stored: epoch + (delay+100)*ms, StoredCPU: new(0.25)}, Kinds: []string{"Pod", "ConfigMap", "Namespace"},
 		Planned: writes * 9 / 10, LoadStarted: epoch, LoadFinished: epoch + 10*writes*ms, FaultsSet: epoch,
-		DrainEnd: epoch + 20*writes*ms + delay*ms, ScrapeStarted: epoch + 20*writes*ms + delay*ms, ScrapeFinished: epoch + 20*writes*ms + (delay+1)*ms,
+		DrainEnd: epoch + 20*writes*ms + delay*ms, ScrapeStarted: epoch + 20*writes*ms + delay*ms,
+		ScrapeFinished: epoch + 20*writes*ms + (delay+1)*ms,
 	}
 	for _, p := range params {
 		c.Params[p.Name] = p.Value
@@ -87,10 +90,12 @@ func Cell(t testing.TB, dir, id string, s spec.Scenario, params []spec.Param, de
 		c.LedgerBytes = info.Size()
 		must(t, history.SaveJSON(dir, history.FileCell, &c))
 	}()
-	must(t, history.SaveLines(dir, history.FileMarks, []history.Mark{{Time: c.Watcher.Started, What: history.MarkStarted}, {Time: c.Watcher.Ready, What: history.MarkReady}}))
+	must(t, history.SaveLines(dir, history.FileMarks, []history.Mark{{Time: c.Watcher.Started, What: history.MarkStarted},
+		{Time: c.Watcher.Ready, What: history.MarkReady}}))
 	must(t, history.SaveLines[history.Deed](dir, history.FileDeeds, nil))
 	must(t, history.SaveJSON(dir, history.FileMeta, check.Meta{
-		Cell: id, Strategy: s.Watcher.Strategy, Mode: s.Storage.Mode, QueueFull: s.Watcher.QueueFull, Rules: check.Rules{Kinds: c.Kinds},
+		Cell: id, Strategy: s.Watcher.Strategy, Mode: s.Storage.Mode, QueueFull: s.Watcher.QueueFull,
+		Rules:        check.Rules{Kinds: c.Kinds},
 		WatcherReady: c.Watcher.Ready, LoadStarted: c.LoadStarted, LoadFinished: c.LoadFinished, Until: c.ScrapeFinished,
 	}))
 	ops, err := oplog.Create(filepath.Join(dir, history.FileOps))
@@ -106,10 +111,13 @@ func Cell(t testing.TB, dir, id string, s spec.Scenario, params []spec.Param, de
 			kind = "ConfigMap"
 		}
 		name, uid := fmt.Sprintf("p%d", n), fmt.Sprintf("u%d", n)
-		ops.Append(oplog.Record{ID: i + 1, Phase: oplog.PhaseLoad, Type: typ, Kind: kind, Namespace: "n", Name: name, UID: uid, ResourceVersion: uint64(i + 1),
+		ops.Append(oplog.Record{ID: i + 1, Phase: oplog.PhaseLoad, Type: typ, Kind: kind, Namespace: "n", Name: name,
+			UID: uid, ResourceVersion: uint64(i + 1),
 			Bystander: kind == "ConfigMap", Intended: at, Started: at, Finished: at + 2*ms, Status: 201})
-		entries = append(entries, ledger.Entry{Seq: uint64(i + 1), Method: "PUT", Kind: kind, Namespace: "n", Name: name, UID: uid, ResourceVersion: uint64(i + 1),
-			Received: at + (delay-5)*ms, Applied: at + (delay-1)*ms, Responded: at + delay*ms, Status: 200, Effect: effects[typ]})
+		entries = append(entries, ledger.Entry{Seq: uint64(i + 1), Method: "PUT", Kind: kind, Namespace: "n", Name: name,
+			UID: uid, ResourceVersion: uint64(i + 1),
+			Received: at + (delay-5)*ms, Applied: at + (delay-1)*ms, Responded: at + delay*ms, Status: 200,
+			Effect: effects[typ]})
 		for _, side := range []history.Side{history.SideApiserver, history.SideStorage} {
 			if i < 10 {
 				continue // patched later
@@ -118,7 +126,8 @@ func Cell(t testing.TB, dir, id string, s spec.Scenario, params []spec.Param, de
 			if side == history.SideStorage {
 				content = "c" + uid
 			}
-			states = append(states, history.StateRecord{Content: content, Side: side, Kind: kind, Namespace: "n", Name: name, UID: uid, ResourceVersion: uint64(i + 1), Digest: uid, Bytes: 100})
+			states = append(states, history.StateRecord{Content: content, Side: side, Kind: kind, Namespace: "n", Name: name,
+				UID: uid, ResourceVersion: uint64(i + 1), Digest: uid, Bytes: 100})
 		}
 	}
 	must(t, ops.Close())
@@ -130,11 +139,13 @@ func Cell(t testing.TB, dir, id string, s spec.Scenario, params []spec.Param, de
 	must(t, f.Close())
 	var samples []history.Sample
 	for i := int64(-2); epoch+(i-1)*100*ms < c.DrainEnd; i++ {
-		samples = append(samples, history.Sample{Time: epoch + i*100*ms, Goroutines: new(50.0), Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: float64(i+3) / 10, RSSBytes: 5e7, Read: -1}}})
+		samples = append(samples, history.Sample{Time: epoch + i*100*ms, Goroutines: new(50.0),
+			Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: float64(i+3) / 10, RSSBytes: 5e7, Read: -1}}})
 	}
 	must(t, history.SaveLines(dir, history.FileSamples, samples))
 	for _, name := range []string{history.FileBefore, history.FileAfter} {
-		must(t, history.Save(dir, name, []byte("# TYPE go_goroutines gauge\ngo_goroutines 50\n# TYPE k8swatch_sync_runs_total counter\nk8swatch_sync_runs_total{result=\"success\"} 1\n")))
+		must(t, history.Save(dir, name, []byte("# TYPE go_goroutines gauge\ngo_goroutines 50\n# TYPE "+
+			"k8swatch_sync_runs_total counter\nk8swatch_sync_runs_total{result=\"success\"} 1\n")))
 	}
 }
 
@@ -147,7 +158,8 @@ func Run(t testing.TB, dir string, f *spec.File, delay int64, baseline *result.C
 	source, data, sets := f.Source()
 	r := &history.Run{
 		Schema: history.RunSchema, Scenario: record, Source: source, Sets: sets, Baseline: history.BaselineOf(baseline),
-		Run:         result.Run{ID: filepath.Base(dir), Scenario: f.Base().Metadata.Name, Started: started, Finished: started.Add(time.Minute), Seed: 1<<63 + 1},
+		Run: result.Run{ID: filepath.Base(dir), Scenario: f.Base().Metadata.Name, Started: started,
+			Finished: started.Add(time.Minute), Seed: 1<<63 + 1},
 		Environment: result.Environment{GoVersion: "go1.26", Provider: "embedded", CPUs: 2, LoadAfter: []float64{0.1}},
 	}
 	for _, c := range f.Cells() {

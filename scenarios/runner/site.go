@@ -1,0 +1,206 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/faults"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// site has what failpoints see of a cell: its record, apiserver, storage and watchers.
+type site struct {
+	r      *Runner
+	dir    string // cells/<id>
+	logs   string // logs/<id>
+	s      *spec.Scenario
+	record history.Cell // cell.json
+	rules  check.Rules
+	ignore []string // namespaces that were there before
+	setup  faults.Setup
+	faults *faults.Set
+
+	api      *party.APIServer
+	storage  *party.Storage
+	proxy    *party.Proxy
+	serving  *party.Serving // of the watcher that is judged
+	watcher  *party.Watcher
+	others   []*party.Watcher              // replicas, or a second watcher
+	all      []*party.Watcher              // that were started
+	live     atomic.Pointer[party.Watcher] // watcher, for the sampler
+	launched int
+	asked    atomic.Int64 // requests to watchers
+	refusals int          // watchers that were to refuse their configuration
+
+	sampler  *sampler
+	before   []byte // the watcher's metrics as the load began, as text
+	marks    []history.Mark
+	canaries []string
+}
+
+var _ faults.Cell = (*site)(nil)
+
+func (c *site) Scenario() *spec.Scenario { return c.s }
+func (c *site) Run() string              { return c.r.cellRunID(c.record.ID) }
+func (c *site) Seed() uint64             { return c.record.Seed }
+func (c *site) Dir() string              { return c.dir }
+func (c *site) Setup() *faults.Setup     { return &c.setup }
+func (c *site) API() *party.APIServer    { return c.api }
+func (c *site) Storage() *party.Storage  { return c.storage }
+func (c *site) Proxy() *party.Proxy      { return c.proxy }
+func (c *site) Watcher() *party.Watcher  { return c.watcher }
+func (c *site) Rules() check.Rules       { return c.rules }
+func (c *site) AddCanary(secret string)  { c.canaries = append(c.canaries, secret) }
+
+// Note shows what is done to the parties.
+func (c *site) Note(text string) {
+	c.r.progress.note(text)
+	c.r.observed.note(text)
+}
+
+func (c *site) Others() []*party.Watcher { return slices.Clone(c.others) }
+
+// SetWatchers makes main the watcher whose counters are read.
+func (c *site) SetWatchers(main *party.Watcher, others []*party.Watcher) {
+	if former := c.watcher; former != nil && former != main && former.Ended() && c.sampler != nil {
+		c.sampler.ended(former, former.CPU())
+	}
+	c.watcher, c.others = main, others
+	c.live.Store(main)
+	c.record.Watcher.Command = main.Argv
+	// The requests of two watchers cannot be told apart by the account of one.
+	c.record.Watcher.Joined = c.record.Watcher.Joined || len(others) > 0 && !c.s.Watcher.LeaderElection
+}
+
+// Mark notes when something was done; the start and readiness of a watcher are its own,
+// and every start after the first is a restart.
+func (c *site) Mark(m history.Mark) {
+	if m.Time == 0 {
+		m.Time = time.Now().UnixNano()
+	}
+	switch m.What {
+	case history.MarkStarted:
+		if c.record.Watcher.Started != 0 {
+			c.record.Watcher.Restarts++
+		}
+		c.record.Watcher.Started = m.Time
+	case history.MarkReady:
+		c.record.Watcher.Ready = m.Time
+	}
+	c.marks = append(c.marks, m)
+}
+
+// Launch starts a watcher without waiting for its first lists.
+func (c *site) Launch(ctx context.Context, queues int) (*party.Watcher, error) {
+	w, err := party.StartWatcher(ctx, c.watcherSetup(queues))
+	if err == nil {
+		c.all = append(c.all, w)
+	}
+	return w, err
+}
+
+// watcherSetup is what the next watcher is started with.
+func (c *site) watcherSetup(queues int) party.WatcherSetup {
+	w := c.s.Watcher
+	if queues > 0 {
+		w.PodQueueNum = queues
+	}
+	c.launched++
+	name := party.WatcherName
+	if c.launched > 1 {
+		name += "-" + strconv.Itoa(c.launched)
+	}
+	setup := party.WatcherSetup{
+		Bin: c.r.opts.Binaries.Watcher, Name: name, Cell: c.dir, Logs: c.logs, Kubeconfig: c.kubeconfig(),
+		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs,
+		Listed: c.setup.Listed, Masks: c.rules.Masks,
+		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0),
+		Profiled: c.r.opts.Profile, CPUs: c.r.opts.Pinned.Watcher,
+		Asked: &c.asked,
+	}
+	if c.launched == 1 {
+		setup.Serving = c.serving
+	}
+	if n := c.s.Load.Shards; n > 0 {
+		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s=%d", party.ShardLabel, (c.launched-1)%n)}
+	}
+	if w.LeaderElection {
+		setup.Lease = faults.Lease(c.Run())
+		// Each replica has an instance of storage of its own, so that the ledger tells
+		// who wrote.
+		i := (c.launched - 1) % len(c.storage.Endpoints)
+		setup.Endpoints, setup.Instance = c.storage.Endpoints[i:i+1], i
+	}
+	return setup
+}
+
+// kubeconfig is the watcher's way to the apiserver.
+func (c *site) kubeconfig() string {
+	switch {
+	case c.setup.Kubeconfig != "":
+		return c.setup.Kubeconfig
+	case c.proxy != nil && (c.launched == 1 || !c.s.Watch.Leader):
+		return c.proxy.Kubeconfig
+	}
+	return c.apiserver()
+}
+
+// apiserver is the way to the apiserver itself.
+func (c *site) apiserver() string {
+	if c.s.Simulated() {
+		return party.SimulatedKubeconfig(c.dir)
+	}
+	return c.r.cluster.Kubeconfig
+}
+
+// Begin starts the watcher that is judged and waits for its first lists.
+func (c *site) Begin(ctx context.Context, queues int) error {
+	c.Mark(history.Mark{What: history.MarkStarted})
+	w, err := c.Launch(ctx, queues)
+	if err != nil {
+		return err
+	}
+	c.SetWatchers(w, c.others)
+	if err := w.AwaitReady(ctx); err != nil {
+		return err
+	}
+	c.Mark(history.Mark{What: history.MarkReady})
+	return nil
+}
+
+// Spawn starts the watcher that is judged, in the place of one that has ended, and waits
+// for nothing.
+func (c *site) Spawn(_ context.Context) error {
+	c.Mark(history.Mark{What: history.MarkStarted})
+	w, err := party.SpawnWatcher(c.watcherSetup(0))
+	if err != nil {
+		return err
+	}
+	c.all = append(c.all, w)
+	c.SetWatchers(w, c.others)
+	return nil
+}
+
+// Resumed reads the counters of a watcher that took the place of the first as those from
+// which the figures begin.
+func (c *site) Resumed(ctx context.Context) error {
+	return c.readMetrics(ctx, &c.before)
+}
+
+// readMetrics keeps the watcher's metrics; another watcher may have none.
+func (c *site) readMetrics(ctx context.Context, into *[]byte) error {
+	text, _, err := c.watcher.Metrics(ctx)
+	if err == nil {
+		*into = text
+	} else if c.watcher.Own {
+		return c.watcher.Lost(ctx, err)
+	}
+	return nil
+}
