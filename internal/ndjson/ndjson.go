@@ -78,15 +78,15 @@ func Begins(start string) func(path string) bool {
 	}
 }
 
-// NewZstd reads compressed text with lines of at most max bytes; several frames in a row
+// NewZstd reads compressed text with lines of up to most bytes; several frames in a row
 // are one text. Data that is not zstd is an error of the first Next.
-func NewZstd(in io.Reader, max int) (*Reader, error) {
+func NewZstd(in io.Reader, most int) (*Reader, error) {
 	z, err := zstd.NewReader(in,
 		zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil, fmt.Errorf("preparing decompression: %w", err)
 	}
-	return &Reader{in: bufio.NewReaderSize(z, readBuffer), z: z, max: max}, nil
+	return &Reader{in: bufio.NewReaderSize(z, readBuffer), z: z, max: most}, nil
 }
 
 // Sniff reads plain or compressed text, by its first bytes.

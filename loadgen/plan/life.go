@@ -87,7 +87,7 @@ type due struct {
 	life  life
 }
 
-func (d due) before(e due) bool { return d.at < e.at || d.at == e.at && d.order < e.order }
+func (d due) Before(e due) bool { return d.at < e.at || d.at == e.at && d.order < e.order }
 
 // Life is the whole life of the i-th of an endless number of pods, from 0, for a caller
 // that decides itself when it begins one: k6's scripts. Ids follow from i. What Survivors

@@ -68,7 +68,7 @@ type timer struct {
 	do  func()
 }
 
-func (t timer) before(u timer) bool { return t.at < u.at || t.at == u.at && t.seq < u.seq }
+func (t timer) Before(u timer) bool { return t.at < u.at || t.at == u.at && t.seq < u.seq }
 
 // decided is an operation that was decided and is not yet due.
 type decided struct {
@@ -76,7 +76,7 @@ type decided struct {
 	seq int64
 }
 
-func (d decided) before(e decided) bool {
+func (d decided) Before(e decided) bool {
 	return d.op.At < e.op.At || d.op.At == e.op.At && d.seq < e.seq
 }
 

@@ -300,7 +300,6 @@ var (
 			c.Storage.LatencyP99Ms > 0)
 	})
 	offered       = medianOf(func(c *result.Cell) *float64 { return c.Load.OfferedQPS })
-	planned       = medianOf(func(c *result.Cell) *float64 { return c.Load.PlannedQPS })
 	achieved      = medianOf(func(c *result.Cell) *float64 { return ifSome(c.Load.QPS, c.Load.DurationS > 0) })
 	cpuPerRequest = medianOf(func(c *result.Cell) *float64 { return c.Watcher.CPUMicrosPerReq })
 )

@@ -96,7 +96,7 @@ func (s *Synchronizer) First(kind string) bool {
 	if !compared(kind) {
 		return false
 	}
-	s.firsts.add(kind)
+	s.add(kind)
 	s.Unnamed(kind)
 	return true
 }
@@ -108,7 +108,7 @@ func (s *Synchronizer) runFirsts(ctx context.Context) {
 	running := map[string]bool{}
 	ended := make(chan string)
 	for {
-		for _, kind := range s.firsts.all() {
+		for _, kind := range s.all() {
 			if !running[kind] {
 				running[kind] = true
 				kinds.Go(func() {
@@ -208,7 +208,7 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 func (s *Synchronizer) doneFirst(kind string, lists int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.firsts.remove(kind, lists) {
+	if !s.remove(kind, lists) {
 		return false
 	}
 	if s.set.Cache.Collected(kind) {
@@ -282,7 +282,7 @@ func (s *Synchronizer) written(was string) string {
 	unsynced := len(s.set.Cache.UnsyncedKinds())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rules.known && s.rules.changed && len(s.firsts.all())+unsynced == 0 && s.set.Complete() {
+	if s.rules.known && s.rules.changed && len(s.all())+unsynced == 0 && s.set.Complete() {
 		return s.cfg.Rules
 	}
 	return was

@@ -82,7 +82,7 @@ func (w *Watches) followDefinitions(ctx context.Context, h *hold) error {
 	cursor := v.FollowAll(s)
 	changes := make([]view.Change, 0, 64)
 	for {
-		w.served.define(all)
+		w.define(all)
 		w.endUnserved()
 		got, _, err := cursor.Next(ctx, changes)
 		if err != nil {
