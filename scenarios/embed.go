@@ -64,27 +64,32 @@ func Read(ref string) (string, []byte, error) {
 	if data, err := files.ReadFile(ref + ".yaml"); err == nil && strings.Contains(ref, "/") {
 		return "scenarios/" + ref + ".yaml", data, nil
 	}
-	if !strings.ContainsRune(ref, filepath.Separator) && !strings.HasSuffix(ref, ".yaml") && !strings.HasSuffix(ref, ".yml") {
+	ending := strings.HasSuffix(ref, ".yaml") || strings.HasSuffix(ref, ".yml")
+	if !ending && !strings.ContainsRune(ref, filepath.Separator) {
 		data, err := files.ReadFile(ref + ".yaml")
 		if err != nil {
+			remedy := "use one of " + strings.Join(Names(), ", ") + ", or the path of a .yaml file"
 			return "", nil, &spec.Error{Place: "scenario " + ref, Problem: "no scenario of that name is shipped",
-				Remedy: badinput.Ask(badinput.NearestPath(ref, All()), "use one of "+strings.Join(Names(), ", ")+", or the path of a .yaml file")}
+				Remedy: badinput.Ask(badinput.NearestPath(ref, All()), remedy)}
 		}
 		return "scenarios/" + ref + ".yaml", data, nil
 	}
 	info, err := os.Stat(ref)
 	switch {
 	case renamed[ref] != "":
-		return "", nil, &spec.Error{Place: "scenario " + ref, Problem: "no scenario of that name is shipped", Remedy: "it is " + renamed[ref] + " now"}
+		return "", nil, &spec.Error{Place: "scenario " + ref, Problem: "no scenario of that name is shipped",
+			Remedy: "it is " + renamed[ref] + " now"}
 	case errors.Is(err, fs.ErrNotExist):
+		remedy := "give a path, or the name of a shipped scenario: " + strings.Join(Names(), ", ")
 		return "", nil, &spec.Error{Place: ref, Problem: "no such file",
-			Remedy: badinput.Ask(badinput.NearestPath(ref, All()), "give a path, or the name of a shipped scenario: "+strings.Join(Names(), ", "))}
+			Remedy: badinput.Ask(badinput.NearestPath(ref, All()), remedy)}
 	case err != nil:
 		return "", nil, fmt.Errorf("open the scenario: %w", err)
 	case info.IsDir():
 		return "", nil, &spec.Error{Place: ref, Problem: "is a folder", Remedy: "name one .yaml file in it"}
 	case info.Size() > spec.MaxBytes:
-		return "", nil, &spec.Error{Place: ref, Problem: fmt.Sprintf("the file has %d bytes", info.Size()), Remedy: fmt.Sprintf("a scenario has at most %d", spec.MaxBytes)}
+		return "", nil, &spec.Error{Place: ref, Problem: fmt.Sprintf("the file has %d bytes", info.Size()),
+			Remedy: fmt.Sprintf("a scenario has at most %d", spec.MaxBytes)}
 	}
 	data, err := os.ReadFile(ref)
 	if err != nil {

@@ -146,8 +146,9 @@ func (c beside) notes() (notes []string) {
 		}
 	}
 	return append(notes, fmt.Sprintf("Storage rates are of all kinds: as published, over about %.0f s before and %.0f s "+
-		"after, or over the drain of Pods or its busiest %d s. A row that this machine did not load as published compares in "+
-		"ratios, not figures.", reference.Windows[reference.Before], reference.Windows[reference.After], reference.MostDrain))
+		"after, or over the drain of Pods or its busiest %d s. A row that this machine did not load as published "+
+		"compares in ratios, not figures.",
+		reference.Windows[reference.Before], reference.Windows[reference.After], reference.MostDrain))
 }
 
 // headline is whether the watchers follow the published factor.

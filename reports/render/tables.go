@@ -24,7 +24,8 @@ func (t *table) throughput(verdicts bool, groups ...[]*column) Table {
 	}
 	if verdicts {
 		s.Heads = append(s.Heads, Head{Title: "checks", Words: true, Signed: true, Divide: true,
-			Meaning: "Guarantees judged over the recorded history. The speed of a point that fails one of G1–G6 is not compared."})
+			Meaning: "Guarantees judged over the recorded history. The speed of a point that fails one of G1–G6 is not " +
+				"compared."})
 	}
 	best := t.best()
 	for _, r := range t.rows {

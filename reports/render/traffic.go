@@ -85,8 +85,8 @@ func (t *table) traffic() Section {
 			Head{Title: "added"}, Head{Title: "modified"}, Head{Title: "deleted"},
 			Head{Title: "events", Unit: "per pod"}, Head{Title: "expected", Unit: "per pod"},
 			Head{Title: "of expected", Unit: "%"}, Head{Title: "size", Unit: "KB"}, Head{Title: "expected", Unit: "KB"})},
-		Notes: []string{"Each acknowledged write is one watch event; expected is what the plan has. Sizes are means of what " +
-			"storage received. 1 KB is 1,000 bytes."}}
+		Notes: []string{"Each acknowledged write is one watch event; expected is what the plan has. Sizes are means over " +
+			"storage's requests. 1 KB is 1,000 bytes."}}
 	for _, f := range t.profileFlows() {
 		for i, kind := range f.order() {
 			cells := f.line(kind, f.kinds[kind])

@@ -14,7 +14,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// Options are what a cell's folder does not say.
+// Options hold what a cell's folder does not record.
 type Options struct {
 	// Baseline is an undisturbed cell, with which column I compares; nil if there is
 	// none.

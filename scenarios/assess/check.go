@@ -20,16 +20,16 @@ import (
 // Checked is a folder that was assessed again. Of Results and Matrix one is set.
 type Checked struct {
 	Dir string
-	// Results are those of a run or, with nothing but its cell, of a lone cell.
+	// Results has all cells of a run, or just the one of a lone cell.
 	Results *result.Results
 	Matrix  *result.Matrix
-	// Differences are what the folder's results.json or matrix.json says otherwise.
+	// Differences lists where the folder's results.json or matrix.json differs.
 	Differences []string
 	// Missing says that the folder has no such file.
 	Missing bool
-	// Lone says that the folder is that of a cell, which has no such file.
+	// Lone is set for the folder of a single cell, which has no such file.
 	Lone bool
-	// Runs are those of a matrix that have results, sorted by their folders.
+	// Runs lists the runs of a matrix that have results, sorted by folder.
 	Runs []*Checked
 }
 

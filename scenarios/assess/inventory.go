@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// inventory is what storage held in the end, a line for each object.
+// inventory lists storage's final content, one line per object.
 type inventory struct {
 	lines   []string
 	unknown bool // of some object, as in a record of an older version
@@ -24,7 +24,7 @@ func (c *inventory) add(r *history.StateRecord) {
 	c.lines = append(c.lines, strings.Join([]string{r.Kind, r.Namespace, r.Name, r.UID, r.Content}, "\t")+"\n")
 }
 
-// digest is that of result.Storage; empty if it is not known.
+// digest is as in result.Storage; empty if unknown.
 func (c *inventory) digest() string {
 	if c.unknown || len(c.lines) == 0 {
 		return ""

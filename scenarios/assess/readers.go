@@ -33,7 +33,7 @@ func (c *recorded) readers(ctx context.Context, dir string, cell *result.Cell) e
 	return nil
 }
 
-// apiReads is what the apiserver's counters grew by during the load.
+// apiReads is the growth of the apiserver's counters during the load.
 func (c *recorded) apiReads(cell *result.Cell) {
 	a, b := c.Cell.APIBefore, c.Cell.APIAfter
 	if a == nil || b == nil {

@@ -35,7 +35,7 @@ type Scenario struct {
 	File *spec.File
 }
 
-// Options are what a campaign is given.
+// Options configure a campaign.
 type Options struct {
 	Scenarios []Scenario
 	Rows      []string // of the table; none: all

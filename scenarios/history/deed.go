@@ -15,11 +15,11 @@ type Deed struct {
 	Ended int64  `json:"ended"`
 	// Keys is how many objects or rows it concerned.
 	Keys int64 `json:"keys,omitempty"`
-	// Seen is what the failpoint saw; the rules of the same file read it back.
+	// Seen records the failpoint's observations; the rules of the same file read it back.
 	Seen json.RawMessage `json:"seen,omitempty"`
 }
 
-// Finding is what a rule of a Go test found in a cell, one line of findings.ndjson; see matrix.Rule.
+// Finding is a cell's finding by a rule of a Go test, one line of findings.ndjson; see matrix.Rule.
 type Finding struct {
 	First   bool          `json:"first,omitempty"`
 	Cached  int           `json:"cached,omitempty"`

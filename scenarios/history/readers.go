@@ -7,7 +7,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/readers"
 )
 
-// FileReaders is what the readers of a cell saw; see package loadgen/readers.
+// FileReaders is the record of a cell's readers; see package loadgen/readers.
 const FileReaders = "readers.ndjson.zst"
 
 // APIReads are counters of the apiserver: requests for Pods, watches of them that are open, and events that it sent to

@@ -34,7 +34,7 @@ type Run struct {
 	Sets   []string `json:"sets,omitempty"`
 	// Cells are those whose record is complete, in the order in which they were run.
 	Cells []string `json:"cells"`
-	// Baseline is what column I compares with, where the run was given an undisturbed cell.
+	// Baseline is the undisturbed cell that column I compares with, if the run was given one.
 	Baseline *Baseline `json:"baseline,omitempty"`
 }
 

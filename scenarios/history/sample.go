@@ -20,7 +20,7 @@ const (
 	PartyWitness           = "witness"
 )
 
-// Use is what a process has used from its start until a sample.
+// Use is a process's resource use from its start until a sample.
 type Use struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 	RSSBytes   float64 `json:"rssBytes"`

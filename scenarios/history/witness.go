@@ -6,7 +6,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// FileWitness is what a witness saw of a cell with controllers: records of the phase
+// FileWitness is the record of a witness in a cell with controllers: records of the phase
 // oplog.PhaseWitnessed, the load's own writes among them. See package loadgen/witness.
 const FileWitness = "witness.ndjson.zst"
 

@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// changes are what op log and ledger, held together, say of the load.
+// changes is what op log and ledger together show about the load.
 type changes struct {
 	load, bystander *Histogram // freshness: from the intended time to storage's acknowledgement
 	writes          rate       // when the apiserver answered
@@ -96,7 +96,7 @@ func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Cloc
 
 // gapsOf adds the times between an answer of storage and the next request for the same object, for states that the
 // apiserver had before that answer: nothing but the watcher delays those. Deletions are left out, as a terminating
-// state, which no operation of the log stands for, may have been sent before them.
+// state, not logged as an operation, may have been sent before them.
 func gapsOf(gaps []int64, came []history.Change) []int64 {
 	answers := make([]int64, len(came))
 	for i, x := range came {
@@ -136,7 +136,7 @@ func (w *waits) add(x *history.Change, received int64) {
 }
 
 // endings count the terminating states: a Pod that is deleted may be seen so before it is
-// gone, an event that no operation of the log stands for.
+// gone, an event that the log has no operation for.
 type endings struct{ known, seen, unknown int64 }
 
 func (e *endings) add(x *history.Change, arrived bool) {

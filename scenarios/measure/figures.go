@@ -32,7 +32,7 @@ type Figures struct {
 	answers  rate
 	stored   int64     // the last acknowledgement of what existed before the load
 	traffic  *profiled // nil for plain pods
-	// told is the writes of the load by kind, the bystander's included.
+	// told counts the load's writes by kind, including the bystander's.
 	told map[string]int64
 }
 
@@ -178,7 +178,7 @@ func (f *Figures) busyEnd() int64 {
 	return max(f.pods.last, f.load.window.Last)
 }
 
-// busyCores is what the watcher used while storage was busy.
+// busyCores is the watcher's CPU use while storage was busy, in cores.
 func (f *Figures) busyCores() *float64 {
 	if f.pods.last == f.pods.first {
 		return nil
@@ -186,7 +186,7 @@ func (f *Figures) busyCores() *float64 {
 	return between(f.samples, f.pods.first, f.pods.last).cores(history.PartyWatcher)
 }
 
-// described is what is known of the cell without its record.
+// described holds what is known about the cell without its record.
 func (f *Figures) described() result.Cell {
 	s, w := &f.cell.Scenario, &f.cell.Watcher
 	configured := s.Storage.LatencyFigures(podKind)
@@ -286,7 +286,7 @@ func (f *Figures) storageFigures(c *result.Cell, ch *changes) (err error) {
 	}
 	s.WatcherMeanMs = f.watcherLatencyMs()
 	s.Requests, s.QPS, s.LimitQPS = f.acked, f.pods.qps(), limit(f.inFlight(), f.servedMs(s.SeenMeanMs))
-	if f.cell.Watcher.Restarts == 0 { // the counters are those of the last process
+	if f.cell.Watcher.Restarts == 0 { // the counters belong to the last process
 		s.ConnectionsOpened = growth(f.before, f.after, metric.StorageConns)
 	}
 	if n := f.events(podKind); n != nil {

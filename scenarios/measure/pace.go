@@ -16,7 +16,7 @@ import (
 // a write that storage has before is owed at no time. 16 bytes per write.
 type pace struct{ written, settled []int64 }
 
-// leastWrites is how many writes a rate is told of.
+// leastWrites is the fewest writes that a rate is computed from.
 const leastWrites = 10
 
 // paceStep is how often the writes owed are counted, in nanoseconds.

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Queues is what the watcher's own account says of the handler queues of a kind.
+// Queues reads the watcher's own metrics about a kind's handler queues.
 type Queues struct {
 	Handled   map[string]float64 // events per queue
 	Imbalance *float64           // busiest queue's share ÷ mean share; nil with one queue
@@ -100,7 +100,7 @@ func (f *Figures) queueFigures(c *result.Cell, q Queues, w waits) {
 	c.Handler.QueuedMost = ptr(w.most / 1e9)
 }
 
-// handOver, in nanoseconds, is what an event may take besides waiting in a queue: from the
+// handOver is the time, in nanoseconds, that an event may take besides waiting in a queue: from the
 // apiserver to the watcher, and from its queue to storage. On a busy machine it is more.
 const handOver = 100e6
 

@@ -50,7 +50,7 @@ func (b curveBuilder) sampled(samples []history.Sample) {
 	}
 }
 
-// calls is how many bytes the watcher's read and write calls came to between two samples; nil
+// calls is the bytes in the watcher's read and write calls between two samples; nil
 // where they are not known.
 func calls(a, b *history.Sample) (in, out *float64) {
 	ua, ub := a.Parties[history.PartyWatcher], b.Parties[history.PartyWatcher]

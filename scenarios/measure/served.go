@@ -2,7 +2,7 @@ package measure
 
 import "github.com/watchbench/watchbench/storagemock/ledger"
 
-// served is what storage acknowledged of the requests for Pods. Times are Unix nanoseconds.
+// served holds the Pod requests that storage acknowledged. Times are Unix nanoseconds.
 type served struct {
 	requests    int64 // received
 	bytes       int64 // in their bodies

@@ -6,12 +6,12 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// use is what the parties used between two readings. The runner takes one as the load
+// use is the resources used by the parties between two readings. The runner takes one as the load
 // begins and one when storage is first seen to be idle, so that a short cell's are not a
 // sampling period too long; nothing is interpolated.
 type use struct {
 	all  []history.Sample
-	a, b *history.Sample // nil: there are no two
+	a, b *history.Sample // nil without two readings
 }
 
 // between takes the last reading at or before one time and the first one at or after
@@ -88,7 +88,7 @@ func (u use) parties() map[string]result.Party {
 	return out
 }
 
-// watcherFigures are what the watcher used.
+// watcherFigures sets the watcher's resource use.
 func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	w := &c.Watcher
 	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime, ofWatcher(func(x history.Use) float64 { return x.RSSHighestBytes }))

@@ -17,7 +17,7 @@ const maxLittle = 0.10
 // metrics are wrong.
 const QueuesContradict = "the queue metrics contradict"
 
-// Storage without faults and below its capacity answers after the latency it was told. On
+// Storage without faults and below its capacity answers after its configured latency. On
 // a machine with time to spare the means of cells were within 0.6 ms of that, from 5 ms to
 // 1 s; what is beyond these is a machine that stood still.
 const (
@@ -31,7 +31,7 @@ const (
 // apiserver set the pace.
 const leastBusy = 0.5
 
-// grounds are what a cell is believed on, beside its figures.
+// grounds decide, beside the figures, whether a cell is valid.
 type grounds struct {
 	limits      spec.Limits
 	littleQueue string

@@ -17,7 +17,7 @@ const ClusterID = "BCS-K8S-90001"
 // LeaseNamespace is there in every cluster.
 const LeaseNamespace = "default"
 
-// kindGroups tells the group-version that the filter file needs for a kind.
+// kindGroups maps a kind to the group-version that the filter file needs.
 var kindGroups = map[string]string{
 	"Pod": "v1", "ConfigMap": "v1", "Node": "v1", "Namespace": "v1", "Service": "v1", "Event": "v1", "Secret": "v1",
 	"Endpoints": "v1", "ServiceAccount": "v1", "PersistentVolume": "v1", "PersistentVolumeClaim": "v1",
@@ -27,7 +27,7 @@ var kindGroups = map[string]string{
 	kindWidget: widgetGroup,
 }
 
-// Watchable reports whether a watcher can be told to watch a built-in kind.
+// Watchable reports whether a watcher can be configured to watch a built-in kind.
 func Watchable(kind string) bool { return kindGroups[kind] != "" && kind != kindWidget }
 
 const (

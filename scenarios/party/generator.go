@@ -49,7 +49,7 @@ type Generator struct {
 	seen map[string]Line // the last line of each phase
 }
 
-// GeneratorSetup is what the generator of a cell is started with.
+// GeneratorSetup configures the generator of a cell.
 type GeneratorSetup struct {
 	Bins       Binaries
 	Driver     string // spec.DriverEngine or spec.DriverK6

@@ -68,7 +68,7 @@ func save(ctx context.Context, c *http.Client, url, path string, header ...strin
 	return nil
 }
 
-// profile is what a process serves below /debug/pprof/.
+// profile fetches from a process's /debug/pprof/.
 func profile(ctx context.Context, c *http.Client, base, what string) ([]byte, error) {
 	resp, err := get(ctx, c, base+"/debug/pprof/"+what)
 	if err != nil {

@@ -92,7 +92,7 @@ func start(c child) (*Process, error) {
 	}
 	go p.wait(out, c.lines) // ends with the child; Stop and Kill wait for it
 	if c.aside {
-		// The child leads a group of its own: the priority is that of all its threads, and
+		// The child leads a group of its own: the priority applies to all its threads, and
 		// those to come inherit it. One that has ended says itself why.
 		if err := syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), lowestPriority); err != nil &&
 			!errors.Is(err, syscall.ESRCH) {
@@ -118,7 +118,7 @@ func (p *Process) wait(out io.ReadCloser, lines func([]byte)) {
 		}
 		_, _ = io.Copy(io.Discard, out) // after an overlong line: let the child go on
 	}
-	_ = p.cmd.Wait() // the state tells more than the error
+	_ = p.cmd.Wait() // the state says more than the error
 	p.mu.Lock()
 	p.state = p.cmd.ProcessState
 	p.mu.Unlock()
@@ -166,7 +166,7 @@ func (p *Process) Exit() (history.Exit, error) {
 var panicLine = regexp.MustCompile(
 	`(?m)^(?:panic|fatal error): .{0,200}|^.{0,200}(?:Observed a panic|http: panic serving).{0,200}`)
 
-// CPU is what the child has used from its start to its end, known once it has ended.
+// CPU is the child's CPU time from start to end, known once it has ended.
 func (p *Process) CPU() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,7 +16,7 @@ type Proxy struct {
 	Kubeconfig string // path of one that leads to it
 }
 
-// ProxySetup is what a proxy is started with.
+// ProxySetup configures a proxy.
 type ProxySetup struct {
 	Bin, Logs, Cell string // program, folder of logs, folder of the cell
 	Kubeconfig      string // of the apiserver

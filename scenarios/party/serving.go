@@ -14,7 +14,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Serving is what the watcher's resource watcher is started with.
+// Serving configures the watcher's resource watcher.
 type Serving struct {
 	Kubeconfig string   // is written here, for those who read from it; empty: for nobody
 	Webhooks   []string // URLs, a subscription to all Pods for each

@@ -32,7 +32,7 @@ type Storage struct {
 	life      int // from 1
 }
 
-// StorageSetup is what a mock is started with.
+// StorageSetup configures a mock.
 type StorageSetup struct {
 	Bin, Logs, Cell string // program, folder of logs, folder of the cell
 	Spec            spec.Storage
@@ -151,7 +151,7 @@ func (m *Storage) Scrape(ctx context.Context) (history.Scrape, error) {
 	return s, err
 }
 
-// Profile is what the mock serves below /debug/pprof/, such as heap.
+// Profile fetches a profile from the mock's /debug/pprof/, such as heap.
 func (m *Storage) Profile(ctx context.Context, what string) ([]byte, error) {
 	return profile(ctx, m.http, m.base, what)
 }

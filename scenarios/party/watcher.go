@@ -37,7 +37,7 @@ type Watcher struct {
 	http    *http.Client
 }
 
-// WatcherSetup is what a watcher is started with.
+// WatcherSetup configures a watcher.
 type WatcherSetup struct {
 	Bin         string
 	Name        string // of the process, its log and its files
@@ -53,7 +53,7 @@ type WatcherSetup struct {
 	Masks       []check.Mask
 	Conditional bool
 	CAFile      string // of storage
-	Lease       string // name of the Lease; empty is no leader election
+	Lease       string // name of the Lease; empty disables leader election
 	Instance    int
 	Selectors   map[string]string // label selectors by kind
 	CPUs        []int             // that it may use; empty are those of watchbench
@@ -200,7 +200,7 @@ func (w *Watcher) Metrics(ctx context.Context) ([]byte, history.Scrape, error) {
 	return scrape(ctx, w.http, w.metrics)
 }
 
-// Profile is what the watcher serves below /debug/pprof/ on its port of health, such as heap.
+// Profile fetches a profile, such as heap, from /debug/pprof/ on the watcher's health port.
 func (w *Watcher) Profile(ctx context.Context, what string) ([]byte, error) {
 	return profile(ctx, w.http, w.health, what)
 }

@@ -15,7 +15,7 @@ import (
 // them.
 type Witness struct{ *Process }
 
-// WitnessSetup is what a witness is started with.
+// WitnessSetup configures a witness.
 type WitnessSetup struct {
 	Bin, Logs, Cell string // program, folder of logs, folder of the cell
 	Kubeconfig      string // of the apiserver itself
@@ -23,7 +23,7 @@ type WitnessSetup struct {
 	Ignore          []string // namespaces
 }
 
-// witnessGrace is what a witness gets for its last lists.
+// witnessGrace is the time a witness gets for its last lists.
 const witnessGrace = time.Minute
 
 // StartWitness returns once it has listed everything and watches.

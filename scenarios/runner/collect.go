@@ -87,7 +87,7 @@ func (c *cell) saveLedger(ctx context.Context) error {
 	return nil
 }
 
-// meta is what the judge needs beside the logs.
+// meta holds the judge's input beside the logs.
 func (c *cell) meta() (check.Meta, error) {
 	meta := check.Meta{
 		Cell: c.record.ID, Strategy: c.s.Watcher.Strategy, Mode: c.s.Storage.Mode, QueueFull: c.s.Watcher.QueueFull,

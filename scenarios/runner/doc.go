@@ -14,6 +14,6 @@
 //  3. The runner is never on the data path. It reads /proc, /metrics and, when the
 //     load is over, the state of both sides.
 //  4. It knows no fault by name: what is done to the parties is up to package faults.
-//  5. Errors that another argument would mend pass IsInput; all others are failures of
+//  5. Errors that a different argument would avoid pass IsInput; all others are failures of
 //     the run.
 package runner

@@ -43,7 +43,7 @@ type drainWait struct {
 	want    []history.StateRecord // the apiserver's side, final
 	rules   check.Rules
 	quiet   time.Duration         // at least so long must nothing happen; 0 is quiet
-	idle    func(context.Context) // called whenever storage comes to rest, may be nil
+	idle    func(context.Context) // called whenever storage becomes idle; may be nil
 }
 
 // wait returns when storage has everything, when nothing happens any more, or at
@@ -125,7 +125,7 @@ func (d drainWait) traffic(ctx context.Context) (changes float64, busy bool, err
 	return changes, value(m.Sum(metric.MockInFlight))+value(m.Sum(metric.MockQueued)) > 0, nil
 }
 
-// queues are what a watcher says of its own.
+// queues is a watcher's own account.
 type queues struct {
 	known             bool
 	waiting, received float64 // events

@@ -7,7 +7,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// IsInput reports whether another argument would mend an error.
+// IsInput reports whether a different argument would avoid the error.
 func IsInput(err error) bool {
 	var file *spec.Error
 	return badinput.Is(err) || errors.As(err, &file)

@@ -11,8 +11,8 @@ import (
 // already run.
 const (
 	cellOverhead = 4 * time.Second // start, sync, check, tear down
-	// writeOverhead is what each write takes beside the load, where an apiserver has to remove
-	// what it made. It is what runs of docs/published.md and README.md took beyond
+	// writeOverhead is the time each write adds beside the load, where an apiserver has to remove
+	// what it made. The runs of docs/published.md and README.md took this much beyond
 	// the rest of the guess, divided by their writes.
 	writeOverhead = 5 * time.Millisecond
 	guessedRate   = 700.0                 // writes per second of a closed loop

@@ -15,7 +15,7 @@ import (
 )
 
 // climb puts the rungs of a ladder into the order in which they are written, since what one
-// needs tells whether the next fits the machine.
+// needs reports whether the next one fits the machine.
 func climb(jobs []job, cells []spec.Cell) []job {
 	place := func(j job) int { return slices.IndexFunc(cells, func(c spec.Cell) bool { return c.ID == j.cell.ID }) }
 	slices.SortStableFunc(jobs, func(a, b job) int {
@@ -24,7 +24,7 @@ func climb(jobs []job, cells []spec.Cell) []job {
 	return jobs
 }
 
-// unfit says why a rung of a ladder is not run, by what the rungs before it came to; empty
+// unfit says why a rung of a ladder is not run, judging by the rungs before it; empty
 // for one that fits, or of which nothing is known.
 func (r *Runner) unfit(s *spec.Scenario) string {
 	if !s.Ladder {
@@ -72,7 +72,7 @@ func (o *Options) available() (float64, error) {
 	return procstat.MemoryAvailable()
 }
 
-// memoryFor is what all parties together need for so many objects, in bytes: what they used
+// memoryFor estimates the memory of all parties for so many objects, in bytes: what they used
 // at the largest size so far, at the least of its rates, and for each further object as much
 // as from the size before to that one. 0 where fewer than two smaller sizes are known.
 func (r *Runner) memoryFor(objects int64) float64 {
@@ -100,7 +100,7 @@ func (r *Runner) memoryFor(objects int64) float64 {
 
 // usedBy is the most memory that the parties of a cell ever used, each since it began, in
 // bytes. What results.json has of them begins with the load, after the first list, which takes
-// the most; it stands in only where the samples have nothing.
+// the most; it is used only where the samples have nothing.
 func (r *Runner) usedBy(c *result.Cell) (sum float64) {
 	highest := map[string]float64{}
 	for name, p := range c.Parties {

@@ -17,7 +17,7 @@ type Observer interface {
 	Observe(Moment)
 }
 
-// Moment is what a run does at one time.
+// Moment is the state of a run at one time.
 type Moment struct {
 	Cell   string // "" before the first
 	Number int    // of the cell, from 1
@@ -44,7 +44,7 @@ type Verdict struct {
 	Text     string
 }
 
-// observed keeps what the next moment has in common with the last; the zero value tells
+// observed keeps what the next moment has in common with the last; the zero value reports
 // nobody.
 type observed struct {
 	to  Observer

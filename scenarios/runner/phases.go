@@ -377,7 +377,7 @@ func (c *cell) drain(ctx context.Context) error {
 		c.record.StorageFaults = whole(m.By(metric.MockFaults, "fault"))
 	}
 	if c.drained.cut {
-		// What waits in the queues is of no more use; nothing may arrive while the
+		// What is still queued no longer matters; nothing may arrive while the
 		// record is read.
 		c.watcher.Kill()
 		c.Mark(history.Mark{What: history.MarkKilled})

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// profileSlice is the length of one CPU profile. Nobody knows beforehand how long a drain
+	// profileSlice is the length of one CPU profile. It is not known in advance how long a drain
 	// takes, so that of a cell is merged of several.
 	profileSlice = 2 * time.Second
 	// profileRetry spaces the tries while a process does not answer, as during a restart.
@@ -46,7 +46,7 @@ type profiler struct {
 	err   map[profileKey]error            // the latest
 }
 
-// profileKey is what a file has.
+// profileKey identifies a profile file.
 type profileKey struct{ party, kind string }
 
 // startProfiling begins with the CPU profiles, if any are asked for.

@@ -47,7 +47,7 @@ func NewProgress(s Screen) *Progress {
 	return &Progress{screen: s, now: time.Now, current: -1}
 }
 
-// pace is what finished cells took, and what was expected of them.
+// pace is the time finished cells took, and the time expected.
 type pace struct {
 	cells           int
 	spent, expected time.Duration
@@ -166,7 +166,7 @@ func (p *Progress) sampled(requests, backlog *float64) {
 	p.rates.backlog = backlog
 }
 
-// finished tells the figures of a cell in one line.
+// finished prints a cell's figures in one line.
 func (p *Progress) finished(c result.Cell) {
 	if p == nil {
 		return

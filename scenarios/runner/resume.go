@@ -89,7 +89,7 @@ func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 }
 
 // takeUp judges what the folder has and says of the other cells why they are to be run. The
-// results are those of the run as it is, complete if nothing is to be run.
+// results holds the run's cells so far, complete if nothing is left to run.
 func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) error {
 	if prior.Run.Decision != nil {
 		r.jobs = r.jobs[:len(prior.Run.Order)]
@@ -287,7 +287,7 @@ func (r *Runner) resumption() *result.Resumption {
 	return &r.results.Run.Resumed[len(r.results.Run.Resumed)-1]
 }
 
-// environment is that of the cells that are run now.
+// environment describes where the remaining cells run.
 func (r *Runner) environment() *result.Environment {
 	if s := r.resumption(); s != nil {
 		return &s.Environment

@@ -24,7 +24,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// Options are what a run is given.
+// Options configure a run.
 type Options struct {
 	Scenario *spec.File
 	Binaries party.Binaries
@@ -40,12 +40,12 @@ type Options struct {
 	Profile bool
 	// FailFast ends the run after the first cell that is invalid or violates a guarantee.
 	FailFast bool
-	// Memory is how many bytes the rungs of a ladder may need; 0 is what the machine has
+	// Memory bounds the bytes that the rungs of a ladder may need; 0 means what the machine has
 	// available when one is to begin.
 	Memory float64
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
-	// Failpoints are those of a Go test, beside the product's.
+	// Failpoints adds those of a Go test to the product's.
 	Failpoints []func() faults.Family
 }
 
@@ -179,7 +179,7 @@ func (r *Runner) Run(ctx context.Context, c *cluster.Cluster) (Outcome, error) {
 	return r.Outcome(), errors.Join(err, r.close(ctx))
 }
 
-// Outcome is what the run came to so far.
+// Outcome is the run's result so far.
 func (r *Runner) Outcome() Outcome {
 	return Outcome{Dir: r.dir, Results: r.results, Nothing: r.why != nil && len(r.why) == 0}
 }

@@ -36,7 +36,7 @@ type sampler struct {
 	show    func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
 	// what storage has answered, and what waits in the watcher; nil shows nobody
 	rates func(requests, backlog *float64)
-	// What former watchers used, so that figures of restarts are those of all.
+	// Use of former watchers, so that figures after restarts cover all of them.
 	known metered
 	// What a party's former processes used, and its present one at the last reading.
 	former, latestUse map[string]history.Use
@@ -219,7 +219,7 @@ func (s *sampler) taken() []history.Sample {
 	return append([]history.Sample(nil), s.samples...)
 }
 
-// pidsOf names the processes of a cell by party; p is nil where there is no proxy.
+// pidsOf names the processes of a cell by party; p is nil without a proxy.
 func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generator,
 	p *party.Proxy) map[string][]int {
 	pids := map[string][]int{

@@ -106,7 +106,7 @@ func (c *site) Launch(ctx context.Context, queues int) (*party.Watcher, error) {
 	return w, err
 }
 
-// watcherSetup is what the next watcher is started with.
+// watcherSetup configures the next watcher.
 func (c *site) watcherSetup(queues int) party.WatcherSetup {
 	w := c.s.Watcher
 	if queues > 0 {

@@ -21,7 +21,7 @@ const (
 
 var expectations = []string{ExpectPass, ExpectFailAllowed, ExpectFail}
 
-// expectKeys are what an expectation may depend on.
+// expectKeys lists the fields that an expectation may depend on.
 var expectKeys = slices.Concat([]string{"default"}, Strategies, []string{External})
 
 // Expect maps a check (G1…G14) to the verdict expected of it; a check that is

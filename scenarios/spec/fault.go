@@ -47,7 +47,7 @@ type Fault struct {
 	// Paired compares a cell with that of the same run without what goes wrong: the same
 	// point of all axes but one, which is none there.
 	Paired float64 `json:"paired,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of Pods against the cell of the same run whose point of an axis of the matrix is called none, at most; shown in the matrix."`
-	// Repairs says that something happens to storage that only the synchronizer can mend.
+	// Repairs says that something happens to storage that only the synchronizer can repair.
 	Repairs bool `json:"repairs,omitempty" jsonschema_description:"C: the synchronizer has to mend something, because rows were refused for good or tampered with, because storage forgot, or because objects were deleted while no watcher ran. Otherwise a repair is a failure."`
 	// FromAnswer takes the apiserver's own slowness out of I: rebuilding what it serves
 	// costs it more than any watcher.
@@ -178,7 +178,7 @@ func (s *Scenario) Failures() (errors, silence bool) {
 	return errors, silence
 }
 
-// validateRepairs needs something that only the synchronizer can mend where it is said to
+// validateRepairs needs something that only the synchronizer can repair where it is said to
 // have to: an event that leaves such a thing behind, or rows that storage refuses, which
 // wait for their next change. Where an event does, a repair cannot be a failure: nobody
 // would count those of a watcher that ended.

@@ -137,7 +137,7 @@ func (format Format) parse(name string, data []byte, sets []string, without []*E
 	return f, nil
 }
 
-// Source is what Parse was given to make this File.
+// Source returns Parse's input for this File.
 func (f *File) Source() (name string, data []byte, sets []string) {
 	return f.name, f.data, f.tree.Overrides
 }

@@ -27,7 +27,7 @@ type Field struct {
 	Meaning   string
 }
 
-// Range is what values the field takes, empty where its type says all.
+// Range describes the field's values, empty where its type says all.
 func (f Field) Range() string {
 	switch {
 	case len(f.Words) > 0:
@@ -252,7 +252,7 @@ var sectionNotes = map[string]string{
 		"[measures.md](measures.md#when-a-number-may-be-believed).",
 }
 
-// afterFields describes what is no field of a cell.
+// afterFields describes sections outside a cell.
 var afterFields = `
 ## matrix
 

@@ -28,7 +28,7 @@ type Scenario struct {
 	Load       Load     `json:"load"`
 	Watcher    Watcher  `json:"watcher"`
 	Readers    Readers  `json:"readers,omitzero"`
-	// Watch, Extra and Events are what is done to the parties beside the load.
+	// Watch, Extra and Events act on the parties beside the load.
 	Watch    Watch    `json:"watch,omitzero"`
 	Extra    Extra    `json:"extra,omitzero"`
 	Events   []Event  `json:"events,omitempty" jsonschema_description:"What is done during the load, in the order of time."`
@@ -65,7 +65,7 @@ type Metadata struct {
 type Cluster struct {
 	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig,enum=replay" jsonschema_description:"embedded: etcd and kube-apiserver of this program; kind: a kind cluster (needs Docker); kubeconfig: any other; replay: an apiserver simulated in memory, into which the load is played."`
 	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk before it answers a write. Without it writes are faster than in production."`
-	// Controllers are what makes a cluster write by itself.
+	// Controllers make a cluster write by itself.
 	Controllers bool `json:"controllers,omitempty" jsonschema_description:"Embedded: kube-controller-manager, kube-scheduler and kwok as kubelet run, too, and a witness records what they write."`
 	Pin         bool `json:"pin,omitempty" jsonschema_description:"Embedded, on Linux: watcher, tools and control plane get CPUs of their own. An error where there are fewer than 4 CPUs on 3 cores."`
 	// Replay is for the provider replay.
@@ -113,7 +113,7 @@ func (c Capacity) Text() string {
 	return text
 }
 
-// Load is what the generator does to the apiserver.
+// Load configures the generator.
 type Load struct {
 	Driver string `json:"driver" jsonschema:"enum=engine,enum=k6" jsonschema_description:"What sends the load: the generator itself, or k6's virtual users (needs make k6)."`
 	plan.Load
@@ -180,14 +180,14 @@ const DefaultMinPower = 30
 // Strategies in the order in which they are presented.
 var Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed", "adaptive"}
 
-// External is what stands for a strategy where the watcher is not ours.
+// External takes the place of a strategy where the watcher is not ours.
 const External = result.External
 
 // OpenCommand is the command of a watcher that the user has yet to name. An override of
 // watcher.command is for the points that have it; for all points if none does.
 const OpenCommand = "{command}"
 
-// Default is what a file that says nothing else means.
+// Default returns the settings of an empty file.
 func Default() Scenario {
 	return Scenario{
 		Cluster: Cluster{Provider: "embedded"},
@@ -215,7 +215,7 @@ func (s *Scenario) Kinds() []string {
 	return []string{"Pod"}
 }
 
-// Label is what reports call the watcher beside or instead of a strategy: its name or, of
+// Label names the watcher in reports, beside or instead of a strategy: its name or, of
 // another watcher, the words of its command without folders, flags and config. It is empty
 // for k8s-watch without a name.
 func (w Watcher) Label() string {

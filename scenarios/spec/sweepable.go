@@ -119,7 +119,7 @@ var quantities = map[reflect.Type]units.Quantity{
 	reflect.TypeFor[float64](): units.Numbers,
 }
 
-// quantityOf is what a field counts in, so that a range can stand for several of its values.
+// quantityOf is a field's unit, so that a range can expand to several of its values.
 func quantityOf(path string, typ reflect.Type) (units.Quantity, bool) {
 	if path == latencyPath {
 		return units.Durations, true

@@ -675,7 +675,7 @@ func TestEndpointWithPath(t *testing.T) {
 func TestValidate(t *testing.T) {
 	for _, tc := range []struct{ endpoint, want string }{
 		{"", "scheme must be http"}, {"storage:50024", "scheme must be http"}, {"http://", "names no host"},
-		{"http://h:1/path?q=1", "without query or user"}, {"http://u:p@h:1", "without query or user"}, {"ftp://h", "scheme"}, {"http://h:x", "no URL"},
+		{"http://h:1/path?q=1", "without query or user"}, {"http://u:p@h:1", "without query or user"}, {"ftp://h", "scheme"}, {"http://h:x", "not a URL"},
 	} {
 		cfg := Default()
 		cfg.ClusterID, cfg.Endpoints = "c", []string{tc.endpoint}
