@@ -92,7 +92,7 @@ tune: build ## find settings: make tune ARGS="--rate 200/s --storage 'p50=60ms,p
 .PHONY: robustness
 robustness: controlplane ## run the fault matrix on real processes and print it (about 20 minutes)
 	@$(info $(MATRIX))code=0; $(MATRIX) > /dev/null || code=$$?; case $$code in 0|3|5) ;; *) exit $$code;; esac; \
-	dir=$$(cd $$(ls -td $(OUT)/matrix-* | head -1) && pwd) && rows=0; \
+	dir=$$(ls -td $(OUT)/matrix-* | head -1); test -d "$$dir" || exit 1; dir=$$(cd "$$dir" && pwd); rows=0; \
 	$(GO) test ./scenarios/robustness -run 'TestRows$$$(if $(ROWS),/$(ROWS))' -matrix $$dir -count=1 -timeout 60m > $$dir/rows.txt 2>&1 || rows=$$?; \
 	{ $(BIN)/watchbench check $$dir $(EXPLAINED) && test $$rows = 0; } || { tail -n 20 $$dir/rows.txt >&2; exit 1; }
 
