@@ -191,9 +191,9 @@ var mutants = []mutant{
 		Name: "older-list-believed",
 		Bug:  "a list from a cache that is behind replaces what is known",
 		Edits: []edit{{
-			"watcher/collector/store.go",
-			"\tif v < seen {\n",
-			"\tif v < seen && false {\n",
+			"watcher/collector/history.go",
+			"h.proven); v < seen {\n",
+			"h.proven); v < seen && false {\n",
 		}},
 		Caught: []row{
 			{"faults/f08-older", nil, "CO"},
@@ -410,9 +410,9 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Name: "restore-refused",
 		Bug:  "the list of a restored cluster is refused like one from a lagging cache",
 		Edits: []edit{{
-			"watcher/collector/store.go",
-			"\t\tcase s.afresh.Load(): // the verifier has said so\n",
-			"\t\tcase false:\n",
+			"watcher/collector/history.go",
+			"believed = !h.afresh.Load() // else the verifier has said so\n",
+			"believed = true\n",
 		}},
 		Caught: []row{
 			{"faults/f29-restored", nil, "C"},
