@@ -23,10 +23,8 @@ import (
 //	GET    /metrics                      Prometheus
 //	GET    /healthz                      ok
 //	GET    /ledger                       NDJSON of ledger.Entry
-//	GET    /state                        NDJSON of {cluster, kind, namespace, name, data}: every live document, or those
-//
-// of ?namespace=
-//
+//	GET    /state                        NDJSON of {cluster, kind, namespace, name, data}: every live document,
+//	                                     or those of ?namespace=
 //	GET    /state?former=true            the same of what was replaced or deleted, as far as it is kept
 //	PUT    /state?cluster=&kind=&namespace=&name=   store the body as data, without latency and without a ledger entry
 //	DELETE /state?…                      delete that document in the same way

@@ -30,7 +30,7 @@ import (
 const closeGrace = time.Second
 
 // serverConnections bounds the connections of the health and the metrics server each. One more
-// evicts the oldest, so that a probe always gets through.
+// evicts another, so that a probe gets through (lifecycle.Bounds.Evict).
 const serverConnections = 128
 
 // mostWaiting requests may share one gathering of metrics. There can be more of them than

@@ -21,10 +21,10 @@ import (
 )
 
 type churnOptions struct {
-	plan, kubeconfig, oplog string
-	trace, remove, simulate string
-	speed                   units.Speed
-	wait                    bool
+	plan, kubeconfig, context, oplog string
+	trace, remove, simulate          string
+	speed                            units.Speed
+	wait                             bool
 }
 
 func churnCommand(s streams) *cobra.Command {
@@ -48,6 +48,7 @@ after an error or a signal.`,
 	f := cmd.Flags()
 	f.StringVar(&o.plan, "plan", "", "plan file (YAML)")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig of the cluster")
+	f.StringVar(&o.context, "context", "", "context of the kubeconfig (default: its current context)")
 	f.StringVar(&o.oplog, "oplog", "",
 		"where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
 	f.BoolVar(&o.wait, "wait", false,
@@ -108,7 +109,7 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	if o.simulate != "" {
 		return churnSimulate(cmd, s, o, p)
 	}
-	restConfig, err := kubeapi.ReadConfig(o.kubeconfig, "")
+	restConfig, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
 	if err != nil {
 		return badinput.Wrap(err)
 	}
@@ -129,7 +130,7 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 }
 
 func churnRemove(cmd *cobra.Command, s streams, o churnOptions) error {
-	cfg, err := kubeapi.ReadConfig(o.kubeconfig, "")
+	cfg, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
 	if err != nil {
 		return badinput.Wrap(err)
 	}

@@ -118,27 +118,34 @@ func (b *Bounded) crowded() bool {
 }
 
 // victim is the connection to evict, nil while all that remain are too young. Clients that leave by
-// the thousand must not evict one that waits for its answer. The caller holds mu.
+// the thousand must not evict one that waits for its answer, nor one whose request is yet to be read:
+// first go those whose client left, then those that asked for nothing, then the oldest. The caller holds mu.
 func (b *Bounded) victim() *list.Element {
+	grown := func(e *list.Element) bool {
+		return e != nil && time.Since(e.Value.(*boundConn).began) >= evictAge
+	}
 	oldest := b.conns.Front()
-	grown := func(e *list.Element) bool { return time.Since(e.Value.(*boundConn).began) >= evictAge }
+	var silent *list.Element
 	for e := oldest; e != nil; e = e.Next() {
-		if e.Value.(*boundConn).left() {
+		c := e.Value.(*boundConn)
+		left, waits := c.peek()
+		switch {
+		case left:
 			return e
+		case silent == nil && grown(e) && !waits && !c.asked.Load():
+			silent = e
 		}
 	}
-	for e := oldest; e != nil && grown(e); e = e.Next() {
-		if !e.Value.(*boundConn).asked.Load() {
-			return e
-		}
+	switch {
+	case silent != nil:
+		return silent
+	case grown(oldest):
+		return oldest
 	}
-	if oldest == nil || !grown(oldest) {
-		return nil
-	}
-	return oldest
+	return nil
 }
 
-// admit tracks a connection, and evicts the oldest.
+// admit tracks a connection, and evicts another if there is no room.
 func (b *Bounded) admit(c net.Conn) net.Conn {
 	admitted := &boundConn{Conn: c, patience: b.bounds.Patience, began: time.Now()}
 	if !b.bounds.Evict {
@@ -209,22 +216,23 @@ func (c *boundConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// left reports whether the client has closed the connection and nothing is left to be read.
-func (c *boundConn) left() bool {
+// peek reports whether the client has closed the connection and nothing is left to be read, and
+// whether something waits to be read.
+func (c *boundConn) peek() (left, waits bool) {
 	socket, ok := c.Conn.(syscall.Conn)
 	if !ok {
-		return false
+		return false, false
 	}
 	raw, err := socket.SyscallConn()
 	if err != nil {
-		return true
+		return true, false
 	}
 	var n int
 	control := raw.Control(func(fd uintptr) {
 		var b [1]byte
 		n, _, err = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	})
-	return control != nil || n <= 0 && !errors.Is(err, syscall.EAGAIN)
+	return control != nil || n <= 0 && !errors.Is(err, syscall.EAGAIN), control == nil && n > 0
 }
 
 func (c *boundConn) Close() error {

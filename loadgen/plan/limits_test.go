@@ -22,7 +22,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 		{"pods of a burst", "profile: service-churn\nrate: 1000\narrival: burst\nburst: {period: 30s, length: 10s}\ntuning: {services: {lifetime: 5s}}\n", "nodes: 60 have room for 6600 pods, and the load has about 10"},
 		{"pods of a step", "profile: service-churn\narrival: step\nsteps: [{length: 10s, rate: 900}, {length: 50s}]\n", "nodes: 60 have room for 6600 pods, and the load has about 9"},
 		{"groups of a trace", "profile: coldstart\narrival: trace\ntrace: [" + times + "]\n", "nodes: 60 have room for 6600 pods, and the load has about 9"},
-		{"restarts in a burst", "profile: recreate\nrate: 100\narrival: burst\nburst: {period: 60s, length: 1s}\n", "tuning.recreate.pods: 60 are too few: 150 restarts"},
+		{"restarts in a burst", "profile: recreate\nrate: 100\narrival: burst\nburst: {period: 60s, length: 1s}\n", "tuning.recreate.pods: 60 are too few: 150 are needed"},
 		{"daemons", "profile: mixed-production\nrate: 100\ntuning: {timeScale: 100}\n", "nodes: 60 are too few: "},
 		{"rollouts", "profile: rollout\nrate: 20\n", "tuning.rollouts.deployments: 10 are too few: "},
 		{"an endless stage", "profile: recreate\nrate: 1\ntuning: {stages: {sandbox: 'pareto(1s,0.5)', probe: 'pareto(1s,0.5)', running: 'pareto(1s,0.5)'}}\n", "tuning.recreate.pods: 60 are too few: "},

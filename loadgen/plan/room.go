@@ -73,7 +73,7 @@ func (c *Load) validateRestarts(t *Tuning) error {
 			c.most(rollout, *mix.Rollouts, &t.Rollouts.Size) / t.Rollouts.Size.Mean(), rollout},
 	} {
 		if s.need = math.Ceil(s.need); float64(s.there) < s.need {
-			return fieldError(s.field, "%d are too few: %.0f restarts or rollouts come within the %s that one takes; "+
+			return fieldError(s.field, "%d are too few: %.0f are needed, as a restart or rollout takes %s; "+
 				"use more or less rate", s.there, s.need, s.takes.Round(100*time.Millisecond))
 		}
 	}

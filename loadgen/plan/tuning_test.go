@@ -26,7 +26,7 @@ func TestTuningIsRefused(t *testing.T) {
 		{"too few nodes", "profile: service-churn\nprefill: 8000\n", "p.yaml:5: nodes: 60 have room for 6600 pods, and the load has about 92"},
 		{"hot pods", "profile: service-churn\nhotkeys: {objects: 2, burst: 2, share: 0.1}\n", "p.yaml:8: hotkeys: has no effect on a profile's pods"},
 		{"cron", "arrival: poisson\ncron: {period: 1s, size: 3}\n", "p.yaml:8: cron: unknown field; write steps, or profile: batch-jobs"},
-		{"restarts too fast", "profile: recreate\n", "p.yaml: tuning.recreate.pods: 60 are too few: 498 restarts or rollouts come within the 16.6s that one takes"},
+		{"restarts too fast", "profile: recreate\n", "p.yaml: tuning.recreate.pods: 60 are too few: 498 are needed, as a restart or rollout takes 16.6s"},
 		{"a closed loop", "model: closed\nprofile: event-noise\n", "p.yaml:7: profile: is driven by time, which a closed loop does not have"},
 		{"steps with a rate", "arrival: step\nsteps: [{length: 1s, rate: 5}]\n", "p.yaml:3: rate: has no effect beside steps or a trace; drop it"},
 		{"a trace backwards", "rate: 0\narrival: trace\ntrace: [2s, 1s]\n", "p.yaml:9: trace[1]: 1s is before the time in front of it, 2s; sort the list"},

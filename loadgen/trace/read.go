@@ -15,7 +15,8 @@ import (
 )
 
 // Errors of files. ErrTruncated means that it ends before its end: who
-// wrote it was killed, the disk was full, or it was cut later. The frames so far are good.
+// wrote it was killed, the disk was full, or it was cut later. The frames so far are good; those of the
+// last second before a cut are not covered by a checksum.
 var (
 	ErrTruncated = errors.New("the trace is cut short")
 	ErrForeign   = errors.New("this is not a trace of watchbench record")

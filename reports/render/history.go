@@ -104,7 +104,11 @@ func outcomeCell(s state) Cell {
 func (t *table) revision() string {
 	commit := []rune(t.res.Environment.Commit)
 	versions := t.distinct(func(c *result.Cell) string { return c.Watcher.Version })
-	return cmp.Or(strings.Join(versions, ", "), string(commit[:min(len(commit), 10)]), unknown)
+	build := string(commit[:min(len(commit), 10)])
+	if build != "" && t.res.Environment.Dirty {
+		build += " with changes"
+	}
+	return cmp.Or(strings.Join(versions, ", "), build, unknown)
 }
 
 // minute is a time in the list.

@@ -19,9 +19,8 @@
 //
 //	history.SaveJSON(dir, history.FileMeta, meta)
 //	rec, err := check.Digest(check.Raw{Side: history.SideApiserver, APIVersion: "v1", Kind: "Pod", JSON: raw}, rules)
-//	rec, err := check.Digest(check.Raw{Side: history.SideStorage, Kind: row.Kind, Namespace: row.Namespace, Name:
-//
-// row.Name, JSON: row.Data}, rules)
+//	rec, err := check.Digest(check.Raw{Side: history.SideStorage, Kind: row.Kind, Namespace: row.Namespace,
+//		Name: row.Name, JSON: row.Data}, rules)
 //
 // Package history lists the files of a cell's folder. history.json and the ledger must
 // be there; the NDJSON files may also be there uncompressed, without the ".zst".

@@ -32,7 +32,7 @@ var syntax = strictyaml.Format{
 // retired are fields of former versions, with what to write instead.
 var retired = map[string]string{
 	"load.cron":       plan.Retired["cron"],
-	"load.generators": "leave it out: one generator sends the load; to divide it, see k6.md",
+	"load.generators": "leave it out: one generator sends the load",
 	"calibrate":       sweepRates, "load.ofCapacity": sweepRates,
 	"readers.connections": "at most 64 GETs are under way", "readers.labelSelector": anyPods,
 	"readers.fieldSelector": anyPods,

@@ -316,6 +316,7 @@ func (s *store) Replace(list []any, version string) error {
 		}
 		highest = max(highest, it.obj.ResourceVersion)
 	}
+	seen := max(s.latest, s.proven)
 	believed, err := s.admit(version, highest)
 	if err != nil {
 		err = fmt.Errorf("list of %s: %w", s.kind, err)
@@ -324,7 +325,8 @@ func (s *store) Replace(list []any, version string) error {
 		return err
 	}
 	if believed {
-		s.logger.Warn("accepting an older list: no newer one arrived", "version", version, "for", maxBehind)
+		s.logger.Warn("accepting an older list: no newer one arrived",
+			"version", version, "seen", seen, "for", maxBehind)
 		s.metrics.differences[DifferenceRestored].Inc()
 	}
 	s.life.accept()

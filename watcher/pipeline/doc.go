@@ -19,37 +19,34 @@
 //     Dedup and Adaptive, by Coalesce in a full queue, and behind a failed event of the same key. A
 //     deletion and a re-creation under another uid merge into the re-creation.
 //  4. Bounds: Adaptive has at most MaxInFlight requests in flight, and one of each kind
-//     beyond that; of MaxInFlight an eighth is for kinds with less than an even share. Block and Drop hold
-//
-// HandlerQueueLen + workers per queue and
-//
-//	   WriterQueueLen in all; Coalesce holds as much and one event per live key. Of
-//	   Events, whose deletions are not sent, at most Config.Events waits or is parked,
-//	   besides those in flight or behind a fence; the oldest are dropped first, and
-//	   counted by reason.
-//	5. Isolation: no kind waits for another kind's queue, worker, lock or failure, save
-//	   for the pause a storage asks for. No worker waits for a backoff.
-//	6. Failures, by the error's type: transient ones are tried again with growing,
-//	   jittered delays; throttled ones not before the time storage named, and nothing
-//	   else is sent meanwhile either; refused ones are parked until the object changes,
-//	   but four different objects refused alike within 10 s, with no success of any
-//	   kind in between, are an outage, and what it parked is sent again; unknown
-//	   outcomes keep their key back for FenceDelay and then write its state again. A
-//	   key that alone fails is parked after ParkAfter tries.
-//	7. While storage does not answer, a kind makes one try per worker (two, if it has one
-//	   only) and then one per backoff step.
-//	8. Run ends after all of its goroutines: it drains for DrainTimeout at most, or not at
-//	   all if its context ended at once, then cancels what is in flight, counts the rest
-//	   as dropped and logs how much.
-//	9. Resize changes queues, workers and lengths while events flow, and all of the above
-//	   holds across it. A key goes to its new queue with what waits of it, in order, and
-//	   keeps its backoff, fence, request in flight and parked event. Nothing is lost when a
-//	   queue gets shorter than what it holds: room only comes when that much is sent. New
-//	   workers send at once; of the old ones, those that are too many end with their
-//	   request, and until then there may be as many in flight as were allowed before, and
-//	   as many as are allowed now, together. Series of queues that are no more end.
-//	10. Who hands over a backlog after Spare each time keeps storage busy, and a change
-//	   that the watch delivers meanwhile waits for little of it.
+//     beyond that; of MaxInFlight an eighth is for kinds with less than an even share.
+//     Block and Drop hold HandlerQueueLen + workers per queue and WriterQueueLen in all;
+//     Coalesce holds as much and one event per live key. Of Events, whose deletions are
+//     not sent, at most Config.Events waits or is parked, besides those in flight or behind a fence; the oldest are dropped first, and
+//     counted by reason.
+//  5. Isolation: no kind waits for another kind's queue, worker, lock or failure, save
+//     for the pause a storage asks for. No worker waits for a backoff.
+//  6. Failures, by the error's type: transient ones are tried again with growing,
+//     jittered delays; throttled ones not before the time storage named, and nothing
+//     else is sent meanwhile either; refused ones are parked until the object changes,
+//     but four different objects refused alike within 10 s, with no success of any
+//     kind in between, are an outage, and what it parked is sent again; unknown
+//     outcomes keep their key back for FenceDelay and then write its state again. A
+//     key that alone fails is parked after ParkAfter tries.
+//  7. While storage does not answer, a kind makes one try per worker (two, if it has one
+//     only) and then one per backoff step.
+//  8. Run ends after all of its goroutines: it drains for DrainTimeout at most, or not at
+//     all if its context ended at once, then cancels what is in flight, counts the rest
+//     as dropped and logs how much.
+//  9. Resize changes queues, workers and lengths while events flow, and all of the above
+//     holds across it. A key goes to its new queue with what waits of it, in order, and
+//     keeps its backoff, fence, request in flight and parked event. Nothing is lost when a
+//     queue gets shorter than what it holds: room only comes when that much is sent. New
+//     workers send at once; of the old ones, those that are too many end with their
+//     request, and until then there may be as many in flight as were allowed before, and
+//     as many as are allowed now, together. Series of queues that are no more end.
+//  10. Who hands over a backlog after Spare each time keeps storage busy, and a change
+//     that the watch delivers meanwhile waits for little of it.
 //
 // # What it does not promise
 //

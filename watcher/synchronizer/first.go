@@ -83,7 +83,9 @@ func (f *firsts) remove(kind string, lists int) bool {
 
 // Uncompared are the kinds whose first list was taken over and is not compared yet.
 func (f *firsts) Uncompared() []string {
-	return slices.DeleteFunc(f.all(), func(kind string) bool { return f.get(kind).compared })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.kinds)), func(kind string) bool { return f.kinds[kind].compared })
 }
 
 // FirstSince is when a first list was taken over that is not compared and handed over yet;

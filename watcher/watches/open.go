@@ -209,6 +209,9 @@ func (w *Watches) hold(r GVR, within bool) (h *hold, wait <-chan struct{}, err e
 		if err := w.incomplete(); err != nil {
 			return nil, w.known, err
 		}
+		if _, now := w.Served().Find(r); now { // discovery answered since
+			return nil, w.known, errAgain
+		}
 		return nil, nil, ErrNotServed
 	case !w.config.Lazy:
 		return nil, nil, ErrNotFollowed

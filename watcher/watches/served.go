@@ -112,6 +112,7 @@ func (s *served) learn(groups []collector.APIGroup, err error) time.Duration {
 	}
 	err = s.lookErr
 	known := s.groups != nil
+	s.renew()
 	s.learning.Unlock()
 	switch {
 	case !known:
@@ -122,7 +123,6 @@ func (s *served) learn(groups []collector.APIGroup, err error) time.Duration {
 	if err != nil && !said {
 		s.logger.Warn("discovery is incomplete; what was known of the rest stays", "error", err)
 	}
-	s.renew()
 	if known {
 		s.learned.Do(func() { close(s.known) })
 	}
@@ -181,8 +181,8 @@ func (s *served) defined(r GVR) bool {
 // define takes what definitions say, by their names.
 func (s *served) define(changes map[string]*definition) {
 	s.learning.Lock()
+	defer s.learning.Unlock()
 	maps.Copy(s.definitions, changes)
-	s.learning.Unlock()
 	s.renew()
 }
 
@@ -199,10 +199,8 @@ func (s *served) vanished(all map[string]*definition) map[string]*definition {
 	return gone
 }
 
-// renew brings the catalogue up to date.
+// renew brings the catalogue up to date. The caller holds learning.
 func (s *served) renew() {
-	s.learning.Lock()
-	defer s.learning.Unlock()
 	if c := newCatalogue(s.groups, s.definitions, s.deny); !reflect.DeepEqual(c, s.Served()) {
 		s.catalogue.Store(c)
 	}

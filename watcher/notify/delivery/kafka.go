@@ -152,6 +152,7 @@ type KafkaTarget struct {
 }
 
 // NewKafka makes the target of a valid Kafka. Nothing is connected before the first
+// Deliver.
 func NewKafka(c Kafka, resolver *net.Resolver) (*KafkaTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err

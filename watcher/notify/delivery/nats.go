@@ -99,6 +99,7 @@ type NATSTarget struct {
 }
 
 // NewNATS makes the target of a valid NATS. Nothing is connected before the first
+// Deliver.
 func NewNATS(c NATS, resolver *net.Resolver) (*NATSTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -220,7 +221,7 @@ const (
 	headerTooLarge  jetstream.ErrorCode = 10097
 )
 
-// natsVerdict classifies the error of a
+// natsVerdict classifies the error of a publish.
 func natsVerdict(err error) error {
 	var api *jetstream.APIError
 	switch {

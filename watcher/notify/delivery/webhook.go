@@ -36,6 +36,7 @@ type WebhookSettings struct {
 }
 
 // NewWebhook makes the target of a valid Webhook. Nothing is connected before the first
+// Deliver.
 func NewWebhook(c Webhook, s WebhookSettings) (*WebhookTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
