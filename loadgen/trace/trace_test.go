@@ -16,6 +16,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -319,6 +321,9 @@ func TestManyWriters(t *testing.T) {
 	wg.Wait()
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if err := w.Append(Frame{Type: Initial, Object: object("late", 1)}); !errors.Is(err, ndjson.ErrClosed) {
+		t.Errorf("a frame after the end: %v", err)
 	}
 	bytes, count := w.Written()
 	_, frames, err := read(m.Bytes())

@@ -38,8 +38,9 @@ type Writer struct {
 	lines *ndjson.Writer[Frame]
 	bytes atomic.Int64
 
-	mu     sync.Mutex // guards course, and orders what is appended
+	mu     sync.Mutex // guards course and closed, and orders what is appended
 	course *course
+	closed bool
 }
 
 // Create makes the file at path and writes the header. An existing file is an error that
@@ -127,6 +128,9 @@ func (w *Writer) Append(f Frame) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.closed {
+		return ndjson.ErrClosed
+	}
 	f.At = max(f.At, w.course.last)
 	if err := w.course.take(&f); err != nil {
 		return fmt.Errorf("frame of a trace: %w", err)
@@ -186,6 +190,9 @@ func (w *Writer) Written() (bytes, frames int64) {
 // Close writes the end of the trace, as a zstd frame of its own, and closes the file. A
 // second call returns ndjson.ErrClosed.
 func (w *Writer) Close() error {
+	w.mu.Lock()
+	w.closed = true // so that nothing gets into the frame of the end
+	w.mu.Unlock()
 	_ = w.Flush() // Close returns the first error of the disk
 	return w.lines.Close()
 }
