@@ -85,7 +85,8 @@ func (f *firsts) remove(kind string, lists int) bool {
 func (f *firsts) Uncompared() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.kinds)), func(kind string) bool { return f.kinds[kind].compared })
+	kinds := slices.Sorted(maps.Keys(f.kinds))
+	return slices.DeleteFunc(kinds, func(kind string) bool { return f.kinds[kind].compared })
 }
 
 // FirstSince is when a first list was taken over that is not compared and handed over yet;
