@@ -27,9 +27,9 @@
 //
 // # Memory and time
 //
-// The judge holds some 50 bytes for each operation and 300 for each key, and nothing for
-// a request. Five million requests with op log and final states, figures included, take
-// at most 700 MiB from the system and 20 s on two cores; BenchmarkJudge shows it.
+// The judge holds something for each operation and each key, and nothing for a request.
+// Five million requests with op log and final states, figures included, take at most
+// 800 MiB from the system and 20 s on two cores; BenchmarkJudge shows it.
 //
 // # What a verdict promises
 //
