@@ -122,12 +122,19 @@ func TestLateListAfterRepair(t *testing.T) {
 	}
 	api.silently(func() { api.delete("pods", "a/x") })
 	h.expect("delete Pod/a/x x1", "put Pod/a/new n1")
-	var behind atomic.Bool
-	behind.Store(true)
+	var lists atomic.Int64
+	newer := make(chan struct{}) // lists after the first are answered from then on
 	api.mu.Lock()
 	api.plain = true
 	api.fault = func(_ string, _ int, w http.ResponseWriter, r *http.Request) bool {
-		if q := r.URL.Query(); !behind.Load() || q.Get("watch") != "" || q.Get("limit") != "" {
+		if q := r.URL.Query(); q.Get("watch") != "" || q.Get("limit") != "" {
+			return false
+		}
+		if lists.Add(1) > 1 {
+			select {
+			case <-newer:
+			case <-r.Context().Done():
+			}
 			return false
 		}
 		_, _ = fmt.Fprintf(w, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"110"},"items":[%s]}`, x)
@@ -138,7 +145,7 @@ func TestLateListAfterRepair(t *testing.T) {
 	api.disconnect("pods")
 	h.eventually("an older list is refused", func() bool { return len(h.Lost()) == 1 })
 	h.quietFor(time.Second)
-	behind.Store(false)
+	close(newer)
 	h.eventually("a newer list is taken", func() bool { return len(h.Lost()) == 0 })
 	api.put("pods", "a/x", "x2", "")
 	h.expect("put Pod/a/x x2")
