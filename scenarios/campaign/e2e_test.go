@@ -141,7 +141,7 @@ load: {model: open, rate: 60, duration: 6s, hotkeys: {objects: 4, zipf: 1, burst
 watcher: {podQueueNum: 6}
 fault: {row: F4, title: errors, assert: [C, O, T, X], measure: [L, B, A], recovery: 10s}
 drainTimeout: 30s
-limits: {minOffered: 20%%}
+limits: {minOffered: 20%%, minPower: 0}
 `, name)
 }
 
