@@ -134,7 +134,7 @@ func churnRemove(cmd *cobra.Command, s streams, o churnOptions) error {
 	if err != nil {
 		return badinput.Wrap(err)
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), session.DefaultTeardownTimeout)
+	ctx, cancel := context.WithTimeout(cmd.Context(), session.TeardownTimeout)
 	defer cancel()
 	n, err := churn.Remove(ctx, cfg, o.remove)
 	if err != nil {

@@ -80,9 +80,9 @@ type LoadedLine struct {
 	churn.Stats
 }
 
-// DefaultTeardownTimeout bounds the removal of what was created. A namespace of
+// TeardownTimeout bounds the removal of what was created. A namespace of
 // 10,000 pods takes about 10 s.
-const DefaultTeardownTimeout = 2 * time.Minute
+const TeardownTimeout = 2 * time.Minute
 
 const progressEvery = time.Second
 
@@ -98,10 +98,9 @@ type Settings struct {
 	Wait bool
 	In   io.Reader
 	// Quiet leaves out the lines that come every second.
-	Quiet           bool
-	TeardownTimeout time.Duration
-	Log             *oplog.Writer
-	Logger          *slog.Logger
+	Quiet  bool
+	Log    *oplog.Writer
+	Logger *slog.Logger
 }
 
 // Engine sends the load. Its methods are called in this order, Heartbeat beside all that
@@ -133,9 +132,6 @@ type Session struct {
 
 // New prepares a session; nothing happens before Run.
 func New(engine Engine, cfg plan.Config, s Settings) *Session {
-	if s.TeardownTimeout == 0 {
-		s.TeardownTimeout = DefaultTeardownTimeout
-	}
 	return &Session{engine: engine, cfg: cfg, s: s, enc: json.NewEncoder(s.Out)}
 }
 
@@ -153,7 +149,7 @@ func (s *Session) Run(ctx context.Context) error {
 	background.Wait()
 	s.say(Line{Phase: PhaseTeardown})
 	// Not ctx: what ended the run must not end the cleaning up.
-	downCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.s.TeardownTimeout)
+	downCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), TeardownTimeout)
 	defer cancel()
 	err = errors.Join(err, s.engine.Teardown(downCtx))
 	s.say(Line{Phase: PhaseDone})
