@@ -68,7 +68,7 @@ func (c comparison) document() *Document {
 		figures.Notes = []string{plural(more, "more figure") +
 			" without a difference, or not comparable: --all, or the files."}
 		d.add(figures)
-		d.add(Section{Title: fmt.Sprintf("All %d figures", len(c.Figures)), Place: Aside, Closed: true,
+		d.add(Section{Title: fmt.Sprintf("All %d figures", len(c.Figures)), Place: Aside,
 			Table: c.grid(len(c.Figures))})
 	} else {
 		d.add(figures)
@@ -102,12 +102,11 @@ func (c comparison) shown() int {
 
 // legend is the table of the runs.
 func (c comparison) legend() Table {
-	s := Table{Keys: 1, Heads: append(Heads("", "run", "scenario", "started"), Head{Title: "seed"},
+	s := Table{Heads: append(Heads("", "run", "scenario", "started"), Head{Title: "seed"},
 		Head{Title: "valid cells"})}
-	for i, r := range c.Runs {
+	for _, r := range c.Runs {
 		cells := Cells(r.Name, r.Label, orUnknown(r.Scenario), when(r.Started), strconv.FormatUint(r.Seed, 10),
 			fmt.Sprintf("%d of %d", r.Valid, r.Cells))
-		cells[0].Color = spare[i%len(spare)]
 		s.Rows = append(s.Rows, cells)
 	}
 	return s
@@ -115,7 +114,7 @@ func (c comparison) legend() Table {
 
 // setup is the table of what the runs do not share.
 func (c comparison) setup() Table {
-	s := Table{Keys: 2, Heads: Heads("differs", "in")}
+	s := Table{Heads: Heads("differs", "in")}
 	for _, r := range c.Runs {
 		s.Heads = append(s.Heads, Heads(r.Name)...)
 	}
@@ -128,13 +127,13 @@ func (c comparison) setup() Table {
 // grid is the table of the first figures, a line each.
 func (c comparison) grid(most int) Table {
 	several := slices.ContainsFunc(c.Figures, func(f versus.Figure) bool { return f.Point != c.Figures[0].Point })
-	s := Table{Keys: 1, Heads: Heads("metric")}
+	s := Table{Heads: Heads("metric")}
 	if several {
-		s = Table{Keys: 2, Heads: Heads("metric", "point")}
+		s = Table{Heads: Heads("metric", "point")}
 	}
 	s.Heads = append(s.Heads, Head{Title: "unit", Words: true})
 	for i, r := range c.Runs {
-		s.Heads = append(s.Heads, Head{Title: r.Name, Divide: true}, Head{Title: "±"})
+		s.Heads = append(s.Heads, Head{Title: r.Name}, Head{Title: "±"})
 		if i > 0 {
 			s.Heads = append(s.Heads, Head{Title: r.Name + " ÷ " + c.Runs[0].Name}, Head{Title: "interval", Words: true},
 				Head{Title: "verdict", Words: true})
@@ -159,7 +158,7 @@ func (c comparison) grid(most int) Table {
 
 // verdictOf is the verdict in its tone.
 func verdictOf(s versus.Side) Cell {
-	return Cell{Text: string(s.Verdict), Tip: s.Why, Tone: map[versus.Verdict]Tone{
+	return Cell{Text: string(s.Verdict), Tone: map[versus.Verdict]Tone{
 		versus.BetterThan: Good, versus.WorseThan: Bad, versus.Differs: Warn, versus.NoDifference: Faint,
 		versus.NotComparable: Faint,
 	}[s.Verdict]}
@@ -191,7 +190,7 @@ func figureSpread(s versus.Side) string {
 	if s.Value == nil || s.Low == nil {
 		return ""
 	}
-	return spreadOf(stats.Interval{Low: *s.Low, High: *s.High}, *s.Value)
+	return spread(stats.Interval{Low: *s.Low, High: *s.High}, *s.Value)
 }
 
 func ratioText(s versus.Side) string {

@@ -2,7 +2,6 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/reports/archive"
@@ -45,11 +43,8 @@ func HistoryTerminal(w io.Writer, all []archive.Entry, o TerminalOptions) error 
 // history is the list of all entries.
 func history(all []archive.Entry) *Document {
 	d := &Document{Title: "Saved runs", Mark: historyMark, Last: true}
-	s := Section{ID: "runs", Title: "All, newest first", Table: Table{Keys: 1,
-		Heads: Heads("folder", "outcome", "started (UTC)", "kind")}}
-	for _, title := range []string{"scenario", "watcher", "took", "headline"} {
-		s.Table.Heads = append(s.Table.Heads, Head{Title: title, Words: true, Wide: true})
-	}
+	s := Section{ID: "runs", Title: "All, newest first", Table: Table{
+		Heads: Heads("folder", "outcome", "started (UTC)", "kind", "scenario", "headline")}}
 	for i := range all {
 		e := &all[i]
 		s.Table.Rows = append(s.Table.Rows, historyLine(e))
@@ -65,50 +60,30 @@ func history(all []archive.Entry) *Document {
 // historyLine is an entry in the list.
 func historyLine(e *archive.Entry) []Cell {
 	name, outcome := Cell{Text: e.Name}, Cell{Text: unknown, Tone: Faint}
-	scenario, revision, took, headline := orUnknown(e.Scenario), unknown, unknown, unknown
+	scenario, headline := orUnknown(e.Scenario), unknown
 	if e.Page != "" {
 		name.Link = "./" + url.PathEscape(e.Name) + "/" + e.Page
-	}
-	if !e.Started.IsZero() && e.Finished.After(e.Started) {
-		took = span(e.Finished.Sub(e.Started).Seconds())
 	}
 	switch {
 	case e.Reason != "":
 		outcome, headline = Cell{Text: "not readable", Tone: Warn}, e.Reason
 	case e.Results != nil:
 		t := arrange(e.Results)
-		outcome, revision = outcomeCell(t.outcome()), t.revision()
-		headline = t.summary().Text
-		if all := (answer{t}).decided(); len(all) > 0 {
-			headline = all[0]
+		outcome = Cell{Text: string(t.outcome()), Tone: t.outcome().tone()}
+		if headline = t.summary().Text; len(t.decided()) > 0 {
+			headline = t.decided()[0]
 		}
 	case e.Matrix != nil:
+		s := sumUp(e.Matrix).state(e.Matrix)
 		scenario, headline = "profile "+orUnknown(e.Matrix.Profile), matrixAnswer(e.Matrix)
-		outcome = outcomeCell(sumUp(e.Matrix).state(e.Matrix))
+		outcome = Cell{Text: string(s), Tone: s.tone()}
 	case e.Tuning != nil:
 		outcome, headline = Cell{Text: "not met", Tone: Warn}, orUnknown(e.Tuning.Sentence)
 		if e.Tuning.Met {
 			outcome = Cell{Text: "met", Tone: Good}
 		}
 	}
-	return append([]Cell{name, outcome}, Cells(minute(e.Started), string(e.Kind), scenario, revision, took, headline)...)
-}
-
-// outcomeCell is a state in words.
-func outcomeCell(s state) Cell {
-	word := map[state]string{stateAllowed: "failed as allowed", stateOpen: "nothing failed"}[s]
-	return Cell{Text: cmp.Or(word, string(s)), Tone: s.tone()}
-}
-
-// revision is the watcher's reported version, or the commit of the build.
-func (t *table) revision() string {
-	commit := []rune(t.res.Environment.Commit)
-	versions := t.distinct(func(c *result.Cell) string { return c.Watcher.Version })
-	build := string(commit[:min(len(commit), 10)])
-	if build != "" && t.res.Environment.Dirty {
-		build += " with changes"
-	}
-	return cmp.Or(strings.Join(versions, ", "), build, unknown)
+	return append([]Cell{name, outcome}, Cells(minute(e.Started), string(e.Kind), scenario, headline)...)
 }
 
 // minute is a time in the list.

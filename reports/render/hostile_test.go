@@ -62,7 +62,7 @@ func TestHostileEverywhere(t *testing.T) {
 	res.Cells[0].Profiles = []result.Profile{{Party: "watcher", Kind: "cpu", File: "profiles/a"}}
 	res.Cells[0].Traffic = profiledRun().Cells[0].Traffic
 	for i := range res.Cells {
-		res.Cells[i].Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 3, Counterexample: "x", Note: "n", Evidence: []result.Evidence{madeEvidence()}}
+		res.Cells[i].Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 3, Counterexample: "x", Note: "n"}
 	}
 	poisoned(reflect.ValueOf(res))
 	m := matrixOfAll()
