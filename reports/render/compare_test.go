@@ -54,8 +54,12 @@ func comparedRuns(t *testing.T, a, b versus.Run) *versus.Comparison {
 func TestCompare(t *testing.T) {
 	c := comparedRuns(t, versus.Run{Label: "before", Results: fixture(t)}, versus.Run{Label: "after", Results: changed(t, nil)})
 	formats := map[string]func(io.Writer, *versus.Comparison) error{
-		"terminal": func(w io.Writer, c *versus.Comparison) error { return CompareTerminal(w, c, TerminalOptions{Width: 200}) },
-		"all":      func(w io.Writer, c *versus.Comparison) error { return CompareTerminal(w, c, TerminalOptions{Explain: true}) },
+		"terminal": func(w io.Writer, c *versus.Comparison) error {
+			return CompareTerminal(w, c, TerminalOptions{Width: 200})
+		},
+		"all": func(w io.Writer, c *versus.Comparison) error {
+			return CompareTerminal(w, c, TerminalOptions{Explain: true})
+		},
 	}
 	for _, f := range ComparisonFormats() {
 		formats[f.Name] = f.Write
