@@ -119,7 +119,7 @@ func replaceBy(path string, write func(io.Writer) error, settle func(*os.File) e
 }
 
 // Encode writes the record as indented JSON with one line per list of numbers. It
-// refuses what Validate refuses, NaN and infinities included.
+// refuses what Validate refuses, and NaN and infinities.
 func Encode(w io.Writer, res *Results) error {
 	if err := res.Validate(); err != nil {
 		return err

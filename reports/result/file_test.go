@@ -3,7 +3,6 @@ package result
 import (
 	"bytes"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,10 +92,6 @@ func TestValidateNamesThePlace(t *testing.T) {
 	}{
 		{"schema", func(r *Results) { r.Schema = "x" }, `schema is "x"`},
 		{"run id", func(r *Results) { r.Run.ID = "" }, "run.id is empty"},
-		{"NaN behind a pointer", func(r *Results) { r.Cells[0].Storage.QPS = ptr(math.NaN()) }, "cells[0].storage.qps is NaN"},
-		{"infinity in a map", func(r *Results) { r.Cells[0].Queues = map[string]float64{"Pod_1": math.Inf(1)} }, `cells[0].queues["Pod_1"] is +Inf`},
-		{"NaN in a curve", func(r *Results) { r.Cells[0].Series[SeriesQueueDepth].V[1] = math.NaN() }, `cells[0].series["queue.depth"].v[1] is NaN`},
-		{"infinity in the scenario", func(r *Results) { r.Scenario["x"] = math.Inf(-1) }, `scenario["x"] is -Inf`},
 		{"cell id", func(r *Results) { r.Cells[1].ID = "" }, "cells[1].id is empty"},
 		{"same id twice", func(r *Results) { r.Cells[1].ID = "a" }, `cells[1].id "a" is taken by cells[0]`},
 		{"valid with a reason", func(r *Results) { r.Cells[0].InvalidReasons = []string{"lag"} }, "cells[0] is valid and gives a reason"},
