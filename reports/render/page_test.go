@@ -45,7 +45,6 @@ func TestPageInBrowser(t *testing.T) {
 	path := savedPage(t, fixture(t))
 	b.media("screen", "light")
 	b.open(path, 1440, 1000)
-	b.drawAll()
 
 	var state struct {
 		Plots, Drawn, Open int
