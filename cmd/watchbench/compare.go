@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,18 +18,17 @@ import (
 )
 
 type compareFlags struct {
-	metrics []string
-	formats []string
-	out     string
-	all     bool
+	metrics     []string
+	format, out string
+	all         bool
 }
 
 func compareCommand() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
-		Use:   "compare BASE NEW [MORE...]",
-		Short: "Compare saved runs: what changed, and how sure that is",
-		Long: `Compare saved runs with the first of them, point by point: the median of each metric with
+		Use:   "compare BASE NEW",
+		Short: "Compare two saved runs: what changed, and how sure that is",
+		Long: `Compare a saved run with another, point by point: the median of each metric with
 its interval, the ratio with its interval, and whether that is better, worse, no
 difference shown, or not comparable and why. What was lost or reordered comes first; a
 point that fails a core check has no speed to compare.
@@ -39,103 +39,78 @@ they have in common, and the second sentence says what sets them apart.
 The exit code does not depend on the verdicts.`,
 		Example: `  watchbench compare out/before out/after
   watchbench compare out/before out/after --metrics 'freshness.*,watcher.cpu*'
-  watchbench compare out/a out/b out/c --format table,html --out out/compared`,
-		Args: needArgs(2, -1, "at least two runs: their folders or results.json"), ValidArgsFunction: folders,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.compare(cmd, args) },
+  watchbench compare out/before out/after --out out/compared`,
+		Args:              needArgs(2, 2, "two runs: their folders or results.json; compare more of them one by one"),
+		ValidArgsFunction: folders,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.compare(cmd, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.metrics, "metrics", nil,
 		"comma-separated `names`, with * for any part of one (default: those that can be better or worse)")
-	formats := comparisonFormats()
-	fl.StringSliceVar(&f.formats, "format", formats[:1], "comma-separated: "+strings.Join(formats, ", "))
-	fl.StringVar(&f.out, "out", "", "`folder` for the files of the formats; without it, one format is printed")
-	fl.BoolVar(&f.all, "all", false, "print all figures and reasons, and what the runs do not share")
+	formats := []string{tableFormat}
+	for _, format := range render.ComparisonFormats() {
+		formats = append(formats, format.Name)
+	}
+	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+strings.Join(formats, ", "))
+	fl.StringVar(&f.out, "out", "", "`folder` for all formats")
+	fl.BoolVar(&f.all, "all", false, "print all figures, and what the runs do not share")
 	var names []string
 	for _, m := range result.Metrics() {
 		names = append(names, m.Name)
 	}
 	offerList(cmd, "metrics", names...)
-	offerList(cmd, "format", formats...)
+	offer(cmd, "format", formats...)
 	offerBy(cmd, "out", folders)
 	return cmd
 }
 
-func comparisonFormats() []string {
-	names := []string{tableFormat}
-	for _, f := range render.ComparisonFormats() {
-		names = append(names, f.Name)
-	}
-	return names
-}
-
 func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
-	files, err := f.files()
-	if err != nil {
-		return err
+	formats, known := render.ComparisonFormats(), f.format == tableFormat
+	for _, format := range formats {
+		known = known || format.Name == f.format
+	}
+	if !known {
+		return badinput.New("use one of table, html, md, json, and --out DIR for all of them", "--format %s is not known",
+			f.format)
 	}
 	metrics, err := versus.Metrics(f.metrics...)
 	if err != nil {
 		return err
 	}
-	var runs []versus.Run
+	var runs [2]versus.Run
 	for i, label := range labels(args) {
-		res, err := versus.Load(args[i])
-		if err != nil {
+		runs[i].Label = label
+		if runs[i].Results, err = versus.Load(args[i]); err != nil {
 			return err
 		}
-		runs = append(runs, versus.Run{Label: label, Results: res})
 	}
-	c, err := versus.Compare(metrics, runs...)
+	c, err := versus.Compare(metrics, runs[0], runs[1])
 	if err != nil {
 		return err
 	}
-	if f.out != "" && len(files) > 0 {
+	if f.out != "" {
 		if err := os.MkdirAll(f.out, 0o755); err != nil {
 			return &badinput.Error{What: "--out " + f.out, Err: err, Remedy: "name a folder that can be written"}
 		}
 	}
-	for _, file := range files {
-		if f.out == "" {
-			if err := file.Write(cmd.OutOrStdout(), c); err != nil {
+	for _, format := range formats {
+		if f.out != "" {
+			path := filepath.Join(f.out, format.File)
+			if err := result.Replace(path, func(w io.Writer) error { return format.Write(w, c) }); err != nil {
 				return err
 			}
-			continue
+			fmt.Fprintln(cmd.ErrOrStderr(), path)
 		}
-		path := filepath.Join(f.out, file.File)
-		if err := result.Replace(path, func(w io.Writer) error { return file.Write(w, c) }); err != nil {
-			return err
+		if format.Name == f.format {
+			err = errors.Join(err, format.Write(cmd.OutOrStdout(), c))
 		}
-		fmt.Fprintln(cmd.ErrOrStderr(), path)
 	}
-	if slices.Contains(f.formats, tableFormat) {
-		o := terminalOptions(cmd.OutOrStdout())
-		o.Explain = f.all
-		return render.CompareTerminal(cmd.OutOrStdout(), c, o)
+	if f.format != tableFormat || err != nil {
+		return err
 	}
-	return nil
-}
-
-func (f *compareFlags) files() (files []render.ComparisonFormat, err error) {
-	known := render.ComparisonFormats()
-	for i, name := range f.formats {
-		f.formats[i] = strings.TrimSpace(name)
-		if f.formats[i] == tableFormat {
-			continue
-		}
-		j := slices.IndexFunc(known, func(k render.ComparisonFormat) bool { return k.Name == f.formats[i] })
-		if j < 0 {
-			return nil, badinput.New("use one of "+strings.Join(comparisonFormats(), ", "), "--format %s is not known", name)
-		}
-		files = append(files, known[j])
-	}
-	switch {
-	case f.out != "" || len(files) == 0:
-	case len(f.formats) > 1:
-		return nil, badinput.New("add --out DIR", "--format %s: only one format can be printed", strings.Join(f.formats, ","))
-	case files[0].Name == "html":
-		return nil, badinput.New("add --out DIR", "--format html is a page for a browser")
-	}
-	return files, nil
+	o := terminalOptions(cmd.OutOrStdout())
+	o.Explain = f.all
+	return render.CompareTerminal(cmd.OutOrStdout(), c, o)
 }
 
 // labels are the runs' folders by their last names, or by their paths where two have the

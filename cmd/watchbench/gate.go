@@ -88,20 +88,13 @@ func gateFormats() []string {
 }
 
 func gateRulesCommand() *cobra.Command {
-	schema := false
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use: "rules", Short: "Print the default rules", Args: noArgs,
 		Example: "  watchbench gate rules > rules.yaml",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if schema {
-				data, err := gate.Schema()
-				return write(cmd, data, err)
-			}
 			return write(cmd, gate.DefaultsFile(), nil)
 		},
 	}
-	cmd.Flags().BoolVar(&schema, "schema", false, "print the JSON schema of rules files instead")
-	return cmd
 }
 
 func (f *gateFlags) read() (gate.Rules, error) {

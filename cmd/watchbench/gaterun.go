@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -9,11 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/revision"
-	"github.com/watchbench/watchbench/internal/strictyaml"
 	"github.com/watchbench/watchbench/reports/gate"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/scenarios"
@@ -207,26 +204,9 @@ func (g *sideBySide) file(base, changed string) (*spec.File, error) {
 	if base == "" || changed == "" {
 		return file, nil
 	}
-	if data, err = withCommands(name, data, map[string]string{gate.BaseSide: base, gate.NewSide: changed}); err != nil {
-		return nil, err
+	sets := slices.Clone(g.sets)
+	for side, command := range map[string]string{gate.BaseSide: base, gate.NewSide: changed} {
+		sets = append(sets, "matrix."+gate.Axis+"."+side+".command="+quote(command))
 	}
-	return faults.Format.Parse(name, data, g.sets...)
-}
-
-func withCommands(name string, data []byte, commands map[string]string) ([]byte, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-		return data, nil // the scenario's own reader says what is wrong, and where
-	}
-	for side, command := range commands {
-		path := strings.Join([]string{"matrix", gate.Axis, side, "command"}, ".")
-		strictyaml.Put(doc.Content[0], path, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: command})
-	}
-	var out bytes.Buffer
-	e := yaml.NewEncoder(&out)
-	e.SetIndent(2)
-	if err := errors.Join(e.Encode(&doc), e.Close()); err != nil {
-		return nil, fmt.Errorf("write the commands into %s: %w", name, err)
-	}
-	return out.Bytes(), nil
+	return faults.Format.Parse(name, data, sets...)
 }

@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/watchbench/watchbench/scenarios"
-	"github.com/watchbench/watchbench/scenarios/faults"
 )
 
 var gated = flag.Bool("gate", false, "run watchbench gate on two watchers and two revisions (six minutes; needs make build)")
@@ -49,19 +46,12 @@ func TestGateSides(t *testing.T) {
 // scenario is as it was.
 func TestWithCommands(t *testing.T) {
 	base, changed := `"/a b/w" -f {config} --x='1: #2'`, `/n/w -f {config}`
-	name, data, err := scenarios.Read(gateScenario)
+	g := sideBySide{scenario: gateScenario}
+	plain, err := g.file("", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	edited, err := withCommands(name, data, map[string]string{"base": base, "new": changed})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := faults.Format.Parse(name, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := faults.Format.Parse(name, edited)
+	file, err := g.file(base, changed)
 	if err != nil {
 		t.Fatal(err)
 	}

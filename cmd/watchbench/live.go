@@ -139,7 +139,7 @@ func (p *livePage) close(cmd *cobra.Command, ended error) error {
 	})
 	var judged *verdict
 	whole := ended == nil || errors.As(ended, &judged)
-	if n := p.server.Viewers(); whole && n > 0 && cmd.Context().Err() == nil {
+	if whole && p.server.Viewed() && cmd.Context().Err() == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "the live page stays while it is viewed, at most %s; interrupt to end it now\n",
 			strings.TrimSuffix(lingerLimit.String(), "0s"))
 		ctx, cancel := context.WithTimeout(cmd.Context(), lingerLimit)

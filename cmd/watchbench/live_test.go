@@ -87,25 +87,23 @@ func TestLivePageOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: &http.Transport{}}
-	read := func(path, until string) string {
+	read := func(path, until string) (text string) {
 		t.Helper()
-		resp, err := client.Get(url + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		var all strings.Builder
-		buf := make([]byte, 4096)
-		for !strings.Contains(all.String(), until) {
-			n, err := resp.Body.Read(buf)
-			all.Write(buf[:n])
+		for deadline := time.Now().Add(10 * time.Second); !strings.Contains(text, until) && time.Now().Before(deadline); {
+			resp, err := client.Get(url + path)
 			if err != nil {
-				break
+				t.Fatal(err)
 			}
+			data, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			text = string(data)
 		}
-		return all.String()
+		return text
 	}
-	stream := read("events", `"report":"/report/"`)
+	stream := read("frames", `"report":"/report/"`)
 	for _, want := range []string{
 		`"scenario":"smoke"`, `"cell":"keyed","number":1,"of":2,"phase":"load","fault":"storage: 503:1%"`, `"inFlight":3`, `"memory":4096`,
 		`"judged":5,"failed":1`, `"state":"failed as allowed"`, `"state":"passed","text":"fine"`, `"state":"nothing failed"`, `{"cell":"keyed","state":"failed","text":"G1 failed"}`, `"state":"invalid"`, `"report":"/report/"`,
@@ -118,8 +116,8 @@ func TestLivePageOfARun(t *testing.T) {
 		t.Errorf("the report: %q", got)
 	}
 	client.CloseIdleConnections()
-	for deadline := time.Now().Add(10 * time.Second); p.server.Viewers() > 0 && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
+	for p.server.Viewed() {
+		time.Sleep(50 * time.Millisecond)
 	}
 	if err := p.close(cmd, nil); err != nil {
 		t.Error(err)
@@ -149,7 +147,7 @@ func TestViewersAndErrors(t *testing.T) {
 		left := make(chan struct{})
 		url := strings.TrimSpace(strings.TrimPrefix(stderr.String(), "live page: "))
 		go func() { defer close(left); view(viewing, url) }()
-		for deadline := time.Now().Add(10 * time.Second); p.server.Viewers() == 0 && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(10 * time.Second); !p.server.Viewed() && time.Now().Before(deadline); {
 			time.Sleep(5 * time.Millisecond)
 		}
 		closed := make(chan error, 1)
@@ -181,16 +179,15 @@ func TestNoLivePage(t *testing.T) {
 	}
 }
 
-// view reads the events of the page until the context ends.
+// view asks for the frames of the page until the context ends.
 func view(ctx context.Context, url string) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"events", nil)
-	if err != nil {
-		return
-	}
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	if resp, err := client.Do(req); err == nil {
-		_, _ = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
+	for ctx.Err() == nil {
+		if resp, err := client.Get(url + "frames"); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 }

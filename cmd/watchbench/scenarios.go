@@ -104,7 +104,7 @@ func listScenarios(cmd *cobra.Command, format string) error {
 	if format == jsonFormat {
 		return result.EncodeJSON(out, d)
 	}
-	t := render.Table{Keys: 1, Heads: []render.Head{{Title: "scenario", Words: true}, {Title: "points"},
+	t := render.Table{Heads: []render.Head{{Title: "scenario", Words: true}, {Title: "points"},
 		{Title: "description", Words: true}}}
 	for _, s := range d.Scenarios {
 		t.Rows = append(t.Rows, render.Cells(s.Name, strconv.Itoa(s.Points), s.Description))

@@ -181,7 +181,7 @@ func pointTable(points []simulate.Point, params []spec.Param) (t render.Table) {
 
 // table has columns that name the row, and others by title and, behind a comma, unit.
 func table(keys []string, titles ...string) render.Table {
-	t := render.Table{Keys: len(keys)}
+	t := render.Table{}
 	for _, k := range keys {
 		t.Heads = append(t.Heads, render.Head{Title: k, Words: true})
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
-	"github.com/watchbench/watchbench/reports/archive"
+	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/search"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -68,7 +68,7 @@ func (f *tuneFlags) findRates(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	r.Command = commandLine()
-	if err = errors.Join(err, f.emit(cmd, m.dir, archive.RatesFile, r, r.Document())); err != nil {
+	if err = errors.Join(err, f.emit(cmd, m.dir, result.RatesFile, r, r.Document())); err != nil {
 		return err
 	}
 	return rateVerdict(r)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/watchbench/watchbench/reports/archive"
+	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/search"
 )
 
@@ -82,7 +82,7 @@ func TestFindRateInterrupted(t *testing.T) {
 		"; cell 1, about")
 	p.signal(t, syscall.SIGINT)
 	p.end(t)
-	found, err := filepath.Glob(filepath.Join(p.out, "tune-open-*", archive.RatesFile))
+	found, err := filepath.Glob(filepath.Join(p.out, "tune-open-*", result.RatesFile))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("%v, %v", found, err)
 	}

@@ -1,34 +1,32 @@
 package live
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"strconv"
 	"sync"
+	"time"
 )
 
-// Bounds of what is kept and sent.
-const (
-	// History is how many frames a viewer gets that comes late, and how many points a line of
-	// the page has: ten minutes at one a second.
-	History = 600
-	// maxBehind is how many frames a viewer may be behind before it skips to the newest.
-	maxBehind = 20
-	// MaxViewers bounds the viewers; each has a connection and a goroutine.
-	MaxViewers = 32
-)
+// History is how many frames a viewer gets that comes late, and how many points a line of
+// the page has: ten minutes at one a second.
+const History = 600
 
-// hub keeps the latest frames, as JSON, for all viewers. There is no queue per viewer: each
-// knows the number of the frame that it needs next.
+// present is for how long after it asked a viewer counts as being there; a page asks each half second.
+const present = 2 * time.Second
+
+// hub keeps the latest frames, as JSON, for all viewers, who ask for those that they lack.
 type hub struct {
-	mu      sync.Mutex // guards what follows
-	frames  [History][]byte
-	head    uint64        // number of the next frame; frame n is frames[n % History]
-	news    chan struct{} // closed when a frame comes
-	viewers int
-	left    chan struct{} // closed when a viewer leaves
-}
+	boot string // of this server: another one has other frames
+	page string // digest of the page: a viewer with another one reloads it
 
-func newHub() *hub { return &hub{news: make(chan struct{}), left: make(chan struct{})} }
+	mu     sync.Mutex // guards what follows
+	frames [History]json.RawMessage
+	head   uint64    // number of the next frame; frame n is frames[n % History]
+	asked  time.Time // when somebody did last
+}
 
 // publish adds a frame.
 func (h *hub) publish(f Frame) error {
@@ -40,58 +38,67 @@ func (h *hub) publish(f Frame) error {
 	defer h.mu.Unlock()
 	h.frames[h.head%History] = data
 	h.head++
-	close(h.news)
-	h.news = make(chan struct{})
 	return nil
 }
 
-// oldest is the number of the oldest frame that is kept.
-func (h *hub) oldest() uint64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.head - min(h.head, History)
+// news is what a viewer gets.
+type news struct {
+	Boot   string            `json:"boot"`
+	Page   string            `json:"page"`
+	Next   uint64            `json:"next"`  // number of the frame to ask for next
+	Reset  bool              `json:"reset"` // what the viewer has does not connect to what follows
+	Frames []json.RawMessage `json:"frames"`
 }
 
-// from returns the frames from a number on, those that are kept, the number after them, and what
-// is closed when there are more. Where more than most are due, only the newest is returned.
-func (h *hub) from(next, most uint64) (frames [][]byte, after uint64, more <-chan struct{}) {
+// since are the frames from a number on. A viewer that is new, was away for too long or has the frames of a former
+// server begins anew, with all that are kept.
+func (h *hub) since(boot string, next uint64) news {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if next > h.head {
-		next = h.head // a number of nobody's
+	h.asked = time.Now()
+	oldest := h.head - min(h.head, History)
+	n := news{Boot: h.boot, Page: h.page, Next: h.head, Frames: []json.RawMessage{}}
+	if n.Reset = boot != h.boot || next < oldest || next > h.head; n.Reset {
+		next = oldest
 	}
-	if h.head-next > most {
-		next = h.head - 1
-	}
-	next = max(next, h.head-min(h.head, History))
 	for ; next < h.head; next++ {
-		frames = append(frames, h.frames[next%History])
+		n.Frames = append(n.Frames, h.frames[next%History])
 	}
-	return frames, next, h.news
+	return n
 }
 
-// enter lets a viewer in, unless there are too many.
-func (h *hub) enter() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.viewers >= MaxViewers {
-		return false
+// serve answers a viewer.
+func (h *hub) serve(w http.ResponseWriter, r *http.Request) {
+	next, err := strconv.ParseUint(r.URL.Query().Get("next"), 10, 63)
+	boot := r.URL.Query().Get("boot")
+	if err != nil {
+		boot = ""
 	}
-	h.viewers++
-	return true
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(h.since(boot, next)) // a viewer that went is no error
 }
 
-func (h *hub) leave() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.viewers--
-	close(h.left)
-	h.left = make(chan struct{})
+// Viewed reports whether somebody views the page.
+func (s *Server) Viewed() bool {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	return time.Since(s.hub.asked) < present
 }
 
-// present is the number of viewers, and what is closed when one leaves.
-func (h *hub) present() (int, <-chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.viewers, h.left
+// AwaitViewers waits until nobody has viewed the page for a pause, or ctx ends. A page that
+// is reloaded is away for a moment.
+func (s *Server) AwaitViewers(ctx context.Context, pause time.Duration) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for gone := time.Now(); time.Since(gone) < pause; {
+		if s.Viewed() {
+			gone = time.Now()
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

@@ -33,9 +33,7 @@ type Source interface {
 type Server struct {
 	title  string
 	source Source
-	hub    *hub
-	boot   string // of this server; in the ids of its events
-	page   string // digest of the page
+	hub    hub
 
 	files map[string]file
 
@@ -57,7 +55,7 @@ var pageTemplate = template.Must(template.ParseFS(pageFiles, "page/index.html"))
 
 // New makes the server of a page with a title.
 func New(title string, source Source) (*Server, error) {
-	s := &Server{title: title, source: source, hub: newHub(), boot: rand.Text()}
+	s := &Server{title: title, source: source, hub: hub{boot: rand.Text()}}
 	return s, s.build()
 }
 
@@ -98,8 +96,8 @@ func (s *Server) build() error {
 	for _, part := range [][]byte{source, setup, s.files["/live.js"].data, s.files["/live.css"].data, []byte(s.title)} {
 		digest.Write(part)
 	}
-	s.page = hex.EncodeToString(digest.Sum(nil)[:8])
-	data.Page = s.page
+	s.hub.page = hex.EncodeToString(digest.Sum(nil)[:8])
+	data.Page = s.hub.page
 	var html bytes.Buffer
 	if err := pageTemplate.Execute(&html, data); err != nil {
 		return fmt.Errorf("fill the page: %w", err)
@@ -140,7 +138,7 @@ func (s *Server) ServeReport(dir string) error {
 // handler serves the page. On loopback it answers requests for names of this machine only.
 func (s *Server) handler(remote bool) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("GET /frames", s.hub.serve)
 	mux.HandleFunc("GET "+ReportPath, s.reports)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		f, ok := s.files[r.URL.Path]
@@ -195,8 +193,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener) error {
 	}
 	server := &http.Server{
 		Handler: s.handler(Remote(l)), ReadHeaderTimeout: headerTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader,
-		BaseContext: func(net.Listener) context.Context { return ctx }, // ends the streams
-		ErrorLog:    log.New(io.Discard, "", 0),                        // of broken connections nobody needs to know
+		ErrorLog: log.New(io.Discard, "", 0), // of broken connections nobody needs to know
 	}
 	err := lifecycle.Run(ctx,
 		lifecycle.Stage{Name: "live page", Run: func(ctx context.Context) error {
@@ -228,34 +225,6 @@ func (s *Server) pump(ctx context.Context) error {
 		}
 		if err := s.hub.publish(f); err != nil {
 			return err
-		}
-	}
-}
-
-// Viewers is how many view the page now.
-func (s *Server) Viewers() int {
-	n, _ := s.hub.present()
-	return n
-}
-
-// AwaitViewers waits until nobody has viewed the page for a pause, or ctx ends. A page that
-// is reloaded is away for a moment.
-func (s *Server) AwaitViewers(ctx context.Context, pause time.Duration) {
-	for {
-		n, left := s.hub.present()
-		var gone <-chan time.Time
-		if n == 0 {
-			gone = time.After(pause)
-			left = nil // nobody is there to leave; look again after the pause
-		}
-		select {
-		case <-left:
-		case <-gone:
-			if n, _ := s.hub.present(); n == 0 {
-				return
-			}
-		case <-ctx.Done():
-			return
 		}
 	}
 }

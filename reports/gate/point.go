@@ -70,7 +70,7 @@ func (p *point) theirs() bool {
 
 // known counts the cells that know a figure.
 func (p *point) known(fig figure) (known int) {
-	for _, c := range slices.Concat(p.Cells...) {
+	for _, c := range slices.Concat(p.Cells[0], p.Cells[1]) {
 		if fig.value(c) != nil {
 			known++
 		}

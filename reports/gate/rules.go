@@ -3,7 +3,6 @@ package gate
 import (
 	"cmp"
 	_ "embed" // the default rules
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -11,8 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/invopop/jsonschema"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/strictyaml"
@@ -208,16 +205,4 @@ func isGuarantee(name string) bool {
 	var n int
 	_, err := fmt.Sscanf(name, "G%d", &n)
 	return err == nil && n >= 1 && n <= 14 && name == fmt.Sprintf("G%d", n)
-}
-
-// Schema is the JSON schema of a rules file.
-func Schema() ([]byte, error) {
-	r := &jsonschema.Reflector{ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
-	s := r.Reflect(&Rules{})
-	s.ID, s.Title = "https://watchbench.dev/schemas/gate-rules-v1.json", "watchbench gate rules"
-	data, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("encode the schema of rules: %w", err)
-	}
-	return append(data, '\n'), nil
 }

@@ -3,11 +3,9 @@ package reference
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // Scenario is the name of the scenario whose runs are compared.
@@ -19,7 +17,7 @@ const (
 	legacyPrefix = "legacy-"
 )
 
-// MostDrain is the longest window, in seconds, of Figures.All: that of a drain as published
+// MostDrain is the longest window, in seconds, of Line.All: that of a drain as published
 // after. A drain before is longer, and its rate the same all along, while the other kinds' last.
 const MostDrain = 30
 
@@ -27,32 +25,12 @@ const MostDrain = 30
 // by setup: what fits the published figures best, by TestWindows. They are not the same.
 var Windows = map[string]float64{Before: 300, After: 60}
 
-// Figures of one row, as medians of the repetitions; nil is not known.
-type Figures struct {
-	QPS         *float64 // writes per second against the API server
-	Writes      *float64 // that the load made
-	WriterFullS *float64
-	DrainS      *float64
-	Projected   bool // the drain was not waited for
-	LatencyMs   *float64
-	All         *float64 // requests of all kinds per second, over the drain of Pods or its busiest MostDrain
-	Fixed       *float64 // the same, in the busiest MostDrain whether Pods drained sooner or not
-	Windowed    *float64 // the same, in the busiest window of the length in Windows
-	CPUCores    *float64
-	MemMiB      *float64
-	NetKiBps    *float64
-	MostQueued  *float64 // Pod events that waited at one time
-	QueueFull   *bool    // the queue that takes what handler queues do not was full
-	Dropped     *float64 // events
-}
-
-// Line has the figures of one watcher in the place of a published row.
+// Line is one watcher in the place of a published row.
 type Line struct {
 	Row     *Row
 	Watcher string // one of Watchers
-	Valid   int    // repetitions
-	Why     string // the figures are missing
-	Figures
+	Why     string // there is no valid cell
+	valid   []*result.Cell
 }
 
 // Watchers that are compared: Ours and, in the place of the original, either of the others.
@@ -85,16 +63,24 @@ func Compare(res *result.Results) *Comparison {
 			if watcher != Ours {
 				point = legacyPrefix + point
 			}
-			var cells []*result.Cell
+			l, any := Line{Row: row, Watcher: watcher}, false
 			for j := range res.Cells {
 				cell := &res.Cells[j]
 				other := watcher != Ours && (watcher == Original) != (len(cell.Watcher.Command) > 0)
-				if p := cell.Params; p[result.ParamLoad] == row.Name() && p[paramWatcher] == point && !other {
-					cells = append(cells, cell)
+				if p := cell.Params; p[result.ParamLoad] != row.Name() || p[paramWatcher] != point || other {
+					continue
+				}
+				if any = true; cell.Valid {
+					l.valid = append(l.valid, cell)
+				} else {
+					l.Why = strings.Join(cell.InvalidReasons, "; ")
 				}
 			}
-			if len(cells) > 0 {
-				c.Lines = append(c.Lines, lineOf(row, watcher, cells))
+			if len(l.valid) > 0 {
+				l.Why = ""
+			}
+			if any {
+				c.Lines = append(c.Lines, l)
 			}
 		}
 	}
@@ -102,12 +88,11 @@ func Compare(res *result.Results) *Comparison {
 		return nil
 	}
 	for _, w := range Watchers {
-		if len(c.of(w, "")) == 0 {
-			continue
+		if len(c.of(w, "")) > 0 {
+			factors := c.factors(w)
+			c.Factors = append(c.Factors, factors...)
+			c.Rules = append(c.Rules, c.rules(w, factors)...)
 		}
-		factors := c.factors(w)
-		c.Factors = append(c.Factors, factors...)
-		c.Rules = append(c.Rules, c.rules(w, factors)...)
 	}
 	return c
 }
@@ -122,83 +107,58 @@ func (c *Comparison) of(watcher, setup string) (lines []*Line) {
 	return lines
 }
 
-func lineOf(row *Row, watcher string, cells []*result.Cell) Line {
-	l := Line{Row: row, Watcher: watcher}
-	var valid []*result.Cell
-	for _, c := range cells {
-		if c.Valid {
-			valid = append(valid, c)
-		} else if l.Why == "" {
-			l.Why = strings.Join(c.InvalidReasons, "; ")
-		}
+// Of is a figure of the line; the storage rate is that of all kinds, over a window as published. nil is not known.
+func (l *Line) Of(name string) *float64 {
+	if name == "storage.qps" {
+		return l.median(func(c *result.Cell) *float64 { return Busiest(c, Windows[l.Row.Setup]) })
 	}
-	if l.Valid = len(valid); l.Valid == 0 {
-		return l
+	m, err := result.MetricByName(name)
+	if err != nil {
+		panic(err) // the names are constants
 	}
-	l.Why = ""
-	of := func(figure func(*result.Cell) *float64) *float64 {
-		var values []float64
-		for _, c := range valid {
-			if v := figure(c); v != nil {
-				values = append(values, *v)
-			}
-		}
-		if m, ok := stats.Median(values); ok {
-			return &m
-		}
-		return nil
-	}
-	l.QPS = of(func(c *result.Cell) *float64 { return known(c.Load.QPS) })
-	l.Writes = of(func(c *result.Cell) *float64 { return known(float64(c.Load.Done)) })
-	l.WriterFullS = of(func(c *result.Cell) *float64 { return c.Writer.FullSeconds })
-	l.DrainS = of(func(c *result.Cell) *float64 { return c.Handler.DrainSeconds })
-	l.Projected = slices.ContainsFunc(valid, func(c *result.Cell) bool { return c.Handler.DrainProjected })
-	l.LatencyMs = of(func(c *result.Cell) *float64 { return c.Storage.SeenMeanMs })
-	l.All = of(AllKinds)
-	l.Fixed = of(func(c *result.Cell) *float64 { return Busiest(c, MostDrain) })
-	l.Windowed = of(func(c *result.Cell) *float64 { return Busiest(c, Windows[row.Setup]) })
-	l.CPUCores = of(func(c *result.Cell) *float64 { return c.Watcher.CPUCores })
-	l.MemMiB = of(func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB })
-	l.NetKiBps = of(func(c *result.Cell) *float64 { return c.Watcher.NetKiBps })
-	l.MostQueued = of(func(c *result.Cell) *float64 {
+	return m.Over(l.valid).Value
+}
+
+// Projected reports whether the drain was not waited for.
+func (l *Line) Projected() bool {
+	return slices.ContainsFunc(l.valid, func(c *result.Cell) bool { return c.Handler.DrainProjected })
+}
+
+// All is the rate of requests of all kinds, over the drain of Pods or its busiest MostDrain.
+func (l *Line) All() *float64 { return l.median(AllKinds) }
+
+// fixed is the same, in the busiest MostDrain whether Pods drained sooner or not.
+func (l *Line) fixed() *float64 {
+	return l.median(func(c *result.Cell) *float64 { return Busiest(c, MostDrain) })
+}
+
+// mostQueued is how many Pod events waited at one time.
+func (l *Line) mostQueued() *float64 {
+	return l.median(func(c *result.Cell) *float64 {
 		if s := c.Series[result.SeriesQueueDepth]; len(s.V) > 0 {
 			return new(slices.Max(s.V))
 		}
 		return nil
 	})
-	l.Dropped = of(func(c *result.Cell) *float64 {
-		if c.Events == nil {
-			return nil
-		}
-		return new(float64(c.Events.Dropped))
-	})
-	for _, c := range valid {
-		if full := queueFull(c); full != nil && (l.QueueFull == nil || *full) {
-			l.QueueFull = full
-		}
-	}
-	return l
+}
+
+func (l *Line) median(of func(*result.Cell) *float64) *float64 {
+	return (&result.Group{Cells: l.valid}).Median(of)
 }
 
 // queueFull is whether the Writer queue was full. The profile legacy has none in the path of Pods; its one queue has
 // the room of both.
-func queueFull(c *result.Cell) *bool {
-	depth, least := c.Writer.FullSeconds, math.SmallestNonzeroFloat64
-	if c.Handler.Strategy == Legacy {
-		depth, least = c.Handler.MaxDepth, float64(c.Handler.Capacity)
+func (l *Line) queueFull() (full *bool) {
+	for _, c := range l.valid {
+		depth, least := c.Writer.FullSeconds, math.SmallestNonzeroFloat64
+		if c.Handler.Strategy == Legacy {
+			depth, least = c.Handler.MaxDepth, float64(c.Handler.Capacity)
+		}
+		if depth != nil && (full == nil || *depth >= least) {
+			full = new(*depth >= least)
+		}
 	}
-	if depth == nil {
-		return nil
-	}
-	return new(*depth >= least)
-}
-
-// known is nil for what a cell without it has as 0.
-func known(v float64) *float64 {
-	if v == 0 {
-		return nil
-	}
-	return &v
+	return full
 }
 
 // AllKinds is the rate of requests of all kinds over the drain of Pods: from the start of the
@@ -233,6 +193,3 @@ func Busiest(c *result.Cell, seconds float64) *float64 {
 	}
 	return new(most / float64(n))
 }
-
-// Label names a line in a sentence.
-func (l *Line) Label() string { return l.Row.Setup + " " + strconv.Itoa(l.Row.Threads) + " threads" }

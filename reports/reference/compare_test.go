@@ -82,12 +82,12 @@ func TestGood(t *testing.T) {
 		}
 	}
 	l := c.Lines[1]
-	if *l.All != 33 || l.Windowed == nil || *l.Windowed != 33 {
-		t.Errorf("%s: all %v, windowed %v", l.Label(), *l.All, l.Windowed)
+	if v := l.Of("storage.qps"); *l.All() != 33 || v == nil || *v != 33 {
+		t.Errorf("%s: all %v, windowed %v", l.Row.Label(), *l.All(), v)
 	}
 	// 20 s at 190 in a window of 60 s: nothing comes after a drain that was waited for.
-	if l = c.Lines[3]; l.Windowed == nil || *l.Windowed != 190.0*20/60 {
-		t.Errorf("%s: windowed %v", l.Label(), l.Windowed)
+	if v := c.Lines[3].Of("storage.qps"); v == nil || *v != 190.0*20/60 {
+		t.Errorf("windowed %v", v)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestFactorWithin(t *testing.T) {
 	c := &Comparison{}
 	for i := range Rows() {
 		row := &Rows()[i]
-		c.Lines = append(c.Lines, Line{Row: row, Watcher: Ours, Figures: Figures{QPS: &row.QPS}})
+		c.Lines = append(c.Lines, Line{Row: row, Watcher: Ours, valid: []*result.Cell{{Valid: true, Load: result.Load{QPS: row.QPS}}}})
 	}
 	low, high := math.Inf(1), 0.0
 	for _, f := range c.factors(Ours) {
@@ -224,7 +224,7 @@ func TestOthers(t *testing.T) {
 	}
 	res = good()
 	res.Cells[0].Valid, res.Cells[0].InvalidReasons = false, []string{"storage was late"}
-	if c := Compare(res); c.Lines[0].All != nil || c.Lines[0].Why != "storage was late" {
+	if c := Compare(res); c.Lines[0].All() != nil || c.Lines[0].Why != "storage was late" {
 		t.Errorf("an invalid cell has figures: %+v", c.Lines[0])
 	}
 }
@@ -250,7 +250,7 @@ func TestMedian(t *testing.T) {
 	}
 	c := Compare(res)
 	l := c.Lines[slices.IndexFunc(c.Lines, func(l Line) bool { return l.Row.Name() == "before-200" })]
-	if l.Valid != 2 || *l.All != 31.5 {
-		t.Errorf("%d valid, %v", l.Valid, *l.All)
+	if len(l.valid) != 2 || *l.All() != 31.5 {
+		t.Errorf("%d valid, %v", len(l.valid), *l.All())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	_ "embed"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,6 +51,19 @@ type Row struct {
 	NetKiBps    float64 // printed as 1.170 in the last row; 1170 is meant, by the trend
 	Texts       []string
 }
+
+// Figures are the metrics that the tables have and the load does not set.
+var Figures = []string{"load.qps", "writer.fullSeconds", "handler.drainSeconds", "storage.latencyMeanSeenMs", "storage.qps",
+	"watcher.cpuCores", "watcher.rssPeakMiB", "watcher.netKiBps"}
+
+// Value is the published figure of a metric.
+func (r *Row) Value(metric string) float64 {
+	return []float64{r.QPS, r.WriterFullS, r.DrainS, r.LatencyMs, r.StorageQPS, r.CPUCores, r.MemMiB,
+		r.NetKiBps}[slices.Index(Figures, metric)]
+}
+
+// Label names a row in a sentence.
+func (r *Row) Label() string { return r.Setup + " " + strconv.Itoa(r.Threads) + " threads" }
 
 // Name of the row's load in the scenario.
 func (r *Row) Name() string { return r.Setup + "-" + strconv.Itoa(r.Threads) }

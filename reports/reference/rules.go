@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 // Factor is the storage rate after ÷ before at comparable loads.
@@ -39,7 +41,7 @@ func (c *Comparison) factors(watcher string) (all []Factor) {
 			Published: a.Row.StorageQPS / b.Row.StorageQPS, Drain: a.Row.DrainQPS() / b.Row.DrainQPS(), Why: reached(a, b),
 		}
 		if f.Why == "" {
-			f.All = over(a.All, b.All)
+			f.All = over(a.All(), b.All())
 		}
 		all = append(all, f)
 	}
@@ -48,14 +50,17 @@ func (c *Comparison) factors(watcher string) (all []Factor) {
 
 // reached says why the loads that two rows reached are not comparable; empty if they are.
 func reached(a, b *Line) string {
-	switch {
-	case a.QPS == nil || b.QPS == nil:
+	switch x, y := a.Of(rate), b.Of(rate); {
+	case x == nil || y == nil:
 		return "the load that was reached is not known"
-	case math.Abs(math.Log(*a.QPS / *b.QPS)) > math.Log(comparable):
-		return fmt.Sprintf("%.0f writes/s before and %.0f after are not comparable loads", *b.QPS, *a.QPS)
+	case math.Abs(math.Log(*x / *y)) > math.Log(comparable):
+		return fmt.Sprintf("%.0f writes/s before and %.0f after are not comparable loads", *y, *x)
 	}
 	return ""
 }
+
+// rate is the metric of the load that was reached.
+const rate = "load.qps"
 
 func apart(a, b *Row) float64 { return math.Abs(math.Log(a.QPS / b.QPS)) }
 
@@ -144,8 +149,8 @@ func verdict(holds bool) string {
 // byLoad are the lines whose load and rate over a fixed time are known, the lowest load first. The published rates are
 // of fixed times, too; over one that is as long as the drain, a rate follows the load.
 func byLoad(lines []*Line) []*Line {
-	known := slices.DeleteFunc(slices.Clone(lines), func(l *Line) bool { return l.QPS == nil || l.Fixed == nil })
-	slices.SortStableFunc(known, func(a, b *Line) int { return cmp.Compare(*a.QPS, *b.QPS) })
+	known := slices.DeleteFunc(slices.Clone(lines), func(l *Line) bool { return l.Of(rate) == nil || l.fixed() == nil })
+	slices.SortStableFunc(known, func(a, b *Line) int { return cmp.Compare(*a.Of(rate), *b.Of(rate)) })
 	return known
 }
 
@@ -156,8 +161,8 @@ func flatRule(before []*Line) Rule {
 	r := Rule{Name: "before: storage rate is flat in threads", Verdict: NotMeasured, Figures: fewRows}
 	var rates []float64
 	for _, l := range before {
-		if l.Fixed != nil {
-			rates = append(rates, *l.Fixed)
+		if v := l.fixed(); v != nil {
+			rates = append(rates, *v)
 		}
 	}
 	if len(rates) > 1 {
@@ -176,13 +181,13 @@ func growthRule(after []*Line) Rule {
 		return r
 	}
 	least, most := known[0], known[len(known)-1]
-	r.Figures = fmt.Sprintf("%.1f requests/s in 30 s at %.0f writes/s, %.1f at %.0f",
-		*least.Fixed, *least.QPS, *most.Fixed, *most.QPS)
-	if *most.QPS < Flat**least.QPS {
+	slow, fast, few, many := *least.fixed(), *most.fixed(), *least.Of(rate), *most.Of(rate)
+	r.Figures = fmt.Sprintf("%.1f requests/s in 30 s at %.0f writes/s, %.1f at %.0f", slow, few, fast, many)
+	if many < Flat*few {
 		r.Figures = fmt.Sprintf("the load did not grow by ×%v: ", Flat) + r.Figures
 		return r
 	}
-	r.Verdict = verdict(*most.Fixed > Flat**least.Fixed)
+	r.Verdict = verdict(fast > Flat*slow)
 	return r
 }
 
@@ -195,20 +200,21 @@ func fullRule(before []*Line) Rule {
 	most, reached := -1.0, false
 	room := Settings[Before].Room()
 	for _, l := range before {
-		if l.QueueFull == nil {
+		full, queued := l.queueFull(), l.mostQueued()
+		if full == nil {
 			continue
 		}
 		want := l.Row.WriterFullS > 0
-		if l.MostQueued != nil {
-			most = max(most, *l.MostQueued)
+		if queued != nil {
+			most = max(most, *queued)
 		}
 		switch {
-		case *l.QueueFull != want && !want:
-			wrong = append(wrong, fmt.Sprintf("full at %s, not published so", l.Label()))
-		case *l.QueueFull != want && l.MostQueued != nil && *l.MostQueued >= float64(room):
-			wrong = append(wrong, fmt.Sprintf("not full at %s, with %.0f events waiting", l.Label(), *l.MostQueued))
-		case *l.QueueFull == want:
-			right = append(right, l.Label())
+		case *full != want && !want:
+			wrong = append(wrong, fmt.Sprintf("full at %s, not published so", l.Row.Label()))
+		case *full != want && queued != nil && *queued >= float64(room):
+			wrong = append(wrong, fmt.Sprintf("not full at %s, with %.0f events waiting", l.Row.Label(), *queued))
+		case *full == want:
+			right = append(right, l.Row.Label())
 			reached = reached || want
 		}
 	}
@@ -232,12 +238,12 @@ func drainRule(setups ...[]*Line) Rule {
 	for _, lines := range setups {
 		for _, a := range lines {
 			for _, b := range lines {
-				known := a.Writes != nil && b.Writes != nil && a.DrainS != nil && b.DrainS != nil
-				if !known || *b.Writes < Flat**a.Writes {
+				x, y, before, after := a.Of("load.done"), b.Of("load.done"), a.Of(drains), b.Of(drains)
+				if x == nil || y == nil || before == nil || after == nil || *y < Flat**x {
 					continue
 				}
-				text := fmt.Sprintf("%s %.0f writes %s, %.0f writes %s", a.Row.Setup, *a.Writes, a.drain(), *b.Writes, b.drain())
-				if *b.DrainS < (1-Slack)**a.DrainS {
+				text := fmt.Sprintf("%s %.0f writes %s, %.0f writes %s", a.Row.Setup, *x, a.drain(), *y, b.drain())
+				if *after < (1-Slack)**before {
 					wrong = append(wrong, text)
 				} else {
 					right = append(right, text)
@@ -256,10 +262,12 @@ func drainRule(setups ...[]*Line) Rule {
 	return r
 }
 
+const drains = result.FigureDrain
+
 // drain is the drain time as text; a projected one is marked.
 func (l *Line) drain() string {
-	if l.Projected {
-		return fmt.Sprintf("~%.1f s (projected)", *l.DrainS)
+	if l.Projected() {
+		return fmt.Sprintf("~%.1f s (projected)", *l.Of(drains))
 	}
-	return fmt.Sprintf("%.1f s", *l.DrainS)
+	return fmt.Sprintf("%.1f s", *l.Of(drains))
 }

@@ -12,6 +12,7 @@ import (
 	"al.essio.dev/pkg/shellescape"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // about lists what was run, when, on which machine, and how to repeat it.
@@ -26,11 +27,8 @@ func (t *table) about() Section {
 		for _, c := range s.Cells {
 			ids = append(ids, c.ID+leading(" (", c.Why, ")"))
 		}
-		facts = append(facts, [2]string{"Resumed", fmt.Sprintf("%s, for %s: %s", when(s.Started), plural(len(ids), "cell"),
+		facts = append(facts, [2]string{"Resumed", fmt.Sprintf("%s on %s, for %s", when(s.Started), machine(&s.Environment),
 			strings.Join(ids, ", "))})
-		if here, there := machine(e), machine(&s.Environment); here != there {
-			facts = append(facts, [2]string{"Resumed elsewhere", there})
-		}
 	}
 	for _, s := range r.Skipped {
 		facts = append(facts, [2]string{"Skipped", s.ID + ": " + s.Why})
@@ -46,33 +44,22 @@ func (t *table) about() Section {
 		profiles = "were taken; the CPU figures contain what that cost"
 	}
 	facts = append(facts, [][2]string{
-		{"Crashed", t.res.Crashes()}, {"Complete", t.res.Gap()}, {"Commit", commit}, {"Cluster", e.Provider},
+		{"Complete", t.res.Gap()}, {"Commit", commit}, {"Cluster", e.Provider},
 		{"Machine", machine(e)}, {"Limits (cgroup)", pairs(e.Cgroup)},
-		{"Load average before", loadAverage(e.LoadBefore)}, {"Load average after", loadAverage(e.LoadAfter)},
-		{"Steal", steal}, {"Storage latency",
-			join(t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec }))},
-		{"Watcher", join(t.distinct(func(c *result.Cell) string { return c.Watcher.Name + " " + c.Watcher.Version }))},
-		{"Programs", pairs(digests(e.Programs))}, {"Profiles", profiles}, {"CPUs of each party", pairs(e.Pinned)},
+		{"Load average before, after", strings.Trim(fmt.Sprint(e.LoadBefore, e.LoadAfter), "[] ")}, {"Steal", steal},
+		{"Storage latency", t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })},
+		{"Watcher", t.distinct(func(c *result.Cell) string { return c.Watcher.Name + " " + c.Watcher.Version })},
+		{"Programs", pairs(e.Programs)}, {"Profiles", profiles}, {"CPUs of each party", pairs(e.Pinned)},
 		{"kube-apiserver flags", strings.Join(e.Flags, " ")}, {"etcd flags", strings.Join(e.EtcdFlags, " ")},
 		{"Modules", pairs(e.Modules)},
 	}...)
-	s := Section{ID: "environment", Title: "Run and environment", Place: Aside,
-		Table: Table{Keys: 1, Heads: Heads("", "")}}
+	s := Section{ID: "environment", Title: "Run and environment", Place: Aside, Table: Table{Heads: Heads("", "")}}
 	for _, f := range facts {
 		if strings.TrimSpace(f[1]) != "" {
 			s.Table.Rows = append(s.Table.Rows, Cells(f[0], f[1]))
 		}
 	}
 	return s
-}
-
-// digests shortens SHA-256 sums; the prefix identifies a program.
-func digests(programs map[string]string) map[string]string {
-	all := map[string]string{}
-	for name, sum := range programs {
-		all[name] = sum[:min(len(sum), len("sha256:")+12)]
-	}
-	return all
 }
 
 // machine summarizes program and machine.
@@ -100,14 +87,6 @@ func orUnknown(s string) string {
 	return s
 }
 
-func loadAverage(v []float64) string {
-	var parts []string
-	for _, f := range v {
-		parts = append(parts, fixed(&f, 2))
-	}
-	return strings.Join(parts, " ")
-}
-
 func pairs(m map[string]string) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -123,5 +102,56 @@ func took(r *result.Run) string {
 	return r.Finished.Sub(r.Started).Round(time.Second).String()
 }
 
-// local is the address of a file below the page's folder.
-func local(path string) string { return (&url.URL{Path: "./" + path}).EscapedPath() }
+// distinct lists the different texts that cells have.
+func (t *table) distinct(text func(*result.Cell) string) string {
+	seen := map[string]bool{}
+	for i := range t.res.Cells {
+		seen[strings.TrimSpace(text(&t.res.Cells[i]))] = true
+	}
+	delete(seen, "")
+	return strings.Join(slices.Sorted(maps.Keys(seen)), ", ")
+}
+
+// profiles lists what was taken on request, by cell.
+func (t *table) profiles() Section {
+	s := Section{ID: "profiles", Title: "Profiles", Table: Table{Heads: Heads("cell", "profile", "file")},
+		Notes: []string{
+			"go tool pprof -http=: FILE opens one. Taking them costs CPU time, which the figures of this run contain."}}
+	for i := range t.res.Cells {
+		for _, p := range t.res.Cells[i].Profiles {
+			link := (&url.URL{Path: "./" + p.File}).EscapedPath() // below the page's folder
+			s.Table.Rows = append(s.Table.Rows, []Cell{{Text: t.res.Cells[i].ID}, {Text: p.Party + " " + p.Kind},
+				{Text: p.File, Link: link}})
+		}
+	}
+	return s
+}
+
+// method says how far the numbers may be believed; docs/measures.md has the rest. Every sentence is derived from the
+// record and true of this run.
+func (t *table) method() Section {
+	s := Section{ID: "method", Title: "Method", Place: Aside}
+	if fault, _ := t.res.Scenario["fault"].(map[string]any); fault["refused"] == true {
+		s.Notes = []string{"No load: the watcher had to refuse a wrong storage before it sent anything."}
+		return s
+	}
+	s.Notes = []string{fmt.Sprintf("n: valid repetitions. A figure is their median, ± its %g %% interval where there are "+
+		"%d; percentiles are of all operations together, lost and reordered are totals. What is called faster or fresher is "+
+		"so all but certainly (p ≤ %g %%).", 100*stats.Level, stats.Least, 100*stats.Alpha),
+		"One machine carries all parts: compare points of one run, and read ratios before figures."}
+	for _, model := range []struct{ name, says string }{
+		{result.ModelOpen, "Open loop: latency and freshness count from the intended time of a write, so a generator that " +
+			"falls behind cannot hide waiting."},
+		{result.ModelClosed, "Closed loop: a slow apiserver lowers the load, and latency and freshness count from when the " +
+			"thread was free."},
+	} {
+		if slices.ContainsFunc(t.res.Cells, func(c result.Cell) bool { return c.Load.Model == model.name }) {
+			s.Notes = append(s.Notes, model.says)
+		}
+	}
+	flags := t.res.Environment.EtcdFlags
+	if slices.Contains(flags, "--unsafe-no-fsync=true") || slices.Contains(flags, "--unsafe-no-fsync") {
+		s.Notes = append(s.Notes, "etcd ran without fsync: API server writes are faster than with a disk's durability.")
+	}
+	return s
+}

@@ -3,140 +3,47 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// answer says what a run found, in sentences for readers who know none of the checks by name.
-// It says nothing that tables and verdicts do not.
-type answer struct{ *table }
-
-// sentences are the paragraph, bad news first, and the answers for which it has no room.
-func (a answer) sentences() []string {
-	contests, more := a.decided(), []string(nil)
-	if n := len(contests); n > mostTold {
-		contests, more = contests[n-1:], contests[:n-1] // the heaviest load comes last
-	}
-	paragraph := slices.Concat(a.doubts(), a.wrong(), contests, a.proven(), a.limits(), a.sureness())
-	return slices.Concat([]string{strings.Join(paragraph, " ")}, more, a.floors())
-}
-
-// mostTold bounds how many rows or loads the paragraph names.
-const mostTold = 2
+// findings say what a run found: what is missing, who leads under each load or which settings keep up, and what the
+// limit was. They say nothing that tables and verdicts do not.
+func (t *table) findings() []string { return slices.Concat(t.doubts(), t.decided(), t.limits()) }
 
 // doubts say that there is nothing to answer with, or not all of it.
-func (a answer) doubts() (s []string) {
-	switch {
-	case len(a.rows) == 0:
-		s = append(s, "Nothing can be said: the run holds no measurement.")
-	case !a.any(func(c *result.Cell) bool { return c.Valid }):
-		why := inShort(strings.Join(a.res.Cells[0].InvalidReasons, "; "), 20)
-		s = append(s, "Nothing can be said about speed: no measurement is valid"+leading("; of the first: ", why)+".")
+func (t *table) doubts() (s []string) {
+	if len(t.rows) > 0 && !t.res.AnyValid() {
+		s = append(s, "Nothing can be said about speed: no measurement is valid"+
+			leading("; of the first: ", inShort(strings.Join(t.res.Cells[0].InvalidReasons, "; "), 20))+".")
 	}
-	n, why := len(a.res.Missing()), "The run stopped early"
-	switch {
-	case len(a.res.Run.Crashed) > 0:
-		why = "The watcher crashed"
-	case a.res.Run.Interrupted:
-		why = "The run was interrupted"
-	case n == 0:
-		return s
+	if gap := t.res.Gap(); gap != "" {
+		s = append(s, "The run is "+gap+".")
+	} else if t.res.Run.Interrupted {
+		s = append(s, "The run was interrupted.")
 	}
-	if n > 0 {
-		why += fmt.Sprintf(": %d of %d measurements %s missing", n, len(a.res.Run.Order), number(n, "is", "are"))
-	}
-	return append(s, why+".")
+	return s
 }
 
-// wrong are the violated guarantees.
-func (a answer) wrong() []string {
-	var failed, who []string
-	allowed := 0
-	for _, r := range a.rows {
-		switch r.state() {
-		case stateFailed:
-			g := r.with(result.Fail)[0]
-			what := cmp.Or(guarantees[g].misdeed, "failed check "+clean(g))
-			violations := plural(int(max(r.checks[g].Violations, 1)), "violation")
-			failed = append(failed, fmt.Sprintf("%s %s (%s)", a.inWords(r), what, violations))
-		case stateAllowed:
-			if allowed++; !slices.Contains(who, inShort(r.strategy, 5)) {
-				who = append(who, inShort(r.strategy, 5))
-			}
-		}
-	}
-	if n := len(failed); n > mostTold {
-		failed = append(failed[:mostTold], fmt.Sprintf("%d more failed", n-mostTold))
-	}
-	switch {
-	case len(failed) > 0:
-		return []string{"Not correct: " + strings.Join(failed, "; ") + "."}
-	case allowed > 0:
-		return []string{fmt.Sprintf("As the scenario allows, %s failed, in %d of %d %s.",
-			join(others(who, 3)), allowed, len(a.rows), a.combinations())}
-	}
-	return nil
-}
-
-// proven counts the rows that lost, reordered or resurrected nothing, and those not tested enough.
-func (a answer) proven() []string {
-	good, untested := 0, 0
-	for _, r := range a.rows {
-		verdicts := map[string]bool{}
-		for _, g := range []string{"G1", "G2", "G3", "G4"} {
-			verdicts[r.checks[g].Verdict] = true
-		}
-		switch {
-		case r.void() || r.isFloor() || verdicts[result.Fail] || verdicts[result.Allowed]:
-		case verdicts[result.Pass] && len(verdicts) == 1:
-			good++
-		default:
-			untested++
-		}
-	}
-	switch {
-	case good > 0 && len(a.rows) == 1:
-		return []string{"Nothing was lost, reordered or brought back."}
-	case good > 0:
-		s := fmt.Sprintf("In %d of %d %s nothing was lost, reordered or brought back", good, len(a.rows), a.combinations())
-		if untested > 0 {
-			s += fmt.Sprintf("; %d not fully tested", untested)
-		}
-		return []string{s + "."}
-	case untested > 0:
-		return []string{"Not proven: that nothing was lost, reordered or brought back."}
-	}
-	return nil
-}
-
-// combinations names what a row combines.
-func (a answer) combinations() string { return "combinations of " + a.who() + " and load" }
-
-// limits names the bottleneck of most cells of each correct row.
-func (a answer) limits() []string {
+// limits names the bottleneck of the first valid repetition of each correct row.
+func (t *table) limits() []string {
 	limited, order := map[string][]string{}, []string(nil)
-	for _, r := range a.rows {
+	for _, r := range t.rows {
 		if !r.correct() || r.isFloor() {
 			continue
 		}
-		stages, most := map[string]int{}, ""
-		for _, c := range r.valid {
-			s := orUnknown(c.Bottleneck.Stage)
-			if stages[s]++; stages[s] > stages[most] {
-				most = s
-			}
+		stage := orUnknown(r.valid[0].Bottleneck.Stage)
+		if limited[stage] == nil {
+			order = append(order, stage)
 		}
-		if limited[most] == nil {
-			order = append(order, most)
-		}
-		limited[most] = append(limited[most], a.inWords(r))
+		limited[stage] = append(limited[stage], inShort(r.title, 8))
 	}
 	var words []string
 	for _, stage := range order {
-		words = append(words, fmt.Sprintf("%s (%s)", stage, strings.Join(others(limited[stage], 2), ", ")))
+		words = append(words, fmt.Sprintf("%s (%s)", clean(stage), strings.Join(others(limited[stage], 2), ", ")))
 	}
 	if len(words) == 0 {
 		return nil
@@ -144,92 +51,135 @@ func (a answer) limits() []string {
 	return []string{"Limited by: " + strings.Join(words, "; ") + "."}
 }
 
-// sureness says how many measurements there are, and why the run ended.
-func (a answer) sureness() (s []string) {
-	least, most, invalid := math.MaxInt, 0, 0
-	for _, r := range a.rows {
-		if n := len(r.valid); n > 0 {
-			least, most = min(least, n), max(most, n)
+// decided are the answers for each load, in the order of the table; beside the published tables,
+// the comparison with them.
+func (t *table) decided() (s []string) {
+	if headline := besideHeadline(t.res); headline != "" {
+		return []string{headline}
+	}
+	order := func(c result.Contest) int {
+		return slices.IndexFunc(t.rows, func(r *row) bool { return slices.Contains(c.Points, r.Name) })
+	}
+	for _, c := range slices.SortedStableFunc(slices.Values(t.contests),
+		func(x, y result.Contest) int { return cmp.Compare(order(x), order(y)) }) {
+		if c.Sizing != nil {
+			s = append(s, t.sizing(c.Sizing))
+		} else {
+			s = append(s, t.race(&c))
 		}
-		invalid += len(r.cells) - len(r.valid)
-	}
-	left := ""
-	if invalid > 0 {
-		left = fmt.Sprintf("; %d of %d %s invalid", invalid, len(a.res.Cells), number(invalid, "was", "were"))
-	}
-	switch {
-	case most == 0:
-		return nil
-	case most == 1:
-		s = append(s, "Each was measured once, so no difference is claimed"+left+".")
-	case least == most:
-		s = append(s, fmt.Sprintf("Figures are medians of %d measurements%s.", most, left))
-	default:
-		s = append(s, fmt.Sprintf("Figures are medians of %d to %d measurements%s.", least, most, left))
-	}
-	if d := a.res.Run.Decision; d != nil {
-		s = append(s, fmt.Sprintf("The run ended after %s: %s.", plural(d.Blocks, "repetition"), map[string]string{
-			result.EndDecided: "that was decided", result.EndTime: "its time was up, before all was decided",
-			result.EndInvalid: "no cell was valid",
-			result.EndBlocks:  "the most that the scenario allows, and not all was decided",
-		}[d.End]))
-	}
-	if method(a).disturbed() {
-		s = append(s, "Faults were injected on purpose.")
 	}
 	return s
 }
 
-// floors compare, under each load, the CPU that a request costs a watcher with what it
-// costs the relay.
-func (a answer) floors() (lines []string) {
-	for _, r := range a.rows {
-		if !r.correct() || r.isFloor() || r.cut() || cpuPerRequest(r).number == nil {
-			continue
+// race says who leads under one load, and over whom.
+func (t *table) race(c *result.Contest) string {
+	best, better, took := "fastest", "faster", "all Pods stored after %s s"
+	if c.Figure == result.FigureFreshness {
+		best, better, took = "freshest", "fresher", "99 %% of the changes arrived within %s s"
+	}
+	under := "Under load " + inShort(c.Name, 8) + ", "
+	name := func(point string) string { return inShort(t.row(point).label(), 8) }
+	switch {
+	case len(c.Takes) == 0:
+		return under + "no speed can be compared."
+	case len(c.Takes) == 1:
+		value := cellOf(figureOf(c.Figure), t.row(c.Takes[0]).Cells).Text
+		return under + name(c.Takes[0]) + ": " + fmt.Sprintf(took, value) + ", with nothing to compare that with."
+	case len(c.Ranked) == 0:
+		return under + fmt.Sprintf("nothing is ranked: that takes %d valid repetitions.", stats.Least)
+	}
+	n := c.Tied()
+	first := c.Ranked[0]
+	if n == 1 {
+		atLeast := map[bool]string{true: "at least "}[first.Bounded]
+		return under + fmt.Sprintf("%s was %s: "+took+", %s%s × %s than %s.", name(first.Point), best, short(first.Value),
+			atLeast, short(c.Ranked[1].Value/first.Value), better, name(c.Ranked[1].Point))
+	}
+	var tied []string
+	limited := true
+	for _, p := range c.Ranked[:n] {
+		tied = append(tied, fmt.Sprintf("%s (%s s)", name(p.Point), short(p.Value)))
+		limited = limited && p.Bounded
+	}
+	switch s := under + join(tied); {
+	case limited:
+		return s + " kept up with the load, which was their limit."
+	case c.Alike:
+		return s + " are the same within 10 %."
+	default:
+		return s + fmt.Sprintf(" are not told apart by %d repetitions.", c.Blocks)
+	}
+}
+
+// sizing says which settings keep up with an open load.
+func (t *table) sizing(s *result.Sizing) string {
+	chosen := t.row(append(append(slices.Clone(s.Every), s.Latest...), s.Closest)[0])
+	text := "At " + question(chosen) + ", "
+	switch {
+	case len(s.Every)+len(s.Latest) > 0:
+		which := "the freshest that keeps up"
+		if numbers, _ := t.res.Sizes(); len(numbers) > 0 {
+			which = "the smallest that keeps up"
 		}
-		for _, f := range a.under(r.load) {
-			if cpu := cpuPerRequest(f).number; f.isFloor() && !f.cut() && cpu != nil && *cpu > 0 && a.together(f, r) {
-				of := *cpuPerRequest(r).number
-				lines = append(lines, fmt.Sprintf("%s: a request costs %s %.0f µs of CPU = %.1f × floor (%.0f µs).",
-					clean(r.load), r.label(), of, of / *cpu, *cpu))
-			}
+		text += which + ": " + t.settings(slices.Concat(s.Every, s.Latest))
+		if len(s.Every) == 0 {
+			text += "; none does that sends every event"
+		}
+	case s.KeepsUp:
+		text += fmt.Sprintf("%s keeps up, but is not correct or a larger one is not, so none will do", t.setting(chosen))
+	case len(s.Unknown) > 0:
+		text += "whether one keeps up is not known"
+	default:
+		text += fmt.Sprintf("none keeps up; the backlog of %s, which is least behind, grows by %s writes every second",
+			t.setting(chosen), shortOf(chosen.BacklogGrowth()))
+	}
+	return text + leading("; not known: ", join(others(s.Unknown, 6))) + "."
+}
+
+// settings names settings with what they send and their freshness.
+func (t *table) settings(points []string) string {
+	var all []string
+	for _, p := range points {
+		r := t.row(p)
+		all = append(all, fmt.Sprintf("%s (%s, freshness p99 %s s)", t.setting(r), sends(r),
+			cellOf(figureOf(result.FigureFreshness), r.Cells).Text))
+	}
+	return join(others(all, 3))
+}
+
+// setting is "keyed with podQueueNum 20".
+func (t *table) setting(r *row) string {
+	if r.strategy == "adaptive" {
+		return "adaptive, which finds the number itself"
+	}
+	var words []string
+	for i, name := range t.extra {
+		if result.OfWatcher(name) {
+			words = append(words, axis(name)+" "+clean(r.extra[i]))
 		}
 	}
-	return lines
+	return inShort(clean(r.strategy)+leading(" with ", join(words)), 12)
 }
 
-// together reports whether two rows of a load differ in their watcher alone.
-func (a answer) together(r, o *row) bool {
-	for i, name := range a.extra {
-		if !result.OfWatcher(name) && r.extra[i] != o.extra[i] {
-			return false
-		}
+// question describes the load: "200 writes/s at storage latency p50 60 ms, p99 400 ms".
+func question(r *row) string {
+	s := "the load"
+	c := r.Cells[0]
+	if v := c.Load.OfferedQPS; v != nil {
+		s = Brief(*v) + " writes/s"
 	}
-	return true
-}
-
-// inWords is a row's name in a sentence.
-func (a answer) inWords(r *row) string {
-	if len(a.loads()) == 1 {
-		return inShort(r.label(), 8)
+	if p50, p99 := c.Storage.LatencyP50Ms, c.Storage.LatencyP99Ms; p50 > 0 && p99 > 0 {
+		return s + fmt.Sprintf(" at storage latency p50 %s ms, p99 %s ms", Brief(p50), Brief(p99))
 	}
-	return inShort(r.label(), 8) + " under " + inShort(r.load, 5)
+	return s + leading(" at storage latency ", clean(c.Storage.LatencySpec))
 }
 
-// rankColumn is the column of a figure that ranks.
-func rankColumn(figure string) *column {
-	if figure == result.FigureFreshness {
-		return freshnessP99
-	}
-	return drain
-}
-
-// best are the rows that lead alone, with the column in which they do.
-func (t *table) best() map[*row]*column {
-	all := map[*row]*column{}
+// best are the rows that lead alone, with the figure in which they do.
+func (t *table) best() map[*row]string {
+	all := map[*row]string{}
 	for i := range t.contests {
 		if c := &t.contests[i]; c.Tied() == 1 {
-			all[t.row(c.Ranked[0].Point)] = rankColumn(c.Figure)
+			all[t.row(c.Ranked[0].Point)] = c.Figure
 		}
 	}
 	return all
@@ -237,14 +187,10 @@ func (t *table) best() map[*row]*column {
 
 // others are the first names, and how many more there are.
 func others(names []string, most int) []string {
-	switch n := len(names) - most; {
-	case n <= 0:
-		return names
-	case n == 1:
-		return append(names[:most:most], "1 other")
-	default:
-		return append(names[:most:most], fmt.Sprintf("%d others", n))
+	if n := len(names) - most; n > 0 {
+		return append(names[:most:most], plural(n, "other"))
 	}
+	return names
 }
 
 // leading puts a text between two others unless it is empty.
@@ -253,14 +199,6 @@ func leading(before, s string, after ...string) string {
 		return ""
 	}
 	return before + s + strings.Join(after, "")
-}
-
-// number is one of two forms.
-func number(n int, one, more string) string {
-	if n == 1 {
-		return one
-	}
-	return more
 }
 
 // inShort is the first words of a text that may be long.

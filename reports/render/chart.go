@@ -2,6 +2,7 @@ package render
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -9,251 +10,198 @@ import (
 
 	"github.com/go-echarts/go-echarts/v2/charts"
 	"github.com/go-echarts/go-echarts/v2/opts"
+
+	"github.com/watchbench/watchbench/reports/result"
 )
 
-// palette gives every strategy one colour in all charts; the page maps it to a
-// lighter one on a dark ground.
-var palette = map[string]string{
-	"single": "#64748b", "unordered": "#c2410c", "dedup": "#2563eb",
-	"partitioned": "#b7791f", "keyed": "#0f8a5f", "adaptive": "#7c3aed",
+// Plot is a chart of lines.
+type Plot struct {
+	Title, Caption string
+	X, Unit        string // what the axes say
+	Log, LogX      bool   // both axes; values of 0 and below are then left out
+	Lines          []PlotLine
 }
 
-// spare colours serve further strategies and parties, in order; the last six repeat the strategies'.
-var spare = []string{
-	"#0e7490", "#be185d", "#4d7c0f", "#9333ea", "#92400e", "#1e40af",
-	"#c2410c", "#2563eb", "#b7791f", "#0f8a5f", "#64748b", "#7c3aed",
+// PlotLine is one of them; its points are in the order in which they are joined, and NaN breaks it.
+type PlotLine struct {
+	Name   string
+	Points [][2]float64
+	Model  bool // predicted, not measured, or not to be compared: broken
+	Smooth bool // without marks at the points
+}
+
+// colors are those of the lines, in order.
+var colors = []string{
+	"#0f8a5f", "#2563eb", "#c2410c", "#7c3aed", "#b7791f", "#64748b", "#0e7490", "#be185d", "#4d7c0f", "#9333ea", "#92400e",
+	"#1e40af",
 }
 
 // darkPalette maps each colour to its counterpart on a dark ground.
 var darkPalette = map[string]string{
 	"#64748b": "#94a3b8", "#c2410c": "#fb8a5c", "#2563eb": "#6ea3ff", "#b7791f": "#e3b34c", "#0f8a5f": "#3fc996",
 	"#7c3aed": "#b795ff", "#0e7490": "#4cc3de", "#be185d": "#f472b0", "#4d7c0f": "#a3cf4e", "#9333ea": "#cf9bff",
-	"#92400e": "#dd9a63", "#1e40af": "#8aa6f5", "#c7d7f5": "#27406f", "#8fb0ea": "#3f66ad",
+	"#92400e": "#dd9a63", "#1e40af": "#8aa6f5",
 }
 
-// optioner is a chart of go-echarts.
-type optioner interface {
-	Validate()
-	JSON() map[string]any
+// The most lines of a chart, points of a line and charts of loads: a page stays below 3 MB.
+const (
+	mostLines  = 24
+	mostPoints = 400
+	mostLoads  = 6
+)
+
+// curves are a chart for each load, the heaviest last: how many events storage was owed over time, which is where the
+// strategies differ. A line is of the first valid repetition.
+func (t *table) curves() (all []Section) {
+	loads := t.loads()
+	for i, load := range loads[max(0, len(loads)-mostLoads):] {
+		p := Plot{Title: "Queue depth", Unit: "events", X: "seconds from the start of the load", Caption: "Pod events that the " +
+			"API server had answered and storage was owed, by op log and ledger. A broken line fails a core check."}
+		left := 0
+		for _, r := range t.rows {
+			if r.load != load || r.void() {
+				continue
+			}
+			points := curve(r.valid[0].Series[result.SeriesQueueDepth])
+			switch {
+			case len(points) == 0:
+			case len(p.Lines) == mostLines:
+				left++
+			default:
+				p.Lines = append(p.Lines, PlotLine{Name: r.label(), Points: points, Model: !r.correct(), Smooth: true})
+			}
+		}
+		s := Section{ID: fmt.Sprintf("load%d", i+1), Title: "Load " + load, Place: OnPage, Plots: []Plot{p}}
+		if left > 0 {
+			s.Notes = []string{plural(left, "further point") + " of this load not drawn."}
+		}
+		if len(p.Lines) > 0 {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
-// encode turns a chart into JSON that may stand inside an HTML page.
+// curve is a series for drawing: from shortly before the load on, and of each stretch of time the highest value.
+func curve(s result.Series) (points [][2]float64) {
+	n := min(len(s.T), len(s.V))
+	per := max(1, (n+mostPoints-1)/mostPoints)
+	for i := 0; i < n; i += per {
+		at := i
+		for j := i; j < min(i+per, n); j++ {
+			if s.V[j] > s.V[at] {
+				at = j
+			}
+		}
+		if s.T[at] >= -2 && finiteNumber(s.T[at]) && finiteNumber(s.V[at]) {
+			points = append(points, [2]float64{s.T[at], s.V[at]})
+		}
+	}
+	return points
+}
+
+// cleaned is the plot with its texts safe. ECharts wraps a meaning of its own around braces ("{a|…}" starts a style).
+func (p *Plot) cleaned() *Plot {
+	text := func(s string) string { return strings.NewReplacer("{", "(", "}", ")").Replace(clean(s)) }
+	c := *p
+	c.Title, c.Caption, c.X, c.Unit, c.Lines = clean(p.Title), clean(p.Caption), text(p.X), clean(p.Unit), nil
+	for _, l := range p.Lines {
+		l.Name, l.Points = text(l.Name), slices.DeleteFunc(slices.Clone(l.Points), func(at [2]float64) bool {
+			return !finiteNumber(at[0]) || p.Log && (at[0] <= 0 || at[1] <= 0)
+		})
+		if slices.ContainsFunc(l.Points, func(at [2]float64) bool { return finiteNumber(at[1]) }) {
+			c.Lines = append(c.Lines, l)
+		}
+	}
+	return &c
+}
+
+func (p *Plot) empty() bool { return len(p.Lines) == 0 }
+
+// Axis is how the page labels the x axis.
+func (p *Plot) Axis() string {
+	return map[bool]string{false: "plain"}[strings.HasPrefix(p.X, "seconds")]
+}
+
+// option is the plot as ECharts draws it, under an id that is fixed: the same record gives the same page.
 //
 // go-echarts' own renderers are not used: they marshal without HTML escaping,
 // ignore marshalling errors (one NaN gives an empty chart), unescape entities and
 // delete the text "__f__" wherever it occurs, so that a name from a cluster could
 // end the script or its string.
-func encode(c optioner) ([]byte, error) {
-	c.Validate()
-	m := c.JSON()
-	m["animation"] = false
-	delete(m, "toolbox")
-	delete(m, "title")
-	delete(m, "color") // every series has its own
-	return json.Marshal(m)
-}
-
-// chartText is text for a chart. ECharts wraps its own meaning around a few runes
-// in names ("{a|…}" starts a style), so they are kept out.
-func chartText(s string) string { return strings.NewReplacer("{", "(", "}", ")").Replace(clean(s)) }
-
-// Axis is how the page labels the x axis of a plot.
-func (p *Plot) Axis() string {
-	switch {
-	case p.Percent:
-		return "percentile"
-	case strings.HasPrefix(p.X, "seconds"):
-		return ""
-	}
-	return "plain"
-}
-
-// Empty reports whether a plot has no point.
-func (p *Plot) Empty() bool {
-	return !slices.ContainsFunc(p.Lines, func(l PlotLine) bool { return len(p.points(&l)) > 0 })
-}
-
-// JSON is the plot as ECharts draws it, under an id that is fixed: the same record gives the
-// same page.
-func (p *Plot) JSON(id string) ([]byte, error) {
-	line := charts.NewLine()
-	line.SetGlobalOptions(p.frame(id)...)
-	for i, l := range p.Lines {
-		points := p.points(&l)
-		if len(points) == 0 {
-			continue
-		}
-		line.AddSeries(chartText(l.Name), nil, l.style(i)...)
-		s := &line.MultiSeries[len(line.MultiSeries)-1]
-		s.Data, s.SymbolSize = points, 8
-	}
-	p.shade(line)
-	return encode(line)
-}
-
-// frame returns the options common to all charts, and the axes.
-func (p *Plot) frame(id string) []charts.GlobalOpts {
-	x, y := opts.XAxis{Type: "value", Name: clean(p.X)}, opts.YAxis{Type: "value", Min: 0}
-	x.NameLocation, x.NameGap = "middle", 26
-	switch {
-	case p.Log, p.LogX, p.Percent:
+func (p *Plot) option(id string) ([]byte, error) {
+	x := opts.XAxis{Type: "value", Name: p.X, NameLocation: "middle", NameGap: 26}
+	y := opts.YAxis{Type: "value", Min: 0}
+	if p.Log || p.LogX {
 		x.Type = "log"
-	}
-	if p.Log || p.Percent {
-		y = opts.YAxis{Type: "log"}
-	}
-	if p.Percent {
-		x.Min, x.Max = 1, 1000
-	} else if x.Type == "value" && p.smooth() {
+	} else if p.Lines[0].Smooth {
 		x.Min, x.Max = "dataMin", "dataMax"
 	}
-	on := opts.Bool(true)
-	return []charts.GlobalOpts{
-		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
-		charts.WithAnimation(false),
+	if p.Log {
+		y = opts.YAxis{Type: "log"}
+	}
+	line, on := charts.NewLine(), opts.Bool(true)
+	line.SetGlobalOptions(
+		charts.WithInitializationOpts(opts.Initialization{ChartID: id}), charts.WithAnimation(false),
 		charts.WithTooltipOpts(opts.Tooltip{Show: on, Trigger: "axis"}),
 		charts.WithLegendOpts(opts.Legend{Show: on, Top: "0", Left: "0", Icon: "roundRect", ItemWidth: 14, ItemHeight: 4}),
 		charts.WithGridOpts(opts.Grid{Left: "8", Right: "20", Top: "58", Bottom: "34", ContainLabel: on}),
-		charts.WithAriaOpts(&opts.Aria{Enabled: on}),
-		charts.WithXAxisOpts(x),
-		charts.WithYAxisOpts(y),
-	}
-}
-
-func (p *Plot) smooth() bool {
-	return slices.ContainsFunc(p.Lines, func(l PlotLine) bool { return l.Smooth })
-}
-
-// points returns a line's points for ECharts: plain pairs, since go-echarts would write each
-// as an object of its own, with times in milliseconds and values to five digits, which is more
-// than a screen shows.
-func (p *Plot) points(l *PlotLine) (all []any) {
-	known := false
-	for _, at := range l.Points {
-		x, y := math.Round(at[0]*1e3)/1e3, digits(at[1])
-		if !finiteNumber(at[0]) || p.Log && at[0] <= 0 || (p.Log || p.Percent) && at[1] <= 0 {
-			continue
+		charts.WithAriaOpts(&opts.Aria{Enabled: on}), charts.WithXAxisOpts(x), charts.WithYAxisOpts(y))
+	for i, l := range p.Lines {
+		color, dash := colors[i%len(colors)], "solid"
+		if l.Model || i >= len(colors) {
+			dash = map[bool]string{true: "dashed", false: "dotted"}[l.Model]
 		}
-		known = known || finiteNumber(at[1])
-		point := [2]any{x, y}
-		if !finiteNumber(at[1]) {
-			point[1] = "-" // breaks the line
+		line.AddSeries(l.Name, nil,
+			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(!l.Smooth && !l.Model), Symbol: "circle"}),
+			charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: dash, Color: color}),
+			charts.WithItemStyleOpts(opts.ItemStyle{Color: color}))
+		var points []any // plain pairs: go-echarts would write each as an object of its own
+		for _, at := range l.Points {
+			point := [2]any{math.Round(at[0]*1e3) / 1e3, "-"} // breaks the line
+			if finiteNumber(at[1]) {
+				point[1] = json.Number(fmt.Sprintf("%.5g", at[1]))
+			}
+			points = append(points, point)
 		}
-		all = append(all, point)
+		line.MultiSeries[len(line.MultiSeries)-1].Data = points
 	}
-	if !known {
-		return nil
+	line.Validate()
+	m := line.JSON()
+	m["animation"] = false
+	for _, unused := range []string{"toolbox", "title", "color"} { // every series has its own
+		delete(m, unused)
 	}
-	return all
-}
-
-// color is the line's: its own, that of the strategy by which it is called, or the i-th of those to spare.
-func (l *PlotLine) color(i int) string {
-	if l.Color != "" {
-		return l.Color
-	}
-	for strategy, c := range palette {
-		if strings.HasPrefix(l.Name, strategy) {
-			return c
-		}
-	}
-	return spare[i%len(spare)]
-}
-
-func (l *PlotLine) style(i int) []charts.SeriesOpts {
-	round := i / len(spare)
-	dash, width := []string{"solid", "dotted"}[round%2], 2+round/2
-	if l.Model {
-		dash, width = "dashed", 2+round
-	}
-	color := l.color(i)
-	return []charts.SeriesOpts{
-		charts.WithLineChartOpts(opts.LineChart{
-			ShowSymbol: opts.Bool(!l.Smooth && !l.Model), Symbol: "circle"}),
-		charts.WithLineStyleOpts(opts.LineStyle{Width: float32(width), Type: dash, Color: color}),
-		charts.WithItemStyleOpts(opts.ItemStyle{Color: color}),
-	}
-}
-
-// shade draws the bands as a series without a name, which has no place in the legend, so that no
-// click there removes them.
-func (p *Plot) shade(line *charts.Line) {
-	var areas []any
-	for _, b := range p.Bands {
-		if finiteNumber(b.From) && finiteNumber(b.To) {
-			style := map[string]any{"color": b.Color, "opacity": 0.25}
-			areas = append(areas, []any{
-				map[string]any{"name": b.Name, "xAxis": b.From, "itemStyle": style}, map[string]any{"xAxis": b.To}})
-		}
-	}
-	if len(areas) == 0 {
-		return
-	}
-	line.AddSeries("", []opts.LineData{})
-	line.MultiSeries[len(line.MultiSeries)-1].MarkAreas = &opts.MarkAreas{Data: areas, MarkAreaStyle: opts.MarkAreaStyle{
-		Label: &opts.Label{Show: opts.Bool(true), Position: "insideTop"}}}
+	return json.Marshal(m)
 }
 
 // figures returns the plot as a table, with a row per x, or sampled where there are many.
 func (p *Plot) figures() Table {
-	if len(p.Data.Rows) > 0 {
-		return p.Data.cleaned()
-	}
-	t := Table{Keys: 1, Heads: []Head{{Title: clean(p.X)}}}
+	t := Table{Heads: []Head{{Title: p.X, Words: true}}}
 	known := map[float64]bool{}
 	for _, l := range p.Lines {
-		t.Heads = append(t.Heads, Head{Title: clean(l.Name)})
+		t.Heads = append(t.Heads, Head{Title: l.Name})
 		for _, at := range l.Points {
 			known[at[0]] = true
 		}
 	}
-	const many, steps = 40, 12
+	const most = 40
 	xs := slices.Sorted(maps.Keys(known))
-	sampled := len(xs) > many
-	if sampled {
-		first, last := xs[0], xs[len(xs)-1]
-		xs = xs[:0]
-		for i := range steps + 1 {
-			xs = append(xs, first+(last-first)*float64(i)/steps)
-		}
-	}
-	for _, x := range xs {
-		row := Cells(short(x))
+	step := (len(xs) + most - 1) / most
+	for i := 0; i < len(xs); i += step {
+		row := Cells(short(xs[i]))
 		for _, l := range p.Lines {
-			row = append(row, Cell{Text: l.at(x, sampled)})
+			text := unknown
+			for _, at := range l.Points { // the figure at x, or of many the last before
+				if (at[0] == xs[i] || step > 1 && at[0] < xs[i]) && finiteNumber(at[1]) {
+					text = short(at[1])
+				}
+			}
+			row = append(row, Cell{Text: text})
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	return t
 }
 
-// at is the line's figure at x, or the last before.
-func (l *PlotLine) at(x float64, before bool) string {
-	text := unknown
-	if n := len(l.Points); n == 0 || x > l.Points[n-1][0] {
-		return text
-	}
-	for _, at := range l.Points {
-		if at[0] > x || at[0] < x && !before {
-			continue
-		}
-		if text = unknown; finiteNumber(at[1]) {
-			text = short(at[1])
-		}
-	}
-	return text
-}
-
 func finiteNumber(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-// digits rounds to five of them.
-func digits(v float64) float64 {
-	if v == 0 || !finiteNumber(v) {
-		return v
-	}
-	scale := math.Pow10(4 - int(math.Floor(math.Log10(math.Abs(v)))))
-	if !finiteNumber(scale) || scale == 0 {
-		return v
-	}
-	return math.Round(v*scale) / scale
-}

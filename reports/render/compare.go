@@ -3,16 +3,12 @@ package render
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/reports/versus"
 )
-
-// comparison is the comparison of several runs, arranged for reading.
-type comparison struct{ *versus.Comparison }
 
 // ComparisonFormat is a way to render a comparison into a file.
 type ComparisonFormat struct {
@@ -21,29 +17,20 @@ type ComparisonFormat struct {
 	Write func(io.Writer, *versus.Comparison) error
 }
 
-// ComparisonFormats lists the file formats. The terminal is not among them: see
-// CompareTerminal.
+// ComparisonFormats lists the file formats. The terminal is not among them: see CompareTerminal.
 func ComparisonFormats() []ComparisonFormat {
 	return []ComparisonFormat{
-		{"html", "compare.html", func(w io.Writer, c *versus.Comparison) error {
-			return DocumentHTML(w, comparison{c}.document())
-		}},
-		{"md", "compare.md", func(w io.Writer, c *versus.Comparison) error {
-			return DocumentMarkdown(w, comparison{c}.document())
-		}},
-		{"json", "compare.json", CompareJSON},
+		{"html", "compare.html", func(w io.Writer, c *versus.Comparison) error { return DocumentHTML(w, compared(c)) }},
+		{"md", "compare.md", func(w io.Writer, c *versus.Comparison) error { return DocumentMarkdown(w, compared(c)) }},
+		{"json", "compare.json", func(w io.Writer, c *versus.Comparison) error { return result.EncodeJSON(w, c) }},
 	}
 }
 
-// CompareTerminal prints what came out, the figures, and what was left out. Unless
-// opts.Explain, it leaves out figures without a difference beyond the first few, and says
-// so.
+// CompareTerminal prints what came out, the figures, and what was left out. Unless opts.Explain, it leaves out figures
+// without a difference beyond the first few, and says so.
 func CompareTerminal(w io.Writer, c *versus.Comparison, opts TerminalOptions) error {
-	return DocumentTerminal(w, comparison{c}.document(), opts)
+	return DocumentTerminal(w, compared(c), opts)
 }
-
-// CompareJSON writes the comparison as it is.
-func CompareJSON(w io.Writer, c *versus.Comparison) error { return result.EncodeJSON(w, c) }
 
 // What is shown of a comparison, unless all is asked for.
 const (
@@ -51,161 +38,71 @@ const (
 	shownReasons = 12
 )
 
-func (c comparison) document() *Document {
-	d := &Document{}
-	var names []string
-	for _, r := range c.Runs {
-		names = append(names, r.Label)
+func compared(c *versus.Comparison) *Document {
+	d := &Document{Title: fmt.Sprintf("compare %s and %s", c.Runs[0].Label, c.Runs[1].Label),
+		Findings: []string{c.Verdict, c.Origin}}
+	runs := Table{Heads: append(Heads("", "run", "scenario", "started"), Head{Title: "seed"}, Head{Title: "valid cells"})}
+	for i, r := range c.Runs {
+		runs.Rows = append(runs.Rows, Cells(versus.Names[i], r.Label, orUnknown(r.Scenario), when(r.Started),
+			strconv.FormatUint(r.Seed, 10), fmt.Sprintf("%d of %d", r.Valid, r.Cells)))
 	}
-	d.Title = "compare " + join(names)
-	for i := range c.Verdicts {
-		d.Findings = append(d.Findings, c.Verdicts[i], c.Origins[i])
+	shown := 0
+	for _, f := range c.Figures {
+		if f.Verdict != versus.NoDifference && f.Verdict != versus.NotComparable {
+			shown++
+		}
 	}
-	d.add(Section{Title: "Runs", Table: c.legend()})
-	shown := c.shown()
-	figures := Section{ID: "figures", Title: "Figures, most changed first", Table: c.grid(shown)}
+	shown = min(len(c.Figures), max(shown, shownFigures))
+	figures := Section{ID: "figures", Title: "Figures, most changed first", Table: comparisonGrid(c.Figures[:shown])}
 	if more := len(c.Figures) - shown; more > 0 {
 		figures.Notes = []string{plural(more, "more figure") +
 			" without a difference, or not comparable: --all, or the files."}
-		d.add(figures)
-		d.add(Section{Title: fmt.Sprintf("All %d figures", len(c.Figures)), Place: Aside, Closed: true,
-			Table: c.grid(len(c.Figures))})
-	} else {
-		d.add(figures)
 	}
-	d.add(Section{ID: "left", Title: "Left out, and why", Notes: c.reasons()})
-	d.add(Section{ID: "setup", Title: "What the runs do not share", Place: Aside, Table: c.setup()})
-	d.add(Section{Title: "How to read it", Text: c.Notes})
+	setup := Section{ID: "setup", Title: "What the runs do not share", Place: Aside, Table: Table{
+		Heads: Heads("differs", "in", versus.Names[0], versus.Names[1])}}
+	for _, x := range c.Differences {
+		setup.Table.Rows = append(setup.Table.Rows, Cells(x.Kind, x.What, x.Values[0], x.Values[1]))
+	}
+	d.add(Section{Title: "Runs", Table: runs}, figures,
+		Section{ID: "more", Title: "The other figures", Place: Aside, Table: comparisonGrid(c.Figures[shown:])},
+		Section{ID: "left", Title: "Left out, and why", Notes: others(c.Left, shownReasons)}, setup,
+		Section{Title: "How to read it", Text: []string{fmt.Sprintf("Figures are medians of repetitions (percentiles: of all "+
+			"operations together; lost and reordered: totals); better or worse means that the %g %% interval of the ratio "+
+			"leaves out 1. With fewer than %d repetitions on a side no difference is shown: repeat both runs (--repeat 5).",
+			100*(1-stats.Alpha), stats.Least)}})
 	return d
 }
 
-func (c comparison) reasons() []string {
-	if n := len(c.Left) - shownReasons; n > 0 {
-		return append(c.Left[:shownReasons:shownReasons], fmt.Sprintf("… and %d more in compare.json", n))
-	}
-	return c.Left
-}
-
-// shown is how many figures are shown: all that changed, and as many more as there
-// is room for.
-func (c comparison) shown() int {
-	changed := 0
-	for _, f := range c.Figures {
-		if slices.ContainsFunc(f.Sides[1:], func(s versus.Side) bool {
-			return s.Verdict != versus.NoDifference && s.Verdict != versus.NotComparable
-		}) {
-			changed++
-		}
-	}
-	return min(len(c.Figures), max(changed, shownFigures))
-}
-
-// legend is the table of the runs.
-func (c comparison) legend() Table {
-	s := Table{Keys: 1, Heads: append(Heads("", "run", "scenario", "started"), Head{Title: "seed"},
-		Head{Title: "valid cells"})}
-	for i, r := range c.Runs {
-		cells := Cells(r.Name, r.Label, orUnknown(r.Scenario), when(r.Started), strconv.FormatUint(r.Seed, 10),
-			fmt.Sprintf("%d of %d", r.Valid, r.Cells))
-		cells[0].Color = spare[i%len(spare)]
-		s.Rows = append(s.Rows, cells)
-	}
-	return s
-}
-
-// setup is the table of what the runs do not share.
-func (c comparison) setup() Table {
-	s := Table{Keys: 2, Heads: Heads("differs", "in")}
-	for _, r := range c.Runs {
-		s.Heads = append(s.Heads, Heads(r.Name)...)
-	}
-	for _, d := range c.Differences {
-		s.Rows = append(s.Rows, Cells(append([]string{string(d.Kind), d.What}, d.Values...)...))
-	}
-	return s
-}
-
-// grid is the table of the first figures, a line each.
-func (c comparison) grid(most int) Table {
-	several := slices.ContainsFunc(c.Figures, func(f versus.Figure) bool { return f.Point != c.Figures[0].Point })
-	s := Table{Keys: 1, Heads: Heads("metric")}
-	if several {
-		s = Table{Keys: 2, Heads: Heads("metric", "point")}
-	}
-	s.Heads = append(s.Heads, Head{Title: "unit", Words: true})
-	for i, r := range c.Runs {
-		s.Heads = append(s.Heads, Head{Title: r.Name, Divide: true}, Head{Title: "±"})
-		if i > 0 {
-			s.Heads = append(s.Heads, Head{Title: r.Name + " ÷ " + c.Runs[0].Name}, Head{Title: "interval", Words: true},
-				Head{Title: "verdict", Words: true})
-		}
-	}
-	for _, f := range c.Figures[:most] {
-		cells := Cells(f.Metric)
-		if several {
-			cells = append(cells, Cell{Text: f.Point})
-		}
-		cells = append(cells, Cell{Text: figureUnit(f.Unit)})
-		for i, side := range f.Sides {
-			cells = append(cells, Cells(figureText(f.Unit, side.Value), figureSpread(side))...)
-			if i > 0 {
-				cells = append(cells, Cell{Text: ratioText(side)}, Cell{Text: ratioInterval(side)}, verdictOf(side))
+// comparisonGrid is the table of figures, a line each.
+func comparisonGrid(figures []versus.Figure) Table {
+	s := Table{Heads: append(Heads("metric", "point"), Head{Title: "unit", Words: true}, Head{Title: "A"}, Head{Title: "B"},
+		Head{Title: "B ÷ A"}, Head{Title: "interval", Words: true}, Head{Title: "verdict", Words: true})}
+	for _, f := range figures {
+		cells := Cells(f.Metric, f.Point, unitOf(f.Unit))
+		for _, side := range f.Sides {
+			text := unknown
+			if side.Value != nil {
+				text = Brief(inUnit(f.Unit, *side.Value))
 			}
+			if side.Low != nil {
+				text += " " + spread(stats.Interval{Low: *side.Low, High: *side.High}, *side.Value)
+			}
+			cells = append(cells, Cell{Text: text})
 		}
-		s.Rows = append(s.Rows, cells)
+		ratio, interval := unknown, ""
+		if f.Ratio != nil {
+			ratio = ratioNumber(*f.Ratio) + " ×"
+		}
+		if f.RatioLow != nil && *f.RatioLow != *f.RatioHigh {
+			interval = ratioNumber(*f.RatioLow) + "–" + ratioNumber(*f.RatioHigh)
+		}
+		verdict := Cell{Text: string(f.Verdict) + leading(": ", f.Why), Tone: map[versus.Verdict]Tone{
+			versus.BetterThan: Good, versus.WorseThan: Bad, versus.Differs: Warn, versus.NoDifference: Faint,
+			versus.NotComparable: Faint,
+		}[f.Verdict]}
+		s.Rows = append(s.Rows, append(cells, Cell{Text: ratio}, Cell{Text: interval}, verdict))
 	}
 	return s
-}
-
-// verdictOf is the verdict in its tone.
-func verdictOf(s versus.Side) Cell {
-	return Cell{Text: string(s.Verdict), Tip: s.Why, Tone: map[versus.Verdict]Tone{
-		versus.BetterThan: Good, versus.WorseThan: Bad, versus.Differs: Warn, versus.NoDifference: Faint,
-		versus.NotComparable: Faint,
-	}[s.Verdict]}
-}
-
-// figureUnit is a metric's unit as it is shown.
-func figureUnit(unit string) string {
-	if unit == "share" {
-		return "%"
-	}
-	return unit
-}
-
-// figureText is a value in the unit that is shown.
-func figureText(unit string, v *float64) string {
-	switch {
-	case v == nil:
-		return unknown
-	case unit == "share":
-		return short(100 * *v)
-	case unit == "":
-		return Brief(*v)
-	}
-	return short(*v)
-}
-
-// figureSpread is how far a value's interval reaches.
-func figureSpread(s versus.Side) string {
-	if s.Value == nil || s.Low == nil {
-		return ""
-	}
-	return spreadOf(stats.Interval{Low: *s.Low, High: *s.High}, *s.Value)
-}
-
-func ratioText(s versus.Side) string {
-	if s.Ratio == nil {
-		return unknown
-	}
-	return ratioNumber(*s.Ratio) + " ×"
-}
-
-func ratioInterval(s versus.Side) string {
-	if s.RatioLow == nil || *s.RatioLow == *s.RatioHigh {
-		return ""
-	}
-	return ratioNumber(*s.RatioLow) + "–" + ratioNumber(*s.RatioHigh)
 }
 
 // ratioNumber formats a ratio with enough digits near 1.

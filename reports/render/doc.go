@@ -5,8 +5,8 @@
 //
 // It promises:
 //
-//  1. The first columns have the order and units of the published measurements of bcs-k8s-watch;
-//     ours follow.
+//  1. The first table has nine columns at most, and fits 120; the columns of the published measurements of
+//     bcs-k8s-watch are in CSV, Markdown and the page, in their order and units.
 //  2. An unknown value is shown as "–", never as 0.
 //  3. A projected drain time is marked in every format; formats that cannot mark it leave it out.
 //  4. An invalid cell's figures are not shown as measurements; its reason is.

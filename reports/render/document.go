@@ -1,9 +1,6 @@
 package render
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Document is a report in no format yet: sentences, tables and charts. Its texts may come from a cluster; each format
 // cleans and escapes them.
@@ -20,17 +17,13 @@ type Document struct {
 
 // Section is a part of a Document. What is empty is left out.
 type Section struct {
-	ID     string // its address on the page; numbered if empty
-	Title  string
-	Place  Place
-	Closed bool // the page shows it when it is opened
-
-	Text     []string // paragraphs above the table
-	Table    Table
-	Plots    []Plot // on the page only
-	Notes    []string
-	Examples []Example
-	Parts    []Section // with titles of their own
+	ID    string // its address on the page; numbered if empty
+	Title string
+	Place Place
+	Text  []string // paragraphs above the table
+	Table Table
+	Plots []Plot // on the page only
+	Notes []string
 }
 
 // Place is where a section stands.
@@ -43,9 +36,8 @@ const (
 	OnPage           // what needs the room of the page
 )
 
-// Table has a cell for each head in each row; a row that ends with a Rest may have fewer.
+// Table has a cell for each head in each row.
 type Table struct {
-	Keys  int // columns at the left that name the row
 	Heads []Head
 	Rows  [][]Cell
 }
@@ -55,21 +47,14 @@ type Head struct {
 	Title, Unit string
 	Meaning     string
 	Words       bool // the cells are words; figures, which Markdown leaves as they are, must be the program's own
-	Signed      bool // Markdown shows a cell's tone by a sign
-	Divide      bool // a bar stands before the column
-	Wide        bool // a terminal leaves it out
 }
 
 // Cell is one value.
 type Cell struct {
-	Text  string
-	Under string // in small print below: how far its interval reaches
-	Tone  Tone
-	Tip   string // explains it on the page
-	Link  string // where it leads on the page
-	Color string // of the row in the charts of the page
-	Gap   bool   // the row stands apart from those above
-	Rest  bool   // spans the columns that are left
+	Text string
+	Tone Tone
+	Link string // where it leads on the page
+	Gap  bool   // the row stands apart from those above
 }
 
 // Tone is how a cell is coloured; it never carries meaning alone.
@@ -84,40 +69,6 @@ const (
 	Best  // of those that are compared
 	Faint // says little
 )
-
-// Example is text of several lines that stands as it was recorded.
-type Example struct {
-	Title string
-	Tone  Tone
-	Items []string
-	Note  string // what is not among them
-}
-
-// Plot is a chart of lines.
-type Plot struct {
-	Title, Caption string
-	X, Unit        string // what the axes say
-	Log, LogX      bool   // both axes; values of 0 and below are then left out
-	Percent        bool   // x is 1/(1-q), and labelled as the percentile
-	Lines          []PlotLine
-	Bands          []Band
-	Data           Table // the same in figures; from the lines if empty
-}
-
-// PlotLine is one of them; its points are in the order in which they are joined, and NaN breaks it.
-type PlotLine struct {
-	Name   string
-	Points [][2]float64
-	Color  string // by its name if empty
-	Model  bool   // predicted, not measured, or not to be compared: broken
-	Smooth bool   // without marks at the points
-}
-
-// Band is a stretch of the x axis that a plot marks.
-type Band struct {
-	Name, Color string
-	From, To    float64
-}
 
 // Heads returns heads of columns of words.
 func Heads(titles ...string) (heads []Head) {
@@ -135,72 +86,44 @@ func Cells(texts ...string) (all []Cell) {
 	return all
 }
 
-// add appends a section that has anything to show.
-func (d *Document) add(s Section) {
-	if s.empty() {
-		return
+// add appends sections that have anything to show; notes alone are something where they are without a table.
+func (d *Document) add(sections ...Section) {
+	for _, s := range sections {
+		if len(s.Table.Rows) > 0 || len(s.Text) > 0 || len(s.Plots) > 0 || len(s.Table.Heads) == 0 && len(s.Notes) > 0 {
+			d.Sections = append(d.Sections, s)
+		}
 	}
-	if len(s.Plots) > 0 && len(s.Text)+len(s.Table.Rows)+len(s.Notes)+len(s.Examples)+len(s.Parts) == 0 {
-		s.Place = OnPage
-	}
-	d.Sections = append(d.Sections, s)
-}
-
-// empty reports whether a section has nothing to show; notes alone are something, plots without a point are not.
-func (s *Section) empty() bool {
-	drawn := slices.ContainsFunc(s.Plots, func(p Plot) bool { return !p.Empty() })
-	return len(s.Text)+len(s.Table.Rows)+len(s.Notes)+len(s.Examples)+len(s.Parts) == 0 && !drawn
 }
 
 // cleaned is the document with all its texts safe to show as plain text.
 func (d *Document) cleaned() *Document {
 	c := *d
-	c.Title, c.Subtitle, c.Findings = clean(d.Title), clean(d.Subtitle), cleanAll(d.Findings)
-	c.Verdicts, c.Sections = cleanCells(d.Verdicts), cleanSections(d.Sections, "section")
+	c.Title, c.Subtitle, c.Findings, c.Verdicts = clean(d.Title), clean(d.Subtitle), cleanAll(d.Findings), cleanCells(d.Verdicts)
+	c.Sections = append([]Section(nil), d.Sections...)
+	for i := range c.Sections {
+		s := &c.Sections[i]
+		if s.ID == "" {
+			s.ID = fmt.Sprintf("section%d", i+1)
+		}
+		s.Title, s.Text, s.Notes, s.Table = clean(s.Title), cleanAll(s.Text), cleanAll(s.Notes), s.Table.cleaned()
+	}
 	return &c
 }
 
-func cleanSections(all []Section, id string) []Section {
-	sections := append([]Section(nil), all...)
-	for i := range sections {
-		s := &sections[i]
-		if s.ID == "" {
-			s.ID = fmt.Sprintf("%s%d", id, i+1)
-		}
-		s.Title, s.Text, s.Notes, s.Table = clean(s.Title), cleanAll(s.Text), cleanAll(s.Notes), s.Table.cleaned()
-		s.Parts = cleanSections(s.Parts, s.ID+"-")
-		s.Examples = append([]Example(nil), s.Examples...)
-		for j := range s.Examples {
-			e := &s.Examples[j]
-			e.Title, e.Note = clean(e.Title), clean(e.Note)
-			items := make([]string, len(e.Items))
-			for k, text := range e.Items {
-				items[k] = cleanLines(text)
-			}
-			e.Items = items
-		}
+func (t Table) cleaned() (c Table) {
+	for _, h := range t.Heads {
+		c.Heads = append(c.Heads, Head{clean(h.Title), clean(h.Unit), clean(h.Meaning), h.Words})
 	}
-	return sections
-}
-
-func (t Table) cleaned() Table {
-	heads := append([]Head(nil), t.Heads...)
-	for i := range heads {
-		h := &heads[i]
-		h.Title, h.Unit, h.Meaning = clean(h.Title), clean(h.Unit), clean(h.Meaning)
+	for _, r := range t.Rows {
+		c.Rows = append(c.Rows, cleanCells(r))
 	}
-	rows := make([][]Cell, len(t.Rows))
-	for i, r := range t.Rows {
-		rows[i] = cleanCells(r)
-	}
-	return Table{Keys: t.Keys, Heads: heads, Rows: rows}
+	return c
 }
 
 func cleanCells(all []Cell) []Cell {
 	cells := append([]Cell(nil), all...)
 	for i := range cells {
-		c := &cells[i]
-		c.Text, c.Under, c.Tip = clean(c.Text), clean(c.Under), clean(c.Tip)
+		cells[i].Text = clean(cells[i].Text)
 	}
 	return cells
 }

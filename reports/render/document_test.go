@@ -14,7 +14,7 @@ func document() *Document {
 		Sections: []Section{
 			{
 				Title: "knees", Text: []string{"Open loop."},
-				Table: Table{Keys: 1, Heads: []Head{{Title: "strategy", Words: true}, {Title: "knee", Unit: "writes/s"}, {Title: "why", Words: true}}, Rows: [][]Cell{
+				Table: Table{Heads: []Head{{Title: "strategy", Words: true}, {Title: "knee", Unit: "writes/s"}, {Title: "why", Words: true}}, Rows: [][]Cell{
 					append([]Cell{{Text: "keyed"}, {Text: "210", Tone: Good}}, Cells("2 lost")...), {{Text: "single"}, {Text: "11", Tone: Bad}, {Text: "backlog", Tone: Warn}},
 				}},
 				Plots: []Plot{{Title: "Freshness", Caption: "p99.", X: "writes/s", Unit: "s", Log: true, Lines: []PlotLine{
@@ -37,9 +37,9 @@ func TestDocument(t *testing.T) {
 		"narrow": {func(b *bytes.Buffer) error {
 			return DocumentTerminal(b, document(), TerminalOptions{Width: 40, Color: true})
 		},
-			[]string{ansiBold + "knees" + ansiReset, ansiGreen + "     210" + ansiReset}},
+			[]string{ansiBold + "knees" + ansiReset, ansiGreen + "210" + ansiReset}},
 		"md": {func(b *bytes.Buffer) error { return DocumentMarkdown(b, document()) },
-			[]string{"## watchbench: knees of strategies\n", "### knees\n\nOpen loop.\n\n| strategy | knee<br>writes/s | why |\n| :-- | --: | :-- |\n| keyed | 210 | 2 lost |\n| single | **11** | backlog |\n\n- one probe"}},
+			[]string{"## watchbench: knees of strategies\n", "### knees\n\nOpen loop.\n\n| strategy | knee<br>writes/s | why |\n| :-- | --: | :-- |\n| keyed | 210 | 2 lost |\n| single | **11** | ⚠️ backlog |\n\n- one probe"}},
 	} {
 		var b bytes.Buffer
 		if err := tc.write(&b); err != nil {

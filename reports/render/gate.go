@@ -1,13 +1,31 @@
 package render
 
 import (
+	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/gate"
+	"github.com/watchbench/watchbench/reports/result"
 )
+
+// GateFormat is a way to render a verdict into a file.
+type GateFormat struct {
+	Name  string // as the user types it
+	File  string
+	Write func(io.Writer, *gate.Verdict) error
+}
+
+// GateFormats are all of them.
+func GateFormats() []GateFormat {
+	return []GateFormat{
+		{"md", "gate.md", func(w io.Writer, v *gate.Verdict) error { return DocumentMarkdown(w, gateDocument(v)) }},
+		{"json", "gate.json", GateJSON},
+		{"junit", "gate.xml", GateJUnit},
+		{"github", "gate.annotations", GateAnnotations},
+	}
+}
 
 // GateTerminal prints the verdict of a gate in the first line, which scripts read, then the figures.
 func GateTerminal(w io.Writer, v *gate.Verdict, opts TerminalOptions) error {
@@ -16,45 +34,28 @@ func GateTerminal(w io.Writer, v *gate.Verdict, opts TerminalOptions) error {
 	return DocumentTerminal(w, d, opts)
 }
 
-// GateMarkdown writes the same, for a pull request or a step's summary.
-func GateMarkdown(w io.Writer, v *gate.Verdict) error { return DocumentMarkdown(w, gateDocument(v)) }
-
 // gateDocument has the figures, the invariants that do not simply hold, and what the control found.
 func gateDocument(v *gate.Verdict) *Document {
 	d := &Document{Title: "gate", Verdicts: []Cell{{Text: string(v.Outcome) + ": " + v.Sentence(),
 		Tone: gateTone(v.Outcome)}}}
-	if len(v.Metrics) > 0 {
-		d.add(gateFigures("Figures", v, v.Metrics))
+	figures, control := v.Metrics, v.Control.Findings
+	d.add(gateFigures("Figures", v, figures))
+	odd := Section{Title: "Invariants to look at", Table: Table{Heads: Heads("invariant", "point", "verdict", "why")}}
+	for _, f := range v.Invariants {
+		if f.Outcome != gate.Pass || f.Why != "" {
+			odd.Table.Rows = append(odd.Table.Rows, append(Cells(f.Name, f.Point), gateOutcome(f), Cell{Text: f.Why}))
+		}
 	}
-	odd := slices.DeleteFunc(slices.Clone(v.Invariants), func(f gate.Finding) bool {
-		return f.Outcome == gate.Pass &&
-			f.Why == ""
-	})
-	invariants := Section{Title: "Invariants to look at", Table: Table{Keys: 1, Heads: append(Heads("invariant", "point"),
-		Head{Title: "verdict", Words: true, Signed: true})}}
-	for i := range odd {
-		f := &odd[i]
-		invariants.Table.Rows = append(invariants.Table.Rows, append(Cells(f.Name, f.Point), gateOutcome(f)))
-		invariants.Notes = append(invariants.Notes, gateReason(f)...)
-	}
-	d.add(invariants)
-	if v.Control.Outcome != gate.Pass && len(v.Control.Findings) > 0 {
-		d.add(gateFigures("Control", v, v.Control.Findings))
+	d.add(odd)
+	if v.Control.Outcome != gate.Pass {
+		d.add(gateFigures("Control", v, control))
 	}
 	d.add(Section{Title: "Method", Text: gateNotes(v)})
 	return d
 }
 
-func gateOutcome(f *gate.Finding) Cell {
+func gateOutcome(f gate.Finding) Cell {
 	return Cell{Text: string(f.Outcome), Tone: gateTone(f.Outcome)}
-}
-
-// gateReason is why a finding came out as it did: a sentence, for which no column is wide enough.
-func gateReason(f *gate.Finding) []string {
-	if f.Why == "" {
-		return nil
-	}
-	return []string{f.Name + leading(" (", f.Point, ")") + ": " + f.Why}
 }
 
 // gateTone colours an outcome; INVALID counts as failed.
@@ -71,28 +72,25 @@ func gateTone(o gate.Outcome) Tone {
 }
 
 func gateFigures(title string, v *gate.Verdict, all []gate.Finding) Section {
-	interval := fmt.Sprintf("%s interval", Brief(100*(1-2*float64(v.Rules.Alpha)))+" %")
-	s := Section{Title: title, Table: Table{Keys: 1, Heads: append(Heads("figure", "point"), Head{Title: "base"},
-		Head{Title: "new"},
+	interval := Brief(100*(1-2*float64(v.Rules.Alpha))) + " % interval"
+	s := Section{Title: title, Table: Table{Heads: append(Heads("figure", "point"), Head{Title: "base"}, Head{Title: "new"},
 		Head{Title: "change"}, Head{Title: interval}, Head{Title: "allowed"}, Head{Title: "n"},
-		Head{Title: "verdict", Words: true, Signed: true})}}
-	for i := range all {
-		f := &all[i]
+		Head{Title: "verdict", Words: true})}}
+	for _, f := range all {
 		change, low, high := f.Change()
-		between, n := "", ""
+		between := ""
 		switch {
 		case f.Kind == gate.KindExact:
 			between = "exact"
 		case change != "":
 			between = low + " to " + high
 		}
-		if f.N > 0 {
-			n = fmt.Sprint(f.N)
-		}
 		cells := Cells(f.Name+leading(", ", f.Unit), f.Point, gateValue(f.Base), gateValue(f.New), change, between,
-			f.Allowed(), n)
+			f.Allowed(), strings.TrimPrefix(fmt.Sprint(f.N), "0"))
 		s.Table.Rows = append(s.Table.Rows, append(cells, gateOutcome(f)))
-		s.Notes = append(s.Notes, gateReason(f)...)
+		if f.Why != "" {
+			s.Notes = append(s.Notes, f.Name+leading(" (", f.Point, ")")+": "+f.Why)
+		}
 	}
 	return s
 }
@@ -111,23 +109,6 @@ func gateNotes(v *gate.Verdict) (notes []string) {
 			notes = append(notes, "Not comparable: "+r+".")
 		}
 	}
-	var holding []string
-	seen := map[string]bool{}
-	for _, f := range v.Invariants {
-		if seen[f.Name] {
-			continue
-		}
-		seen[f.Name] = true
-		if !slices.ContainsFunc(v.Invariants, func(x gate.Finding) bool {
-			return x.Name == f.Name &&
-				x.Outcome != gate.Pass
-		}) {
-			holding = append(holding, f.Name)
-		}
-	}
-	if len(holding) > 0 {
-		notes = append(notes, "Invariants that hold in every cell of NEW: "+strings.Join(holding, ", ")+".")
-	}
 	if c := v.Control; c.What != "" {
 		came := string(c.Outcome)
 		if c.Outcome == gate.NotJudged {
@@ -135,25 +116,118 @@ func gateNotes(v *gate.Verdict) (notes []string) {
 		}
 		notes = append(notes, fmt.Sprintf("Control: %s: %s.", c.What, came))
 	}
-	if all := v.Unjudged(); len(all) > 0 {
-		var names []string
-		for _, f := range all {
-			names = append(names, v.Says(f))
-		}
-		notes = append(notes, "Not judged: "+strings.Join(names, "; ")+".")
+	for _, f := range v.Unjudged() {
+		notes = append(notes, "Not judged: "+v.Says(f)+".")
 	}
-	return append(notes, gateMethod(v))
-}
-
-func gateMethod(v *gate.Verdict) string {
 	if len(v.Metrics)+len(v.Control.Findings) == 0 {
-		return "No figure was judged."
+		return append(notes, "No figure was judged.")
 	}
 	how := "two saved runs"
 	if v.Blocked {
 		how = "both sides in one run, in blocks A B B A"
 	}
-	return fmt.Sprintf("BASE is %s, NEW is %s: %s. FAIL: the whole interval is beyond what is allowed, Holm's "+
-		"correction included; PASS: the whole interval is within it; WARN: it overlaps.",
-		v.Base, v.New, how)
+	return append(notes, fmt.Sprintf("BASE is %s, NEW is %s: %s. FAIL: the whole interval is beyond what is allowed, Holm's "+
+		"correction included; PASS: the whole interval is within it; WARN: it overlaps.", v.Base, v.New, how))
+}
+
+// GateAnnotations writes workflow commands of GitHub Actions: an error for each finding that
+// keeps the gate shut, a warning for each WARN, and the answer.
+func GateAnnotations(w io.Writer, v *gate.Verdict) error {
+	b := bufio.NewWriter(w)
+	command := func(o gate.Outcome, title, text string) {
+		kind := map[gate.Outcome]string{gate.Warn: "warning", gate.Pass: "notice"}[o]
+		if kind == "" {
+			kind = "error"
+		}
+		fmt.Fprintf(b, "::%s title=%s::%s\n", kind, annotationTitle.Replace(clean("watchbench gate: "+title)),
+			annotationText.Replace(clean(text)))
+	}
+	command(v.Outcome, string(v.Outcome), v.Sentence())
+	for i, f := range v.Problems() {
+		if i == mostAnnotations {
+			break
+		}
+		command(f.Outcome, string(f.Outcome)+" "+f.Name, v.Says(f))
+	}
+	return b.Flush()
+}
+
+// mostAnnotations beside the answer: GitHub shows 10 of each kind for a step.
+const mostAnnotations = 9
+
+// GitHub's escapes in the text and in the properties of a workflow command.
+var (
+	annotationText  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	annotationTitle = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)
+
+// gateSchema names the format of gate.json; a change that breaks readers changes it.
+const gateSchema = "watchbench/gate/v1"
+
+type gateRecord struct {
+	Schema     string        `json:"schema"`
+	Outcome    gate.Outcome  `json:"outcome"`
+	Sentence   string        `json:"sentence"`
+	Base       string        `json:"base"`
+	New        string        `json:"new"`
+	Blocked    bool          `json:"blocked"` // side by side in one run
+	Reasons    []string      `json:"reasons"` // why the whole cannot be judged
+	Figures    []gateFinding `json:"figures"`
+	Invariants []gateFinding `json:"invariants"`
+	Control    struct {
+		What    string        `json:"what"`
+		Outcome gate.Outcome  `json:"outcome"`
+		Figures []gateFinding `json:"figures"`
+	} `json:"control"`
+}
+
+// gateFinding has no field for what is not known.
+type gateFinding struct {
+	Name    string       `json:"name"`
+	Point   string       `json:"point"`
+	Unit    string       `json:"unit,omitempty"`
+	Kind    string       `json:"kind,omitempty"`
+	Outcome gate.Outcome `json:"outcome"`
+	Why     string       `json:"why,omitempty"`
+	Base    *float64     `json:"base,omitempty"`
+	New     *float64     `json:"new,omitempty"`
+	Ratio   *float64     `json:"ratio,omitempty"` // new ÷ base
+	Low     *float64     `json:"ratioLow,omitempty"`
+	High    *float64     `json:"ratioHigh,omitempty"`
+	Allow   *float64     `json:"allow,omitempty"` // change that the rule allows, as a share
+	N       int          `json:"n,omitempty"`
+}
+
+// GateJSON writes a verdict for programs. Its texts are as they are in the record.
+func GateJSON(w io.Writer, v *gate.Verdict) error {
+	r := gateRecord{
+		Schema: gateSchema, Outcome: v.Outcome, Sentence: v.Sentence(), Base: v.Base, New: v.New, Blocked: v.Blocked,
+		Reasons: append([]string{}, v.Reasons...),
+		Figures: gateFindings(v.Metrics), Invariants: gateFindings(v.Invariants),
+	}
+	r.Control.What, r.Control.Outcome, r.Control.Figures = v.Control.What, v.Control.Outcome, gateFindings(v.Control.Findings)
+	return result.EncodeJSON(w, r)
+}
+
+// NothingToGate writes the same where both sides are one program.
+func NothingToGate(w io.Writer, why string) error {
+	return GateJSON(w, &gate.Verdict{Outcome: gate.NotJudged, Reasons: []string{why},
+		Control: gate.Control{Outcome: gate.NotJudged}})
+}
+
+func gateFindings(all []gate.Finding) []gateFinding {
+	found := []gateFinding{}
+	for i := range all {
+		f := &all[i]
+		g := gateFinding{Name: f.Name, Point: f.Point, Unit: f.Unit, Kind: f.Kind, Outcome: f.Outcome, Why: f.Why,
+			Base: f.Base, New: f.New, N: f.N}
+		if f.Kind != "" {
+			g.Allow = &f.Allow
+		}
+		if f.Ratio != nil {
+			g.Ratio, g.Low, g.High = &f.Ratio.Median, &f.Interval.Low, &f.Interval.High
+		}
+		found = append(found, g)
+	}
+	return found
 }

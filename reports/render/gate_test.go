@@ -46,7 +46,7 @@ func judged() *gate.Verdict {
 // TestGateFormats: what a person or a tool reads of a verdict.
 func TestGateFormats(t *testing.T) {
 	for name, want := range map[string][]string{
-		"terminal": {"FAIL: ", "watcher.cpuMicrosPerEvent, µs", "+10.2 %", "  G2 (load=cost): violated in 1 of 12 cells of NEW", "BASE is base, NEW is new: both sides in one run"},
+		"terminal": {"FAIL: ", "watcher.cpuMicrosPerEvent, µs", "+10.2 %", "violated in 1 of 12 cells", "BASE is base, NEW is new: both sides in one run"},
 		"md":       {"**❌ FAIL: ", "| ⚠️ WARN |", "- handler.drainSeconds (load=pace): 5 whole blocks, 6 are needed"},
 		"json":     {`"schema": "watchbench/gate/v1"`, `"outcome": "FAIL"`, `"ratioLow": 1.081`},
 		"github":   {"::error title=watchbench gate%3A FAIL::", "::warning title=watchbench gate%3A WARN freshness.p50::"},

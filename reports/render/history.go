@@ -10,10 +10,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/reports/archive"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -23,9 +23,99 @@ const historyMark = "watchbench-history"
 // ErrForeign is wrapped by the error for an index.html that WriteHistory did not write.
 var ErrForeign = errors.New("it is there and was not written by watchbench report")
 
-// WriteHistory writes the list of saved runs as index.html into their folder, and returns its path. A file
-// that is there and is another's is left alone: see ErrForeign.
-func WriteHistory(dir string, all []archive.Entry) (path string, err error) {
+// saved is a folder of the list.
+type saved struct {
+	name, kind, scenario, headline string
+	outcome                        Cell
+	started                        time.Time
+}
+
+// History lists the runs, fault matrices and searches in a folder, such as out, the newest first; nil if it holds none.
+// A folder that is broken or half written is listed with the reason. Links are not followed.
+func History(dir string) (*Document, error) {
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the folder: %w", err)
+	}
+	var all []saved
+	for _, f := range found {
+		if !f.IsDir() || strings.HasPrefix(f.Name(), ".") {
+			continue
+		}
+		if s, ok := read(filepath.Join(dir, f.Name())); ok {
+			s.name = f.Name()
+			all = append(all, s)
+		}
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	slices.SortStableFunc(all, func(a, b saved) int {
+		return cmp.Or(b.started.Compare(a.started), cmp.Compare(b.name, a.name))
+	})
+	s := Section{ID: "runs", Title: "All, newest first", Table: Table{
+		Heads: Heads("folder", "outcome", "started (UTC)", "kind", "scenario", "headline")}}
+	for _, x := range all {
+		name, at := Cell{Text: x.name}, unknown
+		if _, err := os.Lstat(filepath.Join(dir, x.name, pageFile)); err == nil {
+			name.Link = "./" + url.PathEscape(x.name) + "/" + pageFile
+		}
+		if !x.started.IsZero() {
+			at = x.started.UTC().Format("2006-01-02 15:04")
+		}
+		s.Table.Rows = append(s.Table.Rows, append([]Cell{name, x.outcome}, Cells(at, x.kind, orUnknown(x.scenario),
+			orUnknown(x.headline))...))
+	}
+	return &Document{Title: "Saved runs", Mark: historyMark, Sections: []Section{s}}, nil
+}
+
+// read is false for a folder without a file of ours.
+func read(dir string) (s saved, ok bool) {
+	var err error
+	has := func(name string) bool {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil && info.Mode().IsRegular()
+	}
+	switch {
+	case has(result.FileName):
+		var res *result.Results
+		if res, err = result.LoadFile(dir); err == nil {
+			t := arrange(res)
+			s = saved{"", "run", res.Run.Scenario, t.summary().Text, stateCell(t.outcome()), res.Run.Started}
+			if decided := t.decided(); len(decided) > 0 {
+				s.headline = decided[0]
+			}
+		}
+	case has(result.MatrixFile):
+		var m *result.Matrix
+		if m, err = result.LoadMatrix(dir); err == nil {
+			s = saved{"", "matrix", "profile " + orUnknown(m.Profile), matrixAnswer(m), stateCell(sumUp(m).state(m)), m.Started(dir)}
+		}
+	case has(result.TuningFile):
+		var t *result.Tuning
+		if t, err = result.LoadTuning(filepath.Join(dir, result.TuningFile)); err == nil {
+			s = saved{"", "tuning", t.Scenario, t.Sentence, Cell{Text: "not met", Tone: Warn}, t.Started}
+			if t.Met {
+				s.outcome = Cell{Text: "met", Tone: Good}
+			}
+		}
+	case has("run.json"), has("matrix-run.json"):
+		err = errors.New("killed, or not finished yet; watchbench check writes its results")
+	default:
+		return s, false
+	}
+	if err != nil { // the folder's path is the reader's own
+		s.outcome = Cell{Text: "not readable", Tone: Warn}
+		s.headline = strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), "")
+	}
+	return s, true
+}
+
+func stateCell(s state) Cell { return Cell{Text: string(s), Tone: s.tone()} }
+
+// WriteHistory writes the list as index.html into its folder, and returns its path. A file that is there and is
+// another's is left alone: see ErrForeign.
+func WriteHistory(dir string, d *Document) (path string, err error) {
 	path = filepath.Join(dir, pageFile)
 	switch have, err := os.ReadFile(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -34,89 +124,7 @@ func WriteHistory(dir string, all []archive.Entry) (path string, err error) {
 	case !bytes.Contains(have, []byte(`<body data-page="`+historyMark+`">`)):
 		return "", fmt.Errorf("write %s: %w", path, ErrForeign)
 	}
-	return path, result.Replace(path, func(w io.Writer) error { return DocumentHTML(w, history(all)) })
-}
-
-// HistoryTerminal prints the list.
-func HistoryTerminal(w io.Writer, all []archive.Entry, o TerminalOptions) error {
-	return DocumentTerminal(w, history(all), o)
-}
-
-// history is the list of all entries.
-func history(all []archive.Entry) *Document {
-	d := &Document{Title: "Saved runs", Mark: historyMark, Last: true}
-	s := Section{ID: "runs", Title: "All, newest first", Table: Table{Keys: 1,
-		Heads: Heads("folder", "outcome", "started (UTC)", "kind")}}
-	for _, title := range []string{"scenario", "watcher", "took", "headline"} {
-		s.Table.Heads = append(s.Table.Heads, Head{Title: title, Words: true, Wide: true})
-	}
-	for i := range all {
-		e := &all[i]
-		s.Table.Rows = append(s.Table.Rows, historyLine(e))
-		if e.Reason != "" {
-			s.Notes = append(s.Notes, e.Name+": "+e.Reason)
-		}
-	}
-	d.Findings = []string{fmt.Sprintf("Folders: %d; not readable: %d.", len(all), len(s.Notes))}
-	d.add(s)
-	return d
-}
-
-// historyLine is an entry in the list.
-func historyLine(e *archive.Entry) []Cell {
-	name, outcome := Cell{Text: e.Name}, Cell{Text: unknown, Tone: Faint}
-	scenario, revision, took, headline := orUnknown(e.Scenario), unknown, unknown, unknown
-	if e.Page != "" {
-		name.Link = "./" + url.PathEscape(e.Name) + "/" + e.Page
-	}
-	if !e.Started.IsZero() && e.Finished.After(e.Started) {
-		took = span(e.Finished.Sub(e.Started).Seconds())
-	}
-	switch {
-	case e.Reason != "":
-		outcome, headline = Cell{Text: "not readable", Tone: Warn}, e.Reason
-	case e.Results != nil:
-		t := arrange(e.Results)
-		outcome, revision = outcomeCell(t.outcome()), t.revision()
-		headline = t.summary().Text
-		if all := (answer{t}).decided(); len(all) > 0 {
-			headline = all[0]
-		}
-	case e.Matrix != nil:
-		scenario, headline = "profile "+orUnknown(e.Matrix.Profile), matrixAnswer(e.Matrix)
-		outcome = outcomeCell(sumUp(e.Matrix).state(e.Matrix))
-	case e.Tuning != nil:
-		outcome, headline = Cell{Text: "not met", Tone: Warn}, orUnknown(e.Tuning.Sentence)
-		if e.Tuning.Met {
-			outcome = Cell{Text: "met", Tone: Good}
-		}
-	}
-	return append([]Cell{name, outcome}, Cells(minute(e.Started), string(e.Kind), scenario, revision, took, headline)...)
-}
-
-// outcomeCell is a state in words.
-func outcomeCell(s state) Cell {
-	word := map[state]string{stateAllowed: "failed as allowed", stateOpen: "nothing failed"}[s]
-	return Cell{Text: cmp.Or(word, string(s)), Tone: s.tone()}
-}
-
-// revision is the watcher's reported version, or the commit of the build.
-func (t *table) revision() string {
-	commit := []rune(t.res.Environment.Commit)
-	versions := t.distinct(func(c *result.Cell) string { return c.Watcher.Version })
-	build := string(commit[:min(len(commit), 10)])
-	if build != "" && t.res.Environment.Dirty {
-		build += " with changes"
-	}
-	return cmp.Or(strings.Join(versions, ", "), build, unknown)
-}
-
-// minute is a time in the list.
-func minute(t time.Time) string {
-	if t.IsZero() {
-		return unknown
-	}
-	return t.UTC().Format("2006-01-02 15:04")
+	return path, result.Replace(path, func(w io.Writer) error { return DocumentHTML(w, d) })
 }
 
 // span is a time in words for running text.

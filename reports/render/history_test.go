@@ -2,17 +2,16 @@ package render
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/reports/archive"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -50,74 +49,64 @@ func savedRuns(t testing.TB, dir string, n int, edit func(i int, res *result.Res
 	}
 }
 
-// savedFolder has ten runs: the fourth is invalid, the last three are of another machine; a
-// matrix and two broken folders are beside them.
-func savedFolder(t *testing.T) (dir string, all []archive.Entry) {
-	t.Helper()
-	dir = t.TempDir()
-	savedRuns(t, dir, 10, func(i int, res *result.Results) {
-		if i == 3 {
-			for j := range res.Cells {
-				res.Cells[j].Valid, res.Cells[j].InvalidReasons, res.Cells[j].Checks = false, []string{"the machine stalled"}, map[string]result.Check{}
+// TestHistory: runs, matrices and broken folders are listed, the newest first, with links that lead somewhere.
+func TestHistory(t *testing.T) {
+	dir := t.TempDir()
+	savedRuns(t, dir, 3, func(i int, res *result.Results) {
+		for j := range res.Cells {
+			if i == 1 {
+				res.Cells[j] = late(res.Cells[j])
+				res.Cells[j].Checks = nil
 			}
 		}
-		if i >= 7 {
-			res.Environment.CPUs = 64
-		}
 	})
-	m := matrixOfAll()
+	for name, file := range map[string]string{"cut-1": `{"schema": "watchbench/results/v1", "run": `, "old-1": `{"schema": "watchbench/results/v0"}`, "empty": ""} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if file != "" {
+			if err := os.WriteFile(filepath.Join(dir, name, result.FileName), []byte(file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	folder := filepath.Join(dir, "matrix-20260302-120000")
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(WriteMatrix(folder, m), WriteMatrixPage(folder, m)); err != nil {
+	if err := WriteMatrix(folder, matrixOfAll()); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"cut-20260302-130000": `{"schema": "watchbench/results/v1", "run": `, "old-20260302-140000": `{"schema": "watchbench/results/v0"}`} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name, result.FileName), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	d := listed(t, dir)
+	var got []string
+	for _, r := range d.Sections[0].Table.Rows {
+		got = append(got, r[0].Text+" "+r[1].Text+" "+r[0].Link)
 	}
-	return dir, readArchive(t, dir)
+	want := []string{"strategies-002 failed ./strategies-002/index.html", "strategies-001 invalid ./strategies-001/index.html", "strategies-000 failed ./strategies-000/index.html",
+		"old-1 not readable ", "matrix-20260302-120000 failed ", "cut-1 not readable "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	var out bytes.Buffer
+	if err := DocumentTerminal(&out, d, TerminalOptions{}); err != nil || !strings.Contains(out.String(), `schema is "watchbench/results/v0"`) || strings.Contains(out.String(), dir) {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
 }
 
-func readArchive(t testing.TB, dir string) []archive.Entry {
+func listed(t *testing.T, dir string) *Document {
 	t.Helper()
-	all, err := archive.Read(dir)
+	d, err := History(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
-}
-
-func TestHistoryTerminal(t *testing.T) {
-	_, all := savedFolder(t)
-	for _, width := range []int{0, 80} {
-		var out bytes.Buffer
-		if err := HistoryTerminal(&out, all, TerminalOptions{Width: width}); err != nil {
-			t.Fatal(err)
-		}
-		for l := range strings.Lines(out.String()) {
-			if n := len([]rune(strings.TrimRight(l, "\n"))); width > 0 && n > width {
-				t.Errorf("a line of %d columns: %s", n, l)
-			}
-		}
-		for _, want := range []string{"strategies-009 ", "old-20260302-140000: ", "Folders: 13; not readable: 2."} {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("at %d lacks %q:\n%s", width, want, out.String())
-			}
-		}
-	}
+	return d
 }
 
 // TestHistoryKeepsForeignFiles: a page that somebody else wrote is left alone.
 func TestHistoryKeepsForeignFiles(t *testing.T) {
 	dir := t.TempDir()
 	savedRuns(t, dir, 2, nil)
-	all := readArchive(t, dir)
+	all := listed(t, dir)
 	path, err := WriteHistory(dir, all)
 	if err != nil {
 		t.Fatal(err)
@@ -142,70 +131,4 @@ func TestHistoryKeepsForeignFiles(t *testing.T) {
 	if have, err := os.ReadFile(path); err != nil || string(have) != "<p>mine" {
 		t.Errorf("the file is now %.40q, %v", have, err)
 	}
-}
-
-// TestHistoryOfManyRuns: 500 runs are read and written within seconds, to less than 3 MB.
-func TestHistoryOfManyRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 60 MB")
-	}
-	dir := t.TempDir()
-	savedRuns(t, dir, 1, nil)
-	data, err := os.ReadFile(filepath.Join(dir, "strategies-000", result.FileName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := 1; i < 500; i++ {
-		folder := filepath.Join(dir, fmt.Sprintf("strategies-%03d", i))
-		if err := os.Mkdir(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		one := bytes.Replace(data, []byte(`"started": "2026-03-01T12:00:00Z"`), fmt.Appendf(nil, `"started": "%s"`, historyStart.Add(-time.Duration(i)*time.Hour).Format(time.RFC3339)), 1)
-		if err := os.WriteFile(filepath.Join(folder, result.FileName), one, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	yardstick := decoding(t, data)
-	before := processorTime(t)
-	all := readArchive(t, dir)
-	path, err := WriteHistory(dir, all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	took := processorTime(t) - before
-	yardstick = (yardstick + decoding(t, data)) / 2
-	t.Logf("took %v of processor time, encoding/json %v", took, yardstick)
-	if took > 4*yardstick {
-		t.Errorf("took %v of processor time, want at most four times encoding/json's %v", took, yardstick)
-	}
-	if info, err := os.Stat(path); err != nil || info.Size() >= 3_000_000 {
-		t.Errorf("%v, %v", info.Size(), err)
-	}
-	if len(all) != 500 {
-		t.Errorf("%d entries", len(all))
-	}
-}
-
-// decoding is the processor time in which encoding/json reads the 500 files: the speed of
-// this machine at this moment.
-func decoding(t *testing.T, data []byte) time.Duration {
-	t.Helper()
-	before := processorTime(t)
-	for range 500 {
-		var all any
-		if err := json.Unmarshal(data, &all); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return processorTime(t) - before
-}
-
-// processorTime is what this process used so far.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var use syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }

@@ -7,9 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/watchbench/watchbench/reports/archive"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -62,25 +60,16 @@ func TestHostileEverywhere(t *testing.T) {
 	res.Cells[0].Profiles = []result.Profile{{Party: "watcher", Kind: "cpu", File: "profiles/a"}}
 	res.Cells[0].Traffic = profiledRun().Cells[0].Traffic
 	for i := range res.Cells {
-		res.Cells[i].Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 3, Counterexample: "x", Note: "n", Evidence: []result.Evidence{madeEvidence()}}
+		res.Cells[i].Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 3, Counterexample: "x", Note: "n"}
 	}
 	poisoned(reflect.ValueOf(res))
 	m := matrixOfAll()
 	poisoned(reflect.ValueOf(m))
-	tuned := &result.Tuning{Sentence: hostile, Started: historyStart}
-	name := strings.ReplaceAll(hostile, "/", "")
-	all := []archive.Entry{
-		{Name: name, Kind: archive.Run, Page: "index.html", Results: res, Scenario: res.Run.Scenario, Started: historyStart},
-		{Name: name + "2", Kind: archive.Run, Page: "index.html", Results: res, Scenario: res.Run.Scenario, Started: historyStart.Add(time.Hour)},
-		{Name: name + "3", Kind: archive.Matrix, Page: "index.html", Matrix: m}, {Name: name + "4", Kind: archive.Tuning, Tuning: tuned, Scenario: hostile},
-		{Name: name + "5", Kind: archive.Unknown, Reason: hostile},
-	}
 	of := func(write func(io.Writer, *result.Results) error) func(io.Writer) error {
 		return func(w io.Writer) error { return write(w, res) }
 	}
 	for format, write := range map[string]func(io.Writer) error{
 		"page": of(HTML), "md": of(Markdown), "terminal": func(w io.Writer) error { return Terminal(w, res, TerminalOptions{Width: 120, Explain: true}) },
-		"history page": func(w io.Writer) error { return DocumentHTML(w, history(all)) }, "history": func(w io.Writer) error { return HistoryTerminal(w, all, TerminalOptions{Width: 80}) },
 		"matrix page": func(w io.Writer) error { return DocumentHTML(w, matrixDocument(m, t.TempDir())) },
 		"matrix":      func(w io.Writer) error { return MatrixTerminal(w, m, TerminalOptions{Width: 120}) },
 		"matrix.md":   func(w io.Writer) error { return DocumentMarkdown(w, matrixDocument(m, "")) },

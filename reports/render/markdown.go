@@ -12,26 +12,23 @@ func DocumentMarkdown(w io.Writer, d *Document) error {
 	d = d.cleaned()
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "## watchbench: %s\n\n", md(d.Title))
-	if d.Subtitle != "" {
-		fmt.Fprintf(b, "%s\n\n", md(d.Subtitle))
-	}
-	for _, f := range d.Findings {
-		fmt.Fprintf(b, "%s\n\n", md(f))
+	for _, f := range append([]string{d.Subtitle}, d.Findings...) {
+		if f != "" {
+			fmt.Fprintf(b, "%s\n\n", md(f))
+		}
 	}
 	for _, v := range d.Verdicts {
 		fmt.Fprintf(b, "**%s**\n\n", signed(v.Tone, md(v.Text)))
 	}
-	for i := range d.Sections {
-		if s := &d.Sections[i]; s.Place == Everywhere {
-			fmt.Fprintf(b, "### %s\n\n", md(s.Title))
-			markdownSection(b, s)
-		}
-	}
-	for i := range d.Sections {
-		if s := &d.Sections[i]; s.Place == Aside {
-			fmt.Fprintf(b, "<details><summary>%s</summary>\n\n", md(s.Title))
-			markdownSection(b, s)
-			fmt.Fprint(b, "</details>\n\n")
+	for place, around := range [][2]string{
+		{"### %s\n\n", ""}, {"<details><summary>%s</summary>\n\n", "</details>\n\n"},
+	} {
+		for i := range d.Sections {
+			if s := &d.Sections[i]; s.Place == Place(place) {
+				fmt.Fprintf(b, around[0], md(s.Title))
+				markdownSection(b, s)
+				fmt.Fprint(b, around[1])
+			}
 		}
 	}
 	return b.Flush()
@@ -50,15 +47,6 @@ func markdownSection(b io.Writer, s *Section) {
 	if len(s.Notes) > 0 {
 		fmt.Fprintln(b)
 	}
-	for _, e := range s.Examples {
-		text := e.text(shownExamples)
-		f := fence(text)
-		fmt.Fprintf(b, "%s\n\n%s\n%s\n%s\n\n", md(e.Title), f, text, f)
-	}
-	for i := range s.Parts {
-		fmt.Fprintf(b, "**%s**\n\n", md(s.Parts[i].Title))
-		markdownSection(b, &s.Parts[i])
-	}
 }
 
 func markdownTable(b io.Writer, t Table) {
@@ -69,11 +57,7 @@ func markdownTable(b io.Writer, t Table) {
 			heads += "<br>" + md(h.Unit)
 		}
 		heads += " |"
-		if h.Words {
-			rule += " :-- |"
-		} else {
-			rule += " --: |"
-		}
+		rule += map[bool]string{true: " :-- |", false: " --: |"}[h.Words]
 	}
 	fmt.Fprintf(b, "%s\n%s\n", heads, rule)
 	for _, r := range t.Rows {
@@ -86,23 +70,16 @@ func markdownTable(b io.Writer, t Table) {
 	fmt.Fprintln(b)
 }
 
-// markdown is the cell's text. Where the heading wants it, a sign is added to the word,
-// for those who skim.
+// markdown is the cell's text; a sign is added to a word in its tone, for those who skim.
 func (c Cell) markdown(h Head) string {
-	text := figureEscapes.Replace(c.Text)
-	if h.Words || c.Rest {
-		text = md(c.Text)
-	}
-	switch {
-	case h.Signed:
-		return signed(c.Tone, text)
+	switch text := figureEscapes.Replace(c.Text); {
+	case h.Words:
+		return signed(c.Tone, md(c.Text))
 	case c.Tone == Best, c.Tone == Bad && text != "":
-		text = "**" + text + "**"
+		return "**" + text + "**"
+	default:
+		return text
 	}
-	if c.Under != "" {
-		text += "<br>" + figureEscapes.Replace(c.Under)
-	}
-	return text
 }
 
 func signed(t Tone, text string) string {
@@ -124,12 +101,3 @@ var figureEscapes = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;")
 
 // md escapes text for one line of Markdown.
 func md(s string) string { return mdEscapes.Replace(clean(s)) }
-
-// fence is a line of backquotes that does not occur in text.
-func fence(text string) string {
-	f := "```"
-	for strings.Contains(text, f) {
-		f += "`"
-	}
-	return f
-}

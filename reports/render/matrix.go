@@ -63,7 +63,7 @@ func matrixDocument(m *result.Matrix, dir string) *Document {
 	d.add(Section{ID: "matrix", Title: "Faults down, guarantees across", Table: matrixTable(m, dir),
 		Notes: []string{matrixLegend}})
 	d.add(Section{ID: "remarks", Title: "What failed, what proves nothing", Notes: matrixRemarks(m)})
-	guarantees := Table{Keys: 1, Heads: Heads("column", "guarantee", "what it asks")}
+	guarantees := Table{Heads: Heads("column", "guarantee", "what it asks")}
 	for _, c := range result.MatrixColumns {
 		guarantees.Rows = append(guarantees.Rows, Cells(c.ID, c.Title, c.Meaning))
 	}
@@ -73,7 +73,7 @@ func matrixDocument(m *result.Matrix, dir string) *Document {
 
 // matrixTable links each entry with the page of its run, if dir has it.
 func matrixTable(m *result.Matrix, dir string) Table {
-	s := Table{Keys: 3, Heads: Heads("", "fault", "scenario")}
+	s := Table{Heads: Heads("", "fault", "scenario")}
 	for _, c := range result.MatrixColumns {
 		s.Heads = append(s.Heads, Head{Title: c.ID, Unit: c.Title, Meaning: c.Meaning, Words: true})
 	}
@@ -85,9 +85,7 @@ func matrixTable(m *result.Matrix, dir string) Table {
 			cells[0], cells[1] = Cell{Text: e.Row}, Cell{Text: rowTitle(e.Row)}
 		}
 		for _, c := range result.MatrixColumns {
-			v := matrixCell(e, c.ID)
-			v.Tip = e.Columns[c.ID].Detail
-			cells = append(cells, v)
+			cells = append(cells, matrixCell(e, c.ID))
 		}
 		took := Cell{}
 		if e.Seconds > 0 {
@@ -276,7 +274,7 @@ func matrixAnswer(m *result.Matrix) string {
 	switch {
 	case len(s.failed) > 0:
 		text += fmt.Sprintf(": asserted guarantees failed in %d: %s.", len(s.failed), few(s.failed))
-	case s.expected > 0 && s.expected == s.run:
+	case s.expected == s.run:
 		text += ": every cell fails as expected of this profile."
 	case len(s.invalid) == s.run:
 		text += ": no cell proves anything."
@@ -285,22 +283,17 @@ func matrixAnswer(m *result.Matrix) string {
 	default:
 		text += ": every asserted guarantee held."
 	}
-	if s.expected > 0 && s.expected < s.run {
-		text += fmt.Sprintf(" %d failed as expected of this profile.", s.expected)
-	}
 	if n := len(s.invalid); n > 0 {
 		text += fmt.Sprintf(" %d of %d prove nothing: %s.", n, s.run, few(s.invalid))
 	}
-	if n := len(m.Retries); n > 0 {
-		text += fmt.Sprintf(" %s run again because cells proved nothing (at most %d may be).",
-			plural(n, "scenario")+number(n, " was", " were"), result.MostRetries)
-	}
-	if s.notRun > 0 {
-		text += fmt.Sprintf(" %s not run.", plural(s.notRun, "row")+number(s.notRun, " is", " are"))
-	}
-	if s.notBuilt > 0 {
-		text += fmt.Sprintf(" %s not in this table: make robustness has them.",
-			plural(s.notBuilt, "row")+number(s.notBuilt, " is", " are"))
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{s.expected % s.run, "failed as expected of this profile"}, {len(m.Retries), "run again, as they proved nothing"},
+		{s.notRun, "not run"}, {s.notBuilt, "not in this table: make robustness has them"}} {
+		if c.n > 0 {
+			text += fmt.Sprintf(" %d %s.", c.n, c.what)
+		}
 	}
 	return text
 }

@@ -42,9 +42,9 @@ func TestWatchersAreCalledByName(t *testing.T) {
 		write func(io.Writer, *result.Results) error
 		want  string
 	}{
-		"terminal": {func(w io.Writer, r *result.Results) error { return Terminal(w, r, TerminalOptions{}) }, "\npython3 watcher.py  l "},
+		"terminal": {func(w io.Writer, r *result.Results) error { return Terminal(w, r, TerminalOptions{}) }, "\npython3 watcher.py  "},
 		"csv":      {CSV, "\npython3 watcher.py,l,"}, "bench": {Bench, "BenchmarkScenario/load=l/watcher=python3_watcher.py"},
-		"junit": {JUnit, `testcase name="externalpython3 watcher.py0 valid"`}, "md": {Markdown, "| watcher | load |"}, "html": {HTML, "python3 watcher.py"},
+		"junit": {JUnit, `testcase name="externalpython3 watcher.py0 valid"`}, "md": {Markdown, "| watcher |"}, "html": {HTML, "python3 watcher.py"},
 	} {
 		var out bytes.Buffer
 		one := *res

@@ -27,16 +27,13 @@ func TestPictures(t *testing.T) {
 	path := savedPage(t, res)
 	b.media("screen", "light")
 	b.open(path, 1280, 900)
-	b.drawAll()
 	load := fmt.Sprintf("#load%d", len(arrange(res).loads())) // the heaviest
 	shoot(b, "report.png", "", 1280, 900)
 	shoot(b, "report-charts.png", load, 1280, 1800)
 	b.media("screen", "dark")
-	b.drawAll()
 	shoot(b, "report-dark.png", load, 1280, 1400)
 	b.media("screen", "light")
 	b.open(path, 420, 900)
-	b.drawAll()
 	shoot(b, "report-phone.png", load, 420, 1400)
 	b.quiet(path)
 }

@@ -17,10 +17,9 @@ type row struct {
 	method   string // the strategy alone
 	load     string
 	extra    []string // values of the report's extra parameters
-	cells    []*result.Cell
-	valid    []*result.Cell // those that may be believed
+	title    string   // how tables call it: with the load, if there are several
+	valid    []*result.Cell
 	checks   map[string]result.Check
-	place    int // among the rows of its load
 }
 
 // table is the record arranged for reading.
@@ -29,9 +28,6 @@ type table struct {
 	extra  []string // parameters besides strategy and load that differ between cells
 	rows   []*row   // by load, then strategy in the scenario's order
 	checks []string // guarantees that were judged, and the core ones, G2 before G10
-	// unasked are guarantees that no cell could judge: the scenario lets nothing
-	// happen that they ask about.
-	unasked []string
 	// contests leaves out those whose points are missing.
 	contests []result.Contest
 }
@@ -48,8 +44,9 @@ func arrange(res *result.Results) *table {
 			values[k][v] = true
 		}
 		for g, c := range res.Cells[i].Checks {
-			judged := c.Verdict != result.NotJudged && c.Verdict != result.NotApply
-			checks[g] = checks[g] || judged || core(g)
+			if c.Verdict != result.NotJudged && c.Verdict != result.NotApply || core(g) {
+				checks[g] = true
+			}
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(values)) {
@@ -57,17 +54,17 @@ func arrange(res *result.Results) *table {
 			t.extra = append(t.extra, k)
 		}
 	}
-	for _, g := range slices.SortedFunc(maps.Keys(checks), compareNatural) {
-		if checks[g] {
-			t.checks = append(t.checks, g)
-		} else {
-			t.unasked = append(t.unasked, g)
-		}
-	}
+	t.checks = slices.SortedFunc(maps.Keys(checks), compareNatural)
 	for _, p := range res.Groups() {
 		t.rows = append(t.rows, newRow(p, t.extra))
 	}
 	t.sort()
+	several := len(t.loads()) > 1
+	for _, r := range t.rows {
+		if r.title = r.label(); several {
+			r.title += " / " + clean(r.load)
+		}
+	}
 	for _, c := range res.Contests {
 		if !slices.ContainsFunc(c.Names(), func(point string) bool { return t.row(point) == nil }) {
 			t.contests = append(t.contests, c)
@@ -83,28 +80,16 @@ func newRow(p *result.Group, extra []string) *row {
 		method = c.Params[result.ParamStrategy]
 	}
 	r := &row{
-		Group: p, method: method,
+		Group: p, method: method, valid: p.Valid(), checks: map[string]result.Check{},
 		strategy: cmp.Or(strings.TrimSpace(c.Watcher.Name+" "+method), result.External),
 		load:     cmp.Or(c.Params[result.ParamLoad], c.Load.Model, unknown),
 	}
 	for _, k := range extra {
 		r.extra = append(r.extra, cmp.Or(c.Params[k], unknown))
 	}
-	r.take(p.Cells)
-	return r
-}
-
-// take summarises repetitions; of an invalid one, only violations count.
-func (r *row) take(cells []*result.Cell) {
-	r.cells = slices.SortedStableFunc(slices.Values(cells),
-		func(a, b *result.Cell) int { return cmp.Compare(a.Repetition, b.Repetition) })
-	r.valid, r.checks = nil, map[string]result.Check{}
-	for _, c := range r.cells {
-		if c.Valid {
-			r.valid = append(r.valid, c)
-		}
+	for _, c := range p.Cells {
 		for g, check := range c.Checks {
-			if !c.Counts(g) {
+			if !c.Counts(g) { // of an invalid cell, only violations do
 				continue
 			}
 			if have, ok := r.checks[g]; ok {
@@ -113,23 +98,15 @@ func (r *row) take(cells []*result.Cell) {
 			r.checks[g] = check
 		}
 	}
+	return r
 }
 
-// together merges two repetitions of a check: the worse verdict, with all
-// counterexamples, its own first. Repetitions put one plan after the other to the test, so
-// their pairs of states add up, and where neither found anything, the sum decides whether that
-// is a pass.
+// together merges two repetitions of a check: the worse verdict. Repetitions put one plan after the other to the test,
+// so their pairs of states add up, and where neither found anything, the sum decides whether that is a pass.
 func together(a, b result.Check) result.Check {
-	worse, other := a, b
+	worse := a
 	if severity(b.Verdict) > severity(a.Verdict) {
-		worse, other = b, a
-	}
-	if worse.Counterexample != "" && other.Counterexample != "" {
-		if n := 1 + len(worse.Further); len(other.Evidence) > 0 {
-			room := make([]result.Evidence, n-min(n, len(worse.Evidence)))
-			worse.Evidence = slices.Concat(worse.Evidence, room, other.Evidence)
-		}
-		worse.Further = slices.Concat(worse.Further, []string{other.Counterexample}, other.Further)
+		worse = b
 	}
 	worse.Judged, worse.Violations = a.Judged+b.Judged, a.Violations+b.Violations
 	if a.Power == nil || b.Power == nil {
@@ -163,13 +140,6 @@ func severity(verdict string) int {
 // void reports whether the row has no figures.
 func (r *row) void() bool { return len(r.valid) == 0 }
 
-// alone is a row of one repetition, taken as valid.
-func (r *row) alone(c *result.Cell) *row {
-	one := *r
-	one.cells, one.valid, one.checks = []*result.Cell{c}, []*result.Cell{c}, c.Checks
-	return &one
-}
-
 func (t *table) sort() {
 	order := func(axis string) []string { return scenarioOrder(t.res.Scenario, axis) }
 	strategies := append(order(result.ParamStrategy), "single", "unordered", "dedup", "partitioned", "keyed", "adaptive")
@@ -177,7 +147,7 @@ func (t *table) sort() {
 	// A matrix written as a map has lost its order; a load weighs what it plans.
 	weight := map[string]int64{}
 	for _, r := range t.rows {
-		for _, c := range r.cells {
+		for _, c := range r.Cells {
 			weight[r.load] = max(weight[r.load], c.Load.Planned)
 		}
 	}
@@ -196,11 +166,6 @@ func (t *table) sort() {
 		}
 		return c
 	})
-	places := map[string]int{}
-	for _, r := range t.rows {
-		r.place = places[r.load]
-		places[r.load]++
-	}
 }
 
 // scenarioOrder reads the order of one axis of the scenario's matrix, if it is
@@ -257,11 +222,6 @@ func (t *table) loads() (names []string) {
 	return names
 }
 
-// under lists the rows of one load.
-func (t *table) under(load string) []*row {
-	return slices.DeleteFunc(slices.Clone(t.rows), func(r *row) bool { return r.load != load })
-}
-
 // row finds a point's; nil if the run does not have it.
 func (t *table) row(point string) *row {
 	i := slices.IndexFunc(t.rows, func(r *row) bool { return r.Name == point })
@@ -277,12 +237,12 @@ func (t *table) any(has func(*result.Cell) bool) bool {
 }
 
 // external reports whether the row is of another watcher, which is called by its name.
-func (r *row) external() bool { return r.cells[0].Handler.Strategy == result.External }
+func (r *row) external() bool { return r.Cells[0].Handler.Strategy == result.External }
 
 // isOpen reports whether the plan, and not the answers, says when the row's load writes.
-func (r *row) isOpen() bool { return r.cells[0].Load.Model == result.ModelOpen }
+func (r *row) isOpen() bool { return r.Cells[0].Load.Model == result.ModelOpen }
 
-func (r *row) isFloor() bool { return slices.ContainsFunc(r.cells, (*result.Cell).IsFloor) }
+func (r *row) isFloor() bool { return slices.ContainsFunc(r.Cells, (*result.Cell).IsFloor) }
 
 // who heads the column of watcher names.
 func (t *table) who() string {
@@ -297,42 +257,23 @@ func (r *row) label() string {
 	return clean(strings.Join(append([]string{r.strategy}, r.extra...), " "))
 }
 
-// name is how notes refer to a row.
-func (r *row) name() string { return r.label() + " / " + clean(r.load) }
-
 // axis is the name of a parameter without the section that all settings share.
 func axis(name string) string { return clean(strings.TrimPrefix(name, "watcher.")) }
 
-// representative is the repetition whose curves are drawn: the first valid one.
-func (r *row) representative() *result.Cell {
-	if r.void() {
-		return r.cells[0]
-	}
-	return r.valid[0]
-}
-
 // keys begin a table with what names a row.
 func (t *table) keys() Table {
-	heads := Heads(t.who(), "load")
+	words := []string{t.who()}
 	for _, k := range t.extra {
-		heads = append(heads, Heads(axis(k))...)
+		words = append(words, axis(k))
 	}
-	return Table{Keys: len(heads), Heads: heads}
+	if len(t.loads()) > 1 {
+		words = append(words, "/ load")
+	}
+	return Table{Heads: Heads(strings.Join(words, " "))}
 }
 
 // cells begin a row of such a table; it stands apart where the load is another than that of the row before.
 func (t *table) cells(r *row) []Cell {
-	cells := Cells(append([]string{r.strategy, r.load}, r.extra...)...)
 	i := slices.Index(t.rows, r)
-	cells[0].Gap = i > 0 && t.rows[i-1].load != r.load
-	cells[0].Color = r.color()
-	return cells
-}
-
-// color is the row's in all charts.
-func (r *row) color() string {
-	if c, ok := palette[r.strategy]; ok && len(r.extra) == 0 {
-		return c
-	}
-	return spare[r.place%len(spare)]
+	return []Cell{{Text: r.title, Gap: i > 0 && t.rows[i-1].load != r.load}}
 }

@@ -9,17 +9,6 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// sweep is an axis of the matrix whose points are numbers, or have a unit, and the rows along
-// it: each series is a strategy, load and point of the other axes, by rising value.
-type sweep struct {
-	path   string
-	axis   int // among the table's extra
-	unit   string
-	series [][]*row
-	names  []string
-	at     map[*row]float64
-}
-
 // sweptLeast is how many values make a curve.
 const sweptLeast = 3
 
@@ -34,121 +23,87 @@ var notations = []struct {
 		1e-2}, {units.Speeds, "×", 1},
 }
 
-// sweeps finds the swept axes; a ladder has its own table.
-func (t *table) sweeps() (all []*sweep) {
-	if t.res.Growth != nil && len(t.res.Growth.Rungs) > 0 {
-		return nil
-	}
-	for i, path := range t.extra {
-		s := &sweep{path: path, axis: i, at: map[*row]float64{}}
-		if !s.read(t.rows) {
-			continue
-		}
-		for _, r := range t.rows {
-			name := strings.Join(slices.Concat([]string{r.strategy}, slices.Delete(slices.Clone(r.extra), i, i+1),
-				[]string{r.load}), " ")
-			j := slices.Index(s.names, name)
-			if j < 0 {
-				j = len(s.names)
-				s.series, s.names = append(s.series, nil), append(s.names, name)
-			}
-			s.series[j] = append(s.series[j], r)
-		}
-		for _, rows := range s.series {
-			slices.SortStableFunc(rows, func(a, b *row) int { return cmp.Compare(s.at[a], s.at[b]) })
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
-// read finds the notation in which all points of an axis are written.
-func (s *sweep) read(rows []*row) bool {
-	for _, n := range notations {
-		values := map[float64]bool{}
-		for _, r := range rows {
-			v, ok := n.quantity.Value(r.extra[s.axis])
-			if !ok {
-				break
-			}
-			s.at[r], s.unit = v/n.least, n.unit
-			values[v] = true
-		}
-		if len(s.at) == len(rows) && len(values) >= sweptLeast {
-			return true
-		}
-		clear(s.at)
-	}
-	return false
-}
-
-// sweptColumns are drawn and listed over an axis.
-var sweptColumns = []*column{storageRate, drain, freshnessP99}
-
-// swept has a line for each point along each swept axis, in the order of its values.
+// swept has the rows along each axis whose points are numbers, or have a unit, by rising value, and a chart of storage's
+// rate over each. A ladder has its own table.
 func (t *table) swept() Section {
-	all := t.sweeps()
-	if len(all) == 0 {
-		return Section{}
-	}
 	s := Section{ID: "sweep", Title: "Over the swept values", Notes: []string{
 		"Where gain no longer follows the values, something else limits the rate: see “Where the events went”."}}
-	s.Table = Table{Keys: 3, Heads: append(Heads("axis", t.who()+" and load"), Head{Title: "value"}, storageRate.head(),
-		Head{Title: "gain", Unit: "×", Meaning: "Storage rate divided by that of the line " +
-			"above."}, drain.head(), freshnessP99.head(),
-		Head{Title: "checks", Words: true, Signed: true})}
-	for _, x := range all {
-		for j, rows := range x.series {
-			for k, r := range rows {
-				cells := Cells(axis(x.path), x.names[j], r.extra[x.axis])
-				cells[0].Gap, cells[0].Color = k == 0, r.color()
-				if r.void() {
-					cells = append(cells, Cells(unknown, unknown, unknown, unknown)...)
-				} else {
-					cells = append(cells, storageRate.cell(r), Cell{Text: gain(rows, k)}, drain.cell(r), freshnessP99.cell(r))
-				}
-				s.Table.Rows = append(s.Table.Rows, append(cells, Cell{Text: r.verdict(), Tone: r.state().tone()}))
+	s.Table.Heads = append(Heads("axis", "of"), Head{Title: "value"})
+	metrics := chosen("storage.qps", "handler.drainSeconds", "freshness.p99")
+	for _, m := range metrics {
+		s.Table.Heads = append(s.Table.Heads, headOf(m))
+	}
+	s.Table.Heads = append(s.Table.Heads, Head{Title: "gain", Unit: "×",
+		Meaning: "Storage rate divided by that of the line above."}, Head{Title: "verdict", Words: true})
+	if t.res.Growth != nil && len(t.res.Growth.Rungs) > 0 {
+		return s
+	}
+	for i, path := range t.extra {
+		at, unit := t.along(i)
+		if at == nil {
+			continue
+		}
+		p := Plot{Title: "Storage rate over " + axis(path), Unit: "qps", X: axis(path) + leading(" (", unit, ")"),
+			LogX: spansDecade(at), Caption: metrics[0].Meaning}
+		name := func(r *row) string {
+			rest := slices.Delete(slices.Clone(r.extra), i, i+1)
+			return clean(strings.Join(slices.Concat([]string{r.strategy}, rest, []string{r.load}), " "))
+		}
+		rows := slices.SortedStableFunc(slices.Values(t.rows), func(a, b *row) int {
+			return cmp.Or(cmp.Compare(name(a), name(b)), cmp.Compare(at[a], at[b]))
+		})
+		for k, r := range rows {
+			begins := k == 0 || name(rows[k-1]) != name(r)
+			if begins {
+				p.Lines = append(p.Lines, PlotLine{Name: name(r)})
 			}
+			rate, gain := r.speed(), math.NaN()
+			if !begins {
+				gain = rate / rows[k-1].speed()
+			}
+			line := &p.Lines[len(p.Lines)-1]
+			line.Points = append(line.Points, [2]float64{at[r], rate})
+			cells := append([]Cell{{Text: axis(path), Gap: begins}}, Cells(name(r), r.extra[i])...)
+			for _, m := range metrics {
+				cells = append(cells, cellOf(m, r.Cells))
+			}
+			s.Table.Rows = append(s.Table.Rows, append(cells, Cell{Text: fixed(&gain, 2)},
+				Cell{Text: r.verdict(), Tone: r.state().tone()}))
 		}
-		for _, c := range sweptColumns {
-			s.Plots = append(s.Plots, x.plot(c))
-		}
+		s.Plots = append(s.Plots, p)
 	}
 	return s
 }
 
-// gain is how much faster storage was written to than at the value before, where both may be
-// compared.
-func gain(rows []*row, k int) string {
-	if k == 0 || !rows[k-1].correct() || !rows[k].correct() {
-		return unknown
+// speed is storage's rate where it may be compared, else NaN.
+func (r *row) speed() float64 {
+	if v := figureOf("storage.qps").Over(r.Cells).Value; v != nil && r.correct() {
+		return *v
 	}
-	a, b := storageRate.measure(rows[k-1]).number, storageRate.measure(rows[k]).number
-	if a == nil || b == nil || *a <= 0 {
-		return unknown
-	}
-	return fixed(new(*b / *a), 2)
+	return math.NaN()
 }
 
-// plot draws a column over the axis; points that may not be compared break the line.
-func (s *sweep) plot(c *column) Plot {
-	p := Plot{Title: c.Title + " over " + axis(s.path), Unit: c.Unit, Caption: c.Meaning, X: axis(s.path) + leading(" (",
-		s.unit, ")")}
-	least, most := math.Inf(1), math.Inf(-1)
-	for i, rows := range s.series {
-		l := PlotLine{Name: s.names[i], Color: spare[i%len(spare)]}
-		for _, r := range rows {
-			least, most = min(least, s.at[r]), max(most, s.at[r])
-			v, y := c.measure(r), math.NaN()
-			if r.correct() && v.number != nil && !v.projected && !v.atLeast {
-				y = *v.number
+// along are the rows' values on an axis, and the unit in which all its points are written; nil where they are not.
+func (t *table) along(axis int) (at map[*row]float64, unit string) {
+	for _, n := range notations {
+		at, values := map[*row]float64{}, map[float64]bool{}
+		for _, r := range t.rows {
+			if v, ok := n.quantity.Value(r.extra[axis]); ok {
+				at[r], values[v] = v/n.least, true
 			}
-			l.Points = append(l.Points, [2]float64{s.at[r], y})
 		}
-		p.Lines = append(p.Lines, l)
+		if len(at) == len(t.rows) && len(values) >= sweptLeast {
+			return at, n.unit
+		}
 	}
-	if p.LogX = least > 0 && most >= 16*least; p.LogX {
-		p.Caption += " The axis below is logarithmic."
+	return nil, ""
+}
+
+// spansDecade reports whether values are far enough apart for a logarithmic axis.
+func spansDecade(at map[*row]float64) bool {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, v := range at {
+		least, most = min(least, v), max(most, v)
 	}
-	return p
+	return least > 0 && most >= 16*least
 }

@@ -14,7 +14,7 @@ import (
 // TerminalOptions fit the output to where it goes.
 type TerminalOptions struct {
 	Color   bool // use ANSI colours
-	Width   int  // columns of the terminal; 0: do not divide tables or wrap lines
+	Width   int  // columns of the terminal; 0: do not wrap lines
 	Explain bool // also print how the figures came about, and where
 }
 
@@ -38,10 +38,10 @@ func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
 	d = d.cleaned()
 	p := &printer{w: bufio.NewWriter(w), opts: o}
 	if d.Title != "" {
-		p.line(ansiBold, "%s", d.Title)
+		p.line(ansiBold, d.Title)
 	}
 	if d.Subtitle != "" {
-		p.line(ansiDim, "%s", d.Subtitle)
+		p.line(ansiDim, d.Subtitle)
 	}
 	if !d.Last {
 		p.findings(d)
@@ -53,7 +53,7 @@ func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
 	}
 	if d.More != "" && !o.Explain {
 		p.line("", "")
-		p.line(ansiDim, "%s", d.More)
+		p.line(ansiDim, d.More)
 	}
 	if d.Last {
 		p.line("", "")
@@ -76,61 +76,31 @@ type printer struct {
 
 func (p *printer) findings(d *Document) {
 	for _, f := range d.Findings {
-		p.line("", "%s", f)
+		p.line("", f)
 	}
 	for _, v := range d.Verdicts {
-		p.line(cmp.Or(styles[v.Tone], ansiBold), "%s", v.Text)
+		p.line(cmp.Or(styles[v.Tone], ansiBold), v.Text)
 	}
 }
 
-// Counterexamples of one check that a terminal and the other formats show.
-const (
-	terminalExamples = 3
-	shownExamples    = 10
-)
-
 func (p *printer) section(s *Section) {
 	p.line("", "")
-	p.line(ansiBold, "%s", s.Title)
+	p.line(ansiBold, s.Title)
 	for _, t := range s.Text {
-		p.line("", "%s", t)
+		p.line("", t)
 	}
-	if len(s.Table.Rows) > 0 {
-		p.table(s.Table)
-	}
+	p.table(s.Table)
 	for i, n := range s.Notes {
 		if i == 0 && len(s.Table.Rows) > 0 {
 			p.line("", "")
 		}
-		p.line("", "  %s", n)
+		p.line("", "  "+n)
 	}
-	for _, e := range s.Examples {
-		p.line("", "")
-		p.line(styles[e.Tone], "%s", e.Title)
-		for l := range strings.SplitSeq(e.text(terminalExamples), "\n") {
-			p.line("", "    %s", l)
-		}
-	}
-	for i := range s.Parts {
-		p.section(&s.Parts[i])
-	}
-}
-
-// text is the first items, and how many there are besides.
-func (e *Example) text(most int) string {
-	items := slices.Clone(e.Items)
-	if n := len(items) - most; n > 0 {
-		items = append(items[:most], fmt.Sprintf("… and %d more", n))
-	}
-	if e.Note != "" {
-		items = append(items, e.Note)
-	}
-	return strings.Join(items, "\n")
 }
 
 // line prints a line, wrapped to the terminal; bufio keeps the first error for Flush.
-func (p *printer) line(style, format string, args ...any) {
-	for _, l := range wrap(strings.TrimRight(fmt.Sprintf(format, args...), " "), p.opts.Width) {
+func (p *printer) line(style, text string) {
+	for _, l := range wrap(strings.TrimRight(text, " "), p.opts.Width) {
 		fmt.Fprintln(p.w, p.paint(style, l))
 	}
 }
@@ -142,102 +112,109 @@ func (p *printer) paint(style, s string) string {
 	return style + s + ansiReset
 }
 
-// table prints a table, in parts where the terminal is narrower.
-func (p *printer) table(t Table) {
-	for i, part := range t.narrow().fit(p.opts.Width) {
-		if i > 0 {
-			p.line("", "")
-		}
-		p.part(part)
-	}
-}
+// leastWords is the width to which columns of words are narrowed at most.
+const leastWords = 12
 
-// part prints a table under its titles, in two lines where one is wider than its column,
-// and units.
-func (p *printer) part(t Table) {
-	widths := t.widths()
-	var above, titles, units, rule []Cell
-	for i, h := range t.Heads {
-		upper, title := "", h.Title
-		if terminal.Columns(title) > widths[i] {
-			upper, title, _ = strings.Cut(title, " ")
-		}
-		above, titles = append(above, Cell{Text: upper}), append(titles, Cell{Text: title})
-		units, rule = append(units, Cell{Text: h.Unit}), append(rule, Cell{Text: strings.Repeat("─", widths[i])})
+// table prints a table under its titles and units. Where it is too wide, columns of words are wrapped, the widest first;
+// what is still too wide the terminal breaks.
+func (p *printer) table(t Table) {
+	if len(t.Rows) == 0 {
+		return
 	}
-	if slices.ContainsFunc(titles, func(c Cell) bool { return c.Text != "" }) {
-		p.unlessEmpty(t, widths, above, ansiBold)
-		p.unlessEmpty(t, widths, titles, ansiBold)
-		p.unlessEmpty(t, widths, units, ansiDim)
-		p.unlessEmpty(t, widths, rule, ansiDim)
+	var titles, units, rule []Cell
+	widths, total, named := make([]int, len(t.Heads)), 0, false
+	for i, h := range t.Heads {
+		for _, text := range append(column(t.Rows, i), h.Unit) {
+			widths[i] = max(widths[i], terminal.Columns(text))
+		}
+		for widths[i] < terminal.Columns(h.Title) && (h.Words || widths[i] < 3 || len(wrap(h.Title, widths[i])) > 2) {
+			widths[i]++
+		}
+		total += widths[i] + 2
+		titles, units, named = append(titles, Cell{Text: h.Title}), append(units, Cell{Text: h.Unit}), named || h.Title != ""
+	}
+	for ; p.opts.Width > 0 && total > p.opts.Width+2; total-- {
+		widest := -1
+		for i, h := range slices.Backward(t.Heads) { // the first names the row
+			if h.Words && widths[i] > leastWords && (widest < 0 || i > 0 && widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	for _, w := range widths {
+		rule = append(rule, Cell{Text: strings.Repeat("─", w)})
+	}
+	if named {
+		p.row(t, widths, titles, ansiBold)
+		if slices.ContainsFunc(units, func(c Cell) bool { return c.Text != "" }) {
+			p.row(t, widths, units, ansiDim)
+		}
+		p.row(t, widths, rule, ansiDim)
 	}
 	for i, r := range t.Rows {
 		if len(r) > 0 && r[0].Gap && i > 0 {
 			p.line("", "")
 		}
-		p.cells(t, widths, p.shortened(t, r), "")
-		var under []Cell
-		for _, c := range r {
-			under = append(under, Cell{Text: c.Under})
+		p.row(t, widths, r, "")
+	}
+}
+
+// column are the texts of one.
+func column(rows [][]Cell, i int) (texts []string) {
+	for _, r := range rows {
+		texts = append(texts, r[i].Text)
+	}
+	return texts
+}
+
+// row prints the cells of a row, in several lines where one is wrapped; style applies to cells without a tone.
+func (p *printer) row(t Table, widths []int, cells []Cell, style string) {
+	lines, height := make([][]string, len(cells)), 1
+	for i, c := range cells {
+		if lines[i] = []string{c.Text}; t.Heads[i].Words || style == ansiBold {
+			lines[i] = wrap(c.Text, widths[i])
 		}
-		p.unlessEmpty(t, widths, under, ansiDim)
+		height = max(height, len(lines[i]))
 	}
-}
-
-// shortened is a row whose last cell, where it spans the rest, fits the terminal.
-func (p *printer) shortened(t Table, row []Cell) []Cell {
-	last := len(row) - 1
-	if last < 0 || !row[last].Rest || p.opts.Width <= 0 {
-		return row
-	}
-	room := p.opts.Width - t.columns(0, t.Keys).width() - 4
-	if terminal.Columns(row[last].Text) <= room {
-		return row
-	}
-	row = slices.Clone(row)
-	row[last].Text, _, _ = strings.Cut(row[last].Text, ":")
-	row[last].Text += ", see below"
-	return row
-}
-
-func (p *printer) unlessEmpty(t Table, widths []int, cells []Cell, style string) {
-	if slices.ContainsFunc(cells, func(c Cell) bool { return c.Text != "" }) {
-		p.cells(t, widths, cells, style)
-	}
-}
-
-// cells prints a row of a table, in several lines where a cell has them; style applies to
-// cells without a tone.
-func (p *printer) cells(t Table, widths []int, cells []Cell, style string) {
-	for n, more := 0, true; more; n++ {
-		more = false
+	for n := range height {
 		var b strings.Builder
 		for i, c := range cells {
-			lines := strings.Split(c.Text, "\n")
-			more = more || len(lines) > n+1
-			text := strings.Join(lines[min(n, len(lines)):min(n+1, len(lines))], "")
-			if !c.Rest {
-				text = pad(text, widths[i], t.Heads[i].Words)
+			text := ""
+			if n < len(lines[i]) {
+				text = strings.TrimLeft(lines[i][n], " ")
 			}
-			if t.Heads[i].Divide {
-				b.WriteString(p.paint(ansiDim, "│ "))
-			}
-			if i == len(cells)-1 {
-				text = strings.TrimRight(text, " ")
-			}
-			b.WriteString(p.paint(cmp.Or(styles[c.Tone], style), text))
-			if i < len(cells)-1 {
-				b.WriteString("  ")
+			fill := strings.Repeat(" ", max(0, widths[i]-terminal.Columns(text)))
+			text = p.paint(cmp.Or(styles[c.Tone], style), text)
+			if t.Heads[i].Words {
+				b.WriteString(text + fill + "  ")
+			} else {
+				b.WriteString(fill + text + "  ")
 			}
 		}
 		fmt.Fprintln(p.w, strings.TrimRight(b.String(), " "))
 	}
 }
 
-func pad(s string, width int, left bool) string {
-	fill := strings.Repeat(" ", max(0, width-terminal.Columns(s)))
-	if left {
-		return s + fill
+// wrap breaks a line between words so that it fits the width; further lines are indented as the first, and by two more.
+// A word that is wider stays whole. 0 is any width.
+func wrap(s string, width int) (lines []string) {
+	if width <= 0 || terminal.Columns(s) <= width {
+		return []string{s}
 	}
-	return fill + s
+	indent := s[:len(s)-len(strings.TrimLeft(s, " "))]
+	line, used := indent, 0
+	for _, word := range strings.Fields(s) {
+		if used > 0 && terminal.Columns(line)+1+terminal.Columns(word) > width {
+			lines, line, used = append(lines, line), indent+"  ", 0
+		}
+		if used > 0 {
+			line += " "
+		}
+		line, used = line+word, used+1
+	}
+	return append(lines, line)
 }

@@ -16,15 +16,10 @@ const unknown = "–"
 // clean makes text that may come from a cluster safe to show anywhere as plain
 // text: control characters, line breaks, invisible and direction-changing runes
 // become one visible replacement.
-func clean(s string) string { return cleanKeep(s, "") }
-
-// cleanLines is clean for text of several lines.
-func cleanLines(s string) string { return cleanKeep(s, "\n\t") }
-
-func cleanKeep(s, keep string) string {
+func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case strings.ContainsRune(keep, r), unicode.IsPrint(r):
+		case unicode.IsPrint(r):
 			return r
 		case unicode.IsSpace(r):
 			return ' '

@@ -28,9 +28,6 @@ func TestClean(t *testing.T) {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := cleanLines("a\n\tb\r"); got != "a\n\tb " {
-		t.Errorf("cleanLines = %q", got)
-	}
 }
 
 func TestMarkdownEscapes(t *testing.T) {

@@ -24,7 +24,7 @@ func TuningDocument(t *result.Tuning) *Document {
 		for _, c := range t.Changes {
 			rows = append(rows, Cells(c.If, c.Answer))
 		}
-		add(Section{Title: "What would change it", Table: Table{Keys: 1, Heads: Heads("if", "then, by simulation"),
+		add(Section{Title: "What would change it", Table: Table{Heads: Heads("if", "then, by simulation"),
 			Rows: rows}})
 	}
 	add(Section{Title: "Candidates", Table: candidates(t), Notes: candidateNotes(t)})
@@ -47,7 +47,7 @@ func tuningSubtitle(t *result.Tuning) string {
 }
 
 func tuningFacts(all []result.TuningFact) (t Table) {
-	t = Table{Keys: 1, Heads: Heads("", "")}
+	t = Table{Heads: Heads("", "")}
 	for _, f := range all {
 		t.Rows = append(t.Rows, Cells(f.Name, f.Value))
 	}
@@ -87,7 +87,7 @@ func shown(t *result.Tuning) (all []*result.TunedCandidate) {
 }
 
 func candidates(t *result.Tuning) Table {
-	table := Table{Keys: 1, Heads: []Head{
+	table := Table{Heads: []Head{
 		{Title: "setting", Words: true}, {Title: "handler length"}, {Title: "predicted", Unit: "s"}, {Title: "measured",
 			Unit: "s"},
 		{Title: "error", Unit: "%"}, {Title: "n"}, {Title: "requests per event"}, {Title: "memory", Unit: "MiB"},

@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,26 +12,16 @@ import (
 type state string
 
 const (
-	stateFailed  state = "failed"  // a check failed, be it in an invalid repetition
-	stateInvalid state = "invalid" // no repetition may be believed
-	stateAllowed state = "allowed" // a check failed that the scenario allows to fail
-	stateCut     state = "cut"     // the drain limit ended it
-	stateOpen    state = "open"    // nothing failed, but not everything was judged
-	statePassed  state = "passed"
+	stateFailed  state = "failed"                        // a check failed, be it in an invalid repetition
+	stateInvalid state = "invalid"                       // no repetition may be believed
+	stateAllowed state = "failed as the scenario allows" // a check failed that the scenario allows to fail
+	stateCut     state = "cut at the drain limit"
+	stateOpen    state = "passed what could be judged"
+	statePassed  state = "passed every check"
 )
 
-// states are all of them, the worst first, in words.
-var states = []struct {
-	state state
-	text  string
-}{
-	{stateFailed, "failed"},
-	{stateInvalid, "invalid"},
-	{stateAllowed, "failed as the scenario allows"},
-	{stateCut, "cut at the drain limit, passed what could be judged"},
-	{stateOpen, "passed what could be judged"},
-	{statePassed, "passed every check"},
-}
+// states are all of them, the worst first.
+var states = []state{stateFailed, stateInvalid, stateAllowed, stateCut, stateOpen, statePassed}
 
 func (s state) tone() Tone {
 	switch s {
@@ -67,15 +56,34 @@ func (t *table) outcome() state {
 	if len(t.rows) == 0 {
 		return stateInvalid
 	}
-	for _, s := range states {
-		if slices.ContainsFunc(t.rows, func(r *row) bool { return r.state() == s.state }) {
-			if s.state == statePassed && len(t.res.Missing()) > 0 {
-				return stateOpen
-			}
-			return s.state
+	for _, s := range states[:len(states)-1] {
+		if slices.ContainsFunc(t.rows, func(r *row) bool { return r.state() == s }) {
+			return s
 		}
 	}
+	if len(t.res.Missing()) > 0 {
+		return stateOpen
+	}
 	return statePassed
+}
+
+// summary is the run's outcome in one sentence.
+func (t *table) summary() Cell {
+	if len(t.rows) == 0 {
+		return Cell{Text: "The record holds no cells.", Tone: Bad}
+	}
+	count := map[state]int{}
+	for _, r := range t.rows {
+		count[r.state()]++
+	}
+	var parts []string
+	for _, s := range slices.Backward(states) {
+		if n := count[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return Cell{Text: "Of " + plural(len(t.rows), "point") + ": " + strings.Join(parts, "; ") + ".",
+		Tone: t.outcome().tone()}
 }
 
 // with lists the checks that have a verdict, G2 before G10.
@@ -132,33 +140,19 @@ func (r *row) cut() bool {
 	return slices.ContainsFunc(r.valid, func(c *result.Cell) bool { return c.Cut })
 }
 
-// cuts says how many repetitions were cut, if others were not.
-func (r *row) cuts() string {
-	n := 0
-	for _, c := range r.valid {
-		if c.Cut {
-			n++
-		}
-	}
-	if n == 0 || n == len(r.valid) {
-		return ""
-	}
-	return fmt.Sprintf("%d of %d ", n, len(r.valid))
-}
-
 // cutFraction is the part of the work done when the drain limit came.
 func (r *row) cutFraction() *float64 {
-	return median(valuesOf(r.valid, func(c *result.Cell) *float64 { return ifSome(c.CutFraction, c.Cut) }))
+	return r.Median(func(c *result.Cell) *float64 { return ifSome(c.CutFraction, c.Cut) })
 }
 
-// verdict is the row's checks in a few words.
+// verdict is the row's checks in a few words, and how many repetitions the figures are from.
 func (r *row) verdict() string {
 	var words []string
 	if r.void() {
 		words = append(words, "INVALID")
 	}
 	if f := r.cutFraction(); f != nil {
-		words = append(words, r.cuts()+"cut at "+percent(*f))
+		words = append(words, "cut at "+percent(*f))
 	}
 	failed, allowed, passed, open := r.with(result.Fail), r.with(result.Allowed), r.with(result.Pass), r.open()
 	if len(failed) > 0 {
@@ -176,66 +170,43 @@ func (r *row) verdict() string {
 	if weak := r.with(result.NoPower); len(weak) > 0 {
 		words = append(words, ranges(weak)+" no power")
 	}
+	switch n := len(r.valid); {
+	case n < len(r.Cells):
+		words = append(words, fmt.Sprintf("n=%d of %d", n, len(r.Cells)))
+	case n > 1:
+		words = append(words, fmt.Sprintf("n=%d", n))
+	}
 	return orUnknown(clean(strings.Join(words, ", ")))
 }
 
-// notes explains what the table shows in this row: why it is invalid, cut, failed,
-// or incomplete.
+// notes explains what the table shows in this row: why it is invalid, cut, failed, or incomplete.
 func (r *row) notes() (notes []string) {
-	var reasons []string
-	repetitions := map[string][]string{}
-	for _, c := range r.cells {
-		if c.Valid {
-			continue
+	seen := map[string]bool{}
+	for _, c := range r.Cells {
+		if why := strings.Join(c.InvalidReasons, "; "); !c.Valid && !seen[why] {
+			seen[why] = true
+			notes = append(notes, fmt.Sprintf("invalid (repetition %d): %s", c.Repetition, why))
 		}
-		why := strings.Join(c.InvalidReasons, "; ")
-		why += leading("; what it violates counts all the same: ", strings.Join(violated(c), " "))
-		if repetitions[why] == nil {
-			reasons = append(reasons, why)
-		}
-		repetitions[why] = append(repetitions[why], fmt.Sprint(c.Repetition))
-	}
-	for _, why := range reasons {
-		note := "left out as invalid"
-		if r.void() {
-			note = "invalid"
-		}
-		if len(r.cells) > 1 {
-			note += " (repetition " + strings.Join(repetitions[why], ", ") + ")"
-		}
-		notes = append(notes, note+": "+why)
 	}
 	if f := r.cutFraction(); f != nil {
-		note := fmt.Sprintf("%scut at the drain limit with %s of the events acknowledged", r.cuts(), percent(*f))
-		if v := drain.measure(r); v.number != nil && !v.projected {
-			note += "; the Pods had drained, other kinds had not"
-		}
-		notes = append(notes, note)
+		notes = append(notes, fmt.Sprintf("cut at the drain limit with %s of the events acknowledged", percent(*f)))
 	}
 	for _, g := range r.failing() {
-		notes = append(notes, r.failure(g))
+		notes = append(notes, failure(g, r.checks[g]))
 	}
 	for _, g := range r.with(result.NoPower) {
-		c := r.checks[g]
-		notes = append(notes, fmt.Sprintf("%s found nothing, and has %s", checkTitle(g), noPower(c.Power, c.MinPower)))
+		notes = append(notes, fmt.Sprintf("%s found nothing, and has %s", checkTitle(g), verdictCell(r.checks[g]).Text))
 	}
 	return notes
 }
 
-// violated lists what an invalid repetition is found guilty of.
-func violated(c *result.Cell) []string {
-	return slices.DeleteFunc(slices.SortedFunc(maps.Keys(c.Checks), compareNatural),
-		func(g string) bool { return !c.Counts(g) })
-}
-
-// failure says in one line what is wrong with check g.
-func (r *row) failure(g string) string {
-	c := r.checks[g]
+// failure says in one line what is wrong with check g, with the first counterexample.
+func failure(g string, c result.Check) string {
 	s := checkTitle(g) + " fails"
 	if c.Verdict == result.Allowed {
 		s += ", which the scenario allows"
 	}
-	return s + ": " + violations(c)
+	return s + ": " + violations(c) + leading(": ", strings.Join(strings.Fields(c.Counterexample), " "))
 }
 
 // violations is how often a check failed.
@@ -244,10 +215,7 @@ func violations(c result.Check) string {
 	if c.Judged > 0 {
 		s += fmt.Sprintf(" in %d judged", c.Judged)
 	}
-	if c.Note != "" {
-		s += " (" + c.Note + ")"
-	}
-	return s
+	return s + leading(" (", c.Note, ")")
 }
 
 // noPower is that verdict with its figure: how many pairs could have gone wrong, of how
@@ -279,63 +247,59 @@ func shortVerdict(verdict string) Cell {
 // verdictCell is a check's outcome with how much it looked at.
 func verdictCell(c result.Check) Cell {
 	v := shortVerdict(c.Verdict)
-	v.Tip = c.Note
-	violations := max(c.Violations, 1)
 	switch c.Verdict {
 	case result.Pass:
 		v.Text += fmt.Sprintf(" %d", c.Judged)
-	case result.Fail:
-		v.Text += fmt.Sprintf(" %d", violations)
-	case result.Allowed:
-		v.Text = fmt.Sprintf("fails %d (allowed)", violations)
+	case result.Fail, result.Allowed:
+		v.Text += fmt.Sprintf(" %d", max(c.Violations, 1))
 	case result.NoPower:
 		v.Text = noPower(c.Power, c.MinPower)
-	case result.NotJudged:
-		v.Text, v.Tone = "not judged", Faint
+	case result.NotJudged, "":
+		v = Cell{Text: unknown, Tone: Faint}
 	}
 	return v
 }
 
-// guarantees are the checks in a word or two, and what each of them asks; misdeed is a violation
-// in plain words, after a row's name.
-var guarantees = map[string]struct{ name, meaning, misdeed string }{
-	"G1": {"converge", "Once the load has drained, storage holds exactly what the apiserver holds.",
-		"left storage different from the cluster"},
-	"G2": {"ordered", "The resource version applied to one object never goes down.",
-		"let an object's versions go backwards"},
-	"G3": {"no stale write", "No write is older than what storage already holds.", "replaced newer data with older"},
-	"G4": {"no resurrection", "An object that was deleted is not written again.", "brought deleted objects back"},
-	"G5": {"exact recreate", "Deleting and recreating a name ends with the new object.",
-		"mixed up a recreated object with the one before it"},
+// checkTable has a column for each guarantee, and a row for each name.
+func checkTable(key Table, checks []string, rows int, at func(i int) ([]Cell, map[string]result.Check)) Section {
+	s := Section{ID: "checks", Title: "Verdict per check", Table: key}
+	for _, g := range checks {
+		s.Table.Heads = append(s.Table.Heads, Head{Title: g, Unit: guarantees[g].name, Meaning: guarantees[g].meaning,
+			Words: true})
+	}
+	for i := range rows {
+		cells, all := at(i)
+		for _, g := range checks {
+			cells = append(cells, verdictCell(all[g]))
+		}
+		s.Table.Rows = append(s.Table.Rows, cells)
+	}
+	return s
+}
+
+// guarantees are the checks in a word or two, and what each of them asks.
+var guarantees = map[string]struct{ name, meaning string }{
+	"G1": {"converge", "Once the load has drained, storage holds exactly what the apiserver holds."},
+	"G2": {"ordered", "The resource version applied to one object never goes down."},
+	"G3": {"no stale write", "No write is older than what storage already holds."},
+	"G4": {"no resurrection", "An object that was deleted is not written again."},
+	"G5": {"exact recreate", "Deleting and recreating a name ends with the new object."},
 	"G6": {"conservation", "Every event received is counted as sent, merged, filtered, parked, queued or dropped, " +
-		"and dropped only where the configuration asks for it.", "lost count of events"},
-	"G7": {"bounded", "Memory, goroutines and sockets stay under their ceilings and come back down.",
-		"outgrew its limits on memory or connections"},
-	"G8": {"isolation", "What a fault hits does not delay the others.",
-		"let a fault delay objects that it did not concern"},
+		"and dropped only where the configuration asks for it."},
+	"G7": {"bounded", "Memory, goroutines and sockets stay under their ceilings and come back down."},
+	"G8": {"isolation", "What a fault hits does not delay the others."},
 	"G9": {"restart-safe", "After a restart, storage catches up with what the API server held then, and holds nothing " +
-		"that it had not.", "left storage wrong after a restart"},
-	"G10": {"unknown outcomes fenced", "After a timeout, the old write cannot overwrite the object's next one.",
-		"let a late request overwrite newer data"},
-	"G11": {"replay idempotent", "A request that is applied again takes nothing back.",
-		"undid newer data by repeating a request"},
-	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 " +
-		"s.",
-		"did not repair damaged records in time"},
-	"G13": {"secrecy", "Masked data turns up in no file of the cell, log, metric or stored byte.", "leaked secret data"},
-	"G14": {"honest telemetry", "Counters and lag metrics agree with the recorded history.",
-		"reported figures that the record contradicts"},
+		"that it had not."},
+	"G10": {"unknown outcomes fenced", "After a timeout, the old write cannot overwrite the object's next one."},
+	"G11": {"replay idempotent", "A request that is applied again takes nothing back."},
+	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 s."},
+	"G13": {"secrecy", "Masked data turns up in no file of the cell, log, metric or stored byte."},
+	"G14": {"honest telemetry", "Counters and lag metrics agree with the recorded history."},
 	"R1": {"answers", "An answer is complete and what was asked for, and a list lacks nothing that was there all the " +
-		"time.", ""},
-	"R2": {"watches", "A watch shows every change once, in order and as it was.", ""},
-	"R3": {"webhooks", "A healthy receiver gets every change, those of one object in order.",
-		""},
+		"time."},
+	"R2": {"watches", "A watch shows every change once, in order and as it was."},
+	"R3": {"webhooks", "A healthy receiver gets every change, those of one object in order."},
 }
 
 // checkTitle is "G2 (ordered)".
-func checkTitle(g string) string {
-	if name := guarantees[g].name; name != "" {
-		return g + " (" + name + ")"
-	}
-	return clean(g)
-}
+func checkTitle(g string) string { return clean(g) + leading(" (", guarantees[g].name, ")") }

@@ -24,10 +24,10 @@ func measured(drains map[string][]float64) *result.Results {
 	return res
 }
 
-// said is the first paragraph of a run's answer.
+// said is what a run's report finds.
 func said(res *result.Results) string {
 	res.Decide()
-	return answer{arrange(res)}.sentences()[0]
+	return strings.Join(arrange(res).findings(), " ")
 }
 
 func change(res *result.Results, strategy string, by func(*result.Cell)) *result.Results {
@@ -57,14 +57,14 @@ func TestViolationOfAnInvalidRepetitionDecides(t *testing.T) {
 		state   state
 		verdict string
 	}{
-		{"beside a valid one", repeated(drained(1), invalid("G2", fails)), stateFailed, "FAIL G2"},
-		{"alone", repeated(invalid("G2", fails)), stateFailed, "INVALID, FAIL G2"},
-		{"secrecy", repeated(drained(1), invalid("G13", fails)), stateFailed, "FAIL G13"},
-		{"as the scenario allows", repeated(drained(1), invalid("G2", allowed)), stateAllowed, "fails G2 (allowed)"},
-		{"by the clock", repeated(drained(1), invalid("G8", fails)), statePassed, "pass G1"},
-		{"a violation that was expected and absent", repeated(drained(1), invalid("G2", result.Check{Verdict: result.Fail, Judged: 5})), statePassed, "pass G1"},
-		{"a pass proves nothing", repeated(invalid("G1", result.Check{Verdict: result.Pass, Judged: 5})), stateInvalid, "INVALID"},
-		{"a pass proves nothing beside one that could not judge", repeated(invalid("G2", result.Check{Verdict: result.Pass, Judged: 5}), drained(1)), statePassed, "pass G1"},
+		{"beside a valid one", repeated(drained(1), invalid("G2", fails)), stateFailed, "FAIL G2, n=1 of 2"},
+		{"alone", repeated(invalid("G2", fails)), stateFailed, "INVALID, FAIL G2, n=0 of 1"},
+		{"secrecy", repeated(drained(1), invalid("G13", fails)), stateFailed, "FAIL G13, n=1 of 2"},
+		{"as the scenario allows", repeated(drained(1), invalid("G2", allowed)), stateAllowed, "fails G2 (allowed), n=1 of 2"},
+		{"by the clock", repeated(drained(1), invalid("G8", fails)), statePassed, "pass G1, n=1 of 2"},
+		{"a violation that was expected and absent", repeated(drained(1), invalid("G2", result.Check{Verdict: result.Fail, Judged: 5})), statePassed, "pass G1, n=1 of 2"},
+		{"a pass proves nothing", repeated(invalid("G1", result.Check{Verdict: result.Pass, Judged: 5})), stateInvalid, "INVALID, n=0 of 1"},
+		{"a pass proves nothing beside one that could not judge", repeated(invalid("G2", result.Check{Verdict: result.Pass, Judged: 5}), drained(1)), statePassed, "pass G1, n=1 of 2"},
 	} {
 		if tt.row.state() != tt.state || tt.row.verdict() != tt.verdict {
 			t.Errorf("%s: %s, %q; want %s, %q", tt.name, tt.row.state(), tt.row.verdict(), tt.state, tt.verdict)

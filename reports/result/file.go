@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 
 	"github.com/watchbench/watchbench/internal/userfile"
@@ -41,9 +40,8 @@ func LoadFile(path string) (*Results, error) {
 	return Decode(f, path)
 }
 
-// Decode reads one record strictly: the schema name must match, a field that the
-// format does not have is an error, and the content must satisfy Validate. Errors
-// name the place, within name.
+// Decode reads one record: the schema name must match and the content must satisfy Validate. Fields that this version
+// does not have are skipped, so that it reads the files of earlier ones. Errors name the place, within name.
 func Decode(r io.Reader, name string) (*Results, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err != nil {
@@ -66,9 +64,6 @@ func Decode(r io.Reader, name string) (*Results, error) {
 		return nil, fmt.Errorf("%s: field %q is missing: %w", name, "schema", ErrSchema)
 	case schema != Schema:
 		return nil, fmt.Errorf("%s: schema is %q: %w", name, schema, ErrSchema)
-	}
-	if err := unknownField(doc, reflect.TypeFor[Results]()); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var res Results
 	if err := json.Unmarshal(data, &res); err != nil {
@@ -124,7 +119,7 @@ func replaceBy(path string, write func(io.Writer) error, settle func(*os.File) e
 }
 
 // Encode writes the record as indented JSON with one line per list of numbers. It
-// refuses what Validate refuses, NaN and infinities included.
+// refuses what Validate refuses, and NaN and infinities.
 func Encode(w io.Writer, res *Results) error {
 	if err := res.Validate(); err != nil {
 		return err

@@ -3,7 +3,6 @@ package result
 import (
 	"bytes"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -93,10 +92,6 @@ func TestValidateNamesThePlace(t *testing.T) {
 	}{
 		{"schema", func(r *Results) { r.Schema = "x" }, `schema is "x"`},
 		{"run id", func(r *Results) { r.Run.ID = "" }, "run.id is empty"},
-		{"NaN behind a pointer", func(r *Results) { r.Cells[0].Storage.QPS = ptr(math.NaN()) }, "cells[0].storage.qps is NaN"},
-		{"infinity in a map", func(r *Results) { r.Cells[0].Queues = map[string]float64{"Pod_1": math.Inf(1)} }, `cells[0].queues["Pod_1"] is +Inf`},
-		{"NaN in a curve", func(r *Results) { r.Cells[0].Series[SeriesQueueDepth].V[1] = math.NaN() }, `cells[0].series["queue.depth"].v[1] is NaN`},
-		{"infinity in the scenario", func(r *Results) { r.Scenario["x"] = math.Inf(-1) }, `scenario["x"] is -Inf`},
 		{"cell id", func(r *Results) { r.Cells[1].ID = "" }, "cells[1].id is empty"},
 		{"same id twice", func(r *Results) { r.Cells[1].ID = "a" }, `cells[1].id "a" is taken by cells[0]`},
 		{"valid with a reason", func(r *Results) { r.Cells[0].InvalidReasons = []string{"lag"} }, "cells[0] is valid and gives a reason"},
@@ -145,12 +140,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{name: "no schema", text: `{"run":{}}`, want: `field "schema" is missing`, schema: true},
 		{name: "other schema", text: `{"schema":"watchbench/results/v2","new":1}`, want: `schema is "watchbench/results/v2"`, schema: true},
 		{name: "trailing data", text: good + "{}", want: "after top-level value"},
-		{name: "unknown field deep inside", text: strings.Replace(good, `"cpuSeconds"`, `"cpuSecs"`, 1),
-			want: `unknown field "cpuSecs" in cells[0].parties["watcher"]; known are cpuSeconds, rssPeakMiB`},
-		{name: "unknown field at the top", text: strings.Replace(good, `"run"`, `"runs"`, 1), want: `unknown field "runs" at the top`},
 		{name: "wrong type", text: strings.Replace(good, `"seed": 7`, `"seed": "7"`, 1), want: "line 8, column"},
 		{name: "too large a number", text: strings.Replace(good, `"cpus": 2`, `"cpus": 1e999`, 1), want: "1e999"},
-		{name: "field of another case", text: strings.Replace(good, `"seed"`, `"Seed"`, 1), want: `unknown field "Seed" in run`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

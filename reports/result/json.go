@@ -2,14 +2,12 @@ package result
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"reflect"
 )
 
-// EncodeJSON writes a document as indented JSON with a line break at its end. Nothing is
-// written on an error; of a number that JSON cannot carry, NaN and infinities, it says where.
+// EncodeJSON writes a document as indented JSON with a line break at its end. Nothing is written on an error, such as a
+// number that JSON cannot carry.
 func EncodeJSON(w io.Writer, document any) error {
 	data, err := indented(document)
 	if err != nil {
@@ -21,11 +19,6 @@ func EncodeJSON(w io.Writer, document any) error {
 
 func indented(document any) ([]byte, error) {
 	data, err := json.MarshalIndent(document, "", " ")
-	if unsupported := (*json.UnsupportedValueError)(nil); errors.As(err, &unsupported) {
-		if at := finite(reflect.ValueOf(document), ""); at != nil {
-			err = at
-		}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("encode %T: %w", document, err)
 	}

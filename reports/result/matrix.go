@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/watchbench/watchbench/internal/userfile"
 )
@@ -167,6 +168,18 @@ func LoadMatrix(dir string) (*Matrix, error) {
 		return nil, fmt.Errorf("%s: schema is %q, not %s", path, m.Schema, MatrixSchema)
 	}
 	return &m, nil
+}
+
+// Started is when its first run began that is there; zero if none is.
+func (m *Matrix) Started(dir string) time.Time {
+	for _, e := range m.Entries {
+		if e.Dir != "" && filepath.IsLocal(e.Dir) {
+			if res, err := LoadFile(filepath.Join(dir, e.Dir)); err == nil {
+				return res.Run.Started
+			}
+		}
+	}
+	return time.Time{}
 }
 
 // EncodeMatrix writes the matrix as indented JSON.

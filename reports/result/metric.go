@@ -1,6 +1,7 @@
 package result
 
 import (
+	_ "embed" // the figures that reports show
 	"fmt"
 	"math"
 	"reflect"
@@ -10,26 +11,126 @@ import (
 	"sync"
 	"time"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// Metric is a figure of a cell that a threshold may bound.
+// Metric is a figure of a cell: what thresholds bound, tables show, gates judge and runs are compared by. figures.yaml
+// explains what reports need of one.
 type Metric struct {
 	// Name is its path below a cell of results.json, such as freshness.p99.
-	Name string
+	Name string `json:"name"`
 	// Unit is that of the value in results.json: s, ms, µs, MiB, B, KiB/s, /s, share, or
 	// empty for a count.
-	Unit  string
-	index [][]int // of the field in each struct on the way
+	Unit       string  `json:"-"`
+	Title      string  `json:"title"`
+	Meaning    string  `json:"meaning"`
+	CSV        string  `json:"csv"`
+	Bench      string  `json:"bench"`
+	Better     string  `json:"better"`
+	Decimals   int     `json:"decimals"`
+	Published  bool    `json:"published"`
+	Compared   bool    `json:"compared"` // by default, although neither side is better
+	Total      bool    `json:"total"`
+	ByPlan     bool    `json:"byPlan"`
+	PerRequest bool    `json:"perRequest"`
+	PerLoad    bool    `json:"perLoad"`
+	index      [][]int // of the field in each struct on the way
+}
+
+// Values of Metric.Better.
+const (
+	Lower  = "lower"
+	Higher = "higher"
+)
+
+//go:embed figures.yaml
+var figuresFile []byte
+
+// Figures are the metrics that reports show, in the order of their columns.
+var Figures = sync.OnceValue(func() (all []Metric) {
+	if err := yaml.UnmarshalStrict(figuresFile, &all); err != nil {
+		panic(err) // the file is embedded, and tested
+	}
+	for i := range all {
+		j := slices.IndexFunc(paths(), func(m Metric) bool { return m.Name == all[i].Name })
+		all[i].Unit, all[i].index = paths()[j].Unit, paths()[j].index
+	}
+	return all
+})
+
+// Metrics lists the figures that a threshold may bound, in the order of results.json.
+var Metrics = sync.OnceValue(func() []Metric {
+	all := slices.Clone(paths())
+	for _, f := range Figures() {
+		all[slices.IndexFunc(all, func(m Metric) bool { return m.Name == f.Name })] = f
+	}
+	return all
+})
+
+// Summary is a metric over the repetitions of a point.
+type Summary struct {
+	Value     *float64  // nil: not known
+	Values    []float64 // one per repetition that counts and knows it
+	Projected bool      // computed, not waited for
+	AtLeast   bool      // a lower bound
+}
+
+// Over sums a metric up: the median over the valid cells; of a percentile, that of all operations together, since
+// percentiles cannot be averaged; of what went wrong, the total, also over invalid cells: a loss is one however late
+// the machine was. Unlike Of it has the figures of cut cells, marked.
+func (m Metric) Over(cells []*Cell) (s Summary) {
+	valid, sum := 0, 0.0
+	var known []*Cell
+	for _, c := range cells {
+		v := m.raw(c)
+		if c.Valid {
+			valid++
+			s.Projected = s.Projected || m.Name == FigureDrain && c.Handler.DrainProjected
+			s.AtLeast = s.AtLeast || c.Cut && strings.HasPrefix(m.Name, "freshness.")
+		}
+		if v != nil && (c.Valid || m.Total && *v > 0) {
+			s.Values, known, sum = append(s.Values, *v), append(known, c), sum+*v
+		}
+	}
+	median, ok := stats.Median(s.Values)
+	percentile, micros, isPercentile := m.Percentile()
+	switch {
+	case !ok:
+		return Summary{}
+	case m.Total:
+		s.Value, s.AtLeast = &sum, len(known) < valid
+	case isPercentile && len(known) > 1:
+		var all []*Quantiles
+		for _, c := range known {
+			all = append(all, m.Distribution(c))
+		}
+		if merged := Merge(all); merged != nil {
+			s.Value = new(float64(merged.ValueAtPercentile(percentile)) / micros)
+		}
+	default:
+		s.Value = &median
+	}
+	return s
+}
+
+// Interval is where a figure that was waited for may lie; ok is false with too few repetitions.
+func (s Summary) Interval() (i stats.Interval, ok bool) {
+	if s.Value == nil || s.Projected || s.AtLeast {
+		return i, false
+	}
+	return stats.Of(s.Values)
 }
 
 // sections of a cell hold the figures that may be bounded.
 var sections = []string{"load", "writer", "handler", "storage", "freshness", "bystander", "watcher", "events", "pace",
 	"readers", "api"}
 
-// Metrics lists the figures that a threshold may bound, in the order of results.json.
-var Metrics = sync.OnceValue(func() []Metric {
+// paths are the numbers below a cell, in the order of results.json.
+var paths = sync.OnceValue(func() []Metric {
 	var all []Metric
 	var walk func(t reflect.Type, name, unit string, index [][]int)
 	walk = func(t reflect.Type, name, unit string, index [][]int) {
@@ -48,7 +149,7 @@ var Metrics = sync.OnceValue(func() []Metric {
 				walk(f.Type, name+"."+jsonName(f), of, append(slices.Clone(index), f.Index))
 			}
 		case reflect.Int, reflect.Int64, reflect.Float64:
-			all = append(all, Metric{name, unit, index})
+			all = append(all, Metric{Name: name, Unit: unit, index: index})
 		}
 	}
 	cell := reflect.TypeFor[Cell]()
@@ -112,6 +213,11 @@ func (m Metric) Of(c *Cell) *float64 {
 	if c.Cut && !strings.HasPrefix(m.Name, "load.") && m.Name != "pace.growthQPS" && m.Name != "pace.writtenQPS" {
 		return nil
 	}
+	return m.raw(c)
+}
+
+// raw is the value also of a cut cell.
+func (m Metric) raw(c *Cell) *float64 {
 	v, optional := reflect.ValueOf(c).Elem(), false
 	for _, i := range m.index {
 		if v = v.FieldByIndex(i); v.Kind() != reflect.Pointer {
@@ -233,4 +339,9 @@ func (b Bound) Holds(v float64) bool {
 		return v > b.Value
 	}
 	return v >= b.Value
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }

@@ -363,9 +363,7 @@ type Check struct {
 	Counterexample string `json:"counterexample,omitempty"` // the first one: which key, versions, requests
 	// Further are the counterexamples of further violations, 49 at most.
 	Further []string `json:"furtherCounterexamples,omitempty"`
-	// Evidence belongs to the counterexamples, in their order; only the first have it.
-	Evidence []Evidence `json:"evidence,omitempty"`
-	Note     string     `json:"note,omitempty"`
+	Note    string   `json:"note,omitempty"`
 }
 
 // Party is the machine use of one process. What one used that ended before the last

@@ -18,18 +18,6 @@ type Robustness struct {
 	// Paired is how many times the freshness p99 of the cell without the fault this one may
 	// have; 0 where nothing is compared.
 	Paired float64 `json:"paired,omitempty"`
-	// Moments are what was done to the parties, in order of time, 400 at most.
-	Moments []Moment `json:"moments,omitempty"`
-}
-
-// Moment is something that was done to a party, or a fault while it was in force. Times are in
-// seconds from the start of the load.
-type Moment struct {
-	T     float64  `json:"t"`
-	Until *float64 `json:"until,omitempty"` // when it ended; nil for what takes no time
-	What  string   `json:"what"`            // a fault as the scenario has it, or what the runner did
-	Count int64    `json:"count,omitempty"` // of objects, rows or repetitions
-	Note  string   `json:"note,omitempty"`
 }
 
 // Measured is the verdict of a column that is shown and not judged.

@@ -16,6 +16,8 @@ const (
 	TuningSchema   = "watchbench/tuning/v2" // v1 had its map of lengths as "lengths"
 	TuningFile     = "tuning.json"
 	TuningQuestion = "tune"
+	// RatesFile is the result of watchbench tune --find rate.
+	RatesFile = "rates.json"
 )
 
 // Tuning is what a search for settings asked, tried and recommends. Times are in seconds.

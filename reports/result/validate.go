@@ -3,18 +3,14 @@ package result
 import (
 	"fmt"
 	"maps"
-	"math"
-	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Verdicts lists every value of Check.Verdict.
 func Verdicts() []string { return []string{Pass, Fail, Allowed, NoPower, NotJudged, NotApply} }
 
-// Validate reports the first place where the record contradicts itself: a number
-// that is not finite, two cells of one id, a pass that judged nothing, a curve
+// Validate reports the first place where the record contradicts itself: two cells of one id, a pass that judged nothing, a curve
 // whose times and values do not pair up.
 func (r *Results) Validate() error {
 	if r.Schema != Schema {
@@ -22,9 +18,6 @@ func (r *Results) Validate() error {
 	}
 	if r.Run.ID == "" {
 		return fmt.Errorf("run.id is empty; it names the run")
-	}
-	if err := finite(reflect.ValueOf(r).Elem(), ""); err != nil {
-		return err
 	}
 	ids := map[string]int{}
 	for i := range r.Cells {
@@ -93,50 +86,4 @@ func (c *Cell) validate(path string) error {
 		}
 	}
 	return nil
-}
-
-// finite finds the first number that JSON cannot carry.
-func finite(v reflect.Value, path string) error {
-	if at, f, ok := infinite(v); !ok {
-		return fmt.Errorf("%s is %v; leave out what is not known", strings.TrimPrefix(path+at, "."), f)
-	}
-	return nil
-}
-
-// infinite is the place of such a number, which is put together on the way back, and the number.
-func infinite(v reflect.Value) (path string, f float64, ok bool) {
-	bad := func(f float64) bool { return math.IsNaN(f) || math.IsInf(f, 0) }
-	switch v.Kind() {
-	case reflect.Float64, reflect.Float32:
-		return "", v.Float(), !bad(v.Float())
-	case reflect.Pointer, reflect.Interface:
-		if !v.IsNil() {
-			return infinite(v.Elem())
-		}
-	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			return "", 0, true
-		}
-		for i := range v.NumField() {
-			if at, f, ok := infinite(v.Field(i)); !ok {
-				return "." + jsonName(v.Type().Field(i)) + at, f, false
-			}
-		}
-	case reflect.Slice, reflect.Array:
-		if all, ok := v.Interface().([]float64); ok && !slices.ContainsFunc(all, bad) {
-			return "", 0, true
-		}
-		for i := range v.Len() {
-			if at, f, ok := infinite(v.Index(i)); !ok {
-				return fmt.Sprintf("[%d]%s", i, at), f, false
-			}
-		}
-	case reflect.Map:
-		for _, k := range v.MapKeys() {
-			if at, f, ok := infinite(v.MapIndex(k)); !ok {
-				return fmt.Sprintf("[%q]%s", k.String(), at), f, false
-			}
-		}
-	}
-	return "", 0, true
 }

@@ -4,16 +4,20 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
 // Schema names the format of a Comparison as JSON.
-const Schema = "watchbench/comparison/v1"
+const Schema = "watchbench/comparison/v2" // v1 had any number of runs
 
 // Run is one run, and what it is called.
 type Run struct {
@@ -21,23 +25,24 @@ type Run struct {
 	Results *result.Results
 }
 
-// Comparison compares several runs with the first of them.
+// Names of the two runs in tables.
+var Names = [2]string{"A", "B"}
+
+// Comparison compares a run, B, with another, A.
 type Comparison struct {
-	Schema string    `json:"schema"`
-	Runs   []RunInfo `json:"runs"`
-	// Verdicts and Origins are a sentence each per run after the first: what came out, and how far the two compare.
-	Verdicts    []string     `json:"verdicts"`
-	Origins     []string     `json:"origins"`
+	Schema string     `json:"schema"`
+	Runs   [2]RunInfo `json:"runs"`
+	// Verdict and Origin are a sentence each: what came out, and how far the two compare.
+	Verdict     string       `json:"verdict"`
+	Origin      string       `json:"origin"`
 	Differences []Difference `json:"differences"` // of the runs themselves
 	Figures     []Figure     `json:"figures"`     // most changed first
 	Left        []string     `json:"left"`        // what was left out, and why
-	Notes       []string     `json:"notes"`       // how sure the verdicts are
-	Points      []Point      `json:"-"`           // that the first run and another one have
+	points      []Point      // that both have
 }
 
 // RunInfo identifies a run.
 type RunInfo struct {
-	Name     string    `json:"name"` // A, B, …: what it is called in tables
 	Label    string    `json:"label"`
 	ID       string    `json:"id"`
 	Scenario string    `json:"scenario"`
@@ -49,30 +54,30 @@ type RunInfo struct {
 
 // Figure is one metric at one point.
 type Figure struct {
-	Point  string `json:"point"`
-	Metric string `json:"metric"`
-	Unit   string `json:"unit,omitempty"` // of the values: s, ms, µs, MiB, B, KiB/s, /s, share; empty for a count
-	Better int    `json:"better"`         // -1: lower values are, 1: higher values are, 0: none
-	Sides  []Side `json:"sides"`          // by run
+	Point  string  `json:"point"`
+	Metric string  `json:"metric"`
+	Unit   string  `json:"unit,omitempty"` // of the values: s, ms, µs, MiB, B, KiB/s, /s, share; empty for a count
+	Sides  [2]Side `json:"sides"`          // by run
+	// Ratio is B's value divided by A's, with its interval at 1 - stats.Alpha.
+	Ratio     *float64 `json:"ratio,omitempty"`
+	RatioLow  *float64 `json:"ratioLow,omitempty"`
+	RatioHigh *float64 `json:"ratioHigh,omitempty"`
+	Verdict   Verdict  `json:"verdict"`
+	Why       string   `json:"why,omitempty"` // it is not comparable
+	metric    result.Metric
 }
 
-// Side is a figure as one run has it, and its ratio to the first run's.
+// Side is a figure as one run has it.
 type Side struct {
 	N     int      `json:"n"`               // repetitions that know it
 	Value *float64 `json:"value,omitempty"` // median; of percentiles, of all operations together; of faults, the total
 	// Low and High are the ends of the value's interval at stats.Level, where it has one.
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
-	// Ratio is the value divided by the first run's, with its interval at 1 - stats.Alpha.
-	Ratio     *float64 `json:"ratio,omitempty"`
-	RatioLow  *float64 `json:"ratioLow,omitempty"`
-	RatioHigh *float64 `json:"ratioHigh,omitempty"`
-	Verdict   Verdict  `json:"verdict,omitempty"` // not of the first run
-	Why       string   `json:"why,omitempty"`     // it is not comparable
-	values    []float64
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+	values []float64
 }
 
-// Verdict is the result of a figure's comparison with the first run's.
+// Verdict is the result of a figure's comparison.
 type Verdict string
 
 // Verdicts.
@@ -84,195 +89,144 @@ const (
 	NotComparable Verdict = "not comparable"
 )
 
-// Compare compares runs with the first of them, in the given metrics.
-func Compare(metrics []result.Metric, runs ...Run) (*Comparison, error) {
-	c := &Comparison{
-		Schema: Schema, Verdicts: []string{}, Origins: []string{}, Differences: []Difference{},
-		Figures: []Figure{}, Left: []string{}, Notes: []string{},
+// Metrics finds the metrics that patterns name, in the order of results.json: a name, such as freshness.p99, or one
+// with * for any part of it, such as watcher.*. Without patterns they are those with a better side, and a few that show
+// whether both sides had the same load, storage and work.
+func Metrics(patterns ...string) (all []result.Metric, err error) {
+	wanted := map[string]bool{}
+	for _, p := range patterns {
+		found := false
+		for _, m := range result.Metrics() {
+			ok, err := path.Match(p, m.Name)
+			if err != nil {
+				const remedy = "write a metric's name, or * for any part of one, such as watcher.*"
+				return nil, badinput.New(remedy, "metric %q: %v", p, err)
+			}
+			found, wanted[m.Name] = found || ok, wanted[m.Name] || ok
+		}
+		if found {
+			continue
+		}
+		if _, err = result.MetricByName(p); strings.Contains(p, "*") {
+			err = fmt.Errorf("no such metric; watcher.* and freshness.p99 are examples")
+		}
+		return nil, &badinput.Error{What: fmt.Sprintf("metric %q", p), Err: err}
 	}
-	var all []*result.Results
-	for i, r := range runs {
+	for _, m := range result.Metrics() {
+		if wanted[m.Name] || len(patterns) == 0 && (m.Better != "" || m.Compared) {
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
+
+// Compare compares a run with another, in the given metrics.
+func Compare(metrics []result.Metric, base, now Run) (*Comparison, error) {
+	c := &Comparison{Schema: Schema, Differences: []Difference{}, Figures: []Figure{}, Left: []string{}}
+	for i, r := range []Run{base, now} {
 		run := &r.Results.Run
-		info := RunInfo{
-			Name: Name(i), Label: r.Label, ID: run.ID, Scenario: run.Scenario, Started: run.Started, Seed: run.Seed,
-			Cells: len(r.Results.Cells),
+		c.Runs[i] = RunInfo{
+			Label: r.Label, ID: run.ID, Scenario: run.Scenario, Started: run.Started, Seed: run.Seed, Cells: len(r.Results.Cells),
 		}
 		for _, cell := range r.Results.Cells {
 			if cell.Valid {
-				info.Valid++
+				c.Runs[i].Valid++
 			}
 		}
-		all, c.Runs = append(all, r.Results), append(c.Runs, info)
+		if gap := r.Results.Gap(); gap != "" {
+			c.Left = append(c.Left, Names[i]+" is "+gap)
+		}
 	}
-	differences, err := Differences(all...)
+	differences, err := Differences(base.Results, now.Results)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range differences {
-		if d.Kind != kindOther {
+		if d.Kind != "" {
 			c.Differences = append(c.Differences, d)
 		}
 	}
-	slices.SortStableFunc(c.Differences, func(a, b Difference) int {
-		byKind := cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
-		return cmp.Or(byKind, cmp.Compare(b.What[:1], a.What[:1])) // scenario before environment
-	})
-	for _, p := range Match(all...) {
-		if has := runsOf(&p); has[0] == 0 && len(has) > 1 {
-			c.Points = append(c.Points, p)
-		} else {
-			c.Left = append(c.Left, fmt.Sprintf("%s: in %s only", p.Name, names(has)))
+	for _, p := range Match(base.Results, now.Results) {
+		switch {
+		case !p.Has(0), !p.Has(1):
+			in := map[bool]string{true: Names[0], false: Names[1]}[p.Has(0)]
+			c.Left = append(c.Left, fmt.Sprintf("%s: in %s only", p.Name, in))
+		default:
+			c.points = append(c.points, p)
+			c.Left = append(c.Left, p.leftOut()...)
 		}
 	}
-	c.Figures = append(c.Figures, figuresOf(metrics, c.Points, len(runs))...)
+	for _, m := range metrics { // noise of a metric is pooled over the points
+		figures := make([]Figure, len(c.points))
+		var before, after [][]float64
+		for i := range c.points {
+			figures[i] = figureOf(m, &c.points[i])
+			before, after = append(before, figures[i].Sides[0].values), append(after, figures[i].Sides[1].values)
+		}
+		for i, r := range stats.Against(before, after) {
+			if f := &figures[i]; f.known() {
+				f.judge(&c.points[i], r)
+				c.Figures = append(c.Figures, *f)
+			}
+		}
+	}
 	slices.SortStableFunc(c.Figures, func(a, b Figure) int {
 		return cmp.Or(cmp.Compare(a.class(), b.class()), cmp.Compare(b.change(), a.change()))
 	})
-	c.Left = append(c.leftOut(all), c.Left...)
-	for i := 1; i < len(runs); i++ {
-		c.Verdicts, c.Origins = append(c.Verdicts, c.verdict(i)), append(c.Origins, c.origin(i))
-	}
-	c.Notes = append(c.Notes, c.sureness()...)
+	c.Verdict, c.Origin = c.verdict(), c.origin()
 	return c, nil
 }
 
-// Name is the name of the i-th run in tables: A to Z, then run 27 and so on.
-func Name(i int) string {
-	if i < 26 {
-		return string(rune('A' + i))
-	}
-	return fmt.Sprintf("run %d", i+1)
-}
-
-// figuresOf returns the metrics at each point, judged. Noise of a metric is pooled over the points.
-func figuresOf(metrics []result.Metric, points []Point, runs int) (known []Figure) {
-	all := make([][]Figure, len(metrics))
-	for m, metric := range metrics {
-		for i := range points {
-			all[m] = append(all[m], figureOf(metric, &points[i]))
-		}
-		for run := 1; run < runs; run++ {
-			var base, now [][]float64
-			for _, f := range all[m] {
-				base, now = append(base, f.Sides[0].values), append(now, f.Sides[run].values)
-			}
-			for i, r := range stats.Against(base, now) {
-				all[m][i].judge(&points[i], run, r)
-			}
-		}
-	}
-	for i := range points {
-		for m := range metrics {
-			if f := all[m][i]; f.known() {
-				known = append(known, f)
-			}
-		}
-	}
-	return known
-}
-
-// known reports whether a run knows the figure, and it is not 0 in all of them.
+// known reports whether a run knows the figure, and it is not 0 in both.
 func (f *Figure) known() bool {
-	known, zero := 0, 0
-	for _, s := range f.Sides {
-		if s.Value != nil {
-			known++
-			if *s.Value == 0 {
-				zero++
-			}
-		}
-	}
-	return known > 0 && zero < len(f.Sides)
+	known := func(s Side) bool { return s.Value != nil && *s.Value != 0 }
+	return known(f.Sides[0]) || known(f.Sides[1]) || (f.Sides[0].Value == nil) != (f.Sides[1].Value == nil)
 }
 
-// figureOf is a metric at a point.
+// figureOf is a metric at a point. What went wrong counts also in cut and invalid cells.
 func figureOf(m result.Metric, p *Point) Figure {
-	f := Figure{Point: p.Name, Metric: m.Name, Unit: m.Unit, Better: traits[m.Name].better}
-	if traits[m.Name].byPlan && p.open() {
-		f.Better = 0
-	}
-	for run := range p.Cells {
-		f.Sides = append(f.Sides, sideOf(m, p, run))
+	f := Figure{Point: p.Name, Metric: m.Name, Unit: m.Unit, metric: m}
+	for run, cells := range p.Cells {
+		if m.Total || strings.HasPrefix(m.Name, "load.") {
+			cells = p.all[run]
+		}
+		sum := m.Over(cells)
+		s := Side{N: len(sum.Values), values: sum.Values}
+		if sum.Value != nil && finite(*sum.Value) {
+			s.Value = sum.Value
+		}
+		if i, ok := sum.Interval(); ok && finite(i.High) && !m.Total {
+			s.Low, s.High = &i.Low, &i.High
+		}
+		f.Sides[run] = s
 	}
 	return f
-}
-
-// sideOf sums a metric up over a run's cells.
-func sideOf(m result.Metric, p *Point, run int) (s Side) {
-	if traits[m.Name].fault {
-		return counted(m.Name, p.all[run])
-	}
-	var known []*result.Cell
-	for _, c := range p.Cells[run] {
-		if v := m.Of(c); v != nil {
-			s.values, known = append(s.values, *v), append(known, c)
-		}
-	}
-	s.N = len(s.values)
-	if v, ok := stats.Median(s.values); ok && finite(v) {
-		s.Value = &v
-	}
-	if percentile, micros, ok := m.Percentile(); ok && s.N > 1 {
-		var all []*result.Quantiles
-		for _, c := range known {
-			all = append(all, m.Distribution(c))
-		}
-		s.Value = nil
-		if merged := result.Merge(all); merged != nil {
-			s.Value = new(float64(merged.ValueAtPercentile(percentile)) / micros)
-		}
-	}
-	if i, ok := stats.Of(s.values); ok && s.Value != nil && finite(i.High) {
-		s.Low, s.High = &i.Low, &i.High
-	}
-	return s
 }
 
 // finite reports whether JSON can carry a number.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// counted adds up faults, also those in cut and invalid cells: a loss is one however late the machine was.
-func counted(name string, cells []*result.Cell) (s Side) {
-	total := 0.0
-	for _, c := range cells {
-		if c.Events == nil {
-			continue
-		}
-		n := c.Events.Lost
-		if name == "events.reordered" {
-			n = c.Events.Reordered
-		}
-		if n != nil && (c.Valid || *n > 0) {
-			s.values, total = append(s.values, float64(*n)), total+float64(*n)
-		}
-	}
-	if s.N = len(s.values); s.N > 0 {
-		s.Value = &total
-	}
-	return s
-}
-
 // rounding is the width, as a part of the ratio, of the interval of values without noise.
 const rounding = 1e-9
 
-// judge compares a run's side with the first run's; r is the ratio of the two.
-func (f *Figure) judge(p *Point, run int, r stats.Ratio) {
-	base, s, t := &f.Sides[0], &f.Sides[run], traits[f.Metric]
-	if s.Why = f.obstacle(p, run); s.Why != "" {
-		s.Verdict = NotComparable
+// judge compares both sides; r is the ratio of the two.
+func (f *Figure) judge(p *Point, r stats.Ratio) {
+	base, now, m := &f.Sides[0], &f.Sides[1], f.metric
+	if f.Why = f.obstacle(p); f.Why != "" {
+		f.Verdict = NotComparable
 		return
 	}
 	// Totals over unequal numbers of cells have no ratio.
-	if ratio := *s.Value / *base.Value; finite(ratio) && (!t.fault || s.N == base.N) {
-		s.Ratio = &ratio
+	if ratio := *now.Value / *base.Value; finite(ratio) && (!m.Total || now.N == base.N) {
+		f.Ratio = &ratio
 	}
-	side := beyond(base.values, s.values)
-	if i := r.At(1 - stats.Alpha); r.N > 0 && s.Ratio != nil && !t.fault && finite(i.High) {
-		low, high := min(i.Low, *s.Ratio), max(i.High, *s.Ratio)
+	side := beyond(base.values, now.values)
+	if i := r.At(1 - stats.Alpha); r.N > 0 && f.Ratio != nil && !m.Total && finite(i.High) {
+		low, high := min(i.Low, *f.Ratio), max(i.High, *f.Ratio)
 		if high/low-1 < rounding {
-			low, high = *s.Ratio, *s.Ratio
+			low, high = *f.Ratio, *f.Ratio
 		}
-		s.RatioLow, s.RatioHigh = &low, &high
+		f.RatioLow, f.RatioHigh = &low, &high
 		switch side = 0; {
 		case low > 1:
 			side = 1
@@ -280,22 +234,22 @@ func (f *Figure) judge(p *Point, run int, r stats.Ratio) {
 			side = -1
 		}
 	}
-	if t.fault && *base.Value == 0 && *s.Value > 0 { // one fault where there was none needs no repetition
+	if m.Total && *base.Value == 0 && *now.Value > 0 { // one fault where there was none needs no repetition
 		side = 1
 	}
-	better := f.Better
-	if t.perRequest && p.otherWork(run, requests) || t.perLoad && p.otherWork(run, writes) {
+	better := map[string]int{result.Lower: -1, result.Higher: 1}[m.Better]
+	if m.ByPlan && p.open() || m.PerRequest && p.otherWork(requests) || m.PerLoad && p.otherWork(writes) {
 		better = 0
 	}
 	switch {
 	case side == 0:
-		s.Verdict = NoDifference
+		f.Verdict = NoDifference
 	case better == 0:
-		s.Verdict = Differs
+		f.Verdict = Differs
 	case side == better:
-		s.Verdict = BetterThan
+		f.Verdict = BetterThan
 	default:
-		s.Verdict = WorseThan
+		f.Verdict = WorseThan
 	}
 }
 
@@ -313,51 +267,43 @@ func beyond(base, now []float64) int {
 }
 
 // requests and writes are amounts of work.
-func requests(c *result.Cell) float64 { return float64(c.Storage.Requests) }
-func writes(c *result.Cell) float64   { return float64(c.Load.Done) }
+func requests(c *result.Cell) *float64 { return new(float64(c.Storage.Requests)) }
+func writes(c *result.Cell) *float64   { return new(float64(c.Load.Done)) }
 
 // sameWork is how much two amounts may differ and still be the same work.
 const sameWork = 0.10
 
-// share is a run's amount of work as a part of the first run's; 1 if unknown.
-func (p *Point) share(run int, of func(*result.Cell) float64) float64 {
-	var medians [2]float64
-	for i, r := range []int{0, run} {
-		var values []float64
-		for _, c := range p.Cells[r] {
-			values = append(values, of(c))
-		}
-		if medians[i], _ = stats.Median(values); medians[i] == 0 {
-			return 1
-		}
+// share is B's amount of work as a part of A's; 1 if unknown.
+func (p *Point) share(of func(*result.Cell) *float64) float64 {
+	a, b := (&result.Group{Cells: p.Cells[0]}).Median(of), (&result.Group{Cells: p.Cells[1]}).Median(of)
+	if a == nil || b == nil || *a == 0 || *b == 0 {
+		return 1
 	}
-	return medians[1] / medians[0]
+	return *b / *a
 }
 
-func (p *Point) otherWork(run int, of func(*result.Cell) float64) bool {
-	return math.Abs(p.share(run, of)-1) > sameWork
+func (p *Point) otherWork(of func(*result.Cell) *float64) bool {
+	return math.Abs(p.share(of)-1) > sameWork
 }
 
-// obstacle is why a run's side cannot be compared with the first one's; empty if it can.
-func (f *Figure) obstacle(p *Point, run int) string {
-	load, fault := strings.HasPrefix(f.Metric, "load."), traits[f.Metric].fault
-	for _, i := range []int{0, run} {
-		cut := p.cut(i)
-		switch failing := p.failing(i); {
-		case !p.Has(i):
-			return Name(i) + " does not have this point"
-		case fault:
-		case len(p.Cells[i])+cut == 0:
-			return Name(i) + " has no valid cell here"
-		case cut > 0 && !load:
-			return fmt.Sprintf("%d of %d cells of %s were cut at the drain limit", cut, len(p.Cells[i])+cut, Name(i))
-		case len(failing) > 0 && !load:
-			return fmt.Sprintf("%s fails %s", Name(i), strings.Join(failing, " "))
+// obstacle is why the sides cannot be compared; empty if they can.
+func (f *Figure) obstacle(p *Point) string {
+	if !f.metric.Total {
+		for i, name := range Names {
+			cut, failing, load := p.cut(i), p.failing(i), strings.HasPrefix(f.Metric, "load.")
+			switch {
+			case len(p.Cells[i])+cut == 0:
+				return name + " has no valid cell here"
+			case cut > 0 && !load:
+				return fmt.Sprintf("%d of %d cells of %s were cut at the drain limit", cut, len(p.Cells[i])+cut, name)
+			case len(failing) > 0 && !load:
+				return fmt.Sprintf("%s fails %s", name, strings.Join(failing, " "))
+			}
 		}
 	}
-	for _, i := range []int{0, run} {
+	for i, name := range Names {
 		if f.Sides[i].Value == nil {
-			return "not known in " + Name(i)
+			return "not known in " + name
 		}
 	}
 	return ""
@@ -365,36 +311,121 @@ func (f *Figure) obstacle(p *Point, run int) string {
 
 // class orders figures: what went wrong, what changed, what did not, what does not compare.
 func (f *Figure) class() int {
-	class := 3
-	for _, s := range f.Sides[1:] {
-		switch s.Verdict {
-		case NotComparable:
-		case NoDifference:
-			class = min(class, 2)
-		case WorseThan:
-			if traits[f.Metric].fault {
-				class = 0
-			}
-			fallthrough
-		default:
-			class = min(class, 1)
-		}
+	switch {
+	case f.Verdict == NotComparable:
+		return 3
+	case f.Verdict == NoDifference:
+		return 2
+	case f.Verdict == WorseThan && f.metric.Total:
+		return 0
 	}
-	return class
+	return 1
 }
 
-// change is how far the figure is from the first run's, as a logarithm.
-func (f *Figure) change() (most float64) {
-	for _, s := range f.Sides[1:] {
-		switch {
-		case s.Verdict == NotComparable:
-		case s.Ratio == nil || *s.Ratio <= 0: // from or to nothing
-			if s.Value != nil && *s.Value != *f.Sides[0].Value {
-				most = math.MaxFloat64
+// change is how far the sides are apart, as a logarithm.
+func (f *Figure) change() float64 {
+	switch {
+	case f.Verdict == NotComparable:
+		return 0
+	case f.Ratio == nil || *f.Ratio <= 0: // from or to nothing
+		return math.MaxFloat64
+	}
+	return math.Abs(math.Log(*f.Ratio))
+}
+
+// leftOut lists what of a point was left out, and why.
+func (p *Point) leftOut() (all []string) {
+	for i, name := range Names {
+		invalid, why := 0, ""
+		for _, c := range p.all[i] {
+			if !c.Valid {
+				invalid, why = invalid+1, strings.Join(c.InvalidReasons, "; ")
 			}
-		default:
-			most = max(most, math.Abs(math.Log(*s.Ratio)))
+		}
+		if invalid > 0 {
+			all = append(all, fmt.Sprintf("%s: %d of %d cells of %s invalid: %s", p.Name, invalid, len(p.all[i]), name, why))
 		}
 	}
-	return most
+	if p.otherWork(writes) {
+		all = append(all, fmt.Sprintf("%s: B wrote %.3g %% of A's writes", p.Name, 100*p.share(writes)))
+	}
+	if p.otherWork(requests) {
+		all = append(all, fmt.Sprintf("%s: B sent %.3g %% of A's requests", p.Name, 100*p.share(requests)))
+	}
+	return all
+}
+
+// shownFaults bounds what went wrong in a sentence.
+const shownFaults = 4
+
+// verdict says what came out: first what went wrong, then what changed most.
+func (c *Comparison) verdict() string {
+	if len(c.Figures) == 0 {
+		return "A and B have no point in common."
+	}
+	parts := c.faults()
+	if n := len(parts); n > shownFaults {
+		parts = append(parts[:shownFaults], fmt.Sprintf("and %d more such faults", n-shownFaults))
+	}
+	count, most := map[Verdict]int{}, map[Verdict]string{}
+	for i := range c.Figures {
+		f := &c.Figures[i]
+		count[f.Verdict]++
+		if most[f.Verdict] == "" && f.Ratio != nil {
+			most[f.Verdict] = fmt.Sprintf(" (most: %s of %s, %s ×)", f.Metric, f.Point, number(*f.Ratio))
+		}
+	}
+	var found []string
+	for _, v := range []Verdict{WorseThan, BetterThan, Differs} {
+		if count[v] > 0 {
+			found = append(found, fmt.Sprintf("%d %s%s", count[v], strings.Replace(string(v), "differs", "different", 1), most[v]))
+		}
+	}
+	for _, v := range []Verdict{NoDifference, NotComparable} {
+		if count[v] > 0 {
+			found = append(found, fmt.Sprintf("%d %s", count[v], v))
+		}
+	}
+	parts = append(parts, fmt.Sprintf("of %s, %s", units.Count(len(c.Figures), "figure"), units.List(found)))
+	s := strings.Join(parts, "; ") + "."
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// faults are checks that B fails and A does not, or the other way round, and what was lost or reordered.
+func (c *Comparison) faults() (parts []string) {
+	for _, p := range c.points {
+		before, now := p.failing(0), p.failing(1)
+		if failing := minus(now, before); len(failing) > 0 {
+			parts = append(parts, fmt.Sprintf("B fails %s at %s, A does not", strings.Join(failing, " "), p.Name))
+		}
+		fixed := slices.DeleteFunc(minus(before, now), func(g string) bool {
+			return len(p.Cells[1]) == 0 || // a check that was not judged is not fixed
+				slices.ContainsFunc(p.Cells[1], func(c *result.Cell) bool { return c.Checks[g].Verdict != result.Pass })
+		})
+		if len(fixed) > 0 {
+			parts = append(parts, fmt.Sprintf("B no longer fails %s at %s", strings.Join(fixed, " "), p.Name))
+		}
+	}
+	for _, f := range c.Figures {
+		if f.metric.Total && f.Verdict == WorseThan {
+			fault := strings.TrimPrefix(f.Metric, "events.")
+			what := map[string]string{"lost": "objects", "reordered": "writes"}[fault]
+			parts = append(parts, fmt.Sprintf("B %s %s %s at %s (A: %s)", fault, number(*f.Sides[1].Value), what, f.Point,
+				number(*f.Sides[0].Value)))
+		}
+	}
+	return parts
+}
+
+// minus returns the words of a that b lacks.
+func minus(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+}
+
+// number has three significant digits, and all those before the point.
+func number(v float64) string {
+	if math.Abs(v) >= 1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
 }

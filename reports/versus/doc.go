@@ -1,4 +1,4 @@
-// Package versus compares saved runs: it reads them, matches their points and compares their figures.
+// Package versus compares two saved runs: it reads them, matches their points and compares their figures.
 //
 // It promises:
 //

@@ -7,44 +7,39 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Point is one point of the matrix, with the cells of each run.
+// Point is one point of the matrix, with the cells of both runs.
 type Point struct {
 	Name   string            // the ids of its cells in the first run that has it, without their repetition
 	Params map[string]string // of that run
 	// Cells are those that count, by run and repetition: valid, and not cut. A run without any has an empty list.
-	Cells [][]*result.Cell
-	all   [][]*result.Cell
+	Cells [2][]*result.Cell
+	all   [2][]*result.Cell
 }
 
-// Match returns the points of all runs in the order of the runs. Points are the same if all their parameters are.
-// If two runs have one watcher each, points left over on both sides are matched without the watcher's parameters.
-func Match(runs ...*result.Results) (points []Point) {
-	groups, taken := make([][]*result.Group, len(runs)), map[*result.Group]bool{}
-	for i, res := range runs {
-		groups[i] = res.Groups()
+// Match returns the points of two runs in the order of the runs. Points are the same if all their parameters are.
+// If the runs have one watcher each, points left over on both sides are matched without the watcher's parameters.
+func Match(base, now *result.Results) (points []Point) {
+	ours, theirs, taken := base.Groups(), now.Groups(), map[*result.Group]bool{}
+	alike := oneWatcher(base) && oneWatcher(now)
+	for _, g := range ours {
+		p := Point{Name: g.Name, Params: g.Params}
+		p.add(0, g)
+		other := exact(theirs, g)
+		if i := slices.IndexFunc(theirs, func(o *result.Group) bool {
+			return exact(ours, o) == nil && maps.Equal(ofWatcher(o.Params, false), ofWatcher(g.Params, false))
+		}); other == nil && alike && i >= 0 {
+			other = theirs[i]
+		}
+		if other != nil && !taken[other] {
+			taken[other] = true
+			p.add(1, other)
+		}
+		points = append(points, p)
 	}
-	for i := range runs {
-		for _, g := range groups[i] {
-			if taken[g] {
-				continue
-			}
+	for _, g := range theirs {
+		if !taken[g] {
 			p := Point{Name: g.Name, Params: g.Params}
-			for j := range runs {
-				other := g
-				switch {
-				case j < i:
-					other = nil
-				case j > i:
-					if other = exact(groups[j], g); other == nil && oneWatcher(runs[i]) && oneWatcher(runs[j]) {
-						other = similar(groups[j], g, groups[i])
-					}
-				}
-				if other == nil || taken[other] {
-					other = &result.Group{}
-				}
-				taken[other] = true
-				p.add(other.Cells)
-			}
+			p.add(1, g)
 			points = append(points, p)
 		}
 	}
@@ -62,18 +57,7 @@ func oneWatcher(res *result.Results) bool {
 
 // exact is the point with the same parameters, nil if there is none.
 func exact(groups []*result.Group, p *result.Group) *result.Group {
-	return first(groups, func(g *result.Group) bool { return maps.Equal(g.Params, p.Params) })
-}
-
-// similar is the point that differs from p in the watcher alone, if none of p's run has its parameters.
-func similar(groups []*result.Group, p *result.Group, run []*result.Group) *result.Group {
-	return first(groups, func(g *result.Group) bool {
-		return exact(run, g) == nil && maps.Equal(ofWatcher(g.Params, false), ofWatcher(p.Params, false))
-	})
-}
-
-func first(groups []*result.Group, is func(*result.Group) bool) *result.Group {
-	if i := slices.IndexFunc(groups, is); i >= 0 {
+	if i := slices.IndexFunc(groups, func(g *result.Group) bool { return maps.Equal(g.Params, p.Params) }); i >= 0 {
 		return groups[i]
 	}
 	return nil
@@ -81,23 +65,14 @@ func first(groups []*result.Group, is func(*result.Group) bool) *result.Group {
 
 // ofWatcher returns the parameters that are the watcher's, or the others.
 func ofWatcher(params map[string]string, watcher bool) map[string]string {
-	some := map[string]string{}
-	for k, v := range params {
-		if result.OfWatcher(k) == watcher {
-			some[k] = v
-		}
-	}
+	some := maps.Clone(params)
+	maps.DeleteFunc(some, func(k, _ string) bool { return result.OfWatcher(k) != watcher })
 	return some
 }
 
-func (p *Point) add(cells []*result.Cell) {
-	var count []*result.Cell
-	for _, c := range cells {
-		if c.Valid && !c.Cut {
-			count = append(count, c)
-		}
-	}
-	p.Cells, p.all = append(p.Cells, count), append(p.all, cells)
+func (p *Point) add(run int, g *result.Group) {
+	p.all[run] = g.Cells
+	p.Cells[run] = slices.DeleteFunc(g.Valid(), func(c *result.Cell) bool { return c.Cut })
 }
 
 // All returns a run's cells of the point, valid or not.

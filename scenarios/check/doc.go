@@ -36,8 +36,7 @@
 //  1. A check that looked at nothing is not-judged, never passed.
 //  2. A failed check names its counterexamples, of the first 50 violations: the key, the
 //     versions and the requests with their sequence numbers and times (UTC), and the fields
-//     where only the content is wrong. The first five of a check have evidence: what was
-//     written to that key, and up to eight requests in the order in which they took effect.
+//     where only the content is wrong.
 //  3. The order checks G2 to G5 say how many pairs of states could have been swapped
 //     (Power); limits.minPower asks for a least number of them.
 //  4. In a cut cell G1 and the final uid of G5 are not judged; the others are

@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/watchbench/watchbench/reports/result"
 )
 
 // Bounds on what Fields says of one object.
@@ -114,45 +112,4 @@ func (d *fieldDiffer) text(v any) string {
 		return string(text[:maxValue]) + "…"
 	}
 	return string(data)
-}
-
-// ParseFields reads what Fields wrote. Nothing is made of text that it did not write.
-func ParseFields(text string) (all []result.Difference) {
-	for text != "" && text != "…" {
-		path, rest, ok := cutOutside(text, ": stored ", 0)
-		if !ok {
-			return nil
-		}
-		stored, rest, ok := cutOutside(rest, ", expected ", maxValue)
-		if !ok {
-			return nil
-		}
-		expected, rest, _ := cutOutside(rest, "; ", maxValue)
-		all, text = append(all, result.Difference{Path: path, Expected: expected, Stored: stored}), rest
-	}
-	return all
-}
-
-// cutOutside is strings.Cut at the first separator outside of quotes; or, for a value of that
-// many runes that was shortened there, after it.
-func cutOutside(s, sep string, most int) (before, after string, found bool) {
-	quoted, escaped, n := false, false, 0
-	for i, r := range s {
-		switch {
-		case most > 0 && n == most && r == '…':
-			i += len("…")
-			after, found = strings.CutPrefix(s[i:], sep)
-			return s[:i], after, found
-		case escaped:
-			escaped = false
-		case quoted && r == '\\':
-			escaped = true
-		case r == '"':
-			quoted = !quoted
-		case !quoted && strings.HasPrefix(s[i:], sep):
-			return s[:i], s[i+len(sep):], true
-		}
-		n++
-	}
-	return s, "", false
 }

@@ -67,9 +67,6 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 		return nil, err
 	}
 	j.telemetry()
-	if err := j.gather(ctx); err != nil {
-		return nil, err
-	}
 	return j.verdict(), nil
 }
 
@@ -128,8 +125,7 @@ func (j *judge) verdict() *Verdict {
 type tally struct {
 	judged, violations int64
 	power              *int64
-	examples           []example // of the first violations
-	evidence           []result.Evidence
+	examples           []string // of the first violations
 	notes              []string
 	lacks              bool // a figure that it needs is not there
 }
@@ -137,29 +133,13 @@ type tally struct {
 // maxExamples bounds the counterexamples that are kept of a check.
 const maxExamples = 50
 
-// example is one counterexample; k and seq are the key and the request that it is about, if
-// there is one.
-type example struct {
-	text string
-	k    *keyState
-	seq  uint64
-}
-
 // fail counts a violation; text is its counterexample.
 func (t *tally) fail(text func() string) { t.failN(1, text) }
-
-// failAt is fail for a violation by one request, or with seq 0 by a key.
-func (t *tally) failAt(k *keyState, seq uint64, text func() string) {
-	n := len(t.examples)
-	if t.fail(text); len(t.examples) > n {
-		t.examples[n].k, t.examples[n].seq = k, seq
-	}
-}
 
 // failN counts violations that have one text together.
 func (t *tally) failN(n int64, text func() string) {
 	if len(t.examples) < maxExamples {
-		t.examples = append(t.examples, example{text: text()})
+		t.examples = append(t.examples, text())
 	}
 	t.violations += n
 }
@@ -187,14 +167,9 @@ func (t *tally) needAll() {
 
 func (t *tally) check() result.Check {
 	c := result.Check{Judged: t.judged, Violations: t.violations, Power: t.power}
-	for i, x := range t.examples {
-		if i == 0 {
-			c.Counterexample = x.text
-		} else {
-			c.Further = append(c.Further, x.text)
-		}
+	if len(t.examples) > 0 {
+		c.Counterexample, c.Further = t.examples[0], t.examples[1:]
 	}
-	c.Evidence = t.evidence
 	for i, n := range t.notes {
 		if i > 0 {
 			c.Note += "; "

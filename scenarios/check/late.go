@@ -76,9 +76,9 @@ func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, t
 		r.blamed = true
 	}
 	if r.blamed {
-		j.tally[guarantee].failAt(k, r.seq, text)
+		j.tally[guarantee].fail(text)
 		if overtaken {
-			j.tally["G10"].failAt(k, r.seq, text)
+			j.tally["G10"].fail(text)
 		}
 		return
 	}
@@ -156,7 +156,7 @@ func (j *judge) settle() {
 		if w.guarantee == "G2" || w.guarantee == "G3" || w.guarantee == "G4" {
 			broken[w.seq] = true
 		}
-		j.tally[w.guarantee].failAt(w.key, w.seq, func() string { return w.text + "; " + why })
+		j.tally[w.guarantee].fail(func() string { return w.text + "; " + why })
 	}
 	j.reordered += int64(len(broken))
 	for g, n := range notes {

@@ -93,7 +93,7 @@ func (j *judge) restarts() {
 		j.eachRestart(t)
 		if g1.violations > 0 {
 			t.failN(g1.violations, func() string {
-				return fmt.Sprintf("after %d restarts: %s", j.restarted, g1.examples[0].text)
+				return fmt.Sprintf("after %d restarts: %s", j.restarted, g1.examples[0])
 			})
 		}
 	}

@@ -303,7 +303,7 @@ func (j *judge) settleNone() {
 		}
 		j.tally["G4"].judged++
 		j.reordered++
-		j.tally["G4"].failAt(k, k.held.seq, func() string {
+		j.tally["G4"].fail(func() string {
 			return fmt.Sprintf(
 				"%s: uid %s was deleted at %s; %s found nothing, then %s wrote version %d, and nothing removed it",
 				k, k.uid(k.heldLife), clock(l.deleted()), deleteText(*k.none), putText(k.held), k.held.rv)

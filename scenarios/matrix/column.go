@@ -27,7 +27,6 @@ func Fill(c *Case, rules []Rule, cell *result.Cell, seen Seen) {
 		return
 	}
 	fillRow(c, cell, facts(rules, seen))
-	cell.Robustness.Moments = Moments(c)
 	if c.Cell.Refusal != nil {
 		return
 	}

@@ -116,7 +116,7 @@ func orUnknown(v *float64) string {
 
 // rates is the table of strategies, with the curve of freshness over rate.
 func (r *Rates) rates() render.Section {
-	s := render.Section{Title: "highest rates", Table: render.Table{Keys: 1, Heads: []render.Head{
+	s := render.Section{Title: "highest rates", Table: render.Table{Heads: []render.Head{
 		{Title: "strategy", Words: true}, {Title: "carries", Unit: r.Unit}, {Title: "not at", Unit: r.Unit},
 		{Title: "because", Words: true}, {Title: "cells"},
 	}}}
@@ -166,7 +166,7 @@ func (s *StrategyRate) curve() (points [][2]float64) {
 }
 
 func (r *Rates) cells() render.Section {
-	s := render.Section{Title: "cells", Table: render.Table{Keys: 2, Heads: []render.Head{
+	s := render.Section{Title: "cells", Table: render.Table{Heads: []render.Head{
 		{Title: "strategy", Words: true}, {Title: "rate", Unit: r.Unit}, {Title: "written", Unit: "writes/s"},
 		{Title: "reached", Unit: "s"}, {Title: "lost", Unit: "objects"},
 		{Title: "verdict", Words: true}, {Title: "because", Words: true}, {Title: "run", Words: true},

@@ -8,9 +8,9 @@
   const version = document.querySelector("meta[name=page]").content;
   const night = matchMedia("(prefers-color-scheme: dark)");
   const DRAW_GAP = 200; // ms between two drawings
-  const RECONNECT = 3000; // ms, where the browser does not try again by itself
+  const POLL = 500, RECONNECT = 2000; // ms between two questions
 
-  let setup, views = [], boot = "", last = "", newest = null, seen = 0, lost = 0;
+  let setup, views = [], boot = "", next = 0, newest = null, seen = 0, lost = 0;
 
   // ---- figures
   const at = (frame, path) => path.split(".").reduce((x, k) => x == null ? null : x[k], frame);
@@ -251,25 +251,22 @@
     text("problem", `Not connected to watchbench since ${clock(lost)}; trying again.`);
     show("problem", true);
   }
-  function connect() {
-    const stream = new EventSource("/events" + (last ? "?last=" + encodeURIComponent(last) : ""));
-    stream.addEventListener("hello", e => {
-      const h = JSON.parse(e.data);
-      if (h.page !== version) { stream.close(); location.reload(); return; }
+  // poll asks for the frames that the page lacks.
+  async function poll() {
+    try {
+      const answer = await fetch(`/frames?boot=${encodeURIComponent(boot)}&next=${next}`);
+      if (!answer.ok) throw new Error(answer.statusText);
+      const n = await answer.json();
+      if (n.page !== version) { location.reload(); return; }
       lost = 0;
       problem("");
-      if (h.reset) { boot = h.boot; last = ""; clear(); text("status", "Connected; waiting for a reading"); }
-      boot = h.boot;
-    });
-    stream.addEventListener("frames", e => {
-      last = e.lastEventId;
-      JSON.parse(e.data).forEach(add);
+      if (n.reset) { clear(); text("status", "Connected; waiting for a reading"); }
+      boot = n.boot;
+      next = n.next;
+      n.frames.forEach(add);
       plan();
-    });
-    stream.onerror = () => {
-      away();
-      if (stream.readyState === EventSource.CLOSED) setTimeout(connect, RECONNECT);
-    };
+    } catch (e) { away(); }
+    setTimeout(poll, lost ? RECONNECT : POLL);
   }
 
   async function start() {
@@ -282,9 +279,9 @@
     addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(() => { for (const v of views) if (v.chart) v.chart.resize(); }, 100); });
     byID("queues").addEventListener("toggle", () => { if (newest) queues(newest); });
     document.documentElement.dataset.ready = "true";
-    connect();
+    poll();
   }
   // What the tests look at.
-  window.live = { state: () => ({ seen, boot, last, points: views.map(v => ({ id: v.c.id, n: (v.c.kind === "lines" ? v.data[0] : v.data).length, drawn: !!v.chart })) }), views: () => views };
+  window.live = { state: () => ({ seen, boot, next, points: views.map(v => ({ id: v.c.id, n: (v.c.kind === "lines" ? v.data[0] : v.data).length, drawn: !!v.chart })) }), views: () => views };
   start().catch(e => { text("status", "The page did not start: " + e.message); });
 })();

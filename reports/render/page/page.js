@@ -30,8 +30,6 @@
     return String(Number(v.toPrecision(2)));
   }
 
-  function percentile(x) { return String(Number((100 * (1 - 1 / x)).toFixed(2))) + " %"; }
-
   function plain(v) { return String(Number(v.toPrecision(3))); }
 
   function color(name) { return getComputedStyle(root).getPropertyValue(name).trim(); }
@@ -56,7 +54,7 @@
       confine: true, backgroundColor: panel, borderColor: line, textStyle: { color: ink, fontSize: 12 },
       valueFormatter: function (v) { return number(Array.isArray(v) ? v[1] : v) + " " + figure.unit; },
       axisPointer: { type: "line", label: {
-        backgroundColor: soft, formatter: function (p) { return figure.axis === "percentile" ? percentile(p.value) : typeof p.value === "number" ? number(p.value) + (figure.axis === "plain" ? "" : " s") : String(p.value); } } }
+        backgroundColor: soft, formatter: function (p) { return typeof p.value === "number" ? number(p.value) + (figure.axis === "plain" ? "" : " s") : String(p.value); } } }
     });
     (option.xAxis || []).forEach(function (axis) {
       axis.axisLine = { lineStyle: { color: soft } };
@@ -66,7 +64,6 @@
       axis.axisLabel = { color: soft, hideOverlap: true };
       if (axis.type === "log") axis.axisLabel.formatter = plain;
       if (axis.min === "dataMin") axis.axisLabel = { color: soft, hideOverlap: true, showMinLabel: false, showMaxLabel: false };
-      if (figure.axis === "percentile") axis.axisLabel.formatter = percentile;
     });
     (option.yAxis || []).forEach(function (axis) {
       axis.axisLabel = { color: soft };
@@ -87,39 +84,10 @@
     figure.chart.setOption(styled(figure));
   }
 
-  // A plot inside a closed <details> waits until that is opened.
-  function visible(f) { return f.plot.offsetWidth > 0 && !f.plot.closest("details.more:not([open])"); }
-
-  // A chart is drawn when it comes near the window: a report has up to some hundred.
-  var observer = new IntersectionObserver(function (entries) {
-    entries.forEach(function (e) {
-      var f = figures.find(function (f) { return f.plot === e.target; });
-      if (e.isIntersecting && visible(f) && !f.chart) draw(f);
-    });
-  }, { rootMargin: "400px" });
-
-  function watch() { figures.forEach(function (f) { observer.unobserve(f.plot); observer.observe(f.plot); }); }
-
-  // redraw draws anew what is drawn, and the rest when it comes near.
-  function redraw() {
-    figures.forEach(function (f) {
-      if (!f.chart) return;
-      if (visible(f)) return draw(f);
-      f.chart.dispose();
-      f.chart = null;
-    });
-    watch();
-  }
-
-  function paintDots() {
-    document.querySelectorAll("[data-color]").forEach(function (dot) { dot.style.background = tinted(dot.getAttribute("data-color")); });
-  }
-
   var button = document.getElementById("theme");
   function repaint() {
     button.textContent = dark() ? "Light" : "Dark";
-    paintDots();
-    if (window.echarts) redraw();
+    if (window.echarts) figures.forEach(draw);
   }
   button.hidden = false;
   button.addEventListener("click", function () {
@@ -141,11 +109,10 @@
     figures.push({ plot: plot, source: source, unit: plot.getAttribute("data-unit"), axis: plot.getAttribute("data-axis") });
   });
   repaint();
-  document.querySelectorAll("details.more").forEach(function (d) { d.addEventListener("toggle", watch); });
   var pending = 0;
   window.addEventListener("resize", function () {
     clearTimeout(pending);
-    pending = setTimeout(function () { figures.forEach(function (f) { if (f.chart && visible(f)) f.chart.resize(); }); }, 120);
+    pending = setTimeout(function () { figures.forEach(function (f) { f.chart.resize(); }); }, 120);
   });
   // Paper is white, and narrower than the window.
   var before = null;
@@ -153,8 +120,7 @@
     before = root.getAttribute("data-theme");
     root.setAttribute("data-theme", "light");
     repaint();
-    figures.forEach(function (f) { if (!f.chart && visible(f)) draw(f); });
-    figures.forEach(function (f) { if (f.chart && visible(f)) f.chart.resize({ width: Math.min(f.plot.offsetWidth, 480) }); });
+    figures.forEach(function (f) { f.chart.resize({ width: Math.min(f.plot.offsetWidth, 480) }); });
   });
   window.addEventListener("afterprint", function () {
     if (before) root.setAttribute("data-theme", before); else root.removeAttribute("data-theme");

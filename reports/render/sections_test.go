@@ -1,0 +1,350 @@
+package render
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+// paced is a point of an open load of 200 writes/s: by how many of them its backlog grows,
+// its freshness p99, and how many requests it sends per event.
+type paced struct {
+	strategy, queues  string
+	growth, p99, sent float64
+}
+
+func sized(points ...paced) *result.Results {
+	res := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "sizing"}, Scenario: map[string]any{
+		"matrix": map[string]any{"watcher.strategy": []any{"partitioned", "keyed", "dedup", "adaptive"}},
+	}}
+	for _, p := range points {
+		c := drained(12)
+		c.ID = p.strategy + "-" + p.queues
+		c.Params = map[string]string{result.ParamStrategy: p.strategy, "watcher.podQueueNum": p.queues}
+		c.Load = result.Load{Model: result.ModelOpen, OfferedQPS: new(200.0), DurationS: 10, QPS: 200, Done: 2000}
+		c.Storage = result.Storage{LatencySpec: "lognormal(p50=60ms,p99=400ms)", LatencyP50Ms: 60, LatencyP99Ms: 400, Efficiency: new(0.5), EfficiencyBacklog: new(0.5)}
+		c.Freshness = &result.Quantiles{Count: 2000, P50: p.p99 / 4, P99: p.p99}
+		c.Pace = &result.Pace{KeepsUp: p.growth <= 10, WrittenQPS: 200, GrowthQPS: p.growth, SentPerEvent: &p.sent}
+		res.Cells = append(res.Cells, c)
+	}
+	return res
+}
+
+// swept is a run over the values of an axis; storage's rate is ten times the place.
+func swept(path string, values ...string) *result.Results {
+	res := sized(make([]paced, len(values))...)
+	for i, v := range values {
+		c := &res.Cells[i]
+		c.ID, c.Params = fmt.Sprint(i), map[string]string{result.ParamStrategy: "keyed", path: v}
+		c.Storage.QPS = new(float64(10 * (i + 1)))
+	}
+	return res
+}
+
+// besides is a run of the scenario reference with two rows of a pair, and an invalid one.
+func besides() *result.Results {
+	cell := func(watcher, load string, qps, all float64, bins int) result.Cell {
+		c := drained(float64(bins) / 2)
+		c.ID, c.Params = watcher+"-"+load, map[string]string{"watcher": watcher, "load": load}
+		c.Load = result.Load{Model: "closed", QPS: qps, Done: int64(qps) * 10, DurationS: 10}
+		s := result.Series{Unit: "requests/s"}
+		for i := range bins {
+			s.T, s.V = append(s.T, float64(i)/2), append(s.V, all)
+		}
+		c.Series = map[string]result.Series{result.SeriesStorageQPS: s}
+		return c
+	}
+	before := cell("before", "before-20", 290, 32, 62)
+	before.Cut, before.Handler.DrainProjected = true, true
+	bad := cell("legacy-after", "after-20", 100, 50, 40)
+	bad.Valid, bad.InvalidReasons = false, []string{"storage <late>\x1b[31m"}
+	return &result.Results{
+		Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "reference"},
+		Cells: []result.Cell{before, cell("after", "after-20", 200, 208, 40), bad},
+	}
+}
+
+// profiledRun is a load with a profile.
+func profiledRun() *result.Results {
+	c := drained(9)
+	c.ID, c.Load = "a", result.Load{Model: result.ModelOpen, DurationS: 10, QPS: 100}
+	c.Traffic = &result.Traffic{Profile: "service-churn", PodLives: 10, Kinds: map[string]result.KindTraffic{
+		"Pod":    {Added: 10, Modified: 75, Deleted: 10, Expected: new(100.0), PerPod: new(9.5), ExpectedPerPod: new(10.0), Bytes: new(13_000.0)},
+		"Gadget": {Modified: 3},
+	}}
+	return &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "churn"}, Cells: []result.Cell{c}}
+}
+
+// storm is a cell with readers.
+func storm() *result.Results {
+	c := drained(1)
+	times := &result.Quantiles{Count: 200, P50: 100, P99: 198, Max: 200}
+	c.ID, c.API = "a", &result.API{Gets: 3, Lists: 1, Watches: 2, CPUCores: new(0.5)}
+	c.Readers = &result.Readers{From: "watcher", FreshnessRatio: new(1.5),
+		Get:      &result.Queries{Planned: 1000, Done: 990, Errors: map[string]int64{"429": 7, "timeout": 3}, FromIntent: times},
+		Watches:  &result.Watches{Count: 5, Changes: 20, Events: 99, Missed: 1, LagMs: times},
+		Webhooks: &result.Webhooks{Receivers: 3, Healthy: 1, Changes: 20, LagMs: &result.Quantiles{Count: 2, P50: 3, P99: 4, Max: 4}}}
+	return &result.Results{Schema: result.Schema, Run: result.Run{ID: "r"}, Cells: []result.Cell{c}}
+}
+
+// thresholds is a run with bounds that hold, fail and were not judged.
+func bounded(t *testing.T) *result.Results {
+	res := sized(paced{"partitioned", "10", 81, 9, 1}, paced{"keyed", "20", 0, 0.6, 1})
+	unjudged := late(res.Cells[1])
+	unjudged.ID, unjudged.Params = "late", map[string]string{result.ParamStrategy: "single"}
+	res.Cells = append(res.Cells, unjudged)
+	res.Scenario["thresholds"] = map[string]any{"freshness.p99": "< 1s", "pace.growthQPS": "< 10/s"}
+	if err := res.JudgeThresholds(); err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestSections: what a record has is in its report, in the units and in the order in which it is read.
+func TestSections(t *testing.T) {
+	sweep := swept("watcher.podQueueNum", "1", "2", "4", "16")
+	slices.Reverse(sweep.Cells)
+	sweep.Cells[1].Checks = map[string]result.Check{"G2": {Verdict: result.Fail, Judged: 1}} // at 4
+	profiles := fixture(t)
+	profiles.Environment.Profiled = true
+	profiles.Cells[0].Profiles = []result.Profile{{Party: "watcher", Kind: result.ProfileCPU, File: "cells/a b)<x>/watcher-cpu.pprof"}}
+	resumed := fixture(t)
+	resumed.Run.Resumed = []result.Resumption{{Environment: result.Environment{CPUModel: "Another"}, Cells: []result.Rerun{{ID: "light-keyed-r1", Why: "late"}}}}
+	growth := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "scale"}, Growth: &result.Growth{
+		Rungs: []result.Rung{{Point: "a", Objects: 1000, Valid: 1, Rate: new(10.0), QPS: new(10.0), Stored: new(0.25), HeldMiB: new(24.5)},
+			{Point: "b", Objects: 10_000, Valid: 1, QPS: new(3553.0)}, {Point: "c", Skipped: "needs 9.0 GiB, 1.0 GiB are available"}},
+		Memory: &result.Slope{Exponent: 0.94, Last: 0.88, Rungs: 3},
+	}}
+	for name, tc := range map[string]struct {
+		res       *result.Results
+		md, pages []string
+	}{
+		"sweep": {sweep, []string{"### Over the swept values", "| podQueueNum | keyed open | 1 | 10.0 | 12.0 | 0.00 | – |", "| 2 | 20.0 | 12.0 | 0.00 | 2.00 |",
+			"| 4 | 30.0 | 12.0 | 0.00 | – | ❌ FAIL G2 |", "| 16 | 40.0 | 12.0 | 0.00 | – |"}, []string{`id="sweep-plot1"`, `"data":[[1,10],[2,20],[4,"-"],[16,40]]`, `"type":"log"`}},
+		"not swept": {swept("storage.latency", "250ms", "1s", "uniform(1s,2s)"), nil, []string{"<h2>Who keeps up"}},
+		"beside": {besides(), []string{"### Beside the published tables", "| before 20 threads | published | 298 | 0.00 | 360 | 89.8 | 21.2 |", "| k8s-watch | 290 | – | ~31.0 |",
+			"✅ holds", "⚠️ not measured", "legacy after 20 threads is invalid: storage &lt;late&gt;", "6.5 × the storage rate; published 5.6 ×"}, []string{`<section id="beside">`}},
+		"traffic":    {profiledRun(), []string{"### Events per kind", "| Pod | service-churn | open | 10 | 75 | 10 | 9.50 | 10.0 | 95.0 | 13.0 | – |"}, []string{`<section id="traffic">`}},
+		"readers":    {storm(), []string{"| watcher | GET | 1000 | 990 | 100.00 | 198.00 | 200.00 | 429: 7, timeout: 3 |", "| watcher | watch | 100 | 99 |", "missed: 1", "| watcher | webhook | 20 | 20 | 3.00 | – | 4.00 | none |", "| 1.50 | – | – | 3.00 | 1.00 | 2.00 | 0.50 |"}, nil},
+		"thresholds": {bounded(t), []string{"### Thresholds", "❌ FAILS", "not judged: no valid cell"}, []string{`banner bad">Of 6 thresholds, 2 hold, 2 not judged, 2 failed: partitioned-10 freshness.p99 is 9s, bound &lt; 1s;`, `good">holds</td>`}},
+		"pace":       {sized(paced{"partitioned", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}), []string{"### Who keeps up", "| ❌ falls behind 1 of 1 | 81.0 |", "| ✅ keeps up 1 of 1 | 0.1 | latest state, 71.0 % |"}, nil},
+		"growth":     {growth, []string{"### Growth", "| a | 1000 | 10.0 | 10.0 | 0.25 | – | 24.5 |", "| b | 10000 | unlimited | 3553 |", "c was skipped: needs 9.0 GiB", `memory grows as objects^0.94`}, nil},
+		"profiles":   {profiles, []string{"| watcher cpu | cells/a b)&lt;x&gt;/watcher-cpu.pprof |", "contain what that cost"}, []string{`<a href="./cells/a%20b%29%3Cx%3E/watcher-cpu.pprof">`}},
+		"resumed":    {resumed, []string{"on Another, for light-keyed-r1 (late)"}, nil},
+		"fixture":    {fixture(t), []string{"lognormal(mean=87ms,p99=110ms)", "a slow apiserver", "Columns of the published tables"}, nil},
+	} {
+		var md, page bytes.Buffer
+		if err := Markdown(&md, tc.res); err != nil {
+			t.Fatal(err)
+		}
+		if err := writePage(&page, Run(tc.res), nil); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.NewReplacer(`\_`, "_", `\#`, "#").Replace(md.String())
+		for _, want := range tc.md {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+		for _, want := range tc.pages {
+			if !strings.Contains(page.String(), want) {
+				t.Errorf("%s: the page has no %q", name, want)
+			}
+		}
+		if name == "not swept" && strings.Contains(page.String(), `id="sweep"`) || name != "profiles" && strings.Contains(page.String(), `id="profiles"`) || name != "beside" && strings.Contains(text, "Beside the published") {
+			t.Errorf("%s has a section that it should not have", name)
+		}
+	}
+}
+
+// TestExports: throughput.csv, bench.txt and junit.xml of runs with figures that others lack.
+func TestExports(t *testing.T) {
+	column := func(res *result.Results, name string) (got []string) {
+		var b bytes.Buffer
+		if err := CSV(&b, res); err != nil {
+			t.Fatal(err)
+		}
+		lines, err := csv.NewReader(&b).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := slices.Index(lines[0], name)
+		for _, l := range lines[1:] {
+			if at < 0 {
+				return nil
+			}
+			got = append(got, l[at])
+		}
+		return got
+	}
+	open := sized(paced{"partitioned", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71})
+	for _, tc := range []struct {
+		res    *result.Results
+		column string
+		want   []string
+	}{
+		{besides(), "published_storage_qps", []string{"118", "118", "21.2"}}, {besides(), "all_kinds_drain_qps", []string{"208", "50", "32"}},
+		{besides(), "all_kinds_published_window_qps", []string{"69.33333333333333", "16.666666666666668", ""}}, {open, "published_storage_qps", nil},
+		{open, "keeps_up", []string{"false", "true"}}, {open, "backlog_growth_writes_per_s", []string{"81", "0.1"}}, {open, "sent_per_event", []string{"1", "0.71"}},
+		{open, "storage_latency_configured_p99_ms", []string{"400", "400"}}, {open, "efficiency_percent", []string{"50", "50"}}, {open, "threads", []string{"", ""}},
+	} {
+		if got := column(tc.res, tc.column); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.column, got, tc.want)
+		}
+	}
+	var bench, junit bytes.Buffer
+	if err := Bench(&bench, open); err != nil {
+		t.Fatal(err)
+	}
+	for l := range strings.Lines(bench.String()) { // of an open load they are nobody's merit
+		if strings.HasPrefix(l, "Benchmark") && (strings.Contains(l, "efficiency") || strings.Contains(l, " drain-sec")) {
+			t.Error(l)
+		}
+	}
+	if err := JUnit(&junit, bounded(t)); err != nil {
+		t.Fatal(err)
+	}
+	var got junitSuites
+	if err := xml.Unmarshal(junit.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if last := got.Suites[len(got.Suites)-1]; last.Name != "thresholds" || last.Tests != 6 || last.Failures != 2 || last.Skipped != 2 {
+		t.Errorf("%+v", last)
+	}
+}
+
+// TestFindings: runs of every kind, what is said of each, and what would be untrue.
+func TestFindings(t *testing.T) {
+	three := func() *result.Results {
+		return measured(map[string][]float64{"dedup": {5, 5.1, 5.2}, "keyed": {9, 9.1, 9.2}, "single": {100, 101, 102}})
+	}
+	every := func(res *result.Results, by func(*result.Cell)) *result.Results {
+		for i := range res.Cells {
+			by(&res.Cells[i])
+		}
+		return res
+	}
+	invalid := func(c *result.Cell) { *c = late(*c) }
+	fails := func(c *result.Cell) { c.Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 3, Judged: 9} }
+	kept := func(c *result.Cell) { c.Bottleneck.Stage = result.KeptUp }
+	interrupted := three()
+	interrupted.Run.Order, interrupted.Run.Interrupted = []string{"dedup-r1", "partitioned-r1"}, true
+	keyed, slow, dedup := paced{"keyed", "20", 0.4, 0.62, 1}, paced{"keyed", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}
+	const question = "At 200 writes/s at storage latency p50 60 ms, p99 400 ms, "
+	for _, tt := range []struct {
+		name, want, not string
+		res             *result.Results
+	}{
+		{"closed", "Under load l, dedup was fastest: all Pods stored after 5.10 s, 1.78 × faster than keyed.", "Nothing", three()},
+		{"a tie", "Under load l, a (5.10 s) and b (6.00 s) are not told apart by 3 repetitions.", "fastest", measured(map[string][]float64{"a": {5, 5.1, 6}, "b": {5.5, 6, 6.1}, "c": {90, 91, 92}})},
+		{"limited by the load", "dedup (5.10 s) and keyed (9.10 s) kept up with the load, which was their limit.", "fastest", change(change(three(), "dedup", kept), "keyed", kept)},
+		{"measured once", "Under load l, nothing is ranked: that takes 3 valid repetitions.", "fastest", measured(map[string][]float64{"dedup": {5}, "keyed": {9}})},
+		{"one point", "Under load l, keyed: all Pods stored after 9.0 s, with nothing to compare that with.", "fastest", measured(map[string][]float64{"keyed": {9}})},
+		{"all invalid", "Nothing can be said about speed: no measurement is valid; of the first: lag. Under load l, no speed can be compared.", "fastest", every(three(), invalid)},
+		{"one failed", "Under load l, keyed was fastest: all Pods stored after 9.10 s, 11.1 × faster than single.", "dedup", change(three(), "dedup", fails)},
+		{"interrupted", "not whole (interrupted): 1 of 2 cells missing: partitioned-r1", "", interrupted},
+		{"open", question + "the smallest that keeps up: keyed with podQueueNum 20 (every event, freshness p99 0.62 s) and dedup with podQueueNum 10 (latest state, 71.0 %, freshness p99 0.90 s).", "none", sized(keyed, slow, dedup)},
+		{"the latest state only", "; none does that sends every event.", "whether", sized(slow, dedup)},
+		{"none of the known", question + "whether one keeps up is not known; not known: dedup-10.", "none keeps up", change(sized(slow, dedup), "dedup", invalid)},
+		{"nothing keeps up", question + "none keeps up; the backlog of keyed, which is least behind, grows by 81.0 writes every second.", "smallest", sized(slow)},
+		{"keeps up and is wrong", "keyed keeps up, but is not correct", "none keeps up", change(sized(keyed), "keyed", fails)},
+		{"a sweep", "the freshest that keeps up: keyed", "smallest", swept("storage.latency", "10ms", "20ms", "40ms")},
+		{"reference", "Beside the published tables, k8s-watch: after beats before", "Under", besides()},
+	} {
+		if s := said(tt.res); !strings.Contains(s, tt.want) || tt.not != "" && strings.Contains(s, tt.not) || strings.Contains(s, "%!") {
+			t.Errorf("%s: %s\nwant %s", tt.name, s, tt.want)
+		}
+	}
+}
+
+// TestOutcome: a run without cells, or that lacks one, did not pass.
+func TestOutcome(t *testing.T) {
+	res := sized(paced{"keyed", "20", 0, 0.6, 1})
+	if o := arrange(res).outcome(); o != statePassed {
+		t.Errorf("a whole run is %s", o)
+	}
+	if s := arrange(res).summary().Text; s != "Of 1 point: 1 passed every check." {
+		t.Error(s)
+	}
+	if res.Run.Order = []string{"keyed-20", "keyed-30"}; arrange(res).outcome() == statePassed {
+		t.Error("a run that lacks a cell is passed")
+	}
+	if o := arrange(sized()).outcome(); o == statePassed {
+		t.Errorf("a run without cells is %s", o)
+	}
+}
+
+// TestTerminalEnds: the first table has nine columns at most and fits 120; the answer and the outcome are the last
+// lines, and what explains the figures does not bury them unless it is asked for.
+func TestTerminalEnds(t *testing.T) {
+	const method = "One machine carries all parts"
+	for _, explain := range []bool{false, true} {
+		var out bytes.Buffer
+		if err := Terminal(&out, fixture(t), TerminalOptions{Explain: explain, Width: 120}); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if last := strings.Join(lines[len(lines)-4:], "\n"); !strings.Contains(last, "Limited by: ") || !strings.Contains(last, "Of 10 points: ") {
+			t.Errorf("the last lines are\n%s", last)
+		}
+		if strings.Contains(out.String(), method) != explain {
+			t.Errorf("explained: %v, the method is there: %v", explain, !explain)
+		}
+		_, table, _ := strings.Cut(out.String(), "\nFigures\n")
+		table, _, _ = strings.Cut(table, "\n\n  ")
+		if n := len(strings.Fields(strings.Split(table, "\n")[2])); n > 9 {
+			t.Errorf("%d columns", n)
+		}
+		for l := range strings.Lines(table) {
+			if n := len([]rune(strings.TrimRight(l, "\n"))); n > 120 {
+				t.Errorf("%d columns: %s", n, l)
+			}
+		}
+	}
+}
+
+// TestNoAccountIsNotZero: a watcher without counters received an unknown number of events.
+func TestNoAccountIsNotZero(t *testing.T) {
+	res := change(measured(map[string][]float64{"keyed": {9}}), "keyed", func(c *result.Cell) {
+		c.Watcher.Name, c.Handler.Strategy, c.Events = "other", result.External, &result.Events{Lost: new(int64(0))}
+	})
+	for i, c := range arrange(res).flows().Table.Rows[0][1:9] {
+		if c.Text != unknown {
+			t.Errorf("%d: %q", i, c.Text)
+		}
+	}
+}
+
+// TestCommandCanBePasted: a shell makes the same arguments of it.
+func TestCommandCanBePasted(t *testing.T) {
+	want := []string{"bin/watchbench", "run", "./a b.yaml", "--watcher-command", "python3 w.py {config} 'x' \"$HOME\"", "--set", "matrix.load=[light,heavy]", "--name="}
+	for _, f := range arrange(&result.Results{Run: result.Run{Command: want}}).about().Table.Rows {
+		if f[0].Text != "Command" {
+			continue
+		}
+		out, err := exec.Command("sh", "-c", "set -- "+f[1].Text+`; printf '%s\n' "$@"`).CombinedOutput()
+		if got := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n"); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s gives %q, %v", f[1].Text, got, err)
+		}
+	}
+}
+
+// TestCurve: a peak is kept, what cannot be drawn is not.
+func TestCurve(t *testing.T) {
+	var s result.Series
+	for i := range 10_000 {
+		s.T, s.V = append(s.T, float64(i)-30), append(s.V, 1)
+	}
+	s.V[6123] = 50
+	points := curve(s)
+	if len(points) > mostPoints || points[0][0] < -2 || !slices.Contains(points, [2]float64{6093, 50}) {
+		t.Errorf("%d points from %v", len(points), points[0])
+	}
+}
