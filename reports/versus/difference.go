@@ -46,7 +46,7 @@ var kindOf = []struct {
 	{"scenario.cluster", kindCluster}, {"scenario", kindScenario}, {"watcher", kindWatcher},
 	{"environment.provider", kindCluster}, {"environment.kubernetes", kindCluster}, {"environment.etcd", kindCluster},
 	{"environment.flags", kindCluster}, {"environment.cpu", kindMachine}, {"environment.memory", kindMachine},
-	{"environment.cgroup", kindMachine}, {"environment.pinned", kindMachine}, {"environment.kernel", kindMachine},
+	{"environment.cgroup", kindMachine}, {"environment.kernel", kindMachine},
 	{"environment.profiled", kindMachine}, // which costs CPU time
 	{"environment.programs.k8s-watch", kindWatcher}, {"environment.programs.watcher", kindWatcher},
 	{"environment.programs", kindBuild}, {"environment.commit", kindBuild}, {"environment.dirty", kindBuild},

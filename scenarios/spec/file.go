@@ -31,6 +31,7 @@ var syntax = strictyaml.Format{
 
 // retired are fields of former versions, with what to write instead.
 var retired = map[string]string{
+	"cluster.pin":     "leave it out, or start watchbench with taskset",
 	"load.cron":       plan.Retired["cron"],
 	"load.generators": "leave it out: one generator sends the load",
 	"calibrate":       sweepRates, "load.ofCapacity": sweepRates,
