@@ -37,7 +37,6 @@ type runFlags struct {
 	budget         time.Duration
 	resume         string
 	dryRun         bool
-	failFast       bool
 	profile        bool
 	quiet          bool
 	live           string
@@ -85,8 +84,6 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	fl.StringVar(&f.resume, "resume", "", "folder of an earlier run: run only its cells that are invalid or missing")
 	fl.BoolVar(&f.dryRun, "dry-run", false,
 		"print what would be run, in which order and about how long, and start nothing")
-	fl.BoolVar(&f.failFast, "fail-fast", false,
-		"stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
 	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they "+
 		"disturb the watcher, so such cells have no CPU figure")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table, or json, a document per scenario")
@@ -191,9 +188,7 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 		if err != nil {
 			return err
 		}
-		if worst = worse(worst, judgement(res)); worst != nil && f.failFast {
-			break
-		}
+		worst = worse(worst, judgement(res))
 	}
 	return worst
 }
@@ -221,7 +216,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	ctx, on, progress := cmd.Context(), file.Base().Cluster, f.progress(cmd)
 	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(),
-		FailFast: f.failFast, Profile: f.profile, Observer: f.page.observer(),
+		Profile: f.profile, Observer: f.page.observer(),
 	})
 	if err != nil {
 		return out, err

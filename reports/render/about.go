@@ -32,9 +32,6 @@ func (t *table) about() Section {
 			facts = append(facts, [2]string{"Resumed elsewhere", there})
 		}
 	}
-	for _, s := range r.Skipped {
-		facts = append(facts, [2]string{"Skipped", s.ID + ": " + s.Why})
-	}
 	commit, steal, profiles := e.Commit, "", ""
 	if commit != "" && e.Dirty {
 		commit += " (with uncommitted changes)"

@@ -41,7 +41,6 @@ func TestEnvironmentForDoubters(t *testing.T) {
 	res.Environment.Programs = map[string]string{"k8s-watch": "sha256:0123456789abcdef"}
 	res.Cells[0].Watcher.Name, res.Cells[0].Watcher.Version = "mine", "v2"
 	res.Cells[1].Storage.SeenMeanMs = new(91.25)
-	res.Run.Skipped = []result.Skip{{ID: "1m-objects", Why: "no room"}}
 	res.Run.Resumed = []result.Resumption{{Environment: result.Environment{CPUModel: "Another", Kernel: "7.0"}, Cells: []result.Rerun{{ID: "light-keyed-r1", Why: "late"}}}}
 	var b strings.Builder
 	tab := arrange(res)
@@ -51,7 +50,7 @@ func TestEnvironmentForDoubters(t *testing.T) {
 	for _, want := range []string{
 		"Storage latency: lognormal(mean=87ms,p99=110ms)\n",
 		"Watcher: mine v2\n", "Programs: k8s-watch sha256:0123456789ab\n",
-		"Skipped: 1m-objects: no room\n", "for 1 cell: light-keyed-r1 (late)\n", "Resumed elsewhere: ", "Another, kernel 7.0",
+		"for 1 cell: light-keyed-r1 (late)\n", "Resumed elsewhere: ", "Another, kernel 7.0",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

@@ -290,10 +290,6 @@ func (t *table) growth() Section {
 		Head{Title: "freshness p50", Unit: "s"}, Head{Title: "freshness p99", Unit: "s"}, Head{Words: true})}}
 	for i := range g.Rungs {
 		x := &g.Rungs[i]
-		if x.Skipped != "" {
-			s.Table.Rows = append(s.Table.Rows, append(Cells(x.Point), Cell{Text: "skipped: " + x.Skipped, Rest: true}))
-			continue
-		}
 		rate, note := fixed(x.Rate, 0), ""
 		switch {
 		case x.Valid == 0:

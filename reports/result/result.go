@@ -39,14 +39,6 @@ type Run struct {
 	// Crashed are the cells in which the watcher ended by itself: they have no record, and
 	// are not run once more.
 	Crashed []Crash `json:"crashed,omitempty"`
-	// Skipped are the rungs of a ladder that the machine has no room for.
-	Skipped []Skip `json:"skipped,omitempty"`
-}
-
-// Skip is a rung that was not run, and why.
-type Skip struct {
-	ID  string `json:"id"` // of the cell
-	Why string `json:"why"`
 }
 
 // Crash is a watcher that ended by itself, and how.
@@ -147,7 +139,7 @@ type Profile struct {
 
 // Kinds of profiles.
 const (
-	ProfileCPU  = "cpu"  // over load and drain
+	ProfileCPU  = "cpu"  // from the start of the load
 	ProfileHeap = "heap" // as the load ended, with all allocations since the start
 )
 

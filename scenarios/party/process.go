@@ -217,9 +217,10 @@ func (p *Process) awaitEnd(limit time.Duration) bool {
 
 // Kill ends the child and whatever it started, and waits for it.
 func (p *Process) Kill() {
-	if !p.Ended() {
-		p.killed.Store(true)
+	if p.Ended() {
+		return
 	}
+	p.killed.Store(true)
 	killGroup(p.cmd)
 	<-p.done
 }

@@ -140,6 +140,12 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 	return setup
 }
 
+// patience is a limit that grows with what exists before the load: a busy machine lists, sends or compares a thousand
+// objects in a second.
+func (c *site) patience(limit time.Duration) time.Duration {
+	return limit + time.Duration(c.s.Load.Prefill)*time.Millisecond
+}
+
 // kubeconfig is the watcher's way to the apiserver.
 func (c *site) kubeconfig() string {
 	switch {
