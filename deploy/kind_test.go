@@ -61,8 +61,10 @@ func startOnKind(t *testing.T) *onKind {
 			t.Error(err)
 		}
 	})
-	if err := cluster.LoadKindImages(t.Context(), kindName, "k8s-watch:test", "storagemock:test"); err != nil {
-		t.Fatal(err)
+	load := exec.CommandContext(t.Context(), "sh", "-c", "docker save k8s-watch:test storagemock:test | docker exec -i "+
+		kindName+"-control-plane ctr --namespace=k8s.io images import --all-platforms --digests --snapshotter=overlayfs -")
+	if out, err := load.CombinedOutput(); err != nil {
+		t.Fatalf("load the images: %v\n%s", err, out)
 	}
 	cfg, err := c.RESTConfig()
 	if err != nil {

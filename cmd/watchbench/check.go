@@ -11,6 +11,7 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
@@ -98,6 +99,9 @@ func settle(out io.Writer, c *assess.Checked) error {
 			return render.WriteMatrix(c.Dir, c.Matrix)
 		}
 		return result.Save(path, c.Results)
+	}
+	if text := history.Retired(c.Dir); text != "" {
+		fmt.Fprintf(out, "%s: %s\n", c.Dir, text)
 	}
 	for _, d := range c.Differences {
 		fmt.Fprintf(out, "%s: %s\n", c.Dir, d)

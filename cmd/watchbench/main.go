@@ -42,7 +42,10 @@ const exitCodes = `Exit codes:
 const keptKind = "start the cluster with watchbench cluster up --provider kind, and use --cluster running"
 
 // retiredFlags say what to write instead.
-var retiredFlags = map[string]string{"kind-reuse": keptKind, "kind-keep": keptKind}
+var retiredFlags = map[string]string{
+	"kind-reuse": keptKind, "kind-keep": keptKind, "pin": "leave it out, or start watchbench with taskset",
+	"fail-fast": "leave it out, and choose fewer points with --set",
+}
 
 // verdict is an outcome with an exit code of its own that is not a failure of the
 // program.

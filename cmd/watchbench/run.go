@@ -7,14 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
-	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
@@ -28,7 +26,6 @@ type runFlags struct {
 	provider       string
 	borrowed       *cluster.Cluster // with --cluster running, once the scenarios are read
 	cluster        cluster.Options
-	pin            bool
 	out            string
 	sets           []string
 	repeat         int
@@ -40,7 +37,6 @@ type runFlags struct {
 	budget         time.Duration
 	resume         string
 	dryRun         bool
-	failFast       bool
 	profile        bool
 	quiet          bool
 	live           string
@@ -88,8 +84,6 @@ merges. An invalid cell that violates a guarantee is kept.`,
 	fl.StringVar(&f.resume, "resume", "", "folder of an earlier run: run only its cells that are invalid or missing")
 	fl.BoolVar(&f.dryRun, "dry-run", false,
 		"print what would be run, in which order and about how long, and start nothing")
-	fl.BoolVar(&f.failFast, "fail-fast", false,
-		"stop after the first cell that is invalid or fails a check (thresholds are judged at the end)")
 	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they "+
 		"disturb the watcher, so such cells have no CPU figure")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table, or json, a document per scenario")
@@ -126,8 +120,6 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets a folder of its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
-	fl.BoolVar(&f.pin, "pin", false,
-		"embedded: keep watcher, tools and control plane to CPUs of their own (4 CPUs or more)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	offer(cmd, "cluster", providers...)
 	offerBy(cmd, "out", folders)
@@ -135,15 +127,15 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 
 // up brings the cluster of a scenario up, whose parties log to a folder, or takes the one
 // that is up.
-func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned procstat.CPUGroups,
-	p *runner.Progress) (*cluster.Cluster, error) {
+func (f *runFlags) up(
+	ctx context.Context, c spec.Cluster, logs string, p *runner.Progress,
+) (*cluster.Cluster, error) {
 	if f.borrowed != nil {
 		p.Line("using the " + c.Provider + " cluster that is up, with kube-apiserver " + f.borrowed.Version)
 		return f.borrowed, nil
 	}
 	opts := f.cluster
-	opts.FSync, opts.Embedded.Logs, opts.Embedded.CPUs = c.FSync, logs, pinned.ControlPlane
-	opts.Embedded.Controllers = c.Controllers
+	opts.FSync, opts.Embedded.Logs, opts.Embedded.Controllers = c.FSync, logs, c.Controllers
 	provider, err := cluster.New(c.Provider, opts)
 	if err != nil {
 		return nil, err
@@ -153,20 +145,6 @@ func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned p
 		return nil, fmt.Errorf("bring the cluster up: %w", err)
 	}
 	return up, nil
-}
-
-// pinned divides the CPUs among the parties if that is asked for, and keeps watchbench
-// to those of the tools until release is called.
-func pinned(on bool) (g procstat.CPUGroups, release func() error, err error) {
-	if !on {
-		return g, func() error { return nil }, nil
-	}
-	if g, err = procstat.DividedCPUs(); err != nil {
-		return g, nil, err
-	}
-	all := slices.Concat(g.ControlPlane, g.Tools, g.Watcher)
-	release = func() error { return procstat.Pin(os.Getpid(), all) }
-	return g, release, procstat.Pin(os.Getpid(), g.Tools)
 }
 
 // progress shows a run on standard error; nil shows nothing.
@@ -210,9 +188,7 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 		if err != nil {
 			return err
 		}
-		if worst = worse(worst, judgement(res)); worst != nil && f.failFast {
-			break
-		}
+		worst = worse(worst, judgement(res))
 	}
 	return worst
 }
@@ -238,15 +214,9 @@ func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries)
 // execute brings a cluster up for one run.
 func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binaries) (out runner.Outcome, err error) {
 	ctx, on, progress := cmd.Context(), file.Base().Cluster, f.progress(cmd)
-	groups, release, err := pinned(on.Pin)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, release()) }()
 	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(),
-		Pinned:   groups,
-		FailFast: f.failFast, Profile: f.profile, Observer: f.page.observer(),
+		Profile: f.profile, Observer: f.page.observer(),
 	})
 	if err != nil {
 		return out, err
@@ -256,7 +226,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 		progress.Line("nothing to resume: no cell is missing, or invalid without a violation or a crash")
 		return r.Outcome(), nil
 	}
-	up, err := f.up(ctx, on, r.Logs(), groups, progress)
+	up, err := f.up(ctx, on, r.Logs(), progress)
 	if err != nil {
 		r.Discard()
 		return out, err

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -25,7 +26,6 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 	"github.com/watchbench/watchbench/internal/cluster/owned"
 	"github.com/watchbench/watchbench/internal/kubeapi"
-	"github.com/watchbench/watchbench/internal/procstat"
 )
 
 // KwokLabel is the label of the nodes whose kubelet kwok plays: those with the value
@@ -196,7 +196,7 @@ func (r *run) launch(party string, args ...string) (*process, error) {
 	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+r.dir) // else kwok reads what the user has in theirs
 	cmd.Stdout, cmd.Stderr = r.files[party], r.files[party]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := procstat.StartOn(r.cpus, cmd.Start); err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", party, err)
 	}
 	p := &process{party: party, log: r.logs[party], ended: make(chan struct{})}
@@ -303,4 +303,30 @@ func grantKwok(ctx context.Context, client kubernetes.Interface) error {
 		return fmt.Errorf("give kwok its rights: %w", err)
 	}
 	return nil
+}
+
+// Hold stops the controllers of EmbeddedOptions where they are, so that nothing writes
+// but who is told to, until Release. One that has ended by itself is an error: it wrote
+// less than it should have.
+func (c *Cluster) Hold() error { return c.signal(syscall.SIGSTOP) }
+
+// Release has the controllers go on.
+func (c *Cluster) Release() error { return c.signal(syscall.SIGCONT) }
+
+func (c *Cluster) signal(s syscall.Signal) error {
+	var errs []error
+	for _, party := range controlplane.Controllers() {
+		pid := c.PIDs[party]
+		if pid == 0 {
+			continue
+		}
+		if !strings.Contains(commandLine(pid), party) {
+			errs = append(errs, fmt.Errorf("%s (process %d) has ended by itself, log: %s", party, pid, c.Logs[party]))
+			continue
+		}
+		if err := syscall.Kill(pid, s); err != nil {
+			errs = append(errs, fmt.Errorf("send %s to %s: %w", s, party, err))
+		}
+	}
+	return errors.Join(errs...)
 }

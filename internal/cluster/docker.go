@@ -5,12 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
 
 	kindexec "sigs.k8s.io/kind/pkg/exec"
-	kindlog "sigs.k8s.io/kind/pkg/log"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 )
@@ -18,8 +16,6 @@ import (
 const (
 	// kindLabel is the container label by which kind finds the nodes of a cluster.
 	kindLabel = "io.x-k8s.kind.cluster"
-	// kindNetwork is the Docker network that kind puts all nodes in.
-	kindNetwork = "kind"
 	// dockerTimeout bounds one question to the daemon, not a pull or a deletion.
 	dockerTimeout = 20 * time.Second
 )
@@ -28,13 +24,10 @@ const (
 // daemon, context and credentials.
 type docker struct{}
 
-// check distinguishes the ways in which Docker can be unavailable.
+// check says how Docker is unavailable.
 func (d docker) check(ctx context.Context) error {
-	const remedy = "install and start Docker, or use the embedded cluster, which needs none"
-	if _, err := exec.LookPath("docker"); err != nil {
-		return &badinput.Error{What: "a kind cluster needs Docker, and there is no docker command", Remedy: remedy, Err: err}
-	}
-	asked, cancel := context.WithTimeout(ctx, dockerTimeout)
+	const remedy = "see that docker version works for this user, or use the embedded cluster, which needs no Docker"
+	asked, cancel := context.WithTimeoutCause(ctx, dockerTimeout, fmt.Errorf("no answer for %s", dockerTimeout))
 	defer cancel()
 	_, err := d.lines(asked, "version", "--format", "{{.Server.Version}}")
 	switch {
@@ -43,14 +36,9 @@ func (d docker) check(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case asked.Err() != nil:
-		return &badinput.Error{What: fmt.Sprintf("the Docker daemon has not answered for %s", dockerTimeout),
-			Remedy: "see that it works: docker version", Err: asked.Err()}
-	case strings.Contains(err.Error(), "permission denied"):
-		return &badinput.Error{What: "this user may not talk to the Docker daemon",
-			Remedy: "join the group docker, or use the embedded cluster, which needs none", Err: err}
-	default:
-		return &badinput.Error{What: "a kind cluster needs Docker, and its daemon does not answer", Remedy: remedy, Err: err}
+		err = context.Cause(asked)
 	}
+	return &badinput.Error{What: "a kind cluster needs Docker", Remedy: remedy, Err: err}
 }
 
 // lines runs one command and returns its output. An error carries what the command
@@ -117,47 +105,6 @@ func (d docker) nodes(ctx context.Context, cluster string) ([]string, error) {
 	return d.lines(ctx, "ps", "-a", "-q", "--filter", "label="+kindLabel+"="+cluster)
 }
 
-// removeNetwork deletes kind's network, unless another cluster has come to use it.
-func (d docker) removeNetwork(ctx context.Context) error {
-	_, err := d.lines(ctx, "network", "rm", kindNetwork)
-	if err != nil && !strings.Contains(err.Error(), "active endpoints") &&
-		!strings.Contains(err.Error(), "in use") && !strings.Contains(err.Error(), "not found") &&
-		!strings.Contains(err.Error(), "No such network") {
-		return fmt.Errorf("delete kind's network: %w", err)
-	}
-	return nil
-}
-
-// parties finds the process ids of etcd and kube-apiserver as this machine sees
-// them. With the daemon in a virtual machine it sees none of them: nil.
-func (d docker) parties(ctx context.Context, cluster string) map[string]int {
-	ctx, cancel := context.WithTimeout(ctx, dockerTimeout)
-	defer cancel()
-	ids, err := d.nodes(ctx, cluster)
-	if err != nil {
-		return nil
-	}
-	var pids map[string]int
-	for _, id := range ids {
-		fields, err := d.lines(ctx, "top", id, "-eo", "pid,comm")
-		if err != nil {
-			continue
-		}
-		for i := 2; i+1 < len(fields); i += 2 { // after the heading
-			pid, err := strconv.Atoi(fields[i])
-			name := fields[i+1]
-			if err != nil || (name != etcdParty && name != apiserverParty) || !strings.HasPrefix(commandLine(pid), name+" ") {
-				continue
-			}
-			if pids == nil {
-				pids = map[string]int{}
-			}
-			pids[name] = pid
-		}
-	}
-	return pids
-}
-
 // kindError adds the end of what a failed command inside kind said.
 func kindError(err error) error {
 	run := kindexec.RunErrorForError(err)
@@ -166,42 +113,4 @@ func kindError(err error) error {
 	}
 	said := strings.Split(strings.TrimSpace(string(run.Output)), "\n")
 	return fmt.Errorf("%w\n%s", err, strings.Join(said[max(0, len(said)-excerptLines):], "\n"))
-}
-
-// kindLogger turns kind's messages for a terminal into progress lines.
-type kindLogger struct {
-	say    func(string, ...any)
-	silent bool // of information
-}
-
-var _ kindlog.Logger = kindLogger{}
-
-func (l kindLogger) Warn(message string)                      { l.say("kind warns: %s", plain(message)) }
-func (l kindLogger) Warnf(f string, args ...any)              { l.Warn(fmt.Sprintf(f, args...)) }
-func (l kindLogger) Error(message string)                     { l.say("kind: %s", plain(message)) }
-func (l kindLogger) Errorf(f string, args ...any)             { l.Error(fmt.Sprintf(f, args...)) }
-func (l kindLogger) V(level kindlog.Level) kindlog.InfoLogger { return kindLogger{l.say, level != 0} }
-func (l kindLogger) Enabled() bool                            { return !l.silent }
-func (l kindLogger) Infof(f string, args ...any)              { l.Info(fmt.Sprintf(f, args...)) }
-
-// Info passes on the beginning of each step. kind marks the end of a step with a
-// check mark and repeats its name, which would only double the lines.
-func (l kindLogger) Info(message string) {
-	if line := plain(message); l.Enabled() && line != "" && !strings.Contains(message, "✓") {
-		l.say("kind: %s", line)
-	}
-}
-
-// plain removes the bullets, dots and pictures that kind decorates lines with.
-func plain(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '≤' || r == '✗':
-			return r
-		case r > 0x7e || r < ' ' && r != '\n':
-			return -1
-		}
-		return r
-	}, s)
-	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(strings.ReplaceAll(s, "\n", " ")), "..."))
 }

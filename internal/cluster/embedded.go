@@ -38,8 +38,6 @@ type EmbeddedOptions struct {
 	// Detach leaves the cluster running when the process ends, in a directory of
 	// its own in the cache; Existing finds it again. There is one at a time.
 	Detach bool
-	// CPUs are those that the parties may use; empty are all.
-	CPUs []int
 	// Controllers has kube-controller-manager, kube-scheduler and kwok run, too; see
 	// controllersOf. Their binaries are always those of the cache.
 	Controllers bool
@@ -125,7 +123,6 @@ type run struct {
 	files map[string]*os.File // logs
 	plane *envtest.ControlPlane
 	dog   *watchdog
-	cpus  []int
 	wg    sync.WaitGroup      // the processes that we started
 	env   map[string][]string // by party, on top of our own
 }
@@ -164,7 +161,7 @@ func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (*run, erro
 		return nil, errors.Join(badinput.New("set TMPDIR to a folder on a disk, or leave fsync out",
 			"etcd would write to %s, which is in memory, so fsync would cost nothing", dir), os.RemoveAll(dir))
 	}
-	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{}, cpus: e.opts.CPUs,
+	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{},
 		env: map[string][]string{apiserverParty: apiserverEnv()}}
 	if err := e.configure(r, binaries.plane); err != nil {
 		return nil, errors.Join(err, r.down(ctx))
@@ -320,7 +317,7 @@ func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs)
 // parties are killed under it, whereupon it returns.
 func (r *run) startPlane(ctx context.Context) error {
 	done := make(chan error, 1) // one result, so that the goroutine never waits for us
-	go func() { done <- procstat.StartOn(r.cpus, r.plane.Start) }()
+	go func() { done <- r.plane.Start() }()
 	select {
 	case err := <-done:
 		return err
@@ -387,4 +384,23 @@ func waitDefaultNamespace(ctx context.Context, cfg *rest.Config) error {
 		return fmt.Errorf("wait for the namespace \"default\": %w", last)
 	}
 	return nil
+}
+
+// apiserverGC is GOGC of kube-apiserver. With Go's default of 100 a fifth of what a write
+// costs it is garbage collection, since its heap is small and each write allocates much;
+// nothing that a watcher sees depends on it.
+const apiserverGC = 400
+
+// memoryShare is the part of the machine's memory above which kube-apiserver collects
+// garbage as often as it takes.
+const memoryShare = 0.5
+
+// apiserverEnv is what kube-apiserver's environment has beside ours. A GOGC or GOMEMLIMIT
+// that is set for watchbench itself is not for it.
+func apiserverEnv() []string {
+	env := []string{fmt.Sprintf("GOGC=%d", apiserverGC)}
+	if memory := procstat.Describe().MemoryMiB; memory > 0 {
+		env = append(env, fmt.Sprintf("GOMEMLIMIT=%dMiB", int64(memoryShare*float64(memory))))
+	}
+	return env
 }

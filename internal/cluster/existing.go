@@ -166,9 +166,8 @@ func existingKind(ctx context.Context, opts KindOptions) (*Cluster, error) {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the directory of the kubeconfig: %w", err)
 	}
-	r.created, r.network = true, len(names) == 1 // nobody else's cluster needs the network
+	r.created = true
 	c := r.cluster()
-	c.PIDs = r.docker.parties(ctx, r.opts.Name)
 	// A cluster that does not even have a kubeconfig can still be ended.
 	raw, err := r.provider.KubeConfig(r.opts.Name, false)
 	if err != nil {

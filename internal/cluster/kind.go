@@ -51,8 +51,6 @@ const (
 	kindNameMax = 50
 	// kindDeleteTimeout bounds the deletion of a cluster, which takes seconds.
 	kindDeleteTimeout = 2 * time.Minute
-	// kindLockTimeout bounds the wait for somebody who only takes a look.
-	kindLockTimeout = 2 * time.Second
 )
 
 // DefaultKindImage is the node image that is used where none is named.
@@ -116,16 +114,14 @@ type kindRun struct {
 	provider *kindcluster.Provider
 	dir      string
 	created  bool // the cluster is ours to delete
-	network  bool // so is kind's network
-	kept     bool // but both stay, with dir
+	kept     bool // but it stays, with dir
 	dog      *watchdog
 }
 
 // Up implements Provider.
 func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err error) {
 	say := reporter(progress)
-	r := &kindRun{opts: k.opts, provider: kindcluster.NewProvider(kindcluster.ProviderWithDocker(),
-		kindcluster.ProviderWithLogger(kindLogger{say: say}))}
+	r := &kindRun{opts: k.opts, provider: kindcluster.NewProvider(kindcluster.ProviderWithDocker())}
 	if err := r.docker.check(ctx); err != nil {
 		return nil, err
 	}
@@ -155,8 +151,7 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 
 // lock makes the processes of this machine take turns at creating kind clusters.
 // When kind cannot create a cluster because somebody else is creating one of that
-// name, it deletes what that one has made so far; and the network that all clusters
-// share must not be removed when it is about to be used.
+// name, it deletes what that one has made so far.
 func (r *kindRun) lock(ctx context.Context, waiting func()) (release func(), err error) {
 	cache, err := controlplane.Options{Cache: r.opts.Cache}.Root()
 	if err != nil {
@@ -187,6 +182,7 @@ func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 	if err := r.makeDir(); err != nil {
 		return err
 	}
+	say("creating kind cluster %s", r.opts.Name)
 	return r.create(ctx)
 }
 
@@ -200,17 +196,8 @@ func (r *kindRun) makeDir() (err error) {
 	return err
 }
 
-func (r *kindRun) create(ctx context.Context) error {
-	networks, err := r.docker.lines(ctx, "network", "ls", "--filter", "name=^"+kindNetwork+"$", "--format", "{{.Name}}")
-	if err != nil {
-		return err
-	}
-	r.network = len(networks) == 0
-	network := ""
-	if r.network {
-		network = kindNetwork
-	}
-	if r.dog, err = startWatchdog(kindWatchdogScript, r.opts.Name, network, r.dir); err != nil {
+func (r *kindRun) create(ctx context.Context) (err error) {
+	if r.dog, err = startWatchdog(kindWatchdogScript, r.opts.Name, r.dir); err != nil {
 		return err
 	}
 	r.created = true
@@ -267,8 +254,6 @@ func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 	if c.Version, err = serverVersion(ctx, restCfg); err != nil {
 		return nil, fmt.Errorf("ask the apiserver of kind cluster %s for its version: %w", r.opts.Name, err)
 	}
-	c.describeStaticPods(ctx, client)
-	c.PIDs = r.docker.parties(ctx, r.opts.Name)
 	return c, nil
 }
 
@@ -349,9 +334,6 @@ func (r *kindRun) down(ctx context.Context) error {
 	var errs []error
 	if r.created {
 		errs = append(errs, r.docker.removeNodes(ctx, r.opts.Name))
-		if r.network {
-			errs = append(errs, r.removeNetwork(ctx))
-		}
 	}
 	if r.dir != "" {
 		if err := os.RemoveAll(r.dir); err != nil {
@@ -359,16 +341,4 @@ func (r *kindRun) down(ctx context.Context) error {
 		}
 	}
 	return errors.Join(append(errs, r.dog.dismiss())...)
-}
-
-// removeNetwork deletes kind's network unless somebody is about to use it.
-func (r *kindRun) removeNetwork(ctx context.Context) error {
-	soon, cancel := context.WithTimeout(ctx, kindLockTimeout)
-	defer cancel()
-	release, err := r.lock(soon, nil)
-	if err != nil {
-		return nil // who holds the lock creates a cluster, and needs the network
-	}
-	defer release()
-	return r.docker.removeNetwork(ctx)
 }

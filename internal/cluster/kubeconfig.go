@@ -190,7 +190,7 @@ func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) e
 	}
 }
 
-// describeControllers fills in what the cluster reveals of its control plane.
+// describeControllers finds out whether the cluster has controllers.
 func (c *Cluster) describeControllers(ctx context.Context, cfg *rest.Config) error {
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
@@ -203,6 +203,26 @@ func (c *Cluster) describeControllers(ctx context.Context, cfg *rest.Config) err
 	case err != nil:
 		return err
 	}
-	c.describeStaticPods(ctx, client)
 	return nil
+}
+
+// OnlyContext is the context of a kubeconfig that has no other, for those who only read
+// from the cluster. path is as in KubeconfigOptions.
+func OnlyContext(path string) (string, error) {
+	path, err := kubeconfigPath(path)
+	if err != nil {
+		return "", err
+	}
+	cfg, err := loadKubeconfig(path)
+	if err != nil {
+		return "", err
+	}
+	if len(cfg.Contexts) != 1 {
+		return "", badinput.New("name one with --context: "+contextList(cfg), "kubeconfig %s has %d contexts", path,
+			len(cfg.Contexts))
+	}
+	for name := range cfg.Contexts {
+		return name, nil
+	}
+	return "", nil
 }

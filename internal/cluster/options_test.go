@@ -273,7 +273,7 @@ func TestKindWithoutDocker(t *testing.T) {
 	t.Run("no command", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
 		_, err := newTestKind(t, KindOptions{}).Up(t.Context(), nil)
-		wantInput(t, err, "no docker command", "install")
+		wantInput(t, err, "needs Docker", "executable file not found")
 	})
 	fake := func(t *testing.T, script string) {
 		dir := t.TempDir()
@@ -286,12 +286,12 @@ func TestKindWithoutDocker(t *testing.T) {
 	t.Run("no daemon", func(t *testing.T) {
 		fake(t, "echo 'Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?' >&2; exit 1")
 		_, err := newTestKind(t, KindOptions{}).Up(t.Context(), nil)
-		wantInput(t, err, "daemon does not answer", "Is the docker daemon running?")
+		wantInput(t, err, "needs Docker", "Is the docker daemon running?")
 	})
 	t.Run("no permission", func(t *testing.T) {
 		fake(t, "echo 'permission denied while trying to connect to the docker API at unix:///x' >&2; exit 1")
 		_, err := newTestKind(t, KindOptions{}).Up(t.Context(), nil)
-		wantInput(t, err, "may not talk", "group docker")
+		wantInput(t, err, "permission denied", "docker version works for this user")
 	})
 	t.Run("no image", func(t *testing.T) {
 		fake(t, `case "$1" in

@@ -97,29 +97,3 @@ func TestLogExcerpt(t *testing.T) {
 		t.Errorf("a missing log gave %q", got)
 	}
 }
-
-func TestImageVersion(t *testing.T) {
-	for image, want := range map[string]string{
-		"registry.example/etcd:3.6.8-0":             "3.6.8",
-		"registry.example:5000/etcd:v3.5.1":         "3.5.1",
-		"registry.example:5000/etcd":                "",
-		"registry.example/etcd:3.6.8-0@sha256:0123": "3.6.8",
-		"": "",
-	} {
-		if got := imageVersion(image); got != want {
-			t.Errorf("%s: got %q, want %q", image, got, want)
-		}
-	}
-}
-
-func TestPlainKindMessages(t *testing.T) {
-	for in, want := range map[string]string{
-		" • Preparing nodes 📦   ...\n": "Preparing nodes",
-		"Creating cluster \"x\" ...\n": `Creating cluster "x"`,
-		"":                             "",
-	} {
-		if got := plain(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
-	}
-}

@@ -40,8 +40,7 @@ rm -rf "$1"
 // dirWatchdogScript gets a directory.
 const dirWatchdogScript = `rm -rf "$1"`
 
-// kindWatchdogScript gets the cluster's name, the network to delete or "", and the
-// directory of the kubeconfig. A `docker run` of the dead process may go on for a
+// kindWatchdogScript gets the cluster's name and the directory of the kubeconfig. A `docker run` of the dead process may go on for a
 // moment, so it looks three times, too.
 const kindWatchdogScript = `
 for round in 1 2 3; do
@@ -49,8 +48,7 @@ for round in 1 2 3; do
 	[ -z "$ids" ] || docker rm -f -v $ids
 	sleep 2
 done
-[ -z "$2" ] || docker network rm "$2"
-rm -rf "$3"
+rm -rf "$2"
 `
 
 // watchdog cleans up if this process dies.

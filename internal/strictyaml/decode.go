@@ -41,27 +41,17 @@ func (t *Tree) Decode(root *yaml.Node, into any) (*Decoder, error) {
 }
 
 // Locate turns a *FieldError in err into an *Error with its place: that of the field,
-// or of the nearest section around it that is written; of joined errors each. Other errors
-// stay as they are.
+// or of the nearest section around it that is written. Other errors stay as they are.
 func (d *Decoder) Locate(err error) error {
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
-		var all []error
-		for _, e := range joined.Unwrap() {
-			all = append(all, d.Locate(e))
-		}
-		return errors.Join(all...)
-	}
-	var fe *FieldError
-	if !errors.As(err, &fe) {
+	fe, ok := errors.AsType[*FieldError](err)
+	if !ok {
 		return err
 	}
 	path := fe.Path
 	for d.at[path] == nil && path != "" {
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
 	}
-	return &Error{Place: d.place(d.at[path]), Field: fe.Path, Problem: fe.Problem, Remedy: fe.Remedy, node: d.at[path],
-		unwritten: path != fe.Path}
+	return &Error{Place: d.place(d.at[path]), Field: fe.Path, Problem: fe.Problem, Remedy: fe.Remedy}
 }
 
 func (d *Decoder) decode(n *yaml.Node, v reflect.Value, path string) error {

@@ -59,7 +59,7 @@ func (t *Tree) place(n *yaml.Node) string {
 // Fail returns an *Error about the field that is written at n; nil is the file as a
 // whole.
 func (t *Tree) Fail(n *yaml.Node, field, problem, remedy string) error {
-	return &Error{Place: t.place(n), Field: field, Problem: problem, Remedy: remedy, node: n}
+	return &Error{Place: t.place(n), Field: field, Problem: problem, Remedy: remedy}
 }
 
 var yamlLine = regexp.MustCompile(`^(?:go-)?yaml: (?:line (\d+): )?(.*)$`)

@@ -30,9 +30,6 @@ func (t *table) about() Section {
 		facts = append(facts, [2]string{"Resumed", fmt.Sprintf("%s on %s, for %s", when(s.Started), machine(&s.Environment),
 			strings.Join(ids, ", "))})
 	}
-	for _, s := range r.Skipped {
-		facts = append(facts, [2]string{"Skipped", s.ID + ": " + s.Why})
-	}
 	commit, steal, profiles := e.Commit, "", ""
 	if commit != "" && e.Dirty {
 		commit += " (with uncommitted changes)"
@@ -49,7 +46,7 @@ func (t *table) about() Section {
 		{"Load average before, after", strings.Trim(fmt.Sprint(e.LoadBefore, e.LoadAfter), "[] ")}, {"Steal", steal},
 		{"Storage latency", t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })},
 		{"Watcher", t.distinct(func(c *result.Cell) string { return c.Watcher.Name + " " + c.Watcher.Version })},
-		{"Programs", pairs(e.Programs)}, {"Profiles", profiles}, {"CPUs of each party", pairs(e.Pinned)},
+		{"Programs", pairs(e.Programs)}, {"Profiles", profiles},
 		{"kube-apiserver flags", strings.Join(e.Flags, " ")}, {"etcd flags", strings.Join(e.EtcdFlags, " ")},
 		{"Modules", pairs(e.Modules)},
 	}...)

@@ -54,7 +54,7 @@ var fenced = regexp.MustCompile("(?s)```\n.*?```\n")
 // lets it out of its place.
 func TestHostileEverywhere(t *testing.T) {
 	res := fixture(t)
-	res.Run.Skipped, res.Run.Crashed = []result.Skip{{ID: "s", Why: "w"}}, []result.Crash{{ID: "c", Why: "w"}}
+	res.Run.Crashed = []result.Crash{{ID: "c", Why: "w"}}
 	res.Run.Resumed = []result.Resumption{{Started: historyStart, Finished: historyStart, Environment: res.Environment, Cells: []result.Rerun{{ID: "r", Why: "w"}}}}
 	res.Thresholds = []result.Threshold{{Metric: "freshness.p99", Value: new(1.0)}}
 	res.Cells[0].Profiles = []result.Profile{{Party: "watcher", Kind: "cpu", File: "profiles/a"}}

@@ -168,9 +168,6 @@ func (t *table) growth() Section {
 		x := &g.Rungs[i]
 		rate := shortOf(x.Rate)
 		switch {
-		case x.Skipped != "":
-			s.Notes = append(s.Notes, x.Point+" was skipped: "+x.Skipped)
-			continue
 		case x.Valid == 0:
 			rate = "invalid"
 		case x.Rate == nil:

@@ -42,7 +42,6 @@ type Rung struct {
 	// BytesPerObject is the memory held above the smallest rung of this rate, per object
 	// more than that has.
 	BytesPerObject *float64 `json:"bytesPerObject,omitempty"`
-	Skipped        string   `json:"skipped,omitempty"` // why it was not run
 }
 
 // MeasureGrowth sets Growth from the cells, if the scenario is a ladder.
@@ -69,9 +68,6 @@ func (r *Results) MeasureGrowth() {
 	g.Memory = slope(steady, func(x *Rung) *float64 { return x.HeldMiB })
 	g.Peak = slope(steady, func(x *Rung) *float64 { return x.PeakMiB })
 	g.SyncCPU = slope(steady, func(x *Rung) *float64 { return x.SyncCPU })
-	for _, s := range r.Run.Skipped {
-		g.Rungs = append(g.Rungs, Rung{Point: s.ID, Skipped: s.Why})
-	}
 	r.Growth = g
 }
 

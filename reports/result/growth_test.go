@@ -24,7 +24,6 @@ func TestGrowth(t *testing.T) {
 	// Above 20 MiB and 0.1 s: memory as objects^1 (1 MiB per 1024 objects), CPU as objects^1.5.
 	r := Results{
 		Scenario: map[string]any{"ladder": true},
-		Run:      Run{Skipped: []Skip{{ID: "huge", Why: "needs 9.0 GiB, 1.0 GiB are available"}}},
 		Cells: []Cell{
 			rung("c", 100+4*1024, 10, 24, 0.1+8*0.5), rung("fast", 100+1024, 5000, 77, 1), bad, unlimited,
 			rung("a", 100, 10, 20, 0.1), rung("b", 100+1024, 10, 21, 0.1+0.5),
@@ -36,7 +35,7 @@ func TestGrowth(t *testing.T) {
 	for _, x := range g.Rungs {
 		order = append(order, x.Point)
 	}
-	if want := []string{"a", "b", "fast", "unlimited", "c", "bad", "huge"}; len(order) != len(want) {
+	if want := []string{"a", "b", "fast", "unlimited", "c", "bad"}; len(order) != len(want) {
 		t.Fatalf("rungs %v", order)
 	} else {
 		for i := range want {
@@ -55,7 +54,7 @@ func TestGrowth(t *testing.T) {
 	if c := g.SyncCPU; c == nil || !near(c.Exponent, 1.5) || c.Rungs != 2 {
 		t.Errorf("sync CPU %+v", c)
 	}
-	for i, want := range []float64{0, 1024, 0, 0, 1024, 0, 0} {
+	for i, want := range []float64{0, 1024, 0, 0, 1024, 0} {
 		got := g.Rungs[i].BytesPerObject
 		if (got == nil) != (want == 0) || got != nil && !near(*got, want) {
 			t.Errorf("%s: bytes per object %v, want %v", g.Rungs[i].Point, got, want)
@@ -64,9 +63,6 @@ func TestGrowth(t *testing.T) {
 	if x := g.Rungs[3]; x.Rate != nil || *x.QPS != 12_000 {
 		t.Errorf("unlimited: %+v", x)
 	}
-	if x := g.Rungs[6]; x.Skipped == "" || x.Valid != 0 {
-		t.Errorf("skipped: %+v", x)
-	}
 	r.Cells = r.Cells[:2]
 	if r.MeasureGrowth(); r.Growth.Memory != nil || r.Growth.SyncCPU != nil {
 		t.Errorf("exponents of too few rungs: %+v", r.Growth)
@@ -74,18 +70,5 @@ func TestGrowth(t *testing.T) {
 	r.Scenario = nil
 	if r.MeasureGrowth(); r.Growth != nil {
 		t.Error("growth of a scenario that is no ladder")
-	}
-}
-
-// TestSkippedIsNotMissing: a rung that was skipped leaves no gap; one that is not there
-// does.
-func TestSkippedIsNotMissing(t *testing.T) {
-	r := Results{Run: Run{Order: []string{"a", "b"}, Skipped: []Skip{{ID: "b", Why: "too large"}}}, Cells: []Cell{{ID: "a"}}}
-	if got := r.Missing(); len(got) != 0 {
-		t.Errorf("missing %v", got)
-	}
-	r.Run.Order = append(r.Run.Order, "c")
-	if got := r.Missing(); len(got) != 1 || got[0] != "c" {
-		t.Errorf("missing %v, want c", got)
 	}
 }

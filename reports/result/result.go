@@ -39,14 +39,6 @@ type Run struct {
 	// Crashed are the cells in which the watcher ended by itself: they have no record, and
 	// are not run once more.
 	Crashed []Crash `json:"crashed,omitempty"`
-	// Skipped are the rungs of a ladder that the machine has no room for.
-	Skipped []Skip `json:"skipped,omitempty"`
-}
-
-// Skip is a rung that was not run, and why.
-type Skip struct {
-	ID  string `json:"id"` // of the cell
-	Why string `json:"why"`
 }
 
 // Crash is a watcher that ended by itself, and how.
@@ -82,8 +74,6 @@ type Environment struct {
 	Etcd       string            `json:"etcd,omitempty"`
 	Flags      []string          `json:"flags,omitempty"`     // of kube-apiserver, where known
 	EtcdFlags  []string          `json:"etcdFlags,omitempty"` // where known
-	// party to the CPUs that it alone may use, such as 2-3; empty where none is pinned
-	Pinned     map[string]string `json:"pinned,omitempty"`
 	CPUModel   string            `json:"cpuModel,omitempty"`
 	CPUs       int               `json:"cpus"`
 	MemoryMiB  int64             `json:"memoryMiB,omitempty"`
@@ -149,7 +139,7 @@ type Profile struct {
 
 // Kinds of profiles.
 const (
-	ProfileCPU  = "cpu"  // over load and drain
+	ProfileCPU  = "cpu"  // from the start of the load
 	ProfileHeap = "heap" // as the load ended, with all allocations since the start
 )
 

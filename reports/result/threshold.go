@@ -58,8 +58,7 @@ func (t *Threshold) String() string {
 func servesReaders(c *Cell) bool { return c.Readers != nil && c.Readers.From == "watcher" }
 
 // JudgeThresholds sets Thresholds from the scenario's bounds and the cells, sorted by point
-// and metric. Figures of readers are bounded only where they read from the watcher. At a point
-// that was skipped no bound holds. An error is a bound that cannot be read.
+// and metric. Figures of readers are bounded only where they read from the watcher. An error is a bound that cannot be read.
 func (r *Results) JudgeThresholds() error {
 	r.Thresholds = nil
 	bounds, _ := r.Scenario["thresholds"].(map[string]any)
@@ -71,13 +70,6 @@ func (r *Results) JudgeThresholds() error {
 	for _, p := range r.Groups() {
 		order, points[p.Name] = append(order, p.Name), p.Cells
 	}
-	skipped := map[string]string{}
-	for _, s := range r.Run.Skipped {
-		p := r.pointOf(s.ID)
-		if points[p] == nil && skipped[p] == "" {
-			order, skipped[p] = append(order, p), "skipped: "+s.Why
-		}
-	}
 	slices.SortFunc(order, byNumber)
 	for _, p := range order {
 		for _, name := range slices.Sorted(maps.Keys(bounds)) {
@@ -85,14 +77,9 @@ func (r *Results) JudgeThresholds() error {
 				continue
 			}
 			t := Threshold{Point: p, Metric: name, Bound: fmt.Sprint(bounds[name])}
-			if len(points[p]) > 0 {
-				t.Params = points[p][0].Params
-			}
+			t.Params = points[p][0].Params
 			if err := t.judge(points[p]); err != nil {
 				return fmt.Errorf("scenario.thresholds.%s: %w", name, err)
-			}
-			if why := skipped[p]; why != "" {
-				t.Why = why
 			}
 			r.Thresholds = append(r.Thresholds, t)
 		}
@@ -110,14 +97,6 @@ func byNumber(a, b string) int {
 		return cmp.Compare(m, n)
 	}
 	return cmp.Compare(a, b)
-}
-
-// pointOf is the id of a cell that was not run, without its repetition if there are several.
-func (r *Results) pointOf(id string) string {
-	if n, _ := r.Scenario["repeat"].(float64); n > 1 {
-		return PointOf(id)
-	}
-	return id
 }
 
 func (t *Threshold) judge(cells []*Cell) error {

@@ -67,8 +67,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// The median of the valid repetitions decides; what is not known never holds, nor what was
-// skipped, be it once or as often as it was to be repeated.
+// The median of the valid repetitions decides; what is not known never holds.
 func TestJudgeThresholds(t *testing.T) {
 	fresh := func(point string, rep int, p99 float64) Cell {
 		return Cell{ID: fmt.Sprintf("%s-r%d", point, rep), Repetition: rep, Valid: true, Params: map[string]string{ParamLoad: point}, Freshness: &Quantiles{P99: p99}}
@@ -80,7 +79,6 @@ func TestJudgeThresholds(t *testing.T) {
 	none := fresh("none", 2, 0)
 	none.Freshness = nil
 	r := &Results{
-		Run:      Run{Skipped: []Skip{{ID: "huge-r1", Why: "no room"}, {ID: "good-r4", Why: "no room"}, {ID: "huge-r2", Why: "no room"}}},
 		Scenario: map[string]any{"thresholds": map[string]any{"freshness.p99": "< 1s"}, "repeat": 4.0},
 		Cells: []Cell{
 			fresh("good", 1, 0.9), fresh("slow", 1, 0.9), fresh("slow", 2, 3), invalid, fresh("good", 2, 5), fresh("good", 3, 0.1),
@@ -97,7 +95,6 @@ func TestJudgeThresholds(t *testing.T) {
 	want := []string{
 		"cut freshness.p99 is not known, bound < 1s (cut-r1 was cut) 1 false true cut",
 		"good freshness.p99 is 0.9s, bound < 1s 3 true false good",
-		"huge freshness.p99 is not known, bound < 1s (skipped: no room) 0 false false ",
 		"never freshness.p99 is not known, bound < 1s (no valid cell) 0 false false never",
 		"none freshness.p99 is not known, bound < 1s (none-r2 has none) 2 false true none",
 		"slow freshness.p99 is 1.95s, bound < 1s 2 false true slow",

@@ -6,17 +6,11 @@ import (
 	"strings"
 )
 
-// Missing lists the cells that the run was to have and does not, in their order. What was
-// skipped is not missing.
+// Missing lists the cells that the run was to have and does not, in their order.
 func (r *Results) Missing() []string {
 	return slices.DeleteFunc(slices.Clone(r.Run.Order), func(id string) bool {
-		return r.Run.Skips(id) || slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.ID == id })
+		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.ID == id })
 	})
-}
-
-// Skips reports whether a cell was skipped.
-func (r *Run) Skips(id string) bool {
-	return slices.ContainsFunc(r.Skipped, func(s Skip) bool { return s.ID == id })
 }
 
 // Crashes says in which cells the watcher ended by itself; empty if in none.

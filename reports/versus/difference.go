@@ -27,7 +27,7 @@ var kinds = []struct{ kind, paths string }{
 	{"", "scenario.metadata"}, {"seed", "scenario.seed"}, {"control plane", "scenario.cluster environment.provider " +
 		"environment.kubernetes environment.etcd environment.flags"},
 	{"watcher", "scenario.watcher watcher environment.programs.k8s-watch environment.programs.watcher"},
-	{"scenario", "scenario"}, {kindMachine, "environment.cpu environment.memory environment.cgroup environment.pinned " +
+	{"scenario", "scenario"}, {kindMachine, "environment.cpu environment.memory environment.cgroup " +
 		"environment.kernel environment.profiled"},
 	{"build", "environment.programs environment.commit environment.dirty environment.go"},
 }

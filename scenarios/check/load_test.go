@@ -78,7 +78,7 @@ func TestSavedRunIsJudgedAlike(t *testing.T) {
 		}
 		live := w.history()
 		live.Marks = []history.Mark{{Time: at(1), What: history.MarkStarted}}
-		live.Samples = []history.Sample{{Time: at(2), RSSBytes: new(1e6)}}
+		live.Samples = []history.Sample{{Time: at(2), Parties: map[string]history.Use{history.PartyWatcher: {RSSBytes: 1e6}}}}
 		dir := t.TempDir()
 		save(t, dir, live, w.ops, w.entries)
 		saved, err := Load(dir)

@@ -20,7 +20,8 @@ import (
 func samples(rss, goroutines []float64) []history.Sample {
 	var all []history.Sample
 	for i := range rss {
-		all = append(all, history.Sample{Time: at(int64(i) * 60_000), RSSBytes: &rss[i], Goroutines: &goroutines[i]})
+		all = append(all, history.Sample{Time: at(int64(i) * 60_000), Goroutines: &goroutines[i],
+			Parties: map[string]history.Use{history.PartyWatcher: {RSSBytes: rss[i]}}})
 	}
 	return all
 }

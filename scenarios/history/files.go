@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
 )
@@ -102,13 +104,56 @@ func LoadJSON(dir, name string, into any) error {
 	if err != nil {
 		return &FormatError{File: path, Err: err}
 	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
+	if err := decode(b, into); err != nil {
 		return &FormatError{File: path, Err: err}
 	}
+	return nil
+}
+
+// retired are fields that former versions wrote. They are read over; see Retired.
+var retired = []string{"pin", "pinned", "skipped", "watcherCPUs", "runDelay", "heapBytes", "netIn", "netOut", "rssBytes"}
+
+// decode reads one object and refuses unknown fields.
+func decode(b []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	switch name := unknown(err); {
+	case slices.Contains(retired, name):
+		return json.Unmarshal(b, into)
+	case name != "":
+		return fmt.Errorf("%w: it was recorded by another version of watchbench, which can read it", err)
+	case err != nil:
+		return err
+	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &FormatError{File: path, Err: errors.New("text after the object")}
+		return errors.New("text after the object")
 	}
 	return nil
+}
+
+// unknown is the field that made json refuse an object; empty for another error, and for none.
+func unknown(err error) string {
+	if err == nil {
+		return ""
+	}
+	quoted, found := strings.CutPrefix(err.Error(), "json: unknown field ")
+	if !found {
+		return ""
+	}
+	return strings.Trim(quoted, `"`)
+}
+
+// Retired says which field of a run's record this version no longer reads; empty if there is none.
+func Retired(dir string) string {
+	b, err := os.ReadFile(filepath.Join(dir, FileRun))
+	if err != nil {
+		return ""
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if name := unknown(d.Decode(new(Run))); slices.Contains(retired, name) {
+		return FileRun + " has the field " + name + " of a former version, which is no longer read"
+	}
+	return ""
 }

@@ -99,18 +99,26 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// TestFormerSamples: samples.ndjson of former versions holds the watcher's figures only.
-func TestFormerSamples(t *testing.T) {
+// TestRetiredFields: fields of former versions are read over, and named; others are refused with advice.
+func TestRetiredFields(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, FileSamples), []byte(`{"time":5,"rssBytes":100,"goroutines":3,"sockets":2}`+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	write(FileSamples, `{"time":5,"rssBytes":100,"goroutines":3,"sockets":2}`+"\n")
 	got, err := LoadLines[Sample](dir, FileSamples)
-	if want := []Sample{{Time: 5, RSSBytes: new(100.0), Goroutines: new(3.0), Sockets: new(2.0)}}; err != nil || !reflect.DeepEqual(got, want) {
+	if want := []Sample{{Time: 5, Goroutines: new(3.0), Sockets: new(2.0)}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if m := got[0].Memory(); m == nil || *m != 100 {
-		t.Errorf("memory %v", value(m))
+	write(FileRun, `{"schema":"watchbench/run/v1","source":"x","environment":{"pinned":{"etcd":"0"}}}`)
+	if r, err := LoadRun(dir); err != nil || r.Source != "x" || !strings.Contains(Retired(dir), "run.json has the field pinned ") {
+		t.Errorf("%v, %q", err, Retired(dir))
+	}
+	write(FileRun, `{"schema":"watchbench/run/v1","from":"the future"}`)
+	if _, err := LoadRun(dir); err == nil || !strings.Contains(err.Error(), `unknown field "from": it was recorded by another version`) || Retired(dir) != "" {
+		t.Errorf("%v", err)
 	}
 }
 

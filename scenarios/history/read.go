@@ -1,8 +1,6 @@
 package history
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -173,10 +171,8 @@ func LoadLines[T any](dir, name string) ([]T, error) {
 	}
 	var all []T
 	err = eachLine(path, lines, func(b []byte) error {
-		d := json.NewDecoder(bytes.NewReader(b))
-		d.DisallowUnknownFields()
 		var v T
-		if err := d.Decode(&v); err != nil {
+		if err := decode(b, &v); err != nil {
 			return err
 		}
 		all = append(all, v)

@@ -30,8 +30,6 @@ type Use struct {
 
 	Read    float64 `json:"read"` // bytes; -1 unknown
 	Written float64 `json:"written"`
-	// RunDelay is in samples that former versions wrote.
-	RunDelay *float64 `json:"runDelay,omitempty"`
 }
 
 // After adds what a former process of the same party had used.
@@ -68,14 +66,6 @@ type Sample struct {
 	StorageInFlight *float64 `json:"storageInFlight,omitempty"`
 	Goroutines      *float64 `json:"goroutines,omitempty"`
 	Sockets         *float64 `json:"sockets,omitempty"`
-
-	// RSSBytes is the watcher's resident memory in records without Parties, which
-	// former versions wrote; Memory reads both. They also wrote the rest, which the scrapes
-	// around the load have.
-	RSSBytes  *float64 `json:"rssBytes,omitempty"`
-	HeapBytes *float64 `json:"heapBytes,omitempty"`
-	NetIn     *float64 `json:"netIn,omitempty"`
-	NetOut    *float64 `json:"netOut,omitempty"`
 }
 
 // Memory is the watcher's resident memory in bytes, nil where it was not read.
@@ -83,5 +73,5 @@ func (s *Sample) Memory() *float64 {
 	if u, ok := s.Parties[PartyWatcher]; ok {
 		return &u.RSSBytes
 	}
-	return s.RSSBytes
+	return nil
 }

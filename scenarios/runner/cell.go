@@ -52,7 +52,7 @@ func (r *Runner) newCell(j job) *cell {
 		record: history.Cell{
 			Schema: history.CellSchema, ID: j.id, Repetition: j.rep, Resumed: len(r.results.Run.Resumed),
 			Params: map[string]string{}, Scenario: j.cell.Scenario,
-			Seed: seedOf(&j), CPUs: runtime.NumCPU(), WatcherCPUs: len(r.opts.Pinned.Watcher),
+			Seed: seedOf(&j), CPUs: runtime.NumCPU(),
 			Watcher: history.WatcherRun{Version: r.version, Own: j.cell.Scenario.Watcher.Command == ""},
 		},
 	}}
@@ -161,7 +161,7 @@ func (c *cell) startSampling(ctx context.Context) func() {
 	c.sampler.asked = func() float64 { return float64(c.asked.Load()) }
 	// A page that shows the watcher, and bounds that a fault puts it to, need what only it knows.
 	c.sampler.asks = c.r.observed.to != nil || c.s.Fault != nil
-	c.sampler.show, c.sampler.rates = c.r.observed.sample, c.r.progress.sampled
+	c.sampler.show = c.r.observed.sample
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { c.sampler.run(ctx) })

@@ -13,19 +13,16 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// looks says after each repetition whether another one is needed.
+// looks says before each repetition whether it is needed.
 type looks struct {
 	spec.Decide
-	block      int       // repetitions of a block, 0 where there are none
-	started    time.Time // of the cells
-	rep, again int
-	at         string // the point that is measured
-	since      time.Time
-	took       map[string]time.Duration // by point, the longest
+	block          int       // repetitions of a block, 0 where there are none
+	started, since time.Time // of the cells, and of the repetition
+	rep, again     int
 }
 
 func newLooks(base spec.Scenario) *looks {
-	l := &looks{Decide: base.Decide, started: time.Now(), took: map[string]time.Duration{}}
+	l := &looks{Decide: base.Decide, started: time.Now()}
 	if l.On() || base.Pair != "" {
 		l.block = block(base)
 	}
@@ -35,32 +32,23 @@ func newLooks(base spec.Scenario) *looks {
 // leastHope is how many blocks without a valid cell show that the machine cannot do what the scenario asks.
 const leastHope = 2
 
-// before says why the run ends before the first of the jobs that are left; empty if it goes on.
-func (l *looks) before(left []job, res *result.Results) (end string) {
-	now, rep := time.Now(), left[0].rep
-	if l.at != "" {
-		l.took[l.at] = max(l.took[l.at], now.Sub(l.since))
-	}
-	l.at, l.since = left[0].cell.ID, now
-	within := l.rep == 0 || rep == l.rep
-	if l.rep = rep; within || l.block == 0 {
+// before says why the run ends before a cell of that repetition; empty if it goes on. A repetition is taken to last as
+// long as the one before it.
+func (l *looks) before(rep int, res *result.Results) (end string) {
+	if rep == l.rep || l.block == 0 {
 		return ""
 	}
-	if rep == leastHope*l.block+1 && !res.AnyValid() {
+	now, first := time.Now(), l.rep == 0
+	took := now.Sub(l.since)
+	l.rep, l.since = rep, now
+	switch {
+	case first:
+	case rep == leastHope*l.block+1 && !res.AnyValid():
 		return result.EndInvalid
-	}
-	if !l.On() {
-		return ""
-	}
-	if rep > stats.Least && l.known(res) {
+	case !l.On():
+	case rep > stats.Least && l.known(res):
 		return result.EndDecided
-	}
-	for _, j := range left {
-		if j.rep == rep {
-			now = now.Add(l.took[j.cell.ID])
-		}
-	}
-	if now.Sub(l.started) > l.Budget.Std() {
+	case now.Sub(l.started)+took > l.Budget.Std():
 		return result.EndTime
 	}
 	return ""

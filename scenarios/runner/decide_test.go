@@ -48,8 +48,8 @@ func TestLooks(t *testing.T) {
 						jobs = append(jobs, job{cell: spec.Cell{ID: p}, rep: rep})
 					}
 				}
-				for i, j := range jobs {
-					if end := l.before(jobs[i:], res); end != "" {
+				for _, j := range jobs {
+					if end := l.before(j.rep, res); end != "" {
 						if got := fmt.Sprint(j.rep-1, " ", end); got != tc.want || j.cell.ID != "a" {
 							t.Errorf("%s, want %s", got, tc.want)
 						}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -9,50 +10,30 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// jobsOf are all cells of a scenario in the order in which they are run.
-func jobsOf(f *spec.File) []job {
+// jobsOf lists the cells of all repetitions in the order in which they are run.
+//
+// Cells that are compared run next to each other: those that differ only in the axis of a pair or, where the scenario
+// decides, in their watcher. Such groups are shuffled by the seed, and run in reverse order the next time, so that a
+// drift of the machine does not always hit the same one. The two repetitions of a pair's block (A B B A or B A A B) have
+// nothing else between them. A ladder keeps the order in which it is written. What is not repeated is in the first
+// repetition.
+func jobsOf(f *spec.File) (jobs []job) {
 	base := f.Base()
-	jobs := order(f.Cells(), base)
-	if base.Ladder {
-		jobs = climb(jobs, f.Cells())
-	}
-	return jobs
-}
-
-// order lists the cells of all repetitions. The first is shuffled by the seed, the second
-// is the first in reverse, the third is shuffled anew, and so on: a drift of the machine
-// does not always hit the same strategy, and none is always before another. What is not to
-// be repeated is in the first.
-//
-// What a scenario decides between runs next to each other: shuffled are the points that differ in more than
-// their watcher, and then the watchers of each.
-//
-// Where the scenario has a pair, what is shuffled and reversed are blocks of two
-// repetitions: the pair's cells at one point of the other axes, A B B A or B A A B as the
-// seed draws, so that a steady drift hits both alike and nothing else runs in between.
-func order(cells []spec.Cell, base spec.Scenario) []job {
-	var jobs []job
+	groups, length := grouped(f.Cells(), base), block(base)
 	var sequence []int
-	units, length := grouped(cells, within(base)), block(base)
 	for round := range (base.Repeat + length - 1) / length {
 		rng := rand.New(rand.NewPCG(base.Seed, uint64(round+1)))
-		if round%2 == 1 {
-			slices.Reverse(sequence)
+		if sequence == nil || round%2 == 0 {
+			sequence = rng.Perm(len(groups))
 		} else {
-			sequence = rng.Perm(len(units))
+			slices.Reverse(sequence)
 		}
-		starts := make([]bool, len(units)) // B first; by unit, so that it does not depend on the sequence
-		for i := range starts {
-			starts[i] = base.Pair != "" && rng.IntN(2) == 1
+		if base.Ladder {
+			slices.Sort(sequence)
 		}
 		for _, i := range sequence {
-			side := slices.Clone(units[i])
-			if starts[i] {
-				slices.Reverse(side)
-			}
-			if base.Decide.On() {
-				rng.Shuffle(len(side), func(a, b int) { side[a], side[b] = side[b], side[a] })
-			}
+			side := slices.Clone(groups[i])
+			rng.Shuffle(len(side), func(a, b int) { side[a], side[b] = side[b], side[a] })
 			for rep := round*length + 1; rep <= (round+1)*length; rep++ {
 				for _, c := range side {
 					if rep == 1 || !c.Once {
@@ -74,30 +55,23 @@ func block(base spec.Scenario) int {
 	return 1
 }
 
-// within says of axes whether cells that differ in them alone run next to each other.
-func within(base spec.Scenario) func(axis string) bool {
-	return func(axis string) bool {
-		return base.Pair != "" && axis == base.Pair || base.Decide.On() && result.OfWatcher(axis)
+// grouped puts cells together that are compared.
+func grouped(cells []spec.Cell, base spec.Scenario) (groups [][]spec.Cell) {
+	within := func(p spec.Param) bool {
+		return p.Name == base.Pair || base.Decide.On() && result.OfWatcher(p.Name)
 	}
-}
-
-// grouped puts the cells together that differ in such axes alone.
-func grouped(cells []spec.Cell, within func(axis string) bool) (units [][]spec.Cell) {
-	others := func(c spec.Cell) []spec.Param {
-		return slices.DeleteFunc(slices.Clone(c.Params), func(p spec.Param) bool { return within(p.Name) })
-	}
+	others := func(c spec.Cell) []spec.Param { return slices.DeleteFunc(slices.Clone(c.Params), within) }
 	for _, c := range cells {
-		i := slices.IndexFunc(units, func(u []spec.Cell) bool {
-			return slices.ContainsFunc(c.Params, func(p spec.Param) bool { return within(p.Name) }) &&
-				slices.Equal(others(u[0]), others(c))
+		i := slices.IndexFunc(groups, func(g []spec.Cell) bool {
+			return slices.ContainsFunc(c.Params, within) && slices.Equal(others(g[0]), others(c))
 		})
 		if i < 0 {
-			units = append(units, []spec.Cell{c})
+			groups = append(groups, []spec.Cell{c})
 		} else {
-			units[i] = append(units[i], c)
+			groups[i] = append(groups[i], c)
 		}
 	}
-	return units
+	return groups
 }
 
 func newJob(c spec.Cell, rep, repeat int) job {
@@ -106,4 +80,9 @@ func newJob(c spec.Cell, rep, repeat int) job {
 		j.id += "-r" + strconv.Itoa(rep)
 	}
 	return j
+}
+
+// byOrder sorts cells as the run has them.
+func (r *Runner) byOrder(a, b result.Cell) int {
+	return cmp.Compare(slices.Index(r.results.Run.Order, a.ID), slices.Index(r.results.Run.Order, b.ID))
 }

@@ -8,17 +8,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/procstat"
+	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// plainly is a scenario's part in the order, without a pair.
-func plainly(repeat int, seed uint64) spec.Scenario { return spec.Scenario{Repeat: repeat, Seed: seed} }
-
 func TestOrderIsSeeded(t *testing.T) {
-	cells := strategies(t).Cells()
 	ids := func(seed uint64) []string {
 		var out []string
-		for _, j := range order(cells, plainly(2, seed)) {
+		for _, j := range jobsOf(strategies(t, "repeat=2", fmt.Sprint("seed=", seed))) {
 			out = append(out, j.id)
 		}
 		return out
@@ -42,7 +41,7 @@ func TestOrderIsSeeded(t *testing.T) {
 // All points once, then again; what is to run once is in the first round.
 func TestRepetitionsAreInterleaved(t *testing.T) {
 	f := strategies(t)
-	jobs := order(f.Cells(), plainly(f.Base().Repeat, 1))
+	jobs := jobsOf(f)
 	once := 0
 	for i, j := range jobs {
 		if i > 0 && j.rep < jobs[i-1].rep {
@@ -54,7 +53,7 @@ func TestRepetitionsAreInterleaved(t *testing.T) {
 	}
 	for seed := range uint64(50) {
 		at := map[string]int{}
-		for i, j := range order(f.Cells(), plainly(2, seed)) {
+		for i, j := range jobsOf(strategies(t, "repeat=2", fmt.Sprint("seed=", seed))) {
 			at[j.id] = i
 		}
 		if a, b := at["keyed-light-r1"] < at["dedup-light-r1"], at["keyed-light-r2"] < at["dedup-light-r2"]; a == b {
@@ -134,5 +133,26 @@ func TestPair(t *testing.T) {
 	}
 	if len(sequences) < 10 {
 		t.Errorf("20 seeds give %d sequences of points", len(sequences))
+	}
+}
+
+// TestLadderInWrittenOrder: rungs are run as they are written, every time.
+func TestLadderInWrittenOrder(t *testing.T) {
+	f := assesstest.Scenario(t, "rungs", "", "cluster.provider=replay", "ladder=true", "repeat=3", "matrix.load.prefill=100,200,300,400")
+	for i, j := range jobsOf(f) {
+		if want := f.Cells()[i%4].ID; j.cell.ID != want || j.rep != i/4+1 {
+			t.Errorf("job %d is %s, want %s", i, j.id, want)
+		}
+	}
+}
+
+// TestTooManyObjects: a run that this machine has no memory for does not begin.
+func TestTooManyObjects(t *testing.T) {
+	f := assesstest.Scenario(t, "huge", "", "cluster.provider=replay", "load.prefill=1000000")
+	if have, err := procstat.MemoryAvailable(); err != nil || have > 1_000_000*bytesPerObject {
+		t.Skip("this machine has the memory, or does not say")
+	}
+	if _, err := New(Options{Scenario: f, OutDir: t.TempDir()}); !badinput.Is(err) {
+		t.Errorf("%v", err)
 	}
 }

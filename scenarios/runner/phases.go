@@ -87,6 +87,35 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	return c.readers.Connect(ctx) // once the watcher holds everything
 }
 
+// stored waits until storage has acknowledged what existed before the watcher, and notes
+// when it was seen and what the watcher had used.
+func (c *cell) stored(ctx context.Context) error {
+	if c.s.Load.Prefill == 0 || c.s.Fault != nil || c.s.Load.Shards+c.s.Watcher.Replicas > 1 {
+		return nil // of several watchers none has all, and faults may keep storage from it
+	}
+	d := drainWait{watcher: c.watcher, storage: c.storage}
+	var all float64
+	for deadline := time.Now().Add(c.patience(storedLimit)); time.Now().Before(deadline); {
+		changes, busy, err := d.traffic(ctx)
+		if err != nil {
+			return err
+		}
+		if !busy && changes == all && changes >= float64(c.s.Load.Prefill) {
+			c.record.Watcher.Stored = time.Now().UnixNano()
+			c.record.Watcher.StoredCPU = c.cpuSoFar()
+			return nil
+		}
+		all = changes
+		if err := lifecycle.Pause(ctx, drainPoll); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storedLimit is patience with few objects; what is not in storage then is for settle to find.
+const storedLimit = 30 * time.Second
+
 // loadLength is how long the load takes at speed 1x. All of a trace is read for that, so not
 // while anything is measured.
 func (c *cell) loadLength() (time.Duration, error) {
@@ -294,7 +323,6 @@ func (c *cell) follow(ctx context.Context) error {
 		return c.generator.Reached(ctx, party.PhaseLoaded, limit+loadSlack, func(l party.Line) {
 			if l.Phase == party.PhaseLoad {
 				c.r.progress.share(l.Fraction)
-				c.r.progress.wrote(l.Done)
 			}
 		})
 	})

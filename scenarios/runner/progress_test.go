@@ -2,7 +2,6 @@ package runner
 
 import (
 	"bytes"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -43,18 +42,13 @@ func with(checks map[string]result.Check, g, verdict string) map[string]result.C
 	return checks
 }
 
-// narrow is a screen of so many columns.
-func narrow(w io.Writer, columns int) *terminal.Screen {
-	return terminal.New(w, true, func() int { return columns })
-}
-
 func TestProgressLines(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		var out bytes.Buffer
 		p := NewProgress(terminal.New(&out, live, nil))
 		now := time.Unix(0, 0)
 		p.now = func() time.Time { return now }
-		jobs := order(strategies(t, "matrix.watcher.strategy=keyed").Cells(), plainly(1, 1))
+		jobs := jobsOf(strategies(t, "matrix.watcher.strategy=keyed", "repeat=1"))
 		p.begin(jobs, 0)
 		p.Line("cluster up")
 		for i := range jobs {
@@ -88,63 +82,8 @@ func TestProgressLines(t *testing.T) {
 	silent.begin(nil, 0)
 	silent.phase(PhaseLoad)
 	silent.share(1)
-	silent.wrote(1)
-	silent.sampled(nil, nil)
 	silent.finished(result.Cell{})
 	silent.end()
-}
-
-// TestProgressFits: whatever the width and the names, the line has room, and the phase and the
-// time left are there as long as they have.
-func TestProgressFits(t *testing.T) {
-	for columns := 20; columns < 200; columns += 7 {
-		for _, name := range []string{"", strings.Repeat("監視", 30), strings.Repeat("e\u0301", 60)} {
-			p := NewProgress(narrow(io.Discard, columns))
-			p.begin(order(strategies(t, "matrix.load=light").Cells(), plainly(1, 1)), 0)
-			p.jobs[0].id += name
-			p.cell(0)
-			p.note(strings.Repeat("something long ", 10))
-			p.phase(PhaseLoad)
-			p.share(0.5)
-			text := p.text(columns - 1)
-			if n := terminal.Columns(text); n >= columns && columns >= 40 {
-				t.Errorf("%d columns of %d: %q", n, columns, text)
-			}
-			if columns >= 80 && (!strings.Contains(text, ": load 50%") || !strings.Contains(text, " left")) {
-				t.Errorf("in %d columns: %q", columns, text)
-			}
-		}
-	}
-}
-
-// TestProgressRates: how fast it goes is that of the last seconds, and nothing is said of what
-// is not known or no longer read.
-func TestProgressRates(t *testing.T) {
-	p := NewProgress(narrow(io.Discard, 200))
-	now := time.Unix(0, 0)
-	p.now = func() time.Time { return now }
-	p.begin(order(strategies(t, "matrix.load=light").Cells(), plainly(1, 1)), 0)
-	p.cell(0)
-	p.phase(PhaseLoad)
-	backlog := 70.0
-	for i := range 9 {
-		requests := float64(50 * i)
-		p.wrote(int64(300 * i))
-		p.sampled(&requests, &backlog)
-		now = now.Add(time.Second)
-	}
-	if s := p.text(199); !strings.Contains(s, "300 writes/s, storage 50/s, backlog 70") {
-		t.Error(s)
-	}
-	p.phase(PhaseDrain)
-	if s := p.text(199); strings.Contains(s, "writes/s") || !strings.Contains(s, "storage 50/s") {
-		t.Error("after the load:", s)
-	}
-	now = now.Add(time.Minute)
-	p.sampled(nil, nil)
-	if s := p.text(199); strings.Contains(s, "storage") || strings.Contains(s, "backlog") {
-		t.Error("unknown:", s)
-	}
 }
 
 // TestExpectReference holds the guess to what a run took on two cores: docs/published.md.

@@ -14,8 +14,11 @@ import (
 // A cell in which the watcher must not talk to storage at all: there is something to
 // copy, and what is judged is that it ends with an error and sends nothing.
 
-// refusedLimit bounds the time until a watcher has refused a storage it must not trust.
-const refusedLimit = 30 * time.Second
+// Bounds on the time until a watcher has refused a storage that it must not trust, or its configuration.
+const (
+	refusedLimit = 30 * time.Second
+	startRefused = 10 * time.Second
+)
 
 func (c *cell) prepareRefusal(ctx context.Context) error {
 	if err := c.prepareSides(ctx); err != nil {
@@ -27,28 +30,15 @@ func (c *cell) prepareRefusal(ctx context.Context) error {
 // awaitRefusal starts the watcher and waits for its end.
 func (c *cell) awaitRefusal(ctx context.Context) error {
 	c.Mark(history.Mark{What: history.MarkStarted})
-	began := time.Now()
-	refusal := &history.Refusal{Ended: true, ExitCode: 1}
-	w, err := c.Launch(ctx, 0)
-	var ended *party.ExitError
-	switch {
-	case errors.As(err, &ended): // it was quicker than its sockets
-		refusal.LastLine = ended.Last
-	case err != nil:
+	w, err := party.SpawnWatcher(c.watcherSetup(0))
+	if err != nil {
 		return err
-	default:
-		c.SetWatchers(w, nil)
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-w.Done():
-		case <-time.After(refusedLimit):
-		}
-		refusal.Ended, refusal.ExitCode, refusal.LastLine = w.Ended(), w.ExitCode(), party.LastLine(w.Log)
 	}
-	refusal.Seconds = time.Since(began).Seconds()
-	c.record.Refusal = refusal
-	return nil
+	c.all = append(c.all, w)
+	c.SetWatchers(w, nil)
+	refusal, err := ending(ctx, w, refusedLimit)
+	c.record.Refusal = &refusal
+	return err
 }
 
 // nowhere is an address at which nobody listens: the discard port of this machine.
@@ -61,31 +51,26 @@ func (c *site) Refuses(ctx context.Context, s *party.Serving) (out history.Refus
 	c.refusals++
 	setup.Name = fmt.Sprintf("%s-refused-%d", party.WatcherName, c.refusals)
 	setup.Endpoints, setup.Serving = []string{nowhere}, s
-	began := time.Now()
 	w, err := party.SpawnWatcher(setup)
 	if err != nil {
 		return out, err
 	}
-	defer func() {
-		if !w.Ended() {
-			w.Kill()
-		}
-	}()
-	limit := time.NewTimer(startRefused)
-	defer limit.Stop()
+	defer w.Kill()
+	return ending(ctx, w, startRefused)
+}
+
+// ending is how a watcher that was just started ends, or that it does not within the limit.
+func ending(ctx context.Context, w *party.Watcher, limit time.Duration) (out history.Refusal, err error) {
+	began := time.Now()
 	select {
 	case <-ctx.Done():
 		return out, context.Cause(ctx)
 	case <-w.Done():
-		out.Ended, out.ExitCode = true, w.ExitCode()
-	case <-limit.C:
+	case <-time.After(limit):
 	}
-	out.LastLine, out.Seconds = party.LastLine(w.Log), time.Since(began).Seconds()
-	return out, nil
+	return history.Refusal{Ended: w.Ended(), ExitCode: w.ExitCode(), LastLine: party.LastLine(w.Log),
+		Seconds: time.Since(began).Seconds()}, nil
 }
-
-// startRefused is how long a watcher may take to refuse its configuration.
-const startRefused = 10 * time.Second
 
 func (c *cell) collectRefusal(ctx context.Context) error {
 	if err := c.saveLedger(ctx); err != nil {

@@ -44,8 +44,7 @@ func LoadSource(dir string) (name string, data []byte, sets []string, err error)
 
 // Resume takes up the run of a folder: valid cells stay as they are, and so does an invalid
 // one that violates a guarantee, because no second try takes that back. All others are to be
-// run, but for those in which the watcher crashed and rungs that still do not fit. The scenario, the programs and the
-// machine must be those of the run.
+// run, but for those in which the watcher crashed. The scenario, the programs and the machine must be those of the run.
 func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 	started := time.Now()
 	prior, err := history.LoadRun(dir)
@@ -101,7 +100,6 @@ func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) err
 		return err
 	}
 	r.why = map[string]string{}
-	var skipped []job
 	for _, j := range r.jobs {
 		crashed := slices.ContainsFunc(prior.Run.Crashed, func(c result.Crash) bool { return c.ID == j.id })
 		why := ""
@@ -117,11 +115,7 @@ func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) err
 		if err := stands(dir, j.id, why, said[j.id], r.results.Cells); err != nil {
 			return err
 		}
-		switch {
-		case why == "" || crashed:
-		case prior.Run.Skips(j.id):
-			skipped = append(skipped, j)
-		default:
+		if why != "" && !crashed {
 			r.why[j.id] = why
 		}
 	}
@@ -131,11 +125,6 @@ func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) err
 	for i := range r.results.Cells {
 		if why := Repeatable(&r.results.Cells[i]); why != "" {
 			r.why[r.results.Cells[i].ID] = why
-		}
-	}
-	for _, j := range skipped {
-		if r.unfit(&j.cell.Scenario) == "" {
-			r.why[j.id] = "skipped before, fits now"
 		}
 	}
 	return nil
@@ -229,7 +218,6 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 		MemoryGiB int64             `json:"memoryGiB"` // a kernel's own part of it varies
 		Kernel    string            `json:"kernel"`
 		Cgroup    map[string]string `json:"cgroup,omitempty"`
-		Pinned    map[string]string `json:"pinned,omitempty"`
 		Profiled  bool              `json:"profiled"`
 	}
 	if n := len(prior.Run.Order); prior.Run.Decision != nil && n < len(now.Run.Order) {
@@ -238,7 +226,7 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 	of := func(scenario map[string]any, run result.Run, e result.Environment) part {
 		return part{
 			scenario, run.Order, e.Provider, e.Commit, e.Dirty, e.GoVersion, e.Modules, e.Programs,
-			e.CPUModel, e.CPUs, (e.MemoryMiB + 512) / 1024, e.Kernel, e.Cgroup, e.Pinned, e.Profiled,
+			e.CPUModel, e.CPUs, (e.MemoryMiB + 512) / 1024, e.Kernel, e.Cgroup, e.Profiled,
 		}
 	}
 	found, err := assess.Differences("the run has", "this command", of(prior.Scenario, prior.Run, prior.Environment),
@@ -271,7 +259,6 @@ func OtherCommit(recorded *result.Environment) string {
 // drop takes a cell that is to be run anew out of the results and its folder away.
 func (r *Runner) drop(id string) error {
 	r.results.Cells = slices.DeleteFunc(r.results.Cells, func(c result.Cell) bool { return c.ID == id })
-	r.forget(id)
 	if err := r.save(); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,16 +32,8 @@ type Options struct {
 	Progress *Progress
 	Observer Observer // may be nil
 	Command  []string // for the record
-	// Pinned are the CPUs of the parties; watchbench itself is on those of the tools,
-	// and what it starts inherits them.
-	Pinned procstat.CPUGroups
 	// Profile takes CPU and heap profiles of watcher and storage in each cell.
 	Profile bool
-	// FailFast ends the run after the first cell that is invalid or violates a guarantee.
-	FailFast bool
-	// Memory bounds the bytes that the rungs of a ladder may need; 0 means what the machine has
-	// available when one is to begin.
-	Memory float64
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
 	// Failpoints adds those of a Go test to the product's.
@@ -91,9 +82,31 @@ func Run(ctx context.Context, opts Options, c *cluster.Cluster) (Outcome, error)
 	return r.Run(ctx, c)
 }
 
+// bytesPerObject is about what all parties take for an object of a simulated cluster; see docs/scale.md.
+const bytesPerObject = 9 << 10
+
+// fits refuses more simulated objects than this machine has memory for.
+func fits(f *spec.File) error {
+	have, err := procstat.MemoryAvailable()
+	if err != nil {
+		return nil // unknown elsewhere than on Linux
+	}
+	for _, c := range f.Cells() {
+		if need := bytesPerObject * float64(c.Scenario.Load.Prefill); c.Scenario.Simulated() && need > have {
+			return badinput.New("choose smaller points with --set matrix.…=",
+				"%s: load.prefill %d needs about %.1f GiB of memory, %.1f GiB are available", c.ID, c.Scenario.Load.Prefill,
+				need/(1<<30), have/(1<<30))
+		}
+	}
+	return nil
+}
+
 // New makes the run's folder.
 func New(opts Options) (*Runner, error) {
 	started := time.Now()
+	if err := fits(opts.Scenario); err != nil {
+		return nil, err
+	}
 	r := newRunner(opts, started)
 	var err error
 	if r.dir, r.id, err = makeDir(opts.OutDir, r.id); err != nil {
@@ -250,7 +263,7 @@ func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results,
 	if res.Environment.Programs, err = programDigests(r.opts.Binaries, r.opts.Scenario.Cells()); err != nil {
 		return nil, err
 	}
-	res.Environment.Pinned, res.Environment.Profiled = pinned(r.opts.Pinned), r.opts.Profile
+	res.Environment.Profiled = r.opts.Profile
 	return res, nil
 }
 
@@ -273,18 +286,12 @@ func (r *Runner) all(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if end := looks.before(todo[i:], r.results); end != "" {
+		if end := looks.before(j.rep, r.results); end != "" {
 			r.decided(j.rep-1, end, looks.again)
 			return nil
 		}
 		r.progress.cell(i)
 		r.observed.cell(j.id, i+1, len(todo))
-		if why := r.unfit(&j.cell.Scenario); why != "" {
-			if err := r.skip(j.id, why); err != nil {
-				return err
-			}
-			continue
-		}
 		if r.why != nil {
 			if err := r.drop(j.id); err != nil {
 				return err
@@ -310,17 +317,12 @@ func (r *Runner) all(ctx context.Context) error {
 		r.results.Cells = append(r.results.Cells, cell)
 		if s := r.resumption(); s != nil {
 			s.Cells = append(s.Cells, result.Rerun{ID: j.id, Why: r.why[j.id]})
-			slices.SortFunc(r.results.Cells, func(a, b result.Cell) int {
-				return cmp.Compare(slices.Index(r.results.Run.Order, a.ID), slices.Index(r.results.Run.Order, b.ID))
-			})
+			slices.SortFunc(r.results.Cells, r.byOrder)
 		}
 		r.progress.finished(cell)
 		r.observed.finished(&cell)
 		if err := r.save(); err != nil {
 			return err
-		}
-		if r.opts.FailFast && (!cell.Valid || violates(&cell)) {
-			return nil
 		}
 	}
 	if base.Decide.On() {

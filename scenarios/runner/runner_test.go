@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,41 +101,13 @@ func TestEstimateLearns(t *testing.T) {
 	p := NewProgress(terminal.New(io.Discard, false, nil))
 	now := time.Unix(0, 0)
 	p.now = func() time.Time { return now }
-	p.begin(order(strategies(t, "matrix.load=light", "watcher.strategy=keyed", "repeat=3").Cells(), plainly(3, 1)), 0)
+	p.begin(jobsOf(strategies(t, "matrix.watcher.strategy=keyed", "matrix.load=light", "repeat=3")), 0)
 	p.cell(0)
 	_, before := p.estimate()
 	now = now.Add(3 * p.expected[0])
 	p.finished(result.Cell{})
 	if _, after := p.estimate(); after < before || (after-6*p.expected[0]).Abs() > time.Millisecond {
 		t.Errorf("cells take three times what was guessed; %s left of three became %s of two, want %s", before, after, 6*p.expected[0])
-	}
-}
-
-// TestEstimateByKind: a point takes as long as it did, another of its kind as much longer than
-// guessed, and what was measured of one watcher says nothing of another that was measured, too.
-func TestEstimateByKind(t *testing.T) {
-	p := NewProgress(terminal.New(io.Discard, false, nil))
-	now := time.Unix(0, 0)
-	p.now = func() time.Time { return now }
-	jobs := order(strategies(t, "matrix.watcher.strategy=keyed,single", "repeatOnce=[]").Cells(), plainly(2, 1))
-	p.begin(jobs, 0)
-	factor := map[string]int{"keyed-light": 2, "single-light": 7, "single-heavy": 5}
-	for i, j := range jobs[:4] {
-		p.cell(i)
-		if n := factor[j.cell.ID]; n > 0 {
-			now = now.Add(time.Duration(n) * p.expected[i])
-			p.finished(result.Cell{})
-		}
-	}
-	heavy := slices.IndexFunc(jobs, func(j job) bool { return j.id == "keyed-heavy-r2" })
-	for i, j := range jobs[4:] {
-		want := time.Duration(factor[j.cell.ID]) * p.expected[4+i]
-		if 4+i == heavy {
-			want = 2 * p.expected[heavy] // by its kind
-		}
-		if got := p.likely(4 + i); (got - want).Abs() > time.Millisecond {
-			t.Errorf("%s: %s, want %s; guessed %s", j.id, got, want, p.expected[4+i])
-		}
 	}
 }
 

@@ -34,8 +34,6 @@ type sampler struct {
 	asks    bool                                // each sample reads the watcher's metrics
 	asked   func() float64                      // the requests to watchers so far; nil is unknown
 	show    func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
-	// what storage has answered, and what waits in the watcher; nil shows nobody
-	rates func(requests, backlog *float64)
 	// Use of former watchers, so that figures after restarts cover all of them.
 	known metered
 	// What a party's former processes used, and its present one at the last reading.
@@ -123,9 +121,8 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 			x.Sockets = w.Sum("process_open_fds")
 		}
 	}
-	var requests *float64
 	if m, err := s.storage.Scrape(ctx); err == nil {
-		x.StorageInFlight, requests = m.Sum(metric.MockInFlight), m.Sum(metric.MockRequests)
+		x.StorageInFlight = m.Sum(metric.MockInFlight)
 	}
 	x.Until = time.Now().UnixNano()
 	if ctx.Err() != nil {
@@ -136,9 +133,6 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	s.mu.Unlock()
 	if s.show != nil && ask {
 		s.show(x, text, scrapeErr)
-	}
-	if s.rates != nil {
-		s.rates(requests, x.QueueDepth)
 	}
 }
 

@@ -122,8 +122,7 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs,
 		Listed: c.setup.Listed, Masks: c.rules.Masks,
 		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0),
-		Profiled: c.r.opts.Profile, CPUs: c.r.opts.Pinned.Watcher,
-		Asked: &c.asked,
+		Profiled: c.r.opts.Profile, Asked: &c.asked,
 	}
 	if c.launched == 1 {
 		setup.Serving = c.serving
@@ -139,6 +138,12 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 		setup.Endpoints, setup.Instance = c.storage.Endpoints[i:i+1], i
 	}
 	return setup
+}
+
+// patience is a limit that grows with what exists before the load: a busy machine lists, sends or compares a thousand
+// objects in a second.
+func (c *site) patience(limit time.Duration) time.Duration {
+	return limit + time.Duration(c.s.Load.Prefill)*time.Millisecond
 }
 
 // kubeconfig is the watcher's way to the apiserver.

@@ -2,7 +2,6 @@ package spec
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +30,7 @@ var syntax = strictyaml.Format{
 
 // retired are fields of former versions, with what to write instead.
 var retired = map[string]string{
+	"cluster.pin":     "leave it out, or start watchbench with taskset",
 	"load.cron":       plan.Retired["cron"],
 	"load.generators": "leave it out: one generator sends the load",
 	"calibrate":       sweepRates, "load.ofCapacity": sweepRates,
@@ -92,24 +92,11 @@ type Cell struct {
 }
 
 // Parse reads a scenario, applies the overrides (path=value each, in order) and
-// validates every cell. The name of the file is used in errors only. Where there are
-// several, the error is Problems.
+// validates every cell. The name of the file is used in errors only.
 func (format Format) Parse(name string, data []byte, sets ...string) (*File, error) {
-	f, err := format.parse(name, data, sets, nil)
-	if err != nil {
-		return nil, format.problems(name, data, sets)
-	}
-	return f, nil
-}
-
-// parse reads what is left of a file without what the errors are about.
-func (format Format) parse(name string, data []byte, sets []string, without []*Error) (*File, error) {
 	t, err := syntax.Parse(name, data)
 	if err != nil {
 		return nil, err
-	}
-	for _, e := range without {
-		t.Drop(e)
 	}
 	t.Overrides = sets
 	f := &File{tree: t, format: format, name: name, data: data}
@@ -125,16 +112,10 @@ func (format Format) parse(name string, data []byte, sets []string, without []*E
 	if f.over, err = f.parseSets(); err != nil {
 		return nil, err
 	}
-	if err := f.checkReferred(slices.Concat(written, f.axes)); err != nil {
+	if err := f.checkSequence(slices.Concat(written, f.axes)); err != nil {
 		return nil, err
 	}
-	if err := f.checkPair(); err != nil {
-		return nil, err
-	}
-	if err := f.expand(); err != nil {
-		return nil, err
-	}
-	return f, nil
+	return f, f.expand()
 }
 
 // Source returns Parse's input for this File.
@@ -279,18 +260,7 @@ func (f *File) resolve(point []assignment) (Scenario, error) {
 	if err != nil {
 		return Scenario{}, err
 	}
-	for path, period := range map[string]Duration{
-		"cacheCheck.period": s.Watcher.CacheCheck.Period, "cacheCheck.grace": s.Watcher.CacheCheck.Grace,
-		"synchronizer.period": s.Watcher.Synchronizer.Period,
-	} {
-		if path = "watcher." + path; period == 0 && d.Written(path) { // to the watcher it would be as if it were not
-			return Scenario{}, d.Locate(bad(path, "use at least 1s, or leave it out", "0s is too short"))
-		}
-	}
-	if err := s.Validate(f.format.kinds()); err != nil {
-		return Scenario{}, d.Locate(err)
-	}
-	return s, nil
+	return s, d.Locate(s.validate(f.format.kinds(), d.Written))
 }
 
 // decode fills a scenario from a tree over the defaults.
@@ -325,7 +295,6 @@ func (f *File) expand() error {
 		return err
 	}
 	ids := map[string]bool{}
-	var wrong []error
 	for i := range count {
 		var (
 			point []assignment
@@ -350,8 +319,7 @@ func (f *File) expand() error {
 		}
 		s, err := f.resolve(point)
 		if err != nil {
-			wrong = append(wrong, err)
-			continue
+			return err
 		}
 		cell.Scenario, cell.Once = s, cell.among(s.RepeatOnce)
 		cell.ID = strings.Join(words, "-")
@@ -365,13 +333,10 @@ func (f *File) expand() error {
 		ids[cell.ID] = true
 		f.cells = append(f.cells, cell)
 	}
-	if len(wrong) > 0 {
-		return errors.Join(wrong...)
-	}
 	if len(f.cells) == 0 {
 		return f.tree.Fail(nil, "only", "no point of the matrix is left to run",
 			"name points that are chosen, or leave it out")
 	}
 	f.base = f.cells[0].Scenario
-	return f.checkSides()
+	return nil
 }

@@ -118,8 +118,8 @@ func (f *File) checkNamed(kind shape, path, name string, value *yaml.Node) error
 	set := map[string]*yaml.Node{}
 	leaves(path, value, set)
 	for _, leaf := range slices.Sorted(maps.Keys(set)) {
-		if section, why, remedy := whole(leaf); why != "" {
-			return f.tree.Fail(set[leaf], field, section+" cannot be swept: "+why, remedy)
+		if name := whole(leaf); name != "" {
+			return f.failWhole(set[leaf], field, name)
 		}
 	}
 	return nil

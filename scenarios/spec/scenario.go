@@ -45,14 +45,13 @@ type Scenario struct {
 	Pair string `json:"pair,omitempty" jsonschema:"example=watcher" jsonschema_description:"Axis of the matrix with exactly two points, A and B, that are compared: their cells run side by side in blocks A B B A or B A A B, the start of each drawn by the seed, for each point of the other axes. Repetitions 1 and 2 are the first block, 3 and 4 the second; repeat must be even."`
 	// Only are the points that are run, where the axes' combinations are too many or make no
 	// sense; empty is all.
-	Only []map[string]string `json:"only,omitempty" jsonschema_description:"Points of the matrix that are run, and no others: by axis, the point, for example {watcher: before, load: light}. Without any, all combinations."`
-	// Ladder says that the points of the matrix are rungs: see the runner's unfit.
-	Ladder       bool       `json:"ladder,omitempty" jsonschema_description:"Provider replay, plain pods: the points of the matrix are rungs, run in their order; one that needs more memory than the machine has, or a higher rate than an unlimited rung before it reached, is skipped, and the report says so. See scale.md."`
-	Seed         uint64     `json:"seed" jsonschema:"example=7" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
-	DrainTimeout Duration   `json:"drainTimeout" range:"1s.." jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
-	Limits       Limits     `json:"limits"`
-	Thresholds   Thresholds `json:"thresholds,omitempty" jsonschema_description:"Bounds on figures of results.json, each held to the median of a point's repetitions; exit code 3 if one does not hold."`
-	Expect       Expect     `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or a mapping from strategy (or default) to one of these."`
+	Only         []map[string]string `json:"only,omitempty" jsonschema_description:"Points of the matrix that are run, and no others: by axis, the point, for example {watcher: before, load: light}. Without any, all combinations."`
+	Ladder       bool                `json:"ladder,omitempty" jsonschema_description:"Provider replay, plain pods: the points of the matrix are rungs, run in their order, and the report shows how costs grow with them; see scale.md."`
+	Seed         uint64              `json:"seed" jsonschema:"example=7" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
+	DrainTimeout Duration            `json:"drainTimeout" range:"1s.." jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
+	Limits       Limits              `json:"limits"`
+	Thresholds   Thresholds          `json:"thresholds,omitempty" jsonschema_description:"Bounds on figures of results.json, each held to the median of a point's repetitions; exit code 3 if one does not hold."`
+	Expect       Expect              `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or a mapping from strategy (or default) to one of these."`
 }
 
 // Metadata names a scenario.
@@ -67,7 +66,6 @@ type Cluster struct {
 	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk before it answers a write. Without it writes are faster than in production."`
 	// Controllers make a cluster write by itself.
 	Controllers bool `json:"controllers,omitempty" jsonschema_description:"Embedded: kube-controller-manager, kube-scheduler and kwok as kubelet run, too, and a witness records what they write."`
-	Pin         bool `json:"pin,omitempty" jsonschema_description:"Embedded, on Linux: watcher, tools and control plane get CPUs of their own. An error where there are fewer than 4 CPUs on 3 cores."`
 	// Replay is for the provider replay.
 	Replay Replay `json:"replay,omitzero" jsonschema_description:"Of the provider replay."`
 }

@@ -229,71 +229,6 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// All mistakes of a file come at once, in the order of its lines, and nothing that only
-// follows from another.
-func TestAllMistakesAtOnce(t *testing.T) {
-	const text = `apiVersion: watchbench/v1
-kind: Scenario
-metadata: {name: Bad}
-storage:
-  latency: sometimes
-  mod: faithful
-load:
-  modl: closed
-  threads: x
-  objectBytes: 1GiB
-watcher:
-  strategy: kyed
-  podQueueNum: 0
-matrix:
-  load:
-    light: {operations: 10, threds: 2}
-    heavy: {operations: ten}
-  storage.capacity.inflight: [1, -1]
-drainTimeout: 45
-thresholds:
-  freshness.p9: < 1s
-  storage.qps: '> 5s'
-`
-	_, err := Format{}.Parse("bad.yaml", []byte(text), "repeat=0", "watcher.queuFull=drop")
-	var lines []string
-	for _, l := range strings.Split(fmt.Sprint(err), "\n")[1:] {
-		place, rest, _ := strings.Cut(strings.TrimSpace(l), ": ")
-		field, _, _ := strings.Cut(rest, ": ")
-		lines = append(lines, strings.TrimPrefix(place, "bad.yaml:")+" "+field)
-	}
-	want := []string{
-		"3 metadata.name", "5 storage.latency", "6 storage.mod", "8 load.modl", "9 load.threads", "10 load.objectBytes", "12 watcher.strategy",
-		"13 watcher.podQueueNum", "16 load.threds", "17 load.operations", "18 storage.capacity.inflight", "19 drainTimeout",
-		"21 thresholds.freshness.p9", "22 thresholds.storage.qps", "--set repeat=0 repeat", "--set watcher.queuFull=drop watcher.queuFull",
-	}
-	if d := cmp.Diff(want, lines); d != "" {
-		t.Errorf("(-want +got):\n%s\n%v", d, err)
-	}
-}
-
-// A section that a file and overrides write together is one mistake, a field in both is two.
-func TestMistakesOfOverrides(t *testing.T) {
-	text := func(load string) []byte {
-		return []byte(strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, rate: 2, duration: 5s, nodes: 60, namespaces: 20, "+load, 1))
-	}
-	const zeros = "profile: service-churn, tuning: {mix: {services: 0}}"
-	for _, tc := range []struct {
-		load string
-		sets []string
-		want int
-	}{
-		{zeros, []string{"load.tuning.mix.services=0"}, 1},
-		{"profile: service-churn", []string{"load.tuning.mix.jobs=0", "load.tuning.mix.services=0"}, 1},
-		{"profil: service-churn", []string{"load.profil=rollout"}, 2},
-	} {
-		_, err := Format{}.Parse("f.yaml", text(tc.load), tc.sets...)
-		if got := len(flat(err)); got != tc.want {
-			t.Errorf("%d mistakes, want %d: %v", got, tc.want, err)
-		}
-	}
-}
-
 func TestThresholds(t *testing.T) {
 	const bounds = minimal + `thresholds:
   freshness.p99: "< 1s"
@@ -313,7 +248,7 @@ func TestThresholds(t *testing.T) {
 		{bounds + "  freshness: {p99: < 3s}", nil, "tiny.yaml:8: thresholds.freshness.p99: given twice; keep one"},
 		{minimal + "thresholds: [a]", nil, "tiny.yaml:5: thresholds: not a mapping; write for example freshness.p99: '< 1s'"},
 		{minimal, []string{"thresholds.freshness.p99=1s"}, `--set thresholds.freshness.p99=1s: thresholds.freshness.p99: "1s" begins with none of <, <=, > and >=; write for example '< 1s'`},
-		{minimal + "matrix: {thresholds: [1]}", nil, "tiny.yaml:5: matrix.thresholds: thresholds cannot be swept: it judges the points, all by the same bounds; set it outside of matrix, and choose the points with --set"},
+		{minimal + "matrix: {thresholds: [1]}", nil, "tiny.yaml:5: matrix.thresholds: thresholds cannot be swept: it holds for the whole run; set it outside of matrix, and run the scenario once for each value"},
 		{minimal + "fault: {row: F2, title: x, assert: [C]}\nthresholds: {freshness.p99: < 1s}", nil, "tiny.yaml:6: thresholds: a row of the fault matrix has columns; use fault.freshness, fault.recovery and ceilings"},
 	} {
 		f, err := Format{}.Parse("tiny.yaml", []byte(tc.text), tc.sets...)
@@ -353,17 +288,16 @@ func TestPair(t *testing.T) {
 	}{
 		{"repeat: 2\npair: watcher.strategy\n", nil, ""},
 		{"repeat: 4\npair: load\n", nil, ""},
-		{"repeat: 2\npair: watcher.strategy\nonly: [{load: light}]\n", nil, ""},
-		{"repeat: 2\npair: watcher.strategy\nonly: [{load: light}, {load: heavy, watcher.strategy: keyed}]\n", nil, "s.yaml:18: only: of the pair watcher.strategy, keyed-heavy has no other side; name both points, or drop pair"},
+		{"repeat: 2\npair: watcher.strategy\nonly: [{load: light}]\n", nil, "s.yaml:17: pair: both points of a pair are run, as often as repeat says; drop it, or repeatOnce, only and ladder"},
 		{"repeat: 2\npair: load\n", []string{"matrix.load=light"}, "s.yaml:17: pair: a pair has two points, the axis load has 1; keep two, or drop pair"},
 		{"repeat: 2\npair: load\n", []string{"matrix.load=light", "pair=''"}, ""},
 		{"repeat: 2\n", []string{"pair=watcher.strategy"}, ""},
-		{"repeat: 2\n", []string{"pair=watcher.strateg"}, "--set pair=watcher.strateg: pair: watcher.strateg is no axis of the matrix; use one of watcher.strategy, load"},
+		{"repeat: 2\n", []string{"pair=watcher.strateg"}, "--set pair=watcher.strateg: pair: watcher.strateg is no axis of the matrix; write for example matrix: "},
 		{"pair: watcher.strategy\nrepeat: 3\n", nil, "s.yaml:17: repeat: 3 is odd, and the axis watcher.strategy is a pair; use 4, so that the blocks A B B A are whole"},
 		{"pair: watcher.strategy\n", nil, "s.yaml: repeat: 1 is odd, and the axis watcher.strategy is a pair; use 2, so that the blocks A B B A are whole"},
 		{"repeat: 2\npair: watcher.strategy\n", []string{"matrix.watcher.strategy=keyed,single,dedup"}, "s.yaml:17: pair: a pair has two points, the axis watcher.strategy has 3; keep two, or drop pair"},
-		{"repeat: 2\npair: load\nrepeatOnce: [{load: light}]\n", nil, "s.yaml:18: repeatOnce: a point that is run once has no block A B B A; drop it, or pair"},
-		{"repeat: 2\npair: load\nladder: true\n", []string{"cluster.provider=replay"}, "s.yaml:17: pair: the rungs of a ladder are run in the order in which they are written; drop it, or ladder"},
+		{"repeat: 2\npair: load\nrepeatOnce: [{load: light}]\n", nil, "s.yaml:17: pair: both points of a pair are run, as often as repeat says; drop it, or repeatOnce, only and ladder"},
+		{"repeat: 2\npair: load\nladder: true\n", []string{"cluster.provider=replay"}, "s.yaml:17: pair: both points of a pair are run, as often as repeat says; drop it, or repeatOnce, only and ladder"},
 		{"repeat: 2\npair: [load]\n", nil, "s.yaml:17: pair: a list where one value is wanted; write one value"},
 		{"repeat: 2\nmatrix: {pair: [load]}\n", nil, "s.yaml:17: matrix: given twice in one mapping; keep one"},
 	} {
@@ -372,7 +306,7 @@ func TestPair(t *testing.T) {
 			t.Errorf("%q %v:\n got %s\nwant %s", tc.text, tc.sets, got, tc.want)
 		}
 	}
-	if _, err := (Format{}).Parse("s.yaml", []byte(minimal), "repeat=2", "pair=watcher"); err == nil || !strings.Contains(err.Error(), "pair: the scenario has no matrix; add ") {
+	if _, err := (Format{}).Parse("s.yaml", []byte(minimal), "repeat=2", "pair=watcher"); err == nil || !strings.Contains(err.Error(), "pair: watcher is no axis of the matrix; write ") {
 		t.Error(err)
 	}
 }
@@ -421,11 +355,11 @@ func TestBadInput(t *testing.T) {
 			"s.yaml:4: load.hotkeys.share: 2 is out of range; use more than 0 and at most 0.9"},
 		{"no share", minimal + "limits: {minEvents: 0.8}\n", nil, `s.yaml:5: limits.minEvents: "0.8" is not a share; write 0% to 100%, for example 80%`},
 		{"negative time", minimal + "drainTimeout: -3s\n", nil, `s.yaml:5: drainTimeout: "-3s" is negative; write a duration from 0s`},
-		{"no time for the cache check", minimal + "watcher: {cacheCheck: {period: 0s}}\n", nil, "s.yaml:5: watcher.cacheCheck.period: 0s is too short; use at least 1s, or leave it out"},
-		{"no grace, as an override", minimal, []string{"watcher.cacheCheck.grace=0s"}, "--set watcher.cacheCheck.grace=0s: watcher.cacheCheck.grace: 0s is too short; use at least 1s, or leave it out"},
-		{"short drain", minimal + "drainTimeout: 3ms\n", nil, "s.yaml:5: drainTimeout: 3ms is too short; use at least 1s"},
-		{"other version", strings.Replace(minimal, "watchbench/v1", "watchbench/v2", 1), nil, `s.yaml:1: apiVersion: "watchbench/v2" is not known; this program reads watchbench/v1`},
-		{"no version", strings.Replace(minimal, "apiVersion: watchbench/v1\n", "", 1), nil, "s.yaml: apiVersion: missing; write apiVersion: watchbench/v1"},
+		{"no time for the cache check", minimal + "watcher: {cacheCheck: {period: 0s}}\n", nil, "s.yaml:5: watcher.cacheCheck.period: 0s is out of range; use 1s or more"},
+		{"no grace, as an override", minimal, []string{"watcher.cacheCheck.grace=0s"}, "--set watcher.cacheCheck.grace=0s: watcher.cacheCheck.grace: 0s is out of range; use 1s or more"},
+		{"short drain", minimal + "drainTimeout: 3ms\n", nil, "s.yaml:5: drainTimeout: 3ms is out of range; use 1s or more"},
+		{"other version", strings.Replace(minimal, "watchbench/v1", "watchbench/v2", 1), nil, `s.yaml:1: apiVersion: "watchbench/v2" is not known; use one of watchbench/v1`},
+		{"no version", strings.Replace(minimal, "apiVersion: watchbench/v1\n", "", 1), nil, `s.yaml: apiVersion: "" is not known; use one of watchbench/v1`},
 		{"bad name", strings.Replace(minimal, "name: tiny", "name: ../up", 1), nil,
 			`s.yaml:3: metadata.name: "../up" is not a name; use at most 63 lower-case letters, digits and dashes`},
 		{"no model", strings.Replace(minimal, "model: closed, ", "", 1), nil, "s.yaml:4: load.model: is missing; use closed (threads) or open (rate)"},
@@ -450,7 +384,7 @@ func TestBadInput(t *testing.T) {
 		{"axis below a value", with("watcher.strategy:", "watcher.strategy.x:"), nil,
 			"s.yaml:9: matrix.watcher.strategy.x: watcher.strategy has no fields; give the path of a field of the scenario"},
 		{"axis of the run", with("watcher.strategy: [single, keyed]", "repeat: [1, 2]"), nil,
-			"s.yaml:9: matrix.repeat: repeat cannot be swept: it says how often the matrix is run; set it outside of matrix; with repeatOnce a point is run once"},
+			"s.yaml:9: matrix.repeat: repeat cannot be swept: it holds for the whole run; set it outside of matrix, and run the scenario once for each value"},
 		{"section without names", with("watcher.strategy: [single, keyed]", "watcher: [single, keyed]"), nil,
 			"s.yaml:9: matrix.watcher: watcher is a section, so its points need names; write watcher: {a: {…}, b: {…}}"},
 		{"point without fields", with("{model: closed, threads: 10, operations: 360}", "{}"), nil,
@@ -575,7 +509,7 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			for _, c := range file.Cells() {
-				if err := c.Scenario.Validate(nil); err != nil {
+				if err := c.Scenario.validate(nil, func(string) bool { return false }); err != nil {
 					t.Errorf("accepted, yet invalid: %v", err)
 				}
 				if d := roundTrip(c.Scenario); d != "" {

@@ -12,46 +12,25 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// fixed are the fields that no axis can set, as each holds for the whole run: why, and what
-// to do instead. What is below one of them is as fixed.
-var fixed = map[string]struct{ why, remedy string }{
-	"apiVersion": {"it is that of the file", "set it outside of matrix"},
-	"kind":       {"it is that of the file", "set it outside of matrix"},
-	"metadata": {"it names the run, not a cell",
-		"set it outside of matrix; the points of an axis name the cells"},
-	"cluster.provider":    {oneCluster, oneRunEach},
-	"cluster.fsync":       {oneCluster, oneRunEach},
-	"cluster.controllers": {oneCluster, oneRunEach},
-	"cluster.pin":         {oneCluster, oneRunEach},
-	"repeat": {"it says how often the matrix is run",
-		"set it outside of matrix; with repeatOnce a point is run once"},
-	"repeatOnce": {"it says how often the matrix is run", "set it outside of matrix"},
-	"decide":     {"it says how often the matrix is run", "set it outside of matrix"},
-	"only":       {"it says which points of the matrix are run", "set it outside of matrix"},
-	"pair":       {"it says in which order the matrix is run", "set it outside of matrix"},
-	"ladder":     {"it says in which order the matrix is run", "set it outside of matrix"},
-	"seed": {"the order of the cells is drawn with it, and each repetition of a point has a seed of its own",
-		"use repeat"},
-	"thresholds": {"it judges the points, all by the same bounds",
-		"set it outside of matrix, and choose the points with --set"},
-	"expect": {"it judges the cells and changes none",
-		"set it outside of matrix, by strategy where they differ"},
+// fixed are the fields that no axis can set, as each holds for the whole run. What is below one of them is as fixed.
+var fixed = []string{
+	"apiVersion", "kind", "metadata", "cluster.provider", "cluster.fsync", "cluster.controllers", "repeat", "repeatOnce",
+	"decide", "only", "pair", "ladder", "seed", "thresholds", "expect",
 }
 
-const (
-	oneCluster = "a run has one cluster, which is up before its first cell"
-	oneRunEach = "set it outside of matrix, and run the scenario once for each value"
-)
-
-// whole says of which fixed field a path is, or which it sets, and why that cannot be swept;
-// why is empty for a field that can.
-func whole(path string) (field, why, remedy string) {
-	for f, x := range fixed {
+// whole says which fixed field a path is in; empty for one that can be swept.
+func whole(path string) string {
+	for _, f := range fixed {
 		if path == f || strings.HasPrefix(path, f+".") {
-			return f, x.why, x.remedy
+			return f
 		}
 	}
-	return "", "", ""
+	return ""
+}
+
+func (f *File) failWhole(n *yaml.Node, field, name string) error {
+	return f.tree.Fail(n, field, name+" cannot be swept: it holds for the whole run",
+		"set it outside of matrix, and run the scenario once for each value")
 }
 
 // shape is how a field is written, and so how its points are.
@@ -81,8 +60,8 @@ func (f *File) checkPath(n *yaml.Node, path, field string) (shape, reflect.Type,
 				strictyaml.UnknownField(typ, done, part)))
 		}
 		done = strings.TrimPrefix(done+"."+part, ".")
-		if name, why, remedy := whole(done); why != "" {
-			return 0, nil, f.tree.Fail(n, field, name+" cannot be swept: "+why, remedy)
+		if name := whole(done); name != "" {
+			return 0, nil, f.failWhole(n, field, name)
 		}
 		if typ = at.Type; typ.Kind() == reflect.Pointer {
 			typ = typ.Elem()

@@ -89,7 +89,7 @@ func TestEnsureBuildsOnce(t *testing.T) {
 	said := strings.Join(lines, "\n")
 	for _, want := range []string{
 		"building kube-apiserver " + KubernetesVersion() + ", once, about",
-		"built etcd " + EtcdVersion() + " in ",
+		"built etcd " + mustFind(Etcd).version() + " in ",
 		"waiting for another process",
 	} {
 		if !strings.Contains(said, want) {

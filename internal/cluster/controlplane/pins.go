@@ -57,9 +57,6 @@ var tools = []tool{
 // KubernetesVersion is the pinned version, such as "v1.36.3".
 func KubernetesVersion() string { return mustFind(APIServer).version() }
 
-// EtcdVersion is the pinned version, such as "v3.7.3".
-func EtcdVersion() string { return mustFind(Etcd).version() }
-
 func find(name string) (tool, error) {
 	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
 	if i < 0 {

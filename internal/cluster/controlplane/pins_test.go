@@ -13,7 +13,7 @@ func TestPins(t *testing.T) {
 	if v := KubernetesVersion(); !regexp.MustCompile(`^v1\.\d+\.\d+$`).MatchString(v) {
 		t.Errorf("Kubernetes version %q", v)
 	}
-	if v := EtcdVersion(); !regexp.MustCompile(`^v3\.\d+\.\d+$`).MatchString(v) {
+	if v := mustFind(Etcd).version(); !regexp.MustCompile(`^v3\.\d+\.\d+$`).MatchString(v) {
 		t.Errorf("etcd version %q", v)
 	}
 	if v := mustFind(Kwok).version(); !regexp.MustCompile(`^v0\.\d+\.\d+$`).MatchString(v) {

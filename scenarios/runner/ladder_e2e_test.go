@@ -1,0 +1,64 @@
+package runner
+
+import (
+	"testing"
+
+	"github.com/watchbench/watchbench/reports/result"
+)
+
+const ladder = `apiVersion: watchbench/v1
+kind: Scenario
+metadata: {name: ladder}
+cluster: {provider: replay}
+ladder: true
+storage: {latency: 20ms}
+load: {model: open, rate: 200, duration: 1s, objectBytes: 2100B, namespaces: 3}
+watcher: {podQueueNum: 8, synchronizer: {disabled: true}}
+limits: {lag: 30s, minOffered: 1%}
+matrix:
+  load:
+    small: {prefill: 100}
+    large: {prefill: 1000}
+    unlimited: {prefill: 100, speed: unlimited}
+drainTimeout: 60s
+`
+
+// TestStoredOfAnother: how long the first sync of another watcher took, too, is seen at storage.
+func TestStoredOfAnother(t *testing.T) {
+	opts, said := stage(t, ladder, "matrix.load=small", "watcher.command='{bin}/k8s-watch -f {config}'")
+	w := simulated(t, opts, said).Results.Cells[0].Watcher
+	if w.Stored == nil || w.StoredCPU == nil || *w.Stored <= 0 || w.FirstSync != nil {
+		t.Errorf("first sync %v, stored %v, CPU %v", w.FirstSync, w.Stored, w.StoredCPU)
+	}
+}
+
+// TestLadder climbs on real processes: each rung has its sync up to storage, memory and
+// freshness, and the folder judges alike.
+func TestLadder(t *testing.T) {
+	opts, said := stage(t, ladder)
+	out := simulated(t, opts, said)
+	res := out.Results
+	if len(res.Cells) != 3 || len(res.Missing()) != 0 {
+		t.Fatalf("%d cells", len(res.Cells))
+	}
+	for i, c := range res.Cells {
+		if want := []string{"small", "large", "unlimited"}[i]; c.ID != want || !onlyLate(c) {
+			t.Errorf("cell %d is %s, want %s; %v", i, c.ID, want, c.InvalidReasons)
+		}
+		w := c.Watcher
+		if w.Stored == nil || w.StoredCPU == nil || w.FirstSync == nil || *w.Stored <= 0 || *w.StoredCPU <= 0 {
+			t.Fatalf("%s: first sync %v, stored %v, CPU %v", c.ID, w.FirstSync, w.Stored, w.StoredCPU)
+		}
+		for _, g := range []string{"G1", "G6"} {
+			if v := c.Checks[g].Verdict; v != result.Pass {
+				t.Errorf("%s: %s is %s", c.ID, g, v)
+			}
+		}
+	}
+	for _, x := range res.Growth.Rungs {
+		if x.Valid > 0 && (x.Stored == nil || x.SyncCPU == nil || x.PeakMiB == nil || x.HeldMiB == nil || x.FreshP99 == nil) {
+			t.Errorf("%s lacks a figure: %+v", x.Point, x)
+		}
+	}
+	judgedAlike(t, out.Dir)
+}
