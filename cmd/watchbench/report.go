@@ -68,11 +68,9 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 			}
 			res, err := result.LoadFile(args[0])
 			if err != nil {
-				for _, file := range []string{result.TuningFile, archive.RatesFile} {
-					if _, serr := os.Stat(filepath.Join(args[0], file)); serr == nil {
-						return badinput.New("open its index.html, or read report.md",
-							"%s is the folder of watchbench tune, whose report is written already", args[0])
-					}
+				if _, serr := os.Stat(filepath.Join(args[0], result.TuningFile)); serr == nil {
+					return badinput.New("open its index.html, or read report.md",
+						"%s is the folder of watchbench tune, whose report is written already", args[0])
 				}
 				return &badinput.Error{What: err.Error(),
 					Remedy: "name the folder of a run or of a matrix, or a run's results.json; watchbench check DIR writes that anew"}
@@ -158,7 +156,7 @@ func noFormat(dir string, all []archive.Entry, format string) error {
 // archiveOf are the entries of a folder that is no run's, matrix's or search's own, if it holds
 // any of these.
 func archiveOf(path string) []archive.Entry {
-	for _, own := range []string{result.FileName, result.TuningFile, archive.RatesFile, history.FileRun,
+	for _, own := range []string{result.FileName, result.TuningFile, history.FileRun,
 		history.FileCampaign} {
 		if _, err := os.Lstat(filepath.Join(path, own)); err == nil {
 			return nil

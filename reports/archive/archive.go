@@ -35,7 +35,6 @@ const (
 	Run        Kind = "run"
 	Matrix     Kind = "matrix"
 	Tuning     Kind = "tuning"
-	Rates      Kind = "rates"
 	Comparison Kind = "comparison"
 	Gate       Kind = "gate"
 	Unknown    Kind = "–"
@@ -57,9 +56,6 @@ type Entry struct {
 	Tuning  *result.Tuning
 }
 
-// RatesFile is the result of watchbench tune --find rate.
-const RatesFile = "rates.json"
-
 // Names of files that a folder has before it has results, and of its page.
 const (
 	runFile   = "run.json"
@@ -74,7 +70,7 @@ var files = []struct {
 	read func(e *Entry, path string) error // nil: there is nothing to read
 }{
 	{result.FileName, Run, (*Entry).run}, {result.MatrixFile, Matrix, (*Entry).matrix},
-	{result.TuningFile, Tuning, (*Entry).tuning}, {RatesFile, Rates, (*Entry).rates},
+	{result.TuningFile, Tuning, (*Entry).tuning},
 	{matrixRun, Matrix, func(*Entry, string) error {
 		return errors.New("it has no " + result.MatrixFile + "; watchbench check writes it")
 	}},
@@ -205,18 +201,6 @@ func (e *Entry) tuning(path string) error {
 		return err
 	}
 	e.Tuning, e.Started, e.Finished, e.Scenario = t, t.Started, t.Finished, t.Scenario
-	return nil
-}
-
-func (e *Entry) rates(path string) error {
-	var k struct {
-		Scenario          string
-		Started, Finished time.Time
-	}
-	if err := decode(path, &k); err != nil {
-		return err
-	}
-	e.Started, e.Finished, e.Scenario = k.Started, k.Finished, k.Scenario
 	return nil
 }
 

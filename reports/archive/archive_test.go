@@ -43,7 +43,6 @@ func TestRead(t *testing.T) {
 		"matrix-20260301-130000/matrix.json":          `{"schema": "watchbench/matrix/v1", "profile": "default", "entries": [{"row": "F2", "dir": "f02"}]}`,
 		"matrix-20260301-130000/f02/results.json":     recordOf(t, at.Add(30*time.Minute)),
 		"tuned/tuning.json":                           `{"schema": "watchbench/tuning/v2", "started": "2026-03-01T14:00:00Z", "scenario": "tune"}`,
-		"rated/rates.json":                            `{"schema": "watchbench/rates/v1", "started": "2026-03-01T15:00:00Z", "scenario": "rate"}`,
 		"compared/compare.html":                       "x",
 		"gated-20260301-160000/gate.md":               "x",
 		"half-20260301-170000/run.json":               "{}",
@@ -89,7 +88,7 @@ func TestRead(t *testing.T) {
 	want := []string{
 		"half-matrix-20260301-180000|matrix|||it has no matrix.json; watchbench check writes it",
 		"half-20260301-170000|run|||it has no results.json",
-		"gated-20260301-160000|gate", "rated|rates||rate", "tuned|tuning||tune", "matrix-20260301-130000|matrix", "whole|run|index.html|smoke",
+		"gated-20260301-160000|gate", "tuned|tuning||tune", "matrix-20260301-130000|matrix", "whole|run|index.html|smoke",
 		"other|–|||it has no file of watchbench", "old|run|||results.json", "linked|–|||it has no file of watchbench", "folder-as-file|–|||it has no file of watchbench",
 		"empty-results|run|||results.json", "cut|run|||results.json", "compared|comparison|compare.html",
 	}
@@ -142,7 +141,7 @@ func TestDates(t *testing.T) {
 // the run beside it is read.
 func FuzzRead(f *testing.F) {
 	good := recordOf(f, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-	names := []string{result.FileName, result.MatrixFile, result.TuningFile, RatesFile, runFile, "compare.json"}
+	names := []string{result.FileName, result.MatrixFile, result.TuningFile, runFile, "compare.json"}
 	for i := range names {
 		f.Add(uint8(i), good)
 		f.Add(uint8(i), good[:len(good)/2])

@@ -286,7 +286,7 @@ of one; without ` + "`matrix.`" + ` all get it. There are at most 400 points, wh
 | field | why not | instead |
 |---|---|---|
 ` + fixedRows() + `
-[sweep.md](sweep.md) goes from a sweep to its curve.
+[tune.md](tune.md#a-sweep) goes from a sweep to its curve.
 `
 
 // fixedRows are the fields that no axis can set, as rows of a table.
