@@ -86,13 +86,13 @@ func TestInputs(t *testing.T) {
 			t.Errorf("input %s is used and not declared", name)
 		}
 	}
-	page, err := os.ReadFile("../docs/ci.md")
+	page, err := os.ReadFile("../docs/gate.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name := range a.Inputs {
 		if !strings.Contains(string(page), "`"+name+"`") {
-			t.Errorf("docs/ci.md does not say what the input %s is", name)
+			t.Errorf("docs/gate.md does not say what the input %s is", name)
 		}
 	}
 }

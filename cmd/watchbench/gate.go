@@ -31,11 +31,11 @@ func gateCommand() *cobra.Command {
 		Short: "Judge whether a change made a watcher worse",
 		Long: `Judge whether NEW is worse than BASE, by rules: invariants, exact counters, CPU, then wall
 clock. BASE and NEW are saved runs; RUN holds both sides, as the points base and new of the
-axis watcher of its matrix. See docs/gate.md.
+axis watcher of its matrix.
 
 Instead of saved runs, two watchers may be run side by side, in blocks A B B A: by their
 commands, or k8s-watch as it is at two revisions of this repository, which are built. See
-docs/ci.md.
+docs/gate.md.
 
 PASS, WARN: exit code 0, WARN with --strict: 4. FAIL: 4. INCONCLUSIVE (too few samples, too
 much noise) and INVALID (missing or not comparable): 5, never 0.

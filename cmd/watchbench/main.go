@@ -41,10 +41,18 @@ const exitCodes = `Exit codes:
 
 const keptKind = "start the cluster with watchbench cluster up --provider kind, and use --cluster running"
 
-// retiredFlags say what to write instead.
+// retiredFlags say what to write instead, by command.
 var retiredFlags = map[string]string{
-	"kind-reuse": keptKind, "kind-keep": keptKind, "pin": "leave it out, or start watchbench with taskset",
-	"fail-fast": "leave it out, and choose fewer points with --set",
+	"run kind-reuse": keptKind, "run kind-keep": keptKind,
+	"run pin":            "leave it out, or start watchbench with taskset",
+	"run fail-fast":      "leave it out, and choose fewer points with --set",
+	"tune trace":         "name a scenario, or --rate and --storage",
+	"tune limit":         "use --queues 1..N and --strategies",
+	"tune lengths":       "leave it out: the lengths follow from what waits in virtual time",
+	"tune resume":        "leave it out, and set --budget",
+	"tune resolution":    "leave it out: rates are 5% apart",
+	"simulate against":   "compare the same scenario's simulate and run; tune prints prediction beside measurement",
+	"simulate tolerance": "leave it out", "simulate wake": "use --overhead", "simulate api-latency": "leave it out",
 }
 
 // verdict is an outcome with an exit code of its own that is not a failure of the
@@ -110,8 +118,10 @@ func command() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
-		if errors.As(err, &unknown) && retiredFlags[unknown.GetSpecifiedName()] != "" {
-			return badinput.New(retiredFlags[unknown.GetSpecifiedName()], "%v", err)
+		if errors.As(err, &unknown) {
+			if instead := retiredFlags[cmd.Name()+" "+unknown.GetSpecifiedName()]; instead != "" {
+				return badinput.New(instead, "%v", err)
+			}
 		}
 		return badinput.New("see "+cmd.CommandPath()+" --help", "%v", badinput.ExplainFlag(cmd.Flags(), err))
 	})

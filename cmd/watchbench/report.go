@@ -111,7 +111,7 @@ func (r *reporting) report() error {
 		return r.matrix(filepath.Dir(r.path))
 	case has(result.MatrixFile):
 		return r.matrix(r.path)
-	case !has(result.FileName) && (has(result.TuningFile) || has(result.RatesFile)):
+	case !has(result.FileName) && (has(result.TuningFile)):
 		return badinput.New("open its index.html, or read report.md",
 			"%s is the folder of watchbench tune, whose report is written already", r.path)
 	case !has(result.FileName) && !has(history.FileRun) && !has(history.FileCampaign):

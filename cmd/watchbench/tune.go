@@ -16,19 +16,16 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/campaign"
+	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/search"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 type tuneFlags struct {
 	runFlags
-	rate, latency, profile, trace    string
-	objective, queues, lengths, only string
-	find, resolution                 string
-	limits                           []string
-	length, budget                   time.Duration
-	earlier                          string
-	asked                            float64  // writes per second of a profile
-	notes                            []string // how the question became a scenario
+	find, rate, latency, profile string
+	objective, queues, only      string
+	length, budget               time.Duration
 }
 
 // profileLength is --for where nothing is said, with a profile: of a shorter load chance has
@@ -36,35 +33,20 @@ type tuneFlags struct {
 const profileLength = 30 * time.Second
 
 func tuneCommand() *cobra.Command {
-	f := tuneFlags{objective: "freshness.p99", queues: search.QueueRange.String(), lengths: search.LengthRange.String(),
-		length: 20 * time.Second, budget: 8 * time.Minute, find: "settings", resolution: "5%"}
-	f.repeat, f.apart = 3, []string{"repeat"}
+	f := tuneFlags{objective: search.DefaultObjective, queues: search.QueueRange.String(), length: 20 * time.Second,
+		budget: 8 * time.Minute, find: "settings"}
+	f.repeat, f.apart = 3, []string{"repeat", "budget"}
 	cmd := &cobra.Command{
 		Use:   "tune [SCENARIO] | tune --rate R --storage L",
 		Short: "Find the settings, or the highest rate, for a load and a storage",
-		Long: `Search strategy, number of queues and their lengths for an objective (docs/tune.md). The
-load is that of a scenario, a recorded trace, or what you know: writes per second and the
-storage's latency. Every candidate is screened in virtual time; those near the answer are
-measured, and only what was measured is recommended. Configuration fragments for k8s-watch
-and bcs-k8s-watch, the reasons and what would change the answer go to a folder.
-
-Objectives: freshness.p99=2s, drain=30s (from the first change), drainAfterLoad=5s,
-rate=200/s (carried without loss). With a value, tune looks for the smallest setting that
-meets it; without one, for the smallest within 5 % of the fastest it measured.
-
-With --rate or --trace the API server is simulated (provider replay) unless --cluster names
-another. Exit code 3 if nothing meets the objective, 5 if that could not be measured.
-
-With --find rate, tune keeps the scenario's settings and finds the highest rate of each
-strategy without loss, without a growing backlog and with freshness within the objective.
-The scenario needs an open loop with one rate; --set changes it. If the generator is the
-limit, the answer is "at least". --strategies, --budget
-(default: none), --resolution and --watcher-command apply.`,
+		Long: `Find the strategy, the number of queues and their lengths for an objective, or with --find rate
+the highest rate of each strategy (docs/tune.md). The load is a scenario's, or what you know of
+it: writes per second and the storage's latency; the API server is then simulated unless
+--cluster names another. Candidates are played in virtual time, and those near the answer are
+measured. Exit code 3 if nothing meets the objective, 5 if that could not be measured.`,
 		Example: `  watchbench tune --rate 200/s --storage 80ms --profile service-churn
-  watchbench tune --rate 200/s --storage p50=60ms,p99=400ms --limit inflight=60
-  watchbench tune --trace trace.zst --storage 80ms --objective drainAfterLoad=5s
-  watchbench tune replay-burst --objective drain --strategies keyed,partitioned
-  watchbench tune examples/rate --find rate --objective freshness.p99=2s
+  watchbench tune replay-burst --objective drain=30s --strategies keyed,partitioned
+  watchbench tune examples/rate --find rate
   watchbench tune mine.yaml --find rate --watcher-command './mine -f {config}'`,
 		Args:              needArgs(0, 1, "at most one scenario"),
 		ValidArgsFunction: scenarioNames,
@@ -72,70 +54,75 @@ limit, the answer is "at least". --strategies, --budget
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.find, "find", f.find,
-		"what to find: settings, or the highest rate that each strategy of a scenario carries")
-	fl.StringVar(&f.resolution, "resolution", f.resolution,
-		"with --find rate: how far the highest rate may be from the next that was tried, 0.5% to 50%")
-	fl.StringVar(&f.rate, "rate", "", "writes per second that the API server takes, of all kinds watched, such as 200/s")
+	fl.StringVar(&f.find, "find", f.find, "what to find: settings, or the highest rate of each strategy of a scenario")
+	fl.StringVar(&f.rate, "rate", "", "writes per second, of all kinds watched, such as 200/s")
 	fl.StringVar(&f.latency, "storage", "",
 		"time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
-	fl.StringVar(&f.profile, "profile", "",
-		"what the writes are, with --rate: a profile of docs/load.md (default: plain Pods)")
-	fl.StringVar(&f.trace, "trace", "", "recorded trace that is the load, instead of --rate")
+	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a shipped profile (default: plain Pods)")
 	fl.StringVar(&f.objective, "objective", f.objective,
-		"what to reach: "+strings.Join(search.ObjectiveWords(), ", ")+"; with =value, the smallest setting within it")
-	fl.StringArrayVar(&f.limits, "limit", nil,
-		"what a setting must not exceed: memory=64MiB (of the watcher), inflight=60 (requests)")
+		"figure and bound: one of "+strings.Join(search.ObjectiveWords(), ", ")+", with =time")
 	fl.StringVar(&f.queues, "queues", f.queues, "values of podQueueNum to search, from..to")
-	fl.StringVar(&f.lengths, "lengths", f.lengths,
-		"queue lengths to search, from..to: writerQueueLen and handlerQueueLen, in events")
 	fl.StringVar(&f.only, "strategies", strings.Join(search.Strategies, ","), "comma-separated strategies that take part")
-	fl.IntVar(&f.repeat, "repeat", f.repeat,
-		"how often the recommendation is measured, each time with another seed: 1 to 20")
-	fl.DurationVar(&f.length, "for", f.length,
-		"length of the load of one measurement, with --rate, 2s to 1h; 30s with --profile unless given")
-	fl.DurationVar(&f.budget, "budget", f.budget,
-		"time for the whole search, at least 10s; what is not measured by then is not recommended")
-	fl.StringVar(&f.earlier, "resume", "", "folder of an earlier tune of the same load, whose measurements are used again")
+	fl.IntVar(&f.repeat, "repeat", f.repeat, "how often the answer is measured, each time with another seed: 1 to 20")
+	fl.DurationVar(&f.length, "for", f.length, "length of one measurement's load, with --rate; 30s with --profile")
+	fl.DurationVar(&f.budget, "budget", f.budget, "time for the search, at least 10s; with --find rate none by default")
 	formatFlag(cmd, &f.format)
 	offer(cmd, "find", "settings", "rate")
 	offer(cmd, "profile", plan.ProfileNames()...)
-	offer(cmd, "objective", "freshness.p99=", "freshness.p99", "freshness.p50=", "freshness.max=", "drain=", "drain",
-		"drainAfterLoad=", "rate=")
-	offer(cmd, "limit", "memory=", "inflight=")
+	offer(cmd, "objective", "freshness.p99=", "freshness.p50=", "freshness.max=", "drain=", "drainAfterLoad=")
 	offerList(cmd, "strategies", search.Strategies...)
-	offerBy(cmd, "resume", folders)
 	return cmd
 }
 
 // options reads all flags but those of the scenario.
-func (f *tuneFlags) options() (o search.Options, err error) {
+func (f *tuneFlags) options(cmd *cobra.Command) (o search.Options, err error) {
 	if o.Objective, err = search.ParseObjective(f.objective); err != nil {
 		return o, err
 	}
-	if o.Limits, err = search.ParseLimits(f.limits); err != nil {
+	if o.Queues, err = search.ParseQueues(f.queues); err != nil {
 		return o, err
 	}
-	if o.Queues, err = search.ParseRange("queues", f.queues, search.QueueRange); err != nil {
-		return o, err
-	}
-	if o.Lengths, err = search.ParseRange("lengths", f.lengths, search.LengthRange); err != nil {
-		return o, err
-	}
-	if o.Strategies, err = f.strategies(search.Strategies); err != nil {
-		return o, err
+	given := cmd.Flags().Changed
+	o.Rate, o.Repeat, o.Budget, o.Simulate = f.find == "rate", f.repeat, f.budget, search.Virtual
+	if o.Rate && !given("budget") {
+		o.Budget = 0
 	}
 	switch {
+	case f.find != "settings" && f.find != "rate":
+		return o, badinput.New("use settings or rate", "--find %s is not known", f.find)
+	case o.Rate && given("queues"):
+		return o, badinput.New("leave it out", "--queues means nothing with --find rate")
+	case !o.Rate && given("watcher-command"):
+		return o, badinput.New("leave it out", "--watcher-command means nothing with --find settings")
+	case f.budget < 10*time.Second:
+		return o, badinput.New("use 10s or more", "--budget %s is less than one measurement takes", f.budget)
 	case f.repeat < 1 || f.repeat > 20:
 		return o, badinput.New("use 1 to 20", "--repeat %d is out of range", f.repeat)
 	case f.length < 2*time.Second || f.length > time.Hour:
 		return o, badinput.New("use 2s to 1h", "--for %s is out of range", f.length)
 	}
-	o.Repeat, o.Budget, o.Simulate = f.repeat, f.budget, search.Virtual()
 	return o, nil
 }
 
-func (f *tuneFlags) strategies(known []string) (all []string, err error) {
+// strategies are those of the flag, else all that can be searched: of a search for rates, the scenario's, none for
+// another watcher.
+func (f *tuneFlags) strategies(cmd *cobra.Command, file *spec.File, rate bool) (all []string, err error) {
+	known := search.Strategies
+	if rate {
+		known = spec.Strategies
+		for _, c := range file.Cells() {
+			if w := &c.Scenario.Watcher; w.Command == "" && !slices.Contains(all, w.Strategy) {
+				all = append(all, w.Strategy)
+			}
+		}
+		switch {
+		case !cmd.Flags().Changed("strategies"):
+			return all, nil
+		case len(all) == 0:
+			return nil, badinput.New("leave it out", "--strategies means nothing for another watcher")
+		}
+		all = nil
+	}
 	for s := range strings.SplitSeq(f.only, ",") {
 		if s = strings.TrimSpace(s); !slices.Contains(known, s) || slices.Contains(all, s) {
 			return nil, badinput.New(badinput.Ask(badinput.Nearest(s, known), "use some of "+strings.Join(known, ", ")),
@@ -146,24 +133,64 @@ func (f *tuneFlags) strategies(known []string) (all []string, err error) {
 	return all, nil
 }
 
+// question finds what is asked: the scenario to be parsed.
+func (f *tuneFlags) question(cmd *cobra.Command, args []string) (s source, err error) {
+	given := cmd.Flags().Changed
+	if len(args) == 1 {
+		for _, flag := range []string{"rate", "storage", "profile", "for"} {
+			if given(flag) {
+				return s, badinput.New("use --set, for example --set load.rate=200",
+					"--%s is for a question without a scenario", flag)
+			}
+		}
+		return sourceOf(args[0]), nil
+	}
+	switch {
+	case !given("rate"):
+		return s, badinput.New("write for example watchbench tune --rate 200/s --storage 'p50=60ms,p99=400ms'",
+			"the load is missing: no scenario and no --rate")
+	case f.find == "rate":
+		return s, badinput.New("write for example watchbench tune examples/rate --find rate", "--find rate needs a scenario")
+	case !given("storage"):
+		return s, badinput.New("add for example --storage 'p50=60ms,p99=400ms'",
+			"--storage is missing: the time that storage takes to answer")
+	case f.profile != "" && !slices.Contains(plan.ProfileNames(), f.profile):
+		return s, badinput.New("use one of "+strings.Join(plan.ProfileNames(), ", "), "--profile %s is not known", f.profile)
+	}
+	q := search.Question{Length: f.length}
+	if q.Rate, err = search.ParseRate(f.rate); err != nil {
+		return s, err
+	}
+	if q.Storage, err = search.ParseStorage(f.latency); err != nil {
+		return s, err
+	}
+	s = source{result.TuningQuestion, func(sets ...string) (*spec.File, error) {
+		return faults.Format.Parse(result.TuningQuestion, []byte(search.Plain), sets...)
+	}}
+	if f.profile != "" {
+		if s = sourceOf(f.profile); !given("for") {
+			q.Length = profileLength
+		}
+	}
+	file, err := s.parse()
+	if err != nil {
+		return s, err
+	}
+	base := file.Base()
+	sets, err := q.Sets(&base)
+	name, below := s.name, s.parse
+	return source{name, func(more ...string) (*spec.File, error) { return below(slices.Concat(sets, more)...) }}, err
+}
+
 func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	if err := knownFormat(f.format); err != nil {
 		return err
 	}
-	if f.budget < 10*time.Second {
-		return badinput.New("use 10s or more", "--budget %s is less than one measurement takes", f.budget)
-	}
-	if rates, err := f.rates(cmd); rates || err != nil {
-		if err == nil {
-			err = f.findRates(cmd, args)
-		}
-		return err
-	}
-	o, err := f.options()
+	o, err := f.options(cmd)
 	if err != nil {
 		return err
 	}
-	src, err := f.question(cmd, args, o.Objective)
+	src, err := f.question(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -171,11 +198,9 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Scenario, o.Asked = todo[0].File, f.asked
-	if f.earlier != "" {
-		if o.Known, err = f.known(o); err != nil {
-			return err
-		}
+	o.Scenario = todo[0].File
+	if o.Strategies, err = f.strategies(cmd, o.Scenario, o.Rate); err != nil {
+		return err
 	}
 	x, err := search.New(o)
 	if err != nil {
@@ -186,12 +211,8 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	for _, n := range f.notes {
-		m.Line(n)
-	}
 	t, err := x.Run(cmd.Context(), m, m.Line)
-	if err == nil || t.Measured+t.Reused > 0 {
-		t.Notes = slices.Concat(f.notes, t.Notes)
+	if err == nil || t.Measured > 0 {
 		err = errors.Join(err, f.publish(cmd, m.dir, t))
 	}
 	if err != nil {
@@ -200,48 +221,51 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	return tuneVerdict(t)
 }
 
-// publish writes the answer into its folder and prints it.
-func (f *tuneFlags) publish(cmd *cobra.Command, dir string, t *result.Tuning) error {
+// publish writes the answer into its folder (the record as JSON, the page, Markdown and the fragments) and prints it.
+func (f *tuneFlags) publish(cmd *cobra.Command, dir string, t *result.Tuning) (err error) {
+	d := render.TuningDocument(t)
+	save := func(name string, write func(io.Writer) error) {
+		err = errors.Join(err, result.Replace(filepath.Join(dir, name), write))
+	}
+	save(result.TuningFile, func(w io.Writer) error { return result.EncodeJSON(w, t) })
+	save("index.html", func(w io.Writer) error { return render.DocumentHTML(w, d) })
+	save("report.md", func(w io.Writer) error { return render.DocumentMarkdown(w, d) })
 	for i := range t.Fragments {
 		if err := checkFragment(&t.Fragments[i]); err != nil {
 			return err
 		}
-	}
-	err := f.emit(cmd, dir, result.TuningFile, t, render.TuningDocument(t))
-	for _, g := range t.Fragments {
-		err = errors.Join(err, result.Replace(filepath.Join(dir, g.File), func(w io.Writer) error {
-			_, err := io.WriteString(w, g.Text)
+		save(t.Fragments[i].File, func(w io.Writer) error {
+			_, err := io.WriteString(w, t.Fragments[i].Text)
 			return err
-		}))
+		})
 	}
-	if t.Interrupted {
-		fmt.Fprintf(cmd.ErrOrStderr(), "the same command with --resume %s uses again what was measured\n", relative(dir))
-	}
-	return err
-}
-
-func tuneVerdict(t *result.Tuning) error {
-	if t.Met {
-		return nil
-	}
-	if c := t.At(t.Best); c == nil || len(c.Cells) == 0 || c.Verdict == result.TunedInvalid {
-		return &verdict{exitInvalid, "no setting could be confirmed by a valid measurement"}
-	}
-	return &verdict{exitCheck, "no setting that was tried meets the objective " + t.Objective.Text}
-}
-
-// emit writes a report to a folder (the record as JSON, the page and Markdown) and prints it.
-func (f *tuneFlags) emit(cmd *cobra.Command, dir, name string, record any, d *render.Document) error {
-	err := errors.Join(
-		result.Replace(filepath.Join(dir, name), func(w io.Writer) error { return result.EncodeJSON(w, record) }),
-		result.Replace(filepath.Join(dir, "index.html"), func(w io.Writer) error { return render.DocumentHTML(w, d) }),
-		result.Replace(filepath.Join(dir, "report.md"), func(w io.Writer) error { return render.DocumentMarkdown(w, d) }),
-	)
 	out := cmd.OutOrStdout()
 	if f.format == jsonFormat {
-		return errors.Join(err, result.EncodeJSON(out, record))
+		return errors.Join(err, result.EncodeJSON(out, t))
 	}
 	err = errors.Join(err, render.DocumentTerminal(out, d, terminalOptions(out)))
 	_, werr := fmt.Fprintf(out, "\n%s\n", filepath.Join(relative(dir), "index.html"))
 	return errors.Join(err, werr)
+}
+
+func tuneVerdict(t *result.Tuning) error {
+	switch {
+	case t.Met:
+		return nil
+	case !slices.ContainsFunc(t.Candidates, func(c result.TunedCandidate) bool {
+		return c.Verdict == result.TunedFails || c.Verdict == result.TunedWrong
+	}):
+		return &verdict{exitInvalid, "nothing could be confirmed by a valid measurement"}
+	}
+	return &verdict{exitCheck, "nothing that was tried meets the objective " + t.Objective.Text}
+}
+
+func kneeCommand() *cobra.Command {
+	const instead = "write watchbench tune SCENARIO --find rate --objective freshness.p99=2s"
+	return &cobra.Command{
+		Use: "knee", Short: "Is now a part of tune: " + instead, Hidden: true, DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return badinput.New(instead, "watchbench knee is now a part of tune")
+		},
+	}
 }

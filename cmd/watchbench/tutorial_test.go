@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-var updateTutorial = flag.Bool("update-tutorial", false, "rewrite the output that docs/first-scenario.md and docs/sweep.md show")
+var updateTutorial = flag.Bool("update-tutorial", false, "rewrite the output that docs/first-scenario.md and docs/tune.md show")
 
 // TestTutorial: the files that the pages show are scenarios, and the commands that start
 // nothing print what stands there.
 func TestTutorial(t *testing.T) {
-	for _, page := range []string{"first-scenario.md", "sweep.md"} {
+	for _, page := range []string{"first-scenario.md", "tune.md"} {
 		t.Run(page, func(t *testing.T) { tutorial(t, "../../docs/"+page) })
 	}
 }
@@ -39,7 +39,7 @@ func tutorial(t *testing.T, path string) {
 	}
 	shown := regexp.MustCompile("(?s)(<!-- run: ([^>]+) -->\n```\n)(.*?)```")
 	runs := shown.FindAllStringSubmatch(docs, -1)
-	if len(runs) < 2 {
+	if len(runs) < 1 {
 		t.Fatalf("%d commands", len(runs))
 	}
 	for _, run := range runs {

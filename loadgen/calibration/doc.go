@@ -1,6 +1,6 @@
 // Package calibration says what a real cluster writes. Its tests compare imitated lives with
 // recordings of a kind cluster (kubelet, containerd, the default controllers; see
-// docs/calibration.md for versions and how they were made): the life of a Deployment's pod, of
+// docs/load.md for versions and how they were made): the life of a Deployment's pod, of
 // a Job's, of one that crashes, and a rollout of 30.
 //
 // A recording has one Step for each watch event of the kinds Pod, Event, ReplicaSet,

@@ -19,7 +19,7 @@ var gateKinds = [...]corev1.PodConditionType{
 
 const (
 	// gatePart of what a pod has beyond its least goes into gates: a ready pod of 12 KB is
-	// then 57 % of its size when it is created, as docs/calibration.md has it.
+	// then 57 % of its size when it is created, as docs/load.md has it.
 	gatePart  = 3
 	maxGates  = 6000
 	gateBytes = 800

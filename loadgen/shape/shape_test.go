@@ -105,7 +105,7 @@ func TestSameOperationSameObject(t *testing.T) {
 }
 
 // TestPodGrowsOverItsLife holds the sizes of a pod's stages to those that were recorded of
-// a real one (docs/calibration.md), in percent of the ready pod.
+// a real one (docs/load.md), in percent of the ready pod.
 func TestPodGrowsOverItsLife(t *testing.T) {
 	recorded := map[string]float64{oplog.TypeCreate: 57, oplog.TypeBind: 60, oplog.TypeCreating: 94, oplog.TypeTerminated: 107}
 	sizes := map[string]float64{}

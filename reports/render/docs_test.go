@@ -12,14 +12,14 @@ import (
 // TestArtefactsAreDocumented: the page on CI names every file that a run writes, and its
 // examples can be read by what they are for.
 func TestArtefactsAreDocumented(t *testing.T) {
-	data, err := os.ReadFile("../../docs/ci.md")
+	data, err := os.ReadFile("../../docs/gate.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := string(data)
 	for _, f := range Formats() {
 		if !strings.Contains(page, "\n| `"+f.File+"` |") {
-			t.Errorf("docs/ci.md has no row for %s", f.File)
+			t.Errorf("docs/gate.md has no row for %s", f.File)
 		}
 	}
 	var example string

@@ -11,21 +11,21 @@ import (
 // TuningDocument reports a search for settings, the answer first.
 func TuningDocument(t *result.Tuning) *Document {
 	d := &Document{Title: tuningTitle(t), Subtitle: tuningSubtitle(t), Findings: []string{t.Sentence}}
+	if len(t.Rates) > 0 {
+		d.Findings = nil
+	}
+	for _, r := range t.Rates {
+		d.Findings = append(d.Findings, r.Sentence)
+	}
 	if t.Interrupted {
 		d.Findings = append(d.Findings, "Interrupted: partial results.")
 	}
 	add := func(s Section) { d.Sections = append(d.Sections, s) }
-	add(Section{Title: "Settings", Text: tuningFragments(t)})
+	if len(t.Fragments) > 0 {
+		add(Section{Title: "Settings", Text: tuningFragments(t)})
+	}
 	if len(t.Why) > 0 {
 		add(Section{Title: "Why", Table: tuningFacts(t.Why)})
-	}
-	if len(t.Changes) > 0 {
-		var rows [][]Cell
-		for _, c := range t.Changes {
-			rows = append(rows, Cells(c.If, c.Answer))
-		}
-		add(Section{Title: "What would change it", Table: Table{Heads: Heads("if", "then, by simulation"),
-			Rows: rows}})
 	}
 	add(Section{Title: "Candidates", Table: candidates(t), Notes: candidateNotes(t)})
 	add(Section{Title: "Question", Table: tuningFacts(tuningQuestion(t))})
@@ -35,6 +35,9 @@ func TuningDocument(t *result.Tuning) *Document {
 // tuningTitle names the scenario, or the load of a question without one, which is called
 // TuningQuestion.
 func tuningTitle(t *result.Tuning) string {
+	if len(t.Rates) > 0 {
+		return "highest rates of " + t.Scenario
+	}
 	if t.Scenario == result.TuningQuestion && len(t.Asked) > 0 {
 		return "settings for " + t.Asked[0].Value
 	}
@@ -54,13 +57,11 @@ func tuningFacts(all []result.TuningFact) (t Table) {
 	return t
 }
 
-// tuningQuestion lists the question, the objective and the limits.
+// tuningQuestion lists the question and the objective.
 func tuningQuestion(t *result.Tuning) []result.TuningFact {
 	facts := slices.Clone(t.Asked)
-	facts = append(facts, result.TuningFact{Name: "objective", Value: t.Objective.Text + ": " + tuningGoal(t)})
-	if len(t.Limits) > 0 {
-		facts = append(facts, result.TuningFact{Name: "limits", Value: strings.Join(t.Limits, ", ")})
-	}
+	bound := fmt.Sprintf("%s of at most %s s", t.Objective.Metric, Brief(t.Objective.Bound))
+	facts = append(facts, result.TuningFact{Name: "objective", Value: bound})
 	return append(facts, result.TuningFact{Name: "measured on", Value: t.Provider + " cluster"})
 }
 
@@ -90,21 +91,17 @@ func candidates(t *result.Tuning) Table {
 	table := Table{Heads: []Head{
 		{Title: "setting", Words: true}, {Title: "handler length"}, {Title: "predicted", Unit: "s"}, {Title: "measured",
 			Unit: "s"},
-		{Title: "error", Unit: "%"}, {Title: "n"}, {Title: "requests per event"}, {Title: "memory", Unit: "MiB"},
+		{Title: "error", Unit: "%"}, {Title: "n"}, {Title: "requests per event"},
 		{Title: "verdict", Words: true}, {Words: true},
 	}}
 	for _, c := range shown(t) {
 		valid, figures := 0, c.Predicted
-		var rss *float64
 		for i := range c.Cells {
 			if !c.Cells[i].Valid {
 				continue
 			}
 			valid++
 			figures = c.Cells[i].Figures
-			if v := figures.RSSMiB; v != nil && (rss == nil || *v > *rss) {
-				rss = v
-			}
 		}
 		n, per, off := fmt.Sprint(valid), unknown, unknown
 		if valid < len(c.Cells) {
@@ -116,7 +113,11 @@ func candidates(t *result.Tuning) Table {
 		if c.Error != nil {
 			off = fmt.Sprintf("%+.1f", 100**c.Error)
 		}
-		row := Cells(c.Name(), fmt.Sprint(c.HandlerLen), shortOf(c.Value), shortOf(c.Measured), off, n, per, shortOf(rss))
+		length := unknown
+		if c.HandlerLen > 0 {
+			length = fmt.Sprint(c.HandlerLen)
+		}
+		row := Cells(c.Name(), length, shortOf(c.Value), shortOf(c.Measured), off, n, per)
 		table.Rows = append(table.Rows, append(row, candidateVerdict(c), Cell{Text: chosenAs(t, c)}))
 	}
 	return table
@@ -158,41 +159,9 @@ func candidateVerdict(c *result.TunedCandidate) Cell {
 
 // candidateNotes say how the table came about.
 func candidateNotes(t *result.Tuning) []string {
-	n := []string{
-		fmt.Sprintf("%s in virtual time, %s measured; a sweep over all settings that were screened would be %d cells.",
-			plural(t.Simulations, "cell"), plural(t.Measured, "cell"), t.Exhaustive),
-		"Predicted is " + t.Objective.Metric + " of the worst simulated seed, measured of the worst valid cell; error is " +
-			"the median " +
-			"of the cells' excess over the prediction for their own seed.",
-	}
-	if t.Reused > 0 {
-		n = append(n, plural(t.Reused, "cell")+" of an earlier search used again.")
-	}
-	n = append(n, secondTries(t)...)
-	return append(n, t.Notes...)
-}
-
-// secondTries are the cells that were measured once more.
-func secondTries(t *result.Tuning) (all []string) {
-	for i := range t.Candidates {
-		for j := range t.Candidates[i].Cells {
-			if r := t.Candidates[i].Cells[j].Retry; r != nil {
-				all = append(all, fmt.Sprintf("%s was measured again: its first cell was late (%s).", r.Scenario, r.Why))
-			}
-		}
-	}
-	return all
-}
-
-// tuningGoal is the objective in words.
-func tuningGoal(t *result.Tuning) string {
-	o := t.Objective
-	switch {
-	case o.Rate > 0 && o.Bound != nil:
-		return fmt.Sprintf("what is owed at the end of the load is in storage within %s s, and nothing is lost",
-			Brief(*o.Bound))
-	case o.Bound != nil:
-		return fmt.Sprintf("the fewest requests in flight with %s of at most %s s in every run", o.Metric, Brief(*o.Bound))
-	}
-	return "the fewest requests in flight with " + o.Metric + " within 5 % of the fastest setting that was measured"
+	return append([]string{
+		fmt.Sprintf("%s in virtual time, %s measured.", plural(t.Simulated, "cell"), plural(t.Measured, "cell")),
+		"Predicted is " + t.Objective.Metric + " of the worst simulated plan, measured of the worst valid cell; error is " +
+			"the median of the cells' excess over the prediction for their own plan.",
+	}, t.Notes...)
 }

@@ -10,25 +10,24 @@ import (
 )
 
 func tuning() *result.Tuning {
-	figures := result.TunedFigures{Events: 4012, Requests: 4012, RSSMiB: new(31.2)}
+	figures := result.TunedFigures{Events: 4012, Requests: 4012}
 	at := time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 	cell := func(valid bool) result.TunedCell { return result.TunedCell{Valid: valid, Figures: figures} }
 	return &result.Tuning{
 		Schema: result.TuningSchema, Started: at, Finished: at.Add(200 * time.Second), Scenario: "tune", Provider: "replay",
 		Asked:     []result.TuningFact{{Name: "load", Value: "200 writes/s for 20s"}},
-		Objective: result.TuningObjective{Text: "freshness.p99=2s", Metric: "freshness.p99", Bound: new(2.0)}, Limits: []string{"memory=64MiB"},
-		Met: true, Sentence: "12 requests at once are enough.", Best: 1, RunnerUp: 3, Original: 4,
+		Objective: result.TuningObjective{Text: "freshness.p99=2s", Metric: "freshness.p99", Bound: 2},
+		Met:       true, Sentence: "12 requests at once are enough.", Best: 1, RunnerUp: 3, Original: 4,
 		Candidates: []result.TunedCandidate{
-			{Setting: result.Setting{Strategy: "keyed", Queues: 8, HandlerLen: 512}, Value: new(3.1), Seeds: 1, Verdict: result.TunedUnmeasured},
-			{Setting: result.Setting{Strategy: "keyed", Queues: 12, HandlerLen: 512}, Value: new(0.85), Measured: new(0.93), Error: new(0.094), Cells: []result.TunedCell{cell(true), cell(false), cell(true)}, Predicted: figures, Seeds: 3, Verdict: result.TunedHolds},
-			{Setting: result.Setting{Strategy: "keyed", Queues: 16, HandlerLen: 512}, Value: new(0.7), Seeds: 1, Verdict: result.TunedUnmeasured},
-			{Setting: result.Setting{Strategy: "dedup", Queues: 10, HandlerLen: 256}, Value: new(0.6), Measured: new(2.4), Cells: []result.TunedCell{{Valid: true, Figures: figures, Retry: &result.Retry{Scenario: "dedup 10", Why: "load.lag: 0.3 s"}}}, Seeds: 3, Verdict: result.TunedFails},
-			{Setting: result.Setting{Strategy: "partitioned", Queues: 30, HandlerLen: 256}, Cells: []result.TunedCell{cell(true)}, Seeds: 3, Verdict: result.TunedWrong, Excluded: "fails G1"},
+			{Setting: result.Setting{Strategy: "keyed", Queues: 8, HandlerLen: 512}, Value: new(3.1), Verdict: result.TunedUnmeasured},
+			{Setting: result.Setting{Strategy: "keyed", Queues: 12, HandlerLen: 512}, Value: new(0.85), Measured: new(0.93), Error: new(0.094), Cells: []result.TunedCell{cell(true), cell(false), cell(true)}, Predicted: figures, Verdict: result.TunedHolds},
+			{Setting: result.Setting{Strategy: "keyed", Queues: 16, HandlerLen: 512}, Value: new(0.7), Verdict: result.TunedUnmeasured},
+			{Setting: result.Setting{Strategy: "dedup", Queues: 10, HandlerLen: 256}, Value: new(0.6), Measured: new(2.4), Cells: []result.TunedCell{{Valid: true, Figures: figures}}, Verdict: result.TunedFails},
+			{Setting: result.Setting{Strategy: "partitioned", Queues: 30, HandlerLen: 256}, Cells: []result.TunedCell{cell(true)}, Verdict: result.TunedWrong, Excluded: "fails G1"},
 		},
 		Why:       []result.TuningFact{{Name: "Little's law", Value: "200 requests a second keep 17 in flight"}},
-		Changes:   []result.TuningChange{{If: "the rate doubles", Answer: "keyed 24 instead of keyed 12, with 1.7 s"}},
 		Fragments: []result.TuningFragment{{File: "k8s-watch.json", For: "k8s-watch", Text: "{\n  \"bcs\": {}\n}\n"}, {File: "bcs-k8s-watch.json", For: "bcs-k8s-watch", Text: "{}\n", Note: "predicted only"}},
-		Notes:     []string{"a note"}, Simulations: 300, Measured: 5, Exhaustive: 375,
+		Notes:     []string{"a note"}, Simulated: 300, Measured: 5,
 	}
 }
 
@@ -57,9 +56,9 @@ func TestTuningPage(t *testing.T) {
 func TestTuningHostile(t *testing.T) {
 	const evil = "</script><script>alert(1)</script>\x1b[31m|[x](http://e)"
 	d := tuning()
-	d.Sentence, d.Scenario, d.Provider, d.Asked[0].Value, d.Notes[0], d.Limits[0] = evil, evil, evil, evil, evil, evil
-	d.Why[0].Value, d.Changes[0].Answer, d.Fragments[0].Text, d.Objective.Text, d.Candidates[4].Excluded, d.Candidates[1].Strategy = evil, evil, evil, evil, evil, evil
-	d.Candidates[3].Cells[0].Retry = &result.Retry{Scenario: evil, Why: evil}
+	d.Sentence, d.Scenario, d.Provider, d.Asked[0].Value, d.Notes[0] = evil, evil, evil, evil, evil
+	d.Why[0].Value, d.Fragments[0].Text, d.Objective.Text, d.Candidates[4].Excluded, d.Candidates[1].Strategy = evil, evil, evil, evil, evil
+	d.Rates = []result.TunedRate{{Sentence: evil}}
 	var page, md, terminal bytes.Buffer
 	doc := TuningDocument(d)
 	for _, err := range []error{DocumentHTML(&page, doc), DocumentMarkdown(&md, doc), DocumentTerminal(&terminal, doc, TerminalOptions{})} {

@@ -13,14 +13,14 @@ import (
 // TuningSchema names the format of tuning.json, TuningFile the file in a tuning's folder, and
 // TuningQuestion the scenario of a question that names none.
 const (
-	TuningSchema   = "watchbench/tuning/v2" // v1 had its map of lengths as "lengths"
+	TuningSchema   = "watchbench/tuning/v3"
 	TuningFile     = "tuning.json"
 	TuningQuestion = "tune"
 	// RatesFile is the result of watchbench tune --find rate.
 	RatesFile = "rates.json"
 )
 
-// Tuning is what a search for settings asked, tried and recommends. Times are in seconds.
+// Tuning is what a search for settings, or for rates, asked, tried and found. Times are in seconds.
 type Tuning struct {
 	Schema      string    `json:"schema"`
 	Started     time.Time `json:"started"`
@@ -31,12 +31,9 @@ type Tuning struct {
 	// Asked is the load and the storage in words: "200 writes/s, storage latency …".
 	Asked     []TuningFact    `json:"asked"`
 	Objective TuningObjective `json:"objective"`
-	Limits    []string        `json:"limits,omitempty"` // as the user wrote them
-	// Identity is of what cells may be used again: scenario and overrides.
-	Identity string `json:"identity"`
 
-	// Met says that a setting was measured and holds the objective in every valid cell; a
-	// note says if those are fewer than were asked for.
+	// Met says that a setting was measured and holds the objective in every valid cell, or a rate
+	// of each strategy; a note says if those are fewer than were asked for.
 	Met      bool   `json:"met"`
 	Sentence string `json:"sentence"` // the answer for whoever did not ask
 	// Best, RunnerUp and Original are indices of Candidates: the recommendation or what
@@ -46,16 +43,27 @@ type Tuning struct {
 	RunnerUp int `json:"runnerUp"`
 	Original int `json:"original"`
 
+	Rates      []TunedRate      `json:"rates,omitempty"` // of a search for rates
 	Candidates []TunedCandidate `json:"candidates"`
 	Why        []TuningFact     `json:"why,omitempty"`
-	Changes    []TuningChange   `json:"changes,omitempty"` // what would change the answer
 	Fragments  []TuningFragment `json:"fragments,omitempty"`
 	Notes      []string         `json:"notes,omitempty"`
 
-	Simulations int `json:"simulations"` // cells played in virtual time
-	Measured    int `json:"measured"`    // cells measured, second tries included
-	Reused      int `json:"reused,omitempty"`
-	Exhaustive  int `json:"exhaustive"` // cells of a sweep over every setting that was screened
+	Simulated int `json:"simulated"` // cells played in virtual time
+	Measured  int `json:"measured"`  // cells, second tries included
+}
+
+// TunedRate is the highest rate that a strategy carries.
+type TunedRate struct {
+	Strategy string   `json:"strategy"`
+	Unit     string   `json:"unit"`
+	Rate     *float64 `json:"rate,omitempty"` // nil if none was carried
+	// Above is the lowest rate above it that was not carried, and Why says why.
+	Above *float64 `json:"above,omitempty"`
+	Why   string   `json:"why,omitempty"`
+	// AtLeast says that the strategy may carry more: above Rate nothing valid was measured.
+	AtLeast  bool   `json:"atLeast,omitempty"`
+	Sentence string `json:"sentence"`
 }
 
 // TuningFact is a line with a name.
@@ -66,11 +74,9 @@ type TuningFact struct {
 
 // TuningObjective is what was to be reached.
 type TuningObjective struct {
-	Text   string   `json:"text"`            // as the user wrote it
-	Metric string   `json:"metric"`          // of results.json: freshness.p99, handler.drainSeconds, …
-	Bound  *float64 `json:"bound,omitempty"` // in seconds; nil: as low as it gets
-	// Rate is set where the objective is a rate of writes per second that is carried.
-	Rate float64 `json:"rate,omitempty"`
+	Text   string  `json:"text"`   // as the user wrote it
+	Metric string  `json:"metric"` // of results.json: freshness.p99, handler.drainSeconds, …
+	Bound  float64 `json:"bound"`
 }
 
 // Setting is one way to run the watcher.
@@ -79,10 +85,15 @@ type Setting struct {
 	Queues     int    `json:"podQueueNum"` // 0 where the strategy has no such number
 	WriterLen  int    `json:"writerQueueLen"`
 	HandlerLen int    `json:"handlerQueueLen"`
+	// Rate of the load is set in a search for rates, where the rest is the scenario's.
+	Rate float64 `json:"rate,omitempty"`
 }
 
-// Name is "keyed 12".
+// Name is "keyed 12", or "keyed at 200/s".
 func (s Setting) Name() string {
+	if s.Rate > 0 {
+		return fmt.Sprintf("%s at %.3g/s", s.Strategy, s.Rate)
+	}
 	if s.Queues == 0 {
 		return s.Strategy
 	}
@@ -104,7 +115,6 @@ type TunedFigures struct {
 	WriterDepth  *float64 `json:"writerDepth,omitempty"`  // most events
 	HandlerDepth *float64 `json:"handlerDepth,omitempty"` // most events
 	WriterFull   *float64 `json:"writerFullSeconds,omitempty"`
-	RSSMiB       *float64 `json:"rssMiB,omitempty"` // measured: most resident memory
 	Dropped      *int64   `json:"dropped,omitempty"`
 	Lost         *int64   `json:"lost,omitempty"`
 }
@@ -116,16 +126,13 @@ type TunedCell struct {
 	Run     string       `json:"run"` // id of the run
 	Seconds float64      `json:"seconds"`
 	Valid   bool         `json:"valid"`
-	Late    bool         `json:"late,omitempty"` // invalid for time alone
 	Cut     bool         `json:"cut,omitempty"`
-	Failed  []string     `json:"failed,omitempty"` // checks that failed
+	Failed  []string     `json:"failed,omitempty"` // checks that failed, and what was lost
 	Safe    bool         `json:"safe"`             // nothing lost: G1 passed, and the ledger has no loss
 	Ordered bool         `json:"ordered"`          // order checks passed, with power
 	Reason  string       `json:"reason,omitempty"` // why it is invalid
 	KeepsUp *bool        `json:"keepsUp,omitempty"`
 	Figures TunedFigures `json:"figures"`
-	// Retry is set if this is a second try: why the first was late.
-	Retry *Retry `json:"retry,omitempty"`
 }
 
 // TunedCandidate is a setting with what was predicted and what was measured.
@@ -134,8 +141,7 @@ type TunedCandidate struct {
 	// Predicted is the worst of the seeds that were simulated, by the objective.
 	Predicted TunedFigures `json:"predicted"`
 	Value     *float64     `json:"value,omitempty"`    // predicted, of the objective's metric
-	Seeds     int          `json:"seeds"`              // simulated
-	Excluded  string       `json:"excluded,omitempty"` // the limit that it is beyond, or the check that it failed
+	Excluded  string       `json:"excluded,omitempty"` // why it does not hold
 	Cells     []TunedCell  `json:"cells,omitempty"`
 	// Measured is the worst of the valid cells by the objective. Error is what part a cell is
 	// beyond the prediction for its own plan, the median of the cells.
@@ -152,14 +158,6 @@ const (
 	TunedInvalid    = "invalid"      // no valid cell
 	TunedUnmeasured = "not measured" // predicted only
 )
-
-// TuningChange is what the answer would be if something were otherwise, by simulation.
-type TuningChange struct {
-	If      string   `json:"if"`
-	Answer  string   `json:"answer"`
-	Setting *Setting `json:"setting,omitempty"`
-	Value   *float64 `json:"value,omitempty"` // predicted, of the objective's metric
-}
 
 // TuningFragment is a part of a watcher's configuration, as a file.
 type TuningFragment struct {

@@ -82,7 +82,7 @@ func Run(ctx context.Context, opts Options, c *cluster.Cluster) (Outcome, error)
 	return r.Run(ctx, c)
 }
 
-// bytesPerObject is about what all parties take for an object of a simulated cluster; see docs/scale.md.
+// bytesPerObject is about what all parties take for an object of a simulated cluster; see docs/load.md.
 const bytesPerObject = 9 << 10
 
 // fits refuses more simulated objects than this machine has memory for.

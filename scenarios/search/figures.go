@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/simulate"
@@ -35,7 +36,6 @@ func fromCell(c *result.Cell) result.TunedCell {
 	t := result.TunedCell{Valid: c.Valid, Cut: c.Cut, Figures: Figures{StorageQPS: c.Storage.QPS,
 		Requests: c.Storage.Requests}}
 	if !c.Valid {
-		t.Late = len(c.LateReasons) > 0 && len(c.LateReasons) == len(c.InvalidReasons)
 		t.Reason = strings.Join(c.InvalidReasons, "; ")
 	}
 	f := &t.Figures
@@ -43,7 +43,7 @@ func fromCell(c *result.Cell) result.TunedCell {
 		f.Drain, f.DrainAfter = c.Handler.DrainSeconds, c.Handler.DrainAfterLoad
 		freshness(f, c.Freshness)
 	}
-	f.WriterFull, f.RSSMiB = c.Writer.FullSeconds, c.Watcher.RSSPeakMiB
+	f.WriterFull = c.Writer.FullSeconds
 	if v := c.Series[result.SeriesStorageInFlight].V; len(v) > 0 {
 		f.InFlight = new(slices.Max(v))
 	}
@@ -54,23 +54,18 @@ func fromCell(c *result.Cell) result.TunedCell {
 		t.KeepsUp = new(c.Pace.KeepsUp)
 	}
 	passed := func(g string) bool { return c.Checks[g].Verdict == result.Pass }
-	lost := f.Lost != nil && *f.Lost > 0 || f.Dropped != nil && *f.Dropped > 0
-	t.Safe = !c.Cut && f.Lost != nil && !lost && passed("G1")
+	t.Safe = !c.Cut && f.Lost != nil && *f.Lost == 0 && *f.Dropped == 0 && passed("G1")
 	t.Ordered = passed("G2") && passed("G3")
-	// A failure that the scenario allows still rules a setting out.
-	t.Failed = guarantees(c, func(_, verdict string) bool { return verdict == result.Fail || verdict == result.Allowed })
-	if lost && len(t.Failed) == 0 && !c.Cut {
-		t.Failed = []string{"lost or dropped events"}
-	}
-	return t
-}
-
-// guarantees lists those whose verdict is wanted.
-func guarantees(c *result.Cell, want func(g, verdict string) bool) (all []string) {
-	for _, g := range check.Guarantees {
-		if want(g, c.Checks[g].Verdict) {
-			all = append(all, g)
+	for _, g := range check.Guarantees { // a failure that the scenario allows is one all the same
+		if v := c.Checks[g].Verdict; v == result.Fail || v == result.Allowed {
+			t.Failed = append(t.Failed, g+" failed")
 		}
 	}
-	return all
+	if f.Lost != nil && *f.Lost > 0 {
+		t.Failed = append(t.Failed, units.Count(*f.Lost, "object")+" lost")
+	}
+	if f.Dropped != nil && *f.Dropped > 0 {
+		t.Failed = append(t.Failed, units.Count(*f.Dropped, "event")+" dropped")
+	}
+	return t
 }

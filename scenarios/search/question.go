@@ -11,180 +11,228 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
-	"github.com/watchbench/watchbench/loadgen/trace"
-	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/reports/render"
+	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/storagemock/latency"
+)
+
+const (
+	// maxText bounds each value of the command line, in bytes.
+	maxText = 1 << 10
+	// maxBound is past any objective.
+	maxBound = 24 * time.Hour
+	// MaxRate bounds a rate of writes, as the load's own does.
+	MaxRate   = 100_000
+	leastRate = 0.1
 )
 
 // Question describes load and storage without a scenario.
 type Question struct {
 	Rate    float64       // writes per second
 	Storage string        // latency, as ParseStorage returns it
-	Profile string        // of the load; empty: plain Pods
 	Length  time.Duration // of the load
-	Trace   string        // a recording, instead of rate and profile
 }
 
-// traced is the scenario of a recording, plain that of an open load of Pods.
-const (
-	traced = `# Made by watchbench tune.
+// Plain is an open load of Pods.
+const Plain = `# Made by watchbench tune.
 apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: tune}
-cluster: {provider: replay}
-watcher:
-  synchronizer: {disabled: true}  # what a strategy loses is not to be repaired
+load: {model: open, rate: 200, duration: 20s, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
 `
-	plain = traced + `load: {model: open, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
-`
-)
 
-// Source returns the scenario of a question without a profile, and its overrides.
-func (q Question) Source() (data []byte, sets []string, err error) {
-	sets = append(sets, "storage.latency="+strconv.Quote(q.Storage))
-	if q.Trace == "" {
-		return []byte(plain), append(sets, "load.rate="+number(q.Rate), "load.duration="+q.Length.String()), nil
-	}
-	kinds, err := recorded(q.Trace)
-	if err != nil {
-		return nil, nil, err
-	}
-	sets = append(sets, "cluster.replay.trace="+strconv.Quote(q.Trace), "watcher.resources=["+strings.Join(kinds, ",")+"]")
-	return []byte(traced), sets, nil
-}
-
-// recorded lists the kinds of a recording that the watcher can watch.
-func recorded(path string) (kinds []string, err error) {
-	t, err := trace.Open(path)
-	if err != nil {
-		return nil, &badinput.Error{What: "--trace " + path, Remedy: "name a file of watchbench record", Err: err}
-	}
-	for _, r := range t.Header().Resources {
-		if party.Watchable(r.Kind) && !slices.Contains(kinds, r.Kind) {
-			kinds = append(kinds, r.Kind)
-		}
-	}
-	if err := t.Close(); err != nil {
-		return nil, err
-	}
-	if !slices.Contains(kinds, podKind) {
-		return nil, badinput.New("record with --resources pods,…", "--trace %s has no Pods", path)
-	}
-	return kinds, nil
-}
-
-// Profiled returns overrides for the scenario of a profile, with the rate of Pods at which plans have
-// the requested writes per second, and a note that explains it.
-func (q Question) Profiled(l plan.Load, seed uint64) (sets []string, note string, err error) {
-	pods, got, err := q.pods(l, seed)
-	if err != nil {
-		return nil, "", err
-	}
-	sets = []string{
-		"cluster.provider=replay", "load.rate=" + number(pods), "load.duration=" + q.Length.String(),
-		"watcher.synchronizer.disabled=true", "storage.latency=" + strconv.Quote(q.Storage),
-	}
-	note = fmt.Sprintf("%s writes/s of profile %s: %s pods/s; plans of %s have %s writes/s on average, "+
-		"those used %s ± %.0f %%",
-		figure(q.Rate), q.Profile, figure(pods), q.Length, figure(got), figure(q.Rate), 100*nearRate)
-	return sets, note, nil
-}
-
-const (
-	// nearRate bounds how far the rate of a plan may be from the requested one. Profiles scale by
-	// chance, some by a hundred Pods at once, so each seed has another rate.
-	nearRate = 0.05
-	// averaged is the number of plans over which a profile's rate is averaged.
-	averaged = 16
-	// maxTries bounds how often the rate is corrected: by chance the mean does not grow evenly.
-	maxTries = 8
-	// maxSeeds bounds the plans that are tried to find those with the requested rate.
-	maxSeeds = 200
-	// writesOfPod is a first guess at the writes per Pod.
-	writesOfPod = 20
-)
-
-// pods finds the Pods per second at which a profile's plans have the requested writes on average.
-func (q Question) pods(l plan.Load, seed uint64) (pods, got float64, err error) {
-	l.Profile, l.Model, l.Duration = q.Profile, plan.ModelOpen, units.Duration(q.Length)
-	mean := func(pods float64) (mean float64, err error) {
-		l.Rate = pods
-		for i := range uint64(averaged) {
-			n, err := rateOf(l, seed+i)
+// Sets are the overrides for Plain, or for the scenario of a profile: its Pods per second are scaled until a plan has
+// about the rate of writes.
+func (q Question) Sets(s *spec.Scenario) (sets []string, err error) {
+	rate := q.Rate
+	if s.Load.Profile != "" {
+		l := s.Load.Load
+		l.Duration = units.Duration(q.Length)
+		off := math.Inf(1)
+		for range 5 { // the plans' writes do not grow evenly with the rate
+			writes, err := writesOf(l, s.Seed)
 			if err != nil {
-				what := fmt.Sprintf("--rate %s/s of profile %s, which is %s pods/s", figure(q.Rate), q.Profile, figure(pods))
-				return 0, &badinput.Error{What: what, Err: err}
+				return nil, err
 			}
-			mean += n / averaged
+			if d := math.Abs(writes - q.Rate); d < off {
+				off, rate = d, l.Rate
+			}
+			l.Rate = rounded(l.Rate * q.Rate / max(1, writes))
 		}
-		return mean, nil
 	}
-	clock, err := mean(leastRate) // nodes and leases are written whatever Pods do
-	if err != nil {
-		return 0, 0, err
-	}
-	if q.Rate <= clock {
-		return 0, 0, badinput.New(fmt.Sprintf("use more than %s/s", figure(clock)),
-			"--rate %s/s: profile %s makes %s writes/s by the clock alone", figure(q.Rate), q.Profile, figure(clock))
-	}
-	next := (q.Rate - clock) / writesOfPod
-	for range maxTries {
-		next = math.Round(next*1e4) / 1e4
-		m, err := mean(next)
+	return []string{
+		"cluster.provider=replay", "load.rate=" + number(rounded(rate)), "load.duration=" + q.Length.String(),
+		"watcher.synchronizer.disabled=true", // what a strategy loses is not to be repaired
+		"storage.latency=" + strconv.Quote(q.Storage),
+	}, nil
+}
+
+// writesOf is the mean of the writes per second of the plans that are played.
+func writesOf(l plan.Load, seed uint64) (mean float64, err error) {
+	for i := range uint64(seeds) {
+		p, err := plan.New(plan.Config{Seed: seed + i, RunID: "tune", Load: l})
 		if err != nil {
-			return 0, 0, err
+			return 0, &badinput.Error{What: fmt.Sprintf("profile %s with %s pods/s", l.Profile, figure(l.Rate)), Err: err}
 		}
-		if pods == 0 || math.Abs(m-q.Rate) < math.Abs(got-q.Rate) {
-			pods, got = next, m
-		}
-		if math.Abs(m-q.Rate) <= nearRate*q.Rate || m <= clock {
-			break
-		}
-		next *= (q.Rate - clock) / (m - clock)
+		mean += float64(p.Planned()) / l.Duration.Std().Seconds() / seeds
 	}
-	if math.Abs(got-q.Rate) > 4*nearRate*q.Rate {
-		return 0, 0, badinput.New("use a longer --for, or another rate",
-			"--rate %s/s: plans of profile %s have %s/s on average", figure(q.Rate), q.Profile, figure(got))
-	}
-	return pods, got, nil
+	return mean, nil
 }
 
-// rateOf returns the writes per second of a plan.
-func rateOf(l plan.Load, seed uint64) (float64, error) {
-	p, err := plan.New(plan.Config{Seed: seed, RunID: "tune", Load: l})
+// ParseRate reads 200/s, writes per second.
+func ParseRate(text string) (float64, error) {
+	number, ok := strings.CutSuffix(text, "/s")
+	v, err := strconv.ParseFloat(number, 64)
+	if len(text) > maxText || !ok || err != nil || !(v > 0 && v <= MaxRate) {
+		return 0, badinput.New(fmt.Sprintf("write writes per second, for example 200/s, up to %d/s", MaxRate),
+			"--rate %s is not a rate", short(text))
+	}
+	return v, nil
+}
+
+// ParseStorage reads 'p50=60ms,p99=400ms' (or mean for p50), a duration, or any
+// distribution of storage.latency, and returns the latter.
+func ParseStorage(text string) (string, error) {
+	const remedy = "write for example 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency"
+	s := strings.TrimSpace(text)
+	if len(text) > maxText || s == "" {
+		return "", badinput.New(remedy, "--storage %q is not a latency", short(text))
+	}
+	key, _, pairs := strings.Cut(s, "=")
+	if pairs && !strings.ContainsAny(s, "():; \t\n") && slices.Contains([]string{"p50", "mean", "p99", "sigma"}, key) {
+		s = "lognormal(" + s + ")"
+	}
+	m, err := latency.ParseModel(s, 1)
 	if err != nil {
-		return 0, err
+		return "", &badinput.Error{What: "--storage " + short(text), Remedy: remedy, Err: err}
 	}
-	return float64(p.Planned()) / l.Duration.Std().Seconds(), nil
+	if m.Mean("PUT", podKind) <= 0 {
+		return "", badinput.New("write the time that storage takes",
+			"--storage %s: a storage that takes no time needs no tuning", short(text))
+	}
+	return s, nil
 }
 
-// plans chooses the seeds of the repetitions: the first ones whose plan has the requested rate.
-type plans struct {
-	load  plan.Load
-	first uint64
-	asked float64 // writes per second; 0: any
-	found []uint64
+// Range has both ends of a searched range.
+type Range struct{ Low, High int }
+
+func (r Range) String() string { return fmt.Sprintf("%d..%d", r.Low, r.High) }
+
+// ParseQueues reads 1..256, or a part of it.
+func ParseQueues(text string) (Range, error) {
+	low, high, ok := strings.Cut(text, "..")
+	if !ok {
+		low, high = text, text
+	}
+	a, err := strconv.Atoi(low)
+	b, err2 := strconv.Atoi(high)
+	if err != nil || err2 != nil || a > b || a < QueueRange.Low || b > QueueRange.High {
+		return Range{}, badinput.New(fmt.Sprintf("write %s or a part of it", QueueRange),
+			"--queues %s is not a range within %s", short(text), QueueRange)
+	}
+	return Range{a, b}, nil
 }
 
-func (p *plans) seed(rep int) (uint64, error) {
-	for len(p.found) <= rep {
-		next := p.first
-		if n := len(p.found); n > 0 {
-			next = p.found[n-1] + 1
-		}
-		for ; p.asked > 0; next++ {
-			rate, err := rateOf(p.load, next)
-			if err != nil {
-				return 0, err
-			}
-			if math.Abs(rate-p.asked) <= nearRate*p.asked {
-				break
-			}
-			if next >= p.first+maxSeeds {
-				return 0, badinput.New("use a longer load",
-					"of %d plans only %d have about %s writes/s", maxSeeds, len(p.found), figure(p.asked))
-			}
-		}
-		p.found = append(p.found, next)
+// Objective of a search: a figure that must be within a bound.
+type Objective struct {
+	Text   string
+	Metric string // of results.json
+	Bound  time.Duration
+}
+
+// DefaultObjective is that of a search that names none.
+const DefaultObjective = "freshness.p99=2s"
+
+const metricDrain = "handler.drainSeconds"
+
+// objectives lists the words that an objective begins with, the metric of each, and the meaning of a value.
+var objectives = []struct {
+	word, metric string
+	of           func(*Figures) *float64
+	means        string // of "0.5 s"
+}{
+	{"freshness.p99", "freshness.p99", func(f *Figures) *float64 { return f.P99 },
+		"99 of 100 changes are in storage within %s"},
+	{"freshness.p90", "freshness.p90", func(f *Figures) *float64 { return f.P90 },
+		"9 of 10 changes are in storage within %s"},
+	{"freshness.p50", "freshness.p50", func(f *Figures) *float64 { return f.P50 },
+		"half of the changes are in storage within %s"},
+	{"freshness.max", "freshness.max", func(f *Figures) *float64 { return f.Max }, "every change is in storage within %s"},
+	{"drain", metricDrain, func(f *Figures) *float64 { return f.Drain },
+		"all of it is in storage within %s of the first change"},
+	{"drainAfterLoad", "handler.drainAfterLoadSeconds", func(f *Figures) *float64 { return f.DrainAfter },
+		"all of it is in storage within %s of the last change"},
+}
+
+// ObjectiveWords lists the words that an objective begins with.
+func ObjectiveWords() (words []string) {
+	for _, o := range objectives {
+		words = append(words, o.word)
 	}
-	return p.found[rep], nil
+	return words
+}
+
+// figure returns the getter of the objective's figure, and the meaning of a value.
+func (o Objective) figure() (of func(*Figures) *float64, means string) {
+	for _, k := range objectives {
+		if k.metric == o.Metric {
+			return k.of, k.means
+		}
+	}
+	return func(*Figures) *float64 { return nil }, "%s"
+}
+
+// limit is the bound in words.
+func (o Objective) limit() string {
+	return fmt.Sprintf("%s ≤ %s s", strings.Replace(o.Metric, ".", " ", 1), figure(o.Bound.Seconds()))
+}
+
+// ParseObjective reads freshness.p99=2s or drain=30s.
+func ParseObjective(text string) (o Objective, err error) {
+	word, value, _ := strings.Cut(text, "=")
+	o.Text = text
+	for _, k := range objectives {
+		if k.word == word && len(text) <= maxText {
+			o.Metric = k.metric
+		}
+	}
+	switch {
+	case word == "rate":
+		return o, badinput.New("use --rate 200/s, or --find rate for the highest", "--objective %s: a rate is no objective",
+			short(text))
+	case o.Metric == "":
+		return o, badinput.New(badinput.Ask(badinput.Nearest(word, ObjectiveWords()),
+			"use one of "+strings.Join(ObjectiveWords(), ", ")),
+			"--objective %s: %q is not known", short(text), short(word))
+	}
+	o.Bound, err = time.ParseDuration(value)
+	if err != nil || o.Bound < time.Millisecond || o.Bound > maxBound {
+		return o, badinput.New(fmt.Sprintf("write for example %s=2s, from 1ms to 24h", word),
+			"--objective %s: %q is not a time to reach", short(text), short(value))
+	}
+	return o, nil
+}
+
+// short cuts a user's text for an error.
+func short(text string) string {
+	const most = 60
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// figure writes a number with at most three digits.
+func figure(v float64) string { return render.Brief(v) }
+
+// number formats a number for YAML.
+func number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
+
+// rounded is a rate with three digits, within the bounds of a scenario.
+func rounded(rate float64) float64 {
+	r, err := strconv.ParseFloat(strconv.FormatFloat(min(max(rate, leastRate), MaxRate), 'g', 3, 64), 64)
+	if err != nil || math.IsNaN(r) {
+		return leastRate
+	}
+	return r
 }

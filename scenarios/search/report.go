@@ -14,58 +14,131 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// report puts the result of a search into words.
-type report struct {
-	*Search
-	best     *candidate // recommended, or the closest
-	met      bool       // it was measured and holds
-	runner   *candidate // the best of another strategy
-	original *candidate // the best that bcs-k8s-watch has
-}
+// Files of the fragments.
+const (
+	FileOurs     = "k8s-watch.json"
+	FileOriginal = "bcs-k8s-watch.json"
+)
 
-// fill writes the result into the tuning. The best may be nil.
-func (x *Search) fill(t *result.Tuning, best *candidate) {
-	r := report{Search: x, best: best, met: x.judge.confirmed(best)}
-	if r.original = x.measured(originals...); r.original == nil {
-		r.original = x.closest(originals...)
+// report puts the result into words.
+func (x *Search) report() *result.Tuning {
+	o := x.options.Objective
+	t := &result.Tuning{
+		Schema: result.TuningSchema, Started: x.began, Finished: time.Now(), Scenario: x.base.Metadata.Name,
+		Provider: x.base.Cluster.Provider, Asked: x.asked(), Best: -1, RunnerUp: -1, Original: -1,
+		Objective: result.TuningObjective{Text: o.Text, Metric: o.Metric, Bound: o.Bound.Seconds()},
+		Simulated: x.played, Measured: x.measured, Notes: x.notes,
 	}
-	t.Met, t.Sentence = r.met, "Nothing was measured, so nothing is recommended."
-	if best != nil {
-		r.runner = x.measured(x.space.others(best.set.Strategy)...)
-		if r.met && len(best.valid()) < x.judge.repeat {
-			x.note("%s was measured %s instead of %d", best.set.Name(), units.Count(len(best.valid()), "time"), x.judge.repeat)
+	at := map[*candidate]int{nil: -1}
+	for _, l := range x.ladders {
+		for _, c := range l.rungs {
+			if len(c.by) > 0 || len(c.cells) > 0 {
+				at[c] = len(t.Candidates)
+				t.Candidates = append(t.Candidates, x.entry(c))
+			}
 		}
-		t.Sentence, t.Why = r.sentence(), r.why()
 	}
-	at := func(c *candidate) int { return slices.Index(x.judge.known(), c) }
-	t.Best, t.RunnerUp, t.Original = at(r.best), at(r.runner), at(r.original)
-	for _, c := range x.judge.known() {
-		t.Candidates = append(t.Candidates, r.entry(c))
+	if x.options.Rate {
+		x.reportRates(t)
+		return t
 	}
-	t.Simulations, t.Measured, t.Reused = int(x.screen.played.Load()), x.bench.measured, x.bench.reused
-	for _, strategy := range x.space.strategies {
-		t.Exhaustive += len(x.space.rungs(strategy)) * max(1, x.judge.repeat)
+	best, runner := x.best(), (*candidate)(nil)
+	t.Met = best != nil
+	if best == nil {
+		_, best = x.closest(x.options.Strategies)
 	}
-	t.Notes, t.Fragments = x.notes, r.fragments()
+	original := x.bestOf(originals)
+	t.Sentence = "Nothing was measured, so nothing is recommended."
+	if best != nil {
+		if runner = x.bestOf(x.others(best.set.Strategy)); runner != nil && len(runner.cells) == 0 {
+			runner = nil
+		}
+		if n := len(best.valid()); t.Met && n < x.options.Repeat {
+			x.note("%s was measured %s instead of %d", best.set.Name(), units.Count(n, "time"), x.options.Repeat)
+			t.Notes = x.notes
+		}
+		t.Sentence, t.Why = x.sentence(best, t.Met), x.reasons(best, runner)
+	}
+	t.Best, t.RunnerUp, t.Original = at[best], at[runner], at[original]
+	t.Fragments = x.fragments(best, original)
+	return t
 }
 
-func (r *report) entry(c *candidate) result.TunedCandidate {
+// bestOf is the first answer of the strategies, else their first measured or predicted candidate; nil without one.
+func (x *Search) bestOf(strategies []string) (c *candidate) {
+	for _, l := range x.ladders {
+		if held, _ := x.answer(l); held != nil && !l.wrong() && slices.Contains(strategies, l.strategy) {
+			return held
+		}
+	}
+	_, c = x.closest(strategies)
+	return c
+}
+
+func (x *Search) entry(c *candidate) result.TunedCandidate {
 	e := result.TunedCandidate{
-		Setting: c.set, Seeds: len(c.by), Excluded: c.excluded, Cells: c.cells,
-		Value: r.judge.predicted(c), Measured: r.judge.worst(c), Verdict: r.judge.verdict(c),
+		Setting: c.set, Excluded: c.excluded, Cells: c.cells, Value: highest(c.by, x.of),
+		Measured: highest(c.valid(), x.of), Verdict: x.verdict(c),
 	}
 	for i := range c.by {
-		if v := r.judge.of(&c.by[i]); i == 0 || v != nil && e.Value != nil && *v == *e.Value {
+		if v := x.of(&c.by[i]); i == 0 || v != nil && e.Value != nil && *v == *e.Value {
 			e.Predicted = c.by[i]
 		}
 	}
-	if k, ok := stats.Median(r.judge.ratios(c, r.screen.plans.found)); ok {
+	if k, ok := stats.Median(x.ratios(c)); ok {
 		e.Error = new(k - 1)
 	}
-	if f := c.failed(); f != nil {
-		e.Excluded = "fails " + strings.Join(f, " ")
+	for i := range c.cells {
+		if why := x.why(&c.cells[i]); why != "" {
+			e.Excluded = why
+		}
 	}
 	return e
+}
+
+// reportRates adds the highest rate of each strategy, and what ends it.
+func (x *Search) reportRates(t *result.Tuning) {
+	unit := "writes/s"
+	if x.base.Load.Profile != "" {
+		unit = "pods/s"
+	}
+	t.Met = true
+	var said []string
+	for _, l := range x.ladders {
+		held, above := x.answer(l)
+		r := result.TunedRate{Strategy: l.strategy, Unit: unit}
+		if above != nil {
+			r.Above, r.Why = new(above.set.Rate), x.entry(above).Excluded
+		}
+		if held != nil {
+			r.Rate = new(held.set.Rate)
+			r.AtLeast = above == nil || x.verdict(above) == result.TunedInvalid
+		}
+		t.Met = t.Met && held != nil
+		r.Sentence = x.rateSentence(&r)
+		t.Rates = append(t.Rates, r)
+		said = append(said, r.Sentence)
+	}
+	t.Sentence = strings.Join(said, " ")
+}
+
+func (x *Search) rateSentence(r *result.TunedRate) string {
+	switch {
+	case r.Rate == nil && r.Above == nil:
+		return r.Strategy + ": nothing was measured."
+	case r.Rate == nil:
+		return fmt.Sprintf("%s carries no rate that was tried, down to %s %s: %s.", r.Strategy, figure(*r.Above), r.Unit,
+			r.Why)
+	}
+	least, limit := "", "no higher rate was tried"
+	if r.AtLeast {
+		least = "at least "
+	}
+	if r.Above != nil {
+		limit = fmt.Sprintf("not %s: %s", figure(*r.Above), r.Why)
+	}
+	return fmt.Sprintf("%s carries %s%s %s with %s and nothing lost (%s).",
+		r.Strategy, least, figure(*r.Rate), r.Unit, x.options.Objective.limit(), limit)
 }
 
 // asked states the question in figures.
@@ -74,24 +147,19 @@ func (x *Search) asked() []result.TuningFact {
 	if c := x.base.Storage.Capacity.Text(); c != "" {
 		facts = append(facts, result.TuningFact{Name: "storage capacity", Value: c})
 	}
-	if len(x.space.kinds) > 1 {
-		facts = append(facts, result.TuningFact{Name: "kinds", Value: strings.Join(x.space.kinds, ", ")})
+	if len(x.kinds) > 1 {
+		facts = append(facts, result.TuningFact{Name: "kinds", Value: strings.Join(x.kinds, ", ")})
 	}
 	return append(facts, result.TuningFact{Name: "when a queue is full", Value: x.base.Watcher.QueueFull})
 }
 
 func (x *Search) load() string {
 	of := "changes"
-	if len(x.space.kinds) == 1 {
+	if len(x.kinds) == 1 {
 		of = "changes of Pods"
 	}
-	switch {
-	case x.length == 0:
+	if x.length == 0 {
 		return fmt.Sprintf("a burst of %s %s", thousands(x.planned), of)
-	case x.base.Traced():
-		return fmt.Sprintf("a recording with %s %s in %s", thousands(x.planned), of, x.length)
-	case x.options.Asked > 0:
-		return fmt.Sprintf("about %s %s a second", figure(x.options.Asked), of)
 	}
 	return fmt.Sprintf("%s %s a second", figure(float64(x.planned)/x.length.Seconds()), of)
 }
@@ -106,135 +174,72 @@ func (x *Search) storage() string {
 
 func ms(d time.Duration) string { return figure(float64(d) / 1e6) }
 
-func objectiveOf(o Objective) result.TuningObjective {
-	out := result.TuningObjective{Text: o.Text, Metric: o.Metric, Rate: o.Rate}
-	if o.Bound > 0 {
-		out.Bound = new(o.Bound.Seconds())
-	}
-	return out
-}
-
 // sentence is the answer in one sentence, from measurements.
-func (r *report) sentence() string {
-	c, v := r.best, r.judge.worst(r.best)
-	s := "For " + r.load() + " and " + r.storage() + ", "
+func (x *Search) sentence(c *candidate, met bool) string {
+	s := "For " + x.load() + " and " + x.storage() + ", "
+	v := highest(c.valid(), x.of)
 	switch {
-	case r.met:
-		_, means := r.judge.objective.figure()
-		s += enough(c.set, r.space.kinds) + r.beaten() + ": " + fmt.Sprintf(means, figure(roundUp(*v))+" s")
+	case met:
+		_, means := x.options.Objective.figure()
+		s += named(c.set) + " is enough: " + fmt.Sprintf(means, figure(roundUp(*v))+" s")
 		if merges(c.set.Strategy) || len(c.by) > 0 && c.by[0].Requests < c.by[0].Events {
 			s += " (the latest state of an object; states that it had in between may be left out)"
 		}
-		return s + "; " + r.proof() + "."
+		return s + "; " + x.proof(c) + "."
 	case len(c.cells) == 0:
-		how := "comes closest"
-		if r.judge.holds(c, r.bound()) {
-			how = "would do"
-		}
-		return s + "nothing was measured that holds the objective; by simulation " + named(c.set) + " " + how +
-			", with " + r.said(r.judge.predicted(c)) + "."
+		return s + "nothing was measured that holds the objective; by simulation " + named(c.set) + " comes closest, with " +
+			x.said(x.predicted(c)) + "."
 	}
-	missed := "could be confirmed"
-	if o := r.judge.objective; o.Rate > 0 {
-		missed = fmt.Sprintf("carries %s changes a second", figure(o.Rate))
-	} else if o.Bound > 0 {
-		missed = "keeps " + o.Metric + " within " + figure(o.Bound.Seconds()) + " s"
-	}
-	s += "no setting that was tried " + missed + "; "
-	switch n := len(c.valid()); {
-	case c.failed() != nil:
-		return s + named(c.set) + " comes closest, and fails " + strings.Join(c.failed(), " ") + "."
-	case n == 0:
-		return s + "of " + named(c.set) + " no measurement is valid (" + c.reason() + ")."
-	case v == nil:
-		return s + named(c.set) + " comes closest, and was not done when it was cut."
-	default:
-		return s + fmt.Sprintf("%s comes closest, with %s s (%s).", named(c.set), figure(*v), units.Count(n, "run"))
-	}
-}
-
-// enough describes a setting by the keys of a configuration.
-func enough(s Setting, kinds []string) string {
-	at := fmt.Sprintf("%d requests at once", s.Queues)
-	if s.Queues <= 1 {
-		at = "one request at a time"
-	}
-	if len(kinds) > 1 {
-		at += fmt.Sprintf(" for each of %d kinds of object", len(kinds))
-	}
-	switch s.Strategy {
-	case single:
-		at = "no podQueueNum: " + at
-	case adaptive:
-		at = "no podQueueNum: it finds the number of requests itself"
-	case partitioned:
-		at = fmt.Sprintf("%d queues for Pods", s.Queues)
-		others := len(kinds) - 1
-		if slices.Contains(kinds, eventKind) {
-			others--
-			at += fmt.Sprintf(", %d for Events", originalEventQueues*s.Queues)
-		}
-		if others > 0 {
-			at += ", one for each other kind"
-		}
-	}
-	return "the strategy " + named(s) + " (" + at + ") is enough"
+	return s + "no setting that was tried has " + x.options.Objective.limit() + "; " + named(c.set) + " comes closest: " +
+		x.entry(c).Excluded + "."
 }
 
 // named is a setting by its keys.
 func named(s Setting) string {
 	if !numbered(s.Strategy) {
-		return s.Strategy
+		return "the strategy " + s.Strategy
 	}
-	return fmt.Sprintf("%s with podQueueNum %d", s.Strategy, s.Queues)
+	return fmt.Sprintf("the strategy %s with podQueueNum %d", s.Strategy, s.Queues)
 }
 
-// beaten counts the settings that it was compared with under a relative objective.
-func (r *report) beaten() string {
-	others := -1
-	for _, c := range r.judge.cands {
-		others += min(1, len(r.judge.values(c)))
-	}
-	switch {
-	case !r.judge.objective.relative():
-		return ""
-	case others == 0:
-		return " (no other setting was measured)"
-	}
-	return fmt.Sprintf(" (of %s measured, none is clearly faster)", units.Count(others, "other setting"))
-}
+// merges reports whether a strategy keeps only the latest state of a waiting object.
+func merges(strategy string) bool { return strategy == dedup || strategy == adaptive }
 
 // proof says what was shown in how many runs, omitting whatever was not judged.
-func (r *report) proof() string {
-	n, safe, ordered, events := 0, true, true, int64(math.MaxInt64)
-	for _, t := range r.best.cells {
+func (x *Search) proof(c *candidate) string {
+	n, ordered, events := 0, true, int64(math.MaxInt64)
+	for _, t := range c.cells {
 		if t.Valid {
-			n, safe, ordered, events = n+1, safe && t.Safe, ordered && t.Ordered, min(events, t.Figures.Events)
+			n, ordered, events = n+1, ordered && t.Ordered, min(events, t.Figures.Events)
 		}
 	}
-	s := "measured in " + units.Count(n, "run")
-	switch {
-	case safe && ordered:
+	s := "nothing was lost in " + units.Count(n, "run")
+	if ordered {
 		s = "nothing was lost or reordered in " + units.Count(n, "run")
-	case safe:
-		s = "nothing was lost in " + units.Count(n, "run")
 	}
 	if events > 0 {
 		s += " of " + map[bool]string{true: "at least "}[n > 1] + thousands(events) + " changes"
 	}
-	if r.base.Simulated() {
+	if x.base.Simulated() {
 		s += " from a simulated API server"
 	}
 	return s
 }
 
-// why gives the reasons for the answer in figures.
-func (r *report) why() (all []result.TuningFact) {
+// said formats a value of the objective's metric.
+func (x *Search) said(v *float64) string {
+	if v == nil {
+		return "an unknown " + x.options.Objective.Metric
+	}
+	return figure(*v) + " s"
+}
+
+// reasons for the answer, in figures.
+func (x *Search) reasons(c, runner *candidate) (all []result.TuningFact) {
 	add := func(name, format string, args ...any) {
 		all = append(all, result.TuningFact{Name: name, Value: fmt.Sprintf(format, args...)})
 	}
-	c, mean := r.best, r.base.Storage.MeanLatency(podKind)
-	took := r.length.Seconds()
+	took, mean := x.length.Seconds(), x.base.Storage.MeanLatency(podKind)
 	if took == 0 && len(c.by) > 0 && c.by[0].Drain != nil {
 		took = *c.by[0].Drain
 	}
@@ -243,84 +248,67 @@ func (r *report) why() (all []result.TuningFact) {
 		add("Little's law", "%s requests a second, simulated, of %s ms each keep %s in flight on average",
 			figure(rate), ms(mean), figure(rate*mean.Seconds()))
 	}
-	if len(c.by) > 0 && c.requests() < c.by[0].Events {
-		add("merging", "%s of %s changes are sent, simulated: later ones took their place", thousands(c.requests()),
-			thousands(c.by[0].Events))
-	}
 	if v := highest(c.by, handlerDepth); v != nil {
 		add("queues", "at most %s changes wait at once, simulated; each queue has room for %s", thousands(int64(*v)),
 			thousands(int64(c.set.HandlerLen)))
 	}
-	if low := r.smaller(); low != nil {
-		how, verdict, measured := "simulated", "would do", len(low.valid()) > 0
-		if measured {
+	if low := x.smaller(c); low != nil {
+		how := "simulated"
+		if len(low.valid()) > 0 {
 			how = "measured"
 		}
-		switch {
-		case !r.judge.holds(low, r.bound()):
-			verdict = "does not"
-		case !measured:
-			verdict = "might do, and was not measured"
-		}
-		add("fewer", "%s %s: %s, %s", low.set.Name(), verdict, r.said(r.judge.value(low)), how)
+		add("fewer", "%s: %s, %s", low.set.Name(), x.said(x.value(low)), how)
 	}
-	if k := r.runner; k != nil {
-		add("runner-up", "%s %s: %s, measured in %s", k.set.Name(), r.judge.verdict(k), r.said(r.judge.worst(k)),
-			units.Count(len(k.valid()), "run"))
+	if runner != nil {
+		add("runner-up", "%s %s: %s, measured in %s", runner.set.Name(), x.verdict(runner), x.said(x.value(runner)),
+			units.Count(len(runner.valid()), "run"))
 	}
 	return all
 }
 
-// smaller is the largest known setting below the best in its strategy, measured if possible. One that
-// was played with fewer plans does not compare.
-func (r *report) smaller() (low *candidate) {
-	for _, k := range r.judge.known() {
-		measured := len(k.valid()) > 0
-		if k.set.Strategy == r.best.set.Strategy && k.set.Queues < r.best.set.Queues &&
-			(measured || len(k.by) >= len(r.best.by)) && (low == nil || measured || len(low.valid()) == 0) {
-			low = k
+// smaller is the next known setting below another of its strategy.
+func (x *Search) smaller(than *candidate) (low *candidate) {
+	for _, l := range x.ladders {
+		for _, c := range slices.Backward(l.rungs) {
+			if l.strategy == than.set.Strategy && c.set.Queues < than.set.Queues && x.value(c) != nil {
+				low = c
+			}
 		}
 	}
 	return low
 }
 
-// Files of the fragments.
-const (
-	FileOurs     = "k8s-watch.json"
-	FileOriginal = "bcs-k8s-watch.json"
-)
-
 // fragments are the configurations to paste.
-func (r *report) fragments() (all []result.TuningFragment) {
-	if r.best != nil {
-		s := r.best.set
+func (x *Search) fragments(best, original *candidate) (all []result.TuningFragment) {
+	if best != nil {
+		s := best.set
 		bcs := map[string]any{
 			"strategy": s.Strategy, "writerQueueLen": s.WriterLen, "handlerQueueLen": s.HandlerLen,
-			"queueFull": r.base.Watcher.QueueFull,
+			"queueFull": x.base.Watcher.QueueFull,
 		}
 		if numbered(s.Strategy) {
 			bcs["podQueueNum"] = s.Queues
 		}
 		f := fragment(FileOurs, "k8s-watch", bcs)
-		if !r.met {
-			f.Note = r.standing(r.best)
+		if x.verdict(best) != result.TunedHolds {
+			f.Note = x.standing(best)
 		}
 		all = append(all, f)
 	}
-	if r.original != nil {
-		s := r.original.set
+	if original != nil {
+		s := original.set
 		f := fragment(FileOriginal, "bcs-k8s-watch", map[string]any{"podQueueNum": s.Queues, "writerQueueLen": s.WriterLen})
 		f.Note = fmt.Sprintf("%s, by k8s-watch with the strategy %s, which has the same queues: the original was not run. "+
 			"Its handler queues always hold 102,400 events; what finds no room within 1 s is dropped",
-			r.standing(r.original), s.Strategy)
+			x.standing(original), s.Strategy)
 		all = append(all, f)
 	}
 	return all
 }
 
 // standing says how far a candidate in a fragment is confirmed.
-func (r *report) standing(c *candidate) string {
-	switch r.judge.verdict(c) {
+func (x *Search) standing(c *candidate) string {
+	switch x.verdict(c) {
 	case result.TunedHolds:
 		return "holds the objective"
 	case result.TunedUnmeasured, result.TunedInvalid:

@@ -1,84 +1,118 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
-	"github.com/watchbench/watchbench/loadgen/replay"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/reports/stats"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
+
+const (
+	// seeds is the number of plans that a candidate is played with.
+	seeds = 3
+	// margin by which a prediction must stay below the bound: fresh seeds differ.
+	margin = 0.05
+	// hopeless is the multiple of the bound beyond which a prediction is not worth a measurement.
+	hopeless = 1.25
+	// cellOverhead is the time of a cell besides load and drain.
+	cellOverhead = 6 * time.Second
+)
+
+// errBudget ends a search whose time is too short for another cell.
+var errBudget = errors.New("the time for the search is used up")
+
+// Measurer runs all cells of a variant of the scenario. With an error it returns the results so
+// far, which may be nil.
+type Measurer interface {
+	Measure(ctx context.Context, f *spec.File) (*result.Results, error)
+}
 
 // Options of a search.
 type Options struct {
 	Scenario   *spec.File
 	Objective  Objective
-	Limits     Limits
+	Rate       bool // find the highest rate of each strategy, with the scenario's settings
 	Queues     Range
-	Lengths    Range
-	Strategies []string
-	Repeat     int           // measurements of the recommendation
+	Strategies []string      // of a search for rates, none stands for another watcher
+	Repeat     int           // measurements of the answer
 	Budget     time.Duration // of the whole search; 0: any
-	Resolution float64       // of a search for rates: width of the last bracket as a part of its upper end, such as 0.05
 	Simulate   Simulator
-	Slower     time.Duration      // added to storage's latency in virtual time
-	Asked      float64            // writes per second that a plan of a profile must have, within 5 %; 0: any
-	Known      []result.TunedCell // of an earlier search for the same scenario
 }
 
-// Search finds the settings for a load: it decides what to screen and to measure next. It is not
-// safe for concurrent use.
+// Search decides what to play and to measure next. It is not safe for concurrent use.
 type Search struct {
-	chooser
-	bench bench
-
 	options Options
-	base    *spec.Scenario
-	planned int64         // writes of the load
-	length  time.Duration // of the load
+	of      func(*Figures) *float64 // the objective's figure
+	base    spec.Scenario
+	kinds   []string // that are watched
+	planned int64    // writes of the load
+	length  time.Duration
+	ladders []*ladder // the most promising first, once they are played
 
-	compared map[string]bool // strategies that were measured beside an answer
-	notes    []string
+	measurer                  Measurer
+	line                      func(format string, args ...any)
+	began                     time.Time
+	spent                     time.Duration // on measuring
+	factor                    float64       // measured ÷ predicted, so far
+	played, measured, retries int
+	notes                     []string
 }
 
 // New prepares a search and refuses a scenario that cannot be searched.
 func New(o Options) (*Search, error) {
-	if len(o.Scenario.Cells()) != 1 {
-		// The axes of the watcher are the search's own.
-		f, err := o.Scenario.With(overrides(Setting{Strategy: keyed, Queues: 1, WriterLen: leastWriter,
-			HandlerLen: leastWriter})...)
+	x := &Search{options: o, factor: 1}
+	x.of, _ = o.Objective.figure()
+	strategies := o.Strategies
+	if len(strategies) == 0 {
+		strategies = []string{""}
+	}
+	for _, strategy := range strategies {
+		sets := []string{"repeat=1", "thresholds="}
+		switch {
+		case !o.Rate: // the axes of the watcher are the search's own
+			sets = append(sets, overrides(Setting{Strategy: strategy, Queues: 1, WriterLen: leastWriter,
+				HandlerLen: leastWriter})...)
+		case strategy != "":
+			sets = append(sets, "watcher.strategy="+strategy)
+		}
+		f, err := o.Scenario.With(sets...)
 		if err != nil {
 			return nil, err
 		}
-		o.Scenario = f
+		if err := onePoint(f.Cells()); err != nil {
+			return nil, err
+		}
+		x.base = f.Base()
+		if o.Rate && strategy != "" && x.base.Watcher.Strategy != strategy {
+			return nil, badinput.New("drop watcher.strategy from the matrix", "the matrix overrides the strategy %s", strategy)
+		}
+		if err := refuse(&x.base, o.Rate); err != nil {
+			return nil, err
+		}
+		if o.Rate {
+			x.ladders = append(x.ladders, rates(f))
+		} else {
+			x.ladders = append(x.ladders, settings(f, strategy, o.Queues))
+		}
 	}
-	cells := o.Scenario.Cells()
-	if err := onePoint(cells); err != nil {
-		return nil, err
-	}
-	s := &cells[0].Scenario
-	if s.Watcher.Command != "" || s.Watcher.Profile != "default" {
-		return nil, badinput.New("drop watcher.command and watcher.profile", "tune searches the settings of k8s-watch")
-	}
-	x := &Search{chooser: chooser{late: map[string][]Setting{}}, options: o, base: s, compared: map[string]bool{}}
-	x.screen.file, x.screen.simulate, x.screen.slower = o.Scenario, o.Simulate, o.Slower
-	x.screen.plans = plans{load: s.Load.Load, first: s.Seed, asked: o.Asked}
-	x.bench = bench{known: o.Known, budget: o.Budget, line: func(string, ...any) {}}
-	if err := x.extent(); err != nil {
-		return nil, err
-	}
-	x.space, x.judge = newSpace(&x.options, s), newJudge(&x.options)
-	return x, nil
+	return x, x.extent()
 }
 
-// onePoint refuses a scenario with several points besides the searched settings.
+// onePoint refuses a scenario with several points besides what is searched.
 func onePoint(cells []spec.Cell) error {
 	if len(cells) == 1 {
 		return nil
@@ -94,189 +128,421 @@ func onePoint(cells []spec.Cell) error {
 		"%s has %d points besides what is searched: tune needs one", cells[0].Scenario.Metadata.Name, len(cells))
 }
 
-// extent sets the size and length of the load, and the bound that follows from it.
-func (x *Search) extent() (err error) {
-	s := x.base
-	switch {
+// refuse names what cannot be searched.
+func refuse(s *spec.Scenario, rate bool) error {
+	switch load := &s.Load; {
 	case s.Traced():
-		if x.planned, x.length, err = replay.Extent(s.Cluster.Replay.Trace); err != nil {
-			return badinput.New("name a file of watchbench record", "%v", err)
-		}
-	case s.Load.Model != result.ModelOpen:
-		return badinput.New("use a scenario with load.model: open, or --rate",
+		return badinput.New("use a scenario with a load", "tune does not search with a trace")
+	case load.Model != plan.ModelOpen:
+		return badinput.New("use --set load.model=open, another scenario, or --rate",
 			"%s is a closed loop, whose rate follows the answers: there is nothing to tune for", s.Metadata.Name)
-	default:
-		seed, err := x.screen.plans.seed(0)
-		if err != nil {
-			return err
-		}
-		p, err := plan.New(s.Load.Plan("tune", seed))
-		if err != nil {
-			return badinput.New("see watchbench scenarios validate", "%v", err)
-		}
-		x.planned, x.length = p.Planned(), s.Load.Duration.Std()
+	case !rate && (s.Watcher.Command != "" || s.Watcher.Profile != "default"):
+		return badinput.New("drop watcher.command and watcher.profile", "tune searches the settings of k8s-watch")
+	case !rate:
+		return nil
+	case !slices.Contains([]string{"", plan.ArrivalConstant, plan.ArrivalPoisson}, load.Arrival):
+		return badinput.New("use constant or poisson", "load.arrival %s does not have one rate", load.Arrival)
+	case s.Simulated() && s.Speed() != 0 && s.Speed().Rate(1) != 1:
+		return badinput.New("use cluster.replay.speed 1x", "at the speed %s a load has another rate", s.Speed())
+	case len(s.Events) > 0 || s.Fault != nil:
+		return badinput.New("use a scenario without", "faults leave no steady rate to find")
 	}
+	return nil
+}
+
+// extent sets the size and the length of the load.
+func (x *Search) extent() error {
+	s := &x.base
+	p, err := plan.New(s.Load.Plan("tune", s.Seed))
+	if err != nil {
+		return badinput.New("see watchbench scenarios validate", "%v", err)
+	}
+	x.kinds, x.planned, x.length = s.Kinds(), p.Planned(), s.Load.Duration.Std()
 	if s.Simulated() {
 		x.length = s.Speed().Length(x.length)
 	}
-	o := &x.options.Objective
-	if o.Rate > 0 { // carried if the backlog at the end of the load is soon gone
-		o.Bound = max(3*(s.Storage.LatencyFigures(podKind).P99+x.options.Slower), x.length/20)
-	}
-	if o.Metric == metricDrain && o.Bound > 0 && o.Bound <= x.length {
+	if o := &x.options.Objective; o.Metric == metricDrain && o.Bound <= x.length {
 		return badinput.New("use a longer time, or drainAfterLoad="+o.Bound.String(),
 			"--objective %s: the load alone lasts %s", o.Text, x.length)
 	}
 	return nil
 }
 
-// Run searches with a measurer, and reports progress line by line. On an error, which is the cause of
-// ctx or that of a simulation or measurement, the tuning has the measurements so far.
+// Run searches with a measurer, and reports its steps in lines. After an error, or an interruption, it returns what
+// was found so far.
 func (x *Search) Run(ctx context.Context, m Measurer, line func(string)) (*result.Tuning, error) {
-	x.bench.measurer, x.bench.began = m, time.Now()
-	x.bench.line = func(format string, args ...any) { line(fmt.Sprintf(format, args...)) }
-	t := &result.Tuning{
-		Schema: result.TuningSchema, Started: x.bench.began, Scenario: x.base.Metadata.Name,
-		Provider: x.base.Cluster.Provider, Objective: objectiveOf(x.judge.objective), Limits: x.options.Limits.Text,
-		Identity: Identity(x.options), Asked: x.asked(),
-	}
-	var best *candidate
-	err := x.screenInTime(ctx)
-	if err == nil {
-		best, err = x.confirm(ctx)
+	x.measurer, x.began = m, time.Now()
+	x.line = func(format string, args ...any) { line(fmt.Sprintf(format, args...)) }
+	err := x.screen(ctx)
+	switch {
+	case err != nil:
+	case x.options.Rate:
+		for _, l := range x.ladders {
+			if err = x.climb(ctx, l); err != nil {
+				break
+			}
+		}
+	default:
+		err = x.settings(ctx)
 	}
 	if errors.Is(err, errBudget) {
-		x.note("measuring ended after %s, its --budget", time.Since(x.bench.began).Round(time.Second))
+		x.note("the search ended after %s, its --budget", time.Since(x.began).Round(time.Second))
 		err = nil
-		if c := x.measured(x.space.strategies...); c != nil && !x.judge.confirmed(best) {
-			best = c
-		}
 	}
-	if err == nil && best != nil {
-		t.Changes, err = x.changes(ctx, best)
-	}
-	if ctx.Err() != nil && best == nil {
-		best = x.measured(x.space.strategies...)
-	}
-	x.fill(t, best)
-	t.Interrupted, t.Finished = ctx.Err() != nil, time.Now()
+	t := x.report()
+	t.Interrupted = ctx.Err() != nil
 	return t, err
-}
-
-// Identity must be equal for cells of one search to be reused in another: it covers everything but
-// the searched settings and the objective.
-func Identity(o Options) string {
-	name, data, sets := o.Scenario.Source()
-	return fmt.Sprintf("%s\n%s\n%s", name, strings.Join(sets, "\n"), data)
 }
 
 func (x *Search) note(format string, args ...any) {
 	x.notes = append(x.notes, fmt.Sprintf(format, args...))
+	x.line(format, args...)
 }
 
-// screenInTime is the first screening; it stops when the budget ends.
-func (x *Search) screenInTime(ctx context.Context) error {
-	if b := &x.bench; b.budget > 0 {
-		var done context.CancelFunc
-		ctx, done = context.WithDeadlineCause(ctx, b.began.Add(b.budget), errBudget)
-		defer done()
-	}
-	err := x.screenAll(ctx)
-	x.bench.screened = time.Since(x.bench.began)
-	return err
-}
-
-// screenAll plays every rung of every strategy.
-func (x *Search) screenAll(ctx context.Context) error {
-	var all []*candidate
-	for _, strategy := range x.space.strategies {
-		for _, s := range x.space.rungs(strategy) {
-			all = append(all, x.judge.cand(s))
-		}
-	}
-	if len(all) == 0 {
-		return badinput.New("raise the limit", "no setting is within --limit %v", x.options.Limits.Text)
-	}
-	began := time.Now()
-	if err := x.screen.play(ctx, 1, all...); err != nil {
-		return err
-	}
-	// The lowest prediction of one plan is luck; with all plans it is higher, which brings others
-	// near it.
-	for x.judge.objective.relative() {
-		bound := x.bound()
-		again := slices.DeleteFunc(slices.Clone(all), func(c *candidate) bool {
-			return len(c.by) >= seeds || !x.judge.near(c, bound)
+// screen finds by simulation where each ladder is to be measured first. What cannot be simulated, such as another
+// watcher, begins where it stands.
+func (x *Search) screen(ctx context.Context) error {
+	for _, l := range x.ladders {
+		at, err := edge(len(l.rungs), l.start, func(i int) (bool, error) {
+			if err := x.play(ctx, l, l.rungs[i]); err != nil {
+				return false, err
+			}
+			v := x.predicted(l.rungs[i])
+			return v != nil && *v <= x.bound()*(1-margin), nil
 		})
-		if len(again) == 0 {
-			break
-		}
-		if err := x.screen.play(ctx, seeds, again...); err != nil {
+		switch {
+		case err == nil:
+			l.start = at
+		case !x.options.Rate || !badinput.Is(err):
 			return err
 		}
 	}
-	x.bench.line("screened %d settings in virtual time in %s", len(all), time.Since(began).Round(100*time.Millisecond))
+	if !x.options.Rate {
+		slices.SortStableFunc(x.ladders, func(a, b *ladder) int {
+			return cmp.Or(cmp.Compare(a.unreachable(), b.unreachable()), x.cost(a.first(), b.first()))
+		})
+	}
+	took := time.Since(x.began).Round(100 * time.Millisecond)
+	x.line("played %s in virtual time in %s", units.Count(x.played, "cell"), took)
 	return nil
 }
 
-// measure runs the next repetition of a candidate and corrects the predictions by it.
-func (x *Search) measure(ctx context.Context, c *candidate) error {
-	seed, err := x.screen.plans.seed(len(c.cells))
-	if err != nil {
-		return err
+// settings climbs the ladders, the cheapest prediction first, until no other can have a cheaper answer, and measures
+// the best of another strategy and the best that bcs-k8s-watch has beside it. If none has an answer, it measures what
+// comes closest.
+func (x *Search) settings(ctx context.Context) error {
+	for _, l := range x.ladders {
+		if best := x.best(); best != nil && (l.start < 0 || x.cost(best, l.rungs[l.start]) <= 0) {
+			break
+		}
+		if err := x.climb(ctx, l); err != nil {
+			return err
+		}
 	}
-	drain := x.expectedDrain(c)
-	f, err := x.screen.variant(c.set, fmt.Sprintf("seed=%d", seed), "repeat=1", "drainTimeout="+x.patience(drain).String())
-	if err != nil {
-		return err
+	best := x.best()
+	if best == nil {
+		if l, c := x.closest(x.options.Strategies); c != nil && len(c.cells) == 0 {
+			x.line("nothing is predicted to hold the objective; to be measured: %s, which comes closest", c.set.Name())
+			return x.measure(ctx, l, c)
+		}
+		return nil
 	}
-	cell, err := x.bench.measure(ctx, order{c.set, seed, f, x.length + drain})
-	if err != nil && cell.Run == "" {
-		return err
+	for _, group := range [][]string{x.others(best.set.Strategy), originals} {
+		i := slices.IndexFunc(x.ladders, func(l *ladder) bool { return slices.Contains(group, l.strategy) })
+		if i < 0 || slices.Contains(group, best.set.Strategy) || x.ladders[i].start < 0 || x.ladders[i].measured() {
+			continue
+		}
+		if err := x.measure(ctx, x.ladders[i], x.ladders[i].first()); err != nil {
+			return err
+		}
 	}
-	c.cells = append(c.cells, cell)
-	x.judge.learn(x.screen.plans.found)
-	what := x.judge.verdict(c) + ", " + x.said(x.judge.of(&cell.Figures))
-	if !cell.Valid { // its figures prove nothing
-		what = "no valid measurement: " + cell.Reason
-	}
-	left := ""
-	if x.bench.budget > 0 {
-		left = fmt.Sprintf(", at most %s left", max(0, x.bench.left()).Round(time.Second))
-	}
-	x.bench.line("%s: %s (%s measured in %s%s)", c.set.Name(), what, units.Count(x.bench.measured, "cell"),
-		x.bench.spent.Round(time.Second), left)
-	return err
+	return nil
 }
 
-// patience is the drain timeout of a cell: long enough for any setting that can still hold the
-// objective.
+// others are the strategies but one.
+func (x *Search) others(strategy string) []string {
+	return slices.DeleteFunc(slices.Clone(x.options.Strategies), func(s string) bool { return s == strategy })
+}
+
+// climb measures the candidates of a ladder around its start, and the last one that holds as often as is asked for.
+func (x *Search) climb(ctx context.Context, l *ladder) error {
+	for {
+		at, err := edge(len(l.rungs), max(0, l.start), func(i int) (bool, error) { return x.holds(ctx, l, l.rungs[i]) })
+		if err != nil || at < 0 {
+			return err
+		}
+		c := l.rungs[at]
+		if len(c.valid()) >= x.options.Repeat || len(c.cells) > 2*x.options.Repeat {
+			return nil
+		}
+		if err := x.measure(ctx, l, c); err != nil {
+			return err
+		}
+	}
+}
+
+// holds reports whether a candidate holds the objective. It is measured, unless that was done. When settings are
+// searched, it does not hold without a measurement if it is predicted to be far off, or its strategy is out.
+func (x *Search) holds(ctx context.Context, l *ladder, c *candidate) (bool, error) {
+	if !x.options.Rate && l.wrong() {
+		return false, nil
+	}
+	if len(c.cells) == 0 {
+		if err := x.play(ctx, l, c); err != nil && (!x.options.Rate || !badinput.Is(err)) {
+			return false, err
+		}
+		if v := x.predicted(c); !x.options.Rate && (v == nil || *v > hopeless*x.bound()) {
+			return false, nil
+		}
+		if err := x.measure(ctx, l, c); err != nil {
+			return false, err
+		}
+	}
+	return x.verdict(c) == result.TunedHolds, nil
+}
+
+func (x *Search) bound() float64 { return x.options.Objective.Bound.Seconds() }
+
+// predicted is the worst prediction over the plans, corrected by the error of predictions so far; nil if it is not
+// known, or events would be dropped.
+func (x *Search) predicted(c *candidate) *float64 {
+	if v := highest(c.by, x.of); v != nil && c.excluded == "" {
+		return new(*v * x.factor)
+	}
+	return nil
+}
+
+// why says why a cell does not hold the objective; empty if it does.
+func (x *Search) why(t *result.TunedCell) string {
+	switch v := x.of(&t.Figures); {
+	case len(t.Failed) > 0: // lateness explains no loss
+		return strings.Join(t.Failed, ", ")
+	case !t.Valid:
+		return t.Reason
+	case t.Cut:
+		return "it was not drained when it was cut"
+	case v == nil:
+		return x.options.Objective.Metric + " is not known"
+	case *v > x.bound():
+		return fmt.Sprintf("%s was %s s", strings.Replace(x.options.Objective.Metric, ".", " ", 1), figure(*v))
+	case x.options.Rate && t.KeepsUp != nil && !*t.KeepsUp:
+		return "the backlog grew"
+	case !t.Safe:
+		return "it is not known whether anything was lost"
+	}
+	return ""
+}
+
+// verdict by measurements alone.
+func (x *Search) verdict(c *candidate) string {
+	switch {
+	case c.failed() != nil:
+		return result.TunedWrong
+	case len(c.cells) == 0:
+		return result.TunedUnmeasured
+	case len(c.valid()) == 0:
+		return result.TunedInvalid
+	case slices.ContainsFunc(c.cells, func(t result.TunedCell) bool { return t.Valid && x.why(&t) != "" }):
+		return result.TunedFails
+	}
+	return result.TunedHolds
+}
+
+// answer is the last candidate of a ladder that was measured and holds, and the first one measured above it, which
+// does not; nil without one.
+func (x *Search) answer(l *ladder) (held, above *candidate) {
+	for _, c := range l.rungs {
+		switch x.verdict(c) {
+		case result.TunedUnmeasured:
+		case result.TunedHolds:
+			held, above = c, nil
+		default:
+			if above == nil {
+				above = c
+			}
+			if held != nil {
+				return held, above
+			}
+		}
+	}
+	return held, above
+}
+
+// best is the cheapest answer; nil without one.
+func (x *Search) best() (best *candidate) {
+	for _, l := range x.ladders {
+		if c, _ := x.answer(l); c != nil && !l.wrong() && (best == nil || x.cost(c, best) < 0) {
+			best = c
+		}
+	}
+	return best
+}
+
+// value is what is known of the objective's figure: the worst valid cell, else the prediction.
+func (x *Search) value(c *candidate) *float64 {
+	if len(c.valid()) > 0 {
+		return highest(c.valid(), x.of)
+	}
+	return x.predicted(c)
+}
+
+// closest is the cheapest candidate of the strategies within 5 % of the lowest value; nil without one.
+func (x *Search) closest(strategies []string) (in *ladder, best *candidate) {
+	low := math.Inf(1)
+	each := func(do func(*ladder, *candidate, float64)) {
+		for _, l := range x.ladders {
+			for _, c := range l.rungs {
+				if v := x.value(c); v != nil && !l.wrong() && slices.Contains(strategies, l.strategy) {
+					do(l, c, *v)
+				}
+			}
+		}
+	}
+	each(func(_ *ladder, _ *candidate, v float64) { low = min(low, v) })
+	each(func(l *ladder, c *candidate, v float64) {
+		if v <= 1.05*low && (best == nil || x.cost(c, best) < 0) {
+			in, best = l, c
+		}
+	})
+	return in, best
+}
+
+// play simulates a candidate with the plans of its first measurements, unless that was done, and fits its queues.
+func (x *Search) play(ctx context.Context, l *ladder, c *candidate) error {
+	if len(c.by) > 0 {
+		return nil
+	}
+	if x.options.Budget > 0 && time.Since(x.began) > x.options.Budget {
+		return errBudget
+	}
+	f, err := l.file.With(overrides(c.set)...)
+	if err != nil {
+		return err
+	}
+	by := make([]Figures, seeds)
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range by {
+		g.Go(func() (err error) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			by[i], err = x.options.Simulate(ctx, f.Cells()[0].Scenario, x.base.Seed+uint64(i))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("simulate %s: %w", c.set.Name(), err)
+	}
+	c.by = by
+	x.played += seeds
+	for i := range by {
+		if d := by[i].Dropped; d != nil && *d > 0 {
+			c.excluded = fmt.Sprintf("drops %d events in the simulation", *d)
+		}
+	}
+	if !x.options.Rate {
+		x.fit(c)
+	}
+	return nil
+}
+
+// measure runs the next repetition of a candidate, once more if it is invalid and nothing failed, and corrects the
+// predictions by it.
+func (x *Search) measure(ctx context.Context, l *ladder, c *candidate) error {
+	drain := time.Duration(0)
+	if v := highest(c.by, func(f *Figures) *float64 { return f.DrainAfter }); v != nil {
+		drain = time.Duration(*v * x.factor * float64(time.Second))
+	}
+	seed := x.base.Seed + uint64(len(c.cells))
+	f, err := l.file.With(append(overrides(c.set), fmt.Sprintf("seed=%d", seed),
+		"drainTimeout="+x.patience(drain).String())...)
+	if err != nil {
+		return err
+	}
+	cell, err := x.once(ctx, c, f, x.length+drain)
+	if err != nil {
+		return err
+	}
+	if !cell.Valid && len(cell.Failed) == 0 && x.retries < result.MostRetries {
+		x.retries++
+		x.note("%s was measured again: %s", c.set.Name(), cell.Reason)
+		if again, err := x.once(ctx, c, f, x.length+drain); err == nil {
+			cell = again
+		} else if !errors.Is(err, errBudget) {
+			return err
+		}
+	}
+	cell.Setting, cell.Seed = c.set, seed
+	c.cells = append(c.cells, cell)
+	x.learn()
+	said := x.why(&cell)
+	if said == "" {
+		said = fmt.Sprintf("holds, %s s", figure(*x.of(&cell.Figures)))
+	}
+	left := ""
+	if b := x.options.Budget; b > 0 {
+		left = fmt.Sprintf(", at most %s left", max(0, b-time.Since(x.began)).Round(time.Second))
+	}
+	x.line("%s: %s (%s in %s%s)", c.set.Name(), said, units.Count(x.measured, "cell"), x.spent.Round(time.Second), left)
+	return nil
+}
+
+// once runs a cell of about that length, if there is time for it.
+func (x *Search) once(ctx context.Context, c *candidate, f *spec.File, length time.Duration) (
+	t result.TunedCell, err error,
+) {
+	began := time.Now()
+	if b := x.options.Budget; b > 0 && length+cellOverhead > b-time.Since(x.began) {
+		return t, errBudget
+	}
+	res, err := x.measurer.Measure(ctx, f)
+	x.spent += time.Since(began)
+	switch {
+	case res != nil && res.Crashes() != "" && ctx.Err() == nil:
+		t.Failed = []string{res.Crashes()}
+	case err != nil:
+		return t, fmt.Errorf("measure %s: %w", c.set.Name(), err)
+	case res == nil || len(res.Cells) != 1:
+		return t, errors.New("no cell was measured")
+	default:
+		t = fromCell(&res.Cells[0])
+	}
+	x.measured++
+	t.Run, t.Seconds = res.Run.ID, time.Since(began).Seconds()
+	return t, nil
+}
+
+// patience is the drain timeout of a cell: long enough for any that can still hold the objective.
 func (x *Search) patience(expected time.Duration) time.Duration {
 	const least, most = 5 * time.Second, 10 * time.Minute
-	d, b := least+2*expected, x.judge.objective.Bound
-	switch {
-	case x.judge.objective.relative():
-	case x.judge.objective.Metric == metricDrain:
-		d = max(least+expected, b-x.length+b/2)
-	default:
-		d = max(d, least+2*b)
+	o := &x.options.Objective
+	d := least + max(2*expected, 2*o.Bound)
+	if o.Metric == metricDrain {
+		d = max(least+expected, o.Bound-x.length+o.Bound/2)
 	}
 	return min(d, most).Round(time.Millisecond)
 }
 
-// expectedDrain is the predicted drain after the load.
-func (x *Search) expectedDrain(c *candidate) time.Duration {
-	v := highest(c.by, func(f *Figures) *float64 { return f.DrainAfter })
-	if v == nil {
-		return 0
+// learn updates the correction of predictions from all measurements.
+func (x *Search) learn() {
+	var all []float64
+	for _, l := range x.ladders {
+		for _, c := range l.rungs {
+			all = append(all, x.ratios(c)...)
+		}
 	}
-	return time.Duration(*v * x.judge.factor * float64(time.Second))
+	if k, ok := stats.Median(all); ok {
+		x.factor = min(max(k, 0.25), 4)
+	}
 }
 
-// said formats a value of the objective's metric.
-func (x *Search) said(v *float64) string {
-	if v == nil {
-		return "– (" + x.judge.objective.Metric + " is not known)"
+// ratios returns measured ÷ predicted of the valid cells whose plan was simulated as well.
+func (x *Search) ratios(c *candidate) (all []float64) {
+	for i := range min(len(c.cells), len(c.by)) {
+		if m, p := x.of(&c.cells[i].Figures), x.of(&c.by[i]); c.cells[i].Valid && m != nil && p != nil && *p > 0 {
+			all = append(all, *m / *p)
+		}
 	}
-	return figure(*v) + " s"
+	return all
 }

@@ -25,58 +25,49 @@ watcher: {synchronizer: {disabled: true}}
 // limit come to, without a process.
 type world struct {
 	knee     int
-	latency  float64               // s
-	events   float64               // of the load
-	skew     map[string]float64    // what a strategy takes longer
-	noise    float64               // of a seed
-	slower   float64               // measured ÷ simulated
-	real     func(Setting) float64 // the same by setting; nil: 1
-	wrong    string                // a strategy that loses
-	late     int                   // so many cells are late
-	memory   float64               // MiB of a process; 0: not known
+	latency  float64 // s
+	events   float64 // of the load
+	noise    float64 // of a seed
+	slower   float64 // measured ÷ simulated
+	wrong    string  // a strategy that loses
+	late     int     // so many cells are late
 	measured []Setting
-	seeds    []uint64
 }
 
 func (w *world) drain(s *spec.Scenario, seed uint64) float64 {
-	n := s.Watcher.PodQueueNum
-	if s.Watcher.Strategy == adaptive {
-		n = w.knee
-	}
-	events := w.events
-	if s.Watcher.Strategy == dedup || s.Watcher.Strategy == adaptive {
+	n, events, skew := s.Watcher.PodQueueNum, w.events, 1.0
+	switch s.Watcher.Strategy {
+	case single:
+		n = 1
+	case partitioned:
+		skew = 1.4
+	case adaptive:
+		n, events = w.knee, 0.6*events
+	case dedup:
 		events *= 0.6
 	}
-	d := events * w.latency / float64(min(n, w.knee)) * max(1, w.skew[s.Watcher.Strategy])
+	d := events * w.latency / float64(min(n, w.knee)) * skew
 	return d * (1 + w.noise*math.Sin(float64(seed)*7+float64(n)))
 }
 
-func (w *world) simulate(_ context.Context, p Play) (Figures, error) {
-	d, s := w.drain(p.Scenario, p.Seed), p.Scenario
+func (w *world) simulate(_ context.Context, s spec.Scenario, seed uint64) (Figures, error) {
+	d := w.drain(&s, seed)
 	return Figures{
 		Events: int64(w.events), Requests: int64(w.events), Drain: new(d), DrainAfter: new(d),
-		HandlerDepth: new(min(w.events/2, float64(s.Watcher.HandlerQueueLen))), InFlight: new(float64(s.Watcher.PodQueueNum)),
+		HandlerDepth: new(w.events / 2), InFlight: new(float64(s.Watcher.PodQueueNum)),
 	}, nil
 }
 
 func (w *world) Measure(_ context.Context, f *spec.File) (*result.Results, error) {
 	s := f.Cells()[0].Scenario
-	w.measured = append(w.measured, Setting{Strategy: s.Watcher.Strategy, Queues: s.Watcher.PodQueueNum,
-		WriterLen: s.Watcher.WriterQueueLen, HandlerLen: s.Watcher.HandlerQueueLen})
-	w.seeds = append(w.seeds, s.Seed)
-	d := w.drain(&s, s.Seed+1000) * max(1, w.slower)
-	if w.real != nil {
-		d *= w.real(w.measured[len(w.measured)-1])
-	}
+	w.measured = append(w.measured, Setting{Strategy: s.Watcher.Strategy, Queues: s.Watcher.PodQueueNum})
+	d := w.drain(&s, s.Seed+1000) * w.slower
 	c := result.Cell{ID: "only", Valid: true, Handler: result.Handler{DrainSeconds: new(d), DrainAfterLoad: new(d)},
 		Checks: map[string]result.Check{}}
 	for _, g := range []string{"G1", "G2", "G3"} {
 		c.Checks[g] = result.Check{Verdict: result.Pass}
 	}
 	c.Events = &result.Events{Received: int64(w.events), Lost: new(int64(0))}
-	if w.memory > 0 {
-		c.Watcher.RSSPeakMiB = new(w.memory)
-	}
 	if s.Watcher.Strategy == w.wrong {
 		c.Checks["G1"], c.Events.Lost = result.Check{Verdict: result.Fail}, new(int64(3))
 	}
@@ -87,7 +78,7 @@ func (w *world) Measure(_ context.Context, f *spec.File) (*result.Results, error
 	return &result.Results{Run: result.Run{ID: "x"}, Cells: []result.Cell{c}}, nil
 }
 
-func options(t *testing.T, w *world, text, objective string) Options {
+func options(t *testing.T, w *world, text, objective string, strategies ...string) Options {
 	t.Helper()
 	f, err := faults.Format.Parse("test.yaml", []byte(text))
 	if err != nil {
@@ -97,11 +88,10 @@ func options(t *testing.T, w *world, text, objective string) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{
-		Scenario: f, Objective: o, Queues: QueueRange, Lengths: LengthRange, Strategies: []string{single, partitioned, keyed,
-			dedup, adaptive}, Repeat: 3,
-		Simulate: w.simulate,
+	if len(strategies) == 0 {
+		strategies = Strategies
 	}
+	return Options{Scenario: f, Objective: o, Queues: QueueRange, Strategies: strategies, Repeat: 3, Simulate: w.simulate}
 }
 
 func quiet(string) {}
@@ -120,19 +110,18 @@ func run(t *testing.T, o Options, m Measurer) *result.Tuning {
 }
 
 func planted() *world {
-	return &world{knee: 40, latency: 0.015, events: 20_000, skew: map[string]float64{partitioned: 1.4}, noise: 0.01}
+	return &world{knee: 40, latency: 0.015, events: 20_000, noise: 0.01, slower: 1}
 }
 
-// exhaustive is the smallest number of a strategy that holds by what would be measured, of
-// every number there is.
-func (w *world) exhaustive(t *testing.T, o Options, strategy string, bound float64) int {
+// exhaustive is the smallest number of queues that holds by what would be measured, of every number there is.
+func (w *world) exhaustive(t *testing.T, o Options, strategy string) int {
 	for n := o.Queues.Low; n <= o.Queues.High; n++ {
 		f, err := o.Scenario.With(overrides(Setting{Strategy: strategy, Queues: n, WriterLen: leastWriter,
-			HandlerLen: LengthRange.High})...)
+			HandlerLen: mostLength})...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := f.Cells()[0].Scenario; w.drain(&s, s.Seed+1000)*max(1, w.slower) <= bound {
+		if s := f.Cells()[0].Scenario; w.drain(&s, s.Seed+1000)*w.slower <= o.Objective.Bound.Seconds() {
 			return n
 		}
 	}

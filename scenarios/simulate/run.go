@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -27,17 +28,19 @@ const (
 // cannot be simulated is a badinput.Error. A load that is not drained within the scenario's
 // drainTimeout is cut, as in a run.
 func Run(ctx context.Context, s *spec.Scenario, o Options) (*Outcome, error) {
-	if err := possible(s, o.Arrivals != nil); err != nil {
+	if err := possible(s); err != nil {
 		return nil, err
 	}
-	seed := cmp.Or(o.Seed, s.Seed)
-	arrivals := o.Arrivals
-	if arrivals == nil {
-		var err error
-		if arrivals, err = planned(s, seed, cmp.Or(o.API, DefaultAPI)); err != nil {
-			return nil, err
-		}
+	arrivals, err := planned(s, cmp.Or(o.Seed, s.Seed), cmp.Or(o.API, DefaultAPI))
+	if err != nil {
+		return nil, err
 	}
+	return play(ctx, s, o, arrivals)
+}
+
+// play hands arrivals, in the order of time, to the queues.
+func play(ctx context.Context, s *spec.Scenario, o Options, arrivals iter.Seq[Arrival]) (*Outcome, error) {
+	seed := cmp.Or(o.Seed, s.Seed)
 	st, err := newStorage(s, seed, o.Overhead)
 	if err != nil {
 		return nil, err
@@ -46,7 +49,6 @@ func Run(ctx context.Context, s *spec.Scenario, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, &badinput.Error{What: err.Error()}
 	}
-	v.Wake = o.Wake
 	kinds, n, last := s.Kinds(), int64(0), time.Duration(0)
 	for a := range arrivals {
 		if !slices.Contains(kinds, a.Kind) || a.Delete && a.Kind == eventKind {
@@ -82,7 +84,7 @@ func Run(ctx context.Context, s *spec.Scenario, o Options) (*Outcome, error) {
 const drainStep = 10 * time.Second
 
 // possible refuses what happens outside the queues.
-func possible(s *spec.Scenario, given bool) error {
+func possible(s *spec.Scenario) error {
 	const remedy = "leave it out, or measure with watchbench run"
 	switch w := &s.Watcher; {
 	case w.Profile == "legacy":
@@ -100,8 +102,6 @@ func possible(s *spec.Scenario, given bool) error {
 		return badinput.New(remedy, "storage.instances: one instance is simulated")
 	case len(s.Events) > 0 || s.Fault != nil || len(s.Watch.Faults) > 0:
 		return badinput.New(remedy, "events, faults and watch faults are not simulated")
-	case given:
-		return nil
 	case s.Traced():
 		return badinput.New("use a load", "cluster.replay.trace is not simulated")
 	case !s.Speed().Limited():

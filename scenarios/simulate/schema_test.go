@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "rewrite the generated files")
 const base = "https://github.com/watchbench/watchbench/scenarios/simulate"
 
 // schemas are the published ones, for readers in other languages: of each file the type.
-var schemas = map[string]any{"simulation.schema.json": &Document{}, "against.schema.json": &AgainstDocument{}}
+var schemas = map[string]any{"simulation.schema.json": &Document{}}
 
 func generateSchema(t *testing.T, file string, of any) []byte {
 	t.Helper()
@@ -66,7 +66,6 @@ func TestSchemaJudgesDocuments(t *testing.T) {
 		"simulation.schema.json": &Document{Schema: Schema, Scenario: "mine", Points: []Point{
 			{Cell: "a", Params: map[string]string{"watcher.strategy": "single"}, Outcome: *o}, {Params: map[string]string{}, Outcome: none},
 		}},
-		"against.schema.json": &AgainstDocument{Schema: AgainstSchema, Cells: []Comparison{{Params: map[string]string{}}}, Left: []string{}},
 	} {
 		data, err := json.Marshal(doc)
 		if err != nil {
@@ -88,7 +87,7 @@ func TestSchemaJudgesDocuments(t *testing.T) {
 		if err := valid(good); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
-		for old, other := range map[string]string{"/v1": "/v9", `"strategy"`: `"Strategy"`, `"requests":`: `"requests":-0.5,"x":`} {
+		for old, other := range map[string]string{"/v2": "/v9", `"strategy"`: `"Strategy"`, `"requests":`: `"requests":-0.5,"x":`} {
 			if !strings.Contains(good, old) {
 				t.Fatalf("no %s in %s", old, good)
 			}

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"iter"
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -12,17 +11,9 @@ type Options struct {
 	// Seed of storage's latency and of the plan; 0: the scenario's.
 	Seed uint64
 	// Overhead is added to the time of each request: what watcher, network and timers
-	// take besides storage's latency, as fitted from a measured cell; see Fit.
+	// take besides storage's latency.
 	Overhead time.Duration
-	// Wake is how long the watcher takes from an event to its request where a worker has
-	// nothing to do: events of one object that come within it make one request if the
-	// strategy merges. A worker that was answered goes on at once.
-	Wake time.Duration
-	// Arrivals are the events as the watcher receives them, in the order of time; nil:
-	// those of the scenario's plan.
-	Arrivals iter.Seq[Arrival]
-	// API is how long a write takes from its dispatch to its answer and to the watcher,
-	// if the arrivals come from the plan; 0: DefaultAPI.
+	// API is how long a write takes from its dispatch to its answer and to the watcher; 0: DefaultAPI.
 	API time.Duration
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,16 @@ func run(t testing.TB, s *spec.Scenario, o Options) *Outcome {
 	return out
 }
 
+// ofArrivals is the outcome of given arrivals.
+func ofArrivals(t testing.TB, s *spec.Scenario, o Options, all iter.Seq[Arrival]) *Outcome {
+	t.Helper()
+	out, err := play(t.Context(), s, o, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // TestDeterministic: one seed, one outcome; another seed, another one.
 func TestDeterministic(t *testing.T) {
 	for _, strategy := range spec.Strategies {
@@ -91,7 +102,7 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	s := scenario(t, "watcher.strategy=single", "storage.latency=10ms")
-	o := run(t, s, Options{Arrivals: at, Overhead: time.Millisecond})
+	o := ofArrivals(t, s, Options{Overhead: time.Millisecond}, at)
 	want := &Outcome{
 		Events: 100, Requests: 100, LoadSeconds: 0.099, DrainSeconds: new(1.1), DrainAfterLoadSeconds: new(1.001), StorageQPS: new(99 / 1.089), Efficiency: 99 / 1.089 / 100,
 		HandlerMaxDepth: 90, MaxInFlight: 1,
@@ -218,9 +229,9 @@ func TestBystander(t *testing.T) {
 // workers and storage's places.
 func TestOfPods(t *testing.T) {
 	s := scenario(t, "watcher.resources=[Pod,ConfigMap]", "storage.latency=10ms")
-	o := run(t, s, Options{Arrivals: slices.Values([]Arrival{
+	o := ofArrivals(t, s, Options{}, slices.Values([]Arrival{
 		{Kind: podKind, Name: "p", UID: "u"}, {At: time.Second, Kind: "ConfigMap", Name: "c", UID: "c"},
-	})})
+	}))
 	if *o.DrainSeconds != 0.01 || o.LoadSeconds != 1 || o.Requests != 2 {
 		t.Errorf("%+v: the Pod's drain is 10 ms", o)
 	}
@@ -256,9 +267,9 @@ func TestEnds(t *testing.T) {
 // TestUnsent: deletions of Events, and kinds that are not watched, never reach the queues.
 func TestUnsent(t *testing.T) {
 	s := scenario(t, "watcher.resources=[Pod,Event]")
-	o := run(t, s, Options{Arrivals: slices.Values([]Arrival{
+	o := ofArrivals(t, s, Options{}, slices.Values([]Arrival{
 		{Kind: "Event", Name: "a", UID: "a"}, {Kind: "Event", Name: "a", UID: "a", Delete: true}, {Kind: "Node", Name: "n"}, {Kind: podKind, Name: "p", Delete: true},
-	})})
+	}))
 	if o.Events != 2 || o.Requests != 2 {
 		t.Errorf("%d events, %d requests: want an Event's creation and a Pod's deletion", o.Events, o.Requests)
 	}

@@ -46,7 +46,7 @@ type Scenario struct {
 	// Only are the points that are run, where the axes' combinations are too many or make no
 	// sense; empty is all.
 	Only         []map[string]string `json:"only,omitempty" jsonschema_description:"Points of the matrix that are run, and no others: by axis, the point, for example {watcher: before, load: light}. Without any, all combinations."`
-	Ladder       bool                `json:"ladder,omitempty" jsonschema_description:"Provider replay, plain pods: the points of the matrix are rungs, run in their order, and the report shows how costs grow with them; see scale.md."`
+	Ladder       bool                `json:"ladder,omitempty" jsonschema_description:"Provider replay, plain pods: the points of the matrix are rungs, run in their order, and the report shows how costs grow with them; see load.md."`
 	Seed         uint64              `json:"seed" jsonschema:"example=7" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
 	DrainTimeout Duration            `json:"drainTimeout" range:"1s.." jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
 	Limits       Limits              `json:"limits"`

@@ -21,23 +21,17 @@ type VirtualStorage interface {
 // Virtual is a Pipeline in virtual time, for simulations: the same queues, with one loop in
 // place of the workers', the timekeepers' and the sources' goroutines. Time passes in Enqueue
 // and Drain only, and from one thing that happens to the next. What happens at the same
-// nanosecond does so in this order: answers, in the order of their requests; workers that
-// wake; backoffs, fences and timeouts; arrivals. With one seed and one storage every run is
+// nanosecond does so in this order: answers, in the order of their requests;
+// backoffs, fences and timeouts; arrivals. With one seed and one storage every run is
 // the same.
 //
 // It is not safe for concurrent use.
 type Virtual struct {
-	// Wake is how long a worker that had nothing to do takes from being woken until it looks:
-	// what comes meanwhile may still be merged. One that was answered looks at once. It is
-	// set before the first event.
-	Wake time.Duration
-
 	p         *Pipeline
 	storage   VirtualStorage
 	now       int64
 	sources   []*source // one for each kind, in the order of their first events
 	woken     []worker
-	waking    []waking // in the order of their times
 	exchanges heap[exchange]
 	begun     int64 // requests
 
@@ -57,12 +51,6 @@ type exchange struct {
 	slot  *slot
 	probe bool
 	err   error
-}
-
-// waking is a worker that looks at a time.
-type waking struct {
-	worker
-	at int64
 }
 
 // source is the watch of one kind: events come one after the other, and those behind one
@@ -198,9 +186,6 @@ func (v *Virtual) next() int64 {
 	if len(v.exchanges) > 0 {
 		at = v.exchanges[0].at
 	}
-	if len(v.waking) > 0 {
-		at = min(at, v.waking[0].at)
-	}
 	for _, s := range v.sources {
 		if s.lane.clock.at != 0 {
 			at = min(at, s.lane.clock.at)
@@ -223,12 +208,6 @@ func (v *Virtual) play(until int64) {
 		for len(v.exchanges) > 0 && v.exchanges[0].at <= v.now {
 			v.land(v.exchanges.pop())
 		}
-		for len(v.waking) > 0 && v.waking[0].at <= v.now {
-			w := v.waking[0].worker
-			v.waking = v.waking[1:]
-			v.work(w)
-			v.settle()
-		}
 		for _, s := range v.sources {
 			if s.lane.clock.at != 0 && s.lane.clock.at <= v.now {
 				s.lane.tick(v.now)
@@ -249,11 +228,7 @@ func (v *Virtual) settle() {
 	for {
 		looked := 0
 		for looked < len(v.woken) { // work wakes further ones
-			if w := v.woken[looked]; v.Wake > 0 {
-				v.waking = append(v.waking, waking{w, after(v.now, v.Wake)})
-			} else {
-				v.work(w)
-			}
+			v.work(v.woken[looked])
 			looked++
 		}
 		v.woken = v.woken[:0]

@@ -242,55 +242,6 @@ func TestVirtualIsThePipeline(t *testing.T) {
 	}
 }
 
-// TestVirtualWake: what comes before a woken worker looks is merged, if the strategy merges; one
-// that was answered looks at once.
-func TestVirtualWake(t *testing.T) {
-	const us = time.Microsecond
-	event := func(at time.Duration, version uint64) arrival {
-		return arrival{at, Event{Action: Put, Key: object.Key{Kind: "Pod", Namespace: "ns", Name: "p"}, UID: "u", ResourceVersion: version}}
-	}
-	burst := []arrival{event(0, 1), event(30*us, 2), event(120*us, 3), event(600*us, 4)}
-	for _, tc := range []struct {
-		strategy Strategy
-		wake     time.Duration
-		versions []uint64
-		first    time.Duration
-	}{
-		{Dedup, 0, []uint64{1, 4}, 0},
-		{Dedup, 500 * us, []uint64{3, 4}, 500 * us},
-		{Dedup, 700 * us, []uint64{4}, 700 * us},
-		{Single, 500 * us, []uint64{1, 2, 3, 4}, 500 * us},
-	} {
-		c := config(tc.strategy)
-		s := newStore(0)
-		s.latency = func(Event) time.Duration { return 10 * time.Millisecond }
-		vs := newVirtualStore(s)
-		v, err := NewVirtual(c, vs, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v.Wake = tc.wake
-		for _, a := range burst {
-			if err := v.Enqueue(a.at, a.ev); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if !v.Drain(time.Second) {
-			t.Fatalf("%s, %s: not drained: %+v", tc.strategy, tc.wake, v.Stats())
-		}
-		var versions []uint64
-		for i, r := range vs.requests {
-			versions = append(versions, r.version)
-			if want := tc.first + time.Duration(i)*10*time.Millisecond; r.start != want {
-				t.Errorf("%s, %s: request %d begins at %s, want %s", tc.strategy, tc.wake, i, r.start, want)
-			}
-		}
-		if !slices.Equal(versions, tc.versions) {
-			t.Errorf("%s, %s: versions %d, want %d", tc.strategy, tc.wake, versions, tc.versions)
-		}
-	}
-}
-
 // TestVirtualFailures: what fails is tried again, in order per key, and both drivers end with
 // the same rows.
 func TestVirtualFailures(t *testing.T) {

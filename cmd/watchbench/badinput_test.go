@@ -1,0 +1,142 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// badInput is what users may get wrong: the command line, with ~ for a blank within a word and $name for a file of
+// TestBadInput, and what the one line of error has.
+var badInput = [][2]string{
+	{"rnu", `watchbench: unknown command "rnu"; did you mean run?`},
+	{"xyzzy", `unknown command "xyzzy"; see watchbench --help`},
+	{"cluster statsu", `watchbench cluster: unknown command "statsu"; did you mean status?`},
+	{"version now", "takes no argument"},
+	{"knee examples/knee", "write watchbench tune SCENARIO --find rate"},
+
+	{"run", "at least one scenario"},
+	{"run nosuch", "scenario nosuch: "},
+	{"run smok", "did you mean smoke?"},
+	{"run fault/f02-refuse", "did you mean faults/f02-refuse?"},
+	{"run ./nosuch.yaml", "./nosuch.yaml: no such file"},
+	{"run $field", "field.yaml:5: watchers: unknown field; did you mean watcher?"},
+	{"run $good --quit", "unknown flag: --quit (did you mean --quiet?); see watchbench run --help"},
+	{"run $good --repeat abc", `--repeat: "abc" is not a whole number; see watchbench run --help`},
+	{"run $good --repeat 99999999999999999999", "--repeat: 99999999999999999999 is out of range"},
+	{"run $good --repeat 0", "--repeat 0: 0 is out of range; use 1 to 100"},
+	{"run $good --set load.threads=x", `--set load.threads=x: load.threads: "x" is not a whole number`},
+	{"run $good --context=", "--context is empty; give it a value, or leave it out"},
+	{"run $good --format xml", "--format xml is not known; use table or json"},
+	{"run $good --out $good", "name a folder that can be written"},
+	{"run $good --kind-keep", "unknown flag: --kind-keep; start the cluster with watchbench cluster up --provider kind"},
+	{"run $good --cluster cloud", "--cluster cloud is not known; use one of embedded, kind, kubeconfig, replay, running"},
+	{"run $good --cluster kind --fsync", "--fsync means nothing for --cluster kind; use --cluster embedded, or leave it out"},
+	{"run $good --cluster running", "--cluster running: no cluster is up; start one with watchbench cluster up"},
+	{"run $good --kind-name a --context b", "--context is for the cluster provider kubeconfig, --kind-name for kind; leave one of them out"},
+	{"run $embedded --kind-name a", "embedded.yaml names; add --cluster kind, or leave the flag out"},
+	{"run $good --kubeconfig $gone --context test", "127.0.0.1:"},
+	{"run $good --cluster kubeconfig --kubeconfig $dir/none --context x", "/none"},
+	{"run $good --cluster kubeconfig --kubeconfig $gone", "context"},
+	{"run $good --cluster kubeconfig --kubeconfig $gone --context prod", `"prod"`},
+	{"run $good --cluster kubeconfig --kubeconfig $html --context test", "127.0.0.1:"},
+	{"run $good --kind-name Not~Good", `kind cluster name "Not Good"`},
+	{"run $good --watcher-command sh", "--watcher-command 'sh': the command never names its config; write {config}"},
+	{"run $good --watcher-command nosuchbinary~{config}", `"nosuchbinary": executable file not found in $PATH; begin it with a program in PATH`},
+	{"run original", "add --watcher-command"},
+	{"matrix f2-refuse", "did you mean faults/f02-refuse?"},
+	{"matrix F99", `"F99" is neither a row F0 to F30 nor a scenario of the matrix`},
+	{"matrix --profile old", "--profile old is not known; use default or legacy"},
+	{"matrix F2 --set load.thread=1", "load.thread: unknown field; did you mean threads?"},
+	{"matrix F2 --out $good", "name a folder that can be written"},
+	{"matrix F0 --cluster running --fsync", "--fsync means nothing for --cluster running"},
+	{"cluster up --provider kind --fsync", "fsync can be chosen for the embedded control plane only"},
+	{"report $dir", "name the folder of a run"},
+	{"report $dir --format pdf", `"pdf"`},
+	{"check $dir", "name the folder of a run or of a cell"},
+	{"scenarios validate $bad", "bad.yaml:1: a: unknown field"},
+	{"record --context x", "no file to be written; name it with -o, for example -o trace.zst"},
+	{"record -o $good --kubeconfig $dir/none", "exists already; name another file or remove it"},
+	{"record -o $dir/t --for 0s", "--for 0s is no time; use for example --for 10m"},
+	{"record -o $dir/t --kubeconfig $dir/none", "none does not exist"},
+	{"record -o $dir/t --kubeconfig $gone", "cannot be reached"},
+
+	{"dashboard", "--target is missing; name the URL of the watcher's metrics"},
+	{"dashboard --target ftp://x", `--target: "ftp://x" does not begin with http:// or https://; write for example http://`},
+	{"dashboard --target http://127.0.0.1:1 --interval 1ms", "--interval 1ms is out of range; use 100ms to 1m0s"},
+	{"dashboard --target http://127.0.0.1:1 --listen 8080", `--listen 8080: "8080" is not an address; write host:port`},
+	{"dashboard --target http://127.0.0.1:1 --listen $taken", "is in use; use another, or :0 for any free port"},
+
+	{"simulate", "needs a scenario"},
+	{"simulate simulated --set watcher.profile=legacy", "watcher.profile"},
+	{"simulate simulated --format xml", "--format"},
+	{"simulate simulated --overhead -1ms", "--overhead"},
+	{"simulate --against .", "unknown flag: --against; compare the same scenario"},
+
+	{"tune", "the load is missing"},
+	{"tune --rate 200/s", "--storage is missing"},
+	{"tune --rate 200 --storage 1ms", "--rate 200 is not a rate"},
+	{"tune --rate 200/s --storage soon", "--storage soon"},
+	{"tune --rate 200/s --storage 60ms --profile x", "--profile x is not known"},
+	{"tune --rate 200/s --storage 60ms --objective drain=5s", "the load alone lasts 20s"},
+	{"tune --rate 200/s --storage 60ms --objective freshness.p99", "write for example freshness.p99=2s"},
+	{"tune --rate 200/s --storage 60ms --objective rate=100/s", "use --rate 200/s, or --find rate"},
+	{"tune --rate 200/s --storage 60ms --set load.rate=0", "load.rate"},
+	{"tune --rate 200/s --find rate", "--find rate needs a scenario"},
+	{"tune smoke", "closed loop"},
+	{"tune smoke --rate 1/s", "without a scenario"},
+	{"tune smoke --resume x", "unknown flag: --resume; leave it out"},
+	{"tune smoke --limit inflight=3", "unknown flag: --limit; use --queues 1..N"},
+	{"tune strategies-published", "--set matrix.load="},
+	{"tune replay-burst --strategies unordered", "is not one"},
+	{"tune replay-burst --repeat 0", "--repeat 0"},
+	{"tune replay-burst --watcher-command mine~{config}", "--watcher-command means nothing"},
+	{"tune $open --find knee", "--find knee is not known"},
+	{"tune $good --find rate", "closed loop, whose rate"},
+	{"tune $open --find rate --queues 1..4", "--queues means nothing with --find rate"},
+	{"tune $open --find rate --strategies keyd", `"keyd" is not one, or is there twice; did you mean keyed?`},
+	{"tune $open --find rate --strategies keyed --watcher-command true~{config}", "--strategies means nothing for another watcher"},
+	{"tune $open --find rate --set matrix.watcher.podQueueNum=5,10", "open has 2 points besides what is searched: tune needs one; choose one"},
+}
+
+// TestBadInput holds the outside of the program to one clear line with the place and the remedy, to the exit code 2,
+// and to leaving nothing behind.
+func TestBadInput(t *testing.T) {
+	html := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>login</html>")) }))
+	defer html.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	t.Setenv("WATCHBENCH_CACHE", t.TempDir()) // where no cluster is up
+	withBinaries(t)
+	words := strings.NewReplacer("~", " ", "$good", file(t, "tiny.yaml", tiny), "$open", file(t, "open.yaml", open),
+		"$field", file(t, "field.yaml", tiny+"watchers: {}\n"), "$bad", file(t, "bad.yaml", "a: b\n"),
+		"$embedded", file(t, "embedded.yaml", tiny+"cluster: {provider: embedded}\n"), "$dir", t.TempDir(),
+		"$gone", kubeconfig(t, gone.URL), "$html", kubeconfig(t, html.URL), "$taken", taken.Addr().String())
+	out := t.TempDir()
+	for _, tc := range badInput {
+		t.Run(tc[0], func(t *testing.T) {
+			args := strings.Fields(tc[0])
+			for i := range args {
+				args[i] = words.Replace(args[i])
+			}
+			if command := strings.Fields(tc[0])[0]; strings.Contains("run matrix tune", command) && len(args) > 1 && !strings.Contains(tc[0], "--out") {
+				args = append(args, "--out", filepath.Join(out, "made"))
+			}
+			_, _, code, err := invoke(t, args...)
+			if err == nil || code != exitInput || !strings.Contains(err.Error(), tc[1]) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("exit code %d, %v; want %q in a line", code, err, tc[1])
+			}
+		})
+	}
+	if left, err := filepath.Glob(filepath.Join(out, "made", "*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
