@@ -35,22 +35,11 @@ var kindsOfReaders = []struct {
 	}},
 	{"webhook", func(r *result.Readers) *got {
 		w := r.Webhooks
-		if w == nil || w.Healthy == 0 {
+		if w == nil {
 			return nil
 		}
-		due := w.Changes * int64(w.Healthy)
+		due := w.Changes * int64(w.Receivers)
 		return &got{due: due, done: due - w.Missed, errors: some(map[string]int64{"missed": w.Missed}), times: w.LagMs}
-	}},
-	{"faulty webhook", func(r *result.Readers) *got {
-		w := r.Webhooks
-		if w == nil || w.Healthy == w.Receivers {
-			return nil
-		}
-		x := &got{due: w.Changes * int64(w.Receivers-w.Healthy), errors: w.Faults, times: w.FaultyMs}
-		if w.FaultyMs != nil {
-			x.done = w.FaultyMs.Count
-		}
-		return x
 	}},
 }
 
@@ -155,75 +144,4 @@ func errorsText(all map[string]int64) string {
 		return "none"
 	}
 	return strings.Join(parts, ", ")
-}
-
-// readerCosts compares watcher and apiserver with and without readers.
-func (t *table) readerCosts() Section {
-	if !t.any(func(c *result.Cell) bool { return c.Readers != nil }) {
-		return Section{}
-	}
-	s := Section{ID: "reading-costs", Title: "What reading costs", Table: t.keys(), Notes: []string{
-		"× is against the cell of the same plan and repetition without readers. The apiserver's figures are requests for " +
-			"Pods " +
-			"during the load and watches of them at its end; the record itself has one watch."}}
-	s.Table.Heads = append(s.Table.Heads, append(Heads("read from"),
-		Head{Title: "freshness p99", Unit: "s"}, Head{Title: "of none", Unit: "×"},
-		Head{Title: "watcher CPU", Unit: "cores"}, Head{Title: "of none", Unit: "×"},
-		Head{Title: "peak memory", Unit: "MiB"}, Head{Title: "of none", Unit: "×"},
-		Head{Title: "GETs at the apiserver"}, Head{Title: "LISTs"}, Head{Title: "watches"},
-		Head{Title: "its CPU", Unit: "cores"})...)
-	for _, r := range t.rows {
-		if r.void() {
-			continue
-		}
-		cells := append(t.cells(r), Cell{Text: "nobody"})
-		if x := r.valid[0].Readers; x != nil {
-			cells[len(cells)-1].Text = x.From
-		}
-		for _, f := range readerFigures {
-			cells = append(cells, Cell{Text: fixed(medianOf(f.of)(r).number, f.decimals)})
-		}
-		s.Table.Rows = append(s.Table.Rows, cells)
-	}
-	return s
-}
-
-// readerFigures are the columns of figures of that table.
-var readerFigures = []struct {
-	decimals int
-	of       func(*result.Cell) *float64
-}{
-	{3, func(c *result.Cell) *float64 {
-		if c.Freshness == nil {
-			return nil
-		}
-		return &c.Freshness.P99
-	}},
-	{2, byReaders(func(r *result.Readers) *float64 { return r.FreshnessRatio })},
-	{3, func(c *result.Cell) *float64 { return c.Watcher.CPUCores }},
-	{2, byReaders(func(r *result.Readers) *float64 { return r.CPURatio })},
-	{1, func(c *result.Cell) *float64 { return c.Watcher.RSSPeakMiB }},
-	{2, byReaders(func(r *result.Readers) *float64 { return r.RSSRatio })},
-	{0, byAPI(func(a *result.API) *float64 { return &a.Gets })},
-	{0, byAPI(func(a *result.API) *float64 { return &a.Lists })},
-	{0, byAPI(func(a *result.API) *float64 { return &a.Watches })},
-	{3, byAPI(func(a *result.API) *float64 { return a.CPUCores })},
-}
-
-func byReaders(of func(*result.Readers) *float64) func(*result.Cell) *float64 {
-	return func(c *result.Cell) *float64 {
-		if c.Readers == nil {
-			return nil
-		}
-		return of(c.Readers)
-	}
-}
-
-func byAPI(of func(*result.API) *float64) func(*result.Cell) *float64 {
-	return func(c *result.Cell) *float64 {
-		if c.API == nil {
-			return nil
-		}
-		return of(c.API)
-	}
 }

@@ -33,7 +33,7 @@ func Run(res *result.Results) *Document {
 	}
 	for _, s := range []Section{throughput, besidePublished(res).section(), t.paces(), t.thresholds(), t.swept(),
 		t.moments(),
-		t.growth(), t.readers(), t.readerCosts(), t.traffic(), t.verdicts(), t.failures()} {
+		t.growth(), t.readers(), t.traffic(), t.verdicts(), t.failures()} {
 		d.add(s)
 	}
 	for _, s := range t.loadSections() {

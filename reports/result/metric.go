@@ -26,7 +26,7 @@ type Metric struct {
 
 // sections of a cell hold the figures that may be bounded.
 var sections = []string{"load", "writer", "handler", "storage", "freshness", "bystander", "watcher", "events", "pace",
-	"readers", "api"}
+	"readers"}
 
 // Metrics lists the figures that a threshold may bound, in the order of results.json.
 var Metrics = sync.OnceValue(func() []Metric {

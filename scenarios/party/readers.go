@@ -32,11 +32,9 @@ type ReadersSetup struct {
 const (
 	// connectLimit bounds the first lists and the opening of all watches.
 	connectLimit = time.Minute
-	// haltLimit bounds the last answers, readersGrace what is still to come after the drain, and slowGrace how long
-	// after their time slow clients may take to close their connections.
+	// haltLimit bounds the last answers, and readersGrace what is still to come after the drain.
 	haltLimit    = 30 * time.Second
 	readersGrace = 30 * time.Second
-	slowGrace    = 30 * time.Second
 )
 
 // reads is the process that reads what the configuration says, kept as a file of this name.
@@ -105,7 +103,7 @@ func (r *Readers) Connect(ctx context.Context) error {
 	return r.step(ctx, readers.Connect, readers.Ready, connectLimit)
 }
 
-// Go begins with the queries and the faults of the receivers.
+// Go begins with the queries.
 func (r *Readers) Go() error { return r.step(context.Background(), readers.Go, "", 0) }
 
 // Halt ends the queries and returns when the last is answered.
@@ -139,32 +137,4 @@ func (p *Process) over(ctx context.Context, what string, limit time.Duration) er
 		return p.Failure()
 	}
 	return nil
-}
-
-// RunSlowClients returns once the process has ended, whatever it ends of. It runs at the lowest priority: who attacks
-// a watcher does not do so with its CPUs, nor with those of the apiserver and etcd.
-func RunSlowClients(ctx context.Context, bin, logs string, s readers.Slow) (seen readers.Seen, err error) {
-	c, err := reads(bin, logs, "slow-clients", logs, readers.Config{Slow: &s})
-	if err != nil {
-		return seen, err
-	}
-	var last []byte // written by one goroutine, read after its end
-	c.title, c.aside, c.stdin = "the slow clients", true, false
-	c.lines = func(line []byte) { last = append(last[:0], line...) }
-	p, err := start(c)
-	if err != nil {
-		return seen, err
-	}
-	defer func() {
-		if !p.Ended() {
-			p.Kill()
-		}
-	}()
-	if err := p.over(ctx, "the end of the slow clients", s.For+slowGrace); err != nil {
-		return seen, err
-	}
-	if err := json.Unmarshal(last, &seen); err != nil {
-		return seen, fmt.Errorf("what became of the slow clients: %q: %w", last, err)
-	}
-	return seen, nil
 }

@@ -5,7 +5,7 @@
 //     and a LIST has at least the Pods that existed all the time.
 //   - R2 watches: every change comes once, in order, as it happened, and before a bookmark of its version. What a watch
 //     skips that begins anew after a 410 is not missed.
-//   - R3 webhooks: the versions of an object are delivered in order, and to receivers without faults every change is.
+//   - R3 webhooks: every change is delivered, signed, the versions of an object in order.
 //
 // Only a 200 with the right answer counts as done, so errors are not in the latencies. Readers that did
 // less than the limit of the scenario, or saw nothing, make a cell invalid.

@@ -11,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -90,7 +89,6 @@ type part interface {
 type change struct {
 	version  uint64
 	uid, typ string
-	seen     int64 // by the control
 	intended int64 // 0: not known
 	load     bool  // it belongs to the load
 }
@@ -133,7 +131,7 @@ func (j *judge) control(ctx context.Context) error {
 		case r.What == readers.Event && r.Type != bookmark:
 			disordered = disordered || r.Version <= j.last()
 			j.at[r.Version] = len(j.changes)
-			j.changes = append(j.changes, change{version: r.Version, uid: r.UID, typ: r.Type, seen: r.Ended})
+			j.changes = append(j.changes, change{version: r.Version, uid: r.UID, typ: r.Type})
 		}
 	})
 	switch {
@@ -282,27 +280,4 @@ func (t *tally) check() result.Check {
 		c.Verdict, c.Note = result.NotJudged, "nothing to judge"
 	}
 	return c
-}
-
-// lags are times in the two forms in which they are shown.
-type lags struct{ lag, behind *measure.Histogram }
-
-func newLags() lags { return lags{measure.NewHistogram(), measure.NewHistogram()} }
-
-// add takes the receipt of a change of the load.
-func (l lags) add(c *change, received int64) {
-	if !c.load {
-		return
-	}
-	l.behind.Add(max(0, received-c.seen)) // the control may see it later
-	if c.intended > 0 {
-		l.lag.Add(received - c.intended)
-	}
-}
-
-func (l lags) quantiles() (lag, behind *result.Quantiles, err error) {
-	if lag, err = l.lag.Quantiles(measure.Millis); err == nil {
-		behind, err = l.behind.Quantiles(measure.Millis)
-	}
-	return lag, behind, err
 }

@@ -8,12 +8,27 @@ import (
 
 	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
 // listener is a watch, or a receiver of webhooks, with the fate of each change there.
 type listener struct {
 	what string // for messages
 	came []fate
+
+	// Of a watch.
+	opened bool
+	next   int  // after the last change that came, or was excused
+	gone   bool // a 410 ended it, or refused it
+
+	// Of a receiver: deliveries in the order of the record, in which they end. That says nothing about the order in
+	// which they came.
+	all []delivered
+}
+
+type delivered struct {
+	change  *change
+	started int64
 }
 
 type fate byte
@@ -24,51 +39,78 @@ const (
 	excused // it is not owed
 )
 
-func newListeners(j *judge, what string, n int) (all []listener) {
+// told is all listeners of a kind; they count from 1.
+type told struct {
+	j     *judge
+	check string
+	all   []*listener
+	lag   *measure.Histogram // of changes of the load
+}
+
+func newTold(j *judge, check, what string, n int) told {
+	t := told{j: j, check: check, lag: measure.NewHistogram()}
 	for i := range n {
-		all = append(all, listener{what: fmt.Sprintf("%s %d", what, i+1), came: make([]fate, len(j.changes))})
+		t.all = append(t.all, &listener{what: fmt.Sprintf("%s %d", what, i+1), came: make([]fate, len(j.changes))})
+	}
+	return t
+}
+
+// find returns the change that a record shows at a listener, and where it stands; false for one of which nothing is known.
+func (t *told) find(x *listener, r *readers.Record) (i int, c *change, ok bool) {
+	i, ok, err := t.j.happened(r)
+	if err != nil {
+		t.j.tally(t.check).wrong(1, "%s: %w", x.what, err)
+	}
+	if !ok {
+		return 0, nil, false
+	}
+	t.j.tally(t.check).judged++
+	return i, &t.j.changes[i], true
+}
+
+// take counts the first receipt of a change.
+func (t *told) take(x *listener, i int, received int64) {
+	x.came[i] = had
+	if c := &t.j.changes[i]; c.load && c.intended > 0 {
+		t.lag.Add(received - c.intended)
+	}
+}
+
+// missed counts what is still owed, which is wrong.
+func (t *told) missed() (all int64) {
+	for _, x := range t.all {
+		first := slices.Index(x.came, owed)
+		if first < 0 {
+			continue
+		}
+		n := int64(0)
+		for _, f := range x.came {
+			if f == owed {
+				n++
+			}
+		}
+		t.j.tally(t.check).wrong(n, "%w: %s missed %d of %d changes, the first of version %d",
+			ErrReliable, x.what, n, len(x.came), t.j.changes[first].version)
+		all += n
 	}
 	return all
 }
 
-// missed counts what is still owed, which is wrong.
-func (l *listener) missed(j *judge, t *tally) (n int64) {
-	first := slices.Index(l.came, owed)
-	if first < 0 {
-		return 0
+// enough makes the cell invalid where too few of what was due came.
+func (t *told) enough(what string, came, due int64) {
+	if least := t.j.least; came == 0 || float64(came) < least*float64(due) {
+		t.j.invalid("%d of %d %s; at least %.0f%% are needed", came, due, what, 100*least)
 	}
-	for _, f := range l.came {
-		if f == owed {
-			n++
-		}
-	}
-	t.wrong(n, "%w: %s missed %d of %d changes, the first of version %d",
-		ErrReliable, l.what, n, len(l.came), j.changes[first].version)
-	return n
 }
 
 // watches judges the watches of the readers.
 type watches struct {
-	j    *judge
-	all  []*watch // by their number, from 1
-	out  result.Watches
-	lags lags
-}
-
-// watch is how far one of them has come.
-type watch struct {
-	listener
-	opened bool
-	next   int  // after the last change that came, or was excused
-	gone   bool // a 410 ended it, or refused it
+	told
+	out result.Watches
 }
 
 func newWatches(j *judge) *watches {
-	w := &watches{j: j, lags: newLags()}
-	for _, l := range newListeners(j, "watch", j.in.Scenario.Readers.Watches) {
-		w.all = append(w.all, &watch{listener: l})
-	}
-	return w
+	return &watches{told: newTold(j, "R2", "watch", j.in.Scenario.Readers.Watches)}
 }
 
 func (w *watches) see(r *readers.Record) {
@@ -86,7 +128,7 @@ func (w *watches) see(r *readers.Record) {
 	}
 }
 
-func (w *watches) open(x *watch, r *readers.Record) {
+func (w *watches) open(x *listener, r *readers.Record) {
 	if x.opened && !x.gone {
 		w.out.Resumed++
 		return
@@ -100,8 +142,8 @@ func (w *watches) open(x *watch, r *readers.Record) {
 	}
 }
 
-func (w *watches) event(x *watch, r *readers.Record) {
-	t := w.j.tally("R2")
+func (w *watches) event(x *listener, r *readers.Record) {
+	t := w.j.tally(w.check)
 	if r.Type == bookmark {
 		if w.j.after(r.Version) > x.next {
 			t.wrong(1, "%w: %s had a bookmark of version %d before version %d",
@@ -109,15 +151,10 @@ func (w *watches) event(x *watch, r *readers.Record) {
 		}
 		return
 	}
-	i, ok, err := w.j.happened(r)
-	if err != nil {
-		t.wrong(1, "%s: %w", x.what, err)
-	}
+	i, c, ok := w.find(x, r)
 	if !ok {
 		return
 	}
-	t.judged++
-	c := &w.j.changes[i]
 	switch {
 	case x.came[i] != owed:
 		t.wrong(1, "%w: %s had version %d twice, or before it began", ErrUnique, x.what, c.version)
@@ -125,137 +162,79 @@ func (w *watches) event(x *watch, r *readers.Record) {
 	case i < x.next:
 		t.wrong(1, "%w: %s had version %d after version %d", ErrOrdered, x.what, c.version, w.j.changes[x.next-1].version)
 	}
-	x.came[i], x.next = had, max(x.next, i+1)
+	w.take(x, i, r.Ended)
+	x.next = max(x.next, i+1)
 	w.out.Events++
-	w.lags.add(c, r.Ended)
 }
 
 func (w *watches) finish() (err error) {
-	o, j := &w.out, w.j
-	if o.Count, o.Changes = len(w.all), int64(len(j.changes)); o.Count == 0 {
+	o := &w.out
+	if o.Count, o.Changes = len(w.all), int64(len(w.j.changes)); o.Count == 0 {
 		return nil
 	}
-	for _, x := range w.all {
-		o.Missed += x.missed(j, j.tally("R2"))
-	}
-	if most := o.Changes * int64(o.Count); float64(o.Events) < j.least*float64(most) || o.Events == 0 {
-		j.invalid("the watches received %d of %d events; at least %.0f%% are needed", o.Events, most, 100*j.least)
-	}
-	j.cell.Readers.Watches = o
-	o.LagMs, o.BehindMs, err = w.lags.quantiles()
+	o.Missed = w.missed()
+	w.enough("events reached the watches", o.Events, o.Changes*int64(o.Count))
+	w.j.cell.Readers.Watches = o
+	o.LagMs, err = w.lag.Quantiles(measure.Millis)
 	return err
 }
 
-// webhooks are the receivers.
+// webhooks judges the receivers.
 type webhooks struct {
-	j      *judge
-	faults []readers.Fault
-	all    []*receiver // by their number, from 1
-	out    result.Webhooks
-	lags   lags // of the healthy
-	faulty lags
-}
-
-type receiver struct {
-	listener
-	healthy bool
-	all     []delivered
-}
-
-// delivered is one delivery that was answered with 2xx. Those of a receiver are recorded as they end, which says
-// nothing about their order: an answer that nobody reads to its end takes longer than the next delivery.
-type delivered struct {
-	change  *change
-	started int64
+	told
+	out result.Webhooks
 }
 
 func newWebhooks(j *judge) *webhooks {
-	w := &webhooks{j: j, faults: j.in.Scenario.Readers.FaultSpecs(), lags: newLags(), faulty: newLags()}
-	for i, l := range newListeners(j, "receiver", j.in.Scenario.Readers.Webhooks) {
-		r := &receiver{listener: l, healthy: readers.Healthy(w.faults, i+1)}
-		if r.healthy {
-			w.out.Healthy++
-		}
-		w.all = append(w.all, r)
-	}
-	if len(w.faults) > 0 {
-		w.out.Faults = map[string]int64{}
-	}
-	return w
+	return &webhooks{told: newTold(j, "R3", "receiver", j.in.Scenario.Readers.Webhooks)}
 }
 
 func (w *webhooks) see(r *readers.Record) {
 	if r.What != readers.Delivery || r.Reader < 1 || r.Reader > len(w.all) {
 		return
 	}
-	x, t, o := w.all[r.Reader-1], w.j.tally("R3"), &w.out
-	o.Attempts++
-	o.AnswerBytes = max(o.AnswerBytes, r.Items)
-	fired := r.Error != "" && slices.ContainsFunc(w.faults, func(f readers.Fault) bool { return f.Name == r.Error })
-	if fired {
-		o.Faults[r.Error]++
-	}
-	if r.Code == http.StatusBadRequest && r.Error != "" && !fired {
+	x, t := w.all[r.Reader-1], w.j.tally(w.check)
+	w.out.Attempts++
+	if r.Error != "" {
 		t.wrong(1, "%w: %s received an invalid delivery: %s", ErrAnswer, x.what, r.Error)
 	}
 	if r.Code/100 != 2 {
 		return
 	}
-	i, ok, err := w.j.happened(r)
-	if err != nil {
-		t.wrong(1, "%s: %w", x.what, err)
-	}
+	i, c, ok := w.find(x, r)
 	if !ok {
 		return
 	}
-	t.judged++
 	if !r.Signed {
 		t.wrong(1, "%w: %s had version %d of uid %s", ErrUnsigned, x.what, r.Version, r.UID)
 	}
-	c := &w.j.changes[i]
 	x.all = append(x.all, delivered{c, r.Started})
-	o.Delivered++
-	switch {
-	case x.came[i] == had:
-		o.Repeated++
-	case x.healthy:
-		w.lags.add(c, r.Started)
-	default:
-		w.faulty.add(c, r.Started)
+	w.out.Delivered++
+	if x.came[i] == had {
+		w.out.Repeated++
+		return
 	}
-	x.came[i] = had
+	w.take(x, i, r.Started)
 }
 
 func (w *webhooks) finish() (err error) {
-	o, j := &w.out, w.j
-	if o.Receivers, o.Changes = len(w.all), int64(len(j.changes)); o.Receivers == 0 {
+	o := &w.out
+	if o.Receivers, o.Changes = len(w.all), int64(len(w.j.changes)); o.Receivers == 0 {
 		return nil
 	}
 	for _, x := range w.all {
-		x.order(j.tally("R3"))
-		if x.healthy {
-			o.Missed += x.missed(j, j.tally("R3"))
-		}
+		x.order(w.j.tally(w.check))
 	}
-	for _, f := range w.faults {
-		if o.Faults[f.Name] == 0 {
-			j.invalid("the fault %s of the receivers never fired", f.Name)
-		}
-	}
-	most := o.Changes * int64(o.Healthy)
-	if told := most - o.Missed; o.Delivered == 0 || float64(told) < j.least*float64(most) {
-		j.invalid("%d of %d notifications reached receivers without faults; at least %.0f%% are needed",
-			told, most, 100*j.least)
-	}
-	j.cell.Readers.Webhooks = o
-	if o.FaultyMs, _, err = w.faulty.quantiles(); err == nil {
-		o.LagMs, o.BehindMs, err = w.lags.quantiles()
-	}
+	o.Missed = w.missed()
+	due := o.Changes * int64(o.Receivers)
+	w.enough("notifications reached the receivers", due-o.Missed, due)
+	w.j.cell.Readers.Webhooks = o
+	o.LagMs, err = w.lag.Quantiles(measure.Millis)
 	return err
 }
 
 // order judges the deliveries of each object by when they came.
-func (x *receiver) order(t *tally) {
+func (x *listener) order(t *tally) {
 	slices.SortStableFunc(x.all, func(a, b delivered) int { return cmp.Compare(a.started, b.started) })
 	last := map[string]uint64{} // by uid
 	for _, d := range x.all {

@@ -233,7 +233,6 @@ func (c *cell) load(ctx context.Context) error {
 	if now := c.cpuSoFar(); idle != nil && now != nil {
 		c.record.Watcher.AskCPU = new(*now - *idle)
 	}
-	c.record.APIBefore = c.apiReads(ctx)
 	c.sampler.sample(ctx)
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	c.record.LoadStarted = time.Now().UnixNano()
@@ -253,7 +252,6 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.readers.Halt(ctx); err != nil {
 		return err
 	}
-	c.record.APIAfter = c.apiReads(ctx)
 	c.record.Planned = c.planned()
 	if c.record.LoadFinished = c.generator.Said(party.PhaseLoaded).Finished; c.record.LoadFinished == 0 {
 		c.record.LoadFinished = time.Now().UnixNano()
