@@ -1,6 +1,6 @@
 // Package readers reads Pods from a Kubernetes-style endpoint as many programs would: GETs and LISTs at a seeded
 // open-loop rate, watches, and receivers of webhooks. It judges nothing: what it saw is in a record, which package
-// scenarios/reading judges.
+// scenarios/assess judges.
 //
 // It promises:
 //

@@ -6,7 +6,6 @@ import (
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/reading"
 )
 
 // readers judges those who read, and adds to the cell what came of it.
@@ -23,8 +22,7 @@ func (c *recorded) readers(ctx context.Context, dir string, cell *result.Cell) e
 	if err != nil {
 		return err
 	}
-	if err := reading.Judge(ctx, reading.Input{Scenario: &c.Cell.Scenario, Log: history.Readers(dir), Ops: ops},
-		cell); err != nil {
+	if err := judgeReaders(ctx, reading{scenario: &c.Cell.Scenario, log: history.Readers(dir), ops: ops}, cell); err != nil {
 		return fmt.Errorf("readers: %w", err)
 	}
 	cell.Valid = len(cell.InvalidReasons) == 0

@@ -23,12 +23,6 @@ type Readers struct {
 	said map[string]bool // phases
 }
 
-// ReadersSetup says how to start the readers.
-type ReadersSetup struct {
-	Bin, Logs, Cell string // watchbench, folder of logs, folder of the cell
-	Config          readers.Config
-}
-
 const (
 	// connectLimit bounds the first lists and the opening of all watches.
 	connectLimit = time.Minute
@@ -37,25 +31,30 @@ const (
 	readersGrace = 30 * time.Second
 )
 
-// reads is the process that reads what the configuration says, kept as a file of this name.
-func reads(bin, dir, name, logs string, cfg readers.Config) (child, error) {
-	if !executable(bin) {
-		const remedy = "run make build, which puts all programs into one folder"
-		return child{}, &badinput.Error{What: bin + " is not there", Remedy: remedy}
-	}
-	path := filepath.Join(dir, name+".json")
-	return child{name: name, argv: []string{bin, "readers", path}, logs: logs, stdin: true}, writeJSON(path, cfg)
+// Bench says where watchbench is, which is several of the processes of a cell, and where they write.
+type Bench struct {
+	Bin, Logs, Cell string // watchbench, folder of logs, folder of the cell
 }
 
-// StartReaders returns once the receivers listen.
-func StartReaders(ctx context.Context, s ReadersSetup) (*Readers, error) {
-	s.Config.Record = filepath.Join(s.Cell, history.FileReaders)
-	c, err := reads(s.Bin, s.Cell, "readers", s.Logs, s.Config)
+// child is the process of that name, whose configuration is kept as a file.
+func (b Bench) child(name string, cfg any) (child, error) {
+	if !executable(b.Bin) {
+		const remedy = "run make build, which puts all programs into one folder"
+		return child{}, &badinput.Error{What: b.Bin + " is not there", Remedy: remedy}
+	}
+	path := filepath.Join(b.Cell, name+".json")
+	return child{name: name, argv: []string{b.Bin, name, path}, logs: b.Logs}, writeJSON(path, cfg)
+}
+
+// StartReaders returns once the readers listen.
+func StartReaders(ctx context.Context, b Bench, cfg readers.Config) (*Readers, error) {
+	cfg.Record = filepath.Join(b.Cell, history.FileReaders)
+	c, err := b.child("readers", cfg)
 	if err != nil {
 		return nil, err
 	}
 	r := &Readers{said: map[string]bool{}}
-	c.lines = r.take
+	c.lines, c.stdin = r.take, true
 	if r.Process, err = start(c); err != nil {
 		return nil, err
 	}

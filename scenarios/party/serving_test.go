@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -72,7 +73,7 @@ func TestReadersThatFail(t *testing.T) {
 		return path
 	}
 	begin := func(script string) (*Readers, error) {
-		return StartReaders(t.Context(), ReadersSetup{Bin: program(script), Logs: dir, Cell: dir})
+		return StartReaders(t.Context(), Bench{Bin: program(script), Logs: dir, Cell: dir}, readers.Config{})
 	}
 	if _, err := begin("echo no such thing >&2; exit 1\n"); err == nil || !strings.Contains(err.Error(), "no such thing") {
 		t.Error(err)

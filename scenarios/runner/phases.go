@@ -12,6 +12,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/loadgen/replay"
+	"github.com/watchbench/watchbench/loadgen/watchfault"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/faults"
@@ -151,9 +152,9 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	}
 	if len(c.s.Watch.Faults) > 0 {
 		c.proxy, err = party.StartProxy(ctx, party.ProxySetup{
-			Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir, Kubeconfig: c.apiserver(), Spec: c.s.Watch,
-			Seed:      c.record.Seed,
-			OwnRights: c.setup.OwnRights,
+			Bench: c.bench(), Kubeconfig: c.apiserver(), ProxyConfig: watchfault.ProxyConfig{
+				Faults: c.s.Watch.FaultText(), Hold: !c.s.Watch.AtStart, Seed: c.record.Seed, OwnRights: c.setup.OwnRights,
+			},
 		})
 		if err != nil {
 			return err

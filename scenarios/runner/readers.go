@@ -37,12 +37,9 @@ func (c *cell) startReaders(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	c.readers, err = party.StartReaders(ctx, party.ReadersSetup{
-		Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir,
-		Config: readers.Config{
-			Seed: c.record.Seed, Target: target, Control: c.apiserver(), Get: float64(r.Get), List: float64(r.List),
-			Limit: r.Limit, Watches: r.Watches, Webhooks: r.Webhooks, Secret: secret,
-		},
+	c.readers, err = party.StartReaders(ctx, c.bench(), readers.Config{
+		Seed: c.record.Seed, Target: target, Control: c.apiserver(), Get: float64(r.Get), List: float64(r.List),
+		Limit: r.Limit, Watches: r.Watches, Webhooks: r.Webhooks, Secret: secret,
 	})
 	if err != nil {
 		return err
@@ -51,6 +48,11 @@ func (c *cell) startReaders(ctx context.Context) (err error) {
 		c.serving.Webhooks = append(c.serving.Webhooks, "http://"+addr+"/")
 	}
 	return nil
+}
+
+// bench is where the processes are that are watchbench itself.
+func (c *cell) bench() party.Bench {
+	return party.Bench{Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir}
 }
 
 // writeSecret makes a secret for signatures, in the form of Standard Webhooks.

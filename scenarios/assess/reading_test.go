@@ -1,4 +1,4 @@
-package reading
+package assess
 
 import (
 	"errors"
@@ -90,7 +90,7 @@ func (s *story) change(match func(*readers.Record) bool, edit func(*readers.Reco
 func (s *story) judge(t *testing.T) (*result.Cell, error) {
 	t.Helper()
 	out := &result.Cell{Readers: &result.Readers{}, Checks: map[string]result.Check{}}
-	return out, Judge(t.Context(), Input{Scenario: &s.scenario, Log: sequence(s.log), Ops: sequence(s.ops)}, out)
+	return out, judgeReaders(t.Context(), reading{scenario: &s.scenario, log: sequence(s.log), ops: sequence(s.ops)}, out)
 }
 
 func sequence[R any](all []R) iter.Seq2[R, error] {
@@ -168,29 +168,29 @@ func TestBadStories(t *testing.T) {
 		err   error
 		many  int64
 	}{
-		"another object": {edit(func(r *readers.Record) bool { return r.What == readers.Get && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items, r.Error = 0, "it is not the object asked for" }), "R1", ErrAnswer, 1},
-		"an empty list":  {edit(func(r *readers.Record) bool { return r.What == readers.List && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items = 0 }), "R1", ErrShort, 1},
-		"a short list":   {edit(func(r *readers.Record) bool { return r.What == readers.List && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items = 4 }), "R1", ErrShort, 1},
-		"a missed event": {func(s *story) { s.change(of(readers.Event, 2, 40), drop) }, "R2", ErrReliable, 1},
-		"no last event":  {func(s *story) { s.change(of(readers.Event, 2, 80), drop) }, "R2", ErrReliable, 1},
+		"another object": {edit(func(r *readers.Record) bool { return r.What == readers.Get && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items, r.Error = 0, "it is not the object asked for" }), "R1", errAnswer, 1},
+		"an empty list":  {edit(func(r *readers.Record) bool { return r.What == readers.List && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items = 0 }), "R1", errShort, 1},
+		"a short list":   {edit(func(r *readers.Record) bool { return r.What == readers.List && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items = 4 }), "R1", errShort, 1},
+		"a missed event": {func(s *story) { s.change(of(readers.Event, 2, 40), drop) }, "R2", errReliable, 1},
+		"no last event":  {func(s *story) { s.change(of(readers.Event, 2, 80), drop) }, "R2", errReliable, 1},
 		"an event twice": {func(s *story) {
 			s.log = append(s.log, readers.Record{What: readers.Event, Reader: 1, Type: "ADDED", UID: "uid-9", Version: 40, Ended: 1995 * ms})
-		}, "R2", ErrUnique, 1},
-		"two events swapped": {swap(readers.Event, 3, 40, 42), "R2", ErrOrdered, 1},
+		}, "R2", errUnique, 1},
+		"two events swapped": {swap(readers.Event, 3, 40, 42), "R2", errOrdered, 1},
 		"a version that never was": {func(s *story) {
 			s.log = append(s.log, readers.Record{What: readers.Event, Reader: 1, Type: "ADDED", UID: "uid-9", Version: 41, Ended: 1995 * ms})
-		}, "R2", ErrReliable, 1},
-		"another type": {edit(of(readers.Event, 1, 40), func(r *readers.Record) { r.Type = "MODIFIED" }), "R2", ErrReliable, 1},
-		"another uid":  {edit(of(readers.Event, 1, 40), func(r *readers.Record) { r.UID = "x" }), "R2", ErrReliable, 1},
+		}, "R2", errReliable, 1},
+		"another type": {edit(of(readers.Event, 1, 40), func(r *readers.Record) { r.Type = "MODIFIED" }), "R2", errReliable, 1},
+		"another uid":  {edit(of(readers.Event, 1, 40), func(r *readers.Record) { r.UID = "x" }), "R2", errReliable, 1},
 		"early bookmark": {func(s *story) {
 			s.change(of(readers.Event, 3, 40), func(r *readers.Record) bool { r.Type = bookmark; r.Version = 60; return true })
-		}, "R2", ErrBookmark, 0},
-		"deliveries swapped": {func(s *story) { swap(readers.Delivery, 1, 22, 42)(s) }, "R3", ErrOrdered, 1},
-		"one not delivered":  {func(s *story) { s.change(of(readers.Delivery, 1, 60), drop) }, "R3", ErrReliable, 1},
-		"one not accepted":   {edit(of(readers.Delivery, 1, 60), func(r *readers.Record) { r.Code = 500 }), "R3", ErrReliable, 1},
-		"a false delivery":   {edit(of(readers.Delivery, 2, 60), func(r *readers.Record) { r.Type = "ADDED" }), "R3", ErrReliable, 1},
-		"no delivery at all": {edit(of(readers.Delivery, 2, 60), func(r *readers.Record) { r.Code, r.Error = 400, "its body is not an event" }), "R3", ErrAnswer, 2},
-		"no signatures":      {edit(of(readers.Delivery, 1, 0), func(r *readers.Record) { r.Signed = false }), "R3", ErrUnsigned, 30},
+		}, "R2", errBookmark, 0},
+		"deliveries swapped": {func(s *story) { swap(readers.Delivery, 1, 22, 42)(s) }, "R3", errOrdered, 1},
+		"one not delivered":  {func(s *story) { s.change(of(readers.Delivery, 1, 60), drop) }, "R3", errReliable, 1},
+		"one not accepted":   {edit(of(readers.Delivery, 1, 60), func(r *readers.Record) { r.Code = 500 }), "R3", errReliable, 1},
+		"a false delivery":   {edit(of(readers.Delivery, 2, 60), func(r *readers.Record) { r.Type = "ADDED" }), "R3", errReliable, 1},
+		"no delivery at all": {edit(of(readers.Delivery, 2, 60), func(r *readers.Record) { r.Code, r.Error = 400, "its body is not an event" }), "R3", errAnswer, 2},
+		"no signatures":      {edit(of(readers.Delivery, 1, 0), func(r *readers.Record) { r.Signed = false }), "R3", errUnsigned, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
@@ -444,7 +444,7 @@ func TestUnusable(t *testing.T) {
 		}
 	}
 	s := newStory()
-	err := Judge(t.Context(), Input{Scenario: &s.scenario, Log: func(yield func(readers.Record, error) bool) {
+	err := judgeReaders(t.Context(), reading{scenario: &s.scenario, log: func(yield func(readers.Record, error) bool) {
 		yield(readers.Record{}, broken)
 	}}, &result.Cell{})
 	if !errors.Is(err, broken) {

@@ -1,4 +1,4 @@
-package reading
+package assess
 
 import (
 	"cmp"
@@ -41,13 +41,13 @@ const (
 
 // told is all listeners of a kind; they count from 1.
 type told struct {
-	j     *judge
+	j     *readersJudge
 	check string
 	all   []*listener
 	lag   *measure.Histogram // of changes of the load
 }
 
-func newTold(j *judge, check, what string, n int) told {
+func newTold(j *readersJudge, check, what string, n int) told {
 	t := told{j: j, check: check, lag: measure.NewHistogram()}
 	for i := range n {
 		t.all = append(t.all, &listener{what: fmt.Sprintf("%s %d", what, i+1), came: make([]fate, len(j.changes))})
@@ -90,7 +90,7 @@ func (t *told) missed() (all int64) {
 			}
 		}
 		t.j.tally(t.check).wrong(n, "%w: %s missed %d of %d changes, the first of version %d",
-			ErrReliable, x.what, n, len(x.came), t.j.changes[first].version)
+			errReliable, x.what, n, len(x.came), t.j.changes[first].version)
 		all += n
 	}
 	return all
@@ -109,8 +109,8 @@ type watches struct {
 	out result.Watches
 }
 
-func newWatches(j *judge) *watches {
-	return &watches{told: newTold(j, "R2", "watch", j.in.Scenario.Readers.Watches)}
+func newWatches(j *readersJudge) *watches {
+	return &watches{told: newTold(j, "R2", "watch", j.in.scenario.Readers.Watches)}
 }
 
 func (w *watches) see(r *readers.Record) {
@@ -147,7 +147,7 @@ func (w *watches) event(x *listener, r *readers.Record) {
 	if r.Type == bookmark {
 		if w.j.after(r.Version) > x.next {
 			t.wrong(1, "%w: %s had a bookmark of version %d before version %d",
-				ErrBookmark, x.what, r.Version, w.j.changes[x.next].version)
+				errBookmark, x.what, r.Version, w.j.changes[x.next].version)
 		}
 		return
 	}
@@ -157,10 +157,10 @@ func (w *watches) event(x *listener, r *readers.Record) {
 	}
 	switch {
 	case x.came[i] != owed:
-		t.wrong(1, "%w: %s had version %d twice, or before it began", ErrUnique, x.what, c.version)
+		t.wrong(1, "%w: %s had version %d twice, or before it began", errUnique, x.what, c.version)
 		return
 	case i < x.next:
-		t.wrong(1, "%w: %s had version %d after version %d", ErrOrdered, x.what, c.version, w.j.changes[x.next-1].version)
+		t.wrong(1, "%w: %s had version %d after version %d", errOrdered, x.what, c.version, w.j.changes[x.next-1].version)
 	}
 	w.take(x, i, r.Ended)
 	x.next = max(x.next, i+1)
@@ -185,8 +185,8 @@ type webhooks struct {
 	out result.Webhooks
 }
 
-func newWebhooks(j *judge) *webhooks {
-	return &webhooks{told: newTold(j, "R3", "receiver", j.in.Scenario.Readers.Webhooks)}
+func newWebhooks(j *readersJudge) *webhooks {
+	return &webhooks{told: newTold(j, "R3", "receiver", j.in.scenario.Readers.Webhooks)}
 }
 
 func (w *webhooks) see(r *readers.Record) {
@@ -196,7 +196,7 @@ func (w *webhooks) see(r *readers.Record) {
 	x, t := w.all[r.Reader-1], w.j.tally(w.check)
 	w.out.Attempts++
 	if r.Error != "" {
-		t.wrong(1, "%w: %s received an invalid delivery: %s", ErrAnswer, x.what, r.Error)
+		t.wrong(1, "%w: %s received an invalid delivery: %s", errAnswer, x.what, r.Error)
 	}
 	if r.Code/100 != 2 {
 		return
@@ -206,7 +206,7 @@ func (w *webhooks) see(r *readers.Record) {
 		return
 	}
 	if !r.Signed {
-		t.wrong(1, "%w: %s had version %d of uid %s", ErrUnsigned, x.what, r.Version, r.UID)
+		t.wrong(1, "%w: %s had version %d of uid %s", errUnsigned, x.what, r.Version, r.UID)
 	}
 	x.all = append(x.all, delivered{c, r.Started})
 	w.out.Delivered++
@@ -240,7 +240,7 @@ func (x *listener) order(t *tally) {
 	for _, d := range x.all {
 		c := d.change
 		if was := last[c.uid]; c.version < was {
-			t.wrong(1, "%w: %s had version %d of uid %s after version %d", ErrOrdered, x.what, c.version, c.uid, was)
+			t.wrong(1, "%w: %s had version %d of uid %s after version %d", errOrdered, x.what, c.version, c.uid, was)
 		}
 		last[c.uid] = max(last[c.uid], c.version)
 	}

@@ -1,4 +1,4 @@
-package reading
+package assess
 
 import (
 	"net/http"
@@ -13,7 +13,7 @@ import (
 
 // queries judges the queries of one verb.
 type queries struct {
-	j      *judge
+	j      *readersJudge
 	verb   string
 	rate   int
 	least  int64 // objects in an answer
@@ -21,12 +21,12 @@ type queries struct {
 	intent *measure.Histogram
 }
 
-func newQueries(j *judge, verb string, rate int) *queries {
+func newQueries(j *readersJudge, verb string, rate int) *queries {
 	q := &queries{j: j, verb: verb, rate: rate, least: 1, intent: measure.NewHistogram()}
 	q.out.Errors = map[string]int64{}
 	if verb == readers.List {
 		q.least = j.always
-		if n := int64(j.in.Scenario.Readers.Limit); n > 0 {
+		if n := int64(j.in.scenario.Readers.Limit); n > 0 {
 			q.least = min(q.least, n)
 		}
 	}
@@ -48,11 +48,11 @@ func (q *queries) see(r *readers.Record) {
 	case r.Error != "" || r.Code == 0:
 		q.out.Errors[r.Error]++
 		if answered {
-			t.wrong(1, "%w: %s at %d ns: %s", ErrAnswer, q.verb, r.Ended, r.Error)
+			t.wrong(1, "%w: %s at %d ns: %s", errAnswer, q.verb, r.Ended, r.Error)
 		}
 	case r.Items < q.least:
 		q.out.Errors["objects are missing"]++
-		t.wrong(1, "%w: %s at %d ns has %d, at least %d were there all the time", ErrShort, q.verb, r.Ended, r.Items, q.least)
+		t.wrong(1, "%w: %s at %d ns has %d, at least %d were there all the time", errShort, q.verb, r.Ended, r.Items, q.least)
 	default:
 		q.out.Done++
 		q.intent.Add(r.Ended - r.Intended)
