@@ -23,7 +23,7 @@ import (
 // owner is the only provider to which a flag means something. Those of embedded go with
 // the default and imply nothing.
 var owner = map[string]string{
-	"fsync": cluster.Embedded, "pin": cluster.Embedded,
+	"fsync":     cluster.Embedded,
 	"kind-name": cluster.Kind, "kind-image": cluster.Kind,
 	"kubeconfig": cluster.Kubeconfig, "context": cluster.Kubeconfig,
 }
@@ -180,8 +180,6 @@ func (f *runFlags) fits(on spec.Cluster) error {
 	case on.Controllers && !f.borrowed.Controllers:
 		return badinput.New("start it with watchbench cluster up --controllers",
 			"cluster.controllers: the cluster that is up runs without")
-	case on.Pin:
-		return badinput.New("leave pin out", "cluster.pin: the cluster that is up cannot be pinned")
 	}
 	return nil
 }
@@ -207,7 +205,6 @@ func (f *runFlags) parse(cmd *cobra.Command, s source, provider string) (*spec.F
 	add("name", "watcher.name", quote(f.name), quote(f.name))
 	add("watcher-command", "watcher.command", quote(f.watcherCommand), quote(f.watcherCommand))
 	add("fsync", "cluster.fsync", fmt.Sprint(f.cluster.FSync), "")
-	add("pin", "cluster.pin", fmt.Sprint(f.pin), "")
 	file, err := s.parse(sets...)
 	if e, ok := errors.AsType[*spec.Error](err); ok && said[e.Place] != "" {
 		e.Place, e.Field = strings.TrimSpace(said[e.Place]), ""

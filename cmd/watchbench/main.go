@@ -16,6 +16,7 @@ import (
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/scenarios/runner"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // Exit codes, the same for every command.
@@ -42,7 +43,8 @@ const exitCodes = `Exit codes:
 const keptKind = "start the cluster with watchbench cluster up --provider kind, and use --cluster running"
 
 // retiredFlags say what to write instead.
-var retiredFlags = map[string]string{"kind-reuse": keptKind, "kind-keep": keptKind}
+var retiredFlags = map[string]string{"kind-reuse": keptKind, "kind-keep": keptKind,
+	"pin": spec.OwnCPUs}
 
 // verdict is an outcome with an exit code of its own that is not a failure of the
 // program.

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -95,8 +94,8 @@ func TestBadInput(t *testing.T) {
 		{"fsync of kind", []string{"run", good, "--cluster", "kind", "--fsync"}, []string{"--fsync means nothing for --cluster kind; use --cluster embedded, or leave it out"}, exitInput},
 		{"a name that is too long", []string{"run", good, "--name", strings.Repeat("x", 61)}, []string{`x" is not a name; use at most 60 letters, digits and signs`}, exitInput},
 		{"fsync of a cluster that stays up", []string{"cluster", "up", "--provider", "kind", "--fsync"}, []string{"fsync can be chosen for the embedded control plane only"}, exitInput},
-		{"pinning elsewhere", []string{"run", good, "--cluster", "kubeconfig", "--pin"}, []string{"--pin means nothing for --cluster kubeconfig"}, exitInput},
 		{"kubeconfig of embedded", []string{"run", good, "--cluster", "embedded", "--kubeconfig", dir}, []string{"--kubeconfig means nothing for --cluster embedded; use --cluster kubeconfig, or leave it out"}, exitInput},
+		{"pinning", []string{"run", good, "--pin"}, []string{"unknown flag: --pin; use taskset"}, exitInput},
 		{"retired", []string{"run", good, "--kind-keep"}, []string{"unknown flag: --kind-keep; start the cluster with watchbench cluster up --provider kind"}, exitInput},
 		{"nothing is running", []string{"run", good, "--cluster", "running"}, []string{"--cluster running: no cluster is up; start one with watchbench cluster up"}, exitInput},
 		{"fsync of what is running", []string{"matrix", "F0", "--cluster", "running", "--fsync"}, []string{"--fsync means nothing for --cluster running"}, exitInput},
@@ -160,24 +159,6 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("more than one line: %q", err)
 			}
 		})
-	}
-}
-
-// Where the parties cannot be pinned, a run that asks for it does not start.
-func TestTooFewCPUsToPin(t *testing.T) {
-	if _, err := procstat.DividedCPUs(); err == nil {
-		t.Skip("this machine has the CPUs")
-	}
-	withBinaries(t)
-	out := t.TempDir()
-	for _, args := range [][]string{{"run", file(t, "tiny.yaml", tiny), "--pin", "--out", out}, {"matrix", "F2", "--pin", "--out", out + "/matrix"}} {
-		_, _, code, err := invoke(t, args...)
-		if err == nil || code != exitInput || !strings.Contains(err.Error(), "; run without pinning") {
-			t.Errorf("%v: %v with exit code %d, want a refusal", args, err, code)
-		}
-	}
-	if left, err := os.ReadDir(out); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 

@@ -77,18 +77,13 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 		return err
 	}
 	on := controlPlane(todo)
-	groups, release, err := pinned(on.Pin)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, release()) }()
 	ctx := cmd.Context()
 	dir := filepath.Join(f.out, "matrix-"+time.Now().Format("20060102-150405"))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &badinput.Error{What: fmt.Sprintf("--out %s: %v", f.out, err), Remedy: "name a folder that can be written"}
 	}
 	progress := f.progress(cmd)
-	up, err := f.up(ctx, on, filepath.Join(dir, "logs"), groups, progress)
+	up, err := f.up(ctx, on, filepath.Join(dir, "logs"), progress)
 	if err != nil {
 		_ = os.Remove(dir) // unless something was logged there
 		return err
@@ -100,7 +95,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 			out, err := runner.Run(ctx, runner.Options{
 				Scenario: s.File, Binaries: bins, Provider: s.File.Base().Cluster.Provider, OutDir: dir, Progress: f.progress(cmd),
 				Command:  commandLine(),
-				Baseline: baseline, Pinned: groups,
+				Baseline: baseline,
 			}, up)
 			return out.Dir, out.Results, err
 		},

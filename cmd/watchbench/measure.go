@@ -12,7 +12,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
-	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/party"
@@ -28,8 +27,6 @@ type measurer struct {
 	cmd      *cobra.Command
 	bins     party.Binaries
 	on       spec.Cluster
-	pinned   procstat.CPUGroups
-	release  func() error
 	cluster  *cluster.Cluster // nil until the first variant
 	progress *runner.Progress // for lines between variants
 	dir      string
@@ -44,12 +41,9 @@ func (f *runFlags) measurer(cmd *cobra.Command, s campaign.Scenario) (*measurer,
 		return nil, err
 	}
 	m := &measurer{flags: f, cmd: cmd, bins: bins, on: s.File.Base().Cluster, progress: f.progress(cmd)}
-	if m.pinned, m.release, err = pinned(m.on.Pin); err != nil {
-		return nil, err
-	}
 	name := fmt.Sprintf("tune-%s-%s", s.File.Base().Metadata.Name, time.Now().Format("20060102-150405"))
 	if m.dir, err = ownFolder(f.out, name); err != nil {
-		return nil, errors.Join(err, m.release())
+		return nil, err
 	}
 	return m, nil
 }
@@ -82,14 +76,14 @@ func (m *measurer) Line(text string) { m.progress.Line(text) }
 // the cause of ctx.
 func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Results, error) {
 	on := file.Base().Cluster
-	if on.Provider != m.on.Provider || on.FSync != m.on.FSync || on.Controllers != m.on.Controllers || on.Pin != m.on.Pin {
+	if on.Provider != m.on.Provider || on.FSync != m.on.FSync || on.Controllers != m.on.Controllers {
 		return nil, fmt.Errorf("a variant needs another cluster than the one that is up: %+v, not %+v", on, m.on)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if m.cluster == nil {
-		up, err := m.flags.up(ctx, m.on, filepath.Join(m.dir, "logs"), m.pinned, m.progress)
+		up, err := m.flags.up(ctx, m.on, filepath.Join(m.dir, "logs"), m.progress)
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +91,7 @@ func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Result
 	}
 	out, err := runner.Run(ctx, runner.Options{
 		Scenario: file, Binaries: m.bins, Provider: m.on.Provider, OutDir: m.dir, Progress: m.flags.progress(m.cmd),
-		Command: commandLine(), Pinned: m.pinned,
+		Command: commandLine(),
 	}, m.cluster)
 	return out.Results, err
 }
@@ -110,5 +104,5 @@ func (m *measurer) Close() (err error) {
 		m.cluster = nil
 	}
 	_ = os.Remove(m.dir)
-	return errors.Join(err, m.release())
+	return err
 }

@@ -7,14 +7,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
-	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
@@ -28,7 +26,6 @@ type runFlags struct {
 	provider       string
 	borrowed       *cluster.Cluster // with --cluster running, once the scenarios are read
 	cluster        cluster.Options
-	pin            bool
 	out            string
 	sets           []string
 	repeat         int
@@ -126,8 +123,6 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets a folder of its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
-	fl.BoolVar(&f.pin, "pin", false,
-		"embedded: keep watcher, tools and control plane to CPUs of their own (4 CPUs or more)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	offer(cmd, "cluster", providers...)
 	offerBy(cmd, "out", folders)
@@ -135,14 +130,13 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 
 // up brings the cluster of a scenario up, whose parties log to a folder, or takes the one
 // that is up.
-func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned procstat.CPUGroups,
-	p *runner.Progress) (*cluster.Cluster, error) {
+func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, p *runner.Progress) (*cluster.Cluster, error) {
 	if f.borrowed != nil {
 		p.Line("using the " + c.Provider + " cluster that is up, with kube-apiserver " + f.borrowed.Version)
 		return f.borrowed, nil
 	}
 	opts := f.cluster
-	opts.FSync, opts.Embedded.Logs, opts.Embedded.CPUs = c.FSync, logs, pinned.ControlPlane
+	opts.FSync, opts.Embedded.Logs = c.FSync, logs
 	opts.Embedded.Controllers = c.Controllers
 	provider, err := cluster.New(c.Provider, opts)
 	if err != nil {
@@ -153,20 +147,6 @@ func (f *runFlags) up(ctx context.Context, c spec.Cluster, logs string, pinned p
 		return nil, fmt.Errorf("bring the cluster up: %w", err)
 	}
 	return up, nil
-}
-
-// pinned divides the CPUs among the parties if that is asked for, and keeps watchbench
-// to those of the tools until release is called.
-func pinned(on bool) (g procstat.CPUGroups, release func() error, err error) {
-	if !on {
-		return g, func() error { return nil }, nil
-	}
-	if g, err = procstat.DividedCPUs(); err != nil {
-		return g, nil, err
-	}
-	all := slices.Concat(g.ControlPlane, g.Tools, g.Watcher)
-	release = func() error { return procstat.Pin(os.Getpid(), all) }
-	return g, release, procstat.Pin(os.Getpid(), g.Tools)
 }
 
 // progress shows a run on standard error; nil shows nothing.
@@ -238,14 +218,8 @@ func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries)
 // execute brings a cluster up for one run.
 func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binaries) (out runner.Outcome, err error) {
 	ctx, on, progress := cmd.Context(), file.Base().Cluster, f.progress(cmd)
-	groups, release, err := pinned(on.Pin)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, release()) }()
 	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(),
-		Pinned:   groups,
 		FailFast: f.failFast, Profile: f.profile, Observer: f.page.observer(),
 	})
 	if err != nil {
@@ -256,7 +230,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 		progress.Line("nothing to resume: no cell is missing, or invalid without a violation or a crash")
 		return r.Outcome(), nil
 	}
-	up, err := f.up(ctx, on, r.Logs(), groups, progress)
+	up, err := f.up(ctx, on, r.Logs(), progress)
 	if err != nil {
 		r.Discard()
 		return out, err

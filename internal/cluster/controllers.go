@@ -25,7 +25,6 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 	"github.com/watchbench/watchbench/internal/cluster/owned"
 	"github.com/watchbench/watchbench/internal/kubeapi"
-	"github.com/watchbench/watchbench/internal/procstat"
 )
 
 // KwokLabel is the label of the nodes whose kubelet kwok plays: those with the value
@@ -196,7 +195,7 @@ func (r *run) launch(party string, args ...string) (*process, error) {
 	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+r.dir) // else kwok reads what the user has in theirs
 	cmd.Stdout, cmd.Stderr = r.files[party], r.files[party]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := procstat.StartOn(r.cpus, cmd.Start); err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", party, err)
 	}
 	p := &process{party: party, log: r.logs[party], ended: make(chan struct{})}

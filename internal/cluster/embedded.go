@@ -17,7 +17,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/kubeapi"
-	"github.com/watchbench/watchbench/internal/procstat"
 )
 
 // EmbeddedOptions configures the embedded provider. The zero value is usable.
@@ -38,8 +37,6 @@ type EmbeddedOptions struct {
 	// Detach leaves the cluster running when the process ends, in a directory of
 	// its own in the cache; Existing finds it again. There is one at a time.
 	Detach bool
-	// CPUs are those that the parties may use; empty are all.
-	CPUs []int
 	// Controllers has kube-controller-manager, kube-scheduler and kwok run, too; see
 	// controllersOf. Their binaries are always those of the cache.
 	Controllers bool
@@ -125,7 +122,6 @@ type run struct {
 	files map[string]*os.File // logs
 	plane *envtest.ControlPlane
 	dog   *watchdog
-	cpus  []int
 	wg    sync.WaitGroup      // the processes that we started
 	env   map[string][]string // by party, on top of our own
 }
@@ -164,7 +160,7 @@ func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (*run, erro
 		return nil, errors.Join(badinput.New("set TMPDIR to a folder on a disk, or leave fsync out",
 			"etcd would write to %s, which is in memory, so fsync would cost nothing", dir), os.RemoveAll(dir))
 	}
-	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{}, cpus: e.opts.CPUs,
+	r := &run{dir: dir, logs: map[string]string{}, files: map[string]*os.File{},
 		env: map[string][]string{apiserverParty: apiserverEnv()}}
 	if err := e.configure(r, binaries.plane); err != nil {
 		return nil, errors.Join(err, r.down(ctx))
@@ -320,7 +316,7 @@ func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs)
 // parties are killed under it, whereupon it returns.
 func (r *run) startPlane(ctx context.Context) error {
 	done := make(chan error, 1) // one result, so that the goroutine never waits for us
-	go func() { done <- procstat.StartOn(r.cpus, r.plane.Start) }()
+	go func() { done <- r.plane.Start() }()
 	select {
 	case err := <-done:
 		return err

@@ -1,4 +1,4 @@
-// Package procstat reads what a process and the machine have used, from /proc, and starts processes on chosen CPUs.
+// Package procstat reads what a process and the machine have used, from /proc.
 // Where /proc is absent every reading is an error: unknown is not 0.
 package procstat
 

@@ -52,7 +52,7 @@ func (t *table) about() Section {
 		{"Steal", steal}, {"Storage latency",
 			join(t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec }))},
 		{"Watcher", join(t.distinct(func(c *result.Cell) string { return c.Watcher.Name + " " + c.Watcher.Version }))},
-		{"Programs", pairs(digests(e.Programs))}, {"Profiles", profiles}, {"CPUs of each party", pairs(e.Pinned)},
+		{"Programs", pairs(digests(e.Programs))}, {"Profiles", profiles},
 		{"kube-apiserver flags", strings.Join(e.Flags, " ")}, {"etcd flags", strings.Join(e.EtcdFlags, " ")},
 		{"Modules", pairs(e.Modules)},
 	}...)

@@ -82,8 +82,6 @@ type Environment struct {
 	Etcd       string            `json:"etcd,omitempty"`
 	Flags      []string          `json:"flags,omitempty"`     // of kube-apiserver, where known
 	EtcdFlags  []string          `json:"etcdFlags,omitempty"` // where known
-	// party to the CPUs that it alone may use, such as 2-3; empty where none is pinned
-	Pinned     map[string]string `json:"pinned,omitempty"`
 	CPUModel   string            `json:"cpuModel,omitempty"`
 	CPUs       int               `json:"cpus"`
 	MemoryMiB  int64             `json:"memoryMiB,omitempty"`

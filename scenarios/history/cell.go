@@ -19,8 +19,6 @@ type Cell struct {
 	Scenario   spec.Scenario     `json:"scenario"`
 	Seed       uint64            `json:"seed"` // of this repetition
 	CPUs       int               `json:"cpus"`
-	// WatcherCPUs is how many of them the watcher may use, where it is pinned.
-	WatcherCPUs int `json:"watcherCPUs,omitempty"`
 
 	Watcher WatcherRun `json:"watcher"`
 

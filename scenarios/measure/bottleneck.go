@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -35,7 +34,6 @@ type limits struct {
 	chanceMs    *float64 // by which the mean latency may be above the configured one; nil unknown
 	machineBusy *float64 // busy share of all CPUs while storage was busy
 	cpus        int
-	watcherCPUs int      // that it may use, where it is pinned
 	cpuCores    *float64 // watcher, while the backlog was worked off
 	lagLimitMs  float64
 }
@@ -80,8 +78,8 @@ func bottleneck(l limits) result.Bottleneck {
 	if l.machineBusy != nil && *l.machineBusy >= cpuBusy {
 		return is(StageMachine, "all processes together used %.0f%% of %d CPUs", 100**l.machineBusy, l.cpus)
 	}
-	if may := cmp.Or(l.watcherCPUs, l.cpus); l.cpuCores != nil && *l.cpuCores >= cpuBusy*float64(may) {
-		return is(StageWatcher, "the watcher used %.2f of %d CPUs", *l.cpuCores, may)
+	if l.cpuCores != nil && *l.cpuCores >= cpuBusy*float64(l.cpus) {
+		return is(StageWatcher, "the watcher used %.2f of %d CPUs", *l.cpuCores, l.cpus)
 	}
 	if f := c.Writer.FullSeconds; f != nil && *f > 0.1*c.Load.DurationS {
 		return is(StageWriter, "the Writer queue was full for %.1f s", *f)

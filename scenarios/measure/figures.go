@@ -147,8 +147,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	g := groundsOf(f, queues.LittleQueue)
 	c.Bottleneck = bottleneck(limits{
 		cell: &c, chanceMs: g.chanceMs(&c), machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs,
-		watcherCPUs: f.cell.WatcherCPUs,
-		cpuCores:    f.busyCores(), lagLimitMs: millis(s.Limits.Lag),
+		cpuCores: f.busyCores(), lagLimitMs: millis(s.Limits.Lag),
 	})
 	c.InvalidReasons, c.LateReasons = invalid(&c, g)
 	if why := f.clock.Reason(); why != "" {

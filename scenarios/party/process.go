@@ -17,7 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -46,7 +45,6 @@ type child struct {
 	dir   string
 	logs  string // directory of the log file
 	stdin bool   // keep a pipe to it
-	cpus  []int  // that it may use; empty are those of watchbench
 	// lines receives standard output line by line, in one goroutine that ends with
 	// the child's output; without it standard output goes to the log as well.
 	lines func(line []byte)
@@ -85,7 +83,7 @@ func start(c child) (*Process, error) {
 			return nil, fmt.Errorf("open a pipe from %s: %w", c.name, err)
 		}
 	}
-	if err := procstat.StartOn(c.cpus, cmd.Start); err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.title, err)
 	}
 	go p.wait(out, c.lines) // ends with the child; Stop and Kill wait for it

@@ -3,10 +3,8 @@ package party
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -183,17 +181,5 @@ func TestStorageThatDoesNotComeBack(t *testing.T) {
 	}
 	if !m.Ended() {
 		t.Error("it did not end")
-	}
-}
-
-func TestChildGetsItsCPUs(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("only Linux pins")
-	}
-	last := runtime.NumCPU() - 1
-	p := play(t, "hangs", child{cpus: []int{last}})
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
-	if want := fmt.Sprintf("Cpus_allowed_list:\t%d\n", last); err != nil || !strings.Contains(string(status), want) {
-		t.Errorf("%v, want %s in\n%s", err, want, status)
 	}
 }

@@ -56,7 +56,6 @@ type WatcherSetup struct {
 	Lease       string // name of the Lease; empty disables leader election
 	Instance    int
 	Selectors   map[string]string // label selectors by kind
-	CPUs        []int             // that it may use; empty are those of watchbench
 	Patience    time.Duration     // for its first lists, beyond SyncLimit
 	Profiled    bool              // it is to serve profiles
 	Serving     *Serving          // nil: its resource watcher is off
@@ -172,7 +171,7 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 		}
 		dir, title = "", s.Spec.Label() // its relative paths are the user's
 	}
-	p, err := start(child{name: s.Name, title: title, argv: argv, logs: s.Logs, dir: dir, cpus: s.CPUs})
+	p, err := start(child{name: s.Name, title: title, argv: argv, logs: s.Logs, dir: dir})
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (r *Runner) newCell(j job) *cell {
 		record: history.Cell{
 			Schema: history.CellSchema, ID: j.id, Repetition: j.rep, Resumed: len(r.results.Run.Resumed),
 			Params: map[string]string{}, Scenario: j.cell.Scenario,
-			Seed: seedOf(&j), CPUs: runtime.NumCPU(), WatcherCPUs: len(r.opts.Pinned.Watcher),
+			Seed: seedOf(&j), CPUs: runtime.NumCPU(),
 			Watcher: history.WatcherRun{Version: r.version, Own: j.cell.Scenario.Watcher.Command == ""},
 		},
 	}}

@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // keptModules are the dependencies whose version a reader of figures asks for.
@@ -51,18 +50,6 @@ func environment() result.Environment {
 	}
 	e.LoadBefore, _ = procstat.LoadAverage() // unknown elsewhere than on Linux
 	return e
-}
-
-// pinned says who may use which CPUs.
-func pinned(g procstat.CPUGroups) map[string]string {
-	if !g.Any() {
-		return nil
-	}
-	plane, tools := procstat.CPUList(g.ControlPlane), procstat.CPUList(g.Tools)
-	return map[string]string{
-		"etcd": plane, "kube-apiserver": plane, history.PartyWatcher: procstat.CPUList(g.Watcher),
-		history.PartyStorage: tools, history.PartyGenerator: tools, "watchbench": tools,
-	}
 }
 
 // checkout asks git about the current directory; a binary built without version

@@ -229,7 +229,6 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 		MemoryGiB int64             `json:"memoryGiB"` // a kernel's own part of it varies
 		Kernel    string            `json:"kernel"`
 		Cgroup    map[string]string `json:"cgroup,omitempty"`
-		Pinned    map[string]string `json:"pinned,omitempty"`
 		Profiled  bool              `json:"profiled"`
 	}
 	if n := len(prior.Run.Order); prior.Run.Decision != nil && n < len(now.Run.Order) {
@@ -238,7 +237,7 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 	of := func(scenario map[string]any, run result.Run, e result.Environment) part {
 		return part{
 			scenario, run.Order, e.Provider, e.Commit, e.Dirty, e.GoVersion, e.Modules, e.Programs,
-			e.CPUModel, e.CPUs, (e.MemoryMiB + 512) / 1024, e.Kernel, e.Cgroup, e.Pinned, e.Profiled,
+			e.CPUModel, e.CPUs, (e.MemoryMiB + 512) / 1024, e.Kernel, e.Cgroup, e.Profiled,
 		}
 	}
 	found, err := assess.Differences("the run has", "this command", of(prior.Scenario, prior.Run, prior.Environment),

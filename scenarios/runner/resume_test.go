@@ -133,7 +133,6 @@ func TestResumeRefusesAnotherRun(t *testing.T) {
 		{"another kernel", nil, func(r *history.Run) { r.Environment.Kernel = "0.12" }, "kernel: the run has 0.12, this command "},
 		{"another limit", nil, func(r *history.Run) { r.Environment.Cgroup = map[string]string{"cpu.max": "1 2"} }, "cgroup"},
 		{"another compiler", nil, func(r *history.Run) { r.Environment.GoVersion = "go0" }, "goVersion: the run has go0, this command "},
-		{"pinned", nil, func(r *history.Run) { r.Environment.Pinned = map[string]string{"etcd": "0"} }, "pinned: the run has "},
 		{"another cluster", nil, func(r *history.Run) { r.Environment.Provider = "kind" }, "provider: the run has kind, this command embedded"},
 		{"a row of the fault matrix", nil, func(r *history.Run) { r.Baseline = &history.Baseline{} }, "a run of a fault matrix"},
 	} {

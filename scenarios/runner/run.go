@@ -33,9 +33,6 @@ type Options struct {
 	Progress *Progress
 	Observer Observer // may be nil
 	Command  []string // for the record
-	// Pinned are the CPUs of the parties; watchbench itself is on those of the tools,
-	// and what it starts inherits them.
-	Pinned procstat.CPUGroups
 	// Profile takes CPU and heap profiles of watcher and storage in each cell.
 	Profile bool
 	// FailFast ends the run after the first cell that is invalid or violates a guarantee.
@@ -250,7 +247,7 @@ func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results,
 	if res.Environment.Programs, err = programDigests(r.opts.Binaries, r.opts.Scenario.Cells()); err != nil {
 		return nil, err
 	}
-	res.Environment.Pinned, res.Environment.Profiled = pinned(r.opts.Pinned), r.opts.Profile
+	res.Environment.Profiled = r.opts.Profile
 	return res, nil
 }
 

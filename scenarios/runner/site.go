@@ -122,8 +122,8 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs,
 		Listed: c.setup.Listed, Masks: c.rules.Masks,
 		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0),
-		Profiled: c.r.opts.Profile, CPUs: c.r.opts.Pinned.Watcher,
-		Asked: &c.asked,
+		Profiled: c.r.opts.Profile,
+		Asked:    &c.asked,
 	}
 	if c.launched == 1 {
 		setup.Serving = c.serving

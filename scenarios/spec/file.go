@@ -33,12 +33,15 @@ var syntax = strictyaml.Format{
 var retired = map[string]string{
 	"load.cron":       plan.Retired["cron"],
 	"load.generators": "leave it out: one generator sends the load",
-	"calibrate":       sweepRates, "load.ofCapacity": sweepRates,
+	"cluster.pin":     OwnCPUs, "calibrate": sweepRates, "load.ofCapacity": sweepRates,
 	"readers.connections": "at most 64 GETs are under way", "readers.labelSelector": anyPods,
 	"readers.fieldSelector": anyPods,
 	"readers.webhookFaults": "leave it out: the receivers work; make robustness has the row of those that fail (F24)",
 	"readers.follower":      "start a second k8s-watch with a kubeconfig that leads to the first",
 }
+
+// OwnCPUs is what to do instead of pinning.
+const OwnCPUs = "use taskset, which keeps watchbench and all that it starts to chosen CPUs"
 
 const anyPods = "LISTs are of all Pods, or of readers.limit"
 

@@ -67,7 +67,6 @@ type Cluster struct {
 	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk before it answers a write. Without it writes are faster than in production."`
 	// Controllers make a cluster write by itself.
 	Controllers bool `json:"controllers,omitempty" jsonschema_description:"Embedded: kube-controller-manager, kube-scheduler and kwok as kubelet run, too, and a witness records what they write."`
-	Pin         bool `json:"pin,omitempty" jsonschema_description:"Embedded, on Linux: watcher, tools and control plane get CPUs of their own. An error where there are fewer than 4 CPUs on 3 cores."`
 	// Replay is for the provider replay.
 	Replay Replay `json:"replay,omitzero" jsonschema_description:"Of the provider replay."`
 }

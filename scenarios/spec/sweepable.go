@@ -22,7 +22,6 @@ var fixed = map[string]struct{ why, remedy string }{
 	"cluster.provider":    {oneCluster, oneRunEach},
 	"cluster.fsync":       {oneCluster, oneRunEach},
 	"cluster.controllers": {oneCluster, oneRunEach},
-	"cluster.pin":         {oneCluster, oneRunEach},
 	"repeat": {"it says how often the matrix is run",
 		"set it outside of matrix; with repeatOnce a point is run once"},
 	"repeatOnce": {"it says how often the matrix is run", "set it outside of matrix"},

@@ -62,8 +62,6 @@ func (s *Scenario) validateNames() error {
 	case c.Controllers && slices.Contains(others, c.Provider):
 		return bad("cluster.controllers", ours, "only the embedded control plane is given controllers, not that of %s",
 			c.Provider)
-	case c.Pin && slices.Contains(others, c.Provider):
-		return bad("cluster.pin", ours, "only the embedded control plane can be pinned, not that of %s", c.Provider)
 	}
 	return nil
 }
