@@ -1,7 +1,6 @@
 package storagemock
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,25 +26,20 @@ type Config struct {
 	AllowRemote bool // bind addresses that other machines can reach
 	// TLSCert and TLSKey are PEM files; with both the API is served over TLS.
 	TLSCert, TLSKey string
-	// TLSMaxVersion is the highest version to accept, 1.0 to 1.3; below 1.2 it makes a
-	// server that a client should refuse. If empty, 1.2 and 1.3 are accepted.
-	TLSMaxVersion string
+	// OldTLS accepts no later version than TLS 1.1, which a client should refuse.
+	OldTLS bool
 
 	Latency  string // grammar of package latency
 	Capacity string // grammar of latency.ParseCapacities; for each instance
 	Mode     string // store.Faithful or store.Conditional
 	Faults   string // grammar of package fault
 	Seed     uint64
-	MaxBody  int64 // bytes of a request's body
-	MaxConns int   // connections per instance; others queue
 }
 
 // DefaultConfig returns a storage without delay on a free loopback port.
 func DefaultConfig() Config {
 	return Config{
 		Listen: "127.0.0.1:0", Instances: 1, Latency: "0s", Capacity: "unlimited", Mode: string(store.Faithful), Seed: 1,
-		// An object of Kubernetes has at most 1.5 MiB in etcd; as JSON it is rarely twice that.
-		MaxBody: 8 << 20, MaxConns: 20000,
 	}
 }
 
@@ -63,12 +57,7 @@ type parsed struct {
 	capacity []latency.Rule[latency.Capacity]
 	mode     store.Mode
 	faults   []fault.Spec
-	tlsMax   uint16 // 0 is the highest there is
 }
-
-// tlsVersions are the versions that crypto/tls can be limited to.
-var tlsVersions = map[string]uint16{"": 0, "1.0": tls.VersionTLS10, "1.1": tls.VersionTLS11, "1.2": tls.VersionTLS12,
-	"1.3": tls.VersionTLS13}
 
 func (c Config) parse() (parsed, error) {
 	var p parsed
@@ -85,13 +74,6 @@ func (c Config) parse() (parsed, error) {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		errs = append(errs, errors.New("tls: a certificate needs its key and vice versa"))
 	}
-	var known bool
-	if p.tlsMax, known = tlsVersions[c.TLSMaxVersion]; !known {
-		errs = append(errs, fmt.Errorf("tls-max-version: %q; want 1.0, 1.1, 1.2 or 1.3", c.TLSMaxVersion))
-	} else if p.tlsMax != 0 && c.TLSCert == "" {
-		errs = append(errs, errors.New("tls-max-version: there is no TLS without a certificate; give --tls-cert and "+
-			"--tls-key as well"))
-	}
 	if p.model, err = latency.ParseModel(c.Latency, c.Seed); err != nil {
 		errs = append(errs, err)
 	}
@@ -103,12 +85,6 @@ func (c Config) parse() (parsed, error) {
 	}
 	if p.faults, err = fault.Parse(c.Faults); err != nil {
 		errs = append(errs, err)
-	}
-	if c.MaxBody < 1 || c.MaxBody > 256<<20 {
-		errs = append(errs, fmt.Errorf("max-body: %d bytes; want 1 to %d", c.MaxBody, 256<<20))
-	}
-	if c.MaxConns < 1 {
-		errs = append(errs, fmt.Errorf("max-conns: %d; want at least 1", c.MaxConns))
 	}
 	return p, errors.Join(errs...)
 }

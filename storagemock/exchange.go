@@ -33,6 +33,8 @@ type exchange struct {
 // Limits on what a client can make the server hold.
 const (
 	maxHead = 64 << 10
+	// An object of Kubernetes has at most 1.5 MiB in etcd; as JSON it is rarely twice that.
+	maxBody = 8 << 20
 	// readTimeout is for one request, once it has begun; for the first one of a
 	// connection it counts from the start of the connection.
 	readTimeout  = 30 * time.Second
@@ -46,10 +48,10 @@ const (
 
 // readExchange reads the whole request. If that fails, it returns the reply to refuse it
 // with; the connection is then closed.
-func readExchange(w http.ResponseWriter, r *http.Request, maxBody int64) (*exchange, *reply) {
+func readExchange(w http.ResponseWriter, r *http.Request) (*exchange, *reply) {
 	x := &exchange{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery, w: w, r: r,
 		conn: http.NewResponseController(w)}
-	status, err := x.readBody(maxBody)
+	status, err := x.readBody()
 	if err != nil {
 		w.Header().Set("Connection", "close")
 		refusal := failure(status, bcsapi.CodePut, err.Error(), false)
@@ -63,22 +65,22 @@ func readExchange(w http.ResponseWriter, r *http.Request, maxBody int64) (*excha
 }
 
 // readBody reads the body, or returns the status to refuse it with.
-func (x *exchange) readBody(limit int64) (status int, err error) {
+func (x *exchange) readBody() (status int, err error) {
 	n := x.r.ContentLength
 	switch {
-	case n > limit:
-		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body has %d bytes, the limit is %d", n, limit)
+	case n > maxBody:
+		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body has %d bytes, the limit is %d", n, maxBody)
 	case n == 0:
 		return 0, nil
 	case n > 0 && n <= trusted:
 		x.body = make([]byte, n)
 		_, err = io.ReadFull(x.r.Body, x.body)
 	default:
-		x.body, err = io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
+		x.body, err = io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, maxBody))
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes, which is the limit", limit)
+		return http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes, which is the limit", maxBody)
 	}
 	if err != nil {
 		return http.StatusBadRequest, fmt.Errorf("reading the request's body: %w", err)
@@ -125,28 +127,6 @@ func (x *exchange) answer(r reply, header ...string) error {
 func (x *exchange) answerPart(r reply, n int) error {
 	x.head(r, nil)
 	return x.send(r.body[:min(max(n, 0), len(r.body))])
-}
-
-// answerSlowly sends the head at once and the body in pieces; it calls wait before
-// each.
-func (x *exchange) answerSlowly(r reply, pieces int, wait func() error) error {
-	x.head(r, nil)
-	if err := x.send(nil); err != nil {
-		return err
-	}
-	rest := r.body
-	for i := min(pieces, len(rest)); i > 0; i-- {
-		if err := wait(); err != nil {
-			return err
-		}
-		n := len(rest) / i
-		if err := x.send(rest[:n]); err != nil {
-			return err
-		}
-		rest = rest[n:]
-	}
-	x.complete = true
-	return nil
 }
 
 // reset closes the connection so that the client sees it reset by its peer.

@@ -36,7 +36,7 @@ type instance struct {
 // newInstance binds addr.
 func newInstance(s *Server, number int, addr string, certs *tls.Config,
 	listen func(string) (net.Listener, error)) (*instance, error) {
-	g, err := faultlist.NewGate(addr, faultlist.GateSettings{Max: s.maxConns, Listen: listen})
+	g, err := faultlist.NewGate(addr, faultlist.GateSettings{Listen: listen})
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", addr, err)
 	}

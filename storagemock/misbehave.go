@@ -10,7 +10,7 @@ import (
 )
 
 // misbehave applies the fault to a request whose latency has passed.
-func (in *instance) misbehave(ctx context.Context, c *call, f *fault.Spec) {
+func (in *instance) misbehave(c *call, f *fault.Spec) {
 	s := in.srv
 	switch f.Effect {
 	case fault.Status, fault.HTML:
@@ -24,21 +24,18 @@ func (in *instance) misbehave(ctx context.Context, c *call, f *fault.Spec) {
 		} else {
 			s.failWith(c, f)
 		}
-	case fault.WrongResult:
-		s.lie(c, f)
 	case fault.Late:
 		s.answerBeforeApplying(in.soft, c, f)
 	case fault.Double:
 		again := *c
 		s.answer(c, s.apply(c, time.Now()))
 		s.applyLate(&again, f.Delay, reply{})
-	case fault.Huge:
+	case fault.Truncate:
 		r := s.apply(c, time.Now())
-		r.body = f.Pad(r.body)
-		s.answer(c, r)
-	case fault.SlowBody, fault.Truncate:
-		s.spoilBody(ctx, c, f)
-	case fault.Reset, fault.Close, fault.BlackHole:
+		s.unanswered(c, r)
+		_ = c.answerPart(r, f.Cut(len(r.body)))
+		s.cut(c, r)
+	case fault.Reset, fault.BlackHole:
 		r := s.applyIf(f.Apply, c, reply{})
 		s.unanswered(c, r)
 		switch f.Effect {
@@ -94,15 +91,6 @@ func (s *Server) failWith(c *call, f *fault.Spec) {
 	s.answer(c, s.applyIf(f.Apply, c, r), header...)
 }
 
-// lie sends the opposite of the true result.
-func (s *Server) lie(c *call, f *fault.Spec) {
-	r := failure(200, c.failCode(), "", c.endpoint == objectList)
-	if f.SaysTrue {
-		r = reply{status: 200, body: done}
-	}
-	s.answer(c, s.applyIf(!f.SaysTrue, c, r))
-}
-
 // answerBeforeApplying sends an early answer, or none, and applies the call later. Without
 // an answer it waits until the client gives up or stop ends.
 func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *fault.Spec) {
@@ -146,28 +134,4 @@ func (s *Server) applyLate(c *call, after time.Duration, given reply) {
 		_ = lifecycle.Pause(s.lateCtx, time.Until(sent.Add(after)))
 		run()
 	})
-}
-
-// spoilBody applies the call and sends the body of its answer slowly or in part.
-func (s *Server) spoilBody(ctx context.Context, c *call, f *fault.Spec) {
-	r := s.apply(c, time.Now())
-	if f.Effect == fault.Truncate {
-		s.unanswered(c, r)
-		_ = c.answerPart(r, f.Cut(len(r.body)))
-		s.cut(c, r)
-		return
-	}
-	next := time.Now()
-	err := c.answerSlowly(r, f.Pieces, func() error {
-		next = next.Add(f.Delay / time.Duration(f.Pieces))
-		return c.pause(ctx, time.Until(next))
-	})
-	if err != nil || !c.gone.IsZero() {
-		s.unanswered(c, r)
-		s.cut(c, r)
-		return
-	}
-	now := time.Now()
-	s.answered(r, now.UnixNano(), r.status)
-	s.metrics.count(c.method, c.key.Kind, r.outcome(c), now.Sub(c.received))
 }

@@ -23,7 +23,7 @@ func (s *Server) getObject(c *call) reply {
 	if rec == nil {
 		return failure(200, bcsapi.CodeNotExist, "", false)
 	}
-	return success(normalise(store.ParseProjection(p.fields).Append(nil, rec)), "")
+	return success(document(rec, parseProjection(p.fields)), "")
 }
 
 // listObjects is E4 and E9.
@@ -203,13 +203,13 @@ func matching[T store.Document](docs []T, f store.Filter) []T {
 
 // render returns a JSON array of documents, each with those fields only.
 func render[T store.Document](docs []T, fields []string) []byte {
-	p := store.ParseProjection(fields)
+	root := parseProjection(fields)
 	b := []byte{'['}
 	for i, d := range docs {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, normalise(p.Append(nil, d))...)
+		b = append(b, document(d, root)...)
 	}
 	return append(b, ']')
 }

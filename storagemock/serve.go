@@ -20,7 +20,7 @@ func (in *instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the server has stopped
 	}
 	defer in.serving.RUnlock()
-	x, refusal := readExchange(w, r, in.srv.maxBody)
+	x, refusal := readExchange(w, r)
 	if refusal != nil {
 		_ = x.answer(*refusal)
 		return
@@ -66,7 +66,7 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 	}
 	if f != nil {
 		station.Leave()
-		in.misbehave(ctx, &c, f)
+		in.misbehave(&c, f)
 		return
 	}
 	r = s.apply(&c, time.Now())

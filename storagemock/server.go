@@ -29,9 +29,6 @@ type Server struct {
 	model  *latency.Model
 	faults *fault.Set
 
-	maxBody  int64
-	maxConns int // of each instance
-
 	instances  []*instance
 	metrics    *metrics
 	ledgerFull sync.Once
@@ -51,7 +48,7 @@ func New(cfg Config, set Settings) (*Server, error) {
 	}
 	s := &Server{
 		log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(), model: p.model,
-		faults: fault.NewSet(cfg.Seed), maxBody: cfg.MaxBody, maxConns: cfg.MaxConns,
+		faults: fault.NewSet(cfg.Seed),
 	}
 	s.lateCtx, s.lateEnd = context.WithCancel(context.Background())
 	if s.log == nil {
@@ -63,9 +60,9 @@ func New(cfg Config, set Settings) (*Server, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tls: %w", err)
 		}
-		certs = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, MaxVersion: p.tlsMax}
-		if p.tlsMax != 0 && p.tlsMax < tls.VersionTLS12 {
-			certs.MinVersion = tls.VersionTLS10 // that is what was asked for
+		certs = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+		if cfg.OldTLS {
+			certs.MinVersion, certs.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 		}
 	}
 	if set.Listen == nil {
@@ -143,41 +140,17 @@ func (s *Server) Run(ctx context.Context) error {
 		s.cleanUp(groupCtx)
 		return nil
 	})
-	group.Go(func() error { return s.refuseOnTime(groupCtx) })
+	group.Go(func() error {
+		var gates []*faultlist.Gate
+		for _, in := range s.instances {
+			gates = append(gates, in.gate)
+		}
+		return s.faults.RefuseOnTime(groupCtx, s.log, s.metrics.fired, gates...)
+	})
 	err := group.Wait()
 	s.lateEnd() // late applications happen now
 	s.late.Wait()
 	return err
-}
-
-// refuseOnTime closes and opens the instances' ports according to the faults.
-func (s *Server) refuseOnTime(ctx context.Context) error {
-	closed := false
-	for {
-		refuse, begun, again, changed := s.faults.Refusal(time.Now())
-		for _, name := range begun {
-			s.metrics.fired(name)
-		}
-		if refuse != closed {
-			closed = refuse
-			s.log.Info("connections", "refused", refuse)
-			for _, in := range s.instances {
-				if err := in.gate.Refuse(refuse); err != nil {
-					return err
-				}
-			}
-		}
-		var elapsed <-chan time.Time
-		if !again.IsZero() {
-			elapsed = time.After(time.Until(again))
-		}
-		select {
-		case <-elapsed:
-		case <-changed:
-		case <-ctx.Done():
-			return nil
-		}
-	}
 }
 
 func (s *Server) cleanUp(ctx context.Context) {

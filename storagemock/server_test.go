@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -166,7 +167,15 @@ func TestAdmin(t *testing.T) {
 		if resp.Header.Get("Content-Encoding") != "zstd" {
 			t.Error("the ledger came uncompressed")
 		}
-		r, err := ledger.NewReader(resp.Body)
+		path := filepath.Join(t.TempDir(), "ledger")
+		f, err := os.Create(path)
+		if err == nil {
+			_, err = io.Copy(f, resp.Body)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := ledger.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -261,25 +270,15 @@ func TestStopDoesNotWaitForUnusedConnections(t *testing.T) {
 	}
 }
 
-// TestTLSMaxVersion: a server limited to 1.1 refuses clients that require 1.2, and no others.
-func TestTLSMaxVersion(t *testing.T) {
+// TestOldTLS: it refuses clients that require TLS 1.2, and no others.
+func TestOldTLS(t *testing.T) {
 	cert, key := certificate(t)
-	for _, tc := range []struct {
-		most  string
-		least uint16 // of the client
-		want  uint16 // 0 is a refusal
-	}{
-		{"1.1", tls.VersionTLS10, tls.VersionTLS11},
-		{"1.1", tls.VersionTLS12, 0},
-		{"1.2", tls.VersionTLS12, tls.VersionTLS12},
-		{"1.2", tls.VersionTLS13, 0},
-	} {
-		m := start(t, func(c *storagemock.Config) { c.TLSCert, c.TLSKey, c.TLSMaxVersion = cert, key, tc.most })
-		_, state, err := overTLS(m.base, &tls.Config{InsecureSkipVerify: true, MinVersion: tc.least})
-		refused := err != nil && strings.Contains(err.Error(), "protocol version")
-		if tc.want == 0 && !refused || tc.want != 0 && (err != nil || state.Version != tc.want) {
-			t.Errorf("server to %s, client from %s: %s, %v", tc.most, tls.VersionName(tc.least), tls.VersionName(state.Version), err)
-		}
+	m := start(t, func(c *storagemock.Config) { c.TLSCert, c.TLSKey, c.OldTLS = cert, key, true })
+	if _, state, err := overTLS(m.base, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10}); err != nil || state.Version != tls.VersionTLS11 {
+		t.Errorf("%s, %v", tls.VersionName(state.Version), err)
+	}
+	if _, _, err := overTLS(m.base, &tls.Config{InsecureSkipVerify: true}); err == nil || !strings.Contains(err.Error(), "protocol version") {
+		t.Error(err)
 	}
 }
 
@@ -317,14 +316,10 @@ func TestConfigErrors(t *testing.T) {
 		"want 1 to 255":          func(c *storagemock.Config) { c.Instances = 0 },
 		"do not fit":             func(c *storagemock.Config) { c.Listen, c.Instances = "127.0.0.1:65535", 2 },
 		"needs its key":          func(c *storagemock.Config) { c.TLSCert = "x" },
-		"want 1.0, 1.1":          func(c *storagemock.Config) { c.TLSMaxVersion = "2" },
-		"without a certificate":  func(c *storagemock.Config) { c.TLSMaxVersion = "1.1" },
 		"like 87ms":              func(c *storagemock.Config) { c.Latency = "fast" },
 		"capacity":               func(c *storagemock.Config) { c.Capacity = "big" },
 		"faithful or":            func(c *storagemock.Config) { c.Mode = "strict" },
 		"fault":                  func(c *storagemock.Config) { c.Faults = "explode" },
-		"max-body":               func(c *storagemock.Config) { c.MaxBody = 0 },
-		"max-conns":              func(c *storagemock.Config) { c.MaxConns = 0 },
 		"no such file":           func(c *storagemock.Config) { c.TLSCert, c.TLSKey = "/nonexistent", "/nonexistent" },
 		"address already in use": func(c *storagemock.Config) { c.Listen = busy(t) },
 	} {

@@ -72,8 +72,7 @@ On SIGTERM it finishes the requests in progress and exits.`,
 	f.BoolVar(&o.AllowRemote, "allow-remote", false, "allow non-loopback addresses; there is no authentication")
 	f.StringVar(&o.TLSCert, "tls-cert", "", "PEM certificate; with --tls-key, serve the API over TLS")
 	f.StringVar(&o.TLSKey, "tls-key", "", "PEM key of --tls-cert")
-	f.StringVar(&o.TLSMaxVersion, "tls-max-version", "",
-		"highest TLS version to accept, 1.0 to 1.3; use one below 1.2 to test that a client refuses it")
+	f.BoolVar(&o.OldTLS, "tls-old", false, "accept no later version than TLS 1.1, to test that a client refuses it")
 	f.StringVar(&o.Latency, "latency", o.Latency, "latency: 87ms, uniform(min,max), normal(mean,stddev), "+
 		"lognormal(p50=…,p99=…) or lognormal(mean=…,p99=…), exponential(mean), bimodal(fast,slow,p), empirical(file), "+
 		"slow(base,x,every,for); rules by method and kind: 'method=GET: 5ms; 87ms'")
@@ -84,8 +83,6 @@ On SIGTERM it finishes the requests in progress and exits.`,
 		"'503:1%,reset:0.5%,stall(5s,kind=Pod):0.1%,refuse(from=20s,for=10s)'; effects: a status from 400 to 599, "+
 		strings.Join(fault.Effects, ", "))
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed for latencies, faults and document identifiers")
-	f.Int64Var(&o.MaxBody, "max-body", o.MaxBody, "max request body, bytes")
-	f.IntVar(&o.MaxConns, "max-conns", o.MaxConns, "max connections per instance; others queue")
 	f.StringVar(&o.loadSnapshot, "load-snapshot", "", "load the documents from this snapshot at startup")
 	f.StringVar(&o.saveSnapshot, "save-snapshot", "",
 		"save the documents to this file on exit; one that is there must be a snapshot, be it that of --load-snapshot")

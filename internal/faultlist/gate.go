@@ -1,21 +1,22 @@
 package faultlist
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"sync"
+	"time"
 )
 
 // GateSettings are those of a Gate.
 type GateSettings struct {
-	Max    int  // connections at once; others queue. 0 is no limit
 	Reset  bool // Shut resets connections instead of closing them
 	Listen func(addr string) (net.Listener, error)
 }
 
-// Gate is a listener whose port can be closed for a while: the kernel then refuses
-// connections. It bounds the number of its connections.
+// Gate is a listener whose port can be closed for a while: the kernel then refuses connections.
 type Gate struct {
 	s    GateSettings
 	addr net.Addr
@@ -47,7 +48,7 @@ func NewGate(addr string, s GateSettings) (*Gate, error) {
 func (g *Gate) Accept() (net.Conn, error) {
 	for {
 		g.mu.Lock()
-		for (g.l == nil || g.full()) && !g.closed {
+		for g.l == nil && !g.closed {
 			g.cond.Wait()
 		}
 		l, closed := g.l, g.closed
@@ -67,9 +68,6 @@ func (g *Gate) Accept() (net.Conn, error) {
 		}
 	}
 }
-
-// full is called with mu held.
-func (g *Gate) full() bool { return g.s.Max > 0 && len(g.conns) >= g.s.Max }
 
 // admit takes a connection that l accepted. It is nil, and c closed, if the port was
 // closed meanwhile.
@@ -117,6 +115,45 @@ func (g *Gate) Refuse(on bool) error {
 	return nil
 }
 
+// reopenRetry is the time between attempts to listen again on the same port.
+const reopenRetry = 100 * time.Millisecond
+
+// RefuseOnTime closes and opens gates as the faults say until ctx ends. begun is told the name of each that begins.
+func (s *Set[S]) RefuseOnTime(ctx context.Context, log *slog.Logger, begun func(name string), gates ...*Gate) error {
+	refusing := false
+	for {
+		refuse, names, edge, changed := s.Refusal(time.Now())
+		for _, name := range names {
+			begun(name)
+		}
+		timer := time.NewTimer(time.Until(edge))
+		if edge.IsZero() {
+			timer.Stop()
+		}
+		if refuse != refusing {
+			var err error
+			for _, g := range gates {
+				err = errors.Join(err, g.Refuse(refuse))
+			}
+			if err != nil {
+				log.Warn("accepting connections again", "error", err)
+				timer.Reset(reopenRetry)
+			} else {
+				refusing = refuse
+				log.Info("connections", "refused", refuse)
+			}
+		}
+		select {
+		case <-timer.C:
+		case <-changed:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		}
+		timer.Stop()
+	}
+}
+
 // Close closes the port for good. Connections stay.
 func (g *Gate) Close() error {
 	g.mu.Lock()
@@ -145,11 +182,10 @@ type conn struct {
 	gate *Gate
 }
 
-// Close makes room for another connection. It may be called again.
+// Close may be called again.
 func (c *conn) Close() error {
 	c.gate.mu.Lock()
 	delete(c.gate.conns, c)
-	c.gate.cond.Broadcast()
 	c.gate.mu.Unlock()
 	return c.Conn.Close()
 }

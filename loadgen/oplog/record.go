@@ -47,7 +47,7 @@ const (
 	PhaseOutside = "outside"
 	// PhaseWitnessed marks a write by others, of which a witness received the watch
 	// event at Finished. It was made after Started; Intended says nothing. See package
-	// loadgen/witness.
+	// readers.Witness.
 	PhaseWitnessed = "witnessed"
 )
 

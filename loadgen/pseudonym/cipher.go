@@ -7,9 +7,6 @@ import (
 	"encoding/binary"
 )
 
-// symbol is one character as a digit of its class: 0 ≤ value < radix.
-type symbol struct{ value, radix uint32 }
-
 // permutation maps sequences of symbols to sequences of the same radices, one to one.
 //
 // It runs over the sequence forth and back, several times; each symbol is shifted by what

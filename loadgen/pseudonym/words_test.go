@@ -30,8 +30,8 @@ func TestOneToOne(t *testing.T) {
 			}
 		}
 		for i := 0; i < 36*36*36; i += 5 {
-			const digits = letters + "0123456789"
-			try(string([]byte{digits[i%36], digits[i/36%36], digits[i/1296]}))
+			const all = letters + digits
+			try(string([]byte{all[i%36], all[i/36%36], all[i/1296]}))
 		}
 		for i := range 26 * 26 {
 			try(string([]byte{letters[i%26], letters[i/26]}))
@@ -99,7 +99,7 @@ func TestShapes(t *testing.T) {
 		{"fd00:aa::17/64", "xxxx:xx::xx/64"},
 		{"pod 01234567-89ab-4def-8123-456789abcdef!", "pod xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx!"},
 		{"sha256:0123456789abcdef", "sha256:xxxxxxxxxxxxxxxx"},
-		{"über", "éaaa"},
+		{"über", "aaaaa"},
 		{"", ""},
 		{"--", "--"},
 		{"\x80x", "aa"},
@@ -120,7 +120,7 @@ func fits(text, shape string) bool {
 			return false
 		}
 		switch c := runes[i]; {
-		case want == 'é' && c >= cyrillic && c < cyrillic+cyrillics, c == want:
+		case c == want:
 		case want == 'a' && c >= 'a' && c <= 'z', want == 'A' && c >= 'A' && c <= 'Z', want == '0' && c >= '0' && c <= '9':
 		case want == 'x' && (c >= '0' && c <= '9' || c >= 'a' && c <= 'f'):
 		default:

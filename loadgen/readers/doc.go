@@ -1,6 +1,6 @@
 // Package readers reads Pods from a Kubernetes-style endpoint as many programs would: GETs and LISTs at a seeded
-// open-loop rate, watches, and receivers of webhooks that fail on demand. It judges nothing: what it saw is in a
-// record, which package scenarios/reading judges. Slow clients, which only hold connections, are apart; see Slow.
+// open-loop rate, watches, and receivers of webhooks. It judges nothing: what it saw is in a record, which package
+// scenarios/assess judges.
 //
 // It promises:
 //

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -32,19 +31,16 @@ type Config struct {
 	Limit   int     `json:"limit,omitempty"` // page of a LIST, 0 for all objects
 	Watches int     `json:"watches,omitempty"`
 
-	Webhooks      int    `json:"webhooks,omitempty"` // receivers
-	WebhookFaults string `json:"webhookFaults,omitempty"`
+	Webhooks int `json:"webhooks,omitempty"` // receivers
 	// Secret signs the deliveries, in the form of Standard Webhooks (whsec_…).
 	Secret string `json:"secret,omitempty"`
-
-	// Slow are slow clients, instead of all that.
-	Slow *Slow `json:"slow,omitempty"`
 }
 
 // Bounds of a Config.
 const (
-	MaxRate    = 100_000 // queries per second
-	MaxWatches = 10_000
+	MaxRate      = 100_000 // queries per second
+	MaxWatches   = 10_000
+	MaxReceivers = 100
 )
 
 // Phases, in their order. A phase that is said is a line of JSON on standard output, with the receivers' addresses in
@@ -53,7 +49,7 @@ const (
 	Listening = "listening"
 	Connect   = "connect" // asked for: list, and open the watches
 	Ready     = "ready"
-	Go        = "go" // asked for: begin with the queries and the receivers' faults
+	Go        = "go" // asked for: begin with the queries
 	Stop      = "stop"
 	// Stopped is also used in Records: the last query is answered.
 	Done = "done" // asked for: wait for what is still to come, and end
@@ -78,9 +74,6 @@ var (
 
 // Run goes through the phases; the record counts once it has returned nil. The receivers answer until then.
 func Run(ctx context.Context, cfg Config, in io.Reader, out io.Writer) error {
-	if cfg.Slow != nil {
-		return cfg.Slow.Run(ctx, out)
-	}
 	log, err := Create(cfg.Record)
 	if err != nil {
 		return err
@@ -165,7 +158,6 @@ type readers struct {
 	cfg             Config
 	log             *Writer
 	hooks           []*hook
-	faults          *faults
 	target, control *endpoint
 	names           []named
 	watchers        []*watcher // the control first
@@ -173,15 +165,8 @@ type readers struct {
 }
 
 // newReaders binds the receivers' addresses, on loopback.
-func newReaders(cfg Config, log *Writer) (*readers, error) {
-	r := &readers{cfg: cfg, log: log}
-	specs, err := ParseFaults(cfg.WebhookFaults)
-	if err == nil {
-		r.faults, err = newFaults(cfg.Seed, specs)
-	}
-	if err != nil {
-		return nil, err
-	}
+func newReaders(cfg Config, log *Writer) (r *readers, err error) {
+	r = &readers{cfg: cfg, log: log}
 	var key []byte
 	if cfg.Webhooks > 0 {
 		if key, err = secretKey(cfg.Secret); err != nil {
@@ -193,9 +178,7 @@ func newReaders(cfg Config, log *Writer) (*readers, error) {
 		if err != nil {
 			return nil, fmt.Errorf("listen for webhooks: %w", err)
 		}
-		r.hooks = append(r.hooks, &hook{
-			id: i + 1, listen: l, log: log, faults: r.faults, key: key, healthy: Healthy(specs, i+1),
-		})
+		r.hooks = append(r.hooks, &hook{id: i + 1, listen: l, log: log, key: key})
 	}
 	return r, nil
 }
@@ -272,7 +255,6 @@ func (r *readers) connect(ctx context.Context, all *errgroup.Group) (err error) 
 func (r *readers) query(ctx context.Context, c *conductor) error {
 	start := time.Now()
 	r.log.Append(Record{What: Started, Ended: start.UnixNano()})
-	r.faults.Start(start)
 	stop, stopped := context.WithCancel(ctx)
 	defer stopped()
 	var asking sync.WaitGroup
@@ -289,7 +271,6 @@ func (r *readers) query(ctx context.Context, c *conductor) error {
 // settle waits until everyone has seen what the control has, at most to a limit: what did not come by then is missing
 // in the record.
 func (r *readers) settle(ctx context.Context) error {
-	r.hooks = slices.DeleteFunc(r.hooks, func(h *hook) bool { return !h.healthy })
 	deadline, since := time.Now().Add(settleLimit), time.Now()
 	for _, was := r.behind(); time.Now().Before(deadline); {
 		if err := lifecycle.Pause(ctx, 20*time.Millisecond); err != nil {

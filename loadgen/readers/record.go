@@ -26,7 +26,7 @@ const (
 	Event  = "event"
 	Closed = "closed"
 
-	// Delivery is a request to a webhook: received whole at Started, answered with Code (0: not at all) at Ended.
+	// Delivery is a request to a webhook: received whole at Started, answered with Code at Ended.
 	Delivery = "delivery"
 
 	end = "end" // the last line, which counts the others
@@ -50,12 +50,11 @@ type Record struct {
 	Intended int64 `json:"intended,omitempty"`
 	Started  int64 `json:"started,omitempty"`
 	Ended    int64 `json:"ended,omitempty"`
-	Code     int   `json:"code,omitempty"` // HTTP status; 0: no answer
-	// Items are objects in a complete and valid body; of a delivery, bytes of a huge answer that could be sent.
-	Items int64 `json:"items,omitempty"`
-	Bytes int64 `json:"bytes,omitempty"` // of the body
-	// Error says why a query has no result although it may have a Code, such as a body that was cut. Of a delivery it
-	// is the name of the fault that hit it, or, as a sentence, what the receiver found wrong with it.
+	Code     int   `json:"code,omitempty"`  // HTTP status; 0: no answer
+	Items    int64 `json:"items,omitempty"` // objects in a complete and valid body
+	Bytes    int64 `json:"bytes,omitempty"` // of the body
+	// Error says why a query has no result although it may have a Code, such as a body that was cut, or what the
+	// receiver found wrong with a delivery.
 	Error string `json:"error,omitempty"`
 
 	// Of an event, and of the one that was delivered.

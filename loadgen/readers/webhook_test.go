@@ -1,30 +1,24 @@
 package readers
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
 const secret = "whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ="
 
-// deliver posts an event as a watcher does; it returns the status, 0 for none, and how
-// many bytes of the answer came.
-func deliver(t *testing.T, addr, id, body string, limit time.Duration) (code int, n int64) {
+// deliver posts an event as a watcher does; it returns the status.
+func deliver(t *testing.T, addr, id, body string) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,56 +31,40 @@ func deliver(t *testing.T, addr, id, body string, limit time.Duration) (code int
 	defer client.CloseIdleConnections()
 	resp, err := client.Do(req)
 	if err != nil {
-		return 0, 0
+		t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	n, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
-	return resp.StatusCode, n
+	_ = resp.Body.Close()
+	return resp.StatusCode
 }
 
 func TestWebhooks(t *testing.T) {
 	_, url := pods(t, apisim.Config{})
 	const good = `{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"p","uid":"u1","resourceVersion":"5"}}}`
-	log := reads(t, Config{
-		Webhooks:      5,
-		WebhookFaults: "503(receiver=2,retry-after=3s), hang(receiver=3), huge(2MiB,receiver=4), stall(100ms,receiver=5)",
-	}, url, url, func(listen []string) {
-		want := []int{204, 503, 0, 200, 204}
+	log := reads(t, Config{Webhooks: 2}, url, url, func(listen []string) {
 		for i, addr := range listen {
-			limit := 5 * time.Second
-			if i == 2 {
-				limit = 200 * time.Millisecond
-			}
-			code, n := deliver(t, addr, "u1:5:ADDED", good, limit)
-			if code != want[i] || i == 3 && n != 1<<20 {
-				t.Errorf("receiver %d answers %d and %d bytes, want %d", i+1, code, n, want[i])
+			if code := deliver(t, addr, "u1:5:ADDED", good); code != 204 {
+				t.Errorf("receiver %d answers %d", i+1, code)
 			}
 		}
 		for id, body := range map[string]string{"u1:6:ADDED": good, "u1:5:MODIFIED": good, "": good, "u1:5:ADDED": `{"type":"ADDED"}`} {
-			if code, _ := deliver(t, listen[0], id, body, time.Second); code != 400 {
+			if code := deliver(t, listen[0], id, body); code != 400 {
 				t.Errorf("%q with %s: %d", id, body, code)
 			}
 		}
 	})
-	for i, want := range []struct {
-		code int
-		text string
-	}{{204, ""}, {503, "503"}, {0, "hang"}, {200, "huge(2MiB)"}, {204, "stall(100ms)"}} {
+	for i, n := range []int{5, 1} {
 		all := log.of(Delivery, i+1)
-		if len(all) == 0 {
-			t.Errorf("receiver %d: no record", i+1)
-			continue
+		if len(all) != n {
+			t.Fatalf("receiver %d: %+v", i+1, all)
 		}
-		r := all[0]
-		if r.Code != want.code || r.Error != want.text || r.UID != "u1" || r.Version != 5 || r.Type != "ADDED" || !r.Signed || r.Ended < r.Started || r.Bytes != int64(len(good)) {
-			t.Errorf("receiver %d: %+v, want %+v", i+1, r, want)
+		if r := all[0]; r.Code != 204 || r.Error != "" || r.UID != "u1" || r.Version != 5 || r.Type != "ADDED" || !r.Signed || r.Ended < r.Started || r.Bytes != int64(len(good)) {
+			t.Errorf("receiver %d: %+v", i+1, r)
 		}
-		if i == 4 && r.Ended-r.Started < int64(100*time.Millisecond) {
-			t.Errorf("a stall of 100 ms took %d ns", r.Ended-r.Started)
+		for _, r := range all[1:] {
+			if r.Code != 400 || r.Error == "" {
+				t.Errorf("%+v", r)
+			}
 		}
-	}
-	if all := log.of(Delivery, 1); len(all) != 5 || all[1].Code != 400 || all[4].Code != 400 {
-		t.Errorf("%+v", all)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,7 +54,11 @@ type replayed struct {
 // an object that is not there, an addition of one that is.
 func replay(t testing.TB, data []byte) replayed {
 	t.Helper()
-	r, err := trace.NewReader(bytes.NewReader(data))
+	path := filepath.Join(t.TempDir(), "trace")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,17 @@
 package trace
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
 
+// format is the highest that this version reads, and the one that it writes.
+const format = 1
+
 // Header says what was recorded, and where.
 type Header struct {
+	// Format is that of the file. Writers set it; 0 is that of versions that knew only one.
+	Format int `json:"format,omitempty"`
 	// Started is when the recording began, to which the times of the frames relate.
 	Started time.Time `json:"started"`
 	// ClusterVersion is the version of the apiserver, such as "v1.36.3".
@@ -86,85 +90,29 @@ func (t Type) HoldsObject() bool {
 	return false
 }
 
-// course is how far each resource has come; it holds writer and reader to the order that
-// the package promises.
+// course counts frames; it holds writer and reader to what a replay relies on.
 type course struct {
 	resources []Resource
-	state     []stage
 	last      time.Duration
 	frames    int64
 }
 
-type stage byte
-
-const (
-	listing   stage = iota // before the first Synced
-	watching               // after a Synced
-	comparing              // after a Gap
-)
-
-func newCourse(h Header) *course {
-	return &course{resources: h.Resources, state: make([]stage, len(h.Resources))}
-}
-
-var errEmptyVersion = errors.New("SYNCED without a resourceVersion")
-
 // take accepts the next frame, or says why it cannot stand here.
 func (c *course) take(f *Frame) error {
-	if f.Resource < 0 || f.Resource >= len(c.state) {
-		return fmt.Errorf("resource %d, the header names %d", f.Resource, len(c.state))
-	}
-	if f.At < c.last {
-		return fmt.Errorf("time %s after %s", f.At, c.last)
-	}
-	at := &c.state[f.Resource]
-	next := *at
-	switch f.Type {
-	case Synced:
-		if f.ResourceVersion == "" {
-			return errEmptyVersion
-		}
-		if *at == watching {
-			return c.misplaced(f, "without a list before it")
-		}
-		next = watching
-	case Gap: // in a list as well: it may break off
-		next = comparing
-	case Initial:
-		if *at != listing {
-			return c.misplaced(f, "after the first list")
-		}
-	case Bookmark:
-		if *at != watching {
-			return c.misplaced(f, "before a list is complete")
-		}
-	case Added, Modified, Deleted:
-		switch {
-		case *at == listing:
-			return c.misplaced(f, "before a list is complete")
-		case *at == comparing && !f.Inferred:
-			return c.misplaced(f, "between a gap and the list after it that is not inferred")
-		case *at == watching && f.Inferred:
-			return c.misplaced(f, "that is inferred without a gap before it")
-		}
-	default:
-		return fmt.Errorf("type %q is not known", f.Type)
+	if f.Resource < 0 || f.Resource >= len(c.resources) {
+		return fmt.Errorf("resource %d, the header names %d", f.Resource, len(c.resources))
 	}
 	switch {
-	case f.Inferred && f.Type != Added && f.Type != Modified && f.Type != Deleted:
-		return c.misplaced(f, "cannot be inferred")
-	case f.Type.HoldsObject() && len(f.Object) == 0:
-		return c.misplaced(f, "without an object")
-	case !f.Type.HoldsObject() && len(f.Object) > 0:
-		return c.misplaced(f, "with an object")
-	case f.Type != Synced && f.ResourceVersion != "":
-		return c.misplaced(f, "with a resourceVersion beside its object")
+	case f.At < c.last:
+		return fmt.Errorf("time %s after %s", f.At, c.last)
+	case !f.Type.HoldsObject() && f.Type != Synced && f.Type != Gap:
+		return fmt.Errorf("type %q is not known", f.Type)
+	case f.Type.HoldsObject() != (len(f.Object) > 0):
+		return fmt.Errorf("%s of %s with an object, or without one", f.Type, c.resources[f.Resource])
+	case (f.Type == Synced) != (f.ResourceVersion != ""):
+		return fmt.Errorf("%s of %s with a resourceVersion, or without one", f.Type, c.resources[f.Resource])
 	}
-	*at, c.last = next, f.At
+	c.last = f.At
 	c.frames++
 	return nil
-}
-
-func (c *course) misplaced(f *Frame, why string) error {
-	return fmt.Errorf("%s of %s %s", f.Type, c.resources[f.Resource], why)
 }

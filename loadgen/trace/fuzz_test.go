@@ -35,7 +35,7 @@ func FuzzText(f *testing.F) {
 }
 
 func check(t *testing.T, data []byte) {
-	h, frames, err := read(data)
+	h, frames, err := read(t, data)
 	var e *Error
 	if err != nil && !errors.As(err, &e) {
 		t.Fatalf("%T: %v", err, err)
@@ -56,7 +56,7 @@ func check(t *testing.T, data []byte) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, again, err := read(m.Bytes()); err != nil || len(again) != len(frames) {
+	if _, again, err := read(t, m.Bytes()); err != nil || len(again) != len(frames) {
 		t.Fatalf("%d frames of %d: %v", len(again), len(frames), err)
 	}
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,21 +21,18 @@ import (
 var (
 	ErrTruncated = errors.New("the trace is cut short")
 	ErrForeign   = errors.New("this is not a trace of watchbench record")
+	ErrNewer     = errors.New("written by a newer version of watchbench")
 )
 
 // Error is a defect of a trace, and where it is.
 type Error struct {
-	File string // may be empty
-	Line int    // in the uncompressed text, from 1
+	File string
+	Line int // in the uncompressed text, from 1
 	Err  error
 }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("line %d: %v", e.Line, e.Err)
-	if e.File != "" {
-		text = e.File + ": " + text
-	}
-	return text
+	return fmt.Sprintf("%s: line %d: %v", e.File, e.Line, e.Err)
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -45,7 +43,7 @@ var _ error = (*Error)(nil)
 type Reader struct {
 	name   string
 	lines  *ndjson.Reader
-	file   io.Closer // nil: the caller's
+	file   io.Closer
 	header Header
 	course *course
 }
@@ -56,25 +54,13 @@ func Open(path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := newReader(f, path)
+	lines, err := ndjson.NewZstd(f, maxLine)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	r.file = f
-	return r, nil
-}
-
-// NewReader reads the header of a trace. What it reads from stays open.
-func NewReader(in io.Reader) (*Reader, error) { return newReader(in, "") }
-
-func newReader(in io.Reader, name string) (*Reader, error) {
-	lines, err := ndjson.NewZstd(in, maxLine)
-	if err != nil {
-		return nil, err
-	}
-	r := &Reader{name: name, lines: lines}
+	r := &Reader{name: path, lines: lines, file: f}
 	if err := r.readHeader(); err != nil {
-		return nil, errors.Join(err, lines.Close())
+		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
@@ -87,6 +73,10 @@ func (r *Reader) readHeader() error {
 	case err == nil && len(line) >= maxHeader:
 		err = fmt.Errorf("the header has %d bytes, at most %d are possible", len(line), maxHeader-1)
 	case err == nil:
+		var newer struct{ Format int }
+		if json.Unmarshal(line, &newer) == nil && newer.Format > format {
+			return r.fail(fmt.Errorf("%w: its format is %d, this version reads up to %d", ErrNewer, newer.Format, format))
+		}
 		if err = kubeapi.DecodeStrict(bytes.NewReader(line), &r.header); err == nil {
 			err = r.header.validate()
 		}
@@ -94,45 +84,23 @@ func (r *Reader) readHeader() error {
 	if err != nil {
 		return r.fail(fmt.Errorf("%w: %w", ErrForeign, err))
 	}
-	r.course = newCourse(r.header)
+	r.course = &course{resources: r.header.Resources}
 	return nil
 }
 
-// Whole returns nil for a trace that has its end, ErrTruncated for one that was cut. It
-// reads only the header and the end, so it is quick, and finds no other damage.
+// Whole returns nil for a trace that can be read to its end.
 func Whole(path string) (err error) {
 	r, err := Open(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("read the trace: %w", err)
-	}
-	tail := make([]byte, min(info.Size(), 128))
-	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
-		return fmt.Errorf("read the trace: %w", err)
-	}
-	if i := bytes.LastIndex(tail, []byte(ndjson.ZstdMagic)); i >= 0 {
-		end, err := ndjson.NewZstd(bytes.NewReader(tail[i:]), len(tail))
+	for _, err := range r.Frames() {
 		if err != nil {
 			return err
 		}
-		line, err := end.Next()
-		if err == nil {
-			_, err = end.Next() // to the checksum
-		}
-		if closing := end.Close(); errors.Is(err, io.EOF) && bytes.HasPrefix(line, []byte(endOf)) {
-			return closing
-		}
 	}
-	return fmt.Errorf("%s: %w", path, ErrTruncated)
+	return nil
 }
 
 // Header returns the header of the trace.
@@ -140,11 +108,7 @@ func (r *Reader) Header() Header { return r.header }
 
 // Close frees what the reader holds.
 func (r *Reader) Close() error {
-	err := r.lines.Close()
-	if r.file != nil {
-		err = errors.Join(err, r.file.Close())
-	}
-	return err
+	return errors.Join(r.lines.Close(), r.file.Close())
 }
 
 // Frames yields the frames in order, once. An error is the last thing yielded, with a

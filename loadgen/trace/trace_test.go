@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var header = Header{
 	Started:        time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
+	Format:         format,
 	ClusterVersion: "v1.36.3",
 	Resources: []Resource{
 		{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true},
@@ -85,8 +87,12 @@ func write(t testing.TB, frames []Frame, n int) []byte {
 	return m.Bytes()
 }
 
-func read(data []byte) (h Header, frames []Frame, err error) {
-	r, err := NewReader(bytes.NewReader(data))
+func read(t testing.TB, data []byte) (h Header, frames []Frame, err error) {
+	path := filepath.Join(t.TempDir(), "t")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(path)
 	if err != nil {
 		return h, nil, err
 	}
@@ -102,7 +108,7 @@ func read(data []byte) (h Header, frames []Frame, err error) {
 
 func TestRoundTrip(t *testing.T) {
 	data := write(t, life(), 5)
-	h, frames, err := read(data)
+	h, frames, err := read(t, data)
 	if err != nil || !reflect.DeepEqual(h, header) || !reflect.DeepEqual(frames, life()) {
 		t.Errorf("%v: header %+v, frames %+v", err, h, frames)
 	}
@@ -126,7 +132,7 @@ func text(t *testing.T, data []byte) string {
 // TestOrdinaryZstd: other tools can decompress a trace.
 func TestOrdinaryZstd(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(text(t, write(t, life(), 5))), "\n")
-	if len(lines) != len(life())+2 || !strings.HasPrefix(lines[0], `{"started":"2026-01-02T03:04:05.000000006Z"`) ||
+	if len(lines) != len(life())+2 || !strings.HasPrefix(lines[0], `{"format":1,"started":"2026-01-02T03:04:05.000000006Z"`) ||
 		lines[len(lines)-1] != `{"frames":13}` {
 		t.Errorf("%q", lines)
 	}
@@ -135,28 +141,19 @@ func TestOrdinaryZstd(t *testing.T) {
 // TestCutAnywhere: each prefix of a trace reads as frames that were written, and is known
 // to be cut, also without reading all of it.
 func TestCutAnywhere(t *testing.T) {
-	data, path := write(t, life(), 5), filepath.Join(t.TempDir(), "t")
+	data := write(t, life(), 5)
 	most := 0
 	for n := range data {
-		_, frames, err := read(data[:n])
+		_, frames, err := read(t, data[:n])
 		if !errors.Is(err, ErrTruncated) || len(frames) > 0 && !reflect.DeepEqual(frames, life()[:len(frames)]) {
 			t.Fatalf("%d bytes: %v, %d frames: %+v", n, err, len(frames), frames)
-		}
-		if err := os.WriteFile(path, data[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := Whole(path); !errors.Is(err, ErrTruncated) {
-			t.Fatalf("%d of %d bytes: %v", n, len(data), err)
 		}
 		most = max(most, len(frames))
 	}
 	if most != len(life()) {
 		t.Errorf("%d frames of the longest prefix", most)
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(Whole(path), Whole(shipped)); err != nil {
+	if err := Whole(shipped); err != nil {
 		t.Error(err)
 	}
 }
@@ -168,7 +165,7 @@ func TestChangedAnywhere(t *testing.T) {
 	for i := range data {
 		damaged := bytes.Clone(data)
 		damaged[i] ^= 1 << (i % 8) // which one makes no difference to a checksum
-		h, frames, err := read(damaged)
+		h, frames, err := read(t, damaged)
 		var e *Error
 		same := err == nil && reflect.DeepEqual(h, header) && reflect.DeepEqual(frames, life())
 		if !errors.As(err, &e) && !same {
@@ -187,17 +184,16 @@ func TestMovedFrames(t *testing.T) {
 	}
 	n := len(life())
 	for want, order := range map[string][]int{
-		"frames were written":     slices.Concat([]int{0}, count(1, 12), []int{14}),
-		"unknown field":           {0, 0},
-		"after 1h0m0s":            slices.Concat(count(0, n+1), []int{3, n + 1}),
-		"follows the end":         slices.Concat(count(0, n+2), []int{n + 1}),
-		"before a list is comple": {0, 4},
+		"frames were written": slices.Concat([]int{0}, count(1, 12), []int{14}),
+		"unknown field":       {0, 0},
+		"after 1h0m0s":        slices.Concat(count(0, n+1), []int{3, n + 1}),
+		"follows the end":     slices.Concat(count(0, n+2), []int{n + 1}),
 	} {
 		var moved []byte
 		for _, i := range order {
 			moved = enc.EncodeAll([]byte(lines[i]), moved)
 		}
-		if _, _, err := read(moved); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := read(t, moved); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %q", order, err, want)
 		}
 	}
@@ -213,7 +209,7 @@ func count(a, b int) (all []int) {
 
 func TestForeignFiles(t *testing.T) {
 	enc, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
-	const start = `{"started":"2026-01-02T03:04:05Z","clusterVersion":"v1","anonymised":false,"resources":[`
+	const start = `{"format":1,"started":"2026-01-02T03:04:05Z","clusterVersion":"v1","anonymised":false,"resources":[`
 	dir := t.TempDir()
 	for name, tc := range map[string]struct {
 		data []byte
@@ -223,6 +219,7 @@ func TestForeignFiles(t *testing.T) {
 		"text":         {[]byte("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"), ErrForeign},
 		"zstd":         {enc.EncodeAll([]byte("hello\n"), nil), ErrForeign},
 		"other lines":  {enc.EncodeAll([]byte(`{"id":1,"phase":"load"}`+"\n"), nil), ErrForeign},
+		"newer":        {enc.EncodeAll([]byte(`{"format":2,"else":1}`+"\n"), nil), ErrNewer},
 		"two headers":  {enc.EncodeAll([]byte(start+`{"version":"v1","name":"pods","kind":"Pod"}]} {}`+"\n"), nil), ErrForeign},
 		"large header": {enc.EncodeAll([]byte(start+strings.Repeat("{},", 5_000_000)+"{}]}\n"), nil), ErrForeign},
 	} {
@@ -295,7 +292,7 @@ func TestDiskFull(t *testing.T) {
 	if err := w.Close(); !errors.Is(err, errFull) || !disk.closed {
 		t.Errorf("close: %v, closed %v", err, disk.closed)
 	}
-	if _, got, err := read(disk.Bytes()); !errors.Is(err, ErrTruncated) || len(got) < 10 {
+	if _, got, err := read(t, disk.Bytes()); !errors.Is(err, ErrTruncated) || len(got) < 10 {
 		t.Errorf("%d frames, %v", len(got), err)
 	}
 }
@@ -326,26 +323,57 @@ func TestManyWriters(t *testing.T) {
 		t.Errorf("a frame after the end: %v", err)
 	}
 	bytes, count := w.Written()
-	_, frames, err := read(m.Bytes())
+	_, frames, err := read(t, m.Bytes())
 	if err != nil || len(frames) != 1000 || count != 1000 || bytes != int64(m.Len()) {
 		t.Errorf("%v: %d frames, %d written, %d bytes of %d", err, len(frames), count, bytes, m.Len())
 	}
 }
 
-// BenchmarkRead reads events of 3 KiB, of which a replay wants 50,000 in a second.
-func BenchmarkRead(b *testing.B) {
-	frames := []Frame{{Type: Synced, ResourceVersion: "1"}}
-	for i := range 10_000 {
-		frames = append(frames, Frame{Type: Added, Object: fmt.Appendf(nil, `{"metadata":{"name":"pod-%d"},"padding":%q}`, i, strings.Repeat(fmt.Sprintf("text of %d, ", i), 300)[:3000])})
-	}
-	data := write(b, frames, len(frames)+1)
-	b.SetBytes(3 << 10 * int64(len(frames)))
-	for b.Loop() {
-		if _, all, err := read(data); err != nil || len(all) != len(frames) {
-			b.Fatal(err)
+// TestBadFrames: a writer and a reader refuse what no replay could take.
+func TestBadFrames(t *testing.T) {
+	synced := Frame{Type: Synced, ResourceVersion: "1"}
+	for want, bad := range map[string]Frame{
+		"resource 2, the header names 2":   {Resource: 2, Type: Synced, ResourceVersion: "1"},
+		`type "ERROR" is not known`:        {Type: "ERROR", Object: object("a", 1)},
+		"SYNCED of pods with a resource":   {Type: Synced},
+		"ADDED of pods with an object":     {Type: Added},
+		"GAP of pods with an object":       {Type: Gap, Object: object("b", 2)},
+		"unexpected end of JSON":           {Type: Added, Object: []byte(`{"a":`)},
+		"not a JSON object":                {Type: Added, Object: []byte(`[]`)},
+		"16777217 bytes, at most 16777216": {Type: Added, Object: make([]byte, maxObject+1)},
+	} {
+		var m memory
+		w, err := NewWriter(&m, header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Append(synced); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Append(bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, frames, err := read(t, m.Bytes()); err != nil || len(frames) != 1 {
+			t.Errorf("%s: %d frames are left, %v", want, len(frames), err)
 		}
 	}
-	b.ReportMetric(float64(b.N*len(frames))/b.Elapsed().Seconds(), "events/s")
+	head, _ := json.Marshal(header)
+	enc, _ := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	for text, want := range map[string]string{
+		`{"at":-1,"resource":0,"type":"SYNCED","resourceVersion":"1"}`:      "line 2: time -1ns after 0s",
+		`{"at":1,"type":"SYNCED","resourceVersion":"1"}`:                    "line 2: resource -1",
+		`{"at":1,"resource":0,"type":"SYNCED","resourceVersion":"1","x":2}`: `line 2: field "x": unknown field`,
+		`{"at":1,"resource":0,"type":"INITIAL","object":"{}"}`:              `field "object": want an object`,
+		"": "line 2: the line ends where an object should stand",
+	} {
+		_, _, err := read(t, enc.EncodeAll(fmt.Appendf(nil, "%s\n%s\n{\"frames\":1}\n", head, text), nil))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 }
 
 // TestHeaders: what cannot be served is no trace.

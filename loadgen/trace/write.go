@@ -59,6 +59,7 @@ func Create(path string, h Header) (*Writer, error) {
 
 // NewWriter writes the header to file, which the Writer then owns.
 func NewWriter(file io.WriteCloser, h Header) (*Writer, error) {
+	h.Format = format
 	if err := h.validate(); err != nil {
 		return nil, fmt.Errorf("header of the trace: %w", err)
 	}
@@ -69,7 +70,7 @@ func NewWriter(file io.WriteCloser, h Header) (*Writer, error) {
 	if len(line) >= maxHeader {
 		return nil, fmt.Errorf("header of the trace: %d bytes, at most %d are possible", len(line), maxHeader-1)
 	}
-	w := &Writer{course: newCourse(h)}
+	w := &Writer{course: &course{resources: h.Resources}}
 	w.lines, err = ndjson.NewWriter(counting{file, &w.bytes}, ndjson.Format[Frame]{
 		What: "trace", Head: string(line) + "\n", Line: appendFrame,
 		Seal: func(frames int64) string { return fmt.Sprintf("%s%d}", endOf, frames) },
@@ -117,8 +118,8 @@ func (h Header) validate() error {
 
 // Append takes one frame and keeps nothing of it. A time before that of the last frame
 // becomes that time: where several recorders share a Writer, the order of the calls
-// counts. A frame out of order is an error and changes nothing. An
-// error of the disk is returned by Flush and Close.
+// counts. A frame that no replay could take is an error and changes nothing. An error of the disk is returned by Flush
+// and Close.
 func (w *Writer) Append(f Frame) error {
 	if len(f.Object) > 0 {
 		var err error

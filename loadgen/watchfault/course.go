@@ -34,7 +34,7 @@ func (x *exchange) supervise() {
 // there is more to do by time, zero for never, and a channel that is closed when the faults change.
 func (x *exchange) step(now time.Time) (next time.Time, changed <-chan struct{}) {
 	faults, changed := x.in.snapshot(perWatch, x.req)
-	refuse, edge, _ := x.in.Refusal()
+	refuse, _, edge, _ := x.in.Refusal(now)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if refuse {

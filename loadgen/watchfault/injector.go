@@ -92,13 +92,6 @@ func mix(seed uint64, text string, n ...uint64) uint64 {
 
 // Refusing reports whether connections are refused now.
 func (in *Injector) Refusing() bool {
-	refuse, _, _ := in.Refusal()
+	refuse, _, _, _ := in.Refusal(time.Now())
 	return refuse
-}
-
-// Refusal reports whether connections are refused now, when that changes next by
-// time (zero is never), and a channel that is closed when the faults change next.
-func (in *Injector) Refusal() (refuse bool, edge time.Time, changed <-chan struct{}) {
-	refuse, _, edge, changed = in.Set.Refusal(time.Now())
-	return refuse, edge, changed
 }

@@ -30,12 +30,8 @@ func gotBy(r *result.Readers) (all []got) {
 			map[string]int64{"missed": w.Missed, "began anew": w.Relisted}, w.LagMs})
 	}
 	if w := r.Webhooks; w != nil {
-		due := w.Changes * int64(w.Healthy)
+		due := w.Changes * int64(w.Receivers)
 		all = append(all, got{"webhook", due, due - w.Missed, map[string]int64{"missed": w.Missed}, w.LagMs})
-		if w.FaultyMs != nil {
-			due := w.Changes * int64(w.Receivers-w.Healthy)
-			all = append(all, got{"webhook with faults", due, w.FaultyMs.Count, w.Faults, w.FaultyMs})
-		}
 	}
 	slices.SortFunc(all, func(a, b got) int { return cmp.Compare(a.kind, b.kind) })
 	return slices.DeleteFunc(all, func(g got) bool { return g.due == 0 })
@@ -81,29 +77,6 @@ func counts(all map[string]int64) string {
 		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "none")
-}
-
-// readerCosts compares watcher and apiserver with and without readers.
-func (t *table) readerCosts() Section {
-	s := Section{ID: "reading-costs", Title: "What reading costs", Table: t.keys(), Notes: []string{
-		"× is against the cell of the same plan and repetition without readers. The apiserver's figures are requests for " +
-			"Pods during the load and watches of them at its end; the record itself has one watch."}}
-	s.Table.Heads = append(s.Table.Heads, Head{Title: "freshness p99", Unit: "×"}, Head{Title: "CPU", Unit: "×"},
-		Head{Title: "memory", Unit: "×"}, Head{Title: "GETs"}, Head{Title: "LISTs"}, Head{Title: "watches"},
-		Head{Title: "apiserver's CPU", Unit: "cores"})
-	if !slices.ContainsFunc(t.res.Cells, func(c result.Cell) bool { return c.Readers != nil }) {
-		return s
-	}
-	for _, r := range t.rows {
-		cells := t.cells(r)
-		for _, name := range []string{"readers.freshnessRatio", "readers.cpuRatio", "readers.rssRatio", "api.gets", "api.lists",
-			"api.watches", "api.cpuCores"} {
-			m, _ := result.MetricByName(name)
-			cells = append(cells, Cell{Text: shortOf(m.Over(r.Cells).Value)})
-		}
-		s.Table.Rows = append(s.Table.Rows, cells)
-	}
-	return s
 }
 
 // traffic compares the events per kind of each load's first valid cell with the plan.

@@ -32,7 +32,7 @@ func Run(res *result.Results) *Document {
 	}
 	d.add(figures)
 	d.add(published(res)...)
-	d.add(t.paces(), t.thresholds(), t.swept(), t.growth(), t.readers(), t.readerCosts(), t.traffic())
+	d.add(t.paces(), t.thresholds(), t.swept(), t.growth(), t.readers(), t.traffic())
 	d.add(checkTable(t.keys(), t.checks, len(t.rows), func(i int) ([]Cell, map[string]result.Check) {
 		return t.cells(t.rows[i]), t.rows[i].checks
 	}))

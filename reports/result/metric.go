@@ -127,7 +127,7 @@ func (s Summary) Interval() (i stats.Interval, ok bool) {
 
 // sections of a cell hold the figures that may be bounded.
 var sections = []string{"load", "writer", "handler", "storage", "freshness", "bystander", "watcher", "events", "pace",
-	"readers", "api"}
+	"readers"}
 
 // paths are the numbers below a cell, in the order of results.json.
 var paths = sync.OnceValue(func() []Metric {

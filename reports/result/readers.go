@@ -15,13 +15,9 @@ type Readers struct {
 	List     *Queries  `json:"list,omitempty"`
 	Watches  *Watches  `json:"watches,omitempty"`
 	Webhooks *Webhooks `json:"webhooks,omitempty"`
-	// FreshnessRatio is the 99th percentile of the Pods' freshness over that of the cell
-	// with the same plan, in the same repetition, and no readers; CPURatio is that of the
-	// watcher's CPU time, and RSSRatio that of its peak of memory. nil without such a cell,
-	// and where one of the two is invalid or was cut.
+	// FreshnessRatio is the 99th percentile of the Pods' freshness over that of the cell with the same plan, in the
+	// same repetition, and no readers. nil without such a cell, and where one of the two is invalid or was cut.
 	FreshnessRatio *float64 `json:"freshnessRatio,omitempty"`
-	CPURatio       *float64 `json:"cpuRatio,omitempty"`
-	RSSRatio       *float64 `json:"rssRatio,omitempty"`
 }
 
 // Queries are those of one verb, over the time of the load.
@@ -32,12 +28,8 @@ type Queries struct {
 	// Errors are the others, by status or by what went wrong.
 	Errors map[string]int64 `json:"errors,omitempty"`
 	QPS    *float64         `json:"qps,omitempty"` // done, per second
-	// FromIntent is the time from when a query was due to the last byte of its answer, of
-	// those that were done, FromActual from when it was sent.
+	// FromIntent is the time from when a query was due to the last byte of its answer, of those that were done.
 	FromIntent *Quantiles `json:"latencyIntendedMs,omitempty"`
-	FromActual *Quantiles `json:"latencyActualMs,omitempty"`
-	Items      *float64   `json:"itemsPerAnswer,omitempty"`
-	Bytes      *float64   `json:"bytesPerAnswer,omitempty"`
 }
 
 // Watches are those of the readers.
@@ -48,10 +40,8 @@ type Watches struct {
 	Missed   int64 `json:"missed"`   // that did not come, by all
 	Resumed  int64 `json:"resumed"`  // watches that ended, and went on where they were
 	Relisted int64 `json:"relisted"` // that began anew, after a 410
-	// LagMs is the time from when a write was due to its event at a reader, of writes whose
-	// version is known; BehindMs from the control's event to the reader's.
-	LagMs    *Quantiles `json:"lagMs,omitempty"`
-	BehindMs *Quantiles `json:"behindMs,omitempty"`
+	// LagMs is the time from when a write was due to its event at a reader, of writes whose version is known.
+	LagMs *Quantiles `json:"lagMs,omitempty"`
 }
 
 // Webhooks are deliveries to the receivers.
@@ -61,31 +51,9 @@ type Webhooks struct {
 	Attempts  int64 `json:"attempts"`
 	Delivered int64 `json:"delivered"` // answered with 2xx
 	Repeated  int64 `json:"repeated"`  // delivered before, once more
-	// Healthy are those that no fault is meant for; Missed is what they were not told.
-	Healthy int   `json:"healthy"`
-	Missed  int64 `json:"missed"`
-	// LagMs and BehindMs are those of Watches, for the healthy; FaultyMs is LagMs for the
-	// others.
-	LagMs    *Quantiles `json:"lagMs,omitempty"`
-	BehindMs *Quantiles `json:"behindMs,omitempty"`
-	FaultyMs *Quantiles `json:"faultyLagMs,omitempty"`
-	// AnswerBytes is the most that a receiver could send of an answer that was far too large.
-	AnswerBytes int64 `json:"answerBytes,omitempty"`
-	// Faults is how often each fault fired.
-	Faults map[string]int64 `json:"faults,omitempty"`
-}
-
-// API is what the apiserver was asked during the load, by its own counters. The load's
-// writes are not among them.
-type API struct {
-	Gets  float64 `json:"gets"`
-	Lists float64 `json:"lists"`
-	// Watches are those of Pods open at the end of the load, and Events what it sent
-	// to watches of Pods.
-	Watches float64 `json:"watches"`
-	Events  float64 `json:"events"`
-	// CPUCores is its CPU time over load and drain.
-	CPUCores *float64 `json:"cpuCores,omitempty"`
+	Missed    int64 `json:"missed"`    // that they were not told
+	// LagMs is that of Watches, to the delivery's arrival.
+	LagMs *Quantiles `json:"lagMs,omitempty"`
 }
 
 // CompareReaders compares each cell with readers with the one of the same plan that has
@@ -96,24 +64,14 @@ func (r *Results) CompareReaders() {
 		if c.Readers == nil {
 			continue
 		}
-		c.Readers.FreshnessRatio, c.Readers.CPURatio, c.Readers.RSSRatio = nil, nil, nil
+		c.Readers.FreshnessRatio = nil
 		base := r.withoutReaders(c)
-		if base == nil || !c.Valid || !base.Valid || c.Cut || base.Cut {
+		if base == nil || !c.Valid || !base.Valid || c.Cut || base.Cut || c.Freshness == nil || base.Freshness == nil ||
+			base.Freshness.P99 <= 0 {
 			continue
 		}
-		if c.Freshness != nil && base.Freshness != nil {
-			c.Readers.FreshnessRatio = ratio(&c.Freshness.P99, &base.Freshness.P99)
-		}
-		c.Readers.CPURatio = ratio(c.Watcher.CPUCores, base.Watcher.CPUCores)
-		c.Readers.RSSRatio = ratio(c.Watcher.RSSPeakMiB, base.Watcher.RSSPeakMiB)
+		c.Readers.FreshnessRatio = new(stats.Round(c.Freshness.P99 / base.Freshness.P99))
 	}
-}
-
-func ratio(a, b *float64) *float64 {
-	if a == nil || b == nil || *b <= 0 {
-		return nil
-	}
-	return new(stats.Round(*a / *b))
 }
 
 // withoutReaders is the cell to compare with; nil if there is none, or several.

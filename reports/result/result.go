@@ -121,10 +121,8 @@ type Cell struct {
 	// has no steady rate, where the load is short against storage's latency, and where
 	// something was done to the parties meanwhile.
 	Pace *Pace `json:"pace,omitempty"`
-	// Readers are those who read meanwhile; API is what that cost the apiserver, where its
-	// counters were read.
+	// Readers are those who read meanwhile.
 	Readers *Readers `json:"readers,omitempty"`
-	API     *API     `json:"api,omitempty"`
 	// Profiles were taken on request.
 	Profiles []Profile `json:"profiles,omitempty"`
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -72,8 +71,6 @@ type Cell interface {
 	// Refuses starts a watcher beside the others, which reaches no storage, and returns how
 	// it ended. One that goes on is killed after a while.
 	Refuses(context.Context, *party.Serving) (history.Refusal, error)
-	// SlowClients has a process take the watcher's connections and hold them for so long.
-	SlowClients(context.Context, readers.Slow) (readers.Seen, error)
 	// RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
 	RestartAPIServer(ctx context.Context) error
 	// Backup copies what the apiserver holds, and Restore puts it back, ending the apiserver

@@ -48,10 +48,6 @@ type Cell struct {
 	LedgerBytes int64 `json:"ledgerBytes,omitempty"`
 	// Profiles were taken on request.
 	Profiles []result.Profile `json:"profiles,omitempty"`
-	// APIBefore and APIAfter are the apiserver's counters as the load began and ended; nil
-	// where they could not be read.
-	APIBefore *APIReads `json:"apiBefore,omitempty"`
-	APIAfter  *APIReads `json:"apiAfter,omitempty"`
 	// Refusal is how a watcher ended that must not talk to storage; nil in other cells.
 	Refusal *Refusal `json:"refusal,omitempty"`
 }

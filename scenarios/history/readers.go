@@ -10,15 +10,6 @@ import (
 // FileReaders is the record of a cell's readers; see package loadgen/readers.
 const FileReaders = "readers.ndjson.zst"
 
-// APIReads are counters of the apiserver: requests for Pods, watches of them that are open, and events that it sent to
-// watches of Pods.
-type APIReads struct {
-	Gets    float64 `json:"gets"`
-	Lists   float64 `json:"lists"`
-	Watches float64 `json:"watches"`
-	Events  float64 `json:"events"`
-}
-
 // Readers is the record of a cell's readers, which can be read several times.
 func Readers(dir string) iter.Seq2[readers.Record, error] {
 	path := filepath.Join(dir, FileReaders)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,31 +30,13 @@ type asking struct {
 	Get, List         float64
 	Limit             int64
 	Watches, Webhooks int
-	WebhookFaults     []string
 }
 
 func (a *asking) records() bool { return a.Get+a.List > 0 || a.Watches+a.Webhooks > 0 }
 func (a *asking) any() bool     { return a.From != "" || a.records() }
 
-var faultAt = regexp.MustCompile(`receiver=([0-9|]+)`)
-
-// healthy says that no fault is meant for a receiver.
-func (a *asking) healthy(receiver int) bool {
-	return !slices.ContainsFunc(a.WebhookFaults, func(text string) bool {
-		at := faultAt.FindStringSubmatch(text)
-		return at == nil || slices.Contains(strings.Split(at[1], "|"), strconv.Itoa(receiver))
-	})
-}
-
-type apiCount struct{ Gets, Lists, Watches, Events float64 }
-
-// readerFigures are those of the readers, and what the apiserver was asked.
+// readerFigures are those of the readers.
 func (r *record) readerFigures(a answers) {
-	if before, after := r.cell.APIBefore, r.cell.APIAfter; before != nil && after != nil {
-		a["api.gets"], a["api.lists"], a["api.events"] = after.Gets-before.Gets, after.Lists-before.Lists, after.Events-before.Events
-		a["api.watches"] = after.Watches
-		r.cores(a, "api.cpuCores", "apiserver")
-	}
 	s := &r.cell.Scenario.Readers
 	if !s.any() {
 		return
@@ -67,14 +48,6 @@ func (r *record) readerFigures(a answers) {
 		happened := r.happened()
 		r.watches(a, happened)
 		r.webhooks(a, happened)
-	}
-}
-
-// cores is a party's CPU over load and drain, by the figures that are published.
-func (r *record) cores(a answers, figure, party string) {
-	used, known := number(a["parties."+party+".cpuSeconds"])
-	if length, has := number(a["watcher.cpuWindowSeconds"]); known && has {
-		a.number(figure, six(used)/six(length))
 	}
 }
 
@@ -91,8 +64,8 @@ func (r *record) queries(a answers, verb string, rate float64, least int64) {
 	}
 	at := "readers." + verb + "."
 	length := seconds(r.when("stopped") - r.when("started"))
-	var sent, done, items, bytes float64
-	var fromIntent, fromActual []int64
+	var sent, done float64
+	var fromIntent []int64
 	for _, x := range r.reads {
 		if x.What != verb {
 			continue
@@ -106,8 +79,7 @@ func (r *record) queries(a answers, verb string, rate float64, least int64) {
 		case x.Items < least:
 			a.count(at+"errors.objects are missing", 1)
 		default:
-			done, items, bytes = done+1, items+float64(x.Items), bytes+float64(x.Bytes)
-			fromIntent, fromActual = append(fromIntent, x.Ended-x.Intended), append(fromActual, x.Ended-x.Started)
+			done, fromIntent = done+1, append(fromIntent, x.Ended-x.Intended)
 		}
 	}
 	a[at+"planned"] = max(math.Floor(rate*length), sent) // one may have been due in the last interval
@@ -115,10 +87,7 @@ func (r *record) queries(a answers, verb string, rate float64, least int64) {
 	if done > 0 {
 		a.number(at+"qps", done/length)
 	}
-	a.number(at+"itemsPerAnswer", items/done)
-	a.number(at+"bytesPerAnswer", bytes/done)
 	a.quantiles(at+"latencyIntendedMs", fromIntent, milli)
-	a.quantiles(at+"latencyActualMs", fromActual, milli)
 }
 
 func (a answers) count(path string, n int) {
@@ -190,14 +159,12 @@ func (r *record) happened() *happening {
 	return h
 }
 
-// delays are those of changes at their readers, from when they were due and from the control.
-type delays struct{ lag, behind []int64 }
-
-func (d *delays) add(h *happening, version uint64, at int64) {
+// lag adds that of a change of the load at a reader.
+func (h *happening) lag(lags []int64, version uint64, at int64) []int64 {
 	if due, load := h.due[version]; load {
-		d.lag = append(d.lag, at-due)
-		d.behind = append(d.behind, at-h.changes[version].Ended)
+		return append(lags, at-due)
 	}
+	return lags
 }
 
 func (r *record) watches(a answers, h *happening) {
@@ -207,7 +174,7 @@ func (r *record) watches(a answers, h *happening) {
 	}
 	const at = "readers.watches."
 	a[at+"count"], a[at+"changes"] = float64(n), float64(len(h.changes))
-	var d delays
+	var lags []int64
 	for reader := 1; reader <= n; reader++ {
 		w := r.watched(h, reader)
 		a.count(at+"events", len(w.first))
@@ -215,11 +182,10 @@ func (r *record) watches(a answers, h *happening) {
 		a.count(at+"resumed", w.resumed)
 		a.count(at+"relisted", w.relisted)
 		for version, when := range w.first {
-			d.add(h, version, when)
+			lags = h.lag(lags, version, when)
 		}
 	}
-	a.quantiles(at+"lagMs", d.lag, milli)
-	a.quantiles(at+"behindMs", d.behind, milli)
+	a.quantiles(at+"lagMs", lags, milli)
 }
 
 func (r *record) webhooks(a answers, h *happening) {
@@ -229,53 +195,31 @@ func (r *record) webhooks(a answers, h *happening) {
 	}
 	const at = "readers.webhooks."
 	a[at+"receivers"], a[at+"changes"] = float64(s.Webhooks), float64(len(h.changes))
-	a.count(at+"healthy", 0)
 	a.count(at+"missed", 0)
-	most := int64(0)
-	var well, faulty delays
+	var lags []int64
 	for reader := 1; reader <= s.Webhooks; reader++ {
-		d := &faulty
-		if s.healthy(reader) {
-			d = &well
-			a.count(at+"healthy", 1)
-		}
 		attempts, delivered, seen := 0, 0, map[uint64]bool{}
 		for _, x := range r.reads {
 			if x.What != "delivery" || x.Reader != reader {
 				continue
 			}
 			attempts++
-			most = max(most, x.Items)
-			if x.faulty() {
-				a.count(at+"faults."+x.Error, 1)
-			}
 			if _, known := h.changes[x.Version]; !known || !x.told() {
 				continue
 			}
 			delivered++
 			if !seen[x.Version] {
-				d.add(h, x.Version, x.Started)
+				lags = h.lag(lags, x.Version, x.Started)
 			}
 			seen[x.Version] = true
 		}
 		a.count(at+"attempts", attempts)
 		a.count(at+"delivered", delivered)
 		a.count(at+"repeated", delivered-len(seen))
-		if d == &well {
-			a.count(at+"missed", len(h.changes)-len(seen))
-		}
+		a.count(at+"missed", len(h.changes)-len(seen))
 	}
-	if most > 0 {
-		a[at+"answerBytes"] = float64(most)
-	}
-	a.quantiles(at+"lagMs", well.lag, milli)
-	a.quantiles(at+"behindMs", well.behind, milli)
-	a.quantiles(at+"faultyLagMs", faulty.lag, milli)
+	a.quantiles(at+"lagMs", lags, milli)
 }
-
-// faulty says that a fault hit the delivery. What a receiver itself has to say of one is a
-// sentence, and the name of a fault has no blanks.
-func (x *read) faulty() bool { return x.Error != "" && !strings.Contains(x.Error, " ") }
 
 // ratios compare a valid cell with the valid one of the same plan and repetition that has no
 // readers, by figures that are published.
@@ -288,11 +232,9 @@ func (r *record) ratios(t *testing.T, a answers) {
 	if without["valid"] != true {
 		return
 	}
-	for figure, of := range map[string]string{"freshnessRatio": "freshness.p99", "cpuRatio": "watcher.cpuCores", "rssRatio": "watcher.rssPeakMiB"} {
-		mine, known := number(a[of])
-		if other, has := number(without[of]); known && has {
-			a.number("readers."+figure, six(mine)/six(other))
-		}
+	mine, known := number(a["freshness.p99"])
+	if other, has := number(without["freshness.p99"]); known && has {
+		a.number("readers.freshnessRatio", six(mine)/six(other))
 	}
 }
 

@@ -117,7 +117,6 @@ type cellFile struct {
 	Fired, WatchFired                              []firing
 	Kinds                                          []string
 	Refusal                                        map[string]any
-	APIBefore, APIAfter                            *apiCount
 }
 
 type scenario struct {

@@ -42,8 +42,6 @@ func act(role string) {
 		_ = f.Close()
 		fmt.Fprintln(os.Stderr, "k8s-watch: listen tcp 127.0.0.1:7: bind: address already in use")
 		os.Exit(1)
-	case "says what became of it": // as slow clients do
-		fmt.Println(`{"asked":3,"connected":2,"shaken":1,"cut":1}`)
 	case "silent": // another watcher, without metrics
 		time.Sleep(time.Minute)
 	case "starts once": // as a mock that finds its port taken the second time

@@ -45,8 +45,6 @@ type child struct {
 	dir   string
 	logs  string // directory of the log file
 	stdin bool   // keep a pipe to it
-	// aside leaves the CPUs to everybody else, for what runs on other machines in earnest.
-	aside bool
 	// lines receives standard output line by line, in one goroutine that ends with
 	// the child's output; without it standard output goes to the log as well.
 	lines func(line []byte)
@@ -89,21 +87,8 @@ func start(c child) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", p.title, err)
 	}
 	go p.wait(out, c.lines) // ends with the child; Stop and Kill wait for it
-	if c.aside {
-		// The child leads a group of its own: the priority applies to all its threads, and
-		// those to come inherit it. One that has ended says itself why.
-		if err := syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), lowestPriority); err != nil &&
-			!errors.Is(err, syscall.ESRCH) {
-			p.Kill()
-			return nil, fmt.Errorf("lower the priority of %s: %w", p.title, err)
-		}
-	}
 	return p, nil
 }
-
-// lowestPriority is the nice value at which a thread gets a sixtieth of the CPU time of
-// one that it competes with.
-const lowestPriority = 19
 
 // wait reads the child's output to its end and then reaps it.
 func (p *Process) wait(out io.ReadCloser, lines func([]byte)) {

@@ -4,9 +4,8 @@ import (
 	"context"
 	"net/http"
 	"path/filepath"
-	"strconv"
 
-	"github.com/watchbench/watchbench/scenarios/spec"
+	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
 
 // Proxy is the process between apiserver and watcher that injects watch faults.
@@ -18,31 +17,24 @@ type Proxy struct {
 
 // ProxySetup configures a proxy.
 type ProxySetup struct {
-	Bin, Logs, Cell string // program, folder of logs, folder of the cell
-	Kubeconfig      string // of the apiserver
-	Spec            spec.Watch
-	Seed            uint64
-	// OwnRights says that the watcher has credentials of its own, which the proxy passes
-	// on instead of lending its own.
-	OwnRights bool
+	Bench
+	Kubeconfig string // of the apiserver
+	watchfault.ProxyConfig
 }
 
 // StartProxy returns once the proxy listens.
 func StartProxy(ctx context.Context, s ProxySetup) (*Proxy, error) {
 	p := &Proxy{Kubeconfig: filepath.Join(s.Cell, "proxy.kubeconfig")}
-	argv := []string{
-		s.Bin, "watchproxy", "--kubeconfig", s.Kubeconfig, "--write-kubeconfig", p.Kubeconfig, "--admin", "127.0.0.1:0",
-		"--faults", s.Spec.FaultText(), "--seed", strconv.FormatUint(s.Seed, 10),
-	}
-	if !s.Spec.AtStart {
-		argv = append(argv, "--hold")
-	}
-	if s.OwnRights {
-		argv = append(argv, "--tls", "--pass-authorization")
+	c, err := s.child("watchproxy", struct {
+		watchfault.ProxyConfig
+		Kubeconfig string `json:"kubeconfig"`
+		Write      string `json:"write"`
+	}{s.ProxyConfig, s.Kubeconfig, p.Kubeconfig})
+	if err != nil {
+		return nil, err
 	}
 	var said announcement
-	var err error
-	if p.Process, err = announce(ctx, child{name: "watchproxy", argv: argv, logs: s.Logs}, &said); err != nil {
+	if p.Process, err = announce(ctx, c, &said); err != nil {
 		return nil, err
 	}
 	p.admin = admin{newClient(), "http://" + said.Admin}

@@ -23,41 +23,38 @@ type Readers struct {
 	said map[string]bool // phases
 }
 
-// ReadersSetup says how to start the readers.
-type ReadersSetup struct {
-	Bin, Logs, Cell string // watchbench, folder of logs, folder of the cell
-	Config          readers.Config
-}
-
 const (
 	// connectLimit bounds the first lists and the opening of all watches.
 	connectLimit = time.Minute
-	// haltLimit bounds the last answers, readersGrace what is still to come after the drain, and slowGrace how long
-	// after their time slow clients may take to close their connections.
+	// haltLimit bounds the last answers, and readersGrace what is still to come after the drain.
 	haltLimit    = 30 * time.Second
 	readersGrace = 30 * time.Second
-	slowGrace    = 30 * time.Second
 )
 
-// reads is the process that reads what the configuration says, kept as a file of this name.
-func reads(bin, dir, name, logs string, cfg readers.Config) (child, error) {
-	if !executable(bin) {
-		const remedy = "run make build, which puts all programs into one folder"
-		return child{}, &badinput.Error{What: bin + " is not there", Remedy: remedy}
-	}
-	path := filepath.Join(dir, name+".json")
-	return child{name: name, argv: []string{bin, "readers", path}, logs: logs, stdin: true}, writeJSON(path, cfg)
+// Bench says where watchbench is, which is several of the processes of a cell, and where they write.
+type Bench struct {
+	Bin, Logs, Cell string // watchbench, folder of logs, folder of the cell
 }
 
-// StartReaders returns once the receivers listen.
-func StartReaders(ctx context.Context, s ReadersSetup) (*Readers, error) {
-	s.Config.Record = filepath.Join(s.Cell, history.FileReaders)
-	c, err := reads(s.Bin, s.Cell, "readers", s.Logs, s.Config)
+// child is the process of that name, whose configuration is kept as a file.
+func (b Bench) child(name string, cfg any) (child, error) {
+	if !executable(b.Bin) {
+		const remedy = "run make build, which puts all programs into one folder"
+		return child{}, &badinput.Error{What: b.Bin + " is not there", Remedy: remedy}
+	}
+	path := filepath.Join(b.Cell, name+".json")
+	return child{name: name, argv: []string{b.Bin, name, path}, logs: b.Logs}, writeJSON(path, cfg)
+}
+
+// StartReaders returns once the readers listen.
+func StartReaders(ctx context.Context, b Bench, cfg readers.Config) (*Readers, error) {
+	cfg.Record = filepath.Join(b.Cell, history.FileReaders)
+	c, err := b.child("readers", cfg)
 	if err != nil {
 		return nil, err
 	}
 	r := &Readers{said: map[string]bool{}}
-	c.lines = r.take
+	c.lines, c.stdin = r.take, true
 	if r.Process, err = start(c); err != nil {
 		return nil, err
 	}
@@ -105,7 +102,7 @@ func (r *Readers) Connect(ctx context.Context) error {
 	return r.step(ctx, readers.Connect, readers.Ready, connectLimit)
 }
 
-// Go begins with the queries and the faults of the receivers.
+// Go begins with the queries.
 func (r *Readers) Go() error { return r.step(context.Background(), readers.Go, "", 0) }
 
 // Halt ends the queries and returns when the last is answered.
@@ -139,32 +136,4 @@ func (p *Process) over(ctx context.Context, what string, limit time.Duration) er
 		return p.Failure()
 	}
 	return nil
-}
-
-// RunSlowClients returns once the process has ended, whatever it ends of. It runs at the lowest priority: who attacks
-// a watcher does not do so with its CPUs, nor with those of the apiserver and etcd.
-func RunSlowClients(ctx context.Context, bin, logs string, s readers.Slow) (seen readers.Seen, err error) {
-	c, err := reads(bin, logs, "slow-clients", logs, readers.Config{Slow: &s})
-	if err != nil {
-		return seen, err
-	}
-	var last []byte // written by one goroutine, read after its end
-	c.title, c.aside, c.stdin = "the slow clients", true, false
-	c.lines = func(line []byte) { last = append(last[:0], line...) }
-	p, err := start(c)
-	if err != nil {
-		return seen, err
-	}
-	defer func() {
-		if !p.Ended() {
-			p.Kill()
-		}
-	}()
-	if err := p.over(ctx, "the end of the slow clients", s.For+slowGrace); err != nil {
-		return seen, err
-	}
-	if err := json.Unmarshal(last, &seen); err != nil {
-		return seen, fmt.Errorf("what became of the slow clients: %q: %w", last, err)
-	}
-	return seen, nil
 }

@@ -1,17 +1,13 @@
 package party
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
-	"strings"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
-	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // Serving configures the watcher's resource watcher.
@@ -72,40 +68,4 @@ func (s *Serving) write(port int) error {
 		return nil
 	}
 	return kubeapi.WriteConfig(s.Kubeconfig, kubeapi.ConfigFor("k8s-watch", &rest.Config{Host: s.base(port)}))
-}
-
-// counted are the series of an apiserver that say what readers cost it.
-var counted = []string{"apiserver_request_total{", "apiserver_longrunning_requests{", "apiserver_watch_events_total{"}
-
-// Reads are the apiserver's counters of what was read of Pods.
-func (a *APIServer) Reads(ctx context.Context) (*history.APIReads, error) {
-	data, err := a.Send(ctx, http.MethodGet, "/metrics", nil)
-	if err != nil {
-		return nil, err
-	}
-	var kept strings.Builder
-	for line := range strings.Lines(string(data)) {
-		for _, c := range counted {
-			if strings.HasPrefix(line, c) {
-				kept.WriteString(line)
-			}
-		}
-	}
-	s, err := history.ParseScrape(strings.NewReader(kept.String()))
-	if err != nil {
-		return nil, fmt.Errorf("read the apiserver's metrics: %w", err)
-	}
-	value := func(name string, labels ...string) float64 {
-		if v := s.Sum(name, labels...); v != nil {
-			return *v
-		}
-		return 0
-	}
-	return &history.APIReads{
-		Gets:    value("apiserver_request_total", "verb", "GET", "resource", "pods"),
-		Lists:   value("apiserver_request_total", "verb", "LIST", "resource", "pods"),
-		Watches: value("apiserver_longrunning_requests", "verb", "WATCH", "resource", "pods"),
-		Events: value("apiserver_watch_events_total", "kind", "Pod") +
-			value("apiserver_watch_events_total", "resource", "pods"),
-	}, nil
 }

@@ -2,19 +2,15 @@ package party
 
 import (
 	"context"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
-	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -66,35 +62,6 @@ func TestServing(t *testing.T) {
 	}
 }
 
-const apiserverMetrics = `# HELP apiserver_request_total x
-# TYPE apiserver_request_total counter
-apiserver_request_total{code="200",resource="pods",verb="GET"} 5
-apiserver_request_total{code="404",resource="pods",verb="GET"} 2
-apiserver_request_total{code="200",resource="pods",verb="LIST"} 3
-apiserver_request_total{code="200",resource="leases",verb="GET"} 99
-apiserver_longrunning_requests{resource="pods",verb="WATCH"} 4
-apiserver_watch_events_total{group="",kind="Pod",version="v1"} 70
-other_total{x="{"} 1
-`
-
-func TestReads(t *testing.T) {
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, apiserverMetrics) }))
-	defer srv.Close()
-	path := filepath.Join(t.TempDir(), "k")
-	if err := kubeapi.WriteConfig(path, kubeapi.ConfigFor("x", &rest.Config{Host: srv.URL})); err != nil {
-		t.Fatal(err)
-	}
-	api, err := NewAPIServer(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer api.Close()
-	got, err := api.Reads(t.Context())
-	if want := (history.APIReads{Gets: 7, Lists: 3, Watches: 4, Events: 70}); err != nil || *got != want {
-		t.Errorf("%+v, %v, want %+v", got, err, want)
-	}
-}
-
 // Readers that fail say why, and readers that end without a record are an error.
 func TestReadersThatFail(t *testing.T) {
 	dir := t.TempDir()
@@ -106,7 +73,7 @@ func TestReadersThatFail(t *testing.T) {
 		return path
 	}
 	begin := func(script string) (*Readers, error) {
-		return StartReaders(t.Context(), ReadersSetup{Bin: program(script), Logs: dir, Cell: dir})
+		return StartReaders(t.Context(), Bench{Bin: program(script), Logs: dir, Cell: dir}, readers.Config{})
 	}
 	if _, err := begin("echo no such thing >&2; exit 1\n"); err == nil || !strings.Contains(err.Error(), "no such thing") {
 		t.Error(err)

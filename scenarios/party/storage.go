@@ -87,7 +87,7 @@ func (m *Storage) start(ctx context.Context) (said announcement, err error) {
 		argv = append(argv, "--tls-cert", s.TLS.CertFile, "--tls-key", s.TLS.KeyFile,
 			"--save-ledger", m.file(m.life, ledgerOfLife), "--save-snapshot", m.file(m.life, documents))
 		if s.TLS.Old {
-			argv = append(argv, "--tls-max-version", "1.1")
+			argv = append(argv, "--tls-old")
 		}
 	}
 	name := cmp.Or(s.Name, "storagemock")

@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -15,32 +18,31 @@ import (
 // them.
 type Witness struct{ *Process }
 
-// WitnessSetup configures a witness.
-type WitnessSetup struct {
-	Bin, Logs, Cell string // program, folder of logs, folder of the cell
-	Kubeconfig      string // of the apiserver itself
-	Kinds           []string
-	Ignore          []string // namespaces
-}
-
 // witnessGrace is the time a witness gets for its last lists.
 const witnessGrace = time.Minute
 
 // StartWitness returns once it has listed everything and watches.
-func StartWitness(ctx context.Context, s WitnessSetup) (*Witness, error) {
-	argv := []string{s.Bin, "witness", "--kubeconfig", s.Kubeconfig, "--oplog", filepath.Join(s.Cell, history.FileWitness)}
-	for _, k := range s.Kinds {
-		argv = append(argv, "--kind", k+"="+kindGroups[k]+"/"+resources[k])
+func StartWitness(ctx context.Context, b Bench, kubeconfig string, kinds, ignore []string) (*Witness, error) {
+	cfg := readers.WitnessConfig{Kubeconfig: kubeconfig, OpLog: filepath.Join(b.Cell, history.FileWitness),
+		IgnoreNamespaces: ignore}
+	for _, k := range kinds {
+		gv, err := schema.ParseGroupVersion(kindGroups[k])
+		if err != nil {
+			return nil, err
+		}
+		cfg.Kinds = append(cfg.Kinds, readers.WitnessKind{Name: k, Resource: gv.WithResource(resources[k])})
 	}
-	for _, ns := range s.Ignore {
-		argv = append(argv, "--ignore-namespace", ns)
+	c, err := b.child("witness", cfg)
+	if err != nil {
+		return nil, err
 	}
 	var ready atomic.Bool
-	p, err := start(child{name: "witness", argv: argv, logs: s.Logs, lines: func(line []byte) {
+	c.lines = func(line []byte) {
 		if bytes.Contains(line, []byte(`"ready"`)) {
 			ready.Store(true)
 		}
-	}})
+	}
+	p, err := start(c)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/certs"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -75,8 +74,8 @@ func queryAbuse() faults.Family {
 
 // abused is what came of it.
 type abused struct {
-	Probes []probed     `json:"probes"`
-	Slow   readers.Seen `json:"slow"`
+	Probes []probed `json:"probes"`
+	Slow   slowSeen `json:"slow"`
 	// Again is how long after the end of the slow clients, in seconds, an honest one was
 	// answered; -1: it never was.
 	Again float64 `json:"again"`
@@ -206,10 +205,10 @@ func (a *abuse) inject(ctx context.Context, c faults.Cell, e spec.Event) (faults
 		return faults.Done{}, err
 	}
 	seen.Probes = a.answers.sum()
-	slow := readers.Slow{
+	slow := slowClients{
 		Address: strings.TrimPrefix(target, "https://"), CAFile: filepath.Join(c.Dir(), resourcesCA), Count: e.Number(), For: half,
 	}
-	if seen.Slow, err = c.SlowClients(ctx, slow); err != nil {
+	if seen.Slow, err = runSlow(ctx, slow); err != nil {
 		return faults.Done{}, err
 	}
 	client.CloseIdleConnections() // a connection is what an honest one has to get

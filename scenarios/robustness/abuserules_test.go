@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -44,7 +43,7 @@ func TestAbuse(t *testing.T) {
 				{Name: "no token", Want: 401, Codes: map[int]int64{401: 20}}, {Name: "a Secret", Want: 403, Codes: map[int]int64{403: 20}},
 				{Name: "a masked label", Want: 200, Codes: map[int]int64{200: 20}, There: 1},
 			},
-			Slow: readers.Seen{Asked: 10_000, Connected: 4000, Shaken: 20, Cut: 300}, Again: 0.4,
+			Slow: slowSeen{Asked: 10_000, Connected: 4000, Shaken: 20, Cut: 300}, Again: 0.4,
 		}
 		if tc.edit != nil {
 			tc.edit(&a)

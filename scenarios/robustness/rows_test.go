@@ -25,7 +25,16 @@ import (
 
 var matrixDir = flag.String("matrix", "", "folder of a matrix to which the rows are added; without it they are not run")
 
-func TestMain(m *testing.M) { os.Exit(clustertest.Shared(m).Run()) }
+func TestMain(m *testing.M) {
+	if text := os.Getenv(asSlow); text != "" {
+		if err := beSlow(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(clustertest.Shared(m).Run())
+}
 
 // families are those of the rows, each made anew for every cell.
 var families = []func() faults.Family{

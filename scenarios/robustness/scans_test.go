@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -44,11 +43,11 @@ func readerScans() faults.Family {
 
 // scanned is the outcome of one event.
 type scanned struct {
-	Readers readers.Seen `json:"readers"`
-	For     float64      `json:"for"` // how long they went on, in seconds
-	Probes  int64        `json:"probes"`
-	Slowest float64      `json:"slowest"` // of the probes, in seconds; one without an answer counts as healthPatience
-	Lost    bool         `json:"lost"`    // another replica leads, or none
+	Readers slowSeen `json:"readers"`
+	For     float64  `json:"for"` // how long they went on, in seconds
+	Probes  int64    `json:"probes"`
+	Slowest float64  `json:"slowest"` // of the probes, in seconds; one without an answer counts as healthPatience
+	Lost    bool     `json:"lost"`    // another replica leads, or none
 }
 
 // arrange has the watchers serve, on loopback.
@@ -74,7 +73,7 @@ func (scans) inject(ctx context.Context, c faults.Cell, e spec.Event) (faults.Do
 		seen.probe(probing, all[i].Probe)
 	}()
 	url := all[i].Resources() + "/api/v1/pods?labelSelector=watchbench.example%2Fnone"
-	seen.Readers, err = c.SlowClients(ctx, readers.Slow{URL: url, Count: e.Number(), For: e.For.Std()})
+	seen.Readers, err = runSlow(ctx, slowClients{URL: url, Count: e.Number(), For: e.For.Std()})
 	stop()
 	<-probed
 	if err != nil {

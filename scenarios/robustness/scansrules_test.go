@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -37,7 +36,7 @@ func TestScanProbes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second+50*time.Millisecond)
 				defer cancel()
-				s := &scanned{For: 4, Readers: readers.Seen{Answers: map[int]int64{200: leastScans}}}
+				s := &scanned{For: 4, Readers: slowSeen{Answers: map[int]int64{200: leastScans}}}
 				s.probe(ctx, tc.ask)
 				good := &scanned{For: 1, Probes: 8, Readers: s.Readers}
 				c := caseOf(&spec.Fault{}, spec.Event{What: queryScans})

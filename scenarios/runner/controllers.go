@@ -18,10 +18,7 @@ func (c *cell) startWitness(ctx context.Context) (err error) {
 	if !c.s.Cluster.Controllers {
 		return nil
 	}
-	c.witness, err = party.StartWitness(ctx, party.WitnessSetup{
-		Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir, Kubeconfig: c.r.cluster.Kubeconfig, Kinds: c.record.Kinds,
-		Ignore: c.ignore,
-	})
+	c.witness, err = party.StartWitness(ctx, c.bench(), c.r.cluster.Kubeconfig, c.record.Kinds, c.ignore)
 	return err
 }
 

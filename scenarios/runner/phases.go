@@ -12,6 +12,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/loadgen/replay"
+	"github.com/watchbench/watchbench/loadgen/watchfault"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/faults"
@@ -180,9 +181,9 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	}
 	if len(c.s.Watch.Faults) > 0 {
 		c.proxy, err = party.StartProxy(ctx, party.ProxySetup{
-			Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir, Kubeconfig: c.apiserver(), Spec: c.s.Watch,
-			Seed:      c.record.Seed,
-			OwnRights: c.setup.OwnRights,
+			Bench: c.bench(), Kubeconfig: c.apiserver(), ProxyConfig: watchfault.ProxyConfig{
+				Faults: c.s.Watch.FaultText(), Hold: !c.s.Watch.AtStart, Seed: c.record.Seed, OwnRights: c.setup.OwnRights,
+			},
 		})
 		if err != nil {
 			return err
@@ -262,7 +263,6 @@ func (c *cell) load(ctx context.Context) error {
 	if now := c.cpuSoFar(); idle != nil && now != nil {
 		c.record.Watcher.AskCPU = new(*now - *idle)
 	}
-	c.record.APIBefore = c.apiReads(ctx)
 	c.sampler.sample(ctx)
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	c.record.LoadStarted = time.Now().UnixNano()
@@ -282,7 +282,6 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.readers.Halt(ctx); err != nil {
 		return err
 	}
-	c.record.APIAfter = c.apiReads(ctx)
 	c.record.Planned = c.planned()
 	if c.record.LoadFinished = c.generator.Said(party.PhaseLoaded).Finished; c.record.LoadFinished == 0 {
 		c.record.LoadFinished = time.Now().UnixNano()

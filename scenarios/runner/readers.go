@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/watchbench/watchbench/loadgen/readers"
-	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
@@ -39,12 +37,9 @@ func (c *cell) startReaders(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	c.readers, err = party.StartReaders(ctx, party.ReadersSetup{
-		Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir,
-		Config: readers.Config{
-			Seed: c.record.Seed, Target: target, Control: c.apiserver(), Get: float64(r.Get), List: float64(r.List),
-			Limit: r.Limit, Watches: r.Watches, Webhooks: r.Webhooks, WebhookFaults: r.FaultText(), Secret: secret,
-		},
+	c.readers, err = party.StartReaders(ctx, c.bench(), readers.Config{
+		Seed: c.record.Seed, Target: target, Control: c.apiserver(), Get: float64(r.Get), List: float64(r.List),
+		Limit: r.Limit, Watches: r.Watches, Webhooks: r.Webhooks, Secret: secret,
 	})
 	if err != nil {
 		return err
@@ -53,6 +48,11 @@ func (c *cell) startReaders(ctx context.Context) (err error) {
 		c.serving.Webhooks = append(c.serving.Webhooks, "http://"+addr+"/")
 	}
 	return nil
+}
+
+// bench is where the processes are that are watchbench itself.
+func (c *cell) bench() party.Bench {
+	return party.Bench{Bin: c.r.opts.Binaries.Bench, Logs: c.logs, Cell: c.dir}
 }
 
 // writeSecret makes a secret for signatures, in the form of Standard Webhooks.
@@ -64,22 +64,4 @@ func writeSecret(path string) (string, error) {
 		return "", fmt.Errorf("keep the secret of the webhooks: %w", err)
 	}
 	return secret, nil
-}
-
-// SlowClients has a process take the watcher's connections and hold them for a time.
-func (c *site) SlowClients(ctx context.Context, s readers.Slow) (readers.Seen, error) {
-	return party.RunSlowClients(ctx, c.r.opts.Binaries.Bench, c.logs, s)
-}
-
-// apiReads are the apiserver's counters, where readers are about them: in all cells of a scenario in which anyone
-// reads. nil where the apiserver does not show them.
-func (c *cell) apiReads(ctx context.Context) *history.APIReads {
-	if c.s.Simulated() || !slices.ContainsFunc(c.r.jobs, func(j job) bool { return j.cell.Scenario.Readers.Asked() }) {
-		return nil
-	}
-	reads, err := c.api.Reads(ctx)
-	if err != nil {
-		return nil // a cluster may keep its metrics to itself
-	}
-	return reads
 }

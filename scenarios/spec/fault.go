@@ -158,9 +158,9 @@ func (s *Scenario) validateFault() error {
 func (s *Scenario) Failures() (errors, silence bool) {
 	for _, f := range s.Storage.FaultSpecs() {
 		switch f.Effect {
-		case fault.Reset, fault.Close, fault.BlackHole, fault.Truncate:
+		case fault.Reset, fault.BlackHole, fault.Truncate:
 			silence = true
-		case fault.Stall, fault.SlowBody:
+		case fault.Stall:
 			silence = silence || f.Delay > s.Watcher.StorageTimeout.Std()
 		case fault.Status, fault.HTML, fault.Late, fault.Interim:
 			errors = errors || f.Status >= http.StatusInternalServerError

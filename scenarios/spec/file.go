@@ -36,6 +36,7 @@ var retired = map[string]string{
 	"calibrate":       sweepRates, "load.ofCapacity": sweepRates,
 	"readers.connections": "at most 64 GETs are under way", "readers.labelSelector": anyPods,
 	"readers.fieldSelector": anyPods,
+	"readers.webhookFaults": "leave it out: the receivers work; make robustness has the row of those that fail (F24)",
 	"readers.follower":      "start a second k8s-watch with a kubeconfig that leads to the first",
 }
 

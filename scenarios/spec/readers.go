@@ -2,10 +2,7 @@ package spec
 
 import (
 	"cmp"
-	"fmt"
-	"strings"
 
-	"github.com/watchbench/watchbench/loadgen/readers"
 )
 
 // Where readers read from.
@@ -16,14 +13,13 @@ const (
 
 // Readers are programs that read Pods while the load goes on, and receive notifications. The zero value is none.
 type Readers struct {
-	From          string   `json:"from,omitempty" jsonschema:"enum=watcher,enum=apiserver,example=watcher" jsonschema_description:"Whom the readers ask: watcher, whose resource watcher then runs, or apiserver, for comparison. watcher where a reader is asked for and nothing is said; alone it has the resource watcher run without readers."`
-	Get           int      `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of single Pods per second, of those that exist before the load (load.prefill), whatever the answers take. At most 64 are under way at once; those beyond are sent late, and their latency counts from when they were due."`
-	List          int      `json:"list,omitempty" jsonschema:"minimum=0,maximum=100000,example=20" jsonschema_description:"LISTs of Pods per second, at most 8 under way at once."`
-	Limit         int      `json:"limit,omitempty" jsonschema:"minimum=0,maximum=100000,example=500" jsonschema_description:"Objects in a LIST, its first page; 0 is all."`
-	Watches       int      `json:"watches,omitempty" jsonschema:"minimum=0,maximum=10000,example=500" jsonschema_description:"Watches of all Pods, each on a connection of its own."`
-	Webhooks      int      `json:"webhooks,omitempty" jsonschema:"minimum=0,maximum=100,example=4" jsonschema_description:"Receivers of webhooks, each with a subscription to all Pods."`
-	WebhookFaults []string `json:"webhookFaults,omitempty" jsonschema:"example=['hang(receiver=2)']" jsonschema_description:"What goes wrong at the receivers during the load: a status such as 500:20%, stall(5s), hang or huge(64MiB), with receiver=1|3 at some of them. Each must fire, or the cell is invalid."`
-	WebhookQueue  int      `json:"webhookQueue,omitempty" jsonschema:"minimum=0,maximum=1000000,example=256" jsonschema_description:"Events that wait for one receiver at most; 0 is the watcher's default."`
+	From         string `json:"from,omitempty" jsonschema:"enum=watcher,enum=apiserver,example=watcher" jsonschema_description:"Whom the readers ask: watcher, whose resource watcher then runs, or apiserver, for comparison. watcher where a reader is asked for and nothing is said; alone it has the resource watcher run without readers."`
+	Get          int    `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of single Pods per second, of those that exist before the load (load.prefill), whatever the answers take. At most 64 are under way at once; those beyond are sent late, and their latency counts from when they were due."`
+	List         int    `json:"list,omitempty" jsonschema:"minimum=0,maximum=100000,example=20" jsonschema_description:"LISTs of Pods per second, at most 8 under way at once."`
+	Limit        int    `json:"limit,omitempty" jsonschema:"minimum=0,maximum=100000,example=500" jsonschema_description:"Objects in a LIST, its first page; 0 is all."`
+	Watches      int    `json:"watches,omitempty" jsonschema:"minimum=0,maximum=10000,example=500" jsonschema_description:"Watches of all Pods, each on a connection of its own."`
+	Webhooks     int    `json:"webhooks,omitempty" jsonschema:"minimum=0,maximum=100,example=4" jsonschema_description:"Receivers of webhooks, each with a subscription to all Pods."`
+	WebhookQueue int    `json:"webhookQueue,omitempty" jsonschema:"minimum=0,maximum=1000000,example=256" jsonschema_description:"Events that wait for one receiver at most; 0 is the watcher's default."`
 }
 
 // Asked reports whether there are any readers, or the resource watcher is to run for none.
@@ -38,23 +34,10 @@ func (r *Readers) Source() string { return cmp.Or(r.From, FromWatcher) }
 // Served reports whether the watcher serves: its resource watcher runs.
 func (r *Readers) Served() bool { return r.Asked() && r.Source() == FromWatcher }
 
-// FaultText is all faults of the receivers in one line.
-func (r *Readers) FaultText() string { return strings.Join(r.WebhookFaults, ",") }
-
-// FaultSpecs are the faults of the receivers, parsed.
-func (r *Readers) FaultSpecs() []readers.Fault {
-	all, err := readers.ParseFaults(r.FaultText())
-	if err != nil {
-		return nil // Validate reports it
-	}
-	return all
-}
-
 func (s *Scenario) validateReaders() error {
 	r := &s.Readers
-	err := oneEach("readers.webhookFaults", r.WebhookFaults, readers.ParseFaults, "500:20%")
-	if err != nil || !r.Asked() {
-		return err
+	if !r.Asked() {
+		return nil
 	}
 	const ours = "leave it out, or set readers.from: apiserver"
 	w := &s.Watcher
@@ -67,22 +50,14 @@ func (s *Scenario) validateReaders() error {
 		return bad("readers.get", "set load.prefill, for example 300", none)
 	case r.Limit > 0 && r.List == 0:
 		return bad("readers.list", "set it, for example to 20", "a limit of LISTs, and no LIST")
-	case len(r.WebhookFaults)+r.WebhookQueue > 0 && r.Webhooks == 0:
-		return bad("readers.webhooks", "set it, for example to 4", "faults or a queue of receivers, and no receiver")
+	case r.WebhookQueue > 0 && r.Webhooks == 0:
+		return bad("readers.webhooks", "set it, for example to 4", "a queue of receivers, and no receiver")
 	case r.Source() == FromAPIServer && r.Webhooks > 0:
 		return bad("readers.webhooks", "leave it out, or readers.from", "an apiserver notifies nobody")
 	case r.Served() && (w.Command != "" || w.Profile != "default"):
 		return bad("readers.from", ours, "only k8s-watch with the profile default serves what it has")
 	case r.Served() && (w.Replicas > 1 || s.Load.Shards > 0):
 		return bad("readers.from", ours, "with several watchers, none has all Pods, or only one serves them")
-	}
-	for i, f := range r.FaultSpecs() {
-		for _, n := range f.Receivers {
-			if n > r.Webhooks {
-				field, remedy := fmt.Sprintf("readers.webhookFaults[%d]", i), fmt.Sprintf("use 1 to %d", r.Webhooks)
-				return bad(field, remedy, "there is no receiver %d", n)
-			}
-		}
 	}
 	return nil
 }

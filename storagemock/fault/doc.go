@@ -14,18 +14,14 @@
 //
 //	400 … 599           that status and result:false, not applied; retry-after=2s adds the header
 //	reset               the connection is reset, not applied; reset(apply=true), or reset-after, is after applying
-//	close               the connection is closed without an answer, not applied
 //	blackhole           no answer until the client gives up, not applied
 //	stall(d)            everything as usual, d later
 //	late(d)             applied d after the client gave up; answer=200, 503 or reset instead
 //	                    answers so at once, and applies d after that
 //	double(after)       applied twice, the second time that much after the first; default 0
-//	slow-body(d)        the answer's body takes d, in pieces=10
 //	truncate            applied, but only half of the answer's body is sent; bytes=n sends n
-//	huge(n)             applied, but the answer is padded to that many bytes; default 10 MiB
 //	html                a proxy's page with status=502 instead of JSON, not applied
 //	interim(n)          n (100, 102, 103, …) times=1 times before the answer; status=500 fails it, not applied
-//	wrong-result        applied, but the answer says result:false; says=true: not applied, but the answer says success
 //	refuse              connections are refused, open ones are closed; needs for, takes no filter
 //
 // Filters, all of which must hold: method=PUT|DELETE, kind=Pod|Node, key=GLOB on

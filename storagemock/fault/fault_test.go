@@ -29,12 +29,12 @@ func set(t *testing.T, text string) *fault.Set {
 
 func TestParse(t *testing.T) {
 	specs, err := fault.Parse(`503:1%, reset:0.5%,stall(5s):0.1%, 429(retry-after=2s,method=put|delete,kind=Pod,max=3,name=throttle):0.1, reset-after, ` +
-		`late(3s,answer=200), late(1s,answer=reset), double, double(2s), slow-body(1s,pieces=4), truncate(bytes=5), html(status=200,apply=true), ` +
-		`wrong-result(says=true), blackhole(key=team-a/web-*,keys=5%), close(from=1s,for=2s,every=10s), refuse(for=10s)`)
+		`late(3s,answer=200), late(1s,answer=reset), double, double(2s), truncate(bytes=5), html(status=200,apply=true), ` +
+		`blackhole(key=team-a/web-*,keys=5%), reset(from=1s,for=2s,every=10s), refuse(for=10s)`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(specs) != 16 {
+	if len(specs) != 14 {
 		t.Fatalf("%d faults", len(specs))
 	}
 	if s := specs[3]; s.Status != 429 || s.RetryAfter != 2*time.Second || s.Probability != 0.1 || s.Max != 3 || s.Name != "throttle" || !slices.Equal(s.Match.Methods, []string{"PUT", "DELETE"}) || !slices.Equal(s.Match.Kinds, []string{"Pod"}) {
@@ -46,7 +46,7 @@ func TestParse(t *testing.T) {
 	if s := specs[4]; s.Effect != fault.Reset || !s.Apply || s.Probability != 1 {
 		t.Errorf("reset-after: %+v", s)
 	}
-	if s := specs[13]; s.Key != "team-a/web-*" || s.Keys != 0.05 {
+	if s := specs[11]; s.Key != "team-a/web-*" || s.Keys != 0.05 {
 		t.Errorf("blackhole: %+v", s)
 	}
 	if specs, err := fault.Parse("  "); err != nil || specs != nil {
@@ -82,7 +82,6 @@ func TestBadFaults(t *testing.T) {
 		"refuse(for=1s):5%":                "all connections",
 		"refuse(for=1s,kind=Pod)":          "all connections",
 		"html(status=700)":                 "200 to 599",
-		"slow-body(1s,pieces=0)":           "at least 1",
 		strings.Repeat("503,", 70) + "503": "at most 64",
 	} {
 		if _, err := fault.Parse(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {

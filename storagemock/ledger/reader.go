@@ -20,13 +20,9 @@ type Reader struct {
 	lastSeq uint64
 }
 
-// NewReader reads from in, which it does not close.
-func NewReader(in io.Reader) (*Reader, error) { return newReader(ndjson.Sniff(in)) }
-
 // Open reads the ledger of a file.
-func Open(path string) (*Reader, error) { return newReader(ndjson.Open(path)) }
-
-func newReader(lines *ndjson.Reader, err error) (*Reader, error) {
+func Open(path string) (*Reader, error) {
+	lines, err := ndjson.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the ledger: %w", err)
 	}
@@ -38,9 +34,9 @@ func newReader(lines *ndjson.Reader, err error) (*Reader, error) {
 // Close frees what the reader holds.
 func (r *Reader) Close() error { return r.lines.Close() }
 
-// Next returns the next entry, or io.EOF after the last one. Any other error
+// next returns the next entry, or io.EOF after the last one. Any other error
 // names the line, and is final. Unknown fields are refused.
-func (r *Reader) Next() (Entry, error) {
+func (r *Reader) next() (Entry, error) {
 	line, err := r.lines.Next()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -83,7 +79,7 @@ func (r *Reader) fail(format string, args ...any) error {
 func (r *Reader) All() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {
-			e, err := r.Next()
+			e, err := r.next()
 			if errors.Is(err, io.EOF) {
 				return
 			}

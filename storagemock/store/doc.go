@@ -19,9 +19,8 @@
 //  5. Memory is bounded by live documents plus MaxDeleted flagged ones and
 //     MaxEvents events per cluster.
 //
-//  6. Documents and fields of them are selected as far as the lists and deletes of bcs-k8s-watch and k8s-watch ask for
-//     it: strings at dotted paths that equal one of several values, and projections on dotted paths, which lead through
-//     objects only. As on the real server, a key that contains a dot is out of reach.
+//  6. Documents are selected as far as the lists and deletes of bcs-k8s-watch and k8s-watch ask for it: by strings at
+//     dotted paths that equal one of several values. As on the real server, a key that contains a dot is out of reach.
 //
 // Not guaranteed: durability (see Save), transactions over several documents.
 package store

@@ -59,44 +59,9 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-func TestProjection(t *testing.T) {
-	for _, tc := range []struct {
-		fields []string
-		want   string
-	}{
-		{nil, string(pod)},
-		{[]string{""}, string(pod)},
-		{[]string{"resourceName"}, `{"_id":"66","resourceName":"web-1"}`},
-		{[]string{"data.metadata.name"}, `{"_id":"66","data":{"metadata":{"name":"web-1"}}}`},
-		{[]string{"data.spec.replicas", "data.spec.on"}, `{"_id":"66","data":{"spec":{"replicas":3,"on":true}}}`},
-		{[]string{"data.spec.replicas.x", "nowhere"}, `{"_id":"66","data":{"spec":{}}}`},
-		{[]string{"data.spec.on.x", "data.spec.on", "data.spec.on.y"}, `{"_id":"66","data":{"spec":{"on":true}}}`},
-		{[]string{"data.metadata.labels.app.kubernetes.io/name"}, `{"_id":"66","data":{"metadata":{"labels":{}}}}`},
-	} {
-		got := string(store.ParseProjection(tc.fields).Append(nil, pod))
-		if got != tc.want {
-			t.Errorf("%q:\n got %s\nwant %s", tc.fields, got, tc.want)
-		}
-	}
-}
-
 func TestAppendTime(t *testing.T) {
 	at := time.Date(2024, 5, 1, 16, 0, 0, 120_456_000, time.FixedZone("", 8*3600))
 	if got := string(store.AppendTime(nil, at)); got != `"2024-05-01T08:00:00.12Z"` {
 		t.Errorf("got %s", got)
 	}
-}
-
-func FuzzQuery(f *testing.F) {
-	f.Add("data.spec,data.metadata.name", "data.metadata.labels.app", string(pod))
-	f.Fuzz(func(t *testing.T, fields, path, raw string) {
-		if jsonscan.ValidWithin([]byte(raw), 100) != nil || !jsonscan.IsObject([]byte(raw)) {
-			return
-		}
-		store.Filter{{Path: path, Values: []string{"web"}}}.Match(doc(raw))
-		out := store.ParseProjection(strings.Split(fields, ",")).Append(nil, doc(raw))
-		if err := jsonscan.ValidWithin(out, 100); err != nil {
-			t.Fatalf("projecting %q out of %q gave %q: %v", fields, raw, out, err)
-		}
-	})
 }

@@ -1,4 +1,4 @@
-package watchproxy_test
+package watchfault_test
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,41 +18,42 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/loadgen/apisim"
-	"github.com/watchbench/watchbench/loadgen/watchproxy"
+	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// world is a simulated apiserver over TLS that wants a token, a proxy before it, and
+// proxied is a simulated apiserver over TLS that wants a token, a proxy before it, and
 // a client of the proxy.
-type world struct {
+type proxied struct {
 	t      *testing.T
 	sim    *apisim.Server
-	proxy  *watchproxy.Proxy
+	proxy  *watchfault.Proxy
 	client *http.Client
 	stop   func()
 }
 
-func newWorld(t *testing.T, c watchproxy.Config) *world {
+func newProxied(t *testing.T, c watchfault.ProxyConfig) *proxied {
 	t.Helper()
 	sim, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	upstream := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer upstream" || r.Header.Get("Impersonate-User") != "" || r.ProtoMajor != 1 {
+		want, user := "Bearer upstream", ""
+		if c.OwnRights {
+			want, user = "Bearer stranger", "root"
+		}
+		if r.Header.Get("Authorization") != want || r.Header.Get("Impersonate-User") != user || r.ProtoMajor != 1 {
 			t.Errorf("%s %s: %v", r.Proto, r.URL, r.Header)
 		}
 		sim.ServeHTTP(w, r)
 	}))
 	t.Cleanup(upstream.Close)
-	proxy, err := watchproxy.New(c, watchproxy.Settings{REST: &rest.Config{
+	proxy, err := watchfault.NewProxy(c, &rest.Config{
 		Host: upstream.URL, BearerToken: "upstream", TLSClientConfig: rest.TLSClientConfig{Insecure: true},
-	}})
+	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func newWorld(t *testing.T, c watchproxy.Config) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, sim: sim, proxy: proxy, client: client}
+	w := &proxied{t: t, sim: sim, proxy: proxy, client: client}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- proxy.Run(ctx) }()
@@ -75,21 +77,21 @@ func newWorld(t *testing.T, c watchproxy.Config) *world {
 	return w
 }
 
-func (w *world) put(name string) {
+func (w *proxied) put(name string) {
 	w.t.Helper()
 	if _, err := w.sim.Apply("pods", fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":%q}}`, name)); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) add(faults string) {
+func (w *proxied) add(faults string) {
 	w.t.Helper()
 	if err := w.proxy.Faults().Add(faults); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-func (w *world) get(query string) (*http.Response, error) {
+func (w *proxied) get(query string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, w.proxy.Config().Host+"/api/v1/pods"+query, nil)
 	if err != nil {
 		w.t.Fatal(err)
@@ -99,11 +101,11 @@ func (w *world) get(query string) (*http.Response, error) {
 	return w.client.Do(req)
 }
 
-func configs(t *testing.T, run func(t *testing.T, c watchproxy.Config)) {
+func configs(t *testing.T, run func(t *testing.T, c watchfault.ProxyConfig)) {
 	for _, secure := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tls=%t", secure), func(t *testing.T) {
-			c := watchproxy.DefaultConfig()
-			c.TLS = secure
+			c := watchfault.ProxyConfig{Seed: 1}
+			c.OwnRights = secure
 			run(t, c)
 		})
 	}
@@ -130,13 +132,11 @@ func TestWhoseRights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := watchproxy.DefaultConfig()
-			c.TLS, c.PassAuthorization = true, pass
-			proxy, err := watchproxy.New(c, watchproxy.Settings{REST: &rest.Config{Host: upstream.URL, TLSClientConfig: rest.TLSClientConfig{
+			proxy, err := watchfault.NewProxy(watchfault.ProxyConfig{OwnRights: pass}, &rest.Config{Host: upstream.URL, TLSClientConfig: rest.TLSClientConfig{
 				Insecure: true,
 				CertData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}),
 				KeyData:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
-			}}})
+			}}, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +144,7 @@ func TestWhoseRights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := &world{t: t, proxy: proxy, client: client}
+			w := &proxied{t: t, proxy: proxy, client: client}
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			go func() { done <- proxy.Run(ctx) }()
@@ -175,8 +175,8 @@ func TestWhoseRights(t *testing.T) {
 }
 
 func TestResetsAreResets(t *testing.T) {
-	configs(t, func(t *testing.T, c watchproxy.Config) {
-		w := newWorld(t, c)
+	configs(t, func(t *testing.T, c watchfault.ProxyConfig) {
+		w := newProxied(t, c)
 		w.put("p")
 		resp, err := w.get("?watch=1&resourceVersion=1000")
 		if err != nil {
@@ -221,14 +221,14 @@ func idleConn(t *testing.T, addr string, useTLS bool) net.Conn {
 }
 
 func TestGoneIsRefused(t *testing.T) {
-	configs(t, func(t *testing.T, c watchproxy.Config) {
-		w := newWorld(t, c)
+	configs(t, func(t *testing.T, c watchfault.ProxyConfig) {
+		w := newProxied(t, c)
 		addr := w.proxy.Addr()
 		resp, err := w.get("?watch=1&resourceVersion=1000")
 		if err != nil {
 			t.Fatal(err)
 		}
-		idle := idleConn(t, addr, c.TLS)
+		idle := idleConn(t, addr, c.OwnRights)
 		defer func() { _ = idle.Close() }()
 		start := time.Now()
 		w.add("gone(500ms)")
@@ -265,9 +265,9 @@ func TestGoneIsRefused(t *testing.T) {
 
 // TestEndWithOpenWatches: Run returns although watches are open, silent ones too.
 func TestEndWithOpenWatches(t *testing.T) {
-	configs(t, func(t *testing.T, c watchproxy.Config) {
+	configs(t, func(t *testing.T, c watchfault.ProxyConfig) {
 		c.Faults = "silent:50%"
-		w := newWorld(t, c)
+		w := newProxied(t, c)
 		for range 8 {
 			resp, err := w.get("?watch=1&resourceVersion=1000")
 			if err != nil {
@@ -287,7 +287,7 @@ func TestEndWithOpenWatches(t *testing.T) {
 // TestOneSlowReader: a client that does not read holds back its own watch only, and the
 // proxy keeps no more than what is on the wire.
 func TestOneSlowReader(t *testing.T) {
-	w := newWorld(t, watchproxy.DefaultConfig())
+	w := newProxied(t, watchfault.ProxyConfig{Seed: 1})
 	slow, err := w.get("?watch=1&resourceVersion=1000")
 	if err != nil {
 		t.Fatal(err)
@@ -311,7 +311,7 @@ func TestOneSlowReader(t *testing.T) {
 }
 
 func TestUnreachableApiserver(t *testing.T) {
-	proxy, err := watchproxy.New(watchproxy.DefaultConfig(), watchproxy.Settings{REST: &rest.Config{Host: "http://127.0.0.1:1"}})
+	proxy, err := watchfault.NewProxy(watchfault.ProxyConfig{Seed: 1}, &rest.Config{Host: "http://127.0.0.1:1"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,20 +327,4 @@ func TestUnreachableApiserver(t *testing.T) {
 		t.Error(err)
 	}
 	http.DefaultClient.CloseIdleConnections()
-}
-
-func TestBadSettings(t *testing.T) {
-	if _, err := watchproxy.New(watchproxy.DefaultConfig(), watchproxy.Settings{}); err == nil {
-		t.Error("no apiserver was accepted")
-	}
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = taken.Close() }()
-	for _, c := range []watchproxy.Config{{Listen: taken.Addr().String()}, {Listen: "127.0.0.1:0", Admin: taken.Addr().String()}} {
-		if _, err := watchproxy.New(c, watchproxy.Settings{REST: &rest.Config{Host: "http://127.0.0.1:1"}}); !errors.Is(err, syscall.EADDRINUSE) {
-			t.Errorf("%+v: %v", c, err)
-		}
-	}
 }

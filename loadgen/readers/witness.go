@@ -1,4 +1,4 @@
-package witness
+package readers
 
 import (
 	"context"
@@ -19,42 +19,51 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// Kind is one to be watched.
-type Kind struct {
-	Name     string // as records name it, such as "ReplicaSet"
-	Resource schema.GroupVersionResource
+// WitnessConfig says what is witnessed.
+type WitnessConfig struct {
+	Kubeconfig       string        `json:"kubeconfig"` // of the apiserver itself
+	OpLog            string        `json:"oplog"`      // file that is written
+	Kinds            []WitnessKind `json:"kinds"`
+	IgnoreNamespaces []string      `json:"ignoreNamespaces,omitempty"` // whose objects are left out
 }
 
-// Config says what is witnessed.
-type Config struct {
-	Kinds            []Kind
-	IgnoreNamespaces []string // whose objects are left out
-	Log              *slog.Logger
+// WitnessKind is one to be watched, by the name that records have, such as ReplicaSet.
+type WitnessKind struct {
+	Name     string                      `json:"name"`
+	Resource schema.GroupVersionResource `json:"resource"`
 }
 
-// Log takes the records; *oplog.Writer is one. It is called by several goroutines.
-type Log interface{ Append(oplog.Record) }
-
-// Witness watches until it is stopped.
+// Witness records what happens to a cluster's objects, whoever writes them: it lists and watches their metadata and
+// appends one oplog.Record of the phase PhaseWitnessed for each event. It shows no state that was there before it began.
+//
+//   - ResourceVersion is the version of a state that the apiserver has sent; of a deletion it is the object's last state
+//     that was seen, and DeletedVersion the deletion's own, where a watch reported it.
+//   - The write came after Started, when the witness began, and before Finished, when it received the event. Nothing
+//     closer is known: Intended is Finished, and no lag or freshness may be taken from it.
+//   - A watch that ends is resumed; after a 410 the kind is listed again: states that came and went meanwhile are not in
+//     the record, and a deletion found in this way has no version of its own. So what is recorded has happened, and what
+//     is not recorded may have.
+//   - A modification of a Node is a heartbeat: most are, and metadata does not show the difference.
 type Witness struct {
-	cfg    Config
+	cfg    WitnessConfig
 	client metadata.Interface
-	log    Log
+	log    func(oplog.Record)
+	say    *slog.Logger
 	began  int64
 	kinds  []*kind
 }
 
-// New makes a Witness of the cluster that access leads to.
-func New(cfg Config, access *rest.Config, log Log) (*Witness, error) {
+// NewWitness makes a Witness of the cluster that access leads to; take is called by several goroutines.
+func NewWitness(cfg WitnessConfig, access *rest.Config, take func(oplog.Record), say *slog.Logger) (*Witness, error) {
 	access = rest.CopyConfig(access)
 	access.QPS = -1
 	client, err := metadata.NewForConfig(access)
 	if err != nil {
 		return nil, fmt.Errorf("build a client: %w", err)
 	}
-	w := &Witness{cfg: cfg, client: client, log: log, began: time.Now().UnixNano()}
+	w := &Witness{cfg: cfg, client: client, log: take, say: say, began: time.Now().UnixNano()}
 	for _, k := range cfg.Kinds {
-		w.kinds = append(w.kinds, &kind{w: w, Kind: k, known: map[string]object{}})
+		w.kinds = append(w.kinds, &kind{w: w, WitnessKind: k, known: map[string]object{}})
 	}
 	return w, nil
 }
@@ -64,8 +73,6 @@ const (
 	listPage = 500
 	// again is the pause before a request that failed is repeated.
 	again = 100 * time.Millisecond
-	// requestLimit bounds a list; a watch has none.
-	requestLimit = 30 * time.Second
 )
 
 // Run lists all kinds, calls ready, and records until ctx ends. Then it lists them once
@@ -94,7 +101,7 @@ func (w *Witness) Run(ctx context.Context, ready func()) error {
 
 // kind is one that is watched. Only one goroutine at a time uses it.
 type kind struct {
-	Kind
+	WitnessKind
 	w       *Witness
 	known   map[string]object // by uid: what is there
 	version string            // of the collection, to watch from
@@ -146,7 +153,7 @@ func (k *kind) follow(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := k.watch(ctx)
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-			k.w.cfg.Log.Info("listing again", "kind", k.Name, "err", err)
+			k.w.say.Info("listing again", "kind", k.Name, "err", err)
 			err = k.list(ctx, true)
 		}
 		if err == nil || ctx.Err() != nil {
@@ -155,7 +162,7 @@ func (k *kind) follow(ctx context.Context) error {
 		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
 			return fmt.Errorf("watch %s: %w", k.Name, err)
 		}
-		k.w.cfg.Log.Info("watching again", "kind", k.Name, "err", err)
+		k.w.say.Info("watching again", "kind", k.Name, "err", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(again):
@@ -209,7 +216,7 @@ func (k *kind) state(m *metav1.ObjectMeta, how watch.EventType, at int64) {
 	default:
 		r.Type = oplog.TypePatch
 	}
-	k.w.log.Append(r)
+	k.w.log(r)
 }
 
 // learn keeps what is known of an object, unless it is one to be left out.
@@ -226,7 +233,7 @@ func (k *kind) gone(uid string, o object, version uint64, at int64) {
 	delete(k.known, uid)
 	r := k.record(uid, o, at)
 	r.Type, r.DeletedVersion = oplog.TypeDelete, version
-	k.w.log.Append(r)
+	k.w.log(r)
 }
 
 func (k *kind) record(uid string, o object, at int64) oplog.Record {

@@ -1,4 +1,4 @@
-package reading
+package assess
 
 import (
 	"context"
@@ -11,34 +11,43 @@ import (
 	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // What can be wrong, an error for each.
 var (
-	ErrAnswer   = errors.New("not what was asked for")
-	ErrShort    = errors.New("a list that lacks objects")
-	ErrOrdered  = errors.New("not ordered")
-	ErrUnique   = errors.New("not unique")
-	ErrReliable = errors.New("not reliable")
-	ErrBookmark = errors.New("not bookmarkable")
-	ErrUnsigned = errors.New("not signed")
+	errAnswer   = errors.New("not what was asked for")
+	errShort    = errors.New("a list that lacks objects")
+	errOrdered  = errors.New("not ordered")
+	errUnique   = errors.New("not unique")
+	errReliable = errors.New("not reliable")
+	errBookmark = errors.New("not bookmarkable")
+	errUnsigned = errors.New("not signed")
 )
 
-// Input is the evidence. Log and Ops can be read several times.
-type Input struct {
-	Scenario *spec.Scenario
-	Log      iter.Seq2[readers.Record, error]
-	Ops      iter.Seq2[oplog.Record, error]
+// reading is the evidence of readers. log and ops can be read several times. The control watch, straight from the
+// apiserver, shows what happened; it is checked against the op log.
+//
+//   - R1 answers: a 200 is a complete and valid body with what was asked for, unless the reader cut it off at the end,
+//     and a LIST has at least the Pods that existed all the time.
+//   - R2 watches: every change comes once, in order, as it happened, and before a bookmark of its version. What a watch
+//     skips that begins anew after a 410 is not missed.
+//   - R3 webhooks: every change is delivered, signed, the versions of an object in order.
+//
+// Only a 200 with the right answer counts as done, so errors are not in the latencies. Readers that did less than the
+// limit of the scenario, or saw nothing, make a cell invalid.
+type reading struct {
+	scenario *spec.Scenario
+	log      iter.Seq2[readers.Record, error]
+	ops      iter.Seq2[oplog.Record, error]
 }
 
 const podKind = "Pod"
 
-// Judge reads the record twice, and the op log once, and adds figures of readers, checks and reasons to disbelieve it
+// judgeReaders reads the record twice, and the op log once, and adds figures of readers, checks and reasons to disbelieve it
 // to the cell. An error means that the evidence is unusable.
-func Judge(ctx context.Context, in Input, cell *result.Cell) error {
-	j := &judge{in: in, cell: cell, least: float64(in.Scenario.Limits.MinEvents)}
+func judgeReaders(ctx context.Context, in reading, cell *result.Cell) error {
+	j := &readersJudge{in: in, cell: cell, least: float64(in.scenario.Limits.MinEvents)}
 	j.at, j.tallies = map[uint64]int{}, map[string]*tally{}
 	if err := j.control(ctx); err != nil {
 		return err
@@ -46,9 +55,9 @@ func Judge(ctx context.Context, in Input, cell *result.Cell) error {
 	if err := j.operations(ctx); err != nil {
 		return err
 	}
-	r := &in.Scenario.Readers
+	r := &in.scenario.Readers
 	parts := []part{newQueries(j, readers.Get, r.Get), newQueries(j, readers.List, r.List), newWatches(j), newWebhooks(j)}
-	if err := each(ctx, in.Log, func(rec *readers.Record) {
+	if err := each(ctx, in.log, func(rec *readers.Record) {
 		for _, p := range parts {
 			p.see(rec)
 		}
@@ -90,13 +99,12 @@ type part interface {
 type change struct {
 	version  uint64
 	uid, typ string
-	seen     int64 // by the control
 	intended int64 // 0: not known
 	load     bool  // it belongs to the load
 }
 
-type judge struct {
-	in      Input
+type readersJudge struct {
+	in      reading
 	cell    *result.Cell
 	least   float64 // share that must be done
 	changes []change
@@ -108,15 +116,15 @@ type judge struct {
 	tallies map[string]*tally
 }
 
-func (j *judge) invalid(format string, args ...any) {
+func (j *readersJudge) invalid(format string, args ...any) {
 	j.cell.InvalidReasons = append(j.cell.InvalidReasons, fmt.Sprintf(format, args...))
 }
 
 // control reads what happened.
-func (j *judge) control(ctx context.Context) error {
+func (j *readersJudge) control(ctx context.Context) error {
 	opened, gone, turned, disordered := false, false, 0, false
 	early := func(effect, cause int64) bool { return effect != 0 && effect < cause-history.ClockSlack }
-	err := each(ctx, j.in.Log, func(r *readers.Record) {
+	err := each(ctx, j.in.log, func(r *readers.Record) {
 		if early(r.Ended, r.Started) || early(r.Started, r.Intended) {
 			turned++
 		}
@@ -133,7 +141,7 @@ func (j *judge) control(ctx context.Context) error {
 		case r.What == readers.Event && r.Type != bookmark:
 			disordered = disordered || r.Version <= j.last()
 			j.at[r.Version] = len(j.changes)
-			j.changes = append(j.changes, change{version: r.Version, uid: r.UID, typ: r.Type, seen: r.Ended})
+			j.changes = append(j.changes, change{version: r.Version, uid: r.UID, typ: r.Type})
 		}
 	})
 	switch {
@@ -154,7 +162,7 @@ func (j *judge) control(ctx context.Context) error {
 }
 
 // last is the version of the last change.
-func (j *judge) last() uint64 {
+func (j *readersJudge) last() uint64 {
 	if n := len(j.changes); n > 0 {
 		return j.changes[n-1].version
 	}
@@ -163,8 +171,8 @@ func (j *judge) last() uint64 {
 
 // operations holds the control against the op log, which says when each write was due, and which Pods existed all the
 // time.
-func (j *judge) operations(ctx context.Context) error {
-	if j.in.Ops == nil {
+func (j *readersJudge) operations(ctx context.Context) error {
+	if j.in.ops == nil {
 		return errors.New("the op log is missing")
 	}
 	deleted := map[string]int{}
@@ -175,7 +183,7 @@ func (j *judge) operations(ctx context.Context) error {
 	}
 	missing, writes, first := 0, 0, uint64(0)
 	there := map[string]bool{}
-	if err := each(ctx, j.in.Ops, func(r *oplog.Record) {
+	if err := each(ctx, j.in.ops, func(r *oplog.Record) {
 		if r.Kind != podKind || !r.OK() {
 			return
 		}
@@ -227,23 +235,23 @@ func (j *judge) operations(ctx context.Context) error {
 
 // happened finds an event among the changes. ok is false for one that is outside of what the control saw, of which
 // nothing is known.
-func (j *judge) happened(r *readers.Record) (i int, ok bool, err error) {
+func (j *readersJudge) happened(r *readers.Record) (i int, ok bool, err error) {
 	i, ok = j.at[r.Version]
 	switch {
 	case !ok && (r.Version <= j.from || r.Version > j.last()):
 		return 0, false, nil
 	case !ok:
-		return 0, false, fmt.Errorf("%w: %s of uid %s at version %d never happened", ErrReliable, r.Type, r.UID, r.Version)
+		return 0, false, fmt.Errorf("%w: %s of uid %s at version %d never happened", errReliable, r.Type, r.UID, r.Version)
 	case j.changes[i].uid != r.UID || j.changes[i].typ != r.Type:
 		c := j.changes[i]
 		return i, true, fmt.Errorf("%w: version %d is shown as %s of uid %s, it was %s of %s",
-			ErrReliable, r.Version, r.Type, r.UID, c.typ, c.uid)
+			errReliable, r.Version, r.Type, r.UID, c.typ, c.uid)
 	}
 	return i, true, nil
 }
 
 // after is the first change of a later version.
-func (j *judge) after(version uint64) int {
+func (j *readersJudge) after(version uint64) int {
 	return sort.Search(len(j.changes), func(i int) bool { return j.changes[i].version > version })
 }
 
@@ -258,7 +266,7 @@ type tally struct {
 // maxExamples bounds the counterexamples of a check.
 const maxExamples = 50
 
-func (j *judge) tally(name string) *tally {
+func (j *readersJudge) tally(name string) *tally {
 	if j.tallies[name] == nil {
 		j.tallies[name] = &tally{}
 	}
@@ -282,27 +290,4 @@ func (t *tally) check() result.Check {
 		c.Verdict, c.Note = result.NotJudged, "nothing to judge"
 	}
 	return c
-}
-
-// lags are times in the two forms in which they are shown.
-type lags struct{ lag, behind *measure.Histogram }
-
-func newLags() lags { return lags{measure.NewHistogram(), measure.NewHistogram()} }
-
-// add takes the receipt of a change of the load.
-func (l lags) add(c *change, received int64) {
-	if !c.load {
-		return
-	}
-	l.behind.Add(max(0, received-c.seen)) // the control may see it later
-	if c.intended > 0 {
-		l.lag.Add(received - c.intended)
-	}
-}
-
-func (l lags) quantiles() (lag, behind *result.Quantiles, err error) {
-	if lag, err = l.lag.Quantiles(measure.Millis); err == nil {
-		behind, err = l.behind.Quantiles(measure.Millis)
-	}
-	return lag, behind, err
 }

@@ -1,4 +1,4 @@
-package reading
+package assess
 
 import (
 	"errors"
@@ -27,7 +27,7 @@ type story struct {
 func newStory() *story {
 	s := &story{}
 	s.scenario = spec.Default()
-	s.scenario.Readers = spec.Readers{Get: 100, List: 10, Watches: 3, Webhooks: 2, WebhookFaults: []string{"500(receiver=2):20%"}}
+	s.scenario.Readers = spec.Readers{Get: 100, List: 10, Watches: 3, Webhooks: 2}
 	s.add(
 		readers.Record{What: readers.Opened, Reader: readers.Control, Version: 10, Code: 200},
 		readers.Record{What: readers.Opened, Reader: 1, Version: 10, Code: 200},
@@ -60,7 +60,7 @@ func newStory() *story {
 			}
 			for reader := 1; reader < 3; reader++ {
 				if reader == 2 && pod == 3 {
-					s.add(readers.Record{What: readers.Delivery, Reader: 2, Type: typ, UID: uid, Version: version, Started: at + 4*ms, Ended: at + 4*ms, Code: 500, Error: "500"})
+					s.add(readers.Record{What: readers.Delivery, Reader: 2, Type: typ, UID: uid, Version: version, Started: at + 4*ms, Ended: at + 4*ms, Code: 500})
 				}
 				s.add(readers.Record{What: readers.Delivery, Reader: reader, Type: typ, UID: uid, Version: version, Started: at + 5*ms, Ended: at + 6*ms, Code: 204, Signed: true})
 			}
@@ -90,7 +90,7 @@ func (s *story) change(match func(*readers.Record) bool, edit func(*readers.Reco
 func (s *story) judge(t *testing.T) (*result.Cell, error) {
 	t.Helper()
 	out := &result.Cell{Readers: &result.Readers{}, Checks: map[string]result.Check{}}
-	return out, Judge(t.Context(), Input{Scenario: &s.scenario, Log: sequence(s.log), Ops: sequence(s.ops)}, out)
+	return out, judgeReaders(t.Context(), reading{scenario: &s.scenario, log: sequence(s.log), ops: sequence(s.ops)}, out)
 }
 
 func sequence[R any](all []R) iter.Seq2[R, error] {
@@ -118,18 +118,16 @@ func TestGoodStory(t *testing.T) {
 		}
 	}
 	f := out.Readers
-	if q := f.Get; q.Planned != 100 || q.Sent != 100 || q.Done != 100 || len(q.Errors) > 0 || *q.QPS != 100 || *q.Bytes != 3000 ||
-		int(q.FromIntent.P50) != 3 || int(q.FromActual.Max) != 2 {
+	if q := f.Get; q.Planned != 100 || q.Sent != 100 || q.Done != 100 || len(q.Errors) > 0 || *q.QPS != 100 || int(q.FromIntent.P50) != 3 {
 		t.Errorf("GETs: %+v", q)
 	}
-	if q := f.List; q.Planned != 10 || q.Done != 10 || *q.Items != 7 || int(q.FromIntent.Max) != 5 {
+	if q := f.List; q.Planned != 10 || q.Done != 10 || int(q.FromIntent.Max) != 5 {
 		t.Errorf("LISTs: %+v", q)
 	}
-	if w := f.Watches; w.Count != 3 || w.Changes != 30 || w.Events != 90 || w.Missed+w.Resumed+w.Relisted != 0 || int(w.LagMs.Max+0.5) != 7 || int(w.BehindMs.P50+0.5) != 2 {
-		t.Errorf("watches: %+v, lag %+v, behind %+v", w, w.LagMs, w.BehindMs)
+	if w := f.Watches; w.Count != 3 || w.Changes != 30 || w.Events != 90 || w.Missed+w.Resumed+w.Relisted != 0 || int(w.LagMs.Max+0.5) != 7 {
+		t.Errorf("watches: %+v, lag %+v", w, w.LagMs)
 	}
-	if w := f.Webhooks; w.Receivers != 2 || w.Healthy != 1 || w.Attempts != 63 || w.Delivered != 60 || w.Missed+w.Repeated != 0 || w.Faults["500"] != 3 ||
-		int(w.LagMs.Max+0.5) != 9 || int(w.FaultyMs.Max+0.5) != 9 || w.LagMs.Count != 30 {
+	if w := f.Webhooks; w.Receivers != 2 || w.Attempts != 63 || w.Delivered != 60 || w.Missed+w.Repeated != 0 || int(w.LagMs.Max+0.5) != 9 || w.LagMs.Count != 60 {
 		t.Errorf("webhooks: %+v, lag %+v", w, w.LagMs)
 	}
 }
@@ -170,29 +168,29 @@ func TestBadStories(t *testing.T) {
 		err   error
 		many  int64
 	}{
-		"another object": {edit(func(r *readers.Record) bool { return r.What == readers.Get && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items, r.Error = 0, "it is not the object asked for" }), "R1", ErrAnswer, 1},
-		"an empty list":  {edit(func(r *readers.Record) bool { return r.What == readers.List && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items = 0 }), "R1", ErrShort, 1},
-		"a short list":   {edit(func(r *readers.Record) bool { return r.What == readers.List && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items = 4 }), "R1", ErrShort, 1},
-		"a missed event": {func(s *story) { s.change(of(readers.Event, 2, 40), drop) }, "R2", ErrReliable, 1},
-		"no last event":  {func(s *story) { s.change(of(readers.Event, 2, 80), drop) }, "R2", ErrReliable, 1},
+		"another object": {edit(func(r *readers.Record) bool { return r.What == readers.Get && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items, r.Error = 0, "it is not the object asked for" }), "R1", errAnswer, 1},
+		"an empty list":  {edit(func(r *readers.Record) bool { return r.What == readers.List && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items = 0 }), "R1", errShort, 1},
+		"a short list":   {edit(func(r *readers.Record) bool { return r.What == readers.List && r.Intended == 1010*ms }, func(r *readers.Record) { r.Items = 4 }), "R1", errShort, 1},
+		"a missed event": {func(s *story) { s.change(of(readers.Event, 2, 40), drop) }, "R2", errReliable, 1},
+		"no last event":  {func(s *story) { s.change(of(readers.Event, 2, 80), drop) }, "R2", errReliable, 1},
 		"an event twice": {func(s *story) {
 			s.log = append(s.log, readers.Record{What: readers.Event, Reader: 1, Type: "ADDED", UID: "uid-9", Version: 40, Ended: 1995 * ms})
-		}, "R2", ErrUnique, 1},
-		"two events swapped": {swap(readers.Event, 3, 40, 42), "R2", ErrOrdered, 1},
+		}, "R2", errUnique, 1},
+		"two events swapped": {swap(readers.Event, 3, 40, 42), "R2", errOrdered, 1},
 		"a version that never was": {func(s *story) {
 			s.log = append(s.log, readers.Record{What: readers.Event, Reader: 1, Type: "ADDED", UID: "uid-9", Version: 41, Ended: 1995 * ms})
-		}, "R2", ErrReliable, 1},
-		"another type": {edit(of(readers.Event, 1, 40), func(r *readers.Record) { r.Type = "MODIFIED" }), "R2", ErrReliable, 1},
-		"another uid":  {edit(of(readers.Event, 1, 40), func(r *readers.Record) { r.UID = "x" }), "R2", ErrReliable, 1},
+		}, "R2", errReliable, 1},
+		"another type": {edit(of(readers.Event, 1, 40), func(r *readers.Record) { r.Type = "MODIFIED" }), "R2", errReliable, 1},
+		"another uid":  {edit(of(readers.Event, 1, 40), func(r *readers.Record) { r.UID = "x" }), "R2", errReliable, 1},
 		"early bookmark": {func(s *story) {
 			s.change(of(readers.Event, 3, 40), func(r *readers.Record) bool { r.Type = bookmark; r.Version = 60; return true })
-		}, "R2", ErrBookmark, 0},
-		"deliveries swapped": {func(s *story) { swap(readers.Delivery, 1, 22, 42)(s) }, "R3", ErrOrdered, 1},
-		"one not delivered":  {func(s *story) { s.change(of(readers.Delivery, 1, 60), drop) }, "R3", ErrReliable, 1},
-		"one not accepted":   {edit(of(readers.Delivery, 1, 60), func(r *readers.Record) { r.Code = 500 }), "R3", ErrReliable, 1},
-		"a false delivery":   {edit(of(readers.Delivery, 2, 60), func(r *readers.Record) { r.Type = "ADDED" }), "R3", ErrReliable, 1},
-		"no delivery at all": {edit(of(readers.Delivery, 2, 60), func(r *readers.Record) { r.Code, r.Error = 400, "its body is not an event" }), "R3", ErrAnswer, 1},
-		"no signatures":      {edit(of(readers.Delivery, 1, 0), func(r *readers.Record) { r.Signed = false }), "R3", ErrUnsigned, 30},
+		}, "R2", errBookmark, 0},
+		"deliveries swapped": {func(s *story) { swap(readers.Delivery, 1, 22, 42)(s) }, "R3", errOrdered, 1},
+		"one not delivered":  {func(s *story) { s.change(of(readers.Delivery, 1, 60), drop) }, "R3", errReliable, 1},
+		"one not accepted":   {edit(of(readers.Delivery, 1, 60), func(r *readers.Record) { r.Code = 500 }), "R3", errReliable, 1},
+		"a false delivery":   {edit(of(readers.Delivery, 2, 60), func(r *readers.Record) { r.Type = "ADDED" }), "R3", errReliable, 1},
+		"no delivery at all": {edit(of(readers.Delivery, 2, 60), func(r *readers.Record) { r.Code, r.Error = 400, "its body is not an event" }), "R3", errAnswer, 2},
+		"no signatures":      {edit(of(readers.Delivery, 1, 0), func(r *readers.Record) { r.Signed = false }), "R3", errUnsigned, 30},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
@@ -234,7 +232,7 @@ func TestErrorsAreNoAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := out.Readers.Get; q.Done != 92 || q.Errors["429"] != 5 || q.Errors["timeout"] != 3 || q.FromIntent.Count != 92 || int(q.FromIntent.Max+0.5) != 501 || int(q.FromActual.Max+0.5) != 2 {
+	if q := out.Readers.Get; q.Done != 92 || q.Errors["429"] != 5 || q.Errors["timeout"] != 3 || q.FromIntent.Count != 92 || int(q.FromIntent.Max+0.5) != 501 {
 		t.Errorf("%+v, %+v", q, q.FromIntent)
 	}
 	if len(out.InvalidReasons) > 0 {
@@ -401,16 +399,13 @@ func TestVacuous(t *testing.T) {
 		"no LIST": {func(s *story) { s.change(func(r *readers.Record) bool { return r.What == readers.List }, drop) }, "0 of 10 planned LISTs"},
 		"no events": {func(s *story) {
 			s.change(func(r *readers.Record) bool { return r.What == readers.Event && r.Reader > 0 }, drop)
-		}, "the watches received 0 of 90 events"},
+		}, "0 of 90 events reached the watches"},
 		"few events": {func(s *story) {
 			s.change(func(r *readers.Record) bool { return r.What == readers.Event && r.Reader > 0 && r.Version > 64 }, drop)
-		}, "the watches received 66 of 90 events"},
+		}, "66 of 90 events reached the watches"},
 		"no delivery": {func(s *story) {
 			s.change(func(r *readers.Record) bool { return r.What == readers.Delivery && r.Error == "" }, drop)
-		}, "0 of 30 notifications reached receivers"},
-		"no fault": {func(s *story) {
-			s.change(func(r *readers.Record) bool { return r.Error == "500" }, drop)
-		}, "the fault 500 of the receivers never fired"},
+		}, "0 of 60 notifications reached the receivers"},
 		"nothing happened": {func(s *story) { s.ops = nil }, "the load wrote no Pod"},
 		"a blind control": {func(s *story) {
 			s.change(of(readers.Event, readers.Control, 40), drop)
@@ -449,7 +444,7 @@ func TestUnusable(t *testing.T) {
 		}
 	}
 	s := newStory()
-	err := Judge(t.Context(), Input{Scenario: &s.scenario, Log: func(yield func(readers.Record, error) bool) {
+	err := judgeReaders(t.Context(), reading{scenario: &s.scenario, log: func(yield func(readers.Record, error) bool) {
 		yield(readers.Record{}, broken)
 	}}, &result.Cell{})
 	if !errors.Is(err, broken) {

@@ -1,4 +1,4 @@
-package readers
+package robustness
 
 import (
 	"context"
@@ -11,19 +11,21 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
-// Slow are clients that take the connections of a TLS server and hold them: they connect and then send next to
+// slowClients are clients that take the connections of a TLS server and hold them: they connect and then send next to
 // nothing. Every tenth does so after a handshake, the others within it. With a URL, each requests that again and again
 // instead.
 //
 // How many connect is up to the server and its kernel. Beyond those that are served, Linux keeps as many as the smaller
 // of the listener's backlog and net.core.somaxconn; it drops the SYNs of the others, who try again until the end.
-type Slow struct {
+type slowClients struct {
 	Address string        `json:"address,omitempty"` // host:port
 	CAFile  string        `json:"caFile,omitempty"`  // of the CA that the server's certificate is of
 	URL     string        `json:"url,omitempty"`
@@ -31,8 +33,8 @@ type Slow struct {
 	For     time.Duration `json:"for"`
 }
 
-// Seen counts their outcomes.
-type Seen struct {
+// slowSeen counts their outcomes.
+type slowSeen struct {
 	Asked     int64  `json:"asked"`
 	Connected int64  `json:"connected"`       // by the kernel, of which the server need not know yet
 	Shaken    int64  `json:"shaken"`          // got through the TLS handshake
@@ -50,44 +52,80 @@ const (
 	shakeOne  = 10
 	// refusedPause is how long a client waits after a refusal, less than Retry-After says.
 	refusedPause = 100 * time.Millisecond
+	// slowGrace is how long after their time they may take to close their connections.
+	slowGrace = 30 * time.Second
 )
 
-// Run has the clients at work for their time, and says on out, as JSON, what became of them. Each is a descriptor: the
-// Go runtime has raised the soft limit to the hard one.
-func (c Slow) Run(ctx context.Context, out io.Writer) error {
+// asSlow has the test binary be slow clients: a slowClients as JSON.
+const asSlow = "ROBUSTNESS_SLOW_CLIENTS"
+
+// runSlow has a process of the lowest priority be slow clients: who attacks a watcher does not do so with its CPUs, nor
+// with those of the apiserver and etcd.
+func runSlow(ctx context.Context, c slowClients) (seen slowSeen, err error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return seen, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.For+slowGrace)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env, cmd.Stderr = append(os.Environ(), asSlow+"="+string(text)), os.Stderr
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &seen)
+	}
+	if err != nil {
+		return seen, fmt.Errorf("the slow clients: %w", err)
+	}
+	return seen, nil
+}
+
+// beSlow is the process: it says what became of the clients, as JSON. Each is a descriptor: the Go runtime has raised
+// the soft limit to the hard one.
+func beSlow(text string) error {
+	if err := syscall.Setpriority(syscall.PRIO_PROCESS, 0, 19); err != nil {
+		return err
+	}
+	var c slowClients
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return err
+	}
+	seen, err := c.run(context.Background())
+	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(seen))
+}
+
+// run has the clients at work for their time.
+func (c slowClients) run(ctx context.Context) (slowSeen, error) {
 	ctx, cancel := context.WithCancel(ctx) // a deadline would end dials on its own, a moment before the context is over
 	defer cancel()
 	defer time.AfterFunc(c.For, cancel).Stop()
-	s := &slow{Slow: c, seen: Seen{Asked: int64(c.Count)}}
+	s := &slow{slowClients: c, seen: slowSeen{Asked: int64(c.Count)}}
 	if c.URL != "" {
 		s.seen.Answers = map[int]int64{}
 		s.each(ctx, s.ask)
-	} else {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return fmt.Errorf("CA of the server: %w", err)
-		}
-		roots := x509.NewCertPool()
-		if !roots.AppendCertsFromPEM(pem) {
-			return errors.New("CA of the server: no certificate in " + c.CAFile)
-		}
-		host, _, _ := net.SplitHostPort(c.Address)
-		s.tls = &tls.Config{RootCAs: roots, ServerName: host, MinVersion: tls.VersionTLS12}
-		s.turns = make(chan struct{}, dialers)
-		s.each(ctx, s.hold)
+		return s.seen, nil
 	}
-	return json.NewEncoder(out).Encode(s.seen)
+	pem, err := os.ReadFile(c.CAFile)
+	if err != nil {
+		return s.seen, fmt.Errorf("CA of the server: %w", err)
+	}
+	host, _, _ := net.SplitHostPort(c.Address)
+	s.tls = &tls.Config{RootCAs: x509.NewCertPool(), ServerName: host, MinVersion: tls.VersionTLS12}
+	s.tls.RootCAs.AppendCertsFromPEM(pem)
+	s.turns = make(chan struct{}, dialers)
+	s.each(ctx, s.hold)
+	return s.seen, nil
 }
 
 type slow struct {
-	Slow
+	slowClients
 	tls   *tls.Config
 	turns chan struct{} // a slot for each that is being connected
 	mu    sync.Mutex    // guards seen
-	seen  Seen
+	seen  slowSeen
 }
 
-func (s *slow) see(note func(*Seen)) {
+func (s *slow) see(note func(*slowSeen)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	note(&s.seen)
@@ -104,14 +142,14 @@ func (s *slow) each(ctx context.Context, client func(ctx context.Context, i int)
 
 // ask requests the URL until ctx ends.
 func (s *slow) ask(ctx context.Context, _ int) {
-	client := &http.Client{Transport: &http.Transport{}, Timeout: requestLimit}
+	client := &http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second}
 	defer client.CloseIdleConnections()
 	for ctx.Err() == nil {
-		code, err := get(ctx, client, s.URL)
+		code, err := statusOf(ctx, client, s.URL)
 		if ctx.Err() != nil {
 			return
 		}
-		s.see(func(seen *Seen) {
+		s.see(func(seen *slowSeen) {
 			seen.Answers[code]++
 			if err != nil {
 				seen.Error = err.Error()
@@ -123,8 +161,8 @@ func (s *slow) ask(ctx context.Context, _ int) {
 	}
 }
 
-// get returns the status of an answer read to its end, 0 without one.
-func get(ctx context.Context, client *http.Client, url string) (int, error) {
+// statusOf returns the status of an answer read to its end, 0 without one.
+func statusOf(ctx context.Context, client *http.Client, url string) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return 0, err
@@ -151,18 +189,18 @@ func (s *slow) hold(ctx context.Context, i int) {
 	<-s.turns
 	switch {
 	case err == nil:
-		s.see(func(seen *Seen) { seen.Connected++ })
+		s.see(func(seen *slowSeen) { seen.Connected++ })
 	case ctx.Err() != nil:
 		return
 	default:
-		s.see(func(seen *Seen) { seen.Error = err.Error() })
+		s.see(func(seen *slowSeen) { seen.Error = err.Error() })
 		return
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	defer conn.Close()
 	s.drip(ctx, conn, i%shakeOne == 0)
 	if ctx.Err() == nil {
-		s.see(func(seen *Seen) { seen.Cut++ })
+		s.see(func(seen *slowSeen) { seen.Cut++ })
 	}
 }
 
@@ -174,7 +212,7 @@ func (s *slow) drip(ctx context.Context, conn net.Conn, shake bool) {
 		if secure.HandshakeContext(ctx) != nil {
 			return
 		}
-		s.see(func(seen *Seen) { seen.Shaken++ })
+		s.see(func(seen *slowSeen) { seen.Shaken++ })
 		conn, text, more = secure, []byte("GET / HTTP/1.1\r\nX: "), []byte("x")
 	}
 	buf := make([]byte, 1<<10)

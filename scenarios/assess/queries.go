@@ -1,4 +1,4 @@
-package reading
+package assess
 
 import (
 	"net/http"
@@ -13,21 +13,20 @@ import (
 
 // queries judges the queries of one verb.
 type queries struct {
-	j              *judge
-	verb           string
-	rate           int
-	least          int64 // objects in an answer
-	out            result.Queries
-	intent, actual *measure.Histogram
-	items, bytes   int64
+	j      *readersJudge
+	verb   string
+	rate   int
+	least  int64 // objects in an answer
+	out    result.Queries
+	intent *measure.Histogram
 }
 
-func newQueries(j *judge, verb string, rate int) *queries {
-	q := &queries{j: j, verb: verb, rate: rate, least: 1, intent: measure.NewHistogram(), actual: measure.NewHistogram()}
+func newQueries(j *readersJudge, verb string, rate int) *queries {
+	q := &queries{j: j, verb: verb, rate: rate, least: 1, intent: measure.NewHistogram()}
 	q.out.Errors = map[string]int64{}
 	if verb == readers.List {
 		q.least = j.always
-		if n := int64(j.in.Scenario.Readers.Limit); n > 0 {
+		if n := int64(j.in.scenario.Readers.Limit); n > 0 {
 			q.least = min(q.least, n)
 		}
 	}
@@ -49,16 +48,14 @@ func (q *queries) see(r *readers.Record) {
 	case r.Error != "" || r.Code == 0:
 		q.out.Errors[r.Error]++
 		if answered {
-			t.wrong(1, "%w: %s at %d ns: %s", ErrAnswer, q.verb, r.Ended, r.Error)
+			t.wrong(1, "%w: %s at %d ns: %s", errAnswer, q.verb, r.Ended, r.Error)
 		}
 	case r.Items < q.least:
 		q.out.Errors["objects are missing"]++
-		t.wrong(1, "%w: %s at %d ns has %d, at least %d were there all the time", ErrShort, q.verb, r.Ended, r.Items, q.least)
+		t.wrong(1, "%w: %s at %d ns has %d, at least %d were there all the time", errShort, q.verb, r.Ended, r.Items, q.least)
 	default:
 		q.out.Done++
-		q.items, q.bytes = q.items+r.Items, q.bytes+r.Bytes
 		q.intent.Add(r.Ended - r.Intended)
-		q.actual.Add(r.Ended - r.Started)
 	}
 }
 
@@ -72,12 +69,8 @@ func (q *queries) finish() (err error) {
 	if o.FromIntent, err = q.intent.Quantiles(measure.Millis); err != nil {
 		return err
 	}
-	if o.FromActual, err = q.actual.Quantiles(measure.Millis); err != nil {
-		return err
-	}
 	if n := float64(o.Done); n > 0 {
 		o.QPS = new(stats.Round(n / seconds))
-		o.Items, o.Bytes = new(stats.Round(float64(q.items)/n)), new(stats.Round(float64(q.bytes)/n))
 	}
 	if least := q.j.least; float64(o.Done) < least*float64(o.Planned) || o.Done == 0 {
 		q.j.invalid("%d of %d planned %ss were answered (%.0f%%); at least %.0f%% are needed",

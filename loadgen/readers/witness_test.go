@@ -1,4 +1,4 @@
-package witness
+package readers
 
 import (
 	"context"
@@ -13,14 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // apiserver answers lists and watches of replicasets in turn, as it was told.
 type apiserver struct {
@@ -93,17 +90,6 @@ func (a *apiserver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-type records struct {
-	mu  sync.Mutex
-	all []oplog.Record
-}
-
-func (r *records) Append(x oplog.Record) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.all = append(r.all, x)
-}
-
 func witnessed(t *testing.T, kindName string, a *apiserver) []string {
 	t.Helper()
 	server := httptest.NewServer(a)
@@ -111,11 +97,16 @@ func witnessed(t *testing.T, kindName string, a *apiserver) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	a.done = cancel
-	var log records
-	w, err := New(Config{
-		Kinds:            []Kind{{Name: kindName, Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}}},
-		IgnoreNamespaces: []string{"kube-system"}, Log: slog.New(slog.DiscardHandler),
-	}, &rest.Config{Host: server.URL}, &log)
+	var mu sync.Mutex
+	var log []oplog.Record
+	w, err := NewWitness(WitnessConfig{
+		Kinds:            []WitnessKind{{Name: kindName, Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}}},
+		IgnoreNamespaces: []string{"kube-system"},
+	}, &rest.Config{Host: server.URL}, func(r oplog.Record) {
+		mu.Lock()
+		defer mu.Unlock()
+		log = append(log, r)
+	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +115,7 @@ func witnessed(t *testing.T, kindName string, a *apiserver) []string {
 		t.Fatalf("ready %v, %v", ready, err)
 	}
 	var told []string
-	for _, r := range log.all {
+	for _, r := range log {
 		if r.Phase != oplog.PhaseWitnessed || r.Kind != kindName || r.Namespace != "a" || !r.OK() || r.Started == 0 || r.Finished < r.Started || r.Intended != r.Finished {
 			t.Errorf("record %+v", r)
 		}
