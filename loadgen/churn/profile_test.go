@@ -37,15 +37,15 @@ func shortLives(t *testing.T) plan.Config {
 	cfg := plan.Default()
 	cfg.Seed, cfg.RunID, cfg.Model, cfg.Profile = 3, runID(t), plan.ModelOpen, plan.ProfileMixedProduction
 	cfg.Rate, cfg.Duration, cfg.Namespaces, cfg.Nodes, cfg.Prefill = 5.5, units.Duration(8*time.Second), 3, 4, 10
-	short := dist.MustDuration("uniform(10ms,60ms)")
+	short := dist.Must[dist.Duration]("uniform(10ms,60ms)")
 	cfg.Tuning = &plan.Tuning{
 		TimeScale: 1000,
 		Stages: plan.StageTuning{
 			Bind: short, Creating: short, Sandbox: short, Pull: short, Init: short, Running: short, Probe: short, Seen: short, Stop: short, Final: short,
 		},
-		Services: plan.ServiceTuning{Deployments: 3, Step: dist.MustNumber("bins(1=50,3=50)")},
-		Rollouts: plan.RolloutTuning{Deployments: 1, Size: dist.MustNumber("4")},
-		Jobs:     plan.JobTuning{Pods: dist.MustNumber("bins(1=50,3=50)")},
+		Services: plan.ServiceTuning{Deployments: 3, Step: dist.Must[dist.Number]("mix(50=1,50=3)")},
+		Rollouts: plan.RolloutTuning{Deployments: 1, Size: dist.Must[dist.Number]("4")},
+		Jobs:     plan.JobTuning{Pods: dist.Must[dist.Number]("mix(50=1,50=3)")},
 		Mix:      plan.MixTuning{Services: &half, Rollouts: &some, Jobs: &half, Daemons: &some, Recreate: &some, Noise: &noise},
 		Recreate: plan.RecreateTuning{Pods: 2},
 		Crashes:  plan.CrashTuning{Share: &some},

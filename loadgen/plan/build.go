@@ -16,7 +16,7 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 	w := &world{}
 	w.timeline = timeline{cfg: &p.cfg, tn: p.tuning, rng: p.rng(streamWorld), end: math.MaxInt64}
 	w.names, w.targets = newNamer(p.rng(streamNames), ""), targetCache{made: made, on: true}
-	w.spaces = dist.MustNumber(fmt.Sprintf("zipf(%g,%d)", *p.tuning.NamespaceZipf, p.cfg.Namespaces))
+	w.spaces = dist.Must[dist.Number](fmt.Sprintf("zipf(%g,%d)", *p.tuning.NamespaceZipf, p.cfg.Namespaces))
 	for i := range p.cfg.Nodes {
 		w.nodes = append(w.nodes, w.newNode(i))
 	}

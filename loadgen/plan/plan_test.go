@@ -263,52 +263,6 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-func TestArrivals(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		change func(*Config)
-		total  float64
-		// share of the arrivals in the first half of the time
-		firstHalf float64
-		tolerance float64 // relative, of total
-	}{
-		{"constant", nil, 2000, 0.5, 0.001},
-		{"poisson", func(c *Config) { c.Arrival = ArrivalPoisson }, 2000, 0.5, 0.07},
-		{"ramp up", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 0} }, 1000, 0.25, 0.01},
-		{"ramp down", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 600} }, 4000, 0.625, 0.01},
-		{"flat ramp", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 200} }, 2000, 0.5, 0.001},
-		{"burst", func(c *Config) {
-			c.Arrival, c.Burst = ArrivalBurst, &Burst{Period: units.Duration(4 * time.Second), Length: units.Duration(time.Second), Base: 20}
-		}, 740, 460.0 / 740, 0.02}, // bursts at 0, 4 and 8 s, 7 s at the base rate
-		{"silent between bursts", func(c *Config) {
-			c.Arrival, c.Burst = ArrivalBurst, &Burst{Period: units.Duration(5 * time.Second), Length: units.Duration(time.Second)}
-		}, 400, 0.5, 0.01},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			p := openPlan(t, func(c *Config) {
-				c.Rate, c.Duration = 200, units.Duration(10*time.Second)
-				if tc.change != nil {
-					tc.change(c)
-				}
-			})
-			var total, first float64
-			last := time.Duration(-1)
-			for op := range p.Timed() {
-				if op.At < last || op.At >= 10*time.Second {
-					t.Fatalf("an operation is due at %s, after one at %s", op.At, last)
-				}
-				last = op.At
-				total++
-				if op.At < 5*time.Second {
-					first++
-				}
-			}
-			near(t, "operations", total, tc.total, tc.tolerance*tc.total)
-			near(t, "share in the first half", first/total, tc.firstHalf, 0.03)
-		})
-	}
-}
-
 func TestNamesAreUnique(t *testing.T) {
 	n := newNamer(mustPlan(t, nil).rng(streamNames), "")
 	names := map[string]bool{}

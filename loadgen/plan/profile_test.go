@@ -97,7 +97,7 @@ func TestProfilesAreGolden(t *testing.T) {
 func TestTimeScale(t *testing.T) {
 	measure := func(scale float64) (stage, life time.Duration) {
 		p := profilePlan(t, ProfileServiceChurn, func(c *Config) {
-			c.Tuning = &Tuning{TimeScale: scale, Cluster: ClusterTuning{LeasePeriod: ptr(minute)}, Services: ServiceTuning{Lifetime: dist.MustDuration("200s"), Step: dist.MustNumber("1")}}
+			c.Tuning = &Tuning{TimeScale: scale, Cluster: ClusterTuning{LeasePeriod: ptr(minute)}, Services: ServiceTuning{Lifetime: dist.Must[dist.Duration]("200s"), Step: dist.Must[dist.Number]("1")}}
 			c.Duration, c.Rate, c.Nodes = 10*minute, 5, 200
 		})
 		created, running := map[*Target]time.Duration{}, map[*Target]time.Duration{}
@@ -140,7 +140,7 @@ func median(all []time.Duration) time.Duration {
 func TestNamespacesAreZipf(t *testing.T) {
 	p := profilePlan(t, ProfileBatchJobs, func(c *Config) {
 		c.Rate, c.Duration, c.Nodes = 100, minute, 200
-		c.Tuning = &Tuning{Jobs: JobTuning{Pods: dist.MustNumber("1")}}
+		c.Tuning = &Tuning{Jobs: JobTuning{Pods: dist.Must[dist.Number]("1")}}
 	})
 	counts := map[int]float64{}
 	all := 0.0

@@ -86,7 +86,7 @@ func TestParseRange(t *testing.T) {
 // FuzzInput: whatever is written is an error of bad input or a value within its bounds, and a
 // latency that is taken is one that the mock takes.
 func FuzzInput(f *testing.F) {
-	for _, s := range []string{"200/s", "p50=60ms,p99=400ms", "freshness.p99=2s", "rate=1/s", "memory=1MiB", "inflight=3", "1..256", "80ms", "bimodal(1ms,2ms,p=0.5)"} {
+	for _, s := range []string{"200/s", "p50=60ms,p99=400ms", "freshness.p99=2s", "rate=1/s", "memory=1MiB", "inflight=3", "1..256", "80ms", "mix(0.5=1ms,0.5=2ms)"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -185,8 +185,8 @@ func newClimb(f *spec.File, strategy string, resolution float64) (*climb, error)
 		return nil, badinput.New("drop watcher.strategy from the matrix", "the matrix overrides the strategy %s", strategy)
 	case load.Model != plan.ModelOpen:
 		return nil, badinput.New("use --set load.model=open, or another scenario", "a closed loop has no rate to search")
-	case !slices.Contains([]string{"", plan.ArrivalConstant, plan.ArrivalPoisson}, load.Arrival):
-		return nil, badinput.New("use constant or poisson", "load.arrival %s does not have one rate", load.Arrival)
+	case len(load.Steps) > 0:
+		return nil, badinput.New("write load.rate", "load.steps do not have one rate")
 	case c.base.Simulated() && c.base.Speed() != 0 && c.base.Speed().Rate(1) != 1:
 		return nil, badinput.New("use cluster.replay.speed 1x", "at the speed %s a load has another rate", c.base.Speed())
 	case len(c.base.Events) > 0 || c.base.Fault != nil:

@@ -273,8 +273,7 @@ func TestRateErrors(t *testing.T) {
 	for want, text := range map[string]string{
 		"a closed loop has no rate": strings.Replace(strings.Replace(ratesScenario, "model: open, rate: 200, duration: 10s",
 			"model: closed, threads: 2, operations: 10", 1), "replay", "embedded", 1),
-		"load.arrival ramp": strings.Replace(ratesScenario, "rate: 200,",
-			"rate: 200, arrival: ramp, ramp: {from: 1},", 1),
+		"load.steps do not have one rate": strings.Replace(ratesScenario, "rate: 200,", "steps: [{length: 1s, rate: 200}],", 1),
 		"choose one, for example --set matrix.watcher.podQueueNum=5": strings.Replace(ratesScenario, "[keyed, single]",
 			"[keyed, single], watcher.podQueueNum: [5, 10]", 1),
 		"at the speed 10x": strings.Replace(ratesScenario, "provider: replay", "provider: replay, replay: {speed: 10x}", 1),

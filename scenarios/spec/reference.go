@@ -69,7 +69,7 @@ var typeNames = map[reflect.Type][2]string{ // name, example
 	reflect.TypeFor[[]Duration]():          {"list of durations", ""},
 	reflect.TypeFor[dist.Duration]():       {"distribution of durations", "LN(1s,0.5)"},
 	reflect.TypeFor[dist.Size]():           {"distribution of sizes", "LN(12KB,0.5) clip 3KB..60KB"},
-	reflect.TypeFor[dist.Number]():         {"distribution of numbers", "bins(5=80,30=15,250=5)"},
+	reflect.TypeFor[dist.Number]():         {"distribution of numbers", "mix(80=5,15=30,5=250)"},
 }
 
 var kindNames = map[reflect.Kind][2]string{
