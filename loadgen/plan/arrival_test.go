@@ -90,12 +90,12 @@ func TestArrivalModels(t *testing.T) {
 
 // A profile's pods follow the arrivals, whatever one arrival stands for.
 func TestProfileRates(t *testing.T) {
-	for _, name := range []string{ProfileServiceChurn, ProfileBatchJobs, ProfileMixedProduction, ProfileRecreate} {
+	for _, name := range []string{ProfileServiceChurn, ProfileBatchJobs, ProfileMixedProduction} {
 		total := 0.0
 		for seed := range uint64(2) {
 			p := profilePlan(t, name, func(c *Config) {
 				c.Seed, c.Nodes, c.Duration, c.Rate = seed, 100, 2*minute, 20
-				c.Tuning.Recreate.Pods, c.Tuning.Cluster.LeasePeriod = 500, ptr(minute)
+				c.Tuning.Cluster.LeasePeriod = ptr(minute)
 			})
 			for op := range p.Timed() {
 				if op.Target.Kind == "Pod" && op.Type == "create" {

@@ -36,13 +36,6 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 		w.daemons.shown = w.daemons.state()
 		w.emit(w.daemons.object, oplog.TypeStatus, w.daemons.shown)
 	}
-	if *w.tn.Mix.Recreate > 0 {
-		for i := range w.tn.Recreate.Pods {
-			s := w.newSingle(i)
-			w.singles = append(w.singles, s)
-			w.setupPod(s.next(), nil)
-		}
-	}
 	w.targets.on = false
 	return w
 }
@@ -68,15 +61,12 @@ func (w *world) setupOthers() {
 // setupServices makes the Deployments that are scaled, and divides the prefilled pods
 // among them.
 func (w *world) setupServices() {
-	if *w.tn.Mix.Services == 0 && *w.tn.Mix.Noise == 0 && w.cfg.Prefill == 0 {
+	if *w.tn.Mix.Services == 0 && w.cfg.Prefill == 0 {
 		return
 	}
-	n, pods := max(1, w.tn.Services.Deployments), w.cfg.Prefill
-	if *w.tn.Mix.Noise > 0 {
-		pods = max(pods, w.tn.Events.Pods)
-	}
+	n := max(1, w.tn.Services.Deployments)
 	for i := range n {
-		w.services = append(w.services, w.setupDeployment(i, (pods+i)/n))
+		w.services = append(w.services, w.setupDeployment(i, (w.cfg.Prefill+i)/n))
 	}
 }
 

@@ -30,7 +30,7 @@ type Load struct {
 
 	// Profile names what the load imitates; without one it is plain pods that go through
 	// a lifecycle. Tuning overrides its numbers.
-	Profile string  `json:"profile,omitempty" jsonschema:"enum=service-churn,enum=batch-jobs,enum=rollout,enum=crashloop,enum=node-flap,enum=mixed-production,enum=recreate,enum=coldstart,enum=event-noise" jsonschema_description:"What the load imitates, with all kinds that a pod's life writes; without one, plain pods. See load.md."`
+	Profile string  `json:"profile,omitempty" jsonschema:"enum=service-churn,enum=batch-jobs,enum=rollout,enum=crashloop,enum=node-flap,enum=mixed-production" jsonschema_description:"What the load imitates, with all kinds that a pod's life writes; without one, plain pods. See load.md."`
 	Tuning  *Tuning `json:"tuning,omitempty" jsonschema_description:"Numbers of the profile that differ from those in load.md."`
 
 	// Rate, in write requests per second (of a profile: pods per second), Duration and Arrival describe the open
@@ -43,7 +43,7 @@ type Load struct {
 
 	// Lifecycle names a built-in sequence of stages; Stages spells one out. Neither
 	// means LifecycleFast, both is an error.
-	Lifecycle string  `json:"lifecycle,omitempty" jsonschema:"enum=pod/fast,enum=pod/general" jsonschema_description:"Built-in stages of one pod's life; without it and without stages, pod/fast."`
+	Lifecycle string  `json:"lifecycle,omitempty" jsonschema:"enum=pod/fast" jsonschema_description:"Built-in stages of one pod's life; without it and without stages, pod/fast."`
 	Stages    []Stage `json:"stages,omitempty"`
 	// StageGap is the least time between two stages of one pod where the stage
 	// itself asks for no more. 0 means none in a closed loop and DefaultOpenGap in an

@@ -61,7 +61,7 @@ func TestParseRefuses(t *testing.T) {
 		{"closed with steps", closed + "steps: [{length: 1s, rate: 1}]\n", "p.yaml:5: steps: belongs to the open model"},
 		{"a step without a length", open + "steps: [{rate: 1}]\n", "p.yaml:5: steps[0].length: 0s is out of range; use more than 0s and at most 24h"},
 
-		{"unknown lifecycle", closed + "lifecycle: pod/slow\n", `p.yaml:5: lifecycle: "pod/slow" is not known; use pod/fast or pod/general`},
+		{"unknown lifecycle", closed + "lifecycle: pod/slow\n", `p.yaml:5: lifecycle: "pod/slow" is not known; use pod/fast, or spell out stages`},
 		{"lifecycle and stages", closed + "lifecycle: pod/fast\nstages: [{stage: create}]\n", "p.yaml:6: stages: lifecycle and stages exclude each other"},
 		{"unknown stage", closed + "stages:\n- stage: create\n- stage: explode\n", `p.yaml:7: stages[1].stage: "explode" is not a stage`},
 		{"life without a beginning", closed + "stages: [{stage: bind}]\n", "p.yaml:5: stages[0].stage: a life begins with create"},
@@ -120,7 +120,7 @@ var full = map[string]Config{
 	"open": {RunID: "b", Load: Load{
 		Model: ModelOpen, Duration: units.Duration(time.Minute), MaxInFlight: 8,
 		Steps:     []RateStep{{Length: units.Duration(5 * time.Second), From: ptr(0.0), Rate: 10}, {Length: units.Duration(time.Second), Rate: 1}},
-		Lifecycle: LifecycleGeneral, Survivors: 0.25, ObjectBytes: 3 << 10, Namespaces: 1, Nodes: 2,
+		Lifecycle: LifecycleFast, Survivors: 0.25, ObjectBytes: 3 << 10, Namespaces: 1, Nodes: 2,
 	}},
 }
 

@@ -137,9 +137,6 @@ func TestPromises(t *testing.T) {
 		"closed, by time": mustPlan(t, func(c *Config) { c.Threads, c.Operations, c.Duration = 3, 0, units.Duration(time.Second) }),
 		"open":            openPlan(t, func(c *Config) { c.Rate, c.Duration = 500, units.Duration(30*time.Second); c.Recreate = 0.5 }),
 		"open, poisson":   openPlan(t, func(c *Config) { c.Rate, c.Duration, c.Arrival = 500, units.Duration(30*time.Second), ArrivalPoisson }),
-		"open, general": openPlan(t, func(c *Config) {
-			c.Rate, c.Duration, c.Lifecycle = 500, units.Duration(30*time.Second), LifecycleGeneral
-		}),
 		"closed, hot": mustPlan(t, func(c *Config) {
 			c.Threads, c.Operations, c.Recreate, c.Hotkeys = 7, 20_000, 0.5, &Hotkeys{Objects: 3, Zipf: 1, Burst: 6, Share: 0.1}
 		}),

@@ -15,15 +15,12 @@ const (
 	ProfileCrashLoop       = "crashloop"
 	ProfileNodeFlap        = "node-flap"
 	ProfileMixedProduction = "mixed-production"
-	ProfileRecreate        = "recreate"
-	ProfileColdStart       = "coldstart"
-	ProfileEventNoise      = "event-noise"
 )
 
 // ProfileNames lists the profiles.
 func ProfileNames() []string {
 	return []string{ProfileServiceChurn, ProfileBatchJobs, ProfileRollout, ProfileCrashLoop, ProfileNodeFlap,
-		ProfileMixedProduction, ProfileRecreate, ProfileColdStart, ProfileEventNoise}
+		ProfileMixedProduction}
 }
 
 //go:embed profiles.yaml

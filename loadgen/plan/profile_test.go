@@ -28,8 +28,6 @@ func profilePlan(t testing.TB, name string, change func(*Config)) *Plan {
 	cfg.Profile, cfg.Nodes, cfg.Namespaces = name, 60, 20
 	cfg.Tuning = &Tuning{TimeScale: 20}
 	switch name {
-	case ProfileRecreate:
-		cfg.Rate = 2
 	case ProfileRollout:
 		cfg.Rate = 6
 	}
@@ -83,7 +81,7 @@ func TestProfilesAreGolden(t *testing.T) {
 		if again, same := fingerprint(p.Timed()); again != n || same != sum {
 			t.Errorf("%s: a second pass has %d operations, %x, where the first had %d, %x", name, again, same, n, sum)
 		}
-		if name != ProfileRecreate {
+		if name != ProfileRollout {
 			continue
 		}
 		if other, differs := fingerprint(profilePlan(t, name, func(c *Config) { c.Seed = 43 }).Timed()); other == n && differs == sum {

@@ -33,7 +33,7 @@ func (t *Tuning) validate() error {
 		return fieldError("tuning.pods.containers", "has a mean of %.3g; use one of 1 to 20 containers", m)
 	}
 	mix := &t.Mix
-	if *mix.Services+*mix.Rollouts+*mix.Jobs+*mix.Daemons+*mix.Recreate+*mix.Noise == 0 {
+	if *mix.Services+*mix.Rollouts+*mix.Jobs+*mix.Daemons == 0 {
 		return fieldError("tuning.mix", "has only zeros, so that nothing would happen; give one of its fields a share")
 	}
 	return nil

@@ -42,17 +42,11 @@ func (c *Load) validateRoom(t *Tuning) error {
 // expectedPods is about how many pods there are at a time.
 func (c *Load) expectedPods(t *Tuning) float64 {
 	pods, mix := float64(c.Prefill), &t.Mix
-	if *mix.Noise > 0 {
-		pods = max(pods, float64(t.Events.Pods))
-	}
 	if *mix.Rollouts > 0 {
 		pods += float64(t.Rollouts.Deployments) * t.Rollouts.Size.Mean() * (1 + *t.Rollouts.Surge)
 	}
 	if *mix.Daemons > 0 {
 		pods += float64(c.Nodes)
-	}
-	if *mix.Recreate > 0 {
-		pods += float64(t.Recreate.Pods)
 	}
 	// Of what comes and goes, as many as arrive within a lifetime.
 	living := func(d time.Duration) float64 {

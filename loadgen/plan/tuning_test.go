@@ -11,7 +11,7 @@ import (
 func TestTuningIsRefused(t *testing.T) {
 	const head = "runID: r1\nmodel: open\nrate: 20\nduration: 60s\nnodes: 60\nnamespaces: 20\n"
 	for _, tc := range []struct{ name, file, want string }{
-		{"unknown profile", "profile: service\n", `p.yaml:7: profile: "service" is not known; use one of service-churn, batch-jobs, rollout, crashloop, node-flap, mixed-production, recreate, coldstart, event-noise`},
+		{"unknown profile", "profile: service\n", `p.yaml:7: profile: "service" is not known; use one of service-churn, batch-jobs, rollout, crashloop, node-flap, mixed-production`},
 		{"tuning alone", "tuning: {timeScale: 2}\n", "p.yaml:7: tuning: has no effect without a profile; add profile: service-churn, or drop it"},
 		{"misspelt", "profile: rollout\ntuning: {rollouts: {sise: 5}}\n", "p.yaml:8: tuning.rollouts.sise: unknown field; did you mean size?"},
 		{"out of range", "profile: rollout\ntuning: {rollouts: {surge: 1.5}}\n", "p.yaml:8: tuning.rollouts.surge: 1.5 is out of range; use 0 to 1"},
@@ -27,7 +27,7 @@ func TestTuningIsRefused(t *testing.T) {
 		{"cron", "arrival: poisson\ncron: {period: 1s, size: 3}\n", "p.yaml:8: cron: unknown field; write steps, or profile: batch-jobs"},
 		{"few jobs", "profile: batch-jobs\ntuning: {jobs: {pods: 0.2}}\n", "p.yaml:8: tuning.jobs.pods: has a mean of 0.2 pods; use a distribution with a mean of 1 to 100000"},
 		{"steps with a rate", "steps: [{length: 1s, rate: 5}]\n", "p.yaml:3: rate: has no effect beside steps; drop it"},
-		{"a closed loop", "model: closed\nprofile: event-noise\n", "p.yaml:7: profile: is driven by time, which a closed loop does not have"},
+		{"a closed loop", "model: closed\nprofile: rollout\n", "p.yaml:7: profile: is driven by time, which a closed loop does not have"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			file := head + tc.file
@@ -54,16 +54,12 @@ func TestMixSumsUp(t *testing.T) {
 	}
 	for name, mix := range map[string]MixTuning{
 		"alone": {}, "a fifth alone": {Services: ptr(0.2)},
-		"halves": {Services: ptr(0.5), Jobs: ptr(0.5), Noise: ptr(0.5)}, "wholes": {Jobs: ptr(1.0), Noise: ptr(0.5)},
-		"less noise": {Jobs: ptr(1.0), Noise: ptr(0.25)},
+		"halves": {Services: ptr(0.5), Jobs: ptr(0.5)}, "wholes": {Jobs: ptr(1.0)},
 	} {
 		prints[name] = mixed(mix)
 	}
 	if prints["alone"] != prints["a fifth alone"] || prints["halves"] != prints["wholes"] {
 		t.Errorf("shares of one proportion give several plans: %v", prints)
-	}
-	if prints["wholes"] == prints["less noise"] {
-		t.Error("noise is divided by the sum of the others")
 	}
 	given := MixTuning{Services: ptr(0.2)}
 	mixed(given)
