@@ -109,7 +109,7 @@ func (w *world) setupPod(p *pod, owner *object) {
 	if p.on == nil {
 		return
 	}
-	p.ready, p.addressed = true, true
+	p.bound, p.ready, p.addressed = true, true, true
 	w.stage(p, oplog.TypeBind)
 	w.stage(p, oplog.TypeReady)
 }

@@ -146,13 +146,6 @@ func TestMarshalledPlanReadsBack(t *testing.T) {
 	}
 }
 
-func TestReadFileNamesAMissingFile(t *testing.T) {
-	_, err := ReadFile(filepath.Join(t.TempDir(), "none.yaml"))
-	if err == nil || !strings.Contains(err.Error(), "none.yaml") {
-		t.Errorf("got %v, want an error that names the file", err)
-	}
-}
-
 // TestNotationsOfPlanFiles: a plan takes decimal sizes and a zero without its unit,
 // which a scenario refuses.
 func TestNotationsOfPlanFiles(t *testing.T) {

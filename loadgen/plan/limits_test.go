@@ -57,40 +57,6 @@ func TestLargeSteps(t *testing.T) {
 	}
 }
 
-// Without time for a batch on the dot all Jobs come by chance.
-func TestNoTimeForABatch(t *testing.T) {
-	total := 0.0
-	const runs = 5
-	for seed := range uint64(runs) {
-		p := profilePlan(t, ProfileBatchJobs, func(c *Config) {
-			c.Seed, c.Rate, c.Duration = seed, 50, 20*second
-			c.Tuning = &Tuning{Jobs: JobTuning{Pods: dist.Must[dist.Number]("1"), CronShare: ptr(0.9)}}
-		})
-		for op := range p.Timed() {
-			if op.Target.Kind == "Pod" && op.Type == oplog.TypeCreate {
-				total++
-			}
-		}
-	}
-	if rate := total / 20 / runs; rate < 45 || rate > 55 {
-		t.Errorf("%.1f pods per second, want 50", rate)
-	}
-}
-
-// Delays beyond all times leave the order as it is.
-func TestEndlessDelays(t *testing.T) {
-	p := profilePlan(t, ProfileServiceChurn, func(c *Config) {
-		c.Rate, c.Tuning = 5, &Tuning{Writers: WriterTuning{Delay: dist.Must[dist.Duration]("mix(0.5=10ms,0.5=1s..1000000h)")}}
-	})
-	at := time.Duration(0)
-	for op := range p.Timed() {
-		if op.At < at {
-			t.Fatalf("operation %d is due at %s, after one at %s", op.ID, op.At, at)
-		}
-		at = op.At
-	}
-}
-
 // A Job's pod whose node was away goes on when it is back, and ends once; nothing is removed
 // while it runs.
 func TestJobsOnLostNodes(t *testing.T) {

@@ -101,17 +101,6 @@ func TestPlanIsGolden(t *testing.T) {
 	golden(t, "plan.txt", b.String())
 }
 
-func TestIteratorsStartAnew(t *testing.T) {
-	p := mustPlan(t, nil)
-	if a, b := slices.Collect(p.Thread(1)), slices.Collect(p.Thread(1)); !alike(a, b) {
-		t.Error("a thread's second iteration differs from its first")
-	}
-	o := openPlan(t, nil)
-	if a, b := slices.Collect(o.Timed()), slices.Collect(o.Timed()); !alike(a, b) {
-		t.Error("the open loop's second iteration differs from its first")
-	}
-}
-
 // alike reports whether two sequences are the same but for the targets' addresses.
 func alike(a, b []Op) bool {
 	return slices.EqualFunc(a, b, func(a, b Op) bool {
@@ -269,21 +258,6 @@ func TestNamesAreUnique(t *testing.T) {
 			t.Fatalf("name %s twice, at %d", name, i)
 		}
 		names[name] = true
-	}
-}
-
-func TestThreadsShareTheOperations(t *testing.T) {
-	p := mustPlan(t, func(c *Config) { c.Threads, c.Operations = 7, 100 })
-	total := 0
-	for k := range 7 {
-		n := len(slices.Collect(p.Thread(k)))
-		if n < 14 || n > 15 {
-			t.Errorf("thread %d has %d operations, want 14 or 15", k, n)
-		}
-		total += n
-	}
-	if total != 100 {
-		t.Errorf("%d operations in all, want 100", total)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -132,30 +131,4 @@ func TestTimeScale(t *testing.T) {
 func median(all []time.Duration) time.Duration {
 	slices.Sort(all)
 	return all[len(all)/2]
-}
-
-// Workloads are divided among the namespaces by rank.
-func TestNamespacesAreZipf(t *testing.T) {
-	p := profilePlan(t, ProfileBatchJobs, func(c *Config) {
-		c.Rate, c.Duration, c.Nodes = 100, minute, 200
-		c.Tuning = &Tuning{Jobs: JobTuning{Pods: dist.Must[dist.Number]("1")}}
-	})
-	counts := map[int]float64{}
-	all := 0.0
-	for op := range p.Timed() {
-		if op.Target.Kind == "Job" && op.Type == oplog.TypeCreate {
-			counts[op.Target.Namespace]++
-			all++
-		}
-	}
-	h := 0.0
-	for k := 1; k <= 20; k++ {
-		h += 1 / float64(k)
-	}
-	for k := range 5 {
-		want := all / h / float64(k+1)
-		if d := math.Abs(counts[k] - want); d > 5*math.Sqrt(want) {
-			t.Errorf("namespace %d has %v of %v workloads, want about %.0f", k, counts[k], all, want)
-		}
-	}
 }

@@ -106,35 +106,6 @@ func TestSlowPeriods(t *testing.T) {
 	}
 }
 
-func TestSeed(t *testing.T) {
-	const spec = "lognormal(mean=87ms,p99=110ms)"
-	if !slices.Equal(draw(t, spec, 100, 1), draw(t, spec, 100, 1)) {
-		t.Error("one seed gave two sequences")
-	}
-	if slices.Equal(draw(t, spec, 100, 1), draw(t, spec, 100, 2)) {
-		t.Error("two seeds gave one sequence")
-	}
-}
-
-func TestRules(t *testing.T) {
-	m, err := latency.ParseModel("method=get: 5ms; kind=Event|Node, method=PUT: 7ms; 87ms", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tc := range []struct {
-		method, kind string
-		want         time.Duration
-	}{{"GET", "Pod", 5 * ms}, {"PUT", "Node", 7 * ms}, {"DELETE", "Node", 87 * ms}, {"PUT", "Pod", 87 * ms}} {
-		if got := m.Sample(tc.method, tc.kind, "", time.Now()); got != tc.want || m.Mean(tc.method, tc.kind) != tc.want {
-			t.Errorf("%s %s: %s, want %s", tc.method, tc.kind, got, tc.want)
-		}
-	}
-	m, err = latency.ParseModel("kind=Pod: 5ms", 1)
-	if err != nil || m.Sample("PUT", "Node", "", time.Now()) != 0 {
-		t.Errorf("a request without a rule: %v", err)
-	}
-}
-
 func TestBadSpecs(t *testing.T) {
 	for spec, want := range map[string]string{
 		"":                                  "empty rule",
@@ -324,28 +295,6 @@ func FuzzParseModel(f *testing.F) {
 		}
 		if f := m.Figures("PUT", "Pod"); f.P50 < 0 || f.P50 > f.P99 || f.Mean < 0 {
 			t.Fatalf("%q has %s", s, f)
-		}
-	})
-}
-
-// FuzzLognormal: what is asked for, if it is taken, is what comes out.
-func FuzzLognormal(f *testing.F) {
-	f.Add(int64(60*ms), int64(400*ms), false)
-	f.Add(int64(87*ms), int64(110*ms), true)
-	f.Add(int64(1), int64(time.Hour), true)
-	f.Fuzz(func(t *testing.T, centre, p99 int64, byMean bool) {
-		name := "p50"
-		if byMean {
-			name = "mean"
-		}
-		m, err := latency.ParseModel(fmt.Sprintf("lognormal(%s=%s,p99=%s)", name, time.Duration(centre), time.Duration(p99)), 1)
-		if err != nil {
-			return
-		}
-		got := m.Figures("PUT", "Pod")
-		of := map[bool]time.Duration{false: got.P50, true: got.Mean}[byMean]
-		if !within(of, time.Duration(centre), 1e-6) && (of-time.Duration(centre)).Abs() > 1 || !within(got.P99, time.Duration(p99), 1e-6) && (got.P99-time.Duration(p99)).Abs() > 1 {
-			t.Fatalf("%s=%s,p99=%s has %s", name, time.Duration(centre), time.Duration(p99), got)
 		}
 	})
 }
