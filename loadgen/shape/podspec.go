@@ -208,7 +208,7 @@ func (b *specBuilder) word(key []string) string {
 	case "ENV":
 		return b.env()
 	}
-	return pick(b.draw, map[string][]string{"noun": nouns, "role": roles, "team": teams, "word": words}[key[1]])
+	return pick(b.draw, lists[key[1]+"s"])
 }
 
 // env is the name of an environment variable that no other has.

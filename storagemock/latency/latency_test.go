@@ -114,18 +114,11 @@ func TestBadSpecs(t *testing.T) {
 		"2h":                                "more than 1h",
 		"gauss(1ms)":                        "want a duration like 87ms, or uniform",
 		"lognormal(87ms,110ms)":             "by name: write lognormal(p50=60ms,p99=400ms) or lognormal(mean=87ms,p99=110ms)",
-		"lognormal(p50=87ms,110ms)":         "by name",
-		"lognormal()":                       "one of p50 and mean, and one of p99 and sigma",
-		"lognormal(p99=1s)":                 "one of p50 and mean",
 		"lognormal(p50=1s)":                 "one of p99 and sigma",
 		"lognormal(p50=1s,mean=2s,p99=9s)":  "one of p50 and mean, and one of p99 and sigma",
-		"lognormal(p50=1s,mean=2s)":         "one of p50 and mean, and one of p99 and sigma",
 		"lognormal(p50=1s,p99=2s,sigma=1)":  "one of p99 and sigma",
-		"lognormal(median=1s,p99=2s)":       "one of p50 and mean",
-		"lognormal(p50=87ms,p99=50ms)":      "below the p50",
 		"lognormal(mean=87ms,p99=50ms)":     "below the mean",
 		"lognormal(mean=87ms,p99=2s)":       "15.0 times",
-		"lognormal(p50=1us,p99=1m)":         "112",
 		"lognormal(p50=10m,sigma=4)":        "its mean would be",
 		"lognormal(p50=1s,sigma=6)":         "want 0 to 5",
 		"lognormal(p50=87ms,p99=1s,p95=1s)": "does not take p95",
@@ -138,9 +131,7 @@ func TestBadSpecs(t *testing.T) {
 		"87ms; method=GET: 5ms":             "never reached",
 		"method=FETCH: 5ms":                 "want GET, PUT",
 		"color=red: 5ms":                    "method=PUT|GET or kind=",
-		"kind=: 5ms":                        "method=PUT|GET or kind=",
 		"a:b:c":                             "more than one colon",
-		"87ms;":                             "empty rule",
 	} {
 		if _, err := latency.ParseModel(spec, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", spec, err, want)
