@@ -32,10 +32,6 @@ build: $(ECHARTS) ## build the commands into bin/
 k6: ## build bin/k6, for load.driver: k6 and for scripts (two minutes the first time)
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/k6
 
-.PHONY: k6-rate
-k6-rate: controlplane ## compare k6's rate with the engine's in five pairs of runs (four minutes, quiet machine)
-	$(GO) test ./cmd/k6 -run TestRate -rate 5 -count=1 -v
-
 .PHONY: k6-types
 k6-types: ## check the declarations of k6/x/podchurn against the shipped scripts (needs npm)
 	npm install --silent --no-audit --no-fund --prefix .cache/k6-types typescript@5.9.3 @types/k6@1.7.0

@@ -58,7 +58,7 @@ k8s-watch use it. Once it listens, it prints one line of JSON to standard output
 {"listen":["127.0.0.1:40001"],"admin":"127.0.0.1:40002"}, and logs to standard error.
 On SIGTERM it finishes the requests in progress and exits.`,
 		Example: `  storagemock --listen 127.0.0.1:50024 --latency 'lognormal(p50=60ms,p99=400ms)' --capacity inflight=300
-  storagemock --latency 'method=GET: 5ms; bimodal(fast=5ms,slow=uniform(200ms,900ms),p=2%)' --admin 127.0.0.1:0`,
+  storagemock --latency 'method=GET: 5ms; mix(0.98=5ms,0.02=uniform(200ms,900ms))' --admin 127.0.0.1:0`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), o, stdout, stderr) },
 	}
 	commandline.Setup(cmd, stdout, stderr)
@@ -73,8 +73,8 @@ On SIGTERM it finishes the requests in progress and exits.`,
 	f.StringVar(&o.TLSCert, "tls-cert", "", "PEM certificate; with --tls-key, serve the API over TLS")
 	f.StringVar(&o.TLSKey, "tls-key", "", "PEM key of --tls-cert")
 	f.BoolVar(&o.OldTLS, "tls-old", false, "accept no later version than TLS 1.1, to test that a client refuses it")
-	f.StringVar(&o.Latency, "latency", o.Latency, "latency: 87ms, uniform(min,max), normal(mean,stddev), "+
-		"lognormal(p50=…,p99=…) or lognormal(mean=…,p99=…), exponential(mean), bimodal(fast,slow,p), empirical(file), "+
+	f.StringVar(&o.Latency, "latency", o.Latency, "latency: 87ms, uniform(min,max), "+
+		"lognormal(p50=…,p99=…) or lognormal(mean=…,p99=…), exponential(mean), mix(0.98=5ms,0.02=2s), "+
 		"slow(base,x,every,for); rules by method and kind: 'method=GET: 5ms; 87ms'")
 	f.StringVar(&o.Capacity, "capacity", o.Capacity, "capacity per instance: inflight=300, rate=50/s, "+
 		"queue=1000, comma-separated; rules with a queue each: 'kind=Pod,method=PUT: rate=50/s; inflight=300'")

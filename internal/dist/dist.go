@@ -9,19 +9,7 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// law is one distribution over numbers from 0: seconds, bytes, or plain.
-type law interface {
-	draw(Source) float64
-	mean() float64           // may be infinite
-	share(v float64) float64 // of draws of at most v; outside of 0 to 1 where v is out of range
-}
-
-// quantiler is a law that can be drawn by its inverse distribution function.
-type quantiler interface {
-	quantile(u float64) float64 // 0 <= u < 1
-}
-
-// value is shared by the three kinds. The zero value means none.
+// value is shared by all kinds. The zero value means none.
 type value struct {
 	text string
 	law  law
@@ -43,6 +31,8 @@ func (v *value) read(text string, k kind) error {
 	*v = value{text, law}
 	return nil
 }
+
+func (v value) schema() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
 
 // Duration is a distribution of lengths of time.
 type Duration struct{ value }
@@ -66,24 +56,18 @@ func (n *Number) UnmarshalText(text []byte) error { return n.read(string(text), 
 // Draw is one value, to the microsecond.
 func (d Duration) Draw(r *rand.Rand) time.Duration { return fromSeconds(d.law.draw(Source{Rand: r})) }
 
-// Mean may be up to the longest time.Duration, where the mean is infinite.
+// Mean is at most the longest time.Duration.
 func (d Duration) Mean() time.Duration { return fromSeconds(d.law.mean()) }
 
 // Draw is one value, in bytes.
 func (s Size) Draw(r *rand.Rand) int { return int(math.Round(min(s.law.draw(Source{Rand: r}), most))) }
-
-// Mean is in bytes.
-func (s Size) Mean() float64 { return s.law.mean() }
-
-// Draw is one value.
-func (n Number) Draw(r *rand.Rand) float64 { return n.law.draw(Source{Rand: r}) }
 
 // Whole is one value, rounded.
 func (n Number) Whole(r *rand.Rand) int {
 	return int(math.Round(min(n.law.draw(Source{Rand: r}), most)))
 }
 
-// Mean may be infinite.
+// Mean is that of what Whole rounds.
 func (n Number) Mean() float64 { return n.law.mean() }
 
 // most bounds what is drawn: a petabyte, or thousands of years.
@@ -107,33 +91,51 @@ func (s Size) Equal(e Size) bool { return s.text == e.text }
 // Equal reports whether both were read from the same text.
 func (n Number) Equal(e Number) bool { return n.text == e.text }
 
-// MustDuration reads a text that the program itself contains, or panics.
-func MustDuration(text string) (d Duration) { must(d.UnmarshalText([]byte(text))); return d }
-
-// MustSize reads a size or panics.
-func MustSize(text string) (s Size) { must(s.UnmarshalText([]byte(text))); return s }
-
-// MustNumber reads a number or panics.
-func MustNumber(text string) (n Number) { must(n.UnmarshalText([]byte(text))); return n }
-
-func must(err error) {
-	if err != nil {
+// Must reads a text that the program itself contains, or panics.
+func Must[T any, P interface {
+	*T
+	UnmarshalText([]byte) error
+}](text string) (v T) {
+	if err := P(&v).UnmarshalText([]byte(text)); err != nil {
 		panic(fmt.Sprintf("dist: %v", err))
 	}
+	return v
 }
 
 // JSONSchema describes the text form.
-func (Duration) JSONSchema() *jsonschema.Schema { return schema("LN(1s,0.5) clip 0s..30s") }
+func (d Duration) JSONSchema() *jsonschema.Schema { return d.schema() }
 
 // JSONSchema describes the text form.
-func (Size) JSONSchema() *jsonschema.Schema { return schema("LN(12KB,0.5) clip 3KB..60KB") }
+func (s Size) JSONSchema() *jsonschema.Schema { return s.schema() }
 
 // JSONSchema describes the text form; YAML may read a plain number as one.
-func (Number) JSONSchema() *jsonschema.Schema {
-	s := schema("bins(5=80,30=15,250=5)")
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{s, {Type: "number"}}}
+func (n Number) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{n.schema(), {Type: "number"}}}
 }
 
-func schema(example string) *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Examples: []any{example}}
+// MaxLatency bounds every duration of a latency: an hour is past any timeout.
+const MaxLatency = time.Hour
+
+// Latency is a distribution of service times. Draws are made by one goroutine at a time: slow
+// periods keep state.
+type Latency struct{ value }
+
+// UnmarshalText reads one.
+func (l *Latency) UnmarshalText(text []byte) error { return l.read(string(text), latencies) }
+
+// Fixed reports whether all draws are the mean.
+func (l Latency) Fixed() bool { _, ok := l.law.(constant); return ok }
+
+// Draw is one value, to the nanosecond.
+func (l Latency) Draw(s Source) time.Duration { return nanoseconds(l.law.draw(s)) }
+
+// Mean is over a long time.
+func (l Latency) Mean() time.Duration { return nanoseconds(l.law.mean()) }
+
+// Share is the part of draws of at most so many nanoseconds, over a long time.
+func (l Latency) Share(ns float64) float64 { return min(max(0, l.law.share(ns/1e9)), 1) }
+
+// nanoseconds rounds, and keeps absurd values within the bound.
+func nanoseconds(seconds float64) time.Duration {
+	return time.Duration(min(math.Round(seconds*1e9), float64(MaxLatency)))
 }

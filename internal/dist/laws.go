@@ -3,16 +3,27 @@ package dist
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"sort"
-	"sync"
+	"time"
 )
+
+// law is one distribution over numbers from 0: seconds, bytes, or plain.
+type law interface {
+	draw(Source) float64
+	mean() float64
+	share(v float64) float64 // of draws of at most v; outside of 0 to 1 where v is out of range
+}
+
+// Source is the randomness that a law draws from; Now lets slow periods come and go.
+type Source struct {
+	*rand.Rand
+	Now time.Time
+}
 
 type constant float64
 
-func (c constant) quantile(float64) float64 { return float64(c) }
-func (c constant) draw(Source) float64      { return float64(c) }
-func (c constant) mean() float64            { return float64(c) }
+func (c constant) draw(Source) float64 { return float64(c) }
+func (c constant) mean() float64       { return float64(c) }
 func (c constant) share(v float64) float64 {
 	if v < float64(c)*(1-1e-12) { // both may be rounded
 		return 0
@@ -22,49 +33,19 @@ func (c constant) share(v float64) float64 {
 
 type lognormal struct{ median, sigma float64 }
 
-func (l lognormal) quantile(u float64) float64 {
-	return l.median * math.Exp(l.sigma*math.Sqrt2*math.Erfinv(2*max(u, 1e-12)-1))
-}
-func (l lognormal) draw(s Source) float64 { return l.quantile(s.Float64()) }
+func (l lognormal) draw(s Source) float64 { return l.median * math.Exp(l.sigma*s.NormFloat64()) }
 func (l lognormal) mean() float64         { return l.median * math.Exp(l.sigma*l.sigma/2) }
 func (l lognormal) share(v float64) float64 {
 	if l.sigma == 0 {
 		return constant(l.median).share(v)
 	}
-	return standardNormal(math.Log(v/l.median) / l.sigma)
-}
-
-// standardNormal is the share of a standard normal distribution up to z.
-func standardNormal(z float64) float64 { return math.Erfc(-z/math.Sqrt2) / 2 }
-
-// bell is a lognormal that is drawn from by normal draws, as latencies always were.
-type bell struct{ lognormal }
-
-func (b bell) draw(s Source) float64 { return b.median * math.Exp(b.sigma*s.NormFloat64()) }
-
-// normal is cut at 0.
-type normal struct{ average, deviation float64 }
-
-func (n normal) draw(s Source) float64 {
-	for {
-		if v := n.average + s.NormFloat64()*n.deviation; v >= 0 {
-			return v
-		}
-	}
-}
-func (n normal) mean() float64 { return n.average }
-func (n normal) share(v float64) float64 {
-	if n.deviation == 0 {
-		return constant(n.average).share(v)
-	}
-	return standardNormal((v - n.average) / n.deviation)
+	return math.Erfc(-math.Log(v/l.median)/l.sigma/math.Sqrt2) / 2
 }
 
 type uniform struct{ least, most float64 }
 
-func (d uniform) quantile(u float64) float64 { return d.least + u*(d.most-d.least) }
-func (d uniform) draw(s Source) float64      { return d.quantile(s.Float64()) }
-func (d uniform) mean() float64              { return (d.least + d.most) / 2 }
+func (d uniform) draw(s Source) float64 { return d.least + s.Float64()*(d.most-d.least) }
+func (d uniform) mean() float64         { return (d.least + d.most) / 2 }
 func (d uniform) share(v float64) float64 {
 	if d.least == d.most {
 		return constant(d.least).share(v)
@@ -74,9 +55,8 @@ func (d uniform) share(v float64) float64 {
 
 type exponential float64
 
-func (m exponential) quantile(u float64) float64 { return -float64(m) * math.Log1p(-u) }
-func (m exponential) draw(s Source) float64      { return m.quantile(s.Float64()) }
-func (m exponential) mean() float64              { return float64(m) }
+func (m exponential) draw(s Source) float64 { return float64(m) * s.ExpFloat64() }
+func (m exponential) mean() float64         { return float64(m) }
 func (m exponential) share(v float64) float64 {
 	if m == 0 {
 		return 1
@@ -84,17 +64,12 @@ func (m exponential) share(v float64) float64 {
 	return -math.Expm1(-v / float64(m))
 }
 
-type pareto struct{ least, alpha float64 }
+// between is log-uniform; low is less than high.
+type between struct{ low, high float64 }
 
-func (p pareto) quantile(u float64) float64 { return p.least * math.Pow(1-u, -1/p.alpha) }
-func (p pareto) draw(s Source) float64      { return p.quantile(s.Float64()) }
-func (p pareto) mean() float64 {
-	if p.alpha <= 1 {
-		return math.Inf(1)
-	}
-	return p.least * p.alpha / (p.alpha - 1)
-}
-func (p pareto) share(v float64) float64 { return 1 - math.Pow(p.least/v, p.alpha) }
+func (b between) draw(s Source) float64   { return b.low * math.Pow(b.high/b.low, s.Float64()) }
+func (b between) mean() float64           { return (b.high - b.low) / math.Log(b.high/b.low) }
+func (b between) share(v float64) float64 { return math.Log(v/b.low) / math.Log(b.high/b.low) }
 
 // zipf holds the weights of 1, 2, …, summed up.
 type zipf []float64
@@ -109,10 +84,9 @@ func newZipf(s float64, n int) zipf {
 	return z
 }
 
-func (z zipf) quantile(u float64) float64 {
-	return float64(min(sort.SearchFloat64s(z, u*z[len(z)-1]), len(z)-1) + 1)
+func (z zipf) draw(s Source) float64 {
+	return float64(min(sort.SearchFloat64s(z, s.Float64()*z[len(z)-1]), len(z)-1) + 1)
 }
-func (z zipf) draw(s Source) float64 { return z.quantile(s.Float64()) }
 func (z zipf) mean() (m float64) {
 	before := 0.0
 	for k, sum := range z {
@@ -127,14 +101,6 @@ func (z zipf) share(v float64) float64 {
 	}
 	return z[min(int(v), len(z))-1] / z[len(z)-1]
 }
-
-// between is log-uniform, or constant where the two are alike.
-type between struct{ low, high float64 }
-
-func (b between) quantile(u float64) float64 { return b.low * math.Pow(b.high/b.low, u) }
-func (b between) draw(s Source) float64      { return b.quantile(s.Float64()) }
-func (b between) mean() float64              { return (b.high - b.low) / math.Log(b.high/b.low) }
-func (b between) share(v float64) float64    { return math.Log(v/b.low) / math.Log(b.high/b.low) }
 
 // mixture draws from one of several, by weights that are summed up.
 type mixture struct {
@@ -166,81 +132,25 @@ func (m mixture) weighted(of func(law) float64) (sum float64) {
 	return sum / before
 }
 
-// sum adds up one draw of each; its shares are counted over many draws.
-type sum struct {
-	parts []law
-	drawn func() []float64
-}
-
-func newSum(parts []law) sum {
-	s := sum{parts: parts}
-	s.drawn = sync.OnceValue(func() []float64 {
-		all, from := make([]float64, points), sampled()
-		for i := range all {
-			all[i] = s.draw(from)
-		}
-		slices.Sort(all)
-		return all
-	})
-	return s
-}
-
-func (s sum) draw(from Source) (total float64) {
-	for _, p := range s.parts {
-		total += p.draw(from)
-	}
-	return total
-}
-
-func (s sum) mean() (total float64) {
-	for _, p := range s.parts {
-		total += p.mean()
-	}
-	return total
-}
-
-func (s sum) share(v float64) float64 { return shareOf(s.drawn(), v) }
-
-// shareOf is the part of sorted values of at most v.
-func shareOf(sorted []float64, v float64) float64 {
-	n, _ := slices.BinarySearch(sorted, v*(1+1e-12)) // both may be rounded
-	return float64(n) / float64(len(sorted))
-}
-
-// points is the number of draws that represent a law without a closed form.
-const points = 20_000
-
-// sampled is the source of those.
-func sampled() Source {
-	r := rand.New(rand.NewPCG(1, 1))
-	return Source{Rand: r, Periods: r}
-}
-
 type clipped struct {
 	of        law
 	low, high float64
-	average   float64
 }
 
-func newClipped(of law, low, high float64) clipped {
-	c := clipped{of: of, low: low, high: high}
-	from := sampled()
-	q, ok := of.(quantiler)
-	total := 0.0
-	for i := range points {
-		if ok {
-			total += c.clip(q.quantile((float64(i) + 0.5) / points))
-		} else {
-			total += c.draw(from)
-		}
+func (c clipped) draw(s Source) float64 { return min(max(c.of.draw(s), c.low), c.high) }
+
+// mean adds up the share of draws above each value, at points that lie the closer the smaller the value is.
+func (c clipped) mean() float64 {
+	const points = 1000
+	m, before := c.low, c.low
+	for i := 1; i <= points; i++ {
+		at := c.low + (c.high-c.low)*math.Pow(float64(i)/points, 4)
+		m += (at - before) * (1 - min(max(0, c.of.share((at+before)/2)), 1))
+		before = at
 	}
-	c.average = total / points
-	return c
+	return m
 }
 
-func (c clipped) clip(v float64) float64 { return min(max(v, c.low), c.high) }
-func (c clipped) draw(s Source) float64  { return c.clip(c.of.draw(s)) }
-func (c clipped) mean() float64          { return c.average }
 func (c clipped) share(v float64) float64 {
 	switch {
 	case v < c.low:
@@ -249,4 +159,30 @@ func (c clipped) share(v float64) float64 {
 		return 1
 	}
 	return c.of.share(v)
+}
+
+// periods are normal, then slow. They are common to all draws, so that slowness is correlated.
+type periods struct {
+	base        law
+	x           float64 // how many times longer a slow one takes
+	every, slow time.Duration
+	since       time.Time // the first draw
+}
+
+func (p *periods) part() float64 { return float64(p.slow) / float64(p.every) }
+func (p *periods) mean() float64 { return p.base.mean() * (1 + p.part()*(p.x-1)) }
+
+func (p *periods) share(v float64) float64 {
+	return (1-p.part())*p.base.share(v) + p.part()*p.base.share(v/p.x)
+}
+
+func (p *periods) draw(s Source) float64 {
+	if p.since.IsZero() {
+		p.since = s.Now
+	}
+	v := p.base.draw(s)
+	if s.Now.Sub(p.since)%p.every >= p.every-p.slow {
+		v *= p.x
+	}
+	return v
 }

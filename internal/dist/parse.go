@@ -25,7 +25,7 @@ var (
 		n, err := units.ParseSize(s)
 		return float64(n), err
 	}, 0}
-	numbers = kind{"number", "4", "bins(5=80,30=15)", func(s string) (float64, error) {
+	numbers = kind{"number", "4", "mix(0.8=5,0.2=30)", func(s string) (float64, error) {
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(v >= 0 && v <= most) {
 			return 0, fmt.Errorf("want a number from 0")
@@ -39,8 +39,7 @@ func seconds(s string) (float64, error) {
 	return d.Seconds(), err
 }
 
-var forms = []string{"constant", "uniform", "normal", "lognormal", "LN", "exponential", "pareto", "zipf", "bins",
-	"mix", "bimodal", "sum", "empirical", "slow"}
+const laws = "uniform, exponential, lognormal, LN, zipf, mix or slow"
 
 const (
 	// maxSigma keeps a mean within 270,000 times the median, and p99 within 112,000 times.
@@ -57,33 +56,27 @@ func parse(text string, k kind) (law, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("a distribution of %d characters; write at most %d", len(text), maxText)
 	}
-	advise := func(err error) error {
-		if k.example == "" {
-			return err
-		}
-		return fmt.Errorf("%w; write for example %s", err, k.example)
-	}
 	body, bounds, clip := text, "", false
 	if i := strings.LastIndex(text, " clip "); i >= 0 {
 		body, bounds, clip = text[:i], text[i+len(" clip "):], true
 	}
-	e, err := expr.Parse(body)
-	if err != nil {
-		return nil, advise(err)
-	}
 	b := builder{text, k}
-	l, err := b.law(e)
-	if err != nil {
-		return nil, advise(err)
+	e, err := expr.Parse(body)
+	var l law
+	if err == nil {
+		l, err = b.law(e)
 	}
-	if !clip {
-		return l, nil
+	switch {
+	case err != nil && k.example != "":
+		return nil, fmt.Errorf("%w; write for example %s", err, k.example)
+	case err != nil || !clip:
+		return l, err
 	}
 	low, high, err := b.span(strings.TrimSpace(bounds))
 	if err != nil {
 		return nil, fmt.Errorf("%q: clip %s: %w; write for example clip 3..60 with units", text, bounds, err)
 	}
-	return newClipped(l, low, high), nil
+	return clipped{l, low, high}, nil
 }
 
 type builder struct {
@@ -124,142 +117,86 @@ func (b builder) span(s string) (low, high float64, err error) {
 
 func (b builder) law(e expr.Expr) (law, error) {
 	if !e.Call {
-		v, err := b.bounded(e.Name)
-		switch {
-		case err != nil && slices.Contains(forms, e.Name):
-			return nil, b.fail(e.Pos, "%s needs its arguments in parentheses", e.Name)
-		case err != nil:
-			if b.most == 0 {
-				err = fmt.Errorf("neither a %s nor a distribution", b.noun)
-			}
-			return nil, b.fail(e.Pos, "%s: %v, %s", e.Name, err, b.wanted())
-		}
-		return constant(v), nil
+		return b.word(e)
 	}
+	c := &call{Reader: expr.Read(b.text, e, positional[e.Name]...), builder: b}
+	var l law
 	switch e.Name {
-	case "constant":
-		return b.call(e, func(c *call) law { return constant(c.value("d")) }, "d")
 	case "LN":
-		return b.call(e, (*call).ln, "median", "sigma")
+		l = c.lognormal("median")
 	case "lognormal":
 		if slices.ContainsFunc(e.Args, func(a expr.Arg) bool { return a.Key == "" }) {
 			return nil, b.fail(e.Pos, "lognormal takes its arguments by name: write %s", lognormalForm)
 		}
-		return b.call(e, (*call).lognormal)
-	case "normal":
-		return b.call(e, (*call).normal, "mean", "stddev")
+		l = c.lognormal("p50", "mean")
 	case "uniform":
-		return b.call(e, (*call).uniform, "min", "max")
+		l = c.uniform()
 	case "exponential":
-		return b.call(e, func(c *call) law { return exponential(c.value("mean")) }, "mean")
-	case "pareto":
-		return b.call(e, (*call).pareto, "least", "alpha")
+		l = exponential(c.value("mean"))
 	case "zipf":
-		return b.call(e, (*call).zipf, "s", "n")
-	case "bimodal":
-		return b.call(e, (*call).bimodal, "fast", "slow", "p")
-	case "empirical":
-		return b.call(e, (*call).empirical, "file")
+		l = c.zipf()
 	case "slow":
-		return b.call(e, (*call).slow, "base", "x", "every", "for")
-	case "bins":
-		return b.bins(e)
+		l = c.slow()
 	case "mix":
 		return b.mix(e)
-	case "sum":
-		return b.sum(e)
+	default:
+		return nil, b.fail(e.Pos, "%s: unknown distribution, %s", e.Name, b.wanted())
 	}
-	return nil, b.fail(e.Pos, "%s: unknown distribution, %s", e.Name, b.wanted())
+	if c.err != nil {
+		return nil, c.err
+	}
+	return l, c.Err()
+}
+
+// positional are the arguments of each law in their order.
+var positional = map[string][]string{
+	"LN": {"median", "sigma"}, "uniform": {"min", "max"}, "exponential": {"mean"}, "zipf": {"s", "n"},
+	"slow": {"base", "x", "every", "for"},
+}
+
+func (b builder) word(e expr.Expr) (law, error) {
+	if strings.Contains(e.Name, "..") {
+		low, high, err := b.span(e.Name)
+		switch {
+		case err == nil && low <= 0:
+			err = fmt.Errorf("a range begins above 0")
+		case low == high:
+			return constant(low), err
+		}
+		if err != nil {
+			return nil, b.fail(e.Pos, "%s: %v", e.Name, err)
+		}
+		return between{low, high}, nil
+	}
+	v, err := b.bounded(e.Name)
+	if err != nil {
+		return nil, b.fail(e.Pos, "%s: %v, %s", e.Name, err, b.wanted())
+	}
+	return constant(v), nil
 }
 
 func (b builder) wanted() string {
-	return fmt.Sprintf("want a %s like %s, or %s", b.noun, b.literal, strings.Join(forms, ", "))
-}
-
-func (b builder) bins(e expr.Expr) (law, error) {
-	m := mixture{}
-	for _, a := range e.Args {
-		if a.Key == "" || a.Value.Call {
-			return nil, b.fail(a.Pos, "bins takes values or ranges with their weights, such as 5=80")
-		}
-		var l law
-		if strings.Contains(a.Key, "..") {
-			low, high, err := b.span(a.Key)
-			if err == nil && low <= 0 {
-				err = fmt.Errorf("a range begins above 0")
-			}
-			if err != nil {
-				return nil, b.fail(a.Pos, "%s: %v", a.Key, err)
-			}
-			if l = law(between{low, high}); low == high {
-				l = constant(low)
-			}
-		} else {
-			v, err := b.bounded(a.Key)
-			if err != nil {
-				return nil, b.fail(a.Pos, "%s is not a %s: %v", a.Key, b.noun, err)
-			}
-			l = constant(v)
-		}
-		if err := b.add(&m, a.Value.Name, l, a.Pos); err != nil {
-			return nil, err
-		}
-	}
-	return b.weighted(e, m)
+	return fmt.Sprintf("want a %s like %s, or %s", b.noun, b.literal, laws)
 }
 
 func (b builder) mix(e expr.Expr) (law, error) {
-	m := mixture{}
+	m, sum := mixture{}, 0.0
 	for _, a := range e.Args {
-		if a.Key == "" {
-			return nil, b.fail(a.Pos, "mix takes weights and distributions, such as 0.6=%s", b.literal)
+		w, err := numbers.read(a.Key)
+		if err != nil || w > 1e9 {
+			return nil, b.fail(a.Pos, "mix takes weights from 0 to 1e9 and distributions, such as 0.6=%s", b.literal)
 		}
 		l, err := b.law(a.Value)
 		if err != nil {
 			return nil, err
 		}
-		if err := b.add(&m, a.Key, l, a.Pos); err != nil {
-			return nil, err
-		}
+		sum += w
+		m.weights, m.parts = append(m.weights, sum), append(m.parts, l)
 	}
-	return b.weighted(e, m)
-}
-
-func (b builder) add(m *mixture, weight string, l law, pos int) error {
-	w, err := numbers.read(weight)
-	if err != nil || w > 1e9 {
-		return b.fail(pos, "%s is not a weight; use a number from 0 to 1e9", weight)
-	}
-	if n := len(m.weights); n > 0 {
-		w += m.weights[n-1]
-	}
-	m.weights, m.parts = append(m.weights, w), append(m.parts, l)
-	return nil
-}
-
-func (b builder) weighted(e expr.Expr, m mixture) (law, error) {
-	if n := len(m.weights); n == 0 || m.weights[n-1] == 0 {
-		return nil, b.fail(e.Pos, "%s needs a weight above 0", e.Name)
+	if sum == 0 {
+		return nil, b.fail(e.Pos, "mix needs a weight above 0")
 	}
 	return m, nil
-}
-
-func (b builder) sum(e expr.Expr) (law, error) {
-	var parts []law
-	for _, a := range e.Args {
-		if a.Key != "" {
-			return nil, b.fail(a.Pos, "sum takes distributions by position")
-		}
-		l, err := b.law(a.Value)
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, l)
-	}
-	if len(parts) == 0 {
-		return nil, b.fail(e.Pos, "sum needs something to add")
-	}
-	return newSum(parts), nil
 }
 
 // call reads the arguments of one distribution. What is returned after a mistake is never
@@ -267,29 +204,13 @@ func (b builder) sum(e expr.Expr) (law, error) {
 type call struct {
 	*expr.Reader
 	builder
-	err error // of a distribution inside, or of a file
-}
-
-func (b builder) call(e expr.Expr, read func(*call) law, positional ...string) (law, error) {
-	c := &call{Reader: expr.Read(b.text, e, positional...), builder: b}
-	l := read(c)
-	if c.err != nil {
-		return nil, c.err
-	}
-	if err := c.Err(); err != nil {
-		return nil, err
-	}
-	return l, nil
+	err error // of a distribution inside
 }
 
 // value takes one of the kind that must be given.
 func (c *call) value(key string) float64 {
 	if !c.Has(key) {
-		name := key
-		if key == "d" {
-			name = "the " + c.noun
-		}
-		c.Fail("", "%s is missing", name)
+		c.Fail("", "%s is missing", key)
 		return 1
 	}
 	text := c.Text(key, "")
@@ -309,50 +230,15 @@ func (c *call) positive(key string) float64 {
 	return v
 }
 
-// number takes a plain one that must be given.
-func (c *call) number(key string) float64 {
-	if !c.Has(key) {
-		c.Fail("", "%s is missing", key)
-	}
-	return c.Float(key, 1)
-}
-
-// nested takes an argument that is a distribution itself.
-func (c *call) nested(key string) law {
-	e, ok := c.Expr(key)
-	if !ok {
-		c.Fail("", "%s is missing", key)
-		return constant(1)
-	}
-	l, err := c.law(e)
-	if err != nil {
-		if c.err == nil {
-			c.err = err
-		}
-		return constant(1)
-	}
-	return l
-}
-
-func (c *call) ln() law {
-	l := lognormal{c.positive("median"), c.number("sigma")}
-	if !(l.sigma >= 0 && l.sigma <= maxSigma) {
-		c.Fail("sigma", "sigma=%g: want 0 to %d", l.sigma, maxSigma)
-	}
-	return l
-}
-
-// lognormal is exp of a normal distribution: the usual shape of service times. One of p50
-// and mean says where it is, one of p99 and sigma how wide.
-func (c *call) lognormal() law {
-	centre := "p50"
-	if c.Has("mean") {
-		centre = "mean"
-	}
-	if c.Has("p50") == c.Has("mean") || c.Has("p99") == c.Has("sigma") {
+// lognormal is exp of a normal distribution: the usual shape of service times. One of the
+// centres says where it is, one of p99 and sigma how wide.
+func (c *call) lognormal(centres ...string) law {
+	centres = slices.DeleteFunc(centres, func(key string) bool { return !c.Has(key) })
+	if len(centres) != 1 || c.Has("p99") == c.Has("sigma") {
 		c.Fail("", "want one of p50 and mean, and one of p99 and sigma: write %s", lognormalForm)
-		return bell{}
+		return constant(1)
 	}
+	centre := centres[0]
 	middle, sigma := c.positive(centre), c.Float("sigma", 0)
 	if c.Has("p99") {
 		ratio := math.Log(c.positive("p99") / middle)
@@ -364,7 +250,7 @@ func (c *call) lognormal() law {
 			sigma = c.sigmaFromMean(ratio)
 		}
 		if sigma > maxSigma {
-			c.Fail("p99", "p99 is more than %.0f times p50; use bimodal or slow for such a tail", math.Exp(z99*maxSigma))
+			c.Fail("p99", "p99 is more than %.0f times p50; use mix or slow for such a tail", math.Exp(z99*maxSigma))
 		}
 	} else if !(sigma >= 0 && sigma <= maxSigma) {
 		c.Fail("sigma", "sigma=%g: want 0 to %d", sigma, maxSigma)
@@ -372,7 +258,7 @@ func (c *call) lognormal() law {
 	if centre == "mean" {
 		middle *= math.Exp(-sigma * sigma / 2)
 	}
-	l := bell{lognormal{middle, sigma}}
+	l := lognormal{middle, sigma}
 	if c.most > 0 && l.mean() > c.most {
 		c.Fail("", "its mean would be %.0f h, more than %s", l.mean()/3600, MaxLatency)
 	}
@@ -385,21 +271,10 @@ func (c *call) lognormal() law {
 func (c *call) sigmaFromMean(ratio float64) float64 {
 	discriminant := z99*z99 - 2*ratio
 	if discriminant < 0 {
-		c.Fail("p99", "no lognormal has a p99 of more than %.1f times its mean; use bimodal or slow for such a tail",
+		c.Fail("p99", "no lognormal has a p99 of more than %.1f times its mean; use mix or slow for such a tail",
 			math.Exp(z99*z99/2))
 	}
 	return z99 - math.Sqrt(max(0, discriminant))
-}
-
-// normal has a mean of at least 3 standard deviations, so that the cut at 0 moves it by less
-// than 0.2 %.
-func (c *call) normal() law {
-	n := normal{c.positive("mean"), c.value("stddev")}
-	if n.average < 3*n.deviation {
-		c.Fail("stddev",
-			"the mean must be at least 3 times stddev, or cutting at 0 would move it; lognormal has no such limit")
-	}
-	return n
 }
 
 func (c *call) uniform() law {
@@ -413,16 +288,8 @@ func (c *call) uniform() law {
 	return u
 }
 
-func (c *call) pareto() law {
-	p := pareto{c.positive("least"), c.number("alpha")}
-	if !(p.alpha >= 0.1 && p.alpha <= 100) {
-		c.Fail("alpha", "alpha=%g: want 0.1 to 100", p.alpha)
-	}
-	return p
-}
-
 func (c *call) zipf() law {
-	s, n := c.number("s"), c.number("n")
+	s, n := c.Float("s", -1), c.Float("n", -1)
 	switch {
 	case c.noun != numbers.noun:
 		c.Fail("", "zipf draws numbers, not a %s", c.noun)
@@ -434,12 +301,24 @@ func (c *call) zipf() law {
 	return constant(1)
 }
 
-// bimodal is fast or, with probability p, slow: a cache and its misses.
-func (c *call) bimodal() law {
-	fast, slow := c.nested("fast"), c.nested("slow")
-	if !c.Has("p") {
-		c.Fail("", "p, the probability of slow, is missing")
+// slow multiplies a distribution by x during slow periods.
+func (c *call) slow() law {
+	if c.most == 0 {
+		c.Fail("", "slow is for latencies only")
+		return constant(1)
 	}
-	p := c.Probability("p", 0)
-	return mixture{[]float64{p, 1}, []law{slow, fast}}
+	base, x := law(constant(1)), c.Float("x", 10)
+	if e, ok := c.Expr("base"); !ok {
+		c.Fail("", "base is missing")
+	} else if base, c.err = c.law(e); c.err != nil {
+		return nil
+	}
+	p := &periods{base: base, x: x, every: nanoseconds(c.positive("every")), slow: nanoseconds(c.positive("for"))}
+	if x < 1 {
+		c.Fail("x", "x=%g: a slow period takes at least 1 times as long", x)
+	}
+	if p.slow >= p.every {
+		c.Fail("for", "for=%s must be shorter than every=%s", p.slow, p.every)
+	}
+	return p
 }

@@ -95,7 +95,7 @@ func TestSplit(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(`lognormal(mean=87ms,p99=110ms)`)
-	f.Add(`slow(bimodal(1ms, "2ms", p=5%), x=10)`)
+	f.Add(`slow(mix(0.95=1ms,0.05="2ms"), x=10)`)
 	f.Fuzz(func(t *testing.T, in string) {
 		e, err := expr.Parse(in)
 		if err == nil && e.Name == "" && !strings.ContainsAny(in, `"'`) {

@@ -102,7 +102,7 @@ func profileEngine(t *testing.T, api *anyAPI) (*Engine, *recorder) {
 	cfg := plan.Default()
 	cfg.Seed, cfg.Model, cfg.Profile = 1, plan.ModelOpen, plan.ProfileServiceChurn
 	cfg.Rate, cfg.Duration, cfg.Nodes, cfg.Prefill = 5, units.Duration(10*time.Second), 2, 4
-	cfg.Tuning = &plan.Tuning{TimeScale: 1000, Services: plan.ServiceTuning{Deployments: 2, Step: dist.MustNumber("2")}}
+	cfg.Tuning = &plan.Tuning{TimeScale: 1000, Services: plan.ServiceTuning{Deployments: 2, Step: dist.Must[dist.Number]("2")}}
 	return engineOn(t, cfg, api)
 }
 

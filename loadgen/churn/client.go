@@ -9,6 +9,7 @@ import (
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 )
 
@@ -31,6 +32,7 @@ type clients struct {
 	load       []rest.Interface
 	control    *rest.Config // over a connection of its own
 	controlSet *kubernetes.Clientset
+	meta       metadata.Interface // over control, too
 	transports []http.RoundTripper
 }
 
@@ -52,7 +54,10 @@ func newClients(base *rest.Config, concurrency int) (*clients, error) {
 	if c.control, err = c.connect(base); err != nil {
 		return nil, err
 	}
-	if c.controlSet, err = kubernetes.NewForConfig(c.control); err != nil {
+	if c.controlSet, err = kubernetes.NewForConfig(c.control); err == nil {
+		c.meta, err = metadata.NewForConfig(c.control)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("making a client: %w", err)
 	}
 	return c, nil

@@ -2,7 +2,6 @@ package churn_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -24,7 +23,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
-	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
 // memoryLog collects records.
@@ -297,52 +295,6 @@ func TestNoGraceWithoutANode(t *testing.T) {
 		Body(&metav1.DeleteOptions{GracePeriodSeconds: &grace}).Do(t.Context()).Into(&gone)
 	if err != nil || gone.DeletionGracePeriodSeconds == nil || *gone.DeletionGracePeriodSeconds != 0 {
 		t.Errorf("answered with grace %v, %v, want 0", gone.DeletionGracePeriodSeconds, err)
-	}
-}
-
-func TestObjectBytes(t *testing.T) {
-	for _, size := range []units.Size{2100, 3 << 10, 16 << 10, 200 << 10} {
-		t.Run(size.String(), func(t *testing.T) {
-			cfg := config(t)
-			cfg.Operations, cfg.Threads, cfg.Prefill, cfg.ObjectBytes = 7, 1, 1, size
-			cfg.Shards = 2
-			cfg.Hotkeys = &plan.Hotkeys{Objects: 1, Burst: 2, Share: 0.4}
-			cfg.Bystander = &plan.Bystander{Kind: plan.KindConfigMap, Rate: 1, Objects: 1, ObjectBytes: size}
-			engine, _, restConfig := newEngine(t, cfg)
-			if err := engine.Prepare(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := engine.Load(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
-			client := kubernetes.NewForConfigOrDie(restConfig).CoreV1().RESTClient()
-			for _, kind := range []struct{ path, name string }{{"pods", "Pod"}, {"configmaps", "ConfigMap"}} {
-				raw, err := client.Get().AbsPath("/api/v1/"+kind.path).Param("labelSelector", churn.RunLabel+"="+cfg.RunID).
-					SetHeader("Accept", "application/json").DoRaw(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				var list struct{ Items []map[string]any }
-				if err := json.Unmarshal(raw, &list); err != nil || len(list.Items) == 0 {
-					t.Fatalf("%d objects, %v", len(list.Items), err)
-				}
-				for _, item := range list.Items {
-					item["apiVersion"], item["kind"] = "v1", kind.name // a list leaves them out
-					metadata := item["metadata"].(map[string]any)
-					delete(metadata, "managedFields")
-					if shard := metadata["labels"].(map[string]any)[shape.ShardLabel]; kind.name == "Pod" && shard != "0" && shard != "1" {
-						t.Errorf("Pod %s is in shard %v", metadata["name"], shard)
-					}
-					b, _ := json.Marshal(item)
-					least := kind.name == "Pod" && size < 3<<10 && !strings.HasPrefix(metadata["name"].(string), "base-") // so small is only what never runs
-					if off := float64(len(b))/float64(size) - 1; !least && (off < -0.05 || off > 0.05) {
-						t.Errorf("%s %s has %d bytes, %+.1f %% off", kind.name, metadata["name"], len(b), 100*off)
-					} else {
-						t.Logf("%s %s has %d bytes, %+.1f %% off", kind.name, metadata["name"], len(b), 100*off)
-					}
-				}
-			}
-		})
 	}
 }
 

@@ -2,7 +2,6 @@ package churn
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,43 +20,6 @@ func anyEngine(t *testing.T, api *anyAPI, change func(*plan.Config)) (*Engine, *
 	cfg.Seed = 1
 	change(&cfg)
 	return engineOn(t, cfg, api)
-}
-
-// TestSentAsLogged: what a caller with threads of its own is told of an operation is what the
-// op log says; an operation that waited for a place was dispatched when it had one.
-func TestSentAsLogged(t *testing.T) {
-	virtual(t, "", func(t *testing.T) {
-		e, log := anyEngine(t, &anyAPI{latency: time.Second}, func(c *plan.Config) {
-			c.Model, c.Threads, c.Operations = plan.ModelClosed, 1, 1
-		})
-		var mu sync.Mutex
-		var all []Sent
-		_, err := e.LoadBy(t.Context(), nil, func(_ context.Context, s *Sender) error {
-			var wg sync.WaitGroup
-			for i := range int64(3) {
-				wg.Go(func() {
-					r := s.Do(e.plan.Life(i)[0], s.Now())
-					mu.Lock()
-					defer mu.Unlock()
-					all = append(all, r)
-				})
-			}
-			wg.Wait()
-			return nil
-		})
-		if err != nil || len(all) != 3 || len(log.records) != 3 {
-			t.Fatalf("%d sent, %d logged, %v", len(all), len(log.records), err)
-		}
-		slices.SortFunc(all, func(a, b Sent) int { return int(a.Started - b.Started) })
-		for i, r := range log.records { // in the order of the answers
-			if got := all[i]; got.Op.ID != r.ID || got.Intended != r.Intended || got.Started != r.Started || got.Finished != r.Finished {
-				t.Errorf("operation %d: told %d, %d, %d, logged %+v", got.Op.ID, got.Intended, got.Started, got.Finished, r)
-			}
-			if wait := time.Duration(r.Started - r.Intended); wait != time.Duration(i)*time.Second {
-				t.Errorf("operation %d waited %s for its place", r.ID, wait)
-			}
-		}
-	})
 }
 
 // TestSentInOrder: virtual users that take a profile's operations in turn send all of them,

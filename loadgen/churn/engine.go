@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -41,8 +42,7 @@ type Settings struct {
 type Engine struct {
 	*journal
 	*wire
-	definition customResource
-	heart      heart
+	heart heart
 
 	plan   *plan.Plan
 	logger *slog.Logger
@@ -75,8 +75,7 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 
 func newEngine(j *journal, w *wire, logger *slog.Logger) *Engine {
 	c := newCreated()
-	return &Engine{journal: j, wire: w, created: c, logger: logger, definition: customResource{j, w, c},
-		heart: heart{j, w, c, logger}}
+	return &Engine{journal: j, wire: w, created: c, logger: logger, heart: heart{j, w, c, logger}}
 }
 
 // Close frees the connections. The Engine cannot be used after it.
@@ -129,29 +128,30 @@ func (p *object) end() (first bool) {
 	return first
 }
 
+// outside is an object that lives outside the run's namespaces.
+type outside struct {
+	kind            string
+	in              schema.GroupVersionResource
+	namespace, name string
+}
+
 // created lists the objects that teardown has to remove.
 type created struct {
 	mu         sync.Mutex // guards what follows
 	namespaces []string
-	nodes      map[string]types.UID
-	leases     map[string]types.UID
-	pods       map[string]*object // by namespace/name; live as far as is known
-	definition bool               // of the profiles' custom resource
+	outside    map[outside]types.UID // "": not known
+	pods       map[string]*object    // by namespace/name; live as far as is known
 }
 
 func newCreated() *created {
-	return &created{nodes: map[string]types.UID{}, leases: map[string]types.UID{}, pods: map[string]*object{}}
+	return &created{outside: map[outside]types.UID{}, pods: map[string]*object{}}
 }
 
-// keep notes an object for the teardown after its creation, unless err says that it
-// was there before. After any other error it may exist all the same.
-func (c *created) keep(err error, note func(*created)) {
-	if errors.Is(err, ErrInUse) {
-		return
-	}
+// keep notes an object for the teardown.
+func (c *created) keep(o outside, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	note(c)
+	c.outside[o] = uid
 }
 
 // add notes what is not left to the deletion of its namespace: that is slow for many pods.
@@ -161,24 +161,33 @@ func (c *created) add(p *object) {
 	switch {
 	case p.kind == kindPod:
 		c.pods[p.namespace+"/"+p.name] = p
-	case p.kind == kindNode:
-		c.nodes[p.name] = p.uid
-	case p.kind == kindLease && p.namespace == leaseNamespace:
-		c.leases[p.name] = p.uid
+	case p.kind == kindNode, p.kind == kindLease && p.namespace == leaseNamespace:
+		c.outside[p.outside()] = p.uid
 	}
 }
 
 func (c *created) drop(p *object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case p.kind == kindPod:
+	if p.kind == kindPod {
 		delete(c.pods, p.namespace+"/"+p.name)
-	case p.kind == kindNode:
-		delete(c.nodes, p.name)
-	case p.kind == kindLease && p.namespace == leaseNamespace:
-		delete(c.leases, p.name)
 	}
+	delete(c.outside, p.outside())
+}
+
+// has reports whether a node, or the lease of one, was made.
+func (c *created) has(kind, namespace, name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.outside[outside{kind, resource(kind), namespace, name}]
+	return ok
+}
+
+func (p *object) outside() outside { return outside{p.kind, resource(p.kind), p.namespace, p.name} }
+
+func resource(kind string) schema.GroupVersionResource {
+	r, _ := shape.Resource(kind)
+	return r
 }
 
 // Kinds that the engine treats each in a way of its own.

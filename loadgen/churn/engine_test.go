@@ -297,55 +297,6 @@ func TestBurstsDoNotWait(t *testing.T) {
 	}
 }
 
-// TestLoadAwaitsItsLastBurst: operations that end within a burst are all in the account.
-func TestLoadAwaitsItsLastBurst(t *testing.T) {
-	virtual(t, "", func(t *testing.T) {
-		cut := false
-		for operations := int64(20); operations < 30; operations++ {
-			e, _ := fakeEngine(t, &fakeAPI{latency: 10 * time.Millisecond}, func(c *plan.Config) {
-				c.Threads, c.Operations, c.Hotkeys = 1, operations, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
-			})
-			if err := e.setUp(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			for op := range e.plan.Thread(0) {
-				cut = cut || op.ID == operations && op.Burst > 0
-			}
-			if stats, err := e.Load(t.Context(), nil); err != nil || stats.Done != operations {
-				t.Errorf("%d of %d are done: %v", stats.Done, operations, err)
-			}
-			if sent := stepped(t, operations); sent != operations {
-				t.Errorf("a caller's threads were told of %d of %d", sent, operations)
-			}
-		}
-		if !cut {
-			t.Error("no load ended within a burst")
-		}
-	})
-}
-
-// stepped is how many operations a thread of a caller's own is told of.
-func stepped(t *testing.T, operations int64) (n int64) {
-	e, _ := fakeEngine(t, &fakeAPI{latency: 10 * time.Millisecond}, func(c *plan.Config) {
-		c.Threads, c.Operations, c.Hotkeys = 1, operations, &plan.Hotkeys{Objects: 1, Burst: 5, Share: 0.25}
-	})
-	if err := e.setUp(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	_, err := e.LoadBy(t.Context(), func(int64) {}, func(_ context.Context, s *Sender) error {
-		thread, stop := s.Thread(0)
-		defer stop()
-		for sent, ok := thread.Step(); ok; sent, ok = thread.Step() {
-			n += int64(len(sent))
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	return n
-}
-
 // TestHotPatchGivenUp: it is counted and stops nothing else.
 func TestHotPatchGivenUp(t *testing.T) {
 	virtual(t, "", func(t *testing.T) {
@@ -432,47 +383,6 @@ func TestInterruptedLoadKeepsItsAccount(t *testing.T) {
 		}
 		if stats.Done < 400 || stats.Done > 500 || int64(len(log.records)) != stats.Done+stats.Errors {
 			t.Errorf("%d done, %d errors, %d records", stats.Done, stats.Errors, len(log.records))
-		}
-	})
-}
-
-func TestLanes(t *testing.T) {
-	virtual(t, "", func(t *testing.T) {
-		l := newLanes(2)
-		var order [3][]int
-		running := 0
-		most := 0
-		var mu = make(chan struct{}, 1)
-		for i := range 30 {
-			lane := i % 3
-			l.submit(int64(lane), func() {
-				if !l.acquire(t.Context()) {
-					t.Error("no place")
-					return
-				}
-				defer l.release()
-				mu <- struct{}{}
-				running++
-				most = max(most, running)
-				order[lane] = append(order[lane], i)
-				<-mu
-				time.Sleep(time.Second)
-				mu <- struct{}{}
-				running--
-				<-mu
-			})
-		}
-		l.wait()
-		for lane, got := range order {
-			for j, i := range got {
-				if i != 3*j+lane {
-					t.Errorf("lane %d ran %v", lane, got)
-					break
-				}
-			}
-		}
-		if most != 2 || len(l.waiting) != 0 {
-			t.Errorf("%d at once, want 2; %d lanes left", most, len(l.waiting))
 		}
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -22,7 +21,8 @@ func (e *Engine) Warmup(ctx context.Context) error {
 	}
 	e.enter(oplog.PhaseWarmup)
 	err := e.besideBystander(ctx, oplog.PhaseWarmup, func(ctx context.Context) error {
-		return e.closedLoop(ctx, threads, e.plan.WarmupThread, time.Time{})
+		s := e.sender(ctx)
+		return s.closedLoop(threads, func(k int) (*Thread, func()) { return s.thread(e.plan.WarmupThread(k), 0) })
 	})
 	if err != nil {
 		return fmt.Errorf("warming up: %w", err)
@@ -34,29 +34,35 @@ func (e *Engine) Warmup(ctx context.Context) error {
 // time at which it begins, in Unix nanoseconds. When ctx ends first, the Stats cover
 // what was sent.
 func (e *Engine) Load(ctx context.Context, begun func(started int64)) (Stats, error) {
-	return e.load(ctx, begun, func(ctx context.Context) error {
+	return e.LoadBy(ctx, begun, func(_ context.Context, s *Sender) error {
 		if e.cfg.Model == plan.ModelOpen {
-			return e.openLoop(ctx)
+			return s.openLoop()
 		}
-		var deadline time.Time
-		if e.cfg.Duration > 0 {
-			deadline = time.Now().Add(e.cfg.Duration.Std())
-		}
-		return e.closedLoop(ctx, e.cfg.Threads, e.plan.Thread, deadline)
+		return s.closedLoop(e.cfg.Threads, s.Thread)
 	})
 }
 
-// load is the phase around send, which sends the operations.
-func (e *Engine) load(ctx context.Context, begun func(started int64), send func(context.Context) error) (Stats, error) {
+// LoadBy is Load for a caller with threads of its own, as k6's virtual users are: drive
+// gets a Sender, and the load is over when drive returns.
+func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive func(context.Context,
+	*Sender) error) (Stats, error) {
 	e.enter(oplog.PhaseLoad)
 	e.stats.reset()
 	e.loadStarted.Store(e.clock.now())
 	if begun != nil {
 		begun(e.loadStarted.Load())
 	}
-	err := e.besideBystander(ctx, oplog.PhaseLoad, send)
-	finished := e.clock.now()
-	e.loadFinished.Store(finished)
+	err := e.besideBystander(ctx, oplog.PhaseLoad, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(errOver)
+		s := e.sender(ctx)
+		var stop func()
+		s.timed, stop = iter.Pull(e.plan.Timed())
+		defer stop()
+		defer s.lanes.wait()
+		return drive(ctx, s)
+	})
+	e.loadFinished.Store(e.clock.now())
 	e.enter(oplog.PhaseDrain)
 	if err != nil {
 		err = fmt.Errorf("sending the load: %w", err)
@@ -80,85 +86,169 @@ func (e *Engine) besideBystander(ctx context.Context, phase string, send func(co
 	return err
 }
 
-// closedLoop runs the threads until their operations are sent or the deadline (if
-// it is not zero) has passed. Requests under way at the deadline are waited for.
-func (e *Engine) closedLoop(ctx context.Context, threads int, ops func(int) iter.Seq[plan.Op],
-	deadline time.Time) error {
-	// Only waiting ends at the deadline, not requests.
-	waitCtx, cancel := ctx, context.CancelFunc(func() {})
-	if !deadline.IsZero() {
-		waitCtx, cancel = context.WithDeadline(ctx, deadline)
-	}
-	defer cancel()
-	var g errgroup.Group
-	for k := range threads {
-		g.Go(func() error {
-			e.thread(ctx, waitCtx, ops(k))
-			return ctx.Err()
-		})
-	}
-	return g.Wait()
+// Sender sends operations of a load when its caller says so. Its methods may be called
+// from any goroutine; each returns when what it sent was answered.
+type Sender struct {
+	engine *Engine
+	ctx    context.Context // the load's
+	lanes  *lanes
+
+	mu    sync.Mutex // guards what follows, and the order in which lanes are filled
+	timed func() (plan.Op, bool)
 }
 
-// thread sends one operation after the other, and the patches of a burst all at once.
-// An operation is intended for the moment the thread is free, plus think time and the
-// stage's gap.
-func (e *Engine) thread(ctx, waitCtx context.Context, ops iter.Seq[plan.Op]) {
-	free := e.clock.now()
-	var burst sync.WaitGroup
-	defer burst.Wait()
-	for op := range ops {
-		o := e.targets.of(op.Target, e.newTarget)
-		intended := free + int64(e.cfg.ThinkTime)
-		if op.Hot {
-			if !e.clock.sleepUntil(waitCtx, intended) {
-				return
-			}
-			e.stats.begin(op)
-			burst.Go(func() { _, _ = e.perform(ctx, op, o.object, intended) }) // given up, it stops nothing else
-			if op.Burst == 0 {
-				burst.Wait()
-				free = e.clock.now()
-			}
-			continue
-		}
-		intended += int64(op.Gap)
-		if o.broken { // it is skipped
-			intended = e.clock.now()
-		}
-		if !e.clock.sleepUntil(waitCtx, intended) {
-			return
-		}
-		e.stats.begin(op)
-		_, _ = e.carry(ctx, op, o, intended, nil)
-		free = e.clock.now()
+func (e *Engine) sender(ctx context.Context) *Sender {
+	limit := concurrency(&e.cfg)
+	if h := e.cfg.Hotkeys; h != nil {
+		limit = max(limit, e.cfg.Threads*h.Burst) // all threads may be in a burst
 	}
+	return &Sender{engine: e, ctx: ctx, lanes: newLanes(limit)}
 }
+
+// Sent is the outcome of one operation. Times are Unix nanoseconds;
+// Started is 0 if it was not sent.
+type Sent struct {
+	Op                          plan.Op
+	Intended, Started, Finished int64
+	Err                         error // nil: acknowledged
+}
+
+var errOver = errors.New("the load is over")
+
+// Now is the generator's clock, that of the op log, in Unix nanoseconds.
+func (s *Sender) Now() int64 { return s.engine.clock.now() }
 
 // openLoop dispatches every operation at its time, whether or not former ones were
 // answered; those of one pod still go one after the other.
-func (e *Engine) openLoop(ctx context.Context) error {
-	start := e.loadStarted.Load()
-	l := newLanes(e.cfg.InFlightLimit())
-	for op := range e.plan.Timed() {
+func (s *Sender) openLoop() error {
+	start := s.engine.loadStarted.Load()
+	for {
+		op, ok := s.timed()
 		intended := start + int64(op.At)
-		if !e.clock.sleepUntil(ctx, intended) {
+		if !ok || !s.engine.clock.sleepUntil(s.ctx, intended) {
 			break
 		}
-		o, lane := e.targetLane(op)
-		l.submit(lane, func() { _, _ = e.carry(ctx, op, o, intended, l) })
+		s.submit(op, intended)
 	}
-	l.wait()
-	return ctx.Err()
+	s.lanes.wait()
+	return s.ctx.Err()
 }
 
-// targetLane returns the state of an operation's target and the lane that the operation
-// waits in: that of a hot patch is its own, since it waits for no other, and whatever becomes
-// of it, it stops nothing else. Lanes of targets are not negative.
-func (e *Engine) targetLane(op plan.Op) (*openObject, int64) {
-	o := e.targets.of(op.Target, e.newTarget)
-	if op.Hot {
-		return &openObject{object: o.object}, -op.ID
+// Next sends the next operation of an open plan at its time after start, in Unix
+// nanoseconds; false when there is none or the load was ended.
+func (s *Sender) Next(start int64) (Sent, bool) {
+	s.mu.Lock()
+	op, ok := s.timed()
+	if !ok || s.ctx.Err() != nil {
+		s.mu.Unlock()
+		return Sent{}, false
 	}
-	return o, op.Target.Lane
+	sent := s.submit(op, start+int64(op.At))
+	s.mu.Unlock()
+	r := <-sent
+	return r, s.ctx.Err() == nil || r.Err == nil
+}
+
+// submit puts op into its lane, where it waits for its time and for those before it. A hot patch has a lane
+// of its own, since it waits for no other, and whatever becomes of it, it stops nothing else; lanes of targets
+// are not negative.
+func (s *Sender) submit(op plan.Op, intended int64) <-chan Sent {
+	e, done := s.engine, make(chan Sent, 1)
+	e.stats.begin(op)
+	o, lane := e.targets.of(op.Target, e.newTarget), op.Target.Lane
+	if op.Hot {
+		o, lane = &openObject{object: o.object}, -op.ID
+	}
+	s.lanes.submit(lane, func() {
+		r := Sent{Op: op, Intended: intended}
+		if e.clock.sleepUntil(s.ctx, intended) {
+			r.Started, r.Err = e.carry(s.ctx, op, o, intended, s.lanes)
+		} else {
+			r.Err = context.Cause(s.ctx)
+		}
+		if r.Started != 0 {
+			r.Finished = e.clock.now()
+		}
+		done <- r
+	})
+	return done
+}
+
+// Thread is one thread of a closed plan.
+type Thread struct {
+	sender *Sender
+	next   func() (plan.Op, bool)
+	free   int64 // since when it can send again
+	ends   int64 // when it sends no more; 0: it is not bounded by time
+}
+
+// Thread begins thread k, from 0; each may be begun once. Stop ends it early.
+func (s *Sender) Thread(k int) (t *Thread, stop func()) {
+	e, ends := s.engine, int64(0)
+	if e.cfg.Duration > 0 {
+		ends = e.loadStarted.Load() + int64(e.cfg.Duration)
+	}
+	return s.thread(e.plan.Thread(k), ends)
+}
+
+func (s *Sender) thread(ops iter.Seq[plan.Op], ends int64) (t *Thread, stop func()) {
+	t = &Thread{sender: s, free: s.Now(), ends: ends}
+	t.next, stop = iter.Pull(ops)
+	return t, stop
+}
+
+// closedLoop runs the threads until they have sent what is theirs. Requests under way at
+// the end are waited for.
+func (s *Sender) closedLoop(threads int, begin func(int) (*Thread, func())) error {
+	var running sync.WaitGroup
+	for k := range threads {
+		t, stop := begin(k)
+		running.Go(func() {
+			defer stop()
+			for ok := true; ok; {
+				_, ok = t.Step()
+			}
+		})
+	}
+	running.Wait()
+	return s.ctx.Err()
+}
+
+// Step sends the thread's next operation, or all patches of a burst; false when there is
+// none or the load was ended. An operation is intended for the moment the thread is free,
+// plus think time and the stage's gap.
+func (t *Thread) Step() ([]Sent, bool) {
+	e := t.sender.engine
+	var waiting []<-chan Sent
+	for {
+		op, ok := t.next()
+		if !ok {
+			break
+		}
+		intended := t.free + int64(e.cfg.ThinkTime)
+		if !op.Hot {
+			intended += int64(op.Gap)
+			if e.targets.of(op.Target, e.newTarget).broken { // it is skipped
+				intended = e.clock.now()
+			}
+		}
+		if t.sender.ctx.Err() != nil || t.ends != 0 && (e.clock.now() >= t.ends || intended >= t.ends) {
+			break
+		}
+		t.sender.mu.Lock()
+		waiting = append(waiting, t.sender.submit(op, intended))
+		t.sender.mu.Unlock()
+		if !op.Hot || op.Burst == 0 {
+			break
+		}
+	}
+	if len(waiting) == 0 {
+		return nil, false
+	}
+	var all []Sent // of a burst that the end cuts, what was sent
+	for _, done := range waiting {
+		all = append(all, <-done)
+	}
+	t.free = e.clock.now()
+	return all, true
 }

@@ -54,14 +54,10 @@ func (h *heart) run(ctx context.Context) {
 
 func (h *heart) beat(ctx context.Context, node string, since time.Time) {
 	now, profile := time.Now(), h.profile()
-	h.created.mu.Lock()
-	_, alive := h.created.nodes[node]
-	_, leased := h.created.leases[node]
-	h.created.mu.Unlock()
-	if !alive || profile && *h.phase.Load() == oplog.PhaseLoad {
+	if !h.created.has(kindNode, "", node) || profile && *h.phase.Load() == oplog.PhaseLoad {
 		return
 	}
-	if leased {
+	if h.created.has(kindLease, leaseNamespace, node) {
 		h.patch(ctx, heartbeat{kind: "Lease", node: node,
 			patch: fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, now.UTC().Format(metav1.RFC3339Micro))})
 	}

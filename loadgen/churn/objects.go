@@ -46,7 +46,7 @@ func Ground(cfg *plan.Config) (all []shape.Object) {
 		all = append(all, ns)
 	}
 	if cfg.HasWidgets() {
-		all = append(all, established(definition(runLabels(cfg))))
+		all = append(all, definition(runLabels(cfg)))
 	}
 	return all
 }

@@ -32,7 +32,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 		what string
 		do   func(context.Context) error
 	}
-	steps := []step{{"namespaces", e.createNamespaces}, {"the custom resource", e.definition.define},
+	steps := []step{{"namespaces", e.createNamespaces}, {"the custom resource", e.define},
 		{"what the load begins with", e.setUp}}
 	for _, step := range steps {
 		if err := step.do(ctx); err != nil {
@@ -56,7 +56,11 @@ func (e *Engine) createNamespaces(ctx context.Context) error {
 	return each(ctx, upTo(e.cfg.Namespaces), func(ctx context.Context, i int) error {
 		ns := namespace(&e.cfg, i)
 		err := e.createOnce(ctx, "Namespace", "namespaces", ns)
-		e.created.keep(err, func(c *created) { c.namespaces = append(c.namespaces, ns.Name) })
+		if !errors.Is(err, ErrInUse) { // after any other error it may exist all the same
+			e.created.mu.Lock()
+			e.created.namespaces = append(e.created.namespaces, ns.Name)
+			e.created.mu.Unlock()
+		}
 		if err != nil {
 			return err
 		}

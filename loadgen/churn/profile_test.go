@@ -33,23 +33,21 @@ var profileKinds = []string{"Pod", "ReplicaSet", "Deployment", "DaemonSet", "Job
 // shortLives is a profile with all its parts whose pods go through every stage within
 // seconds.
 func shortLives(t *testing.T) plan.Config {
-	half, some, few, noise := 0.4, 0.1, 2.0, 0.5/5.5
+	half, some, few := 0.4, 0.1, 2.0
 	cfg := plan.Default()
 	cfg.Seed, cfg.RunID, cfg.Model, cfg.Profile = 3, runID(t), plan.ModelOpen, plan.ProfileMixedProduction
 	cfg.Rate, cfg.Duration, cfg.Namespaces, cfg.Nodes, cfg.Prefill = 5.5, units.Duration(8*time.Second), 3, 4, 10
-	short := dist.MustDuration("uniform(10ms,60ms)")
+	short := dist.Must[dist.Duration]("uniform(10ms,60ms)")
 	cfg.Tuning = &plan.Tuning{
 		TimeScale: 1000,
 		Stages: plan.StageTuning{
 			Bind: short, Creating: short, Sandbox: short, Pull: short, Init: short, Running: short, Probe: short, Seen: short, Stop: short, Final: short,
 		},
-		Services: plan.ServiceTuning{Deployments: 3, Step: dist.MustNumber("bins(1=50,3=50)")},
-		Rollouts: plan.RolloutTuning{Deployments: 1, Size: dist.MustNumber("4")},
-		Jobs:     plan.JobTuning{Pods: dist.MustNumber("bins(1=50,3=50)")},
-		Mix:      plan.MixTuning{Services: &half, Rollouts: &some, Jobs: &half, Daemons: &some, Recreate: &some, Noise: &noise},
-		Recreate: plan.RecreateTuning{Pods: 2},
+		Services: plan.ServiceTuning{Deployments: 3, Step: dist.Must[dist.Number]("mix(50=1,50=3)")},
+		Rollouts: plan.RolloutTuning{Deployments: 1, Size: dist.Must[dist.Number]("4")},
+		Jobs:     plan.JobTuning{Pods: dist.Must[dist.Number]("mix(50=1,50=3)")},
+		Mix:      plan.MixTuning{Services: &half, Rollouts: &some, Jobs: &half, Daemons: &some},
 		Crashes:  plan.CrashTuning{Share: &some},
-		Events:   plan.EventTuning{Pods: 2},
 		Cluster:  plan.ClusterTuning{LeasePeriod: new(units.Duration(2 * time.Second)), NodeStatusPeriod: new(units.Duration(3 * time.Second)), Widgets: new(3), WidgetRate: &few, ConfigMaps: new(3), ConfigMapRate: &few},
 	}
 	return cfg

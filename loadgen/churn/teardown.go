@@ -1,22 +1,65 @@
 package churn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/owned"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
+
+// Remove deletes what a run left behind that was killed before its teardown: whatever has
+// the run's label. It returns how many objects and namespaces there were.
+func Remove(ctx context.Context, cfg *rest.Config, runID string) (found int, err error) {
+	client, err := newClients(cfg, 1)
+	if err != nil {
+		return 0, err
+	}
+	defer client.close()
+	// Whether it had a profile is not known any more.
+	w := &wire{cfg: plan.Config{RunID: runID, Load: plan.Load{Profile: "any"}}, rest: client.control, client: client,
+		timeout: requestTimeout}
+	e := newEngine(newJournal(unrecorded{}), w, slog.New(slog.DiscardHandler))
+	for _, o := range []outside{
+		{kind: "Namespace", in: corev1.SchemeGroupVersion.WithResource("namespaces")},
+		{kind: kindLease, in: resource(kindLease), namespace: leaseNamespace},
+		{kind: kindNode, in: resource(kindNode)}, {kind: kindDefinition, in: definitions},
+	} {
+		list, err := client.meta.Resource(o.in).Namespace(o.namespace).List(ctx,
+			metav1.ListOptions{LabelSelector: RunLabel + "=" + runID})
+		if err != nil {
+			return 0, fmt.Errorf("listing the %s of run %s: %w", o.in.Resource, runID, err)
+		}
+		found += len(list.Items)
+		for _, m := range list.Items {
+			if o.name = m.Name; o.kind == "Namespace" {
+				e.created.namespaces = append(e.created.namespaces, m.Name)
+			} else {
+				e.created.keep(o, m.UID)
+			}
+		}
+	}
+	return found, e.Teardown(ctx)
+}
+
+// unrecorded is the op log of a removal, which has none.
+type unrecorded struct{}
+
+func (unrecorded) Append(oplog.Record) {}
 
 // Teardown removes everything that the run created and returns when it is gone, or
 // when ctx ends. It may be called after an error of any other method and again
@@ -25,9 +68,7 @@ func (e *Engine) Teardown(ctx context.Context) error {
 	e.enter(oplog.PhaseTeardown)
 	early, cancel := beforeEnd(ctx)
 	defer cancel()
-	errs := []error{e.deletePods(early), e.deleteNamespaces(early), e.deleteLeases(ctx), e.deleteNodes(ctx),
-		e.definition.undefine(ctx)}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(e.deletePods(early), e.deleteNamespaces(early), e.deleteOutside(ctx)); err != nil {
 		return fmt.Errorf("removing what the run created (label %s=%s): %w", RunLabel, e.cfg.RunID, err)
 	}
 	return nil
@@ -99,18 +140,33 @@ func (e *Engine) deleteNamespaces(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-func (e *Engine) deleteLeases(ctx context.Context) error {
-	return deleteNamed(ctx, e, "Lease", e.created.leases, e.client.controlSet.CoordinationV1().Leases(leaseNamespace))
-}
+// finalizerPage is how many pods are listed at a time.
+const finalizerPage = 500
 
-func (e *Engine) deleteNodes(ctx context.Context) error {
-	return deleteNamed(ctx, e, "Node", e.created.nodes, e.client.controlSet.CoreV1().Nodes())
-}
-
-// namedClient is the part of a typed client that deleteNamed uses.
-type namedClient[T metav1.Object] interface {
-	Get(ctx context.Context, name string, opts metav1.GetOptions) (T, error)
-	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
+// removeFinalizers takes the finalizers off the pods of a namespace of the run: those of
+// Jobs have one, which no controller would take off, and the namespace waits for them.
+func (e *Engine) removeFinalizers(ctx context.Context, namespace string) error {
+	pods := e.client.meta.Resource(resource(kindPod)).Namespace(namespace)
+	opts := metav1.ListOptions{LabelSelector: RunLabel + "=" + e.cfg.RunID, Limit: finalizerPage}
+	for {
+		list, err := pods.List(ctx, opts)
+		if err != nil {
+			return fmt.Errorf("listing the pods of namespace %s: %w", namespace, err)
+		}
+		for _, p := range list.Items {
+			if len(p.Finalizers) == 0 {
+				continue
+			}
+			_, err := pods.Patch(ctx, p.Name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`),
+				metav1.PatchOptions{FieldManager: fieldManager})
+			if err != nil && !apierrors.IsNotFound(err) {
+				return fmt.Errorf("taking the finalizers off pod %s/%s: %w", namespace, p.Name, err)
+			}
+		}
+		if opts.Continue = list.Continue; opts.Continue == "" {
+			return nil
+		}
+	}
 }
 
 // outcome is the answer in the record of a deletion that took more than one request.
@@ -121,44 +177,59 @@ func outcome(err error) answer {
 	return answer{status: http.StatusOK}
 }
 
-// deleteNamed deletes objects that live outside the run's namespaces, each only if
-// its uid is that of the creation and it carries the run's label.
-func deleteNamed[T metav1.Object](ctx context.Context, e *Engine, kind string, of map[string]types.UID,
-	client namedClient[T]) error {
+// deleteOutside deletes what lives outside the run's namespaces.
+func (e *Engine) deleteOutside(ctx context.Context) error {
 	e.created.mu.Lock()
-	uids := maps.Clone(of)
+	uids := maps.Clone(e.created.outside)
 	e.created.mu.Unlock()
-	names := slices.Sorted(maps.Keys(uids))
-	errs := make([]error, len(names))
-	err := each(ctx, upTo(len(names)), func(ctx context.Context, i int) error {
-		name := names[i]
-		r := e.free(kind, "", name, oplog.TypeDelete)
-		obj, err := client.Get(ctx, name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			err = nil
-		case err != nil:
-		case obj.GetLabels()[RunLabel] != e.cfg.RunID:
-			err = fmt.Errorf("it does not carry the label %s=%s any more: not deleted", RunLabel, e.cfg.RunID)
-		default:
-			uid := uids[name]
-			if err = client.Delete(ctx, name, *deleteWithin(0, uid)); apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-				err = nil // gone, or somebody else's under the same name
-			}
-			a := outcome(err)
-			a.uid = uid
-			a.version, _ = parseVersion(obj.GetResourceVersion())
-			r.Namespace = obj.GetNamespace()
-			e.record(r, a)
-		}
-		if err != nil {
-			errs[i] = fmt.Errorf("%s %s: %w", kind, name, err)
+	all := slices.Collect(maps.Keys(uids))
+	errs := make([]error, len(all))
+	err := each(ctx, upTo(len(all)), func(ctx context.Context, i int) error {
+		if err := e.deleteOne(ctx, all[i], uids[all[i]]); err != nil {
+			errs[i] = fmt.Errorf("%s %s: %w", all[i].kind, all[i].name, err)
 			return nil // the others are deleted all the same
 		}
 		e.created.mu.Lock()
-		delete(of, name)
+		delete(e.created.outside, all[i])
 		e.created.mu.Unlock()
 		return nil
 	})
 	return errors.Join(append(errs, err)...)
+}
+
+// deleteOne deletes an object only if its uid is that of the creation, where it is known, and it carries the
+// run's label. It returns once a definition is gone: a run that begins before would use one that is about to go.
+func (e *Engine) deleteOne(ctx context.Context, o outside, uid types.UID) error {
+	client := e.client.meta.Resource(o.in).Namespace(o.namespace)
+	r := e.free(o.kind, o.namespace, o.name, oplog.TypeDelete)
+	m, err := client.Get(ctx, o.name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case m.Labels[RunLabel] != e.cfg.RunID && o.kind == kindDefinition:
+		return nil // another run has taken it over
+	case m.Labels[RunLabel] != e.cfg.RunID:
+		return fmt.Errorf("it does not carry the label %s=%s any more: not deleted", RunLabel, e.cfg.RunID)
+	}
+	uid = cmp.Or(uid, m.UID)
+	err = client.Delete(ctx, o.name, *deleteWithin(0, uid))
+	others := apierrors.IsNotFound(err) || apierrors.IsConflict(err) // gone, or somebody else's under the same name
+	if others {
+		err = nil
+	}
+	a := outcome(err)
+	a.uid = uid
+	a.version, _ = parseVersion(m.ResourceVersion)
+	e.record(r, a)
+	if err != nil || others || o.kind != kindDefinition {
+		return err
+	}
+	return e.poll(ctx, "its end", func(ctx context.Context) error {
+		if _, err := client.Get(ctx, o.name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			return errors.New("it is still there")
+		}
+		return nil
+	})
 }

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -126,16 +124,6 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("second Close: %v, want ErrClosed", err)
 	}
 	w.Append(want[0]) // has no effect and does no harm
-}
-
-func TestEmptyLog(t *testing.T) {
-	f := &file{}
-	if err := newWriter(t, f).Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := collect(Read(&f.Buffer)); err != nil || len(got) != 0 || !f.closed {
-		t.Errorf("%d records, %v, closed %t", len(got), err, f.closed)
-	}
 }
 
 func TestConcurrentAppends(t *testing.T) {
@@ -282,42 +270,6 @@ func TestDamageIsFound(t *testing.T) {
 	}
 }
 
-func TestReaderStopsWhenAsked(t *testing.T) {
-	f := &file{}
-	w := newWriter(t, f)
-	for _, r := range records(1000) {
-		w.Append(r)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, err := range Read(&f.Buffer) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n++; n == 10 {
-			break
-		}
-	}
-	if n != 10 {
-		t.Errorf("%d records, want 10", n)
-	}
-}
-
-func TestReadFileNamesTheFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "none.zst")
-	if _, err := collect(ReadFile(path)); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), path) {
-		t.Errorf("got %v", err)
-	}
-	if err := os.WriteFile(path, []byte("rubbish"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := collect(ReadFile(path)); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	out := &file{}
 	w, err := NewWriter(out)
@@ -357,40 +309,4 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%d records came back as %d, %v", len(got), len(back), err)
 		}
 	})
-}
-
-func BenchmarkAppend(b *testing.B) {
-	w, err := NewWriter(struct {
-		io.Writer
-		io.Closer
-	}{io.Discard, io.NopCloser(nil)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	r := records(2)[1]
-	b.ReportAllocs()
-	for b.Loop() {
-		w.Append(r)
-	}
-}
-
-func BenchmarkRead(b *testing.B) {
-	f := &file{}
-	w, err := NewWriter(f)
-	if err != nil {
-		b.Fatal(err)
-	}
-	all := records(10_000)
-	for _, r := range all {
-		w.Append(r)
-	}
-	if err := w.Close(); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if got, err := collect(Read(bytes.NewReader(f.Bytes()))); err != nil || len(got) != len(all) {
-			b.Fatal(len(got), err)
-		}
-	}
 }

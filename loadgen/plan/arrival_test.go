@@ -4,8 +4,6 @@ import (
 	"math"
 	"testing"
 	"time"
-
-	"github.com/watchbench/watchbench/internal/units"
 )
 
 // arrived are the times of a load of ten minutes with 100 a second on average.
@@ -40,20 +38,10 @@ func dispersion(times []time.Duration) float64 {
 	return v / 600 / mean
 }
 
-func between(times []time.Duration, from, to time.Duration) (n float64) {
-	for _, at := range times {
-		if at >= from && at < to {
-			n++
-		}
-	}
-	return n
-}
-
 func TestArrivalModels(t *testing.T) {
-	diurnal := func(c *Config) {
-		c.Arrival, c.Diurnal = ArrivalDiurnal, &Diurnal{Period: 10 * minute, Amplitude: 0.4}
+	steps := func(all ...RateStep) func(*Config) {
+		return func(c *Config) { c.Rate, c.Steps = 0, all }
 	}
-	mmpp := &MMPP{Factor: 5, Share: 0.2, Stay: second / 5} // short, so that ten minutes have many
 	for _, tc := range []struct {
 		name           string
 		change         func(*Config)
@@ -63,12 +51,11 @@ func TestArrivalModels(t *testing.T) {
 	}{
 		{"constant", func(*Config) {}, 100, 0, 0.001, 0.001},
 		{"poisson", func(c *Config) { c.Arrival = ArrivalPoisson }, 100, 0.8, 1.25, 0.02},
-		{"step", func(c *Config) {
-			c.Rate, c.Arrival, c.Steps = 0, ArrivalStep, []RateStep{{Length: minute, Rate: 10}, {Length: minute}, {Length: minute, Rate: 109.5 * 8}}
-		}, (10 + 109.5*8*8) / 10, 10, 1000, 0.001},
-		{"mmpp", func(c *Config) { c.Arrival, c.MMPP = ArrivalMMPP, mmpp }, 100, 5, 100, 0.06},
-		{"diurnal", diurnal, 100, 4, 20, 0.02},
-		{"diurnal with mmpp", func(c *Config) { diurnal(c); c.MMPP = mmpp }, 100, 10, 150, 0.06},
+		{"steps", steps(RateStep{Length: minute, Rate: 10}, RateStep{Length: minute}, RateStep{Length: minute, Rate: 109.5 * 8}),
+			(10 + 109.5*8*8) / 10, 10, 1000, 0.001},
+		{"from nothing", steps(RateStep{Length: 10 * minute, From: ptr(0.0), Rate: 200}), 100, 10, 100, 0.001},
+		{"downwards", steps(RateStep{Length: 5 * minute, From: ptr(200.0)}, RateStep{Length: minute, Rate: 100}), 100, 10, 100, 0.001},
+		{"longer than the load", steps(RateStep{Length: 60 * minute, From: ptr(0.0), Rate: 1200}), 100, 10, 100, 0.001},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			total, spread := 0.0, 0.0
@@ -81,41 +68,34 @@ func TestArrivalModels(t *testing.T) {
 			if mean := total / runs; math.Abs(mean/tc.mean-1) > tc.tolerance {
 				t.Errorf("%.2f a second, want %.2f", mean, tc.mean)
 			}
+			if mean := openPlan(t, func(c *Config) { c.Rate, c.Duration = 100, 10*minute; tc.change(c) }).cfg.MeanRate(); math.Abs(mean/tc.mean-1) > 1e-6 {
+				t.Errorf("MeanRate is %.2f, want %.2f", mean, tc.mean)
+			}
 			if d := spread / runs; d < tc.calm || d > tc.restless {
 				t.Errorf("the dispersion is %.3f, want %v to %v", d, tc.calm, tc.restless)
 			}
 		})
 	}
-
-	steps := arrived(t, 1, func(c *Config) {
-		c.Rate, c.Arrival, c.Steps = 0, ArrivalStep, []RateStep{{Length: minute, Rate: 10}, {Length: minute}, {Length: minute, Rate: 50}}
-	})
+	times := arrived(t, 1, steps(RateStep{Length: minute, Rate: 10}, RateStep{Length: minute}, RateStep{Length: minute, Rate: 50}))
+	counts := make([]float64, 10)
+	for _, at := range times {
+		counts[at/time.Minute]++
+	}
 	for i, want := range []float64{600, 0, 3000, 3000} {
-		from := time.Duration(i) * time.Minute
-		if got := between(steps, from, from+time.Minute); math.Abs(got-want) > 1 {
-			t.Errorf("minute %d of the steps has %v, want %v", i, got, want)
-		}
-	}
-	day := arrived(t, 1, diurnal)
-	if up, down := between(day, 2*time.Minute, 3*time.Minute), between(day, 7*time.Minute, 8*time.Minute); up/down < 2 || up/down > 2.7 {
-		t.Errorf("noon has %v, midnight %v", up, down)
-	}
-	want := []units.Duration{0, second, second, 90 * second}
-	for i, at := range arrived(t, 1, func(c *Config) { c.Rate, c.Arrival, c.Trace = 0, ArrivalTrace, want }) {
-		if at != want[i].Std() {
-			t.Errorf("time %d of the trace is %s, want %s", i, at, want[i])
+		if math.Abs(counts[i]-want) > 1 {
+			t.Errorf("minute %d of the steps has %v, want %v", i, counts[i], want)
 		}
 	}
 }
 
 // A profile's pods follow the arrivals, whatever one arrival stands for.
 func TestProfileRates(t *testing.T) {
-	for _, name := range []string{ProfileServiceChurn, ProfileBatchJobs, ProfileMixedProduction, ProfileRecreate} {
+	for _, name := range []string{ProfileServiceChurn, ProfileBatchJobs, ProfileMixedProduction} {
 		total := 0.0
 		for seed := range uint64(2) {
 			p := profilePlan(t, name, func(c *Config) {
 				c.Seed, c.Nodes, c.Duration, c.Rate = seed, 100, 2*minute, 20
-				c.Tuning.Recreate.Pods, c.Tuning.Cluster.LeasePeriod = 500, ptr(minute)
+				c.Tuning.Cluster.LeasePeriod = ptr(minute)
 			})
 			for op := range p.Timed() {
 				if op.Target.Kind == "Pod" && op.Type == "create" {

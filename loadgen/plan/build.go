@@ -16,7 +16,7 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 	w := &world{}
 	w.timeline = timeline{cfg: &p.cfg, tn: p.tuning, rng: p.rng(streamWorld), end: math.MaxInt64}
 	w.names, w.targets = newNamer(p.rng(streamNames), ""), targetCache{made: made, on: true}
-	w.spaces = dist.MustNumber(fmt.Sprintf("zipf(%g,%d)", *p.tuning.NamespaceZipf, p.cfg.Namespaces))
+	w.spaces = dist.Must[dist.Number](fmt.Sprintf("zipf(%g,%d)", *p.tuning.NamespaceZipf, p.cfg.Namespaces))
 	for i := range p.cfg.Nodes {
 		w.nodes = append(w.nodes, w.newNode(i))
 	}
@@ -35,13 +35,6 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 		}
 		w.daemons.shown = w.daemons.state()
 		w.emit(w.daemons.object, oplog.TypeStatus, w.daemons.shown)
-	}
-	if *w.tn.Mix.Recreate > 0 {
-		for i := range w.tn.Recreate.Pods {
-			s := w.newSingle(i)
-			w.singles = append(w.singles, s)
-			w.setupPod(s.next(), nil)
-		}
 	}
 	w.targets.on = false
 	return w
@@ -68,15 +61,12 @@ func (w *world) setupOthers() {
 // setupServices makes the Deployments that are scaled, and divides the prefilled pods
 // among them.
 func (w *world) setupServices() {
-	if *w.tn.Mix.Services == 0 && *w.tn.Mix.Noise == 0 && w.cfg.Prefill == 0 {
+	if *w.tn.Mix.Services == 0 && w.cfg.Prefill == 0 {
 		return
 	}
-	n, pods := max(1, w.tn.Services.Deployments), w.cfg.Prefill
-	if *w.tn.Mix.Noise > 0 {
-		pods = max(pods, w.tn.Events.Pods)
-	}
+	n := max(1, w.tn.Services.Deployments)
 	for i := range n {
-		w.services = append(w.services, w.setupDeployment(i, (pods+i)/n))
+		w.services = append(w.services, w.setupDeployment(i, (w.cfg.Prefill+i)/n))
 	}
 }
 
@@ -119,7 +109,7 @@ func (w *world) setupPod(p *pod, owner *object) {
 	if p.on == nil {
 		return
 	}
-	p.ready, p.addressed = true, true
+	p.bound, p.ready, p.addressed = true, true, true
 	w.stage(p, oplog.TypeBind)
 	w.stage(p, oplog.TypeReady)
 }

@@ -30,25 +30,20 @@ type Load struct {
 
 	// Profile names what the load imitates; without one it is plain pods that go through
 	// a lifecycle. Tuning overrides its numbers.
-	Profile string  `json:"profile,omitempty" jsonschema:"enum=service-churn,enum=batch-jobs,enum=rollout,enum=crashloop,enum=node-flap,enum=mixed-production,enum=recreate,enum=coldstart,enum=event-noise" jsonschema_description:"What the load imitates, with all kinds that a pod's life writes; without one, plain pods. See load.md."`
+	Profile string  `json:"profile,omitempty" jsonschema:"enum=service-churn,enum=batch-jobs,enum=rollout,enum=crashloop,enum=node-flap,enum=mixed-production" jsonschema_description:"What the load imitates, with all kinds that a pod's life writes; without one, plain pods. See load.md."`
 	Tuning  *Tuning `json:"tuning,omitempty" jsonschema_description:"Numbers of the profile that differ from those in load.md."`
 
 	// Rate, in write requests per second (of a profile: pods per second), Duration and Arrival describe the open
 	// loop. MaxInFlight bounds the requests under way; beyond it operations are late
 	// and their lag shows it.
-	Rate        float64          `json:"rate,omitempty" jsonschema:"minimum=0,maximum=100000,example=200" jsonschema_description:"Open loop: writes per second; of a profile, pods per second."`
-	Arrival     string           `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson,enum=ramp,enum=burst,enum=step,enum=mmpp,enum=diurnal,enum=trace" jsonschema_description:"Open loop: spacing of the writes, or of what starts a profile's pods; without one constant, of a profile poisson."`
-	Ramp        *Ramp            `json:"ramp,omitempty"`
-	Burst       *Burst           `json:"burst,omitempty"`
-	Steps       []RateStep       `json:"steps,omitempty"`
-	MMPP        *MMPP            `json:"mmpp,omitempty"`
-	Diurnal     *Diurnal         `json:"diurnal,omitempty"`
-	Trace       []units.Duration `json:"trace,omitempty" jsonschema:"example=[0s\\,150ms\\,2s]" jsonschema_description:"arrival trace: the times, none before the one in front of it."`
-	MaxInFlight int              `json:"maxInFlight,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Open loop: requests under way at most, beyond which writes are late; 0 means 400."`
+	Rate        float64    `json:"rate,omitempty" jsonschema:"minimum=0,maximum=100000,example=200" jsonschema_description:"Open loop: writes per second; of a profile, pods per second."`
+	Arrival     string     `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson" jsonschema_description:"Open loop: spacing of the writes; constant where nothing is said, poisson with a profile."`
+	Steps       []RateStep `json:"steps,omitempty"`
+	MaxInFlight int        `json:"maxInFlight,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Open loop: requests under way at most, beyond which writes are late; 0 means 400."`
 
 	// Lifecycle names a built-in sequence of stages; Stages spells one out. Neither
 	// means LifecycleFast, both is an error.
-	Lifecycle string  `json:"lifecycle,omitempty" jsonschema:"enum=pod/fast,enum=pod/general" jsonschema_description:"Built-in stages of one pod's life; without it and without stages, pod/fast."`
+	Lifecycle string  `json:"lifecycle,omitempty" jsonschema:"enum=pod/fast" jsonschema_description:"Built-in stages of one pod's life; without it and without stages, pod/fast."`
 	Stages    []Stage `json:"stages,omitempty"`
 	// StageGap is the least time between two stages of one pod where the stage
 	// itself asks for no more. 0 means none in a closed loop and DefaultOpenGap in an
@@ -93,45 +88,13 @@ const (
 const (
 	ArrivalConstant = "constant" // evenly spaced
 	ArrivalPoisson  = "poisson"  // exponential gaps with mean 1/rate
-	ArrivalRamp     = "ramp"     // from Ramp.From to Rate, linearly over Duration
-	ArrivalBurst    = "burst"    // Rate during bursts, Burst.Base between them
-	ArrivalStep     = "step"     // the rates of Steps, one after the other
-	ArrivalMMPP     = "mmpp"     // Poisson with a mean of Rate, raised by MMPP for times of chance
-	ArrivalDiurnal  = "diurnal"  // Poisson around Rate with the sine of Diurnal, and MMPP if there is one
-	ArrivalTrace    = "trace"    // the times of Trace
 )
 
-// Ramp is where a rising (or falling) rate starts; it ends at Load.Rate.
-type Ramp struct {
-	From float64 `json:"from" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"arrival ramp: writes per second at the start; load.rate is reached at the end."`
-}
-
-// Burst is a square wave: each Period begins with Length at Load.Rate, the rest of
-// it runs at Base.
-type Burst struct {
-	Period units.Duration `json:"period" range:"10ms..24h" jsonschema:"example=5s" jsonschema_description:"arrival burst: from the start of one burst to that of the next."`
-	Length units.Duration `json:"length" range:"above 0s..period" jsonschema:"example=1s" jsonschema_description:"arrival burst: of one burst, which has load.rate."`
-	Base   float64        `json:"base,omitempty" jsonschema:"minimum=0,example=10" jsonschema_description:"arrival burst: writes per second between bursts, up to load.rate."`
-}
-
-// RateStep is a constant rate for a time.
+// RateStep is a rate for a time, in place of Load.Rate.
 type RateStep struct {
-	Length units.Duration `json:"length" range:"above 0s..24h" jsonschema:"required,example=30s" jsonschema_description:"arrival step: how long; the last step lasts to the end of the load."`
-	Rate   float64        `json:"rate" jsonschema:"required,minimum=0,maximum=100000,example=50" jsonschema_description:"arrival step: writes, or a profile's pods, per second."`
-}
-
-// MMPP raises the rate by Factor for a Share of the time; the mean stays Load.Rate. Each
-// rise lasts Stay on average, as long as chance has it.
-type MMPP struct {
-	Factor float64        `json:"factor" jsonschema:"required,minimum=1,maximum=1000,example=5" jsonschema_description:"arrival mmpp and diurnal: how many times the rate is raised."`
-	Share  float64        `json:"share" jsonschema:"required,exclusiveMinimum=0,maximum=0.9,example=0.05" jsonschema_description:"arrival mmpp and diurnal: part of the time at the raised rate."`
-	Stay   units.Duration `json:"stay" range:"10ms..24h" jsonschema:"required,example=3s" jsonschema_description:"arrival mmpp and diurnal: mean length of one rise."`
-}
-
-// Diurnal is a sine around Load.Rate, which it begins at, upwards.
-type Diurnal struct {
-	Period    units.Duration `json:"period" range:"1s..24h" jsonschema:"required,example=24h" jsonschema_description:"arrival diurnal: length of one day."`
-	Amplitude float64        `json:"amplitude" jsonschema:"required,minimum=0,maximum=1,example=0.4" jsonschema_description:"arrival diurnal: part of load.rate that it goes up and down by."`
+	Length units.Duration `json:"length" range:"above 0s..24h" jsonschema:"required,example=30s" jsonschema_description:"How long; the last step lasts to the end of the load."`
+	Rate   float64        `json:"rate" jsonschema:"required,minimum=0,maximum=100000,example=50" jsonschema_description:"Writes, or a profile's pods, per second."`
+	From   *float64       `json:"from,omitempty" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"Rate at the beginning, from which it goes to rate linearly; rate where nothing is said."`
 }
 
 // Bystander updates its Objects in turn at Rate per second, beside the load and

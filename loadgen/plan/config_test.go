@@ -23,96 +23,45 @@ func TestParseRefuses(t *testing.T) {
 		name, file, want string // want: where, and what the message has to mention
 	}{
 		{"empty", "", "p.yaml: the file is empty; a plan starts with runID and model"},
-		{"only comments", "# nothing\n", "p.yaml: the file is empty; a plan starts with runID and model"},
 		{"not a mapping", "- a\n- b\n", "p.yaml:1: the file is not a mapping"},
-		{"broken YAML", "runID: [a\nmodel: closed\n", "p.yaml:"},
-		{"two documents", closed + "---\n" + closed, "p.yaml:5: a second YAML document; a file holds one plan"},
 		{"unknown field", closed + "thread: 5\n", "p.yaml:5: thread: unknown field; did you mean threads?"},
-		{"unknown nested field", closed + "bystander:\n  kind: ConfigMap\n  speed: 2\n", "p.yaml:7: bystander.speed: unknown field; the fields there are kind, rate, objects, objectBytes"},
-		{"doubled field", closed + "threads: 5\n", "p.yaml:5: threads: given twice"},
-		{"text for a number", closed + "nodes: many\n", `p.yaml:5: nodes: "many" is not a whole number; `},
-		{"fraction for a count", closed + "nodes: 2.5\n", `p.yaml:5: nodes: "2.5" is not a whole number; `},
-		{"empty field", closed + "nodes:\n", "p.yaml:5: nodes: nothing where one value is wanted"},
-		{"list for a mapping", closed + "warmup: [1]\n", "p.yaml:5: warmup: not a mapping"},
-		{"mapping for a list", closed + "stages: {stage: create}\n", "p.yaml:5: stages: not a list"},
-		{"alias", closed + "nodes: &n 5\nnamespaces: *n\n", "p.yaml:5: anchors and aliases are not read"},
-		{"number for text", strings.Replace(closed, "r1", "12", 1), "p.yaml:1: runID: 12 is not text; put it in quotes"},
 		{"size that is none", closed + "objectBytes: .nan\n", `p.yaml:5: objectBytes: ".nan" is not a size`},
-		{"negative seed", "seed: -1\n" + closed, `p.yaml:1: seed: "-1" is not a whole number from 0`},
 		{"duration without unit", closed + "duration: 5\n", `p.yaml:5: duration: "5" is not a duration; write a number with ms, s, m or h`},
-		{"duration in a wrong unit", closed + "duration: 5sec\n", `p.yaml:5: duration: "5sec" is not a duration`},
-		{"negative duration", closed + "thinkTime: -1s\n", `p.yaml:5: thinkTime: "-1s" is negative; write a duration from 0s`},
-		{"size without unit", closed + "objectBytes: 3000\n", `p.yaml:5: objectBytes: "3000" is not a size`},
-		{"size in a wrong unit", closed + "objectBytes: 3ms\n", `p.yaml:5: objectBytes: "3ms" is not a size`},
-		{"size in bits of nothing", closed + "objectBytes: KiB\n", `p.yaml:5: objectBytes: "KiB" is not a size`},
 		{"size too small", closed + "objectBytes: 1KiB\n", "p.yaml:5: objectBytes: 1KiB is out of range"},
-		{"size too large", closed + "objectBytes: 1MiB\n", "p.yaml:5: objectBytes: 1MiB is out of range"},
 
 		{"no run id", "model: closed\nthreads: 1\noperations: 1\n", "p.yaml: runID: is missing"},
-		{"run id with capitals", strings.Replace(closed, "r1", "R1", 1), `p.yaml:1: runID: "R1" cannot be part`},
-		{"run id with a dash at the end", strings.Replace(closed, "r1", "r-", 1), `p.yaml:1: runID: "r-"`},
-		{"run id too long", strings.Replace(closed, "r1", strings.Repeat("r", 33), 1), "p.yaml:1: runID: "},
 		{"no model", head + "threads: 1\n", "p.yaml: model: is missing"},
 		{"unknown model", head + "model: half\n", `p.yaml:2: model: "half" is not known`},
 
 		{"closed without threads", head + "model: closed\noperations: 1\n", "p.yaml: threads: 0 is out of range"},
 		{"closed with too many threads", head + "model: closed\nthreads: 100000\noperations: 1\n", "p.yaml:3: threads: "},
 		{"closed without an end", head + "model: closed\nthreads: 1\n", "p.yaml: operations: is missing"},
-		{"closed with negative operations", head + "model: closed\nthreads: 1\noperations: -5\n", "p.yaml:4: operations: -5"},
 		{"closed with a rate", closed + "rate: 5\n", "p.yaml:5: rate: belongs to the open model"},
-		{"closed with an arrival", closed + "arrival: poisson\n", "p.yaml:5: arrival: belongs"},
-		{"closed with a ramp", closed + "ramp: {from: 1}\n", "p.yaml:5: ramp: belongs"},
-		{"closed with a burst", closed + "burst: {period: 1s, length: 1s}\n", "p.yaml:5: burst: belongs"},
-		{"closed with a request limit", closed + "maxInFlight: 5\n", "p.yaml:5: maxInFlight: belongs"},
 		{"duration beyond a day", closed + "duration: 25h\n", "p.yaml:5: duration: 25h is out of range; use at most 24h"},
 
 		{"open without a rate", head + "model: open\nduration: 5s\n", "p.yaml: rate: 0 is out of range"},
-		{"open with rate .nan", head + "model: open\nduration: 5s\nrate: .nan\n", `p.yaml:4: rate: ".nan" is not a number`},
-		{"open with a negative rate", head + "model: open\nduration: 5s\nrate: -1\n", "p.yaml:4: rate: -1"},
 		{"open without a duration", head + "model: open\nrate: 5\n", "p.yaml: duration: is missing"},
 		{"open with threads", open + "threads: 5\n", "p.yaml:5: threads: belongs to the closed model"},
-		{"open with operations", open + "operations: 5\n", "p.yaml:5: operations: belongs"},
-		{"open with think time", open + "thinkTime: 5s\n", "p.yaml:5: thinkTime: belongs"},
 		{"open with too many operations", head + "model: open\nrate: 100000\nduration: 1h\n", "p.yaml:3: rate: "},
-		{"unknown arrival", open + "arrival: random\n", `p.yaml:5: arrival: "random" is not known`},
-		{"ramp without its start", open + "arrival: ramp\n", "p.yaml: ramp: is missing; arrival: ramp needs"},
-		{"ramp from below zero", open + "arrival: ramp\nramp: {from: -1}\n", "p.yaml:6: ramp.from: -1 is out of range"},
-		{"ramp for another arrival", open + "ramp: {from: 1}\n", "p.yaml:5: ramp: has no effect with arrival: constant"},
-		{"burst without its shape", open + "arrival: burst\n", "p.yaml: burst: is missing"},
-		{"burst without a period", open + "arrival: burst\nburst: {length: 1s}\n", "p.yaml:6: burst.period: 0s"},
-		{"burst longer than its period", open + "arrival: burst\nburst:\n  period: 1s\n  length: 2s\n", "p.yaml:8: burst.length: 2s"},
-		{"burst below its base", open + "arrival: burst\nburst: {period: 1s, length: 1s, base: 11}\n", "p.yaml:6: burst.base: 11"},
-		{"burst for another arrival", open + "burst: {period: 1s, length: 1s}\n", "p.yaml:5: burst: has no effect"},
+		{"unknown arrival", open + "arrival: random\n", `p.yaml:5: arrival: "random" is not known; use constant or poisson, and steps for a rate that changes`},
+		{"a former arrival's section", open + "burst: {period: 1s}\n", "p.yaml:5: burst: unknown field; write steps, such as ["},
+		{"closed with steps", closed + "steps: [{length: 1s, rate: 1}]\n", "p.yaml:5: steps: belongs to the open model"},
+		{"a step without a length", open + "steps: [{rate: 1}]\n", "p.yaml:5: steps[0].length: 0s is out of range; use more than 0s and at most 24h"},
 
-		{"unknown lifecycle", closed + "lifecycle: pod/slow\n", `p.yaml:5: lifecycle: "pod/slow" is not known; use pod/fast or pod/general`},
+		{"unknown lifecycle", closed + "lifecycle: pod/slow\n", `p.yaml:5: lifecycle: "pod/slow" is not known; use pod/fast, or spell out stages`},
 		{"lifecycle and stages", closed + "lifecycle: pod/fast\nstages: [{stage: create}]\n", "p.yaml:6: stages: lifecycle and stages exclude each other"},
 		{"unknown stage", closed + "stages:\n- stage: create\n- stage: explode\n", `p.yaml:7: stages[1].stage: "explode" is not a stage`},
 		{"life without a beginning", closed + "stages: [{stage: bind}]\n", "p.yaml:5: stages[0].stage: a life begins with create"},
-		{"life in the wrong order", closed + "stages:\n- stage: create\n- stage: delete\n- stage: ready\n", "p.yaml:8: stages[2].stage: ready cannot follow delete"},
-		{"doubled stage", closed + "stages:\n- stage: create\n- stage: bind\n- stage: bind\n", "p.yaml:8: stages[2].stage: bind cannot follow bind"},
-		{"unknown stage, with those there are", closed + "stages: [{stage: create}, {stage: kill}]\n", `p.yaml:5: stages[1].stage: "kill" is not a stage; use create, bind, running, ready, patch, terminate, terminated or delete`},
 		{"grace without a node", closed + "stages: [{stage: create}, {stage: terminate}, {stage: delete}]\n", "p.yaml:5: stages[1].stage: terminate has no effect on a pod without a node, which goes at once; put bind before it"},
 		{"life that stays terminating", closed + "stages: [{stage: create}, {stage: bind}, {stage: terminate}]\n", "p.yaml:5: stages[2].stage: a life cannot end with terminate; put delete behind it"},
 		{"repeated stage that is no patch", closed + "stages:\n- stage: create\n  times: 2\n", "p.yaml:7: stages[0].times: only a patch"},
 
 		{"hot keys without pods", closed + "hotkeys: {burst: 2, share: 0.1}\n", "p.yaml:5: hotkeys.objects: 0 is out of range; use 1 to 1000"},
-		{"hot keys with a negative exponent", closed + "hotkeys: {objects: 2, burst: 2, share: 0.1, zipf: -1}\n", "p.yaml:5: hotkeys.zipf: -1 is out of range"},
 		{"hot keys without bursts", closed + "hotkeys: {objects: 2, share: 0.1}\n", "p.yaml:5: hotkeys.burst: 0 is out of range; use 2 to 100"},
-		{"hot keys one by one", open + "hotkeys: {objects: 2, burst: 1, share: 0.1}\n", "p.yaml:5: hotkeys.burst: 1 is out of range"},
-		{"hot keys without a share", closed + "hotkeys: {objects: 2, burst: 2}\n", "p.yaml:5: hotkeys.share: 0 is out of range; use more than 0"},
-		{"nothing but hot keys", closed + "hotkeys: {objects: 2, burst: 2, share: 1}\n", "p.yaml:5: hotkeys.share: 1 is out of range"},
-		{"hot keys spelt wrong", closed + "hotkeys: {object: 2}\n", "p.yaml:5: hotkeys.object: unknown field"},
 
 		{"survivors beyond all", closed + "survivors: 1.5\n", "p.yaml:5: survivors: 1.5 is out of range; use 0 to 1"},
-		{"survivors in percent", closed + "survivors: 20%\n", `p.yaml:5: survivors: "20%" is not a number`},
-		{"recreate below none", closed + "recreate: -0.1\n", "p.yaml:5: recreate: -0.1"},
-		{"no namespace", closed + "namespaces: 0\n", "p.yaml:5: namespaces: 0"},
-		{"no node", closed + "nodes: 0\n", "p.yaml:5: nodes: 0"},
-		{"negative prefill", closed + "prefill: -1\n", "p.yaml:5: prefill: -1"},
-		{"negative warm-up", closed + "warmup: {operations: -1}\n", "p.yaml:5: warmup.operations: -1"},
 		{"bystander of a strange kind", closed + "bystander: {kind: Secret, rate: 2}\n", `p.yaml:5: bystander.kind: "Secret" is not supported`},
 		{"bystander without a rate", closed + "bystander: {kind: ConfigMap}\n", "p.yaml:5: bystander.rate: 0"},
-		{"bystander too small", closed + "bystander: {kind: ConfigMap, rate: 1, objectBytes: 10B}\n", "p.yaml:5: bystander.objectBytes: 10B"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := Parse("p.yaml", []byte(tc.file))
@@ -150,13 +99,9 @@ var full = map[string]Config{
 		Bystander: &Bystander{Kind: KindConfigMap, Rate: 2.5, Objects: 7, ObjectBytes: 2 << 10}, Prefill: 5, Warmup: Warmup{Operations: 9},
 	}},
 	"open": {RunID: "b", Load: Load{
-		Model: ModelOpen, Rate: 12.5, Duration: units.Duration(time.Minute), Arrival: ArrivalBurst, MaxInFlight: 8,
-		Burst:     &Burst{Period: units.Duration(5 * time.Second), Length: units.Duration(time.Second), Base: 1},
-		Lifecycle: LifecycleGeneral, Survivors: 0.25, ObjectBytes: 3 << 10, Namespaces: 1, Nodes: 2,
-	}},
-	"ramp": {RunID: "c", Load: Load{
-		Model: ModelOpen, Rate: 12.5, Duration: units.Duration(time.Minute), Arrival: ArrivalRamp, Ramp: &Ramp{From: 2},
-		Survivors: 0.25, ObjectBytes: 3 << 10, Namespaces: 1, Nodes: 2,
+		Model: ModelOpen, Duration: units.Duration(time.Minute), MaxInFlight: 8,
+		Steps:     []RateStep{{Length: units.Duration(5 * time.Second), From: ptr(0.0), Rate: 10}, {Length: units.Duration(time.Second), Rate: 1}},
+		Lifecycle: LifecycleFast, Survivors: 0.25, ObjectBytes: 3 << 10, Namespaces: 1, Nodes: 2,
 	}},
 }
 
@@ -182,13 +127,6 @@ func TestMarshalledPlanReadsBack(t *testing.T) {
 	}
 }
 
-func TestReadFileNamesAMissingFile(t *testing.T) {
-	_, err := ReadFile(filepath.Join(t.TempDir(), "none.yaml"))
-	if err == nil || !strings.Contains(err.Error(), "none.yaml") {
-		t.Errorf("got %v, want an error that names the file", err)
-	}
-}
-
 // TestNotationsOfPlanFiles: a plan takes decimal sizes and a zero without its unit,
 // which a scenario refuses.
 func TestNotationsOfPlanFiles(t *testing.T) {
@@ -200,7 +138,7 @@ func TestNotationsOfPlanFiles(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(closed))
-	f.Add([]byte(open + "arrival: burst\nburst: {period: 1s, length: 1s, base: 1}\n"))
+	f.Add([]byte(open + "arrival: poisson\n"))
 	f.Add([]byte(closed + "stages: [{stage: create, gap: 1s}, {stage: patch, times: 3}]\n"))
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Add([]byte("? {}\n: 1\n"))

@@ -19,7 +19,11 @@ var format = strictyaml.Format{
 // Retired are fields of former versions, with what to write instead, by their paths in a plan.
 var Retired = map[string]string{
 	"cron": "write steps, or profile: batch-jobs, which has Jobs on the dot",
+	"ramp": retiredArrival, "burst": retiredArrival, "mmpp": retiredArrival, "diurnal": retiredArrival,
+	"trace": retiredArrival,
 }
+
+const retiredArrival = "write steps, such as [{length: 30s, from: 10, rate: 50}, {length: 3s, rate: 200}]"
 
 // unmarshalText also reads decimal sizes and a zero without a unit.
 func unmarshalText(dst encoding.TextUnmarshaler, text []byte) (err error) {

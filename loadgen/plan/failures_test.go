@@ -13,7 +13,7 @@ import (
 func TestCrashLoop(t *testing.T) {
 	p := profilePlan(t, ProfileCrashLoop, func(c *Config) {
 		c.Rate, c.Duration = 0.2, 20*minute
-		c.Tuning = &Tuning{Stages: StageTuning{Probe: dist.MustDuration("1s"), Running: dist.MustDuration("1s")}, Crashes: CrashTuning{Run: dist.MustDuration("2s")}}
+		c.Tuning = &Tuning{Stages: StageTuning{Probe: dist.Must[dist.Duration]("1s"), Running: dist.Must[dist.Duration]("1s")}, Crashes: CrashTuning{Run: dist.Must[dist.Duration]("2s")}}
 	})
 	pauses := map[*Target][]time.Duration{}
 	since := map[*Target]time.Duration{}

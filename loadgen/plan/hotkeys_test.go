@@ -62,25 +62,6 @@ func TestHotShare(t *testing.T) {
 	}
 }
 
-// TestHotShareOfASmallLoad: with fewer operations in a thread than a burst costs, the
-// threads together still send their share.
-func TestHotShareOfASmallLoad(t *testing.T) {
-	p := mustPlan(t, func(c *Config) {
-		c.Threads, c.Operations, c.Hotkeys = 10, 360, &Hotkeys{Objects: 2, Burst: 8, Share: 0.1}
-	})
-	bursts := 0
-	for k := range 10 {
-		for op := range p.Thread(k) {
-			if op.Hot && op.Burst == 7 {
-				bursts++
-			}
-		}
-	}
-	if bursts < 4 || bursts > 5 {
-		t.Errorf("%d bursts of 8 in 360 operations, want 4 or 5", bursts)
-	}
-}
-
 // TestHotBursts: a burst is Burst patches of one pod in a row, due at one time, and the
 // ids of all operations differ.
 func TestHotBursts(t *testing.T) {
@@ -132,28 +113,6 @@ func TestHotRanks(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// TestHotPlanIsDetermined: one seed gives one plan, another seed another one.
-func TestHotPlanIsDetermined(t *testing.T) {
-	h := Hotkeys{Objects: 4, Zipf: 1.2, Burst: 8, Share: 0.2}
-	for model, ops := range hotPlans(t, h, 2000) {
-		again := hotPlans(t, h, 2000)[model]
-		if !alike(ops(), ops()) || !alike(ops(), again()) {
-			t.Errorf("%s: one seed gives two plans", model)
-		}
-	}
-	ranks := func(seed uint64) (all []int) {
-		for op := range mustPlan(t, func(c *Config) { c.Seed, c.Operations, c.Hotkeys = seed, 2000, &h }).Thread(0) {
-			if op.Hot {
-				all = append(all, op.Rank)
-			}
-		}
-		return all
-	}
-	if slices.Equal(ranks(1), ranks(2)) {
-		t.Error("two seeds choose the same pods")
 	}
 }
 

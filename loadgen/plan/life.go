@@ -4,8 +4,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
-
-	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
 // life is a pod on its way through its steps.
@@ -88,19 +86,3 @@ type due struct {
 }
 
 func (d due) Before(e due) bool { return d.at < e.at || d.at == e.at && d.order < e.order }
-
-// Life is the whole life of the i-th of an endless number of pods, from 0, for a caller
-// that decides itself when it begins one: k6's scripts. Ids follow from i. What Survivors
-// and Recreate say does not apply; hot pods and profiles have no part in it.
-func (p *Plan) Life(i int64) []Op {
-	rng := p.rng(streamSingle + uint64(i))
-	name, namespace := newNamer(p.rng(streamNames), "").name(i), rng.IntN(p.cfg.Namespaces)
-	l := life{steps: p.steps, pod: p.cfg.plainPod(i, name, namespace, rng.IntN(p.cfg.Nodes))}
-	ops := make([]Op, 0, len(p.steps))
-	for !l.done() {
-		op := l.advance()
-		op.ID, op.Phase = idLoad+i*int64(len(p.steps))+int64(len(ops)), oplog.PhaseLoad
-		ops = append(ops, op)
-	}
-	return ops
-}

@@ -19,47 +19,25 @@ type Stage struct {
 	Gap   units.Duration `json:"gap,omitzero" range:"..24h" jsonschema_description:"Least time since the stage before it."`
 }
 
-// Built-in lifecycles. Both end as with a kubelet: a deletion with a grace period gives
-// the pod its deletion time, its containers are reported as ended, and a deletion
-// without grace removes it. The gaps between the three are the time that the
-// containers take.
-const (
-	// LifecycleFast runs through a whole life without pause: create, bind, running,
-	// ready, two status patches, terminate, terminated, delete.
-	LifecycleFast = "pod/fast"
-	// LifecycleGeneral pauses as a pod with an image to start does.
-	LifecycleGeneral = "pod/general"
-)
+// LifecycleFast is the built-in lifecycle, without pauses: create, bind, running, ready, two status patches, and
+// the end as with a kubelet: a deletion with a grace period gives the pod its deletion time, its containers are
+// reported as ended, and a deletion without grace removes it.
+const LifecycleFast = "pod/fast"
 
 // DefaultOpenGap is the pause between two stages of a pod in an open loop that
 // names none: long enough for an apiserver's answer to be in.
 const DefaultOpenGap = 100 * time.Millisecond
 
-var lifecycles = map[string][]Stage{
-	LifecycleFast: {
-		{Stage: oplog.TypeCreate},
-		{Stage: oplog.TypeBind},
-		{Stage: oplog.TypeRunning},
-		{Stage: oplog.TypeReady},
-		{Stage: oplog.TypePatch, Times: 2},
-		{Stage: oplog.TypeTerminate},
-		{Stage: oplog.TypeTerminated},
-		{Stage: oplog.TypeDelete},
-	},
-	LifecycleGeneral: {
-		{Stage: oplog.TypeCreate},
-		{Stage: oplog.TypeBind, Gap: units.Duration(50 * time.Millisecond)},
-		{Stage: oplog.TypeRunning, Gap: units.Duration(time.Second)},
-		{Stage: oplog.TypeReady, Gap: units.Duration(time.Second)},
-		{Stage: oplog.TypePatch, Times: 3, Gap: units.Duration(time.Second)},
-		{Stage: oplog.TypeTerminate, Gap: units.Duration(2 * time.Second)},
-		{Stage: oplog.TypeTerminated, Gap: units.Duration(time.Second)},
-		{Stage: oplog.TypeDelete, Gap: units.Duration(50 * time.Millisecond)},
-	},
+var fast = []Stage{
+	{Stage: oplog.TypeCreate},
+	{Stage: oplog.TypeBind},
+	{Stage: oplog.TypeRunning},
+	{Stage: oplog.TypeReady},
+	{Stage: oplog.TypePatch, Times: 2},
+	{Stage: oplog.TypeTerminate},
+	{Stage: oplog.TypeTerminated},
+	{Stage: oplog.TypeDelete},
 }
-
-// LifecycleNames lists the built-in lifecycles, sorted.
-func LifecycleNames() []string { return []string{LifecycleFast, LifecycleGeneral} }
 
 // stages are all stages in the order of a life.
 var stages = []string{
@@ -70,17 +48,12 @@ var stages = []string{
 // ending are those that a pod which survives does not go through.
 var ending = []string{oplog.TypeTerminate, oplog.TypeTerminated, oplog.TypeDelete}
 
-// ResolvedStages are the stages in force: the spelt-out ones or those of the named
-// lifecycle.
+// ResolvedStages are the stages in force: the spelt-out ones or those of LifecycleFast.
 func (c *Load) ResolvedStages() []Stage {
 	if len(c.Stages) > 0 {
 		return slices.Clone(c.Stages)
 	}
-	name := c.Lifecycle
-	if name == "" {
-		name = LifecycleFast
-	}
-	return slices.Clone(lifecycles[name])
+	return slices.Clone(fast)
 }
 
 // step is a stage as executed: a patch that is repeated is several steps.
@@ -121,9 +94,8 @@ func (c *Load) validateStages() error {
 	if c.Lifecycle != "" && len(c.Stages) > 0 {
 		return fieldError("stages", "lifecycle and stages exclude each other; drop one")
 	}
-	if _, ok := lifecycles[c.Lifecycle]; !ok && c.Lifecycle != "" {
-		return fieldError("lifecycle", "%q is not known; use %s, or spell out stages", c.Lifecycle,
-			strings.Join(LifecycleNames(), " or "))
+	if c.Lifecycle != "" && c.Lifecycle != LifecycleFast {
+		return fieldError("lifecycle", "%q is not known; use %s, or spell out stages", c.Lifecycle, LifecycleFast)
 	}
 	rank, last := -1, len(c.Stages)-1
 	for i, s := range c.Stages {

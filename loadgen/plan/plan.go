@@ -38,8 +38,7 @@ func New(cfg Config) (*Plan, error) {
 func (p *Plan) Config() Config { return p.cfg }
 
 // Random streams; each part of the plan has its own, so that changing one does not
-// shift the others. Threads add their number to streamThread, streamWarmup or streamHot,
-// single pods theirs to streamSingle.
+// shift the others. Threads add their number to streamThread, streamWarmup or streamHot.
 const (
 	streamNames = iota
 	streamArrival
@@ -55,7 +54,6 @@ const (
 	streamThread = 1 << 20
 	streamWarmup = 1 << 40
 	streamHot    = 1 << 41
-	streamSingle = 1 << 42
 )
 
 func (p *Plan) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.cfg.Seed, stream)) }

@@ -101,17 +101,6 @@ func TestPlanIsGolden(t *testing.T) {
 	golden(t, "plan.txt", b.String())
 }
 
-func TestIteratorsStartAnew(t *testing.T) {
-	p := mustPlan(t, nil)
-	if a, b := slices.Collect(p.Thread(1)), slices.Collect(p.Thread(1)); !alike(a, b) {
-		t.Error("a thread's second iteration differs from its first")
-	}
-	o := openPlan(t, nil)
-	if a, b := slices.Collect(o.Timed()), slices.Collect(o.Timed()); !alike(a, b) {
-		t.Error("the open loop's second iteration differs from its first")
-	}
-}
-
 // alike reports whether two sequences are the same but for the targets' addresses.
 func alike(a, b []Op) bool {
 	return slices.EqualFunc(a, b, func(a, b Op) bool {
@@ -137,9 +126,6 @@ func TestPromises(t *testing.T) {
 		"closed, by time": mustPlan(t, func(c *Config) { c.Threads, c.Operations, c.Duration = 3, 0, units.Duration(time.Second) }),
 		"open":            openPlan(t, func(c *Config) { c.Rate, c.Duration = 500, units.Duration(30*time.Second); c.Recreate = 0.5 }),
 		"open, poisson":   openPlan(t, func(c *Config) { c.Rate, c.Duration, c.Arrival = 500, units.Duration(30*time.Second), ArrivalPoisson }),
-		"open, general": openPlan(t, func(c *Config) {
-			c.Rate, c.Duration, c.Lifecycle = 500, units.Duration(30*time.Second), LifecycleGeneral
-		}),
 		"closed, hot": mustPlan(t, func(c *Config) {
 			c.Threads, c.Operations, c.Recreate, c.Hotkeys = 7, 20_000, 0.5, &Hotkeys{Objects: 3, Zipf: 1, Burst: 6, Share: 0.1}
 		}),
@@ -263,52 +249,6 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-func TestArrivals(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		change func(*Config)
-		total  float64
-		// share of the arrivals in the first half of the time
-		firstHalf float64
-		tolerance float64 // relative, of total
-	}{
-		{"constant", nil, 2000, 0.5, 0.001},
-		{"poisson", func(c *Config) { c.Arrival = ArrivalPoisson }, 2000, 0.5, 0.07},
-		{"ramp up", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 0} }, 1000, 0.25, 0.01},
-		{"ramp down", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 600} }, 4000, 0.625, 0.01},
-		{"flat ramp", func(c *Config) { c.Arrival, c.Ramp = ArrivalRamp, &Ramp{From: 200} }, 2000, 0.5, 0.001},
-		{"burst", func(c *Config) {
-			c.Arrival, c.Burst = ArrivalBurst, &Burst{Period: units.Duration(4 * time.Second), Length: units.Duration(time.Second), Base: 20}
-		}, 740, 460.0 / 740, 0.02}, // bursts at 0, 4 and 8 s, 7 s at the base rate
-		{"silent between bursts", func(c *Config) {
-			c.Arrival, c.Burst = ArrivalBurst, &Burst{Period: units.Duration(5 * time.Second), Length: units.Duration(time.Second)}
-		}, 400, 0.5, 0.01},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			p := openPlan(t, func(c *Config) {
-				c.Rate, c.Duration = 200, units.Duration(10*time.Second)
-				if tc.change != nil {
-					tc.change(c)
-				}
-			})
-			var total, first float64
-			last := time.Duration(-1)
-			for op := range p.Timed() {
-				if op.At < last || op.At >= 10*time.Second {
-					t.Fatalf("an operation is due at %s, after one at %s", op.At, last)
-				}
-				last = op.At
-				total++
-				if op.At < 5*time.Second {
-					first++
-				}
-			}
-			near(t, "operations", total, tc.total, tc.tolerance*tc.total)
-			near(t, "share in the first half", first/total, tc.firstHalf, 0.03)
-		})
-	}
-}
-
 func TestNamesAreUnique(t *testing.T) {
 	n := newNamer(mustPlan(t, nil).rng(streamNames), "")
 	names := map[string]bool{}
@@ -318,21 +258,6 @@ func TestNamesAreUnique(t *testing.T) {
 			t.Fatalf("name %s twice, at %d", name, i)
 		}
 		names[name] = true
-	}
-}
-
-func TestThreadsShareTheOperations(t *testing.T) {
-	p := mustPlan(t, func(c *Config) { c.Threads, c.Operations = 7, 100 })
-	total := 0
-	for k := range 7 {
-		n := len(slices.Collect(p.Thread(k)))
-		if n < 14 || n > 15 {
-			t.Errorf("thread %d has %d operations, want 14 or 15", k, n)
-		}
-		total += n
-	}
-	if total != 100 {
-		t.Errorf("%d operations in all, want 100", total)
 	}
 }
 

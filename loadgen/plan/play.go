@@ -78,11 +78,6 @@ func (w *world) arrive() {
 	w.each(*mix.Jobs*(1-onTheDot), tn.Jobs.Pods.Mean(), func() { w.startJob(max(1, tn.Jobs.Pods.Whole(w.rng))) })
 	w.cronJobs(*mix.Jobs * onTheDot)
 	w.each(*mix.Daemons, 1, func() { w.daemons.restart() })
-	w.each(*mix.Recreate, 1, w.restartSingle)
-	if *mix.Noise > 0 {
-		about := w.noisy()
-		w.each(*mix.Noise, 1, func() { w.noise(about) })
-	}
 	w.steady(*tn.Cluster.WidgetRate, w.widgets)
 	w.steady(*tn.Cluster.ConfigMapRate, w.configs)
 }
@@ -153,16 +148,4 @@ func (w *world) steady(rate float64, objects []*object) {
 // exponential is a time until something that happens by chance.
 func exponential(rng *rand.Rand, mean time.Duration) time.Duration {
 	return max(time.Microsecond, time.Duration(-math.Log1p(-rng.Float64())*float64(mean)).Round(time.Microsecond))
-}
-
-// noisy are the pods that Events are about: those that exist before the load.
-func (w *world) noisy() (about []*noisy) {
-	for _, d := range w.services {
-		for _, p := range d.current.pods {
-			n := &noisy{pod: p.object, first: w.rng.IntN(len(noises))}
-			n.fate.about = p.object
-			about = append(about, n)
-		}
-	}
-	return about
 }

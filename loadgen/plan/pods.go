@@ -13,6 +13,7 @@ type pod struct {
 	of        workload
 	on        *node // nil until it is bound
 	restarts  int
+	bound     bool
 	ready     bool
 	dying     bool
 	runs      bool // its Job has drawn how long
@@ -91,6 +92,7 @@ func (k *kubelets) schedule(p *pod) {
 		if p.dying {
 			return
 		}
+		p.bound = true
 		k.emit(p.object, oplog.TypeBind, State{})
 		k.once(p.object, "Scheduled")
 		k.kubelet(p, k.draw(k.tn.Stages.Creating), func() {
@@ -217,7 +219,7 @@ func (k *kubelets) terminate(p *pod) {
 		return
 	}
 	p.dying, p.ready = true, false
-	if p.on == nil {
+	if !p.bound {
 		k.remove(p) // nobody is there to wait for
 		return
 	}

@@ -15,15 +15,12 @@ const (
 	ProfileCrashLoop       = "crashloop"
 	ProfileNodeFlap        = "node-flap"
 	ProfileMixedProduction = "mixed-production"
-	ProfileRecreate        = "recreate"
-	ProfileColdStart       = "coldstart"
-	ProfileEventNoise      = "event-noise"
 )
 
 // ProfileNames lists the profiles.
 func ProfileNames() []string {
 	return []string{ProfileServiceChurn, ProfileBatchJobs, ProfileRollout, ProfileCrashLoop, ProfileNodeFlap,
-		ProfileMixedProduction, ProfileRecreate, ProfileColdStart, ProfileEventNoise}
+		ProfileMixedProduction}
 }
 
 //go:embed profiles.yaml
@@ -106,9 +103,6 @@ func (c *Load) validateProfile() error {
 	t.Mix.normalise()
 	if c.validateModel() != nil {
 		return nil // what arrives is not known
-	}
-	if err := c.validateRestarts(&t); err != nil {
-		return err
 	}
 	return c.validateRoom(&t)
 }

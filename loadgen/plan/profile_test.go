@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -28,8 +27,6 @@ func profilePlan(t testing.TB, name string, change func(*Config)) *Plan {
 	cfg.Profile, cfg.Nodes, cfg.Namespaces = name, 60, 20
 	cfg.Tuning = &Tuning{TimeScale: 20}
 	switch name {
-	case ProfileRecreate:
-		cfg.Rate = 2
 	case ProfileRollout:
 		cfg.Rate = 6
 	}
@@ -83,7 +80,7 @@ func TestProfilesAreGolden(t *testing.T) {
 		if again, same := fingerprint(p.Timed()); again != n || same != sum {
 			t.Errorf("%s: a second pass has %d operations, %x, where the first had %d, %x", name, again, same, n, sum)
 		}
-		if name != ProfileRecreate {
+		if name != ProfileRollout {
 			continue
 		}
 		if other, differs := fingerprint(profilePlan(t, name, func(c *Config) { c.Seed = 43 }).Timed()); other == n && differs == sum {
@@ -97,7 +94,7 @@ func TestProfilesAreGolden(t *testing.T) {
 func TestTimeScale(t *testing.T) {
 	measure := func(scale float64) (stage, life time.Duration) {
 		p := profilePlan(t, ProfileServiceChurn, func(c *Config) {
-			c.Tuning = &Tuning{TimeScale: scale, Cluster: ClusterTuning{LeasePeriod: ptr(minute)}, Services: ServiceTuning{Lifetime: dist.MustDuration("200s"), Step: dist.MustNumber("1")}}
+			c.Tuning = &Tuning{TimeScale: scale, Cluster: ClusterTuning{LeasePeriod: ptr(minute)}, Services: ServiceTuning{Lifetime: dist.Must[dist.Duration]("200s"), Step: dist.Must[dist.Number]("1")}}
 			c.Duration, c.Rate, c.Nodes = 10*minute, 5, 200
 		})
 		created, running := map[*Target]time.Duration{}, map[*Target]time.Duration{}
@@ -134,30 +131,4 @@ func TestTimeScale(t *testing.T) {
 func median(all []time.Duration) time.Duration {
 	slices.Sort(all)
 	return all[len(all)/2]
-}
-
-// Workloads are divided among the namespaces by rank.
-func TestNamespacesAreZipf(t *testing.T) {
-	p := profilePlan(t, ProfileBatchJobs, func(c *Config) {
-		c.Rate, c.Duration, c.Nodes = 100, minute, 200
-		c.Tuning = &Tuning{Jobs: JobTuning{Pods: dist.MustNumber("1")}}
-	})
-	counts := map[int]float64{}
-	all := 0.0
-	for op := range p.Timed() {
-		if op.Target.Kind == "Job" && op.Type == oplog.TypeCreate {
-			counts[op.Target.Namespace]++
-			all++
-		}
-	}
-	h := 0.0
-	for k := 1; k <= 20; k++ {
-		h += 1 / float64(k)
-	}
-	for k := range 5 {
-		want := all / h / float64(k+1)
-		if d := math.Abs(counts[k] - want); d > 5*math.Sqrt(want) {
-			t.Errorf("namespace %d has %v of %v workloads, want about %.0f", k, counts[k], all, want)
-		}
-	}
 }

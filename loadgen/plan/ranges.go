@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-
-	"github.com/watchbench/watchbench/internal/units"
 )
 
 // mostPerUnit bounds the mean number of pods per arrival.
@@ -28,14 +26,14 @@ func (t *Tuning) validate() error {
 	} {
 		if !(f.mean >= 1 && f.mean <= mostPerUnit) {
 			return fieldError(f.path,
-				"has a mean of %.3g pods; use a distribution with a mean of 1 to %d, such as one with a clip", f.mean, mostPerUnit)
+				"has a mean of %.3g pods; use a distribution with a mean of 1 to %d", f.mean, mostPerUnit)
 		}
 	}
 	if m := t.Pods.Containers.Mean(); !(m >= 0.5 && m <= 20) {
 		return fieldError("tuning.pods.containers", "has a mean of %.3g; use one of 1 to 20 containers", m)
 	}
 	mix := &t.Mix
-	if *mix.Services+*mix.Rollouts+*mix.Jobs+*mix.Daemons+*mix.Recreate+*mix.Noise == 0 {
+	if *mix.Services+*mix.Rollouts+*mix.Jobs+*mix.Daemons == 0 {
 		return fieldError("tuning.mix", "has only zeros, so that nothing would happen; give one of its fields a share")
 	}
 	return nil
@@ -64,28 +62,6 @@ func withinTag(f reflect.Value, field reflect.StructField, at string) error {
 	own := func(t reflect.Type) bool {
 		return t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[Load]().PkgPath()
 	}
-	low, high, ranged := strings.Cut(field.Tag.Get("range"), "..")
-	switch v := f.Interface().(type) {
-	case units.Duration:
-		least, _, above := parsed[units.Duration](low)
-		most, bounded, _ := parsed[units.Duration](high)
-		if ranged && (v < least || above && v == least || bounded && v > most) {
-			use := strings.Replace(field.Tag.Get("range"), "..", " to ", 1)
-			if low == "" {
-				use = "at most " + high
-			}
-			return fieldError(at, "%s is out of range; use %s", v, use)
-		}
-		return nil
-	case units.Size:
-		least, _, _ := parsed[units.Size](low)
-		most, _, _ := parsed[units.Size](high)
-		if ranged && (v < least || v > most) {
-			return fieldError(at, "%s is out of range; use %s to %s", v, low, high)
-		}
-		return nil
-	}
-	var n float64
 	switch {
 	case own(f.Type()):
 		return withinTags(f, at)
@@ -96,47 +72,50 @@ func withinTag(f reflect.Value, field reflect.StructField, at string) error {
 			}
 		}
 		return nil
-	case f.CanFloat():
-		n = f.Float()
-	case f.CanInt():
+	case !f.CanInt() && !f.CanFloat():
+		return nil
+	}
+	low, high, above := bounds(field)
+	value := func(text string, without float64) float64 { // what is no number, as another field's name, bounds nothing
+		v := reflect.New(f.Type())
+		if u, ok := v.Interface().(encoding.TextUnmarshaler); ok && u.UnmarshalText([]byte(text)) == nil {
+			return float64(v.Elem().Int())
+		} else if n, err := strconv.ParseFloat(text, 64); !ok && err == nil {
+			return n
+		}
+		return without
+	}
+	n, least := 0.0, value(low, math.Inf(-1))
+	if f.CanInt() {
 		n = float64(f.Int())
-	default:
+	} else {
+		n = f.Float()
+	}
+	if n >= least && n <= value(high, math.Inf(1)) && !(above && n == least) {
 		return nil
 	}
-	least, most, above := bounds(field.Tag.Get("jsonschema"))
-	if n >= least && n <= most && !(above && n == least) {
-		return nil
+	use := low + " to " + high
+	switch {
+	case above:
+		use = "more than " + low + " and at most " + high
+	case low == "":
+		use = "at most " + high
 	}
-	written := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	if above {
-		return fieldError(at, "%v is out of range; use more than %s and at most %s", n, written(least), written(most))
-	}
-	return fieldError(at, "%v is out of range; use %s to %s", n, written(least), written(most))
+	return fieldError(at, "%v is out of range; use %s", f.Interface(), use)
 }
 
-// parsed reads a bound of a tag: nothing, a value, "above" one, or the name of another field,
-// which bounds nothing here.
-func parsed[T any, P interface {
-	*T
-	encoding.TextUnmarshaler
-}](text string) (v T, ok, above bool) {
-	text, above = strings.CutPrefix(text, "above ")
-	ok = P(&v).UnmarshalText([]byte(text)) == nil
-	return v, ok, above
-}
-
-// bounds reads minimum or exclusiveMinimum and maximum from a tag.
-func bounds(tag string) (low, high float64, above bool) {
-	low, high = math.Inf(-1), math.Inf(1)
-	for _, part := range strings.Split(tag, ",") {
-		key, value, _ := strings.Cut(part, "=")
-		n, err := strconv.ParseFloat(value, 64)
-		switch {
-		case err != nil:
-		case key == "minimum", key == "exclusiveMinimum":
-			low, above = n, key == "exclusiveMinimum"
-		case key == "maximum":
-			high = n
+// bounds are those of a field's tags: a range, or the schema's minimum or exclusiveMinimum and maximum.
+func bounds(field reflect.StructField) (low, high string, above bool) {
+	if low, high, ranged := strings.Cut(field.Tag.Get("range"), ".."); ranged {
+		low, above = strings.CutPrefix(low, "above ")
+		return low, high, above
+	}
+	for _, part := range strings.Split(field.Tag.Get("jsonschema"), ",") {
+		switch key, value, _ := strings.Cut(part, "="); key {
+		case "minimum", "exclusiveMinimum":
+			low, above = value, key == "exclusiveMinimum"
+		case "maximum":
+			high = value
 		}
 	}
 	return low, high, above

@@ -17,19 +17,18 @@ type Tuning struct {
 	TimeScale     float64  `json:"timeScale,omitempty" jsonschema:"minimum=0,maximum=1000,example=10" jsonschema_description:"Divides lifetimes, never the time that a stage takes."`
 	NamespaceZipf *float64 `json:"namespaceZipf,omitempty" jsonschema:"minimum=0,maximum=10,example=1" jsonschema_description:"Exponent of the Zipf distribution that a workload's namespace is drawn from."`
 
-	Stages   StageTuning    `json:"stages,omitzero"`
-	Pods     PodTuning      `json:"pods,omitzero"`
-	Sizes    SizeTuning     `json:"sizes,omitzero"`
-	Services ServiceTuning  `json:"services,omitzero"`
-	Rollouts RolloutTuning  `json:"rollouts,omitzero"`
-	Jobs     JobTuning      `json:"jobs,omitzero"`
-	Crashes  CrashTuning    `json:"crashes,omitzero"`
-	Flaps    FlapTuning     `json:"flaps,omitzero"`
-	Events   EventTuning    `json:"events,omitzero"`
-	Writers  WriterTuning   `json:"writers,omitzero"`
-	Cluster  ClusterTuning  `json:"cluster,omitzero"`
-	Mix      MixTuning      `json:"mix,omitzero"`
-	Recreate RecreateTuning `json:"recreate,omitzero"`
+	Stages   StageTuning   `json:"stages,omitzero"`
+	Pods     PodTuning     `json:"pods,omitzero"`
+	Sizes    SizeTuning    `json:"sizes,omitzero"`
+	Services ServiceTuning `json:"services,omitzero"`
+	Rollouts RolloutTuning `json:"rollouts,omitzero"`
+	Jobs     JobTuning     `json:"jobs,omitzero"`
+	Crashes  CrashTuning   `json:"crashes,omitzero"`
+	Flaps    FlapTuning    `json:"flaps,omitzero"`
+	Events   EventTuning   `json:"events,omitzero"`
+	Writers  WriterTuning  `json:"writers,omitzero"`
+	Cluster  ClusterTuning `json:"cluster,omitzero"`
+	Mix      MixTuning     `json:"mix,omitzero"`
 }
 
 // StageTuning is how long the stages of a pod take.
@@ -114,8 +113,6 @@ type EventTuning struct {
 	Similar int            `json:"similar,omitempty" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"Events of one object and reason that are written on their own; more become one whose count goes up."`
 	Window  units.Duration `json:"window,omitzero" jsonschema:"example=10m" jsonschema_description:"Within which they are counted."`
 	TTL     units.Duration `json:"ttl,omitzero" jsonschema:"example=1h" jsonschema_description:"After which an Event is deleted; not divided by timeScale."`
-	Pods    int            `json:"pods,omitempty" jsonschema:"minimum=0,maximum=1000000,example=200" jsonschema_description:"Of mix.noise: least number of pods that exist for the Events to be about."`
-	Repeat  *float64       `json:"repeat,omitempty" jsonschema:"minimum=0,maximum=1,example=0.8" jsonschema_description:"Of mix.noise: share of Events that repeat one there is."`
 }
 
 // WriterTuning is how controllers gather what happens: the least time between two writes of
@@ -139,22 +136,19 @@ type ClusterTuning struct {
 }
 
 // MixTuning divides the pods of a profile among its parts. Shares that do not sum to 1 are
-// divided by their sum, so that the load's rate stays that of all pods. Noise is apart: so many
-// times the rate are Events, beside the pods.
+// divided by their sum, so that the load's rate stays that of all pods.
 type MixTuning struct {
 	Services *float64 `json:"services,omitempty" jsonschema:"minimum=0,maximum=1,example=0.45" jsonschema_description:"Part of the pods that scale operations add."`
 	Rollouts *float64 `json:"rollouts,omitempty" jsonschema:"minimum=0,maximum=1,example=0.1" jsonschema_description:"Part that rollouts replace."`
 	Jobs     *float64 `json:"jobs,omitempty" jsonschema:"minimum=0,maximum=1,example=0.4" jsonschema_description:"Part of Jobs."`
 	Daemons  *float64 `json:"daemons,omitempty" jsonschema:"minimum=0,maximum=1,example=0.05" jsonschema_description:"Part of DaemonSets."`
-	Recreate *float64 `json:"recreate,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Part whose names are taken again."`
-	Noise    *float64 `json:"noise,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Part of the rate that is Events about pods that are there."`
 }
 
 func ptr[T any](v T) *T { return &v }
 
 // normalise makes the shares of pods sum to 1.
 func (m *MixTuning) normalise() {
-	shares := []**float64{&m.Services, &m.Rollouts, &m.Jobs, &m.Daemons, &m.Recreate}
+	shares := []**float64{&m.Services, &m.Rollouts, &m.Jobs, &m.Daemons}
 	sum := 0.0
 	for _, s := range shares {
 		sum += **s
@@ -165,11 +159,6 @@ func (m *MixTuning) normalise() {
 	for _, s := range shares {
 		*s = ptr(**s / sum) // what was there belongs to others
 	}
-}
-
-// RecreateTuning is for pods whose name is taken again at once.
-type RecreateTuning struct {
-	Pods int `json:"pods,omitempty" jsonschema:"minimum=0,maximum=1000000,example=60" jsonschema_description:"Such pods, which are restarted one after the other."`
 }
 
 // over fills what t leaves open from base.

@@ -98,23 +98,17 @@ func (c *Load) validateClosed() error {
 		return fieldError("rate", "belongs to the open model; drop it, or set model: open and drop threads")
 	case c.Arrival != "":
 		return fieldError("arrival", "belongs to the open model; a closed loop sends when a thread is free")
+	case len(c.Steps) > 0:
+		return fieldError("steps", "belongs to the open model; a closed loop sends when a thread is free")
 	case c.MaxInFlight != 0:
 		return fieldError("maxInFlight", "belongs to the open model; a closed loop has one request under way per thread")
-	}
-	written := c.sections()
-	for _, k := range arrivalKinds {
-		if written[k.section] {
-			return fieldError(k.section, "belongs to the open model")
-		}
 	}
 	return nil
 }
 
 func (c *Load) validateOpen() error {
 	switch {
-	case len(c.Steps) > 0 && c.Rate != 0, len(c.Trace) > 0 && c.Rate != 0:
-		return fieldError("rate", "has no effect beside steps or a trace; drop it")
-	case c.Rate == 0 && c.arrival() != ArrivalStep && c.arrival() != ArrivalTrace:
+	case c.Rate == 0 && len(c.Steps) == 0:
 		return fieldError("rate", "%v is out of range; an open loop needs more than 0 and at most %d requests per second",
 			c.Rate, MaxRate)
 	case c.Duration == 0:
@@ -128,6 +122,3 @@ func (c *Load) validateOpen() error {
 	}
 	return c.validateArrival()
 }
-
-// at is the path of an item of a list.
-func at(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }

@@ -17,7 +17,6 @@ type world struct {
 	services []*deployment // that scale operations act on
 	rolled   []*deployment // that rollouts act on
 	daemons  *daemonSet
-	singles  []*single
 	widgets  []*object
 	configs  []*object
 }

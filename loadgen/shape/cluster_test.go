@@ -42,7 +42,7 @@ func mixedPlan(t *testing.T, run string) *plan.Plan {
 	t.Helper()
 	share, often := 0.4, 3.0
 	flaps := 0.5
-	short := dist.MustDuration("uniform(10ms,60ms)")
+	short := dist.Must[dist.Duration]("uniform(10ms,60ms)")
 	cfg := plan.Default()
 	cfg.Seed, cfg.RunID, cfg.Model, cfg.Profile = 4, run, plan.ModelOpen, plan.ProfileMixedProduction
 	cfg.Rate, cfg.Duration, cfg.Namespaces, cfg.Nodes = 8, units.Duration(8*time.Second), 2, 4
@@ -52,11 +52,10 @@ func mixedPlan(t *testing.T, run string) *plan.Plan {
 			Bind: short, Creating: short, Sandbox: short, Pull: short, Init: short, Running: short, Probe: short, Seen: short, Stop: short, Final: short,
 		},
 		Pods:     plan.PodTuning{InitShare: &share},
-		Services: plan.ServiceTuning{Deployments: 3, Step: dist.MustNumber("bins(1=50,3=50)")},
-		Rollouts: plan.RolloutTuning{Deployments: 1, Size: dist.MustNumber("4")},
-		Jobs:     plan.JobTuning{Pods: dist.MustNumber("bins(1=50,3=50)")},
-		Mix:      plan.MixTuning{Services: &share, Rollouts: &share, Jobs: &share, Daemons: &share, Recreate: &share},
-		Recreate: plan.RecreateTuning{Pods: 2},
+		Services: plan.ServiceTuning{Deployments: 3, Step: dist.Must[dist.Number]("mix(50=1,50=3)")},
+		Rollouts: plan.RolloutTuning{Deployments: 1, Size: dist.Must[dist.Number]("4")},
+		Jobs:     plan.JobTuning{Pods: dist.Must[dist.Number]("mix(50=1,50=3)")},
+		Mix:      plan.MixTuning{Services: &share, Rollouts: &share, Jobs: &share, Daemons: &share},
 		Crashes:  plan.CrashTuning{Share: &share, Run: short, BackOff: units.Duration(100 * time.Millisecond)},
 		Flaps:    plan.FlapTuning{Share: &flaps, Period: units.Duration(1000 * time.Second), Down: units.Duration(1000 * time.Second)},
 		Cluster: plan.ClusterTuning{LeasePeriod: new(units.Duration(2 * time.Second)), NodeStatusPeriod: new(units.Duration(3 * time.Second)),

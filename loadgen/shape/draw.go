@@ -1,6 +1,7 @@
 package shape
 
 import (
+	_ "embed"
 	"encoding/hex"
 	"math/rand/v2"
 	"strings"
@@ -19,31 +20,24 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// wordsText has a list of words in each line, behind its name.
+//
+//go:embed words.txt
+var wordsText string
+
+var lists = func() map[string][]string {
+	all := map[string][]string{}
+	for line := range strings.Lines(wordsText) {
+		words := strings.Fields(line)
+		all[words[0]] = words[1:]
+	}
+	return all
+}()
+
 var (
-	nouns = []string{"account", "audit", "basket", "billing", "booking", "cart", "catalog", "checkout", "currency",
-		"customer",
-		"delivery", "discount", "export", "feed", "gateway", "geo", "identity", "image", "import", "inventory", "invoice",
-		"ledger", "loyalty",
-		"mail", "media", "notification", "offer", "order", "payment", "price", "profile", "quota", "rating",
-		"recommendation", "refund",
-		"report", "review", "search", "session", "shipping", "stock", "tax", "token", "tracking", "user", "voucher",
-		"warehouse", "webhook"}
-	roles = []string{"api", "backend", "cache", "consumer", "controller", "frontend", "indexer", "proxy", "server",
-		"sync", "worker"}
-	sides = []string{"istio-proxy", "log-shipper", "metrics-agent", "vault-agent", "config-reloader", "otel-collector",
-		"cloud-sql-proxy"}
-	envs = []string{"URL", "HOST", "PORT", "TIMEOUT_MS", "MAX_CONNECTIONS", "RETRY_LIMIT", "TOPIC", "QUEUE_NAME",
-		"LOG_LEVEL",
-		"FEATURE_FLAGS", "ENDPOINT", "BUCKET", "REGION", "CREDENTIALS_FILE", "POOL_SIZE", "CACHE_TTL_SECONDS", "JVM_OPTIONS"}
-	registries = []string{"registry.example.com", "europe-docker.pkg.example.dev",
-		"123456789012.dkr.ecr.eu-west-1.example.com"}
-	teams  = []string{"payments", "platform", "growth", "search", "logistics", "identity", "data-eng", "core-services"}
-	mounts = []string{"/etc/config", "/var/cache/app", "/etc/tls/private", "/var/lib/data", "/opt/app/plugins",
-		"/var/log/app", "/etc/ssl/certs/extra", "/tmp"}
-	words = strings.Fields("the a of to request upstream replica client timeout value default route cluster shard " +
-		"enabled cache policy " +
-		"metrics interval threshold region primary secondary handler queue limit false true connection retries max min " +
-		"level http grpc path")
+	nouns, roles, teams, words = lists["nouns"], lists["roles"], lists["teams"], lists["words"]
+
+	sides, envs, registries, mounts = lists["sides"], lists["envs"], lists["registries"], lists["mounts"]
 )
 
 func pick(d draw, from []string) string { return from[d.IntN(len(from))] }

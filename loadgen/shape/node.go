@@ -4,13 +4,10 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
-
-const nodeTaint = "watchbench.dev/churn"
 
 // node has text bytes of images: their names are half of a real node.
 func (m *Maker) node(op plan.Op, f *facts, v view, text int) *corev1.Node {
@@ -20,35 +17,16 @@ func (m *Maker) node(op plan.Op, f *facts, v view, text int) *corev1.Node {
 		"node.kubernetes.io/instance-type": "m6i.4xlarge", corev1.LabelTopologyRegion: region,
 		corev1.LabelTopologyZone: f.zone,
 	}
-	n := &corev1.Node{
-		ObjectMeta: m.meta(f, labels, map[string]string{"node.alpha.kubernetes.io/ttl": "0",
-			"volumes.kubernetes.io/controller-managed-attach-detach": "true"}),
-		Spec: corev1.NodeSpec{ProviderID: "aws:///" + f.zone + "/i-" + d.hex(17),
-			Taints: []corev1.Taint{{Key: nodeTaint, Value: m.cfg.RunID, Effect: corev1.TaintEffectNoSchedule}}},
+	n := &corev1.Node{ObjectMeta: m.meta(f, labels, map[string]string{"node.alpha.kubernetes.io/ttl": "0",
+		"volumes.kubernetes.io/controller-managed-attach-detach": "true"})}
+	f.part("Node spec", &n.Spec, "<hex17>", d.hex(17), "<run>", m.cfg.RunID)
+	f.part("Node status", &n.Status, "<hex32>", d.hex(32))
+	if f.placed.stage == oplog.TypeUnready {
+		f.part("Node lost", &n.Status)
+	} else {
+		f.part("Node ready", &n.Status)
 	}
-	room := corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("256Gi"),
-		corev1.ResourcePods:             resource.MustParse("1000000"),
-		corev1.ResourceEphemeralStorage: resource.MustParse("200Gi"), "hugepages-2Mi": resource.MustParse("0"),
-	}
-	ready := f.placed.stage != oplog.TypeUnready
-	n.Status = corev1.NodeStatus{
-		Capacity: room, Allocatable: room, Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: f.hostIP},
-			{Type: corev1.NodeHostName, Address: f.name}},
-		DaemonEndpoints: corev1.NodeDaemonEndpoints{KubeletEndpoint: corev1.DaemonEndpoint{Port: 10250}},
-		NodeInfo: corev1.NodeSystemInfo{MachineID: d.hex(32), SystemUUID: d.hex(32), BootID: d.hex(32),
-			KernelVersion: "6.8.0-1021-aws",
-			OSImage:       "Ubuntu 24.04.2 LTS", ContainerRuntimeVersion: "containerd://2.1.4", KubeletVersion: "v1.36.0",
-			OperatingSystem: "linux", Architecture: "amd64"},
-		Conditions: []corev1.NodeCondition{
-			nodeCondition(f, corev1.NodeMemoryPressure, !ready, "KubeletHasSufficientMemory",
-				"kubelet has sufficient memory available"),
-			nodeCondition(f, corev1.NodeDiskPressure, !ready, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-			nodeCondition(f, corev1.NodePIDPressure, !ready, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-			nodeCondition(f, corev1.NodeReady, !ready, "KubeletReady", "kubelet is posting ready status"),
-		},
-		Images: nodeImages(d, text),
-	}
+	n.Status.Images = nodeImages(d, text)
 	if v == viewStatus {
 		n.Spec = corev1.NodeSpec{}
 	}
@@ -59,21 +37,6 @@ func (m *Maker) node(op plan.Op, f *facts, v view, text int) *corev1.Node {
 		n.CreationTimestamp = f.created
 	}
 	return n
-}
-
-// nodeCondition is as the kubelet reports it or, once the kubelet is silent, the node
-// controller.
-func nodeCondition(f *facts, kind corev1.NodeConditionType, lost bool, reason, message string) corev1.NodeCondition {
-	c := corev1.NodeCondition{Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message,
-		LastHeartbeatTime: f.now, LastTransitionTime: f.was}
-	if kind == corev1.NodeReady {
-		c.Status = corev1.ConditionTrue
-	}
-	if lost {
-		c.Status, c.Reason, c.Message, c.LastTransitionTime = corev1.ConditionUnknown, "NodeStatusUnknown",
-			"Kubelet stopped posting node status.", f.now
-	}
-	return c
 }
 
 // nodeImages fill text bytes of JSON.

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -199,17 +200,13 @@ func containerStatus(c *corev1.Container, i int, s stage, f *facts) corev1.Conta
 	case s.ended && (i == 0 || !s.failed):
 		run(&st, c, i, f)
 		st.State.Terminated = end()
-	case s.ended: // the neighbour of the one that crashed
-		run(&st, c, i, f)
-		st.Ready, started = true, true
-		st.State.Running = &corev1.ContainerStateRunning{StartedAt: f.was}
 	case s.backOff && i == 0:
 		run(&st, c, i, f)
 		st.State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff",
 			Message: "back-off " + f.backOff + " restarting failed container=" + c.Name + " pod=" + f.name + "_" + f.namespace +
 				"(" + string(f.uid) + ")"}
 		st.LastTerminationState.Terminated = end()
-	case s.backOff:
+	case s.ended, s.backOff: // the neighbour of the one that crashed
 		run(&st, c, i, f)
 		st.Ready, started = true, true
 		st.State.Running = &corev1.ContainerStateRunning{StartedAt: f.was}
@@ -227,20 +224,7 @@ func containerStatus(c *corev1.Container, i int, s stage, f *facts) corev1.Conta
 
 // backOff is the delay of the n-th restart: 10 s, doubled, at most five minutes (KEP-4603).
 func backOff(restarts int) string {
-	switch {
-	case restarts <= 1:
-		return "10s"
-	case restarts == 2:
-		return "20s"
-	case restarts == 3:
-		return "40s"
-	case restarts == 4:
-		return "1m20s"
-	case restarts == 5:
-		return "2m40s"
-	default:
-		return "5m0s"
-	}
+	return min(10*time.Second<<min(max(restarts, 1)-1, 5), 5*time.Minute).String()
 }
 
 func initStatus(c *corev1.Container, i int, s stage, f *facts) corev1.ContainerStatus {

@@ -158,7 +158,7 @@ func TestEventsHaveSources(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) < 15 || !seen["TaintManagerEviction"] || !seen["FailedMount"] {
+	if len(seen) < 13 || !seen["TaintManagerEviction"] {
 		t.Errorf("only %v", seen)
 	}
 }

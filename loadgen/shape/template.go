@@ -217,7 +217,7 @@ func (m *Maker) object(op plan.Op, tp *template, refs Refs, f *facts, v view) Ob
 	case KindDaemonSet:
 		return m.daemonSet(tp, f, v)
 	case KindJob:
-		return m.job(op, tp, f, v)
+		return m.job(tp, f, v)
 	case KindEndpointSlice:
 		return m.slice(refs, f, v)
 	case KindEvent:

@@ -14,17 +14,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// OpResult is the outcome of one operation. Lag is dispatch minus intended dispatch.
-type OpResult struct {
-	OK         bool    `js:"ok"`
-	Op         string  `js:"op"`
-	Kind       string  `js:"kind"`
-	Name       string  `js:"name"`
-	Error      string  `js:"error"`
-	DurationMs float64 `js:"durationMs"`
-	LagMs      float64 `js:"lagMs"`
-}
-
 // client is a script's Churn: one per virtual user.
 type client struct {
 	vu      modules.VU
@@ -33,8 +22,6 @@ type client struct {
 
 	thread *churn.Thread // of a closed plan, begun with the first step
 	start  int64         // of an open plan: the start of the scenario, Unix ns
-	used   bool          // the current iteration's tick has been taken by an operation
-	iter   int64         // which iteration used belongs to
 }
 
 func (i *instance) newChurn(call sobek.ConstructorCall) *sobek.Object {
@@ -50,8 +37,7 @@ func (i *instance) newChurn(call sobek.ConstructorCall) *sobek.Object {
 	c := &client{vu: i.vu, metrics: i.metrics, host: h}
 	obj := rt.NewObject()
 	for name, method := range map[string]any{
-		"prepare": c.Prepare, "finish": c.Finish, "step": c.Step, "life": c.Life,
-		"createPod": func() error { return errCreatePod },
+		"prepare": c.Prepare, "finish": c.Finish, "step": c.Step, "life": func() error { return errLife },
 	} {
 		if err := obj.Set(name, method); err != nil {
 			common.Throw(rt, err)
@@ -101,9 +87,6 @@ func (c *client) running() (*churn.Sender, error) {
 // a closed loop, of the one sequence in an open one. It returns false when there is none.
 func (c *client) Step() (bool, error) {
 	s, err := c.running()
-	if err == nil {
-		err = c.host.use("step()")
-	}
 	if err != nil {
 		return false, err
 	}
@@ -119,7 +102,7 @@ func (c *client) Step() (bool, error) {
 	}
 	sent, ok := s.Next(c.start)
 	if ok {
-		c.result(sent)
+		c.metrics.push(c.vu, sent)
 	}
 	return ok, nil
 }
@@ -134,58 +117,9 @@ func (c *client) stepThread(s *churn.Sender) (bool, error) {
 	}
 	all, ok := c.thread.Step()
 	for _, sent := range all {
-		c.result(sent)
+		c.metrics.push(c.vu, sent)
 	}
 	return ok, nil
 }
 
-// result adds an outcome to k6's metrics.
-func (c *client) result(s churn.Sent) OpResult {
-	r := OpResult{OK: s.Err == nil, Op: s.Op.Type, Kind: s.Op.Target.Kind, Name: s.Op.Target.Name}
-	if s.Err != nil {
-		r.Error = s.Err.Error()
-	}
-	if s.Started != 0 {
-		r.DurationMs, r.LagMs = float64(s.Finished-s.Started)/1e6, float64(max(0, s.Started-s.Intended))/1e6
-	}
-	c.metrics.push(c.vu, r, s.Started != 0)
-	return r
-}
-
-// intended is the executor's time for the first life of an iteration, and now for the others,
-// which follow from answers.
-func (c *client) intended(s *churn.Sender) int64 {
-	if state := c.vu.State(); state != nil && (!c.used || c.iter != state.Iteration) {
-		c.used, c.iter = true, state.Iteration
-		if at, ok := tick(c.vu); ok {
-			return s.Now() - int64(time.Since(at))
-		}
-	}
-	return s.Now()
-}
-
-// Life sends the whole life of a new pod, with the pauses of the plan's stages, and returns the
-// results. After an operation that was given up the rest is not sent.
-func (c *client) Life() ([]OpResult, error) {
-	s, err := c.running()
-	if err == nil {
-		err = c.host.use("life()")
-	}
-	if err != nil {
-		return nil, err
-	}
-	var all []OpResult
-	intended := c.intended(s)
-	for _, op := range c.host.plan.Life(c.host.lives.Add(1) - 1) {
-		if n := len(all); n > 0 {
-			if !all[n-1].OK {
-				break
-			}
-			intended = s.Now() + int64(op.Gap)
-		}
-		all = append(all, c.result(s.Do(op, intended)))
-	}
-	return all, nil
-}
-
-var errCreatePod = errors.New("createPod() is gone: call life(), with the operations you want as the plan's stages")
+var errLife = errors.New("life() is gone: call step(), which sends the operations of the plan's pods at their times")

@@ -48,8 +48,6 @@ func (s *shared) get(o Options) (*host, error) {
 type host struct {
 	options Options
 	plan    *plan.Plan
-	lives   atomic.Int64 // begun by life()
-	used    atomic.Pointer[string]
 
 	begin, end sync.Once
 	loading    chan *churn.Sender // one, when the load begins
@@ -73,26 +71,27 @@ func (h *host) prepare(ctx context.Context) error {
 	return err
 }
 
-func (h *host) start(ctx context.Context) error {
+func (h *host) start(ctx context.Context) (err error) {
+	running := false
+	defer func() {
+		if !running {
+			close(h.ended)
+		}
+	}()
 	cfg, err := kubeapi.ReadConfig(h.options.Kubeconfig, h.options.Context)
 	if err != nil {
-		close(h.ended)
 		return err
 	}
-	err = userfile.CheckOutputs(oplog.Output("opLog", h.options.OpLog))
-	if err != nil {
-		close(h.ended)
+	if err = userfile.CheckOutputs(oplog.Output("opLog", h.options.OpLog)); err != nil {
 		return err
 	}
 	log, err := oplog.Create(h.options.OpLog)
 	if err != nil {
-		close(h.ended)
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	engine, err := churn.New(h.plan, churn.Settings{REST: cfg, Log: log, Logger: logger})
 	if err != nil {
-		close(h.ended)
 		return errors.Join(err, log.Close())
 	}
 	settings := session.Settings{Out: io.Discard, Quiet: true, Log: log, Logger: logger}
@@ -101,6 +100,7 @@ func (h *host) start(ctx context.Context) error {
 	}
 	// The session outlives setup(); finish ends it, and so does the end of standard input.
 	run := context.WithoutCancel(ctx)
+	running = true
 	go func() {
 		defer close(h.ended)
 		defer engine.Close()
@@ -118,15 +118,6 @@ func (h *host) start(ctx context.Context) error {
 	case <-ctx.Done():
 		return errors.Join(context.Cause(ctx), h.finish())
 	}
-}
-
-// use refuses a second way of choosing operations: their ids and names are the same.
-func (h *host) use(how string) error {
-	h.used.CompareAndSwap(nil, &how)
-	if first := *h.used.Load(); first != how {
-		return fmt.Errorf("%s after %s: both send the plan's pods; use one of them in a run", how, first)
-	}
-	return nil
 }
 
 // finish ends the load and returns when the session has removed what it made.

@@ -36,22 +36,6 @@ export interface Plan {
   [field: string]: unknown;
 }
 
-/** One write request. */
-export interface OpResult {
-  /** The API server acknowledged it. */
-  ok: boolean;
-  /** create, bind, running, ready, patch, terminate, terminated, delete, … */
-  op: string;
-  kind: string;
-  name: string;
-  /** Why it was given up; empty if it was not. */
-  error: string;
-  /** From dispatch to the answer, retries included. */
-  durationMs: number;
-  /** From the intended dispatch to the actual one. */
-  lagMs: number;
-}
-
 /** One process has one Churn; every virtual user constructs it with the same options. */
 export declare class Churn {
   constructor(options: ChurnOptions);
@@ -64,6 +48,4 @@ export declare class Churn {
    * of the thread with this virtual user's number, in an open one the next at its time.
    */
   step(): boolean;
-  /** Sends the whole life of a new pod, with the pauses of the plan's stages. */
-  life(): OpResult[];
 }

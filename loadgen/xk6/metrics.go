@@ -5,6 +5,8 @@ import (
 
 	"go.k6.io/k6/js/modules"
 	"go.k6.io/k6/metrics"
+
+	"github.com/watchbench/watchbench/loadgen/churn"
 )
 
 // opMetrics are k6's metrics of operations. Their only tags beyond k6's own are op and
@@ -40,22 +42,27 @@ func registerMetrics(r *metrics.Registry) (*opMetrics, error) {
 }
 
 // push gives k6 the figures of one operation; of one that was not sent, only that it failed.
-func (m *opMetrics) push(vu modules.VU, r OpResult, sent bool) {
+func (m *opMetrics) push(vu modules.VU, s churn.Sent) {
 	state := vu.State()
 	if state == nil {
 		return
 	}
 	now := time.Now()
 	tags := state.Tags.GetCurrentValues()
-	set := tags.Tags.With("op", r.Op).With("kind", r.Kind)
-	sample := func(metric *metrics.Metric, value float64) metrics.Sample {
-		return metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: metric, Tags: set}, Time: now, Value: value,
-			Metadata: tags.Metadata}
+	set := tags.Tags.With("op", s.Op.Type).With("kind", s.Op.Target.Kind)
+	var all []metrics.Sample
+	add := func(metric *metrics.Metric, value float64) {
+		all = append(all, metrics.Sample{TimeSeries: metrics.TimeSeries{Metric: metric, Tags: set}, Time: now, Value: value,
+			Metadata: tags.Metadata})
 	}
-	all := []metrics.Sample{sample(m.failed, metrics.B(!r.OK))}
-	if sent {
-		all = append(all, sample(m.duration, r.DurationMs), sample(m.fromIntent, r.LagMs+r.DurationMs),
-			sample(m.lag, r.LagMs), sample(m.ops, 1))
+	add(m.failed, metrics.B(s.Err != nil))
+	if s.Started != 0 {
+		const ms = 1e6
+		took, lag := float64(s.Finished-s.Started)/ms, float64(max(0, s.Started-s.Intended))/ms
+		add(m.duration, took)
+		add(m.fromIntent, lag+took)
+		add(m.lag, lag)
+		add(m.ops, 1)
 	}
 	metrics.PushIfNotDone(vu.Context(), state.Samples, metrics.ConnectedSamples{Samples: all, Tags: set, Time: now})
 }

@@ -24,12 +24,12 @@ func TestBadOptions(t *testing.T) {
 	for _, tc := range []struct{ name, options, want string }{
 		{"none", ``, "want an object with kubeconfig, opLog and plan"},
 		{"text", `'x'`, "want an object with kubeconfig, opLog and plan"},
-		{"misspelt", `{kubeConfig: 'a', opLog: 'b', plan: {` + plain + `}}`, "kubeConfig: unknown option; did you mean kubeconfig?"},
-		{"snake case", `{kubeconfig: 'a', op_log: 'b', plan: {` + plain + `}}`, "op_log: unknown option; did you mean opLog?"},
-		{"strange", `{kubeconfig: 'a', vus: 3}`, "vus: unknown option; there are [kubeconfig context opLog plan wait]"},
-		{"number for a path", `{kubeconfig: 3, opLog: 'b', plan: {` + plain + `}}`, "kubeconfig: 3 is not a path or name; use a string"},
-		{"empty path", `{kubeconfig: '', opLog: 'b', plan: {` + plain + `}}`, "kubeconfig:  is not a path or name"},
-		{"text for a switch", `{kubeconfig: 'a', opLog: 'b', wait: 'no', plan: {` + plain + `}}`, "wait: no is neither true nor false"},
+		{"misspelt", `{kubeConfig: 'a', opLog: 'b', plan: {` + plain + `}}`, "kubeConfig: unknown field; did you mean kubeconfig?"},
+		{"snake case", `{kubeconfig: 'a', op_log: 'b', plan: {` + plain + `}}`, "op_log: unknown field"},
+		{"strange", `{kubeconfig: 'a', vus: 3, plan: {` + plain + `}}`, "vus: unknown field"},
+		{"number for a path", `{kubeconfig: 3, opLog: 'b', plan: {` + plain + `}}`, "kubeconfig: 3 is not text"},
+		{"empty path", `{kubeconfig: '', opLog: 'b', plan: {` + plain + `}}`, "kubeconfig is missing"},
+		{"text for a switch", `{kubeconfig: 'a', opLog: 'b', wait: 'no', plan: {` + plain + `}}`, "wait: "},
 		{"no op log", `{kubeconfig: 'a', plan: {` + plain + `}}`, "opLog is missing"},
 		{"no plan", `{kubeconfig: 'a', opLog: 'b'}`, "plan is missing"},
 		{"plan file that is not there", `{kubeconfig: 'a', opLog: 'b', plan: 'none.yaml'}`, "none.yaml"},
@@ -63,8 +63,8 @@ func TestOneChurnPerProcess(t *testing.T) {
 func TestOrderOfCalls(t *testing.T) {
 	const load = `const {Churn} = require('k6/x/podchurn');
 		const c = new Churn({kubeconfig: 'a', opLog: 'b', plan: {` + plain + `}});`
-	for _, call := range []string{"c.step()", "c.life()"} {
-		if _, err := newRuntime(t).RunOnEventLoop(load + call); err == nil || !strings.Contains(err.Error(), errNotPrepared.Error()) {
+	for call, want := range map[string]error{"c.step()": errNotPrepared, "c.life()": errLife} {
+		if _, err := newRuntime(t).RunOnEventLoop(load + call); err == nil || !strings.Contains(err.Error(), want.Error()) {
 			t.Errorf("%s: %v", call, err)
 		}
 	}

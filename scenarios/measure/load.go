@@ -103,7 +103,7 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 			out.Arrival = plan.ArrivalPoisson
 		}
 		if l.traced {
-			out.Arrival = plan.ArrivalTrace
+			out.Arrival = "trace"
 		}
 	} else {
 		out.ThinkS, out.Timed = s.ThinkTime.Std().Seconds(), s.Duration > 0

@@ -210,8 +210,8 @@ func TestLoadIsDescribed(t *testing.T) {
 		{timed, result.Load{Model: "closed", Threads: 2, Timed: true, ThinkS: 0.5, Warmup: 60}},
 		{plan.Load{Model: plan.ModelOpen, Rate: 7, Duration: spec.Duration(5e9)}, result.Load{Model: "open", Arrival: "constant", OfferedQPS: ptr(7.0), PlannedQPS: ptr(0.0)}},
 		{
-			plan.Load{Model: plan.ModelOpen, Rate: 8, Arrival: plan.ArrivalBurst, Burst: &plan.Burst{Period: spec.Duration(2e9), Length: spec.Duration(1e9)}},
-			result.Load{Model: "open", Arrival: "burst", OfferedQPS: ptr(4.0)},
+			plan.Load{Model: plan.ModelOpen, Duration: spec.Duration(2e9), Steps: []plan.RateStep{{Length: spec.Duration(1e9), Rate: 8}, {Length: spec.Duration(1e9)}}},
+			result.Load{Model: "open", Arrival: "constant", OfferedQPS: ptr(4.0), PlannedQPS: ptr(0.0)},
 		},
 		// The rate of a profile is of pods, not of writes.
 		{plan.Load{Model: plan.ModelOpen, Rate: 2, Profile: "service-churn", Duration: spec.Duration(5e9)}, result.Load{Model: "open", Arrival: "poisson", PlannedQPS: ptr(0.0)}},

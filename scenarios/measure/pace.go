@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
@@ -43,9 +42,8 @@ const (
 // profile has a rate of pods, whose writes come as they do, and controllers write beside it.
 func (f *Figures) paced() bool {
 	s := &f.cell.Scenario
-	steady := s.Load.Arrival == "" || s.Load.Arrival == plan.ArrivalConstant || s.Load.Arrival == plan.ArrivalPoisson
 	// A storage that is slow for whole periods has no latency to speak of.
-	steady = steady && !strings.Contains(s.Storage.Latency, "slow(")
+	steady := len(s.Load.Steps) == 0 && !strings.Contains(s.Storage.Latency, "slow(")
 	steady = steady && s.Load.Profile == "" && !s.Cluster.Controllers
 	return s.Load.Model == result.ModelOpen && steady && len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) == 0
 }

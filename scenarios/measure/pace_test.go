@@ -101,9 +101,8 @@ func TestPace(t *testing.T) {
 	short := paced(90)
 	short.ops, short.entries = short.ops[:15], short.entries[:15]
 	burst, ramp, stalling := paced(200), paced(90), paced(90)
-	burst.cell.Scenario.Load.Arrival, ramp.cell.Scenario.Load.Arrival = plan.ArrivalBurst, plan.ArrivalRamp
-	burst.cell.Scenario.Load.Burst = &plan.Burst{Period: units.Duration(2e9), Length: units.Duration(1e9)}
-	ramp.cell.Scenario.Load.Ramp = &plan.Ramp{From: 1}
+	burst.cell.Scenario.Load.Steps = []plan.RateStep{{Length: 1e9, Rate: 90}, {Length: 1e9}}
+	ramp.cell.Scenario.Load.Steps = []plan.RateStep{{Length: 1e9, Rate: 90, From: ptr(1.0)}}
 	stalling.cell.Scenario.Storage.Latency = "slow(5ms,x=10,every=5s,for=1s)"
 	slow, tail, profile, controllers := paced(200), paced(200), paced(90), paced(90)
 	profile.cell.Scenario.Load.Profile = "rollout"

@@ -149,7 +149,7 @@ func (r *record) concurrency() float64 {
 
 var meanText = regexp.MustCompile(`^(?:constant\(|\w+\(mean=)?([0-9.]+(?:ms|us|s))\)?(?:,p99=[^)]*\))?$`)
 
-var bimodalText = regexp.MustCompile(`^bimodal\((?:fast=)?(\w+), ?(?:slow=)?(\w+), ?(?:p=)?([0-9.]+%?)\)$`)
+var mixText = regexp.MustCompile(`^mix\(([0-9.]+)=(\w+),([0-9.]+)=(\w+)\)$`)
 
 // meanLatency reads the configured mean of a PUT of a Pod, in seconds, from a text such
 // as "5ms" or "lognormal(mean=87ms,p99=110ms)"; NaN for other distributions.
@@ -165,11 +165,11 @@ func (r *record) meanLatency(t *testing.T) float64 {
 		if _, mean, _, ok := configured(strings.TrimSpace(what)); ok {
 			return mean
 		}
-		if b := bimodalText.FindStringSubmatch(strings.TrimSpace(what)); b != nil {
-			fast, _ := time.ParseDuration(b[1])
-			slow, _ := time.ParseDuration(b[2])
-			p := share(t, b[3])
-			return fast.Seconds()*(1-p) + slow.Seconds()*p
+		if b := mixText.FindStringSubmatch(strings.TrimSpace(what)); b != nil {
+			fast, _ := time.ParseDuration(b[2])
+			slow, _ := time.ParseDuration(b[4])
+			v, w := share(t, b[1]), share(t, b[3])
+			return (fast.Seconds()*v + slow.Seconds()*w) / (v + w)
 		}
 		if m := meanText.FindStringSubmatch(strings.TrimSpace(what)); m != nil {
 			d, err := time.ParseDuration(m[1])

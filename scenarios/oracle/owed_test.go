@@ -116,7 +116,7 @@ func (r *record) pace(a answers, changes []change, w window) {
 		return
 	}
 	_, mean, p99, ok := configured(s.Storage.Latency)
-	steady := s.Load.Arrival == "" || s.Load.Arrival == "constant" || s.Load.Arrival == "poisson"
+	steady := len(s.Load.Steps) == 0
 	if length := seconds(w.last - w.first); !ok || !steady || length < 28*mean || length < 10*p99 {
 		return
 	}

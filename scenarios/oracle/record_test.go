@@ -142,6 +142,7 @@ type scenario struct {
 		Duration       string
 		Warmup         struct{ Operations int64 }
 		Hotkeys        struct{ Burst int64 }
+		Steps          []any
 		Bystander      *struct {
 			Kind string
 			Rate float64

@@ -65,7 +65,7 @@ func Hermetic() []string {
 func executor(p *plan.Plan) (of map[string]any, arrivals bool) {
 	cfg := p.Config()
 	constant := cfg.Model == plan.ModelOpen && cfg.Profile == "" &&
-		(cfg.Arrival == "" || cfg.Arrival == plan.ArrivalConstant)
+		cfg.Arrival != plan.ArrivalPoisson && len(cfg.Steps) == 0
 	if constant && cfg.Hotkeys == nil && cfg.Rate*1000 == math.Trunc(cfg.Rate*1000) {
 		return map[string]any{
 			"executor": "constant-arrival-rate", "rate": int64(cfg.Rate * 1000), "timeUnit": "1000s",

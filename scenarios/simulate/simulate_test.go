@@ -277,7 +277,7 @@ func TestUnsent(t *testing.T) {
 
 // TestTimeout: an answer that comes too late fences its key, and the state is sent again.
 func TestTimeout(t *testing.T) {
-	quiet := []string{"load.rate=20", "load.duration=5m", "watcher.podQueueNum=200", "storage.latency=bimodal(20ms,7s,0.01)"}
+	quiet := []string{"load.rate=20", "load.duration=5m", "watcher.podQueueNum=200", "storage.latency=mix(0.99=20ms,0.01=7s)"}
 	for timeout, want := range map[string]float64{"1s": 6, "6s": 12, "8s": 7} { // twice 6s: a fence is no shorter than a request may last; 8s: none is late
 		o := run(t, scenario(t, append(quiet, "watcher.storageTimeout="+timeout)...), Options{})
 		if got := o.Freshness.P99; got < 0.95*want || got > want+1.5 {

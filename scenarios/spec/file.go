@@ -29,15 +29,22 @@ var syntax = strictyaml.Format{
 }
 
 // retired are fields of former versions, with what to write instead.
-var retired = map[string]string{
+var retired = withLoad(map[string]string{
 	"cluster.pin":     "leave it out, or start watchbench with taskset",
-	"load.cron":       plan.Retired["cron"],
 	"load.generators": "leave it out: one generator sends the load",
 	"calibrate":       sweepRates, "load.ofCapacity": sweepRates,
 	"readers.connections": "at most 64 GETs are under way", "readers.labelSelector": anyPods,
 	"readers.fieldSelector": anyPods,
 	"readers.webhookFaults": "leave it out: the receivers work; make robustness has the row of those that fail (F24)",
 	"readers.follower":      "start a second k8s-watch with a kubeconfig that leads to the first",
+})
+
+// withLoad adds those of a plan.
+func withLoad(all map[string]string) map[string]string {
+	for field, advice := range plan.Retired {
+		all["load."+field] = advice
+	}
+	return all
 }
 
 const anyPods = "LISTs are of all Pods, or of readers.limit"

@@ -13,11 +13,7 @@ import (
 var bases = []string{
 	minimal,
 	strings.Replace(minimal, "operations: 10", "operations: 10, bystander: {kind: ConfigMap, rate: 1}, hotkeys: {objects: 2, burst: 2, share: 0.1}", 1),
-	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, rate: 100, duration: 5s, arrival: burst, burst: {period: 2s, length: 1s}", 1),
-	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, rate: 100, duration: 5s, arrival: ramp, ramp: {from: 1}", 1),
-	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, duration: 5s, arrival: step, steps: [{length: 1s, rate: 5}]", 1),
-	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, duration: 5s, arrival: trace, trace: [1s]", 1),
-	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, rate: 100, duration: 5s, arrival: diurnal, diurnal: {period: 24h, amplitude: 0.1}, mmpp: {factor: 2, share: 0.1, stay: 1s}", 1),
+	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, duration: 5s, steps: [{length: 1s, rate: 5}]", 1),
 	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, rate: 2, duration: 5s, profile: mixed-production, nodes: 500, namespaces: 20", 1),
 	minimal + "fault: {row: F2, title: x, assert: [C]}\n",
 	minimal + "storage: {instances: 5, faults: ['503:1%']}\nwatcher: {replicas: 2, leaderElection: true}\nwatch: {faults: ['close(1s,5s)']}\nextra: {namespaces: 1, pods: 1}\n",

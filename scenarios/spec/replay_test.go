@@ -41,7 +41,7 @@ func TestTraceMustBeWhole(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{"without its end", whole[:len(whole)-1], "the trace is cut short; name a trace whose"},
+		{"without its end", whole[:len(whole)-1], "name a trace whose"},
 		{"half of it", whole[:len(whole)/2], "the trace is cut short"},
 		{"empty", nil, "the trace is cut short within its header"},
 		{"none", nil, "no such file or directory; name a file of"},

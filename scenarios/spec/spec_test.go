@@ -175,8 +175,8 @@ func TestSets(t *testing.T) {
 		{"values of an axis are replaced", []string{"matrix.watcher.strategy=dedup,partitioned", "matrix.load=light"}, "dedup-light partitioned-light", ids},
 		{"an axis is added", []string{"matrix.watcher.podQueueNum=[1, 30]", "matrix.load=light", "watcher.strategy=keyed"}, "keyed-light-1 keyed-light-30", ids},
 		{"a value with commas stays whole", []string{"storage.latency=lognormal(mean=5ms,p99=9ms)"}, "lognormal(mean=5ms,p99=9ms)", func(f *File) string { return f.Base().Storage.Latency }},
-		{"so it does in an axis", []string{"matrix.storage.latency=uniform(1ms,2ms),constant(3ms)", "matrix.load=light", "watcher.strategy=keyed"},
-			"keyed-light-uniform_1ms_2ms keyed-light-constant_3ms", ids},
+		{"so it does in an axis", []string{"matrix.storage.latency=uniform(1ms,2ms),3ms", "matrix.load=light", "watcher.strategy=keyed"},
+			"keyed-light-uniform_1ms_2ms keyed-light-3ms", ids},
 		{"a mapping is merged", []string{"load.bystander={rate: 9}"}, "9 ConfigMap", func(f *File) string {
 			b := f.Cells()[0].Scenario.Load.Bystander
 			return fmt.Sprint(b.Rate, " ", b.Kind)
@@ -525,8 +525,8 @@ func FuzzParse(f *testing.F) {
 
 func TestLatencyDeviation(t *testing.T) {
 	for text, want := range map[string]float64{ // ms; -1: a mean of single draws says little
-		"87ms": 0, "kind=Pod: uniform(10ms,22ms); 1s": 12 / math.Sqrt(12), "normal(mean=90ms,stddev=9ms)": 9,
-		"exponential(50ms)": 50, "bimodal(fast=5ms,slow=2s,p=2%)": 1995 * math.Sqrt(0.02*0.98), "slow(base=5ms,x=10,every=10s,for=1s)": -1,
+		"87ms": 0, "kind=Pod: uniform(10ms,22ms); 1s": 12 / math.Sqrt(12),
+		"exponential(50ms)": 50, "mix(0.98=5ms,0.02=2s)": 1995 * math.Sqrt(0.02*0.98), "slow(base=5ms,x=10,every=10s,for=1s)": -1,
 	} {
 		d, ok := Storage{Latency: text}.LatencyDeviation("Pod")
 		if got := float64(d) / 1e6; ok != (want >= 0) || ok && math.Abs(got-want) > 0.1*want {

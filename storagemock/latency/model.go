@@ -34,12 +34,11 @@ var modelGrammar = grammar{"latency", "distribution",
 func ParseModel(text string, seed uint64) (*Model, error) {
 	n := uint64(0)
 	rules, err := parseRules(modelGrammar, text, func(text string) (*source, error) {
-		d, err := dist.ParseLatency(text)
-		if err != nil {
+		s := &source{seed: seed + n<<32, served: map[uint64]uint64{}}
+		if err := s.UnmarshalText([]byte(text)); err != nil {
 			return nil, fmt.Errorf("latency %w", err)
 		}
-		s := &source{Latency: d, seed: seed + n<<32, served: map[uint64]uint64{}}
-		s.from = dist.Source{Rand: rand.New(&s.object), Periods: rand.New(rand.NewPCG(seed, n))}
+		s.from.Rand = rand.New(&s.object)
 		n++
 		return s, nil
 	})

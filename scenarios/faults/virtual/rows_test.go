@@ -288,7 +288,7 @@ func events(name, faults string, bound eventBound) variant {
 
 func latencies() []variant {
 	var all []variant
-	for _, l := range []string{"10ms", "50ms", "200ms", "1s", "bimodal(10ms,3s,5%)"} {
+	for _, l := range []string{"10ms", "50ms", "200ms", "1s", "mix(0.95=10ms,0.05=3s)"} {
 		all = append(all, variant{name: l, setup: setup{span: 60 * time.Second, latency: "kind=Pod: " + l + "; 5ms"}, plain: true,
 			check: merge(isolated(func(r oplog.Record) bool { return r.Kind == "Pod" }, setup{}), map[rune]func(*outcome) error{}),
 			show:  map[rune]func(*outcome) string{'A': showPerChange}})
