@@ -371,8 +371,8 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Bug:  "whoever may read Secrets at the API server may read them here, though they are withheld",
 		Edits: []edit{{
 			"watcher/watches/open.go",
-			"if !within && w.deny.has(r.Group, r.Resource) {",
-			"if !within && w.deny.has(r.Group, r.Resource) && r.Group != \"\" {",
+			"if w.deny.has(r.Group, r.Resource) {",
+			"if w.deny.has(r.Group, r.Resource) && r.Group != \"\" {",
 		}},
 		Caught: []row{
 			{"robustness/f28-abuse", []string{"matrix.events=abuse"}, "S"},

@@ -215,6 +215,7 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 // retired are keys that were removed, with what to write instead.
 var retired = map[string]string{
 	"resourceWatcher.notify.subscriptions[].dedicated": "removed, leave it out: the subscription shares the kind's watch",
+	"resourceWatcher.relations.indexIdle":              "removed, leave it out: an index goes 5 minutes after its last use",
 }
 
 // strict are the sections in which an unknown key is an error: in what bcs-k8s-watch never

@@ -202,7 +202,7 @@ func (s *subscription) reopening(err error, lasts, pause time.Duration) {
 		return
 	case errors.Is(err, watches.ErrNotFollowed): // as long as the configuration is as it is
 		text = "nobody follows the kind, and nothing is sent: pin it (resourceWatcher.watches.pinned), " +
-			"add it (POST /v1/watches), or switch lazy watches on (resourceWatcher.watches.lazy)"
+			"or switch lazy watches on (resourceWatcher.watches.lazy)"
 	}
 	if text != "" {
 		if _, log := s.unserved.allow(1); log {

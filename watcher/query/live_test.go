@@ -85,7 +85,7 @@ func live(t testing.TB, upstream *rest.Config, window view.Config) (*rest.Config
 		t.Fatal(err)
 	}
 	run(t, w.Run)
-	h, err := query.New(query.Default(), query.Settings{Kinds: w, Watches: w, Guard: access.Open(), Version: w.Version})
+	h, err := query.New(query.Default(), query.Settings{Kinds: w, Guard: access.Open(), Version: w.Version})
 	if err != nil {
 		t.Fatal(err)
 	}
