@@ -22,12 +22,12 @@ import (
 // what the collector caches and whatever else its readers ask for. Every replica serves,
 // whoever leads; only the leader notifies.
 type resources struct {
-	cfg       config.ResourceWatcher
-	listen    listenFunc
-	guard     access.Guard
-	watches   *watches.Watches
-	notifier  *notify.Notifier
-	handler   http.Handler
+	cfg      config.ResourceWatcher
+	listen   listenFunc
+	guard    access.Guard
+	watches  *watches.Watches
+	notifier *notify.Notifier
+	handler  http.Handler
 }
 
 // newResources makes the parts. Nothing is bound or requested yet.

@@ -140,8 +140,7 @@ const (
 	LazyWatches = "k8swatch_lazy_watches"
 	// The kinds that programs ask for have more objects. Above `resourceWatcher.watches.maxBytes` unused watches end.
 	LazyBytes = "k8swatch_lazy_watch_bytes"
-	// Changes come faster than a receiver takes them, or it does not answer: the log says which. What is full drops by
-	// `queue.whenFull` of the subscription.
+	// Changes come faster than a receiver takes them, or it does not answer: the log says which.
 	NotifyQueued = "k8swatch_notify_queued"
 	// Grows with the load.
 	NotifyDelivered = "k8swatch_notify_delivered_total"

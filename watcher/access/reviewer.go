@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/client-go/rest"
 
@@ -159,25 +161,11 @@ func bearer(headers []string) (string, error) {
 	return token, nil
 }
 
-type tokenSpec struct {
-	Token     string   `json:"token"`
-	Audiences []string `json:"audiences,omitempty"`
-}
-
-type tokenStatus struct {
-	Authenticated bool
-	User          struct {
-		Username, UID string
-		Groups        []string
-		Extra         map[string][]string
-	}
-	Audiences []string
-}
-
 func (r *Reviewer) token(ctx context.Context, token string) (User, error) {
 	a, err := r.users.do(ctx, r.key(ofToken, []byte(token)), func(ctx context.Context) (answer[User], error) {
-		var s tokenStatus
-		if err := r.tokens.review(ctx, tokenSpec{token, r.audiences}, &s); err != nil {
+		var s authenticationv1.TokenReviewStatus
+		spec := authenticationv1.TokenReviewSpec{Token: token, Audiences: r.audiences}
+		if err := r.tokens.review(ctx, spec, &s); err != nil {
 			return answer[User]{}, err
 		}
 		// An apiserver that knows no audiences names none: its yes is then for its own only.
@@ -185,10 +173,16 @@ func (r *Reviewer) token(ctx context.Context, token string) (User, error) {
 			return slices.Contains(r.audiences, a)
 		})
 		if !s.Authenticated || !ours || s.User.Username == "" {
-			return answer[User]{until: time.Now().Add(refusedTTL)}, nil
+			return answer[User]{valid: refusedTTL}, nil
 		}
-		return answer[User]{User{s.User.Username, s.User.UID, s.User.Groups, s.User.Extra}, true, time.Now().Add(userTTL)},
-			nil
+		u := User{Name: s.User.Username, UID: s.User.UID, Groups: s.User.Groups}
+		for name, values := range s.User.Extra {
+			if u.Extra == nil {
+				u.Extra = map[string]authorizationv1.ExtraValue{}
+			}
+			u.Extra[name] = authorizationv1.ExtraValue(values)
+		}
+		return answer[User]{u, true, userTTL}, nil
 	})
 	switch {
 	case err != nil:
@@ -211,19 +205,14 @@ func (r *Reviewer) certificate(ctx context.Context, chain []*x509.Certificate) (
 		for _, c := range chain[1:] {
 			o.Intermediates.AddCert(c)
 		}
-		now := time.Now()
 		if _, err := leaf.Verify(o); err != nil || leaf.Subject.CommonName == "" {
-			return answer[User]{until: now.Add(refusedTTL)}, nil
+			return answer[User]{valid: refusedTTL}, nil
 		}
 		u := User{Name: leaf.Subject.CommonName, Groups: slices.Clone(leaf.Subject.Organization)}
 		if !slices.Contains(u.Groups, authenticated) {
 			u.Groups = append(u.Groups, authenticated)
 		}
-		until := now.Add(userTTL)
-		if leaf.NotAfter.Before(until) {
-			until = leaf.NotAfter
-		}
-		return answer[User]{u, true, until}, nil
+		return answer[User]{u, true, min(userTTL, time.Until(leaf.NotAfter))}, nil
 	})
 	switch {
 	case err != nil:
@@ -242,40 +231,14 @@ func unavailable(err error) error {
 	return &UnavailableError{err}
 }
 
-type accessSpec struct {
-	Resource    *resourceAttributes    `json:"resourceAttributes,omitempty"`
-	NonResource *nonResourceAttributes `json:"nonResourceAttributes,omitempty"`
-	User        string                 `json:"user,omitempty"`
-	Groups      []string               `json:"groups,omitempty"`
-	Extra       map[string][]string    `json:"extra,omitempty"`
-	UID         string                 `json:"uid,omitempty"`
-}
-
-type resourceAttributes struct {
-	Namespace     string        `json:"namespace,omitempty"`
-	Verb          string        `json:"verb"`
-	Group         string        `json:"group,omitempty"`
-	Version       string        `json:"version,omitempty"`
-	Resource      string        `json:"resource"`
-	Subresource   string        `json:"subresource,omitempty"`
-	Name          string        `json:"name,omitempty"`
-	FieldSelector *requirements `json:"fieldSelector,omitempty"`
-	LabelSelector *requirements `json:"labelSelector,omitempty"`
-}
-
-type nonResourceAttributes struct {
-	Path string `json:"path"`
-	Verb string `json:"verb"`
-}
-
 // question makes the spec of a review; a list or watch of one name is about that object.
-func (a Attributes) question(u User) accessSpec {
-	s := accessSpec{User: u.Name, Groups: u.Groups, Extra: u.Extra, UID: u.UID}
+func (a Attributes) question(u User) authorizationv1.SubjectAccessReviewSpec {
+	s := authorizationv1.SubjectAccessReviewSpec{User: u.Name, Groups: u.Groups, Extra: u.Extra, UID: u.UID}
 	if a.Path != "" {
-		s.NonResource = &nonResourceAttributes{a.Path, a.Verb}
+		s.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: a.Path, Verb: a.Verb}
 		return s
 	}
-	r := &resourceAttributes{
+	r := &authorizationv1.ResourceAttributes{
 		Namespace: a.Namespace, Verb: a.Verb, Group: a.Group, Version: a.Version,
 		Resource: a.Resource, Subresource: a.Subresource, Name: a.Name,
 	}
@@ -289,13 +252,8 @@ func (a Attributes) question(u User) accessSpec {
 	if a.LabelSelector != "" {
 		r.LabelSelector = labelLimit(a.LabelSelector)
 	}
-	s.Resource = r
+	s.ResourceAttributes = r
 	return s
-}
-
-type accessStatus struct {
-	Allowed, Denied bool
-	Reason          string
 }
 
 // maxReason bounds what is kept of an authorizer's reason, in bytes.
@@ -309,15 +267,14 @@ func (r *Reviewer) Authorize(ctx context.Context, u User, a Attributes) error {
 		return &UnavailableError{errors.New("encode a review")}
 	}
 	d, err := r.decisions.do(ctx, r.key(ofAccess, text), func(ctx context.Context) (answer[string], error) {
-		var s accessStatus
+		var s authorizationv1.SubjectAccessReviewStatus
 		if err := r.acls.review(ctx, spec, &s); err != nil {
 			return answer[string]{}, err
 		}
 		if s.Allowed && !s.Denied {
-			return answer[string]{yes: true, until: time.Now().Add(allowTTL)}, nil
+			return answer[string]{yes: true, valid: allowTTL}, nil
 		}
-		return answer[string]{value: strings.Clone(s.Reason[:min(len(s.Reason), maxReason)]), until: time.Now().Add(denyTTL)},
-			nil
+		return answer[string]{value: strings.Clone(s.Reason[:min(len(s.Reason), maxReason)]), valid: denyTTL}, nil
 	})
 	switch {
 	case err != nil:
