@@ -5,10 +5,8 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -19,8 +17,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/client-go/rest"
-
-	"github.com/watchbench/watchbench/watcher/certfile"
 )
 
 // How long answers count: those of controller-runtime's filter for metrics.
@@ -38,10 +34,6 @@ const (
 	maxAllowed = 16384
 	maxDenied  = 4096
 )
-
-// authenticated is the group of everybody whose credentials are good. The apiserver adds it
-// to what a TokenReview says, and to nobody with a certificate that it has not seen.
-const authenticated = "system:authenticated"
 
 // The resources that are created.
 const (
@@ -62,8 +54,7 @@ type Reviewer struct {
 	server       *apiserver
 	tokens, acls *lane
 	audiences    []string
-	secret       [32]byte                         // of the hash
-	clientCAs    *certfile.Latest[*x509.CertPool] // nil: no certificates
+	secret       [32]byte // of the hash
 	users        *cache[User]
 	decisions    *cache[string] // why not
 }
@@ -95,16 +86,6 @@ func newReviewer(c Config, s Settings) (*Reviewer, error) {
 		users: newCache[User](maxUsers, maxRefused), decisions: newCache[string](maxAllowed, maxDenied),
 	}
 	_, _ = rand.Read(r.secret[:]) // never fails
-	if c.ClientCAFile != "" {
-		r.clientCAs, err = certfile.NewLatest(func() (*x509.CertPool, error) {
-			return certfile.Pool(c.ClientCAFile)
-		}, fileAge, func(err error) {
-			s.Logger.Warn("the CA of client certificates cannot be read, the last one is used", "error", err)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("clientCAFile: %w", err)
-		}
-	}
 	return r, nil
 }
 
@@ -115,9 +96,8 @@ func (r *Reviewer) CloseIdleConnections() { r.server.closeIdle() }
 type prefix string
 
 const (
-	ofToken       prefix = "token\x00"
-	ofCertificate prefix = "certificate\x00"
-	ofAccess      prefix = "access\x00"
+	ofToken  prefix = "token\x00"
+	ofAccess prefix = "access\x00"
 )
 
 func (r *Reviewer) key(p prefix, what []byte) (k key) {
@@ -128,19 +108,13 @@ func (r *Reviewer) key(p prefix, what []byte) (k key) {
 	return k
 }
 
-// Authenticate returns the user of the client's certificate or else of the bearer token.
+// Authenticate returns the user of the bearer token.
 // The user is shared: callers must not change it.
 func (r *Reviewer) Authenticate(req *http.Request) (User, error) {
 	if u, ok := req.Context().Value(userKey{}).(User); ok {
 		return u, nil // the server has asked already
 	}
 	token, refused := bearer(req.Header.Values("Authorization"))
-	if r.clientCAs != nil && req.TLS != nil && len(req.TLS.PeerCertificates) > 0 {
-		u, err := r.certificate(req.Context(), req.TLS.PeerCertificates)
-		if err == nil || token == "" {
-			return u, err
-		}
-	}
 	if refused != nil {
 		return User{}, refused
 	}
@@ -189,36 +163,6 @@ func (r *Reviewer) token(ctx context.Context, token string) (User, error) {
 		return User{}, unavailable(err)
 	case !a.yes:
 		return User{}, &UnauthorizedError{"the apiserver does not accept the token"}
-	}
-	return a.value, nil
-}
-
-// certificate verifies a chain for each new minute, not each handshake: a connection may
-// outlive its certificate or the CA.
-func (r *Reviewer) certificate(ctx context.Context, chain []*x509.Certificate) (User, error) {
-	leaf := chain[0]
-	a, err := r.users.do(ctx, r.key(ofCertificate, leaf.Raw), func(context.Context) (answer[User], error) {
-		o := x509.VerifyOptions{
-			Roots: r.clientCAs.Get(), Intermediates: x509.NewCertPool(),
-			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		}
-		for _, c := range chain[1:] {
-			o.Intermediates.AddCert(c)
-		}
-		if _, err := leaf.Verify(o); err != nil || leaf.Subject.CommonName == "" {
-			return answer[User]{valid: refusedTTL}, nil
-		}
-		u := User{Name: leaf.Subject.CommonName, Groups: slices.Clone(leaf.Subject.Organization)}
-		if !slices.Contains(u.Groups, authenticated) {
-			u.Groups = append(u.Groups, authenticated)
-		}
-		return answer[User]{u, true, min(userTTL, time.Until(leaf.NotAfter))}, nil
-	})
-	switch {
-	case err != nil:
-		return User{}, unavailable(err)
-	case !a.yes:
-		return User{}, &UnauthorizedError{"the client's certificate is not valid, not of the CA, or names nobody"}
 	}
 	return a.value, nil
 }

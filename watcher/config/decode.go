@@ -217,6 +217,7 @@ const portsRemoved = "removed, leave it out: no receiver may listen on a port of
 // retired are keys that were removed, with what to write instead.
 var retired = map[string]string{
 	"resourceWatcher.notify.subscriptions[].dedicated": "removed, leave it out: the subscription shares the kind's watch",
+	"resourceWatcher.server.clientCAFile":              "removed, leave it out: clients show a bearer token (authentication: tokenReview)",
 	"resourceWatcher.relations.indexIdle":              "removed, leave it out: an index goes 5 minutes after its last use",
 	"resourceWatcher.notify.subscriptions[].queue.whenFull": "removed, leave it out: when the queue is full, reading stops " +
 		"until half of it is free, as with resync",
