@@ -12,7 +12,6 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
-	"github.com/watchbench/watchbench/watcher/kinds"
 	"github.com/watchbench/watchbench/watcher/query"
 	"github.com/watchbench/watchbench/watcher/relation"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -154,7 +153,7 @@ func (a *advice) kind(at, kind string) {
 	}
 }
 
-// unfollowed names the subscriptions to kinds that nobody follows unless somebody adds them at run time: lazy
+// unfollowed names the subscriptions to kinds that nobody follows: lazy
 // watches are off, the kind is not pinned, and the filter file does not let its version through to the
 // pipeline, or the pipeline has one namespace only. What the cluster serves may be in the way, too: that is
 // logged by who follows.
@@ -167,17 +166,15 @@ func (a *advice) unfollowed() {
 	if !a.cfg.WatchResource.DisableCRD {
 		collected = append(collected, a.filter.CRDResourceWhiteList...)
 	}
-	// The resource watcher follows definitions itself.
-	definitions := kinds.Definitions.GroupVersion() + "/" + kinds.Definitions.Name
 	for i, s := range c.Notify.Subscriptions {
 		kind := s.Resource.String()
 		version := strings.TrimSuffix(kind, "/"+s.Resource.Resource)
-		if slices.Contains(c.Watches.Pinned, kind) || kind == definitions ||
+		if slices.Contains(c.Watches.Pinned, kind) ||
 			a.cfg.WatchResource.Namespace == "" && slices.Contains(collected, version) {
 			continue
 		}
-		a.say("resourceWatcher.notify.subscriptions[%d].resource: nobody follows %s, nothing is sent "+
-			"until it is added at run time: name it in resourceWatcher.watches.pinned, "+
+		a.say("resourceWatcher.notify.subscriptions[%d].resource: nobody follows %s, nothing is sent: "+
+			"name it in resourceWatcher.watches.pinned, "+
 			"or switch resourceWatcher.watches.lazy on", i, kind)
 	}
 }

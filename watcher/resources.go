@@ -22,13 +22,12 @@ import (
 // what the collector caches and whatever else its readers ask for. Every replica serves,
 // whoever leads; only the leader notifies.
 type resources struct {
-	cfg       config.ResourceWatcher
-	listen    listenFunc
-	guard     access.Guard
-	watches   *watches.Watches
-	relations *relation.Relations
-	notifier  *notify.Notifier
-	handler   http.Handler
+	cfg      config.ResourceWatcher
+	listen   listenFunc
+	guard    access.Guard
+	watches  *watches.Watches
+	notifier *notify.Notifier
+	handler  http.Handler
 }
 
 // newResources makes the parts. Nothing is bound or requested yet.
@@ -48,15 +47,14 @@ func (w *Watcher) newResources(kube *rest.Config) (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.watches", Err: err}
 	}
-	seats := access.NewSeats()
-	r.relations, err = relation.New(r.cfg.Relations, relation.Settings{
-		Kinds: r.watches, Followed: r.watches.Followed, Guard: r.guard, Seats: seats, Logger: w.log,
+	relations, err := relation.New(r.cfg.Relations, relation.Settings{
+		Kinds: r.watches, Followed: r.watches.Followed, Guard: r.guard,
 	})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.relations", Err: err}
 	}
-	objects, err := query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Watches: r.watches, Guard: r.guard,
-		Seats: seats, Version: r.watches.Version, Registry: w.registry, Logger: w.log})
+	r.handler, err = query.New(r.cfg.Query, query.Settings{Kinds: r.watches, Guard: r.guard, Relations: relations,
+		Version: r.watches.Version, Registry: w.registry, Logger: w.log})
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.query", Err: err}
 	}
@@ -68,14 +66,6 @@ func (w *Watcher) newResources(kube *rest.Config) (*resources, error) {
 	if err != nil {
 		return nil, &InputError{Key: "resourceWatcher.notify", Err: err}
 	}
-	// No http.ServeMux: it redirects paths that it considers unclean, where clients want a Status.
-	r.handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.URL.Path == relation.Path {
-			r.relations.ServeHTTP(w, req)
-			return
-		}
-		objects.ServeHTTP(w, req)
-	})
 	return r, nil
 }
 

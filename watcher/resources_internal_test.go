@@ -49,8 +49,7 @@ func TestPlanOfResources(t *testing.T) {
 }
 
 // TestSubscriptionsThatNobodyFollows are named where that is known before the cluster was
-// asked: lazy watches are off, and neither pinned nor the filter file names the kind. They do
-// not keep from the start, as a kind may be added at run time.
+// asked: lazy watches are off, and neither pinned nor the filter file names the kind.
 func TestSubscriptionsThatNobodyFollows(t *testing.T) {
 	for name, tc := range map[string]struct {
 		resource string
@@ -63,7 +62,6 @@ func TestSubscriptionsThatNobodyFollows(t *testing.T) {
 		}, ""},
 		"collected":      {"v1/pods", nil, ""},
 		"custom":         {"x.io/v1/games", nil, ""},
-		"definitions":    {"apiextensions.k8s.io/v1/customresourcedefinitions", nil, ""},
 		"neither":        {"example.com/v1/things", nil, "nobody follows example.com/v1/things"},
 		"other version":  {"apps/v1beta1/deployments", nil, "nobody follows"},
 		"no definitions": {"x.io/v1/games", func(c *config.Config, _ *config.Filter) { c.WatchResource.DisableCRD = true }, "nobody follows"},

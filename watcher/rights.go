@@ -117,7 +117,7 @@ func readers(c config.ResourceWatcher) map[string][]string {
 	if !c.Enabled {
 		return nil
 	}
-	groups := map[string][]string{kinds.Definitions.Group: {kinds.Definitions.Name}}
+	groups := map[string][]string{}
 	for _, s := range c.Notify.Subscriptions {
 		groups[s.Resource.Group] = append(groups[s.Resource.Group], s.Resource.Resource)
 	}

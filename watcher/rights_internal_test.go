@@ -30,7 +30,6 @@ func TestRightsOfReaders(t *testing.T) {
 		Roles: map[string][]Rule{"here": {{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: watch}}},
 		Cluster: []Rule{
 			{APIGroups: []string{""}, Resources: []string{"nodes", "pods"}, Verbs: watch},
-			{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: watch},
 			{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: watch},
 			{APIGroups: []string{"batch"}, Resources: []string{"jobs"}, Verbs: watch},
 			{APIGroups: []string{"authentication.k8s.io"}, Resources: []string{"tokenreviews"}, Verbs: create},

@@ -184,7 +184,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 			lifecycle.Stage{Name: "discovery", Run: w.discover}, lifecycle.Stage{Name: "watches", Run: r.watches.Run},
 			lifecycle.Stage{Name: "names of resources",
 				Run: func(ctx context.Context) error { return r.warnUnserved(ctx, w.log) }},
-			lifecycle.Stage{Name: "relations", Run: r.relations.Run}, lifecycle.Stage{Name: "resource watcher", Run: server.Run})
+			lifecycle.Stage{Name: "resource watcher", Run: server.Run})
 	}
 	return lifecycle.Run(ctx, append(stages, lifecycle.Stage{Name: "watch", Run: w.lead})...)
 }

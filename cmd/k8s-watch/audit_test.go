@@ -492,7 +492,7 @@ func TestAuditMemory(t *testing.T) {
 			for _, r := range []struct{ resource, kind string }{{"pods", "Pod"}, {"replicasets.apps", "ReplicaSet"}} {
 				for _, o := range s.sim.Objects(r.resource) {
 					s.storage.Store().Put(store.Key{Cluster: auditCluster, Kind: r.kind, Namespace: o.Namespace, Name: o.Name},
-						store.Object{Data: o.JSON, Meta: store.ParseMeta(o.JSON)}, time.Now(), func(store.Change) {})
+						store.Object{Data: o.JSON(), Meta: store.ParseMeta(o.JSON())}, time.Now(), func(store.Change) {})
 				}
 			}
 		}

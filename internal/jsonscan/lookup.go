@@ -85,6 +85,24 @@ func Members(obj []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// Elements yields the elements of a valid array in order. Anything but an array has none.
+func Elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		s := New(array)
+		if c, err := s.Peek(); err != nil || c != '[' {
+			return
+		}
+		more, err := s.EnterArray()
+		for err == nil && more {
+			var at Range
+			if at, err = s.Value(); err != nil || !yield(at.Of(array)) {
+				return
+			}
+			more, err = s.NextElement()
+		}
+	}
+}
+
 var errStop = errors.New("iteration stopped")
 
 // Lookup follows keys through nested objects of a valid value and returns the value

@@ -17,7 +17,7 @@ type Field struct {
 
 // BuiltInFields are those that an apiserver selects by, by resource: the field label conversions and registry
 // strategies of Kubernetes 1.36.
-var BuiltInFields = map[string][]Field{
+var BuiltInFields = map[string]Fields{
 	"pods": {
 		{Name: "spec.nodeName"}, {Name: "spec.restartPolicy"}, {Name: "spec.schedulerName"},
 		{Name: "spec.serviceAccountName"}, {Name: "spec.hostNetwork", Absent: "false"},

@@ -140,14 +140,7 @@ const (
 	LazyWatches = "k8swatch_lazy_watches"
 	// The kinds that programs ask for have more objects. Above `resourceWatcher.watches.maxBytes` unused watches end.
 	LazyBytes = "k8swatch_lazy_watch_bytes"
-	// Programs ask for kinds that are not followed yet; each costs the apiserver a list. Steady growth: queries are
-	// further apart than `resourceWatcher.watches.ttl`; raise it, or pin the kinds.
-	LazyStarts = "k8swatch_lazy_watches_started_total"
-	// Grows with the queries. If those of `outcome="unsynced"` grow, first lists take long or fail: `/v1/watches` says
-	// which and why. `limit`: raise `maxWatches` or `maxBytes` in `resourceWatcher.watches`.
-	WatchOpens = "k8swatch_watch_opens_total"
-	// Changes come faster than a receiver takes them, or it does not answer: the log says which. What is full drops by
-	// `queue.whenFull` of the subscription.
+	// Changes come faster than a receiver takes them, or it does not answer: the log says which.
 	NotifyQueued = "k8swatch_notify_queued"
 	// Grows with the load.
 	NotifyDelivered = "k8swatch_notify_delivered_total"

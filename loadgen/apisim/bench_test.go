@@ -90,7 +90,7 @@ func benchmarkWatch(b *testing.B, query string, watches int) {
 	before := cpuTime(b)
 	b.ResetTimer()
 	for i := range b.N {
-		if _, err := s.Put("pods", objects[i%len(objects)]); err != nil {
+		if _, err := s.Apply("pods", objects[i%len(objects)]); err != nil {
 			b.Fatal(err)
 		}
 		if i%1000 == 0 {
@@ -146,7 +146,7 @@ func BenchmarkList(b *testing.B) {
 func BenchmarkPutNew(b *testing.B) {
 	s := newServer(b, apisim.Config{})
 	for i := range b.N {
-		if _, err := s.Put("pods", podBytes(i)); err != nil {
+		if _, err := s.Apply("pods", podBytes(i)); err != nil {
 			b.Fatal(err)
 		}
 	}

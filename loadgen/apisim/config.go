@@ -23,7 +23,7 @@ type Resource struct {
 	Custom bool
 	// Fields can be selected by, besides name and namespace; nil: those of an apiserver
 	// for its own kinds.
-	Fields []kubeapi.Field
+	Fields kubeapi.Fields
 	// Verbs of the discovery; empty: all of an ordinary kind.
 	Verbs []string
 }

@@ -22,7 +22,7 @@ func TestFieldSelectors(t *testing.T) {
 		s := newServer(t, apisim.Config{})
 		apply := func(name, spec, status string) {
 			t.Helper()
-			if _, err := s.Put("pods", fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":%q},"spec":{%s},"status":{%s}}`, name, spec, status)); err != nil {
+			if _, err := s.Apply("pods", fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":%q},"spec":{%s},"status":{%s}}`, name, spec, status)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -138,7 +138,7 @@ func TestManyPages(t *testing.T) {
 	s := newServer(t, apisim.Config{})
 	const n = 20_000
 	for i := range n {
-		if _, err := s.Put("pods", fmt.Appendf(nil, `{"metadata":{"namespace":"ns-%d","name":"p%05d"}}`, i%3, i)); err != nil {
+		if _, err := s.Apply("pods", fmt.Appendf(nil, `{"metadata":{"namespace":"ns-%d","name":"p%05d"}}`, i%3, i)); err != nil {
 			t.Fatal(err)
 		}
 	}

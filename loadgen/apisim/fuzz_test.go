@@ -72,13 +72,13 @@ func FuzzApply(f *testing.F) {
 			return
 		}
 		var back item
-		if err := json.Unmarshal(o.JSON, &back); err != nil || strings.Contains(string(o.JSON), "\n") {
-			t.Fatalf("%v: %s", err, o.JSON)
+		if err := json.Unmarshal(o.JSON(), &back); err != nil || strings.Contains(string(o.JSON()), "\n") {
+			t.Fatalf("%v: %s", err, o.JSON())
 		}
 		if _, ok := s.Get("pods", o.Namespace, o.Name); !ok {
 			t.Fatalf("%s/%s is not there", o.Namespace, o.Name)
 		}
-		again, err := s.Apply("pods", o.JSON)
+		again, err := s.Apply("pods", o.JSON())
 		if err != nil || again.UID != o.UID {
 			t.Fatalf("applied again: %v", err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/btree"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/pack"
 )
 
@@ -36,7 +37,7 @@ func find(t *tree, k key) *version {
 // guards it.
 type kind struct {
 	Resource
-	fields  *selectable
+	fields  kubeapi.Fields
 	objects *tree
 	packer  pack.Packer
 
@@ -63,8 +64,12 @@ type kind struct {
 const maxPaged = 8
 
 func newKind(r Resource, window int, rv uint64) *kind {
+	fields := r.Fields
+	if fields == nil {
+		fields = kubeapi.BuiltInFields[r.Key()]
+	}
 	return &kind{
-		Resource: r, fields: newSelectable(r), objects: newTree(), window: window, floor: rv,
+		Resource: r, fields: fields, objects: newTree(), window: window, floor: rv,
 		changed: make(chan struct{}), readers: map[*watcher]struct{}{},
 	}
 }

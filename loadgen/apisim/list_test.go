@@ -49,7 +49,7 @@ func TestListForms(t *testing.T) {
 		}
 	}
 	code, _, body := get(t, s, "/api/v1/namespaces/a/pods/db-1")
-	if code != http.StatusOK || strings.TrimSpace(body) != string(o.JSON) || !strings.HasPrefix(body, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"db-1","namespace":"a","uid":"`) {
+	if code != http.StatusOK || strings.TrimSpace(body) != string(o.JSON()) || !strings.HasPrefix(body, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"db-1","namespace":"a","uid":"`) {
 		t.Errorf("GET: %d %s", code, body)
 	}
 }

@@ -30,7 +30,7 @@ func TestMillion(t *testing.T) {
 	const n = 1_000_000
 	began := time.Now()
 	for i := range n {
-		if _, err := s.Put("pods", podBytes(i)); err != nil {
+		if _, err := s.Apply("pods", podBytes(i)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,6 +3,7 @@ package apisim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"unique"
@@ -20,7 +21,7 @@ type key = kubeapi.Name
 type version struct {
 	key                 // its place
 	uid, created string // created is the creationTimestamp as JSON
-	labels       pairs
+	labels       kubeapi.RawLabels
 	fields       []string // of the kind's selectable fields, in their order
 	rv           uint64
 	packed       pack.Text // the JSON without the leading brace, kind and apiVersion; plain where that is smaller
@@ -47,14 +48,13 @@ type draft struct {
 }
 
 // parseObject takes an object apart. raw belongs to the draft until it is rendered.
-func parseObject(raw []byte, f *selectable) (*draft, error) {
+func parseObject(raw []byte, f kubeapi.Fields) (*draft, error) {
 	if len(raw) > maxObject {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", errObject, len(raw), maxObject)
 	}
 	d := &draft{raw: raw}
 	var metadata jsonscan.Range
 	s := jsonscan.New(raw)
-	d.fields = f.absent()
 	err := s.Object(func(name jsonscan.Str) error {
 		value, err := s.Value()
 		switch {
@@ -64,7 +64,6 @@ func parseObject(raw []byte, f *selectable) (*draft, error) {
 		case name.Is(raw, "apiVersion"), name.Is(raw, "kind"):
 		default:
 			d.rest = append(d.rest, jsonscan.Range{Start: name.Start - 1, End: value.End})
-			f.read(d.fields, name.Text(raw), value.Of(raw))
 		}
 		return err
 	})
@@ -81,7 +80,14 @@ func parseObject(raw []byte, f *selectable) (*draft, error) {
 		}
 		return parseObject(compact, f)
 	}
-	return d, d.metadata(metadata)
+	if err := d.metadata(metadata); err != nil {
+		return nil, err
+	}
+	d.fields = f.Values(raw)
+	for i, value := range d.fields {
+		d.fields[i] = shared(value)
+	}
+	return d, nil
 }
 
 // metadata reads the identity; the other members stay as they are.
@@ -111,7 +117,7 @@ func (d *draft) metadata(at jsonscan.Range) error {
 		default:
 			d.meta = append(d.meta, jsonscan.Range{Start: name.Start - 1, End: value.End})
 			if field == "labels" {
-				d.labels, err = labelPairs(v)
+				d.labels, err = slices.Clone(v), checkLabels(v)
 			}
 		}
 		if err != nil {
@@ -137,21 +143,17 @@ func text(v []byte) (string, error) {
 	return "", errNotText
 }
 
-func labelPairs(v []byte) (all pairs, err error) {
-	if string(v) == "null" {
-		return nil, nil
+// checkLabels refuses labels that are not an object of strings.
+func checkLabels(v []byte) error {
+	if string(v) != "null" && !jsonscan.IsObject(v) {
+		return errors.New("want an object of strings")
 	}
-	if !jsonscan.IsObject(v) {
-		return nil, errors.New("want an object of strings")
-	}
-	for name, value := range jsonscan.Members(v) {
-		s, err := text(value)
-		if err != nil {
-			return nil, err
+	for _, value := range jsonscan.Members(v) {
+		if _, err := text(value); err != nil {
+			return err
 		}
-		all = append(all, shared(jsonscan.Unquote(name)), shared(s))
 	}
-	return all, nil
+	return nil
 }
 
 // shared is a text that many objects have, in memory that they share.

@@ -81,64 +81,45 @@ func (s *Server) notifyAll() {
 	}
 }
 
-// Object is one object as it is stored.
+// Object is one object as it is stored, or was.
 type Object struct {
 	Namespace, Name, UID string
-	ResourceVersion      uint64
-	JSON                 []byte // with apiVersion and kind, as a GET gives it
+	ResourceVersion      uint64 // of the change, also where that is a deletion
+	Before               uint64 // of the state before a change, 0 if there was none
+	version              *version
+	typed                string
 }
 
-func (s *Server) object(k *kind, v *version) Object {
-	return Object{v.Namespace, v.Name, v.uid, v.rv, v.appendJSON(nil, typed(k.groupVersion(k.Versions[0]), k.Kind), v.rv)}
+// JSON is the object with apiVersion and kind, as a GET gives it; of a deletion the last state.
+func (o Object) JSON() []byte { return o.version.appendJSON(nil, o.typed, o.version.rv) }
+
+func (s *Server) object(k *kind, v *version, rv, before uint64) Object {
+	return Object{v.Namespace, v.Name, v.uid, rv, before, v, typed(k.groupVersion(k.Versions[0]), k.Kind)}
 }
 
-// Change describes a write of an object.
-type Change struct {
-	UID             string
-	ResourceVersion uint64 // of the change
-	Before          uint64 // of the state before, 0 if there was none
-}
-
-// Apply is Put, and returns the object as it is stored.
-func (s *Server) Apply(resource string, object []byte) (Object, error) {
-	k, v, _, err := s.put(resource, object)
-	if err != nil {
-		return Object{}, err
-	}
-	return s.object(k, v), nil
-}
-
-// Put creates or replaces an object, given as JSON with metadata.name, and
+// Apply creates or replaces an object, given as JSON with metadata.name, and
 // metadata.namespace where the kind has one. The version is always the server's; uid
 // and creationTimestamp are kept if given and else those of the object that is there,
 // or new. Another uid than the stored one's means that the object was deleted and made
 // again, in two changes.
-func (s *Server) Put(resource string, object []byte) (Change, error) {
-	_, v, before, err := s.put(resource, object)
-	if err != nil {
-		return Change{}, err
-	}
-	return Change{v.uid, v.rv, before}, nil
-}
-
-func (s *Server) put(resource string, object []byte) (k *kind, v *version, before uint64, err error) {
+func (s *Server) Apply(resource string, object []byte) (Object, error) {
 	s.mu.Lock()
-	k, err = s.kind(resource)
+	k, err := s.kind(resource)
 	s.mu.Unlock()
 	if err != nil {
-		return nil, nil, 0, fmt.Errorf("apply: %w", err)
+		return Object{}, fmt.Errorf("apply: %w", err)
 	}
 	d, err := parseObject(object, k.fields)
 	if err != nil {
-		return nil, nil, 0, fmt.Errorf("apply to %s: %w", resource, err)
+		return Object{}, fmt.Errorf("apply to %s: %w", resource, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if k, err = s.kind(resource); err != nil {
-		return nil, nil, 0, fmt.Errorf("apply: %w", err)
+		return Object{}, fmt.Errorf("apply: %w", err)
 	}
 	if k.Namespaced != (d.Namespace != "") {
-		return nil, nil, 0, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource,
+		return Object{}, fmt.Errorf("apply to %s: %w: metadata.namespace %q: the kind is namespaced: %t", resource,
 			errObject, d.Namespace, k.Namespaced)
 	}
 	prev := find(k.objects, d.key)
@@ -149,13 +130,14 @@ func (s *Server) put(resource string, object []byte) (k *kind, v *version, befor
 	}
 	d.identify(prev, s.newUID)
 	s.rv++
-	v = d.render(s.rv, &k.packer)
+	v := d.render(s.rv, &k.packer)
 	k.record(event{rv: s.rv, prev: prev, cur: v})
 	s.notify(k)
+	before := uint64(0)
 	if prev != nil {
 		before = prev.rv
 	}
-	return k, v, before, nil
+	return s.object(k, v, v.rv, before), nil
 }
 
 // identify gives an object the identity of the one that is there, or a new one, where
@@ -191,39 +173,22 @@ func (s *Server) kind(resource string) (*kind, error) {
 	return k, nil
 }
 
-// Delete is Remove, and returns the last state under the version of the deletion.
+// Delete deletes an object.
 func (s *Server) Delete(resource, namespace, name string) (Object, error) {
-	k, prev, rv, err := s.remove(resource, namespace, name)
-	if err != nil {
-		return Object{}, err
-	}
-	o := s.object(k, prev)
-	o.ResourceVersion = rv
-	return o, nil
-}
-
-// Remove deletes an object.
-func (s *Server) Remove(resource, namespace, name string) (Change, error) {
-	_, prev, rv, err := s.remove(resource, namespace, name)
-	if err != nil {
-		return Change{}, err
-	}
-	return Change{prev.uid, rv, prev.rv}, nil
-}
-
-func (s *Server) remove(resource, namespace, name string) (k *kind, prev *version, rv uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k, err = s.kind(resource); err != nil {
-		return nil, nil, 0, fmt.Errorf("delete: %w", err)
+	k, err := s.kind(resource)
+	if err != nil {
+		return Object{}, fmt.Errorf("delete: %w", err)
 	}
-	if prev = find(k.objects, key{Namespace: namespace, Name: name}); prev == nil {
-		return nil, nil, 0, fmt.Errorf("delete %s %s: %w", resource, key{Namespace: namespace, Name: name}, ErrNotFound)
+	prev := find(k.objects, key{Namespace: namespace, Name: name})
+	if prev == nil {
+		return Object{}, fmt.Errorf("delete %s %s: %w", resource, key{Namespace: namespace, Name: name}, ErrNotFound)
 	}
 	s.rv++
 	k.record(event{rv: s.rv, prev: prev})
 	s.notify(k)
-	return k, prev, s.rv, nil
+	return s.object(k, prev, s.rv, prev.rv), nil
 }
 
 // Get returns an object.
@@ -238,7 +203,7 @@ func (s *Server) Get(resource, namespace, name string) (Object, bool) {
 	if v == nil {
 		return Object{}, false
 	}
-	return s.object(k, v), true
+	return s.object(k, v, v.rv, 0), true
 }
 
 // Objects returns all objects of a resource in order, none for one that is not served.
@@ -251,7 +216,7 @@ func (s *Server) Objects(resource string) []Object {
 	}
 	all := make([]Object, 0, k.objects.Len())
 	k.objects.Ascend(func(v *version) bool {
-		all = append(all, s.object(k, v))
+		all = append(all, s.object(k, v, v.rv, 0))
 		return true
 	})
 	return all

@@ -22,27 +22,27 @@ func TestApplyFillsWhatIsMissing(t *testing.T) {
 		}
 		want := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"a","uid":"00000007-0000-4000-8000-000000000001","resourceVersion":"1001",` +
 			`"creationTimestamp":"2000-01-01T00:00:00Z","annotations":{"k":"a\nb <c>"}},"spec":{"z":1,"a":[1,2]},"status":{}}`
-		if string(first.JSON) != want {
-			t.Errorf("stored: %s\nwant:   %s", first.JSON, want)
+		if string(first.JSON()) != want {
+			t.Errorf("stored: %s\nwant:   %s", first.JSON(), want)
 		}
 		time.Sleep(time.Hour)
 		second := put(t, s, "a/p", "")
-		if second.UID != first.UID || !strings.Contains(string(second.JSON), `"creationTimestamp":"2000-01-01T00:00:00Z"`) || second.ResourceVersion != 1002 {
-			t.Errorf("update: %s", second.JSON)
+		if second.UID != first.UID || !strings.Contains(string(second.JSON()), `"creationTimestamp":"2000-01-01T00:00:00Z"`) || second.ResourceVersion != 1002 {
+			t.Errorf("update: %s", second.JSON())
 		}
 		gone := remove(t, s, "a/p")
 		if gone.UID != first.UID || gone.ResourceVersion != 1003 {
 			t.Errorf("delete: %+v", gone)
 		}
 		third := put(t, s, "a/p", "")
-		if third.UID == first.UID || !strings.Contains(string(third.JSON), "2000-01-01T01:00:00Z") {
-			t.Errorf("made again: %s", third.JSON)
+		if third.UID == first.UID || !strings.Contains(string(third.JSON()), "2000-01-01T01:00:00Z") {
+			t.Errorf("made again: %s", third.JSON())
 		}
-		again, err := s.Apply("pods", third.JSON)
+		again, err := s.Apply("pods", third.JSON())
 		if err != nil || again.UID != third.UID {
 			t.Errorf("applied as it was given out: %v %+v", err, again)
 		}
-		if o, ok := s.Get("pods", "a", "p"); !ok || string(o.JSON) != string(again.JSON) || len(s.Objects("pods")) != 1 {
+		if o, ok := s.Get("pods", "a", "p"); !ok || string(o.JSON()) != string(again.JSON()) || len(s.Objects("pods")) != 1 {
 			t.Errorf("Get: %t %+v", ok, o)
 		}
 	})

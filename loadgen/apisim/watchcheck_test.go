@@ -199,7 +199,7 @@ func (c *Checker) Finish() error {
 	return nil
 }
 
-// Watch judges a whole watch from a version on.
+// Watch judges a whole watch.
 func Watch(from uint64, changes, came []Event) error { return New(from, changes).all(came) }
 
 // Stream judges a whole streaming list.

@@ -52,7 +52,7 @@ func pods(t *testing.T, c apisim.Config) (*apisim.Server, string) {
 func put(t *testing.T, s *apisim.Server, name, phase string) {
 	t.Helper()
 	pod := fmt.Sprintf(`{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"a","name":%q},"spec":{"nodeName":"n1"},"status":{"phase":%q}}`, name, phase)
-	if _, err := s.Put("pods", []byte(pod)); err != nil {
+	if _, err := s.Apply("pods", []byte(pod)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -179,13 +179,13 @@ func (e *Engine) apply(ev Event, intended int64) {
 		r = record(ev)
 	}
 	r.Intended, r.Started = intended, e.now()
-	var c apisim.Change
+	var c apisim.Object
 	var err error
 	if ev.Type == Deleted {
-		c, err = e.s.Server.Remove(ev.Resource, ev.Namespace, ev.Name)
+		c, err = e.s.Server.Delete(ev.Resource, ev.Namespace, ev.Name)
 		r.ResourceVersion, r.DeletedVersion = c.Before, c.ResourceVersion
 	} else {
-		c, err = e.s.Server.Put(ev.Resource, ev.Object)
+		c, err = e.s.Server.Apply(ev.Resource, ev.Object)
 		r.ResourceVersion = c.ResourceVersion
 	}
 	r.UID, r.Status, r.Finished = c.UID, http.StatusOK, e.now()

@@ -137,7 +137,7 @@ func TestSameSeedSameObjects(t *testing.T) {
 		var b bytes.Buffer
 		for _, r := range []string{"pods", "nodes", "namespaces", "configmaps"} {
 			for _, o := range api.Objects(r) {
-				fmt.Fprintf(&b, "%s\n", times.ReplaceAll(o.JSON, []byte("T")))
+				fmt.Fprintf(&b, "%s\n", times.ReplaceAll(o.JSON(), []byte("T")))
 			}
 		}
 		return b.String()

@@ -96,7 +96,7 @@ func TestTraceEndsInTheSameState(t *testing.T) {
 			got := map[string]string{}
 			for _, r := range s.Resources() {
 				for _, o := range api.Objects(r.Key()) {
-					got[r.Key()+" "+string(jsonscan.Lookup(o.JSON, "metadata", "namespace"))+string(jsonscan.Lookup(o.JSON, "metadata", "name"))] = digest(o.JSON)
+					got[r.Key()+" "+string(jsonscan.Lookup(o.JSON(), "metadata", "namespace"))+string(jsonscan.Lookup(o.JSON(), "metadata", "name"))] = digest(o.JSON())
 				}
 			}
 			if d := cmp.Diff(want, got); d != "" {

@@ -40,7 +40,7 @@ func TestFormer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := strings.Replace(string(o.JSON), `,"managedFields":[{"manager":"x"}]`, "", 1)
+		body := strings.Replace(string(o.JSON()), `,"managedFields":[{"manager":"x"}]`, "", 1)
 		if edit != nil {
 			body = edit(body)
 		}

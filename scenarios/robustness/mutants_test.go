@@ -360,7 +360,7 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Edits: []edit{{
 			"watcher/access/reviewer.go",
 			"\ttext, err := json.Marshal(spec)\n",
-			"\tkey := spec\n\tif spec.Resource != nil {\n\t\tr := *spec.Resource\n\t\tr.Namespace = \"\"\n\t\tkey.Resource = &r\n\t}\n\ttext, err := json.Marshal(key)\n",
+			"\tkey := spec\n\tif spec.ResourceAttributes != nil {\n\t\tr := *spec.ResourceAttributes\n\t\tr.Namespace = \"\"\n\t\tkey.ResourceAttributes = &r\n\t}\n\ttext, err := json.Marshal(key)\n",
 		}},
 		Caught: []row{
 			{"robustness/f28-abuse", []string{"matrix.events=abuse"}, "S"},
@@ -371,8 +371,8 @@ func (e expectation) Repair(ctx context.Context, k object.Key) error {
 		Bug:  "whoever may read Secrets at the API server may read them here, though they are withheld",
 		Edits: []edit{{
 			"watcher/watches/open.go",
-			"if !within && w.deny.has(r.Group, r.Resource) {",
-			"if !within && w.deny.has(r.Group, r.Resource) && r.Group != \"\" {",
+			"if w.deny.has(r.Group, r.Resource) {",
+			"if w.deny.has(r.Group, r.Resource) && r.Group != \"\" {",
 		}},
 		Caught: []row{
 			{"robustness/f28-abuse", []string{"matrix.events=abuse"}, "S"},

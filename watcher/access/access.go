@@ -5,13 +5,15 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
 // User is the sender of a request, as a TokenReview names it.
 type User struct {
 	Name, UID string
 	Groups    []string
-	Extra     map[string][]string
+	Extra     map[string]authorizationv1.ExtraValue
 }
 
 // Attributes describe a request: all that a SubjectAccessReview asks for. Path is

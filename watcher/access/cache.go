@@ -2,10 +2,10 @@ package access
 
 import (
 	"context"
-	"sync"
 	"time"
 
-	"k8s.io/utils/lru"
+	"golang.org/x/sync/singleflight"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
 )
 
 // key is a keyed hash of what an answer is about.
@@ -15,36 +15,25 @@ type key [32]byte
 type answer[V any] struct {
 	value V
 	yes   bool
-	until time.Time
+	valid time.Duration
 }
 
 // cache keeps answers. Refusals have room of their own, so that refused users push
 // no accepted ones out; within each, the least recently used goes first.
 type cache[V any] struct {
-	accepted, refused *lru.Cache // key → answer[V]
-
-	mu    sync.Mutex
-	asked map[key]*question[V] // guarded by mu: one at a time for a key
-}
-
-// question is being asked; its fields are set before done is closed.
-type question[V any] struct {
-	done   chan struct{}
-	answer answer[V]
-	err    error
+	accepted, refused *utilcache.LRUExpireCache // key → answer[V]
+	asking            singleflight.Group
 }
 
 func newCache[V any](accepted, refused int) *cache[V] {
-	return &cache[V]{accepted: lru.New(accepted), refused: lru.New(refused), asked: map[key]*question[V]{}}
+	return &cache[V]{accepted: utilcache.NewLRUExpireCache(accepted), refused: utilcache.NewLRUExpireCache(refused)}
 }
 
 // get is a kept answer that still counts.
 func (c *cache[V]) get(k key) (answer[V], bool) {
-	for _, kept := range []*lru.Cache{c.accepted, c.refused} {
+	for _, kept := range []*utilcache.LRUExpireCache{c.accepted, c.refused} {
 		if v, ok := kept.Get(k); ok {
-			if a := v.(answer[V]); time.Now().Before(a.until) {
-				return a, true
-			}
+			return v.(answer[V]), true
 		}
 	}
 	return answer[V]{}, false
@@ -57,35 +46,25 @@ func (c *cache[V]) do(ctx context.Context, k key, ask func(context.Context) (ans
 	if a, ok := c.get(k); ok {
 		return a, nil
 	}
-	c.mu.Lock()
-	if a, ok := c.get(k); ok { // answered meanwhile
-		c.mu.Unlock()
-		return a, nil
-	}
-	if q := c.asked[k]; q != nil {
-		c.mu.Unlock()
-		select {
-		case <-q.done:
-			return q.answer, q.err
-		case <-ctx.Done():
-			return answer[V]{}, ctx.Err()
+	asked := c.asking.DoChan(string(k[:]), func() (any, error) {
+		if a, ok := c.get(k); ok { // answered meanwhile
+			return a, nil
 		}
-	}
-	q := &question[V]{done: make(chan struct{}), err: context.Canceled} // the error is for others if ask panics
-	c.asked[k] = q
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		delete(c.asked, k)
-		c.mu.Unlock()
-		close(q.done)
-	}()
-	if q.answer, q.err = ask(context.WithoutCancel(ctx)); q.err == nil {
-		kept := c.refused
-		if q.answer.yes {
-			kept = c.accepted
+		a, err := ask(context.WithoutCancel(ctx))
+		switch {
+		case err != nil:
+		case a.yes:
+			c.accepted.Add(k, a, a.valid)
+		default:
+			c.refused.Add(k, a, a.valid)
 		}
-		kept.Add(k, q.answer)
+		return a, err
+	})
+	select {
+	case r := <-asked:
+		a, _ := r.Val.(answer[V])
+		return a, r.Err
+	case <-ctx.Done():
+		return answer[V]{}, ctx.Err()
 	}
-	return q.answer, q.err
 }

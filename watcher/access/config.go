@@ -17,7 +17,7 @@ const (
 	TokenReview Authentication = "tokenReview" // the apiserver is asked
 )
 
-// localhost is the one name that is loopback by definition (RFC 6761).
+// localhost is the one name that is loopback by definition (RFC 6761): no resolver is asked.
 const localhost = "localhost"
 
 // Config is the user's part. The comments of the fields are the text of the reference, in
@@ -37,9 +37,6 @@ type Config struct {
 	Authentication Authentication `json:"authentication"`
 	// Audiences of which a token must have one; empty is the apiserver's own.
 	Audiences []string `json:"audiences"`
-	// CA of client certificates, read again when it is replaced: a client with a certificate of that CA needs no token.
-	// Its common name is the user, its organizations are the groups, as for the apiserver.
-	ClientCAFile string `json:"clientCAFile"`
 	// Connections at a time; more clients wait until one ends.
 	MaxConnections int `json:"maxConnections"`
 }
@@ -58,11 +55,6 @@ func (c Config) Validate() error {
 		return errors.New("keyFile: missing, the certificate of certFile needs its key")
 	case c.KeyFile != "" && c.CertFile == "":
 		return errors.New("certFile: missing, the key of keyFile needs its certificate")
-	case c.ClientCAFile != "" && c.CertFile == "":
-		return errors.New("clientCAFile: client certificates need TLS: want certFile and keyFile, too")
-	case c.ClientCAFile != "" && c.Authentication == None:
-		return fmt.Errorf("clientCAFile: with authentication %s nobody is asked for a certificate: want authentication %s",
-			None, TokenReview)
 	case len(c.Audiences) > 0 && c.Authentication == None:
 		return fmt.Errorf("audiences: with authentication %s nobody is asked for a token: want authentication %s", None,
 			TokenReview)

@@ -61,8 +61,6 @@ func TestValidate(t *testing.T) {
 		"authentication: \"\"":        func(c *Config) { c.Authentication = "" },
 		"keyFile: missing":            func(c *Config) { c.CertFile = "c" },
 		"certFile: missing":           func(c *Config) { c.KeyFile = "k" },
-		"clientCAFile: client":        func(c *Config) { c.ClientCAFile, c.Authentication = "ca", TokenReview },
-		"clientCAFile: with":          func(c *Config) { c.ClientCAFile, c.CertFile, c.KeyFile = "ca", "c", "k" },
 		"audiences: with":             func(c *Config) { c.Audiences = []string{"a"} },
 		"audiences: one is empty":     func(c *Config) { c.Audiences, c.Authentication = []string{"a", " "}, TokenReview },
 		"maxConnections: 0":           func(c *Config) { c.MaxConnections = 0 },
@@ -75,26 +73,6 @@ func TestValidate(t *testing.T) {
 		change(&c)
 		if err := c.Validate(); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), "want") && !strings.Contains(err.Error(), "needs") {
 			t.Errorf("%v, want %q", err, want)
-		}
-	}
-}
-
-// TestLocalhost: the name counts only if all it resolves to is loopback.
-func TestLocalhost(t *testing.T) {
-	for _, tc := range []struct {
-		found string
-		want  string // "" is an error
-	}{
-		{"127.0.0.1", "127.0.0.1"}, {"::1 127.0.0.1", "127.0.0.1"}, {"::1", "::1"}, {"::ffff:127.0.0.1", "127.0.0.1"},
-		{"127.0.0.1 10.0.0.1", ""}, {"10.0.0.1", ""}, {"", ""},
-	} {
-		var found []netip.Addr
-		for _, a := range strings.Fields(tc.found) {
-			found = append(found, netip.MustParseAddr(a))
-		}
-		got, err := onlyLoopback(found)
-		if got != tc.want || (err == nil) != (tc.want != "") {
-			t.Errorf("%q: %q, %v", tc.found, got, err)
 		}
 	}
 }

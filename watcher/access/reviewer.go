@@ -5,20 +5,18 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/client-go/rest"
-
-	"github.com/watchbench/watchbench/watcher/certfile"
 )
 
 // How long answers count: those of controller-runtime's filter for metrics.
@@ -36,10 +34,6 @@ const (
 	maxAllowed = 16384
 	maxDenied  = 4096
 )
-
-// authenticated is the group of everybody whose credentials are good. The apiserver adds it
-// to what a TokenReview says, and to nobody with a certificate that it has not seen.
-const authenticated = "system:authenticated"
 
 // The resources that are created.
 const (
@@ -60,8 +54,7 @@ type Reviewer struct {
 	server       *apiserver
 	tokens, acls *lane
 	audiences    []string
-	secret       [32]byte                         // of the hash
-	clientCAs    *certfile.Latest[*x509.CertPool] // nil: no certificates
+	secret       [32]byte // of the hash
 	users        *cache[User]
 	decisions    *cache[string] // why not
 }
@@ -93,16 +86,6 @@ func newReviewer(c Config, s Settings) (*Reviewer, error) {
 		users: newCache[User](maxUsers, maxRefused), decisions: newCache[string](maxAllowed, maxDenied),
 	}
 	_, _ = rand.Read(r.secret[:]) // never fails
-	if c.ClientCAFile != "" {
-		r.clientCAs, err = certfile.NewLatest(func() (*x509.CertPool, error) {
-			return certfile.Pool(c.ClientCAFile)
-		}, fileAge, func(err error) {
-			s.Logger.Warn("the CA of client certificates cannot be read, the last one is used", "error", err)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("clientCAFile: %w", err)
-		}
-	}
 	return r, nil
 }
 
@@ -113,9 +96,8 @@ func (r *Reviewer) CloseIdleConnections() { r.server.closeIdle() }
 type prefix string
 
 const (
-	ofToken       prefix = "token\x00"
-	ofCertificate prefix = "certificate\x00"
-	ofAccess      prefix = "access\x00"
+	ofToken  prefix = "token\x00"
+	ofAccess prefix = "access\x00"
 )
 
 func (r *Reviewer) key(p prefix, what []byte) (k key) {
@@ -126,19 +108,13 @@ func (r *Reviewer) key(p prefix, what []byte) (k key) {
 	return k
 }
 
-// Authenticate returns the user of the client's certificate or else of the bearer token.
+// Authenticate returns the user of the bearer token.
 // The user is shared: callers must not change it.
 func (r *Reviewer) Authenticate(req *http.Request) (User, error) {
 	if u, ok := req.Context().Value(userKey{}).(User); ok {
 		return u, nil // the server has asked already
 	}
 	token, refused := bearer(req.Header.Values("Authorization"))
-	if r.clientCAs != nil && req.TLS != nil && len(req.TLS.PeerCertificates) > 0 {
-		u, err := r.certificate(req.Context(), req.TLS.PeerCertificates)
-		if err == nil || token == "" {
-			return u, err
-		}
-	}
 	if refused != nil {
 		return User{}, refused
 	}
@@ -159,25 +135,11 @@ func bearer(headers []string) (string, error) {
 	return token, nil
 }
 
-type tokenSpec struct {
-	Token     string   `json:"token"`
-	Audiences []string `json:"audiences,omitempty"`
-}
-
-type tokenStatus struct {
-	Authenticated bool
-	User          struct {
-		Username, UID string
-		Groups        []string
-		Extra         map[string][]string
-	}
-	Audiences []string
-}
-
 func (r *Reviewer) token(ctx context.Context, token string) (User, error) {
 	a, err := r.users.do(ctx, r.key(ofToken, []byte(token)), func(ctx context.Context) (answer[User], error) {
-		var s tokenStatus
-		if err := r.tokens.review(ctx, tokenSpec{token, r.audiences}, &s); err != nil {
+		var s authenticationv1.TokenReviewStatus
+		spec := authenticationv1.TokenReviewSpec{Token: token, Audiences: r.audiences}
+		if err := r.tokens.review(ctx, spec, &s); err != nil {
 			return answer[User]{}, err
 		}
 		// An apiserver that knows no audiences names none: its yes is then for its own only.
@@ -185,51 +147,22 @@ func (r *Reviewer) token(ctx context.Context, token string) (User, error) {
 			return slices.Contains(r.audiences, a)
 		})
 		if !s.Authenticated || !ours || s.User.Username == "" {
-			return answer[User]{until: time.Now().Add(refusedTTL)}, nil
+			return answer[User]{valid: refusedTTL}, nil
 		}
-		return answer[User]{User{s.User.Username, s.User.UID, s.User.Groups, s.User.Extra}, true, time.Now().Add(userTTL)},
-			nil
+		u := User{Name: s.User.Username, UID: s.User.UID, Groups: s.User.Groups}
+		for name, values := range s.User.Extra {
+			if u.Extra == nil {
+				u.Extra = map[string]authorizationv1.ExtraValue{}
+			}
+			u.Extra[name] = authorizationv1.ExtraValue(values)
+		}
+		return answer[User]{u, true, userTTL}, nil
 	})
 	switch {
 	case err != nil:
 		return User{}, unavailable(err)
 	case !a.yes:
 		return User{}, &UnauthorizedError{"the apiserver does not accept the token"}
-	}
-	return a.value, nil
-}
-
-// certificate verifies a chain for each new minute, not each handshake: a connection may
-// outlive its certificate or the CA.
-func (r *Reviewer) certificate(ctx context.Context, chain []*x509.Certificate) (User, error) {
-	leaf := chain[0]
-	a, err := r.users.do(ctx, r.key(ofCertificate, leaf.Raw), func(context.Context) (answer[User], error) {
-		o := x509.VerifyOptions{
-			Roots: r.clientCAs.Get(), Intermediates: x509.NewCertPool(),
-			KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-		}
-		for _, c := range chain[1:] {
-			o.Intermediates.AddCert(c)
-		}
-		now := time.Now()
-		if _, err := leaf.Verify(o); err != nil || leaf.Subject.CommonName == "" {
-			return answer[User]{until: now.Add(refusedTTL)}, nil
-		}
-		u := User{Name: leaf.Subject.CommonName, Groups: slices.Clone(leaf.Subject.Organization)}
-		if !slices.Contains(u.Groups, authenticated) {
-			u.Groups = append(u.Groups, authenticated)
-		}
-		until := now.Add(userTTL)
-		if leaf.NotAfter.Before(until) {
-			until = leaf.NotAfter
-		}
-		return answer[User]{u, true, until}, nil
-	})
-	switch {
-	case err != nil:
-		return User{}, unavailable(err)
-	case !a.yes:
-		return User{}, &UnauthorizedError{"the client's certificate is not valid, not of the CA, or names nobody"}
 	}
 	return a.value, nil
 }
@@ -242,40 +175,14 @@ func unavailable(err error) error {
 	return &UnavailableError{err}
 }
 
-type accessSpec struct {
-	Resource    *resourceAttributes    `json:"resourceAttributes,omitempty"`
-	NonResource *nonResourceAttributes `json:"nonResourceAttributes,omitempty"`
-	User        string                 `json:"user,omitempty"`
-	Groups      []string               `json:"groups,omitempty"`
-	Extra       map[string][]string    `json:"extra,omitempty"`
-	UID         string                 `json:"uid,omitempty"`
-}
-
-type resourceAttributes struct {
-	Namespace     string        `json:"namespace,omitempty"`
-	Verb          string        `json:"verb"`
-	Group         string        `json:"group,omitempty"`
-	Version       string        `json:"version,omitempty"`
-	Resource      string        `json:"resource"`
-	Subresource   string        `json:"subresource,omitempty"`
-	Name          string        `json:"name,omitempty"`
-	FieldSelector *requirements `json:"fieldSelector,omitempty"`
-	LabelSelector *requirements `json:"labelSelector,omitempty"`
-}
-
-type nonResourceAttributes struct {
-	Path string `json:"path"`
-	Verb string `json:"verb"`
-}
-
 // question makes the spec of a review; a list or watch of one name is about that object.
-func (a Attributes) question(u User) accessSpec {
-	s := accessSpec{User: u.Name, Groups: u.Groups, Extra: u.Extra, UID: u.UID}
+func (a Attributes) question(u User) authorizationv1.SubjectAccessReviewSpec {
+	s := authorizationv1.SubjectAccessReviewSpec{User: u.Name, Groups: u.Groups, Extra: u.Extra, UID: u.UID}
 	if a.Path != "" {
-		s.NonResource = &nonResourceAttributes{a.Path, a.Verb}
+		s.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: a.Path, Verb: a.Verb}
 		return s
 	}
-	r := &resourceAttributes{
+	r := &authorizationv1.ResourceAttributes{
 		Namespace: a.Namespace, Verb: a.Verb, Group: a.Group, Version: a.Version,
 		Resource: a.Resource, Subresource: a.Subresource, Name: a.Name,
 	}
@@ -289,13 +196,8 @@ func (a Attributes) question(u User) accessSpec {
 	if a.LabelSelector != "" {
 		r.LabelSelector = labelLimit(a.LabelSelector)
 	}
-	s.Resource = r
+	s.ResourceAttributes = r
 	return s
-}
-
-type accessStatus struct {
-	Allowed, Denied bool
-	Reason          string
 }
 
 // maxReason bounds what is kept of an authorizer's reason, in bytes.
@@ -309,15 +211,14 @@ func (r *Reviewer) Authorize(ctx context.Context, u User, a Attributes) error {
 		return &UnavailableError{errors.New("encode a review")}
 	}
 	d, err := r.decisions.do(ctx, r.key(ofAccess, text), func(ctx context.Context) (answer[string], error) {
-		var s accessStatus
+		var s authorizationv1.SubjectAccessReviewStatus
 		if err := r.acls.review(ctx, spec, &s); err != nil {
 			return answer[string]{}, err
 		}
 		if s.Allowed && !s.Denied {
-			return answer[string]{yes: true, until: time.Now().Add(allowTTL)}, nil
+			return answer[string]{yes: true, valid: allowTTL}, nil
 		}
-		return answer[string]{value: strings.Clone(s.Reason[:min(len(s.Reason), maxReason)]), until: time.Now().Add(denyTTL)},
-			nil
+		return answer[string]{value: strings.Clone(s.Reason[:min(len(s.Reason), maxReason)]), valid: denyTTL}, nil
 	})
 	switch {
 	case err != nil:

@@ -1,79 +1,63 @@
 package access
 
 import (
+	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// requirement is one of a selector as reviews have it, for labels and for fields.
-type requirement struct {
-	Key      string   `json:"key"`
-	Operator string   `json:"operator"`
-	Values   []string `json:"values,omitempty"`
-}
+// The selectors of a review: their requirements limit a request. One that a review cannot express, and a
+// selector that is wrong, are left out: the question is then for more, never for less than what the request reads.
 
-type requirements struct {
-	Requirements []requirement `json:"requirements"`
-}
-
-// limit makes the selector of a review. Requirements limit a request; one that a review
-// cannot express, and a selector that is wrong, are left out: the question is then for
-// more, never for less than what the request reads.
-func limit(rs []requirement) *requirements {
-	if len(rs) == 0 {
-		return nil
-	}
-	return &requirements{rs}
-}
-
-func labelLimit(selector string) *requirements {
+func labelLimit(selector string) *authorizationv1.LabelSelectorAttributes {
 	s, err := labels.Parse(selector)
 	if err != nil {
 		return nil
 	}
 	all, _ := s.Requirements()
-	var rs []requirement
+	var limit authorizationv1.LabelSelectorAttributes
 	for _, r := range all {
-		switch r.Operator() {
-		case selection.Exists:
-			rs = append(rs, requirement{Key: r.Key(), Operator: string(metav1.LabelSelectorOpExists)})
-		case selection.DoesNotExist:
-			rs = append(rs, requirement{Key: r.Key(), Operator: string(metav1.LabelSelectorOpDoesNotExist)})
-		default:
-			if op := operator(r.Operator()); op != "" {
-				rs = append(rs, requirement{r.Key(), op, r.ValuesUnsorted()})
+		if op := operators[r.Operator()]; op != "" {
+			one := metav1.LabelSelectorRequirement{Key: r.Key(), Operator: op, Values: r.ValuesUnsorted()}
+			if op == metav1.LabelSelectorOpExists || op == metav1.LabelSelectorOpDoesNotExist {
+				one.Values = nil
 			}
+			limit.Requirements = append(limit.Requirements, one)
 		}
 	}
-	return limit(rs)
+	if limit.Requirements == nil {
+		return nil
+	}
+	return &limit
 }
 
 // fieldLimit also returns the name of the one object that the selector can match, as the
 // apiserver takes it for a request's name.
-func fieldLimit(selector string) (_ *requirements, name string) {
+func fieldLimit(selector string) (_ *authorizationv1.FieldSelectorAttributes, name string) {
 	s, err := fields.ParseSelector(selector)
 	if err != nil {
 		return nil, ""
 	}
-	var rs []requirement
+	var limit authorizationv1.FieldSelectorAttributes
 	for _, r := range s.Requirements() {
-		if op := operator(r.Operator); op != "" {
-			rs = append(rs, requirement{r.Field, op, []string{r.Value}})
+		if op := operators[r.Operator]; op != "" {
+			limit.Requirements = append(limit.Requirements, metav1.FieldSelectorRequirement{Key: r.Field,
+				Operator: metav1.FieldSelectorOperator(op), Values: []string{r.Value}})
 		}
 	}
 	name, _ = s.RequiresExactMatch("metadata.name")
-	return limit(rs), name
+	if limit.Requirements == nil {
+		return nil, name
+	}
+	return &limit, name
 }
 
-// operator returns a review's operator; "" where it has none (gt, lt).
-func operator(op selection.Operator) string {
-	switch op {
-	case selection.Equals, selection.DoubleEquals, selection.In:
-		return string(metav1.LabelSelectorOpIn)
-	case selection.NotEquals, selection.NotIn:
-		return string(metav1.LabelSelectorOpNotIn)
-	}
-	return ""
+// operators are a review's; it has none for gt and lt.
+var operators = map[selection.Operator]metav1.LabelSelectorOperator{
+	selection.Equals: metav1.LabelSelectorOpIn, selection.DoubleEquals: metav1.LabelSelectorOpIn,
+	selection.In: metav1.LabelSelectorOpIn, selection.NotEquals: metav1.LabelSelectorOpNotIn,
+	selection.NotIn: metav1.LabelSelectorOpNotIn, selection.Exists: metav1.LabelSelectorOpExists,
+	selection.DoesNotExist: metav1.LabelSelectorOpDoesNotExist,
 }

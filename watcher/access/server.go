@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -79,9 +78,9 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 	if err != nil {
 		return nil, err
 	}
-	host, err := resolve(ctx, c.Address)
-	if err != nil {
-		return nil, err
+	host := c.Address
+	if host == localhost {
+		host = "127.0.0.1"
 	}
 	listen := s.Listen
 	if listen == nil {
@@ -118,44 +117,13 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 	}, nil
 }
 
-// resolve turns localhost into an address and makes sure that it is loopback.
-func resolve(ctx context.Context, address string) (string, error) {
-	if address != localhost {
-		return address, nil
-	}
-	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", localhost)
-	if err != nil {
-		return "", fmt.Errorf("address: %w: want an IP address", err)
-	}
-	return onlyLoopback(found)
-}
-
-// onlyLoopback picks of the addresses of localhost, which must all be loopback.
-func onlyLoopback(found []netip.Addr) (string, error) {
-	pick := ""
-	for _, a := range found {
-		a = a.Unmap() // a resolver may answer IPv4 addresses so
-		if !a.IsLoopback() {
-			return "", fmt.Errorf("address: %s is %s on this machine, which is not loopback: want 127.0.0.1", localhost, a)
-		}
-		if pick == "" || a.Is4() {
-			pick = a.String()
-		}
-	}
-	if pick == "" {
-		return "", fmt.Errorf("address: %s has no address on this machine: want 127.0.0.1", localhost)
-	}
-	return pick, nil
-}
-
 // CheckFiles reads the files that NewServer would.
 func (c Config) CheckFiles() error {
 	_, err := serverTLS(c, slog.New(slog.DiscardHandler))
 	return err
 }
 
-// serverTLS is nil without a certificate. Client certificates are asked for only; the guard
-// verifies them, which it can do again while a connection lasts.
+// serverTLS is nil without a certificate.
 func serverTLS(c Config, log *slog.Logger) (*tls.Config, error) {
 	if c.CertFile == "" {
 		return nil, nil
@@ -167,12 +135,6 @@ func serverTLS(c Config, log *slog.Logger) (*tls.Config, error) {
 			return nil, fmt.Errorf("certFile, keyFile: %w", err)
 		}
 		t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: protocols}
-		if c.ClientCAFile != "" {
-			if t.ClientCAs, err = certfile.Pool(c.ClientCAFile); err != nil {
-				return nil, fmt.Errorf("clientCAFile: %w", err)
-			}
-			t.ClientAuth = tls.RequestClientCert
-		}
 		return t, nil
 	}
 	t, err := certfile.Server(load, fileAge, log)

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -57,7 +56,7 @@ func (p *place) issue(s certs.Server) tls.Certificate {
 
 func (p *place) config() Config {
 	c := guarded()
-	c.CertFile, c.KeyFile, c.ClientCAFile = p.file("cert"), p.file("key"), p.file("ca")
+	c.CertFile, c.KeyFile = p.file("cert"), p.file("key")
 	return c
 }
 
@@ -140,81 +139,6 @@ func TestTLS(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is logged")
 		}
-	}
-}
-
-// TestCertificates: who a client is by its certificate, and that a token counts beside it.
-func TestCertificates(t *testing.T) {
-	p, elsewhere := newPlace(t), newPlace(t)
-	r, _ := newFake().reviewer(t, p.config())
-	var mu sync.Mutex
-	var user User
-	s := serve(t, p.config(), ServerSettings{Guard: r, Handler: http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		user, _ = r.Authenticate(req)
-	})})
-	past := time.Now().Add(-time.Minute)
-	for _, tc := range []struct {
-		name, token string
-		cert        tls.Certificate
-		code        int
-		user        string
-	}{
-		{"good", "", p.issue(certs.Server{Name: "bob"}), 200, "bob [system:authenticated]"},
-		{"good, and a bad token", "bad", p.issue(certs.Server{Name: "bob"}), 200, "bob [system:authenticated]"},
-		{"expired", "", p.issue(certs.Server{Name: "bob", From: past.Add(-time.Hour), To: past}), 401, ""},
-		{"expired, and a token", "good", p.issue(certs.Server{Name: "bob", From: past.Add(-time.Hour), To: past}), 200, "ann [dev system:authenticated]"},
-		{"nobody", "", p.issue(certs.Server{}), 401, ""},
-		{"another CA of the same name", "", elsewhere.issue(certs.Server{Name: "bob"}), 401, ""},
-		{"another CA and a token", "good", elsewhere.issue(certs.Server{Name: "bob"}), 200, "ann [dev system:authenticated]"},
-	} {
-		user = User{}
-		code, _, err := ask(p.client(true, tc.cert), "https://"+s.Addr().String(), tc.token)
-		mu.Lock()
-		got := user
-		mu.Unlock()
-		if code != tc.code || tc.code == 200 && fmt.Sprint(got.Name, " ", got.Groups) != tc.user {
-			t.Errorf("%s: %d %v: %v, want %d %s", tc.name, code, err, got, tc.code, tc.user)
-		}
-	}
-}
-
-// TestCertificateEnds: a connection that outlives its client's certificate, or the CA of
-// it, is nobody's.
-func TestCertificateEnds(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		life time.Duration
-		end  func(*place)
-		want time.Duration
-	}{
-		{"expired", 10 * time.Second, func(*place) {}, 10 * time.Second},
-		{"another CA", time.Hour, (*place).renew, userTTL},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			p := newPlace(t)
-			r, _ := newFake().reviewer(t, p.config())
-			cert := p.issue(certs.Server{Name: "bob", To: time.Now().Add(tc.life)})
-			leaf, err := x509.ParseCertificate(cert.Certificate[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			req := request("")
-			req.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}
-			if _, err := r.Authenticate(req); err != nil {
-				t.Fatal(err)
-			}
-			tc.end(p)
-			time.Sleep(tc.want - time.Second)
-			if _, err := r.Authenticate(req); err != nil {
-				t.Errorf("%s: too early: %v", tc.name, err)
-			}
-			time.Sleep(2 * time.Second)
-			if _, err := r.Authenticate(req); err == nil {
-				t.Errorf("%s: still accepted", tc.name)
-			}
-		})
 	}
 }
 

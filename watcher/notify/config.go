@@ -47,24 +47,14 @@ type Subscription struct {
 	Target  Target `json:"target"`
 }
 
-// Queue bounds what waits for one target.
+// Queue bounds what waits for one target. When it is full the subscription stops reading until half of it is free, and
+// goes on with the difference of each object.
 type Queue struct {
 	// Events. 4096 if it is not set.
 	Length int `json:"length"`
 	// Bytes of their objects, as cached. 16777216 (16 MiB) if it is not set. The last event may exceed it.
 	Bytes int64 `json:"bytes"`
-	// What gives way when the queue is full: `dropOldest`, `dropNewest`, or, with `resync`, nothing: the subscription
-	// stops reading until there is room again and goes on with the difference of each object. `dropOldest` if it is not
-	// set.
-	WhenFull string `json:"whenFull"`
 }
-
-// The values of Queue.WhenFull.
-const (
-	DropOldest = "dropOldest"
-	DropNewest = "dropNewest"
-	Resync     = "resync"
-)
 
 // The values of Subscription.Initial.
 const (
@@ -122,7 +112,6 @@ func (s Subscription) withDefaults() Subscription {
 	set(&s.Workers, 4)
 	set(&s.Queue.Length, 4096)
 	set(&s.Queue.Bytes, 16<<20)
-	set(&s.Queue.WhenFull, DropOldest)
 	set(&s.Initial, InitialNone)
 	set(&s.Retry.Initial, setting.Duration(500*time.Millisecond))
 	set(&s.Retry.Max, setting.Duration(time.Minute))

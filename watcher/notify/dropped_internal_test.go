@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,29 +12,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
-
-// TestDroppedIsLogged: the lines say how many events were lost, whatever else fails
-// meanwhile, and at the end none is left unsaid.
-func TestDroppedIsLogged(t *testing.T) {
-	var out bytes.Buffer
-	c := Subscription{Name: "s"}.withDefaults()
-	s := &subscription{Subscription: c, logger: slog.New(slog.NewTextHandler(&out, nil)), queue: newQueue(c.Queue), series: newMetrics().of("s")}
-	s.failing.allow(1)
-	s.full(3)
-	s.full(2)
-	for i := range 5 {
-		s.queue.put(itemOf(string(rune('a'+i)), 1, 1))
-	}
-	s.end()
-	got := regexp.MustCompile(`events dropped.*`).FindAllString(out.String(), -1)
-	want := []string{
-		`events dropped" reason=` + dropFull + ` events=3`, `events dropped" reason=` + dropFull + ` events=2`,
-		`events dropped" reason=` + dropAbandoned + ` events=5`,
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
 
 // TestUnservedIsLoggedOnce: a kind that is not served, or not followed by anybody, is no news
 // each time that it is looked for. Who follows it may come a little later.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 )
@@ -73,7 +74,7 @@ func (f *filter) matches(o *object.Object) bool {
 	}
 	var raw []byte
 	raw, f.is = o.Content(f.is)
-	return f.selector.Matches(rawLabels(jsonscan.Lookup(raw, "metadata", "labels")))
+	return f.selector.Matches(kubeapi.RawLabels(jsonscan.Lookup(raw, "metadata", "labels")))
 }
 
 // differs reports whether a modification is one for the subscription.
@@ -86,26 +87,6 @@ func (f *filter) differs(was, is *object.Object) bool {
 	after, f.is = is.Content(f.is)
 	return !bytes.Equal(jsonscan.Lookup(before, f.path...), jsonscan.Lookup(after, f.path...))
 }
-
-// rawLabels is metadata.labels as it stands; nil has none.
-type rawLabels []byte
-
-var _ labels.Labels = rawLabels(nil)
-
-// Lookup implements labels.Labels.
-func (l rawLabels) Lookup(label string) (string, bool) {
-	v := jsonscan.Lookup(l, label)
-	if v == nil {
-		return "", false
-	}
-	return jsonscan.Unquote(v), true
-}
-
-// Has implements labels.Labels.
-func (l rawLabels) Has(label string) bool { _, ok := l.Lookup(label); return ok }
-
-// Get implements labels.Labels.
-func (l rawLabels) Get(label string) string { v, _ := l.Lookup(label); return v }
 
 // parsePath splits a path at its dots; one behind a backslash belongs to the key.
 func parsePath(text string) ([]string, error) {

@@ -87,7 +87,7 @@ func bench(b *testing.B, c Subscription) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sub := &subscription{Subscription: c, logger: slog.New(slog.DiscardHandler), queue: newQueue(c.Queue), series: newMetrics().of("s")}
+	sub := &subscription{Subscription: c, logger: slog.New(slog.DiscardHandler), queue: newQueue(c.Queue), metrics: newMetrics()}
 	fo := &follower{sub: sub, filter: f, queue: sub.queue, known: map[string]*object.Object{}}
 	var packer object.Packer
 	recipe := object.Recipe{Packer: &packer}
@@ -115,7 +115,7 @@ func bench(b *testing.B, c Subscription) {
 			continue
 		}
 		sub.queue.put(i)
-		taken, _ := sub.queue.next(now)
+		taken := sub.queue.next()
 		sub.queue.settle(taken)
 	}
 }

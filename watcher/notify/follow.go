@@ -26,7 +26,7 @@ type follower struct {
 	silent bool
 }
 
-// errFull says that the queue has no room and its policy is to come again.
+// errFull says that the queue has no room: the differences are sent once it has.
 var errFull = errors.New("the queue is full")
 
 // Pauses before a kind is opened again, and the longest wait for its first list.
@@ -118,14 +118,7 @@ func (f *follower) live(ctx context.Context, cursor *view.Cursor) error {
 			if c.Type == view.Deleted {
 				now = nil
 			}
-			i, was := f.event(c.Object, now, c.Version, c.Received)
-			if i == nil {
-				continue
-			}
-			lost, full := f.queue.put(i)
-			f.sub.full(lost)
-			if full {
-				f.undo(i.key, was)
+			if !f.send(f.event(c.Object, now, c.Version, c.Received)) {
 				return errFull
 			}
 		}
@@ -178,10 +171,10 @@ func (f *follower) differences(s *view.Snapshot) bool {
 	return whole
 }
 
-// send queues a difference, if it is one; where there is no room, it is as if it had not been
+// send queues an event, if it is one; where there is no room, it is as if it had not been
 // found.
 func (f *follower) send(i *item, was *object.Object) bool {
-	if i == nil || f.queue.offer(i) {
+	if i == nil || f.queue.put(i) {
 		return true
 	}
 	f.undo(i.key, was)

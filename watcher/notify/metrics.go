@@ -12,7 +12,6 @@ import (
 
 // Why events are dropped, as values of a label.
 const (
-	dropFull      = "full"        // the queue had no room
 	dropLetter    = "dead_letter" // a dead letter could not be written
 	dropAbandoned = "abandoned"   // still queued when the time for the end was up
 )
@@ -83,31 +82,18 @@ func (m *metrics) register(reg prometheus.Registerer) error {
 	return meter.Register(reg, m.delivered, m.retried, m.deadLettered, m.lost, m.missed, m.latency, m.queues)
 }
 
-// series are the metrics of one subscription.
-type series struct {
-	delivered, retried prometheus.Counter
-	latency            prometheus.Observer
-	dead               func(delivery.Reason)
-	dropped            func(reason string, n int)
-	gap                func(reason string)
-}
-
-// of makes the series of a subscription, all of them from the start.
-func (m *metrics) of(name string) *series {
+// begin makes the series of a subscription, all of them from the start.
+func (m *metrics) begin(name string) {
+	m.delivered.WithLabelValues(name)
+	m.retried.WithLabelValues(name)
+	m.latency.WithLabelValues(name)
 	for _, r := range delivery.Reasons() {
 		m.deadLettered.WithLabelValues(name, string(r))
 	}
-	for _, r := range []string{dropFull, dropLetter, dropAbandoned} {
+	for _, r := range []string{dropLetter, dropAbandoned} {
 		m.lost.WithLabelValues(name, r)
 	}
 	for _, r := range []string{gapExpired, gapFull, gapReopened} {
 		m.missed.WithLabelValues(name, r)
-	}
-	return &series{
-		delivered: m.delivered.WithLabelValues(name), retried: m.retried.WithLabelValues(name),
-		latency: m.latency.WithLabelValues(name),
-		dead:    func(r delivery.Reason) { m.deadLettered.WithLabelValues(name, string(r)).Inc() },
-		dropped: func(r string, n int) { m.lost.WithLabelValues(name, r).Add(float64(n)) },
-		gap:     func(r string) { m.missed.WithLabelValues(name, r).Inc() },
 	}
 }

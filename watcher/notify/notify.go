@@ -93,8 +93,9 @@ func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics)
 	}
 	sub := &subscription{
 		Subscription: c, settings: s, logger: s.Logger.With("subscription", c.Name), target: t,
-		queue: newQueue(c.Queue), series: m.of(c.Name), unserved: throttle{every: unservedEvery},
+		queue: newQueue(c.Queue), metrics: m, unserved: throttle{every: unservedEvery},
 	}
+	m.begin(c.Name)
 	if n.root != nil {
 		sub.letters = newLetters(n.root, c.Name, dead.Bytes)
 	}

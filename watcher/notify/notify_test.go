@@ -229,7 +229,7 @@ func TestPermit(t *testing.T) {
 func TestHung(t *testing.T) {
 	release := make(chan struct{})
 	hang := func(int, received, http.ResponseWriter) bool { <-release; return true }
-	hung, other := newReceiver(t, hang), newReceiver(t, hang)
+	hung := newReceiver(t, hang)
 	defer close(release)
 	good := newReceiver(t, nil)
 	k := newKind(t, view.Config{Window: 64})
@@ -237,9 +237,7 @@ func TestHung(t *testing.T) {
 	c.Subscriptions[0].Name = "good"
 	bad := one(t, hung.URL, `"initial":"list","queue":{"length":10}`).Subscriptions[0]
 	bad.Name = "hung"
-	resync := one(t, other.URL, `"initial":"list","queue":{"length":10,"whenFull":"resync"}`).Subscriptions[0]
-	resync.Name = "resync"
-	c.Subscriptions = append(c.Subscriptions, bad, resync)
+	c.Subscriptions = append(c.Subscriptions, bad)
 	c.DrainTimeout = 1
 	reg, _ := run(t, k, c, nil)
 	const events = 300
@@ -259,16 +257,11 @@ func TestHung(t *testing.T) {
 	if waits[events/2] > 500*time.Millisecond {
 		t.Errorf("the good one's median latency is %s", waits[events/2])
 	}
-	if n := value(t, reg, "k8swatch_notify_dropped_total", "subscription=hung", "reason=full"); n < events/2 {
-		t.Errorf("%v dropped of the hung one", n)
+	if n := value(t, reg, "k8swatch_notify_queued", "subscription=hung"); n == 0 || n > 10 {
+		t.Errorf("%v queued for the hung one, want at most 10", n)
 	}
-	for _, name := range []string{"hung", "resync"} {
-		if n := value(t, reg, "k8swatch_notify_queued", "subscription="+name); n == 0 || n > 10 {
-			t.Errorf("%v queued for %s, want at most 10", n, name)
-		}
-		if n := value(t, reg, "k8swatch_notify_oldest_seconds", "subscription="+name); n < .2 {
-			t.Errorf("oldest of %s is %v s", name, n)
-		}
+	if n := value(t, reg, "k8swatch_notify_oldest_seconds", "subscription=hung"); n < .2 {
+		t.Errorf("oldest is %v s", n)
 	}
 }
 
@@ -336,7 +329,7 @@ func TestResync(t *testing.T) {
 	gate := make(chan struct{})
 	r := newReceiver(t, func(int, received, http.ResponseWriter) bool { <-gate; return false })
 	k := newKind(t, view.Config{})
-	reg, _ := run(t, k, one(t, r.URL, `"initial":"list","workers":2,"queue":{"length":5,"whenFull":"resync"}`), nil)
+	reg, _ := run(t, k, one(t, r.URL, `"initial":"list","workers":2,"queue":{"length":5}`), nil)
 	for range 40 {
 		for i := range 20 {
 			k.put(fmt.Sprintf("n/o%d", i), fmt.Sprintf("u%d", i), "", "")
@@ -371,7 +364,7 @@ func TestResyncLast(t *testing.T) {
 	gate := make(chan struct{})
 	r := newReceiver(t, func(int, received, http.ResponseWriter) bool { <-gate; return false })
 	k := newKind(t, view.Config{})
-	reg, _ := run(t, k, one(t, r.URL, `"workers":1,"queue":{"length":1,"whenFull":"resync"}`), nil)
+	reg, _ := run(t, k, one(t, r.URL, `"workers":1,"queue":{"length":1}`), nil)
 	k.put("n/a", "u1", "", "")
 	eventually(t, "the first one is on its way", func() bool { return r.tries() == 1 })
 	k.put("n/b", "u2", "", "")

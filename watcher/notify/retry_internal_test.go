@@ -34,7 +34,7 @@ func at(t *testing.T, r Retry, events int, fail func(n int, e delivery.Event) er
 	synctest.Test(t, func(t *testing.T) {
 		target := &script{fail: fail}
 		c := Subscription{Name: "s", Workers: 1, Retry: r}.withDefaults()
-		s := &subscription{Subscription: c, logger: slog.New(slog.DiscardHandler), target: target, queue: newQueue(c.Queue), series: newMetrics().of("s")}
+		s := &subscription{Subscription: c, logger: slog.New(slog.DiscardHandler), target: target, queue: newQueue(c.Queue), metrics: newMetrics()}
 		for n := range events {
 			uid := string(rune('a' + n))
 			s.queue.put(&item{typ: view.Added, obj: &object.Object{UID: uid, Raw: []byte("{}")}, version: 1, received: time.Now(), key: uid})

@@ -32,7 +32,7 @@ type subscription struct {
 	logger   *slog.Logger
 	target   target
 	queue    *queue
-	series   *series
+	metrics  *metrics
 	letters  *letters // nil: dropped
 
 	followed atomic.Bool // changes, at any time before
@@ -40,7 +40,6 @@ type subscription struct {
 	failing   throttle // of deliveries
 	letter    throttle
 	unwritten throttle // of dead letters
-	losing    throttle // of events, because the queue is full
 	unserved  throttle // kinds
 
 	mu          sync.Mutex
@@ -88,8 +87,8 @@ func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
 	}
 	if err == nil {
 		s.reached()
-		s.series.delivered.Inc()
-		s.series.latency.Observe(time.Since(i.received).Seconds())
+		s.metrics.delivered.WithLabelValues(s.Name).Inc()
+		s.metrics.latency.WithLabelValues(s.Name).Observe(time.Since(i.received).Seconds())
 		s.queue.settle(i)
 		return buf
 	}
@@ -102,8 +101,8 @@ func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
 		s.queue.settle(i)
 		return buf
 	}
-	s.series.retried.Inc()
-	if n, log := s.failing.allow(1); log {
+	s.metrics.retried.WithLabelValues(s.Name).Inc()
+	if n, log := s.failing.allow(); log {
 		s.logger.Warn("delivery failed, it is tried again", "event", i.obj.Key, "tries", i.tries, "error", err, "failures", n)
 	}
 	s.queue.retry(i, due, hold)
@@ -143,8 +142,8 @@ func eventID(uid string, version uint64, t view.Type) string {
 
 // bury gives an event up.
 func (s *subscription) bury(i *item, e delivery.Event, reason delivery.Reason, why error) {
-	s.series.dead(reason)
-	if n, log := s.letter.allow(1); log {
+	s.metrics.deadLettered.WithLabelValues(s.Name, string(reason)).Inc()
+	if n, log := s.letter.allow(); log {
 		s.logger.Error("event given up", "event", i.obj.Key, "reason", string(reason), "tries", i.tries, "error", why,
 			"events", n)
 	}
@@ -153,42 +152,25 @@ func (s *subscription) bury(i *item, e delivery.Event, reason delivery.Reason, w
 	}
 	l := letter{Time: time.Now(), ID: e.ID, Why: reason, Error: why.Error(), Tries: i.tries, Event: e.Body}
 	if err := s.letters.write(l); err != nil {
-		s.series.dropped(dropLetter, 1)
-		if n, log := s.unwritten.allow(1); log {
+		s.metrics.lost.WithLabelValues(s.Name, dropLetter).Inc()
+		if n, log := s.unwritten.allow(); log {
 			s.logger.Error("dead letter not written", "error", err, "failures", n)
 		}
 	}
 }
 
-// full counts events that were lost because the queue was full.
-func (s *subscription) full(n int) {
-	if n == 0 {
-		return
-	}
-	s.series.dropped(dropFull, n)
-	if n, log := s.losing.allow(n); log {
-		s.logDropped(dropFull, n)
-	}
-}
-
-// end counts the events left in the queue as lost, and logs every loss that was not logged
-// yet: there is no later line that could.
+// end counts the events left in the queue as lost.
 func (s *subscription) end() {
-	s.logDropped(dropFull, s.losing.rest())
 	left, _ := s.queue.depth()
-	s.series.dropped(dropAbandoned, left)
-	s.logDropped(dropAbandoned, left)
-}
-
-func (s *subscription) logDropped(reason string, n int) {
-	if n > 0 {
-		s.logger.Warn("events dropped", "reason", reason, "events", n)
+	s.metrics.lost.WithLabelValues(s.Name, dropAbandoned).Add(float64(left))
+	if left > 0 {
+		s.logger.Warn("events dropped", "reason", dropAbandoned, "events", left)
 	}
 }
 
 // gap counts a place in the history that was not seen.
 func (s *subscription) gap(reason string) {
-	s.series.gap(reason)
+	s.metrics.missed.WithLabelValues(s.Name, reason).Inc()
 	s.logger.Warn("changes were missed; the differences are delivered", "reason", reason)
 }
 
@@ -202,10 +184,10 @@ func (s *subscription) reopening(err error, lasts, pause time.Duration) {
 		return
 	case errors.Is(err, watches.ErrNotFollowed): // as long as the configuration is as it is
 		text = "nobody follows the kind, and nothing is sent: pin it (resourceWatcher.watches.pinned), " +
-			"add it (POST /v1/watches), or switch lazy watches on (resourceWatcher.watches.lazy)"
+			"or switch lazy watches on (resourceWatcher.watches.lazy)"
 	}
 	if text != "" {
-		if _, log := s.unserved.allow(1); log {
+		if _, log := s.unserved.allow(); log {
 			s.logger.Warn(text, "resource", s.Resource.String())
 		}
 		return
@@ -229,26 +211,17 @@ const (
 	unservedEvery = time.Hour
 )
 
-// allow adds n, and reports whether to log and how many events that line covers.
-func (t *throttle) allow(n int) (int, bool) {
+// allow reports whether to log, and how many events that line covers.
+func (t *throttle) allow() (int, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.count += n
+	t.count++
 	if now := time.Now(); t.last.IsZero() || now.Sub(t.last) >= cmp.Or(t.every, logEvery) {
 		n := t.count
 		t.last, t.count = now, 0
 		return n, true
 	}
 	return 0, false
-}
-
-// rest returns the count that no line covers yet.
-func (t *throttle) rest() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := t.count
-	t.count = 0
-	return n
 }
 
 // jitter is any time up to initial, doubled for each failure before, at most up to highest.

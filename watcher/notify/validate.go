@@ -114,9 +114,6 @@ func (s Subscription) check() (errs []error) {
 	if s.Queue.Bytes < 0 {
 		wrong("queue.bytes", "is negative, want 0 (the default) or more")
 	}
-	if !slices.Contains([]string{"", DropOldest, DropNewest, Resync}, s.Queue.WhenFull) {
-		wrong("queue.whenFull", "%q, want %s, %s or %s", s.Queue.WhenFull, DropOldest, DropNewest, Resync)
-	}
 	return append(errs, append(s.Retry.check(), s.Target.check()...)...)
 }
 

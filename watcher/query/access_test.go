@@ -3,6 +3,7 @@ package query_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -61,11 +62,6 @@ func TestAttributes(t *testing.T) {
 		"/apis/example.com/v1/namespaces/a/gadgets/g": {Verb: "get", Group: "example.com", Version: "v1", Resource: "gadgets", Namespace: "a", Name: "g"},
 		"/apis":    {Verb: "get", Path: "/apis"},
 		"/healthz": {Verb: "get", Path: "/healthz"},
-		"/v1/objects?gvk=v1/Pod&namespace=a&name=one":               with(func(a *access.Attributes) { a.Verb, a.Namespace, a.Name = "get", "a", "one" }),
-		"/v1/objects?gvk=v1/Pod&namespace=a":                        with(func(a *access.Attributes) { a.Verb, a.Namespace = "list", "a" }),
-		"/v1/objects?gvk=v1/Namespace&name=a":                       {Verb: "get", Version: "v1", Resource: "namespaces", Namespace: "a", Name: "a"},
-		"/v1/objects?gvk=v1/Pod&fieldSelector=metadata.name%3Dx":    with(func(a *access.Attributes) { a.Verb, a.Name, a.FieldSelector = "list", "x", "metadata.name=x" }),
-		"/v1/objects?gvk=example.com/v1/Gadget&labelSelector=a%3Db": {Verb: "list", Group: "example.com", Version: "v1", Resource: "gadgets", LabelSelector: "a=b"},
 	} {
 		s.ask(t, path)
 		if got := s.lastAsked(); got != want {
@@ -80,27 +76,21 @@ func TestRefused(t *testing.T) {
 	somePods(s)
 	s.may = func(access.Attributes) error { return errors.New("no") }
 	for path, message := range map[string]string{
-		"/api/v1/pods":                                `pods is forbidden: User "jane" cannot list resource "pods" in API group "" at the cluster scope`,
-		"/api/v1/namespaces/a/pods/one":               `pods "one" is forbidden: User "jane" cannot get resource "pods" in API group "" in the namespace "a"`,
-		"/api/v1/namespaces/a/pods/one/log":           `cannot get resource "pods/log" in API group ""`,
-		"/apis/example.com/v1/gadgets?watch=true":     `gadgets.example.com is forbidden: User "jane" cannot watch resource "gadgets" in API group "example.com" at the cluster scope`,
-		"/apis/none/v1/nothing":                       `cannot list resource "nothing"`,
-		"/api/v1/pods?labelSelector=!!":               "forbidden",
-		"/apis":                                       `forbidden: User "jane" cannot get path "/apis"`,
-		"/v1/objects?gvk=v1/Pod&namespace=a&name=one": `cannot get resource "pods" in API group "" in the namespace "a"`,
-		"/v1/objects?gvk=v1/Thing":                    `cannot get path "/api/v1"`, // nor whether there is such a kind
-		"/v1/objects?gvk=none/v1/Thing":               `cannot get path "/apis/none/v1"`,
-		"/v1/objects?gvk=v1/Node&namespace=a":         `cannot list resource "nodes"`, // nor its scope
-		"/v1/objects?gvk=v1/Pod&name=one":             `cannot get resource "pods"`,
+		"/api/v1/pods":                            `pods is forbidden: User "jane" cannot list resource "pods" in API group "" at the cluster scope`,
+		"/api/v1/namespaces/a/pods/one":           `pods "one" is forbidden: User "jane" cannot get resource "pods" in API group "" in the namespace "a"`,
+		"/api/v1/namespaces/a/pods/one/log":       `cannot get resource "pods/log" in API group ""`,
+		"/apis/example.com/v1/gadgets?watch=true": `gadgets.example.com is forbidden: User "jane" cannot watch resource "gadgets" in API group "example.com" at the cluster scope`,
+		"/apis/none/v1/nothing":                   `cannot list resource "nothing"`,
+		"/api/v1/pods?labelSelector=!!":           "forbidden",
+		"/apis":                                   `forbidden: User "jane" cannot get path "/apis"`,
 	} {
 		s.ask(t, path).failed(t, 403, message)
 	}
-	s.do(t, http.MethodPost, "/v1/objects:query", `{"gvk":"v1/Pod"}`, "Content-Type", "application/json").failed(t, 403, "cannot list")
 	if len(s.opened) != 0 {
 		t.Errorf("%v were opened", s.opened)
 	}
 	s.who = &access.UnauthorizedError{Reason: "the token is wrong"}
-	for _, path := range []string{"/api/v1/pods", "/apis", "/v1/objects?gvk=v1/Pod", "/healthz"} {
+	for _, path := range []string{"/api/v1/pods", "/apis", "/healthz"} {
 		if st := s.ask(t, path).failed(t, 401, "Unauthorized"); strings.Contains(st.Message, "token") {
 			t.Errorf("%+v", st)
 		}
@@ -119,7 +109,7 @@ func TestUnsynced(t *testing.T) {
 		&watches.UnsyncedError{Waited: 5 * time.Second, Err: errors.New("the apiserver is away")}, &watches.UnsyncedError{}, &watches.LimitError{Limit: "maxWatches", Most: 3}, view.ErrEnded,
 	} {
 		s.fail[pods] = err
-		for _, path := range []string{"/api/v1/pods", "/api/v1/namespaces/a/pods/x", "/api/v1/pods?watch=true", "/v1/objects?gvk=v1/Pod"} {
+		for _, path := range []string{"/api/v1/pods", "/api/v1/namespaces/a/pods/x", "/api/v1/pods?watch=true"} {
 			a := s.ask(t, path)
 			if a.failed(t, 503, ""); a.header.Get("Retry-After") != "1" {
 				t.Errorf("%v: %v", err, a.header)
@@ -136,7 +126,7 @@ func TestUnsynced(t *testing.T) {
 		}
 	}
 	delete(s.fail, pods) // but the view has no list
-	for _, path := range []string{"/api/v1/pods", "/api/v1/namespaces/a/pods/x", "/api/v1/pods?watch=true", "/api/v1/pods?watch=true&resourceVersion=5", "/api/v1/pods?fieldSelector=spec.nodeName%3Dx", "/v1/objects?gvk=v1/Pod"} {
+	for _, path := range []string{"/api/v1/pods", "/api/v1/namespaces/a/pods/x", "/api/v1/pods?watch=true", "/api/v1/pods?watch=true&resourceVersion=5", "/api/v1/pods?fieldSelector=spec.nodeName%3Dx"} {
 		s.ask(t, path).failed(t, 503, "not synced")
 	}
 	for err, message := range map[error]string{watches.ErrDenied: "withholds it", watches.ErrNotFollowed: "not followed"} {
@@ -157,7 +147,7 @@ func TestNotDiscoveredYet(t *testing.T) {
 	somePods(s)
 	known := s.served
 	s.served = &watches.Catalogue{}
-	for _, path := range []string{"/v1/objects?gvk=v1/Pod", "/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/readyz"} {
+	for _, path := range []string{"/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/readyz"} {
 		a := s.ask(t, path, "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json")
 		if a.failed(t, 503, "not known yet"); a.header.Get("Retry-After") != "1" {
 			t.Errorf("%s: %v", path, a.header)
@@ -199,17 +189,16 @@ func TestLimits(t *testing.T) {
 	one.close()
 	within(t, "a watch is free", func() bool { return s.h.Watching() == 1 })
 	s.watch(t, "/api/v1/pods?watch=true&resourceVersion=100")
-	s.followed.stuck = true // for 3 s
+	s.listing = make(chan struct{})
 	busy := make(chan answer)
-	go func() {
-		busy <- s.do(t, http.MethodPost, "/v1/watches", `{"version":"v1","resource":"pods"}`, "Content-Type", "application/json")
-	}()
+	go func() { busy <- s.ask(t, "/v1/watches") }()
 	within(t, "a request is served", func() bool { return gauge(t, s, "k8swatch_query_inflight_requests") == 1 })
 	s.ask(t, "/api/v1/nodes").failed(t, 429, "too many requests (resourceWatcher.query.maxInFlight): 1 at once")
 	if a := s.ask(t, "/healthz"); a.code != 200 {
 		t.Errorf("a busy server is not healthy: %d", a.code)
 	}
-	(<-busy).failed(t, 503, "")
+	close(s.listing)
+	<-busy
 	within(t, "there is room", func() bool { return s.ask(t, "/api/v1/nodes").code == 200 })
 }
 
@@ -224,7 +213,7 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 	s.slow = map[watches.GVR]chan struct{}{gadgets: list}
 	s.sync(gadgets)
 	answers := make(chan answer)
-	for _, path := range []string{"/v1/objects?gvk=example.com/v1/Gadget&wait=30s", "/api/v1/pods?resourceVersion=101", "/api/v1/namespaces/a/pods/x?resourceVersion=101"} {
+	for _, path := range []string{"/apis/example.com/v1/gadgets", "/api/v1/pods?resourceVersion=101", "/api/v1/namespaces/a/pods/x?resourceVersion=101"} {
 		n := s.h.Waiting()
 		go func() { answers <- s.ask(t, path) }()
 		within(t, path+" waits", func() bool { return s.h.Waiting() == n+1 })
@@ -389,4 +378,18 @@ func TestRecordersWithoutAConnection(t *testing.T) {
 	if rec.Code != 200 || !strings.Contains(rec.Body.String(), "NodeList") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
+}
+
+// TestWatches shows what is followed, without secrets.
+func TestWatches(t *testing.T) {
+	s := start(t)
+	var l struct{ Watches []watches.Status }
+	if err := json.Unmarshal(s.ask(t, "/v1/watches").body, &l); err != nil || len(l.Watches) != 1 || l.Watches[0].Resource != "pods" || strings.Contains(l.Watches[0].Error, "pass") {
+		t.Errorf("%v %+v", err, l)
+	}
+	if got, want := s.lastAsked(), (access.Attributes{Verb: "get", Path: "/v1/watches"}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	s.do(t, http.MethodPost, "/v1/watches", "{}").failed(t, 405, "resourceWatcher.watches.pinned")
+	s.ask(t, "/v1/objects?gvk=v1/Pod").failed(t, 404, "/v1/objects was removed: use the path of the resource")
 }

@@ -1,6 +1,6 @@
 // Package query serves what the watcher caches as a Kubernetes API that can only be read:
-// discovery, GET, LIST and WATCH, for kubectl, client-go and any other client, and the
-// same by GroupVersionKind under /v1/objects.
+// discovery, GET, LIST and WATCH, for kubectl, client-go and any other client; and the
+// relations between objects.
 //
 // It promises:
 //

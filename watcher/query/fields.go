@@ -2,25 +2,15 @@ package query
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/watcher/object"
+	"github.com/watchbench/watchbench/watcher/view"
 )
 
-// selectable are the fields of a kind.
-type selectable struct {
-	all   []kubeapi.Field
-	paths *paths // to all of them
-}
-
-// labelsOnly is of kinds without fields of their own.
-var labelsOnly = newSelectable(nil)
-
-func newSelectable(all []kubeapi.Field) *selectable { return &selectable{all, newPaths(all)} }
-
-// allSelectable are the fields of all kinds that have any, by resource.
-func allSelectable(indexes map[string][]string) map[string]*selectable {
-	all := map[string][]kubeapi.Field{}
+// allFields are the fields of all kinds that have any, by resource; those of the configuration have an index.
+func allFields(indexes map[string][]string) map[string]kubeapi.Fields {
+	all := map[string]kubeapi.Fields{}
 	for r, fields := range kubeapi.BuiltInFields {
 		all[r] = slices.Clone(fields)
 	}
@@ -36,27 +26,51 @@ func allSelectable(indexes map[string][]string) map[string]*selectable {
 			}
 		}
 	}
-	selectables := make(map[string]*selectable, len(all))
-	for r, fields := range all {
-		selectables[r] = newSelectable(fields)
-	}
-	return selectables
+	return all
 }
 
-func (s *selectable) find(name string) (kubeapi.Field, bool) {
-	i := slices.IndexFunc(s.all, func(f kubeapi.Field) bool { return f.Name == name })
-	if i < 0 {
-		return kubeapi.Field{}, false
-	}
-	return s.all[i], true
+// indexKey is a field's.
+type indexKey string
+
+// index is a view's index of a field.
+func index(v *view.View, f kubeapi.Field) *view.Index {
+	return v.IndexBy(indexKey(f.Name), func(o *object.Object) []string { return kubeapi.Fields{f}.Values(o.Raw) })
 }
 
-// names are all that a selector may use, for an error.
-func (s *selectable) names() string {
-	names := []string{kubeapi.NameField, kubeapi.NamespaceField}
-	for _, f := range s.all {
-		names = append(names, f.Name)
+// matcher decides which objects a list or watch is about.
+type matcher struct {
+	namespace, name string           // that an object must have; empty: any
+	options         *kubeapi.Options // nil: no selectors
+	fields          kubeapi.Fields   // that they ask for
+}
+
+func newMatcher(namespace string, o *kubeapi.Options, all kubeapi.Fields) *matcher {
+	m := &matcher{namespace: namespace}
+	m.name, _ = o.FieldSelector.RequiresExactMatch(kubeapi.NameField)
+	if !o.Everything() {
+		m.options = o
 	}
-	slices.Sort(names)
-	return strings.Join(names, ", ")
+	for _, r := range o.FieldSelector.Requirements() {
+		if f, ok := all.Find(r.Field); ok && !slices.Contains(m.fields, f) {
+			m.fields = append(m.fields, f)
+		}
+	}
+	return m
+}
+
+// place reports whether an object is where the list or watch looks.
+func (m *matcher) place(k object.Key) bool {
+	return (m.namespace == "" || m.namespace == k.Namespace) && (m.name == "" || m.name == k.Name)
+}
+
+// take reports whether an object matches, and leaves its content in b if it looked at it.
+func (m *matcher) take(o *object.Object, b *buffer) bool {
+	if !m.place(o.Key) {
+		return false
+	}
+	if m.options == nil {
+		return true
+	}
+	b.raw, b.next = o.Content(b.next)
+	return m.options.Selects(m.fields.Of(view.NameOf(o), b.raw))
 }

@@ -84,22 +84,10 @@ func TestCells(t *testing.T) {
 	meta := fmt.Sprintf(`"metadata":{"name":"x","creationTimestamp":%q,"labels":{"node-role.kubernetes.io/worker":"","kubernetes.io/role":"db"}}`, old)
 	gone := strings.Replace(meta, `"name"`, fmt.Sprintf(`"deletionTimestamp":%q,"name"`, old), 1)
 	for _, c := range []struct{ group, resource, object, want string }{
-		{"", "nodes", `{` + meta + `,"status":{"conditions":[{"type":"Ready","status":"True"}],"nodeInfo":{"kubeletVersion":"v1"},"addresses":[{"type":"Hostname","address":"h"},{"type":"InternalIP","address":"1.2.3.4"}]}}`, "x|Ready|db,worker|2d2h|v1|1.2.3.4"},
-		{"", "nodes", `{"metadata":{"name":"x"},"spec":{"unschedulable":true},"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}`, "x|NotReady,SchedulingDisabled|<none>|<unknown>||<none>"},
-		{"", "nodes", `{` + meta + `}`, "x|Unknown|db,worker|2d2h||<none>"},
-		{"", "namespaces", `{` + meta + `,"status":{"phase":"Active"}}`, "x|Active|2d2h"},
-		{"", "namespaces", `{` + gone + `,"status":{"phase":"Active"}}`, "x|Terminating|2d2h"},
-		{"", "configmaps", `{` + meta + `,"data":{"a":"b","c":"d"},"binaryData":{"e":"ZQ=="}}`, "x|3|2d2h"},
-		{"", "services", `{` + meta + `,"spec":{"type":"NodePort","clusterIP":"10.0.0.1","ports":[{"port":80,"nodePort":30080,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]}}`, "x|NodePort|10.0.0.1|<none>|80:30080/TCP,53/UDP|2d2h"},
-		{"", "services", `{` + meta + `,"spec":{"type":"LoadBalancer"}}`, "x|LoadBalancer|<none>|<pending>|<none>|2d2h"},
-		{"", "services", `{` + meta + `,"spec":{"type":"ExternalName","externalName":"a.example"}}`, "x|ExternalName|<none>|a.example|<none>|2d2h"},
-		{"", "events", `{` + meta + `,"involvedObject":{"kind":"Pod","name":"p"},"type":"Normal","reason":"R","message":"m ","firstTimestamp":"` + old + `","lastTimestamp":null}`, "2d2h|Normal|R|pod/p|m"},
-		{"apps", "deployments", `{` + meta + `,"spec":{"replicas":3},"status":{"readyReplicas":2,"updatedReplicas":1,"availableReplicas":2}}`, "x|2/3|1|2|2d2h"},
-		{"apps", "statefulsets", `{` + meta + `,"spec":{"replicas":3},"status":{"readyReplicas":2}}`, "x|2/3|2d2h"},
-		{"apps", "replicasets", `{` + meta + `,"spec":{"replicas":3},"status":{"replicas":2,"readyReplicas":1}}`, "x|3|2|1|2d2h"},
-		{"apps", "daemonsets", `{` + meta + `,"status":{"desiredNumberScheduled":5,"currentNumberScheduled":4,"numberReady":3,"updatedNumberScheduled":2,"numberAvailable":1}}`, "x|5|4|3|2|1|<none>|2d2h"},
-		{"batch", "jobs", `{` + meta + `,"spec":{"completions":4},"status":{"succeeded":1}}`, "x|Running|1/4||2d2h"},
-		{"batch", "jobs", `{` + meta + `,"spec":{"parallelism":3},"status":{"succeeded":1,"startTime":"2026-01-02T03:04:05Z","completionTime":"2026-01-02T03:05:06Z","conditions":[{"type":"Complete","status":"True"}]}}`, "x|Complete|1/1 of 3|61s|2d2h"},
+		{"", "nodes", `{` + meta + `,"status":{"conditions":[{"type":"Ready","status":"True"}],"nodeInfo":{"kubeletVersion":"v1"},"addresses":[{"type":"Hostname","address":"h"},{"type":"InternalIP","address":"1.2.3.4"}]}}`, "x|Ready|2d2h"},
+		{"", "nodes", `{"metadata":{"name":"x"},"spec":{"unschedulable":true},"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}`, "x|NotReady,SchedulingDisabled|<unknown>"},
+		{"", "nodes", `{` + meta + `}`, "x|Unknown|2d2h"},
+		{"", "configmaps", `{` + meta + `,"data":{"a":"b","c":"d"},"binaryData":{"e":"ZQ=="}}`, "x|2d2h"},
 		{"", "pods", `{` + meta + `,"spec":{"nodeName":"n","containers":[{},{}]},"status":{"phase":"Running","podIP":"1.1.1.1","containerStatuses":[{"ready":true,"restartCount":2,"state":{"running":{}},"lastState":{"terminated":{"finishedAt":"` + old + `"}}},{"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}}`, "x|1/2|CrashLoopBackOff|2 (2d2h ago)|2d2h|1.1.1.1|n"},
 		{"", "pods", `{` + meta + `,"spec":{"containers":[{}],"initContainers":[{"name":"a"},{"name":"b","restartPolicy":"Always"}]},"status":{"phase":"Pending","initContainerStatuses":[{"name":"a","state":{"running":{}}}]}}`, "x|0/2|Init:0/2|0|2d2h|<none>|<none>"},
 		{"", "pods", `{` + gone + `,"spec":{"containers":[{}]},"status":{"phase":"Running"}}`, "x|0/1|Terminating|0|2d2h|<none>|<none>"},
@@ -168,22 +156,5 @@ func TestDiscovery(t *testing.T) {
 	s.served = &watches.Catalogue{Groups: []watches.Group{{Versions: []watches.Version{{Name: "v1"}}}}}
 	if g := decode[metav1.APIGroupList](t, s.ask(t, "/apis")); g.Groups == nil || len(g.Groups) != 0 {
 		t.Errorf("%+v", g)
-	}
-}
-
-// TestSourceOfEvents is the reporting component of those that have no source, as those have
-// not that are made by the newer API.
-func TestSourceOfEvents(t *testing.T) {
-	for raw, want := range map[string]string{
-		`{"source":{"component":"kubelet"},"reportingComponent":"other"}`: "kubelet",
-		`{"reportingComponent":"default-scheduler","source":{}}`:          "default-scheduler",
-		`{}`: "",
-	} {
-		if among, alone := query.Field("events", "source", raw); among != want || alone != want {
-			t.Errorf("%s: %q and %q, want %q", raw, among, alone, want)
-		}
-	}
-	if among, alone := query.Field("events", "reportingComponent", `{"reportingComponent":"x"}`); among != "x" || alone != "x" {
-		t.Errorf("%q and %q", among, alone)
 	}
 }

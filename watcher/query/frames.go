@@ -1,8 +1,10 @@
 package query
 
 import (
+	"slices"
 	"sync"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -21,7 +23,7 @@ const (
 // once for all of them.
 type hub struct {
 	kind   watches.Kind
-	fields *selectable
+	fields kubeapi.Fields
 	users  int // guarded by Handler.mu
 
 	mu     sync.Mutex
@@ -29,12 +31,12 @@ type hub struct {
 }
 
 // join returns a view's hub for a watcher that calls leave at its end.
-func (h *Handler) join(v *view.View, k watches.Kind, s *selectable) (x *hub, leave func()) {
+func (h *Handler) join(v *view.View, k watches.Kind, f kubeapi.Fields) (x *hub, leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	x = h.hubs[v]
 	if x == nil {
-		x = &hub{kind: k, fields: s}
+		x = &hub{kind: k, fields: f}
 		h.hubs[v] = x
 	}
 	x.users++
@@ -72,10 +74,10 @@ type event struct {
 	change view.Change
 
 	mu       sync.Mutex
-	read     bool             // guarded by mu; whether now and was are there
-	now, was attributes       // guarded by mu until read, then immutable
-	frames   map[shape][]byte // guarded by mu
-	size     int              // guarded by mu; of frames
+	read     bool                // guarded by mu; whether now and was are there
+	now, was *kubeapi.Attributes // guarded by mu until read, then immutable
+	frames   map[shape][]byte    // guarded by mu
+	size     int                 // guarded by mu; of frames
 }
 
 // shape identifies a frame of a change.
@@ -85,17 +87,17 @@ type shape struct {
 	columns bool // of a table
 }
 
-// attributes are the labels and fields before and after the change.
-func (e *event) attributes(b *buffer) (was, now *attributes) {
+// attributes are the labels and fields before and after the change; nil: the object was or is not there.
+func (e *event) attributes(b *buffer) (was, now *kubeapi.Attributes) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.read {
 		e.read = true
-		read := func(o *object.Object) attributes {
-			var a attributes
+		read := func(o *object.Object) *kubeapi.Attributes {
 			b.raw, b.next = o.Content(b.next)
-			a.read(e.hub.fields.paths, o.Key, b.raw)
-			return a.kept()
+			a := e.hub.fields.Of(view.NameOf(o), b.raw)
+			a.Labels = slices.Clone(a.Labels)
+			return a
 		}
 		if e.change.Old != nil {
 			e.was = read(e.change.Old)
@@ -104,7 +106,7 @@ func (e *event) attributes(b *buffer) (was, now *attributes) {
 			e.now = read(e.change.Object)
 		}
 	}
-	return &e.was, &e.now
+	return e.was, e.now
 }
 
 // appendFrame appends the change in a shape, as a line of a watch.

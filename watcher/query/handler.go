@@ -16,6 +16,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
+	"github.com/watchbench/watchbench/watcher/relation"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -24,28 +25,19 @@ import (
 type Kinds interface {
 	Served() *watches.Catalogue
 	Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch, error)
+	List() []watches.Status // of those that are followed
 }
 
-// Watches lists and changes the followed kinds at run time.
-type Watches interface {
-	List() []watches.Status
-	Add(context.Context, watches.GVR) error
-	Drop(watches.GVR) error
-}
-
-var (
-	_ Kinds   = (*watches.Watches)(nil)
-	_ Watches = (*watches.Watches)(nil)
-)
+var _ Kinds = (*watches.Watches)(nil)
 
 // Settings are passed in by code.
 type Settings struct {
-	Kinds    Kinds
-	Watches  Watches // nil: /v1/watches is not served
-	Guard    access.Guard
-	Seats    *access.Seats         // of lists; nil: its own
-	Logger   *slog.Logger          // nil: slog.Default()
-	Registry prometheus.Registerer // nil: no metrics
+	Kinds Kinds
+	Guard access.Guard
+	// Relations answers /v1/relations; nil: nobody does.
+	Relations *relation.Relations
+	Logger    *slog.Logger          // nil: slog.Default()
+	Registry  prometheus.Registerer // nil: no metrics
 	// Version returns that of the cluster, as in v1.36.3, for /version. Nil, or where it returns
 	// nothing: that of the release whose behaviour this is.
 	Version func() string
@@ -55,12 +47,12 @@ type Settings struct {
 type Handler struct {
 	config     Config
 	kinds      Kinds
-	watches    Watches
 	guard      access.Guard
 	seats      *access.Seats
+	relations  *relation.Relations
 	logger     *slog.Logger
 	version    func() string
-	selectable map[string]*selectable
+	selectable map[string]kubeapi.Fields
 	patience   time.Duration // writeTimeout
 	requests   slots
 	watchers   slots
@@ -84,15 +76,12 @@ func New(c Config, s Settings) (*Handler, error) {
 	if s.Logger == nil {
 		s.Logger = slog.Default()
 	}
-	if s.Seats == nil {
-		s.Seats = access.NewSeats()
-	}
 	if s.Version == nil {
 		s.Version = func() string { return "" }
 	}
 	h := &Handler{
-		config: c, kinds: s.Kinds, watches: s.Watches, guard: s.Guard, seats: s.Seats, logger: s.Logger, version: s.Version,
-		selectable: allSelectable(c.FieldIndexes), patience: writeTimeout, hubs: map[*view.View]*hub{},
+		config: c, kinds: s.Kinds, guard: s.Guard, seats: access.NewSeats(), relations: s.Relations, logger: s.Logger, version: s.Version,
+		selectable: allFields(c.FieldIndexes), patience: writeTimeout, hubs: map[*view.View]*hub{},
 		requests: newSlots("requests (resourceWatcher.query.maxInFlight)", c.MaxInFlight),
 		watchers: newSlots("watches (resourceWatcher.query.maxWatches)", c.MaxWatches),
 		waiting:  newSlots("requests that wait for a first list or a resourceVersion", maxWaiting),
@@ -170,18 +159,18 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 		return q.gvr, err
 	}
 	if q.path != "" {
-		return q.gvr, h.servePath(w, r, q, user)
+		err := h.servePath(w, r, q, user)
+		return q.gvr, err
 	}
 	if r.Method != http.MethodGet {
 		w.Header().Set("Allow", http.MethodGet)
 		return q.gvr, kubeapi.MethodNotAllowed(r, q.gvr.Group, q.gvr.Resource, readOnly)
 	}
-	return q.gvr, h.read(w, r, q, user, 0)
+	return q.gvr, h.read(w, r, q, user)
 }
 
-// read answers a GET, LIST or WATCH. Above 0, wait is how long the kind's first list may
-// take.
-func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.User, wait time.Duration) error {
+// read answers a GET, LIST or WATCH.
+func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.User) error {
 	if err := h.guard.Authorize(r.Context(), user, q.attributes()); err != nil {
 		return err
 	}
@@ -207,7 +196,7 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 			return err
 		}
 	}
-	open, err := h.kinds.Open(r.Context(), q.gvr, watches.Wait{For: wait, Begin: q.place.wait})
+	open, err := h.kinds.Open(r.Context(), q.gvr, watches.Wait{Begin: q.place.wait})
 	if err != nil {
 		return err
 	}
@@ -231,7 +220,7 @@ func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.Use
 
 // sit waits for a seat, without which nobody reads more than one object.
 func (h *Handler) sit(w *recorder, r *http.Request, q *request) (err error) {
-	if m := q.matcher; m.name != "" && m.namespace != "" {
+	if m := q.matcher; m != nil && m.name != "" && m.namespace != "" {
 		return nil
 	}
 	q.place.lend()
@@ -244,9 +233,6 @@ func (h *Handler) sit(w *recorder, r *http.Request, q *request) (err error) {
 	return q.place.back()
 }
 
-func (h *Handler) fields(r watches.GVR) *selectable {
-	if s := h.selectable[kubeapi.ResourceKey(r.Group, r.Resource)]; s != nil {
-		return s
-	}
-	return labelsOnly
+func (h *Handler) fields(r watches.GVR) kubeapi.Fields {
+	return h.selectable[kubeapi.ResourceKey(r.Group, r.Resource)]
 }

@@ -40,17 +40,18 @@ func kind(r watches.GVR, name string, namespaced bool, short ...string) watches.
 
 // cluster is what the tests read: kinds whose views they feed.
 type cluster struct {
-	mu     sync.Mutex
-	served *watches.Catalogue
-	early  *watches.Catalogue // what Open knows while Served does not
-	views  map[watches.GVR]*view.View
-	fail   map[watches.GVR]error // what Open returns
-	health watches.Health
-	slow   map[watches.GVR]chan struct{} // Open waits until it is closed
-	opened []watches.GVR
-	held   int
-	packer object.Packer
-	rv     uint64
+	mu      sync.Mutex
+	served  *watches.Catalogue
+	early   *watches.Catalogue // what Open knows while Served does not
+	views   map[watches.GVR]*view.View
+	fail    map[watches.GVR]error // what Open returns
+	health  watches.Health
+	slow    map[watches.GVR]chan struct{} // Open waits until it is closed
+	listing chan struct{}                 // List waits until it is closed
+	opened  []watches.GVR
+	held    int
+	packer  object.Packer
+	rv      uint64
 }
 
 func newCluster() *cluster {
@@ -103,6 +104,13 @@ func (c *cluster) Open(ctx context.Context, r watches.GVR, wait watches.Wait) (*
 		defer c.mu.Unlock()
 		c.held--
 	})}, nil
+}
+
+func (c *cluster) List() []watches.Status {
+	if c.listing != nil {
+		<-c.listing
+	}
+	return []watches.Status{{Version: "v1", Resource: "pods", Error: `Get https://user:pass@10.0.0.1/: refused`}}
 }
 
 // obj builds an object as the collector would: packed. more is further members of the
@@ -187,10 +195,9 @@ func (g *guard) Authorize(_ context.Context, u access.User, a access.Attributes)
 type server struct {
 	*cluster
 	*guard
-	followed *followed
-	http     *httptest.Server
-	h        *query.Handler
-	reg      *prometheus.Registry
+	http *httptest.Server
+	h    *query.Handler
+	reg  *prometheus.Registry
 }
 
 func start(t testing.TB, change ...func(*query.Config)) *server {
@@ -199,9 +206,9 @@ func start(t testing.TB, change ...func(*query.Config)) *server {
 	for _, c := range change {
 		c(&cfg)
 	}
-	s := &server{cluster: newCluster(), guard: &guard{}, followed: &followed{}, reg: prometheus.NewRegistry()}
+	s := &server{cluster: newCluster(), guard: &guard{}, reg: prometheus.NewRegistry()}
 	var err error
-	s.h, err = query.New(cfg, query.Settings{Kinds: s.cluster, Watches: s.followed, Guard: s.guard, Registry: s.reg, Version: func() string { return "v1.36.3" }})
+	s.h, err = query.New(cfg, query.Settings{Kinds: s.cluster, Guard: s.guard, Registry: s.reg, Version: func() string { return "v1.36.3" }})
 	if err != nil {
 		t.Fatal(err)
 	}

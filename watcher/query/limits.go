@@ -3,8 +3,7 @@ package query
 import "net/http"
 
 const (
-	maxURL  = 8 << 10  // bytes of a URL
-	maxBody = 64 << 10 // bytes of a query in a body
+	maxURL = 8 << 10 // bytes of a URL
 	// maxWaiting is how many requests may wait for a first list or a version. They have a
 	// connection and a goroutine each, and nothing to send yet.
 	maxWaiting = 1000
@@ -71,7 +70,7 @@ func (s slots) inUse() int { return len(s.free) }
 func checkSize(r *http.Request) error {
 	if n := len(r.URL.Path) + len(r.URL.RawQuery); n > maxURL {
 		return status(http.StatusRequestURITooLong, "",
-			"the URL has %d bytes, the most are %d; POST /v1/objects:query takes longer queries", n, maxURL)
+			"the URL has %d bytes, the most are %d", n, maxURL)
 	}
 	return nil
 }

@@ -69,9 +69,7 @@ func (all objects) paced(ctx context.Context, seat *access.Seat) objects {
 }
 
 // source finds the objects of a list's state, by an index or a name where that narrows it.
-// With an index the state is the present one, which may be newer than s.
-func source(ctx context.Context, open *watches.Watch, q *request, s *view.Snapshot, rest func()) (objects,
-	*view.Snapshot, error) {
+func source(ctx context.Context, open *watches.Watch, q *request, s *view.Snapshot, rest func()) (objects, error) {
 	o, m := q.options, q.matcher
 	after := view.Name{Namespace: o.Token.Namespace, Name: o.Token.Name}
 	if m.name != "" && (m.namespace != "" || !open.Kind.Namespaced) {
@@ -81,13 +79,13 @@ func source(ctx context.Context, open *watches.Watch, q *request, s *view.Snapsh
 				visit(found)
 			}
 			return nil
-		}, s, nil
+		}, nil
 	}
-	if o.indexed.Name != "" && !o.Exact && o.Token.Name == "" {
-		hits, now, err := index(open.View, o.indexed).Find(ctx, o.value, rest)
-		return each(hits), now, err
+	if o.indexed.Name != "" && o.Token.Name == "" {
+		hits, err := index(open.View, o.indexed).Find(ctx, s, o.value, rest)
+		return each(hits), err
 	}
-	return func(visit func(*object.Object) bool) error { s.Ascend(m.namespace, after, visit); return nil }, s, nil
+	return func(visit func(*object.Object) bool) error { s.Ascend(m.namespace, after, visit); return nil }, nil
 }
 
 // each visits a slice.
@@ -100,19 +98,6 @@ func each(all []*object.Object) objects {
 		}
 		return nil
 	}
-}
-
-// indexKey is a field's.
-type indexKey string
-
-// index is a view's index of a field.
-func index(v *view.View, f kubeapi.Field) *view.Index {
-	p := newPaths([]kubeapi.Field{f})
-	return v.IndexBy(indexKey(f.Name), func(raw []byte) []string {
-		var a attributes
-		a.read(p, object.Key{}, raw)
-		return []string{a.value(0)}
-	})
 }
 
 // list answers with what matches, one page of it if there is a limit.
@@ -129,12 +114,9 @@ func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.W
 	if err != nil {
 		return err
 	}
-	all, now, err := source(r.Context(), open, q, s, w.seat.Rest)
+	all, err := source(r.Context(), open, q, s, w.seat.Rest)
 	if err != nil {
 		return err
-	}
-	if now != s {
-		s, version = now, now.Version
 	}
 	meta := kubeapi.ListMeta{Version: version, Left: -1}
 	b := buffers.Get().(*buffer)
@@ -152,12 +134,11 @@ func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.W
 	b.out = q.form.appendListHead(b.out, open.Kind, meta)
 	first := true
 	over := all.paced(r.Context(), w.seat)(func(obj *object.Object) bool {
-		if !m.place(obj.Key) {
+		if !m.take(obj, b) {
 			return true
 		}
-		b.raw, b.next = obj.Content(b.next)
-		if !m.object(obj.Key, b.raw) {
-			return true
+		if m.options == nil {
+			b.raw, b.next = obj.Content(b.next)
 		}
 		if !first {
 			b.out = append(b.out, ',')
@@ -181,14 +162,8 @@ func page(all objects, s *view.Snapshot, o *options, m *matcher, meta kubeapi.Li
 	var taken []*object.Object
 	more := false
 	err := all(func(obj *object.Object) bool {
-		if !m.place(obj.Key) {
+		if !m.take(obj, b) {
 			return true
-		}
-		if m.selects() {
-			b.raw, b.next = obj.Content(b.next)
-			if !m.object(obj.Key, b.raw) {
-				return true
-			}
 		}
 		if more = len(taken) == int(o.Limit); !more {
 			taken = append(taken, obj)

@@ -2,11 +2,9 @@ package query_test
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -38,13 +36,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if task, ok := os.LookupEnv(rateClient); ok {
-		if err := askAtRate(task); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	// The last one sleeps until a time of the real clock.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
 	goleak.VerifyTestMain(clustertest.Shared(m))
@@ -85,7 +76,7 @@ func live(t testing.TB, upstream *rest.Config, window view.Config) (*rest.Config
 		t.Fatal(err)
 	}
 	run(t, w.Run)
-	h, err := query.New(query.Default(), query.Settings{Kinds: w, Watches: w, Guard: access.Open(), Version: w.Version})
+	h, err := query.New(query.Default(), query.Settings{Kinds: w, Guard: access.Open(), Version: w.Version})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,31 +14,19 @@ type options struct {
 
 // parseList reads what a list or watch asks for.
 func (h *Handler) parseList(q *request) (err error) {
-	s, o := h.fields(q.gvr), &options{}
+	all, o := h.fields(q.gvr), &options{}
 	limits := kubeapi.Limits{Selector: h.config.MaxSelectorBytes, Page: int64(h.config.MaxPage)}
 	if o.Options, err = kubeapi.ParseOptions(q.query, q.namespace, limits); err != nil {
 		return err
 	}
-	if err := o.parseFields(s); err != nil {
+	if err := all.Check(o.FieldSelector); err != nil {
 		return err
 	}
-	q.options, q.matcher = o, newMatcher(q.namespace, o, s)
-	return nil
-}
-
-// parseFields refuses fields that cannot be selected by, and finds an index.
-func (o *options) parseFields(s *selectable) error {
-	for _, r := range o.FieldSelector.Requirements() {
-		if r.Field == kubeapi.NameField || r.Field == kubeapi.NamespaceField {
-			continue
-		}
-		f, ok := s.find(r.Field)
-		if !ok {
-			return kubeapi.BadRequest("field label not supported: %s; supported are %s", r.Field, s.names())
-		}
-		if value, exact := o.FieldSelector.RequiresExactMatch(r.Field); exact && f.Index {
+	for _, f := range all {
+		if value, exact := o.FieldSelector.RequiresExactMatch(f.Name); exact && f.Index {
 			o.indexed, o.value = f, value
 		}
 	}
+	q.options, q.matcher = o, newMatcher(q.namespace, o.Options, all)
 	return nil
 }

@@ -23,7 +23,7 @@ type request struct {
 	name        string
 	subresource string
 	only        string // the one name that a list or watch is about, if it is
-	verb        string // get, list or watch; of a path that of the method
+	verb        string // get, list or watch
 	query       url.Values
 
 	place   *place
@@ -32,10 +32,6 @@ type request struct {
 	options *options // of a list or watch
 	matcher *matcher
 }
-
-// verbs of requests for no resource, by method: as in Kubernetes its name, in lower case.
-// Methods that are always refused count as get.
-var verbs = map[string]string{http.MethodPost: "post", http.MethodDelete: "delete"}
 
 // parseRequest reads the method, path and query as an apiserver does before it asks
 // whether the user may. It refuses only what it cannot read.
@@ -51,9 +47,6 @@ func parseRequest(r *http.Request) (*request, error) {
 	}
 	if !resource {
 		q.path, q.parts = r.URL.Path, parts
-		if verb, ok := verbs[r.Method]; ok {
-			q.verb = verb
-		}
 		return q, nil
 	}
 	q.gvr = watches.GVR{Group: p.Group, Version: p.Version, Resource: p.Resource}
@@ -101,9 +94,6 @@ func (q *request) attributes() access.Attributes {
 	}
 	return a
 }
-
-// namespaces are the resource whose objects are said to be in themselves.
-var namespaces = watches.GVR{Version: "v1", Resource: "namespaces"}
 
 // scope refuses a path that does not fit the scope of its kind.
 func (q *request) scope(k watches.Kind) error {

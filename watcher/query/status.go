@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
@@ -46,7 +44,6 @@ func statusOf(err error, r watches.GVR) error {
 		undecided    *access.UnavailableError
 		limit        *watches.LimitError
 		unsynced     *watches.UnsyncedError
-		unserved     *watches.NotServedError
 	)
 	gr := schema.GroupResource{Group: r.Group, Resource: r.Resource}
 	switch {
@@ -58,21 +55,16 @@ func statusOf(err error, r watches.GVR) error {
 		return apierrors.NewUnauthorized("Unauthorized")
 	case errors.As(err, &refused):
 		return forbidden(refused)
+	case errors.Is(err, access.ErrBusy):
+		return kubeapi.TooMany(access.ErrBusy.Error())
 	case errors.As(err, &undecided):
 		return unavailable("access cannot be decided now, please try again later")
-	case errors.As(err, &unserved):
-		return status(http.StatusNotFound, metav1.StatusReasonNotFound,
-			"the server could not find the requested resource: %v", unserved)
 	case errors.Is(err, access.ErrNoSeat):
 		return kubeapi.TooMany(access.ErrNoSeat.Error())
 	case errors.Is(err, watches.ErrNotServed):
 		return noResource()
 	case errors.Is(err, watches.ErrDenied), errors.Is(err, watches.ErrNotFollowed):
 		return apierrors.NewForbidden(gr, "", err)
-	case errors.Is(err, watches.ErrNoWatch):
-		return status(http.StatusNotFound, metav1.StatusReasonNotFound, "%s: %v", gr, err)
-	case errors.Is(err, watches.ErrKept):
-		return status(http.StatusConflict, metav1.StatusReasonConflict, "%s: %v", gr, err)
 	case errors.As(err, &limit):
 		return unavailable("%s cannot be followed: %v", gr, limit)
 	case errors.Is(err, view.ErrNotSynced), errors.Is(err, view.ErrEnded):

@@ -1,16 +1,78 @@
 package query
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
+
+// printers show Pods as an apiserver does (pkg/printers/internalversion of Kubernetes 1.36) and the status of
+// Nodes; other kinds show name and age.
+var (
+	printers = map[string]printer{
+		"pods":  show("Name,Ready,Status,Restarts,Age,+IP,+Node", podCells),
+		"nodes": show("Name,Status,Age", nodeCells),
+	}
+	anyPrinter = show("Name,Age", func(o *struct{ Metadata meta }) []any {
+		return []any{o.Metadata.Name, o.Metadata.age()}
+	})
+)
+
+const none = "<none>"
+
+// meta is the metadata that rows show.
+type meta struct {
+	Name              string
+	CreationTimestamp time.Time
+	DeletionTimestamp *time.Time
+}
+
+func (m *meta) age() string { return since(m.CreationTimestamp) }
+
+// since is how long ago something was, in an apiserver's words.
+func since(t time.Time) string {
+	if t.IsZero() {
+		return "<unknown>"
+	}
+	return duration.HumanDuration(time.Since(t))
+}
+
+// conditions of any object's status.
+type conditions []struct{ Type, Status, Reason string }
+
+func (c conditions) are(kind string) bool { return c.status(kind) == "True" }
+
+func (c conditions) status(kind string) string {
+	for _, one := range c {
+		if one.Type == kind {
+			return one.Status
+		}
+	}
+	return ""
+}
+
+type nodeObject struct {
+	Metadata meta
+	Spec     struct{ Unschedulable bool }
+	Status   struct{ Conditions conditions }
+}
+
+func nodeCells(o *nodeObject) []any {
+	status := cmp.Or(map[string]string{"True": "Ready", "": "Unknown"}[o.Status.Conditions.status("Ready")], "NotReady")
+	if o.Spec.Unschedulable {
+		status += ",SchedulingDisabled"
+	}
+	return []any{o.Metadata.Name, status, o.Metadata.age()}
+}
 
 // printer makes the rows of a kind's table, as kubectl get prints it.
 type printer struct {

@@ -58,7 +58,7 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 			return err
 		}
 		if initial {
-			if state, s, err = source(r.Context(), open, q, s, w.seat.Rest); err != nil {
+			if state, err = source(r.Context(), open, q, s, w.seat.Rest); err != nil {
 				return err
 			}
 			state = state.paced(r.Context(), w.seat)
@@ -106,14 +106,8 @@ func (x *watcher) sendState(all objects, bookmark bool) error {
 	defer b.free()
 	var err error
 	over := all(func(o *object.Object) bool {
-		if !x.matcher.place(o.Key) {
+		if !x.matcher.take(o, b) {
 			return true
-		}
-		if x.matcher.selects() {
-			b.raw, b.next = o.Content(b.next)
-			if !x.matcher.object(o.Key, b.raw) {
-				return true
-			}
 		}
 		if err = appendFrame(b, x.kind, x.shape(view.Added), o, 0); err == nil && len(b.out) >= chunk {
 			err = x.write(b)
@@ -232,10 +226,9 @@ func (x *watcher) change(c view.Change, b *buffer) error {
 	}
 	e := x.hub.event(c)
 	t := c.Type
-	if x.matcher.selects() {
+	if o := x.matcher.options; o != nil {
 		before, after := e.attributes(b)
-		was := c.Old != nil && x.matcher.attributes(before)
-		is := c.Type != view.Deleted && x.matcher.attributes(after)
+		was, is := before != nil && o.Selects(before), after != nil && o.Selects(after)
 		switch {
 		case was && is:
 			t = view.Modified

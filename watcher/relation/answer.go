@@ -77,7 +77,6 @@ const (
 	AccessUnknown Reason = "AccessUnknown" // nobody could say whether the user may
 	NotSynced     Reason = "NotSynced"     // the kind's first list was not complete in time
 	WatchBroken   Reason = "WatchBroken"   // the kind is shown as it was when its watch broke
-	Unreadable    Reason = "Unreadable"    // an object's content could not be read
 	LimitReached  Reason = "LimitReached"  // a bound of the answer, or of what may be followed
 	Unavailable   Reason = "Unavailable"   // the kind could not be opened
 )

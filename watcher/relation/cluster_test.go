@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -205,7 +205,7 @@ func relations(t testing.TB, c *cluster, g *guard, change func(*relation.Config)
 		change(&cfg)
 	}
 	r, err := relation.New(cfg, relation.Settings{
-		Kinds: c, Followed: func() []watches.GVR { return c.followed }, Guard: g, Logger: slog.New(slog.DiscardHandler),
+		Kinds: c, Followed: func() []watches.GVR { return c.followed }, Guard: g,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func relations(t testing.TB, c *cluster, g *guard, change func(*relation.Config)
 // ask parses "gvk namespace/name direction depth", the namespace may be missing.
 func ask(t testing.TB, r *relation.Relations, text string) *relation.Answer {
 	t.Helper()
-	a, err := r.Graph(t.Context(), question(t, text))
+	a, err := r.Graph(t.Context(), question(t, text), nil)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -230,7 +230,7 @@ func question(t testing.TB, text string) relation.Query {
 	if !namespaced {
 		namespace, name = "", namespace
 	}
-	q, err := relation.ParseQuery(fmt.Sprintf("gvk=%s&namespace=%s&name=%s&direction=%s&depth=%s", f[0], namespace, name, f[2], f[3]))
+	q, err := relation.ParseQuery(url.Values{"gvk": {f[0]}, "namespace": {namespace}, "name": {name}, "direction": {f[2]}, "depth": {f[3]}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,9 +27,6 @@ type Config struct {
 	// How long a query waits for the first lists of kinds that were not followed yet.
 	// What is not there by then is named as missing.
 	Wait setting.Duration `json:"wait"`
-	// How long an index stays in memory after its last use. An index keeps its kind's objects in
-	// memory too: longer than unused watches are kept, it keeps what they have freed.
-	IndexIdle setting.Duration `json:"indexIdle"`
 }
 
 // Default is the configuration without any key set.
@@ -42,9 +39,8 @@ func Default() Config {
 			"horizontalpodautoscalers.autoscaling", "cronjobs.batch", "jobs.batch",
 			"endpointslices.discovery.k8s.io", "ingresses.networking.k8s.io",
 		},
-		MaxNodes:  1000,
-		Wait:      setting.Duration(5 * time.Second),
-		IndexIdle: setting.Duration(5 * time.Minute),
+		MaxNodes: 1000,
+		Wait:     setting.Duration(5 * time.Second),
 	}
 }
 
@@ -52,7 +48,6 @@ func Default() Config {
 const (
 	mostNodes = 100_000
 	mostWait  = 30 * time.Second
-	leastIdle = time.Second
 )
 
 // Validate names the first key with a value that cannot be.
@@ -73,8 +68,6 @@ func (c Config) Validate() error {
 		return fmt.Errorf("maxNodes: %d: want 1 to %d", c.MaxNodes, mostNodes)
 	case c.Wait.Std() <= 0 || c.Wait.Std() > mostWait:
 		return fmt.Errorf("wait: %s: want more than 0s, and at most %s", c.Wait, mostWait)
-	case c.IndexIdle.Std() < leastIdle:
-		return fmt.Errorf("indexIdle: %s: want %s or more", c.IndexIdle, leastIdle)
 	}
 	return nil
 }

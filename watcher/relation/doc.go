@@ -15,8 +15,6 @@
 //  4. A user learns of no object that he may not list, except the start, which he must be
 //     allowed to get, and what an object that he may read names.
 //  5. A kind is held only while a query reads it, so that one idle time, that of watches,
-//     decides how long it is followed. Indexes stay for Config.IndexIdle after their last use,
-//     or until their View is replaced. Readers bring them up to date, and the View does soon
-//     after a change, never the collector.
-//  6. Queries by HTTP share the seats of lists (see access.Seats), and pause as they do.
+//     decides how long it is followed. Indexes stay for some minutes after their last use, or
+//     until their View is replaced; never does the collector wait for one.
 package relation

@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -81,36 +78,28 @@ func TestLive(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	r, err := relation.New(relation.Default(), relation.Settings{Kinds: followed, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
+	r, err := relation.New(relation.Default(), relation.Settings{Kinds: followed, Guard: &guard{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(r)
-	defer server.Close()
-	get := func(query string) (a *relation.Answer) {
+	get := func(query string) *relation.Answer {
 		t.Helper()
-		deadline := time.Now().Add(20 * time.Second)
-		for {
-			response, err := server.Client().Get(server.URL + "?" + query)
-			if err != nil {
-				t.Fatal(err)
-			}
-			body, err := io.ReadAll(response.Body)
-			_ = response.Body.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if response.StatusCode == http.StatusOK {
-				a = &relation.Answer{}
-				if err := json.Unmarshal(body, a); err != nil {
-					t.Fatal(err)
-				}
+		values, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := relation.ParseQuery(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+			a, err := r.Graph(t.Context(), q, nil)
+			if err == nil {
 				return a
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: %s", query, body)
+			if time.Now().After(deadline) { // before the first discovery nothing is served
+				t.Fatalf("%s: %v", query, err)
 			}
-			time.Sleep(100 * time.Millisecond) // before the first discovery nothing is served
 		}
 	}
 	edges := func(a *relation.Answer) (all []string) {

@@ -244,7 +244,7 @@ func TestModel(t *testing.T) {
 			if parts := strings.Split(start.kind, "/"); len(parts) == 3 {
 				q.Group, q.Version = parts[0], parts[1]
 			}
-			a, err := r.Graph(t.Context(), q)
+			a, err := r.Graph(t.Context(), q, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,36 +1,33 @@
 package relation
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// plan lists the kinds that queries look into as long as the same is served and followed.
+// plan lists the kinds that a query looks into.
 type plan struct {
-	served   *watches.Catalogue
-	followed []watches.GVR
-	kinds    map[groupKind]watches.Kind // in the version that is read
-	// dependents are the kinds whose owners are looked at, namespaced those of them that are so,
-	// and unlooked the rest.
-	dependents, namespaced, unlooked []watches.Kind
+	kinds map[groupKind]watches.Kind // in the version that is read
+	// dependents are the kinds whose owners are looked at, and unlooked the rest.
+	dependents, unlooked []watches.Kind
 }
 
-// newPlan reads each kind in the version that is followed, else in the preferred one.
-func newPlan(served *watches.Catalogue, followed []watches.GVR, wanted []string) *plan {
-	p := &plan{served: served, followed: slices.Clone(followed), kinds: map[groupKind]watches.Kind{}}
+// newPlan reads each kind in the version that is followed, else in the preferred one, and the start
+// in its own.
+func newPlan(served *watches.Catalogue, followed []watches.GVR, wanted []string, start watches.Kind) *plan {
+	p := &plan{kinds: map[groupKind]watches.Kind{kindOf(start): start}}
 	var order []groupKind
 	for _, g := range served.Groups {
 		for _, v := range g.Versions {
 			for _, k := range v.Kinds {
 				of := kindOf(k)
-				_, known := p.kinds[of]
-				if !known {
+				if !slices.Contains(order, of) {
 					order = append(order, of)
 				}
-				if !known || slices.Contains(followed, gvrOf(k)) && !slices.Contains(followed, gvrOf(p.kinds[of])) {
+				was, known := p.kinds[of]
+				if !known || of != kindOf(start) && slices.Contains(followed, gvrOf(k)) && !slices.Contains(followed, gvrOf(was)) {
 					p.kinds[of] = k
 				}
 			}
@@ -38,37 +35,16 @@ func newPlan(served *watches.Catalogue, followed []watches.GVR, wanted []string)
 	}
 	for _, of := range order {
 		k := p.kinds[of]
+		follows := func(r watches.GVR) bool { return r.Group == k.Group && r.Resource == k.Name }
 		switch {
 		case of == secrets:
-		case slices.Contains(followed, gvrOf(k)), slices.Contains(wanted, strings.TrimSuffix(k.Name+"."+k.Group, ".")):
+		case slices.ContainsFunc(followed, follows), slices.Contains(wanted, strings.TrimSuffix(k.Name+"."+k.Group, ".")):
 			p.dependents = append(p.dependents, k)
-			if k.Namespaced {
-				p.namespaced = append(p.namespaced, k)
-			}
 		default:
 			p.unlooked = append(p.unlooked, k)
 		}
 	}
 	return p
-}
-
-// reading returns the plan with a kind in that version.
-func (p *plan) reading(k watches.Kind) *plan {
-	if was, served := p.kinds[kindOf(k)]; !served || gvrOf(was) == gvrOf(k) {
-		return p
-	}
-	other := *p
-	other.kinds = maps.Clone(p.kinds)
-	other.kinds[kindOf(k)] = k
-	for _, list := range []*[]watches.Kind{&other.dependents, &other.namespaced, &other.unlooked} {
-		*list = slices.Clone(*list)
-		for i, x := range *list {
-			if kindOf(x) == kindOf(k) {
-				(*list)[i] = k
-			}
-		}
-	}
-	return &other
 }
 
 // looksInto reports whether a query may look into a kind that no object names.

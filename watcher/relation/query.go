@@ -1,12 +1,12 @@
 package relation
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 )
 
@@ -29,38 +29,19 @@ type Query struct {
 	Direction            Direction   // "" is Down
 }
 
-// InputError is a query that cannot be answered as it is: 400.
-type InputError struct {
-	Parameter string
-	Text      string // what is wrong, and what would be right
-}
-
-func (e *InputError) Error() string { return e.Parameter + ": " + e.Text }
-
-// NotFoundError says that there is no such object: 404.
-type NotFoundError struct{ Query Query }
-
-func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("%s %q not found", e.Query.Kind, e.Query.Name)
-}
-
 var parameters = []string{"gvk", "namespace", "name", "depth", "direction"}
 
-// ParseQuery reads the query of a URL.
-func ParseQuery(raw string) (Query, error) {
-	values, err := url.ParseQuery(raw)
-	if err != nil {
-		return Query{}, &InputError{"query", "want name=value pairs joined by &, with %-escapes of two digits"}
-	}
+// ParseQuery reads the query of a URL. Its error is a Status.
+func ParseQuery(values url.Values) (q Query, err error) {
 	for key, all := range values {
 		if !slices.Contains(parameters, key) {
-			return Query{}, &InputError{strconv.Quote(key), "no such parameter; there are " + strings.Join(parameters, ", ")}
+			return q, kubeapi.BadRequest("%q: no such parameter; there are %s", key, strings.Join(parameters, ", "))
 		}
 		if len(all) > 1 {
-			return Query{}, &InputError{key, fmt.Sprintf("stands %d times; want one", len(all))}
+			return q, kubeapi.BadRequest("%s: stands %d times; want one", key, len(all))
 		}
 	}
-	q := Query{Namespace: values.Get("namespace"), Name: values.Get("name"), Direction: Direction(values.Get("direction"))}
+	q = Query{Namespace: values.Get("namespace"), Name: values.Get("name"), Direction: Direction(values.Get("direction"))}
 	if q.Group, q.Version, q.Kind, err = parseGVK(values.Get("gvk")); err != nil {
 		return Query{}, err
 	}
@@ -73,7 +54,7 @@ func ParseQuery(raw string) (Query, error) {
 }
 
 func badDepth(depth string) error {
-	return &InputError{"depth", fmt.Sprintf("%q: want 1 to %d", depth, MaxDepth)}
+	return kubeapi.BadRequest("depth: %q: want 1 to %d", depth, MaxDepth)
 }
 
 func parseGVK(gvk string) (group, version, kind string, err error) {
@@ -81,9 +62,8 @@ func parseGVK(gvk string) (group, version, kind string, err error) {
 	if len(parts) == 2 {
 		parts = slices.Insert(parts, 0, "")
 	}
-	if len(parts) != 3 || parts[1] == "" || parts[2] == "" || strings.HasPrefix(gvk, "/") {
-		return "", "", "", &InputError{"gvk",
-			fmt.Sprintf("%q: want version/Kind or group/version/Kind, such as v1/Pod or apps/v1/Deployment", gvk)}
+	if len(parts) != 3 || parts[1] == "" || parts[2] == "" || strings.ToLower(parts[2][:1]) == parts[2][:1] || strings.HasPrefix(gvk, "/") {
+		return "", "", "", kubeapi.BadRequest("gvk: %q: want version/Kind or group/version/Kind, such as v1/Pod or apps/v1/Deployment", gvk)
 	}
 	return parts[0], parts[1], parts[2], nil
 }
@@ -98,13 +78,13 @@ func (q Query) checked() (Query, error) {
 	}
 	switch {
 	case q.Version == "" || q.Kind == "":
-		return q, &InputError{"gvk", "want a version and a kind"}
+		return q, kubeapi.BadRequest("gvk: want a version and a kind")
 	case q.Name == "":
-		return q, &InputError{"name", "want the name of one object"}
+		return q, kubeapi.BadRequest("name: want the name of one object")
 	case q.Depth < 1 || q.Depth > MaxDepth:
 		return q, badDepth(strconv.Itoa(q.Depth))
 	case q.Direction != Down && q.Direction != Up && q.Direction != Both:
-		return q, &InputError{"direction", fmt.Sprintf("%q: want down, up or both", q.Direction)}
+		return q, kubeapi.BadRequest("direction: %q: want down, up or both", q.Direction)
 	}
 	return q, nil
 }

@@ -3,14 +3,14 @@ package relation_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/watchbench/watchbench/watcher/relation"
 	"github.com/watchbench/watchbench/watcher/setting"
@@ -48,7 +48,7 @@ func TestOneStateOfAKind(t *testing.T) {
 	for range 2 {
 		readers.Go(func() {
 			for range 30 {
-				a, err := r.Graph(t.Context(), question(t, "apps/v1/Deployment a/web down 2"))
+				a, err := r.Graph(t.Context(), question(t, "apps/v1/Deployment a/web down 2"), nil)
 				if err != nil {
 					t.Error(err)
 					return
@@ -63,72 +63,27 @@ func TestOneStateOfAKind(t *testing.T) {
 	readers.Wait()
 }
 
-// TestIndexesGoWhenIdle: their memory is not kept, and they are made anew; with a new View
-// of a kind the old one's go at once.
-func TestIndexesGoWhenIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCluster()
-		c.put(t, plain("v1/Node", "n", "n"))
-		c.put(t, with("v1/Pod", "a/p", "p", `"spec":{"nodeName":"n"}`))
-		r := relations(t, c, &guard{}, func(c *relation.Config) { c.IndexIdle = setting.Duration(time.Minute) })
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- r.Run(ctx) }()
-		synctest.Wait()
-		if err := r.Run(ctx); err == nil {
-			t.Error("a second Run is not refused")
-		}
-		query := func() {
-			t.Helper()
-			if a := ask(t, r, "v1/Node n up 1"); len(a.Edges) != 1 {
-				t.Errorf("%v", lines(a))
-			}
-		}
-		for range 5 {
-			query()
-			time.Sleep(50 * time.Second)
-			if relation.Indexes(r) != 1 {
-				t.Errorf("%d indexes; want that of Pods by Node", relation.Indexes(r))
-			}
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if n := relation.Indexes(r); n != 0 {
-			t.Errorf("%d indexes are left of an idle time", n)
-		}
-		query()
-		again := newCluster()
-		again.put(t, with("v1/Pod", "b/q", "q", `"spec":{"nodeName":"n"}`))
-		c.views[podsGVR] = again.views[podsGVR]
-		if a := ask(t, r, "v1/Node n up 1"); !slices.Equal(lines(a), []string{"Pod:b/q node Node:n"}) || relation.Indexes(r) != 1 {
-			t.Errorf("after the View was replaced: %v, %d indexes", lines(a), relation.Indexes(r))
-		}
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if n := relation.Indexes(r); n != 0 {
-			t.Errorf("%d indexes are left at the end", n)
-		}
-		ask(t, r, "v1/Node n up 1")
-		if n := relation.Indexes(r); n != 0 {
-			t.Errorf("%d indexes are kept after the end", n)
-		}
-	})
-}
-
-// slow takes its time to open a kind, the apps group aside.
+// slow takes its time for the first list of a kind, the apps group aside.
 type slow struct {
 	*cluster
 	takes time.Duration
+	began map[watches.GVR]time.Time
 }
 
 func (s *slow) Open(ctx context.Context, r watches.GVR, wait watches.Wait) (*watches.Watch, error) {
-	if r.Group != "apps" {
+	if s.began[r].IsZero() {
+		s.began[r] = time.Now()
+	}
+	left := s.takes - time.Since(s.began[r])
+	switch {
+	case r.Group == "apps" || left <= 0:
+	case wait.For < 0:
+		return nil, &watches.UnsyncedError{}
+	default:
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(s.takes):
+		case <-time.After(left):
 		}
 	}
 	return s.cluster.Open(ctx, r, wait)
@@ -144,7 +99,7 @@ func TestWaitsTogether(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster()
 			c.put(t, plain("apps/v1/ReplicaSet", "a/r", "r"))
-			r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, tt.takes}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
+			r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, tt.takes, map[watches.GVR]time.Time{}}, Guard: &guard{}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -165,14 +120,14 @@ func TestWaitsTogether(t *testing.T) {
 func TestEndOfTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
-		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, time.Hour}, Guard: &guard{}, Logger: slog.New(slog.DiscardHandler)})
+		r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, time.Hour, map[watches.GVR]time.Time{}}, Guard: &guard{}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err = r.Graph(ctx, question(t, "v1/Pod a/p down 1"))
+		_, err = r.Graph(ctx, question(t, "v1/Pod a/p down 1"), nil)
 		if err == nil || time.Since(began) != time.Second {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
@@ -194,7 +149,6 @@ func TestConfig(t *testing.T) {
 		{func(c *relation.Config) { c.MaxNodes = 0 }, "maxNodes: 0: want 1 to 100000"},
 		{func(c *relation.Config) { c.Wait = 0 }, "wait: 0s: want more than 0s, and at most 30s"},
 		{func(c *relation.Config) { c.Wait = setting.Duration(time.Minute) }, "wait: 1m0s: want"},
-		{func(c *relation.Config) { c.IndexIdle = 1 }, "indexIdle: 1ns: want 1s or more"},
 	}
 	for _, tt := range tests {
 		c := relation.Default()
@@ -239,7 +193,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("%v, node at %s", a.ResourceVersions, a.Nodes[0].ResourceVersion)
 	}
 	c.drop(t, podsGVR, view.Name{Namespace: "a", Name: "p"})
-	if _, err := relations(t, c, &guard{}, nil).Graph(t.Context(), question(t, "v1/Pod a/p up 1")); err == nil || err.Error() != `Pod "p" not found` {
+	if _, err := relations(t, c, &guard{}, nil).Graph(t.Context(), question(t, "v1/Pod a/p up 1"), nil); !apierrors.IsNotFound(err) {
 		t.Error(err)
 	}
 }

@@ -2,6 +2,9 @@ package relation
 
 import (
 	"strings"
+
+	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/watcher/object"
 )
 
 // Type is the meaning of an edge.
@@ -56,8 +59,10 @@ type rule struct {
 	holder groupKind
 	target groupKind // zero: the reference says
 	// down is set where the edge leads from the holder to the target.
-	down  bool
-	shape *shape
+	down bool
+	// in is the member of an object that has all places in it.
+	in     string
+	places []place
 	// self is set where the target has the holder's own name.
 	self bool
 	// lax is set where a target that is not there means that no edge exists.
@@ -71,6 +76,22 @@ type rule struct {
 	uid bool
 }
 
+// place says where objects hold references: the keys that lead there, * for each element of an
+// array, and which member of the value is the name; the empty one is the value itself.
+type place struct {
+	path []string
+	name string
+	// full is set where other members of the value than the name count.
+	full bool
+	// generated is set where the reference is to what the object's controller makes of its own
+	// name and the one here, if there is a member ephemeral.
+	generated bool
+}
+
+func byName(path, key string) place { return place{path: strings.Fields(path), name: key} }
+
+func inFull(path string) place { return place{path: strings.Fields(path), name: "name", full: true} }
+
 // space is where a reference finds its target.
 type space uint8
 
@@ -82,80 +103,64 @@ const (
 )
 
 var rules = func() []*rule {
-	target := func(path string) *place {
-		return &place{path: path,
-			fields: map[string]field{"kind": fieldKind, "namespace": fieldNamespace, "name": fieldName, "uid": fieldUID}}
-	}
-	fromVolume := &rule{
-		typ: Bound, holder: volumes, target: claims, space: spaceNamed, uid: true,
-		shape: shapeOf(&place{path: "spec claimRef",
-			fields: map[string]field{"namespace": fieldNamespace, "name": fieldName, "uid": fieldUID}}),
-	}
-	fromClaim := &rule{typ: Bound, holder: claims, target: volumes, down: true, space: spaceNone,
-		shape: shapeOf(byName("spec volumeName", "")), back: fromVolume}
+	fromVolume := &rule{typ: Bound, holder: volumes, target: claims, space: spaceNamed, uid: true, in: "spec",
+		places: []place{inFull("claimRef")}}
+	fromClaim := &rule{typ: Bound, holder: claims, target: volumes, down: true, space: spaceNone, in: "spec",
+		places: []place{byName("volumeName", "")}, back: fromVolume}
 	fromVolume.back = fromClaim
+	ofPod := func(typ Type, target groupKind, places ...place) *rule {
+		return &rule{typ: typ, holder: pods, target: target, down: true, in: "spec", places: places}
+	}
+	onNode := ofPod(OnNode, nodes, byName("nodeName", ""))
+	onNode.space = spaceNone
+	scratch := byName("volumes *", "name")
+	scratch.generated = true
 	return []*rule{
-		{
-			typ: Owner, space: spaceOfOwner,
-			shape: shapeOf(&place{path: "metadata ownerReferences *",
-				fields: map[string]field{"apiVersion": fieldAPIVersion, "kind": fieldKind, "name": fieldName, "uid": fieldUID}}),
-		},
+		{typ: Owner, space: spaceOfOwner, in: "metadata", places: []place{inFull("ownerReferences *")}},
 		fromClaim,
 		fromVolume,
-		{typ: Slice, holder: slicesKind, target: services,
-			shape: shapeOf(byName("metadata labels kubernetes.io/service-name", ""))},
-		{typ: EndpointsOf, holder: endpoints, target: services, self: true, lax: true, shape: shapeOf()},
-		{typ: Target, holder: slicesKind, target: pods, down: true, shape: shapeOf(target("endpoints * targetRef"))},
-		{typ: Target, holder: endpoints, target: pods, down: true,
-			shape: shapeOf(target("subsets * addresses * targetRef"), target("subsets * notReadyAddresses * targetRef"))},
-		{typ: OnNode, holder: pods, target: nodes, down: true, space: spaceNone, shape: shapeOf(byName("spec nodeName", ""))},
-		{typ: ConfigMap, holder: pods, target: configMaps, down: true,
-			shape: shapeOf(append(containers("configMapRef", "configMapKeyRef"),
-				byName("spec volumes * configMap", "name"), byName("spec volumes * projected sources * configMap", "name"))...)},
-		{typ: Secret, holder: pods, target: secrets, down: true,
-			shape: shapeOf(append(containers("secretRef", "secretKeyRef"), secretVolumes()...)...)},
-		{typ: ServiceAccount, holder: pods, target: accounts, down: true,
-			shape: shapeOf(byName("spec serviceAccountName", ""))},
-		{typ: Claim, holder: pods, target: claims, down: true, shape: shapeOf(
-			byName("spec volumes * persistentVolumeClaim", "claimName"),
-			&place{path: "spec volumes *", fields: map[string]field{"name": fieldName, "ephemeral": fieldPresent},
-				generated: true})},
-		{typ: Scale, holder: scalers, down: true, shape: shapeOf(
-			&place{path: "spec scaleTargetRef",
-				fields: map[string]field{"apiVersion": fieldAPIVersion, "kind": fieldKind, "name": fieldName}})},
-		{typ: Backend, holder: ingresses, target: services, down: true, shape: shapeOf(
-			byName("spec defaultBackend service", "name"), byName("spec rules * http paths * backend service", "name"))},
+		{typ: Slice, holder: slicesKind, target: services, in: "metadata",
+			places: []place{byName("labels kubernetes.io/service-name", "")}},
+		{typ: EndpointsOf, holder: endpoints, target: services, self: true, lax: true},
+		{typ: Target, holder: slicesKind, target: pods, down: true, in: "endpoints", places: []place{inFull("* targetRef")}},
+		{typ: Target, holder: endpoints, target: pods, down: true, in: "subsets",
+			places: []place{inFull("* addresses * targetRef"), inFull("* notReadyAddresses * targetRef")}},
+		onNode,
+		ofPod(ConfigMap, configMaps, append(containers("configMapRef", "configMapKeyRef"),
+			byName("volumes * configMap", "name"), byName("volumes * projected sources * configMap", "name"))...),
+		ofPod(Secret, secrets, append(containers("secretRef", "secretKeyRef"), secretVolumes()...)...),
+		ofPod(ServiceAccount, accounts, byName("serviceAccountName", "")),
+		ofPod(Claim, claims, byName("volumes * persistentVolumeClaim", "claimName"), scratch),
+		{typ: Scale, holder: scalers, down: true, in: "spec", places: []place{inFull("scaleTargetRef")}},
+		{typ: Backend, holder: ingresses, target: services, down: true, in: "spec", places: []place{
+			byName("defaultBackend service", "name"), byName("rules * http paths * backend service", "name")}},
 	}
 }()
 
 // containers are the places where containers of all sorts name what their environment
 // comes from.
-func containers(all, one string) (places []*place) {
+func containers(all, one string) (places []place) {
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
-		places = append(places, byName("spec "+list+" * envFrom * "+all, "name"),
-			byName("spec "+list+" * env * valueFrom "+one, "name"))
+		places = append(places, byName(list+" * envFrom * "+all, "name"), byName(list+" * env * valueFrom "+one, "name"))
 	}
 	return places
 }
 
 // secretVolumes are the places of a Pod outside its containers that name Secrets: all that
 // the kubelet reads on its behalf.
-func secretVolumes() []*place {
-	places := []*place{
-		byName("spec imagePullSecrets *", "name"),
-		byName("spec volumes * secret", "secretName"),
-		byName("spec volumes * azureFile", "secretName"),
-		byName("spec volumes * projected sources * secret", "name"),
-		byName("spec volumes * csi nodePublishSecretRef", "name"),
+func secretVolumes() []place {
+	places := []place{
+		byName("imagePullSecrets *", "name"), byName("volumes * secret", "secretName"),
+		byName("volumes * azureFile", "secretName"), byName("volumes * projected sources * secret", "name"),
+		byName("volumes * csi nodePublishSecretRef", "name"),
 	}
 	for _, driver := range []string{"cephfs", "cinder", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos"} {
-		places = append(places, byName("spec volumes * "+driver+" secretRef", "name"))
+		places = append(places, byName("volumes * "+driver+" secretRef", "name"))
 	}
 	return places
 }
 
-// reference names an object, as another one does. Its strings share memory with what it
-// was read from.
+// reference names an object, as another one does.
 type reference struct {
 	apiVersion string // "" where the rule has the kind
 	of         groupKind
@@ -163,55 +168,76 @@ type reference struct {
 	name, uid  string
 }
 
-// refs calls yield with the references of an object by this rule; an error says that the
-// text is not JSON. buf is used for reading and may be nil.
-func (ru *rule) refs(raw []byte, buf *reader, yield func(reference)) error {
-	if buf == nil {
-		buf = &reader{}
+// refs are the references of an object by this rule; raw is its content.
+func (ru *rule) refs(of object.Key, raw []byte) (all []reference) {
+	if ru.self {
+		return []reference{{of: ru.target, namespace: of.Namespace, name: of.Name}}
 	}
-	if err := buf.read(raw, ru.shape); err != nil {
-		return err
+	in := jsonscan.Lookup(raw, ru.in)
+	for _, p := range ru.places {
+		walk(in, p.path, func(v []byte) {
+			if r, ok := ru.read(&p, of, v); ok {
+				all = append(all, r)
+			}
+		})
 	}
-	if ru.self && buf.name != "" {
-		yield(reference{of: ru.target, namespace: buf.namespace, name: buf.name})
-	}
-	for _, f := range buf.found {
-		if ref, ok := ru.ref(f, buf); ok {
-			yield(ref)
-		}
-	}
-	return nil
+	return all
 }
 
-func (ru *rule) ref(f found, of *reader) (reference, bool) {
-	r := reference{of: ru.target, name: f.name, uid: f.uid}
+// walk calls visit with the values that a path leads to.
+func walk(raw []byte, path []string, visit func([]byte)) {
 	switch {
-	case ru.typ == Target && f.kind != pods.kind, ru.typ == Owner && f.uid == "":
+	case len(path) == 0:
+		visit(raw)
+	case path[0] != "*":
+		if v := jsonscan.Lookup(raw, path[0]); v != nil {
+			walk(v, path[1:], visit)
+		}
+	default:
+		for v := range jsonscan.Elements(raw) {
+			walk(v, path[1:], visit)
+		}
+	}
+}
+
+// read reads the reference at a place.
+func (ru *rule) read(p *place, of object.Key, v []byte) (r reference, ok bool) {
+	r.of = ru.target
+	if p.name == "" {
+		r.name = jsonscan.Unquote(v)
+	} else {
+		r.name = jsonscan.Unquote(jsonscan.Lookup(v, p.name))
+	}
+	var kind, apiVersion, namespace string
+	if p.full {
+		text := func(key string) string { return jsonscan.Unquote(jsonscan.Lookup(v, key)) }
+		kind, apiVersion, namespace, r.uid = text("kind"), text("apiVersion"), text("namespace"), text("uid")
+	}
+	switch {
+	case r.name == "", ru.typ == Target && kind != pods.kind, ru.typ == Owner && r.uid == "":
 		return r, false
-	case f.place.generated && !f.present:
-		return r, false
-	case f.place.generated:
-		r.name = of.name + "-" + f.name
+	case p.generated:
+		if e := jsonscan.Lookup(v, "ephemeral"); e == nil || string(e) == "null" {
+			return r, false
+		}
+		r.name = of.Name + "-" + r.name
 	}
 	if r.of == (groupKind{}) {
-		group, _, grouped := strings.Cut(f.apiVersion, "/")
+		group, _, grouped := strings.Cut(apiVersion, "/")
 		if !grouped {
 			group = ""
 		}
-		r.of, r.apiVersion = groupKind{group, f.kind}, f.apiVersion
-		if f.kind == "" {
-			return r, false
-		}
+		r.of, r.apiVersion = groupKind{group, kind}, apiVersion
 	}
 	switch ru.space {
 	case spaceOwn:
-		r.namespace = of.namespace
-		return r, f.namespace == "" || f.namespace == of.namespace
+		r.namespace = of.Namespace
+		return r, r.of.kind != "" && (namespace == "" || namespace == of.Namespace)
 	case spaceNamed:
-		r.namespace = f.namespace
+		r.namespace = namespace
 	case spaceNone, spaceOfOwner:
 	}
-	return r, true
+	return r, r.of.kind != ""
 }
 
 // key identifies a reference in an index. The namespace is left out where only the
@@ -221,8 +247,9 @@ func (r reference) key() string {
 }
 
 // values is for view.Index.
-func (ru *rule) values(raw []byte) []string {
-	var keys []string
-	_ = ru.refs(raw, nil, func(r reference) { keys = append(keys, r.key()) }) // what cannot be read refers to nothing
+func (ru *rule) values(o *object.Object) (keys []string) {
+	for _, r := range ru.refs(o.Key, o.Raw) {
+		keys = append(keys, r.key())
+	}
 	return keys
 }

@@ -3,12 +3,13 @@ package relation
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
@@ -19,18 +20,9 @@ import (
 // level of it, to so many times Config.MaxNodes.
 const edgesPerNode = 32
 
-// mostNamespaces is in how many namespaces one query asks whether the user may list a kind
-// that he may not list everywhere.
-const mostNamespaces = 100
-
-// errUnknown says that it was not learned yet what the cluster serves.
-var errUnknown = errors.New("what the cluster serves is not known yet")
-
-// Graph answers a query. Its error is an *InputError, a *NotFoundError, one of access, one of
+// Graph answers a query within a seat, if it has one. Its error is a Status, one of access, one of
 // watches about the start's kind, or the cause of ctx's end.
-func (r *Relations) Graph(ctx context.Context, q Query) (*Answer, error) { return r.graph(ctx, q, nil) }
-
-func (r *Relations) graph(ctx context.Context, q Query, seat *access.Seat) (*Answer, error) {
+func (r *Relations) Graph(ctx context.Context, q Query, seat *access.Seat) (*Answer, error) {
 	q, err := q.checked()
 	if err != nil {
 		return nil, err
@@ -38,11 +30,11 @@ func (r *Relations) graph(ctx context.Context, q Query, seat *access.Seat) (*Ans
 	opening, cancel := context.WithTimeout(ctx, r.cfg.Wait.Std())
 	defer cancel()
 	w := &run{
-		Relations: r, q: q, seat: seat, ctx: ctx, opening: opening, plan: r.planned(), gaps: gaps{},
+		Relations: r, q: q, seat: seat, ctx: ctx, opening: opening, gaps: gaps{},
 		answer: &Answer{Direction: q.Direction, Depth: q.Depth, Nodes: []Node{}, Edges: []Edge{},
 			ResourceVersions: map[string]string{}},
 		ids: map[identity]int{}, edges: map[Edge]struct{}{}, said: map[permission]error{},
-		sources: map[watches.GVR]*source{}, asked: map[watches.GVR]int{},
+		sources: map[watches.GVR]*source{}, started: map[watches.GVR]bool{},
 	}
 	defer w.close()
 	if err := w.begin(); err != nil {
@@ -63,7 +55,6 @@ type run struct {
 	*Relations
 	q            Query
 	seat         *access.Seat // nil: none is needed
-	apart        bool         // the seat is others' while several goroutines ask and open
 	ctx, opening context.Context
 	plan         *plan
 	start        watches.Kind
@@ -74,13 +65,11 @@ type run struct {
 	edges  map[Edge]struct{}
 	gaps   gaps
 
-	mu      sync.Mutex              // guards the next three
 	said    map[permission]error    // by the guard
+	started map[watches.GVR]bool    // see startFor
 	sources map[watches.GVR]*source // opened, or not
-	asked   map[watches.GVR]int     // namespaces about which the guard was asked one by one
 	buf     []byte                  // for unpacking
-	reader  reader
-	swept   [2]bool // dependents in the cluster, in a namespace: the unlooked ones are noted
+	swept   [2]bool                 // dependents in the cluster, in a namespace: the unlooked ones are noted
 }
 
 // node holds what is known of an answer's node beside what it shows.
@@ -104,30 +93,32 @@ type permission struct {
 
 func (w *run) close() {
 	for _, s := range w.sources {
-		s.close(w.Relations)
+		if s.watch != nil {
+			s.watch.Close()
+		}
 	}
 }
 
 // begin finds the start.
 func (w *run) begin() error {
-	k, served := w.plan.served.FindKind(w.q.Group, w.q.Version, w.q.Kind)
+	catalogue := w.set.Kinds.Served()
+	k, served := catalogue.FindKind(w.q.Group, w.q.Version, w.q.Kind)
 	of := groupKind{w.q.Group, w.q.Kind}
 	if !served && of == secrets && w.q.Version == "v1" {
 		k, served = secretKind, true
 	}
 	switch {
-	case len(w.plan.served.Groups) == 0:
-		return errUnknown
+	case len(catalogue.Groups) == 0:
+		return kubeapi.Unavailable("what the cluster serves is not known yet")
 	case !served:
-		return w.noKind()
+		return watches.ErrNotServed
 	case k.Namespaced && w.q.Namespace == "":
-		return &InputError{"namespace", "want one: " + gvkOf(k) + " is namespaced"}
+		return kubeapi.BadRequest("namespace: want one: %s is namespaced", gvkOf(k))
 	case !k.Namespaced && w.q.Namespace != "":
-		return &InputError{"namespace", "leave it out: " + gvkOf(k) + " is in no namespace"}
+		return kubeapi.BadRequest("namespace: leave it out: %s is in no namespace", gvkOf(k))
 	}
-	w.start = k
-	w.plan = w.plan.reading(k)
-	err := w.without(func() error {
+	w.start, w.plan = k, newPlan(catalogue, w.set.Followed(), w.cfg.Kinds, k)
+	err := w.seat.Without(w.ctx, func() error {
 		return w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{
 			Verb: "get", Group: k.Group, Version: k.Version, Resource: k.Name, Namespace: w.q.Namespace, Name: w.q.Name,
 		})
@@ -141,7 +132,6 @@ func (w *run) begin() error {
 	}
 	began := time.Now()
 	s, err := w.open(k)
-	w.sources[gvrOf(k)] = s
 	switch {
 	case err == nil:
 	case w.ctx.Err() != nil:
@@ -153,22 +143,10 @@ func (w *run) begin() error {
 	}
 	o, ok := s.state.Get(view.Name{Namespace: w.q.Namespace, Name: w.q.Name})
 	if !ok {
-		return &NotFoundError{w.q}
+		return apierrors.NewNotFound(schema.GroupResource{Group: k.Group, Resource: k.Name}, w.q.Name)
 	}
 	w.object(s, o)
 	return nil
-}
-
-// noKind says why there is no such kind, as far as discovery would say so to the user.
-func (w *run) noKind() error {
-	path := "/api/" + w.q.Version
-	if w.q.Group != "" {
-		path = "/apis/" + w.q.Group + "/" + w.q.Version
-	}
-	if w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{Verb: "get", Path: path}) != nil {
-		return watches.ErrNotServed
-	}
-	return w.plan.served.NoKind(w.q.Group, w.q.Version, w.q.Kind)
 }
 
 // secretKind is for a start that is only named, whether or not Secrets are served.
@@ -180,32 +158,15 @@ var secretKind = func() (k watches.Kind) {
 // may asks the guard once for each kind and namespace.
 func (w *run) may(k watches.Kind, namespace string) error {
 	p := permission{gvrOf(k), namespace}
-	w.mu.Lock()
 	err, known := w.said[p]
-	w.mu.Unlock()
-	if known {
-		return err
+	if !known {
+		err = w.seat.Without(w.ctx, func() error {
+			return w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{Verb: "list", Group: k.Group, Version: k.Version,
+				Resource: k.Name, Namespace: namespace})
+		})
+		w.said[p] = err
 	}
-	err = w.without(func() error {
-		return w.set.Guard.Authorize(w.ctx, w.q.User, access.Attributes{Verb: "list", Group: k.Group, Version: k.Version,
-			Resource: k.Name, Namespace: namespace})
-	})
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.said[p] = err
 	return err
-}
-
-// mayThere is may for a namespace of which the user does not know yet that it has
-// something; after some of them the answer is no.
-func (w *run) mayThere(k watches.Kind, namespace string) error {
-	p := permission{gvrOf(k), namespace}
-	if _, known := w.said[p]; !known {
-		if w.asked[p.of]++; w.asked[p.of] > mostNamespaces {
-			return &access.ForbiddenError{User: w.q.User}
-		}
-	}
-	return w.may(k, namespace)
 }
 
 func forbidden(err error) Reason {
@@ -215,45 +176,23 @@ func forbidden(err error) Reason {
 	return AccessUnknown
 }
 
-// without runs do, which may wait, without the seat.
-func (w *run) without(do func() error) error {
-	if w.apart {
-		return do()
-	}
-	return w.seat.Without(w.ctx, do)
-}
-
 // open opens a kind; the error says why it cannot be read.
 func (w *run) open(k watches.Kind) (s *source, err error) {
-	_ = w.without(func() error { // an end of ctx is seen before the next step
+	_ = w.seat.Without(w.ctx, func() error { // an end of ctx is seen before the next step
 		s, err = open(w.opening, w.set.Kinds, k, w.cfg.Wait.Std())
-		s.rest = w.seat.Rest
 		return nil
 	})
+	w.sources[gvrOf(k)] = s
 	return s, err
 }
 
 // source opens a kind once.
 func (w *run) source(k watches.Kind) *source {
-	w.mu.Lock()
 	s := w.sources[gvrOf(k)]
-	w.mu.Unlock()
-	if s != nil {
-		return s
+	if s == nil {
+		s, _ = w.open(k)
 	}
-	s, err := w.open(k)
-	if s.missing == Unavailable {
-		w.unavailable(k, err)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.sources[gvrOf(k)] = s
 	return s
-}
-
-// isOpen reports whether to read a kind starts no watch: it was opened, or is followed anyway.
-func (w *run) isOpen(k watches.Kind) bool {
-	return w.sources[gvrOf(k)] != nil || slices.Contains(w.plan.followed, gvrOf(k))
 }
 
 // object adds an object that the user may see, or finds it. It returns -1 if the answer is
@@ -282,7 +221,6 @@ func (w *run) add(r reference, k watches.Kind, show func(*Node)) int {
 		w.answer.Truncated = &Limit{"maxNodes", w.cfg.MaxNodes}
 		return -1
 	}
-	id.namespace, id.name, id.uid = strings.Clone(id.namespace), strings.Clone(id.name), strings.Clone(id.uid)
 	n := Node{GVK: gvkOf(k), Namespace: id.namespace, Name: id.name, UID: id.uid}
 	if show != nil {
 		show(&n)

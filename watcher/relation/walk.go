@@ -2,8 +2,8 @@ package relation
 
 import (
 	"context"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
@@ -23,7 +23,7 @@ func (w *run) walk(d Direction) error {
 	level := []int{0}
 	for depth := 0; depth < w.q.Depth && len(level) > 0; depth++ {
 		steps := w.steps(level, d)
-		w.openFor(steps)
+		w.startFor(steps)
 		level = level[:0]
 		reach := func(i int) {
 			if !seen[i] {
@@ -57,19 +57,21 @@ func (w *run) steps(level []int, d Direction) (steps []step) {
 		if n.o == nil && i != 0 {
 			continue // what is only named leads nowhere
 		}
-		var raw []byte
+		var plain *object.Object
 		if n.o != nil {
-			var plain *object.Object
 			plain, w.buf = n.o.Unpacked(w.buf)
-			raw = plain.Raw
 		}
 		for _, ru := range rules {
 			names := (d == Down) == ru.down
 			switch {
-			case raw == nil && ru.typ == Owner: // of a Secret not even the uid is known
+			case plain == nil && ru.typ == Owner: // of a Secret not even the uid is known
 				w.gaps.add(Owner, NotLookedInto, gvkOf(n.kind))
 			case names && ru.holder.matches(n.of):
-				steps = w.named(steps, i, ru, raw)
+				w.gaps.look(ru.typ)
+				w.doubt(ru, n.from)
+				for _, r := range ru.refs(plain.Key, plain.Raw) {
+					steps = append(steps, step{i, ru, &r})
+				}
 			case !names && ru.back == nil && ru.target.matches(n.of) && (n.kind.Namespaced || ru.space != spaceOwn):
 				w.gaps.look(ru.typ)
 				steps = append(steps, step{node: i, rule: ru})
@@ -83,22 +85,6 @@ func (w *run) steps(level []int, d Direction) (steps []step) {
 	return steps
 }
 
-// named adds the references that a node holds.
-func (w *run) named(steps []step, i int, ru *rule, raw []byte) []step {
-	w.gaps.look(ru.typ)
-	w.doubt(ru, w.nodes[i].from)
-	err := ru.refs(raw, &w.reader, func(r reference) {
-		r.apiVersion, r.namespace, r.name, r.uid = strings.Clone(r.apiVersion), strings.Clone(r.namespace),
-			strings.Clone(r.name), strings.Clone(r.uid)
-		r.of.group, r.of.kind = strings.Clone(r.of.group), strings.Clone(r.of.kind)
-		steps = append(steps, step{i, ru, &r})
-	})
-	if err != nil {
-		w.gaps.add(ru.typ, Unreadable, gvkOf(w.nodes[i].kind))
-	}
-	return steps
-}
-
 // doubt notes that a source may not be the latest.
 func (w *run) doubt(ru *rule, from *source) {
 	if from.broken {
@@ -106,54 +92,30 @@ func (w *run) doubt(ru *rule, from *source) {
 	}
 }
 
-// openFor opens all that steps need at the same time, so that first lists are waited for
-// together. Each goroutine has a kind to itself, and ends before openFor returns.
-func (w *run) openFor(steps []step) {
-	type kind struct {
-		watches.Kind
-		namespaces []string // in which the user must be allowed to list it; "" is all
-	}
-	kinds := map[watches.GVR]*kind{}
-	asked := map[permission]struct{}{}
-	ask := func(k watches.Kind, namespace string) {
-		p := permission{gvrOf(k), namespace}
-		if _, twice := asked[p]; twice {
+// startFor starts to follow all that steps need, so that first lists are waited for together.
+func (w *run) startFor(steps []step) {
+	start := func(k watches.Kind, namespace string) {
+		r := gvrOf(k)
+		if w.started[r] || w.may(k, namespace) != nil {
 			return
 		}
-		asked[p] = struct{}{}
-		if _, known := w.said[p]; known && w.sources[p.of] != nil {
-			return
-		}
-		if kinds[p.of] == nil {
-			kinds[p.of] = &kind{Kind: k}
-		}
-		kinds[p.of].namespaces = append(kinds[p.of].namespaces, namespace)
+		w.started[r] = true
+		_ = w.seat.Without(w.ctx, func() error { // an end of ctx is seen before the next step
+			if open, err := w.set.Kinds.Open(w.opening, r, watches.Wait{For: -1}); err == nil {
+				open.Close()
+			}
+			return nil
+		})
 	}
 	for _, s := range steps {
 		if s.ref == nil {
 			for _, k := range w.holders(s) {
-				ask(k, w.answer.Nodes[s.node].Namespace)
+				start(k, w.answer.Nodes[s.node].Namespace)
 			}
 		} else if k, ok := w.readable(s); ok {
-			ask(k, w.space(s, k))
+			start(k, w.space(s, k))
 		}
 	}
-	_ = w.seat.Without(w.ctx, func() error { // an end of ctx is seen before the next step
-		w.apart = true
-		var all sync.WaitGroup
-		for _, k := range kinds {
-			all.Go(func() {
-				for _, namespace := range k.namespaces {
-					if w.may(k.Kind, namespace) == nil {
-						w.source(k.Kind)
-					}
-				}
-			})
-		}
-		all.Wait()
-		w.apart = false
-		return nil
-	})
 }
 
 // holders are the kinds that may refer to a node by a rule. In what is in a namespace only
@@ -165,10 +127,10 @@ func (w *run) holders(s step) []watches.Kind {
 		}
 		return nil
 	}
-	if w.nodes[s.node].kind.Namespaced {
-		return w.plan.namespaced
+	if !w.nodes[s.node].kind.Namespaced {
+		return w.plan.dependents
 	}
-	return w.plan.dependents
+	return slices.DeleteFunc(slices.Clone(w.plan.dependents), func(k watches.Kind) bool { return !k.Namespaced })
 }
 
 func (w *run) looksInto(k watches.Kind) bool {
@@ -225,7 +187,7 @@ func (w *run) follow(s step, reach func(int)) {
 	case !found:
 	case s.ref.uid != "" && s.ref.uid != o.UID:
 		dangling = OtherUID
-	case s.rule.uid && s.ref.uid == "", s.rule.back != nil && !w.confirms(s, from, o):
+	case s.rule.uid && s.ref.uid == "", s.rule.back != nil && !w.confirms(s, o):
 		dangling = Unconfirmed
 	default:
 		dangling = ""
@@ -240,13 +202,15 @@ func (w *run) follow(s step, reach func(int)) {
 }
 
 // confirms reports whether the target of a reference names its holder in turn.
-func (w *run) confirms(s step, from *source, target *object.Object) bool {
+func (w *run) confirms(s step, target *object.Object) bool {
 	holder := w.answer.Nodes[s.node]
 	back := reference{of: w.nodes[s.node].of, namespace: holder.Namespace, name: holder.Name}
 	if s.rule.back.uid {
 		back.uid = holder.UID
 	}
-	return from.refers(s.rule.back, target, back.key())
+	var plain *object.Object
+	plain, w.buf = target.Unpacked(w.buf)
+	return slices.Contains(s.rule.back.values(plain), back.key())
 }
 
 // name adds a node of which no more is known than what a reference says, or the one that
@@ -307,12 +271,9 @@ func (w *run) search(s step, reach func(int)) {
 
 // searchIn finds who of one kind names a node by one of the keys.
 func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, reach func(int)) {
-	denied := w.may(k, namespace)
-	if denied != nil {
-		w.gaps.add(s.rule.typ, forbidden(denied), gvkOf(k))
-		if !k.Namespaced || namespace != "" || forbidden(denied) != Forbidden || !w.isOpen(k) {
-			return
-		}
+	if err := w.may(k, namespace); err != nil {
+		w.gaps.add(s.rule.typ, forbidden(err), gvkOf(k))
+		return
 	}
 	from := w.source(k)
 	if from.missing != "" {
@@ -321,18 +282,12 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 	}
 	w.doubt(s.rule, from)
 	for _, key := range keys {
-		all, err := from.find(w.ctx, w.Relations, s.rule, key, namespace)
+		all, err := from.find(w.ctx, s.rule, key, namespace, w.seat.Rest)
 		if err != nil {
 			w.gaps.add(s.rule.typ, NotSynced, gvkOf(k))
 			return
 		}
 		for _, o := range all {
-			if denied != nil {
-				if err := w.mayThere(k, o.Key.Namespace); err != nil {
-					w.gaps.add(s.rule.typ, forbidden(err), gvkOf(k))
-					continue
-				}
-			}
 			i := w.object(from, o)
 			if i < 0 || !w.connect(s.rule, i, s.node) {
 				return

@@ -120,7 +120,7 @@ func TestAgainstAModel(t *testing.T) {
 		}
 		m := &model{states: map[uint64]map[view.Name]*object.Object{}, now: map[view.Name]*object.Object{}, version: 10}
 		m.relist(r, v)
-		nodes := v.IndexBy("node", func(raw []byte) []string { return []string{string(raw[len(raw)-4 : len(raw)-2])} })
+		nodes := v.IndexBy("node", func(o *object.Object) []string { return []string{string(o.Raw[len(o.Raw)-4 : len(o.Raw)-2])} })
 		follow, err := v.Follow(m.version)
 		if err != nil {
 			t.Fatal(err)
@@ -172,8 +172,15 @@ func TestAgainstAModel(t *testing.T) {
 				}
 			}
 			check(t, seed, v, m, window)
-			if r.IntN(4) == 0 {
-				checkIndex(t, seed, nodes, m)
+			if r.IntN(16) == 0 {
+				now, _ := v.Snapshot()
+				snaps := []*view.Snapshot{s, now}
+				for version := range m.states {
+					if old, err := v.At(version); err == nil {
+						snaps = append(snaps, old)
+					}
+				}
+				checkIndex(t, seed, nodes, snaps)
 			}
 		}
 		if !late && !slices.EqualFunc(followed, m.changes[began:][:min(len(followed), len(m.changes[began:]))], same) {
@@ -220,28 +227,23 @@ func check(t *testing.T, seed uint64, v *view.View, m *model, window int) {
 	}
 }
 
-func checkIndex(t *testing.T, seed uint64, i *view.Index, m *model) {
+// checkIndex compares what the index finds in the snapshots of all versions that can be read, and in one that
+// is kept though it has expired, with their content.
+func checkIndex(t *testing.T, seed uint64, i *view.Index, snaps []*view.Snapshot) {
 	t.Helper()
-	n := 0
-	for node := range 5 {
-		got, _, err := i.Find(t.Context(), fmt.Sprint("n", node), func() {})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n += len(got)
-		for _, o := range got {
-			if m.now[view.NameOf(o)] != o || o.ResourceVersion%5 != uint64(node) {
-				t.Fatalf("seed %d: n%d has %s", seed, node, o.Raw)
+	for _, s := range snaps {
+		for node := range 5 {
+			want := slices.DeleteFunc(slices.SortedFunc(maps.Values(content(s, "")), byName),
+				func(o *object.Object) bool { return o.ResourceVersion%5 != uint64(node) })
+			got, err := i.Find(t.Context(), s, fmt.Sprint("n", node), func() {})
+			if err != nil || !slices.Equal(got, want) {
+				t.Fatalf("seed %d: n%d at %d: %v, %v\nwant %v", seed, node, s.Version, got, err, want)
 			}
 		}
-		if !slices.IsSortedFunc(got, func(a, b *object.Object) int { return view.NameOf(a).Compare(view.NameOf(b)) }) {
-			t.Fatalf("seed %d: not sorted", seed)
-		}
-	}
-	if n != len(m.now) {
-		t.Fatalf("seed %d: %d objects in the index, want %d", seed, n, len(m.now))
 	}
 }
+
+func byName(a, b *object.Object) int { return view.NameOf(a).Compare(view.NameOf(b)) }
 
 // TestOrderIsThatOfKeys: namespaces sort as part of a path.
 func TestOrderIsThatOfKeys(t *testing.T) {

@@ -215,8 +215,9 @@ func TestWhatAReaderKnows(t *testing.T) {
 func TestSlowIndexes(t *testing.T) {
 	v := synced()
 	hold, held := make(chan struct{}), make(chan struct{}, 100)
-	i := v.IndexBy("held", func([]byte) []string { held <- struct{}{}; <-hold; return nil })
-	if _, _, err := i.Find(t.Context(), "x", func() {}); err != nil {
+	i := v.IndexBy("held", func(*object.Object) []string { held <- struct{}{}; <-hold; return nil })
+	s, _ := v.Snapshot()
+	if _, err := i.Find(t.Context(), s, "x", func() {}); err != nil {
 		t.Fatal(err)
 	}
 	v.Changed(nil, pod("p", "1", 101), 101, time.Now())
@@ -230,7 +231,7 @@ func TestSlowIndexes(t *testing.T) {
 		t.Errorf("%d goroutines wait for the index", n)
 	}
 	close(hold)
-	if _, _, err := i.Find(t.Context(), "x", func() {}); err != nil {
+	if _, err := i.Find(t.Context(), s, "x", func() {}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -239,11 +240,12 @@ func TestSlowIndexes(t *testing.T) {
 func TestIndexReaderGivesUp(t *testing.T) {
 	v := synced()
 	hold, held := make(chan struct{}), make(chan struct{}, 1)
-	i := v.IndexBy("held", func([]byte) []string { held <- struct{}{}; <-hold; return nil })
+	i := v.IndexBy("held", func(*object.Object) []string { held <- struct{}{}; <-hold; return nil })
 	v.Changed(nil, pod("p", "1", 101), 101, time.Now())
+	s, _ := v.Snapshot()
 	first := make(chan error, 1)
 	go func() {
-		_, _, err := i.Find(t.Context(), "x", func() {})
+		_, err := i.Find(t.Context(), s, "x", func() {})
 		first <- err
 	}()
 	<-held
@@ -251,7 +253,7 @@ func TestIndexReaderGivesUp(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	second := make(chan error, 1)
 	go func() {
-		_, _, err := i.Find(ctx, "x", func() {})
+		_, err := i.Find(ctx, s, "x", func() {})
 		second <- err
 	}()
 	cancel(gone)

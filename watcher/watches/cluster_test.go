@@ -197,30 +197,18 @@ func (c *cluster) remove(r watches.GVR, name string) {
 	c.notify()
 }
 
-// define writes a CustomResourceDefinition, and serves what it says at once; discovery
-// names it only where that is asked for.
-func (c *cluster) define(plural, group, kind, scope string, versions ...string) {
-	var all []string
+// define serves versions of things.x.io.
+func (c *cluster) define(namespaced bool, versions ...string) {
 	for _, v := range versions {
-		name, off := strings.CutSuffix(v, "-off")
-		all = append(all, fmt.Sprintf(`{"name":%q,"served":%t}`, name, !off))
-		r := watches.GVR{Group: group, Version: name, Resource: plural}
-		if off {
-			c.unserve(r)
-		} else {
-			c.serve(r, kind, scope == "Namespaced", "hidden") // not for discovery
-		}
+		c.serve(things(v), "Thing", namespaced)
 	}
-	c.put(crdGVR, plural+"."+group, "uid-"+plural+scope, fmt.Sprintf(`"spec":{"group":%q,"scope":%q,"versions":[%s]},"status":{"acceptedNames":{"plural":%q,"singular":%q,"kind":%q,"shortNames":["x"]},"conditions":[{"type":"Established","status":"True"}]}`,
-		group, scope, strings.Join(all, ","), plural, strings.ToLower(kind), kind))
 }
 
-// undefine deletes a definition and what it defines.
-func (c *cluster) undefine(plural, group string, versions ...string) {
+// undefine ends that.
+func (c *cluster) undefine(versions ...string) {
 	for _, v := range versions {
-		c.unserve(watches.GVR{Group: group, Version: v, Resource: plural})
+		c.unserve(things(v))
 	}
-	c.remove(crdGVR, plural+"."+group)
 }
 
 // count is how many requests began with prefix.
@@ -358,7 +346,7 @@ func (c *cluster) discover(root string, w http.ResponseWriter) {
 	type m = map[string]any
 	groups := map[string]map[string][]m{}
 	for r, is := range c.served {
-		if (r.Group == "") != (root == "api") || slices.Contains(is.Verbs, "hidden") || c.namesNothing {
+		if (r.Group == "") != (root == "api") || c.namesNothing {
 			continue
 		}
 		if groups[r.Group] == nil {

@@ -24,7 +24,7 @@ const MaxWait = 30 * time.Second
 // Markdown.
 type Config struct {
 	// Start a watch, over all namespaces, when a query asks for a kind that is not followed. When off, such queries are
-	// refused (403), and only what is collected for storage, `pinned` or added at run time can be read.
+	// refused (403), and only what is collected for storage or `pinned` can be read.
 	Lazy bool `json:"lazy"`
 	// How long a query waits for the first list of a kind before it gets 503 with `Retry-After`; the list goes on
 	// meanwhile. A query may ask for another time, up to `30s`.

@@ -72,18 +72,3 @@ func FuzzParseGVR(f *testing.F) {
 		}
 	})
 }
-
-func FuzzDefinition(f *testing.F) {
-	f.Add([]byte(`{"spec":{"group":"x.io","scope":"Cluster","versions":[{"name":"v1","served":true}]},"status":{"acceptedNames":{"plural":"things","kind":"Thing"},"conditions":[{"type":"Established","status":"True"}]}}`))
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		d, err := readDefinition(raw)
-		if err != nil {
-			return
-		}
-		for _, k := range d.kinds {
-			if k.Validate() != nil {
-				t.Errorf("an unusable kind: %+v", k)
-			}
-		}
-	})
-}

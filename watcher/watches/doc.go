@@ -10,9 +10,8 @@
 //  3. What is denied is neither opened nor served nor listed, whoever follows it. What is
 //     masked for storage is masked here.
 //  4. What readers hold never ends because it is unused or because room is short. It ends when the kind is not
-//     served any more or is another one under its name (its cursors then get
-//     view.ErrEnded, within 2 s of a change of its definition), when it is dropped, when the
-//     pipeline stops or moves it, and with Run. The reader opens the kind anew.
+//     served any more or is another one under its name (its cursors then get view.ErrEnded), when
+//     the pipeline stops or moves it, and with Run. The reader opens the kind anew.
 //  5. A kind whose watch is broken can be read; Health says since when it is old. Each Open
 //     has it tried again at once, at most once a second.
 //  6. Numbers and bytes are bounded by the configuration, also while a first list comes; see

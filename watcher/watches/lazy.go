@@ -18,18 +18,14 @@ const (
 	crowdedFor = time.Minute
 )
 
-var (
-	errIdle    = errors.New("nobody has used it for the configured time")
-	errDropped = errors.New("the watch was dropped")
-)
+var errIdle = errors.New("nobody has used it for the configured time")
 
 // lazy is a kind that is followed for readers only.
 type lazy struct {
 	kind    Kind
 	key     string // in the collector
 	view    *view.View
-	within  bool         // the package follows it itself
-	weighed atomic.Bool  // it fits; see weigh
+	weighed atomic.Bool  // it was looked at whether it fits
 	listed  atomic.Int64 // bytes of the first list so far
 
 	holders int       // guarded by Watches.mu
@@ -50,32 +46,23 @@ func (l *lazy) ended() bool {
 }
 
 // idle reports whether nobody needs it. The caller holds mu.
-func (w *Watches) idle(l *lazy) bool {
-	_, pinned := w.pins[gvrOf(l.kind)]
-	return !l.ended() && l.holders == 0 && !pinned && !l.within
-}
+func (w *Watches) idle(l *lazy) bool { return !l.ended() && l.holders == 0 && !w.pinned(gvrOf(l.kind)) }
+
+func (w *Watches) pinned(r GVR) bool { return w.pins[r] != nil }
 
 func gvrOf(k Kind) GVR { return GVR{k.Group, k.Version, k.Name} }
 
-// pin is why a kind does not end.
-type pin struct {
-	configured bool // or added at run time
-	refused    bool // it was logged that a limit is in the way
-}
-
 // start follows a kind within the limits. The caller holds mu.
-func (w *Watches) start(kind Kind, within bool) (*lazy, error) {
+func (w *Watches) start(kind Kind) (*lazy, error) {
 	r := gvrOf(kind)
-	if !within {
-		n, bytes := w.loaded()
-		switch {
-		case n >= w.config.MaxWatches:
-			return nil, &LimitError{keyMaxWatches, int64(w.config.MaxWatches)}
-		case bytes >= w.config.MaxBytes || time.Now().Before(w.crowded[r]):
-			return nil, &LimitError{keyMaxBytes, w.config.MaxBytes}
-		}
+	n, bytes := w.loaded()
+	switch {
+	case n >= w.config.MaxWatches:
+		return nil, &LimitError{keyMaxWatches, int64(w.config.MaxWatches)}
+	case bytes >= w.config.MaxBytes || time.Now().Before(w.crowded[r]):
+		return nil, &LimitError{keyMaxBytes, w.config.MaxBytes}
 	}
-	l := &lazy{kind: kind, key: r.String(), within: within, used: time.Now(), gone: make(chan struct{}),
+	l := &lazy{kind: kind, key: r.String(), used: time.Now(), gone: make(chan struct{}),
 		done: make(chan struct{})}
 	res := kind.Resource
 	res.KeyKind = l.key
@@ -88,7 +75,6 @@ func (w *Watches) start(kind Kind, within bool) (*lazy, error) {
 	l.view = w.own.View(l.key)
 	w.lazy[r] = l
 	w.first.Store(l.key, l)
-	w.metrics.started.Inc()
 	w.logger.Info("following a kind for readers", "resource", l.key)
 	return l, nil
 }
@@ -101,10 +87,10 @@ func (w *Watches) load() (kinds int, bytes int64) {
 	return w.loaded()
 }
 
-// loaded is load; the caller holds mu. What the package follows itself does not count.
+// loaded is load; the caller holds mu.
 func (w *Watches) loaded() (kinds int, bytes int64) {
 	for _, l := range w.lazy {
-		if !l.within && !l.ended() {
+		if !l.ended() {
 			kinds++
 			bytes += l.bytes()
 		}
@@ -120,11 +106,8 @@ func (l *lazy) bytes() int64 {
 	return l.view.Stats().Bytes
 }
 
-// weighOften is how many times the room is checked while a first list fills it.
-const weighOften = 32
-
-// listing counts an object of a kind's first list, or its start if bytes is 0, and ends the kind
-// once it is too large. All first lists together take no more of the processor than one reader.
+// listing counts an object of a kind's first list, or its start if bytes is 0. All first lists together
+// take no more of the processor than one reader.
 func (w *Watches) listing(key string, bytes int) {
 	found, ok := w.first.Load(key)
 	if !ok {
@@ -134,29 +117,17 @@ func (w *Watches) listing(key string, bytes int) {
 	switch {
 	case l.view.IsSynced():
 		w.first.Delete(key)
-		return
 	case bytes == 0:
 		l.listed.Store(0)
-		return
 	case l.ended(): // and so will the list in a moment
 		time.Sleep(time.Millisecond)
-		return
-	}
-	work := <-w.pace
-	work.Step()
-	w.pace <- work
-	n, part := l.listed.Add(int64(bytes)), w.config.MaxBytes/weighOften+1
-	if n/part == (n-int64(bytes))/part {
-		return
-	}
-	w.mu.Lock()
-	stopped, over := w.makeRoom()
-	if _, pinned := w.pins[gvrOf(l.kind)]; over && !pinned && !l.within && !l.ended() {
-		stopped = append(stopped, w.crowdOut(l))
-	}
-	w.mu.Unlock()
-	if len(stopped) > 0 {
-		w.ends.Go(func() { w.end(stopped) }) // which waits for the caller
+	default:
+		work := <-w.pace
+		work.Step()
+		w.pace <- work
+		if n := l.listed.Add(int64(bytes)); n > w.config.MaxBytes && n-int64(bytes) <= w.config.MaxBytes {
+			signal(w.full)
+		}
 	}
 }
 
@@ -165,9 +136,6 @@ func (w *Watches) listing(key string, bytes int) {
 func (w *Watches) stop(l *lazy, why error) *lazy {
 	l.why = why
 	close(l.gone)
-	if unsynced, ok := errors.AsType[*UnsyncedError](why); ok && unsynced.Err != nil { // which waiting readers get
-		why = unsynced.Err
-	}
 	w.logger.Info("no longer following a kind for readers", "resource", l.key, "reason", why)
 	return l
 }
@@ -191,54 +159,41 @@ func (w *Watches) end(stopped []*lazy) {
 // though all idle ones have ended, the kind ends.
 func (w *Watches) weigh(l *lazy) error {
 	w.mu.Lock()
-	if l.ended() {
-		w.mu.Unlock()
-		return l.why
-	}
 	var stopped []*lazy
 	if !l.weighed.Swap(true) {
-		var over bool
-		stopped, over = w.makeRoom()
-		if _, pinned := w.pins[gvrOf(l.kind)]; over && !pinned && !l.within {
-			stopped = append(stopped, w.crowdOut(l))
-		}
+		stopped = w.makeRoom(l)
 	}
-	var err error
-	if l.ended() {
-		err = l.why
-	}
+	ended := l.ended()
 	w.mu.Unlock()
 	w.end(stopped)
-	return err
+	if ended {
+		return l.why
+	}
+	return nil
 }
 
-// makeRoom stops idle kinds, the one that was used longest ago first, while there is too
-// much, and reports whether there still is. The caller holds mu.
-func (w *Watches) makeRoom() (stopped []*lazy, over bool) {
+// makeRoom stops idle kinds, the one that was used longest ago first, and then the newest, while there is
+// too much. The caller holds mu.
+func (w *Watches) makeRoom(newest ...*lazy) (stopped []*lazy) {
 	_, bytes := w.loaded()
 	if bytes <= w.config.MaxBytes {
-		return nil, false
+		return nil
 	}
 	var idle []*lazy
 	for _, l := range w.lazy {
-		if w.idle(l) {
+		if w.idle(l) && !slices.Contains(newest, l) {
 			idle = append(idle, l)
 		}
 	}
 	slices.SortFunc(idle, func(a, b *lazy) int { return a.used.Compare(b.used) })
-	for _, l := range idle {
-		if bytes <= w.config.MaxBytes {
-			break
+	for _, l := range append(idle, newest...) {
+		if bytes > w.config.MaxBytes && !l.ended() && !w.pinned(gvrOf(l.kind)) {
+			bytes -= l.bytes()
+			w.crowded[gvrOf(l.kind)] = time.Now().Add(crowdedFor)
+			stopped = append(stopped, w.stop(l, &LimitError{keyMaxBytes, w.config.MaxBytes}))
 		}
-		bytes -= l.bytes()
-		stopped = append(stopped, w.crowdOut(l))
 	}
-	return stopped, bytes > w.config.MaxBytes
-}
-
-func (w *Watches) crowdOut(l *lazy) *lazy {
-	w.crowded[gvrOf(l.kind)] = time.Now().Add(crowdedFor)
-	return w.stop(l, &LimitError{keyMaxBytes, w.config.MaxBytes})
+	return stopped
 }
 
 // endUnserved ends the watches of kinds that are not served any more or are others now.
@@ -249,19 +204,18 @@ func (w *Watches) endUnserved() {
 	w.end(ended)
 }
 
-// sweep stops the kinds that are not served any more, or are others under the same name: at
-// once where a definition says so, else when the apiserver answers with 404, too. The
-// caller holds mu.
+// sweep stops the kinds that are others under the same name now, or are not served any more, once the
+// apiserver answers with 404, too. The caller holds mu.
 func (w *Watches) sweep() (stopped []*lazy) {
 	for r, l := range w.lazy {
-		if l.within || l.ended() {
+		if l.ended() {
 			continue
 		}
 		now, served := w.Served().Find(r)
 		switch {
 		case served && (now.Kind != l.kind.Kind || now.Namespaced != l.kind.Namespaced):
 			stopped = append(stopped, w.stop(l, errAgain))
-		case !served && (w.defined(r) || w.own.NotServed(l.key)):
+		case !served && w.own.NotServed(l.key):
 			stopped = append(stopped, w.stop(l, ErrNotServed))
 		}
 	}
@@ -276,6 +230,7 @@ func (w *Watches) tidy(ctx context.Context) {
 		w.tidyUp()
 		select {
 		case <-tick.C:
+		case <-w.full:
 		case <-known: // what is pinned can start
 			known = nil
 		case <-ctx.Done():
@@ -315,13 +270,19 @@ func (w *Watches) tidyUp() {
 		switch {
 		case w.idle(l) && now.Sub(l.used) >= time.Duration(w.config.TTL):
 			stopped = append(stopped, w.stop(l, errIdle))
-		case c != nil && s.Synced && !l.within:
+		case c != nil && s.Synced:
 			stopped = append(stopped, w.stop(l, errAgain))
 		}
 	}
-	more, _ := w.makeRoom()
+	var listing []*lazy
+	for _, l := range w.lazy {
+		if !l.ended() && !l.view.IsSynced() {
+			listing = append(listing, l)
+		}
+	}
+	stopped = append(stopped, w.makeRoom(listing...)...)
 	w.mu.Unlock()
-	w.end(append(stopped, more...))
+	w.end(stopped)
 }
 
 // startPinned follows what is pinned and served, as far as the limits allow.
@@ -329,7 +290,7 @@ func (w *Watches) startPinned() {
 	served := w.Served()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for r, p := range w.pins {
+	for r, refused := range w.pins {
 		if c, _ := w.pipelines(r); c != nil || w.lazy[r] != nil {
 			continue
 		}
@@ -337,9 +298,9 @@ func (w *Watches) startPinned() {
 		if !ok {
 			continue
 		}
-		if _, err := w.start(kind, false); err != nil && !p.refused {
+		if _, err := w.start(kind); err != nil && !*refused {
 			w.logger.Warn("a pinned kind is not followed", "resource", r.String(), "error", err)
-			p.refused = true
+			*refused = true
 		}
 	}
 }

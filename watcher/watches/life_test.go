@@ -1,11 +1,9 @@
 package watches_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -14,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -110,9 +107,6 @@ func TestCancelledQueriesLeaveNothing(t *testing.T) {
 		if h.followed(podsGVR) {
 			t.Error("it does not end")
 		}
-		if n := h.metric("k8swatch_watch_opens_total", "cancelled"); n != 100 {
-			t.Errorf("%v cancelled", n)
-		}
 	})
 }
 
@@ -162,9 +156,6 @@ func TestOpenDuringShutdown(t *testing.T) {
 			if _, err := h.Open(t.Context(), r, watches.Wait{}); !errors.As(err, &unsynced) {
 				t.Errorf("%s afterwards: %v", r, err)
 			}
-		}
-		if err := h.Add(t.Context(), deployGVR); !errors.As(err, &unsynced) {
-			t.Errorf("add: %v", err)
 		}
 		s, err := w.View.Snapshot()
 		if err != nil {
@@ -323,76 +314,4 @@ func TestRoomIsBounded(t *testing.T) {
 		api.mu.Unlock()
 		h.open(podsGVR).Close()
 	})
-}
-
-// TestPinnedAtRunTime: Add and Drop, and what cannot be dropped.
-func TestPinnedAtRunTime(t *testing.T) {
-	var log bytes.Buffer
-	virtual(t, func(c *watches.Config, s *watches.Settings) {
-		c.Pinned = []string{"v1/nodes", "x.io/v1/things"}
-		s.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	}, func(t *testing.T, api *cluster, h *harness) {
-		for r, want := range map[watches.GVR]error{secretsGVR: watches.ErrDenied, {Version: "v1", Resource: "x"}: watches.ErrNotServed} {
-			if err := h.Add(t.Context(), r); !errors.Is(err, want) {
-				t.Errorf("add %s: %v", r, err)
-			}
-		}
-		for range 2 {
-			if err := h.Add(t.Context(), podsGVR); err != nil {
-				t.Fatal(err)
-			}
-		}
-		time.Sleep(time.Hour)
-		if s, _ := h.status(podsGVR); !s.Pinned || s.State != watches.Synced || s.Holders != 0 {
-			t.Errorf("%+v", s)
-		}
-		w := h.open(podsGVR)
-		defer w.Close()
-		s, _ := w.View.Snapshot()
-		if err := h.Drop(podsGVR); err != nil || h.followed(podsGVR) {
-			t.Errorf("drop: %v", err)
-		}
-		if _, _, err := w.View.FollowFrom(s).Poll(nil); !errors.Is(err, view.ErrEnded) {
-			t.Errorf("a reader of what was dropped: %v", err)
-		}
-		for r, want := range map[watches.GVR]error{podsGVR: watches.ErrNoWatch, nodesGVR: watches.ErrKept, crdGVR: watches.ErrKept} {
-			if err := h.Drop(r); !errors.Is(err, want) {
-				t.Errorf("drop %s: %v", r, err)
-			}
-		}
-		h.open(podsGVR).Close() // by a query it may come back
-		api.define("things", "x.io", "Thing", "Namespaced", "v1")
-		time.Sleep(3 * time.Second)
-		if s, _ := h.status(things("v1")); !s.Pinned || s.State != watches.Synced {
-			t.Errorf("pinned before it was served: %+v", s)
-		}
-	})
-	if want := `resource=v1/pods reason="the watch was dropped"`; !strings.Contains(log.String(), want) {
-		t.Errorf("no %s in\n%s", want, log.String())
-	}
-}
-
-// TestDropOfThePipelines is refused.
-func TestDropOfThePipelines(t *testing.T) {
-	api := newCluster(t)
-	col := collect(t, api.listen(), collector.Config{Resources: []collector.Resource{pods}})
-	h := run(t, api, api.listen(), func(_ *watches.Config, s *watches.Settings) {
-		s.Collected = col
-	})
-	if err := h.Drop(podsGVR); !errors.Is(err, watches.ErrKept) {
-		t.Error(err)
-	}
-	if err := h.Add(t.Context(), podsGVR); err != nil {
-		t.Error(err)
-	}
-	if n := h.metric("k8swatch_lazy_watches", ""); n != 0 {
-		t.Errorf("%v lazy watches", n)
-	}
-	if err := h.Drop(podsGVR); err != nil { // the pin
-		t.Error(err)
-	}
-	w := h.open(podsGVR)
-	defer w.Close()
-	api.put(podsGVR, "a/p", "u", "")
-	h.eventually(5*time.Second, "an event", func() bool { s, _ := h.status(podsGVR); return s.LastEventAge != nil && *s.LastEventAge < 60 })
 }

@@ -2,22 +2,12 @@ package watches
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/collector"
-)
-
-var (
-	// ErrKept says that a watch cannot be dropped: the pipeline collects the kind, or the
-	// configuration pins it: 409.
-	ErrKept = errors.New("it cannot be dropped")
-	// ErrNoWatch says that the kind is not followed, so nothing can be dropped: 404.
-	ErrNoWatch = errors.New("it is not followed")
 )
 
 // State is how far a watch is.
@@ -53,7 +43,7 @@ type Status struct {
 	ResourceVersion string   `json:"resourceVersion,omitempty"`
 	LastEventAge    *float64 `json:"lastEventAgeSeconds,omitempty"` // absent before the first change after the first list
 	Relists         int64    `json:"relists"`
-	Holders         int      `json:"holders"`
+	Holders         int      `json:"holders"` // of what is followed for readers
 	Error           string   `json:"error,omitempty"`
 }
 
@@ -62,14 +52,12 @@ func (w *Watches) List() []Status {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []Status
-	w.each(func(r GVR, s collector.State, l *lazy) {
+	w.each(func(_ GVR, s collector.State, l *lazy) {
 		if l == nil {
-			all = append(all, w.status(s, Pipeline, w.readers[r]))
-			return
+			all = append(all, w.status(s, Pipeline, 0))
+		} else {
+			all = append(all, w.status(s, Lazy, l.holders))
 		}
-		one := w.status(s, Lazy, l.holders)
-		one.Pinned = one.Pinned || l.within
-		all = append(all, one)
 	})
 	slices.SortFunc(all, func(a, b Status) int {
 		return GVR{a.Group, a.Version, a.Resource}.compare(GVR{b.Group, b.Version, b.Resource})
@@ -115,11 +103,10 @@ func (w *Watches) each(visit func(GVR, collector.State, *lazy)) {
 // status describes a kind. The caller holds mu.
 func (w *Watches) status(s collector.State, from Source, holders int) Status {
 	r := s.Resource
-	_, pinned := w.pins[GVR{r.Group, r.Version, r.Name}]
 	is := s.View.Stats()
 	out := Status{
 		Group: r.Group, Version: r.Version, Resource: r.Name, Kind: r.Kind,
-		State: Starting, Pinned: pinned, Source: from,
+		State: Starting, Pinned: w.pinned(GVR{r.Group, r.Version, r.Name}), Source: from,
 		Objects: is.Objects, Bytes: is.Bytes, Relists: s.Relists, Holders: holders,
 	}
 	if s.Synced {
@@ -135,76 +122,28 @@ func (w *Watches) status(s collector.State, from Source, holders int) Status {
 	return out
 }
 
-// Add follows a kind until Drop or the end of the process, used or not. It does not wait for
-// the first list.
-func (w *Watches) Add(ctx context.Context, r GVR) error {
-	if w.deny.has(r.Group, r.Resource) {
-		return ErrDenied
-	}
-	select {
-	case <-w.known:
-	case <-w.ending:
-		return &UnsyncedError{Err: errEnded}
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	for {
-		wait, err := w.keep(r)
-		if wait == nil {
-			return err
-		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// keep pins a kind, or returns what it has to wait for.
-func (w *Watches) keep(r GVR) (wait <-chan struct{}, err error) {
-	kind, served := w.Served().Find(r)
+// Unready returns the kinds of Config.Pinned whose first list is not complete, and a
+// *collector.LostError for each that is lost. It leaves out what the pipeline collects and
+// what the cluster does not serve; before that is known of one, it is unsynced.
+func (w *Watches) Unready() (unsynced []GVR, lost []error) {
+	pinned := map[string]bool{} // by key
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	l := w.lazy[r]
-	switch c, _ := w.pipelines(r); {
-	case l != nil && l.ended():
-		return l.done, nil
-	case !served:
-		return nil, ErrNotServed
-	case c == nil && l == nil:
-		if _, err := w.start(kind, false); err != nil {
-			return nil, err
+	for r := range w.pins {
+		c, _ := w.pipelines(r)
+		if _, served := w.Served().Find(r); c != nil || !served && w.learnt(r) {
+			continue
 		}
-	}
-	if w.pins[r] == nil {
-		w.pins[r] = &pin{}
-	}
-	return nil, nil
-}
-
-// Drop ends a watch now, also if somebody uses it, and takes away what Add has pinned.
-func (w *Watches) Drop(r GVR) error {
-	w.mu.Lock()
-	l := w.lazy[r]
-	p := w.pins[r]
-	switch c, _ := w.pipelines(r); {
-	case p != nil && p.configured || l != nil && l.within:
-		w.mu.Unlock()
-		return fmt.Errorf("%w: the configuration pins it", ErrKept)
-	case c != nil && l == nil && p == nil:
-		w.mu.Unlock()
-		return fmt.Errorf("%w: it is collected for storage", ErrKept)
-	case p == nil && (l == nil || l.ended()):
-		w.mu.Unlock()
-		return ErrNoWatch
-	}
-	delete(w.pins, r)
-	var stopped []*lazy
-	if l != nil && !l.ended() {
-		stopped = append(stopped, w.stop(l, &UnsyncedError{Err: errDropped}))
+		pinned[r.String()] = true
+		if s, ok := w.own.State(r.String()); !ok || !s.Synced {
+			unsynced = append(unsynced, r)
+		}
 	}
 	w.mu.Unlock()
-	w.end(stopped)
-	return nil
+	for _, err := range w.own.Lost() {
+		if l, ok := errors.AsType[*collector.LostError](err); ok && pinned[l.Resource.Key()] {
+			lost = append(lost, err)
+		}
+	}
+	slices.SortFunc(unsynced, GVR.compare)
+	return unsynced, lost
 }

@@ -61,19 +61,13 @@ func (h *hold) watch() *Watch {
 
 // Open returns a kind for a reader, who must Close it: from the pipeline's collector, or else
 // from a watch that the first to ask starts. It waits for the first list for as long as
-// wait says, and no longer than ctx. A watch that is broken is tried
+// allowed says, and no longer than ctx. A watch that is broken is tried
 // again at once; what was cached can be read meanwhile.
 //
 // Errors are ErrDenied, ErrNotServed, ErrNotFollowed, *LimitError, *UnsyncedError (also where
 // ctx's deadline ends the wait), and the cause of ctx's cancellation.
-func (w *Watches) Open(ctx context.Context, r GVR, wait Wait) (*Watch, error) {
-	watch, err := w.open(ctx, r, wait)
-	w.metrics.opened(err)
-	return watch, err
-}
-
-func (w *Watches) open(ctx context.Context, r GVR, allowed Wait) (*Watch, error) {
-	h, wait, err := w.hold(r, false)
+func (w *Watches) Open(ctx context.Context, r GVR, allowed Wait) (*Watch, error) {
+	h, wait, err := w.hold(r)
 	if err == nil && wait == nil && h.view.IsSynced() && (h.lazy == nil || h.lazy.weighed.Load()) {
 		if s, ok := h.state(); ok && s.Broken != nil {
 			h.from.Retry(h.key)
@@ -125,7 +119,7 @@ func (w *Watches) open(ctx context.Context, r GVR, allowed Wait) (*Watch, error)
 		case waiting.Err() != nil:
 			return nil, &UnsyncedError{time.Since(began), trouble}
 		}
-		h, wait, err = w.hold(r, false)
+		h, wait, err = w.hold(r)
 	}
 }
 
@@ -167,10 +161,9 @@ func (w *Watches) synced(ctx context.Context, h *hold) error {
 }
 
 // hold takes hold of a kind, starting its watch if need be. Where that has to wait for
-// something it returns that, and why. within is for the package's own use: nothing is
-// withheld, and no limit applies.
-func (w *Watches) hold(r GVR, within bool) (h *hold, wait <-chan struct{}, err error) {
-	if !within && w.deny.has(r.Group, r.Resource) {
+// something it returns that, and why.
+func (w *Watches) hold(r GVR) (h *hold, wait <-chan struct{}, err error) {
+	if w.deny.has(r.Group, r.Resource) {
 		return nil, nil, ErrDenied
 	}
 	w.mu.Lock()
@@ -186,25 +179,13 @@ func (w *Watches) hold(r GVR, within bool) (h *hold, wait <-chan struct{}, err e
 			kind = Kind{Resource: s.Resource}
 			kind.KeyKind = ""
 		}
-		w.readers[r]++
-		return &hold{kind: kind, view: s.View, from: c, key: s.Resource.Key(), release: sync.OnceFunc(func() {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if w.readers[r]--; w.readers[r] == 0 {
-				delete(w.readers, r)
-			}
-		})}, nil, nil
+		return &hold{kind: kind, view: s.View, from: c, key: s.Resource.Key(), release: func() {}}, nil, nil
 	}
 	l := w.lazy[r]
 	switch {
 	case l != nil && l.ended():
 		return nil, l.done, errAgain
 	case l != nil:
-	case within:
-		if kind, served = w.discovered(r); !served {
-			return nil, nil, ErrNotServed
-		}
-		l, err = w.start(kind, true)
 	case !served:
 		if err := w.incomplete(); err != nil {
 			return nil, w.known, err
@@ -212,11 +193,12 @@ func (w *Watches) hold(r GVR, within bool) (h *hold, wait <-chan struct{}, err e
 		if _, now := w.Served().Find(r); now { // discovery answered since
 			return nil, w.known, errAgain
 		}
+		signal(w.soon) // it may be a custom kind of a moment ago
 		return nil, nil, ErrNotServed
 	case !w.config.Lazy:
 		return nil, nil, ErrNotFollowed
 	default:
-		l, err = w.start(kind, false)
+		l, err = w.start(kind)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -57,7 +57,7 @@ func TestUnready(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		expect("all are listed", "")
-		_ = h.Add(t.Context(), deployGVR)
+		h.open(deployGVR).Close()
 		fail(deployGVR, podsGVR)
 		time.Sleep(time.Minute)
 		expect("two fail", "lost pods")

@@ -5,14 +5,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
@@ -28,7 +25,7 @@ const versionTimeout = 5 * time.Second
 // errNothing is an answer that no apiserver gives which is ready.
 var errNothing = errors.New("the apiserver says that it serves nothing")
 
-// served is what the cluster serves, as discovery and the definitions of custom kinds say.
+// served is what the cluster serves, as discovery says.
 type served struct {
 	deny    denied
 	lookout *collector.Lookout
@@ -39,10 +36,9 @@ type served struct {
 	learned   sync.Once              // closes known
 	known     chan struct{}          // closed once it was learned what is served
 
-	learning    sync.Mutex             // may be taken while Watches.mu is held
-	groups      []collector.APIGroup   // guarded by learning; what discovery said last
-	lookErr     error                  // guarded by learning; what was wrong with it
-	definitions map[string]*definition // guarded by learning; by name; see definitions.go
+	learning sync.Mutex           // may be taken while Watches.mu is held
+	groups   []collector.APIGroup // guarded by learning; what discovery said last
+	lookErr  error                // guarded by learning; what was wrong with it
 }
 
 // Known is closed once it was learned what the cluster serves; Served is empty before.
@@ -106,13 +102,12 @@ func (s *served) learn(groups []collector.APIGroup, err error) time.Duration {
 			}
 		}
 		s.groups = groups
-		maps.DeleteFunc(s.definitions, func(_ string, d *definition) bool {
-			return d.gone() && time.Since(d.at) > goneFor
-		})
 	}
 	err = s.lookErr
 	known := s.groups != nil
-	s.renew()
+	if c := newCatalogue(s.groups, s.deny); !reflect.DeepEqual(c, s.Served()) {
+		s.catalogue.Store(c)
+	}
 	s.learning.Unlock()
 	switch {
 	case !known:
@@ -127,22 +122,6 @@ func (s *served) learn(groups []collector.APIGroup, err error) time.Duration {
 		s.learned.Do(func() { close(s.known) })
 	}
 	return pause
-}
-
-// discovered returns a resource of the last discovery.
-func (s *served) discovered(r GVR) (Kind, bool) {
-	s.learning.Lock()
-	defer s.learning.Unlock()
-	for _, g := range s.groups {
-		for _, v := range g.Versions {
-			for _, found := range v.Resources {
-				if k := (Kind{found.Resource, found.Singular, found.ShortNames, found.Categories}); gvrOf(k) == r {
-					return k, true
-				}
-			}
-		}
-	}
-	return Kind{}, false
 }
 
 // incomplete is why nothing is known yet; nil once something is.
@@ -170,106 +149,40 @@ func (s *served) learnt(r GVR) bool {
 	return s.groups != nil
 }
 
-// defined reports whether a definition is known for the resource.
-func (s *served) defined(r GVR) bool {
-	s.learning.Lock()
-	defer s.learning.Unlock()
-	_, custom := s.definitions[r.Resource+"."+r.Group]
-	return custom
-}
-
-// define takes what definitions say, by their names.
-func (s *served) define(changes map[string]*definition) {
-	s.learning.Lock()
-	defer s.learning.Unlock()
-	maps.Copy(s.definitions, changes)
-	s.renew()
-}
-
-// vanished returns an entry for each known definition that is not among those there are.
-func (s *served) vanished(all map[string]*definition) map[string]*definition {
-	s.learning.Lock()
-	defer s.learning.Unlock()
-	gone := map[string]*definition{}
-	for name, d := range s.definitions {
-		if _, is := all[name]; !is && !d.gone() {
-			gone[name] = &definition{at: time.Now()}
-		}
-	}
-	return gone
-}
-
-// renew brings the catalogue up to date. The caller holds learning.
-func (s *served) renew() {
-	if c := newCatalogue(s.groups, s.definitions, s.deny); !reflect.DeepEqual(c, s.Served()) {
-		s.catalogue.Store(c)
-	}
-}
-
-// CatalogueOf makes the catalogue of what discovery says alone.
+// CatalogueOf makes the catalogue of what discovery says.
 func CatalogueOf(c Config, groups []collector.APIGroup) *Catalogue {
 	deny, _ := parseDeny(c.Deny)
-	return newCatalogue(groups, nil, deny)
+	return newCatalogue(groups, deny)
 }
 
-// newCatalogue makes the catalogue of what discovery and the definitions say; of what a definition
-// is known for, only what that says.
-func newCatalogue(discovered []collector.APIGroup, definitions map[string]*definition, deny denied) *Catalogue {
-	all := map[string][]Version{}
+func newCatalogue(discovered []collector.APIGroup, deny denied) *Catalogue {
 	c := &Catalogue{}
-	put := func(k Kind) {
-		if deny.has(k.Group, k.Name) {
-			c.Withheld = append(c.Withheld, k)
-			return
-		}
-		versions := all[k.Group]
-		i := slices.IndexFunc(versions, func(v Version) bool { return v.Name == k.Version })
-		if i < 0 { // of a definition
-			versions = append(versions, Version{Name: k.Version})
-			slices.SortStableFunc(versions, func(a, b Version) int {
-				return version.CompareKubeAwareVersionStrings(b.Name,
-					a.Name)
-			})
-			i = slices.IndexFunc(versions, func(v Version) bool { return v.Name == k.Version })
-			all[k.Group] = versions
-		}
-		versions[i].Kinds = append(versions[i].Kinds, k)
-	}
 	for _, g := range discovered {
+		group := Group{Name: g.Name}
 		for _, v := range g.Versions {
-			all[g.Name] = append(all[g.Name], Version{Name: v.Name})
-		}
-		for _, v := range g.Versions {
+			version := Version{Name: v.Name}
 			for _, r := range v.Resources {
-				_, custom := definitions[r.Name+"."+g.Name]
 				k := Kind{r.Resource, r.Singular, r.ShortNames, r.Categories}
 				switch {
-				case custom || r.Validate() != nil:
-				case slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch"):
-					put(k)
-				default:
+				case r.Validate() != nil:
+				case !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "watch"):
 					c.Unwatchable = append(c.Unwatchable, k)
+				case deny.has(k.Group, k.Name):
+					c.Withheld = append(c.Withheld, k)
+				default:
+					version.Kinds = append(version.Kinds, k)
 				}
 			}
+			if len(version.Kinds) > 0 {
+				slices.SortFunc(version.Kinds, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+				group.Versions = append(group.Versions, version)
+			}
 		}
-	}
-	for _, d := range definitions {
-		for _, k := range d.kinds {
-			put(k)
+		if len(group.Versions) > 0 {
+			c.Groups = append(c.Groups, group)
 		}
 	}
 	slices.SortFunc(c.Withheld, func(a, b Kind) int { return cmp.Compare(gvrOf(a).String(), gvrOf(b).String()) })
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		g := Group{Name: name}
-		for _, v := range all[name] {
-			if len(v.Kinds) > 0 {
-				slices.SortFunc(v.Kinds, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
-				g.Versions = append(g.Versions, v)
-			}
-		}
-		if len(g.Versions) > 0 {
-			c.Groups = append(c.Groups, g)
-		}
-	}
+	slices.SortFunc(c.Groups, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
 	return c
 }

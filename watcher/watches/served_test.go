@@ -2,7 +2,6 @@ package watches_test
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,57 +53,8 @@ func TestServed(t *testing.T) {
 	if got, ok := h.Served().Find(podsGVR); !ok || cmp.Diff(want, got) != "" {
 		t.Error(cmp.Diff(want, got))
 	}
-	if err := h.Served().NoKind("", "v1", "Secret"); !errors.Is(err, watches.ErrDenied) {
-		t.Errorf("what is withheld: %v", err)
-	}
 	if got, ok := h.Served().FindKind("apps", "v1", "Deployment"); !ok || got.Name != "deployments" {
 		t.Errorf("%+v", got)
-	}
-}
-
-// TestDefinitionsReachTheCatalogue within 2 s, though discovery does not name them, and
-// touch no other kind.
-func TestDefinitionsReachTheCatalogue(t *testing.T) {
-	api := newCluster(t)
-	h := run(t, api, api.listen(), nil)
-	other := h.open(podsGVR)
-	defer other.Close()
-	h.eventually(5*time.Second, "definitions are followed", func() bool { s, _ := h.status(crdGVR); return s.State == watches.Synced })
-	pods := api.count("WATCH v1/pods") + api.lists(podsGVR)
-	served := func(what, custom string) {
-		t.Helper()
-		h.eventually(2*time.Second, what, func() bool {
-			return show(h.Served()) == strings.TrimSpace(builtIn+" "+custom)
-		})
-	}
-	api.define("things", "x.io", "Thing", "Namespaced", "v1beta1")
-	served("established", "x.io/v1beta1=things")
-	beta := h.open(things("v1beta1"))
-	defer beta.Close()
-	api.define("things", "x.io", "Thing", "Namespaced", "v1beta1", "v1", "v2alpha1")
-	served("versions added, the preferred one first", "x.io/v1=things x.io/v1beta1=things x.io/v2alpha1=things")
-	stable := h.open(things("v1"))
-	defer stable.Close()
-	if beta.View == stable.View {
-		t.Error("two versions have one view")
-	}
-	if k, _ := h.Served().Find(things("v1")); k.Singular != "thing" || !slices.Equal(k.ShortNames, []string{"x"}) || !k.Namespaced {
-		t.Errorf("%+v", k)
-	}
-	api.define("things", "x.io", "Thing", "Namespaced", "v1beta1-off", "v1")
-	served("versions no longer served", "x.io/v1=things")
-	ended(t, h, beta)
-	if stable.Health().Broken != nil {
-		t.Error("the watch of the other version has ended")
-	}
-	if _, err := h.Open(t.Context(), things("v1beta1"), watches.Wait{}); !errors.Is(err, watches.ErrNotServed) {
-		t.Errorf("not served: %v", err)
-	}
-	api.undefine("things", "x.io", "v1")
-	served("deleted", "")
-	ended(t, h, stable)
-	if n := api.count("WATCH v1/pods") + api.lists(podsGVR); n != pods {
-		t.Errorf("%d requests for Pods because of definitions", n-pods)
 	}
 }
 
@@ -116,87 +66,61 @@ func ended(t *testing.T, h *harness, w *watches.Watch) {
 		t.Fatal(err)
 	}
 	cursor := w.View.FollowFrom(s)
-	h.eventually(2*time.Second, w.Kind.String()+" ends", func() bool {
+	h.eventually(20*time.Second, w.Kind.String()+" ends", func() bool {
 		_, _, err := cursor.Poll(make([]view.Change, 0, 99))
 		return errors.Is(err, view.ErrEnded)
 	})
 }
 
-// TestDefinitionReturnsWithAnotherScope: readers of the former learn of its end, and the
-// next one gets the new.
-func TestDefinitionReturnsWithAnotherScope(t *testing.T) {
-	api := newCluster(t)
-	api.define("things", "x.io", "Thing", "Namespaced", "v1")
-	api.put(things("v1"), "a/old", "u1", "")
-	h := run(t, api, api.listen(), nil)
-	h.eventually(5*time.Second, "served", func() bool { _, ok := h.Served().Find(things("v1")); return ok })
-	old := h.open(things("v1"))
-	defer old.Close()
-	api.remove(things("v1"), "a/old")
-	api.undefine("things", "x.io", "v1")
-	api.define("things", "x.io", "Thing", "Cluster", "v1")
-	api.put(things("v1"), "new", "u2", "")
-	ended(t, h, old)
-	now := h.open(things("v1"))
-	defer now.Close()
-	if got := names(t, now.View); now.Kind.Namespaced || !slices.Equal(got, []string{"/new"}) {
-		t.Errorf("%+v: %v", now.Kind, got)
-	}
-}
-
-// TestDefinitionOutrunsDiscovery: what a definition no longer has the cluster serve is not
-// served, whatever the last answer of discovery said; later that is believed again.
-func TestDefinitionOutrunsDiscovery(t *testing.T) {
+// TestCustomKinds are served soon after somebody asks for them in vain, and end when they are served no more.
+func TestCustomKinds(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
-		api.define("things", "x.io", "Thing", "Namespaced", "v1")
-		api.serve(things("v1"), "Thing", true) // as discovery says, too
-		time.Sleep(2 * time.Minute)
-		w := h.open(things("v1"))
-		defer w.Close()
-		api.undefine("things", "x.io", "v1")
-		time.Sleep(2 * time.Second)
-		if got := show(h.Served()); got != builtIn {
-			t.Errorf("deleted: %s", got)
+		<-h.Known()
+		time.Sleep(10 * time.Second)
+		api.define(true, "v1beta1", "v1")
+		if _, err := h.Open(t.Context(), things("v1"), watches.Wait{}); !errors.Is(err, watches.ErrNotServed) {
+			t.Errorf("before discovery: %v", err)
 		}
-		s, _ := w.View.Snapshot()
-		if _, _, err := w.View.FollowFrom(s).Poll(nil); !errors.Is(err, view.ErrEnded) {
-			t.Errorf("its watch: %v", err)
+		time.Sleep(3 * time.Second)
+		if got := show(h.Served()); strings.Count(got, "=things") != 2 {
+			t.Errorf("%s", got)
 		}
-		api.serve(things("v1"), "Thing", true) // by another server than that of definitions
-		time.Sleep(3 * time.Minute)
-		if got := show(h.Served()); got != builtIn+" x.io/v1=things" {
-			t.Errorf("served by somebody else: %s", got)
+		beta, stable := h.open(things("v1beta1")), h.open(things("v1"))
+		defer beta.Close()
+		defer stable.Close()
+		api.undefine("v1beta1")
+		time.Sleep(10 * time.Second)
+		ended(t, h, beta)
+		if stable.Health().Broken != nil || beta.View == stable.View {
+			t.Error("the watch of the other version has ended")
+		}
+		api.undefine("v1")
+		api.define(false, "v1") // another one under the name
+		api.put(things("v1"), "new", "u2", "")
+		time.Sleep(time.Minute)
+		ended(t, h, stable)
+		now := h.open(things("v1"))
+		defer now.Close()
+		if got := names(t, now.View); now.Kind.Namespaced || !slices.Equal(got, []string{"/new"}) {
+			t.Errorf("%+v: %v", now.Kind, got)
 		}
 	})
-}
-
-// TestManyDefinitionsAtOnce: 100 come and go.
-func TestManyDefinitionsAtOnce(t *testing.T) {
-	api := newCluster(t)
-	h := run(t, api, api.listen(), nil)
-	h.eventually(5*time.Second, "definitions are followed", func() bool { s, _ := h.status(crdGVR); return s.State == watches.Synced })
-	for i := range 100 {
-		api.define(fmt.Sprintf("kinds%d", i), "x.io", fmt.Sprintf("Kind%d", i), "Namespaced", "v1")
-	}
-	h.eventually(2*time.Second, "100 more", func() bool { return strings.Count(show(h.Served()), "kinds") == 100 })
-	for i := range 20 {
-		h.open(watches.GVR{Group: "x.io", Version: "v1", Resource: fmt.Sprintf("kinds%d", i)}).Close()
-	}
-	for i := range 100 {
-		api.undefine(fmt.Sprintf("kinds%d", i), "x.io", "v1")
-	}
-	h.eventually(2*time.Second, "none", func() bool { return show(h.Served()) == builtIn && h.metric("k8swatch_lazy_watches", "") == 0 })
 }
 
 // TestKindRemovedWhileWaiting: who waits for its first list learns that it is not served.
 func TestKindRemovedWhileWaiting(t *testing.T) {
 	api := newCluster(t)
-	api.define("things", "x.io", "Thing", "Namespaced", "v1")
+	api.define(true, "v1")
 	var asked atomic.Bool
-	api.setFault(func(_ string, r watches.GVR, _ http.ResponseWriter, req *http.Request) bool {
+	gone := make(chan struct{})
+	api.setFault(func(_ string, r watches.GVR, w http.ResponseWriter, req *http.Request) bool {
 		if r == things("v1") {
 			asked.Store(true)
-			<-req.Context().Done()
+			select {
+			case <-gone:
+				refuse(w, 404, "NotFound")
+			case <-req.Context().Done():
+			}
 		}
 		return r == things("v1")
 	})
@@ -209,8 +133,9 @@ func TestKindRemovedWhileWaiting(t *testing.T) {
 	}()
 	h.eventually(5*time.Second, "listed", asked.Load)
 	began := time.Now()
-	api.undefine("things", "x.io", "v1")
-	if err := <-opened; !errors.Is(err, watches.ErrNotServed) || time.Since(began) > 2*time.Second {
+	api.undefine("v1")
+	close(gone)
+	if err := <-opened; !errors.Is(err, watches.ErrNotServed) || time.Since(began) > 5*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
 }

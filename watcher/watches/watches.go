@@ -13,7 +13,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/watcher/collector"
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
@@ -47,19 +49,18 @@ type Watches struct {
 	collected *collector.Collector // nil: none
 	own       *collector.Collector
 	alone     bool // nobody else runs the lookout
-	metrics   *metrics
 
-	ending chan struct{}  // closed at the end of Run
-	first  sync.Map       // key → *lazy: those whose first list is not complete
-	ends   sync.WaitGroup // of kinds that listing has stopped
+	ending chan struct{} // closed at the end of Run
+	first  sync.Map      // key → *lazy: those whose first list is not complete
+	soon   chan struct{} // size 1: a token asks for discovery
+	full   chan struct{} // size 1: a token asks to make room
 
 	pace chan *lifecycle.Work // size 1: the work of all first lists, or it is with one of them
 
 	mu      sync.Mutex
 	ran     bool              // guarded by mu
-	pins    map[GVR]*pin      // guarded by mu
+	pins    map[GVR]*bool     // guarded by mu; what is pinned, and whether it was logged that a limit is in the way
 	lazy    map[GVR]*lazy     // guarded by mu
-	readers map[GVR]int       // guarded by mu; holders of the pipeline's kinds
 	crowded map[GVR]time.Time // guarded by mu; refused until then because room was short
 }
 
@@ -76,14 +77,14 @@ func New(c Config, s Settings) (*Watches, error) {
 	}
 	w := &Watches{
 		config: c, collected: s.Collected, ending: make(chan struct{}), pace: make(chan *lifecycle.Work, 1),
-		pins: map[GVR]*pin{}, lazy: map[GVR]*lazy{}, readers: map[GVR]int{}, crowded: map[GVR]time.Time{},
-		served: served{logger: s.Logger, known: make(chan struct{}), definitions: map[string]*definition{}},
+		soon: make(chan struct{}, 1), full: make(chan struct{}, 1), pins: map[GVR]*bool{}, lazy: map[GVR]*lazy{}, crowded: map[GVR]time.Time{},
+		served: served{logger: s.Logger, known: make(chan struct{})},
 	}
 	w.catalogue.Store(&Catalogue{})
 	w.pace <- new(lifecycle.BeginWork())
 	for _, text := range c.Pinned {
 		r, _ := ParseGVR(text) // valid, as c is
-		w.pins[r] = &pin{configured: true}
+		w.pins[r] = new(bool)
 	}
 	w.deny, _ = parseDeny(c.Deny)
 	cc := s.Collector
@@ -107,7 +108,7 @@ func New(c Config, s Settings) (*Watches, error) {
 		w.endUnserved()
 		return pause
 	})
-	if w.metrics, err = newMetrics(w, s.Registry); err != nil {
+	if err := w.register(s.Registry); err != nil {
 		return nil, fmt.Errorf("watches: %w", err)
 	}
 	return w, nil
@@ -127,13 +128,12 @@ func (w *Watches) Run(ctx context.Context) error {
 	if w.alone {
 		all.Go(func() { _ = w.lookout.Run(ctx, w.NotFound()) })
 	}
-	for _, part := range []func(context.Context){w.askVersion, w.followCustom, w.tidy} {
+	for _, part := range []func(context.Context){w.askVersion, w.tidy, w.forward} {
 		all.Go(func() { part(ctx) })
 	}
 	err := w.own.Run(ctx)
 	close(w.ending)
 	all.Wait()
-	w.ends.Wait()
 	w.mu.Lock()
 	left := maps.Clone(w.lazy)
 	w.mu.Unlock()
@@ -143,5 +143,42 @@ func (w *Watches) Run(ctx context.Context) error {
 	return err
 }
 
-// NotFound has a token when a list or watch was answered with 404.
-func (w *Watches) NotFound() <-chan struct{} { return w.own.NotFound() }
+// NotFound has a token when a list or watch was answered with 404, or somebody asked for a kind that is
+// not known.
+func (w *Watches) NotFound() <-chan struct{} { return w.soon }
+
+// signal puts a token into a channel of size 1.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// forward passes on what the collector was answered.
+func (w *Watches) forward(ctx context.Context) {
+	for {
+		select {
+		case <-w.own.NotFound():
+			signal(w.soon)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// register adds the metrics.
+func (w *Watches) register(reg prometheus.Registerer) error {
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	return meter.Register(reg,
+		gauge(metric.LazyWatches, "Kinds that are followed for readers only.", func() float64 {
+			n, _ := w.load()
+			return float64(n)
+		}),
+		gauge(metric.LazyBytes, "Bytes of the objects cached of those kinds.", func() float64 {
+			_, b := w.load()
+			return float64(b)
+		}))
+}

@@ -226,7 +226,7 @@ func (w *world) state() []history.StateRecord {
 	}
 	for _, r := range w.kinds() {
 		for _, o := range w.api.Objects(r.Key()) {
-			take(check.Raw{Side: history.SideApiserver, Kind: r.Kind, Namespace: o.Namespace, Name: o.Name, JSON: o.JSON})
+			take(check.Raw{Side: history.SideApiserver, Kind: r.Kind, Namespace: o.Namespace, Name: o.Name, JSON: o.JSON()})
 		}
 	}
 	for _, d := range w.mock.Store().All() {
@@ -253,7 +253,7 @@ func (w *world) equal() bool {
 	for _, r := range w.kinds() {
 		for _, o := range w.api.Objects(r.Key()) {
 			if rules.Wants(r.Kind, o.Namespace, o.Name) && (w.setup.notes == 0 || r.Kind != "Event") {
-				want[id{r.Kind, o.Namespace, o.Name}] = rv(r.Kind, o.UID, o.ResourceVersion, o.JSON)
+				want[id{r.Kind, o.Namespace, o.Name}] = rv(r.Kind, o.UID, o.ResourceVersion, o.JSON())
 			}
 		}
 	}

@@ -146,7 +146,7 @@ func TestRestartOfAnUnchangedCluster(t *testing.T) {
 				name := fmt.Sprintf("web-7d4b9c-%06d", i%(n/200))
 				live[name] = true
 				was, _ := w.api.Get(apisim.Pods.Key(), "a", name)
-				made, err := w.api.Apply(apisim.Pods.Key(), []byte(strings.Replace(string(was.JSON), `"padding":"`, `"padding":"y`, 1)))
+				made, err := w.api.Apply(apisim.Pods.Key(), []byte(strings.Replace(string(was.JSON()), `"padding":"`, `"padding":"y`, 1)))
 				if err != nil {
 					t.Error(err)
 				}

@@ -230,7 +230,7 @@ func (w *world) do(o op, phase string) {
 		r.UID, r.ResourceVersion, r.DeletedVersion = gone.UID, was.ResourceVersion, gone.ResourceVersion
 	} else {
 		was, _ := w.api.Get(o.resource.Key(), o.ns, o.name)
-		raw, err := o.object(was.JSON, canary)
+		raw, err := o.object(was.JSON(), canary)
 		if err != nil {
 			w.t.Error(err)
 			return

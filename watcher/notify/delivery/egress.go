@@ -18,9 +18,8 @@ import (
 
 // Egress lists the addresses that an operator allows.
 type Egress struct {
-	Allow      []string // networks such as 10.0.0.0/8, in addition to public addresses
-	AllowPorts []int    // of those that are refused otherwise
-	CAFile     string   // PEM; empty: the system's
+	Allow  []string // networks such as 10.0.0.0/8, in addition to public addresses
+	CAFile string   // PEM; empty: the system's
 }
 
 // guarded are ports that no receiver of notifications listens on: those of a cluster's own
@@ -49,11 +48,6 @@ func (c Egress) Validate() error {
 			return KeyError(key, "%q is an IPv4 network in IPv6 form, want the IPv4 one, which is dialled", text)
 		}
 	}
-	for i, port := range c.AllowPorts {
-		if !slices.Contains(guarded, port) {
-			return KeyError(fmt.Sprintf("allowPorts[%d]", i), "%d is not refused anyway, want one of %v", port, guarded)
-		}
-	}
 	if c.CAFile != "" {
 		if _, err := certfile.Pool(c.CAFile); err != nil {
 			return KeyError("caFile", "%w", err)
@@ -62,14 +56,14 @@ func (c Egress) Validate() error {
 	return nil
 }
 
-// CheckPort refuses a port that is guarded and not allowed.
-func (c Egress) CheckPort(port string) error {
+// checkPort refuses a port that is guarded.
+func checkPort(port string) error {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
 		return fmt.Errorf("port %q is none, want 1 to 65535", port)
 	}
-	if slices.Contains(guarded, int(n)) && !slices.Contains(c.AllowPorts, int(n)) {
-		return fmt.Errorf("port %d belongs to the cluster itself, want another one or the port in allowPorts", n)
+	if slices.Contains(guarded, int(n)) {
+		return fmt.Errorf("port %d belongs to the cluster itself, want another one", n)
 	}
 	return nil
 }
@@ -107,7 +101,7 @@ func NewDialer(c Egress, resolver *net.Resolver) *Dialer {
 			}
 			_, port, err := net.SplitHostPort(address)
 			if err == nil {
-				err = c.CheckPort(port)
+				err = checkPort(port)
 			}
 			if err != nil {
 				return &BlockedError{err}

@@ -42,8 +42,6 @@ type Kafka struct {
 	PasswordFile string `json:"passwordFile"`
 	// Networks that may be connected to, as those of a webhook.
 	Allow []string `json:"allow"`
-	// Ports that are allowed although the cluster's own parts listen on them.
-	AllowPorts []int `json:"allowPorts"`
 	// Longest wait for the acknowledgement of all replicas in sync. At least 1 s; 10 s if it is not set.
 	Timeout setting.Duration `json:"timeout"`
 }
@@ -62,7 +60,7 @@ var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 const maxTopic = 249 // bytes
 
 func (c Kafka) egress() Egress {
-	return Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+	return Egress{Allow: c.Allow, CAFile: c.CAFile}
 }
 
 // Validate refuses what could not work; errors name the key.
@@ -72,7 +70,7 @@ func (c Kafka) Validate() error {
 		if err != nil || host == "" || strings.ContainsAny(b, "/@?#") {
 			return KeyError(fmt.Sprintf("brokers[%d]", i), "invalid address, want host:port")
 		}
-		if err := c.egress().CheckPort(port); err != nil {
+		if err := checkPort(port); err != nil {
 			return KeyError(fmt.Sprintf("brokers[%d]", i), "%w", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -23,9 +24,8 @@ import (
 type NATS struct {
 	// Servers of one cluster, `nats://host:port` or, with TLS, `tls://host:port`. Others that those name are not used.
 	Servers []string `json:"servers"`
-	// Subject of each message. `{group}`, `{version}`, `{resource}`, `{namespace}`, `{name}`, `{uid}` and `{type}` are
-	// replaced by those of the event, each one token: what a token must not hold is written as `%` and two hexadecimal
-	// digits, and what is empty as `_`.
+	// First tokens of the subjects, `k8s` if it is not set. Behind them come group, version, resource, namespace and name:
+	// what a token must not hold is written as `%` and two hexadecimal digits, and what is empty as `_`.
 	Subject string `json:"subject"`
 	// Name of the stream that must have taken a message; without: whichever has the subject.
 	Stream string `json:"stream"`
@@ -36,8 +36,6 @@ type NATS struct {
 	CAFile string `json:"caFile"`
 	// Networks that may be connected to, as those of a webhook.
 	Allow []string `json:"allow"`
-	// Ports that are allowed although the cluster's own parts listen on them.
-	AllowPorts []int `json:"allowPorts"`
 	// Longest wait for the stream's acknowledgement. 10 s if it is not set.
 	Timeout setting.Duration `json:"timeout"`
 }
@@ -45,7 +43,7 @@ type NATS struct {
 const reconnectWait = 500 * time.Millisecond
 
 func (c NATS) egress() Egress {
-	return Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+	return Egress{Allow: c.Allow, CAFile: c.CAFile}
 }
 
 // Validate refuses what could not work; errors name the key.
@@ -55,7 +53,7 @@ func (c NATS) Validate() error {
 			return KeyError(fmt.Sprintf("servers[%d]", i), "%w", err)
 		}
 	}
-	if _, err := parseSubject(c.Subject); err != nil {
+	if err := checkPrefix(c.Subject); err != nil {
 		return KeyError("subject", "%w", err)
 	}
 	if c.CredentialsFile != "" {
@@ -80,14 +78,13 @@ func (c NATS) checkServer(text string) error {
 	case strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
 		return errors.New("has more than a host and a port")
 	}
-	return c.egress().CheckPort(u.Port())
+	return checkPort(u.Port())
 }
 
 // NATSTarget publishes to one stream.
 type NATSTarget struct {
-	config  NATS
-	subject subject
-	dial    *Dialer
+	config NATS
+	dial   *Dialer
 	// life ends with Close: the client gives neither dialling nor its handshake a context, and
 	// holds its lock meanwhile.
 	life context.Context //nolint:containedctx // of the NATSTarget, not of a call
@@ -104,11 +101,8 @@ func NewNATS(c NATS, resolver *net.Resolver) (*NATSTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := parseSubject(c.Subject)
-	if err != nil {
-		return nil, err
-	}
-	t := &NATSTarget{config: c, subject: s, dial: NewDialer(c.egress(), resolver)}
+	c.Subject = cmp.Or(c.Subject, defaultPrefix)
+	t := &NATSTarget{config: c, dial: NewDialer(c.egress(), resolver)}
 	t.life, t.end = context.WithCancel(context.Background())
 	return t, nil
 }
@@ -189,7 +183,7 @@ func (t *NATSTarget) why() error {
 // messageID is the id of an event under a subject. A stream knows ids in all its subjects
 // together: with the event's alone, that of a second subscription to it would be dropped.
 func (c NATS) messageID(e Event) string {
-	if c.Subject == "" || c.Subject == defaultSubject {
+	if c.Subject == defaultPrefix {
 		return e.ID
 	}
 	return e.ID + " " + c.Subject
@@ -208,7 +202,7 @@ func (t *NATSTarget) Deliver(ctx context.Context, e Event) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.config.Timeout.Or(defaultTimeout))
 	defer cancel()
-	_, err = stream.PublishMsg(ctx, &client.Msg{Subject: t.subject.of(e), Data: e.Body}, options...)
+	_, err = stream.PublishMsg(ctx, &client.Msg{Subject: subjectOf(t.config.Subject, e), Data: e.Body}, options...)
 	return natsVerdict(err)
 }
 

@@ -132,13 +132,13 @@ func TestNATSDeliver(t *testing.T) {
 func TestTwoSubjects(t *testing.T) {
 	s := startNATS(t, t.TempDir(), -1, nil)
 	st := makeStream(t, s, nil)
-	for _, subject := range []string{"", "k8s.own.{name}", "", "k8s.own.{name}"} {
+	for _, subject := range []string{"", "k8s.own", "", "k8s.own"} {
 		if err := natsTarget(t, s, delivery.NATS{Subject: subject}).Deliver(t.Context(), natsEvent("a", 1)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	all := messages(t, st)
-	if len(all) != 2 || all[1].Subject != "k8s.own.a" || all[1].Header.Get("Nats-Msg-Id") != "u-a:1:MODIFIED k8s.own.{name}" {
+	if len(all) != 2 || all[1].Subject != "k8s.own._.v1.pods.n.a" || all[1].Header.Get("Nats-Msg-Id") != "u-a:1:MODIFIED k8s.own" {
 		t.Errorf("%d messages, want 2; %+v", len(all), all)
 	}
 }

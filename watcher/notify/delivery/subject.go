@@ -1,68 +1,28 @@
 package delivery
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// defaultSubject has all that a consumer may want to choose by.
-const defaultSubject = "k8s.{group}.{version}.{resource}.{namespace}.{name}"
+// defaultPrefix begins the subjects where the user sets nothing.
+const defaultPrefix = "k8s"
 
-// subject is a parsed template: text, and between two texts the value of a field.
-type subject struct {
-	texts  []string
-	fields []func(Event) string // one less than texts
+// checkPrefix refuses what no subject can begin with.
+func checkPrefix(text string) error {
+	if strings.ContainsAny(text, "{}*> \t\r\n") || strings.HasPrefix(text, "$") ||
+		text != "" && slices.Contains(strings.Split(text, "."), "") {
+		return fmt.Errorf("%q: want the first tokens, such as k8s.prod; those of the object follow", text)
+	}
+	return nil
 }
 
-var subjectFields = map[string]func(Event) string{
-	"group":     func(e Event) string { return e.Group },
-	"version":   func(e Event) string { return e.Version },
-	"resource":  func(e Event) string { return e.Resource },
-	"namespace": func(e Event) string { return e.Namespace },
-	"name":      func(e Event) string { return e.Name },
-	"uid":       func(e Event) string { return e.UID },
-	"type":      func(e Event) string { return e.Type },
-}
-
-// parseSubject reads a template; empty is the default.
-func parseSubject(text string) (subject, error) {
-	if text == "" {
-		text = defaultSubject
-	}
-	var s subject
-	for rest := text; ; {
-		before, after, found := strings.Cut(rest, "{")
-		if strings.ContainsAny(before, "}*> \t\r\n") || strings.HasPrefix(rest, "$") && len(s.texts) == 0 {
-			return s, fmt.Errorf("%q has a character that is not for subjects", text)
-		}
-		s.texts = append(s.texts, before)
-		if !found {
-			break
-		}
-		name, behind, closed := strings.Cut(after, "}")
-		field := subjectFields[name]
-		if !closed || field == nil {
-			return s, errors.New("has an unknown field, want {group}, {version}, {resource}, {namespace}, {name}, {uid} or " +
-				"{type}")
-		}
-		s.fields = append(s.fields, field)
-		rest = behind
-	}
-	for token := range strings.SplitSeq(text, ".") {
-		if token == "" {
-			return s, fmt.Errorf("%q has an empty token", text)
-		}
-	}
-	return s, nil
-}
-
-// of is the subject of one event.
-func (s subject) of(e Event) string {
-	dst := []byte(s.texts[0])
-	for i, field := range s.fields {
-		dst = appendToken(dst, field(e))
-		dst = append(dst, s.texts[i+1]...)
+// subjectOf has all that a consumer may want to choose by.
+func subjectOf(prefix string, e Event) string {
+	dst := []byte(prefix)
+	for _, field := range []string{e.Group, e.Version, e.Resource, e.Namespace, e.Name} {
+		dst = appendToken(append(dst, '.'), field)
 	}
 	return string(dst)
 }

@@ -37,16 +37,13 @@ func TestURL(t *testing.T) {
 		"http://h\x00/":                "invalid URL",
 		"http://h:secretport/?a=token": "invalid URL",
 	} {
-		_, err := parseURL(text, Egress{})
+		err := checkURL(text)
 		switch {
 		case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%q: %v, want %q", text, err, want)
 		case err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "token")):
 			t.Errorf("%q: the error says it: %v", text, err)
 		}
-	}
-	if _, err := parseURL("http://h:10250/", Egress{AllowPorts: []int{10250}}); err != nil {
-		t.Errorf("a port that is allowed: %v", err)
 	}
 }
 
@@ -56,15 +53,14 @@ func FuzzURL(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		u, err := parseURL(text, Egress{})
-		if err != nil {
+		if checkURL(text) != nil {
 			return
 		}
 		req, err := http.NewRequest(http.MethodPost, text, nil)
 		if err != nil {
 			t.Fatalf("%q was taken, and is no request: %v", text, err)
 		}
-		if req.URL.Hostname() != u.Hostname() || u.Hostname() == "" || req.URL.User != nil || req.URL.Fragment != "" || req.URL.Port() == "10250" ||
+		if req.URL.Hostname() == "" || req.URL.User != nil || req.URL.Fragment != "" || req.URL.Port() == "10250" ||
 			req.URL.Scheme != "http" && req.URL.Scheme != "https" {
 			t.Errorf("%q was taken: %#v", text, req.URL)
 		}

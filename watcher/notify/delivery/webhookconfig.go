@@ -23,15 +23,12 @@ type Webhook struct {
 	// Networks that may be connected to, such as `10.96.0.0/12` for receivers in the cluster. Public addresses need none;
 	// all others, whatever the name in the URL, are refused.
 	Allow []string `json:"allow"`
-	// Ports that are allowed although the cluster's own parts listen on them: kubelet, etcd, scheduler, controller
-	// manager.
-	AllowPorts []int `json:"allowPorts"`
 	// Longest time of one try, from the connection to the answer. 10 s if it is not set.
 	Timeout setting.Duration `json:"timeout"`
 }
 
 func (c Webhook) egress() Egress {
-	return Egress{Allow: c.Allow, AllowPorts: c.AllowPorts, CAFile: c.CAFile}
+	return Egress{Allow: c.Allow, CAFile: c.CAFile}
 }
 
 // Validate refuses what could not work; errors name the key.
@@ -47,40 +44,40 @@ func (c Webhook) Validate() error {
 	if err := c.egress().Validate(); err != nil {
 		return err
 	}
-	if _, err := parseURL(c.URL, c.egress()); err != nil {
+	if err := checkURL(c.URL); err != nil {
 		return KeyError("url", "%w", err)
 	}
 	return nil
 }
 
-// parseURL reads a receiver's address. What it holds is not repeated in errors: it may be a
+// checkURL refuses a receiver's address. What it holds is not repeated in errors: it may be a
 // secret.
-func parseURL(text string, allowed Egress) (*url.URL, error) {
+func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("invalid URL, want one such as https://host/path")
+		return errors.New("invalid URL, want one such as https://host/path")
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("has another scheme, want http:// or https://")
+		return errors.New("has another scheme, want http:// or https://")
 	case u.Opaque != "" || u.Hostname() == "":
-		return nil, errors.New("has no host, want one such as https://host/path")
+		return errors.New("has no host, want one such as https://host/path")
 	case u.User != nil:
-		return nil, errors.New("holds a user, want it without: receivers know the watcher by its signature")
+		return errors.New("holds a user, want it without: receivers know the watcher by its signature")
 	case u.Fragment != "" || u.RawFragment != "":
-		return nil, errors.New("has a fragment (#), which is never sent, want it without")
+		return errors.New("has a fragment (#), which is never sent, want it without")
 	}
 	port := u.Port()
 	switch {
 	case port != "":
 	case u.Host != u.Hostname() && u.Host != "["+u.Hostname()+"]":
-		return nil, errors.New("has an empty port, want a number or no colon")
+		return errors.New("has an empty port, want a number or no colon")
 	case u.Scheme == "http":
 		port = "80"
 	default:
 		port = "443"
 	}
-	if err := allowed.CheckPort(port); err != nil {
-		return nil, fmt.Errorf("has a port that cannot be: %w", err)
+	if err := checkPort(port); err != nil {
+		return fmt.Errorf("has a port that cannot be: %w", err)
 	}
-	return u, nil
+	return nil
 }
