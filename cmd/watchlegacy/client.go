@@ -1,9 +1,8 @@
-package legacy
+package main
 
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/storage"
@@ -29,63 +27,48 @@ const (
 	attemptPause = time.Second
 )
 
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
 // client sends requests as the original does, each over a connection of its own.
 type client struct {
 	cluster   string
 	endpoints []string
-	life      time.Duration // of a connection, and of the attempt to open it
-	dial      dialFunc
 	http      http.Client
-	tls       *tls.Config // nil: the system's roots
 	metrics   *storage.Metrics
 	in, out   atomic.Int64 // bytes
 }
 
-func newClient(c config.Config, dial dialFunc, r prometheus.Registerer) (*client, error) {
-	cl := &client{
-		cluster: c.Default.ClusterID, endpoints: c.BCS.CustomStorageEndpoints, dial: dial,
-		life: time.Duration(c.BCS.StorageTimeout),
-	}
-	if cl.dial == nil {
-		cl.dial = (&net.Dialer{}).DialContext
-	}
-	if file := c.BCS.TLS.CAFile; file != "" {
-		pool, err := certfile.Pool(file)
-		if err != nil {
-			return nil, err
-		}
-		cl.tls = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
-	}
-	cl.http.Transport = &http.Transport{DisableKeepAlives: true, DialContext: cl.connect, TLSClientConfig: cl.tls}
-	var err error
-	cl.metrics, err = storage.NewMetrics(r, cl.cluster, cl.in.Load, cl.out.Load)
-	return cl, err
+func newClient(cfg config.Config, r prometheus.Registerer) (c *client, err error) {
+	c = &client{cluster: cfg.Default.ClusterID, endpoints: cfg.BCS.CustomStorageEndpoints}
+	life := time.Duration(cfg.BCS.StorageTimeout) // of a connection
+	c.http.Transport = &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{Timeout: life}).DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			c.metrics.Opened.Inc()
+			return &countedConn{conn, c}, conn.SetDeadline(time.Now().Add(life))
+		}}
+	c.metrics, err = storage.NewMetrics(r, c.cluster, c.in.Load, c.out.Load)
+	return c, err
 }
 
 // send PUTs an object, or DELETEs the key where that is nil; tries are the HTTP requests that it took.
 func (c *client) send(ctx context.Context, k object.Key, o *object.Object) (tries int, err error) {
-	path := bcsapi.ObjectPath(c.cluster, k.Namespace, k.Kind, k.Name)
+	method, path, body := http.MethodPut, bcsapi.ObjectPath(c.cluster, k.Namespace, k.Kind, k.Name), []byte(nil)
 	switch {
 	case o == nil:
-		return c.call(ctx, http.MethodDelete, k, path, nil)
+		method = http.MethodDelete
 	case k.Kind == bcsapi.KindEvent:
-		body, err := storage.EventRecord(c.cluster, o.Raw)
-		if err != nil {
+		path = bcsapi.EventsPath()
+		if body, err = storage.EventRecord(c.cluster, o.Raw); err != nil {
 			return 0, err
 		}
-		return c.call(ctx, http.MethodPut, k, bcsapi.EventsPath(), body)
+	default:
+		body = fmt.Appendf(nil, `{"data":%s}`, o.Raw)
 	}
-	return c.call(ctx, http.MethodPut, k, path, fmt.Appendf(nil, `{"data":%s}`, o.Raw))
-}
-
-// call is one storage call: the endpoints in random order, until one gives an answer that is JSON,
-// whatever it says.
-func (c *client) call(ctx context.Context, method string, k object.Key, path string, body []byte) (tries int,
-	err error) {
 	start := time.Now()
 	defer func() { c.metrics.Observe(storage.HandlerLabel(k), k.Kind, method, err == nil, time.Since(start)) }()
+	// One endpoint after the other, until one gives an answer that is JSON, whatever it says.
 	for _, i := range rand.Perm(len(c.endpoints)) {
 		var n int
 		var env bcsapi.Envelope
@@ -95,7 +78,7 @@ func (c *client) call(ctx context.Context, method string, k object.Key, path str
 		case err == nil && env.Result:
 			return tries, nil
 		case err == nil:
-			return tries, fmt.Errorf("%s %s: storage says no: code %d: %s", method, k, env.Code, env.Message)
+			return tries, fmt.Errorf("%s %s: storage refused: code %d: %s", method, k, env.Code, env.Message)
 		case ctx.Err() != nil:
 			return tries, err
 		}
@@ -113,10 +96,7 @@ func (c *client) ask(ctx context.Context, method, target string, body []byte) (t
 			return tries, env, err
 		}
 		if tries == attempts || status != http.StatusBadRequest && status != http.StatusInternalServerError {
-			if err := json.Unmarshal(answer, &env); err != nil {
-				return tries, env, fmt.Errorf("HTTP %d, the answer is not JSON: %w", status, err)
-			}
-			return tries, env, nil
+			return tries, env, json.Unmarshal(answer, &env)
 		}
 		if err := lifecycle.Pause(ctx, attemptPause); err != nil {
 			return tries, env, err
@@ -138,22 +118,6 @@ func (c *client) request(ctx context.Context, method, target string, body []byte
 	defer func() { _ = resp.Body.Close() }()
 	answer, err = io.ReadAll(io.LimitReader(resp.Body, storage.DefaultMaxResponse))
 	return resp.StatusCode, answer, err
-}
-
-// connect gives a connection that ends a fixed time after it was made.
-func (c *client) connect(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.life)
-	defer cancel()
-	conn, err := c.dial(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	c.metrics.Opened.Inc()
-	if err := conn.SetDeadline(time.Now().Add(c.life)); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return &countedConn{Conn: conn, client: c}, nil
 }
 
 // countedConn counts the bytes of a connection.

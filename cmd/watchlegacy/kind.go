@@ -1,4 +1,4 @@
-package legacy
+package main
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -23,26 +24,19 @@ import (
 // The original's numbers (contract §2.1, §2.5).
 const (
 	workersPerKind = 5
-	retryWithin    = 5000        // a failed key comes back after so many ms, exclusive
-	notReadyMin    = time.Second // backoff before a key reached a handler
-	notReadyMax    = 32 * time.Second
-	eventFactor    = 4 // times as many queues for Events as for Pods
-)
-
-const (
-	kindPod        = "Pod"
-	kindReplicaSet = "ReplicaSet"
+	retryWithin    = 5000                   // a failed key comes back after so many ms, exclusive
+	eventFactor    = 4                      // times as many queues for Events as for Pods
+	putTimeout     = time.Second            // of a full queue
+	emptyFor       = time.Second            // ends one start of a handler
+	handlerTick    = 500 * time.Millisecond // between two starts of a handler
 )
 
 var errClosed = errors.New("the imitation has ended and takes no more events")
 
 // parts are shared by all kinds.
 type parts struct {
-	// get is the latest state of an object, as an event's enqueuing leaves it.
-	get func(object.Key) (*object.Object, bool)
-	// prepare makes of a cached object what is sent; ready is false while that needs a cache that is
-	// not complete.
-	prepare func(*object.Object) (out *object.Object, ready bool, err error)
+	// get is the state in which an object is sent; false if there is none any more.
+	get func(object.Key) (*object.Object, bool, error)
 	// send sends an object or, where that is nil, a deletion.
 	send   func(context.Context, object.Key, *object.Object) (tries int, err error)
 	logger *slog.Logger
@@ -52,12 +46,13 @@ type parts struct {
 // now is the queues' clock, in nanoseconds.
 func (p *parts) now() int64 { return int64(time.Since(p.start)) }
 
-// unit is one event, or several that were merged. It exists from its enqueuing until it
-// is settled, wherever it waits meanwhile.
+// unit is one event, or several that were merged, from its enqueuing until it is settled.
 type unit struct {
-	key   object.Key
-	since int64 // receipt
-	tried bool  // a request of it has failed
+	key     object.Key
+	since   int64          // receipt
+	tried   bool           // a request of it has failed
+	object  *object.Object // in a handler queue: the state that will be sent; nil: DELETE
+	entered int64          // into that queue
 }
 
 // kind is the path of the events of one kind: eventQueue, its workers and its handlers.
@@ -65,7 +60,6 @@ type kind struct {
 	*parts
 	name     string
 	queue    workqueue.TypedInterface[object.Key]
-	limiter  workqueue.TypedRateLimiter[object.Key]
 	handlers []*handler
 
 	mu        sync.Mutex // guards all below
@@ -76,26 +70,30 @@ type kind struct {
 	freshness meter.Histogram
 }
 
+// handler is one bounded queue and the one goroutine that empties it.
+type handler struct {
+	kind  *kind
+	name  string
+	queue chan *unit
+
+	mu       sync.Mutex  // guards all below
+	depth    int         // with those that wait for room
+	meter    meter.Queue // of depth
+	discards uint64
+}
+
 func newKind(p *parts, name string, podQueues, handlerQueueLen int) *kind {
-	k := &kind{
-		parts: p, name: name,
-		queue:     workqueue.NewTyped[object.Key](),
-		limiter:   workqueue.NewTypedItemExponentialFailureRateLimiter[object.Key](notReadyMin, notReadyMax),
-		waiting:   map[object.Key]*unit{},
-		units:     map[*unit]struct{}{},
-		freshness: meter.NewFreshness(),
-	}
+	k := &kind{parts: p, name: name, queue: workqueue.NewTyped[object.Key](), waiting: map[object.Key]*unit{},
+		units: map[*unit]struct{}{}, freshness: meter.NewFreshness()}
 	for _, n := range queueNames(name, podQueues) {
-		k.handlers = append(k.handlers, &handler{
-			kind: k, name: n, room: make(chan struct{}, handlerQueueLen), ready: make(chan struct{}, handlerQueueLen),
-		})
+		k.handlers = append(k.handlers, &handler{kind: k, name: n, queue: make(chan *unit, handlerQueueLen)})
 	}
 	return k
 }
 
 // queueNames are the handlers of a kind.
 func queueNames(kind string, podQueues int) []string {
-	n := map[string]int{kindPod: podQueues, bcsapi.KindEvent: eventFactor * podQueues}[kind]
+	n := map[string]int{"Pod": podQueues, bcsapi.KindEvent: eventFactor * podQueues}[kind]
 	if n == 0 {
 		return []string{kind}
 	}
@@ -126,30 +124,25 @@ func (k *kind) run(ctx context.Context) int {
 	n := len(k.units)
 	k.counts.Dropped += uint64(n)
 	clear(k.units)
-	clear(k.waiting)
 	return n
 }
 
 func (k *kind) enqueue(key object.Key, since int64) error {
-	k.limiter.Forget(key)
+	u := &unit{key: key, since: since}
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.counts.Received++
 	if k.closed {
 		k.counts.Dropped++
-		k.mu.Unlock()
 		return errClosed
 	}
-	u := &unit{key: key, since: since}
 	k.units[u] = struct{}{}
 	k.queueUp(u)
-	k.mu.Unlock()
-	k.queue.Add(key)
 	return nil
 }
 
 // queueUp makes u the unit that waits in the eventQueue for its key. With one that waits already the
-// older remains. The mutex is held; the key must be added to the queue after it is
-// given back.
+// older remains. The mutex is held.
 func (k *kind) queueUp(u *unit) {
 	if other := k.waiting[u.key]; other != nil {
 		if other.since <= u.since {
@@ -159,22 +152,7 @@ func (k *kind) queueUp(u *unit) {
 		k.counts.Coalesced++
 	}
 	k.waiting[u.key] = u
-}
-
-// later puts the key back into the eventQueue after a while, unless the end comes first: run counts it
-// then.
-func (k *kind) later(u *unit, d time.Duration) {
-	time.AfterFunc(d, func() {
-		k.mu.Lock()
-		ended := k.closed
-		if !ended {
-			k.queueUp(u)
-		}
-		k.mu.Unlock()
-		if !ended {
-			k.queue.Add(u.key)
-		}
-	})
+	k.queue.Add(u.key)
 }
 
 // work is one of the workers on the eventQueue.
@@ -196,59 +174,45 @@ func (k *kind) dispatch(ctx context.Context, key object.Key) {
 	delete(k.waiting, key)
 	k.mu.Unlock()
 	if u == nil {
-		// An event came between its merge into the unit before and its Add, and that unit was taken
-		// meanwhile with the event's state.
-		return
+		return // taken with the unit before
 	}
-	it := &item{unit: u}
-	cached, found := k.get(key)
+	o, found, err := k.get(key)
 	switch {
-	case found:
-		out, ready, err := k.prepare(cached)
-		if err != nil {
-			k.logger.Error("event dropped", "reason", "the object cannot be prepared", "object", key.String(), "error", err)
-			k.settle(u, &k.counts.Dropped)
-			return
-		}
-		if !ready {
-			k.later(u, k.limiter.When(key))
-			return
-		}
-		// The original's queues hold a copy.
-		it.object = &object.Object{Key: out.Key, UID: out.UID, ResourceVersion: out.ResourceVersion,
-			Raw: bytes.Clone(out.JSON())}
-	case k.name == bcsapi.KindEvent:
-		k.settle(u, &k.counts.Coalesced) // its deletion, which is never sent, has overtaken it (contract §2.3)
+	case err != nil:
+		k.drop(u, "the object cannot be prepared", err)
 		return
+	case found: // the original's queues hold a copy
+		u.object = &object.Object{Key: key, UID: o.UID, ResourceVersion: o.ResourceVersion, Raw: bytes.Clone(o.JSON())}
+	case k.name == bcsapi.KindEvent: // its deletion, which is never sent, has overtaken it (contract §2.3)
+		k.settle(u, &k.counts.Coalesced)
+		return
+	default:
+		u.object = nil
 	}
-	k.limiter.Forget(key)
 	h := k.handlers[pipeline.PartitionOf(key.Namespace, key.Name, len(k.handlers))]
-	if !h.put(ctx, it) && ctx.Err() == nil {
-		k.logger.Warn("event dropped", "reason", "handler queue full", "handler", h.name, "object", key.String())
-		k.settle(u, &k.counts.Dropped)
+	if !h.put(ctx, u) && ctx.Err() == nil {
+		k.drop(u, "handler queue full", nil)
 	}
 }
 
-// send does one item and reports whether its handler may go on.
-func (k *kind) send(ctx context.Context, it *item) bool {
-	u := it.unit
+// send does one unit and reports whether its handler may go on.
+func (k *kind) send(ctx context.Context, u *unit) bool {
 	k.mu.Lock()
 	k.counts.InFlight++
 	if u.tried {
 		k.counts.Retried++
 	}
 	k.mu.Unlock()
-	tries, err := k.parts.send(ctx, u.key, it.object)
+	tries, err := k.parts.send(ctx, u.key, u.object)
 
 	k.mu.Lock()
 	k.counts.InFlight--
 	k.counts.Retried += uint64(max(tries-1, 0))
-	if err == nil {
+	if u.tried = true; err == nil {
 		k.counts.Sent++
 		delete(k.units, u)
 		k.freshness.Observe(k.now() - u.since)
 	}
-	u.tried = true
 	k.mu.Unlock()
 	switch {
 	case err == nil:
@@ -256,14 +220,22 @@ func (k *kind) send(ctx context.Context, it *item) bool {
 	case ctx.Err() != nil:
 		return false // run counts it
 	case strings.HasPrefix(k.name, bcsapi.KindEvent): // so the original recognises its Events (contract §10.3)
-		k.logger.Debug("event dropped", "reason", "the request failed", "object", u.key.String(), "error", err)
-		k.settle(u, &k.counts.Dropped)
+		k.drop(u, "the request failed", err)
 		return false
 	}
-	d := time.Duration(rand.IntN(retryWithin)) * time.Millisecond
-	k.logger.Debug("request failed", "object", u.key.String(), "again", d, "error", err)
-	k.later(u, d)
+	time.AfterFunc(time.Duration(rand.IntN(retryWithin))*time.Millisecond, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if !k.closed { // else run has counted it
+			k.queueUp(u)
+		}
+	})
 	return true
+}
+
+func (k *kind) drop(u *unit, reason string, err error) {
+	k.logger.Warn("event dropped", "reason", reason, "object", u.key.String(), "error", err)
+	k.settle(u, &k.counts.Dropped)
 }
 
 // settle ends a unit; as is the count of what became of it.
@@ -290,4 +262,71 @@ func (k *kind) series(to []prometheus.Metric, s meter.EventSeries) (series []pro
 		age = max(age, k.now()-u.since)
 	}
 	return s.Append(to, k.name, k.stats(), age, &k.freshness), k.counts.InFlight
+}
+
+// put waits for room for one second at most; it reports false for a unit that found none, or when ctx has ended.
+func (h *handler) put(ctx context.Context, u *unit) bool {
+	h.mu.Lock()
+	u.entered = h.kind.now()
+	h.meter.Account(h.depth, u.entered)
+	h.depth++
+	h.mu.Unlock()
+	full := time.NewTimer(putTimeout)
+	defer full.Stop()
+	select {
+	case h.queue <- u:
+		return true
+	case <-ctx.Done():
+	case <-full.C:
+	}
+	h.left(u, &h.discards)
+	return false
+}
+
+// left accounts for a unit that has left the queue; as is the count of what became of it.
+func (h *handler) left(u *unit, as *uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.kind.now()
+	h.meter.Account(h.depth, now)
+	h.depth--
+	h.meter.Left(now - u.entered)
+	*as++
+}
+
+// loop starts the handler every 500 ms, or at once where the start before took longer. It works until the
+// queue was empty for a second.
+func (h *handler) loop(ctx context.Context) {
+	for ctx.Err() == nil {
+		next := time.Now().Add(handlerTick)
+		h.run(ctx)
+		_ = lifecycle.Pause(ctx, time.Until(next)) // the loop sees an end
+	}
+}
+
+func (h *handler) run(ctx context.Context) {
+	empty := time.NewTimer(emptyFor)
+	defer empty.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-empty.C:
+			return
+		case u := <-h.queue:
+			h.left(u, &h.meter.Handled)
+			if !h.kind.send(ctx, u) {
+				return
+			}
+			empty.Reset(emptyFor)
+		}
+	}
+}
+
+func (h *handler) reading(now int64) meter.Reading {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.meter.Account(h.depth, now)
+	m := h.meter
+	return meter.Reading{Name: h.name, Depth: h.depth, Capacity: cap(h.queue), Handled: m.Handled,
+		Discards: h.discards, Meter: &m}
 }

@@ -1,14 +1,25 @@
-package legacy
+package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/meter"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -16,46 +27,10 @@ import (
 // answerTimeout is the original's for one request.
 const answerTimeout = 5 * time.Second
 
-// The vectors of the contract, §2.5.
-func TestQueueOf(t *testing.T) {
-	for _, tc := range []struct {
-		key  object.Key
-		want map[int]int
-	}{
-		{object.Key{Namespace: "team-a", Name: "web-abc-1"}, map[int]int{3: 2, 10: 9, 30: 29, 120: 119}},
-		{object.Key{Namespace: "default", Name: "nginx-0"}, map[int]int{3: 0, 10: 9, 30: 9, 120: 99}},
-	} {
-		for n, want := range tc.want {
-			if got := pipeline.PartitionOf(tc.key.Namespace, tc.key.Name, n); got != want {
-				t.Errorf("%s of %d: queue %d, want %d", tc.key, n, got, want)
-			}
-		}
-	}
-}
-
-func TestQueueNames(t *testing.T) {
-	for _, tc := range []struct {
-		kind        string
-		n, want     int
-		first, last string
-	}{
-		{"Pod", 0, 1, "Pod", "Pod"},
-		{"Pod", 30, 30, "Pod_0", "Pod_29"},
-		{"Event", 0, 1, "Event", "Event"},
-		{"Event", 30, 120, "Event_0", "Event_119"},
-		{"Node", 30, 1, "Node", "Node"},
-	} {
-		got := queueNames(tc.kind, tc.n)
-		if len(got) != tc.want || got[0] != tc.first || got[len(got)-1] != tc.last {
-			t.Errorf("%s with podQueueNum %d: %d queues from %s to %s, want %d from %s to %s", tc.kind, tc.n, len(got), got[0], got[len(got)-1], tc.want, tc.first, tc.last)
-		}
-	}
-}
-
 // Five workers fill a queue whose handler is held up; each further put waits a second
 // and is then dropped, and the key is forgotten: the object never reaches storage.
 func TestDropAfterOneSecond(t *testing.T) {
-	run(t, shape{length: 2}, func(c *cluster, f *fake) {
+	virtual(t, shape{length: 2}, func(c *cluster, f *fake) {
 		release := make(chan struct{})
 		f.answerBy(func(call) error { <-release; return nil })
 		// One in flight, two in the queue, five held by workers that wait, two more keys.
@@ -90,7 +65,7 @@ func TestDropAfterOneSecond(t *testing.T) {
 
 // A failed key comes back after 0 to 4999 ms, without end, and its state is read anew.
 func TestRequeue(t *testing.T) {
-	run(t, shape{}, func(c *cluster, f *fake) {
+	virtual(t, shape{}, func(c *cluster, f *fake) {
 		f.answerBy(func(call) error { return errDown })
 		c.put(pod("a"))
 		time.Sleep(time.Hour)
@@ -133,7 +108,7 @@ func TestEventLossAndPause(t *testing.T) {
 		{"Event", 700 * time.Millisecond, 700 * time.Millisecond}, // the tick has passed
 	} {
 		t.Run(fmt.Sprint(tc.kind, tc.failed), func(t *testing.T) {
-			run(t, shape{kinds: []string{tc.kind}}, func(c *cluster, f *fake) {
+			virtual(t, shape{kinds: []string{tc.kind}}, func(c *cluster, f *fake) {
 				f.answerBy(func(k call) error {
 					if k.key.Name == "lost" {
 						return errDown
@@ -164,7 +139,7 @@ func TestEventLossAndPause(t *testing.T) {
 func TestSerialHandler(t *testing.T) {
 	for _, tc := range []struct{ n, want int }{{0, 1}, {1, 1}, {3, 3}} {
 		t.Run(fmt.Sprint(tc.n), func(t *testing.T) {
-			run(t, shape{podQueues: tc.n}, func(c *cluster, f *fake) {
+			virtual(t, shape{podQueues: tc.n}, func(c *cluster, f *fake) {
 				f.answerBy(func(call) error { time.Sleep(90 * time.Millisecond); return nil })
 				const pods = 60
 				for i := range pods {
@@ -190,7 +165,7 @@ func TestSerialHandler(t *testing.T) {
 
 // Keys that wait in the eventQueue are merged; items in a handler queue are not.
 func TestMerge(t *testing.T) {
-	run(t, shape{length: 1}, func(c *cluster, f *fake) {
+	virtual(t, shape{length: 1}, func(c *cluster, f *fake) {
 		release := make(chan struct{})
 		f.answerBy(func(call) error { <-release; return nil })
 		// In flight, in the queue, and one held by each worker.
@@ -223,47 +198,9 @@ func TestMerge(t *testing.T) {
 	})
 }
 
-// A PUT whose answer is lost is applied after the DELETE that follows it, and after the
-// one that its retry becomes: the pod is back in storage and stays.
-func TestResurrection(t *testing.T) {
-	run(t, shape{}, func(c *cluster, f *fake) {
-		f.answerBy(func(k call) error {
-			if k.action == "DELETE" {
-				return nil
-			}
-			time.Sleep(answerTimeout)
-			time.AfterFunc(11*time.Second, func() {
-				f.mu.Lock()
-				defer f.mu.Unlock()
-				f.apply(k)
-			})
-			return errors.New("no answer within 5 s")
-		})
-		c.put(pod("a"))
-		synctest.Wait()
-		c.remove(pod("a"))
-		time.Sleep(time.Hour)
-		var deletes []time.Duration
-		for _, k := range f.seen() {
-			if k.action == "DELETE" {
-				deletes = append(deletes, k.at)
-			}
-		}
-		if len(deletes) != 2 || deletes[0] != answerTimeout {
-			t.Errorf("DELETEs at %v, want one right after the timeout, unfenced, and one for the retry", deletes)
-		}
-		if _, back := f.holds()[pod("a")]; !back {
-			t.Error("the pod did not come back, although nothing prevents it")
-		}
-		if s := c.stats(); s.Sent != 2 || s.Queued != 0 {
-			t.Errorf("%+v, want both events sent and nothing left to do", s)
-		}
-	})
-}
-
 // An update lost in the same way is overwritten for good by the older one.
 func TestGoesBack(t *testing.T) {
-	run(t, shape{}, func(c *cluster, f *fake) {
+	virtual(t, shape{}, func(c *cluster, f *fake) {
 		first := true
 		f.answerBy(func(k call) error {
 			if !first {
@@ -288,32 +225,10 @@ func TestGoesBack(t *testing.T) {
 	})
 }
 
-// A poison object delays all others of its queue, each time it comes back.
-func TestPoisonHoldsUpOthers(t *testing.T) {
-	const tries = 3 * attemptPause // four attempts
-	run(t, shape{}, func(c *cluster, f *fake) {
-		f.answerBy(func(k call) error {
-			if k.key.Name == "poison" {
-				time.Sleep(tries)
-				return errDown
-			}
-			return nil
-		})
-		c.put(pod("poison"))
-		synctest.Wait()
-		c.put(pod("other"))
-		time.Sleep(time.Minute)
-		calls := f.seen()
-		if calls[1].key != pod("other") || calls[1].at != tries {
-			t.Errorf("second call %s, want the other pod after %s", calls[1], tries)
-		}
-	})
-}
-
 // The end is at once: what waits and what is in flight is lost.
 func TestEndDoesNotDrain(t *testing.T) {
 	var of *cluster
-	run(t, shape{}, func(c *cluster, f *fake) {
+	virtual(t, shape{}, func(c *cluster, f *fake) {
 		of = c
 		f.answerBy(func(call) error { time.Sleep(90 * time.Millisecond); return nil })
 		for i := range 100 {
@@ -330,58 +245,10 @@ func TestEndDoesNotDrain(t *testing.T) {
 	}
 }
 
-// A pod whose ReplicaSet is not known yet waits 1 s, 2 s, 4 s … 32 s.
-func TestNotReady(t *testing.T) {
-	var mu sync.Mutex // guards asked and ready
-	var asked []time.Duration
-	ready := false
-	var start time.Time
-	run(t, shape{prepare: func(o *object.Object) (*object.Object, bool, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		asked = append(asked, time.Since(start))
-		return o, ready, nil
-	}}, func(c *cluster, f *fake) {
-		start = time.Now()
-		c.put(pod("a"))
-		time.Sleep(130 * time.Second)
-		mu.Lock()
-		var want []time.Duration
-		for _, s := range []int{0, 1, 3, 7, 15, 31, 63, 95, 127} {
-			want = append(want, time.Duration(s)*time.Second)
-		}
-		if !slices.Equal(asked, want) {
-			t.Errorf("asked at %v, want %v", asked, want)
-		}
-		if s := c.stats(); s.Queued != 1 || len(f.seen()) != 0 {
-			t.Errorf("%+v and %d calls, want the event queued and nothing sent", s, len(f.seen()))
-		}
-		asked = nil
-		mu.Unlock()
-		c.put(pod("a")) // a change begins the backoff anew
-		time.Sleep(2 * time.Second)
-		mu.Lock()
-		if len(asked) != 2 || asked[1]-asked[0] != time.Second {
-			t.Errorf("after a change asked at %v, want two looks 1 s apart", asked)
-		}
-		ready = true
-		mu.Unlock()
-		time.Sleep(time.Minute)
-		if s := c.stats(); s.Sent+s.Coalesced != 2 || s.Queued != 0 {
-			t.Errorf("%+v, want both settled", s)
-		}
-	})
-}
-
 // An Event that is gone when its turn comes is never deleted in storage, and an object
 // that cannot be prepared is lost.
 func TestNotSent(t *testing.T) {
-	run(t, shape{prepare: func(o *object.Object) (*object.Object, bool, error) {
-		if o.Key.Name == "broken" {
-			return nil, false, errDown
-		}
-		return o, true, nil
-	}}, func(c *cluster, f *fake) {
+	virtual(t, shape{}, func(c *cluster, f *fake) {
 		c.enqueue(pipeline.Event{Action: pipeline.Put, Key: event("gone")})
 		c.put(pod("broken"))
 		time.Sleep(time.Minute)
@@ -389,4 +256,237 @@ func TestNotSent(t *testing.T) {
 			t.Errorf("%+v and calls %v, want one coalesced, one dropped, none sent", s, f.seen())
 		}
 	})
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errDown = errors.New("down")
+
+// call is one storage call as the fake saw it.
+type call struct {
+	at      time.Duration // since the fake was made
+	action  string
+	key     object.Key
+	version uint64
+}
+
+func (c call) String() string {
+	return fmt.Sprintf("%s %s %s@%d", c.at, c.action, c.key, c.version)
+}
+
+// fake is a storage whose answers the test decides, and the rows it holds.
+type fake struct {
+	start time.Time
+
+	mu sync.Mutex // guards all below
+	// answer is asked per call, after it has been recorded; it may sleep. Nil: nil.
+	answer func(call) error
+	calls  []call
+	rows   map[object.Key]uint64
+	now    map[object.Key]bool // calls under way
+	most   int                 // calls under way at a time
+}
+
+func newFake() *fake {
+	return &fake{start: time.Now(), rows: map[object.Key]uint64{}, now: map[object.Key]bool{}}
+}
+
+func (f *fake) send(_ context.Context, k object.Key, o *object.Object) (int, error) {
+	if o == nil {
+		return 1, f.do(call{action: "DELETE", key: k})
+	}
+	return 1, f.do(call{action: "PUT", key: k, version: o.ResourceVersion})
+}
+
+func (f *fake) do(c call) error {
+	c.at = time.Since(f.start)
+	f.mu.Lock()
+	f.calls = append(f.calls, c)
+	f.now[c.key] = true
+	f.most = max(f.most, len(f.now))
+	answer := f.answer
+	f.mu.Unlock()
+	var err error
+	if answer != nil {
+		err = answer(c)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.now, c.key)
+	if err == nil {
+		f.apply(c)
+	}
+	return err
+}
+
+// apply is the upsert without conditions. The mutex is held.
+func (f *fake) apply(c call) {
+	if c.action == "PUT" {
+		f.rows[c.key] = c.version
+	} else {
+		delete(f.rows, c.key)
+	}
+}
+
+func (f *fake) answerBy(answer func(call) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answer = answer
+}
+
+// holds are the rows, by key.
+func (f *fake) holds() map[object.Key]uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.rows)
+}
+
+// atOnce is how many calls were under way at a time.
+func (f *fake) atOnce() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.most
+}
+
+func (f *fake) seen() []call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.calls)
+}
+
+// cluster is a cache whose changes reach the pipeline.
+type cluster struct {
+	t    *testing.T
+	q    *queues
+	mu   sync.Mutex // guards all below
+	held map[object.Key]*object.Object
+	rv   uint64
+}
+
+func (c *cluster) get(k object.Key) (*object.Object, bool, error) {
+	if k.Name == "broken" {
+		return nil, true, errDown
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, ok := c.held[k]
+	return o, ok, nil
+}
+
+func (c *cluster) put(k object.Key) {
+	c.mu.Lock()
+	c.rv++
+	o := &object.Object{Key: k, UID: "u", ResourceVersion: c.rv, Raw: []byte(`{"kind":"` + k.Kind + `"}`)}
+	c.held[k] = o
+	c.mu.Unlock()
+	c.enqueue(pipeline.Event{Action: pipeline.Put, Key: k, Object: o, ResourceVersion: o.ResourceVersion})
+}
+
+func (c *cluster) remove(k object.Key) {
+	c.mu.Lock()
+	delete(c.held, k)
+	c.mu.Unlock()
+	c.enqueue(pipeline.Event{Action: pipeline.Delete, Key: k})
+}
+
+func (c *cluster) enqueue(e pipeline.Event) {
+	e.Received = time.Now()
+	if err := c.q.Enqueue(c.t.Context(), e); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// stats are the event counts of all kinds together.
+func (c *cluster) stats() (sum meter.Stats) {
+	for _, k := range c.q.kinds {
+		k.mu.Lock()
+		sum = sum.Plus(k.stats())
+		k.mu.Unlock()
+	}
+	return sum
+}
+
+// shape is how many queues there are, and of which length.
+type shape struct {
+	podQueues, length int
+	kinds             []string
+}
+
+// virtual runs script against queues in virtual time and ends them.
+func virtual(t *testing.T, s shape, script func(c *cluster, f *fake)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		c := &cluster{t: t, held: map[object.Key]*object.Object{}}
+		p := &parts{get: c.get, send: f.send, logger: slog.New(slog.NewTextHandler(t.Output(), nil)), start: time.Now()}
+		c.q = &queues{parts: p, kinds: map[string]*kind{}}
+		for _, name := range append(s.kinds, "Pod", "Event") {
+			c.q.kinds[name] = newKind(p, name, s.podQueues, cmp.Or(s.length, 1000))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- c.q.Run(ctx) }()
+		synctest.Wait()
+		script(c, f)
+		if s := c.stats(); !s.Balanced() {
+			t.Errorf("out of balance before the end: %+v", s)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if s := c.stats(); !s.Balanced() || s.Queued != 0 {
+			t.Errorf("out of balance at the end: %+v", s)
+		}
+	})
+}
+
+func pod(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
+func event(name string) object.Key {
+	return object.Key{Kind: "Event", Namespace: "team-a", Name: name}
+}
+
+// TestClient: what an answer means, and how many requests it takes, each over a connection of its own.
+func TestClient(t *testing.T) {
+	const yes, no = `{"result":true}`, `{"result":false,"code":1405082,"message":"refused"}`
+	for name, tc := range map[string]struct {
+		status int
+		answer string
+		tries  int
+		ok     bool
+	}{
+		"taken":                        {200, yes, 1, true},
+		"refused":                      {200, no, 1, false},
+		"an error that says yes":       {404, yes, 1, true},
+		"no JSON":                      {200, "<html>", 1, false},
+		"an error that is resent":      {500, no, attempts, false},
+		"another error that is resent": {400, yes, attempts, true},
+		"an error that is not":         {503, no, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			peers := map[string]bool{}
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				defer mu.Unlock()
+				peers[r.RemoteAddr] = true
+				w.WriteHeader(tc.status)
+				_, _ = io.WriteString(w, tc.answer)
+			}))
+			defer srv.Close()
+			cfg := config.Default()
+			cfg.Default.ClusterID, cfg.BCS.CustomStorageEndpoints = "c", []string{srv.URL}
+			c, err := newClient(cfg, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tries, err := c.send(t.Context(), pod("p"), &object.Object{Key: pod("p"), Raw: []byte(`{"kind":"Pod"}`)})
+			mu.Lock()
+			defer mu.Unlock()
+			if tries != tc.tries || (err == nil) != tc.ok || len(peers) != tc.tries {
+				t.Errorf("%d tries over %d connections, %v; want %d, success %t", tries, len(peers), err, tc.tries, tc.ok)
+			}
+		})
+	}
 }
