@@ -12,7 +12,6 @@ import (
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/kinds"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/synchronizer"
@@ -28,7 +27,7 @@ type copying struct {
 	served       *served
 	collector    *collector.Collector // of nothing before the cluster has said what there is
 	definitions  *collector.Collector // of the CustomResourceDefinitions; nil where none are followed
-	kinds        *kinds.Kinds
+	kinds        *collector.Kinds
 	pipeline     *pipeline.Pipeline
 	owners       *owners
 	synchronizer *synchronizer.Synchronizer // nil where nothing is compared
@@ -79,7 +78,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registere
 		return nil, err
 	}
 	c.beside = append(c.beside, more...)
-	c.kinds, err = kinds.New(kinds.Settings{
+	c.kinds, err = collector.NewKinds(collector.KindsSettings{
 		To: c.collector, WhiteList: w.filter.K8sResourceWhiteList, Added: c.added, Removed: c.removed,
 		Registry: r, Logger: log,
 	})
@@ -103,15 +102,15 @@ func (c *copying) newSynchronizer(r prometheus.Registerer) (*synchronizer.Synchr
 // followDefinitions makes what follows custom resources of the white list.
 func (c *copying) followDefinitions(kube *rest.Config) (err error) {
 	dc := c.crdConfig()
-	dc.All = func() []*object.Object { return c.definitions.List(kinds.Definitions.Key()) }
+	dc.All = func() []*object.Object { return c.definitions.List(collector.Definitions.Key()) }
 	c.definitions, err = collector.New(
-		collector.Config{Resources: []collector.Resource{kinds.Definitions}, Pack: true, Verify: verify(c.cfg.CacheCheck)},
-		collector.Settings{Client: kube, Sink: kinds.NewFollower(dc, c.kinds), Logger: c.log})
+		collector.Config{Resources: []collector.Resource{collector.Definitions}, Pack: true, Verify: verify(c.cfg.CacheCheck)},
+		collector.Settings{Client: kube, Sink: collector.NewFollower(dc, c.kinds), Logger: c.log})
 	return err
 }
 
-func (c *copying) crdConfig() kinds.FollowerConfig {
-	return kinds.FollowerConfig{
+func (c *copying) crdConfig() collector.FollowerConfig {
+	return collector.FollowerConfig{
 		WhiteList: c.filter.CRDResourceWhiteList, Namespaced: c.cfg.WatchResource.Namespace != "",
 		LabelSelectors: c.cfg.WatchResource.LabelSelectors, Logger: c.log,
 	}
@@ -190,7 +189,7 @@ func (c *copying) run(ctx context.Context) error {
 		return err
 	}
 	groups, _ := c.served.last()
-	if err := (&advice{wanted: c.wanted, groups: groups, watched: found}).checkMasks(); err != nil {
+	if err := c.checkMasks(groups, found); err != nil {
 		return err
 	}
 	for _, r := range found {

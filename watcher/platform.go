@@ -21,12 +21,11 @@ import (
 
 // platform has the services besides the cluster: storage, netservice and the targets of alerts.
 type platform struct {
-	cfg           config.Config
-	log           *slog.Logger
-	storage       *storage.Client
-	client        *http.Client // for everything but storage
-	alertmanagers []*alert.Alertmanager
-	finds         []lifecycle.Stage // what finds storage in ZooKeeper; none where its address is configured
+	cfg     config.Config
+	log     *slog.Logger
+	storage *storage.Client
+	client  *http.Client      // for everything but storage
+	finds   []lifecycle.Stage // what finds storage in ZooKeeper; none where its address is configured
 }
 
 // newPlatform connects to nothing. permit is asked before each write; nil permits all.
@@ -42,9 +41,6 @@ func newPlatform(cfg config.Config, s Settings, r prometheus.Registerer, permit 
 			"key", "bcs.insecureSkipVerify")
 	}
 	p.client = httpClient(load)
-	if p.alertmanagers, err = newAlertmanagers(cfg); err != nil {
-		return nil, err
-	}
 	token, err := storageToken(cfg.BCS, s.Logger)
 	if err != nil {
 		return nil, &InputError{Key: "bcs.custom-storage-endpoints-tokenFile", Err: err}
@@ -87,34 +83,26 @@ func (p *platform) find(key, hosts, path string, tell func(addrs []string)) (lif
 	return lifecycle.Stage{Name: "servers below " + path, Run: watch.Run}, nil
 }
 
-// alertor makes the Alertor and what runs it; nil where the configuration names no target.
+// alertor makes the Alertor and what runs it; nil where it is switched off.
 func (p *platform) alertor(pods alert.Pods, r prometheus.Registerer) (*alert.Alertor, []lifecycle.Stage, error) {
-	var targets []alert.Target
-	var stages []lifecycle.Stage
-	if p.cfg.Alertor.BCSHealth {
-		h := &alert.Health{ClusterID: p.cfg.Default.ClusterID, HostIP: p.cfg.Default.HostIP, Client: p.client}
-		find, err := p.find("bcs.zk", p.cfg.BCS.ZK, discovery.PathHealth, func(servers []string) {
-			// The master is the first; none means that there is none (contract §6).
-			h.SetServer(append(servers, "")[0])
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		targets, stages = append(targets, h), append(stages, find)
-	}
-	for _, m := range p.alertmanagers {
-		targets = append(targets, m)
-	}
-	if len(targets) == 0 {
+	if !p.cfg.Alertor.BCSHealth {
 		return nil, nil, nil
 	}
-	ac := alert.Default()
-	ac.Convergence = time.Duration(p.cfg.Alertor.Convergence)
-	a, err := alert.New(ac, alert.Settings{Pods: pods, Targets: targets, Registry: r, Logger: p.log})
+	h := &alert.Health{ClusterID: p.cfg.Default.ClusterID, HostIP: p.cfg.Default.HostIP, Client: p.client}
+	find, err := p.find("bcs.zk", p.cfg.BCS.ZK, discovery.PathHealth, func(servers []string) {
+		// The master is the first; none means that there is none (contract §6).
+		h.SetServer(append(servers, "")[0])
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return a, append(stages, lifecycle.Stage{Name: "alertor", Run: a.Run}), nil
+	ac := alert.Default()
+	ac.Convergence = time.Duration(p.cfg.Alertor.Convergence)
+	a, err := alert.New(ac, alert.Settings{Pods: pods, Target: h, Registry: r, Logger: p.log})
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, []lifecycle.Stage{find, {Name: "alertor", Run: a.Run}}, nil
 }
 
 // netService is the NetServiceWatcher with its discovery, or nothing where it is

@@ -56,9 +56,6 @@ type Health struct {
 // SetServer names the master as scheme://host:port; "" means that none is known.
 func (h *Health) SetServer(addr string) { h.server.Store(&addr) }
 
-// Name implements Target.
-func (h *Health) Name() string { return "bcs-health" }
-
 // Post implements Target.
 func (h *Health) Post(ctx context.Context, a Alert) error {
 	server := h.server.Load()
@@ -69,7 +66,8 @@ func (h *Health) Post(ctx context.Context, a Alert) error {
 	if err != nil {
 		return err
 	}
-	status, reply, err := post(ctx, h.Client, *server+healthPath, nil, body)
+	status, reply, err := call.Do(ctx, h.Client,
+		call.Request{Method: http.MethodPost, URL: *server + healthPath, Body: body, Limit: maxReply})
 	if err != nil {
 		return err
 	}
@@ -97,11 +95,6 @@ func (h *Health) alarm(a Alert) alarm {
 		ModuleVersion: "k8s-watch " + version.Version, ModuleIP: h.HostIP,
 		AtTime: a.At.Unix(), AlarmLevel: "important",
 	}
-}
-
-func post(ctx context.Context, c *http.Client, url string, header map[string]string, body []byte) (status int,
-	reply []byte, err error) {
-	return call.Do(ctx, c, call.Request{Method: http.MethodPost, URL: url, Header: header, Body: body, Limit: maxReply})
 }
 
 var _ Target = (*Health)(nil)

@@ -215,7 +215,14 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 // retired are keys that were removed, with what to write instead.
 var retired = map[string]string{
 	"resourceWatcher.notify.subscriptions[].dedicated": "removed, leave it out: the subscription shares the kind's watch",
+	"alertor.alertmanager":                             alertmanagerGone, "alertor.tls": alertmanagerGone, "alertor.user": alertmanagerGone,
+	"alertor.passwordFile": alertmanagerGone, "alertor.bearerTokenFile": alertmanagerGone,
+	"cacheCheck.maxObjects":  "removed, leave it out: kinds of any size are compared",
+	"cacheCheck.relistLarge": "removed, leave it out: kinds of any size are compared",
 }
+
+const alertmanagerGone = "Alertmanager is not written to any more: subscribe to v1/events, with a webhook, in " +
+	"resourceWatcher.notify.subscriptions"
 
 // strict are the sections in which an unknown key is an error: in what bcs-k8s-watch never
 // had, no key can be one of its own.

@@ -28,8 +28,8 @@ func (e *everySecond) RoundTrip(r *http.Request) (*http.Response, error) {
 	return e.next.RoundTrip(r)
 }
 
-// TestLogOfAFlappingApiserver: an apiserver that answers every second request costs some
-// lines at first and then one pair every two minutes, for the leader and for who waits.
+// TestLogOfAFlappingApiserver: an apiserver that answers every second request costs a pair
+// of lines a minute at most, for the leader and for who waits.
 func TestLogOfAFlappingApiserver(t *testing.T) {
 	for name, leads := range map[string]bool{"leader": true, "standby": false} {
 		t.Run(name, func(t *testing.T) {
@@ -67,9 +67,6 @@ func TestLogOfAFlappingApiserver(t *testing.T) {
 				n := strings.Count(log.String(), "\n")
 				if n < 5 || n > 22 {
 					t.Errorf("%d lines in ten minutes:\n%s", n, log.String())
-				}
-				if leads && !strings.Contains(log.String(), "untold=") {
-					t.Errorf("no line says how many outages were not told:\n%s", log.String())
 				}
 			})
 		})

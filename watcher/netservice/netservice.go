@@ -36,8 +36,6 @@ const (
 const (
 	Period  = 60 * time.Second
 	Timeout = 20 * time.Second
-	retries = 2
-	pause   = time.Second
 	// again is the pause after a round that failed; the original waits a Period.
 	again = 5 * time.Second
 )
@@ -132,27 +130,18 @@ type answer struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-// fetch asks, and asks again after HTTP 400 or 500 as the original does.
 func (w *Watcher) fetch(ctx context.Context, p poll) (json.RawMessage, error) {
-	servers := w.servers.Load()
-	for try := 0; ; try++ {
-		url := (*servers)[rand.IntN(len(*servers))] + "/v1/pool/" + w.set.ClusterID + p.query
-		tctx, cancel := context.WithTimeout(ctx, Timeout)
-		status, body, err := call.Do(tctx, w.set.Client, call.Request{
-			Method: http.MethodGet, URL: url, Header: map[string]string{"BCS-ClusterID": w.set.ClusterID}, Limit: maxAnswer,
-		})
-		cancel()
-		if err != nil {
-			return nil, err
-		}
-		again := status == http.StatusBadRequest || status == http.StatusInternalServerError
-		if !again || try == retries {
-			return accept(body, status, p.want)
-		}
-		if err := lifecycle.Pause(ctx, pause); err != nil {
-			return nil, err
-		}
+	servers := *w.servers.Load()
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	status, body, err := call.Do(ctx, w.set.Client, call.Request{
+		Method: http.MethodGet, URL: servers[rand.IntN(len(servers))] + "/v1/pool/" + w.set.ClusterID + p.query,
+		Header: map[string]string{"BCS-ClusterID": w.set.ClusterID}, Limit: maxAnswer,
+	})
+	if err != nil {
+		return nil, err
 	}
+	return accept(body, status, p.want)
 }
 
 // accept takes only an answer of the wanted type that reports success and has data.

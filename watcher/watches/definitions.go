@@ -5,13 +5,13 @@ import (
 	"maps"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/kinds"
+	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
 // definitionsGVR is followed to learn which custom kinds are served before discovery says so.
-var definitionsGVR = GVR{kinds.Definitions.Group, kinds.Definitions.Version, kinds.Definitions.Name}
+var definitionsGVR = GVR{collector.Definitions.Group, collector.Definitions.Version, collector.Definitions.Name}
 
 // definition lists the kinds that a CustomResourceDefinition adds: none if it is
 // not established or gone.
@@ -28,7 +28,7 @@ func (d *definition) gone() bool { return !d.at.IsZero() }
 
 // readDefinition takes the JSON of a CustomResourceDefinition.
 func readDefinition(raw []byte) (*definition, error) {
-	in, err := kinds.ReadDefinition(raw)
+	in, err := collector.ReadDefinition(raw)
 	if err != nil {
 		return nil, err
 	}

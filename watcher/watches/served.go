@@ -206,12 +206,6 @@ func (s *served) renew() {
 	}
 }
 
-// CatalogueOf makes the catalogue of what discovery says alone.
-func CatalogueOf(c Config, groups []collector.APIGroup) *Catalogue {
-	deny, _ := parseDeny(c.Deny)
-	return newCatalogue(groups, nil, deny)
-}
-
 // newCatalogue makes the catalogue of what discovery and the definitions say; of what a definition
 // is known for, only what that says.
 func newCatalogue(discovered []collector.APIGroup, definitions map[string]*definition, deny denied) *Catalogue {
@@ -243,12 +237,8 @@ func newCatalogue(discovered []collector.APIGroup, definitions map[string]*defin
 			for _, r := range v.Resources {
 				_, custom := definitions[r.Name+"."+g.Name]
 				k := Kind{r.Resource, r.Singular, r.ShortNames, r.Categories}
-				switch {
-				case custom || r.Validate() != nil:
-				case slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch"):
+				if !custom && r.Validate() == nil && slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") {
 					put(k)
-				default:
-					c.Unwatchable = append(c.Unwatchable, k)
 				}
 			}
 		}

@@ -1,14 +1,4 @@
-// Package kinds decides which kinds are collected, from which version of their API, and
-// under which kind the objects of each are stored.
-//
-//  1. It follows two sources: what discovery finds, and the CustomResourceDefinitions. A
-//     kind that both name is collected once, as its definition says.
-//  2. The kind in storage depends on what is collected and on the white list, not on the
-//     order in which it came: see collector.AssignKeyKinds. One that must give up its name
-//     to a kind that came later is collected anew under the other name.
-//  3. A kind that discovery does not name any more is given up only if its group could be
-//     read, its watch is answered with 404, and both have been so for a while.
-package kinds
+package collector
 
 import (
 	"fmt"
@@ -21,21 +11,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/metric"
-	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/meter"
 )
 
 // Collection collects the kinds.
 type Collection interface {
-	Resources() []collector.Resource
-	AddResource(collector.Resource) error
-	MoveResource(collector.Resource) error
+	Resources() []Resource
+	AddResource(Resource) error
+	MoveResource(Resource) error
 	RemoveResource(key string) error
 	NotServed(key string) bool
 }
 
-// Settings are passed by code.
-type Settings struct {
+// KindsSettings are passed by code.
+type KindsSettings struct {
 	To Collection
 	// WhiteList are the group/versions whose kinds keep their names before others.
 	WhiteList []string
@@ -46,14 +35,23 @@ type Settings struct {
 	Logger         *slog.Logger
 }
 
-// Kinds is made by New. Its methods may be called from several goroutines.
+// Kinds decides which kinds are collected, from which version of their API, and under which kind the
+// objects of each are stored. Its methods may be called from several goroutines.
+//
+//  1. It follows two sources: what discovery finds, and the CustomResourceDefinitions. A
+//     kind that both name is collected once, as its definition says.
+//  2. The kind in storage depends on what is collected and on the white list, not on the
+//     order in which it came: see AssignKeyKinds. One that must give up its name to a kind
+//     that came later is collected anew under the other name.
+//  3. A kind that discovery does not name any more is given up only if its group could be
+//     read, its watch is answered with 404, and both have been so for a while.
 type Kinds struct {
-	set        Settings
+	set        KindsSettings
 	collisions prometheus.Gauge
 
 	mu      sync.Mutex // guards the rest
-	listed  map[string]collector.Resource
-	defined map[string]collector.Resource
+	listed  map[string]Resource
+	defined map[string]Resource
 	doubts  map[string]doubt  // about listed ones
 	said    map[string]string // the warnings about collisions, by id
 }
@@ -68,14 +66,14 @@ type doubt struct {
 // several apiservers need not agree, and one that has just started may know less.
 const certainAfter = 8 * time.Second
 
-// New makes it of what nobody has discovered yet.
-func New(s Settings) (*Kinds, error) {
+// NewKinds makes it of what nobody has discovered yet.
+func NewKinds(s KindsSettings) (*Kinds, error) {
 	k := &Kinds{
 		set: s, collisions: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: metric.KindCollisions,
 			Help: "Kinds stored under another name because another group has a kind of the same name.",
 		}),
-		listed: map[string]collector.Resource{}, defined: map[string]collector.Resource{},
+		listed: map[string]Resource{}, defined: map[string]Resource{},
 		doubts: map[string]doubt{}, said: map[string]string{},
 	}
 	return k, meter.Register(s.Registry, k.collisions)
@@ -93,14 +91,14 @@ func (k *Kinds) Begin() {
 }
 
 // id is the name that a definition of the kind has.
-func id(r collector.Resource) string { return r.Name + "." + r.Group }
+func id(r Resource) string { return r.Name + "." + r.Group }
 
 // Discovered takes what discovery found; of the broken groups it could not learn
 // everything. It reports whether discovery should be asked again soon.
-func (k *Kinds) Discovered(found []collector.Resource, broken func(group string) bool) (again bool) {
+func (k *Kinds) Discovered(found []Resource, broken func(group string) bool) (again bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	served := map[string]collector.Resource{}
+	served := map[string]Resource{}
 	for _, r := range found {
 		served[id(r)] = r
 		if _, known := k.listed[id(r)]; !known {
@@ -142,7 +140,7 @@ func (k *Kinds) Discovered(found []collector.Resource, broken func(group string)
 
 // Define takes the resources that definitions ask for, by the definitions' names; nil is
 // none.
-func (k *Kinds) Define(changes map[string]*collector.Resource) {
+func (k *Kinds) Define(changes map[string]*Resource) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := maps.Clone(k.defined)
@@ -171,11 +169,11 @@ func (k *Kinds) Undefine(name string) {
 func (k *Kinds) apply() {
 	all := maps.Clone(k.listed)
 	maps.Copy(all, k.defined)
-	want := collector.AssignKeyKinds(slices.Collect(maps.Values(all)), k.set.WhiteList)
-	have := map[string]collector.Resource{}
+	want := AssignKeyKinds(slices.Collect(maps.Values(all)), k.set.WhiteList)
+	have := map[string]Resource{}
 	removed := map[string]bool{}
 	for _, h := range k.set.To.Resources() {
-		i := slices.IndexFunc(want, func(w collector.Resource) bool { return id(w) == id(h) })
+		i := slices.IndexFunc(want, func(w Resource) bool { return id(w) == id(h) })
 		if i >= 0 && want[i].Key() == h.Key() && want[i].Kind == h.Kind && want[i].Namespaced == h.Namespaced {
 			have[id(h)] = h
 			continue
@@ -213,13 +211,13 @@ func (k *Kinds) apply() {
 }
 
 // warn says once of each collision which kind is stored where.
-func (k *Kinds) warn(all []collector.Resource) {
+func (k *Kinds) warn(all []Resource) {
 	said := map[string]string{}
 	for _, r := range all {
 		if r.Key() == r.Kind {
 			continue
 		}
-		i := slices.IndexFunc(all, func(o collector.Resource) bool { return o.Key() == r.Kind })
+		i := slices.IndexFunc(all, func(o Resource) bool { return o.Key() == r.Kind })
 		if i < 0 {
 			continue
 		}

@@ -1,4 +1,4 @@
-package kinds
+package collector
 
 import (
 	"cmp"
@@ -8,19 +8,18 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
 // Definitions is the resource of which a Follower takes the events.
-var Definitions = collector.Resource{
+var Definitions = Resource{
 	Group: "apiextensions.k8s.io", Version: "v1", Name: "customresourcedefinitions", Kind: "CustomResourceDefinition",
 }
 
 // Definition is a CustomResourceDefinition, with the names that the apiserver has accepted.
 type Definition struct {
-	Resource               collector.Resource // without a version
+	Resource               Resource // without a version
 	Singular               string
 	ShortNames, Categories []string
 	Established            bool
@@ -55,7 +54,7 @@ func ReadDefinition(raw []byte) (Definition, error) {
 	}
 	n := in.Status.AcceptedNames
 	d := Definition{Singular: n.Singular, ShortNames: n.ShortNames, Categories: n.Categories, Versions: in.Spec.Versions}
-	d.Resource = collector.Resource{
+	d.Resource = Resource{
 		Group: in.Spec.Group, Name: cmp.Or(n.Plural, in.Spec.Names.Plural), Kind: cmp.Or(n.Kind, in.Spec.Names.Kind),
 		Namespaced: in.Spec.Scope == "Namespaced",
 	}
@@ -67,7 +66,7 @@ func ReadDefinition(raw []byte) (Definition, error) {
 
 // definer takes the custom resources.
 type definer interface {
-	Define(map[string]*collector.Resource)
+	Define(map[string]*Resource)
 	Undefine(name string)
 }
 
@@ -94,19 +93,19 @@ type Follower struct {
 	primed bool
 }
 
-var _ collector.Sink = (*Follower)(nil)
+var _ Sink = (*Follower)(nil)
 
 // NewFollower makes a Follower that reports to to.
 func NewFollower(cfg FollowerConfig, to definer) *Follower { return &Follower{cfg: cfg, to: to} }
 
-// Enqueue implements collector.Sink. A definition that cannot be used is logged
+// Enqueue implements Sink. A definition that cannot be used is logged
 // and left out; it never holds the others back.
 func (f *Follower) Enqueue(_ context.Context, e pipeline.Event) error {
 	if e.Action == pipeline.Delete {
 		f.to.Undefine(e.Key.Name)
 		return nil
 	}
-	changes := map[string]*collector.Resource{}
+	changes := map[string]*Resource{}
 	if !f.primed && f.cfg.All != nil {
 		for _, o := range f.cfg.All() {
 			changes[o.Key.Name] = f.resource(o)
@@ -119,7 +118,7 @@ func (f *Follower) Enqueue(_ context.Context, e pipeline.Event) error {
 }
 
 // resource returns what to collect for a definition, nil for none.
-func (f *Follower) resource(o *object.Object) *collector.Resource {
+func (f *Follower) resource(o *object.Object) *Resource {
 	r, err := f.wanted(o.JSON())
 	if err != nil {
 		f.cfg.Logger.Warn("CustomResourceDefinition ignored", "name", o.Key.Name, "error", err)
@@ -129,7 +128,7 @@ func (f *Follower) resource(o *object.Object) *collector.Resource {
 }
 
 // wanted is the resource to collect for a definition, nil for none.
-func (f *Follower) wanted(raw []byte) (*collector.Resource, error) {
+func (f *Follower) wanted(raw []byte) (*Resource, error) {
 	d, err := ReadDefinition(raw)
 	if err != nil {
 		return nil, err

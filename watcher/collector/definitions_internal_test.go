@@ -1,4 +1,4 @@
-package kinds
+package collector
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -17,7 +16,7 @@ import (
 // told records what a watcher says, in order.
 type told struct{ log []string }
 
-func (k *told) Define(changes map[string]*collector.Resource) {
+func (k *told) Define(changes map[string]*Resource) {
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		line := name + ": none"
 		if r := changes[name]; r != nil {
