@@ -42,7 +42,7 @@ type copying struct {
 // newCopying makes the parts and has them know one another. Nothing is requested yet.
 func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registerer, log *slog.Logger) (*copying, error) {
 	c := &copying{
-		wanted: w, log: log, kube: kube, platform: p, owners: newOwners(),
+		wanted: w, log: log, kube: kube, platform: p, owners: &owners{since: map[object.Key]time.Time{}},
 		start: start{log: log}, started: make(chan struct{}),
 	}
 	var err error
@@ -121,19 +121,12 @@ func (c *copying) Enqueue(ctx context.Context, e pipeline.Event) error {
 	if c.alertor != nil && e.Key.Kind == "Event" && e.Action == pipeline.Put {
 		c.alertor.Observe(e.Object)
 	}
-	c.owners.observe(e)
 	return c.pipeline.Enqueue(ctx, e)
 }
 
 // first reports whether a kind's first list was taken over by the Synchronizer.
 func (c *copying) first(kind string) bool {
-	if c.synchronizer == nil || !c.synchronizer.First(kind) {
-		return false
-	}
-	if kind == kindReplicaSet {
-		c.owners.listed()
-	}
-	return true
+	return c.synchronizer != nil && c.synchronizer.First(kind)
 }
 
 // unnamed reports whether rows of a kind must wait: see synchronizer.Unnamed.
@@ -218,7 +211,6 @@ func (c *copying) stages() []lifecycle.Stage {
 		lifecycle.Stage{Name: "pipeline", Run: c.pipeline.Run},
 		lifecycle.Stage{Name: "collector", Run: c.collector.Run},
 		lifecycle.Stage{Name: "report", Run: (&reporter{c}).Run},
-		lifecycle.Stage{Name: "owners", Run: c.owners.Run},
 		lifecycle.Stage{Name: "memory of the first lists", Run: func(ctx context.Context) error {
 			return releaseMemory(ctx, c.settled, c.pipeline.Idle, debug.FreeOSMemory)
 		}},

@@ -163,41 +163,6 @@ func TestSerialHandler(t *testing.T) {
 	}
 }
 
-// Keys that wait in the eventQueue are merged; items in a handler queue are not.
-func TestMerge(t *testing.T) {
-	virtual(t, shape{length: 1}, func(c *cluster, f *fake) {
-		release := make(chan struct{})
-		f.answerBy(func(call) error { <-release; return nil })
-		// In flight, in the queue, and one held by each worker.
-		for i := range 2 + 5 {
-			c.put(pod(fmt.Sprint(i)))
-			synctest.Wait()
-		}
-		for range 5 {
-			c.put(pod("busy"))
-		}
-		if s := c.stats(); s.Coalesced != 4 {
-			t.Errorf("%+v, want four of five merged", s)
-		}
-		close(release)
-		time.Sleep(time.Minute)
-		for range 3 { // each finds a free worker
-			c.put(pod("idle"))
-			synctest.Wait()
-		}
-		time.Sleep(time.Minute)
-		var versions []uint64
-		for _, k := range f.seen() {
-			if k.key == pod("idle") {
-				versions = append(versions, k.version)
-			}
-		}
-		if len(versions) != 3 || !slices.IsSorted(versions) {
-			t.Errorf("versions %v of a pod that changed three times, want all three", versions)
-		}
-	})
-}
-
 // An update lost in the same way is overwritten for good by the older one.
 func TestGoesBack(t *testing.T) {
 	virtual(t, shape{}, func(c *cluster, f *fake) {
@@ -243,19 +208,6 @@ func TestEndDoesNotDrain(t *testing.T) {
 	if err := of.q.Enqueue(t.Context(), pipeline.Event{Action: pipeline.Put, Key: pod("late")}); !errors.Is(err, errClosed) {
 		t.Errorf("enqueue after the end: %v, want errClosed", err)
 	}
-}
-
-// An Event that is gone when its turn comes is never deleted in storage, and an object
-// that cannot be prepared is lost.
-func TestNotSent(t *testing.T) {
-	virtual(t, shape{}, func(c *cluster, f *fake) {
-		c.enqueue(pipeline.Event{Action: pipeline.Put, Key: event("gone")})
-		c.put(pod("broken"))
-		time.Sleep(time.Minute)
-		if s := c.stats(); len(f.seen()) != 0 || s.Coalesced != 1 || s.Dropped != 1 {
-			t.Errorf("%+v and calls %v, want one coalesced, one dropped, none sent", s, f.seen())
-		}
-	})
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
