@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/watcher/alert"
+	"github.com/watchbench/watchbench/watcher/bcs"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -31,7 +31,7 @@ type copying struct {
 	pipeline     *pipeline.Pipeline
 	owners       *owners
 	synchronizer *synchronizer.Synchronizer // nil where nothing is compared
-	alertor      *alert.Alertor             // nil without targets
+	alertor      *bcs.Alertor               // nil without targets
 	beside       []lifecycle.Stage          // what runs for alerts and netservice
 
 	settled func() bool // reports whether the watcher as a whole is ready

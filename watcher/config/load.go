@@ -55,9 +55,6 @@ var originalKeys = []string{
 	"apiresourcelists",
 }
 
-// UnusedKeys are keys of the original that have no effect here; each is a flag, too.
-func UnusedKeys() []string { return slices.Clone(unusedKeys) }
-
 // Original reports whether a key of one of the files, such as bcs.podQueueNum, is one of
 // the original that means something here.
 func Original(key string) bool {

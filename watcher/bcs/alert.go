@@ -1,4 +1,4 @@
-package alert
+package bcs
 
 import (
 	"context"
@@ -70,8 +70,8 @@ type Target interface {
 	Post(ctx context.Context, a Alert) error
 }
 
-// Config of the Alertor.
-type Config struct {
+// AlertConfig of the Alertor.
+type AlertConfig struct {
 	Convergence time.Duration // how long a repeated warning is suppressed
 	QueueLen    int           // alerts
 	Tries       int           // per alert
@@ -80,9 +80,9 @@ type Config struct {
 	Timeout     time.Duration // of one try
 }
 
-// Default has the original's window and queue (contract §6); the rest is ours.
-func Default() Config {
-	return Config{
+// DefaultAlerts has the original's window and queue (contract §6); the rest is ours.
+func DefaultAlerts() AlertConfig {
+	return AlertConfig{
 		Convergence: 60 * time.Second, QueueLen: 2048, Tries: 6,
 		RetryMin: 500 * time.Millisecond, RetryMax: 30 * time.Second, Timeout: 10 * time.Second,
 	}
@@ -92,8 +92,8 @@ func Default() Config {
 // cut short, which delivers a warning twice rather than never.
 const maxRemembered = 1 << 16
 
-// Settings are passed by code.
-type Settings struct {
+// AlertorSettings are passed by code.
+type AlertorSettings struct {
 	Pods     Pods
 	Target   Target
 	Registry prometheus.Registerer
@@ -102,8 +102,8 @@ type Settings struct {
 
 // Alertor is made by New; Observe feeds it while Run works.
 type Alertor struct {
-	cfg     Config
-	set     Settings
+	cfg     AlertConfig
+	set     AlertorSettings
 	since   time.Time
 	queue   chan Alert // QueueLen alerts of a few hundred bytes each
 	results *prometheus.CounterVec
@@ -114,8 +114,8 @@ type Alertor struct {
 	sent map[sameAs]time.Time
 }
 
-// New starts nothing.
-func New(cfg Config, set Settings) (*Alertor, error) {
+// NewAlertor starts nothing.
+func NewAlertor(cfg AlertConfig, set AlertorSettings) (*Alertor, error) {
 	a := &Alertor{
 		cfg: cfg, set: set, since: time.Now(), sent: map[sameAs]time.Time{}, queue: make(chan Alert, cfg.QueueLen),
 		results: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -1,4 +1,4 @@
-package discovery
+package bcs
 
 import (
 	"context"
@@ -28,13 +28,13 @@ const (
 	complainAgain = time.Minute
 	lookupTimeout = 3 * time.Second
 	defaultPort   = "2181"
-	// maxAnswer is ZooKeeper's own limit (jute.maxbuffer) four times over: nothing that
+	// maxZooKeeperAnswer is ZooKeeper's own limit (jute.maxbuffer) four times over: nothing that
 	// is not ZooKeeper makes the client reserve more.
-	maxAnswer = 4 << 20
+	maxZooKeeperAnswer = 4 << 20
 )
 
-// Watch follows one path.
-type Watch struct {
+// Discovery follows one path.
+type Discovery struct {
 	hosts    []string
 	path     string
 	auth     []byte
@@ -48,8 +48,8 @@ type Watch struct {
 	known    bool         // it was given something
 }
 
-// Config of a Watch.
-type Config struct {
+// DiscoveryConfig of a Discovery.
+type DiscoveryConfig struct {
 	Hosts string // host or host:port, several with commas
 	Path  string
 	// User and Password are sent as digest, as the original does, which has them empty:
@@ -61,8 +61,8 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// New checks the configuration and connects to nothing.
-func New(c Config) (*Watch, error) {
+// NewDiscovery checks the configuration and connects to nothing.
+func NewDiscovery(c DiscoveryConfig) (*Discovery, error) {
 	var hosts []string
 	for h := range strings.SplitSeq(c.Hosts, ",") {
 		if h = strings.TrimSpace(h); h != "" {
@@ -76,13 +76,13 @@ func New(c Config) (*Watch, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Watch{hosts: hosts, path: c.Path, auth: []byte(c.User + ":" + c.Password), onChange: c.OnChange,
+	return &Discovery{hosts: hosts, path: c.Path, auth: []byte(c.User + ":" + c.Password), onChange: c.OnChange,
 		recheck: recheck,
 		lookup:  net.DefaultResolver.LookupHost, log: log.With("path", c.Path)}, nil
 }
 
 // Run follows the path until ctx ends.
-func (w *Watch) Run(ctx context.Context) error {
+func (w *Discovery) Run(ctx context.Context) error {
 	if !w.running.CompareAndSwap(false, true) {
 		return errors.New("discovery: Run called twice")
 	}
@@ -104,7 +104,7 @@ func (w *Watch) Run(ctx context.Context) error {
 // follow reports over one connection until that is lost. Nothing is asked of a session but
 // to learn of changes, so a new one costs little, and with it names are resolved again
 // and no server is refused because another had seen more.
-func (w *Watch) follow(ctx context.Context) error {
+func (w *Discovery) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	addrs, unresolved := w.resolve(ctx)
@@ -147,7 +147,7 @@ func (w *Watch) follow(ctx context.Context) error {
 }
 
 // resolve finds the addresses behind the hosts; err is about those that have none.
-func (w *Watch) resolve(ctx context.Context) (addrs []string, err error) {
+func (w *Discovery) resolve(ctx context.Context) (addrs []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	for _, h := range w.hosts {
@@ -169,7 +169,7 @@ func (w *Watch) resolve(ctx context.Context) (addrs []string, err error) {
 func connect(addrs []string, lost func(error)) (conn *zk.Conn, end func(), err error) {
 	var d dialer
 	conn, events, err := zk.Connect(addrs, sessionTimeout, zk.WithLogger(quiet{}), zk.WithLogInfo(false),
-		zk.WithDialer(d.dial), zk.WithMaxBufferSize(maxAnswer), zk.WithEventCallback(func(e zk.Event) {
+		zk.WithDialer(d.dial), zk.WithMaxBufferSize(maxZooKeeperAnswer), zk.WithEventCallback(func(e zk.Event) {
 			if e.Type == zk.EventSession && (e.State == zk.StateDisconnected || e.State == zk.StateExpired) {
 				lost(errors.New("connection lost"))
 			}
@@ -218,7 +218,7 @@ func (d *dialer) close() {
 }
 
 // look reads the children and reports them; the channel fires at the next change.
-func (w *Watch) look(conn *zk.Conn) (<-chan zk.Event, error) {
+func (w *Discovery) look(conn *zk.Conn) (<-chan zk.Event, error) {
 	children, _, changed, err := conn.ChildrenW(w.path)
 	if errors.Is(err, zk.ErrNoNode) {
 		exists, _, appears, err := conn.ExistsW(w.path)

@@ -1,4 +1,4 @@
-package netservice
+package bcs
 
 import (
 	"context"
@@ -12,12 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/watchbench/watchbench/watcher/object"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	static = `{"type":9,"code":0,"message":"query statistic info succ","data":{"poolnum":2,"activeip":3}}`
@@ -67,7 +64,7 @@ func TestPolls(t *testing.T) {
 		stored := make(store, 8) // more than the test waits for
 		var fail atomic.Bool
 		var asked atomic.Int64
-		w := New(Settings{ClusterID: "BCS-K8S-90001", Store: stored, Logger: slog.New(slog.DiscardHandler),
+		w := NewNetService(NetServiceSettings{ClusterID: "BCS-K8S-90001", Store: stored, Logger: slog.New(slog.DiscardHandler),
 			Client: &http.Client{Transport: transport(func(r *http.Request) (int, string) {
 				if r.Header.Get("BCS-ClusterID") != "BCS-K8S-90001" || r.Header.Get("Accept") != "application/json" {
 					t.Errorf("headers %v", r.Header)
@@ -98,7 +95,7 @@ func TestPolls(t *testing.T) {
 			t.Error(d)
 		}
 		fail.Store(true)
-		time.Sleep(Period + 4*time.Second)
+		time.Sleep(netServicePeriod + 4*time.Second)
 		if n := len(stored); n != 1 || asked.Load() != 1 {
 			t.Errorf("%d stored, asked %d times; want 1 (the detail) and 1", n, asked.Load())
 		}

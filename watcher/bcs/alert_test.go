@@ -1,4 +1,4 @@
-package alert
+package bcs
 
 import (
 	"context"
@@ -19,14 +19,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"go.uber.org/goleak"
 
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type podCache map[string]string // name → raw
 
@@ -93,9 +90,9 @@ func (r *recorder) Post(ctx context.Context, a Alert) error {
 
 func (r *recorder) count() int { r.mu.Lock(); defer r.mu.Unlock(); return len(r.got) }
 
-func start(t *testing.T, cfg Config, target Target) (*Alertor, func()) {
+func start(t *testing.T, cfg AlertConfig, target Target) (*Alertor, func()) {
 	t.Helper()
-	a, err := New(cfg, Settings{Pods: pods, Target: target, Logger: slog.New(slog.DiscardHandler)})
+	a, err := NewAlertor(cfg, AlertorSettings{Pods: pods, Target: target, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +110,7 @@ func start(t *testing.T, cfg Config, target Target) (*Alertor, func()) {
 func TestConvergence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recorder{}
-		a, stop := start(t, Default(), r)
+		a, stop := start(t, DefaultAlerts(), r)
 		defer stop()
 		tell := func(reason string, want int) {
 			t.Helper()
@@ -139,7 +136,7 @@ func TestConvergence(t *testing.T) {
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, r := range []*recorder{{fail: 3}, {fail: 1 << 30}} {
-			a, stop := start(t, Default(), r)
+			a, stop := start(t, DefaultAlerts(), r)
 			a.Observe(warning("web-1", "BackOff", time.Now()))
 			time.Sleep(10 * time.Minute)
 			sent := testutil.ToFloat64(a.results.WithLabelValues("sent"))
@@ -154,7 +151,7 @@ func TestRetries(t *testing.T) {
 
 func TestFullQueueDropsAndCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := Default()
+		cfg := DefaultAlerts()
 		cfg.QueueLen = 2
 		hung := &recorder{hang: true}
 		a, stop := start(t, cfg, hung)
@@ -235,7 +232,7 @@ func setBack(t time.Time) time.Time {
 // and those from before the start are counted.
 func TestClockSetBack(t *testing.T) {
 	r := &recorder{}
-	a, stop := start(t, Default(), r)
+	a, stop := start(t, DefaultAlerts(), r)
 	defer stop()
 	a.since = setBack(a.since)
 	if ahead := a.since.Round(0).Sub(time.Now().Round(0)); ahead < 59*time.Minute || time.Since(a.since) > time.Minute {

@@ -1,7 +1,4 @@
-// Package netservice is the NetServiceWatcher: every Period it asks a netservice
-// for the cluster's IP pool, in summary and in detail, and stores both answers
-// (contract §5).
-package netservice
+package bcs
 
 import (
 	"context"
@@ -34,42 +31,44 @@ const (
 
 // Times of the original.
 const (
-	Period  = 60 * time.Second
-	Timeout = 20 * time.Second
-	// again is the pause after a round that failed; the original waits a Period.
+	netServicePeriod  = 60 * time.Second
+	netServiceTimeout = 20 * time.Second
+	// again is the pause after a round that failed; the original waits a netServicePeriod.
 	again = 5 * time.Second
 )
 
-const maxAnswer = 64 << 20
+const maxPool = 64 << 20
 
 // Store takes an object.
 type Store interface {
 	Put(ctx context.Context, o *object.Object) error
 }
 
-// Settings are passed by code.
-type Settings struct {
+// NetServiceSettings are passed by code.
+type NetServiceSettings struct {
 	ClusterID string
 	Store     Store
 	Client    *http.Client
 	Logger    *slog.Logger
 }
 
-// Watcher polls one of the servers given to SetServers, chosen anew each time.
-type Watcher struct {
-	set     Settings
+// NetService polls one of the servers given to SetServers, chosen anew each time.
+type NetService struct {
+	set     NetServiceSettings
 	servers atomic.Pointer[[]string]
 	known   chan struct{} // closed when the first server is known
 	once    sync.Once     // closes known
 	running atomic.Bool
 }
 
-// New starts nothing.
-func New(s Settings) *Watcher { return &Watcher{set: s, known: make(chan struct{})} }
+// NewNetService starts nothing.
+func NewNetService(s NetServiceSettings) *NetService {
+	return &NetService{set: s, known: make(chan struct{})}
+}
 
 // SetServers names the servers as scheme://host:port. An empty list is ignored:
 // what was known stays (contract §8).
-func (w *Watcher) SetServers(addrs []string) {
+func (w *NetService) SetServers(addrs []string) {
 	if len(addrs) > 0 {
 		w.servers.Store(&addrs)
 		w.once.Do(func() { close(w.known) })
@@ -77,7 +76,7 @@ func (w *Watcher) SetServers(addrs []string) {
 }
 
 // Run polls from the moment a server is known until ctx ends.
-func (w *Watcher) Run(ctx context.Context) error {
+func (w *NetService) Run(ctx context.Context) error {
 	if !w.running.CompareAndSwap(false, true) {
 		return errors.New("netservice: Run called twice")
 	}
@@ -99,9 +98,9 @@ type poll struct {
 	want        int
 }
 
-func (w *Watcher) loop(ctx context.Context, p poll) {
+func (w *NetService) loop(ctx context.Context, p poll) {
 	for {
-		next := Period
+		next := netServicePeriod
 		if err := w.poll(ctx, p); err != nil && ctx.Err() == nil {
 			next = again
 			w.set.Logger.Warn("IP pool not stored", "kind", p.kind, "error", err, "again_in", next)
@@ -112,7 +111,7 @@ func (w *Watcher) loop(ctx context.Context, p poll) {
 	}
 }
 
-func (w *Watcher) poll(ctx context.Context, p poll) error {
+func (w *NetService) poll(ctx context.Context, p poll) error {
 	data, err := w.fetch(ctx, p)
 	if err != nil {
 		return err
@@ -130,13 +129,13 @@ type answer struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-func (w *Watcher) fetch(ctx context.Context, p poll) (json.RawMessage, error) {
+func (w *NetService) fetch(ctx context.Context, p poll) (json.RawMessage, error) {
 	servers := *w.servers.Load()
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	ctx, cancel := context.WithTimeout(ctx, netServiceTimeout)
 	defer cancel()
 	status, body, err := call.Do(ctx, w.set.Client, call.Request{
 		Method: http.MethodGet, URL: servers[rand.IntN(len(servers))] + "/v1/pool/" + w.set.ClusterID + p.query,
-		Header: map[string]string{"BCS-ClusterID": w.set.ClusterID}, Limit: maxAnswer,
+		Header: map[string]string{"BCS-ClusterID": w.set.ClusterID}, Limit: maxPool,
 	})
 	if err != nil {
 		return nil, err

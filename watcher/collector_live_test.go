@@ -1,5 +1,4 @@
-// Package realserver_test runs the collector against a real control plane.
-package realserver_test
+package watcher
 
 import (
 	"context"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,10 +24,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
-
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(clustertest.Shared(m))
-}
 
 // mirror is a Sink that does what a storage would: it keeps the last Put of a key
 // until a Delete. It also holds the order of versions to account.
@@ -141,12 +135,12 @@ func TestChurnConverges(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			churn(t, cs, ns, rand.New(rand.NewPCG(seed, 1)), 100)
+			churnObjects(t, cs, ns, rand.New(rand.NewPCG(seed, 1)), 100)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			done := make(chan error, 1)
 			go func() { done <- col.Run(ctx) }()
-			churn(t, cs, ns, rand.New(rand.NewPCG(seed, 2)), 300)
+			churnObjects(t, cs, ns, rand.New(rand.NewPCG(seed, 2)), 300)
 			sync, stop := context.WithTimeout(ctx, 20*time.Second)
 			defer stop()
 			if err := col.WaitForSync(sync); err != nil {
@@ -161,7 +155,7 @@ func TestChurnConverges(t *testing.T) {
 	}
 }
 
-func churn(t *testing.T, cs kubernetes.Interface, ns string, rng *rand.Rand, ops int) {
+func churnObjects(t *testing.T, cs kubernetes.Interface, ns string, rng *rand.Rand, ops int) {
 	t.Helper()
 	ctx := t.Context()
 	for range ops {

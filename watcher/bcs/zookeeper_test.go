@@ -1,4 +1,4 @@
-package discovery
+package bcs
 
 import (
 	"bytes"
@@ -69,12 +69,12 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// follow runs a Watch until end is called or the test ends; seen has what it reports.
-func follow(t *testing.T, c Config, lookup func(context.Context, string) ([]string, error)) (seen <-chan []ServerInfo, end func()) {
+// follow runs a Discovery until end is called or the test ends; seen has what it reports.
+func follow(t *testing.T, c DiscoveryConfig, lookup func(context.Context, string) ([]string, error)) (seen <-chan []ServerInfo, end func()) {
 	t.Helper()
 	reports := make(chan []ServerInfo, 16) // more than a test makes changes
 	c.OnChange = func(s []ServerInfo) { reports <- s }
-	w, err := New(c)
+	w, err := NewDiscovery(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func await(t *testing.T, seen <-chan []ServerInfo, want ...string) {
 // writes nonsense, and the watch follows all of it.
 func TestFollowsZooKeeper(t *testing.T) {
 	addr := clustertest.ZooKeeper(t)
-	seen, _ := follow(t, Config{Hosts: addr, Path: PathNetService}, nil)
+	seen, _ := follow(t, DiscoveryConfig{Hosts: addr, Path: PathNetService}, nil)
 	c := clustertest.ZooKeeperClient(t, addr)
 	for _, p := range []string{"/bcs", "/bcs/services", "/bcs/services/endpoints", PathNetService} {
 		if _, err := c.Create(p, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
@@ -170,11 +170,11 @@ func TestDigestACL(t *testing.T) {
 			if _, err := c.CreateProtectedEphemeralSequential(dir+"/s", []byte(`{"ip":"10.0.0.2","port":8080,"scheme":"http"}`), acl); err != nil {
 				t.Fatal(err)
 			}
-			seen, _ := follow(t, Config{Hosts: addr, Path: dir, User: tc.user, Password: tc.password}, nil)
+			seen, _ := follow(t, DiscoveryConfig{Hosts: addr, Path: dir, User: tc.user, Password: tc.password}, nil)
 			await(t, seen, "10.0.0.2")
 
 			var log bytes.Buffer
-			seen, end := follow(t, Config{Hosts: addr, Path: dir, User: "somebody", Password: "hush-hush",
+			seen, end := follow(t, DiscoveryConfig{Hosts: addr, Path: dir, User: "somebody", Password: "hush-hush",
 				Logger: slog.New(slog.NewTextHandler(&log, nil))}, nil)
 			time.Sleep(time.Second)
 			end()
@@ -260,7 +260,7 @@ func TestServersMove(t *testing.T) {
 		}
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
-	seen, _ := follow(t, Config{Hosts: "zk.example:" + port + ",gone.example", Path: "/m"}, lookup)
+	seen, _ := follow(t, DiscoveryConfig{Hosts: "zk.example:" + port + ",gone.example", Path: "/m"}, lookup)
 	time.Sleep(300 * time.Millisecond) // a few lookups fail
 	one, two := "127.0.0.1", "127.0.0.2"
 	is.Store(&one)
@@ -293,7 +293,7 @@ func TestServerThatHangs(t *testing.T) {
 					dialed <- c
 				}
 			}()
-			follow(t, Config{Hosts: l.Addr().String(), Path: "/m"}, nil)
+			follow(t, DiscoveryConfig{Hosts: l.Addr().String(), Path: "/m"}, nil)
 			for range 2 {
 				select {
 				case c := <-dialed:
@@ -308,7 +308,7 @@ func TestServerThatHangs(t *testing.T) {
 
 // No ZooKeeper at the address: Run waits, reports no servers, and ends when asked.
 func TestRunEndsWithoutZooKeeper(t *testing.T) {
-	w, err := New(Config{Hosts: "127.0.0.1:1", Path: PathStorage, OnChange: func([]ServerInfo) { t.Error("servers out of nowhere") }})
+	w, err := NewDiscovery(DiscoveryConfig{Hosts: "127.0.0.1:1", Path: PathStorage, OnChange: func([]ServerInfo) { t.Error("servers out of nowhere") }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestRunEndsWithoutZooKeeper(t *testing.T) {
 }
 
 func TestNoHost(t *testing.T) {
-	if _, err := New(Config{Hosts: " , ", Path: PathStorage}); err == nil {
+	if _, err := NewDiscovery(DiscoveryConfig{Hosts: " , ", Path: PathStorage}); err == nil {
 		t.Error("accepted no host")
 	}
 }
