@@ -143,7 +143,8 @@ func (c *copying) auditKinds(ctx context.Context, s *auditSource) (unknown []syn
 	}
 	if c.custom() {
 		nothing := func(string) {}
-		to, err := collector.NewKinds(collector.KindsSettings{To: s, WhiteList: c.filter.K8sResourceWhiteList, Added: nothing, Removed: nothing,
+		to, err := collector.NewKinds(collector.KindsSettings{To: s, WhiteList: c.filter.K8sResourceWhiteList,
+			Added: nothing, Removed: nothing,
 			Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, err

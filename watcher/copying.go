@@ -104,7 +104,8 @@ func (c *copying) followDefinitions(kube *rest.Config) (err error) {
 	dc := c.crdConfig()
 	dc.All = func() []*object.Object { return c.definitions.List(collector.Definitions.Key()) }
 	c.definitions, err = collector.New(
-		collector.Config{Resources: []collector.Resource{collector.Definitions}, Pack: true, Verify: verify(c.cfg.CacheCheck)},
+		collector.Config{Resources: []collector.Resource{collector.Definitions}, Pack: true,
+			Verify: verify(c.cfg.CacheCheck)},
 		collector.Settings{Client: kube, Sink: collector.NewFollower(dc, c.kinds), Logger: c.log})
 	return err
 }
@@ -126,7 +127,13 @@ func (c *copying) Enqueue(ctx context.Context, e pipeline.Event) error {
 
 // first reports whether a kind's first list was taken over by the Synchronizer.
 func (c *copying) first(kind string) bool {
-	return c.synchronizer != nil && c.synchronizer.First(kind)
+	if c.synchronizer == nil || !c.synchronizer.First(kind) {
+		return false
+	}
+	if kind == kindReplicaSet { // Pods may have been sent without their workload
+		c.synchronizer.CompareSoon(kindPod)
+	}
+	return true
 }
 
 // unnamed reports whether rows of a kind must wait: see synchronizer.Unnamed.

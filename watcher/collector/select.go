@@ -31,7 +31,8 @@ func (f DiscoveryFilter) WantsVersion(gv string) bool { return slices.Contains(f
 
 // unwatchable reports whether a resource is never collected.
 func unwatchable(r APIResource) bool {
-	return slices.Contains(neverCollected, r.Kind) || r.GroupVersion() == "storage.k8s.io/v1" && r.Kind != "StorageClass" ||
+	return slices.Contains(neverCollected, r.Kind) ||
+		r.GroupVersion() == "storage.k8s.io/v1" && r.Kind != "StorageClass" ||
 		!slices.Contains(r.Verbs, "watch") || !slices.Contains(r.Verbs, "list")
 }
 

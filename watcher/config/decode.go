@@ -215,10 +215,13 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 // retired are keys that were removed, with what to write instead.
 var retired = map[string]string{
 	"resourceWatcher.notify.subscriptions[].dedicated": "removed, leave it out: the subscription shares the kind's watch",
-	"alertor.alertmanager":                             alertmanagerGone, "alertor.tls": alertmanagerGone, "alertor.user": alertmanagerGone,
-	"alertor.passwordFile": alertmanagerGone, "alertor.bearerTokenFile": alertmanagerGone,
-	"cacheCheck.maxObjects":  "removed, leave it out: kinds of any size are compared",
-	"cacheCheck.relistLarge": "removed, leave it out: kinds of any size are compared",
+	"alertor.alertmanager":                             alertmanagerGone,
+	"alertor.tls":                                      alertmanagerGone,
+	"alertor.user":                                     alertmanagerGone,
+	"alertor.passwordFile":                             alertmanagerGone,
+	"alertor.bearerTokenFile":                          alertmanagerGone,
+	"cacheCheck.maxObjects":                            "removed, leave it out: kinds of any size are compared",
+	"cacheCheck.relistLarge":                           "removed, leave it out: kinds of any size are compared",
 }
 
 const alertmanagerGone = "Alertmanager is not written to any more: subscribe to v1/events, with a webhook, in " +
