@@ -65,7 +65,7 @@ func launch(t *testing.T, bin, name string, bcs object, replicas int) *cell {
 	}{}
 	check(t, json.NewDecoder(mock).Decode(&line))
 	c.admin = "http://" + line.Admin
-	all := object{"custom-storage-endpoints": "http://" + line.Listen[0], "maxInFlight": 4, "podQueueNum": 4, "storageTimeout": "5s"}
+	all := object{"custom-storage-endpoints": "http://" + line.Listen[0], "maxInFlight": 4, "podQueueNum": 4, "storageTimeout": "5s", "zk": "127.0.0.1:1"}
 	maps.Copy(all, bcs)
 	filter := filepath.Join(c.dir, "filter.json")
 	check(t, os.WriteFile(filter, []byte(`{"k8sResourceWhiteList":["v1"]}`), 0o600))
@@ -75,7 +75,7 @@ func launch(t *testing.T, bin, name string, bcs object, replicas int) *cell {
 		ports := freePorts(t, 3)
 		b, err := json.Marshal(object{
 			"default": object{"clusterID": name}, "watch_resource": object{"disable_netservice": true, "disable_crd": true}, "bcs": all,
-			"synchronizer": object{"period": "10s"}, "leaderElection": object{"enabled": replicas > 1}, "alertor": object{"alertmanager": people.URL},
+			"synchronizer": object{"period": "10s"}, "leaderElection": object{"enabled": replicas > 1}, "alertor": object{"bcsHealth": true},
 			"k8s": object{"master": c.api.URL}, "filterConfigPath": filter, "address": "127.0.0.1", "port": ports[0], "metric_port": ports[1],
 			// One process exports what reads and subscriptions do; see query.
 			"resourceWatcher": object{"enabled": name == noFault, "server": object{"port": ports[2]}, "notify": object{"subscriptions": []object{{

@@ -19,7 +19,6 @@ import (
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
-	"github.com/watchbench/watchbench/watcher/kinds"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/synchronizer"
@@ -27,17 +26,14 @@ import (
 
 // AuditOptions come from the command line.
 type AuditOptions struct {
-	Content bool          // compare bodies, too
-	Wait    time.Duration // between two looks at a difference
-	QPS     float64       // requests per second, to each side
-	Kinds   []string      // that storage should hold nothing of, besides those that it knows itself
+	Wait time.Duration // between two looks at a difference
+	QPS  float64       // requests per second, to each side
 }
 
 // Audited is the result of an audit.
 type Audited struct {
 	Cluster   string                    `json:"cluster"` // its id
 	Apiserver string                    `json:"apiserver"`
-	Content   bool                      `json:"content"`
 	Findings  []synchronizer.Finding    `json:"findings"`
 	Kinds     []synchronizer.KindReport `json:"kinds"`
 }
@@ -57,7 +53,7 @@ func Audit(ctx context.Context, cfg config.Config, filter config.Filter, o Audit
 		return Audited{}, err
 	}
 	c := w.copying
-	out := Audited{Cluster: cfg.Default.ClusterID, Apiserver: badinput.Redact(c.served.host), Content: o.Content,
+	out := Audited{Cluster: cfg.Default.ClusterID, Apiserver: badinput.Redact(c.served.host),
 		Findings: []synchronizer.Finding{}}
 	read := func(ctx context.Context) error {
 		if err := c.platform.findStorage(ctx); err != nil {
@@ -105,7 +101,6 @@ func (c *copying) audit(ctx context.Context, o AuditOptions, out *Audited) error
 	s := &auditSource{
 		lister: lister, config: config,
 		resources: map[string]collector.Resource{}, owners: map[object.Key]*object.Object{},
-		pairs: map[object.Pair][]object.Pair{},
 	}
 	unknown, err := c.auditKinds(ctx, s)
 	if err != nil {
@@ -116,30 +111,15 @@ func (c *copying) audit(ctx context.Context, o AuditOptions, out *Audited) error
 		return &InputError{Err: err}
 	}
 	cc.QPS, cc.Concurrency = o.QPS, 1
-	complete := len(unknown) == 0
 	// Pods are annotated by their ReplicaSets.
 	keys := slices.SortedFunc(maps.Keys(s.resources), func(a, b string) int {
 		return cmp.Or(-cmp.Compare(strings.Count(a, kindReplicaSet), strings.Count(b, kindReplicaSet)), cmp.Compare(a, b))
 	})
-	var gone []string
-	for _, kind := range o.Kinds {
-		rows, err := c.platform.storage.List(ctx, kind, "", "resourceName", 1, 0)
-		switch near := meant(kind, keys); {
-		case slices.Contains(keys, kind):
-			return &InputError{File: "command line", Key: "--gone",
-				Err: fmt.Errorf("%s is collected by this configuration: name only kinds that are not", kind)}
-		case err != nil || len(rows) > 0: // an error comes again
-			gone = append(gone, kind)
-		default: // storage has no list of its kinds
-			unknown = append(unknown, synchronizer.KindReport{Kind: kind,
-				NotCompared: "storage has no row of it: nothing is left, or the name is misspelt" + near})
-		}
-	}
-	a := synchronizer.NewAudit(synchronizer.AuditConfig{
-		Config: cc, Kinds: keys, Gone: gone, Complete: complete, Content: o.Content, Wait: o.Wait,
-	}, synchronizer.Settings{Storage: c.platform.storage, Logger: c.log}, s)
-	out.Kinds, err = a.Run(ctx, func(f synchronizer.Finding) { out.Findings = append(out.Findings, f) })
-	out.Kinds = append(out.Kinds, unknown...)
+	a := synchronizer.NewAudit(
+		synchronizer.AuditConfig{Config: cc, Kinds: keys, Complete: len(unknown) == 0, Wait: o.Wait},
+		synchronizer.Settings{Storage: c.platform.storage, Logger: c.log}, s)
+	kinds, found, err := a.Run(ctx)
+	out.Kinds, out.Findings = append(kinds, unknown...), append(out.Findings, found...)
 	return err
 }
 
@@ -151,7 +131,7 @@ func (c *copying) auditKinds(ctx context.Context, s *auditSource) (unknown []syn
 		return nil, err
 	}
 	groups, _ := c.served.last()
-	if err := (&advice{wanted: c.wanted, groups: groups, watched: found}).checkMasks(); err != nil {
+	if err := c.checkMasks(groups, found); err != nil {
 		return nil, err
 	}
 	for _, group := range broken {
@@ -163,17 +143,18 @@ func (c *copying) auditKinds(ctx context.Context, s *auditSource) (unknown []syn
 	}
 	if c.custom() {
 		nothing := func(string) {}
-		to, err := kinds.New(kinds.Settings{To: s, WhiteList: c.filter.K8sResourceWhiteList, Added: nothing, Removed: nothing,
+		to, err := collector.NewKinds(collector.KindsSettings{To: s, WhiteList: c.filter.K8sResourceWhiteList,
+			Added: nothing, Removed: nothing,
 			Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, err
 		}
 		to.Begin()
-		follow := kinds.NewFollower(c.crdConfig(), to)
-		if _, err := s.lister.Objects(ctx, kinds.Definitions, func(o *object.Object) error {
+		follow := collector.NewFollower(c.crdConfig(), to)
+		if _, err := s.lister.Objects(ctx, collector.Definitions, func(o *object.Object) error {
 			return follow.Enqueue(ctx, pipeline.Event{Action: pipeline.Put, Key: o.Key, Object: o})
 		}); err != nil {
-			unknown = append(unknown, synchronizer.KindReport{Kind: kinds.Definitions.Kind,
+			unknown = append(unknown, synchronizer.KindReport{Kind: collector.Definitions.Kind,
 				Error: "cluster: " + rightsHint(err).Error()})
 		}
 	}
@@ -201,19 +182,18 @@ type auditSource struct {
 	// were read since the last list of Pods.
 	owners map[object.Key]*object.Object
 	fresh  bool
-	pairs  map[object.Pair][]object.Pair // annotations, by the kind and name of a workload
 }
 
 var (
-	_ synchronizer.Source = (*auditSource)(nil)
-	_ kinds.Collection    = (*auditSource)(nil)
-	_ cache               = (*auditSource)(nil)
+	_ synchronizer.Source  = (*auditSource)(nil)
+	_ collector.Collection = (*auditSource)(nil)
+	_ cache                = (*auditSource)(nil)
 )
 
 // Get implements cache.
 func (s *auditSource) Get(k object.Key) (*object.Object, bool) { o, ok := s.owners[k]; return o, ok }
 
-// Resources implements kinds.Collection, as the next four do.
+// Resources implements collector.Collection, as the next four do.
 func (s *auditSource) Resources() []collector.Resource {
 	return slices.Collect(maps.Values(s.resources))
 }
@@ -233,16 +213,10 @@ func (s *auditSource) ClusterScoped(kind string) bool {
 	return known && !r.Namespaced
 }
 
-// APIVersion implements synchronizer.Source.
-func (s *auditSource) APIVersion(kind string) string { return s.resources[kind].GroupVersion() }
-
-// Objects implements synchronizer.Source. Where there are masks all is read: an object that
-// they cannot be applied to is not sent.
-func (s *auditSource) Objects(ctx context.Context, kind string, whole bool, each func(object.Key,
-	synchronizer.State)) (err error) {
-	r := s.resources[kind]
+// Objects implements synchronizer.Source. An object that a mask cannot be applied to is not sent.
+func (s *auditSource) Objects(ctx context.Context, kind string, each func(object.Key, synchronizer.State)) error {
 	if _, collected := s.resources[kindReplicaSet]; kind == kindPod && collected && !s.fresh {
-		if err := s.Objects(ctx, kindReplicaSet, false, func(object.Key, synchronizer.State) {}); err != nil {
+		if err := s.Objects(ctx, kindReplicaSet, func(object.Key, synchronizer.State) {}); err != nil {
 			return err
 		}
 	}
@@ -253,75 +227,27 @@ func (s *auditSource) Objects(ctx context.Context, kind string, whole bool, each
 	if err := lifecycle.Pause(ctx, s.lister.Pause); err != nil {
 		return err
 	}
-	take := func(o *object.Object, raw []byte) error {
-		st, wanted, err := s.state(r, o, raw, whole)
-		if wanted && err == nil {
+	r, w := s.resources[kind], workload{cache: s}
+	_, err := s.lister.Objects(ctx, r, func(o *object.Object) error {
+		if kind == kindReplicaSet {
+			s.owners[o.Key] = ownersOnly(o.Raw)
+		}
+		if !o.HasContent() || !s.config.Wants(r, o.Key) {
+			return nil
+		}
+		st := synchronizer.State{UID: o.UID, Version: o.ResourceVersion}
+		var created time.Time
+		if json.Unmarshal(jsonscan.Lookup(o.Raw, "metadata", "creationTimestamp"), &created) == nil {
+			st.Created = created.Unix()
+		}
+		sent, _, err := w.annotate(o)
+		if err == nil {
+			st.Sum = synchronizer.Sum(kind, sent.Raw)
 			each(o.Key, st)
 		}
 		return err
-	}
-	masked := slices.ContainsFunc(s.config.Masks, func(m object.Mask) bool { return strings.EqualFold(m.Kind, r.Kind) })
-	if whole || masked {
-		_, err = s.lister.Objects(ctx, r, func(o *object.Object) error {
-			if !o.HasContent() {
-				return nil
-			}
-			return take(o, o.Raw)
-		})
-	} else {
-		_, err = s.lister.RawMetadata(ctx, r, func(id collector.Identity, raw []byte) error {
-			return take(&object.Object{Key: id.Key, UID: id.UID, ResourceVersion: id.ResourceVersion}, raw)
-		})
-	}
+	})
 	return rightsHint(err)
-}
-
-// state condenses an object, with its metadata at least in raw; wanted is false if storage
-// should not hold it.
-func (s *auditSource) state(r collector.Resource, o *object.Object, raw []byte, whole bool) (st synchronizer.State,
-	wanted bool, err error) {
-	if r.Key() == kindReplicaSet {
-		s.owners[o.Key] = ownersOnly(raw)
-	}
-	if !s.config.Wants(r, o.Key) {
-		return st, false, nil
-	}
-	st = synchronizer.State{UID: o.UID, Version: o.ResourceVersion}
-	var created time.Time
-	if json.Unmarshal(jsonscan.Lookup(raw, "metadata", "creationTimestamp"), &created) == nil {
-		st.Created = created.Unix()
-	}
-	w := workload{cache: s}
-	if whole {
-		sent, _, err := w.annotate(o)
-		if err != nil {
-			return st, false, err
-		}
-		st.Sum = synchronizer.Sum(r.Key(), sent.Raw)
-		return st, true, nil
-	}
-	if r.Key() == kindPod {
-		added, _, err := w.annotations(o.Key, raw)
-		if err != nil {
-			return st, false, err
-		}
-		st.Annotations = s.shared(added)
-	}
-	return st, true, nil
-}
-
-// shared is the one copy of annotations, which are part of a page.
-func (s *auditSource) shared(added []object.Pair) []object.Pair {
-	if len(added) == 0 {
-		return nil
-	}
-	of := object.Pair{Key: strings.Clone(added[0].Value), Value: strings.Clone(added[1].Value)}
-	all, known := s.pairs[of]
-	if !known {
-		all = []object.Pair{{Key: workloadKind, Value: of.Key}, {Key: workloadName, Value: of.Value}}
-		s.pairs[of] = all
-	}
-	return all
 }
 
 // ownersOnly is an object of which its owners are left.

@@ -10,9 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/watcher/alert"
+	"github.com/watchbench/watchbench/watcher/bcs"
 	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/kinds"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/synchronizer"
@@ -28,11 +27,11 @@ type copying struct {
 	served       *served
 	collector    *collector.Collector // of nothing before the cluster has said what there is
 	definitions  *collector.Collector // of the CustomResourceDefinitions; nil where none are followed
-	kinds        *kinds.Kinds
+	kinds        *collector.Kinds
 	pipeline     *pipeline.Pipeline
 	owners       *owners
 	synchronizer *synchronizer.Synchronizer // nil where nothing is compared
-	alertor      *alert.Alertor             // nil without targets
+	alertor      *bcs.Alertor               // nil without targets
 	beside       []lifecycle.Stage          // what runs for alerts and netservice
 
 	settled func() bool // reports whether the watcher as a whole is ready
@@ -43,7 +42,7 @@ type copying struct {
 // newCopying makes the parts and has them know one another. Nothing is requested yet.
 func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registerer, log *slog.Logger) (*copying, error) {
 	c := &copying{
-		wanted: w, log: log, kube: kube, platform: p, owners: newOwners(),
+		wanted: w, log: log, kube: kube, platform: p, owners: &owners{since: map[object.Key]time.Time{}},
 		start: start{log: log}, started: make(chan struct{}),
 	}
 	var err error
@@ -79,7 +78,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registere
 		return nil, err
 	}
 	c.beside = append(c.beside, more...)
-	c.kinds, err = kinds.New(kinds.Settings{
+	c.kinds, err = collector.NewKinds(collector.KindsSettings{
 		To: c.collector, WhiteList: w.filter.K8sResourceWhiteList, Added: c.added, Removed: c.removed,
 		Registry: r, Logger: log,
 	})
@@ -103,15 +102,16 @@ func (c *copying) newSynchronizer(r prometheus.Registerer) (*synchronizer.Synchr
 // followDefinitions makes what follows custom resources of the white list.
 func (c *copying) followDefinitions(kube *rest.Config) (err error) {
 	dc := c.crdConfig()
-	dc.All = func() []*object.Object { return c.definitions.List(kinds.Definitions.Key()) }
+	dc.All = func() []*object.Object { return c.definitions.List(collector.Definitions.Key()) }
 	c.definitions, err = collector.New(
-		collector.Config{Resources: []collector.Resource{kinds.Definitions}, Pack: true, Verify: verify(c.cfg.CacheCheck)},
-		collector.Settings{Client: kube, Sink: kinds.NewFollower(dc, c.kinds), Logger: c.log})
+		collector.Config{Resources: []collector.Resource{collector.Definitions}, Pack: true,
+			Verify: verify(c.cfg.CacheCheck)},
+		collector.Settings{Client: kube, Sink: collector.NewFollower(dc, c.kinds), Logger: c.log})
 	return err
 }
 
-func (c *copying) crdConfig() kinds.FollowerConfig {
-	return kinds.FollowerConfig{
+func (c *copying) crdConfig() collector.FollowerConfig {
+	return collector.FollowerConfig{
 		WhiteList: c.filter.CRDResourceWhiteList, Namespaced: c.cfg.WatchResource.Namespace != "",
 		LabelSelectors: c.cfg.WatchResource.LabelSelectors, Logger: c.log,
 	}
@@ -122,7 +122,6 @@ func (c *copying) Enqueue(ctx context.Context, e pipeline.Event) error {
 	if c.alertor != nil && e.Key.Kind == "Event" && e.Action == pipeline.Put {
 		c.alertor.Observe(e.Object)
 	}
-	c.owners.observe(e)
 	return c.pipeline.Enqueue(ctx, e)
 }
 
@@ -131,8 +130,8 @@ func (c *copying) first(kind string) bool {
 	if c.synchronizer == nil || !c.synchronizer.First(kind) {
 		return false
 	}
-	if kind == kindReplicaSet {
-		c.owners.listed()
+	if kind == kindReplicaSet { // Pods may have been sent without their workload
+		c.synchronizer.CompareSoon(kindPod)
 	}
 	return true
 }
@@ -190,7 +189,7 @@ func (c *copying) run(ctx context.Context) error {
 		return err
 	}
 	groups, _ := c.served.last()
-	if err := (&advice{wanted: c.wanted, groups: groups, watched: found}).checkMasks(); err != nil {
+	if err := c.checkMasks(groups, found); err != nil {
 		return err
 	}
 	for _, r := range found {
@@ -219,7 +218,6 @@ func (c *copying) stages() []lifecycle.Stage {
 		lifecycle.Stage{Name: "pipeline", Run: c.pipeline.Run},
 		lifecycle.Stage{Name: "collector", Run: c.collector.Run},
 		lifecycle.Stage{Name: "report", Run: (&reporter{c}).Run},
-		lifecycle.Stage{Name: "owners", Run: c.owners.Run},
 		lifecycle.Stage{Name: "memory of the first lists", Run: func(ctx context.Context) error {
 			return releaseMemory(ctx, c.settled, c.pipeline.Idle, debug.FreeOSMemory)
 		}},

@@ -5,7 +5,7 @@
 // The path of an event: package collector receives it and keeps the object's latest
 // state, package pipeline queues it, package storage sends it. Beside that way,
 // package synchronizer compares storage with the cache and has differences repaired
-// through it; crd, discovery, netservice, alert and leader do what their names say.
+// through it; package leader lets one of several replicas work, and package bcs has what else a platform offers.
 //
 // What is promised, by the numbers under which scenarios judge it, and what each
 // promise needs of the storage. "Conditional" is a storage that refuses a write

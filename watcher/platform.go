@@ -12,21 +12,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/watcher/alert"
+	"github.com/watchbench/watchbench/watcher/bcs"
 	"github.com/watchbench/watchbench/watcher/config"
-	"github.com/watchbench/watchbench/watcher/discovery"
-	"github.com/watchbench/watchbench/watcher/netservice"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
 // platform has the services besides the cluster: storage, netservice and the targets of alerts.
 type platform struct {
-	cfg           config.Config
-	log           *slog.Logger
-	storage       *storage.Client
-	client        *http.Client // for everything but storage
-	alertmanagers []*alert.Alertmanager
-	finds         []lifecycle.Stage // what finds storage in ZooKeeper; none where its address is configured
+	cfg     config.Config
+	log     *slog.Logger
+	storage *storage.Client
+	client  *http.Client      // for everything but storage
+	finds   []lifecycle.Stage // what finds storage in ZooKeeper; none where its address is configured
 }
 
 // newPlatform connects to nothing. permit is asked before each write; nil permits all.
@@ -42,9 +39,6 @@ func newPlatform(cfg config.Config, s Settings, r prometheus.Registerer, permit 
 			"key", "bcs.insecureSkipVerify")
 	}
 	p.client = httpClient(load)
-	if p.alertmanagers, err = newAlertmanagers(cfg); err != nil {
-		return nil, err
-	}
 	token, err := storageToken(cfg.BCS, s.Logger)
 	if err != nil {
 		return nil, &InputError{Key: "bcs.custom-storage-endpoints-tokenFile", Err: err}
@@ -55,7 +49,7 @@ func newPlatform(cfg config.Config, s Settings, r prometheus.Registerer, permit 
 		return nil, &InputError{Key: "bcs.custom-storage-endpoints", Err: err}
 	}
 	if len(cfg.BCS.CustomStorageEndpoints) == 0 {
-		find, err := p.find("bcs.zk", cfg.BCS.ZK, discovery.PathStorage, func(addrs []string) {
+		find, err := p.find("bcs.zk", cfg.BCS.ZK, bcs.PathStorage, func(addrs []string) {
 			if err := p.storage.SetEndpoints(addrs); err != nil {
 				p.log.Error("storage servers from ZooKeeper rejected", "error", err)
 			}
@@ -70,13 +64,13 @@ func newPlatform(cfg config.Config, s Settings, r prometheus.Registerer, permit 
 
 // find is the stage that follows the servers of one module in ZooKeeper.
 func (p *platform) find(key, hosts, path string, tell func(addrs []string)) (lifecycle.Stage, error) {
-	watch, err := discovery.New(discovery.Config{
+	watch, err := bcs.NewDiscovery(bcs.DiscoveryConfig{
 		Hosts: hosts, Path: path, User: p.cfg.BCS.ZKUser, Password: p.cfg.BCS.ZKPassword, Logger: p.log,
-		OnChange: func(servers []discovery.ServerInfo) {
+		OnChange: func(servers []bcs.ServerInfo) {
 			var addrs []string
 			for _, s := range servers {
 				// The original looks for storage only from outside (contract §7.1).
-				addrs = append(addrs, s.Address(p.cfg.BCS.IsExternal && path == discovery.PathStorage))
+				addrs = append(addrs, s.Address(p.cfg.BCS.IsExternal && path == bcs.PathStorage))
 			}
 			tell(addrs)
 		},
@@ -87,34 +81,26 @@ func (p *platform) find(key, hosts, path string, tell func(addrs []string)) (lif
 	return lifecycle.Stage{Name: "servers below " + path, Run: watch.Run}, nil
 }
 
-// alertor makes the Alertor and what runs it; nil where the configuration names no target.
-func (p *platform) alertor(pods alert.Pods, r prometheus.Registerer) (*alert.Alertor, []lifecycle.Stage, error) {
-	var targets []alert.Target
-	var stages []lifecycle.Stage
-	if p.cfg.Alertor.BCSHealth {
-		h := &alert.Health{ClusterID: p.cfg.Default.ClusterID, HostIP: p.cfg.Default.HostIP, Client: p.client}
-		find, err := p.find("bcs.zk", p.cfg.BCS.ZK, discovery.PathHealth, func(servers []string) {
-			// The master is the first; none means that there is none (contract §6).
-			h.SetServer(append(servers, "")[0])
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-		targets, stages = append(targets, h), append(stages, find)
-	}
-	for _, m := range p.alertmanagers {
-		targets = append(targets, m)
-	}
-	if len(targets) == 0 {
+// alertor makes the Alertor and what runs it; nil where it is switched off.
+func (p *platform) alertor(pods bcs.Pods, r prometheus.Registerer) (*bcs.Alertor, []lifecycle.Stage, error) {
+	if !p.cfg.Alertor.BCSHealth {
 		return nil, nil, nil
 	}
-	ac := alert.Default()
-	ac.Convergence = time.Duration(p.cfg.Alertor.Convergence)
-	a, err := alert.New(ac, alert.Settings{Pods: pods, Targets: targets, Registry: r, Logger: p.log})
+	h := &bcs.Health{ClusterID: p.cfg.Default.ClusterID, HostIP: p.cfg.Default.HostIP, Client: p.client}
+	find, err := p.find("bcs.zk", p.cfg.BCS.ZK, bcs.PathHealth, func(servers []string) {
+		// The master is the first; none means that there is none (contract §6).
+		h.SetServer(append(servers, "")[0])
+	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return a, append(stages, lifecycle.Stage{Name: "alertor", Run: a.Run}), nil
+	ac := bcs.DefaultAlerts()
+	ac.Convergence = time.Duration(p.cfg.Alertor.Convergence)
+	a, err := bcs.NewAlertor(ac, bcs.AlertorSettings{Pods: pods, Target: h, Registry: r, Logger: p.log})
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, []lifecycle.Stage{find, {Name: "alertor", Run: a.Run}}, nil
 }
 
 // netService is the NetServiceWatcher with its discovery, or nothing where it is
@@ -123,7 +109,7 @@ func (p *platform) netService() ([]lifecycle.Stage, error) {
 	if p.cfg.WatchResource.DisableNetService {
 		return nil, nil
 	}
-	n := netservice.New(netservice.Settings{
+	n := bcs.NewNetService(bcs.NetServiceSettings{
 		ClusterID: p.cfg.Default.ClusterID, Store: p.storage, Logger: p.log, Client: p.client,
 	})
 	stages := []lifecycle.Stage{{Name: "netservice", Run: n.Run}}
@@ -131,7 +117,7 @@ func (p *platform) netService() ([]lifecycle.Stage, error) {
 		n.SetServers(custom)
 		return stages, nil
 	}
-	find, err := p.find("bcs.netservice-zookeepers", p.cfg.BCS.NetServiceZooKeepers, discovery.PathNetService,
+	find, err := p.find("bcs.netservice-zookeepers", p.cfg.BCS.NetServiceZooKeepers, bcs.PathNetService,
 		n.SetServers)
 	return append(stages, find), err
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/config"
@@ -57,7 +58,14 @@ func TestReference(t *testing.T) {
 	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go",
 		"notify/config.go", "notify/delivery/webhookconfig.go", "notify/delivery/nats.go", "notify/delivery/kafka.go")
 	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
-	b.WriteString("\n`" + strings.Join(config.UnusedKeys(), "`, `") + "`: no effect; accepted, as keys and as flags, because bcs-k8s-watch has them.\n\n")
+	var flags config.Flags
+	var unused []string // as flags they have the names of the keys
+	flags.Set("").VisitAll(func(f *pflag.Flag) {
+		if strings.HasSuffix(f.Usage, "no effect") {
+			unused = append(unused, f.Name)
+		}
+	})
+	b.WriteString("\n`" + strings.Join(unused, "`, `") + "`: no effect; accepted, as keys and as flags, because bcs-k8s-watch has them.\n\n")
 	writeKeys(t, &b, "## Filter file\n\nJSON, named by `filterConfigPath`.", config.Filter{}, docs)
 	writeMetrics(t, &b, comments(t, "../internal/metric/metric.go"))
 	const file = "../docs/k8s-watch-reference.md"
@@ -196,7 +204,7 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	cfg.Default.ClusterID, cfg.BCS.CustomStorageEndpoints = "c", config.List{"http://127.0.0.1:4"}
 	cfg.WatchResource.DisableNetService = true
 	cfg.LeaderElection.Enabled = true
-	cfg.Alertor.Alertmanager = config.List{"http://127.0.0.1:4"}
+	cfg.Alertor.BCSHealth, cfg.BCS.ZK = true, "127.0.0.1:4"
 	cfg.ResourceWatcher.Enabled = true
 	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{
 		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: delivery.Webhook{URL: "https://h/"}},

@@ -1,18 +1,12 @@
 package watcher
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
-
-// live are the keys of the main file that may change while the watcher runs.
-var live = []string{"bcs.podQueueNum", "bcs.handlerQueueLen", "bcs.writerQueueLen"}
 
 func newReloads(r prometheus.Registerer) *prometheus.CounterVec {
 	c := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -26,9 +20,9 @@ func newReloads(r prometheus.Registerer) *prometheus.CounterVec {
 }
 
 // Reload reads the configuration again and applies what may change at run time: the
-// number of queues and their lengths. What else has changed is named in one warning. A
-// configuration that cannot be read or is wrong changes nothing. What became of it is
-// logged and counted here; the error is for other callers.
+// number of queues and their lengths; other keys need a restart. A configuration that cannot be
+// read or is wrong changes nothing. What became of it is logged and counted here; the error is
+// for other callers.
 //
 // Calls must not overlap.
 func (w *Watcher) Reload(read func() (config.Config, config.Filter, error)) error {
@@ -43,7 +37,7 @@ func (w *Watcher) Reload(read func() (config.Config, config.Filter, error)) erro
 }
 
 func (w *Watcher) reload(read func() (config.Config, config.Filter, error)) error {
-	cfg, filter, err := read()
+	cfg, _, err := read()
 	if err != nil {
 		return err
 	}
@@ -56,15 +50,7 @@ func (w *Watcher) reload(read func() (config.Config, config.Filter, error)) erro
 	if err := w.copying.pipeline.Resize(to); err != nil {
 		return &InputError{Key: "bcs", Err: err}
 	}
-	w.log.Info("configuration reloaded", "strategy", c.Strategy,
+	w.log.Info("configuration reloaded; other keys need a restart", "strategy", c.Strategy,
 		"podQueueNum", to.PodQueueNum, "handlerQueueLen", to.HandlerQueueLen, "writerQueueLen", to.WriterQueueLen)
-
-	rest := slices.DeleteFunc(config.Changed(w.cfg, cfg), func(key string) bool { return slices.Contains(live, key) })
-	for _, key := range config.Changed(w.filter, filter) {
-		rest = append(rest, key+" of the filter file")
-	}
-	if len(rest) > 0 {
-		w.log.Warn("needs a restart", "keys", strings.Join(rest, ", "))
-	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -41,102 +40,64 @@ type trouble struct {
 	silent time.Duration // since the last sign of life; 0 where there is no such thing
 }
 
-// state is one sort of trouble and how the log speaks of it: one line for all that begins
-// in one look, one for all that ends. What flaps gets lines while there is room for them
-// (see room); a line that finds none waits, and is left out if it is not true any
-// more when there is.
+// state is one sort of trouble and how the log speaks of it: one line for all that begins in one look, one
+// for all that ends. Of recurring trouble the first four lines are logged, then one every two minutes.
 type state struct {
-	begins, ends string // messages
-	label        string // of what trouble is of
-	// beginning and ending are the room for lines.
-	beginning, ending *rate.Limiter
-	said              map[string]time.Time // since when what a line has said is wrong
-	over              map[string]time.Time // when what is in said ended, while no line says so
-	pending           map[string]bool      // what is to be said when there is room
-	untold            int                  // how much of that ended before
+	begins, ends string               // messages
+	label        string               // of what trouble is of
+	room         *rate.Limiter        // for lines that say that something begins
+	said         map[string]time.Time // since when what a line has said is wrong
 }
 
-// room is for four lines at once, and then for one every two minutes.
-func room() *rate.Limiter { return rate.NewLimiter(rate.Every(2*time.Minute), 4) }
-
 func newState(begins, ends, label string) *state {
-	return &state{
-		begins: begins, ends: ends, label: label, beginning: room(), ending: room(),
-		said: map[string]time.Time{}, over: map[string]time.Time{}, pending: map[string]bool{},
-	}
+	return &state{begins, ends, label, rate.NewLimiter(rate.Every(2*time.Minute), 4), map[string]time.Time{}}
 }
 
 // look compares what is wrong now with what was said. more are further attributes.
 func (s *state) look(log *slog.Logger, now time.Time, all []trouble, more ...any) {
-	wrong := map[string]trouble{}
+	wrong := map[string]bool{}
+	var began, ended []string
+	var first trouble
 	for _, t := range all {
-		wrong[t.of] = t
-		if _, said := s.said[t.of]; !said && t.tell {
-			s.pending[t.of] = true
-		}
-		delete(s.over, t.of)
-	}
-	for of := range s.pending {
-		if _, still := wrong[of]; !still {
-			delete(s.pending, of)
-			s.untold++
+		wrong[t.of] = true
+		if _, said := s.said[t.of]; t.tell && !said {
+			if began = append(began, t.of); len(began) == 1 || t.since.Before(first.since) {
+				first = t
+			}
 		}
 	}
-	for of := range s.said {
-		if _, still := wrong[of]; !still && s.over[of].IsZero() {
-			s.over[of] = now
+	if len(began) > 0 && s.room.AllowN(now, 1) {
+		for _, t := range all {
+			if slices.Contains(began, t.of) {
+				s.said[t.of] = t.since
+			}
+		}
+		attrs := append([]any{"for", now.Sub(first.since).Round(time.Millisecond), "error", first.err}, more...)
+		if first.silent > 0 {
+			attrs = append(attrs, "silent", first.silent.Round(time.Millisecond))
+		}
+		log.Warn(s.begins, append(s.whose(began), attrs...)...)
+	}
+	since := now
+	for of, at := range s.said {
+		if !wrong[of] {
+			if ended = append(ended, of); at.Before(since) {
+				since = at
+			}
+			delete(s.said, of)
 		}
 	}
-	if len(s.pending) > 0 && s.beginning.AllowN(now, 1) {
-		s.sayBegins(log, now, wrong, more)
+	if len(ended) > 0 {
+		attrs := append([]any{"after", now.Sub(since).Round(time.Millisecond)}, more...)
+		log.Info(s.ends, append(s.whose(ended), attrs...)...)
 	}
-	if len(s.over) > 0 && s.ending.AllowN(now, 1) {
-		s.sayEnds(log, more)
-	}
-}
-
-func (s *state) sayBegins(log *slog.Logger, now time.Time, wrong map[string]trouble, more []any) {
-	began := slices.Sorted(maps.Keys(s.pending))
-	first := wrong[began[0]]
-	for _, of := range began {
-		if t := wrong[of]; t.since.Before(first.since) {
-			first = t
-		}
-		s.said[of] = wrong[of].since
-	}
-	clear(s.pending)
-	attrs := append([]any{"for", now.Sub(first.since).Round(time.Millisecond), "error", first.err}, more...)
-	if first.silent > 0 {
-		attrs = append(attrs, "silent", first.silent.Round(time.Millisecond))
-	}
-	if s.untold > 0 {
-		attrs = append(attrs, "untold", s.untold)
-	}
-	s.untold = 0
-	log.Warn(s.begins, append(s.whose(began), attrs...)...)
-}
-
-func (s *state) sayEnds(log *slog.Logger, more []any) {
-	ended := slices.Sorted(maps.Keys(s.over))
-	since, last := s.said[ended[0]], s.over[ended[0]]
-	for _, of := range ended {
-		if at := s.said[of]; at.Before(since) {
-			since = at
-		}
-		if at := s.over[of]; at.After(last) {
-			last = at
-		}
-		delete(s.said, of)
-	}
-	clear(s.over)
-	attrs := append([]any{"after", last.Sub(since).Round(time.Millisecond)}, more...)
-	log.Info(s.ends, append(s.whose(ended), attrs...)...)
 }
 
 func (s *state) whose(names []string) []any {
 	if s.label == "" {
 		return nil
 	}
+	slices.Sort(names)
 	return []any{s.label, strings.Join(names, ",")}
 }
 
@@ -236,11 +197,12 @@ func (r *reporter) watchTroubles(now, apiserverUp time.Time) (apiserver, kinds [
 // warnUseless logs what has nothing to apply to. What only the apiserver knows is left out unless
 // all of it was learned.
 func (r *reporter) warnUseless() {
-	a := &advice{wanted: r.wanted}
-	if groups, complete := r.served.last(); complete {
-		a.groups, a.watched = groups, r.collector.Resources()
+	groups, complete := r.served.last()
+	if !complete {
+		groups = nil
 	}
-	for _, entry := range a.walk().useless {
+	useless, _ := r.useless(groups, r.collector.Resources())
+	for _, entry := range useless {
 		r.log.Warn(entry, "filter", r.cfg.FilterConfigPath)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -33,8 +32,8 @@ type resources struct {
 // newResources makes the parts. Nothing is bound or requested yet.
 func (w *Watcher) newResources(kube *rest.Config) (*resources, error) {
 	r := &resources{cfg: w.cfg.ResourceWatcher, listen: w.listen}
-	if err := r.checkServer(w.cfg); err != nil {
-		return nil, err
+	if err := r.cfg.Server.CheckFiles(); err != nil {
+		return nil, &InputError{Key: "resourceWatcher.server", Err: err}
 	}
 	var err error
 	if r.guard, err = access.New(r.cfg.Server, access.Settings{Kube: kube, Logger: w.log}); err != nil {
@@ -69,41 +68,6 @@ func (w *Watcher) newResources(kube *rest.Config) (*resources, error) {
 	return r, nil
 }
 
-// checkServer refuses an address that the watcher itself has for something else, and files
-// that cannot be read.
-func (r *resources) checkServer(c config.Config) error {
-	s := r.cfg.Server
-	for _, other := range []struct {
-		key  string
-		port uint16
-	}{{"port", c.Port}, {"metric_port", c.MetricPort}} {
-		if s.Port != 0 && s.Port == other.port && overlap(s.Address, c.Address) {
-			return &InputError{Key: "resourceWatcher.server.port",
-				Err: fmt.Errorf("%d is also the value of the key %s: want another port", s.Port, other.key)}
-		}
-	}
-	if err := s.CheckFiles(); err != nil {
-		return &InputError{Key: "resourceWatcher.server", Err: err}
-	}
-	return nil
-}
-
-// overlap reports whether one port cannot be bound at both addresses.
-func overlap(a, b string) bool {
-	parse := func(text string) netip.Addr {
-		if text == "localhost" {
-			text = "127.0.0.1"
-		}
-		if text == "" {
-			return netip.IPv6Unspecified()
-		}
-		addr, _ := netip.ParseAddr(text)
-		return addr
-	}
-	x, y := parse(a), parse(b)
-	return a == b || x.IsValid() && (x == y || x.IsUnspecified()) || y.IsUnspecified()
-}
-
 // serve binds the address of the API, which is served by Run.
 func (r *resources) serve(ctx context.Context, log *slog.Logger) (*access.Server, error) {
 	server, err := access.NewServer(ctx, r.cfg.Server, access.ServerSettings{Handler: r.handler, Guard: r.guard,
@@ -121,17 +85,3 @@ func (r *resources) serve(ctx context.Context, log *slog.Logger) (*access.Server
 // go of them, for good. Later, storage or the apiserver is away: changes are delivered
 // all the same.
 const collectsWithin = 5 * time.Second
-
-// warnUnserved logs, once it is known what the cluster serves, which names of resources in
-// the configuration name nothing that is served. It returns at the end of ctx.
-func (r *resources) warnUnserved(ctx context.Context, log *slog.Logger) error {
-	select {
-	case <-r.watches.Known():
-		for _, entry := range unservedNames(r.cfg, r.watches.Served()) {
-			log.Warn(entry)
-		}
-		<-ctx.Done()
-	case <-ctx.Done():
-	}
-	return nil
-}

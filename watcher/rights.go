@@ -13,7 +13,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
-	"github.com/watchbench/watchbench/watcher/kinds"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -44,21 +43,19 @@ func RightsFor(ctx context.Context, cfg config.Config, filter config.Filter, log
 	if err != nil {
 		return Rights{}, &InputError{Err: err}
 	}
-	d, err := collector.NewDiscovery(kube)
-	if err != nil {
-		return Rights{}, &InputError{Err: err}
-	}
-	defer d.Close()
-	w := wanted{cfg, filter}
-	groups, err := d.GroupsOf(ctx, w.looksAt)
+	s, err := newServed(wanted{cfg, filter}, kube)
 	if err != nil {
 		return Rights{}, err
 	}
-	found, err := w.discovery().Resources(groups)
+	groups, err := s.lookout.Look(ctx)
 	if err != nil {
 		return Rights{}, err
 	}
-	if slips := (&advice{wanted: w, groups: groups, watched: found}).walk().slips; len(slips) > 0 {
+	found, _, err := s.of(groups)
+	if err != nil {
+		return Rights{}, err
+	}
+	if _, slips := s.useless(groups, found); len(slips) > 0 {
 		return Rights{}, &InputError{File: cfg.FilterConfigPath, Err: errors.New(strings.Join(slips, "; "))}
 	}
 	return rights(cfg, filter, found), nil
@@ -77,7 +74,7 @@ func rights(cfg config.Config, filter config.Filter, found []collector.Resource)
 				groups[gv.Group] = []string{"*"}
 			}
 		}
-		d := kinds.Definitions
+		d := collector.Definitions
 		if ns == "" {
 			groups[d.Group] = append(groups[d.Group], d.Name)
 		} else {

@@ -91,9 +91,6 @@ func TestSecretsStaySecret(t *testing.T) {
 		if ofFilter {
 			into = filter
 		}
-		if strings.HasPrefix(strings.Join(path, "."), "alertor.") {
-			put(main, []string{"alertor", "alertmanager"}, "http://127.0.0.1:1")
-		}
 		put(into, path, value)
 		out := speak(over, t, main, filter)
 		tried++
@@ -164,20 +161,19 @@ func TestSecretsInFiles(t *testing.T) {
 	}
 	const server = `"server":"https://127.0.0.1:1"`
 	for name, tc := range map[string]struct{ section, key, text string }{
-		"token of two lines":        {"bcs", "custom-storage-endpoints-tokenFile", marker + "\n" + marker},
-		"alerting token, two lines": {"alertor", "bearerTokenFile", marker + "\n" + marker},
-		"user in the server":        {"k8s", "kubeconfig", kubeconfig(`"server":"https://user:`+marker+`@127.0.0.1:1"`, "")},
-		"a server that is no URL":   {"k8s", "kubeconfig", kubeconfig(`"server":"https://user:`+marker+`@127.0.0.1:x"`, "")},
-		"token with a newline":      {"k8s", "kubeconfig", kubeconfig(server, `"token":"`+marker+`\n`+marker+`"`)},
-		"bad base64":                {"k8s", "kubeconfig", kubeconfig(server, `"client-key-data":"`+marker+`!"`)},
-		"no key":                    {"k8s", "kubeconfig", kubeconfig(server, `"client-key-data":"`+secret+`","client-certificate-data":"`+secret+`"`)},
-		"a list for a token":        {"k8s", "kubeconfig", kubeconfig(server, `"token":["`+marker+`"]`)},
-		"an object for a password":  {"k8s", "kubeconfig", kubeconfig(server, `"username":"u","password":{"`+marker+`":1}`)},
-		"user and token":            {"k8s", "kubeconfig", kubeconfig(server, `"username":"u","password":"`+marker+`","token":"`+marker+`"`)},
-		"users that are none":       {"k8s", "kubeconfig", `{"apiVersion":"v1","kind":"Config","users":"` + marker + `"}`},
-		"no kubeconfig":             {"k8s", "kubeconfig", "password: " + marker + "\n  token: [" + marker},
-		"a token for a kubeconfig":  {"k8s", "kubeconfig", marker},
-		"a key for a certificate":   {"bcs", "tls.ca-file", marker},
+		"token of two lines":       {"bcs", "custom-storage-endpoints-tokenFile", marker + "\n" + marker},
+		"user in the server":       {"k8s", "kubeconfig", kubeconfig(`"server":"https://user:`+marker+`@127.0.0.1:1"`, "")},
+		"a server that is no URL":  {"k8s", "kubeconfig", kubeconfig(`"server":"https://user:`+marker+`@127.0.0.1:x"`, "")},
+		"token with a newline":     {"k8s", "kubeconfig", kubeconfig(server, `"token":"`+marker+`\n`+marker+`"`)},
+		"bad base64":               {"k8s", "kubeconfig", kubeconfig(server, `"client-key-data":"`+marker+`!"`)},
+		"no key":                   {"k8s", "kubeconfig", kubeconfig(server, `"client-key-data":"`+secret+`","client-certificate-data":"`+secret+`"`)},
+		"a list for a token":       {"k8s", "kubeconfig", kubeconfig(server, `"token":["`+marker+`"]`)},
+		"an object for a password": {"k8s", "kubeconfig", kubeconfig(server, `"username":"u","password":{"`+marker+`":1}`)},
+		"user and token":           {"k8s", "kubeconfig", kubeconfig(server, `"username":"u","password":"`+marker+`","token":"`+marker+`"`)},
+		"users that are none":      {"k8s", "kubeconfig", `{"apiVersion":"v1","kind":"Config","users":"` + marker + `"}`},
+		"no kubeconfig":            {"k8s", "kubeconfig", "password: " + marker + "\n  token: [" + marker},
+		"a token for a kubeconfig": {"k8s", "kubeconfig", marker},
+		"a key for a certificate":  {"bcs", "tls.ca-file", marker},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(dir, "f")
@@ -186,7 +182,7 @@ func TestSecretsInFiles(t *testing.T) {
 			}
 			main := map[string]any{
 				"default": map[string]any{"clusterID": "c"}, "watch_resource": map[string]any{"disable_netservice": true}, "k8s": map[string]any{"master": "http://127.0.0.1:1"},
-				"bcs": map[string]any{"custom-storage-endpoints": "http://127.0.0.1:1"}, "alertor": map[string]any{"alertmanager": "http://127.0.0.1:1"}, "filterConfigPath": "x",
+				"bcs": map[string]any{"custom-storage-endpoints": "http://127.0.0.1:1"}, "filterConfigPath": "x",
 			}
 			put(main, append([]string{tc.section}, strings.Split(tc.key, ".")...), file)
 			out := speak(t.Context(), t, main, map[string]any{"k8sResourceWhiteList": []any{"v1"}})

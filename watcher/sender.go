@@ -34,7 +34,7 @@ const namingPause = 20 * time.Millisecond
 // Send implements pipeline.Sender.
 func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 	if e.Action == pipeline.Delete {
-		s.owners.note(e.Key, "")
+		s.owners.forget(e.Key)
 		if e.Key.Namespace == "" && !s.clusterScoped(e.Key.Kind) {
 			return s.storage.DeleteOnly(ctx, e.Key, e.UID)
 		}
@@ -53,18 +53,15 @@ func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 		defer s.unpacked.Put(buf)
 	}
 	o, via, err := s.workload.annotate(plain)
-	if err == nil && via != "" {
+	switch {
+	case err != nil:
+		return &storage.PermanentError{Err: err}
+	case via == "":
+		s.owners.forget(e.Key)
+	default:
 		if d := s.owners.wait(e, via); d > 0 {
 			return &pipeline.EarlyError{After: d}
 		}
-		s.owners.note(e.Key, via)
-		o, via, err = s.workload.annotate(plain) // it may have come just before the note
-	}
-	if err == nil && via == "" {
-		s.owners.note(e.Key, "")
-	}
-	if err != nil {
-		return &storage.PermanentError{Err: err}
 	}
 	return s.storage.Put(ctx, o)
 }

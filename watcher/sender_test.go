@@ -1,12 +1,9 @@
 package watcher
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/watchbench/watchbench/watcher/collector"
@@ -30,9 +27,7 @@ func testSender(t *testing.T, data string) *sender {
 		t.Fatal(err)
 	}
 	var none collector.Collector
-	owners := newOwners()
-	owners.collector = &none
-	return &sender{unnamed: func(string) bool { return false }, storage: client, owners: owners, workload: workload{cache: &none}}
+	return &sender{unnamed: func(string) bool { return false }, storage: client, owners: &owners{collector: &none}, workload: workload{cache: &none}}
 }
 
 // built is the event of an object as the cache has it, packed.
@@ -48,26 +43,6 @@ func built(t *testing.T, p *object.Packer, kind, raw string) pipeline.Event {
 		t.Fatal(err)
 	}
 	return pipeline.Event{Action: pipeline.Put, Key: o.Key, UID: o.UID, ResourceVersion: o.ResourceVersion, Object: o}
-}
-
-// TestOwnersOutliveBuffers: which ReplicaSet a Pod was sent with is still known when other
-// Pods have been sent from the same buffer.
-func TestOwnersOutliveBuffers(t *testing.T) {
-	s := testSender(t, "{}")
-	var packer object.Packer
-	for i := range 10 {
-		e := built(t, &packer, kindPod, fmt.Sprintf(`{"metadata":{"name":"p%d","namespace":"a","uid":"u","resourceVersion":"1",`+
-			`"ownerReferences":[{"kind":"ReplicaSet","name":"r%d","controller":true}]},"spec":{"env":%q}}`, i, i, strings.Repeat("setting=value ", 20)))
-		if err := s.Send(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.owners.observe(built(t, &packer, kindReplicaSet, `{"metadata":{"name":"r3","namespace":"a","uid":"u","resourceVersion":"2",`+
-		`"ownerReferences":[{"kind":"Deployment","name":"web","controller":true}]}}`))
-	want := []object.Key{{Kind: kindPod, Namespace: "a", Name: "p3"}}
-	if !slices.Equal(s.owners.due, want) {
-		t.Errorf("with r3 those are due: %v, want %v", s.owners.due, want)
-	}
 }
 
 // TestVerifyLooksAtContent: a row of the same version need not be what the request without

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/kinds"
 )
 
 // served keeps up with what the apiserver serves, as far as the files ask for it.
@@ -25,7 +24,7 @@ type served struct {
 	groups []collector.APIGroup // guarded by mu; of the last answer
 	missed *trouble             // guarded by mu; what the last look missed; nil: nothing
 	looked bool                 // guarded by mu; there was a look
-	to     *kinds.Kinds         // guarded by mu; learns what is wanted; nil: nobody does
+	to     *collector.Kinds     // guarded by mu; learns what is wanted; nil: nobody does
 }
 
 func newServed(w wanted, kube *rest.Config) (*served, error) {
@@ -86,7 +85,7 @@ func (s *served) learn(groups []collector.APIGroup, err error) time.Duration {
 }
 
 // note keeps an answer, and what it lacks, and returns who follows.
-func (s *served) note(groups []collector.APIGroup, err error) *kinds.Kinds {
+func (s *served) note(groups []collector.APIGroup, err error) *collector.Kinds {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looked = true
@@ -104,7 +103,7 @@ func (s *served) note(groups []collector.APIGroup, err error) *kinds.Kinds {
 }
 
 // follow has to learn of every answer from now on; nil ends it.
-func (s *served) follow(to *kinds.Kinds) {
+func (s *served) follow(to *collector.Kinds) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.to = to

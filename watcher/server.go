@@ -1,20 +1,14 @@
 package watcher
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"net/netip"
-	"net/url"
 	"strconv"
-	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -33,9 +27,8 @@ const closeGrace = time.Second
 // evicts another, so that a probe gets through (lifecycle.Bounds.Evict).
 const serverConnections = 128
 
-// mostWaiting requests may share one gathering of metrics. There can be more of them than
-// connections only while clients that left have not been noticed.
-const mostWaiting = 8 * serverConnections
+// mostScrapes requests for metrics are answered at a time, others refused: each holds what it gathered.
+const mostScrapes = 4
 
 // serverPatience is how long a client may take to accept 64 KiB from them.
 const serverPatience = 10 * time.Second
@@ -52,23 +45,6 @@ type listenFunc = func(address string) (net.Listener, error)
 
 func listenTCP(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr) //nolint:noctx // binding does not block
-}
-
-// checkAddress refuses an address that nobody can listen at.
-func checkAddress(ctx context.Context, address string) error {
-	if _, err := netip.ParseAddr(address); err == nil || address == "" {
-		return nil
-	}
-	if strings.ContainsAny(address, ":/[] ") {
-		return &InputError{Key: "address",
-			Err: fmt.Errorf("%q: want an IP address or a host name; port and metric_port are keys of their own", address)}
-	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	if _, err := net.DefaultResolver.LookupHost(ctx, address); err != nil {
-		return &InputError{Key: "address", Err: fmt.Errorf("%w: want an IP address, or the name of this host", err)}
-	}
-	return nil
 }
 
 // inUse adds the remedy where another process has the port; section is the prefix of the
@@ -135,66 +111,7 @@ func healthHandler(ready func() error, ails func() []error, debug bool) http.Han
 
 func metricsHandler(g prometheus.Gatherer) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", rendered(promhttp.HandlerFor(g, promhttp.HandlerOpts{DisableCompression: true})))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(g,
+		promhttp.HandlerOpts{DisableCompression: true, MaxRequestsInFlight: mostScrapes}))
 	return mux
 }
-
-// rendered makes one answer at a time, for all requests that wait for it, so that a client that
-// asks often or goes away costs little and delays nobody. The form depends on no header. The answer
-// is sent afterwards: for a client that does not read, its text stays in memory, not the gathered
-// metrics.
-func rendered(h http.Handler) http.Handler {
-	var mu sync.Mutex
-	var next *page // guarded by mu; not begun yet
-	turn := make(chan struct{}, 1)
-	render := func(p *page, r *http.Request) {
-		turn <- struct{}{}
-		defer func() { <-turn }()
-		work := lifecycle.BeginWork()
-		mu.Lock()
-		next = nil
-		mu.Unlock()
-		h.ServeHTTP(p, r)
-		close(p.made)
-		work.Rest() // constant scraping must not take the processor
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		p, first := next, next == nil
-		if first {
-			p = &page{header: http.Header{}, code: http.StatusOK, made: make(chan struct{})}
-			next = p
-		}
-		p.wanted++
-		wanted := p.wanted
-		mu.Unlock()
-		if first { // for the others too, even if its own client has gone
-			render(p, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: r.URL.Path}, Header: http.Header{}})
-		}
-		if wanted > mostWaiting {
-			http.Error(w, "too many requests for metrics at once", http.StatusServiceUnavailable)
-			return
-		}
-		select {
-		case <-p.made:
-		case <-r.Context().Done():
-			return
-		}
-		maps.Copy(w.Header(), p.header)
-		w.WriteHeader(p.code)
-		_, _ = w.Write(p.body.Bytes())
-	})
-}
-
-// page is an answer in memory.
-type page struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
-	made   chan struct{} // closed once complete
-	wanted int           // guarded by rendered's mu: requests for it
-}
-
-func (p *page) Header() http.Header         { return p.header }
-func (p *page) WriteHeader(code int)        { p.code = code }
-func (p *page) Write(b []byte) (int, error) { return p.body.Write(b) }

@@ -109,33 +109,6 @@ func manySeries() *prometheus.Registry {
 	return reg
 }
 
-// TestMetricsChurn: who asks for metrics and goes away at once leaves nothing behind, and a
-// scrape is answered meanwhile.
-func TestMetricsChurn(t *testing.T) {
-	address := serving(t, metricsHandler(manySeries()))
-	before := runtime.NumGoroutine()
-	stop := churn(t, address, "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
-	most, scraped := 0, make(chan error, 1)
-	time.Sleep(time.Second)
-	go func() {
-		text, err := get(t, "http://"+address+"/metrics", 20*time.Second)
-		if err == nil && !strings.Contains(text, "name-4999") {
-			err = fmt.Errorf("%.200s", text)
-		}
-		scraped <- err
-	}()
-	for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(50 * time.Millisecond) {
-		most = max(most, runtime.NumGoroutine())
-	}
-	if err := <-scraped; err != nil {
-		t.Error(err)
-	}
-	t.Logf("%d connections: %d goroutines, then %d", stop(), before, most)
-	if most > before+8*serverConnections {
-		t.Errorf("goroutines grew from %d to %d, want by %d at most", before, most, 8*serverConnections)
-	}
-}
-
 // TestProbeAmongResets: connections that end at once, as many as come, keep no probe from being
 // answered.
 func TestProbeAmongResets(t *testing.T) {

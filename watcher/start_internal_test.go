@@ -2,10 +2,6 @@ package watcher
 
 import (
 	"context"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,59 +38,6 @@ func standard(t *testing.T, storage string) config.Config {
 	cfg.WatchResource.DisableNetService = true
 	cfg.Port, cfg.MetricPort = freePort(t), freePort(t)
 	return cfg
-}
-
-// TestUnwatchableKinds: a kind that exists and cannot be listed and watched is named as such.
-func TestUnwatchableKinds(t *testing.T) {
-	kind := func(plural, kind, verbs string) string {
-		return fmt.Sprintf(`{"resource":%q,"responseKind":{"kind":%q},"scope":"Namespaced","verbs":["%s"]}`, plural, kind, strings.ReplaceAll(verbs, " ", `","`))
-	}
-	group := func(name string, kinds ...string) string {
-		return fmt.Sprintf(`{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","items":[{"metadata":{"name":%q},`+
-			`"versions":[{"version":"v1","freshness":"Current","resources":[%s]}]}]}`, name, strings.Join(kinds, ","))
-	}
-	answers := map[string]string{
-		"/api":  group("", kind("pods", "Pod", "get list watch"), kind("bindings", "Binding", "create"), kind("secrets", "Secret", "get list watch")),
-		"/apis": group("metrics.io", kind("podmetrics", "PodMetrics", "get list"), kind("asks", "Ask", "create"), kind("things", "Thing", "list watch")),
-	}
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
-		_, _ = fmt.Fprint(w, answers[r.URL.Path])
-	}))
-	defer api.Close()
-	const metrics, ask = "metrics.io/v1/PodMetrics exists and cannot be watched: the apiserver does not offer the verb watch for it",
-		"metrics.io/v1/Ask exists and cannot be watched: the apiserver does not offer the verb watch for it"
-	white := []string{"v1", "metrics.io/v1"}
-	for name, tc := range map[string]struct {
-		filter config.Filter
-		want   []string
-	}{
-		"all kinds": {config.Filter{K8sResourceWhiteList: white}, []string{metrics, ask}},
-		"named": {
-			config.Filter{K8sResourceWhiteList: white, APIResourceSpecification: []config.GroupKinds{
-				{GroupVersion: "v1", ResourceKinds: []string{"Pod", "Binding"}}, {GroupVersion: "metrics.io/v1", ResourceKinds: []string{"PodMetrics"}},
-			}},
-			[]string{"v1/Binding exists and cannot be watched: k8s-watch leaves it out", metrics},
-		},
-		"left out": {config.Filter{K8sResourceWhiteList: white, APIResourceException: []config.GroupKinds{
-			{GroupVersion: "v1", ResourceKinds: []string{"Binding"}}, {GroupVersion: "metrics.io/v1", ResourceKinds: []string{"PodMetrics", "Ask"}},
-		}}, nil},
-		"no such kind": {config.Filter{K8sResourceWhiteList: white, APIResourceSpecification: []config.GroupKinds{
-			{GroupVersion: "v1", ResourceKinds: []string{"Pod"}}, {GroupVersion: "metrics.io/v1", ResourceKinds: []string{"Nothing"}},
-		}}, []string{`apiResourceSpecification[1]: metrics.io/v1 has no kind "Nothing"`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := standard(t, "http://127.0.0.1:1")
-			cfg.K8s.Master = api.URL
-			p, err := MakePlan(t.Context(), cfg, tc.filter)
-			if err != nil || p.Unknown != nil {
-				t.Fatal(err, p.Unknown)
-			}
-			if !slices.Equal(p.Useless, tc.want) {
-				t.Errorf("got  %q\nwant %q", p.Useless, tc.want)
-			}
-		})
-	}
 }
 
 // TestEndWhileWaiting: a watcher that ends while storage or the apiserver is away does not say

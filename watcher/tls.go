@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"log/slog"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/userfile"
-	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/config"
 )
@@ -104,45 +102,6 @@ func httpClient(load func() (*tls.Config, error)) *http.Client {
 
 // dialTimeout bounds connecting, the handshake included.
 const dialTimeout = 5 * time.Second
-
-// newAlertmanagers returns one target per configured address.
-func newAlertmanagers(cfg config.Config) ([]*alert.Alertmanager, error) {
-	c := cfg.Alertor
-	if len(c.Alertmanager) == 0 {
-		return nil, nil
-	}
-	load, err := clientTLS("alertor.tls", c.TLS, false)
-	if err != nil {
-		return nil, &InputError{Err: err}
-	}
-	m := alert.Alertmanager{
-		ClusterID: cfg.Default.ClusterID, Client: httpClient(load), Resolve: 5 * time.Duration(c.Convergence),
-	}
-	key, authorize := "alertor.bearerTokenFile", func(token string) string { return "Bearer " + token }
-	file := c.BearerTokenFile
-	if c.PasswordFile != "" {
-		key, file = "alertor.passwordFile", c.PasswordFile
-		authorize = func(password string) string {
-			return "Basic " + base64.StdEncoding.EncodeToString([]byte(c.User+":"+password))
-		}
-	}
-	if file != "" {
-		m.Authorization = func() (string, error) {
-			secret, err := readSecret(file)
-			return authorize(secret), err
-		}
-		if _, err := m.Authorization(); err != nil {
-			return nil, &InputError{Key: key, Err: err}
-		}
-	}
-	var all []*alert.Alertmanager
-	for _, address := range c.Alertmanager {
-		one := m
-		one.Endpoint = address
-		all = append(all, &one)
-	}
-	return all, nil
-}
 
 // serverTLS is the configuration of both servers: plain HTTP without a certificate,
 // client certificates required with a CA (contract §7.1). The files are read for each

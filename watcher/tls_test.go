@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io"
 	stdlog "log"
 	"log/slog"
@@ -24,7 +22,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/certs"
-	"github.com/watchbench/watchbench/watcher/alert"
 	"github.com/watchbench/watchbench/watcher/call"
 	"github.com/watchbench/watchbench/watcher/config"
 )
@@ -52,7 +49,7 @@ func tlsFiles(t *testing.T) config.TLS {
 	return config.TLS{CAFile: filepath.Join(dir, "ca.pem"), CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
 }
 
-// The clients for netservice, bcs-health and Alertmanager, and the HTTP servers, take
+// The clients for netservice and bcs-health, and the HTTP servers, take
 // renewed certificates, those of another CA included, for new connections. While a file
 // cannot be read the servers go on with what they had.
 func TestFilesAreReadAgain(t *testing.T) {
@@ -138,65 +135,6 @@ func TestInsecureSkipVerify(t *testing.T) {
 			t.Errorf("insecureSkipVerify %v: log %s", skip, &log)
 		}
 		platform.CloseIdleConnections()
-	}
-}
-
-// Alertmanager may want a client certificate and a token or a password, whose files are
-// read for each alert.
-func TestAlertmanagerAccess(t *testing.T) {
-	f := tlsFiles(t)
-	ca := authority(t, f)
-	secret := filepath.Join(t.TempDir(), "secret")
-	write := func(text string) {
-		if err := os.WriteFile(secret, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("first\n")
-	asked := make(chan string, 1)
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked <- fmt.Sprintf("%d certificate, %s", len(r.TLS.PeerCertificates), r.Header.Get("Authorization"))
-	}))
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(ca.PEM())
-	pair, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.TLS = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
-	s.StartTLS()
-	defer s.Close()
-	for _, tc := range []struct {
-		alertor     config.Alertor
-		first, then string
-	}{
-		{config.Alertor{BearerTokenFile: secret}, "Bearer first", "Bearer second"},
-		{config.Alertor{User: "u", PasswordFile: secret}, "Basic dTpmaXJzdA==", "Basic dTpzZWNvbmQ="},
-	} {
-		write("first\n")
-		tc.alertor.TLS, tc.alertor.Alertmanager = f, config.List{s.URL}
-		all, err := newAlertmanagers(config.Config{Alertor: tc.alertor})
-		if err != nil || len(all) != 1 {
-			t.Fatal(all, err)
-		}
-		am := all[0]
-		for _, want := range []string{tc.first, tc.then} {
-			if err := am.Post(t.Context(), alert.Alert{}); err != nil {
-				t.Fatal(err)
-			}
-			if got := <-asked; got != "1 certificate, "+want {
-				t.Errorf("got %s, want %s", got, want)
-			}
-			write("second")
-		}
-		am.Client.CloseIdleConnections()
-	}
-	if err := os.Remove(secret); err != nil {
-		t.Fatal(err)
-	}
-	_, err = newAlertmanagers(config.Config{Alertor: config.Alertor{Alertmanager: config.List{s.URL}, BearerTokenFile: secret}})
-	if err == nil || !strings.Contains(err.Error(), "alertor.bearerTokenFile") {
-		t.Errorf("got %v", err)
 	}
 }
 

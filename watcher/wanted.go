@@ -76,8 +76,7 @@ func (w wanted) collector(resources []collector.Resource) collector.Config {
 
 // verify is cacheCheck as the collector takes it.
 func verify(c config.CacheCheck) collector.Verify {
-	v := collector.Verify{Period: time.Duration(c.Period), Grace: time.Duration(c.Grace), MaxObjects: c.MaxObjects,
-		RelistLarge: c.RelistLarge}
+	v := collector.Verify{Period: time.Duration(c.Period), Grace: time.Duration(c.Grace)}
 	if v.Period == 0 {
 		v.Period = -1
 	}

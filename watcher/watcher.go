@@ -155,9 +155,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if err != nil {
 		return &InputError{Err: err}
 	}
-	if err := checkAddress(ctx, w.cfg.Address); err != nil {
-		return err
-	}
 	health, err := bind(w.listen, w.cfg.Address, w.cfg.Port, serverTLS, healthHandler(w.ready,
 		w.copying.platform.storage.Down, w.cfg.DebugMode))
 	if err != nil {
@@ -182,8 +179,6 @@ func (w *Watcher) Run(ctx context.Context) error {
 		defer server.Close()
 		stages = append(stages,
 			lifecycle.Stage{Name: "discovery", Run: w.discover}, lifecycle.Stage{Name: "watches", Run: r.watches.Run},
-			lifecycle.Stage{Name: "names of resources",
-				Run: func(ctx context.Context) error { return r.warnUnserved(ctx, w.log) }},
 			lifecycle.Stage{Name: "resource watcher", Run: server.Run})
 	}
 	return lifecycle.Run(ctx, append(stages, lifecycle.Stage{Name: "watch", Run: w.lead})...)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,18 +32,17 @@ const (
 // that much if all of them differ.
 const auditMemory = 96 << 20
 
-const auditUsage = `k8s-watch audit -f config.json [--content] [--format json]
+const auditUsage = `k8s-watch audit -f config.json [--format json]
 
 Compares what storage holds with the cluster and names every row that is missing, stale,
 left over or altered, whether k8s-watch or bcs-k8s-watch wrote it. It only reads, and needs no
 right but "list" of what the watcher lists. The watcher may run meanwhile: a difference counts
 if it is still the same after --wait.
 
-Compared are existence, uid, version and API version and, of Pods, the workload annotations;
-of Nodes, and with --content of all kinds, whole objects, but for metadata.managedFields and
-the heartbeats of Nodes. Rows are judged by the filter file: bcs-k8s-watch applies it to no
-custom resource, and leaves masked fields in the annotation last-applied-configuration.
-Events and ExportServices are not compared.
+Compared are whole objects, but for metadata.managedFields and the heartbeats of Nodes. Rows
+are judged by the filter file: bcs-k8s-watch applies it to no custom resource, and leaves
+masked fields in the annotation last-applied-configuration. Events and ExportServices are not
+compared.
 
 Each kind is read one after the other, in pages of 500 objects, one request at a time, at most
 --qps a second to the API server and as many to storage: 100,000 Pods take 200 requests and
@@ -61,13 +59,8 @@ func audit(args []string, out io.Writer) int {
 	o := watcher.AuditOptions{}
 	fs := f.Set("k8s-watch audit")
 	format := fs.String("format", "text", "text or json")
-	fs.BoolVar(&o.Content, "content", false,
-		"compare whole objects where versions agree; reads whole objects of all kinds")
 	fs.DurationVar(&o.Wait, "wait", 30*time.Second, "how long a difference must last; more than changes take to storage")
 	fs.Float64Var(&o.QPS, "qps", 10, "most requests per second to the API server, and to storage")
-	fs.StringSliceVar(&o.Kinds, "gone", nil,
-		"kinds that nothing collects any more, such as TFJob, to find what is left of them; k8s-watch notes its own in "+
-			"storage")
 	fs.Usage = func() { fmt.Print(auditUsage, fs.FlagUsages()) }
 	if err := fs.Parse(args); err != nil {
 		return misused(fs, err)
@@ -77,8 +70,6 @@ func audit(args []string, out io.Writer) int {
 		return fail(exitBadInput, fmt.Errorf("--format %q: want text or json", *format))
 	case !(o.QPS >= 0.1 && o.QPS <= 1000):
 		return fail(exitBadInput, fmt.Errorf("--qps %g: want 0.1 to 1000 requests per second", o.QPS))
-	case slices.Contains(o.Kinds, ""):
-		return fail(exitBadInput, errors.New("--gone has an empty name: name kinds, such as TFJob,MXJob"))
 	case o.Wait < time.Second || o.Wait > time.Hour:
 		return fail(exitBadInput, fmt.Errorf("--wait %s: want 1s to 1h", o.Wait))
 	}
@@ -155,9 +146,6 @@ func judge(a watcher.Audited) (code int, s summary) {
 	default:
 		code, s.Clean = exitOK, true
 		s.Verdict = fmt.Sprintf("clean: %d objects of %d kinds", s.Objects, s.Read)
-		if !a.Content {
-			s.Verdict += ", by uid and version; --content compares bodies too"
-		}
 	}
 	return code, s
 }

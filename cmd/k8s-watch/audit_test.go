@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -276,7 +275,7 @@ func TestAuditNamesEachRow(t *testing.T) {
 			s.node(i, beat, "True")
 		}
 	}
-	if code, out, stderr := s.audit("--content", "--wait", "3s"); code != exitOK || stderr != "" || !out.Clean || out.Objects == 0 || out.Rows != out.Objects {
+	if code, out, stderr := s.audit("--wait", "3s"); code != exitOK || stderr != "" || !out.Clean || out.Objects == 0 || out.Rows != out.Objects {
 		t.Fatalf("before: exit code %d, %+v\n%s", code, out, stderr)
 	}
 	s.tamper()
@@ -285,33 +284,22 @@ func TestAuditNamesEachRow(t *testing.T) {
 	}
 	end := s.churn(20, 40)
 	defer end()
-	for _, tc := range []struct {
-		args []string
-		less []string // what is not looked for without --content
-	}{
-		{[]string{"--content", "--wait", "3s"}, nil},
-		{[]string{"--wait", "3s"}, []string{"Deployment team-0/web", "Deployment team-1/web", "Deployment team-2/web", "Secret team-0/s-6", "Secret team-1/s-7", "Secret team-2/s-8"}},
-	} {
-		code, out, stderr := s.audit(tc.args...)
-		want := maps.Clone(s.want)
-		maps.DeleteFunc(want, func(k, _ string) bool { return slices.Contains(tc.less, k) })
-		got := map[string]string{}
-		for _, f := range out.Findings {
-			got[f.Kind+" "+f.Namespace+"/"+f.Name] = string(f.Problem)
-			if f.Age < 0 || f.Detail == "" {
-				t.Errorf("without age or detail: %+v", f)
-			}
+	code, out, stderr := s.audit("--wait", "3s")
+	got := map[string]string{}
+	for _, f := range out.Findings {
+		got[f.Kind+" "+f.Namespace+"/"+f.Name] = string(f.Problem)
+		if f.Age < 0 || f.Detail == "" {
+			t.Errorf("without age or detail: %+v", f)
 		}
-		if out.Clean || out.Differ != len(want) || out.KindsRead == 0 || out.KindsNotRead != 0 {
-			t.Errorf("summary: %+v", out)
-		}
-		if d := cmp.Diff(want, got); d != "" || code != exitDiffers || len(out.Findings) != len(want) {
-			t.Errorf("%v: exit code %d, %s\n%s%s", tc.args, code, out.Verdict, d, stderr)
-		}
-		events := slices.IndexFunc(out.Kinds, func(k synchronizer.KindReport) bool { return k.Kind == "Event" && k.NotCompared != "" })
-		if events < 0 {
-			t.Errorf("nothing says that Events are not compared: %+v", out.Kinds)
-		}
+	}
+	if out.Clean || out.Differ != len(s.want) || out.KindsRead == 0 || out.KindsNotRead != 0 {
+		t.Errorf("summary: %+v", out)
+	}
+	if d := cmp.Diff(s.want, got); d != "" || code != exitDiffers || len(out.Findings) != len(s.want) {
+		t.Errorf("exit code %d, %s\n%s%s", code, out.Verdict, d, stderr)
+	}
+	if !slices.ContainsFunc(out.Kinds, func(k synchronizer.KindReport) bool { return k.Kind == "Event" && k.NotCompared != "" }) {
+		t.Errorf("nothing says that Events are not compared: %+v", out.Kinds)
 	}
 }
 
@@ -355,11 +343,7 @@ func TestAuditOfChurnIsClean(t *testing.T) {
 	g.SetLimit(3)
 	for i := range runs {
 		g.Go(func() error {
-			args := []string{"--wait", "5s"}
-			if i%2 == 0 {
-				args = append(args, "--content")
-			}
-			if code, out, stderr := s.audit(args...); code != exitOK {
+			if code, out, stderr := s.audit("--wait", "5s"); code != exitOK {
 				t.Errorf("run %d: exit code %d, %s\n%+v\n%s", i, code, out.Verdict, out.Findings, stderr)
 			}
 			return nil
@@ -398,26 +382,9 @@ func TestAuditMistakes(t *testing.T) {
 		code   int
 		want   []string // parts of the output
 	}{
-		{"no configuration", nil, nil, 2, []string{"no configuration file: give one with -f FILE"}},
-		{"no such file", []string{"-f", "/none.json"}, nil, 2, []string{"/none.json: cannot be read: no such file"}},
-		{"file without -f", []string{"/none.json"}, nil, 2, []string{`unexpected argument "/none.json": the configuration file is given with -f`}},
-		{"unknown flag", []string{"--contents"}, nil, 2, []string{"unknown flag: --contents (did you mean --content?)"}},
-		{"format misspelt", []string{"--format", "jsn"}, nil, 2, []string{`--format "jsn": want text or json`}},
-		{"no requests", []string{"--qps", "0"}, nil, 2, []string{"--qps 0: want 0.1 to 1000 requests per second"}},
-		{"qps that is no number", []string{"--qps", "NaN"}, nil, 2, []string{"--qps NaN: want 0.1 to 1000"}},
-		{"wait without unit", []string{"--wait", "30"}, nil, 2, []string{`--wait: "30" has no unit: did you mean 30s?`}},
-		{"no wait", []string{"--wait", "0s"}, nil, 2, []string{"--wait 0s: want 1s to 1h"}},
-		{"no filter", append(with(storage, api, ""), "--filterConfigPath", "/none.json"), nil, 2, []string{"/none.json: cannot be read"}},
 		{"filter of nothing", append(with(storage, api, ""), "--filterConfigPath", s.file("{}")), nil, 2, []string{"nothing is compared: the filter file lets no kind through"}},
 		{"a mask that applies to nothing", append(with(storage, api, ""), "--filterConfigPath", s.file(`{"k8sResourceWhiteList":["v1"],"resourceMaskers":[{"kind":"secrets","path":["data"]}]}`)), nil, 2,
 			[]string{`did you mean "Secret"?`}},
-		{"gone and collected", append(with(storage, api, ""), "--gone", "Pod"), nil, 2, []string{"--gone: Pod is collected by this configuration"}},
-		{"gone and misspelt", append(with(storage, api, ""), "--gone", "Podd"), nil, 3,
-			[]string{"not compared: storage has no row of it: nothing is left, or the name is misspelt, did you mean \"Pod\"?\n"}},
-		{"gone without rows", append(with(storage, api, ""), "--gone", "TFJob"), nil, 3,
-			[]string{"TFJob                            not compared: storage has no row of it: nothing is left, or the name is misspelt\n"}},
-		{"gone without a name", append(with(storage, api, ""), "--gone", "TFJob,,MXJob"), nil, 2, []string{"--gone has an empty name"}},
-		{"no API server configured", with(storage, "", ""), nil, 2, []string{"neither k8s.kubeconfig nor k8s.master is set"}},
 		{"API server down", with(storage, nowhere, ""), nil, 5, []string{"the apiserver at " + nowhere, "connection refused"}},
 		{"storage down", with(nowhere, api, ""), nil, 5, []string{"storage (key bcs.custom-storage-endpoints) cannot be read", "connection refused"}},
 		{"storage hangs", with(silent.URL, api, ""), nil, 5, []string{"storage (key bcs.custom-storage-endpoints) cannot be read", "timeout"}},
@@ -452,7 +419,7 @@ func TestAuditMistakes(t *testing.T) {
 
 // TestAuditMemory: an audit takes no more than 150 MiB for 100,000 Pods, whether their rows
 // agree or are all missing, and no more requests than there are pages. It has 20,000, which
-// may take 100 MiB, unless AUDIT_PODS says otherwise; then also bodies are compared.
+// may take 100 MiB, unless AUDIT_PODS says otherwise.
 func TestAuditMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
@@ -477,17 +444,12 @@ func TestAuditMemory(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name  string
-		args  []string
 		code  int
 		lists int64
 	}{
-		{"all are missing", nil, exitDiffers, int64(2*pods/500 + 3)},
-		{"clean", nil, exitOK, int64(pods/500 + 2)},
-		{"clean, with content", []string{"--content"}, exitOK, int64(pods/500 + 2)},
+		{"all are missing", exitDiffers, int64(2*pods/500 + 3)},
+		{"clean", exitOK, int64(pods/500 + 2)},
 	} {
-		if tc.args != nil && os.Getenv("AUDIT_PODS") == "" {
-			continue
-		}
 		if tc.name == "clean" {
 			for _, r := range []struct{ resource, kind string }{{"pods", "Pod"}, {"replicasets.apps", "ReplicaSet"}} {
 				for _, o := range s.sim.Objects(r.resource) {
@@ -498,7 +460,7 @@ func TestAuditMemory(t *testing.T) {
 		}
 		requests.Store(0)
 		began := time.Now()
-		cmd := program(t.Context(), t, append([]string{"audit", "-f", s.cfg, "--qps", "1000", "--wait", "1s"}, tc.args...)...)
+		cmd := program(t.Context(), t, "audit", "-f", s.cfg, "--qps", "1000", "--wait", "1s")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

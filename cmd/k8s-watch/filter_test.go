@@ -17,9 +17,9 @@ func TestUselessFilter(t *testing.T) {
 	for name, tc := range map[string]struct{ filter, warning, unready string }{
 		"empty":        {`{}`, "k8sResourceWhiteList and crdResourceWhiteList are empty: nothing is watched", "nothing is watched"},
 		"empty list":   {`{"k8sResourceWhiteList":[]}`, "k8sResourceWhiteList and crdResourceWhiteList are empty: nothing is watched", "nothing is watched"},
-		"near group":   {`{"k8sResourceWhiteList":["app/v1"]}`, `k8sResourceWhiteList[0]: \"app/v1\" is not served, did you mean \"apps/v1\"?`, "nothing is watched"},
+		"near group":   {`{"k8sResourceWhiteList":["app/v1"]}`, `k8sResourceWhiteList[0]: nothing of \"app/v1\" is watched: it is not served, or another version is preferred, did you mean \"apps/v1\"?`, "nothing is watched"},
 		"no such kind": {`{"k8sResourceWhiteList":["v1"],"apiResourceSpecification":[{"groupVersion":"v1","resourceKinds":["Podd"]}]}`, `v1 has no kind \"Podd\", did you mean \"Pod\"?`, ""}, // Namespaces are
-		"one of two":   {`{"k8sResourceWhiteList":["v1","nope/v9"]}`, `\"nope/v9\" is not served`, ""},
+		"one of two":   {`{"k8sResourceWhiteList":["v1","nope/v9"]}`, `nothing of \"nope/v9\" is watched`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

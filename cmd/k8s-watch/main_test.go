@@ -60,72 +60,6 @@ func command(t *testing.T, args ...string) (code int, last, all string) {
 	return cmd.ProcessState.ExitCode(), lines[len(lines)-1], out.String()
 }
 
-// Each wrong input is one clear line that names the place, and the right exit code.
-func TestBadInput(t *testing.T) {
-	env := clustertest.Start(t)
-	dir := t.TempDir()
-	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":[]}`)
-	}))
-	defer storage.Close()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = taken.Close() }()
-
-	write := func(name, text string) string {
-		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	filter := write("filter.json", `{"k8sResourceWhiteList":["v1"]}`)
-	config := func(name, storageURL, k8s, more string) string {
-		return write(name, fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},
-"bcs":{"custom-storage-endpoints":%q},"k8s":{%s},"filterConfigPath":%q,"port":0,"metric_port":0%s}`, storageURL, k8s, filter, more))
-	}
-	kube := fmt.Sprintf(`"kubeconfig":%q`, env.Kubeconfig)
-	for _, tc := range []struct {
-		name string
-		args []string
-		code int
-		want []string // parts of the last line
-	}{
-		{"no file", nil, 2, []string{"give one with -f FILE"}},
-		{"unknown flag", []string{"--config", "x"}, 2, []string{"unknown flag: --config"}},
-		{"misspelt command", []string{"audt"}, 2, []string{`unknown command "audt": did you mean audit?`}},
-		{"argument", []string{"-f", "x", "y"}, 2, []string{`unexpected argument "y"`}},
-		{"missing file", []string{"-f", filepath.Join(dir, "none.json")}, 2, []string{"none.json: cannot be read: no such file"}},
-		{"wrong type", []string{"-f", config("type.json", storage.URL, kube, `,"v":"x"`)}, 2, []string{"type.json:2: v: want a whole number"}},
-		{"misspelt key", []string{"-f", config("key.json", storage.URL, kube, `,"synchroniser":1`)}, 2, []string{"synchroniser: unknown key, did you mean \"synchronizer\"?"}},
-		{"missing filter", []string{"-f", config("f.json", storage.URL, kube, ""), "--filterConfigPath", "none"}, 2, []string{"none: cannot be read"}},
-		{"bad filter", []string{"-f", config("f.json", storage.URL, kube, ""), "--filterConfigPath", write("bad.json", `{"resourceMaskers":[{"kind":"Pod"}]}`)}, 2, []string{"bad.json:1: resourceMaskers[0]", "nothing would be masked"}},
-		{"missing kubeconfig", []string{"-f", config("kc.json", storage.URL, `"kubeconfig":"/none"`, "")}, 2, []string{"kc.json: k8s.kubeconfig", "/none"}},
-		{"no cluster", []string{"-f", config("nc.json", storage.URL, "", "")}, 2, []string{"neither k8s.kubeconfig nor k8s.master is set"}},
-		{"missing CA", []string{"-f", config("ca.json", storage.URL, kube, `,"server_cert_file":"/none","server_key_file":"/none"`)}, 2, []string{"server_cert_file"}},
-		{"one port twice", []string{"-f", config("ports.json", storage.URL, kube, ""), "--port", "10251", "--metric_port", "10251"}, 2, []string{"ports.json: metric_port: 10251 is the port of health, too (key port)"}},
-		{"filter is a list", []string{"-f", config("f.json", storage.URL, kube, ""), "--filterConfigPath", write("list.json", `[]`)}, 2, []string{"list.json:1: want an object, got a list"}},
-		{"port in use", []string{"-f", config("port.json", storage.URL, kube, ""), "--port", fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)}, 1, []string{"keys address, port", "address already in use"}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			code, last, all := command(t, tc.args...)
-			if code != tc.code {
-				t.Errorf("exit code %d, want %d", code, tc.code)
-			}
-			for _, part := range append(tc.want, "k8s-watch: ") {
-				if !strings.Contains(last, part) {
-					t.Errorf("%q lacks %q", last, part)
-				}
-			}
-			if strings.Contains(all, "goroutine ") {
-				t.Errorf("panic:\n%s", all)
-			}
-		})
-	}
-}
-
 // TestOriginalConfiguration: a configuration and flags that bcs-k8s-watch starts with do not
 // end this one, whatever it makes of them.
 func TestOriginalConfiguration(t *testing.T) {
@@ -393,9 +327,6 @@ func TestHangup(t *testing.T) {
 	s.configure("2", `,"debug_mode":true,"v":3`)
 	hangup()
 	if line := until("configuration "); !strings.Contains(line, "podQueueNum=2") {
-		t.Error(line)
-	}
-	if line := until("needs a restart"); !strings.HasSuffix(line, `keys="debug_mode, k8sResourceWhiteList of the filter file"`) {
 		t.Error(line)
 	}
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {

@@ -271,30 +271,6 @@ func TestRBAC(t *testing.T) {
 	}
 }
 
-// TestRBACBadInput: each wrong input is one line, with the exit code of its sort.
-func TestRBACBadInput(t *testing.T) {
-	s := newStation(t)
-	down := "http://" + freeAddress(t)
-	for _, tc := range []struct {
-		name string
-		args []string
-		code int
-		want string
-	}{
-		{"no file", nil, exitBadInput, "give one with -f FILE"},
-		{"argument", []string{"-f", s.cfg, "apply"}, exitBadInput, `unexpected argument "apply"`},
-		{"no kubeconfig", []string{"-f", s.cfg, "--kubeconfig", "/none"}, exitBadInput, "/none"},
-		{"no apiserver", []string{"-f", s.cfg, "--kubeconfig", writeKubeconfig(t, down)}, exitError, "connection refused"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			code, last, all := command(t, append([]string{"rbac"}, tc.args...)...)
-			if code != tc.code || !strings.HasPrefix(last, "k8s-watch: ") || !strings.Contains(last, tc.want) || strings.Contains(all, "kind: ") {
-				t.Errorf("exit code %d, want %d and %q:\n%s", code, tc.code, tc.want, all)
-			}
-		})
-	}
-}
-
 // TestRBACSlip: what is to be left out and is misspelt is not granted in silence.
 func TestRBACSlip(t *testing.T) {
 	kubeconfig := writeKubeconfig(t, discoveryServer(t).URL)

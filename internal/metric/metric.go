@@ -126,8 +126,8 @@ const (
 	// Alert if it is older than a few `synchronizer.period`: comparisons fail. See
 	// [k8swatch_sync_runs_total](#k8swatch_sync_runs_total).
 	SyncLast = "k8swatch_sync_last_success_timestamp_seconds"
-	// Grows with warnings about owned Pods. If those of `result="failed"` or `"dropped"` grow, the target does not answer.
-	// Each Alertmanager counts separately. `result="old"`: Events from before the start.
+	// Grows with warnings about owned Pods. If those of `result="failed"` or `"dropped"` grow, bcs-health does not answer.
+	// `result="old"`: Events from before the start.
 	Alerts = "k8swatch_alerts_total"
 	// 1 on one replica, 0 on the others. A sum of 0 for longer than 20 s: nobody writes. The log says what is wrong with
 	// the Lease.

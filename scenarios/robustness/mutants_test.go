@@ -192,8 +192,8 @@ var mutants = []mutant{
 		Bug:  "a list from a cache that is behind replaces what is known",
 		Edits: []edit{{
 			"watcher/collector/history.go",
-			"h.proven); v < seen {\n",
-			"h.proven); v < seen && false {\n",
+			"\tif v < h.latest {\n",
+			"\tif v < h.latest && false {\n",
 		}},
 		Caught: []row{
 			{"faults/f08-older", nil, "CO"},

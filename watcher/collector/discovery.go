@@ -148,7 +148,7 @@ func (f DiscoveryFilter) Resources(groups []APIGroup) ([]Resource, error) {
 				break
 			}
 			for _, r := range v.Resources {
-				if taken[r.Name] || unwatchable(r) != "" {
+				if taken[r.Name] || unwatchable(r) {
 					continue
 				}
 				taken[r.Name] = true

@@ -30,10 +30,6 @@ type history struct {
 	// cannot be compared then.
 	unordered bool
 
-	// proven is the version that correct applied, while ahead of latest; removed has the uids of what was gone.
-	proven  uint64
-	removed map[string]struct{} // at most maxSuspects
-
 	// restored is set until the first list of a restored cluster: cached objects may belong to
 	// a lost history and have the same versions.
 	restored atomic.Bool
@@ -46,26 +42,15 @@ type history struct {
 // the order of their versions; one that an apiserver with an older cache resumes delivers
 // some of them again, among them those of objects that are gone since.
 func (h *history) replayed(old, fresh *object.Object) bool {
-	seen, proven := h.latest, h.proven
-	_, removed := h.removed[fresh.UID]
-	h.advance(max(seen, fresh.ResourceVersion))
+	seen := h.latest
+	h.latest = max(seen, fresh.ResourceVersion)
 	switch {
 	case old != nil && (old.UID == fresh.UID || fresh.UID == ""):
 		return false
-	case removed && fresh.ResourceVersion <= proven:
-		return true
 	case h.unordered || fresh.ResourceVersion == 0:
 		return false
 	}
 	return fresh.ResourceVersion < seen || old != nil && fresh.ResourceVersion < old.ResourceVersion
-}
-
-// advance sets latest.
-func (h *history) advance(v uint64) {
-	if h.latest = v; h.proven > 0 && v >= h.proven {
-		h.proven = 0
-		clear(h.removed)
-	}
 }
 
 // admit decides about a list of that version; highest is the highest version among its objects.
@@ -75,23 +60,18 @@ func (h *history) admit(version string, highest uint64) (believed bool, err erro
 	if h.unordered = v == 0 || v < highest; h.unordered {
 		return false, nil
 	}
-	if seen := max(h.latest, h.proven); v < seen {
+	if v < h.latest {
 		now := time.Now()
 		if h.refused.Before(now.Add(-maxBehind)) { // the first, or an outage lies between
 			h.behind = now
 		}
 		h.refused = now
-		if v >= h.latest && !h.afresh.Load() { // a watch cache is behind a repair: only a consistent list is new enough
-			h.afresh.Store(true)
-			return false, fmt.Errorf("version %d, a repair was read at %d: %w", v, h.proven, errOlderList)
-		}
 		believed = !h.afresh.Load() // else the verifier has said so
 		if believed && (h.patient || now.Sub(h.behind) < maxBehind) {
-			return false, fmt.Errorf("version %d, seen %d: %w", v, seen, errOlderList)
+			return false, fmt.Errorf("version %d, seen %d: %w", v, h.latest, errOlderList)
 		}
 		h.restored.Store(true)
 	}
-	h.proven, h.refused = min(h.proven, v), time.Time{} // of a restored one nothing is proven
-	h.advance(v)
+	h.latest, h.refused = v, time.Time{}
 	return believed, nil
 }

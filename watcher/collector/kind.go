@@ -50,7 +50,6 @@ func (c *Collector) newKind(r Resource) *kind {
 		since:   map[name]uint64{},
 
 		contents: contents{objects: map[name]*object.Object{}},
-		history:  history{removed: map[string]struct{}{}},
 	}
 	st.view.Store(c.newView(r))
 	return c.kindOf(r, st)

@@ -50,14 +50,11 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 
 // What a comparison with the apiserver found, the values of the label difference.
 const (
-	DifferenceAdded    = "added"    // an object that the watch never brought
-	DifferenceChanged  = "changed"  // an object in another version or with another uid
-	DifferenceDeleted  = "deleted"  // an object that is gone
-	DifferenceMany     = "many"     // so many that the kind was listed again
+	DifferenceLost     = "lost"     // objects of a kind whose changes the watch never brought
 	DifferenceRestored = "restored" // an apiserver at an earlier version
 )
 
-var differences = []string{DifferenceAdded, DifferenceChanged, DifferenceDeleted, DifferenceMany, DifferenceRestored}
+var differences = []string{DifferenceLost, DifferenceRestored}
 
 // kindMetrics are the series of one kind, looked up once.
 type kindMetrics struct {

@@ -93,51 +93,6 @@ func TestOlderCacheTakesNothingBack(t *testing.T) {
 	})
 }
 
-// TestBehindARepair: a repair has read an object as gone at a version that the watch has not reached.
-func TestBehindARepair(t *testing.T) {
-	rec := &recorder{}
-	s := podStore(t, rec)
-	do := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	do(s.Replace([]any{pod("a", "a1", 5), pod("b", "b1", 6)}, "10"))
-	a, b := name{"n", "a"}, name{"n", "b"}
-	s.correct([]truth{{suspect{a, s.peek(a)}, nil, 20}, {suspect{b, s.peek(b)}, nil, 20}})
-	rec.take()
-	do(s.Add(pod("a", "a1", 15)))
-	if got := rec.take(); len(got) > 0 {
-		t.Errorf("from before the repair: %v", got)
-	}
-	// A watch cache that is behind the repair is refused, and a consistent list asked for.
-	if err := s.Replace([]any{pod("a", "a1", 15), pod("b", "b1", 6)}, "17"); !errors.Is(err, errOlderList) || !s.afresh.Load() {
-		t.Errorf("a list from before the repair: %v, asked for a consistent one: %t", err, s.afresh.Load())
-	}
-	do(s.Add(pod("b", "b1", 25))) // a label was taken from it and given back
-	if d := cmp.Diff([]string{"1 Pod/n/b b1 25"}, rec.take()); d != "" {
-		t.Error(d)
-	}
-}
-
-// TestRestoredBelowARepair: a cluster that was put back to a version between what the watch and a
-// repair have seen is believed once the list is consistent.
-func TestRestoredBelowARepair(t *testing.T) {
-	s := podStore(t, &recorder{})
-	if err := s.Replace([]any{pod("a", "a1", 5)}, "10"); err != nil {
-		t.Fatal(err)
-	}
-	s.correct([]truth{{suspect{name{"n", "a"}, s.peek(name{"n", "a"})}, nil, 20}})
-	back := []any{pod("a", "a1", 15)}
-	if err := s.Replace(back, "17"); !errors.Is(err, errOlderList) {
-		t.Errorf("a list that need not be consistent: %v", err)
-	}
-	if err := s.Replace(back, "17"); err != nil {
-		t.Errorf("a consistent list: %v", err)
-	}
-}
-
 // TestComparisonHoldsNothing: what changes while a comparison goes on is not kept in memory by it.
 func TestComparisonHoldsNothing(t *testing.T) {
 	s := podStore(t, &recorder{})

@@ -2,7 +2,6 @@ package collector
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -30,33 +29,11 @@ var neverCollected = []string{"ComponentStatus", "Binding", "ReplicationControll
 // WantsVersion reports whether a group-version is in the white list.
 func (f DiscoveryFilter) WantsVersion(gv string) bool { return slices.Contains(f.GroupVersions, gv) }
 
-// Unwatchable returns a sentence for each kind of groups that the filter lets through and nobody
-// can watch. What is left out in any case is among them if Specification names it.
-func (f DiscoveryFilter) Unwatchable(groups []APIGroup) (all []string) {
-	for _, r := range Served(groups) {
-		named := slices.ContainsFunc(f.Specification, func(l GroupKinds) bool {
-			return l.GroupVersion == r.GroupVersion() && slices.Contains(l.Kinds, r.Kind)
-		})
-		if why := unwatchable(r); why != "" && f.wants(r.Resource) && (named || why != leftOut) {
-			all = append(all, fmt.Sprintf("%s exists and cannot be watched: %s", r.Resource, why))
-		}
-	}
-	return all
-}
-
-const leftOut = "k8s-watch leaves it out"
-
-// unwatchable is why a resource is never collected, "" if it may be.
-func unwatchable(r APIResource) string {
-	if slices.Contains(neverCollected, r.Kind) || r.GroupVersion() == "storage.k8s.io/v1" && r.Kind != "StorageClass" {
-		return leftOut
-	}
-	for _, verb := range []string{"watch", "list"} {
-		if !slices.Contains(r.Verbs, verb) {
-			return "the apiserver does not offer the verb " + verb + " for it"
-		}
-	}
-	return ""
+// unwatchable reports whether a resource is never collected.
+func unwatchable(r APIResource) bool {
+	return slices.Contains(neverCollected, r.Kind) ||
+		r.GroupVersion() == "storage.k8s.io/v1" && r.Kind != "StorageClass" ||
+		!slices.Contains(r.Verbs, "watch") || !slices.Contains(r.Verbs, "list")
 }
 
 func (f DiscoveryFilter) wants(r Resource) bool {

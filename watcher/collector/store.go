@@ -107,15 +107,14 @@ var (
 	_ cache.ReflectorBookmarkStore = (*store)(nil)
 )
 
-// seen returns the latest version that the watch delivered, and the one at which repairs were
-// read if that is ahead; 0 where versions cannot be compared.
-func (s *store) seen() (watched, read uint64) {
+// seen returns the latest version that the watch delivered; 0 where versions cannot be compared.
+func (s *store) seen() uint64 {
 	s.order.Lock()
 	defer s.order.Unlock()
 	if s.unordered {
-		return 0, 0
+		return 0
 	}
-	return s.latest, s.proven
+	return s.latest
 }
 
 // known returns the cached object of which a new item may be a copy, or nil.
@@ -282,7 +281,7 @@ func (s *store) Bookmark(version string) error {
 		s.doubt()
 		return nil
 	}
-	s.advance(max(s.latest, v))
+	s.latest = max(s.latest, v)
 	return nil
 }
 
@@ -316,7 +315,7 @@ func (s *store) Replace(list []any, version string) error {
 		}
 		highest = max(highest, it.obj.ResourceVersion)
 	}
-	seen := max(s.latest, s.proven)
+	seen := s.latest
 	believed, err := s.admit(version, highest)
 	if err != nil {
 		err = fmt.Errorf("list of %s: %w", s.kind, err)

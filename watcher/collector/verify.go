@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,9 +18,8 @@ import (
 
 // Defaults of Verify.
 const (
-	DefaultVerifyPeriod     = 30 * time.Minute
-	DefaultVerifyGrace      = time.Minute
-	DefaultVerifyMaxObjects = 200_000
+	DefaultVerifyPeriod = 30 * time.Minute
+	DefaultVerifyGrace  = time.Minute
 )
 
 // Verify configures the comparison of the cache with the apiserver: a watch may silently lose a
@@ -31,11 +31,6 @@ type Verify struct {
 	// Grace is how long the watch may take to deliver a change that a list shows before the
 	// change counts as lost; 0 takes the default.
 	Grace time.Duration
-	// MaxObjects is the largest kind that is compared object by object; 0 takes the default.
-	// For larger ones only the version is checked or, with RelistLarge, they are listed again
-	// each Period.
-	MaxObjects  int
-	RelistLarge bool
 }
 
 func (v Verify) withDefaults() Verify {
@@ -44,9 +39,6 @@ func (v Verify) withDefaults() Verify {
 	}
 	if v.Grace <= 0 {
 		v.Grace = DefaultVerifyGrace
-	}
-	if v.MaxObjects == 0 {
-		v.MaxObjects = DefaultVerifyMaxObjects
 	}
 	return v
 }
@@ -60,10 +52,8 @@ const (
 	// spreadAtMost bounds how long the pages of one comparison are spread out: an apiserver
 	// keeps the state of a list for five minutes.
 	spreadAtMost = 2 * time.Minute
-	// maxSuspects bounds what one comparison remembers, maxRepairs what it reads one by one;
-	// beyond either the kind is listed again.
+	// maxSuspects bounds what one comparison remembers.
 	maxSuspects = 10_000
-	maxRepairs  = 100
 )
 
 var (
@@ -139,7 +129,7 @@ func (v *verifier) version(ctx context.Context) bool {
 	if !v.store.isSynced() || v.store.afresh.Load() {
 		return false // it is being listed
 	}
-	seen := max(v.store.seen())
+	seen := v.store.seen()
 	at, err := v.ask(ctx)
 	if err != nil || at >= seen {
 		return err == nil
@@ -195,7 +185,7 @@ type suspect struct {
 	was *object.Object // in the store; nil: none
 }
 
-// compare lists the metadata of all objects and repairs what the watch lost.
+// compare lists the metadata of all objects, and the kind again if the watch lost changes.
 func (v *verifier) compare(ctx context.Context) {
 	suspects, version, err := v.suspects(ctx)
 	defer v.store.remember(false)
@@ -212,58 +202,23 @@ func (v *verifier) compare(ctx context.Context) {
 		if v.sleep(ctx, v.Grace/20) != nil {
 			return
 		}
-		if seen, _ := v.store.seen(); version > 0 && seen >= version {
+		if seen := v.store.seen(); version > 0 && seen >= version {
 			break // the watch has caught up with the list
 		}
 	}
-	left := suspects[:0]
-	for _, x := range suspects {
-		if v.store.still(x) {
-			left = append(left, x)
-		}
-	}
+	left := slices.DeleteFunc(suspects, func(x suspect) bool { return !v.store.still(x) })
 	if len(left) == 0 || v.life.error() != nil {
 		return
 	}
-	if err = errEnough; len(left) <= maxRepairs {
-		err = v.repair(ctx, left)
-	}
-	if err != nil && ctx.Err() == nil {
-		v.store.logger.Warn("the watch lost changes; listing again", "objects", len(left), "error", err)
-		v.store.metrics.differences[DifferenceMany].Inc()
-		v.relist()
-	}
-}
-
-// repair reads suspects one by one, and corrects those read before an error. Objects that cannot
-// be decoded stay as they are.
-func (v *verifier) repair(ctx context.Context, left []suspect) error {
-	var truths []truth
-	defer func() { v.store.correct(truths) }()
-	for _, x := range left {
-		v.store.metrics.verified.Inc()
-		it, version, err := v.lister.item(ctx, v.resource, x.name)
-		switch {
-		case err == nil:
-			truths = append(truths, truth{x, it, version})
-		case errors.Is(err, errUnread):
-			v.store.logger.Warn("cannot repair an object whose changes the watch lost", "error", err)
-		default:
-			return err
-		}
-	}
-	return nil
+	v.store.logger.Warn("the watch lost changes; listing again", "objects", len(left), "first",
+		left[0].namespace+"/"+left[0].name.name)
+	v.store.metrics.differences[DifferenceLost].Inc()
+	v.relist()
 }
 
 // suspects lists the kind and returns the objects that differ from the store without having
 // changed there meanwhile, and the version of the list, 0 if that is opaque.
 func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64, err error) {
-	if v.store.len() > v.MaxObjects {
-		if v.RelistLarge {
-			v.relist()
-		}
-		return nil, 0, errEnough
-	}
 	skipped := v.store.skipped.Load()
 	pages := time.Duration(v.store.remember(true)/pageSize + 1)
 	v.lister.Pause = max(DefaultPagePause, min(v.Period/2, spreadAtMost)/pages)
@@ -305,56 +260,4 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 		}
 	}
 	return all, version, err
-}
-
-// truth is a suspect as the apiserver has it at a version; a nil item means it is gone.
-type truth struct {
-	suspect
-	it      *item
-	version uint64 // 0: opaque
-}
-
-// correct applies the apiserver's state of objects that are still unchanged.
-func (s *store) correct(all []truth) {
-	s.order.Lock()
-	defer s.order.Unlock()
-	var changes []change
-	var gone []*object.Object
-	found := map[string]int{}
-	for _, t := range all {
-		switch {
-		case !s.still(t.suspect), t.it == nil && t.was == nil,
-			t.it != nil && t.was != nil && unchanged(t.was, t.it.obj):
-			continue
-		}
-		if t.version > s.latest { // the watch is behind
-			s.proven = max(s.proven, t.version)
-			if t.was != nil && t.was.UID != "" && (t.it == nil || t.it.obj.UID != t.was.UID) && len(s.removed) < maxSuspects {
-				s.removed[t.was.UID] = struct{}{}
-			}
-		}
-		if t.it == nil {
-			gone = append(gone, t.was)
-			s.metrics.cacheKeys.Set(float64(s.set(t.name, nil)))
-			found[DifferenceDeleted]++
-			continue
-		}
-		changes = append(changes, change{t.it, t.was})
-		s.metrics.cacheKeys.Set(float64(s.set(t.name, t.it.obj)))
-		if t.was == nil {
-			found[DifferenceAdded]++
-		} else {
-			found[DifferenceChanged]++
-		}
-	}
-	if len(found) == 0 {
-		return
-	}
-	for what, n := range found {
-		s.metrics.differences[what].Add(float64(n))
-	}
-	s.logger.Warn("the watch lost changes; repaired", "lost", found)
-	now := time.Now()
-	s.showList(changes, gone, now)
-	s.handOver(changes, gone, now, false)
 }

@@ -74,10 +74,6 @@ type CacheCheck struct {
 	Period Duration `json:"period"`
 	// How long a watch may take to deliver a change that a list shows before it counts as lost.
 	Grace Duration `json:"grace"`
-	// Kinds with more objects are not compared object by object.
-	MaxObjects int `json:"maxObjects"`
-	// List kinds beyond `cacheCheck.maxObjects` again once per `cacheCheck.period` instead.
-	RelistLarge bool `json:"relistLarge"`
 }
 
 // Alertor configures where warnings about owned Pods are delivered. It is this watcher's own
@@ -85,15 +81,6 @@ type CacheCheck struct {
 type Alertor struct {
 	// Send warnings about owned Pods to bcs-health, found in ZooKeeper (`bcs.zk`).
 	BCSHealth bool `json:"bcsHealth"`
-	// Alertmanager addresses, `http://host:port`; each gets these warnings.
-	Alertmanager List `json:"alertmanager"`
-	TLS          TLS  `json:"tls"`
-	// File with a token for Alertmanager, read for each request.
-	BearerTokenFile string `json:"bearerTokenFile"`
-	// User for Alertmanager, with `alertor.passwordFile`.
-	User string `json:"user"`
-	// File with the password of `alertor.user`, read for each request.
-	PasswordFile string `json:"passwordFile"`
 	// How long a repeated warning about the same Pod is suppressed.
 	Convergence Duration `json:"convergence"`
 }

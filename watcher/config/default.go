@@ -37,7 +37,6 @@ func Default() Config {
 		Synchronizer: Synchronizer{Period: Duration(5 * time.Minute), Name: "k8s-watch"},
 		CacheCheck: CacheCheck{
 			Period: Duration(collector.DefaultVerifyPeriod), Grace: Duration(collector.DefaultVerifyGrace),
-			MaxObjects: collector.DefaultVerifyMaxObjects,
 		},
 		Alertor:        Alertor{Convergence: Duration(time.Minute)},
 		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},

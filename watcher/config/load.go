@@ -55,9 +55,6 @@ var originalKeys = []string{
 	"apiresourcelists",
 }
 
-// UnusedKeys are keys of the original that have no effect here; each is a flag, too.
-func UnusedKeys() []string { return slices.Clone(unusedKeys) }
-
 // Original reports whether a key of one of the files, such as bcs.podQueueNum, is one of
 // the original that means something here.
 func Original(key string) bool {
@@ -121,7 +118,6 @@ func (c *Config) normalise(say func(path, why string)) {
 	}
 	c.BCS.CustomStorageEndpoints.normalise(func(why string) { say("bcs.custom-storage-endpoints", why) })
 	c.BCS.CustomNetServiceEndpoints.normalise(func(why string) { say("bcs.custom-netservice-endpoints", why) })
-	c.Alertor.Alertmanager.normalise(func(why string) { say("alertor.alertmanager", why) })
 	if (c.ServerCertFile == "") != (c.ServerKeyFile == "") {
 		say("server_cert_file", "has no effect without server_key_file, nor the other way round: health and metrics are "+
 			"served without TLS")
@@ -141,7 +137,6 @@ func (c *Config) check() (key, msg string) {
 		{"bcs.netservice-zookeepers", b.NetServiceZooKeepers},
 		{"bcs.custom-storage-endpoints", strings.Join(b.CustomStorageEndpoints, ",")},
 		{"bcs.custom-netservice-endpoints", strings.Join(b.CustomNetServiceEndpoints, ",")},
-		{"alertor.alertmanager", strings.Join(c.Alertor.Alertmanager, ",")},
 		{"k8s.master", c.K8s.Master},
 		{"watch_resource.namespace", c.WatchResource.Namespace},
 		{"address", c.Address},
@@ -154,6 +149,9 @@ func (c *Config) check() (key, msg string) {
 	switch {
 	case c.Profile == "legacy":
 		return "profile", "legacy is a program of its own: leave the key out, and run watchlegacy -f with this file"
+	case strings.ContainsAny(c.Address, ":/[] ") && net.ParseIP(c.Address) == nil:
+		return "address", fmt.Sprintf("%q: want an IP address or a host name; port and metric_port are keys of their own",
+			c.Address)
 	case c.Profile != profileDefault:
 		return "profile", fmt.Sprintf("unknown profile %q, want %s", c.Profile, profileDefault)
 	case c.Default.ClusterID == "":
@@ -195,19 +193,10 @@ func (c *Config) check() (key, msg string) {
 		return "cacheCheck.period", "want a duration of at least \"1s\"; \"0s\" never compares"
 	case c.CacheCheck.Grace < Duration(time.Second):
 		return "cacheCheck.grace", "want a duration of at least \"1s\""
-	case c.CacheCheck.MaxObjects < 1:
-		return "cacheCheck.maxObjects", fmt.Sprintf("%d: want 1 or more", c.CacheCheck.MaxObjects)
 	case c.Alertor.Convergence <= 0:
 		return "alertor.convergence", "want a positive duration such as \"60s\""
 	case c.Alertor.BCSHealth && b.ZK == "":
 		return "alertor.bcsHealth", "needs bcs.zk, where the address of bcs-health is found"
-	case len(c.Alertor.Alertmanager) == 0 && (c.Alertor.BearerTokenFile != "" || c.Alertor.PasswordFile != "" ||
-		c.Alertor.TLS != TLS{}):
-		return "alertor.alertmanager", "missing: alertor.tls, bearerTokenFile and passwordFile are for it"
-	case (c.Alertor.User == "") != (c.Alertor.PasswordFile == ""):
-		return "alertor.user", "alertor.user and alertor.passwordFile belong together: give both or none"
-	case c.Alertor.BearerTokenFile != "" && c.Alertor.PasswordFile != "":
-		return "alertor.bearerTokenFile", "there is alertor.passwordFile, too: give one of them"
 	case b.CustomStorageToken != "" && b.CustomStorageTokenFile != "":
 		return "bcs.custom-storage-endpoints-tokenFile", "there is bcs.custom-storage-endpoints-token, too: give one of them"
 	case !bearerToken.MatchString(b.CustomStorageToken):
@@ -237,7 +226,6 @@ func (c *Config) check() (key, msg string) {
 	}{
 		{"bcs.custom-storage-endpoints", b.CustomStorageEndpoints},
 		{"bcs.custom-netservice-endpoints", b.CustomNetServiceEndpoints},
-		{"alertor.alertmanager", c.Alertor.Alertmanager},
 	} {
 		for _, e := range l.addrs {
 			u, err := url.Parse(e)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
@@ -58,25 +59,6 @@ func For(lastWrite time.Duration) Config {
 // than it was meant.
 func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
-// Validate refuses times that cannot keep two leaders apart.
-func (c Config) Validate() error {
-	switch {
-	case c.Namespace == "" || c.Name == "" || c.Identity == "":
-		return errors.New("leader election: namespace, name and identity must be given")
-	case c.RetryPeriod <= 0 || c.RequestTimeout <= 0 || c.LastWrite < 0:
-		return fmt.Errorf("leader election: retry period %s and request timeout %s must be positive, the last write's time "+
-			"%s not negative",
-			c.RetryPeriod, c.RequestTimeout, c.LastWrite)
-	case c.RetryPeriod+2*c.RequestTimeout > c.RenewDeadline:
-		return fmt.Errorf("leader election: retry period %s and two requests of %s must fit the renew deadline, %s",
-			c.RetryPeriod, c.RequestTimeout, c.RenewDeadline)
-	case c.RenewDeadline+c.LastWrite+margin > c.LeaseDuration:
-		return fmt.Errorf("leader election: renew deadline %s, last write %s and %s of margin must fit the lease, %s",
-			c.RenewDeadline, c.LastWrite, margin, c.LeaseDuration)
-	}
-	return nil
-}
-
 // Elector takes part in one election.
 type Elector struct {
 	cfg     Config
@@ -93,8 +75,7 @@ type Elector struct {
 	seen   spec
 	seenAt time.Time
 	held   *lease
-	asking pace      // of the trouble that is logged
-	said   time.Time // when it was last
+	asking rate.Sometimes // of the trouble that is logged
 }
 
 // trouble is a row of failures to ask for the Lease.
@@ -103,7 +84,7 @@ type trouble struct {
 	err   error     // the last
 }
 
-// says is how often lasting trouble is logged.
+// says is how often trouble is logged at most.
 const says = time.Minute
 
 // Trouble is why this replica could not follow the leader: it could not ask for the Lease
@@ -121,9 +102,6 @@ func (e *Elector) Trouble() error {
 
 // New connects to nothing.
 func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
 	kube = rest.CopyConfig(kube)
 	// A connection that times out ends with its request only in HTTP/1.1: one of HTTP/2
 	// would take the next tries too, until its pings find out.
@@ -139,7 +117,7 @@ func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
 }
 
 func newElector(c Config, client *http.Client, base string, log *slog.Logger) *Elector {
-	return &Elector{cfg: c, log: log, asking: newPace(),
+	return &Elector{cfg: c, log: log, asking: rate.Sometimes{Interval: says},
 		api: leases{client: client, base: base, namespace: c.Namespace, name: c.Name, timeout: c.RequestTimeout}}
 }
 
@@ -217,7 +195,7 @@ func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) err
 // renew keeps the Lease until ctx ends; its error says how the Lease was lost.
 func (e *Elector) renew(ctx context.Context) error {
 	pause := e.cfg.RetryPeriod - e.renewed.Load().since()
-	log := newPace()
+	log, told := rate.Sometimes{Interval: says}, false
 	for {
 		if lifecycle.Pause(ctx, min(pause, e.left())) != nil {
 			return nil
@@ -236,14 +214,16 @@ func (e *Elector) renew(ctx context.Context) error {
 		case errors.Is(err, ErrLost):
 			return err
 		case err != nil:
-			if tell, untold := log.begins(time.Now()); tell {
-				e.log.Warn("lease not renewed", append([]any{"error", err, "left", e.left()}, untold...)...)
-			}
+			log.Do(func() {
+				told = true
+				e.log.Warn("lease not renewed", "error", err, "left", e.left())
+			})
 			pause = e.cfg.RetryPeriod / 8
 		case e.left() > 0:
-			if log.ends() {
+			if told {
 				e.log.Info("lease renewed again")
 			}
+			told = false
 			e.renewed.Store(&began)
 			pause = e.cfg.RetryPeriod - began.since()
 		}
@@ -290,25 +270,17 @@ func (e *Elector) try(ctx context.Context) bool {
 		return false
 	}
 	e.trouble.Store(nil)
-	e.asking.ends()
 	e.reached.Store(true)
 	e.held = le
 	return le != nil
 }
 
 func (e *Elector) complain(err error) {
-	now := time.Now()
-	t := trouble{since: now, err: err}
+	t := trouble{since: time.Now(), err: err}
 	if before := e.trouble.Load(); before != nil {
 		t.since = before.since
 	}
-	if tell, untold := e.asking.begins(now); tell {
-		e.said = now
-		e.log.Warn("leader election", append([]any{"error", err}, untold...)...)
-	} else if e.asking.isTold() && now.Sub(e.said) >= says {
-		e.said = now
-		e.log.Warn("leader election", "error", err)
-	}
+	e.asking.Do(func() { e.log.Warn("leader election", "error", err) })
 	e.trouble.Store(&t)
 }
 

@@ -451,30 +451,6 @@ func (m *mute) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A short outage of the apiserver ends no term.
-func TestShortOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, w := &server{}, &watch{t: t, leading: map[string]bool{}}
-		a := elector("a", s)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- a.Run(ctx, w.lead("a", 0)) }()
-		for range 5 {
-			time.Sleep(7 * time.Second)
-			s.cut(true)
-			time.Sleep(2 * time.Second)
-			s.cut(false)
-		}
-		if !a.Leading() || w.count() != 1 {
-			t.Errorf("leading %v, terms %v", a.Leading(), w.terms)
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // forbidden refuses whatever is asked of the Lease, as where the rights to it are missing.
 type forbidden struct {
 	server
@@ -525,34 +501,6 @@ func TestTrouble(t *testing.T) {
 	})
 }
 
-// A candidate that has read the Lease outlives an outage shorter than it.
-func TestCandidateInAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		api := &server{stored: &lease{Metadata: map[string]any{}, Spec: spec{HolderIdentity: "other", LeaseDurationSeconds: 3600}}}
-		a := elector("a", api)
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- a.Run(ctx, nil) }()
-		time.Sleep(5 * time.Second)
-		if err := a.Trouble(); err != nil {
-			t.Errorf("while another leads: %v", err)
-		}
-		api.cut(true)
-		time.Sleep(a.cfg.LeaseDuration / 2)
-		if err := a.Trouble(); err != nil {
-			t.Errorf("in a short outage: %v", err)
-		}
-		time.Sleep(a.cfg.LeaseDuration)
-		if err := a.Trouble(); err == nil {
-			t.Error("nothing in a long outage")
-		}
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func TestLeadsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom := errors.New("boom")
@@ -561,29 +509,6 @@ func TestLeadsEnd(t *testing.T) {
 			t.Errorf("got %v, want the leader's own error", err)
 		}
 	})
-}
-
-func TestValidate(t *testing.T) {
-	good := For(lastWrite)
-	good.Namespace, good.Name, good.Identity = "n", "l", "me"
-	if err := good.Validate(); err != nil {
-		t.Error(err)
-	}
-	for name, change := range map[string]func(*Config){
-		"no name":             func(c *Config) { c.Name = "" },
-		"deadline too long":   func(c *Config) { c.RenewDeadline += time.Millisecond },
-		"writes too long":     func(c *Config) { c.LastWrite += time.Millisecond },
-		"retry too long":      func(c *Config) { c.RetryPeriod = c.RenewDeadline },
-		"requests too long":   func(c *Config) { c.RequestTimeout = c.RenewDeadline / 2 },
-		"no request timeout":  func(c *Config) { c.RequestTimeout = 0 },
-		"lease of no seconds": func(c *Config) { c.LeaseDuration = time.Second },
-	} {
-		c := good
-		change(&c)
-		if c.Validate() == nil {
-			t.Errorf("%s: accepted", name)
-		}
-	}
 }
 
 // The same with a real apiserver.
@@ -625,27 +550,6 @@ func TestRealLease(t *testing.T) {
 	stopB()
 	if strings.Join(w.terms, " ") != "a b" {
 		t.Errorf("terms %v", w.terms)
-	}
-}
-
-// TestServerWithPath: an apiserver behind a gateway has a path of its own, which
-// belongs before those of Leases.
-func TestServerWithPath(t *testing.T) {
-	for host, want := range map[string]string{
-		"https://gateway.example/clusters/c1":  "https://gateway.example/clusters/c1/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
-		"https://gateway.example/clusters/c1/": "https://gateway.example/clusters/c1/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
-		"https://apiserver.example:6443":       "https://apiserver.example:6443/apis/coordination.k8s.io/v1/namespaces/default/leases/l",
-	} {
-		var got string
-		c := For(lastWrite)
-		c.Namespace, c.Name, c.Identity = "default", "l", "me"
-		e, err := New(c, &rest.Config{Host: host, Transport: asked(func(r *http.Request) { got = r.URL.String() })}, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.try(t.Context()); got != want {
-			t.Errorf("%s: asks %s, want %s", host, got, want)
-		}
 	}
 }
 

@@ -18,27 +18,23 @@ import (
 // Source is the cluster of an Audit, read and not cached.
 type Source interface {
 	// Objects calls each for every object of a kind that storage should hold.
-	Objects(ctx context.Context, kind string, whole bool, each func(object.Key, State)) error
+	Objects(ctx context.Context, kind string, each func(object.Key, State)) error
 	ClusterScoped(kind string) bool
-	APIVersion(kind string) string // with which objects of a kind are sent
 }
 
 // State identifies one state of an object.
 type State struct {
-	UID         string
-	Version     uint64        // 0: none, or no number
-	Created     int64         // Unix seconds, 0: not known
-	Sum         uint64        // of the object as it is sent, if it was asked for whole
-	Annotations []object.Pair // as in Expectation
+	UID     string
+	Version uint64 // 0: none, or no number
+	Created int64  // Unix seconds, 0: not known
+	Sum     uint64 // of the object as it is sent
 }
 
 // AuditConfig configures an Audit.
 type AuditConfig struct {
 	Config
 	Kinds    []string      // in the order in which they are compared
-	Gone     []string      // kinds of which storage should hold nothing
-	Complete bool          // so it is with those that storage remembers and Kinds does not have
-	Content  bool          // compare bodies, too
+	Complete bool          // storage should hold nothing of the kinds that it remembers and Kinds does not have
 	Wait     time.Duration // between the two looks at a difference
 }
 
@@ -85,16 +81,13 @@ type Audit struct {
 	comparison
 	cfg    AuditConfig
 	source Source
+	gone   []string             // kinds of which storage should hold nothing
 	states map[object.Key]State // of the kind that is compared
-	most   int                  // differences that are kept before they are looked at again
 }
-
-// mostDoubts is that, but for those of one kind: they take 160 bytes each.
-const mostDoubts = 50_000
 
 // NewAudit starts nothing. Of the settings it takes Storage and Logger.
 func NewAudit(cfg AuditConfig, set Settings, source Source) *Audit {
-	a := &Audit{cfg: cfg, source: source, most: mostDoubts}
+	a := &Audit{cfg: cfg, source: source}
 	a.comparison = newComparison(cfg.Config, set, a)
 	a.audits = true
 	return a
@@ -108,43 +101,38 @@ type doubt struct {
 	exists bool // the object does
 }
 
-// Run compares all kinds and calls found for each row that is wrong. It fails only when ctx
-// ends.
-func (a *Audit) Run(ctx context.Context, found func(Finding)) ([]KindReport, error) {
-	var reports []KindReport
-	doubts := map[string][]doubt{}
+// Run compares all kinds and returns the rows that are wrong. It fails only when ctx ends.
+func (a *Audit) Run(ctx context.Context) (reports []KindReport, found []Finding, err error) {
 	if a.cfg.Complete {
 		if err := a.findGone(ctx); err != nil {
 			reports = append(reports, KindReport{Kind: StateKind, Error: "storage: " + err.Error()})
 		}
 	}
-	kept := 0
-	again := func() {
-		if kept > 0 {
-			_ = lifecycle.Pause(ctx, a.cfg.Wait) // an end of ctx is seen below
-		}
-		for i := range reports {
-			if r := &reports[i]; len(doubts[r.Kind]) > 0 {
-				r.try(ctx, func() error { return a.second(ctx, r, doubts[r.Kind], found) })
-				delete(doubts, r.Kind)
-			}
-		}
-		kept = 0
-	}
-	for _, kind := range slices.Concat(a.cfg.Kinds, a.cfg.Gone) {
+	doubts := map[string]map[object.Key]doubt{}
+	for _, kind := range slices.Concat(a.cfg.Kinds, a.gone) {
 		r := KindReport{Kind: kind}
 		if compared(kind) {
-			r.try(ctx, func() error { return a.first(ctx, &r, doubts) })
+			r.try(ctx, func() (err error) { doubts[kind], err = a.first(ctx, &r); return err })
 		} else if r.NotCompared = "storage lists none"; kind == bcsapi.KindEvent {
 			r.NotCompared = "storage keeps Events by age"
 		}
 		reports = append(reports, r)
-		if kept += len(doubts[kind]); kept >= a.most {
-			again()
+	}
+	paused := false
+	for i := range reports {
+		if r := &reports[i]; len(doubts[r.Kind]) > 0 {
+			if !paused {
+				paused = true
+				_ = lifecycle.Pause(ctx, a.cfg.Wait) // an end of ctx is seen below
+			}
+			r.try(ctx, func() error {
+				more, err := a.second(ctx, r, doubts[r.Kind])
+				found = append(found, more...)
+				return err
+			})
 		}
 	}
-	again()
-	return reports, context.Cause(ctx)
+	return reports, found, context.Cause(ctx)
 }
 
 // try reads a kind, once more if there was a moment's trouble, and notes what failed.
@@ -160,7 +148,7 @@ func (r *KindReport) try(ctx context.Context, read func() error) {
 
 // findGone adds the kinds that a watcher of that name collected, and none does now.
 func (a *Audit) findGone(ctx context.Context) error {
-	theirs := slices.Concat(a.cfg.Kinds, a.cfg.Gone)
+	theirs := slices.Clone(a.cfg.Kinds)
 	var ours []string
 	err := a.records(ctx, func(name string, s state) {
 		if name == a.comparison.cfg.Name {
@@ -169,74 +157,54 @@ func (a *Audit) findGone(ctx context.Context) error {
 			theirs = append(theirs, s.Kinds...)
 		}
 	})
-	a.cfg.Gone = append(a.cfg.Gone, slices.DeleteFunc(ours, func(kind string) bool {
-		return slices.Contains(theirs, kind)
-	})...)
+	a.gone = slices.DeleteFunc(ours, func(kind string) bool { return slices.Contains(theirs, kind) })
 	return err
 }
 
-// first counts a kind, unless it cannot be read whole, and keeps its differences.
-func (a *Audit) first(ctx context.Context, r *KindReport, doubts map[string][]doubt) error {
+// first counts a kind, unless it cannot be read whole, and returns its differences.
+func (a *Audit) first(ctx context.Context, r *KindReport) (map[object.Key]doubt, error) {
 	suspects, err := a.read(ctx, r.Kind)
+	if err != nil {
+		return nil, err
+	}
 	r.Objects, r.Rows = len(a.states), len(a.states)
-	doubts[r.Kind] = make([]doubt, 0, len(suspects))
+	doubts := make(map[object.Key]doubt, len(suspects))
 	for _, x := range suspects {
 		if x.leftover {
 			r.Rows++
 		} else if !x.row.found {
 			r.Rows--
 		}
-		doubts[r.Kind] = append(doubts[r.Kind], a.doubt(x))
+		doubts[x.Key] = a.doubt(x)
 	}
 	a.states = nil
-	if err != nil { // these are of a part
-		r.Objects, r.Rows = 0, 0
-	}
-	return err
+	return doubts, nil
 }
 
-// second reports the differences that are left of the first look.
-func (a *Audit) second(ctx context.Context, r *KindReport, was []doubt, found func(Finding)) error {
-	known := make(map[object.Key]int, len(was))
-	for i, d := range was {
-		known[d.Key] = i
-	}
+// second returns the differences that are left of the first look.
+func (a *Audit) second(ctx context.Context, r *KindReport, doubts map[object.Key]doubt) (found []Finding, err error) {
 	suspects, err := a.read(ctx, r.Kind)
-	if err != nil {
-		return err
-	}
 	for _, x := range suspects {
-		i, is := known[x.Key]
-		if !is {
-			continue
-		}
-		now := a.doubt(x)
-		if p := was[i].settle(now); p != "" {
-			now.report(p, r, found)
+		if was, is := doubts[x.Key]; is {
+			now := a.doubt(x)
+			if p := was.settle(now); p != "" {
+				found = append(found, now.finding(p, r))
+			}
 		}
 	}
 	a.states = nil
-	return nil
+	return found, err
 }
 
-// read compares a kind. Bodies are read where versions do not show a change: there are none,
-// or they also count the heartbeats of a Node.
-func (a *Audit) read(ctx context.Context, kind string) (suspects []suspect, err error) {
-	whole := a.cfg.Content || kind == kindNode
-	for again := true; again; {
-		a.states, again = map[object.Key]State{}, false
-		if slices.Contains(a.cfg.Gone, kind) {
-			break
-		}
-		if err := a.source.Objects(ctx, kind, whole, func(k object.Key, s State) {
-			a.states[k] = s
-			again = again || s.Version == 0 && !whole
-		}); err != nil {
+// read compares a kind.
+func (a *Audit) read(ctx context.Context, kind string) ([]suspect, error) {
+	a.states = map[object.Key]State{}
+	if !slices.Contains(a.gone, kind) {
+		if err := a.source.Objects(ctx, kind, func(k object.Key, s State) { a.states[k] = s }); err != nil {
 			return nil, fmt.Errorf("cluster: %w", err)
 		}
-		whole = whole || again
 	}
-	switch c := a.suspects(ctx, kind, whole, true); {
+	switch c := a.suspects(ctx, kind, true, true); {
 	case c.err != nil:
 		return nil, fmt.Errorf("storage: %w", c.err)
 	case !c.sound:
@@ -275,8 +243,8 @@ func (was doubt) settle(now doubt) Problem {
 	return Altered
 }
 
-// report counts and reports what a difference turned out to be.
-func (was doubt) report(p Problem, r *KindReport, found func(Finding)) {
+// finding counts and describes what a difference turned out to be.
+func (was doubt) finding(p Problem, r *KindReport) Finding {
 	f := Finding{Problem: p, Kind: was.Kind, Namespace: was.Namespace, Name: was.Name, Age: -1}
 	since := was.row.updated
 	versions := fmt.Sprintf("row at version %d, object at %d", was.row.version, was.object.Version)
@@ -306,7 +274,7 @@ func (was doubt) report(p Problem, r *KindReport, found func(Finding)) {
 	if since > 0 {
 		f.Age = max(0, time.Now().Unix()-since)
 	}
-	found(f)
+	return f
 }
 
 // ExpectedKeys implements cluster, in the order in which they are reported.
@@ -319,8 +287,7 @@ func (a *Audit) ExpectedKeys(string) []object.Key {
 // Expectation implements cluster.
 func (a *Audit) Expectation(k object.Key) (Expectation, bool) {
 	s, expected := a.states[k]
-	e := Expectation{APIVersion: a.source.APIVersion(k.Kind), UID: s.UID, From: s.Version, To: s.Version,
-		Annotations: s.Annotations}
+	e := Expectation{UID: s.UID, From: s.Version, To: s.Version}
 	if k.Kind == kindNode {
 		e.From = 0 // an older record may hold the same but for heartbeats
 	}

@@ -1,7 +1,6 @@
 package synchronizer
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ type comparison struct {
 	set     Settings // Cache and Pipeline are reached through cluster
 	cluster cluster
 	limit   *rate.Limiter
-	reads   *reads
+	listing chan struct{} // size Concurrency: a token per kind being read
 	// due reports whether a record of a kind with n objects is to be read whole although its
 	// state is as expected; nil: never.
 	due func(k object.Key, n int) bool
@@ -60,27 +59,9 @@ func (r row) same(o row) bool { return r.found == o.found && r.uid == o.uid && r
 func newComparison(cfg Config, set Settings, c cluster) comparison {
 	return comparison{
 		cfg: cfg, set: set, cluster: c,
-		limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency),
-		reads: newReads(cfg.Concurrency, set.Logger, func(ctx context.Context) error { return ask(ctx, set.Storage) }),
+		limit:   rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency),
+		listing: make(chan struct{}, cfg.Concurrency),
 	}
-}
-
-// ask lists one record of each of two kinds, since one kind may be slow by itself.
-func ask(ctx context.Context, of Storage) (err error) {
-	kinds := [...]string{"Namespace", StateKind}
-	answers := make(chan error, len(kinds))
-	for _, kind := range kinds {
-		go func() {
-			_, err := of.List(ctx, kind, "", "resourceName", 1, 0)
-			answers <- err
-		}()
-	}
-	for range kinds {
-		if err = <-answers; err == nil {
-			return nil
-		}
-	}
-	return err
 }
 
 // cacheSide is the cluster as the watcher has it.

@@ -150,9 +150,8 @@ func (s *Synchronizer) first(ctx context.Context, kind string) {
 	}
 }
 
-// sendFirst compares a first list and hands over what differs. If storage cannot be read, or
-// this kind could not for firstPatience, all of it is handed over while further tries go on,
-// until one succeeds.
+// sendFirst compares a first list and hands over what differs. If storage cannot be read for
+// firstPatience, all of it is handed over while further tries go on, until one succeeds.
 func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	ctx, end := context.WithCancel(ctx)
 	sending, stop := context.WithCancel(ctx)
@@ -168,17 +167,8 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	try()
 	var again <-chan time.Time
 	var sent chan struct{} // nil until all of it is being sent
-	alone, err := false, error(nil)
+	var err error
 	for {
-		bad, turned := s.reads.verdict()
-		if sent == nil && (bad || alone) {
-			s.markCompared(kind)
-			sent = make(chan struct{})
-			parts.Go(func() {
-				defer close(sent)
-				s.sendAll(sending, kind)
-			})
-		}
 		select {
 		case c := <-tried:
 			switch {
@@ -193,12 +183,15 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 			}
 			err, again = c.err, time.After(firstPause)
 		case <-patience:
-			if alone = true; sent == nil {
-				s.set.Logger.Warn("sending the first list without comparing it", "kind", kind, "error", err)
-			}
+			s.set.Logger.Warn("sending the first list without comparing it", "kind", kind, "error", err)
+			s.markCompared(kind)
+			sent = make(chan struct{})
+			parts.Go(func() {
+				defer close(sent)
+				s.sendAll(sending, kind)
+			})
 		case <-again:
 			try()
-		case <-turned:
 		case <-sent:
 			return
 		case <-ctx.Done():

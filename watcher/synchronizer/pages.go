@@ -3,7 +3,9 @@ package synchronizer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"hash/fnv"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,11 +76,12 @@ type outcome struct {
 // most may be missing, and what is on its way may be of another life of the kind: an object
 // is a suspect all the same.
 func (s *comparison) suspects(ctx context.Context, kind string, whole, first bool) (out outcome) {
-	leave, err := s.reads.enter(ctx, first && !s.audits)
-	if err != nil {
-		return outcome{err: err}
+	select {
+	case s.listing <- struct{}{}:
+		defer func() { <-s.listing }()
+	case <-ctx.Done():
+		return outcome{err: context.Cause(ctx)}
 	}
-	defer leave()
 	keys := s.cluster.ExpectedKeys(kind)
 	touched, end := s.cluster.Trace(kind)
 	defer end()
@@ -99,6 +102,7 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 			out.suspects = append(out.suspects, x)
 		}
 	}
+	var err error
 	out.sound, err = s.pages(ctx, kind, s.fields(kind, whole), func(r *storage.Record) (fresh bool) {
 		k := object.Key{Kind: kind, Namespace: r.Namespace, Name: r.Name}
 		if k.Namespace == "" {
@@ -159,7 +163,7 @@ func (s *comparison) judge(k object.Key, e Expectation, data []byte, whole bool,
 }
 
 // pages reads a kind page by page, sized by what comes; one that failed by its size, or got no
-// answer though storage can be read, is halved. fresh reports whether a record is new. The
+// answer, is halved. fresh reports whether a record is new. The
 // list is sound as in outcome.
 func (s *comparison) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool,
 	err error) {
@@ -173,7 +177,7 @@ func (s *comparison) pages(ctx context.Context, kind, fields string, fresh func(
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		if s.reads.note(ctx, err) && (storage.TooLarge(err) || timedOut(err)) && size > leastRows {
+		if (storage.TooLarge(err) || timedOut(err)) && size > leastRows {
 			size = max(leastRows, size/2)
 			most = size
 			continue
@@ -195,6 +199,11 @@ func (s *comparison) pages(ctx context.Context, kind, fields string, fresh func(
 		offset += len(page) - max(1, len(page)/overlap)
 		size = min(most, 4*size, max(leastRows, pageBytes/(bytes/len(page))))
 	}
+}
+
+// timedOut reports whether a read was given up.
+func timedOut(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (s *comparison) page(ctx context.Context, kind, fields string, size, offset int) ([]storage.Record, error) {

@@ -46,7 +46,6 @@ func (s *Synchronizer) remembered(ctx context.Context) (was state, found bool, e
 	key := object.Key{Kind: StateKind, Name: s.cfg.Name}
 	rec, found, err := s.set.Storage.Get(ctx, key, "")
 	if err != nil {
-		s.reads.note(ctx, err)
 		return was, false, fmt.Errorf("read which kinds storage holds: %w", err)
 	}
 	if found {

@@ -301,18 +301,13 @@ func (s *Synchronizer) Once(ctx context.Context) (int, error) {
 		g.Go(func() error {
 			n, _, err := s.kind(ctx, kind)
 			repaired.Add(int64(n))
-			if err != nil && !errors.Is(err, errUnreadable) { // another kind's error says why
+			if err != nil {
 				mu.Lock()
 				failures = append(failures, fmt.Errorf("%s: %w", kind, err))
 				mu.Unlock()
 			}
 			return nil // the other kinds go on
 		})
-		if bad, _ := s.reads.verdict(); bad && g.Wait() == nil {
-			if bad, _ = s.reads.verdict(); bad {
-				return int(repaired.Load()), errors.Join(append(failures, errUnreadable)...)
-			}
-		}
 	}
 	_ = g.Wait()
 	return int(repaired.Load()), errors.Join(failures...)

@@ -30,8 +30,6 @@ type Version struct {
 type Catalogue struct {
 	Groups   []Group // sorted by name
 	Withheld []Kind  // what else there is, which is denied
-	// Unwatchable are kinds without the verbs list and watch.
-	Unwatchable []Kind
 }
 
 // GVR names a resource in one version.

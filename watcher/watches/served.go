@@ -149,12 +149,6 @@ func (s *served) learnt(r GVR) bool {
 	return s.groups != nil
 }
 
-// CatalogueOf makes the catalogue of what discovery says.
-func CatalogueOf(c Config, groups []collector.APIGroup) *Catalogue {
-	deny, _ := parseDeny(c.Deny)
-	return newCatalogue(groups, deny)
-}
-
 func newCatalogue(discovered []collector.APIGroup, deny denied) *Catalogue {
 	c := &Catalogue{}
 	for _, g := range discovered {
@@ -164,9 +158,7 @@ func newCatalogue(discovered []collector.APIGroup, deny denied) *Catalogue {
 			for _, r := range v.Resources {
 				k := Kind{r.Resource, r.Singular, r.ShortNames, r.Categories}
 				switch {
-				case r.Validate() != nil:
-				case !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "watch"):
-					c.Unwatchable = append(c.Unwatchable, k)
+				case r.Validate() != nil, !slices.Contains(r.Verbs, "list"), !slices.Contains(r.Verbs, "watch"):
 				case deny.has(k.Group, k.Name):
 					c.Withheld = append(c.Withheld, k)
 				default:

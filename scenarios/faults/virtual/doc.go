@@ -9,8 +9,8 @@
 //	go test ./scenarios/faults/virtual -v -run 'TestBytesOf|TestLostRows|TestRestartOf' -full   at 100,000 Pods, minutes
 //
 // TestMetamorphic has one history end in one state under all strategies and settings,
-// TestLegacyFails shows that the original's rules do not pass, and TestRegressions replays
-// what once went wrong.
+// and TestRegressions replays what once went wrong. That the checks find fault with the original, the matrix
+// shows with the profile legacy.
 //
 // A cell of the table is pass, FAIL with the number of histories, a measured value (○)
 // or · where nothing is asserted. A history in which a fault did not fire, hit too few

@@ -25,7 +25,6 @@ import (
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/watcher"
 	"github.com/watchbench/watchbench/watcher/config"
-	"github.com/watchbench/watchbench/watcher/legacy"
 )
 
 const (
@@ -52,7 +51,6 @@ type setup struct {
 	second   bool          // storage has a second instance
 	noCache  bool          // the apiserver lists in pages at version 0 too
 	window   int           // changes that the apiserver keeps per kind; 0 is the default
-	legacy   bool          // the imitation of bcs-k8s-watch runs
 	edit     func(*config.Config, *config.Filter)
 	hooks    []hook
 	// calm: what the faults need after the load before they are removed.
@@ -271,27 +269,18 @@ func (w *world) start() *process {
 		Kube:   &rest.Config{Host: "http://apisim", Transport: direct{apisim.Direct(w.api)}, QPS: -1},
 		Dial:   w.net.dial, Listen: w.net.listen,
 	}
-	var run func(context.Context) error
-	if w.setup.legacy {
-		imitation, err := legacy.New(cfg, w.filt, set)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		run = imitation.Run
-	} else {
-		watch, err := watcher.New(cfg, w.filt, set)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		p.watch, run = watch, watch.Run
+	watch, err := watcher.New(cfg, w.filt, set)
+	if err != nil {
+		w.t.Fatal(err)
 	}
+	p.watch = watch
 	p.cfg = cfg
 	w.mark(history.MarkStarted)
 	ctx, cancel := context.WithCancel(context.Background())
 	p.cancel = cancel
 	go func() {
 		defer close(p.done)
-		p.err = run(ctx)
+		p.err = watch.Run(ctx)
 	}()
 	return p
 }
