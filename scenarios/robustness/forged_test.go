@@ -97,7 +97,7 @@ type trapSeen struct {
 
 // arrange opens the listeners and gives the watcher its subscriptions.
 func (f *forgery) arrange(c faults.Cell) error {
-	if !faults.Asks(c.Scenario(), forgeWebhooks) {
+	if !asks(c.Scenario(), forgeWebhooks) {
 		return nil
 	}
 	for _, x := range []struct{ address, allowed string }{{"127.0.0.1:0", allowed4}, {"[::1]:0", allowed6}} {

@@ -161,7 +161,10 @@ func secrets(t *spec.Timeline, _ spec.Event) error {
 	return nil
 }
 
-const podKind = "Pod"
-
 // certLife is longer than any cell.
 const certLife = tokenLife
+
+// asks reports whether a scenario has one of these events.
+func asks(s *spec.Scenario, what ...string) bool {
+	return slices.ContainsFunc(s.Events, func(e spec.Event) bool { return slices.Contains(what, e.What) })
+}
