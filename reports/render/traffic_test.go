@@ -17,11 +17,11 @@ func profiledRun() *result.Results {
 			ID: s, Valid: true, Params: map[string]string{result.ParamStrategy: s, result.ParamLoad: "busy"}, Handler: result.Handler{DrainSeconds: new(9.0)},
 			Load: result.Load{Model: result.ModelOpen, DurationS: 10, QPS: 100}, Checks: map[string]result.Check{"G1": {Verdict: result.Pass, Judged: 3}},
 			Traffic: &result.Traffic{
-				Profile: "service-churn", PodLives: 10, ExpectedBytesPerPod: new(150_000.0),
+				Profile: "service-churn", PodLives: 10,
 				Kinds: map[string]result.KindTraffic{
-					"Pod":           {Added: 10, Modified: 75, Deleted: 10, Expected: new(100.0), PerPod: new(9.5), ExpectedPerPod: new(10.0), Puts: 90, Bytes: new(12_000.0), ExpectedBytes: new(12_345.0)},
-					"Event":         {Added: 60, Modified: 22, Expected: new(80.0), PerPod: new(8.2), ExpectedPerPod: new(8.0), Puts: 80, Bytes: new(1300.0)},
-					"EndpointSlice": {Expected: new(20.0), PerPod: new(0.0), ExpectedPerPod: new(2.0)},
+					"Pod":           {Added: 10, Modified: 75, Deleted: 10, Expected: new(100.0), PerPod: new(9.5), Puts: 90, Bytes: new(12_000.0), ExpectedBytes: new(12_345.0)},
+					"Event":         {Added: 60, Modified: 22, Expected: new(80.0), PerPod: new(8.2), Puts: 80, Bytes: new(1300.0)},
+					"EndpointSlice": {Expected: new(20.0), PerPod: new(0.0)},
 					"Lease":         {Modified: 50, Expected: new(40.0), Puts: 10, Bytes: new(860.0), ExpectedBytes: new(860.0)},
 					"Gadget":        {Modified: 3},
 				},

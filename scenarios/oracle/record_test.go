@@ -142,7 +142,6 @@ type scenario struct {
 		Rate           float64
 		Duration       string
 		Warmup         struct{ Operations int64 }
-		Hotkeys        struct{ Burst int64 }
 		Bystander      *struct {
 			Kind string
 			Rate float64

@@ -21,23 +21,21 @@ import (
 
 func processRows() []row {
 	return []row{
-		{id: "F14", name: "SIGTERM while sending, storage up/down", asserted: "COLTS", variants: []variant{
+		{id: "F14", asserted: "COLTS", variants: []variant{
 			terminated("up", "", 300*time.Millisecond),
 			terminated("down", "refuse(from=2s,for=20s)", 0),
 			terminated("silent", "blackhole(from=2s,for=20s)", 0),
 		}},
-		{id: "F20", name: "number of queues changes under load", asserted: "COLBT", variants: []variant{
+		{id: "F20", asserted: "COLBT", variants: []variant{
 			resized("up", ""),
 			resized("down", "refuse(from=10s,for=10s)"),
 			resized("failing", "503:20%, reset-after:5%"),
 		}},
-		{id: "F23", name: "two watchers for 30 s", asserted: "CO", measured: "A", variants: []variant{
-			{name: "conditional", setup: overlap(setup{span: 60 * time.Second, mode: check.ModeConditional}), show: map[rune]func(*outcome) string{'A': showPerChange}},
+		{id: "F23", asserted: "CO", variants: []variant{
+			{name: "conditional", setup: overlap(setup{span: 60 * time.Second, mode: check.ModeConditional})},
 			{name: "faithful", setup: overlap(setup{span: 60 * time.Second, edit: synced(10 * time.Second)}), check: map[rune]func(*outcome) error{
-				'O': func(*outcome) error { return nil }, // two writers without preconditions: shown with A
-			}, show: map[rune]func(*outcome) string{'A': func(o *outcome) string {
-				return fmt.Sprintf("○ %.2f, %d ↔", o.perChange(), *o.verdict.Reordered)
-			}}},
+				'O': func(*outcome) error { return nil }, // two writers without preconditions
+			}},
 		}},
 	}
 }
