@@ -112,7 +112,7 @@ func (s *Set) Run(ctx context.Context, c Cell, start time.Time) error {
 		if err := lifecycle.Pause(ctx, max(0, time.Until(start.Add(e.At.Draw(rng))))); err != nil {
 			return err
 		}
-		if err := s.inject(ctx, c, e, rng); err != nil {
+		if err := s.inject(ctx, c, e); err != nil {
 			return fmt.Errorf("event %d (%s): %w", i+1, e.What, err)
 		}
 	}
@@ -120,16 +120,13 @@ func (s *Set) Run(ctx context.Context, c Cell, start time.Time) error {
 }
 
 // inject carries out one event as often as it asks for.
-func (s *Set) inject(ctx context.Context, c Cell, e spec.Event, rng *rand.Rand) error {
+func (s *Set) inject(ctx context.Context, c Cell, e spec.Event) error {
 	failpoint := s.find(e.What)
 	if failpoint == nil {
 		return errors.New("nothing in this program carries it out")
 	}
 	times := max(1, e.Times)
 	for n := range times {
-		if err := lifecycle.Pause(ctx, e.Every.Draw(rng)); err != nil {
-			return err
-		}
 		if times > 1 {
 			c.Note(fmt.Sprintf("%s %d/%d", e.What, n+1, times))
 		}

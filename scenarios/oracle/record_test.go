@@ -157,10 +157,9 @@ type scenario struct {
 	Watch   struct{ Faults []string }
 	Events  []map[string]any
 	Fault   *struct {
-		Row, Title, NoPower          string
+		Row, Title                   string
 		Assert, Measure, Legacy      []string
 		Amplification                float64
-		Isolation                    float64
 		FromAnswer, PerStep, Repairs bool
 		Recovery                     string
 	}

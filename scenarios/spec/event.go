@@ -26,7 +26,6 @@ type Event struct {
 	Count int      `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Objects, rows, nodes, replicas or pods; default 1."`
 	Bytes Size     `json:"bytes,omitzero" range:"..1450000B" jsonschema_description:"create-objects: JSON size of one pod."`
 	Times int      `json:"times,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"kill-restart, term-restart: how often."`
-	Every Moment   `json:"every,omitzero" jsonschema_description:"kill-restart, term-restart: time that a new watcher gets before its end; drawn anew each time."`
 	// PodQueueNum of the watcher that starts, where it is not to be the scenario's, or of
 	// the one that runs from now on. The lengths are for the latter only.
 	PodQueueNum     int `json:"podQueueNum,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"start, kill-restart, term-restart: of the new watcher."`
