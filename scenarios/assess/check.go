@@ -95,7 +95,7 @@ func checkRun(ctx context.Context, dir string) (*Checked, error) {
 		return nil, err
 	}
 	recorded, err := result.LoadFile(dir)
-	return (&Checked{Dir: dir, Results: now}).compared(result.FileName, recorded, err, asRecorded(recorded, now))
+	return (&Checked{Dir: dir, Results: now}).compared(result.FileName, recorded, err, now)
 }
 
 func checkMatrix(ctx context.Context, dir string) (*Checked, error) {
@@ -114,7 +114,7 @@ func checkMatrix(ctx context.Context, dir string) (*Checked, error) {
 		}
 		run := &Checked{Dir: filepath.Join(dir, name), Results: runs[name]}
 		recorded, err := result.LoadFile(run.Dir)
-		if run, err = run.compared(result.FileName, recorded, err, asRecorded(recorded, run.Results)); err != nil {
+		if run, err = run.compared(result.FileName, recorded, err, run.Results); err != nil {
 			return nil, err
 		}
 		c.Runs = append(c.Runs, run)

@@ -30,26 +30,8 @@ func FormatOf(more ...func() Family) spec.Format {
 				kinds = append(kinds, p.kind())
 			}
 		}
-		return append(kinds, movedKinds()...)
+		return kinds
 	}}
-}
-
-// moved are the events of rows that only k8s-watch can have; see package robustness.
-var moved = []string{
-	"kill-anytime", "resize", "reload", "crd-add", "crd-switch", "crd-unserve", "crd-remove", "change-customs",
-	"remove-version",
-	"kill-leader", "take-lease", "stop-leader", "lose-leader", "read-queues", "forge-webhooks", "rotate-token",
-	"abuse-queries", "query-scans",
-}
-
-// movedKinds say where such an event went to. A family that has it comes before them.
-func movedKinds() (kinds []spec.EventKind) {
-	for _, name := range moved {
-		kinds = append(kinds, spec.EventKind{Name: name, Moved: true, Available: func(t *spec.Timeline, e spec.Event) error {
-			return t.Bad("what", "run make robustness", "%s is in Go tests of k8s-watch, not in scenarios", e.What)
-		}})
-	}
-	return kinds
 }
 
 // Set is the families of one cell. Its methods are called in the order in which they

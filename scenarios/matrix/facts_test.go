@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -14,22 +15,24 @@ func TestRecovery(t *testing.T) {
 	const s = int64(1e9)
 	ops := []oplog.Record{opAt(oplog.TypeCreate, "a", "u", 1, 1*s), opAt(oplog.TypePatch, "a", "u", 2, 2*s), opAt(oplog.TypeCreate, "b", "v", 3, 9*s)}
 	all := []ledger.Entry{acked("PUT", "a", "u", 1, 1*s), acked("PUT", "a", "u", 2, 7*s), acked("PUT", "b", "v", 3, 10*s)}
-	if got, ok := Recovery(changes(ops, all), 5*s); !ok || got != 2 {
-		t.Errorf("%v, %v; the patch of second 2 arrived in second 7, the fault ended in second 5", got, ok)
-	}
-	if _, ok := Recovery(changes(ops, all[:1]), 5*s); ok {
-		t.Error("what never arrived is no recovery")
-	}
-	brief := append(ops, opAt(oplog.TypeCreate, "c", "w", 4, 3*s), opAt(oplog.TypeDelete, "c", "w", 4, 4*s))
-	if got, ok := Recovery(changes(brief, all), 5*s); !ok || got != 2 {
-		t.Errorf("%v, %v; an object that came and went unseen is not missed", got, ok)
-	}
-	if _, ok := Recovery(changes(nil, all), 5*s); ok {
-		t.Error("nothing happened, and it recovered")
+	brief := append(slices.Clone(ops), opAt(oplog.TypeCreate, "c", "w", 4, 3*s), opAt(oplog.TypeDelete, "c", "w", 4, 4*s))
+	for name, tc := range map[string]struct {
+		ops  []oplog.Record
+		all  []ledger.Entry
+		want float64 // 0: none
+	}{
+		"the patch of second 2 arrived in second 7":         {ops, all, 2},
+		"what never arrived is no recovery":                 {ops, all[:1], 0},
+		"an object that came and went unseen is not missed": {brief, all, 2},
+		"nothing happened":                                  {nil, all, 0},
+	} {
+		if f := RecoveryFact("x", changes(tc.ops, tc.all), 5*s, 60); f.Missing != (tc.want == 0) || f.Value != tc.want || f.OK == f.Missing {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }
 
-// TestDelays counts what was made since a time, and what never came.
+// TestDelays looks at what was made since a time, and at what never came.
 func TestDelays(t *testing.T) {
 	op := func(uid string, rv uint64, at int64) oplog.Record {
 		return oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Intended: at, Started: at, Finished: at + 1e6, Status: 200}
@@ -38,20 +41,24 @@ func TestDelays(t *testing.T) {
 		return ledger.Entry{Method: "PUT", Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Received: at - 1e6, Applied: at, Responded: at, Status: 200, Effect: ledger.EffectReplaced}
 	}
 	ops := []oplog.Record{op("u1", 1, 1e9), op("u2", 2, 2e9), op("u3", 3, 3e9), op("u4", 4, 4e9)}
-	all := changes(ops, []ledger.Entry{ack("u1", 1, 9e9), ack("u2", 2, 25e8), ack("u3", 3, 4e9)})
-	if d := Delays(all, 0); d != (Delay{Changes: 4, Missing: 1, Longest: 8}) {
-		t.Errorf("%+v", d)
-	}
-	if d := Delays(all, 2e9); d != (Delay{Changes: 3, Missing: 1, Longest: 1}) {
-		t.Errorf("since: %+v", d)
-	}
-	for _, tc := range []struct {
-		d    Delay
-		want bool
-		late bool
-	}{{Delay{3, 0, 1}, true, false}, {Delay{3, 0, 61}, false, true}, {Delay{3, 1, 61}, false, false}, {Delay{}, false, false}} {
-		if f := tc.d.Fact("x", 60); f.OK != tc.want || f.Missing != (!tc.want && !tc.late) {
-			t.Errorf("%+v: %+v", tc.d, f)
+	all := []ledger.Entry{ack("u1", 1, 9e9), ack("u2", 2, 25e8), ack("u3", 3, 4e9)}
+	for name, tc := range map[string]struct {
+		ops     []oplog.Record
+		since   int64
+		limit   float64
+		want    float64
+		ok      bool
+		missing string
+	}{
+		"all three":  {ops[:3], 0, 60, 8, true, ""},
+		"since":      {ops[:3], 2e9, 60, 1, true, ""},
+		"too long":   {ops[:3], 0, 7, 8, false, ""},
+		"never":      {ops, 0, 60, 0, false, "1 changes never arrived"},
+		"none":       {nil, 0, 60, 0, false, "no change was made"},
+		"none since": {ops[:3], 5e9, 60, 0, false, "no change was made"},
+	} {
+		if f := DelayFact("x", changes(tc.ops, all), tc.since, tc.limit); f.Value != tc.want || f.OK != tc.ok || f.Missing != (tc.missing != "") || f.Detail != tc.missing {
+			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }

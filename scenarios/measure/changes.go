@@ -49,7 +49,7 @@ func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Cloc
 			h.Add(x.Stored - x.Intended)
 		}
 		if !x.Bystander {
-			c.writes.add(x.Finished - from)
+			c.writes.count(x.Finished - from)
 		}
 		if x.Kind != podKind {
 			continue

@@ -84,7 +84,7 @@ func (f *Figures) Request(e *ledger.Entry) {
 	}
 	if e.Acked() {
 		f.acked++
-		f.answers.add(e.Responded - from)
+		f.answers.count(e.Responded - from)
 	}
 }
 

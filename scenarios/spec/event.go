@@ -49,7 +49,6 @@ var eventFields = strictyaml.FieldNames(reflect.TypeFor[Event]())[2:]
 type EventKind struct {
 	Name  string   // as scenarios spell it
 	Takes []string // fields of an event that mean something to it, beside at and what
-	Moved bool     // it is no longer one; Available says what to do instead
 	// Available refuses an event that cannot be carried out at its place. It is called for the events of a timeline in
 	// order, and notes in it what the event changes.
 	Available func(*Timeline, Event) error
@@ -125,9 +124,7 @@ func (s *Scenario) validateEvents(kinds []EventKind) error {
 func namesOf(kinds []EventKind) []string {
 	var names []string
 	for _, k := range kinds {
-		if !k.Moved {
-			names = append(names, k.Name)
-		}
+		names = append(names, k.Name)
 	}
 	return names
 }
@@ -135,7 +132,7 @@ func namesOf(kinds []EventKind) []string {
 // fields refuses fields of other kinds of events, and values out of range.
 func (t *Timeline) fields(kinds []EventKind, kind EventKind, e Event) error {
 	for _, f := range eventFields {
-		if !e.has(f) || kind.Moved || slices.Contains(kind.Takes, f) {
+		if !e.has(f) || slices.Contains(kind.Takes, f) {
 			continue
 		}
 		var owners []string
