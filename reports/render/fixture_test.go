@@ -157,7 +157,7 @@ func makeCell(l madeLoad, s madeStrategy, rep int) result.Cell {
 	busy := math.Min(m.drain, madeDrainLimit)
 	c.Watcher = result.Watcher{
 		CPUCores: new(round(0.0005**c.Storage.QPS+0.03, 4)), CPUMicrosPerReq: new(212.5), CPUMicrosPerEvent: new(198.1),
-		RSSStartMiB: new(31.2), RSSPeakMiB: new(round(36+m.peak/200, 1)), RSSEndMiB: new(35.9), RSSHighestMiB: new(round(36+m.peak/200, 1)), FirstSync: new(0.21), FirstSyncCPU: new(0.09), NetKiBps: new(round(3.9**c.Storage.QPS+12, 1)),
+		RSSPeakMiB: new(round(36+m.peak/200, 1)), RSSEndMiB: new(35.9), RSSHighestMiB: new(round(36+m.peak/200, 1)), FirstSync: new(0.21), FirstSyncCPU: new(0.09), NetKiBps: new(round(3.9**c.Storage.QPS+12, 1)),
 		Goroutines: new(64.0),
 	}
 	if c.Series = m.series(); rep > 1 {

@@ -182,9 +182,6 @@ func matrixRemarks(m *result.Matrix) (remarks []string) {
 			if x.Verdict == result.Fail {
 				say(" %s: %s", c.ID, x.Detail)
 			}
-			if x.Verdict == result.NoPower && e.NoPower != "" {
-				say(" %s has %s: %s", c.ID, noPower(x.Power, x.MinPower), e.NoPower)
-			}
 		}
 		var counts []string
 		for _, f := range e.Facts {

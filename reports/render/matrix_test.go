@@ -20,7 +20,7 @@ func matrixOfAll() *result.Matrix {
 			"C": col(result.Pass, ""), "A": col(result.Pass, "1.01"), "T": {Verdict: result.Fail, Value: "9 s", Detail: "recovery: 9 s, at most 2"}}},
 		"F7": {Scenario: "f07-poison", Cell: "422", Invalid: []string{"the fault 422 never fired"}, Columns: map[string]result.Column{"C": col(result.NotJudged, "")}},
 		"F8": {Scenario: "f08-close", Cell: "reset", Columns: map[string]result.Column{"O": {Verdict: result.Pass, Power: new(int64(412)), MinPower: 30}}},
-		"F19": {Scenario: "f19-burst", Cell: "only", NoPower: "pods are only created", Columns: map[string]result.Column{
+		"F19": {Scenario: "f19-burst", Cell: "only", Columns: map[string]result.Column{
 			"O": {Verdict: result.NoPower, Power: new(int64(12)), MinPower: 30, Detail: "in G2 12 pairs"}}},
 		"F15": {Scenario: "f15-kill-50", Cell: "only", Columns: map[string]result.Column{"C": col(result.Pass, "")}, Facts: []result.Fact{
 			{Column: "C", Name: "kills during the first lists", Value: 7, Least: new(5.0), OK: true},
@@ -55,7 +55,7 @@ func TestMatrix(t *testing.T) {
 		"F0   none ", "(0.1 s)", "(ok)", "pass 1.01", "FAIL", "FAILED", "INVALID", "aborted",
 		"F15 f15-kill-50 only: kills during the first lists: 7 (at least 5); catch-ups compared: 9 (at least 5), at most 8 kills share one\n",
 		"F2 f02-refuse only T: recovery: 9 s, at most 2", "F7 f07-poison 422 is invalid: the fault 422 never fired", "F9 f09-silent was aborted: the watcher ended",
-		"pass (412)", "no power (12 of 30)", "F19 f19-burst only O has no power (12 of 30): pods are only created",
+		"pass (412)", "no power (12 of 30)",
 		"FAILED, INVALID", "F1 f01-slow O: G2: web", "FAILED, aborted", "F3 f03-blackhole X: k8s-watch ended: exit status 2",
 		"1 scenarios needed a second try; at most 2 may", "f04-errors was run again; the first try: T: 9 s",
 		"a Go test of webhooks",

@@ -84,7 +84,7 @@ func (t *table) traffic() Section {
 	s := Section{ID: "traffic", Title: "Events per kind", Table: Table{
 		Heads: append(Heads("kind", "profile", "load"),
 			Head{Title: "added"}, Head{Title: "modified"}, Head{Title: "deleted"},
-			Head{Title: "events", Unit: "per pod"}, Head{Title: "expected", Unit: "per pod"},
+			Head{Title: "events", Unit: "per pod"},
 			Head{Title: "of expected", Unit: "%"}, Head{Title: "size", Unit: "KB"}, Head{Title: "expected", Unit: "KB"})},
 		Notes: []string{"Each acknowledged write is one watch event; expected is what the plan has. Of the first valid " +
 			"cell. Sizes are means over storage's requests. 1 KB is 1,000 bytes."}}
@@ -104,7 +104,7 @@ func (t *table) traffic() Section {
 				part = short(100 * float64(k.Events()) / *k.Expected)
 			}
 			cells := Cells(kind, x.Profile, r.load, fmt.Sprint(k.Added), fmt.Sprint(k.Modified), fmt.Sprint(k.Deleted),
-				shortOf(k.PerPod), shortOf(k.ExpectedPerPod), part, kilobytes(k.Bytes), kilobytes(k.ExpectedBytes))
+				shortOf(k.PerPod), part, kilobytes(k.Bytes), kilobytes(k.ExpectedBytes))
 			cells[0].Gap = i == 0
 			s.Table.Rows = append(s.Table.Rows, cells)
 		}

@@ -50,7 +50,6 @@ type MatrixEntry struct {
 	Keys     map[string]int64  `json:"keys,omitempty"`
 	Expected []string          `json:"expectedToFail,omitempty"`
 	Invalid  []string          `json:"invalid,omitempty"`
-	NoPower  string            `json:"noPower,omitempty"` // why the row cannot give column O power
 	// Late are those of Invalid that are about time: a generator or a storage behind its
 	// plan.
 	Late     []string `json:"lateReasons,omitempty"`

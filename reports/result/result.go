@@ -183,7 +183,6 @@ type Load struct {
 	Timed  bool  `json:"timed,omitempty"`
 	Warmup int64 `json:"warmupOperations,omitempty"` // sent before the load, and not counted
 	// writes that are sent to one Pod at once, without waiting for answers
-	HotBurst  int     `json:"hotBurst,omitempty"`
 	Prefill   int64   `json:"prefill,omitempty"` // Pods that existed before the load
 	DurationS float64 `json:"durationSeconds"`
 	Planned   int64   `json:"planned"` // attempted, where time alone ends the load
@@ -223,12 +222,6 @@ type Handler struct {
 	Imbalance         *float64 `json:"imbalance,omitempty"`         // busiest queue's share ÷ mean share
 	MaxDepth          *float64 `json:"maxDepth,omitempty"`          // most Pod events that storage was owed at once
 	LittleDiscrepancy *float64 `json:"littleDiscrepancy,omitempty"` // |L − λW| ÷ L
-	// QueuedSeconds is the integral of the queues' depth by the watcher, in event-seconds;
-	// QueuedLeast and QueuedMost are what op log and ledger allow. nil in a cell with
-	// faults, events or retries.
-	QueuedSeconds *float64 `json:"queuedEventSeconds,omitempty"`
-	QueuedLeast   *float64 `json:"queuedEventSecondsLeast,omitempty"`
-	QueuedMost    *float64 `json:"queuedEventSecondsMost,omitempty"`
 }
 
 // Storage is the mock as configured and as seen.
@@ -292,7 +285,6 @@ type Watcher struct {
 	// streaming list is a watch. nil with an API server that does not tell them apart.
 	Lists          *int64   `json:"lists,omitempty"`
 	Watches        *int64   `json:"watches,omitempty"`
-	RSSStartMiB    *float64 `json:"rssStartMiB,omitempty"`
 	RSSPeakMiB     *float64 `json:"rssPeakMiB,omitempty"`
 	RSSEndMiB      *float64 `json:"rssEndMiB,omitempty"`
 	RSSHighestMiB  *float64 `json:"rssHighestMiB,omitempty"` // since the start of the process, first lists included
@@ -302,7 +294,6 @@ type Watcher struct {
 	NetInKiBps     *float64 `json:"netInKiBps,omitempty"`
 	NetOutKiBps    *float64 `json:"netOutKiBps,omitempty"`
 	Goroutines     *float64 `json:"goroutines,omitempty"`
-	CachedObjects  *float64 `json:"cachedObjects,omitempty"` // as the load began
 	// from the start of the process until its lists were complete
 	FirstSync    *float64 `json:"firstSyncSeconds,omitempty"`
 	FirstSyncCPU *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it

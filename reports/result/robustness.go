@@ -13,8 +13,6 @@ type Robustness struct {
 	Keys  map[string]int64 `json:"keys,omitempty"`
 	// Expected are the columns in which this profile is expected to fail.
 	Expected []string `json:"expected,omitempty"`
-	// NoPower is why the row cannot give column O power.
-	NoPower string `json:"noPower,omitempty"`
 	// Paired is how many times the freshness p99 of the cell without the fault this one may
 	// have; 0 where nothing is compared.
 	Paired float64 `json:"paired,omitempty"`

@@ -7,12 +7,6 @@ type Traffic struct {
 	// ended in the load is half of one.
 	PodLives float64                `json:"podLives"`
 	Kinds    map[string]KindTraffic `json:"kinds"`
-	// EventsPerPod and BytesPerPod are of the kinds that belong to the lives of pods, per life;
-	// bytes are events × mean size.
-	EventsPerPod         *float64 `json:"eventsPerPod,omitempty"`
-	ExpectedEventsPerPod *float64 `json:"expectedEventsPerPod,omitempty"`
-	BytesPerPod          *float64 `json:"bytesPerPod,omitempty"`
-	ExpectedBytesPerPod  *float64 `json:"expectedBytesPerPod,omitempty"`
 }
 
 // KindTraffic is that of one kind.
@@ -25,9 +19,8 @@ type KindTraffic struct {
 	// Expected is how many the plan has for the time that the load lasted or, of a closed load,
 	// among as many operations; nil for kinds that are not in it.
 	Expected *float64 `json:"expected,omitempty"`
-	// PerPod and ExpectedPerPod are both per life; nil for kinds that are written by the clock.
-	PerPod         *float64 `json:"perPod,omitempty"`
-	ExpectedPerPod *float64 `json:"expectedPerPod,omitempty"`
+	// PerPod is per life; nil for kinds that are written by the clock.
+	PerPod *float64 `json:"perPod,omitempty"`
 	// Puts are the requests with an object that storage acknowledged, and Bytes their mean body.
 	Puts          int64    `json:"puts"`
 	Bytes         *float64 `json:"bytes,omitempty"`

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -151,18 +150,17 @@ func (s *Isolation) judge(t *tally) {
 		t.note("no undisturbed cell to compare with")
 		return
 	}
-	factor := cmp.Or(s.Factor, DefaultIsolationFactor)
 	pair := func(name string, have, base *float64, count int64) {
 		if have == nil || base == nil || count == 0 || *base <= 0 {
 			t.lack("%s: no freshness on both sides", name)
 			return
 		}
 		t.judged += count
-		if *have > factor**base {
+		if *have > isolationFactor**base {
 			t.fail(func() string {
 				return fmt.Sprintf("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are "+
 					"%.1f times",
-					name, *have, *have / *base, *base, factor)
+					name, *have, *have / *base, *base, isolationFactor)
 			})
 		}
 	}

@@ -130,9 +130,7 @@ type Isolation struct {
 	BystanderBaseline *result.Quantiles `json:"bystanderBaseline,omitempty"`
 	Others            *result.Quantiles `json:"others,omitempty"`
 	OthersBaseline    *result.Quantiles `json:"othersBaseline,omitempty"`
-	// Factor is how many times the baseline is allowed; 0 is DefaultIsolationFactor.
-	Factor float64 `json:"factor,omitempty"`
 }
 
-// DefaultIsolationFactor is G8's bound on freshness p99 against the baseline.
-const DefaultIsolationFactor = 2.0
+// isolationFactor is G8's bound on freshness p99 against the baseline.
+const isolationFactor = 2.0

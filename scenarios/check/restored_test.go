@@ -2,10 +2,8 @@ package check
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -28,53 +26,6 @@ var (
 // put is a story of that restore.
 func put(requests ...string) story {
 	return story{ops: undoneOps, apiserver: thatHolds, marks: restoredAt, requests: requests}
-}
-
-// kept is a story of three states of one pod, some events of which a fault kept from the
-// watcher.
-func kept(sent int64, kind string, requests ...string) story {
-	counters := pods(result.Events{Received: sent, Sent: sent})
-	return story{ops: onePod, requests: requests, meta: Meta{Counters: counters, Withheld: map[string]int64{kind: 1}}}
-}
-
-func restores() []storyCase {
-	unmarked, unchanged, unseen := put(takenBack...), put(slices.Concat(until, []string{"63 PUT old u9 95", "64 DELETE since"})...),
-		put("12 PUT old u9 95", "13 PUT web u1 100", "75 PUT web u1 108")
-	unmarked.marks = nil
-	unchanged.ops, unchanged.apiserver = undoneOps[:5], []string{"web u1 100", "old u9 95"}
-	unseen.meta.Counters = pods(result.Events{Received: 3, Sent: 3})
-	return []storyCase{
-		{name: "taken back", story: put(takenBack...)},
-		{name: "the same without a restore", fails: "G2 G3 G11", story: unmarked},
-		{name: "the last requests of the time before come after it",
-			story: put(slices.Concat(until[:4], []string{"52 PUT since u2 115"}, takenBack[5:])...)},
-		{name: "a row stays that is gone", fails: "G1",
-			story: put(slices.Concat(until, []string{"62 PUT web u1 100", "63 PUT old u9 95", "75 PUT web u1 108"})...)},
-		{name: "one that is back is missing", fails: "G1",
-			story: put(slices.Concat(until, []string{"62 PUT web u1 100", "64 DELETE since", "75 PUT web u1 108"})...)},
-		{name: "one stays as it was changed", fails: "G1", story: unchanged},
-		{name: "out of order before the restore", fails: "G2 G3 G11",
-			story: put(slices.Concat(until, []string{"45 PUT web u1 100"}, takenBack[5:])...)},
-		{name: "nothing of it was received", story: unseen},
-
-		{name: "an event kept from the watcher", story: kept(2, "Pod", "15 PUT web u1 100", "35 PUT web u1 110")},
-		{name: "an event of another kind kept from it", fails: "G6", story: kept(2, "Node", "15 PUT web u1 100", "35 PUT web u1 110")},
-		{name: "two lost, one kept from it", fails: "G6", story: kept(1, "Pod", "35 PUT web u1 110")},
-	}
-}
-
-func TestRestored(t *testing.T) {
-	for _, c := range restores() {
-		t.Run(c.name, func(t *testing.T) {
-			v := mustJudge(t, c.story.history(t))
-			if got := failing(v); !slices.Equal(got, strings.Fields(c.fails)) {
-				t.Errorf("failing %v, want %v", got, c.fails)
-				for _, g := range got {
-					t.Logf("%s: %s", g, v.Checks[g].Counterexample)
-				}
-			}
-		})
-	}
 }
 
 // TestChangesAcrossARestore: what was undone before it arrived is no loss; what is in the

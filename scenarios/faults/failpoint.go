@@ -3,7 +3,6 @@ package faults
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -85,10 +84,6 @@ type Cell interface {
 	// CatchUp waits until storage is nowhere behind the state that the apiserver had when
 	// it was called, while the load goes on.
 	CatchUp(ctx context.Context, since time.Time) (CatchUp, error)
-	// APIState reads the apiserver's state, and Behind names an object of which storage has
-	// less than that; empty if there is none.
-	APIState(context.Context) ([]history.StateRecord, error)
-	Behind(ctx context.Context, want []history.StateRecord) (string, error)
 
 	Mark(history.Mark) // its time is now unless it is set
 	Note(text string)  // on the line of progress
@@ -155,9 +150,4 @@ func needsWatcher(t *spec.Timeline, e spec.Event) error {
 // needsPods refuses an event on the cell's own pods where it has none.
 func needsPods(t *spec.Timeline, e spec.Event) error {
 	return t.Need(t.Extra.Pods > 0, e.What+" without objects of its own", "set extra.pods")
-}
-
-// Asks reports whether a scenario has one of these events.
-func Asks(s *spec.Scenario, what ...string) bool {
-	return slices.ContainsFunc(s.Events, func(e spec.Event) bool { return slices.Contains(what, e.What) })
 }

@@ -59,13 +59,13 @@ func lives() Family {
 				t.Runs = true
 				return err
 			}},
-		{Name: killRestart, Takes: []string{"times", "every", "podQueueNum"}, Available: restarts,
+		{Name: killRestart, Takes: []string{"times", "podQueueNum"}, Available: restarts,
 			Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 				Kill(c)
 				caught, err := restart(ctx, c, e.PodQueueNum)
 				return Done{Seen: life{Return: caught}}, err
 			}},
-		{Name: termRestart, Takes: []string{"times", "every", "podQueueNum"}, Available: restarts,
+		{Name: termRestart, Takes: []string{"times", "podQueueNum"}, Available: restarts,
 			Inject: func(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 				end, err := terminate(ctx, c)
 				if err != nil {

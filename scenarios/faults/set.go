@@ -30,26 +30,8 @@ func FormatOf(more ...func() Family) spec.Format {
 				kinds = append(kinds, p.kind())
 			}
 		}
-		return append(kinds, movedKinds()...)
+		return kinds
 	}}
-}
-
-// moved are the events of rows that only k8s-watch can have; see package robustness.
-var moved = []string{
-	"kill-anytime", "resize", "reload", "crd-add", "crd-switch", "crd-unserve", "crd-remove", "change-customs",
-	"remove-version",
-	"kill-leader", "take-lease", "stop-leader", "lose-leader", "read-queues", "forge-webhooks", "rotate-token",
-	"abuse-queries", "query-scans",
-}
-
-// movedKinds say where such an event went to. A family that has it comes before them.
-func movedKinds() (kinds []spec.EventKind) {
-	for _, name := range moved {
-		kinds = append(kinds, spec.EventKind{Name: name, Moved: true, Available: func(t *spec.Timeline, e spec.Event) error {
-			return t.Bad("what", "run make robustness", "%s is in Go tests of k8s-watch, not in scenarios", e.What)
-		}})
-	}
-	return kinds
 }
 
 // Set is the families of one cell. Its methods are called in the order in which they
@@ -112,7 +94,7 @@ func (s *Set) Run(ctx context.Context, c Cell, start time.Time) error {
 		if err := lifecycle.Pause(ctx, max(0, time.Until(start.Add(e.At.Draw(rng))))); err != nil {
 			return err
 		}
-		if err := s.inject(ctx, c, e, rng); err != nil {
+		if err := s.inject(ctx, c, e); err != nil {
 			return fmt.Errorf("event %d (%s): %w", i+1, e.What, err)
 		}
 	}
@@ -120,16 +102,13 @@ func (s *Set) Run(ctx context.Context, c Cell, start time.Time) error {
 }
 
 // inject carries out one event as often as it asks for.
-func (s *Set) inject(ctx context.Context, c Cell, e spec.Event, rng *rand.Rand) error {
+func (s *Set) inject(ctx context.Context, c Cell, e spec.Event) error {
 	failpoint := s.find(e.What)
 	if failpoint == nil {
 		return errors.New("nothing in this program carries it out")
 	}
 	times := max(1, e.Times)
 	for n := range times {
-		if err := lifecycle.Pause(ctx, e.Every.Draw(rng)); err != nil {
-			return err
-		}
 		if times > 1 {
 			c.Note(fmt.Sprintf("%s %d/%d", e.What, n+1, times))
 		}

@@ -19,7 +19,6 @@ func TestBadEvents(t *testing.T) {
 		want      string
 	}{
 		{"unknown event", minimal + "events: [{at: 1s, what: explode}]\n", nil, `s.yaml:5: events[0].what: "explode" is not known; use one of sigterm,`},
-		{"an event of a Go test", minimal + "events: [{at: 1s, what: crd-add, count: 3}]\n", nil, "s.yaml:5: events[0].what: crd-add is in Go tests of k8s-watch, not in scenarios; run make robustness"},
 		{"deploy without controllers", minimal + "events: [{at: 1s, what: deploy, count: 3}]\n", nil, "s.yaml:5: events[0].what: deploy without controllers; set cluster.controllers: true"},
 		{"controllers on kind", minimal + "cluster: {provider: kind, controllers: true}\n", nil, "s.yaml:5: cluster.controllers: only the embedded control plane is given controllers, not that of kind"},
 		{"roll before a deployment", minimal + "cluster: {controllers: true}\nevents: [{at: 1s, what: roll}, {at: 1s, what: deploy}]\n", nil, "s.yaml:6: events[0].what: roll without a Deployment; let a deploy come before"},

@@ -62,7 +62,7 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 	s := &c.Cell.Scenario
 	f := s.Fault
 	row := &result.Robustness{
-		Row: f.Row, Title: f.Title, NoPower: f.NoPower, Profile: s.Watcher.Profile, Columns: map[string]result.Column{},
+		Row: f.Row, Title: f.Title, Profile: s.Watcher.Profile, Columns: map[string]result.Column{},
 		Paired: f.Paired, Facts: facts, Fired: map[string]int64{}, Keys: map[string]int64{},
 	}
 	if s.Watcher.Profile == profileLegacy {
@@ -187,7 +187,7 @@ func vacuous(c *Case, row *result.Robustness) (why []string) {
 	for _, col := range c.Cell.Scenario.Fault.Assert {
 		if x := row.Columns[col]; x.Verdict == result.NotJudged {
 			no("column %s could not be judged: %s", col, x.Detail)
-		} else if x.Verdict == result.NoPower && row.NoPower == "" {
+		} else if x.Verdict == result.NoPower {
 			no("column %s has no power: %s", col, x.Detail)
 		}
 	}

@@ -82,25 +82,24 @@ func TestColumnPower(t *testing.T) {
 	}
 }
 
-// TestNoPowerIsInvalid unless the scenario says why the row has none.
+// TestNoPowerIsInvalid where the column is asserted.
 func TestNoPowerIsInvalid(t *testing.T) {
 	for _, tc := range []struct {
-		name, reason    string
+		name            string
 		assert, measure []string
 		want            []string
 		column          string
 	}{
-		{"asserted", "", []string{"O"}, nil, []string{"column O has no power: in G2 3 pairs of states could have been swapped, at least 30 are needed"}, result.NoPower},
-		{"declared", "pods are only created", []string{"O"}, nil, nil, result.NoPower},
-		{"measured", "", []string{"T"}, []string{"O"}, nil, result.Measured},
+		{"asserted", []string{"O"}, nil, []string{"column O has no power: in G2 3 pairs of states could have been swapped, at least 30 are needed"}, result.NoPower},
+		{"measured", []string{"T"}, []string{"O"}, nil, result.Measured},
 	} {
 		s := spec.Default()
-		s.Fault = &spec.Fault{Row: "F19", Title: "x", Assert: tc.assert, Measure: tc.measure, NoPower: tc.reason}
+		s.Fault = &spec.Fault{Row: "F19", Title: "x", Assert: tc.assert, Measure: tc.measure}
 		cell := result.Cell{Valid: true, Checks: weighed(3, 3)}
 		fact := Rule{Facts: func(Seen) []result.Fact { return []result.Fact{Within("T", "recovery", "s", 1, 2)} }}
 		Fill(&Case{Cell: &history.Cell{Scenario: s}}, []Rule{fact}, &cell, Seen{Figures: &cell})
 		col := cell.Robustness.Columns["O"]
-		if d := cmp.Diff(tc.want, cell.InvalidReasons); d != "" || cell.Valid != (tc.want == nil) || col.Verdict != tc.column || cell.Robustness.NoPower != tc.reason {
+		if d := cmp.Diff(tc.want, cell.InvalidReasons); d != "" || cell.Valid != (tc.want == nil) || col.Verdict != tc.column {
 			t.Errorf("%s: valid %v, %+v (-want +got):\n%s", tc.name, cell.Valid, col, d)
 		}
 		if tc.measure != nil && col.Value != "no power" {

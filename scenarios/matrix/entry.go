@@ -15,7 +15,6 @@ func FromCell(scenario string, c result.Cell) result.MatrixEntry {
 	if r := c.Robustness; r != nil {
 		e.Row, e.Title, e.Columns, e.Facts, e.Fired, e.Keys, e.Expected = r.Row, r.Title, r.Columns, r.Facts, r.Fired, r.Keys,
 			r.Expected
-		e.NoPower = r.NoPower
 	}
 	return e
 }

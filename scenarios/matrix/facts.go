@@ -38,68 +38,44 @@ func Missing(col, name, unit, why string) result.Fact {
 	return result.Fact{Column: col, Name: name, Unit: unit, Missing: true, Detail: why}
 }
 
-// Recovery is how long after the end of a fault (Unix nanoseconds) storage first had
-// everything that had happened until then, in seconds. ok is false if it never had, or
-// if nothing happened before.
-func Recovery(changes iter.Seq[history.Change], end int64) (seconds float64, ok bool) {
-	last := end
+// RecoveryFact states how long after the end of a fault (Unix nanoseconds) storage first had
+// everything that had happened until then, at most limit seconds. There is none if it never
+// had, or if nothing happened before.
+func RecoveryFact(name string, changes iter.Seq[history.Change], end int64, limit float64) result.Fact {
+	last, happened, never := end, false, false
 	for c := range changes {
 		if c.Finished > end || c.Stored == 0 && (c.Gone || c.Unconfirmed) {
 			continue
 		}
-		if c.Stored == 0 {
-			return 0, false
-		}
-		last, ok = max(last, c.Stored), true
+		last, happened, never = max(last, c.Stored), true, never || c.Stored == 0
 	}
-	return float64(last-end) / 1e9, ok
+	if !happened || never {
+		return Missing("T", name, "s", "storage never had what had happened until then, or nothing had")
+	}
+	return Within("T", name, "s", float64(last-end)/1e9, limit)
 }
 
-// Delay is how long changes took to reach storage.
-type Delay struct {
-	Changes, Missing int
-	Longest          float64 // seconds, from the intended time
-}
-
-// Delays looks at the changes that were dispatched since a time (Unix nanoseconds).
-func Delays(changes iter.Seq[history.Change], since int64) (d Delay) {
+// DelayFact states the longest delay of the changes that were dispatched since a time (Unix
+// nanoseconds), from when they were intended, at most limit seconds. Without a change, or
+// where one never arrived, there is none.
+func DelayFact(name string, changes iter.Seq[history.Change], since int64, limit float64) result.Fact {
+	made, missing, longest := 0, 0, int64(0)
 	for c := range changes {
 		if c.Started < since || c.Unconfirmed {
 			continue // of what nobody acknowledged, nobody knows when
 		}
-		d.Changes++
+		made++
 		if c.Stored != 0 {
-			d.Longest = max(d.Longest, float64(c.Stored-c.Intended)/1e9)
+			longest = max(longest, c.Stored-c.Intended)
 		} else if !c.Gone {
-			d.Missing++
+			missing++
 		}
 	}
-	return d
-}
-
-// Fact states the longest delay, at most limit seconds. Without a change, or where one
-// never arrived, there is none.
-func (d Delay) Fact(name string, limit float64) result.Fact {
 	switch {
-	case d.Changes == 0:
+	case made == 0:
 		return Missing("T", name, "s", "no change was made")
-	case d.Missing > 0:
-		return Missing("T", name, "s", fmt.Sprintf("%d changes never arrived", d.Missing))
+	case missing > 0:
+		return Missing("T", name, "s", fmt.Sprintf("%d changes never arrived", missing))
 	}
-	return Within("T", name, "s", d.Longest, limit)
-}
-
-// DelayFact states the longest delay of the changes that were dispatched since a time, at
-// most limit seconds.
-func DelayFact(name string, changes iter.Seq[history.Change], since int64, limit float64) result.Fact {
-	return Delays(changes, since).Fact(name, limit)
-}
-
-// RecoveryFact states the recovery after an end, at most limit seconds.
-func RecoveryFact(name string, changes iter.Seq[history.Change], end int64, limit float64) result.Fact {
-	s, ok := Recovery(changes, end)
-	if !ok {
-		return Missing("T", name, "s", "storage never had what had happened until then, or nothing had")
-	}
-	return Within("T", name, "s", s, limit)
+	return Within("T", name, "s", float64(longest)/1e9, limit)
 }

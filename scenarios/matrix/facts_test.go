@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -14,22 +15,24 @@ func TestRecovery(t *testing.T) {
 	const s = int64(1e9)
 	ops := []oplog.Record{opAt(oplog.TypeCreate, "a", "u", 1, 1*s), opAt(oplog.TypePatch, "a", "u", 2, 2*s), opAt(oplog.TypeCreate, "b", "v", 3, 9*s)}
 	all := []ledger.Entry{acked("PUT", "a", "u", 1, 1*s), acked("PUT", "a", "u", 2, 7*s), acked("PUT", "b", "v", 3, 10*s)}
-	if got, ok := Recovery(changes(ops, all), 5*s); !ok || got != 2 {
-		t.Errorf("%v, %v; the patch of second 2 arrived in second 7, the fault ended in second 5", got, ok)
-	}
-	if _, ok := Recovery(changes(ops, all[:1]), 5*s); ok {
-		t.Error("what never arrived is no recovery")
-	}
-	brief := append(ops, opAt(oplog.TypeCreate, "c", "w", 4, 3*s), opAt(oplog.TypeDelete, "c", "w", 4, 4*s))
-	if got, ok := Recovery(changes(brief, all), 5*s); !ok || got != 2 {
-		t.Errorf("%v, %v; an object that came and went unseen is not missed", got, ok)
-	}
-	if _, ok := Recovery(changes(nil, all), 5*s); ok {
-		t.Error("nothing happened, and it recovered")
+	brief := append(slices.Clone(ops), opAt(oplog.TypeCreate, "c", "w", 4, 3*s), opAt(oplog.TypeDelete, "c", "w", 4, 4*s))
+	for name, tc := range map[string]struct {
+		ops  []oplog.Record
+		all  []ledger.Entry
+		want float64 // 0: none
+	}{
+		"the patch of second 2 arrived in second 7":         {ops, all, 2},
+		"what never arrived is no recovery":                 {ops, all[:1], 0},
+		"an object that came and went unseen is not missed": {brief, all, 2},
+		"nothing happened":                                  {nil, all, 0},
+	} {
+		if f := RecoveryFact("x", changes(tc.ops, tc.all), 5*s, 60); f.Missing != (tc.want == 0) || f.Value != tc.want || f.OK == f.Missing {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }
 
-// TestDelays counts what was made since a time, and what never came.
+// TestDelays looks at what was made since a time, and at what never came.
 func TestDelays(t *testing.T) {
 	op := func(uid string, rv uint64, at int64) oplog.Record {
 		return oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Intended: at, Started: at, Finished: at + 1e6, Status: 200}
@@ -38,20 +41,24 @@ func TestDelays(t *testing.T) {
 		return ledger.Entry{Method: "PUT", Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Received: at - 1e6, Applied: at, Responded: at, Status: 200, Effect: ledger.EffectReplaced}
 	}
 	ops := []oplog.Record{op("u1", 1, 1e9), op("u2", 2, 2e9), op("u3", 3, 3e9), op("u4", 4, 4e9)}
-	all := changes(ops, []ledger.Entry{ack("u1", 1, 9e9), ack("u2", 2, 25e8), ack("u3", 3, 4e9)})
-	if d := Delays(all, 0); d != (Delay{Changes: 4, Missing: 1, Longest: 8}) {
-		t.Errorf("%+v", d)
-	}
-	if d := Delays(all, 2e9); d != (Delay{Changes: 3, Missing: 1, Longest: 1}) {
-		t.Errorf("since: %+v", d)
-	}
-	for _, tc := range []struct {
-		d    Delay
-		want bool
-		late bool
-	}{{Delay{3, 0, 1}, true, false}, {Delay{3, 0, 61}, false, true}, {Delay{3, 1, 61}, false, false}, {Delay{}, false, false}} {
-		if f := tc.d.Fact("x", 60); f.OK != tc.want || f.Missing != (!tc.want && !tc.late) {
-			t.Errorf("%+v: %+v", tc.d, f)
+	all := []ledger.Entry{ack("u1", 1, 9e9), ack("u2", 2, 25e8), ack("u3", 3, 4e9)}
+	for name, tc := range map[string]struct {
+		ops     []oplog.Record
+		since   int64
+		limit   float64
+		want    float64
+		ok      bool
+		missing string
+	}{
+		"all three":  {ops[:3], 0, 60, 8, true, ""},
+		"since":      {ops[:3], 2e9, 60, 1, true, ""},
+		"too long":   {ops[:3], 0, 7, 8, false, ""},
+		"never":      {ops, 0, 60, 0, false, "1 changes never arrived"},
+		"none":       {nil, 0, 60, 0, false, "no change was made"},
+		"none since": {ops[:3], 5e9, 60, 0, false, "no change was made"},
+	} {
+		if f := DelayFact("x", changes(tc.ops, all), tc.since, tc.limit); f.Value != tc.want || f.OK != tc.ok || f.Missing != (tc.missing != "") || f.Detail != tc.missing {
+			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }
@@ -121,71 +128,6 @@ func TestBackoffSteps(t *testing.T) {
 		if got := BackoffSteps(in); got != want {
 			t.Errorf("%s: %d steps, want %d", in, got, want)
 		}
-	}
-}
-
-// watched feeds a record to the pauses of Pods.
-func watched(ops []oplog.Record, entries []ledger.Entry) *Pauses {
-	p := NewPauses("Pod")
-	for i := range ops {
-		op := ops[i]
-		op.ID = int64(i + 1)
-		p.Operation(&op)
-	}
-	for i := range entries {
-		p.Request(&entries[i])
-	}
-	return p
-}
-
-func TestPause(t *testing.T) {
-	op := func(name string, finished int64) oplog.Record {
-		return opAt(oplog.TypeCreate, name, "u-"+name, 1, finished)
-	}
-	put := func(name string, at int64) ledger.Entry { return acked("PUT", name, "u-"+name, 1, at) }
-	failed := put("c", 160)
-	failed.Status, failed.Effect, failed.Applied = 503, ledger.EffectRejected, 0
-	other := put("o", 150)
-	other.Kind = "ConfigMap"
-	for _, tc := range []struct {
-		name     string
-		ops      []oplog.Record
-		entries  []ledger.Entry
-		from, to int64
-		want     int64
-	}{
-		{"one waits all the while", []oplog.Record{op("a", 50), op("b", 60)}, []ledger.Entry{put("a", 100), put("b", 200)}, 120, 300, 100},
-		{"one that came in between", []oplog.Record{op("a", 50), op("b", 170)}, []ledger.Entry{put("a", 100), put("b", 200)}, 120, 300, 30},
-		{"the oldest of those that wait decides", []oplog.Record{op("a", 50), op("b", 170), op("c", 130)}, []ledger.Entry{put("a", 100), put("b", 200), put("c", 210)}, 120, 300, 70},
-		{"nobody waits", []oplog.Record{op("a", 50)}, []ledger.Entry{put("a", 100), put("b", 200)}, 120, 300, 0},
-		{"a request that fails is one", []oplog.Record{op("a", 50), op("c", 60)}, []ledger.Entry{put("a", 100), failed, put("c", 200)}, 120, 300, 60},
-		{"another kind's is none", []oplog.Record{op("a", 50), op("b", 60)}, []ledger.Entry{put("a", 100), other, put("b", 200)}, 120, 300, 100},
-		{"before and after", []oplog.Record{op("a", 1), op("b", 1), op("c", 1), op("d", 1)}, []ledger.Entry{put("a", 100), put("b", 200), put("c", 210), put("d", 400)}, 201, 209, 10},
-		{"one that came and went unseen", []oplog.Record{op("a", 50), op("x", 60), opAt(oplog.TypeDelete, "x", "u-x", 1, 70), opAt(oplog.TypeCreate, "x", "v-x", 3, 199)},
-			[]ledger.Entry{put("a", 100), acked("PUT", "x", "v-x", 3, 200)}, 120, 300, 1},
-		{"nothing", nil, nil, 0, 100, 0},
-	} {
-		if got := watched(tc.ops, tc.entries).Longest(changes(tc.ops, tc.entries), tc.from, tc.to); got != tc.want {
-			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
-		}
-	}
-}
-
-func TestInFlight(t *testing.T) {
-	slow := acked("PUT", "b", "u", 2, 50)
-	slow.Responded = 80
-	lost := acked("PUT", "c", "u", 2, 55)
-	lost.Responded = 0
-	early, late := acked("PUT", "d", "u", 2, 5), acked("PUT", "e", "u", 2, 500)
-	early.Responded, late.Responded = 1000, 1000
-	other := acked("PUT", "f", "u", 2, 40)
-	other.Kind, other.Responded = "Node", 90
-	p := watched(nil, []ledger.Entry{early, acked("PUT", "a", "u", 1, 40), slow, lost, late, other})
-	if mean, longest := p.InFlight(10, 100); mean != 15 || longest != 30 {
-		t.Errorf("%d and %d, want those of 0 and 30", mean, longest)
-	}
-	if mean, longest := p.InFlight(100, 200); mean != 0 || longest != 0 {
-		t.Errorf("%d and %d of no request", mean, longest)
 	}
 }
 

@@ -298,21 +298,15 @@ func throttleRule(c *Case) Rule {
 	}}
 }
 
-// queuedRule bounds the events of Pods that wait: by the scenario's ceiling or, where
-// the strategy keeps one event per key, by the keys that existed at once.
+// queuedRule bounds the events of Pods that wait by the keys that existed at once, where the strategy keeps one event
+// per key.
 func queuedRule(c *Case) Rule {
 	s := &c.Cell.Scenario
-	limit := s.Ceilings.Queued
-	perKey := limit == 0 && (s.Watcher.Strategy == "dedup" || s.Watcher.Strategy == "adaptive") &&
-		s.Watcher.Profile != profileLegacy
-	if limit == 0 && !perKey {
+	if w := s.Watcher; w.Strategy != "dedup" && w.Strategy != "adaptive" || w.Profile == profileLegacy {
 		return Rule{}
 	}
 	return stating(func(seen Seen) []result.Fact {
-		if perKey {
-			limit = seen.PeakLive + s.Extra.Namespaces*s.Extra.Pods
-		}
-		most, known := 0.0, false
+		limit, most, known := seen.PeakLive+s.Extra.Namespaces*s.Extra.Pods, 0.0, false
 		for _, x := range c.Samples {
 			if x.QueueDepth != nil {
 				most, known = max(most, *x.QueueDepth), true

@@ -1,6 +1,8 @@
 package matrix
 
 import (
+	"hash/maphash"
+
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
@@ -85,3 +87,12 @@ type Case struct {
 
 // Recovery is the row's bound on times, in seconds.
 func (c *Case) Recovery() float64 { return c.Cell.Scenario.Fault.Recovery.Std().Seconds() }
+
+// seed of the hashes by which rules distinguish objects and states: a record may have
+// millions, and their names are not kept.
+var seed = maphash.MakeSeed()
+
+// object is a hash of an object's key.
+func object(kind, namespace, name string) uint64 {
+	return maphash.Comparable(seed, [3]string{kind, namespace, name})
+}

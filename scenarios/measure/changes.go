@@ -18,20 +18,7 @@ type changes struct {
 	settled, owed   int64      // events for Pods that storage has, or something newer, and those it has not
 	backlog         debts      // objects, of Pods
 	events          debts      // the same, each change for itself
-	waits           waits
-	gaps            []int64 // see gapsOf
-}
-
-// waits are how long the events for Pods can have waited in the watcher, all together,
-// by those who stand before and behind it. Nanoseconds.
-type waits struct {
-	// most: each event from the dispatch of its write until a request with its state, or
-	// a newer one, was received; as if none were merged.
-	most float64
-	// least: each event from the apiserver's answer on; merged: each object, as if all its
-	// waiting events were one.
-	least, merged float64
-	events        int64
+	gaps            []int64    // see gapsOf
 }
 
 // stretch is a time, from and to in Unix nanoseconds.
@@ -43,14 +30,13 @@ func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Cloc
 	c := changes{load: NewHistogram(), bystander: NewHistogram(), backlog: debts{newBins(from, to)},
 		events: debts{newBins(from, to)}}
 	var ends endings
-	var owed, unsent []stretch // of one object
-	var came []history.Change  // the same, of what arrived
+	var owed []stretch        // of one object
+	var came []history.Change // the same, of what arrived
 	object := -1
 	next := func() {
 		union(owed, c.backlog.owed)
-		union(unsent, func(from, to int64) { c.waits.merged += float64(to - from) })
 		c.gaps = gapsOf(c.gaps, came)
-		owed, unsent, came = owed[:0], unsent[:0], came[:0]
+		owed, came = owed[:0], came[:0]
 	}
 	for x := range all {
 		clock.Change(&x)
@@ -63,7 +49,7 @@ func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Cloc
 			h.Add(x.Stored - x.Intended)
 		}
 		if !x.Bystander {
-			c.writes.add(x.Finished - from)
+			c.writes.count(x.Finished - from)
 		}
 		if x.Kind != podKind {
 			continue
@@ -72,11 +58,11 @@ func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Cloc
 			next()
 			object = x.Object
 		}
-		stored, received := to, to
+		stored := to
 		if arrived {
 			c.settled++
 			c.last = max(c.last, x.Stored)
-			stored, received, came = min(x.Stored, to), x.Arrived, append(came, x)
+			stored, came = min(x.Stored, to), append(came, x)
 		} else {
 			c.owed++
 		}
@@ -85,8 +71,6 @@ func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Cloc
 		}
 		owed = append(owed, stretch{x.Finished, stored})
 		c.events.owed(x.Finished, stored)
-		unsent = append(unsent, stretch{x.Finished, received})
-		c.waits.add(&x, received)
 	}
 	next()
 	c.settled += ends.seen
@@ -123,16 +107,6 @@ func (c *changes) own() *float64 {
 	}
 	slices.Sort(c.gaps)
 	return ptr(float64(c.gaps[len(c.gaps)/20]) / 1e9)
-}
-
-func (w *waits) add(x *history.Change, received int64) {
-	n := int64(1)
-	if x.Terminating {
-		n = 2
-	}
-	w.events += n
-	w.most += float64(n) * float64(max(0, received-x.Started))
-	w.least += float64(max(0, received-x.Finished))
 }
 
 // endings count the terminating states: a Pod that is deleted may be seen so before it is

@@ -84,7 +84,7 @@ func (f *Figures) Request(e *ledger.Entry) {
 	}
 	if e.Acked() {
 		f.acked++
-		f.answers.add(e.Responded - from)
+		f.answers.count(e.Responded - from)
 	}
 }
 
@@ -126,9 +126,6 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	drained := !c.Cut && f.cell.Watcher.Restarts == 0
 	queues := QueuesOf(f.before, f.after, podKind, drained)
 	c.Queues, c.Handler.Imbalance, c.Handler.LittleDiscrepancy = queues.Handled, queues.Imbalance, queues.Little
-	if drained && f.undisturbed() {
-		f.queueFigures(&c, queues, ch.waits)
-	}
 	c.Writer.FullSeconds = rounded(growth(f.before, f.after, metric.WriterFull))
 	c.Events = eventsBetween(f.before, f.after)
 	if f.traffic != nil {
@@ -209,7 +206,7 @@ func (f *Figures) described() result.Cell {
 			c.Handler.Queues = f.watcher.PodQueueNum
 		}
 		c.Writer.Capacity = f.watcher.WriterQueueLen
-		c.Watcher.Version, c.Watcher.CachedObjects = w.Version, f.before.Sum(metric.CacheKeys)
+		c.Watcher.Version = w.Version
 		c.Watcher.FirstSync, c.Watcher.FirstSyncCPU = rounded(w.FirstSync), rounded(w.FirstSyncCPU)
 	}
 	if f.stored > 0 && w.Restarts == 0 {

@@ -108,9 +108,6 @@ func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 	} else {
 		out.ThinkS, out.Timed = s.ThinkTime.Std().Seconds(), s.Duration > 0
 	}
-	if h := s.Hotkeys; h != nil {
-		out.HotBurst = h.Burst
-	}
 	var err error
 	for _, q := range []struct {
 		to *(*result.Quantiles)

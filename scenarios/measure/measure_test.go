@@ -187,8 +187,6 @@ func TestQueues(t *testing.T) {
 	if q.Little == nil || math.Abs(*q.Little-0.05) > 1e-9 || q.LittleQueue != "Pod_0" {
 		t.Errorf("discrepancy %v in %q, want 0.05 in Pod_0", value(q.Little), q.LittleQueue)
 	}
-	// Both queues of Pods, and no Writer's.
-	approx(t, "waited", q.Waited, 14, 1e-9)
 	if q := QueuesOf(before, after, "Pod", false); q.Little != nil {
 		t.Error("a cell that was cut has events still waiting: Little's law is not judged")
 	}

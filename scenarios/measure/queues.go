@@ -16,9 +16,6 @@ type Queues struct {
 	// against rate × mean wait.
 	Little      *float64
 	LittleQueue string
-	// Waited is the integral of the depth of all queues, the Writer's included, in
-	// event-seconds.
-	Waited *float64
 }
 
 // littleLeast is the event-seconds a queue must have held before Little's law is
@@ -51,11 +48,6 @@ func QueuesOf(before, after history.Scrape, kind string, drained bool) Queues {
 	if depth == nil || wait == nil {
 		return q
 	}
-	waited := depth[metric.WriterQueueHandler]
-	for _, n := range names {
-		waited += depth[n]
-	}
-	q.Waited = &waited
 	// L = depth/T and λW = handled/T × wait/handled; the time cancels out.
 	for _, n := range names {
 		if depth[n] < littleLeast {
@@ -69,40 +61,6 @@ func QueuesOf(before, after history.Scrape, kind string, drained bool) Queues {
 	q.Little = rounded(q.Little)
 	return q
 }
-
-// undisturbed reports whether the load was all that happened between the scrapes: nothing
-// made events of its own, held them back or sent them twice. Only then do op log and ledger
-// bound how long events can have waited.
-func (f *Figures) undisturbed() bool {
-	s := &f.cell.Scenario
-	none := func(name string, labels ...string) bool {
-		n := growth(f.before, f.after, name, labels...)
-		return n == nil || *n == 0
-	}
-	return f.cell.Watcher.Own && !f.cell.Watcher.Joined && f.watcher.Profile != strategyLegacy &&
-		s.Watcher.Replicas <= 1 &&
-		len(s.Events) == 0 && len(s.Storage.Faults) == 0 && len(s.Watch.Faults) == 0 && none(metric.SyncRepairs) &&
-		none(metric.EventsRetried)
-}
-
-// queueFigures sets the depth of the queues beside what op log and ledger allow.
-func (f *Figures) queueFigures(c *result.Cell, q Queues, w waits) {
-	if q.Waited == nil || w.events == 0 {
-		return
-	}
-	least := w.least
-	if n := growth(f.before, f.after, metric.EventsCoalesced, "kind", podKind); n == nil || *n > 0 {
-		least = w.merged
-	}
-	allowed := float64(w.events) * handOver
-	c.Handler.QueuedSeconds = ptr(*q.Waited)
-	c.Handler.QueuedLeast = ptr(max(0, least-allowed) / 1e9)
-	c.Handler.QueuedMost = ptr(w.most / 1e9)
-}
-
-// handOver is the time, in nanoseconds, that an event may take besides waiting in a queue: from the
-// apiserver to the watcher, and from its queue to storage. On a busy machine it is more.
-const handOver = 100e6
 
 // difference is the growth of a counter per queue; a queue that came up in between
 // started at 0.

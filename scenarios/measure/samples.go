@@ -79,10 +79,10 @@ func (b curveBuilder) add(name, unit string, at int64, v *float64) {
 // rate adds requests per second, one point per bin from the first to the last that has
 // any, at the bin's middle.
 func (b curveBuilder) rate(name string, r *rate) {
-	first := slices.IndexFunc(r.bins, func(n int64) bool { return n > 0 })
-	for i := max(0, first); i < len(r.bins); i++ {
+	first := slices.IndexFunc(r.n, func(n int32) bool { return n > 0 })
+	for i := max(0, first); i < len(r.n); i++ {
 		at := b.zero + int64(i)*seriesBin + seriesBin/2
-		b.add(name, "requests/s", at, ptr(float64(r.bins[i])/(float64(seriesBin)/1e9)))
+		b.add(name, "requests/s", at, ptr(float64(r.n[i])/(float64(seriesBin)/1e9)))
 	}
 }
 
@@ -103,21 +103,16 @@ func (b curveBuilder) most(name, unit string, owed *debts) {
 }
 
 // rate counts requests in bins from the start of the load on.
-type rate struct{ bins []int64 }
+type rate struct{ bins }
 
 // maxBins bounds a curve to what a cell can last, some six days.
 const maxBins = 1 << 20
 
-// add counts one that happened nanos after the start.
-func (r *rate) add(nanos int64) {
-	if nanos < 0 || nanos >= maxBins*seriesBin {
-		return
+// count adds one that happened nanos after the start.
+func (r *rate) count(nanos int64) {
+	if nanos >= 0 && nanos < maxBins*seriesBin {
+		r.add(int(nanos/seriesBin), 1)
 	}
-	i := int(nanos / seriesBin)
-	for len(r.bins) <= i {
-		r.bins = append(r.bins, 0)
-	}
-	r.bins[i]++
 }
 
 // maxOf is the largest value a figure had between two times.

@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -74,32 +72,16 @@ func (t *profiled) beside(cfg plan.Config, seconds float64) *result.Traffic {
 	}
 	lives := float64(out.Kinds[podKind].Added+out.Kinds[podKind].Deleted) / 2
 	out.PodLives = lives
-	var events, should, bytes, planned float64
-	sized := true
-	for _, kind := range slices.Sorted(maps.Keys(out.Kinds)) {
-		k, p := out.Kinds[kind], t.puts[kind]
-		k.Puts = p.n
-		n := float64(k.Events())
-		mean := float64(p.bytes) / float64(p.n) // NaN of none, which is nil
-		k.Bytes = ptr(mean)
+	for kind, k := range out.Kinds {
+		p := t.puts[kind]
+		k.Puts, k.Bytes = p.n, ptr(float64(p.bytes)/float64(p.n)) // NaN of none, which is nil
 		if e, ok := expected[kind]; ok {
 			k.Expected, k.ExpectedBytes = ptr(float64(e.Writes)), known(e.Bytes)
 			if !plan.ByTheClock(kind) && lives > 0 {
-				k.PerPod, k.ExpectedPerPod = ptr(n/lives), ptr(float64(e.Writes)/lives)
-				events, should, planned = events+n, should+float64(e.Writes), planned+float64(e.Writes)*e.Bytes
-				if n > 0 {
-					bytes, sized = bytes+n*mean, sized && p.n > 0
-				}
+				k.PerPod = ptr(float64(k.Events()) / lives)
 			}
 		}
 		out.Kinds[kind] = k
-	}
-	if events > 0 {
-		out.EventsPerPod, out.ExpectedEventsPerPod = ptr(events/lives), ptr(should/lives)
-		out.ExpectedBytesPerPod = known(planned / lives)
-		if sized {
-			out.BytesPerPod = ptr(bytes / lives)
-		}
 	}
 	return out
 }

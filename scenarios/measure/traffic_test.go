@@ -74,17 +74,11 @@ func TestTraffic(t *testing.T) {
 			"EndpointSlice": {PerPod: new(0.0)},
 			"Gadget":        {Modified: 1, Puts: 1, Bytes: new(10.0)}, // of which the plan knows nothing
 		},
-		EventsPerPod: new(6.0), BytesPerPod: new(42000.0), // 13 × 9000 + 4 × 1000 + 1 × 5000
 	}
-	all, bytes := 0.0, 0.0
 	for kind, x := range planned {
 		n := float64(x.Writes)
 		k := want.Kinds[kind]
 		k.Expected, k.ExpectedBytes = new(n), known(x.Bytes)
-		if !plan.ByTheClock(kind) {
-			k.ExpectedPerPod = new(n / 3)
-			all, bytes = all+n, bytes+n*x.Bytes
-		}
 		want.Kinds[kind] = k
 	}
 	for kind := range want.Kinds {
@@ -92,7 +86,6 @@ func TestTraffic(t *testing.T) {
 			delete(want.Kinds, kind)
 		}
 	}
-	want.ExpectedEventsPerPod, want.ExpectedBytesPerPod = new(all/3), new(bytes/3)
 	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-5, 0)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -129,7 +122,7 @@ func TestTrafficByTheClock(t *testing.T) {
 	if want := 3 * seconds; got.Expected == nil || *got.Expected < want-2 || *got.Expected > want+2 {
 		t.Errorf("%v Leases are expected, want %v", got.Expected, want)
 	}
-	if got.PerPod != nil || got.ExpectedPerPod != nil || got.Bytes != nil {
+	if got.PerPod != nil || got.Bytes != nil {
 		t.Errorf("%+v", got)
 	}
 	l.Profile = ""
@@ -143,12 +136,12 @@ func TestTrafficWithoutLives(t *testing.T) {
 	e := churned()
 	e.ops, e.entries = e.ops[2:3], e.entries[2:3]
 	got := e.figures(t).Traffic
-	if got.PodLives != 0 || got.EventsPerPod != nil || got.BytesPerPod != nil || got.Kinds["Event"].Events() != 1 || got.Kinds["Event"].PerPod != nil {
+	if got.PodLives != 0 || got.Kinds["Event"].Events() != 1 || got.Kinds["Event"].PerPod != nil {
 		t.Errorf("%+v", got)
 	}
 	e = churned()
 	e.entries = e.entries[:1] // no Event came to storage, so nobody knows its size
-	if got := e.figures(t).Traffic; got.BytesPerPod != nil || got.EventsPerPod == nil || got.Kinds["Event"].Bytes != nil {
+	if got := e.figures(t).Traffic; got.Kinds["Event"].Bytes != nil {
 		t.Errorf("%+v", got)
 	}
 }

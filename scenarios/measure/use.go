@@ -114,7 +114,7 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 		}
 	}
 	rss := ofWatcher(func(x history.Use) float64 { return x.RSSBytes })
-	w.RSSStartMiB, w.RSSPeakMiB, w.RSSEndMiB = rss(u.a), u.most(rss), rss(u.b)
+	w.RSSPeakMiB, w.RSSEndMiB = u.most(rss), rss(u.b)
 	if heap := f.after.Sum(goHeap); heap != nil {
 		w.HeapMiB = mib(*heap)
 	}

@@ -9,8 +9,7 @@ import (
 )
 
 // maxLittle is the disagreement between mean depth and rate × mean wait beyond which a
-// watcher's queue metrics are taken for broken; and that between them and what op log and
-// ledger allow.
+// watcher's queue metrics are taken for broken.
 const maxLittle = 0.10
 
 // QueuesContradict begins the reason why a cell is not believed whose watcher's queue
@@ -86,21 +85,8 @@ func invalid(c *result.Cell, g grounds) (why, late []string) {
 				"stalled or was overloaded", *m, c.Storage.LatencyMeanMs, most)
 		}
 	}
-	h := &c.Handler
-	if d := h.LittleDiscrepancy; d != nil && *d > maxLittle {
+	if d := c.Handler.LittleDiscrepancy; d != nil && *d > maxLittle {
 		no(QueuesContradict+" themselves: mean depth and rate × mean wait of %s differ by %.0f%%", g.littleQueue, 100**d)
-	}
-	if q := h.QueuedSeconds; q != nil {
-		const contradict = QueuesContradict +
-			" the record: the queues held %.1f event-seconds by the watcher, %.1f to %.1f " +
-			"by op log and ledger"
-		switch {
-		case *q > *h.QueuedMost*(1+maxLittle)+littleLeast:
-			no(contradict, *q, *h.QueuedLeast, *h.QueuedMost)
-		case *q < *h.QueuedLeast*(1-maxLittle)-littleLeast:
-			behind(contradict+", unless the events waited outside the queues, on their way to the watcher or to storage", *q,
-				*h.QueuedLeast, *h.QueuedMost)
-		}
 	}
 	for _, f := range g.faults {
 		if c.Faults[f] == 0 {

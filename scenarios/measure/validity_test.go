@@ -34,8 +34,6 @@ func TestInvalid(t *testing.T) {
 		{"a long tail has a wide mean", func(c *result.Cell, g *grounds) { c.Storage.SeenMeanMs, g.deviationMs = ptr(140), ptr(280) }, "", false},
 		{"slow periods", func(c *result.Cell, g *grounds) { c.Storage.SeenMeanMs, g.deviationMs = ptr(140), nil }, "", false},
 		{"queueing for capacity is no stall", func(c *result.Cell, g *grounds) { c.Storage.SeenMeanMs, g.limited = ptr(146), true }, "", false},
-		{"queue metrics that contradict the record", func(c *result.Cell, _ *grounds) { c.Handler.QueuedSeconds = ptr(600) }, "the queue metrics contradict the record: the queues held 600.0 event-seconds", false},
-		{"a watch that was late, or a meter that forgets", func(c *result.Cell, _ *grounds) { c.Handler.QueuedSeconds = ptr(300) }, "the queues held 300.0 event-seconds by the watcher, 450.0 to 520.0 by op log and ledger, unless the events waited outside the queues, on their way to the watcher or to storage", true},
 		{"queue metrics that contradict themselves", func(c *result.Cell, _ *grounds) { c.Handler.LittleDiscrepancy = ptr(0.2) }, "mean depth and rate × mean wait of Pod_3 differ by 20%", false},
 		{"vacuous fault", func(c *result.Cell, g *grounds) {
 			c.Faults, g.faults = map[string]int64{"503": 4}, []string{"503", "reset"}
@@ -45,7 +43,7 @@ func TestInvalid(t *testing.T) {
 			c := &result.Cell{
 				Load:    result.Load{Model: result.ModelOpen, Planned: 100, Done: 100, QPS: 10, OfferedQPS: ptr(12), PlannedQPS: ptr(10), LagMs: &result.Quantiles{P99: 3}},
 				Storage: result.Storage{Requests: 100, LatencyMeanMs: 87, SeenMeanMs: ptr(87.5), SeenMs: &result.Quantiles{Count: 400}},
-				Handler: result.Handler{LittleDiscrepancy: ptr(0.02), QueuedSeconds: ptr(500), QueuedLeast: ptr(450), QueuedMost: ptr(520)},
+				Handler: result.Handler{LittleDiscrepancy: ptr(0.02)},
 			}
 			g := grounds{limits: testLimits, littleQueue: "Pod_3", deviationMs: ptr(9)}
 			tc.change(c, &g)

@@ -12,54 +12,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// TestQueuesAgainstTheRecord: a meter that agrees with itself is held to what stands before
-// and behind the watcher.
-func TestQueuesAgainstTheRecord(t *testing.T) {
-	// 300 events, two of each deletion, wait one after the other for a sender of 100 ms.
-	const held = 300. * 299 / 2 * 0.1
-	apart := metric.EventsCoalesced + `{kind="Pod"} 0` + "\n"
-	merged := metric.EventsCoalesced + `{kind="Pod"} 7` + "\n"
-	for _, tc := range []struct {
-		name   string
-		depth  float64 // by the handler queue's meter
-		writer float64 // and by the Writer's
-		more   string  // metrics
-		change func(*spec.Scenario)
-		want   string // part of the reason; "" is valid, "-" is not judged
-	}{
-		{"right", held, 0, apart, nil, ""},
-		{"right, most of it in the Writer", held / 4, held * 3 / 4, apart, nil, ""},
-		{"half", held / 2, 0, apart, nil, "the queues held 2242.5 event-seconds by the watcher"},
-		{"nothing", 0, 0, apart, nil, "the queues held 0.0 event-seconds by the watcher"},
-		{"twice", 2 * held, 0, apart, nil, "the queues held 8970.0 event-seconds by the watcher"},
-		{"milliseconds for seconds", held * 1000, 0, apart, nil, "event-seconds by the watcher"},
-		{"less where events were merged", held / 2, 0, merged, nil, ""},
-		{"too little even so", held / 20, 0, merged, nil, "event-seconds by the watcher"},
-		{"a watch that delivers late", held / 2, 0, apart, func(s *spec.Scenario) { s.Watch.Faults = []string{"stall"} }, "-"},
-		{"repairs make events of their own", 2 * held, 0, metric.SyncRepairs + `{kind="Pod"} 3` + "\n", nil, "-"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			e := deletions(100)
-			if tc.change != nil {
-				tc.change(&e.cell.Scenario)
-			}
-			var text strings.Builder
-			for _, name := range []string{metric.QueueHandled, metric.QueueDepthTime, metric.QueueWaitSeconds} {
-				fmt.Fprintf(&text, "# TYPE %[1]s counter\n%[1]s{queue=\"Pod\"} %[2]g\n%[1]s{queue=\"%[3]s\"} %[4]g\n", name, tc.depth, metric.WriterQueueHandler, tc.writer)
-			}
-			c := e.scraped(t, "a_total 1\n", text.String()+tc.more)
-			switch got := fmt.Sprint(c.InvalidReasons); {
-			case tc.want == "-" && c.Handler.QueuedSeconds != nil:
-				t.Errorf("judged: %v", *c.Handler.QueuedSeconds)
-			case tc.want == "" && (!c.Valid || c.Handler.QueuedSeconds == nil):
-				t.Errorf("refused: %s", got)
-			case len(tc.want) > 1 && (len(c.InvalidReasons) != 1 || !strings.Contains(got, tc.want)):
-				t.Errorf("%s, want %q", got, tc.want)
-			}
-		})
-	}
-}
-
 // scraped goes through the record with the watcher's metrics.
 func (e *evidence) scraped(t *testing.T, before, after string) result.Cell {
 	t.Helper()

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
 // converge is G1: the two sides, object by object. It also is what lost counts.
@@ -12,11 +14,11 @@ func (r *record) converge() (v verdict) {
 		uid, digest string
 		version     uint64
 	}
-	both := map[key]map[string]side{}
+	both := map[key]map[history.Side]side{}
 	for _, s := range r.states {
 		k := key{s.Kind, s.Namespace, s.Name}
 		if both[k] == nil {
-			both[k] = map[string]side{}
+			both[k] = map[history.Side]side{}
 		}
 		both[k][s.Side] = side{s.UID, s.Digest, s.ResourceVersion}
 	}

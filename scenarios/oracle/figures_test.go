@@ -61,9 +61,6 @@ func (r *record) loadFigures(a answers, w window) {
 	if n := l.Warmup.Operations; n > 0 {
 		a["load.warmupOperations"] = float64(n)
 	}
-	if n := l.Hotkeys.Burst; n > 0 {
-		a["load.hotBurst"] = float64(n)
-	}
 	if l.Model == "open" {
 		a["load.arrival"] = cmp.Or(l.Arrival, "constant")
 		if l.Profile != "" {
@@ -367,7 +364,11 @@ func (r *record) handlerFigures(a answers, changes []change, w window) {
 			end = max(end, c.stored)
 		}
 	}
-	r.queued(a, changes)
+	depth, known := r.grown("k8swatch_queue_depth_seconds_total", `queue="Pod`)
+	wait, _ := r.grown("k8swatch_queue_wait_seconds_total", `queue="Pod`)
+	if known {
+		a["handler.littleDiscrepancy"] = optional{math.Abs(depth-wait) / depth}
+	}
 	r.gap(a, changes)
 	if !r.cell.Cut {
 		a["handler.drainSeconds"] = seconds(end - w.first)
@@ -375,31 +376,6 @@ func (r *record) handlerFigures(a answers, changes []change, w window) {
 		return
 	}
 	r.projection(a, changes, w)
-}
-
-// queued holds the watcher's own integral of its queues to what the record allows. A
-// deletion is two events if storage saw the terminating state.
-func (r *record) queued(a answers, changes []change) {
-	depth, known := r.grown("k8swatch_queue_depth_seconds_total", `queue="Pod`)
-	wait, _ := r.grown("k8swatch_queue_wait_seconds_total", `queue="Pod`)
-	writer, _ := r.grown("k8swatch_queue_depth_seconds_total", `queue="writer_normal_queue"`)
-	if !known {
-		return
-	}
-	most := 0.0
-	for i := range changes {
-		c := &changes[i]
-		if c.Kind != "Pod" || c.Bystander || c.arrived == 0 {
-			continue
-		}
-		most += seconds(c.arrived - c.Started)
-		if c.delete() && r.terminating(c) {
-			most += seconds(c.arrived - c.Started)
-		}
-	}
-	a["handler.littleDiscrepancy"] = optional{math.Abs(depth-wait) / depth}
-	a["handler.queuedEventSeconds"] = optional{depth + writer}
-	a["handler.queuedEventSecondsMost"] = optional{most}
 }
 
 // terminating says that storage acknowledged a state after the last that the op log

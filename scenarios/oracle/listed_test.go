@@ -21,7 +21,6 @@ var notCompared = []struct {
 	{`checks\.\w+\.(counterexample|furtherCounterexamples.*|evidence.*|note)`, nil, "sentences, and rows of op log and ledger; the verdict and the number of violations are compared"},
 	{`checks\.(G6|G14)\.judged`, nil, "how many comparisons the judge happens to make"},
 	{`checks\.(G7|G8|G9|G12|G13)\..*`, nil, "asked by the fault matrix alone, by rules that are the code's; the facts beside them are compared"},
-	{`handler\.queuedEventSecondsLeast`, nil, "how the 100 ms are divided between the two events of a deletion is the code's choice"},
 	{`storage\.latency(P50|P99)Ms`, mixed, "quantiles of a distribution other than lognormal and constant, which the grammar's own tests hold to its draws"},
 	{`watcher\.name`, nil, "copied from the scenario, or words of the command"},
 	{`writer\.maxDepth`, nil, "of runs of former versions"},

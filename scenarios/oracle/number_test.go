@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -93,3 +95,44 @@ func quantiles(nanos []int64, unit float64) map[string]any {
 func seconds(nanos int64) float64 { return float64(nanos) / 1e9 }
 
 var nan = math.NaN()
+
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v, true
+	case within:
+		return v.v, true
+	case optional:
+		return v.v, true
+	}
+	return 0, false
+}
+
+// configured reads median, mean and 99th percentile of a lognormal or constant latency, in
+// seconds; false for other distributions.
+func configured(text string) (p50, mean, p99 float64, ok bool) {
+	const z = 2.3263478740408408 // of the 99th percentile of a normal distribution
+	value := map[string]float64{}
+	for _, part := range strings.Split(strings.TrimSuffix(strings.TrimPrefix(text, "lognormal("), ")"), ",") {
+		name, what, named := strings.Cut(strings.TrimSpace(part), "=")
+		if !named {
+			name, what = "", name
+		}
+		d, err := time.ParseDuration(what)
+		if err != nil {
+			return 0, 0, 0, false
+		}
+		value[name] = d.Seconds()
+	}
+	switch {
+	case len(value) == 1 && value[""] > 0:
+		return value[""], value[""], value[""], true
+	case value["p50"] > 0 && value["p99"] > 0:
+		s := math.Log(value["p99"]/value["p50"]) / z
+		return value["p50"], value["p50"] * math.Exp(s*s/2), value["p99"], true
+	case value["mean"] > 0 && value["p99"] > 0:
+		s := z - math.Sqrt(z*z-2*math.Log(value["p99"]/value["mean"]))
+		return value["mean"] * math.Exp(-s*s/2), value["mean"], value["p99"], true
+	}
+	return 0, 0, 0, false
+}

@@ -181,7 +181,7 @@ func sameRun(t *testing.T, dir string) {
 	var asked, published map[string]any
 	readJSON(t, filepath.Join(dir, "run.json"), &asked)
 	readJSON(t, filepath.Join(dir, "results.json"), &published)
-	for part := range published {
+	for part := range published { // thresholds are those of the tests of reports/result
 		if !slices.Contains([]string{"schema", "run", "environment", "scenario", "cells", "thresholds", "contests"}, part) {
 			t.Errorf("%s is published, and nobody computes it a second time", part)
 		}

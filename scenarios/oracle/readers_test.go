@@ -8,19 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/watchbench/watchbench/loadgen/readers"
 )
 
-// read is a line of the readers' record; loadgen/readers says what is in it.
-type read struct {
-	What                     string
-	Reader                   int
-	Intended, Started, Ended int64
-	Code                     int
-	Items, Bytes             int64
-	Error, Type, UID         string
-	Version                  uint64
-	Signed                   bool
-}
+// read is a line of the readers' record.
+type read readers.Record
 
 func (x *read) told() bool { return x.Code/100 == 2 }
 

@@ -16,27 +16,24 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// The files of a cell, as far as the oracle needs them. Times are Unix nanoseconds.
-// scenarios/history says what the files are.
-
-type operation struct {
-	ID              int64
-	Attempt         int
-	Phase, Type     string
-	Thread          int
-	Bystander       bool
-	Kind, Namespace string
-	Name, UID       string
-	ResourceVersion uint64
-	DeletedVersion  uint64
-	Intended        int64
-	Started         int64
-	Finished        int64
-	Status          int
-	Error           string
-}
+// The lines of a cell's files are read as what wrote them; all that is computed of them is the
+// oracle's own.
+type (
+	operation oplog.Record
+	request   ledger.Entry
+	state     = history.StateRecord
+	use       = history.Use
+	sample    = history.Sample
+	mark      = history.Mark
+	key       history.Key
+	firing    history.Firing
+)
 
 func (o *operation) ok() bool     { return o.Error == "" && o.Status >= 200 && o.Status < 300 }
 func (o *operation) key() key     { return key{o.Kind, o.Namespace, o.Name} }
@@ -49,49 +46,12 @@ func (o *operation) counted() bool { return o.Phase == "load" && o.ok() && o.Typ
 // notes is the kind of the watcher's own record in storage, which is no object's.
 const notes = "K8sWatchState"
 
-type request struct {
-	Seq                          uint64
-	Method, Kind, Namespace      string
-	Name, UID                    string
-	ResourceVersion              uint64
-	Received, Applied, Responded int64
-	Status, Code, Bytes          int
-	Effect, Fault                string
-}
-
 func (r *request) key() key    { return key{r.Kind, r.Namespace, r.Name} }
 func (r *request) took() bool  { return r.Effect != "rejected" && r.Applied != 0 }
 func (r *request) acked() bool { return r.Responded != 0 && r.Status == 200 && r.Code == 0 }
 
 // mine says that the watcher sent it: the runner's own tampering is in the ledger too.
 func (r *request) mine() bool { return r.Fault != "tamper" }
-
-type key struct{ Kind, Namespace, Name string }
-
-type state struct {
-	Side, Kind, Namespace, Name, UID, Digest, Content, Served string
-	ResourceVersion                                           uint64
-}
-
-type use struct{ CPUSeconds, RSSBytes, RSSHighestBytes, Read, Written float64 }
-
-type sample struct {
-	Time                                                   int64
-	Parties                                                map[string]use
-	QueueDepth, WriterDepth, HandlerDepth, StorageInFlight *float64
-	Goroutines, Sockets, Asked                             *float64
-}
-
-type mark struct {
-	Time                  int64
-	What, Kind, Namespace string
-	Name, Note            string
-}
-
-type firing struct {
-	Name        string
-	Fired, Keys int64
-}
 
 type cellFile struct {
 	ID         string
@@ -158,10 +118,9 @@ type scenario struct {
 	Watch   struct{ Faults []string }
 	Events  []map[string]any
 	Fault   *struct {
-		Row, Title, NoPower          string
+		Row, Title                   string
 		Assert, Measure, Legacy      []string
 		Amplification                float64
-		Isolation                    float64
 		FromAnswer, PerStep, Repairs bool
 		Recovery                     string
 	}

@@ -63,7 +63,6 @@ func (r *record) watcherFigures(a answers, changes []change, w window) {
 			}
 		}
 	}
-	a.number("watcher.rssStartMiB", first.Parties["watcher"].RSSBytes/mib)
 	if v := end.Parties["watcher"].RSSBytes; v > 0 {
 		a.number("watcher.rssEndMiB", v/mib)
 	}
@@ -109,9 +108,6 @@ func (r *record) watcherFigures(a answers, changes []change, w window) {
 		a.number("watcher.netInKiBps", ni)
 		a.number("watcher.netOutKiBps", no)
 		a.number("watcher.netKiBps", ni+no)
-	}
-	if n, known := r.before.sum("bcs_k8s_watch_cache_keys_num"); known {
-		a.number("watcher.cachedObjects", n)
 	}
 }
 

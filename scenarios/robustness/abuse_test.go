@@ -81,7 +81,7 @@ type abused struct {
 
 // arrange has the watcher serve as it must beyond loopback.
 func (a *abuse) arrange(c faults.Cell) error {
-	if !faults.Asks(c.Scenario(), abuseQueries) {
+	if !asks(c.Scenario(), abuseQueries) {
 		return nil
 	}
 	ca, err := certs.NewAuthority("watchbench resource watcher", certLife)

@@ -79,7 +79,7 @@ func account() faults.Family {
 
 // arrange has the proxy pass on the watcher's own credentials.
 func (a *serviceAccount) arrange(c faults.Cell) error {
-	c.Setup().OwnRights = faults.Asks(c.Scenario(), rotateToken)
+	c.Setup().OwnRights = asks(c.Scenario(), rotateToken)
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 )
 
 // root is the repository's, seen from this package.
@@ -95,61 +94,4 @@ func (m mutant) packages() (all []string) {
 		}
 	}
 	return all
-}
-
-// TestMutantsApply: every mutant still fits the code and compiles, also those of live clusters and of the gate.
-func TestMutantsApply(t *testing.T) {
-	names := map[string]bool{}
-	all := slices.Clone(mutants)
-	for _, m := range mutants {
-		if names[m.Name] || m.Bug == "" || len(m.Edits) == 0 || len(m.Caught) == 0 {
-			t.Errorf("mutant %q: want a name of its own, what it does wrong, edits and rows that catch it", m.Name)
-		}
-		names[m.Name] = true
-	}
-	for _, m := range liveMutants {
-		all = append(all, m.mutant)
-	}
-	for _, p := range kinds {
-		if m := p.mutant(100); len(m.Edits) > 0 {
-			all = append(all, m)
-		}
-	}
-	for _, m := range all {
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			list, err := m.overlay(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := build(t.Context(), list, "", m.packages()...); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
-}
-
-// TestEditMustFitOnce: an edit that fits nowhere, or twice, is refused.
-func TestEditMustFitOnce(t *testing.T) {
-	for _, old := range []string{"no such text", "robustness"} {
-		m := mutant{Name: "bad", Edits: []edit{{"scenarios/robustness/doc.go", old, ""}}}
-		if _, err := m.mutate(); err == nil || !strings.Contains(err.Error(), "times, not once") {
-			t.Errorf("%q: %v", old, err)
-		}
-	}
-}
-
-// TestRowsAssert: the columns that are to catch a mutant are asserted by the scenario. A
-// machine that stands still for a moment fails I and T, so they catch nothing.
-func TestRowsAssert(t *testing.T) {
-	for _, m := range mutants {
-		for _, r := range m.Caught {
-			fault := read(t, r.Scenario, r.Cells...).Base().Fault
-			for _, column := range strings.Split(r.Columns, "") {
-				if !slices.Contains(fault.Assert, column) || column == "I" || column == "T" {
-					t.Errorf("mutant %s: %s is to fail in column %s, but what can catch it there is %v without I and T", m.Name, r.Scenario, column, fault.Assert)
-				}
-			}
-		}
-	}
 }

@@ -51,16 +51,3 @@ func TestCatches(t *testing.T) {
 		}
 	}
 }
-
-// TestOverlayIsBuilt: what a mutant changes is what is compiled, or nothing that is said of
-// mutants means anything.
-func TestOverlayIsBuilt(t *testing.T) {
-	m := mutant{Name: "no-go", Edits: []edit{{"watcher/pipeline/gate.go", "package pipeline\n", "package pipeline\n\nno Go at all\n"}}}
-	list, err := m.overlay(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := build(t.Context(), list, "", m.packages()...); err == nil {
-		t.Error("the overlay was not read: a package with an error in it compiles")
-	}
-}

@@ -44,9 +44,6 @@ type definition struct {
 	alone        bool     // v2 is not served before the switch
 	objects      []string // names, the oldest first
 	named        int      // names given so far
-	// Times by the apiserver's word, 0 if it did not happen: established, its first object
-	// made, no longer there.
-	established, first, gone int64
 }
 
 func newDefinition(n int) *definition {
@@ -135,7 +132,6 @@ func (u *customs) add(ctx context.Context, n int, alone bool) ([]*definition, er
 		if err := u.until(ctx, d.kind+" to be established", func(ctx context.Context) (bool, error) { return u.established(ctx, d) }); err != nil {
 			return err
 		}
-		d.established = time.Now().UnixNano()
 		for range customsEach {
 			if err := u.create(ctx, d); err != nil {
 				return err
@@ -196,9 +192,6 @@ func (u *customs) create(ctx context.Context, d *definition) error {
 	})
 	if err != nil {
 		return err
-	}
-	if d.first == 0 {
-		d.first = time.Now().UnixNano()
 	}
 	d.objects = append(d.objects, name)
 	return nil
@@ -264,7 +257,7 @@ func (u *customs) drop(ctx context.Context, some []*definition) error {
 		if err := u.delete(ctx, d.plural+"."+u.group, ""); err != nil {
 			return err
 		}
-		d.gone, d.served = time.Now().UnixNano(), false
+		d.served = false
 		return nil
 	})
 }

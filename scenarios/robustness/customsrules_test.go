@@ -11,16 +11,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // apiserverAt is a client of a test's server.
@@ -106,70 +103,29 @@ func TestRemoveSparesOthers(t *testing.T) {
 	}
 }
 
-// customCase is a cell with two definitions that came and went, and the ledger of it.
-func customCase(t *testing.T, deeds ...history.Deed) (*matrix.Case, []ledger.Entry) {
-	t.Helper()
-	at := func(s float64) int64 { return int64(s * 1e9) }
-	c := caseOf(&spec.Fault{Row: "F22", Title: "x", Assert: []string{"C"}}, spec.Event{What: crdAdd}, spec.Event{What: crdAdd}, spec.Event{What: crdRemove})
-	c.Deeds = deeds
-	entry := func(method, kind, effect string, s float64) ledger.Entry {
-		return ledger.Entry{Method: method, Kind: kind, Effect: effect, Applied: at(s)}
-	}
-	return c, []ledger.Entry{
-		entry("PUT", "Custom0", ledger.EffectRejected, 3.1), entry("PUT", "Custom0", ledger.EffectCreated, 3.5), entry("PUT", "Custom0", ledger.EffectReplaced, 5),
-		entry("PUT", "Custom1", ledger.EffectCreated, 4.2), entry("PUT", "Pod", ledger.EffectCreated, 8),
-		entry("DELETE", "Custom0", ledger.EffectDeleted, 6), entry("DELETE", "Custom1", ledger.EffectDeleted, 9), entry("DELETE", "Custom0", ledger.EffectDeleted, 10.5),
-	}
-}
-
+// TestCustomFacts: the longest time of each event counts, and one that storage did not follow fails C.
 func TestCustomFacts(t *testing.T) {
-	const s = int64(time.Second)
-	added := deedOf(t, crdAdd, 6, follow{Cached: 9, Defined: []defined{{Kind: "Custom0", Established: s, First: 3 * s}, {Kind: "Custom1", Established: 2 * s, First: 4 * s}, {Kind: "Custom2"}}})
-	gone := deedOf(t, crdRemove, 6, follow{Defined: []defined{{Kind: "Custom0", Gone: 9 * s}, {Kind: "Custom1", Gone: 10 * s}}})
-	facts := func(deeds ...history.Deed) map[string]result.Fact {
-		c, entries := customCase(t, deeds...)
-		out := map[string]result.Fact{}
-		for _, f := range factsOf(t, c, (&customs{}).rules, nil, entries) {
-			out[f.Name] = f
+	facts := func(deeds ...history.Deed) (missed result.Fact, times map[string]float64) {
+		c := caseOf(&spec.Fault{}, spec.Event{What: crdAdd})
+		c.Deeds = deeds
+		all, times := factsOf(t, c, (&customs{}).rules, nil, nil), map[string]float64{}
+		for _, f := range all[1:] {
+			times[f.Name] = f.Value
 		}
-		return out
+		return all[0], times
 	}
-	got := facts(added, deedOf(t, crdSwitch, 3, follow{Seconds: 1}), deedOf(t, crdSwitch, 3, follow{Seconds: 3}), gone)
-	for name, want := range map[string]float64{
-		"definition established until its first object is in storage": 2.5,
-		"first object of a definition made until it is in storage":    0.5,
-		"definition removed until its last row is gone":               1.5,
-		"until storage followed crd-switch":                           3,
-		"events that storage did not follow":                          0,
-	} {
-		if f, ok := got[name]; !ok || f.Value != want || !f.OK {
-			t.Errorf("%s: %+v, want %v", name, f, want)
-		}
+	missed, times := facts(deedOf(t, crdSwitch, 3, follow{Seconds: 1}), deedOf(t, crdSwitch, 3, follow{Seconds: 3}), deedOf(t, crdAdd, 6, follow{Seconds: 2}))
+	if want := map[string]float64{"until storage followed crd-switch": 3, "until storage followed crd-add": 2}; !missed.OK || !cmp.Equal(times, want) {
+		t.Errorf("%+v, %v", missed, times)
 	}
-	const missed = "events that storage did not follow"
-	if f := facts(deedOf(t, crdAdd, 0, follow{}), deedOf(t, crdRemove, 0, follow{Behind: "a is in storage"}))[missed]; f.OK || f.Value != 1 || !strings.Contains(f.Detail, "crd-remove: a is in storage") {
-		t.Errorf("%+v", f)
+	missed, _ = facts(deedOf(t, crdAdd, 0, follow{}), deedOf(t, crdRemove, 0, follow{Behind: "a is in storage"}))
+	if missed.OK || missed.Value != 1 || !strings.Contains(missed.Detail, "crd-remove: a is in storage") {
+		t.Errorf("%+v", missed)
 	}
-	if f := facts()[missed]; f.OK {
-		t.Errorf("nothing was waited for: %+v", f)
+	if missed, _ = facts(); missed.OK {
+		t.Errorf("nothing was waited for: %+v", missed)
 	}
 	if rules, err := (&customs{}).rules(caseOf(&spec.Fault{})); err != nil || len(rules) != 0 {
 		t.Errorf("a cell without custom resources: %d rules, %v", len(rules), err)
-	}
-}
-
-func TestCustomVacuous(t *testing.T) {
-	for _, tc := range []struct {
-		deeds []history.Deed
-		want  []string
-	}{
-		{[]history.Deed{{What: crdAdd, Keys: 3}, {What: crdAdd, Keys: 3}, {What: crdRemove, Keys: 3}}, nil},
-		{[]history.Deed{{What: crdAdd, Keys: 6}, {What: crdRemove, Keys: 2}},
-			[]string{"the event crd-add happened 1 times instead of 2", "the event crd-remove concerned 2 custom objects; at least 3 are needed"}},
-	} {
-		c, _ := customCase(t, tc.deeds...)
-		if d := cmp.Diff(tc.want, customVacuous(c)); d != "" {
-			t.Error(d)
-		}
 	}
 }

@@ -11,6 +11,6 @@
 //	make controls ARGS='-run TestControls/no-backoff'                     one mutant
 //
 // A mutant is k8s-watch with one plausible programming error, put into a copy of the sources at build time (go build
-// -overlay); the watcher itself knows of none. The table in mutants_test.go names, for each mutant, the rows that must
+// -overlay); the watcher itself knows of none. testdata/mutants.yaml names, for each mutant, the rows that must
 // catch it and the columns in which.
 package robustness

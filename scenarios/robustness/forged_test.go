@@ -5,13 +5,10 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/faults"
@@ -97,7 +94,7 @@ type trapSeen struct {
 
 // arrange opens the listeners and gives the watcher its subscriptions.
 func (f *forgery) arrange(c faults.Cell) error {
-	if !faults.Asks(c.Scenario(), forgeWebhooks) {
+	if !asks(c.Scenario(), forgeWebhooks) {
 		return nil
 	}
 	for _, x := range []struct{ address, allowed string }{{"127.0.0.1:0", allowed4}, {"[::1]:0", allowed6}} {
@@ -199,7 +196,7 @@ func (f *forgery) finish(ctx context.Context, c faults.Cell) error {
 	if f.last == nil || c.Watcher().Ended() { // a cut cell's watcher has no more to say
 		return nil
 	}
-	f.last.Redirects = f.redirector.deliveries.Load() // before the figures, which may count more
+	f.last.Redirects = f.redirector.seen().Deliveries // before the figures, which may count more
 	s, err := c.Watcher().Scrape(ctx)
 	if err != nil {
 		return c.Watcher().Lost(ctx, err)
@@ -258,19 +255,10 @@ func (t *forgedTries) read(log []byte) {
 func (f *forgery) remove(context.Context, faults.Cell) error {
 	for _, t := range append(f.traps, f.redirector) {
 		if t != nil {
-			t.close()
+			t.Close()
 		}
 	}
 	return nil
-}
-
-// trapGrace is how long the requests to a trap may take at its end.
-const trapGrace = time.Second
-
-// serveTrap serves until ctx ends.
-func serveTrap(ctx context.Context, h http.Handler, l net.Listener) error {
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, ConnContext: withTrapConn}
-	return lifecycle.Serve(ctx, s, l, trapGrace)
 }
 
 // badConfig is the exit code of a watcher that refuses its configuration.

@@ -70,7 +70,7 @@ func TestTrap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer trap.close()
+	defer trap.Close()
 	client := &http.Client{Transport: &http.Transport{}}
 	post := func(path string) {
 		t.Helper()

@@ -80,7 +80,7 @@ func notifications() faults.Family {
 // arrange subscribes the receivers that fail.
 func (u *unwell) arrange(c faults.Cell) error {
 	r := &c.Scenario().Readers
-	if !faults.Asks(c.Scenario(), readQueues) || r.Webhooks == 0 {
+	if !asks(c.Scenario(), readQueues) || r.Webhooks == 0 {
 		return nil
 	}
 	serving := &party.Serving{}

@@ -169,50 +169,6 @@ func TestTokenProvesNothing(t *testing.T) {
 	}
 }
 
-func TestPauseAroundResize(t *testing.T) {
-	const ms = int64(time.Millisecond)
-	put := func(name string, at int64) ledger.Entry {
-		return ledger.Entry{Method: "PUT", Kind: "Pod", Name: name, UID: name, ResourceVersion: 1, Received: at * ms, Applied: at * ms, Responded: (at + 50) * ms, Status: 200, Effect: ledger.EffectCreated}
-	}
-	entries := []ledger.Entry{put("a", 1000), put("a", 7400), put("b", 8950), put("c", 9010), put("d", 9090), put("e", 10030), put("f", 10430)}
-	limit := 0.1
-	for _, tc := range []struct {
-		name    string
-		resizes []int64 // ms
-		ops     int     // of a to f, that wait since long ago
-		want    []result.Fact
-	}{
-		{"within two requests", []int64{9000}, 4, []result.Fact{{Value: 0.08, OK: true, Detail: "1 changes, a request takes 50ms, the slowest 50ms"}}},
-		{"longer", []int64{9000, 9900}, 6, []result.Fact{{Value: 0.94, Detail: "2 changes, a request takes 50ms, the slowest 50ms"}}},
-		{"in the outage, and in the backoff after it", []int64{1500, 7500}, 6, []result.Fact{{Missing: true, Detail: "no request was acknowledged around one, or storage was down"}}},
-	} {
-		c := caseOf(&spec.Fault{}, spec.Event{What: resize, PodQueueNum: 16})
-		c.Cell.Scenario.Storage.Faults = []string{"refuse(from=1s,for=2s)"}
-		for _, at := range tc.resizes {
-			c.Marks = append(c.Marks, history.Mark{What: history.MarkResized, Time: at * ms})
-		}
-		var ops []oplog.Record
-		var changes []history.Change
-		for i, name := range []string{"a", "b", "c", "d", "e", "f"}[:tc.ops] {
-			ops = append(ops, oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypeCreate, Kind: "Pod", Name: name, UID: name, ResourceVersion: 1, Finished: 1, Status: 200})
-			arrived := entries[max(i+1, 1)].Received
-			if i == 0 {
-				arrived = entries[0].Received
-			}
-			changes = append(changes, history.Change{Kind: "Pod", Finished: 1, Arrived: arrived, Stored: arrived + 50*ms})
-		}
-		for i := range tc.want {
-			tc.want[i].Column, tc.want[i].Name, tc.want[i].Unit, tc.want[i].Limit = "T", "longest pause around a change of queues", "s", &limit
-			if tc.want[i].Missing {
-				tc.want[i].Limit = nil
-			}
-		}
-		if d := cmp.Diff(tc.want, factsOf(t, c, queueRules, ops, entries, changes...)); d != "" {
-			t.Errorf("%s:\n%s", tc.name, d)
-		}
-	}
-}
-
 // TestNeverHappened: what storage never caught up with or followed is no figure of time, whatever it took to give up
 // waiting.
 func TestNeverHappened(t *testing.T) {
@@ -228,8 +184,6 @@ func TestNeverHappened(t *testing.T) {
 		{"a new token", (&serviceAccount{}).rules, rotateToken, rotation{OldAnswer: 401, NewAnswer: 200}, []string{
 			"longest delay of a change after the former token was refused", "recovery of what had happened until then"}},
 		{"custom resources", (&customs{}).rules, crdSwitch, follow{Seconds: 30, Behind: "x"}, []string{"until storage followed crd-switch"}},
-		{"an object of a definition", (&customs{}).rules, crdAdd, follow{Defined: []defined{{Kind: "Custom0", Established: 1, First: 2}}}, []string{
-			"definition established until its first object is in storage", "first object of a definition made until it is in storage"}},
 	} {
 		c := caseOf(fault, spec.Event{What: crdAdd})
 		c.Deeds = []history.Deed{deedOf(t, tc.what, 3, tc.seen)}

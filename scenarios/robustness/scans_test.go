@@ -52,7 +52,7 @@ type scanned struct {
 
 // arrange has the watchers serve, on loopback.
 func (scans) arrange(c faults.Cell) error {
-	if faults.Asks(c.Scenario(), queryScans) {
+	if asks(c.Scenario(), queryScans) {
 		c.Setup().Serving = &party.Serving{}
 	}
 	return nil

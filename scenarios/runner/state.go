@@ -83,12 +83,6 @@ func (c *site) compare(ctx context.Context, want []history.StateRecord) (behind 
 	return behindOf(want, have, latest, c.rules), at, err
 }
 
-// Behind is the half of CatchUp that looks at storage.
-func (c *site) Behind(ctx context.Context, want []history.StateRecord) (string, error) {
-	behind, _, err := c.compare(ctx, want)
-	return behind, err
-}
-
 // wanted are the objects that storage is to hold.
 func wanted(apiserver []history.StateRecord, rules check.Rules) []history.StateRecord {
 	return slices.DeleteFunc(slices.Clone(apiserver), func(r history.StateRecord) bool {

@@ -23,7 +23,6 @@ type Event struct {
 	Count int      `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Objects, rows, nodes, replicas or pods; default 1."`
 	Bytes Size     `json:"bytes,omitzero" range:"..1450000B" jsonschema_description:"create-objects: JSON size of one pod."`
 	Times int      `json:"times,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"kill-restart, term-restart: how often."`
-	Every Moment   `json:"every,omitzero" jsonschema_description:"kill-restart, term-restart: time that a new watcher gets before its end; drawn anew each time."`
 	// PodQueueNum of the watcher that starts, where it is not to be the scenario's, or of
 	// the one that runs from now on. The lengths are for the latter only.
 	PodQueueNum     int `json:"podQueueNum,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"start, kill-restart, term-restart: of the new watcher."`
@@ -47,7 +46,6 @@ var eventFields = strictyaml.FieldNames(reflect.TypeFor[Event]())[2:]
 type EventKind struct {
 	Name  string   // as scenarios spell it
 	Takes []string // fields of an event that mean something to it, beside at and what
-	Moved bool     // it is no longer one; Available says what to do instead
 	// Available refuses an event that cannot be carried out at its place. It is called for the events of a timeline in
 	// order, and notes in it what the event changes.
 	Available func(*Timeline, Event) error
@@ -123,9 +121,7 @@ func (s *Scenario) validateEvents(kinds []EventKind) error {
 func namesOf(kinds []EventKind) []string {
 	var names []string
 	for _, k := range kinds {
-		if !k.Moved {
-			names = append(names, k.Name)
-		}
+		names = append(names, k.Name)
 	}
 	return names
 }
@@ -133,7 +129,7 @@ func namesOf(kinds []EventKind) []string {
 // fields refuses fields of other kinds of events.
 func (t *Timeline) fields(kinds []EventKind, kind EventKind, e Event) error {
 	for _, f := range eventFields {
-		if !e.has(f) || kind.Moved || slices.Contains(kind.Takes, f) {
+		if !e.has(f) || slices.Contains(kind.Takes, f) {
 			continue
 		}
 		var owners []string

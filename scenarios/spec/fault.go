@@ -40,10 +40,6 @@ type Fault struct {
 	Lists *int `json:"lists,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: lists of a kind after its first, at most."`
 	// Refused says that storage must never be written to: the watcher has to refuse it.
 	Refused bool `json:"refused,omitempty" jsonschema_description:"S: the watcher must end with an error and send nothing."`
-	// NoPower says why column O, though asserted, cannot have the power that
-	// limits.minPower asks for.
-	NoPower   string  `json:"noPower,omitempty" jsonschema:"example=one write per object" jsonschema_description:"O: why too few pairs of states can be swapped in this row; it is then listed instead of invalid."`
-	Isolation float64 `json:"isolation,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of others against the row F0, at most; 2 where nothing is said."`
 	// Paired compares a cell with that of the same run without what goes wrong: the same
 	// point of all axes but one, which is none there.
 	Paired float64 `json:"paired,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of Pods against the cell of the same run whose point of an axis of the matrix is called none, at most; shown in the matrix."`
@@ -57,11 +53,7 @@ type Fault struct {
 // Ceilings bound the watcher (column B). Where B is asserted, what is not given is
 // derived: see docs/faults.md.
 type Ceilings struct {
-	RSS              Size     `json:"rss,omitzero" jsonschema_description:"Resident memory, at most."`
-	Goroutines       int      `json:"goroutines,omitempty" jsonschema:"minimum=0" jsonschema_description:"Goroutines, at most."`
-	Sockets          int      `json:"sockets,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open sockets, at most."`
 	GoroutinesReturn int      `json:"goroutinesReturn,omitempty" jsonschema:"minimum=0" jsonschema_description:"How far above the baseline they may end."`
-	Queued           int      `json:"queued,omitempty" jsonschema:"minimum=0" jsonschema_description:"Events of Pods that wait, at most."`
 	SlopePerMinute   Share    `json:"slopePerMinute,omitzero" jsonschema_description:"Growth of resident memory in the last slopeWindow of the load."`
 	SlopeWindow      Duration `json:"slopeWindow,omitzero" jsonschema_description:"Length of the end of the load over which slopePerMinute is taken."`
 }
@@ -142,8 +134,6 @@ func (s *Scenario) validateFault() error {
 	case f.Refused && (s.Storage.TLS == "" || s.Storage.TLS == "valid"):
 		return bad("fault.refused", "set storage.tls to what is wrong with storage, for example wrong-ca",
 			"there is nothing to refuse")
-	case f.NoPower != "" && !asserts("O"):
-		return bad("fault.noPower", "assert O", "column O is not asserted")
 	case f.Patience && !errors && !silence:
 		return bad("fault.patience", "add one, for example 503:1%",
 			"no fault of storage makes a write fail with 5xx or go unanswered within watcher.storageTimeout")

@@ -350,7 +350,6 @@ func TestBadInput(t *testing.T) {
 		{"wrong unit", with("lifecycle: pod/fast", "objectBytes: 3KB"), nil,
 			`s.yaml:5: load.objectBytes: "3KB" is not a size; write a number with B, KiB, MiB or GiB, for example 3KiB`},
 		{"negative power", minimal + "limits: {minPower: -1}\n", nil, "s.yaml:5: limits.minPower: -1 is out of range; use 0 to 1000000"},
-		{"why there is no power, where none is asked", minimal + "fault: {row: F1, title: x, assert: [C], noPower: never}\n", nil, "s.yaml:5: fault.noPower: column O is not asserted; assert O"},
 		{"hot keys", strings.Replace(minimal, "operations: 10", "operations: 10, hotkeys: {objects: 1, burst: 2, share: 2}", 1), nil,
 			"s.yaml:4: load.hotkeys.share: 2 is out of range; use more than 0 and at most 0.9"},
 		{"no share", minimal + "limits: {minEvents: 0.8}\n", nil, `s.yaml:5: limits.minEvents: "0.8" is not a share; write 0% to 100%, for example 80%`},

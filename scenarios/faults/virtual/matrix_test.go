@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,19 +16,13 @@ import (
 	"github.com/watchbench/watchbench/watcher/synchronizer"
 )
 
-// columns of the matrix: Converge, Order, conservation (L), Bounded, Isolation,
-// Amplification, Time to recover, Secrecy.
-const columns = "COLBIATS"
-
 // row is one fault with its variants; a seed takes one of them.
 type row struct {
-	id, name string
-	asserted string // columns
-	measured string
+	id       string
+	asserted string // columns: Converge, Order, conservation (L), Bounded, Isolation, Amplification, Time to recover, Secrecy
 	variants []variant
 	// total judges all histories together: a rate needs more than one.
 	total func(all []*outcome) error
-	na    string // why there is nothing to run
 }
 
 // variant is one form of a fault.
@@ -37,7 +30,6 @@ type variant struct {
 	name  string
 	setup setup
 	check map[rune]func(*outcome) error
-	show  map[rune]func(*outcome) string
 	keys  int  // distinct keys that the faults must hit; 0 is matrix.MinKeys, negative none
 	plain bool // the strategy and the queues are left at their defaults
 }
@@ -166,42 +158,6 @@ func (o *outcome) vacuous(v variant) string {
 	return ""
 }
 
-// cell gathers a column over the histories.
-type cell struct {
-	passed, failed int
-	shown          string
-}
-
-func (c cell) String() string {
-	switch {
-	case c.failed > 0:
-		return fmt.Sprintf("FAIL %d/%d", c.failed, c.failed+c.passed)
-	case c.shown != "":
-		return c.shown
-	case c.passed > 0:
-		return "pass"
-	}
-	return "·"
-}
-
-// board is the printed table.
-type board struct {
-	mu    sync.Mutex // guards the rest
-	cells map[string]map[rune]*cell
-	runs  map[string][]*outcome
-	spent map[string]time.Duration
-}
-
-func (b *board) cell(id string, col rune) *cell {
-	if b.cells[id] == nil {
-		b.cells[id] = map[rune]*cell{}
-	}
-	if b.cells[id][col] == nil {
-		b.cells[id][col] = &cell{}
-	}
-	return b.cells[id][col]
-}
-
 func seedsOf(t *testing.T, n int) []uint64 {
 	if *seedFlag >= 0 {
 		return []uint64{uint64(*seedFlag)}
@@ -219,46 +175,33 @@ func seedsOf(t *testing.T, n int) []uint64 {
 
 // TestMatrix runs every fault of tier 1 over many histories.
 func TestMatrix(t *testing.T) {
-	b := &board{cells: map[string]map[rune]*cell{}, runs: map[string][]*outcome{}, spent: map[string]time.Duration{}}
-	rows := allRows()
 	all := seedsOf(t, *seeds)
-	t.Run("faults", func(t *testing.T) {
-		for _, r := range rows {
-			if r.na != "" {
-				continue
+	for _, r := range allRows() {
+		t.Run(r.id, func(t *testing.T) {
+			t.Parallel()
+			var runs []*outcome
+			for _, seed := range all {
+				v := r.variants[seed%uint64(len(r.variants))]
+				o := simulate(t, vary(v.setup, seed, v.plain))
+				r.judge(t, v, seed, o)
+				if r.total != nil {
+					runs = append(runs, o)
+				}
 			}
-			t.Run(r.id, func(t *testing.T) {
-				t.Parallel()
-				for _, seed := range all {
-					b.history(t, r, seed)
+			if r.total != nil && *seedFlag < 0 {
+				if err := r.total(runs); err != nil {
+					t.Error(err)
 				}
-				if r.total != nil && *seedFlag < 0 {
-					if err := r.total(b.runs[r.id]); err != nil {
-						t.Error(err)
-						b.cell(r.id, 'A').failed++
-					}
-				}
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				b.runs[r.id] = nil
-			})
-		}
-	})
-	t.Log("\n" + b.table(rows))
+			}
+		})
+	}
 }
 
-// history runs one row under one seed.
-func (b *board) history(t *testing.T, r row, seed uint64) {
-	v := r.variants[seed%uint64(len(r.variants))]
-	s := vary(v.setup, seed, v.plain)
-	begin := time.Now()
-	o := simulate(t, s)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.spent[r.id] += time.Since(begin)
-	b.runs[r.id] = append(b.runs[r.id], o)
+// judge reports what does not hold in a history.
+func (r row) judge(t *testing.T, v variant, seed uint64, o *outcome) {
+	t.Helper()
 	fail := func(col string, err any) {
-		t.Errorf("%s %s, column %s: %v\n  again: go test ./scenarios/faults/virtual -run 'TestMatrix/faults/%s$' -seed %d -ops %d -count 20",
+		t.Errorf("%s %s, column %s: %v\n  again: go test ./scenarios/faults/virtual -run 'TestMatrix/%s$' -seed %d -ops %d -count 20",
 			r.id, v.name, col, err, r.id, seed, *opsFlag)
 	}
 	if why := o.vacuous(v); why != "" {
@@ -269,52 +212,13 @@ func (b *board) history(t *testing.T, r row, seed uint64) {
 	}
 	for _, col := range r.asserted {
 		check := v.check[col]
-		if check == nil {
-			if strings.ContainsRune("IAT", col) {
-				continue // of another variant
-			}
+		if check == nil && strings.ContainsRune("IAT", col) {
+			continue // of another variant
+		} else if check == nil {
 			check = func(o *outcome) error { return general(col, o) }
 		}
 		if err := check(o); err != nil {
 			fail(string(col), err)
-			b.cell(r.id, col).failed++
-			continue
-		}
-		b.cell(r.id, col).passed++
-	}
-	for _, col := range r.measured {
-		if show := v.show[col]; show != nil {
-			b.cell(r.id, col).shown = show(o)
-			continue
-		}
-		if err := general(col, o); err != nil {
-			b.cell(r.id, col).shown = "○ not kept"
-		} else if c := b.cell(r.id, col); c.shown == "" {
-			c.shown = "○ kept"
 		}
 	}
-}
-
-func (b *board) table(rows []row) string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "%-4s %-34s", "", "fault")
-	for _, c := range columns {
-		fmt.Fprintf(&s, " %-11c", c)
-	}
-	s.WriteString("histories  seconds\n")
-	for _, r := range rows {
-		fmt.Fprintf(&s, "%-4s %-34s", r.id, r.name)
-		if r.na != "" {
-			fmt.Fprintf(&s, " n/a: %s\n", r.na)
-			continue
-		}
-		n := 0
-		for _, col := range columns {
-			c := b.cell(r.id, col)
-			n = max(n, c.passed+c.failed)
-			fmt.Fprintf(&s, " %-11s", c)
-		}
-		fmt.Fprintf(&s, "%9d %8.1f\n", n, b.spent[r.id].Seconds())
-	}
-	return s.String()
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/watcher/config"
@@ -73,8 +75,8 @@ func TestMetamorphic(t *testing.T) {
 					if runs++; runs == 1 {
 						want, by = got, name
 					}
-					if got != want {
-						t.Errorf("%s ends differently from %s: %s\n  %s", name, by, firstDifference(want, got), again)
+					if d := cmp.Diff(want, got); d != "" {
+						t.Errorf("%s ends differently from %s:\n%s\n  %s", name, by, d, again)
 					}
 				}
 			}
@@ -103,14 +105,4 @@ func (o *outcome) digest(t *testing.T) string {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "")
-}
-
-func firstDifference(a, b string) string {
-	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
-	for i := range min(len(x), len(y)) {
-		if x[i] != y[i] {
-			return fmt.Sprintf("%q and %q", x[i], y[i])
-		}
-	}
-	return fmt.Sprintf("%d and %d objects", len(x), len(y))
 }

@@ -57,10 +57,6 @@ func (o *outcome) recovered(d time.Duration) error {
 	return nil
 }
 
-func showRecovery(o *outcome) string {
-	return "○ " + o.settled.Sub(o.healed).Round(time.Second).String()
-}
-
 // writes are the requests that came before storage had settled.
 func (o *outcome) writes() (n int) {
 	for _, e := range o.entries {
@@ -82,8 +78,6 @@ func (o *outcome) changes() (n int) {
 }
 
 func (o *outcome) perChange() float64 { return float64(o.writes()) / float64(o.changes()) }
-
-func showPerChange(o *outcome) string { return fmt.Sprintf("○ %.2f", o.perChange()) }
 
 func merge(maps ...map[rune]func(*outcome) error) map[rune]func(*outcome) error {
 	all := map[rune]func(*outcome) error{}
@@ -140,7 +134,7 @@ func allRows() []row {
 
 func storageRows() []row {
 	return []row{
-		{id: "F0", name: "none", asserted: "COLBATS", variants: []variant{
+		{id: "F0", asserted: "COLBATS", variants: []variant{
 			{name: "200 changes a second", setup: setup{span: 1500 * time.Millisecond}, plain: true, check: merge(within(2*time.Second), map[rune]func(*outcome) error{
 				'T': func(o *outcome) error {
 					if p99, _ := o.freshness(everything); p99 > 250*time.Millisecond {
@@ -164,28 +158,28 @@ func storageRows() []row {
 				},
 			}},
 		}},
-		{id: "F1", name: "latency of Pods 10 ms to 1 s, tail", asserted: "COLBI", measured: "A", variants: latencies()},
-		{id: "F2", name: "connections refused 10/60/300 s", asserted: "COLBATS", variants: refusals()},
-		{id: "F2b", name: "down at the start, for 60 s", asserted: "COLT", variants: startsDown()},
-		{id: "F2e", name: "Events during an outage of 10 min", asserted: "CLB", variants: []variant{
+		{id: "F1", asserted: "COLBI", variants: latencies()},
+		{id: "F2", asserted: "COLBATS", variants: refusals()},
+		{id: "F2b", asserted: "COLT", variants: startsDown()},
+		{id: "F2e", asserted: "CLB", variants: []variant{
 			events("refused", "refuse(from=5s,for=600s)", byCount), events("silent", "blackhole(from=5s,for=600s)", byCount), events("failing", "503(from=5s,for=600s)", byCount),
 			events("bytes", "refuse(from=5s,for=600s)", byBytes), events("age", "refuse(from=5s,for=600s)", byAge),
 		}},
-		{id: "F3", name: "black hole 60 s", asserted: "COLBIAT", variants: []variant{
+		{id: "F3", asserted: "COLBIAT", variants: []variant{
 			{name: "all", setup: setup{span: 80 * time.Second, storage: "blackhole(from=5s,for=60s)"}, check: merge(within(20*time.Second), holes(8))},
 			{name: "Pods", setup: setup{span: 80 * time.Second, storage: "blackhole(from=5s,for=60s,kind=Pod)"}, plain: true,
 				check: merge(within(20*time.Second), holes(1), isolated(func(r oplog.Record) bool { return r.Kind == "Pod" }, setup{}))},
 		}},
-		{id: "F3b", name: "one of two endpoints sick 60 s", asserted: "COLTA", variants: halves()},
-		{id: "F4", name: "5xx and 429 at 1/10/50 %", asserted: "COLBAS", measured: "T", variants: statuses(), total: attemptsPerSuccess},
-		{id: "F4b", name: "front end says 401/403/404/302/413", asserted: "COLBTS", variants: frontEnds()},
-		{id: "F5", name: "unknown outcome, late apply", asserted: "COL", measured: "AT", variants: unknowns()},
-		{id: "F6", name: "applied twice, replayed", asserted: "COL", variants: []variant{
+		{id: "F3b", asserted: "COLTA", variants: halves()},
+		{id: "F4", asserted: "COLBAS", variants: statuses(), total: attemptsPerSuccess},
+		{id: "F4b", asserted: "COLBTS", variants: frontEnds()},
+		{id: "F5", asserted: "COL", variants: unknowns()},
+		{id: "F6", asserted: "COL", variants: []variant{
 			{name: "twice at once", setup: setup{span: 30 * time.Second, storage: "double:50%"}},
 			{name: "again later, conditional", setup: setup{span: 30 * time.Second, storage: "double(2s):30%", mode: check.ModeConditional}},
 			{name: "again later, faithful", setup: setup{span: 30 * time.Second, storage: "double(2s):30%", edit: synced(5 * time.Second)}},
 		}},
-		{id: "F7", name: "poison keys 400/413/422/500", asserted: "COLBIAS", variants: poisons()},
+		{id: "F7", asserted: "COLBIAS", variants: poisons()},
 	}
 }
 
@@ -290,8 +284,7 @@ func latencies() []variant {
 	var all []variant
 	for _, l := range []string{"10ms", "50ms", "200ms", "1s", "mix(0.95=10ms,0.05=3s)"} {
 		all = append(all, variant{name: l, setup: setup{span: 60 * time.Second, latency: "kind=Pod: " + l + "; 5ms"}, plain: true,
-			check: merge(isolated(func(r oplog.Record) bool { return r.Kind == "Pod" }, setup{}), map[rune]func(*outcome) error{}),
-			show:  map[rune]func(*outcome) string{'A': showPerChange}})
+			check: merge(isolated(func(r oplog.Record) bool { return r.Kind == "Pod" }, setup{}), map[rune]func(*outcome) error{})})
 	}
 	return all
 }
@@ -429,8 +422,7 @@ func statuses() []variant {
 			if strings.Contains(s, "(") {
 				spec = s + ",method=PUT|DELETE):" + p
 			}
-			v := variant{name: spec, setup: setup{span: 120 * time.Second, storage: spec},
-				show: map[rune]func(*outcome) string{'T': showRecovery}}
+			v := variant{name: spec, setup: setup{span: 120 * time.Second, storage: spec}}
 			if p == "1%" {
 				v.keys, v.setup.ops = 1, 3**opsFlag // so that it fires
 			}
@@ -539,8 +531,7 @@ func unknowns() []variant {
 			if mode == check.ModeFaithful {
 				s.edit = synced(15 * time.Second)
 			}
-			all = append(all, variant{name: spec + " " + mode, setup: s,
-				show: map[rune]func(*outcome) string{'A': showPerChange, 'T': showRecovery}})
+			all = append(all, variant{name: spec + " " + mode, setup: s})
 		}
 	}
 	// Given up well before the fence of 5 s ends, so that a write within it can be told from one after it. The last late
@@ -553,8 +544,7 @@ func unknowns() []variant {
 		}},
 		check: map[rune]func(*outcome) error{'C': func(o *outcome) error {
 			return errors.Join(general('C', o), o.recovered(6*time.Second+period+time.Second))
-		}},
-		show: map[rune]func(*outcome) string{'A': showPerChange, 'T': showRecovery}})
+		}}})
 	return all
 }
 
@@ -620,18 +610,18 @@ func (o *outcome) parkedInTime(status int) error {
 
 func watchRows() []row {
 	return []row{
-		{id: "F8", name: "watch ends often, older cache", asserted: "COLBA", measured: "T", variants: []variant{
-			{name: "close", setup: setup{span: 60 * time.Second, watch: "close(1s,5s)"}, check: relistsAtMost(func(*outcome) int64 { return 0 }), show: map[rune]func(*outcome) string{'T': showRecovery}},
-			{name: "reset", setup: setup{span: 60 * time.Second, watch: "reset(1s,5s)"}, show: map[rune]func(*outcome) string{'T': showRecovery}, check: relistsAtMost(func(*outcome) int64 { return 0 })},
-			{name: "older", setup: setup{span: 60 * time.Second, watch: "older(20),close(2s,4s)"}, show: map[rune]func(*outcome) string{'T': showRecovery}, check: relistsAtMost(func(o *outcome) int64 { return o.firings("older") })},
+		{id: "F8", asserted: "COLBA", variants: []variant{
+			{name: "close", setup: setup{span: 60 * time.Second, watch: "close(1s,5s)"}, check: relistsAtMost(func(*outcome) int64 { return 0 })},
+			{name: "reset", setup: setup{span: 60 * time.Second, watch: "reset(1s,5s)"}, check: relistsAtMost(func(*outcome) int64 { return 0 })},
+			{name: "older", setup: setup{span: 60 * time.Second, watch: "older(20),close(2s,4s)"}, check: relistsAtMost(func(o *outcome) int64 { return o.firings("older") })},
 		}},
-		{id: "F9", name: "silent watch", asserted: "COLAT", variants: []variant{
+		{id: "F9", asserted: "COLAT", variants: []variant{
 			{name: "Pods", keys: 1, setup: setup{span: 100 * time.Second, early: true, watch: "silent(kind=pods,max=1)"},
 				check: merge(freshWithin(60*time.Second), relistsAtMost(func(*outcome) int64 { return 0 }))},
 			{name: "four kinds, one after the other", setup: setup{span: 150 * time.Second, early: true, watch: "silent(kind=pods,max=1),silent(kind=configmaps,max=1),silent(kind=secrets,max=1,from=40s),silent(kind=events,max=1,from=40s)"},
 				check: merge(freshWithin(60*time.Second), relistsAtMost(func(*outcome) int64 { return 0 }))},
 		}},
-		{id: "F10", name: "410 at start, in the stream, in pages", asserted: "COLBAT", variants: []variant{
+		{id: "F10", asserted: "COLBAT", variants: []variant{
 			{name: "start, each kind once", keys: -1, setup: setup{span: 60 * time.Second, hooks: []hook{{20 * time.Second, compactAndClose}}},
 				check: merge(freshWithin(5*time.Second), relistsAtMost(func(*outcome) int64 { return kindsServed }))},
 			{name: "start, half of the time", setup: setup{span: 60 * time.Second, watch: "410(start):50%,close(2s,4s)"}, check: merge(within(maxWatchBackoff), expired("410"))},
@@ -642,22 +632,22 @@ func watchRows() []row {
 			{name: "page", keys: 1, setup: setup{span: 60 * time.Second, early: true, watch: "410(verb=page,max=1),no-stream,410(start,verb=watch,kind=pods,max=1)", bulk: 620, noCache: true},
 				check: merge(freshWithin(10*time.Second), expired("410"))},
 		}},
-		{id: "F11", name: "relist after 410 fails 10 times", asserted: "CAT", variants: []variant{
+		{id: "F11", asserted: "CAT", variants: []variant{
 			{name: "Pods", keys: 1, setup: setup{span: 300 * time.Second, watch: "500(verb=list|stream,kind=pods,max=10)",
 				hooks: []hook{{10 * time.Second, compactAndClose}}},
 				check: merge(within(60*time.Second), relistsAtMost(func(*outcome) int64 { return 8 + 2*11 }))},
 		}},
-		{id: "F12", name: "apiserver gone 60 s, 429", asserted: "COLAT", variants: []variant{
+		{id: "F12", asserted: "COLAT", variants: []variant{
 			{name: "gone", keys: -1, setup: setup{span: 70 * time.Second, watch: "gone(60s,from=5s)"}, check: merge(within(72*time.Second), relistsAtMost(func(*outcome) int64 { return 0 }))},
 			{name: "429", setup: setup{span: 70 * time.Second, watch: "429(retry-after=2s):50%,close(2s,5s)"}, check: merge(within(72*time.Second), relistsAtMost(func(*outcome) int64 { return 0 }))},
 		}},
-		{id: "F18", name: "same name made again", asserted: "COL", variants: []variant{
+		{id: "F18", asserted: "COL", variants: []variant{
 			{name: "connected", setup: setup{span: 30 * time.Second, recreate: true}, check: again},
 			{name: "disconnected", keys: -1, setup: setup{span: 60 * time.Second, recreate: true, watch: "gone(5s,from=2s,every=10s)"}, check: again},
 			{name: "relisted", setup: setup{span: 60 * time.Second, recreate: true, watch: "410(start):60%,close(1s,4s)"}, check: again},
 			{name: "in one batch", setup: setup{span: 200 * time.Millisecond, recreate: true}, check: again},
 		}},
-		{id: "F21", name: "large object, broken frames", asserted: "COLBIS", variants: []variant{
+		{id: "F21", asserted: "COLBIS", variants: []variant{
 			{name: "1.4 MB", setup: setup{span: 30 * time.Second, hooks: []hook{{3 * time.Second, large}, {10 * time.Second, large}}}, plain: true,
 				check: isolated(func(r oplog.Record) bool { return r.ID >= 300_000 }, setup{})},
 			{name: "truncated", setup: setup{span: 60 * time.Second, watch: "truncate:5%"}},
@@ -666,8 +656,8 @@ func watchRows() []row {
 			{name: "ERROR", setup: setup{span: 60 * time.Second, watch: "error:5%"}},
 			{name: "bookmarks", setup: setup{span: 60 * time.Second, bookmarks: 50 * time.Millisecond}},
 		}},
-		{id: "F22", name: "CRD added, removed, switched, 100", asserted: "COLBIA", variants: definitionsChange()},
-		{id: "F27", name: "401 for 40 s", asserted: "COLT", variants: []variant{
+		{id: "F22", asserted: "COLBIA", variants: definitionsChange()},
+		{id: "F27", asserted: "COLT", variants: []variant{
 			// The token's file is late: everything is refused, and the watches with it.
 			{name: "401", setup: setup{span: 70 * time.Second, watch: "401(from=5s,for=40s),close(2s,5s)"}, check: within(maxWatchBackoff)},
 		}},

@@ -1,7 +1,6 @@
 package virtual
 
 import (
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,17 +14,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
-
-// With -full the measurements are taken at the size of a large cluster; that takes minutes.
-var full = flag.Bool("full", false, "take the measurements of large clusters at 100,000 objects")
-
-// crowd is how many Pods a measurement has.
-func crowd(small int) int {
-	if *full {
-		return 100_000
-	}
-	return small
-}
 
 // pods creates n Pods of a size in bytes, each with an owner.
 func (w *world) pods(n, size int) {
@@ -65,7 +53,7 @@ func (p *process) value(name string, labels ...string) float64 {
 // TestBytesOfAComparison: of many Pods of 12 KiB a comparison reads a small part.
 func TestBytesOfAComparison(t *testing.T) {
 	const size = 12 << 10
-	n := crowd(2000)
+	const n = 2000
 	stage(t, 5*time.Minute, func(t *testing.T, w *world) {
 		w.pods(n, size)
 		p := w.launch(func(_ *config.Config, f *config.Filter) { only(f, "Pod") })
@@ -86,7 +74,7 @@ func TestBytesOfAComparison(t *testing.T) {
 // that the strategy has in flight divided by the latency.
 func TestLostRows(t *testing.T) {
 	const latency, inFlight = 87 * time.Millisecond, 30
-	n := crowd(5000)
+	const n = 5000
 	stageAt(t, 5*time.Minute, latency.String(), func(t *testing.T, w *world) {
 		w.pods(n, 500)
 		w.launch(func(c *config.Config, f *config.Filter) {
@@ -120,7 +108,7 @@ func TestLostRows(t *testing.T) {
 // has, readiness comes soon, and changes meanwhile are as fresh as ever.
 func TestRestartOfAnUnchangedCluster(t *testing.T) {
 	const latency = 87 * time.Millisecond
-	n := crowd(5000)
+	const n = 5000
 	stageAt(t, 5*time.Minute, latency.String(), func(t *testing.T, w *world) {
 		change := func(c *config.Config, f *config.Filter) {
 			c.BCS.Strategy, c.BCS.PodQueueNum = pipeline.Keyed, 30
