@@ -96,8 +96,8 @@ func (t *table) readerCosts() Section {
 	}
 	for _, r := range t.rows {
 		cells := t.cells(r)
-		for _, name := range []string{"readers.freshnessRatio", "readers.cpuRatio", "readers.rssRatio", "api.gets", "api.lists",
-			"api.watches", "api.cpuCores"} {
+		for _, name := range []string{"readers.freshnessRatio", "readers.cpuRatio", "readers.rssRatio", "api.gets",
+			"api.lists", "api.watches", "api.cpuCores"} {
 			m, _ := result.MetricByName(name)
 			cells = append(cells, Cell{Text: shortOf(m.Over(r.Cells).Value)})
 		}
