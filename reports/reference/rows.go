@@ -53,8 +53,8 @@ type Row struct {
 }
 
 // Figures are the metrics that the tables have and the load does not set.
-var Figures = []string{"load.qps", "writer.fullSeconds", "handler.drainSeconds", "storage.latencyMeanSeenMs", "storage.qps",
-	"watcher.cpuCores", "watcher.rssPeakMiB", "watcher.netKiBps"}
+var Figures = []string{"load.qps", "writer.fullSeconds", "handler.drainSeconds", "storage.latencyMeanSeenMs",
+	"storage.qps", "watcher.cpuCores", "watcher.rssPeakMiB", "watcher.netKiBps"}
 
 // Value is the published figure of a metric.
 func (r *Row) Value(metric string) float64 {

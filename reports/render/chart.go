@@ -32,8 +32,8 @@ type PlotLine struct {
 
 // colors are those of the lines, in order.
 var colors = []string{
-	"#0f8a5f", "#2563eb", "#c2410c", "#7c3aed", "#b7791f", "#64748b", "#0e7490", "#be185d", "#4d7c0f", "#9333ea", "#92400e",
-	"#1e40af",
+	"#0f8a5f", "#2563eb", "#c2410c", "#7c3aed", "#b7791f", "#64748b", "#0e7490", "#be185d", "#4d7c0f", "#9333ea",
+	"#92400e", "#1e40af",
 }
 
 // darkPalette maps each colour to its counterpart on a dark ground.
@@ -55,8 +55,9 @@ const (
 func (t *table) curves() (all []Section) {
 	loads := t.loads()
 	for i, load := range loads[max(0, len(loads)-mostLoads):] {
-		p := Plot{Title: "Queue depth", Unit: "events", X: "seconds from the start of the load", Caption: "Pod events that the " +
-			"API server had answered and storage was owed, by op log and ledger. A broken line fails a core check."}
+		p := Plot{Title: "Queue depth", Unit: "events", X: "seconds from the start of the load",
+			Caption: "Pod events that the API server had answered and storage was owed, by op log and ledger. " +
+				"A broken line fails a core check."}
 		left := 0
 		for _, r := range t.rows {
 			if r.load != load || r.void() {

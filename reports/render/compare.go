@@ -66,8 +66,8 @@ func compared(c *versus.Comparison) *Document {
 	d.add(Section{Title: "Runs", Table: runs}, figures,
 		Section{ID: "more", Title: "The other figures", Place: Aside, Table: comparisonGrid(c.Figures[shown:])},
 		Section{ID: "left", Title: "Left out, and why", Notes: others(c.Left, shownReasons)}, setup,
-		Section{Title: "How to read it", Text: []string{fmt.Sprintf("Figures are medians of repetitions (percentiles: of all "+
-			"operations together; lost and reordered: totals); better or worse means that the %g %% interval of the ratio "+
+		Section{Title: "How to read it", Text: []string{fmt.Sprintf("Figures are medians of repetitions (percentiles: of "+
+			"all operations together; lost and reordered: totals); better or worse means that the %g %% interval of the ratio "+
 			"leaves out 1. With fewer than %d repetitions on a side no difference is shown: repeat both runs (--repeat 5).",
 			100*(1-stats.Alpha), stats.Least)}})
 	return d
@@ -75,8 +75,8 @@ func compared(c *versus.Comparison) *Document {
 
 // comparisonGrid is the table of figures, a line each.
 func comparisonGrid(figures []versus.Figure) Table {
-	s := Table{Heads: append(Heads("metric", "point"), Head{Title: "unit", Words: true}, Head{Title: "A"}, Head{Title: "B"},
-		Head{Title: "B ÷ A"}, Head{Title: "interval", Words: true}, Head{Title: "verdict", Words: true})}
+	s := Table{Heads: append(Heads("metric", "point"), Head{Title: "unit", Words: true}, Head{Title: "A"},
+		Head{Title: "B"}, Head{Title: "B ÷ A"}, Head{Title: "interval", Words: true}, Head{Title: "verdict", Words: true})}
 	for _, f := range figures {
 		cells := Cells(f.Metric, f.Point, unitOf(f.Unit))
 		for _, side := range f.Sides {

@@ -98,7 +98,8 @@ func (d *Document) add(sections ...Section) {
 // cleaned is the document with all its texts safe to show as plain text.
 func (d *Document) cleaned() *Document {
 	c := *d
-	c.Title, c.Subtitle, c.Findings, c.Verdicts = clean(d.Title), clean(d.Subtitle), cleanAll(d.Findings), cleanCells(d.Verdicts)
+	c.Title, c.Subtitle = clean(d.Title), clean(d.Subtitle)
+	c.Findings, c.Verdicts = cleanAll(d.Findings), cleanCells(d.Verdicts)
 	c.Sections = append([]Section(nil), d.Sections...)
 	for i := range c.Sections {
 		s := &c.Sections[i]

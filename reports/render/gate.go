@@ -73,8 +73,8 @@ func gateTone(o gate.Outcome) Tone {
 
 func gateFigures(title string, v *gate.Verdict, all []gate.Finding) Section {
 	interval := Brief(100*(1-2*float64(v.Rules.Alpha))) + " % interval"
-	s := Section{Title: title, Table: Table{Heads: append(Heads("figure", "point"), Head{Title: "base"}, Head{Title: "new"},
-		Head{Title: "change"}, Head{Title: interval}, Head{Title: "allowed"}, Head{Title: "n"},
+	s := Section{Title: title, Table: Table{Heads: append(Heads("figure", "point"), Head{Title: "base"},
+		Head{Title: "new"}, Head{Title: "change"}, Head{Title: interval}, Head{Title: "allowed"}, Head{Title: "n"},
 		Head{Title: "verdict", Words: true})}}
 	for _, f := range all {
 		change, low, high := f.Change()
@@ -126,8 +126,8 @@ func gateNotes(v *gate.Verdict) (notes []string) {
 	if v.Blocked {
 		how = "both sides in one run, in blocks A B B A"
 	}
-	return append(notes, fmt.Sprintf("BASE is %s, NEW is %s: %s. FAIL: the whole interval is beyond what is allowed, Holm's "+
-		"correction included; PASS: the whole interval is within it; WARN: it overlaps.", v.Base, v.New, how))
+	return append(notes, fmt.Sprintf("BASE is %s, NEW is %s: %s. FAIL: the whole interval is beyond what is allowed, "+
+		"Holm's correction included; PASS: the whole interval is within it; WARN: it overlaps.", v.Base, v.New, how))
 }
 
 // GateAnnotations writes workflow commands of GitHub Actions: an error for each finding that
@@ -205,7 +205,8 @@ func GateJSON(w io.Writer, v *gate.Verdict) error {
 		Reasons: append([]string{}, v.Reasons...),
 		Figures: gateFindings(v.Metrics), Invariants: gateFindings(v.Invariants),
 	}
-	r.Control.What, r.Control.Outcome, r.Control.Figures = v.Control.What, v.Control.Outcome, gateFindings(v.Control.Findings)
+	r.Control.What, r.Control.Outcome = v.Control.What, v.Control.Outcome
+	r.Control.Figures = gateFindings(v.Control.Findings)
 	return result.EncodeJSON(w, r)
 }
 

@@ -89,7 +89,8 @@ func read(dir string) (s saved, ok bool) {
 	case has(result.MatrixFile):
 		var m *result.Matrix
 		if m, err = result.LoadMatrix(dir); err == nil {
-			s = saved{"", "matrix", "profile " + orUnknown(m.Profile), matrixAnswer(m), stateCell(sumUp(m).state(m)), m.Started(dir)}
+			s = saved{"", "matrix", "profile " + orUnknown(m.Profile), matrixAnswer(m),
+				stateCell(sumUp(m).state(m)), m.Started(dir)}
 		}
 	case has(result.TuningFile):
 		var t *result.Tuning

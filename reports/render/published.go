@@ -55,8 +55,8 @@ func published(res *result.Results) []Section {
 		return []Section{rows}
 	}
 	rows.Place = Everywhere
-	rows.Notes = append(rows.Notes, fmt.Sprintf("Storage rates are of all kinds: as published, over about %.0f s before and "+
-		"%.0f s after, or over the drain of Pods or its busiest %d s. A row that this machine did not load as published "+
+	rows.Notes = append(rows.Notes, fmt.Sprintf("Storage rates are of all kinds: as published, over about %.0f s before "+
+		"and %.0f s after, or over the drain of Pods or its busiest %d s. A row that this machine did not load as published "+
 		"compares in ratios, not figures.",
 		reference.Windows[reference.Before], reference.Windows[reference.After], reference.MostDrain))
 	shape := Section{ID: "shape", Title: "The shape of the published tables", Table: Table{

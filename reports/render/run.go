@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -309,7 +310,9 @@ func Checks(w io.Writer, cells []result.Cell, opts TerminalOptions) error {
 		if c.Valid {
 			return Cells(c.ID), c.Checks
 		}
-		return []Cell{{Text: c.ID + " (invalid)", Tone: Warn}}, c.Checks // a pass proves nothing there
+		counted := maps.Clone(c.Checks) // a pass proves nothing there
+		maps.DeleteFunc(counted, func(g string, _ result.Check) bool { return !c.Counts(g) })
+		return []Cell{{Text: c.ID + " (invalid)", Tone: Warn}}, counted
 	})
 	s.Notes = notes
 	return DocumentTerminal(w, &Document{Title: units.Count(len(cells), "cell"), Sections: []Section{s}}, opts)

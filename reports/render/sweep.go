@@ -23,8 +23,8 @@ var notations = []struct {
 		1e-2}, {units.Speeds, "×", 1},
 }
 
-// swept has the rows along each axis whose points are numbers, or have a unit, by rising value, and a chart of storage's
-// rate over each. A ladder has its own table.
+// swept has the rows along each axis whose points are numbers, or have a unit, by rising value, and a chart of
+// storage's rate over each. A ladder has its own table.
 func (t *table) swept() Section {
 	s := Section{ID: "sweep", Title: "Over the swept values", Notes: []string{
 		"Where gain no longer follows the values, something else limits the rate: see “Where the events went”."}}

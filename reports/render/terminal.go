@@ -115,8 +115,8 @@ func (p *printer) paint(style, s string) string {
 // leastWords is the width to which columns of words are narrowed at most.
 const leastWords = 12
 
-// table prints a table under its titles and units. Where it is too wide, columns of words are wrapped, the widest first;
-// what is still too wide the terminal breaks.
+// table prints a table under its titles and units. Where it is too wide, columns of words are wrapped, the widest
+// first; what is still too wide the terminal breaks.
 func (p *printer) table(t Table) {
 	if len(t.Rows) == 0 {
 		return

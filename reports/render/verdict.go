@@ -292,7 +292,8 @@ var guarantees = map[string]struct{ name, meaning string }{
 		"that it had not."},
 	"G10": {"unknown outcomes fenced", "After a timeout, the old write cannot overwrite the object's next one."},
 	"G11": {"replay idempotent", "A request that is applied again takes nothing back."},
-	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 s."},
+	"G12": {"self-healing", "A row removed, edited or added in storage is repaired within one synchronizer period and 2 " +
+		"s."},
 	"G13": {"secrecy", "Masked data turns up in no file of the cell, log, metric or stored byte."},
 	"G14": {"honest telemetry", "Counters and lag metrics agree with the recorded history."},
 	"R1": {"answers", "An answer is complete and what was asked for, and a list lacks nothing that was there all the " +

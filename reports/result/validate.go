@@ -10,8 +10,8 @@ import (
 // Verdicts lists every value of Check.Verdict.
 func Verdicts() []string { return []string{Pass, Fail, Allowed, NoPower, NotJudged, NotApply} }
 
-// Validate reports the first place where the record contradicts itself: two cells of one id, a pass that judged nothing, a curve
-// whose times and values do not pair up.
+// Validate reports the first place where the record contradicts itself: two cells of one id, a pass that
+// judged nothing, a curve whose times and values do not pair up.
 func (r *Results) Validate() error {
 	if r.Schema != Schema {
 		return fmt.Errorf("schema is %q: %w", r.Schema, ErrSchema)

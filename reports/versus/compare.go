@@ -126,7 +126,8 @@ func Compare(metrics []result.Metric, base, now Run) (*Comparison, error) {
 	for i, r := range []Run{base, now} {
 		run := &r.Results.Run
 		c.Runs[i] = RunInfo{
-			Label: r.Label, ID: run.ID, Scenario: run.Scenario, Started: run.Started, Seed: run.Seed, Cells: len(r.Results.Cells),
+			Label: r.Label, ID: run.ID, Scenario: run.Scenario, Started: run.Started, Seed: run.Seed,
+			Cells: len(r.Results.Cells),
 		}
 		for _, cell := range r.Results.Cells {
 			if cell.Valid {
@@ -378,7 +379,8 @@ func (c *Comparison) verdict() string {
 	var found []string
 	for _, v := range []Verdict{WorseThan, BetterThan, Differs} {
 		if count[v] > 0 {
-			found = append(found, fmt.Sprintf("%d %s%s", count[v], strings.Replace(string(v), "differs", "different", 1), most[v]))
+			word := strings.Replace(string(v), "differs", "different", 1)
+			found = append(found, fmt.Sprintf("%d %s%s", count[v], word, most[v]))
 		}
 	}
 	for _, v := range []Verdict{NoDifference, NotComparable} {

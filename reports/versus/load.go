@@ -58,7 +58,8 @@ func Load(path string) (*result.Results, error) {
 	case err != nil:
 		return nil, &badinput.Error{What: "read run", Err: err, Remedy: again}
 	case len(res.Cells) == 0:
-		return refuse(errors.New("the run has no cells"), "watchbench run --resume "+filepath.Dir(path)+" runs what is missing")
+		return refuse(errors.New("the run has no cells"),
+			"watchbench run --resume "+filepath.Dir(path)+" runs what is missing")
 	}
 	return res, nil
 }
