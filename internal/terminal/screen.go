@@ -59,14 +59,6 @@ func widthOf(fd int) int {
 	return 0
 }
 
-// Columns is how many a status may take; 0 any number.
-func (s *Screen) Columns() int {
-	if n := s.columns(); s.live && n > 0 {
-		return max(1, n-1) // in the last one some terminals wrap
-	}
-	return 0
-}
-
 // Live reports whether the status is drawn in place.
 func (s *Screen) Live() bool { return s.live }
 

@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"os"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -45,25 +43,8 @@ func environment() result.Environment {
 	if e.Commit == "" && version.Version != "unknown" {
 		e.Commit, e.Dirty = strings.CutSuffix(version.Version, "-dirty")
 	}
-	if e.Commit == "" {
-		e.Commit, e.Dirty = checkout()
-	}
 	e.LoadBefore, _ = procstat.LoadAverage() // unknown elsewhere than on Linux
 	return e
-}
-
-// checkout asks git about the current directory; a binary built without version
-// control information is usually run from the checkout.
-func checkout() (commit string, dirty bool) {
-	if _, err := os.Stat(".git"); err != nil {
-		return "", false
-	}
-	out, err := exec.Command("git", "rev-parse", "HEAD").Output()
-	if err != nil {
-		return "", false
-	}
-	status, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output()
-	return strings.TrimSpace(string(out)), err == nil && len(status) > 0
 }
 
 // closeEnvironment adds what is known only after the run.

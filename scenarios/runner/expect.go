@@ -19,29 +19,23 @@ const (
 	guessedAnswer = 10 * time.Millisecond // of one write, before the thread thinks
 )
 
-// expect guesses the length of a cell: its warm-up until storage has it, its load, the
-// longest of its backlogs by Little's law, and what is done with its record.
+// expect guesses the length of a cell: its load, the backlog of Pods by Little's law, and what is done with its record.
 func expect(s spec.Scenario) time.Duration {
 	load, events := extent(&s)
-	warm := float64(s.Load.Warmup.Operations)
-	drain, warmup := 0.0, warm/guessedRate
+	drain := 0.0
 	if mean := s.Storage.MeanLatency(podKind).Seconds(); mean > 0 && s.Watcher.Command == "" {
 		senders := float64(s.Largest().Concurrency())
 		if c := s.Storage.Capacity.Inflight; c > 0 {
 			senders = min(senders, float64(c))
 		}
 		drain = max(0, events*mean/senders-load)
-		warmup = max(warmup, warm*mean/senders)
-	}
-	if b := s.Load.Bystander; b != nil && s.Watcher.Command == "" { // in a queue of its own
-		drain = max(drain, load*(b.Rate*s.Storage.MeanLatency(b.Kind).Seconds()-1))
 	}
 	drain = min(drain, s.DrainTimeout.Std().Seconds())
 	beside := 0.0
 	if !s.Simulated() {
-		beside = (events + warm) * writeOverhead.Seconds()
+		beside = events * writeOverhead.Seconds()
 	}
-	return cellOverhead + time.Duration((warmup+load+drain+beside)*float64(time.Second))
+	return cellOverhead + time.Duration((load+drain+beside)*float64(time.Second))
 }
 
 // extent is how many seconds a load takes, and how many writes it makes.

@@ -11,20 +11,9 @@ import (
 	"github.com/watchbench/watchbench/scenarios/check"
 )
 
-// Screen is where progress is shown: lines, and a status that is drawn in place on a terminal
-// and is a plain line now and then elsewhere.
-type Screen interface {
-	Line(text string)
-	Status(text string, force bool)
-	Clear()
-	Live() bool // drawn in place
-}
-
-var _ Screen = (*terminal.Screen)(nil)
-
 // Progress shows how far a run is. A nil Progress is silent.
 type Progress struct {
-	screen Screen
+	screen *terminal.Screen
 	now    func() time.Time
 
 	mu              sync.Mutex // guards what follows
@@ -40,7 +29,9 @@ type Progress struct {
 }
 
 // NewProgress shows a run on a screen.
-func NewProgress(s Screen) *Progress { return &Progress{screen: s, now: time.Now, current: -1} }
+func NewProgress(s *terminal.Screen) *Progress {
+	return &Progress{screen: s, now: time.Now, current: -1}
+}
 
 func (p *Progress) do(change func()) {
 	if p == nil {

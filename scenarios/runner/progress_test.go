@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/terminal"
-	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -99,16 +98,5 @@ func TestExpectReference(t *testing.T) {
 	const took = 9*time.Minute + 7*time.Second
 	if guess := Expected(Steps(f)); (guess - took).Abs() > took/5 {
 		t.Errorf("%s are expected, the run took %s", guess, took)
-	}
-}
-
-// TestExpectCountsTheBystander: its backlog is waited for like that of the load.
-func TestExpectCountsTheBystander(t *testing.T) {
-	s := strategies(t, "matrix.load=light", "storage.latency=100ms", "drainTimeout=1h").Cells()[0].Scenario
-	s.Load.Threads, s.Load.Operations, s.Load.Duration = 1, 0, spec.Duration(10*time.Second)
-	without := expect(s)
-	s.Load.Bystander = &plan.Bystander{Kind: "ConfigMap", Rate: 110, Objects: 20}
-	if d := expect(s); d < 114*time.Second || d <= without {
-		t.Errorf("1100 updates, one by one for 100 ms each, take %s with the load; without them it is %s", d, without)
 	}
 }

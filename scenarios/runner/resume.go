@@ -203,31 +203,20 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 		return badinput.New("run watchbench matrix with its row",
 			"--resume %s: a run of a fault matrix, which is compared with another", dir)
 	}
-	type part struct {
-		Scenario map[string]any    `json:"scenario"`
-		Order    []string          `json:"order"`
-		Provider string            `json:"provider"`
-		Commit   string            `json:"commit"`
-		Dirty    bool              `json:"dirty"`
-		Go       string            `json:"goVersion"`
-		Modules  map[string]string `json:"modules,omitempty"`
-		Programs map[string]string `json:"programs,omitempty"`
-		// Of the machine: what makes figures of one comparable.
-		CPUModel  string            `json:"cpuModel"`
-		CPUs      int               `json:"cpus"`
-		MemoryGiB int64             `json:"memoryGiB"` // a kernel's own part of it varies
-		Kernel    string            `json:"kernel"`
-		Cgroup    map[string]string `json:"cgroup,omitempty"`
-		Profiled  bool              `json:"profiled"`
-	}
 	if n := len(prior.Run.Order); prior.Run.Decision != nil && n < len(now.Run.Order) {
 		now.Run.Order = now.Run.Order[:n]
 	}
+	type part struct {
+		Scenario    map[string]any     `json:"scenario"`
+		Order       []string           `json:"order"`
+		Environment result.Environment `json:"environment"`
+	}
+	// What makes figures of one machine and one program comparable; a kernel's own part of the memory varies.
 	of := func(scenario map[string]any, run result.Run, e result.Environment) part {
-		return part{
-			scenario, run.Order, e.Provider, e.Commit, e.Dirty, e.GoVersion, e.Modules, e.Programs,
-			e.CPUModel, e.CPUs, (e.MemoryMiB + 512) / 1024, e.Kernel, e.Cgroup, e.Profiled,
-		}
+		e.MemoryMiB = (e.MemoryMiB + 512) / 1024 * 1024
+		e.Kubernetes, e.Etcd, e.Flags, e.EtcdFlags = "", "", nil, nil
+		e.LoadBefore, e.LoadAfter, e.StealPct = nil, nil, 0
+		return part{scenario, run.Order, e}
 	}
 	found, err := assess.Differences("the run has", "this command", of(prior.Scenario, prior.Run, prior.Environment),
 		of(now.Scenario, now.Run, now.Environment))

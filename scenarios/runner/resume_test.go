@@ -129,7 +129,7 @@ func TestResumeRefusesAnotherRun(t *testing.T) {
 		{"a program more", nil, func(r *history.Run) { r.Environment.Programs["churn"] = "sha256:0" }, "programs.churn: the run has sha256:0, this command nothing"},
 		{"another processor", nil, func(r *history.Run) { r.Environment.CPUModel = "Z80" }, "cpuModel: the run has Z80, this command "},
 		{"more processors", nil, func(r *history.Run) { r.Environment.CPUs = 999 }, "cpus: the run has 999, this command "},
-		{"more memory", nil, func(r *history.Run) { r.Environment.MemoryMiB += 4096 }, "memoryGiB: the run has "},
+		{"more memory", nil, func(r *history.Run) { r.Environment.MemoryMiB += 4096 }, "memoryMiB: the run has "},
 		{"another kernel", nil, func(r *history.Run) { r.Environment.Kernel = "0.12" }, "kernel: the run has 0.12, this command "},
 		{"another limit", nil, func(r *history.Run) { r.Environment.Cgroup = map[string]string{"cpu.max": "1 2"} }, "cgroup"},
 		{"another compiler", nil, func(r *history.Run) { r.Environment.GoVersion = "go0" }, "goVersion: the run has go0, this command "},

@@ -372,3 +372,9 @@ func (r *Runner) cellRunID(cell string) string {
 	}
 	return r.short
 }
+
+// IsInput reports whether a different argument would avoid the error.
+func IsInput(err error) bool {
+	var file *spec.Error
+	return badinput.Is(err) || errors.As(err, &file)
+}

@@ -86,17 +86,6 @@ func TestBehindOf(t *testing.T) {
 	}
 }
 
-// TestExpectCountsTheWarmup: its writes, and what storage takes for them, are waited for.
-func TestExpectCountsTheWarmup(t *testing.T) {
-	s := strategies(t, "matrix.load=light", "watcher.strategy=single", "storage.latency=50ms").Cells()[0].Scenario
-	s.Load.Warmup.Operations = 0
-	without := expect(s)
-	s.Load.Warmup.Operations = 200
-	if d := expect(s) - without; d < 9*time.Second || d > 11*time.Second {
-		t.Errorf("200 writes that storage takes one by one, each for 50 ms, add %s", d)
-	}
-}
-
 func TestEstimateLearns(t *testing.T) {
 	p := NewProgress(terminal.New(io.Discard, false, nil))
 	now := time.Unix(0, 0)
@@ -175,7 +164,7 @@ func TestSamplerAddsUpLives(t *testing.T) {
 	now := a
 	s := newSampler(map[string][]int{history.PartyWatcher: {a.PID()}}, func() metered { return now }, silent{})
 	s.sample(t.Context())
-	s.last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
+	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
 	now = b
 	s.sample(t.Context())
 	x := s.taken()
@@ -191,7 +180,7 @@ func TestSamplerCountsShortLives(t *testing.T) {
 	now := a
 	s := newSampler(map[string][]int{history.PartyWatcher: {a.PID()}}, func() metered { return now }, silent{})
 	s.sample(t.Context())
-	s.last = history.Use{CPUSeconds: 1.5, Read: 10}
+	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 1.5, Read: 10}
 	s.ended(a, 2*time.Second)
 	s.sample(t.Context()) // it is gone, and the next one is not there yet
 	s.ended(b, 3*time.Second)

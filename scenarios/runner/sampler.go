@@ -28,37 +28,47 @@ type metered interface {
 // sampler reads all parties of a cell periodically, from outside. It asks the watcher itself
 // only if told to, for what is asked of it is charged to it.
 type sampler struct {
-	parties map[string][]*procstat.Process
+	parties map[string]*account
 	watcher func() metered // the one whose counters are read now
 	storage metered
 	asks    bool                                // each sample reads the watcher's metrics
 	asked   func() float64                      // the requests to watchers so far; nil is unknown
 	show    func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
-	// Use of former watchers, so that figures after restarts cover all of them.
-	known metered
-	// What a party's former processes used, and its present one at the last reading.
-	former, latestUse map[string]history.Use
-	past              history.Use
-	last              history.Use
+	known   metered                             // the watcher whose process is read
 
 	turn    sync.Mutex // one reading at a time; guards what is above
 	mu      sync.Mutex // guards samples
 	samples []history.Sample
 }
 
+// account is what a party has used, so that figures after a restart cover all its processes.
+type account struct {
+	processes    []*procstat.Process // that it has now
+	former, last history.Use         // by former ones; by these at the last reading
+}
+
+// turn goes over to a new process; -1 is none. What the former ones used after their last reading is lost.
+func (a *account) turn(pid int) {
+	a.former, a.last, a.processes = a.last.After(a.former), history.Use{}, nil
+	if p, err := procstat.Open(pid); pid >= 0 && err == nil {
+		a.processes = []*procstat.Process{p}
+	}
+}
+
 // newSampler opens the parties; one that cannot be read is left out, so that its
 // figures are unknown rather than 0.
 func newSampler(pids map[string][]int, w func() metered, m metered) *sampler {
-	s := &sampler{parties: map[string][]*procstat.Process{}, former: map[string]history.Use{},
-		latestUse: map[string]history.Use{}, watcher: w, storage: m, known: w()}
+	s := &sampler{parties: map[string]*account{history.PartyWatcher: {}}, watcher: w, storage: m, known: w()}
 	for name, all := range pids {
+		a := &account{}
+		s.parties[name] = a
 		for _, pid := range all {
 			p, err := procstat.Open(pid)
 			if err != nil {
-				delete(s.parties, name)
+				a.processes = nil
 				break
 			}
-			s.parties[name] = append(s.parties[name], p)
+			a.processes = append(a.processes, p)
 		}
 	}
 	return s
@@ -94,19 +104,14 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 		x.CPU = &history.CPU{Busy: c.Busy - c.Steal, Steal: c.Steal, Total: c.Total}
 	}
 	watcher := s.watcher()
-	s.follow(watcher)
-	for name, processes := range s.parties {
-		if use, ok := useOf(processes); ok {
-			if name == history.PartyWatcher {
-				s.last = use
-				use.CPUSeconds += s.past.CPUSeconds
-				use.RSSHighestBytes = max(use.RSSHighestBytes, s.past.RSSHighestBytes)
-				use.Read += s.past.Read
-				use.Written += s.past.Written
-			}
-			use = use.After(s.former[name])
-			s.latestUse[name] = use
-			x.Parties[name] = use
+	if watcher != s.known {
+		s.known = watcher
+		s.parties[history.PartyWatcher].turn(watcher.PID())
+	}
+	for name, a := range s.parties {
+		if use, ok := useOf(a.processes); ok {
+			a.last = use
+			x.Parties[name] = use.After(a.former)
 		}
 	}
 	var text []byte
@@ -136,7 +141,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	}
 }
 
-// useOf adds up what the processes of a party used; not ok if one cannot be read.
+// useOf adds up what the processes of a party used; not ok if there is none, or one cannot be read.
 func useOf(processes []*procstat.Process) (sum history.Use, ok bool) {
 	for _, p := range processes {
 		u, err := p.Usage()
@@ -149,7 +154,7 @@ func useOf(processes []*procstat.Process) (sum history.Use, ok bool) {
 		sum.Read += float64(u.Read)
 		sum.Written += float64(u.Written)
 	}
-	return sum, true
+	return sum, len(processes) > 0
 }
 
 // ended closes the account of a watcher process by what the kernel says it used, which
@@ -157,42 +162,21 @@ func useOf(processes []*procstat.Process) (sum history.Use, ok bool) {
 func (s *sampler) ended(w metered, cpu time.Duration) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	s.past.CPUSeconds += cpu.Seconds()
+	a := s.parties[history.PartyWatcher]
 	if w != s.known {
+		a.former.CPUSeconds += cpu.Seconds()
 		return
 	}
-	s.past.Read += s.last.Read
-	s.past.Written += s.last.Written
-	s.last, s.known = history.Use{}, nil
-	delete(s.parties, history.PartyWatcher)
+	s.known, a.last.CPUSeconds = nil, cpu.Seconds()
+	a.turn(-1)
 }
 
-// restarted turns to the new process of a party other than the watcher. What the old one
-// used after its last reading is lost.
+// restarted goes over to the new process of a party other than the watcher.
 func (s *sampler) restarted(name string, pid int) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	s.former[name] = s.latestUse[name]
-	delete(s.parties, name)
-	if p, err := procstat.Open(pid); err == nil {
-		s.parties[name] = []*procstat.Process{p}
-	}
-}
-
-// follow turns to a new watcher process. Of one whose account was not closed, what it
-// used after its last reading is lost.
-func (s *sampler) follow(w metered) {
-	if w == s.known {
-		return
-	}
-	s.past.CPUSeconds += s.last.CPUSeconds
-	s.past.RSSHighestBytes = max(s.past.RSSHighestBytes, s.last.RSSHighestBytes)
-	s.past.Read += s.last.Read
-	s.past.Written += s.last.Written
-	s.last, s.known = history.Use{}, w
-	delete(s.parties, history.PartyWatcher)
-	if p, err := procstat.Open(w.PID()); err == nil {
-		s.parties[history.PartyWatcher] = []*procstat.Process{p}
+	if a := s.parties[name]; a != nil {
+		a.turn(pid)
 	}
 }
 

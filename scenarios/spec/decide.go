@@ -9,9 +9,6 @@ type Decide struct {
 // On reports whether the scenario asks for it.
 func (d Decide) On() bool { return d.Figure != "" || d.Budget != 0 }
 
-// Ranked are the figures that Decide knows.
-var Ranked = []string{"freshness.p99", "handler.drainSeconds"}
-
 func (s *Scenario) checkDecide() error {
 	switch d := s.Decide; {
 	case !d.On():
