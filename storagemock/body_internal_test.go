@@ -98,15 +98,3 @@ func FuzzParsePut(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkParsePut(b *testing.B) {
-	body := []byte(`{"data":{"kind":"Pod","metadata":{"name":"web-1","namespace":"team-a","resourceVersion":"107","uid":"u1"},"spec":{` +
-		strings.TrimSuffix(strings.Repeat(`"container":{"image":"registry.example/app:1.2.3","command":["run","--fast"]},`, 36), ",") + `}}}`)
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := parsePut(body); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

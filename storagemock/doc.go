@@ -8,7 +8,7 @@
 //     written; the ledger's order is the order of application.
 //  2. A request takes at least the time drawn for it from the configured distribution,
 //     counted from its last byte, plus waiting for capacity. Timers are late, by 0.3 to
-//     0.7 ms on an idle machine (BenchmarkLatency) and by more on a busy one; nothing
+//     0.7 ms on an idle machine and by more on a busy one; nothing
 //     makes up for that, so that no answer comes before its time, and the ledger says
 //     how long each request took.
 //  3. Every PUT and DELETE that reached a route is in the ledger, even if it was
@@ -34,5 +34,5 @@
 //     that field, because the original watcher would panic on it.
 //
 // The API is served by net/http, which carries 22,000 PUT/s of 3 KiB over 32 connections on two cores that
-// the client shares, and takes a tenth of a core at 1,000/s (BenchmarkPut).
+// the client shares, and takes a tenth of a core at 1,000/s.
 package storagemock

@@ -14,7 +14,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/readers"
 )
 
-var witnessCommand = partyCommand("witness", "Record every event of chosen kinds, straight from an apiserver", bearWitness)
+var witnessCommand = partyCommand("witness",
+	"Record every event of chosen kinds, straight from an apiserver", bearWitness)
 
 // bearWitness says {"phase":"ready"} when it watches. SIGTERM ends it, after a last list of every kind.
 func bearWitness(ctx context.Context, c readers.WitnessConfig, s streams) (err error) {

@@ -42,7 +42,8 @@ func addressLen(text string) int {
 		return n
 	}
 	v6 := len(text) - len(strings.TrimLeft(text, ":0123456789abcdefABCDEF"))
-	if strings.Count(text[:v6], ":") < 2 || v6+1 < len(text) && text[v6] == '.' && isWord(text[v6+1]) { // an IPv4 address within
+	within := v6+1 < len(text) && text[v6] == '.' && isWord(text[v6+1]) // there is an IPv4 address
+	if within || strings.Count(text[:v6], ":") < 2 {
 		return 0
 	}
 	return max(parsed(text, text[:v6]), parsed(text, strings.TrimSuffix(text[:v6], ":")))

@@ -20,8 +20,8 @@ const (
 	hexDigits = "0123456789abcdef"
 )
 
-// symbol is one character as a digit of its class: 0 ≤ value < radix. It stands for that one of its alphabet, or without
-// one for the number least+value.
+// symbol is one character as a digit of its class: 0 ≤ value < radix. It stands for that one of its alphabet, or
+// without one for the number least+value.
 type symbol struct {
 	value, radix uint32
 	alphabet     string

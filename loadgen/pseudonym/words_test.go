@@ -204,14 +204,3 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkObject(b *testing.B) {
-	object := []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"checkout-7d4b9c6f5-x2x9z","labels":{"app":"checkout","team":"payments"},"uid":"01234567-89ab-4def-8123-456789abcdef"},` +
-		`"spec":{"containers":[{"name":"main","image":"registry.example.com/team/app:v1.2.3","args":["--listen=:8080","--log-level=debug"],"env":[` + strings.TrimSuffix(strings.Repeat(`{"name":"SOME_VARIABLE","value":"some value of it"},`, 40), ",") + `]}]}}`)
-	p := New(salt, true)
-	var out []byte
-	b.SetBytes(int64(len(object)))
-	for b.Loop() {
-		out, _ = p.Object(out[:0], core("Pod"), object)
-	}
-}

@@ -154,15 +154,3 @@ func FuzzReadList(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkParseFrame(b *testing.B) {
-	line := []byte(`{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"a","uid":"0b8f7a52-5c0e-4b68-b2c5-1f1d6a4a4c11","resourceVersion":"712345"},"spec":{"env":"` +
-		strings.Repeat("x", 3000) + `"}}}`)
-	b.SetBytes(int64(len(line)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := parseFrame(line); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -1,8 +1,8 @@
 // Package trace is the file format of a recorded cluster: what a list and a watch of
 // chosen resources returned, object by object and in the order of receipt.
 //
-// A file is JSON lines, compressed with zstd: the header, the frames, and last the number of frames. It can be read up to
-// what was flushed last.
+// A file is JSON lines, compressed with zstd: the header, the frames, and last the number of frames. It can be read up
+// to what was flushed last.
 //
 //  1. Frames come in the order in which they were received, with times that never go back.
 //  2. Per resource, the recorder writes INITIAL frames first, then SYNCED with the resourceVersion of that list, then

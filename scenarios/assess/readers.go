@@ -22,7 +22,8 @@ func (c *recorded) readers(ctx context.Context, dir string, cell *result.Cell) e
 	if err != nil {
 		return err
 	}
-	if err := judgeReaders(ctx, reading{scenario: &c.Cell.Scenario, log: history.Readers(dir), ops: ops}, cell); err != nil {
+	evidence := reading{scenario: &c.Cell.Scenario, log: history.Readers(dir), ops: ops}
+	if err := judgeReaders(ctx, evidence, cell); err != nil {
 		return fmt.Errorf("readers: %w", err)
 	}
 	cell.Valid = len(cell.InvalidReasons) == 0

@@ -44,8 +44,8 @@ type reading struct {
 
 const podKind = "Pod"
 
-// judgeReaders reads the record twice, and the op log once, and adds figures of readers, checks and reasons to disbelieve it
-// to the cell. An error means that the evidence is unusable.
+// judgeReaders reads the record twice, and the op log once, and adds figures of readers, checks and reasons to
+// disbelieve it to the cell. An error means that the evidence is unusable.
 func judgeReaders(ctx context.Context, in reading, cell *result.Cell) error {
 	j := &readersJudge{in: in, cell: cell, least: float64(in.scenario.Limits.MinEvents)}
 	j.at, j.tallies = map[uint64]int{}, map[string]*tally{}

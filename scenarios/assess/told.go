@@ -55,7 +55,8 @@ func newTold(j *readersJudge, check, what string, n int) told {
 	return t
 }
 
-// find returns the change that a record shows at a listener, and where it stands; false for one of which nothing is known.
+// find returns the change that a record shows at a listener, and where it stands; false for one of which nothing is
+// known.
 func (t *told) find(x *listener, r *readers.Record) (i int, c *change, ok bool) {
 	i, ok, err := t.j.happened(r)
 	if err != nil {

@@ -52,7 +52,8 @@ type Spec struct {
 }
 
 // Effects are the names of the faults besides statuses from 400 to 599.
-var Effects = []string{"reset", "reset-after", "blackhole", "stall", "late", "double", "truncate", "html", "interim", "refuse"}
+var Effects = []string{"reset", "reset-after", "blackhole", "stall", "late", "double", "truncate", "html", "interim",
+	"refuse"}
 
 // Parse reads faults. Empty text is none.
 func Parse(text string) ([]Spec, error) {

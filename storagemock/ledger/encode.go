@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// AppendJSON appends e as one line of NDJSON, newline included. The fields are in the order of Entry's, which the Reader
-// reads fastest.
+// AppendJSON appends e as one line of NDJSON, newline included. The fields are in the order of Entry's, which the
+// Reader reads fastest.
 func (e *Entry) AppendJSON(dst []byte) []byte {
 	line, _ := json.Marshal(e) // numbers and strings always encode
 	return append(append(dst, line...), '\n')
