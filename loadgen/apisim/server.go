@@ -90,8 +90,14 @@ type Object struct {
 	typed                string
 }
 
-// JSON is the object with apiVersion and kind, as a GET gives it; of a deletion the last state.
-func (o Object) JSON() []byte { return o.version.appendJSON(nil, o.typed, o.version.rv) }
+// JSON is the object with apiVersion and kind, as a GET gives it; of a deletion the last state, and nil of the
+// zero Object.
+func (o Object) JSON() []byte {
+	if o.version == nil {
+		return nil
+	}
+	return o.version.appendJSON(nil, o.typed, o.version.rv)
+}
 
 func (s *Server) object(k *kind, v *version, rv, before uint64) Object {
 	return Object{v.Namespace, v.Name, v.uid, rv, before, v, typed(k.groupVersion(k.Versions[0]), k.Kind)}

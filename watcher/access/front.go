@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,7 +24,6 @@ type front struct {
 }
 
 func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer countReset(r)
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache, private")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -103,27 +101,4 @@ func unauthenticated(w http.ResponseWriter, err error) {
 func isUnavailable(err error) bool {
 	_, ok := errors.AsType[*UnavailableError](err)
 	return ok
-}
-
-// resets counts the requests that were cancelled on one connection.
-type resets struct {
-	conn  net.Conn
-	allow *rate.Limiter
-}
-
-type resetsKey struct{}
-
-func withResets(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, resetsKey{}, &resets{c, rate.NewLimiter(1, maxResets)})
-}
-
-// countReset runs when a request ends: its context has ended before only if the client
-// cancelled it, or is gone.
-func countReset(r *http.Request) {
-	if r.ProtoMajor != 2 || r.Context().Err() == nil {
-		return
-	}
-	if c, ok := r.Context().Value(resetsKey{}).(*resets); ok && !c.allow.Allow() {
-		_ = c.conn.Close()
-	}
 }

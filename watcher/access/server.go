@@ -30,9 +30,6 @@ const (
 	// maxStreams are requests at a time on one HTTP/2 connection. net/http ends a connection
 	// on which four times as many wait, as they do when a client opens and resets them.
 	maxStreams = 100
-	// maxResets HTTP/2 requests of a connection may be cancelled at once, and one more each
-	// second; beyond it the connection ends.
-	maxResets = 100
 	// pingAfter silence an HTTP/2 client is asked whether it is still there.
 	pingAfter = 30 * time.Second
 	// fileAge is how old a certificate may be that was read from a file: not each of many
@@ -111,8 +108,7 @@ func NewServer(ctx context.Context, c Config, s ServerSettings) (*Server, error)
 				MaxReceiveBufferPerConnection: 2 * maxBody, MaxReceiveBufferPerStream: maxBody,
 				SendPingTimeout: pingAfter, WriteByteTimeout: writePatience,
 			},
-			ConnContext: withResets,
-			ErrorLog:    log.New(complaints{s.Logger}, "", 0),
+			ErrorLog: log.New(complaints{s.Logger}, "", 0),
 		},
 	}, nil
 }

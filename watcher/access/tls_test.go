@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,59 +137,6 @@ func TestTLS(t *testing.T) {
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("nothing is logged")
-		}
-	}
-}
-
-// TestResets: an HTTP/2 client that cancels one request after the other loses its
-// connection.
-func TestResets(t *testing.T) {
-	p := newPlace(t)
-	r, _ := newFake().reviewer(t, p.config())
-	var mu sync.Mutex
-	conns := map[any]int{}
-	begun := make(chan struct{})
-	s := serve(t, p.config(), ServerSettings{Guard: r, Handler: http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
-		mu.Lock()
-		conns[req.Context().Value(resetsKey{})]++
-		mu.Unlock()
-		select {
-		case begun <- struct{}{}:
-		case <-req.Context().Done():
-		}
-		<-req.Context().Done()
-	})})
-	c := p.client(true)
-	defer c.CloseIdleConnections()
-	for range maxResets + 20 {
-		ctx, cancel := context.WithCancel(t.Context())
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+s.Addr().String(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer good")
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			if resp, err := c.Do(req); err == nil {
-				_ = resp.Body.Close()
-			}
-		}()
-		select {
-		case <-begun:
-		case <-done: // the connection had just been closed
-		}
-		cancel()
-		<-done
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	if len(conns) < 2 {
-		t.Errorf("all %d requests on one connection", maxResets+20)
-	}
-	for _, n := range conns {
-		if n > maxResets+15 { // those that were on their way
-			t.Errorf("%d cancelled requests on a connection", n)
 		}
 	}
 }

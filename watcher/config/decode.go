@@ -212,15 +212,19 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 	return nil
 }
 
-const portsRemoved = "removed, leave it out: no receiver may listen on a port of the cluster's own parts"
+const (
+	portsRemoved = "removed, leave it out: no receiver may listen on a port of the cluster's own parts"
+	indexRemoved = "removed, leave it out: an index goes 5 minutes after its last use"
+)
 
 // retired are keys that were removed, with what to write instead.
 var retired = map[string]string{
+	"resourceWatcher.server.clientCAFile": "removed, leave it out: clients show a bearer token " +
+		"(authentication: tokenReview)",
+	"resourceWatcher.relations.indexIdle":              indexRemoved,
 	"resourceWatcher.notify.subscriptions[].dedicated": "removed, leave it out: the subscription shares the kind's watch",
-	"resourceWatcher.server.clientCAFile":              "removed, leave it out: clients show a bearer token (authentication: tokenReview)",
-	"resourceWatcher.relations.indexIdle":              "removed, leave it out: an index goes 5 minutes after its last use",
-	"resourceWatcher.notify.subscriptions[].queue.whenFull": "removed, leave it out: when the queue is full, reading stops " +
-		"until half of it is free, as with resync",
+	"resourceWatcher.notify.subscriptions[].queue.whenFull": "removed, leave it out: when the queue is full, reading " +
+		"stops until half of it is free, as with resync",
 	"resourceWatcher.notify.subscriptions[].target.webhook.allowPorts": portsRemoved,
 	"resourceWatcher.notify.subscriptions[].target.nats.allowPorts":    portsRemoved,
 	"resourceWatcher.notify.subscriptions[].target.kafka.allowPorts":   portsRemoved,

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -93,7 +95,9 @@ func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics)
 	}
 	sub := &subscription{
 		Subscription: c, settings: s, logger: s.Logger.With("subscription", c.Name), target: t,
-		queue: newQueue(c.Queue), metrics: m, unserved: throttle{every: unservedEvery},
+		queue: newQueue(c.Queue), metrics: m, failing: rate.Sometimes{Interval: logEvery},
+		letter: rate.Sometimes{Interval: logEvery}, unwritten: rate.Sometimes{Interval: logEvery},
+		unserved: rate.Sometimes{Interval: unservedEvery},
 	}
 	m.begin(c.Name)
 	if n.root != nil {

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -37,10 +38,8 @@ type subscription struct {
 
 	followed atomic.Bool // changes, at any time before
 
-	failing   throttle // of deliveries
-	letter    throttle
-	unwritten throttle // of dead letters
-	unserved  throttle // kinds
+	// Pauses between two lines of one kind in the log.
+	failing, letter, unwritten, unserved rate.Sometimes
 
 	mu          sync.Mutex
 	unreachable int       // guarded by mu; pauses in a row because the target could not be reached
@@ -102,9 +101,9 @@ func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
 		return buf
 	}
 	s.metrics.retried.WithLabelValues(s.Name).Inc()
-	if n, log := s.failing.allow(); log {
-		s.logger.Warn("delivery failed, it is tried again", "event", i.obj.Key, "tries", i.tries, "error", err, "failures", n)
-	}
+	s.failing.Do(func() {
+		s.logger.Warn("delivery failed, it is tried again", "event", i.obj.Key, "tries", i.tries, "error", err)
+	})
 	s.queue.retry(i, due, hold)
 	return buf
 }
@@ -143,19 +142,16 @@ func eventID(uid string, version uint64, t view.Type) string {
 // bury gives an event up.
 func (s *subscription) bury(i *item, e delivery.Event, reason delivery.Reason, why error) {
 	s.metrics.deadLettered.WithLabelValues(s.Name, string(reason)).Inc()
-	if n, log := s.letter.allow(); log {
-		s.logger.Error("event given up", "event", i.obj.Key, "reason", string(reason), "tries", i.tries, "error", why,
-			"events", n)
-	}
+	s.letter.Do(func() {
+		s.logger.Error("event given up", "event", i.obj.Key, "reason", string(reason), "tries", i.tries, "error", why)
+	})
 	if s.letters == nil {
 		return
 	}
 	l := letter{Time: time.Now(), ID: e.ID, Why: reason, Error: why.Error(), Tries: i.tries, Event: e.Body}
 	if err := s.letters.write(l); err != nil {
 		s.metrics.lost.WithLabelValues(s.Name, dropLetter).Inc()
-		if n, log := s.unwritten.allow(); log {
-			s.logger.Error("dead letter not written", "error", err, "failures", n)
-		}
+		s.unwritten.Do(func() { s.logger.Error("dead letter not written", "error", err) })
 	}
 }
 
@@ -187,22 +183,11 @@ func (s *subscription) reopening(err error, lasts, pause time.Duration) {
 			"or switch lazy watches on (resourceWatcher.watches.lazy)"
 	}
 	if text != "" {
-		if _, log := s.unserved.allow(); log {
-			s.logger.Warn(text, "resource", s.Resource.String())
-		}
+		s.unserved.Do(func() { s.logger.Warn(text, "resource", s.Resource.String()) })
 		return
 	}
 	s.logger.Warn("the kind is not followed, it is opened again", "resource", s.Resource.String(), "error", err, "pause",
 		pause.Round(time.Millisecond))
-}
-
-// throttle lets through one line in a while, and counts what the others would have said.
-type throttle struct {
-	every time.Duration // 0: logEvery
-
-	mu    sync.Mutex
-	last  time.Time // guarded by mu
-	count int       // guarded by mu
 }
 
 // Pauses between two lines of one kind, and between those that a kind is not served.
@@ -210,19 +195,6 @@ const (
 	logEvery      = 10 * time.Second
 	unservedEvery = time.Hour
 )
-
-// allow reports whether to log, and how many events that line covers.
-func (t *throttle) allow() (int, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.count++
-	if now := time.Now(); t.last.IsZero() || now.Sub(t.last) >= cmp.Or(t.every, logEvery) {
-		n := t.count
-		t.last, t.count = now, 0
-		return n, true
-	}
-	return 0, false
-}
 
 // jitter is any time up to initial, doubled for each failure before, at most up to highest.
 func jitter(initial, highest time.Duration, failures int) time.Duration {

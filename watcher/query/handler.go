@@ -80,7 +80,8 @@ func New(c Config, s Settings) (*Handler, error) {
 		s.Version = func() string { return "" }
 	}
 	h := &Handler{
-		config: c, kinds: s.Kinds, guard: s.Guard, seats: access.NewSeats(), relations: s.Relations, logger: s.Logger, version: s.Version,
+		config: c, kinds: s.Kinds, guard: s.Guard, seats: access.NewSeats(), relations: s.Relations, logger: s.Logger,
+		version:    s.Version,
 		selectable: allFields(c.FieldIndexes), patience: writeTimeout, hubs: map[*view.View]*hub{},
 		requests: newSlots("requests (resourceWatcher.query.maxInFlight)", c.MaxInFlight),
 		watchers: newSlots("watches (resourceWatcher.query.maxWatches)", c.MaxWatches),

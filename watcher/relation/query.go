@@ -62,8 +62,10 @@ func parseGVK(gvk string) (group, version, kind string, err error) {
 	if len(parts) == 2 {
 		parts = slices.Insert(parts, 0, "")
 	}
-	if len(parts) != 3 || parts[1] == "" || parts[2] == "" || strings.ToLower(parts[2][:1]) == parts[2][:1] || strings.HasPrefix(gvk, "/") {
-		return "", "", "", kubeapi.BadRequest("gvk: %q: want version/Kind or group/version/Kind, such as v1/Pod or apps/v1/Deployment", gvk)
+	if len(parts) != 3 || parts[1] == "" || parts[2] == "" || strings.ToLower(parts[2][:1]) == parts[2][:1] ||
+		strings.HasPrefix(gvk, "/") {
+		return "", "", "", kubeapi.BadRequest("gvk: %q: want version/Kind or group/version/Kind, such as v1/Pod or "+
+			"apps/v1/Deployment", gvk)
 	}
 	return parts[0], parts[1], parts[2], nil
 }

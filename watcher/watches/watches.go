@@ -77,7 +77,8 @@ func New(c Config, s Settings) (*Watches, error) {
 	}
 	w := &Watches{
 		config: c, collected: s.Collected, ending: make(chan struct{}), pace: make(chan *lifecycle.Work, 1),
-		soon: make(chan struct{}, 1), full: make(chan struct{}, 1), pins: map[GVR]*bool{}, lazy: map[GVR]*lazy{}, crowded: map[GVR]time.Time{},
+		soon: make(chan struct{}, 1), full: make(chan struct{}, 1), pins: map[GVR]*bool{},
+		lazy: map[GVR]*lazy{}, crowded: map[GVR]time.Time{},
 		served: served{logger: s.Logger, known: make(chan struct{})},
 	}
 	w.catalogue.Store(&Catalogue{})
