@@ -175,6 +175,8 @@ func (s *Scenario) validateLimits() error {
 	return errors.Join(
 		atLeast("limits.lag", s.Limits.Lag, Duration(1e6)),
 		within("limits.minPower", s.Limits.MinPower, 0, 1_000_000),
+		within("ceilings.goroutines", s.Ceilings.Goroutines, 0, most),
+		within("ceilings.sockets", s.Ceilings.Sockets, 0, most),
 		within("ceilings.goroutinesReturn", s.Ceilings.GoroutinesReturn, 0, most),
 		within("extra.namespaces", s.Extra.Namespaces, 0, 100),
 		within("extra.pods", s.Extra.Pods, 0, 10_000),
