@@ -26,7 +26,7 @@ const (
 	leastWriterQueue = 10240
 )
 
-// Ceilings are derived from the scenario: resident memory
+// Ceilings are the scenario's, and derived ones where it gives none: resident memory
 // is bounded by what it was before the load, the objects that can be cached at once,
 // and the queues' capacity.
 func Ceilings(c *Case, rules []Rule, seen Seen) *check.Ceilings {
@@ -41,9 +41,18 @@ func Ceilings(c *Case, rules []Rule, seen Seen) *check.Ceilings {
 	}
 	queue := min(float64(max(w.WriterQueueLen, leastWriterQueue)+w.HandlerQueueLen), float64(seen.Operations))
 	rss += cacheFactor*live*size + queue*size
+	if s.RSS > 0 {
+		rss = float64(s.RSS)
+	}
 	senders := float64(len(c.Cell.Kinds) * w.PodQueueNum)
 	goroutines += spareGoroutines + senders
+	if s.Goroutines > 0 {
+		goroutines = float64(s.Goroutines)
+	}
 	sockets += 2 * senders // one per request in flight, and those that are being replaced
+	if s.Sockets > 0 {
+		sockets = float64(s.Sockets)
+	}
 	left := GoroutinesLeft(s)
 	out := &check.Ceilings{RSSBytes: &rss, Goroutines: &goroutines, Sockets: &sockets, GoroutinesReturn: &left}
 	if s.SlopePerMinute > 0 {

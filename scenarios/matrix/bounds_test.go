@@ -43,8 +43,8 @@ func TestCeilings(t *testing.T) {
 	}{
 		{"derived", nil, check.Ceilings{RSSBytes: ptr(100e6 + 1.25*8*object + 4*object), Goroutines: ptr(40.0 + 120 + 6), Sockets: ptr(9.0 + 12), GoroutinesReturn: ptr(5.0)}},
 		{"the scenario's", func(s *spec.Scenario) {
-			s.Ceilings = spec.Ceilings{GoroutinesReturn: 10, SlopePerMinute: 0.02, SlopeWindow: 60e9}
-		}, check.Ceilings{RSSBytes: ptr(100e6 + 1.25*8*object + 4*object), Goroutines: ptr(40.0 + 120 + 6), Sockets: ptr(9.0 + 12), GoroutinesReturn: ptr(10.0), SlopePercentPerMinute: ptr(2.0), SlopeWindow: 60e9}},
+			s.Ceilings = spec.Ceilings{RSS: 7, Goroutines: 8, Sockets: 9, GoroutinesReturn: 10, SlopePerMinute: 0.02, SlopeWindow: 60e9}
+		}, check.Ceilings{RSSBytes: ptr(7.0), Goroutines: ptr(8.0), Sockets: ptr(9.0), GoroutinesReturn: ptr(10.0), SlopePercentPerMinute: ptr(2.0), SlopeWindow: 60e9}},
 		{"the most queues of a change", func(s *spec.Scenario) { s.Events = []spec.Event{{What: "resize", PodQueueNum: 10}} },
 			check.Ceilings{RSSBytes: ptr(100e6 + 1.25*8*object + 4*object), Goroutines: ptr(40.0 + 120 + 20), Sockets: ptr(9.0 + 40), GoroutinesReturn: ptr(5.0)}},
 	} {

@@ -53,6 +53,9 @@ type Fault struct {
 // Ceilings bound the watcher (column B). Where B is asserted, what is not given is
 // derived: see docs/faults.md.
 type Ceilings struct {
+	RSS              Size     `json:"rss,omitzero" jsonschema_description:"Resident memory, at most."`
+	Goroutines       int      `json:"goroutines,omitempty" jsonschema:"minimum=0" jsonschema_description:"Goroutines, at most."`
+	Sockets          int      `json:"sockets,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open sockets, at most."`
 	GoroutinesReturn int      `json:"goroutinesReturn,omitempty" jsonschema:"minimum=0" jsonschema_description:"How far above the baseline they may end."`
 	SlopePerMinute   Share    `json:"slopePerMinute,omitzero" jsonschema_description:"Growth of resident memory in the last slopeWindow of the load."`
 	SlopeWindow      Duration `json:"slopeWindow,omitzero" jsonschema_description:"Length of the end of the load over which slopePerMinute is taken."`
