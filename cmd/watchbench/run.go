@@ -125,7 +125,7 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	kindFlags(fl, &f.cluster.Kind)
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets a folder of its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
-	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
+	fsyncFlag(fl, &f.cluster.FSync)
 	fl.BoolVar(&f.pin, "pin", false,
 		"embedded: keep watcher, tools and control plane to CPUs of their own (4 CPUs or more)")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
