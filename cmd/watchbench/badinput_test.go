@@ -37,7 +37,7 @@ var badInput = [][2]string{
 	{"run $good --cluster kind --fsync", "--fsync means nothing for the cluster provider kind; use --cluster embedded, or leave it out"},
 	{"run $good --cluster running", "--cluster running: no cluster is up; start one with watchbench cluster up"},
 	{"run $good --kind-name a --context b", "--kind-name means nothing for the cluster provider kubeconfig; use --cluster kind, or leave it out"},
-	{"run $replay --fsync", "replay.yaml names; add --cluster embedded, or leave the flag out"},
+	{"run $replay --fsync", "--fsync: it can be chosen for the embedded control plane only, not for replay"},
 	{"run $good --kubeconfig $gone --context test", "127.0.0.1:"},
 	{"run $good --cluster kubeconfig --kubeconfig $dir/none --context x", "/none"},
 	{"run $good --cluster kubeconfig --kubeconfig $gone", "context"},
