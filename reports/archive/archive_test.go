@@ -42,7 +42,7 @@ func TestRead(t *testing.T) {
 		"whole/results.json": recordOf(t, at), "whole/index.html": "x",
 		"matrix-20260301-130000/matrix.json":          `{"schema": "watchbench/matrix/v1", "profile": "default", "entries": [{"row": "F2", "dir": "f02"}]}`,
 		"matrix-20260301-130000/f02/results.json":     recordOf(t, at.Add(30*time.Minute)),
-		"tuned/tuning.json":                           `{"schema": "watchbench/tuning/v2", "started": "2026-03-01T14:00:00Z", "scenario": "tune"}`,
+		"tuned/tuning.json":                           `{"schema": "watchbench/tuning/v3", "started": "2026-03-01T14:00:00Z", "scenario": "tune"}`,
 		"compared/compare.html":                       "x",
 		"gated-20260301-160000/gate.md":               "x",
 		"half-20260301-170000/run.json":               "{}",
@@ -95,7 +95,7 @@ func TestRead(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("entries:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if m := all[5]; !m.Started.Equal(at.Add(30 * time.Minute)) {
+	if m := all[4]; !m.Started.Equal(at.Add(30 * time.Minute)) {
 		t.Errorf("the matrix began at %v", m.Started)
 	}
 	if _, err := Read(filepath.Join(dir, "none")); err == nil {
