@@ -34,10 +34,10 @@ var badInput = [][2]string{
 	{"run $good --out $good", "name a folder that can be written"},
 	{"run $good --kind-keep", "unknown flag: --kind-keep; start the cluster with watchbench cluster up --provider kind"},
 	{"run $good --cluster cloud", "--cluster cloud is not known; use one of embedded, kind, kubeconfig, replay, running"},
-	{"run $good --cluster kind --fsync", "--fsync means nothing for --cluster kind; use --cluster embedded, or leave it out"},
+	{"run $good --cluster kind --fsync", "--fsync means nothing for the cluster provider kind; use --cluster embedded, or leave it out"},
 	{"run $good --cluster running", "--cluster running: no cluster is up; start one with watchbench cluster up"},
-	{"run $good --kind-name a --context b", "--context is for the cluster provider kubeconfig, --kind-name for kind; leave one of them out"},
-	{"run $embedded --kind-name a", "embedded.yaml names; add --cluster kind, or leave the flag out"},
+	{"run $good --kind-name a --context b", "--kind-name means nothing for the cluster provider kubeconfig; use --cluster kind, or leave it out"},
+	{"run $replay --fsync", "--fsync: it can be chosen for the embedded control plane only, not for replay"},
 	{"run $good --kubeconfig $gone --context test", "127.0.0.1:"},
 	{"run $good --cluster kubeconfig --kubeconfig $dir/none --context x", "/none"},
 	{"run $good --cluster kubeconfig --kubeconfig $gone", "context"},
@@ -52,7 +52,7 @@ var badInput = [][2]string{
 	{"matrix --profile old", "--profile old is not known; use default or legacy"},
 	{"matrix F2 --set load.thread=1", "load.thread: unknown field; did you mean threads?"},
 	{"matrix F2 --out $good", "name a folder that can be written"},
-	{"matrix F0 --cluster running --fsync", "--fsync means nothing for --cluster running"},
+	{"matrix F0 --cluster running --fsync", "--fsync means nothing for the cluster provider running"},
 	{"cluster up --provider kind --fsync", "fsync can be chosen for the embedded control plane only"},
 	{"report $dir", "name the folder of a run"},
 	{"report $dir --format pdf", `"pdf"`},
@@ -118,7 +118,7 @@ func TestBadInput(t *testing.T) {
 	withBinaries(t)
 	words := strings.NewReplacer("~", " ", "$good", file(t, "tiny.yaml", tiny), "$open", file(t, "open.yaml", open),
 		"$field", file(t, "field.yaml", tiny+"watchers: {}\n"), "$bad", file(t, "bad.yaml", "a: b\n"),
-		"$embedded", file(t, "embedded.yaml", tiny+"cluster: {provider: embedded}\n"), "$dir", t.TempDir(),
+		"$replay", file(t, "replay.yaml", open), "$dir", t.TempDir(),
 		"$gone", kubeconfig(t, gone.URL), "$html", kubeconfig(t, html.URL), "$taken", taken.Addr().String())
 	out := t.TempDir()
 	for _, tc := range badInput {

@@ -44,18 +44,15 @@ func clusterCommand() *cobra.Command {
 			kindFlags(sub.Flags(), &f.kind)
 			offer(sub, "provider", cluster.Embedded, cluster.Kind)
 		}
-		if use == "up" {
-			sub.Flags().BoolVar(&f.fsync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
-		}
 		switch use {
 		case "status":
 			formatFlag(sub, &f.format)
+		case "up":
+			fsyncFlag(sub.Flags(), &f.fsync)
+			fallthrough
 		case "build":
 			sub.Flags().BoolVar(&f.controllers, "controllers", false,
-				"also build kube-controller-manager, kube-scheduler and kwok (about two minutes more)")
-		case "up":
-			sub.Flags().BoolVar(&f.controllers, "controllers", false,
-				"embedded: also run kube-controller-manager, kube-scheduler and kwok")
+				"embedded: also kube-controller-manager, kube-scheduler and kwok (two minutes more to build)")
 		}
 		cmd.AddCommand(sub)
 	}
@@ -69,6 +66,10 @@ func clusterCommand() *cobra.Command {
 func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {
 	fl.StringVar(&o.Name, "kind-name", "", "kind: cluster name (default: watchbench)")
 	fl.StringVar(&o.Image, "kind-image", "", "kind: node image (default: kindest/node of our client's Kubernetes version)")
+}
+
+func fsyncFlag(fl *pflag.FlagSet, on *bool) {
+	fl.BoolVar(on, "fsync", false, "embedded: let etcd wait for the disk, as in production")
 }
 
 func clusterBuild(cmd *cobra.Command, f *clusterFlags) error {

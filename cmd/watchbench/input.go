@@ -20,8 +20,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// owner is the only provider to which a flag means something. Those of embedded go with
-// the default and imply nothing.
+// owner is the only provider to which a flag means something. Those of kind and kubeconfig choose their provider.
 var owner = map[string]string{
 	"fsync":     cluster.Embedded,
 	"kind-name": cluster.Kind, "kind-image": cluster.Kind,
@@ -76,35 +75,26 @@ func (f *runFlags) readResumed(cmd *cobra.Command, refs []string) ([]campaign.Sc
 // parseAll refuses flags that mean nothing for the cluster that comes of the scenario and
 // the flags.
 func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []campaign.Scenario, err error) {
-	owned, err := given(cmd.Flags())
+	provider, owned, err := f.chosen(cmd.Flags())
 	if err != nil {
 		return nil, err
 	}
-	implied, err := f.implied(owned)
-	if err != nil {
-		return nil, err
-	}
-	named := f.provider
-	if named == running {
-		if f.borrowed, err = f.borrow(cmd.Context(), owned); err != nil {
+	if provider == running {
+		if f.borrowed, err = f.borrow(cmd.Context(), owned["kind-name"]); err != nil {
 			return nil, err
 		}
-		named, implied = f.borrowed.Provider, f.borrowed.Provider
+		provider = f.borrowed.Provider
 	}
 	for _, s := range all {
-		file, err := f.parse(cmd, s, named)
-		if err == nil && implied != named && !file.Says(providerField) {
-			file, err = f.parse(cmd, s, implied)
-		}
+		file, err := f.parse(cmd, s, provider)
 		if err == nil {
 			err = f.fits(file.Base().Cluster)
 		}
 		if err != nil {
 			return nil, err
 		}
-		on := file.Base().Cluster.Provider
-		for _, name := range owned {
-			if owner[name] != on {
+		for name := range owned {
+			if on := file.Base().Cluster.Provider; owner[name] != on {
 				return nil, badinput.New("add --cluster "+owner[name]+", or leave the flag out",
 					"--%s means nothing for the cluster provider %s, which %s names", name, on, s.name)
 			}
@@ -114,50 +104,35 @@ func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []campaign.S
 	return todo, nil
 }
 
-// given lists the flags that were set and are for one provider only, in order.
-func given(fl *pflag.FlagSet) (owned []string, err error) {
+// chosen is the provider that --cluster names, else the one that the given flags are for, else "": the scenario's.
+// owned are the given flags of one provider only.
+func (f *runFlags) chosen(fl *pflag.FlagSet) (provider string, owned map[string]bool, err error) {
+	if f.provider != "" && !slices.Contains(providers, f.provider) {
+		return "", nil, badinput.New("use one of "+strings.Join(providers, ", "), "--cluster %s is not known", f.provider)
+	}
+	provider, owned = f.provider, map[string]bool{}
 	fl.Visit(func(g *pflag.Flag) {
-		_, own := owner[g.Name]
+		own := owner[g.Name]
 		switch {
-		case g.Value.Type() == "string" && strings.TrimSpace(g.Value.String()) == "" && err == nil:
+		case err != nil || g.Value.String() == "false":
+		case g.Value.Type() == "string" && strings.TrimSpace(g.Value.String()) == "":
 			err = badinput.New("give it a value, or leave it out", "--%s is empty", g.Name)
-		case own && g.Value.String() != "false":
-			owned = append(owned, g.Name)
+		case own == "":
+		case provider == "" && own != cluster.Embedded:
+			provider, owned[g.Name] = own, true
+		case provider == "" || provider == own || provider == running && g.Name == "kind-name":
+			owned[g.Name] = true
+		default:
+			err = badinput.New("use --cluster "+own+", or leave it out", "--%s means nothing for the cluster provider %s",
+				g.Name, provider)
 		}
 	})
-	return owned, err
-}
-
-// implied is the provider that --cluster names, else the one that the given flags are
-// for, else "".
-func (f *runFlags) implied(owned []string) (string, error) {
-	if f.provider != "" && !slices.Contains(providers, f.provider) {
-		return "", badinput.New("use one of "+strings.Join(providers, ", "), "--cluster %s is not known", f.provider)
-	}
-	provider, by := f.provider, ""
-	for _, name := range owned {
-		switch {
-		case owner[name] == provider, provider == running && name == "kind-name":
-		case provider == "":
-			provider, by = owner[name], name
-		case by == "":
-			return "", badinput.New("use --cluster "+owner[name]+", or leave it out", "--%s means nothing for --cluster %s",
-				name, provider)
-		default:
-			return "", badinput.New("leave one of them out", "--%s is for the cluster provider %s, --%s for %s", by, provider,
-				name, owner[name])
-		}
-	}
-	if provider == cluster.Embedded {
-		return f.provider, nil
-	}
-	return provider, nil
+	return provider, owned, err
 }
 
 // borrow finds the cluster that is up: the embedded one, or else, and with --kind-name,
 // that of kind.
-func (f *runFlags) borrow(ctx context.Context, owned []string) (*cluster.Cluster, error) {
-	ofKind := slices.Contains(owned, "kind-name")
+func (f *runFlags) borrow(ctx context.Context, ofKind bool) (*cluster.Cluster, error) {
 	if !ofKind {
 		if c, err := cluster.Borrow(ctx, cluster.Embedded, f.cluster); !errors.Is(err, cluster.ErrNotUp) {
 			return c, err

@@ -127,7 +127,9 @@ func command() *cobra.Command {
 	})
 	group(root, "Measure:", runCommand(), dashboardCommand(), reportCommand(), checkCommand(), scenariosCommand())
 	group(root, "Which settings?", tuneCommand(), simulateCommand())
-	group(root, "Did it get worse?", compareCommand(), gateCommand(), referenceCommand())
+	reference := referenceCommand()
+	reference.Hidden = true // the published tables: docs/published.md
+	group(root, "Did it get worse?", compareCommand(), gateCommand(), reference)
 	group(root, "What if something fails?", matrixCommand())
 	group(root, "Other clusters, watchers, loads:", clusterCommand(), recordCommand(), replayCommand())
 	root.AddCommand(manCommand(), kneeCommand(),

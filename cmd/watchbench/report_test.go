@@ -58,16 +58,16 @@ func TestReportFolder(t *testing.T) {
 			t.Errorf("%s: the page: %v, %s", tc.format, err, errOut)
 		}
 	}
-	rates := filepath.Join(dir, "tune-20260301-140000")
-	if err := os.MkdirAll(filepath.Join(rates, "matrix-20260301-120000"), 0o755); err != nil {
+	tuned := filepath.Join(dir, "tune-20260301-140000")
+	if err := os.MkdirAll(filepath.Join(tuned, "matrix-20260301-120000"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"rates.json": "{}", "matrix-20260301-120000/matrix.json": "{}"} {
-		if err := os.WriteFile(filepath.Join(rates, name), []byte(text), 0o600); err != nil {
+	for name, text := range map[string]string{"tuning.json": "{}", "matrix-20260301-120000/matrix.json": "{}"} {
+		if err := os.WriteFile(filepath.Join(tuned, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, code, err := invoke(t, "report", rates); code != exitInput || !strings.Contains(err.Error(), "is the folder of watchbench tune, whose report is written already; open its index.html") {
+	if _, _, code, err := invoke(t, "report", tuned); code != exitInput || !strings.Contains(err.Error(), "is the folder of watchbench tune, whose report is written already; open its index.html") {
 		t.Errorf("%d, %v", code, err)
 	}
 	if err := os.WriteFile(page, []byte("mine"), 0o600); err != nil {

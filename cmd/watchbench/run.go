@@ -119,7 +119,7 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	kindFlags(fl, &f.cluster.Kind)
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets a folder of its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
-	fl.BoolVar(&f.cluster.FSync, "fsync", false, "embedded: let etcd wait for the disk, as in production")
+	fsyncFlag(fl, &f.cluster.FSync)
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	offer(cmd, "cluster", providers...)
 	offerBy(cmd, "out", folders)

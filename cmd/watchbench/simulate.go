@@ -48,7 +48,7 @@ that is not drained at drainTimeout is cut, as in a run; if all are, the exit co
 	fl := cmd.Flags()
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.Uint64Var(&f.seed, "seed", 0, "seed for the plan and storage latency (default: the scenario's)")
-	fl.DurationVar(&f.overhead, "overhead", 0, "time per request besides storage latency, such as 700us")
+	fl.DurationVar(&f.overhead, "overhead", 0, "time per request besides storage latency, such as 700us (default 0)")
 	formatFlag(cmd, &f.format)
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 	return cmd

@@ -55,7 +55,7 @@ func TestSimulateCommand(t *testing.T) {
 func TestSimulateSweep(t *testing.T) {
 	out, _, code, err := invoke(t, "simulate", "simulated", "--set", simulatedSets, "--quiet", "--set", "matrix.load.rate=40",
 		"--set", "matrix.watcher.strategy=keyed", "--set", "matrix.watcher.podQueueNum=[3,17]")
-	if code != exitOK || err != nil || strings.Count(out, "40-keyed-3 ") != 1 || strings.Count(out, "40-keyed-17 ") != 1 {
+	if code != exitOK || err != nil || strings.Count(out, "keyed-40-3 ") != 1 || strings.Count(out, "keyed-40-17 ") != 1 {
 		t.Errorf("exit code %d, %v:\n%s", code, err, out)
 	}
 }

@@ -45,7 +45,7 @@ it: writes per second and the storage's latency; the API server is then simulate
 --cluster names another. Candidates are played in virtual time, and those near the answer are
 measured. Exit code 3 if nothing meets the objective, 5 if that could not be measured.`,
 		Example: `  watchbench tune --rate 200/s --storage 80ms --profile service-churn
-  watchbench tune replay-burst --objective drain=30s --strategies keyed,partitioned
+  watchbench tune replay-burst --objective drain=30s --strategies keyed
   watchbench tune examples/rate --find rate
   watchbench tune mine.yaml --find rate --watcher-command './mine -f {config}'`,
 		Args:              needArgs(0, 1, "at most one scenario"),

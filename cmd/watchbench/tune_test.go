@@ -33,7 +33,7 @@ func TestTuneVerdict(t *testing.T) {
 
 // TestTuneInterrupted: a search that is interrupted keeps what was measured, and leaves nothing.
 func TestTuneInterrupted(t *testing.T) {
-	p := start(t, []string{"tune", file(t, "open.yaml", open), "--find", "rate", "--strategies", "keyed"}, "(1 cell in ")
+	p := start(t, []string{"tune", file(t, "open.yaml", open), "--find", "rate", "--strategies", "keyed"}, "keyed at ", " cell", " in ")
 	p.signal(t, syscall.SIGINT)
 	p.end(t)
 	found, err := filepath.Glob(filepath.Join(p.out, "tune-open-*", result.TuningFile))

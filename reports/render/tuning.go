@@ -143,7 +143,7 @@ func chosenAs(t *result.Tuning, c *result.TunedCandidate) string {
 
 func candidateVerdict(c *result.TunedCandidate) Cell {
 	v := Cell{Text: c.Verdict}
-	if c.Excluded != "" {
+	if c.Excluded != "" && c.Verdict != result.TunedInvalid { // whose reasons are long
 		v.Text += ": " + c.Excluded
 	}
 	switch c.Verdict {

@@ -187,7 +187,7 @@ func (x *Search) sentence(c *candidate, met bool) string {
 		}
 		return s + "; " + x.proof(c) + "."
 	case len(c.cells) == 0:
-		return s + "nothing was measured that holds the objective; by simulation " + named(c.set) + " comes closest, with " +
+		return s + "nothing was measured that holds the objective; by simulation " + named(c.set) + " has " +
 			x.said(x.predicted(c)) + "."
 	}
 	return s + "no setting that was tried has " + x.options.Objective.limit() + "; " + named(c.set) + " comes closest: " +

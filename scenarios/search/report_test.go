@@ -50,7 +50,7 @@ func TestSentence(t *testing.T) {
 		},
 		{
 			"nothing measured", Setting{Strategy: keyed, Queues: 5}, nil, false,
-			"nothing was measured that holds the objective; by simulation the strategy keyed with podQueueNum 5 comes closest", "enough",
+			"nothing was measured that holds the objective; by simulation the strategy keyed with podQueueNum 5 has ", "enough",
 		},
 	} {
 		x, err := New(options(t, planted(), asking, "freshness.p99=2s"))

@@ -140,13 +140,6 @@ func (f *File) With(sets ...string) (*File, error) {
 // fields that a matrix cannot vary stand.
 func (f *File) Base() Scenario { return f.base }
 
-// Says reports whether the file or an override gives a field, such as cluster.provider,
-// whatever a matrix point says.
-func (f *File) Says(path string) bool {
-	_, d, err := f.decode(f.merged(nil))
-	return err == nil && d.Written(path)
-}
-
 // Cells are the points of the matrix, in its written order, one repetition.
 func (f *File) Cells() []Cell { return f.cells }
 
