@@ -394,9 +394,6 @@ func virtual(t *testing.T, s shape, script func(c *cluster, f *fake)) {
 }
 
 func pod(name string) object.Key { return object.Key{Kind: "Pod", Namespace: "team-a", Name: name} }
-func event(name string) object.Key {
-	return object.Key{Kind: "Event", Namespace: "team-a", Name: name}
-}
 
 // TestClient: what an answer means, and how many requests it takes, each over a connection of its own.
 func TestClient(t *testing.T) {

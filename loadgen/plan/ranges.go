@@ -85,7 +85,8 @@ func withinTag(f reflect.Value, field reflect.StructField, at string) error {
 		}
 		return without
 	}
-	n, least := 0.0, value(low, math.Inf(-1))
+	var n float64
+	least := value(low, math.Inf(-1))
 	if f.CanInt() {
 		n = float64(f.Int())
 	} else {

@@ -137,8 +137,10 @@ func (p *Proxy) listen() (err error) {
 	return nil
 }
 
-// Addr is where the watcher connects to, AdminAddr where the admin API is.
-func (p *Proxy) Addr() string      { return p.gate.Addr().String() }
+// Addr is where the watcher connects to.
+func (p *Proxy) Addr() string { return p.gate.Addr().String() }
+
+// AdminAddr is where the admin API is.
 func (p *Proxy) AdminAddr() string { return p.admin.Addr().String() }
 
 // Faults are those in force.

@@ -22,7 +22,8 @@ type Options struct {
 // ErrOptions is bad input of a script.
 var ErrOptions = errors.New("new Churn(options)")
 
-var format = strictyaml.Format{Noun: "options object", Start: "kubeconfig", MaxBytes: 1 << 16, MaxDepth: 4, MaxNodes: 100,
+var format = strictyaml.Format{Noun: "options object", Start: "kubeconfig", MaxBytes: 1 << 16, MaxDepth: 4,
+	MaxNodes:   100,
 	QuotedText: true}
 
 // parseOptions reads the argument of the constructor as k6 exported it from JavaScript.

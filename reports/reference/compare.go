@@ -63,14 +63,14 @@ func Compare(res *result.Results) *Comparison {
 			if watcher != Ours {
 				point = legacyPrefix + point
 			}
-			l, any := Line{Row: row, Watcher: watcher}, false
+			l, found := Line{Row: row, Watcher: watcher}, false
 			for j := range res.Cells {
 				cell := &res.Cells[j]
 				other := watcher != Ours && (watcher == Original) != (len(cell.Watcher.Command) > 0)
 				if p := cell.Params; p[result.ParamLoad] != row.Name() || p[paramWatcher] != point || other {
 					continue
 				}
-				if any = true; cell.Valid {
+				if found = true; cell.Valid {
 					l.valid = append(l.valid, cell)
 				} else {
 					l.Why = strings.Join(cell.InvalidReasons, "; ")
@@ -79,7 +79,7 @@ func Compare(res *result.Results) *Comparison {
 			if len(l.valid) > 0 {
 				l.Why = ""
 			}
-			if any {
+			if found {
 				c.Lines = append(c.Lines, l)
 			}
 		}

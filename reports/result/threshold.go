@@ -58,7 +58,8 @@ func (t *Threshold) String() string {
 func servesReaders(c *Cell) bool { return c.Readers != nil && c.Readers.From == "watcher" }
 
 // JudgeThresholds sets Thresholds from the scenario's bounds and the cells, sorted by point
-// and metric. Figures of readers are bounded only where they read from the watcher. An error is a bound that cannot be read.
+// and metric. Figures of readers are bounded only where they read from the watcher. An error is a bound that cannot be
+// read.
 func (r *Results) JudgeThresholds() error {
 	r.Thresholds = nil
 	bounds, _ := r.Scenario["thresholds"].(map[string]any)

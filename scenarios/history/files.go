@@ -111,7 +111,9 @@ func LoadJSON(dir, name string, into any) error {
 }
 
 // retired are fields that former versions wrote. They are read over; see Retired.
-var retired = []string{"pin", "pinned", "skipped", "watcherCPUs", "runDelay", "heapBytes", "netIn", "netOut", "rssBytes"}
+var retired = []string{
+	"pin", "pinned", "skipped", "watcherCPUs", "runDelay", "heapBytes", "netIn", "netOut", "rssBytes",
+}
 
 // decode reads one object and refuses unknown fields.
 func decode(b []byte, into any) error {

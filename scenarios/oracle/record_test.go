@@ -28,7 +28,6 @@ type (
 	operation oplog.Record
 	request   ledger.Entry
 	state     = history.StateRecord
-	use       = history.Use
 	sample    = history.Sample
 	mark      = history.Mark
 	key       history.Key

@@ -14,8 +14,8 @@ import (
 //
 // Cells that are compared run next to each other: those that differ only in the axis of a pair or, where the scenario
 // decides, in their watcher. Such groups are shuffled by the seed, and run in reverse order the next time, so that a
-// drift of the machine does not always hit the same one. The two repetitions of a pair's block (A B B A or B A A B) have
-// nothing else between them. A ladder keeps the order in which it is written. What is not repeated is in the first
+// drift of the machine does not always hit the same one. The two repetitions of a pair's block (A B B A or B A A B)
+// have nothing else between them. A ladder keeps the order in which it is written. What is not repeated is in the first
 // repetition.
 func jobsOf(f *spec.File) (jobs []job) {
 	base := f.Base()

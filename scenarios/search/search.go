@@ -371,8 +371,8 @@ func (x *Search) value(c *candidate) *float64 {
 	return x.predicted(c)
 }
 
-// closest is the cheapest candidate of the strategies that is expected to hold, else within 5 % of the lowest value; nil
-// without one.
+// closest is the cheapest candidate of the strategies that is expected to hold, else within 5 % of the lowest value;
+// nil without one.
 func (x *Search) closest(strategies []string) (in *ladder, best *candidate) {
 	low := math.Inf(1)
 	each := func(do func(*ladder, *candidate, float64)) {

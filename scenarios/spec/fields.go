@@ -91,7 +91,7 @@ func amount(v reflect.Value) float64 {
 
 func amountOf(bound string, typ reflect.Type) float64 {
 	v := reflect.New(typ)
-	err := error(nil)
+	var err error
 	if u, ok := v.Interface().(encoding.TextUnmarshaler); ok {
 		err = u.UnmarshalText([]byte(bound))
 	} else {
@@ -107,7 +107,8 @@ func amountOf(bound string, typ reflect.Type) float64 {
 
 // eachField passes on the values below v, depth first, with the tags of their fields; set says that a section is one
 // that is written or has defaults. It stops at the first error.
-func eachField(v reflect.Value, path string, set bool, do func(path string, v reflect.Value, set bool, t tags) error) error {
+func eachField(v reflect.Value, path string, set bool,
+	do func(path string, v reflect.Value, set bool, t tags) error) error {
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" {
@@ -124,7 +125,7 @@ func eachField(v reflect.Value, path string, set bool, do func(path string, v re
 		var err error
 		switch {
 		case shapeOf(value.Type()) == section && value.Kind() == reflect.Struct:
-			err = eachField(value, at, set && !(tagsOf(f).optional && value.IsZero()), do)
+			err = eachField(value, at, set && (!tagsOf(f).optional || !value.IsZero()), do)
 		case value.Kind() == reflect.Slice && value.Type().Elem().Kind() == reflect.Struct:
 			for i := range value.Len() {
 				if err = eachField(value.Index(i), fmt.Sprintf("%s[%d]", at, i), set, do); err != nil {

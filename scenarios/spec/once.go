@@ -61,7 +61,8 @@ func (f *File) checkPair(s *Scenario) error {
 		return bad("repeat", fmt.Sprintf("use %d, so that the blocks A B B A are whole", s.Repeat+1),
 			"%d is odd, and the axis %s is a pair", s.Repeat, s.Pair)
 	case len(s.RepeatOnce)+len(s.Only) > 0 || s.Ladder:
-		return bad("pair", "drop it, or repeatOnce, only and ladder", "both points of a pair are run, as often as repeat says")
+		return bad("pair", "drop it, or repeatOnce, only and ladder",
+			"both points of a pair are run, as often as repeat says")
 	}
 	return nil
 }

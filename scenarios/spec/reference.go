@@ -14,8 +14,8 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Field is a field of a scenario file, as the reference describes it. Its Meaning and Values come from the tags that the
-// JSON schema is made from as well.
+// Field is a field of a scenario file, as the reference describes it. Its Meaning and Values come from the tags that
+// the JSON schema is made from as well.
 type Field struct {
 	Path     string // such as load.stages[].gap
 	Type     string

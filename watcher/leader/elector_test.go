@@ -77,7 +77,6 @@ func (s *server) cut(down bool) { s.mu.Lock(); s.down = down; s.mu.Unlock() }
 
 func (*server) CloseIdleConnections()  {}
 func (*freezer) CloseIdleConnections() {}
-func (asked) CloseIdleConnections()    {}
 
 // renewedBy is when a holder last wrote the Lease.
 func (s *server) renewedBy(id string) time.Time {
@@ -551,14 +550,6 @@ func TestRealLease(t *testing.T) {
 	if strings.Join(w.terms, " ") != "a b" {
 		t.Errorf("terms %v", w.terms)
 	}
-}
-
-// asked is an apiserver out of order.
-type asked func(*http.Request)
-
-func (a asked) RoundTrip(r *http.Request) (*http.Response, error) {
-	a(r)
-	return nil, errors.New("out of order")
 }
 
 // TestGatewayIsNoLease: what answers every request with 200 and some JSON makes nobody the leader.
