@@ -124,10 +124,10 @@ func (p *printer) table(t Table) {
 	var titles, units, rule []Cell
 	widths, total, named := make([]int, len(t.Heads)), 0, false
 	for i, h := range t.Heads {
-		for _, text := range append(column(t.Rows, i), h.Unit) {
+		for _, text := range slices.Concat(column(t.Rows, i), strings.Fields(h.Title), []string{h.Unit}) {
 			widths[i] = max(widths[i], terminal.Columns(text))
 		}
-		for widths[i] < terminal.Columns(h.Title) && (h.Words || widths[i] < 3 || len(wrap(h.Title, widths[i])) > 2) {
+		for widths[i] < terminal.Columns(h.Title) && (h.Words || len(wrap(h.Title, widths[i])) > 2) {
 			widths[i]++
 		}
 		total += widths[i] + 2
