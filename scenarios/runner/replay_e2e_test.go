@@ -133,9 +133,10 @@ func TestPlayedProfiles(t *testing.T) {
 					t.Errorf("%s: %s: %+v at 4x, %+v at %s", c.ID, kind, of, k, speed)
 				}
 			}
-			// The clock is the plan's: 4 Leases, renewed every 10 of its 12 seconds, of which the plan has five.
-			if l := c.Traffic.Kinds["Lease"]; l.Expected == nil || speed == "unlimited" && *l.Expected != 5 || l.Events() < 3 {
-				t.Errorf("%s at %s: Leases %+v, expected %v", c.ID, speed, l, *l.Expected)
+			// The clock is the plan's: 4 Leases, each renewed every 10 s, once or twice in 12 s.
+			if l := c.Traffic.Kinds["Lease"]; l.Expected == nil || *l.Expected < 4 || *l.Expected > 8 || l.Events() < 3 ||
+				speed == "unlimited" && float64(l.Events()) != *l.Expected {
+				t.Errorf("%s at %s: Leases %+v", c.ID, speed, l)
 			}
 			written[c.ID] = c.Traffic.Kinds
 		}

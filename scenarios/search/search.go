@@ -125,8 +125,8 @@ func refuse(s *spec.Scenario, rate bool) error {
 		return badinput.New("drop watcher.command and watcher.profile", "tune searches the settings of k8s-watch")
 	case !rate:
 		return nil
-	case !slices.Contains([]string{"", plan.ArrivalConstant, plan.ArrivalPoisson}, load.Arrival):
-		return badinput.New("use constant or poisson", "load.arrival %s does not have one rate", load.Arrival)
+	case len(load.Steps) > 0:
+		return badinput.New("write load.rate", "load.steps do not have one rate")
 	case s.Simulated() && s.Speed() != 0 && s.Speed().Rate(1) != 1:
 		return badinput.New("use cluster.replay.speed 1x", "at the speed %s a load has another rate", s.Speed())
 	case len(s.Events) > 0 || s.Fault != nil:

@@ -249,7 +249,7 @@ func TestRefused(t *testing.T) {
 		{closed, "is a closed loop", false},
 		{closed, "is a closed loop", true},
 		{burst, "at the speed unlimited", true},
-		{strings.Replace(slow, "rate: 20000,", "rate: 20000, arrival: ramp, ramp: {from: 1},", 1), "load.arrival ramp", true},
+		{strings.Replace(slow, "rate: 20000,", "steps: [{length: 1s, rate: 20000}],", 1), "load.steps", true},
 		{burst + "matrix: {load.objectBytes: [3KiB, 4KiB]}\n", "choose one, for example --set matrix.load.objectBytes=3KiB", false},
 		{slow + "matrix: {watcher.podQueueNum: [5, 10]}\n", "choose one, for example --set matrix.watcher.podQueueNum=5", true},
 		{strings.Replace(burst, "watcher: {", "watcher: {command: 'true {config}', ", 1), "tune searches the settings", false},

@@ -250,8 +250,8 @@ func TestAnswerThatIsNoList(t *testing.T) {
 			}
 			api.mu.Unlock()
 			api.forget()
+			api.disconnect("pods") // before the put, which the watch must not deliver
 			api.put("pods", "n/b", "u2", "")
-			api.disconnect("pods")
 			h.expect("put Pod/n/b u2")
 			if wrong.Load() < 3 {
 				t.Errorf("%d lists were asked for, want the wrong ones and a right one", wrong.Load())
