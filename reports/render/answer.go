@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -89,11 +90,10 @@ func (t *table) race(c *result.Contest) string {
 		return under + fmt.Sprintf("nothing is ranked: that takes %d valid repetitions.", stats.Least)
 	}
 	n := c.Tied()
-	first := c.Ranked[0]
 	if n == 1 {
-		atLeast := map[bool]string{true: "at least "}[first.Bounded]
-		return under + fmt.Sprintf("%s was %s: "+took+", %s%s × %s than %s.", name(first.Point), best, short(first.Value),
-			atLeast, short(c.Ranked[1].Value/first.Value), better, name(c.Ranked[1].Point))
+		first := c.Ranked[0]
+		return under + fmt.Sprintf("%s was %s: "+took, name(first.Point), best, short(first.Value)) +
+			strings.Join(t.leads(c, better), "") + "."
 	}
 	var tied []string
 	limited := true
@@ -101,14 +101,42 @@ func (t *table) race(c *result.Contest) string {
 		tied = append(tied, fmt.Sprintf("%s (%s s)", name(p.Point), short(p.Value)))
 		limited = limited && p.Bounded
 	}
-	switch s := under + join(tied); {
+	verb := fmt.Sprintf("are not told apart by %d repetitions", c.Blocks)
+	switch {
 	case limited:
-		return s + " kept up with the load, which was their limit."
+		verb = "kept up with the load, which was their limit"
 	case c.Alike:
-		return s + " are the same within 10 %."
-	default:
-		return s + fmt.Sprintf(" are not told apart by %d repetitions.", c.Blocks)
+		verb = "are the same within 10 %"
 	}
+	return under + join(tied) + " " + verb + strings.Join(t.leads(c, better), "") + "."
+}
+
+// leads are the places that lead over the next one, by how much, each with what separates it from the text before.
+func (t *table) leads(c *result.Contest, better string) (claims []string) {
+	n := c.Tied()
+	for i, p := range c.Ranked[:len(c.Ranked)-1] {
+		who, atLeast := "; "+inShort(t.row(p.Point).label(), 8)+" is ", ""
+		switch {
+		case !p.Leads && !(i == n-1 && c.Ahead):
+			continue
+		case i == 0:
+			who = ", "
+		case i == n-1:
+			who, atLeast = "; each is ", "at least "
+		}
+		if p.Bounded {
+			atLeast = "at least "
+		}
+		next := c.Ranked[i+1]
+		ratio := next.Value / p.Value
+		times := short(ratio)
+		if atLeast != "" {
+			times = short(math.Floor(ratio*10) / 10) // not more than was measured
+		}
+		claims = append(claims, fmt.Sprintf("%s%s%s × %s than %s", who, atLeast, times, better,
+			inShort(t.row(next.Point).label(), 8)))
+	}
+	return claims
 }
 
 // sizing says which settings keep up with an open load.
