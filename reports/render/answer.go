@@ -89,16 +89,18 @@ func (t *table) race(c *result.Contest) string {
 	case len(c.Ranked) == 0:
 		return under + fmt.Sprintf("nothing is ranked: that takes %d valid repetitions.", stats.Least)
 	}
+	m, _ := result.MetricByName(c.Figure)
+	value := func(p result.Place) string { return shortOf(m.Over(t.row(p.Point).Cells).Value) } // as the table has it
 	n := c.Tied()
 	if n == 1 {
 		first := c.Ranked[0]
-		return under + fmt.Sprintf("%s was %s: "+took, name(first.Point), best, short(first.Value)) +
+		return under + fmt.Sprintf("%s was %s: "+took, name(first.Point), best, value(first)) +
 			strings.Join(t.leads(c, better), "") + "."
 	}
 	var tied []string
 	limited := true
 	for _, p := range c.Ranked[:n] {
-		tied = append(tied, fmt.Sprintf("%s (%s s)", name(p.Point), short(p.Value)))
+		tied = append(tied, fmt.Sprintf("%s (%s s)", name(p.Point), value(p)))
 		limited = limited && p.Bounded
 	}
 	verb := fmt.Sprintf("are not told apart by %d repetitions", c.Blocks)
