@@ -62,7 +62,7 @@ const (
 
 // Retry says what becomes of an event that was not taken.
 type Retry struct {
-	// Longest pause after the first try, 500 ms by default; it doubles with each. Pauses are random up to that.
+	// Longest pause after the first try, 500 ms by default; it doubles. Pauses are random up to that.
 	Initial setting.Duration `json:"initial"`
 	// Longest pause of all, 1 min by default. `Retry-After` may ask for up to 15 min.
 	Max setting.Duration `json:"max"`
