@@ -160,17 +160,15 @@ func uses(t *testing.T, name string) string {
 
 const intro = `# Metrics
 
-Generated: ` + "`go test ./dashboards -run TestMetricsPage -update`" + `. Every metric that k8s-watch and storagemock export is here;
-watchbench exports none of its own. *Used by* names alerts and panels (dashboard: panel), or says that a metric is for debugging.
+Generated: ` + "`go test ./dashboards -run TestMetricsPage -update`" + `. Every metric of k8s-watch and storagemock; watchbench exports none.
+*Used by* names alerts and panels (dashboard: panel).
 
-The dashboards are in [dashboards/grafana](../dashboards/grafana), the scrape configuration and the rules in
-[dashboards/prometheus](../dashboards/prometheus). To try them: ` + "`docker compose -f deploy/monitoring/compose.yaml up`" + `, with the
-addresses to scrape in ` + "`dashboards/prometheus/targets/`" + `; Grafana is then on http://localhost:3000. Several clusters stay apart by the
-label ` + "`cluster_id`" + `, which each target carries. A bench run chooses free ports: enter those while it runs.
-In a cluster with the Prometheus operator, ` + "`deploy/components/monitoring`" + ` brings the same rules.
+[dashboards/grafana](../dashboards/grafana) has the dashboards, [dashboards/prometheus](../dashboards/prometheus) the scrape configuration and
+the rules. To try them, put the addresses into ` + "`dashboards/prometheus/targets/`" + ` and run
+` + "`docker compose -f deploy/monitoring/compose.yaml up`" + `; Grafana is on http://localhost:3000. The label ` + "`cluster_id`" + ` of each target keeps
+clusters apart. A bench run chooses free ports. For the Prometheus operator, ` + "`deploy/components/monitoring`" + ` has the same rules.
 
-` + "`go test ./dashboards -run TestFaults -faults -timeout 15m`" + ` lets a Prometheus (Debian's package) scrape real processes with faults: each alert
-fires under the fault meant for it and under no other, and each panel shows something.
+` + "`go test ./dashboards -run TestFaults -faults -timeout 15m`" + ` checks with a real Prometheus that each alert fires under its fault and no other.
 
 `
 

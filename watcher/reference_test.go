@@ -33,21 +33,20 @@ Generated from the code (` + "`go test ./watcher -run TestReference -update`" + 
 
 ## Where to start
 
-Five keys make a configuration; everything else has a default that is right for most:
+Five keys make a configuration:
 
-1. ` + "`default.clusterID`" + `: which cluster's rows these are in storage
+1. ` + "`default.clusterID`" + `: which cluster's rows these are
 2. ` + "`bcs.custom-storage-endpoints`" + ` (or ` + "`bcs.zk`" + `): where storage is
 3. ` + "`k8s.kubeconfig`" + `, outside of the cluster: where the apiserver is
 4. ` + "`filterConfigPath`" + `, a file with at least ` + "`k8sResourceWhiteList`" + `: what is watched
-5. ` + "`watch_resource.disable_netservice`" + `: ` + "`true`" + ` where there is no netservice
+5. ` + "`watch_resource.disable_netservice`" + `: ` + "`true`" + ` without netservice
 
-` + "`k8s-watch check -f config.json`" + ` says what a configuration would do. Five metrics make a first dashboard, and alerts:
+` + "`k8s-watch check -f config.json`" + ` shows what a configuration would do. Five metrics make a first dashboard and alerts:
 [k8swatch_lag_seconds](#k8swatch_lag_seconds), [k8swatch_storage_endpoint_up](#k8swatch_storage_endpoint_up),
 [k8swatch_watch_silent_seconds](#k8swatch_watch_silent_seconds), [k8swatch_events_queued](#k8swatch_events_queued) and
 [k8swatch_events_dropped_total](#k8swatch_events_dropped_total).
 
-There is no column for the version in which a key or metric first appeared, since no version has been released yet. *Origin* says whether
-bcs-k8s-watch has it too.
+*Origin* says whether bcs-k8s-watch has a key too.
 
 `
 
@@ -241,7 +240,7 @@ var (
 
 func writeMetrics(t *testing.T, b *bytes.Buffer, grows map[string]string) {
 	t.Helper()
-	b.WriteString("\n## Metrics\n\nServed on `metric_port` below `/metrics`, besides those of the Go runtime and of the process. " +
+	b.WriteString("\n## Metrics\n\nServed on `metric_port` below `/metrics`, with those of the Go runtime and process. " +
 		"*Reading it*: what a growing value means, and what to do.\n")
 	seen := map[string]bool{}
 	all, types := descriptions(t)

@@ -23,21 +23,19 @@ const localhost = "localhost"
 // Config is the user's part. The comments of the fields are the text of the reference, in
 // Markdown.
 type Config struct {
-	// Address to serve at: an IP address or `localhost`. Other than loopback (`127.0.0.0/8`, `::1`, `localhost`) needs
-	// `certFile`, `keyFile` and `authentication: tokenReview`.
+	// An IP address or `localhost`. Beyond loopback it needs `certFile`, `keyFile` and `authentication: tokenReview`.
 	Address string `json:"address"`
 	// Port to serve at; 0 is any that is free.
 	Port uint16 `json:"port"`
-	// Certificate to serve TLS with, read again within a second of its replacement; needs `keyFile`. Without: plain HTTP.
+	// TLS certificate; a replaced file is read within a second. Needs `keyFile`. Without: plain HTTP.
 	CertFile string `json:"certFile"`
 	// Key of `certFile`, not encrypted.
 	KeyFile string `json:"keyFile"`
-	// Who may read: `none` asks nobody, and everybody on this machine may; with `tokenReview` the apiserver says whose a
-	// token is and what that user may read.
+	// `none`: everybody on this machine may read. `tokenReview`: the apiserver decides by token and RBAC.
 	Authentication Authentication `json:"authentication"`
 	// Audiences of which a token must have one; empty is the apiserver's own.
 	Audiences []string `json:"audiences"`
-	// Connections at a time; more clients wait until one ends.
+	// Connections at a time; more wait.
 	MaxConnections int `json:"maxConnections"`
 }
 

@@ -2,28 +2,28 @@ package config
 
 // Filter is the filter file. Its comments are text of docs/k8s-watch-reference.md.
 type Filter struct {
-	// Group-versions to watch, such as `v1` or `apps/v1`; none means nothing. With `v1` Namespaces are always watched.
+	// Group-versions to watch, such as `v1` or `apps/v1`. `v1` always includes Namespaces.
 	K8sResourceWhiteList []string `json:"k8sResourceWhiteList"`
 	// Kinds to leave out; an entry without kinds leaves out the whole group-version.
 	APIResourceException []GroupKinds `json:"apiResourceException"`
-	// Unless it is empty, nothing but these kinds is watched.
+	// If not empty, only these kinds are watched.
 	APIResourceSpecification []GroupKinds `json:"apiResourceSpecification"`
-	// Group/versions of custom resources to follow, from their definition to its end.
+	// Group-versions of custom resources to follow.
 	CRDResourceWhiteList []string `json:"crdResourceWhiteList"`
 	// No effect: definitions are read as `apiextensions.k8s.io/v1`.
 	CRDVersionSupport string `json:"crdVersionSupport"`
 	// Namespaces whose objects are left out.
 	ResourceNamespaceFilters []string `json:"resourceNamespaceFilters"`
-	// Names of objects that are left out, in every namespace and of every kind.
+	// Names of objects to leave out, in every namespace and kind.
 	ResourceNameFilters []string `json:"resourceNameFilters"`
-	// The name says the opposite of what it does, in bcs-k8s-watch too: `true` *keeps* `metadata.managedFields`, `false`
-	// removes it before sending. See `keepManagedFields`.
+	// Despite its name, `true` *keeps* `metadata.managedFields` and `false` removes it, as in bcs-k8s-watch. See
+	// `keepManagedFields`.
 	KeepManagedFields bool `json:"isFilterManagedFields"`
-	// The same as `isFilterManagedFields`, under a name that says what it does. Both with different values are an error.
+	// The same under a better name. Different values in both are an error.
 	KeepAlias bool `json:"keepManagedFields"`
 	// Fields to remove before sending.
 	ResourceMaskers []Masker `json:"resourceMaskers"`
-	// No effect: where discovery fails, what it did report is watched and the rest asked for again.
+	// No effect.
 	APIResourceLists []any `json:"apiResourceLists"`
 }
 

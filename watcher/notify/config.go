@@ -16,31 +16,29 @@ type Config struct {
 	// Who gets which changes, see [receiving webhooks](webhooks.md).
 	Subscriptions []Subscription `json:"subscriptions"`
 	DeadLetters   DeadLetters    `json:"deadLetters"`
-	// Longest time, at the end of the process, in which what is queued is still delivered. What is left then is counted as
-	// dropped.
+	// How long the queue is still delivered on shutdown; the rest is counted as dropped.
 	DrainTimeout setting.Duration `json:"drainTimeout"`
 }
 
 // Subscription is one receiver of one kind's changes.
 type Subscription struct {
-	// Name of the subscription in metrics, logs and files: lower-case letters, digits and dashes. Each has another one.
+	// Unique name in metrics, logs and files: lower-case letters, digits and dashes.
 	Name string `json:"name"`
-	// Kind of the objects by its plural, such as `apps/v1/deployments` or `v1/pods`.
+	// Kind by its plural, such as `apps/v1/deployments` or `v1/pods`.
 	Resource Resource `json:"resource"`
-	// Names of the objects; without: all.
+	// Names; empty is all.
 	Names []string `json:"names"`
-	// Namespaces of the objects; without: all.
+	// Namespaces; empty is all.
 	Namespaces []string `json:"namespaces"`
-	// Labels of the objects, as `kubectl -l` takes them. One that begins to match is sent as `ADDED`, one that does not
-	// match any more as `DELETED`.
+	// Labels, as for `kubectl -l`. An object that begins to match is sent as `ADDED`, one that ceases to as `DELETED`.
 	LabelSelector string `json:"labelSelector"`
-	// Types of events that are sent: `ADDED`, `MODIFIED`, `DELETED`; without: all.
+	// Types to send: `ADDED`, `MODIFIED`, `DELETED`; empty is all.
 	Events []string `json:"events"`
-	// Send `MODIFIED` only if the value at this path differs, such as `status.phase`. A dot within a key is written `\.`.
+	// Send `MODIFIED` only if the value at this path differs, such as `status.phase`. `\.` is a dot within a key.
 	ChangedPath string `json:"changedPath"`
-	// What is sent of the objects that exist at the start: `none`, or `list`, each as `ADDED`.
+	// What is sent at the start: `none`, or `list`, each object as `ADDED`.
 	Initial string `json:"initial"`
-	// Events of different objects that are delivered at once. 4 if it is not set.
+	// Events of different objects delivered at once; 0 is 4.
 	Workers int    `json:"workers"`
 	Queue   Queue  `json:"queue"`
 	Retry   Retry  `json:"retry"`
@@ -50,9 +48,9 @@ type Subscription struct {
 // Queue bounds what waits for one target. When it is full the subscription stops reading until half of it is free, and
 // goes on with the difference of each object.
 type Queue struct {
-	// Events. 4096 if it is not set.
+	// Events; 0 is 4096.
 	Length int `json:"length"`
-	// Bytes of their objects, as cached. 16777216 (16 MiB) if it is not set. The last event may exceed it.
+	// Bytes of their objects; 0 is 16777216 (16 MiB). The last event may exceed it.
 	Bytes int64 `json:"bytes"`
 }
 
@@ -64,14 +62,13 @@ const (
 
 // Retry says what becomes of an event that was not taken.
 type Retry struct {
-	// Longest pause after the first try; it doubles with each. A pause is any time up to that. 500 ms if it is not set.
+	// Longest pause after the first try, 500 ms by default; it doubles. Pauses are random up to that.
 	Initial setting.Duration `json:"initial"`
-	// Longest pause of all. 1 min if it is not set. A receiver's `Retry-After` may ask for more, up to 15 min.
+	// Longest pause of all, 1 min by default. `Retry-After` may ask for up to 15 min.
 	Max setting.Duration `json:"max"`
-	// Tries, after which the event is a dead letter; those that did not reach the target do not count. 20 if it is not
-	// set.
+	// Tries that reached the target before the event is a dead letter; 0 is 20.
 	Tries int `json:"tries"`
-	// Time since the first try, after which the event is a dead letter. 1 h if it is not set.
+	// Time since the first try after which the event is a dead letter, 1 h by default.
 	Age setting.Duration `json:"age"`
 }
 
@@ -84,12 +81,11 @@ type Target struct {
 
 // DeadLetters says what becomes of events that are given up.
 type DeadLetters struct {
-	// `drop`, which counts and logs them, or `file`, which also writes them, one JSON object a line, to a file per
-	// subscription.
+	// `drop` counts and logs them; `file` also writes them to a file per subscription, one JSON object per line.
 	Policy string `json:"policy"`
 	// Directory of those files, `<name>.ndjson`. It must exist.
 	Directory string `json:"directory"`
-	// Size of a file, at which it is renamed to `<name>.1.ndjson` and begun anew: a subscription has two at most.
+	// Size at which a file is renamed to `<name>.1.ndjson`, replacing the last one.
 	Bytes int64 `json:"bytes"`
 }
 

@@ -11,20 +11,17 @@ import (
 
 // Config is the user's configuration.
 type Config struct {
-	// More fields that a `fieldSelector` may use, by resource: `pods`, or `deployments.apps` with the group. Each is kept
-	// in an index, built at its first use, which costs some 200 bytes per object: a query for one value takes the time of
-	// its hits. Fields that the apiserver supports for a kind can be used anyway, without an index unless they are named
-	// here. Lists are not followed.
+	// More fields for `fieldSelector`, by resource (`pods`, `deployments.apps`), each with an index of some 200 bytes
+	// per object. Fields that the apiserver supports work without an entry, but are not indexed. Lists are not
+	// followed.
 	FieldIndexes map[string][]string `json:"fieldIndexes"`
-	// How many requests are served at once, without watches and requests that wait for a first list or a seat. Others get
-	// 429. A list to a slow client keeps its place until it is sent.
+	// Requests served at once, without watches and waiting ones. Beyond it: 429. A list counts until it is sent.
 	MaxInFlight int `json:"maxInFlight"`
-	// How many watches clients may hold open at once. Others get 429. Without TLS each takes a connection of
-	// `server.maxConnections`.
+	// Watches open at once. Beyond it: 429. Without TLS each takes a connection of `server.maxConnections`.
 	MaxWatches int `json:"maxWatches"`
-	// The most objects in one page of a list: a larger `limit` is lowered to it. A list without `limit` is sent whole.
+	// Objects in one page of a list: a larger `limit` is lowered. Without `limit` a list is sent whole.
 	MaxPage int `json:"maxPage"`
-	// The longest label or field selector, in bytes. A longer one gets 400.
+	// Longest selector in bytes. Beyond it: 400.
 	MaxSelectorBytes int `json:"maxSelectorBytes"`
 }
 

@@ -17,15 +17,13 @@ const (
 
 // Config is the user's part.
 type Config struct {
-	// Kinds that a query looks into whether or not they are followed already, each as
-	// `resource.group`, such as `replicasets.apps`, or only `pods` in the core group. A query may
-	// start a watch for each of them. Kinds that are followed anyway are looked into too, and so are
-	// those that an object names as its owner.
+	// Kinds that queries look into even if they are not followed yet, as `resource.group` (`replicasets.apps`) or
+	// `pods` in the core group. A query may start a watch for each. Followed kinds and those named as owners are looked
+	// into anyway.
 	Kinds []string `json:"kinds"`
-	// Objects in an answer at most. It is cut there and says so.
+	// Objects in an answer at most; beyond, it is truncated and says so.
 	MaxNodes int `json:"maxNodes"`
-	// How long a query waits for the first lists of kinds that were not followed yet.
-	// What is not there by then is named as missing.
+	// How long a query waits for first lists of kinds. What is missing then is named.
 	Wait setting.Duration `json:"wait"`
 }
 

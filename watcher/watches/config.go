@@ -23,28 +23,27 @@ const MaxWait = 30 * time.Second
 // Config is the user's part. The comments of the fields are the text of the reference, in
 // Markdown.
 type Config struct {
-	// Start a watch, over all namespaces, when a query asks for a kind that is not followed. When off, such queries are
-	// refused (403), and only what is collected for storage or `pinned` can be read.
+	// Start a watch, over all namespaces, when a query asks for a kind that is not followed. Off: such queries get 403,
+	// and only what is collected for storage or `pinned` can be read.
 	Lazy bool `json:"lazy"`
-	// How long a query waits for the first list of a kind before it gets 503 with `Retry-After`; the list goes on
-	// meanwhile. A query may ask for another time, up to `30s`.
+	// How long a query waits for the first list of a kind before it gets 503 with `Retry-After`. A query may ask for up
+	// to `30s`.
 	Wait setting.Duration `json:"wait"`
-	// How long a watch goes on after its last use by a query, a watch or a subscription. Pinned kinds do not end.
+	// How long a watch goes on after its last use. Pinned kinds do not end.
 	TTL setting.Duration `json:"ttl"`
-	// Most kinds that are followed besides those collected for storage. Further ones are refused (503) until others end.
+	// Limit of kinds followed besides those collected for storage. Beyond it: 503.
 	MaxWatches int `json:"maxWatches"`
-	// Most bytes of cached objects, as held in memory, of those kinds together; checked every second and while first lists
-	// come. Above it, unused watches end, the least recently used first, and new ones are refused (503). A kind that does
-	// not fit by itself ends before its first list is complete, and what ended for lack of room is refused for a minute.
-	// Pinned kinds and those in use go on, even if they grow beyond the limit: alert on `k8swatch_lazy_watch_bytes`.
+	// Limit of cached bytes of those kinds together. Above it unused watches end, the least recently used first, and
+	// new ones get 503; what ended for lack of room gets it for a minute. Pinned kinds and those in use may exceed the
+	// limit: alert on `k8swatch_lazy_watch_bytes`.
 	MaxBytes int64 `json:"maxBytes"`
-	// Kinds that are followed from the start, whether used or not, as `group/version/resource` or, in the core group,
-	// `version/resource`: `apps/v1/deployments`, `v1/pods`. One that is not served yet is followed once it is. `/readyz`
-	// fails until all that are served are listed, and while the watch of one is lost.
+	// Kinds followed from the start, as `group/version/resource`, or `version/resource` in the core group:
+	// `apps/v1/deployments`, `v1/pods`. `/readyz` fails until those that are served are listed, and while the watch of
+	// one is lost.
 	Pinned []string `json:"pinned"`
-	// Resources that nobody may read, as `group/resource`, where `v1` means the core group and `*` for any group or
-	// resource: `v1/secrets`, `*/secrets`, `example.com/*`. All versions of the group are withheld. Objects that are
-	// served from two groups, such as Events, need two entries. `[]` withholds nothing, not even Secrets.
+	// Resources that nobody may read, in all versions: `v1/secrets` (`v1` is the core group), `*/secrets`,
+	// `example.com/*`. An object served from two groups, such as an Event, needs two entries. `[]` withholds nothing,
+	// not even Secrets.
 	Deny []string `json:"deny"`
 }
 

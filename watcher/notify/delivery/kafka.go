@@ -24,25 +24,23 @@ import (
 
 // Kafka describes a topic.
 type Kafka struct {
-	// Brokers to begin with, `host:port`. The others are those that these name, and are dialled by the same rules.
+	// First brokers, `host:port`; those that they name are dialled too.
 	Brokers []string `json:"brokers"`
-	// Topic, which must exist. Messages have the uid of their object as the key, so those of one object are in one
-	// partition, in order.
+	// Topic, which must exist. The key of a message is the uid of its object.
 	Topic string `json:"topic"`
 	// Connect by TLS.
 	TLS bool `json:"tls"`
-	// CA that the brokers' certificates are verified by, in PEM form, read again when it was replaced; without: the
-	// system's.
+	// As for a webhook.
 	CAFile string `json:"caFile"`
-	// How to log in: `plain`, `scram-sha-256` or `scram-sha-512`; without: not at all. `plain` needs `tls`.
+	// `plain` (needs `tls`), `scram-sha-256` or `scram-sha-512`; empty: no login.
 	SASL string `json:"sasl"`
 	// User to log in as.
 	User string `json:"user"`
 	// File with the password of `user`, read at each connection.
 	PasswordFile string `json:"passwordFile"`
-	// Networks that may be connected to, as those of a webhook.
+	// As for a webhook.
 	Allow []string `json:"allow"`
-	// Longest wait for the acknowledgement of all replicas in sync. At least 1 s; 10 s if it is not set.
+	// Longest wait for all in-sync replicas, at least 1 s, 10 s by default.
 	Timeout setting.Duration `json:"timeout"`
 }
 

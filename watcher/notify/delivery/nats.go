@@ -22,21 +22,21 @@ import (
 
 // NATS describes a stream.
 type NATS struct {
-	// Servers of one cluster, `nats://host:port` or, with TLS, `tls://host:port`. Others that those name are not used.
+	// Servers of one cluster, `nats://host:port` or, with TLS, `tls://host:port`. Others that these announce are not
+	// used.
 	Servers []string `json:"servers"`
-	// First tokens of the subjects, `k8s` if it is not set. Behind them come group, version, resource, namespace and name:
-	// what a token must not hold is written as `%` and two hexadecimal digits, and what is empty as `_`.
+	// Start of the subjects; empty is `k8s`. Group, version, resource, namespace and name follow, see
+	// [NATS](webhooks.md#nats-jetstream).
 	Subject string `json:"subject"`
-	// Name of the stream that must have taken a message; without: whichever has the subject.
+	// Stream that must take the messages; empty is any with the subject.
 	Stream string `json:"stream"`
 	// File with a user's credentials (JWT and seed), read at each connection.
 	CredentialsFile string `json:"credentialsFile"`
-	// CA that the servers' certificates are verified by, in PEM form, read again when it was replaced; without: the
-	// system's.
+	// As for a webhook.
 	CAFile string `json:"caFile"`
-	// Networks that may be connected to, as those of a webhook.
+	// As for a webhook.
 	Allow []string `json:"allow"`
-	// Longest wait for the stream's acknowledgement. 10 s if it is not set.
+	// Longest wait for the stream's acknowledgement, 10 s by default.
 	Timeout setting.Duration `json:"timeout"`
 }
 

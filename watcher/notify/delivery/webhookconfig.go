@@ -10,20 +10,16 @@ import (
 
 // Webhook describes a receiver.
 type Webhook struct {
-	// Where events are posted, `http://` or `https://`. Redirects are not followed, and the environment's proxies are not
-	// used.
+	// Where events are posted, `http://` or `https://`. No redirects, no proxies.
 	URL string `json:"url"`
-	// File with the secret that events are signed with, `whsec_` and base64. A second line may hold another one while
-	// receivers change over: events then carry a signature of each. Read again when it was replaced. Without: no
-	// signature.
+	// File with the signing secret, `whsec_` and base64; a second line may hold another one during a rotation. A
+	// replaced file is read again. Without: no signature.
 	SecretFile string `json:"secretFile"`
-	// CA that the receiver's certificate is verified by, in PEM form, read again when it was replaced; without: the
-	// system's.
+	// CA of the receiver's certificate in PEM, read again when replaced; empty is the system's.
 	CAFile string `json:"caFile"`
-	// Networks that may be connected to, such as `10.96.0.0/12` for receivers in the cluster. Public addresses need none;
-	// all others, whatever the name in the URL, are refused.
+	// Non-public networks that may be connected to, such as `10.96.0.0/12`. Other non-public addresses are refused.
 	Allow []string `json:"allow"`
-	// Longest time of one try, from the connection to the answer. 10 s if it is not set.
+	// Longest time of one try, 10 s by default.
 	Timeout setting.Duration `json:"timeout"`
 }
 
