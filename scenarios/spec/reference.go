@@ -38,7 +38,7 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[[]string]():            "list",
 	reflect.TypeFor[[]Duration]():          "list of durations",
 	reflect.TypeFor[dist.Duration]():       "durations (`LN(1s,0.5)`)",
-	reflect.TypeFor[dist.Size]():           "sizes (`LN(12KB,0.5) clip 3KB..60KB`)",
+	reflect.TypeFor[dist.Size]():           "sizes (`LN(12KB,0.5)`)",
 	reflect.TypeFor[dist.Number]():         "numbers (`mix(0.8=5,0.2=30)`)",
 }
 
