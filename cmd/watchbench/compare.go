@@ -33,8 +33,8 @@ its interval, the ratio with its interval, and whether that is better, worse, no
 difference shown, or not comparable and why. What was lost or reordered comes first; a
 point that fails a core check has no speed to compare.
 
-Any two runs will do. Those of other scenarios, machines or days are compared in what
-they have in common, and the second sentence says what sets them apart.
+Any two runs can be compared. Runs of different scenarios, machines or days are compared in
+what they share, and the second sentence says how they differ.
 
 The exit code does not depend on the verdicts.`,
 		Example: `  watchbench compare out/before out/after

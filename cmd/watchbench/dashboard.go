@@ -22,8 +22,8 @@ func dashboardCommand() *cobra.Command {
 		Short: "Serve a live page of a running watcher",
 		Long: `Serve a page that shows a running k8s-watch, or bcs-k8s-watch, by its metrics: rates,
 queues, latency of storage, freshness, CPU, memory and where the bottleneck is
-(docs/dashboard.md). It runs until it is interrupted. A watcher that cannot be reached is
-tried again at each interval.
+(docs/dashboard.md). It runs until interrupted, and retries a watcher that cannot be
+reached at each interval.
 
 watchbench run --live ADDR shows the same page of a run.`,
 		Example: `  watchbench dashboard --target http://127.0.0.1:10252
@@ -33,7 +33,7 @@ watchbench run --live ADDR shows the same page of a run.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.target, "target", "", "URL of the watcher's metrics (required; path /metrics by default)")
-	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address of the page; :PORT is on the loopback address")
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address of the page; without a host, loopback")
 	fl.DurationVar(&f.interval, "interval", time.Second, "time between two scrapes, 100ms to 1m")
 	return cmd
 }

@@ -33,9 +33,8 @@ func gateCommand() *cobra.Command {
 clock. BASE and NEW are saved runs; RUN holds both sides, as the points base and new of the
 axis watcher of its matrix.
 
-Instead of saved runs, two watchers may be run side by side, in blocks A B B A: by their
-commands, or k8s-watch as it is at two revisions of this repository, which are built. See
-docs/gate.md.
+Without saved runs, gate runs two watchers side by side, in blocks A B B A: two commands,
+or k8s-watch built from two revisions of this repository. See docs/gate.md.
 
 PASS, WARN: exit code 0, WARN with --strict: 4. FAIL: 4. INCONCLUSIVE (too few samples, too
 much noise) and INVALID (missing or not comparable): 5, never 0.

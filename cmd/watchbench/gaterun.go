@@ -43,7 +43,7 @@ const gateScenario = "gate"
 func (g *sideBySide) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&g.base.command, "base-command", "", "command of the base; {config} is the path of its config file")
-	fl.StringVar(&g.new.command, "new-command", "", "command of the watcher to judge, of the same form")
+	fl.StringVar(&g.new.command, "new-command", "", "command of the watcher to judge, likewise")
 	fl.StringVar(&g.base.rev, "base-rev", "", "revision of this repository to build k8s-watch from, as the base")
 	fl.StringVar(&g.new.rev, "new-rev", "",
 		"revision to judge (default with --base-rev: worktree, with uncommitted changes)")

@@ -33,19 +33,18 @@ func matrixCommand() *cobra.Command {
 		Use:   "matrix [ROW|SCENARIO...]",
 		Short: "Run the fault matrix: which guarantees hold under which faults",
 		Long: `Run the fault matrix: every scenario below faults/ and regression/, or those of the
-named rows (F2) or names (faults/f02-refuse), on one control plane. What only k8s-watch
-can be put through is in Go tests: make robustness runs both. The row F0 is run first
-where another row is compared with it. The table is printed and written as
-index.html, with a timeline of each cell, as matrix.md and as matrix.json beside the
-runs' folders.
+named rows (F2) or names (faults/f02-refuse), on one control plane. make robustness also
+runs the Go tests of what only k8s-watch supports. Row F0 is run first where another row
+is compared with it. The table is printed, and written as index.html (with a timeline of
+each cell), matrix.md and matrix.json beside the runs' folders.
 
-A scenario with an invalid cell is run once more, unless a cell failed in more than time.
-Each second run is counted below the table.
+A scenario with an invalid cell is retried once if only timing checks failed; retries are
+counted below the table.
 
-Exit code 3 if an asserted cell fails, 5 if a scenario proves nothing: a fault did not
+Exit code 3 if an asserted cell fails; 5 if a scenario is inconclusive (a fault did not
 fire or hit fewer than 3 objects, the load fell short, an asserted column could not be
-judged; or if more than 2 scenarios were run again. With --profile legacy only the rows
-that are expected to fail are run, and it is an error if they pass.`,
+judged), or if more than 2 scenarios were retried. With --profile legacy only the rows
+that are expected to fail are run, and passing is an error.`,
 		Example: `  watchbench matrix
   watchbench matrix F2 F5 --profile legacy`,
 		ValidArgsFunction: rowNames,

@@ -37,15 +37,15 @@ func recordCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record -o FILE",
 		Short: "Record what the list and watch of a cluster return",
-		Long: `Record what a list and a watch of chosen resources return, with its times, into a
+		Long: `Record what lists and watches of the chosen resources return, with timestamps, into a
 compressed file (docs/record.md). Nothing is written to the cluster.
 
 The data of Secrets and ConfigMaps are never written. Everything else is written as it
 is, environment variables and arguments included, unless --anonymise replaces names and
 values; relations remain.
 
-Interrupt it to end sooner: the file is complete up to then. Without --for that is the
-way to end it, with exit code 0.`,
+Ctrl-C ends it sooner; the file is complete up to then. Without --for that is how it ends,
+with exit code 0.`,
 		Example: `  watchbench record -o trace.zst --context staging --for 10m --anonymise
   watchbench record -o pods.zst --context kind-dev --resources pods,events`,
 		Args: noArgs,

@@ -32,10 +32,10 @@ func referenceCommand() *cobra.Command {
 		Use:   "reference",
 		Short: "Measure the rows of the published tables, beside their figures",
 		Long: `Run the scenario reference: the rows of the tables that the authors of bcs-k8s-watch
-published, with k8s-watch and with its profile legacy (the original's rules), and hold what
-was measured against the published figures: each row with its ratios, the storage rate
-after ÷ before, and a verdict on the shape. watchbench report DIR shows the same again.
-With --watcher-command, such as that of bcs-k8s-watch, it runs in place of the profile.
+published, with k8s-watch and with its profile legacy (the original's rules), and compare
+the results with the published figures: each row with its ratios, the storage rate after ÷
+before, and a verdict on the shape. watchbench report DIR shows this again. The watcher of
+--watcher-command, such as bcs-k8s-watch, runs in place of the profile.
 
 The published drains add up to more than an hour for each watcher. --quick runs four rows
 and cuts their drains after 28 s (projected drains are marked), in less than 10 minutes on

@@ -32,11 +32,11 @@ func replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE | replay --plan PLAN",
 		Short: "Play a recorded trace or a plan into a simulated API server",
-		Long: `Play a trace that watchbench record made, or a plan of a load, into an apiserver that
-is simulated in memory (docs/replay.md). Watchers, informers and kubectl find it by the
-kubeconfig that --kubeconfig writes. It serves plain HTTP and takes no writes.
+		Long: `Play a trace of watchbench record, or the plan of a load, into a simulated apiserver
+(docs/replay.md). --kubeconfig writes a kubeconfig for watchers, informers and kubectl. It
+serves plain HTTP and takes no writes.
 
-After the last event it serves the state until it is interrupted, unless --exit is given.`,
+After the last event it serves the final state until interrupted, unless --exit is given.`,
 		Example: `  watchbench replay trace.zst --speed 10x --kubeconfig replay.kubeconfig
   watchbench replay --plan plan.yaml --speed unlimited --await 1 --kubeconfig kc`,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -29,8 +29,8 @@ func reportCommand() *cobra.Command {
 		Long: `Render the results of a run. The formats table and json are printed; the others
 are written beside results.json. A fault matrix has the formats table, json, md and html.
 
-Of a folder of runs, such as out, the list is printed, and index.html is written there:
-all runs, matrices and searches, newest first. --format table or html does only one of both.
+For a folder of runs, such as out, print the list, and write index.html there: all runs,
+matrices and searches, newest first. --format table or html does only one of these.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
 		Example:           "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",

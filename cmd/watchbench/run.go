@@ -53,12 +53,12 @@ func runCommand() *cobra.Command {
 		Use:   "run SCENARIO... | run --resume DIR",
 		Short: "Run scenarios, and write their results and reports",
 		Long: `Run scenarios, by shipped name or file path, and write the results and reports of each
-to a folder of its own. watchbench scenarios list shows the shipped ones. All of them are
-read before anything is started.
+to a folder of its own. watchbench scenarios list shows the shipped ones. All scenarios are
+validated before anything is started.
 
---resume takes up the run of a folder that was interrupted or killed, or has invalid cells:
-it runs only what is missing or invalid, with the scenario and the flags of the run, and
-merges. An invalid cell that violates a guarantee is kept.`,
+--resume completes a run that was interrupted or killed, or has invalid cells: it runs only
+what is missing or invalid, with the scenario and the flags of the run, and merges. An
+invalid cell that violates a guarantee is kept.`,
 		Example: `  watchbench run smoke
   watchbench run strategies --set matrix.watcher.strategy=keyed,dedup --repeat 3
   watchbench run --resume out/smoke-20260102-150405

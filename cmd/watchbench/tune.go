@@ -40,10 +40,10 @@ func tuneCommand() *cobra.Command {
 		Use:   "tune [SCENARIO] | tune --rate R --storage L",
 		Short: "Find the settings, or the highest rate, for a load and a storage",
 		Long: `Find the strategy, the number of queues and their lengths for an objective, or with --find rate
-the highest rate of each strategy (docs/tune.md). The load is a scenario's, or what you know of
-it: writes per second and the storage's latency; the API server is then simulated unless
---cluster names another. Candidates are played in virtual time, and those near the answer are
-measured. Exit code 3 if nothing meets the objective, 5 if that could not be measured.`,
+the highest rate of each strategy (docs/tune.md). The load comes from a scenario, or from the
+writes per second and the storage latency that you give; the API server is then simulated
+unless --cluster names another. Candidates are played in virtual time, and those near the
+answer are measured. Exit code 3 if nothing meets the objective, 5 if that could not be measured.`,
 		Example: `  watchbench tune --rate 200/s --storage 80ms --profile service-churn
   watchbench tune replay-burst --objective drain=30s --strategies keyed
   watchbench tune examples/rate --find rate

@@ -17,63 +17,63 @@ type Config struct {
 // jsonschema tags are for the scenario's schema.
 type Load struct {
 	// Model is ModelClosed or ModelOpen.
-	Model string `json:"model" jsonschema:"enum=closed,enum=open" jsonschema_description:"closed: threads that wait for each answer; open: a rate that does not."`
+	Model string `json:"model" jsonschema:"enum=closed,enum=open" jsonschema_description:"closed: threads wait for answers; open: a fixed rate."`
 
 	// Threads, Operations, Duration and ThinkTime describe the closed loop. It ends
 	// after Operations write requests in all, or after Duration, whichever comes
 	// first; at least one is needed. ThinkTime passes between an answer and the
 	// thread's next request.
-	Threads    int            `json:"threads,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Closed loop: writers, each of which waits for its answer."`
-	Operations int64          `json:"operations,omitempty" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"Closed loop: it ends after so many writes, or after duration."`
+	Threads    int            `json:"threads,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Closed loop: concurrent writers."`
+	Operations int64          `json:"operations,omitempty" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"Closed loop: writes in all, unless duration ends it first."`
 	Duration   units.Duration `json:"duration,omitzero" range:"..24h" jsonschema_description:"Length of the load; an open loop needs one."`
-	ThinkTime  units.Duration `json:"thinkTime,omitzero" range:"..24h" jsonschema_description:"Closed loop: pause of a thread between an answer and its next write."`
+	ThinkTime  units.Duration `json:"thinkTime,omitzero" range:"..24h" jsonschema_description:"Closed loop: pause before a thread's next write."`
 
 	// Profile names what the load imitates; without one it is plain pods that go through
 	// a lifecycle. Tuning overrides its numbers.
-	Profile string  `json:"profile,omitempty" jsonschema:"enum=service-churn,enum=batch-jobs,enum=rollout,enum=crashloop,enum=node-flap,enum=mixed-production" jsonschema_description:"What the load imitates, with all kinds that a pod's life writes; without one, plain pods. See load.md."`
+	Profile string  `json:"profile,omitempty" jsonschema:"enum=service-churn,enum=batch-jobs,enum=rollout,enum=crashloop,enum=node-flap,enum=mixed-production" jsonschema_description:"The workload to imitate, see load.md; without one, plain pods."`
 	Tuning  *Tuning `json:"tuning,omitempty" jsonschema_description:"Numbers of the profile that differ from those in load.md."`
 
 	// Rate, in write requests per second (of a profile: pods per second), Duration and Arrival describe the open
 	// loop. MaxInFlight bounds the requests under way; beyond it operations are late
 	// and their lag shows it.
-	Rate        float64    `json:"rate,omitempty" jsonschema:"minimum=0,maximum=100000,example=200" jsonschema_description:"Open loop: writes per second; of a profile, pods per second."`
-	Arrival     string     `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson" jsonschema_description:"Open loop: spacing of the writes; constant where nothing is said, poisson with a profile."`
+	Rate        float64    `json:"rate,omitempty" jsonschema:"minimum=0,maximum=100000,example=200" jsonschema_description:"Open loop: writes (with a profile, pods) per second."`
+	Arrival     string     `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson" jsonschema_description:"Open loop: spacing; default constant, with a profile poisson."`
 	Steps       []RateStep `json:"steps,omitempty"`
-	MaxInFlight int        `json:"maxInFlight,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Open loop: requests under way at most, beyond which writes are late; 0 means 400."`
+	MaxInFlight int        `json:"maxInFlight,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Open loop: max requests in flight; further writes are late; 0 means 400."`
 
 	// Lifecycle names a built-in sequence of stages; Stages spells one out. Neither
 	// means LifecycleFast, both is an error.
-	Lifecycle string  `json:"lifecycle,omitempty" jsonschema:"enum=pod/fast" jsonschema_description:"Built-in stages of one pod's life; without it and without stages, pod/fast."`
+	Lifecycle string  `json:"lifecycle,omitempty" jsonschema:"enum=pod/fast" jsonschema_description:"Built-in stages of a pod's life; the default without stages."`
 	Stages    []Stage `json:"stages,omitempty"`
 	// StageGap is the least time between two stages of one pod where the stage
 	// itself asks for no more. 0 means none in a closed loop and DefaultOpenGap in an
 	// open one, where a stage that is due before the former was answered would only
 	// be late.
-	StageGap units.Duration `json:"stageGap,omitzero" range:"..24h" jsonschema:"example=100ms" jsonschema_description:"Least time between two stages of a pod; where nothing is said, none in a closed loop and 100ms in an open one."`
+	StageGap units.Duration `json:"stageGap,omitzero" range:"..24h" jsonschema:"example=100ms" jsonschema_description:"Minimum time between stages of a pod; default 0 in a closed loop, 100ms in an open one."`
 	// Survivors is the share of pods that are never deleted, so that the final state
 	// has something to compare.
 	Survivors float64 `json:"survivors" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of pods that are never deleted."`
 	// Recreate is the share of deleted pods whose name is taken again at once by a
 	// new pod, as a StatefulSet does.
-	Recreate float64 `json:"recreate" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of deleted pods whose name is taken again."`
+	Recreate float64 `json:"recreate" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of deleted pods whose name is reused."`
 
 	// Shards, if not 0, has each pod carry one of the labels watchbench.dev/shard=0 to
 	// Shards-1, for watchers that divide the cluster by label.
-	Shards int `json:"shards,omitempty" jsonschema:"minimum=0,maximum=5" jsonschema_description:"Pods carry one of so many labels watchbench.dev/shard=0, 1, …; as many watchers run, each of which selects the pods with one of them."`
+	Shards int `json:"shards,omitempty" jsonschema:"minimum=0,maximum=5" jsonschema_description:"Number of watchers, each of which selects the pods of one label watchbench.dev/shard=0, 1, …."`
 
 	// ObjectBytes is the size of a ready pod, or of one that is only created, as JSON without
 	// managedFields, within 5 %: what a watcher that strips them stores. A ready pod takes at
 	// least about 2,900 B; the apiserver serves 1 to 2 KiB more.
-	ObjectBytes units.Size `json:"objectBytes" range:"2100B..200KiB" jsonschema_description:"JSON size of one pod; a ready one has at least about 2900B."`
+	ObjectBytes units.Size `json:"objectBytes" range:"2100B..200KiB" jsonschema_description:"JSON size of a pod; a ready one has at least 2900B."`
 	Namespaces  int        `json:"namespaces" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Namespaces among which the pods are divided."`
 	Nodes       int        `json:"nodes" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"Nodes that the pods are bound to."`
 
 	// Prefill is the number of bound pods that exist before warm-up and load and
 	// stay untouched.
-	Prefill int    `json:"prefill,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Pods that exist before the load and stay untouched."`
+	Prefill int    `json:"prefill,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Pods that exist before the load, never touched."`
 	Warmup  Warmup `json:"warmup,omitzero"`
 	// Hotkeys is the part of the load that hits a few pods; nil means none.
-	Hotkeys *Hotkeys `json:"hotkeys,omitempty" jsonschema_description:"A part of the load hits a few pods in bursts, without waiting for answers."`
+	Hotkeys *Hotkeys `json:"hotkeys,omitempty" jsonschema_description:"Bursts of patches to a few pods."`
 	// Bystander is a slow trickle of updates to another kind; nil means none.
 	Bystander *Bystander `json:"bystander,omitempty"`
 }
@@ -92,23 +92,23 @@ const (
 
 // RateStep is a rate for a time, in place of Load.Rate.
 type RateStep struct {
-	Length units.Duration `json:"length" range:"above 0s..24h" jsonschema:"required,example=30s" jsonschema_description:"How long; the last step lasts to the end of the load."`
+	Length units.Duration `json:"length" range:"above 0s..24h" jsonschema:"required,example=30s" jsonschema_description:"Length; the last step lasts until the load ends."`
 	Rate   float64        `json:"rate" jsonschema:"required,minimum=0,maximum=100000,example=50" jsonschema_description:"Writes, or a profile's pods, per second."`
-	From   *float64       `json:"from,omitempty" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"Rate at the beginning, from which it goes to rate linearly; rate where nothing is said."`
+	From   *float64       `json:"from,omitempty" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"Initial rate of a linear ramp to rate; default: no ramp."`
 }
 
 // Bystander updates its Objects in turn at Rate per second, beside the load and
 // the warm-up, never before or after. The objects are kept until the end.
 type Bystander struct {
-	Kind        string     `json:"kind" jsonschema:"enum=ConfigMap" jsonschema_description:"Kind of the objects beside the load that are updated now and then."`
+	Kind        string     `json:"kind" jsonschema:"enum=ConfigMap" jsonschema_description:"Kind of additional objects that are updated throughout."`
 	Rate        float64    `json:"rate" jsonschema:"exclusiveMinimum=0,maximum=1000,example=2" jsonschema_description:"Updates per second."`
-	Objects     int        `json:"objects,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"How many there are; 0 means 5."`
-	ObjectBytes units.Size `json:"objectBytes,omitzero" range:"600B..200KiB" jsonschema:"example=1KiB" jsonschema_description:"JSON size of one; 1KiB where nothing is said."`
+	Objects     int        `json:"objects,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Their number; 0 means 5."`
+	ObjectBytes units.Size `json:"objectBytes,omitzero" range:"600B..200KiB" jsonschema:"example=1KiB" jsonschema_description:"JSON size of one; default 1KiB."`
 }
 
 // Warmup is load that is sent first and not counted.
 type Warmup struct {
-	Operations int64 `json:"operations,omitempty" jsonschema:"minimum=0,maximum=10000000" jsonschema_description:"Writes before the load that are not counted."`
+	Operations int64 `json:"operations,omitempty" jsonschema:"minimum=0,maximum=10000000" jsonschema_description:"Uncounted writes before the load."`
 }
 
 // Defaults and bounds of the plan file.

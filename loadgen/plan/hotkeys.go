@@ -15,11 +15,11 @@ type Hotkeys struct {
 	Objects int `json:"objects" jsonschema:"required,minimum=1,maximum=1000" jsonschema_description:"Number of hot pods."`
 	// Zipf is the exponent s by which the pod of rank r, from 1, gets a part of all
 	// bursts that is proportional to 1/r^s. With 0 all pods get the same part.
-	Zipf float64 `json:"zipf,omitempty" jsonschema:"minimum=0,maximum=10" jsonschema_description:"Exponent of the Zipf distribution that a burst's pod is drawn from; 0: all alike."`
+	Zipf float64 `json:"zipf,omitempty" jsonschema:"minimum=0,maximum=10" jsonschema_description:"Zipf exponent of a burst's choice of pod; 0: uniform."`
 	// Burst is the number of patches that are sent to one pod at once.
-	Burst int `json:"burst" jsonschema:"required,minimum=2,maximum=100" jsonschema_description:"Patches that are sent to one pod without waiting for each other."`
+	Burst int `json:"burst" jsonschema:"required,minimum=2,maximum=100" jsonschema_description:"Patches sent to one pod back to back."`
 	// Share is the part of the load's writes that belongs to bursts.
-	Share float64 `json:"share" jsonschema:"required,exclusiveMinimum=0,maximum=0.9" jsonschema_description:"Part of the load's writes that are such patches."`
+	Share float64 `json:"share" jsonschema:"required,exclusiveMinimum=0,maximum=0.9" jsonschema_description:"Share of the writes that are such patches."`
 }
 
 // hotPods are the pods that bursts hit, in the order of their rank.

@@ -16,7 +16,7 @@ import (
 type Stage struct {
 	Stage string         `json:"stage" jsonschema:"enum=create,enum=bind,enum=running,enum=ready,enum=patch,enum=terminate,enum=terminated,enum=delete" jsonschema_description:"A step of one pod's life; the first is create."`
 	Times int            `json:"times,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"patch: how often; 0 means once."`
-	Gap   units.Duration `json:"gap,omitzero" range:"..24h" jsonschema_description:"Least time since the stage before it."`
+	Gap   units.Duration `json:"gap,omitzero" range:"..24h" jsonschema_description:"Minimum time since the previous stage."`
 }
 
 // LifecycleFast is the built-in lifecycle, without pauses: create, bind, running, ready, two status patches, and

@@ -15,7 +15,7 @@ type Tuning struct {
 	// TimeScale divides how long things live: lifetimes, run times, downtimes, and the
 	// periods of rollouts, nodes and cron; never what one stage of a life takes.
 	TimeScale     float64  `json:"timeScale,omitempty" jsonschema:"minimum=0,maximum=1000,example=10" jsonschema_description:"Divides lifetimes, never the time that a stage takes."`
-	NamespaceZipf *float64 `json:"namespaceZipf,omitempty" jsonschema:"minimum=0,maximum=10,example=1" jsonschema_description:"Exponent of the Zipf distribution that a workload's namespace is drawn from."`
+	NamespaceZipf *float64 `json:"namespaceZipf,omitempty" jsonschema:"minimum=0,maximum=10,example=1" jsonschema_description:"Zipf exponent of a workload's choice of namespace."`
 
 	Stages   StageTuning   `json:"stages,omitzero"`
 	Pods     PodTuning     `json:"pods,omitzero"`
@@ -40,11 +40,11 @@ type StageTuning struct {
 	Pull       dist.Duration `json:"pull,omitzero" jsonschema_description:"How long that takes."`
 	Init       dist.Duration `json:"init,omitzero" jsonschema_description:"How long an init container runs."`
 	Running    dist.Duration `json:"running,omitzero" jsonschema_description:"Until the kubelet reports Running."`
-	ProbeShare *float64      `json:"probeShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.5" jsonschema_description:"Share of workloads whose pods have a readiness probe; of others, and of Jobs, running and ready are one write."`
+	ProbeShare *float64      `json:"probeShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.5" jsonschema_description:"Share of workloads with a readiness probe; without one, running and ready are one write."`
 	Probe      dist.Duration `json:"probe,omitzero" jsonschema_description:"Until the readiness probe has succeeded."`
 	Seen       dist.Duration `json:"seen,omitzero" jsonschema_description:"Until the kubelet acknowledges a deletion."`
-	Stop       dist.Duration `json:"stop,omitzero" jsonschema_description:"Until the containers have ended, up to the grace of 30s."`
-	Final      dist.Duration `json:"final,omitzero" jsonschema_description:"From the end of the containers until the pod is removed or, of a Job, has succeeded."`
+	Stop       dist.Duration `json:"stop,omitzero" jsonschema_description:"Until the containers have ended, at most 30s."`
+	Final      dist.Duration `json:"final,omitzero" jsonschema_description:"Until the pod is removed or, in a Job, has succeeded."`
 }
 
 // PodTuning describes the contents of pods.
@@ -86,8 +86,8 @@ type JobTuning struct {
 	Pods       dist.Number     `json:"pods,omitzero" jsonschema_description:"Pods of one Job; all run at once."`
 	Run        dist.Duration   `json:"run,omitzero" jsonschema_description:"Run time of a pod; divided by timeScale."`
 	TTL        *units.Duration `json:"ttl,omitempty" jsonschema:"example=60s" jsonschema_description:"How long a finished Job stays; divided by timeScale."`
-	CronShare  *float64        `json:"cronShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.2" jsonschema_description:"Share of pods that belong to batches of Jobs on the dot."`
-	CronPeriod units.Duration  `json:"cronPeriod,omitzero" range:"100ms..24h" jsonschema:"example=1m" jsonschema_description:"Period of those; divided by timeScale."`
+	CronShare  *float64        `json:"cronShare,omitempty" jsonschema:"minimum=0,maximum=1,example=0.2" jsonschema_description:"Share of pods in scheduled batches of Jobs."`
+	CronPeriod units.Duration  `json:"cronPeriod,omitzero" range:"100ms..24h" jsonschema:"example=1m" jsonschema_description:"Period of these batches; divided by timeScale."`
 }
 
 // CrashTuning is for containers that end with an error.
@@ -108,10 +108,10 @@ type FlapTuning struct {
 
 // EventTuning is for Events: what a recorder of client-go does to those of one object.
 type EventTuning struct {
-	Burst   int            `json:"burst,omitempty" jsonschema:"minimum=0,maximum=100000,example=25" jsonschema_description:"Events of one source about one object before they are held back."`
-	Refill  units.Duration `json:"refill,omitzero" jsonschema:"example=5m" jsonschema_description:"After which one more is allowed."`
-	Similar int            `json:"similar,omitempty" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"Events of one object and reason that are written on their own; more become one whose count goes up."`
-	Window  units.Duration `json:"window,omitzero" jsonschema:"example=10m" jsonschema_description:"Within which they are counted."`
+	Burst   int            `json:"burst,omitempty" jsonschema:"minimum=0,maximum=100000,example=25" jsonschema_description:"Events of one source about one object before throttling."`
+	Refill  units.Duration `json:"refill,omitzero" jsonschema:"example=5m" jsonschema_description:"Time until one more is allowed."`
+	Similar int            `json:"similar,omitempty" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"Events of one object and reason before they are aggregated into a count."`
+	Window  units.Duration `json:"window,omitzero" jsonschema:"example=10m" jsonschema_description:"Window of that aggregation."`
 	TTL     units.Duration `json:"ttl,omitzero" jsonschema:"example=1h" jsonschema_description:"After which an Event is deleted; not divided by timeScale."`
 }
 
@@ -119,10 +119,10 @@ type EventTuning struct {
 // one object; of a Job, how long after a pod's change its controller looks.
 type WriterTuning struct {
 	Delay         dist.Duration  `json:"delay,omitzero" jsonschema_description:"From an event to a controller's write."`
-	ReplicaSet    units.Duration `json:"replicaSet,omitzero" jsonschema:"example=200ms" jsonschema_description:"Least time between two status writes of one ReplicaSet."`
-	Deployment    units.Duration `json:"deployment,omitzero" jsonschema:"example=200ms" jsonschema_description:"Least time between two status writes of one Deployment or DaemonSet."`
-	Job           units.Duration `json:"job,omitzero" jsonschema:"example=1s" jsonschema_description:"How long a Job's controller gathers what its pods do before it looks."`
-	EndpointSlice units.Duration `json:"endpointSlice,omitzero" jsonschema:"example=200ms" jsonschema_description:"Least time between two writes of one EndpointSlice."`
+	ReplicaSet    units.Duration `json:"replicaSet,omitzero" jsonschema:"example=200ms" jsonschema_description:"Minimum time between status writes of one ReplicaSet."`
+	Deployment    units.Duration `json:"deployment,omitzero" jsonschema:"example=200ms" jsonschema_description:"The same for a Deployment or DaemonSet."`
+	Job           units.Duration `json:"job,omitzero" jsonschema:"example=1s" jsonschema_description:"How long a Job's controller batches pod changes."`
+	EndpointSlice units.Duration `json:"endpointSlice,omitzero" jsonschema:"example=200ms" jsonschema_description:"Minimum time between writes of one EndpointSlice."`
 }
 
 // ClusterTuning is for what goes on whatever the load is.

@@ -2,8 +2,8 @@ package spec
 
 // Decide ends the repetitions of a run when they have an answer; see result.Decided.
 type Decide struct {
-	Figure string   `json:"figure" jsonschema:"enum=freshness.p99,enum=handler.drainSeconds" jsonschema_description:"Figure by which points that differ in their watcher alone are ranked. After each repetition from the third on the run ends if of any two that follow each other it is known that they differ, or that they are the same within 10 %."`
-	Budget Duration `json:"budget" range:"10s.." jsonschema_description:"Time for the cells: no repetition is begun that would end later."`
+	Figure string   `json:"figure" jsonschema:"enum=freshness.p99,enum=handler.drainSeconds" jsonschema_description:"Figure that ranks points differing only in their watcher. From the third repetition on, the run ends once each neighboring pair is known to differ, or to be equal within 10 %."`
+	Budget Duration `json:"budget" range:"10s.." jsonschema_description:"No repetition is started that would end later."`
 }
 
 // On reports whether the scenario asks for it.

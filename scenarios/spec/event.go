@@ -17,9 +17,9 @@ const MaxEvents = 200
 // start of the load; an event begins when the one before it has ended. Which kinds there
 // are, and what they do, is declared in package scenarios/faults.
 type Event struct {
-	At    Moment   `json:"at" jsonschema:"required" jsonschema_description:"Since the start of the load: 2s, or 2s..5s for a moment drawn by the seed."`
+	At    Moment   `json:"at" jsonschema:"required" jsonschema_description:"Since the start of the load; of a range, a moment drawn by the seed."`
 	What  string   `json:"what" jsonschema:"required" jsonschema_description:"The kind of event."`
-	For   Duration `json:"for,omitzero" jsonschema_description:"sigstop: until SIGCONT. kill-storage: age of the snapshot that storage comes back with. crash: how long pods fail."`
+	For   Duration `json:"for,omitzero" jsonschema_description:"sigstop: until SIGCONT. kill-storage: age of the restored snapshot. crash: how long pods fail."`
 	Count int      `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Objects, rows, nodes, replicas or pods; default 1."`
 	Bytes Size     `json:"bytes,omitzero" range:"..1450000B" jsonschema_description:"create-objects: JSON size of one pod."`
 	Times int      `json:"times,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"kill-restart, term-restart: how often."`

@@ -22,32 +22,32 @@ type Fault struct {
 	Row   string `json:"row" jsonschema:"required,example=F2,pattern=^F[0-9]+$" jsonschema_description:"F0 to F30."`
 	Title string `json:"title" jsonschema:"required,example=storage refuses connections" jsonschema_description:"What goes wrong, in a few words."`
 	// Assert are the columns that must hold, Measure those that are only shown.
-	Assert  []string `json:"assert,omitempty" jsonschema:"example=[C\\,O]" jsonschema_description:"Columns that must hold: C, O, L, B, I, A, T, S, X."`
+	Assert  []string `json:"assert,omitempty" jsonschema:"example=[C\\,O]" jsonschema_description:"Columns that must hold, of C, O, L, B, I, A, T, S, X."`
 	Measure []string `json:"measure,omitempty" jsonschema:"example=[T]" jsonschema_description:"Columns that are shown without a verdict."`
 	// Legacy are the columns in which the profile legacy is expected to fail.
 	Legacy []string `json:"legacy,omitempty" jsonschema:"example=[C]" jsonschema_description:"Columns in which the profile legacy is expected to fail."`
 	// Recovery bounds T, Amplification bounds A.
-	Recovery      Duration `json:"recovery,omitzero" jsonschema_description:"T: from the end of the fault until storage has everything that happened before it."`
+	Recovery      Duration `json:"recovery,omitzero" jsonschema_description:"T: from the fault's end until storage has all earlier changes."`
 	Amplification float64  `json:"amplification,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: write attempts per state that reached storage, at most."`
 	// Freshness bounds the 99th percentile of the Pods' freshness, for loads that storage can carry.
 	Freshness Duration `json:"freshness,omitzero" jsonschema_description:"T: freshness p99 of Pods, at most."`
 	// PerStep demands at most one attempt per worker and backoff step while storage is down.
-	PerStep bool `json:"perStep,omitempty" jsonschema_description:"A: at most one attempt per worker and step of the backoff while storage refuses."`
+	PerStep bool `json:"perStep,omitempty" jsonschema_description:"A: at most one attempt per worker and backoff step while storage refuses."`
 	// Patience demands that an object is left alone after a failure.
-	Patience bool `json:"patience,omitempty" jsonschema_description:"A: no write of an object before its backoff has passed after an error answer; O: none for 5 s, or the storage timeout, after the end of a request of unknown outcome, its fence. At least 3 writes must have had to wait for the one if storage.faults answer 5xx, for the other if they leave requests unanswered within the storage timeout."`
+	Patience bool `json:"patience,omitempty" jsonschema_description:"A: no write of an object during its backoff after an error; O: none during the fence (5 s or the storage timeout) after a request of unknown outcome. Each must have delayed at least 3 writes where storage.faults cause it."`
 	// Lists bounds the LISTs of any kind after the first; of custom resources that come
 	// and go in the scenario, those of the others.
 	Lists *int `json:"lists,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: lists of a kind after its first, at most."`
 	// Refused says that storage must never be written to: the watcher has to refuse it.
-	Refused bool `json:"refused,omitempty" jsonschema_description:"S: the watcher must end with an error and send nothing."`
+	Refused bool `json:"refused,omitempty" jsonschema_description:"S: the watcher must fail and send nothing."`
 	// Paired compares a cell with that of the same run without what goes wrong: the same
 	// point of all axes but one, which is none there.
-	Paired float64 `json:"paired,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: freshness p99 of Pods against the cell of the same run whose point of an axis of the matrix is called none, at most; shown in the matrix."`
+	Paired float64 `json:"paired,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: max ratio of freshness p99 of Pods to that of the run's cell whose axis point is named none."`
 	// Repairs says that something happens to storage that only the synchronizer can repair.
-	Repairs bool `json:"repairs,omitempty" jsonschema_description:"C: the synchronizer has to mend something, because rows were refused for good or tampered with, because storage forgot, or because objects were deleted while no watcher ran. Otherwise a repair is a failure."`
+	Repairs bool `json:"repairs,omitempty" jsonschema_description:"C: the synchronizer must repair something (rows refused for good, tampered with, forgotten, or deleted while no watcher ran); without it, a repair is a failure."`
 	// FromAnswer takes the apiserver's own slowness out of I: rebuilding what it serves
 	// costs it more than any watcher.
-	FromAnswer bool `json:"fromAnswer,omitempty" jsonschema_description:"I: freshness of the bystander counts from the apiserver's answer instead of the intended time, for faults that keep the apiserver itself busy."`
+	FromAnswer bool `json:"fromAnswer,omitempty" jsonschema_description:"I: the bystander's freshness counts from the API server's answer, for faults that keep that server busy."`
 }
 
 // Ceilings bound the watcher (column B). Where B is asserted, what is not given is
@@ -57,17 +57,17 @@ type Ceilings struct {
 	Goroutines       int      `json:"goroutines,omitempty" jsonschema:"minimum=0" jsonschema_description:"Goroutines, at most."`
 	Sockets          int      `json:"sockets,omitempty" jsonschema:"minimum=0" jsonschema_description:"Open sockets, at most."`
 	GoroutinesReturn int      `json:"goroutinesReturn,omitempty" jsonschema:"minimum=0" jsonschema_description:"How far above the baseline they may end."`
-	SlopePerMinute   Share    `json:"slopePerMinute,omitzero" jsonschema_description:"Growth of resident memory in the last slopeWindow of the load."`
-	SlopeWindow      Duration `json:"slopeWindow,omitzero" jsonschema_description:"Length of the end of the load over which slopePerMinute is taken."`
+	SlopePerMinute   Share    `json:"slopePerMinute,omitzero" jsonschema_description:"Growth of resident memory in the load's last slopeWindow."`
+	SlopeWindow      Duration `json:"slopeWindow,omitzero" jsonschema_description:"Window of slopePerMinute."`
 }
 
 // Watch is the way from the apiserver to the watcher.
 type Watch struct {
 	// Faults put a proxy between them; they hold from the start of the load to its
 	// end, or from before the watcher's start.
-	Faults  []string `json:"faults,omitempty" jsonschema:"example=['close(1s\\,5s)']" jsonschema_description:"What goes wrong between apiserver and watcher, such as close(1s,5s). Each must fire, or the cell is invalid."`
+	Faults  []string `json:"faults,omitempty" jsonschema:"example=['close(1s\\,5s)']" jsonschema_description:"Faults, such as close(1s,5s). Each must fire, or the cell is invalid."`
 	AtStart bool     `json:"atStart,omitempty" jsonschema_description:"The faults hold from before the watcher starts."`
-	Leader  bool     `json:"leader,omitempty" jsonschema_description:"Only the first of several replicas, which leads at first, meets the faults."`
+	Leader  bool     `json:"leader,omitempty" jsonschema_description:"The faults hit only the first replica, the initial leader."`
 }
 
 // Extra are objects beside the load, which events change.

@@ -12,13 +12,13 @@ const (
 
 // Readers are programs that read Pods while the load goes on, and receive notifications. The zero value is none.
 type Readers struct {
-	From         string `json:"from,omitempty" jsonschema:"enum=watcher,enum=apiserver,example=watcher" jsonschema_description:"Whom the readers ask: watcher, whose resource watcher then runs, or apiserver, for comparison. watcher where a reader is asked for and nothing is said; alone it has the resource watcher run without readers."`
-	Get          int    `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of single Pods per second, of those that exist before the load (load.prefill), whatever the answers take. At most 64 are under way at once; those beyond are sent late, and their latency counts from when they were due."`
-	List         int    `json:"list,omitempty" jsonschema:"minimum=0,maximum=100000,example=20" jsonschema_description:"LISTs of Pods per second, at most 8 under way at once."`
-	Limit        int    `json:"limit,omitempty" jsonschema:"minimum=0,maximum=100000,example=500" jsonschema_description:"Objects in a LIST, its first page; 0 is all."`
-	Watches      int    `json:"watches,omitempty" jsonschema:"minimum=0,maximum=10000,example=500" jsonschema_description:"Watches of all Pods, each on a connection of its own."`
-	Webhooks     int    `json:"webhooks,omitempty" jsonschema:"minimum=0,maximum=100,example=4" jsonschema_description:"Receivers of webhooks, each with a subscription to all Pods."`
-	WebhookQueue int    `json:"webhookQueue,omitempty" jsonschema:"minimum=0,maximum=1000000,example=256" jsonschema_description:"Events that wait for one receiver at most; 0 is the watcher's default."`
+	From         string `json:"from,omitempty" jsonschema:"enum=watcher,enum=apiserver,example=watcher" jsonschema_description:"watcher (the default) or, for comparison, apiserver. Without readers, watcher still enables its read API."`
+	Get          int    `json:"get,omitempty" jsonschema:"minimum=0,maximum=100000,example=2000" jsonschema_description:"GETs of prefilled Pods per second, open loop. At most 64 in flight; later ones are sent late, and their latency counts from when they were due."`
+	List         int    `json:"list,omitempty" jsonschema:"minimum=0,maximum=100000,example=20" jsonschema_description:"LISTs of Pods per second, at most 8 in flight."`
+	Limit        int    `json:"limit,omitempty" jsonschema:"minimum=0,maximum=100000,example=500" jsonschema_description:"Objects per LIST (first page only); 0: all."`
+	Watches      int    `json:"watches,omitempty" jsonschema:"minimum=0,maximum=10000,example=500" jsonschema_description:"Watches of all Pods, one connection each."`
+	Webhooks     int    `json:"webhooks,omitempty" jsonschema:"minimum=0,maximum=100,example=4" jsonschema_description:"Webhook receivers, each subscribed to all Pods."`
+	WebhookQueue int    `json:"webhookQueue,omitempty" jsonschema:"minimum=0,maximum=1000000,example=256" jsonschema_description:"Max events queued per receiver; 0: the watcher's default."`
 }
 
 // Asked reports whether there are any readers, or the resource watcher is to run for none.

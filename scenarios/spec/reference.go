@@ -27,23 +27,23 @@ type Field struct {
 
 // typeNames are of types with a notation of their own, with an example where the notation needs one.
 var typeNames = map[reflect.Type]string{
-	reflect.TypeFor[units.Speed]():         "speed (`10x`)",
-	reflect.TypeFor[Duration]():            "duration (`30s`)",
-	reflect.TypeFor[Size]():                "size (`3KiB`)",
-	reflect.TypeFor[Share]():               "share (`80%`)",
+	reflect.TypeFor[units.Speed]():         "speed",
+	reflect.TypeFor[Duration]():            "duration",
+	reflect.TypeFor[Size]():                "size",
+	reflect.TypeFor[Share]():               "share",
 	reflect.TypeFor[Moment]():              "time, or a range of times (`2s..5s`)",
 	reflect.TypeFor[Thresholds]():          "mapping (`{freshness.p99: '< 1s'}`)",
 	reflect.TypeFor[Expect]():              "mapping (`{G2: {unordered: fail-allowed}}`)",
 	reflect.TypeFor[[]map[string]string](): "list of points (`[{watcher.strategy: single, load: heavy}]`)",
 	reflect.TypeFor[[]string]():            "list",
 	reflect.TypeFor[[]Duration]():          "list of durations",
-	reflect.TypeFor[dist.Duration]():       "distribution of durations (`LN(1s,0.5)`)",
-	reflect.TypeFor[dist.Size]():           "distribution of sizes (`LN(12KB,0.5) clip 3KB..60KB`)",
-	reflect.TypeFor[dist.Number]():         "distribution of numbers (`bins(5=80,30=15,250=5)`)",
+	reflect.TypeFor[dist.Duration]():       "durations (`LN(1s,0.5)`)",
+	reflect.TypeFor[dist.Size]():           "sizes (`LN(12KB,0.5)`)",
+	reflect.TypeFor[dist.Number]():         "numbers (`mix(0.8=5,0.2=30)`)",
 }
 
 var kindNames = map[reflect.Kind]string{
-	reflect.String: "text", reflect.Bool: "true or false", reflect.Int: "whole number", reflect.Int64: "whole number",
+	reflect.String: "text", reflect.Bool: "bool", reflect.Int: "whole number", reflect.Int64: "whole number",
 	reflect.Uint64: "whole number", reflect.Float64: "number",
 }
 
@@ -102,12 +102,19 @@ func (format Format) Reference() string {
 		case section == "fixed":
 			return "`" + strings.Join(fixed, "`, `") + "`"
 		}
-		var b strings.Builder
-		b.WriteString("| metric | unit | example |\n|---|---|---|\n")
+		var examples []string // one of each unit, in the order of the metrics
+		names := map[string]string{}
 		for _, m := range result.Metrics() {
-			fmt.Fprintf(&b, "| `%s` | %s | `%s` |\n", m.Name, cmp.Or(m.Unit, "–"), m.Example())
+			if names[m.Example()] == "" {
+				examples = append(examples, m.Example())
+			}
+			names[m.Example()] += " `" + m.Name + "`"
 		}
-		return strings.TrimSuffix(b.String(), "\n")
+		rows := "| for example | metrics |\n|---|---|"
+		for _, e := range examples {
+			rows += fmt.Sprintf("\n| `%s` |%s |", e, names[e])
+		}
+		return rows
 	})
 }
 

@@ -31,68 +31,68 @@ type Scenario struct {
 	// Watch, Extra and Events act on the parties beside the load.
 	Watch    Watch    `json:"watch,omitzero"`
 	Extra    Extra    `json:"extra,omitzero"`
-	Events   []Event  `json:"events,omitempty" jsonschema_description:"What is done during the load, in the order of time."`
+	Events   []Event  `json:"events,omitempty" jsonschema_description:"What is done during the load, in time order."`
 	Ceilings Ceilings `json:"ceilings,omitzero"`
 	Fault    *Fault   `json:"fault,omitempty"`
 
-	Repeat int `json:"repeat" jsonschema:"minimum=1,maximum=100" jsonschema_description:"How often every point of the matrix is run; with decide, at most."`
+	Repeat int `json:"repeat" jsonschema:"minimum=1,maximum=100" jsonschema_description:"Repetitions of each matrix point; with decide, at most."`
 	// RepeatOnce are points that are run once, whatever Repeat says: those that teach no
 	// more the second time, such as one that is certain to be cut. By axis of the matrix,
 	// the point's value or name.
-	RepeatOnce []map[string]string `json:"repeatOnce,omitempty" jsonschema_description:"Points of the matrix that are run once, whatever repeat says: by axis, the point, for example {watcher.strategy: single, load: heavy}."`
+	RepeatOnce []map[string]string `json:"repeatOnce,omitempty" jsonschema_description:"Matrix points that are run once, whatever repeat says."`
 	Decide     Decide              `json:"decide,omitzero"`
 	// Pair makes blocks of the cells that differ in one axis only: see the runner's order.
-	Pair string `json:"pair,omitempty" jsonschema:"example=watcher" jsonschema_description:"Axis of the matrix with exactly two points, A and B, that are compared: their cells run side by side in blocks A B B A or B A A B, the start of each drawn by the seed, for each point of the other axes. Repetitions 1 and 2 are the first block, 3 and 4 the second; repeat must be even."`
+	Pair string `json:"pair,omitempty" jsonschema:"example=watcher" jsonschema_description:"Axis with exactly two points, A and B, to compare: their cells run in blocks A B B A or B A A B, drawn by the seed. A block is two repetitions; repeat must be even."`
 	// Only are the points that are run, where the axes' combinations are too many or make no
 	// sense; empty is all.
-	Only         []map[string]string `json:"only,omitempty" jsonschema_description:"Points of the matrix that are run, and no others: by axis, the point, for example {watcher: before, load: light}. Without any, all combinations."`
-	Ladder       bool                `json:"ladder,omitempty" jsonschema_description:"Provider replay, plain pods: the points of the matrix are rungs, run in their order, and the report shows how costs grow with them; see load.md."`
-	Seed         uint64              `json:"seed" jsonschema:"example=7" jsonschema_description:"Of the plan, the storage latency and the order of cells."`
-	DrainTimeout Duration            `json:"drainTimeout" range:"1s.." jsonschema_description:"Time after the load until a cell is cut and its drain time projected."`
+	Only         []map[string]string `json:"only,omitempty" jsonschema_description:"The only matrix points to run; default: all combinations."`
+	Ladder       bool                `json:"ladder,omitempty" jsonschema_description:"Provider replay, plain pods: runs the points in their order and reports how costs grow; see load.md."`
+	Seed         uint64              `json:"seed" jsonschema:"example=7" jsonschema_description:"Seed for the plan, latency and cell order."`
+	DrainTimeout Duration            `json:"drainTimeout" range:"1s.." jsonschema_description:"Time after the load until a cell is cut and its drain projected."`
 	Limits       Limits              `json:"limits"`
-	Thresholds   Thresholds          `json:"thresholds,omitempty" jsonschema_description:"Bounds on figures of results.json, each held to the median of a point's repetitions; exit code 3 if one does not hold."`
-	Expect       Expect              `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or a mapping from strategy (or default) to one of these."`
+	Thresholds   Thresholds          `json:"thresholds,omitempty" jsonschema_description:"Bounds on the median of a point's repetitions; exit code 3 if one does not hold."`
+	Expect       Expect              `json:"expect,omitempty" jsonschema_description:"Per check G1 to G14: pass, fail-allowed or fail-expected, or one of these by strategy (or default)."`
 }
 
 // Metadata names a scenario.
 type Metadata struct {
-	Name        string `json:"name" jsonschema:"required,example=mine,pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" jsonschema_description:"Lower-case letters, digits and dashes; names the folder of the run."`
+	Name        string `json:"name" jsonschema:"required,example=mine,pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" jsonschema_description:"Lower-case letters, digits and dashes; begins the run folder's name."`
 	Description string `json:"description,omitempty" jsonschema:"example=Which strategy at 200 writes/s" jsonschema_description:"One line for lists and reports."`
 }
 
 // Cluster says what the watcher watches.
 type Cluster struct {
-	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig,enum=replay" jsonschema_description:"embedded: etcd and kube-apiserver of this program; kind: a kind cluster (needs Docker); kubeconfig: any other; replay: an apiserver simulated in memory, into which the load is played."`
-	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk before it answers a write. Without it writes are faster than in production."`
+	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig,enum=replay" jsonschema_description:"embedded: our own etcd and kube-apiserver; kind (needs Docker); kubeconfig: any other; replay: an API server simulated in memory."`
+	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk, as in production."`
 	// Controllers make a cluster write by itself.
-	Controllers bool `json:"controllers,omitempty" jsonschema_description:"Embedded: kube-controller-manager, kube-scheduler and kwok as kubelet run, too, and a witness records what they write."`
+	Controllers bool `json:"controllers,omitempty" jsonschema_description:"Embedded: also run kube-controller-manager, kube-scheduler and kwok, and record what they write."`
 	// Replay is for the provider replay.
 	Replay Replay `json:"replay,omitzero" jsonschema_description:"Of the provider replay."`
 }
 
 // Replay says what is played into a simulated apiserver, and how.
 type Replay struct {
-	Trace string      `json:"trace,omitempty" jsonschema:"example=trace.zst" jsonschema_description:"File of watchbench record, as seen from the working directory, that is the load instead of a plan. The section load is then left out."`
-	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=10x" jsonschema_description:"How many times faster than the load says, 0.1x to 1000x, or unlimited: as fast as the watcher reads. 1x where nothing is said."`
+	Trace string      `json:"trace,omitempty" jsonschema:"example=trace.zst" jsonschema_description:"Trace of watchbench record, relative to the working directory, in place of the section load."`
+	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=10x" jsonschema_description:"0.1x to 1000x, or unlimited: as fast as the watcher reads; default 1x."`
 }
 
 // Storage is the mock's behaviour.
 type Storage struct {
-	Latency   string   `json:"latency" jsonschema:"example=lognormal(mean=87ms\\,p99=110ms)" jsonschema_description:"Distribution of the time to answer one request."`
+	Latency   string   `json:"latency" jsonschema:"example=lognormal(mean=87ms\\,p99=110ms)" jsonschema_description:"Time to answer a request."`
 	Capacity  Capacity `json:"capacity"`
 	Mode      string   `json:"mode" jsonschema:"enum=faithful,enum=conditional" jsonschema_description:"faithful: unconditional upsert, as bcs-storage; conditional: refuses older versions."`
-	Instances int      `json:"instances" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Instances of the mock, among which the watcher divides its requests."`
-	TLS       string   `json:"tls,omitempty" jsonschema:"enum=valid,enum=wrong-ca,enum=expired,enum=wrong-host,enum=tls-1.1" jsonschema_description:"Serve over TLS, with a certificate that is as it should be, or is not; tls-1.1: a good certificate, but no later version than that."`
+	Instances int      `json:"instances" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Instances of the mock that share the requests."`
+	TLS       string   `json:"tls,omitempty" jsonschema:"enum=valid,enum=wrong-ca,enum=expired,enum=wrong-host,enum=tls-1.1" jsonschema_description:"Serve over TLS with this certificate; tls-1.1: a valid one, but TLS 1.1 at most."`
 	// Faults hold from the start of the load to its end; the drain is without them.
-	Faults []string `json:"faults,omitempty" jsonschema:"example=['503:1%']" jsonschema_description:"What goes wrong during the load, such as 503:1% or stall(5s):0.1%. Each must fire, or the cell is invalid."`
+	Faults []string `json:"faults,omitempty" jsonschema:"example=['503:1%']" jsonschema_description:"Faults during the load, such as 503:1% or stall(5s):0.1%. Each must fire, or the cell is invalid."`
 }
 
 // Capacity bounds the mock; beyond it requests wait, so latency rises.
 type Capacity struct {
-	Inflight int `json:"inflight,omitempty" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Requests served at the same time; 0 is no limit."`
-	Rate     int `json:"rate,omitempty" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Requests served per second; 0 is no limit."`
+	Inflight int `json:"inflight,omitempty" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Max concurrent requests; 0: no limit."`
+	Rate     int `json:"rate,omitempty" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Max requests per second; 0: no limit."`
 	// Kinds share the limits among them.
-	Kinds []string `json:"kinds,omitempty" jsonschema:"example=[Pod]" jsonschema_description:"Kinds that the limits are for; without any, all kinds. Other kinds are then not limited."`
+	Kinds []string `json:"kinds,omitempty" jsonschema:"example=[Pod]" jsonschema_description:"Kinds that are limited; default: all."`
 }
 
 // Text is the capacity in the mock's grammar; empty is no limit.
@@ -113,9 +113,9 @@ func (c Capacity) Text() string {
 
 // Load configures the generator.
 type Load struct {
-	Driver string `json:"driver" jsonschema:"enum=engine,enum=k6" jsonschema_description:"What sends the load: the generator itself, or k6's virtual users (needs make k6)."`
+	Driver string `json:"driver" jsonschema:"enum=engine,enum=k6" jsonschema_description:"Sender of the load; k6 needs make k6."`
 	plan.Load
-	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=unlimited" jsonschema_description:"Provider replay: how fast this load is played; cluster.replay.speed where nothing is said."`
+	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=unlimited" jsonschema_description:"Provider replay: speed of this load; default cluster.replay.speed."`
 }
 
 // Drivers of a load.
@@ -136,7 +136,7 @@ type Watcher struct {
 	PodQueueNum      int      `json:"podQueueNum" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"Requests in flight (queues or workers) for Pods."`
 	WriterQueueLen   int      `json:"writerQueueLen" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"Events of all kinds that wait for their handler."`
 	HandlerQueueLen  int      `json:"handlerQueueLen" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"Events of Pods that wait in one handler queue."`
-	QueueFull        string   `json:"queueFull" jsonschema:"enum=coalesce,enum=block,enum=drop" jsonschema_description:"What a full queue does: merge states of one object, hold up the watch, or drop the event after queueFullTimeout."`
+	QueueFull        string   `json:"queueFull" jsonschema:"enum=coalesce,enum=block,enum=drop" jsonschema_description:"When a queue is full: merge states of one object, block the watch, or drop the event after queueFullTimeout."`
 	QueueFullTimeout Duration `json:"queueFullTimeout" jsonschema_description:"drop: how long to wait for room."`
 	// Synchronizer compares storage with the cluster and repairs the difference.
 	Synchronizer   Synchronizer `json:"synchronizer,omitzero"`
@@ -144,32 +144,32 @@ type Watcher struct {
 	StorageTimeout Duration     `json:"storageTimeout" range:"1ms.." jsonschema_description:"Of one request."`
 	DrainTimeout   Duration     `json:"drainTimeout" jsonschema_description:"How long SIGTERM lets the queues drain."`
 	// Replicas start together; with LeaderElection one of them works.
-	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5" jsonschema_description:"Watchers that start together; more than one needs leaderElection and as many storage.instances."`
-	LeaderElection bool     `json:"leaderElection,omitempty" jsonschema_description:"One of the replicas works, the others stand by."`
+	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5" jsonschema_description:"Replicas; more than one needs leaderElection and as many storage.instances."`
+	LeaderElection bool     `json:"leaderElection,omitempty" jsonschema_description:"One replica works, the others stand by."`
 	Resources      []string `json:"resources,omitempty" jsonschema:"example=[Pod\\,ConfigMap]" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
-	Command        string   `json:"command,omitempty" jsonschema:"example=/path/to/watcher -f {config}" jsonschema_description:"Another watcher's command line; {config} is replaced by the path of the rendered config, {bin} by the folder of watchbench's own programs. {command} alone leaves it to --watcher-command."`
-	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60,example=mine v2" jsonschema_description:"What reports call the watcher; by default k8s-watch is called by its strategy, another watcher by the words of its command."`
+	Command        string   `json:"command,omitempty" jsonschema:"example=/path/to/watcher -f {config}" jsonschema_description:"Another watcher's command; {config}: path of its config, {bin}: folder of watchbench's programs. {command} alone: as --watcher-command says."`
+	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60,example=mine v2" jsonschema_description:"Name in reports; default: the strategy, or the words of command."`
 }
 
 // Synchronizer is the watcher's own repair. Where a scenario is to show what a
 // strategy loses, it must be disabled.
 type Synchronizer struct {
-	Disabled bool     `json:"disabled,omitempty" jsonschema_description:"No repairs, so that what a strategy loses stays lost."`
-	Period   Duration `json:"period,omitzero" range:"1s.." jsonschema_description:"By default the watcher's own."`
+	Disabled bool     `json:"disabled,omitempty" jsonschema_description:"No repairs: what a strategy loses stays lost."`
+	Period   Duration `json:"period,omitzero" range:"1s.." jsonschema_description:"Default: the watcher's own."`
 }
 
 // CacheCheck is the watcher's comparison of its cache with the apiserver.
 type CacheCheck struct {
-	Period Duration `json:"period,omitzero" range:"1s.." jsonschema_description:"By default the watcher's own."`
-	Grace  Duration `json:"grace,omitzero" range:"1s.." jsonschema_description:"How long a watch may take to bring what a list shows; by default the watcher's own."`
+	Period Duration `json:"period,omitzero" range:"1s.." jsonschema_description:"Default: the watcher's own."`
+	Grace  Duration `json:"grace,omitzero" range:"1s.." jsonschema_description:"How long a watch may lag behind a list; default: the watcher's own."`
 }
 
 // Limits are the conditions under which a cell is believed.
 type Limits struct {
-	Lag        Duration `json:"lag" range:"1ms.." jsonschema_description:"Open loop: 99th percentile of actual minus intended dispatch."`
-	MinEvents  Share    `json:"minEvents" jsonschema_description:"Least part of the planned writes that must have happened."`
-	MinOffered Share    `json:"minOffered" jsonschema_description:"Open loop: least part of the offered rate that must have been achieved."`
-	MinPower   int      `json:"minPower" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Order checks: least number of pairs of states that could have been swapped; with fewer, a check that found nothing has no power."`
+	Lag        Duration `json:"lag" range:"1ms.." jsonschema_description:"Open loop: p99 of actual minus intended dispatch."`
+	MinEvents  Share    `json:"minEvents" jsonschema_description:"Minimum share of the planned writes."`
+	MinOffered Share    `json:"minOffered" jsonschema_description:"Open loop: minimum share of the offered rate."`
+	MinPower   int      `json:"minPower" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Order checks: reorderable pairs below which a check that finds nothing has no power."`
 }
 
 // DefaultMinPower is Limits.MinPower where nothing is said.
