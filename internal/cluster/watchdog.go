@@ -40,8 +40,8 @@ rm -rf "$1"
 // dirWatchdogScript gets a directory.
 const dirWatchdogScript = `rm -rf "$1"`
 
-// kindWatchdogScript gets the cluster's name and the directory of the kubeconfig. A `docker run` of the dead process may go on for a
-// moment, so it looks three times, too.
+// kindWatchdogScript gets the cluster's name and the directory of the kubeconfig. A `docker run` of the dead process
+// may go on for a moment, so it looks three times, too.
 const kindWatchdogScript = `
 for round in 1 2 3; do
 	ids=$(docker ps -aq --filter "label=` + kindLabel + `=$1")
