@@ -33,8 +33,8 @@ func (c *Load) validateRestarts(t *Tuning) error {
 		{"tuning.rollouts.deployments", t.Rollouts.Deployments, *mix.Rollouts / t.Rollouts.Size.Mean(), steps * starting},
 	} {
 		if need := math.Ceil(s.rate * c.MeanRate() * s.takes.Seconds()); float64(s.there) < need {
-			return fieldError(s.field, "%d are too few: %.0f are needed, as a restart or rollout takes %s; use more or less rate",
-				s.there, need, s.takes.Round(100*time.Millisecond))
+			return fieldError(s.field, "%d are too few: %.0f are needed, as a restart or rollout takes %s; "+
+				"use more or less rate", s.there, need, s.takes.Round(100*time.Millisecond))
 		}
 	}
 	return nil

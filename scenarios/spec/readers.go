@@ -2,7 +2,6 @@ package spec
 
 import (
 	"cmp"
-
 )
 
 // Where readers read from.
