@@ -56,7 +56,7 @@ way to end it, with exit code 0.`,
 	fl.StringVarP(&f.out, "output", "o", "", "file to be written; an existing one is left alone")
 	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, else ~/.kube/config)")
 	fl.StringVar(&f.context, "context", "", "context to use; may be left out if the file has only one")
-	fl.DurationVar(&f.duration, "for", 0, "how long to record, from complete first lists on (default: until interrupted)")
+	fl.DurationVar(&f.duration, "for", 0, "how long to record, after the first lists (default: until interrupted)")
 	fl.StringSliceVar(&f.resources, "resources", recordDefault, "resources as kubectl names them")
 	// The list is too long for the line of its flag.
 	fl.Lookup("resources").DefValue = "[]"
