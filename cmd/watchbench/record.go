@@ -14,6 +14,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/record"
 	"github.com/watchbench/watchbench/loadgen/trace"
 )
@@ -55,7 +56,7 @@ with exit code 0.`,
 	fl.StringVarP(&f.out, "output", "o", "", "file to be written; an existing one is left alone")
 	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, else ~/.kube/config)")
 	fl.StringVar(&f.context, "context", "", "context to use; may be left out if the file has only one")
-	fl.DurationVar(&f.duration, "for", 0, "how long to record (default: until interrupted)")
+	fl.DurationVar(&f.duration, "for", 0, "how long to record, after the first lists (default: until interrupted)")
 	fl.StringSliceVar(&f.resources, "resources", recordDefault, "resources as kubectl names them")
 	// The list is too long for the line of its flag.
 	fl.Lookup("resources").DefValue = "[]"
@@ -143,11 +144,10 @@ func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(stri
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
 	if f.duration > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.duration)
-		defer cancel()
+		go f.end(ctx, cancel, r)
 	}
 	began := time.Now()
 	stop := following(cmd, f.quiet || !screen(cmd).Live(), recording(began, f.duration, r.Progress))
@@ -169,6 +169,22 @@ func (f *recordFlags) from(cmd *cobra.Command, c *cluster.Cluster, say func(stri
 		return context.Cause(cmd.Context())
 	}
 	return r.Incomplete()
+}
+
+// leastPatience is how long the first lists may take at least before the time of --for begins without them.
+const leastPatience = 5 * time.Second
+
+// end ends a recording when its time is over, which begins when all first lists are complete.
+func (f *recordFlags) end(ctx context.Context, cancel func(), r *record.Recorder) {
+	for began := time.Now(); r.Incomplete() != nil && time.Since(began) < max(leastPatience, f.duration); {
+		_ = lifecycle.Pause(ctx, 10*time.Millisecond)
+		if ctx.Err() != nil {
+			return
+		}
+	}
+	if lifecycle.Pause(ctx, f.duration) == nil {
+		cancel()
+	}
 }
 
 // readable makes an error of the input of what the cluster does not let its user see.

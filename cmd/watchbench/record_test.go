@@ -126,9 +126,9 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecordFor: a recording ends by itself.
+// TestRecordFor: a recording ends by itself, some time after the first list, however long that takes.
 func TestRecordFor(t *testing.T) {
-	config, path := apiserver(t, ""), filepath.Join(t.TempDir(), "trace.zst")
+	config, path := apiserver(t, "stall(300ms,kind=Pod)"), filepath.Join(t.TempDir(), "trace.zst")
 	_, progress, code, err := invoke(t, "record", "-o", path, "--kubeconfig", config, "--resources", "pods", "--for", "10ms", "--quiet")
 	if code != exitOK || progress != "" {
 		t.Errorf("%d, %v, %q", code, err, progress)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -103,6 +104,36 @@ func (d docker) removeNodes(ctx context.Context, cluster string) error {
 
 func (d docker) nodes(ctx context.Context, cluster string) ([]string, error) {
 	return d.lines(ctx, "ps", "-a", "-q", "--filter", "label="+kindLabel+"="+cluster)
+}
+
+// parties finds the process ids of etcd and kube-apiserver as this machine sees
+// them. With the daemon in a virtual machine it sees none of them: nil.
+func (d docker) parties(ctx context.Context, cluster string) map[string]int {
+	ctx, cancel := context.WithTimeout(ctx, dockerTimeout)
+	defer cancel()
+	ids, err := d.nodes(ctx, cluster)
+	if err != nil {
+		return nil
+	}
+	var pids map[string]int
+	for _, id := range ids {
+		fields, err := d.lines(ctx, "top", id, "-eo", "pid,comm")
+		if err != nil {
+			continue
+		}
+		for i := 2; i+1 < len(fields); i += 2 { // after the heading
+			pid, err := strconv.Atoi(fields[i])
+			name := fields[i+1]
+			if err != nil || (name != etcdParty && name != apiserverParty) || !strings.HasPrefix(commandLine(pid), name+" ") {
+				continue
+			}
+			if pids == nil {
+				pids = map[string]int{}
+			}
+			pids[name] = pid
+		}
+	}
+	return pids
 }
 
 // kindError adds the end of what a failed command inside kind said.

@@ -168,6 +168,7 @@ func existingKind(ctx context.Context, opts KindOptions) (*Cluster, error) {
 	}
 	r.created = true
 	c := r.cluster()
+	c.PIDs = r.docker.parties(ctx, r.opts.Name)
 	// A cluster that does not even have a kubeconfig can still be ended.
 	raw, err := r.provider.KubeConfig(r.opts.Name, false)
 	if err != nil {

@@ -72,6 +72,11 @@ func TestKindUpDown(t *testing.T) {
 	if want := strings.TrimPrefix(DefaultKindImage(), "kindest/node:"); c.Version != want {
 		t.Errorf("version %s, want %s", c.Version, want)
 	}
+	for party, want := range map[string]string{etcdParty: "--unsafe-no-fsync=true", apiserverParty: "--max-requests-inflight=3000"} {
+		if c.EtcdVersion == "" || !strings.Contains(strings.Join(c.Flags[party], "\n"), want) {
+			t.Errorf("etcd %q; %s runs with %v, without %s", c.EtcdVersion, party, c.Flags[party], want)
+		}
+	}
 	info, err := os.Stat(c.Kubeconfig)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("kubeconfig: %v, %v, want mode 0600", info, err)

@@ -190,7 +190,7 @@ func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) e
 	}
 }
 
-// describeControllers finds out whether the cluster has controllers.
+// describeControllers fills in what the cluster reveals of its control plane.
 func (c *Cluster) describeControllers(ctx context.Context, cfg *rest.Config) error {
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
@@ -203,6 +203,7 @@ func (c *Cluster) describeControllers(ctx context.Context, cfg *rest.Config) err
 	case err != nil:
 		return err
 	}
+	c.describeStaticPods(ctx, client)
 	return nil
 }
 

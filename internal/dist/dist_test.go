@@ -104,6 +104,7 @@ func TestRefused(t *testing.T) {
 		"mix(1)":         "mix takes weights from 0 to 1e9 and distributions, such as 0.6=4",
 		"mix(0=1)":       "mix needs a weight above 0",
 		"0..5":           "a range begins above 0",
+		"mix(1=x..y)":    "column 7: x..y: ",
 		"bins(5=1)":      "bins: unknown distribution, want a number like 4, or uniform",
 
 		"slow(1,2,3,4)":           "slow is for latencies only",

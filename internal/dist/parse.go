@@ -158,13 +158,12 @@ func (b builder) word(e expr.Expr) (law, error) {
 	if strings.Contains(e.Name, "..") {
 		low, high, err := b.span(e.Name)
 		switch {
-		case err == nil && low <= 0:
-			err = fmt.Errorf("a range begins above 0")
-		case low == high:
-			return constant(low), err
-		}
-		if err != nil {
+		case err != nil:
 			return nil, b.fail(e.Pos, "%s: %v", e.Name, err)
+		case low <= 0:
+			return nil, b.fail(e.Pos, "%s: a range begins above 0", e.Name)
+		case low == high:
+			return constant(low), nil
 		}
 		return between{low, high}, nil
 	}

@@ -21,6 +21,8 @@ func TestTooMuchIsRefused(t *testing.T) {
 		{"writes", "profile: service-churn\nrate: 100\nduration: 2h\nnodes: 100\nnamespaces: 1000\ntuning: {services: {lifetime: 10s}}\n", "duration: 2h of this load have about 1.8"},
 		{"leases", "profile: service-churn\nrate: 1\nduration: 24h\nnodes: 5000\nnamespaces: 1000\ntuning: {services: {lifetime: 10s}}\n", "duration: 24h of this load have about 4."},
 		{"custom resources", "profile: service-churn\nrate: 1\ntuning: {cluster: {widgets: 1000000}}\n", "tuning: has 1000"},
+		{"daemons", "profile: mixed-production\nrate: 200\ntuning: {timeScale: 100}\n", "nodes: 60 are too few: "},
+		{"rollouts", "profile: rollout\nrate: 20\n", "tuning.rollouts.deployments: 10 are too few: "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			file := openHead

@@ -104,5 +104,8 @@ func (c *Load) validateProfile() error {
 	if c.validateModel() != nil {
 		return nil // what arrives is not known
 	}
+	if err := c.validateRestarts(&t); err != nil {
+		return err
+	}
 	return c.validateRoom(&t)
 }

@@ -14,6 +14,32 @@ const (
 	writesPerPod = 25
 )
 
+// validateRestarts refuses a rate at which pods would be replaced before they are there: what arrives could not happen,
+// and the load would be less than it says.
+func (c *Load) validateRestarts(t *Tuning) error {
+	const steps = 3 // of a rollout, each of which waits for the slowest of its pods
+	mix, st := &t.Mix, &t.Stages
+	starting := mean(st.Bind) + mean(st.Creating) + mean(st.Sandbox) + mean(st.Running) +
+		time.Duration(*st.ProbeShare*float64(mean(st.Probe))+*st.PullShare*float64(mean(st.Pull))+
+			*t.Pods.InitShare*float64(mean(st.Init)))
+	stopping := mean(st.Seen) + mean(st.Stop) + mean(st.Final)
+	for _, s := range []struct {
+		field string
+		there int
+		rate  float64 // of restarts, as a part of that of pods
+		takes time.Duration
+	}{
+		{"nodes", c.Nodes, *mix.Daemons, starting + stopping},
+		{"tuning.rollouts.deployments", t.Rollouts.Deployments, *mix.Rollouts / t.Rollouts.Size.Mean(), steps * starting},
+	} {
+		if need := math.Ceil(s.rate * c.MeanRate() * s.takes.Seconds()); float64(s.there) < need {
+			return fieldError(s.field, "%d are too few: %.0f are needed, as a restart or rollout takes %s; "+
+				"use more or less rate", s.there, need, s.takes.Round(100*time.Millisecond))
+		}
+	}
+	return nil
+}
+
 // validateRoom refuses a plan that on average needs more than the cluster or the generator allows.
 func (c *Load) validateRoom(t *Tuning) error {
 	pods := c.expectedPods(t)

@@ -110,28 +110,66 @@ func LoadJSON(dir, name string, into any) error {
 	return nil
 }
 
-// retired are fields that former versions wrote. They are read over; see Retired.
+// retired are fields that former versions wrote, of which no figure or verdict of this one depends. They are read over;
+// see Retired.
 var retired = []string{
-	"pin", "pinned", "skipped", "watcherCPUs", "runDelay", "heapBytes", "netIn", "netOut", "rssBytes",
+	"pin", "pinned", "skipped", "watcherCPUs", "runDelay", "heapBytes", "netIn", "netOut", "rssBytes", "apiBefore",
+	"apiAfter", "every",
 }
 
-// decode reads one object and refuses unknown fields.
+// decode reads one object and refuses unknown fields that are not retired.
 func decode(b []byte, into any) error {
+	for {
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.DisallowUnknownFields()
+		err := d.Decode(into)
+		name := unknown(err)
+		if slices.Contains(retired, name) {
+			if b, err = without(b, name); err != nil {
+				return err
+			}
+			continue // json names only one
+		}
+		if name != "" {
+			return fmt.Errorf("%w: it was recorded by another version of watchbench, which can read it", err)
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := d.Token(); !errors.Is(err, io.EOF) {
+			return errors.New("text after the object")
+		}
+		return nil
+	}
+}
+
+// without takes a field out of an object, wherever it is.
+func without(b []byte, name string) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	err := d.Decode(into)
-	switch name := unknown(err); {
-	case slices.Contains(retired, name):
-		return json.Unmarshal(b, into)
-	case name != "":
-		return fmt.Errorf("%w: it was recorded by another version of watchbench, which can read it", err)
-	case err != nil:
-		return err
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("text after the object")
+		return nil, errors.New("text after the object")
 	}
-	return nil
+	var drop func(any)
+	drop = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			delete(v, name)
+			for _, inner := range v {
+				drop(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				drop(inner)
+			}
+		}
+	}
+	drop(v)
+	return json.Marshal(v)
 }
 
 // unknown is the field that made json refuse an object; empty for another error, and for none.
@@ -146,16 +184,23 @@ func unknown(err error) string {
 	return strings.Trim(quoted, `"`)
 }
 
-// Retired says which field of a run's record this version no longer reads; empty if there is none.
+// Retired says which field of a run's or a cell's record this version no longer reads; empty if there is none.
 func Retired(dir string) string {
-	b, err := os.ReadFile(filepath.Join(dir, FileRun))
-	if err != nil {
-		return ""
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if name := unknown(d.Decode(new(Run))); slices.Contains(retired, name) {
-		return FileRun + " has the field " + name + " of a former version, which is no longer read"
+	cells, _ := filepath.Glob(filepath.Join(CellDir(dir, "*"), FileCell)) // the pattern is right
+	for _, path := range append([]string{filepath.Join(dir, FileRun), filepath.Join(dir, FileCell)}, cells...) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		into := any(new(Cell))
+		if filepath.Base(path) == FileRun {
+			into = new(Run)
+		}
+		d := json.NewDecoder(bytes.NewReader(b))
+		d.DisallowUnknownFields()
+		if name := unknown(d.Decode(into)); slices.Contains(retired, name) {
+			return filepath.Base(path) + " has the field " + name + " of a former version, which is no longer read"
+		}
 	}
 	return ""
 }

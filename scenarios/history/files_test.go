@@ -120,6 +120,19 @@ func TestRetiredFields(t *testing.T) {
 	if _, err := LoadRun(dir); err == nil || !strings.Contains(err.Error(), `unknown field "from": it was recorded by another version`) || Retired(dir) != "" {
 		t.Errorf("%v", err)
 	}
+	cell := filepath.Join("cells", "a", FileCell)
+	if err := os.MkdirAll(filepath.Join(dir, "cells", "a"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(cell, `{"schema":"watchbench/cell/v1","id":"a","apiBefore":{"gets":18446744073709551615},"seed":18446744073709551615}`)
+	if c, err := LoadCell(filepath.Join(dir, "cells", "a")); err != nil || c.ID != "a" || c.Seed != 1<<64-1 || !strings.Contains(Retired(dir), "cell.json has the field apiBefore ") {
+		t.Errorf("%+v, %v, %q", c, err, Retired(dir))
+	}
+	// What a figure depends on is not read over for the sake of another field.
+	write(cell, `{"schema":"watchbench/cell/v1","id":"a","watcherCPUs":1,"scenario":{"cluster":{"pin":true},"load":{"burst":{"base":1}}}}`)
+	if _, err := LoadCell(filepath.Join(dir, "cells", "a")); err == nil || !strings.Contains(err.Error(), `unknown field "burst"`) {
+		t.Errorf("%v", err)
+	}
 }
 
 // TestSaveReplaces: the former file stays whole until the new one is, so that a run that is

@@ -202,10 +202,9 @@ func (p *Process) awaitEnd(limit time.Duration) bool {
 
 // Kill ends the child and whatever it started, and waits for it.
 func (p *Process) Kill() {
-	if p.Ended() {
-		return
+	if !p.Ended() {
+		p.killed.Store(true)
 	}
-	p.killed.Store(true)
 	killGroup(p.cmd)
 	<-p.done
 }

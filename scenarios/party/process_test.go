@@ -42,6 +42,30 @@ func TestEarlyEndIsExplained(t *testing.T) {
 	}
 }
 
+// TestKillTakesAll: of a command that has ended, what it left behind ends too.
+func TestKillTakesAll(t *testing.T) {
+	dir := t.TempDir()
+	p, err := start(child{name: "leaver", argv: []string{"sh", "-c", "sleep 60 & echo $! > pid"}, dir: dir, logs: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	p.Kill()
+	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("/proc", strings.TrimSpace(string(pid)), "cmdline")
+	left := []byte("?")
+	for range 200 {
+		if left, _ = os.ReadFile(path); len(left) == 0 { // as of a zombie
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("%s is left", left)
+}
+
 func TestStop(t *testing.T) {
 	for _, tc := range []struct {
 		role  string

@@ -41,7 +41,9 @@ const (
 	probeEvery   = 20 * time.Millisecond
 	// answerLimit bounds what is read of one answer.
 	answerLimit = 4 << 20
-	hugeBody    = 10 << 20
+	// deepJSON levels fit into a body that is taken.
+	deepJSON = 30_000
+	hugeBody = 10 << 20
 	// goodAgain bounds the wait for an answer once the slow clients are gone.
 	goodAgain = 30 * time.Second
 )
@@ -321,6 +323,9 @@ func probesOf(c faults.Cell, a *abuse) []probe {
 		{name: "a masked label, by its value", want: http.StatusOK, items: 0, token: a.reader, path: pods + "?labelSelector=" + faults.CanaryLabel + "%3D" + faults.CanaryWord(c, "label")},
 		{name: "a masked label, if it is there", want: http.StatusOK, items: 0, token: a.reader, path: pods + "?labelSelector=" + faults.CanaryLabel},
 		{name: "a field that none may select by", want: http.StatusBadRequest, items: anyItems, token: a.reader, path: pods + "?fieldSelector=spec.hostAliases%3Dx"},
+		{name: "deep JSON", want: http.StatusMethodNotAllowed, items: anyItems, token: a.reader, method: http.MethodPost, path: pods, body: func() io.Reader {
+			return strings.NewReader(strings.Repeat("[", deepJSON) + strings.Repeat("]", deepJSON))
+		}},
 		{name: "a body of 10 MiB", want: http.StatusRequestEntityTooLarge, items: anyItems, token: a.reader, method: http.MethodPost, path: pods, body: func() io.Reader {
 			return bytes.NewReader(make([]byte, hugeBody))
 		}},
