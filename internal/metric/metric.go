@@ -149,12 +149,11 @@ const (
 	// Events were given up. `refused` and `too_large`: the receiver does not want them as they are; `tries` and `age`: it
 	// was away too long, or another server answers in its place. The log says why, and the dead letters hold the events.
 	NotifyDeadLettered = "k8swatch_notify_dead_lettered_total"
-	// Events were lost. `full`: raise `workers` or the bounds of `queue`, or see why the receiver is slow; `dead_letter`:
-	// the file could not be written; `abandoned`: raise `drainTimeout`.
+	// Events were lost. `dead_letter`: the file could not be written; `abandoned`: raise `drainTimeout`.
 	NotifyDropped = "k8swatch_notify_dropped_total"
 	// A subscription did not see each state of its objects: it sends the differences. `expired`: the process does not get
-	// its CPU; `full`: as `k8swatch_notify_dropped_total`, under `resync`; `reopened`: the kind was away, as when its CRD
-	// changes.
+	// its CPU; `full`: raise `workers` or the bounds of `queue`, or see why the receiver is slow; `reopened`: the kind was
+	// away, as when its CRD changes.
 	NotifyGaps = "k8swatch_notify_gaps_total"
 	// A receiver falls behind or is away. See [k8swatch_notify_queued](#k8swatch_notify_queued).
 	NotifyOldest = "k8swatch_notify_oldest_seconds"
