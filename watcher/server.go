@@ -45,9 +45,12 @@ func listenTCP(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr) //nolint:noctx // binding does not block
 }
 
-// inUse adds the remedy where another process has the port; section is the prefix of the
-// keys port and address.
+// inUse adds the remedy where another process has the port, and names the key of an unknown host; section is the
+// prefix of the keys port and address.
 func inUse(err error, section, port string) error {
+	if unknown, is := errors.AsType[*net.DNSError](err); is {
+		return &InputError{Key: section + "address", Err: unknown}
+	}
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
 	}
