@@ -1,6 +1,7 @@
 package watcher
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -13,7 +14,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -26,9 +27,6 @@ const closeGrace = time.Second
 // serverConnections bounds the connections of the health and the metrics server each. One more
 // evicts another, so that a probe gets through (lifecycle.Bounds.Evict).
 const serverConnections = 128
-
-// mostScrapes requests for metrics are answered at a time, others refused: each holds what it gathered.
-const mostScrapes = 4
 
 // serverPatience is how long a client may take to accept 64 KiB from them.
 const serverPatience = 10 * time.Second
@@ -47,9 +45,12 @@ func listenTCP(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr) //nolint:noctx // binding does not block
 }
 
-// inUse adds the remedy where another process has the port; section is the prefix of the
-// keys port and address.
+// inUse adds the remedy where another process has the port, and names the key of an unknown host; section is the
+// prefix of the keys port and address.
 func inUse(err error, section, port string) error {
+	if unknown, is := errors.AsType[*net.DNSError](err); is {
+		return &InputError{Key: section + "address", Err: unknown}
+	}
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
 	}
@@ -109,9 +110,40 @@ func healthHandler(ready func() error, ails func() []error, debug bool) http.Han
 	return mux
 }
 
+// metricsHandler makes one answer at a time, in memory: a client that does not read holds its text, not what was
+// gathered, and no other up.
 func metricsHandler(g prometheus.Gatherer) http.Handler {
+	turn := make(chan struct{}, 1)
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(g,
-		promhttp.HandlerOpts{DisableCompression: true, MaxRequestsInFlight: mostScrapes}))
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case turn <- struct{}{}:
+		case <-r.Context().Done():
+			return
+		}
+		work := lifecycle.BeginWork()
+		text, err := exposition(g)
+		go func() {
+			work.Rest() // constant scraping must not take the processor
+			<-turn
+		}()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", string(expfmt.NewFormat(expfmt.TypeTextPlain)))
+		_, _ = w.Write(text)
+	})
 	return mux
+}
+
+// exposition is the metrics as text.
+func exposition(g prometheus.Gatherer) ([]byte, error) {
+	families, err := g.Gather()
+	var text bytes.Buffer
+	for _, f := range families {
+		_, failed := expfmt.MetricFamilyToText(&text, f)
+		err = errors.Join(err, failed)
+	}
+	return text.Bytes(), err
 }

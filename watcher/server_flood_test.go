@@ -132,7 +132,7 @@ func TestProbeAmongResets(t *testing.T) {
 }
 
 // TestMetricsFlood: who asks for metrics many times and reads nothing costs bytes, not what was
-// gathered for each request.
+// gathered for each request, and keeps no other from being answered.
 func TestMetricsFlood(t *testing.T) {
 	address := serving(t, metricsHandler(manySeries()))
 	before := heap()
@@ -151,6 +151,9 @@ func TestMetricsFlood(t *testing.T) {
 	t.Logf("heap: %d MiB, then %d", before>>20, peak>>20)
 	if peak > before+most {
 		t.Errorf("the heap grew from %d to %d MiB, want by %d at most", before>>20, peak>>20, most>>20)
+	}
+	if text, err := get(t, "http://"+address+"/metrics", 5*time.Second); err != nil || !strings.Contains(text, "name-4999") {
+		t.Errorf("a client that reads: %v, %.200s", err, text)
 	}
 }
 

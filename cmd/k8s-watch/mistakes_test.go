@@ -34,6 +34,7 @@ var mistakes = []struct {
 	{"missing certificate for readers", "start check", `"resourceWatcher":{"enabled":true,"server":{"certFile":"/none","keyFile":"/none"}}`, "", nil, "config.json: resourceWatcher.server: certFile, keyFile: open /none"},
 	{"port for two", "start check", `"port":10251,"metric_port":10251`, "", nil, "metric_port: 10251 is the port of health, too (key port)"},
 	{"address with a port", "start check", `"address":"localhost:10251"`, "", nil, `config.json:3: address: "localhost:10251": want an IP address or a host name; port and metric_port are keys of their own`},
+	{"unknown host", "start", `"address":"nosuchhost.invalid"`, "", nil, "config.json: address: lookup nosuchhost.invalid"},
 	{"endpoint's port", "start check", `"bcs":{"custom-storage-endpoints":"http://h:99999"}`, "", nil, `bcs.custom-storage-endpoints: "http://h:99999": a port is a number from 1 to 65535`},
 	{"ZooKeeper as a URL", "start check", `"bcs":{"custom-storage-endpoints":"","zk":"http://zk:2181"}`, "", nil, `bcs.zk: "http://zk:2181" is not a ZooKeeper host: want host:port`},
 	{"two namespaces", "start check", `"watch_resource":{"namespace":"a,b"}`, "", nil, `watch_resource.namespace: "a,b" is not a namespace`},

@@ -96,7 +96,8 @@ func (c *client) ask(ctx context.Context, method, target string, body []byte) (t
 			return tries, env, err
 		}
 		if tries == attempts || status != http.StatusBadRequest && status != http.StatusInternalServerError {
-			return tries, env, json.Unmarshal(answer, &env)
+			err = json.Unmarshal(answer, &env)
+			return tries, env, err
 		}
 		if err := lifecycle.Pause(ctx, attemptPause); err != nil {
 			return tries, env, err

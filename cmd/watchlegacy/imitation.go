@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -33,9 +32,6 @@ const discoverPause = 250 * time.Millisecond
 
 // imitate runs until ctx ends, and ends at once then.
 func imitate(ctx context.Context, cfg config.Config, filter config.Filter, kube *rest.Config, log *slog.Logger) error {
-	if len(cfg.BCS.CustomStorageEndpoints) == 0 || cfg.LeaderElection.Enabled || cfg.ResourceWatcher.Enabled {
-		return errors.New("it needs bcs.custom-storage-endpoints, and has no leaderElection and resourceWatcher")
-	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	to, err := newClient(cfg, registry)

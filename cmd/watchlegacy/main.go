@@ -69,6 +69,9 @@ func run(args []string) int {
 	if err != nil {
 		return fail(2, err)
 	}
+	if len(cfg.BCS.CustomStorageEndpoints) == 0 || cfg.LeaderElection.Enabled || cfg.ResourceWatcher.Enabled {
+		return fail(2, errors.New("it needs bcs.custom-storage-endpoints, and has no leaderElection and resourceWatcher"))
+	}
 	kube, err := clientcmd.BuildConfigFromFlags(cfg.K8s.Master, cfg.K8s.Kubeconfig)
 	if err != nil {
 		return fail(2, err)

@@ -10,6 +10,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -437,5 +439,22 @@ func TestClient(t *testing.T) {
 				t.Errorf("%d tries over %d connections, %v; want %d, success %t", tries, len(peers), err, tc.tries, tc.ok)
 			}
 		})
+	}
+}
+
+// TestBadInput: a configuration that is not for the imitation is bad input.
+func TestBadInput(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"filter.json": `{"k8sResourceWhiteList":["v1"]}`,
+		"config.json": `{"default":{"clusterID":"c"},"bcs":{"zk":"127.0.0.1:1"},"k8s":{"master":"http://127.0.0.1:1"},` +
+			`"watch_resource":{"disable_netservice":true},"filterConfigPath":"` + dir + `/filter.json","port":0,"metric_port":0}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := run([]string{"-f", filepath.Join(dir, "config.json")}); code != 2 {
+		t.Errorf("exit code %d, want 2", code)
 	}
 }

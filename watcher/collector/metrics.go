@@ -33,7 +33,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		relists:  counter(metric.Relists, "Lists after the first.", "kind"),
 		watches:  counter(metric.Watches, "Watches started.", "kind"),
 		verified: counter(metric.CacheChecks,
-			"Lists that compare the cache with the apiserver, including those of a single version or object.", "kind"),
+			"Lists that compare the cache with the apiserver, including those of a single version.", "kind"),
 		differences: counter(metric.CacheDifferences, "Differences found by these lists that the watch did not deliver.",
 			"kind", "difference"),
 		cacheKeys: gauge(metric.CacheKeys, "Cached objects.", "watcher"),

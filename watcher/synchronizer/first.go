@@ -20,7 +20,7 @@ const (
 
 // first is a kind whose first list was taken over.
 type first struct {
-	lists    int       // that were taken over: the kind may have gone and come meanwhile
+	lists    int       // that were taken over, or are to be compared again: the kind may have gone and come meanwhile
 	since    time.Time // the first of them
 	compared bool      // or the wait for that is over
 }
@@ -45,6 +45,16 @@ func (f *firsts) add(kind string) {
 	select {
 	case f.begun <- struct{}{}:
 	default:
+	}
+}
+
+// again has a kind that is among them dealt with once more.
+func (f *firsts) again(kind string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if one, is := f.kinds[kind]; is {
+		one.lists++
+		f.kinds[kind] = one
 	}
 }
 

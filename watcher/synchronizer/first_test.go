@@ -82,6 +82,28 @@ func TestFirstListIsComparedOnce(t *testing.T) {
 	})
 }
 
+// TestSoonDuringAFirstList: what has a kind compared soon while its first list is being dealt with, as the late list
+// of ReplicaSets does with Pods, is not left to the period.
+func TestSoonDuringAFirstList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.cache[name(1)], w.records[name(1)], w.cache[name(2)] = raw(5, ""), raw(5, ""), raw(5, "")
+		w.spare = 2 * time.Second // before the repair of 2
+		s := w.started(t, nil)
+		time.Sleep(time.Second)
+		w.mu.Lock()
+		w.cache[name(1)] = raw(5, `,"spec":"the workload is known now"`)
+		w.mu.Unlock()
+		s.CompareSoon("Pod")
+		time.Sleep(time.Minute)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if want := []string{name(2).String(), name(1).String()}; !slices.Equal(w.repairs, want) {
+			t.Errorf("handed over %v, want %v", w.repairs, want)
+		}
+	})
+}
+
 // TestUnreadableStorage: after a minute without a comparison the first list is sent as it is;
 // if storage can be read after all, the rest is not.
 func TestUnreadableStorage(t *testing.T) {

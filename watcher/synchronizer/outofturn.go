@@ -16,6 +16,7 @@ const soonTries = 10
 func (s *Synchronizer) CompareSoon(kind string) {
 	s.mu.Lock()
 	s.soon[kind] = soonTries
+	s.again(kind)
 	s.mu.Unlock()
 	select {
 	case s.wake <- struct{}{}:

@@ -68,20 +68,13 @@ func (i *Index) Find(ctx context.Context, s *Snapshot, value string, rest func()
 	}
 	defer i.leave()
 	i.used = time.Now()
-	if err := i.update(rest); err != nil {
+	if err := i.update(s, rest); err != nil {
 		return nil, err
 	}
-	var found []*object.Object
 	if s.seq < i.from { // older than what can be taken back
-		s.Ascend("", Name{}, func(o *object.Object) bool {
-			if slices.Contains(i.valuesOf(o), value) {
-				found = append(found, o)
-			}
-			rest()
-			return true
-		})
-		return found, nil
+		return slices.Clone(i.scan(s, rest)[value]), nil
 	}
+	var found []*object.Object
 	had := map[Name]bool{} // of what changed since s
 	for at := len(i.log) - 1; at >= 0 && i.log[at].seq > s.seq; at-- {
 		had[i.log[at].name] = slices.Contains(i.log[at].values, value)
@@ -98,6 +91,26 @@ func (i *Index) Find(ctx context.Context, s *Snapshot, value string, rest func()
 	}
 	slices.SortFunc(found, func(a, b *object.Object) int { return NameOf(a).Compare(NameOf(b)) })
 	return found, nil
+}
+
+// scan returns the objects of a snapshot by all values, found once for all who read it.
+func (i *Index) scan(s *Snapshot, rest func()) map[string][]*object.Object {
+	if found, ok := s.scans.Load(i); ok {
+		return found.(map[string][]*object.Object)
+	}
+	found := map[string][]*object.Object{}
+	s.Ascend("", Name{}, func(o *object.Object) bool {
+		for _, value := range i.valuesOf(o) {
+			value = unique.Make(value).Value()
+			if same := found[value]; len(same) == 0 || same[len(same)-1] != o { // it may have a value twice
+				found[value] = append(same, o)
+			}
+		}
+		rest()
+		return true
+	})
+	s.scans.Store(i, found)
+	return found
 }
 
 func (i *Index) leave() { <-i.turn }
@@ -119,13 +132,14 @@ func (i *Index) refresh() {
 		i.v.mu.Unlock()
 		i.built, i.values, i.names, i.log = false, nil, nil, nil
 	default:
-		work := lifecycle.BeginWork()        // it may have to be built anew
-		_ = i.update(func() { work.Step() }) // it is synced, as it was built
+		work := lifecycle.BeginWork()             // it may have to be built anew
+		_ = i.update(nil, func() { work.Step() }) // it is synced, as it was built
 	}
 }
 
-// update brings the index to the present state. It is the caller's turn.
-func (i *Index) update(rest func()) error {
+// update brings the index to the present state, so that what it finds in an earlier one, if not nil, can be told
+// as far as the window goes. It is the caller's turn.
+func (i *Index) update(earlier *Snapshot, rest func()) error {
 	v := i.v
 	v.mu.Lock()
 	s, err := v.snapshot()
@@ -133,20 +147,25 @@ func (i *Index) update(rest func()) error {
 		v.mu.Unlock()
 		return err
 	}
-	var changes []Change
 	oldest := v.ring.oldest()
 	rebuild := !i.built || i.seq+1 < oldest
 	if rebuild && !i.built {
 		v.indexes = append(slices.Clone(v.indexes), i)
 	}
-	if !rebuild {
-		changes = v.ring.after(i.seq, make([]Change, 0, v.ring.last-i.seq))
+	begin := s // of a new index
+	if earlier != nil && earlier.seq+1 >= oldest {
+		begin = earlier
 	}
+	after := i.seq
+	if rebuild {
+		after = begin.seq
+	}
+	changes := v.ring.after(after, make([]Change, 0, v.ring.last-after))
 	v.mu.Unlock()
 	if rebuild {
 		i.built, i.values, i.names = true, make(map[Name][]string, s.Len()), map[string]map[Name]struct{}{}
-		s.Ascend("", Name{}, func(o *object.Object) bool { i.put(NameOf(o), i.valuesOf(o)); rest(); return true })
-		i.log, i.from = nil, s.seq
+		begin.Ascend("", Name{}, func(o *object.Object) bool { i.put(NameOf(o), i.valuesOf(o)); rest(); return true })
+		i.log, i.from = nil, begin.seq
 	}
 	for _, c := range changes {
 		rest()

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"sync"
+
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -10,6 +12,7 @@ type Snapshot struct {
 	Version uint64
 	seq     uint64
 	objects *tree
+	scans   sync.Map // *Index → map[string][]*object.Object: see Index.scan
 }
 
 // Snapshot returns the present state; ErrNotSynced before the first list.

@@ -236,6 +236,35 @@ func TestSlowIndexes(t *testing.T) {
 	}
 }
 
+// TestFindInAnOlderSnapshot: many lookups in a snapshot from before the index was built, or from before the
+// window, look at each object a bounded number of times.
+func TestFindInAnOlderSnapshot(t *testing.T) {
+	for _, changes := range []uint64{1, 3 * view.DefaultWindow} {
+		var all []*object.Object
+		for n := range 100 {
+			all = append(all, pod(fmt.Sprint("p", n), "1", 50))
+		}
+		v := synced(all...)
+		looks := 0
+		i := v.IndexBy("name", func(o *object.Object) []string { looks++; return []string{o.Key.Name} })
+		s, err := v.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range changes {
+			v.Changed(all[0], pod("p0", "1", 101+n), 101+n, time.Now())
+		}
+		for n := range 100 {
+			if found, err := i.Find(t.Context(), s, fmt.Sprint("p", n), func() {}); err != nil || len(found) != 1 || found[0] != all[n] {
+				t.Fatal(n, found, err)
+			}
+		}
+		if looks > 201 {
+			t.Errorf("%d changes: looked at %d objects, want 201 at most", changes, looks)
+		}
+	}
+}
+
 // TestIndexReaderGivesUp: a second reader of an index that is being built has its own deadline.
 func TestIndexReaderGivesUp(t *testing.T) {
 	v := synced()
