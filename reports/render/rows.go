@@ -231,11 +231,6 @@ func (t *table) row(point string) *row {
 	return t.rows[i]
 }
 
-// any reports whether a cell has some property.
-func (t *table) any(has func(*result.Cell) bool) bool {
-	return slices.ContainsFunc(t.res.Cells, func(c result.Cell) bool { return has(&c) })
-}
-
 // external reports whether the row is of another watcher, which is called by its name.
 func (r *row) external() bool { return r.Cells[0].Handler.Strategy == result.External }
 
