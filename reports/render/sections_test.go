@@ -239,6 +239,8 @@ func TestFindings(t *testing.T) {
 	invalid := func(c *result.Cell) { *c = late(*c) }
 	fails := func(c *result.Cell) { c.Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 3, Judged: 9} }
 	kept := func(c *result.Cell) { c.Bottleneck.Stage = result.KeptUp }
+	undecided := three()
+	undecided.Run.Decision = &result.Decision{Figure: result.FigureDrain, Blocks: 3, End: result.EndTime, Again: 2}
 	interrupted := three()
 	interrupted.Run.Order, interrupted.Run.Interrupted = []string{"dedup-r1", "partitioned-r1"}, true
 	keyed, slow, dedup := paced{"keyed", "20", 0.4, 0.62, 1}, paced{"keyed", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}
@@ -255,6 +257,7 @@ func TestFindings(t *testing.T) {
 		{"all invalid", "Nothing can be said about speed: no measurement is valid; of the first: lag. Under load l, no speed can be compared.", "fastest", every(three(), invalid)},
 		{"one failed", "Under load l, keyed was fastest: all Pods stored after 9.10 s, 11.1 × faster than single.", "dedup", change(three(), "dedup", fails)},
 		{"interrupted", "not whole (interrupted): 1 of 2 cells missing: partitioned-r1", "", interrupted},
+		{"undecided", "The run ended after 3 repetitions: its time was up before all was decided; run again: 2 invalid cells.", "most", undecided},
 		{"open", question + "the smallest that keeps up: keyed with podQueueNum 20 (every event, freshness p99 0.62 s) and dedup with podQueueNum 10 (latest state, 71.0 %, freshness p99 0.90 s).", "none", sized(keyed, slow, dedup)},
 		{"the latest state only", "; none does that sends every event.", "whether", sized(slow, dedup)},
 		{"none of the known", question + "whether one keeps up is not known; not known: dedup-10.", "none keeps up", change(sized(slow, dedup), "dedup", invalid)},
