@@ -20,7 +20,8 @@ func (t *table) findings() []string {
 func (t *table) ended() []string {
 	d := t.res.Run.Decision
 	why := map[string]string{result.EndDecided: "that was decided",
-		result.EndTime: "its time was up before all was decided", result.EndBlocks: "the most that the scenario allows, and not all was decided"}
+		result.EndTime:   "its time was up before all was decided",
+		result.EndBlocks: "the most that the scenario allows, and not all was decided"}
 	if d == nil || d.Figure == "" || why[d.End] == "" {
 		return nil
 	}
