@@ -318,6 +318,20 @@ func TestTerminalEnds(t *testing.T) {
 	}
 }
 
+// TestTitlesAboveColumns: a column is as wide as the longest word of its title.
+func TestTitlesAboveColumns(t *testing.T) {
+	var out bytes.Buffer
+	heads := []Head{{Title: "point", Words: true}, {Title: "freshness p99", Unit: "s"}, {Title: "efficiency"}, {Title: "n"}}
+	if err := TableTerminal(&out, Table{Heads: heads, Rows: [][]Cell{Cells("a", "1", "2", "3")}}, TerminalOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "point  freshness  efficiency  n\n             p99\n               s\n" +
+		"─────  ─────────  ──────────  ─\na              1           2  3\n"
+	if out.String() != want {
+		t.Errorf("\n%s\nwant\n%s", &out, want)
+	}
+}
+
 // TestNoAccountIsNotZero: a watcher without counters received an unknown number of events.
 func TestNoAccountIsNotZero(t *testing.T) {
 	res := change(measured(map[string][]float64{"keyed": {9}}), "keyed", func(c *result.Cell) {

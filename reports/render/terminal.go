@@ -127,7 +127,7 @@ func (p *printer) table(t Table) {
 		for _, text := range append(column(t.Rows, i), h.Unit) {
 			widths[i] = max(widths[i], terminal.Columns(text))
 		}
-		for widths[i] < terminal.Columns(h.Title) && (h.Words || widths[i] < 3 || len(wrap(h.Title, widths[i])) > 2) {
+		for widths[i] < terminal.Columns(h.Title) && (h.Words || !inTwo(h.Title, widths[i])) {
 			widths[i]++
 		}
 		total += widths[i] + 2
@@ -161,6 +161,14 @@ func (p *printer) table(t Table) {
 		}
 		p.row(t, widths, r, "")
 	}
+}
+
+// inTwo reports whether a title fits a width in two lines.
+func inTwo(title string, width int) bool {
+	lines := wrap(title, max(width, 1))
+	return len(lines) <= 2 && !slices.ContainsFunc(lines, func(l string) bool {
+		return terminal.Columns(strings.TrimLeft(l, " ")) > width
+	})
 }
 
 // column are the texts of one.
