@@ -37,8 +37,9 @@ func TestReferenceSettings(t *testing.T) {
 		}
 		seen[load]++
 		s, want := c.Scenario, reference.Settings[row.Setup]
-		if s.Load.Threads != row.Threads || s.Load.Duration.Std().Seconds() != row.Seconds || s.Load.ThinkTime.Std() != row.Pause().Round(time.Millisecond)-5*time.Millisecond {
-			t.Errorf("%s: %d threads, %s, pause %s; published are %d, %v s, %s", c.ID, s.Load.Threads, s.Load.Duration, s.Load.ThinkTime, row.Threads, row.Seconds, row.Pause())
+		pause := time.Duration(float64(row.Threads) / row.QPS * float64(time.Second)) // of a thread, between two writes
+		if s.Load.Threads != row.Threads || s.Load.Duration.Std().Seconds() != row.Seconds || s.Load.ThinkTime.Std() != pause.Round(time.Millisecond)-5*time.Millisecond {
+			t.Errorf("%s: %d threads, %s, pause %s; published are %d, %v s, %s", c.ID, s.Load.Threads, s.Load.Duration, s.Load.ThinkTime, row.Threads, row.Seconds, pause)
 		}
 		legacy := strings.HasPrefix(watcher, "legacy-")
 		if legacy != (s.Watcher.Profile == "legacy") || strings.TrimPrefix(watcher, "legacy-") != row.Setup || s.Watcher.PodQueueNum != want.Queues {

@@ -76,7 +76,12 @@ var badInput = [][2]string{
 	{"simulate simulated --overhead -1ms", "--overhead"},
 	{"simulate --against .", "unknown flag: --against; compare the same scenario"},
 
+	{"gate rules --schema", "unknown flag: --schema; leave it out"},
+	{"matrix F2 --pin", "start watchbench with taskset"},
+	{"reference --pin", "start watchbench with taskset"},
+
 	{"tune", "the load is missing"},
+	{"tune smoke --pin", "start watchbench with taskset"},
 	{"tune --rate 200/s", "--storage is missing"},
 	{"tune --rate 200 --storage 1ms", "--rate 200 is not a rate"},
 	{"tune --rate 200/s --storage soon", "--storage soon"},

@@ -39,12 +39,16 @@ const exitCodes = `Exit codes:
   5    nothing valid to judge: run invalid, gate INVALID or INCONCLUSIVE
   130  interrupted`
 
-const keptKind = "start the cluster with watchbench cluster up --provider kind, and use --cluster running"
+const (
+	noPins   = "leave it out, or start watchbench with taskset"
+	keptKind = "start the cluster with watchbench cluster up --provider kind, and use --cluster running"
+)
 
 // retiredFlags say what to write instead, by command.
 var retiredFlags = map[string]string{
 	"run kind-reuse": keptKind, "run kind-keep": keptKind,
-	"run pin":            "leave it out, or start watchbench with taskset",
+	"run pin": noPins, "matrix pin": noPins, "reference pin": noPins, "tune pin": noPins,
+	"rules schema":       "leave it out: watchbench gate rules explains each field",
 	"run fail-fast":      "leave it out, and choose fewer points with --set",
 	"tune trace":         "name a scenario, or --rate and --storage",
 	"tune limit":         "use --queues 1..N and --strategies",

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // Setups of the published tables.
@@ -90,11 +89,6 @@ func (r *Row) DrainQPS() float64 {
 		pods = PodsPerWrite * r.Writes() / r.DrainS
 	}
 	return pods + Others*r.Serial()
-}
-
-// Pause is the time from one write of a thread to its next.
-func (r *Row) Pause() time.Duration {
-	return time.Duration(float64(r.Threads) / r.QPS * float64(time.Second))
 }
 
 // meant are figures that the source prints otherwise.

@@ -43,7 +43,8 @@ func (t *table) about() Section {
 	facts = append(facts, [][2]string{
 		{"Complete", t.res.Gap()}, {"Commit", commit}, {"Cluster", e.Provider},
 		{"Machine", machine(e)}, {"Limits (cgroup)", pairs(e.Cgroup)},
-		{"Load average before, after", strings.Trim(fmt.Sprint(e.LoadBefore, e.LoadAfter), "[] ")}, {"Steal", steal},
+		{"Load average before", strings.Trim(fmt.Sprint(e.LoadBefore), "[]")},
+		{"Load average after", strings.Trim(fmt.Sprint(e.LoadAfter), "[]")}, {"Steal", steal},
 		{"Storage latency", t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })},
 		{"Watcher", t.distinct(func(c *result.Cell) string { return c.Watcher.Name + " " + c.Watcher.Version })},
 		{"Programs", pairs(e.Programs)}, {"Profiles", profiles},

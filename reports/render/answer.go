@@ -13,7 +13,22 @@ import (
 
 // findings say what a run found: what is missing, who leads under each load or which settings keep up, and what the
 // limit was. They say nothing that tables and verdicts do not.
-func (t *table) findings() []string { return slices.Concat(t.doubts(), t.decided(), t.limits()) }
+func (t *table) findings() []string {
+	return slices.Concat(t.doubts(), t.decided(), t.limits(), t.ended())
+}
+
+// ended says why a run that decides for itself has so many repetitions.
+func (t *table) ended() []string {
+	d := t.res.Run.Decision
+	why := map[string]string{result.EndDecided: "that was decided",
+		result.EndTime:   "its time was up before all was decided",
+		result.EndBlocks: "the most that the scenario allows, and not all was decided"}
+	if d == nil || d.Figure == "" || why[d.End] == "" {
+		return nil
+	}
+	again := map[bool]string{true: "; run again: " + plural(d.Again, "invalid cell")}[d.Again > 0]
+	return []string{fmt.Sprintf("The run ended after %s: %s%s.", plural(d.Blocks, "repetition"), why[d.End], again)}
+}
 
 // doubts say that there is nothing to answer with, or not all of it.
 func (t *table) doubts() (s []string) {
@@ -119,7 +134,7 @@ func (t *table) leads(c *result.Contest, better string) (claims []string) {
 	for i, p := range c.Ranked[:len(c.Ranked)-1] {
 		who, atLeast := "; "+inShort(t.row(p.Point).label(), 8)+" is ", ""
 		switch {
-		case !p.Leads && !(i == n-1 && c.Ahead):
+		case !p.Leads && (i != n-1 || !c.Ahead):
 			continue
 		case i == 0:
 			who = ", "

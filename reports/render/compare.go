@@ -85,7 +85,7 @@ func comparisonGrid(figures []versus.Figure) Table {
 				text = Brief(inUnit(f.Unit, *side.Value))
 			}
 			if side.Low != nil {
-				text += " " + spread(stats.Interval{Low: *side.Low, High: *side.High}, *side.Value)
+				text += leading(" ", spread(stats.Interval{Low: *side.Low, High: *side.High}, *side.Value))
 			}
 			cells = append(cells, Cell{Text: text})
 		}

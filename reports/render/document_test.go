@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 func document() *Document {
@@ -67,21 +66,5 @@ func TestDocumentPage(t *testing.T) {
 	}
 	if strings.Contains(page, "section1-plot2") {
 		t.Error("the page has an empty chart")
-	}
-}
-
-// TestTitlesStandOverTheirColumns: a figure that is shorter than a word of its title leaves room for it.
-func TestTitlesStandOverTheirColumns(t *testing.T) {
-	var b bytes.Buffer
-	table := Table{Heads: []Head{{Title: "point", Words: true}, {Title: "requests per event"}, {Title: "drain", Unit: "s"}}, Rows: [][]Cell{Cells("a", "1", "2")}}
-	if err := TableTerminal(&b, table, TerminalOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
-	width := utf8.RuneCountInString(lines[len(lines)-2])
-	for _, l := range lines {
-		if utf8.RuneCountInString(l) > width {
-			t.Errorf("a line is wider than the rule of %d:\n%s", width, b.String())
-		}
 	}
 }

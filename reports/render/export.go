@@ -103,8 +103,8 @@ func number(unit string, v *float64) string {
 // what differs from run to run is a comment, and a name has the whole point of the matrix,
 // whatever else was run beside it.
 //
-// What is not known is absent: a tool must notice a missing figure. So are an
-// invalid cell, the speed of a cell that fails a core check, and a drain time or
+// What is not known is absent: a tool must notice a missing figure. So are an invalid cell; of a cell that fails a
+// core check all but its load and what went wrong; what the plan of an open loop decides; and a drain time or
 // freshness that was cut short.
 func Bench(w io.Writer, res *result.Results) error {
 	t := arrange(res)

@@ -117,6 +117,8 @@ func TestSections(t *testing.T) {
 	profiles.Cells[0].Profiles = []result.Profile{{Party: "watcher", Kind: result.ProfileCPU, File: "cells/a b)<x>/watcher-cpu.pprof"}}
 	resumed := fixture(t)
 	resumed.Run.Resumed = []result.Resumption{{Environment: result.Environment{CPUModel: "Another"}, Cells: []result.Rerun{{ID: "light-keyed-r1", Why: "late"}}}}
+	somecut := measured(map[string][]float64{"keyed": {9, 9.1, 30}})
+	somecut.Cells[2].Cut, somecut.Cells[2].CutFraction, somecut.Cells[2].Handler.DrainProjected = true, 0.4, true
 	growth := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "scale"}, Growth: &result.Growth{
 		Rungs: []result.Rung{{Point: "a", Objects: 1000, Valid: 1, Rate: new(10.0), QPS: new(10.0), Stored: new(0.25), HeldMiB: new(24.5)},
 			{Point: "b", Objects: 10_000, Valid: 1, QPS: new(3553.0)}},
@@ -138,7 +140,10 @@ func TestSections(t *testing.T) {
 		"growth":     {growth, []string{"### Growth", "| a | 1000 | 10.0 | 10.0 | 0.25 | – | 24.5 |", "| b | 10000 | unlimited | 3553 |", `memory grows as objects^0.94`}, nil},
 		"profiles":   {profiles, []string{"| watcher cpu | cells/a b)&lt;x&gt;/watcher-cpu.pprof |", "contain what that cost"}, []string{`<a href="./cells/a%20b%29%3Cx%3E/watcher-cpu.pprof">`}},
 		"resumed":    {resumed, []string{"on Another, for light-keyed-r1 (late)"}, nil},
-		"fixture":    {fixture(t), []string{"lognormal(mean=87ms,p99=110ms)", "a slow apiserver", "Columns of the published tables"}, nil},
+		"fixture": {fixture(t), []string{"lognormal(mean=87ms,p99=110ms)", "a slow apiserver", "Columns of the published tables",
+			"| Load average before | 0.31 0.42 0.4 |", "| Load average after | 2.9 2.1 1.2 |", "dedup / light: invalid (repetition 1, 2, 3): 256 of 360",
+			"partitioned / light: invalid (repetition 2): storage"}, nil},
+		"some cut": {somecut, []string{"1 of 3 cut at 40.0 %", "1 of 3 cut at the drain limit with 40.0 % of the events acknowledged"}, nil},
 	} {
 		var md, page bytes.Buffer
 		if err := Markdown(&md, tc.res); err != nil {
@@ -234,6 +239,8 @@ func TestFindings(t *testing.T) {
 	invalid := func(c *result.Cell) { *c = late(*c) }
 	fails := func(c *result.Cell) { c.Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 3, Judged: 9} }
 	kept := func(c *result.Cell) { c.Bottleneck.Stage = result.KeptUp }
+	undecided := three()
+	undecided.Run.Decision = &result.Decision{Figure: result.FigureDrain, Blocks: 3, End: result.EndTime, Again: 2}
 	interrupted := three()
 	interrupted.Run.Order, interrupted.Run.Interrupted = []string{"dedup-r1", "partitioned-r1"}, true
 	keyed, slow, dedup := paced{"keyed", "20", 0.4, 0.62, 1}, paced{"keyed", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}
@@ -250,6 +257,7 @@ func TestFindings(t *testing.T) {
 		{"all invalid", "Nothing can be said about speed: no measurement is valid; of the first: lag. Under load l, no speed can be compared.", "fastest", every(three(), invalid)},
 		{"one failed", "Under load l, keyed was fastest: all Pods stored after 9.10 s, 11.1 × faster than single.", "dedup", change(three(), "dedup", fails)},
 		{"interrupted", "not whole (interrupted): 1 of 2 cells missing: partitioned-r1", "", interrupted},
+		{"undecided", "The run ended after 3 repetitions: its time was up before all was decided; run again: 2 invalid cells.", "most", undecided},
 		{"open", question + "the smallest that keeps up: keyed with podQueueNum 20 (every event, freshness p99 0.62 s) and dedup with podQueueNum 10 (latest state, 71.0 %, freshness p99 0.90 s).", "none", sized(keyed, slow, dedup)},
 		{"the latest state only", "; none does that sends every event.", "whether", sized(slow, dedup)},
 		{"none of the known", question + "whether one keeps up is not known; not known: dedup-10.", "none keeps up", change(sized(slow, dedup), "dedup", invalid)},
@@ -299,7 +307,7 @@ func TestTerminalEnds(t *testing.T) {
 		}
 		_, table, _ := strings.Cut(out.String(), "\nFigures\n")
 		table, _, _ = strings.Cut(table, "\n\n  ")
-		if n := len(strings.Fields(strings.Split(table, "\n")[2])); n > 9 {
+		if n := len(strings.Fields(strings.Split(table, "\n")[3])); n != 9 { // the rule: not every column has a unit
 			t.Errorf("%d columns", n)
 		}
 		for l := range strings.Lines(table) {
@@ -307,6 +315,20 @@ func TestTerminalEnds(t *testing.T) {
 				t.Errorf("%d columns: %s", n, l)
 			}
 		}
+	}
+}
+
+// TestTitlesAboveColumns: a column is as wide as the longest word of its title.
+func TestTitlesAboveColumns(t *testing.T) {
+	var out bytes.Buffer
+	heads := []Head{{Title: "point", Words: true}, {Title: "freshness p99", Unit: "s"}, {Title: "efficiency"}, {Title: "n"}}
+	if err := TableTerminal(&out, Table{Heads: heads, Rows: [][]Cell{Cells("a", "1", "2", "3")}}, TerminalOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "point  freshness  efficiency  n\n             p99\n               s\n" +
+		"─────  ─────────  ──────────  ─\na              1           2  3\n"
+	if out.String() != want {
+		t.Errorf("\n%s\nwant\n%s", &out, want)
 	}
 }
 

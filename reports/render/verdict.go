@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -140,6 +141,20 @@ func (r *row) cut() bool {
 	return slices.ContainsFunc(r.valid, func(c *result.Cell) bool { return c.Cut })
 }
 
+// cuts says how many repetitions were cut, if others were not.
+func (r *row) cuts() string {
+	n := 0
+	for _, c := range r.valid {
+		if c.Cut {
+			n++
+		}
+	}
+	if n == len(r.valid) {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d ", n, len(r.valid))
+}
+
 // cutFraction is the part of the work done when the drain limit came.
 func (r *row) cutFraction() *float64 {
 	return r.Median(func(c *result.Cell) *float64 { return ifSome(c.CutFraction, c.Cut) })
@@ -152,7 +167,7 @@ func (r *row) verdict() string {
 		words = append(words, "INVALID")
 	}
 	if f := r.cutFraction(); f != nil {
-		words = append(words, "cut at "+percent(*f))
+		words = append(words, r.cuts()+"cut at "+percent(*f))
 	}
 	failed, allowed, passed, open := r.with(result.Fail), r.with(result.Allowed), r.with(result.Pass), r.open()
 	if len(failed) > 0 {
@@ -181,15 +196,21 @@ func (r *row) verdict() string {
 
 // notes explains what the table shows in this row: why it is invalid, cut, failed, or incomplete.
 func (r *row) notes() (notes []string) {
-	seen := map[string]bool{}
+	var reasons []string
+	repetitions := map[string][]string{}
 	for _, c := range r.Cells {
-		if why := strings.Join(c.InvalidReasons, "; "); !c.Valid && !seen[why] {
-			seen[why] = true
-			notes = append(notes, fmt.Sprintf("invalid (repetition %d): %s", c.Repetition, why))
+		if why := strings.Join(c.InvalidReasons, "; "); !c.Valid {
+			reasons, repetitions[why] = append(reasons, why), append(repetitions[why], strconv.Itoa(c.Repetition))
+		}
+	}
+	for i, why := range reasons {
+		if slices.Index(reasons, why) == i {
+			notes = append(notes, fmt.Sprintf("invalid (repetition %s): %s", strings.Join(repetitions[why], ", "), why))
 		}
 	}
 	if f := r.cutFraction(); f != nil {
-		notes = append(notes, fmt.Sprintf("cut at the drain limit with %s of the events acknowledged", percent(*f)))
+		notes = append(notes, fmt.Sprintf("%scut at the drain limit with %s of the events acknowledged", r.cuts(),
+			percent(*f)))
 	}
 	for _, g := range r.failing() {
 		notes = append(notes, failure(g, r.checks[g]))

@@ -373,7 +373,11 @@ func (c *Comparison) verdict() string {
 		f := &c.Figures[i]
 		count[f.Verdict]++
 		if most[f.Verdict] == "" && f.Ratio != nil {
-			most[f.Verdict] = fmt.Sprintf(" (most: %s of %s, %s ×)", f.Metric, f.Point, number(*f.Ratio))
+			most[f.Verdict] = fmt.Sprintf(" (most: %s of %s, %s ×", f.Metric, f.Point, number(*f.Ratio))
+			if f.RatioLow != nil && *f.RatioLow < *f.RatioHigh {
+				most[f.Verdict] += fmt.Sprintf(", %s to %s", number(*f.RatioLow), number(*f.RatioHigh))
+			}
+			most[f.Verdict] += ")"
 		}
 	}
 	var found []string

@@ -87,6 +87,11 @@ func TestVerdict(t *testing.T) {
 			t.Errorf("%s: %s with a ratio of %v", tt.name, s.Verdict, s.Ratio)
 		}
 	}
+	// The most changed figure of a sentence has its interval.
+	c := compared(t, metric, run(cpu(same...)...), run(cpu(200, 206, 204, 196, 200)...))
+	if want := fmt.Sprintf("2 ×, %s to %s)", number(*c.Figures[0].RatioLow), number(*c.Figures[0].RatioHigh)); !strings.Contains(c.Verdict, want) {
+		t.Errorf("%q, want %q", c.Verdict, want)
+	}
 }
 
 // lost are cells with so many lost objects each; below 0 is not known.

@@ -70,10 +70,7 @@
       axis.splitLine = { lineStyle: { color: line } };
       if (axis.type === "log") axis.axisLabel.formatter = plain;
     });
-    (option.series || []).forEach(function (s) {
-      s.emphasis = { focus: "series" };
-      if (s.markArea) Object.assign(s.markArea, { silent: true, label: { color: soft, fontSize: 11 } });
-    });
+    (option.series || []).forEach(function (s) { s.emphasis = { focus: "series" }; });
     return option;
   }
 
