@@ -101,7 +101,7 @@ func (f *simulateFlags) simulate(cmd *cobra.Command, ref string) error {
 }
 
 func loadOf(s *spec.Scenario) string {
-	load := fmt.Sprintf("%s %g/s × %s", s.Load.Profile, s.Load.Rate, s.Load.Duration)
+	load := fmt.Sprintf("%s %s/s × %s", s.Load.Profile, render.Brief(s.Load.MeanRate()), s.Load.Duration)
 	if s.Load.Model == result.ModelClosed {
 		load = fmt.Sprintf("%s %d threads", s.Load.Profile, s.Load.Threads)
 	}

@@ -10,8 +10,7 @@
 //	v.Checks["G2"]                          // result.Check for every guarantee G1…G14
 //	v.Lost, v.Reordered                     // nil: unknown
 //
-// Judge reads the record once: the final states, the op log, the ledger; and the ledger once
-// more where a check failed, for the requests around the violations. Observers, such as
+// Judge reads the record once: the final states, the op log, the ledger. Observers, such as
 // measure.Figures, see the two logs on the way, once. What G7 and G8 are judged by may
 // depend on the record too; History.Bounds computes it once the logs have been read.
 //
