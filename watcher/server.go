@@ -123,10 +123,8 @@ func metricsHandler(g prometheus.Gatherer) http.Handler {
 		}
 		work := lifecycle.BeginWork()
 		text, err := exposition(g)
-		go func() {
-			work.Rest() // constant scraping must not take the processor
-			<-turn
-		}()
+		work.Rest() // constant scraping must not take the processor
+		<-turn
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
