@@ -27,9 +27,6 @@ var kindGroups = map[string]string{
 	kindWidget: widgetGroup,
 }
 
-// Watchable reports whether a watcher can be configured to watch a built-in kind.
-func Watchable(kind string) bool { return kindGroups[kind] != "" && kind != kindWidget }
-
 const (
 	kindLease = "Lease"
 	// kindWidget is the custom resource of the generator's profiles.
