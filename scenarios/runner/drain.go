@@ -50,8 +50,8 @@ type drainWait struct {
 // the deadline.
 func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error) {
 	want := wanted(d.want, d.rules)
-	var all, received float64 // changes that storage had, events that the watcher had
-	still, rest := time.Now(), false
+	var received float64 // events that the watcher had
+	rest := newRest(time.Now())
 	var compared time.Time
 	tick := time.NewTicker(drainPoll)
 	defer tick.Stop()
@@ -61,26 +61,23 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 			return drained{}, err
 		}
 		now := time.Now()
-		if busy || changes != all {
-			still, rest = now, false
-		}
-		all = changes
-		if now.Sub(still) >= calm && now.Sub(compared) >= compareEvery {
-			if !rest && d.idle != nil {
+		rest.see(now, changes, busy)
+		if now.Sub(rest.idle) >= calm && now.Sub(compared) >= compareEvery {
+			if !rest.known && d.idle != nil {
 				d.idle(ctx)
 			}
 			state, err := d.storage.State(ctx, d.rules)
 			if err != nil {
 				return drained{}, err
 			}
-			equal, long := history.Difference(want, state) == "", now.Sub(still) >= max(quiet, d.quiet)
-			if equal || long || !rest {
+			equal, long := history.Difference(want, state) == "", now.Sub(rest.unchanged) >= max(quiet, d.quiet)
+			if equal || long || !rest.known {
 				q, err := d.queues(ctx)
 				if err != nil {
 					return drained{}, err
 				}
 				// What has sent nothing has not started yet.
-				final := equal || now.Sub(still) >= quietUnknown && changes > 0
+				final := equal || now.Sub(rest.unchanged) >= quietUnknown && changes > 0
 				if q.known {
 					final = q.waiting == 0 && (equal || long && q.received == received)
 				}
@@ -88,10 +85,10 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 					return drained{at: now.UnixNano(), state: state}, nil
 				}
 				if q.received != received {
-					still, received = now, q.received
+					rest.unchanged, received = now, q.received
 				}
 			}
-			rest, compared = true, now
+			rest.known, compared = true, now
 		}
 		if now.After(deadline) {
 			var q queues
@@ -111,6 +108,27 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 			return drained{}, d.storage.Failure()
 		case <-tick.C:
 		}
+	}
+}
+
+// rest is since when nothing happens at storage. A request in service puts off the
+// comparison, but only a change speaks against a difference being final: the synchronizer reads
+// storage at every period, for as long as it runs.
+type rest struct {
+	changes         float64 // requests that storage has had
+	idle, unchanged time.Time
+	known           bool // the rest has been seen
+}
+
+func newRest(now time.Time) *rest { return &rest{idle: now, unchanged: now} }
+
+func (r *rest) see(now time.Time, changes float64, busy bool) {
+	if changes != r.changes {
+		r.changes, r.unchanged = changes, now
+		busy = true
+	}
+	if busy {
+		r.idle, r.known = now, false
 	}
 }
 
