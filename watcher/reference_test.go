@@ -203,7 +203,6 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	cfg.Default.ClusterID, cfg.BCS.CustomStorageEndpoints = "c", config.List{"http://127.0.0.1:4"}
 	cfg.WatchResource.DisableNetService = true
 	cfg.LeaderElection.Enabled = true
-	cfg.Alertor.BCSHealth, cfg.BCS.ZK = true, "127.0.0.1:4"
 	cfg.ResourceWatcher.Enabled = true
 	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{
 		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: delivery.Webhook{URL: "https://h/"}},

@@ -25,7 +25,7 @@ var mistakes = []struct {
 	{"missing kubeconfig", "rbac", "", "", []string{"-f", "CONFIG", "--kubeconfig", "/none"}, "/none"},
 	{"wrong type", "start check rbac", `"v":"x"`, "", nil, "config.json:3: v: want a whole number"},
 	{"misspelt key", "start check rbac", `"synchroniser":1`, "", nil, `synchroniser: unknown key, did you mean "synchronizer"?`},
-	{"key that is gone", "start check", `"alertor":{"alertmanager":"http://a"}`, "", nil, "config.json:3: alertor.alertmanager: Alertmanager is not written to any more: subscribe"},
+	{"key that is gone", "start check", `"alertor":{"bcsHealth":true}`, "", nil, "config.json:3: alertor: no alerts are sent any more, leave it out: subscribe"},
 	{"useless mask", "start check rbac", "", `{"resourceMaskers":[{"kind":"Pod"}]}`, nil, "filter.json:1: resourceMaskers[0]: want a kind and a path"},
 	{"filter is a list", "start check rbac", "", `[]`, nil, "filter.json:1: want an object, got a list"},
 	{"no kubeconfig", "start check rbac", `"k8s":{"kubeconfig":"/none"}`, "", nil, "config.json: k8s.kubeconfig"},
