@@ -24,7 +24,6 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/notify"
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 const referenceHead = `# Reference of k8s-watch
@@ -55,7 +54,7 @@ func TestReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString(referenceHead)
 	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go",
-		"notify/config.go", "notify/delivery/webhookconfig.go", "notify/delivery/nats.go", "notify/delivery/kafka.go")
+		"notify/config.go", "notify/webhook.go", "notify/nats.go", "notify/kafka.go")
 	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
 	var flags config.Flags
 	var unused []string // as flags they have the names of the keys
@@ -205,7 +204,7 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	cfg.LeaderElection.Enabled = true
 	cfg.ResourceWatcher.Enabled = true
 	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{
-		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: delivery.Webhook{URL: "https://h/"}},
+		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: notify.Webhook{URL: "https://h/"}},
 	}}
 	w, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: "http://127.0.0.1:4"}})
 	if err != nil {

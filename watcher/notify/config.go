@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -74,9 +73,9 @@ type Retry struct {
 
 // Target is where to: one of these.
 type Target struct {
-	Webhook delivery.Webhook `json:"webhook"`
-	NATS    delivery.NATS    `json:"nats"`
-	Kafka   delivery.Kafka   `json:"kafka"`
+	Webhook Webhook `json:"webhook"`
+	NATS    NATS    `json:"nats"`
+	Kafka   Kafka   `json:"kafka"`
 }
 
 // DeadLetters says what becomes of events that are given up.
