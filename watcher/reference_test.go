@@ -24,6 +24,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/notify"
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 const referenceHead = `# Reference of k8s-watch
@@ -129,7 +130,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 		f, value := v.Type().Field(i), v.Field(i)
 		k := key{path: path + f.Tag.Get("json"), doc: docs[v.Type().String()+"."+f.Name]}
 		switch {
-		case f.Type == reflect.TypeFor[notify.Resource]():
+		case f.Type == reflect.TypeFor[watches.GVR]():
 			k.typ, k.value = "string", ""
 		case f.Type.Kind() == reflect.Struct:
 			all = append(all, keys(t, k.path+".", value, docs)...)
@@ -204,7 +205,7 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	cfg.LeaderElection.Enabled = true
 	cfg.ResourceWatcher.Enabled = true
 	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{
-		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: notify.Webhook{URL: "https://h/"}},
+		Name: "s", Resource: watches.GVR{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: notify.Webhook{URL: "https://h/"}},
 	}}
 	w, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: "http://127.0.0.1:4"}})
 	if err != nil {

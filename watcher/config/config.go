@@ -126,7 +126,7 @@ func (r *ResourceWatcher) check() (key, msg string) {
 		return strings.TrimSuffix("resourceWatcher."+s.key+"."+key, "."), msg
 	}
 	for i, s := range r.Notify.Subscriptions {
-		if r.Watches.Withholds(watches.GVR(s.Resource)) {
+		if r.Watches.Withholds(s.Resource) {
 			return fmt.Sprintf("resourceWatcher.notify.subscriptions[%d].resource", i),
 				fmt.Sprintf("watches.deny withholds %s, nothing would be sent: name it in one of the two", s.Resource)
 		}

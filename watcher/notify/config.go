@@ -1,9 +1,6 @@
 package notify
 
 import (
-	"encoding/json"
-	"errors"
-	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/setting"
@@ -24,7 +21,7 @@ type Subscription struct {
 	// Unique name in metrics, logs and files: lower-case letters, digits and dashes.
 	Name string `json:"name"`
 	// Kind by its plural, such as `apps/v1/deployments` or `v1/pods`.
-	Resource Resource `json:"resource"`
+	Resource watches.GVR `json:"resource"`
 	// Names; empty is all.
 	Names []string `json:"names"`
 	// Namespaces; empty is all.
@@ -121,31 +118,3 @@ func set[T comparable](v *T, unset T) {
 		*v = unset
 	}
 }
-
-// Resource names a kind by its plural; Group is empty for the core one.
-type Resource watches.GVR
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *Resource) UnmarshalJSON(b []byte) error {
-	const want = `want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the core group`
-	var text string
-	if json.Unmarshal(b, &text) != nil {
-		return errors.New(want)
-	}
-	switch parts := strings.Split(text, "/"); len(parts) {
-	case 2:
-		*r = Resource{Version: parts[0], Resource: parts[1]}
-	case 3:
-		*r = Resource{Group: parts[0], Version: parts[1], Resource: parts[2]}
-	default:
-		return errors.New(want)
-	}
-	return nil
-}
-
-// MarshalJSON implements json.Marshaler.
-func (r Resource) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
-
-func (r Resource) String() string { return r.gvr().String() }
-
-func (r Resource) gvr() watches.GVR { return watches.GVR(r) }
