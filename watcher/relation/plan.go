@@ -27,7 +27,8 @@ func newPlan(served *watches.Catalogue, followed []watches.GVR, wanted []string,
 					order = append(order, of)
 				}
 				was, known := p.kinds[of]
-				if !known || of != kindOf(start) && slices.Contains(followed, watches.GVROf(k)) && !slices.Contains(followed, watches.GVROf(was)) {
+				if !known || of != kindOf(start) && slices.Contains(followed, watches.GVROf(k)) &&
+					!slices.Contains(followed, watches.GVROf(was)) {
 					p.kinds[of] = k
 				}
 			}

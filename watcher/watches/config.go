@@ -118,7 +118,8 @@ func (r *GVR) UnmarshalJSON(b []byte) error {
 	case 3:
 		*r = GVR{parts[0], parts[1], parts[2]}
 	default:
-		return errors.New(`want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the core group`)
+		return errors.New(`want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the ` +
+			"core group")
 	}
 	return nil
 }
