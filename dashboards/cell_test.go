@@ -75,7 +75,7 @@ func launch(t *testing.T, bin, name string, bcs object, replicas int) *cell {
 		ports := freePorts(t, 3)
 		b, err := json.Marshal(object{
 			"default": object{"clusterID": name}, "watch_resource": object{"disable_netservice": true, "disable_crd": true}, "bcs": all,
-			"synchronizer": object{"period": "10s"}, "leaderElection": object{"enabled": replicas > 1}, "alertor": object{"bcsHealth": true},
+			"synchronizer": object{"period": "10s"}, "leaderElection": object{"enabled": replicas > 1},
 			"k8s": object{"master": c.api.URL}, "filterConfigPath": filter, "address": "127.0.0.1", "port": ports[0], "metric_port": ports[1],
 			// One process exports what reads and subscriptions do; see query.
 			"resourceWatcher": object{"enabled": name == noFault, "server": object{"port": ports[2]}, "notify": object{"subscriptions": []object{{

@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/watcher/bcs"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -31,8 +30,7 @@ type copying struct {
 	pipeline     *pipeline.Pipeline
 	owners       *owners
 	synchronizer *synchronizer.Synchronizer // nil where nothing is compared
-	alertor      *bcs.Alertor               // nil without targets
-	beside       []lifecycle.Stage          // what runs for alerts and netservice
+	beside       []lifecycle.Stage          // what runs for netservice
 
 	settled func() bool // reports whether the watcher as a whole is ready
 	start   start
@@ -56,7 +54,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registere
 	if err != nil {
 		return nil, &InputError{Key: "bcs", Err: err}
 	}
-	set := collector.Settings{Client: kube, Sink: c, Registry: r, Logger: log, First: c.first}
+	set := collector.Settings{Client: kube, Sink: c.pipeline, Registry: r, Logger: log, First: c.first}
 	if w.cfg.ResourceWatcher.Enabled {
 		set.View = func(collector.Resource) *view.View { return view.New(view.Config{}) }
 	}
@@ -70,14 +68,9 @@ func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registere
 			return nil, &InputError{Key: "synchronizer", Err: err}
 		}
 	}
-	var more []lifecycle.Stage
-	if c.alertor, c.beside, err = p.alertor(c.collector, r); err != nil {
+	if c.beside, err = p.netService(); err != nil {
 		return nil, err
 	}
-	if more, err = p.netService(); err != nil {
-		return nil, err
-	}
-	c.beside = append(c.beside, more...)
 	c.kinds, err = collector.NewKinds(collector.KindsSettings{
 		To: c.collector, WhiteList: w.filter.K8sResourceWhiteList, Added: c.added, Removed: c.removed,
 		Registry: r, Logger: log,
@@ -115,14 +108,6 @@ func (c *copying) crdConfig() collector.FollowerConfig {
 		WhiteList: c.filter.CRDResourceWhiteList, Namespaced: c.cfg.WatchResource.Namespace != "",
 		LabelSelectors: c.cfg.WatchResource.LabelSelectors, Logger: c.log,
 	}
-}
-
-// Enqueue implements collector.Sink: the pipeline, and the Alertor beside it, which never blocks.
-func (c *copying) Enqueue(ctx context.Context, e pipeline.Event) error {
-	if c.alertor != nil && e.Key.Kind == "Event" && e.Action == pipeline.Put {
-		c.alertor.Observe(e.Object)
-	}
-	return c.pipeline.Enqueue(ctx, e)
 }
 
 // first reports whether a kind's first list was taken over by the Synchronizer.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -17,12 +16,12 @@ import (
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-// platform has the services besides the cluster: storage, netservice and the targets of alerts.
+// platform has the services besides the cluster: storage and netservice.
 type platform struct {
 	cfg     config.Config
 	log     *slog.Logger
 	storage *storage.Client
-	client  *http.Client      // for everything but storage
+	client  *http.Client      // of netservice
 	finds   []lifecycle.Stage // what finds storage in ZooKeeper; none where its address is configured
 }
 
@@ -34,7 +33,7 @@ func newPlatform(cfg config.Config, s Settings, r prometheus.Registerer, permit 
 		return nil, &InputError{Err: err}
 	}
 	if cfg.BCS.InsecureSkipVerify {
-		p.log.Warn("the certificates of storage, netservice and bcs-health are not verified: "+
+		p.log.Warn("the certificates of storage and netservice are not verified: "+
 			"anybody on the way can read and change what is sent",
 			"key", "bcs.insecureSkipVerify")
 	}
@@ -79,28 +78,6 @@ func (p *platform) find(key, hosts, path string, tell func(addrs []string)) (lif
 		return lifecycle.Stage{}, &InputError{Key: key, Err: err}
 	}
 	return lifecycle.Stage{Name: "servers below " + path, Run: watch.Run}, nil
-}
-
-// alertor makes the Alertor and what runs it; nil where it is switched off.
-func (p *platform) alertor(pods bcs.Pods, r prometheus.Registerer) (*bcs.Alertor, []lifecycle.Stage, error) {
-	if !p.cfg.Alertor.BCSHealth {
-		return nil, nil, nil
-	}
-	h := &bcs.Health{ClusterID: p.cfg.Default.ClusterID, HostIP: p.cfg.Default.HostIP, Client: p.client}
-	find, err := p.find("bcs.zk", p.cfg.BCS.ZK, bcs.PathHealth, func(servers []string) {
-		// The master is the first; none means that there is none (contract §6).
-		h.SetServer(append(servers, "")[0])
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	ac := bcs.DefaultAlerts()
-	ac.Convergence = time.Duration(p.cfg.Alertor.Convergence)
-	a, err := bcs.NewAlertor(ac, bcs.AlertorSettings{Pods: pods, Target: h, Registry: r, Logger: p.log})
-	if err != nil {
-		return nil, nil, err
-	}
-	return a, []lifecycle.Stage{find, {Name: "alertor", Run: a.Run}}, nil
 }
 
 // netService is the NetServiceWatcher with its discovery, or nothing where it is

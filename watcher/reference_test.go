@@ -24,7 +24,7 @@ import (
 
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/notify"
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 const referenceHead = `# Reference of k8s-watch
@@ -55,7 +55,7 @@ func TestReference(t *testing.T) {
 	var b bytes.Buffer
 	b.WriteString(referenceHead)
 	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go",
-		"notify/config.go", "notify/delivery/webhookconfig.go", "notify/delivery/nats.go", "notify/delivery/kafka.go")
+		"notify/config.go", "notify/webhook.go", "notify/nats.go", "notify/kafka.go")
 	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
 	var flags config.Flags
 	var unused []string // as flags they have the names of the keys
@@ -130,7 +130,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 		f, value := v.Type().Field(i), v.Field(i)
 		k := key{path: path + f.Tag.Get("json"), doc: docs[v.Type().String()+"."+f.Name]}
 		switch {
-		case f.Type == reflect.TypeFor[notify.Resource]():
+		case f.Type == reflect.TypeFor[watches.GVR]():
 			k.typ, k.value = "string", ""
 		case f.Type.Kind() == reflect.Struct:
 			all = append(all, keys(t, k.path+".", value, docs)...)
@@ -203,10 +203,9 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 	cfg.Default.ClusterID, cfg.BCS.CustomStorageEndpoints = "c", config.List{"http://127.0.0.1:4"}
 	cfg.WatchResource.DisableNetService = true
 	cfg.LeaderElection.Enabled = true
-	cfg.Alertor.BCSHealth, cfg.BCS.ZK = true, "127.0.0.1:4"
 	cfg.ResourceWatcher.Enabled = true
 	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{
-		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: delivery.Webhook{URL: "https://h/"}},
+		Name: "s", Resource: watches.GVR{Version: "v1", Resource: "pods"}, Target: notify.Target{Webhook: notify.Webhook{URL: "https://h/"}},
 	}}
 	w, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: "http://127.0.0.1:4"}})
 	if err != nil {

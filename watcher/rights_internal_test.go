@@ -9,6 +9,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/notify"
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
 // TestRightsOfReaders: what the resource watcher follows is granted in all namespaces, even
@@ -18,7 +19,7 @@ func TestRightsOfReaders(t *testing.T) {
 	cfg := config.Default()
 	cfg.WatchResource.Namespace = "here"
 	cfg.ResourceWatcher.Watches.Pinned = []string{"v1/nodes", "apps/v1/deployments"}
-	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{Resource: notify.Resource{Group: "batch", Version: "v1", Resource: "jobs"}}}
+	cfg.ResourceWatcher.Notify.Subscriptions = []notify.Subscription{{Resource: watches.GVR{Group: "batch", Version: "v1", Resource: "jobs"}}}
 	cfg.ResourceWatcher.Relations.Kinds = []string{"pods", "deployments.apps"}
 	cfg.ResourceWatcher.Server.Authentication = access.TokenReview
 	if off := rights(cfg, config.Filter{}, pods); off.Cluster != nil {

@@ -83,7 +83,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	try := func(path []string, ofFilter bool, value any) {
 		main := map[string]any{
 			"default": map[string]any{"clusterID": "c"}, "watch_resource": map[string]any{"disable_netservice": true},
-			"bcs": map[string]any{"custom-storage-endpoints": "http://127.0.0.1:1"}, "k8s": map[string]any{}, "alertor": map[string]any{},
+			"bcs": map[string]any{"custom-storage-endpoints": "http://127.0.0.1:1"}, "k8s": map[string]any{},
 			"filterConfigPath": "filter.json",
 		}
 		filter := map[string]any{"k8sResourceWhiteList": []any{"v1"}}
@@ -116,7 +116,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		})
 	}
 	// Keys that are none, beside those that are.
-	for _, path := range [][]string{{"bcs", "zkPasword"}, {"bcs", "custom-storage-endpoints-tokn"}, {"bcs", "tls", "pasword"}, {"alertor", "password"}, {"pasword"}, {"resourceMasker"}} {
+	for _, path := range [][]string{{"bcs", "zkPasword"}, {"bcs", "custom-storage-endpoints-tokn"}, {"bcs", "tls", "pasword"}, {"pasword"}, {"resourceMasker"}} {
 		for _, value := range append(holders([]string{"password"}), []any{marker}) {
 			try(path, false, value)
 			try(path, true, value)

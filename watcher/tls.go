@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/userfile"
-	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // half refuses a certificate without its key, and the reverse; key is where f stands.
@@ -39,7 +39,7 @@ func clientTLS(key string, f config.TLS, skipVerify bool) (func() (*tls.Config, 
 			InsecureSkipVerify: skipVerify} //nolint:gosec // asked for, and warned of
 		if f.CAFile != "" {
 			var err error
-			if t.RootCAs, err = certfile.Pool(f.CAFile); err != nil {
+			if t.RootCAs, err = setting.Pool(f.CAFile); err != nil {
 				return nil, fmt.Errorf("%s.ca-file: %w", key, err)
 			}
 		}
@@ -111,18 +111,18 @@ func serverTLS(c config.Config, log *slog.Logger) (*tls.Config, error) {
 		return nil, nil
 	}
 	load := func() (*tls.Config, error) {
-		cert, err := certfile.Pair(c.ServerCertFile, c.ServerKeyFile)
+		cert, err := setting.Pair(c.ServerCertFile, c.ServerKeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("server_cert_file, server_key_file: %w", err)
 		}
 		t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 		if c.CAFile != "" {
-			if t.ClientCAs, err = certfile.Pool(c.CAFile); err != nil {
+			if t.ClientCAs, err = setting.Pool(c.CAFile); err != nil {
 				return nil, fmt.Errorf("ca_file: %w", err)
 			}
 			t.ClientAuth = tls.RequireAndVerifyClientCert
 		}
 		return t, nil
 	}
-	return certfile.Server(load, 0, log)
+	return setting.ServerTLS(load, 0, log)
 }

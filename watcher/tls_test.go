@@ -49,7 +49,7 @@ func tlsFiles(t *testing.T) config.TLS {
 	return config.TLS{CAFile: filepath.Join(dir, "ca.pem"), CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem")}
 }
 
-// The clients for netservice and bcs-health, and the HTTP servers, take
+// The client for netservice and the HTTP servers take
 // renewed certificates, those of another CA included, for new connections. While a file
 // cannot be read the servers go on with what they had.
 func TestFilesAreReadAgain(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/userfile"
-	"github.com/watchbench/watchbench/watcher/certfile"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // followToken makes cfg's clients read the token's file anew for each request, so that
@@ -58,9 +58,9 @@ func storageToken(b config.BCS, log *slog.Logger) (func() (string, error), error
 
 // tokenFile follows a file that somebody else replaces: kubelet, or whoever looks after a
 // kubeconfig's tokenFile. A token younger than keep is not read again.
-func tokenFile(path, of string, keep time.Duration, log *slog.Logger) (*certfile.Latest[string], error) {
+func tokenFile(path, of string, keep time.Duration, log *slog.Logger) (*setting.Latest[string], error) {
 	last := ""
-	return certfile.NewLatest(func() (string, error) {
+	return setting.NewLatest(func() (string, error) {
 		token, err := readSecret(path)
 		if err != nil {
 			return "", fmt.Errorf("read the token for the %s: %w", of, err)
@@ -99,7 +99,7 @@ func readSecret(path string) (string, error) {
 
 // bearer adds the token to requests.
 type bearer struct {
-	token *certfile.Latest[string]
+	token *setting.Latest[string]
 	next  http.RoundTripper
 }
 

@@ -90,7 +90,7 @@ func TestWalk(t *testing.T) {
 // TestHelp: help goes to standard output, with code 0, and names the other commands.
 func TestHelp(t *testing.T) {
 	for want, args := range map[string][]string{
-		"k8s-watch check -f config.json": {"--help"}, "Exit code 0": {"check", "--help"}, "pages of 500 objects": {"audit", "--help"}, "kubectl apply": {"rbac", "--help"},
+		"k8s-watch check -f config.json": {"--help"}, "Exit code 0": {"check", "--help"}, "kubectl apply": {"rbac", "--help"},
 	} {
 		cmd := program(t.Context(), t, args...)
 		var errors strings.Builder

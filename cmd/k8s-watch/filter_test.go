@@ -53,6 +53,9 @@ func TestUselessFilter(t *testing.T) {
 	}
 }
 
+var definitions = apisim.Resource{Group: "apiextensions.k8s.io", Versions: []string{"v1"}, Name: "customresourcedefinitions",
+	Kind: "CustomResourceDefinition"}
+
 // TestReadyAwaitsDefinitions: as long as the CustomResourceDefinitions are not listed, nobody
 // knows which kinds are missing.
 func TestReadyAwaitsDefinitions(t *testing.T) {

@@ -21,8 +21,7 @@ const rbacTimeout = 30 * time.Second
 const rbacUsage = `k8s-watch rbac -f config.json [--kubeconfig FILE] | kubectl apply -f -
 
 Prints the RBAC objects that a watcher with this configuration and filter file
-needs, for the kinds that the cluster serves now. k8s-watch audit needs no more than
-"list" of the same.
+needs, for the kinds that the cluster serves now.
 
 `
 

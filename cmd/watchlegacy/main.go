@@ -24,7 +24,7 @@
 //
 // Lists, watches, filters and masks are k8s-watch's collector, so memory and CPU say nothing about the
 // original. Not re-created are its synchronizer, custom resources, a Pod's wait for its ReplicaSet,
-// netservice, alerts, ZooKeeper, tokens, TLS towards storage, and the Writer queue, which only the original's
+// netservice, ZooKeeper, tokens, TLS towards storage, and the Writer queue, which only the original's
 // synchronizer uses.
 //
 // Events are accounted as in package pipeline, so that G6 and G14 can be judged: coalesced are merges in

@@ -118,9 +118,6 @@ const (
 	// Older than a few `synchronizer.period`: comparisons fail. See
 	// [k8swatch_sync_runs_total](#k8swatch_sync_runs_total).
 	SyncLast = "k8swatch_sync_last_success_timestamp_seconds"
-	// Grows with warnings about owned Pods. `failed` or `dropped`: bcs-health does not answer. `old`: Events from
-	// before the start.
-	Alerts = "k8swatch_alerts_total"
 	// 1 on one replica. A sum of 0 for over 20 s: nobody writes; the log says what is wrong with the Lease.
 	Leading = "k8swatch_leading"
 	// A leader lost its Lease and held back writes, which the next one sends, or notifications, which are lost. Often a

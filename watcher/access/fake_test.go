@@ -14,9 +14,11 @@ import (
 
 	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(clustertest.Shared(m)) }
 
 // apiserverFake records every review, as sent, and answers it.
 type apiserverFake struct {

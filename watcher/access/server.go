@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/watcher/certfile"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // Bounds of what a client may send and how long it may take.
@@ -126,14 +126,14 @@ func serverTLS(c Config, log *slog.Logger) (*tls.Config, error) {
 	}
 	protocols := []string{"h2", "http/1.1"}
 	load := func() (*tls.Config, error) {
-		cert, err := certfile.Pair(c.CertFile, c.KeyFile)
+		cert, err := setting.Pair(c.CertFile, c.KeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("certFile, keyFile: %w", err)
 		}
 		t := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: protocols}
 		return t, nil
 	}
-	t, err := certfile.Server(load, fileAge, log)
+	t, err := setting.ServerTLS(load, fileAge, log)
 	if err == nil {
 		t.NextProtos = protocols
 	}

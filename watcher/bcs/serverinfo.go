@@ -15,7 +15,6 @@ const (
 	base           = "/bcs/services/endpoints/"
 	PathStorage    = base + "storage"
 	PathNetService = base + "netservice"
-	PathHealth     = base + "health/master"
 )
 
 // ServerInfo is published by each instance.

@@ -19,11 +19,9 @@ var Definitions = Resource{
 
 // Definition is a CustomResourceDefinition, with the names that the apiserver has accepted.
 type Definition struct {
-	Resource               Resource // without a version
-	Singular               string
-	ShortNames, Categories []string
-	Established            bool
-	Versions               []DefinedVersion
+	Resource    Resource // without a version
+	Established bool
+	Versions    []DefinedVersion
 }
 
 // DefinedVersion is a version of a Definition.
@@ -34,10 +32,7 @@ type DefinedVersion struct {
 
 // ReadDefinition takes the JSON of a CustomResourceDefinition.
 func ReadDefinition(raw []byte) (Definition, error) {
-	type names struct {
-		Plural, Singular, Kind string
-		ShortNames, Categories []string
-	}
+	type names struct{ Plural, Kind string }
 	var in struct {
 		Spec struct {
 			Group, Scope string
@@ -53,7 +48,7 @@ func ReadDefinition(raw []byte) (Definition, error) {
 		return Definition{}, fmt.Errorf("read definition: %w", err)
 	}
 	n := in.Status.AcceptedNames
-	d := Definition{Singular: n.Singular, ShortNames: n.ShortNames, Categories: n.Categories, Versions: in.Spec.Versions}
+	d := Definition{Versions: in.Spec.Versions}
 	d.Resource = Resource{
 		Group: in.Spec.Group, Name: cmp.Or(n.Plural, in.Spec.Names.Plural), Kind: cmp.Or(n.Kind, in.Spec.Names.Kind),
 		Namespaced: in.Spec.Scope == "Namespaced",

@@ -38,11 +38,6 @@ var systemEventPrefixes = []string{"kube-", "kubedns-", "nginx-proxy", "bcs-"}
 // filter holds the rules of contract §2.3, in their order.
 type filter struct{ namespaces, names []string }
 
-// Wants reports whether storage should hold an object of that key, as far as the filters say.
-func (c Config) Wants(r Resource, key object.Key) bool {
-	return filter{c.IgnoreNamespaces, c.IgnoreNames}.reason(pipeline.Put, r, key) == reasonNone
-}
-
 // reason is why the event, of an object of r, is not for storage, or reasonNone.
 func (f filter) reason(action pipeline.Action, r Resource, key object.Key) string {
 	if r.isEvent() {

@@ -9,11 +9,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"runtime/pprof"
-	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -23,7 +20,6 @@ import (
 
 	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -36,27 +32,17 @@ const childEnv = "COLLECTOR_FOOTPRINT_CHILD"
 
 // childOrder is what the child shall do.
 type childOrder struct {
-	Host, CA   string
-	Kubeconfig string
-	Config     collector.Config
-	Want       int  // pods to wait for
-	View       bool // somebody may read
-	GCPercent  int
-	Profile    string
+	Host, CA string
+	Config   collector.Config
+	Want     int  // pods to wait for
+	View     bool // somebody may read
 }
 
 // footprint is what the child measured of itself.
 type footprint struct {
-	BaseRSS    int64   // bytes, before the first request
-	RSS        int64   // after the sync and a rest
-	HeapInUse  uint64  // bytes
-	HeapAlloc  uint64  // bytes, after a collection
-	CPU        float64 // seconds from the start of the process to the sync, user and system
-	Wall       float64
-	Allocs     uint64 // objects allocated by the sync
-	Bytes      uint64
-	Goroutines int
-	GCs        uint32
+	BaseRSS int64   // bytes, before the first request
+	RSS     int64   // after the sync and a rest
+	CPU     float64 // seconds from the first request to the sync, user and system
 }
 
 func TestMain(m *testing.M) {
@@ -84,20 +70,9 @@ func child(text string) {
 		}
 	}
 	check(json.Unmarshal([]byte(text), &order))
-	debug.SetGCPercent(order.GCPercent)
+	debug.SetGCPercent(50)
 	cfg := &rest.Config{Host: order.Host}
 	cfg.CAData = []byte(order.CA)
-	if order.Kubeconfig != "" {
-		var err error
-		cfg, err = clientcmd.BuildConfigFromFlags("", order.Kubeconfig)
-		check(err)
-	}
-	if order.Profile != "" {
-		f, err := os.Create(order.Profile)
-		check(err)
-		runtime.SetCPUProfileRate(1000)
-		check(pprof.StartCPUProfile(f))
-	}
 	sink := &counter{}
 	col, err := collector.New(order.Config, collector.Settings{Client: cfg, Sink: sink, View: func(collector.Resource) *view.View {
 		if order.View {
@@ -107,10 +82,7 @@ func child(text string) {
 	}})
 	check(err)
 	var fp footprint
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	fp.BaseRSS = rss()
-	began := time.Now()
 	cpu := cpuSeconds()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -119,27 +91,9 @@ func child(text string) {
 	for sink.puts.Load() < int64(order.Want) {
 		time.Sleep(time.Millisecond)
 	}
-	fp.Wall = time.Since(began).Seconds()
 	fp.CPU = cpuSeconds() - cpu
-	if order.Profile != "" {
-		pprof.StopCPUProfile()
-	}
-	runtime.ReadMemStats(&after)
-	fp.Allocs, fp.Bytes, fp.GCs = after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc, after.NumGC-before.NumGC
 	time.Sleep(200 * time.Millisecond)
 	fp.RSS = rss()
-	fp.Goroutines = runtime.NumGoroutine()
-	runtime.ReadMemStats(&after)
-	fp.HeapInUse = after.HeapInuse
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	fp.HeapAlloc = after.HeapAlloc
-	if order.Profile != "" {
-		f, err := os.Create(order.Profile + ".heap")
-		check(err)
-		check(pprof.WriteHeapProfile(f))
-		check(f.Close())
-	}
 	cancel()
 	check(<-done)
 	check(json.NewEncoder(os.Stdout).Encode(fp))
@@ -189,8 +143,7 @@ func measure(t testing.TB, order childOrder) footprint {
 
 func (fp footprint) String() string {
 	const mib = 1 << 20
-	return fmt.Sprintf("rss %.1f MiB (base %.1f), heap in use %.1f live %.1f, cpu %.3f s, wall %.3f s, %d allocs %.1f MiB, %d gc, %d goroutines",
-		float64(fp.RSS)/mib, float64(fp.BaseRSS)/mib, float64(fp.HeapInUse)/mib, float64(fp.HeapAlloc)/mib, fp.CPU, fp.Wall, fp.Allocs, float64(fp.Bytes)/mib, fp.GCs, fp.Goroutines)
+	return fmt.Sprintf("rss %.1f MiB (base %.1f), cpu %.3f s", float64(fp.RSS)/mib, float64(fp.BaseRSS)/mib, fp.CPU)
 }
 
 func bulkOrder(t testing.TB, n int) childOrder { return newBulkAPI(n).order(t) }
@@ -198,7 +151,7 @@ func bulkOrder(t testing.TB, n int) childOrder { return newBulkAPI(n).order(t) }
 func (a *bulkAPI) order(t testing.TB) childOrder {
 	srv := a.serve(t)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw})
-	return childOrder{Host: srv.URL, CA: string(ca), Want: a.n + a.updates, GCPercent: 50, Config: collector.Config{Resources: []collector.Resource{pods}, Pack: true}}
+	return childOrder{Host: srv.URL, CA: string(ca), Want: a.n + a.updates, Config: collector.Config{Resources: []collector.Resource{pods}, Pack: true}}
 }
 
 // Bounds of TestFootprint, about twice what an idle two-core machine needs. The
@@ -271,46 +224,6 @@ func BenchmarkWatch(b *testing.B) {
 				runs++
 			}
 			b.ReportMetric(cpu/float64(runs)/updates*1e6, "cpu-µs/event")
-		})
-	}
-}
-
-// BenchmarkFirstSync is the first sync of 10,000 pods in a process of its own, by ways
-// to fetch and to keep them. These variables change what is measured:
-//
-//	FOOTPRINT_PODS        how many pods
-//	FOOTPRINT_KUBECONFIG  the apiserver to use instead of the built-in server
-//	FOOTPRINT_PROFILE     folder for CPU and heap profiles
-func BenchmarkFirstSync(b *testing.B) {
-	n := 10_000
-	if text := os.Getenv("FOOTPRINT_PODS"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			b.Fatalf("FOOTPRINT_PODS: %v", err)
-		}
-	}
-	order := bulkOrder(b, n)
-	order.Kubeconfig = os.Getenv("FOOTPRINT_KUBECONFIG")
-	for _, v := range []struct {
-		name        string
-		plain, pack bool
-	}{{"stream-packed", false, true}, {"list-packed", true, true}, {"stream", false, false}, {"list", true, false}} {
-		b.Run(v.name, func(b *testing.B) {
-			order := order
-			order.Config.PlainList, order.Config.Pack = v.plain, v.pack
-			if dir := os.Getenv("FOOTPRINT_PROFILE"); dir != "" {
-				order.Profile = filepath.Join(dir, v.name+".pprof")
-			}
-			var cpu, rss float64
-			runs := 0
-			for b.Loop() {
-				fp := measure(b, order)
-				cpu += fp.CPU
-				rss += float64(fp.RSS)
-				runs++
-			}
-			b.ReportMetric(cpu/float64(runs)/float64(n)*1e6, "cpu-µs/object")
-			b.ReportMetric(rss/float64(runs)/(1<<20), "rss-MiB")
 		})
 	}
 }

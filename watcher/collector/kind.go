@@ -59,7 +59,6 @@ func (c *Collector) newKind(r Resource) *kind {
 func (c *Collector) kindOf(r Resource, st *store) *kind {
 	v := &verifier{
 		Verify: c.config.Verify, resource: r, store: st, life: newLife(c.askFor), doubted: make(chan struct{}, 1),
-		lister: Lister{conn: c.conn, config: c.config, logger: st.logger},
 	}
 	st.life, st.doubt, st.patient = v.life, v.doubt, v.Period >= 0
 	k := &kind{

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 )
@@ -69,7 +67,6 @@ type verifier struct {
 	store    *store
 	source   *source
 	life     *life
-	lister   Lister
 	again    func() // ends the current list and watch
 	// doubted has size 1: a token requests a version check.
 	doubted chan struct{}
@@ -89,7 +86,6 @@ func (v *verifier) run(ctx context.Context) {
 	if v.Period < 0 {
 		return
 	}
-	v.lister.between = v.sleep
 	for v.sleep(ctx, time.Duration((0.5+rand.Float64()/2)*float64(v.Period))) == nil {
 		if !v.store.renew.Load() && v.version(ctx) && v.life.error() == nil {
 			v.compare(ctx)
@@ -161,7 +157,9 @@ func (v *verifier) version(ctx context.Context) bool {
 // ask returns the apiserver's version; an opaque one counts as the highest.
 func (v *verifier) ask(ctx context.Context) (uint64, error) {
 	v.store.metrics.verified.Inc()
-	text, err := v.lister.Version(ctx, v.resource)
+	r := v.resource
+	r.LabelSelector = "" // for which the apiserver might have to search all of etcd
+	text, err := v.pages(ctx, r, 1, 0, func([]byte, *object.Meta, error) error { return nil })
 	if err != nil {
 		v.source.broken.Store(true) // the next watch asks again
 		return 0, err
@@ -221,7 +219,7 @@ func (v *verifier) compare(ctx context.Context) {
 func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64, err error) {
 	skipped := v.store.skipped.Load()
 	pages := time.Duration(v.store.remember(true)/pageSize + 1)
-	v.lister.Pause = max(DefaultPagePause, min(v.Period/2, spreadAtMost)/pages)
+	pause := max(pagePause, min(v.Period/2, spreadAtMost)/pages)
 	add := func(x suspect) error {
 		if all = append(all, x); len(all) == maxSuspects {
 			return errEnough
@@ -243,7 +241,7 @@ func (v *verifier) suspects(ctx context.Context) (all []suspect, version uint64,
 		}
 		return add(suspect{name{strings.Clone(n.namespace), strings.Clone(n.name)}, o})
 	}
-	text, err := v.lister.pages(ctx, v.resource, acceptMetadata, metav1.ListOptions{}, each)
+	text, err := v.pages(ctx, v.resource, 0, pause, each)
 	version, _ = strconv.ParseUint(text, 10, 64) // 0 if it is opaque
 	if err != nil {
 		return all, version, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -267,4 +268,31 @@ func TestOpaqueVersionsAreComparedByUID(t *testing.T) {
 	h.expect("put Pod/a/x x2")
 	object.Store("")
 	h.expect("delete Pod/a/x x2")
+}
+
+// TestComparisonPastAnExpiredPage: a comparison whose list expires between two pages goes on with the token that it
+// is given.
+func TestComparisonPastAnExpiredPage(t *testing.T) {
+	t.Parallel()
+	api := newFakeAPI(t)
+	api.page = 2
+	for i := range 5 {
+		api.put("pods", fmt.Sprintf("a/p%d", i), fmt.Sprintf("u%d", i), "")
+	}
+	var expired atomic.Int64
+	api.fault = func(_ string, _ int, w http.ResponseWriter, r *http.Request) bool {
+		if !isRead(r) || r.URL.Query().Get("continue") != "2" || expired.Add(1) != 1 {
+			return false
+		}
+		w.WriteHeader(http.StatusGone)
+		_, _ = fmt.Fprint(w, strings.Replace(statusJSON(410, "Expired", "too old"), `"metadata":{}`, `"metadata":{"continue":"1"}`, 1))
+		return true
+	}
+	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, Verify: often})
+	h.expect("put Pod/a/p0 u0", "put Pod/a/p1 u1", "put Pod/a/p2 u2", "put Pod/a/p3 u3", "put Pod/a/p4 u4")
+	api.silently(func() { api.delete("pods", "a/p4") })
+	h.expect("delete Pod/a/p4 u4")
+	if expired.Load() == 0 {
+		t.Error("no page has expired")
+	}
 }

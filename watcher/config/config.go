@@ -43,7 +43,6 @@ type Config struct {
 
 	Synchronizer   Synchronizer   `json:"synchronizer"`
 	CacheCheck     CacheCheck     `json:"cacheCheck"`
-	Alertor        Alertor        `json:"alertor"`
 	LeaderElection LeaderElection `json:"leaderElection"`
 
 	ResourceWatcher ResourceWatcher `json:"resourceWatcher"`
@@ -72,15 +71,6 @@ type CacheCheck struct {
 	Period Duration `json:"period"`
 	// How long a watch may take to deliver a listed change before it counts as lost.
 	Grace Duration `json:"grace"`
-}
-
-// Alertor configures where warnings about owned Pods are delivered. It is this watcher's own
-// section.
-type Alertor struct {
-	// Send warnings about owned Pods to bcs-health (found by `bcs.zk`).
-	BCSHealth bool `json:"bcsHealth"`
-	// How long a repeated warning about the same Pod is suppressed.
-	Convergence Duration `json:"convergence"`
 }
 
 // LeaderElection lets one of several replicas work, by a Lease of that name. It is
@@ -136,7 +126,7 @@ func (r *ResourceWatcher) check() (key, msg string) {
 		return strings.TrimSuffix("resourceWatcher."+s.key+"."+key, "."), msg
 	}
 	for i, s := range r.Notify.Subscriptions {
-		if r.Watches.Withholds(watches.GVR(s.Resource)) {
+		if r.Watches.Withholds(s.Resource) {
 			return fmt.Sprintf("resourceWatcher.notify.subscriptions[%d].resource", i),
 				fmt.Sprintf("watches.deny withholds %s, nothing would be sent: name it in one of the two", s.Resource)
 		}
@@ -148,7 +138,7 @@ func (r *ResourceWatcher) check() (key, msg string) {
 type Identity struct {
 	// Part of every storage URL. Required.
 	ClusterID string `json:"clusterID"`
-	// Address in alerts to bcs-health.
+	// No effect: no alerts are sent.
 	HostIP string `json:"hostIP"`
 	// No effect, as in bcs-k8s-watch.
 	Environment string `json:"environment"`
@@ -168,8 +158,7 @@ type WatchResource struct {
 
 // BCS is the side of the platform: storage, its discovery, and the queues.
 type BCS struct {
-	// ZooKeeper hosts, `host:port`, with commas: for storage without `bcs.custom-storage-endpoints`, and for
-	// bcs-health.
+	// ZooKeeper hosts, `host:port`, with commas: for storage without `bcs.custom-storage-endpoints`.
 	ZK string `json:"zk"`
 	// ZooKeeper hosts where netservice is found; empty is `bcs.zk`.
 	NetServiceZooKeepers string `json:"netservice-zookeepers"`
@@ -226,7 +215,7 @@ type BCS struct {
 	ZKUser string `json:"zkUser"`
 	// Password of `bcs.zkUser`.
 	ZKPassword string `json:"zkPassword"`
-	// Accept any certificate from storage, netservice and bcs-health, with a warning. Better set `bcs.tls.ca-file`.
+	// Accept any certificate from storage and netservice, with a warning. Better set `bcs.tls.ca-file`.
 	InsecureSkipVerify bool `json:"insecureSkipVerify"`
 }
 

@@ -228,17 +228,11 @@ var retired = map[string]string{
 	"resourceWatcher.notify.subscriptions[].target.webhook.allowPorts": portsRemoved,
 	"resourceWatcher.notify.subscriptions[].target.nats.allowPorts":    portsRemoved,
 	"resourceWatcher.notify.subscriptions[].target.kafka.allowPorts":   portsRemoved,
-	"alertor.alertmanager":    alertmanagerGone,
-	"alertor.tls":             alertmanagerGone,
-	"alertor.user":            alertmanagerGone,
-	"alertor.passwordFile":    alertmanagerGone,
-	"alertor.bearerTokenFile": alertmanagerGone,
-	"cacheCheck.maxObjects":   "removed, leave it out: kinds of any size are compared",
-	"cacheCheck.relistLarge":  "removed, leave it out: kinds of any size are compared",
+	"alertor": "no alerts are sent any more, leave it out: subscribe to v1/events, with a webhook, in " +
+		"resourceWatcher.notify.subscriptions",
+	"cacheCheck.maxObjects":  "removed, leave it out: kinds of any size are compared",
+	"cacheCheck.relistLarge": "removed, leave it out: kinds of any size are compared",
 }
-
-const alertmanagerGone = "Alertmanager is not written to any more: subscribe to v1/events, with a webhook, in " +
-	"resourceWatcher.notify.subscriptions"
 
 // strict are the sections in which an unknown key is an error: in what bcs-k8s-watch never
 // had, no key can be one of its own.

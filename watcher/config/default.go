@@ -38,7 +38,6 @@ func Default() Config {
 		CacheCheck: CacheCheck{
 			Period: Duration(collector.DefaultVerifyPeriod), Grace: Duration(collector.DefaultVerifyGrace),
 		},
-		Alertor:        Alertor{Convergence: Duration(time.Minute)},
 		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},
 		ResourceWatcher: ResourceWatcher{
 			Server: access.Default(), Watches: watches.Default(), Query: query.Default(), Relations: relation.Default(),

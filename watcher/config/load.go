@@ -193,10 +193,6 @@ func (c *Config) check() (key, msg string) {
 		return "cacheCheck.period", "want a duration of at least \"1s\"; \"0s\" never compares"
 	case c.CacheCheck.Grace < Duration(time.Second):
 		return "cacheCheck.grace", "want a duration of at least \"1s\""
-	case c.Alertor.Convergence <= 0:
-		return "alertor.convergence", "want a positive duration such as \"60s\""
-	case c.Alertor.BCSHealth && b.ZK == "":
-		return "alertor.bcsHealth", "needs bcs.zk, where the address of bcs-health is found"
 	case b.CustomStorageToken != "" && b.CustomStorageTokenFile != "":
 		return "bcs.custom-storage-endpoints-tokenFile", "there is bcs.custom-storage-endpoints-token, too: give one of them"
 	case !bearerToken.MatchString(b.CustomStorageToken):
@@ -243,7 +239,7 @@ func (c *Config) check() (key, msg string) {
 		key, hosts string
 		used       bool
 	}{
-		{"bcs.zk", b.ZK, len(b.CustomStorageEndpoints) == 0 || c.Alertor.BCSHealth},
+		{"bcs.zk", b.ZK, len(b.CustomStorageEndpoints) == 0},
 		{"bcs.netservice-zookeepers", b.NetServiceZooKeepers, !c.WatchResource.DisableNetService &&
 			len(b.CustomNetServiceEndpoints) == 0},
 	} {

@@ -1,12 +1,8 @@
 package notify
 
 import (
-	"encoding/json"
-	"errors"
-	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -25,7 +21,7 @@ type Subscription struct {
 	// Unique name in metrics, logs and files: lower-case letters, digits and dashes.
 	Name string `json:"name"`
 	// Kind by its plural, such as `apps/v1/deployments` or `v1/pods`.
-	Resource Resource `json:"resource"`
+	Resource watches.GVR `json:"resource"`
 	// Names; empty is all.
 	Names []string `json:"names"`
 	// Namespaces; empty is all.
@@ -74,9 +70,9 @@ type Retry struct {
 
 // Target is where to: one of these.
 type Target struct {
-	Webhook delivery.Webhook `json:"webhook"`
-	NATS    delivery.NATS    `json:"nats"`
-	Kafka   delivery.Kafka   `json:"kafka"`
+	Webhook Webhook `json:"webhook"`
+	NATS    NATS    `json:"nats"`
+	Kafka   Kafka   `json:"kafka"`
 }
 
 // DeadLetters says what becomes of events that are given up.
@@ -122,31 +118,3 @@ func set[T comparable](v *T, unset T) {
 		*v = unset
 	}
 }
-
-// Resource names a kind by its plural; Group is empty for the core one.
-type Resource watches.GVR
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (r *Resource) UnmarshalJSON(b []byte) error {
-	const want = `want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the core group`
-	var text string
-	if json.Unmarshal(b, &text) != nil {
-		return errors.New(want)
-	}
-	switch parts := strings.Split(text, "/"); len(parts) {
-	case 2:
-		*r = Resource{Version: parts[0], Resource: parts[1]}
-	case 3:
-		*r = Resource{Group: parts[0], Version: parts[1], Resource: parts[2]}
-	default:
-		return errors.New(want)
-	}
-	return nil
-}
-
-// MarshalJSON implements json.Marshaler.
-func (r Resource) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
-
-func (r Resource) String() string { return r.gvr().String() }
-
-func (r Resource) gvr() watches.GVR { return watches.GVR(r) }

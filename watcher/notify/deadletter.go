@@ -7,8 +7,6 @@ import (
 	"os"
 	"sync"
 	"time"
-
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 // letters is the file of one subscription's dead letters, and the one before. It holds objects: only its owner
@@ -33,7 +31,7 @@ func newLetters(root *os.Root, name string, most int64) *letters {
 type letter struct {
 	Time  time.Time       `json:"time"` // when it was given up
 	ID    string          `json:"id"`
-	Why   delivery.Reason `json:"reason"`
+	Why   Reason          `json:"reason"`
 	Error string          `json:"error"` // of the last try
 	Tries int             `json:"tries"`
 	Event json.RawMessage `json:"event"` // the body

@@ -10,12 +10,10 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 func letterOf(n int, body string) letter {
-	return letter{Time: time.Unix(int64(n), 0).UTC(), ID: fmt.Sprintf("u:%d:ADDED", n), Why: delivery.Refused, Error: "why", Tries: 1, Event: json.RawMessage(body)}
+	return letter{Time: time.Unix(int64(n), 0).UTC(), ID: fmt.Sprintf("u:%d:ADDED", n), Why: Refused, Error: "why", Tries: 1, Event: json.RawMessage(body)}
 }
 
 func openLetters(t *testing.T, dir string, most int64) *letters {

@@ -1,5 +1,5 @@
 // Package notify sends changes to other programs: each subscription follows one kind,
-// keeps what it asks for, and delivers that to its own target.
+// keeps what it asks for, and delivers that to its own webhook, NATS JetStream or Kafka topic.
 //
 // It promises:
 //
@@ -16,6 +16,8 @@
 //     matches, which sends the differences. While a subscription waits for room it also
 //     keeps the objects that it knew alive: once more their bytes at worst.
 //  6. Bodies are in no log, metric or error.
+//  7. Which addresses a target may have is decided where a connection is dialled, after the name was resolved: an
+//     earlier answer for the name, or what a receiver says, does not count.
 //
 // It does not promise that each state of an object is delivered: a list shows only the last
 // one. What changed while the process was down is delivered only where initial is list.

@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -28,7 +27,7 @@ func TestUnservedIsLoggedOnce(t *testing.T) {
 		var out bytes.Buffer
 		synctest.Test(t, func(t *testing.T) {
 			n, err := New(Config{Subscriptions: []Subscription{{
-				Name: "s", Resource: Resource{Version: "v1", Resource: "podz"}, Target: Target{Webhook: delivery.Webhook{URL: "https://h/"}},
+				Name: "s", Resource: watches.GVR{Version: "v1", Resource: "podz"}, Target: Target{Webhook: Webhook{URL: "https://h/"}},
 			}}}, Settings{Kinds: unserved{tc.err}, Logger: slog.New(slog.NewTextHandler(&out, nil))})
 			if err != nil {
 				t.Fatal(err)

@@ -1,15 +1,11 @@
 package notify
 
 import (
-	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/watchbench/watchbench/watcher/object"
-	"github.com/watchbench/watchbench/watcher/view"
 )
 
 func TestParsePath(t *testing.T) {
@@ -77,68 +73,5 @@ func TestLabels(t *testing.T) {
 		if got := f.matches(&object.Object{Raw: []byte(`{"metadata":{` + tc.metadata + `}}`)}); got != tc.want {
 			t.Errorf("%s of %s: %t", tc.selector, tc.metadata, got)
 		}
-	}
-}
-
-func bench(b *testing.B, c Subscription) {
-	c.Name, c.Queue.Length = "s", 1<<20
-	c = c.withDefaults()
-	f, err := newFilter(c)
-	if err != nil {
-		b.Fatal(err)
-	}
-	sub := &subscription{Subscription: c, logger: slog.New(slog.DiscardHandler), queue: newQueue(c.Queue), metrics: newMetrics()}
-	fo := &follower{sub: sub, filter: f, queue: sub.queue, known: map[string]*object.Object{}}
-	var packer object.Packer
-	recipe := object.Recipe{Packer: &packer}
-	const n = 1000
-	var versions [2][n]*object.Object
-	for v := range versions {
-		for i := range n {
-			raw := fmt.Appendf(nil, `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-%d","namespace":"shop","uid":"0b5e1a2c-%d","resourceVersion":"%d","labels":{"app":"web","tier":"front"}},"spec":{"containers":[{"name":"main","image":"registry.example/web:1","env":[%s]}]},"status":{"phase":"Running","podIP":"10.0.%d.1"}}`,
-				i, i, 1000*v+i, strings.Repeat(`{"name":"A_RATHER_LONG_NAME","value":"and a value"},`, 30)+`{"name":"x"}`, v)
-			m, err := object.Scan(raw)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if versions[v][i], err = recipe.Build(raw, &m, "Pod", nil); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	b.ReportAllocs()
-	now := time.Now()
-	for k := 0; b.Loop(); k++ {
-		o := versions[k/n%2][k%n]
-		i, _ := fo.event(o, o, uint64(k), now)
-		if i == nil {
-			continue
-		}
-		sub.queue.put(i)
-		taken := sub.queue.next()
-		sub.queue.settle(taken)
-	}
-}
-
-// The cost of a change of a packed Pod, from the view to the queue and out of it.
-
-func BenchmarkEventAll(b *testing.B)   { bench(b, Subscription{}) }
-func BenchmarkEventLabel(b *testing.B) { bench(b, Subscription{LabelSelector: "app=web"}) }
-func BenchmarkEventPath(b *testing.B)  { bench(b, Subscription{ChangedPath: "status.podIP"}) }
-func BenchmarkEventOther(b *testing.B) { bench(b, Subscription{Namespaces: []string{"other"}}) }
-
-// BenchmarkBody is what a delivery costs before it is sent.
-func BenchmarkBody(b *testing.B) {
-	raw := []byte(`{"kind":"Pod","metadata":{"name":"a","resourceVersion":"7"},"spec":"` + strings.Repeat("x", 4000) + `"}`)
-	s := &subscription{}
-	for _, t := range []view.Type{view.Modified, view.Deleted} {
-		b.Run(t.String(), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, _, err := s.event(&item{typ: t, obj: &object.Object{Raw: raw}, version: 9}, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

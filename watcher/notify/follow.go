@@ -66,7 +66,7 @@ func (f *follower) run(ctx context.Context) {
 
 // session opens the kind and follows it for as long as that goes.
 func (f *follower) session(ctx context.Context) error {
-	w, err := f.sub.settings.Kinds.Open(ctx, f.sub.Resource.gvr(), watches.Wait{})
+	w, err := f.sub.settings.Kinds.Open(ctx, f.sub.Resource, watches.Wait{})
 	if err != nil {
 		return err
 	}

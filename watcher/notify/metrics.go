@@ -7,7 +7,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/watcher/meter"
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 // Why events are dropped, as values of a label.
@@ -87,7 +86,7 @@ func (m *metrics) begin(name string) {
 	m.delivered.WithLabelValues(name)
 	m.retried.WithLabelValues(name)
 	m.latency.WithLabelValues(name)
-	for _, r := range delivery.Reasons() {
+	for _, r := range Reasons() {
 		m.deadLettered.WithLabelValues(name, string(r))
 	}
 	for _, r := range []string{dropLetter, dropAbandoned} {

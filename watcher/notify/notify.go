@@ -16,7 +16,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -110,11 +109,11 @@ func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics)
 func newTarget(c Subscription, resolver *net.Resolver) (target, error) {
 	switch t := c.Target; {
 	case t.isWebhook():
-		return delivery.NewWebhook(t.Webhook, delivery.WebhookSettings{Connections: c.Workers, Resolver: resolver})
+		return NewWebhook(t.Webhook, WebhookSettings{Connections: c.Workers, Resolver: resolver})
 	case t.isNATS():
-		return delivery.NewNATS(t.NATS, resolver)
+		return NewNATS(t.NATS, resolver)
 	default:
-		return delivery.NewKafka(t.Kafka, resolver)
+		return NewKafka(t.Kafka, resolver)
 	}
 }
 

@@ -3,23 +3,21 @@ package notify
 import (
 	"errors"
 	"time"
-
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 )
 
 // after decides about a try that failed: when the next one is due and when the target is to
 // be tried again at all, or, with a reason, that there is none.
-func (s *subscription) after(i *item, err error) (due, hold time.Time, reason delivery.Reason) {
-	var permanent *delivery.PermanentError
-	var unreachable *delivery.UnreachableError
-	var later *delivery.RetryAfterError
+func (s *subscription) after(i *item, err error) (due, hold time.Time, reason Reason) {
+	var permanent *PermanentError
+	var unreachable *UnreachableError
+	var later *RetryAfterError
 	now := time.Now()
 	old := now.Sub(i.first) >= time.Duration(s.Retry.Age)
 	if errors.As(err, &unreachable) {
 		// No event is to blame: this does not count as a try, and others would fail too.
 		i.tries--
 		if old {
-			reason = delivery.Age
+			reason = Age
 		}
 		hold = s.leaveAlone(now)
 		return hold, hold, reason
@@ -29,9 +27,9 @@ func (s *subscription) after(i *item, err error) (due, hold time.Time, reason de
 	case errors.As(err, &permanent):
 		return due, hold, permanent.Reason
 	case i.tries >= s.Retry.Tries:
-		return due, hold, delivery.Tries
+		return due, hold, Tries
 	case old:
-		return due, hold, delivery.Age
+		return due, hold, Age
 	}
 	pause := jitter(time.Duration(s.Retry.Initial), time.Duration(s.Retry.Max), i.tries-1)
 	if errors.As(err, &later) {

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/view"
@@ -16,11 +15,11 @@ import (
 
 // script is a target that fails as it is told.
 type script struct {
-	fail  func(n int, e delivery.Event) error
+	fail  func(n int, e Event) error
 	times []time.Time
 }
 
-func (s *script) Deliver(_ context.Context, e delivery.Event) error {
+func (s *script) Deliver(_ context.Context, e Event) error {
 	s.times = append(s.times, time.Now())
 	return s.fail(len(s.times), e)
 }
@@ -29,7 +28,7 @@ func (s *script) Close() {}
 
 // at runs one worker with the target until nothing is queued, in virtual time, and returns
 // when the tries were, since the start.
-func at(t *testing.T, r Retry, events int, fail func(n int, e delivery.Event) error) (tries []time.Duration) {
+func at(t *testing.T, r Retry, events int, fail func(n int, e Event) error) (tries []time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		target := &script{fail: fail}
@@ -60,7 +59,7 @@ func TestBackoff(t *testing.T) {
 	sum, most := make([]time.Duration, 7), make([]time.Duration, 7)
 	const runs = 200
 	for range runs {
-		tries := at(t, r, 1, func(int, delivery.Event) error { return errAgain })
+		tries := at(t, r, 1, func(int, Event) error { return errAgain })
 		if len(tries) != 8 {
 			t.Fatalf("%d tries, want 8", len(tries))
 		}
@@ -81,7 +80,7 @@ func TestBackoff(t *testing.T) {
 // TestAge: tries end by time.
 func TestAge(t *testing.T) {
 	r := Retry{Initial: setting.Duration(time.Second), Max: setting.Duration(time.Second), Tries: 1000, Age: setting.Duration(time.Minute)}
-	tries := at(t, r, 1, func(int, delivery.Event) error { return errAgain })
+	tries := at(t, r, 1, func(int, Event) error { return errAgain })
 	if last := tries[len(tries)-1]; last < time.Minute || last > 61*time.Second {
 		t.Errorf("the last try was after %s", last)
 	}
@@ -91,9 +90,9 @@ func TestAge(t *testing.T) {
 // holds back the others.
 func TestRetryAfter(t *testing.T) {
 	for _, all := range []bool{false, true} {
-		tries := at(t, Retry{Initial: setting.Duration(time.Second)}, 2, func(n int, _ delivery.Event) error {
+		tries := at(t, Retry{Initial: setting.Duration(time.Second)}, 2, func(n int, _ Event) error {
 			if n == 1 {
-				return &delivery.RetryAfterError{After: 20 * time.Second, All: all, Err: errAgain}
+				return &RetryAfterError{After: 20 * time.Second, All: all, Err: errAgain}
 			}
 			return nil
 		})
@@ -113,13 +112,13 @@ func TestLeftAlone(t *testing.T) {
 	var began time.Time
 	failed := map[string]bool{}
 	// So few tries would not do if those that reached nobody counted.
-	tries := at(t, Retry{Initial: setting.Duration(time.Second), Max: setting.Duration(8 * time.Second), Tries: 2}, 20, func(n int, e delivery.Event) error {
+	tries := at(t, Retry{Initial: setting.Duration(time.Second), Max: setting.Duration(8 * time.Second), Tries: 2}, 20, func(n int, e Event) error {
 		if n == 1 {
 			began = time.Now()
 		}
 		switch {
 		case time.Since(began) < away:
-			return &delivery.UnreachableError{Err: errAgain}
+			return &UnreachableError{Err: errAgain}
 		case !failed[e.ID]:
 			failed[e.ID] = true
 			return errAgain
@@ -141,8 +140,8 @@ func TestLeftAlone(t *testing.T) {
 	if len(tries)-during != 40 {
 		t.Errorf("%d tries afterwards, want two for each event", len(tries)-during)
 	}
-	tries = at(t, Retry{Max: setting.Duration(time.Minute), Age: setting.Duration(time.Hour)}, 1, func(int, delivery.Event) error {
-		return &delivery.UnreachableError{Err: errAgain}
+	tries = at(t, Retry{Max: setting.Duration(time.Minute), Age: setting.Duration(time.Hour)}, 1, func(int, Event) error {
+		return &UnreachableError{Err: errAgain}
 	})
 	if last := tries[len(tries)-1]; last < time.Hour || last > time.Hour+2*time.Minute {
 		t.Errorf("given up after %s", last)
@@ -151,8 +150,8 @@ func TestLeftAlone(t *testing.T) {
 
 // TestPermanent: what is for ever is tried once.
 func TestPermanent(t *testing.T) {
-	tries := at(t, Retry{}, 3, func(int, delivery.Event) error {
-		return &delivery.PermanentError{Reason: delivery.Refused, Err: errAgain}
+	tries := at(t, Retry{}, 3, func(int, Event) error {
+		return &PermanentError{Reason: Refused, Err: errAgain}
 	})
 	if len(tries) != 3 {
 		t.Errorf("%d tries of 3 events", len(tries))

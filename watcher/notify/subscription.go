@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
 	"github.com/watchbench/watchbench/watcher/watches"
@@ -21,7 +20,7 @@ import (
 // target takes events, one at each call. Its errors are of the types of package delivery; any other
 // says that the event is to be tried again.
 type target interface {
-	Deliver(context.Context, delivery.Event) error
+	Deliver(context.Context, Event) error
 	// Close ends what Deliver does at the time, too. It may be called twice.
 	Close()
 }
@@ -109,14 +108,14 @@ func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
 }
 
 // event builds what is delivered. The object is unpacked into buf.
-func (s *subscription) event(i *item, buf []byte) (delivery.Event, []byte, error) {
+func (s *subscription) event(i *item, buf []byte) (Event, []byte, error) {
 	raw, buf := i.obj.Content(buf)
 	body, err := appendBody(make([]byte, 0, len(raw)+64), i, raw)
 	if err != nil {
-		err = &delivery.PermanentError{Reason: delivery.Invalid, Err: err}
+		err = &PermanentError{Reason: Invalid, Err: err}
 	}
 	r := s.Resource
-	return delivery.Event{
+	return Event{
 		ID: i.id(), Type: i.typ.String(), Group: r.Group, Version: r.Version, Resource: r.Resource,
 		Namespace: i.obj.Key.Namespace, Name: i.obj.Key.Name, UID: i.obj.UID, Body: body,
 	}, buf, err
@@ -140,7 +139,7 @@ func eventID(uid string, version uint64, t view.Type) string {
 }
 
 // bury gives an event up.
-func (s *subscription) bury(i *item, e delivery.Event, reason delivery.Reason, why error) {
+func (s *subscription) bury(i *item, e Event, reason Reason, why error) {
 	s.metrics.deadLettered.WithLabelValues(s.Name, string(reason)).Inc()
 	s.letter.Do(func() {
 		s.logger.Error("event given up", "event", i.obj.Key, "reason", string(reason), "tries", i.tries, "error", why)

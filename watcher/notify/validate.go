@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -22,7 +21,7 @@ func (c Config) Validate() error {
 	for i, s := range c.Subscriptions {
 		at := fmt.Sprintf("subscriptions[%d]", i)
 		if first, taken := names[s.Name]; taken {
-			errs = append(errs, delivery.KeyError(at+".name", "%q is the name of subscriptions[%d], want another one", s.Name,
+			errs = append(errs, KeyError(at+".name", "%q is the name of subscriptions[%d], want another one", s.Name,
 				first))
 		} else {
 			names[s.Name] = i
@@ -35,7 +34,7 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("deadLetters.%w", err))
 	}
 	if c.DrainTimeout < 0 {
-		errs = append(errs, delivery.KeyError("drainTimeout", `is negative, want a time such as "10s"`))
+		errs = append(errs, KeyError("drainTimeout", `is negative, want a time such as "10s"`))
 	}
 	return errors.Join(errs...)
 }
@@ -43,18 +42,18 @@ func (c Config) Validate() error {
 func (d DeadLetters) check() error {
 	switch {
 	case d.Policy != "" && d.Policy != DeadDrop && d.Policy != DeadFile:
-		return delivery.KeyError("policy", "%q is none, want %s or %s", d.Policy, DeadDrop, DeadFile)
+		return KeyError("policy", "%q is none, want %s or %s", d.Policy, DeadDrop, DeadFile)
 	case d.Policy != DeadFile:
 		return nil
 	case d.Directory == "":
-		return delivery.KeyError("directory", "missing, want the directory of the files")
+		return KeyError("directory", "missing, want the directory of the files")
 	case d.Bytes < 1<<20:
-		return delivery.KeyError("bytes", "%d, want at least 1048576 (1 MiB): an event may be that large", d.Bytes)
+		return KeyError("bytes", "%d, want at least 1048576 (1 MiB): an event may be that large", d.Bytes)
 	}
 	if info, err := os.Stat(d.Directory); err != nil {
-		return delivery.KeyError("directory", "%w", err)
+		return KeyError("directory", "%w", err)
 	} else if !info.IsDir() {
-		return delivery.KeyError("directory", "not a directory")
+		return KeyError("directory", "not a directory")
 	}
 	return nil
 }
@@ -65,7 +64,7 @@ const maxWorkers = 256
 // check returns what is wrong with the subscription; the errors begin with the key below it.
 func (s Subscription) check() (errs []error) {
 	wrong := func(key, format string, args ...any) {
-		errs = append(errs, delivery.KeyError(key, format, args...))
+		errs = append(errs, KeyError(key, format, args...))
 	}
 	if len(validation.IsDNS1123Label(s.Name)) > 0 {
 		wrong("name", "%q, want lower-case letters, digits and dashes, 63 at most", s.Name)
@@ -123,11 +122,11 @@ func (r Retry) check() (errs []error) {
 		negative bool
 	}{{"initial", r.Initial < 0}, {"max", r.Max < 0}, {"tries", r.Tries < 0}, {"age", r.Age < 0}} {
 		if x.negative {
-			errs = append(errs, delivery.KeyError("retry."+x.key, "is negative, want 0 (the default) or more"))
+			errs = append(errs, KeyError("retry."+x.key, "is negative, want 0 (the default) or more"))
 		}
 	}
 	if r.Initial > 0 && r.Max > 0 && r.Max < r.Initial {
-		errs = append(errs, delivery.KeyError("retry.max", "is less than retry.initial"))
+		errs = append(errs, KeyError("retry.max", "is less than retry.initial"))
 	}
 	return errs
 }
@@ -153,7 +152,7 @@ func (t Target) check() (errs []error) {
 		}
 	}
 	if kinds != 1 {
-		errs = append(errs, delivery.KeyError("target",
+		errs = append(errs, KeyError("target",
 			"has %d targets, want one: webhook with a url, nats with servers, or kafka with brokers", kinds))
 	}
 	return errs

@@ -22,7 +22,7 @@ func (h *Handler) discover(w http.ResponseWriter, r *http.Request, parts []strin
 		group := kubeapi.Group{Name: g.Name}
 		for _, v := range g.Versions {
 			version := kubeapi.Version{Name: v.Name, Resources: []metav1.APIResource{}}
-			for _, k := range v.Kinds {
+			for _, k := range v.Resources {
 				version.Resources = append(version.Resources, metav1.APIResource{
 					Name: k.Name, SingularName: k.Singular, Namespaced: k.Namespaced, Kind: k.Kind, Verbs: served,
 					ShortNames: k.ShortNames, Categories: k.Categories,

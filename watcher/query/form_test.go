@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/query"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
@@ -153,7 +154,7 @@ func TestDiscovery(t *testing.T) {
 	s.served = &watches.Catalogue{}
 	s.ask(t, "/readyz").failed(t, 503, "not known yet")
 	s.ask(t, "/apis").failed(t, 503, "not known yet")
-	s.served = &watches.Catalogue{Groups: []watches.Group{{Versions: []watches.Version{{Name: "v1"}}}}}
+	s.served = &watches.Catalogue{Groups: []collector.APIGroup{{Versions: []collector.APIVersion{{Name: "v1"}}}}}
 	if g := decode[metav1.APIGroupList](t, s.ask(t, "/apis")); g.Groups == nil || len(g.Groups) != 0 {
 		t.Errorf("%+v", g)
 	}

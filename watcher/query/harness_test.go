@@ -56,9 +56,9 @@ type cluster struct {
 
 func newCluster() *cluster {
 	c := &cluster{
-		served: &watches.Catalogue{Groups: []watches.Group{
-			{Versions: []watches.Version{{Name: "v1", Kinds: []watches.Kind{kind(namespaces, "Namespace", false, "ns"), kind(nodes, "Node", false, "no"), kind(pods, "Pod", true, "po")}}}},
-			{Name: "example.com", Versions: []watches.Version{{Name: "v1", Kinds: []watches.Kind{kind(gadgets, "Gadget", true)}}}},
+		served: &watches.Catalogue{Groups: []collector.APIGroup{
+			{Versions: []collector.APIVersion{{Name: "v1", Resources: []watches.Kind{kind(namespaces, "Namespace", false, "ns"), kind(nodes, "Node", false, "no"), kind(pods, "Pod", true, "po")}}}},
+			{Name: "example.com", Versions: []collector.APIVersion{{Name: "v1", Resources: []watches.Kind{kind(gadgets, "Gadget", true)}}}},
 		}},
 		views: map[watches.GVR]*view.View{}, fail: map[watches.GVR]error{}, health: watches.Health{Heard: time.Now()}, rv: 100,
 	}

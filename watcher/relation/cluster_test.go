@@ -63,18 +63,18 @@ func newCluster() *cluster {
 }
 
 func (c *cluster) serve(k watches.Kind) {
-	g := slices.IndexFunc(c.catalogue.Groups, func(g watches.Group) bool { return g.Name == k.Group })
+	g := slices.IndexFunc(c.catalogue.Groups, func(g collector.APIGroup) bool { return g.Name == k.Group })
 	if g < 0 {
 		g = len(c.catalogue.Groups)
-		c.catalogue.Groups = append(c.catalogue.Groups, watches.Group{Name: k.Group})
+		c.catalogue.Groups = append(c.catalogue.Groups, collector.APIGroup{Name: k.Group})
 	}
 	group := &c.catalogue.Groups[g]
-	v := slices.IndexFunc(group.Versions, func(v watches.Version) bool { return v.Name == k.Version })
+	v := slices.IndexFunc(group.Versions, func(v collector.APIVersion) bool { return v.Name == k.Version })
 	if v < 0 {
 		v = len(group.Versions)
-		group.Versions = append(group.Versions, watches.Version{Name: k.Version})
+		group.Versions = append(group.Versions, collector.APIVersion{Name: k.Version})
 	}
-	group.Versions[v].Kinds = append(group.Versions[v].Kinds, k)
+	group.Versions[v].Resources = append(group.Versions[v].Resources, k)
 	fresh := view.New(view.Config{})
 	fresh.Replaced(nil, 100, time.Now())
 	c.views[watches.GVR{Group: k.Group, Version: k.Version, Resource: k.Name}] = fresh

@@ -109,7 +109,7 @@ func TestGaps(t *testing.T) {
 }
 
 func (c *cluster) unserve(group string) {
-	c.catalogue.Groups = slices.DeleteFunc(c.catalogue.Groups, func(g watches.Group) bool { return g.Name == group })
+	c.catalogue.Groups = slices.DeleteFunc(c.catalogue.Groups, func(g collector.APIGroup) bool { return g.Name == group })
 }
 
 // TestManyKinds: a gap names so many kinds, and counts the rest; none of them is opened.

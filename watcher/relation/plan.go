@@ -21,13 +21,14 @@ func newPlan(served *watches.Catalogue, followed []watches.GVR, wanted []string,
 	var order []groupKind
 	for _, g := range served.Groups {
 		for _, v := range g.Versions {
-			for _, k := range v.Kinds {
+			for _, k := range v.Resources {
 				of := kindOf(k)
 				if !slices.Contains(order, of) {
 					order = append(order, of)
 				}
 				was, known := p.kinds[of]
-				if !known || of != kindOf(start) && slices.Contains(followed, gvrOf(k)) && !slices.Contains(followed, gvrOf(was)) {
+				if !known || of != kindOf(start) && slices.Contains(followed, watches.GVROf(k)) &&
+					!slices.Contains(followed, watches.GVROf(was)) {
 					p.kinds[of] = k
 				}
 			}
@@ -49,13 +50,10 @@ func newPlan(served *watches.Catalogue, followed []watches.GVR, wanted []string,
 
 // looksInto reports whether a query may look into a kind that no object names.
 func (p *plan) looksInto(k watches.Kind) bool {
-	return slices.ContainsFunc(p.dependents, func(d watches.Kind) bool { return gvrOf(d) == gvrOf(k) })
+	return slices.ContainsFunc(p.dependents, func(d watches.Kind) bool { return watches.GVROf(d) == watches.GVROf(k) })
 }
 
 func kindOf(k watches.Kind) groupKind { return groupKind{k.Group, k.Kind} }
-func gvrOf(k watches.Kind) watches.GVR {
-	return watches.GVR{Group: k.Group, Version: k.Version, Resource: k.Name}
-}
 
 // gvkOf is how answers name a kind.
 func gvkOf(k watches.Kind) string { return k.GroupVersion() + "/" + k.Kind }

@@ -157,7 +157,7 @@ var secretKind = func() (k watches.Kind) {
 
 // may asks the guard once for each kind and namespace.
 func (w *run) may(k watches.Kind, namespace string) error {
-	p := permission{gvrOf(k), namespace}
+	p := permission{watches.GVROf(k), namespace}
 	err, known := w.said[p]
 	if !known {
 		err = w.seat.Without(w.ctx, func() error {
@@ -182,13 +182,13 @@ func (w *run) open(k watches.Kind) (s *source, err error) {
 		s, err = open(w.opening, w.set.Kinds, k, w.cfg.Wait.Std())
 		return nil
 	})
-	w.sources[gvrOf(k)] = s
+	w.sources[watches.GVROf(k)] = s
 	return s, err
 }
 
 // source opens a kind once.
 func (w *run) source(k watches.Kind) *source {
-	s := w.sources[gvrOf(k)]
+	s := w.sources[watches.GVROf(k)]
 	if s == nil {
 		s, _ = w.open(k)
 	}

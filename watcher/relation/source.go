@@ -23,7 +23,7 @@ type source struct {
 // open opens a kind; the error says why it cannot be read.
 func open(ctx context.Context, from Kinds, k watches.Kind, wait time.Duration) (*source, error) {
 	s := &source{kind: k}
-	w, err := from.Open(ctx, gvrOf(k), watches.Wait{For: wait})
+	w, err := from.Open(ctx, watches.GVROf(k), watches.Wait{For: wait})
 	if err == nil {
 		if s.state, err = w.View.Snapshot(); err != nil {
 			w.Close()

@@ -95,7 +95,7 @@ func (w *run) doubt(ru *rule, from *source) {
 // startFor starts to follow all that steps need, so that first lists are waited for together.
 func (w *run) startFor(steps []step) {
 	start := func(k watches.Kind, namespace string) {
-		r := gvrOf(k)
+		r := watches.GVROf(k)
 		if w.started[r] || w.may(k, namespace) != nil {
 			return
 		}

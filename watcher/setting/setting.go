@@ -1,5 +1,5 @@
-// Package setting has the kinds of values that the watcher's configuration file is made of,
-// for the parts that bring a section of their own.
+// Package setting has the kinds of values that the watcher's configuration file is made of, for the parts that bring a
+// section of their own: lengths of time, and files that somebody replaces while the process runs.
 package setting
 
 import (

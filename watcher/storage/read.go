@@ -17,7 +17,6 @@ type Record struct {
 	Namespace string          `json:"namespace"`
 	Name      string          `json:"resourceName"`
 	Data      json.RawMessage `json:"data"`
-	Updated   string          `json:"updateTime"` // RFC 3339, if it was asked for
 }
 
 // Get reads one record, of that uid if it is not empty; found is false where there is

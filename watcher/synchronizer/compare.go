@@ -24,7 +24,6 @@ type suspect struct {
 	expected expected // when that was so
 	leftover bool     // no object is expected
 	newer    bool     // the record is newer than the object
-	row      row      // as it was read
 }
 
 // expected is the part of an Expectation that a suspect keeps.

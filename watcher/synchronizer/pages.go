@@ -75,20 +75,19 @@ type outcome struct {
 // (contract §1.5), so it finds the leftovers of namespaces that are gone. Of a first list
 // most may be missing, and what is on its way may be of another life of the kind: an object
 // is a suspect all the same.
-func (s *comparison) suspects(ctx context.Context, kind string, whole, first bool) (out outcome) {
+func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first bool) (out outcome) {
 	select {
 	case s.listing <- struct{}{}:
 		defer func() { <-s.listing }()
 	case <-ctx.Done():
 		return outcome{err: context.Cause(ctx)}
 	}
-	keys := s.cluster.ExpectedKeys(kind)
-	touched, end := s.cluster.Trace(kind)
+	keys := s.set.Cache.ExpectedKeys(kind)
+	touched, end := s.set.Pipeline.Trace(kind)
 	defer end()
 	seen := make(map[object.Key]struct{}, len(keys))
 	var leftovers []suspect
-	add := func(x suspect, r row) {
-		x.row = r
+	add := func(x suspect) {
 		if touched(x.Key) {
 			if !first || x.leftover {
 				out.open++
@@ -112,15 +111,15 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 			return false
 		}
 		seen[k] = struct{}{}
-		e, expected := s.cluster.Expectation(k)
+		e, expected := s.set.Cache.Expectation(k)
 		switch {
 		case expected:
 			if x, differs := s.judge(k, e, r.Data, whole, len(keys)); differs {
-				add(x, rowOf(r))
+				add(x)
 			}
 		case s.ours(kind, r.Data):
 			if x, ok := s.leftover(k, r.Data); ok {
-				add(x, rowOf(r))
+				add(x)
 			}
 		}
 		return true
@@ -131,8 +130,8 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 	keys = slices.DeleteFunc(keys, func(k object.Key) bool { _, found := seen[k]; return found })
 	out.suspects = slices.Grow(out.suspects, len(keys))
 	for _, k := range keys {
-		if e, is := s.cluster.Expectation(k); is {
-			add(suspect{Key: k, proven: out.sound && (first || len(keys) > fewMissing), expected: expected{e.UID, e.To}}, row{})
+		if e, is := s.set.Cache.Expectation(k); is {
+			add(suspect{Key: k, proven: out.sound && (first || len(keys) > fewMissing), expected: expected{e.UID, e.To}})
 		}
 	}
 	out.suspects = append(out.suspects, leftovers...)
@@ -141,7 +140,7 @@ func (s *comparison) suspects(ctx context.Context, kind string, whole, first boo
 
 // judge compares a record with what is expected of it. Data is the whole object or what
 // stateFields shows of it.
-func (s *comparison) judge(k object.Key, e Expectation, data []byte, whole bool, n int) (x suspect, differs bool) {
+func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole bool, n int) (x suspect, differs bool) {
 	x = suspect{Key: k, expected: expected{e.UID, e.To}}
 	m, err := object.Scan(data)
 	if err != nil {
@@ -155,17 +154,18 @@ func (s *comparison) judge(k object.Key, e Expectation, data []byte, whole bool,
 	case x.proven, m.UID != e.UID, e.To == 0 && !whole, v < e.From, x.newer:
 		return x, true
 	case whole:
-		return x, !s.cluster.Holds(k, data)
+		o, is := s.set.Cache.Expected(k)
+		return x, is && !Same(k.Kind, data, o.JSON())
 	}
 	// Another version of the API has other bodies under the same resourceVersion.
 	moved := e.APIVersion != "" && string(jsonscan.Lookup(data, "apiVersion")) != strconv.Quote(e.APIVersion)
-	return x, moved || !object.HasAnnotations(data, &m, e.Annotations) || s.due != nil && s.due(k, n)
+	return x, moved || !object.HasAnnotations(data, &m, e.Annotations) || s.isDue(k, n)
 }
 
 // pages reads a kind page by page, sized by what comes; one that failed by its size, or got no
 // answer, is halved. fresh reports whether a record is new. The
 // list is sound as in outcome.
-func (s *comparison) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool,
+func (s *Synchronizer) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool,
 	err error) {
 	sound = true
 	size, most := s.cfg.PageSize, mostRows
@@ -206,7 +206,7 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
 }
 
-func (s *comparison) page(ctx context.Context, kind, fields string, size, offset int) ([]storage.Record, error) {
+func (s *Synchronizer) page(ctx context.Context, kind, fields string, size, offset int) ([]storage.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
 	return s.set.Storage.List(ctx, kind, s.cfg.Namespace, fields, size, offset)
@@ -214,13 +214,9 @@ func (s *comparison) page(ctx context.Context, kind, fields string, size, offset
 
 // fields returns what a page shows. It includes annotations where some are not part of the object
 // and so change without its version.
-func (s *comparison) fields(kind string, whole bool) string {
-	more := ""
-	if s.audits {
-		more = ",updateTime"
-	}
+func (s *Synchronizer) fields(kind string, whole bool) string {
 	if whole {
-		return wholeRecords + more
+		return wholeRecords
 	}
 	fields := stateFields
 	if s.cfg.Selectors[ownKind(kind)] != nil {
@@ -229,13 +225,13 @@ func (s *comparison) fields(kind string, whole bool) string {
 	if kind == kindPod {
 		fields += ",data.metadata.annotations"
 	}
-	return fields + more
+	return fields
 }
 
 // ours reports whether a record that no object was cached for is this watcher's to
 // remove. With a label selector for the kind, what it does not select may be another
 // watcher's.
-func (s *comparison) ours(kind string, record []byte) bool {
+func (s *Synchronizer) ours(kind string, record []byte) bool {
 	selector := s.cfg.Selectors[ownKind(kind)]
 	if selector == nil {
 		return true
@@ -254,12 +250,12 @@ func ownKind(kind string) string {
 
 // leftover is the suspect for a record that no object was cached for; false where it
 // cannot be removed without others.
-func (s *comparison) leftover(k object.Key, record []byte) (suspect, bool) {
-	if k.Namespace != "" || s.cluster.ClusterScoped(k.Kind) {
+func (s *Synchronizer) leftover(k object.Key, record []byte) (suspect, bool) {
+	if k.Namespace != "" || s.set.Cache.ClusterScoped(k.Kind) {
 		return suspect{Key: k, leftover: true}, true
 	}
 	m, err := object.Scan(record)
-	if !s.audits && (err != nil || m.UID == "") {
+	if err != nil || m.UID == "" {
 		s.set.Logger.Warn("a record of the cluster scope has no uid and stays: storage would remove the records of that "+
 			"name in all namespaces with it", "object", k)
 		return suspect{}, false

@@ -3,7 +3,6 @@ package synchronizer
 import (
 	"bytes"
 	"encoding/json"
-	"hash/maphash"
 	"reflect"
 
 	"github.com/watchbench/watchbench/watcher/object"
@@ -32,25 +31,6 @@ func Same(kind string, a, b []byte) bool {
 		}
 	}
 	return reflect.DeepEqual(va, vb)
-}
-
-var seed = maphash.MakeSeed()
-
-// Sum is the same for objects of a kind that are the Same but for their managedFields: who
-// wrote a row may have kept them. It differs from one process to the next.
-func Sum(kind string, raw []byte) uint64 {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return 0
-	}
-	cut(v, []string{"metadata", "managedFields"})
-	if kind == kindNode {
-		for _, path := range object.HeartbeatPaths {
-			cut(v, path)
-		}
-	}
-	text, _ := json.Marshal(v) // in the order of keys
-	return maphash.Bytes(seed, text)
 }
 
 // cut removes the field that a path names; "*" is any index.

@@ -236,35 +236,28 @@ func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
 // then its rows are that one's to remove.
 func (s *Synchronizer) claimed(ctx context.Context, kind string) (bool, error) {
 	by := ""
-	err := s.records(ctx, func(name string, other state) {
-		if name != s.cfg.Name && slices.Contains(other.Kinds, kind) {
-			by = name
-		}
-	})
-	if by != "" {
-		s.set.Logger.Info("a watcher of another name collects the kind, its rows stay", "kind", kind, "name", by)
-	}
-	return by != "", err
-}
-
-// records calls each for the record of every watcher.
-func (s *comparison) records(ctx context.Context, each func(name string, s state)) error {
 	for offset := 0; ; offset += s.cfg.PageSize {
 		page, err := s.set.Storage.List(ctx, StateKind, "", wholeRecords, s.cfg.PageSize, offset)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, r := range page {
 			var other state
 			if err := json.Unmarshal(r.Data, &other); err != nil {
-				return fmt.Errorf("row %s %s: %w", StateKind, r.Name, err)
+				return false, fmt.Errorf("row %s %s: %w", StateKind, r.Name, err)
 			}
-			each(r.Name, other)
+			if r.Name != s.cfg.Name && slices.Contains(other.Kinds, kind) {
+				by = r.Name
+			}
 		}
 		if len(page) < s.cfg.PageSize {
-			return nil
+			break
 		}
 	}
+	if by != "" {
+		s.set.Logger.Info("a watcher of another name collects the kind, its rows stay", "kind", kind, "name", by)
+	}
+	return by != "", nil
 }
 
 // spare ends the removal of a kind that another watcher collects.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
@@ -124,8 +125,11 @@ type Settings struct {
 
 // Synchronizer is made by New and works in Run.
 type Synchronizer struct {
-	comparison
 	firsts
+	cfg     Config
+	set     Settings
+	limit   *rate.Limiter // of pages
+	listing chan struct{} // size Concurrency: a token per kind being read
 	reading chan struct{} // size Reading: a token for each record that is looked at
 	round   atomic.Int64  // comparisons of all kinds
 	memory  memory        // guarded by remembering
@@ -164,8 +168,8 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 		return nil, err
 	}
 	s := &Synchronizer{
-		comparison: newComparison(cfg, set, cacheSide{set.Cache, set.Pipeline}), metrics: m,
-		reading: make(chan struct{}, cfg.Reading),
+		cfg: cfg, set: set, metrics: m, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency),
+		listing: make(chan struct{}, cfg.Concurrency), reading: make(chan struct{}, cfg.Reading),
 		memory: memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{},
 			done: map[string]bool{}},
 		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
@@ -174,7 +178,6 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 		unnamed: make(chan struct{}, 1), remembering: make(chan struct{}, 1),
 	}
 	s.named.Store(&map[string]bool{})
-	s.due = s.isDue
 	return s, nil
 }
 

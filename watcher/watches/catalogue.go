@@ -7,33 +7,20 @@ import (
 )
 
 // Kind is a resource that the cluster serves in one version.
-type Kind struct {
-	collector.Resource
-	Singular               string
-	ShortNames, Categories []string
-}
-
-// Group is an API group, its preferred version first. The core group has no name.
-type Group struct {
-	Name     string
-	Versions []Version
-}
-
-// Version lists the kinds that a group serves in one version and that can be listed and watched,
-// sorted by plural name.
-type Version struct {
-	Name  string
-	Kinds []Kind
-}
+type Kind = collector.APIResource
 
 // Catalogue lists what the cluster serves at one moment. It is immutable.
 type Catalogue struct {
-	Groups   []Group // sorted by name
-	Withheld []Kind  // what else there is, which is denied
+	// Groups are sorted by name, and have the kinds, sorted by plural name, that can be listed and watched and are
+	// not denied.
+	Groups []collector.APIGroup
 }
 
 // GVR names a resource in one version.
 type GVR struct{ Group, Version, Resource string }
+
+// GVROf is the name of a kind.
+func GVROf(k Kind) GVR { return GVR{k.Group, k.Version, k.Name} }
 
 // Find returns the kind behind a plural name.
 func (c *Catalogue) Find(r GVR) (Kind, bool) {
@@ -51,8 +38,8 @@ func (c *Catalogue) first(group, version string, is func(Kind) bool) (Kind, bool
 			if g.Name != group || v.Name != version {
 				continue
 			}
-			if i := slices.IndexFunc(v.Kinds, is); i >= 0 {
-				return v.Kinds[i], true
+			if i := slices.IndexFunc(v.Resources, is); i >= 0 {
+				return v.Resources[i], true
 			}
 		}
 	}

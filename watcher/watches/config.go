@@ -1,6 +1,7 @@
 package watches
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -103,6 +104,28 @@ func (r GVR) String() string {
 	}
 	return r.Group + "/" + r.Version + "/" + r.Resource
 }
+
+// UnmarshalJSON reads what String writes.
+func (r *GVR) UnmarshalJSON(b []byte) error {
+	var text string
+	parts := []string{}
+	if json.Unmarshal(b, &text) == nil {
+		parts = strings.Split(text, "/")
+	}
+	switch len(parts) {
+	case 2:
+		*r = GVR{Version: parts[0], Resource: parts[1]}
+	case 3:
+		*r = GVR{parts[0], parts[1], parts[2]}
+	default:
+		return errors.New(`want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the ` +
+			"core group")
+	}
+	return nil
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r GVR) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
 
 var (
 	groupName    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)

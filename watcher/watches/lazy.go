@@ -46,15 +46,13 @@ func (l *lazy) ended() bool {
 }
 
 // idle reports whether nobody needs it. The caller holds mu.
-func (w *Watches) idle(l *lazy) bool { return !l.ended() && l.holders == 0 && !w.pinned(gvrOf(l.kind)) }
+func (w *Watches) idle(l *lazy) bool { return !l.ended() && l.holders == 0 && !w.pinned(GVROf(l.kind)) }
 
 func (w *Watches) pinned(r GVR) bool { return w.pins[r] != nil }
 
-func gvrOf(k Kind) GVR { return GVR{k.Group, k.Version, k.Name} }
-
 // start follows a kind within the limits. The caller holds mu.
 func (w *Watches) start(kind Kind) (*lazy, error) {
-	r := gvrOf(kind)
+	r := GVROf(kind)
 	n, bytes := w.loaded()
 	switch {
 	case n >= w.config.MaxWatches:
@@ -149,7 +147,7 @@ func (w *Watches) end(stopped []*lazy) {
 		_ = w.own.RemoveResource(l.key) // it is there: nobody else removes it
 		w.first.Delete(l.key)
 		w.mu.Lock()
-		delete(w.lazy, gvrOf(l.kind))
+		delete(w.lazy, GVROf(l.kind))
 		w.mu.Unlock()
 		close(l.done)
 	}
@@ -187,9 +185,9 @@ func (w *Watches) makeRoom(newest ...*lazy) (stopped []*lazy) {
 	}
 	slices.SortFunc(idle, func(a, b *lazy) int { return a.used.Compare(b.used) })
 	for _, l := range append(idle, newest...) {
-		if bytes > w.config.MaxBytes && !l.ended() && !w.pinned(gvrOf(l.kind)) {
+		if bytes > w.config.MaxBytes && !l.ended() && !w.pinned(GVROf(l.kind)) {
 			bytes -= l.bytes()
-			w.crowded[gvrOf(l.kind)] = time.Now().Add(crowdedFor)
+			w.crowded[GVROf(l.kind)] = time.Now().Add(crowdedFor)
 			stopped = append(stopped, w.stop(l, &LimitError{keyMaxBytes, w.config.MaxBytes}))
 		}
 	}

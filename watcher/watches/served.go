@@ -152,29 +152,21 @@ func (s *served) learnt(r GVR) bool {
 func newCatalogue(discovered []collector.APIGroup, deny denied) *Catalogue {
 	c := &Catalogue{}
 	for _, g := range discovered {
-		group := Group{Name: g.Name}
+		group := collector.APIGroup{Name: g.Name}
 		for _, v := range g.Versions {
-			version := Version{Name: v.Name}
-			for _, r := range v.Resources {
-				k := Kind{r.Resource, r.Singular, r.ShortNames, r.Categories}
-				switch {
-				case r.Validate() != nil, !slices.Contains(r.Verbs, "list"), !slices.Contains(r.Verbs, "watch"):
-				case deny.has(k.Group, k.Name):
-					c.Withheld = append(c.Withheld, k)
-				default:
-					version.Kinds = append(version.Kinds, k)
-				}
-			}
-			if len(version.Kinds) > 0 {
-				slices.SortFunc(version.Kinds, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
-				group.Versions = append(group.Versions, version)
+			kinds := slices.DeleteFunc(slices.Clone(v.Resources), func(r collector.APIResource) bool {
+				return r.Validate() != nil || !slices.Contains(r.Verbs, "list") || !slices.Contains(r.Verbs, "watch") ||
+					deny.has(r.Group, r.Name)
+			})
+			if len(kinds) > 0 {
+				slices.SortFunc(kinds, func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+				group.Versions = append(group.Versions, collector.APIVersion{Name: v.Name, Resources: kinds})
 			}
 		}
 		if len(group.Versions) > 0 {
 			c.Groups = append(c.Groups, group)
 		}
 	}
-	slices.SortFunc(c.Withheld, func(a, b Kind) int { return cmp.Compare(gvrOf(a).String(), gvrOf(b).String()) })
-	slices.SortFunc(c.Groups, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(c.Groups, func(a, b collector.APIGroup) int { return cmp.Compare(a.Name, b.Name) })
 	return c
 }

@@ -22,7 +22,7 @@ func show(c *watches.Catalogue) string {
 	for _, g := range c.Groups {
 		for _, v := range g.Versions {
 			var kinds []string
-			for _, k := range v.Kinds {
+			for _, k := range v.Resources {
 				kinds = append(kinds, k.Name)
 			}
 			all = append(all, strings.TrimPrefix(g.Name+"/"+v.Name, "/")+"="+strings.Join(kinds, ","))
@@ -48,7 +48,7 @@ func TestServed(t *testing.T) {
 	if d := cmp.Diff(builtIn, show(h.Served())); d != "" {
 		t.Error(d)
 	}
-	want := watches.Kind{Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}}
+	want := watches.Kind{Singular: "pod", ShortNames: []string{"po"}, Categories: []string{"all"}, Verbs: []string{"get", "list", "watch"}}
 	want.Version, want.Name, want.Kind, want.Namespaced = "v1", "pods", "Pod", true
 	if got, ok := h.Served().Find(podsGVR); !ok || cmp.Diff(want, got) != "" {
 		t.Error(cmp.Diff(want, got))

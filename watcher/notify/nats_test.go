@@ -1,4 +1,4 @@
-package delivery_test
+package notify_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/watchbench/watchbench/internal/certs"
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
@@ -64,7 +64,7 @@ func makeStream(t *testing.T, s *server.Server, more func(*jetstream.StreamConfi
 	return made
 }
 
-func natsTarget(t *testing.T, s *server.Server, c delivery.NATS) *delivery.NATSTarget {
+func natsTarget(t *testing.T, s *server.Server, c notify.NATS) *notify.NATSTarget {
 	t.Helper()
 	if c.Servers == nil {
 		c.Servers = []string{s.ClientURL()}
@@ -72,7 +72,7 @@ func natsTarget(t *testing.T, s *server.Server, c delivery.NATS) *delivery.NATST
 	if c.Allow == nil {
 		c.Allow = []string{"127.0.0.0/8"}
 	}
-	made, err := delivery.NewNATS(c, nil)
+	made, err := notify.NewNATS(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +80,8 @@ func natsTarget(t *testing.T, s *server.Server, c delivery.NATS) *delivery.NATST
 	return made
 }
 
-func natsEvent(name string, version int) delivery.Event {
-	return delivery.Event{
+func natsEvent(name string, version int) notify.Event {
+	return notify.Event{
 		ID: "u-" + name + ":" + strconv.Itoa(version) + ":MODIFIED", Type: "MODIFIED", Version: "v1", Resource: "pods",
 		Namespace: "n", Name: name, UID: "u-" + name, Body: fmt.Appendf(nil, `{"type":"MODIFIED","object":{"v":%d}}`, version),
 	}
@@ -109,8 +109,8 @@ func messages(t *testing.T, s jetstream.Stream) (all []*jetstream.RawStreamMsg) 
 func TestNATSDeliver(t *testing.T) {
 	s := startNATS(t, t.TempDir(), -1, nil)
 	st := makeStream(t, s, nil)
-	to := natsTarget(t, s, delivery.NATS{})
-	for _, e := range []delivery.Event{natsEvent("a.b", 1), natsEvent("a.b", 1), natsEvent("*", 2)} {
+	to := natsTarget(t, s, notify.NATS{})
+	for _, e := range []notify.Event{natsEvent("a.b", 1), natsEvent("a.b", 1), natsEvent("*", 2)} {
 		if err := to.Deliver(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestTwoSubjects(t *testing.T) {
 	s := startNATS(t, t.TempDir(), -1, nil)
 	st := makeStream(t, s, nil)
 	for _, subject := range []string{"", "k8s.own", "", "k8s.own"} {
-		if err := natsTarget(t, s, delivery.NATS{Subject: subject}).Deliver(t.Context(), natsEvent("a", 1)); err != nil {
+		if err := natsTarget(t, s, notify.NATS{Subject: subject}).Deliver(t.Context(), natsEvent("a", 1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,7 +153,7 @@ func TestNATSRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := natsTarget(t, s, delivery.NATS{Timeout: setting.Duration(500 * time.Millisecond)})
+	to := natsTarget(t, s, notify.NATS{Timeout: setting.Duration(500 * time.Millisecond)})
 	const objects, versions = 8, 150
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards failures
@@ -169,7 +169,7 @@ func TestNATSRestart(t *testing.T) {
 					if err == nil {
 						break
 					}
-					var permanent *delivery.PermanentError
+					var permanent *notify.PermanentError
 					if errors.As(err, &permanent) || t.Context().Err() != nil {
 						t.Errorf("o%d %d: %v", o, v, err)
 						return
@@ -223,20 +223,20 @@ func TestNATSRestart(t *testing.T) {
 // TestNATSRefusals: what each refusal means for the natsEvent.
 func TestNATSRefusals(t *testing.T) {
 	s := startNATS(t, t.TempDir(), -1, func(o *server.Options) { o.MaxPayload = 4096 })
-	var permanent *delivery.PermanentError
+	var permanent *notify.PermanentError
 	e := natsEvent("a", 1)
-	if err := natsTarget(t, s, delivery.NATS{}).Deliver(t.Context(), e); err == nil || errors.As(err, &permanent) {
+	if err := natsTarget(t, s, notify.NATS{}).Deliver(t.Context(), e); err == nil || errors.As(err, &permanent) {
 		t.Errorf("no makeStream yet: %v, want an error that is not for ever", err)
 	}
 	makeStream(t, s, func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1024; c.MaxMsgs = 2; c.Discard = jetstream.DiscardNew })
-	if err := natsTarget(t, s, delivery.NATS{Stream: "OTHER"}).Deliver(t.Context(), e); err == nil || errors.As(err, &permanent) {
+	if err := natsTarget(t, s, notify.NATS{Stream: "OTHER"}).Deliver(t.Context(), e); err == nil || errors.As(err, &permanent) {
 		t.Errorf("another makeStream has the subject: %v, want an error that is not permanent", err)
 	}
-	to := natsTarget(t, s, delivery.NATS{})
+	to := natsTarget(t, s, notify.NATS{})
 	for _, size := range []int{2000, 8000} {
 		large := natsEvent("large", size)
 		large.Body = []byte(strings.Repeat("x", size))
-		if err := to.Deliver(t.Context(), large); !errors.As(err, &permanent) || permanent.Reason != delivery.TooLarge {
+		if err := to.Deliver(t.Context(), large); !errors.As(err, &permanent) || permanent.Reason != notify.TooLarge {
 			t.Errorf("%d bytes: %v, want permanent, too large", size, err)
 		}
 	}
@@ -249,9 +249,9 @@ func TestNATSRefusals(t *testing.T) {
 		t.Errorf("full makeStream: %v, want an error that is not for ever", err)
 	}
 	// The guard: the address is not allowed, by whatever name.
-	var unreachable *delivery.UnreachableError
+	var unreachable *notify.UnreachableError
 	address := "nats://localhost:" + s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:]
-	if err := natsTarget(t, s, delivery.NATS{Servers: []string{address}, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), e); !errors.As(err, &unreachable) {
+	if err := natsTarget(t, s, notify.NATS{Servers: []string{address}, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), e); !errors.As(err, &unreachable) {
 		t.Errorf("loopback: %v, want that it is not reachable", err)
 	}
 	if n := s.NumClients(); n > 4 {
@@ -264,7 +264,7 @@ func TestNATSRefusals(t *testing.T) {
 func TestFullAccount(t *testing.T) {
 	s := startNATS(t, t.TempDir(), -1, nil)
 	st := makeStream(t, s, nil)
-	to := natsTarget(t, s, delivery.NATS{})
+	to := natsTarget(t, s, notify.NATS{})
 	limit := func(store int64) {
 		t.Helper()
 		l := server.JetStreamAccountLimits{MaxMemory: -1, MaxStore: store, MaxStreams: -1, MaxConsumers: -1}
@@ -276,7 +276,7 @@ func TestFullAccount(t *testing.T) {
 	if err := to.Deliver(t.Context(), natsEvent("fills", 1)); err != nil {
 		t.Fatal(err)
 	}
-	var permanent *delivery.PermanentError
+	var permanent *notify.PermanentError
 	var api *jetstream.APIError
 	err := to.Deliver(t.Context(), natsEvent("a", 1))
 	if !errors.As(err, &api) || api.Code != 400 || api.ErrorCode != 10002 {
@@ -313,10 +313,10 @@ func TestNATSTLS(t *testing.T) {
 	})
 	address := "tls://localhost:" + s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:]
 	deliver := func(ca string) error {
-		to := natsTarget(t, s, delivery.NATS{Servers: []string{address}, CAFile: filepath.Join(dir, ca), Allow: []string{"127.0.0.0/8", "::1/128"}})
+		to := natsTarget(t, s, notify.NATS{Servers: []string{address}, CAFile: filepath.Join(dir, ca), Allow: []string{"127.0.0.0/8", "::1/128"}})
 		return to.Deliver(t.Context(), natsEvent("a", 1))
 	}
-	var unreachable *delivery.UnreachableError
+	var unreachable *notify.UnreachableError
 	if err := deliver("ca.pem"); err == nil || errors.As(err, &unreachable) {
 		t.Errorf("%v, want that only the makeStream is missing", err)
 	}
@@ -345,7 +345,7 @@ func TestSilentServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	to := natsTarget(t, nil, delivery.NATS{Servers: []string{"nats://" + l.Addr().String()}})
+	to := natsTarget(t, nil, notify.NATS{Servers: []string{"nats://" + l.Addr().String()}})
 	ended := make(chan error, 1) // the one result
 	go func() { ended <- to.Deliver(t.Context(), natsEvent("a", 1)) }()
 	c, err := l.Accept()
@@ -355,7 +355,7 @@ func TestSilentServer(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	began := time.Now()
 	to.Close()
-	var unreachable *delivery.UnreachableError
+	var unreachable *notify.UnreachableError
 	if err := <-ended; !errors.As(err, &unreachable) {
 		t.Errorf("deliver: %v, want that the server cannot be reached", err)
 	}

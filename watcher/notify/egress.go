@@ -1,8 +1,10 @@
-package delivery
+package notify
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -13,7 +15,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
-	"github.com/watchbench/watchbench/watcher/certfile"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // Egress lists the addresses that an operator allows.
@@ -49,7 +51,7 @@ func (c Egress) Validate() error {
 		}
 	}
 	if c.CAFile != "" {
-		if _, err := certfile.Pool(c.CAFile); err != nil {
+		if _, err := setting.Pool(c.CAFile); err != nil {
 			return KeyError("caFile", "%w", err)
 		}
 	}
@@ -79,7 +81,7 @@ func (e *BlockedError) Unwrap() error { return e.Err }
 // Dialer dials what is allowed. Safe for concurrent use.
 type Dialer struct {
 	net net.Dialer
-	ca  *certfile.File[*x509.CertPool] // nil: the system's
+	ca  *setting.File[*x509.CertPool] // nil: the system's
 }
 
 // NewDialer makes one of a valid Egress. resolver may be nil.
@@ -110,7 +112,7 @@ func NewDialer(c Egress, resolver *net.Resolver) *Dialer {
 		},
 	}}
 	if c.CAFile != "" {
-		d.ca = certfile.NewFile(c.CAFile, certfile.Pool)
+		d.ca = setting.NewFile(c.CAFile, setting.Pool)
 	}
 	return d
 }
@@ -118,4 +120,45 @@ func NewDialer(c Egress, resolver *net.Resolver) *Dialer {
 // Dial connects to host:port.
 func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return d.net.DialContext(ctx, network, address)
+}
+
+// Roots are the certificates that servers are verified by, nil for the system's.
+func (d *Dialer) Roots() (*x509.CertPool, error) {
+	if d.ca == nil {
+		return nil, nil
+	}
+	return d.ca.Get()
+}
+
+// TLS is the configuration for one connection to host.
+func (d *Dialer) TLS(host string) (*tls.Config, error) {
+	roots, err := d.Roots()
+	if err != nil {
+		return nil, fmt.Errorf("caFile: %w", err)
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host, RootCAs: roots}, nil
+}
+
+// DialTLS connects to host:port, and verifies that it is the host.
+func (d *Dialer) DialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := d.TLS(host)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := d.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errors.New("the TLS handshake takes too long"))
+	defer cancel()
+	conn := tls.Client(plain, cfg)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		_ = plain.Close()
+		return nil, fmt.Errorf("TLS handshake: %w", err)
+	}
+	return conn, nil
 }

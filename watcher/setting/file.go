@@ -1,6 +1,4 @@
-// Package certfile reads certificates from files that somebody replaces while the process
-// runs.
-package certfile
+package setting
 
 import (
 	"crypto/tls"
@@ -115,8 +113,8 @@ func (l *Latest[T]) Get() T {
 	return l.last
 }
 
-// Server is the configuration of a server that takes load's latest for each new connection.
-func Server(load func() (*tls.Config, error), keep time.Duration, log *slog.Logger) (*tls.Config, error) {
+// ServerTLS is the configuration of a server that takes load's latest for each new connection.
+func ServerTLS(load func() (*tls.Config, error), keep time.Duration, log *slog.Logger) (*tls.Config, error) {
 	latest, err := NewLatest(load, keep, func(err error) {
 		log.Warn("the servers' certificate cannot be read, serving with the last one", "error", err)
 	})

@@ -1,4 +1,4 @@
-package delivery_test
+package notify_test
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/notify"
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/setting"
 	"github.com/watchbench/watchbench/watcher/view"
@@ -37,9 +36,9 @@ func TestSubscription(t *testing.T) {
 	p.view.Replaced(nil, 1, time.Now())
 	c := notify.Default()
 	c.Subscriptions = []notify.Subscription{{
-		Name: "s", Resource: notify.Resource{Version: "v1", Resource: "pods"}, Initial: notify.InitialList, Workers: 8,
+		Name: "s", Resource: watches.GVR{Version: "v1", Resource: "pods"}, Initial: notify.InitialList, Workers: 8,
 		Retry: notify.Retry{Initial: setting.Duration(20 * time.Millisecond), Max: setting.Duration(200 * time.Millisecond)},
-		Target: notify.Target{NATS: delivery.NATS{
+		Target: notify.Target{NATS: notify.NATS{
 			Servers: []string{s.ClientURL()}, Allow: []string{"127.0.0.0/8"}, Stream: "K8S", Timeout: setting.Duration(time.Second),
 		}},
 	}}

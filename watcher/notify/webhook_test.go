@@ -1,4 +1,4 @@
-package delivery_test
+package notify_test
 
 import (
 	"crypto/hmac"
@@ -17,18 +17,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
-var hookEvent = delivery.Event{ID: "u:7:ADDED", Type: "ADDED", Body: []byte(`{"type":"ADDED","object":{}}`)}
+var hookEvent = notify.Event{ID: "u:7:ADDED", Type: "ADDED", Body: []byte(`{"type":"ADDED","object":{}}`)}
 
-func hook(t testing.TB, c delivery.Webhook) *delivery.WebhookTarget {
+func hook(t testing.TB, c notify.Webhook) *notify.WebhookTarget {
 	t.Helper()
 	if c.Allow == nil {
 		c.Allow = []string{"127.0.0.0/8"}
 	}
-	made, err := delivery.NewWebhook(c, delivery.WebhookSettings{Connections: 2})
+	made, err := notify.NewWebhook(c, notify.WebhookSettings{Connections: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestWebhookRequest(t *testing.T) {
 		got = r
 		body, _ = io.ReadAll(r.Body)
 	})
-	if err := hook(t, delivery.Webhook{URL: s.URL + "/path?q=1", SecretFile: file}).Deliver(t.Context(), hookEvent); err != nil {
+	if err := hook(t, notify.Webhook{URL: s.URL + "/path?q=1", SecretFile: file}).Deliver(t.Context(), hookEvent); err != nil {
 		t.Fatal(err)
 	}
 	at, err := strconv.ParseInt(got.Header.Get("webhook-timestamp"), 10, 64)
@@ -94,9 +94,9 @@ func TestStatus(t *testing.T) {
 			}
 			w.WriteHeader(status)
 		})
-		err := hook(t, delivery.Webhook{URL: s.URL}).Deliver(t.Context(), hookEvent)
-		var permanent *delivery.PermanentError
-		var later *delivery.RetryAfterError
+		err := hook(t, notify.Webhook{URL: s.URL}).Deliver(t.Context(), hookEvent)
+		var permanent *notify.PermanentError
+		var later *notify.RetryAfterError
 		got := "again"
 		switch {
 		case err == nil:
@@ -126,7 +126,7 @@ func TestRedirect(t *testing.T) {
 			w.Header().Set("Location", location)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		})
-		if err := hook(t, delivery.Webhook{URL: s.URL}).Deliver(t.Context(), hookEvent); err == nil || !strings.Contains(err.Error(), "HTTP 307") {
+		if err := hook(t, notify.Webhook{URL: s.URL}).Deliver(t.Context(), hookEvent); err == nil || !strings.Contains(err.Error(), "HTTP 307") {
 			t.Errorf("to %s: %v", location, err)
 		}
 	}
@@ -134,7 +134,7 @@ func TestRedirect(t *testing.T) {
 		w.Header().Set("Location", "http://[::1?token=hush")
 		w.WriteHeader(http.StatusFound)
 	})
-	err := hook(t, delivery.Webhook{URL: s.URL}).Deliver(t.Context(), hookEvent)
+	err := hook(t, notify.Webhook{URL: s.URL}).Deliver(t.Context(), hookEvent)
 	if err == nil || !strings.Contains(err.Error(), "HTTP 302: redirects are not followed") || strings.Contains(err.Error(), "hush") {
 		t.Errorf("to what is no URL: %v", err)
 	}
@@ -152,8 +152,8 @@ func TestNoProxy(t *testing.T) {
 	}
 	// net/http reads the environment once, at the first request that asks for it: what is asked
 	// of must not be loopback, which no proxy is used for.
-	err := hook(t, delivery.Webhook{URL: "http://192.0.2.1:9/", Timeout: setting.Duration(time.Second)}).Deliver(t.Context(), hookEvent)
-	var blocked *delivery.BlockedError
+	err := hook(t, notify.Webhook{URL: "http://192.0.2.1:9/", Timeout: setting.Duration(time.Second)}).Deliver(t.Context(), hookEvent)
+	var blocked *notify.BlockedError
 	if !errors.As(err, &blocked) || asked.Load() != 0 {
 		t.Errorf("%v, the proxy was asked %d times", err, asked.Load())
 	}
@@ -175,7 +175,7 @@ func TestReply(t *testing.T) {
 		}
 	})
 	began := time.Now()
-	if err := hook(t, delivery.Webhook{URL: s.URL, Timeout: setting.Duration(20 * time.Second)}).Deliver(t.Context(), hookEvent); err != nil {
+	if err := hook(t, notify.Webhook{URL: s.URL, Timeout: setting.Duration(20 * time.Second)}).Deliver(t.Context(), hookEvent); err != nil {
 		t.Error(err)
 	}
 	select {
@@ -188,7 +188,7 @@ func TestReply(t *testing.T) {
 	}
 	t.Logf("%d bytes were written into the connection", wrote.Load())
 	exact := serveHook(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 1<<20)) })
-	if err := hook(t, delivery.Webhook{URL: exact.URL}).Deliver(t.Context(), hookEvent); err != nil {
+	if err := hook(t, notify.Webhook{URL: exact.URL}).Deliver(t.Context(), hookEvent); err != nil {
 		t.Errorf("1 MiB: %v", err)
 	}
 }
@@ -212,9 +212,9 @@ func TestFailures(t *testing.T) {
 		"no such name": "http://no-such-name.invalid",
 		"blocked":      "http://10.0.0.1",
 	} {
-		err := hook(t, delivery.Webhook{URL: url + "/?token=hidden", Timeout: setting.Duration(300 * time.Millisecond)}).Deliver(t.Context(), hookEvent)
-		var permanent *delivery.PermanentError
-		var unreachable *delivery.UnreachableError
+		err := hook(t, notify.Webhook{URL: url + "/?token=hidden", Timeout: setting.Duration(300 * time.Millisecond)}).Deliver(t.Context(), hookEvent)
+		var permanent *notify.PermanentError
+		var unreachable *notify.UnreachableError
 		if err == nil || errors.As(err, &permanent) || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -263,7 +263,7 @@ func TestConnections(t *testing.T) {
 	}
 	s.Start()
 	t.Cleanup(s.Close)
-	to := hook(t, delivery.Webhook{URL: s.URL})
+	to := hook(t, notify.Webhook{URL: s.URL})
 	for range 50 {
 		_ = to.Deliver(t.Context(), hookEvent)
 	}

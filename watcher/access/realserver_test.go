@@ -1,5 +1,4 @@
-// Package realserver_test runs the guard and the server against a real apiserver.
-package realserver_test
+package access_test
 
 import (
 	"context"
@@ -13,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -25,8 +23,6 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/watcher/access"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(clustertest.Shared(m)) }
 
 // cluster is a namespace with ServiceAccounts in it.
 type cluster struct {

@@ -1,4 +1,4 @@
-package delivery
+package notify
 
 import (
 	"bytes"
@@ -135,7 +135,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
+func TestParseRetryAfter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
 		"":                               -1,

@@ -1,4 +1,4 @@
-package delivery_test
+package notify_test
 
 import (
 	"context"
@@ -15,15 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/watchbench/watchbench/internal/certs"
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // names is a DNS server of a test: each name has its addresses, and each question after the
 // first gets those of the next round, as one that rebinds gives them.
@@ -138,7 +135,7 @@ func TestRefused(t *testing.T) {
 	if a, err := private.LookupHost(t.Context(), "rebind.example"); err != nil || len(a) != 1 || a[0] != "8.8.8.8" {
 		t.Fatalf("rebind.example is %v, %v", a, err)
 	}
-	plain := delivery.NewDialer(delivery.Egress{Allow: []string{"192.168.7.0/24", "fd77::/16"}}, private)
+	plain := notify.NewDialer(notify.Egress{Allow: []string{"192.168.7.0/24", "fd77::/16"}}, private)
 	at4, at6 := fmt.Sprint(port4), fmt.Sprint(port6)
 	for _, address := range []string{
 		"127.0.0.1:" + at4, "127.1.2.3:" + at4, "[::1]:" + at6, "[::ffff:127.0.0.1]:" + at4, "[::ffff:7f00:1]:" + at4, "0.0.0.0:" + at4, "[::]:" + at6,
@@ -158,7 +155,7 @@ func TestRefused(t *testing.T) {
 				if err == nil {
 					_ = conn.Close()
 				}
-				var blocked *delivery.BlockedError
+				var blocked *notify.BlockedError
 				if !errors.As(err, &blocked) {
 					t.Errorf("%s: %v, want that the address is refused", how, err)
 				}
@@ -175,7 +172,7 @@ func TestAllowed(t *testing.T) {
 	l := listen(t, "127.0.0.2:0")
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	r := (&names{rounds: map[string][][]string{"in.example": {{"127.0.0.2"}}, "out.example": {{"127.0.0.3"}}}}).serve(t)
-	d := delivery.NewDialer(delivery.Egress{Allow: []string{"127.0.0.2/32"}}, r)
+	d := notify.NewDialer(notify.Egress{Allow: []string{"127.0.0.2/32"}}, r)
 	for host, ok := range map[string]bool{"127.0.0.2": true, "::ffff:127.0.0.2": true, "in.example": true, "127.0.0.3": false, "out.example": false} {
 		conn, err := d.Dial(t.Context(), "tcp", net.JoinHostPort(host, port))
 		if err == nil {
@@ -194,50 +191,50 @@ func TestValidate(t *testing.T) {
 		c    interface{ Validate() error }
 		want string
 	}{
-		{delivery.Egress{}, ""},
-		{delivery.Egress{Allow: []string{"10.96.0.0/12", "fd00::/8"}}, ""},
-		{delivery.Egress{Allow: []string{"10.0.0.0/8", "kube.local"}}, "allow[1]: "},
-		{delivery.Egress{Allow: []string{"10.0.0.1"}}, `allow[0]: invalid network "10.0.0.1", want 10.0.0.1/32 `},
-		{delivery.Egress{Allow: []string{"fd00::1"}}, `allow[0]: invalid network "fd00::1", want fd00::1/128 `},
-		{delivery.Egress{Allow: []string{"10.0.0.1/8"}}, "allow[0]: "},
-		{delivery.Egress{Allow: []string{"::ffff:10.0.0.0/104"}}, "allow[0]: "},
-		{delivery.Egress{CAFile: "/none"}, "caFile: "},
-		{delivery.Egress{CAFile: "egress_test.go"}, "caFile: "},
-		{delivery.Webhook{URL: "https://h/"}, ""},
-		{delivery.Webhook{URL: "ftp://h/"}, "url: "},
-		{delivery.Webhook{URL: "https://h/", SecretFile: "/none"}, "secretFile: "},
-		{delivery.Webhook{URL: "https://h/", SecretFile: "webhook_test.go"}, "secretFile: "},
-		{delivery.Webhook{URL: "https://h/", CAFile: "/none"}, "caFile: "},
-		{delivery.Webhook{URL: "https://h/", Allow: []string{"h"}}, "allow[0]: "},
-		{delivery.Webhook{URL: "https://h/", Timeout: -1}, "timeout: "},
-		{delivery.NATS{Servers: servers}, ""},
-		{delivery.NATS{Servers: servers, Subject: "a.b"}, ""},
-		{delivery.NATS{Servers: []string{"tls://h:4222", "http://h:4222"}}, "servers[1]: "},
-		{delivery.NATS{Servers: []string{"nats://u:p@h:4222"}}, "servers[0]: holds a user"},
-		{delivery.NATS{Servers: []string{"nats://h"}}, "servers[0]: "},
-		{delivery.NATS{Servers: []string{"nats://h:10250"}}, "servers[0]: port 10250"},
-		{delivery.NATS{Servers: []string{"nats://h:4222/x"}}, "servers[0]: "},
-		{delivery.NATS{Servers: servers, Subject: "a.{name"}, "subject: "},
-		{delivery.NATS{Servers: servers, CredentialsFile: "/none"}, "credentialsFile: "},
-		{delivery.NATS{Servers: servers, Timeout: -1}, "timeout: "},
-		{delivery.NATS{Servers: servers, Allow: []string{"host"}}, "allow[0]: "},
-		{delivery.Kafka{Brokers: brokers, Topic: "a.b_c-1"}, ""},
-		{delivery.Kafka{Brokers: []string{"h:9092", "kafka://h:1"}, Topic: "t"}, "brokers[1]: "},
-		{delivery.Kafka{Brokers: []string{"u@h:9092"}, Topic: "t"}, "brokers[0]: "},
-		{delivery.Kafka{Brokers: []string{"h:10250"}, Topic: "t"}, "brokers[0]: port 10250"},
-		{delivery.Kafka{Brokers: brokers}, "topic: "},
-		{delivery.Kafka{Brokers: brokers, Topic: "a b"}, "topic: "},
-		{delivery.Kafka{Brokers: brokers, Topic: strings.Repeat("t", 249)}, ""},
-		{delivery.Kafka{Brokers: brokers, Topic: strings.Repeat("t", 250)}, "topic: "},
-		{delivery.Kafka{Brokers: brokers, Topic: "t", CAFile: "/x"}, "caFile: has no use"},
-		{delivery.Kafka{Brokers: brokers, Topic: "t", TLS: true, CAFile: "/none"}, "caFile: "},
-		{delivery.Kafka{Brokers: brokers, Topic: "t", Timeout: setting.Duration(time.Millisecond)}, "timeout: "},
-		{delivery.Kafka{Brokers: brokers, Topic: "t", User: "u"}, "sasl: missing"},
-		{delivery.Kafka{Brokers: brokers, Topic: "t", SASL: "plain", User: "u"}, "sasl: plain shows"},
-		{delivery.Kafka{Brokers: brokers, Topic: "t", SASL: "md5"}, "sasl: "},
-		{delivery.Kafka{Brokers: brokers, Topic: "t", SASL: "scram-sha-256"}, "user: "},
-		{delivery.Kafka{Brokers: brokers, Topic: "t", SASL: "scram-sha-256", User: "u"}, "passwordFile: "},
-		{delivery.Kafka{Brokers: brokers, Topic: "t", Allow: []string{"10.0.0.1/8"}}, "allow[0]: "},
+		{notify.Egress{}, ""},
+		{notify.Egress{Allow: []string{"10.96.0.0/12", "fd00::/8"}}, ""},
+		{notify.Egress{Allow: []string{"10.0.0.0/8", "kube.local"}}, "allow[1]: "},
+		{notify.Egress{Allow: []string{"10.0.0.1"}}, `allow[0]: invalid network "10.0.0.1", want 10.0.0.1/32 `},
+		{notify.Egress{Allow: []string{"fd00::1"}}, `allow[0]: invalid network "fd00::1", want fd00::1/128 `},
+		{notify.Egress{Allow: []string{"10.0.0.1/8"}}, "allow[0]: "},
+		{notify.Egress{Allow: []string{"::ffff:10.0.0.0/104"}}, "allow[0]: "},
+		{notify.Egress{CAFile: "/none"}, "caFile: "},
+		{notify.Egress{CAFile: "egress_test.go"}, "caFile: "},
+		{notify.Webhook{URL: "https://h/"}, ""},
+		{notify.Webhook{URL: "ftp://h/"}, "url: "},
+		{notify.Webhook{URL: "https://h/", SecretFile: "/none"}, "secretFile: "},
+		{notify.Webhook{URL: "https://h/", SecretFile: "webhook_test.go"}, "secretFile: "},
+		{notify.Webhook{URL: "https://h/", CAFile: "/none"}, "caFile: "},
+		{notify.Webhook{URL: "https://h/", Allow: []string{"h"}}, "allow[0]: "},
+		{notify.Webhook{URL: "https://h/", Timeout: -1}, "timeout: "},
+		{notify.NATS{Servers: servers}, ""},
+		{notify.NATS{Servers: servers, Subject: "a.b"}, ""},
+		{notify.NATS{Servers: []string{"tls://h:4222", "http://h:4222"}}, "servers[1]: "},
+		{notify.NATS{Servers: []string{"nats://u:p@h:4222"}}, "servers[0]: holds a user"},
+		{notify.NATS{Servers: []string{"nats://h"}}, "servers[0]: "},
+		{notify.NATS{Servers: []string{"nats://h:10250"}}, "servers[0]: port 10250"},
+		{notify.NATS{Servers: []string{"nats://h:4222/x"}}, "servers[0]: "},
+		{notify.NATS{Servers: servers, Subject: "a.{name"}, "subject: "},
+		{notify.NATS{Servers: servers, CredentialsFile: "/none"}, "credentialsFile: "},
+		{notify.NATS{Servers: servers, Timeout: -1}, "timeout: "},
+		{notify.NATS{Servers: servers, Allow: []string{"host"}}, "allow[0]: "},
+		{notify.Kafka{Brokers: brokers, Topic: "a.b_c-1"}, ""},
+		{notify.Kafka{Brokers: []string{"h:9092", "kafka://h:1"}, Topic: "t"}, "brokers[1]: "},
+		{notify.Kafka{Brokers: []string{"u@h:9092"}, Topic: "t"}, "brokers[0]: "},
+		{notify.Kafka{Brokers: []string{"h:10250"}, Topic: "t"}, "brokers[0]: port 10250"},
+		{notify.Kafka{Brokers: brokers}, "topic: "},
+		{notify.Kafka{Brokers: brokers, Topic: "a b"}, "topic: "},
+		{notify.Kafka{Brokers: brokers, Topic: strings.Repeat("t", 249)}, ""},
+		{notify.Kafka{Brokers: brokers, Topic: strings.Repeat("t", 250)}, "topic: "},
+		{notify.Kafka{Brokers: brokers, Topic: "t", CAFile: "/x"}, "caFile: has no use"},
+		{notify.Kafka{Brokers: brokers, Topic: "t", TLS: true, CAFile: "/none"}, "caFile: "},
+		{notify.Kafka{Brokers: brokers, Topic: "t", Timeout: setting.Duration(time.Millisecond)}, "timeout: "},
+		{notify.Kafka{Brokers: brokers, Topic: "t", User: "u"}, "sasl: missing"},
+		{notify.Kafka{Brokers: brokers, Topic: "t", SASL: "plain", User: "u"}, "sasl: plain shows"},
+		{notify.Kafka{Brokers: brokers, Topic: "t", SASL: "md5"}, "sasl: "},
+		{notify.Kafka{Brokers: brokers, Topic: "t", SASL: "scram-sha-256"}, "user: "},
+		{notify.Kafka{Brokers: brokers, Topic: "t", SASL: "scram-sha-256", User: "u"}, "passwordFile: "},
+		{notify.Kafka{Brokers: brokers, Topic: "t", Allow: []string{"10.0.0.1/8"}}, "allow[0]: "},
 	} {
 		err := tc.c.Validate()
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want)) {
@@ -288,7 +285,7 @@ func TestTLS(t *testing.T) {
 	other := serve(certs.Server{DNSNames: []string{"other"}}, 0)
 	old := serve(certs.Server{DNSNames: []string{"localhost"}}, tls.VersionTLS11)
 	expired := serve(certs.Server{DNSNames: []string{"localhost"}, To: time.Now().Add(-time.Minute)}, 0)
-	d := delivery.NewDialer(delivery.Egress{Allow: []string{"127.0.0.0/8", "::1/128"}, CAFile: caFile}, nil)
+	d := notify.NewDialer(notify.Egress{Allow: []string{"127.0.0.0/8", "::1/128"}, CAFile: caFile}, nil)
 	write := func(a *certs.Authority, age time.Duration) {
 		if err := os.WriteFile(caFile, a.PEM(), 0o600); err != nil {
 			t.Fatal(err)
@@ -327,15 +324,15 @@ func FuzzAllow(f *testing.F) {
 	f.Add("::/0")
 	f.Add("::ffff:127.0.0.0/104")
 	f.Fuzz(func(t *testing.T, allow string) {
-		c := delivery.Egress{Allow: []string{allow}}
+		c := notify.Egress{Allow: []string{allow}}
 		if c.Validate() != nil {
 			return
 		}
-		conn, err := delivery.NewDialer(c, nil).Dial(t.Context(), "tcp", "127.0.0.1:1")
+		conn, err := notify.NewDialer(c, nil).Dial(t.Context(), "tcp", "127.0.0.1:1")
 		if err == nil {
 			_ = conn.Close()
 		}
-		var blocked *delivery.BlockedError
+		var blocked *notify.BlockedError
 		if within := netip.MustParsePrefix(allow).Contains(netip.MustParseAddr("127.0.0.1")); errors.As(err, &blocked) == within {
 			t.Errorf("%q: %v", allow, err)
 		}

@@ -1,4 +1,4 @@
-package certfile_test
+package setting_test
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/certfile"
+	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // TestLatest: files are read again once what was read is old enough; while they cannot be,
@@ -19,7 +19,7 @@ func TestLatest(t *testing.T) {
 			loads++
 			return loads, fail
 		}
-		l, err := certfile.NewLatest(load, time.Second, func(error) { warned++ })
+		l, err := setting.NewLatest(load, time.Second, func(error) { warned++ })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestLatest(t *testing.T) {
 				t.Errorf("%s: %d, warned %d times; want %d, %d", tc.name, got, warned, tc.want, tc.warned)
 			}
 		}
-		if _, err := certfile.NewLatest(load, 0, nil); err == nil {
+		if _, err := setting.NewLatest(load, 0, nil); err == nil {
 			t.Error("what cannot be read at the start is no error")
 		}
 	})

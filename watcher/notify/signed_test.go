@@ -1,4 +1,4 @@
-package delivery_test
+package notify_test
 
 import (
 	"crypto/hmac"
@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify"
 )
 
 // example begins what docs/webhooks.md shows.
@@ -55,11 +55,11 @@ func verified(r *http.Request, secret string) ([]byte, error) {
 // TestReceiver: the receiver of docs/webhooks.md believes what is delivered to it, and
 // nothing else.
 func TestReceiver(t *testing.T) {
-	own, err := os.ReadFile("receiver_test.go")
+	own, err := os.ReadFile("signed_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := os.ReadFile("../../../docs/webhooks.md")
+	page, err := os.ReadFile("../../docs/webhooks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestReceiver(t *testing.T) {
 			}
 			body, refused = verified(r, secret)
 		}))
-		if err := hook(t, delivery.Webhook{URL: s.URL, SecretFile: file}).Deliver(t.Context(), hookEvent); err != nil {
+		if err := hook(t, notify.Webhook{URL: s.URL, SecretFile: file}).Deliver(t.Context(), hookEvent); err != nil {
 			t.Fatal(err)
 		}
 		s.Close()

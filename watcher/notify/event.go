@@ -1,7 +1,4 @@
-// Package delivery delivers events to webhooks, NATS JetStream and Kafka. Errors say what to do about an event that
-// was not taken. Which addresses a target may have is decided where a connection is dialled, after the name was
-// resolved: an earlier answer for the name, or what a receiver says, does not count.
-package delivery
+package notify
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package delivery_test
+package notify_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/watchbench/watchbench/watcher/notify/delivery"
+	"github.com/watchbench/watchbench/watcher/notify"
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
@@ -36,7 +36,7 @@ func kafkaCluster(t *testing.T, more ...kfake.Opt) *kfake.Cluster {
 	return c
 }
 
-func kafkaTarget(t *testing.T, c *kfake.Cluster, cfg delivery.Kafka) *delivery.KafkaTarget {
+func kafkaTarget(t *testing.T, c *kfake.Cluster, cfg notify.Kafka) *notify.KafkaTarget {
 	t.Helper()
 	cfg.Brokers = c.ListenAddrs()
 	if cfg.Topic == "" {
@@ -45,7 +45,7 @@ func kafkaTarget(t *testing.T, c *kfake.Cluster, cfg delivery.Kafka) *delivery.K
 	if cfg.Allow == nil {
 		cfg.Allow = []string{"127.0.0.0/8"}
 	}
-	made, err := delivery.NewKafka(cfg, nil)
+	made, err := notify.NewKafka(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +53,9 @@ func kafkaTarget(t *testing.T, c *kfake.Cluster, cfg delivery.Kafka) *delivery.K
 	return made
 }
 
-func kafkaEvent(object, version int) delivery.Event {
+func kafkaEvent(object, version int) notify.Event {
 	uid := fmt.Sprintf("u%d", object)
-	return delivery.Event{
+	return notify.Event{
 		ID: fmt.Sprintf("%s:%d:MODIFIED", uid, version), Type: "MODIFIED", UID: uid,
 		Body: fmt.Appendf(nil, `{"type":"MODIFIED","object":{"v":%d}}`, version),
 	}
@@ -91,7 +91,7 @@ func TestKafkaDeliver(t *testing.T) {
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "events", Err: kerr.NotEnoughReplicasAfterAppend, Count: 6}, // written, and denied
 		kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Topic: "events", Err: kerr.RequestTimedOut, Count: 6},
 	)
-	to := kafkaTarget(t, c, delivery.Kafka{})
+	to := kafkaTarget(t, c, notify.Kafka{})
 	const objects, versions = 8, 60
 	var wg sync.WaitGroup
 	for o := range objects {
@@ -138,19 +138,19 @@ func header(r *kgo.Record, key string) string {
 func TestKafkaRefusals(t *testing.T) {
 	c := kafkaCluster(t)
 	short := setting.Duration(time.Second)
-	var permanent *delivery.PermanentError
+	var permanent *notify.PermanentError
 	large := kafkaEvent(1, 1)
 	large.Body = make([]byte, 2<<20)
-	if err := kafkaTarget(t, c, delivery.Kafka{}).Deliver(t.Context(), large); !errors.As(err, &permanent) || permanent.Reason != delivery.TooLarge {
+	if err := kafkaTarget(t, c, notify.Kafka{}).Deliver(t.Context(), large); !errors.As(err, &permanent) || permanent.Reason != notify.TooLarge {
 		t.Errorf("large: %v", err)
 	}
-	if err := kafkaTarget(t, c, delivery.Kafka{Topic: "none", Timeout: short}).Deliver(t.Context(), kafkaEvent(1, 1)); err == nil || errors.As(err, &permanent) {
+	if err := kafkaTarget(t, c, notify.Kafka{Topic: "none", Timeout: short}).Deliver(t.Context(), kafkaEvent(1, 1)); err == nil || errors.As(err, &permanent) {
 		t.Errorf("no topic: %v, want an error that is not for ever", err)
 	}
 	began := time.Now()
-	var unreachable *delivery.UnreachableError
-	var blocked *delivery.BlockedError
-	if err := kafkaTarget(t, c, delivery.Kafka{Timeout: short, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), kafkaEvent(1, 1)); !errors.As(err, &unreachable) || !errors.As(err, &blocked) {
+	var unreachable *notify.UnreachableError
+	var blocked *notify.BlockedError
+	if err := kafkaTarget(t, c, notify.Kafka{Timeout: short, Allow: []string{"10.0.0.0/8"}}).Deliver(t.Context(), kafkaEvent(1, 1)); !errors.As(err, &unreachable) || !errors.As(err, &blocked) {
 		t.Errorf("loopback: %v, want that the address is refused", err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -167,7 +167,7 @@ func TestLogin(t *testing.T) {
 		if err := os.WriteFile(file, []byte(password), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		to := kafkaTarget(t, c, delivery.Kafka{SASL: "scram-sha-512", User: "us", PasswordFile: file, Timeout: setting.Duration(time.Second)})
+		to := kafkaTarget(t, c, notify.Kafka{SASL: "scram-sha-512", User: "us", PasswordFile: file, Timeout: setting.Duration(time.Second)})
 		err := to.Deliver(t.Context(), kafkaEvent(1, 1))
 		if (err == nil) != ok {
 			t.Errorf("password %q: %v", password, err)
@@ -182,7 +182,7 @@ func TestLogin(t *testing.T) {
 // the timeout, nor the end of the kafkaTarget; what is tried again is there in its order.
 func TestHungBroker(t *testing.T) {
 	c := kafkaCluster(t)
-	to := kafkaTarget(t, c, delivery.Kafka{Timeout: setting.Duration(time.Second)})
+	to := kafkaTarget(t, c, notify.Kafka{Timeout: setting.Duration(time.Second)})
 	if err := to.Deliver(t.Context(), kafkaEvent(1, 1)); err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestHungBroker(t *testing.T) {
 		t.Errorf("with a timeout of 1s it took %s", took)
 	}
 	<-asked
-	other := kafkaTarget(t, c, delivery.Kafka{Timeout: setting.Duration(time.Minute)})
+	other := kafkaTarget(t, c, notify.Kafka{Timeout: setting.Duration(time.Minute)})
 	ended := make(chan error, 1) // the one result
 	go func() { ended <- other.Deliver(t.Context(), kafkaEvent(2, 1)) }()
 	<-asked
