@@ -11,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
-	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
@@ -99,9 +98,6 @@ func settle(out io.Writer, c *assess.Checked) error {
 			return render.WriteMatrix(c.Dir, c.Matrix)
 		}
 		return result.Save(path, c.Results)
-	}
-	if text := history.Retired(c.Dir); text != "" {
-		fmt.Fprintf(out, "%s: %s\n", c.Dir, text)
 	}
 	for _, d := range c.Differences {
 		fmt.Fprintf(out, "%s: %s\n", c.Dir, d)

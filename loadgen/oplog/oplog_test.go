@@ -50,11 +50,20 @@ func records(n int) []Record {
 
 func newWriter(t *testing.T, f *file) *Writer {
 	t.Helper()
-	w, err := NewWriter(f)
+	w, err := ndjson.NewWriter(f, format)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+func read(t *testing.T, data []byte) iter.Seq2[Record, error] {
+	t.Helper()
+	lines, err := ndjson.NewZstd(bytes.NewReader(data), ndjson.MaxLine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return format.Read(lines)
 }
 
 func collect(seq iter.Seq2[Record, error]) (out []Record, err error) {
@@ -89,7 +98,7 @@ func TestEncodingHasAllFields(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := collect(Read(&f.Buffer)); err != nil || !slices.Equal(got, []Record{full}) {
+	if got, err := collect(read(t, f.Bytes())); err != nil || !slices.Equal(got, []Record{full}) {
 		t.Errorf("wrote %+v, read %+v, %v", full, got, err)
 	}
 }
@@ -155,7 +164,7 @@ func TestConcurrentAppends(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := collect(Read(&f.Buffer))
+	got, err := collect(read(t, f.Bytes()))
 	if err != nil || len(got) != 4000 {
 		t.Fatalf("%d records, %v", len(got), err)
 	}
@@ -202,12 +211,12 @@ func TestReadRefuses(t *testing.T) {
 		{"line without end", compress(t, strings.Repeat("x", 2*ndjson.MaxLine)), 0, false, "line 1: decompressing: longer than"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := collect(Read(bytes.NewReader(tc.data)))
-			var at *LineError
+			got, err := collect(read(t, tc.data))
+			var at *ndjson.LineError
 			if !errors.As(err, &at) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}
-			if errors.Is(err, ErrTruncated) != tc.truncated {
+			if errors.Is(err, ndjson.ErrTruncated) != tc.truncated {
 				t.Errorf("%v: truncated is %t, want %t", err, !tc.truncated, tc.truncated)
 			}
 			if len(got) != tc.records {
@@ -236,7 +245,7 @@ func TestCutLogIsNeverTakenForWhole(t *testing.T) {
 	}
 	whole := f.Bytes()
 	for n := range whole {
-		got, err := collect(Read(bytes.NewReader(whole[:n])))
+		got, err := collect(read(t, whole[:n]))
 		switch {
 		case n == half: // a log up to a checkpoint is whole
 			if err != nil || len(got) != 100 {
@@ -264,7 +273,7 @@ func TestDamageIsFound(t *testing.T) {
 	for i := range f.Len() * 8 {
 		damaged := bytes.Clone(f.Bytes())
 		damaged[i/8] ^= 1 << (i % 8)
-		if got, err := collect(Read(bytes.NewReader(damaged))); err == nil && !slices.Equal(got, want) {
+		if got, err := collect(read(t, damaged)); err == nil && !slices.Equal(got, want) {
 			t.Errorf("bit %d: %d records that were not written, no error", i, len(got))
 		}
 	}
@@ -272,7 +281,7 @@ func TestDamageIsFound(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	out := &file{}
-	w, err := NewWriter(out)
+	w, err := ndjson.NewWriter(out, format)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -289,13 +298,13 @@ func FuzzRead(f *testing.F) {
 		if plain {
 			data = compress(t, string(data))
 		}
-		got, err := collect(Read(bytes.NewReader(data)))
+		got, err := collect(read(t, data))
 		if err != nil {
 			return
 		}
 		// What reads without an error can be written and read again.
 		again := &file{}
-		w, err := NewWriter(again)
+		w, err := ndjson.NewWriter(again, format)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +314,7 @@ func FuzzRead(f *testing.F) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if back, err := collect(Read(&again.Buffer)); err != nil || !slices.Equal(back, got) {
+		if back, err := collect(read(t, again.Bytes())); err != nil || !slices.Equal(back, got) {
 			t.Errorf("%d records came back as %d, %v", len(got), len(back), err)
 		}
 	})

@@ -1,13 +1,9 @@
 package readers
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 
-	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
@@ -28,8 +24,6 @@ const (
 
 	// Delivery is a request to a webhook: received whole at Started, answered with Code at Ended.
 	Delivery = "delivery"
-
-	end = "end" // the last line, which counts the others
 )
 
 // Why a reader gave up a query that was under way, as an Error. The server may have been answering, so Code may be 200.
@@ -67,75 +61,21 @@ type Record struct {
 // Writer appends records. Its file counts once it is closed.
 type Writer = ndjson.Writer[Record]
 
-var format = ndjson.Format[Record]{
-	What: "readers' record",
-	Line: func(b []byte, r *Record) []byte {
-		line, _ := json.Marshal(r) // numbers, booleans and strings always encode
-		return append(append(b, line...), '\n')
-	},
-	Seal: func(records int64) string { return fmt.Sprintf(`{"what":%q,"records":%d}`, end, records) },
-}
+var format = ndjson.Records[Record]("readers' record")
 
 // Create makes the file at path; an existing one is overwritten.
 func Create(path string) (*Writer, error) { return ndjson.Create(path, format) }
 
-// ErrTruncated means that the record lacks its last line, which counts the others, or has another number of them: the
-// readers were killed, or the file was cut.
-var ErrTruncated = errors.New("the readers' record is truncated")
-
-// ReadFile yields the records of the file at path in the order in which they were appended. An error is the last thing
-// yielded.
+// ReadFile yields the records of the file at path; see ndjson.Format. One that does not say what it is of is an error.
 func ReadFile(path string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		lines, err := ndjson.Open(path)
-		if err != nil {
-			yield(Record{}, fmt.Errorf("open the readers' record: %w", err))
-			return
-		}
-		defer func() { _ = lines.Close() }() // only read from
-		read(lines, yield)
-	}
-}
-
-func read(lines *ndjson.Reader, yield func(Record, error) bool) {
-	const unsealed = -1
-	var r Record
-	records, n := int64(unsealed), int64(0)
-	members := map[string]any{
-		"what": &r.What, "reader": &r.Reader, "intended": &r.Intended, "started": &r.Started, "ended": &r.Ended,
-		"code": &r.Code, "items": &r.Items, "bytes": &r.Bytes, "error": &r.Error, "type": &r.Type, "uid": &r.UID,
-		"version": &r.Version, "signed": &r.Signed, "records": &records,
-	}
-	member := func(key []byte) any { return members[string(key)] }
-	texts := jsonscan.NewInterner()
-	fail := func(err error) { yield(Record{}, fmt.Errorf("readers' record, line %d: %w", lines.Line(), err)) }
-	for ; ; n++ {
-		line, err := lines.Next()
-		r = Record{}
-		switch {
-		case errors.Is(err, io.EOF) || errors.Is(err, ndjson.ErrCut):
-			err = fmt.Errorf("%w after %d records", ErrTruncated, n)
-		case err == nil:
-			if err = jsonscan.Decode(line, texts, member); err == nil && r.What == "" {
-				err = errors.New("a record that does not say what it is of")
+		for r, err := range format.ReadFile(path) {
+			if err == nil && r.What == "" {
+				r, err = Record{}, fmt.Errorf("%s: a record that does not say what it is of", path)
+			}
+			if !yield(r, err) || err != nil {
+				return
 			}
 		}
-		if err != nil {
-			fail(err)
-			return
-		}
-		if records != unsealed {
-			break
-		}
-		if !yield(r, nil) {
-			return
-		}
-	}
-	if r != (Record{What: end}) || records != n {
-		fail(fmt.Errorf("%w: its last line counts %d records, %d were read", ErrTruncated, records, n))
-		return
-	}
-	if _, err := lines.Next(); !errors.Is(err, io.EOF) {
-		fail(errors.New("text after the last line"))
 	}
 }

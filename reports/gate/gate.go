@@ -258,7 +258,7 @@ func (v *Verdict) control(what string, points []*point, compare func(*point, fig
 			for _, h := range compare(p, of.fig) {
 				f := Finding{
 					Point: of.Point, Name: of.Name + " of " + sides[h.side], Kind: KindNoisy, Unit: of.Unit,
-					Better: of.Better, Allow: of.Allow, Holm: 1, Outcome: Inconclusive,
+					Higher: of.Higher, Allow: of.Allow, Holm: 1, Outcome: Inconclusive,
 					Why: fmt.Sprintf("too few cells to compare %s with itself; --control takes a second run of BASE", sides[h.side]),
 				}
 				if h.ok {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
@@ -22,7 +23,7 @@ func (p *point) judge(name string, rule Rule, rules *Rules) Finding {
 		return p.judge(name, rule, rules)
 	}
 	f := Finding{
-		Point: p.name, Name: name, Kind: rule.Kind, Unit: fig.unit, Better: rule.Better, Allow: float64(rule.Allow),
+		Point: p.name, Name: name, Kind: rule.Kind, Unit: fig.unit, Higher: fig.better == result.Higher, Allow: float64(rule.Allow),
 		Holm: 1, detect: float64(rule.Detect), fig: fig,
 	}
 	if known == 0 && rule.Optional && len(slices.Concat(p.Cells[0], p.Cells[1])) > 0 {
@@ -84,18 +85,18 @@ func (f *Finding) compare(s samples, rules *Rules, apart int) {
 
 // limit is the ratio of what is just allowed.
 func (f *Finding) limit() float64 {
-	if f.Better == lower {
-		return 1 + f.Allow
+	if f.Higher {
+		return 1 - f.Allow
 	}
-	return 1 - f.Allow
+	return 1 + f.Allow
 }
 
 // harm is the p-value of "worse than allowed".
 func (f *Finding) harm() float64 {
-	if f.Better == lower {
-		return f.Ratio.PAbove(f.limit())
+	if f.Higher {
+		return f.Ratio.PBelow(f.limit())
 	}
-	return f.Ratio.PBelow(f.limit())
+	return f.Ratio.PAbove(f.limit())
 }
 
 // noise is how far the interval reaches to one side, as a part.
@@ -103,11 +104,11 @@ func (f *Finding) noise() float64 { return math.Sqrt(f.Interval.High/f.Interval.
 
 // beyond and within report where the whole interval lies: worse than a limit, or better.
 func (f *Finding) beyond(limit float64) bool {
-	return f.Better == lower && f.Interval.Low > limit || f.Better == higher && f.Interval.High < limit
+	return !f.Higher && f.Interval.Low > limit || f.Higher && f.Interval.High < limit
 }
 
 func (f *Finding) within(limit float64) bool {
-	return f.Better == lower && f.Interval.High < limit || f.Better == higher && f.Interval.Low > limit
+	return !f.Higher && f.Interval.High < limit || f.Higher && f.Interval.Low > limit
 }
 
 // open reports whether a finding waits for settle.
@@ -190,7 +191,7 @@ func (f *Finding) exact(s samples) {
 	worse, better, gone := 0, 0, 0
 	for _, v := range s.same {
 		by := v[1] - v[0]
-		if f.Better == higher {
+		if f.Higher {
 			by = -by
 		}
 		switch {

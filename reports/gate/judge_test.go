@@ -43,7 +43,7 @@ func TestOutcomeOfOneFigure(t *testing.T) {
 
 // TestHigherIsBetter: direction and limit of a rate.
 func TestHigherIsBetter(t *testing.T) {
-	rules, err := parse("r.yaml", []byte("metrics: {storage.qps: {kind: noisy, better: higher, allow: 10%, detect: 50%}}"), Defaults())
+	rules, err := parse("r.yaml", []byte("metrics: {storage.qps: {kind: noisy, allow: 10%, detect: 50%}}"), Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,8 +138,9 @@ func (s samples) ratio() (stats.Ratio, bool) {
 
 // figure is a metric of a cell, or made of several; its value is nil where it is not known.
 type figure struct {
-	unit  string
-	value func(*result.Cell) *float64
+	unit   string
+	better string // one of result.Lower and Higher, or neither
+	value  func(*result.Cell) *float64
 }
 
 // figureOf reads a metric's path, or two with a slash between.
@@ -153,13 +154,15 @@ func figureOf(name string) (fig figure, err error) {
 		}
 	}
 	if len(parts) == 1 {
-		return figure{of[0].Unit, of[0].Of}, nil
+		return figure{of[0].Unit, of[0].Better, of[0].Of}, nil
 	}
 	unit := of[0].Unit
 	if of[1].Unit != "" {
 		unit += "/" + of[1].Unit
 	}
-	return figure{unit, func(c *result.Cell) *float64 { return quotient(of[0].Of(c), of[1].Of(c)) }}, nil
+	return figure{unit, cmp.Or(of[0].Better, result.Lower), func(c *result.Cell) *float64 {
+		return quotient(of[0].Of(c), of[1].Of(c))
+	}}, nil
 }
 
 // mustFigure is figureOf of a name that is known to be one.

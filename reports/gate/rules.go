@@ -32,7 +32,6 @@ type Rules struct {
 // Rule is how one metric is judged.
 type Rule struct {
 	Kind      string      `json:"kind" jsonschema:"enum=exact,enum=noisy"`
-	Better    string      `json:"better" jsonschema:"enum=lower,enum=higher"`
 	Allow     units.Share `json:"allow"`
 	Detect    units.Share `json:"detect,omitempty"`
 	Relative  bool        `json:"relative,omitempty"`
@@ -49,11 +48,6 @@ func (r *Rules) level() float64 { return 1 - 2*float64(r.Alpha) }
 const (
 	KindExact = "exact"
 	KindNoisy = "noisy"
-)
-
-const (
-	lower  = "lower"
-	higher = "higher"
 )
 
 // Invariants beside the guarantees.
@@ -176,17 +170,19 @@ func (r *Rules) Validate() error {
 func (r Rule) validate(path, name string) error {
 	bad := strictyaml.Bad
 	for _, at := range [][2]string{{path, name}, {path + ".else", cmp.Or(r.Else, name)}} {
-		if _, err := figureOf(at[1]); err != nil {
+		fig, err := figureOf(at[1])
+		if err != nil {
 			what, remedy, _ := strings.Cut(err.Error(), "; ")
 			return bad(at[0], remedy, "%s", what)
+		}
+		if fig.better == "" {
+			return bad(at[0], "divide it by the work, as in "+at[1]+" / load.done", "neither more nor less of it is better")
 		}
 	}
 	exact := r.Kind == KindExact
 	switch {
 	case !exact && r.Kind != KindNoisy:
 		return bad(path+".kind", "write exact or noisy", "%q is not a kind", r.Kind)
-	case r.Better != lower && r.Better != higher:
-		return bad(path+".better", "write lower or higher", "%q is not a direction", r.Better)
 	case r.Allow >= 1:
 		return bad(path+".allow", "use less than 100%", "%s allows anything", r.Allow)
 	case !exact && r.Allow < 0.001:

@@ -25,7 +25,7 @@ func beside(c *result.Cell) *float64 {
 
 // relative is the figure ÷ the CPU time of the yardstick in the same cell.
 func (f figure) relative() figure {
-	return figure{f.unit, func(c *result.Cell) *float64 { return quotient(f.value(c), beside(c)) }}
+	return figure{f.unit, f.better, func(c *result.Cell) *float64 { return quotient(f.value(c), beside(c)) }}
 }
 
 // steady judges a figure by its part of the yardstick as well. "Worse" may come from either, so the p-value is twice
@@ -44,7 +44,7 @@ func (f *Finding) steady(p *point, fig figure, rules *Rules) {
 	other := *f
 	other.Ratio, other.Interval = &own, own.At(rules.level())
 	flatters, blames := one.Low > 1, one.High < 1 // by the yardstick the part looks better, or worse, than it is
-	if f.Better == higher {
+	if f.Higher {
 		flatters, blames = blames, flatters
 	}
 	if blames || flatters && !other.beyond(f.limit()) || other.noise() >= f.noise() || !other.agrees(f.Ratio.Median) {
@@ -60,7 +60,7 @@ func (f *Finding) steady(p *point, fig figure, rules *Rules) {
 // what is within the allowed must be so by both.
 func (f *Finding) agrees(ratio float64) bool {
 	limit := f.limit()
-	if f.Better == higher {
+	if f.Higher {
 		ratio, limit = 1/ratio, 1/limit
 	}
 	return !(f.beyond(f.limit()) && ratio <= 1 || f.within(f.limit()) && ratio >= limit)

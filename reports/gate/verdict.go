@@ -59,7 +59,7 @@ type Finding struct {
 	Base, New *float64
 	Ratio     *stats.Ratio
 	Interval  stats.Interval
-	Better    string
+	Higher    bool // values are better
 	Allow     float64
 	N         int     // blocks, or repetitions of the smaller side
 	Holm      float64 // p-value of "worse than allowed" after Holm's correction; 1 for others

@@ -33,11 +33,11 @@ func judged() *gate.Verdict {
 			{Point: "load=cost", Name: "G4", Outcome: gate.NotJudged, Why: "on either side: no power"},
 		},
 		Metrics: []gate.Finding{
-			{Point: "load=cost", Name: "storage.requestsPerEvent", Kind: gate.KindExact, Better: "lower", Allow: 0.001, Outcome: gate.Fail, Why: "worse in 12 of 12 repetitions", Base: new(1.0), New: new(2.0), Ratio: exact, Interval: exactIn, N: 12},
-			{Point: "load=cost", Name: "watcher.cpuMicrosPerEvent", Unit: "µs", Kind: gate.KindNoisy, Better: "lower", Allow: 0.03, Outcome: gate.Fail, Base: new(200.0), New: new(220.4), Ratio: worse, Interval: worseIn, N: 6},
-			{Point: "load=pace", Name: "freshness.p50", Unit: "s", Kind: gate.KindNoisy, Better: "lower", Allow: 0.05, Outcome: gate.Warn, Base: new(0.05), New: new(0.051), Ratio: near, Interval: nearIn, N: 6},
-			{Point: "load=pace", Name: "handler.drainSeconds", Unit: "s", Kind: gate.KindNoisy, Better: "lower", Allow: 0.1, Outcome: gate.Inconclusive, Why: "5 whole blocks, 6 are needed", N: 5},
-			{Point: "load=pace", Name: "watcher.allocsPerEvent", Kind: gate.KindNoisy, Better: "lower", Allow: 0.03, Outcome: gate.Invalid, Why: "missing in 1 of 12 cells of NEW"},
+			{Point: "load=cost", Name: "storage.requestsPerEvent", Kind: gate.KindExact, Allow: 0.001, Outcome: gate.Fail, Why: "worse in 12 of 12 repetitions", Base: new(1.0), New: new(2.0), Ratio: exact, Interval: exactIn, N: 12},
+			{Point: "load=cost", Name: "watcher.cpuMicrosPerEvent", Unit: "µs", Kind: gate.KindNoisy, Allow: 0.03, Outcome: gate.Fail, Base: new(200.0), New: new(220.4), Ratio: worse, Interval: worseIn, N: 6},
+			{Point: "load=pace", Name: "freshness.p50", Unit: "s", Kind: gate.KindNoisy, Allow: 0.05, Outcome: gate.Warn, Base: new(0.05), New: new(0.051), Ratio: near, Interval: nearIn, N: 6},
+			{Point: "load=pace", Name: "handler.drainSeconds", Unit: "s", Kind: gate.KindNoisy, Allow: 0.1, Outcome: gate.Inconclusive, Why: "5 whole blocks, 6 are needed", N: 5},
+			{Point: "load=pace", Name: "watcher.allocsPerEvent", Kind: gate.KindNoisy, Allow: 0.03, Outcome: gate.Invalid, Why: "missing in 1 of 12 cells of NEW"},
 		},
 		Control: gate.Control{What: "BASE against itself", Outcome: gate.Pass},
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -79,32 +79,23 @@ func counts(all map[string]int64) string {
 	return cmp.Or(strings.Join(parts, ", "), "none")
 }
 
-// traffic compares the events per kind of each load's first valid cell with the plan.
+// traffic is the events per kind of each load's first valid cell.
 func (t *table) traffic() Section {
 	s := Section{ID: "traffic", Title: "Events per kind", Table: Table{
-		Heads: append(Heads("kind", "profile", "load"),
-			Head{Title: "added"}, Head{Title: "modified"}, Head{Title: "deleted"},
-			Head{Title: "events", Unit: "per pod"},
-			Head{Title: "of expected", Unit: "%"}, Head{Title: "size", Unit: "KB"}, Head{Title: "expected", Unit: "KB"})},
-		Notes: []string{"Each acknowledged write is one watch event; expected is what the plan has. Of the first valid " +
-			"cell. Sizes are means over storage's requests. 1 KB is 1,000 bytes."}}
+		Heads: append(Heads("kind", "load"), Head{Title: "added"}, Head{Title: "modified"}, Head{Title: "deleted"})},
+		Notes: []string{"Each acknowledged write is one watch event. Of the first valid cell."}}
 	seen := map[string]bool{}
 	for _, r := range t.rows {
-		if r.void() || seen[r.load] || r.valid[0].Traffic == nil {
+		if r.void() || seen[r.load] {
 			continue
 		}
-		x := r.valid[0].Traffic
 		seen[r.load] = true
-		for i, kind := range slices.SortedFunc(maps.Keys(x.Kinds), func(a, b string) int {
-			return cmp.Or(cmp.Compare(x.Kinds[b].Events(), x.Kinds[a].Events()), cmp.Compare(a, b))
+		kinds := r.valid[0].Traffic
+		for i, kind := range slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
+			return cmp.Or(cmp.Compare(kinds[b].Events(), kinds[a].Events()), cmp.Compare(a, b))
 		}) {
-			k := x.Kinds[kind]
-			part := unknown
-			if k.Expected != nil && *k.Expected > 0 {
-				part = short(100 * float64(k.Events()) / *k.Expected)
-			}
-			cells := Cells(kind, x.Profile, r.load, fmt.Sprint(k.Added), fmt.Sprint(k.Modified), fmt.Sprint(k.Deleted),
-				shortOf(k.PerPod), part, kilobytes(k.Bytes), kilobytes(k.ExpectedBytes))
+			k := kinds[kind]
+			cells := Cells(kind, r.load, fmt.Sprint(k.Added), fmt.Sprint(k.Modified), fmt.Sprint(k.Deleted))
 			cells[0].Gap = i == 0
 			s.Table.Rows = append(s.Table.Rows, cells)
 		}
@@ -112,14 +103,7 @@ func (t *table) traffic() Section {
 	return s
 }
 
-func kilobytes(v *float64) string {
-	if v == nil {
-		return unknown
-	}
-	return short(*v / 1000)
-}
-
-// growth is the table of a ladder.
+// growth is the table of a ladder, by objects, then by rate.
 func (t *table) growth() Section {
 	s := Section{ID: "growth", Title: "Growth", Table: Table{Heads: append(Heads("rung"),
 		Head{Title: "objects", Meaning: "That existed before the load."},
@@ -129,35 +113,45 @@ func (t *table) growth() Section {
 		Head{Title: "sync CPU", Unit: "s", Meaning: "CPU time of the watcher in that time."},
 		Head{Title: "memory", Unit: "MiB", Meaning: "Resident memory in the end, when what the first lists took besides " +
 			"has been given back."},
-		Head{Title: "per object", Unit: "B", Meaning: "Memory above the smallest rung of the same rate, per object more " +
-			"than that has."},
 		Head{Title: "peak", Unit: "MiB", Meaning: "The highest resident memory since the start of the process."},
 		Head{Title: "freshness p50", Unit: "s"}, Head{Title: "freshness p99", Unit: "s"})}}
-	g := t.res.Growth
-	if g == nil {
+	if !t.ladder() {
 		return s
 	}
-	for i := range g.Rungs {
-		x := &g.Rungs[i]
-		rate := shortOf(x.Rate)
+	for _, r := range slices.SortedStableFunc(slices.Values(t.rows), func(a, b *row) int {
+		return cmp.Or(cmp.Compare(a.Cells[0].Load.Prefill, b.Cells[0].Load.Prefill), cmp.Compare(a.offered(), b.offered()))
+	}) {
+		rate := short(r.offered())
 		switch {
-		case x.Valid == 0:
+		case r.void():
 			rate = "invalid"
-		case x.Rate == nil:
+		case math.IsInf(r.offered(), 1):
 			rate = "unlimited"
 		}
-		s.Table.Rows = append(s.Table.Rows, Cells(x.Point, strconv.FormatInt(x.Objects, 10), rate, shortOf(x.QPS),
-			shortOf(x.Stored), shortOf(x.SyncCPU), shortOf(x.HeldMiB), shortOf(x.BytesPerObject), shortOf(x.PeakMiB),
-			shortOf(x.FreshP50), shortOf(x.FreshP99)))
-	}
-	for _, x := range []struct {
-		name string
-		s    *result.Slope
-	}{{"memory", g.Memory}, {"peak memory", g.Peak}, {"sync CPU", g.SyncCPU}} {
-		if x.s != nil {
-			s.Notes = append(s.Notes, fmt.Sprintf("Beyond the smallest rung of the lowest rate, %s grows as objects^%.2f "+
-				"(%d rungs; ^%.2f between the last two).", x.name, x.s.Exponent, x.s.Rungs, x.s.Last))
+		cells := Cells(r.Name, fmt.Sprint(r.Cells[0].Load.Prefill), rate)
+		for _, name := range []string{"load.qps", "watcher.storedSeconds", "watcher.storedCPUSeconds", "watcher.rssEndMiB",
+			"watcher.rssHighestMiB", "freshness.p50", result.FigureFreshness} {
+			m, err := result.MetricByName(name)
+			if err != nil {
+				panic(err) // the names are constants
+			}
+			cells = append(cells, Cell{Text: shortOf(m.Over(r.Cells).Value)})
 		}
+		s.Table.Rows = append(s.Table.Rows, cells)
 	}
 	return s
+}
+
+// ladder reports whether the points are rungs.
+func (t *table) ladder() bool {
+	is, _ := t.res.Scenario["ladder"].(bool)
+	return is
+}
+
+// offered is the rate that was asked for.
+func (r *row) offered() float64 {
+	if v := r.Median(func(c *result.Cell) *float64 { return c.Load.OfferedQPS }); v != nil {
+		return *v
+	}
+	return math.Inf(1)
 }

@@ -75,10 +75,7 @@ func besides() *result.Results {
 func profiledRun() *result.Results {
 	c := drained(9)
 	c.ID, c.Load = "a", result.Load{Model: result.ModelOpen, DurationS: 10, QPS: 100}
-	c.Traffic = &result.Traffic{Profile: "service-churn", PodLives: 10, Kinds: map[string]result.KindTraffic{
-		"Pod":    {Added: 10, Modified: 75, Deleted: 10, Expected: new(100.0), PerPod: new(9.5), Bytes: new(13_000.0)},
-		"Gadget": {Modified: 3},
-	}}
+	c.Traffic = map[string]result.KindTraffic{"Pod": {Added: 10, Modified: 75, Deleted: 10}, "Gadget": {Modified: 3}}
 	return &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "churn"}, Cells: []result.Cell{c}}
 }
 
@@ -119,11 +116,13 @@ func TestSections(t *testing.T) {
 	resumed.Run.Resumed = []result.Resumption{{Environment: result.Environment{CPUModel: "Another"}, Cells: []result.Rerun{{ID: "light-keyed-r1", Why: "late"}}}}
 	somecut := measured(map[string][]float64{"keyed": {9, 9.1, 30}})
 	somecut.Cells[2].Cut, somecut.Cells[2].CutFraction, somecut.Cells[2].Handler.DrainProjected = true, 0.4, true
-	growth := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "scale"}, Growth: &result.Growth{
-		Rungs: []result.Rung{{Point: "a", Objects: 1000, Valid: 1, Rate: new(10.0), QPS: new(10.0), Stored: new(0.25), HeldMiB: new(24.5)},
-			{Point: "b", Objects: 10_000, Valid: 1, QPS: new(3553.0)}},
-		Memory: &result.Slope{Exponent: 0.94, Last: 0.88, Rungs: 3},
-	}}
+	growth := sized(paced{"large", "10", 0.1, 0.8, 1}, paced{"small", "10", 0.1, 0.4, 1})
+	growth.Scenario = map[string]any{"ladder": true}
+	for i, held := range []float64{168.9, 24.5} {
+		c := &growth.Cells[i]
+		c.Load.Prefill, c.Watcher.Stored, c.Watcher.RSSEndMiB = int64(10_000-9000*i), new(0.25), &held
+	}
+	growth.Cells[0].Load.OfferedQPS = nil
 	for name, tc := range map[string]struct {
 		res       *result.Results
 		md, pages []string
@@ -133,11 +132,11 @@ func TestSections(t *testing.T) {
 		"not swept": {swept("storage.latency", "250ms", "1s", "uniform(1s,2s)"), nil, []string{"<h2>Who keeps up"}},
 		"beside": {besides(), []string{"### Beside the published tables", "| before 20 threads | published | 298 | 0.00 | 360 | 89.8 | 21.2 |", "| k8s-watch | 290 | – | ~31.0 |",
 			"✅ holds", "⚠️ not measured", "legacy after 20 threads is invalid: storage &lt;late&gt;", "6.5 × the storage rate; published 5.6 ×"}, []string{`<section id="beside">`}},
-		"traffic":    {profiledRun(), []string{"### Events per kind", "| Pod | service-churn | open | 10 | 75 | 10 | 9.50 | 95.0 | 13.0 | – |"}, []string{`<section id="traffic">`}},
+		"traffic":    {profiledRun(), []string{"### Events per kind", "| Pod | open | 10 | 75 | 10 |"}, []string{`<section id="traffic">`}},
 		"readers":    {storm(), []string{"| watcher | GET | 1000 | 990 | 100.00 | 198.00 | 200.00 | 429: 7, timeout: 3 |", "| watcher | watch | 100 | 99 |", "missed: 1", "| watcher | webhook | 20 | 20 | 3.00 | – | 4.00 | none |"}, nil},
 		"thresholds": {bounded(t), []string{"### Thresholds", "❌ FAILS", "not judged: no valid cell"}, []string{`banner bad">Of 6 thresholds, 2 hold, 2 not judged, 2 failed: partitioned-10 freshness.p99 is 9s, bound &lt; 1s;`, `good">holds</td>`}},
 		"pace":       {sized(paced{"partitioned", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}), []string{"### Who keeps up", "| ❌ falls behind 1 of 1 | 81.0 |", "| ✅ keeps up 1 of 1 | 0.1 | latest state, 71.0 % |"}, nil},
-		"growth":     {growth, []string{"### Growth", "| a | 1000 | 10.0 | 10.0 | 0.25 | – | 24.5 |", "| b | 10000 | unlimited | 3553 |", `memory grows as objects^0.94`}, nil},
+		"growth":     {growth, []string{"### Growth", "| small-10 | 1000 | 200 | 200 | 0.25 | – | 24.5 | – | 0.10 | 0.40 |", "| large-10 | 10000 | unlimited | 200 | 0.25 | – | 169 |"}, nil},
 		"profiles":   {profiles, []string{"| watcher cpu | cells/a b)&lt;x&gt;/watcher-cpu.pprof |", "contain what that cost"}, []string{`<a href="./cells/a%20b%29%3Cx%3E/watcher-cpu.pprof">`}},
 		"resumed":    {resumed, []string{"on Another, for light-keyed-r1 (late)"}, nil},
 		"fixture": {fixture(t), []string{"lognormal(mean=87ms,p99=110ms)", "a slow apiserver", "Columns of the published tables",

@@ -35,7 +35,7 @@ func (t *table) swept() Section {
 	}
 	s.Table.Heads = append(s.Table.Heads, Head{Title: "gain", Unit: "×",
 		Meaning: "Storage rate divided by that of the line above."}, Head{Title: "verdict", Words: true})
-	if t.res.Growth != nil && len(t.res.Growth.Rungs) > 0 {
+	if t.ladder() {
 		return s
 	}
 	for i, path := range t.extra {

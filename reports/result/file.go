@@ -21,7 +21,7 @@ const FileName = "results.json"
 const maxFileBytes = 256 << 20
 
 // ErrSchema is wrapped by the error for a file of another format or version.
-var ErrSchema = errors.New("not a " + Schema + " file")
+var ErrSchema = errors.New("another format, or another version of it")
 
 // LoadFile reads a run's record: path names the file or the run's folder.
 func LoadFile(path string) (*Results, error) {
@@ -43,6 +43,30 @@ func LoadFile(path string) (*Results, error) {
 // Decode reads one record: the schema name must match and the content must satisfy Validate. Fields that this version
 // does not have are skipped, so that it reads the files of earlier ones. Errors name the place, within name.
 func Decode(r io.Reader, name string) (*Results, error) {
+	res, err := decode[Results](r, name, Schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := res.Validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if res.Contests == nil { // written before they stood there
+		res.Decide()
+	}
+	return res, nil
+}
+
+// load reads a file of a format that names its schema.
+func load[T any](path, schema string) (*T, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return decode[T](f, path, schema)
+}
+
+func decode[T any](r io.Reader, name, want string) (*T, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("%s: read: %w", name, err)
@@ -53,29 +77,25 @@ func Decode(r io.Reader, name string) (*Results, error) {
 	if data, err = userfile.Text(data); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	var doc map[string]any
-	if err := json.Unmarshal(data, &doc); err != nil {
+	// The schema is looked at before the fields, so that a file of another version says so and does not complain about
+	// some field.
+	var named struct {
+		Schema *any `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &named); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, place(data, err))
 	}
-	// The schema is looked at before the fields, so that a file of another version
-	// says so and does not complain about some field.
-	switch schema, ok := doc["schema"]; {
-	case !ok:
+	switch {
+	case named.Schema == nil:
 		return nil, fmt.Errorf("%s: field %q is missing: %w", name, "schema", ErrSchema)
-	case schema != Schema:
-		return nil, fmt.Errorf("%s: schema is %q: %w", name, schema, ErrSchema)
+	case *named.Schema != want:
+		return nil, fmt.Errorf("%s: schema is %q, not %s: %w", name, *named.Schema, want, ErrSchema)
 	}
-	var res Results
-	if err := json.Unmarshal(data, &res); err != nil {
+	var document T
+	if err := json.Unmarshal(data, &document); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, place(data, err))
 	}
-	if err := res.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	if res.Contests == nil { // written before they stood there
-		res.Decide()
-	}
-	return &res, nil
+	return &document, nil
 }
 
 // Save writes the record to path in one step that outlasts a crash of the machine.

@@ -1,15 +1,11 @@
 package result
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // MatrixFile is the matrix's name in its folder, MatrixSchema the name of its format.
@@ -154,19 +150,7 @@ func (e *MatrixEntry) Verdict() (failed []string, invalid string) {
 
 // LoadMatrix reads the matrix from its folder.
 func LoadMatrix(dir string) (*Matrix, error) {
-	path := filepath.Join(dir, MatrixFile)
-	data, err := userfile.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("open the matrix: %w", err)
-	}
-	var m Matrix
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, place(data, err))
-	}
-	if m.Schema != MatrixSchema {
-		return nil, fmt.Errorf("%s: schema is %q, not %s", path, m.Schema, MatrixSchema)
-	}
-	return &m, nil
+	return load[Matrix](filepath.Join(dir, MatrixFile), MatrixSchema)
 }
 
 // Started is when its first run began that is there; zero if none is.

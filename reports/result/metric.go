@@ -178,7 +178,7 @@ func unitOf(name string) string {
 		return "KiB/s"
 	case strings.HasSuffix(strings.ToLower(name), "qps"):
 		return "/s"
-	case name == "bytesPerObject", name == "bytesPerEvent", name == "allocBytesPerEvent":
+	case name == "bytesPerEvent", name == "allocBytesPerEvent":
 		return "B"
 	case strings.HasPrefix(name, "efficiency"), name == "littleDiscrepancy":
 		return "share"

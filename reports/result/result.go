@@ -17,7 +17,6 @@ type Results struct {
 	Scenario    map[string]any `json:"scenario"` // the resolved scenario as it was run
 	Cells       []Cell         `json:"cells"`
 	Thresholds  []Threshold    `json:"thresholds,omitempty"` // the scenario's, at every point of its matrix
-	Growth      *Growth        `json:"growth,omitempty"`     // of a ladder
 	Contests    []Contest      `json:"contests,omitempty"`   // what the points are compared by, and who leads
 }
 
@@ -116,7 +115,7 @@ type Cell struct {
 	Faults      map[string]int64   `json:"faults,omitempty"` // how often each fault fired
 	Robustness  *Robustness        `json:"robustness,omitempty"`
 	// Traffic is what the load wrote, by kind; nil without a profile.
-	Traffic *Traffic `json:"traffic,omitempty"`
+	Traffic map[string]KindTraffic `json:"traffic,omitempty"`
 	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan
 	// has no steady rate, where the load is short against storage's latency, and where
 	// something was done to the parties meanwhile.
@@ -201,7 +200,6 @@ type Load struct {
 type Writer struct {
 	Capacity    int      `json:"capacity"`
 	FullSeconds *float64 `json:"fullSeconds,omitempty"`
-	MaxDepth    *float64 `json:"maxDepth,omitempty"` // of runs of former versions
 }
 
 // External stands for the strategy of a watcher that is not ours.
@@ -283,17 +281,16 @@ type Watcher struct {
 	// Lists and Watches are the requests that a simulated API server saw from it, from its
 	// start to the end of the drain: each page of a list is one; a watch that begins as a
 	// streaming list is a watch. nil with an API server that does not tell them apart.
-	Lists          *int64   `json:"lists,omitempty"`
-	Watches        *int64   `json:"watches,omitempty"`
-	RSSPeakMiB     *float64 `json:"rssPeakMiB,omitempty"`
-	RSSEndMiB      *float64 `json:"rssEndMiB,omitempty"`
-	RSSHighestMiB  *float64 `json:"rssHighestMiB,omitempty"` // since the start of the process, first lists included
-	HeapMiB        *float64 `json:"heapMiB,omitempty"`
-	BytesPerObject *float64 `json:"bytesPerObject,omitempty"`
-	NetKiBps       *float64 `json:"netKiBps,omitempty"` // all peers, both directions
-	NetInKiBps     *float64 `json:"netInKiBps,omitempty"`
-	NetOutKiBps    *float64 `json:"netOutKiBps,omitempty"`
-	Goroutines     *float64 `json:"goroutines,omitempty"`
+	Lists         *int64   `json:"lists,omitempty"`
+	Watches       *int64   `json:"watches,omitempty"`
+	RSSPeakMiB    *float64 `json:"rssPeakMiB,omitempty"`
+	RSSEndMiB     *float64 `json:"rssEndMiB,omitempty"`
+	RSSHighestMiB *float64 `json:"rssHighestMiB,omitempty"` // since the start of the process, first lists included
+	HeapMiB       *float64 `json:"heapMiB,omitempty"`
+	NetKiBps      *float64 `json:"netKiBps,omitempty"` // all peers, both directions
+	NetInKiBps    *float64 `json:"netInKiBps,omitempty"`
+	NetOutKiBps   *float64 `json:"netOutKiBps,omitempty"`
+	Goroutines    *float64 `json:"goroutines,omitempty"`
 	// from the start of the process until its lists were complete
 	FirstSync    *float64 `json:"firstSyncSeconds,omitempty"`
 	FirstSyncCPU *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it

@@ -1,13 +1,8 @@
 package result
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"time"
-
-	"github.com/watchbench/watchbench/internal/userfile"
 )
 
 // TuningSchema names the format of tuning.json, TuningFile the file in a tuning's folder, and
@@ -176,32 +171,4 @@ func (t *Tuning) At(i int) *TunedCandidate {
 }
 
 // LoadTuning reads tuning.json.
-func LoadTuning(path string) (*Tuning, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	if data, err = userfile.Text(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	// The schema is looked at before the fields, which differ in a file of another version.
-	var named struct {
-		Schema string `json:"schema"`
-	}
-	if err := json.Unmarshal(data, &named); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, place(data, err))
-	}
-	if named.Schema != TuningSchema {
-		return nil, fmt.Errorf("%s: schema is %q, not %s", path, named.Schema, TuningSchema)
-	}
-	var t Tuning
-	if err := json.Unmarshal(data, &t); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, place(data, err))
-	}
-	return &t, nil
-}
+func LoadTuning(path string) (*Tuning, error) { return load[Tuning](path, TuningSchema) }

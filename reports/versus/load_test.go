@@ -57,7 +57,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"empty", false, "results.json: the file is empty; watchbench check " + at("empty") + " writes it anew"},
 		{"empty/results.json", false, "the file is empty"},
 		{"text", false, "results.json: line 1, column 1: invalid character 'g'"},
-		{"other", false, `schema is "watchbench/results/v9": not a watchbench/results/v1 file; watchbench check`},
+		{"other", false, `schema is "watchbench/results/v9", not watchbench/results/v1: another format`},
 		{"none", false, `field "schema" is missing`},
 		{"matrix", true, "the folder has no results.json"},
 		{"matrix/matrix.json", true, "it is not a run's results"},

@@ -131,6 +131,6 @@ func (c *Checked) compared(file string, recorded any, err error, now any) (*Chec
 	case err != nil:
 		return nil, &badinput.Error{What: err.Error(), Remedy: fmt.Sprintf("remove %s to have it written anew", file)}
 	}
-	c.Differences, err = differences(file, recorded, now)
+	c.Differences, err = result.Differences(file+" has", "the record now gives", recorded, now)
 	return c, err
 }

@@ -46,10 +46,9 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 	return res, nil
 }
 
-// Complete adds what needs all cells of a run: comparisons, the growth of a ladder, who leads, thresholds.
+// Complete adds what needs all cells of a run: comparisons, who leads, thresholds.
 func Complete(res *result.Results) error {
 	res.CompareReaders()
-	res.MeasureGrowth()
 	res.Decide()
 	return res.JudgeThresholds()
 }

@@ -20,11 +20,11 @@ const (
 // of the apiserver's: path, stored and expected value, both shortened; "" where there is no
 // difference. Values of Secrets and of objects with masks are left out.
 func Fields(apiserver, storage Raw, r Rules) (string, error) {
-	expected, rec, err := project(apiserver, r)
+	expected, rec, err := project(apiserver, r, false)
 	if err != nil {
 		return "", err
 	}
-	stored, _, err := project(storage, r)
+	stored, _, err := project(storage, r, false)
 	if err != nil {
 		return "", err
 	}

@@ -143,7 +143,7 @@ func TestUnusableEvidence(t *testing.T) {
 		}, "ledger line 3"},
 		{"an op log that is not compressed data", history.FileOps, func([]byte) []byte { return []byte("plain text") }, history.FileOps},
 		{"an op log cut short", history.FileOps, func(b []byte) []byte { return b[:len(b)/2] }, history.FileOps},
-		{"an empty op log", history.FileOps, func([]byte) []byte { return nil }, "op log is truncated"},
+		{"an empty op log", history.FileOps, func([]byte) []byte { return nil }, "truncated"},
 		{"a state file cut short", history.FileState, func(b []byte) []byte { return b[:len(b)-9] }, history.FileState},
 		{"marks with an unknown field", history.FileMarks, func([]byte) []byte { return []byte("\n{\"tyme\":1}\n") }, history.FileMarks + ":2"},
 		{"samples that are not JSON", history.FileSamples, func([]byte) []byte { return []byte("x\n") }, history.FileSamples + ":1"},

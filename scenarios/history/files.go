@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
@@ -110,97 +109,19 @@ func LoadJSON(dir, name string, into any) error {
 	return nil
 }
 
-// retired are fields that former versions wrote, of which no figure or verdict of this one depends. They are read over;
-// see Retired.
-var retired = []string{
-	"pin", "pinned", "skipped", "watcherCPUs", "runDelay", "heapBytes", "netIn", "netOut", "rssBytes", "apiBefore",
-	"apiAfter", "every",
-}
-
-// decode reads one object and refuses unknown fields that are not retired.
+// decode reads one object and refuses unknown fields.
 func decode(b []byte, into any) error {
-	for {
-		d := json.NewDecoder(bytes.NewReader(b))
-		d.DisallowUnknownFields()
-		err := d.Decode(into)
-		name := unknown(err)
-		if slices.Contains(retired, name) {
-			if b, err = without(b, name); err != nil {
-				return err
-			}
-			continue // json names only one
-		}
-		if name != "" {
-			return fmt.Errorf("%w: it was recorded by another version of watchbench, which can read it", err)
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := d.Token(); !errors.Is(err, io.EOF) {
-			return errors.New("text after the object")
-		}
-		return nil
-	}
-}
-
-// without takes a field out of an object, wherever it is.
-func without(b []byte, name string) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return nil, err
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if err != nil && strings.HasPrefix(err.Error(), "json: unknown field ") {
+		return fmt.Errorf("%w: it was recorded by another version of watchbench, which can read it", err)
+	}
+	if err != nil {
+		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("text after the object")
+		return errors.New("text after the object")
 	}
-	var drop func(any)
-	drop = func(v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			delete(v, name)
-			for _, inner := range v {
-				drop(inner)
-			}
-		case []any:
-			for _, inner := range v {
-				drop(inner)
-			}
-		}
-	}
-	drop(v)
-	return json.Marshal(v)
-}
-
-// unknown is the field that made json refuse an object; empty for another error, and for none.
-func unknown(err error) string {
-	if err == nil {
-		return ""
-	}
-	quoted, found := strings.CutPrefix(err.Error(), "json: unknown field ")
-	if !found {
-		return ""
-	}
-	return strings.Trim(quoted, `"`)
-}
-
-// Retired says which field of a run's or a cell's record this version no longer reads; empty if there is none.
-func Retired(dir string) string {
-	cells, _ := filepath.Glob(filepath.Join(CellDir(dir, "*"), FileCell)) // the pattern is right
-	for _, path := range append([]string{filepath.Join(dir, FileRun), filepath.Join(dir, FileCell)}, cells...) {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		into := any(new(Cell))
-		if filepath.Base(path) == FileRun {
-			into = new(Run)
-		}
-		d := json.NewDecoder(bytes.NewReader(b))
-		d.DisallowUnknownFields()
-		if name := unknown(d.Decode(into)); slices.Contains(retired, name) {
-			return filepath.Base(path) + " has the field " + name + " of a former version, which is no longer read"
-		}
-	}
-	return ""
+	return nil
 }

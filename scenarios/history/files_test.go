@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -93,45 +92,13 @@ func TestMissingFiles(t *testing.T) {
 	if _, err := LoadCell(dir); !errors.As(err, &format) || !strings.Contains(err.Error(), CellSchema) {
 		t.Errorf("got %v", err)
 	}
+	write(FileCell, `{"schema":"watchbench/cell/v1","from":"the future"}`)
+	if _, err := LoadCell(dir); err == nil || !strings.Contains(err.Error(), `unknown field "from": it was recorded by another version`) {
+		t.Errorf("got %v", err)
+	}
 	write(FileBefore, "<html>")
 	if _, err := LoadScrape(dir, FileBefore); !errors.As(err, &format) || format.File != filepath.Join(dir, FileBefore) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// TestRetiredFields: fields of former versions are read over, and named; others are refused with advice.
-func TestRetiredFields(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write(FileSamples, `{"time":5,"rssBytes":100,"goroutines":3,"sockets":2}`+"\n")
-	got, err := LoadLines[Sample](dir, FileSamples)
-	if want := []Sample{{Time: 5, Goroutines: new(3.0), Sockets: new(2.0)}}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	write(FileRun, `{"schema":"watchbench/run/v1","source":"x","environment":{"pinned":{"etcd":"0"}}}`)
-	if r, err := LoadRun(dir); err != nil || r.Source != "x" || !strings.Contains(Retired(dir), "run.json has the field pinned ") {
-		t.Errorf("%v, %q", err, Retired(dir))
-	}
-	write(FileRun, `{"schema":"watchbench/run/v1","from":"the future"}`)
-	if _, err := LoadRun(dir); err == nil || !strings.Contains(err.Error(), `unknown field "from": it was recorded by another version`) || Retired(dir) != "" {
-		t.Errorf("%v", err)
-	}
-	cell := filepath.Join("cells", "a", FileCell)
-	if err := os.MkdirAll(filepath.Join(dir, "cells", "a"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	write(cell, `{"schema":"watchbench/cell/v1","id":"a","apiBefore":{"gets":18446744073709551615},"seed":18446744073709551615}`)
-	if c, err := LoadCell(filepath.Join(dir, "cells", "a")); err != nil || c.ID != "a" || c.Seed != 1<<64-1 || !strings.Contains(Retired(dir), "cell.json has the field apiBefore ") {
-		t.Errorf("%+v, %v, %q", c, err, Retired(dir))
-	}
-	// What a figure depends on is not read over for the sake of another field.
-	write(cell, `{"schema":"watchbench/cell/v1","id":"a","watcherCPUs":1,"scenario":{"cluster":{"pin":true},"load":{"burst":{"base":1}}}}`)
-	if _, err := LoadCell(filepath.Join(dir, "cells", "a")); err == nil || !strings.Contains(err.Error(), `unknown field "burst"`) {
-		t.Errorf("%v", err)
 	}
 }
 

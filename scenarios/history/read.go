@@ -52,7 +52,7 @@ func judgeable(path string, ops iter.Seq2[oplog.Record, error]) iter.Seq2[oplog.
 }
 
 func located(path string, err error) error {
-	var line *oplog.LineError
+	var line *ndjson.LineError
 	if errors.As(err, &line) {
 		return &FormatError{File: path, Line: line.Line, Err: line.Err}
 	}
@@ -108,7 +108,7 @@ func stateIn(dir, name string) (iter.Seq2[StateRecord, error], error) {
 func readState(path string, lines *ndjson.Reader) iter.Seq2[StateRecord, error] {
 	return func(yield func(StateRecord, error) bool) {
 		var s StateRecord
-		texts, field := jsonscan.NewInterner(), s.field
+		texts, field := jsonscan.NewInterner(), jsonscan.FieldsOf(&s)
 		stopped := false
 		err := eachLine(path, lines, func(b []byte) error {
 			s = StateRecord{}
@@ -128,35 +128,6 @@ func readState(path string, lines *ndjson.Reader) iter.Seq2[StateRecord, error] 
 			yield(StateRecord{}, err)
 		}
 	}
-}
-
-// field is where a member's value belongs, nil for an unknown one.
-func (s *StateRecord) field(key []byte) any {
-	switch string(key) {
-	case "side":
-		return (*string)(&s.Side)
-	case "kind":
-		return &s.Kind
-	case "namespace":
-		return &s.Namespace
-	case "name":
-		return &s.Name
-	case "uid":
-		return &s.UID
-	case "resourceVersion":
-		return &s.ResourceVersion
-	case "digest":
-		return &s.Digest
-	case "content":
-		return &s.Content
-	case "served":
-		return &s.Served
-	case "bytes":
-		return &s.Bytes
-	case "differs":
-		return &s.Differs
-	}
-	return nil
 }
 
 // LoadLines reads a small NDJSON file of a cell's folder whole; a missing one is empty.

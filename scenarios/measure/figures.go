@@ -30,8 +30,8 @@ type Figures struct {
 	requests int64 // of all kinds, within the window
 	acked    int64
 	answers  rate
-	stored   int64     // the last acknowledgement of what existed before the load
-	traffic  *profiled // nil for plain pods
+	stored   int64                         // the last acknowledgement of what existed before the load
+	traffic  map[string]result.KindTraffic // nil for plain pods
 	// told counts the load's writes by kind, including the bystander's.
 	told map[string]int64
 }
@@ -44,7 +44,7 @@ func New(cell *history.Cell, before, after history.Scrape, samples []history.Sam
 	f := &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples,
 		load: newLoad(), told: map[string]int64{}, pods: served{took: NewHistogram()}}
 	if cell.Scenario.Load.Profile != "" {
-		f.traffic = newProfiled()
+		f.traffic = map[string]result.KindTraffic{}
 	}
 	return f
 }
@@ -53,12 +53,23 @@ func New(cell *history.Cell, before, after history.Scrape, samples []history.Sam
 func (f *Figures) Operation(r *oplog.Record) {
 	f.clock.Operation(r)
 	f.load.add(r)
-	if r.Phase == oplog.PhaseLoad && r.Type != oplog.TypeHeartbeat && r.OK() {
-		f.told[r.Kind]++
+	if r.Phase != oplog.PhaseLoad || r.Type == oplog.TypeHeartbeat || !r.OK() {
+		return
 	}
-	if f.traffic != nil {
-		f.traffic.operation(r)
+	f.told[r.Kind]++
+	if f.traffic == nil || r.Bystander {
+		return
 	}
+	k := f.traffic[r.Kind]
+	switch r.Type {
+	case oplog.TypeCreate:
+		k.Added++
+	case oplog.TypeDelete:
+		k.Deleted++
+	default:
+		k.Modified++
+	}
+	f.traffic[r.Kind] = k
 }
 
 // Request takes an entry of the ledger, after all operations. Requests received before
@@ -73,9 +84,6 @@ func (f *Figures) Request(e *ledger.Entry) {
 		return
 	}
 	f.requests++
-	if f.traffic != nil {
-		f.traffic.request(e)
-	}
 	if e.Kind == podKind {
 		if f.pods.requests == 0 {
 			f.pods.acks = newBins(from, to)
@@ -128,9 +136,7 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c.Queues, c.Handler.Imbalance, c.Handler.LittleDiscrepancy = queues.Handled, queues.Imbalance, queues.Little
 	c.Writer.FullSeconds = rounded(growth(f.before, f.after, metric.WriterFull))
 	c.Events = eventsBetween(f.before, f.after)
-	if f.traffic != nil {
-		c.Traffic = f.traffic.beside(f.cell.Scenario.Load.Plan("planned", f.cell.Seed), f.planned(c.Load.DurationS))
-	}
+	c.Traffic = f.traffic
 	c.Series = f.curves(from, &ch.writes, &ch.events)
 	if depth := c.Series[result.SeriesQueueDepth].V; len(depth) > 0 {
 		c.Handler.MaxDepth = ptr(slices.Max(depth))
@@ -155,14 +161,6 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	}
 	c.Valid = len(c.InvalidReasons) == 0
 	return c, nil
-}
-
-// planned is how many seconds of the plan were played in so many.
-func (f *Figures) planned(seconds float64) float64 {
-	if !f.load.speed.Limited() {
-		return f.cell.Scenario.Load.Duration.Std().Seconds()
-	}
-	return f.load.speed.Rate(seconds)
 }
 
 // busyEnd is the last acknowledgement, or the end of the load if that was later.

@@ -525,7 +525,7 @@ func compute(t *testing.T, r *record) answers {
 	r.handlerFigures(a, changes, w)
 	r.watcherFigures(a, changes, w)
 	r.eventFigures(a)
-	r.trafficFigures(t, a, w)
+	r.trafficFigures(a)
 	r.checkFigures(a)
 	r.readerFigures(a)
 	r.readChecks(a)

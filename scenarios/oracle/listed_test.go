@@ -23,8 +23,6 @@ var notCompared = []struct {
 	{`checks\.(G7|G8|G9|G12|G13)\..*`, nil, "asked by the fault matrix alone, by rules that are the code's; the facts beside them are compared"},
 	{`storage\.latency(P50|P99)Ms`, mixed, "quantiles of a distribution other than lognormal and constant, which the grammar's own tests hold to its draws"},
 	{`watcher\.name`, nil, "copied from the scenario, or words of the command"},
-	{`writer\.maxDepth`, nil, "of runs of former versions"},
-	{`watcher\.bytesPerObject`, nil, "needs two cells"},
 	{`watcher\.(lists|watches)`, nil, "copied from the cell's record, where the API server is simulated"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
 	{`resumed`, nil, "copied from the cell's record"},

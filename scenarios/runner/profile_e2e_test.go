@@ -36,7 +36,7 @@ func TestProfileDrains(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"Pod", "Event", "ReplicaSet", "Deployment", "EndpointSlice", "Lease"} {
-		if c.Traffic == nil || c.Traffic.Kinds[kind].Events() == 0 {
+		if c.Traffic[kind].Events() == 0 {
 			t.Errorf("no event of a %s: %+v", kind, c.Traffic)
 		}
 	}

@@ -218,7 +218,7 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 		e.LoadBefore, e.LoadAfter, e.StealPct = nil, nil, 0
 		return part{scenario, run.Order, e}
 	}
-	found, err := assess.Differences("the run has", "this command", of(prior.Scenario, prior.Run, prior.Environment),
+	found, err := result.Differences("the run has", "this command", of(prior.Scenario, prior.Run, prior.Environment),
 		of(now.Scenario, now.Run, now.Environment))
 	if err != nil || len(found) == 0 {
 		return err

@@ -15,7 +15,7 @@ import (
 type Reader struct {
 	lines   *ndjson.Reader
 	strings *jsonscan.Interner
-	field   func(key []byte) any // member, bound once
+	field   func(key []byte) any // of the entry
 	entry   Entry                // of the line under way
 	lastSeq uint64
 }
@@ -27,7 +27,7 @@ func Open(path string) (*Reader, error) {
 		return nil, fmt.Errorf("opening the ledger: %w", err)
 	}
 	r := &Reader{lines: lines, strings: jsonscan.NewInterner()}
-	r.field = r.member
+	r.field = jsonscan.FieldsOf(&r.entry)
 	return r, nil
 }
 
@@ -88,48 +88,4 @@ func (r *Reader) All() iter.Seq2[Entry, error] {
 			}
 		}
 	}
-}
-
-// member is where a member's value belongs, nil for an unknown one.
-func (r *Reader) member(key []byte) any {
-	e := &r.entry
-	switch string(key) {
-	case "seq":
-		return &e.Seq
-	case "instance":
-		return &e.Instance
-	case "method":
-		return &e.Method
-	case "cluster":
-		return &e.Cluster
-	case "kind":
-		return &e.Kind
-	case "namespace":
-		return &e.Namespace
-	case "name":
-		return &e.Name
-	case "uid":
-		return &e.UID
-	case "resourceVersion":
-		return &e.ResourceVersion
-	case "bytes":
-		return &e.Bytes
-	case "received":
-		return &e.Received
-	case "applied":
-		return &e.Applied
-	case "responded":
-		return &e.Responded
-	case "gone":
-		return &e.Gone
-	case "status":
-		return &e.Status
-	case "code":
-		return &e.Code
-	case "effect":
-		return &e.Effect
-	case "fault":
-		return &e.Fault
-	}
-	return nil
 }

@@ -1,9 +1,7 @@
 package oplog
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
+	"iter"
 
 	"github.com/watchbench/watchbench/internal/ndjson"
 	"github.com/watchbench/watchbench/internal/userfile"
@@ -13,9 +11,7 @@ import (
 // complete log.
 type Writer = ndjson.Writer[Record]
 
-var format = ndjson.Format[Record]{What: "op log", Line: appendRecord, Seal: func(records int64) string {
-	return fmt.Sprintf(`{"checkpoint":%d}`, records)
-}}
+var format = ndjson.Records[Record]("op log")
 
 // Create makes the file at path; an existing one is overwritten.
 func Create(path string) (*Writer, error) { return ndjson.Create(path, format) }
@@ -25,11 +21,5 @@ func Output(flag, path string) userfile.Output {
 	return userfile.Output{Flag: flag, Path: path, What: format.What, Ours: ndjson.Begins(`{"id":`)}
 }
 
-// NewWriter writes to file and closes it with the Writer.
-func NewWriter(file io.WriteCloser) (*Writer, error) { return ndjson.NewWriter(file, format) }
-
-// appendRecord appends r as one line of JSON.
-func appendRecord(b []byte, r *Record) []byte {
-	line, _ := json.Marshal(r) // numbers, booleans and strings always encode
-	return append(append(b, line...), '\n')
-}
+// ReadFile yields the records of the log at path in the order in which requests were answered; see ndjson.Format.
+func ReadFile(path string) iter.Seq2[Record, error] { return format.ReadFile(path) }

@@ -9,16 +9,10 @@ import (
 	"strings"
 )
 
-// Discrepancy is a place at which two values do not agree.
-type Discrepancy struct {
-	Place    string // such as cells[heavy-keyed].load.qps; empty for the values themselves
-	Old, New any    // as encoding/json decodes them; nil where there is nothing
-}
-
-// Differences lists the places at which two values do not agree, in the order of names. Objects in
-// lists are compared one by one and called by their id, where they have one; of other lists
-// only the first element that differs is named.
-func Differences(old, now any) ([]Discrepancy, error) {
+// Differences names the places at which two values, as JSON has them, do not agree, in the order of names, and both
+// values after these words: "place: results.json has 7, the record now gives 54". Objects in lists are compared one by
+// one and called by their id, where they have one; of other lists only the first element that differs is named.
+func Differences(has, gives string, old, now any) ([]string, error) {
 	a, err := asJSON(old)
 	if err != nil {
 		return nil, err
@@ -27,7 +21,7 @@ func Differences(old, now any) ([]Discrepancy, error) {
 	if err != nil {
 		return nil, err
 	}
-	var d differ
+	d := differ{has: has, gives: gives}
 	d.compare("", a, b)
 	return d.found, nil
 }
@@ -44,7 +38,10 @@ func asJSON(v any) (out any, err error) {
 	return out, nil
 }
 
-type differ struct{ found []Discrepancy }
+type differ struct {
+	has, gives string
+	found      []string
+}
 
 func (d *differ) compare(place string, old, now any) {
 	if reflect.DeepEqual(old, now) {
@@ -62,7 +59,7 @@ func (d *differ) compare(place string, old, now any) {
 			return
 		}
 	}
-	d.found = append(d.found, Discrepancy{place, old, now})
+	d.found = append(d.found, fmt.Sprintf("%s: %s %s, %s %s", place, d.has, differenceText(old), d.gives, differenceText(now)))
 }
 
 func (d *differ) members(place string, old, now map[string]any) {
@@ -105,8 +102,8 @@ func placeOf(old, now any, i int) string {
 // mostShown bounds the characters of a value that are shown.
 const mostShown = 120
 
-// DifferenceText is a value in a line; long ones are cut.
-func DifferenceText(v any) string {
+// differenceText is a value in a line; long ones are cut.
+func differenceText(v any) string {
 	if v == nil {
 		return "nothing"
 	}
