@@ -37,7 +37,6 @@ type runFlags struct {
 	budget         time.Duration
 	resume         string
 	dryRun         bool
-	profile        bool
 	quiet          bool
 	live           string
 	page           *livePage // with --live
@@ -84,8 +83,6 @@ invalid cell that violates a guarantee is kept.`,
 	fl.StringVar(&f.resume, "resume", "", "folder of an earlier run: run only its cells that are invalid or missing")
 	fl.BoolVar(&f.dryRun, "dry-run", false,
 		"print what would be run, in which order and about how long, and start nothing")
-	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they "+
-		"disturb the watcher, so such cells have no CPU figure")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table, or json, a document per scenario")
 	fl.StringVar(&f.live, "live", "",
 		"serve a live page of the run at this address (:0 is any free port of the loopback address)")
@@ -216,7 +213,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	ctx, on, progress := cmd.Context(), file.Base().Cluster, f.progress(cmd)
 	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(),
-		Profile: f.profile, Observer: f.page.observer(),
+		Observer: f.page.observer(),
 	})
 	if err != nil {
 		return out, err

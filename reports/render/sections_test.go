@@ -112,9 +112,6 @@ func TestSections(t *testing.T) {
 	sweep := swept("watcher.podQueueNum", "1", "2", "4", "16")
 	slices.Reverse(sweep.Cells)
 	sweep.Cells[1].Checks = map[string]result.Check{"G2": {Verdict: result.Fail, Judged: 1}} // at 4
-	profiles := fixture(t)
-	profiles.Environment.Profiled = true
-	profiles.Cells[0].Profiles = []result.Profile{{Party: "watcher", Kind: result.ProfileCPU, File: "cells/a b)<x>/watcher-cpu.pprof"}}
 	resumed := fixture(t)
 	resumed.Run.Resumed = []result.Resumption{{Environment: result.Environment{CPUModel: "Another"}, Cells: []result.Rerun{{ID: "light-keyed-r1", Why: "late"}}}}
 	somecut := measured(map[string][]float64{"keyed": {9, 9.1, 30}})
@@ -138,7 +135,6 @@ func TestSections(t *testing.T) {
 		"thresholds": {bounded(t), []string{"### Thresholds", "❌ FAILS", "not judged: no valid cell"}, []string{`banner bad">Of 6 thresholds, 2 hold, 2 not judged, 2 failed: partitioned-10 freshness.p99 is 9s, bound &lt; 1s;`, `good">holds</td>`}},
 		"pace":       {sized(paced{"partitioned", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}), []string{"### Who keeps up", "| ❌ falls behind 1 of 1 | 81.0 |", "| ✅ keeps up 1 of 1 | 0.1 | latest state, 71.0 % |"}, nil},
 		"growth":     {growth, []string{"### Growth", "| a | 1000 | 10.0 | 10.0 | 0.25 | – | 24.5 |", "| b | 10000 | unlimited | 3553 |", `memory grows as objects^0.94`}, nil},
-		"profiles":   {profiles, []string{"| watcher cpu | cells/a b)&lt;x&gt;/watcher-cpu.pprof |", "contain what that cost"}, []string{`<a href="./cells/a%20b%29%3Cx%3E/watcher-cpu.pprof">`}},
 		"resumed":    {resumed, []string{"on Another, for light-keyed-r1 (late)"}, nil},
 		"fixture": {fixture(t), []string{"lognormal(mean=87ms,p99=110ms)", "a slow apiserver", "Columns of the published tables",
 			"| Load average before | 0.31 0.42 0.4 |", "| Load average after | 2.9 2.1 1.2 |", "dedup / light: invalid (repetition 1, 2, 3): 256 of 360",

@@ -125,9 +125,6 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	if s.Lease != "" {
 		config["leaderElection"] = map[string]any{"enabled": true, "namespace": LeaseNamespace, "name": s.Lease}
 	}
-	if s.Profiled {
-		config["debug_mode"] = true
-	}
 	if w.Command != "" {
 		// The original's log files; ours logs to standard error and says so.
 		config["logtostderr"], config["log_dir"], config["pid_dir"] = true, s.Logs, filepath.Join(s.Cell, "pid")

@@ -68,20 +68,6 @@ func save(ctx context.Context, c *http.Client, url, path string, header ...strin
 	return nil
 }
 
-// profile fetches from a process's /debug/pprof/.
-func profile(ctx context.Context, c *http.Client, base, what string) ([]byte, error) {
-	resp, err := get(ctx, c, base+"/debug/pprof/"+what)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProfile))
-	if err != nil {
-		return nil, fmt.Errorf("read the profile %s: %w", what, err)
-	}
-	return data, nil
-}
-
 // scrape reads a /metrics endpoint: as text, and parsed.
 func scrape(ctx context.Context, c *http.Client, url string) ([]byte, history.Scrape, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -101,9 +87,6 @@ func scrape(ctx context.Context, c *http.Client, url string) ([]byte, history.Sc
 
 // maxMetrics bounds one answer of a /metrics endpoint; ours have some 50 KiB.
 const maxMetrics = 16 << 20
-
-// maxProfile bounds one profile; ours have some 50 KiB.
-const maxProfile = 64 << 20
 
 // admin is the admin API of the mock or the proxy.
 type admin struct {

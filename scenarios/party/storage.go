@@ -38,7 +38,6 @@ type StorageSetup struct {
 	Spec            spec.Storage
 	Seed            uint64
 	TLS             *TLS   // nil: plain HTTP
-	Profiled        bool   // it is to serve profiles
 	Name            string // of the process and its log; empty is storagemock
 
 	listen, admin string
@@ -78,9 +77,6 @@ func (m *Storage) start(ctx context.Context) (said announcement, err error) {
 	}
 	if text := s.Spec.Capacity.Text(); text != "" {
 		argv = append(argv, "--capacity", text)
-	}
-	if s.Profiled {
-		argv = append(argv, "--pprof")
 	}
 	if s.TLS != nil {
 		// What is needed to go on after a restart.
@@ -149,11 +145,6 @@ func (m *Storage) Revive(ctx context.Context) error {
 func (m *Storage) Scrape(ctx context.Context) (history.Scrape, error) {
 	_, s, err := scrape(ctx, m.http, m.base+"/metrics")
 	return s, err
-}
-
-// Profile fetches a profile from the mock's /debug/pprof/, such as heap.
-func (m *Storage) Profile(ctx context.Context, what string) ([]byte, error) {
-	return profile(ctx, m.http, m.base, what)
 }
 
 // SetFaults puts faults in force.

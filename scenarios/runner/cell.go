@@ -38,7 +38,6 @@ type cell struct {
 	witness   *party.Witness // with cluster.controllers
 	readers   *party.Readers
 
-	profiles  *profiler        // nil without --profile
 	after     []byte           // the watcher's metrics after the drain, as text
 	cpuBefore procstat.CPUTime // of the machine as the load began
 	drained   drained
@@ -82,7 +81,6 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 	stopSampling := func() {}
 	defer func() {
 		stopSampling()
-		c.profiles.abandon()
 		err = errors.Join(err, c.tearDown(ctx))
 	}()
 	type phase struct {
@@ -93,7 +91,7 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 		{PhasePrepare, c.prepare},
 		{PhaseWarmup, c.warmUp},
 		{PhaseLoad, func(ctx context.Context) error {
-			stopSampling, c.profiles = c.startSampling(ctx), c.startProfiling(ctx)
+			stopSampling = c.startSampling(ctx)
 			return c.load(ctx)
 		}},
 		{PhaseDrain, c.drain},

@@ -171,7 +171,6 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	}
 	c.storage, err = party.StartStorage(ctx, party.StorageSetup{
 		Bin: c.r.opts.Binaries.Storage, Logs: c.logs, Cell: c.dir, Spec: c.s.Storage, Seed: c.record.Seed, TLS: c.setup.TLS,
-		Profiled: c.r.opts.Profile,
 	})
 	if err != nil {
 		return err
@@ -288,7 +287,6 @@ func (c *cell) load(ctx context.Context) error {
 	}
 	err := c.heal(ctx)
 	c.sampler.sample(ctx)
-	c.profiles.heap()
 	return err
 }
 

@@ -32,8 +32,6 @@ type Options struct {
 	Progress *Progress
 	Observer Observer // may be nil
 	Command  []string // for the record
-	// Profile takes CPU and heap profiles of watcher and storage in each cell.
-	Profile bool
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
 	// Failpoints adds those of a Go test to the product's.
@@ -263,7 +261,6 @@ func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results,
 	if res.Environment.Programs, err = programDigests(r.opts.Binaries, r.opts.Scenario.Cells()); err != nil {
 		return nil, err
 	}
-	res.Environment.Profiled = r.opts.Profile
 	return res, nil
 }
 

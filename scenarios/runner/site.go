@@ -122,7 +122,7 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs,
 		Listed: c.setup.Listed, Masks: c.rules.Masks,
 		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0),
-		Profiled: c.r.opts.Profile, Asked: &c.asked,
+		Asked: &c.asked,
 	}
 	if c.launched == 1 {
 		setup.Serving = c.serving
