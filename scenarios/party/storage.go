@@ -91,7 +91,7 @@ func (m *Storage) start(ctx context.Context) (said announcement, err error) {
 		argv = append(argv, "--load-snapshot", m.file(m.life-1, documents))
 		name += "-" + strconv.Itoa(m.life)
 	}
-	p, err := announce(ctx, child{name: name, argv: argv, logs: s.Logs}, &said)
+	p, err := begin(ctx, child{name: name, argv: argv, logs: s.Logs}, "", startLimit, &said)
 	if err == nil {
 		m.Process = p // after a failure it stays the one that has ended
 	}

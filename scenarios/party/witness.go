@@ -1,11 +1,9 @@
 package party
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,20 +34,8 @@ func StartWitness(ctx context.Context, b Bench, kubeconfig string, kinds, ignore
 	if err != nil {
 		return nil, err
 	}
-	var ready atomic.Bool
-	c.lines = func(line []byte) {
-		if bytes.Contains(line, []byte(`"ready"`)) {
-			ready.Store(true)
-		}
-	}
-	p, err := start(c)
+	p, err := begin(ctx, c, readers.Ready, PrepareLimit, nil)
 	if err != nil {
-		return nil, err
-	}
-	err = p.Await(ctx, "the witness's first lists", 10*time.Millisecond, PrepareLimit,
-		func(context.Context) bool { return ready.Load() })
-	if err != nil {
-		p.Kill()
 		return nil, err
 	}
 	return &Witness{p}, nil
