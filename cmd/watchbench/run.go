@@ -16,7 +16,6 @@ import (
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -157,7 +156,7 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 		return badinput.New("use table or json", "--format %s is not known", f.format)
 	}
 	// Read all input before starting anything.
-	var todo []campaign.Scenario
+	var todo []runner.Scenario
 	if f.resume != "" {
 		todo, err = f.readResumed(cmd, refs)
 	} else {

@@ -216,7 +216,7 @@ func (p *Process) Failure() error {
 		how = p.state.String()
 	}
 	p.mu.Unlock()
-	return &ExitError{name: p.Name, title: p.title, how: how, Last: LastLine(p.Log), log: p.Log}
+	return &ExitError{Name: p.Name, title: p.title, how: how, Last: LastLine(p.Log), log: p.Log}
 }
 
 // Signal sends a signal; a child that is gone needs none.
