@@ -140,10 +140,7 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 	return out, history.SaveLines(c.dir, history.FileFindings, *further.Found)
 }
 
-func (c *cell) phase(name string) {
-	c.r.progress.phase(name)
-	c.r.observed.phase(name)
-}
+func (c *cell) phase(name string) { c.r.progress.phase(name) }
 
 // startSampling samples in the background until the returned function is called,
 // which waits for the end of it and may be called again.
@@ -156,8 +153,8 @@ func (c *cell) startSampling(ctx context.Context) func() {
 	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
 	c.sampler.asked = func() float64 { return float64(c.asked.Load()) }
 	// A page that shows the watcher, and bounds that a fault puts it to, need what only it knows.
-	c.sampler.asks = c.r.observed.to != nil || c.s.Fault != nil
-	c.sampler.show = c.r.observed.sample
+	c.sampler.asks = c.r.opts.Observer != nil || c.s.Fault != nil
+	c.sampler.show = c.r.progress.sample
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { c.sampler.run(ctx) })

@@ -329,7 +329,7 @@ func (c *cell) follow(ctx context.Context) error {
 
 // setFaults puts the faults of storage and watch in force.
 func (c *cell) setFaults(ctx context.Context) error {
-	c.r.observed.fault(c.faultText())
+	c.r.progress.fault(c.faultText())
 	if text := c.s.Storage.FaultText(); text != "" {
 		if err := c.storage.SetFaults(ctx, text); err != nil {
 			return err
@@ -343,7 +343,7 @@ func (c *cell) setFaults(ctx context.Context) error {
 
 // heal ends the faults and notes how often each fired.
 func (c *cell) heal(ctx context.Context) error {
-	defer c.r.observed.fault("")
+	defer c.r.progress.fault("")
 	var err error
 	if len(c.s.Storage.Faults) > 0 {
 		if c.record.Fired, err = c.storage.Heal(ctx); err != nil {

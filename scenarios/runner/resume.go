@@ -235,11 +235,15 @@ func (r *Runner) environment() *result.Environment {
 func newRunner(opts Options, started time.Time) *Runner {
 	base := opts.Scenario.Base()
 	r := &Runner{
-		opts: opts, progress: opts.Progress, observed: observed{to: opts.Observer}, version: version.Version,
+		opts: opts, progress: opts.Progress, version: version.Version,
 		id:    base.Metadata.Name + "-" + started.Format("20060102-150405"),
 		short: strconv.FormatInt(started.Unix()%(36*36*36*36*36), 36),
 		jobs:  jobsOf(opts.Scenario),
 	}
+	if r.progress == nil {
+		r.progress = NewProgress(nil)
+	}
+	r.progress.observer = opts.Observer
 	r.cpu, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	return r
 }

@@ -58,7 +58,6 @@ type Runner struct {
 	unlock   func()
 	cluster  *cluster.Cluster
 	progress *Progress
-	observed observed
 	version  string
 	results  *result.Results
 	cpu      procstat.CPUTime // of the machine when the run began
@@ -288,7 +287,6 @@ func (r *Runner) all(ctx context.Context) error {
 			return nil
 		}
 		r.progress.cell(i)
-		r.observed.cell(j.id, i+1, len(todo))
 		if r.why != nil {
 			if err := r.drop(j.id); err != nil {
 				return err
@@ -317,7 +315,6 @@ func (r *Runner) all(ctx context.Context) error {
 			slices.SortFunc(r.results.Cells, r.byOrder)
 		}
 		r.progress.finished(cell)
-		r.observed.finished(&cell)
 		if err := r.save(); err != nil {
 			return err
 		}

@@ -60,10 +60,7 @@ func (c *site) Rules() check.Rules       { return c.rules }
 func (c *site) AddCanary(secret string)  { c.canaries = append(c.canaries, secret) }
 
 // Note shows what is done to the parties.
-func (c *site) Note(text string) {
-	c.r.progress.note(text)
-	c.r.observed.note(text)
-}
+func (c *site) Note(text string) { c.r.progress.note(text) }
 
 func (c *site) Others() []*party.Watcher { return slices.Clone(c.others) }
 
