@@ -20,15 +20,12 @@ type Witness struct{ *Process }
 const witnessGrace = time.Minute
 
 // StartWitness returns once it has listed everything and watches.
-func StartWitness(ctx context.Context, b Bench, kubeconfig string, kinds, ignore []string) (*Witness, error) {
+func StartWitness(ctx context.Context, b Bench, kubeconfig string, watched, ignore []string) (*Witness, error) {
 	cfg := readers.WitnessConfig{Kubeconfig: kubeconfig, OpLog: filepath.Join(b.Cell, history.FileWitness),
 		IgnoreNamespaces: ignore}
-	for _, k := range kinds {
-		gv, err := schema.ParseGroupVersion(kindGroups[k])
-		if err != nil {
-			return nil, err
-		}
-		cfg.Kinds = append(cfg.Kinds, readers.WitnessKind{Name: k, Resource: gv.WithResource(resources[k])})
+	for _, k := range watched {
+		cfg.Kinds = append(cfg.Kinds, readers.WitnessKind{Name: k,
+			Resource: schema.GroupVersionResource{Group: kinds[k].Group, Version: "v1", Resource: kinds[k].Name}})
 	}
 	c, err := b.child("witness", cfg)
 	if err != nil {
