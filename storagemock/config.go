@@ -9,8 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
@@ -30,7 +29,7 @@ type Config struct {
 	OldTLS bool
 
 	Latency  string // grammar of package latency
-	Capacity string // grammar of latency.ParseCapacities; for each instance
+	Capacity string // grammar of behavior.ParseCapacities; for each instance
 	Mode     string // store.Faithful or store.Conditional
 	Faults   string // grammar of package fault
 	Seed     uint64
@@ -53,10 +52,10 @@ func (c Config) Validate() error {
 type parsed struct {
 	host     string
 	port     int
-	model    *latency.Model
-	capacity []latency.Rule[latency.Capacity]
+	model    *behavior.Model
+	capacity []behavior.Rule[behavior.Capacity]
 	mode     store.Mode
-	faults   []fault.Spec
+	faults   []behavior.FaultSpec
 }
 
 func (c Config) parse() (parsed, error) {
@@ -74,16 +73,16 @@ func (c Config) parse() (parsed, error) {
 	if (c.TLSCert == "") != (c.TLSKey == "") {
 		errs = append(errs, errors.New("tls: a certificate needs its key and vice versa"))
 	}
-	if p.model, err = latency.ParseModel(c.Latency, c.Seed); err != nil {
+	if p.model, err = behavior.ParseModel(c.Latency, c.Seed); err != nil {
 		errs = append(errs, err)
 	}
-	if p.capacity, err = latency.ParseCapacities(c.Capacity); err != nil {
+	if p.capacity, err = behavior.ParseCapacities(c.Capacity); err != nil {
 		errs = append(errs, err)
 	}
 	if p.mode, err = store.ParseMode(c.Mode); err != nil {
 		errs = append(errs, err)
 	}
-	if p.faults, err = fault.Parse(c.Faults); err != nil {
+	if p.faults, err = behavior.ParseFaults(c.Faults); err != nil {
 		errs = append(errs, err)
 	}
 	return p, errors.Join(errs...)

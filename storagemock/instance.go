@@ -13,14 +13,14 @@ import (
 
 	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 // instance is one address with a capacity of its own.
 type instance struct {
 	srv      *Server
 	number   int
-	stations latency.Stations
+	stations behavior.Stations
 	gate     *faultlist.Gate
 	listener net.Listener // the gate, or TLS over it
 

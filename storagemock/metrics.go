@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/metric"
-	"github.com/watchbench/watchbench/storagemock/fault"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 // maxKinds is the maximum number of values of the kind label, which come from URLs.
@@ -85,7 +85,7 @@ func (m *metrics) boundedKind(kind string) string {
 }
 
 // announce exports the counters of faults before they fire.
-func (m *metrics) announce(specs []fault.Spec) {
+func (m *metrics) announce(specs []behavior.FaultSpec) {
 	for _, sp := range specs {
 		m.faults.WithLabelValues(sp.Name)
 	}

@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/storagemock/fault"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 // misbehave applies the fault to a request whose latency has passed.
-func (in *instance) misbehave(c *call, f *fault.Spec) {
+func (in *instance) misbehave(c *call, f *behavior.FaultSpec) {
 	s := in.srv
 	switch f.Effect {
-	case fault.Status, fault.HTML:
+	case behavior.Status, behavior.HTML:
 		s.failWith(c, f)
-	case fault.Interim:
+	case behavior.Interim:
 		for range f.Pieces {
 			c.w.WriteHeader(f.Interim)
 		}
@@ -24,24 +24,24 @@ func (in *instance) misbehave(c *call, f *fault.Spec) {
 		} else {
 			s.failWith(c, f)
 		}
-	case fault.Late:
+	case behavior.Late:
 		s.answerBeforeApplying(in.soft, c, f)
-	case fault.Double:
+	case behavior.Double:
 		again := *c
 		s.answer(c, s.apply(c, time.Now()))
 		s.applyLate(&again, f.Delay, reply{})
-	case fault.Truncate:
+	case behavior.Truncate:
 		r := s.apply(c, time.Now())
 		s.unanswered(c, r)
 		_ = c.answerPart(r, f.Cut(len(r.body)))
 		s.cut(c, r)
-	case fault.Reset, fault.BlackHole:
+	case behavior.Reset, behavior.BlackHole:
 		r := s.applyIf(f.Apply, c, reply{})
 		s.unanswered(c, r)
 		switch f.Effect {
-		case fault.Reset:
+		case behavior.Reset:
 			c.reset()
-		case fault.BlackHole:
+		case behavior.BlackHole:
 			c.hang(in.soft)
 		}
 		s.cut(c, r)
@@ -79,11 +79,11 @@ func (s *Server) cut(c *call, r reply) {
 	}
 }
 
-func (s *Server) failWith(c *call, f *fault.Spec) {
+func (s *Server) failWith(c *call, f *behavior.FaultSpec) {
 	var header []string
 	r := failure(f.Status, c.failCode(), "an injected fault", c.endpoint == objectList)
-	if f.Effect == fault.HTML {
-		r.body, r.typ = fault.Page(f.Status), "text/html"
+	if f.Effect == behavior.HTML {
+		r.body, r.typ = behavior.Page(f.Status), "text/html"
 	}
 	if f.RetryAfter > 0 {
 		header = []string{"Retry-After", strconv.Itoa(int(f.RetryAfter.Seconds()))}
@@ -93,7 +93,7 @@ func (s *Server) failWith(c *call, f *fault.Spec) {
 
 // answerBeforeApplying sends an early answer, or none, and applies the call later. Without
 // an answer it waits until the client gives up or stop ends.
-func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *fault.Spec) {
+func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *behavior.FaultSpec) {
 	s.metrics.count(c.method, c.key.Kind, "late", time.Since(c.received))
 	var given reply // the early answer
 	switch {

@@ -6,8 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
@@ -48,14 +47,14 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 	if waited {
 		start = time.Now()
 	}
-	f := s.faults.Pick(fault.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name,
+	f := s.faults.Pick(behavior.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name,
 		Instance: c.instance}, c.received)
 	if f != nil {
 		c.fault = f.Name
 		s.metrics.fired(f.Name)
 	}
 	takes := s.model.Sample(c.method, c.key.Kind, c.key.Name, start)
-	if f != nil && f.Effect == fault.Stall {
+	if f != nil && f.Effect == behavior.Stall {
 		takes += f.Delay
 	}
 	if takes > 0 {
@@ -76,7 +75,7 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 
 // turnAway refuses a request that found the queue full.
 func (in *instance) turnAway(c *call, err error) {
-	if !errors.Is(err, latency.ErrQueueFull) {
+	if !errors.Is(err, behavior.ErrQueueFull) {
 		return // the server is stopping
 	}
 	r := failure(503, c.failCode(), err.Error(), false)

@@ -15,8 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/faultlist"
-	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
@@ -26,8 +25,8 @@ type Server struct {
 	log    *slog.Logger
 	store  *store.Store
 	ledger *ledger.Ledger
-	model  *latency.Model
-	faults *fault.Set
+	model  *behavior.Model
+	faults *behavior.FaultSet
 
 	instances  []*instance
 	metrics    *metrics
@@ -48,7 +47,7 @@ func New(cfg Config, set Settings) (*Server, error) {
 	}
 	s := &Server{
 		log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(), model: p.model,
-		faults: fault.NewSet(cfg.Seed),
+		faults: behavior.NewFaultSet(cfg.Seed),
 	}
 	s.lateCtx, s.lateEnd = context.WithCancel(context.Background())
 	if s.log == nil {
@@ -90,7 +89,7 @@ func (s *Server) listen(cfg Config, p parsed, certs *tls.Config, listen func(str
 		if err != nil {
 			return err
 		}
-		in.stations = latency.NewStations(p.capacity)
+		in.stations = behavior.NewStations(p.capacity)
 		s.instances = append(s.instances, in)
 	}
 	return nil
@@ -169,12 +168,12 @@ func (s *Server) cleanUp(ctx context.Context) {
 // AddFaults activates faults, in the grammar of package fault; their times count from
 // now. Text without any fault is an error.
 func (s *Server) AddFaults(text string) error {
-	specs, err := fault.Parse(text)
+	specs, err := behavior.ParseFaults(text)
 	if err != nil {
 		return err
 	}
 	if len(specs) == 0 {
-		return fault.ErrNone
+		return behavior.ErrNoFault
 	}
 	s.metrics.announce(specs)
 	return s.faults.Add(specs, time.Now())

@@ -27,7 +27,7 @@ import (
 	"github.com/watchbench/watchbench/internal/ndjson"
 	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/storagemock"
-	"github.com/watchbench/watchbench/storagemock/fault"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
@@ -81,7 +81,7 @@ On SIGTERM it finishes the requests in progress and exits.`,
 	f.StringVar(&o.Mode, "mode", o.Mode, "faithful (every PUT wins) or conditional (stale PUTs get status 409)")
 	f.StringVar(&o.Faults, "faults", o.Faults, "faults with optional arguments and probability: "+
 		"'503:1%,reset:0.5%,stall(5s,kind=Pod):0.1%,refuse(from=20s,for=10s)'; effects: a status from 400 to 599, "+
-		strings.Join(fault.Effects, ", "))
+		strings.Join(behavior.Effects, ", "))
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed for latencies, faults and document identifiers")
 	f.StringVar(&o.loadSnapshot, "load-snapshot", "", "load the documents from this snapshot at startup")
 	f.StringVar(&o.saveSnapshot, "save-snapshot", "",

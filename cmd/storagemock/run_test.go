@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/watchbench/watchbench/storagemock/fault"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
@@ -175,12 +175,12 @@ func TestProgram(t *testing.T) {
 // TestHelpNamesFaults: every effect that there is.
 func TestHelpNamesFaults(t *testing.T) {
 	usage := command(io.Discard, io.Discard).Flags().Lookup("faults").Usage
-	for _, effect := range fault.Effects {
+	for _, effect := range behavior.Effects {
 		if !strings.Contains(usage, effect) {
 			t.Errorf("%q lacks %s", usage, effect)
 		}
 	}
-	if _, err := fault.Parse("interim(103)"); err != nil || !strings.Contains(usage, "interim") {
+	if _, err := behavior.ParseFaults("interim(103)"); err != nil || !strings.Contains(usage, "interim") {
 		t.Errorf("%q, %v", usage, err)
 	}
 }

@@ -32,6 +32,7 @@ var badInput = [][2]string{
 	{"run $good --context=", "--context is empty; give it a value, or leave it out"},
 	{"run $good --format xml", "--format xml is not known; use table or json"},
 	{"run $good --out $good", "name a folder that can be written"},
+	{"run $good --profile", "unknown flag: --profile; leave it out: k8s-watch with debug_mode serves profiles"},
 	{"run $good --kind-keep", "unknown flag: --kind-keep; start the cluster with watchbench cluster up --provider kind"},
 	{"run $good --cluster cloud", "--cluster cloud is not known; use one of embedded, kind, kubeconfig, replay, running"},
 	{"run $good --cluster kind --fsync", "--fsync means nothing for the cluster provider kind; use --cluster embedded, or leave it out"},

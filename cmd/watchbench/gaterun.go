@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/reports/gate"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/scenarios"
-	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -165,7 +164,7 @@ func (g *sideBySide) run(cmd *cobra.Command) (out runner.Outcome, same string, e
 	if err != nil {
 		return out, "", err
 	}
-	if err := programs([]campaign.Scenario{{Name: g.scenario, File: file}}, bins); err != nil {
+	if err := programs([]runner.Scenario{{Name: g.scenario, File: file}}, bins); err != nil {
 		return out, "", err
 	}
 	out, err = g.execute(cmd, file, bins)

@@ -27,7 +27,7 @@ type importRule struct {
 }
 
 // recordMakers of a cell's record.
-var recordMakers = []string{"scenarios/runner", "scenarios/party", "scenarios/faults", "scenarios/campaign"}
+var recordMakers = []string{"scenarios/runner", "scenarios/party", "scenarios/faults"}
 
 // virtualPlay are the packages of scenarios that may reach the watcher's code: simulate plays it in
 // virtual time, and search screens settings with simulate. No figure of a run comes from either.

@@ -13,7 +13,6 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/scenarios"
-	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -46,7 +45,7 @@ func sourceOf(ref string, below ...string) source {
 	}}
 }
 
-func (f *runFlags) read(cmd *cobra.Command, refs []string) ([]campaign.Scenario, error) {
+func (f *runFlags) read(cmd *cobra.Command, refs []string) ([]runner.Scenario, error) {
 	var all []source
 	for _, ref := range refs {
 		all = append(all, sourceOf(ref))
@@ -56,7 +55,7 @@ func (f *runFlags) read(cmd *cobra.Command, refs []string) ([]campaign.Scenario,
 
 // readResumed parses the scenario of the run to be resumed, or the one that is said to be
 // the same, with the overrides of the run and of the flags.
-func (f *runFlags) readResumed(cmd *cobra.Command, refs []string) ([]campaign.Scenario, error) {
+func (f *runFlags) readResumed(cmd *cobra.Command, refs []string) ([]runner.Scenario, error) {
 	if cmd.Flags().Changed("out") {
 		return nil, badinput.New("drop --out", "--resume writes to the run's own folder")
 	}
@@ -74,7 +73,7 @@ func (f *runFlags) readResumed(cmd *cobra.Command, refs []string) ([]campaign.Sc
 
 // parseAll refuses flags that mean nothing for the cluster that comes of the scenario and
 // the flags.
-func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []campaign.Scenario, err error) {
+func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []runner.Scenario, err error) {
 	provider, owned, err := f.chosen(cmd.Flags())
 	if err != nil {
 		return nil, err
@@ -99,7 +98,7 @@ func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []campaign.S
 					"--%s means nothing for the cluster provider %s, which %s names", name, on, s.name)
 			}
 		}
-		todo = append(todo, campaign.Scenario{Name: s.name, File: file})
+		todo = append(todo, runner.Scenario{Name: s.name, File: file})
 	}
 	return todo, nil
 }
@@ -190,7 +189,7 @@ func (f *runFlags) parse(cmd *cobra.Command, s source, provider string) (*spec.F
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // binaries finds the programs that scenarios need, before anything is started.
-func binaries(todo []campaign.Scenario) (party.Binaries, error) {
+func binaries(todo []runner.Scenario) (party.Binaries, error) {
 	bins, err := party.FindBinaries()
 	if err != nil {
 		return bins, err
@@ -199,7 +198,7 @@ func binaries(todo []campaign.Scenario) (party.Binaries, error) {
 }
 
 // programs looks for the watchers of other people before anything is started.
-func programs(todo []campaign.Scenario, bins party.Binaries) error {
+func programs(todo []runner.Scenario, bins party.Binaries) error {
 	for _, s := range todo {
 		for _, c := range s.File.Cells() {
 			if c.Scenario.Load.Driver == spec.DriverK6 {

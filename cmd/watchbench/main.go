@@ -49,6 +49,7 @@ var retiredFlags = map[string]string{
 	"run kind-reuse": keptKind, "run kind-keep": keptKind,
 	"run pin": noPins, "matrix pin": noPins, "reference pin": noPins, "tune pin": noPins,
 	"rules schema":       "leave it out: watchbench gate rules explains each field",
+	"run profile":        "leave it out: k8s-watch with debug_mode serves profiles below /debug/pprof/",
 	"run fail-fast":      "leave it out, and choose fewer points with --set",
 	"tune trace":         "name a scenario, or --rate and --storage",
 	"tune limit":         "use --queues 1..N and --strategies",

@@ -14,9 +14,7 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
-	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/matrix"
-	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -87,18 +85,17 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 		_ = os.Remove(dir) // unless something was logged there
 		return err
 	}
-	m, err := campaign.Run(ctx, campaign.Options{
-		Scenarios: todo, Rows: rows, Profile: f.profile, Dir: dir, Report: progress.Line, Fatal: runner.IsInput,
-		Crashed: party.WatcherEnded,
-		Run: func(ctx context.Context, s campaign.Scenario, baseline *result.Cell) (string, *result.Results, error) {
-			out, err := runner.Run(ctx, runner.Options{
+	campaign := runner.Campaign{
+		Scenarios: todo, Rows: rows, Profile: f.profile, Dir: dir, Report: progress.Line,
+		Single: func(ctx context.Context, s runner.Scenario, baseline *result.Cell) (runner.Outcome, error) {
+			return runner.Run(ctx, runner.Options{
 				Scenario: s.File, Binaries: bins, Provider: s.File.Base().Cluster.Provider, OutDir: dir, Progress: f.progress(cmd),
 				Command:  commandLine(),
 				Baseline: baseline,
 			}, up)
-			return out.Dir, out.Results, err
 		},
-	})
+	}
+	m, err := campaign.Run(ctx)
 	err = errors.Join(err, takeDown(ctx, up))
 	if perr := render.WriteMatrixPage(dir, m); err == nil {
 		err = perr
@@ -113,7 +110,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 }
 
 // controlPlane is the cluster of the scenarios; those with a simulated one bring it along.
-func controlPlane(todo []campaign.Scenario) spec.Cluster {
+func controlPlane(todo []runner.Scenario) spec.Cluster {
 	for _, s := range todo {
 		if on := s.File.Base().Cluster; on.Provider != spec.ProviderReplay {
 			return on
@@ -136,7 +133,7 @@ func (f *matrixFlags) showMatrix(cmd *cobra.Command, dir string, m *result.Matri
 
 // chosen reads the scenarios to run. What is not run may not go with the flags, and need
 // not.
-func (f *matrixFlags) chosen(cmd *cobra.Command, refs []string) (todo []campaign.Scenario, rows []string, err error) {
+func (f *matrixFlags) chosen(cmd *cobra.Command, refs []string) (todo []runner.Scenario, rows []string, err error) {
 	var all []matrix.Scenario
 	for _, name := range append(scenarios.FaultNames(), scenarios.RegressionNames()...) {
 		_, file, err := parse(name)

@@ -13,7 +13,6 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -35,8 +34,8 @@ type measurer struct {
 // measurer makes the folder of a command's measurements and looks for the programs that the
 // scenario needs. The cluster is brought up for the first variant; of provider replay there
 // is none. The caller closes the measurer.
-func (f *runFlags) measurer(cmd *cobra.Command, s campaign.Scenario) (*measurer, error) {
-	bins, err := binaries([]campaign.Scenario{s})
+func (f *runFlags) measurer(cmd *cobra.Command, s runner.Scenario) (*measurer, error) {
+	bins, err := binaries([]runner.Scenario{s})
 	if err != nil {
 		return nil, err
 	}

@@ -8,13 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/units"
-	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-func (f *runFlags) plan(cmd *cobra.Command, todo []campaign.Scenario) error {
+func (f *runFlags) plan(cmd *cobra.Command, todo []runner.Scenario) error {
 	for _, s := range todo {
 		steps := runner.Steps(s.File)
 		if f.resume != "" {

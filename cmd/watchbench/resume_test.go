@@ -31,7 +31,7 @@ limits: {minPower: 0}
 drainTimeout: 30s
 `
 
-// sweptPair has blocks of two repetitions at two points of a range, on a simulated apiserver.
+// sweptPair has blocks of two repetitions at two points, on a simulated apiserver.
 const sweptPair = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: swept-pair}
@@ -40,7 +40,7 @@ storage: {latency: 2ms}
 load: {model: open, rate: 1000, duration: 200ms, namespaces: 3}
 watcher: {synchronizer: {disabled: true}}
 matrix:
-  watcher.podQueueNum: 4..8 *2
+  watcher.podQueueNum: [4, 8]
   watcher.strategy: [partitioned, keyed]
 pair: watcher.strategy
 repeat: 2
@@ -56,7 +56,7 @@ ladder: true
 storage: {latency: 2ms}
 load: {model: open, rate: 1000, duration: 200ms, namespaces: 3}
 watcher: {synchronizer: {disabled: true}}
-matrix: {load.prefill: 100..400 *2}
+matrix: {load.prefill: [100, 200, 400]}
 limits: {minPower: 0, lag: 60s, minOffered: 1%, minEvents: 0%}
 drainTimeout: 30s
 `
@@ -136,7 +136,7 @@ func TestResumeSweepAfterKill(t *testing.T) {
 		name, scenario, at string
 		done, cells        int
 	}{
-		{"ranges and a pair", sweptPair, "[4/8] ", 3, 8},
+		{"a sweep and a pair", sweptPair, "[4/8] ", 3, 8},
 		{"a ladder", killedLadder, "[2/3] ", 1, 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -37,7 +36,6 @@ type runFlags struct {
 	budget         time.Duration
 	resume         string
 	dryRun         bool
-	profile        bool
 	quiet          bool
 	live           string
 	page           *livePage // with --live
@@ -84,8 +82,6 @@ invalid cell that violates a guarantee is kept.`,
 	fl.StringVar(&f.resume, "resume", "", "folder of an earlier run: run only its cells that are invalid or missing")
 	fl.BoolVar(&f.dryRun, "dry-run", false,
 		"print what would be run, in which order and about how long, and start nothing")
-	fl.BoolVar(&f.profile, "profile", false, "take CPU and heap profiles of watcher and storage in each cell; they "+
-		"disturb the watcher, so such cells have no CPU figure")
 	fl.StringVar(&f.format, "format", "table", "what to print at the end: table, or json, a document per scenario")
 	fl.StringVar(&f.live, "live", "",
 		"serve a live page of the run at this address (:0 is any free port of the loopback address)")
@@ -160,7 +156,7 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 		return badinput.New("use table or json", "--format %s is not known", f.format)
 	}
 	// Read all input before starting anything.
-	var todo []campaign.Scenario
+	var todo []runner.Scenario
 	if f.resume != "" {
 		todo, err = f.readResumed(cmd, refs)
 	} else {
@@ -216,7 +212,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	ctx, on, progress := cmd.Context(), file.Base().Cluster, f.progress(cmd)
 	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(),
-		Profile: f.profile, Observer: f.page.observer(),
+		Observer: f.page.observer(),
 	})
 	if err != nil {
 		return out, err

@@ -15,8 +15,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/faults"
+	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/search"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -206,7 +206,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	m, err := f.measurer(cmd, campaign.Scenario{Name: src.name, File: o.Scenario})
+	m, err := f.measurer(cmd, runner.Scenario{Name: src.name, File: o.Scenario})
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,15 +29,12 @@ func (t *table) about() Section {
 		facts = append(facts, [2]string{"Resumed", fmt.Sprintf("%s on %s, for %s", when(s.Started), machine(&s.Environment),
 			strings.Join(ids, ", "))})
 	}
-	commit, steal, profiles := e.Commit, "", ""
+	commit, steal := e.Commit, ""
 	if commit != "" && e.Dirty {
 		commit += " (with uncommitted changes)"
 	}
 	if len(e.LoadBefore) > 0 || e.StealPct > 0 { // without a load average, steal is unknown too
 		steal = percent(e.StealPct/100) + " of CPU time"
-	}
-	if e.Profiled {
-		profiles = "were taken; the CPU figures contain what that cost"
 	}
 	facts = append(facts, [][2]string{
 		{"Complete", t.res.Gap()}, {"Commit", commit}, {"Cluster", e.Provider},
@@ -47,7 +43,7 @@ func (t *table) about() Section {
 		{"Load average after", strings.Trim(fmt.Sprint(e.LoadAfter), "[]")}, {"Steal", steal},
 		{"Storage latency", t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })},
 		{"Watcher", t.distinct(func(c *result.Cell) string { return c.Watcher.Name + " " + c.Watcher.Version })},
-		{"Programs", pairs(e.Programs)}, {"Profiles", profiles},
+		{"Programs", pairs(e.Programs)},
 		{"kube-apiserver flags", strings.Join(e.Flags, " ")}, {"etcd flags", strings.Join(e.EtcdFlags, " ")},
 		{"Modules", pairs(e.Modules)},
 	}...)
@@ -108,21 +104,6 @@ func (t *table) distinct(text func(*result.Cell) string) string {
 	}
 	delete(seen, "")
 	return strings.Join(slices.Sorted(maps.Keys(seen)), ", ")
-}
-
-// profiles lists what was taken on request, by cell.
-func (t *table) profiles() Section {
-	s := Section{ID: "profiles", Title: "Profiles", Table: Table{Heads: Heads("cell", "profile", "file")},
-		Notes: []string{
-			"go tool pprof -http=: FILE opens one. Taking them costs CPU time, which the figures of this run contain."}}
-	for i := range t.res.Cells {
-		for _, p := range t.res.Cells[i].Profiles {
-			link := (&url.URL{Path: "./" + p.File}).EscapedPath() // below the page's folder
-			s.Table.Rows = append(s.Table.Rows, []Cell{{Text: t.res.Cells[i].ID}, {Text: p.Party + " " + p.Kind},
-				{Text: p.File, Link: link}})
-		}
-	}
-	return s
 }
 
 // method says how far the numbers may be believed; docs/measures.md has the rest. Every sentence is derived from the

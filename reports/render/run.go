@@ -42,7 +42,7 @@ func Run(res *result.Results) *Document {
 	d.add(t.measured("published", "Columns of the published tables", Aside, having(isPublished), false),
 		t.measured("costs", "Latency, CPU and memory", OnPage, having(func(m result.Metric) bool {
 			return m.Title != "" && !m.Published && !m.Total && !slices.Contains(mainFigures, m.Name)
-		}), false), t.flows(), t.profiles(), t.about(), t.method())
+		}), false), t.flows(), t.about(), t.method())
 	d.add(definitions(d))
 	return d
 }

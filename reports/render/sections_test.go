@@ -109,9 +109,6 @@ func TestSections(t *testing.T) {
 	sweep := swept("watcher.podQueueNum", "1", "2", "4", "16")
 	slices.Reverse(sweep.Cells)
 	sweep.Cells[1].Checks = map[string]result.Check{"G2": {Verdict: result.Fail, Judged: 1}} // at 4
-	profiles := fixture(t)
-	profiles.Environment.Profiled = true
-	profiles.Cells[0].Profiles = []result.Profile{{Party: "watcher", Kind: result.ProfileCPU, File: "cells/a b)<x>/watcher-cpu.pprof"}}
 	resumed := fixture(t)
 	resumed.Run.Resumed = []result.Resumption{{Environment: result.Environment{CPUModel: "Another"}, Cells: []result.Rerun{{ID: "light-keyed-r1", Why: "late"}}}}
 	somecut := measured(map[string][]float64{"keyed": {9, 9.1, 30}})
@@ -137,7 +134,6 @@ func TestSections(t *testing.T) {
 		"thresholds": {bounded(t), []string{"### Thresholds", "❌ FAILS", "not judged: no valid cell"}, []string{`banner bad">Of 6 thresholds, 2 hold, 2 not judged, 2 failed: partitioned-10 freshness.p99 is 9s, bound &lt; 1s;`, `good">holds</td>`}},
 		"pace":       {sized(paced{"partitioned", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}), []string{"### Who keeps up", "| ❌ falls behind 1 of 1 | 81.0 |", "| ✅ keeps up 1 of 1 | 0.1 | latest state, 71.0 % |"}, nil},
 		"growth":     {growth, []string{"### Growth", "| small-10 | 1000 | 200 | 200 | 0.25 | – | 24.5 | – | 0.10 | 0.40 |", "| large-10 | 10000 | unlimited | 200 | 0.25 | – | 169 |"}, nil},
-		"profiles":   {profiles, []string{"| watcher cpu | cells/a b)&lt;x&gt;/watcher-cpu.pprof |", "contain what that cost"}, []string{`<a href="./cells/a%20b%29%3Cx%3E/watcher-cpu.pprof">`}},
 		"resumed":    {resumed, []string{"on Another, for light-keyed-r1 (late)"}, nil},
 		"fixture": {fixture(t), []string{"lognormal(mean=87ms,p99=110ms)", "a slow apiserver", "Columns of the published tables",
 			"| Load average before | 0.31 0.42 0.4 |", "| Load average after | 2.9 2.1 1.2 |", "dedup / light: invalid (repetition 1, 2, 3): 256 of 360",
@@ -162,7 +158,7 @@ func TestSections(t *testing.T) {
 				t.Errorf("%s: the page has no %q", name, want)
 			}
 		}
-		if name == "not swept" && strings.Contains(page.String(), `id="sweep"`) || name != "profiles" && strings.Contains(page.String(), `id="profiles"`) || name != "beside" && strings.Contains(text, "Beside the published") {
+		if name == "not swept" && strings.Contains(page.String(), `id="sweep"`) || name != "beside" && strings.Contains(text, "Beside the published") {
 			t.Errorf("%s has a section that it should not have", name)
 		}
 	}

@@ -81,9 +81,6 @@ type Environment struct {
 	LoadBefore []float64         `json:"loadBefore,omitempty"` // load average 1, 5, 15 min
 	LoadAfter  []float64         `json:"loadAfter,omitempty"`
 	StealPct   float64           `json:"stealPercent"` // of CPU time during the run
-	// Profiled says that CPU profiles were taken meanwhile, which cost the watcher and storage
-	// CPU time of their own.
-	Profiled bool `json:"profiled,omitempty"`
 }
 
 // Cell is one scenario at one point of its matrix, one repetition.
@@ -122,23 +119,7 @@ type Cell struct {
 	Pace *Pace `json:"pace,omitempty"`
 	// Readers are those who read meanwhile.
 	Readers *Readers `json:"readers,omitempty"`
-	// Profiles were taken on request.
-	Profiles []Profile `json:"profiles,omitempty"`
 }
-
-// Profile is a file that go tool pprof reads.
-type Profile struct {
-	Party   string  `json:"party"` // watcher or storagemock
-	Kind    string  `json:"kind" jsonschema:"enum=cpu,enum=heap"`
-	File    string  `json:"file"`              // from the folder of the run, with /
-	Seconds float64 `json:"seconds,omitempty"` // that a CPU profile covers
-}
-
-// Kinds of profiles.
-const (
-	ProfileCPU  = "cpu"  // from the start of the load
-	ProfileHeap = "heap" // as the load ended, with all allocations since the start
-)
 
 // Pace is how the writes of an open load fared over the second half of it.
 type Pace struct {

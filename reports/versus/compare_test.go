@@ -252,7 +252,6 @@ func TestOrigin(t *testing.T) {
 		{"the same", func(r *result.Results) { r.Run.Started = r.Run.Started.Add(5 * time.Minute) }, "A and B have the same scenario, machine, seed and programs; run within an hour of each other."},
 		{"the next day", func(r *result.Results) { r.Run.Started = r.Run.Started.Add(26 * time.Hour) }, "programs; run 26 hours apart, so changes of the machine in between are part of every difference."},
 		{"the week before", func(r *result.Results) { r.Run.Started = r.Run.Started.Add(-7 * 24 * time.Hour) }, "run 168 hours apart"},
-		{"profiled", func(r *result.Results) { r.Environment.Profiled = true }, "B differs from A in machine (profiled – → true); run within an hour of each other, so only counts compare, not times and CPU."},
 		{"another machine", func(r *result.Results) { r.Environment.CPUs = 8 }, "B differs from A in machine (cpus 2 → 8); run within an hour of each other, so only counts compare, not times and CPU."},
 		{"another seed", func(r *result.Results) { r.Run.Seed = 8 }, "in seed (7 → 8); "},
 		{"another load", func(r *result.Results) { r.Scenario["load"] = map[string]any{"threads": 8.0} }, "in scenario (load.threads 4 → 8); "},

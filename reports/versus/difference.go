@@ -28,7 +28,7 @@ var kinds = []struct{ kind, paths string }{
 		"environment.kubernetes environment.etcd environment.flags"},
 	{"watcher", "scenario.watcher watcher environment.programs.k8s-watch environment.programs.watcher"},
 	{"scenario", "scenario"}, {kindMachine, "environment.cpu environment.memory environment.cgroup " +
-		"environment.kernel environment.profiled"},
+		"environment.kernel"},
 	{"build", "environment.programs environment.commit environment.dirty environment.go"},
 }
 

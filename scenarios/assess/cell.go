@@ -52,7 +52,7 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 			*o.Found = append(*o.Found, *f)
 		}
 	}
-	cell.Resumed, cell.Profiles = c.Cell.Resumed, c.Cell.Profiles
+	cell.Resumed = c.Cell.Resumed
 	return cell, nil
 }
 

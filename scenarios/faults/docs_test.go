@@ -30,11 +30,6 @@ func generated(t *testing.T, path string, want func(have string) string) {
 	}
 }
 
-// TestReference: the reference of scenario files is the one that the types give.
-func TestReference(t *testing.T) {
-	generated(t, "../../docs/scenario-reference.md", func(string) string { return Format.Reference() })
-}
-
 // TestRecoveryBounds: docs/faults.md has the bound of T of every scenario.
 func TestRecoveryBounds(t *testing.T) {
 	rows := map[string][]string{}

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -46,8 +45,6 @@ type Cell struct {
 	WatchFired []Firing `json:"watchFired,omitempty"`
 	// LedgerBytes is the size of the ledger's file, which has no end mark.
 	LedgerBytes int64 `json:"ledgerBytes,omitempty"`
-	// Profiles were taken on request.
-	Profiles []result.Profile `json:"profiles,omitempty"`
 	// Refusal is how a watcher ended that must not talk to storage; nil in other cells.
 	Refusal *Refusal `json:"refusal,omitempty"`
 }

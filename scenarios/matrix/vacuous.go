@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/internal/faultlist"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/storagemock/fault"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 // MinKeys is how many objects a fault must have hit to prove anything.
@@ -33,7 +33,7 @@ func tooFew(c *Case) (why []string) {
 	for _, s := range c.Cell.Scenario.Storage.FaultSpecs() {
 		counted(s.Name, c.Cell.Fired)
 		for _, x := range c.Cell.Fired {
-			if x.Name == s.Name && s.Effect != fault.Refuse && x.Fired > 0 {
+			if x.Name == s.Name && s.Effect != behavior.Refuse && x.Fired > 0 {
 				need("fault "+x.Name, "objects", x.Keys, meant(s.Max))
 			}
 		}
@@ -92,7 +92,7 @@ func waitedRule(c *Case) Rule {
 		}
 	}
 	for _, s := range c.Cell.Scenario.Storage.FaultSpecs() {
-		if s.Effect == fault.Refuse {
+		if s.Effect == behavior.Refuse {
 			add(s.Name, s.Window, s.For)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 // closed is a closed load of writes of one object each, every gap ms, for which one
@@ -182,7 +182,7 @@ func TestPaceOfSlowStorage(t *testing.T) {
 // those of all Pods at once, to a storage without limits.
 func roomy(t *testing.T, text string, rate float64, length time.Duration, seed uint64) (p pace, w LoadWindow) {
 	t.Helper()
-	m, err := latency.ParseModel(text, seed+7)
+	m, err := behavior.ParseModel(text, seed+7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 func TestInvalid(t *testing.T) {
@@ -73,7 +73,7 @@ func TestTailsAreBelieved(t *testing.T) {
 		g := groundsOf(&Figures{cell: &history.Cell{Planned: 1, Scenario: spec.Scenario{Storage: spec.Storage{Latency: text}}}}, "")
 		var refused, slow int
 		for seed := range uint64(cells) {
-			m, err := latency.ParseModel(text, seed+100)
+			m, err := behavior.ParseModel(text, seed+100)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -169,45 +169,29 @@ func (a *APIServer) Namespaces(ctx context.Context, selector string) ([]string, 
 	return names, err
 }
 
-// resources names the collection of a kind.
-var resources = map[string]string{
-	"Pod": "pods", "ConfigMap": "configmaps", "Service": "services", "Event": "events", "Secret": "secrets",
-	"Endpoints":      "endpoints",
-	"ServiceAccount": "serviceaccounts", "PersistentVolumeClaim": "persistentvolumeclaims", "Deployment": "deployments",
-	"ReplicaSet": "replicasets", "StatefulSet": "statefulsets", "DaemonSet": "daemonsets", "Job": "jobs",
-	"CronJob":       "cronjobs",
-	"EndpointSlice": "endpointslices", kindLease: "leases", kindWidget: "widgets",
-	"Node": "nodes", "Namespace": "namespaces", "PersistentVolume": "persistentvolumes",
-}
-
 // NodeLeases is the namespace of the nodes' Leases, which every cluster has.
 const NodeLeases = "kube-node-lease"
 
 // WatchesNodeLeases reports whether the Leases of nodes are among the kinds.
-func WatchesNodeLeases(kinds []string) bool { return slices.Contains(kinds, kindLease) }
-
-// clusterScoped kinds live in no namespace.
-var clusterScoped = map[string]bool{"Node": true, "Namespace": true, "PersistentVolume": true}
+func WatchesNodeLeases(watched []string) bool { return slices.Contains(watched, kindLease) }
 
 // State reads what the apiserver holds of the kinds in the namespaces, in all of them if
 // one is empty; of kinds without a namespace it reads everything, as the watcher does.
-func (a *APIServer) State(ctx context.Context, kinds, namespaces []string, rules check.Rules) ([]history.StateRecord,
+func (a *APIServer) State(ctx context.Context, watched, namespaces []string, rules check.Rules) ([]history.StateRecord,
 	error) {
 	var out []history.StateRecord
-	for _, kind := range kinds {
-		version := kindGroups[kind]
+	for _, kind := range watched {
+		version := groupVersion(kind)
 		take := func(raw json.RawMessage) error {
 			rec, err := DigestItem(raw, version, kind, rules)
 			out = append(out, rec)
 			return err
 		}
-		if clusterScoped[kind] {
-			if err := a.Each(ctx, collection(kind, ""), "", take); err != nil {
-				return nil, err
-			}
-			continue
+		in := namespaces
+		if !kinds[kind].Namespaced {
+			in = []string{""}
 		}
-		for _, ns := range namespaces {
+		for _, ns := range in {
 			if err := a.Each(ctx, collection(kind, ns), "", take); err != nil {
 				return nil, err
 			}
@@ -218,19 +202,19 @@ func (a *APIServer) State(ctx context.Context, kinds, namespaces []string, rules
 
 // collection is the path of a built-in kind's objects, in a namespace if it is not empty.
 func collection(kind, namespace string) string {
-	path := "/apis/" + kindGroups[kind]
-	if kindGroups[kind] == "v1" {
+	path := "/apis/" + groupVersion(kind)
+	if kinds[kind].Group == "" {
 		path = "/api/v1"
 	}
 	if namespace != "" {
 		path += "/namespaces/" + url.PathEscape(namespace)
 	}
-	return path + "/" + resources[kind]
+	return path + "/" + kinds[kind].Name
 }
 
 // Object reads one object of a built-in kind, nil for another kind.
 func (a *APIServer) Object(ctx context.Context, k history.Key) ([]byte, error) {
-	if resources[k.Kind] == "" {
+	if kinds[k.Kind].Name == "" {
 		return nil, nil
 	}
 	return a.Send(ctx, http.MethodGet, collection(k.Kind, k.Namespace)+"/"+url.PathEscape(k.Name), nil)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
 // ClusterID is the id that the watcher writes under.
@@ -17,15 +19,20 @@ const ClusterID = "BCS-K8S-90001"
 // LeaseNamespace is there in every cluster.
 const LeaseNamespace = "default"
 
-// kindGroups maps a kind to the group-version that the filter file needs.
-var kindGroups = map[string]string{
-	"Pod": "v1", "ConfigMap": "v1", "Node": "v1", "Namespace": "v1", "Service": "v1", "Event": "v1", "Secret": "v1",
-	"Endpoints": "v1", "ServiceAccount": "v1", "PersistentVolume": "v1", "PersistentVolumeClaim": "v1",
-	"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1",
-	"Job": "batch/v1", "CronJob": "batch/v1",
-	"EndpointSlice": "discovery.k8s.io/v1", kindLease: "coordination.k8s.io/v1",
-	kindWidget: widgetGroup,
-}
+// kinds are those that a scenario may watch: all that every cluster has, and the generator's own.
+var kinds = func() map[string]apisim.Resource {
+	all := map[string]apisim.Resource{
+		kindWidget: {Group: "watchbench.dev", Versions: []string{"v1"}, Name: "widgets", Namespaced: true}}
+	for _, r := range apisim.BuiltIn() {
+		if r.Group != "apiextensions.k8s.io" {
+			all[r.Kind] = r
+		}
+	}
+	return all
+}()
+
+// groupVersion is that of a kind.
+func groupVersion(kind string) string { return kubeapi.GroupVersion(kinds[kind].Group, "v1") }
 
 const (
 	kindLease = "Lease"
@@ -40,12 +47,11 @@ const (
 func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	groups := map[string][]string{}
 	for _, k := range s.Kinds {
-		g, ok := kindGroups[k]
-		if !ok {
+		if _, ok := kinds[k]; !ok {
 			return "", &badinput.Error{What: fmt.Sprintf("watcher.resources: the group of the kind %s is not known", k),
 				Remedy: "use a built-in kind such as Pod, Node or Deployment"}
 		}
-		groups[g] = append(groups[g], k)
+		groups[groupVersion(k)] = append(groups[groupVersion(k)], k)
 	}
 	customs := s.Customs
 	if len(groups[widgetGroup]) > 0 {
@@ -124,9 +130,6 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	}
 	if s.Lease != "" {
 		config["leaderElection"] = map[string]any{"enabled": true, "namespace": LeaseNamespace, "name": s.Lease}
-	}
-	if s.Profiled {
-		config["debug_mode"] = true
 	}
 	if w.Command != "" {
 		// The original's log files; ours logs to standard error and says so.

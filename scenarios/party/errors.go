@@ -13,12 +13,12 @@ const WatcherName = "k8s-watch"
 // WatcherEnded reports whether an error is a watcher that ended by itself.
 func WatcherEnded(err error) bool {
 	e, ok := errors.AsType[*ExitError](err)
-	return ok && strings.HasPrefix(e.name, WatcherName)
+	return ok && strings.HasPrefix(e.Name, WatcherName)
 }
 
 // ExitError is a process that ended when it should not have.
 type ExitError struct {
-	name  string
+	Name  string // of the process
 	title string // what the message calls it
 	how   string // how it ended
 	Last  string // last line of its log; may be empty

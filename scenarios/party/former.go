@@ -19,7 +19,7 @@ const MaxExplained = 20
 // version, as far as both still know: the mock keeps its latest records packed as they were, the
 // apiserver a window of changes for watches. So while a cell runs this costs nobody anything.
 func Former(
-	ctx context.Context, m *Storage, a *APIServer, kinds []string, rules check.Rules,
+	ctx context.Context, m *Storage, a *APIServer, watched []string, rules check.Rules,
 ) (sent []history.StateRecord, err error) {
 	type version struct {
 		history.Key
@@ -40,11 +40,11 @@ func Former(
 		return nil, m.Lost(ctx, err)
 	}
 	explained := 0
-	for _, kind := range kinds {
+	for _, kind := range watched {
 		rvs := versions[kind]
 		slices.Sort(rvs)
 		serves := func(object json.RawMessage) (last bool, err error) {
-			raw := check.Raw{Side: history.SideApiserver, APIVersion: kindGroups[kind], Kind: kind, JSON: object}
+			raw := check.Raw{Side: history.SideApiserver, APIVersion: groupVersion(kind), Kind: kind, JSON: object}
 			r, err := check.Digest(raw, rules)
 			for _, i := range at[version{r.Key(), r.UID, r.ResourceVersion}] {
 				s := &sent[i]

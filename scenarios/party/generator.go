@@ -2,10 +2,8 @@ package party
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/units"
@@ -42,12 +40,7 @@ type Line struct {
 }
 
 // Generator is the load generator of one cell.
-type Generator struct {
-	*Process
-	mu   sync.Mutex // guards what follows
-	last Line
-	seen map[string]Line // the last line of each phase
-}
+type Generator struct{ *Process }
 
 // GeneratorSetup configures the generator of a cell.
 type GeneratorSetup struct {
@@ -80,8 +73,7 @@ func StartGenerator(s GeneratorSetup) (*Generator, error) {
 	} else {
 		argv = append(argv, "--kubeconfig", s.Kubeconfig)
 	}
-	g := &Generator{seen: map[string]Line{}}
-	c := child{name: "churn", logs: s.Logs, stdin: true, lines: g.take, argv: argv}
+	c := child{name: "churn", logs: s.Logs, stdin: true, says: true, argv: argv}
 	if s.Driver == spec.DriverK6 {
 		args, env, err := K6Command(s.Plan, K6Files{
 			Plan: planPath, Kubeconfig: s.Kubeconfig, OpLog: ops, Script: filepath.Join(s.Cell, "k6.js"),
@@ -95,37 +87,19 @@ func StartGenerator(s GeneratorSetup) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.Process = p
-	return g, nil
-}
-
-// take reads one line of progress.
-func (g *Generator) take(line []byte) {
-	var l Line
-	if json.Unmarshal(line, &l) != nil || l.Phase == "" {
-		return // not part of the protocol
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if old := g.seen[l.Phase]; l.Planned == 0 {
-		l.Planned = old.Planned
-	}
-	g.last = l
-	g.seen[l.Phase] = l
+	return &Generator{p}, nil
 }
 
 // Reached waits for a phase, looking at every line of progress on the way.
 func (g *Generator) Reached(ctx context.Context, phase string, limit time.Duration, each func(Line)) error {
 	err := g.Await(ctx, "the generator's phase "+phase, 10*time.Millisecond, limit, func(context.Context) bool {
-		g.mu.Lock()
-		last := g.last
-		_, ok := g.seen[phase]
-		_, broken := g.seen[PhaseError]
-		g.mu.Unlock()
 		if each != nil {
-			each(last)
+			g.mu.Lock()
+			last := g.last
+			g.mu.Unlock()
+			each(g.Said(last))
 		}
-		return ok || broken
+		return g.hasSaid(phase, nil) || g.hasSaid(PhaseError, nil)
 	})
 	if said := g.Said(PhaseError); said.Error != "" {
 		return fmt.Errorf("the generator failed: %s (log: %s)", said.Error, g.Log)
@@ -133,11 +107,10 @@ func (g *Generator) Reached(ctx context.Context, phase string, limit time.Durati
 	return err
 }
 
-// Said is the last line of a phase.
-func (g *Generator) Said(phase string) Line {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.seen[phase]
+// Said is what the generator said of a phase, with the latest figures.
+func (g *Generator) Said(phase string) (l Line) {
+	g.hasSaid(phase, &l)
+	return l
 }
 
 // End lets the generator tear down and waits for it. After a failure or an

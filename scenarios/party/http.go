@@ -2,6 +2,7 @@ package party
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -68,20 +69,6 @@ func save(ctx context.Context, c *http.Client, url, path string, header ...strin
 	return nil
 }
 
-// profile fetches from a process's /debug/pprof/.
-func profile(ctx context.Context, c *http.Client, base, what string) ([]byte, error) {
-	resp, err := get(ctx, c, base+"/debug/pprof/"+what)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, maxProfile))
-	if err != nil {
-		return nil, fmt.Errorf("read the profile %s: %w", what, err)
-	}
-	return data, nil
-}
-
 // scrape reads a /metrics endpoint: as text, and parsed.
 func scrape(ctx context.Context, c *http.Client, url string) ([]byte, history.Scrape, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -102,13 +89,39 @@ func scrape(ctx context.Context, c *http.Client, url string) ([]byte, history.Sc
 // maxMetrics bounds one answer of a /metrics endpoint; ours have some 50 KiB.
 const maxMetrics = 16 << 20
 
-// maxProfile bounds one profile; ours have some 50 KiB.
-const maxProfile = 64 << 20
+// announcement is what mock and proxy say once they listen.
+type announcement struct {
+	Listen []string `json:"listen"`
+	Admin  string   `json:"admin"`
+}
 
 // admin is the admin API of the mock or the proxy.
 type admin struct {
 	http *http.Client
 	base string // URL
+}
+
+// Faults lists the faults in force with how often each fired.
+func (a admin) Faults(ctx context.Context) ([]history.Firing, error) {
+	data, err := a.call(ctx, http.MethodGet, "/faults", "")
+	if err != nil {
+		return nil, err
+	}
+	var list []history.Firing
+	if err := json.Unmarshal(data, &list); err != nil {
+		return nil, fmt.Errorf("read the faults in force: %w", err)
+	}
+	return list, nil
+}
+
+// Heal ends the faults and returns how often each fired.
+func (a admin) Heal(ctx context.Context) ([]history.Firing, error) {
+	fired, err := a.Faults(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, err = a.call(ctx, http.MethodDelete, "/faults", "")
+	return fired, err
 }
 
 // call sends a request and returns the answer's body.

@@ -60,7 +60,7 @@ func act(role string) {
 	case "obeys":
 		c := make(chan os.Signal, 1)
 		signal.Notify(c, syscall.SIGTERM)
-		fmt.Println("ready")
+		fmt.Println(`{"phase":"ready"}`)
 		<-c
 	case "breaks":
 		fmt.Println(`{"phase":"prepare"}`)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,8 +33,10 @@ type Process struct {
 
 	terminated, killed atomic.Bool // while it ran
 
-	mu    sync.Mutex // guards state
+	mu    sync.Mutex // guards what follows
 	state *os.ProcessState
+	said  map[string]map[string]json.RawMessage // by phase, the fields of all its lines, the later ones over the earlier
+	last  string                                // phase
 }
 
 // child describes a process to start.
@@ -45,9 +48,8 @@ type child struct {
 	dir   string
 	logs  string // directory of the log file
 	stdin bool   // keep a pipe to it
-	// lines receives standard output line by line, in one goroutine that ends with
-	// the child's output; without it standard output goes to the log as well.
-	lines func(line []byte)
+	// says: its standard output is a protocol, lines of JSON with a phase; else it goes to the log as well.
+	says bool
 }
 
 // maxLine bounds one line of a child's protocol.
@@ -70,14 +72,15 @@ func start(c child) (*Process, error) {
 	cmd.Stderr = logFile
 	cmd.Stdout = logFile
 	detach(cmd)
-	p := &Process{Name: c.name, title: cmp.Or(c.title, c.name), cmd: cmd, Log: logPath, done: make(chan struct{})}
+	p := &Process{Name: c.name, title: cmp.Or(c.title, c.name), cmd: cmd, Log: logPath, done: make(chan struct{}),
+		said: map[string]map[string]json.RawMessage{}}
 	if c.stdin {
 		if p.stdin, err = cmd.StdinPipe(); err != nil {
 			return nil, fmt.Errorf("open a pipe to %s: %w", c.name, err)
 		}
 	}
 	var out io.ReadCloser
-	if c.lines != nil {
+	if c.says {
 		cmd.Stdout = nil
 		if out, err = cmd.StdoutPipe(); err != nil {
 			return nil, fmt.Errorf("open a pipe from %s: %w", c.name, err)
@@ -86,18 +89,18 @@ func start(c child) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.title, err)
 	}
-	go p.wait(out, c.lines) // ends with the child; Stop and Kill wait for it
+	go p.wait(out) // ends with the child; Stop and Kill wait for it
 	return p, nil
 }
 
 // wait reads the child's output to its end and then reaps it.
-func (p *Process) wait(out io.ReadCloser, lines func([]byte)) {
+func (p *Process) wait(out io.ReadCloser) {
 	defer close(p.done)
 	if out != nil {
 		sc := bufio.NewScanner(out)
 		sc.Buffer(make([]byte, 4096), maxLine)
 		for sc.Scan() {
-			lines(sc.Bytes())
+			p.take(sc.Bytes())
 		}
 		_, _ = io.Copy(io.Discard, out) // after an overlong line: let the child go on
 	}
@@ -105,6 +108,52 @@ func (p *Process) wait(out io.ReadCloser, lines func([]byte)) {
 	p.mu.Lock()
 	p.state = p.cmd.ProcessState
 	p.mu.Unlock()
+}
+
+// take keeps a line of the protocol; others are not part of it.
+func (p *Process) take(line []byte) {
+	var of struct{ Phase string }
+	if json.Unmarshal(line, &of) != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fields := p.said[of.Phase]
+	if json.Unmarshal(line, &fields) == nil {
+		p.said[of.Phase], p.last = fields, of.Phase
+	}
+}
+
+// hasSaid reports whether the process has said a phase, and fills into, unless it is nil, with what it said.
+func (p *Process) hasSaid(phase string, into any) bool {
+	p.mu.Lock()
+	fields, ok := p.said[phase]
+	data, err := json.Marshal(fields)
+	p.mu.Unlock()
+	return ok && err == nil && (into == nil || json.Unmarshal(data, into) == nil)
+}
+
+// begin starts a process with a protocol and returns once it has said a phase, and what.
+func begin(ctx context.Context, c child, phase string, limit time.Duration, said any) (*Process, error) {
+	c.says = true
+	p, err := start(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.reach(ctx, phase, limit, said); err != nil {
+		p.Kill()
+		return nil, err
+	}
+	return p, nil
+}
+
+// reach waits for a phase; an empty one is the announcement of addresses.
+func (p *Process) reach(ctx context.Context, phase string, limit time.Duration, said any) error {
+	what := "the phase " + phase + " of the " + p.Name
+	if phase == "" {
+		what = "the announcement of " + p.Name
+	}
+	return p.Await(ctx, what, 10*time.Millisecond, limit, func(context.Context) bool { return p.hasSaid(phase, said) })
 }
 
 // PID is the child's process id.
@@ -167,7 +216,7 @@ func (p *Process) Failure() error {
 		how = p.state.String()
 	}
 	p.mu.Unlock()
-	return &ExitError{name: p.Name, title: p.title, how: how, Last: LastLine(p.Log), log: p.Log}
+	return &ExitError{Name: p.Name, title: p.title, how: how, Last: LastLine(p.Log), log: p.Log}
 }
 
 // Signal sends a signal; a child that is gone needs none.

@@ -72,9 +72,10 @@ func TestStop(t *testing.T) {
 		grace time.Duration
 		code  int
 	}{{"obeys", 10 * time.Second, 0}, {"hangs", 50 * time.Millisecond, -1}} {
-		up := make(chan struct{}, 1)
-		p := play(t, tc.role, child{stdin: true, lines: func([]byte) { up <- struct{}{} }})
-		<-up
+		p := play(t, tc.role, child{stdin: true, says: true})
+		if err := p.reach(t.Context(), PhaseReady, 10*time.Second, nil); err != nil {
+			t.Fatal(err)
+		}
 		p.Stop(tc.grace)
 		if !p.Ended() || p.ExitCode() != tc.code {
 			t.Errorf("%s: ended %v with %d, want %d", tc.role, p.Ended(), p.ExitCode(), tc.code)
@@ -101,8 +102,7 @@ func TestAwaitEndsWithTheContextAndTheLimit(t *testing.T) {
 }
 
 func TestGeneratorProtocol(t *testing.T) {
-	g := &Generator{seen: map[string]Line{}}
-	g.Process = play(t, "loads", child{stdin: true, lines: g.take})
+	g := &Generator{play(t, "loads", child{stdin: true, says: true})}
 	if err := g.Reached(t.Context(), PhaseReady, 10*time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +127,7 @@ func TestGeneratorProtocol(t *testing.T) {
 }
 
 func TestGeneratorTellsItsError(t *testing.T) {
-	g := &Generator{seen: map[string]Line{}}
-	g.Process = play(t, "breaks", child{stdin: true, lines: g.take})
+	g := &Generator{play(t, "breaks", child{stdin: true, says: true})}
 	err := g.Reached(t.Context(), PhaseReady, 10*time.Second, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "the generator failed: the namespace is terminating (log: ") {
 		t.Errorf("got %v", err)

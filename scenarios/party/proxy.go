@@ -34,7 +34,7 @@ func StartProxy(ctx context.Context, s ProxySetup) (*Proxy, error) {
 		return nil, err
 	}
 	var said announcement
-	if p.Process, err = announce(ctx, c, &said); err != nil {
+	if p.Process, err = begin(ctx, c, "", startLimit, &said); err != nil {
 		return nil, err
 	}
 	p.admin = admin{newClient(), "http://" + said.Admin}

@@ -2,10 +2,8 @@ package party
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
@@ -18,9 +16,6 @@ import (
 type Readers struct {
 	*Process
 	Listen []string // addresses of the receivers of webhooks
-
-	mu   sync.Mutex      // guards what follows
-	said map[string]bool // phases
 }
 
 const (
@@ -53,37 +48,13 @@ func StartReaders(ctx context.Context, b Bench, cfg readers.Config) (*Readers, e
 	if err != nil {
 		return nil, err
 	}
-	r := &Readers{said: map[string]bool{}}
-	c.lines, c.stdin = r.take, true
-	if r.Process, err = start(c); err != nil {
+	c.stdin = true
+	var said readers.Said
+	p, err := begin(ctx, c, readers.Listening, startLimit, &said)
+	if err != nil {
 		return nil, err
 	}
-	if err := r.await(ctx, readers.Listening, startLimit); err != nil {
-		r.Kill()
-		return nil, err
-	}
-	return r, nil
-}
-
-func (r *Readers) take(line []byte) {
-	var l readers.Said
-	if json.Unmarshal(line, &l) != nil || l.Phase == "" {
-		return // not part of the protocol
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.said[l.Phase] = true
-	if l.Listen != nil {
-		r.Listen = l.Listen
-	}
-}
-
-func (r *Readers) await(ctx context.Context, phase string, limit time.Duration) error {
-	return r.Await(ctx, "the readers' phase "+phase, 10*time.Millisecond, limit, func(context.Context) bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.said[phase]
-	})
+	return &Readers{p, said.Listen}, nil
 }
 
 // step asks for a phase and awaits the one that ends it, if one does.
@@ -94,7 +65,7 @@ func (r *Readers) step(ctx context.Context, ask, answer string, limit time.Durat
 	if err := r.Tell(ask); err != nil || answer == "" {
 		return err
 	}
-	return r.await(ctx, answer, limit)
+	return r.reach(ctx, answer, limit, nil)
 }
 
 // Connect has the readers list and open their watches, and returns once all are open.

@@ -38,7 +38,6 @@ type StorageSetup struct {
 	Spec            spec.Storage
 	Seed            uint64
 	TLS             *TLS   // nil: plain HTTP
-	Profiled        bool   // it is to serve profiles
 	Name            string // of the process and its log; empty is storagemock
 
 	listen, admin string
@@ -79,9 +78,6 @@ func (m *Storage) start(ctx context.Context) (said announcement, err error) {
 	if text := s.Spec.Capacity.Text(); text != "" {
 		argv = append(argv, "--capacity", text)
 	}
-	if s.Profiled {
-		argv = append(argv, "--pprof")
-	}
 	if s.TLS != nil {
 		// What is needed to go on after a restart.
 		argv = append(argv, "--tls-cert", s.TLS.CertFile, "--tls-key", s.TLS.KeyFile,
@@ -95,7 +91,7 @@ func (m *Storage) start(ctx context.Context) (said announcement, err error) {
 		argv = append(argv, "--load-snapshot", m.file(m.life-1, documents))
 		name += "-" + strconv.Itoa(m.life)
 	}
-	p, err := announce(ctx, child{name: name, argv: argv, logs: s.Logs}, &said)
+	p, err := begin(ctx, child{name: name, argv: argv, logs: s.Logs}, "", startLimit, &said)
 	if err == nil {
 		m.Process = p // after a failure it stays the one that has ended
 	}
@@ -149,11 +145,6 @@ func (m *Storage) Revive(ctx context.Context) error {
 func (m *Storage) Scrape(ctx context.Context) (history.Scrape, error) {
 	_, s, err := scrape(ctx, m.http, m.base+"/metrics")
 	return s, err
-}
-
-// Profile fetches a profile from the mock's /debug/pprof/, such as heap.
-func (m *Storage) Profile(ctx context.Context, what string) ([]byte, error) {
-	return profile(ctx, m.http, m.base, what)
 }
 
 // SetFaults puts faults in force.

@@ -57,7 +57,6 @@ type WatcherSetup struct {
 	Instance    int
 	Selectors   map[string]string // label selectors by kind
 	Patience    time.Duration     // for its first lists, beyond SyncLimit
-	Profiled    bool              // it is to serve profiles
 	Serving     *Serving          // nil: its resource watcher is off
 	Asked       *atomic.Int64     // counts every request to its metrics and health; nil counts nothing
 }
@@ -197,11 +196,6 @@ func (w *Watcher) Scrape(ctx context.Context) (history.Scrape, error) {
 // Metrics reads the watcher's metrics, as text and parsed.
 func (w *Watcher) Metrics(ctx context.Context) ([]byte, history.Scrape, error) {
 	return scrape(ctx, w.http, w.metrics)
-}
-
-// Profile fetches a profile, such as heap, from /debug/pprof/ on the watcher's health port.
-func (w *Watcher) Profile(ctx context.Context, what string) ([]byte, error) {
-	return profile(ctx, w.http, w.health, what)
 }
 
 // Probe asks /healthz on a connection of its own, as a kubelet does, and returns how long the answer took.

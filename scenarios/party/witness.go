@@ -1,11 +1,9 @@
 package party
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -22,34 +20,19 @@ type Witness struct{ *Process }
 const witnessGrace = time.Minute
 
 // StartWitness returns once it has listed everything and watches.
-func StartWitness(ctx context.Context, b Bench, kubeconfig string, kinds, ignore []string) (*Witness, error) {
+func StartWitness(ctx context.Context, b Bench, kubeconfig string, watched, ignore []string) (*Witness, error) {
 	cfg := readers.WitnessConfig{Kubeconfig: kubeconfig, OpLog: filepath.Join(b.Cell, history.FileWitness),
 		IgnoreNamespaces: ignore}
-	for _, k := range kinds {
-		gv, err := schema.ParseGroupVersion(kindGroups[k])
-		if err != nil {
-			return nil, err
-		}
-		cfg.Kinds = append(cfg.Kinds, readers.WitnessKind{Name: k, Resource: gv.WithResource(resources[k])})
+	for _, k := range watched {
+		cfg.Kinds = append(cfg.Kinds, readers.WitnessKind{Name: k,
+			Resource: schema.GroupVersionResource{Group: kinds[k].Group, Version: "v1", Resource: kinds[k].Name}})
 	}
 	c, err := b.child("witness", cfg)
 	if err != nil {
 		return nil, err
 	}
-	var ready atomic.Bool
-	c.lines = func(line []byte) {
-		if bytes.Contains(line, []byte(`"ready"`)) {
-			ready.Store(true)
-		}
-	}
-	p, err := start(c)
+	p, err := begin(ctx, c, readers.Ready, PrepareLimit, nil)
 	if err != nil {
-		return nil, err
-	}
-	err = p.Await(ctx, "the witness's first lists", 10*time.Millisecond, PrepareLimit,
-		func(context.Context) bool { return ready.Load() })
-	if err != nil {
-		p.Kill()
 		return nil, err
 	}
 	return &Witness{p}, nil

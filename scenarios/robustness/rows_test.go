@@ -16,7 +16,6 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
-	"github.com/watchbench/watchbench/scenarios/campaign"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -101,19 +100,18 @@ func TestRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file := read(t, folder+name)
 			fault := file.Base().Fault
-			todo := []campaign.Scenario{{Name: name, File: file}}
+			todo := []runner.Scenario{{Name: name, File: file}}
 			_, err := os.Stat(filepath.Join(dir, result.MatrixFile))
 			if err != nil && slices.Contains(fault.Assert, "I") {
-				todo = slices.Insert(todo, 0, campaign.Scenario{Name: "faults/f00-none", File: read(t, "faults/f00-none")})
+				todo = slices.Insert(todo, 0, runner.Scenario{Name: "faults/f00-none", File: read(t, "faults/f00-none")})
 			}
-			m, err := campaign.Run(t.Context(), campaign.Options{
+			campaign := runner.Campaign{
 				Scenarios: todo, Rows: []string{fault.Row}, Profile: "default", Dir: dir, Report: func(line string) { t.Log(line) },
-				Fatal: runner.IsInput, Crashed: party.WatcherEnded,
-				Run: func(ctx context.Context, s campaign.Scenario, baseline *result.Cell) (string, *result.Results, error) {
-					out, err := g.runner(ctx, s.File, dir, g.bins, baseline)
-					return out.Dir, out.Results, err
+				Single: func(ctx context.Context, s runner.Scenario, baseline *result.Cell) (runner.Outcome, error) {
+					return g.runner(ctx, s.File, dir, g.bins, baseline)
 				},
-			})
+			}
+			m, err := campaign.Run(t.Context())
 			if err := errors.Join(err, render.WriteMatrixPage(dir, m)); err != nil {
 				t.Fatal(err)
 			}

@@ -38,7 +38,6 @@ type cell struct {
 	witness   *party.Witness // with cluster.controllers
 	readers   *party.Readers
 
-	profiles  *profiler        // nil without --profile
 	after     []byte           // the watcher's metrics after the drain, as text
 	cpuBefore procstat.CPUTime // of the machine as the load began
 	drained   drained
@@ -82,7 +81,6 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 	stopSampling := func() {}
 	defer func() {
 		stopSampling()
-		c.profiles.abandon()
 		err = errors.Join(err, c.tearDown(ctx))
 	}()
 	type phase struct {
@@ -93,7 +91,7 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 		{PhasePrepare, c.prepare},
 		{PhaseWarmup, c.warmUp},
 		{PhaseLoad, func(ctx context.Context) error {
-			stopSampling, c.profiles = c.startSampling(ctx), c.startProfiling(ctx)
+			stopSampling = c.startSampling(ctx)
 			return c.load(ctx)
 		}},
 		{PhaseDrain, c.drain},
@@ -142,26 +140,21 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 	return out, history.SaveLines(c.dir, history.FileFindings, *further.Found)
 }
 
-func (c *cell) phase(name string) {
-	c.r.progress.phase(name)
-	c.r.observed.phase(name)
-}
+func (c *cell) phase(name string) { c.r.progress.phase(name) }
 
 // startSampling samples in the background until the returned function is called,
 // which waits for the end of it and may be called again.
 func (c *cell) startSampling(ctx context.Context) func() {
-	pids := pidsOf(c.r.cluster.PIDs, c.watcher, c.storage, c.generator, c.proxy)
-	if c.witness != nil {
-		pids[history.PartyWitness] = []int{c.witness.PID()}
-	}
-	if c.readers != nil {
-		pids[history.PartyReaders] = []int{c.readers.PID()}
+	pids := clusterPIDs(c.r.cluster.PIDs)
+	pids[history.PartyWatcher], pids[history.PartyRunner] = c.watcher.PID(), os.Getpid()
+	for name, p := range c.processes() {
+		pids[name] = p.PID()
 	}
 	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
 	c.sampler.asked = func() float64 { return float64(c.asked.Load()) }
 	// A page that shows the watcher, and bounds that a fault puts it to, need what only it knows.
-	c.sampler.asks = c.r.observed.to != nil || c.s.Fault != nil
-	c.sampler.show = c.r.observed.sample
+	c.sampler.asks = c.r.opts.Observer != nil || c.s.Fault != nil
+	c.sampler.show = c.r.progress.sample
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { c.sampler.run(ctx) })
@@ -180,56 +173,63 @@ func (c *cell) tearDown(ctx context.Context) error {
 	c.ended = true
 	c.phase(PhaseTeardown)
 	defer context.AfterFunc(lifecycle.Hurry(ctx), c.abandon)()
-	if c.readers != nil && !c.readers.Ended() { // before the watcher, which would wait for them
-		c.readers.Stop(party.StorageGrace)
+	all := c.processes()
+	stop := func(name string, grace time.Duration) {
+		if p := all[name]; p != nil {
+			p.Stop(grace)
+		}
 	}
+	stop(history.PartyReaders, party.StorageGrace) // before the watcher, which would wait for them
 	grace := party.WatcherGrace + c.s.Watcher.DrainTimeout.Std()
 	for _, w := range append(slices.Clone(c.others), c.watcher) {
-		if w != nil && !w.Ended() {
+		if w != nil {
 			w.Stop(grace)
 		}
 	}
-	if c.proxy != nil && !c.proxy.Ended() {
-		c.proxy.Stop(party.StorageGrace)
-	}
+	stop(history.PartyProxy, party.StorageGrace)
 	err := c.release()
 	remove, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
 	defer cancel()
 	err = errors.Join(err, c.faults.Remove(remove, c))
-	if c.generator != nil {
-		if ctx.Err() != nil {
-			c.generator.Stop(party.TeardownLimit)
-		} else {
-			err = errors.Join(err, c.generator.End(ctx))
-		}
+	if ctx.Err() != nil {
+		stop(history.PartyGenerator, party.TeardownLimit)
+	} else if c.generator != nil {
+		err = errors.Join(err, c.generator.End(ctx))
 	}
-	if c.storage != nil && !c.storage.Ended() {
-		c.storage.Stop(party.StorageGrace)
-	}
+	stop(history.PartyStorage, party.StorageGrace)
 	return err
+}
+
+// processes are those of the cell that were started, beside the watchers, by party.
+func (c *cell) processes() map[string]*party.Process {
+	all := map[string]*party.Process{}
+	if c.storage != nil {
+		all[history.PartyStorage] = c.storage.Process
+	}
+	if c.generator != nil {
+		all[history.PartyGenerator] = c.generator.Process
+	}
+	if c.proxy != nil {
+		all[history.PartyProxy] = c.proxy.Process
+	}
+	if c.witness != nil {
+		all[history.PartyWitness] = c.witness.Process
+	}
+	if c.readers != nil {
+		all[history.PartyReaders] = c.readers.Process
+	}
+	return all
 }
 
 // abandon kills what has nothing to clean up; the generator has, unless its objects go
 // away with the cluster.
 func (c *cell) abandon() {
-	var all []*party.Process
+	all := c.processes()
+	if !c.r.cluster.Ends() {
+		delete(all, history.PartyGenerator)
+	}
 	for _, w := range c.all {
-		all = append(all, w.Process)
-	}
-	if c.proxy != nil {
-		all = append(all, c.proxy.Process)
-	}
-	if c.storage != nil {
-		all = append(all, c.storage.Process)
-	}
-	if c.readers != nil {
-		all = append(all, c.readers.Process)
-	}
-	if c.witness != nil {
-		all = append(all, c.witness.Process)
-	}
-	if c.generator != nil && c.r.cluster.Ends() {
-		all = append(all, c.generator.Process)
+		all[w.Name] = w.Process
 	}
 	for _, p := range all {
 		if !p.Ended() {

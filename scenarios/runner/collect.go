@@ -51,9 +51,6 @@ func (c *cell) collect(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := c.saveProfiles(); err != nil {
-		return err
-	}
 	meta, err := c.meta()
 	if err != nil {
 		return err

@@ -69,27 +69,3 @@ func TestExampleWatcher(t *testing.T) {
 func counterexamples(c result.Check) []string {
 	return append([]string{c.Counterexample}, c.Further...)
 }
-
-// TestExampleWatcherWithoutTLS: the example also runs against a simulated API server, which
-// watchbench gate measures other people's watchers with.
-func TestExampleWatcherWithoutTLS(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed: the example watcher is NOT tested")
-	}
-	example, err := filepath.Abs("../examples/watcher.py")
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts, said := stage(t, `apiVersion: watchbench/v1
-kind: Scenario
-metadata: {name: plain}
-cluster: {provider: replay}
-storage: {latency: 5ms}
-load: {model: open, rate: 50, duration: 2s}
-limits: {minPower: 0, lag: 30s, minOffered: 1%}
-`, "watcher.command=python3 "+example+" {config}")
-	out := simulated(t, opts, said)
-	if g := out.Results.Cells[0].Checks["G1"]; g.Verdict != result.Pass {
-		t.Errorf("G1: %+v\n%s", g, said)
-	}
-}

@@ -23,15 +23,6 @@ matrix:
 drainTimeout: 60s
 `
 
-// TestStoredOfAnother: how long the first sync of another watcher took, too, is seen at storage.
-func TestStoredOfAnother(t *testing.T) {
-	opts, said := stage(t, ladder, "matrix.load=small", "watcher.command='{bin}/k8s-watch -f {config}'")
-	w := simulated(t, opts, said).Results.Cells[0].Watcher
-	if w.Stored == nil || w.StoredCPU == nil || *w.Stored <= 0 || w.FirstSync != nil {
-		t.Errorf("first sync %v, stored %v, CPU %v", w.FirstSync, w.Stored, w.StoredCPU)
-	}
-}
-
 // TestLadder climbs on real processes: each rung has its sync up to storage, memory and
 // freshness, and the folder judges alike.
 func TestLadder(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -44,46 +43,12 @@ type Verdict struct {
 	Text     string
 }
 
-// observed keeps what the next moment has in common with the last; the zero value reports
-// nobody.
-type observed struct {
-	to  Observer
-	mu  sync.Mutex // guards now; held while the observer is told, which keeps the order
-	now Moment
-}
-
-func (o *observed) tell(change func(*Moment)) {
-	if o.to == nil {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	change(&o.now)
-	o.to.Observe(o.now)
-	o.now.Sample, o.now.Metrics, o.now.Err, o.now.Verdict = nil, nil, nil, nil
-}
-
-func (o *observed) cell(id string, number, of int) {
-	o.tell(func(m *Moment) { *m = Moment{Cell: id, Number: number, Of: of} })
-}
-
-func (o *observed) phase(name string) { o.tell(func(m *Moment) { m.Phase, m.Note = name, "" }) }
-func (o *observed) note(text string)  { o.tell(func(m *Moment) { m.Note = text }) }
-func (o *observed) fault(text string) { o.tell(func(m *Moment) { m.Fault = text }) }
-
-func (o *observed) finished(c *result.Cell) {
-	o.tell(func(m *Moment) {
-		m.Phase, m.Fault, m.Note = "", "", ""
-		unjudged, weak := open(c)
-		allowed := slices.ContainsFunc(slices.Collect(maps.Values(c.Checks)), func(x result.Check) bool {
-			return x.Verdict == result.Allowed
-		})
-		m.Verdict = &Verdict{c.Valid, violated(c), allowed, len(unjudged)+len(weak) > 0, summary(*c)}
+func verdictOf(c *result.Cell) *Verdict {
+	unjudged, weak := open(c)
+	allowed := slices.ContainsFunc(slices.Collect(maps.Values(c.Checks)), func(x result.Check) bool {
+		return x.Verdict == result.Allowed
 	})
-}
-
-func (o *observed) sample(x history.Sample, metrics []byte, err error) {
-	o.tell(func(m *Moment) { m.Sample, m.Metrics, m.Err = &x, metrics, err })
+	return &Verdict{c.Valid, violated(c), allowed, len(unjudged)+len(weak) > 0, summary(*c)}
 }
 
 // texted is a process that gives its metrics as text, too.

@@ -15,18 +15,26 @@ type noted []Moment
 
 func (n *noted) Observe(m Moment) { *n = append(*n, m) }
 
+// observing is a progress without a screen.
+func observing(o Observer) *Progress {
+	p := NewProgress(nil)
+	p.observer = o
+	return p
+}
+
 // TestMomentsCarryTheWholeState: an observer that misses a moment knows all from the next;
 // samples and verdicts are of one moment only.
 func TestMomentsCarryTheWholeState(t *testing.T) {
 	var all noted
-	o := observed{to: &all}
-	o.cell("a", 1, 2)
+	o := observing(&all)
+	o.begin([]job{{id: "a"}, {id: "b"}}, 0)
+	o.cell(0)
 	o.phase(PhaseLoad)
 	o.fault("storage: 503:1%")
 	o.sample(history.Sample{Time: 7}, []byte("text"), nil)
 	o.note("restart 1/1")
-	o.finished(&result.Cell{ID: "a", InvalidReasons: []string{"late"}})
-	o.cell("b", 2, 2)
+	o.finished(result.Cell{ID: "a", InvalidReasons: []string{"late"}})
+	o.cell(1)
 	in := Moment{Cell: "a", Number: 1, Of: 2, Phase: PhaseLoad, Fault: "storage: 503:1%"}
 	sampled, notedAt := in, in
 	sampled.Sample, sampled.Metrics = &history.Sample{Time: 7}, []byte("text")
@@ -46,23 +54,10 @@ func TestVerdictOfACell(t *testing.T) {
 	for verdict, want := range map[string]Verdict{
 		result.Pass: {Valid: true}, result.Allowed: {Valid: true, Allowed: true}, result.NoPower: {Valid: true, Open: true}, result.NotJudged: {Valid: true, Open: true}, result.Fail: {Valid: true, Violated: []string{"G2"}},
 	} {
-		var all noted
-		o := observed{to: &all}
-		o.finished(&result.Cell{ID: "a", Valid: true, Checks: map[string]result.Check{"G1": {Verdict: result.Pass}, "G2": {Verdict: verdict}}})
-		got := *all[0].Verdict
+		got := *verdictOf(&result.Cell{ID: "a", Valid: true, Checks: map[string]result.Check{"G1": {Verdict: result.Pass}, "G2": {Verdict: verdict}}})
 		if got.Text = ""; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", verdict, got, want)
 		}
-	}
-}
-
-// TestNobodyObserves: without an observer nothing is kept.
-func TestNobodyObserves(t *testing.T) {
-	var o observed
-	o.cell("a", 1, 1)
-	o.sample(history.Sample{}, []byte("x"), nil)
-	if !reflect.DeepEqual(o.now, Moment{}) {
-		t.Errorf("kept %+v", o.now)
 	}
 }
 
@@ -81,7 +76,7 @@ func (c counted) Metrics(context.Context) ([]byte, history.Scrape, error) {
 func TestSampleIsShownWithoutAnotherScrape(t *testing.T) {
 	n := 0
 	w := counted{sleeping(t), &n}
-	s := newSampler(map[string][]int{history.PartyWatcher: {w.PID()}}, func() metered { return w }, silent{})
+	s := newSampler(map[string]int{history.PartyWatcher: w.PID()}, func() metered { return w }, silent{})
 	var text []byte
 	s.show = func(_ history.Sample, metrics []byte, err error) { text = metrics }
 	s.sample(t.Context())

@@ -171,7 +171,6 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	}
 	c.storage, err = party.StartStorage(ctx, party.StorageSetup{
 		Bin: c.r.opts.Binaries.Storage, Logs: c.logs, Cell: c.dir, Spec: c.s.Storage, Seed: c.record.Seed, TLS: c.setup.TLS,
-		Profiled: c.r.opts.Profile,
 	})
 	if err != nil {
 		return err
@@ -288,7 +287,6 @@ func (c *cell) load(ctx context.Context) error {
 	}
 	err := c.heal(ctx)
 	c.sampler.sample(ctx)
-	c.profiles.heap()
 	return err
 }
 
@@ -331,7 +329,7 @@ func (c *cell) follow(ctx context.Context) error {
 
 // setFaults puts the faults of storage and watch in force.
 func (c *cell) setFaults(ctx context.Context) error {
-	c.r.observed.fault(c.faultText())
+	c.r.progress.fault(c.faultText())
 	if text := c.s.Storage.FaultText(); text != "" {
 		if err := c.storage.SetFaults(ctx, text); err != nil {
 			return err
@@ -345,7 +343,7 @@ func (c *cell) setFaults(ctx context.Context) error {
 
 // heal ends the faults and notes how often each fired.
 func (c *cell) heal(ctx context.Context) error {
-	defer c.r.observed.fault("")
+	defer c.r.progress.fault("")
 	var err error
 	if len(c.s.Storage.Faults) > 0 {
 		if c.record.Fired, err = c.storage.Heal(ctx); err != nil {

@@ -9,20 +9,21 @@ import (
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
+	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Progress shows how far a run is. A nil Progress is silent.
+// Progress shows how far a run is, on a screen and to an Observer. A nil Progress is silent.
 type Progress struct {
-	screen *terminal.Screen
-	now    func() time.Time
+	screen   *terminal.Screen // nil: none
+	observer Observer         // nil: nobody
+	now      func() time.Time
 
-	mu              sync.Mutex // guards what follows
+	mu              sync.Mutex // guards what follows; held while the observer is told, which keeps the order
+	at              Moment
 	jobs            []job
 	expected        []time.Duration
-	current         int // index of the cell under way; -1 before the first
-	phaseNow        string
+	current         int     // index of the cell under way; -1 before the first
 	part            float64 // of the phase
-	remark          string  // what is done to the parties just now
 	started, cellAt time.Time
 	budget          time.Duration // of the run, 0 is none
 	spent, guessed  time.Duration // by the finished cells
@@ -42,6 +43,14 @@ func (p *Progress) do(change func()) {
 	change()
 }
 
+// tell has the observer know of a change. What is of one moment only is forgotten then.
+func (p *Progress) tell() {
+	if p.observer != nil {
+		p.observer.Observe(p.at)
+	}
+	p.at.Sample, p.at.Metrics, p.at.Err, p.at.Verdict = nil, nil, nil, nil
+}
+
 func (p *Progress) begin(jobs []job, budget time.Duration) {
 	p.do(func() {
 		p.jobs, p.started, p.budget = jobs, p.now(), budget
@@ -52,21 +61,40 @@ func (p *Progress) begin(jobs []job, budget time.Duration) {
 }
 
 // Line shows a line of text above the progress.
-func (p *Progress) Line(text string) { p.do(func() { p.screen.Line(text) }) }
+func (p *Progress) Line(text string) { p.do(func() { p.line(text) }) }
+
+func (p *Progress) line(text string) {
+	if p.screen != nil {
+		p.screen.Line(text)
+	}
+}
 
 func (p *Progress) cell(i int) {
-	p.do(func() { p.current, p.cellAt, p.phaseNow, p.part, p.remark = i, p.now(), "", 0, "" })
+	p.do(func() {
+		p.current, p.cellAt, p.part = i, p.now(), 0
+		p.at = Moment{Cell: p.jobs[i].id, Number: i + 1, Of: len(p.jobs)}
+		p.tell()
+	})
 }
 
 func (p *Progress) phase(name string) {
 	p.do(func() {
-		p.phaseNow, p.part = name, 0
-		p.draw(p.screen.Live() || name == PhaseLoad || name == PhaseDrain)
+		p.at.Phase, p.at.Note, p.part = name, "", 0
+		p.tell()
+		p.draw(name == PhaseLoad || name == PhaseDrain || p.screen != nil && p.screen.Live())
 	})
 }
 
 // note says what is done to the parties, until it is said anew.
-func (p *Progress) note(text string) { p.do(func() { p.remark = text; p.draw(false) }) }
+func (p *Progress) note(text string) { p.do(func() { p.at.Note = text; p.tell(); p.draw(false) }) }
+
+// fault says which faults of storage and watch are in force.
+func (p *Progress) fault(text string) { p.do(func() { p.at.Fault = text; p.tell() }) }
+
+// sample shows a reading, with the watcher's metrics as text, or why there are none.
+func (p *Progress) sample(x history.Sample, metrics []byte, err error) {
+	p.do(func() { p.at.Sample, p.at.Metrics, p.at.Err = &x, metrics, err; p.tell() })
+}
 
 // share says how much of the phase is done.
 func (p *Progress) share(part float64) { p.do(func() { p.part = min(max(part, 0), 1); p.draw(false) }) }
@@ -76,31 +104,39 @@ func (p *Progress) finished(c result.Cell) {
 	p.do(func() {
 		p.spent += p.now().Sub(p.cellAt)
 		p.guessed += p.expected[p.current]
-		p.screen.Line(fmt.Sprintf("[%d/%d] %s: %s", p.current+1, len(p.jobs), c.ID, summary(c)))
+		p.line(fmt.Sprintf("[%d/%d] %s: %s", p.current+1, len(p.jobs), c.ID, summary(c)))
 		p.current++
-		p.phaseNow, p.part, p.cellAt = "", 0, p.now()
+		p.part, p.cellAt = 0, p.now()
+		p.at.Phase, p.at.Fault, p.at.Note, p.at.Verdict = "", "", "", verdictOf(&c)
+		p.tell()
 	})
 }
 
-func (p *Progress) end() { p.do(func() { p.screen.Clear() }) }
+func (p *Progress) end() {
+	p.do(func() {
+		if p.screen != nil {
+			p.screen.Clear()
+		}
+	})
+}
 
 func (p *Progress) draw(force bool) {
-	if p.current >= 0 && p.current < len(p.jobs) && p.phaseNow != "" {
+	if p.screen != nil && p.current >= 0 && p.current < len(p.jobs) && p.at.Phase != "" {
 		p.screen.Status(p.text(), force)
 	}
 }
 
 // text is the line: which cell, what it does, how far all is and how long still.
 func (p *Progress) text() string {
-	s := fmt.Sprintf("[%d/%d] %s: %s", p.current+1, len(p.jobs), p.jobs[p.current].id, p.phaseNow)
+	s := fmt.Sprintf("[%d/%d] %s: %s", p.current+1, len(p.jobs), p.at.Cell, p.at.Phase)
 	if p.part > 0 {
 		s += fmt.Sprintf(" %.0f%%", 100*p.part)
 	}
 	if done, left := p.estimate(); done+left > 0 {
 		s += fmt.Sprintf(", %.0f%% of the run, %s left", 100*done.Seconds()/(done+left).Seconds(), left.Round(time.Second))
 	}
-	if p.remark != "" {
-		s += " (" + p.remark + ")"
+	if p.at.Note != "" {
+		s += " (" + p.at.Note + ")"
 	}
 	return s
 }

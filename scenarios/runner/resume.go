@@ -42,9 +42,9 @@ func LoadSource(dir string) (name string, data []byte, sets []string, err error)
 		"--resume %s: no %s and %s of this version", dir, history.FileRun, history.FileScenario)
 }
 
-// Resume takes up the run of a folder: valid cells stay as they are, and so does an invalid
-// one that violates a guarantee, because no second try takes that back. All others are to be
-// run, but for those in which the watcher crashed. The scenario, the programs and the machine must be those of the run.
+// Resume takes up the run of a folder. Cells that results.json has as valid, or with a violation, stay as they are,
+// because no second try takes a violation back. The others are run, but for those in which the watcher crashed. The
+// scenario, the programs and the machine must be those of the run.
 func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 	started := time.Now()
 	prior, err := history.LoadRun(dir)
@@ -87,85 +87,46 @@ func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 	return r, nil
 }
 
-// takeUp judges what the folder has and says of the other cells why they are to be run. The
-// results holds the run's cells so far, complete if nothing is left to run.
+// takeUp says of the cells that do not stand why they are to be run. The results hold the run's cells so far.
 func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) error {
 	if prior.Run.Decision != nil {
 		r.jobs = r.jobs[:len(prior.Run.Order)]
 	}
 	r.results = &result.Results{Schema: result.Schema, Run: prior.Run, Environment: prior.Environment,
 		Scenario: prior.Scenario}
-	said, err := published(dir)
-	if err != nil {
-		return err
+	said, err := result.LoadFile(dir)
+	if errors.Is(err, fs.ErrNotExist) { // killed before its first cell was done
+		said = &result.Results{}
+	} else if err != nil {
+		return badinput.New("remove it if watchbench check can do without, else start a new run", "--resume %s: %v", dir,
+			err)
 	}
 	r.why = map[string]string{}
 	for _, j := range r.jobs {
+		i := slices.IndexFunc(said.Cells, func(c result.Cell) bool { return c.ID == j.id })
 		crashed := slices.ContainsFunc(prior.Run.Crashed, func(c result.Crash) bool { return c.ID == j.id })
-		why := ""
-		if !slices.Contains(prior.Cells, j.id) {
-			why = "missing"
-		} else if cell, err := assess.Cell(ctx, history.CellDir(dir, j.id), assess.Options{}); ctx.Err() != nil {
-			return context.Cause(ctx)
-		} else if err != nil {
-			why = "its record cannot be used: " + err.Error()
-		} else {
-			r.results.Cells = append(r.results.Cells, cell)
+		var cell result.Cell
+		switch {
+		case i >= 0:
+			cell = said.Cells[i]
+		case !slices.Contains(prior.Cells, j.id):
+			if !crashed {
+				r.why[j.id] = "missing"
+			}
+			continue
+		default: // killed before it was published
+			if cell, err = assess.Cell(ctx, history.CellDir(dir, j.id), assess.Options{}); err != nil {
+				return badinput.New("start a new run", "--resume %s: whether %s violates a guarantee is not known: %v", dir, j.id,
+					err)
+			}
 		}
-		if err := stands(dir, j.id, why, said[j.id], r.results.Cells); err != nil {
-			return err
-		}
-		if why != "" && !crashed {
+		r.results.Cells = append(r.results.Cells, cell)
+		if why := Repeatable(&cell); why != "" {
 			r.why[j.id] = why
 		}
 	}
 	if err := assess.Complete(r.results); err != nil {
 		return badinput.New("the folder must be as the run left it", "--resume %s: %v", dir, err)
-	}
-	for i := range r.results.Cells {
-		if why := Repeatable(&r.results.Cells[i]); why != "" {
-			r.why[r.results.Cells[i].ID] = why
-		}
-	}
-	return nil
-}
-
-// published are the cells of the folder's results.json. A run that was killed before its
-// first cell was done has none.
-func published(dir string) (map[string]*result.Cell, error) {
-	cells := map[string]*result.Cell{}
-	res, err := result.LoadFile(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return cells, nil
-	} else if err != nil {
-		return nil, badinput.New("remove it if watchbench check can do without, else start a new run", "--resume %s: %v", dir,
-			err)
-	}
-	for i := range res.Cells {
-		cells[res.Cells[i].ID] = &res.Cells[i]
-	}
-	return cells, nil
-}
-
-// stands refuses to take back a violation that the run has reported and that its record no
-// longer shows, or a record that is lost and of which nobody knows whether it had one. why
-// says that the record is not there or cannot be used.
-func stands(dir, id, why string, said *result.Cell, now []result.Cell) error {
-	lost := strings.HasPrefix(why, "its record")
-	switch {
-	case said != nil && violates(said):
-		if i := slices.IndexFunc(now, func(c result.Cell) bool { return c.ID == id }); i >= 0 && violates(&now[i]) {
-			return nil
-		}
-		what := "its record no longer shows that"
-		if why != "" {
-			what = strings.Replace(why, "missing", "it is missing", 1)
-		}
-		return badinput.New("a violation stands: start a new run", "--resume %s: %s violates %s by %s, and %s", dir, id,
-			strings.Join(violated(said), ", "), result.FileName, what)
-	case said == nil && lost:
-		return badinput.New("start a new run", "--resume %s: whether %s violates a guarantee is not known: %s, and %s does "+
-			"not have it", dir, id, why, result.FileName)
 	}
 	return nil
 }
@@ -274,11 +235,15 @@ func (r *Runner) environment() *result.Environment {
 func newRunner(opts Options, started time.Time) *Runner {
 	base := opts.Scenario.Base()
 	r := &Runner{
-		opts: opts, progress: opts.Progress, observed: observed{to: opts.Observer}, version: version.Version,
+		opts: opts, progress: opts.Progress, version: version.Version,
 		id:    base.Metadata.Name + "-" + started.Format("20060102-150405"),
 		short: strconv.FormatInt(started.Unix()%(36*36*36*36*36), 36),
 		jobs:  jobsOf(opts.Scenario),
 	}
+	if r.progress == nil {
+		r.progress = NewProgress(nil)
+	}
+	r.progress.observer = opts.Observer
 	r.cpu, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
 	return r
 }

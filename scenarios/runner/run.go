@@ -32,8 +32,6 @@ type Options struct {
 	Progress *Progress
 	Observer Observer // may be nil
 	Command  []string // for the record
-	// Profile takes CPU and heap profiles of watcher and storage in each cell.
-	Profile bool
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
 	// Failpoints adds those of a Go test to the product's.
@@ -60,7 +58,6 @@ type Runner struct {
 	unlock   func()
 	cluster  *cluster.Cluster
 	progress *Progress
-	observed observed
 	version  string
 	results  *result.Results
 	cpu      procstat.CPUTime // of the machine when the run began
@@ -263,7 +260,6 @@ func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results,
 	if res.Environment.Programs, err = programDigests(r.opts.Binaries, r.opts.Scenario.Cells()); err != nil {
 		return nil, err
 	}
-	res.Environment.Profiled = r.opts.Profile
 	return res, nil
 }
 
@@ -291,7 +287,6 @@ func (r *Runner) all(ctx context.Context) error {
 			return nil
 		}
 		r.progress.cell(i)
-		r.observed.cell(j.id, i+1, len(todo))
 		if r.why != nil {
 			if err := r.drop(j.id); err != nil {
 				return err
@@ -320,7 +315,6 @@ func (r *Runner) all(ctx context.Context) error {
 			slices.SortFunc(r.results.Cells, r.byOrder)
 		}
 		r.progress.finished(cell)
-		r.observed.finished(&cell)
 		if err := r.save(); err != nil {
 			return err
 		}

@@ -162,7 +162,7 @@ func sleeping(t *testing.T) silent {
 func TestSamplerAddsUpLives(t *testing.T) {
 	a, b := sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(map[string][]int{history.PartyWatcher: {a.PID()}}, func() metered { return now }, silent{})
+	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
 	s.sample(t.Context())
 	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
 	now = b
@@ -178,7 +178,7 @@ func TestSamplerAddsUpLives(t *testing.T) {
 func TestSamplerCountsShortLives(t *testing.T) {
 	a, b, c := sleeping(t), sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(map[string][]int{history.PartyWatcher: {a.PID()}}, func() metered { return now }, silent{})
+	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
 	s.sample(t.Context())
 	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 1.5, Read: 10}
 	s.ended(a, 2*time.Second)

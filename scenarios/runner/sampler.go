@@ -2,14 +2,12 @@ package runner
 
 import (
 	"context"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/party"
 )
 
 // samplePeriod is the distance of two samples: fine enough to show a drain of a
@@ -43,33 +41,25 @@ type sampler struct {
 
 // account is what a party has used, so that figures after a restart cover all its processes.
 type account struct {
-	processes    []*procstat.Process // that it has now
-	former, last history.Use         // by former ones; by these at the last reading
+	process      *procstat.Process // that it has now; nil where there is none, or it cannot be read
+	former, last history.Use       // by former ones; by this one at the last reading
 }
 
 // turn goes over to a new process; -1 is none. What the former ones used after their last reading is lost.
 func (a *account) turn(pid int) {
-	a.former, a.last, a.processes = a.last.After(a.former), history.Use{}, nil
+	a.former, a.last, a.process = a.last.After(a.former), history.Use{}, nil
 	if p, err := procstat.Open(pid); pid >= 0 && err == nil {
-		a.processes = []*procstat.Process{p}
+		a.process = p
 	}
 }
 
 // newSampler opens the parties; one that cannot be read is left out, so that its
 // figures are unknown rather than 0.
-func newSampler(pids map[string][]int, w func() metered, m metered) *sampler {
+func newSampler(pids map[string]int, w func() metered, m metered) *sampler {
 	s := &sampler{parties: map[string]*account{history.PartyWatcher: {}}, watcher: w, storage: m, known: w()}
-	for name, all := range pids {
-		a := &account{}
-		s.parties[name] = a
-		for _, pid := range all {
-			p, err := procstat.Open(pid)
-			if err != nil {
-				a.processes = nil
-				break
-			}
-			a.processes = append(a.processes, p)
-		}
+	for name, pid := range pids {
+		s.parties[name] = &account{}
+		s.parties[name].turn(pid)
 	}
 	return s
 }
@@ -109,7 +99,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 		s.parties[history.PartyWatcher].turn(watcher.PID())
 	}
 	for name, a := range s.parties {
-		if use, ok := useOf(a.processes); ok {
+		if use, ok := useOf(a.process); ok {
 			a.last = use
 			x.Parties[name] = use.After(a.former)
 		}
@@ -141,20 +131,14 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	}
 }
 
-// useOf adds up what the processes of a party used; not ok if there is none, or one cannot be read.
-func useOf(processes []*procstat.Process) (sum history.Use, ok bool) {
-	for _, p := range processes {
-		u, err := p.Usage()
-		if err != nil {
-			return sum, false
-		}
-		sum.CPUSeconds += u.CPU.Seconds()
-		sum.RSSBytes += float64(u.RSS)
-		sum.RSSHighestBytes += float64(u.RSSHighest)
-		sum.Read += float64(u.Read)
-		sum.Written += float64(u.Written)
+// useOf is what a process used; not ok if there is none, or it cannot be read.
+func useOf(p *procstat.Process) (use history.Use, ok bool) {
+	if p == nil {
+		return use, false
 	}
-	return sum, len(processes) > 0
+	u, err := p.Usage()
+	return history.Use{CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), RSSHighestBytes: float64(u.RSSHighest),
+		Read: float64(u.Read), Written: float64(u.Written)}, err == nil
 }
 
 // ended closes the account of a watcher process by what the kernel says it used, which
@@ -197,23 +181,16 @@ func (s *sampler) taken() []history.Sample {
 	return append([]history.Sample(nil), s.samples...)
 }
 
-// pidsOf names the processes of a cell by party; p is nil without a proxy.
-func pidsOf(clusterPIDs map[string]int, w *party.Watcher, m *party.Storage, g *party.Generator,
-	p *party.Proxy) map[string][]int {
-	pids := map[string][]int{
-		history.PartyWatcher: {w.PID()}, history.PartyStorage: {m.PID()}, history.PartyRunner: {os.Getpid()},
-		history.PartyGenerator: {g.PID()},
-	}
-	if p != nil {
-		pids[history.PartyProxy] = []int{p.PID()}
-	}
+// clusterPIDs are the processes of a cluster's parts that are measured, by party.
+func clusterPIDs(of map[string]int) map[string]int {
+	pids := map[string]int{}
 	for from, to := range map[string]string{
 		"kube-apiserver": history.PartyAPIServer, "etcd": history.PartyEtcd,
 		"kube-controller-manager": history.PartyControllerManager, "kube-scheduler": history.PartyScheduler,
 		"kwok": history.PartyKwok,
 	} {
-		if pid, ok := clusterPIDs[from]; ok && pid > 0 {
-			pids[to] = []int{pid}
+		if pid := of[from]; pid > 0 {
+			pids[to] = pid
 		}
 	}
 	return pids

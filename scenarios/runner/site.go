@@ -60,10 +60,7 @@ func (c *site) Rules() check.Rules       { return c.rules }
 func (c *site) AddCanary(secret string)  { c.canaries = append(c.canaries, secret) }
 
 // Note shows what is done to the parties.
-func (c *site) Note(text string) {
-	c.r.progress.note(text)
-	c.r.observed.note(text)
-}
+func (c *site) Note(text string) { c.r.progress.note(text) }
 
 func (c *site) Others() []*party.Watcher { return slices.Clone(c.others) }
 
@@ -122,7 +119,7 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs,
 		Listed: c.setup.Listed, Masks: c.rules.Masks,
 		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0),
-		Profiled: c.r.opts.Profile, Asked: &c.asked,
+		Asked: &c.asked,
 	}
 	if c.launched == 1 {
 		setup.Serving = c.serving

@@ -13,7 +13,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 const (
@@ -102,7 +102,7 @@ func ParseStorage(text string) (string, error) {
 	if pairs && !strings.ContainsAny(s, "():; \t\n") && slices.Contains([]string{"p50", "mean", "p99", "sigma"}, key) {
 		s = "lognormal(" + s + ")"
 	}
-	m, err := latency.ParseModel(s, 1)
+	m, err := behavior.ParseModel(s, 1)
 	if err != nil {
 		return "", &badinput.Error{What: "--storage " + short(text), Remedy: remedy, Err: err}
 	}

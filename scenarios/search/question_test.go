@@ -7,7 +7,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/scenarios/faults"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 func TestParseRate(t *testing.T) {
@@ -84,7 +84,7 @@ func FuzzInput(f *testing.F) {
 			t.Fatalf("%q is a rate of %g", text, v)
 		}
 		if s, err := ParseStorage(text); check(err) {
-			if _, err := latency.ParseModel(s, 1); err != nil {
+			if _, err := behavior.ParseModel(s, 1); err != nil {
 				t.Fatalf("%q became %q: %v", text, s, err)
 			}
 		}

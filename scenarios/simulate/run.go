@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
@@ -175,8 +175,8 @@ var _ pipeline.VirtualStorage = (*storage)(nil)
 // storage answers the queues' requests by the mock's rules, and keeps the account of what
 // changes it has.
 type storage struct {
-	served  *latency.Virtual
-	model   *latency.Model
+	served  *behavior.Virtual
+	model   *behavior.Model
 	timeout time.Duration
 
 	changes    changes
@@ -209,16 +209,16 @@ func (a *acks) rate() float64 {
 }
 
 func newStorage(s *spec.Scenario, seed uint64, overhead time.Duration) (*storage, error) {
-	m, err := latency.ParseModel(s.Storage.Latency, seed)
+	m, err := behavior.ParseModel(s.Storage.Latency, seed)
 	if err != nil {
 		return nil, &badinput.Error{What: "storage.latency: " + err.Error()}
 	}
-	c, err := latency.ParseCapacities(s.Storage.Capacity.Text())
+	c, err := behavior.ParseCapacities(s.Storage.Capacity.Text())
 	if err != nil {
 		return nil, &badinput.Error{What: "storage.capacity: " + err.Error()}
 	}
 	return &storage{
-		served: latency.NewVirtual(m, c, overhead), model: m, timeout: s.Watcher.StorageTimeout.Std(),
+		served: behavior.NewVirtual(m, c, overhead), model: m, timeout: s.Watcher.StorageTimeout.Std(),
 		changes: newChanges(), freshness: measure.NewHistogram(),
 	}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/watchbench/watchbench/loadgen/watchfault"
-	"github.com/watchbench/watchbench/storagemock/fault"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 // Columns of the fault matrix: converge, order, loss, bounded, isolation,
@@ -151,11 +151,11 @@ func (s *Scenario) validateFault() error {
 func (s *Scenario) Failures() (errors, silence bool) {
 	for _, f := range s.Storage.FaultSpecs() {
 		switch f.Effect {
-		case fault.Reset, fault.BlackHole, fault.Truncate:
+		case behavior.Reset, behavior.BlackHole, behavior.Truncate:
 			silence = true
-		case fault.Stall:
+		case behavior.Stall:
 			silence = silence || f.Delay > s.Watcher.StorageTimeout.Std()
-		case fault.Status, fault.HTML, fault.Late, fault.Interim:
+		case behavior.Status, behavior.HTML, behavior.Late, behavior.Interim:
 			errors = errors || f.Status >= http.StatusInternalServerError
 			silence = silence || f.Status == 0
 		}
@@ -179,7 +179,7 @@ func (s *Scenario) validateRepairs(left bool) error {
 	if s.Watcher.Synchronizer.Disabled {
 		return bad("fault.repairs", "take watcher.synchronizer.disabled away", "there is no synchronizer")
 	}
-	refused := slices.ContainsFunc(s.Storage.FaultSpecs(), func(x fault.Spec) bool { return x.Effect == fault.Status })
+	refused := slices.ContainsFunc(s.Storage.FaultSpecs(), func(x behavior.FaultSpec) bool { return x.Effect == behavior.Status })
 	if !left && !refused {
 		return bad("fault.repairs", "leave it out", "nothing in this scenario leaves work for the synchronizer")
 	}
@@ -234,8 +234,8 @@ func (w Watch) FaultSpecs() []watchfault.Spec {
 }
 
 // FaultSpecs are the storage faults, parsed.
-func (s Storage) FaultSpecs() []fault.Spec {
-	specs, err := fault.Parse(s.FaultText())
+func (s Storage) FaultSpecs() []behavior.FaultSpec {
+	specs, err := behavior.ParseFaults(s.FaultText())
 	if err != nil {
 		return nil // Validate reports it
 	}

@@ -218,7 +218,7 @@ func (f *File) parseSets() ([]assignment, error) {
 			return a.path == path && !a.named
 		}); j >= 0 && value.Kind == yaml.ScalarNode {
 			f.axes[j].points = []point{{label: value.Value, value: value}}
-			if err := f.checkPoints(f.axes[j], nil); err != nil {
+			if err := f.checkPoints(f.axes[j]); err != nil {
 				return nil, err
 			}
 			continue
@@ -281,7 +281,7 @@ func (f *File) count() (int, error) {
 	if count > MaxCells {
 		return 0, f.tree.Fail(f.axes[len(f.axes)-1].node, "matrix",
 			fmt.Sprintf("%.0f points (%s), at most %d are run", count, strings.Join(sizes, " × "), MaxCells),
-			"use larger steps, or choose points for a run of their own: --set matrix."+f.axes[0].path+"="+
+			"use fewer values, or choose points for a run of their own: --set matrix."+f.axes[0].path+"="+
 				f.axes[0].points[0].label)
 	}
 	return int(count), nil

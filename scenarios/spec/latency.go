@@ -5,14 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/storagemock/fault"
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 // validLatency reads the latency in the mock's own grammar, so that a mistake is
 // found before anything is started.
 func validLatency(text string) error {
-	if _, err := latency.ParseModel(text, 1); err != nil {
+	if _, err := behavior.ParseModel(text, 1); err != nil {
 		return bad("storage.latency", "write for example lognormal(mean=87ms,p99=110ms)", "%v", err)
 	}
 	return nil
@@ -24,7 +23,7 @@ func validCapacity(c Capacity) error {
 		return bad("storage.capacity.kinds", "set storage.capacity.inflight or storage.capacity.rate too",
 			"there is no limit for %s", strings.Join(c.Kinds, ", "))
 	}
-	if _, err := latency.ParseCapacities(c.Text()); err != nil {
+	if _, err := behavior.ParseCapacities(c.Text()); err != nil {
 		return bad("storage.capacity", "write for example {inflight: 300, rate: 50, kinds: [Pod]}", "%v", err)
 	}
 	return nil
@@ -33,7 +32,7 @@ func validCapacity(c Capacity) error {
 // MeanLatency is the configured mean time to answer a write of the kind; 0 when
 // the text cannot be read, which Validate reports.
 func (s Storage) MeanLatency(kind string) time.Duration {
-	m, err := latency.ParseModel(s.Latency, 1)
+	m, err := behavior.ParseModel(s.Latency, 1)
 	if err != nil {
 		return 0
 	}
@@ -42,10 +41,10 @@ func (s Storage) MeanLatency(kind string) time.Duration {
 
 // LatencyFigures are median, mean and 99th percentile of the configured time to answer a
 // write of the kind; all 0 when the text cannot be read, which Validate reports.
-func (s Storage) LatencyFigures(kind string) latency.Figures {
-	m, err := latency.ParseModel(s.Latency, 1)
+func (s Storage) LatencyFigures(kind string) behavior.Figures {
+	m, err := behavior.ParseModel(s.Latency, 1)
 	if err != nil {
-		return latency.Figures{}
+		return behavior.Figures{}
 	}
 	return m.Figures("PUT", kind)
 }
@@ -54,7 +53,7 @@ func (s Storage) LatencyFigures(kind string) latency.Figures {
 // the kind. It is false where a mean of single draws says little: a storage
 // that is slow for whole periods.
 func (s Storage) LatencyDeviation(kind string) (time.Duration, bool) {
-	m, err := latency.ParseModel(s.Latency, 1)
+	m, err := behavior.ParseModel(s.Latency, 1)
 	if err != nil || strings.Contains(s.Latency, "slow(") {
 		return 0, false
 	}
@@ -63,10 +62,10 @@ func (s Storage) LatencyDeviation(kind string) (time.Duration, bool) {
 
 // validFaults reads the faults in the mock's grammar.
 func validFaults(faults []string) error {
-	if err := oneEach("storage.faults", faults, fault.Parse, "503:1%"); err != nil {
+	if err := oneEach("storage.faults", faults, behavior.ParseFaults, "503:1%"); err != nil {
 		return err
 	}
-	if _, err := fault.Parse(strings.Join(faults, ",")); err != nil {
+	if _, err := behavior.ParseFaults(strings.Join(faults, ",")); err != nil {
 		return bad("storage.faults", "give equal faults different names with name=x", "%v", err)
 	}
 	return nil

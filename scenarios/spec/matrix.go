@@ -3,7 +3,7 @@ package spec
 import (
 	"fmt"
 	"maps"
-	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -58,28 +58,20 @@ func (f *File) parseMatrix(n *yaml.Node) ([]axis, error) {
 func (f *File) parseAxis(key, val *yaml.Node) (axis, error) {
 	field := "matrix." + key.Value
 	a := axis{path: key.Value, node: key}
-	kind, typ, err := f.checkPath(key, key.Value, field)
+	kind, err := f.checkPath(key, key.Value, field)
 	if err != nil {
 		return axis{}, err
 	}
-	_, counts := quantityOf(key.Value, typ)
-	isRange := counts && val.Kind == yaml.ScalarNode && units.IsRange(val.Value)
 	switch {
-	case kind == oneValue && (val.Kind == yaml.SequenceNode || isRange):
-		all := val.Content
-		if isRange {
-			all = []*yaml.Node{val}
-		}
-		for _, n := range all {
+	case kind == oneValue && val.Kind == yaml.SequenceNode:
+		for _, n := range val.Content {
 			if n.Kind != yaml.ScalarNode || strictyaml.IsNull(n) {
 				return axis{}, f.tree.Fail(n, field, "a point that is not one value", "write a list of values, for example [1, 2]")
 			}
-			points, err := f.pointsOf(n, field, key.Value, typ)
-			if err != nil {
-				return axis{}, err
-			}
-			a.points = append(a.points, points...)
+			a.points = append(a.points, point{label: n.Value, value: n})
 		}
+	case kind == oneValue && val.Kind == yaml.ScalarNode && rangeForm.MatchString(val.Value):
+		a.points = []point{{label: val.Value, value: val}} // refused below
 	case kind != oneValue && val.Kind == yaml.MappingNode:
 		a.named = true
 		for j := 0; j+1 < len(val.Content); j += 2 {
@@ -99,7 +91,7 @@ func (f *File) parseAxis(key, val *yaml.Node) (axis, error) {
 		return axis{}, f.tree.Fail(val, field, key.Value+" is a section, so its points need names",
 			"write "+key.Value+": {a: {…}, b: {…}}")
 	}
-	return a, f.checkPoints(a, typ)
+	return a, f.checkPoints(a)
 }
 
 // checkNamed looks at a named point of a section or of a list.
@@ -125,55 +117,45 @@ func (f *File) checkNamed(kind shape, path, name string, value *yaml.Node) error
 	return nil
 }
 
-// pointsOf are the points that a value stands for: one, or those of a range.
-func (f *File) pointsOf(n *yaml.Node, field, path string, typ reflect.Type) (all []point, err error) {
-	q, counts := quantityOf(path, typ)
-	if !counts || !units.IsRange(n.Value) || path == latencyPath && strings.ContainsAny(n.Value, "(;=:") {
-		return []point{{label: n.Value, value: n}}, nil
-	}
-	values, err := q.Range(n.Value, MaxCells)
-	if err != nil {
-		problem, remedy, _ := strings.Cut(err.Error(), "; ")
-		return nil, f.tree.Fail(n, field, problem, remedy)
-	}
-	for _, v := range values {
-		all = append(all, point{label: v, value: &yaml.Node{Kind: yaml.ScalarNode, Value: v, Line: n.Line, Column: n.Column}})
-	}
-	return all, nil
-}
+// rangeForm is how former versions wrote several values.
+var rangeForm = regexp.MustCompile(`^\s*[\d.]+\S*\.\.\s*[\d.]+\S*\s*[*+]\s*[\d.]+\S*$`)
 
 // checkPoints refuses points that cannot be told apart, of an axis of values those as well that
-// are written differently; typ is nil for named points.
-func (f *File) checkPoints(a axis, typ reflect.Type) error {
+// are written differently.
+func (f *File) checkPoints(a axis) error {
 	field := "matrix." + a.path
 	if len(a.points) == 0 {
 		return f.tree.Fail(a.node, field, "no points, so there is nothing to run",
 			"give it at least one, or take the axis away")
 	}
-	q, counts := quantityOf(a.path, typ)
-	values := map[float64]string{}
-	seen := map[string]bool{}
+	values, seen := map[string]string{}, map[string]bool{}
 	for _, p := range a.points {
-		if seen[p.label] {
+		value := valueOf(p.label)
+		switch {
+		case rangeForm.MatchString(p.label):
+			return f.tree.Fail(p.value, field, "the range "+p.label+" is not read", "write its values, for example [1, 2, 4, 8]")
+		case seen[p.label]:
 			return f.tree.Fail(p.value, field, fmt.Sprintf("the point %q is there twice", p.label),
 				"keep one; use repeat to measure again")
-		}
-		seen[p.label] = true
-		if slug(p.label) == "" {
+		case slug(p.label) == "":
 			return f.tree.Fail(p.value, field, fmt.Sprintf("the point %q has neither letters nor digits", p.label), "rename it")
+		case !a.named && values[value] != "":
+			return f.tree.Fail(p.value, field, fmt.Sprintf("the points %s and %s are the same", values[value], p.label),
+				"keep one; use repeat to measure again")
 		}
-		if !counts {
-			continue
-		}
-		if v, ok := q.Value(p.label); ok {
-			if values[v] != "" {
-				return f.tree.Fail(p.value, field, fmt.Sprintf("the points %s and %s are the same", values[v], p.label),
-					"keep one; use repeat to measure again")
-			}
-			values[v] = p.label
-		}
+		seen[p.label], values[value] = true, p.label
 	}
 	return nil
+}
+
+// valueOf is a text that is equal for values that are, however they are written.
+func valueOf(label string) string {
+	for i, q := range []units.Quantity{units.Numbers, units.Durations, units.Sizes, units.Shares, units.Speeds} {
+		if v, ok := q.Value(label); ok {
+			return fmt.Sprint(i, v)
+		}
+	}
+	return label
 }
 
 // checkOverlap refuses two axes that set the same field: one would silently win.
@@ -213,7 +195,7 @@ func leaves(path string, n *yaml.Node, into map[string]*yaml.Node) {
 }
 
 // choose applies --set matrix.<axis>=a,b: of named points the ones to keep, of a
-// plain axis its new values or ranges; an axis that is not there is added.
+// plain axis its new values; an axis that is not there is added.
 func (f *File) choose(at *yaml.Node, name, text string) error {
 	field := "matrix." + name
 	var values []string
@@ -237,9 +219,9 @@ func (f *File) choose(at *yaml.Node, name, text string) error {
 			keep = append(keep, f.axes[i].points[j])
 		}
 		f.axes[i].points = keep
-		return f.checkPoints(axis{path: name, points: keep, node: at}, nil)
+		return f.checkPoints(axis{path: name, named: true, points: keep, node: at})
 	}
-	kind, typ, err := f.checkPath(at, name, field)
+	kind, err := f.checkPath(at, name, field)
 	if err != nil {
 		return err
 	}
@@ -248,13 +230,9 @@ func (f *File) choose(at *yaml.Node, name, text string) error {
 	}
 	a := axis{path: name, node: at}
 	for _, v := range values {
-		points, err := f.pointsOf(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v, Line: at.Line}, field, name, typ)
-		if err != nil {
-			return err
-		}
-		a.points = append(a.points, points...)
+		a.points = append(a.points, point{v, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v, Line: at.Line}})
 	}
-	if err := f.checkPoints(a, typ); err != nil {
+	if err := f.checkPoints(a); err != nil {
 		return err
 	}
 	if i >= 0 {
@@ -275,7 +253,7 @@ func (f *File) setInPoint(i int, name, text string) (bool, error) {
 			if !ok || p.value.Kind != yaml.MappingNode {
 				continue
 			}
-			if _, _, err := f.checkPath(at, a.path+"."+field, "matrix."+name); err != nil {
+			if _, err := f.checkPath(at, a.path+"."+field, "matrix."+name); err != nil {
 				return true, err
 			}
 			value, err := f.tree.ParseOverride(i, text)

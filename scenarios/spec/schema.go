@@ -22,7 +22,6 @@ func (format Format) Schema() ([]byte, error) {
 	}
 	s.ID = SchemaID
 	s.Title = "watchbench scenario"
-	steps := &jsonschema.Schema{Type: "string", Pattern: `\.\.`, Examples: []any{"1..256 *2", "10ms..60ms +10ms"}}
 	value := &jsonschema.Schema{Type: "array", MinItems: ptr(uint64(1)), UniqueItems: true,
 		Items: &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string"}, {Type: "number"}, {Type: "boolean"}}}}
 	named := &jsonschema.Schema{Type: "object", MinProperties: ptr(uint64(1)),
@@ -30,11 +29,11 @@ func (format Format) Schema() ([]byte, error) {
 			{Type: "array"}}}}
 	s.Properties.Set("matrix", &jsonschema.Schema{
 		Type: "object",
-		Description: "The path of a field and the values it takes, or a range of them (1..256 *2), or of a section or list " +
-			"and named points. Every combination is one cell.",
+		Description: "The path of a field and the values it takes, or of a section or list and named " +
+			"points. Every combination is one cell.",
 		PatternProperties: map[string]*jsonschema.Schema{
 			`^(storage|load|watcher|readers|watch|extra|events|fault|ceilings|drainTimeout|limits|cluster\.replay)` +
-				`(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, steps, named}},
+				`(\.[A-Za-z]+)*$`: {OneOf: []*jsonschema.Schema{value, named}},
 		},
 		AdditionalProperties: jsonschema.FalseSchema,
 	})

@@ -444,7 +444,7 @@ func TestBounds(t *testing.T) {
 		{"long", strings.Repeat("#\n", MaxBytes), "a scenario has at most"},
 		{"deep", deep, "nested too deeply"},
 		{"wide", wide, "too many values"},
-		{"many cells", axes.String(), "matrix: 512 points (8 of watcher.podQueueNum × 8 of watcher.handlerQueueLen × 8 of watcher.writerQueueLen), at most 400 are run; use larger steps, or choose points for a run of their own: --set matrix.watcher.podQueueNum=1"},
+		{"many cells", axes.String(), "matrix: 512 points (8 of watcher.podQueueNum × 8 of watcher.handlerQueueLen × 8 of watcher.writerQueueLen), at most 400 are run; use fewer values, or choose points for a run of their own: --set matrix.watcher.podQueueNum=1"},
 	} {
 		if _, err := (Format{}).Parse("s.yaml", []byte(tc.src)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
@@ -494,7 +494,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(minimal), "load.threads=3")
 	f.Add([]byte(swept), "matrix.load=heavy")
 	f.Add([]byte(swept), "watcher.strategy=keyed")
-	f.Add([]byte(minimal+"matrix: {watcher.podQueueNum: [1, 4..64 *2]}\n"), "matrix.storage.latency=5ms..80ms *2,1s")
+	f.Add([]byte(minimal+"matrix: {watcher.podQueueNum: [1, 4]}\n"), "matrix.storage.latency=5ms,1s")
 	f.Add([]byte(minimal+"matrix: {storage.faults: {a: [], b: ['503:1%']}}\nrepeat: 2\npair: storage.faults\n"), "matrix.load.objectBytes=3KiB..1MiB +1B")
 	f.Add([]byte("a: &x [*x]"), "=")
 	f.Add([]byte("matrix: {load: {a: {load: {}}}}"), "matrix.=")

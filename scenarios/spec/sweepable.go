@@ -9,7 +9,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
-	"github.com/watchbench/watchbench/internal/units"
 )
 
 // fixed are the fields that no axis can set, as each holds for the whole run. What is below one of them is as fixed.
@@ -42,32 +41,32 @@ const (
 	section                   // points have names, and each sets some fields
 )
 
-// checkPath says what a dotted path names, and of which type it is.
-func (f *File) checkPath(n *yaml.Node, path, field string) (shape, reflect.Type, error) {
+// checkPath says how the field is written that a dotted path names.
+func (f *File) checkPath(n *yaml.Node, path, field string) (shape, error) {
 	typ := reflect.TypeFor[Scenario]()
 	done := ""
 	for _, part := range strings.Split(path, ".") {
 		switch shapeOf(typ) {
 		case listOfValues:
-			return 0, nil, f.tree.Fail(n, field, done+" is a list, of which no part can be swept alone",
+			return 0, f.tree.Fail(n, field, done+" is a list, of which no part can be swept alone",
 				"name whole lists: "+done+": {a: [], b: […]}")
 		case oneValue:
-			return 0, nil, f.tree.Fail(n, field, done+" has no fields", "give the path of a field of the scenario")
+			return 0, f.tree.Fail(n, field, done+" has no fields", "give the path of a field of the scenario")
 		}
 		at, ok := strictyaml.FieldByName(typ, part)
 		if !ok {
-			return 0, nil, f.tree.Fail(n, field, "unknown field", cmp.Or(retired[path],
+			return 0, f.tree.Fail(n, field, "unknown field", cmp.Or(retired[path],
 				strictyaml.UnknownField(typ, done, part)))
 		}
 		done = strings.TrimPrefix(done+"."+part, ".")
 		if name := whole(done); name != "" {
-			return 0, nil, f.failWhole(n, field, name)
+			return 0, f.failWhole(n, field, name)
 		}
 		if typ = at.Type; typ.Kind() == reflect.Pointer {
 			typ = typ.Elem()
 		}
 	}
-	return shapeOf(typ), typ, nil
+	return shapeOf(typ), nil
 }
 
 // shapeOf is how values of a type are written. A struct with a notation of its own, such as a
@@ -84,25 +83,4 @@ func shapeOf(typ reflect.Type) shape {
 		return section
 	}
 	return oneValue
-}
-
-// latencyPath is a text that may be a duration, and then counts like one.
-const latencyPath = "storage.latency"
-
-var quantities = map[reflect.Type]units.Quantity{
-	reflect.TypeFor[Duration](): units.Durations, reflect.TypeFor[Size](): units.Sizes,
-	reflect.TypeFor[Share]():       units.Shares,
-	reflect.TypeFor[units.Speed](): units.Speeds,
-	reflect.TypeFor[int]():         units.WholeNumbers, reflect.TypeFor[int64](): units.WholeNumbers,
-	reflect.TypeFor[uint64]():  units.WholeNumbers,
-	reflect.TypeFor[float64](): units.Numbers,
-}
-
-// quantityOf is a field's unit, so that a range can expand to several of its values.
-func quantityOf(path string, typ reflect.Type) (units.Quantity, bool) {
-	if path == latencyPath {
-		return units.Durations, true
-	}
-	q, ok := quantities[typ]
-	return q, ok
 }

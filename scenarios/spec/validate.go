@@ -11,10 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/strictyaml"
 )
 
-var (
-	nameForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-	kindForm = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
-)
+var nameForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 // validate reports the first value that cannot be run, given the kinds of events that can be carried out and which
 // fields are written.
@@ -74,12 +71,6 @@ func (s *Scenario) validateWatcher() error {
 	if n := []rune(w.Name); len(n) > maxName || slices.ContainsFunc(n, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return bad("watcher.name", fmt.Sprintf("use at most %d letters, digits and signs", maxName), "%q is not a name",
 			w.Name)
-	}
-	for i, k := range w.Resources {
-		if !kindForm.MatchString(k) {
-			return bad(fmt.Sprintf("watcher.resources[%d]", i), "use kinds as Kubernetes spells them, for example Pod",
-				"%q is not a kind", k)
-		}
 	}
 	if err := s.validateKinds(); err != nil {
 		return err

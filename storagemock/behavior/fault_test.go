@@ -1,4 +1,4 @@
-package fault_test
+package behavior_test
 
 import (
 	"fmt"
@@ -9,26 +9,26 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/faultlist"
-	"github.com/watchbench/watchbench/storagemock/fault"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func set(t *testing.T, text string) *fault.Set {
+func set(t *testing.T, text string) *behavior.FaultSet {
 	t.Helper()
-	specs, err := fault.Parse(text)
+	specs, err := behavior.ParseFaults(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := fault.NewSet(1)
+	s := behavior.NewFaultSet(1)
 	if err := s.Add(specs, start); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func TestParse(t *testing.T) {
-	specs, err := fault.Parse(`503:1%, reset:0.5%,stall(5s):0.1%, 429(retry-after=2s,method=put|delete,kind=Pod,max=3,name=throttle):0.1, reset-after, ` +
+func TestParseFaults(t *testing.T) {
+	specs, err := behavior.ParseFaults(`503:1%, reset:0.5%,stall(5s):0.1%, 429(retry-after=2s,method=put|delete,kind=Pod,max=3,name=throttle):0.1, reset-after, ` +
 		`late(3s,answer=200), late(1s,answer=reset), double, double(2s), truncate(bytes=5), html(status=200,apply=true), ` +
 		`blackhole(key=team-a/web-*,keys=5%), reset(from=1s,for=2s,every=10s), refuse(for=10s)`)
 	if err != nil {
@@ -40,16 +40,16 @@ func TestParse(t *testing.T) {
 	if s := specs[3]; s.Status != 429 || s.RetryAfter != 2*time.Second || s.Probability != 0.1 || s.Max != 3 || s.Name != "throttle" || !slices.Equal(s.Match.Methods, []string{"PUT", "DELETE"}) || !slices.Equal(s.Match.Kinds, []string{"Pod"}) {
 		t.Errorf("429: %+v", s)
 	}
-	if s := specs[2]; s.Effect != fault.Stall || s.Delay != 5*time.Second || s.Name != "stall(5s)" || s.Probability != 0.001 {
+	if s := specs[2]; s.Effect != behavior.Stall || s.Delay != 5*time.Second || s.Name != "stall(5s)" || s.Probability != 0.001 {
 		t.Errorf("stall: %+v", s)
 	}
-	if s := specs[4]; s.Effect != fault.Reset || !s.Apply || s.Probability != 1 {
+	if s := specs[4]; s.Effect != behavior.Reset || !s.Apply || s.Probability != 1 {
 		t.Errorf("reset-after: %+v", s)
 	}
 	if s := specs[11]; s.Key != "team-a/web-*" || s.Keys != 0.05 {
 		t.Errorf("blackhole: %+v", s)
 	}
-	if specs, err := fault.Parse("  "); err != nil || specs != nil {
+	if specs, err := behavior.ParseFaults("  "); err != nil || specs != nil {
 		t.Errorf("empty text: %v %v", specs, err)
 	}
 }
@@ -84,14 +84,14 @@ func TestBadFaults(t *testing.T) {
 		"html(status=700)":                 "200 to 599",
 		strings.Repeat("503,", 70) + "503": "at most 64",
 	} {
-		if _, err := fault.Parse(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+		if _, err := behavior.ParseFaults(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }
 
-func pod(name string) fault.Request {
-	return fault.Request{Method: "PUT", Kind: "Pod", Namespace: "a", Name: name}
+func pod(name string) behavior.Request {
+	return behavior.Request{Method: "PUT", Kind: "Pod", Namespace: "a", Name: name}
 }
 
 func TestProbabilityAndSeed(t *testing.T) {
@@ -217,22 +217,22 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
+func FuzzParseFaults(f *testing.F) {
 	f.Add("503:1%,reset:0.5%,stall(5s):0.1%")
 	f.Add("late(3s,answer=200,key=a/*),refuse(for=1s)")
 	f.Fuzz(func(t *testing.T, text string) {
-		specs, err := fault.Parse(text)
+		specs, err := behavior.ParseFaults(text)
 		if err != nil {
 			return
 		}
-		s := fault.NewSet(1)
+		s := behavior.NewFaultSet(1)
 		if err := s.Add(specs, start); err != nil {
 			t.Fatal(err)
 		}
 		s.Pick(pod("x"), start.Add(time.Second))
 		s.Refusal(start)
 		for _, sp := range specs {
-			again, err := fault.Parse(sp.Text)
+			again, err := behavior.ParseFaults(sp.Text)
 			if err != nil || len(again) != 1 {
 				t.Fatalf("%q does not parse again: %v", sp.Text, err)
 			}

@@ -1,6 +1,23 @@
-// Package fault decides which requests fail, and how.
+// Package behavior determines how the mock serves a request: how long it takes, within which
+// capacity, and whether it fails, and how.
 //
-// # Grammar
+// # Latency and capacity
+//
+// A latency is a distribution of package internal/dist.
+//
+// Rules choose a distribution by method and kind. They are separated by
+// semicolons, tried in the order written, and the first match counts:
+//
+//	method=GET: 5ms; kind=Event|Node, method=PUT: uniform(1ms,9ms); lognormal(mean=87ms,p99=110ms)
+//
+// A request that no rule matches takes no time.
+//
+// Rules choose capacities too, each with a queue of its own; without a match nothing
+// limits a request:
+//
+//	kind=Pod: rate=50/s; inflight=300
+//
+// # Faults
 //
 // Faults are separated by commas. Each is an effect, arguments in parentheses,
 // and after a colon its probability (100 % when absent):
@@ -34,4 +51,4 @@
 // metrics call it; otherwise the effect with its first argument.
 //
 // At most one fault hits a request: they are tried in their order.
-package fault
+package behavior

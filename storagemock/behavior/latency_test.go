@@ -1,4 +1,4 @@
-package latency_test
+package behavior_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,7 +22,7 @@ const ms = time.Millisecond
 
 func draw(t *testing.T, spec string, n int, seed uint64) []time.Duration {
 	t.Helper()
-	m, err := latency.ParseModel(spec, seed)
+	m, err := behavior.ParseModel(spec, seed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestStatistics(t *testing.T) {
 			if got[0] < 0 {
 				t.Errorf("drew %s", got[0])
 			}
-			model, err := latency.ParseModel(tc.spec, 7)
+			model, err := behavior.ParseModel(tc.spec, 7)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestBadSpecs(t *testing.T) {
 		"color=red: 5ms":                    "method=PUT|GET or kind=",
 		"a:b:c":                             "more than one colon",
 	} {
-		if _, err := latency.ParseModel(spec, 1); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := behavior.ParseModel(spec, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", spec, err, want)
 		}
 	}
@@ -144,7 +144,7 @@ func TestBadSpecs(t *testing.T) {
 func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 	const n = 20_000
 	served := func(order func(i int) string) (byName map[string][]time.Duration, all []time.Duration) {
-		m, err := latency.ParseModel("lognormal(mean=87ms,p99=110ms)", 3)
+		m, err := behavior.ParseModel("lognormal(mean=87ms,p99=110ms)", 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 	if !reflect.DeepEqual(forth, back) {
 		t.Error("another order of objects has other latencies")
 	}
-	if m, err := latency.ParseModel("kind=Node: uniform(0s,1s); uniform(0s,1s)", 3); err != nil {
+	if m, err := behavior.ParseModel("kind=Node: uniform(0s,1s); uniform(0s,1s)", 3); err != nil {
 		t.Fatal(err)
 	} else if pod := m.Sample("PUT", "Pod", "x", time.Time{}); pod == m.Sample("PUT", "Node", "x", time.Time{}) || pod == m.Sample("PUT", "Job", "x", time.Time{}) {
 		t.Error("another kind of the same name has the same latency")
@@ -173,13 +173,13 @@ func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 }
 
 func TestParseCapacity(t *testing.T) {
-	for in, want := range map[string]latency.Capacity{
-		"":                             {Queue: latency.DefaultQueue},
-		"unlimited":                    {Queue: latency.DefaultQueue},
-		"inflight=300":                 {InFlight: 300, Queue: latency.DefaultQueue},
+	for in, want := range map[string]behavior.Capacity{
+		"":                             {Queue: behavior.DefaultQueue},
+		"unlimited":                    {Queue: behavior.DefaultQueue},
+		"inflight=300":                 {InFlight: 300, Queue: behavior.DefaultQueue},
 		"inflight=3,rate=2/s,queue=10": {InFlight: 3, Rate: 2, Queue: 10},
 	} {
-		got, err := latency.ParseCapacity(in)
+		got, err := behavior.ParseCapacity(in)
 		if err != nil || got != want {
 			t.Errorf("%q = %+v, %v", in, got, err)
 		}
@@ -189,7 +189,7 @@ func TestParseCapacity(t *testing.T) {
 		"rate=0/s": "0.001/s", "rate=1/s,burst=2": "it takes inflight", "300": "none by position", "inflight=3)": "separated by commas",
 		"infligth=3": "it takes inflight", "queue=-1": "at least 0",
 	} {
-		if _, err := latency.ParseCapacity(in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := behavior.ParseCapacity(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", in, err, want)
 		}
 	}
@@ -199,11 +199,11 @@ func TestParseCapacity(t *testing.T) {
 // and returns when each was done, in virtual time.
 func serve(t *testing.T, capacity string, n int, service time.Duration) []time.Duration {
 	t.Helper()
-	c, err := latency.ParseCapacity(capacity)
+	c, err := behavior.ParseCapacity(capacity)
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := latency.NewStation(c)
+	st := behavior.NewStation(c)
 	start := time.Now()
 	done := make(chan time.Duration, n)
 	for range n {
@@ -251,8 +251,8 @@ func TestStation(t *testing.T) {
 
 func TestStationGivesUpItsPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := latency.ParseCapacity("inflight=1")
-		st := latency.NewStation(c)
+		c, _ := behavior.ParseCapacity("inflight=1")
+		st := behavior.NewStation(c)
 		if _, err := st.Enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func FuzzParseModel(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		m, err := latency.ParseModel(s, 1)
+		m, err := behavior.ParseModel(s, 1)
 		if err != nil {
 			return
 		}

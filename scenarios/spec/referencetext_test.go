@@ -86,12 +86,12 @@ func text(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-//go:embed reference.txt
+//go:embed testdata/reference.txt
 var referenceText string
 
 var slot = regexp.MustCompile(`\{(fields:(.*)|fixed|metrics)\}`)
 
-// Reference is the reference of scenario files, in Markdown.
+// Reference is docs/scenario-reference.md.
 func (format Format) Reference() string {
 	fields := format.Fields()
 	return slot.ReplaceAllStringFunc(referenceText, func(s string) string {

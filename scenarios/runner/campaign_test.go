@@ -1,4 +1,4 @@
-package campaign
+package runner
 
 import (
 	"context"
@@ -11,13 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // scenario is one of a row, with one cell.
-func scenario(t *testing.T, name, row string) Scenario {
+func rowScenario(t *testing.T, name, row string) Scenario {
 	t.Helper()
 	f, err := spec.Format{}.Parse(name+".yaml", []byte(fmt.Sprintf(`apiVersion: watchbench/v1
 kind: Scenario
@@ -31,14 +33,14 @@ fault: {row: %s, title: of %s, assert: [C]}
 	return Scenario{"faults/" + name, f}
 }
 
-// play is a campaign of runs that came to the given cells or errors, in order.
-type play struct {
+// scripted is a campaign of runs that came to the given cells or errors, in order.
+type scripted struct {
 	outcomes  []any
 	baselines []string // the freshness that each run was given
 	lines     []string
 }
 
-func (p *play) run(_ context.Context, s Scenario, base *result.Cell) (string, *result.Results, error) {
+func (p *scripted) run(_ context.Context, s Scenario, base *result.Cell) (Outcome, error) {
 	have := "none"
 	if base != nil {
 		have = fmt.Sprint(base.Freshness.P99)
@@ -51,44 +53,43 @@ func (p *play) run(_ context.Context, s Scenario, base *result.Cell) (string, *r
 		x.ID = "only"
 		x.Freshness = &result.Quantiles{P99: float64(n)}
 		x.Robustness.Row = s.File.Base().Fault.Row
-		return dir, &result.Results{Cells: []result.Cell{x}}, nil
+		return Outcome{Dir: dir, Results: &result.Results{Cells: []result.Cell{x}}}, nil
 	case error:
-		return dir, &result.Results{}, x
+		return Outcome{Dir: dir, Results: &result.Results{}}, x
 	}
 	panic("no such outcome")
 }
 
-func cell(column, verdict string) result.Cell {
+func inColumn(column, verdict string) result.Cell {
 	return result.Cell{Valid: true, Robustness: &result.Robustness{Columns: map[string]result.Column{column: {Verdict: verdict, Detail: "0.3 s"}}}}
 }
 
 // unproven was late in T, and proves nothing.
 func unproven() result.Cell {
-	c := cell("T", result.Fail)
+	c := inColumn("T", result.Fail)
 	c.Valid, c.InvalidReasons = false, []string{"the generator was late"}
 	return c
 }
 
-var errCrash = errors.New("k8s-watch ended")
+var errCrash = &party.ExitError{Name: party.WatcherName}
 
-var errFatal = errors.New("no control plane\nat all")
+var errFatal = badinput.New("", "no control plane\nat all")
 
-func (p *play) campaign(t *testing.T, todo ...Scenario) (string, *result.Matrix, error) {
+func (p *scripted) campaign(t *testing.T, todo ...Scenario) (string, *result.Matrix, error) {
 	t.Helper()
 	dir := t.TempDir()
-	m, err := Run(t.Context(), Options{
-		Scenarios: todo, Rows: []string{"F0", "F1", "F2"}, Profile: "default", Dir: dir, Run: p.run,
-		Fatal:   func(err error) bool { return errors.Is(err, errFatal) },
-		Crashed: func(err error) bool { return errors.Is(err, errCrash) },
-		Report:  func(line string) { p.lines = append(p.lines, line) },
-	})
+	c := Campaign{
+		Scenarios: todo, Rows: []string{"F0", "F1", "F2"}, Profile: "default", Dir: dir, Single: p.run,
+		Report: func(line string) { p.lines = append(p.lines, line) },
+	}
+	m, err := c.Run(t.Context())
 	return dir, m, err
 }
 
-// TestRun: the row F0 is the baseline of all later runs, with its second try; a violation gets none.
-func TestRun(t *testing.T) {
-	p := &play{outcomes: []any{unproven(), cell("T", result.Pass), cell("C", result.Fail), errors.New("boom\nand more")}}
-	dir, m, err := p.campaign(t, scenario(t, "f00-none", "F0"), scenario(t, "f01-slow", "F1"), scenario(t, "f02-refuse", "F2"))
+// TestCampaign: the row F0 is the baseline of all later runs, with its second try; a violation gets none.
+func TestCampaign(t *testing.T) {
+	p := &scripted{outcomes: []any{unproven(), inColumn("T", result.Pass), inColumn("C", result.Fail), errors.New("boom\nand more")}}
+	dir, m, err := p.campaign(t, rowScenario(t, "f00-none", "F0"), rowScenario(t, "f01-slow", "F1"), rowScenario(t, "f02-refuse", "F2"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,10 +142,10 @@ func TestNoSecondTry(t *testing.T) {
 		outcome any
 		want    string
 	}{
-		"crashed": {fmt.Errorf("cell only: %w", errCrash), "X"}, "exit code": {exit, "T X"}, "late": {cell("T", result.Fail), "T"},
+		"crashed": {fmt.Errorf("cell only: %w", errCrash), "X"}, "exit code": {exit, "T X"}, "late": {inColumn("T", result.Fail), "T"},
 	} {
-		p := &play{outcomes: []any{tc.outcome, cell("T", result.Pass)}}
-		_, m, err := p.campaign(t, scenario(t, "f01-slow", "F1"))
+		p := &scripted{outcomes: []any{tc.outcome, inColumn("T", result.Pass)}}
+		_, m, err := p.campaign(t, rowScenario(t, "f01-slow", "F1"))
 		if err != nil || len(p.baselines) != 1 || len(m.Retries) != 0 {
 			t.Errorf("%s: %d runs, second tries %+v, %v", name, len(p.baselines), m.Retries, err)
 			continue
@@ -159,8 +160,8 @@ func TestNoSecondTry(t *testing.T) {
 // TestFatalEndsIt: what would meet every scenario ends the campaign, which keeps what
 // there is.
 func TestFatalEndsIt(t *testing.T) {
-	p := &play{outcomes: []any{cell("C", result.Pass), errFatal}}
-	dir, m, err := p.campaign(t, scenario(t, "f00-none", "F0"), scenario(t, "f01-slow", "F1"), scenario(t, "f02-refuse", "F2"))
+	p := &scripted{outcomes: []any{inColumn("C", result.Pass), errFatal}}
+	dir, m, err := p.campaign(t, rowScenario(t, "f00-none", "F0"), rowScenario(t, "f01-slow", "F1"), rowScenario(t, "f02-refuse", "F2"))
 	if !errors.Is(err, errFatal) || len(p.baselines) != 2 {
 		t.Fatalf("%v after %d runs", err, len(p.baselines))
 	}
@@ -175,7 +176,8 @@ func TestInterruptedBeforeTheFirst(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
 	dir := t.TempDir()
-	_, err := Run(ctx, Options{Scenarios: []Scenario{scenario(t, "f00-none", "F0")}, Dir: dir})
+	c := Campaign{Scenarios: []Scenario{rowScenario(t, "f00-none", "F0")}, Dir: dir}
+	_, err := c.Run(ctx)
 	if _, lerr := history.LoadCampaign(dir); !errors.Is(err, why) || lerr != nil {
 		t.Errorf("%v, %v", err, lerr)
 	}

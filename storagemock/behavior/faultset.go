@@ -1,4 +1,4 @@
-package fault
+package behavior
 
 import (
 	"fmt"
@@ -10,17 +10,17 @@ import (
 	"github.com/watchbench/watchbench/internal/faultlist"
 )
 
-// Set is the faults in force. It is safe for concurrent use; with one seed and
+// FaultSet is the faults in force. It is safe for concurrent use; with one seed and
 // one order of requests it hits the same ones.
-type Set struct {
-	*faultlist.Set[Spec]
+type FaultSet struct {
+	*faultlist.Set[FaultSpec]
 	seed uint64
-	rng  *rand.Rand // used inside of Set.Pick only
+	rng  *rand.Rand // used inside of FaultSet.Pick only
 }
 
-// NewSet returns a set without faults.
-func NewSet(seed uint64) *Set {
-	return &Set{Set: faultlist.NewSet[Spec](), seed: seed, rng: rand.New(rand.NewPCG(seed, 0x6661756c74))}
+// NewFaultSet returns a set without faults.
+func NewFaultSet(seed uint64) *FaultSet {
+	return &FaultSet{Set: faultlist.NewSet[FaultSpec](), seed: seed, rng: rand.New(rand.NewPCG(seed, 0x6661756c74))}
 }
 
 // Request is what faults are chosen by.
@@ -38,8 +38,8 @@ func (r Request) key() string {
 }
 
 // Pick returns the fault that hits the request, or nil, and counts it.
-func (s *Set) Pick(r Request, now time.Time) *Spec {
-	return s.Set.Pick(now, func(f *Spec) (uint64, bool) {
+func (s *FaultSet) Pick(r Request, now time.Time) *FaultSpec {
+	return s.Set.Pick(now, func(f *FaultSpec) (uint64, bool) {
 		if !f.Match.Matches(r.Method, r.Kind) || f.Instance >= 0 && f.Instance != r.Instance {
 			return 0, false
 		}

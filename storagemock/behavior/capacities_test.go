@@ -1,4 +1,4 @@
-package latency_test
+package behavior_test
 
 import (
 	"context"
@@ -9,24 +9,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/watchbench/watchbench/storagemock/latency"
+	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
 func TestParseCapacities(t *testing.T) {
-	limit := func(m latency.Match, inFlight int, perSecond float64) latency.Rule[latency.Capacity] {
-		return latency.Rule[latency.Capacity]{Match: m, Value: latency.Capacity{InFlight: inFlight, Rate: perSecond, Queue: latency.DefaultQueue}}
+	limit := func(m behavior.Match, inFlight int, perSecond float64) behavior.Rule[behavior.Capacity] {
+		return behavior.Rule[behavior.Capacity]{Match: m, Value: behavior.Capacity{InFlight: inFlight, Rate: perSecond, Queue: behavior.DefaultQueue}}
 	}
-	all, pods := latency.Match{}, latency.Match{Kinds: []string{"Pod"}}
-	for in, want := range map[string][]latency.Rule[latency.Capacity]{
+	all, pods := behavior.Match{}, behavior.Match{Kinds: []string{"Pod"}}
+	for in, want := range map[string][]behavior.Rule[behavior.Capacity]{
 		"":                                   nil,
 		"unlimited":                          {limit(all, 0, 0)},
 		"inflight=300":                       {limit(all, 300, 0)},
 		"kind=Pod: rate=50/s":                {limit(pods, 0, 50)},
-		"kind=Pod|Node,method=put: rate=3/s": {limit(latency.Match{Methods: []string{"PUT"}, Kinds: []string{"Pod", "Node"}}, 0, 3)},
+		"kind=Pod|Node,method=put: rate=3/s": {limit(behavior.Match{Methods: []string{"PUT"}, Kinds: []string{"Pod", "Node"}}, 0, 3)},
 		"kind=Pod: rate=50/s ; inflight=300": {limit(pods, 0, 50), limit(all, 300, 0)},
 		"kind=Pod: unlimited; inflight=1":    {limit(pods, 0, 0), limit(all, 1, 0)},
 	} {
-		got, err := latency.ParseCapacities(in)
+		got, err := behavior.ParseCapacities(in)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%q: %v, -want +got:\n%s", in, err, diff)
 		}
@@ -38,7 +38,7 @@ func TestParseCapacities(t *testing.T) {
 		"pod: rate=1/s":         "want method=PUT|GET or kind=Pod|Node",
 		"kind=Pod: a: b":        "more than one colon",
 	} {
-		if _, err := latency.ParseCapacities(in); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := behavior.ParseCapacities(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", in, err, want)
 		}
 	}
@@ -47,11 +47,11 @@ func TestParseCapacities(t *testing.T) {
 // TestStationsAreSeparate: a kind that exceeds its rate keeps no other kind waiting.
 func TestStationsAreSeparate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := latency.ParseCapacities("kind=Pod,method=PUT: rate=1/s; kind=Node: inflight=1")
+		c, err := behavior.ParseCapacities("kind=Pod,method=PUT: rate=1/s; kind=Node: inflight=1")
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := latency.NewStations(c)
+		s := behavior.NewStations(c)
 		enter := func(method, kind string) time.Duration {
 			t.Helper()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -94,7 +94,7 @@ func FuzzParseCapacities(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		rules, err := latency.ParseCapacities(s)
+		rules, err := behavior.ParseCapacities(s)
 		if err != nil {
 			return
 		}
@@ -103,7 +103,7 @@ func FuzzParseCapacities(f *testing.F) {
 				t.Errorf("%q: %+v", s, c)
 			}
 		}
-		if latency.NewStations(rules).For("PUT", "Pod") == nil {
+		if behavior.NewStations(rules).For("PUT", "Pod") == nil {
 			t.Errorf("%q: no queue for a PUT of a Pod", s)
 		}
 	})

@@ -1,4 +1,4 @@
-package fault
+package behavior
 
 import (
 	"errors"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/expr"
 	"github.com/watchbench/watchbench/internal/faultlist"
-	"github.com/watchbench/watchbench/storagemock/latency"
 )
 
 // Effect is what a fault does.
@@ -30,8 +29,8 @@ const (
 	Refuse    Effect = "refuse"
 )
 
-// Spec is one fault as it was written. It is immutable.
-type Spec struct {
+// FaultSpec is one fault as it was written. It is immutable.
+type FaultSpec struct {
 	faultlist.Fault // its name is for the ledger and the metrics
 	Effect          Effect
 
@@ -44,7 +43,7 @@ type Spec struct {
 	Interim    int           // status of these
 	Bytes      int           // Truncate: sent, -1 is half
 
-	Match latency.Match
+	Match Match
 	Key   string  // glob; empty is any
 	Keys  float64 // share of keys; 1 is all
 	// Instance is the one that misbehaves, as the ledger numbers it; -1 is all.
@@ -55,13 +54,13 @@ type Spec struct {
 var Effects = []string{"reset", "reset-after", "blackhole", "stall", "late", "double", "truncate", "html", "interim",
 	"refuse"}
 
-// Parse reads faults. Empty text is none.
-func Parse(text string) ([]Spec, error) {
-	return faultlist.Parse(text, grammar, read)
+// ParseFaults reads faults. Empty text is none.
+func ParseFaults(text string) ([]FaultSpec, error) {
+	return faultlist.Parse(text, faultGrammar, readFault)
 }
 
-func read(t *faultlist.Term) (Spec, error) {
-	s := Spec{Fault: t.Common(), Keys: 1, Bytes: -1, Instance: -1}
+func readFault(t *faultlist.Term) (FaultSpec, error) {
+	s := FaultSpec{Fault: t.Common(), Keys: 1, Bytes: -1, Instance: -1}
 	s.effect(t)
 	s.filters(t.Args)
 	if err := t.Args.Err(s.known()...); err != nil {
@@ -73,13 +72,13 @@ func read(t *faultlist.Term) (Spec, error) {
 	return s, nil
 }
 
-var grammar = faultlist.Grammar{Effects: Effects, Example: "503:1%", Positional: map[string][]string{
+var faultGrammar = faultlist.Grammar{Effects: Effects, Example: "503:1%", Positional: map[string][]string{
 	"stall": {"delay"}, "late": {"delay"}, "double": {"delay"},
 	"interim": {"code"},
 }}
 
 // effect reads the effect and the arguments of its own.
-func (s *Spec) effect(t *faultlist.Term) {
+func (s *FaultSpec) effect(t *faultlist.Term) {
 	r := t.Args
 	s.Effect = Effect(t.Call.Name)
 	switch s.Effect {
@@ -114,7 +113,7 @@ func (s *Spec) effect(t *faultlist.Term) {
 }
 
 // known names the arguments of the effect, for error messages.
-func (s *Spec) known() []string {
+func (s *FaultSpec) known() []string {
 	own := map[Effect][]string{
 		Status: {"retry-after", "apply"}, Reset: {"apply"}, BlackHole: {"apply"}, Late: {"answer"},
 		Truncate: {"bytes"}, HTML: {"status", "apply"}, Interim: {"times", "status"},
@@ -122,7 +121,7 @@ func (s *Spec) known() []string {
 	return slices.Concat(own, []string{"method", "kind", "key", "keys", "instance"}, faultlist.CommonArgs)
 }
 
-func (s *Spec) answer(r *expr.Reader) {
+func (s *FaultSpec) answer(r *expr.Reader) {
 	switch v := r.Text("answer", "none"); v {
 	case "none":
 	case "reset":
@@ -136,13 +135,13 @@ func (s *Spec) answer(r *expr.Reader) {
 	}
 }
 
-func (s *Spec) filters(r *expr.Reader) {
+func (s *FaultSpec) filters(r *expr.Reader) {
 	for _, key := range []string{"method", "kind"} {
 		v := r.Text(key, "")
 		if v == "" {
 			continue
 		}
-		m, err := latency.ParseMatch(key + "=" + v)
+		m, err := ParseMatch(key + "=" + v)
 		if err != nil {
 			r.Fail(key, "%v", err)
 		}
@@ -157,15 +156,15 @@ func (s *Spec) filters(r *expr.Reader) {
 	s.Instance = r.Int("instance", 0, -1)
 }
 
-func (s *Spec) filtered() bool {
+func (s *FaultSpec) filtered() bool {
 	return len(s.Match.Methods)+len(s.Match.Kinds) > 0 || s.Key != "" || s.Keys != 1 || s.Instance >= 0
 }
 
-// ErrNone is returned when faults are to be added and there is none.
-var ErrNone = errors.New("no fault given; want for example 503:1%,stall(5s):0.1%")
+// ErrNoFault is returned when faults are to be added and there is none.
+var ErrNoFault = errors.New("no fault given; want for example 503:1%,stall(5s):0.1%")
 
 // Cut is how many bytes of a body of that length a Truncate lets through.
-func (s *Spec) Cut(length int) int {
+func (s *FaultSpec) Cut(length int) int {
 	if s.Bytes < 0 {
 		return length / 2
 	}

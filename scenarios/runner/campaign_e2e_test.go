@@ -1,10 +1,9 @@
-package campaign
+package runner
 
 import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -16,42 +15,8 @@ import (
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
-	"github.com/watchbench/watchbench/scenarios/party"
-	"github.com/watchbench/watchbench/scenarios/runner"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
-
-func TestMain(m *testing.M) { os.Exit(clustertest.Shared(m).Run()) }
-
-// living are real programs on the tests' control plane.
-type living struct {
-	dir     string
-	cluster *cluster.Cluster
-	bins    party.Binaries
-}
-
-// live builds them; runs go below a folder.
-func live(t *testing.T, dir string) *living {
-	t.Helper()
-	env := clustertest.Start(t)
-	programs := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", programs+"/", "../../cmd/k8s-watch", "../../cmd/storagemock", "../../cmd/watchbench")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	bins, err := party.BinariesIn(programs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &living{dir: dir, cluster: env.Cluster, bins: bins}
-}
-
-// run runs a scenario.
-func (l *living) run(ctx context.Context, s Scenario, baseline *result.Cell) (string, *result.Results, error) {
-	o := runner.Options{Scenario: s.File, Binaries: l.bins, Provider: cluster.Embedded, OutDir: l.dir, Baseline: baseline}
-	out, err := runner.Run(ctx, o, l.cluster)
-	return out.Dir, out.Results, err
-}
 
 func shipped(t *testing.T, name, text string) Scenario {
 	t.Helper()
@@ -104,15 +69,23 @@ func removed(t *testing.T, path string) string {
 // computed again from their folders alone, to the byte.
 func TestFolderGivesTheSameBytes(t *testing.T) {
 	dir := t.TempDir()
-	l := live(t, dir)
-	m, err := Run(t.Context(), Options{
-		Profile: "default", Dir: dir, Run: l.run, Fatal: func(error) bool { return false }, Crashed: party.WatcherEnded, Report: func(line string) { t.Log(line) }, Rows: []string{"F0", "F4"},
+	bins, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := clustertest.Start(t).Cluster
+	campaign := Campaign{
+		Profile: "default", Dir: dir, Report: func(line string) { t.Log(line) }, Rows: []string{"F0", "F4"},
 		Scenarios: []Scenario{
 			shipped(t, "f00-none", smallScenario("f00-none", "storage: {latency: 5ms}\nfault: {row: F0, title: none, assert: [C, O], measure: [T]}")),
 			// One of its faults never fires: it is invalid, and gets a second try.
 			shipped(t, "f04-errors", openScenario("f04-errors")),
 		},
-	})
+		Single: func(ctx context.Context, s Scenario, baseline *result.Cell) (Outcome, error) {
+			return Run(ctx, Options{Scenario: s.File, Binaries: bins, Provider: cluster.Embedded, OutDir: dir, Baseline: baseline}, on)
+		},
+	}
+	m, err := campaign.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,19 +96,7 @@ func TestFolderGivesTheSameBytes(t *testing.T) {
 		t.Errorf("second tries %+v", m.Retries)
 	}
 	for _, name := range []string{m.Entries[0].Dir, m.Entries[1].Dir} {
-		folder := filepath.Join(dir, name)
-		path := filepath.Join(folder, result.FileName)
-		want := removed(t, path)
-		c, err := assess.Check(t.Context(), folder)
-		if err != nil || !c.Missing {
-			t.Fatalf("%s: %+v, %v", name, c, err)
-		}
-		if err := result.Save(path, c.Results); err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(want, removed(t, path)); d != "" {
-			t.Errorf("%s (-run +check):\n%s", name, d)
-		}
+		judgedAlike(t, filepath.Join(dir, name))
 	}
 	files := []string{filepath.Join(dir, result.MatrixFile), filepath.Join(dir, "matrix.md")}
 	want := []string{removed(t, files[0]), removed(t, files[1])}
