@@ -17,7 +17,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/loadgen/replay"
-	"github.com/watchbench/watchbench/loadgen/trace"
+	"github.com/watchbench/watchbench/loadgen/record"
 )
 
 type replayFlags struct {
@@ -157,7 +157,7 @@ func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.
 	stop := following(cmd, f.quiet, playing(time.Now(), e.Progress))
 	stats, err := e.Load(ctx, nil)
 	stop()
-	if err != nil && !errors.Is(err, trace.ErrTruncated) {
+	if err != nil && !errors.Is(err, record.ErrTruncated) {
 		return err
 	}
 	fmt.Fprintf(out, "played %d events in %.1f s at speed %s: %.0f/s, %d impossible\n", stats.Done, stats.DurationS,

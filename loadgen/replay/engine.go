@@ -176,7 +176,7 @@ func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at fu
 func (e *Engine) apply(ev Event, intended int64) {
 	r := ev.Op
 	if r.Phase == "" {
-		r = record(ev)
+		r = recorded(ev)
 	}
 	r.Intended, r.Started = intended, e.now()
 	var c apisim.Object
@@ -199,9 +199,9 @@ func (e *Engine) apply(ev Event, intended int64) {
 	e.count(ev, r, err)
 }
 
-// record is the op log's account of an event that was recorded of a cluster, where it is
+// recorded is the op log's account of an event that was recorded of a cluster, where it is
 // not known who wrote it and why.
-func record(ev Event) oplog.Record {
+func recorded(ev Event) oplog.Record {
 	r := oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Thread: plan.ThreadNone, Kind: ev.Op.Kind,
 		Namespace: ev.Namespace, Name: ev.Name, ID: ev.Op.ID}
 	switch ev.Type {

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/watchbench/watchbench/loadgen/trace"
+	"github.com/watchbench/watchbench/loadgen/record"
 )
 
-const shippedTrace = "../../loadgen/trace/testdata/churn.trace.zst"
+const shippedTrace = "../../loadgen/record/testdata/churn.trace.zst"
 
 // TestTraceIsTheLoad: a scenario with a trace has no other load.
 func TestTraceIsTheLoad(t *testing.T) {
@@ -63,7 +63,7 @@ func TestTraceMustBeWhole(t *testing.T) {
 // TestKindsThatAreNotThere: a misspelt kind is asked about, one that a cluster may have is not.
 func TestKindsThatAreNotThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t")
-	w, err := trace.Create(path, trace.Header{Started: time.Now(), Resources: []trace.Resource{{Group: "acme.example", Version: "v1", Name: "gadgets", Kind: "Gadget"}}})
+	w, err := record.Create(path, record.Header{Started: time.Now(), Resources: []record.Resource{{Group: "acme.example", Version: "v1", Name: "gadgets", Kind: "Gadget"}}})
 	if err == nil {
 		err = w.Close()
 	}
