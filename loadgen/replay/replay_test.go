@@ -66,18 +66,18 @@ func play(t *testing.T, cfg plan.Config, speed units.Speed) (*apisim.Server, *re
 		t.Fatal(err)
 	}
 	log := &records{}
-	e := New(source, Settings{Server: api, Log: log, Speed: speed, Length: cfg.Duration.Std()})
+	e := New(source, Settings{Server: api, Log: log, Speed: speed})
 	for _, phase := range []func(context.Context) error{e.Prepare, e.Warmup} {
 		if err := phase(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	stats, err := e.Load(t.Context(), nil)
-	if err != nil || stats.Errors != 0 || stats.Done != stats.Planned || stats.Done != 1000 || stats.Bystander == nil || stats.Bystander.Done == 0 {
+	if err != nil || stats.Errors != 0 || stats.Done != stats.Planned || stats.Done != 1000 {
 		t.Fatalf("%v %+v", err, stats)
 	}
-	if pods := len(api.Objects("pods")); pods != stats.Live || pods < 7 {
-		t.Errorf("%d pods, the stats have %d", pods, stats.Live)
+	if pods := len(api.Objects("pods")); pods < 7 {
+		t.Errorf("%d pods", pods)
 	}
 	return api, log, e
 }
@@ -94,7 +94,7 @@ func TestPlanAtEverySpeed(t *testing.T) {
 					t.Errorf("took %s, want %s", took, want)
 				}
 				for _, r := range log.all {
-					if !r.OK() || r.Started != r.Intended || r.Phase == oplog.PhaseLoad && r.Intended > e.LoadStarted()+int64(want) {
+					if !r.OK() || r.Started != r.Intended || r.Phase == oplog.PhaseLoad && r.Intended > e.Progress().Started+int64(want) {
 						t.Fatalf("%+v", r)
 					}
 				}

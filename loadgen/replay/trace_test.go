@@ -17,7 +17,7 @@ import (
 )
 
 // shipped is a trace of a churned cluster.
-const shipped = "../trace/testdata/churn.trace.zst"
+const shipped = "../record/testdata/churn.trace.zst"
 
 // lastStates are what a trace ends in: uid and status of each object, by resource and
 // name. It shares no code with the source.
