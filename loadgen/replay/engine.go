@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 // Settings of an Engine, besides the source.
@@ -153,9 +152,6 @@ func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at fu
 // apply makes one event happen and records it.
 func (e *Engine) apply(ev Event, intended int64) {
 	r := ev.Op
-	if r.Phase == "" {
-		r = recorded(ev)
-	}
 	r.Intended, r.Started = intended, e.now()
 	var c apisim.Object
 	var err error
@@ -189,20 +185,6 @@ func count(s *churn.Stats, err error) {
 		s.FirstError = err.Error()
 	}
 	s.Abandoned++
-}
-
-// recorded is the op log's account of an event that was recorded of a cluster, where it is
-// not known who wrote it and why.
-func recorded(ev Event) oplog.Record {
-	r := oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Thread: plan.ThreadNone, Kind: ev.Op.Kind,
-		Namespace: ev.Namespace, Name: ev.Name, ID: ev.Op.ID}
-	switch ev.Type {
-	case Added:
-		r.Type = oplog.TypeCreate
-	case Deleted:
-		r.Type = oplog.TypeDelete
-	}
-	return r
 }
 
 func (e *Engine) change(do func(*churn.Stats)) {
