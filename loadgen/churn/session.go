@@ -82,8 +82,8 @@ type Driven interface {
 
 var _ Driven = (*Engine)(nil)
 
-// Session drives a load through a run in step with another process: it reports its phases as lines of JSON and waits, if
-// asked, for a line before the load, one more after a warm-up, and another before the teardown.
+// Session drives a load through a run in step with another process: it reports its phases as lines of JSON and waits,
+// if asked, for a line before the load, one more after a warm-up, and another before the teardown.
 type Session struct {
 	engine Driven
 	cfg    plan.Config

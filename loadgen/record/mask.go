@@ -154,7 +154,8 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // below is the place of the value of a member.
 func (w *walk) below(at place, key string) place {
-	next := place{depth: at.depth + 1, typ: apiTypes().member(at.typ, key), treat: at.treat, version: key == "resourceVersion"}
+	next := place{depth: at.depth + 1, typ: apiTypes().member(at.typ, key), treat: at.treat,
+		version: key == "resourceVersion"}
 	if at.depth == 0 && key == "metadata" && next.typ == nil {
 		next.typ = reflect.TypeFor[metav1.ObjectMeta]() // a custom resource has it too
 	}
