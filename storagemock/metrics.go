@@ -1,10 +1,8 @@
 package storagemock
 
 import (
-	"sync"
-	"sync/atomic"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -12,18 +10,10 @@ import (
 	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
-// maxKinds is the maximum number of values of the kind label, which come from URLs.
-const maxKinds = 200
-
-// otherKind is the label for kinds beyond maxKinds, and for invalid methods and kinds.
-const otherKind = "other"
-
 type metrics struct {
 	requests *prometheus.CounterVec
 	latency  prometheus.Histogram
 	faults   *prometheus.CounterVec
-	kinds    sync.Map // kind → struct{}
-	kindN    atomic.Int64
 }
 
 func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
@@ -63,25 +53,7 @@ func (s *Server) load() (inFlight, waiting int) {
 // count records one request.
 func (m *metrics) count(method, kind, effect string, took time.Duration) {
 	m.latency.Observe(took.Seconds())
-	switch method {
-	case "GET", "PUT", "DELETE", "POST":
-	default:
-		method = otherKind
-	}
-	m.requests.WithLabelValues(method, m.boundedKind(kind), effect).Inc()
-}
-
-func (m *metrics) boundedKind(kind string) string {
-	if _, known := m.kinds.Load(kind); known {
-		return kind
-	}
-	if m.kindN.Load() >= maxKinds || !utf8.ValidString(kind) {
-		return otherKind
-	}
-	if _, known := m.kinds.LoadOrStore(kind, struct{}{}); !known {
-		m.kindN.Add(1)
-	}
-	return kind
+	m.requests.WithLabelValues(method, strings.ToValidUTF8(kind, "?"), effect).Inc()
 }
 
 // announce exports the counters of faults before they fire.

@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/churn"
-	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/loadgen/replay"
@@ -124,7 +123,7 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 		return err
 	}
 	defer engine.Close()
-	return session.New(engine, cfg, session.Settings{
+	return churn.NewSession(engine, cfg, churn.SessionSettings{
 		Out: s.out, Wait: o.wait, In: s.in, Log: log, Logger: logger,
 	}).Run(cmd.Context())
 }
@@ -134,7 +133,7 @@ func churnRemove(cmd *cobra.Command, s streams, o churnOptions) error {
 	if err != nil {
 		return badinput.Wrap(err)
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), session.TeardownTimeout)
+	ctx, cancel := context.WithTimeout(cmd.Context(), churn.TeardownTimeout)
 	defer cancel()
 	n, err := churn.Remove(ctx, cfg, o.remove)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/loadgen/churn/session"
+	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/loadgen/replay"
@@ -27,9 +27,8 @@ func churnSimulate(cmd *cobra.Command, s streams, o churnOptions, p *plan.Plan) 
 	var cfg plan.Config
 	if p != nil {
 		cfg = p.Config()
-		settings.Length = cfg.Duration.Std()
 		source, err = replay.FromPlan(p)
-	} else if settings.Planned, settings.Length, err = replay.Extent(o.trace); err == nil {
+	} else if settings.Planned, _, err = replay.Extent(o.trace); err == nil {
 		var t *replay.TraceSource
 		if t, err = replay.FromTrace(o.trace); err == nil {
 			defer func() { err = errors.Join(err, t.Close()) }()
@@ -60,7 +59,7 @@ func churnSimulate(cmd *cobra.Command, s streams, o churnOptions, p *plan.Plan) 
 	both.Go(func() error { return server.Run(serving) })
 	both.Go(func() error {
 		defer stop()
-		return session.New(engine, cfg, session.Settings{
+		return churn.NewSession(engine, cfg, churn.SessionSettings{
 			Out: s.out, Wait: o.wait, In: s.in, Log: log,
 			Logger: slog.New(slog.NewTextHandler(s.err, nil)),
 		}).Run(cmd.Context())

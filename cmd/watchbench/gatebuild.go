@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
-	"github.com/watchbench/watchbench/internal/revision"
 	"github.com/watchbench/watchbench/reports/gate"
 )
 
@@ -16,11 +17,11 @@ const (
 )
 
 // unbuilt says which of two revisions do not build, nil for one that does.
-type unbuilt struct{ base, new *revision.BuildError }
+type unbuilt struct{ base, new *buildError }
 
 func (u *unbuilt) Error() string {
 	var parts []string
-	for _, e := range []*revision.BuildError{u.base, u.new} {
+	for _, e := range []*buildError{u.base, u.new} {
 		if e != nil {
 			parts = append(parts, e.Error())
 		}
@@ -33,11 +34,11 @@ func (u *unbuilt) verdict(rules gate.Rules) *gate.Verdict {
 }
 
 // first is the first error of a build, empty if there is none.
-func first(e *revision.BuildError) string {
+func first(e *buildError) string {
 	if e == nil {
 		return ""
 	}
-	return e.Version + ": " + e.First()
+	return e.version + ": " + e.first()
 }
 
 // commands are those of both sides, built where they are revisions.
@@ -45,32 +46,33 @@ func (g *sideBySide) commands(ctx context.Context, line func(string)) (base, cha
 	if g.base.rev == "" && g.new.rev == "" {
 		return g.base.command, g.new.command, "", nil
 	}
-	cache, err := revision.DefaultCache()
+	user, err := os.UserCacheDir()
 	if err != nil {
-		return "", "", "", err
+		return "", "", "", fmt.Errorf("find the user's cache: %w", err)
 	}
-	b := revision.Builder{Repo: ".", Package: watcherMain, Stamp: watcherStamp, Cache: cache, Line: line}
-	var programs [2]revision.Program
-	var broken [2]*revision.BuildError
+	b := builder{repo: ".", main: watcherMain, stamp: watcherStamp, line: line,
+		cache: filepath.Join(user, "watchbench", "revisions")}
+	var programs [2]program
+	var broken [2]*buildError
 	commands := [2]string{g.base.command, g.new.command}
 	for i, rev := range []string{g.base.rev, g.new.rev} {
 		if rev == "" {
 			continue
 		}
-		programs[i], err = b.Build(ctx, rev)
+		programs[i], err = b.build(ctx, rev)
 		if errors.As(err, &broken[i]) {
 			continue
 		}
 		if err != nil {
 			return "", "", "", err
 		}
-		commands[i] = word(programs[i].Path) + " -f {config}"
+		commands[i] = word(programs[i].path) + " -f {config}"
 	}
 	if broken[0] != nil || broken[1] != nil {
 		return "", "", "", &unbuilt{broken[0], broken[1]}
 	}
-	if p := programs; p[0].Code != "" && p[0].Code == p[1].Code {
-		same = fmt.Sprintf("%s and %s are the same program but for its version: nothing to gate", p[0].Version, p[1].Version)
+	if p := programs; p[0].code != "" && p[0].code == p[1].code {
+		same = fmt.Sprintf("%s and %s are the same program but for its version: nothing to gate", p[0].version, p[1].version)
 	}
 	return commands[0], commands[1], same, nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/revision"
 	"github.com/watchbench/watchbench/reports/gate"
 )
 
@@ -82,7 +81,7 @@ func TestGateUnbuilt(t *testing.T) {
 	if _, _, _, err := g.commands(t.Context(), func(string) {}); errors.As(err, new(*unbuilt)) || exitCode(t.Context(), err) != exitInput {
 		t.Errorf("a revision that is not there: %v", err)
 	}
-	if got := first(&revision.BuildError{Version: "v1", Err: errors.New("a\n b")}); got != "v1: a b" {
+	if got := first(&buildError{version: "v1", err: &commandError{said: []string{"# a", " b"}}}); got != "v1: b" {
 		t.Error(got)
 	}
 }

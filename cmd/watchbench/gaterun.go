@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/revision"
 	"github.com/watchbench/watchbench/reports/gate"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/scenarios"
@@ -55,7 +54,7 @@ func (g *sideBySide) register(cmd *cobra.Command) {
 	fl.BoolVar(&g.quiet, "quiet", false, "print no progress")
 	offerBy(cmd, "scenario", scenarioNames)
 	offerBy(cmd, "runs", folders)
-	names := []cobra.Completion{revision.Worktree, "HEAD", "HEAD~1"}
+	names := []cobra.Completion{worktree, "HEAD", "HEAD~1"}
 	offerBy(cmd, "base-rev", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	offerBy(cmd, "new-rev", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -79,7 +78,7 @@ func (g *sideBySide) asked(cmd *cobra.Command) (bool, error) {
 		}
 	}
 	if given("base-rev") && g.new == (side{}) {
-		g.new.rev = revision.Worktree
+		g.new.rev = worktree
 	}
 	none := side{}
 	switch {

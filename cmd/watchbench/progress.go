@@ -61,7 +61,7 @@ func recording(began time.Time, length time.Duration, progress func() []record.P
 }
 
 // playing says how much of a load has been played, and how long the rest takes at this rate.
-func playing(began time.Time, progress func() churn.Progress) func() string {
+func playing(began time.Time, progress func() churn.Stats) func() string {
 	return func() string {
 		p, took := progress(), time.Since(began)
 		s := fmt.Sprintf("played %d events, %.0f/s", p.Done, float64(p.Done)/max(took.Seconds(), 1))

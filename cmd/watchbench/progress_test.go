@@ -37,8 +37,8 @@ func TestStatusOfLongCommands(t *testing.T) {
 		for want, got := range map[string]string{
 			"recording for 20s, 40s left: 60 events, 3.0/s, 2 lists": recording(began, time.Minute, func() []record.Progress { return []record.Progress{{Listed: 1, Events: 20}, {Listed: 1, Events: 40}} })(),
 			"recording for 20s: 0 events, 0.0/s, 1 list":             recording(began, 0, func() []record.Progress { return []record.Progress{{Listed: 1}} })(),
-			"played 500 events, 25/s, 25%, 1m0s left":                playing(began, func() churn.Progress { return churn.Progress{Done: 500, Fraction: 0.25} })(),
-			"played 500 events, 25/s":                                playing(began, func() churn.Progress { return churn.Progress{Done: 500} })(),
+			"played 500 events, 25/s, 25%, 1m0s left":                playing(began, func() churn.Stats { return churn.Stats{Done: 500, Fraction: 0.25} })(),
+			"played 500 events, 25/s":                                playing(began, func() churn.Stats { return churn.Stats{Done: 500} })(),
 		} {
 			if got != want {
 				t.Errorf("%q, want %q", got, want)

@@ -16,7 +16,6 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/record"
-	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 type recordFlags struct {
@@ -96,8 +95,8 @@ func exists(path string) error {
 }
 
 // create makes the file.
-func (f *recordFlags) create(h trace.Header) (*trace.Writer, error) {
-	w, err := trace.Create(f.out, h)
+func (f *recordFlags) create(h record.Header) (*record.Writer, error) {
+	w, err := record.Create(f.out, h)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, exists(f.out)

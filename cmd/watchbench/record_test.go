@@ -19,7 +19,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/apisim"
-	"github.com/watchbench/watchbench/loadgen/trace"
+	"github.com/watchbench/watchbench/loadgen/record"
 )
 
 // apiserver serves two pods and a Secret, and says its version.
@@ -105,7 +105,7 @@ func TestRecord(t *testing.T) {
 	if code != exitOK || !strings.HasPrefix(out, path+": 5 frames in ") || !strings.Contains(out, "pods 2 listed, 0 events; secrets 1 listed, 0 events") || !strings.Contains(progress, "v1.36.3") {
 		t.Errorf("exit code %d, %q, %q", code, out, progress)
 	}
-	r, err := trace.Open(path)
+	r, err := record.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestRecordInterrupted(t *testing.T) {
 // whole fails the test if a trace has no end.
 func whole(t *testing.T, path string) {
 	t.Helper()
-	r, err := trace.Open(path)
+	r, err := record.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,8 +168,8 @@ func whole(t *testing.T, path string) {
 }
 
 // framesOf is what can be read of a trace that is being written.
-func framesOf(path string) (all []trace.Type) {
-	r, err := trace.Open(path)
+func framesOf(path string) (all []record.Type) {
+	r, err := record.Open(path)
 	if err != nil {
 		return nil
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/loadgen/record"
 	"github.com/watchbench/watchbench/loadgen/replay"
-	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 type replayFlags struct {
@@ -130,7 +130,6 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 	if err != nil {
 		return nil, settings, none, &badinput.Error{What: err.Error(), Remedy: "see docs/load.md"}
 	}
-	settings.Length = cfg.Duration.Std()
 	s, err = replay.FromPlan(p)
 	if err != nil {
 		return nil, settings, none, &badinput.Error{What: f.plan + ": " + err.Error(), Remedy: "see docs/replay.md"}
@@ -157,11 +156,12 @@ func (f *replayFlags) play(cmd *cobra.Command, e *replay.Engine, server *replay.
 	stop := following(cmd, f.quiet, playing(time.Now(), e.Progress))
 	stats, err := e.Load(ctx, nil)
 	stop()
-	if err != nil && !errors.Is(err, trace.ErrTruncated) {
+	if err != nil && !errors.Is(err, record.ErrTruncated) {
 		return err
 	}
-	fmt.Fprintf(out, "played %d events in %.1f s at speed %s: %.0f/s, %d impossible\n", stats.Done, stats.DurationS,
-		f.speed, stats.QPS, stats.Errors)
+	took := max(time.Duration(stats.Finished-stats.Started), 1).Seconds()
+	fmt.Fprintf(out, "played %d events in %.1f s at speed %s: %.0f/s, %d impossible\n", stats.Done, took,
+		f.speed, float64(stats.Done)/took, stats.Errors)
 	if f.end {
 		return errors.Join(awaitReaders(ctx, server.API, resources), err)
 	}

@@ -18,10 +18,10 @@ import (
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/loadgen/trace"
+	"github.com/watchbench/watchbench/loadgen/record"
 )
 
-const shippedTrace = "../../loadgen/trace/testdata/churn.trace.zst"
+const shippedTrace = "../../loadgen/record/testdata/churn.trace.zst"
 
 func runReplay(t *testing.T, args ...string) (string, error) {
 	t.Helper()
@@ -72,13 +72,13 @@ func TestReplayExitsWhenAllIsRead(t *testing.T) {
 	for _, group := range []string{"", "acme.example"} {
 		dir := t.TempDir()
 		path, kubeconfig := filepath.Join(dir, "trace"), filepath.Join(dir, "kubeconfig")
-		w, err := trace.Create(path, trace.Header{Started: time.Now(), Resources: []trace.Resource{{Group: group, Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}}})
+		w, err := record.Create(path, record.Header{Started: time.Now(), Resources: []record.Resource{{Group: group, Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = w.Append(trace.Frame{Type: trace.Synced, ResourceVersion: "1"})
+		err = w.Append(record.Frame{Type: record.Synced, ResourceVersion: "1"})
 		for i := range objects {
-			err = errors.Join(err, w.Append(trace.Frame{Type: trace.Added, Object: fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":"p%d"},"fill":%q}`, i, strings.Repeat("x", 3000))}))
+			err = errors.Join(err, w.Append(record.Frame{Type: record.Added, Object: fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":"p%d"},"fill":%q}`, i, strings.Repeat("x", 3000))}))
 		}
 		if err = errors.Join(err, w.Flush()); err != nil { // and not closed
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestReplayExitsWhenAllIsRead(t *testing.T) {
 			}
 		}
 		_ = resp.Body.Close()
-		if err := <-done; !errors.Is(err, trace.ErrTruncated) || got != objects {
+		if err := <-done; !errors.Is(err, record.ErrTruncated) || got != objects {
 			t.Errorf("group %q: %d of %d objects, %v", group, got, objects, err)
 		}
 		_ = w.Close()

@@ -59,7 +59,7 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *object, intended i
 		e.recordAttempt(op, st, a, attempt, times{intended: intended, started: started, finished: finished})
 		if a.err == nil {
 			e.settle(op, st, a, started)
-			e.stats.acknowledge(op, intended, first, finished)
+			e.stats.acknowledge(op)
 			e.health.report(nil)
 			if early {
 				return first, errEarly

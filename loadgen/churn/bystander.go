@@ -3,7 +3,6 @@ package churn
 import (
 	"context"
 
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
@@ -33,9 +32,6 @@ func (e *Engine) trickle(ctx context.Context, phase string) error {
 // updateBystander sends one update of the trickle. A failed one is recorded and not
 // repeated: the next is not far.
 func (e *Engine) updateBystander(ctx context.Context, op plan.Op, intended int64) {
-	if op.Phase == oplog.PhaseLoad {
-		e.stats.bystanderDone(true, nil)
-	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	started := e.clock.now()
@@ -43,7 +39,4 @@ func (e *Engine) updateBystander(ctx context.Context, op plan.Op, intended int64
 	o := e.newTarget(op.Target)
 	o.uid = a.uid
 	e.recordAttempt(op, o, a, 0, times{intended: intended, started: started, finished: e.clock.now()})
-	if op.Phase == oplog.PhaseLoad {
-		e.stats.bystanderDone(false, a.err)
-	}
 }

@@ -47,7 +47,6 @@ func (e *Engine) Load(ctx context.Context, begun func(started int64)) (Stats, er
 func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive func(context.Context,
 	*Sender) error) (Stats, error) {
 	e.enter(oplog.PhaseLoad)
-	e.stats.reset()
 	e.loadStarted.Store(e.clock.now())
 	if begun != nil {
 		begun(e.loadStarted.Load())
@@ -67,7 +66,7 @@ func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive fu
 	if err != nil {
 		err = fmt.Errorf("sending the load: %w", err)
 	}
-	return e.snapshot(), err
+	return e.Progress(), err
 }
 
 // besideBystander runs send with the bystander's trickle beside it.
@@ -154,7 +153,6 @@ func (s *Sender) Next(start int64) (Sent, bool) {
 // are not negative.
 func (s *Sender) submit(op plan.Op, intended int64) <-chan Sent {
 	e, done := s.engine, make(chan Sent, 1)
-	e.stats.begin(op)
 	o, lane := e.targets.of(op.Target, e.newTarget), op.Target.Lane
 	if op.Hot {
 		o, lane = &openObject{object: o.object}, -op.ID

@@ -18,7 +18,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
-	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 const (
@@ -45,7 +44,7 @@ func newClient(cfg *rest.Config) (rest.Interface, error) {
 }
 
 // path is where a resource is listed and watched, over all namespaces.
-func path(r trace.Resource) string {
+func path(r Resource) string {
 	if r.Group == "" {
 		return "/api/" + r.Version + "/" + r.Name
 	}
@@ -59,7 +58,7 @@ type page struct {
 	continued string
 }
 
-func list(ctx context.Context, client rest.Interface, r trace.Resource, token string) (page, error) {
+func list(ctx context.Context, client rest.Interface, r Resource, token string) (page, error) {
 	req := client.Get().AbsPath(path(r)).Param("limit", strconv.Itoa(pageObjects))
 	if token != "" {
 		req = req.Param("continue", token)
@@ -103,14 +102,14 @@ func parsePage(body []byte) (p page, err error) {
 
 // event is one event of a watch.
 type event struct {
-	Type   trace.Type      `json:"type"`
+	Type   Type            `json:"type"`
 	Object json.RawMessage `json:"object"`
 }
 
 // watchEvents calls opened when the watch is open, and take with each event after version
 // until it ends. An event
 // of type ERROR is returned as its Status.
-func watchEvents(ctx context.Context, client rest.Interface, r trace.Resource, version string, opened func(),
+func watchEvents(ctx context.Context, client rest.Interface, r Resource, version string, opened func(),
 	take func(event) error) error {
 	seconds := watchSeconds + rand.IntN(watchSeconds)
 	body, err := client.Get().AbsPath(path(r)).Param("watch", "true").Param("allowWatchBookmarks", "true").

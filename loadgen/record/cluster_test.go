@@ -19,7 +19,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
-	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 // save is where TestRecordsEachWrite leaves the trace: this is how testdata was made.
@@ -190,7 +189,7 @@ func unpacked(t *testing.T, data []byte) []byte {
 type running struct {
 	path string
 	rec  *Recorder
-	w    *trace.Writer
+	w    *Writer
 	stop func(*testing.T)
 }
 
@@ -202,7 +201,7 @@ func start(t *testing.T, s Settings) *running {
 		t.Fatal(err)
 	}
 	r := &running{path: filepath.Join(t.TempDir(), "trace.zst"), rec: rec}
-	if r.w, err = trace.Create(r.path, rec.Header()); err != nil {
+	if r.w, err = Create(r.path, rec.Header()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

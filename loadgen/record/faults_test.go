@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/loadgen/apisim"
-	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 // recording is a recorder at work on a simulated apiserver.
@@ -23,7 +21,7 @@ type recording struct {
 	server   *apisim.Server
 	recorder *Recorder
 	file     *memory
-	writer   *trace.Writer
+	writer   *Writer
 }
 
 // begin makes one of pods, of which there are as many as asked for.
@@ -38,14 +36,14 @@ func begin(t *testing.T, server *apisim.Server, settings Settings) *recording {
 	r := &recording{server: server, file: &memory{}}
 	settings.REST = &rest.Config{Host: "http://apisim", Transport: apisim.Direct(server)}
 	if settings.Resources == nil {
-		settings.Resources = []trace.Resource{pods}
+		settings.Resources = []Resource{pods}
 	}
 	settings.ClusterVersion = "v1.36.3"
 	var err error
 	if r.recorder, err = New(settings); err != nil {
 		t.Fatal(err)
 	}
-	if r.writer, err = trace.NewWriter(r.file, r.recorder.Header()); err != nil {
+	if r.writer, err = NewWriter(r.file, r.recorder.Header()); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -179,7 +177,7 @@ func TestShortWatches(t *testing.T) {
 			r.server.ServeHTTP(w, req)
 		})
 		var err error
-		r.recorder, err = New(Settings{REST: &rest.Config{Host: "http://apisim", Transport: apisim.Direct(proxy)}, Resources: []trace.Resource{pods}})
+		r.recorder, err = New(Settings{REST: &rest.Config{Host: "http://apisim", Transport: apisim.Direct(proxy)}, Resources: []Resource{pods}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,11 +211,11 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDiskFull: a trace that cannot be written ends the recording.
-func TestDiskFull(t *testing.T) {
+// TestDiskFullEndsTheRecording: a trace that cannot be written ends the recording.
+func TestDiskFullEndsTheRecording(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := begin(t, nil, Settings{})
-		writer, err := trace.NewWriter(&full{room: 500}, r.recorder.Header())
+		writer, err := NewWriter(&fullDisk{room: 500}, r.recorder.Header())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,23 +224,12 @@ func TestDiskFull(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- r.recorder.Run(ctx, writer) }()
 		disturb(t, r.server, 5*time.Second)
-		if err := <-done; !errors.Is(err, io.ErrShortWrite) {
+		if err := <-done; !errors.Is(err, errFull) {
 			t.Error(err)
 		}
 		_ = writer.Close()
 	})
 }
-
-type full struct{ room int }
-
-func (f *full) Write(p []byte) (int, error) {
-	if f.room -= len(p); f.room < 0 {
-		return 0, io.ErrShortWrite
-	}
-	return len(p), nil
-}
-
-func (*full) Close() error { return nil }
 
 // TestBookmarksAreResumedFrom: a resource that is silent while others change loses nothing
 // when its watch ends.
@@ -351,7 +338,7 @@ func TestAnonymised(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			r := begin(t, server, Settings{Anonymise: true, Resources: []trace.Resource{pods,
+			r := begin(t, server, Settings{Anonymise: true, Resources: []Resource{pods,
 				{Group: "acme.example", Version: "v1", Name: "invoices", Kind: "Invoice", Namespaced: true}}})
 			if err := r.run(t, func() { time.Sleep(time.Second) }); err != nil {
 				t.Fatal(err)

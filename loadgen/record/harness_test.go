@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,7 +15,6 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 
 	"github.com/watchbench/watchbench/loadgen/apisim"
-	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 func TestMain(m *testing.M) {
@@ -24,14 +22,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(clustertest.Shared(m))
 }
 
-var pods = trace.Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}
+var pods = Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}
 
-type memory struct{ bytes.Buffer }
-
-func (*memory) Close() error { return nil }
-
-// object is what a test has to know of one.
-type object struct {
+// seen is what a test has to know of one.
+type seen struct {
 	Kind     string
 	Metadata struct {
 		Namespace, Name, UID, ResourceVersion string
@@ -41,7 +35,7 @@ type object struct {
 
 // replayed is what a trace says: the last state of each object, and each state on the way.
 type replayed struct {
-	header trace.Header
+	header Header
 	frames int
 	state  map[string]string // Kind namespace/name → uid@version
 	states map[string]int    // Kind namespace/name uid@version, how often
@@ -58,7 +52,7 @@ func replay(t testing.TB, data []byte) replayed {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r, err := trace.Open(path)
+	r, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,25 +66,25 @@ func replay(t testing.TB, data []byte) replayed {
 		all.frames++
 		resource := r.Header().Resources[f.Resource]
 		switch f.Type {
-		case trace.Gap:
+		case Gap:
 			all.gaps++
 			continue
-		case trace.Synced:
+		case Synced:
 			all.synced[resource.Name] = true
 			continue
 		}
-		var o object
+		var o seen
 		if err := json.Unmarshal(f.Object, &o); err != nil || o.Kind != resource.Kind {
 			t.Fatalf("%s: %v: %s", resource, err, f.Object)
 		}
-		if f.Type == trace.Bookmark {
+		if f.Type == Bookmark {
 			continue
 		}
 		version, err := strconv.ParseUint(o.Metadata.ResourceVersion, 10, 64)
 		if err != nil {
 			t.Fatalf("%s: %s", resource, f.Object)
 		}
-		if f.Type != trace.Initial && !f.Inferred {
+		if f.Type != Initial && !f.Inferred {
 			if version <= last[resource.Name] {
 				t.Fatalf("%s: version %d after %d", resource, version, last[resource.Name])
 			}
@@ -99,13 +93,13 @@ func replay(t testing.TB, data []byte) replayed {
 		key := fmt.Sprintf("%s %s/%s", o.Kind, o.Metadata.Namespace, o.Metadata.Name)
 		was, there := all.state[key]
 		now := fmt.Sprintf("%s@%d", o.Metadata.UID, version)
-		if there != (f.Type == trace.Modified || f.Type == trace.Deleted) {
+		if there != (f.Type == Modified || f.Type == Deleted) {
 			t.Fatalf("%s of %s, of which the state is %q", f.Type, key, was)
 		}
 		if there && !strings.HasPrefix(was, o.Metadata.UID+"@") {
 			t.Fatalf("%s of %s with the uid %s, which was %s", f.Type, key, o.Metadata.UID, was)
 		}
-		if f.Type == trace.Deleted {
+		if f.Type == Deleted {
 			delete(all.state, key)
 			all.gone[o.Kind+" "+o.Metadata.UID] = o.Metadata.ResourceVersion
 			continue

@@ -10,9 +10,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
-
-	"github.com/watchbench/watchbench/loadgen/pseudonym"
-	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 const (
@@ -25,9 +22,9 @@ const (
 // Settings says what to record.
 type Settings struct {
 	REST           *rest.Config
-	Resources      []trace.Resource // see Resolve
+	Resources      []Resource // see Resolve
 	ClusterVersion string
-	// Anonymise replaces names and values; see package pseudonym.
+	// Anonymise replaces names and values; see the package.
 	Anonymise bool
 	// Progress receives one line at a time, from any goroutine; it may be nil.
 	Progress func(line string)
@@ -36,7 +33,7 @@ type Settings struct {
 // Recorder records one cluster, once.
 type Recorder struct {
 	settings Settings
-	header   trace.Header
+	header   Header
 	salt     []byte
 	streams  []*stream
 	ran      atomic.Bool
@@ -54,23 +51,24 @@ func New(s Settings) (*Recorder, error) {
 	if i := strings.IndexAny(s.ClusterVersion, "-+"); i >= 0 && s.Anonymise { // who built it
 		s.ClusterVersion = s.ClusterVersion[:i]
 	}
-	r := &Recorder{settings: s, salt: pseudonym.NewSalt(), header: trace.Header{
+	r := &Recorder{settings: s, salt: newSalt(), header: Header{
 		Started: time.Now(), ClusterVersion: s.ClusterVersion, Anonymised: s.Anonymise,
 	}}
 	for i, resource := range s.Resources {
-		names := pseudonym.New(r.salt, s.Anonymise)
+		masker := newMasker(r.salt, s.Anonymise)
 		r.streams = append(r.streams, &stream{
-			client: client, names: names, resource: resource, index: i, objects: map[string]live{}, now: r.now, say: r.say,
+			client: client, masker: masker, resource: resource, index: i, objects: map[string]live{}, now: r.now, say: r.say,
 		})
-		resource.Group, resource.Version = names.Text(resource.Group), names.APIVersion(resource.Version)
-		resource.Name, resource.Kind = names.Text(resource.Name), names.Text(resource.Kind)
+		for _, name := range []*string{&resource.Group, &resource.Version, &resource.Name, &resource.Kind} {
+			*name = masker.name(*name)
+		}
 		r.header.Resources = append(r.header.Resources, resource)
 	}
 	return r, nil
 }
 
 // Header returns the header for the trace that Run writes.
-func (r *Recorder) Header() trace.Header { return r.header }
+func (r *Recorder) Header() Header { return r.header }
 
 func (r *Recorder) now() time.Duration { return time.Since(r.header.Started) }
 
@@ -82,7 +80,7 @@ func (r *Recorder) say(format string, args ...any) {
 
 // Run records into w until ctx ends, which returns nil, or something fails for good: the
 // trace cannot be written, or a resource may not be listed. It does not close w.
-func (r *Recorder) Run(ctx context.Context, w *trace.Writer) error {
+func (r *Recorder) Run(ctx context.Context, w *Writer) error {
 	if r.ran.Swap(true) {
 		return errors.New("a recorder runs once")
 	}
@@ -110,7 +108,7 @@ func (r *Recorder) Run(ctx context.Context, w *trace.Writer) error {
 }
 
 // flush writes what is collected to the file every second, and reports.
-func (r *Recorder) flush(ctx context.Context, w *trace.Writer) error {
+func (r *Recorder) flush(ctx context.Context, w *Writer) error {
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
 	reported := time.Now()
@@ -167,7 +165,7 @@ func (r *Recorder) Incomplete() error {
 
 // Progress is how far a resource has come.
 type Progress struct {
-	Resource             trace.Resource
+	Resource             Resource
 	Listed, Events, Gaps int64
 	Live                 int64  // objects that are there
 	Version              string // of the last event; "" before the first list is complete

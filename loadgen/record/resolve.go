@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 // askTimeout bounds each request of Resolve.
@@ -25,7 +24,7 @@ const askTimeout = 30 * time.Second
 // the cluster prefers. A name without a group means the core group's resource if there is
 // one. A name that means nothing, several resources or one that cannot be watched is an
 // error of the input.
-func Resolve(ctx context.Context, cfg *rest.Config, names []string) (all []trace.Resource, version string, err error) {
+func Resolve(ctx context.Context, cfg *rest.Config, names []string) (all []Resource, version string, err error) {
 	own := rest.CopyConfig(cfg)
 	own.Timeout = askTimeout
 	client, err := discovery.NewDiscoveryClientForConfig(own)
@@ -78,8 +77,8 @@ type offer struct {
 	gv schema.GroupVersion
 }
 
-func (o offer) resource() trace.Resource {
-	return trace.Resource{Group: o.gv.Group, Version: o.gv.Version, Name: o.Name, Kind: o.Kind, Namespaced: o.Namespaced}
+func (o offer) resource() Resource {
+	return Resource{Group: o.gv.Group, Version: o.gv.Version, Name: o.Name, Kind: o.Kind, Namespaced: o.Namespaced}
 }
 
 // full is how the resource is named without doubt.
@@ -90,7 +89,7 @@ func (o offer) full() string {
 	return o.Name + "." + o.gv.Group
 }
 
-func find(offered []offer, name string) (trace.Resource, error) {
+func find(offered []offer, name string) (Resource, error) {
 	short, group, grouped := strings.Cut(name, ".")
 	var found []offer
 	var known []string
@@ -106,7 +105,7 @@ func find(offered []offer, name string) (trace.Resource, error) {
 	}
 	switch len(found) {
 	case 0:
-		return trace.Resource{}, badinput.New(badinput.Ask(badinput.Nearest(name, known), "see kubectl api-resources"),
+		return Resource{}, badinput.New(badinput.Ask(badinput.Nearest(name, known), "see kubectl api-resources"),
 			"--resources: the cluster has no resource %q", name)
 	case 1:
 	default:
@@ -114,12 +113,12 @@ func find(offered []offer, name string) (trace.Resource, error) {
 		for _, o := range found {
 			names = append(names, o.full())
 		}
-		return trace.Resource{}, badinput.New("use one of "+strings.Join(names, ", "), "--resources: %q means %d resources",
+		return Resource{}, badinput.New("use one of "+strings.Join(names, ", "), "--resources: %q means %d resources",
 			name, len(found))
 	}
 	o := found[0]
 	if !slices.Contains(o.Verbs, "list") || !slices.Contains(o.Verbs, "watch") {
-		return trace.Resource{}, badinput.New("leave it out", "--resources: %s cannot be listed and watched", o.full())
+		return Resource{}, badinput.New("leave it out", "--resources: %s cannot be listed and watched", o.full())
 	}
 	return o.resource(), nil
 }

@@ -15,8 +15,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/loadgen/pseudonym"
-	"github.com/watchbench/watchbench/loadgen/trace"
 )
 
 const (
@@ -40,17 +38,16 @@ type live struct {
 // stream records one resource.
 type stream struct {
 	client   rest.Interface
-	out      *trace.Writer
+	out      *Writer
 	now      func() time.Duration
 	say      func(format string, args ...any)
-	names    *pseudonym.Pseudonyms
-	resource trace.Resource
+	masker   *masker
+	resource Resource
 	index    int
 
 	objects map[string]live // by namespace/name
 	round   uint32          // lists begun
 	version string          // of the last event; "" before a list
-	buf     []byte
 
 	counts counts
 }
@@ -124,7 +121,7 @@ func (s *stream) list(ctx context.Context) error {
 	s.round++
 	if !first {
 		s.counts.gaps.Add(1)
-		if err := s.append(trace.Frame{Type: trace.Gap}); err != nil {
+		if err := s.append(Frame{Type: Gap}); err != nil {
 			return err
 		}
 	}
@@ -155,19 +152,19 @@ func (s *stream) listed(item []byte, first bool) error {
 	s.objects[key] = now
 	s.counts.listed.Add(1)
 	s.counts.live.Store(int64(len(s.objects)))
-	f := trace.Frame{Type: trace.Modified, Inferred: true}
+	f := Frame{Type: Modified, Inferred: true}
 	switch {
 	case first:
-		f = trace.Frame{Type: trace.Initial}
+		f = Frame{Type: Initial}
 	case known && was.uid == now.uid && was.version == now.version:
 		return nil
 	case known && was.uid != now.uid: // deleted and created anew
 		if err := s.gone(key, was, now.version); err != nil {
 			return err
 		}
-		f.Type = trace.Added
+		f.Type = Added
 	case !known:
-		f.Type = trace.Added
+		f.Type = Added
 	}
 	if jsonscan.Lookup(item, "kind") == nil {
 		item = s.typed(item)
@@ -198,7 +195,7 @@ func (s *stream) gone(key string, was live, version string) error {
 	}
 	b = append(append(b, `,"uid":`...), jsonscan.AppendString(nil, was.uid)...)
 	b = append(append(b, `,"resourceVersion":`...), jsonscan.AppendString(nil, version)...)
-	return s.object(trace.Frame{Type: trace.Deleted, Inferred: true}, s.typed(append(b, "}}"...)))
+	return s.object(Frame{Type: Deleted, Inferred: true}, s.typed(append(b, "}}"...)))
 }
 
 // complete ends a list: what it did not show is gone.
@@ -214,15 +211,15 @@ func (s *stream) complete(version string) error {
 	}
 	s.counts.live.Store(int64(len(s.objects)))
 	s.at(version)
-	return s.append(trace.Frame{Type: trace.Synced, ResourceVersion: version})
+	return s.append(Frame{Type: Synced, ResourceVersion: version})
 }
 
 // watch writes events until the watch ends.
 func (s *stream) watch(ctx context.Context) error {
 	return watchEvents(ctx, s.client, s.resource, s.version, func() { s.counts.down.Store(false) }, func(e event) error {
 		switch e.Type {
-		case trace.Bookmark:
-			if err := s.object(trace.Frame{Type: e.Type}, e.Object); err != nil {
+		case Bookmark:
+			if err := s.object(Frame{Type: e.Type}, e.Object); err != nil {
 				return err
 			}
 			version := jsonscan.Unquote(jsonscan.Lookup(e.Object, "metadata", "resourceVersion"))
@@ -231,7 +228,7 @@ func (s *stream) watch(ctx context.Context) error {
 			}
 			s.at(version)
 			return nil
-		case trace.Added, trace.Modified, trace.Deleted:
+		case Added, Modified, Deleted:
 		default:
 			return fmt.Errorf("the watch sent an event of type %q", e.Type)
 		}
@@ -239,10 +236,10 @@ func (s *stream) watch(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := s.object(trace.Frame{Type: e.Type}, e.Object); err != nil {
+		if err := s.object(Frame{Type: e.Type}, e.Object); err != nil {
 			return err
 		}
-		if e.Type == trace.Deleted {
+		if e.Type == Deleted {
 			delete(s.objects, key)
 		} else {
 			now.round = s.round
@@ -282,16 +279,15 @@ func identify(object []byte) (key string, now live, err error) {
 }
 
 // object writes a frame with an object, without what must not be written.
-func (s *stream) object(f trace.Frame, object []byte) (err error) {
+func (s *stream) object(f Frame, object []byte) (err error) {
 	gvk := schema.FromAPIVersionAndKind(s.resource.APIVersion(), s.resource.Kind)
-	if s.buf, err = s.names.Object(s.buf[:0], gvk, object); err != nil {
+	if f.Object, err = s.masker.object(gvk, object); err != nil {
 		return writeError{fmt.Errorf("an object of %s: %w", s.resource, err)} // it will not be another one next time
 	}
-	f.Object = s.buf
 	return s.append(f)
 }
 
-func (s *stream) append(f trace.Frame) error {
+func (s *stream) append(f Frame) error {
 	f.At, f.Resource = s.now(), s.index
 	if err := s.out.Append(f); err != nil {
 		return writeError{err}

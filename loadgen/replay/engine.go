@@ -7,32 +7,24 @@ import (
 	"iter"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/churn"
-	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
 // Settings of an Engine, besides the source.
 type Settings struct {
-	Server *apisim.Server // serves the source's resources
-	Log    churn.Recorder
-	Speed  units.Speed
-	// Length of the source's events at speed 1x, and Planned, their number; 0 if it is not
-	// known. A Counter knows its number.
-	Length  time.Duration
-	Planned int64
+	Server  *apisim.Server // serves the source's resources
+	Log     churn.Recorder
+	Speed   units.Speed
+	Planned int64 // events of the source; 0: not known. A Counter knows its number
 }
 
-// Engine plays one source once. Its methods are called in the order that session.Engine
+// Engine plays one source once. Its methods are called in the order that churn.Driven
 // gives; Progress may be called at any time.
 type Engine struct {
 	source Source
@@ -40,18 +32,11 @@ type Engine struct {
 	start  time.Time // with base: a clock that never steps
 	base   int64
 
-	planned           int64
-	started, finished atomic.Int64
-	done, failed      atomic.Int64
-	live              int64
-
-	mu    sync.Mutex // guards what follows
-	lag   *hdrhistogram.Histogram
-	first error // of an event of the load
-	by    churn.BystanderStats
+	mu    sync.Mutex // guards stats
+	stats churn.Stats
 }
 
-var _ session.Engine = (*Engine)(nil)
+var _ churn.Driven = (*Engine)(nil)
 
 // paceEvery is after how many events of a resource an unlimited play waits for its watches,
 // paceBehind how far they may be behind then: well inside the smallest window of a server.
@@ -60,20 +45,12 @@ const (
 	paceBehind = 1000
 )
 
-// Histogram of lags: 1 µs to 10 minutes with three digits.
-const (
-	lagMin    = 1
-	lagMax    = int64(10 * time.Minute / time.Microsecond)
-	lagDigits = 3
-)
-
 // New prepares a play; nothing happens before Prepare.
 func New(source Source, s Settings) *Engine {
 	now := time.Now()
-	e := &Engine{source: source, s: s, planned: s.Planned, start: now, base: now.UnixNano(),
-		lag: hdrhistogram.New(lagMin, lagMax, lagDigits)}
+	e := &Engine{source: source, s: s, start: now, base: now.UnixNano(), stats: churn.Stats{Planned: s.Planned}}
 	if c, ok := source.(Counter); ok {
-		e.planned = c.Planned()
+		e.stats.Planned = c.Planned()
 	}
 	return e
 }
@@ -118,7 +95,7 @@ func (e *Engine) Warmup(ctx context.Context) error {
 // Load plays the events and reports on it; see churn.Engine.
 func (e *Engine) Load(ctx context.Context, begun func(started int64)) (churn.Stats, error) {
 	start := e.now()
-	e.started.Store(start)
+	e.change(func(s *churn.Stats) { s.Started = start })
 	if begun != nil {
 		begun(start)
 	}
@@ -128,11 +105,11 @@ func (e *Engine) Load(ctx context.Context, begun func(started int64)) (churn.Sta
 	}
 	e.stamp(at)
 	err := e.play(ctx, e.source.Events(), at)
-	e.finished.Store(e.now())
+	e.change(func(s *churn.Stats) { s.Finished = e.now() })
 	if err != nil {
 		err = fmt.Errorf("playing the events: %w", err)
 	}
-	return e.stats(), err
+	return e.Progress(), err
 }
 
 // play makes the events happen: at their times, or as fast as the watches read if at is
@@ -175,9 +152,6 @@ func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at fu
 // apply makes one event happen and records it.
 func (e *Engine) apply(ev Event, intended int64) {
 	r := ev.Op
-	if r.Phase == "" {
-		r = record(ev)
-	}
 	r.Intended, r.Started = intended, e.now()
 	var c apisim.Object
 	var err error
@@ -196,100 +170,36 @@ func (e *Engine) apply(ev Event, intended int64) {
 		}
 	}
 	e.s.Log.Append(r)
-	e.count(ev, r, err)
-}
-
-// record is the op log's account of an event that was recorded of a cluster, where it is
-// not known who wrote it and why.
-func record(ev Event) oplog.Record {
-	r := oplog.Record{Phase: oplog.PhaseLoad, Type: oplog.TypePatch, Thread: plan.ThreadNone, Kind: ev.Op.Kind,
-		Namespace: ev.Namespace, Name: ev.Name, ID: ev.Op.ID}
-	switch ev.Type {
-	case Added:
-		r.Type = oplog.TypeCreate
-	case Deleted:
-		r.Type = oplog.TypeDelete
+	if r.Phase == oplog.PhaseLoad && !r.Bystander {
+		e.change(func(s *churn.Stats) { count(s, err) })
 	}
-	return r
 }
 
-func (e *Engine) count(ev Event, r oplog.Record, err error) {
+// count counts an event of the load.
+func count(s *churn.Stats, err error) {
+	if err == nil {
+		s.Done++
+		return
+	}
+	if s.Errors++; s.Errors == 1 {
+		s.FirstError = err.Error()
+	}
+	s.Abandoned++
+}
+
+func (e *Engine) change(do func(*churn.Stats)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if ev.Resource == "pods" && err == nil {
-		switch ev.Type {
-		case Added:
-			e.live++
-		case Deleted:
-			e.live--
-		}
-	}
-	if r.Phase != oplog.PhaseLoad {
-		return
-	}
-	if err != nil && e.first == nil {
-		e.first = err
-	}
-	if r.Bystander {
-		e.by.Kind = r.Kind
-		e.by.Planned++
-		if err != nil {
-			e.by.Errors++
-		} else {
-			e.by.Done++
-		}
-		return
-	}
-	if err != nil {
-		e.failed.Add(1)
-		return
-	}
-	e.done.Add(1)
-	_ = e.lag.RecordValue(min(max((r.Started-r.Intended)/1000, 0), lagMax)) // the value is in range
+	do(&e.stats)
 }
 
-// LoadStarted is when the load began, in Unix nanoseconds; 0 before.
-func (e *Engine) LoadStarted() int64 { return e.started.Load() }
-
-// LoadFinished is when the load ended, in Unix nanoseconds; 0 before.
-func (e *Engine) LoadFinished() int64 { return e.finished.Load() }
-
-// Planned is the number of events of the load; 0 if it is not known.
-func (e *Engine) Planned() int64 { return e.planned }
-
-// Progress of the load.
-func (e *Engine) Progress() churn.Progress {
-	p := churn.Progress{Done: e.done.Load(), Planned: e.planned, Errors: e.failed.Load()}
-	if p.Planned > 0 {
-		p.Fraction = min(float64(p.Done)/float64(p.Planned), 1)
-	}
-	return p
-}
-
-// stats is the account of the load.
-func (e *Engine) stats() churn.Stats {
+// Progress is the account of the load so far.
+func (e *Engine) Progress() churn.Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := churn.Stats{Model: plan.ModelOpen, Planned: e.planned, Done: e.done.Load(), Errors: e.failed.Load(),
-		Abandoned: e.failed.Load(), Live: int(e.live)}
-	if s.Planned == 0 {
-		s.Planned = s.Done + s.Errors
-	}
-	if e.first != nil {
-		s.FirstError = e.first.Error()
-	}
-	s.DurationS = time.Duration(e.finished.Load() - e.started.Load()).Seconds()
-	if s.DurationS > 0 {
-		s.QPS = float64(s.Done) / s.DurationS
-	}
-	if length := e.s.Speed.Length(e.s.Length).Seconds(); length > 0 {
-		offered := float64(s.Planned) / length
-		s.OfferedQPS = &offered
-	}
-	s.LagMs = churn.QuantilesOf(e.lag)
-	if e.by.Planned > 0 {
-		by := e.by
-		s.Bystander = &by
+	s := e.stats
+	if s.Planned > 0 {
+		s.Fraction = min(float64(s.Done)/float64(s.Planned), 1)
 	}
 	return s
 }

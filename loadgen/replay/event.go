@@ -25,8 +25,8 @@ type Event struct {
 	// Object is the state after the event as JSON; the server sets resourceVersion. A
 	// deletion needs none.
 	Object []byte
-	// Op has the members of the op log that are known before the event. Without a phase it
-	// is made from the event; with an Intended time, that is when the event is to happen.
+	// Op has the members of the op log that are known before the event. With an Intended time, that is when the event
+	// is to happen.
 	Op oplog.Record
 }
 

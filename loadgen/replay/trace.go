@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
-	"github.com/watchbench/watchbench/loadgen/trace"
+	"github.com/watchbench/watchbench/loadgen/record"
 )
 
 // TraceSource plays a recorded trace. The initial state is all that was received up to
@@ -20,9 +20,9 @@ import (
 // found out after a gap happens when it found it out. It is read once: Initial, then
 // Events.
 type TraceSource struct {
-	in      *trace.Reader
-	header  trace.Header
-	next    func() (trace.Frame, error, bool)
+	in      *record.Reader
+	header  record.Header
+	next    func() (record.Frame, error, bool)
 	stop    func()
 	start   time.Duration
 	pending int // resources whose first list is not complete
@@ -34,7 +34,7 @@ var _ Source = (*TraceSource)(nil)
 
 // FromTrace opens a trace; Close it.
 func FromTrace(path string) (*TraceSource, error) {
-	in, err := trace.Open(path)
+	in, err := record.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (s *TraceSource) Initial() iter.Seq2[Event, error] {
 			case err != nil:
 				yield(Event{}, err)
 				return
-			case f.Type == trace.Synced && !s.synced[f.Resource]:
+			case f.Type == record.Synced && !s.synced[f.Resource]:
 				s.synced[f.Resource] = true
 				s.pending--
 			}
@@ -139,15 +139,15 @@ func (s *TraceSource) Events() iter.Seq2[Event, error] {
 }
 
 // pass yields the event of a frame, if it is one, and reports whether to go on.
-func (s *TraceSource) pass(f trace.Frame, phase string, yield func(Event, error) bool) bool {
+func (s *TraceSource) pass(f record.Frame, phase string, yield func(Event, error) bool) bool {
 	e := Event{At: max(f.At-s.start, 0), Object: f.Object}
 	op := oplog.TypePatch
 	switch f.Type {
-	case trace.Initial, trace.Added:
+	case record.Initial, record.Added:
 		e.Type, op = Added, oplog.TypeCreate
-	case trace.Modified:
+	case record.Modified:
 		e.Type = Modified
-	case trace.Deleted:
+	case record.Deleted:
 		e.Type, op = Deleted, oplog.TypeDelete
 	default:
 		return true

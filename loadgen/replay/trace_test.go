@@ -13,17 +13,17 @@ import (
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/apisim"
-	"github.com/watchbench/watchbench/loadgen/trace"
+	"github.com/watchbench/watchbench/loadgen/record"
 )
 
 // shipped is a trace of a churned cluster.
-const shipped = "../trace/testdata/churn.trace.zst"
+const shipped = "../record/testdata/churn.trace.zst"
 
 // lastStates are what a trace ends in: uid and status of each object, by resource and
 // name. It shares no code with the source.
 func lastStates(t *testing.T, path string) (states map[string]string, length time.Duration) {
 	t.Helper()
-	r, err := trace.Open(path)
+	r, err := record.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,16 +35,16 @@ func lastStates(t *testing.T, path string) (states map[string]string, length tim
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Type == trace.Synced && !synced[f.Resource] {
+		if f.Type == record.Synced && !synced[f.Resource] {
 			synced[f.Resource], start = true, f.At
 		}
 		length = f.At - start
 		res := r.Header().Resources[f.Resource]
 		key := apisim.Resource{Group: res.Group, Name: res.Name}.Key() + " " + string(jsonscan.Lookup(f.Object, "metadata", "namespace")) + string(jsonscan.Lookup(f.Object, "metadata", "name"))
 		switch f.Type {
-		case trace.Initial, trace.Added, trace.Modified:
+		case record.Initial, record.Added, record.Modified:
 			states[key] = digest(f.Object)
-		case trace.Deleted:
+		case record.Deleted:
 			delete(states, key)
 		}
 	}
@@ -144,7 +144,7 @@ func TestBadTraces(t *testing.T) {
 	if err == nil {
 		_, err = e.Load(t.Context(), nil)
 	}
-	if !errors.Is(err, trace.ErrTruncated) {
+	if !errors.Is(err, record.ErrTruncated) {
 		t.Errorf("a trace that is cut ends with %v", err)
 	}
 }

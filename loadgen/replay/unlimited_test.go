@@ -12,6 +12,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
 // turns adds objects of two kinds in turn.
@@ -28,7 +29,7 @@ func (n turns) Events() iter.Seq2[Event, error] {
 		for i := range int(n) {
 			for _, resource := range []string{"pods", "configmaps"} {
 				object := fmt.Appendf(nil, `{"metadata":{"namespace":"a","name":"x%d"}}`, i)
-				if !yield(Event{Type: Added, Resource: resource, Namespace: "a", Name: fmt.Sprintf("x%d", i), Object: object}, nil) {
+				if !yield(Event{Type: Added, Resource: resource, Namespace: "a", Name: fmt.Sprintf("x%d", i), Object: object, Op: oplog.Record{Phase: oplog.PhaseLoad}}, nil) {
 					return
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // request has the properties by which faults are chosen.
@@ -17,20 +19,11 @@ type request struct {
 // classify recognises lists and watches by the form of the URL.
 func classify(r *http.Request) request {
 	req := request{verb: Other, path: r.URL.Path}
-	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	switch {
-	case parts[0] == "api" && len(parts) > 2:
-		parts = parts[2:]
-	case parts[0] == "apis" && len(parts) > 3:
-		parts = parts[3:]
-	default:
+	p, _, resource, _ := kubeapi.ParsePath(r.URL.Path)
+	if !resource {
 		return req
 	}
-	if parts[0] == "namespaces" && len(parts) > 2 {
-		parts = parts[2:]
-	}
-	req.resource = parts[0]
-	if r.Method != http.MethodGet || len(parts) > 1 {
+	if req.resource = p.Resource; r.Method != http.MethodGet || p.Name != "" {
 		return req
 	}
 	q := r.URL.Query()

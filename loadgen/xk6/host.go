@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/churn"
-	"github.com/watchbench/watchbench/loadgen/churn/session"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
@@ -44,7 +43,7 @@ func (s *shared) get(o Options) (*host, error) {
 	return s.host, nil
 }
 
-// host runs the session of package session while k6's virtual users send its load.
+// host runs a session while k6's virtual users send its load.
 type host struct {
 	options Options
 	plan    *plan.Plan
@@ -94,7 +93,7 @@ func (h *host) start(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}
-	settings := session.Settings{Out: io.Discard, Quiet: true, Log: log, Logger: logger}
+	settings := churn.SessionSettings{Out: io.Discard, Quiet: true, Log: log, Logger: logger}
 	if h.options.Wait {
 		settings.Out, settings.Wait, settings.In, settings.Quiet = os.Stdout, true, os.Stdin, false
 	}
@@ -104,7 +103,7 @@ func (h *host) start(ctx context.Context) (err error) {
 	go func() {
 		defer close(h.ended)
 		defer engine.Close()
-		if h.err = errors.Join(session.New(driven{engine, h}, h.plan.Config(), settings).Run(run),
+		if h.err = errors.Join(churn.NewSession(driven{engine, h}, h.plan.Config(), settings).Run(run),
 			log.Close()); h.err != nil {
 			logger.Error("the load ended", "err", h.err)
 		}
@@ -134,9 +133,9 @@ type driven struct {
 	host *host
 }
 
-var _ session.Engine = driven{}
+var _ churn.Driven = driven{}
 
-// Load implements session.Engine.
+// Load implements churn.Driven.
 func (d driven) Load(ctx context.Context, begun func(started int64)) (churn.Stats, error) {
 	return d.LoadBy(ctx, begun, func(ctx context.Context, s *churn.Sender) error {
 		d.host.loading <- s

@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/loadgen/record"
-	"github.com/watchbench/watchbench/loadgen/trace"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/party"
 )
@@ -51,7 +50,7 @@ func replayed(t *testing.T, path, speed string) result.Cell {
 // TestTracedLoad: a trace is a load like any other, without a control plane: every check is
 // judged, and storage ends in the same state at every speed.
 func TestTracedLoad(t *testing.T) {
-	path, err := filepath.Abs("../../loadgen/trace/testdata/churn.trace.zst")
+	path, err := filepath.Abs("../../loadgen/record/testdata/churn.trace.zst")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +121,7 @@ func recording(t *testing.T, path string) (stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := trace.Create(path, r.Header())
+	w, err := record.Create(path, r.Header())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +164,7 @@ func recording(t *testing.T, path string) (stop func()) {
 }
 
 // stored is how many objects of a resource there are, and the highest of their versions.
-func stored(t *testing.T, api *party.APIServer, r trace.Resource) (n int64, latest uint64) {
+func stored(t *testing.T, api *party.APIServer, r record.Resource) (n int64, latest uint64) {
 	t.Helper()
 	path := "/apis/" + r.APIVersion() + "/" + r.Name
 	if r.Group == "" {

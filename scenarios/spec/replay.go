@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/apisim"
-	"github.com/watchbench/watchbench/loadgen/trace"
+	"github.com/watchbench/watchbench/loadgen/record"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -30,8 +30,8 @@ func (s *Scenario) validateTrace() error {
 	if !reflect.DeepEqual(s.Load, Default().Load) {
 		return bad("load", "leave it out, or cluster.replay.trace", "the trace %s is the load", s.Cluster.Replay.Trace)
 	}
-	switch err := trace.Whole(s.Cluster.Replay.Trace); {
-	case errors.Is(err, trace.ErrTruncated):
+	switch err := record.Whole(s.Cluster.Replay.Trace); {
+	case errors.Is(err, record.ErrTruncated):
 		return bad("cluster.replay.trace", "name a trace whose recording ended by itself or by one interrupt", "%v", err)
 	case err != nil:
 		return bad("cluster.replay.trace", "name a file of watchbench record", "%v", err)

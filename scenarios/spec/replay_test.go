@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const shippedTrace = "../../loadgen/trace/testdata/churn.trace.zst"
+const shippedTrace = "../../loadgen/record/testdata/churn.trace.zst"
 
 // TestTraceIsTheLoad: a scenario with a trace has no other load.
 func TestTraceIsTheLoad(t *testing.T) {

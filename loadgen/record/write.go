@@ -1,4 +1,4 @@
-package trace
+package record
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package trace
+package record
 
 import (
 	"bytes"
@@ -16,12 +16,9 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
-	"go.uber.org/goleak"
 
 	"github.com/watchbench/watchbench/internal/ndjson"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var header = Header{
 	Started:        time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
@@ -252,15 +249,15 @@ func TestExistingFileStays(t *testing.T) {
 	}
 }
 
-// full is a disk with room for so many bytes.
-type full struct {
+// fullDisk is a disk with room for so many bytes.
+type fullDisk struct {
 	memory
 	room int
 }
 
 var errFull = errors.New("no space left on device")
 
-func (f *full) Write(p []byte) (int, error) {
+func (f *fullDisk) Write(p []byte) (int, error) {
 	if len(p) > f.room {
 		n, _ := f.memory.Write(p[:f.room])
 		f.room = 0
@@ -274,7 +271,7 @@ func (f *full) Write(p []byte) (int, error) {
 func TestDiskFull(t *testing.T) {
 	frames := life()
 	whole := write(t, frames, 5)
-	disk := &full{room: len(whole) - 40} // within the end or what comes before it
+	disk := &fullDisk{room: len(whole) - 40} // within the end or what comes before it
 	w, err := NewWriter(disk, header)
 	if err != nil {
 		t.Fatal(err)

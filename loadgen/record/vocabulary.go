@@ -1,4 +1,4 @@
-package pseudonym
+package record
 
 import (
 	_ "embed" // the list
@@ -16,24 +16,23 @@ import (
 var vocabularyText string
 
 // vocabulary is the words that stay. It is not written to afterwards.
-var vocabulary = sync.OnceValue(func() map[string]struct{} {
-	keep := map[string]struct{}{}
+var vocabulary = sync.OnceValue(func() map[string]bool {
+	keep := map[string]bool{}
 	for line := range strings.Lines(vocabularyText) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
 		for _, word := range strings.Fields(line) {
-			keep[word] = struct{}{}
+			keep[word] = true
 		}
 	}
 	for gvk := range scheme.Scheme.AllKnownTypes() {
-		keep[gvk.Kind] = struct{}{}
 		plural, singular := meta.UnsafeGuessKindToResource(gvk)
-		keep[plural.Resource], keep[singular.Resource] = struct{}{}, struct{}{}
+		keep[gvk.Kind], keep[plural.Resource], keep[singular.Resource] = true, true, true
 	}
 	for _, fields := range apiTypes() {
 		for name := range fields {
-			keep[name] = struct{}{}
+			keep[name] = true
 		}
 	}
 	return keep

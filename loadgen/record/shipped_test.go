@@ -1,4 +1,4 @@
-package trace
+package record
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 
 // shipped is a trace of the embedded cluster under churn, anonymised. To make it anew:
 //
-//	go test ./loadgen/record -run TestRecordsEachWrite -args -save ../trace/testdata/churn.trace.zst
+//	go test ./loadgen/record -run TestRecordsEachWrite -args -save testdata/churn.trace.zst
 const shipped = "testdata/churn.trace.zst"
 
 // TestShippedTrace: a trace that an earlier version wrote can still be read.

@@ -1,0 +1,221 @@
+package churn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
+)
+
+// The lines of a Session, in order:
+//
+//	{"phase":"prepare"}
+//	{"phase":"ready"}    namespaces, nodes, bystanders and prefill exist; with Wait, blocks for a line
+//	{"phase":"warmup"}   only if the plan has one, as is the next
+//	{"phase":"warmed"}   all of it was answered; with Wait, blocks for a line
+//	{"phase":"load", … the fields of Stats}    at its start, and every second
+//	{"phase":"loaded", … the fields of Stats}  the op log is complete so far; with Wait, blocks for a line.
+//	                     "incomplete":true if the load was cut short; "error" follows
+//	{"phase":"error","error":"…"}  only if something went wrong; the teardown follows
+//	{"phase":"teardown"}
+//	{"phase":"done"}
+const (
+	phasePrepare  = "prepare"
+	phaseReady    = "ready"
+	phaseWarmup   = "warmup"
+	phaseWarmed   = "warmed"
+	phaseLoad     = "load"
+	phaseLoaded   = "loaded"
+	phaseError    = "error"
+	phaseTeardown = "teardown"
+	phaseDone     = "done"
+)
+
+// line reports a phase.
+type line struct {
+	Phase      string `json:"phase"`
+	Error      string `json:"error,omitempty"`
+	Incomplete bool   `json:"incomplete,omitempty"`
+	*Stats
+}
+
+// TeardownTimeout bounds the removal of what was created. A namespace of
+// 10,000 pods takes about 10 s.
+const TeardownTimeout = 2 * time.Minute
+
+const progressEvery = time.Second
+
+// ErrAborted means that the controlling process closed its end before the run was
+// over.
+var ErrAborted = errors.New("the controlling process closed standard input before the load was over")
+
+// SessionSettings configure a Session.
+type SessionSettings struct {
+	Out io.Writer // lines of JSON
+	// Wait makes the session wait for a line from In after "ready", "warmed" and
+	// "loaded". Without it In is not read.
+	Wait bool
+	In   io.Reader
+	// Quiet leaves out the lines that come every second.
+	Quiet  bool
+	Log    *oplog.Writer
+	Logger *slog.Logger
+}
+
+// Driven sends the load of a Session. Its methods are called in this order, Heartbeat beside all that
+// follow it.
+type Driven interface {
+	Prepare(context.Context) error
+	Heartbeat(context.Context)
+	Warmup(context.Context) error
+	Load(ctx context.Context, begun func(started int64)) (Stats, error)
+	Teardown(context.Context) error
+
+	Progress() Stats
+}
+
+var _ Driven = (*Engine)(nil)
+
+// Session drives a load through a run in step with another process: it reports its phases as lines of JSON and waits,
+// if asked, for a line before the load, one more after a warm-up, and another before the teardown.
+type Session struct {
+	engine Driven
+	cfg    plan.Config
+	s      SessionSettings
+
+	out sync.Mutex // serialises lines
+	enc *json.Encoder
+}
+
+// NewSession prepares a session; nothing happens before Run.
+func NewSession(engine Driven, cfg plan.Config, s SessionSettings) *Session {
+	return &Session{engine: engine, cfg: cfg, s: s, enc: json.NewEncoder(s.Out)}
+}
+
+// Run goes through all phases. Whatever ends it early, it removes what was created
+// before it returns, for which it takes at most the teardown timeout.
+func (s *Session) Run(ctx context.Context) error {
+	beatCtx, stopBeating := context.WithCancel(context.WithoutCancel(ctx))
+	var background sync.WaitGroup
+	background.Go(func() { _ = s.s.Log.Run(beatCtx) }) // its error comes again with the checkpoint
+	err := s.upToLoaded(ctx, beatCtx, &background)
+	if err != nil {
+		s.say(line{Phase: phaseError, Error: err.Error()})
+	}
+	stopBeating()
+	background.Wait()
+	s.say(line{Phase: phaseTeardown})
+	// Not ctx: what ended the run must not end the cleaning up.
+	downCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), TeardownTimeout)
+	defer cancel()
+	err = errors.Join(err, s.engine.Teardown(downCtx))
+	s.say(line{Phase: phaseDone})
+	return err
+}
+
+func (s *Session) upToLoaded(ctx, beatCtx context.Context, background *sync.WaitGroup) error {
+	s.say(line{Phase: phasePrepare})
+	if err := s.engine.Prepare(ctx); err != nil {
+		return err
+	}
+	background.Go(func() { s.engine.Heartbeat(beatCtx) })
+	if err := s.s.Log.Checkpoint(); err != nil {
+		return err
+	}
+	s.say(line{Phase: phaseReady})
+	if !s.s.Wait {
+		return s.load(ctx, nil)
+	}
+	in := newLines(s.s.In)
+	if err := in.next(ctx); err != nil {
+		return err
+	}
+	loadCtx, release := in.whileOpen(ctx)
+	err := s.load(loadCtx, in)
+	if cause := context.Cause(loadCtx); err != nil && cause != nil {
+		err = cause
+	}
+	release()
+	if err != nil {
+		return err
+	}
+	// The end of standard input is as good as a line now: the load is over.
+	if err := in.next(ctx); err != nil && !errors.Is(err, ErrAborted) {
+		return err
+	}
+	return nil
+}
+
+// load sends warm-up and load; in is nil unless it is to wait between them.
+func (s *Session) load(ctx context.Context, in *lines) error {
+	if s.cfg.Warmup.Operations > 0 {
+		if err := s.warmUp(ctx, in); err != nil {
+			return err
+		}
+	}
+	var reporter sync.WaitGroup
+	done := make(chan struct{})
+	stats, err := s.engine.Load(ctx, func(int64) {
+		s.progress()
+		if !s.s.Quiet {
+			reporter.Go(func() { s.report(done) })
+		}
+	})
+	close(done)
+	reporter.Wait()
+	if logErr := s.s.Log.Checkpoint(); err == nil {
+		err = logErr
+	}
+	s.say(line{Phase: phaseLoaded, Incomplete: err != nil, Stats: &stats})
+	return err
+}
+
+// warmUp sends the warm-up, whose effects others may want to see the end of.
+func (s *Session) warmUp(ctx context.Context, in *lines) error {
+	s.say(line{Phase: phaseWarmup})
+	if err := s.engine.Warmup(ctx); err != nil {
+		return err
+	}
+	if err := s.s.Log.Checkpoint(); err != nil {
+		return err
+	}
+	s.say(line{Phase: phaseWarmed})
+	if in == nil {
+		return nil
+	}
+	return in.next(ctx)
+}
+
+// report writes progress until done.
+func (s *Session) report(done <-chan struct{}) {
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			s.progress()
+		}
+	}
+}
+
+func (s *Session) progress() {
+	p := s.engine.Progress()
+	s.say(line{Phase: phaseLoad, Stats: &p})
+}
+
+// say writes one line. A failure to write does not end the run.
+func (s *Session) say(l line) {
+	s.out.Lock()
+	defer s.out.Unlock()
+	if err := s.enc.Encode(l); err != nil && s.s.Logger != nil {
+		s.s.Logger.Warn("cannot report the phase", "err", err)
+	}
+}
