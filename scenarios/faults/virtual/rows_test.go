@@ -180,7 +180,30 @@ func storageRows() []row {
 			{name: "again later, faithful", setup: setup{span: 30 * time.Second, storage: "double(2s):30%", edit: synced(5 * time.Second)}},
 		}},
 		{id: "F7", asserted: "COLBIAS", variants: poisons()},
+		{id: "settings", asserted: "COL", variants: settings()},
 	}
+}
+
+// settings under each of which a history must end in the state of the cluster. The seed adds strategies.
+func settings() (all []variant) {
+	add := func(name string, s setup, set func(*config.Config, *config.Filter)) {
+		s.span, s.edit = 20*time.Second, set
+		all = append(all, variant{name: name, setup: s})
+	}
+	add("handlerQueueLen=1", setup{}, func(c *config.Config, _ *config.Filter) { c.BCS.HandlerQueueLen = 1 })
+	add("writerQueueLen=1, block", setup{}, func(c *config.Config, _ *config.Filter) {
+		c.BCS.HandlerQueueLen, c.BCS.WriterQueueLen, c.BCS.QueueFull = 1, 1, pipeline.Block
+	})
+	add("podQueueNum=0", setup{}, func(c *config.Config, _ *config.Filter) { c.BCS.PodQueueNum = 0 })
+	add("podQueueNum=16", setup{}, func(c *config.Config, _ *config.Filter) { c.BCS.PodQueueNum = 16 })
+	add("parkAfter=1", setup{storage: "500(method=PUT|DELETE,max=30):20%"}, func(c *config.Config, _ *config.Filter) {
+		c.BCS.ParkAfter = 1
+		synced(5*time.Second)(c, nil)
+	})
+	add("no mask", setup{}, func(_ *config.Config, f *config.Filter) { f.ResourceMaskers = nil })
+	add("managedFields kept", setup{}, func(_ *config.Config, f *config.Filter) { f.KeepManagedFields = true })
+	add("conditional", setup{mode: check.ModeConditional, storage: "reset-after(method=PUT|DELETE):5%"}, nil)
+	return all
 }
 
 func tamperThree(w *world) {
@@ -614,6 +637,7 @@ func watchRows() []row {
 			{name: "close", setup: setup{span: 60 * time.Second, watch: "close(1s,5s)"}, check: relistsAtMost(func(*outcome) int64 { return 0 })},
 			{name: "reset", setup: setup{span: 60 * time.Second, watch: "reset(1s,5s)"}, check: relistsAtMost(func(*outcome) int64 { return 0 })},
 			{name: "older", setup: setup{span: 60 * time.Second, watch: "older(20),close(2s,4s)"}, check: relistsAtMost(func(o *outcome) int64 { return o.firings("older") })},
+			{name: "no bookmarks", keys: 1, setup: setup{span: 60 * time.Second, bookmarks: time.Second, watch: "no-bookmark,close(5s,10s)"}},
 		}},
 		{id: "F9", asserted: "COLAT", variants: []variant{
 			{name: "Pods", keys: 1, setup: setup{span: 100 * time.Second, early: true, watch: "silent(kind=pods,max=1)"},
@@ -639,6 +663,9 @@ func watchRows() []row {
 		}},
 		{id: "F12", asserted: "COLAT", variants: []variant{
 			{name: "gone", keys: -1, setup: setup{span: 70 * time.Second, watch: "gone(60s,from=5s)"}, check: merge(within(72*time.Second), relistsAtMost(func(*outcome) int64 { return 0 }))},
+			{name: "stalls", keys: 1, setup: setup{span: 70 * time.Second, watch: "stall(3s),close(5s)"}},
+			{name: "black hole", keys: 1, setup: setup{span: 70 * time.Second, watch: "blackhole(from=20s,for=20s),close(5s)"}},
+			{name: "no streaming lists", keys: 1, setup: setup{span: 70 * time.Second, early: true, watch: "no-stream,410(start):30%,close(5s)"}},
 			{name: "429", setup: setup{span: 70 * time.Second, watch: "429(retry-after=2s):50%,close(2s,5s)"}, check: merge(within(72*time.Second), relistsAtMost(func(*outcome) int64 { return 0 }))},
 		}},
 		{id: "F18", asserted: "COL", variants: []variant{

@@ -64,20 +64,25 @@ func simulate(t *testing.T, s setup) (o *outcome) {
 // baseline is another run to compare with.
 func (o *outcome) baseline(s setup) *outcome { return simulate(o.t, s) }
 
-func (w *world) run() *outcome {
-	s := w.setup
-	ctx, stopMock := context.WithCancel(context.Background())
+// serve runs storage; the function it returns ends that, and every watcher before.
+func (w *world) serve() (end func()) {
+	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- w.mock.Run(ctx) }()
-	defer func() {
+	return func() {
 		for _, p := range w.procs {
 			p.stop()
 		}
-		stopMock()
+		stop()
 		if err := <-served; err != nil {
 			w.t.Error(err)
 		}
-	}()
+	}
+}
+
+func (w *world) run() *outcome {
+	s := w.setup
+	defer w.serve()()
 	prepare, load := plan(s)
 	for _, ns := range []string{"a", "b", ignored} {
 		w.do(op{id: int64(len(load) + 1000), typ: oplog.TypeCreate, resource: apisim.Namespaces, name: ns}, oplog.PhasePrepare)

@@ -418,6 +418,15 @@ func (w *world) tamper(method, kind, ns, name, body string) {
 	}
 }
 
+func (p *process) value(name string, labels ...string) float64 {
+	p.w.t.Helper()
+	s, err := p.scrape()
+	if err != nil {
+		p.w.t.Fatal(err)
+	}
+	return value(s, name, labels...)
+}
+
 // value is 0 for a metric that is not there.
 func value(s history.Scrape, name string, labels ...string) float64 {
 	if v := s.Sum(name, labels...); v != nil {
