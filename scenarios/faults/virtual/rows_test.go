@@ -637,7 +637,7 @@ func watchRows() []row {
 			{name: "close", setup: setup{span: 60 * time.Second, watch: "close(1s,5s)"}, check: relistsAtMost(func(*outcome) int64 { return 0 })},
 			{name: "reset", setup: setup{span: 60 * time.Second, watch: "reset(1s,5s)"}, check: relistsAtMost(func(*outcome) int64 { return 0 })},
 			{name: "older", setup: setup{span: 60 * time.Second, watch: "older(20),close(2s,4s)"}, check: relistsAtMost(func(o *outcome) int64 { return o.firings("older") })},
-			{name: "no bookmarks", keys: 1, setup: setup{span: 60 * time.Second, bookmarks: time.Second, watch: "no-bookmark,close(5s,10s)"}},
+			{name: "no bookmark", keys: 1, setup: setup{span: 60 * time.Second, early: true, watch: "no-bookmark(max=4)"}},
 		}},
 		{id: "F9", asserted: "COLAT", variants: []variant{
 			{name: "Pods", keys: 1, setup: setup{span: 100 * time.Second, early: true, watch: "silent(kind=pods,max=1)"},
