@@ -83,18 +83,8 @@ func newScene(t testing.TB, more string) *scene {
 }
 
 func (s *scene) configure(storage, api, more string) {
-	dir := s.t.TempDir()
-	filter := filepath.Join(dir, "filter.json")
-	s.cfg = filepath.Join(dir, "config.json")
-	for file, text := range map[string]string{
-		filter: auditFilter,
-		s.cfg: fmt.Sprintf(`{"default":{"clusterID":%q},"watch_resource":{"disable_netservice":true},"bcs":{"custom-storage-endpoints":%q},
-"k8s":{"master":%q},"filterConfigPath":%q,"port":0,"metric_port":0%s}`, auditCluster, storage, api, filter, more),
-	} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
-	}
+	s.cfg = configFiles(s.t, fmt.Sprintf(`{"default":{"clusterID":%q},"watch_resource":{"disable_netservice":true},"bcs":{"custom-storage-endpoints":%q},
+"k8s":{"master":%q},"filterConfigPath":"FILTER","port":0,"metric_port":0%s}`, auditCluster, storage, api, more), auditFilter)
 }
 
 func (s *scene) apply(r apisim.Resource, format string, args ...any) {
