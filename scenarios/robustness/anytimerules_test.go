@@ -10,19 +10,20 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix/matrixtest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // killsAt are the facts of kills, and why they prove nothing.
 func killsAt(t *testing.T, all []killed, changes ...history.Change) ([]result.Fact, string) {
 	t.Helper()
-	c := caseOf(&spec.Fault{Recovery: spec.Duration(10 * time.Second)})
+	c := matrixtest.Case(&spec.Fault{Recovery: spec.Duration(10 * time.Second)})
 	c.Cell.LoadFinished = int64(300 * time.Second)
 	for _, k := range all {
-		c.Deeds = append(c.Deeds, deedOf(t, killAnytime, 0, k))
+		c.Deeds = append(c.Deeds, matrixtest.Deed(t, killAnytime, 0, k))
 	}
-	rules := witness(t, c, (&randomKills{}).rules, nil, nil)
-	return rules[0].Facts(seenOf(changes...)), strings.Join(rules[0].Vacuous(seenOf(changes...)), "\n")
+	rules := matrixtest.Witness(t, c, (&randomKills{}).rules, nil, nil)
+	return rules[0].Facts(matrixtest.Seen(changes...)), strings.Join(rules[0].Vacuous(matrixtest.Seen(changes...)), "\n")
 }
 
 // TestKillPhases: what a watcher was doing when it was killed follows from the record.

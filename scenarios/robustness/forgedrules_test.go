@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix/matrixtest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -49,9 +50,9 @@ func TestForged(t *testing.T) {
 		if tc.edit != nil {
 			tc.edit(&s)
 		}
-		c := caseOf(&spec.Fault{})
-		c.Deeds = []history.Deed{deedOf(t, forgeWebhooks, 7, s)}
-		failed, why := failedIn(t, c, (&forgery{}).rules)
+		c := matrixtest.Case(&spec.Fault{})
+		c.Deeds = []history.Deed{matrixtest.Deed(t, forgeWebhooks, 7, s)}
+		failed, why := matrixtest.Failed(t, c, (&forgery{}).rules)
 		if !slices.Equal(failed, tc.failed) || (why != "") != tc.vacuous {
 			t.Errorf("%s: failed %q, want %q; proves nothing: %s", tc.name, failed, tc.failed, why)
 		}
