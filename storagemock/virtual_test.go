@@ -11,49 +11,40 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
-// pipes is a network in memory: goroutines that wait for it count as blocked in
-// virtual time, which sockets do not.
-type pipes struct {
-	mu sync.Mutex // guards l
-	l  *pipeListener
+// network is the mock's port, which it closes and opens again.
+type network struct {
+	now atomic.Pointer[pipetest.Listener]
 }
 
-type pipeListener struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
+func (n *network) listen(string) (net.Listener, error) {
+	l := pipetest.Listen()
+	n.now.Store(l)
+	return sockets{l}, nil
 }
 
-func (p *pipes) listen(string) (net.Listener, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.l = &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-	return p.l, nil
+func (n *network) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	return n.now.Load().Dial(ctx, network, addr)
 }
 
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	p.mu.Lock()
-	l := p.l
-	p.mu.Unlock()
-	near, far := net.Pipe()
-	select {
-	case l.conns <- socket{far}:
-		return near, nil
-	case <-l.closed:
-		return nil, syscall.ECONNREFUSED
-	case <-ctx.Done():
-		return nil, ctx.Err()
+type sockets struct{ *pipetest.Listener }
+
+func (s sockets) Accept() (net.Conn, error) {
+	c, err := s.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
+	return socket{c}, nil
 }
 
 // socket takes what is written to a peer that has gone, like a kernel's buffer.
@@ -66,18 +57,6 @@ func (s socket) Write(b []byte) (int, error) {
 	}
 	return n, err
 }
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *pipeListener) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
-func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
 // virtual is a mock in virtual time.
 type virtual struct {
@@ -95,17 +74,17 @@ func inVirtualTime(t *testing.T, edit func(*storagemock.Config), f func(*virtual
 	synctest.Test(t, func(t *testing.T) {
 		cfg := storagemock.DefaultConfig()
 		edit(&cfg)
-		network := &pipes{}
-		srv, err := storagemock.New(cfg, storagemock.Settings{Listen: network.listen})
+		port := &network{}
+		srv, err := storagemock.New(cfg, storagemock.Settings{Listen: port.listen})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- srv.Run(ctx) }()
-		tr := &http.Transport{DialContext: network.dial, MaxIdleConnsPerHost: 1000}
+		tr := &http.Transport{DialContext: port.dial, MaxIdleConnsPerHost: 1000}
 		dial := func() net.Conn {
-			c, err := network.dial(t.Context(), "", "")
+			c, err := port.dial(t.Context(), "", "")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,26 +7,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
-
-// configFiles writes a configuration, in which FILTER stands for the filter file, and
-// returns its path.
-func configFiles(t *testing.T, config, filter string) string {
-	t.Helper()
-	dir := t.TempDir()
-	file, filterFile := filepath.Join(dir, "config.json"), filepath.Join(dir, "filter.json")
-	for name, text := range map[string]string{file: strings.ReplaceAll(config, "FILTER", filterFile), filterFile: filter} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return file
-}
 
 // candidateConfig takes part in an election at an apiserver.
 func candidateConfig(t *testing.T, apiserver, health string) string {
@@ -39,9 +23,9 @@ func candidateConfig(t *testing.T, apiserver, health string) string {
 // TestCandidateIsReady: a replica is ready to follow once it has read the Lease, so that a
 // rolling update does not replace replicas that work by some that cannot.
 func TestCandidateIsReady(t *testing.T) {
-	led := httptest.NewServer(&lessor{Handler: http.NotFoundHandler(), lease: map[string]any{
-		"kind": "Lease", "metadata": map[string]any{"resourceVersion": "1"}, "spec": map[string]any{"holderIdentity": "other", "leaseDurationSeconds": 3600},
-	}})
+	led := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"kind":"Lease","metadata":{"resourceVersion":"1"},"spec":{"holderIdentity":"other","leaseDurationSeconds":3600}}`)
+	}))
 	t.Cleanup(led.Close)
 	forbidden := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	t.Cleanup(forbidden.Close)

@@ -90,20 +90,10 @@ func freeAddress(t *testing.T) string {
 // outageConfig is a configuration with an apiserver that is down.
 func outageConfig(t *testing.T, storage, health string) string {
 	t.Helper()
-	dir := t.TempDir()
 	_, port, _ := net.SplitHostPort(health)
-	filter, file := filepath.Join(dir, "filter.json"), filepath.Join(dir, "config.json")
-	for name, text := range map[string]string{
-		filter: `{"k8sResourceWhiteList":["v1"]}`,
-		file: fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"address":"127.0.0.1",
-"bcs":{"custom-storage-endpoints":%q},"k8s":{"master":%q},"filterConfigPath":%q,"port":%s,"metric_port":0}`,
-			storage, "http://"+freeAddress(t), filter, port),
-	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return file
+	return configFiles(t, fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"address":"127.0.0.1",
+"bcs":{"custom-storage-endpoints":%q},"k8s":{"master":%q},"filterConfigPath":"FILTER","port":%s,"metric_port":0}`,
+		storage, "http://"+freeAddress(t), port), `{"k8sResourceWhiteList":["v1"]}`)
 }
 
 // TestStartDuringOutage: without storage and apiserver it runs, says what it waits for, is

@@ -11,37 +11,6 @@ import (
 
 var gated = flag.Bool("gate", false, "run watchbench gate on two watchers and two revisions (six minutes; needs make build)")
 
-// TestGateSides: flags that do not go together are refused before anything is built or run.
-func TestGateSides(t *testing.T) {
-	for _, tc := range []struct{ args, want string }{
-		{"--base-command a{config}", "the watcher to judge is missing; add --new-command or --new-rev"},
-		{"--new-command a{config}", "the base is missing; add --base-command or --base-rev"},
-		{"--new-rev HEAD", "the base is missing"},
-		{"--base-command a{config} --base-rev v1 --new-command b{config}", "--base-command and --base-rev both say what to run"},
-		{"--base-rev v1 --new-command a{config} --new-rev v2", "--new-command and --new-rev both say what to run"},
-		{"--base-rev= --new-command a{config}", "--base-rev is empty"},
-		{"--base-command a{config} --new-command b{config} --blocks 5", "--blocks 5; use 6 to 50"},
-		{"--base-command a{config} --new-command b{config} --blocks 51", "--blocks 51; use 6 to 50"},
-		{"--base-command a{config} --new-command b{config} out/x", "out/x is a saved run"},
-		{"--base-command a{config} --new-command b{config} --control out/x", "--control is for two saved runs"},
-		{"--base-command a{config} --new-command b{config} --blocks 8 --rules testdata/gate-blocks.yaml", "--blocks 8 is less than the 10 that testdata/gate-blocks.yaml asks for"},
-		{"--blocks 7 out/a out/b", "--blocks means nothing for saved runs"},
-		{"--base-command a{config} --new-command b{config} --scenario smoke", "scenarios/smoke.yaml does not run two watchers side by side; add matrix: {watcher: {base:"},
-		{"--base-command a{config} --new-command b{config} --scenario aa", "does not run two watchers side by side"},
-		{"--base-command a{config} --new-command b{config} --scenario nothere", "no scenario of that name is shipped"},
-		{"--base-rev v1 --set load.rate=none", "--set load.rate=none"},
-		{"--base-rev v1 --format prose", "--format prose is not known"},
-		{"--base-command a --new-command b{config}", "--base-command never names its config; write {config} for the path of the config file"},
-		{"--base-command a{config} --new-command b", "--new-command never names its config; write {config}"},
-		{"", "needs two runs, or one that holds both sides"},
-	} {
-		_, _, code, err := invoke(t, append([]string{"gate"}, strings.Fields(tc.args)...)...)
-		if err == nil || !strings.Contains(err.Error(), tc.want) || code != exitInput {
-			t.Errorf("%s: %v (exit code %d), want %s", tc.args, err, code, tc.want)
-		}
-	}
-}
-
 // TestWithCommands: the commands stand in both points, quotes and all, and the rest of the
 // scenario is as it was.
 func TestWithCommands(t *testing.T) {

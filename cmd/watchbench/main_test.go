@@ -11,8 +11,15 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/reports/result"
 )
+
+func TestMain(m *testing.M) {
+	apisim.ForBubbles()
+	os.Exit(clustertest.Shared(m).Run())
+}
 
 // invoke runs a command line in this process.
 func invoke(t *testing.T, args ...string) (stdout, stderr string, code int, err error) {

@@ -38,25 +38,6 @@ func TestReferenceCommand(t *testing.T) {
 			t.Errorf("%s: profile %s runs %q", c.ID, w.Profile, w.Command)
 		}
 	}
-	if _, _, code, err := invoke(t, "reference", "--watcher-command", "nosuchbinary {config}"); code != exitInput || err == nil {
-		t.Errorf("exit code %d, %v", code, err)
-	}
-}
-
-// TestReferenceInput: bad input is refused before anything is started.
-func TestReferenceInput(t *testing.T) {
-	for _, tc := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"reference", "extra"}, "takes no argument"},
-		{[]string{"reference", "--set", "matrix.load=before-40"}, `no point is called "before-40"`},
-		{[]string{"reference", "--set", "matrix.watcher=before", "--set", "matrix.load=after-20"}, "only: no point of the matrix is left to run"},
-	} {
-		if _, _, code, err := invoke(t, tc.args...); code != exitInput || err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%v: exit code %d, %v, want %q", tc.args, code, err, tc.want)
-		}
-	}
 }
 
 // TestShapeVerdict: a statement that does not hold is a failure, a factor that is not known is

@@ -188,38 +188,3 @@ func TestReplayWarnsOfOthers(t *testing.T) {
 		}
 	}
 }
-
-func TestReplayRefusesBadInput(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	closed := write("closed.yaml", "runID: r\nmodel: closed\nthreads: 1\noperations: 1\n")
-	wrong := write("wrong.yaml", "runID: r\nspeed: 3\n")
-	for want, args := range map[string][]string{
-		"needs a trace, or --plan":           nil,
-		"no trace beside --plan":             {"--plan", closed, shippedTrace},
-		"no such file":                       {filepath.Join(dir, "none")},
-		"not a trace of watchbench record":   {closed},
-		"model closed cannot be replayed":    {"--plan", closed},
-		"wrong.yaml:2: speed: unknown field": {"--plan", wrong},
-		`"0.01x" is out of range`:            {shippedTrace, "--speed", "0.01x"},
-		"--await -1":                         {shippedTrace, "--await", "-1"},
-		"use an address of this machine":     {shippedTrace, "--listen", "256.0.0.1:x"},
-		"--kubeconfig: open /none/kc: ":      {shippedTrace, "--kubeconfig", "/none/kc"},
-		"--oplog: open /none/ops: ":          {shippedTrace, "--oplog", "/none/ops"},
-	} {
-		out, err := runReplay(t, append(args, "--exit")...)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%v: %v %s, want %q", args, err, out, want)
-			continue
-		}
-		if code := exitCode(t.Context(), err); code != exitInput {
-			t.Errorf("%v: exit code %d", args, code)
-		}
-	}
-}

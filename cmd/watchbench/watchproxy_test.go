@@ -44,7 +44,9 @@ func TestWatchproxyCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	apply(t, s, "a/p")
+	if _, err := s.Apply("pods", []byte(`{"metadata":{"namespace":"a","name":"p"}}`)); err != nil {
+		t.Fatal(err)
+	}
 	upstream := httptest.NewServer(s)
 	defer upstream.Close()
 	written := filepath.Join(t.TempDir(), "proxy.yaml")

@@ -221,9 +221,8 @@ const (
 )
 
 // viewed is a tab with a lively page, in which every chart is drawn.
-func viewed(t *testing.T) (p *tab, url string) {
+func viewed(t *testing.T, b context.Context) (p *tab, url string) {
 	t.Helper()
-	b := browser(t)
 	url, stop := serve(t, newServer(t, lively(t, nil)), ":0")
 	t.Cleanup(stop)
 	p = newTab(t, b)
@@ -232,8 +231,18 @@ func viewed(t *testing.T) (p *tab, url string) {
 	return p, url
 }
 
-func TestPageInBrowser(t *testing.T) {
+// TestInBrowser runs all tests in one Chromium.
+func TestInBrowser(t *testing.T) {
 	b := browser(t)
+	for name, test := range map[string]func(*testing.T, context.Context){
+		"page": page, "theme changes": themeChanges, "hostile names stay text": hostileNamesStayText, "unknown goes": unknownGoes,
+		"names have room": namesHaveRoom, "two viewers": twoViewers, "server restarted": serverRestarted,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, b) })
+	}
+}
+
+func page(t *testing.T, b context.Context) {
 	url, stop := serve(t, newServer(t, lively(t, nil)), ":0")
 	defer stop()
 	for _, width := range []int64{1400, 420} {
@@ -260,9 +269,9 @@ func TestPageInBrowser(t *testing.T) {
 	}
 }
 
-// TestThemeChanges: the charts follow when the colour scheme changes under them.
-func TestThemeChanges(t *testing.T) {
-	p, url := viewed(t)
+// themeChanges: the charts follow when the colour scheme changes under them.
+func themeChanges(t *testing.T, b context.Context) {
+	p, url := viewed(t, b)
 	colors := `live.views()[0].chart.getOption().series.map(s => s.lineStyle.color).join()`
 	if got := p.eval(colors); !strings.Contains(got, blue) {
 		t.Errorf("light: %s", got)
@@ -273,8 +282,8 @@ func TestThemeChanges(t *testing.T) {
 	p.quiet(url)
 }
 
-func TestHostileNamesStayText(t *testing.T) {
-	p, url := viewed(t)
+func hostileNamesStayText(t *testing.T, b context.Context) {
+	p, url := viewed(t, b)
 	p.eval(`document.getElementById("queues").open = true`)
 	p.await(`document.getElementById("queues-body").innerText.includes("<img src=x onerror=")`)
 	for _, want := range []string{"Run of </script><script>", "cell <b>1</b> (1 of 2)", "failed cell <b>0</b>: G1 failed <i>x</i>", "Fault now", "storage: 503:1%"} {
@@ -295,10 +304,9 @@ func TestHostileNamesStayText(t *testing.T) {
 	p.quiet(url)
 }
 
-// TestUnknownGoes: what a watcher no longer tells is no longer shown, and the kind of the oldest
+// unknownGoes: what a watcher no longer tells is no longer shown, and the kind of the oldest
 // change stands beside its age alone, whatever else has that value.
-func TestUnknownGoes(t *testing.T) {
-	b := browser(t)
+func unknownGoes(t *testing.T, b context.Context) {
 	var capacities atomic.Bool
 	capacities.Store(true)
 	url, stop := serve(t, newServer(t, lively(t, func(_ int, r *Reading) {
@@ -321,10 +329,9 @@ func TestUnknownGoes(t *testing.T) {
 	p.quiet(url)
 }
 
-// TestNamesHaveRoom: of more queues than have room for their names, the map names some. In the
+// namesHaveRoom: of more queues than have room for their names, the map names some. In the
 // page of a run, ECharts wrote all 33 over one another.
-func TestNamesHaveRoom(t *testing.T) {
-	b := browser(t)
+func namesHaveRoom(t *testing.T, b context.Context) {
 	var n atomic.Int64
 	n.Store(4)
 	url, stop := serve(t, newServer(t, lively(t, func(i int, r *Reading) { r.Metrics = []byte(ownText(float64(i)/10, make([]float64, n.Load())...)) })), ":0")
@@ -340,8 +347,7 @@ func TestNamesHaveRoom(t *testing.T) {
 	p.quiet(url)
 }
 
-func TestTwoViewers(t *testing.T) {
-	b := browser(t)
+func twoViewers(t *testing.T, b context.Context) {
 	s := newServer(t, lively(t, nil))
 	url, stop := serve(t, s, ":0")
 	defer stop()
@@ -361,10 +367,9 @@ func TestTwoViewers(t *testing.T) {
 	}
 }
 
-// TestServerRestarted: the page says that it is alone, finds the new server, and forgets the
+// serverRestarted: the page says that it is alone, finds the new server, and forgets the
 // frames of the former one.
-func TestServerRestarted(t *testing.T) {
-	b := browser(t)
+func serverRestarted(t *testing.T, b context.Context) {
 	first := newServer(t, lively(t, nil))
 	url, stop := serve(t, first, ":0")
 	p := newTab(t, b)

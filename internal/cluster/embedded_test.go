@@ -37,27 +37,6 @@ func newEmbeddedIn(t *testing.T, temp string, opts EmbeddedOptions) Provider {
 	return p
 }
 
-// With fsync, etcd really runs without the flag that turns it off.
-func TestEmbeddedFSync(t *testing.T) {
-	needControlPlane(t)
-	temp := t.TempDir()
-	if inMemory(temp) {
-		t.Skip("the temporary directory is in memory")
-	}
-	p, err := New(Embedded, Options{FSync: true, Embedded: EmbeddedOptions{Temp: temp}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := p.Up(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Down(context.Background()) })
-	if args := commandLine(c.PIDs[etcdParty]); !strings.Contains(args, "--quota-backend-bytes") || strings.Contains(args, "no-fsync") {
-		t.Errorf("etcd runs as %s, want it with our flags and without unsafe-no-fsync", args)
-	}
-}
-
 func TestEmbeddedUpDown(t *testing.T) {
 	needControlPlane(t)
 	ctx, temp := t.Context(), t.TempDir()
@@ -151,22 +130,31 @@ func TestEmbeddedUpDown(t *testing.T) {
 	}
 }
 
+// TestEmbeddedInParallel: two have nothing in common. One keeps its logs elsewhere and, with fsync, runs etcd without the
+// flag that turns it off.
 func TestEmbeddedInParallel(t *testing.T) {
 	needControlPlane(t)
-	ctx, temp := t.Context(), t.TempDir()
+	ctx, temp, logs := t.Context(), t.TempDir(), filepath.Join(t.TempDir(), "logs")
 	var clusters [2]*Cluster
 	var errs [2]error
 	var wg sync.WaitGroup
 	for i := range clusters {
-		p := newEmbeddedIn(t, temp, EmbeddedOptions{})
+		opts := Options{Embedded: EmbeddedOptions{Temp: temp}}
+		if i == 0 {
+			opts.FSync, opts.Embedded.Logs = !inMemory(temp), logs
+		}
+		p, err := New(Embedded, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
 		wg.Go(func() { clusters[i], errs[i] = p.Up(ctx, nil) })
 	}
 	wg.Wait()
 	for i, c := range clusters {
 		if errs[i] != nil {
-			t.Errorf("cluster %d: %v", i, errs[i])
-			continue
+			t.Fatalf("cluster %d: %v", i, errs[i])
 		}
+		t.Cleanup(func() { _ = c.Down(context.Background()) })
 		cfg, err := c.RESTConfig()
 		if err != nil {
 			t.Fatal(err)
@@ -177,15 +165,19 @@ func TestEmbeddedInParallel(t *testing.T) {
 		if err != nil {
 			t.Errorf("cluster %d: %v", i, err)
 		}
-	}
-	for _, c := range clusters {
-		if c != nil {
-			if err := c.Down(ctx); err != nil {
-				t.Error(err)
-			}
+		args := commandLine(c.PIDs[etcdParty])
+		if fsync := i == 0 && !inMemory(temp); !strings.Contains(args, "--quota-backend-bytes") || strings.Contains(args, "no-fsync") == fsync {
+			t.Errorf("etcd runs as %s, with fsync %t", args, fsync)
+		}
+		if err := c.Down(ctx); err != nil {
+			t.Error(err)
 		}
 	}
 	assertNothingLeft(t, temp)
+	data, err := os.ReadFile(clusters[0].Logs[apiserverParty])
+	if err != nil || filepath.Dir(clusters[0].Logs[apiserverParty]) != logs || len(data) == 0 {
+		t.Errorf("log of kube-apiserver at %s: %d bytes, %v", clusters[0].Logs[apiserverParty], len(data), err)
+	}
 }
 
 func TestEmbeddedCancelled(t *testing.T) {
@@ -319,22 +311,5 @@ func TestEmbeddedDetached(t *testing.T) {
 	}
 	if _, err := Existing(ctx, Embedded, opts); !errors.Is(err, ErrNotUp) {
 		t.Errorf("after Down: got error %v, want ErrNotUp", err)
-	}
-}
-
-func TestEmbeddedKeepsLogsElsewhere(t *testing.T) {
-	needControlPlane(t)
-	temp, logs := t.TempDir(), filepath.Join(t.TempDir(), "logs")
-	c, err := newEmbeddedIn(t, temp, EmbeddedOptions{Logs: logs}).Up(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Down(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	assertNothingLeft(t, temp)
-	data, err := os.ReadFile(c.Logs[apiserverParty])
-	if err != nil || filepath.Dir(c.Logs[apiserverParty]) != logs || len(data) == 0 {
-		t.Errorf("log of kube-apiserver at %s: %d bytes, %v", c.Logs[apiserverParty], len(data), err)
 	}
 }

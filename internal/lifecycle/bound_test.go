@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/certs"
+	"github.com/watchbench/watchbench/internal/pipetest"
 )
 
 // TestConnectionRate: as many as an honest crowd has come in at once, and what a kernel's
@@ -26,11 +27,11 @@ func TestConnectionRate(t *testing.T) {
 		{4096, true, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			network := newPipes()
+			network := pipetest.Listen()
 			b := Bound(network, Bounds{Connections: 1, Patience: time.Minute, Evict: tc.evict})
 			go func() {
 				for range tc.connections {
-					_ = network.dial().Close()
+					_ = network.Connect().Close()
 				}
 			}()
 			began := time.Now()
@@ -59,7 +60,7 @@ func TestCloseEndsAccept(t *testing.T) {
 		{"a client", func(*Bounded) {}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			b := Bound(newPipes(), Bounds{Connections: 1, Patience: time.Minute})
+			b := Bound(pipetest.Listen(), Bounds{Connections: 1, Patience: time.Minute})
 			tc.prepare(b)
 			began := time.Now()
 			ended := make(chan error, 1)
@@ -79,7 +80,7 @@ func TestCloseEndsAccept(t *testing.T) {
 // TestCloseEndsHandshakes: those that wait for their turn, which would outlive the server.
 func TestCloseEndsHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := Bound(newPipes(), Bounds{Connections: 1, Patience: time.Minute})
+		b := Bound(pipetest.Listen(), Bounds{Connections: 1, Patience: time.Minute})
 		began := time.Now()
 		b.pace.ReserveN(began, connectionBurst)
 		ended := make(chan error, 1)
@@ -97,7 +98,7 @@ func TestCloseEndsHandshakes(t *testing.T) {
 // for longer than a handshake may take is told at once.
 func TestHandshakesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := newPipes()
+		network := pipetest.Listen()
 		b := Bound(network, Bounds{Connections: 1, Patience: time.Minute})
 		began := time.Now()
 		b.pace.ReserveN(began, handshakeCost/2) // so that none waits for exactly as long as it may
@@ -120,7 +121,7 @@ func TestHandshakesAtOnce(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		go func() { _ = network.dial().Close() }()
+		go func() { _ = network.Connect().Close() }()
 		c, err := b.Accept()
 		if err != nil {
 			t.Fatal(err)
@@ -148,13 +149,13 @@ func TestHandshakeIsPaced(t *testing.T) {
 	}
 	serving := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}}
 	synctest.Test(t, func(t *testing.T) {
-		network := newPipes()
+		network := pipetest.Listen()
 		b := Bound(network, Bounds{Connections: 1, Patience: time.Minute})
 		l := b.Secure(&tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return serving, nil }})
 		began := time.Now()
 		b.pace.ReserveN(began, connectionBurst)
 		go func() {
-			c := tls.Client(network.dial(), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // of no interest here
+			c := tls.Client(network.Connect(), &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // of no interest here
 			defer c.Close()
 			if err := c.Handshake(); err != nil {
 				t.Error(err)
@@ -172,34 +173,4 @@ func TestHandshakeIsPaced(t *testing.T) {
 			t.Errorf("connected after %s, want %s", took, want)
 		}
 	})
-}
-
-// pipes is a network in virtual time.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
-
-// dial waits until the server accepts.
-func (p *pipes) dial() net.Conn {
-	near, far := net.Pipe()
-	select {
-	case p.conns <- far:
-	case <-p.closed:
-	}
-	return near
 }

@@ -88,6 +88,8 @@ func TestErrorsNamePlaceFieldAndRemedy(t *testing.T) {
 		"a: [":                         "m.yaml:1: not YAML: did not find expected node content; check indentation and quotes there",
 		"\x00":                         "m.yaml: the file is not text; a menu is a YAML mapping in UTF-8",
 		"n\x00a\x00":                   "m.yaml: the text is in UTF-16 (little-endian): save it as UTF-8; a menu is a YAML mapping in UTF-8",
+		"\xfe\xff\x00a\x00:":           "m.yaml: the text is in UTF-16 (big-endian): save it as UTF-8; a menu is a YAML mapping in UTF-8",
+		"\ufeffleast: x":               `m.yaml:1: least: "x" is not a number; write for example 2.5`, // a mark of UTF-8 is no part of the text
 		"least: 1\nname: caf\xe9":      "m.yaml:2: the text is not UTF-8, but perhaps Latin-1: save it as UTF-8; a menu is a YAML mapping in UTF-8",
 		"name: &x a":                   "m.yaml:1: anchors and aliases are not read; write the value out",
 		"<<: {name: a}":                "m.yaml:1: merge keys are not read; write the fields out",

@@ -12,6 +12,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/matrix/matrixtest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -20,7 +21,7 @@ import (
 // took from 20 s to 25 s. The backup was taken at 10 s.
 func restored(n int) (c *matrix.Case, ops []oplog.Record, entries []ledger.Entry) {
 	const s = int64(time.Second)
-	c = caseOf(&spec.Fault{Row: "F29", Recovery: spec.Duration(5 * time.Second)})
+	c = matrixtest.Case(&spec.Fault{Row: "F29", Recovery: spec.Duration(5 * time.Second)})
 	c.Cell.Kinds = []string{"Pod"}
 	c.Deeds = []history.Deed{
 		{What: backupCluster, Began: 10 * s, Ended: 11 * s}, {What: restoreCluster, Began: 20 * s, Ended: 25 * s},
@@ -122,19 +123,19 @@ func TestRestoreRules(t *testing.T) {
 			if tc.spoil != nil {
 				ops, entries = tc.spoil(ops, entries)
 			}
-			rules := witness(t, c, restoreRules, ops, entries)
-			failed, seconds := verdict(rules[0].Facts(seenOf()))
-			if failed != tc.failed || seconds != tc.seconds || vacuous(rules) != "" {
-				t.Errorf("failed %q after %v s, want %q after %v s; %s", failed, seconds, tc.failed, tc.seconds, vacuous(rules))
+			rules := matrixtest.Witness(t, c, restoreRules, ops, entries)
+			failed, seconds := verdict(rules[0].Facts(matrixtest.Seen()))
+			if failed != tc.failed || seconds != tc.seconds || matrixtest.Vacuous(rules) != "" {
+				t.Errorf("failed %q after %v s, want %q after %v s; %s", failed, seconds, tc.failed, tc.seconds, matrixtest.Vacuous(rules))
 			}
 		})
 	}
 	c, ops, entries := restored(9)
-	why := vacuous(witness(t, c, restoreRules, ops, entries))
+	why := matrixtest.Vacuous(matrixtest.Witness(t, c, restoreRules, ops, entries))
 	if !strings.Contains(why, "9 objects that were created, 9 deletions and 9 changes; at least 10 of each") {
 		t.Errorf("too few: %q", why)
 	}
-	if rules, err := restoreRules(caseOf(nil)); err != nil || rules != nil {
+	if rules, err := restoreRules(matrixtest.Case(nil)); err != nil || rules != nil {
 		t.Errorf("without a restore: %v, %v", rules, err)
 	}
 }

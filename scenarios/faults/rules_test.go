@@ -1,79 +1,20 @@
 package faults
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/matrix/matrixtest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
-
-// caseOf is a recorded cell.
-func caseOf(f *spec.Fault, events ...spec.Event) *matrix.Case {
-	s := spec.Default()
-	s.Fault, s.Events = f, events
-	return &matrix.Case{Cell: &history.Cell{Scenario: s}}
-}
-
-func deedOf(t *testing.T, what string, keys int64, seen any) history.Deed {
-	t.Helper()
-	data, err := json.Marshal(seen)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return history.Deed{What: what, Keys: keys, Seen: data}
-}
-
-// witness feeds a record to a family's rules.
-func witness(t *testing.T, c *matrix.Case, r Ruler, ops []oplog.Record, entries []ledger.Entry) matrix.Rules {
-	t.Helper()
-	injected, err := r(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules := matrix.Rules(injected)
-	for i := range ops {
-		rules.Operation(&ops[i])
-	}
-	for i := range entries {
-		rules.Request(&entries[i])
-	}
-	return rules
-}
-
-func seenOf(changes ...history.Change) matrix.Seen {
-	return matrix.Seen{Measured: check.Measured{Changes: slices.Values(changes)}}
-}
-
-func factsOf(t *testing.T, c *matrix.Case, r Ruler, ops []oplog.Record, entries []ledger.Entry, changes ...history.Change) (facts []result.Fact) {
-	t.Helper()
-	for _, rule := range witness(t, c, r, ops, entries) {
-		facts = append(facts, rule.Facts(seenOf(changes...))...)
-	}
-	return facts
-}
-
-func vacuous(rules []matrix.Rule) string {
-	var why []string
-	for _, r := range rules {
-		if r.Vacuous != nil {
-			why = append(why, r.Vacuous(seenOf())...)
-		}
-	}
-	return strings.Join(why, "\n")
-}
 
 func TestAbandonedIn(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "w.log")
@@ -94,7 +35,7 @@ time=x level=WARN msg="events dropped" reason="not sent before the drain deadlin
 // TestTermination: what was given up must be what was queued at the last reading, less
 // what was acknowledged since.
 func TestTermination(t *testing.T) {
-	c := caseOf(&spec.Fault{})
+	c := matrixtest.Case(&spec.Fault{})
 	c.Cell.Watcher.Own = true
 	acked := func(at int64) ledger.Entry { return ledger.Entry{Method: "PUT", Responded: at, Status: 200} }
 	for _, tc := range []struct {
@@ -114,9 +55,9 @@ func TestTermination(t *testing.T) {
 		{"too late", termination{Seconds: 1.6, Limit: 1, Known: true, Balanced: true}, nil, false, ""},
 		{"killed", termination{Seconds: 11, Limit: 1, Killed: true, Known: true, Balanced: true}, nil, false, ""},
 	} {
-		c.Deeds = []history.Deed{deedOf(t, sigterm, 0, life{End: &tc.end})}
+		c.Deeds = []history.Deed{matrixtest.Deed(t, sigterm, 0, life{End: &tc.end})}
 		ends, loses := false, ""
-		for _, f := range factsOf(t, c, livesRules, nil, tc.entries) {
+		for _, f := range matrixtest.Facts(t, c, livesRules, nil, tc.entries) {
 			switch {
 			case f.Column == "T":
 				ends = f.OK
@@ -135,7 +76,7 @@ func TestTermination(t *testing.T) {
 
 // TestNothingToDrain: SIGTERM to a watcher that has sent everything proves nothing.
 func TestNothingToDrain(t *testing.T) {
-	c := caseOf(&spec.Fault{Assert: []string{"L"}})
+	c := matrixtest.Case(&spec.Fault{Assert: []string{"L"}})
 	c.Cell.Watcher.Own = true
 	for _, tc := range []struct {
 		end  termination
@@ -146,21 +87,21 @@ func TestNothingToDrain(t *testing.T) {
 		{termination{Known: true, Waiting: 2, Abandoned: 2, Queued: 2, Balanced: true}, ""},
 		{termination{}, "SIGTERM found 0 events to drain; at least 3 are needed"},
 	} {
-		c.Deeds = []history.Deed{deedOf(t, sigterm, 0, life{End: &tc.end})}
-		if got := vacuous(witness(t, c, livesRules, nil, nil)); got != tc.want {
+		c.Deeds = []history.Deed{matrixtest.Deed(t, sigterm, 0, life{End: &tc.end})}
+		if got := matrixtest.Vacuous(matrixtest.Witness(t, c, livesRules, nil, nil)); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.end, got, tc.want)
 		}
 	}
 	c.Cell.Scenario.Fault.Assert = []string{"C"}
-	if got := vacuous(witness(t, c, livesRules, nil, nil)); got != "" {
+	if got := matrixtest.Vacuous(matrixtest.Witness(t, c, livesRules, nil, nil)); got != "" {
 		t.Errorf("a row that asks for no losses: %q", got)
 	}
 }
 
 // TestRecreated: a name must end with the uid of its last object.
 func TestRecreated(t *testing.T) {
-	c := caseOf(&spec.Fault{})
-	c.Deeds = []history.Deed{deedOf(t, recreate, 2, []recreated{{"n", "a", "u1"}, {"n", "b", "u2"}}), deedOf(t, recreate, 1, []recreated{{"n", "a", "u3"}})}
+	c := matrixtest.Case(&spec.Fault{})
+	c.Deeds = []history.Deed{matrixtest.Deed(t, recreate, 2, []recreated{{"n", "a", "u1"}, {"n", "b", "u2"}}), matrixtest.Deed(t, recreate, 1, []recreated{{"n", "a", "u3"}})}
 	for _, tc := range []struct {
 		name  string
 		state []history.StateRecord
@@ -190,8 +131,8 @@ func row(name, uid string) history.StateRecord {
 // TestRewritten: only writes that were settled before the cut, lost with it, and sent
 // again as they were, show that somebody compared.
 func TestRewritten(t *testing.T) {
-	c := caseOf(&spec.Fault{Row: "F2", Title: "x", Assert: []string{"T"}})
-	c.Deeds = []history.Deed{deedOf(t, killStorage, 0, setback{Snapshot: 1e9, Cut: 5e9, Back: 6e9})}
+	c := matrixtest.Case(&spec.Fault{Row: "F2", Title: "x", Assert: []string{"T"}})
+	c.Deeds = []history.Deed{matrixtest.Deed(t, killStorage, 0, setback{Snapshot: 1e9, Cut: 5e9, Back: 6e9})}
 	put := func(uid string, rv uint64, at int64) ledger.Entry {
 		return ledger.Entry{Method: "PUT", Kind: "Pod", Namespace: "a", Name: uid, UID: uid, ResourceVersion: rv, Received: at - 1e6, Applied: at, Responded: at + 1e6, Status: 200, Effect: ledger.EffectReplaced}
 	}
@@ -218,12 +159,12 @@ func TestRewritten(t *testing.T) {
 		{"a later write was under way", []ledger.Entry{put("u", 5, 2e9), unanswered(put("u", 6, 49e8)), put("u", 6, 7e9)}, 0},
 		{"refused the second time", []ledger.Entry{put("u", 5, 2e9), rejected(put("u", 5, 7e9))}, 0},
 	} {
-		rules := witness(t, c, storageRules, nil, tc.entries)
+		rules := matrixtest.Witness(t, c, storageRules, nil, tc.entries)
 		facts := rules[0].Facts(matrix.Seen{})
 		if got := facts[1]; got.Value != tc.want {
 			t.Errorf("%s: %+v, want %v", tc.name, got, tc.want)
 		}
-		if why := vacuous(rules); !strings.Contains(why, "rows that storage had acknowledged and lost") {
+		if why := matrixtest.Vacuous(rules); !strings.Contains(why, "rows that storage had acknowledged and lost") {
 			t.Errorf("%s: %q; fewer than three rows prove nothing", tc.name, why)
 		}
 	}
@@ -235,7 +176,7 @@ func TestNeverHappened(t *testing.T) {
 	fault := &spec.Fault{Row: "F2", Title: "x", Assert: []string{"T"}, Recovery: spec.Duration(7 * time.Second)}
 	behind := CatchUp{Seconds: 30, Behind: "Pod n/a"}
 	at := func(what string, seen any) func(*matrix.Case) {
-		return func(c *matrix.Case) { c.Deeds = []history.Deed{deedOf(t, what, 3, seen)} }
+		return func(c *matrix.Case) { c.Deeds = []history.Deed{matrixtest.Deed(t, what, 3, seen)} }
 	}
 	for _, tc := range []struct {
 		name   string
@@ -245,8 +186,8 @@ func TestNeverHappened(t *testing.T) {
 	}{
 		{"catch-up after a restart", livesRules, func(c *matrix.Case) {
 			c.Deeds = []history.Deed{
-				deedOf(t, killRestart, 0, life{Return: &CatchUp{Seconds: 1}}), deedOf(t, killRestart, 0, life{Return: &behind}),
-				deedOf(t, killRestart, 0, life{Return: &CatchUp{Seconds: 2}}),
+				matrixtest.Deed(t, killRestart, 0, life{Return: &CatchUp{Seconds: 1}}), matrixtest.Deed(t, killRestart, 0, life{Return: &behind}),
+				matrixtest.Deed(t, killRestart, 0, life{Return: &CatchUp{Seconds: 2}}),
 			}
 		}, []string{"longest catch-up after a restart"}},
 		{"catch-up after storage came back", storageRules, at(killStorage, setback{Return: behind}), []string{"catch-up after storage came back"}},
@@ -256,10 +197,10 @@ func TestNeverHappened(t *testing.T) {
 			c.Cell.ScrapeFinished = 100e9
 		}, []string{"longest repair of a row"}},
 	} {
-		c := caseOf(fault)
+		c := matrixtest.Case(fault)
 		tc.record(c)
 		var missing []string
-		for _, f := range factsOf(t, c, tc.ruler, nil, nil) {
+		for _, f := range matrixtest.Facts(t, c, tc.ruler, nil, nil) {
 			if f.Missing {
 				missing = append(missing, f.Name)
 			}

@@ -33,23 +33,6 @@ func (r *record) converge() (v verdict) {
 	return v
 }
 
-// formerly is the other half of G1: what storage was sent and holds no more.
-func (r *record) formerly() (v verdict) {
-	for _, s := range r.former {
-		tampered := slices.ContainsFunc(r.marks, func(m mark) bool {
-			return strings.HasPrefix(m.What, "tamper") && m.Kind == s.Kind && m.Namespace == s.Namespace && m.Name == s.Name
-		})
-		if tampered || s.Served == "" || !slices.Contains(r.meta.Rules.Kinds, s.Kind) {
-			continue
-		}
-		v.judged++
-		if s.Digest != s.Served {
-			v.violations++
-		}
-	}
-	return v
-}
-
 // onlyBeats reports whether an object came from one version to a later one by heartbeats.
 func (r *record) onlyBeats(k key, uid string, from, to uint64) bool {
 	arrived := false
@@ -241,9 +224,6 @@ func (r *record) checkFigures(a answers) {
 		g1 = verdict{}
 	} else {
 		a["events.lost"] = float64(g1.violations)
-		sent := r.formerly()
-		g1.judged += sent.judged
-		g1.violations += sent.violations
 		g5.judged += names.judged
 		g5.violations += names.violations
 	}

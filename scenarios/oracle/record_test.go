@@ -144,7 +144,6 @@ type record struct {
 	samples       []sample
 	marks         []mark
 	reads         []read
-	former        []state
 	before, after metrics
 	received      float64 // requests of all kinds that storage received since the load began
 	limit         float64 // requests for Pods per second that its senders allow
@@ -169,7 +168,6 @@ func load(t *testing.T, dir string) *record {
 	r.ops = lines[operation](t, filepath.Join(dir, "ops.ndjson.zst"))
 	r.ledger = lines[request](t, filepath.Join(dir, "ledger.ndjson.zst"))
 	r.states = lines[state](t, filepath.Join(dir, "state.ndjson.zst"))
-	r.former = lines[state](t, filepath.Join(dir, "former.ndjson.zst"))
 	r.samples = lines[sample](t, filepath.Join(dir, "samples.ndjson"))
 	slices.SortStableFunc(r.samples, func(a, b sample) int { return cmp.Compare(a.Time, b.Time) })
 	r.marks = lines[mark](t, filepath.Join(dir, "marks.ndjson"))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix/matrixtest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -48,9 +49,9 @@ func TestAbuse(t *testing.T) {
 		if tc.edit != nil {
 			tc.edit(&a)
 		}
-		c := caseOf(&spec.Fault{})
-		c.Deeds = []history.Deed{deedOf(t, abuseQueries, 3, a)}
-		failed, why := failedIn(t, c, (&abuse{}).rules)
+		c := matrixtest.Case(&spec.Fault{})
+		c.Deeds = []history.Deed{matrixtest.Deed(t, abuseQueries, 3, a)}
+		failed, why := matrixtest.Failed(t, c, (&abuse{}).rules)
 		if !slices.Equal(failed, tc.failed) || (why == "") != (tc.vacuous == "") || !strings.Contains(why, tc.vacuous) {
 			t.Errorf("%s: failed %q, want %q; proves nothing: %q, want %q", tc.name, failed, tc.failed, why, tc.vacuous)
 		}

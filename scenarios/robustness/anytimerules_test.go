@@ -1,8 +1,6 @@
 package robustness
 
 import (
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,34 +10,20 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix/matrixtest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
-
-// TestEvenly: moments are drawn by the seed, one in each part of the whole life.
-func TestEvenly(t *testing.T) {
-	draw := func(seed uint64) []time.Duration { return evenly(rand.New(rand.NewPCG(seed, 1)), 50, 2*time.Second) }
-	a := draw(1)
-	if slices.IsSorted(a) || !slices.Equal(a, draw(1)) || slices.Equal(a, draw(2)) {
-		t.Errorf("not in random order, or not by the seed: %v", a)
-	}
-	slices.Sort(a)
-	for i, d := range a {
-		if part := time.Duration(i) * 40 * time.Millisecond; d < part || d > part+40*time.Millisecond {
-			t.Errorf("number %d is %s, not in its part from %s on", i, d, part)
-		}
-	}
-}
 
 // killsAt are the facts of kills, and why they prove nothing.
 func killsAt(t *testing.T, all []killed, changes ...history.Change) ([]result.Fact, string) {
 	t.Helper()
-	c := caseOf(&spec.Fault{Recovery: spec.Duration(10 * time.Second)})
+	c := matrixtest.Case(&spec.Fault{Recovery: spec.Duration(10 * time.Second)})
 	c.Cell.LoadFinished = int64(300 * time.Second)
 	for _, k := range all {
-		c.Deeds = append(c.Deeds, deedOf(t, killAnytime, 0, k))
+		c.Deeds = append(c.Deeds, matrixtest.Deed(t, killAnytime, 0, k))
 	}
-	rules := witness(t, c, (&randomKills{}).rules, nil, nil)
-	return rules[0].Facts(seenOf(changes...)), strings.Join(rules[0].Vacuous(seenOf(changes...)), "\n")
+	rules := matrixtest.Witness(t, c, (&randomKills{}).rules, nil, nil)
+	return rules[0].Facts(matrixtest.Seen(changes...)), strings.Join(rules[0].Vacuous(matrixtest.Seen(changes...)), "\n")
 }
 
 // TestKillPhases: what a watcher was doing when it was killed follows from the record.

@@ -1,15 +1,11 @@
 package robustness
 
 import (
-	"net"
-	"net/http"
-	"runtime"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/matrix/matrixtest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -54,63 +50,11 @@ func TestForged(t *testing.T) {
 		if tc.edit != nil {
 			tc.edit(&s)
 		}
-		c := caseOf(&spec.Fault{})
-		c.Deeds = []history.Deed{deedOf(t, forgeWebhooks, 7, s)}
-		failed, why := failedIn(t, c, (&forgery{}).rules)
+		c := matrixtest.Case(&spec.Fault{})
+		c.Deeds = []history.Deed{matrixtest.Deed(t, forgeWebhooks, 7, s)}
+		failed, why := matrixtest.Failed(t, c, (&forgery{}).rules)
 		if !slices.Equal(failed, tc.failed) || (why != "") != tc.vacuous {
 			t.Errorf("%s: failed %q, want %q; proves nothing: %s", tc.name, failed, tc.failed, why)
 		}
-	}
-}
-
-// TestTrap: a listener tells the connections of the allowed subscription from others, by
-// which nothing may be asked.
-func TestTrap(t *testing.T) {
-	trap, err := newTrap("127.0.0.1:0", allowed4, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer trap.Close()
-	client := &http.Client{Transport: &http.Transport{}}
-	post := func(path string) {
-		t.Helper()
-		resp, err := client.Post("http://"+trap.address()+path, "application/json", strings.NewReader(`{"type":"ADDED"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		client.CloseIdleConnections()
-	}
-	post("/" + allowed4)
-	if s := trap.seen(); s.Connections != 1 || s.Strange != 0 || s.Deliveries != 1 || string(trap.kept()) != "{\"type\":\"ADDED\"}\n" {
-		t.Errorf("allowed: %+v, %q", s, trap.kept())
-	}
-	post("/loopback")
-	conn, err := net.Dial("tcp", trap.address())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	for deadline := time.Now().Add(5 * time.Second); trap.seen().Connections < 3 && time.Now().Before(deadline); {
-		runtime.Gosched() // it is accepted a moment later
-	}
-	if s := trap.seen(); s.Strange != 2 || s.Example != "POST /loopback" || s.Deliveries != 1 {
-		t.Errorf("strange: %+v", s)
-	}
-	if trap.network() != "127.0.0.1/32" {
-		t.Error(trap.network())
-	}
-}
-
-// TestForgedLog: a failure counts as refused only if the log says so.
-func TestForgedLog(t *testing.T) {
-	log := []byte(`time=x level=WARN msg="delivery failed, it is tried again" subscription=name event=a/b tries=1 error="not reachable: address refused: 127.0.0.1 is loopback" failures=1
-time=x level=WARN msg="delivery failed, it is tried again" subscription=name event=a/b tries=9 error="not reachable: connection refused" failures=3
-time=x level=WARN msg="delivery failed, it is tried again" subscription=name-2 event=a/b tries=1 error="not reachable: no route" failures=1
-`)
-	x := forgedTries{Name: "name"}
-	x.read(log)
-	if x.Refused != 1 || x.Other != 1 || !strings.Contains(x.Example, "connection refused") {
-		t.Errorf("%+v", x)
 	}
 }

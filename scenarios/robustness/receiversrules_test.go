@@ -9,6 +9,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/matrix/matrixtest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -61,9 +62,9 @@ func TestReceivers(t *testing.T) {
 		if tc.edit != nil {
 			tc.edit(&s)
 		}
-		c := caseOf(&spec.Fault{})
+		c := matrixtest.Case(&spec.Fault{})
 		c.Cell.Scenario.Readers = spec.Readers{Webhooks: 1, WebhookQueue: 256}
-		c.Deeds = []history.Deed{deedOf(t, readQueues, 0, s.seen)}
+		c.Deeds = []history.Deed{matrixtest.Deed(t, readQueues, 0, s.seen)}
 		if s.metrics {
 			c.After = history.Scrape{}
 			for i, n := range s.dropped {
@@ -72,18 +73,18 @@ func TestReceivers(t *testing.T) {
 				}
 			}
 		}
-		rules := witness(t, c, receiverRules, nil, nil)
+		rules := matrixtest.Witness(t, c, receiverRules, nil, nil)
 		var failed []string
 		for _, f := range rules[0].Facts(matrix.Seen{Figures: &result.Cell{Readers: s.figures, Checks: map[string]result.Check{"R3": s.r3}}}) {
 			if !f.OK {
 				failed = append(failed, f.Name)
 			}
 		}
-		if !slices.Equal(failed, tc.failed) || (emptiness(rules) != "") != tc.vacuous {
-			t.Errorf("%s: failed %q, want %q; proves nothing: %s", tc.name, failed, tc.failed, emptiness(rules))
+		if !slices.Equal(failed, tc.failed) || (matrixtest.Vacuous(rules) != "") != tc.vacuous {
+			t.Errorf("%s: failed %q, want %q; proves nothing: %s", tc.name, failed, tc.failed, matrixtest.Vacuous(rules))
 		}
 	}
-	if rules, err := receiverRules(caseOf(&spec.Fault{})); err != nil || len(rules) != 0 {
+	if rules, err := receiverRules(matrixtest.Case(&spec.Fault{})); err != nil || len(rules) != 0 {
 		t.Errorf("without receivers: %v, %v", rules, err)
 	}
 	if !strings.HasPrefix(receiverName(1), "receiver-") {

@@ -1,89 +1,18 @@
 package robustness
 
 import (
-	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/matrix/matrixtest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
-
-// caseOf is a recorded cell.
-func caseOf(f *spec.Fault, events ...spec.Event) *matrix.Case {
-	s := spec.Default()
-	s.Fault, s.Events = f, events
-	return &matrix.Case{Cell: &history.Cell{Scenario: s}}
-}
-
-func deedOf(t *testing.T, what string, keys int64, seen any) history.Deed {
-	t.Helper()
-	data, err := json.Marshal(seen)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return history.Deed{What: what, Keys: keys, Seen: data}
-}
-
-// witness feeds a record to a family's rules.
-func witness(t *testing.T, c *matrix.Case, r faults.Ruler, ops []oplog.Record, entries []ledger.Entry) matrix.Rules {
-	t.Helper()
-	injected, err := r(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules := matrix.Rules(injected)
-	for i := range ops {
-		rules.Operation(&ops[i])
-	}
-	for i := range entries {
-		rules.Request(&entries[i])
-	}
-	return rules
-}
-
-func seenOf(changes ...history.Change) matrix.Seen {
-	return matrix.Seen{Measured: check.Measured{Changes: slices.Values(changes)}}
-}
-
-func factsOf(t *testing.T, c *matrix.Case, r faults.Ruler, ops []oplog.Record, entries []ledger.Entry, changes ...history.Change) (facts []result.Fact) {
-	t.Helper()
-	for _, rule := range witness(t, c, r, ops, entries) {
-		facts = append(facts, rule.Facts(seenOf(changes...))...)
-	}
-	return facts
-}
-
-// failedIn names the facts that fail, and says why the record proves nothing.
-func failedIn(t *testing.T, c *matrix.Case, r faults.Ruler) (failed []string, why string) {
-	t.Helper()
-	for _, f := range factsOf(t, c, r, nil, nil) {
-		if !f.OK {
-			failed = append(failed, f.Name)
-		}
-	}
-	return failed, emptiness(witness(t, c, r, nil, nil))
-}
-
-func emptiness(rules []matrix.Rule) string {
-	var why []string
-	for _, r := range rules {
-		if r.Vacuous != nil {
-			why = append(why, r.Vacuous(seenOf())...)
-		}
-	}
-	return strings.Join(why, "\n")
-}
 
 // TestTakeOver: a replica that writes while another leads is found. A leader that lost its Lease, cannot renew it or
 // wakes after it must end in time; one that had nothing to send shows nothing.
@@ -127,15 +56,15 @@ func TestTakeOver(t *testing.T) {
 		{"frozen, never ends", frozen(100, 0), []ledger.Entry{from(0, 1e9)}, 0, true, false},
 		{"frozen, nothing queued", frozen(2, 21e9), []ledger.Entry{from(0, 1e9)}, 0, false, true},
 	} {
-		c := caseOf(&spec.Fault{})
+		c := matrixtest.Case(&spec.Fault{})
 		tc.end.Killed = 1e9
-		c.Deeds = []history.Deed{deedOf(t, killLeader, 0, tc.end)}
-		facts := factsOf(t, c, replicaRules, nil, tc.entries)
+		c.Deeds = []history.Deed{matrixtest.Deed(t, killLeader, 0, tc.end)}
+		facts := matrixtest.Facts(t, c, replicaRules, nil, tc.entries)
 		last := facts[len(facts)-1]
 		if late := len(facts) == 4 && !facts[0].OK; late != tc.late || last.Value != tc.double || last.OK != (tc.double == 0) {
 			t.Errorf("%s: %+v", tc.name, facts)
 		}
-		if why := emptiness(witness(t, c, replicaRules, nil, nil)); (why != "") != tc.vacant {
+		if why := matrixtest.Vacuous(matrixtest.Witness(t, c, replicaRules, nil, nil)); (why != "") != tc.vacant {
 			t.Errorf("%s: %q", tc.name, why)
 		}
 	}
@@ -157,12 +86,12 @@ func TestTokenProvesNothing(t *testing.T) {
 		{"watches stayed open", 401, 200, 2, "2 watches ended after"},
 		{"never asked", 0, 0, 0, "answers 0 to the former token"},
 	} {
-		c := caseOf(&spec.Fault{Row: "F27", Title: "x", Assert: []string{"T"}})
+		c := matrixtest.Case(&spec.Fault{Row: "F27", Title: "x", Assert: []string{"T"}})
 		c.Cell.Kinds = []string{"Pod", "ConfigMap", "Namespace"}
 		c.Cell.Scenario.Watch.Faults = []string{"close(1s,3s)"}
 		c.Cell.WatchFired = []history.Firing{{Name: "close(1s,3s)", Fired: 7 + tc.ended}}
-		c.Deeds = []history.Deed{deedOf(t, rotateToken, 0, rotation{Ended: 7, OldAnswer: tc.old, NewAnswer: tc.new})}
-		why := emptiness(witness(t, c, (&serviceAccount{}).rules, nil, nil))
+		c.Deeds = []history.Deed{matrixtest.Deed(t, rotateToken, 0, rotation{Ended: 7, OldAnswer: tc.old, NewAnswer: tc.new})}
+		why := matrixtest.Vacuous(matrixtest.Witness(t, c, (&serviceAccount{}).rules, nil, nil))
 		if (why == "") != (tc.want == "") || !strings.Contains(why, tc.want) {
 			t.Errorf("%s: %q", tc.name, why)
 		}
@@ -185,10 +114,10 @@ func TestNeverHappened(t *testing.T) {
 			"longest delay of a change after the former token was refused", "recovery of what had happened until then"}},
 		{"custom resources", (&customs{}).rules, crdSwitch, follow{Seconds: 30, Behind: "x"}, []string{"until storage followed crd-switch"}},
 	} {
-		c := caseOf(fault, spec.Event{What: crdAdd})
-		c.Deeds = []history.Deed{deedOf(t, tc.what, 3, tc.seen)}
+		c := matrixtest.Case(fault, spec.Event{What: crdAdd})
+		c.Deeds = []history.Deed{matrixtest.Deed(t, tc.what, 3, tc.seen)}
 		var missing []string
-		for _, f := range factsOf(t, c, tc.ruler, nil, nil) {
+		for _, f := range matrixtest.Facts(t, c, tc.ruler, nil, nil) {
 			if f.Missing {
 				missing = append(missing, f.Name)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/watchbench/watchbench/scenarios/matrix/matrixtest"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -39,13 +40,13 @@ func TestScanProbes(t *testing.T) {
 				s := &scanned{For: 4, Readers: slowSeen{Answers: map[int]int64{200: leastScans}}}
 				s.probe(ctx, tc.ask)
 				good := &scanned{For: 1, Probes: 8, Readers: s.Readers}
-				c := caseOf(&spec.Fault{}, spec.Event{What: queryScans})
+				c := matrixtest.Case(&spec.Fault{}, spec.Event{What: queryScans})
 				for _, deeds := range [][]*scanned{{s}, {s, good}} {
 					c.Deeds = nil
 					for _, d := range deeds {
-						c.Deeds = append(c.Deeds, deedOf(t, queryScans, 1, d))
+						c.Deeds = append(c.Deeds, matrixtest.Deed(t, queryScans, 1, d))
 					}
-					failed, why := failedIn(t, c, scans{}.rules)
+					failed, why := matrixtest.Failed(t, c, scans{}.rules)
 					if got := strings.Join(failed, ","); (got == "") != (tc.failed == "") || !strings.Contains(got, tc.failed) {
 						t.Errorf("%d deeds: failed %q, want %q", len(deeds), got, tc.failed)
 					}

@@ -17,37 +17,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/watchbench/watchbench/internal/pipetest"
 )
-
-// pipes is a network in virtual time.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
-
-// dial waits until the server accepts.
-func (p *pipes) dial() net.Conn {
-	near, far := net.Pipe()
-	select {
-	case p.conns <- far:
-	case <-p.closed:
-	}
-	return near
-}
 
 // serve runs a server until the test ends.
 func serve(t *testing.T, c Config, s ServerSettings) *Server {
@@ -199,19 +171,19 @@ func TestNewServerRefuses(t *testing.T) {
 		{"no certificate", half, r, "certFile, keyFile:"},
 	} {
 		bound := false
-		s := ServerSettings{Handler: ok, Guard: tc.guard, Listen: func(string) (net.Listener, error) { bound = true; return newPipes(), nil }}
+		s := ServerSettings{Handler: ok, Guard: tc.guard, Listen: func(string) (net.Listener, error) { bound = true; return pipetest.Listen(), nil }}
 		if _, err := NewServer(t.Context(), tc.c, s); err == nil || !strings.Contains(err.Error(), tc.want) || bound {
 			t.Errorf("%s: %v; bound: %t", tc.name, err, bound)
 		}
 	}
-	p := newPipes()
+	p := pipetest.Listen()
 	s := serve(t, Default(), ServerSettings{Handler: ok, Guard: Open(), Listen: func(address string) (net.Listener, error) {
 		if address != "127.0.0.1:10253" {
 			t.Errorf("bound %s", address)
 		}
 		return p, nil
 	}})
-	_ = p.dial().Close() // Run has begun
+	_ = p.Connect().Close() // Run has begun
 	if err := s.Run(t.Context()); err == nil {
 		t.Error("Run may be called twice")
 	}
@@ -286,7 +258,7 @@ func TestSlowClients(t *testing.T) {
 		}, writePatience + time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newPipes()
+			p := pipetest.Listen()
 			var handler sync.WaitGroup
 			serve(t, Default(), ServerSettings{Guard: Open(), Listen: func(string) (net.Listener, error) { return p, nil }, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				handler.Add(1)
@@ -299,7 +271,7 @@ func TestSlowClients(t *testing.T) {
 				}
 				ok(w, r)
 			})})
-			c := p.dial()
+			c := p.Connect()
 			defer c.Close()
 			if got := tc.client(c); got < tc.want || got > tc.want+time.Second {
 				t.Errorf("%s: cut off after %s, want %s", tc.name, got, tc.want)
@@ -313,7 +285,7 @@ func TestSlowClients(t *testing.T) {
 // client is noticed.
 func TestWatchLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := newPipes()
+		p := pipetest.Listen()
 		gone := make(chan time.Time, 1)
 		serve(t, Default(), ServerSettings{Guard: Open(), Listen: func(string) (net.Listener, error) { return p, nil }, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -328,7 +300,7 @@ func TestWatchLasts(t *testing.T) {
 				}
 			}
 		})})
-		c := p.dial()
+		c := p.Connect()
 		_, _ = io.WriteString(c, "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx")
 		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
@@ -350,18 +322,15 @@ func TestWatchLasts(t *testing.T) {
 func TestConnectionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most, clients = 20, 10_000
-		p := newPipes()
+		p := pipetest.Listen()
 		c := Default()
 		c.MaxConnections = most
 		serve(t, c, ServerSettings{Guard: Open(), Handler: ok, Listen: func(string) (net.Listener, error) { return p, nil }})
 		accepted := make(chan net.Conn, clients) // all of them
 		for range clients {
 			go func() {
-				near, far := net.Pipe()
-				select {
-				case p.conns <- far:
-					accepted <- near
-				case <-p.closed:
+				if c, err := p.Dial(context.Background(), "", ""); err == nil {
+					accepted <- c
 				}
 			}()
 		}
@@ -384,10 +353,10 @@ func TestConnectionsAreBounded(t *testing.T) {
 func TestUnauthenticatedKeepNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := newFake().reviewer(t, guarded())
-		p := newPipes()
+		p := pipetest.Listen()
 		serve(t, guarded(), ServerSettings{Guard: r, Handler: ok, Listen: func(string) (net.Listener, error) { return p, nil }})
 		for header, want := range map[string]time.Duration{"": 0, "Authorization: Bearer good\r\n": idleTimeout} {
-			c := p.dial()
+			c := p.Connect()
 			resp, err := get(c, header)
 			if err != nil {
 				t.Fatal(err)

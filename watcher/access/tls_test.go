@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/certs"
+	"github.com/watchbench/watchbench/internal/pipetest"
 )
 
 // place is where a server's certificate is.
@@ -144,7 +145,7 @@ func TestTLS(t *testing.T) {
 // TestWatchLastsOverHTTP2: what bounds a request's time does not end an answer that lasts.
 func TestWatchLastsOverHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, network := newPlace(t), newPipes()
+		p, network := newPlace(t), pipetest.Listen()
 		r, _ := newFake().reviewer(t, p.config())
 		ctx, cancel := context.WithCancel(t.Context())
 		server, err := NewServer(ctx, p.config(), ServerSettings{Guard: r, Listen: func(string) (net.Listener, error) { return network, nil }, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -165,7 +166,7 @@ func TestWatchLastsOverHTTP2(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- server.Run(ctx) }()
 		c := p.client(true)
-		c.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { return network.dial(), nil }
+		c.Transport.(*http.Transport).DialContext = network.Dial
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			req, err := http.NewRequest(method, "https://127.0.0.1", strings.NewReader("x"))
 			if err != nil {

@@ -5,10 +5,8 @@
 //	go test ./scenarios/faults/virtual -run TestMatrix -seeds 200    more histories per fault
 //	go test ./scenarios/faults/virtual -run TestMatrix/F4 -seed 17   one history
 //	go test ./scenarios/faults/virtual -run TestMatrix/F5 -seeds 1000
-//	go test ./scenarios/faults/virtual -v -run 'TestBytesOf|TestLostRows|TestRestartOf' -full   at 100,000 Pods, minutes
 //
-// TestMetamorphic has one history end in one state under all strategies and settings,
-// TestUnorderedFails shows that the checks can fail, and TestRegressions replays what once went wrong.
+// TestUnorderedIsCaught shows that the checks can fail, and TestRegressions replays what once went wrong.
 //
 // A history in which a fault did not fire, hit too few
 // keys, or in which less than 80 % of the operations were done, is a failure too. That no goroutine is

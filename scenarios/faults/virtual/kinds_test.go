@@ -79,50 +79,6 @@ func TestVersionGone(t *testing.T) {
 	})
 }
 
-// TestVersionChangesWhileDown: a kind of which only versions are compared has another version
-// at the next start. Every row is written again, once.
-func TestVersionChangesWhileDown(t *testing.T) {
-	stage(t, time.Hour, func(t *testing.T, w *world) {
-		w.cfg.Synchronizer.Disabled = false
-		for i := range 1100 {
-			w.apply(things, "a", fmt.Sprint("t", i))
-		}
-		p := w.launch(listed)
-		time.Sleep(time.Minute)
-		p.stop()
-		if err := w.api.SetResource(withVersions(things, "v2")); err != nil {
-			t.Fatal(err)
-		}
-		w.launch(listed)
-		time.Sleep(7 * time.Minute)
-		if got := w.versions("Thing"); !slices.Equal(got, []string{"example.com/v2"}) {
-			t.Errorf("rows of %v", got)
-		}
-		if _, puts := w.removed("Thing", 1); puts != 2200 {
-			t.Errorf("%d writes of 1100 objects, want two of each", puts)
-		}
-	})
-}
-
-// TestPreferredVersionChanges: a new version is served beside the old one, and preferred.
-func TestPreferredVersionChanges(t *testing.T) {
-	stage(t, 10*time.Minute, func(t *testing.T, w *world) {
-		w.apply(things, "a", "t0")
-		w.launch(listed)
-		time.Sleep(15 * time.Second)
-		if err := w.api.SetResource(withVersions(things, "v1", "v2")); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(90 * time.Second)
-		if got := w.versions("Thing"); !slices.Equal(got, []string{"example.com/v2"}) {
-			t.Errorf("rows of %v, want v2 as after a restart", got)
-		}
-		if gone, _ := w.removed("Thing", 1); len(gone) > 0 {
-			t.Errorf("removed %v", gone)
-		}
-	})
-}
-
 // TestResourceGone: a kind that no version serves any more leaves nothing in storage, but
 // not while discovery fails, nor before it is certain.
 func TestResourceGone(t *testing.T) {

@@ -82,8 +82,7 @@ func general(column rune, o *outcome) error {
 
 // bounded: sockets and queues stay under what the configuration allows.
 func (o *outcome) bounded() error {
-	kinds := kindsServed + len(o.setup.extra)
-	queues := max(4, o.setup.most)
+	const kinds, queues = kindsServed, 4
 	workers := kinds * queues
 	switch o.setup.strategy() {
 	case pipeline.Partitioned:
@@ -108,9 +107,9 @@ func (o *outcome) bounded() error {
 	if cfg.BCS.QueueFull == pipeline.Block {
 		limit += cfg.BCS.WriterQueueLen
 	}
-	for _, s := range o.samples {
-		if s.queued > float64(limit) {
-			return fmt.Errorf("%.0f events queued, want at most %d", s.queued, limit)
+	for _, n := range o.queued {
+		if n > float64(limit) {
+			return fmt.Errorf("%.0f events queued, want at most %d", n, limit)
 		}
 	}
 	return nil

@@ -101,12 +101,6 @@ func (n *network) refusedOf(addr string) int {
 	return n.refused[addr]
 }
 
-func (n *network) openOf(addr string) int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.open[addr]
-}
-
 func (l *listener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.conns:

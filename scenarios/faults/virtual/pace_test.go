@@ -75,8 +75,8 @@ func (l steady) judge(t *testing.T, o *outcome) (p99, storage, catchUp time.Dura
 	p99, worst := o.freshness(func(r oplog.Record) bool { return r.Kind == apisim.Pods.Kind })
 	storage = served99(o)
 	catchUp = max(0, lastWrite(o).Sub(o.began.Add(l.span)))
-	for _, s := range o.samples {
-		queued = max(queued, s.queued)
+	for _, n := range o.queued {
+		queued = max(queued, n)
 	}
 	t.Logf("%s, %.0f changes/s: freshness p99 %s, worst %s; storage p99 %s; %.0f queued, caught up after %s, %d writes, %d connections",
 		cmp.Or(l.strategy, "default"), l.rate, p99.Round(time.Millisecond), worst.Round(time.Millisecond), storage.Round(time.Millisecond), queued, catchUp.Round(time.Millisecond), len(o.entries), o.peak)

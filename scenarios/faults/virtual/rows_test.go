@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
@@ -129,7 +127,7 @@ func (o *outcome) firings(prefix string) (n int64) {
 }
 
 func allRows() []row {
-	return slices.Concat(storageRows(), watchRows(), processRows())
+	return append(slices.Concat(storageRows(), watchRows()), twoWatchers())
 }
 
 func storageRows() []row {
@@ -161,16 +159,11 @@ func storageRows() []row {
 		{id: "F1", asserted: "COLBI", variants: latencies()},
 		{id: "F2", asserted: "COLBATS", variants: refusals()},
 		{id: "F2b", asserted: "COLT", variants: startsDown()},
-		{id: "F2e", asserted: "CLB", variants: []variant{
-			events("refused", "refuse(from=5s,for=600s)", byCount), events("silent", "blackhole(from=5s,for=600s)", byCount), events("failing", "503(from=5s,for=600s)", byCount),
-			events("bytes", "refuse(from=5s,for=600s)", byBytes), events("age", "refuse(from=5s,for=600s)", byAge),
-		}},
 		{id: "F3", asserted: "COLBIAT", variants: []variant{
 			{name: "all", setup: setup{span: 80 * time.Second, storage: "blackhole(from=5s,for=60s)"}, check: merge(within(20*time.Second), holes(8))},
 			{name: "Pods", setup: setup{span: 80 * time.Second, storage: "blackhole(from=5s,for=60s,kind=Pod)"}, plain: true,
 				check: merge(within(20*time.Second), holes(1), isolated(func(r oplog.Record) bool { return r.Kind == "Pod" }, setup{}))},
 		}},
-		{id: "F3b", asserted: "COLTA", variants: halves()},
 		{id: "F4", asserted: "COLBAS", variants: statuses(), total: attemptsPerSuccess},
 		{id: "F4b", asserted: "COLBTS", variants: frontEnds()},
 		{id: "F5", asserted: "COL", variants: unknowns()},
@@ -180,7 +173,30 @@ func storageRows() []row {
 			{name: "again later, faithful", setup: setup{span: 30 * time.Second, storage: "double(2s):30%", edit: synced(5 * time.Second)}},
 		}},
 		{id: "F7", asserted: "COLBIAS", variants: poisons()},
+		{id: "settings", asserted: "COL", variants: settings()},
 	}
+}
+
+// settings under each of which a history must end in the state of the cluster. The seed adds strategies.
+func settings() (all []variant) {
+	add := func(name string, s setup, set func(*config.Config, *config.Filter)) {
+		s.span, s.edit = 20*time.Second, set
+		all = append(all, variant{name: name, setup: s})
+	}
+	add("handlerQueueLen=1", setup{}, func(c *config.Config, _ *config.Filter) { c.BCS.HandlerQueueLen = 1 })
+	add("writerQueueLen=1, block", setup{}, func(c *config.Config, _ *config.Filter) {
+		c.BCS.HandlerQueueLen, c.BCS.WriterQueueLen, c.BCS.QueueFull = 1, 1, pipeline.Block
+	})
+	add("podQueueNum=0", setup{}, func(c *config.Config, _ *config.Filter) { c.BCS.PodQueueNum = 0 })
+	add("podQueueNum=16", setup{}, func(c *config.Config, _ *config.Filter) { c.BCS.PodQueueNum = 16 })
+	add("parkAfter=1", setup{storage: "500(method=PUT|DELETE,max=30):20%"}, func(c *config.Config, _ *config.Filter) {
+		c.BCS.ParkAfter = 1
+		synced(5*time.Second)(c, nil)
+	})
+	add("no mask", setup{}, func(_ *config.Config, f *config.Filter) { f.ResourceMaskers = nil })
+	add("managedFields kept", setup{}, func(_ *config.Config, f *config.Filter) { f.KeepManagedFields = true })
+	add("conditional", setup{mode: check.ModeConditional, storage: "reset-after(method=PUT|DELETE):5%"}, nil)
+	return all
 }
 
 func tamperThree(w *world) {
@@ -203,81 +219,6 @@ func tamperThree(w *world) {
 	w.mark(history.MarkTamperAdd, "ConfigMap", "gone", "left")
 	w.row("ConfigMap", "gone", "left")
 	time.Sleep(time.Duration(w.cfg.Synchronizer.Period) + 3*time.Second)
-}
-
-// eventBound is one of the three bounds, and about how many Events it keeps: they come every
-// 280 ms, and a packed one takes about 75 bytes.
-type eventBound struct {
-	reason string
-	kept   int
-	edit   func(*config.BCS)
-}
-
-var (
-	byCount = eventBound{"count", 100, func(b *config.BCS) { b.EventQueueLen = 100 }}
-	byBytes = eventBound{"bytes", 240, func(b *config.BCS) { b.EventQueueBytes = 20_000 }}
-	byAge   = eventBound{"age", 430, func(b *config.BCS) { b.EventMaxAge = config.Duration(2 * time.Minute) }}
-)
-
-// events has many Events come and go while storage is away, and few kept.
-func events(name, faults string, bound eventBound) variant {
-	const notes = 2000
-	kept := bound.kept
-	s := setup{span: 620 * time.Second, storage: faults, notes: notes}
-	s.edit = func(c *config.Config, _ *config.Filter) { bound.edit(&c.BCS) }
-	s.hooks = []hook{{10 * time.Second, func(w *world) {
-		for i := range notes {
-			o := op{id: int64(300_000 + 2*i), typ: oplog.TypeCreate, resource: apisim.Events, ns: "a", name: fmt.Sprint("note-", i)}
-			w.do(o, oplog.PhaseLoad)
-			time.Sleep(280 * time.Millisecond)
-			if i%2 == 0 {
-				o.id, o.typ = o.id+1, oplog.TypeDelete
-				w.do(o, oplog.PhaseLoad)
-			}
-		}
-	}}}
-	return variant{name: name, setup: s, keys: -1, check: map[rune]func(*outcome) error{
-		'C': func(o *outcome) error {
-			if o.settled.IsZero() {
-				return errors.New("storage did not converge, Events aside")
-			}
-			arrived := 0 // of the last ones
-			for _, e := range o.entries {
-				if n, ok := strings.CutPrefix(e.Name, "note-"); ok && e.Acked() && e.Kind == "Event" {
-					if i, err := strconv.Atoi(n); err == nil && i >= notes-kept/2 {
-						arrived++
-					}
-				}
-			}
-			if arrived < kept/2 {
-				return fmt.Errorf("%d of the last %d Events arrived", arrived, kept/2)
-			}
-			return nil
-		},
-		'L': func(o *outcome) error {
-			all, e := o.counters.Total, o.counters.Kinds["Event"]
-			if diff := all.Received - all.Sent - all.Coalesced - all.Filtered - all.Parked - all.Queued - all.Dropped; diff != 0 {
-				return fmt.Errorf("%d events are in no account: %+v", diff, all)
-			}
-			if shed := value(o.scrape, metric.EventsShed, "reason", bound.reason); all.Dropped != e.Dropped || float64(e.Dropped) != shed || shed < notes/2 {
-				return fmt.Errorf("%d events dropped, %d of them Events, %g counted as shed", all.Dropped, e.Dropped, shed)
-			}
-			return nil
-		},
-		'B': func(o *outcome) error {
-			// A round of requests in flight is not in the bound, nor what waits for their fence.
-			limit := float64(kept + kept/8 + 2*32)
-			for _, s := range o.samples {
-				if s.events > limit {
-					return fmt.Errorf("%.0f Events queued at %s, want at most %.0f", s.events, s.at.Sub(o.began), limit)
-				}
-			}
-			if len(o.samples) < 6 {
-				return fmt.Errorf("%d samples", len(o.samples))
-			}
-			return nil
-		},
-	}}
 }
 
 func latencies() []variant {
@@ -372,45 +313,6 @@ func startsDown() []variant {
 	add("a front end answers", setup{storage: "html(status=404,for=60s)"})
 	add("a login page", setup{storage: "html(status=200,for=60s)"})
 	add("the apiserver is away", setup{watch: "gone(60s)"})
-	return all
-}
-
-// halves: of two endpoints one is left out as soon as it is known to be sick.
-func halves() []variant {
-	var all []variant
-	for _, effect := range []string{"blackhole(", "500(", "html(status=404,"} {
-		all = append(all, variant{name: effect, setup: setup{span: 80 * time.Second, second: true, storage: effect + "instance=1,from=5s,for=60s)"}, keys: 1, check: map[rune]func(*outcome) error{
-			'A': func(o *outcome) error {
-				// Finding out takes three answers, or one storage timeout from the first
-				// write on that finds it hung.
-				var known int64
-				n := 0
-				for _, e := range o.entries {
-					switch {
-					case e.Fault == "":
-					case known == 0:
-						known = e.Received + int64(o.setup.config().BCS.StorageTimeout)
-						fallthrough
-					case !strings.HasPrefix(effect, "blackhole"):
-						n++
-					case e.Received > known:
-						return fmt.Errorf("%s %s/%s was sent to the hung endpoint %s after it was known", e.Method, e.Namespace, e.Name, time.Duration(e.Received-known))
-					}
-				}
-				if limit := 24; n > limit { // in flight at once, and three
-					return fmt.Errorf("%d writes to the sick endpoint, want at most %d", n, limit)
-				}
-				return nil
-			},
-			'T': func(o *outcome) error {
-				from := o.began.Add(25 * time.Second).UnixNano() // the fences of what had hung are over
-				if _, worst := o.freshness(func(r oplog.Record) bool { return r.Started > from }); worst > time.Second {
-					return fmt.Errorf("a change took %s to reach storage, want 1s", worst)
-				}
-				return nil
-			},
-		}})
-	}
 	return all
 }
 
@@ -614,6 +516,7 @@ func watchRows() []row {
 			{name: "close", setup: setup{span: 60 * time.Second, watch: "close(1s,5s)"}, check: relistsAtMost(func(*outcome) int64 { return 0 })},
 			{name: "reset", setup: setup{span: 60 * time.Second, watch: "reset(1s,5s)"}, check: relistsAtMost(func(*outcome) int64 { return 0 })},
 			{name: "older", setup: setup{span: 60 * time.Second, watch: "older(20),close(2s,4s)"}, check: relistsAtMost(func(o *outcome) int64 { return o.firings("older") })},
+			{name: "no bookmark", keys: 1, setup: setup{span: 60 * time.Second, early: true, watch: "no-bookmark(max=4)"}},
 		}},
 		{id: "F9", asserted: "COLAT", variants: []variant{
 			{name: "Pods", keys: 1, setup: setup{span: 100 * time.Second, early: true, watch: "silent(kind=pods,max=1)"},
@@ -639,6 +542,9 @@ func watchRows() []row {
 		}},
 		{id: "F12", asserted: "COLAT", variants: []variant{
 			{name: "gone", keys: -1, setup: setup{span: 70 * time.Second, watch: "gone(60s,from=5s)"}, check: merge(within(72*time.Second), relistsAtMost(func(*outcome) int64 { return 0 }))},
+			{name: "stalls", keys: 1, setup: setup{span: 70 * time.Second, watch: "stall(3s),close(5s)"}},
+			{name: "black hole", keys: 1, setup: setup{span: 70 * time.Second, watch: "blackhole(from=20s,for=20s),close(5s)"}},
+			{name: "no streaming lists", keys: 1, setup: setup{span: 70 * time.Second, early: true, watch: "no-stream,410(start):30%,close(5s)"}},
 			{name: "429", setup: setup{span: 70 * time.Second, watch: "429(retry-after=2s):50%,close(2s,5s)"}, check: merge(within(72*time.Second), relistsAtMost(func(*outcome) int64 { return 0 }))},
 		}},
 		{id: "F18", asserted: "COL", variants: []variant{
@@ -656,7 +562,6 @@ func watchRows() []row {
 			{name: "ERROR", setup: setup{span: 60 * time.Second, watch: "error:5%"}},
 			{name: "bookmarks", setup: setup{span: 60 * time.Second, bookmarks: 50 * time.Millisecond}},
 		}},
-		{id: "F22", asserted: "COLBIA", variants: definitionsChange()},
 		{id: "F27", asserted: "COLT", variants: []variant{
 			// The token's file is late: everything is refused, and the watches with it.
 			{name: "401", setup: setup{span: 70 * time.Second, watch: "401(from=5s,for=40s),close(2s,5s)"}, check: within(maxWatchBackoff)},
@@ -688,4 +593,28 @@ func large(w *world) {
 	for i := range 3 {
 		w.do(op{id: 300_000 + int64(i), typ: oplog.TypePatch, resource: apisim.ConfigMaps, ns: "a", name: fmt.Sprint("large-", i), size: 1_400_000}, oplog.PhaseLoad)
 	}
+}
+
+// twoWatchers write for a while, as when one replaces the other.
+func twoWatchers() row {
+	return row{id: "F23", asserted: "CO", variants: []variant{
+		{name: "conditional", setup: overlap(setup{span: 60 * time.Second, mode: check.ModeConditional})},
+		{name: "faithful", setup: overlap(setup{span: 60 * time.Second, edit: synced(10 * time.Second)}), check: map[rune]func(*outcome) error{
+			'O': func(*outcome) error { return nil }, // two writers without preconditions
+		}},
+	}}
+}
+
+// overlap starts a second watcher in the middle and ends the first 30 s later.
+func overlap(s setup) setup {
+	s.hooks = []hook{{s.span / 4, func(w *world) {
+		first := w.last()
+		second := w.start()
+		if err := second.ready(time.Minute); err != nil {
+			w.t.Error(err)
+		}
+		time.Sleep(30 * time.Second)
+		first.stop()
+	}}}
+	return s
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/storagemock/ledger"
-	"github.com/watchbench/watchbench/storagemock/store"
 	"github.com/watchbench/watchbench/watcher/synchronizer"
 )
 
@@ -29,28 +28,22 @@ type outcome struct {
 	t        *testing.T
 	setup    setup
 	verdict  *check.Verdict
-	history  *check.History
 	ops      []oplog.Record
 	entries  []ledger.Entry
-	state    []history.StateRecord
-	docs     []*store.Record // of storage
 	fired    []firing
 	counters *check.Counters
 	scrape   history.Scrape
-	samples  []sample
+	queued   []float64
 	problems []string
 	planned  int
-	took     []time.Duration // of each stop of the watcher
-	ready    time.Duration   // from the watcher's start
-	began    time.Time       // of the load
-	healed   time.Time       // when the faults were removed
-	open     int             // watches, in the end
-	refused  int             // connections
-	settled  time.Time       // when storage was seen to be equal, zero if never
-	peak     int             // connections to storage
+	ready    time.Duration // from the watcher's start
+	began    time.Time     // of the load
+	healed   time.Time     // when the faults were removed
+	refused  int           // connections
+	settled  time.Time     // when storage was seen to be equal, zero if never
+	peak     int           // connections to storage
 	leaks    int
 	relists  map[string]int64
-	logs     string
 }
 
 // simulate runs a setup in a bubble of its own.
@@ -64,20 +57,25 @@ func simulate(t *testing.T, s setup) (o *outcome) {
 // baseline is another run to compare with.
 func (o *outcome) baseline(s setup) *outcome { return simulate(o.t, s) }
 
-func (w *world) run() *outcome {
-	s := w.setup
-	ctx, stopMock := context.WithCancel(context.Background())
+// serve runs storage; the function it returns ends that, and every watcher before.
+func (w *world) serve() (end func()) {
+	ctx, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- w.mock.Run(ctx) }()
-	defer func() {
+	return func() {
 		for _, p := range w.procs {
 			p.stop()
 		}
-		stopMock()
+		stop()
 		if err := <-served; err != nil {
 			w.t.Error(err)
 		}
-	}()
+	}
+}
+
+func (w *world) run() *outcome {
+	s := w.setup
+	defer w.serve()()
 	prepare, load := plan(s)
 	for _, ns := range []string{"a", "b", ignored} {
 		w.do(op{id: int64(len(load) + 1000), typ: oplog.TypeCreate, resource: apisim.Namespaces, name: ns}, oplog.PhasePrepare)
@@ -105,7 +103,7 @@ func (w *world) run() *outcome {
 		w.addFaults()
 	}
 	w.load(load)
-	w.until(s.span + s.calm)
+	w.until(s.span)
 	out := &outcome{setup: s, planned: len(load), ready: ready.Sub(started), began: w.began, fired: w.fired()}
 	w.heal()
 	out.healed = time.Now()
@@ -171,10 +169,7 @@ func (w *world) until(d time.Duration) { time.Sleep(time.Until(w.began.Add(d))) 
 // settle waits until storage equals the apiserver and nothing moves, or for the
 // limit, and returns when that was.
 func (w *world) settle() time.Time {
-	limit := w.setup.until
-	if limit == 0 {
-		limit = 10 * time.Minute
-	}
+	const limit = 10 * time.Minute
 	begin := time.Now()
 	var equal time.Time
 	last := w.mock.Ledger().Len()
@@ -205,11 +200,7 @@ func (w *world) settle() time.Time {
 
 // kinds are the watched resources that the apiserver serves.
 func (w *world) kinds() []apisim.Resource {
-	all := slices.DeleteFunc(served(), func(r apisim.Resource) bool { return r.Kind == definitions.Kind })
-	for i := range w.setup.extra {
-		all = append(all, custom(i, "v1"))
-	}
-	return all
+	return slices.DeleteFunc(served(), func(r apisim.Resource) bool { return r.Kind == definitions.Kind })
 }
 
 // state reads both sides.
@@ -252,7 +243,7 @@ func (w *world) equal() bool {
 	}
 	for _, r := range w.kinds() {
 		for _, o := range w.api.Objects(r.Key()) {
-			if rules.Wants(r.Kind, o.Namespace, o.Name) && (w.setup.notes == 0 || r.Kind != "Event") {
+			if rules.Wants(r.Kind, o.Namespace, o.Name) {
 				want[id{r.Kind, o.Namespace, o.Name}] = rv(r.Kind, o.UID, o.ResourceVersion, o.JSON())
 			}
 		}
@@ -265,9 +256,6 @@ func (w *world) equal() bool {
 		have, ok := want[k]
 		if d.Kind == "Event" && !ok {
 			continue // never deleted
-		}
-		if w.setup.notes > 0 && d.Kind == "Event" {
-			continue // some of them, and older ones, were shed
 		}
 		if !ok || have != rv(d.Kind, d.UID, d.ResourceVersion, d.Data()) {
 			return false
@@ -301,24 +289,19 @@ func (w *world) collect(out *outcome, ready time.Time) {
 		meta.Until = now.UnixNano()
 	}
 	out.counters = meta.Counters
-	out.state = w.state()
-	out.docs = w.mock.Store().All()
+	state := w.state()
 	for e := range w.mock.Ledger().From(1) {
 		out.entries = append(out.entries, e)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out.ops, out.samples, out.problems = w.ops, w.samples, w.problems
+	out.ops, out.queued, out.problems = w.ops, w.queued, w.problems
 	out.peak, out.leaks, out.refused = w.net.peakOf(mockAddr), w.net.leaks, w.net.refusedOf(mockAddr)
-	out.logs, out.open = w.logs.String(), w.api.Stats("").Open
 	if strings.Contains(w.logs.String(), canary) {
 		out.problems = append(out.problems, "the canary is in the logs")
 	}
-	for _, p := range w.procs {
-		out.took = append(out.took, p.took)
-	}
-	out.history = &check.History{Meta: meta, Ops: sequence(out.ops), Ledger: sequence(out.entries), State: sequence(out.state), Marks: w.marks}
-	v, err := check.Judge(context.Background(), out.history)
+	h := &check.History{Meta: meta, Ops: sequence(out.ops), Ledger: sequence(out.entries), State: sequence(state), Marks: w.marks}
+	v, err := check.Judge(context.Background(), h)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package virtual
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/storagemock/ledger"
@@ -22,25 +20,11 @@ import (
 // leaves is stopped.
 func stage(t *testing.T, period time.Duration, test func(t *testing.T, w *world)) {
 	t.Helper()
-	stageAt(t, period, "", test)
-}
-
-// stageAt is stage with a latency of storage.
-func stageAt(t *testing.T, period time.Duration, latency string, test func(t *testing.T, w *world)) {
-	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, setup{edit: synced(period), latency: latency})
-		ctx, stop := context.WithCancel(context.Background())
-		served := make(chan error, 1)
-		go func() { served <- w.mock.Run(ctx) }()
+		w := newWorld(t, setup{edit: synced(period)})
+		end := w.serve()
 		defer func() {
-			for _, p := range w.procs {
-				p.stop()
-			}
-			stop()
-			if err := <-served; err != nil {
-				t.Error(err)
-			}
+			end()
 			for _, p := range w.problems {
 				t.Error(p)
 			}
@@ -148,132 +132,6 @@ func TestShardsByLabel(t *testing.T) {
 		}
 		if gone, _ := w.removed("ConfigMap", from); len(gone) != 2 {
 			t.Errorf("removed %v, want the two leftovers, once each", gone)
-		}
-	})
-}
-
-// TestScopeChange: a kind that once had no namespaces has left a record in the cluster
-// scope, one that once had them has left some in namespaces. They go, and no other
-// record of the kind goes with them.
-func TestScopeChange(t *testing.T) {
-	stage(t, 10*time.Second, func(t *testing.T, w *world) {
-		for _, ns := range []string{"a", "b"} {
-			w.apply(apisim.ConfigMaps, ns, "x")
-		}
-		w.apply(apisim.Nodes, "", "n")
-		w.row("ConfigMap", "", "x")
-		w.launch(func(_ *config.Config, f *config.Filter) { only(f, "ConfigMap", "Node") })
-		w.row("Node", "a", "n")
-		time.Sleep(25 * time.Second)
-		if gone, _ := w.removed("ConfigMap", 1); fmt.Sprint(gone) != "[/x]" {
-			t.Errorf("ConfigMaps removed: %v, want the one of the cluster scope", gone)
-		}
-		if gone, _ := w.removed("Node", 1); fmt.Sprint(gone) != "[a/n]" {
-			t.Errorf("Nodes removed: %v, want the one in a namespace", gone)
-		}
-		rows := w.rows()
-		if fmt.Sprint(rows["ConfigMap"], rows["Node"]) != "[a/x b/x] [/n]" {
-			t.Errorf("rows %v", rows)
-		}
-	})
-}
-
-// TestKindsRemovedWhileDown: while no watcher runs, a definition is deleted and a kind
-// taken off the white list. What they left goes, and nothing else.
-func TestKindsRemovedWhileDown(t *testing.T) {
-	stage(t, 10*time.Second, func(t *testing.T, w *world) {
-		w.define(things, true)
-		w.apply(apisim.ConfigMaps, "a", "c0")
-		w.apply(apisim.Secrets, "a", "s0")
-		w.apply(things, "a", "t0")
-		w.apply(things, "b", "t0")
-		first := w.launch(func(*config.Config, *config.Filter) {})
-		time.Sleep(15 * time.Second) // one comparison
-		if rows := w.rows(); len(rows["Secret"]) != 1 || len(rows["Thing"]) != 2 {
-			t.Fatalf("rows %v", rows)
-		}
-		first.stop()
-		if _, err := w.api.Delete(definitions.Key(), "", things.Name+".example.com"); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.api.RemoveResource(things.Key()); err != nil {
-			t.Fatal(err)
-		}
-		second := func(_ *config.Config, f *config.Filter) {
-			f.APIResourceException = []config.GroupKinds{{GroupVersion: "v1", ResourceKinds: []string{"Secret"}}}
-		}
-		p := w.launch(second)
-		time.Sleep(5 * time.Second)
-		p.stop() // before anything is removed: the next one knows
-		w.launch(second)
-		time.Sleep(time.Minute)
-		rows := w.rows()
-		if len(rows["Secret"])+len(rows["Thing"]) != 0 {
-			t.Errorf("left after six comparisons: Secrets %v, Things %v", rows["Secret"], rows["Thing"])
-		}
-		if len(rows["ConfigMap"]) != 1 || len(rows["Namespace"]) != 2 {
-			t.Errorf("of what is watched there is %v", rows)
-		}
-	})
-}
-
-// TestShardsByKind: two watchers of one name, each with a kind of its own. None removes
-// what the other collects, also when one starts again.
-func TestShardsByKind(t *testing.T) {
-	stage(t, 10*time.Second, func(t *testing.T, w *world) {
-		w.apply(apisim.ConfigMaps, "a", "c0")
-		w.apply(apisim.Secrets, "a", "s0")
-		w.launch(func(_ *config.Config, f *config.Filter) { only(f, "ConfigMap") })
-		time.Sleep(15 * time.Second)
-		for range 2 {
-			p := w.launch(func(_ *config.Config, f *config.Filter) { only(f, "Secret") })
-			time.Sleep(2 * time.Minute)
-			p.stop()
-		}
-		for _, kind := range []string{"ConfigMap", "Secret"} {
-			if gone, _ := w.removed(kind, 1); len(gone) > 0 {
-				t.Errorf("%s removed: %v", kind, gone)
-			}
-		}
-	})
-}
-
-// TestHeartbeatsAreNoDifference: what a Node's heartbeat changes is not sent, and is
-// repaired no more; what a person changes in the row is.
-func TestHeartbeatsAreNoDifference(t *testing.T) {
-	nodes := 5000
-	if testing.Short() {
-		nodes = 200
-	}
-	stage(t, 5*time.Minute, func(t *testing.T, w *world) {
-		name := func(i int) string { return fmt.Sprintf("n%04d", i) }
-		for i := range nodes {
-			w.apply(apisim.Nodes, "", name(i))
-		}
-		p := w.launch(func(_ *config.Config, f *config.Filter) { only(f, "Node") })
-		time.Sleep(time.Minute)
-		from := w.mock.Ledger().Len() + 1
-		for minute := range 30 {
-			for i := range nodes / 5 { // each Node every five minutes
-				w.do(op{id: int64(100_000 + minute*nodes + i), typ: oplog.TypeHeartbeat, resource: apisim.Nodes, name: name(i*5 + minute%5)}, oplog.PhaseLoad)
-			}
-			time.Sleep(time.Minute)
-		}
-		s, err := p.scrape()
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, puts := w.removed("Node", from)
-		if n := value(s, metric.SyncRepairs); n != 0 || puts != 0 {
-			t.Errorf("%g repairs and %d PUTs of %d Nodes in 30 minutes of heartbeats", n, puts, nodes)
-		}
-		if n := value(s, metric.SyncRuns, "result", "success"); n < 6 {
-			t.Errorf("%g comparisons, want 6", n)
-		}
-		w.tamper(http.MethodPut, "Node", "", name(7), `{"kind":"Node","metadata":{"name":"`+name(7)+`"}}`)
-		time.Sleep(5*time.Minute + time.Second)
-		if _, puts := w.removed("Node", from); puts != 1 {
-			t.Errorf("%d PUTs of a row that was edited, want 1", puts)
 		}
 	})
 }

@@ -30,7 +30,6 @@ import (
 const (
 	cluster     = "BCS-K8S-90001"
 	mockAddr    = "127.0.0.1:50024"
-	secondAddr  = "127.0.0.1:50025" // with two instances
 	watcherHost = "127.0.0.1"
 	healthPort  = 8080
 	metricPort  = 8081
@@ -48,15 +47,9 @@ type setup struct {
 	storage  string        // faults of storage, in its grammar, from the start of the load on
 	watch    string        // faults of the watch side
 	early    bool          // the faults are in force before the watcher starts
-	second   bool          // storage has a second instance
 	noCache  bool          // the apiserver lists in pages at version 0 too
-	window   int           // changes that the apiserver keeps per kind; 0 is the default
 	edit     func(*config.Config, *config.Filter)
 	hooks    []hook
-	// calm: what the faults need after the load before they are removed.
-	calm time.Duration
-	// until bounds the wait for convergence; 0 is ten minutes.
-	until time.Duration
 	// after runs once everything has converged.
 	after func(*world)
 	// recreate makes most operations delete and create again.
@@ -67,11 +60,6 @@ type setup struct {
 	touch bool
 	// bookmarks is the apiserver's period; 0 is a minute.
 	bookmarks time.Duration
-	extra     []string // further kinds that are watched
-	// notes is how many more Events come, and half of them go, while the load runs.
-	notes int
-	// most is the largest podQueueNum of the run; 0 is the default, 4.
-	most int
 }
 
 // hook is something done while the load runs.
@@ -97,16 +85,8 @@ type world struct {
 	marks    []history.Mark
 	procs    []*process
 	logs     bytes.Buffer
-	samples  []sample
+	queued   []float64 // events, at looks at the watcher while it works
 	problems []string
-}
-
-// sample is a look at the watcher while it works.
-type sample struct {
-	at     time.Time
-	queued float64
-	events float64 // of them, Events
-	conns  int
 }
 
 // process is one run of the watcher.
@@ -118,7 +98,6 @@ type process struct {
 	done   chan struct{}
 	err    error
 	port   uint16
-	took   time.Duration // from the signal to the end
 }
 
 func (w *world) problem(format string, args ...any) {
@@ -138,7 +117,7 @@ func newWorld(t *testing.T, s setup) *world {
 	t.Helper()
 	w := &world{t: t, setup: s, net: newNetwork(canary)}
 	var err error
-	w.api, err = apisim.New(apisim.Config{Resources: served(), Seed: s.seed, NoWatchCache: s.noCache, Window: s.window, BookmarkPeriod: s.bookmarks})
+	w.api, err = apisim.New(apisim.Config{Resources: served(), Seed: s.seed, NoWatchCache: s.noCache, BookmarkPeriod: s.bookmarks})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,9 +132,6 @@ func newWorld(t *testing.T, s setup) *world {
 	if s.mode != "" {
 		mc.Mode = s.mode
 	}
-	if s.second {
-		mc.Instances = 2
-	}
 	registry := prometheus.NewRegistry()
 	w.mock, err = storagemock.New(mc, storagemock.Settings{Listen: w.net.listen, Registry: registry})
 	if err != nil {
@@ -168,9 +144,6 @@ func newWorld(t *testing.T, s setup) *world {
 	cfg.Address, cfg.Port, cfg.MetricPort = watcherHost, healthPort, metricPort
 	cfg.WatchResource.DisableNetService = true
 	cfg.BCS.CustomStorageEndpoints = config.List{"http://" + mockAddr}
-	if s.second {
-		cfg.BCS.CustomStorageEndpoints = append(cfg.BCS.CustomStorageEndpoints, "http://"+secondAddr)
-	}
 	cfg.BCS.PodQueueNum = 4
 	cfg.BCS.Conditional = s.mode == check.ModeConditional
 	cfg.Synchronizer.Disabled = true
@@ -193,7 +166,6 @@ func (w *world) rules() check.Rules {
 		Kinds:             []string{"Pod", "ConfigMap", "Secret", "Node", "Event", "Namespace", "ReplicaSet", "Thing"},
 		KeepManagedFields: w.filt.KeepManagedFields,
 	}
-	r.Kinds = append(r.Kinds, w.setup.extra...)
 	for _, m := range w.filt.ResourceMaskers {
 		r.Masks = append(r.Masks, check.Mask{Kind: m.Kind, Namespace: m.Namespace, Path: m.Path})
 	}
@@ -344,10 +316,8 @@ func (p *process) stop() {
 	default:
 	}
 	p.w.mark(history.MarkTerminated)
-	begin := time.Now()
 	p.cancel()
 	<-p.done
-	p.took = time.Since(begin)
 	p.w.mark(history.MarkExited)
 	if p.err != nil && !errors.Is(p.err, context.Canceled) {
 		p.w.problem("the watcher ended with: %v", p.err)
@@ -418,6 +388,15 @@ func (w *world) tamper(method, kind, ns, name, body string) {
 	}
 }
 
+func (p *process) value(name string, labels ...string) float64 {
+	p.w.t.Helper()
+	s, err := p.scrape()
+	if err != nil {
+		p.w.t.Fatal(err)
+	}
+	return value(s, name, labels...)
+}
+
 // value is 0 for a metric that is not there.
 func value(s history.Scrape, name string, labels ...string) float64 {
 	if v := s.Sum(name, labels...); v != nil {
@@ -439,5 +418,5 @@ func (w *world) sample() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.samples = append(w.samples, sample{time.Now(), value(s, metric.EventsQueued), value(s, metric.EventsQueued, "kind", "Event"), w.net.openOf(mockAddr)})
+	w.queued = append(w.queued, value(s, metric.EventsQueued))
 }
