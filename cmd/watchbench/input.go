@@ -107,6 +107,9 @@ func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []campaign.S
 // chosen is the provider that --cluster names, else the one that the given flags are for, else "": the scenario's.
 // owned are the given flags of one provider only.
 func (f *runFlags) chosen(fl *pflag.FlagSet) (provider string, owned map[string]bool, err error) {
+	if f.provider == "replay" {
+		return "", nil, badinput.New("use --cluster simulated, its name now", "--cluster replay is not known")
+	}
 	if f.provider != "" && !slices.Contains(providers, f.provider) {
 		return "", nil, badinput.New("use one of "+strings.Join(providers, ", "), "--cluster %s is not known", f.provider)
 	}

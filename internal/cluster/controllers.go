@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -74,8 +72,8 @@ type controller struct {
 	args   func(dir, kubeconfig string, port int) []string
 }
 
-// controllersOf lists them in the order in which they start. Each has an identity of its
-// own and the rights that Kubernetes gives it; none elects a leader, there is only one.
+// controllersOf lists them in the order in which they start. Each has an identity of its own, and those of Kubernetes
+// the rights that it gives them; none elects a leader, there is only one.
 func controllersOf() []controller {
 	seconds := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
 	return []controller{
@@ -101,7 +99,7 @@ func controllersOf() []controller {
 					"--kube-api-qps=300", "--kube-api-burst=600", "--profiling=false",
 				}
 			}},
-		{controlplane.Kwok, envtest.User{Name: kwokUser}, "http", func(dir, kubeconfig string, port int) []string {
+		{controlplane.Kwok, envtest.User{Name: "kwok", Groups: []string{"system:masters"}}, "http", func(dir, kubeconfig string, port int) []string {
 			return []string{
 				"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(dir, stagesFile),
 				"--manage-nodes-with-label-selector=" + KwokLabel + "=true",
@@ -112,7 +110,6 @@ func controllersOf() []controller {
 }
 
 const (
-	kwokUser   = "watchbench:kwok"
 	caFile     = "ca.crt"
 	stagesFile = "stages.yaml"
 )
@@ -125,9 +122,6 @@ func (r *run) startControllers(ctx context.Context, binaries string, admin *rest
 	client, err := kubernetes.NewForConfig(admin)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
-	}
-	if err := grantKwok(ctx, client); err != nil {
-		return err
 	}
 	for name, data := range map[string][]byte{caFile: admin.CAData, stagesFile: kwokStages} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), data, 0o600); err != nil {
@@ -275,34 +269,6 @@ func freePort() (int, error) {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
-// grantKwok gives kwok the rights of a kubelet on all nodes: Kubernetes has no role for it.
-func grantKwok(ctx context.Context, client kubernetes.Interface) error {
-	rule := func(group string, verbs []string, resources ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
-	}
-	read := []string{"get", "list", "watch"}
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: kwokUser}, Rules: []rbacv1.PolicyRule{
-		rule("", read, "nodes", "pods"),
-		rule("", []string{"patch", "update"}, "nodes", "nodes/status", "pods", "pods/status"),
-		rule("", []string{"delete"}, "pods"),
-		rule("", []string{"create", "patch", "update"}, "events"),
-		rule("events.k8s.io", []string{"create", "patch", "update"}, "events"),
-		rule("coordination.k8s.io", append([]string{"create", "patch", "update", "delete"}, read...), "leases"),
-	}}
-	if _, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("give kwok its rights: %w", err)
-	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: kwokUser},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: kwokUser},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: kwokUser}},
-	}
-	if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("give kwok its rights: %w", err)
-	}
-	return nil
 }
 
 // Hold stops the controllers of EmbeddedOptions where they are, so that nothing writes

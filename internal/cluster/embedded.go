@@ -363,7 +363,6 @@ func (r *run) down(ctx context.Context) error {
 
 func removeRun(ctx context.Context, dir string) error {
 	err := killParties(ctx, dir)
-	releasePorts(dir)
 	if rmErr := os.RemoveAll(dir); rmErr != nil {
 		err = errors.Join(err, fmt.Errorf("remove the control plane's directory: %w", rmErr))
 	}

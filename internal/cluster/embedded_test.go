@@ -61,11 +61,6 @@ func TestEmbeddedFSync(t *testing.T) {
 func TestEmbeddedUpDown(t *testing.T) {
 	needControlPlane(t)
 	ctx, temp := t.Context(), t.TempDir()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ports []string
 	p := newEmbeddedIn(t, temp, EmbeddedOptions{APIServerFlags: map[string]string{"v": "1", "delete-collection-workers": ""}})
 	var lines []string
 	c, err := p.Up(ctx, func(line string) { lines = append(lines, line) })
@@ -138,19 +133,6 @@ func TestEmbeddedUpDown(t *testing.T) {
 		t.Error("check says that a cluster works which is down")
 	}
 	assertNothingLeft(t, temp)
-	for flag := range strings.FieldsSeq(apiFlags + " " + strings.Join(c.Flags[etcdParty], " ")) {
-		if m := portFlag.FindStringSubmatch(flag); m != nil {
-			ports = append(ports, m[1])
-		}
-	}
-	if len(ports) != 3 {
-		t.Errorf("found the ports %v, want three", ports)
-	}
-	for _, port := range ports {
-		if _, err := os.Stat(filepath.Join(cache, "kubebuilder-envtest", "port-"+port)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the reservation of port %s is left: %v", port, err)
-		}
-	}
 }
 
 func TestEmbeddedInParallel(t *testing.T) {

@@ -254,7 +254,6 @@ func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 	if c.Version, err = serverVersion(ctx, restCfg); err != nil {
 		return nil, fmt.Errorf("ask the apiserver of kind cluster %s for its version: %w", r.opts.Name, err)
 	}
-	c.describeStaticPods(ctx, client)
 	c.PIDs = r.docker.parties(ctx, r.opts.Name)
 	return c, nil
 }

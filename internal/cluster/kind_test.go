@@ -73,8 +73,8 @@ func TestKindUpDown(t *testing.T) {
 		t.Errorf("version %s, want %s", c.Version, want)
 	}
 	for party, want := range map[string]string{etcdParty: "--unsafe-no-fsync=true", apiserverParty: "--max-requests-inflight=3000"} {
-		if c.EtcdVersion == "" || !strings.Contains(strings.Join(c.Flags[party], "\n"), want) {
-			t.Errorf("etcd %q; %s runs with %v, without %s", c.EtcdVersion, party, c.Flags[party], want)
+		if line := commandLine(c.PIDs[party]); line != "" && !strings.Contains(line, want) { // empty: in a virtual machine
+			t.Errorf("%s runs without %s: %s", party, want, line)
 		}
 	}
 	info, err := os.Stat(c.Kubeconfig)

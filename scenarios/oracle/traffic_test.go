@@ -232,7 +232,7 @@ func TestTrafficIsReproduced(t *testing.T) {
 // is published goes unnoticed.
 func TestTraffic(t *testing.T) {
 	compared, altered := 0, 0
-	for _, sets := range [][]string{nil, {"load.nodes=30"}, {"cluster.provider=replay", "cluster.replay.speed=4x"}, {"matrix.watcher.strategy=keyed,dedup"}} {
+	for _, sets := range [][]string{nil, {"load.nodes=30"}, {"cluster.provider=simulated", "cluster.replay.speed=4x"}, {"matrix.watcher.strategy=keyed,dedup"}} {
 		for _, c := range cells(t, profiled(t, sets...)) {
 			r, have, want := load(t, c.dir), map[string]any{}, answers{}
 			r.trafficFigures(t, want, r.loadWindow())

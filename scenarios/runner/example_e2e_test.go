@@ -83,7 +83,7 @@ func TestExampleWatcherWithoutTLS(t *testing.T) {
 	opts, said := stage(t, `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: plain}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 storage: {latency: 5ms}
 load: {model: open, rate: 50, duration: 2s}
 limits: {minPower: 0, lag: 30s, minOffered: 1%}

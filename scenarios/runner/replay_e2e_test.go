@@ -17,7 +17,7 @@ import (
 const played = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: played}
-cluster: {provider: replay, replay: {speed: unlimited}}
+cluster: {provider: simulated, replay: {speed: unlimited}}
 storage: {latency: 'lognormal(mean=5ms,p99=15ms)'}
 load:
   {model: open, rate: 1500, duration: 1s, recreate: 0.8, survivors: 0.1, prefill: 1, bystander: {kind: ConfigMap, rate: 5}, warmup: {operations: 40},
@@ -99,7 +99,7 @@ func requests(t *testing.T, run, cell string) map[string]int {
 const profiled = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: profiled}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 storage: {latency: 2ms}
 load: {model: open, profile: service-churn, rate: 3, duration: 12s, nodes: 4, namespaces: 3, prefill: 6, tuning: {timeScale: 1000}}
 watcher: {podQueueNum: 8, resources: [Pod, Event, ReplicaSet, Deployment, DaemonSet, Job, EndpointSlice, Node, Lease, ConfigMap, Widget]}
@@ -147,8 +147,8 @@ func TestPlayedProfiles(t *testing.T) {
 // simulated runs on a simulated apiserver.
 func simulated(t *testing.T, opts Options, said *bytes.Buffer) Outcome {
 	t.Helper()
-	opts.Provider = cluster.Replay
-	provider, err := cluster.New(cluster.Replay, cluster.Options{})
+	opts.Provider = cluster.Simulated
+	provider, err := cluster.New(cluster.Simulated, cluster.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
