@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -30,9 +32,18 @@ func (f *clusterFlags) options() cluster.Options {
 	return o
 }
 
+const buildHelp = `Find etcd and kube-apiserver, or put them into the cache once, and print their folder.
+
+They are taken from the folder that KUBEBUILDER_ASSETS names; else from the cache; else
+downloaded from envtest's releases, whose index has hashes: the newest patch of our
+Kubernetes minor version. ENVTEST_INDEX_URL names another index, such as a mirror, or is
+"off" for no download. Where an index does not answer within five seconds, or anything is
+wrong with its archive, one line says so, and they are built from pinned Go modules; how
+long that takes on this machine is said after 15 seconds.`
+
 func clusterCommand() *cobra.Command {
 	cmd := parent("cluster", "Build the embedded control plane; keep a cluster up between runs")
-	add := func(use, short string, run func(*cobra.Command, *clusterFlags) error) {
+	add := func(use, short string, run func(*cobra.Command, *clusterFlags) error) *cobra.Command {
 		var f clusterFlags
 		sub := &cobra.Command{
 			Use: use, Short: short, Args: noArgs,
@@ -40,7 +51,8 @@ func clusterCommand() *cobra.Command {
 		}
 		sub.Flags().StringVar(&f.cache, "cache", "", "cache folder (default: WATCHBENCH_CACHE, else the user's)")
 		if use != "build" {
-			sub.Flags().StringVar(&f.provider, "provider", cluster.Embedded, "embedded or kind")
+			sub.Flags().StringVar(&f.provider, "provider", cluster.Embedded,
+				"embedded or kind; down stops the only one that is up")
 			kindFlags(sub.Flags(), &f.kind)
 			offer(sub, "provider", cluster.Embedded, cluster.Kind)
 		}
@@ -55,12 +67,32 @@ func clusterCommand() *cobra.Command {
 				"embedded: also kube-controller-manager, kube-scheduler and kwok (two minutes more to build)")
 		}
 		cmd.AddCommand(sub)
+		return sub
 	}
-	add("build", "Find etcd and kube-apiserver, or build them once into the cache", clusterBuild)
+	add("build", "Download or build etcd and kube-apiserver once", clusterBuild).Long = buildHelp
 	add("up", "Start a cluster that stays; print its kubeconfig", clusterUp)
 	add("status", "Show cluster status; exit code 1 if none is up", clusterStatus)
 	add("down", "Stop the cluster that cluster up started", clusterDown)
 	return cmd
+}
+
+// clusterGroup is the title of the flags that choose a run's cluster.
+const clusterGroup = "Cluster flags"
+
+// onCluster adds the flags that choose the cluster of a run.
+func (f *runFlags) onCluster(cmd *cobra.Command) {
+	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fl.StringVar(&f.provider, "cluster", "", "embedded: our own etcd and kube-apiserver; simulated: an API server in "+
+		"memory, nothing to build; kind; kubeconfig; running: that of watchbench cluster up (default: what other flags "+
+		"imply, the scenario's, or embedded)")
+	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig file (implies --cluster kubeconfig)")
+	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "",
+		"kubeconfig: context to use (required; implies --cluster kubeconfig)")
+	kindFlags(fl, &f.cluster.Kind)
+	fsyncFlag(fl, &f.cluster.FSync)
+	commandline.Group(fl, clusterGroup)
+	cmd.Flags().AddFlagSet(fl)
+	offer(cmd, "cluster", providers...)
 }
 
 func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {
@@ -131,7 +163,7 @@ func clusterStatus(cmd *cobra.Command, f *clusterFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s %s up, kubeconfig %s\n", c.Provider, c.Version, c.Kubeconfig)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s, %s, kubeconfig %s\n", c, c.Version, c.Kubeconfig)
 	return nil
 }
 
@@ -151,7 +183,7 @@ func existing(ctx context.Context, f *clusterFlags) (*cluster.Cluster, error) {
 }
 
 func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
-	c, err := cluster.Existing(cmd.Context(), f.provider, f.options())
+	c, err := f.toStop(cmd)
 	if errors.Is(err, cluster.ErrNotUp) {
 		fmt.Fprintf(cmd.OutOrStdout(), "%v, so there is nothing to stop\n", err)
 		return nil
@@ -162,8 +194,34 @@ func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
 	if err := takeDown(cmd.Context(), c); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "stopped the %s cluster\n", c.Provider)
+	fmt.Fprintf(cmd.OutOrStdout(), "stopped the %s\n", c)
 	return nil
+}
+
+// toStop is the cluster that the flags name, or else the only one that is up.
+func (f *clusterFlags) toStop(cmd *cobra.Command) (*cluster.Cluster, error) {
+	given := cmd.Flags().Changed
+	if given("kind-name") && !given("provider") {
+		f.provider = cluster.Kind
+	}
+	if given("kind-name") || given("provider") {
+		return cluster.Existing(cmd.Context(), f.provider, f.options())
+	}
+	all, err := cluster.Kept(cmd.Context(), f.options())
+	switch {
+	case err != nil:
+		return nil, err
+	case len(all) == 0:
+		return nil, cluster.ErrNotUp
+	case len(all) > 1:
+		names := make([]string, len(all))
+		for i, c := range all {
+			names[i] = c.String()
+		}
+		return nil, badinput.New("name one with --provider embedded or --kind-name NAME", "%d clusters are up: %s", len(all),
+			strings.Join(names, "; "))
+	}
+	return all[0], nil
 }
 
 // clusterDownLimit bounds the end of a cluster, after an interruption too.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -63,7 +64,9 @@ func New(name string, opts Options) (Provider, error) {
 
 // Cluster is a control plane that answers.
 type Cluster struct {
-	Provider string `json:"provider"` // one of Names
+	Provider string    `json:"provider"`         // one of Names
+	Name     string    `json:"name,omitempty"`   // of a kind cluster
+	Started  time.Time `json:"started,omitzero"` // of one that stays up
 	// Kubeconfig is the path of a kubeconfig file with one context; empty for the
 	// provider simulated.
 	Kubeconfig  string `json:"kubeconfig"`

@@ -99,13 +99,14 @@ func controllersOf() []controller {
 					"--kube-api-qps=300", "--kube-api-burst=600", "--profiling=false",
 				}
 			}},
-		{controlplane.Kwok, envtest.User{Name: "kwok", Groups: []string{"system:masters"}}, "http", func(dir, kubeconfig string, port int) []string {
-			return []string{
-				"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(dir, stagesFile),
-				"--manage-nodes-with-label-selector=" + KwokLabel + "=true",
-				"--server-address=127.0.0.1:" + strconv.Itoa(port), "--node-lease-duration-seconds=40",
-			}
-		}},
+		{controlplane.Kwok, envtest.User{Name: "kwok", Groups: []string{"system:masters"}}, "http",
+			func(dir, kubeconfig string, port int) []string {
+				return []string{
+					"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(dir, stagesFile),
+					"--manage-nodes-with-label-selector=" + KwokLabel + "=true",
+					"--server-address=127.0.0.1:" + strconv.Itoa(port), "--node-lease-duration-seconds=40",
+				}
+			}},
 	}
 }
 
@@ -287,7 +288,7 @@ func (c *Cluster) signal(s syscall.Signal) error {
 			continue
 		}
 		if !strings.Contains(commandLine(pid), party) {
-			errs = append(errs, fmt.Errorf("%s (process %d) has ended by itself, log: %s", party, pid, c.Logs[party]))
+			errs = append(errs, &EndedError{party, pid, c.Logs[party]})
 			continue
 		}
 		if err := syscall.Kill(pid, s); err != nil {

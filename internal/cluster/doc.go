@@ -31,8 +31,8 @@
 //
 // With EmbeddedOptions.Controllers the embedded control plane has a controller manager,
 // a scheduler and kwok, which plays the kubelets of the nodes with KwokLabel; each has
-// its own client certificate. Admission of service accounts is off all the same, so that a pod can be made at once in a namespace
-// that has just been made.
+// its own client certificate. Admission of service accounts is off all the same, so that
+// a pod can be made at once in a namespace that has just been made.
 //
 // What does not hold: without them the embedded control plane has no controllers and no
 // scheduler, so a deleted namespace stays in Terminating until its finalizer is

@@ -276,6 +276,7 @@ func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs)
 	cfg := rest.CopyConfig(user.Config())
 	c := &Cluster{
 		Provider:   Embedded,
+		Started:    time.Now(),
 		Kubeconfig: filepath.Join(r.dir, "kubeconfig"),
 		Dir:        r.dir,
 		Logs:       r.logs,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,6 +35,76 @@ func Existing(ctx context.Context, name string, opts Options) (*Cluster, error) 
 		name)
 }
 
+// Kept lists all of them.
+func Kept(ctx context.Context, opts Options) (all []*Cluster, err error) {
+	c, err := existingEmbedded(opts.Embedded)
+	if err == nil {
+		all = append(all, c)
+	} else if !errors.Is(err, ErrNotUp) {
+		return nil, err
+	}
+	prefix, err := keptDir(opts.Kind.Cache, Kind+"-")
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := filepath.Glob(prefix + "*")
+	for _, dir := range dirs {
+		opts.Kind.Name = strings.TrimPrefix(dir, prefix)
+		c, err := existingKind(ctx, opts.Kind)
+		switch {
+		case err == nil:
+			all = append(all, c)
+		case !errors.Is(err, ErrNotUp) && !badinput.Is(err): // without Docker none is up
+			return nil, err
+		}
+	}
+	return all, err
+}
+
+// String names the cluster, the process of its apiserver and since when it is up, as far as these are known.
+func (c *Cluster) String() string {
+	s := c.Provider + " cluster"
+	if c.Name != "" {
+		s += " " + c.Name
+	}
+	var known []string
+	if pid := c.PIDs[apiserverParty]; pid != 0 {
+		known = append(known, fmt.Sprintf("%s is process %d", apiserverParty, pid))
+	}
+	if !c.Started.IsZero() {
+		known = append(known, "up since "+c.Started.Local().Format("2006-01-02 15:04:05"))
+	}
+	if len(known) > 0 {
+		s += " (" + strings.Join(known, ", ") + ")"
+	}
+	return s
+}
+
+// EndedError is a process of the control plane that has ended by itself.
+type EndedError struct {
+	Party string
+	PID   int
+	Log   string // empty where it is not ours
+}
+
+func (e *EndedError) Error() string {
+	s := fmt.Sprintf("%s (process %d) has ended", e.Party, e.PID)
+	if e.Log != "" {
+		s += ", log: " + e.Log
+	}
+	return s
+}
+
+// Ended returns an *EndedError if a process that this machine runs of the cluster is no longer there.
+func (c *Cluster) Ended() error {
+	for _, party := range slices.Sorted(maps.Keys(c.PIDs)) {
+		if pid := c.PIDs[party]; !strings.Contains(commandLine(pid), party) {
+			return &EndedError{party, pid, c.Logs[party]}
+		}
+	}
+	return nil
+}
+
 // Borrow finds such a cluster for somebody who leaves it up: its Down does nothing. One
 // that does not work is an error.
 func Borrow(ctx context.Context, name string, opts Options) (*Cluster, error) {
@@ -52,10 +123,8 @@ func Borrow(ctx context.Context, name string, opts Options) (*Cluster, error) {
 // Check returns nil if the cluster works: what this machine runs of it is there,
 // and the apiserver calls itself ready.
 func (c *Cluster) Check(ctx context.Context) error {
-	for party, pid := range c.PIDs {
-		if !strings.Contains(commandLine(pid), party) {
-			return fmt.Errorf("%s (process %d) has ended", party, pid)
-		}
+	if err := c.Ended(); err != nil {
+		return err
 	}
 	cfg, err := c.RESTConfig()
 	if err != nil {
@@ -169,6 +238,7 @@ func existingKind(ctx context.Context, opts KindOptions) (*Cluster, error) {
 	r.created = true
 	c := r.cluster()
 	c.PIDs = r.docker.parties(ctx, r.opts.Name)
+	c.Started = r.docker.started(ctx, r.opts.Name)
 	// A cluster that does not even have a kubeconfig can still be ended.
 	raw, err := r.provider.KubeConfig(r.opts.Name, false)
 	if err != nil {

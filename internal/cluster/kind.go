@@ -260,7 +260,7 @@ func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 
 func (r *kindRun) cluster() *Cluster {
 	return &Cluster{
-		Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir,
+		Provider: Kind, Name: r.opts.Name, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir,
 		ends: r.created && !r.opts.Keep, down: r.down,
 	}
 }

@@ -2,7 +2,9 @@ package runner
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"os/exec"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,6 +143,23 @@ func TestPlayedProfiles(t *testing.T) {
 			written[c.ID] = c.Traffic.Kinds
 		}
 		judgedAlike(t, out.Dir)
+	}
+}
+
+// TestLostControlPlaneIsReported: a process of the control plane that is gone is the error, whatever the cell made of it.
+func TestLostControlPlaneIsReported(t *testing.T) {
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	opts, _ := stage(t, played, "matrix.watcher.strategy=keyed")
+	opts.Provider = cluster.Simulated
+	up := &cluster.Cluster{Provider: cluster.Simulated, Version: cluster.SimulatedVersion,
+		PIDs: map[string]int{"kube-apiserver": gone.Process.Pid}, Logs: map[string]string{"kube-apiserver": "a.log"}}
+	_, err := Run(t.Context(), opts, up)
+	ended, ok := errors.AsType[*cluster.EndedError](err)
+	if want := (cluster.EndedError{Party: "kube-apiserver", PID: gone.Process.Pid, Log: "a.log"}); !ok || *ended != want {
+		t.Errorf("got %v, want %v", err, &want)
 	}
 }
 
