@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,18 +17,14 @@ import (
 
 // clusterFlags choose a cluster that outlives the command.
 type clusterFlags struct {
-	provider, cache string
-	kind            cluster.KindOptions
-	fsync           bool
-	controllers     bool
-	format          string // of status
+	cache       string
+	fsync       bool
+	controllers bool
+	format      string // of status
 }
 
-func (f *clusterFlags) options() cluster.Options {
-	o := cluster.Options{FSync: f.fsync, Embedded: cluster.EmbeddedOptions{Cache: f.cache, Detach: true,
-		Controllers: f.controllers}, Kind: f.kind}
-	o.Kind.Cache, o.Kind.Keep = f.cache, true
-	return o
+func (f *clusterFlags) options() cluster.EmbeddedOptions {
+	return cluster.EmbeddedOptions{Cache: f.cache, Detach: true, Controllers: f.controllers}
 }
 
 const buildHelp = `Find etcd and kube-apiserver, or put them into the cache once, and print their folder.
@@ -50,12 +45,6 @@ func clusterCommand() *cobra.Command {
 			RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &f) },
 		}
 		sub.Flags().StringVar(&f.cache, "cache", "", "cache folder (default: WATCHBENCH_CACHE, else the user's)")
-		if use != "build" {
-			sub.Flags().StringVar(&f.provider, "provider", cluster.Embedded,
-				"embedded or kind; down stops the only one that is up")
-			kindFlags(sub.Flags(), &f.kind)
-			offer(sub, "provider", cluster.Embedded, cluster.Kind)
-		}
 		switch use {
 		case "status":
 			formatFlag(sub, &f.format)
@@ -70,7 +59,7 @@ func clusterCommand() *cobra.Command {
 		return sub
 	}
 	add("build", "Download or build etcd and kube-apiserver once", clusterBuild).Long = buildHelp
-	add("up", "Start a cluster that stays; print its kubeconfig", clusterUp)
+	add("up", "Start an embedded cluster that stays; print its kubeconfig", clusterUp)
 	add("status", "Show cluster status; exit code 1 if none is up", clusterStatus)
 	add("down", "Stop the cluster that cluster up started", clusterDown)
 	return cmd
@@ -115,14 +104,11 @@ func clusterBuild(cmd *cobra.Command, f *clusterFlags) error {
 }
 
 func clusterUp(cmd *cobra.Command, f *clusterFlags) error {
-	if f.controllers && f.provider != cluster.Embedded {
-		return badinput.New("leave --controllers out", "a kind cluster has controllers already")
-	}
-	p, err := cluster.New(f.provider, f.options())
+	p, err := cluster.New(cluster.Embedded, cluster.Options{FSync: f.fsync, Embedded: f.options()})
 	if err != nil {
 		return err
 	}
-	c, err := cluster.Existing(cmd.Context(), f.provider, f.options())
+	c, err := cluster.Existing(f.options())
 	switch {
 	case err == nil && c.Check(cmd.Context()) == nil:
 		if f.fsync && !c.FSyncs() {
@@ -150,9 +136,12 @@ func clusterStatus(cmd *cobra.Command, f *clusterFlags) error {
 	if err := knownFormat(f.format); err != nil {
 		return err
 	}
-	c, err := existing(cmd.Context(), f)
+	c, err := cluster.Borrow(cmd.Context(), f.options())
+	if errors.Is(err, cluster.ErrNotUp) {
+		err = fmt.Errorf("%w; start one with watchbench cluster up", err)
+	}
 	if f.format == jsonFormat {
-		s := clusterState{Schema: "watchbench/cluster/v1", Provider: f.provider}
+		s := clusterState{Schema: "watchbench/cluster/v1", Provider: cluster.Embedded}
 		if err != nil {
 			s.Error = err.Error()
 		} else {
@@ -167,23 +156,8 @@ func clusterStatus(cmd *cobra.Command, f *clusterFlags) error {
 	return nil
 }
 
-// existing is the cluster that is up and responds.
-func existing(ctx context.Context, f *clusterFlags) (*cluster.Cluster, error) {
-	c, err := cluster.Existing(ctx, f.provider, f.options())
-	if errors.Is(err, cluster.ErrNotUp) {
-		return nil, fmt.Errorf("%w; start one with watchbench cluster up", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Check(ctx); err != nil {
-		return nil, fmt.Errorf("the cluster does not respond, stop it with watchbench cluster down: %w", err)
-	}
-	return c, nil
-}
-
 func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
-	c, err := f.toStop(cmd)
+	c, err := cluster.Existing(f.options())
 	if errors.Is(err, cluster.ErrNotUp) {
 		fmt.Fprintf(cmd.OutOrStdout(), "%v, so there is nothing to stop\n", err)
 		return nil
@@ -196,32 +170,6 @@ func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "stopped the %s\n", c)
 	return nil
-}
-
-// toStop is the cluster that the flags name, or else the only one that is up.
-func (f *clusterFlags) toStop(cmd *cobra.Command) (*cluster.Cluster, error) {
-	given := cmd.Flags().Changed
-	if given("kind-name") && !given("provider") {
-		f.provider = cluster.Kind
-	}
-	if given("kind-name") || given("provider") {
-		return cluster.Existing(cmd.Context(), f.provider, f.options())
-	}
-	all, err := cluster.Kept(cmd.Context(), f.options())
-	switch {
-	case err != nil:
-		return nil, err
-	case len(all) == 0:
-		return nil, cluster.ErrNotUp
-	case len(all) > 1:
-		names := make([]string, len(all))
-		for i, c := range all {
-			names[i] = c.String()
-		}
-		return nil, badinput.New("name one with --provider embedded or --kind-name NAME", "%d clusters are up: %s", len(all),
-			strings.Join(names, "; "))
-	}
-	return all[0], nil
 }
 
 // clusterDownLimit bounds the end of a cluster, after an interruption too.

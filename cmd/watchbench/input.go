@@ -80,7 +80,7 @@ func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []campaign.S
 		return nil, err
 	}
 	if provider == running {
-		if f.borrowed, err = f.borrow(cmd.Context(), owned["kind-name"]); err != nil {
+		if f.borrowed, err = f.borrow(cmd.Context()); err != nil {
 			return nil, err
 		}
 		provider = f.borrowed.Provider
@@ -123,7 +123,7 @@ func (f *runFlags) chosen(fl *pflag.FlagSet) (provider string, owned map[string]
 		case own == "":
 		case provider == "" && own != cluster.Embedded:
 			provider, owned[g.Name] = own, true
-		case provider == "" || provider == own || provider == running && g.Name == "kind-name":
+		case provider == "" || provider == own:
 			owned[g.Name] = true
 		default:
 			err = badinput.New("use --cluster "+own+", or leave it out", "--%s means nothing for the cluster provider %s",
@@ -133,16 +133,10 @@ func (f *runFlags) chosen(fl *pflag.FlagSet) (provider string, owned map[string]
 	return provider, owned, err
 }
 
-// borrow finds the cluster that is up: the embedded one, or else, and with --kind-name,
-// that of kind.
-func (f *runFlags) borrow(ctx context.Context, ofKind bool) (*cluster.Cluster, error) {
-	if !ofKind {
-		if c, err := cluster.Borrow(ctx, cluster.Embedded, f.cluster); !errors.Is(err, cluster.ErrNotUp) {
-			return c, err
-		}
-	}
-	c, err := cluster.Borrow(ctx, cluster.Kind, f.cluster)
-	if err != nil && (errors.Is(err, cluster.ErrNotUp) || !ofKind) { // there may be no Docker
+// borrow finds the cluster that is up.
+func (f *runFlags) borrow(ctx context.Context) (*cluster.Cluster, error) {
+	c, err := cluster.Borrow(ctx, f.cluster.Embedded)
+	if errors.Is(err, cluster.ErrNotUp) {
 		return nil, badinput.New("start one with watchbench cluster up", "--cluster running: no cluster is up")
 	}
 	return c, err

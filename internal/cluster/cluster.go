@@ -65,7 +65,6 @@ func New(name string, opts Options) (Provider, error) {
 // Cluster is a control plane that answers.
 type Cluster struct {
 	Provider string    `json:"provider"`         // one of Names
-	Name     string    `json:"name,omitempty"`   // of a kind cluster
 	Started  time.Time `json:"started,omitzero"` // of one that stays up
 	// Kubeconfig is the path of a kubeconfig file with one context; empty for the
 	// provider simulated.

@@ -219,7 +219,10 @@ func (p *process) healthy(ctx context.Context, url string) error {
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // only "ok" is read
 	}
 	client := &http.Client{Transport: transport, Timeout: probeTimeout}
-	return p.await(ctx, func(ctx context.Context) error { return ask(ctx, client, url) })
+	return p.await(ctx, func(ctx context.Context) error {
+		_, err := ask(ctx, client, url)
+		return err
+	})
 }
 
 // await returns when a look at the party finds nothing wrong, or when it has ended.
@@ -244,22 +247,6 @@ func (p *process) await(ctx context.Context, look func(context.Context) error) e
 }
 
 var errEnded = errors.New("ended at its start")
-
-func ask(ctx context.Context, client *http.Client, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", url, resp.Status)
-	}
-	return nil
-}
 
 // freePort is one that nobody had a moment ago; who takes it meanwhile is recognised by the
 // log (errPortTaken).

@@ -106,20 +106,6 @@ func (d docker) nodes(ctx context.Context, cluster string) ([]string, error) {
 	return d.lines(ctx, "ps", "-a", "-q", "--filter", "label="+kindLabel+"="+cluster)
 }
 
-// started is when the first node of a cluster was made; zero if Docker does not say.
-func (d docker) started(ctx context.Context, cluster string) (t time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, dockerTimeout)
-	defer cancel()
-	ids, err := d.nodes(ctx, cluster)
-	if err != nil || len(ids) == 0 {
-		return t
-	}
-	if made, err := d.lines(ctx, "inspect", "--format", "{{.Created}}", ids[len(ids)-1]); err == nil && len(made) == 1 {
-		t, _ = time.Parse(time.RFC3339Nano, made[0]) // zero if it is no time
-	}
-	return t
-}
-
 // parties finds the process ids of etcd and kube-apiserver as this machine sees
 // them. With the daemon in a virtual machine it sees none of them: nil.
 func (d docker) parties(ctx context.Context, cluster string) map[string]int {

@@ -272,14 +272,14 @@ func TestEmbeddedDetached(t *testing.T) {
 	}
 	t.Setenv(EnvAssets, assets)
 	opts := Options{Embedded: EmbeddedOptions{Cache: t.TempDir(), Detach: true}}
-	if _, err := Existing(ctx, Embedded, opts); !errors.Is(err, ErrNotUp) {
+	if _, err := Existing(opts.Embedded); !errors.Is(err, ErrNotUp) {
 		t.Fatalf("before it is up: got error %v, want ErrNotUp", err)
 	}
 	cmd, _ := startHelper(t, helperOptions{Provider: Embedded, Options: opts})
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Existing(ctx, Embedded, opts)
+	c, err := Existing(opts.Embedded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func TestEmbeddedDetached(t *testing.T) {
 	if left := processesNaming(t, c.Dir); len(left) != 0 {
 		t.Errorf("processes left: %v", left)
 	}
-	if _, err := Existing(ctx, Embedded, opts); !errors.Is(err, ErrNotUp) {
+	if _, err := Existing(opts.Embedded); !errors.Is(err, ErrNotUp) {
 		t.Errorf("after Down: got error %v, want ErrNotUp", err)
 	}
 }

@@ -80,7 +80,7 @@ func TestLogExcerpt(t *testing.T) {
 	for _, tc := range []struct{ name, log, want string }{
 		{"complaint before usage", "Error: unknown flag: --x\n" + usage, "Error: unknown flag: --x"},
 		{"no complaint", "a\nb\n", "a\nb"},
-		{"complaint at the end", "a\nlisten tcp: address already in use\n", "listen tcp: address already in use\na"},
+		{"complaint at the end", "a\nlisten tcp: address already in use\n", "listen tcp: address already in use"},
 		{"empty", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
