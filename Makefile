@@ -73,7 +73,7 @@ deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs
 # On a simulated API server, whose point is a soon answer, strategies is shorter.
 SHORT     = $(if $(and $(filter simulated,$(CLUSTER)),$(filter strategies,$(SCENARIO))),--set load.duration=3s --set drainTimeout=8s --budget 100s)
 # make exits with 2 whatever the command's code was: this says which, and what it means.
-BENCH     = $(BIN)/watchbench run $(SCENARIO) $(ON) $(SHORT) --out $(OUT) $(ARGS)
+BENCH     = $(strip $(BIN)/watchbench run $(SCENARIO) $(ON) $(SHORT) --out $(OUT) $(ARGS))
 MATRIX    = $(BIN)/watchbench matrix $(ON) --out $(OUT) $(ARGS)
 REFERENCE = $(BIN)/watchbench reference $(ON) --out $(OUT) $(if $(QUICK),--quick) $(ARGS)
 EXPLAINED = || { code=$$?; echo "exit code $$($(BIN)/watchbench help exit-codes | sed -n "s/^ *$$code  */$$code of watchbench: /p") (make exits with 2)" >&2; exit $$code; }

@@ -215,6 +215,7 @@ func (o Options) get(ctx context.Context, from string, limit time.Duration) (io.
 	if err != nil {
 		return nil, 0, errors.Join(err, body.Close())
 	}
+	req.Close = true // no connection stays
 	resp, err := (&http.Client{Transport: o.transport}).Do(req)
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {

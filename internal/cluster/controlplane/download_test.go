@@ -59,7 +59,6 @@ func serve(t *testing.T, content []byte, hash string, releases ...string) {
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	t.Cleanup(http.DefaultTransport.(*http.Transport).CloseIdleConnections)
 	mux.HandleFunc("/archive/", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) })
 	mux.HandleFunc("/index.yaml", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintln(w, "releases:")
