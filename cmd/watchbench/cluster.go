@@ -11,39 +11,40 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
 // clusterFlags choose a cluster that outlives the command.
 type clusterFlags struct {
-	provider, cache string
-	kind            cluster.KindOptions
-	fsync           bool
-	controllers     bool
-	format          string // of status
+	cache       string
+	fsync       bool
+	controllers bool
+	format      string // of status
 }
 
-func (f *clusterFlags) options() cluster.Options {
-	o := cluster.Options{FSync: f.fsync, Embedded: cluster.EmbeddedOptions{Cache: f.cache, Detach: true,
-		Controllers: f.controllers}, Kind: f.kind}
-	o.Kind.Cache, o.Kind.Keep = f.cache, true
-	return o
+func (f *clusterFlags) options() cluster.EmbeddedOptions {
+	return cluster.EmbeddedOptions{Cache: f.cache, Detach: true, Controllers: f.controllers}
 }
+
+const buildHelp = `Find etcd and kube-apiserver, or put them into the cache once, and print their folder.
+
+They are taken from the folder that KUBEBUILDER_ASSETS names; else from the cache; else
+downloaded from envtest's releases, whose index has hashes: the newest patch of our
+Kubernetes minor version. ENVTEST_INDEX_URL names another index, such as a mirror, or is
+"off" for no download. Where an index does not answer within five seconds, or anything is
+wrong with its archive, one line says so, and they are built from pinned Go modules; how
+long that takes on this machine is said after 15 seconds.`
 
 func clusterCommand() *cobra.Command {
 	cmd := parent("cluster", "Build the embedded control plane; keep a cluster up between runs")
-	add := func(use, short string, run func(*cobra.Command, *clusterFlags) error) {
+	add := func(use, short string, run func(*cobra.Command, *clusterFlags) error) *cobra.Command {
 		var f clusterFlags
 		sub := &cobra.Command{
 			Use: use, Short: short, Args: noArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd, &f) },
 		}
 		sub.Flags().StringVar(&f.cache, "cache", "", "cache folder (default: WATCHBENCH_CACHE, else the user's)")
-		if use != "build" {
-			sub.Flags().StringVar(&f.provider, "provider", cluster.Embedded, "embedded or kind")
-			kindFlags(sub.Flags(), &f.kind)
-			offer(sub, "provider", cluster.Embedded, cluster.Kind)
-		}
 		switch use {
 		case "status":
 			formatFlag(sub, &f.format)
@@ -55,12 +56,32 @@ func clusterCommand() *cobra.Command {
 				"embedded: also kube-controller-manager, kube-scheduler and kwok (two minutes more to build)")
 		}
 		cmd.AddCommand(sub)
+		return sub
 	}
-	add("build", "Find etcd and kube-apiserver, or build them once into the cache", clusterBuild)
-	add("up", "Start a cluster that stays; print its kubeconfig", clusterUp)
+	add("build", "Download or build etcd and kube-apiserver once", clusterBuild).Long = buildHelp
+	add("up", "Start an embedded cluster that stays; print its kubeconfig", clusterUp)
 	add("status", "Show cluster status; exit code 1 if none is up", clusterStatus)
 	add("down", "Stop the cluster that cluster up started", clusterDown)
 	return cmd
+}
+
+// clusterGroup is the title of the flags that choose a run's cluster.
+const clusterGroup = "Cluster flags"
+
+// onCluster adds the flags that choose the cluster of a run.
+func (f *runFlags) onCluster(cmd *cobra.Command) {
+	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fl.StringVar(&f.provider, "cluster", "", "embedded: our own etcd and kube-apiserver; simulated: an API server in "+
+		"memory, nothing to build; kind; kubeconfig; running: that of watchbench cluster up (default: what other flags "+
+		"imply, the scenario's, or embedded)")
+	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig file (implies --cluster kubeconfig)")
+	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "",
+		"kubeconfig: context to use (required; implies --cluster kubeconfig)")
+	kindFlags(fl, &f.cluster.Kind)
+	fsyncFlag(fl, &f.cluster.FSync)
+	commandline.Group(fl, clusterGroup)
+	cmd.Flags().AddFlagSet(fl)
+	offer(cmd, "cluster", providers...)
 }
 
 func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {
@@ -83,14 +104,11 @@ func clusterBuild(cmd *cobra.Command, f *clusterFlags) error {
 }
 
 func clusterUp(cmd *cobra.Command, f *clusterFlags) error {
-	if f.controllers && f.provider != cluster.Embedded {
-		return badinput.New("leave --controllers out", "a kind cluster has controllers already")
-	}
-	p, err := cluster.New(f.provider, f.options())
+	p, err := cluster.New(cluster.Embedded, cluster.Options{FSync: f.fsync, Embedded: f.options()})
 	if err != nil {
 		return err
 	}
-	c, err := cluster.Existing(cmd.Context(), f.provider, f.options())
+	c, err := cluster.Existing(f.options())
 	switch {
 	case err == nil && c.Check(cmd.Context()) == nil:
 		if f.fsync && !c.FSyncs() {
@@ -118,9 +136,12 @@ func clusterStatus(cmd *cobra.Command, f *clusterFlags) error {
 	if err := knownFormat(f.format); err != nil {
 		return err
 	}
-	c, err := existing(cmd.Context(), f)
+	c, err := cluster.Borrow(cmd.Context(), f.options())
+	if errors.Is(err, cluster.ErrNotUp) {
+		err = fmt.Errorf("%w; start one with watchbench cluster up", err)
+	}
 	if f.format == jsonFormat {
-		s := clusterState{Schema: "watchbench/cluster/v1", Provider: f.provider}
+		s := clusterState{Schema: "watchbench/cluster/v1", Provider: cluster.Embedded}
 		if err != nil {
 			s.Error = err.Error()
 		} else {
@@ -131,27 +152,12 @@ func clusterStatus(cmd *cobra.Command, f *clusterFlags) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s %s up, kubeconfig %s\n", c.Provider, c.Version, c.Kubeconfig)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s, %s, kubeconfig %s\n", c, c.Version, c.Kubeconfig)
 	return nil
 }
 
-// existing is the cluster that is up and responds.
-func existing(ctx context.Context, f *clusterFlags) (*cluster.Cluster, error) {
-	c, err := cluster.Existing(ctx, f.provider, f.options())
-	if errors.Is(err, cluster.ErrNotUp) {
-		return nil, fmt.Errorf("%w; start one with watchbench cluster up", err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Check(ctx); err != nil {
-		return nil, fmt.Errorf("the cluster does not respond, stop it with watchbench cluster down: %w", err)
-	}
-	return c, nil
-}
-
 func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
-	c, err := cluster.Existing(cmd.Context(), f.provider, f.options())
+	c, err := cluster.Existing(f.options())
 	if errors.Is(err, cluster.ErrNotUp) {
 		fmt.Fprintf(cmd.OutOrStdout(), "%v, so there is nothing to stop\n", err)
 		return nil
@@ -162,7 +168,7 @@ func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
 	if err := takeDown(cmd.Context(), c); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "stopped the %s cluster\n", c.Provider)
+	fmt.Fprintf(cmd.OutOrStdout(), "stopped the %s\n", c)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,7 +33,7 @@ func TestClusterStaysUp(t *testing.T) {
 	if got := run(exitOK, "build"); got != assets {
 		t.Errorf("build found %s, want %s", got, assets)
 	}
-	if got := run(exitOK, "down"); got != "embedded: no cluster is up, so there is nothing to stop" {
+	if got := run(exitOK, "down"); got != "no cluster is up, so there is nothing to stop" {
 		t.Errorf("down of nothing: %s", got)
 	}
 	kubeconfig := run(exitOK, "up")
@@ -40,7 +41,7 @@ func TestClusterStaysUp(t *testing.T) {
 	if _, err := os.Stat(kubeconfig); err != nil {
 		t.Error(err)
 	}
-	if got := run(exitOK, "status"); !strings.Contains(got, "up, kubeconfig "+kubeconfig) {
+	if got := run(exitOK, "status"); !strings.Contains(got, "up since ") || !strings.Contains(got, ", kubeconfig "+kubeconfig) {
 		t.Errorf("status: %s", got)
 	}
 	out := t.TempDir()
@@ -57,9 +58,10 @@ func TestClusterStaysUp(t *testing.T) {
 		t.Errorf("a second one has the kubeconfig %s, want %s", got, kubeconfig)
 	}
 	run(exitInput, "up", "--fsync") // is another
-	if got := run(exitOK, "down"); got != "stopped the embedded cluster" {
+	named := regexp.MustCompile(`^stopped the embedded cluster \(kube-apiserver is process \d+, up since \d{4}-.*\)$`)
+	if got := run(exitOK, "down"); !named.MatchString(got) {
 		t.Errorf("down: %s", got)
 	}
 	run(exitError, "status")
-	run(exitInput, "status", "--provider", "nosuch")
+	run(exitInput, "status", "--provider", "kind")
 }

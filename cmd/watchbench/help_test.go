@@ -38,6 +38,23 @@ func TestHelpGroupsTheCommands(t *testing.T) {
 	}
 }
 
+// TestHelpGroupsTheClusterFlags: the flags that choose a cluster stand together, in each command that runs scenarios.
+func TestHelpGroupsTheClusterFlags(t *testing.T) {
+	for _, cmd := range []string{"run", "matrix", "tune"} {
+		help, _, _, err := invoke(t, cmd, "--help")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, flags, _ := strings.Cut(help, "\nFlags:\n")
+		before, ours, _ := strings.Cut(flags, "\n"+clusterGroup+":\n")
+		for _, flag := range []string{"cluster", "context", "kubeconfig", "kind-name", "kind-image", "fsync"} {
+			if strings.Contains(before, " --"+flag+" ") || !strings.Contains(ours, " --"+flag+" ") {
+				t.Errorf("%s: --%s is not below %s:\n%s", cmd, flag, clusterGroup, help)
+			}
+		}
+	}
+}
+
 // TestFlagsSayOneDefault looks for a usage that names a default beside the one that is
 // printed anyway, and for a duration or number of which neither names any.
 func TestFlagsSayOneDefault(t *testing.T) {

@@ -79,7 +79,7 @@ func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []runner.Sce
 		return nil, err
 	}
 	if provider == running {
-		if f.borrowed, err = f.borrow(cmd.Context(), owned["kind-name"]); err != nil {
+		if f.borrowed, err = f.borrow(cmd.Context()); err != nil {
 			return nil, err
 		}
 		provider = f.borrowed.Provider
@@ -106,6 +106,9 @@ func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []runner.Sce
 // chosen is the provider that --cluster names, else the one that the given flags are for, else "": the scenario's.
 // owned are the given flags of one provider only.
 func (f *runFlags) chosen(fl *pflag.FlagSet) (provider string, owned map[string]bool, err error) {
+	if f.provider == "replay" {
+		return "", nil, badinput.New("use --cluster simulated, its name now", "--cluster replay is not known")
+	}
 	if f.provider != "" && !slices.Contains(providers, f.provider) {
 		return "", nil, badinput.New("use one of "+strings.Join(providers, ", "), "--cluster %s is not known", f.provider)
 	}
@@ -119,7 +122,7 @@ func (f *runFlags) chosen(fl *pflag.FlagSet) (provider string, owned map[string]
 		case own == "":
 		case provider == "" && own != cluster.Embedded:
 			provider, owned[g.Name] = own, true
-		case provider == "" || provider == own || provider == running && g.Name == "kind-name":
+		case provider == "" || provider == own:
 			owned[g.Name] = true
 		default:
 			err = badinput.New("use --cluster "+own+", or leave it out", "--%s means nothing for the cluster provider %s",
@@ -129,16 +132,10 @@ func (f *runFlags) chosen(fl *pflag.FlagSet) (provider string, owned map[string]
 	return provider, owned, err
 }
 
-// borrow finds the cluster that is up: the embedded one, or else, and with --kind-name,
-// that of kind.
-func (f *runFlags) borrow(ctx context.Context, ofKind bool) (*cluster.Cluster, error) {
-	if !ofKind {
-		if c, err := cluster.Borrow(ctx, cluster.Embedded, f.cluster); !errors.Is(err, cluster.ErrNotUp) {
-			return c, err
-		}
-	}
-	c, err := cluster.Borrow(ctx, cluster.Kind, f.cluster)
-	if err != nil && (errors.Is(err, cluster.ErrNotUp) || !ofKind) { // there may be no Docker
+// borrow finds the cluster that is up.
+func (f *runFlags) borrow(ctx context.Context) (*cluster.Cluster, error) {
+	c, err := cluster.Borrow(ctx, f.cluster.Embedded)
+	if errors.Is(err, cluster.ErrNotUp) {
 		return nil, badinput.New("start one with watchbench cluster up", "--cluster running: no cluster is up")
 	}
 	return c, err

@@ -41,13 +41,14 @@ const exitCodes = `Exit codes:
 
 const (
 	noPins   = "leave it out, or start watchbench with taskset"
-	keptKind = "start the cluster with watchbench cluster up --provider kind, and use --cluster running"
+	keptKind = "make the cluster with kind create cluster, and use --context kind-NAME"
 )
 
 // retiredFlags say what to write instead, by command.
 var retiredFlags = map[string]string{
-	"run kind-reuse": keptKind, "run kind-keep": keptKind,
-	"run pin": noPins, "matrix pin": noPins, "reference pin": noPins, "tune pin": noPins,
+	"run kind-reuse": keptKind, "run kind-keep": keptKind, "up provider": keptKind, "status provider": keptKind,
+	"down provider": keptKind,
+	"run pin":       noPins, "matrix pin": noPins, "reference pin": noPins, "tune pin": noPins,
 	"rules schema":       "leave it out: watchbench gate rules explains each field",
 	"run profile":        "leave it out: k8s-watch with debug_mode serves profiles below /debug/pprof/",
 	"run fail-fast":      "leave it out, and choose fewer points with --set",

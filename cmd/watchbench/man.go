@@ -15,6 +15,7 @@ import (
 const environment = `Environment:
   WATCHBENCH_CACHE    folder of the control plane's binaries
   KUBEBUILDER_ASSETS  folder with etcd and kube-apiserver to use instead
+  ENVTEST_INDEX_URL   index of ready-made binaries to download, or off
   KUBECONFIG          kubeconfig of commands that take one
   NO_COLOR            no colors
   CI                  progress as lines`

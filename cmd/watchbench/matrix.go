@@ -112,7 +112,7 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 // controlPlane is the cluster of the scenarios; those with a simulated one bring it along.
 func controlPlane(todo []runner.Scenario) spec.Cluster {
 	for _, s := range todo {
-		if on := s.File.Base().Cluster; on.Provider != spec.ProviderReplay {
+		if on := s.File.Base().Cluster; on.Provider != spec.ProviderSimulated {
 			return on
 		}
 	}

@@ -32,7 +32,7 @@ type measurer struct {
 }
 
 // measurer makes the folder of a command's measurements and looks for the programs that the
-// scenario needs. The cluster is brought up for the first variant; of provider replay there
+// scenario needs. The cluster is brought up for the first variant; of provider simulated there
 // is none. The caller closes the measurer.
 func (f *runFlags) measurer(cmd *cobra.Command, s runner.Scenario) (*measurer, error) {
 	bins, err := binaries([]runner.Scenario{s})

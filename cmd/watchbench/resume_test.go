@@ -35,7 +35,7 @@ drainTimeout: 30s
 const sweptPair = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: swept-pair}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 storage: {latency: 2ms}
 load: {model: open, rate: 1000, duration: 200ms, namespaces: 3}
 watcher: {synchronizer: {disabled: true}}
@@ -51,7 +51,7 @@ drainTimeout: 30s
 const killedLadder = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: killed-ladder}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 ladder: true
 storage: {latency: 2ms}
 load: {model: open, rate: 1000, duration: 200ms, namespaces: 3}

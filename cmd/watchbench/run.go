@@ -106,18 +106,10 @@ func (f *runFlags) common(cmd *cobra.Command) {
 // ours adds those of every command that runs scenarios.
 func (f *runFlags) ours(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.provider, "cluster", "", "embedded, kind, kubeconfig, or running: that of watchbench cluster up "+
-		"(default: what other flags imply, the scenario's, or embedded)")
-	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "",
-		"kubeconfig: path of the file (implies --cluster kubeconfig)")
-	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "",
-		"kubeconfig: context to use (required; implies --cluster kubeconfig)")
-	kindFlags(fl, &f.cluster.Kind)
+	f.onCluster(cmd)
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets a folder of its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
-	fsyncFlag(fl, &f.cluster.FSync)
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
-	offer(cmd, "cluster", providers...)
 	offerBy(cmd, "out", folders)
 }
 

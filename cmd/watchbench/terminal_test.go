@@ -25,7 +25,6 @@ func TestCompletion(t *testing.T) {
 		"report d --format md,":                "md,html",
 		"compare a b --metrics freshness.p50,": "freshness.p50,freshness.p99",
 		"compare a b --format ":                "json",
-		"cluster up --provider k":              "kind",
 		"cluster ":                             "status\tShow cluster status; exit code 1 if none is up",
 	} {
 		out, _, _, err := invoke(t, append([]string{"__complete"}, strings.Split(line, " ")...)...)

@@ -12,7 +12,7 @@ import (
 const open = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: open}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 storage: {latency: 20ms}
 load: {model: open, rate: 100, duration: 2s, objectBytes: 3KiB, warmup: {operations: 10}}
 matrix: {watcher.strategy: [keyed, single]}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -47,25 +49,50 @@ func serverVersion(ctx context.Context, cfg *rest.Config) (string, error) {
 	return info.GitVersion, nil
 }
 
+// waitFor returns when the apiserver has an object.
+func waitFor(ctx context.Context, cfg *rest.Config, path string, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var last error
+	err := wait.PollUntilContextCancel(ctx, healthEvery/2, true, func(ctx context.Context) (bool, error) {
+		_, last = get(ctx, cfg, path)
+		return last == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for %s: %w: %w", path, context.Cause(ctx), last)
+	}
+	return nil
+}
+
 // etcdVersion asks etcd's plain HTTP endpoint.
 func etcdVersion(ctx context.Context, url string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/version", nil)
-	if err != nil {
-		return "", fmt.Errorf("ask etcd for its version: %w", err)
-	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Do(req)
-	if err != nil {
-		return "", fmt.Errorf("ask etcd for its version: %w", err)
-	}
-	defer func() { _ = resp.Body.Close() }()
 	var answer struct {
 		Server string `json:"etcdserver"`
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+	data, err := ask(ctx, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: probeTimeout},
+		url+"/version")
+	if err == nil {
+		err = json.Unmarshal(data, &answer)
+	}
+	if err != nil {
 		return "", fmt.Errorf("ask etcd for its version: %w", err)
 	}
 	return answer.Server, nil
+}
+
+// ask fetches a page.
+func ask(ctx context.Context, client *http.Client, url string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: %s", url, resp.Status)
+	}
+	return io.ReadAll(resp.Body)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -18,11 +19,11 @@ const (
 	Embedded   = "embedded"
 	Kind       = "kind"
 	Kubeconfig = "kubeconfig"
-	Replay     = "replay"
+	Simulated  = "simulated"
 )
 
 // Names lists the providers that New knows.
-func Names() []string { return []string{Embedded, Kind, Kubeconfig, Replay} }
+func Names() []string { return []string{Embedded, Kind, Kubeconfig, Simulated} }
 
 // Provider brings a cluster up.
 type Provider interface {
@@ -55,7 +56,7 @@ func New(name string, opts Options) (Provider, error) {
 		return newKind(opts.Kind)
 	case Kubeconfig:
 		return newKubeconfig(opts.Kubeconfig)
-	case Replay:
+	case Simulated:
 		return simulated{}, nil
 	}
 	return nil, badinput.New("use one of "+strings.Join(Names(), ", "), "cluster provider %q is not known", name)
@@ -63,9 +64,10 @@ func New(name string, opts Options) (Provider, error) {
 
 // Cluster is a control plane that answers.
 type Cluster struct {
-	Provider string `json:"provider"` // one of Names
+	Provider string    `json:"provider"`         // one of Names
+	Started  time.Time `json:"started,omitzero"` // of one that stays up
 	// Kubeconfig is the path of a kubeconfig file with one context; empty for the
-	// provider replay.
+	// provider simulated.
 	Kubeconfig  string `json:"kubeconfig"`
 	Version     string `json:"version"`               // of kube-apiserver, such as "v1.36.3"
 	EtcdVersion string `json:"etcdVersion,omitempty"` // such as "3.7.3"; empty where it cannot be known
@@ -140,6 +142,6 @@ type simulated struct{}
 
 // Up returns at once.
 func (simulated) Up(_ context.Context, progress func(string)) (*Cluster, error) {
-	reporter(progress)("each cell gets a simulated apiserver of its own")
-	return &Cluster{Provider: Replay, Version: SimulatedVersion, ends: true}, nil
+	reporter(progress)("each cell gets a simulated API server; what etcd and kube-apiserver cost is not shown")
+	return &Cluster{Provider: Simulated, Version: SimulatedVersion, ends: true}, nil
 }

@@ -16,8 +16,6 @@ import (
 	"syscall"
 	"time"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -74,8 +72,8 @@ type controller struct {
 	args   func(dir, kubeconfig string, port int) []string
 }
 
-// controllersOf lists them in the order in which they start. Each has an identity of its
-// own and the rights that Kubernetes gives it; none elects a leader, there is only one.
+// controllersOf lists them in the order in which they start. Each has an identity of its own, and those of Kubernetes
+// the rights that it gives them; none elects a leader, there is only one.
 func controllersOf() []controller {
 	seconds := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
 	return []controller{
@@ -101,18 +99,18 @@ func controllersOf() []controller {
 					"--kube-api-qps=300", "--kube-api-burst=600", "--profiling=false",
 				}
 			}},
-		{controlplane.Kwok, envtest.User{Name: kwokUser}, "http", func(dir, kubeconfig string, port int) []string {
-			return []string{
-				"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(dir, stagesFile),
-				"--manage-nodes-with-label-selector=" + KwokLabel + "=true",
-				"--server-address=127.0.0.1:" + strconv.Itoa(port), "--node-lease-duration-seconds=40",
-			}
-		}},
+		{controlplane.Kwok, envtest.User{Name: "kwok", Groups: []string{"system:masters"}}, "http",
+			func(dir, kubeconfig string, port int) []string {
+				return []string{
+					"--kubeconfig=" + kubeconfig, "--config=" + filepath.Join(dir, stagesFile),
+					"--manage-nodes-with-label-selector=" + KwokLabel + "=true",
+					"--server-address=127.0.0.1:" + strconv.Itoa(port), "--node-lease-duration-seconds=40",
+				}
+			}},
 	}
 }
 
 const (
-	kwokUser   = "watchbench:kwok"
 	caFile     = "ca.crt"
 	stagesFile = "stages.yaml"
 )
@@ -125,9 +123,6 @@ func (r *run) startControllers(ctx context.Context, binaries string, admin *rest
 	client, err := kubernetes.NewForConfig(admin)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
-	}
-	if err := grantKwok(ctx, client); err != nil {
-		return err
 	}
 	for name, data := range map[string][]byte{caFile: admin.CAData, stagesFile: kwokStages} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), data, 0o600); err != nil {
@@ -224,7 +219,10 @@ func (p *process) healthy(ctx context.Context, url string) error {
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // only "ok" is read
 	}
 	client := &http.Client{Transport: transport, Timeout: probeTimeout}
-	return p.await(ctx, func(ctx context.Context) error { return ask(ctx, client, url) })
+	return p.await(ctx, func(ctx context.Context) error {
+		_, err := ask(ctx, client, url)
+		return err
+	})
 }
 
 // await returns when a look at the party finds nothing wrong, or when it has ended.
@@ -250,22 +248,6 @@ func (p *process) await(ctx context.Context, look func(context.Context) error) e
 
 var errEnded = errors.New("ended at its start")
 
-func ask(ctx context.Context, client *http.Client, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET %s: %s", url, resp.Status)
-	}
-	return nil
-}
-
 // freePort is one that nobody had a moment ago; who takes it meanwhile is recognised by the
 // log (errPortTaken).
 func freePort() (int, error) {
@@ -275,34 +257,6 @@ func freePort() (int, error) {
 	}
 	defer func() { _ = l.Close() }()
 	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
-// grantKwok gives kwok the rights of a kubelet on all nodes: Kubernetes has no role for it.
-func grantKwok(ctx context.Context, client kubernetes.Interface) error {
-	rule := func(group string, verbs []string, resources ...string) rbacv1.PolicyRule {
-		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
-	}
-	read := []string{"get", "list", "watch"}
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: kwokUser}, Rules: []rbacv1.PolicyRule{
-		rule("", read, "nodes", "pods"),
-		rule("", []string{"patch", "update"}, "nodes", "nodes/status", "pods", "pods/status"),
-		rule("", []string{"delete"}, "pods"),
-		rule("", []string{"create", "patch", "update"}, "events"),
-		rule("events.k8s.io", []string{"create", "patch", "update"}, "events"),
-		rule("coordination.k8s.io", append([]string{"create", "patch", "update", "delete"}, read...), "leases"),
-	}}
-	if _, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("give kwok its rights: %w", err)
-	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: kwokUser},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: kwokUser},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: kwokUser}},
-	}
-	if _, err := client.RbacV1().ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("give kwok its rights: %w", err)
-	}
-	return nil
 }
 
 // Hold stops the controllers of EmbeddedOptions where they are, so that nothing writes
@@ -321,7 +275,7 @@ func (c *Cluster) signal(s syscall.Signal) error {
 			continue
 		}
 		if !strings.Contains(commandLine(pid), party) {
-			errs = append(errs, fmt.Errorf("%s (process %d) has ended by itself, log: %s", party, pid, c.Logs[party]))
+			errs = append(errs, &EndedError{party, pid, c.Logs[party]})
 			continue
 		}
 		if err := syscall.Kill(pid, s); err != nil {

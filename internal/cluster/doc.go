@@ -6,18 +6,17 @@
 //     binaries come from.
 //   - kind: a cluster in Docker, through sigs.k8s.io/kind as a library.
 //   - kubeconfig: a cluster that is already there.
-//   - replay: none; the load generator simulates an apiserver for each load.
+//   - simulated: none; the load generator simulates an apiserver for each load.
 //
 // What holds for every provider:
 //
 //  1. Up returns a usable cluster or an error, never both, and after an error or
 //     a cancelled context nothing that Up started is left.
 //  2. Cluster.Kubeconfig is a file of its own, mode 0600, with exactly one
-//     context, which is current. The user's own kubeconfig is never written, and its
-//     copy is in memory on Linux, not on a disk: it can be read, under a path below
-//     /proc, as long as this process lives.
+//     context, which is current. The user's own kubeconfig is never written.
 //  3. Down is idempotent and removes what Up created, and only that: a
-//     cluster behind a kubeconfig stays as it is.
+//     cluster behind a kubeconfig stays as it is. (envtest's reservations of ports in the
+//     user's cache go with a later start.)
 //  4. Errors that the user can fix, by another argument or outside the program,
 //     are *badinput.Error and say how.
 //  5. If the process that called Up dies without calling Down, SIGKILL included,
@@ -32,9 +31,8 @@
 //
 // With EmbeddedOptions.Controllers the embedded control plane has a controller manager,
 // a scheduler and kwok, which plays the kubelets of the nodes with KwokLabel; each has
-// its own client certificate, kwok no more rights than a kubelet needs. Admission of
-// service accounts is off all the same, so that a pod can be made at once in a namespace
-// that has just been made.
+// its own client certificate. Admission of service accounts is off all the same, so that
+// a pod can be made at once in a namespace that has just been made.
 //
 // What does not hold: without them the embedded control plane has no controllers and no
 // scheduler, so a deleted namespace stays in Terminating until its finalizer is

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -197,20 +196,15 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 			StartTimeout: e.opts.StartTimeout, StopTimeout: stopTimeout,
 		},
 	}
-	setFlags(r.plane.Etcd.Configure(), etcdFlags, e.durability(), e.opts.EtcdFlags)
+	setFlags(r.plane.Etcd.Configure(), etcdFlags, e.opts.EtcdFlags)
+	if e.opts.fsync {
+		r.plane.Etcd.Configure().Disable("unsafe-no-fsync")
+	}
 	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.grace(), e.opts.APIServerFlags)
 	if r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir); err != nil {
 		return err
 	}
 	return nil
-}
-
-// durability are the flags of etcd by Options.FSync.
-func (e *embedded) durability() map[string]string {
-	if !e.opts.fsync {
-		return nil
-	}
-	return map[string]string{"unsafe-no-fsync": ""}
 }
 
 // makeDir makes the run's directory. Its path must be absolute: the parties and the
@@ -276,6 +270,7 @@ func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs)
 	cfg := rest.CopyConfig(user.Config())
 	c := &Cluster{
 		Provider:   Embedded,
+		Started:    time.Now(),
 		Kubeconfig: filepath.Join(r.dir, "kubeconfig"),
 		Dir:        r.dir,
 		Logs:       r.logs,
@@ -296,7 +291,8 @@ func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs)
 	if c.EtcdVersion, err = etcdVersion(ctx, r.plane.Etcd.URL.String()); err != nil {
 		return nil, err
 	}
-	if err := waitDefaultNamespace(ctx, cfg); err != nil {
+	// The apiserver makes it a moment after it calls itself ready.
+	if err := waitFor(ctx, cfg, "/api/v1/namespaces/default", probeTimeout); err != nil {
 		return nil, err
 	}
 	if opts.Controllers {
@@ -363,27 +359,10 @@ func (r *run) down(ctx context.Context) error {
 
 func removeRun(ctx context.Context, dir string) error {
 	err := killParties(ctx, dir)
-	releasePorts(dir)
 	if rmErr := os.RemoveAll(dir); rmErr != nil {
 		err = errors.Join(err, fmt.Errorf("remove the control plane's directory: %w", rmErr))
 	}
 	return err
-}
-
-// waitDefaultNamespace returns when the namespace "default" exists: the apiserver
-// creates it a moment after it calls itself ready.
-func waitDefaultNamespace(ctx context.Context, cfg *rest.Config) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	var last error
-	err := wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		_, last = get(ctx, cfg, "/api/v1/namespaces/default")
-		return last == nil, nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait for the namespace \"default\": %w", last)
-	}
-	return nil
 }
 
 // apiserverGC is GOGC of kube-apiserver. With Go's default of 100 a fifth of what a write

@@ -40,11 +40,6 @@ func newEmbeddedIn(t *testing.T, temp string, opts EmbeddedOptions) Provider {
 func TestEmbeddedUpDown(t *testing.T) {
 	needControlPlane(t)
 	ctx, temp := t.Context(), t.TempDir()
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ports []string
 	p := newEmbeddedIn(t, temp, EmbeddedOptions{APIServerFlags: map[string]string{"v": "1", "delete-collection-workers": ""}})
 	var lines []string
 	c, err := p.Up(ctx, func(line string) { lines = append(lines, line) })
@@ -54,8 +49,10 @@ func TestEmbeddedUpDown(t *testing.T) {
 	t.Cleanup(func() { _ = c.Down(context.Background()) })
 	t.Log(strings.Join(lines, "\n"))
 
-	if os.Getenv(EnvAssets) == "" && (c.Version != controlplane.KubernetesVersion() || c.EtcdVersion == "") {
-		t.Errorf("versions %q and %q, want the pinned %s", c.Version, c.EtcdVersion, controlplane.KubernetesVersion())
+	minor := controlplane.KubernetesVersion()
+	minor = minor[:strings.LastIndex(minor, ".")+1] // a downloaded one may have another patch
+	if os.Getenv(EnvAssets) == "" && (!strings.HasPrefix(c.Version, minor) || c.EtcdVersion == "") {
+		t.Errorf("versions %q and %q, want %s*", c.Version, c.EtcdVersion, minor)
 	}
 	if info, err := os.Stat(c.Kubeconfig); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("kubeconfig: %v, %v, want mode 0600", info, err)
@@ -115,19 +112,6 @@ func TestEmbeddedUpDown(t *testing.T) {
 		t.Error("check says that a cluster works which is down")
 	}
 	assertNothingLeft(t, temp)
-	for flag := range strings.FieldsSeq(apiFlags + " " + strings.Join(c.Flags[etcdParty], " ")) {
-		if m := portFlag.FindStringSubmatch(flag); m != nil {
-			ports = append(ports, m[1])
-		}
-	}
-	if len(ports) != 3 {
-		t.Errorf("found the ports %v, want three", ports)
-	}
-	for _, port := range ports {
-		if _, err := os.Stat(filepath.Join(cache, "kubebuilder-envtest", "port-"+port)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the reservation of port %s is left: %v", port, err)
-		}
-	}
 }
 
 // TestEmbeddedInParallel: two have nothing in common. One keeps its logs elsewhere and, with fsync, runs etcd without the
@@ -280,14 +264,14 @@ func TestEmbeddedDetached(t *testing.T) {
 	}
 	t.Setenv(EnvAssets, assets)
 	opts := Options{Embedded: EmbeddedOptions{Cache: t.TempDir(), Detach: true}}
-	if _, err := Existing(ctx, Embedded, opts); !errors.Is(err, ErrNotUp) {
+	if _, err := Existing(opts.Embedded); !errors.Is(err, ErrNotUp) {
 		t.Fatalf("before it is up: got error %v, want ErrNotUp", err)
 	}
 	cmd, _ := startHelper(t, helperOptions{Provider: Embedded, Options: opts})
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Existing(ctx, Embedded, opts)
+	c, err := Existing(opts.Embedded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +293,7 @@ func TestEmbeddedDetached(t *testing.T) {
 	if left := processesNaming(t, c.Dir); len(left) != 0 {
 		t.Errorf("processes left: %v", left)
 	}
-	if _, err := Existing(ctx, Embedded, opts); !errors.Is(err, ErrNotUp) {
+	if _, err := Existing(opts.Embedded); !errors.Is(err, ErrNotUp) {
 		t.Errorf("after Down: got error %v, want ErrNotUp", err)
 	}
 }

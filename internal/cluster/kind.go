@@ -12,10 +12,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
@@ -34,9 +30,6 @@ type KindOptions struct {
 	// Image of the nodes. Empty: kindest/node in the version that the embedded
 	// provider pins too, which is the one our clients are made for.
 	Image string
-	// Keep leaves the cluster when Down is called, with its kubeconfig, which then is
-	// in the cache. Existing finds it again.
-	Keep bool
 	// Temp is where the run's kubeconfig is made. Empty: the system's.
 	Temp string
 	// Cache holds the lock that makes parallel runs take turns; see controlplane.Options.
@@ -114,7 +107,6 @@ type kindRun struct {
 	provider *kindcluster.Provider
 	dir      string
 	created  bool // the cluster is ours to delete
-	kept     bool // but it stays, with dir
 	dog      *watchdog
 }
 
@@ -137,12 +129,6 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 	c, err = r.describe(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if k.opts.Keep {
-		if err := r.dog.dismiss(); err != nil {
-			return nil, err
-		}
-		r.dog, r.kept = nil, true
 	}
 	say("kind cluster %s with kube-apiserver %s ready in %s", k.opts.Name, c.Version,
 		time.Since(started).Round(time.Second))
@@ -172,28 +158,18 @@ func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 		return fmt.Errorf("list the kind clusters: %w", kindError(err))
 	}
 	if slices.Contains(names, r.opts.Name) {
-		return badinput.New("use it with --cluster running if watchbench cluster up started it, "+
-			"choose another name with --kind-name, or run kind delete cluster --name "+r.opts.Name,
+		return badinput.New("use it with --context kind-"+r.opts.Name+", choose another name with --kind-name, or run "+
+			"kind delete cluster --name "+r.opts.Name,
 			"a kind cluster named %q exists already", r.opts.Name)
 	}
 	if err := r.docker.ensureImage(ctx, r.opts.Image, say); err != nil {
 		return err
 	}
-	if err := r.makeDir(); err != nil {
+	if r.dir, err = tempDir(r.opts.Temp); err != nil {
 		return err
 	}
 	say("creating kind cluster %s", r.opts.Name)
 	return r.create(ctx)
-}
-
-// makeDir makes the directory of the kubeconfig.
-func (r *kindRun) makeDir() (err error) {
-	if r.opts.Keep {
-		r.dir, err = makeKeptDir(r.opts.Cache, Kind+"-"+r.opts.Name)
-	} else {
-		r.dir, err = tempDir(r.opts.Temp)
-	}
-	return err
 }
 
 func (r *kindRun) create(ctx context.Context) (err error) {
@@ -244,17 +220,13 @@ func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := kubernetes.NewForConfig(restCfg)
-	if err != nil {
-		return nil, fmt.Errorf("build a client: %w", err)
-	}
-	if err := waitKindReady(ctx, client, r.opts); err != nil {
-		return nil, err
+	// Without it no pod can be created.
+	if err := waitFor(ctx, restCfg, "/api/v1/namespaces/default/serviceaccounts/default", kindWait); err != nil {
+		return nil, fmt.Errorf("kind cluster %s is not ready: %w", r.opts.Name, err)
 	}
 	if c.Version, err = serverVersion(ctx, restCfg); err != nil {
 		return nil, fmt.Errorf("ask the apiserver of kind cluster %s for its version: %w", r.opts.Name, err)
 	}
-	c.describeStaticPods(ctx, client)
 	c.PIDs = r.docker.parties(ctx, r.opts.Name)
 	return c, nil
 }
@@ -262,7 +234,7 @@ func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 func (r *kindRun) cluster() *Cluster {
 	return &Cluster{
 		Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir,
-		ends: r.created && !r.opts.Keep, down: r.down,
+		ends: r.created, down: r.down,
 	}
 }
 
@@ -278,59 +250,8 @@ func (r *kindRun) access(c *Cluster, raw string) (*rest.Config, error) {
 	return c.RESTConfig()
 }
 
-// waitKindReady returns when all of kind's own nodes are ready and namespaces get
-// their service account, without which no pod can be created. Nodes that somebody
-// made by hand (they have no provider id) are none of our business.
-func waitKindReady(ctx context.Context, client kubernetes.Interface, opts KindOptions) error {
-	ctx, cancel := context.WithTimeout(ctx, kindWait)
-	defer cancel()
-	waitingFor := ""
-	err := wait.PollUntilContextCancel(ctx, 250*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		var err error
-		if waitingFor, err = kindNotReady(ctx, client); err != nil {
-			waitingFor = err.Error()
-		}
-		return waitingFor == "", nil
-	})
-	if err != nil {
-		return fmt.Errorf("wait for kind cluster %s to be ready (%s): %w", opts.Name, waitingFor, context.Cause(ctx))
-	}
-	return nil
-}
-
-func kindNotReady(ctx context.Context, client kubernetes.Interface) (string, error) {
-	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return "", err
-	}
-	own := 0
-	for i := range nodes.Items {
-		node := &nodes.Items[i]
-		if !strings.HasPrefix(node.Spec.ProviderID, "kind://") {
-			continue
-		}
-		own++
-		if !slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-		}) {
-			return "node " + node.Name + " is not ready", nil
-		}
-	}
-	if own == 0 {
-		return "no node has registered", nil
-	}
-	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default",
-		metav1.GetOptions{}); err != nil {
-		return "", err
-	}
-	return "", nil
-}
-
 // down deletes what Up created, whatever state that is in.
 func (r *kindRun) down(ctx context.Context) error {
-	if r.kept {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), kindDeleteTimeout)
 	defer cancel()
 	var errs []error

@@ -73,8 +73,8 @@ func TestKindUpDown(t *testing.T) {
 		t.Errorf("version %s, want %s", c.Version, want)
 	}
 	for party, want := range map[string]string{etcdParty: "--unsafe-no-fsync=true", apiserverParty: "--max-requests-inflight=3000"} {
-		if c.EtcdVersion == "" || !strings.Contains(strings.Join(c.Flags[party], "\n"), want) {
-			t.Errorf("etcd %q; %s runs with %v, without %s", c.EtcdVersion, party, c.Flags[party], want)
+		if line := commandLine(c.PIDs[party]); line != "" && !strings.Contains(line, want) { // empty: in a virtual machine
+			t.Errorf("%s runs without %s: %s", party, want, line)
 		}
 	}
 	info, err := os.Stat(c.Kubeconfig)
@@ -223,42 +223,4 @@ func TestKindParentKilled(t *testing.T) {
 		return err == nil && len(left) == 0
 	})
 	assertKindGone(t, name, temp)
-}
-
-// TestKindKept goes the way of `cluster up`, `status` and `down`.
-func TestKindKept(t *testing.T) {
-	needKind(t)
-	ctx := t.Context()
-	opts := Options{Kind: KindOptions{Name: "watchbench-kept", Cache: t.TempDir(), Keep: true}}
-	if _, err := Existing(ctx, Kind, opts); !errors.Is(err, ErrNotUp) {
-		t.Fatalf("before it is up: got error %v, want ErrNotUp", err)
-	}
-	p, err := New(Kind, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := p.Up(ctx, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := made.Down(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := made.Check(ctx); err != nil {
-		t.Errorf("a kept cluster after Down: %v", err)
-	}
-	c, err := Existing(ctx, Kind, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.Version != made.Version || c.Kubeconfig != made.Kubeconfig {
-		t.Errorf("found %s with %s, want %s with %s", c.Version, c.Kubeconfig, made.Version, made.Kubeconfig)
-	}
-	if err := c.Down(ctx); err != nil {
-		t.Fatal(err)
-	}
-	assertKindGone(t, opts.Kind.Name, filepath.Dir(c.Dir))
-	if _, err := Existing(ctx, Kind, opts); !errors.Is(err, ErrNotUp) {
-		t.Errorf("after Down: got error %v, want ErrNotUp", err)
-	}
 }

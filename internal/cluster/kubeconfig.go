@@ -146,6 +146,8 @@ func (k *kubeconfig) minify(cfg *api.Config) error {
 	if err := api.MinifyConfig(cfg); err != nil {
 		return fmt.Errorf("reduce the kubeconfig to context %s: %w", k.opts.Context, err)
 	}
+	// Paths of requests begin with a slash.
+	cfg.Clusters[chosen.Cluster].Server = strings.TrimRight(cfg.Clusters[chosen.Cluster].Server, "/")
 	// Relative paths are relative to the file that names them.
 	if err := clientcmd.ResolveLocalPaths(cfg); err != nil {
 		return fmt.Errorf("resolve the paths in kubeconfig %s: %w", k.opts.Path, err)
@@ -190,21 +192,17 @@ func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) e
 	}
 }
 
-// describeControllers fills in what the cluster reveals of its control plane.
+// describeControllers says whether the cluster has controllers.
 func (c *Cluster) describeControllers(ctx context.Context, cfg *rest.Config) error {
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
 	}
 	c.Controllers, err = owned.HasControllers(ctx, client)
-	switch {
-	case apierrors.IsForbidden(err): // a recording's account may see little, of a real cluster
-		c.Controllers = true
-	case err != nil:
-		return err
+	if apierrors.IsForbidden(err) { // a recording's account may see little, of a real cluster
+		c.Controllers, err = true, nil
 	}
-	c.describeStaticPods(ctx, client)
-	return nil
+	return err
 }
 
 // OnlyContext is the context of a kubeconfig that has no other, for those who only read

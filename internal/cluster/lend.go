@@ -2,31 +2,17 @@ package cluster
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// lend lets child processes read a kubeconfig, which may hold the key of somebody's
-// cluster, until remove is called or this process ends, however it does: in memory, or
-// where the system cannot do that, in a directory below temp that a watchdog removes.
+// lend lets child processes read a kubeconfig, which may hold the key of somebody's cluster, until remove is called
+// or, by a watchdog, this process ends.
 func lend(cfg *api.Config, temp string) (path string, remove func() error, err error) {
-	data, err := clientcmd.Write(*cfg)
-	if err != nil {
-		return "", nil, fmt.Errorf("encode the kubeconfig: %w", err)
-	}
-	if path, remove, err = memoryFile("kubeconfig", data); err == nil {
-		return path, remove, nil
-	}
-	return lendOnDisk(cfg, temp)
-}
-
-func lendOnDisk(cfg *api.Config, temp string) (path string, remove func() error, err error) {
 	dir, err := tempDir(temp)
 	if err != nil {
 		return "", nil, err

@@ -149,27 +149,18 @@ func killParties(ctx context.Context, dir string) error {
 
 var complaint = regexp.MustCompile(`(?i)\b(error|fatal|panic|fail(ed)?|flag|unable|cannot|in use)\b`)
 
-// logExcerpt returns, for an error message, the lines of a party's log that report
-// a problem, or the last ones where none does. A party that refuses its flags says so
-// first and then prints pages of usage, so the end alone would hide the reason.
+// logExcerpt returns, for an error message, the lines of a party's log that report a problem, or else the last ones: one
+// that refuses its flags says so first and then prints pages of usage.
 func logExcerpt(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return ""
 	}
 	all := strings.Split(strings.TrimSpace(string(data)), "\n")
-	var excerpt []string
-	for _, line := range all {
-		if complaint.MatchString(line) && len(excerpt) < excerptLines/2 {
-			excerpt = append(excerpt, line)
-		}
+	problems := slices.DeleteFunc(slices.Clone(all), func(line string) bool { return !complaint.MatchString(line) })
+	if n := len(problems); n > 0 {
+		first, last := problems[:min(n, excerptLines/2)], problems[max(min(n, excerptLines/2), n-excerptLines/2):]
+		return strings.Join(slices.Concat(first, last), "\n")
 	}
-	if last := all[max(0, len(all)-excerptLines/2):]; len(excerpt) == 0 || complaint.MatchString(last[len(last)-1]) {
-		for _, line := range last {
-			if !slices.Contains(excerpt, line) {
-				excerpt = append(excerpt, line)
-			}
-		}
-	}
-	return strings.Join(excerpt, "\n")
+	return strings.Join(all[max(0, len(all)-excerptLines):], "\n")
 }

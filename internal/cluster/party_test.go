@@ -7,10 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
 )
 
 // A process id that has gone to somebody else must not be killed.
@@ -84,7 +80,7 @@ func TestLogExcerpt(t *testing.T) {
 	for _, tc := range []struct{ name, log, want string }{
 		{"complaint before usage", "Error: unknown flag: --x\n" + usage, "Error: unknown flag: --x"},
 		{"no complaint", "a\nb\n", "a\nb"},
-		{"complaint at the end", "a\nlisten tcp: address already in use\n", "listen tcp: address already in use\na"},
+		{"complaint at the end", "a\nlisten tcp: address already in use\n", "listen tcp: address already in use"},
 		{"empty", "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -99,24 +95,5 @@ func TestLogExcerpt(t *testing.T) {
 	}
 	if got := logExcerpt("/no/such/log"); got != "" {
 		t.Errorf("a missing log gave %q", got)
-	}
-}
-
-// TestStaticPods: the flags and the version of a control plane are those of its pods.
-func TestStaticPods(t *testing.T) {
-	pod := func(component, image string, args ...string) *corev1.Pod {
-		return &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: component, Labels: map[string]string{"tier": "control-plane", "component": component}},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "sidecar", Command: []string{"--x"}}, {Name: component, Image: image, Command: append([]string{component}, args...)}}},
-		}
-	}
-	for image, want := range map[string]string{
-		"registry.example:5000/etcd:3.6.8-0@sha256:0123": "3.6.8", "registry.example/etcd:v3.5.1": "3.5.1", "registry.example:5000/etcd": "",
-	} {
-		c := &Cluster{}
-		c.describeStaticPods(t.Context(), fake.NewClientset(pod(etcdParty, image, "--unsafe-no-fsync=true"), pod(apiserverParty, "k", "--v=1", "--v=2")))
-		if c.EtcdVersion != want || strings.Join(c.Flags[etcdParty], " ") != "--unsafe-no-fsync=true" || strings.Join(c.Flags[apiserverParty], " ") != "--v=1 --v=2" {
-			t.Errorf("%s: etcd %q, flags %v", image, c.EtcdVersion, c.Flags)
-		}
 	}
 }

@@ -5,16 +5,51 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Columns is the width that help keeps to.
 const Columns = 80
 
+// groupKey is the annotation of a flag with the title of its group.
+const groupKey = "group"
+
+// Group puts flags below a title of their own in help.
+func Group(flags *pflag.FlagSet, title string) {
+	flags.VisitAll(func(f *pflag.Flag) { f.Annotations = map[string][]string{groupKey: {title}} })
+}
+
+// flagUsages shows the flags, those of groups at the end.
+func flagUsages(flags *pflag.FlagSet) string {
+	const none = ""
+	titles, sets := []string{none}, map[string]*pflag.FlagSet{none: pflag.NewFlagSet(none, pflag.ContinueOnError)}
+	flags.VisitAll(func(f *pflag.Flag) {
+		title := none
+		if own := f.Annotations[groupKey]; len(own) > 0 {
+			title = own[0]
+		}
+		if sets[title] == nil {
+			titles, sets[title] = append(titles, title), pflag.NewFlagSet(title, pflag.ContinueOnError)
+		}
+		sets[title].AddFlag(f)
+	})
+	var b strings.Builder
+	for _, title := range titles {
+		if title != none {
+			fmt.Fprintf(&b, "\n%s:\n", title)
+		}
+		b.WriteString(sets[title].FlagUsagesWrapped(Columns))
+	}
+	return b.String()
+}
+
 // Wrap has the help of cmd and its subcommands keep to Columns: flags, and the paragraphs
 // of Long that are wider.
 func Wrap(cmd *cobra.Command) {
+	cobra.AddTemplateFunc("flagUsages", flagUsages)
 	cmd.SetUsageTemplate(strings.NewReplacer(
-		".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", Columns),
+		".LocalFlags.FlagUsages ", "flagUsages .LocalFlags ",
+		".InheritedFlags.FlagUsages ", "flagUsages .InheritedFlags ",
 		`for more information about a command.`, `for more.`,
 	).Replace(cmd.UsageTemplate()))
 	wrapLong(cmd)

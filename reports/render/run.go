@@ -31,6 +31,7 @@ func Run(res *result.Results) *Document {
 			figures.Notes = append(figures.Notes, r.title+": "+n)
 		}
 	}
+	figures.Notes = append(figures.Notes, unseen(res)...)
 	d.add(figures)
 	d.add(published(res)...)
 	d.add(t.paces(), t.thresholds(), t.swept(), t.growth(), t.readers(), t.traffic())

@@ -144,7 +144,7 @@ func TestRestoreValidation(t *testing.T) {
 	const both = "events: [{at: 1s, what: backup-cluster}, {at: 2s, what: restore-cluster}]\n"
 	const between = "events: [{at: 1s, what: sigkill}, {at: 1s, what: backup-cluster}, {at: 2s, what: start}, {at: 3s, what: restore-cluster}]\n"
 	open := strings.Replace(minimal, "{model: closed, threads: 1, operations: 1}", "{model: open, rate: 10, duration: 5s}", 1)
-	simulated := open + "cluster: {provider: replay}\n"
+	simulated := open + "cluster: {provider: simulated}\n"
 	for _, tc := range []struct{ text, want string }{
 		{minimal + both, ""},
 		{simulated + both, ""},

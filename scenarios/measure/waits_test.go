@@ -95,7 +95,7 @@ func TestAllocations(t *testing.T) {
 // API server told are counted; of a real one nobody knows.
 func TestEventsOfOther(t *testing.T) {
 	e := backlog(0)
-	e.cell.Scenario.Cluster.Provider = spec.ProviderReplay
+	e.cell.Scenario.Cluster.Provider = spec.ProviderSimulated
 	c := e.figures(t)
 	approx(t, "requests per event", c.Storage.RequestsPerEvent, float64(len(e.entries))/float64(c.Load.Done), 1e-6)
 	if c.Watcher.CPUMicrosPerEvent == nil || c.Watcher.AllocsPerEvent != nil || c.Watcher.Lists != nil {

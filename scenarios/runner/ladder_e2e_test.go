@@ -9,7 +9,7 @@ import (
 const ladder = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: ladder}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 ladder: true
 storage: {latency: 20ms}
 load: {model: open, rate: 200, duration: 1s, objectBytes: 2100B, namespaces: 3}

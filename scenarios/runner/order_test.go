@@ -138,7 +138,7 @@ func TestPair(t *testing.T) {
 
 // TestLadderInWrittenOrder: rungs are run as they are written, every time.
 func TestLadderInWrittenOrder(t *testing.T) {
-	f := assesstest.Scenario(t, "rungs", "", "cluster.provider=replay", "ladder=true", "repeat=3", "matrix.load.prefill=100,200,300,400")
+	f := assesstest.Scenario(t, "rungs", "", "cluster.provider=simulated", "ladder=true", "repeat=3", "matrix.load.prefill=100,200,300,400")
 	for i, j := range jobsOf(f) {
 		if want := f.Cells()[i%4].ID; j.cell.ID != want || j.rep != i/4+1 {
 			t.Errorf("job %d is %s, want %s", i, j.id, want)
@@ -148,7 +148,7 @@ func TestLadderInWrittenOrder(t *testing.T) {
 
 // TestTooManyObjects: a run that this machine has no memory for does not begin.
 func TestTooManyObjects(t *testing.T) {
-	f := assesstest.Scenario(t, "huge", "", "cluster.provider=replay", "load.prefill=1000000")
+	f := assesstest.Scenario(t, "huge", "", "cluster.provider=simulated", "load.prefill=1000000")
 	if have, err := procstat.MemoryAvailable(); err != nil || have > 1_000_000*bytesPerObject {
 		t.Skip("this machine has the memory, or does not say")
 	}

@@ -2,7 +2,9 @@ package runner
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"os/exec"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +19,7 @@ import (
 const played = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: played}
-cluster: {provider: replay, replay: {speed: unlimited}}
+cluster: {provider: simulated, replay: {speed: unlimited}}
 storage: {latency: 'lognormal(mean=5ms,p99=15ms)'}
 load:
   {model: open, rate: 1500, duration: 1s, recreate: 0.8, survivors: 0.1, prefill: 1, bystander: {kind: ConfigMap, rate: 5}, warmup: {operations: 40},
@@ -99,7 +101,7 @@ func requests(t *testing.T, run, cell string) map[string]int {
 const profiled = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: profiled}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 storage: {latency: 2ms}
 load: {model: open, profile: service-churn, rate: 3, duration: 12s, nodes: 4, namespaces: 3, prefill: 6, tuning: {timeScale: 1000}}
 watcher: {podQueueNum: 8, resources: [Pod, Event, ReplicaSet, Deployment, DaemonSet, Job, EndpointSlice, Node, Lease, ConfigMap, Widget]}
@@ -140,11 +142,28 @@ func TestPlayedProfiles(t *testing.T) {
 	}
 }
 
+// TestLostControlPlaneIsReported: a process of the control plane that is gone is the error, whatever the cell made of it.
+func TestLostControlPlaneIsReported(t *testing.T) {
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	opts, _ := stage(t, played, "matrix.watcher.strategy=keyed")
+	opts.Provider = cluster.Simulated
+	up := &cluster.Cluster{Provider: cluster.Simulated, Version: cluster.SimulatedVersion,
+		PIDs: map[string]int{"kube-apiserver": gone.Process.Pid}, Logs: map[string]string{"kube-apiserver": "a.log"}}
+	_, err := Run(t.Context(), opts, up)
+	ended, ok := errors.AsType[*cluster.EndedError](err)
+	if want := (cluster.EndedError{Party: "kube-apiserver", PID: gone.Process.Pid, Log: "a.log"}); !ok || *ended != want {
+		t.Errorf("got %v, want %v", err, &want)
+	}
+}
+
 // simulated runs on a simulated apiserver.
 func simulated(t *testing.T, opts Options, said *bytes.Buffer) Outcome {
 	t.Helper()
-	opts.Provider = cluster.Replay
-	provider, err := cluster.New(cluster.Replay, cluster.Options{})
+	opts.Provider = cluster.Simulated
+	provider, err := cluster.New(cluster.Simulated, cluster.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -299,6 +299,9 @@ func (r *Runner) all(ctx context.Context) error {
 				cell, err = r.newCell(j).run(ctx)
 			}
 		}
+		if ended := r.cluster.Ended(); ended != nil && ctx.Err() == nil {
+			return fmt.Errorf("cell %s: the control plane is lost: %w", j.id, ended)
+		}
 		if err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)

@@ -103,7 +103,7 @@ func TestEstimateLearns(t *testing.T) {
 // TestExpectKnowsTheSpeed: a load that is played faster is over sooner.
 func TestExpectKnowsTheSpeed(t *testing.T) {
 	s := spec.Default()
-	s.Cluster.Provider, s.Load.Model, s.Load.Rate, s.Load.Duration = spec.ProviderReplay, result.ModelOpen, 1, spec.Duration(100*time.Second)
+	s.Cluster.Provider, s.Load.Model, s.Load.Rate, s.Load.Duration = spec.ProviderSimulated, result.ModelOpen, 1, spec.Duration(100*time.Second)
 	s.Storage.Latency = "1ms"
 	for speed, want := range map[units.Speed]time.Duration{0: 100 * time.Second, 10: 10 * time.Second, units.Unlimited: 0} {
 		s.Load.Speed = speed

@@ -22,7 +22,7 @@ import (
 const traced = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: traced}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 storage: {latency: 'lognormal(mean=5ms,p99=15ms)'}
 watcher: {podQueueNum: 8, resources: [Pod, Event, ReplicaSet, Deployment, Node]}
 limits: {minPower: 0, lag: 10s}

@@ -50,7 +50,7 @@ func withProcesses(t *testing.T) Measurer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	provider, err := cluster.New(spec.ProviderReplay, cluster.Options{})
+	provider, err := cluster.New(spec.ProviderSimulated, cluster.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func withProcesses(t *testing.T) Measurer {
 		t.Fatal(err)
 	}
 	return measureFunc(func(ctx context.Context, f *spec.File) (*result.Results, error) {
-		o := runner.Options{Scenario: f, Binaries: bins, Provider: spec.ProviderReplay, OutDir: t.TempDir()}
+		o := runner.Options{Scenario: f, Binaries: bins, Provider: spec.ProviderSimulated, OutDir: t.TempDir()}
 		out, err := runner.Run(ctx, o, up)
 		return out.Results, err
 	})

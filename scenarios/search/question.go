@@ -61,7 +61,7 @@ func (q Question) Sets(s *spec.Scenario) (sets []string, err error) {
 		}
 	}
 	return []string{
-		"cluster.provider=replay", "load.rate=" + number(rounded(rate)), "load.duration=" + q.Length.String(),
+		"cluster.provider=simulated", "load.rate=" + number(rounded(rate)), "load.duration=" + q.Length.String(),
 		"watcher.synchronizer.disabled=true", // what a strategy loses is not to be repaired
 		"storage.latency=" + strconv.Quote(q.Storage),
 	}, nil

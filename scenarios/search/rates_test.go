@@ -17,7 +17,7 @@ import (
 const ratesScenario = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: limits}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 storage: {latency: 20ms}
 load: {model: open, rate: 200, duration: 10s}
 watcher: {podQueueNum: 10}

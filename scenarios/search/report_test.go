@@ -11,7 +11,7 @@ import (
 const asking = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: asking}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 storage: {latency: 'lognormal(p50=60ms,p99=400ms)'}
 load: {model: open, rate: 200, duration: 20s}
 watcher: {synchronizer: {disabled: true}}

@@ -240,7 +240,7 @@ func TestFailed(t *testing.T) {
 // TestRefused: what cannot be searched is bad input that names the remedy.
 func TestRefused(t *testing.T) {
 	closed := strings.NewReplacer("model: open, rate: 20000, duration: 1s", "model: closed, threads: 2, operations: 10",
-		"provider: replay, replay: {speed: unlimited}", "provider: embedded").Replace(burst)
+		"provider: simulated, replay: {speed: unlimited}", "provider: embedded").Replace(burst)
 	slow := strings.Replace(burst, "speed: unlimited", "speed: 1x", 1)
 	for _, c := range []struct {
 		text, want string

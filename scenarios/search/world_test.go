@@ -15,7 +15,7 @@ import (
 const burst = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: planted}
-cluster: {provider: replay, replay: {speed: unlimited}}
+cluster: {provider: simulated, replay: {speed: unlimited}}
 storage: {latency: 'lognormal(mean=15ms,p99=30ms)', capacity: {inflight: 40}}
 load: {model: open, rate: 20000, duration: 1s}
 watcher: {synchronizer: {disabled: true}}

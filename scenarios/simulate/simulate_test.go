@@ -31,7 +31,7 @@ func parsed(t testing.TB, load string, sets ...string) *spec.Scenario {
 	const file = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: mine}
-cluster: {provider: replay}
+cluster: {provider: simulated}
 storage: {latency: 'lognormal(p50=40ms,p99=90ms)', capacity: {inflight: 300}}
 load: %s
 watcher: {strategy: keyed, podQueueNum: 12}

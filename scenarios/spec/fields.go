@@ -67,7 +67,7 @@ func (t *tags) values() string {
 // check refuses a value beyond what the tags say.
 func (t *tags) check(path string, v reflect.Value) error {
 	if len(t.words) > 0 && !slices.Contains(t.words, v.String()) {
-		return bad(path, oneOf(t.words), "%q is not known", v.String())
+		return bad(path, cmp.Or(renamed[path+"="+v.String()], oneOf(t.words)), "%q is not known", v.String())
 	}
 	beyond := func(bound string, sign int) bool {
 		if bound == "" || len(t.words) > 0 {

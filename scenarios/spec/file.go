@@ -39,6 +39,9 @@ var retired = withLoad(map[string]string{
 	"readers.follower":      "start a second k8s-watch with a kubeconfig that leads to the first",
 })
 
+// renamed are words of former versions, by field.
+var renamed = map[string]string{providerField + "=" + formerSimulated: "use simulated, its name now"}
+
 // withLoad adds those of a plan.
 func withLoad(all map[string]string) map[string]string {
 	for field, advice := range plan.Retired {

@@ -43,7 +43,7 @@ func (s *Scenario) validateReaders() error {
 	switch {
 	case s.Simulated():
 		return bad("readers", "use another provider, or leave it out",
-			"readers need a real apiserver, which cluster.provider %s is not", ProviderReplay)
+			"readers need a real apiserver, which cluster.provider %s is not", ProviderSimulated)
 	case r.Get > 0 && s.Load.Prefill == 0:
 		const none = "no Pod exists before the load that could be asked for"
 		return bad("readers.get", "set load.prefill, for example 300", none)

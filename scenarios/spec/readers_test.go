@@ -24,7 +24,7 @@ func TestReaders(t *testing.T) {
 		{with + "readers: {from: apiserver, webhooks: 1}\n", "readers.webhooks: an apiserver notifies nobody"},
 		{with + "readers: {watches: 1}\nwatcher: {profile: legacy}\n", "readers.from: only k8s-watch with the profile default serves"},
 		{with + "readers: {watches: 1}\nwatcher: {replicas: 2, leaderElection: true}\nstorage: {instances: 2}\n", "readers.from: with several watchers"},
-		{strings.Replace(with, "closed, threads: 2, operations: 10", "open, rate: 100, duration: 5s", 1) + "readers: {watches: 1}\ncluster: {provider: replay}\n", "readers: readers need a real apiserver"},
+		{strings.Replace(with, "closed, threads: 2, operations: 10", "open, rate: 100, duration: 5s", 1) + "readers: {watches: 1}\ncluster: {provider: simulated}\n", "readers: readers need a real apiserver"},
 	} {
 		_, err := Format{}.Parse("s.yaml", []byte(tc.text))
 		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {

@@ -17,7 +17,7 @@ var bases = []string{
 	strings.Replace(minimal, "closed, threads: 2, operations: 10", "open, rate: 2, duration: 5s, profile: mixed-production, nodes: 500, namespaces: 20", 1),
 	minimal + "fault: {row: F2, title: x, assert: [C]}\n",
 	minimal + "storage: {instances: 5, faults: ['503:1%']}\nwatcher: {replicas: 2, leaderElection: true}\nwatch: {faults: ['close(1s,5s)']}\nextra: {namespaces: 1, pods: 1}\n",
-	minimal + "cluster: {provider: replay}\n",
+	minimal + "cluster: {provider: simulated}\n",
 	strings.Replace(minimal, "operations: 10", "operations: 10, prefill: 10", 1) + "readers: {list: 1, webhooks: 3}\n",
 }
 

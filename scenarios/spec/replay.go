@@ -14,12 +14,20 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// ProviderReplay is the provider of a cluster that is simulated: each cell has one of its
+// ProviderSimulated is the provider of a cluster that is simulated: each cell has one of its
 // own, with the load in the same process.
-const ProviderReplay = "replay"
+const ProviderSimulated = "simulated"
+
+// formerSimulated is its name in the records of former versions.
+const (
+	formerSimulated = "replay"
+	providerField   = "cluster.provider"
+)
 
 // Simulated reports whether the cluster is simulated.
-func (s *Scenario) Simulated() bool { return s.Cluster.Provider == ProviderReplay }
+func (s *Scenario) Simulated() bool {
+	return s.Cluster.Provider == ProviderSimulated || s.Cluster.Provider == formerSimulated
+}
 
 // Traced reports whether the load is a recorded trace. The section load is then the default.
 func (s *Scenario) Traced() bool { return s.Cluster.Replay.Trace != "" }
@@ -63,13 +71,13 @@ func (s *Scenario) validateReplay() error {
 	const remedy = "use another cluster.provider, or leave it out"
 	switch {
 	case !s.Simulated() && s.Cluster.Replay != Replay{}:
-		return bad("cluster.replay", "use provider: replay, or leave it out", "it means nothing for the provider %s",
+		return bad("cluster.replay", "use provider: simulated, or leave it out", "it means nothing for the provider %s",
 			s.Cluster.Provider)
 	case !s.Simulated() && s.Load.Speed != 0:
-		return bad("load.speed", "use provider: replay, or leave it out", "it means nothing for the provider %s",
+		return bad("load.speed", "use provider: simulated, or leave it out", "it means nothing for the provider %s",
 			s.Cluster.Provider)
 	case !s.Simulated() && s.Ladder:
-		return bad("ladder", "use provider: replay, or leave it out",
+		return bad("ladder", "use provider: simulated, or leave it out",
 			"only a simulated apiserver is filled quickly enough, not that of %s", s.Cluster.Provider)
 	case !s.Simulated():
 		return nil

@@ -11,7 +11,7 @@ const shippedTrace = "../../loadgen/record/testdata/churn.trace.zst"
 
 // TestTraceIsTheLoad: a scenario with a trace has no other load.
 func TestTraceIsTheLoad(t *testing.T) {
-	const head = "apiVersion: watchbench/v1\nkind: Scenario\nmetadata: {name: x}\ncluster: {provider: replay, replay: {speed: 10x, trace: " + shippedTrace + "}}\n"
+	const head = "apiVersion: watchbench/v1\nkind: Scenario\nmetadata: {name: x}\ncluster: {provider: simulated, replay: {speed: 10x, trace: " + shippedTrace + "}}\n"
 	f, err := Format{}.Parse("x.yaml", []byte(head))
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestTraceMustBeWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		text := "apiVersion: watchbench/v1\nkind: Scenario\nmetadata: {name: x}\ncluster: {provider: replay, replay: {trace: " + path + "}}\nwatcher: {resources: [Pod]}\n"
+		text := "apiVersion: watchbench/v1\nkind: Scenario\nmetadata: {name: x}\ncluster: {provider: simulated, replay: {trace: " + path + "}}\nwatcher: {resources: [Pod]}\n"
 		_, err := Format{}.Parse("x.yaml", []byte(text))
 		if err == nil || !strings.HasPrefix(err.Error(), "x.yaml:4: cluster.replay.trace: ") || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", tc.name, err)
@@ -74,7 +74,7 @@ func TestKindsThatAreNotThere(t *testing.T) {
 func TestReplayNeedsNoWrites(t *testing.T) {
 	good := func() *Scenario {
 		s := Default()
-		s.Cluster.Provider = ProviderReplay
+		s.Cluster.Provider = ProviderSimulated
 		s.Load.Model, s.Load.Rate, s.Load.Duration = "open", 100, Duration(1e9)
 		return &s
 	}
@@ -82,18 +82,18 @@ func TestReplayNeedsNoWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, change := range map[string]func(*Scenario){
-		"cluster.replay: it means nothing for the provider embedded; use provider: replay, or leave it out": func(s *Scenario) { s.Cluster.Provider, s.Cluster.Replay.Speed = "embedded", 10 },
-		"load.model: \"closed\" cannot be replayed":                                                         func(s *Scenario) { s.Load.Model = "closed" },
-		"load: the trace none.zst is the load":                                                              func(s *Scenario) { s.Cluster.Replay.Trace = "none.zst" },
-		"cluster.replay.trace: open none.zst: no such file":                                                 func(s *Scenario) { s.Load, s.Cluster.Replay.Trace = Default().Load, "none.zst" },
-		"cluster.replay.trace: replay.go: line 1: this is not a trace of":                                   func(s *Scenario) { s.Load, s.Cluster.Replay.Trace = Default().Load, "replay.go" },
-		"cluster.replay: it means nothing for the provider embedded; use pro":                               func(s *Scenario) { s.Cluster.Provider, s.Cluster.Replay.Trace = "embedded", shippedTrace },
-		"load.speed: it means nothing for the provider embedded":                                            func(s *Scenario) { s.Cluster.Provider, s.Load.Speed = "embedded", 10 },
-		"ladder: only a simulated apiserver":                                                                func(s *Scenario) { s.Cluster.Provider, s.Ladder = "embedded", true },
-		"ladder: the rate of a profile or a trace cannot be compared":                                       func(s *Scenario) { s.Ladder, s.Load.Profile = true, "service-churn" },
-		"ladder: the rate of a profile or a trace cannot":                                                   func(s *Scenario) { s.Ladder, s.Load, s.Cluster.Replay.Trace = true, Default().Load, shippedTrace },
-		"watcher.leaderElection: ":                                                                          func(s *Scenario) { s.Watcher.LeaderElection = true },
-		"extra: ":                                                                                           func(s *Scenario) { s.Extra.Pods = 1 },
+		"cluster.replay: it means nothing for the provider embedded; use provider: simulated, or leave it out": func(s *Scenario) { s.Cluster.Provider, s.Cluster.Replay.Speed = "embedded", 10 },
+		"load.model: \"closed\" cannot be replayed":                                                            func(s *Scenario) { s.Load.Model = "closed" },
+		"load: the trace none.zst is the load":                                                                 func(s *Scenario) { s.Cluster.Replay.Trace = "none.zst" },
+		"cluster.replay.trace: open none.zst: no such file":                                                    func(s *Scenario) { s.Load, s.Cluster.Replay.Trace = Default().Load, "none.zst" },
+		"cluster.replay.trace: replay.go: line 1: this is not a trace of":                                      func(s *Scenario) { s.Load, s.Cluster.Replay.Trace = Default().Load, "replay.go" },
+		"cluster.replay: it means nothing for the provider embedded; use pro":                                  func(s *Scenario) { s.Cluster.Provider, s.Cluster.Replay.Trace = "embedded", shippedTrace },
+		"load.speed: it means nothing for the provider embedded":                                               func(s *Scenario) { s.Cluster.Provider, s.Load.Speed = "embedded", 10 },
+		"ladder: only a simulated apiserver":                                                                   func(s *Scenario) { s.Cluster.Provider, s.Ladder = "embedded", true },
+		"ladder: the rate of a profile or a trace cannot be compared":                                          func(s *Scenario) { s.Ladder, s.Load.Profile = true, "service-churn" },
+		"ladder: the rate of a profile or a trace cannot":                                                      func(s *Scenario) { s.Ladder, s.Load, s.Cluster.Replay.Trace = true, Default().Load, shippedTrace },
+		"watcher.leaderElection: ":                                                                             func(s *Scenario) { s.Watcher.LeaderElection = true },
+		"extra: ":                                                                                              func(s *Scenario) { s.Extra.Pods = 1 },
 	} {
 		s := good()
 		change(s)

@@ -62,12 +62,12 @@ type Metadata struct {
 
 // Cluster says what the watcher watches.
 type Cluster struct {
-	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig,enum=replay" jsonschema_description:"embedded: our own etcd and kube-apiserver; kind (needs Docker); kubeconfig: any other; replay: an API server simulated in memory."`
+	Provider string `json:"provider" jsonschema:"enum=embedded,enum=kind,enum=kubeconfig,enum=simulated" jsonschema_description:"embedded: our own etcd and kube-apiserver; kind (needs Docker); kubeconfig: any other; simulated: an API server simulated in memory."`
 	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk, as in production."`
 	// Controllers make a cluster write by itself.
 	Controllers bool `json:"controllers,omitempty" jsonschema_description:"Embedded: also run kube-controller-manager, kube-scheduler and kwok, and record what they write."`
-	// Replay is for the provider replay.
-	Replay Replay `json:"replay,omitzero" jsonschema_description:"Of the provider replay."`
+	// Replay is for the provider simulated.
+	Replay Replay `json:"replay,omitzero" jsonschema_description:"Of the provider simulated."`
 }
 
 // Replay says what is played into a simulated apiserver, and how.

@@ -297,7 +297,7 @@ func TestPair(t *testing.T) {
 		{"pair: watcher.strategy\n", nil, "s.yaml: repeat: 1 is odd, and the axis watcher.strategy is a pair; use 2, so that the blocks A B B A are whole"},
 		{"repeat: 2\npair: watcher.strategy\n", []string{"matrix.watcher.strategy=keyed,single,dedup"}, "s.yaml:17: pair: a pair has two points, the axis watcher.strategy has 3; keep two, or drop pair"},
 		{"repeat: 2\npair: load\nrepeatOnce: [{load: light}]\n", nil, "s.yaml:17: pair: both points of a pair are run, as often as repeat says; drop it, or repeatOnce, only and ladder"},
-		{"repeat: 2\npair: load\nladder: true\n", []string{"cluster.provider=replay"}, "s.yaml:17: pair: both points of a pair are run, as often as repeat says; drop it, or repeatOnce, only and ladder"},
+		{"repeat: 2\npair: load\nladder: true\n", []string{"cluster.provider=simulated"}, "s.yaml:17: pair: both points of a pair are run, as often as repeat says; drop it, or repeatOnce, only and ladder"},
 		{"repeat: 2\npair: [load]\n", nil, "s.yaml:17: pair: a list where one value is wanted; write one value"},
 		{"repeat: 2\nmatrix: {pair: [load]}\n", nil, "s.yaml:17: matrix: given twice in one mapping; keep one"},
 	} {

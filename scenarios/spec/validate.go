@@ -53,7 +53,7 @@ func (s *Scenario) validateLoad() error {
 	}
 	if s.Load.Driver == DriverK6 && s.Simulated() {
 		return bad("load.driver", "use the engine, or another provider",
-			"k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderReplay)
+			"k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderSimulated)
 	}
 	err := s.Load.Validate()
 	if fe, ok := errors.AsType[*strictyaml.FieldError](err); ok {

@@ -3,7 +3,6 @@ package controlplane
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,7 +13,7 @@ import (
 )
 
 const (
-	// progressEvery is the time between two progress lines of one build.
+	// progressEvery is the time between two progress lines.
 	progressEvery = 15 * time.Second
 	// tailLines is how much of the compiler's output an error carries.
 	tailLines = 20
@@ -22,83 +21,117 @@ const (
 	killAfter = 5 * time.Second
 )
 
-// build compiles one tool into dir. The lock must be held.
-func build(ctx context.Context, opts Options, t tool, dir string) error {
-	goTool, err := exec.LookPath("go")
-	if err != nil {
-		return fmt.Errorf("build %s %s: %w; install Go, or point KUBEBUILDER_ASSETS at a directory with etcd and "+
-			"kube-apiserver",
-			t.name, t.version(), err)
+// build compiles tools into dir. The lock must be held.
+func build(ctx context.Context, opts Options, tools []tool, dir string) error {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.name+" "+t.version())
 	}
-	work, err := os.MkdirTemp(dir, workPrefix+t.name+"-")
-	if err != nil {
-		return fmt.Errorf("create a directory to build %s in: %w", t.name, err)
+	b := &builder{opts: opts}
+	var err error
+	if b.goTool, err = exec.LookPath("go"); err != nil {
+		return fmt.Errorf("build %s: %w; install Go, or point KUBEBUILDER_ASSETS at a directory with etcd and "+
+			"kube-apiserver", strings.Join(names, ", "), err)
 	}
-	defer func() { _ = os.RemoveAll(work) }()
-	mod, sum := t.files()
-	for name, data := range map[string][]byte{"go.mod": mod, "go.sum": sum} {
-		if err := os.WriteFile(filepath.Join(work, name), data, 0o644); err != nil {
-			return fmt.Errorf("write the pinned module of %s: %w", t.name, err)
+	if b.work, err = os.MkdirTemp(dir, workPrefix); err != nil {
+		return fmt.Errorf("create a directory to build in: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(b.work) }()
+	opts.say("building %s once; reading the sources", strings.Join(names, ", "))
+	for _, t := range tools {
+		if err := b.list(ctx, t); err != nil {
+			return err
 		}
 	}
-	opts.say("building %s %s, once, about %s", t.name, t.version(), t.about)
-	started := time.Now()
-	out := filepath.Join(work, t.name)
-	if err := compile(ctx, opts, t, goTool, work, out); err != nil {
-		return err
+	opts.say("%d packages to compile; an estimate follows in %s", b.forecast.packages, progressEvery)
+	for _, t := range tools {
+		started := time.Now()
+		if err := b.compile(ctx, t); err != nil {
+			return err
+		}
+		if err := install(dir, b.work, t.name, t.stamp()); err != nil {
+			return err
+		}
+		opts.say("built %s %s in %s", t.name, t.version(), time.Since(started).Round(time.Second))
 	}
-	// The stamp of an older binary must not vouch for the new one, nor the other
-	// way round, whatever is cut off between these steps.
-	if err := os.Remove(stampPath(dir, t)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("replace %s: %w", t.name, err)
-	}
-	if err := os.Rename(out, filepath.Join(dir, t.name)); err != nil {
-		return fmt.Errorf("put %s in its place: %w", t.name, err)
-	}
-	stamp := filepath.Join(work, "stamp")
-	if err := os.WriteFile(stamp, []byte(t.stamp()), 0o644); err != nil {
-		return fmt.Errorf("write the stamp of %s: %w", t.name, err)
-	}
-	if err := os.Rename(stamp, stampPath(dir, t)); err != nil {
-		return fmt.Errorf("write the stamp of %s: %w", t.name, err)
-	}
-	opts.say("built %s %s in %s", t.name, t.version(), time.Since(started).Round(time.Second))
 	return nil
 }
 
-// compile runs the go command. Its process group is ended with ctx, so that no
-// compiler outlives an interrupted build.
-func compile(ctx context.Context, opts Options, t tool, goTool, work, out string) error {
-	cmd := exec.CommandContext(ctx, goTool,
-		"build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", t.ldflags(), "-o", out, t.pkg)
-	cmd.Dir = work
+// builder runs the go command in work, in which each pin has a folder and each binary its name.
+type builder struct {
+	opts         Options
+	goTool, work string
+	forecast     forecast
+}
+
+// list makes the pinned module of a tool and tells the forecast what it consists of. It may have to download modules.
+func (b *builder) list(ctx context.Context, t tool) error {
+	pin := filepath.Join(b.work, "pin-"+t.pin)
+	if err := os.MkdirAll(pin, 0o755); err != nil {
+		return fmt.Errorf("make the pinned module of %s: %w", t.name, err)
+	}
+	mod, sum := t.files()
+	for name, data := range map[string][]byte{"go.mod": mod, "go.sum": sum} {
+		if err := os.WriteFile(filepath.Join(pin, name), data, 0o644); err != nil {
+			return fmt.Errorf("write the pinned module of %s: %w", t.name, err)
+		}
+	}
+	var listed, said bytes.Buffer
+	cmd := b.command(ctx, t, "list", "-deps", "-f", listFormat, t.pkg)
+	cmd.Stdout, cmd.Stderr = &listed, &said
+	err := withProgress(cmd.Run, func(elapsed time.Duration) {
+		b.opts.say("reading the sources of %s: %s", t.name, elapsed.Round(time.Second))
+	})
+	if err != nil {
+		return failed(ctx, t, err, said.String())
+	}
+	b.forecast.add(t.name, listed.String())
+	return nil
+}
+
+func (b *builder) compile(ctx context.Context, t tool) error {
+	out := &compiler{forecast: &b.forecast, tool: t.name}
+	cmd := b.command(ctx, t, "build", "-v", "-ldflags", t.ldflags(), "-o", filepath.Join(b.work, t.name), t.pkg)
+	cmd.Stdout, cmd.Stderr = out, out
+	b.forecast.begin()
+	err := withProgress(cmd.Run, func(elapsed time.Duration) {
+		b.opts.say("building %s: %s, %s", t.name, elapsed.Round(time.Second), b.forecast.left())
+	})
+	b.forecast.finish(t.name)
+	if err != nil {
+		return failed(ctx, t, err, out.output())
+	}
+	return nil
+}
+
+// command is a go command whose process group ends with ctx, so that no compiler outlives an interrupted build.
+func (b *builder) command(ctx context.Context, t tool, verb string, args ...string) *exec.Cmd {
+	args = append([]string{verb, "-mod=readonly", "-trimpath", "-buildvcs=false"}, args...)
+	cmd := exec.CommandContext(ctx, b.goTool, args...)
+	cmd.Dir = filepath.Join(b.work, "pin-"+t.pin)
 	cmd.Env = buildEnv(os.Environ())
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = killAfter
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	err := runWithProgress(cmd, func(elapsed time.Duration) {
-		opts.say("building %s: %s of about %s", t.name, elapsed.Round(time.Second), t.about)
-	})
+	return cmd
+}
+
+func failed(ctx context.Context, t tool, err error, output string) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("build %s: %w", t.name, context.Cause(ctx))
 	}
-	if err != nil {
-		return fmt.Errorf("build %s %s: %w\n%s\nThe sources come through the Go module proxy (GOPROXY); "+
-			"KUBEBUILDER_ASSETS may point at a directory with ready-made binaries instead",
-			t.name, t.version(), err, tail(output.String()))
-	}
-	return nil
+	return fmt.Errorf("build %s %s: %w\n%s\nThe sources come through the Go module proxy (GOPROXY); "+
+		"KUBEBUILDER_ASSETS may point at a directory with ready-made binaries instead",
+		t.name, t.version(), err, tail(output))
 }
 
-// runWithProgress runs cmd and calls progress now and then until it has ended.
-func runWithProgress(cmd *exec.Cmd, progress func(elapsed time.Duration)) error {
+// withProgress calls progress now and then until work has ended.
+func withProgress(work func() error, progress func(elapsed time.Duration)) error {
 	started := time.Now()
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	done := make(chan error, 1) // one result
-	go func() { done <- cmd.Run() }()
+	go func() { done <- work() }()
 	for {
 		select {
 		case err := <-done:

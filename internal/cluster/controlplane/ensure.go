@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
@@ -22,6 +24,8 @@ type Options struct {
 	Cache string
 	// Progress receives one line at a time, without a newline. May be nil.
 	Progress func(line string)
+
+	transport http.RoundTripper // of tests
 }
 
 func (o Options) say(format string, args ...any) {
@@ -59,9 +63,9 @@ func (o Options) Dir() (string, error) {
 	return filepath.Join(root, "controlplane", KubernetesVersion()+"-"+runtime.GOOS+"-"+runtime.GOARCH), nil
 }
 
-// Ensure returns a directory that has the named binaries, building those that
-// are missing or were built from another pin. It is safe to call from several
-// processes at once. Cancelling ctx ends a build and leaves what was complete.
+// Ensure returns a directory that has the named binaries. Those that are missing, or were built from another pin, are
+// downloaded or else built. It is safe to call from several processes at once. Cancelling ctx ends the work and leaves
+// what was complete.
 func Ensure(ctx context.Context, opts Options, names ...string) (dir string, err error) {
 	wanted := make([]tool, 0, len(names))
 	for _, name := range names {
@@ -82,7 +86,7 @@ func Ensure(ctx context.Context, opts Options, names ...string) (dir string, err
 		return "", fmt.Errorf("create the control plane cache (%s moves it): %w", EnvCache, err)
 	}
 	unlock, err := lifecycle.LockFile(ctx, filepath.Join(dir, ".lock"), func() {
-		opts.say("waiting for another process that is building the control plane in %s", dir)
+		opts.say("waiting for another process that is making the control plane in %s", dir)
 	})
 	if err != nil {
 		return "", err
@@ -91,27 +95,65 @@ func Ensure(ctx context.Context, opts Options, names ...string) (dir string, err
 	if err := sweep(dir); err != nil {
 		return "", err
 	}
-	for _, t := range missing(dir, wanted) {
-		if err := build(ctx, opts, t, dir); err != nil {
-			return "", err
+	return dir, obtain(ctx, opts, wanted, dir)
+}
+
+// obtain downloads or builds what is missing in dir. The lock must be held.
+func obtain(ctx context.Context, opts Options, wanted []tool, dir string) error {
+	lacking := missing(dir, wanted)
+	if slices.ContainsFunc(lacking, func(t tool) bool { return slices.Contains(shipped(), t.name) }) {
+		err := download(ctx, opts, dir)
+		if ctx.Err() != nil {
+			return fmt.Errorf("download the control plane: %w", context.Cause(ctx))
 		}
+		if err != nil {
+			opts.say("no download: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
+		lacking = missing(dir, wanted)
 	}
-	return dir, nil
+	if len(lacking) == 0 {
+		return nil
+	}
+	return build(ctx, opts, lacking, dir)
 }
 
 // missing returns the tools without an up-to-date binary in dir.
 func missing(dir string, wanted []tool) []tool {
 	var out []tool
 	for _, t := range wanted {
-		stamp, err := os.ReadFile(stampPath(dir, t))
-		if err != nil || string(stamp) != t.stamp() || !Executable(filepath.Join(dir, t.name)) {
+		data, err := os.ReadFile(stampPath(dir, t.name))
+		stamp := string(data)
+		valid := stamp == t.stamp() || strings.HasPrefix(stamp, downloadStamp) && slices.Contains(shipped(), t.name)
+		if err != nil || !valid || !Executable(filepath.Join(dir, t.name)) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-func stampPath(dir string, t tool) string { return filepath.Join(dir, "."+t.name+".stamp") }
+// install moves a complete binary from work to dir. The stamp of an older one must not vouch for it, nor the other way
+// round, whatever is cut off between these steps.
+func install(dir, work, name, stamp string) error {
+	made := filepath.Join(work, name+".stamp")
+	err := os.WriteFile(made, []byte(stamp), 0o644)
+	if err == nil {
+		if err = os.Remove(stampPath(dir, name)); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = os.Rename(filepath.Join(work, name), filepath.Join(dir, name))
+	}
+	if err == nil {
+		err = os.Rename(made, stampPath(dir, name))
+	}
+	if err != nil {
+		return fmt.Errorf("put %s in its place: %w", name, err)
+	}
+	return nil
+}
+
+func stampPath(dir, name string) string { return filepath.Join(dir, "."+name+".stamp") }
 
 // Executable reports whether path is a file that can be run.
 func Executable(path string) bool {
@@ -119,10 +161,10 @@ func Executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// workPrefix marks the directories that builds work in.
+// workPrefix marks the directories that downloads and builds work in.
 const workPrefix = ".build-"
 
-// sweep removes what builds that were cut off have left. The lock must be held.
+// sweep removes what was left when one was cut off. The lock must be held.
 func sweep(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

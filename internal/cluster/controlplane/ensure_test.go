@@ -14,9 +14,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if err := os.Setenv(EnvIndex, NoDownload); err != nil { // but where a test names an index
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
-// fakeGo puts a "go" in front of the PATH that notes each call in the returned file
+// fakeGo puts a "go" in front of the PATH that lists two packages, notes each build in the returned file
 // and then does what the script says. The script finds the file to make in $out.
 // Compiling Kubernetes takes minutes; what is tested here is everything around it.
 func fakeGo(t *testing.T, script string) (calls string) {
@@ -24,6 +29,7 @@ func fakeGo(t *testing.T, script string) (calls string) {
 	dir := t.TempDir()
 	calls = filepath.Join(dir, "calls")
 	program := fmt.Sprintf(`#!/bin/sh
+[ "$1" = list ] && printf 'true|stale dependency|x/%%s|/nowhere/%%s|x.go\n' a a b b && exit 0
 echo "$@" >>%s
 while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done
 %s
@@ -88,7 +94,8 @@ func TestEnsureBuildsOnce(t *testing.T) {
 	}
 	said := strings.Join(lines, "\n")
 	for _, want := range []string{
-		"building kube-apiserver " + KubernetesVersion() + ", once, about",
+		"building etcd " + mustFind(Etcd).version() + ", kube-apiserver " + KubernetesVersion() + " once",
+		"2 packages to compile",
 		"built etcd " + mustFind(Etcd).version() + " in ",
 		"waiting for another process",
 	} {

@@ -36,22 +36,18 @@ type tool struct {
 	pin    string // pin/<pin>.mod
 	module string // whose version is the binary's version
 	pkg    string
-	about  string // duration of a build from nothing on two cores, as measured
 }
 
 var tools = []tool{
-	{name: Etcd, pin: "etcd", module: "go.etcd.io/etcd/server/v3", pkg: "go.etcd.io/etcd/server/v3",
-		about: "half a minute"},
-	{name: APIServer, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver",
-		about: "4 minutes"},
+	{name: Etcd, pin: "etcd", module: "go.etcd.io/etcd/server/v3", pkg: "go.etcd.io/etcd/server/v3"},
+	{name: APIServer, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver"},
 	// After kube-apiserver, most of whose packages they share.
 	{name: ControllerManager, pin: "kubernetes", module: "k8s.io/kubernetes",
-		pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", about: "a minute"},
-	{name: Scheduler, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-scheduler",
-		about: "20 seconds"},
-	{name: Kwok, pin: "kwok", module: "sigs.k8s.io/kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", about: "2 minutes"},
+		pkg: "k8s.io/kubernetes/cmd/kube-controller-manager"},
+	{name: Scheduler, pin: "kubernetes", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-scheduler"},
+	{name: Kwok, pin: "kwok", module: "sigs.k8s.io/kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok"},
 	// In a pin of its own: it needs more than kube-apiserver, which is not to be built again for it.
-	{name: Kubectl, pin: "kubectl", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kubectl", about: "a minute"},
+	{name: Kubectl, pin: "kubectl", module: "k8s.io/kubernetes", pkg: "k8s.io/kubernetes/cmd/kubectl"},
 }
 
 // KubernetesVersion is the pinned version, such as "v1.36.3".
