@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
@@ -27,13 +26,12 @@ func TestPictures(t *testing.T) {
 	path := savedPage(t, res)
 	b.media("screen", "light")
 	b.open(path, 1280, 900)
-	load := fmt.Sprintf("#load%d", len(arrange(res).loads())) // the heaviest
 	shoot(b, "report.png", "", 1280, 900)
-	shoot(b, "report-charts.png", load, 1280, 1800)
+	shoot(b, "report-charts.png", "#figures", 1280, 800)
 	b.media("screen", "dark")
-	shoot(b, "report-dark.png", load, 1280, 1400)
+	shoot(b, "report-dark.png", "", 1280, 900)
 	b.media("screen", "light")
-	b.open(path, 420, 900)
-	shoot(b, "report-phone.png", load, 420, 1400)
+	b.open(path, 390, 900)
+	shoot(b, "report-phone.png", "", 390, 1400)
 	b.quiet(path)
 }
