@@ -147,10 +147,6 @@ $(LINTER): internal/tools/go.mod internal/tools/go.sum
 	@mkdir -p $(BIN)
 	cd internal/tools && $(GO) build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-.PHONY: man
-man: build ## write the man pages to bin/man/man1
-	$(BIN)/watchbench man $(BIN)/man/man1
-
 .PHONY: clean
 clean: ## remove what was built here (the control plane's cache stays)
 	rm -rf $(BIN) $(OUT) $(ECHARTS) .cache

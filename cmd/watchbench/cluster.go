@@ -42,7 +42,6 @@ func clusterCommand() *cobra.Command {
 		if use != "build" {
 			sub.Flags().StringVar(&f.provider, "provider", cluster.Embedded, "embedded or kind")
 			kindFlags(sub.Flags(), &f.kind)
-			offer(sub, "provider", cluster.Embedded, cluster.Kind)
 		}
 		switch use {
 		case "status":

@@ -69,7 +69,6 @@ invalid cell that violates a guarantee is kept.`,
 			}
 			return needArgs(0, 1, "at most one scenario with --resume")(cmd, args)
 		},
-		ValidArgsFunction: scenarioNames,
 
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -90,8 +89,6 @@ invalid cell that violates a guarantee is kept.`,
 	fl.StringVar(&f.live, "live", "",
 		"serve a live page of the run at this address (:0 is any free port of the loopback address)")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
-	offer(cmd, "format", "table", "json")
-	offerBy(cmd, "resume", folders)
 	return cmd
 }
 
@@ -121,8 +118,6 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fsyncFlag(fl, &f.cluster.FSync)
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
-	offer(cmd, "cluster", providers...)
-	offerBy(cmd, "out", folders)
 }
 
 // up brings the cluster of a scenario up, whose parties log to a folder, or takes the one
@@ -199,10 +194,11 @@ func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries)
 	f.page.begin(file.Base().Metadata.Name)
 	out, err := f.execute(cmd, file, bins)
 	if out.Results != nil && len(out.Results.Cells) > 0 {
+		var unwritten error
 		if !out.Nothing {
-			err = errors.Join(err, render.All(out.Dir, out.Results), f.page.report(out.Dir))
+			unwritten = errors.Join(render.All(out.Dir, out.Results), f.page.report(out.Dir))
 		}
-		err = errors.Join(err, f.show(cmd, out))
+		err = errors.Join(err, unwritten, f.show(cmd, out, unwritten == nil))
 	}
 	if out.Results != nil && runner.Resumable(out.Results) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench run --resume %s runs the cells that are missing or invalid\n",
@@ -250,13 +246,14 @@ func (f *runFlags) runner(ctx context.Context, opts runner.Options) (*runner.Run
 	return r, nil
 }
 
-func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome) error {
+// show prints the results, and where their page is if it was written.
+func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome, written bool) error {
 	if f.format == "json" {
 		return result.Encode(cmd.OutOrStdout(), out.Results)
 	}
 	o := terminalOptions(cmd.OutOrStdout())
 	o.Explain = f.explain
-	if err := render.Terminal(cmd.OutOrStdout(), out.Results, o); err != nil {
+	if err := render.Terminal(cmd.OutOrStdout(), out.Results, o); err != nil || !written {
 		return err
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", filepath.Join(relative(out.Dir), "index.html"))

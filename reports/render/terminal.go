@@ -62,7 +62,9 @@ func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
 		p.line("", "")
 		p.answer(d.Findings, nil)
 		p.section(&d.Sections[0])
-		p.line("", "")
+		if len(d.Verdicts) > 0 {
+			p.line("", "")
+		}
 		p.answer(nil, d.Verdicts)
 	}
 	return p.w.Flush()

@@ -164,7 +164,7 @@ func (x *Search) load() string {
 		return fmt.Sprintf("a burst of %s %s", thousands(x.planned), of)
 	}
 	text := fmt.Sprintf("%s %s a second", figure(float64(x.planned)/x.length.Seconds()), of)
-	if steps := x.base.Load.Steps; len(steps) > 0 && x.base.Load.Profile == "" {
+	if steps := x.base.Load.Steps; len(steps) > 1 && x.base.Load.Profile == "" {
 		most := slices.MaxFunc(steps, func(a, b plan.RateStep) int { return cmp.Compare(a.Rate, b.Rate) })
 		text += " on average, " + figure(most.Rate) + " at most"
 	}
