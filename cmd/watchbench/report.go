@@ -122,6 +122,10 @@ func (r *reporting) report() error {
 
 func (r *reporting) run() error {
 	res, err := result.LoadFile(r.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return badinput.New("name the folder of a run or of a matrix, one of several runs, or a run's results.json; "+
+			"watchbench check DIR writes that anew", "%s has no results", r.path)
+	}
 	if err != nil {
 		return &badinput.Error{What: err.Error(),
 			Remedy: "name the folder of a run or of a matrix, or a run's results.json; watchbench check DIR writes that anew"}

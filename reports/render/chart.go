@@ -185,7 +185,7 @@ func (p *Plot) option(id string) ([]byte, error) {
 			width, size = 0, map[bool]int{true: 16, false: 8}[len(l.Points) == 1] // a single one is the answer
 		}
 		line.AddSeries(l.Name, nil,
-			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(!l.Smooth && !l.Model), Symbol: "circle",
+			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(!l.Smooth && (!l.Model || len(l.Points) == 1)), Symbol: "circle",
 				SymbolSize: size}),
 			charts.WithLineStyleOpts(opts.LineStyle{Width: width, Type: dash, Color: color}),
 			charts.WithItemStyleOpts(opts.ItemStyle{Color: color}))
@@ -222,7 +222,7 @@ func (p *Plot) figures() Table {
 	xs := slices.Sorted(maps.Keys(known))
 	step := (len(xs) + most - 1) / most
 	for i := 0; i < len(xs); i += step {
-		row := Cells(short(xs[i]))
+		row := Cells(Brief(xs[i]))
 		for _, l := range p.Lines {
 			text := unknown
 			for _, at := range l.Points { // the figure at x, or of many the last before

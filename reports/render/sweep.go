@@ -119,8 +119,16 @@ func (t *table) over(m result.Metric, rows []*row, name func(*row) string, at ma
 	return p
 }
 
-// answers reports whether a row is the smallest setting that keeps up, or leads alone.
+// answers reports whether a row is the smallest setting that keeps up, or leads alone; where nothing is known of either,
+// whether it is the first of those in the order of the table that hold all thresholds.
 func (t *table) answers(r *row) bool {
+	if len(t.contests) == 0 && len(t.res.Thresholds) > 0 {
+		holds := func(r *row) bool {
+			return !slices.ContainsFunc(t.res.Thresholds, func(x result.Threshold) bool { return x.Point == r.Name && !x.Holds })
+		}
+		i := slices.IndexFunc(t.rows, holds)
+		return i >= 0 && t.rows[i] == r
+	}
 	for i := range t.contests {
 		if s := t.contests[i].Sizing; s != nil && slices.Contains(slices.Concat(s.Every, s.Latest), r.Name) {
 			return true

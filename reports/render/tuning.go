@@ -21,7 +21,7 @@ func TuningDocument(t *result.Tuning) *Document {
 	if t.Interrupted {
 		d.Findings = append(d.Findings, "Interrupted: partial results.")
 	}
-	found := Section{ID: "settings", Title: "Settings", Plots: []Plot{tuningPlot(t)}}
+	found := Section{ID: "answer", Title: "Settings", Plots: []Plot{tuningPlot(t)}}
 	for _, f := range t.Fragments {
 		found.Code = append(found.Code, Code{f.For + ", in " + f.File + leading(" (", f.Note, ")"), f.Text})
 	}

@@ -132,6 +132,9 @@ func ParseStorage(text string) (string, error) {
 		s = "lognormal(" + s + ")"
 	}
 	m, err := latency.ParseModel(s, 1)
+	if err != nil && !strings.ContainsAny(s, "(") {
+		return "", badinput.New(remedy, "--storage %s is not a latency", short(text))
+	}
 	if err != nil {
 		return "", &badinput.Error{What: "--storage " + short(text), Remedy: remedy, Err: err}
 	}
