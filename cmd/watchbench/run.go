@@ -175,7 +175,7 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 		if f.page, err = openLive(cmd, f.live); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, f.page.close(cmd, err)) }()
+		defer func() { err = errors.Join(err, f.page.close()) }()
 	}
 	var worst error
 	for _, s := range todo {
@@ -196,7 +196,7 @@ func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries)
 	if out.Results != nil && len(out.Results.Cells) > 0 {
 		var unwritten error
 		if !out.Nothing {
-			unwritten = errors.Join(render.All(out.Dir, out.Results), f.page.report(out.Dir))
+			unwritten = render.All(out.Dir, out.Results)
 		}
 		err = errors.Join(err, unwritten, f.show(cmd, out, unwritten == nil))
 	}
