@@ -293,7 +293,7 @@ func TestUnknownGoes(t *testing.T) {
 	var known atomic.Bool
 	known.Store(true)
 	url, stop := serve(t, newServer(t, lively(t, func(_ int, r *Reading) {
-		text := "k8swatch_inflight_requests 4\nk8swatch_oldest_unsent_seconds{kind=\"Pod\"} 4\n"
+		text := "k8swatch_inflight_requests 4\nk8swatch_oldest_unsent_seconds{kind=\"Pod\"} 4\nk8swatch_queue_depth{queue=\"Pod_1\"} 5\n"
 		if known.Load() {
 			text += "process_resident_memory_bytes 4\n"
 		}
