@@ -116,6 +116,14 @@ gate-base: # before the build, which takes minutes
 gate: gate-base build ## hold k8s-watch against a revision, BASE=REV, side by side (ten minutes)
 	@$(BIN)/watchbench gate --base-rev '$(BASE)' --blocks $(BLOCKS) --runs $(OUT) $(ARGS)
 
+# RUN is the folder of a decided run of strategies, made on a quiet machine; the pictures need Chromium.
+.PHONY: pictures
+pictures: $(ECHARTS) ## remake docs/images, the README's table and the docs' examples (RUN=out/strategies-...)
+	@test -f '$(RUN)/results.json' || { echo "make pictures: name the folder of a decided run: make pictures RUN=out/strategies-..." >&2; exit 2; }
+	WATCHBENCH_RUN='$(abspath $(RUN))' WATCHBENCH_SCREENSHOTS=$(CURDIR)/docs/images WATCHBENCH_README=$(CURDIR)/README.md \
+		$(GO) test ./reports/render -run TestPictures -count=1
+	$(GO) test ./cmd/watchbench -run TestSimulateCommand -update-simulated -count=1
+
 # What gate -pack takes for reports/gate/testdata/pairs: three hours of a quiet machine.
 .PHONY: gate-pairs
 gate-pairs: build ## record k8s-watch against itself and against planted regressions, for the gate's own tests (hours)
@@ -148,10 +156,6 @@ $(LINTER): internal/tools/go.mod internal/tools/go.sum
 	@echo "building golangci-lint, once per checkout, about 2 minutes"
 	@mkdir -p $(BIN)
 	cd internal/tools && $(GO) build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
-
-.PHONY: man
-man: build ## write the man pages to bin/man/man1
-	$(BIN)/watchbench man $(BIN)/man/man1
 
 .PHONY: clean
 clean: ## remove what was built here (the control plane's cache stays)

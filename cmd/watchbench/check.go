@@ -15,8 +15,7 @@ import (
 )
 
 func checkCommand() *cobra.Command {
-	format := ""
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "check DIR",
 		Short: "Recompute the results and checks of a saved run",
 		Long: `Recompute figures, checks and the fault matrix from a saved folder, without a cluster:
@@ -27,32 +26,17 @@ listed. For the folder of a single cell, only its checks are shown.
 Exit code 3 if a check fails that the scenario expects to pass, a threshold, an asserted
 cell of the matrix, or if a file differs from what the record gives; 5 if a cell is
 invalid, or missing because the run was interrupted.`,
-		Args: needArgs(1, 1, "the folder of a run, of a matrix or of a cell"), ValidArgsFunction: folders,
-		RunE: func(cmd *cobra.Command, args []string) error { return recheck(cmd, args[0], format) },
+		Args: needArgs(1, 1, "the folder of a run, of a matrix or of a cell"),
+		RunE: func(cmd *cobra.Command, args []string) error { return recheck(cmd, args[0]) },
 	}
-	formatFlag(cmd, &format)
-	return cmd
 }
 
-func recheck(cmd *cobra.Command, dir, format string) error {
-	if err := knownFormat(format); err != nil {
-		return err
-	}
+func recheck(cmd *cobra.Command, dir string) error {
 	c, err := assess.Check(cmd.Context(), dir)
 	if err != nil {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if format == jsonFormat {
-		d, err := checkedDocument(c)
-		if err == nil {
-			err = result.EncodeJSON(out, d)
-		}
-		if err != nil {
-			return err
-		}
-		out = io.Discard // the document says it all
-	}
 	if c.Matrix != nil {
 		err = render.MatrixTerminal(out, c.Matrix, terminalOptions(out))
 	} else {

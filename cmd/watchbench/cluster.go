@@ -81,7 +81,6 @@ func (f *runFlags) onCluster(cmd *cobra.Command) {
 	fsyncFlag(fl, &f.cluster.FSync)
 	commandline.Group(fl, clusterGroup)
 	cmd.Flags().AddFlagSet(fl)
-	offer(cmd, "cluster", providers...)
 }
 
 func kindFlags(fl *pflag.FlagSet, o *cluster.KindOptions) {

@@ -40,9 +40,8 @@ The exit code does not depend on the verdicts.`,
 		Example: `  watchbench compare out/before out/after
   watchbench compare out/before out/after --metrics 'freshness.*,watcher.cpu*'
   watchbench compare out/before out/after --out out/compared`,
-		Args:              needArgs(2, 2, "two runs: their folders or results.json; compare more of them one by one"),
-		ValidArgsFunction: folders,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.compare(cmd, args) },
+		Args: needArgs(2, 2, "two runs: their folders or results.json; compare more of them one by one"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.compare(cmd, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.metrics, "metrics", nil,
@@ -54,13 +53,6 @@ The exit code does not depend on the verdicts.`,
 	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+strings.Join(formats, ", "))
 	fl.StringVar(&f.out, "out", "", "`folder` for all formats")
 	fl.BoolVar(&f.all, "all", false, "print all figures, and what the runs do not share")
-	var names []string
-	for _, m := range result.Metrics() {
-		names = append(names, m.Name)
-	}
-	offerList(cmd, "metrics", names...)
-	offer(cmd, "format", formats...)
-	offerBy(cmd, "out", folders)
 	return cmd
 }
 

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -21,22 +19,6 @@ func TestCompletionScripts(t *testing.T) {
 		}
 		if out, err := exec.Command(path, "-n", file(t, "script", script)).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", shell, err, out)
-		}
-	}
-}
-
-// TestManPages: every command has a page with its flags, its example and where to look next.
-func TestManPages(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "man1")
-	if _, _, _, err := invoke(t, "man", dir); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{
-		"watchbench": "WATCHBENCH_CACHE", "watchbench-run": "watcher-command", "watchbench-cluster-up": "SEE ALSO",
-	} {
-		page, err := os.ReadFile(filepath.Join(dir, name+".1"))
-		if err != nil || !strings.Contains(string(page), want) {
-			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
 }

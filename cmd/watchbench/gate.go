@@ -46,7 +46,6 @@ format, as base.txt and new.txt: benchstat base.txt new.txt.`,
   watchbench gate --base-command 'OLD {config}' --new-command 'NEW {config}'
   watchbench gate --base-rev v1.4.0
   watchbench gate rules > rules.yaml`,
-		ValidArgsFunction: folders,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if run, err := r.asked(cmd); err != nil {
 				return err
@@ -69,11 +68,6 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+strings.Join(gateFormats(), ", "))
 	fl.StringVar(&f.out, "out", "", "folder for all formats (default: that of the run, if one is made)")
 	fl.BoolVar(&f.strict, "strict", false, "exit code 4 for WARN too")
-	offer(cmd, "format", gateFormats()...)
-	offerBy(cmd, "control", folders)
-	offerBy(cmd, "out", folders)
-	yaml := cobra.FixedCompletions([]cobra.Completion{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt)
-	offerBy(cmd, "rules", yaml)
 }
 
 const tableFormat = "table"

@@ -52,11 +52,6 @@ func (g *sideBySide) register(cmd *cobra.Command) {
 	fl.StringArrayVar(&g.sets, "set", nil, setUsage)
 	fl.Uint64Var(&g.seed, "seed", 0, "seed for the plan, latency and cell order (default: the scenario's)")
 	fl.BoolVar(&g.quiet, "quiet", false, "print no progress")
-	offerBy(cmd, "scenario", scenarioNames)
-	offerBy(cmd, "runs", folders)
-	names := []cobra.Completion{worktree, "HEAD", "HEAD~1"}
-	offerBy(cmd, "base-rev", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
-	offerBy(cmd, "new-rev", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // runOnly are the flags that mean nothing for saved runs.

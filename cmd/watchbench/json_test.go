@@ -22,18 +22,18 @@ func TestJSONIsClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	assesstest.Run(t, dir, assesstest.Scenario(t, "plain", "", "matrix.watcher.strategy=keyed,dedup", "thresholds.freshness.p99=< 1ms"), 30, nil)
+	if _, _, code, err := invoke(t, "check", dir); code != exitCheck { // writes results.json
+		t.Fatalf("exit code %d: %v", code, err)
+	}
 	base, slow := gateRun(t, "base", 1), gateRun(t, "slow", 1.1)
 	for _, tc := range []struct {
 		args string
 		code int
 		want string // key=value
 	}{
-		{"check " + dir, exitCheck, "schema=watchbench/check/v1"}, // writes results.json
-		{"check " + dir, exitCheck, "schema=watchbench/check/v1"},
 		{"report " + dir, exitOK, "schema=watchbench/results/v1"},
 		{"gate " + base + " " + slow, exitRegression, "outcome=FAIL"},
 		{"gate " + base + " " + file(t, "results.json", ""), exitInvalid, "outcome=INVALID"},
-		{"scenarios list", exitOK, "schema=watchbench/scenarios/v1"},
 		{"cluster status --cache " + t.TempDir(), exitError, "provider=embedded"},
 		{"simulate simulated --set drainTimeout=30s", exitOK, "schema=watchbench/simulation/v1"},
 		{"compare " + base + " " + slow, exitOK, "schema=watchbench/comparison/v1"},
@@ -59,7 +59,7 @@ func TestJSONIsClean(t *testing.T) {
 	if err := (&gateFlags{format: jsonFormat}).nothing(cmd, "both are one"); err != nil || !json.Valid(nothing.Bytes()) {
 		t.Errorf("nothing to gate: %v, %q", err, nothing.String())
 	}
-	for _, args := range []string{"check x", "scenarios list", "cluster status", "tune", "matrix"} {
+	for _, args := range []string{"cluster status", "tune", "matrix"} {
 		if _, _, code, err := invoke(t, append(strings.Fields(args), "--format", "prose")...); code != exitInput || !strings.Contains(err.Error(), "--format prose is not known; use table or json") {
 			t.Errorf("%s: %v, exit code %d", args, err, code)
 		}

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,11 +14,9 @@ import (
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
-// How long the page of a run that has ended stays for those who view it.
-const (
-	lingerLimit = 10 * time.Minute
-	lingerPause = 3 * time.Second // without a viewer; a reload takes less
-)
+// farewell is how long the page of a run that has ended is served to those who view it: a page asks each half second, and
+// keeps what it has.
+const farewell = 1500 * time.Millisecond
 
 // livePage shows runs while they go on. A nil one shows nothing.
 type livePage struct {
@@ -115,36 +111,16 @@ func (p *livePage) begin(scenario string) {
 	}
 }
 
-func (p *livePage) report(dir string) error {
-	if p == nil {
-		return nil
-	}
-	if err := p.server.ServeReport(dir); err != nil {
-		return err
-	}
-	p.show(live.Reading{Time: time.Now()}, func(run *live.Run) { run.Report = live.ReportPath })
-	return nil
-}
-
-// close ends the page after a run that ended with an error or none. Where somebody still views
-// it, that waits until nobody does, the limit or an interruption, but not for a run that broke
-// off: its error is said at once.
-func (p *livePage) close(cmd *cobra.Command, ended error) error {
+// close ends the page, once those who view it know how the run ended.
+func (p *livePage) close() error {
 	if p == nil {
 		return nil
 	}
 	p.show(live.Reading{Time: time.Now()}, func(run *live.Run) {
-		*run = live.Run{Scenario: run.Scenario, Verdicts: run.Verdicts, Judged: run.Judged, Failed: run.Failed,
-			Report: run.Report, Ended: true}
+		*run = live.Run{Scenario: run.Scenario, Verdicts: run.Verdicts, Judged: run.Judged, Failed: run.Failed, Ended: true}
 	})
-	var judged *verdict
-	whole := ended == nil || errors.As(ended, &judged)
-	if whole && p.server.Viewed() && cmd.Context().Err() == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "the live page stays while it is viewed, at most %s; interrupt to end it now\n",
-			strings.TrimSuffix(lingerLimit.String(), "0s"))
-		ctx, cancel := context.WithTimeout(cmd.Context(), lingerLimit)
-		p.server.AwaitViewers(ctx, lingerPause)
-		cancel()
+	if p.server.Viewed() {
+		time.Sleep(farewell)
 	}
 	p.stop()
 	<-p.done

@@ -3,11 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -57,13 +54,6 @@ func TestLivePageOfARun(t *testing.T) {
 		at.Verdict = &v
 		p.Observe(at)
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte("the report"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.report(dir); err != nil {
-		t.Fatal(err)
-	}
 	client := &http.Client{Transport: &http.Transport{}}
 	read := func(path, until string) (text string) {
 		t.Helper()
@@ -81,23 +71,20 @@ func TestLivePageOfARun(t *testing.T) {
 		}
 		return text
 	}
-	stream := read("frames", `"report":"/report/"`)
+	stream := read("frames", `"state":"invalid"`)
 	for _, want := range []string{
 		`"scenario":"smoke"`, `"cell":"keyed","number":1,"of":2,"phase":"load","fault":"storage: 503:1%"`, `"inFlight":3`, `"memory":4096`,
-		`"judged":5,"failed":1`, `"state":"failed as allowed"`, `"state":"passed","text":"fine"`, `"state":"nothing failed"`, `{"cell":"keyed","state":"failed","text":"G1 failed"}`, `"state":"invalid"`, `"report":"/report/"`,
+		`"judged":5,"failed":1`, `"state":"failed as allowed"`, `"state":"passed","text":"fine"`, `"state":"nothing failed"`, `{"cell":"keyed","state":"failed","text":"G1 failed"}`, `"state":"invalid"`,
 	} {
 		if !strings.Contains(stream, want) {
 			t.Errorf("the stream lacks %s:\n%s", want, stream)
 		}
 	}
-	if got := read("report/", "report"); got != "the report" {
-		t.Errorf("the report: %q", got)
-	}
 	client.CloseIdleConnections()
 	for p.server.Viewed() {
 		time.Sleep(50 * time.Millisecond)
 	}
-	if err := p.close(cmd, nil); err != nil {
+	if err := p.close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := client.Get(url); err == nil {
@@ -105,46 +92,26 @@ func TestLivePageOfARun(t *testing.T) {
 	}
 }
 
-// TestViewersAndErrors: a page that is viewed stays after a run, whatever its verdict, and goes at
-// once with one that broke off, whose error would else be said minutes later.
-func TestViewersAndErrors(t *testing.T) {
-	for name, tc := range map[string]struct {
-		ended error
-		stays bool
-	}{
-		"verdict": {&verdict{exitCheck, "G1 failed"}, true}, "none": {nil, true}, "broken": {errors.New("the cluster is gone"), false},
-	} {
-		ctx, cancel := context.WithCancel(t.Context())
-		var stderr bytes.Buffer
-		cmd := testCommand(ctx, &stderr)
-		p, err := openLive(cmd, ":0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		viewing, leave := context.WithCancel(ctx)
-		left := make(chan struct{})
-		url := strings.TrimSpace(strings.TrimPrefix(stderr.String(), "live page: "))
-		go func() { defer close(left); view(viewing, url) }()
-		for deadline := time.Now().Add(10 * time.Second); !p.server.Viewed() && time.Now().Before(deadline); {
-			time.Sleep(5 * time.Millisecond)
-		}
-		closed := make(chan error, 1)
-		go func() { closed <- p.close(cmd, tc.ended) }()
-		select {
-		case err := <-closed:
-			if tc.stays || err != nil {
-				t.Errorf("%s: the page went from its viewer, %v", name, err)
-			}
-		case <-time.After(2 * time.Second):
-			if !tc.stays {
-				t.Errorf("%s: the page stays", name)
-			}
-			cancel() // as an interruption
-			<-closed
-		}
-		leave()
-		<-left
-		cancel()
+// TestViewerLearnsTheEnd: a page that is viewed is served until its viewer has seen that the run ended, and no longer.
+func TestViewerLearnsTheEnd(t *testing.T) {
+	var stderr bytes.Buffer
+	p, err := openLive(testCommand(t.Context(), &stderr), ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	viewing, leave := context.WithCancel(t.Context())
+	seen := make(chan string, 1)
+	url := strings.TrimSpace(strings.TrimPrefix(stderr.String(), "live page: "))
+	go func() { seen <- view(viewing, url) }()
+	for deadline := time.Now().Add(10 * time.Second); !p.server.Viewed() && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := p.close(); err != nil {
+		t.Error(err)
+	}
+	leave()
+	if last := <-seen; !strings.Contains(last, `"ended":true`) {
+		t.Errorf("the last that a viewer saw: %s", last)
 	}
 }
 
@@ -152,20 +119,22 @@ func TestViewersAndErrors(t *testing.T) {
 func TestNoLivePage(t *testing.T) {
 	var p *livePage
 	p.begin("x")
-	if p.observer() != nil || p.report("nowhere") != nil || p.close(nil, nil) != nil {
+	if p.observer() != nil || p.close() != nil {
 		t.Error("a page that is not there does something")
 	}
 }
 
-// view asks for the frames of the page until the context ends.
-func view(ctx context.Context, url string) {
+// view asks for the frames of the page until the context ends, and returns the last answer.
+func view(ctx context.Context, url string) (last string) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	for ctx.Err() == nil {
 		if resp, err := client.Get(url + "frames"); err == nil {
-			_, _ = io.Copy(io.Discard, resp.Body)
+			data, _ := io.ReadAll(resp.Body)
+			last = string(data)
 			_ = resp.Body.Close()
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+	return last
 }

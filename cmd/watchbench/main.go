@@ -49,6 +49,8 @@ var retiredFlags = map[string]string{
 	"run kind-reuse": keptKind, "run kind-keep": keptKind, "up provider": keptKind, "status provider": keptKind,
 	"down provider": keptKind,
 	"run pin":       noPins, "matrix pin": noPins, "reference pin": noPins, "tune pin": noPins,
+	"check format":       "leave it out: the folder's results.json or matrix.json has it",
+	"list format":        "leave it out: watchbench scenarios show NAME prints a scenario",
 	"rules schema":       "leave it out: watchbench gate rules explains each field",
 	"run profile":        "leave it out: k8s-watch with debug_mode serves profiles below /debug/pprof/",
 	"run fail-fast":      "leave it out, and choose fewer points with --set",
@@ -60,6 +62,14 @@ var retiredFlags = map[string]string{
 	"simulate against":   "compare the same scenario's simulate and run; tune prints prediction beside measurement",
 	"simulate tolerance": "leave it out", "simulate wake": "use --overhead", "simulate api-latency": "leave it out",
 }
+
+// environment is the same table for users.
+const environment = `Environment:
+  WATCHBENCH_CACHE    folder of the control plane's binaries
+  KUBEBUILDER_ASSETS  folder with etcd and kube-apiserver to use instead
+  KUBECONFIG          kubeconfig of commands that take one
+  NO_COLOR            no colors
+  CI                  progress as lines`
 
 // verdict is an outcome with an exit code of its own that is not a failure of the
 // program.
@@ -138,7 +148,7 @@ func command() *cobra.Command {
 	group(root, "Did it get worse?", compareCommand(), gateCommand(), reference)
 	group(root, "What if something fails?", matrixCommand())
 	group(root, "Other clusters, watchers, loads:", clusterCommand(), recordCommand(), replayCommand())
-	root.AddCommand(manCommand(), kneeCommand(),
+	root.AddCommand(kneeCommand(),
 		&cobra.Command{
 			Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes,
 		}, &cobra.Command{

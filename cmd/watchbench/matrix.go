@@ -45,13 +45,11 @@ judged), or if more than 2 scenarios were retried. With --profile legacy only th
 that are expected to fail are run, and passing is an error.`,
 		Example: `  watchbench matrix
   watchbench matrix F2 F5 --profile legacy`,
-		ValidArgsFunction: rowNames,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.matrix(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.matrix(cmd, args) },
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.profile, "profile", "default", "watcher profile: default or legacy")
-	offer(cmd, "profile", "default", "legacy")
 	formatFlag(cmd, &f.format)
 	fl.BoolVar(&f.byHand, "by-hand", false, "also include the long scenarios (hours)")
 	return cmd
@@ -96,13 +94,8 @@ func (f *matrixFlags) matrix(cmd *cobra.Command, refs []string) (err error) {
 		},
 	}
 	m, err := campaign.Run(ctx)
-	err = errors.Join(err, takeDown(ctx, up))
-	if perr := render.WriteMatrixPage(dir, m); err == nil {
-		err = perr
-	}
-	if perr := f.showMatrix(cmd, dir, m); err == nil {
-		err = perr
-	}
+	unwritten := render.WriteMatrixPage(dir, m)
+	err = errors.Join(err, takeDown(ctx, up), unwritten, f.showMatrix(cmd, dir, m, unwritten == nil))
 	if err != nil {
 		return err
 	}
@@ -119,12 +112,12 @@ func controlPlane(todo []runner.Scenario) spec.Cluster {
 	return todo[0].File.Base().Cluster
 }
 
-func (f *matrixFlags) showMatrix(cmd *cobra.Command, dir string, m *result.Matrix) error {
+func (f *matrixFlags) showMatrix(cmd *cobra.Command, dir string, m *result.Matrix, written bool) error {
 	out := cmd.OutOrStdout()
 	if f.format == jsonFormat {
 		return result.EncodeMatrix(out, m)
 	}
-	if err := render.MatrixTerminal(out, m, terminalOptions(out)); err != nil {
+	if err := render.MatrixTerminal(out, m, terminalOptions(out)); err != nil || !written {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "%.0f s, %s\n", m.Seconds, filepath.Join(dir, "index.html"))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,10 @@ func (f *runFlags) measurer(cmd *cobra.Command, s runner.Scenario) (*measurer, e
 		return nil, err
 	}
 	m := &measurer{flags: f, cmd: cmd, bins: bins, on: s.File.Base().Cluster, progress: f.progress(cmd)}
-	name := fmt.Sprintf("tune-%s-%s", s.File.Base().Metadata.Name, time.Now().Format("20060102-150405"))
+	name := time.Now().Format("tune-20060102-150405")
+	if of := s.File.Base().Metadata.Name; of != result.TuningQuestion {
+		name = strings.Replace(name, "-", "-"+of+"-", 1)
+	}
 	if m.dir, err = ownFolder(f.out, name); err != nil {
 		return nil, err
 	}

@@ -62,7 +62,6 @@ with exit code 0.`,
 	cmd.Long += "\n\nWithout --resources: " + strings.Join(recordDefault, ", ") + "."
 	fl.BoolVar(&f.anonymise, "anonymise", false, "replace names, labels, annotations, variables, images and other texts")
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
-	offerList(cmd, "resources", recordDefault...)
 	return cmd
 }
 

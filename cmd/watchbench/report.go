@@ -33,9 +33,8 @@ For a folder of runs, such as out, print the list, and write index.html there: a
 matrices and searches, newest first. --format table or html does only one of these.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
-		Example:           "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",
-		Args:              needArgs(1, 1, "the folder of a run, of a matrix or of several runs, or a results.json"),
-		ValidArgsFunction: folders,
+		Example: "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",
+		Args:    needArgs(1, 1, "the folder of a run, of a matrix or of several runs, or a results.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := reporting{cmd: cmd, path: args[0], options: terminalOptions(cmd.OutOrStdout()),
 				chosen: cmd.Flags().Changed("format")}
@@ -48,7 +47,6 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, explainUsage)
 	cmd.Flags().StringVar(&formats, "format", tableFormat, "comma-separated: "+strings.Join(known, ", "))
-	offerList(cmd, "format", known...)
 	return cmd
 }
 
@@ -124,6 +122,10 @@ func (r *reporting) report() error {
 
 func (r *reporting) run() error {
 	res, err := result.LoadFile(r.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return badinput.New("name the folder of a run or of a matrix, one of several runs, or a run's results.json; "+
+			"watchbench check DIR writes that anew", "%s has no results", r.path)
+	}
 	if err != nil {
 		return &badinput.Error{What: err.Error(),
 			Remedy: "name the folder of a run or of a matrix, or a run's results.json; watchbench check DIR writes that anew"}

@@ -67,7 +67,6 @@ invalid cell that violates a guarantee is kept.`,
 			}
 			return needArgs(0, 1, "at most one scenario with --resume")(cmd, args)
 		},
-		ValidArgsFunction: scenarioNames,
 
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
@@ -86,8 +85,6 @@ invalid cell that violates a guarantee is kept.`,
 	fl.StringVar(&f.live, "live", "",
 		"serve a live page of the run at this address (:0 is any free port of the loopback address)")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
-	offer(cmd, "format", "table", "json")
-	offerBy(cmd, "resume", folders)
 	return cmd
 }
 
@@ -110,7 +107,6 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	fl.StringVar(&f.out, "out", "out", "folder in which each run gets a folder of its own")
 	fl.StringArrayVar(&f.sets, "set", nil, setUsage)
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
-	offerBy(cmd, "out", folders)
 }
 
 // up brings the cluster of a scenario up, whose parties log to a folder, or takes the one
@@ -168,7 +164,7 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 		if f.page, err = openLive(cmd, f.live); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, f.page.close(cmd, err)) }()
+		defer func() { err = errors.Join(err, f.page.close()) }()
 	}
 	var worst error
 	for _, s := range todo {
@@ -187,10 +183,11 @@ func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries)
 	f.page.begin(file.Base().Metadata.Name)
 	out, err := f.execute(cmd, file, bins)
 	if out.Results != nil && len(out.Results.Cells) > 0 {
+		var unwritten error
 		if !out.Nothing {
-			err = errors.Join(err, render.All(out.Dir, out.Results), f.page.report(out.Dir))
+			unwritten = render.All(out.Dir, out.Results)
 		}
-		err = errors.Join(err, f.show(cmd, out))
+		err = errors.Join(err, unwritten, f.show(cmd, out, unwritten == nil))
 	}
 	if out.Results != nil && runner.Resumable(out.Results) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench run --resume %s runs the cells that are missing or invalid\n",
@@ -238,13 +235,14 @@ func (f *runFlags) runner(ctx context.Context, opts runner.Options) (*runner.Run
 	return r, nil
 }
 
-func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome) error {
+// show prints the results, and where their page is if it was written.
+func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome, written bool) error {
 	if f.format == "json" {
 		return result.Encode(cmd.OutOrStdout(), out.Results)
 	}
 	o := terminalOptions(cmd.OutOrStdout())
 	o.Explain = f.explain
-	if err := render.Terminal(cmd.OutOrStdout(), out.Results, o); err != nil {
+	if err := render.Terminal(cmd.OutOrStdout(), out.Results, o); err != nil || !written {
 		return err
 	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", filepath.Join(relative(out.Dir), "index.html"))

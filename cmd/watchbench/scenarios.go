@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/reports/render"
-	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -29,15 +28,14 @@ func scenariosCommand() *cobra.Command {
 	var sets []string
 	validate := &cobra.Command{
 		Use: "validate SCENARIO...", Short: "Validate scenarios, by name or path, and list their cells",
-		Args: needArgs(1, -1, "at least one scenario"), ValidArgsFunction: scenarioNames,
+		Args: needArgs(1, -1, "at least one scenario"),
 		RunE: func(cmd *cobra.Command, args []string) error { return validateScenarios(cmd, args, sets) },
 	}
 	validate.Flags().StringArrayVar(&sets, "set", nil, setUsage)
 	cmd.AddCommand(
-		listCommand(),
+		&cobra.Command{Use: "list", Short: "List the shipped scenarios", Args: noArgs, RunE: listScenarios},
 		&cobra.Command{
 			Use: "show SCENARIO", Short: "Print a scenario file", Args: needArgs(1, 1, "one scenario"),
-			ValidArgsFunction: scenarioNames,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				_, data, err := scenarios.Read(args[0])
 				return write(cmd, data, err)
@@ -78,36 +76,16 @@ func validateScenarios(cmd *cobra.Command, refs, sets []string) error {
 	return errors.Join(wrong...)
 }
 
-func listCommand() *cobra.Command {
-	format := ""
-	cmd := &cobra.Command{
-		Use: "list", Short: "List the shipped scenarios", Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listScenarios(cmd, format) },
-	}
-	formatFlag(cmd, &format)
-	return cmd
-}
-
-func listScenarios(cmd *cobra.Command, format string) error {
-	if err := knownFormat(format); err != nil {
-		return err
-	}
-	d := listed{Schema: "watchbench/scenarios/v1"}
+func listScenarios(cmd *cobra.Command, _ []string) error {
+	t := render.Table{Heads: []render.Head{{Title: "scenario", Words: true}, {Title: "points"},
+		{Title: "description", Words: true}}}
 	for _, n := range scenarios.All() {
 		_, f, err := parse(n)
 		if err != nil {
 			return err
 		}
-		d.Scenarios = append(d.Scenarios, listedScenario{n, len(f.Cells()), f.Base().Metadata.Description})
+		t.Rows = append(t.Rows, render.Cells(n, strconv.Itoa(len(f.Cells())), f.Base().Metadata.Description))
 	}
 	out := cmd.OutOrStdout()
-	if format == jsonFormat {
-		return result.EncodeJSON(out, d)
-	}
-	t := render.Table{Heads: []render.Head{{Title: "scenario", Words: true}, {Title: "points"},
-		{Title: "description", Words: true}}}
-	for _, s := range d.Scenarios {
-		t.Rows = append(t.Rows, render.Cells(s.Name, strconv.Itoa(s.Points), s.Description))
-	}
 	return render.TableTerminal(out, t, terminalOptions(out))
 }

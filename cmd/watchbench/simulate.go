@@ -33,8 +33,7 @@ time, with storage's latency and capacity (docs/simulate.md). Nothing is measure
 that is not drained at drainTimeout is cut, as in a run; if all are, the exit code is 5.`,
 		Example: `  watchbench simulate strategies
   watchbench simulate mine.yaml --set watcher.podQueueNum=2000`,
-		Args:              needArgs(1, 1, "a scenario, by name or path"),
-		ValidArgsFunction: scenarioNames,
+		Args: needArgs(1, 1, "a scenario, by name or path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := knownFormat(f.format); err != nil {
 				return err

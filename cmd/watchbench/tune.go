@@ -23,9 +23,9 @@ import (
 
 type tuneFlags struct {
 	runFlags
-	find, rate, latency, profile string
-	objective, queues, only      string
-	length, budget               time.Duration
+	find, rate, burst, latency, profile string
+	objective, queues, only             string
+	length, budget                      time.Duration
 }
 
 // profileLength is --for where nothing is said, with a profile: of a shorter load chance has
@@ -45,12 +45,12 @@ writes per second and the storage latency that you give; the API server is then 
 unless --cluster names another. Candidates are played in virtual time, and those near the
 answer are measured. Exit code 3 if nothing meets the objective, 5 if that could not be measured.`,
 		Example: `  watchbench tune --rate 200/s --storage 80ms --profile service-churn
+  watchbench tune --rate 20/s --burst 150/s:5s --storage 'p50=60ms,p99=400ms'
   watchbench tune replay-burst --objective drain=30s --strategies keyed
   watchbench tune examples/rate --find rate
   watchbench tune mine.yaml --find rate --watcher-command './mine -f {config}'`,
-		Args:              needArgs(0, 1, "at most one scenario"),
-		ValidArgsFunction: scenarioNames,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
+		Args: needArgs(0, 1, "at most one scenario"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
@@ -58,6 +58,7 @@ answer are measured. Exit code 3 if nothing meets the objective, 5 if that could
 	fl.StringVar(&f.rate, "rate", "", "writes per second, of all kinds watched, such as 200/s")
 	fl.StringVar(&f.latency, "storage", "",
 		"time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
+	fl.StringVar(&f.burst, "burst", "", "a burst on top of --rate, in its middle: rate and length, such as 150/s:5s")
 	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a shipped profile (default: plain Pods)")
 	fl.StringVar(&f.objective, "objective", f.objective,
 		"figure and bound: one of "+strings.Join(search.ObjectiveWords(), ", ")+", with =time")
@@ -67,10 +68,6 @@ answer are measured. Exit code 3 if nothing meets the objective, 5 if that could
 	fl.DurationVar(&f.length, "for", f.length, "length of one measurement's load, with --rate; 30s with --profile")
 	fl.DurationVar(&f.budget, "budget", f.budget, "time for the search, at least 10s; with --find rate none by default")
 	formatFlag(cmd, &f.format)
-	offer(cmd, "find", "settings", "rate")
-	offer(cmd, "profile", plan.ProfileNames()...)
-	offer(cmd, "objective", "freshness.p99=", "freshness.p50=", "freshness.max=", "drain=", "drainAfterLoad=")
-	offerList(cmd, "strategies", search.Strategies...)
 	return cmd
 }
 
@@ -137,7 +134,7 @@ func (f *tuneFlags) strategies(cmd *cobra.Command, file *spec.File, rate bool) (
 func (f *tuneFlags) question(cmd *cobra.Command, args []string) (s source, err error) {
 	given := cmd.Flags().Changed
 	if len(args) == 1 {
-		for _, flag := range []string{"rate", "storage", "profile", "for"} {
+		for _, flag := range []string{"rate", "burst", "storage", "profile", "for"} {
 			if given(flag) {
 				return s, badinput.New("use --set, for example --set load.rate=200",
 					"--%s is for a question without a scenario", flag)
@@ -163,6 +160,15 @@ func (f *tuneFlags) question(cmd *cobra.Command, args []string) (s source, err e
 	}
 	if q.Storage, err = search.ParseStorage(f.latency); err != nil {
 		return s, err
+	}
+	if given("burst") {
+		if q.Burst, err = search.ParseBurst(f.burst, f.length); err != nil {
+			return s, err
+		}
+		if f.profile != "" {
+			return s, badinput.New("leave one of them out, or give a scenario with the profile and load.steps",
+				"--burst is of plain Pods, not of --profile")
+		}
 	}
 	s = source{result.TuningQuestion, func(sets ...string) (*spec.File, error) {
 		return faults.Format.Parse(result.TuningQuestion, []byte(search.Plain), sets...)
@@ -228,12 +234,10 @@ func (f *tuneFlags) publish(cmd *cobra.Command, dir string, t *result.Tuning) (e
 		err = errors.Join(err, result.Replace(filepath.Join(dir, name), write))
 	}
 	save(result.TuningFile, func(w io.Writer) error { return result.EncodeJSON(w, t) })
+	page := filepath.Join(relative(dir), "index.html")
 	save("index.html", func(w io.Writer) error { return render.DocumentHTML(w, d) })
 	save("report.md", func(w io.Writer) error { return render.DocumentMarkdown(w, d) })
 	for i := range t.Fragments {
-		if err := checkFragment(&t.Fragments[i]); err != nil {
-			return err
-		}
 		save(t.Fragments[i].File, func(w io.Writer) error {
 			_, err := io.WriteString(w, t.Fragments[i].Text)
 			return err
@@ -244,8 +248,10 @@ func (f *tuneFlags) publish(cmd *cobra.Command, dir string, t *result.Tuning) (e
 		return errors.Join(err, result.EncodeJSON(out, t))
 	}
 	err = errors.Join(err, render.DocumentTerminal(out, d, terminalOptions(out)))
-	_, werr := fmt.Fprintf(out, "\n%s\n", filepath.Join(relative(dir), "index.html"))
-	return errors.Join(err, werr)
+	if err == nil { // else the page may not be there
+		_, err = fmt.Fprintf(out, "\n%s\n", page)
+	}
+	return err
 }
 
 func tuneVerdict(t *result.Tuning) error {

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
 const open = `apiVersion: watchbench/v1
@@ -48,5 +54,27 @@ func TestTuneInterrupted(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(filepath.Dir(found[0]), name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestPageNotWritten: a page that could not be written, such as on a full disk, is not named.
+func TestPageNotWritten(t *testing.T) {
+	f, cmd, out := tuneFlags{}, &cobra.Command{}, &bytes.Buffer{}
+	cmd.SetOut(out)
+	none := filepath.Join(t.TempDir(), "gone")
+	tuning := &result.Tuning{Best: -1, RunnerUp: -1, Original: -1, Sentence: "Nothing was measured."}
+	if err := f.publish(cmd, none, tuning); !errors.Is(err, os.ErrNotExist) || strings.Contains(out.String(), "index.html") {
+		t.Errorf("tune: %v, and prints\n%s", err, out)
+	}
+	out.Reset()
+	res, err := result.LoadFile(gateRun(t, "base", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.show(cmd, runner.Outcome{Dir: none, Results: res}, false); err != nil || strings.Contains(out.String(), "index.html") {
+		t.Errorf("run: %v, and prints\n%s", err, out)
+	}
+	if m := (&result.Matrix{}); (&matrixFlags{}).showMatrix(cmd, none, m, false) != nil || strings.Contains(out.String(), "index.html") {
+		t.Errorf("matrix prints\n%s", out)
 	}
 }

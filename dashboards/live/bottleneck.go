@@ -14,12 +14,13 @@ type Bottleneck struct {
 
 // Where changes can wait.
 const (
-	AtNone    = "none"
-	AtStorage = "storage"
-	AtWatch   = "watch stream"
-	AtCPU     = "watcher CPU"
-	AtWriter  = "Writer queue"
-	AtHandler = "one handler queue"
+	AtNone     = "none"
+	AtStorage  = "storage"
+	AtWatch    = "watch stream"
+	AtCPU      = "watcher CPU"
+	AtWriter   = "Writer queue"
+	AtHandler  = "one handler queue"
+	AtInFlight = "requests in flight"
 )
 
 // Thresholds of the rule.
@@ -60,6 +61,10 @@ func bottleneck(f *Frame, text families) *Bottleneck {
 	}
 	if q := skewed(text.queues(), handlers); q != nil {
 		return at(AtHandler, "%s holds %.0f of the %.0f events in the handler queues", plain(q.Name), q.Depth, handlers)
+	}
+	if f.InFlight != nil && *f.InFlight > 0 { // what waits although storage answers waits for one of these
+		return at(AtInFlight, "all %.0f that its queues allow are in flight, and %.0f events wait: raise bcs.podQueueNum "+
+			"(adaptive: bcs.maxInFlight) if storage can take more at once, else storage is the limit", *f.InFlight, handlers)
 	}
 	return at(AtStorage, "%.0f events in the handler queues wait for their turn in storage", handlers)
 }

@@ -8,11 +8,9 @@ import (
 // chart is one chart of the page. The page fills in the data.
 type chart struct {
 	ID      string         `json:"id"`
-	Kind    string         `json:"kind"` // lines, fill or heat
 	Title   string         `json:"-"`
 	Caption string         `json:"-"`
 	Unit    string         `json:"unit"`
-	Wide    bool           `json:"-"`
 	Series  []line         `json:"series,omitempty"`
 	Option  map[string]any `json:"option"`
 }
@@ -25,13 +23,6 @@ type line struct {
 	color string
 }
 
-// Kinds of charts.
-const (
-	kindLines = "lines"
-	kindFill  = "fill"
-	kindHeat  = "heat"
-)
-
 // Colours on a light ground, and their counterparts on a dark one.
 const (
 	blue, orange, green, red, violet, grey = "#2563eb", "#c2410c", "#0f8a5f", "#be185d", "#7c3aed", "#64748b"
@@ -40,9 +31,7 @@ const (
 var (
 	darkPalette = map[string]string{
 		blue: "#6ea3ff", orange: "#fb8a5c", green: "#3fc996", red: "#f472b0", violet: "#b795ff", grey: "#94a3b8",
-		"#e3ebf9": "#1b2636", "#8fb0ea": "#3f66ad", "#4f7fd6": "#6b97e8", "#1e4fa8": "#a9c5fb",
 	}
-	heatColors = []string{"#e3ebf9", "#8fb0ea", "#4f7fd6", "#1e4fa8"}
 )
 
 const (
@@ -60,7 +49,6 @@ func layout() []*chart {
 			line{"dropped", "dropped", 1, red}),
 		lines("depth", "Queue depth", "Events that wait in the Writer queue and in all handler queues together.", "events",
 			line{"Writer", "writer", 1, orange}, line{"handlers", "handlers", 1, blue}),
-		fill(), heat(),
 		lines("inflight", "Requests in flight", "Requests that storage is answering.", "requests",
 			line{"in flight", "inFlight", 1, blue}),
 		lines("latency", "Storage latency", "From the request to the answer of writes, retries within a call included.", "ms",
@@ -91,36 +79,7 @@ func lines(id, title, caption, unit string, all ...line) *chart {
 			charts.WithLineStyleOpts(opts.LineStyle{Width: 1.5, Color: l.color}),
 			charts.WithItemStyleOpts(opts.ItemStyle{Color: l.color}))
 	}
-	return &chart{ID: id, Kind: kindLines, Title: title, Caption: caption, Unit: unit, Series: all, Option: option(c)}
-}
-
-func fill() *chart {
-	c := charts.NewBar()
-	c.SetGlobalOptions(append(frame("fill"), charts.WithXAxisOpts(opts.XAxis{Type: "category", Data: []string{},
-		AxisLabel: &opts.AxisLabel{HideOverlap: opts.Bool(true)}}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "value", Min: 0, Max: 100}),
-		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "item"}),
-		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}))...)
-	c.AddSeries("% of capacity", []opts.BarData{}, charts.WithItemStyleOpts(opts.ItemStyle{Color: blue}))
-	return &chart{ID: "fill", Kind: kindFill, Title: "Depth against capacity",
-		Caption: "How full each queue is now. Queues without a known capacity have no bar.", Unit: "%", Option: option(c)}
-}
-
-func heat() *chart {
-	c := charts.NewHeatMap()
-	c.SetGlobalOptions(append(frame("heat"), charts.WithXAxisOpts(opts.XAxis{Type: "category", Data: []string{}}),
-		charts.WithYAxisOpts(opts.YAxis{Type: "category", Data: []string{},
-			AxisLabel: &opts.AxisLabel{HideOverlap: opts.Bool(true)}}),
-		charts.WithTooltipOpts(opts.Tooltip{Show: opts.Bool(true), Trigger: "item"}),
-		charts.WithLegendOpts(opts.Legend{Show: opts.Bool(false)}),
-		charts.WithVisualMapOpts(opts.VisualMap{Show: opts.Bool(false), Min: 0, Max: 1,
-			InRange: &opts.VisualMapInRange{Color: heatColors}}))...)
-	c.AddSeries("events", []opts.HeatMapData{})
-	return &chart{
-		ID: "heat", Kind: kindHeat, Title: "Queues over time", Wide: true, Unit: "events", Option: option(c),
-		Caption: "The deepest each handler queue was in two seconds: the darker, the deeper. One dark row is skew: a busy " +
-			"object or a bad spread.",
-	}
+	return &chart{ID: id, Title: title, Caption: caption, Unit: unit, Series: all, Option: option(c)}
 }
 
 // frame is what all charts have in common.
@@ -148,23 +107,11 @@ func option(c interface {
 	return m
 }
 
-// Bounds of the heat map.
-const (
-	heatColumns = 60
-	heatBin     = 2000 // milliseconds in a column
-)
-
 // setup is what the script of the page needs to know.
 type setup struct {
-	Charts      []*chart          `json:"charts"`
-	Dark        map[string]string `json:"dark"`
-	History     int               `json:"history"`
-	HeatColumns int               `json:"heatColumns"`
-	HeatBin     int               `json:"heatBin"`
-	MaxQueues   int               `json:"maxQueues"`
+	Charts  []*chart          `json:"charts"`
+	Dark    map[string]string `json:"dark"`
+	History int               `json:"history"`
 }
 
-func newSetup() setup {
-	return setup{Charts: layout(), Dark: darkPalette, History: History, HeatColumns: heatColumns, HeatBin: heatBin,
-		MaxQueues: maxQueues}
-}
+func newSetup() setup { return setup{Charts: layout(), Dark: darkPalette, History: History} }

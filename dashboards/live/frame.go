@@ -69,7 +69,6 @@ type Run struct {
 	Verdicts []Verdict `json:"verdicts,omitempty"`
 	Judged   int       `json:"judged,omitempty"` // cells, also those that are no longer among Verdicts
 	Failed   int       `json:"failed,omitempty"`
-	Report   string    `json:"report,omitempty"` // path, once there is one
 	Ended    bool      `json:"ended,omitempty"`
 }
 

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -84,21 +83,4 @@ func (s *Server) Viewed() bool {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	return time.Since(s.hub.asked) < present
-}
-
-// AwaitViewers waits until nobody has viewed the page for a pause, or ctx ends. A page that
-// is reloaded is away for a moment.
-func (s *Server) AwaitViewers(ctx context.Context, pause time.Duration) {
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for gone := time.Now(); time.Since(gone) < pause; {
-		if s.Viewed() {
-			gone = time.Now()
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -63,23 +62,6 @@ func TestViewers(t *testing.T) {
 			t.Errorf("%s: reset %v, next %d, %d frames", name, got.Reset, got.Next, len(got.Frames))
 		}
 	}
-}
-
-// TestAwaitViewers: a reload is no departure.
-func TestAwaitViewers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, nothing{})
-		began, gone := time.Now(), make(chan time.Duration, 1)
-		s.hub.since("", 0)
-		go func() { s.AwaitViewers(t.Context(), 3*time.Second); gone <- time.Since(began) }()
-		for _, pause := range []time.Duration{time.Second, 4 * time.Second, time.Second} {
-			time.Sleep(pause)
-			s.hub.since("", 0)
-		}
-		if d := <-gone; d < 10*time.Second || d > 12*time.Second || s.Viewed() {
-			t.Errorf("ended after %s", d)
-		}
-	})
 }
 
 // TestFeedIsBounded: of readings that nobody takes, the newest stay.

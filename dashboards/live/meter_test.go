@@ -100,7 +100,7 @@ func TestFrameOfK8sWatch(t *testing.T) {
 		"p90":       {math.Round(f.Latency.P90 * 1e4), math.Round((0.05 + 0.05*12/20) * 1e4)},
 		"freshness": {f.Freshness == nil, true}, // it has no such metric
 		"queues":    {len(f.Queues), 3}, "first queue": {f.Queues[0].Name, metric.WriterQueueHandler}, "capacity": {value(f.Queues[1].Capacity), 100.0},
-		"bottleneck": {f.Bottleneck.Where, AtStorage},
+		"bottleneck": {f.Bottleneck.Where, AtInFlight},
 	} {
 		if tc.got != tc.want {
 			t.Errorf("%s: %v, want %v", name, tc.got, tc.want)
@@ -214,9 +214,9 @@ func TestBottleneck(t *testing.T) {
 		name, text, want string
 	}{
 		{"few wait", ownText(1, 1, 1), AtNone},
-		{"handlers full", ownText(1, deep...), AtStorage},
+		{"handlers full", ownText(1, deep...), AtInFlight},
 		{"one of many", ownText(1, 90, 2, 2, 2), AtHandler},
-		{"one of two", ownText(1, 90, 2), AtStorage},
+		{"one of two", ownText(1, 90, 2), AtInFlight},
 		{"writer", strings.Replace(ownText(1, deep...), `"writer_normal_queue"} 3`, `"writer_normal_queue"} 300`, 1), AtWriter},
 		{"storage away", ownText(1) + metric.StorageUp + `{endpoint="a"} 0` + "\n", AtStorage},
 		{"one endpoint of two", ownText(1) + metric.StorageUp + `{endpoint="a"} 0` + "\n" + metric.StorageUp + `{endpoint="b"} 1` + "\n", AtNone},

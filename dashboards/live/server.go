@@ -15,8 +15,7 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"os"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/assets"
@@ -37,9 +36,7 @@ type Server struct {
 
 	files map[string]file
 
-	mu     sync.Mutex // guards what follows
-	report *os.Root
-	ran    bool
+	ran atomic.Bool
 }
 
 // file is a part of the page.
@@ -116,30 +113,10 @@ func (s *Server) policy() string {
 		"img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-// ReportPath is where the report of a run is served.
-const ReportPath = "/report/"
-
-// ServeReport serves a folder, and nothing else, below ReportPath from now on.
-func (s *Server) ServeReport(dir string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("serve the report: %w", err)
-	}
-	s.mu.Lock()
-	former := s.report
-	s.report = root
-	s.mu.Unlock()
-	if former != nil {
-		return former.Close()
-	}
-	return nil
-}
-
 // handler serves the page. On loopback it answers requests for names of this machine only.
 func (s *Server) handler(remote bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /frames", s.hub.serve)
-	mux.HandleFunc("GET "+ReportPath, s.reports)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		f, ok := s.files[r.URL.Path]
 		if !ok {
@@ -162,18 +139,6 @@ func (s *Server) handler(remote bool) http.Handler {
 	})
 }
 
-// reports serves the folder of a run. The report brings a policy of its own.
-func (s *Server) reports(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	root := s.report
-	s.mu.Unlock()
-	if root == nil {
-		http.Error(w, "there is no report yet", http.StatusNotFound)
-		return
-	}
-	http.StripPrefix(ReportPath, http.FileServerFS(root.FS())).ServeHTTP(w, r)
-}
-
 // Limits of the server.
 const (
 	headerTimeout = 10 * time.Second
@@ -184,30 +149,19 @@ const (
 // Run serves on l until ctx ends, and closes l. After the source has ended, the page shows
 // what was last. It may be called once.
 func (s *Server) Run(ctx context.Context, l net.Listener) error {
-	s.mu.Lock()
-	again := s.ran
-	s.ran = true
-	s.mu.Unlock()
-	if again {
+	if s.ran.Swap(true) {
 		return errors.Join(errors.New("the live page ran before"), l.Close())
 	}
 	server := &http.Server{
 		Handler: s.handler(Remote(l)), ReadHeaderTimeout: headerTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: maxHeader,
 		ErrorLog: log.New(io.Discard, "", 0), // of broken connections nobody needs to know
 	}
-	err := lifecycle.Run(ctx,
+	return lifecycle.Run(ctx,
 		lifecycle.Stage{Name: "live page", Run: func(ctx context.Context) error {
 			return lifecycle.Serve(ctx, server, lifecycle.Bound(l, lifecycle.AdminBounds), grace)
 		}},
 		lifecycle.Stage{Name: "frames", Run: s.pump},
 	)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.report != nil {
-		err = errors.Join(err, s.report.Close())
-		s.report = nil
-	}
-	return err
 }
 
 // pump publishes what the source gives, and then waits for the end.

@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -65,42 +63,6 @@ func TestForeignNames(t *testing.T) {
 	}
 	if r := get(t, s.handler(true), "bench.example", "/"); r.StatusCode != 200 {
 		t.Errorf("a page for other machines: %s", r.Status)
-	}
-}
-
-// TestReportFolderOnly: the report's folder is served, and nothing outside it.
-func TestReportFolderOnly(t *testing.T) {
-	s := newServer(t, nothing{})
-	if r := get(t, s.handler(false), "localhost", "/report/"); r.StatusCode != http.StatusNotFound {
-		t.Errorf("without a report: %s", r.Status)
-	}
-	dir := t.TempDir()
-	in := filepath.Join(dir, "run")
-	for path, text := range map[string]string{filepath.Join(dir, "secret"): "secret", filepath.Join(in, "index.html"): "the report"} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink("../secret", filepath.Join(in, "link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.ServeReport(in); err != nil {
-		t.Fatal(err)
-	}
-	r := get(t, s.handler(false), "localhost", "/report/")
-	if text := body(t, r); text != "the report" || r.Header.Get("Content-Security-Policy") != "" {
-		t.Errorf("the report: %q, %v", text, r.Header)
-	}
-	for _, path := range []string{"/report/../secret", "/report/..%2fsecret", "/report/link"} {
-		if text := body(t, get(t, s.handler(false), "localhost", path)); strings.Contains(text, "secret") && !strings.Contains(text, "<a href") {
-			t.Errorf("%s: %q", path, text)
-		}
-	}
-	if err := s.report.Close(); err != nil {
-		t.Error(err)
 	}
 }
 

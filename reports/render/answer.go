@@ -11,12 +11,6 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// findings say what a run found: what is missing, who leads under each load or which settings keep up, and what the
-// limit was. They say nothing that tables and verdicts do not.
-func (t *table) findings() []string {
-	return slices.Concat(t.doubts(), t.decided(), t.limits(), t.ended())
-}
-
 // ended says why a run that decides for itself has so many repetitions.
 func (t *table) ended() []string {
 	d := t.res.Run.Decision
@@ -73,6 +67,9 @@ func (t *table) decided() (s []string) {
 	if headline := besideHeadline(t.res); headline != "" {
 		return []string{headline}
 	}
+	if !t.res.AnyValid() {
+		return nil
+	}
 	order := func(c result.Contest) int {
 		return slices.IndexFunc(t.rows, func(r *row) bool { return slices.Contains(c.Points, r.Name) })
 	}
@@ -89,33 +86,37 @@ func (t *table) decided() (s []string) {
 
 // race says who leads under one load, and over whom.
 func (t *table) race(c *result.Contest) string {
-	best, better, took := "fastest", "faster", "all Pods stored after %s s"
+	best, better, took := "fastest", "faster", "all Pods were stored after %s s"
 	if c.Figure == result.FigureFreshness {
-		best, better, took = "freshest", "fresher", "99 %% of the changes arrived within %s s"
+		best, better, took = "freshest", "fresher", "99 %% of the changes were in storage within %s s"
 	}
-	under := "Under load " + inShort(c.Name, 8) + ", "
+	under := ""
+	if len(t.loads()) > 1 {
+		under = "Under load " + inShort(c.Name, 8) + ", "
+	}
 	name := func(point string) string { return inShort(t.row(point).label(), 8) }
+	m, _ := result.MetricByName(c.Figure)
+	value := func(point string) string { // as the table has it
+		return fixed(m.Over(t.row(point).Cells).Value, m.Decimals)
+	}
 	switch {
 	case len(c.Takes) == 0:
-		return under + "no speed can be compared."
+		return sentence(under + "no speed can be compared.")
 	case len(c.Takes) == 1:
-		value := cellOf(figureOf(c.Figure), t.row(c.Takes[0]).Cells).Text
-		return under + name(c.Takes[0]) + ": " + fmt.Sprintf(took, value) + ", with nothing to compare that with."
+		return under + name(c.Takes[0]) + ": " + fmt.Sprintf(took, cellOf(m, t.row(c.Takes[0]).Cells).Text) + "."
 	case len(c.Ranked) == 0:
-		return under + fmt.Sprintf("nothing is ranked: that takes %d valid repetitions.", stats.Least)
+		return sentence(under + fmt.Sprintf("nothing is ranked: that takes %d valid repetitions.", stats.Least))
 	}
-	m, _ := result.MetricByName(c.Figure)
-	value := func(p result.Place) string { return shortOf(m.Over(t.row(p.Point).Cells).Value) } // as the table has it
 	n := c.Tied()
+	leads := strings.Join(t.leads(c, better), "") + "."
 	if n == 1 {
-		first := c.Ranked[0]
-		return under + fmt.Sprintf("%s was %s: "+took, name(first.Point), best, value(first)) +
-			strings.Join(t.leads(c, better), "") + "."
+		first := c.Ranked[0].Point
+		return under + fmt.Sprintf("%s was %s: "+took, name(first), best, value(first)) + leads
 	}
-	var tied []string
+	var tied, values []string
 	limited := true
 	for _, p := range c.Ranked[:n] {
-		tied = append(tied, fmt.Sprintf("%s (%s s)", name(p.Point), value(p)))
+		tied, values = append(tied, name(p.Point)), append(values, value(p.Point))
 		limited = limited && p.Bounded
 	}
 	verb := fmt.Sprintf("are not told apart by %d repetitions", c.Blocks)
@@ -125,8 +126,11 @@ func (t *table) race(c *result.Contest) string {
 	case c.Alike:
 		verb = "are the same within 10 %"
 	}
-	return under + join(tied) + " " + verb + strings.Join(t.leads(c, better), "") + "."
+	return under + join(tied) + " " + verb + ": " + fmt.Sprintf(took, join(values)) + leads
 }
+
+// sentence begins with a capital letter; a name at the beginning keeps its own.
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // leads are the places that lead over the next one, by how much, each with what separates it from the text before.
 func (t *table) leads(c *result.Contest, better string) (claims []string) {
@@ -150,7 +154,7 @@ func (t *table) leads(c *result.Contest, better string) (claims []string) {
 		if atLeast != "" {
 			times = short(math.Floor(ratio*10) / 10) // not more than was measured
 		}
-		claims = append(claims, fmt.Sprintf("%s%s%s × %s than %s", who, atLeast, times, better,
+		claims = append(claims, fmt.Sprintf("%s%s%s× %s than %s", who, atLeast, times, better,
 			inShort(t.row(next.Point).label(), 8)))
 	}
 	return claims

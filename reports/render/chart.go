@@ -18,7 +18,6 @@ import (
 type Plot struct {
 	Title, Caption string
 	X, Unit        string // what the axes say
-	Log, LogX      bool   // both axes; values of 0 and below are then left out
 	Lines          []PlotLine
 }
 
@@ -26,8 +25,9 @@ type Plot struct {
 type PlotLine struct {
 	Name   string
 	Points [][2]float64
-	Model  bool // predicted, not measured, or not to be compared: broken
-	Smooth bool // without marks at the points
+	Model  bool // predicted, not measured, a bound, or not to be compared: broken
+	Smooth bool // over time, without marks at the points
+	Marks  bool // points that are not joined
 }
 
 // colors are those of the lines, in order.
@@ -55,9 +55,8 @@ const (
 func (t *table) curves() (all []Section) {
 	loads := t.loads()
 	for i, load := range loads[max(0, len(loads)-mostLoads):] {
-		p := Plot{Title: "Queue depth", Unit: "events", X: "seconds from the start of the load",
-			Caption: "Pod events that the API server had answered and storage was owed, by op log and ledger. " +
-				"A broken line fails a core check."}
+		p := Plot{Title: "Changes waiting", Unit: "events", X: "seconds from the start of the load",
+			Caption: "Changes of Pods that storage still lacked. A broken line fails a core check."}
 		left := 0
 		for _, r := range t.rows {
 			if r.load != load || r.void() {
@@ -108,7 +107,7 @@ func (p *Plot) cleaned() *Plot {
 	c.Title, c.Caption, c.X, c.Unit, c.Lines = clean(p.Title), clean(p.Caption), text(p.X), clean(p.Unit), nil
 	for _, l := range p.Lines {
 		l.Name, l.Points = text(l.Name), slices.DeleteFunc(slices.Clone(l.Points), func(at [2]float64) bool {
-			return !finiteNumber(at[0]) || p.Log && (at[0] <= 0 || at[1] <= 0)
+			return !finiteNumber(at[0])
 		})
 		if slices.ContainsFunc(l.Points, func(at [2]float64) bool { return finiteNumber(at[1]) }) {
 			c.Lines = append(c.Lines, l)
@@ -118,6 +117,36 @@ func (p *Plot) cleaned() *Plot {
 }
 
 func (p *Plot) empty() bool { return len(p.Lines) == 0 }
+
+// axis is the type of an axis: logarithmic where the values of all points span more than a decade.
+func (p *Plot) axis(of int) string {
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, l := range p.Lines {
+		for _, at := range l.Points {
+			if v := at[of]; finiteNumber(v) {
+				least, most = min(least, v), max(most, v)
+			}
+		}
+	}
+	if least > 0 && most >= 16*least {
+		return "log"
+	}
+	return "value"
+}
+
+// bound adds a horizontal line over all points so far.
+func (p *Plot) bound(name string, at float64) {
+	var xs []float64
+	for _, l := range p.Lines {
+		for _, point := range l.Points {
+			xs = append(xs, point[0])
+		}
+	}
+	if len(xs) > 0 {
+		p.Lines = append(p.Lines, PlotLine{Name: name, Model: true,
+			Points: [][2]float64{{slices.Min(xs), at}, {slices.Max(xs), at}}})
+	}
+}
 
 // Axis is how the page labels the x axis.
 func (p *Plot) Axis() string {
@@ -131,15 +160,13 @@ func (p *Plot) Axis() string {
 // delete the text "__f__" wherever it occurs, so that a name from a cluster could
 // end the script or its string.
 func (p *Plot) option(id string) ([]byte, error) {
-	x := opts.XAxis{Type: "value", Name: p.X, NameLocation: "middle", NameGap: 26}
-	y := opts.YAxis{Type: "value", Min: 0}
-	if p.Log || p.LogX {
-		x.Type = "log"
-	} else if p.Lines[0].Smooth {
-		x.Min, x.Max = "dataMin", "dataMax"
+	x := opts.XAxis{Type: p.axis(0), Name: p.X, NameLocation: "middle", NameGap: 26}
+	y := opts.YAxis{Type: p.axis(1)}
+	if y.Type == "value" {
+		y.Min = 0
 	}
-	if p.Log {
-		y = opts.YAxis{Type: "log"}
+	if p.Lines[0].Smooth {
+		x.Type, y.Type, y.Min, x.Min, x.Max = "value", "value", 0, "dataMin", "dataMax"
 	}
 	line, on := charts.NewLine(), opts.Bool(true)
 	line.SetGlobalOptions(
@@ -153,9 +180,14 @@ func (p *Plot) option(id string) ([]byte, error) {
 		if l.Model || i >= len(colors) {
 			dash = map[bool]string{true: "dashed", false: "dotted"}[l.Model]
 		}
+		width, size := float32(2), 5
+		if l.Marks {
+			width, size = 0, map[bool]int{true: 16, false: 8}[len(l.Points) == 1] // a single one is the answer
+		}
 		line.AddSeries(l.Name, nil,
-			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(!l.Smooth && !l.Model), Symbol: "circle"}),
-			charts.WithLineStyleOpts(opts.LineStyle{Width: 2, Type: dash, Color: color}),
+			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(!l.Smooth && (!l.Model || len(l.Points) == 1)), Symbol: "circle",
+				SymbolSize: size}),
+			charts.WithLineStyleOpts(opts.LineStyle{Width: width, Type: dash, Color: color}),
 			charts.WithItemStyleOpts(opts.ItemStyle{Color: color}))
 		var points []any // plain pairs: go-echarts would write each as an object of its own
 		for _, at := range l.Points {
@@ -190,7 +222,7 @@ func (p *Plot) figures() Table {
 	xs := slices.Sorted(maps.Keys(known))
 	step := (len(xs) + most - 1) / most
 	for i := 0; i < len(xs); i += step {
-		row := Cells(short(xs[i]))
+		row := Cells(Brief(xs[i]))
 		for _, l := range p.Lines {
 			text := unknown
 			for _, at := range l.Points { // the figure at x, or of many the last before

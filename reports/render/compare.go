@@ -63,7 +63,7 @@ func compared(c *versus.Comparison) *Document {
 	for _, x := range c.Differences {
 		setup.Table.Rows = append(setup.Table.Rows, Cells(x.Kind, x.What, x.Values[0], x.Values[1]))
 	}
-	d.add(Section{Title: "Runs", Table: runs}, figures,
+	d.add(figures, Section{Title: "Runs", Table: runs},
 		Section{ID: "more", Title: "The other figures", Place: Aside, Table: comparisonGrid(c.Figures[shown:])},
 		Section{ID: "left", Title: "Left out, and why", Notes: others(c.Left, shownReasons)}, setup,
 		Section{Title: "How to read it", Text: []string{fmt.Sprintf("Figures are medians of repetitions (percentiles: of "+

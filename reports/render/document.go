@@ -1,6 +1,10 @@
 package render
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Document is a report in no format yet: sentences, tables and charts. Its texts may come from a cluster; each format
 // cleans and escapes them.
@@ -10,7 +14,7 @@ type Document struct {
 	Findings []string // sentences, the most important first
 	Verdicts []Cell   // how it came out, each in its tone
 	Sections []Section
-	Last     bool   // a terminal prints findings and verdicts at the end, which stays in view
+	Last     bool   // a terminal prints the findings, the first section and the verdicts at the end, which stays in view
 	More     string // what a terminal leaves out unless it is asked for, and by which flag
 	Mark     string // by which a page that was written before is known again
 }
@@ -21,10 +25,14 @@ type Section struct {
 	Title string
 	Place Place
 	Text  []string // paragraphs above the table
+	Code  []Code
 	Table Table
 	Plots []Plot // on the page only
 	Notes []string
 }
+
+// Code is a text to copy, line by line, under a caption.
+type Code struct{ Caption, Text string }
 
 // Place is where a section stands.
 type Place int
@@ -89,7 +97,7 @@ func Cells(texts ...string) (all []Cell) {
 // add appends sections that have anything to show; notes alone are something where they are without a table.
 func (d *Document) add(sections ...Section) {
 	for _, s := range sections {
-		if len(s.Table.Rows) > 0 || len(s.Text) > 0 || len(s.Plots) > 0 || len(s.Table.Heads) == 0 && len(s.Notes) > 0 {
+		if len(s.Table.Rows) > 0 || len(s.Text) > 0 || len(s.Plots) > 0 || len(s.Code) > 0 || len(s.Table.Heads) == 0 && len(s.Notes) > 0 {
 			d.Sections = append(d.Sections, s)
 		}
 	}
@@ -107,6 +115,10 @@ func (d *Document) cleaned() *Document {
 			s.ID = fmt.Sprintf("section%d", i+1)
 		}
 		s.Title, s.Text, s.Notes, s.Table = clean(s.Title), cleanAll(s.Text), cleanAll(s.Notes), s.Table.cleaned()
+		s.Code = slices.Clone(s.Code)
+		for k, c := range s.Code {
+			s.Code[k] = Code{clean(c.Caption), strings.Join(cleanAll(strings.Split(strings.TrimSpace(c.Text), "\n")), "\n")}
+		}
 	}
 	return &c
 }

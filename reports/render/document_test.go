@@ -17,7 +17,7 @@ func document() *Document {
 				Table: Table{Heads: []Head{{Title: "strategy", Words: true}, {Title: "knee", Unit: "writes/s"}, {Title: "why", Words: true}}, Rows: [][]Cell{
 					append([]Cell{{Text: "keyed"}, {Text: "210", Tone: Good}}, Cells("2 lost")...), {{Text: "single"}, {Text: "11", Tone: Bad}, {Text: "backlog", Tone: Warn}},
 				}},
-				Plots: []Plot{{Title: "Freshness", Caption: "p99.", X: "writes/s", Unit: "s", Log: true, Lines: []PlotLine{
+				Plots: []Plot{{Title: "Freshness", Caption: "p99.", X: "writes/s", Unit: "s", Lines: []PlotLine{
 					{Name: "keyed", Points: [][2]float64{{100, 0.2}, {200, 1.9}, {0, 1}, {math.NaN(), 1}}}, {Name: "by Little", Model: true, Points: [][2]float64{{100, 0.1}, {200, 0.2}}}, {Name: "nothing"},
 				}}, {Title: "Empty"}},
 				Notes: []string{"one probe was invalid"},
@@ -59,7 +59,7 @@ func TestDocumentPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := b.String()
-	for _, want := range []string{"<h2>knees</h2>", `data-chart="section1-plot1"`, `"data":[[100,0.2],[200,1.9]]`, "one probe was invalid", `<td class="good">210</td>`} {
+	for _, want := range []string{`<section id="section1" aria-label="knees">`, `data-chart="section1-plot1"`, `"data":[[100,0.2],[200,1.9],[0,1]]`, "one probe was invalid", `<td class="good" data-head="knee writes/s">210</td>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}

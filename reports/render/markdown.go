@@ -38,6 +38,9 @@ func markdownSection(b io.Writer, s *Section) {
 	for _, t := range s.Text {
 		fmt.Fprintf(b, "%s\n\n", md(t))
 	}
+	for _, c := range s.Code {
+		fmt.Fprintf(b, "%s:\n\n```\n%s\n```\n\n", md(c.Caption), codeEscapes.Replace(c.Text))
+	}
 	if len(s.Table.Rows) > 0 {
 		markdownTable(b, s.Table)
 	}
@@ -98,6 +101,9 @@ var mdEscapes = strings.NewReplacer(
 
 // figureEscapes suffice for a figure: only its unit may be foreign.
 var figureEscapes = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;")
+
+// codeEscapes keep a block of code closed; JSON has none of these.
+var codeEscapes = strings.NewReplacer("`", "'", "<", "&lt;", ">", "&gt;")
 
 // md escapes text for one line of Markdown.
 func md(s string) string { return mdEscapes.Replace(clean(s)) }

@@ -23,22 +23,26 @@ func Run(res *result.Results) *Document {
 		More: "What n, ± and the columns mean, where the events went, and how this was measured: --explain, or the report.",
 		Subtitle: strings.Join([]string{"run " + res.Run.ID, when(res.Run.Started), "took " + took(&res.Run),
 			orUnknown(res.Environment.Provider) + " cluster"}, " · ") + leading(" · ", res.Gap()),
-		Findings: t.findings(), Verdicts: append(t.bounds(), t.summary()),
+		Findings: slices.Concat(t.doubts(), t.decided()), Verdicts: append(t.bounds(), t.summary()),
 	}
 	figures := t.measured("figures", "Figures", Everywhere, chosen(mainFigures...), true)
+	figures.Notes = slices.Concat(t.limits(), t.ended())
+	found := Section{ID: "found", Title: "What was found"}
 	for _, r := range t.rows {
 		for _, n := range r.notes() {
-			figures.Notes = append(figures.Notes, r.title+": "+n)
+			found.Notes = append(found.Notes, r.title+": "+n)
 		}
 	}
+	swept, loads := t.swept(), t.curves()
+	figures.Plots = lead(&swept, loads)
 	figures.Notes = append(figures.Notes, unseen(res)...)
-	d.add(figures)
+	d.add(figures, found)
 	d.add(published(res)...)
-	d.add(t.paces(), t.thresholds(), t.swept(), t.growth(), t.readers(), t.traffic())
+	d.add(t.paces(), t.thresholds(), swept, t.growth(), t.readers(), t.traffic())
 	d.add(checkTable(t.keys(), t.checks, len(t.rows), func(i int) ([]Cell, map[string]result.Check) {
 		return t.cells(t.rows[i]), t.rows[i].checks
 	}))
-	d.add(t.curves()...)
+	d.add(loads...)
 	isPublished := func(m result.Metric) bool { return m.Published }
 	d.add(t.measured("published", "Columns of the published tables", Aside, having(isPublished), false),
 		t.measured("costs", "Latency, CPU and memory", OnPage, having(func(m result.Metric) bool {
@@ -46,6 +50,17 @@ func Run(res *result.Results) *Document {
 		}), false), t.flows(), t.about(), t.method())
 	d.add(definitions(d))
 	return d
+}
+
+// lead takes the one chart that shows the difference: over the swept values, else of the heaviest load.
+func lead(swept *Section, loads []Section) (first []Plot) {
+	s := swept
+	if n := len(loads); len(s.Plots) == 0 && n > 0 {
+		s = &loads[n-1]
+	}
+	first = s.Plots[:min(1, len(s.Plots))]
+	s.Plots = s.Plots[len(first):]
+	return first
 }
 
 // mainFigures are the columns of the first table.
@@ -227,9 +242,9 @@ func (t *table) paces() Section {
 
 // thresholds are the scenario's bounds, and how they came out.
 func (t *table) thresholds() Section {
-	s := Section{ID: "thresholds", Title: "Thresholds", Table: Table{
-		Heads: append(Heads("point", "figure", "bound"),
-			Head{Title: "value", Meaning: "The median over the valid repetitions."}, Head{Title: "verdict", Words: true})}}
+	s := Section{ID: "thresholds", Title: "Thresholds", Table: t.keys()}
+	s.Table.Heads = append(append(s.Table.Heads, Heads("figure", "bound")...),
+		Head{Title: "value", Meaning: "The median over the valid repetitions."}, Head{Title: "verdict", Words: true})
 	for i := range t.res.Thresholds {
 		x := &t.res.Thresholds[i]
 		v := Cell{Text: "holds", Tone: Good}
@@ -240,7 +255,11 @@ func (t *table) thresholds() Section {
 			v = Cell{Text: "not judged", Tone: Warn}
 		}
 		v.Text += leading(": ", x.Why)
-		s.Table.Rows = append(s.Table.Rows, append(Cells(x.Point, x.Metric, x.Bound, x.Figure()), v))
+		key := Cells(x.Point)
+		if r := t.row(x.Point); r != nil {
+			key = t.cells(r)
+		}
+		s.Table.Rows = append(s.Table.Rows, append(append(key, Cells(x.Metric, x.Bound, x.Figure())...), v))
 	}
 	return s
 }

@@ -125,13 +125,13 @@ func TestSections(t *testing.T) {
 		md, pages []string
 	}{
 		"sweep": {sweep, []string{"### Over the swept values", "| podQueueNum | keyed open | 1 | 10.0 | 12.0 | 0.00 | – |", "| 2 | 20.0 | 12.0 | 0.00 | 2.00 |",
-			"| 4 | 30.0 | 12.0 | 0.00 | – | ❌ FAIL G2 |", "| 16 | 40.0 | 12.0 | 0.00 | – |"}, []string{`id="sweep-plot1"`, `"data":[[1,10],[2,20],[4,"-"],[16,40]]`, `"type":"log"`}},
+			"| 4 | 30.0 | 12.0 | 0.00 | – | ❌ FAIL G2 |", "| 16 | 40.0 | 12.0 | 0.00 | – |"}, []string{`id="figures-plot1"`, `"data":[[1,10],[2,20],[4,"-"],[16,40]]`, `"type":"log"`}},
 		"not swept": {swept("storage.latency", "250ms", "1s", "uniform(1s,2s)"), nil, []string{"<h2>Who keeps up"}},
 		"beside": {besides(), []string{"### Beside the published tables", "| before 20 threads | published | 298 | 0.00 | 360 | 89.8 | 21.2 |", "| k8s-watch | 290 | – | ~31.0 |",
-			"✅ holds", "⚠️ not measured", "legacy after 20 threads is invalid: storage &lt;late&gt;", "6.5 × the storage rate; published 5.6 ×"}, []string{`<section id="beside">`}},
-		"traffic":    {profiledRun(), []string{"### Events per kind", "| Pod | open | 10 | 75 | 10 |"}, []string{`<section id="traffic">`}},
+			"✅ holds", "⚠️ not measured", "legacy after 20 threads is invalid: storage &lt;late&gt;", "6.5 × the storage rate; published 5.6 ×"}, []string{`id="beside">`}},
+		"traffic":    {profiledRun(), []string{"### Events per kind", "| Pod | open | 10 | 75 | 10 |"}, []string{`id="traffic">`}},
 		"readers":    {storm(), []string{"| watcher | GET | 1000 | 990 | 100.00 | 198.00 | 200.00 | 429: 7, timeout: 3 |", "| watcher | watch | 100 | 99 |", "missed: 1", "| watcher | webhook | 20 | 20 | 3.00 | – | 4.00 | none |"}, nil},
-		"thresholds": {bounded(t), []string{"### Thresholds", "❌ FAILS", "not judged: no valid cell"}, []string{`banner bad">Of 6 thresholds, 2 hold, 2 not judged, 2 failed: partitioned-10 freshness.p99 is 9s, bound &lt; 1s;`, `good">holds</td>`}},
+		"thresholds": {bounded(t), []string{"### Thresholds", "❌ FAILS", "not judged: no valid cell"}, []string{`banner bad">Of 6 thresholds, 2 hold, 2 not judged, 2 failed: partitioned-10 freshness.p99 is 9s, bound &lt; 1s;`, `>holds</td>`}},
 		"pace":       {sized(paced{"partitioned", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}), []string{"### Who keeps up", "| ❌ falls behind 1 of 1 | 81.0 |", "| ✅ keeps up 1 of 1 | 0.1 | latest state, 71.0 % |"}, nil},
 		"growth":     {growth, []string{"### Growth", "| small-10 | 1000 | 200 | 200 | 0.25 | – | 24.5 | – | 0.10 | 0.40 |", "| large-10 | 10000 | unlimited | 200 | 0.25 | – | 169 |"}, nil},
 		"resumed":    {resumed, []string{"on Another, for light-keyed-r1 (late)"}, nil},
@@ -244,13 +244,13 @@ func TestFindings(t *testing.T) {
 		name, want, not string
 		res             *result.Results
 	}{
-		{"closed", "Under load l, dedup was fastest: all Pods stored after 5.10 s, 1.78 × faster than keyed; keyed is 11.1 × faster than single.", "Nothing", three()},
-		{"a tie", "Under load l, a (5.10 s) and b (6.00 s) are not told apart by 3 repetitions; each is at least 15.1 × faster than c.", "fastest", measured(map[string][]float64{"a": {5, 5.1, 6}, "b": {5.5, 6, 6.1}, "c": {90, 91, 92}})},
-		{"limited by the load", "dedup (5.10 s) and keyed (9.10 s) kept up with the load, which was their limit; each is at least 11.0 × faster than single.", "fastest", change(change(three(), "dedup", kept), "keyed", kept)},
-		{"measured once", "Under load l, nothing is ranked: that takes 3 valid repetitions.", "fastest", measured(map[string][]float64{"dedup": {5}, "keyed": {9}})},
-		{"one point", "Under load l, keyed: all Pods stored after 9.0 s, with nothing to compare that with.", "fastest", measured(map[string][]float64{"keyed": {9}})},
-		{"all invalid", "Nothing can be said about speed: no measurement is valid; of the first: lag. Under load l, no speed can be compared.", "fastest", every(three(), invalid)},
-		{"one failed", "Under load l, keyed was fastest: all Pods stored after 9.10 s, 11.1 × faster than single.", "dedup", change(three(), "dedup", fails)},
+		{"closed", "dedup was fastest: all Pods were stored after 5.1 s, 1.78× faster than keyed; keyed is 11.1× faster than single.", "Nothing", three()},
+		{"a tie", "a and b are not told apart by 3 repetitions: all Pods were stored after 5.1 and 6.0 s; each is at least 15.1× faster than c.", "fastest", measured(map[string][]float64{"a": {5, 5.1, 6}, "b": {5.5, 6, 6.1}, "c": {90, 91, 92}})},
+		{"limited by the load", "dedup and keyed kept up with the load, which was their limit: all Pods were stored after 5.1 and 9.1 s; each is at least 11.0× faster than single.", "fastest", change(change(three(), "dedup", kept), "keyed", kept)},
+		{"measured once", "Nothing is ranked: that takes 3 valid repetitions.", "fastest", measured(map[string][]float64{"dedup": {5}, "keyed": {9}})},
+		{"one point", "keyed: all Pods were stored after 9.0 s.", "fastest", measured(map[string][]float64{"keyed": {9}})},
+		{"all invalid", "Nothing can be said about speed: no measurement is valid; of the first: lag.", "compared", every(three(), invalid)},
+		{"one failed", "keyed was fastest: all Pods were stored after 9.1 s, 11.1× faster than single.", "dedup", change(three(), "dedup", fails)},
 		{"interrupted", "not whole (interrupted): 1 of 2 cells missing: partitioned-r1", "", interrupted},
 		{"undecided", "The run ended after 3 repetitions: its time was up before all was decided; run again: 2 invalid cells.", "most", undecided},
 		{"open", question + "the smallest that keeps up: keyed with podQueueNum 20 (every event, freshness p99 0.62 s) and dedup with podQueueNum 10 (latest state, 71.0 %, freshness p99 0.90 s).", "none", sized(keyed, slow, dedup)},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 // sweptLeast is how many values make a curve.
@@ -23,8 +24,8 @@ var notations = []struct {
 		1e-2}, {units.Speeds, "×", 1},
 }
 
-// swept has the rows along each axis whose points are numbers, or have a unit, by rising value, and a chart of
-// storage's rate over each. A ladder has its own table.
+// swept has the rows along each axis whose points are numbers, or have a unit, by rising value, and a chart over each:
+// of the figures that have a threshold, with it, else of storage's rate. A ladder has its own table.
 func (t *table) swept() Section {
 	s := Section{ID: "sweep", Title: "Over the swept values", Notes: []string{
 		"Where gain no longer follows the values, something else limits the rate: see “Where the events went”."}}
@@ -43,8 +44,6 @@ func (t *table) swept() Section {
 		if at == nil {
 			continue
 		}
-		p := Plot{Title: "Storage rate over " + axis(path), Unit: "qps", X: axis(path) + leading(" (", unit, ")"),
-			LogX: spansDecade(at), Caption: metrics[0].Meaning}
 		name := func(r *row) string {
 			rest := slices.Delete(slices.Clone(r.extra), i, i+1)
 			return clean(strings.Join(slices.Concat([]string{r.strategy}, rest, []string{r.load}), " "))
@@ -54,15 +53,10 @@ func (t *table) swept() Section {
 		})
 		for k, r := range rows {
 			begins := k == 0 || name(rows[k-1]) != name(r)
-			if begins {
-				p.Lines = append(p.Lines, PlotLine{Name: name(r)})
-			}
 			rate, gain := r.speed(), math.NaN()
 			if !begins {
 				gain = rate / rows[k-1].speed()
 			}
-			line := &p.Lines[len(p.Lines)-1]
-			line.Points = append(line.Points, [2]float64{at[r], rate})
 			cells := append([]Cell{{Text: axis(path), Gap: begins}}, Cells(name(r), r.extra[i])...)
 			for _, m := range metrics {
 				cells = append(cells, cellOf(m, r.Cells))
@@ -70,9 +64,78 @@ func (t *table) swept() Section {
 			s.Table.Rows = append(s.Table.Rows, append(cells, Cell{Text: fixed(&gain, 2)},
 				Cell{Text: r.verdict(), Tone: r.state().tone()}))
 		}
-		s.Plots = append(s.Plots, p)
+		for _, m := range t.bounded() {
+			s.Plots = append(s.Plots, t.over(m, rows, name, at, axis(path)+leading(" (", unit, ")")))
+		}
 	}
 	return s
+}
+
+// bounded are the figures that have a threshold; without one it is storage's rate.
+func (t *table) bounded() (all []result.Metric) {
+	for i := range t.res.Thresholds {
+		m, err := result.MetricByName(t.res.Thresholds[i].Metric)
+		same := func(x result.Metric) bool { return x.Name == m.Name }
+		if err == nil && m.Title != "" && !slices.ContainsFunc(all, same) {
+			all = append(all, m)
+		}
+	}
+	if len(all) == 0 {
+		return chosen("storage.qps")
+	}
+	return all
+}
+
+// over is a chart of a metric over the values of an axis, with its thresholds and a mark on the answer.
+func (t *table) over(m result.Metric, rows []*row, name func(*row) string, at map[*row]float64, x string) Plot {
+	p := Plot{Title: m.Title + " over " + x, Unit: unitOf(m.Unit), X: x, Caption: m.Meaning}
+	answer := PlotLine{Name: "answer", Marks: true}
+	for k, r := range rows {
+		if k == 0 || name(rows[k-1]) != name(r) {
+			p.Lines = append(p.Lines, PlotLine{Name: name(r)})
+		}
+		v := math.NaN()
+		if have := m.Over(r.Cells).Value; have != nil && r.correct() {
+			v = inUnit(m.Unit, *have)
+		}
+		line := &p.Lines[len(p.Lines)-1]
+		line.Points = append(line.Points, [2]float64{at[r], v})
+		if t.answers(r) {
+			answer.Points = append(answer.Points, [2]float64{at[r], v})
+		}
+	}
+	drawn := map[string]bool{}
+	for i := range t.res.Thresholds {
+		b := &t.res.Thresholds[i]
+		limit, err := m.Bound(b.Bound)
+		if b.Metric == m.Name && err == nil && !drawn[b.Bound] {
+			drawn[b.Bound] = true
+			p.bound("bound "+b.Bound, inUnit(m.Unit, limit.Value))
+		}
+	}
+	if len(answer.Points) > 0 {
+		p.Lines = append(p.Lines, answer)
+	}
+	return p
+}
+
+// answers reports whether a row is the smallest setting that keeps up, or leads alone; where nothing is known of either,
+// whether it is the first of those in the order of the table that hold all thresholds.
+func (t *table) answers(r *row) bool {
+	if len(t.contests) == 0 && len(t.res.Thresholds) > 0 {
+		holds := func(r *row) bool {
+			return !slices.ContainsFunc(t.res.Thresholds, func(x result.Threshold) bool { return x.Point == r.Name && !x.Holds })
+		}
+		i := slices.IndexFunc(t.rows, holds)
+		return i >= 0 && t.rows[i] == r
+	}
+	for i := range t.contests {
+		if s := t.contests[i].Sizing; s != nil && slices.Contains(slices.Concat(s.Every, s.Latest), r.Name) {
+			return true
+		}
+	}
+	_, leads := t.best()[r]
+	return leads
 }
 
 // speed is storage's rate where it may be compared, else NaN.
@@ -97,13 +160,4 @@ func (t *table) along(axis int) (at map[*row]float64, unit string) {
 		}
 	}
 	return nil, ""
-}
-
-// spansDecade reports whether values are far enough apart for a logarithmic axis.
-func spansDecade(at map[*row]float64) bool {
-	least, most := math.Inf(1), math.Inf(-1)
-	for _, v := range at {
-		least, most = min(least, v), max(most, v)
-	}
-	return least > 0 && most >= 16*least
 }

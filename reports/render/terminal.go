@@ -43,11 +43,14 @@ func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
 	if d.Subtitle != "" {
 		p.line(ansiDim, d.Subtitle)
 	}
-	if !d.Last {
-		p.findings(d)
+	sections := d.Sections
+	if d.Last && len(sections) > 0 {
+		sections = sections[1:]
+	} else {
+		p.answer(d.Findings, d.Verdicts)
 	}
-	for i := range d.Sections {
-		if s := &d.Sections[i]; s.Place == Everywhere || s.Place == Aside && o.Explain {
+	for i := range sections {
+		if s := &sections[i]; s.Place == Everywhere || s.Place == Aside && o.Explain {
 			p.section(s)
 		}
 	}
@@ -55,9 +58,14 @@ func DocumentTerminal(w io.Writer, d *Document, o TerminalOptions) error {
 		p.line("", "")
 		p.line(ansiDim, d.More)
 	}
-	if d.Last {
+	if len(sections) < len(d.Sections) {
 		p.line("", "")
-		p.findings(d)
+		p.answer(d.Findings, nil)
+		p.section(&d.Sections[0])
+		if len(d.Verdicts) > 0 {
+			p.line("", "")
+		}
+		p.answer(nil, d.Verdicts)
 	}
 	return p.w.Flush()
 }
@@ -74,11 +82,11 @@ type printer struct {
 	opts TerminalOptions
 }
 
-func (p *printer) findings(d *Document) {
-	for _, f := range d.Findings {
+func (p *printer) answer(findings []string, verdicts []Cell) {
+	for _, f := range findings {
 		p.line("", f)
 	}
-	for _, v := range d.Verdicts {
+	for _, v := range verdicts {
 		p.line(cmp.Or(styles[v.Tone], ansiBold), v.Text)
 	}
 }
@@ -88,6 +96,10 @@ func (p *printer) section(s *Section) {
 	p.line(ansiBold, s.Title)
 	for _, t := range s.Text {
 		p.line("", t)
+	}
+	for _, c := range s.Code {
+		p.line("", c.Caption+":")
+		fmt.Fprintln(p.w, c.Text)
 	}
 	p.table(s.Table)
 	for i, n := range s.Notes {

@@ -38,11 +38,15 @@ func TestTuningPage(t *testing.T) {
 	}
 	page := b.String()
 	for _, want := range []string{
-		"12 requests at once are enough.", "recommended", "fails G1",
+		"12 requests at once are enough.", "recommended", "fails G1", `<pre class="settings">{`, `"name":"answer"`,
+		`"name":"at most 2 s"`, `"data":[[8,3.1],[12,0.85],[16,0.7]]`,
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %s", want)
 		}
+	}
+	if n := strings.Count(page, `id="settings"`); n != 1 { // the script's own
+		t.Errorf("%d elements have the id settings", n)
 	}
 	none := tuning()
 	none.Met, none.Best, none.RunnerUp, none.Original, none.Candidates, none.Fragments = false, -1, -1, -1, nil, nil

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func measured(drains map[string][]float64) *result.Results {
 // said is what a run's report finds.
 func said(res *result.Results) string {
 	res.Decide()
-	return strings.Join(arrange(res).findings(), " ")
+	return strings.Join(findings(arrange(res)), " ")
 }
 
 func change(res *result.Results, strategy string, by func(*result.Cell)) *result.Results {
@@ -78,4 +79,9 @@ func TestViolationOfAnInvalidRepetitionDecides(t *testing.T) {
 			}
 		}
 	}
+}
+
+// findings are all sentences of a run's answer.
+func findings(t *table) []string {
+	return slices.Concat(t.doubts(), t.decided(), t.limits(), t.ended())
 }

@@ -178,6 +178,9 @@ func (r *Runner) cellLogs(id string) string { return filepath.Join(r.Logs(), id)
 func (r *Runner) Run(ctx context.Context, c *cluster.Cluster) (Outcome, error) {
 	defer r.unlock()
 	r.cluster = c
+	if r.resumption() == nil {
+		r.results.Run.Started = time.Now() // a cluster may have been built first
+	}
 	env := r.environment()
 	env.Kubernetes, env.Etcd, env.Flags, env.EtcdFlags = c.Version, c.EtcdVersion, c.Flags["kube-apiserver"],
 		c.Flags["etcd"]

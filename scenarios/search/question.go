@@ -31,6 +31,27 @@ type Question struct {
 	Rate    float64       // writes per second
 	Storage string        // latency, as ParseStorage returns it
 	Length  time.Duration // of the load
+	Burst   Burst         // in the middle of the load
+}
+
+// Burst is a higher rate for a while.
+type Burst struct {
+	Rate   float64
+	Length time.Duration
+}
+
+// ParseBurst reads 150/s:5s, which must fit a load of a length.
+func ParseBurst(text string, load time.Duration) (b Burst, err error) {
+	rate, length, _ := strings.Cut(text, ":")
+	b.Rate, err = ParseRate(rate)
+	if err == nil {
+		b.Length, err = time.ParseDuration(length)
+	}
+	if err != nil || b.Length < time.Second || b.Length > load-2*time.Second {
+		return b, badinput.New(fmt.Sprintf("write its rate and its length, for example 150/s:5s, of 1s to %s (--for less 2s)",
+			load-2*time.Second), "--burst %s is not a burst", short(text))
+	}
+	return b, nil
 }
 
 // Plain is an open load of Pods.
@@ -38,7 +59,7 @@ const Plain = `# Made by watchbench tune.
 apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: tune}
-load: {model: open, rate: 200, duration: 20s, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
+load: {model: open, steps: [{length: 20s, rate: 200}], duration: 20s, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
 `
 
 // Sets are the overrides for Plain, or for the scenario of a profile: its Pods per second are scaled until a plan has
@@ -60,8 +81,16 @@ func (q Question) Sets(s *spec.Scenario) (sets []string, err error) {
 			l.Rate = rounded(l.Rate * q.Rate / max(1, writes))
 		}
 	}
+	load := "load.rate=" + number(rounded(rate))
+	if s.Load.Profile == "" {
+		calm := fmt.Sprintf("{length: %s, rate: %s}", (q.Length-q.Burst.Length)/2, number(rounded(rate)))
+		load = "load.steps=[" + calm + "]"
+		if b := q.Burst; b.Rate > 0 {
+			load = fmt.Sprintf("load.steps=[%s, {length: %s, rate: %s}, %s]", calm, b.Length, number(b.Rate), calm)
+		}
+	}
 	return []string{
-		"cluster.provider=simulated", "load.rate=" + number(rounded(rate)), "load.duration=" + q.Length.String(),
+		"cluster.provider=simulated", load, "load.duration=" + q.Length.String(),
 		"watcher.synchronizer.disabled=true", // what a strategy loses is not to be repaired
 		"storage.latency=" + strconv.Quote(q.Storage),
 	}, nil
@@ -103,6 +132,9 @@ func ParseStorage(text string) (string, error) {
 		s = "lognormal(" + s + ")"
 	}
 	m, err := behavior.ParseModel(s, 1)
+	if err != nil && !strings.ContainsAny(s, "(") {
+		return "", badinput.New(remedy, "--storage %s is not a latency", short(text))
+	}
 	if err != nil {
 		return "", &badinput.Error{What: "--storage " + short(text), Remedy: remedy, Err: err}
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
 )
@@ -161,7 +163,12 @@ func (x *Search) load() string {
 	if x.length == 0 {
 		return fmt.Sprintf("a burst of %s %s", thousands(x.planned), of)
 	}
-	return fmt.Sprintf("%s %s a second", figure(float64(x.planned)/x.length.Seconds()), of)
+	text := fmt.Sprintf("%s %s a second", figure(float64(x.planned)/x.length.Seconds()), of)
+	if steps := x.base.Load.Steps; len(steps) > 1 && x.base.Load.Profile == "" {
+		most := slices.MaxFunc(steps, func(a, b plan.RateStep) int { return cmp.Compare(a.Rate, b.Rate) })
+		text += " on average, " + figure(most.Rate) + " at most"
+	}
+	return text
 }
 
 func (x *Search) storage() string {
@@ -186,6 +193,9 @@ func (x *Search) sentence(c *candidate, met bool) string {
 			s += " (the latest state of an object; states that it had in between may be left out)"
 		}
 		return s + "; " + x.proof(c) + "."
+	case len(c.cells) > 0 && len(c.valid()) == 0 && c.failed() == nil:
+		return s + "it cannot be told: no measurement was valid (" + c.cells[len(c.cells)-1].Reason + "); by simulation " +
+			named(c.set) + " has " + x.said(x.predicted(c)) + "."
 	case len(c.cells) == 0:
 		return s + "nothing was measured that holds the objective; by simulation " + named(c.set) + " has " +
 			x.said(x.predicted(c)) + "."

@@ -49,6 +49,10 @@ func TestSentence(t *testing.T) {
 			"no setting that was tried has freshness p99 ≤ 2 s; the strategy keyed with podQueueNum 5 comes closest: it was not drained when it was cut.", "enough",
 		},
 		{
+			"nothing valid", Setting{Strategy: keyed, Queues: 5}, []result.TunedCell{{Reason: "the generator was late"}}, false,
+			"it cannot be told: no measurement was valid (the generator was late); by simulation the strategy keyed with podQueueNum 5 has ", "comes closest",
+		},
+		{
 			"nothing measured", Setting{Strategy: keyed, Queues: 5}, nil, false,
 			"nothing was measured that holds the objective; by simulation the strategy keyed with podQueueNum 5 has ", "enough",
 		},

@@ -46,13 +46,7 @@
       if (this.chart || this.box.hidden || !window.echarts) return;
       this.chart = echarts.init(this.box, null, { renderer: "canvas" });
       const option = themed(this.c.option);
-      if (this.tip) option.tooltip.formatter = p => { // an element, so that names stay text
-        const e = document.createElement("span");
-        e.textContent = this.tip(p.value);
-        return e;
-      };
       this.chart.setOption(option);
-      this.fresh = true;
     }
     restyle() {
       if (this.chart) { this.chart.dispose(); this.chart = null; }
@@ -73,7 +67,6 @@
       if (!this.chart || !this.dirty) return;
       this.dirty = false;
       this.paint();
-      this.fresh = false;
     }
   }
 
@@ -91,59 +84,6 @@
       this.dirty = true;
     }
     paint() { this.chart.setOption({ series: this.data.map(data => ({ data })) }, { lazyUpdate: true, silent: true }); }
-  }
-
-  class Fill extends View {
-    clear() { this.names = []; this.data = []; this.forget(); }
-    add(f) {
-      if (!f.queues) { this.data.fill(null); this.dirty = true; return; }
-      const q = f.queues.filter(x => x.c != null);
-      if (q.length === 0) { if (!this.box.hidden) this.clear(); return; }
-      this.names.length = this.data.length = q.length;
-      q.forEach((x, i) => { this.names[i] = x.n; this.data[i] = Math.min(100, 100 * x.d / x.c); });
-      this.known();
-      this.dirty = true;
-    }
-    paint() {
-      this.chart.setOption({ xAxis: { data: this.names }, series: [{ data: this.data }] }, { lazyUpdate: true, silent: true });
-    }
-  }
-
-  class Heat extends View {
-    clear() {
-      this.names = []; this.data = []; this.bin = 0;
-      this.columns = Array.from({ length: setup.heatColumns }, (_, i) => `${(i + 1 - setup.heatColumns) * setup.heatBin / 1000} s`);
-      this.forget();
-    }
-    tip([x, y, v]) { return `${this.names[y]}, ${this.columns[x]}: ${short(v)} events`; }
-    rename(names) {
-      if (names.length === this.names.length && names.every((n, i) => n === this.names[i])) return;
-      const old = new Map(this.names.map((n, i) => [n, i])), n = setup.heatColumns, former = this.data;
-      this.data = [];
-      names.forEach((name, y) => {
-        const from = old.get(name);
-        for (let x = 0; x < n; x++) this.data.push([x, y, from === undefined ? null : former[from * n + x][2]]);
-      });
-      this.names = names;
-    }
-    add(f) {
-      const n = setup.heatColumns, bin = Math.floor(f.t / setup.heatBin);
-      const queues = (f.queues || []).filter(q => q.n !== "writer_normal_queue");
-      if (queues.length > 0) { this.rename(queues.map(q => q.n)); this.known(); }
-      if (this.names.length === 0) return;
-      const step = this.bin === 0 ? 0 : Math.max(0, Math.min(n, bin - this.bin));
-      if (bin > this.bin) this.bin = bin;
-      for (let y = 0; step > 0 && y < this.names.length; y++)
-        for (let x = 0; x < n; x++) this.data[y * n + x][2] = x + step < n ? this.data[y * n + x + step][2] : null;
-      queues.forEach((q, y) => { const cell = this.data[y * n + n - 1]; cell[2] = Math.max(cell[2] || 0, q.d); });
-      if (step > 0 || this.fresh || !this.chart) this.dirty = true; // many cells: once a column
-    }
-    paint() {
-      let most = 1;
-      for (const d of this.data) if (d[2] > most) most = d[2];
-      const named = Math.max(1, Math.floor((this.box.clientHeight - 60) / 14)); // queues that have room for their names
-      this.chart.setOption({ xAxis: { data: this.columns }, yAxis: { data: this.names, axisLabel: { interval: Math.ceil(this.names.length / named) - 1 } }, visualMap: { max: most }, series: [{ data: this.data }] }, { lazyUpdate: true, silent: true });
-    }
   }
 
   // ---- text
@@ -194,9 +134,6 @@
     text("run-cell", run.cell ? `${run.cell} (${run.number} of ${run.of})` : "–");
     text("run-phase", run.ended ? "the run has ended" : (run.phase || "–") + (run.note ? ` (${run.note})` : ""));
     text("run-fault", run.fault || "none");
-    show("run-pending", !run.report);
-    show("run-report", !!run.report);
-    if (run.report && run.report.startsWith("/report/")) byID("run-report").setAttribute("href", run.report);
     const key = JSON.stringify(run.verdicts || []);
     if (key === told) return;
     told = key;
@@ -271,8 +208,7 @@
 
   async function start() {
     setup = await (await fetch("/options.json")).json();
-    const kinds = { lines: Lines, fill: Fill, heat: Heat };
-    views = setup.charts.map(c => new kinds[c.kind](c));
+    views = setup.charts.map(c => new Lines(c));
     figures();
     night.addEventListener("change", () => { for (const v of views) v.restyle(); plan(); });
     let resizing = 0;

@@ -41,8 +41,12 @@
     var ink = color("--ink"), soft = color("--soft"), line = color("--line"), panel = color("--ground");
     var font = getComputedStyle(document.body).fontFamily;
     option.textStyle = { fontFamily: font, color: ink };
+    // The legend is as high as it needs to be, so that no name is cut.
+    var wide = option.series.reduce(function (sum, s) { return sum + 52 + 7 * s.name.length; }, 0);
+    var rows = Math.ceil(1.15 * wide / figure.plot.offsetWidth);
+    [].concat(option.grid).forEach(function (grid) { grid.top = 34 + 20 * (rows > 6 ? 1 : rows); });
     option.legend = Object.assign({}, option.legend, {
-      type: option.series.length > 8 || figure.plot.offsetWidth < 420 ? "scroll" : "plain",
+      type: rows > 6 ? "scroll" : "plain",
       textStyle: { color: ink, fontSize: 12 }, inactiveColor: soft, pageTextStyle: { color: soft }, pageIconColor: soft, itemGap: 14
     });
     // Where lines differ in style, the legend shows it.
@@ -76,6 +80,8 @@
 
   function draw(figure) {
     if (figure.chart) figure.chart.dispose();
+    figure.chart = null;
+    if (!figure.plot.offsetWidth) return; // folded away
     figure.option = figure.option || JSON.parse(figure.source.textContent);
     figure.chart = window.echarts.init(figure.plot, null, { renderer: "svg" });
     figure.chart.setOption(styled(figure));
@@ -106,10 +112,16 @@
     figures.push({ plot: plot, source: source, unit: plot.getAttribute("data-unit"), axis: plot.getAttribute("data-axis") });
   });
   repaint();
+  document.querySelectorAll("details.more").forEach(function (more) {
+    more.addEventListener("toggle", function () { figures.forEach(function (f) { if (!f.chart) draw(f); }); });
+  });
+  // What a link leads to is opened.
+  var target = location.hash && document.getElementById(location.hash.slice(1));
+  if (target && target.tagName === "DETAILS") target.open = true;
   var pending = 0;
   window.addEventListener("resize", function () {
     clearTimeout(pending);
-    pending = setTimeout(function () { figures.forEach(function (f) { f.chart.resize(); }); }, 120);
+    pending = setTimeout(function () { figures.forEach(function (f) { if (f.chart) f.chart.resize(); }); }, 120);
   });
   // Paper is white, and narrower than the window.
   var before = null;
@@ -117,7 +129,7 @@
     before = root.getAttribute("data-theme");
     root.setAttribute("data-theme", "light");
     repaint();
-    figures.forEach(function (f) { f.chart.resize({ width: Math.min(f.plot.offsetWidth, 480) }); });
+    figures.forEach(function (f) { if (f.chart) f.chart.resize({ width: f.plot.closest(".charts").children.length > 1 ? 440 : 960 }); });
   });
   window.addEventListener("afterprint", function () {
     if (before) root.setAttribute("data-theme", before); else root.removeAttribute("data-theme");
