@@ -176,20 +176,14 @@ func readList(data []byte, item func(json []byte)) (version uint64, err error) {
 	if err := jsonscan.ValidWithin(data, maxDepth); err != nil {
 		return 0, err
 	}
-	text := jsonscan.Lookup(data, "items")
-	s := jsonscan.New(text)
-	more, err := s.EnterArray()
-	for ; more && err == nil; more, err = s.NextElement() {
-		v, err := s.Value()
-		if err != nil {
-			return 0, err
-		}
-		if item != nil {
-			item(v.Of(text))
-		}
+	items := jsonscan.Lookup(data, "items")
+	if len(items) == 0 || items[0] != '[' {
+		return 0, errors.New("no list: items is no array")
 	}
-	if err != nil {
-		return 0, fmt.Errorf("no list: items: %w", err)
+	for v := range jsonscan.Elements(items) {
+		if item != nil {
+			item(v)
+		}
 	}
 	return versionIn(jsonscan.Lookup(data, "metadata"))
 }

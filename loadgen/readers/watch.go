@@ -118,42 +118,26 @@ func (e *endError) Error() string { return fmt.Sprintf("%d: %.200s", e.code, e.t
 
 // read records the events of one watch up to its end; nil is an end in order.
 func (w *watcher) read(body io.Reader) error {
-	in := bufio.NewReaderSize(body, frameBuffer)
-	var long []byte
-	for {
-		line, err := in.ReadSlice('\n')
+	in := bufio.NewScanner(body)
+	in.Buffer(make([]byte, 0, frameBuffer), maxFrame)
+	for in.Scan() {
+		received, line := time.Now().UnixNano(), in.Bytes()
+		f, err := parseFrame(line)
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			if long = append(long, line...); len(long) > maxFrame {
-				return fmt.Errorf("an event of more than %d bytes", maxFrame)
-			}
-			continue
-		case errors.Is(err, io.EOF):
-			if len(line)+len(long) > 0 {
-				return fmt.Errorf("%w: it ends inside an event", errBody)
-			}
-			return nil
+		case errors.Is(err, jsonscan.ErrUnexpectedEnd):
+			return fmt.Errorf("%w: it ends inside an event", errBody)
 		case err != nil:
 			return err
-		}
-		if len(long) > 0 {
-			long = append(long, line...)
-			line = long
-		}
-		received := time.Now().UnixNano()
-		f, err := parseFrame(line)
-		if err != nil {
-			return err
-		}
-		if f.typ == typeError {
+		case f.typ == typeError:
 			return &endError{code: f.code, text: typeError}
 		}
 		w.log.Append(Record{
-			What: Event, Reader: w.id, Type: f.typ, UID: f.uid, Version: f.version, Ended: received, Bytes: int64(len(line)),
+			What: Event, Reader: w.id, Type: f.typ, UID: f.uid, Version: f.version, Ended: received,
+			Bytes: int64(len(line)) + 1, // with its line's end
 		})
 		w.last.Store(f.version)
-		long = long[:0]
 	}
+	return in.Err()
 }
 
 const typeError = "ERROR"

@@ -83,21 +83,10 @@ func parsePage(body []byte) (p page, err error) {
 	if p.version == "" {
 		return p, errors.New("no metadata.resourceVersion")
 	}
-	items := jsonscan.Lookup(body, "items")
-	if items == nil || items[0] == 'n' {
-		return p, nil
+	for item := range jsonscan.Elements(jsonscan.Lookup(body, "items")) {
+		p.items = append(p.items, item)
 	}
-	s := jsonscan.New(items)
-	more, err := s.EnterArray()
-	for err == nil && more {
-		var r jsonscan.Range
-		if r, err = s.Value(); err != nil {
-			return p, err
-		}
-		p.items = append(p.items, r.Of(items))
-		more, err = s.NextElement()
-	}
-	return p, err
+	return p, nil
 }
 
 // event is one event of a watch.
