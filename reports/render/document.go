@@ -16,7 +16,6 @@ type Document struct {
 	Sections []Section
 	Last     bool   // a terminal prints the findings, the first section and the verdicts at the end, which stays in view
 	More     string // what a terminal leaves out unless it is asked for, and by which flag
-	Mark     string // by which a page that was written before is known again
 }
 
 // Section is a part of a Document. What is empty is left out.

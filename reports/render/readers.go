@@ -79,46 +79,6 @@ func counts(all map[string]int64) string {
 	return cmp.Or(strings.Join(parts, ", "), "none")
 }
 
-// traffic compares the events per kind of each load's first valid cell with the plan.
-func (t *table) traffic() Section {
-	s := Section{ID: "traffic", Title: "Events per kind", Table: Table{
-		Heads: append(Heads("kind", "profile", "load"),
-			Head{Title: "added"}, Head{Title: "modified"}, Head{Title: "deleted"},
-			Head{Title: "events", Unit: "per pod"},
-			Head{Title: "of expected", Unit: "%"}, Head{Title: "size", Unit: "KB"}, Head{Title: "expected", Unit: "KB"})},
-		Notes: []string{"Each acknowledged write is one watch event; expected is what the plan has. Of the first valid " +
-			"cell. Sizes are means over storage's requests. 1 KB is 1,000 bytes."}}
-	seen := map[string]bool{}
-	for _, r := range t.rows {
-		if r.void() || seen[r.load] || r.valid[0].Traffic == nil {
-			continue
-		}
-		x := r.valid[0].Traffic
-		seen[r.load] = true
-		for i, kind := range slices.SortedFunc(maps.Keys(x.Kinds), func(a, b string) int {
-			return cmp.Or(cmp.Compare(x.Kinds[b].Events(), x.Kinds[a].Events()), cmp.Compare(a, b))
-		}) {
-			k := x.Kinds[kind]
-			part := unknown
-			if k.Expected != nil && *k.Expected > 0 {
-				part = short(100 * float64(k.Events()) / *k.Expected)
-			}
-			cells := Cells(kind, x.Profile, r.load, fmt.Sprint(k.Added), fmt.Sprint(k.Modified), fmt.Sprint(k.Deleted),
-				shortOf(k.PerPod), part, kilobytes(k.Bytes), kilobytes(k.ExpectedBytes))
-			cells[0].Gap = i == 0
-			s.Table.Rows = append(s.Table.Rows, cells)
-		}
-	}
-	return s
-}
-
-func kilobytes(v *float64) string {
-	if v == nil {
-		return unknown
-	}
-	return short(*v / 1000)
-}
-
 // growth is the table of a ladder.
 func (t *table) growth() Section {
 	s := Section{ID: "growth", Title: "Growth", Table: Table{Heads: append(Heads("rung"),
