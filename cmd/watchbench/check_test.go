@@ -132,7 +132,7 @@ func TestReportMatrix(t *testing.T) {
 	if page, err := os.ReadFile(filepath.Join(dir, "index.html")); err != nil || !strings.Contains(string(page), "f01-slow") {
 		t.Errorf("the page lacks the scenario: %v", err)
 	}
-	if _, _, code, err := invoke(t, "report", dir, "--format", "csv"); code != exitInput || !strings.Contains(err.Error(), "a matrix, which has no format csv; use table or md or html") {
+	if _, _, code, err := invoke(t, "report", dir, "--format", "csv"); code != exitInput || !strings.Contains(err.Error(), "a matrix, which has no format csv; use table, json, md or html") {
 		t.Errorf("%d, %v", code, err)
 	}
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
-// farewell is how long the page of a run that has ended is served to those who view it: a page asks each half second, and
-// keeps what it has.
+// farewell is how long the page of a run that has ended is served to its viewers: a page asks each half second.
 const farewell = 1500 * time.Millisecond
 
 // livePage shows runs while they go on. A nil one shows nothing.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,15 +28,14 @@ func reportCommand() *cobra.Command {
 		Long: `Render the results of a run. The formats table and json are printed; the others
 are written beside results.json. A fault matrix has the formats table, json, md and html.
 
-For a folder of runs, such as out, print the list, and write index.html there: all runs,
-matrices and searches, newest first. --format table or html does only one of these.
+For a folder of runs, such as out, print the list: all runs, matrices and searches, newest
+first.
 
 The exit code does not depend on the verdicts; that of watchbench check does.`,
 		Example: "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",
 		Args:    needArgs(1, 1, "the folder of a run, of a matrix or of several runs, or a results.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r := reporting{cmd: cmd, path: args[0], options: terminalOptions(cmd.OutOrStdout()),
-				chosen: cmd.Flags().Changed("format")}
+			r := reporting{cmd: cmd, path: args[0], options: terminalOptions(cmd.OutOrStdout())}
 			r.options.Explain = explain
 			if err := r.read(formats); err != nil {
 				return err
@@ -56,7 +54,6 @@ type reporting struct {
 	path             string
 	options          render.TerminalOptions
 	files            []render.Format
-	chosen           bool // the formats
 	terminal, asJSON bool
 }
 
@@ -77,17 +74,6 @@ func (r *reporting) read(formats string) error {
 	}
 	if r.asJSON && r.terminal {
 		return badinput.New("leave table out", "--format %s: only one of table and json can be printed", formats)
-	}
-	return nil
-}
-
-// only refuses the formats that a folder does not have.
-func (r *reporting) only(what string, formats ...string) error {
-	for _, f := range r.files {
-		if !slices.Contains(formats, f.Name) {
-			return badinput.New("use table or "+strings.Join(formats, " or ")+", or name the folder of one of its runs",
-				"%s is %s, which has no format %s", r.path, what, f.Name)
-		}
 	}
 	return nil
 }
@@ -153,8 +139,11 @@ func (r *reporting) matrix(dir string) error {
 	if err != nil {
 		return &badinput.Error{What: err.Error(), Remedy: "remove it and let watchbench check " + dir + " write it anew"}
 	}
-	if err := r.only("the folder of a matrix", "md", "html"); err != nil {
-		return err
+	for _, f := range r.files {
+		if f.Name != "md" && f.Name != "html" {
+			return badinput.New("use table, json, md or html, or name the folder of one of its runs",
+				"%s is the folder of a matrix, which has no format %s", r.path, f.Name)
+		}
 	}
 	for _, f := range r.files {
 		name, write := "matrix.md", render.WriteMatrix
@@ -176,24 +165,9 @@ func (r *reporting) matrix(dir string) error {
 
 // list is of a folder of runs.
 func (r *reporting) list(d *render.Document) error {
-	if r.asJSON {
-		return badinput.New("use table or html, or name one of its runs", "%s is a folder of runs, which has no format json",
+	if r.asJSON || len(r.files) > 0 {
+		return badinput.New("leave --format out, or name one of its runs", "%s is a folder of runs, which are only listed",
 			r.path)
 	}
-	if err := r.only("a folder of runs", "html"); err != nil {
-		return err
-	}
-	if r.terminal {
-		if err := render.DocumentTerminal(r.cmd.OutOrStdout(), d, r.options); err != nil {
-			return err
-		}
-	}
-	if r.chosen && len(r.files) == 0 {
-		return nil
-	}
-	path, err := render.WriteHistory(r.path, d)
-	if errors.Is(err, render.ErrForeign) {
-		return &badinput.Error{What: err.Error(), Remedy: "move it away, or use --format table"}
-	}
-	return r.wrote(path, err)
+	return render.DocumentTerminal(r.cmd.OutOrStdout(), d, r.options)
 }

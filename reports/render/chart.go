@@ -185,8 +185,8 @@ func (p *Plot) option(id string) ([]byte, error) {
 			width, size = 0, map[bool]int{true: 16, false: 8}[len(l.Points) == 1] // a single one is the answer
 		}
 		line.AddSeries(l.Name, nil,
-			charts.WithLineChartOpts(opts.LineChart{ShowSymbol: opts.Bool(!l.Smooth && (!l.Model || len(l.Points) == 1)), Symbol: "circle",
-				SymbolSize: size}),
+			charts.WithLineChartOpts(opts.LineChart{Symbol: "circle", SymbolSize: size,
+				ShowSymbol: opts.Bool(!l.Smooth && (!l.Model || len(l.Points) == 1))}),
 			charts.WithLineStyleOpts(opts.LineStyle{Width: width, Type: dash, Color: color}),
 			charts.WithItemStyleOpts(opts.ItemStyle{Color: color}))
 		var points []any // plain pairs: go-echarts would write each as an object of its own

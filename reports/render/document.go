@@ -16,7 +16,6 @@ type Document struct {
 	Sections []Section
 	Last     bool   // a terminal prints the findings, the first section and the verdicts at the end, which stays in view
 	More     string // what a terminal leaves out unless it is asked for, and by which flag
-	Mark     string // by which a page that was written before is known again
 }
 
 // Section is a part of a Document. What is empty is left out.
@@ -97,7 +96,7 @@ func Cells(texts ...string) (all []Cell) {
 // add appends sections that have anything to show; notes alone are something where they are without a table.
 func (d *Document) add(sections ...Section) {
 	for _, s := range sections {
-		if len(s.Table.Rows) > 0 || len(s.Text) > 0 || len(s.Plots) > 0 || len(s.Code) > 0 || len(s.Table.Heads) == 0 && len(s.Notes) > 0 {
+		if len(s.Table.Rows)+len(s.Text)+len(s.Plots)+len(s.Code) > 0 || len(s.Table.Heads) == 0 && len(s.Notes) > 0 {
 			d.Sections = append(d.Sections, s)
 		}
 	}

@@ -1,13 +1,9 @@
 package render
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,12 +12,6 @@ import (
 
 	"github.com/watchbench/watchbench/reports/result"
 )
-
-// historyMark is by which a page of WriteHistory is known again.
-const historyMark = "watchbench-history"
-
-// ErrForeign is wrapped by the error for an index.html that WriteHistory did not write.
-var ErrForeign = errors.New("it is there and was not written by watchbench report")
 
 // saved is a folder of the list.
 type saved struct {
@@ -56,17 +46,14 @@ func History(dir string) (*Document, error) {
 	s := Section{ID: "runs", Title: "All, newest first", Table: Table{
 		Heads: Heads("folder", "outcome", "started (UTC)", "kind", "scenario", "headline")}}
 	for _, x := range all {
-		name, at := Cell{Text: x.name}, unknown
-		if _, err := os.Lstat(filepath.Join(dir, x.name, pageFile)); err == nil {
-			name.Link = "./" + url.PathEscape(x.name) + "/" + pageFile
-		}
+		at := unknown
 		if !x.started.IsZero() {
 			at = x.started.UTC().Format("2006-01-02 15:04")
 		}
-		s.Table.Rows = append(s.Table.Rows, append([]Cell{name, x.outcome}, Cells(at, x.kind, orUnknown(x.scenario),
+		s.Table.Rows = append(s.Table.Rows, append([]Cell{{Text: x.name}, x.outcome}, Cells(at, x.kind, orUnknown(x.scenario),
 			orUnknown(x.headline))...))
 	}
-	return &Document{Title: "Saved runs", Mark: historyMark, Sections: []Section{s}}, nil
+	return &Document{Title: "Saved runs", Sections: []Section{s}}, nil
 }
 
 // read is false for a folder without a file of ours.
@@ -113,20 +100,6 @@ func read(dir string) (s saved, ok bool) {
 }
 
 func stateCell(s state) Cell { return Cell{Text: string(s), Tone: s.tone()} }
-
-// WriteHistory writes the list as index.html into its folder, and returns its path. A file that is there and is
-// another's is left alone: see ErrForeign.
-func WriteHistory(dir string, d *Document) (path string, err error) {
-	path = filepath.Join(dir, pageFile)
-	switch have, err := os.ReadFile(path); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return "", fmt.Errorf("read the former page: %w", err)
-	case !bytes.Contains(have, []byte(`<body data-page="`+historyMark+`">`)):
-		return "", fmt.Errorf("write %s: %w", path, ErrForeign)
-	}
-	return path, result.Replace(path, func(w io.Writer) error { return DocumentHTML(w, d) })
-}
 
 // span is a time in words for running text.
 func span(seconds float64) string {

@@ -54,7 +54,6 @@ func TestHostileEverywhere(t *testing.T) {
 	res.Run.Crashed = []result.Crash{{ID: "c", Why: "w"}}
 	res.Run.Resumed = []result.Resumption{{Started: historyStart, Finished: historyStart, Environment: res.Environment, Cells: []result.Rerun{{ID: "r", Why: "w"}}}}
 	res.Thresholds = []result.Threshold{{Metric: "freshness.p99", Value: new(1.0)}}
-	res.Cells[0].Traffic = profiledRun().Cells[0].Traffic
 	for i := range res.Cells {
 		res.Cells[i].Checks["G1"] = result.Check{Verdict: result.Fail, Violations: 1, Judged: 3, Counterexample: "x", Note: "n"}
 	}
@@ -64,7 +63,7 @@ func TestHostileEverywhere(t *testing.T) {
 	tuned, doc := tuning(), document()
 	poisoned(reflect.ValueOf(tuned))
 	poisoned(reflect.ValueOf(doc))
-	doc.Mark, doc.Sections = "", doc.Sections[:1]
+	doc.Sections = doc.Sections[:1]
 	doc.Sections[0].ID = "" // the program's own, as is the mark
 	of := func(write func(io.Writer, *result.Results) error) func(io.Writer) error {
 		return func(w io.Writer) error { return write(w, res) }

@@ -132,7 +132,7 @@ func TestPageStructure(t *testing.T) {
 	for _, m := range regexp.MustCompile(`<(?:section|details class="more") id="([^"]+)"`).FindAllStringSubmatch(buf.String(), -1) {
 		ids = append(ids, m[1])
 	}
-	const want = "figures found beside checks load1 published costs flow environment method definitions"
+	const want = "figures found checks load1 published costs flow environment method definitions"
 	if strings.Join(ids, " ") != want {
 		t.Errorf("sections %v", ids)
 	}

@@ -9,9 +9,13 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// published are the published tables, and a run of the scenario reference beside them.
+// published are the published tables beside a run of the scenario reference.
 func published(res *result.Results) []Section {
-	rows := Section{ID: "beside", Title: "Beside the published tables", Place: OnPage, Table: Table{
+	c := reference.Compare(res)
+	if c == nil {
+		return nil
+	}
+	rows := Section{ID: "beside", Title: "Beside the published tables", Table: Table{
 		Heads: Heads("setup, threads", "")}, Notes: []string{"Measured by the authors of bcs-k8s-watch on a real cluster. " +
 		"“before”: one Pod handler queue, Writer queue 10 240. “after”: 30 Pod handler queues, Writer queue 102 400."}}
 	for _, name := range reference.Figures {
@@ -26,13 +30,9 @@ func published(res *result.Results) []Section {
 		cells[0].Gap = name == "published"
 		rows.Table.Rows = append(rows.Table.Rows, append(cells, Cell{Text: drain}))
 	}
-	c := reference.Compare(res)
 	for i := range reference.Rows() {
 		r := &reference.Rows()[i]
 		line(r, "published", func(f string) string { return short(r.Value(f)) }, "")
-		if c == nil {
-			continue
-		}
 		for j := range c.Lines {
 			l := &c.Lines[j]
 			if l.Row != r {
@@ -51,10 +51,6 @@ func published(res *result.Results) []Section {
 			}
 		}
 	}
-	if c == nil {
-		return []Section{rows}
-	}
-	rows.Place = Everywhere
 	rows.Notes = append(rows.Notes, fmt.Sprintf("Storage rates are of all kinds: as published, over about %.0f s before "+
 		"and %.0f s after, or over the drain of Pods or its busiest %d s. A row that this machine did not load as published "+
 		"compares in ratios, not figures.",

@@ -79,31 +79,7 @@ func counts(all map[string]int64) string {
 	return cmp.Or(strings.Join(parts, ", "), "none")
 }
 
-// traffic is the events per kind of each load's first valid cell.
-func (t *table) traffic() Section {
-	s := Section{ID: "traffic", Title: "Events per kind", Table: Table{
-		Heads: append(Heads("kind", "load"), Head{Title: "added"}, Head{Title: "modified"}, Head{Title: "deleted"})},
-		Notes: []string{"Each acknowledged write is one watch event. Of the first valid cell."}}
-	seen := map[string]bool{}
-	for _, r := range t.rows {
-		if r.void() || seen[r.load] {
-			continue
-		}
-		seen[r.load] = true
-		kinds := r.valid[0].Traffic
-		for i, kind := range slices.SortedFunc(maps.Keys(kinds), func(a, b string) int {
-			return cmp.Or(cmp.Compare(kinds[b].Events(), kinds[a].Events()), cmp.Compare(a, b))
-		}) {
-			k := kinds[kind]
-			cells := Cells(kind, r.load, fmt.Sprint(k.Added), fmt.Sprint(k.Modified), fmt.Sprint(k.Deleted))
-			cells[0].Gap = i == 0
-			s.Table.Rows = append(s.Table.Rows, cells)
-		}
-	}
-	return s
-}
-
-// growth is the table of a ladder, by objects, then by rate.
+// growth is the table of a ladder.
 func (t *table) growth() Section {
 	s := Section{ID: "growth", Title: "Growth", Table: Table{Heads: append(Heads("rung"),
 		Head{Title: "objects", Meaning: "That existed before the load."},

@@ -38,7 +38,7 @@ func Run(res *result.Results) *Document {
 	figures.Notes = append(figures.Notes, unseen(res)...)
 	d.add(figures, found)
 	d.add(published(res)...)
-	d.add(t.paces(), t.thresholds(), swept, t.growth(), t.readers(), t.traffic())
+	d.add(t.paces(), t.thresholds(), swept, t.growth(), t.readers())
 	d.add(checkTable(t.keys(), t.checks, len(t.rows), func(i int) ([]Cell, map[string]result.Check) {
 		return t.cells(t.rows[i]), t.rows[i].checks
 	}))

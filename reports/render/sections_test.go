@@ -71,14 +71,6 @@ func besides() *result.Results {
 	}
 }
 
-// profiledRun is a load with a profile.
-func profiledRun() *result.Results {
-	c := drained(9)
-	c.ID, c.Load = "a", result.Load{Model: result.ModelOpen, DurationS: 10, QPS: 100}
-	c.Traffic = map[string]result.KindTraffic{"Pod": {Added: 10, Modified: 75, Deleted: 10}, "Gadget": {Modified: 3}}
-	return &result.Results{Schema: result.Schema, Run: result.Run{ID: "r", Scenario: "churn"}, Cells: []result.Cell{c}}
-}
-
 // storm is a cell with readers.
 func storm() *result.Results {
 	c := drained(1)
@@ -129,7 +121,6 @@ func TestSections(t *testing.T) {
 		"not swept": {swept("storage.latency", "250ms", "1s", "uniform(1s,2s)"), nil, []string{"<h2>Who keeps up"}},
 		"beside": {besides(), []string{"### Beside the published tables", "| before 20 threads | published | 298 | 0.00 | 360 | 89.8 | 21.2 |", "| k8s-watch | 290 | – | ~31.0 |",
 			"✅ holds", "⚠️ not measured", "legacy after 20 threads is invalid: storage &lt;late&gt;", "6.5 × the storage rate; published 5.6 ×"}, []string{`id="beside">`}},
-		"traffic":    {profiledRun(), []string{"### Events per kind", "| Pod | open | 10 | 75 | 10 |"}, []string{`id="traffic">`}},
 		"readers":    {storm(), []string{"| watcher | GET | 1000 | 990 | 100.00 | 198.00 | 200.00 | 429: 7, timeout: 3 |", "| watcher | watch | 100 | 99 |", "missed: 1", "| watcher | webhook | 20 | 20 | 3.00 | – | 4.00 | none |"}, nil},
 		"thresholds": {bounded(t), []string{"### Thresholds", "❌ FAILS", "not judged: no valid cell"}, []string{`banner bad">Of 6 thresholds, 2 hold, 2 not judged, 2 failed: partitioned-10 freshness.p99 is 9s, bound &lt; 1s;`, `>holds</td>`}},
 		"pace":       {sized(paced{"partitioned", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}), []string{"### Who keeps up", "| ❌ falls behind 1 of 1 | 81.0 |", "| ✅ keeps up 1 of 1 | 0.1 | latest state, 71.0 % |"}, nil},

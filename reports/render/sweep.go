@@ -119,8 +119,8 @@ func (t *table) over(m result.Metric, rows []*row, name func(*row) string, at ma
 	return p
 }
 
-// answers reports whether a row is the smallest setting that keeps up, or leads alone; where nothing is known of either,
-// whether it is the first of those in the order of the table that hold all thresholds.
+// answers reports whether a row is the smallest setting that keeps up, or leads alone; without a contest, whether it is
+// the first in the table that holds all thresholds.
 func (t *table) answers(r *row) bool {
 	if len(t.contests) == 0 && len(t.res.Thresholds) > 0 {
 		holds := func(r *row) bool {

@@ -32,7 +32,7 @@ func TuningDocument(t *result.Tuning) *Document {
 	return d
 }
 
-// tuningPlot has the objective's figure over the number of queues, or the rate, with the bound and a mark on the answer.
+// tuningPlot has the objective's figure over the number of queues, or the rate, with the bound and the answer.
 func tuningPlot(t *result.Tuning) Plot {
 	p := Plot{Title: t.Objective.Metric, Unit: "s", X: "podQueueNum",
 		Caption: "A broken line is predicted in virtual time, a point was measured: the worst of its cells."}

@@ -59,7 +59,8 @@ const Plain = `# Made by watchbench tune.
 apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: tune}
-load: {model: open, steps: [{length: 20s, rate: 200}], duration: 20s, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
+load: {model: open, steps: [{length: 20s, rate: 200}], duration: 20s, arrival: poisson, lifecycle: pod/fast,
+  objectBytes: 3KiB}
 `
 
 // Sets are the overrides for Plain, or for the scenario of a profile: its Pods per second are scaled until a plan has
