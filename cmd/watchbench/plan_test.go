@@ -18,7 +18,7 @@ func TestDryRun(t *testing.T) {
 	if want := "smoke: 2 points × repeat 2: 4 cells to run, about "; len(lines) != 5 || !strings.HasPrefix(lines[0], strings.TrimSuffix(want, " ")) {
 		t.Errorf("%q", lines)
 	}
-	for _, want := range []string{"keyed-r1", "partitioned-r1", "keyed-r2", "partitioned-r2", "repetition 2", "about 8s"} {
+	for _, want := range []string{"keyed-r1", "partitioned-r1", "keyed-r2", "partitioned-r2", "repetition 2", "about 9s"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("lacks %q:\n%s", want, out)
 		}

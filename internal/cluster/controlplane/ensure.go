@@ -69,11 +69,7 @@ func (o Options) Dir() (string, error) {
 func Ensure(ctx context.Context, opts Options, names ...string) (dir string, err error) {
 	wanted := make([]tool, 0, len(names))
 	for _, name := range names {
-		t, err := find(name)
-		if err != nil {
-			return "", err
-		}
-		wanted = append(wanted, t)
+		wanted = append(wanted, mustFind(name))
 	}
 	dir, err = opts.Dir()
 	if err != nil {

@@ -169,12 +169,6 @@ func TestEnsureSweepsCutOffBuilds(t *testing.T) {
 }
 
 func TestEnsureFails(t *testing.T) {
-	t.Run("unknown name", func(t *testing.T) {
-		_, err := Ensure(t.Context(), Options{Cache: t.TempDir()}, "kubelet")
-		if err == nil || !strings.Contains(err.Error(), `"kubelet"`) || !strings.Contains(err.Error(), APIServer) {
-			t.Errorf("got error %v, want one that lists the known names", err)
-		}
-	})
 	t.Run("no Go", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
 		opts := Options{Cache: t.TempDir()}

@@ -53,24 +53,9 @@ var tools = []tool{
 // KubernetesVersion is the pinned version, such as "v1.36.3".
 func KubernetesVersion() string { return mustFind(APIServer).version() }
 
-func find(name string) (tool, error) {
-	i := slices.IndexFunc(tools, func(t tool) bool { return t.name == name })
-	if i < 0 {
-		var known []string
-		for _, t := range tools {
-			known = append(known, t.name)
-		}
-		return tool{}, fmt.Errorf("control plane binary %q is not known; known are %s", name, strings.Join(known, ", "))
-	}
-	return tools[i], nil
-}
-
+// mustFind is for the constants above.
 func mustFind(name string) tool {
-	t, err := find(name)
-	if err != nil {
-		panic(err) // only called with the constants above
-	}
-	return t
+	return tools[slices.IndexFunc(tools, func(t tool) bool { return t.name == name })]
 }
 
 // files returns the go.mod and go.sum that pin the tool.
