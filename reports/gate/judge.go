@@ -23,8 +23,9 @@ func (p *point) judge(name string, rule Rule, rules *Rules) Finding {
 		return p.judge(name, rule, rules)
 	}
 	f := Finding{
-		Point: p.name, Name: name, Kind: rule.Kind, Unit: fig.unit, Higher: fig.better == result.Higher, Allow: float64(rule.Allow),
-		Holm: 1, detect: float64(rule.Detect), fig: fig,
+		Point: p.name, Name: name, Kind: rule.Kind, Unit: fig.unit, Higher: fig.better == result.Higher,
+		Allow: float64(rule.Allow),
+		Holm:  1, detect: float64(rule.Detect), fig: fig,
 	}
 	if known == 0 && rule.Optional && len(slices.Concat(p.Cells[0], p.Cells[1])) > 0 {
 		f.Outcome, f.Why = NotJudged, "neither side knows it"

@@ -59,7 +59,8 @@ func (d *differ) compare(place string, old, now any) {
 			return
 		}
 	}
-	d.found = append(d.found, fmt.Sprintf("%s: %s %s, %s %s", place, d.has, differenceText(old), d.gives, differenceText(now)))
+	d.found = append(d.found, fmt.Sprintf("%s: %s %s, %s %s", place, d.has, differenceText(old), d.gives,
+		differenceText(now)))
 }
 
 func (d *differ) members(place string, old, now map[string]any) {
