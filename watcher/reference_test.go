@@ -46,8 +46,6 @@ Five keys make a configuration:
 [k8swatch_watch_silent_seconds](#k8swatch_watch_silent_seconds), [k8swatch_events_queued](#k8swatch_events_queued) and
 [k8swatch_events_dropped_total](#k8swatch_events_dropped_total).
 
-*Origin* says whether bcs-k8s-watch has a key too.
-
 `
 
 // TestReference: the page has every key and every metric, as the code has them.
@@ -56,7 +54,7 @@ func TestReference(t *testing.T) {
 	b.WriteString(referenceHead)
 	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go",
 		"notify/config.go", "notify/delivery/webhookconfig.go", "notify/delivery/nats.go", "notify/delivery/kafka.go")
-	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
+	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. Without a default: empty, or `false`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
 	var flags config.Flags
 	var unused []string // as flags they have the names of the keys
 	flags.Set("").VisitAll(func(f *pflag.Flag) {
@@ -138,7 +136,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 		case f.Type == reflect.TypeFor[config.Duration]():
 			k.typ = "duration"
 		case f.Type == reflect.TypeFor[config.List]():
-			k.typ = "string, a list with commas"
+			k.typ = "string, with commas"
 		case f.Type.Kind() == reflect.Slice && slices.Contains([]reflect.Kind{reflect.Struct, reflect.Interface}, f.Type.Elem().Kind()):
 			k.typ = "list of objects"
 		case f.Type == reflect.TypeFor[[]int]():
@@ -156,7 +154,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 		}
 		if text, err := json.Marshal(value.Interface()); err != nil {
 			t.Fatal(err)
-		} else if !value.IsZero() || k.typ == "bool" || k.typ == "number" {
+		} else if !value.IsZero() || k.typ == "number" {
 			k.value = "`" + string(text) + "`"
 			if d, ok := value.Interface().(config.Duration); ok {
 				k.value = "`\"" + short(time.Duration(d)) + "\"`"
@@ -182,16 +180,12 @@ func writeKeys(t *testing.T, b *bytes.Buffer, head string, v any, docs map[strin
 	t.Helper()
 	var f config.Flags
 	flags := f.Set("k8s-watch")
-	fmt.Fprintf(b, "%s\n\n| key | type | default | origin | meaning |\n|---|---|---|---|---|\n", head)
+	fmt.Fprintf(b, "%s\n\n| key | type, default | meaning |\n|---|---|---|\n", head)
 	for _, k := range keys(t, "", reflect.ValueOf(v), docs) {
-		origin := "k8s-watch"
-		if config.Original(k.path) || strings.HasPrefix(k.path, "resourceMaskers") { // which forgives no spelling
-			origin = "bcs-k8s-watch"
-		}
 		if flags.Lookup(k.path) != nil {
 			k.doc += " *Flag.*"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.path, k.typ, k.value, origin, strings.ReplaceAll(k.doc, "|", `\|`))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", k.path, strings.TrimSpace(k.typ+" "+k.value), strings.ReplaceAll(k.doc, "|", `\|`))
 	}
 }
 

@@ -43,8 +43,8 @@ var typeNames = map[reflect.Type]string{
 }
 
 var kindNames = map[reflect.Kind]string{
-	reflect.String: "text", reflect.Bool: "bool", reflect.Int: "whole number", reflect.Int64: "whole number",
-	reflect.Uint64: "whole number", reflect.Float64: "number",
+	reflect.String: "text", reflect.Bool: "bool", reflect.Int: "integer", reflect.Int64: "integer",
+	reflect.Uint64: "integer", reflect.Float64: "number",
 }
 
 // Fields lists the fields of a scenario file in their order.
@@ -121,7 +121,7 @@ func (format Format) Reference() string {
 // tableOf is a table of the fields of a section; those of the file itself with an empty one.
 func tableOf(fields []Field, section string) string {
 	cell := func(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
-	rows := "| field | type | default | values | meaning |\n|---|---|---|---|---|"
+	rows := "| field | value | meaning |\n|---|---|---|"
 	for _, f := range fields {
 		of, name, below := strings.Cut(f.Path, ".")
 		if !below {
@@ -130,14 +130,19 @@ func tableOf(fields []Field, section string) string {
 		if of != section {
 			continue
 		}
-		def := ""
+		value := f.Type
+		if f.Type == "word" {
+			value = f.Values
+		} else if f.Values != "" {
+			value += ", " + f.Values
+		}
 		if f.Default != "" {
-			def = "`" + cell(f.Default) + "`"
+			value += ", default `" + f.Default + "`"
 		}
 		if f.Required {
-			def = "required"
+			value = "required: " + value
 		}
-		rows += fmt.Sprintf("\n| `%s` | %s | %s | %s | %s |", name, cell(f.Type), def, cell(f.Values), cell(f.Meaning))
+		rows += fmt.Sprintf("\n| `%s` | %s | %s |", name, cell(value), cell(f.Meaning))
 	}
 	return rows
 }
