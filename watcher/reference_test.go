@@ -138,15 +138,15 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 		case f.Type == reflect.TypeFor[config.List]():
 			k.typ = "string, with commas"
 		case f.Type.Kind() == reflect.Slice && slices.Contains([]reflect.Kind{reflect.Struct, reflect.Interface}, f.Type.Elem().Kind()):
-			k.typ = "list of objects"
+			k.typ = "objects"
 		case f.Type == reflect.TypeFor[[]int]():
-			k.typ = "list of numbers"
+			k.typ = "numbers"
 		case f.Type.Kind() == reflect.Slice:
-			k.typ = "list of strings"
+			k.typ = "strings"
 		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Slice:
-			k.typ = "object of lists of strings"
+			k.typ = "map of strings"
 		case f.Type.Kind() == reflect.Map:
-			k.typ = "object of strings"
+			k.typ = "map"
 		case f.Type.Kind() == reflect.Bool, f.Type.Kind() == reflect.String:
 			k.typ = f.Type.Kind().String()
 		default:
@@ -164,7 +164,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 			t.Errorf("%s: no comment at %s.%s", k.path, v.Type(), f.Name)
 		}
 		all = append(all, k)
-		if k.typ == "list of objects" && !strings.HasPrefix(k.doc, "No effect") {
+		if k.typ == "objects" && !strings.HasPrefix(k.doc, "No effect") {
 			all = append(all, keys(t, k.path+"[].", reflect.Zero(f.Type.Elem()), docs)...)
 		}
 	}
@@ -235,7 +235,7 @@ var (
 func writeMetrics(t *testing.T, b *bytes.Buffer, grows map[string]string) {
 	t.Helper()
 	b.WriteString("\n## Metrics\n\nServed on `metric_port` below `/metrics`, with those of the Go runtime and process. " +
-		"*Reading it*: what a growing value means, and what to do.\n")
+		"Below each is what a growing value means, and what to do.\n")
 	seen := map[string]bool{}
 	all, types := descriptions(t)
 	for _, d := range all {
@@ -269,7 +269,7 @@ func writeMetrics(t *testing.T, b *bytes.Buffer, grows map[string]string) {
 		if text == "" {
 			t.Errorf("%s: no comment in internal/metric", name)
 		}
-		fmt.Fprintf(b, "\n### %s\n\nA %s%s%s. %s\n\n*Reading it:* %s\n", name, typ, labels, origin, help, text)
+		fmt.Fprintf(b, "\n### %s\n\nA %s%s%s. %s\n\n%s\n", name, typ, labels, origin, help, text)
 	}
 	if len(seen) < 30 {
 		t.Errorf("only %d metrics", len(seen))
