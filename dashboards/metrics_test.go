@@ -32,7 +32,7 @@ func exported(t *testing.T) []entry {
 	b, err := os.ReadFile(reference)
 	check(t, err)
 	var all []entry
-	section := regexp.MustCompile("(?m)^### (\\w+)\n\nA (counter|gauge|histogram)(?: by ((?:`\\w+`,? ?)+))?(?:, as in bcs-k8s-watch)?\\. .*\n\n(.*)$")
+	section := regexp.MustCompile("(?m)^### (\\w+)\n\nA (counter|gauge|histogram)(?: by ((?:`\\w+`,? ?)+))?\\. .*\n\n(.*)$")
 	for _, m := range section.FindAllStringSubmatch(string(b), -1) {
 		all = append(all, entry{m[1], m[2], m[3], strings.ReplaceAll(m[4], "](#", "](k8s-watch-reference.md#")})
 	}

@@ -234,7 +234,7 @@ var (
 
 func writeMetrics(t *testing.T, b *bytes.Buffer, grows map[string]string) {
 	t.Helper()
-	b.WriteString("\n## Metrics\n\nServed on `metric_port` below `/metrics`, with those of the Go runtime and process. " +
+	b.WriteString("\n## Metrics\n\nServed on `metric_port` below `/metrics`, with those of the Go runtime and process; bcs-k8s-watch has those that do not begin with `k8swatch_`. " +
 		"Below each is what a growing value means, and what to do.\n")
 	seen := map[string]bool{}
 	all, types := descriptions(t)
@@ -257,10 +257,6 @@ func writeMetrics(t *testing.T, b *bytes.Buffer, grows map[string]string) {
 		if is := types[name]; is != "" && is != typ {
 			t.Errorf("%s is a %s, not a %s", name, is, typ)
 		}
-		origin := ""
-		if !strings.HasPrefix(name, "k8swatch_") {
-			origin = ", as in bcs-k8s-watch"
-		}
 		labels := regexp.MustCompile(`="[^"]*"`).ReplaceAllString(m[3], "")
 		if labels = strings.Trim(labels+","+m[4], ","); labels != "" {
 			labels = " by `" + strings.ReplaceAll(labels, ",", "`, `") + "`"
@@ -269,7 +265,7 @@ func writeMetrics(t *testing.T, b *bytes.Buffer, grows map[string]string) {
 		if text == "" {
 			t.Errorf("%s: no comment in internal/metric", name)
 		}
-		fmt.Fprintf(b, "\n### %s\n\nA %s%s%s. %s\n\n%s\n", name, typ, labels, origin, help, text)
+		fmt.Fprintf(b, "\n### %s\n\nA %s%s. %s\n\n%s\n", name, typ, labels, help, text)
 	}
 	if len(seen) < 30 {
 		t.Errorf("only %d metrics", len(seen))

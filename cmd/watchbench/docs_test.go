@@ -71,6 +71,11 @@ func commandsOf(t *testing.T) (root string, try func(text string) *page) {
 // arguments, scenarios and files. What starts no process is run, a run as --dry-run.
 func TestCommandsInDocs(t *testing.T) {
 	root, try := commandsOf(t)
+	for _, text := range wrongCommands {
+		if p := try(text); len(p.wrong) == 0 {
+			t.Errorf("nothing is found to be wrong with %s", text)
+		}
+	}
 	pages, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -90,35 +95,28 @@ func TestCommandsInDocs(t *testing.T) {
 	}
 }
 
-// TestWrongCommandsInDocs: each of these lines is found to be wrong.
-func TestWrongCommandsInDocs(t *testing.T) {
-	_, try := commandsOf(t)
-	for _, text := range []string{
-		"`watchbench run smoke --repaet 3`",
-		"`bin/watchbench runs smoke`",
-		"`watchbench run smokes`",
-		"`gate --base-revision HEAD~1`",
-		"```\nbin/watchbench run strategies \\\n  --set watcher.podQueueNumber=3\n```",
-		"```\nzstd -dc x.zst | watchbench check\n```",
-		"```\nKUBECONFIG=$(bin/watchbench cluster upp)\n```",
-		"```\nwatchbench tune no/such --find rate   # a comment\n```",
-		"`watchbench simulate strategies --set thresholds.freshness.p98='< 2s'`",
-		"`k8s-watch check -f config.json --filterConfig filter.json`",
-		"`k8s-watch -f config.json more`",
-		"`bin/storagemock --latncy 20ms`",
-		"`make bencj`",
-		"`make bench SCENARIOS=smoke`",
-		"`make bench ARGS='--repaet 3'`",
-		"`go test ./scenarios/no -run TestX`",
-		"`go test ./scenarios/spec -run TestNoSuchThing`",
-		"`go test ./dashboards -run TestFaults -fault`",
-		"see `deploy/no/such.yaml`",
-		"see `TestNoSuchThing`",
-	} {
-		if p := try(text); len(p.wrong) == 0 {
-			t.Errorf("nothing is wrong with %s", text)
-		}
-	}
+// wrongCommands are pages with one mistake each.
+var wrongCommands = []string{
+	"`watchbench run smoke --repaet 3`",
+	"`bin/watchbench runs smoke`",
+	"`watchbench run smokes`",
+	"`gate --base-revision HEAD~1`",
+	"```\nbin/watchbench run strategies \\\n  --set watcher.podQueueNumber=3\n```",
+	"```\nzstd -dc x.zst | watchbench check\n```",
+	"```\nKUBECONFIG=$(bin/watchbench cluster upp)\n```",
+	"```\nwatchbench tune no/such --find rate   # a comment\n```",
+	"`watchbench simulate strategies --set thresholds.freshness.p98='< 2s'`",
+	"`k8s-watch check -f config.json --filterConfig filter.json`",
+	"`k8s-watch -f config.json more`",
+	"`bin/storagemock --latncy 20ms`",
+	"`make bencj`",
+	"`make bench SCENARIOS=smoke`",
+	"`make bench ARGS='--repaet 3'`",
+	"`go test ./scenarios/no -run TestX`",
+	"`go test ./scenarios/spec -run TestNoSuchThing`",
+	"`go test ./dashboards -run TestFaults -fault`",
+	"see `deploy/no/such.yaml`",
+	"see `TestNoSuchThing`",
 }
 
 func read(t *testing.T, path string) string {

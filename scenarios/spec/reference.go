@@ -37,9 +37,9 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[[]map[string]string](): "list of points (`[{watcher.strategy: single, load: heavy}]`)",
 	reflect.TypeFor[[]string]():            "list",
 	reflect.TypeFor[[]Duration]():          "list of durations",
-	reflect.TypeFor[dist.Duration]():       "durations (`LN(1s,0.5)`)",
-	reflect.TypeFor[dist.Size]():           "sizes (`LN(12KB,0.5)`)",
-	reflect.TypeFor[dist.Number]():         "numbers (`mix(0.8=5,0.2=30)`)",
+	reflect.TypeFor[dist.Duration]():       "durations",
+	reflect.TypeFor[dist.Size]():           "sizes",
+	reflect.TypeFor[dist.Number]():         "numbers",
 }
 
 var kindNames = map[reflect.Kind]string{
@@ -58,7 +58,7 @@ func (format Format) Fields() (all []Field) {
 			Type: cmp.Or(typeNames[v.Type()], kindNames[v.Kind()])}
 		if len(t.words) > 0 {
 			f.Type = "word"
-		} else if t.example != "" && !strings.Contains(f.Type, "(") {
+		} else if t.example != "" && f.Values == "" && !strings.Contains(f.Type, "(") {
 			f.Type += " (`" + t.example + "`)"
 		}
 		if set {
