@@ -59,17 +59,10 @@ func boards(t *testing.T) (all []board) {
 	return all
 }
 
-// rule is a recording rule or an alert. The comment above a recording rule says what it is.
+// rule is a recording rule or an alert.
 type rule struct {
 	Record, Alert, Expr, For string
 	Labels, Annotations      map[string]string
-	comment                  string
-}
-
-func (r *rule) UnmarshalYAML(n *yaml.Node) error {
-	type plain rule
-	r.comment = strings.TrimSpace(strings.TrimPrefix(n.HeadComment, "#"))
-	return n.Decode((*plain)(r))
 }
 
 type groups struct{ Groups []struct{ Rules []rule } }

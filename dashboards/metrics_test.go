@@ -32,11 +32,11 @@ func exported(t *testing.T) []entry {
 	b, err := os.ReadFile(reference)
 	check(t, err)
 	var all []entry
-	section := regexp.MustCompile("(?m)^### (\\w+)\n\nA (counter|gauge|histogram)(?: by ((?:`\\w+`,? ?)+))?(?:, as in bcs-k8s-watch)?\\. .*\n\n\\*Reading it:\\* (.*)$")
+	section := regexp.MustCompile("(?m)^### (\\w+)\n\nA (counter|gauge|histogram)(?: by ((?:`\\w+`,? ?)+))?\\. .*\n\n(.*)$")
 	for _, m := range section.FindAllStringSubmatch(string(b), -1) {
 		all = append(all, entry{m[1], m[2], m[3], strings.ReplaceAll(m[4], "](#", "](k8s-watch-reference.md#")})
 	}
-	if n := strings.Count(string(b), "*Reading it:*"); len(all) != n {
+	if n := strings.Count(string(b), "\n### "); len(all) != n {
 		t.Fatalf("%d of %d metrics in %s understood", len(all), n, reference)
 	}
 	return append(all, mockMetrics(t)...)
@@ -100,75 +100,17 @@ func ofEvery(name string) bool {
 	return strings.HasPrefix(name, "go_") || strings.HasPrefix(name, "process_") || name == metric.TargetUp
 }
 
-// unit is that of a metric, by its name.
-func unit(name string) string {
-	switch {
-	case name == metric.StorageLatency || name == metric.QueueLatency:
-		return "s"
-	case name == metric.QueueDepthTime:
-		return "changes × s"
-	case name == metric.Synced || name == metric.Leading || name == metric.StorageUp:
-		return "0 or 1"
-	case strings.Contains(name, "timestamp_seconds"):
-		return "Unix s"
-	case strings.Contains(name, "_seconds"):
-		return "s"
-	case strings.Contains(name, "_bytes"):
-		return "bytes"
-	}
-	return "count"
-}
+const intro = `# Dashboards and alerts
 
-// uses are the alerts and the panels that read a metric; "for debugging" if none does.
-func uses(t *testing.T, name string) string {
-	reads := regexp.MustCompile(`(^|[^\w:])` + name + `(_bucket|_sum|_count)?($|[^\w:])`)
-	var recorded []string
-	records, alerts := rules(t)
-	for _, r := range records {
-		recorded = append(recorded, r.Record, r.Expr)
-	}
-	var all []string
-	for _, a := range alerts {
-		// An alert on a record reads what that one reads, which may be records, too.
-		expr := a.Expr
-		for range 2 {
-			expr = strings.NewReplacer(recorded...).Replace(expr)
-		}
-		if reads.MatchString(expr) {
-			all = append(all, fmt.Sprintf("[%s](#%s)", a.Alert, strings.ToLower(a.Alert)))
-		}
-	}
-	for _, b := range boards(t) {
-		for _, p := range b.Panels {
-			for _, q := range p.Targets {
-				if reads.MatchString(q.Expr) {
-					all = append(all, strings.TrimSuffix(b.file, ".json")+": "+p.Title)
-					break
-				}
-			}
-		}
-	}
-	const most = 4
-	if more := len(all) - most; more > 0 {
-		all = append(all[:most], fmt.Sprintf("%d more panels", more))
-	}
-	if len(all) == 0 {
-		return "for debugging"
-	}
-	return strings.Join(all, "; ")
-}
-
-const intro = `# Metrics
-
-Generated: ` + "`go test ./dashboards -run TestMetricsPage -update`" + `. Every metric of k8s-watch and storagemock; watchbench exports none.
-*Used by* names alerts and panels (dashboard: panel).
+Generated: ` + "`go test ./dashboards -run TestMetricsPage -update`" + `. The metrics of k8s-watch are in
+[its reference](k8s-watch-reference.md#metrics); watchbench exports none.
 
 [dashboards/grafana](../dashboards/grafana) has the dashboards, [dashboards/prometheus](../dashboards/prometheus) the scrape configuration and
 the rules. To try them, put the addresses into ` + "`dashboards/prometheus/targets/`" + ` and run
 ` + "`docker compose -f deploy/monitoring/compose.yaml up`" + `; Grafana is on http://localhost:3000. The label ` + "`cluster_id`" + ` of each target keeps
 clusters apart. A bench run chooses free ports. For the Prometheus operator, ` + "`deploy/components/monitoring`" + ` has the same rules.
 
-` + "`go test ./dashboards -run TestFaults -faults -timeout 15m`" + ` checks with a real Prometheus that each alert fires under its fault and no other.
+` + "`make dashboards-test`" + ` checks with a real Prometheus that each alert fires under its fault and no other.
 
 `
 
@@ -176,36 +118,21 @@ clusters apart. A bench run chooses free ports. For the Prometheus operator, ` +
 // that no process exports.
 func TestMetricsPage(t *testing.T) {
 	b := bytes.NewBufferString(intro)
-	list := exported(t)
-	table := func(title, prefix string) {
-		fmt.Fprintf(b, "## %s\n\n| metric | type | labels | unit | a growing value means | used by |\n|---|---|---|---|---|---|\n", title)
-		for _, e := range list {
-			if strings.HasPrefix(e.name, prefix) == (title == storageJob) {
-				if e.means == "" {
-					t.Errorf("%s: no comment in internal/metric", e.name)
-				}
-				fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", e.name, e.typ, e.labels, unit(e.name), e.means, uses(t, e.name))
-			}
-		}
-	}
-	mocks := storageJob + "_"
-	table("k8s-watch", mocks)
-	b.WriteString("\n")
-	table(storageJob, mocks)
-	b.WriteString("\n## Every process\n\nBoth export the metrics of client_golang's collectors for Go and for the process, and Prometheus adds `up`. " +
-		"These are used; all other `go_…` and `process_…` are for debugging.\n\n| metric | used by |\n|---|---|\n")
-	for _, name := range []string{metric.ProcessCPU, metric.ProcessMemory, metric.ProcessStart, metric.GoHeap, metric.GoGoroutines, metric.TargetUp} {
-		fmt.Fprintf(b, "| `%s` | %s |\n", name, uses(t, name))
-	}
-	b.WriteString("\n## Alerts\n")
-	records, alerts := rules(t)
+	_, alerts := rules(t)
+	b.WriteString("## Alerts\n\n| alert | severity | what to do |\n|---|---|---|\n")
 	for _, a := range alerts {
 		link := strings.TrimPrefix(a.Annotations["runbook_url"], docs)
-		fmt.Fprintf(b, "\n### %s\n\nSeverity %s. %s See [%s](%s).\n\n```\n%s\n```\n", a.Alert, a.Labels["severity"], a.Annotations["runbook"], link, link, a.Expr)
+		fmt.Fprintf(b, "| `%s` | %s | %s [More](%s) |\n", a.Alert, a.Labels["severity"], a.Annotations["runbook"], link)
 	}
-	b.WriteString("\n## Recorded series\n\n| series | what it is |\n|---|---|\n")
-	for _, r := range records {
-		fmt.Fprintf(b, "| `%s` | %s |\n", r.Record, r.comment)
+	b.WriteString("\n## Metrics of storagemock\n\n| metric | type | labels | a growing value means |\n|---|---|---|---|\n")
+	list := exported(t)
+	for _, e := range list {
+		if e.means == "" {
+			t.Errorf("%s: no comment in internal/metric", e.name)
+		}
+		if strings.HasPrefix(e.name, storageJob+"_") {
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", e.name, e.typ, e.labels, e.means)
+		}
 	}
 	if *update {
 		check(t, os.WriteFile(page, b.Bytes(), 0o644)) //nolint:gosec // a page

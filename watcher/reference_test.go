@@ -46,8 +46,6 @@ Five keys make a configuration:
 [k8swatch_watch_silent_seconds](#k8swatch_watch_silent_seconds), [k8swatch_events_queued](#k8swatch_events_queued) and
 [k8swatch_events_dropped_total](#k8swatch_events_dropped_total).
 
-*Origin* says whether bcs-k8s-watch has a key too.
-
 `
 
 // TestReference: the page has every key and every metric, as the code has them.
@@ -56,7 +54,7 @@ func TestReference(t *testing.T) {
 	b.WriteString(referenceHead)
 	docs := comments(t, "config/config.go", "config/filter.go", "access/config.go", "watches/config.go", "query/config.go", "relation/config.go",
 		"notify/config.go", "notify/webhook.go", "notify/nats.go", "notify/kafka.go")
-	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
+	writeKeys(t, &b, "## Configuration file\n\nJSON, named by `-f`. Without a default: empty, or `false`. *Flag*: `--` and the key does the same and wins.", config.Default(), docs)
 	var flags config.Flags
 	var unused []string // as flags they have the names of the keys
 	flags.Set("").VisitAll(func(f *pflag.Flag) {
@@ -138,17 +136,17 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 		case f.Type == reflect.TypeFor[config.Duration]():
 			k.typ = "duration"
 		case f.Type == reflect.TypeFor[config.List]():
-			k.typ = "string, a list with commas"
+			k.typ = "string, with commas"
 		case f.Type.Kind() == reflect.Slice && slices.Contains([]reflect.Kind{reflect.Struct, reflect.Interface}, f.Type.Elem().Kind()):
-			k.typ = "list of objects"
+			k.typ = "objects"
 		case f.Type == reflect.TypeFor[[]int]():
-			k.typ = "list of numbers"
+			k.typ = "numbers"
 		case f.Type.Kind() == reflect.Slice:
-			k.typ = "list of strings"
+			k.typ = "strings"
 		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Slice:
-			k.typ = "object of lists of strings"
+			k.typ = "map of strings"
 		case f.Type.Kind() == reflect.Map:
-			k.typ = "object of strings"
+			k.typ = "map"
 		case f.Type.Kind() == reflect.Bool, f.Type.Kind() == reflect.String:
 			k.typ = f.Type.Kind().String()
 		default:
@@ -156,7 +154,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 		}
 		if text, err := json.Marshal(value.Interface()); err != nil {
 			t.Fatal(err)
-		} else if !value.IsZero() || k.typ == "bool" || k.typ == "number" {
+		} else if !value.IsZero() || k.typ == "number" {
 			k.value = "`" + string(text) + "`"
 			if d, ok := value.Interface().(config.Duration); ok {
 				k.value = "`\"" + short(time.Duration(d)) + "\"`"
@@ -166,7 +164,7 @@ func keys(t *testing.T, path string, v reflect.Value, docs map[string]string) (a
 			t.Errorf("%s: no comment at %s.%s", k.path, v.Type(), f.Name)
 		}
 		all = append(all, k)
-		if k.typ == "list of objects" && !strings.HasPrefix(k.doc, "No effect") {
+		if k.typ == "objects" && !strings.HasPrefix(k.doc, "No effect") {
 			all = append(all, keys(t, k.path+"[].", reflect.Zero(f.Type.Elem()), docs)...)
 		}
 	}
@@ -182,16 +180,12 @@ func writeKeys(t *testing.T, b *bytes.Buffer, head string, v any, docs map[strin
 	t.Helper()
 	var f config.Flags
 	flags := f.Set("k8s-watch")
-	fmt.Fprintf(b, "%s\n\n| key | type | default | origin | meaning |\n|---|---|---|---|---|\n", head)
+	fmt.Fprintf(b, "%s\n\n| key | type, default | meaning |\n|---|---|---|\n", head)
 	for _, k := range keys(t, "", reflect.ValueOf(v), docs) {
-		origin := "k8s-watch"
-		if config.Original(k.path) || strings.HasPrefix(k.path, "resourceMaskers") { // which forgives no spelling
-			origin = "bcs-k8s-watch"
-		}
 		if flags.Lookup(k.path) != nil {
 			k.doc += " *Flag.*"
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", k.path, k.typ, k.value, origin, strings.ReplaceAll(k.doc, "|", `\|`))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", k.path, strings.TrimSpace(k.typ+" "+k.value), strings.ReplaceAll(k.doc, "|", `\|`))
 	}
 }
 
@@ -239,8 +233,8 @@ var (
 
 func writeMetrics(t *testing.T, b *bytes.Buffer, grows map[string]string) {
 	t.Helper()
-	b.WriteString("\n## Metrics\n\nServed on `metric_port` below `/metrics`, with those of the Go runtime and process. " +
-		"*Reading it*: what a growing value means, and what to do.\n")
+	b.WriteString("\n## Metrics\n\nServed on `metric_port` below `/metrics`, with those of the Go runtime and process; bcs-k8s-watch has those that do not begin with `k8swatch_`. " +
+		"Below each is what a growing value means, and what to do.\n")
 	seen := map[string]bool{}
 	all, types := descriptions(t)
 	for _, d := range all {
@@ -262,10 +256,6 @@ func writeMetrics(t *testing.T, b *bytes.Buffer, grows map[string]string) {
 		if is := types[name]; is != "" && is != typ {
 			t.Errorf("%s is a %s, not a %s", name, is, typ)
 		}
-		origin := ""
-		if !strings.HasPrefix(name, "k8swatch_") {
-			origin = ", as in bcs-k8s-watch"
-		}
 		labels := regexp.MustCompile(`="[^"]*"`).ReplaceAllString(m[3], "")
 		if labels = strings.Trim(labels+","+m[4], ","); labels != "" {
 			labels = " by `" + strings.ReplaceAll(labels, ",", "`, `") + "`"
@@ -274,7 +264,7 @@ func writeMetrics(t *testing.T, b *bytes.Buffer, grows map[string]string) {
 		if text == "" {
 			t.Errorf("%s: no comment in internal/metric", name)
 		}
-		fmt.Fprintf(b, "\n### %s\n\nA %s%s%s. %s\n\n*Reading it:* %s\n", name, typ, labels, origin, help, text)
+		fmt.Fprintf(b, "\n### %s\n\nA %s%s. %s\n\n%s\n", name, typ, labels, help, text)
 	}
 	if len(seen) < 30 {
 		t.Errorf("only %d metrics", len(seen))

@@ -1,4 +1,4 @@
-// Command k6 is k6 with the module k6/x/podchurn built in. See docs/k6.md.
+// Command k6 is k6 with the module k6/x/podchurn built in. See docs/load.md.
 //
 // k6 is under the AGPL, and so is this program; no other of this repository contains it.
 package main

@@ -33,7 +33,7 @@ func replayCommand() *cobra.Command {
 		Use:   "replay FILE | replay --plan PLAN",
 		Short: "Play a recorded trace or a plan into a simulated API server",
 		Long: `Play a trace of watchbench record, or the plan of a load, into a simulated apiserver
-(docs/replay.md). --kubeconfig writes a kubeconfig for watchers, informers and kubectl. It
+(docs/record.md). --kubeconfig writes a kubeconfig for watchers, informers and kubectl. It
 serves plain HTTP and takes no writes.
 
 After the last event it serves the final state until interrupted, unless --exit is given.`,
@@ -132,7 +132,7 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 	}
 	s, err = replay.FromPlan(p)
 	if err != nil {
-		return nil, settings, none, &badinput.Error{What: f.plan + ": " + err.Error(), Remedy: "see docs/replay.md"}
+		return nil, settings, none, &badinput.Error{What: f.plan + ": " + err.Error(), Remedy: "see docs/load.md"}
 	}
 	return s, settings, none, nil
 }

@@ -29,7 +29,7 @@ func simulateCommand() *cobra.Command {
 		Use:   "simulate SCENARIO",
 		Short: "Predict the figures of a scenario in virtual time, at any scale",
 		Long: `Play each point of a scenario's matrix through the watcher's own queue code in virtual
-time, with storage's latency and capacity (docs/simulate.md). Nothing is measured. A point
+time, with storage's latency and capacity (docs/tune.md). Nothing is measured. A point
 that is not drained at drainTimeout is cut, as in a run; if all are, the exit code is 5.`,
 		Example: `  watchbench simulate strategies
   watchbench simulate mine.yaml --set watcher.podQueueNum=2000`,

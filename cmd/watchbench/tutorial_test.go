@@ -29,13 +29,9 @@ func tutorial(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	docs := string(data)
-	scenario := regexp.MustCompile("(?s)<!-- file: (\\S+) -->\n```yaml\n(.*?)```").FindStringSubmatch(docs)
-	if scenario == nil {
-		t.Fatal("no file")
-	}
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile(scenario[1], []byte(scenario[2]), 0o600); err != nil {
-		t.Fatal(err)
+	for _, f := range shownFiles(docs) {
+		write0600(t, f.name, f.text)
 	}
 	shown := regexp.MustCompile("(?s)(<!-- run: ([^>]+) -->\n```\n)(.*?)```")
 	runs := shown.FindAllStringSubmatch(docs, -1)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// readChecks are R1 to R3 by the sentences of docs/readers.md.
+// readChecks are R1 to R3 by the sentences of docs/query.md.
 func (r *record) readChecks(a answers) {
 	s := &r.cell.Scenario.Readers
 	all := map[string]verdict{}

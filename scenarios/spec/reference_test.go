@@ -91,7 +91,7 @@ func TestReferenceIsTrue(t *testing.T) {
 	if err != nil || ranges < 60 {
 		t.Errorf("only %d ends of ranges were tried: %v", ranges, err)
 	}
-	if text := (Format{}).Reference(); !strings.Contains(text, "| `podQueueNum` | whole number | `30` | 1 to 4096 |") || strings.Contains(text, "{fields") {
+	if text := (Format{}).Reference(); !strings.Contains(text, "| `podQueueNum` | integer, 1 to 4096, default `30` |") || strings.Contains(text, "{fields") {
 		t.Errorf("the reference lacks podQueueNum:\n%s", text)
 	}
 }

@@ -37,14 +37,14 @@ var typeNames = map[reflect.Type]string{
 	reflect.TypeFor[[]map[string]string](): "list of points (`[{watcher.strategy: single, load: heavy}]`)",
 	reflect.TypeFor[[]string]():            "list",
 	reflect.TypeFor[[]Duration]():          "list of durations",
-	reflect.TypeFor[dist.Duration]():       "durations (`LN(1s,0.5)`)",
-	reflect.TypeFor[dist.Size]():           "sizes (`LN(12KB,0.5)`)",
-	reflect.TypeFor[dist.Number]():         "numbers (`mix(0.8=5,0.2=30)`)",
+	reflect.TypeFor[dist.Duration]():       "durations",
+	reflect.TypeFor[dist.Size]():           "sizes",
+	reflect.TypeFor[dist.Number]():         "numbers",
 }
 
 var kindNames = map[reflect.Kind]string{
-	reflect.String: "text", reflect.Bool: "bool", reflect.Int: "whole number", reflect.Int64: "whole number",
-	reflect.Uint64: "whole number", reflect.Float64: "number",
+	reflect.String: "text", reflect.Bool: "bool", reflect.Int: "integer", reflect.Int64: "integer",
+	reflect.Uint64: "integer", reflect.Float64: "number",
 }
 
 // Fields lists the fields of a scenario file in their order.
@@ -58,7 +58,7 @@ func (format Format) Fields() (all []Field) {
 			Type: cmp.Or(typeNames[v.Type()], kindNames[v.Kind()])}
 		if len(t.words) > 0 {
 			f.Type = "word"
-		} else if t.example != "" && !strings.Contains(f.Type, "(") {
+		} else if t.example != "" && f.Values == "" && !strings.Contains(f.Type, "(") {
 			f.Type += " (`" + t.example + "`)"
 		}
 		if set {
@@ -121,7 +121,7 @@ func (format Format) Reference() string {
 // tableOf is a table of the fields of a section; those of the file itself with an empty one.
 func tableOf(fields []Field, section string) string {
 	cell := func(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
-	rows := "| field | type | default | values | meaning |\n|---|---|---|---|---|"
+	rows := "| field | value | meaning |\n|---|---|---|"
 	for _, f := range fields {
 		of, name, below := strings.Cut(f.Path, ".")
 		if !below {
@@ -130,14 +130,19 @@ func tableOf(fields []Field, section string) string {
 		if of != section {
 			continue
 		}
-		def := ""
+		value := f.Type
+		if f.Type == "word" {
+			value = f.Values
+		} else if f.Values != "" {
+			value += ", " + f.Values
+		}
 		if f.Default != "" {
-			def = "`" + cell(f.Default) + "`"
+			value += ", default `" + f.Default + "`"
 		}
 		if f.Required {
-			def = "required"
+			value = "required: " + value
 		}
-		rows += fmt.Sprintf("\n| `%s` | %s | %s | %s | %s |", name, cell(f.Type), def, cell(f.Values), cell(f.Meaning))
+		rows += fmt.Sprintf("\n| `%s` | %s | %s |", name, cell(value), cell(f.Meaning))
 	}
 	return rows
 }

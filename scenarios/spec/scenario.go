@@ -42,7 +42,7 @@ type Scenario struct {
 	RepeatOnce []map[string]string `json:"repeatOnce,omitempty" jsonschema_description:"Matrix points that are run once, whatever repeat says."`
 	Decide     Decide              `json:"decide,omitzero"`
 	// Pair makes blocks of the cells that differ in one axis only: see the runner's order.
-	Pair string `json:"pair,omitempty" jsonschema:"example=watcher" jsonschema_description:"Axis with exactly two points, A and B, to compare: their cells run in blocks A B B A or B A A B, drawn by the seed. A block is two repetitions; repeat must be even."`
+	Pair string `json:"pair,omitempty" jsonschema:"example=watcher" jsonschema_description:"Axis with exactly two points to compare, in blocks A B B A or B A A B, drawn by the seed. A block is two repetitions; repeat must be even."`
 	// Only are the points that are run, where the axes' combinations are too many or make no
 	// sense; empty is all.
 	Only         []map[string]string `json:"only,omitempty" jsonschema_description:"The only matrix points to run; default: all combinations."`

@@ -56,8 +56,7 @@ type Synchronizer struct {
 	// Never compare storage with the cache.
 	Disabled bool `json:"disabled"`
 	// Longest time between comparisons of storage with the cache; up to 30 s (half of the period) less in a quiet moment.
-	// The first is 1 to 31 s after the start, without the kinds of which a [first list](watcher.md#what-a-start-sends) was
-	// just compared.
+	// The first is 1 to 31 s after the start.
 	Period Duration `json:"period"`
 	// Name of its state row, see [several watchers](watcher.md#several-watchers-for-one-cluster).
 	Name string `json:"name"`

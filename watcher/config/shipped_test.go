@@ -9,13 +9,13 @@ import (
 
 // Each key that has no effect is explained in the documentation.
 func TestUnusedKeysAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/watcher.md")
+	text, err := os.ReadFile("../../docs/k8s-watch-reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range append(slices.Clone(unusedKeys), "crdVersionSupport", "apiResourceLists", "bcs.tls.password", "k8s.tls.password") {
 		if !strings.Contains(string(text), "`"+key+"`") {
-			t.Errorf("docs/watcher.md does not name %s", key)
+			t.Errorf("docs/k8s-watch-reference.md does not name %s", key)
 		}
 	}
 }

@@ -35,8 +35,7 @@ type Config struct {
 	// Limit of kinds followed besides those collected for storage. Beyond it: 503.
 	MaxWatches int `json:"maxWatches"`
 	// Limit of cached bytes of those kinds together. Above it unused watches end, the least recently used first, and
-	// new ones get 503; what ended for lack of room gets it for a minute. Pinned kinds and those in use may exceed the
-	// limit: alert on `k8swatch_lazy_watch_bytes`.
+	// new ones get 503. Pinned kinds and those in use may exceed it: alert on `k8swatch_lazy_watch_bytes`.
 	MaxBytes int64 `json:"maxBytes"`
 	// Kinds followed from the start, as `group/version/resource`, or `version/resource` in the core group:
 	// `apps/v1/deployments`, `v1/pods`. `/readyz` fails until those that are served are listed, and while the watch of
