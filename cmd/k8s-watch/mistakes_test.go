@@ -16,7 +16,7 @@ var mistakes = []struct {
 }{
 	{"no file", "start check rbac", "", "", []string{}, "give one with -f FILE"},
 	{"unknown flag", "start check rbac", "", "", []string{"--config", "x"}, "unknown flag: --config"},
-	{"misspelt flag", "start", "", "", []string{"--adress"}, "unknown flag: --adress (did you mean --address?)"},
+	{"misspelt flag", "start", "", "", []string{"--addrss"}, "unknown flag: --addrss (did you mean --address?)"},
 	{"misspelt command", "start", "", "", []string{"chek"}, `unknown command "chek": did you mean check?`},
 	{"command that is gone", "start", "", "", []string{"audit"}, "audit was removed: a running k8s-watch compares"},
 	{"argument", "start check rbac", "", "", []string{"-f", "CONFIG", "y"}, `unexpected argument "y": the configuration file is given with -f`},

@@ -48,9 +48,10 @@ func (b builder) build(ctx context.Context, rev string) (p program, err error) {
 		return p, &badinput.Error{What: "revisions are built from a git repository", Err: err,
 			Remedy: "run this in a clone, or give commands instead of revisions"}
 	}
-	status, dirty := "", false
+	dirty := false
 	if rev == worktree {
-		if status, err = git(ctx, root, nil, "status", "--porcelain"); err != nil {
+		status, err := git(ctx, root, nil, "status", "--porcelain")
+		if err != nil {
 			return p, fmt.Errorf("look for changes that are not committed: %w", err)
 		}
 		rev, dirty = "HEAD", status != ""

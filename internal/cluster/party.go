@@ -149,8 +149,8 @@ func killParties(ctx context.Context, dir string) error {
 
 var complaint = regexp.MustCompile(`(?i)\b(error|fatal|panic|fail(ed)?|flag|unable|cannot|in use)\b`)
 
-// logExcerpt returns, for an error message, the lines of a party's log that report a problem, or else the last ones: one
-// that refuses its flags says so first and then prints pages of usage.
+// logExcerpt returns, for an error message, the lines of a party's log that report a problem, or
+// else the last ones: one that refuses its flags says so first and then prints pages of usage.
 func logExcerpt(path string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -26,9 +26,9 @@ type Scenario struct {
 }
 
 // Campaign runs the scenarios of the fault matrix one after the other, and keeps matrix-run.json, matrix.json and
-// matrix.md up to date as it goes. The row F0 comes first where it was chosen, and the others are compared with its last
-// try. A scenario with an invalid cell is run once more, which is counted; one in which anything failed but figures of
-// time never is.
+// matrix.md up to date as it goes. The row F0 comes first where it was chosen, and the others are compared with
+// its last try. A scenario with an invalid cell is run once more, which is counted; one in which anything failed
+// but figures of time never is.
 type Campaign struct {
 	Scenarios []Scenario
 	Rows      []string // of the table; none: all

@@ -179,7 +179,8 @@ func (s *Scenario) validateRepairs(left bool) error {
 	if s.Watcher.Synchronizer.Disabled {
 		return bad("fault.repairs", "take watcher.synchronizer.disabled away", "there is no synchronizer")
 	}
-	refused := slices.ContainsFunc(s.Storage.FaultSpecs(), func(x behavior.FaultSpec) bool { return x.Effect == behavior.Status })
+	refused := slices.ContainsFunc(s.Storage.FaultSpecs(),
+		func(x behavior.FaultSpec) bool { return x.Effect == behavior.Status })
 	if !left && !refused {
 		return bad("fault.repairs", "leave it out", "nothing in this scenario leaves work for the synchronizer")
 	}

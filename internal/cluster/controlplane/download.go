@@ -215,8 +215,8 @@ func (o Options) get(ctx context.Context, from string, limit time.Duration) (io.
 	if err != nil {
 		return nil, 0, errors.Join(err, body.Close())
 	}
-	req.Close = true // no connection stays
-	resp, err := (&http.Client{Transport: o.transport}).Do(req)
+	req.Close = true                                            // no connection stays
+	resp, err := (&http.Client{Transport: o.transport}).Do(req) //nolint:bodyclose // impatient closes it
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // which the caller's error names

@@ -60,7 +60,9 @@ func Seen(changes ...history.Change) matrix.Seen {
 }
 
 // Facts are those of a family's rules after a record.
-func Facts(t *testing.T, c *matrix.Case, r Ruler, ops []oplog.Record, entries []ledger.Entry, changes ...history.Change) (facts []result.Fact) {
+func Facts(
+	t *testing.T, c *matrix.Case, r Ruler, ops []oplog.Record, entries []ledger.Entry, changes ...history.Change,
+) (facts []result.Fact) {
 	t.Helper()
 	for _, rule := range Witness(t, c, r, ops, entries) {
 		facts = append(facts, rule.Facts(Seen(changes...))...)
