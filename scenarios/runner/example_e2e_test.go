@@ -43,7 +43,7 @@ func TestExampleWatcher(t *testing.T) {
 				t.Fatal(err)
 			}
 			opts, said := stage(t, string(smoke), "watcher.command=python3 "+path+" {config}",
-				"repeat=1", "load.operations=300", "load.warmup.operations=0", "limits.minPower=0")
+				"repeat=1", "load.warmup.operations=0", "limits.minPower=0")
 			out := finish(t, opts, said)
 			c := out.Results.Cells[0]
 			if len(out.Results.Cells) != 1 || c.Watcher.Name != "python3 watcher.py" {
