@@ -28,10 +28,10 @@ type Config struct {
 	// OldTLS accepts no later version than TLS 1.1, which a client should refuse.
 	OldTLS bool
 
-	Latency  string // grammar of package latency
+	Latency  string // grammar of behavior.ParseModel
 	Capacity string // grammar of behavior.ParseCapacities; for each instance
 	Mode     string // store.Faithful or store.Conditional
-	Faults   string // grammar of package fault
+	Faults   string // grammar of behavior.ParseFaults
 	Seed     uint64
 }
 

@@ -1,8 +1,10 @@
 package storagemock
 
 import (
-	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -10,10 +12,19 @@ import (
 	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
+const (
+	// maxKinds bounds the values of the kind label, which come from URLs. otherKind is the label beyond, and for invalid
+	// kinds and methods.
+	maxKinds  = 200
+	otherKind = "other"
+)
+
 type metrics struct {
 	requests *prometheus.CounterVec
 	latency  prometheus.Histogram
 	faults   *prometheus.CounterVec
+	kinds    sync.Map // to nil
+	kindN    atomic.Int64
 }
 
 func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
@@ -53,7 +64,25 @@ func (s *Server) load() (inFlight, waiting int) {
 // count records one request.
 func (m *metrics) count(method, kind, effect string, took time.Duration) {
 	m.latency.Observe(took.Seconds())
-	m.requests.WithLabelValues(method, strings.ToValidUTF8(kind, "?"), effect).Inc()
+	switch method {
+	case "GET", "PUT", "DELETE", "POST":
+	default:
+		method = otherKind
+	}
+	m.requests.WithLabelValues(method, m.boundedKind(kind), effect).Inc()
+}
+
+func (m *metrics) boundedKind(kind string) string {
+	if _, known := m.kinds.Load(kind); known {
+		return kind
+	}
+	if m.kindN.Load() >= maxKinds || !utf8.ValidString(kind) {
+		return otherKind
+	}
+	if _, known := m.kinds.LoadOrStore(kind, nil); !known {
+		m.kindN.Add(1)
+	}
+	return kind
 }
 
 // announce exports the counters of faults before they fire.

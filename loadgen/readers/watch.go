@@ -124,6 +124,8 @@ func (w *watcher) read(body io.Reader) error {
 		received, line := time.Now().UnixNano(), in.Bytes()
 		f, err := parseFrame(line)
 		switch {
+		case errors.Is(err, jsonscan.ErrUnexpectedEnd) && in.Err() != nil:
+			return in.Err() // it is why the event was cut
 		case errors.Is(err, jsonscan.ErrUnexpectedEnd):
 			return fmt.Errorf("%w: it ends inside an event", errBody)
 		case err != nil:

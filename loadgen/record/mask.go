@@ -138,7 +138,7 @@ func (w *walk) value(at place, v any) any {
 	case string:
 		return w.string(at, v)
 	case json.Number:
-		if w.all && at.typ == nil {
+		if w.all && !numeric(at.typ) {
 			return json.Number(w.number(v.String()))
 		}
 	}
@@ -207,6 +207,11 @@ func (w *walk) string(at place, text string) string {
 		return text
 	}
 	return w.text(text, w.keep)
+}
+
+// numeric reports whether a field of the API is a number. A definition's default, which may be one, is of any type.
+func numeric(t reflect.Type) bool {
+	return t == reflect.TypeFor[intstr.IntOrString]() || t != nil && t.Kind() >= reflect.Int && t.Kind() <= reflect.Float64
 }
 
 // stays reports whether a text is of a type that holds no words.

@@ -66,6 +66,9 @@ var planted = []struct{ version, kind, object string }{
 	{"apps/v1", "ControllerRevision", `
 		{"metadata":{"name":"r"},"data":{"spec":{"template":{"spec":{"containers":[{"args":["‹Troll-1138›"],
 		"resources":{"limits":{"cpu":"«24680135»"}}}]}},"pin":"#271828"}}}`},
+	{"apiextensions.k8s.io/v1", "CustomResourceDefinition", `
+		{"metadata":{"name":"d"},"spec":{"versions":[{"schema":{"openAPIV3Schema":{"properties":{"pin":{
+		"default":"#19640229","enum":["#55512","«Plugh-7007»"],"example":{"card":"#30569309025904"}}}}}}]}}`},
 	{"v1", "ConfigMap", `
 		{"metadata":{"name":"c"},"data":{"limits":"«password=Loud-Room7»",
 		"app.yaml":"storage:\n  password: «9876598765»\n"},"binaryData":{"max":"«VHJlYXN1cmUtMTIz»"}}`},

@@ -19,8 +19,8 @@ type request struct {
 // classify recognises lists and watches by the form of the URL.
 func classify(r *http.Request) request {
 	req := request{verb: Other, path: r.URL.Path}
-	p, _, resource, _ := kubeapi.ParsePath(r.URL.Path)
-	if !resource {
+	p, _, resource, err := kubeapi.ParsePath(r.URL.Path)
+	if !resource || err != nil {
 		return req
 	}
 	if req.resource = p.Resource; r.Method != http.MethodGet || p.Name != "" {
