@@ -150,6 +150,11 @@ func (t *table) leads(c *result.Contest, better string) (claims []string) {
 		}
 		next := c.Ranked[i+1]
 		ratio := next.Value / p.Value
+		m := figureOf(c.Figure) // the table's percentiles are of all operations
+		slow, fast := m.Over(t.row(next.Point).Cells).Value, m.Over(t.row(p.Point).Cells).Value
+		if slow != nil && fast != nil {
+			ratio = *slow / *fast
+		}
 		times := short(ratio)
 		if atLeast != "" {
 			times = short(math.Floor(ratio*10) / 10) // not more than was measured
