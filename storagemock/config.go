@@ -28,10 +28,10 @@ type Config struct {
 	// OldTLS accepts no later version than TLS 1.1, which a client should refuse.
 	OldTLS bool
 
-	Latency  string // grammar of package latency
+	Latency  string // grammar of package behavior
 	Capacity string // grammar of behavior.ParseCapacities; for each instance
 	Mode     string // store.Faithful or store.Conditional
-	Faults   string // grammar of package fault
+	Faults   string // grammar of package behavior
 	Seed     uint64
 }
 
@@ -100,7 +100,7 @@ func SplitAddress(addr string, allowRemote bool) (host string, port int, err err
 		return "", 0, fmt.Errorf("address %q: port %q is not a number from 0 to 65535", addr, portText)
 	}
 	if ip := net.ParseIP(host); !allowRemote && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", 0, fmt.Errorf("address %q is not loopback, and there is no authentication; allow it with --allow-remote",
+		return "", 0, fmt.Errorf("address %q is not loopback, so anyone could use it; allow it with --allow-remote",
 			addr)
 	}
 	return host, port, nil

@@ -165,7 +165,7 @@ func (s *Server) cleanUp(ctx context.Context) {
 	}
 }
 
-// AddFaults activates faults, in the grammar of package fault; their times count from
+// AddFaults activates faults, in the grammar of package behavior; their times count from
 // now. Text without any fault is an error.
 func (s *Server) AddFaults(text string) error {
 	specs, err := behavior.ParseFaults(text)

@@ -26,7 +26,7 @@ type K6Files struct {
 }
 
 // K6Command writes the script and returns k6's arguments and what its environment has
-// beyond the caller's; the script speaks the protocol of package session on standard input and
+// beyond the caller's; the script speaks the protocol of package churn on standard input and
 // output.
 func K6Command(cfg plan.Config, f K6Files) (args, env []string, err error) {
 	if err := os.WriteFile(f.Script, k6Script, 0o600); err != nil {

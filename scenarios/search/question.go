@@ -173,7 +173,7 @@ type Objective struct {
 	Bound  time.Duration
 }
 
-// DefaultObjective is that of a search that names none.
+// DefaultObjective applies to a search that names none.
 const DefaultObjective = "freshness.p99=2s"
 
 const metricDrain = "handler.drainSeconds"
@@ -231,7 +231,7 @@ func ParseObjective(text string) (o Objective, err error) {
 	}
 	switch {
 	case word == "rate":
-		return o, badinput.New("use --rate 200/s, or --find rate for the highest", "--objective %s: a rate is no objective",
+		return o, badinput.New("use --rate 200/s, or --find rate for the highest", "--objective %s: a rate is not a figure",
 			short(text))
 	case o.Metric == "":
 		return o, badinput.New(badinput.Ask(badinput.Nearest(word, ObjectiveWords()),

@@ -17,8 +17,8 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// target takes events, one at each call. Its errors are of the types of package delivery; any other
-// says that the event is to be tried again.
+// target takes one event per call. Its errors are of the types in event.go; after any other the event is
+// retried.
 type target interface {
 	Deliver(context.Context, Event) error
 	// Close ends what Deliver does at the time, too. It may be called twice.
