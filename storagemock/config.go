@@ -100,7 +100,7 @@ func SplitAddress(addr string, allowRemote bool) (host string, port int, err err
 		return "", 0, fmt.Errorf("address %q: port %q is not a number from 0 to 65535", addr, portText)
 	}
 	if ip := net.ParseIP(host); !allowRemote && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", 0, fmt.Errorf("address %q is not loopback, and there is no authentication; allow it with --allow-remote",
+		return "", 0, fmt.Errorf("address %q is not loopback, so anyone could use it; allow it with --allow-remote",
 			addr)
 	}
 	return host, port, nil

@@ -39,7 +39,7 @@ func parseProjection(paths []string) (root branch) {
 	return root
 }
 
-// keep is what the branch keeps of a value; false if that is nothing.
+// keep returns the part of a value that the branch keeps; false if there is none.
 func (b branch) keep(v any) (any, bool) {
 	if b == nil {
 		return v, true

@@ -93,8 +93,8 @@ func (s *Server) listEvents(c *call) reply {
 	return success(render(docs, fields), `,"total":`+strconv.Itoa(total))
 }
 
-// unixTime reads Unix seconds; as on the real server, what is no positive number does
-// not count.
+// unixTime reads Unix seconds; as on the real server, anything but a positive number is
+// ignored.
 func unixTime(text string) time.Time {
 	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds > 0 {
 		return time.Unix(seconds, 0)
@@ -102,7 +102,7 @@ func unixTime(text string) time.Time {
 	return time.Time{}
 }
 
-// params are those of a request for dynamic resources.
+// params are the parameters of a request for dynamic resources.
 type params struct {
 	filter        store.Filter
 	fields        []string

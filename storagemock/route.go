@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
-// endpoint is what a path stands for.
+// endpoint is the resource that a path names.
 type endpoint uint8
 
 const (

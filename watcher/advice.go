@@ -49,7 +49,7 @@ func MakePlan(ctx context.Context, cfg config.Config, filter config.Filter) (p P
 		defer r.notifier.Close()
 	}
 	var groups []collector.APIGroup
-	if p.Unknown = errors.New("it is that of the cluster it will run in"); !outside {
+	if p.Unknown = errors.New("it must be the ID of the cluster it will run in"); !outside {
 		p.Apiserver = badinput.Redact(w.copying.served.host)
 		var broken []string
 		p.Kinds, broken, p.Unknown = w.copying.served.look(ctx)

@@ -195,8 +195,8 @@ func (c *copying) run(ctx context.Context) error {
 	return lifecycle.Run(ctx, c.stages()...)
 }
 
-// stages are the parts in the order of their start; they end in reverse, whoever
-// produces before whoever consumes.
+// stages are the parts in the order of their start; they end in reverse,
+// producers before consumers.
 func (c *copying) stages() []lifecycle.Stage {
 	stages := append(c.beside,
 		lifecycle.Stage{Name: "storage", Run: c.platform.storage.Run},

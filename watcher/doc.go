@@ -3,12 +3,13 @@
 // bcs-k8s-watch.
 //
 // The path of an event: package collector receives it and keeps the object's latest
-// state, package pipeline queues it, package storage sends it. Beside that way,
-// package synchronizer compares storage with the cache and has differences repaired
-// through it; package leader lets one of several replicas work, and package bcs has what else a platform offers.
+// state, package pipeline queues it, package storage sends it. Besides,
+// package synchronizer compares storage with the cache and repairs differences
+// through the pipeline; package leader lets one of several replicas work, and package
+// bcs speaks to the rest of the BCS platform.
 //
-// What is promised, by the numbers under which scenarios judge it, and what each
-// promise needs of the storage. "Conditional" is a storage that refuses a write
+// The guarantees, numbered as scenarios judge them, and what each requires of the
+// storage. "Conditional" is a storage that refuses a write
 // older than what it holds and a write of a deleted uid (key bcs.conditional);
 // bcs-storage has no such thing.
 //
@@ -48,5 +49,5 @@
 //	                  content reach a log or a metric.
 //	G14 honest        The counters and lag metrics agree with what happened.
 //
-// The strategy "unordered" gives up G2 to G4; it is there to be compared.
+// The strategy "unordered" gives up G2 to G4; it serves only for comparison.
 package watcher

@@ -84,7 +84,7 @@ func (s *served) learn(groups []collector.APIGroup, err error) time.Duration {
 	return collector.LookAgain
 }
 
-// note keeps an answer, and what it lacks, and returns who follows.
+// note keeps an answer, and what it lacks, and returns its followers.
 func (s *served) note(groups []collector.APIGroup, err error) *collector.Kinds {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -69,7 +69,7 @@ On SIGTERM it finishes the requests in progress and exits.`,
 		"number of instances, on consecutive ports; they share documents and ledger, but not capacity")
 	f.StringVar(&o.admin, "admin", "", "address of the admin API, host:port; none if empty")
 	f.BoolVar(&o.pprof, "pprof", false, "serve profiles on the admin address")
-	f.BoolVar(&o.AllowRemote, "allow-remote", false, "allow non-loopback addresses; there is no authentication")
+	f.BoolVar(&o.AllowRemote, "allow-remote", false, "allow non-loopback addresses, without authentication")
 	f.StringVar(&o.TLSCert, "tls-cert", "", "PEM certificate; with --tls-key, serve the API over TLS")
 	f.StringVar(&o.TLSKey, "tls-key", "", "PEM key of --tls-cert")
 	f.BoolVar(&o.OldTLS, "tls-old", false, "accept no later version than TLS 1.1, to test that a client refuses it")
@@ -85,9 +85,9 @@ On SIGTERM it finishes the requests in progress and exits.`,
 	f.Uint64Var(&o.Seed, "seed", o.Seed, "seed for latencies, faults and document identifiers")
 	f.StringVar(&o.loadSnapshot, "load-snapshot", "", "load the documents from this snapshot at startup")
 	f.StringVar(&o.saveSnapshot, "save-snapshot", "",
-		"save the documents to this file on exit; one that is there must be a snapshot, be it that of --load-snapshot")
+		"save the documents to this file on exit; an existing file must be a snapshot, such as that of --load-snapshot")
 	f.StringVar(&o.saveLedger, "save-ledger", "",
-		"save the ledger to this file on exit (NDJSON, zstd); one that is there must be a ledger")
+		"save the ledger to this file on exit (NDJSON, zstd); an existing file must be a ledger")
 	f.StringVar(&o.logLevel, "log-level", "info", "debug, info, warn or error")
 	return cmd
 }

@@ -63,7 +63,7 @@ var badInput = [][2]string{
 	{"scenarios validate $bad", "bad.yaml:1: a: unknown field"},
 	{"record --context x", "no file to be written; name it with -o, for example -o trace.zst"},
 	{"record -o $good --kubeconfig $dir/none", "exists already; name another file or remove it"},
-	{"record -o $dir/t --for 0s", "--for 0s is no time; use for example --for 10m"},
+	{"record -o $dir/t --for 0s", "--for 0s: the duration must be positive; use for example --for 10m"},
 	{"record -o $dir/t --kubeconfig $dir/none", "none does not exist"},
 	{"record -o $dir/t --kubeconfig $gone", "cannot be reached"},
 

@@ -23,9 +23,9 @@ results.json of a run's folder; matrix.json, and results.json of each run, of a
 matrix's. A missing file is written; an existing one is compared, and what differs is
 listed. For the folder of a single cell, only its checks are shown.
 
-Exit code 3 if a check fails that the scenario expects to pass, a threshold, an asserted
-cell of the matrix, or if a file differs from what the record gives; 5 if a cell is
-invalid, or missing because the run was interrupted.`,
+Exit code 3 if a check that the scenario expects to pass, a threshold or an asserted
+cell of the matrix fails, or if a file differs from the record; 5 if a cell is invalid,
+or missing because the run was interrupted.`,
 		Args: needArgs(1, 1, "the folder of a run, of a matrix or of a cell"),
 		RunE: func(cmd *cobra.Command, args []string) error { return recheck(cmd, args[0]) },
 	}

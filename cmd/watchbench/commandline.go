@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// commandLine is what was typed, for the record: to be pasted into a shell in the same
+// commandLine returns the command as typed, for the record: to be pasted into a shell in the same
 // folder. The program's path is relative to that folder if it lies below it, as it would
 // lie in another checkout.
 func commandLine() []string {

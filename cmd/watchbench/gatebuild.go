@@ -41,7 +41,7 @@ func first(e *buildError) string {
 	return e.version + ": " + e.first()
 }
 
-// commands are those of both sides, built where they are revisions.
+// commands returns the commands of both sides, building those given as revisions.
 func (g *sideBySide) commands(ctx context.Context, line func(string)) (base, changed, same string, err error) {
 	if g.base.rev == "" && g.new.rev == "" {
 		return g.base.command, g.new.command, "", nil

@@ -55,7 +55,7 @@ func openLive(cmd *cobra.Command, addr string) (*livePage, error) {
 	return p, nil
 }
 
-// observer is what a runner tells; nil where there is no page.
+// observer receives the runner's progress; nil without a page.
 func (p *livePage) observer() runner.Observer {
 	if p == nil {
 		return nil

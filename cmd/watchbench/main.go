@@ -84,7 +84,7 @@ func main() {
 	if len(os.Args) > 1 && parties[os.Args[1]] != nil {
 		os.Exit(runParty(parties[os.Args[1]], os.Args[2:], streams{os.Stdin, os.Stdout, os.Stderr}))
 	}
-	// All that is said passes through it, so that nothing tears its status.
+	// All output passes through it, so that nothing garbles its status line.
 	stderr := terminal.Stderr(os.Stderr)
 	ctx := interruptible(stderr)
 	root := command()

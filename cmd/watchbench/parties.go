@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/internal/commandline"
 )
 
-// streams are those of a process.
+// streams are a process's standard streams.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer

@@ -25,7 +25,7 @@ type recordFlags struct {
 	anonymise, quiet         bool
 }
 
-// recordDefault is what a life of a workload touches.
+// recordDefault lists the resources that a workload's life touches.
 var recordDefault = []string{
 	"namespaces", "pods", "nodes", "events", "services", "configmaps", "deployments.apps", "replicasets.apps",
 	"jobs.batch",
@@ -70,7 +70,7 @@ func (f *recordFlags) record(cmd *cobra.Command) error {
 	case f.out == "":
 		return badinput.New("name it with -o, for example -o trace.zst", "no file to be written")
 	case f.duration < 0 || f.duration == 0 && cmd.Flags().Changed("for"):
-		return badinput.New("use for example --for 10m", "--for %s is no time", f.duration)
+		return badinput.New("use for example --for 10m", "--for %s: the duration must be positive", f.duration)
 	case len(f.resources) == 0:
 		return badinput.New("name some, for example pods,events", "--resources is empty")
 	}

@@ -67,7 +67,7 @@ func (noLog) Append(oplog.Record) {}
 
 func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 	if f.await < 0 {
-		return badinput.New("use 0 or more", "--await %d: there are no fewer than none", f.await)
+		return badinput.New("use 0 or more", "--await %d is negative", f.await)
 	}
 	if err := userfile.CheckOutputs(replay.KubeconfigOutput("--kubeconfig", f.kubeconfig),
 		oplog.Output("--oplog", f.oplog)); err != nil {

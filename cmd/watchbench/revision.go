@@ -87,7 +87,7 @@ func (b builder) build(ctx context.Context, rev string) (p program, err error) {
 	return b.link(ctx, source, work, p)
 }
 
-// link links the program twice: without its version, which tells its code, and with it.
+// link links the program twice: without its version, to identify its code, and with it.
 func (b builder) link(ctx context.Context, source, work string, p program) (program, error) {
 	out := filepath.Join(work, filepath.Base(b.main))
 	for _, flags := range [][]string{nil, {"-ldflags=-X " + b.stamp + "=" + p.version}} {

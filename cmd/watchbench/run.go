@@ -97,7 +97,7 @@ const setUsage = "override a field (path=value), or choose matrix points (matrix
 func (f *runFlags) common(cmd *cobra.Command) {
 	f.ours(cmd)
 	cmd.Flags().StringVar(&f.watcherCommand, "watcher-command", "",
-		"command of another watcher; {config} stands for the path of its config file")
+		"command of another watcher; {config} is replaced by the path of its config file")
 }
 
 // ours adds those of every command that runs scenarios.

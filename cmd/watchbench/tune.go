@@ -101,8 +101,8 @@ func (f *tuneFlags) options(cmd *cobra.Command) (o search.Options, err error) {
 	return o, nil
 }
 
-// strategies are those of the flag, else all that can be searched: of a search for rates, the scenario's, none for
-// another watcher.
+// strategies returns the strategies of the flag or, without it, all that can be searched: in a search for rates the
+// scenario's, and none for another watcher.
 func (f *tuneFlags) strategies(cmd *cobra.Command, file *spec.File, rate bool) (all []string, err error) {
 	known := search.Strategies
 	if rate {

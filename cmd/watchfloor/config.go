@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/internal/userfile"
 )
 
-// config is what the relay reads of a watcher's configuration.
+// config has the keys of a watcher's configuration that the relay reads.
 type config struct {
 	Default struct {
 		ClusterID string `json:"clusterID"`
@@ -26,7 +26,7 @@ type config struct {
 	kinds []kind
 }
 
-// filter is what it reads of the filter file.
+// filter has the keys of the filter file that it reads.
 type filter struct {
 	Resources []struct {
 		GroupVersion string   `json:"groupVersion"`
@@ -34,7 +34,7 @@ type filter struct {
 	} `json:"apiResourceSpecification"`
 }
 
-// kind is what one watch reads.
+// kind is the kind that one watch reads.
 type kind struct{ name, path string }
 
 func readConfig(path string) (config, error) {

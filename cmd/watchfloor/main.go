@@ -1,6 +1,6 @@
 // Command watchfloor is the least a watcher can do: it reads watches of an apiserver and
 // puts the bytes into bcs-storage, over as many kept connections as a watcher has, without
-// store, order, retries or judgement. What it costs is what moving the bytes costs, so a
+// store, order, retries or judgement. Its cost is that of moving the bytes, so a
 // watcher's CPU per request is given as a multiple of it.
 //
 // It reads a watcher's configuration and filter file, of which it knows what it needs, and
@@ -68,7 +68,7 @@ func relay(ctx context.Context, c config) error {
 		return fmt.Errorf("listen where metrics are asked for: %w", err)
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	// There is nothing to tell; that it answers says that the relay is up.
+	// The answer is empty: that there is one says that the relay is up.
 	g.Go(func() error {
 		return lifecycle.Serve(ctx, &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}, l,
 			0)

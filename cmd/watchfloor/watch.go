@@ -23,7 +23,7 @@ const (
 	lineBuffer = 2 << 20 // the largest object is 1.5 MB
 )
 
-// apiserver is what is watched.
+// apiserver is the server that is watched.
 type apiserver struct {
 	client *http.Client
 	host   string

@@ -82,7 +82,7 @@ func lines(id, title, caption, unit string, all ...line) *chart {
 	return &chart{ID: id, Title: title, Caption: caption, Unit: unit, Series: all, Option: option(c)}
 }
 
-// frame is what all charts have in common.
+// frame holds the options common to all charts.
 func frame(id string) []charts.GlobalOpts {
 	return []charts.GlobalOpts{
 		charts.WithInitializationOpts(opts.Initialization{ChartID: id}),
@@ -92,7 +92,7 @@ func frame(id string) []charts.GlobalOpts {
 	}
 }
 
-// option is what ECharts draws. go-echarts' own renderers are not used: they write scripts
+// option is an ECharts option object. go-echarts' own renderers are not used: they write scripts
 // into the page, which its policy forbids.
 func option(c interface {
 	Validate()
@@ -107,7 +107,7 @@ func option(c interface {
 	return m
 }
 
-// setup is what the script of the page needs to know.
+// setup is the data passed to the page's script.
 type setup struct {
 	Charts  []*chart          `json:"charts"`
 	Dark    map[string]string `json:"dark"`

@@ -90,7 +90,7 @@ func base(name []byte) []byte {
 	return name
 }
 
-// each visits the finite values of a metric that is no histogram.
+// each visits the finite values of a metric other than a histogram.
 func (f families) each(name string, visit func(label func(string) string, v float64)) {
 	for _, m := range f[name].GetMetric() {
 		var v float64

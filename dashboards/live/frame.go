@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// Frame is what the page shows of one moment. A nil figure is not known.
+// Frame is one moment as the page shows it. A nil figure is unknown.
 type Frame struct {
 	Time  int64 `json:"t"`               // Unix milliseconds
-	State bool  `json:"state,omitempty"` // only Run has changed; there is no reading
+	State bool  `json:"state,omitempty"` // only Run has changed; without a reading
 
 	// Events per second. Of bcs-k8s-watch, Sent are the requests that storage took.
 	Received  *float64 `json:"received,omitempty"`
@@ -51,7 +51,7 @@ type Percentiles struct {
 	P99 float64 `json:"p99"`
 }
 
-// Outage says that there is no reading.
+// Outage explains a missing reading.
 type Outage struct {
 	Since int64  `json:"since"` // Unix milliseconds
 	Why   string `json:"why"`

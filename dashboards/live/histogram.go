@@ -36,7 +36,7 @@ func (f families) histogram(name string, keep func(*dto.Metric) bool) *buckets {
 	return b
 }
 
-// since is what came after an earlier reading of the same process; nil if nothing did.
+// since returns the difference from an earlier reading of the same process; nil if nothing was added.
 func (b *buckets) since(before *buckets) *Percentiles {
 	if b == nil || before == nil || b.total <= before.total || len(b.upTo) == 0 {
 		return nil

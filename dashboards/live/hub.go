@@ -40,7 +40,7 @@ func (h *hub) publish(f Frame) error {
 	return nil
 }
 
-// news is what a viewer gets.
+// news is one message to a viewer.
 type news struct {
 	Boot   string            `json:"boot"`
 	Page   string            `json:"page"`
@@ -75,7 +75,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(h.since(boot, next)) // a viewer that went is no error
+	_ = json.NewEncoder(w).Encode(h.since(boot, next)) // a viewer may leave at any time
 }
 
 // Viewed reports whether somebody views the page.

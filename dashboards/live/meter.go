@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 )
 
-// Reading is what is known of a watcher at one time.
+// Reading is one observation of a watcher.
 type Reading struct {
 	Time    time.Time
 	Metrics []byte // its exposition in the Prometheus text format; nil if there is none
@@ -38,11 +38,11 @@ const maxQueues = 256
 // Meter makes frames of readings. It compares each with an earlier one.
 type Meter struct {
 	past    []snapshot // oldest first
-	outage  int64      // since when there is no reading; 0: there is one
+	outage  int64      // when readings began to fail; 0 if the last one succeeded
 	failing bool
 }
 
-// snapshot is what a later reading is compared with.
+// snapshot is kept of a reading to compare the next one with.
 type snapshot struct {
 	at                                                         time.Time
 	start                                                      *float64
@@ -50,7 +50,7 @@ type snapshot struct {
 	latency, fresh                                             *buckets
 }
 
-// Frame is what the page shows of a reading.
+// Frame turns a reading into what the page shows.
 func (m *Meter) Frame(r Reading) Frame {
 	f := Frame{Time: r.Time.UnixMilli(), Run: r.Run.plain()}
 	if r.Metrics == nil && r.Err == nil && r.CPUSeconds == nil {
@@ -147,7 +147,7 @@ func (s *snapshot) original(f families) {
 	}
 }
 
-// gauges sets what one reading tells.
+// gauges sets the figures that one reading suffices for.
 func (f *Frame) gauges(text families) {
 	f.Queues = text.queues()
 	for i := range f.Queues {
@@ -171,7 +171,7 @@ func (f *Frame) gauges(text families) {
 	f.Memory = text.sum(processMemory, "", "")
 }
 
-// compare sets what two readings tell; old is nil where there is only one.
+// compare sets the figures that need two readings; old is nil if there is only one.
 func (f *Frame) compare(now, old *snapshot) {
 	if old == nil {
 		return

@@ -1,5 +1,5 @@
-// Package badinput is the error of all that another argument, file or setting would mend, and what helps to word it:
-// the nearest known name, and what a flag should have been. Commands map it to the exit code for bad input.
+// Package badinput is the error for everything that another argument, file or setting would fix, with helpers to
+// word it: the nearest known name, and what a flag should have been. Commands map it to the exit code for bad input.
 package badinput
 
 import (

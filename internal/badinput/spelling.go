@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// longest is the length beyond which a word is no misspelt name.
+// longest is the length beyond which a word cannot be a misspelt name.
 const longest = 40
 
 // Nearest returns the known word that a misspelt one is closest to, without regard

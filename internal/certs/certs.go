@@ -51,10 +51,10 @@ func (a *Authority) PEM() []byte { return block("CERTIFICATE", a.cert.Raw) }
 // Server describes a server's certificate.
 type Server struct {
 	Name string // common name; clients do not look at it
-	// IPs and DNSNames are what clients may reach it by.
+	// IPs and DNSNames are the names that clients may use.
 	IPs      []net.IP
 	DNSNames []string
-	// From and To bound its validity; zero is that of the CA.
+	// From and To bound its validity; zero means the CA's.
 	From, To time.Time
 }
 

@@ -105,7 +105,7 @@ func (c *Cluster) Down(ctx context.Context) error {
 	return c.downErr
 }
 
-// Ends reports whether the cluster ends with Down, and with it all that is in it.
+// Ends reports whether Down destroys the cluster with everything in it.
 func (c *Cluster) Ends() bool { return c.ends }
 
 // FSyncs reports whether etcd is known to wait for the disk.
@@ -133,7 +133,7 @@ func reporter(progress func(string)) func(format string, args ...any) {
 	}
 }
 
-// SimulatedVersion is what a simulated apiserver says it is.
+// SimulatedVersion is the Kubernetes version that a simulated apiserver reports.
 const SimulatedVersion = "v1.36.3-apisim"
 
 // simulated is the provider of clusters that the load generator simulates, one for each

@@ -259,12 +259,11 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// Hold stops the controllers of EmbeddedOptions where they are, so that nothing writes
-// but who is told to, until Release. One that has ended by itself is an error: it wrote
-// less than it should have.
+// Hold suspends the controllers of EmbeddedOptions until Release, so that they write
+// nothing. One that has ended by itself is an error: it wrote less than it should have.
 func (c *Cluster) Hold() error { return c.signal(syscall.SIGSTOP) }
 
-// Release has the controllers go on.
+// Release resumes the controllers.
 func (c *Cluster) Release() error { return c.signal(syscall.SIGCONT) }
 
 func (c *Cluster) signal(s syscall.Signal) error {

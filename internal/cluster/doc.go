@@ -26,8 +26,8 @@
 //     killed, too. A cluster that is up with Detach or Keep has none.
 //
 // Several embedded clusters may run at a time, in one process or in many: each has
-// its own ports, its own directory and its own certificates. Kind clusters are told
-// apart by their names.
+// its own ports, its own directory and its own certificates. Kind clusters differ by
+// name.
 //
 // With EmbeddedOptions.Controllers the embedded control plane has a controller manager,
 // a scheduler and kwok, which plays the kubelets of the nodes with KwokLabel; each has

@@ -80,7 +80,7 @@ var etcdFlags = map[string]string{
 
 const (
 	defaultStartTimeout = 60 * time.Second
-	// stopTimeout is what envtest gives etcd when kube-apiserver did not start: it
+	// stopTimeout is the time envtest gives etcd to stop when kube-apiserver did not start: it
 	// asks, then kills. Everything else is killed by us.
 	stopTimeout = time.Second
 	// portAttempts bounds how often a start is repeated because somebody took a
@@ -374,7 +374,7 @@ const apiserverGC = 400
 // garbage as often as it takes.
 const memoryShare = 0.5
 
-// apiserverEnv is what kube-apiserver's environment has beside ours. A GOGC or GOMEMLIMIT
+// apiserverEnv is added to our environment for kube-apiserver. A GOGC or GOMEMLIMIT
 // that is set for watchbench itself is not for it.
 func apiserverEnv() []string {
 	env := []string{fmt.Sprintf("GOGC=%d", apiserverGC)}

@@ -40,7 +40,7 @@ const (
 	defaultKindName = "watchbench"
 	// kindWait bounds the time until the node is ready.
 	kindWait = 3 * time.Minute
-	// kindNameMax is what kind leaves of a host name's 64 characters.
+	// kindNameMax is how many of a host name's 64 characters kind leaves for the cluster's name.
 	kindNameMax = 50
 	// kindDeleteTimeout bounds the deletion of a cluster, which takes seconds.
 	kindDeleteTimeout = 2 * time.Minute

@@ -2,5 +2,5 @@
 
 package cluster
 
-// inMemory cannot be told here.
+// inMemory is unknown on this platform.
 func inMemory(string) bool { return false }

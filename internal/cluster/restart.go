@@ -33,7 +33,7 @@ func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	return c.startAgain(ctx, apiserverParty)
 }
 
-// Backup copies etcd's data for Restore. etcd is stopped meanwhile, so that the copy is what a
+// Backup copies etcd's data for Restore. etcd is stopped meanwhile, so that the copy has what a
 // crash would have left: everything acknowledged.
 func (c *Cluster) Backup() (err error) {
 	if c.own == nil {

@@ -44,7 +44,7 @@ func noArguments(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// Interrupted is what a command returns that a signal kept from its end.
+// Interrupted is the error of a command that a signal ended early.
 type Interrupted struct{ Err error }
 
 func (e *Interrupted) Error() string { return "interrupted: " + e.Err.Error() }

@@ -67,7 +67,7 @@ func (n Number) Whole(r *rand.Rand) int {
 	return int(math.Round(min(n.law.draw(Source{Rand: r}), most)))
 }
 
-// Mean is that of what Whole rounds.
+// Mean is the mean before rounding by Whole.
 func (n Number) Mean() float64 { return n.law.mean() }
 
 // most bounds what is drawn: a petabyte, or thousands of years.

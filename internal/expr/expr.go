@@ -146,7 +146,7 @@ func (p *parser) arg(nesting int) (Arg, error) {
 		return a, nil
 	}
 	if e.Call {
-		return a, p.fail(a.Pos, "want key=value, and %s(…) is no key", e.Name)
+		return a, p.fail(a.Pos, "want key=value; %s(…) cannot be a key", e.Name)
 	}
 	p.i++
 	a.Key = e.Name

@@ -48,7 +48,7 @@ func TestErrorsNamePlaceAndRemedy(t *testing.T) {
 		`f(a) b`:     "unexpected",
 		`f(a=)`:      "want a name or a value",
 		`f("a)`:      "quote is not closed",
-		`f(g(1)=2)`:  "is no key",
+		`f(g(1)=2)`:  "cannot be a key",
 		`f(a b,,)`:   "want a name",
 		`f("a" "b")`: "want a comma",
 		strings.Repeat("f(", 40) + strings.Repeat(")", 40): "nest deeper",

@@ -1,5 +1,5 @@
-// Package faultlist is what the two fault grammars of this module, storage's and the
-// watches', have in common: terms separated by commas,
+// Package faultlist holds the common part of this module's two fault grammars, storage's
+// and the watches': terms separated by commas,
 //
 //	effect(arguments):probability
 //

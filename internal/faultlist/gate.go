@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// GateSettings are those of a Gate.
+// GateSettings configure a Gate.
 type GateSettings struct {
 	Reset  bool // Shut resets connections instead of closing them
 	Listen func(addr string) (net.Listener, error)
@@ -97,7 +97,7 @@ func (g *Gate) Refuse(on bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if on {
-		err := g.shut() // first: who is cut off may come back at once
+		err := g.shut() // first: a client that is cut off may come back at once
 		for c := range g.conns {
 			g.end(c)
 		}
@@ -118,7 +118,7 @@ func (g *Gate) Refuse(on bool) error {
 // reopenRetry is the time between attempts to listen again on the same port.
 const reopenRetry = 100 * time.Millisecond
 
-// RefuseOnTime closes and opens gates as the faults say until ctx ends. begun is told the name of each that begins.
+// RefuseOnTime closes and opens gates as the faults say until ctx ends. begun gets the name of each that begins.
 func (s *Set[S]) RefuseOnTime(ctx context.Context, log *slog.Logger, begun func(name string), gates ...*Gate) error {
 	refusing := false
 	for {

@@ -19,7 +19,7 @@ type Info struct {
 	Keys int `json:"keys"`
 }
 
-// Ops is what can be done with a list of faults.
+// Ops are the operations on a list of faults.
 type Ops struct {
 	List   func() []Info
 	Add    func(text string) error // puts faults in force

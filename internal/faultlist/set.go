@@ -15,7 +15,7 @@ var ErrNoSuch = errors.New("there is no such fault")
 // MaxKeys bounds the distinct things counted for one fault.
 const MaxKeys = 10_000
 
-// Fault is what faults of all kinds have in common.
+// Fault holds the fields common to faults of all kinds.
 type Fault struct {
 	Text string // as written
 	Name string // for counts
@@ -154,7 +154,7 @@ func (s *Set[S]) Removed(a *Active[S]) (bool, <-chan struct{}) {
 	return a.removed, s.changed
 }
 
-// Phase returns where a fault stands in its window.
+// Phase returns a fault's position in its window.
 func (s *Set[S]) Phase(a *Active[S], now time.Time) Phase {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -29,7 +29,7 @@ type Term struct {
 	Likely      bool // a probability was written
 }
 
-// Grammar is what a list of faults is written in.
+// Grammar describes the notation of a list of faults.
 type Grammar struct {
 	Effects    []string            // besides statuses from 400 to 599
 	Positional map[string][]string // arguments that an effect takes without a key
@@ -143,7 +143,7 @@ func (t *Term) CheckRefusal(f Fault, filtered bool) error {
 	return nil
 }
 
-// Name is the effect with what stands in parentheses without a key.
+// Name is the effect with its arguments that have no key.
 func (t *Term) Name() string {
 	var args []string
 	for _, a := range t.Call.Args {

@@ -55,7 +55,7 @@ func Fields(line []byte, field func(key []byte, v Value) error) error {
 	return nil
 }
 
-// column puts an error in terms of columns; want is what the line may lack.
+// column restates an error in terms of columns; want names what the line may lack.
 func (s *Scanner) column(err error, want string) error {
 	var syntax *SyntaxError
 	switch {

@@ -78,7 +78,7 @@ func (s *Scanner) value(i, depth int) int {
 	}
 }
 
-// members passes what stands in an object or an array, and its end, '}' or ']', from
+// members skips the contents of an object or an array, and its end, '}' or ']', from
 // the byte behind the opening bracket.
 func (s *Scanner) members(i, depth int, end byte) int {
 	if depth > MaxDepth {

@@ -42,7 +42,7 @@ func (all Fields) Check(s fields.Selector) error {
 	return nil
 }
 
-// Values are those of an object, as selectors write them: strings without quotes, numbers and booleans as in JSON.
+// Values returns an object's fields as selectors write them: strings without quotes, numbers and booleans as in JSON.
 func (all Fields) Values(raw []byte) []string {
 	if len(all) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func (all Fields) Values(raw []byte) []string {
 	return values
 }
 
-// Attributes are what selectors see of one object.
+// Attributes are the fields of one object that selectors can match.
 type Attributes struct {
 	Name   Name
 	Labels RawLabels
@@ -116,7 +116,7 @@ func (o *Options) Selects(a *Attributes) bool {
 		(o.FieldSelector.Empty() || o.FieldSelector.Matches(a))
 }
 
-// RawLabels are the labels of an object as they stand in it; nil has none.
+// RawLabels are an object's labels in their original JSON; nil has none.
 type RawLabels []byte
 
 var _ labels.Labels = RawLabels(nil)

@@ -19,8 +19,8 @@ type atOnce struct{ error }
 
 func (a atOnce) Unwrap() error { return a.error }
 
-// AtOnce makes err a cause with which a context's end ends all stages together, and
-// which tells them to finish nothing.
+// AtOnce wraps err as the cause of a cancellation that ends all stages together, without
+// finishing their work.
 func AtOnce(err error) error { return atOnce{err} }
 
 // EndedAtOnce reports that ctx has ended so.

@@ -40,8 +40,8 @@ func Records[R any](what string) Format[R] {
 }
 
 // ReadFile yields the records of the file at path, which may also be uncompressed, in the order in which they were
-// appended. An error is the last thing yielded; a LineError that wraps ErrTruncated tells a cut file, whose records so
-// far are good, from a corrupt one. Unknown fields are refused.
+// appended. An error is the last thing yielded; a LineError that wraps ErrTruncated means a cut file, whose records so
+// far are good; any other, a corrupt one. Unknown fields are refused.
 func (f Format[R]) ReadFile(path string) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		lines, err := Open(path)

@@ -32,7 +32,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 // Close has the next client refused.
 func (l *Listener) Close() error { l.once.Do(func() { close(l.closed) }); return nil }
 
-// Addr is of no use but to be shown.
+// Addr is for display only.
 func (l *Listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
 // Dial waits until the server accepts; it is what a transport wants for DialContext.

@@ -52,7 +52,7 @@ func Describe() Machine {
 	return m
 }
 
-// MemoryAvailable is what programs may still take without the machine or this process's
+// MemoryAvailable is how much memory programs may still take without the machine or this process's
 // control group running out, in bytes.
 func MemoryAvailable() (float64, error) {
 	fs, err := procfs.NewDefaultFS()
@@ -73,7 +73,7 @@ func MemoryAvailable() (float64, error) {
 	return have, nil
 }
 
-// groupRoom is what the limit of a control group leaves, in bytes, and whether it has one.
+// groupRoom returns how many bytes a control group's limit leaves, and whether it has a limit.
 // Files that were read once are in the use, and make way as MemAvailable has it.
 func groupRoom(dir string) (bytes float64, limited bool) {
 	limit, used := readNumber(dir+"/memory.max"), readNumber(dir+"/memory.current")

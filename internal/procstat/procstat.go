@@ -9,18 +9,18 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Usage is what one process has used so far.
+// Usage is the resource usage of one process so far.
 type Usage struct {
 	// CPU is user and system time of all threads, to the nanosecond as long as none has
 	// ended; of ended threads it is known in steps of the kernel's clock tick, 10 ms.
 	CPU time.Duration
 	RSS int64 // resident bytes
-	// RSSHighest is the most it ever had resident, in bytes; 0 where the kernel does not
-	// tell.
+	// RSSHighest is the most it ever had resident, in bytes; 0 where the kernel does
+	// not report it.
 	RSSHighest int64
 	// Read and Written count the bytes of its read and write calls. Go programs
 	// use these calls on sockets, so for a process that touches few files this is
-	// its network traffic. Both are -1 where the kernel does not tell (another
+	// its network traffic. Both are -1 where the kernel hides them (another
 	// user's process).
 	Read, Written int64
 	Threads       int
@@ -47,8 +47,8 @@ func Open(pid int) (*Process, error) {
 	return &Process{pid: pid, start: st.Starttime, proc: proc}, nil
 }
 
-// threads adds up what the threads that are there now ran, -1 where the kernel does not tell:
-// /proc/PID/schedstat is that of the first thread only.
+// threads sums the run time of the process's present threads, -1 where the kernel does not report it:
+// /proc/PID/schedstat covers the first thread only.
 func (p *Process) threads() (ran time.Duration) {
 	all, err := procfs.AllThreads(p.pid)
 	if err != nil {

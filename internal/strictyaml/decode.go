@@ -226,7 +226,7 @@ func UnknownField(t reflect.Type, prefix, name string) string {
 }
 
 // FieldNames lists the fields of a struct as files name them, in the order of their
-// declaration; those of an embedded struct stand in its place.
+// declaration; those of an embedded struct take its place.
 func FieldNames(t reflect.Type) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {

@@ -30,7 +30,7 @@ type Screen struct {
 	now     func() time.Time
 
 	mu    sync.Mutex // guards what follows, and w
-	drawn int        // columns of the status that stands there
+	drawn int        // columns of the status on screen
 	said  time.Time  // when something was last written
 	open  bool       // what was last written did not end its line
 }

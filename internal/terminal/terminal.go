@@ -27,7 +27,7 @@ func Color(env func(string) string, tty bool) bool {
 	return tty && env("TERM") != "dumb" && env("CLICOLOR") != "0"
 }
 
-// Of is what a file's terminal can do; columns are 0 where it is none.
+// Of returns what a file's terminal can do; columns are 0 if the file is not a terminal.
 func Of(f *os.File) (color bool, columns int) {
 	fd := int(f.Fd())
 	tty := term.IsTerminal(fd)

@@ -11,7 +11,7 @@ import (
 )
 
 // Speed is how many times faster than it happened something is done again, written 10x,
-// 0.1x or unlimited. The zero Speed is that of the file or flag that does not say: 1x.
+// 0.1x or unlimited. The zero Speed, of a file or flag that gives none, is 1x.
 type Speed float64
 
 // Unlimited is as fast as those that follow it can take it.
@@ -46,7 +46,7 @@ func (s *Speed) UnmarshalText(text []byte) error {
 // Set and Type make a Speed a flag.
 func (s *Speed) Set(text string) error { return s.UnmarshalText([]byte(text)) }
 
-// Type is what help calls the value.
+// Type is the value's name in help.
 func (s *Speed) Type() string { return "speed" }
 
 // MarshalText writes the form that UnmarshalText reads.
@@ -77,7 +77,7 @@ func (s Speed) Length(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / s.factor())
 }
 
-// Rate is what a rate becomes; it has no meaning if the speed is Unlimited.
+// Rate returns a rate at this speed; it has no meaning if the speed is Unlimited.
 func (s Speed) Rate(r float64) float64 { return r * s.factor() }
 
 // JSONSchema describes the text form.

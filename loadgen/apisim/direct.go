@@ -74,7 +74,7 @@ func (d direct) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// CloseIdleConnections does nothing: there are no connections.
+// CloseIdleConnections does nothing: no connections are used.
 func (d direct) CloseIdleConnections() {}
 
 func (d direct) serve(w *directWriter, in *http.Request, done func()) {

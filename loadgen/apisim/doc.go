@@ -19,7 +19,7 @@
 //     too old comes back with another that continues at the latest version.
 //  5. A streaming list ends with the bookmark that says so.
 //  6. Mistakes are answered with the Status and the code of an apiserver.
-//  7. Without requests there are no goroutines; a handler ends with its request.
+//  7. Without requests no goroutines run; a handler ends with its request.
 //
 // An object is parsed and encoded once, when it is written, and kept packed: some 700
 // bytes for a pod of 3 KiB. Lists of 128 KiB and more are compressed for clients that

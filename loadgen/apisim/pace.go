@@ -3,7 +3,7 @@ package apisim
 import "context"
 
 // AwaitReaders waits until no open watch of a resource is more than most changes
-// behind, or ctx ends. Whoever makes changes without a rate of their own calls it, lest
+// behind, or ctx ends. Code that makes changes without a rate of its own calls it, lest
 // the window passes the watches: their clients would list again and again, and measure
 // nothing.
 func (s *Server) AwaitReaders(ctx context.Context, resource string, most int) error {

@@ -307,7 +307,7 @@ func (s *Server) RemoveResource(resource string) error {
 	return nil
 }
 
-// Observer is the User-Agent of who looks on: its requests are answered and not counted.
+// Observer is the User-Agent of a bystander: its requests are answered and not counted.
 const Observer = "watchbench-observer"
 
 // PathStats is where Stats are served, as JSON and not as by a real API server.

@@ -7,9 +7,9 @@
 //  2. The operations of one pod are sent one after the other, each only after the
 //     former was acknowledged. If one is given up, the rest of that pod's life is
 //     skipped and counted; if the pod is gone by then, its deletion is recorded, with
-//     the times between which it went. So it is of a pod that goes at once although its
+//     the times between which it went; likewise for a pod that goes at once although its
 //     deletion has a grace period. The patches of a burst on a hot pod are sent at once,
-//     and whatever becomes of them, nothing is skipped.
+//     and nothing is skipped if they fail.
 //  3. An operation that is sent late shows its lag; nothing is sent twice or left
 //     out to catch up.
 //  4. Everything that is created carries the label watchbench.dev/run with the run's
@@ -20,8 +20,8 @@
 //     offers to others, and name a scheduler that does not exist, so that nothing
 //     else acts on them.
 //
-// What is not promised: that the load the plan asks for is reached. Stats says what
-// was.
+// It does not promise to reach the load that the plan asks for; Stats has the load that
+// it did reach.
 //
 // The order of calls is New, Prepare, Heartbeat (in a goroutine, up to Teardown),
 // Warmup, Load, Teardown, Close.

@@ -49,7 +49,7 @@ func (l *lines) next(ctx context.Context) error {
 }
 
 // whileOpen makes a context that ends with ErrAborted when the input ends and no
-// line is left: whoever wrote it has died. release must be called.
+// line is left: its writer has died. release must be called.
 func (l *lines) whileOpen(ctx context.Context) (out context.Context, release func()) {
 	out, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(l.open, func() {

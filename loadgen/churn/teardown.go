@@ -197,7 +197,7 @@ func (e *Engine) deleteOutside(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// deleteOne deletes an object only if its uid is that of the creation, where it is known, and it carries the
+// deleteOne deletes an object only if it has the uid of its creation, where that is known, and the
 // run's label. It returns once a definition is gone: a run that begins before would use one that is about to go.
 func (e *Engine) deleteOne(ctx context.Context, o outside, uid types.UID) error {
 	client := e.client.meta.Resource(o.in).Namespace(o.namespace)

@@ -24,7 +24,7 @@ func (s stretch) when(area float64) float64 {
 	return (math.Sqrt(max(0, s.from*s.from+2*slope*area)) - s.from) / slope
 }
 
-// stretches are those of the load's whole time, with rates that are multiplied by factor.
+// stretches returns the stretches of the whole load, with rates multiplied by factor.
 func (c *Load) stretches(factor float64) (all []stretch) {
 	left := c.Duration.Std().Seconds()
 	for i, s := range c.Steps {

@@ -76,7 +76,7 @@ func withinTag(f reflect.Value, field reflect.StructField, at string) error {
 		return nil
 	}
 	low, high, above := bounds(field)
-	value := func(text string, without float64) float64 { // what is no number, as another field's name, bounds nothing
+	value := func(text string, without float64) float64 { // another field's name, not a number, bounds nothing
 		v := reflect.New(f.Type())
 		if u, ok := v.Interface().(encoding.TextUnmarshaler); ok && u.UnmarshalText([]byte(text)) == nil {
 			return float64(v.Elem().Int())

@@ -107,7 +107,7 @@ func (rs *replicaSet) observe() {
 	rs.told()
 }
 
-// told makes the deployment's controller look at its ReplicaSet.
+// told makes the deployment's controller reconcile its ReplicaSet.
 func (rs *replicaSet) told() {
 	d := rs.d
 	d.w.touch(&d.status)

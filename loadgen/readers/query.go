@@ -178,7 +178,7 @@ func readList(data []byte, item func(json []byte)) (version uint64, err error) {
 	}
 	items := jsonscan.Lookup(data, "items")
 	if len(items) == 0 || items[0] != '[' {
-		return 0, errors.New("no list: items is no array")
+		return 0, errors.New("not a list: items is not an array")
 	}
 	for v := range jsonscan.Elements(items) {
 		if item != nil {

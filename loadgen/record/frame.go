@@ -10,7 +10,7 @@ const format = 1
 
 // Header says what was recorded, and where.
 type Header struct {
-	// Format is that of the file. Writers set it; 0 is that of versions that knew only one.
+	// Format is the file's format. Writers set it; 0 means the first, which had no number.
 	Format int `json:"format,omitempty"`
 	// Started is when the recording began, to which the times of the frames relate.
 	Started time.Time `json:"started"`

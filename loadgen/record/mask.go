@@ -182,7 +182,7 @@ func (w *walk) below(at place, key string) place {
 	return next
 }
 
-// key is what becomes of the key of a member.
+// key returns the replacement of a member's key.
 func (w *walk) key(at place, key string) string {
 	switch {
 	case w.all:
@@ -198,7 +198,7 @@ func (w *walk) key(at place, key string) string {
 	return key
 }
 
-// string is what becomes of a text.
+// string returns the replacement of a text.
 func (w *walk) string(at place, text string) string {
 	switch {
 	case at.treat == fill || at.treat == pairs:

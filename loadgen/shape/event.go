@@ -11,7 +11,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// source is who reports a reason, and how. In the message {app}, {pod}, {node}, {image} and more are filled in.
+// source describes which component reports a reason, and how. In the message placeholders
+// such as {app}, {pod}, {node} and {image} are filled in.
 type source struct{ component, kind, message string }
 
 //go:embed events.txt

@@ -12,7 +12,7 @@ import (
 // WidgetGroup is the API group of the custom resource, of version v1.
 const WidgetGroup = "watchbench.dev"
 
-// kind is where the objects of a kind are, and who writes them.
+// kind says where the objects of a kind are, and which component writes them.
 type kind struct {
 	resource schema.GroupVersionResource
 	name     string

@@ -32,7 +32,7 @@ type feature struct {
 	text   string
 }
 
-// podSpecText has a line per feature: cost, weight, most, fragment. The first is what every pod has; of those
+// podSpecText has a line per feature: cost, weight, most, fragment. The first is in every pod; of those
 // without weight the commonest are first.
 //
 //go:embed podspec.txt
@@ -51,7 +51,7 @@ var features, weights = func() (all []feature, weights int) {
 	return all, weights
 }()
 
-// fragment is what a feature adds to a pod.
+// fragment is the YAML that a feature adds to a pod.
 type fragment struct {
 	Spec                 corev1.PodSpec
 	Container, Any, Each *corev1.Container // the first, any, each of them

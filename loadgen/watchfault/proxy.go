@@ -55,14 +55,14 @@ type ProxyConfig struct {
 //  2. Each connection of a client's watch is one of the proxy's own to the apiserver, so that a slow reader here is a
 //     slow reader there.
 //  3. While connections are refused nobody listens: they fail as they would if the apiserver's process were gone, and
-//     open ones are reset. So are those of a client while the apiserver cannot be reached.
+//     open ones are reset. A client's connections are also reset while the apiserver cannot be reached.
 //  4. Requests need the token in the path of the written kubeconfig's server.
 type Proxy struct {
 	faults    *Injector
 	logger    *slog.Logger
 	target    *url.URL
 	transport http.RoundTripper
-	pass      bool // requests say who sends them
+	pass      bool // requests name their sender
 	token     string
 	gate      *faultlist.Gate
 	tls       *tls.Config // nil: plain HTTP

@@ -29,7 +29,7 @@ var Windows = map[string]float64{Before: 300, After: 60}
 type Line struct {
 	Row     *Row
 	Watcher string // one of Watchers
-	Why     string // there is no valid cell
+	Why     string // without a valid cell
 	valid   []*result.Cell
 }
 

@@ -14,9 +14,9 @@ import (
 // ended says why a run that decides for itself has so many repetitions.
 func (t *table) ended() []string {
 	d := t.res.Run.Decision
-	why := map[string]string{result.EndDecided: "that was decided",
-		result.EndTime:   "its time was up before all was decided",
-		result.EndBlocks: "the most that the scenario allows, and not all was decided"}
+	why := map[string]string{result.EndDecided: "everything was decided",
+		result.EndTime:   "its budget ran out before everything was decided",
+		result.EndBlocks: "the scenario allows no more, and not everything was decided"}
 	if d == nil || d.Figure == "" || why[d.End] == "" {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (t *table) decided() (s []string) {
 	return s
 }
 
-// race says who leads under one load, and over whom.
+// race says which point leads under one load, and over which.
 func (t *table) race(c *result.Contest) string {
 	best, better, took := "fastest", "faster", "all Pods were stored after %s s"
 	if c.Figure == result.FigureFreshness {
@@ -119,7 +119,7 @@ func (t *table) race(c *result.Contest) string {
 		tied, values = append(tied, name(p.Point)), append(values, value(p.Point))
 		limited = limited && p.Bounded
 	}
-	verb := fmt.Sprintf("are not told apart by %d repetitions", c.Blocks)
+	verb := fmt.Sprintf("cannot be told apart after %d repetitions", c.Blocks)
 	switch {
 	case limited:
 		verb = "kept up with the load, which was their limit"
@@ -182,7 +182,7 @@ func (t *table) sizing(s *result.Sizing) string {
 	case s.KeepsUp:
 		text += fmt.Sprintf("%s keeps up, but is not correct or a larger one is not, so none will do", t.setting(chosen))
 	case len(s.Unknown) > 0:
-		text += "whether one keeps up is not known"
+		text += "whether any keeps up is unknown"
 	default:
 		text += fmt.Sprintf("none keeps up; the backlog of %s, which is least behind, grows by %s writes every second",
 			t.setting(chosen), shortOf(chosen.BacklogGrowth()))

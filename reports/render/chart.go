@@ -30,7 +30,7 @@ type PlotLine struct {
 	Marks  bool // points that are not joined
 }
 
-// colors are those of the lines, in order.
+// colors are the colors of the lines, in order.
 var colors = []string{
 	"#0f8a5f", "#2563eb", "#c2410c", "#7c3aed", "#b7791f", "#64748b", "#0e7490", "#be185d", "#4d7c0f", "#9333ea",
 	"#92400e", "#1e40af",

@@ -80,7 +80,7 @@ func besideHeadline(res *result.Results) string {
 	return "Beside the published tables, " + strings.Join(parts, "; ") + "."
 }
 
-// besideFields are those of a cell in throughput.csv: the figures of its published row, and its rates of all kinds.
+// besideFields are a cell's extra fields in throughput.csv: its published row's figures, and its rates of all kinds.
 func besideFields(load string, c *result.Cell) (fields []string) {
 	row := reference.Find(load)
 	for _, name := range reference.Figures {

@@ -11,7 +11,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// got is what a kind of readers got in one cell.
+// got counts what one kind of reader received in one cell.
 type got struct {
 	kind      string
 	due, done int64
@@ -43,7 +43,7 @@ func (t *table) readers() Section {
 		"Times of queries are from when one was due to the last byte of its answer; of watches and webhooks, from when a " +
 			"write was due to its event at a reader."}}
 	s.Table.Heads = append(s.Table.Heads, append(Heads("from", "reader"), Head{Title: "due"},
-		Head{Title: "done", Meaning: "Queries that were answered with 200 and all that was asked for; events that arrived."},
+		Head{Title: "done", Meaning: "Queries answered with 200 and everything requested; events received."},
 		Head{Title: "p50", Unit: "ms"}, Head{Title: "p99", Unit: "ms"}, Head{Title: "max", Unit: "ms"},
 		Head{Title: "errors", Words: true})...)
 	for _, r := range t.rows {

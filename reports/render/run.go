@@ -217,12 +217,12 @@ func sends(r *row) string {
 // paces is the table of rows that keep up with an open load or fall behind.
 func (t *table) paces() Section {
 	s := Section{ID: "pace", Title: "Who keeps up", Table: t.keys(), Notes: []string{
-		"Who falls behind has a freshness of this length of load; a longer one gives more."}}
+		"Of a row that falls behind, freshness depends on the length of the load: a longer one gives more."}}
 	s.Table.Heads = append(s.Table.Heads,
 		Head{Title: "open load", Words: true,
 			Meaning: "Whether the backlog grew, over the second half of the load, by no more than 5 % of the rate of writing."},
 		Head{Title: "backlog growth", Unit: "writes/s",
-			Meaning: "By how many writes a second those grew that the API server took and storage has not, nor anything newer."},
+			Meaning: "Growth, in writes a second, of what the API server has taken and storage has not, nor anything newer."},
 		Head{Title: "sends", Words: true,
 			Meaning: "Whether each event became a request, or one request had the latest of several states."})
 	for _, r := range t.rows {

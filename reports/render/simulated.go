@@ -2,7 +2,7 @@ package render
 
 import "github.com/watchbench/watchbench/reports/result"
 
-// unseen is what a run on a simulated API server does not show; "replay" is the provider's name in former versions.
+// unseen says what a run on a simulated API server does not show; "replay" is the provider's name in former versions.
 func unseen(res *result.Results) []string {
 	if p := res.Environment.Provider; p != "simulated" && p != "replay" {
 		return nil

@@ -50,7 +50,7 @@ func Decode(r io.Reader, name string) (*Results, error) {
 	if err := res.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if res.Contests == nil { // written before they stood there
+	if res.Contests == nil { // written before they were added
 		res.Decide()
 	}
 	return res, nil
@@ -108,7 +108,7 @@ func Replace(path string, write func(io.Writer) error) error {
 	return replace(path, write, func(*os.File) error { return nil })
 }
 
-// ReplaceDurably does the same, and so that it also holds for whoever looks after a crash of
+// ReplaceDurably does the same, and survives a crash of
 // the machine.
 func ReplaceDurably(path string, write func(io.Writer) error) error {
 	return replace(path, write, (*os.File).Sync)

@@ -14,7 +14,7 @@ const (
 	MatrixSchema = "watchbench/matrix/v1"
 )
 
-// Matrix is matrix.json: what the scenarios of the fault matrix came to.
+// Matrix is matrix.json: the outcome of the fault matrix's scenarios.
 type Matrix struct {
 	Schema  string        `json:"schema"`
 	Profile string        `json:"profile"`
@@ -34,7 +34,7 @@ type Retry struct {
 // nothing.
 const MostRetries = 2
 
-// MatrixEntry is what one cell of one scenario came to, or why a row has none.
+// MatrixEntry is the outcome of one cell of one scenario, or why a row has none.
 type MatrixEntry struct {
 	Row      string            `json:"row"`
 	Title    string            `json:"title"`
@@ -46,14 +46,14 @@ type MatrixEntry struct {
 	Keys     map[string]int64  `json:"keys,omitempty"`
 	Expected []string          `json:"expectedToFail,omitempty"`
 	Invalid  []string          `json:"invalid,omitempty"`
-	// Late are those of Invalid that are about time: a generator or a storage behind its
+	// Late are the reasons in Invalid that are about time: a generator or a storage behind its
 	// plan.
 	Late     []string `json:"lateReasons,omitempty"`
 	Error    string   `json:"error,omitempty"` // the run was aborted
 	NotBuilt string   `json:"notBuilt,omitempty"`
 	NotRun   bool     `json:"notRun,omitempty"` // the matrix ended before
 	Seconds  float64  `json:"seconds,omitempty"`
-	// First is what a first try came to that was repeated.
+	// First is the outcome of a first try that was repeated.
 	First string `json:"firstTry,omitempty"`
 	Dir   string `json:"dir,omitempty"` // of the run, in the matrix's folder
 }

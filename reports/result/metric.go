@@ -23,7 +23,7 @@ import (
 type Metric struct {
 	// Name is its path below a cell of results.json, such as freshness.p99.
 	Name string `json:"name"`
-	// Unit is that of the value in results.json: s, ms, µs, MiB, B, KiB/s, /s, share, or
+	// Unit is the value's unit in results.json: s, ms, µs, MiB, B, KiB/s, /s, share, or
 	// empty for a count.
 	Unit       string  `json:"-"`
 	Title      string  `json:"title"`
@@ -203,7 +203,7 @@ func MetricByName(name string) (Metric, error) {
 	if len(names) == 0 {
 		names = sections
 	}
-	return Metric{}, fmt.Errorf("unknown metric; those there are %s", strings.Join(names, ", "))
+	return Metric{}, fmt.Errorf("unknown metric; known are %s", strings.Join(names, ", "))
 }
 
 // Of is the metric's value in a cell, nil where it is not known. What a cut cell has of
@@ -248,7 +248,7 @@ func (m Metric) unknown(c *Cell, zero bool) bool {
 	case !zero:
 		return false
 	case c.Load.DurationS == 0 && c.Freshness == nil:
-		return true // there was no load
+		return true // without a load
 	case m.Name == "storage.latencyP50Ms", m.Name == "storage.latencyP99Ms":
 		return c.Storage.LatencyMeanMs > 0
 	}

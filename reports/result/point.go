@@ -18,8 +18,8 @@ func (c *Cell) Point() string {
 	return strings.TrimSuffix(c.ID, repetitionMark+strconv.Itoa(c.Repetition))
 }
 
-// PointOf is the same for an id of which there is no cell, such as one that was not run. It
-// cannot tell a point whose own name ends like a repetition from one: of a cell, use Point.
+// PointOf is the same for an id without a cell, such as one that was not run. It mistakes a
+// point whose own name ends like a repetition for one: for a cell, use Point.
 func PointOf(id string) string {
 	i := strings.LastIndex(id, repetitionMark)
 	if i <= 0 {

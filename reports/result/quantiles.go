@@ -50,7 +50,7 @@ func (m Metric) Percentile() (percentile, micros float64, ok bool) {
 	return percentile, micros, ok && percentile > 0 && micros > 0
 }
 
-// Distribution is what a Percentile is of, in a cell; nil where it is not known.
+// Distribution returns the distribution in a cell that a Percentile is taken from; nil if unknown.
 func (m Metric) Distribution(c *Cell) *Quantiles {
 	v := reflect.ValueOf(c).Elem()
 	for _, i := range m.index[:len(m.index)-1] {

@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// Decision is how a run came to its number of repetitions, where its scenario says "decide" or has a pair.
+// Decision explains a run's number of repetitions, if its scenario says "decide" or has a pair.
 type Decision struct {
 	Figure string `json:"figure"`          // that rows are ranked by, such as freshness.p99; empty of a pair
 	Blocks int    `json:"blocks"`          // repetitions that were run
@@ -81,13 +81,13 @@ func (p *Places) Differ(i, j int) bool {
 	return p.Ratio(p.Order[i], p.Order[j]).Differs() && (!p.Bounded[i] || !p.Bounded[j])
 }
 
-// Alike reports whether two places are the same for whoever has to choose: within 10 %, or both limited by the load.
+// Alike reports whether a choice between two places makes no difference: within 10 %, or both limited by the load.
 func (p *Places) Alike(i, j int) bool {
 	return p.Bounded[i] && p.Bounded[j] || p.Ratio(p.Order[i], p.Order[j]).Same()
 }
 
 // Decided reports whether of any two places that follow each other it is known that they differ or are alike: another
-// block would tell nothing new.
+// block would add nothing.
 func (p *Places) Decided() bool {
 	for i := 1; i < len(p.Rows); i++ {
 		if !p.Differ(i-1, i) && !p.Alike(i-1, i) {
@@ -120,8 +120,8 @@ func (r *Results) Decided(m Metric) bool {
 // OfWatcher reports whether a parameter of a point is about its watcher.
 func OfWatcher(param string) bool { return param == "watcher" || strings.HasPrefix(param, "watcher.") }
 
-// Lacking are the cells for want of which a run is invalid. Where its scenario decides, an invalid cell is made up for
-// by another repetition, unless a point has not enough valid ones: stats.Least, or one where it was run fewer times.
+// Lacking returns the missing or invalid cells that make a run invalid. Where its scenario decides, another repetition
+// replaces an invalid cell, unless a point has not enough valid ones: stats.Least, or one where it was run fewer times.
 func (r *Results) Lacking() (ids []string) {
 	valid, all := map[string]int{}, map[string]int{}
 	for i := range r.Cells {

@@ -20,7 +20,7 @@ type Readers struct {
 	FreshnessRatio *float64 `json:"freshnessRatio,omitempty"`
 }
 
-// Queries are those of one verb, over the time of the load.
+// Queries counts the queries of one verb during the load.
 type Queries struct {
 	Planned int64 `json:"planned"` // by rate and time; at least Sent
 	Sent    int64 `json:"sent"`    // those that were answered, or failed
@@ -32,7 +32,7 @@ type Queries struct {
 	FromIntent *Quantiles `json:"latencyIntendedMs,omitempty"`
 }
 
-// Watches are those of the readers.
+// Watches counts what the readers' watches received.
 type Watches struct {
 	Count    int   `json:"count"`
 	Changes  int64 `json:"changes"`  // that each was to show, by the control
@@ -47,12 +47,12 @@ type Watches struct {
 // Webhooks are deliveries to the receivers.
 type Webhooks struct {
 	Receivers int   `json:"receivers"`
-	Changes   int64 `json:"changes"` // that each was to be told
+	Changes   int64 `json:"changes"` // that each was to receive
 	Attempts  int64 `json:"attempts"`
 	Delivered int64 `json:"delivered"` // answered with 2xx
 	Repeated  int64 `json:"repeated"`  // delivered before, once more
-	Missed    int64 `json:"missed"`    // that they were not told
-	// LagMs is that of Watches, to the delivery's arrival.
+	Missed    int64 `json:"missed"`    // that they did not receive
+	// LagMs is like that of Watches, up to the delivery's arrival.
 	LagMs *Quantiles `json:"lagMs,omitempty"`
 }
 

@@ -17,7 +17,7 @@ type Results struct {
 	Scenario    map[string]any `json:"scenario"` // the resolved scenario as it was run
 	Cells       []Cell         `json:"cells"`
 	Thresholds  []Threshold    `json:"thresholds,omitempty"` // the scenario's, at every point of its matrix
-	Contests    []Contest      `json:"contests,omitempty"`   // what the points are compared by, and who leads
+	Contests    []Contest      `json:"contests,omitempty"`   // what the points are compared by, and which lead
 }
 
 // Run identifies one run.
@@ -29,7 +29,7 @@ type Run struct {
 	Finished    time.Time `json:"finished"`
 	Seed        uint64    `json:"seed"`
 	Order       []string  `json:"order"`                 // cell ids in the order they ran
-	Decision    *Decision `json:"decision,omitempty"`    // where the scenario decides and the run came to its end
+	Decision    *Decision `json:"decision,omitempty"`    // if the scenario decides and the run completed
 	Interrupted bool      `json:"interrupted,omitempty"` // ended early; the cells so far are kept
 	Command     []string  `json:"command,omitempty"`
 	// Resumed are the times at which the run was taken up again to run cells that were
@@ -46,7 +46,7 @@ type Crash struct {
 	Why string `json:"why"`
 }
 
-// Resumption is one of these times. The Results' own environment is that of the first start.
+// Resumption is one resumption. The Results' own environment describes the first start.
 type Resumption struct {
 	Started     time.Time   `json:"started"`
 	Finished    time.Time   `json:"finished"`
@@ -61,7 +61,7 @@ type Rerun struct {
 	Why string `json:"why"`
 }
 
-// Environment is what a reader needs to judge absolute figures.
+// Environment helps a reader judge absolute figures.
 type Environment struct {
 	Commit     string            `json:"commit,omitempty"`
 	Dirty      bool              `json:"dirty,omitempty"`
@@ -91,7 +91,7 @@ type Cell struct {
 	Resumed        int               `json:"resumed,omitempty"` // the resumption that ran it, from 1
 	Valid          bool              `json:"valid"`
 	InvalidReasons []string          `json:"invalidReasons,omitempty"`
-	// LateReasons are those of InvalidReasons that are about time: a generator or a
+	// LateReasons are the InvalidReasons that are about time: a generator or a
 	// storage behind its plan.
 	LateReasons []string           `json:"lateReasons,omitempty"`
 	Cut         bool               `json:"cut,omitempty"` // drain limit reached; drain figures are projected
@@ -111,13 +111,13 @@ type Cell struct {
 	Queues      map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
 	Faults      map[string]int64   `json:"faults,omitempty"` // how often each fault fired
 	Robustness  *Robustness        `json:"robustness,omitempty"`
-	// Traffic is what the load wrote, by kind; nil without a profile.
+	// Traffic counts the load's writes by kind; nil without a profile.
 	Traffic map[string]KindTraffic `json:"traffic,omitempty"`
 	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan
 	// has no steady rate, where the load is short against storage's latency, and where
 	// something was done to the parties meanwhile.
 	Pace *Pace `json:"pace,omitempty"`
-	// Readers are those who read meanwhile.
+	// Readers is about the readers during the load.
 	Readers *Readers `json:"readers,omitempty"`
 }
 
@@ -153,7 +153,7 @@ const LeastForP99 = 100
 // P99IsMax reports whether there are too few values for a 99th percentile.
 func (q *Quantiles) P99IsMax() bool { return q.Count < LeastForP99 }
 
-// Load is what the generator asked and got.
+// Load is what the generator requested and achieved.
 type Load struct {
 	Model   string  `json:"model"`             // closed, open
 	Arrival string  `json:"arrival,omitempty"` // open loop: spacing of the writes
@@ -183,7 +183,7 @@ type Writer struct {
 	FullSeconds *float64 `json:"fullSeconds,omitempty"`
 }
 
-// External stands for the strategy of a watcher that is not ours.
+// External replaces the strategy of a watcher that is not ours.
 const External = "external"
 
 // Handler is the Pod handler stage.
@@ -240,7 +240,7 @@ type Bystander struct {
 
 // Watcher is the process under test.
 type Watcher struct {
-	// Name is what rows are called by, beside the strategy of k8s-watch or instead of one.
+	// Name labels rows, beside the strategy of k8s-watch or instead of one.
 	Name       string   `json:"name,omitempty"`
 	Command    []string `json:"command,omitempty"`
 	Version    string   `json:"version,omitempty"`

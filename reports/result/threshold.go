@@ -22,7 +22,7 @@ type Threshold struct {
 	Value  *float64          `json:"value,omitempty"`
 	Valid  int               `json:"valid"` // repetitions; with 0 nothing was judged
 	Holds  bool              `json:"holds"`
-	Why    string            `json:"why,omitempty"` // why there is no value; the bound does not hold then
+	Why    string            `json:"why,omitempty"` // why the value is missing; the bound does not hold then
 }
 
 // Failed reports whether the bound does not hold at a point that has valid cells; a figure

@@ -52,9 +52,9 @@ func TestBounds(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"freshnes.p99":    "unknown metric; did you mean freshness.p99?",
-		"watcher.cpu":     "unknown metric; those there are watcher.cpuCores, ",
-		"speed":           "unknown metric; those there are load, writer, ",
-		"storage.latency": "unknown metric; those there are storage.latencyMeanMs, ",
+		"watcher.cpu":     "unknown metric; known are watcher.cpuCores, ",
+		"speed":           "unknown metric; known are load, writer, ",
+		"storage.latency": "unknown metric; known are storage.latencyMeanMs, ",
 	} {
 		if _, err := MetricByName(name); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)

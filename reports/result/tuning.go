@@ -15,7 +15,7 @@ const (
 	RatesFile = "rates.json"
 )
 
-// Tuning is what a search for settings, or for rates, asked, tried and found. Times are in seconds.
+// Tuning is the question, the tries and the answer of a search for settings or rates. Times are in seconds.
 type Tuning struct {
 	Schema      string    `json:"schema"`
 	Started     time.Time `json:"started"`
@@ -30,7 +30,7 @@ type Tuning struct {
 	// Met says that a setting was measured and holds the objective in every valid cell, or a rate
 	// of each strategy; a note says if those are fewer than were asked for.
 	Met      bool   `json:"met"`
-	Sentence string `json:"sentence"` // the answer for whoever did not ask
+	Sentence string `json:"sentence"` // the answer, readable without the question
 	// Best, RunnerUp and Original are indices of Candidates: the recommendation or what
 	// comes closest, the best of another strategy, and the best that bcs-k8s-watch has;
 	// -1 where there is none.
@@ -67,7 +67,7 @@ type TuningFact struct {
 	Value string `json:"value"`
 }
 
-// TuningObjective is what was to be reached.
+// TuningObjective is the figure and its bound.
 type TuningObjective struct {
 	Text   string  `json:"text"`   // as the user wrote it
 	Metric string  `json:"metric"` // of results.json: freshness.p99, handler.drainSeconds, …

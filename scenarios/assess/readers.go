@@ -8,7 +8,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// readers judges those who read, and adds to the cell what came of it.
+// readers judges the readers and adds their figures to the cell.
 func (c *recorded) readers(ctx context.Context, dir string, cell *result.Cell) error {
 	r := &c.Cell.Scenario.Readers
 	if !r.Asked() || c.Cell.Refusal != nil {

@@ -156,7 +156,7 @@ func (j *readersJudge) control(ctx context.Context) error {
 	case turned > 0:
 		j.invalid("the clock was set, or the record changed: %d records of readers end before they begin", turned)
 	case gone:
-		j.invalid("the control had to list anew, so that nobody knows what happened")
+		j.invalid("the control had to list anew, so what happened is unknown")
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (j *readersJudge) operations(ctx context.Context) error {
 			missing, writes, first)
 	}
 	if writes == 0 {
-		j.invalid("the load wrote no Pod, so that there was nothing to see")
+		j.invalid("the load wrote no Pod, so there was nothing to observe")
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func run(ctx context.Context, dir string, r *history.Run, baseline *result.Cell)
 	return res, nil
 }
 
-// Complete adds what needs all cells of a run: comparisons, who leads, thresholds.
+// Complete adds what needs all cells of a run: comparisons, leaders, thresholds.
 func Complete(res *result.Results) error {
 	res.CompareReaders()
 	res.Decide()

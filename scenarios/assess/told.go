@@ -39,7 +39,7 @@ const (
 	excused // it is not owed
 )
 
-// told is all listeners of a kind; they count from 1.
+// told holds all listeners of a kind; they count from 1.
 type told struct {
 	j     *readersJudge
 	check string

@@ -1,7 +1,7 @@
 // Package check judges a watcher by recorded history: what the load generator
 // asked of the apiserver (op log), what reached storage (ledger), and what both
 // sides held in the end (state). It knows nothing of the watcher's code and
-// believes none of its counters without comparing them to the record.
+// trusts none of its counters without comparing them with the record.
 //
 // # Use
 //
@@ -40,7 +40,7 @@
 //     (Power); limits.minPower asks for a least number of them.
 //  4. In a cut cell G1 and the final uid of G5 are not judged; the others are
 //     judged over what was sent.
-//     Where the cluster was put back to an earlier state (history.MarkRestored), the order
+//     Where the cluster was restored to an earlier state (history.MarkRestored), the order
 //     checks judge what was sent before that, and G6 counts no single versions: those that
 //     were undone may have been received or not. G1 is judged in full.
 //  5. A violation is only reported when the record leaves no lawful explanation.
@@ -61,7 +61,7 @@
 //
 //   - G1 converge: after the load, storage holds what the apiserver holds, filtered
 //     and masked: equal sets of (kind, namespace, name, uid, digest). What was sent and
-//     overwritten or deleted since is what the apiserver served at that version, as far
+//     overwritten or deleted since equals what the apiserver served at that version, as far
 //     as both are recorded.
 //   - G2 ordered: the applied resourceVersion of one (key, uid) never goes down.
 //   - G3 no stale write: no PUT older than the live record it replaces, across uids

@@ -10,7 +10,7 @@ import (
 
 // leastFence is how long a key's next write waits at least after its client gave up a
 // request; with a longer storage timeout it waits that long. A request of unknown outcome
-// may be applied late, but whoever keeps to the fence has written nothing meanwhile that
+// may be applied late, but a watcher that keeps to the fence has written nothing meanwhile that
 // it could overwrite (G10).
 const leastFence = 5 * time.Second
 

@@ -39,7 +39,7 @@ func TestBadEvents(t *testing.T) {
 		{"replicas without election", minimal + "watcher: {replicas: 2}\n", nil, "s.yaml:5: watcher.leaderElection: several replicas without it; set it to true"},
 		{"replicas with one instance", minimal + "watcher: {replicas: 2, leaderElection: true}\n", nil, "s.yaml: storage.instances: 1 for 2 replicas; use 2"},
 		{"bad watch fault", minimal + "watch: {faults: [explode]}\n", nil, "s.yaml:5: watch.faults[0]: "},
-		{"unknown row", minimal + "fault: {row: F31, title: x, assert: [C]}\n", nil, `s.yaml:5: fault.row: "F31" is no row of the fault matrix; use F0 to F30`},
+		{"unknown row", minimal + "fault: {row: F31, title: x, assert: [C]}\n", nil, `s.yaml:5: fault.row: the fault matrix has no row "F31"; use F0 to F30`},
 		{"unknown column", minimal + "fault: {row: F1, title: x, assert: [Z]}\n", nil, `s.yaml:5: fault.assert[0]: "Z" is not known; use one of C, O, L, B, I, A, T, S, X`},
 		{"a column twice", minimal + "fault: {row: F1, title: x, assert: [C], measure: [C]}\n", nil, "s.yaml:5: fault.measure[0]: the column C is there twice; keep one"},
 		{"time without a bound", minimal + "fault: {row: F1, title: x, assert: [T]}\n", nil, "s.yaml:5: fault.recovery: column T is asserted without a bound; write for example recovery: 10s"},

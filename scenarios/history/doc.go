@@ -1,7 +1,7 @@
-// Package history is the record of one cell: its files, the types in them, and what may
-// watch while the two logs are read. A figure, a verdict, a fact and a column of the
-// fault matrix are functions of what is here and of nothing else, so that `watchbench
-// check` computes all of them again from the folder alone. check.Judge reads the logs.
+// Package history is the record of one cell: its files, their types, and the interface of
+// those that observe the two logs as they are read. Figures, verdicts, facts and columns of the
+// fault matrix are functions of this record alone, so that `watchbench check` computes
+// all of them again from the folder. check.Judge reads the logs.
 //
 // # A cell's folder
 //
@@ -10,7 +10,7 @@
 //	witness.ndjson.zst  the same, by a witness; with cluster.controllers
 //	ledger.ndjson.zst   ledger.Entry in the order of application, Seq without gaps
 //	state.ndjson.zst    the final states of both sides
-//	former.ndjson.zst   what storage was sent and holds no more
+//	former.ndjson.zst   what storage was sent and no longer holds
 //	history.json        what the judge needs beside the logs
 //	samples.ndjson      Sample: every reading of the parties' resources and queues
 //	before.prom         the watcher's metrics as the load began

@@ -83,7 +83,7 @@ func LoadRun(dir string) (*Run, error) {
 	return &r, loadSchema(dir, FileRun, RunSchema, &r, &r.Schema)
 }
 
-// LoadCampaign reads matrix-run.json from a matrix's folder; its errors are those of
+// LoadCampaign reads matrix-run.json from a matrix's folder; with the errors of
 // LoadRun.
 func LoadCampaign(dir string) (*Campaign, error) {
 	var c Campaign

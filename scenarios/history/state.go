@@ -39,7 +39,7 @@ type StateRecord struct {
 	Served string `json:"served,omitempty"`
 	Bytes  int    `json:"bytes"` // of the object as read
 	// Differs, of storage's side, says in which fields a version that the apiserver holds
-	// too is not as expected; told of the first of such objects only. See check.Fields.
+	// too is not as expected; given for the first such objects only. See check.Fields.
 	Differs string `json:"differs,omitempty"`
 }
 

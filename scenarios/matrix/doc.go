@@ -1,6 +1,6 @@
 // Package matrix is the fault matrix as pure functions of saved records: which scenarios
-// belong to it, by what rules a cell is judged beside the guarantees, what its columns
-// come to, and when a scenario deserves a second try. reports/render draws it.
+// belong to it, the rules by which a cell is judged besides the guarantees, the verdict of
+// each column, and when a scenario deserves a second try. reports/render draws it.
 //
 // Promises:
 //

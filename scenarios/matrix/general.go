@@ -38,7 +38,7 @@ func General(c *Case) []Rule {
 	return slices.DeleteFunc(rules, func(r Rule) bool { return r.Facts == nil && r.Vacuous == nil })
 }
 
-// stating is a rule that needs nothing but figures.
+// stating is a rule that needs only figures.
 func stating(facts func(Seen) []result.Fact) Rule { return Rule{Facts: facts} }
 
 // timeRule: how long storage needed after the fault or, if that never ended,

@@ -88,5 +88,5 @@ func bottleneck(l limits) result.Bottleneck {
 		return is(StageUnknown, "with backlog storage was used to %.0f%% of %.0f requests/s and no other rule fired",
 			100**eff, *c.Storage.LimitQPS)
 	}
-	return is(StageUnknown, "not enough was seen to tell")
+	return is(StageUnknown, "too little was recorded")
 }

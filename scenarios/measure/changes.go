@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// changes is what op log and ledger together show about the load.
+// changes combines op log and ledger into the load's history.
 type changes struct {
 	load, bystander *Histogram // freshness: from the intended time to storage's acknowledgement
 	writes          rate       // when the apiserver answered

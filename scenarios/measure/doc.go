@@ -11,12 +11,12 @@
 //
 //  1. What the record does not show is nil, never 0.
 //  2. Times come from the op log and the ledger, written by the generator and the
-//     mock; a watcher's own metrics are used only for what no one else can know: its
-//     queues, which are held against the record, and its side of storage's latency,
-//     which stands beside the mock's.
+//     mock; a watcher's own metrics are used only for what nothing else can know: its
+//     queues, which are checked against the record, and its side of storage's latency,
+//     reported beside the mock's.
 //  3. Percentiles come from one HDR histogram per measure, exported with it, so
 //     that runs merge.
-//  4. A cell whose times contradict each other (history.Clock) is invalid, and a negative
-//     duration is in no figure.
+//  4. A cell whose times contradict each other (history.Clock) is invalid, and no figure
+//     contains a negative duration.
 //  5. A cell that was cut carries projections only where they are marked so.
 package measure

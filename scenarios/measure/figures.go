@@ -317,8 +317,8 @@ func (f *Figures) watcherLatencyMs() *float64 {
 	return ptr(sum / n * 1000)
 }
 
-// drainFigures reports how long storage needed for what it was owed: what is written
-// again although storage had it is no part of that. A cut cell is projected from its
+// drainFigures reports how long storage needed for what it was owed: this excludes
+// what is written again although storage had it. A cut cell is projected from its
 // cut: the events still owed, at the mean rate at which events were settled so far; where none
 // is owed, only other kinds were waited for, and the drain of Pods was seen.
 func (f *Figures) drainFigures(c *result.Cell, ch *changes) {

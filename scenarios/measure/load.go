@@ -75,7 +75,7 @@ func (l *load) busy(threads int) *float64 {
 	return ptr(float64(l.underWay) / float64(w.Last-w.First) / float64(threads))
 }
 
-// figures are those of the load phase; planned is 0 where time alone ends it, and what was
+// figures returns the figures of the load phase; planned is 0 where time alone ends it, and what was
 // attempted counts instead.
 func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 	model := s.Model

@@ -72,8 +72,8 @@ func (p *pace) watch(changes iter.Seq[history.Change], to int64) iter.Seq[histor
 	}
 }
 
-// kept says whether storage kept up in the second half of the load's window; nil if there
-// were too few writes to tell. acked is how many requests settled how many events.
+// kept says whether storage kept up in the second half of the load's window; nil with
+// too few writes. acked is how many requests settled how many events.
 func (p *pace) kept(w LoadWindow, least time.Duration, acked, settled int64) *result.Pace {
 	slices.Sort(p.written)
 	slices.Sort(p.settled)

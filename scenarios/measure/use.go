@@ -73,7 +73,7 @@ func (u use) most(of func(*history.Sample) *float64) *float64 {
 	return maxOf(u.all, u.a.Time, u.b.Time, of)
 }
 
-// parties sums up who used the machine.
+// parties sums up each party's use of the machine.
 func (u use) parties() map[string]result.Party {
 	peak := map[string]float64{}
 	for _, s := range u.all {
@@ -137,7 +137,7 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 const mostObserving = 0.02
 
 // observed notes what asking the watcher between two readings cost it: as many requests as were
-// made, each at the price of the one before the load. Records of former versions do not tell.
+// made, each at the price of the one before the load. Records of former versions lack it.
 func (f *Figures) observed(w *result.Watcher, u use, cpu float64) {
 	if u.a.Asked == nil || u.b.Asked == nil {
 		return
@@ -151,9 +151,9 @@ func (f *Figures) observed(w *result.Watcher, u use, cpu float64) {
 
 // events is how many events of a kind, or of all kinds, the watcher received during load and
 // drain: by its own account or, of one that gives none, by the log of a simulated API server,
-// each of whose writes is one event. nil if there were none, if nobody knows, and of a watcher
-// that was restarted: its counters are those of the last process, CPU time and requests those
-// of all.
+// each of whose writes is one event. nil if there were none, if it is unknown, and for a watcher
+// that was restarted: its counters cover the last process, CPU time and requests all of
+// them.
 func (f *Figures) events(kind string) *float64 {
 	if f.cell.Watcher.Restarts > 0 {
 		return nil

@@ -31,7 +31,7 @@ var kinds = func() map[string]apisim.Resource {
 	return all
 }()
 
-// groupVersion is that of a kind.
+// groupVersion returns a kind's group and version.
 func groupVersion(kind string) string { return kubeapi.GroupVersion(kinds[kind].Group, "v1") }
 
 const (

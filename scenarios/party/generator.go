@@ -107,7 +107,7 @@ func (g *Generator) Reached(ctx context.Context, phase string, limit time.Durati
 	return err
 }
 
-// Said is what the generator said of a phase, with the latest figures.
+// Said is the generator's latest report on a phase.
 func (g *Generator) Said(phase string) (l Line) {
 	g.hasSaid(phase, &l)
 	return l

@@ -89,7 +89,7 @@ func scrape(ctx context.Context, c *http.Client, url string) ([]byte, history.Sc
 // maxMetrics bounds one answer of a /metrics endpoint; ours have some 50 KiB.
 const maxMetrics = 16 << 20
 
-// announcement is what mock and proxy say once they listen.
+// announcement is the line that mock and proxy print once they listen.
 type announcement struct {
 	Listen []string `json:"listen"`
 	Admin  string   `json:"admin"`

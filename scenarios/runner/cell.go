@@ -200,7 +200,7 @@ func (c *cell) tearDown(ctx context.Context) error {
 	return err
 }
 
-// processes are those of the cell that were started, beside the watchers, by party.
+// processes are the cell's started processes besides the watchers, by party.
 func (c *cell) processes() map[string]*party.Process {
 	all := map[string]*party.Process{}
 	if c.storage != nil {

@@ -18,7 +18,7 @@ type Progress struct {
 	observer Observer         // nil: nobody
 	now      func() time.Time
 
-	mu              sync.Mutex // guards what follows; held while the observer is told, which keeps the order
+	mu              sync.Mutex // guards what follows; held while the observer is notified, which keeps the order
 	at              Moment
 	jobs            []job
 	expected        []time.Duration
@@ -43,7 +43,7 @@ func (p *Progress) do(change func()) {
 	change()
 }
 
-// tell has the observer know of a change. What is of one moment only is forgotten then.
+// tell notifies the observer of a change, then clears what applies to one moment only.
 func (p *Progress) tell() {
 	if p.observer != nil {
 		p.observer.Observe(p.at)

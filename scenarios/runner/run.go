@@ -358,7 +358,7 @@ func (r *Runner) saveRecord() error {
 }
 
 // cellRunID names a cell within the cluster, in at most 32 characters. It is part of every object's name, and so of the
-// partition that the original's hash finds: with a multiplier of -1 modulo four, a digit that stands there twice
+// partition that the original's hash finds: with a multiplier of -1 modulo four, a digit that occurs twice
 // cancels itself, and all cells of a plan have the same partitions where there are four.
 func (r *Runner) cellRunID(cell string) string {
 	for i, j := range r.jobs {

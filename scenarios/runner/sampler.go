@@ -24,7 +24,7 @@ type metered interface {
 }
 
 // sampler reads all parties of a cell periodically, from outside. It asks the watcher itself
-// only if told to, for what is asked of it is charged to it.
+// only on request, because each answer costs it CPU.
 type sampler struct {
 	parties map[string]*account
 	watcher func() metered // the one whose counters are read now
@@ -39,7 +39,7 @@ type sampler struct {
 	samples []history.Sample
 }
 
-// account is what a party has used, so that figures after a restart cover all its processes.
+// account sums a party's usage, so that figures after a restart cover all its processes.
 type account struct {
 	process      *procstat.Process // that it has now; nil where there is none, or it cannot be read
 	former, last history.Use       // by former ones; by this one at the last reading
@@ -82,7 +82,7 @@ func (s *sampler) run(ctx context.Context) {
 func (s *sampler) sample(ctx context.Context) { s.read(ctx, s.asks) }
 
 // read takes one reading; ask has it read the watcher's metrics as well, at the end, so that how long
-// the watcher takes to answer is no pause of this process.
+// the watcher takes to answer does not count as a pause of this process.
 func (s *sampler) read(ctx context.Context, ask bool) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -131,7 +131,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	}
 }
 
-// useOf is what a process used; not ok if there is none, or it cannot be read.
+// useOf returns a process's usage; not ok if it does not exist or cannot be read.
 func useOf(p *procstat.Process) (use history.Use, ok bool) {
 	if p == nil {
 		return use, false

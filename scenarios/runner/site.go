@@ -72,7 +72,7 @@ func (c *site) SetWatchers(main *party.Watcher, others []*party.Watcher) {
 	c.watcher, c.others = main, others
 	c.live.Store(main)
 	c.record.Watcher.Command = main.Argv
-	// The requests of two watchers cannot be told apart by the account of one.
+	// One account cannot separate the requests of two watchers.
 	c.record.Watcher.Joined = c.record.Watcher.Joined || len(others) > 0 && !c.s.Watcher.LeaderElection
 }
 

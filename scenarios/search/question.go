@@ -59,8 +59,7 @@ const Plain = `# Made by watchbench tune.
 apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: tune}
-load: {model: open, steps: [{length: 20s, rate: 200}], duration: 20s, arrival: poisson, lifecycle: pod/fast,
-  objectBytes: 3KiB}
+load: {model: open, rate: 200, duration: 20s, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
 `
 
 // Sets are the overrides for Plain, or for the scenario of a profile: its Pods per second are scaled until a plan has
@@ -82,19 +81,15 @@ func (q Question) Sets(s *spec.Scenario) (sets []string, err error) {
 			l.Rate = rounded(l.Rate * q.Rate / max(1, writes))
 		}
 	}
-	load := "load.rate=" + number(rounded(rate))
-	if s.Load.Profile == "" {
-		calm := fmt.Sprintf("{length: %s, rate: %s}", (q.Length-q.Burst.Length)/2, number(rounded(rate)))
-		load = "load.steps=[" + calm + "]"
-		if b := q.Burst; b.Rate > 0 {
-			load = fmt.Sprintf("load.steps=[%s, {length: %s, rate: %s}, %s]", calm, b.Length, number(b.Rate), calm)
-		}
+	load := []string{"load.rate=" + number(rounded(rate))}
+	if b := q.Burst; b.Rate > 0 {
+		calm := fmt.Sprintf("{length: %s, rate: %s}", (q.Length-b.Length)/2, number(rounded(rate)))
+		load = []string{"load.rate=0",
+			fmt.Sprintf("load.steps=[%s, {length: %s, rate: %s}, %s]", calm, b.Length, number(b.Rate), calm)}
 	}
-	return []string{
-		"cluster.provider=simulated", load, "load.duration=" + q.Length.String(),
+	return append(load, "cluster.provider=simulated", "load.duration="+q.Length.String(),
 		"watcher.synchronizer.disabled=true", // what a strategy loses is not to be repaired
-		"storage.latency=" + strconv.Quote(q.Storage),
-	}, nil
+		"storage.latency="+strconv.Quote(q.Storage)), nil
 }
 
 // writesOf is the mean of the writes per second of the plans that are played.
@@ -173,7 +168,7 @@ type Objective struct {
 	Bound  time.Duration
 }
 
-// DefaultObjective is that of a search that names none.
+// DefaultObjective applies to a search that names none.
 const DefaultObjective = "freshness.p99=2s"
 
 const metricDrain = "handler.drainSeconds"
@@ -231,7 +226,7 @@ func ParseObjective(text string) (o Objective, err error) {
 	}
 	switch {
 	case word == "rate":
-		return o, badinput.New("use --rate 200/s, or --find rate for the highest", "--objective %s: a rate is no objective",
+		return o, badinput.New("use --rate 200/s, or --find rate for the highest", "--objective %s: a rate is not a figure",
 			short(text))
 	case o.Metric == "":
 		return o, badinput.New(badinput.Ask(badinput.Nearest(word, ObjectiveWords()),

@@ -194,7 +194,7 @@ func (x *Search) sentence(c *candidate, met bool) string {
 		}
 		return s + "; " + x.proof(c) + "."
 	case len(c.cells) > 0 && len(c.valid()) == 0 && c.failed() == nil:
-		return s + "it cannot be told: no measurement was valid (" + c.cells[len(c.cells)-1].Reason + "); by simulation " +
+		return s + "cannot tell: no measurement was valid (" + c.cells[len(c.cells)-1].Reason + "); by simulation " +
 			named(c.set) + " has " + x.said(x.predicted(c)) + "."
 	case len(c.cells) == 0:
 		return s + "nothing was measured that holds the objective; by simulation " + named(c.set) + " has " +

@@ -50,7 +50,7 @@ func TestSentence(t *testing.T) {
 		},
 		{
 			"nothing valid", Setting{Strategy: keyed, Queues: 5}, []result.TunedCell{{Reason: "the generator was late"}}, false,
-			"it cannot be told: no measurement was valid (the generator was late); by simulation the strategy keyed with podQueueNum 5 has ", "comes closest",
+			"cannot tell: no measurement was valid (the generator was late); by simulation the strategy keyed with podQueueNum 5 has ", "comes closest",
 		},
 		{
 			"nothing measured", Setting{Strategy: keyed, Queues: 5}, nil, false,

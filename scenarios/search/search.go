@@ -32,7 +32,7 @@ type Options struct {
 	Objective  Objective
 	Rate       bool // find the highest rate of each strategy, with the scenario's settings
 	Queues     Range
-	Strategies []string      // of a search for rates, none stands for another watcher
+	Strategies []string      // of a search for rates; none means another watcher
 	Repeat     int           // measurements of the answer
 	Budget     time.Duration // of the whole search; 0: any
 	Simulate   Simulator
@@ -363,7 +363,7 @@ func (x *Search) best() (best *candidate) {
 	return best
 }
 
-// value is what is known of the objective's figure: the worst valid cell, else the prediction.
+// value is the objective's figure as far as known: the worst valid cell, else the prediction.
 func (x *Search) value(c *candidate) *float64 {
 	if len(c.valid()) > 0 {
 		return highest(c.valid(), x.of)

@@ -98,7 +98,7 @@ func (s *Scenario) validateFault() error {
 		return bad("thresholds", "use fault.freshness, fault.recovery and ceilings", "a row of the fault matrix has columns")
 	}
 	if !rowForm.MatchString(f.Row) {
-		return bad("fault.row", "use F0 to F30", "%q is no row of the fault matrix", f.Row)
+		return bad("fault.row", "use F0 to F30", "the fault matrix has no row %q", f.Row)
 	}
 	if f.Title == "" {
 		return bad("fault.title", "say in a few words what goes wrong", "missing")
@@ -177,7 +177,7 @@ func (s *Scenario) validateRepairs(left bool) error {
 		return nil
 	}
 	if s.Watcher.Synchronizer.Disabled {
-		return bad("fault.repairs", "take watcher.synchronizer.disabled away", "there is no synchronizer")
+		return bad("fault.repairs", "drop watcher.synchronizer.disabled", "there is no synchronizer")
 	}
 	refused := slices.ContainsFunc(s.Storage.FaultSpecs(),
 		func(x behavior.FaultSpec) bool { return x.Effect == behavior.Status })

@@ -13,7 +13,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// tags are what the tags of a field say of its values, for the JSON schema, the reference and the check of ranges;
+// tags are a field's struct tags about its values, for the JSON schema, the reference and the check of ranges;
 // range:"low..high" is for values with a unit.
 type tags struct {
 	required, optional, open bool   // open: low is not a value itself

@@ -115,7 +115,7 @@ func (format Format) Parse(name string, data []byte, sets ...string) (*File, err
 		return nil, err
 	}
 	// The file alone must have the right shape: a point or an override would hide a
-	// value that stands where a section belongs.
+	// value in place of a section.
 	if _, _, err := f.decode(t.Root); err != nil {
 		return nil, err
 	}

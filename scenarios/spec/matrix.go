@@ -120,7 +120,7 @@ func (f *File) checkNamed(kind shape, path, name string, value *yaml.Node) error
 // rangeForm is how former versions wrote several values.
 var rangeForm = regexp.MustCompile(`^\s*[\d.]+\S*\.\.\s*[\d.]+\S*\s*[*+]\s*[\d.]+\S*$`)
 
-// checkPoints refuses points that cannot be told apart, of an axis of values those as well that
+// checkPoints refuses indistinguishable points, of an axis of values those as well that
 // are written differently.
 func (f *File) checkPoints(a axis) error {
 	field := "matrix." + a.path

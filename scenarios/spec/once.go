@@ -34,7 +34,7 @@ func checkPointsOf(field string, points []map[string]string, axes []axis) error 
 				}
 			}
 			if len(labels) == 0 {
-				return bad(path, "name axes of the matrix", "%s is no axis of the matrix", name)
+				return bad(path, "name axes of the matrix", "the matrix has no axis %s", name)
 			}
 			if !slices.Contains(labels, point[name]) {
 				return bad(path, oneOf(labels), "%s has no point %q", name, point[name])
@@ -53,7 +53,7 @@ func (f *File) checkPair(s *Scenario) error {
 	switch {
 	case i < 0:
 		return bad("pair", "write for example matrix: {watcher: {base: {…}, new: {…}}} and pair: watcher",
-			"%s is no axis of the matrix", s.Pair)
+			"the matrix has no axis %s", s.Pair)
 	case len(f.axes[i].points) != 2:
 		return bad("pair", "keep two, or drop pair", "a pair has two points, the axis %s has %d", s.Pair,
 			len(f.axes[i].points))

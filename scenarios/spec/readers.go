@@ -27,7 +27,7 @@ func (r *Readers) Asked() bool { return r.From != "" || r.Any() }
 // Any reports whether anyone reads, so that there is a record of it.
 func (r *Readers) Any() bool { return r.Get+r.List+r.Watches+r.Webhooks > 0 }
 
-// Source is whom the readers ask.
+// Source is the server that the readers ask.
 func (r *Readers) Source() string { return cmp.Or(r.From, FromWatcher) }
 
 // Served reports whether the watcher serves: its resource watcher runs.

@@ -46,7 +46,7 @@ type Scenario struct {
 	// Only are the points that are run, where the axes' combinations are too many or make no
 	// sense; empty is all.
 	Only         []map[string]string `json:"only,omitempty" jsonschema_description:"The only matrix points to run; default: all combinations."`
-	Ladder       bool                `json:"ladder,omitempty" jsonschema_description:"Provider replay, plain pods: runs the points in their order and reports how costs grow; see load.md."`
+	Ladder       bool                `json:"ladder,omitempty" jsonschema_description:"Provider simulated, plain pods: runs the points in their order and reports how costs grow; see load.md."`
 	Seed         uint64              `json:"seed" jsonschema:"example=7" jsonschema_description:"Seed for the plan, latency and cell order."`
 	DrainTimeout Duration            `json:"drainTimeout" range:"1s.." jsonschema_description:"Time after the load until a cell is cut and its drain projected."`
 	Limits       Limits              `json:"limits"`
@@ -115,7 +115,7 @@ func (c Capacity) Text() string {
 type Load struct {
 	Driver string `json:"driver" jsonschema:"enum=engine,enum=k6" jsonschema_description:"Sender of the load; k6 needs make k6."`
 	plan.Load
-	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=unlimited" jsonschema_description:"Provider replay: speed of this load; default cluster.replay.speed."`
+	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=unlimited" jsonschema_description:"Provider simulated: speed of this load; default cluster.replay.speed."`
 }
 
 // Drivers of a load.

@@ -138,7 +138,7 @@ func TestRepeatOnce(t *testing.T) {
 		{"{watcher.strategy: single, load: heavy}", []string{"repeatOnce=[]"}, ""},
 		{"", []string{"matrix.watcher.podQueueNum=1,30", "repeatOnce=[{watcher.podQueueNum: 30, load: light}]"}, "single-light-30 keyed-light-30"},
 		{"{load: huge}", nil, `swept.yaml:16: repeatOnce[0]: load has no point "huge"; use one of light, heavy`},
-		{"{load: heavy}, {storage.mode: faithful}", nil, "swept.yaml:16: repeatOnce[1]: storage.mode is no axis of the matrix; name axes of the matrix"},
+		{"{load: heavy}, {storage.mode: faithful}", nil, "swept.yaml:16: repeatOnce[1]: the matrix has no axis storage.mode; name axes of the matrix"},
 		{"{watcher.strategy: [single]}", nil, "swept.yaml:16: repeatOnce[0].watcher.strategy: a list where one value is wanted; write one value; for several, write a point each: {watcher.strategy: a}, {watcher.strategy: b}"},
 		{"{}", nil, "swept.yaml:16: repeatOnce[0]: a point without an axis; write for example {watcher.strategy: single}"},
 	} {
@@ -292,7 +292,7 @@ func TestPair(t *testing.T) {
 		{"repeat: 2\npair: load\n", []string{"matrix.load=light"}, "s.yaml:17: pair: a pair has two points, the axis load has 1; keep two, or drop pair"},
 		{"repeat: 2\npair: load\n", []string{"matrix.load=light", "pair=''"}, ""},
 		{"repeat: 2\n", []string{"pair=watcher.strategy"}, ""},
-		{"repeat: 2\n", []string{"pair=watcher.strateg"}, "--set pair=watcher.strateg: pair: watcher.strateg is no axis of the matrix; write for example matrix: "},
+		{"repeat: 2\n", []string{"pair=watcher.strateg"}, "--set pair=watcher.strateg: pair: the matrix has no axis watcher.strateg; write for example matrix: "},
 		{"pair: watcher.strategy\nrepeat: 3\n", nil, "s.yaml:17: repeat: 3 is odd, and the axis watcher.strategy is a pair; use 4, so that the blocks A B B A are whole"},
 		{"pair: watcher.strategy\n", nil, "s.yaml: repeat: 1 is odd, and the axis watcher.strategy is a pair; use 2, so that the blocks A B B A are whole"},
 		{"repeat: 2\npair: watcher.strategy\n", []string{"matrix.watcher.strategy=keyed,single,dedup"}, "s.yaml:17: pair: a pair has two points, the axis watcher.strategy has 3; keep two, or drop pair"},
@@ -306,7 +306,7 @@ func TestPair(t *testing.T) {
 			t.Errorf("%q %v:\n got %s\nwant %s", tc.text, tc.sets, got, tc.want)
 		}
 	}
-	if _, err := (Format{}).Parse("s.yaml", []byte(minimal), "repeat=2", "pair=watcher"); err == nil || !strings.Contains(err.Error(), "pair: watcher is no axis of the matrix; write ") {
+	if _, err := (Format{}).Parse("s.yaml", []byte(minimal), "repeat=2", "pair=watcher"); err == nil || !strings.Contains(err.Error(), "pair: the matrix has no axis watcher; write ") {
 		t.Error(err)
 	}
 }

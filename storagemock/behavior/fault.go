@@ -12,7 +12,7 @@ import (
 	"github.com/watchbench/watchbench/internal/faultlist"
 )
 
-// Effect is what a fault does.
+// Effect is the kind of misbehavior of a fault.
 type Effect string
 
 // The effects.
@@ -46,7 +46,7 @@ type FaultSpec struct {
 	Match Match
 	Key   string  // glob; empty is any
 	Keys  float64 // share of keys; 1 is all
-	// Instance is the one that misbehaves, as the ledger numbers it; -1 is all.
+	// Instance misbehaves, numbered as in the ledger; -1 means all.
 	Instance int
 }
 
@@ -171,7 +171,7 @@ func (s *FaultSpec) Cut(length int) int {
 	return s.Bytes
 }
 
-// Page is what a proxy in front of a server says with that status.
+// Page is the body that a proxy in front of a server sends with that status.
 func Page(status int) []byte {
 	return fmt.Appendf(
 		nil, "<html>\r\n<head><title>%[1]d</title></head>\r\n<body><center><h1>%[1]d</h1></center></body>\r\n</html>\r\n",

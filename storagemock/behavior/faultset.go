@@ -23,13 +23,13 @@ func NewFaultSet(seed uint64) *FaultSet {
 	return &FaultSet{Set: faultlist.NewSet[FaultSpec](), seed: seed, rng: rand.New(rand.NewPCG(seed, 0x6661756c74))}
 }
 
-// Request is what faults are chosen by.
+// Request holds the properties of a request that select its faults.
 type Request struct {
 	Method, Kind, Namespace, Name string
 	Instance                      int
 }
 
-// key is what globs match.
+// key is the string that globs match.
 func (r Request) key() string {
 	if r.Namespace == "" {
 		return r.Name

@@ -25,8 +25,7 @@ type virtualStation struct {
 	turns   []int64 // when those that wait enter service, ascending
 }
 
-// NewVirtual returns an idle storage. The overhead is what each request takes in service
-// besides its latency.
+// NewVirtual returns an idle storage. The overhead is added to each request's latency.
 func NewVirtual(m *Model, capacities []Rule[Capacity], overhead time.Duration) *Virtual {
 	v := &Virtual{model: m, overhead: overhead}
 	for _, c := range append(capacities, Rule[Capacity]{Value: Capacity{Queue: DefaultQueue}}) {

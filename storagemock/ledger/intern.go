@@ -75,7 +75,7 @@ func (t *keyTable) at(id uint32) *keyState { return &t.chunks[id/keyChunkLen][id
 type identities struct {
 	chunks [][][16]byte
 	n      uint32
-	odd    map[uint32]string // those that are no UUID in lower-case text
+	odd    map[uint32]string // those other than lower-case UUIDs
 }
 
 const identityChunkLen = 16384

@@ -61,7 +61,7 @@ type eventTable struct {
 	known map[eventID]struct{}
 }
 
-// eventID is what must be unique in a table.
+// eventID is an event's unique key in a table.
 type eventID struct {
 	name, version string
 }

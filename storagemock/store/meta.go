@@ -10,7 +10,7 @@ import (
 // MongoDB, which refuses more than 100 levels.
 const MaxDepth = 100
 
-// Meta is what the mock reads of a Kubernetes object's metadata. Fields that are
+// Meta has the fields of a Kubernetes object's metadata that the mock reads. Fields that are
 // absent, or no strings, are empty.
 type Meta struct {
 	Name, Namespace, UID string

@@ -107,7 +107,7 @@ func (r *Record) Fields() iter.Seq2[string, []byte] {
 
 func quote(s string) []byte { return jsonscan.AppendString(make([]byte, 0, len(s)+2), s) }
 
-// Change is what a Put or a Delete did to one document.
+// Change describes the effect of a Put or Delete on one document.
 type Change struct {
 	Key             Key
 	Effect          string // one of the ledger's effects

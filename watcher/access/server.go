@@ -157,8 +157,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return lifecycle.Serve(ctx, &s.http, s.listener, closeGrace)
 }
 
-// complaints is where net/http writes: a panic of a handler is an error, what clients do
-// wrong is for who looks for it.
+// complaints takes net/http's log: a handler's panic is an error, a client's mistake is logged at
+// debug level.
 type complaints struct{ log *slog.Logger }
 
 func (c complaints) Write(p []byte) (int, error) {

@@ -116,7 +116,7 @@ func (w *Discovery) follow(ctx context.Context) error {
 		return err
 	}
 	defer end()
-	stop := context.AfterFunc(ctx, end) // a call blocks while there is no session
+	stop := context.AfterFunc(ctx, end) // a call blocks without a session
 	defer stop()
 	hung := time.AfterFunc(firstAnswer, func() { cancel(errors.New("no answer")) })
 	defer hung.Stop()

@@ -175,14 +175,14 @@ func bookmark(b []byte, m *object.Meta) *item {
 func status(b []byte) *metav1.Status {
 	var st metav1.Status
 	if err := json.Unmarshal(b, &st); err != nil || st.Kind != "Status" {
-		return &apierrors.NewInternalError(errors.New("the apiserver reported an error that is no Status")).ErrStatus
+		return &apierrors.NewInternalError(errors.New("the apiserver reported an error other than a Status")).ErrStatus
 	}
 	return &st
 }
 
 // errNoList refuses an answer that is JSON and no list, such as a gateway's or a Status that comes with 200: as an
 // empty list it would delete everything.
-var errNoList = errors.New("the answer is no list: want a kind and items")
+var errNoList = errors.New("the answer is not a list: want a kind and items")
 
 // list reads a LIST answer, item by item.
 func (d *decoder) list(f *buffer) (*itemList, error) {

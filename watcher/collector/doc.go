@@ -11,20 +11,20 @@
 //  3. After any interruption the difference between the apiserver's list and the
 //     store is handed over: what is new or has another version as Put, what is gone
 //     as Delete with the uid that was stored. Unchanged objects are not sent again. The
-//     first list is left to Settings.First if that takes it over. An answer that is no list
-//     is an error, never an empty list.
+//     first list is left to Settings.First if that takes it over. An answer other than a
+//     list is an error, never an empty list.
 //  4. Memory is the cached objects and one read buffer per kind. Nothing is
 //     queued here: a Sink that blocks holds back that kind's connection and no other's.
 //  5. A field that is masked never enters the store. An object that cannot be masked
-//     is not cached and not sent.
+//     is neither cached nor sent.
 //  6. An object that cannot be decoded is skipped, named in the log and counted; the rest of
 //     its kind is collected. Neither a list nor Repair deletes what it may be: the object of
 //     its name or, if its name cannot be read, any of its namespace, or of the kind if that
 //     cannot be read either. Only a DELETED that can be read does.
 //  7. No redirect of the apiserver is followed: the token goes nowhere else.
 //  8. What a watch has lost is found by a comparison with the apiserver and handed over in
-//     order with the watch. An apiserver that was put back to an earlier version is noticed
-//     after a watch that broke; then its list is taken, whatever its version. See Verify.
+//     order with the watch. An apiserver that was restored to an earlier version is noticed
+//     after a broken watch; its list is then taken, whatever its version. See Verify.
 //  9. Run returns after every goroutine that it started has ended.
 //
 // It does not promise that a Sink sees each intermediate state: the apiserver

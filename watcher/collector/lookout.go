@@ -17,7 +17,7 @@ const (
 	lookLeast  = 2 * time.Second
 )
 
-// Lookout asks an apiserver again and again what it serves, for all who want to know.
+// Lookout polls an apiserver for what it serves, on behalf of all listeners.
 type Lookout struct {
 	discovery *Discovery
 	wanted    func(gv string) bool
@@ -38,7 +38,7 @@ func NewLookout(cfg *rest.Config, wanted func(gv string) bool) (*Lookout, error)
 	return &Lookout{discovery: d, wanted: wanted, soon: make(chan struct{}, 1)}, nil
 }
 
-// Tell has f called with each answer, which it must not change; f returns after which time to ask again.
+// Tell registers f to receive each answer, which it must not change; f returns how long to wait before asking again.
 func (l *Lookout) Tell(f func([]APIGroup, error) time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -112,8 +112,8 @@ func TestParseErrors(t *testing.T) {
 // TestWarnings: what has no effect, or another one than it seems, is named.
 func TestWarnings(t *testing.T) {
 	for _, tc := range []struct{ bcs, want string }{
-		{`"custom-storage-endpoints":"http://h:1, http://h:1/"`, `bcs.custom-storage-endpoints: "http://h:1" stands twice, once is taken`},
-		{`"custom-storage-endpoints":"http://h:1,"`, `bcs.custom-storage-endpoints: an element is empty, it is left out`},
+		{`"custom-storage-endpoints":"http://h:1, http://h:1/"`, `bcs.custom-storage-endpoints: "http://h:1" is listed twice, the second is ignored`},
+		{`"custom-storage-endpoints":"http://h:1,"`, `bcs.custom-storage-endpoints: an element is empty, ignored`},
 		{`"queueFullTimeout":"2s"`, `bcs.queueFullTimeout: has no effect without bcs.queueFull "drop"`},
 		{`"queueFull":"drop","queueFullTimeout":"2s"`, ""},
 		{`"strategy":"single","podQueueNum":30`, `bcs.podQueueNum: has no effect with bcs.strategy "single", which has one queue per kind`},

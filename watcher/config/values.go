@@ -38,9 +38,9 @@ func (l *List) normalise(say func(why string)) {
 	for _, e := range *l {
 		switch e = strings.TrimRight(e, "/"); {
 		case e == "":
-			say("an element is empty, it is left out")
+			say("an element is empty, ignored")
 		case slices.Contains(kept, e):
-			say(fmt.Sprintf("%q stands twice, once is taken", e))
+			say(fmt.Sprintf("%q is listed twice, the second is ignored", e))
 		default:
 			kept = append(kept, e)
 		}

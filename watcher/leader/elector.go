@@ -245,7 +245,7 @@ func (e *Elector) keep(ctx context.Context) error {
 			return err
 		}
 		le, err = e.api.get(ctx)
-		if errors.Is(err, errNotFound) { // deleted: who saw it waits until it would have expired
+		if errors.Is(err, errNotFound) { // deleted: a replica that saw it waits until it would have expired
 			le, err = e.api.create(ctx, mine.Spec)
 		}
 		switch {
@@ -311,7 +311,7 @@ func (e *Elector) attempt(ctx context.Context) (*lease, error) {
 	if errors.Is(err, errNotFound) && e.expiresIn() <= 0 {
 		return ifWon(e.api.create(ctx, mine))
 	}
-	if errors.Is(err, errNotFound) { // whoever held it may still lead
+	if errors.Is(err, errNotFound) { // its former holder may still lead
 		return nil, nil
 	}
 	if err != nil {

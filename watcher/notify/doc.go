@@ -7,11 +7,11 @@
 //     the one before was taken, or was given up and counted.
 //  2. An event that was queued is delivered at least once, or it is counted as dropped or
 //     dead-lettered with its reason. Every try has the same id.
-//  3. A target that is slow, hangs or refuses costs no other subscription and no collector
-//     anything: each has its own cursor, queue and connections.
+//  3. A target that is slow, hangs or refuses affects no other subscription and no
+//     collector: each has its own cursor, queue and connections.
 //  4. A subscription that lost its place, because it fell behind the window or its kind was
 //     opened again, goes on with the differences between what it knew and what there is. It
-//     counts this as a gap: what happened in between is not known.
+//     counts this as a gap: what happened in between is unknown.
 //  5. Memory is the queue, bounded by events and bytes, and 30 to 60 bytes for each object that
 //     matches, which sends the differences. While a subscription waits for room it also
 //     keeps the objects that it knew alive: once more their bytes at worst.

@@ -20,7 +20,7 @@ type item struct {
 	key      string // of the lane
 
 	seq   uint64    // by age
-	tries int       // for who has taken it
+	tries int       // for its consumer
 	first time.Time // of the first try
 }
 

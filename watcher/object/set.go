@@ -84,7 +84,7 @@ func annotate(raw []byte, metadata jsonscan.Range, pairs []Pair) ([]splice, erro
 	case string(target.Of(raw)) == "null":
 		return []splice{{target, slices.Concat([]byte{'{'}, members(pairs), []byte{'}'})}}, nil
 	case raw[target.Start] != '{':
-		return nil, errors.New("metadata.annotations is no object")
+		return nil, errors.New("metadata.annotations is not an object")
 	}
 	var splices []splice
 	var added []Pair

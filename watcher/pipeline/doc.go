@@ -5,8 +5,8 @@
 // kind has, how many workers each, whether a key excludes itself while a request of it
 // is in flight, and whether waiting events of one key are merged. An event finds its
 // place when it is enqueued; the Writer is not a stage with a goroutine but the account
-// of the events that wait for room in their handler queue. It fills when handler
-// queues stay full, and only those.
+// of the events that wait for room in their handler queue. It fills only when handler
+// queues stay full.
 //
 // # Promises
 //
@@ -41,17 +41,16 @@
 //  9. Resize changes queues, workers and lengths while events flow, and all of the above
 //     holds across it. A key goes to its new queue with what waits of it, in order, and
 //     keeps its backoff, fence, request in flight and parked event. Nothing is lost when a
-//     queue gets shorter than what it holds: room only comes when that much is sent. New
-//     workers send at once; of the old ones, those that are too many end with their
-//     request, and until then there may be as many in flight as were allowed before, and
-//     as many as are allowed now, together. Series of queues that are no more end.
-//  10. Who hands over a backlog after Spare each time keeps storage busy, and a change
-//     that the watch delivers meanwhile waits for little of it.
+//     queue becomes shorter than its contents: it has no room until the excess is sent. New
+//     workers start at once; surplus ones end with their current request, and until then
+//     the old limit plus the new one may be in flight. The series of removed queues end.
+//  10. A caller that hands over a backlog with a call of Spare before each event keeps
+//     storage busy, and a change that the watch delivers meanwhile waits for little of it.
 //
 // # What it does not promise
 //
 // Nothing survives the process; the difference between list and storage repairs that.
 // An event that storage applied without answering is sent again. Drop loses events, on
-// purpose. Events of one kind that are enqueued by several goroutines at once have no
-// order among them.
+// purpose. Events of one kind that several goroutines enqueue at once are not ordered
+// among themselves.
 package pipeline

@@ -41,7 +41,7 @@ func (g *gate) pass(inFlight int, now int64) (ok, probe bool) {
 	return true, true
 }
 
-// answered notes that storage answered, be it with a refusal. It reports whether the
+// answered notes that storage answered, even with a refusal. It reports whether the
 // gate held anybody up until now.
 func (g *gate) answered() bool {
 	if !g.shut && g.failures == 0 {

@@ -70,7 +70,7 @@ func (l *lane) resize() {
 
 // setWorkers lets the workers end that are too many: idle ones now, the others after
 // their request. A worker that leaves its queue never leaves work behind that nobody
-// looks at: who stays is either busy, and looks afterwards, or was woken here.
+// looks at: a worker that stays is either busy, and looks afterwards, or was woken here.
 func (q *partition) setWorkers(n int) {
 	q.workers = n
 	if q.started > n {

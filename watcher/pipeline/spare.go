@@ -6,8 +6,8 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// Spare blocks until a kind has little more to send than its requests in flight, so that
-// who hands over a backlog one by one keeps storage busy and a change that the watch
+// Spare blocks until a kind has little more to send than its requests in flight, so that a
+// caller that hands over a backlog one by one keeps storage busy and a change that the watch
 // delivers meanwhile waits for next to nothing of it. The error is ctx's, or ErrClosed.
 func (p *Pipeline) Spare(ctx context.Context, kind string) error {
 	l := p.lane(kind)

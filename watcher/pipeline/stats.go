@@ -80,7 +80,7 @@ func (l *lane) oldest() (at int64, ok bool) {
 	return at, ok
 }
 
-// Lag is the age of the oldest change of a kind that storage lacks, be it parked; 0 if it
+// Lag is the age of the oldest change of a kind that storage lacks, parked or not; 0 if it
 // lacks none.
 func (p *Pipeline) Lag(kind string) time.Duration {
 	l := (*p.lanes.Load())[kind]

@@ -98,7 +98,7 @@ func (l *lane) offerProbe(now int64) {
 		l.turn = (l.turn + 1) % len(l.parts)
 		q := l.parts[l.turn]
 		if !q.hasReady() || q.idle == 0 && q.started >= q.workers {
-			continue // nothing to send, or nobody free: who finishes looks by itself
+			continue // nothing to send, or no free worker: one that finishes looks by itself
 		}
 		if l.gate.until > now {
 			l.clock.alarm(l.gate.until)

@@ -1,20 +1,20 @@
-// Package query serves what the watcher caches as a Kubernetes API that can only be read:
+// Package query serves the watcher's cache as a read-only Kubernetes API:
 // discovery, GET, LIST and WATCH, for kubectl, client-go and any other client; and the
 // relations between objects.
 //
 // It promises:
 //
-//  1. Whoever may not read something does not learn of it, nor starts a watch upstream:
-//     every request is authorised with all of its attributes first.
+//  1. A user learns nothing of what they may not read, and starts no watch upstream for it:
+//     every request is first authorised with all of its attributes.
 //  2. A list is the state at one version, sorted as the apiserver sorts. Its pages are of
 //     the same state, or the list has expired (410).
 //  3. A watch yields every change behind its start once, in order, as its selectors see it,
-//     or ends with 410. A slow one is cut; it holds up nobody.
+//     or ends with 410. A slow one is cut and delays no other.
 //  4. A cache that is not complete does not answer: 503 instead of an empty list.
-//  5. Selectors see what is cached, which masked fields are not in. A selector that cannot be
+//  5. Selectors see the cache, which lacks masked fields. A selector that cannot be
 //     evaluated is refused; it never selects more.
 //  6. What reads many objects works within a seat, in slices: others keep the processor, and each
-//     user a share of the seats. It has to be taken at a minimum rate.
+//     user a share of the seats. Clients must read it at a minimum rate.
 //  7. Objects are sent as they are cached. None is decoded, except for the cells of tables.
 //
 // It does not promise that an answer is as fresh as the apiserver's: headers say how old

@@ -22,7 +22,7 @@ const (
 
 // Query asks for what is related to one object.
 type Query struct {
-	User                 access.User // who asks
+	User                 access.User // the caller
 	Group, Version, Kind string      // the core group has no name
 	Namespace, Name      string      // no namespace for a kind of the cluster scope
 	Depth                int         // 1 to MaxDepth; 0 is DefaultDepth

@@ -241,7 +241,7 @@ func (ru *rule) read(p *place, of object.Key, v []byte) (r reference, ok bool) {
 }
 
 // key identifies a reference in an index. The namespace is left out where only the
-// target's kind says whether it has one; whoever looks something up sees to it.
+// target's kind says whether it has one; the caller that looks something up checks it.
 func (r reference) key() string {
 	return strings.Join([]string{r.of.group, r.of.kind, r.namespace, r.name, r.uid}, "/")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// step is one thing to look at from a node: what it names (ref), or who names it.
+// step is one lookup from a node: what it names (ref), or which objects name it.
 type step struct {
 	node int
 	rule *rule
@@ -237,7 +237,7 @@ func (w *run) name(s step, k watches.Kind, why Reason, show func(*Node)) {
 	}
 }
 
-// search finds who names a node.
+// search finds the objects that name a node.
 func (w *run) search(s step, reach func(int)) {
 	n := w.answer.Nodes[s.node]
 	namespaced := w.nodes[s.node].kind.Namespaced
@@ -269,7 +269,7 @@ func (w *run) search(s step, reach func(int)) {
 	}
 }
 
-// searchIn finds who of one kind names a node by one of the keys.
+// searchIn finds the objects of one kind that name a node by one of the keys.
 func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, reach func(int)) {
 	if err := w.may(k, namespace); err != nil {
 		w.gaps.add(s.rule.typ, forbidden(err), gvkOf(k))

@@ -54,7 +54,7 @@ func buildPut(cluster string, o *object.Object) (*request, error) {
 }
 
 // buildDelete makes the request that removes an object. Kubernetes Events have
-// none; whoever filters events keeps them away from here.
+// none; events are filtered before they get here.
 // With a uid it removes only that object: storage compares the path of a query
 // parameter with the stored data (contract §1.5).
 func buildDelete(cluster string, k object.Key, uid string) *request {

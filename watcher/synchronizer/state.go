@@ -33,7 +33,7 @@ type state struct {
 	Rules string `json:"rules,omitempty"`
 }
 
-// memory is what this process adds to the record.
+// memory is this process's addition to the record.
 type memory struct {
 	asked   map[string]int  // comparisons since a leaving kind was seen to be one
 	foreign map[string]bool // kinds that were put back: another watcher collects them

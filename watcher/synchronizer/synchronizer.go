@@ -149,7 +149,7 @@ type Synchronizer struct {
 	soon    map[string]int
 	fresh   map[string]time.Time // when a first list was dealt with
 	rules   ruleState
-	asking  chan struct{} // size 1: held by who finds out about rules
+	asking  chan struct{} // size 1: held while finding out about rules
 	wake    chan struct{} // size 1: one token says that soon is not empty
 }
 

@@ -25,7 +25,7 @@ const versionTimeout = 5 * time.Second
 // errNothing is an answer that no apiserver gives which is ready.
 var errNothing = errors.New("the apiserver says that it serves nothing")
 
-// served is what the cluster serves, as discovery says.
+// served lists the resources that the cluster serves, by discovery.
 type served struct {
 	deny    denied
 	lookout *collector.Lookout

@@ -15,7 +15,7 @@
 //
 // The control plane starts with the first test that asks for it and ends after
 // the last; without Shared each test gets its own. It is never skipped, except
-// under -short: where there are no binaries they are built, which takes minutes,
+// under -short: missing binaries are made first, which can take minutes,
 // once per machine.
 package clustertest
 
@@ -53,7 +53,7 @@ var shared struct {
 	err        error
 }
 
-// Runner is what testing.M and goleak.TestingM have in common.
+// Runner is implemented by testing.M and goleak.TestingM.
 type Runner interface{ Run() int }
 
 // Shared wraps a testing.M: all tests that it runs share one control plane.

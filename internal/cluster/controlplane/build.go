@@ -17,7 +17,7 @@ const (
 	progressEvery = 15 * time.Second
 	// tailLines is how much of the compiler's output an error carries.
 	tailLines = 20
-	// killAfter is what the go command gets to end its compilers after it was asked to.
+	// killAfter is the go command's grace period to end its compilers.
 	killAfter = 5 * time.Second
 )
 
@@ -64,7 +64,7 @@ type builder struct {
 	forecast     forecast
 }
 
-// list makes the pinned module of a tool and tells the forecast what it consists of. It may have to download modules.
+// list makes the pinned module of a tool and registers its packages with the forecast. It may have to download modules.
 func (b *builder) list(ctx context.Context, t tool) error {
 	pin := filepath.Join(b.work, "pin-"+t.pin)
 	if err := os.MkdirAll(pin, 0o755); err != nil {

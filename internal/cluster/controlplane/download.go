@@ -35,7 +35,7 @@ const (
 	// connectLimit bounds the wait for the index, silenceLimit that for the archive's next byte.
 	connectLimit = 5 * time.Second
 	silenceLimit = 15 * time.Second
-	// indexLimit and binaryLimit are what an answer may have at most: five times today's.
+	// indexLimit and binaryLimit bound the size of an answer: five times today's.
 	indexLimit, binaryLimit = 8 << 20, 1 << 30
 )
 

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// forecast tells how long builds still take, by the pace of what this machine has compiled so far. A package counts as
-// much as its source files have bytes, which go build -v says is being compiled.
+// forecast estimates how long builds still take, by this machine's pace so far. A package that go build -v reports as
+// being compiled counts by the bytes of its source files.
 type forecast struct {
 	mu       sync.Mutex // guards all below
 	tools    map[string]toolSources
@@ -25,9 +25,9 @@ type forecast struct {
 type toolSources map[string]string // folder by import path
 
 const (
-	// packageBytes is what the start of a compiler costs, in bytes of source.
+	// packageBytes is the cost of starting a compiler, in bytes of source.
 	packageBytes = 12 << 10
-	// linkShare is what linking costs, of compiling all that is linked.
+	// linkShare is the cost of linking as a share of compiling everything linked.
 	linkShare = 0.04
 	// listFormat has go list say what forecast.add reads.
 	listFormat = `{{.Stale}}|{{.StaleReason}}|{{.ImportPath}}|{{.Dir}}|{{join .GoFiles ","}}`
@@ -141,5 +141,5 @@ func (c *compiler) take(line string) {
 	c.said.WriteString(line)
 }
 
-// output is what was said of errors.
+// output returns the error output.
 func (c *compiler) output() string { return c.said.String() + c.line.String() }

@@ -68,7 +68,7 @@ func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) er
 	if label := ns.Labels[RunLabel]; run == "" || label != run {
 		return &ForeignError{Namespace: name, Run: run, Label: label}
 	}
-	// The uid makes sure that what is deleted is what was looked at.
+	// The uid ensures that only the object that was inspected is deleted.
 	err = namespaces.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ns.UID}})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete namespace %q: %w", name, err)

@@ -24,7 +24,7 @@ func Case(f *spec.Fault, events ...spec.Event) *matrix.Case {
 	return &matrix.Case{Cell: &history.Cell{Scenario: s}}
 }
 
-// Deed is what an injector did and saw.
+// Deed records what an injector did and saw.
 func Deed(t *testing.T, what string, keys int64, seen any) history.Deed {
 	t.Helper()
 	data, err := json.Marshal(seen)
@@ -54,12 +54,12 @@ func Witness(t *testing.T, c *matrix.Case, r Ruler, ops []oplog.Record, entries 
 	return rules
 }
 
-// Seen is what the judge measured.
+// Seen holds what the judge measured.
 func Seen(changes ...history.Change) matrix.Seen {
 	return matrix.Seen{Measured: check.Measured{Changes: slices.Values(changes)}}
 }
 
-// Facts are those of a family's rules after a record.
+// Facts are the facts that a family's rules derive from a record.
 func Facts(
 	t *testing.T, c *matrix.Case, r Ruler, ops []oplog.Record, entries []ledger.Entry, changes ...history.Change,
 ) (facts []result.Fact) {
