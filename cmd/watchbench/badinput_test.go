@@ -12,9 +12,9 @@ import (
 // badInput is what users may get wrong: the command line, with ~ for a blank within a word and $name for a file of
 // TestBadInput, and what the one line of error has.
 var badInput = [][2]string{
-	{"rnu", `watchbench: unknown command "rnu"; did you mean run?`},
+	{"rnu", `unknown command "rnu"; did you mean run?`},
 	{"xyzzy", `unknown command "xyzzy"; see watchbench --help`},
-	{"cluster statsu", `watchbench cluster: unknown command "statsu"; did you mean status?`},
+	{"cluster statsu", `unknown command "cluster statsu"; did you mean status?`},
 	{"version now", "takes no argument"},
 	{"knee examples/knee", "write watchbench tune SCENARIO --find rate"},
 
