@@ -12,9 +12,9 @@ import (
 // badInput is what users may get wrong: the command line, with ~ for a blank within a word and $name for a file of
 // TestBadInput, and what the one line of error has.
 var badInput = [][2]string{
-	{"rnu", `watchbench: unknown command "rnu"; did you mean run?`},
+	{"rnu", `unknown command "rnu"; did you mean run?`},
 	{"xyzzy", `unknown command "xyzzy"; see watchbench --help`},
-	{"cluster statsu", `watchbench cluster: unknown command "statsu"; did you mean status?`},
+	{"cluster statsu", `unknown command "cluster statsu"; did you mean status?`},
 	{"version now", "takes no argument"},
 	{"knee examples/knee", "write watchbench tune SCENARIO --find rate"},
 
@@ -129,7 +129,7 @@ var badInput = [][2]string{
 	{"tune --rate 200/s --storage 60ms --objective drain=5s", "the load alone lasts 20s"},
 	{"tune --rate 200/s --storage 60ms --objective freshness.p99", "write for example freshness.p99=2s"},
 	{"tune --rate 200/s --storage 60ms --objective rate=100/s", "use --rate 200/s, or --find rate"},
-	{"tune --rate 200/s --storage 60ms --set load.rate=0", "load.rate"},
+	{"tune --rate 200/s --storage 60ms --set load.rate=5", "load.rate: has no effect beside steps"},
 	{"tune --rate 200/s --find rate", "--find rate needs a scenario"},
 	{"tune drop", "closed loop"},
 	{"tune smoke --rate 1/s", "without a scenario"},

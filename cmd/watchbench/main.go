@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -185,8 +186,8 @@ func subcommand(cmd *cobra.Command, args []string) error {
 	if all := cmd.SuggestionsFor(args[0]); len(all) > 0 {
 		near = all[0]
 	}
-	return badinput.New(badinput.Ask(near, "see "+cmd.CommandPath()+" --help"), "%s: unknown command %q",
-		cmd.CommandPath(), args[0])
+	return badinput.New(badinput.Ask(near, "see "+cmd.CommandPath()+" --help"), "unknown command %q",
+		strings.Join(append(strings.Fields(cmd.CommandPath())[1:], args[0]), " "))
 }
 
 func noArgs(cmd *cobra.Command, args []string) error {

@@ -261,7 +261,7 @@ func tuneVerdict(t *result.Tuning) error {
 	case !slices.ContainsFunc(t.Candidates, func(c result.TunedCandidate) bool {
 		return c.Verdict == result.TunedFails || c.Verdict == result.TunedWrong
 	}):
-		return &verdict{exitInvalid, "nothing could be confirmed by a valid measurement"}
+		return &verdict{exitInvalid, "nothing could be confirmed by a valid measurement; run it again on a less busy machine"}
 	}
 	return &verdict{exitCheck, "nothing that was tried meets the objective " + t.Objective.Text}
 }

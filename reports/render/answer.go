@@ -24,11 +24,32 @@ func (t *table) ended() []string {
 	return []string{fmt.Sprintf("The run ended after %s: %s%s.", plural(d.Blocks, "repetition"), why[d.End], again)}
 }
 
+// wrong names the points that failed a check; no speed makes up for that.
+func (t *table) wrong() (s []string) {
+	lost := figureOf("events.lost")
+	for _, r := range t.rows {
+		failed := r.with(result.Fail)
+		if len(failed) == 0 {
+			continue
+		}
+		what := "fails " + join(failed)
+		if n := lost.Over(r.Cells).Value; n != nil && *n > 0 {
+			what = "lost " + plural(int(*n), "object") + " and " + what
+		}
+		s = append(s, inShort(r.label(), 8)+" is not correct: it "+what+".")
+	}
+	if n := len(s) - 2; n > 0 {
+		s = append(s[:2], plural(n, "more point")+" failed a check.")
+	}
+	return s
+}
+
 // doubts say that there is nothing to answer with, or not all of it.
 func (t *table) doubts() (s []string) {
 	if len(t.rows) > 0 && !t.res.AnyValid() {
+		reasons := t.res.Cells[0].InvalidReasons
 		s = append(s, "Nothing can be said about speed: no measurement is valid"+
-			leading("; of the first: ", inShort(strings.Join(t.res.Cells[0].InvalidReasons, "; "), 20))+".")
+			leading("; of the first: ", inShort(strings.Join(reasons[:min(1, len(reasons))], ""), 20))+".")
 	}
 	if gap := t.res.Gap(); gap != "" {
 		s = append(s, "The run is "+gap+".")

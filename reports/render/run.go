@@ -23,7 +23,7 @@ func Run(res *result.Results) *Document {
 		More: "What n, ± and the columns mean, where the events went, and how this was measured: --explain, or the report.",
 		Subtitle: strings.Join([]string{"run " + res.Run.ID, when(res.Run.Started), "took " + took(&res.Run),
 			orUnknown(res.Environment.Provider) + " cluster"}, " · ") + leading(" · ", res.Gap()),
-		Findings: slices.Concat(t.doubts(), t.decided()), Verdicts: append(t.bounds(), t.summary()),
+		Findings: slices.Concat(t.wrong(), t.doubts(), t.decided()), Verdicts: append(t.bounds(), t.summary()),
 	}
 	figures := t.measured("figures", "Figures", Everywhere, chosen(mainFigures...), true)
 	figures.Notes = slices.Concat(t.limits(), t.ended())

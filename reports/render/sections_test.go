@@ -268,6 +268,34 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// TestWrongComesFirst: a reader who stops after one sentence knows that objects were lost, whether or not a speed was valid.
+func TestWrongComesFirst(t *testing.T) {
+	lost := int64(2)
+	lose := func(c *result.Cell) {
+		c.Checks["G1"], c.Events = result.Check{Verdict: result.Fail, Violations: 2, Judged: 9}, &result.Events{Lost: &lost}
+	}
+	late := func(c *result.Cell) {
+		c.Valid, c.InvalidReasons = false, []string{"the generator was 9 ms late (p99); the limit is 5 ms", "slow"}
+	}
+	first := func(res *result.Results) string {
+		res.Decide()
+		return strings.Join(Run(res).Findings, " ")
+	}
+	one := func() *result.Results { return change(measured(map[string][]float64{"keyed": {5, 6}}), "keyed", lose) }
+	const wrong = "keyed is not correct: it lost 4 objects and fails G1. "
+	if s := first(one()); s != wrong+"No speed can be compared." {
+		t.Error(s)
+	}
+	if s := first(change(one(), "keyed", late)); s != wrong+"Nothing can be said about speed: no measurement is valid; of the first: "+
+		"the generator was 9 ms late (p99); the limit is 5 ms." {
+		t.Error(s)
+	}
+	allow := func(c *result.Cell) { c.Checks["G1"] = result.Check{Verdict: result.Allowed, Violations: 2, Judged: 9} }
+	if s := first(change(one(), "keyed", allow)); strings.Contains(s, "not correct") {
+		t.Errorf("what the scenario allows: %s", s)
+	}
+}
+
 // TestOutcome: a run without cells, or that lacks one, did not pass.
 func TestOutcome(t *testing.T) {
 	res := sized(paced{"keyed", "20", 0, 0.6, 1})
