@@ -65,3 +65,16 @@ func TestClusterStaysUp(t *testing.T) {
 	run(exitError, "status")
 	run(exitInput, "status", "--provider", "kind")
 }
+
+// TestRunOnALostCluster: a cluster that no longer responds is the user's to stop: exit code 2.
+func TestRunOnALostCluster(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("WATCHBENCH_CACHE", cache)
+	if err := os.MkdirAll(filepath.Join(cache, "clusters", "embedded"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, _, code, err := invoke(t, "run", file(t, "tiny.yaml", tiny), "--cluster", "running", "--dry-run")
+	if code != exitInput || err == nil || !strings.Contains(err.Error(), "stop it with watchbench cluster down") {
+		t.Errorf("exit code %d, %v", code, err)
+	}
+}

@@ -138,7 +138,10 @@ func (f *runFlags) borrow(ctx context.Context) (*cluster.Cluster, error) {
 	if errors.Is(err, cluster.ErrNotUp) {
 		return nil, badinput.New("start one with watchbench cluster up", "--cluster running: no cluster is up")
 	}
-	return c, err
+	if err != nil {
+		return nil, badinput.Wrap(err)
+	}
+	return c, nil
 }
 
 // fits refuses what a cluster that is up no longer can be asked for.

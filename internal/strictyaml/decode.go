@@ -114,7 +114,8 @@ func (d *Decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) error
 		field, ok := FieldByName(v.Type(), key.Value)
 		if !ok {
 			at := join(path, key.Value)
-			return d.Fail(key, at, "unknown field", cmp.Or(d.format.Retired[at], UnknownField(v.Type(), "", key.Value)))
+			return d.Fail(key, at, "unknown field", cmp.Or(d.format.Retired[at], d.format.Retired["*."+key.Value],
+				UnknownField(v.Type(), "", key.Value)))
 		}
 		if err := d.decode(val, v.FieldByIndex(field.Index), join(path, key.Value)); err != nil {
 			return err

@@ -25,7 +25,7 @@ type Format struct {
 	// Several is the advice to a user who wrote a list where one value belongs, given
 	// the field's path; nil gives none.
 	Several func(path string) string
-	// Retired is the advice for fields that there are no longer, by their paths.
+	// Retired is the advice for fields that there are no longer, by their paths, or by *.name wherever they are.
 	Retired map[string]string
 	// QuotedText refuses an unquoted number or boolean where text belongs.
 	QuotedText bool

@@ -65,6 +65,7 @@ func DefaultsFile() []byte { return slices.Clone(defaults) }
 var syntax = strictyaml.Format{
 	Noun: "rules file", Start: "metrics:, or another field that watchbench gate rules prints",
 	MaxBytes: 1 << 16, MaxDepth: 4, MaxNodes: 2000,
+	Retired: map[string]string{"*.better": "leave it out, the metric says which values are better"},
 }
 
 // Defaults are the rules of rules.yaml.

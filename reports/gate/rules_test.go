@@ -52,7 +52,7 @@ func TestBadRules(t *testing.T) {
 		"metrics: {freshness.p50: {allow: 0%}}":    "r.yaml:1: metrics.freshness.p50.allow: 0%: no interval can be within it",
 		"metrics: {freshness.p50: {allow: 60%}}":   "metrics.freshness.p50.detect: 50% is not more than the 60% that is allowed",
 		"metrics: {load.qps: {kind: noisy}}":       "neither more nor less of it is better; divide it by the work, as in load.qps / load.done",
-		"metrics: {freshness.p50: {better: less}}": "r.yaml:1: metrics.freshness.p50.better: unknown field",
+		"metrics: {freshness.p50: {better: less}}": "r.yaml:1: metrics.freshness.p50.better: unknown field; leave it out, the metric says",
 		"metrics: {storage.qps: {kind: exact, allow: 100%}}": "100% allows anything",
 		"metrics: {storage.qps: {kind: exact, detect: 10%}}": "an exact metric has no noise",
 		"metrics: {freshness.p50: {else: x}}":                "metrics.freshness.p50.else: x: unknown metric",

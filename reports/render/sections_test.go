@@ -112,6 +112,8 @@ func TestSections(t *testing.T) {
 		c.Load.Prefill, c.Watcher.Stored, c.Watcher.RSSEndMiB = int64(10_000-9000*i), new(0.25), &held
 	}
 	growth.Cells[0].Load.OfferedQPS = nil
+	asPublished := fixture(t)
+	asPublished.Run.Scenario = "strategies-published"
 	for name, tc := range map[string]struct {
 		res       *result.Results
 		md, pages []string
@@ -121,11 +123,12 @@ func TestSections(t *testing.T) {
 		"not swept": {swept("storage.latency", "250ms", "1s", "uniform(1s,2s)"), nil, []string{"<h2>Who keeps up"}},
 		"beside": {besides(), []string{"### Beside the published tables", "| before 20 threads | published | 298 | 0.00 | 360 | 89.8 | 21.2 |", "| k8s-watch | 290 | – | ~31.0 |",
 			"✅ holds", "⚠️ not measured", "legacy after 20 threads is invalid: storage &lt;late&gt;", "6.5 × the storage rate; published 5.6 ×"}, []string{`id="beside">`}},
-		"readers":    {storm(), []string{"| watcher | GET | 1000 | 990 | 100.00 | 198.00 | 200.00 | 429: 7, timeout: 3 |", "| watcher | watch | 100 | 99 |", "missed: 1", "| watcher | webhook | 20 | 20 | 3.00 | – | 4.00 | none |"}, nil},
-		"thresholds": {bounded(t), []string{"### Thresholds", "❌ FAILS", "not judged: no valid cell"}, []string{`banner bad">Of 6 thresholds, 2 hold, 2 not judged, 2 failed: partitioned-10 freshness.p99 is 9s, bound &lt; 1s;`, `>holds</td>`}},
-		"pace":       {sized(paced{"partitioned", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}), []string{"### Who keeps up", "| ❌ falls behind 1 of 1 | 81.0 |", "| ✅ keeps up 1 of 1 | 0.1 | latest state, 71.0 % |"}, nil},
-		"growth":     {growth, []string{"### Growth", "| small-10 | 1000 | 200 | 200 | 0.25 | – | 24.5 | – | 0.10 | 0.40 |", "| large-10 | 10000 | unlimited | 200 | 0.25 | – | 169 |"}, nil},
-		"resumed":    {resumed, []string{"on Another, for light-keyed-r1 (late)"}, nil},
+		"as published": {asPublished, nil, []string{`id="beside">`, "before 20 threads", "Measured by the authors"}},
+		"readers":      {storm(), []string{"| watcher | GET | 1000 | 990 | 100.00 | 198.00 | 200.00 | 429: 7, timeout: 3 |", "| watcher | watch | 100 | 99 |", "missed: 1", "| watcher | webhook | 20 | 20 | 3.00 | – | 4.00 | none |"}, nil},
+		"thresholds":   {bounded(t), []string{"### Thresholds", "❌ FAILS", "not judged: no valid cell"}, []string{`banner bad">Of 6 thresholds, 2 hold, 2 not judged, 2 failed: partitioned-10 freshness.p99 is 9s, bound &lt; 1s;`, `>holds</td>`}},
+		"pace":         {sized(paced{"partitioned", "10", 81, 9, 1}, paced{"dedup", "10", 0.1, 0.9, 0.71}), []string{"### Who keeps up", "| ❌ falls behind 1 of 1 | 81.0 |", "| ✅ keeps up 1 of 1 | 0.1 | latest state, 71.0 % |"}, nil},
+		"growth":       {growth, []string{"### Growth", "| small-10 | 1000 | 200 | 200 | 0.25 | – | 24.5 | – | 0.10 | 0.40 |", "| large-10 | 10000 | unlimited | 200 | 0.25 | – | 169 |"}, nil},
+		"resumed":      {resumed, []string{"on Another, for light-keyed-r1 (late)"}, nil},
 		"fixture": {fixture(t), []string{"lognormal(mean=87ms,p99=110ms)", "a slow apiserver", "Columns of the published tables",
 			"| Load average before | 0.31 0.42 0.4 |", "| Load average after | 2.9 2.1 1.2 |", "dedup / light: invalid (repetition 1, 2, 3): 256 of 360",
 			"partitioned / light: invalid (repetition 2): storage"}, nil},

@@ -1,5 +1,10 @@
 package result
 
+// Traffic is what a load with a profile made of watch events.
+type Traffic struct {
+	Kinds map[string]KindTraffic `json:"kinds"`
+}
+
 // KindTraffic counts a load's writes of one kind that the apiserver acknowledged, each of which is one watch event.
 // Heartbeats and the bystander are not among them.
 type KindTraffic struct {

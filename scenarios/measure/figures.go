@@ -30,8 +30,8 @@ type Figures struct {
 	requests int64 // of all kinds, within the window
 	acked    int64
 	answers  rate
-	stored   int64                         // the last acknowledgement of what existed before the load
-	traffic  map[string]result.KindTraffic // nil for plain pods
+	stored   int64           // the last acknowledgement of what existed before the load
+	traffic  *result.Traffic // nil for plain pods
 	// told counts the load's writes by kind, including the bystander's.
 	told map[string]int64
 }
@@ -44,7 +44,7 @@ func New(cell *history.Cell, before, after history.Scrape, samples []history.Sam
 	f := &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples,
 		load: newLoad(), told: map[string]int64{}, pods: served{took: NewHistogram()}}
 	if cell.Scenario.Load.Profile != "" {
-		f.traffic = map[string]result.KindTraffic{}
+		f.traffic = &result.Traffic{Kinds: map[string]result.KindTraffic{}}
 	}
 	return f
 }
@@ -60,7 +60,7 @@ func (f *Figures) Operation(r *oplog.Record) {
 	if f.traffic == nil || r.Bystander {
 		return
 	}
-	k := f.traffic[r.Kind]
+	k := f.traffic.Kinds[r.Kind]
 	switch r.Type {
 	case oplog.TypeCreate:
 		k.Added++
@@ -69,7 +69,7 @@ func (f *Figures) Operation(r *oplog.Record) {
 	default:
 		k.Modified++
 	}
-	f.traffic[r.Kind] = k
+	f.traffic.Kinds[r.Kind] = k
 }
 
 // Request takes an entry of the ledger, after all operations. Requests received before

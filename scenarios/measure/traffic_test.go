@@ -36,9 +36,9 @@ func TestTraffic(t *testing.T) {
 	write("Pod", oplog.TypePatch, func(o *oplog.Record) { o.Status = 409 })
 	write("Lease", oplog.TypeHeartbeat, nil)
 	write("Gadget", oplog.TypePatch, func(o *oplog.Record) { o.Bystander = true })
-	want := map[string]result.KindTraffic{
+	want := &result.Traffic{Kinds: map[string]result.KindTraffic{
 		"Pod": {Added: 1, Modified: 2, Deleted: 1}, "Event": {Added: 1}, "ReplicaSet": {Modified: 1},
-	}
+	}}
 	if d := cmp.Diff(want, e.figures(t).Traffic); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

@@ -24,7 +24,7 @@ func (r *record) trafficFigures(a answers) {
 		}
 		n := map[string]float64{"added": 0, "modified": 0, "deleted": 0}
 		for what := range n {
-			if v, ok := a["traffic."+o.Kind+"."+what].(float64); ok {
+			if v, ok := a["traffic.kinds."+o.Kind+"."+what].(float64); ok {
 				n[what] = v
 			}
 		}
@@ -37,7 +37,7 @@ func (r *record) trafficFigures(a answers) {
 			n["modified"]++
 		}
 		for what, v := range n {
-			a["traffic."+o.Kind+"."+what] = v
+			a["traffic.kinds."+o.Kind+"."+what] = v
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestTraffic(t *testing.T) {
 					}
 				}
 			}
-			for _, must := range []string{"traffic.Pod.deleted", "traffic.Event.modified", "traffic.Job.added"} {
+			for _, must := range []string{"traffic.kinds.Pod.deleted", "traffic.kinds.Event.modified", "traffic.kinds.Job.added"} {
 				if _, ok := have[must]; !ok {
 					t.Errorf("%s has no %s: the record does not put it to the test", c.id, must)
 				}

@@ -119,7 +119,7 @@ func TestPlayedProfiles(t *testing.T) {
 		opts, said := stage(t, profiled, "cluster.replay.speed="+speed)
 		out := simulated(t, opts, said)
 		for _, c := range out.Results.Cells {
-			if !onlyLate(c) || c.Cut || c.Load.Done != c.Load.Planned || c.Load.Done < 200 || c.Load.Errors != 0 || len(c.Traffic) == 0 {
+			if !onlyLate(c) || c.Cut || c.Load.Done != c.Load.Planned || c.Load.Done < 200 || c.Load.Errors != 0 || c.Traffic == nil {
 				t.Fatalf("%s at %s: %v, cut %t, %+v", c.ID, speed, c.InvalidReasons, c.Cut, c.Load)
 			}
 			for _, g := range []string{"G1", "G2", "G3", "G4", "G6", "G14"} {
@@ -127,16 +127,16 @@ func TestPlayedProfiles(t *testing.T) {
 					t.Errorf("%s at %s: %s is %s: %s %s", c.ID, speed, g, v.Verdict, v.Counterexample, v.Note)
 				}
 			}
-			for kind, k := range c.Traffic {
+			for kind, k := range c.Traffic.Kinds {
 				if of := written[c.ID][kind]; speed == "unlimited" && of != k {
 					t.Errorf("%s: %s: %+v at 4x, %+v at %s", c.ID, kind, of, k, speed)
 				}
 			}
 			// The clock is the plan's: 4 Leases, each renewed every 10 s, once or twice in 12 s.
-			if l := c.Traffic["Lease"].Events(); l < 3 || l > 8 {
+			if l := c.Traffic.Kinds["Lease"].Events(); l < 3 || l > 8 {
 				t.Errorf("%s at %s: Leases %+v", c.ID, speed, l)
 			}
-			written[c.ID] = c.Traffic
+			written[c.ID] = c.Traffic.Kinds
 		}
 		judgedAlike(t, out.Dir)
 	}

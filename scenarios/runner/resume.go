@@ -115,7 +115,9 @@ func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) err
 			}
 			continue
 		default: // killed before it was published
-			if cell, err = assess.Cell(ctx, history.CellDir(dir, j.id), assess.Options{}); err != nil {
+			if cell, err = assess.Cell(ctx, history.CellDir(dir, j.id), assess.Options{}); ctx.Err() != nil {
+				return context.Cause(ctx)
+			} else if err != nil {
 				return badinput.New("start a new run", "--resume %s: whether %s violates a guarantee is not known: %v", dir, j.id,
 					err)
 			}

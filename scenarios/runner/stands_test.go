@@ -1,11 +1,14 @@
 package runner
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -105,6 +108,22 @@ func TestResumeTakesNoViolationBack(t *testing.T) {
 				t.Errorf("%d, to be run: %+v", i, r.Steps())
 			}
 		})
+	}
+}
+
+// An interruption is none of the record's faults.
+func TestResumeInterrupted(t *testing.T) {
+	dir, f := recorded(t) // of which nothing was published
+	interrupted := errors.New("interrupt")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(interrupted)
+	r := newRunner(Options{Scenario: f, Provider: "embedded"}, time.Now())
+	prior, err := history.LoadRun(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.takeUp(ctx, dir, prior); !errors.Is(err, interrupted) || IsInput(err) {
+		t.Errorf("%v", err)
 	}
 }
 

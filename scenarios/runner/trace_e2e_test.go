@@ -94,7 +94,7 @@ func TestTraceEndsInTheLiveDigest(t *testing.T) {
 	if !onlyLate(live) || live.Cut || live.Checks["G1"].Verdict != result.Pass || len(live.Storage.Digest) != 64 {
 		t.Fatalf("invalid %v, cut %t, G1 %+v, digest %q", live.InvalidReasons, live.Cut, live.Checks["G1"], live.Storage.Digest)
 	}
-	if k := live.Traffic["Pod"]; k.Deleted == 0 || k.Modified == 0 {
+	if k := live.Traffic.Kinds["Pod"]; k.Deleted == 0 || k.Modified == 0 {
 		t.Errorf("the load deleted no pod, or changed none: %+v", k)
 	}
 	for _, speed := range []string{"1x", "10x"} {

@@ -52,7 +52,9 @@ func (s *Scenario) validateTrace() error {
 func (s *Scenario) validateKinds() error {
 	known := []string{"Widget"}
 	for _, r := range apisim.BuiltIn() {
-		known = append(known, r.Kind)
+		if r.Group != "apiextensions.k8s.io" {
+			known = append(known, r.Kind)
+		}
 	}
 	for i, kind := range s.Watcher.Resources {
 		if !slices.Contains(known, kind) {

@@ -102,3 +102,12 @@ func TestReplayNeedsNoWrites(t *testing.T) {
 		}
 	}
 }
+
+// TestKindOfDefinitions: a watcher cannot be configured for definitions, so they are refused before anything starts.
+func TestKindOfDefinitions(t *testing.T) {
+	s := Default()
+	s.Watcher.Resources = []string{"Pod", "CustomResourceDefinition"}
+	if err := s.validateKinds(); err == nil || !strings.Contains(err.Error(), "not a kind that can be watched") {
+		t.Error(err)
+	}
+}
