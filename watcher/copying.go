@@ -19,14 +19,8 @@ import (
 
 // copying is the way from the cluster to storage: what one replica does while it leads.
 type copying struct {
-	wanted
-	log          *slog.Logger
-	kube         *rest.Config
+	collecting
 	platform     *platform
-	served       *served
-	collector    *collector.Collector // of nothing before the cluster has said what there is
-	definitions  *collector.Collector // of the CustomResourceDefinitions; nil where none are followed
-	kinds        *collector.Kinds
 	pipeline     *pipeline.Pipeline
 	owners       *owners
 	synchronizer *synchronizer.Synchronizer // nil where nothing is compared
@@ -40,13 +34,10 @@ type copying struct {
 // newCopying makes the parts and has them know one another. Nothing is requested yet.
 func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registerer, log *slog.Logger) (*copying, error) {
 	c := &copying{
-		wanted: w, log: log, kube: kube, platform: p, owners: &owners{since: map[object.Key]time.Time{}},
+		platform: p, owners: &owners{since: map[object.Key]time.Time{}},
 		start: start{log: log}, started: make(chan struct{}),
 	}
 	var err error
-	if c.served, err = newServed(w, kube); err != nil {
-		return nil, err
-	}
 	send := &sender{storage: p.storage, owners: c.owners, unnamed: c.unnamed}
 	c.pipeline, err = pipeline.New(pipelineConfig(w.cfg), pipeline.Settings{
 		Sender: send, Registry: r, Logger: log, ClusterID: w.cfg.Default.ClusterID,
@@ -58,8 +49,8 @@ func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registere
 	if w.cfg.ResourceWatcher.Enabled {
 		set.View = func(collector.Resource) *view.View { return view.New(view.Config{}) }
 	}
-	if c.collector, err = collector.New(w.collector(nil), set); err != nil {
-		return nil, &InputError{Err: err}
+	if c.collecting, err = newCollecting(w, set, c.added, c.removed); err != nil {
+		return nil, err
 	}
 	c.owners.collector = c.collector
 	send.workload, send.clusterScoped = workload{cache: c.collector}, c.collector.ClusterScoped
@@ -68,16 +59,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registere
 			return nil, &InputError{Key: "synchronizer", Err: err}
 		}
 	}
-	if c.beside, err = p.netService(); err != nil {
-		return nil, err
-	}
-	c.kinds, err = collector.NewKinds(collector.KindsSettings{
-		To: c.collector, WhiteList: w.filter.K8sResourceWhiteList, Added: c.added, Removed: c.removed,
-		Registry: r, Logger: log,
-	})
-	if err == nil && w.custom() {
-		err = c.followDefinitions(kube)
-	}
+	c.beside, err = p.netService()
 	return c, err
 }
 
@@ -90,24 +72,6 @@ func (c *copying) newSynchronizer(r prometheus.Registerer) (*synchronizer.Synchr
 		Storage: c.platform.storage, Cache: expectation{c.collector, workload{cache: c.collector}}, Pipeline: c.pipeline,
 		Complete: c.allKnown, Registry: r, Logger: c.log,
 	})
-}
-
-// followDefinitions makes what follows custom resources of the white list.
-func (c *copying) followDefinitions(kube *rest.Config) (err error) {
-	dc := c.crdConfig()
-	dc.All = func() []*object.Object { return c.definitions.List(collector.Definitions.Key()) }
-	c.definitions, err = collector.New(
-		collector.Config{Resources: []collector.Resource{collector.Definitions}, Pack: true,
-			Verify: verify(c.cfg.CacheCheck)},
-		collector.Settings{Client: kube, Sink: collector.NewFollower(dc, c.kinds), Logger: c.log})
-	return err
-}
-
-func (c *copying) crdConfig() collector.FollowerConfig {
-	return collector.FollowerConfig{
-		WhiteList: c.filter.CRDResourceWhiteList, Namespaced: c.cfg.WatchResource.Namespace != "",
-		LabelSelectors: c.cfg.WatchResource.LabelSelectors, Logger: c.log,
-	}
 }
 
 // first reports whether a kind's first list was taken over by the Synchronizer.
@@ -140,16 +104,6 @@ func (c *copying) removed(key string) {
 	}
 }
 
-// allKnown reports whether every kind is collected that the cluster has and the filter
-// file wants.
-func (c *copying) allKnown() bool {
-	_, complete := c.served.last()
-	return complete && (c.definitions == nil || len(c.definitions.Unsynced()) == 0)
-}
-
-// idle reports that nothing is watched, nor any definition that could be.
-func (c *copying) idle() bool { return len(c.collector.Resources()) == 0 && c.definitions == nil }
-
 // Run copies until ctx ends, then drains. Storage that is looked up in ZooKeeper is looked for from the
 // beginning.
 func (c *copying) Run(ctx context.Context) error {
@@ -173,17 +127,12 @@ func (c *copying) run(ctx context.Context) error {
 	if err != nil || ctx.Err() != nil { // what was waited for is not there
 		return err
 	}
-	groups, _ := c.served.last()
-	if err := c.checkMasks(groups, found); err != nil {
+	if err := c.begin(found); err != nil {
 		return err
 	}
 	for _, r := range found {
-		if err := c.collector.AddResource(r); err != nil {
-			return &InputError{Err: err}
-		}
 		c.pipeline.AddKind(r.Key())
 	}
-	c.kinds.Begin()
 	c.served.follow(c.kinds)
 	defer c.served.follow(nil)
 	close(c.started)

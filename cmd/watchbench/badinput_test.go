@@ -129,7 +129,7 @@ var badInput = [][2]string{
 	{"tune --rate 200/s --storage 60ms --objective drain=5s", "the load alone lasts 20s"},
 	{"tune --rate 200/s --storage 60ms --objective freshness.p99", "write for example freshness.p99=2s"},
 	{"tune --rate 200/s --storage 60ms --objective rate=100/s", "use --rate 200/s, or --find rate"},
-	{"tune --rate 200/s --storage 60ms --set load.rate=5", "load.rate: has no effect beside steps"},
+	{"tune --rate 200/s --storage 60ms --set load.rate=0", "load.rate"},
 	{"tune --rate 200/s --find rate", "--find rate needs a scenario"},
 	{"tune drop", "closed loop"},
 	{"tune smoke --rate 1/s", "without a scenario"},

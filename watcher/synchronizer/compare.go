@@ -24,6 +24,8 @@ type suspect struct {
 	expected expected // when that was so
 	leftover bool     // no object is expected
 	newer    bool     // the record is newer than the object
+	missing  bool     // there is no record
+	version  uint64   // of the record, 0: none, or no number
 }
 
 // expected is the part of an Expectation that a suspect keeps.
@@ -131,7 +133,7 @@ func (s *Synchronizer) take(ctx context.Context, f *findings, x suspect) {
 			break
 		}
 		s.metrics.repairs.WithLabelValues(x.Kind).Inc()
-		if f.repaired <= mostLogged {
+		if f.repaired <= mostLogged && s.differs == nil {
 			s.set.Logger.Info("storage differs, repaired", "object", x.Key)
 		}
 	case unrepaired:
@@ -179,6 +181,10 @@ func (s *Synchronizer) examine(ctx context.Context, x suspect, first bool) (find
 }
 
 func (s *Synchronizer) repair(ctx context.Context, x suspect) error {
+	if s.differs != nil {
+		s.differs(x)
+		return nil
+	}
 	if x.uid != "" {
 		return s.set.Cache.Remove(ctx, x.Key, x.uid)
 	}

@@ -131,7 +131,8 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 	out.suspects = slices.Grow(out.suspects, len(keys))
 	for _, k := range keys {
 		if e, is := s.set.Cache.Expectation(k); is {
-			add(suspect{Key: k, proven: out.sound && (first || len(keys) > fewMissing), expected: expected{e.UID, e.To}})
+			add(suspect{Key: k, missing: true, proven: out.sound && (first || len(keys) > fewMissing),
+				expected: expected{e.UID, e.To}})
 		}
 	}
 	out.suspects = append(out.suspects, leftovers...)
@@ -147,11 +148,12 @@ func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole boo
 		return x, true
 	}
 	v := m.Version()
+	x.version = v
 	// A Node that was not sent for its heartbeats may be the same in an older record.
 	x.newer = v > e.To && e.To != 0
 	x.proven = v != 0 && v < e.From && (k.Kind != kindNode || m.UID != e.UID)
 	switch {
-	case x.proven, m.UID != e.UID, e.To == 0 && !whole, v < e.From, x.newer:
+	case x.proven, m.UID != e.UID, !whole && (e.To == 0 || v < e.From || x.newer):
 		return x, true
 	case whole:
 		o, is := s.set.Cache.Expected(k)
@@ -251,14 +253,16 @@ func ownKind(kind string) string {
 // leftover is the suspect for a record that no object was cached for; false where it
 // cannot be removed without others.
 func (s *Synchronizer) leftover(k object.Key, record []byte) (suspect, bool) {
-	if k.Namespace != "" || s.set.Cache.ClusterScoped(k.Kind) {
-		return suspect{Key: k, leftover: true}, true
-	}
 	m, err := object.Scan(record)
+	x := suspect{Key: k, leftover: true, version: m.Version()}
+	if k.Namespace != "" || s.set.Cache.ClusterScoped(k.Kind) {
+		return x, true
+	}
 	if err != nil || m.UID == "" {
 		s.set.Logger.Warn("a record of the cluster scope has no uid and stays: storage would remove the records of that "+
 			"name in all namespaces with it", "object", k)
 		return suspect{}, false
 	}
-	return suspect{Key: k, uid: strings.Clone(m.UID), leftover: true}, true
+	x.uid = strings.Clone(m.UID)
+	return x, true
 }
