@@ -96,7 +96,7 @@ func TestKindUpDown(t *testing.T) {
 	t.Run("taken", func(t *testing.T) {
 		_, err := newTestKind(t, KindOptions{Name: name}).Up(ctx, nil)
 		var input *badinput.Error
-		if !errors.As(err, &input) || !strings.Contains(err.Error(), "exists already") || !strings.Contains(err.Error(), "--cluster running") {
+		if !errors.As(err, &input) || !strings.Contains(err.Error(), "exists already") || !strings.Contains(err.Error(), "--context kind-"+name) {
 			t.Fatalf("got error %v, want an input error that says how to use the cluster", err)
 		}
 	})
