@@ -72,7 +72,7 @@ deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs
 
 # On a simulated API server, whose point is a soon answer, strategies is the same load three times as fast.
 comma    := ,
-SHORT     = $(if $(and $(filter simulated,$(CLUSTER)),$(filter strategies,$(SCENARIO))),--set 'storage.latency=lognormal(mean=29ms$(comma)p99=83ms)' --set load.rate=240 --set load.duration=2s --set drainTimeout=5s --budget 110s)
+SHORT     = $(if $(and $(filter simulated,$(CLUSTER)),$(filter strategies,$(SCENARIO))),--set 'storage.latency=lognormal(mean=29ms$(comma)p99=83ms)' --set load.rate=240 --set load.duration=2s --set drainTimeout=5s --budget 100s)
 # make exits with 2 whatever the command's code was: this says which, and what it means.
 BENCH     = $(strip $(BIN)/watchbench run $(SCENARIO) $(ON) $(SHORT) --out $(OUT) $(ARGS))
 MATRIX    = $(BIN)/watchbench matrix $(ON) --out $(OUT) $(ARGS)
