@@ -38,7 +38,6 @@ func TestPictures(t *testing.T) {
 	b.media("screen", "light")
 	b.open(path, 1280, 900)
 	shoot(b, "report.png", "", 1280, 900)
-	shoot(b, "report-charts.png", "#figures", 1280, 800)
 	b.media("screen", "dark")
 	shoot(b, "report-dark.png", "", 1280, 900)
 	b.media("screen", "light")
