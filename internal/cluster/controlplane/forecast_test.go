@@ -46,13 +46,13 @@ func TestForecast(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		// 300 of 100 kB, and the links of 150 and 450 kB, one of which costs as much as 6 and 18 kB to compile.
-		if got, want := f.left(), "about 32s left"; got != want {
+		if got, want := f.left(), "about 1m2s left"; got != want {
 			t.Errorf("a package done: %s, want %s", got, want)
 		}
 		f.finish("first")
 		time.Sleep(time.Hour) // between two builds
 		f.begin()
-		if got, want := f.left(), "about 30s left"; got != want {
+		if got, want := f.left(), "about 57s left"; got != want {
 			t.Errorf("a tool done: %s, want %s", got, want)
 		}
 		f.finish("second")
