@@ -127,7 +127,7 @@ func TestSchemaRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, old, repl string }{
 		{"unknown field", "podQueueNum", "podQueueNumber"},
 		{"unknown strategy", "keyed,", "keyd,"},
-		{"number for a duration", "drainTimeout: 15s", "drainTimeout: 15"},
+		{"number for a duration", "drainTimeout: 12s", "drainTimeout: 15"},
 		{"unknown verdict", "fail-allowed", "whatever"},
 		{"other version", "watchbench/v1", "watchbench/v9"},
 	} {
