@@ -129,7 +129,7 @@ func (t *table) race(c *result.Contest) string {
 		return sentence(under + fmt.Sprintf("nothing is ranked: that takes %d valid repetitions.", stats.Least))
 	}
 	n := c.Tied()
-	leads := strings.Join(t.leads(c, better), "") + "."
+	leads := strings.Join(t.leads(c, m, better), "") + "."
 	if n == 1 {
 		first := c.Ranked[0].Point
 		return under + fmt.Sprintf("%s was %s: "+took, name(first), best, value(first)) + leads
@@ -154,7 +154,7 @@ func (t *table) race(c *result.Contest) string {
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // leads are the places that lead over the next one, by how much, each with what separates it from the text before.
-func (t *table) leads(c *result.Contest, better string) (claims []string) {
+func (t *table) leads(c *result.Contest, m result.Metric, better string) (claims []string) {
 	n := c.Tied()
 	for i, p := range c.Ranked[:len(c.Ranked)-1] {
 		who, atLeast := "; "+inShort(t.row(p.Point).label(), 8)+" is ", ""
@@ -170,8 +170,7 @@ func (t *table) leads(c *result.Contest, better string) (claims []string) {
 			atLeast = "at least "
 		}
 		next := c.Ranked[i+1]
-		ratio := next.Value / p.Value
-		m := figureOf(c.Figure) // the table's percentiles are of all operations
+		ratio := next.Value / p.Value // of medians; the table's percentiles are of all operations
 		slow, fast := m.Over(t.row(next.Point).Cells).Value, m.Over(t.row(p.Point).Cells).Value
 		if slow != nil && fast != nil {
 			ratio = *slow / *fast

@@ -25,8 +25,8 @@ type Threshold struct {
 	Why    string            `json:"why,omitempty"` // why the value is missing; the bound does not hold then
 }
 
-// Failed reports whether the bound does not hold at a point that has valid cells; a figure
-// that is not known is no reason to say that it does.
+// Failed reports whether the bound does not hold at a point that has valid cells. An unknown figure
+// does not hold.
 func (t *Threshold) Failed() bool { return !t.Holds && t.Valid > 0 }
 
 // Figure is the value with its unit.

@@ -1,6 +1,6 @@
 package result
 
-// Traffic is what a load with a profile made of watch events.
+// Traffic counts the watch events of a load with a profile.
 type Traffic struct {
 	Kinds map[string]KindTraffic `json:"kinds"`
 }

@@ -99,7 +99,7 @@ func (f *forecast) left() string {
 	defer f.mu.Unlock()
 	total := f.done
 	for _, size := range f.todo {
-		total += size
+		total += slower * size
 	}
 	return left(f.spent+time.Since(f.began), f.done, total)
 }
@@ -109,7 +109,7 @@ func left(elapsed time.Duration, done, total float64) string {
 	if done <= 0 || total < done {
 		return "no estimate yet"
 	}
-	rest := time.Duration(slower * float64(elapsed) * (total - done) / done)
+	rest := time.Duration(float64(elapsed) * (total - done) / done)
 	return fmt.Sprintf("about %s left", rest.Round(time.Second))
 }
 

@@ -9,6 +9,13 @@ import (
 	"time"
 )
 
+// TestLeft: a download goes on at the pace that it had; only what is left of a build is slower.
+func TestLeft(t *testing.T) {
+	if got, want := left(10*time.Second, 1, 3), "about 20s left"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // What is compiled says how long the rest takes; what two tools share counts once, what is cached not at all.
 func TestForecast(t *testing.T) {
 	line := func(stale, reason, name string, size int) string {
