@@ -123,6 +123,43 @@ func Lookup(b []byte, keys ...string) []byte {
 	return b
 }
 
+// First returns the value at a path of keys, joined by dots, in a valid value; nil if it leads nowhere. It reads no
+// further than it must, so of equal keys the first one counts: API servers write none twice.
+func First(b []byte, path string) []byte {
+	s := New(b)
+	for name, rest, inner := strings.Cut(path, "."); s.seek(name); name, rest, inner = strings.Cut(rest, ".") {
+		if !inner {
+			at, err := s.Value()
+			if err != nil {
+				return nil
+			}
+			return at.Of(b)
+		}
+	}
+	return nil
+}
+
+// seek enters an object and stops before the value of its first member of that name, if it has one.
+func (s *Scanner) seek(name string) bool {
+	if c, err := s.Peek(); err != nil || c != '{' {
+		return false
+	}
+	more, err := s.EnterObject()
+	for err == nil && more {
+		var key Str
+		if key, err = s.Key(); err != nil {
+			break
+		}
+		if key.Is(s.b, name) {
+			return true
+		}
+		if _, err = s.Value(); err == nil {
+			more, err = s.NextMember()
+		}
+	}
+	return false
+}
+
 // keyIs compares a quoted key with plain text.
 func keyIs(quoted []byte, want string) bool {
 	inner := quoted[1 : len(quoted)-1]

@@ -44,32 +44,18 @@ func (all Fields) Check(s fields.Selector) error {
 
 // Values returns an object's fields as selectors write them: strings without quotes, numbers and booleans as in JSON.
 func (all Fields) Values(raw []byte) []string {
-	if len(all) == 0 {
-		return nil
-	}
-	values := make([]string, len(all))
-	for i := range all {
-		values[i] = all[i].Absent
-	}
-	for key, value := range jsonscan.Members(raw) {
-		for i, f := range all {
-			first, rest, inner := strings.Cut(cmp.Or(f.Path, f.Name), ".")
-			if string(key[1:len(key)-1]) != first {
-				continue
-			}
-			v := value
-			if inner {
-				v = jsonscan.Lookup(value, strings.Split(rest, ".")...)
-			}
-			switch {
-			case jsonscan.IsString(v):
-				values[i] = jsonscan.Unquote(v)
-			case len(v) > 0 && v[0] != '{' && v[0] != '[' && v[0] != 'n':
-				values[i] = string(v)
-			}
-		}
-	}
+	return all.appendValues(make([]string, 0, len(all)), raw)
+}
+
+func (all Fields) appendValues(values []string, raw []byte) []string {
 	for i, f := range all {
+		values = append(values, f.Absent)
+		switch v := jsonscan.First(raw, cmp.Or(f.Path, f.Name)); {
+		case jsonscan.IsString(v):
+			values[i] = jsonscan.Unquote(v)
+		case len(v) > 0 && v[0] != '{' && v[0] != '[' && v[0] != 'n':
+			values[i] = string(v)
+		}
 		if values[i] == "" && f.Or != "" {
 			values[i] = Fields{{Name: f.Or}}.Values(raw)[0]
 		}
@@ -89,7 +75,14 @@ var _ fields.Fields = (*Attributes)(nil)
 
 // Of reads the attributes of an object. Its labels share memory with it.
 func (all Fields) Of(n Name, raw []byte) *Attributes {
-	return &Attributes{n, jsonscan.Lookup(raw, "metadata", "labels"), all.Values(raw), all}
+	a := &Attributes{Fields: all}
+	a.Read(n, raw)
+	return a
+}
+
+// Read makes a the attributes of another object.
+func (a *Attributes) Read(n Name, raw []byte) {
+	a.Name, a.Labels, a.Values = n, jsonscan.First(raw, "metadata.labels"), a.Fields.appendValues(a.Values[:0], raw)
 }
 
 // Has reports whether a field can be selected by.

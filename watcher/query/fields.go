@@ -72,5 +72,7 @@ func (m *matcher) take(o *object.Object, b *buffer) bool {
 		return true
 	}
 	b.raw, b.next = o.Content(b.next)
-	return m.options.Selects(m.fields.Of(view.NameOf(o), b.raw))
+	b.seen.Fields = m.fields
+	b.seen.Read(view.NameOf(o), b.raw)
+	return m.options.Selects(&b.seen)
 }

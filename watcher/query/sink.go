@@ -34,6 +34,7 @@ type buffer struct {
 	next    []byte // for Object.Content
 	raw     []byte // of the object at hand; may be the object's own
 	edited  []byte // an object with another version
+	seen    kubeapi.Attributes
 	changes []view.Change
 }
 
@@ -42,7 +43,7 @@ var buffers = sync.Pool{New: func() any {
 }}
 
 func (b *buffer) free() {
-	b.raw, b.out = nil, b.out[:0]
+	b.raw, b.seen.Labels, b.out = nil, nil, b.out[:0]
 	clear(b.changes[:cap(b.changes)]) // they keep objects alive
 	if cap(b.out) <= maxKept && cap(b.next) <= maxKept {
 		buffers.Put(b)
