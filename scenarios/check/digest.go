@@ -86,11 +86,12 @@ func marshal(obj map[string]any) (text, version jsontext.Value, err error) {
 }
 
 func canonical(v any) (text jsontext.Value, err error) {
-	if text, err = json.Marshal(v); err == nil {
-		err = text.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
-	}
-	return text, err
+	return jsonv2.Marshal(v, jsonv2.Deterministic(true), jsontext.ReorderRawObjects(true), asWritten)
 }
+
+var asWritten = jsonv2.WithMarshalers(jsonv2.MarshalToFunc(func(e *jsontext.Encoder, n json.Number) error {
+	return e.WriteValue(jsontext.Value(n))
+}))
 
 // record has the fields that are known without decoding the object.
 func (o Raw) record() history.StateRecord {
