@@ -38,7 +38,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registere
 		start: start{log: log}, started: make(chan struct{}),
 	}
 	var err error
-	send := &sender{storage: p.storage, owners: c.owners, unnamed: c.unnamed}
+	send := &sender{storage: p.storage, owners: c.owners}
 	c.pipeline, err = pipeline.New(pipelineConfig(w.cfg), pipeline.Settings{
 		Sender: send, Registry: r, Logger: log, ClusterID: w.cfg.Default.ClusterID,
 	})
@@ -83,11 +83,6 @@ func (c *copying) first(kind string) bool {
 		c.synchronizer.CompareSoon(kindPod)
 	}
 	return true
-}
-
-// unnamed reports whether rows of a kind must wait: see synchronizer.Unnamed.
-func (c *copying) unnamed(kind string) bool {
-	return c.synchronizer != nil && c.synchronizer.Unnamed(kind)
 }
 
 func (c *copying) added(key string) {
@@ -200,11 +195,11 @@ func (e expectation) Expected(k object.Key) (*object.Object, bool) {
 
 // Expectation implements synchronizer.Cache.
 func (e expectation) Expectation(k object.Key) (synchronizer.Expectation, bool) {
-	o, since, ok := e.ExpectedSince(k)
+	o, ok := e.Collector.Expected(k)
 	if !ok {
 		return synchronizer.Expectation{}, false
 	}
-	x := synchronizer.Expectation{APIVersion: e.APIVersion(k.Kind), UID: o.UID, From: since, To: o.ResourceVersion}
+	x := synchronizer.Expectation{APIVersion: e.APIVersion(k.Kind), UID: o.UID, Version: o.ResourceVersion}
 	if k.Kind != kindPod {
 		return x, true
 	}

@@ -3,7 +3,6 @@ package watcher
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
@@ -16,8 +15,6 @@ type sender struct {
 	storage  *storage.Client
 	workload workload
 	owners   *owners
-	// unnamed reports whether rows of a kind must wait: see synchronizer.Unnamed.
-	unnamed func(kind string) bool
 	// clusterScoped reports whether a kind is collected and has no namespaces.
 	clusterScoped func(kind string) bool
 	// unpacked are buffers for objects on their way: a request has been written, or has
@@ -28,9 +25,6 @@ type sender struct {
 // keepUnpacked is the largest buffer that is kept.
 const keepUnpacked = 64 << 10
 
-// namingPause is when a row is offered again whose kind was to be named first.
-const namingPause = 20 * time.Millisecond
-
 // Send implements pipeline.Sender.
 func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 	if e.Action == pipeline.Delete {
@@ -39,9 +33,6 @@ func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 			return s.storage.DeleteOnly(ctx, e.Key, e.UID)
 		}
 		return s.storage.Delete(ctx, e.Key, e.UID)
-	}
-	if s.unnamed(e.Key.Kind) {
-		return &pipeline.EarlyError{After: namingPause}
 	}
 	buf, _ := s.unpacked.Get().(*[]byte)
 	if buf == nil {

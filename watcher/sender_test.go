@@ -27,7 +27,7 @@ func testSender(t *testing.T, data string) *sender {
 		t.Fatal(err)
 	}
 	var none collector.Collector
-	return &sender{unnamed: func(string) bool { return false }, storage: client, owners: &owners{collector: &none}, workload: workload{cache: &none}}
+	return &sender{storage: client, owners: &owners{collector: &none}, workload: workload{cache: &none}}
 }
 
 // built is the event of an object as the cache has it, packed.

@@ -182,34 +182,31 @@ func (r *Reader) cut() error {
 	return fmt.Errorf("%w after %d frames, which are whole", ErrTruncated, r.course.frames)
 }
 
-var errUnknown = errors.New("unknown field")
-
 func parseFrame(line []byte) (f Frame, err error) {
 	f.Resource = -1 // that it is missing is an error
-	err = jsonscan.Fields(line, func(key []byte, v jsonscan.Value) (err error) {
-		var n int64
-		var text string
+	var at int64
+	var object []byte
+	err = jsonscan.Decode(line, nil, func(key []byte) any {
 		switch string(key) {
 		case "at":
-			n, err = v.Int()
-			f.At = time.Duration(n)
+			return &at
 		case "resource":
-			n, err = v.Int()
-			f.Resource = int(n)
+			return &f.Resource
 		case "type":
-			text, err = v.Text(nil)
-			f.Type = Type(text)
+			return (*string)(&f.Type)
 		case "inferred":
-			f.Inferred, err = v.Bool()
+			return &f.Inferred
 		case "resourceVersion":
-			f.ResourceVersion, err = v.Text(nil)
+			return &f.ResourceVersion
 		case "object":
-			f.Object, err = v.Object()
-		default:
-			err = errUnknown
+			return &object
 		}
-		return err
+		return nil
 	})
+	f.At, f.Object = time.Duration(at), object
+	if err == nil && len(object) > 0 && !jsonscan.IsObject(object) {
+		err = errors.New(`field "object": want an object`)
+	}
 	return f, err
 }
 

@@ -249,18 +249,19 @@ type row struct {
 
 // readRow reads a line; the data are a part of it.
 func readRow(line []byte, in *jsonscan.Interner) (r row, err error) {
-	err = jsonscan.Fields(line, func(key []byte, v jsonscan.Value) (err error) {
+	var other []byte
+	err = jsonscan.Decode(line, in, func(key []byte) any {
 		switch string(key) {
 		case "kind":
-			r.Kind, err = v.Text(in)
+			return &r.Kind
 		case "namespace":
-			r.Namespace, err = v.Text(in)
+			return &r.Namespace
 		case "name":
-			r.Name, err = v.Text(nil)
+			return &r.Name
 		case "data":
-			r.Data = v.Raw()
+			return &r.Data
 		}
-		return err
+		return &other
 	})
 	return r, err
 }

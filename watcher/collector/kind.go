@@ -47,7 +47,6 @@ func (c *Collector) newKind(r Resource) *kind {
 		metrics: m,
 		logger:  c.logger.With("kind", r.Key()),
 		synced:  make(chan struct{}),
-		since:   map[name]uint64{},
 
 		contents: contents{objects: map[name]*object.Object{}},
 	}

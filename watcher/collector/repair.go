@@ -13,31 +13,13 @@ import (
 // should hold none, because there is no such object or a filter keeps it back. The Sink
 // has that state already.
 func (c *Collector) Expected(key object.Key) (*object.Object, bool) {
-	o, _, ok := c.ExpectedSince(key)
-	return o, ok
-}
-
-// ExpectedSince is Expected and the first version that is known to have the same content,
-// as far as it is sent: the heartbeats of a Node are not.
-func (c *Collector) ExpectedSince(key object.Key) (o *object.Object, since uint64, ok bool) {
 	k := c.kind(key.Kind)
 	if k == nil || !k.store.wanted(key) {
-		return nil, 0, false
+		return nil, false
 	}
 	k.store.order.Lock()
 	defer k.store.order.Unlock()
-	if o, ok = k.store.get(nameOf(key)); !ok {
-		return nil, 0, false
-	}
-	return o, k.store.first(o), true
-}
-
-// Alike notes that a record of that version was found to hold what this version of a Node
-// does, but for the heartbeats.
-func (c *Collector) Alike(o *object.Object, version uint64) {
-	if k := c.kind(o.Key.Kind); k != nil {
-		k.store.alike(o, version)
-	}
+	return k.store.get(nameOf(key))
 }
 
 // ExpectedKeys returns the keys of a kind's objects that storage should hold.

@@ -85,38 +85,6 @@ func TestRemovedKindLeavesNoGauge(t *testing.T) {
 	}
 }
 
-// TestExpectedSince: a Node whose heartbeats were dropped is what it was before them, also in
-// the eyes of a process that only saw later ones.
-func TestExpectedSince(t *testing.T) {
-	api := newFakeAPI(t)
-	h := start(t, api, collector.Config{Resources: []collector.Resource{nodes}})
-	key := object.Key{Kind: "Node", Name: "n"}
-	node := func(beat, status string) string {
-		return `|"status":{"conditions":[{"type":"Ready","lastHeartbeatTime":"` + beat + `","status":"` + status + `"}]}`
-	}
-	h.eventually("sync", func() bool { return len(h.Unsynced()) == 0 })
-	api.put("nodes", "n", "u1", node("1", "True"))
-	h.expect("put Node/n u1")
-	o, since, ok := h.ExpectedSince(key)
-	if !ok || since != o.ResourceVersion {
-		t.Errorf("a new Node of version %d is so since %d, %v", o.ResourceVersion, since, ok)
-	}
-	version := o.ResourceVersion
-	h.Alike(o, version-1)
-	api.put("nodes", "n", "u1", node("2", "True"))
-	h.eventually("the heartbeat", func() bool { o, _, _ = h.ExpectedSince(key); return o.ResourceVersion > version })
-	if _, since, _ := h.ExpectedSince(key); since != version-1 {
-		t.Errorf("after a heartbeat it is so since %d, want %d", since, version-1)
-	}
-	before := o
-	api.put("nodes", "n", "u1", node("3", "False"))
-	h.expect("put Node/n u1")
-	h.Alike(before, 1) // what was compared has changed since
-	if o, since, _ := h.ExpectedSince(key); since != o.ResourceVersion {
-		t.Errorf("after a change to version %d it is so since %d", o.ResourceVersion, since)
-	}
-}
-
 // TestFirstListIsTakenOver: nothing of it reaches the Sink unless Repair is called for it; what
 // the watch brings does.
 func TestFirstListIsTakenOver(t *testing.T) {

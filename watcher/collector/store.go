@@ -61,10 +61,6 @@ type store struct {
 	// repair, which comes from another goroutine, keeps its place among the events.
 	order turns
 
-	// since holds, of Nodes whose heartbeats were dropped, the first version that is known to
-	// have the present content.
-	since map[name]uint64 // guarded by order
-
 	// listed is when the current attempt's list was complete, the zero time before; changed
 	// is whether its watch brought a change afterwards.
 	listed  time.Time // guarded by order
@@ -214,7 +210,6 @@ func (s *store) Delete(obj any) error {
 	}
 	s.metrics.cacheKeys.Set(float64(s.set(n, nil)))
 	delete(s.unread, n)
-	delete(s.since, n)
 	uid, version := gone.UID, gone.ResourceVersion
 	if old != nil {
 		if uid == "" {
@@ -331,9 +326,6 @@ func (s *store) Replace(list []any, version string) error {
 	s.life.accept()
 	s.afresh.Store(false)
 	restored := s.restored.Load()
-	if restored {
-		clear(s.since)
-	}
 	now := time.Now()
 	s.listed, s.changed = now, false
 	list = s.takeUnread(list)
@@ -359,7 +351,6 @@ func (s *store) Replace(list []any, version string) error {
 func (s *store) handOver(changes []change, gone []*object.Object, now time.Time, taken bool) {
 	for _, o := range gone {
 		s.metrics.received.Inc()
-		delete(s.since, nameOf(o.Key))
 		version := o.ResourceVersion
 		if s.restored.Load() {
 			version = min(version, s.latest)
@@ -441,10 +432,8 @@ func (s *store) emitPut(old *object.Object, it *item, taken bool) {
 	older := s.restored.Load() || old != nil && (old.ResourceVersion == 0 || it.obj.ResourceVersion < old.ResourceVersion)
 	if !older && s.heartbeat(old, it.obj) {
 		s.drop(ReasonHeartbeat)
-		s.since[nameOf(old.Key)] = s.first(old)
 		return
 	}
-	delete(s.since, nameOf(it.obj.Key))
 	if taken {
 		s.drop(ReasonFirstList)
 		return
@@ -463,29 +452,6 @@ func (s *store) heartbeat(old, fresh *object.Object) bool {
 	return s.resource.Kind == kindNode && s.resource.Group == "" &&
 		old != nil && old.HasContent() && old.UID == fresh.UID &&
 		object.EqualIgnoring(old.JSON(), fresh.JSON(), object.HeartbeatPaths)
-}
-
-// alike notes that a version had the content of o, as far as it is sent, unless that has
-// changed since.
-func (s *store) alike(o *object.Object, version uint64) {
-	s.order.Lock()
-	defer s.order.Unlock()
-	n := nameOf(o.Key)
-	now := s.peek(n)
-	if s.resource.Kind != kindNode || now == nil || now.UID != o.UID {
-		return
-	}
-	if first := s.first(now); first <= o.ResourceVersion && version < first {
-		s.since[n] = version
-	}
-}
-
-// first is the first version that is known to have the content of o, the cached object.
-func (s *store) first(o *object.Object) uint64 {
-	if first, known := s.since[nameOf(o.Key)]; known {
-		return first
-	}
-	return o.ResourceVersion
 }
 
 func (s *store) emitDelete(key object.Key, uid string, version uint64, received time.Time) {

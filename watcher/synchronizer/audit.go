@@ -147,7 +147,7 @@ func (x *suspect) problem() Problem {
 		return Missing
 	case x.leftover:
 		return Leftover
-	case x.version != 0 && x.version < x.expected.to:
+	case x.version != 0 && x.version < x.expected.version:
 		return Older
 	}
 	return Altered

@@ -30,8 +30,8 @@ type suspect struct {
 
 // expected is the part of an Expectation that a suspect keeps.
 type expected struct {
-	uid string
-	to  uint64
+	uid     string
+	version uint64
 }
 
 // findings are the results for one kind.
@@ -56,7 +56,7 @@ const (
 // kind compares one kind and repairs what differs. Of open objects something is on its
 // way, so that nothing could be said.
 func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired, open int, err error) {
-	c := s.suspects(ctx, kind, s.small(kind), false)
+	c := s.suspects(ctx, kind, s.wholly(kind), false)
 	if c.err != nil {
 		return 0, 0, c.err
 	}
@@ -192,10 +192,10 @@ func (s *Synchronizer) repair(ctx context.Context, x suspect) error {
 }
 
 // overtaken reports that the object is another than the one that was compared: its change
-// went ahead.
+// went ahead. That of a Node may be a heartbeat, which is not sent.
 func (s *Synchronizer) overtaken(x suspect) bool {
 	e, expected := s.set.Cache.Expectation(x.Key)
-	return !expected || e.UID != x.expected.uid || e.From > x.expected.to
+	return !expected || e.UID != x.expected.uid || e.Version > x.expected.version && x.Kind != kindNode
 }
 
 // errOpen says that something of an object was on its way, or came, while its record was
@@ -223,11 +223,6 @@ func (s *Synchronizer) confirm(ctx context.Context, x suspect) (differs bool, er
 		return false, errOpen
 	case !found || !expected:
 		return expected || found && s.ours(x.Kind, rec.Data), nil
-	case !Same(x.Kind, rec.Data, o.JSON()):
-		return true, nil
 	}
-	if m, err := object.Scan(rec.Data); err == nil {
-		s.set.Cache.Alike(o, m.Version())
-	}
-	return false, nil
+	return !Same(x.Kind, rec.Data, o.JSON()), nil
 }

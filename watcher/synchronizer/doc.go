@@ -16,17 +16,16 @@
 //     storage lacks it, behind what the watch delivers; if it could not be compared for
 //     firstPatience, all of it is sent, beside further tries.
 //  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
-//     longer watched, also of those that ended while no watcher ran (see StateKind): no row of
-//     a kind leaves before that record names it, unless the record cannot be kept for
-//     nameWithin. A kind that comes, goes or changes its version is not left to the next
-//     period.
+//     longer watched, also of those that ended while no watcher ran (see StateKind), unless
+//     such a kind had come within the last seconds before. A kind that comes, goes or changes
+//     its version is not left to the next period.
 //  5. What another watcher may have written stays: of a kind with a label selector,
 //     records that it does not select; of a kind with namespaces, or of none that is
 //     watched, a record of the cluster scope takes no namespaced one of its name with it.
 //  6. Kubernetes Events are never compared: storage keeps them by age. Nor are
 //     ExportServices, which storage lists elsewhere, and the heartbeats of Nodes, which are
 //     not sent.
-//  7. Of a small kind all records are read whole at each comparison, of a large one names,
+//  7. Of a small kind and of Nodes all records are read whole at each comparison, of a large one names,
 //     uids and versions, and every record whole within bodiesWithin: one that was edited
 //     in place keeps its version.
 //  8. Lists are paged and limited in rate, single records are read a limited number at a

@@ -2,8 +2,6 @@ package synchronizer
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,90 +16,14 @@ const (
 	ownersPoll    = 50 * time.Millisecond
 )
 
-// first is a kind whose first list was taken over.
-type first struct {
-	lists    int       // that were taken over, or are to be compared again: the kind may have gone and come meanwhile
-	since    time.Time // the first of them
-	compared bool      // or the wait for that is over
-}
-
-// firsts are the kinds whose first list was taken over and is not dealt with yet.
-type firsts struct {
-	begun chan struct{} // size 1: one token says that there are more
-
-	mu    sync.Mutex // may be taken while Synchronizer.mu is held
-	kinds map[string]first
-}
-
-// add takes over a first list.
-func (f *firsts) add(kind string) {
-	f.mu.Lock()
-	one := first{lists: f.kinds[kind].lists + 1, since: f.kinds[kind].since}
-	if one.since.IsZero() {
-		one.since = time.Now()
-	}
-	f.kinds[kind] = one
-	f.mu.Unlock()
-	select {
-	case f.begun <- struct{}{}:
-	default:
-	}
-}
-
-// again has a kind that is among them dealt with once more.
-func (f *firsts) again(kind string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if one, is := f.kinds[kind]; is {
-		one.lists++
-		f.kinds[kind] = one
-	}
-}
-
-// get is the zero value for a kind that is not among them.
-func (f *firsts) get(kind string) first {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.kinds[kind]
-}
-
-// all are the kinds, sorted.
-func (f *firsts) all() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Sorted(maps.Keys(f.kinds))
-}
-
-func (f *firsts) markCompared(kind string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	one := f.kinds[kind]
-	one.compared = true
-	f.kinds[kind] = one
-}
-
-// remove takes out a kind unless it went and came since it had so many lists.
-func (f *firsts) remove(kind string, lists int) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.kinds[kind].lists != lists {
-		return false
-	}
-	delete(f.kinds, kind)
-	return true
-}
-
 // Uncompared are the kinds whose first list was taken over and is not compared yet.
-func (f *firsts) Uncompared() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	kinds := slices.Sorted(maps.Keys(f.kinds))
-	return slices.DeleteFunc(kinds, func(kind string) bool { return f.kinds[kind].compared })
+func (s *Synchronizer) Uncompared() []string {
+	return s.those(func(k *kindState) bool { return k.lists > 0 && !k.compared })
 }
 
 // FirstSince is when a first list was taken over that is not compared and handed over yet;
 // zero if there is none.
-func (f *firsts) FirstSince(kind string) time.Time { return f.get(kind).since }
+func (s *Synchronizer) FirstSince(kind string) time.Time { return s.state(kind).since }
 
 // First takes over the first complete list of a kind: what storage lacks of it goes to the
 // pipeline with Repair, beside what the watch delivers. False leaves it to the caller.
@@ -109,34 +31,30 @@ func (s *Synchronizer) First(kind string) bool {
 	if !compared(kind) {
 		return false
 	}
-	s.add(kind)
-	s.Unnamed(kind)
+	s.with(kind, func(k *kindState) {
+		if k.lists++; k.since.IsZero() {
+			k.since = time.Now()
+		}
+	})
+	token(s.begun)
+	token(s.wake) // the record is to name it
 	return true
 }
 
 // runFirsts deals with first lists until ctx ends, each kind by itself.
 func (s *Synchronizer) runFirsts(ctx context.Context) {
-	var kinds sync.WaitGroup
-	defer kinds.Wait()
-	running := map[string]bool{}
-	ended := make(chan string)
+	var running sync.WaitGroup
+	defer running.Wait()
 	for {
-		for _, kind := range s.all() {
-			if !running[kind] {
-				running[kind] = true
-				kinds.Go(func() {
-					s.first(ctx, kind)
-					select {
-					case ended <- kind:
-					case <-ctx.Done():
-					}
-				})
-			}
+		for _, kind := range s.those(func(k *kindState) bool {
+			begins := k.lists > 0 && !k.running
+			k.running = k.running || begins
+			return begins
+		}) {
+			running.Go(func() { s.first(ctx, kind) })
 		}
 		select {
 		case <-s.begun:
-		case kind := <-ended:
-			delete(running, kind)
 		case <-ctx.Done():
 			return
 		}
@@ -152,7 +70,7 @@ func (s *Synchronizer) first(ctx context.Context, kind string) {
 		}
 	}
 	for ctx.Err() == nil {
-		lists := s.firsts.get(kind).lists
+		lists := s.state(kind).lists
 		s.sendFirst(ctx, kind)
 		if ctx.Err() == nil && s.doneFirst(kind, lists) {
 			return
@@ -172,7 +90,7 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 
 	tried, patience := make(chan outcome, 1), time.After(firstPatience)
 	try := func() {
-		parts.Go(func() { tried <- s.suspects(ctx, kind, s.rulesChanged(ctx) || s.small(kind), true) })
+		parts.Go(func() { tried <- s.suspects(ctx, kind, s.rulesChanged(ctx) || s.wholly(kind), true) })
 	}
 	try()
 	var again <-chan time.Time
@@ -210,18 +128,22 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	}
 }
 
-// doneFirst ends the special treatment of a kind, unless it went and came meanwhile.
-func (s *Synchronizer) doneFirst(kind string, lists int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.remove(kind, lists) {
-		return false
-	}
-	if s.set.Cache.Collected(kind) {
-		delete(s.soon, kind) // it would do the same again
-		s.fresh[kind] = time.Now()
-	}
-	return true
+// doneFirst ends the special treatment of a kind, unless it went and came since it had so many lists.
+func (s *Synchronizer) doneFirst(kind string, lists int) (done bool) {
+	s.with(kind, func(k *kindState) {
+		if done = k.lists == lists; !done {
+			return
+		}
+		k.lists, k.since, k.compared, k.running = 0, time.Time{}, false, false
+		if s.set.Cache.Collected(kind) {
+			k.tries, k.dealt = 0, time.Now() // another comparison would do the same again
+		}
+	})
+	return done
+}
+
+func (s *Synchronizer) markCompared(kind string) {
+	s.with(kind, func(k *kindState) { k.compared = true })
 }
 
 // sendMissing hands over what differs.
@@ -248,55 +170,28 @@ func (s *Synchronizer) sendAll(ctx context.Context, kind string) {
 }
 
 // rulesChanged reports whether records may have been written by other rules, so that one of the
-// same version may differ; true while that is unknown.
+// same version may differ: also if the record of the kinds cannot be read.
 func (s *Synchronizer) rulesChanged(ctx context.Context) bool {
-	if s.cfg.Rules == "" {
-		return false
-	}
 	select {
 	case s.asking <- struct{}{}: // one asks for all
-	case <-ctx.Done():
-		return true
-	}
-	defer func() { <-s.asking }()
-	s.mu.Lock()
-	rules := s.rules
-	s.mu.Unlock()
-	if rules.known {
-		return rules.changed
-	}
-	if time.Since(rules.failed) < 10*firstPause {
-		return true // a later try may say
-	}
-	rules = ruleState{known: true, changed: true}
-	if s.cfg.Name != "" {
-		if was, _, err := s.remembered(ctx); err != nil {
-			rules = ruleState{failed: time.Now()}
-		} else {
-			rules.changed = was.Rules != s.cfg.Rules
+		changed := s.cfg.Rules != ""
+		if changed && s.cfg.Name != "" {
+			was, _, err := s.remembered(ctx)
+			changed = err != nil || was.Rules != s.cfg.Rules
 		}
+		s.changed = changed
+		close(s.asked)
+	case <-s.asked:
 	}
-	s.mu.Lock()
-	s.rules = rules
-	s.mu.Unlock()
-	return !rules.known || rules.changed
+	return s.changed
 }
 
 // written returns the rules by which all records are known to be written, or was, those that
 // storage has.
-func (s *Synchronizer) written(was string) string {
-	unsynced := len(s.set.Cache.UnsyncedKinds())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.rules.known && s.rules.changed && len(s.all())+unsynced == 0 && s.set.Complete() {
+func (s *Synchronizer) written(ctx context.Context, was string) string {
+	firsts := s.those(func(k *kindState) bool { return k.lists > 0 })
+	if len(firsts)+len(s.set.Cache.UnsyncedKinds()) == 0 && s.set.Complete() && s.rulesChanged(ctx) {
 		return s.cfg.Rules
 	}
 	return was
-}
-
-// ruleState is whether the rules by which objects are sent changed since storage was last
-// known to be written by them.
-type ruleState struct {
-	known, changed bool
-	failed         time.Time // when storage did not say
 }

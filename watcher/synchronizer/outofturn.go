@@ -2,7 +2,6 @@ package synchronizer
 
 import (
 	"context"
-	"maps"
 	"slices"
 )
 
@@ -14,44 +13,38 @@ const soonTries = 10
 // CompareSoon has a kind compared soon, whatever the period: one that has begun, ended or
 // changed its version, or was listed late. What its watch did not see meanwhile shows in no event.
 func (s *Synchronizer) CompareSoon(kind string) {
-	s.mu.Lock()
-	s.soon[kind] = soonTries
-	s.again(kind)
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.with(kind, func(k *kindState) {
+		if k.tries = soonTries; k.lists > 0 {
+			k.lists++ // it is dealt with once more
+		}
+	})
+	token(s.wake)
 }
 
 // compareDue compares the kinds that are waiting, and reports whether there is more to
 // do. A storage that fails is left to the period.
 func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
-	s.mu.Lock()
-	tries := s.soon
-	s.soon = map[string]int{} // for those that come meanwhile
-	s.mu.Unlock()
-	for _, kind := range slices.Sorted(maps.Keys(tries)) {
+	s.name(ctx)
+	for _, kind := range s.those(func(k *kindState) bool { return k.tries > 0 }) {
 		if ctx.Err() != nil {
 			return false
 		}
-		left := tries[kind]
+		left := 0
+		s.with(kind, func(k *kindState) { left, k.tries = k.tries, 0 }) // more may be wanted meanwhile
 		if !s.unlisted(kind) {
-			if left--; s.settled(ctx, kind) || left == 0 {
+			if left--; s.settled(ctx, kind) || left <= 0 {
 				continue
 			}
 		}
 		again = true
-		s.mu.Lock()
-		s.soon[kind] = max(s.soon[kind], left)
-		s.mu.Unlock()
+		s.with(kind, func(k *kindState) { k.tries = max(k.tries, left) })
 	}
 	return again
 }
 
 // unlisted reports whether a kind is watched and its first list is not dealt with.
 func (s *Synchronizer) unlisted(kind string) bool {
-	return s.firsts.get(kind).lists > 0 || compared(kind) && s.set.Cache.Collected(kind) &&
+	return s.state(kind).lists > 0 || compared(kind) && s.set.Cache.Collected(kind) &&
 		!slices.Contains(s.set.Cache.SyncedKinds(), kind)
 }
 

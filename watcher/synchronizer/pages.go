@@ -48,9 +48,10 @@ const (
 	overlap = 10
 )
 
-// small reports whether the records of a kind are compared whole each time.
-func (s *Synchronizer) small(kind string) bool {
-	return len(s.set.Cache.ExpectedKeys(kind)) <= smallKind
+// wholly reports whether the records of a kind are compared whole each time. Those of Nodes are: one of
+// an older version may lack only heartbeats.
+func (s *Synchronizer) wholly(kind string) bool {
+	return kind == kindNode || len(s.set.Cache.ExpectedKeys(kind)) <= smallKind
 }
 
 // isDue reports whether this is the comparison in which a record is read whole, n being the
@@ -132,7 +133,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 	for _, k := range keys {
 		if e, is := s.set.Cache.Expectation(k); is {
 			add(suspect{Key: k, missing: true, proven: out.sound && (first || len(keys) > fewMissing),
-				expected: expected{e.UID, e.To}})
+				expected: expected{e.UID, e.Version}})
 		}
 	}
 	out.suspects = append(out.suspects, leftovers...)
@@ -142,18 +143,17 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 // judge compares a record with what is expected of it. Data is the whole object or what
 // stateFields shows of it.
 func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole bool, n int) (x suspect, differs bool) {
-	x = suspect{Key: k, expected: expected{e.UID, e.To}}
+	x = suspect{Key: k, expected: expected{e.UID, e.Version}}
 	m, err := object.Scan(data)
 	if err != nil {
 		return x, true
 	}
 	v := m.Version()
 	x.version = v
-	// A Node that was not sent for its heartbeats may be the same in an older record.
-	x.newer = v > e.To && e.To != 0
-	x.proven = v != 0 && v < e.From && (k.Kind != kindNode || m.UID != e.UID)
+	x.newer = v > e.Version && e.Version != 0
+	x.proven = v != 0 && v < e.Version && (k.Kind != kindNode || m.UID != e.UID)
 	switch {
-	case x.proven, m.UID != e.UID, !whole && (e.To == 0 || v < e.From || x.newer):
+	case x.proven, m.UID != e.UID, !whole && (e.Version == 0 || v < e.Version || x.newer):
 		return x, true
 	case whole:
 		o, is := s.set.Cache.Expected(k)

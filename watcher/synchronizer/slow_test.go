@@ -1,13 +1,10 @@
 package synchronizer
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,70 +90,6 @@ func TestOneSlowKind(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestNamedThoughUnreadable: rows wait nameWithin for the record to name their kind, whatever is
-// known of storage's reads, and then the log says what may stay.
-func TestNamedThoughUnreadable(t *testing.T) {
-	for _, after := range []time.Duration{time.Second, 5 * time.Second, time.Minute} {
-		t.Run(after.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
-				w := hundred(1)
-				w.log = slog.NewTextHandler(&log, nil)
-				s := w.begun(t, hanging{w, after, time.Now().Add(time.Hour)})
-				time.Sleep(nameWithin - time.Second/2)
-				if !s.Unnamed("Kind000") {
-					t.Error("rows do not wait")
-				}
-				time.Sleep(time.Second)
-				synctest.Wait()
-				if s.Unnamed("Kind000") || !strings.Contains(log.String(), "no watcher runs") {
-					t.Errorf("rows wait too long, or the log does not say so:\n%s", &log)
-				}
-			})
-		})
-	}
-}
-
-// TestNamedBesideALongRead: to find out whether a kind that ended left anything holds up no
-// kind that is to be named.
-func TestNamedBesideALongRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.records[object.Key{Kind: StateKind, Name: "x"}] = `{"kinds":["Kind000","TFJob"],"leaving":[]}`
-		w.kinds = []string{"Kind000"}
-		cfg := Default()
-		cfg.Period, cfg.Name = 10*time.Second, "x"
-		s, err := New(cfg, Settings{
-			Storage: slow{world: w, kinds: []string{"TFJob"}, list: 5 * time.Hour}, Cache: w, Pipeline: w, Logger: slog.New(slog.DiscardHandler),
-			Complete: func() bool { return true },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.memory.asked["TFJob"] = claimRounds
-		w.records[object.Key{Kind: StateKind, Name: "x"}] = `{"kinds":["Kind000"],"leaving":["TFJob"]}`
-		s.Retire("TFJob")
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 2)
-		go func() { done <- s.remember(ctx); done <- nil }()
-		go s.runNames(ctx)
-		time.Sleep(time.Second)
-		w.mu.Lock()
-		w.kinds = append(w.kinds, "Late")
-		w.mu.Unlock()
-		if !s.Unnamed("Late") {
-			t.Error("rows leave at once")
-		}
-		time.Sleep(time.Second)
-		if !(*s.named.Load())["Late"] {
-			t.Error("a kind is not named as long as another is read")
-		}
-		cancel()
-		<-done
-		<-done
-	})
 }
 
 // TestRecordOfAnotherThatCannotBeRead: whose kinds are not known, his rows stay.

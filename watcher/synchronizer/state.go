@@ -6,10 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
-	"time"
 
-	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -39,6 +38,7 @@ type memory struct {
 	foreign map[string]bool // kinds that were put back: another watcher collects them
 	removed map[string]bool // kinds that were retired since nobody claimed them
 	done    map[string]bool // leaving kinds that another claimed, or of which nothing is left
+	named   []string        // the kinds in the record
 }
 
 // remembered reads the record; one that cannot be understood is as good as none.
@@ -58,91 +58,47 @@ func (s *Synchronizer) remembered(ctx context.Context) (was state, found bool, e
 	return was, found, nil
 }
 
-// nameWithin is how long rows of a kind wait for the record to name it. After that they are sent
-// anyway, since a storage that rejects only the record would otherwise get nothing; the record
-// is retried every namePause.
-const (
-	nameWithin = 10 * time.Second
-	namePause  = time.Second
-)
-
-// Unnamed reports whether rows of a kind must wait because the record does not name it: nobody
-// would find them if the kind ended while no watcher runs. It schedules the naming.
-func (s *Synchronizer) Unnamed(kind string) bool {
-	if s.cfg.Name == "" || !compared(kind) || (*s.named.Load())[kind] || !s.set.Cache.Collected(kind) {
-		return false
-	}
-	select {
-	case s.unnamed <- struct{}{}:
-	default:
-	}
-	since := s.nameless.Load()
-	return since == nil || time.Since(*since) < nameWithin
-}
-
-// runNames adds kinds to the record until ctx ends.
-func (s *Synchronizer) runNames(ctx context.Context) {
-	defer s.nameless.Store(&time.Time{}) // the pipeline drains
-	for {
-		select {
-		case <-s.unnamed:
-		case <-ctx.Done():
-			return
-		}
-		begin := time.Now()
-		s.nameless.Store(&begin)
-		late := time.AfterFunc(nameWithin, func() {
-			s.set.Logger.Warn("cannot save the record of kinds: the rows of a kind that ends while no watcher runs may stay")
-		})
-		for _, err := s.record(ctx, false); err != nil; _, err = s.record(ctx, false) {
-			s.set.Logger.Debug("saving the record of kinds failed; retrying", "error", err)
-			if lifecycle.Pause(ctx, namePause) != nil {
-				late.Stop()
-				return
-			}
-		}
-		late.Stop()
-		s.nameless.Store(nil)
-	}
-}
-
 // remember keeps the record up to date and, if the kinds are complete, retires those that
 // nobody claimed.
 func (s *Synchronizer) remember(ctx context.Context) error {
+	if s.cfg.Name == "" {
+		return nil
+	}
 	ripe, err := s.record(ctx, s.set.Complete())
 	for _, kind := range ripe {
 		claimed, failed := s.claimed(ctx, kind)
 		if err = cmp.Or(err, failed); failed != nil || !claimed && !s.emptied(ctx, kind) {
 			continue
 		}
-		s.locked(func() {
-			if s.memory.done[kind] = true; claimed {
-				s.spare(kind)
-			}
-		})
+		if s.memory.done[kind] = true; claimed {
+			s.spare(kind)
+		}
 	}
 	return err
 }
 
-// locked runs do while nothing else changes memory.
-func (s *Synchronizer) locked(do func()) {
-	s.remembering <- struct{}{}
-	defer func() { <-s.remembering }()
-	do()
+// name puts kinds that are collected into the record.
+func (s *Synchronizer) name(ctx context.Context) {
+	if s.cfg.Name == "" || !slices.ContainsFunc(s.set.Cache.SyncedKinds(), func(kind string) bool {
+		return compared(kind) && !slices.Contains(s.memory.named, kind)
+	}) {
+		return
+	}
+	if _, err := s.record(ctx, false); err != nil && ctx.Err() == nil {
+		s.set.Logger.Warn("cannot save the record of kinds: the rows of a kind that ends while no watcher runs may stay",
+			"error", err)
+	}
 }
 
 // record updates the record and returns the leaving kinds that had their claimRounds.
 func (s *Synchronizer) record(ctx context.Context, complete bool) (ripe []string, err error) {
-	s.remembering <- struct{}{}
-	defer func() { <-s.remembering }()
 	was, found, err := s.remembered(ctx)
 	if err != nil {
 		return nil, err
 	}
 	next, asked, ripe := s.next(was, complete)
-	next.Rules = s.written(was.Rules)
-	if !found || was.Rules != next.Rules || !slices.Equal(was.Kinds, next.Kinds) ||
-		!slices.Equal(was.Leaving, next.Leaving) {
+	next.Rules = s.written(ctx, was.Rules)
+	if !found || !reflect.DeepEqual(was, next) {
 		raw, err := json.Marshal(map[string]any{
 			"kind": StateKind, "metadata": map[string]string{"name": s.cfg.Name}, "kinds": next.Kinds, "leaving": next.Leaving,
 			"rules": next.Rules,
@@ -155,12 +111,7 @@ func (s *Synchronizer) record(ctx context.Context, complete bool) (ripe []string
 			return nil, fmt.Errorf("note which kinds storage holds: %w", err)
 		}
 	}
-	s.memory.asked = asked
-	named := map[string]bool{}
-	for _, kind := range next.Kinds {
-		named[kind] = true
-	}
-	s.named.Store(&named)
+	s.memory.asked, s.memory.named = asked, next.Kinds
 	return ripe, nil
 }
 
@@ -216,12 +167,9 @@ func (s *Synchronizer) next(was state, complete bool) (next state, asked map[str
 
 // emptied retires a kind, and reports whether storage holds nothing of it any more.
 func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
-	s.mu.Lock()
-	known := s.retired[kind]
-	s.mu.Unlock()
-	if !known {
+	if !s.state(kind).retired {
 		s.set.Logger.Warn("a kind is not collected any more, what it left is removed", "kind", kind)
-		s.locked(func() { s.memory.removed[kind] = true })
+		s.memory.removed[kind] = true
 		s.Retire(kind)
 		return false
 	}
@@ -263,7 +211,5 @@ func (s *Synchronizer) claimed(ctx context.Context, kind string) (bool, error) {
 // spare ends the removal of a kind that another watcher collects.
 func (s *Synchronizer) spare(kind string) {
 	delete(s.memory.removed, kind)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.retired, kind)
+	s.with(kind, func(k *kindState) { k.retired = false })
 }

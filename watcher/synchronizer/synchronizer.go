@@ -49,9 +49,6 @@ type Cache interface {
 	// Unreadable reports whether an object that is not expected may be one that is there and
 	// cannot be read: its record must stay.
 	Unreadable(object.Key) bool
-	// Alike notes that a record of that version holds what this version of the object does,
-	// as far as it is sent.
-	Alike(o *object.Object, version uint64)
 	// ExpectedKeys are the keys of a kind that storage should hold.
 	ExpectedKeys(kind string) []object.Key
 	// Repair hands the object's latest state, or its deletion, to the pipeline.
@@ -63,11 +60,9 @@ type Cache interface {
 
 // Expectation describes a record whose body is not read.
 type Expectation struct {
-	APIVersion string // "": not known
-	UID        string
-	// From and To are the versions between which the object did not change, as far as it
-	// is sent; 0 if they cannot be compared.
-	From, To    uint64
+	APIVersion  string // "": not known
+	UID         string
+	Version     uint64        // 0: cannot be compared
 	Annotations []object.Pair // of the watcher's own
 }
 
@@ -125,33 +120,78 @@ type Settings struct {
 
 // Synchronizer is made by New and works in Run.
 type Synchronizer struct {
-	firsts
 	cfg     Config
 	set     Settings
 	limit   *rate.Limiter // of pages
 	listing chan struct{} // size Concurrency: a token per kind being read
 	reading chan struct{} // size Reading: a token for each record that is looked at
 	round   atomic.Int64  // comparisons of all kinds
-	memory  memory        // guarded by remembering
+	memory  memory        // of the one goroutine that compares all kinds
 	metrics *metrics
 	running atomic.Bool
 	differs func(suspect) // takes what differs, of several goroutines, instead of a repair; nil: see Audit
 
-	remembering chan struct{}                   // size 1: held while the record of the kinds is read and written
-	named       atomic.Pointer[map[string]bool] // the kinds in it
-	nameless    atomic.Pointer[time.Time]       // since when it is to name another; nil: it need not
-	unnamed     chan struct{}                   // size 1: one token says that a kind is to be named
+	asking  chan struct{} // size 1: full once somebody asks what changed is
+	asked   chan struct{} // closed when changed is known
+	changed bool          // see rulesChanged
 
-	// mu guards retired: kinds that are watched no more, of which storage should
-	// hold nothing; and soon: kinds not to be left to the next period, with the tries
-	// they have left.
-	mu      sync.Mutex
-	retired map[string]bool
-	soon    map[string]int
-	fresh   map[string]time.Time // when a first list was dealt with
-	rules   ruleState
-	asking  chan struct{} // size 1: held while finding out about rules
-	wake    chan struct{} // size 1: one token says that soon is not empty
+	mu    sync.Mutex
+	kinds map[string]*kindState // guarded by mu
+	wake  chan struct{}         // size 1: one token says that a kind is not to wait for the period
+	begun chan struct{}         // size 1: one token says that a first list was taken over
+}
+
+// kindState is what is known of a kind beside its records.
+type kindState struct {
+	retired bool      // it is watched no more: storage should hold nothing of it
+	tries   int       // comparisons that it has left before the next period
+	dealt   time.Time // when its first list was dealt with
+
+	// Of a first list that was taken over and is not dealt with:
+	lists    int       // more than one if the kind went and came meanwhile, or is to be compared again
+	since    time.Time // the first of them
+	compared bool      // or the wait for that is over
+	running  bool
+}
+
+// with changes the state of a kind.
+func (s *Synchronizer) with(kind string, do func(*kindState)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kinds[kind] == nil {
+		s.kinds[kind] = &kindState{}
+	}
+	do(s.kinds[kind])
+}
+
+// state returns that of a kind.
+func (s *Synchronizer) state(kind string) (now kindState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := s.kinds[kind]; k != nil {
+		now = *k
+	}
+	return now
+}
+
+// those returns the kinds of which is is true, sorted.
+func (s *Synchronizer) those(is func(*kindState) bool) (kinds []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for kind, k := range s.kinds {
+		if is(k) {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+func token(to chan struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
 }
 
 // New starts nothing.
@@ -168,44 +208,37 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Synchronizer{
+	return &Synchronizer{
 		cfg: cfg, set: set, metrics: m, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency),
 		listing: make(chan struct{}, cfg.Concurrency), reading: make(chan struct{}, cfg.Reading),
 		memory: memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{},
 			done: map[string]bool{}},
-		retired: map[string]bool{}, soon: map[string]int{}, wake: make(chan struct{}, 1),
-		firsts: firsts{kinds: map[string]first{}, begun: make(chan struct{}, 1)}, fresh: map[string]time.Time{},
-		asking:  make(chan struct{}, 1),
-		unnamed: make(chan struct{}, 1), remembering: make(chan struct{}, 1),
-	}
-	s.named.Store(&map[string]bool{})
-	return s, nil
+		kinds: map[string]*kindState{}, wake: make(chan struct{}, 1), begun: make(chan struct{}, 1),
+		asking: make(chan struct{}, 1), asked: make(chan struct{}),
+	}, nil
 }
 
 // Retire has whatever storage holds of a kind removed, as long as the kind is not
 // watched. It begins soon.
 func (s *Synchronizer) Retire(kind string) {
-	s.mu.Lock()
-	s.retired[kind] = true
-	s.mu.Unlock()
+	s.with(kind, func(k *kindState) { k.retired = true })
 	s.CompareSoon(kind)
 }
 
-// kinds are those to compare: the synced ones whose first list was not dealt with lately,
-// and the retired ones that did not come back.
-func (s *Synchronizer) kinds() []string {
+// due are the kinds to compare: the synced ones and the retired ones that did not come back, but
+// for those whose first list is being dealt with, or was lately.
+func (s *Synchronizer) due() []string {
 	kinds := s.set.Cache.SyncedKinds()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for kind := range s.retired {
+	for _, kind := range s.those(func(k *kindState) bool { return k.retired }) {
 		if s.set.Cache.Collected(kind) {
-			delete(s.retired, kind)
+			s.with(kind, func(k *kindState) { k.retired = false })
 		} else {
 			kinds = append(kinds, kind)
 		}
 	}
 	return slices.DeleteFunc(kinds, func(kind string) bool {
-		return s.firsts.get(kind).lists > 0 || time.Since(s.fresh[kind]) < s.cfg.Period/2
+		k := s.state(kind)
+		return !compared(kind) || k.lists > 0 || time.Since(k.dealt) < s.cfg.Period/2
 	})
 }
 
@@ -229,7 +262,6 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	parts.Go(func() { s.runFirsts(ctx) })
-	parts.Go(func() { s.runNames(ctx) })
 	due := time.NewTimer(settle)
 	defer due.Stop()
 	latest := time.Now().Add(settle + patience) // then it is compared, quiet or not
@@ -273,10 +305,7 @@ func (s *Synchronizer) compare(ctx context.Context) {
 	for _, kind := range s.set.Cache.UnsyncedKinds() {
 		s.CompareSoon(kind)
 	}
-	var forgot error
-	if s.cfg.Name != "" {
-		forgot = s.remember(ctx)
-	}
+	forgot := s.remember(ctx)
 	repaired, err := s.Once(ctx)
 	err = errors.Join(forgot, err)
 	switch {
@@ -299,7 +328,7 @@ func (s *Synchronizer) Once(ctx context.Context) (int, error) {
 	var failures []error
 	var g errgroup.Group
 	s.round.Add(1)
-	kinds := slices.DeleteFunc(s.kinds(), func(kind string) bool { return !compared(kind) })
+	kinds := s.due()
 	rand.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
 	for _, kind := range kinds {
 		g.Go(func() error {

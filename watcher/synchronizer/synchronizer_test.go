@@ -44,7 +44,6 @@ type world struct {
 	latency    time.Duration
 	kinds      []string // collected; none is Pod and Event
 
-	since     map[object.Key]uint64 // nil: not kept
 	annotated map[object.Key][]object.Pair
 	fields    []string      // of each list
 	most      int           // records in a page; 0 is any number
@@ -133,26 +132,12 @@ func (w *world) RetireKind(string) {}
 
 func (w *world) Expectation(k object.Key) (Expectation, bool) {
 	o, ok := w.Expected(k)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	since := o.ResourceVersion
-	if first, known := w.since[k]; known {
-		since = first
-	}
-	return Expectation{APIVersion: w.version, UID: o.UID, From: since, To: o.ResourceVersion, Annotations: w.annotated[k]}, ok
+	return Expectation{APIVersion: w.version, UID: o.UID, Version: o.ResourceVersion, Annotations: w.annotated[k]}, ok
 }
 
 func (w *world) Unreadable(k object.Key) bool { return w.unreadable != "" && k.Name == w.unreadable }
 
 func (w *world) Refused(k object.Key) bool { return w.refused != "" && k.Name == w.refused }
-
-func (w *world) Alike(o *object.Object, version uint64) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.since != nil {
-		w.since[o.Key] = version
-	}
-}
 
 func (w *world) Trace(string) (touched func(object.Key) bool, end func()) {
 	return w.Pending, func() {}
