@@ -135,7 +135,6 @@ type Synchronizer struct {
 	memory  memory        // guarded by remembering
 	metrics *metrics
 	running atomic.Bool
-	differs func(suspect) // takes what differs, of several goroutines, instead of a repair; nil: see Audit
 
 	remembering chan struct{}                   // size 1: held while the record of the kinds is read and written
 	named       atomic.Pointer[map[string]bool] // the kinds in it
