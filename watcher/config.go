@@ -26,7 +26,7 @@ func pipelineConfig(cfg config.Config) pipeline.Config {
 	c.AllowUnordered = b.AllowUnordered
 	c.ParkAfter = b.ParkAfter
 	c.DrainTimeout = time.Duration(b.DrainTimeout)
-	c.Events = pipeline.Bound{Count: b.EventQueueLen, Bytes: b.EventQueueBytes, Age: time.Duration(b.EventMaxAge)}
+	c.Events = pipeline.Bound{Count: b.EventQueueLen, Bytes: b.EventQueueBytes}
 	// A short storage timeout says nothing of how long a storage may take to apply
 	// what was given up.
 	c.FenceDelay = max(c.FenceDelay, time.Duration(b.StorageTimeout))

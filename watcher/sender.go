@@ -7,7 +7,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/storage"
-	"github.com/watchbench/watchbench/watcher/synchronizer"
 )
 
 // sender delivers the pipeline's events to storage.
@@ -57,29 +56,4 @@ func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 	return s.storage.Put(ctx, o)
 }
 
-// Verify implements pipeline.Verifier: it reports whether storage holds the state
-// of e, and not another that was written by other masks, or with another workload, of the
-// same version. Events have no read of one record.
-func (s *sender) Verify(ctx context.Context, e pipeline.Event) (bool, error) {
-	rec, found, err := s.storage.Get(ctx, e.Key, "")
-	if err != nil || e.Action == pipeline.Delete {
-		return err == nil && !found, err
-	}
-	if !found {
-		return false, nil
-	}
-	m, err := object.Scan(rec.Data)
-	if err != nil {
-		return false, err
-	}
-	if m.UID != e.UID || m.Version() != e.ResourceVersion {
-		return false, nil
-	}
-	o, _, err := s.workload.annotate(e.Object)
-	return err == nil && synchronizer.Same(e.Key.Kind, rec.Data, o.JSON()), err
-}
-
-var (
-	_ pipeline.Sender   = (*sender)(nil)
-	_ pipeline.Verifier = (*sender)(nil)
-)
+var _ pipeline.Sender = (*sender)(nil)

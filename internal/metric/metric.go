@@ -46,8 +46,7 @@ const (
 	// The next comparison restores all but Kubernetes Events. For a drain, raise `bcs.drainTimeout` and
 	// `terminationGracePeriodSeconds`.
 	EventsDropped = "k8swatch_events_dropped_total"
-	// Kubernetes Events are lost because storage was away or slow. Raise `bcs.eventQueueLen`, `bcs.eventQueueBytes` or
-	// `bcs.eventMaxAge`, by `reason`.
+	// Kubernetes Events are lost because storage was away or slow. Raise `bcs.eventQueueLen` or `bcs.eventQueueBytes`.
 	EventsShed = "k8swatch_events_shed_total"
 	// Storage refuses or does not answer at first; the log says why. A few are harmless.
 	EventsRetried = "k8swatch_events_retried_total"

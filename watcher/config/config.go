@@ -206,8 +206,6 @@ type BCS struct {
 	EventQueueLen int `json:"eventQueueLen"`
 	// How many bytes of Kubernetes Events may wait.
 	EventQueueBytes int64 `json:"eventQueueBytes"`
-	// How long a Kubernetes Event may wait.
-	EventMaxAge Duration `json:"eventMaxAge"`
 	// Tries of a refused write, while others succeed, before it waits for the next change or comparison.
 	ParkAfter int `json:"parkAfter"`
 	// User of the digest for ZooKeeper's ACLs. Without: an empty user and password, as in bcs-k8s-watch.

@@ -189,6 +189,9 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 		d.ignore(path, "has no effect")
 		return nil
 	}
+	if instead := retired[index.ReplaceAllString(path, "[]")]; instead != "" {
+		return d.fail(path, instead)
+	}
 	var known []string
 	for i := range t.NumField() {
 		known = append(known, tagOf(t.Field(i)))
@@ -201,9 +204,6 @@ func (d *decoder) unknown(path, key string, t reflect.Type) error {
 		}
 		d.ignore(path, msg+" It is ignored")
 		return nil
-	}
-	if instead := retired[index.ReplaceAllString(path, "[]")]; instead != "" {
-		return d.fail(path, instead)
 	}
 	if section, _, _ := strings.Cut(path, "."); slices.Contains(strict, section) {
 		return d.fail(path, "unknown key, want one of "+strings.Join(known, ", "))
@@ -230,6 +230,7 @@ var retired = map[string]string{
 	"resourceWatcher.notify.subscriptions[].target.kafka.allowPorts":   portsRemoved,
 	"alertor": "no alerts are sent any more, leave it out: subscribe to v1/events, with a webhook, in " +
 		"resourceWatcher.notify.subscriptions",
+	"bcs.eventMaxAge":        "removed, leave it out: bcs.eventQueueLen and bcs.eventQueueBytes bound what waits",
 	"cacheCheck.maxObjects":  "removed, leave it out: kinds of any size are compared",
 	"cacheCheck.relistLarge": "removed, leave it out: kinds of any size are compared",
 }

@@ -55,7 +55,6 @@ func Default() Config {
 			DrainTimeout:     Duration(p.DrainTimeout),
 			EventQueueLen:    p.Events.Count,
 			EventQueueBytes:  p.Events.Bytes,
-			EventMaxAge:      Duration(p.Events.Age),
 			ParkAfter:        p.ParkAfter,
 		},
 	}

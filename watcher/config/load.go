@@ -201,8 +201,6 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.eventQueueLen", fmt.Sprintf("%d: want 1 to %d", b.EventQueueLen, pipeline.MaxQueueLen)
 	case b.EventQueueBytes < 1:
 		return "bcs.eventQueueBytes", fmt.Sprintf("%d: want 1 or more", b.EventQueueBytes)
-	case b.EventMaxAge < Duration(time.Second):
-		return "bcs.eventMaxAge", "want a duration of at least \"1s\""
 	case b.ZKPassword != "" && b.ZKUser == "":
 		return "bcs.zkPassword", "needs bcs.zkUser"
 	case strings.Contains(b.ZKUser, ":"):

@@ -43,7 +43,7 @@ func everyBound(t *testing.T, test func(t *testing.T, c Config)) {
 	for _, queue := range []int{3, 10_000} {
 		t.Run(fmt.Sprint("queue ", queue), func(t *testing.T) {
 			everyStrategy(t, func(t *testing.T, c Config) {
-				c.HandlerQueueLen, c.Events = queue, Bound{Count: 200, Bytes: 1 << 20, Age: time.Hour}
+				c.HandlerQueueLen, c.Events = queue, Bound{Count: 200, Bytes: 1 << 20}
 				test(t, c)
 			})
 		})
@@ -87,10 +87,7 @@ func TestEventsAreBounded(t *testing.T) {
 					break
 				}
 			}
-			shed := 0.0
-			for _, reason := range shedNames {
-				shed += valueOf(t, reg, metric.EventsShed, reason)
-			}
+			shed := valueOf(t, reg, metric.EventsShed)
 			st := l.finish()
 			if st.Dropped < n-250 || st.Dropped > n-150 || float64(st.Dropped) != shed || st.Parked != 0 {
 				t.Errorf("%g shed, %+v", shed, st)
@@ -103,55 +100,19 @@ func TestEventsAreBounded(t *testing.T) {
 }
 
 // valueOf is a series of the kind Event.
-func valueOf(t *testing.T, reg *prometheus.Registry, name, reason string) float64 {
+func valueOf(t *testing.T, reg *prometheus.Registry, name string) float64 {
 	t.Helper()
 	all, err := reg.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range all {
-		if f.GetName() != name {
-			continue
-		}
-		for _, m := range f.GetMetric() {
-			if m.GetLabel()[1].GetValue() == reason {
-				return m.GetCounter().GetValue()
-			}
+		if f.GetName() == name {
+			return f.GetMetric()[0].GetCounter().GetValue()
 		}
 	}
-	t.Errorf("no %s of %s", name, reason)
+	t.Errorf("no %s", name)
 	return 0
-}
-
-// What waits for longer than the age is given up without anything else happening, unless
-// it was changed meanwhile.
-func TestOldEventsAreShed(t *testing.T) {
-	everyBound(t, func(t *testing.T, c Config) {
-		s := newStore(time.Millisecond)
-		s.fault = down
-		l := start(t, c, s, nil)
-		for i := range 100 {
-			l.enqueue(note(fmt.Sprint("e", i), 1))
-		}
-		l.enqueue(note("lives", 1))
-		time.Sleep(c.Events.Age - time.Minute)
-		if events, _, _ := l.keptOf("Event"); events != 101 {
-			t.Fatalf("%d events wait before their time, want 101", events)
-		}
-		l.enqueue(note("lives", 2))
-		time.Sleep(c.Events.Age / 2)
-		if events, _, _ := l.keptOf("Event"); events > 1+shapeOf(c, "Event").workers {
-			t.Errorf("%d events wait, want that which was changed", events)
-		}
-		s.setFault(up)
-		time.Sleep(time.Minute)
-		if r, _ := s.row(note("lives", 2)); r.version != 2 {
-			t.Error("what was changed meanwhile did not arrive")
-		}
-		if st := l.finish(); st.Dropped < 95 {
-			t.Errorf("%+v", st)
-		}
-	})
 }
 
 // Events that storage refuses are parked, and no change ever releases them.
@@ -172,11 +133,10 @@ func TestRefusedEventsAreBounded(t *testing.T) {
 		if events, keys, bytes := l.keptOf("Event"); events > 200 || keys > 200 || bytes > 200*noteBytes {
 			t.Errorf("%d events of %d keys and %d bytes are kept", events, keys, bytes)
 		}
-		time.Sleep(2 * c.Events.Age)
-		if events, keys, bytes := l.keptOf("Event"); events+keys != 0 || bytes != 0 {
-			t.Errorf("%d events of %d keys and %d bytes are kept for ever", events, keys, bytes)
+		if lag := l.Lag("Event"); lag != 0 {
+			t.Errorf("a lag of %s, though nothing is ever to come of what is parked", lag)
 		}
-		if st := l.finish(); st.Sent != 1000 || st.Dropped != 1000 {
+		if st := l.finish(); st.Sent != 1000 || st.Dropped+uint64(st.Parked) != 1000 {
 			t.Errorf("%+v", st)
 		}
 	})

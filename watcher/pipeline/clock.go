@@ -56,10 +56,7 @@ func (c *timekeeper) run() {
 			l.tick(now)
 		}
 		r := l.report(now)
-		next := l.discards.next(c.at, l.discarded)
-		if l.bounded != nil {
-			next = l.bounded.log.next(next, l.bounded.total())
-		}
+		next := l.sheds.next(l.discards.next(c.at, l.discarded), l.shed)
 		if next == 0 && r == nil {
 			c.running = false
 			l.mu.Unlock()
@@ -111,18 +108,8 @@ func (l *lane) report(now int64) *report {
 		return newReport(slog.LevelWarn, "events dropped", "reason", "queue full", "kind", l.kind, "events", n,
 			"queueFullTimeout", l.p.config.QueueFullTimeout)
 	}
-	if l.bounded == nil {
-		return nil
+	if n := l.sheds.take(l.shed, now); n > 0 {
+		return newReport(slog.LevelWarn, "events shed: more wait than are kept", "kind", l.kind, "events", n)
 	}
-	n := l.bounded.log.take(l.bounded.total(), now)
-	if n == 0 {
-		return nil
-	}
-	attrs := []any{"kind", l.kind, "events", n}
-	for i, n := range l.bounded.by {
-		if n > 0 {
-			attrs = append(attrs, "by_"+shedNames[i], n)
-		}
-	}
-	return newReport(slog.LevelWarn, "events shed: more wait than are kept, or for too long", attrs...)
+	return nil
 }

@@ -103,8 +103,8 @@ func Default() Config {
 		ParkAfter:        8,
 		Backoff:          Backoff{Min: 100 * time.Millisecond, Max: 5 * time.Second},
 		MaxThrottle:      time.Minute,
-		FenceDelay:       5 * time.Second,                                       // the original's request deadline
-		Events:           Bound{Count: 20_000, Bytes: 32 << 20, Age: time.Hour}, // an apiserver keeps Events for an hour
+		FenceDelay:       5 * time.Second, // the original's request deadline
+		Events:           Bound{Count: 20_000, Bytes: 32 << 20},
 		DrainTimeout:     10 * time.Second,
 	}
 }
@@ -157,7 +157,6 @@ func (c Config) Validate() error {
 		{"maxThrottle", c.MaxThrottle, time.Millisecond},
 		{"fenceDelay", c.FenceDelay, 0},
 		{"drainTimeout", c.DrainTimeout, 0},
-		{"events.age", c.Events.Age, time.Second},
 	} {
 		if f.got < f.min {
 			return fmt.Errorf("%s is %s: want at least %s", f.name, f.got, f.min)

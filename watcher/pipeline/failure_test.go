@@ -376,55 +376,6 @@ func TestUnknownOutcomeIsFenced(t *testing.T) {
 	})
 }
 
-// verifyingStore can be asked what it holds.
-type verifyingStore struct {
-	*store
-	asked int
-}
-
-func (v *verifyingStore) Verify(_ context.Context, e Event) (bool, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.asked++
-	got, ok := v.rows[e.Key]
-	if e.Action == Delete {
-		return !ok, nil
-	}
-	return ok && got == row{e.UID, e.ResourceVersion}, nil
-}
-
-func TestUnknownOutcomeIsVerified(t *testing.T) {
-	for _, applied := range []bool{true, false} {
-		t.Run(fmt.Sprintf("applied=%v", applied), func(t *testing.T) {
-			ordered(t, func(t *testing.T, c Config) {
-				s := &verifyingStore{store: newStore(10 * time.Millisecond)}
-				first := true
-				s.fault = func(e Event) error {
-					if first {
-						first = false
-						if applied {
-							s.apply(e)
-						}
-						return &storage.UnknownOutcomeError{Err: errBroken}
-					}
-					return nil
-				}
-				l := start(t, c, s.store, s)
-				l.enqueue(put("a", 1))
-				time.Sleep(time.Minute)
-				st := l.finish()
-				want := 2
-				if applied {
-					want = 1
-				}
-				if n := len(s.tries(nil)); n != want || s.asked != 1 || st.Sent != 1 {
-					t.Errorf("%d writes, %d questions, %+v: want %d writes", n, s.asked, st, want)
-				}
-			})
-		})
-	}
-}
-
 // TestEndAtOnce: nothing is drained, what is in flight is cancelled, and how long that may
 // still be applied is known.
 func TestEndAtOnce(t *testing.T) {

@@ -22,13 +22,14 @@ type lane struct {
 	gate    gate
 	turn    int // partition that is offered the next probe
 	health  health
-	share   *share   // nil unless the strategy adapts
-	bounded *bounded // nil for a kind whose deletions are sent
+	share   *share // nil unless the strategy adapts
+	bound   *Bound // nil for a kind whose deletions are sent
 	clock   timekeeper
 
 	sends    []*slot // in flight, in no order
 	quiet    int64   // no log line about parked objects before
 	discards notice
+	sheds    notice
 
 	room    chan struct{}     // size 1: one token says "spare may be true"
 	fed     bool              // somebody hands over a backlog: there is more to send than waits
@@ -45,8 +46,7 @@ func newLane(p *Pipeline, kind string) *lane {
 	}
 	l.clock = timekeeper{lane: l, poke: make(chan struct{}, 1)}
 	if undeleted(kind) {
-		l.bounded = &bounded{Bound: p.config.Events}
-		l.weighs = true
+		l.bound, l.weighs = &p.config.Events, true
 	}
 	l.parts = make([]*partition, l.shape.partitions)
 	now := p.now()
@@ -187,12 +187,8 @@ func (l *lane) wakeWorker(q *partition) {
 // refill moves events from the Writer into a handler queue that has got room.
 func (l *lane) refill(q *partition, now int64) {
 	for q.over.head != nil && q.room() {
-		s := q.over.pop()
-		l.p.writer.release(now, s.entered, true)
+		s := l.popOver(q, now, true)
 		ent := s.ent
-		if ent.over == s {
-			ent.over = nil
-		}
 		if ent.tail != nil && (l.shape.merge || ent.state == blocked) {
 			ent.tail.become(s.ev)
 			l.weigh(ent.tail)
@@ -274,17 +270,20 @@ func (l *lane) settle(n int) {
 func (l *lane) discardOverdue(q *partition, now int64) {
 	timeout := int64(l.p.config.QueueFullTimeout)
 	for q.over.head != nil && q.over.head.entered+timeout <= now {
-		s := q.over.pop()
-		l.p.writer.release(now, s.entered, false)
-		if s.ent.over == s {
-			s.ent.over = nil
-		}
-		l.dropped++
+		s := l.popOver(q, now, false)
 		l.discarded++
 		q.discards++
 		q.refused.Observe(now - s.since)
-		l.settle(1)
-		l.forget(s.ent)
-		l.freeSlot(s)
+		l.drop(s)
 	}
+}
+
+// popOver takes the oldest event out of those that wait in the Writer for room in a queue.
+func (l *lane) popOver(q *partition, now int64, handled bool) *slot {
+	s := q.over.pop()
+	l.p.writer.release(now, s.entered, handled)
+	if s.ent.over == s {
+		s.ent.over = nil
+	}
+	return s
 }

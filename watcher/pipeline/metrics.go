@@ -23,7 +23,7 @@ func newCollector(p *Pipeline) *collector {
 	c.queues = meter.NewQueueSeries(&c.Descs, p.clusterID)
 	c.unsent = c.New(metric.WatcherQueue, "Events of a kind that are not sent yet.", "watcher")
 	c.shed = c.New(metric.EventsShed, "Events dropped because more waited than are kept of a kind whose deletions are "+
-		"not sent, or for too long.", "kind", "reason")
+		"not sent.", "kind")
 	c.queueLatency = c.Original(metric.QueueLatency, "Receipt to hand-over to a worker; status failure: to the discard.",
 		p.clusterID, "handler", "name", "status")
 	c.writerFull = c.New(metric.WriterFull, "Time the Writer queue was at capacity.")
@@ -65,10 +65,8 @@ func (c *collector) kind(to []prometheus.Metric, l *lane) []prometheus.Metric {
 		age = c.p.now() - at
 	}
 	to = c.events.Append(to, l.kind, s, age, &l.freshness)
-	if l.bounded != nil {
-		for i, n := range l.bounded.by {
-			to = append(to, meter.Counter(c.shed, float64(n), l.kind, shedNames[i]))
-		}
+	if l.bound != nil {
+		to = append(to, meter.Counter(c.shed, float64(l.shed), l.kind))
 	}
 	return append(to, meter.Gauge(c.unsent, float64(s.Queued), l.kind))
 }

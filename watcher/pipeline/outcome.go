@@ -52,11 +52,10 @@ func statusOf(err error) int {
 
 // trouble is the record of a key that failed, until it succeeds.
 type trouble struct {
-	tries int
-	until int64  // no request before: backoff, throttle or fence
-	round uint64 // the gate's, at the last failure
-	// asked is the event whose outcome is unknown, nil if none is.
-	asked  *Event
+	tries  int
+	until  int64  // no request before: backoff, throttle or fence
+	round  uint64 // the gate's, at the last failure
+	fenced bool   // an outcome is unknown
 	before health // the kind's requests up to the first failure
 }
 
@@ -149,7 +148,6 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 	c := &l.p.config
 	t := s.ent.recordFailure(&l.health)
 	l.health.failed++
-	l.watchAge(now)
 	t.until = now + c.Backoff.delay(t.tries)
 	switch result {
 	case throttled:
@@ -164,9 +162,8 @@ func (l *lane) fail(s *slot, probe bool, result outcome, retryAfter time.Duratio
 			l.gate.pause(after(now, d))
 		}
 	case unknown:
+		t.fenced = true
 		t.until = max(t.until, after(now, c.FenceDelay))
-		asked := s.ev
-		t.asked = &asked
 	}
 	l.gate.failed(probe, t.tries > 1 && t.round == l.gate.round, now, c.Backoff)
 	t.round = l.gate.round
@@ -199,7 +196,7 @@ func (l *lane) postpone(s *slot, probe bool, d time.Duration, now int64) {
 func (l *lane) giveUp(s *slot, err error, now int64) *report {
 	ent := s.ent
 	ent.trouble.tries = 0
-	if ent.trouble.asked == nil {
+	if !ent.trouble.fenced {
 		ent.trouble = nil
 	}
 	if ent.head != nil {
@@ -214,7 +211,6 @@ func (l *lane) giveUp(s *slot, err error, now int64) *report {
 	ent.parked, s.entered = s, now
 	l.parked++
 	l.settle(1)
-	l.watchAge(now)
 	if now < l.quiet {
 		return nil
 	}

@@ -24,12 +24,6 @@ var ErrClosed = errors.New("the pipeline is shutting down and takes no more even
 // ErrRunTwice is returned by the second Run.
 var ErrRunTwice = errors.New("the pipeline has been run already; make a new one")
 
-// Verifier is an optional ability of a Sender: to find out whether storage holds an
-// event's state. It saves the second write after an unknown outcome.
-type Verifier interface {
-	Verify(ctx context.Context, e Event) (ok bool, err error)
-}
-
 // Settings are passed by code, beside the user's Config.
 type Settings struct {
 	Sender    Sender                // required; must return soon after its context ends
@@ -42,7 +36,6 @@ type Settings struct {
 type Pipeline struct {
 	config    Config
 	sender    Sender
-	verifier  Verifier
 	logger    *slog.Logger
 	clusterID string
 	start     time.Time
@@ -82,7 +75,6 @@ func New(c Config, s Settings) (*Pipeline, error) {
 		start: time.Now(),
 		idle:  make(chan struct{}, 1),
 	}
-	p.verifier, _ = s.Sender.(Verifier)
 	if p.logger == nil {
 		p.logger = slog.New(slog.DiscardHandler)
 	}

@@ -20,7 +20,6 @@ type slot struct {
 	size    int   // of its object, where the lane has a bound
 	several bool  // it covers changes of more than one uid
 	again   bool  // it was refused in an outage, or the state before it was parked
-	doomed  bool  // about to be shed
 }
 
 // replaces makes the slot cover an older one too. Storage may hold any of the
@@ -203,6 +202,14 @@ func pushAll(ready []keyItem) {
 	for _, key := range ready {
 		key.item.part.push(key.item)
 	}
+}
+
+// oldest is the sequence of the oldest event of the free keys; there must be one.
+func (q *partition) oldest() int64 {
+	if len(q.late) > 0 && (q.first == nil || q.late[0].at < q.first.head.seq) {
+		return q.late[0].at
+	}
+	return q.first.head.seq
 }
 
 // popReady removes the free key with the oldest waiting event; there must be one.

@@ -14,7 +14,7 @@ type Stats = meter.Stats
 type counts struct {
 	direct                                      uint64 // found room in their handler queue at once
 	received, sent, coalesced, dropped, retried uint64
-	discarded                                   uint64 // of the dropped ones, by a full queue
+	discarded, shed                             uint64 // of the dropped ones, by a full queue, and beyond the bound
 	parked, queued, inFlight                    int
 	waiting                                     int // Enqueue calls that wait for room
 	freshness                                   meter.Histogram
@@ -94,7 +94,7 @@ func (p *Pipeline) Lag(kind string) time.Duration {
 	if !ok {
 		at = now
 	}
-	if l.parked > 0 {
+	if l.parked > 0 && l.bound == nil { // else nothing is ever to come of it
 		for _, ent := range l.keys {
 			if ent.parked != nil {
 				at = min(at, ent.parked.since)

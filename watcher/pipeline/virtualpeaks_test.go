@@ -54,30 +54,6 @@ func TestVirtualPeaks(t *testing.T) {
 	}
 }
 
-// TestVirtualBoundOfLate: a source whose event had to wait for room sheds what has become too old
-// when it is placed, as lane.wait does.
-func TestVirtualBoundOfLate(t *testing.T) {
-	c := config(Single)
-	c.HandlerQueueLen, c.WriterQueueLen, c.QueueFull = 1, 1, Block
-	c.Events.Age = time.Second
-	s := newStore(0)
-	s.latency = func(Event) time.Duration { return 1100 * time.Millisecond }
-	v, err := NewVirtual(c, newVirtualStore(s), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 4 { // one is sent, one waits in each queue and one in the watch
-		e := Event{Action: Put, Key: object.Key{Kind: "Event", Namespace: "ns", Name: fmt.Sprint("e-", i)}, UID: "u", ResourceVersion: uint64(i + 1)}
-		if err := v.Enqueue(0, e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	v.Drain(1200 * time.Millisecond)
-	if got := v.Stats(); got.Dropped != 2 || got.InFlight != 1 { // the second was taken at 1100 ms, the others were too old then
-		t.Errorf("want 2 dropped: %+v", got)
-	}
-}
-
 // TestVirtualTies: requests that end at once do so in the order in which they began.
 func TestVirtualTies(t *testing.T) {
 	c := config(Keyed)

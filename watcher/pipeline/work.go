@@ -27,9 +27,8 @@ func (l *lane) work(q *partition) {
 			q.idle--
 			continue
 		}
-		verify := l.p.verifier != nil && s.ent.trouble.covers(&s.ev)
 		l.mu.Unlock()
-		err := l.p.deliver(&s.ev, verify)
+		err := l.p.sender.Send(l.p.sending, s.ev)
 		now := l.p.now()
 		l.mu.Lock()
 		if r := l.finish(s, probe, err, now); r != nil {
@@ -38,23 +37,6 @@ func (l *lane) work(q *partition) {
 			l.mu.Lock()
 		}
 	}
-}
-
-// covers reports that the event is the one whose outcome is unknown, so that it may
-// be found in storage already.
-func (t *trouble) covers(e *Event) bool {
-	return t != nil && t.asked != nil && t.asked.Action == e.Action &&
-		t.asked.UID == e.UID && t.asked.ResourceVersion == e.ResourceVersion
-}
-
-// deliver sends one event, unless storage is found to have it.
-func (p *Pipeline) deliver(e *Event, verify bool) error {
-	if verify {
-		if ok, err := p.verifier.Verify(p.sending, *e); ok && err == nil {
-			return nil
-		}
-	}
-	return p.sender.Send(p.sending, *e)
 }
 
 // tick does what is due and sets the next alarm.
@@ -74,16 +56,6 @@ func (l *lane) tick(now int64) {
 			if q.over.head != nil {
 				l.clock.alarm(after(q.over.head.entered, l.p.config.QueueFullTimeout))
 			}
-		}
-	}
-	if b := l.bounded; b != nil && b.staleAt != 0 {
-		if b.staleAt <= now {
-			l.shed(now)
-		}
-		if l.held() == 0 {
-			b.staleAt = 0
-		} else if b.staleAt != 0 {
-			l.clock.alarm(b.staleAt)
 		}
 	}
 	if l.gate.shut && !l.gate.probing {
