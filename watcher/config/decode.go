@@ -230,6 +230,8 @@ var retired = map[string]string{
 	"resourceWatcher.notify.subscriptions[].target.kafka.allowPorts":   portsRemoved,
 	"alertor": "no alerts are sent any more, leave it out: subscribe to v1/events, with a webhook, in " +
 		"resourceWatcher.notify.subscriptions",
+	"resourceWatcher.notify.deadLetters": "removed, leave it out: events that are given up are counted and logged, and " +
+		"their objects can be read again by the read API",
 	"cacheCheck.maxObjects":  "removed, leave it out: kinds of any size are compared",
 	"cacheCheck.relistLarge": "removed, leave it out: kinds of any size are compared",
 }

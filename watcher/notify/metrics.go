@@ -9,11 +9,8 @@ import (
 	"github.com/watchbench/watchbench/watcher/meter"
 )
 
-// Why events are dropped, as values of a label.
-const (
-	dropLetter    = "dead_letter" // a dead letter could not be written
-	dropAbandoned = "abandoned"   // still queued when the time for the end was up
-)
+// dropAbandoned is the reason of events still queued when the time for the end was up.
+const dropAbandoned = "abandoned"
 
 // Where a subscription lost its place, as values of a label.
 const (
@@ -89,9 +86,7 @@ func (m *metrics) begin(name string) {
 	for _, r := range Reasons() {
 		m.deadLettered.WithLabelValues(name, string(r))
 	}
-	for _, r := range []string{dropLetter, dropAbandoned} {
-		m.lost.WithLabelValues(name, r)
-	}
+	m.lost.WithLabelValues(name, dropAbandoned)
 	for _, r := range []string{gapExpired, gapFull, gapReopened} {
 		m.missed.WithLabelValues(name, r)
 	}

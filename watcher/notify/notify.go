@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,13 +42,11 @@ type Notifier struct {
 	drain   time.Duration
 	subs    []*subscription
 	filters []*filter
-	root    *os.Root // of the dead letters; nil: none are kept
 	ran     atomic.Bool
 }
 
-// New checks the configuration and registers the metrics. Nothing is connected before Run. One
-// that is not run must be closed.
-func New(c Config, s Settings) (_ *Notifier, err error) {
+// New checks the configuration and registers the metrics. Nothing is connected before Run.
+func New(c Config, s Settings) (*Notifier, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -60,19 +57,9 @@ func New(c Config, s Settings) (_ *Notifier, err error) {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
 	n := &Notifier{drain: time.Duration(c.DrainTimeout)}
-	defer func() {
-		if err != nil {
-			n.Close()
-		}
-	}()
-	if c.DeadLetters.Policy == DeadFile {
-		if n.root, err = os.OpenRoot(c.DeadLetters.Directory); err != nil {
-			return nil, fmt.Errorf("deadLetters.directory: %w", err)
-		}
-	}
 	m := newMetrics()
 	for i, sub := range c.Subscriptions {
-		if err := n.add(sub.withDefaults(), c.DeadLetters, s, m); err != nil {
+		if err := n.add(sub.withDefaults(), s, m); err != nil {
 			return nil, fmt.Errorf("subscriptions[%d]: %w", i, err)
 		}
 	}
@@ -83,7 +70,7 @@ func New(c Config, s Settings) (_ *Notifier, err error) {
 	return n, nil
 }
 
-func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics) error {
+func (n *Notifier) add(c Subscription, s Settings, m *metrics) error {
 	f, err := newFilter(c)
 	if err != nil {
 		return err
@@ -95,13 +82,9 @@ func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics)
 	sub := &subscription{
 		Subscription: c, settings: s, logger: s.Logger.With("subscription", c.Name), target: t,
 		queue: newQueue(c.Queue), metrics: m, failing: rate.Sometimes{Interval: logEvery},
-		letter: rate.Sometimes{Interval: logEvery}, unwritten: rate.Sometimes{Interval: logEvery},
-		unserved: rate.Sometimes{Interval: unservedEvery},
+		letter: rate.Sometimes{Interval: logEvery}, unserved: rate.Sometimes{Interval: unservedEvery},
 	}
 	m.begin(c.Name)
-	if n.root != nil {
-		sub.letters = newLetters(n.root, c.Name, dead.Bytes)
-	}
 	n.subs, n.filters = append(n.subs, sub), append(n.filters, f)
 	return nil
 }
@@ -165,15 +148,9 @@ func (n *Notifier) await(hurry context.Context) {
 	}
 }
 
-// Close lets go of what New opened. Run does it at its end.
+// Close ends the targets' connections. Run does it at its end.
 func (n *Notifier) Close() {
 	for _, s := range n.subs {
 		s.target.Close()
-		if s.letters != nil {
-			s.letters.close()
-		}
-	}
-	if n.root != nil {
-		_ = n.root.Close()
 	}
 }

@@ -33,12 +33,11 @@ type subscription struct {
 	target   target
 	queue    *queue
 	metrics  *metrics
-	letters  *letters // nil: dropped
 
 	followed atomic.Bool // changes, at any time before
 
 	// Pauses between two lines of one kind in the log.
-	failing, letter, unwritten, unserved rate.Sometimes
+	failing, letter, unserved rate.Sometimes
 
 	mu          sync.Mutex
 	unreachable int       // guarded by mu; pauses in a row because the target could not be reached
@@ -95,7 +94,7 @@ func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
 	}
 	due, hold, reason := s.after(i, err)
 	if reason != "" {
-		s.bury(i, e, reason, err)
+		s.bury(i, reason, err)
 		s.queue.settle(i)
 		return buf
 	}
@@ -139,19 +138,11 @@ func eventID(uid string, version uint64, t view.Type) string {
 }
 
 // bury gives an event up.
-func (s *subscription) bury(i *item, e Event, reason Reason, why error) {
+func (s *subscription) bury(i *item, reason Reason, why error) {
 	s.metrics.deadLettered.WithLabelValues(s.Name, string(reason)).Inc()
 	s.letter.Do(func() {
 		s.logger.Error("event given up", "event", i.obj.Key, "reason", string(reason), "tries", i.tries, "error", why)
 	})
-	if s.letters == nil {
-		return
-	}
-	l := letter{Time: time.Now(), ID: e.ID, Why: reason, Error: why.Error(), Tries: i.tries, Event: e.Body}
-	if err := s.letters.write(l); err != nil {
-		s.metrics.lost.WithLabelValues(s.Name, dropLetter).Inc()
-		s.unwritten.Do(func() { s.logger.Error("dead letter not written", "error", err) })
-	}
 }
 
 // end counts the events left in the queue as lost.

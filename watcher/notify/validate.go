@@ -3,7 +3,6 @@ package notify
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -30,32 +29,10 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s.%w", at, err))
 		}
 	}
-	if err := c.DeadLetters.check(); err != nil {
-		errs = append(errs, fmt.Errorf("deadLetters.%w", err))
-	}
 	if c.DrainTimeout < 0 {
 		errs = append(errs, KeyError("drainTimeout", `is negative, want a time such as "10s"`))
 	}
 	return errors.Join(errs...)
-}
-
-func (d DeadLetters) check() error {
-	switch {
-	case d.Policy != "" && d.Policy != DeadDrop && d.Policy != DeadFile:
-		return KeyError("policy", "%q is none, want %s or %s", d.Policy, DeadDrop, DeadFile)
-	case d.Policy != DeadFile:
-		return nil
-	case d.Directory == "":
-		return KeyError("directory", "missing, want the directory of the files")
-	case d.Bytes < 1<<20:
-		return KeyError("bytes", "%d, want at least 1048576 (1 MiB): an event may be that large", d.Bytes)
-	}
-	if info, err := os.Stat(d.Directory); err != nil {
-		return KeyError("directory", "%w", err)
-	} else if !info.IsDir() {
-		return KeyError("directory", "not a directory")
-	}
-	return nil
 }
 
 // maxWorkers bounds the connections and bodies of one target.
