@@ -10,9 +10,8 @@ type open struct{}
 
 var _ Guard = open{}
 
-// Open is the guard of a server on loopback without authentication: everybody is the
-// apiserver's anonymous user and may read everything that is not withheld elsewhere.
-// NewServer serves with it on loopback only.
+// Open is the guard of a server on loopback without authentication: everybody is the apiserver's anonymous user and
+// may read everything that is not withheld elsewhere. NewServer serves with it on loopback only.
 func Open() Guard { return open{} }
 
 func (open) Authenticate(*http.Request) (User, error) {

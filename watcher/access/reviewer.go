@@ -48,8 +48,7 @@ type Settings struct {
 	Kube *rest.Config
 }
 
-// Reviewer asks the apiserver who a client is and what that user may do. Credentials are
-// kept by a keyed hash only.
+// Reviewer asks the apiserver who a client is and what that user may do. Credentials are kept by a keyed hash only.
 type Reviewer struct {
 	server       *apiserver
 	tokens, acls *lane
@@ -108,8 +107,7 @@ func (r *Reviewer) key(p prefix, what []byte) (k key) {
 	return k
 }
 
-// Authenticate returns the user of the bearer token.
-// The user is shared: callers must not change it.
+// Authenticate returns the user of the bearer token. The user is shared: callers must not change it.
 func (r *Reviewer) Authenticate(req *http.Request) (User, error) {
 	if u, ok := req.Context().Value(userKey{}).(User); ok {
 		return u, nil // the server has asked already

@@ -181,9 +181,8 @@ func (t *Seat) Leave() {
 	t.all.give()
 }
 
-// Step must be called between steps of a few microseconds. It pauses after each slice, and then
-// yields the seat if it is another request's turn. Its error is the cause of ctx's end. A nil Seat
-// bounds nothing.
+// Step must be called between steps of a few microseconds. It pauses after each slice, and then yields the seat if it
+// is another request's turn. Its error is the cause of ctx's end. A nil Seat bounds nothing.
 func (t *Seat) Step(ctx context.Context) error {
 	switch {
 	case t == nil || !t.work.Step():

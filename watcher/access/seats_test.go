@@ -63,10 +63,7 @@ func TestSeatsTurns(t *testing.T) {
 // TestSeatsRest: work takes half of the time at most.
 func TestSeatsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		seat, err := oneSeat().Take(t.Context(), user("a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		seat := must(oneSeat().Take(t.Context(), user("a")))
 		began := time.Now()
 		for range 100 {
 			time.Sleep(time.Millisecond)
@@ -84,10 +81,7 @@ func TestSeatsRest(t *testing.T) {
 func TestSeatsWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := oneSeat()
-		first, err := s.Take(t.Context(), user("a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must(s.Take(t.Context(), user("a")))
 		var order []string
 		go func() {
 			second, err := s.Take(t.Context(), user("a"))
@@ -123,10 +117,7 @@ func TestSeatsWithout(t *testing.T) {
 func TestSeatsQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := oneSeat()
-		holder, err := s.Take(t.Context(), user("holder"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		holder := must(s.Take(t.Context(), user("holder")))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		gone := errors.New("the client is gone")
 		results := make(chan error)
@@ -197,10 +188,7 @@ func TestSeatsBegun(t *testing.T) {
 func TestSeatsManyUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := oneSeat()
-		holder, err := s.Take(t.Context(), user("holder"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		holder := must(s.Take(t.Context(), user("holder")))
 		var refused atomic.Int64
 		for i := range mostWaits + 10 {
 			go func() {

@@ -64,8 +64,7 @@ func (s *apiserver) lane(group, resource string) *lane {
 	return &lane{server: s, group: group, resource: resource, turns: make(chan struct{}, maxReviews)}
 }
 
-// review creates one and decodes the answer's status. Errors never hold what was sent or
-// answered.
+// review creates one and decodes the answer's status. Errors never hold what was sent or answered.
 func (l *lane) review(ctx context.Context, spec, status any) error {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()

@@ -232,6 +232,8 @@ var retired = map[string]string{
 		"resourceWatcher.notify.subscriptions",
 	"resourceWatcher.notify.deadLetters": "removed, leave it out: events that are given up are counted and logged, and " +
 		"their objects can be read again by the read API",
+	"resourceWatcher.query.fieldIndexes": "removed, leave it out: the fields that the apiserver selects by work, and " +
+		"spec.nodeName of Pods has an index",
 	"cacheCheck.maxObjects":  "removed, leave it out: kinds of any size are compared",
 	"cacheCheck.relistLarge": "removed, leave it out: kinds of any size are compared",
 }

@@ -95,8 +95,7 @@ type NATSTarget struct {
 	stream jetstream.JetStream // guarded by mu
 }
 
-// NewNATS makes the target of a valid NATS. Nothing is connected before the first
-// Deliver.
+// NewNATS makes the target of a valid NATS. Nothing is connected before the first Deliver.
 func NewNATS(c NATS, resolver *net.Resolver) (*NATSTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err

@@ -29,10 +29,7 @@ func startNATS(t *testing.T, dir string, port int, more func(*server.Options)) *
 	if more != nil {
 		more(o)
 	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(server.NewServer(o))
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("the server does not startNATS")
@@ -44,23 +41,14 @@ func startNATS(t *testing.T, dir string, port int, more func(*server.Options)) *
 // makeStream makes the makeStream that has all subjects below k8s.
 func makeStream(t *testing.T, s *server.Server, more func(*jetstream.StreamConfig)) jetstream.Stream {
 	t.Helper()
-	conn, err := client.Connect(s.ClientURL(), client.MaxReconnects(-1), client.ReconnectWait(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(client.Connect(s.ClientURL(), client.MaxReconnects(-1), client.ReconnectWait(50*time.Millisecond)))
 	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := must(jetstream.New(conn))
 	c := jetstream.StreamConfig{Name: "K8S", Subjects: []string{"k8s.>"}, Storage: jetstream.FileStorage}
 	if more != nil {
 		more(&c)
 	}
-	made, err := js.CreateStream(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(js.CreateStream(t.Context(), c))
 	return made
 }
 
@@ -72,10 +60,7 @@ func natsTarget(t *testing.T, s *server.Server, c notify.NATS) *notify.NATSTarge
 	if c.Allow == nil {
 		c.Allow = []string{"127.0.0.0/8"}
 	}
-	made, err := notify.NewNATS(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(notify.NewNATS(c, nil))
 	t.Cleanup(made.Close)
 	return made
 }
@@ -90,15 +75,9 @@ func natsEvent(name string, version int) notify.Event {
 // messages are those that the makeStream has, in order.
 func messages(t *testing.T, s jetstream.Stream) (all []*jetstream.RawStreamMsg) {
 	t.Helper()
-	info, err := s.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(s.Info(t.Context()))
 	for seq := info.State.FirstSeq; seq > 0 && seq <= info.State.LastSeq; seq++ {
-		m, err := s.GetMsg(t.Context(), seq)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(s.GetMsg(t.Context(), seq))
 		all = append(all, m)
 	}
 	return all
@@ -127,8 +106,7 @@ func TestNATSDeliver(t *testing.T) {
 	}
 }
 
-// TestTwoSubjects: an natsEvent that two subscriptions send to one makeStream is there for each, and
-// once.
+// TestTwoSubjects: an natsEvent that two subscriptions send to one makeStream is there for each, and once.
 func TestTwoSubjects(t *testing.T) {
 	s := startNATS(t, t.TempDir(), -1, nil)
 	st := makeStream(t, s, nil)
@@ -149,10 +127,7 @@ func TestNATSRestart(t *testing.T) {
 	dir := t.TempDir()
 	s := startNATS(t, dir, -1, nil)
 	st := makeStream(t, s, nil)
-	port, err := strconv.Atoi(s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := must(strconv.Atoi(s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:]))
 	to := natsTarget(t, s, notify.NATS{Timeout: setting.Duration(500 * time.Millisecond)})
 	const objects, versions = 8, 150
 	var wg sync.WaitGroup
@@ -259,8 +234,7 @@ func TestNATSRefusals(t *testing.T) {
 	}
 }
 
-// TestFullAccount: an account without room takes the natsEvent once there is some (10002, which
-// has the code 400).
+// TestFullAccount: an account without room takes the natsEvent once there is some (10002, which has the code 400).
 func TestFullAccount(t *testing.T) {
 	s := startNATS(t, t.TempDir(), -1, nil)
 	st := makeStream(t, s, nil)
@@ -327,10 +301,7 @@ func TestNATSTLS(t *testing.T) {
 
 func authority(t *testing.T, file string) *certs.Authority {
 	t.Helper()
-	a, err := certs.NewAuthority("test", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(certs.NewAuthority("test", time.Hour))
 	if err := os.WriteFile(file, a.PEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -340,18 +311,12 @@ func authority(t *testing.T, file string) *certs.Authority {
 // TestSilentServer: one that accepts connections and says nothing, as a host that hangs does,
 // keeps nobody from ending.
 func TestSilentServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer func() { _ = l.Close() }()
 	to := natsTarget(t, nil, notify.NATS{Servers: []string{"nats://" + l.Addr().String()}})
 	ended := make(chan error, 1) // the one result
 	go func() { ended <- to.Deliver(t.Context(), natsEvent("a", 1)) }()
-	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(l.Accept())
 	defer func() { _ = c.Close() }()
 	began := time.Now()
 	to.Close()

@@ -26,8 +26,7 @@ type Kinds interface {
 // Settings are passed by code.
 type Settings struct {
 	Kinds Kinds // required
-	// Permit is asked right before each try; an error keeps the event in the queue. Nil permits
-	// everything.
+	// Permit is asked right before each try; an error keeps the event in the queue. Nil permits everything.
 	Permit   func() error
 	Resolver *net.Resolver         // of targets' names; nil: the system's
 	Registry prometheus.Registerer // nil: no metrics

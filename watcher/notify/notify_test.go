@@ -160,8 +160,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// TestPoison: one object that the receiver always fails on holds up none of the others, with
-// as few as one worker.
+// TestPoison: one object that the receiver always fails on holds up none of the others, with as few as one worker.
 func TestPoison(t *testing.T) {
 	r := newReceiver(t, func(_ int, g received, w http.ResponseWriter) bool {
 		if g.name == "poison" {
@@ -397,8 +396,7 @@ func TestInitialList(t *testing.T) {
 	}
 }
 
-// TestShutdown: what is queued is delivered at the end, within the time for it; what is not
-// is counted.
+// TestShutdown: what is queued is delivered at the end, within the time for it; what is not is counted.
 func TestShutdown(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
@@ -537,10 +535,7 @@ func TestExpired(t *testing.T) {
 
 // TestRunTwice: the second one is refused.
 func TestRunTwice(t *testing.T) {
-	n, err := notify.New(notify.Default(), notify.Settings{Kinds: newKind(t, view.Config{})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(notify.New(notify.Default(), notify.Settings{Kinds: newKind(t, view.Config{})}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := n.Run(ctx); err != nil {
@@ -558,10 +553,7 @@ func TestAtOnce(t *testing.T) {
 	r := newReceiver(t, func(int, received, http.ResponseWriter) bool { <-release; return true })
 	k := newKind(t, view.Config{})
 	k.put("n/a", "u", "", "")
-	n, err := notify.New(one(t, r.URL, `"initial":"list"`), notify.Settings{Kinds: k})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(notify.New(one(t, r.URL, `"initial":"list"`), notify.Settings{Kinds: k}))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
@@ -573,13 +565,9 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestAtOnceWithSilentServer: nor for a client that waits for its server whatever its context
-// says.
+// TestAtOnceWithSilentServer: nor for a client that waits for its server whatever its context says.
 func TestAtOnceWithSilentServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer func() { _ = l.Close() }()
 	k := newKind(t, view.Config{})
 	k.put("n/a", "u", "", "")
@@ -591,10 +579,7 @@ func TestAtOnceWithSilentServer(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
-	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(l.Accept())
 	defer func() { _ = c.Close() }()
 	began := time.Now()
 	cancel(lifecycle.AtOnce(errors.New("now")))

@@ -28,10 +28,7 @@ func TestSubscription(t *testing.T) {
 	dir := t.TempDir()
 	s := startNATS(t, dir, -1, nil)
 	st := makeStream(t, s, nil)
-	port, err := strconv.Atoi(s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := must(strconv.Atoi(s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:]))
 	p := pods{view.New(view.Config{})}
 	p.view.Replaced(nil, 1, time.Now())
 	c := notify.Default()
@@ -42,10 +39,7 @@ func TestSubscription(t *testing.T) {
 			Servers: []string{s.ClientURL()}, Allow: []string{"127.0.0.0/8"}, Stream: "K8S", Timeout: setting.Duration(time.Second),
 		}},
 	}}
-	n, err := notify.New(c, notify.Settings{Kinds: p})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(notify.New(c, notify.Settings{Kinds: p}))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()

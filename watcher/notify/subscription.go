@@ -66,8 +66,7 @@ func (s *subscription) work(ctx context.Context) {
 // notPermitted is how long the target is left alone when Settings.Permit has refused.
 const notPermitted = time.Second
 
-// try delivers i once, and settles it or has it tried again. It returns the buffer for the
-// next call.
+// try delivers i once, and settles it or has it tried again. It returns the buffer for the next call.
 func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
 	e, buf, err := s.event(i, buf)
 	if permit := s.settings.Permit; permit != nil && permit() != nil {
@@ -120,8 +119,7 @@ func (s *subscription) event(i *item, buf []byte) (Event, []byte, error) {
 	}, buf, err
 }
 
-// appendBody appends the watch event. A deleted object has the version of its deletion, as
-// in the apiserver's watch.
+// appendBody appends the watch event. A deleted object has the version of its deletion, as in the apiserver's watch.
 func appendBody(dst []byte, i *item, raw []byte) (body []byte, err error) {
 	dst = append(append(append(dst, `{"type":"`...), i.typ.String()...), `","object":`...)
 	if i.typ == view.Deleted && i.version != 0 {

@@ -12,8 +12,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// Validate refuses a configuration that could not work. Each error names its key and says
-// what would be right.
+// Validate refuses a configuration that could not work. Each error names its key and says what would be right.
 func (c Config) Validate() error {
 	var errs []error
 	names := map[string]int{}

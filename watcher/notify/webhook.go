@@ -35,8 +35,7 @@ type WebhookSettings struct {
 	Resolver    *net.Resolver // nil: the system's
 }
 
-// NewWebhook makes the target of a valid Webhook. Nothing is connected before the first
-// Deliver.
+// NewWebhook makes the target of a valid Webhook. Nothing is connected before the first Deliver.
 func NewWebhook(c Webhook, s WebhookSettings) (*WebhookTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -114,9 +113,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// webhookVerdict classifies a status. Few say that the receiver has read it and does
-// not want it. All others, redirects among them, may be those of a proxy on the way while the
-// receiver is away, a login page for instance.
+// webhookVerdict classifies a status. Few say that the receiver has read it and does not want it. All others,
+// redirects among them, may be those of a proxy on the way while the receiver is away, a login page for instance.
 func webhookVerdict(status int, retryAfter string, now time.Time) error {
 	err := fmt.Errorf("the receiver answered HTTP %d", status)
 	if status/100 == 3 {
@@ -140,8 +138,7 @@ func webhookVerdict(status int, retryAfter string, now time.Time) error {
 // maxRetryAfter is the longest time that a receiver may ask for.
 const maxRetryAfter = 15 * time.Minute
 
-// parseRetryAfter reads the header, which is a number of seconds or a date, cut to
-// maxRetryAfter.
+// parseRetryAfter reads the header, which is a number of seconds or a date, cut to maxRetryAfter.
 func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
 	if text == "" {
 		return 0, false
@@ -198,8 +195,7 @@ func (c Webhook) Validate() error {
 	return nil
 }
 
-// checkURL refuses a receiver's address. What it holds is not repeated in errors: it may be a
-// secret.
+// checkURL refuses a receiver's address. What it holds is not repeated in errors: it may be a secret.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {

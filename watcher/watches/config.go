@@ -21,8 +21,7 @@ const (
 // MaxWait is the longest that a query may wait for a first list.
 const MaxWait = 30 * time.Second
 
-// Config is the user's part. The comments of the fields are the text of the reference, in
-// Markdown.
+// Config is the user's part. The comments of the fields are the text of the reference, in Markdown.
 type Config struct {
 	// Start a watch, over all namespaces, when a query asks for a kind that is not followed. Off: such queries get 403,
 	// and only what is collected for storage or `pinned` can be read.

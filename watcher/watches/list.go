@@ -80,8 +80,7 @@ func (w *Watches) Followed() []GVR {
 	return all
 }
 
-// each visits the watches that readers can open, in no order; the lazy of the pipeline's is
-// nil. The caller holds mu.
+// each visits the watches that readers can open, in no order; the lazy of the pipeline's is nil. The caller holds mu.
 func (w *Watches) each(visit func(GVR, collector.State, *lazy)) {
 	seen := map[GVR]bool{}
 	if c := w.collected; c != nil {
