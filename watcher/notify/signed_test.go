@@ -21,7 +21,8 @@ import (
 
 // example begins what docs/webhooks.md shows.
 
-// verified returns the body of a request that was signed with the secret, whsec_…, less than five minutes ago.
+// verified returns the body of a request that was signed with the secret, whsec_…, less than
+// five minutes ago.
 func verified(r *http.Request, secret string) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, 4<<20))
 	if err != nil {
