@@ -146,11 +146,11 @@ type KafkaTarget struct {
 }
 
 // NewKafka makes the target of a valid Kafka. Nothing is connected before the first Deliver.
-func NewKafka(c Kafka, resolver *net.Resolver) (*KafkaTarget, error) {
+func NewKafka(c Kafka) (*KafkaTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &KafkaTarget{config: c, dial: NewDialer(c.egress(), resolver)}, nil
+	return &KafkaTarget{config: c, dial: NewDialer(c.egress(), nil)}, nil
 }
 
 // maxBuffered bounds the records in the client: there are as many as a subscription has

@@ -41,7 +41,7 @@ func kafkaTarget(t *testing.T, c *kfake.Cluster, cfg notify.Kafka) *notify.Kafka
 	if cfg.Allow == nil {
 		cfg.Allow = []string{"127.0.0.0/8"}
 	}
-	made := must(notify.NewKafka(cfg, nil))
+	made := must(notify.NewKafka(cfg))
 	t.Cleanup(made.Close)
 	return made
 }

@@ -1,15 +1,12 @@
 package notify_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +16,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/certs"
 	"github.com/watchbench/watchbench/watcher/notify"
-	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // startNATS runs a real server with JetStream; port -1 is any.
@@ -60,7 +56,7 @@ func natsTarget(t *testing.T, s *server.Server, c notify.NATS) *notify.NATSTarge
 	if c.Allow == nil {
 		c.Allow = []string{"127.0.0.0/8"}
 	}
-	made := must(notify.NewNATS(c, nil))
+	made := must(notify.NewNATS(c))
 	t.Cleanup(made.Close)
 	return made
 }
@@ -119,80 +115,6 @@ func TestTwoSubjects(t *testing.T) {
 	if len(all) != 2 || all[1].Subject != "k8s.own._.v1.pods.n.a" || all[1].Header.Get("Nats-Msg-Id") != "u-a:1:MODIFIED k8s.own" {
 		t.Errorf("%d messages, want 2; %+v", len(all), all)
 	}
-}
-
-// TestNATSRestart: over a restart of the server under load nothing that was acknowledged is
-// lost, and each object's messages are in order and there once.
-func TestNATSRestart(t *testing.T) {
-	dir := t.TempDir()
-	s := startNATS(t, dir, -1, nil)
-	st := makeStream(t, s, nil)
-	port := must(strconv.Atoi(s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:]))
-	to := natsTarget(t, s, notify.NATS{Timeout: setting.Duration(500 * time.Millisecond)})
-	const objects, versions = 8, 150
-	var wg sync.WaitGroup
-	var mu sync.Mutex // guards failures
-	failures, half := 0, make(chan struct{})
-	for o := range objects {
-		wg.Go(func() {
-			for v := 1; v <= versions; v++ {
-				if o == 0 && v == versions/2 {
-					close(half)
-				}
-				for {
-					err := to.Deliver(t.Context(), natsEvent(fmt.Sprint("o", o), v))
-					if err == nil {
-						break
-					}
-					var permanent *notify.PermanentError
-					if errors.As(err, &permanent) || t.Context().Err() != nil {
-						t.Errorf("o%d %d: %v", o, v, err)
-						return
-					}
-					mu.Lock()
-					failures++
-					mu.Unlock()
-					time.Sleep(5 * time.Millisecond)
-				}
-			}
-		})
-	}
-	<-half
-	s.Shutdown()
-	s.WaitForShutdown()
-	time.Sleep(100 * time.Millisecond)
-	startNATS(t, dir, port, nil)
-	wg.Wait()
-	if failures == 0 {
-		t.Error("no delivery failed: the restart was not noticed")
-	}
-	last := map[string]int{}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for { // the test's own connection comes back, too
-		if _, err := st.Info(ctx); err == nil {
-			break
-		} else if ctx.Err() != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, m := range messages(t, st) {
-		name, version, _ := strings.Cut(strings.TrimSuffix(m.Header.Get("Nats-Msg-Id"), ":MODIFIED"), ":")
-		v, _ := strconv.Atoi(version)
-		if v != last[name]+1 {
-			t.Errorf("%s: version %d after %d", name, v, last[name])
-		}
-		last[name] = v
-	}
-	for name, v := range last {
-		if v != versions {
-			t.Errorf("%s ends at %d", name, v)
-		}
-	}
-	if len(last) != objects {
-		t.Errorf("%d objects", len(last))
-	}
-	t.Logf("%d deliveries failed", failures)
 }
 
 // TestNATSRefusals: what each refusal means for the natsEvent.
@@ -306,28 +228,4 @@ func authority(t *testing.T, file string) *certs.Authority {
 		t.Fatal(err)
 	}
 	return a
-}
-
-// TestSilentServer: one that accepts connections and says nothing, as a host that hangs does,
-// keeps nobody from ending.
-func TestSilentServer(t *testing.T) {
-	l := must(net.Listen("tcp", "127.0.0.1:0"))
-	defer func() { _ = l.Close() }()
-	to := natsTarget(t, nil, notify.NATS{Servers: []string{"nats://" + l.Addr().String()}})
-	ended := make(chan error, 1) // the one result
-	go func() { ended <- to.Deliver(t.Context(), natsEvent("a", 1)) }()
-	c := must(l.Accept())
-	defer func() { _ = c.Close() }()
-	began := time.Now()
-	to.Close()
-	var unreachable *notify.UnreachableError
-	if err := <-ended; !errors.As(err, &unreachable) {
-		t.Errorf("deliver: %v, want that the server cannot be reached", err)
-	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("it took %s", took)
-	}
-	if err := to.Deliver(t.Context(), natsEvent("a", 2)); !errors.As(err, &unreachable) {
-		t.Errorf("after Close: %v", err)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,7 +27,6 @@ type Settings struct {
 	Kinds Kinds // required
 	// Permit is asked right before each try; an error keeps the event in the queue. Nil permits everything.
 	Permit   func() error
-	Resolver *net.Resolver         // of targets' names; nil: the system's
 	Registry prometheus.Registerer // nil: no metrics
 	Logger   *slog.Logger          // nil: no logs
 }
@@ -74,7 +72,7 @@ func (n *Notifier) add(c Subscription, s Settings, m *metrics) error {
 	if err != nil {
 		return err
 	}
-	t, err := newTarget(c, s.Resolver)
+	t, err := newTarget(c)
 	if err != nil {
 		return err
 	}
@@ -88,14 +86,14 @@ func (n *Notifier) add(c Subscription, s Settings, m *metrics) error {
 	return nil
 }
 
-func newTarget(c Subscription, resolver *net.Resolver) (target, error) {
+func newTarget(c Subscription) (target, error) {
 	switch t := c.Target; {
 	case t.isWebhook():
-		return NewWebhook(t.Webhook, WebhookSettings{Connections: c.Workers, Resolver: resolver})
+		return NewWebhook(t.Webhook, c.Workers)
 	case t.isNATS():
-		return NewNATS(t.NATS, resolver)
+		return NewNATS(t.NATS)
 	default:
-		return NewKafka(t.Kafka, resolver)
+		return NewKafka(t.Kafka)
 	}
 }
 

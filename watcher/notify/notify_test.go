@@ -337,20 +337,7 @@ func TestResync(t *testing.T) {
 		return value(t, reg, "k8swatch_notify_gaps_total", "reason=full") > 0 || value(t, reg, "k8swatch_notify_queued") == 5
 	})
 	close(gate)
-	last := map[string]received{}
-	eventually(t, "all last states have come", func() bool {
-		for _, g := range r.all() {
-			last[g.uid] = g
-		}
-		for i := range 20 {
-			if g := last[fmt.Sprintf("u%d", i)]; i != 7 && g.version != uint64(100+39*20+i+1) {
-				return false
-			}
-		}
-		g, sent := last["u7"]
-		return !sent || g.typ == "DELETED"
-	})
-	checkRising(t, r.all())
+	awaitLast(t, r, 20, 7, 100+39*20+1)
 	if n := value(t, reg, "k8swatch_notify_dropped_total"); n != 0 {
 		t.Errorf("%v dropped", n)
 	}
@@ -370,16 +357,26 @@ func TestResyncLast(t *testing.T) {
 	r.expect("ADDED a 101", "ADDED b 102")
 }
 
-// checkRising reports events of an object that are older than the one before.
-func checkRising(t *testing.T, all []received) {
+// awaitLast waits for the last states of so many objects, whose versions begin with first, except the one that
+// is gone. Those of an object must come in order.
+func awaitLast(t *testing.T, r *receiver, objects, gone, first int) {
 	t.Helper()
-	last := map[string]uint64{}
-	for _, g := range all {
-		if g.version < last[g.uid] {
-			t.Errorf("%s came after version %d", g.id, last[g.uid])
+	eventually(t, "all last states have come", func() bool {
+		last := map[string]received{}
+		for _, g := range r.all() {
+			if g.version < last[g.uid].version {
+				t.Fatalf("%s came after version %d", g.id, last[g.uid].version)
+			}
+			last[g.uid] = g
 		}
-		last[g.uid] = g.version
-	}
+		for i := range objects {
+			if g := last[fmt.Sprintf("u%d", i)]; i != gone && g.version != uint64(first+i) {
+				return false
+			}
+		}
+		g, sent := last[fmt.Sprintf("u%d", gone)]
+		return !sent || g.typ == "DELETED"
+	})
 }
 
 // TestInitialList: a list that is many times the queue is delivered whole.
@@ -514,20 +511,7 @@ func TestExpired(t *testing.T) {
 		k.delete("n/o3")
 		time.Sleep(3 * time.Millisecond)
 	}
-	last := map[string]received{}
-	eventually(t, "all last states have come", func() bool {
-		for _, g := range r.all() {
-			last[g.uid] = g
-		}
-		for i := range 10 {
-			if g := last[fmt.Sprintf("u%d", i)]; i != 3 && g.version != uint64(100+19*11+i+1) {
-				return false
-			}
-		}
-		g, sent := last["u3"]
-		return !sent || g.typ == "DELETED"
-	})
-	checkRising(t, r.all())
+	awaitLast(t, r, 10, 3, 100+19*11+1)
 	if n := value(t, reg, "k8swatch_notify_gaps_total", "reason=expired"); n == 0 {
 		t.Error("no gap was counted")
 	}

@@ -45,10 +45,8 @@ func (s Subscription) check() (errs []error) {
 	if len(validation.IsDNS1123Label(s.Name)) > 0 {
 		wrong("name", "%q, want lower-case letters, digits and dashes, 63 at most", s.Name)
 	}
-	if s.Resource.Version == "" || s.Resource.Resource == "" {
-		wrong("resource", `missing or not complete, want one such as "apps/v1/deployments" or "v1/pods"`)
-	} else if _, err := watches.ParseGVR(s.Resource.String()); err != nil {
-		wrong("resource", "%w", err)
+	if s.Resource == (watches.GVR{}) {
+		wrong("resource", `missing, want one such as "apps/v1/deployments" or "v1/pods"`)
 	}
 	for i, n := range s.Namespaces {
 		if len(validation.IsDNS1123Label(n)) > 0 {

@@ -29,24 +29,19 @@ type WebhookTarget struct {
 	secrets *setting.File[[][]byte] // nil: not signed
 }
 
-// WebhookSettings are passed by code.
-type WebhookSettings struct {
-	Connections int           // at most, to the receiver
-	Resolver    *net.Resolver // nil: the system's
-}
-
-// NewWebhook makes the target of a valid Webhook. Nothing is connected before the first Deliver.
-func NewWebhook(c Webhook, s WebhookSettings) (*WebhookTarget, error) {
+// NewWebhook makes the target of a valid Webhook, with so many connections at most. Nothing is connected before the
+// first Deliver.
+func NewWebhook(c Webhook, connections int) (*WebhookTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	dial := NewDialer(c.egress(), s.Resolver)
+	dial := NewDialer(c.egress(), nil)
 	t := &WebhookTarget{
 		url:     c.URL,
 		timeout: c.Timeout.Or(defaultTimeout),
 		client: &http.Transport{
 			DialContext: notSent(dial.Dial), DialTLSContext: notSent(dial.DialTLS),
-			MaxConnsPerHost: s.Connections, MaxIdleConnsPerHost: s.Connections, IdleConnTimeout: idleTimeout,
+			MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: idleTimeout,
 			ResponseHeaderTimeout: c.Timeout.Or(defaultTimeout), MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
 		},
 	}

@@ -28,7 +28,7 @@ func hook(t testing.TB, c notify.Webhook) *notify.WebhookTarget {
 	if c.Allow == nil {
 		c.Allow = []string{"127.0.0.0/8"}
 	}
-	made := must(notify.NewWebhook(c, notify.WebhookSettings{Connections: 2}))
+	made := must(notify.NewWebhook(c, 2))
 	t.Cleanup(made.Close)
 	return made
 }
