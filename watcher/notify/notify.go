@@ -60,7 +60,6 @@ func New(c Config, s Settings) (*Notifier, error) {
 			return nil, fmt.Errorf("subscriptions[%d]: %w", i, err)
 		}
 	}
-	m.queues.all = n.subs
 	if err := m.register(s.Registry); err != nil {
 		return nil, fmt.Errorf("register the metrics of notifications: %w", err)
 	}
@@ -81,7 +80,7 @@ func (n *Notifier) add(c Subscription, s Settings, m *metrics) error {
 		queue: newQueue(c.Queue), metrics: m, failing: rate.Sometimes{Interval: logEvery},
 		letter: rate.Sometimes{Interval: logEvery}, unserved: rate.Sometimes{Interval: unservedEvery},
 	}
-	m.begin(c.Name)
+	m.begin(c.Name, sub.queue)
 	n.subs, n.filters = append(n.subs, sub), append(n.filters, f)
 	return nil
 }

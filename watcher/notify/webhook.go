@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/setting"
@@ -194,28 +196,17 @@ func (c Webhook) Validate() error {
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil:
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" || u.Hostname() == "":
 		return errors.New("invalid URL, want one such as https://host/path")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("has another scheme, want http:// or https://")
-	case u.Opaque != "" || u.Hostname() == "":
-		return errors.New("has no host, want one such as https://host/path")
 	case u.User != nil:
 		return errors.New("holds a user, want it without: receivers know the watcher by its signature")
 	case u.Fragment != "" || u.RawFragment != "":
 		return errors.New("has a fragment (#), which is never sent, want it without")
-	}
-	port := u.Port()
-	switch {
-	case port != "":
-	case u.Host != u.Hostname() && u.Host != "["+u.Hostname()+"]":
+	case strings.HasSuffix(u.Host, ":"):
 		return errors.New("has an empty port, want a number or no colon")
-	case u.Scheme == "http":
-		port = "80"
-	default:
-		port = "443"
 	}
-	if err := checkPort(port); err != nil {
+	port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	if err := checkPort(cmp.Or(u.Port(), port)); err != nil {
 		return fmt.Errorf("has a port that cannot be: %w", err)
 	}
 	return nil
