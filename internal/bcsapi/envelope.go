@@ -1,6 +1,9 @@
 package bcsapi
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // Code is the result code of an answer. The HTTP status is 200 for application errors
 // too; only Result and Code distinguish them from success.
@@ -22,26 +25,21 @@ const (
 // front of it wrap their errors alike, with codes of theirs.
 func (c Code) OfStorage() bool { return c >= CodeUnmarshal && c <= CodeNotExist }
 
+var messages = map[Code]string{
+	CodeUnmarshal: "request data unmarshal failed.",
+	CodePut:       "put resource failed.",
+	CodeGet:       "get resource failed.",
+	CodeDelete:    "delete resource failed.",
+	CodeList:      "list resource failed.",
+	CodeNotExist:  "resource does not exist.",
+}
+
 // Message returns the text that the server sends with a code.
 func (c Code) Message() string {
-	switch c {
-	case CodeSuccess:
+	if c == CodeSuccess {
 		return "success"
-	case CodeUnmarshal:
-		return serverErrPrefix + "request data unmarshal failed."
-	case CodePut:
-		return serverErrPrefix + "put resource failed."
-	case CodeGet:
-		return serverErrPrefix + "get resource failed."
-	case CodeDelete:
-		return serverErrPrefix + "delete resource failed."
-	case CodeList:
-		return serverErrPrefix + "list resource failed."
-	case CodeNotExist:
-		return serverErrPrefix + "resource does not exist."
-	default:
-		return serverErrPrefix + "unknown code."
 	}
+	return serverErrPrefix + cmp.Or(messages[c], "unknown code.")
 }
 
 // Envelope wraps every answer. Total is set by event lists only.

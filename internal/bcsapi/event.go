@@ -21,8 +21,7 @@ type EventRecord struct {
 // EventEnv is the value of EventRecord.Env.
 const EventEnv = "k8s"
 
-// EventExtraInfo names the involved object; Namespace is empty for a
-// cluster-scoped one.
+// EventExtraInfo names the involved object; Namespace is empty for a cluster-scoped one.
 type EventExtraInfo struct {
 	Kind      string `json:"kind"`
 	Name      string `json:"name"`

@@ -5,9 +5,8 @@ import "strings"
 // Base is the path below which all v1 endpoints live.
 const Base = "/bcsstorage/v1"
 
-// Endpoint paths below Base. Segments are joined without escaping, as the
-// original client does; names that Kubernetes accepts need none except ":" in
-// RBAC names, which is legal in a path segment.
+// Endpoint paths below Base. Segments are joined without escaping, as the original client does; names that Kubernetes
+// accepts need none except ":" in RBAC names, which is legal in a path segment.
 const (
 	NamespaceResources = "/k8s/dynamic/namespace_resources/clusters/"
 	ClusterResources   = "/k8s/dynamic/cluster_resources/clusters/"
@@ -21,9 +20,8 @@ const (
 	KindExportService = "ExportService"
 )
 
-// ObjectPath is the path, Base included, of one object for PUT, DELETE and GET:
-// E1/E2 for a namespaced object, E6/E7 for a cluster-scoped one (empty
-// namespace), E15 for ExportService. Events have no object path; they are PUT to
+// ObjectPath is the path, Base included, of one object for PUT, DELETE and GET: E1/E2 for a namespaced object, E6/E7
+// for a cluster-scoped one (empty namespace), E15 for ExportService. Events have no object path; they are PUT to
 // EventsPath.
 func ObjectPath(cluster, namespace, kind, name string) string {
 	if kind == KindExportService {

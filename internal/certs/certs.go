@@ -1,5 +1,4 @@
-// Package certs makes certificate authorities and server certificates that live as
-// long as one run.
+// Package certs makes certificate authorities and server certificates that live as long as one run.
 package certs
 
 import (
@@ -95,8 +94,7 @@ func (a *Authority) sign(template *x509.Certificate) (*ecdsa.PrivateKey, []byte,
 	return key, der, err
 }
 
-// WriteFiles writes a certificate of Issue and its key as PEM, readable by their owner
-// only.
+// WriteFiles writes a certificate of Issue and its key as PEM, readable by their owner only.
 func WriteFiles(cert tls.Certificate, certFile, keyFile string) error {
 	key, err := x509.MarshalPKCS8PrivateKey(cert.PrivateKey)
 	if err != nil {

@@ -22,8 +22,7 @@ func authority(t *testing.T, name string) *certs.Authority {
 	return a
 }
 
-// TestVerify: a certificate is good for who trusts its CA, by the names it has, as
-// long as it is valid.
+// TestVerify: a certificate is good for who trusts its CA, by the names it has, as long as it is valid.
 func TestVerify(t *testing.T) {
 	a, other := authority(t, "a"), authority(t, "b")
 	loopback := []net.IP{net.IPv4(127, 0, 0, 1)}

@@ -12,14 +12,14 @@ type Field struct {
 	Path   string // where the value is; empty: Name
 	Absent string // the value of an object without it
 	Or     string // where the value is of an object without it, or with an empty one
-	Index  bool   // there is an index of it
+	Index  bool   // the watcher has an index of it
 }
 
 // BuiltInFields are those that an apiserver selects by, by resource: the field label conversions and registry
 // strategies of Kubernetes 1.36.
 var BuiltInFields = map[string]Fields{
 	"pods": {
-		{Name: "spec.nodeName"}, {Name: "spec.restartPolicy"}, {Name: "spec.schedulerName"},
+		{Name: "spec.nodeName", Index: true}, {Name: "spec.restartPolicy"}, {Name: "spec.schedulerName"},
 		{Name: "spec.serviceAccountName"}, {Name: "spec.hostNetwork", Absent: "false"},
 		{Name: "status.phase"}, {Name: "status.podIP"}, {Name: "status.nominatedNodeName"},
 	},

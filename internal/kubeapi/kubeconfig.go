@@ -3,6 +3,7 @@ package kubeapi
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"k8s.io/client-go/rest"
@@ -41,26 +42,13 @@ func ConfigFor(name string, cfg *rest.Config) *api.Config {
 	return out
 }
 
-// WriteConfig writes a kubeconfig that only its owner can read, into a folder that is there.
+// WriteConfig writes a kubeconfig that only its owner can read.
 func WriteConfig(path string, cfg *api.Config) error {
-	text, err := clientcmd.Write(*cfg)
-	if err == nil {
-		err = write(path, text)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // it would keep its mode
+		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
-	if err != nil {
+	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
 	return nil
-}
-
-func write(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	err = f.Chmod(0o600) // a file that was there keeps its mode otherwise
-	if err == nil {
-		_, err = f.Write(text)
-	}
-	return errors.Join(err, f.Close())
 }

@@ -49,8 +49,7 @@ func (p *Path) below(parts []string) {
 	}
 }
 
-// Fits reports whether the path fits the scope of its kind. A namespace object is
-// in itself for authorisation only.
+// Fits reports whether the path fits the scope of its kind. A namespace object is in itself for authorisation only.
 func (p *Path) Fits(namespaced bool) bool {
 	if !namespaced && p.Group == "" && p.Resource == "namespaces" && p.Namespace == p.Name {
 		p.Namespace = ""

@@ -43,8 +43,7 @@ func WriteStatus(w http.ResponseWriter, err error) {
 	_, _ = w.Write(append(text, '\n'))
 }
 
-// AppendEvent appends a frame of a watch: kind is ADDED, ERROR and so on, object is
-// JSON.
+// AppendEvent appends a frame of a watch: kind is ADDED, ERROR and so on, object is JSON.
 func AppendEvent(b []byte, kind string, object []byte) []byte {
 	b = append(append(append(b, `{"type":"`...), kind...), `","object":`...)
 	return append(append(b, object...), "}\n"...)

@@ -133,9 +133,9 @@ const (
 	// The receiver refuses for now or does not answer; the log says why. A few are harmless.
 	NotifyRetried = "k8swatch_notify_retried_total"
 	// Events were given up. `refused`, `too_large`: the receiver does not accept them; `tries`, `age`: it was away too
-	// long. The log says why; the dead letters hold the events.
+	// long. The log says why.
 	NotifyDeadLettered = "k8swatch_notify_dead_lettered_total"
-	// Events were lost. `dead_letter`: the file could not be written; `abandoned`: raise `drainTimeout`.
+	// Events were lost. `abandoned`: raise `drainTimeout`.
 	NotifyDropped = "k8swatch_notify_dropped_total"
 	// States in between were skipped. `expired`: too little CPU; `full`: raise `workers` or the bounds of `queue`, or
 	// see why the receiver is slow; `reopened`: the kind was away, as when its CRD changes.

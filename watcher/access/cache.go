@@ -39,9 +39,8 @@ func (c *cache[V]) get(k key) (answer[V], bool) {
 	return answer[V]{}, false
 }
 
-// do is get or, where there is nothing, ask, which others who want the same wait for. ask's
-// context does not end with that of the caller who happened to come first; it must bound
-// its time by itself. Errors are not kept.
+// do is get or, where there is nothing, ask, which others who want the same wait for. ask's context does not end with
+// that of the caller who happened to come first; it must bound its time by itself. Errors are not kept.
 func (c *cache[V]) do(ctx context.Context, k key, ask func(context.Context) (answer[V], error)) (answer[V], error) {
 	if a, ok := c.get(k); ok {
 		return a, nil

@@ -20,8 +20,7 @@ const (
 // localhost is the one name that is loopback by definition (RFC 6761): no resolver is asked.
 const localhost = "localhost"
 
-// Config is the user's part. The comments of the fields are the text of the reference, in
-// Markdown.
+// Config is the user's part. The comments of the fields are the text of the reference, in Markdown.
 type Config struct {
 	// An IP address or `localhost`. Beyond loopback it needs `certFile`, `keyFile` and `authentication: tokenReview`.
 	Address string `json:"address"`

@@ -77,7 +77,7 @@ func (f *apiserverFake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer := f.access(in.Spec.ResourceAttributes.Verb, in.Spec.ResourceAttributes.Namespace)
-	if strings.HasSuffix(r.URL.Path, tokenReviews) {
+	if strings.HasSuffix(r.URL.Path, "tokenreviews") {
 		answer = f.token(in.Spec.Token)
 	}
 	w.WriteHeader(http.StatusCreated)
@@ -116,10 +116,7 @@ func (f *apiserverFake) set(change func()) {
 func (f *apiserverFake) reviewer(t *testing.T, c Config) (*Reviewer, *logged) {
 	t.Helper()
 	log := &logged{}
-	r, err := newReviewer(c, Settings{Kube: &rest.Config{Host: "http://fake", Transport: f}, Logger: log.logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(New(c, Settings{Kube: &rest.Config{Host: "http://fake", Transport: f}, Logger: log.logger()})).(*Reviewer)
 	return r, log
 }
 
@@ -157,4 +154,12 @@ func request(token string) *http.Request {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	return r
+}
+
+// must is the value of a call that does not fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -49,8 +49,7 @@ func FuzzBearer(f *testing.F) {
 	})
 }
 
-// FuzzSelectors: whatever is asked is a review that can be read, with no requirement that a
-// review does not know.
+// FuzzSelectors: whatever is asked is a review that can be read, with no requirement that a review does not know.
 func FuzzSelectors(f *testing.F) {
 	for _, s := range []string{"a=b", "a in (b,c),!d", "metadata.name=x", "metadata.name=a/b", "a>1", `a=b\,c`, "=", "a in ("} {
 		f.Add(s, s)

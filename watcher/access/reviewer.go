@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -16,7 +17,10 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
+
+	"github.com/watchbench/watchbench/watcher/call"
 )
 
 // How long answers count: those of controller-runtime's filter for metrics.
@@ -35,12 +39,6 @@ const (
 	maxDenied  = 4096
 )
 
-// The resources that are created.
-const (
-	tokenReviews  = "tokenreviews"
-	accessReviews = "subjectaccessreviews"
-)
-
 // Settings are passed by code.
 type Settings struct {
 	Logger *slog.Logger // nil: no logs
@@ -48,11 +46,10 @@ type Settings struct {
 	Kube *rest.Config
 }
 
-// Reviewer asks the apiserver who a client is and what that user may do. Credentials are
-// kept by a keyed hash only.
+// Reviewer asks the apiserver who a client is and what that user may do. Credentials are kept by a keyed hash only.
 type Reviewer struct {
-	server       *apiserver
-	tokens, acls *lane
+	client       *http.Client
+	tokens, acls *reviews
 	audiences    []string
 	secret       [32]byte // of the hash
 	users        *cache[User]
@@ -69,47 +66,42 @@ func New(c Config, s Settings) (Guard, error) {
 	if c.Authentication == None {
 		return Open(), nil
 	}
-	return newReviewer(c, s)
-}
-
-func newReviewer(c Config, s Settings) (*Reviewer, error) {
 	if s.Logger == nil {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
-	server, err := newAPIServer(s.Kube, s.Logger)
+	kube := rest.CopyConfig(s.Kube)
+	kube.Timeout = 0 // each review has its own
+	client, base, err := call.APIServer(kube)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("reviews: %w", err)
+	}
+	of := func(group, resource, kind string) *reviews {
+		return &reviews{
+			client: client, url: base.JoinPath("apis", group, "v1", resource).String(), version: group + "/v1", kind: kind,
+			resource: resource + "." + group, log: s.Logger, turns: make(chan struct{}, maxReviews),
+		}
 	}
 	r := &Reviewer{
-		server: server, audiences: c.Audiences,
-		tokens: server.lane("authentication.k8s.io", tokenReviews), acls: server.lane("authorization.k8s.io", accessReviews),
-		users: newCache[User](maxUsers, maxRefused), decisions: newCache[string](maxAllowed, maxDenied),
+		client: client, audiences: c.Audiences,
+		tokens: of("authentication.k8s.io", "tokenreviews", "TokenReview"),
+		acls:   of("authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview"),
+		users:  newCache[User](maxUsers, maxRefused), decisions: newCache[string](maxAllowed, maxDenied),
 	}
 	_, _ = rand.Read(r.secret[:]) // never fails
 	return r, nil
 }
 
 // CloseIdleConnections ends those to the apiserver that are kept for a next review.
-func (r *Reviewer) CloseIdleConnections() { r.server.closeIdle() }
+func (r *Reviewer) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(r.client.Transport) }
 
-// prefix keeps the keys of different things apart.
-type prefix string
-
-const (
-	ofToken  prefix = "token\x00"
-	ofAccess prefix = "access\x00"
-)
-
-func (r *Reviewer) key(p prefix, what []byte) (k key) {
+func (r *Reviewer) key(what []byte) (k key) {
 	h := hmac.New(sha256.New, r.secret[:])
-	_, _ = h.Write([]byte(p))
 	_, _ = h.Write(what)
 	h.Sum(k[:0])
 	return k
 }
 
-// Authenticate returns the user of the bearer token.
-// The user is shared: callers must not change it.
+// Authenticate returns the user of the bearer token. The user is shared: callers must not change it.
 func (r *Reviewer) Authenticate(req *http.Request) (User, error) {
 	if u, ok := req.Context().Value(userKey{}).(User); ok {
 		return u, nil // the server has asked already
@@ -136,7 +128,7 @@ func bearer(headers []string) (string, error) {
 }
 
 func (r *Reviewer) token(ctx context.Context, token string) (User, error) {
-	a, err := r.users.do(ctx, r.key(ofToken, []byte(token)), func(ctx context.Context) (answer[User], error) {
+	a, err := r.users.do(ctx, r.key([]byte(token)), func(ctx context.Context) (answer[User], error) {
 		var s authenticationv1.TokenReviewStatus
 		spec := authenticationv1.TokenReviewSpec{Token: token, Audiences: r.audiences}
 		if err := r.tokens.review(ctx, spec, &s); err != nil {
@@ -210,7 +202,7 @@ func (r *Reviewer) Authorize(ctx context.Context, u User, a Attributes) error {
 	if err != nil {
 		return &UnavailableError{errors.New("encode a review")}
 	}
-	d, err := r.decisions.do(ctx, r.key(ofAccess, text), func(ctx context.Context) (answer[string], error) {
+	d, err := r.decisions.do(ctx, r.key(text), func(ctx context.Context) (answer[string], error) {
 		var s authorizationv1.SubjectAccessReviewStatus
 		if err := r.acls.review(ctx, spec, &s); err != nil {
 			return answer[string]{}, err

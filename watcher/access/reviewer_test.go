@@ -36,15 +36,9 @@ func TestReviews(t *testing.T) {
 	defer s.Close()
 	c := guarded()
 	c.Audiences = []string{"a", "b"}
-	g, err := New(c, Settings{Kube: &rest.Config{Host: s.URL + "/prefix", BearerToken: "own"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(New(c, Settings{Kube: &rest.Config{Host: s.URL + "/prefix", BearerToken: "own"}}))
 	defer g.(*Reviewer).CloseIdleConnections()
-	u, err := g.Authenticate(request("good"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(g.Authenticate(request("good")))
 	if diff := cmp.Diff(ann, u); diff != "" {
 		t.Error(diff)
 	}
@@ -84,8 +78,7 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-// TestAttributesCount: an answer about one request is no answer about another that differs
-// in anything.
+// TestAttributesCount: an answer about one request is no answer about another that differs in anything.
 func TestAttributesCount(t *testing.T) {
 	fake := newFake()
 	r, _ := fake.reviewer(t, guarded())

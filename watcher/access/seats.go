@@ -13,48 +13,40 @@ import (
 )
 
 const (
-	// mostQueued requests of one user may wait for a seat, and mostFlows times as many of all
-	// users; beyond that the user with the most makes room.
-	mostQueued = 500
-	mostFlows  = 4
-	// mostBegun requests of one user may be under way: while they wait for their clients, the
-	// state that they show stays in memory.
-	mostBegun = 16
-	// queueWait is how long a request waits for its first seat.
-	queueWait = 10 * time.Second
+	mostQueued = 500              // requests of one user that wait for a seat
+	mostWaits  = 4 * mostQueued   // of all users
+	mostBegun  = 16               // of one user under way: each keeps the state that it shows in memory
+	queueWait  = 10 * time.Second // for a first seat
 )
 
 // ErrNoSeat says that too many expensive requests wait, or that one waited for too long: 429.
 var ErrNoSeat = fmt.Errorf("too many lists and relations: at most %d of one user are under way; %d of one user and %d "+
-	"of all wait, each for %s; please try again later",
-	mostBegun, mostQueued, mostFlows*mostQueued, queueWait)
+	"of all wait, each for %s; please try again later", mostBegun, mostQueued, mostWaits, queueWait)
 
 // Seats are for requests that take more than a moment of a processor: lists, relations, indexes.
 // Few have a seat at a time, and they pause as long as they work. The others wait in one FIFO queue
 // per user, and users take turns slice by slice. The terms are API Priority and Fairness's.
 type Seats struct {
-	mu     sync.Mutex
-	free   int     // guarded by mu
-	last   uint64  // guarded by mu; number of the latest request
-	queued int     // guarded by mu; that never had a seat
-	flows  []*flow // guarded by mu; of users who have requests, the next one's first
+	mu    sync.Mutex
+	free  int     // guarded by mu
+	last  uint64  // guarded by mu; number of the latest request
+	flows []*flow // guarded by mu; of users who have requests, the next one's first
 }
 
 // flow holds the requests of one user; its fields are guarded by Seats.mu.
 type flow struct {
 	user    string
 	begun   int
-	queued  int     // that never had a seat
 	waiting []*Seat // by number
 }
 
 // Seat lets one request work. It is for one goroutine.
 type Seat struct {
 	all    *Seats
-	flow   *flow
+	flow   *flow // nil after Leave
 	number uint64
-	begun  bool       // guarded by Seats.mu
-	ready  chan error // capacity 1: nil gives it the seat
+	begun  bool          // guarded by Seats.mu
+	ready  chan struct{} // capacity 1: a token is the seat
 	seated bool
 	work   lifecycle.Work
 }
@@ -63,9 +55,13 @@ type Seat struct {
 func NewSeats() *Seats { return &Seats{free: max(1, runtime.GOMAXPROCS(0)/2)} }
 
 // Waiting is how many requests wait for a seat, also those that had one before.
-func (s *Seats) Waiting() (n int) {
+func (s *Seats) Waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.waiting()
+}
+
+func (s *Seats) waiting() (n int) {
 	for _, f := range s.flows {
 		n += len(f.waiting)
 	}
@@ -79,16 +75,17 @@ func (s *Seats) Take(ctx context.Context, u User) (*Seat, error) {
 		return nil, nil
 	}
 	s.mu.Lock()
-	f := s.flowOf(u.Name)
-	if f.queued >= mostQueued || s.queued >= mostFlows*mostQueued && !s.displace(f) {
-		s.drop(f)
+	i := slices.IndexFunc(s.flows, func(f *flow) bool { return f.user == u.Name })
+	if i >= 0 && len(s.flows[i].waiting) >= mostQueued || s.waiting() >= mostWaits {
 		s.mu.Unlock()
 		return nil, ErrNoSeat
 	}
+	if i < 0 {
+		i = len(s.flows)
+		s.flows = append(s.flows, &flow{user: u.Name})
+	}
 	s.last++
-	f.queued++
-	s.queued++
-	seat := &Seat{all: s, flow: f, number: s.last, ready: make(chan error, 1)}
+	seat := &Seat{all: s, flow: s.flows[i], number: s.last, ready: make(chan struct{}, 1)}
 	seat.queue()
 	s.mu.Unlock()
 	limited, cancel := context.WithTimeoutCause(ctx, queueWait, ErrNoSeat)
@@ -97,38 +94,6 @@ func (s *Seats) Take(ctx context.Context, u User) (*Seat, error) {
 		return nil, err
 	}
 	return seat, nil
-}
-
-// displace refuses the newest request of the user with the most, to admit one of f, unless f
-// would then have as many. The caller holds mu.
-func (s *Seats) displace(f *flow) bool {
-	longest := slices.MaxFunc(s.flows, func(a, b *flow) int { return cmp.Compare(a.queued, b.queued) })
-	if longest.queued <= f.queued+1 {
-		return false
-	}
-	newest := longest.waiting[len(longest.waiting)-1] // it never had a seat: those that had are older
-	newest.quit()
-	newest.ready <- ErrNoSeat
-	return true
-}
-
-// flowOf finds or makes the flow of a user. The caller holds mu.
-func (s *Seats) flowOf(user string) *flow {
-	for _, f := range s.flows {
-		if f.user == user {
-			return f
-		}
-	}
-	f := &flow{user: user}
-	s.flows = append(s.flows, f)
-	return f
-}
-
-// drop forgets a flow without requests. The caller holds mu.
-func (s *Seats) drop(f *flow) {
-	if f.begun+f.queued == 0 {
-		s.flows = slices.DeleteFunc(s.flows, func(x *flow) bool { return x == f })
-	}
 }
 
 // queue inserts t into its user's queue, by number. The caller holds mu.
@@ -140,38 +105,30 @@ func (t *Seat) queue() {
 	t.all.give()
 }
 
-// quit leaves the queue, and reports whether t was in it. The caller holds mu.
-func (t *Seat) quit() bool {
-	i := slices.Index(t.flow.waiting, t)
-	if i < 0 {
-		return false
-	}
-	t.flow.waiting = slices.Delete(t.flow.waiting, i, i+1)
-	if !t.begun {
-		t.flow.queued--
-		t.all.queued--
-		t.all.drop(t.flow)
-	}
-	return true
-}
-
 // sit waits for the seat.
 func (t *Seat) sit(ctx context.Context) error {
-	var err error
 	select {
-	case err = <-t.ready:
+	case <-t.ready:
 	case <-ctx.Done():
 		t.all.mu.Lock()
 		defer t.all.mu.Unlock()
-		if t.quit() {
+		if i := slices.Index(t.flow.waiting, t); i >= 0 {
+			t.flow.waiting = slices.Delete(t.flow.waiting, i, i+1)
+			t.all.forget(t.flow)
 			return context.Cause(ctx)
 		}
-		err = <-t.ready // meanwhile
+		<-t.ready // given meanwhile
 	}
-	if t.seated = err == nil; t.seated {
-		t.work.Go()
+	t.seated = true
+	t.work.Go()
+	return nil
+}
+
+// forget drops a flow without requests. The caller holds mu.
+func (s *Seats) forget(f *flow) {
+	if f.begun == 0 && len(f.waiting) == 0 {
+		s.flows = slices.DeleteFunc(s.flows, func(x *flow) bool { return x == f })
 	}
-	return err
 }
 
 // give hands out the free seats. The caller holds mu.
@@ -187,12 +144,10 @@ func (s *Seats) give() {
 		if !t.begun {
 			t.begun = true
 			f.begun++
-			f.queued--
-			s.queued--
 		}
 		s.free--
 		s.pass(f)
-		t.ready <- nil
+		t.ready <- struct{}{}
 	}
 }
 
@@ -210,36 +165,24 @@ func (f *flow) next() *Seat {
 	return f.waiting[0]
 }
 
-// rise gives up the seat.
-func (t *Seat) rise() {
-	t.seated = false
-	t.all.mu.Lock()
-	defer t.all.mu.Unlock()
-	t.all.free++
-	t.all.pass(t.flow)
-	t.all.give()
-}
-
 // Leave ends the request. It may be called more than once, and on a nil Seat.
 func (t *Seat) Leave() {
 	if t == nil || t.flow == nil {
 		return
 	}
-	s := t.all
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	t.all.mu.Lock()
+	defer t.all.mu.Unlock()
 	if t.seated {
-		s.free++
+		t.all.free++
 	}
 	t.flow.begun--
-	s.drop(t.flow)
+	t.all.forget(t.flow)
 	t.seated, t.flow = false, nil
-	s.give()
+	t.all.give()
 }
 
-// Step must be called between steps of a few microseconds. It pauses after each slice, and then
-// yields the seat if it is another request's turn. Its error is the cause of ctx's end. A nil Seat
-// bounds nothing.
+// Step must be called between steps of a few microseconds. It pauses after each slice, and then yields the seat if it
+// is another request's turn. Its error is the cause of ctx's end. A nil Seat bounds nothing.
 func (t *Seat) Step(ctx context.Context) error {
 	switch {
 	case t == nil || !t.work.Step():
@@ -273,7 +216,12 @@ func (t *Seat) Without(ctx context.Context, do func() error) error {
 	if t == nil || !t.seated {
 		return do()
 	}
-	t.rise()
+	t.all.mu.Lock()
+	t.seated = false
+	t.all.free++
+	t.all.pass(t.flow)
+	t.all.give()
+	t.all.mu.Unlock()
 	err := do()
 	t.work.Stop()
 	if err != nil {

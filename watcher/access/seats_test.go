@@ -63,10 +63,7 @@ func TestSeatsTurns(t *testing.T) {
 // TestSeatsRest: work takes half of the time at most.
 func TestSeatsRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		seat, err := oneSeat().Take(t.Context(), user("a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		seat := must(oneSeat().Take(t.Context(), user("a")))
 		began := time.Now()
 		for range 100 {
 			time.Sleep(time.Millisecond)
@@ -84,10 +81,7 @@ func TestSeatsRest(t *testing.T) {
 func TestSeatsWithout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := oneSeat()
-		first, err := s.Take(t.Context(), user("a"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must(s.Take(t.Context(), user("a")))
 		var order []string
 		go func() {
 			second, err := s.Take(t.Context(), user("a"))
@@ -112,7 +106,7 @@ func TestSeatsWithout(t *testing.T) {
 		if want := []string{"second 0", "first", "second 1", "second 2"}; !slices.Equal(order, want) {
 			t.Errorf("%v, want %v", order, want)
 		}
-		if s.free != 1 || len(s.flows) != 0 || s.queued != 0 {
+		if s.free != 1 || len(s.flows) != 0 {
 			t.Errorf("afterwards: %+v", s)
 		}
 	})
@@ -123,10 +117,7 @@ func TestSeatsWithout(t *testing.T) {
 func TestSeatsQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := oneSeat()
-		holder, err := s.Take(t.Context(), user("holder"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		holder := must(s.Take(t.Context(), user("holder")))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		gone := errors.New("the client is gone")
 		results := make(chan error)
@@ -145,8 +136,8 @@ func TestSeatsQueue(t *testing.T) {
 		}
 		go wait(t.Context(), "b")
 		synctest.Wait()
-		if s.queued != mostQueued+1 {
-			t.Errorf("%d wait, want %d of a and one of b", s.queued, mostQueued)
+		if s.Waiting() != mostQueued+1 {
+			t.Errorf("%d wait, want %d of a and one of b", s.Waiting(), mostQueued)
 		}
 		cancel(gone)
 		if err := <-results; !errors.Is(err, gone) {
@@ -158,7 +149,7 @@ func TestSeatsQueue(t *testing.T) {
 			}
 		}
 		holder.Leave()
-		if s.free != 1 || len(s.flows) != 0 || s.queued != 0 {
+		if s.free != 1 || len(s.flows) != 0 {
 			t.Errorf("afterwards: %+v", s)
 		}
 	})
@@ -193,61 +184,13 @@ func TestSeatsBegun(t *testing.T) {
 	})
 }
 
-// TestSeatsFull: users who fill the queue lock out nobody. They have their newest requests
-// refused for the others' until all have as many.
-func TestSeatsFull(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := oneSeat()
-		holder, err := s.Take(t.Context(), user("holder"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		served := map[string]int{}
-		ask := func(name string) {
-			seat, err := s.Take(t.Context(), user(name))
-			if err == nil {
-				served[name]++
-				seat.Leave()
-			} else if !errors.Is(err, ErrNoSeat) {
-				t.Error(err)
-			}
-		}
-		for i := range mostFlows {
-			for range mostQueued {
-				go ask(fmt.Sprint("many", i))
-				synctest.Wait()
-			}
-		}
-		for range mostQueued {
-			go ask("late")
-			synctest.Wait()
-		}
-		go ask("one")
-		synctest.Wait()
-		if s.queued != mostFlows*mostQueued || s.Waiting() != s.queued {
-			t.Errorf("%d and %d wait, want %d", s.queued, s.Waiting(), mostFlows*mostQueued)
-		}
-		holder.Leave()
-		synctest.Wait()
-		if fair := mostFlows * mostQueued / (mostFlows + 1); served["late"] != fair || served["one"] != 1 || served["many0"] < fair-1 {
-			t.Errorf("served: %v; want %d of late, 1 of one", served, fair)
-		}
-		if s.free != 1 || len(s.flows) != 0 || s.queued != 0 || s.Waiting() != 0 {
-			t.Errorf("afterwards: %+v", s)
-		}
-	})
-}
-
 // TestSeatsManyUsers: a request each of many users is bounded, too.
 func TestSeatsManyUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := oneSeat()
-		holder, err := s.Take(t.Context(), user("holder"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		holder := must(s.Take(t.Context(), user("holder")))
 		var refused atomic.Int64
-		for i := range mostFlows*mostQueued + 10 {
+		for i := range mostWaits + 10 {
 			go func() {
 				seat, err := s.Take(t.Context(), user(fmt.Sprint(i)))
 				if err != nil {
@@ -257,8 +200,8 @@ func TestSeatsManyUsers(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if refused.Load() != 10 || len(s.flows) != mostFlows*mostQueued+1 {
-			t.Errorf("%d refused, %d users; want 10, and %d", refused.Load(), len(s.flows), mostFlows*mostQueued+1)
+		if refused.Load() != 10 || len(s.flows) != mostWaits+1 {
+			t.Errorf("%d refused, %d users; want 10, and %d", refused.Load(), len(s.flows), mostWaits+1)
 		}
 		holder.Leave()
 	})

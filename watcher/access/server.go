@@ -32,8 +32,7 @@ const (
 	maxStreams = 100
 	// pingAfter silence an HTTP/2 client is asked whether it is still there.
 	pingAfter = 30 * time.Second
-	// fileAge is how old a certificate may be that was read from a file: not each of many
-	// handshakes reads it.
+	// fileAge is how old a certificate may be that was read from a file: not each of many handshakes reads it.
 	fileAge = time.Second
 	// closeGrace is how long requests may take once the process ends.
 	closeGrace = time.Second
@@ -49,8 +48,7 @@ type ServerSettings struct {
 	Listen func(address string) (net.Listener, error)
 }
 
-// Server carries the API. Its address is bound when it is made, so that a port in use ends
-// the start, not the run.
+// Server carries the API. Its address is bound when it is made, so that a port in use ends the start, not the run.
 type Server struct {
 	http     http.Server
 	listener net.Listener
@@ -157,8 +155,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return lifecycle.Serve(ctx, &s.http, s.listener, closeGrace)
 }
 
-// complaints takes net/http's log: a handler's panic is an error, a client's mistake is logged at
-// debug level.
+// complaints takes net/http's log: a handler's panic is an error, a client's mistake is logged at debug level.
 type complaints struct{ log *slog.Logger }
 
 func (c complaints) Write(p []byte) (int, error) {

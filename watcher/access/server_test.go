@@ -24,10 +24,7 @@ import (
 // serve runs a server until the test ends.
 func serve(t *testing.T, c Config, s ServerSettings) *Server {
 	t.Helper()
-	server, err := NewServer(t.Context(), c, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must(NewServer(t.Context(), c, s))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()
@@ -281,8 +278,7 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// TestWatchLasts: what bounds a body does not end an answer that lasts, and an end of the
-// client is noticed.
+// TestWatchLasts: what bounds a body does not end an answer that lasts, and an end of the client is noticed.
 func TestWatchLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pipetest.Listen()
@@ -302,10 +298,7 @@ func TestWatchLasts(t *testing.T) {
 		})})
 		c := p.Connect()
 		_, _ = io.WriteString(c, "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx")
-		resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must(http.ReadResponse(bufio.NewReader(c), nil))
 		if n, err := io.ReadFull(resp.Body, make([]byte, 60)); err != nil {
 			t.Errorf("ended after %d minutes: %v", n, err)
 		}
@@ -357,10 +350,7 @@ func TestUnauthenticatedKeepNoConnection(t *testing.T) {
 		serve(t, guarded(), ServerSettings{Guard: r, Handler: ok, Listen: func(string) (net.Listener, error) { return p, nil }})
 		for header, want := range map[string]time.Duration{"": 0, "Authorization: Bearer good\r\n": idleTimeout} {
 			c := p.Connect()
-			resp, err := get(c, header)
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := must(get(c, header))
 			if got := ended(c); got < want || got > want+time.Second {
 				t.Errorf("%d: ended after %s, want %s", resp.StatusCode, got, want)
 			}
@@ -372,10 +362,7 @@ func TestUnauthenticatedKeepNoConnection(t *testing.T) {
 func TestHeaderIsBounded(t *testing.T) {
 	s := serve(t, anyPort(), ServerSettings{Guard: Open(), Handler: ok})
 	for size, want := range map[int]int{8 << 10: 200, 64 << 10: 431} {
-		c, err := net.Dial("tcp", s.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(net.Dial("tcp", s.Addr().String()))
 		resp, err := get(c, "X: "+strings.Repeat("x", size)+"\r\n")
 		if err != nil || resp.StatusCode != want {
 			t.Errorf("%d bytes: %v %v, want %d", size, resp, err, want)

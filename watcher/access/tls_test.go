@@ -168,15 +168,9 @@ func TestWatchLastsOverHTTP2(t *testing.T) {
 		c := p.client(true)
 		c.Transport.(*http.Transport).DialContext = network.Dial
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
-			req, err := http.NewRequest(method, "https://127.0.0.1", strings.NewReader("x"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			req := must(http.NewRequest(method, "https://127.0.0.1", strings.NewReader("x")))
 			req.Header.Set("Authorization", "Bearer good")
-			resp, err := c.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			resp := must(c.Do(req))
 			if n, err := io.ReadFull(resp.Body, make([]byte, 60)); err != nil || resp.ProtoMajor != 2 {
 				t.Errorf("%s over %s: ended after %d minutes: %v", method, resp.Proto, n, err)
 			}

@@ -230,7 +230,11 @@ var retired = map[string]string{
 	"resourceWatcher.notify.subscriptions[].target.kafka.allowPorts":   portsRemoved,
 	"alertor": "no alerts are sent any more, leave it out: subscribe to v1/events, with a webhook, in " +
 		"resourceWatcher.notify.subscriptions",
-	"bcs.eventMaxAge":        "removed, leave it out: bcs.eventQueueLen and bcs.eventQueueBytes bound what waits",
+	"bcs.eventMaxAge": "removed, leave it out: bcs.eventQueueLen and bcs.eventQueueBytes bound what waits",
+	"resourceWatcher.notify.deadLetters": "removed, leave it out: events that are given up are counted and logged, and " +
+		"their objects can be read again by the read API",
+	"resourceWatcher.query.fieldIndexes": "removed, leave it out: the fields that the apiserver selects by work, and " +
+		"spec.nodeName of Pods has an index",
 	"cacheCheck.maxObjects":  "removed, leave it out: kinds of any size are compared",
 	"cacheCheck.relistLarge": "removed, leave it out: kinds of any size are compared",
 }

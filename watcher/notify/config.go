@@ -11,7 +11,6 @@ import (
 type Config struct {
 	// Who gets which changes, see [receiving webhooks](webhooks.md).
 	Subscriptions []Subscription `json:"subscriptions"`
-	DeadLetters   DeadLetters    `json:"deadLetters"`
 	// How long the queue is still delivered on shutdown; the rest is counted as dropped.
 	DrainTimeout setting.Duration `json:"drainTimeout"`
 }
@@ -62,9 +61,9 @@ type Retry struct {
 	Initial setting.Duration `json:"initial"`
 	// Longest pause of all, 1 min by default. `Retry-After` may ask for up to 15 min.
 	Max setting.Duration `json:"max"`
-	// Tries that reached the target before the event is a dead letter; 0 is 20.
+	// Tries that reached the target before the event is given up; 0 is 20.
 	Tries int `json:"tries"`
-	// Time since the first try after which the event is a dead letter, 1 h by default.
+	// Time since the first try after which the event is given up, 1 h by default.
 	Age setting.Duration `json:"age"`
 }
 
@@ -75,29 +74,8 @@ type Target struct {
 	Kafka   Kafka   `json:"kafka"`
 }
 
-// DeadLetters says what becomes of events that are given up.
-type DeadLetters struct {
-	// `drop` counts and logs them; `file` also writes them to a file per subscription, one JSON object per line.
-	Policy string `json:"policy"`
-	// Directory of those files, `<name>.ndjson`. It must exist.
-	Directory string `json:"directory"`
-	// Size at which a file is renamed to `<name>.1.ndjson`, replacing the last one.
-	Bytes int64 `json:"bytes"`
-}
-
-// The values of DeadLetters.Policy.
-const (
-	DeadDrop = "drop"
-	DeadFile = "file"
-)
-
 // Default has no subscriptions.
-func Default() Config {
-	return Config{
-		DeadLetters:  DeadLetters{Policy: DeadDrop, Bytes: 16 << 20},
-		DrainTimeout: setting.Duration(10 * time.Second),
-	}
-}
+func Default() Config { return Config{DrainTimeout: setting.Duration(10 * time.Second)} }
 
 // withDefaults fills in what is not set.
 func (s Subscription) withDefaults() Subscription {

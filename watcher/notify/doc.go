@@ -6,7 +6,7 @@
 //  1. Of one object, events are delivered in order, one at a time. The next one waits until
 //     the one before was taken, or was given up and counted.
 //  2. An event that was queued is delivered at least once, or it is counted as dropped or
-//     dead-lettered with its reason. Every try has the same id.
+//     given up with its reason. Every try has the same id.
 //  3. A target that is slow, hangs or refuses affects no other subscription and no
 //     collector: each has its own cursor, queue and connections.
 //  4. A subscription that lost its place, because it fell behind the window or its kind was

@@ -35,10 +35,7 @@ type names struct {
 func (n *names) serve(t *testing.T) *net.Resolver {
 	t.Helper()
 	n.asked = map[string]int{}
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(net.ListenPacket("udp", "127.0.0.1:0"))
 	done := make(chan struct{})
 	t.Cleanup(func() { _ = conn.Close(); <-done })
 	go func() {
@@ -243,28 +240,15 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestTLS: a server is verified, by a CA that is read again when it was replaced; an old
-// version of TLS is refused.
+// TestTLS: a server is verified, by a CA that is read again when it was replaced; an old version of TLS is refused.
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	caFile := filepath.Join(dir, "ca.pem")
-	right, err := certs.NewAuthority("right", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wrong, err := certs.NewAuthority("wrong", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	right := must(certs.NewAuthority("right", time.Hour))
+	wrong := must(certs.NewAuthority("wrong", time.Hour))
 	serve := func(s certs.Server, version uint16) string {
-		cert, err := right.Issue(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: version}) //nolint:gosec // what a test needs
-		if err != nil {
-			t.Fatal(err)
-		}
+		cert := must(right.Issue(s))
+		l := must(tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS10, MaxVersion: version}))
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

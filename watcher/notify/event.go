@@ -54,8 +54,7 @@ func (e *RetryAfterError) Error() string { return e.Err.Error() }
 // Unwrap returns what happened.
 func (e *RetryAfterError) Unwrap() error { return e.Err }
 
-// UnreachableError says that nothing was sent, because the receiver cannot be reached: no
-// event caused it.
+// UnreachableError says that nothing was sent, because the receiver cannot be reached: no event caused it.
 type UnreachableError struct{ Err error }
 
 func (e *UnreachableError) Error() string { return "not reachable: " + e.Err.Error() }

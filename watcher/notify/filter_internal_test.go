@@ -20,8 +20,7 @@ func TestParsePath(t *testing.T) {
 	}
 }
 
-// FuzzParsePath: what is taken has no empty key, and is what its keys are when they are
-// written again.
+// FuzzParsePath: what is taken has no empty key, and is what its keys are when they are written again.
 func FuzzParsePath(f *testing.F) {
 	f.Add("status.phase")
 	f.Add(`a\.b.c\\`)

@@ -18,9 +18,8 @@ type follower struct {
 	sub    *subscription
 	filter *filter
 	queue  *queue
-	// known are the objects that match, as of the last change that was looked at. They are
-	// those of the view, so that a deletion that only a list shows can be sent with its
-	// object.
+	// known are the objects that match, as of the last change that was looked at. They are those of the view, so that
+	// a deletion that only a list shows can be sent with its object.
 	known map[string]*object.Object
 	// silent is set until the state at the start was taken, of which nothing is sent.
 	silent bool
@@ -36,8 +35,7 @@ const (
 	syncAtMost = time.Minute
 )
 
-// startsWithin is how long a kind that nobody follows may still be one that the pipeline is
-// about to collect.
+// startsWithin is how long a kind that nobody follows may still be one that the pipeline is about to collect.
 const startsWithin = time.Minute
 
 // run follows until ctx ends.
@@ -171,8 +169,7 @@ func (f *follower) differences(s *view.Snapshot) bool {
 	return whole
 }
 
-// send queues an event, if it is one; where there is no room, it is as if it had not been
-// found.
+// send queues an event, if it is one; where there is no room, it is as if it had not been found.
 func (f *follower) send(i *item, was *object.Object) bool {
 	if i == nil || f.queue.put(i) {
 		return true
@@ -181,9 +178,8 @@ func (f *follower) send(i *item, was *object.Object) bool {
 	return false
 }
 
-// event takes a change of an object into what is known, now being nil where it is gone, and
-// returns the event that this is for the subscription, nil if it is none, and what was known
-// before.
+// event takes a change of an object into what is known, now being nil where it is gone, and returns the event that
+// this is for the subscription, nil if it is none, and what was known before.
 func (f *follower) event(o, now *object.Object, version uint64, received time.Time) (*item, *object.Object) {
 	key := keyOf(o)
 	was := f.known[key]

@@ -46,13 +46,11 @@ type Kafka struct {
 
 const (
 	minTimeout = time.Second // the client's own bound
-	// minMetadata is how soon the client asks again who leads, once it got a wrong answer:
-	// by default after 5 s.
+	// minMetadata is how soon the client asks again who leads, once it got a wrong answer: by default after 5 s.
 	minMetadata = 250 * time.Millisecond
 )
 
-// topicName and maxTopic are the brokers' rules. A bound within the expression would cost
-// every start 0.2 MB.
+// topicName and maxTopic are the brokers' rules. A bound within the expression would cost every start 0.2 MB.
 var topicName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 
 const maxTopic = 249 // bytes
@@ -147,24 +145,22 @@ type KafkaTarget struct {
 	closed bool        // guarded by mu
 }
 
-// NewKafka makes the target of a valid Kafka. Nothing is connected before the first
-// Deliver.
-func NewKafka(c Kafka, resolver *net.Resolver) (*KafkaTarget, error) {
+// NewKafka makes the target of a valid Kafka. Nothing is connected before the first Deliver.
+func NewKafka(c Kafka) (*KafkaTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &KafkaTarget{config: c, dial: NewDialer(c.egress(), resolver)}, nil
+	return &KafkaTarget{config: c, dial: NewDialer(c.egress(), nil)}, nil
 }
 
 // maxBuffered bounds the records in the client: there are as many as a subscription has
 // workers, and what the client still tries to send of earlier tries.
 const maxBuffered = 1024
 
-// connect starts the client, which connects again by itself for as long as it is open. Its
-// producer is idempotent, and waits for all replicas, by default. What was sent and not
-// answered in time is given back to be tried again, under a new epoch of the producer: brokers
-// refuse what is still on its way under the old one, so that it does not come after newer
-// events.
+// connect starts the client, which connects again by itself for as long as it is open. Its producer is idempotent,
+// and waits for all replicas, by default. What was sent and not answered in time is given back to be tried again,
+// under a new epoch of the producer: brokers refuse what is still on its way under the old one, so that it does not
+// come after newer events.
 func (t *KafkaTarget) connect() (*kgo.Client, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

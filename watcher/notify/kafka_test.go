@@ -22,16 +22,12 @@ import (
 	"github.com/watchbench/watchbench/watcher/setting"
 )
 
-// kfake speaks the protocol over real sockets from one process. It has no replication: that
-// acks of all replicas mean anything more than one of the leader is not tested here, nor are
-// elections and a broker's own loss of data.
+// kfake speaks the protocol over real sockets from one process. It has no replication: that acks of all replicas mean
+// anything more than one of the leader is not tested here, nor are elections and a broker's own loss of data.
 
 func kafkaCluster(t *testing.T, more ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
-	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.SeedTopics(5, "events")}, more...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(kfake.NewCluster(append([]kfake.Opt{kfake.SeedTopics(5, "events")}, more...)...))
 	t.Cleanup(c.Close)
 	return c
 }
@@ -45,10 +41,7 @@ func kafkaTarget(t *testing.T, c *kfake.Cluster, cfg notify.Kafka) *notify.Kafka
 	if cfg.Allow == nil {
 		cfg.Allow = []string{"127.0.0.0/8"}
 	}
-	made, err := notify.NewKafka(cfg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(notify.NewKafka(cfg))
 	t.Cleanup(made.Close)
 	return made
 }
@@ -64,10 +57,7 @@ func kafkaEvent(object, version int) notify.Event {
 // consume reads n records of the topic.
 func consume(t *testing.T, c *kfake.Cluster, n int) (all []*kgo.Record) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.ConsumeTopics("events"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(kgo.NewClient(kgo.SeedBrokers(c.ListenAddrs()...), kgo.ConsumeTopics("events")))
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()

@@ -51,8 +51,7 @@ func (k *kind) Open(context.Context, watches.GVR, watches.Wait) (*watches.Watch,
 	return &watches.Watch{View: k.view, Close: func() {}}, nil
 }
 
-// put writes an object; labels and rest are members, such as `"app":"a"` and
-// `"status":{"phase":"Running"}`.
+// put writes an object; labels and rest are members, such as `"app":"a"` and `"status":{"phase":"Running"}`.
 func (k *kind) put(key, uid, labels, rest string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -104,10 +103,7 @@ func run(t testing.TB, k notify.Kinds, c notify.Config, more func(*notify.Settin
 	if more != nil {
 		more(&s)
 	}
-	n, err := notify.New(c, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(notify.New(c, s))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
@@ -153,10 +149,7 @@ func one(t testing.TB, url, rest string) notify.Config {
 // value is that of a series, summed over the labels that are not named.
 func value(t testing.TB, reg *prometheus.Registry, name string, labels ...string) float64 {
 	t.Helper()
-	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must(reg.Gather())
 	sum := 0.0
 	for _, f := range families {
 		if f.GetName() != name {
@@ -189,3 +182,11 @@ func eventually(t testing.TB, what string, ok func() bool) {
 
 // noWait has run not wait.
 func noWait(*notify.Settings) {}
+
+// must is the value of a call that does not fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

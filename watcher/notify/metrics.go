@@ -9,11 +9,8 @@ import (
 	"github.com/watchbench/watchbench/watcher/meter"
 )
 
-// Why events are dropped, as values of a label.
-const (
-	dropLetter    = "dead_letter" // a dead letter could not be written
-	dropAbandoned = "abandoned"   // still queued when the time for the end was up
-)
+// dropAbandoned is the reason of events still queued when the time for the end was up.
+const dropAbandoned = "abandoned"
 
 // Where a subscription lost its place, as values of a label.
 const (
@@ -27,30 +24,8 @@ type metrics struct {
 	delivered, retried         *prometheus.CounterVec
 	deadLettered, lost, missed *prometheus.CounterVec
 	latency                    *prometheus.HistogramVec
-	queues                     *queues
+	queues                     []prometheus.Collector
 }
-
-// queues reads the queues when it is asked.
-type queues struct {
-	meter.Descs
-	queued, oldest *prometheus.Desc
-	all            []*subscription
-}
-
-// Collect implements prometheus.Collector.
-func (q *queues) Collect(out chan<- prometheus.Metric) {
-	for _, s := range q.all {
-		n, since := s.queue.depth()
-		age := 0.0
-		if !since.IsZero() {
-			age = time.Since(since).Seconds()
-		}
-		out <- meter.Gauge(q.queued, float64(n), s.Name)
-		out <- meter.Gauge(q.oldest, age, s.Name)
-	}
-}
-
-var _ prometheus.Collector = (*queues)(nil)
 
 // latencySeconds go from a receiver next door to one that was away for an hour.
 var latencySeconds = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600}
@@ -69,29 +44,38 @@ func newMetrics() *metrics {
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: metric.NotifyLatency, Help: "Receipt of a change to its delivery.", Buckets: latencySeconds,
 		}, []string{"subscription"}),
-		queues: &queues{},
 	}
-	m.queues.queued = m.queues.New(metric.NotifyQueued, "Events that wait or are in flight.", "subscription")
-	m.queues.oldest = m.queues.New(metric.NotifyOldest, "Age of the oldest event that waits or is in flight.",
-		"subscription")
 	return m
 }
 
 func (m *metrics) register(reg prometheus.Registerer) error {
-	return meter.Register(reg, m.delivered, m.retried, m.deadLettered, m.lost, m.missed, m.latency, m.queues)
+	return meter.Register(reg, append(m.queues, m.delivered, m.retried, m.deadLettered, m.lost, m.missed, m.latency)...)
 }
 
 // begin makes the series of a subscription, all of them from the start.
-func (m *metrics) begin(name string) {
+func (m *metrics) begin(name string, q *queue) {
+	gauge := func(of, help string, value func() float64) {
+		m.queues = append(m.queues, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: of, Help: help, ConstLabels: prometheus.Labels{"subscription": name},
+		}, value))
+	}
+	gauge(metric.NotifyQueued, "Events that wait or are in flight.", func() float64 {
+		n, _ := q.depth()
+		return float64(n)
+	})
+	gauge(metric.NotifyOldest, "Age of the oldest event that waits or is in flight.", func() float64 {
+		if _, since := q.depth(); !since.IsZero() {
+			return time.Since(since).Seconds()
+		}
+		return 0
+	})
 	m.delivered.WithLabelValues(name)
 	m.retried.WithLabelValues(name)
 	m.latency.WithLabelValues(name)
 	for _, r := range Reasons() {
 		m.deadLettered.WithLabelValues(name, string(r))
 	}
-	for _, r := range []string{dropLetter, dropAbandoned} {
-		m.lost.WithLabelValues(name, r)
-	}
+	m.lost.WithLabelValues(name, dropAbandoned)
 	for _, r := range []string{gapExpired, gapFull, gapReopened} {
 		m.missed.WithLabelValues(name, r)
 	}

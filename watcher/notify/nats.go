@@ -95,14 +95,13 @@ type NATSTarget struct {
 	stream jetstream.JetStream // guarded by mu
 }
 
-// NewNATS makes the target of a valid NATS. Nothing is connected before the first
-// Deliver.
-func NewNATS(c NATS, resolver *net.Resolver) (*NATSTarget, error) {
+// NewNATS makes the target of a valid NATS. Nothing is connected before the first Deliver.
+func NewNATS(c NATS) (*NATSTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	c.Subject = cmp.Or(c.Subject, defaultPrefix)
-	t := &NATSTarget{config: c, dial: NewDialer(c.egress(), resolver)}
+	t := &NATSTarget{config: c, dial: NewDialer(c.egress(), nil)}
 	t.life, t.end = context.WithCancel(context.Background())
 	return t, nil
 }

@@ -1,15 +1,12 @@
 package notify_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +16,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/certs"
 	"github.com/watchbench/watchbench/watcher/notify"
-	"github.com/watchbench/watchbench/watcher/setting"
 )
 
 // startNATS runs a real server with JetStream; port -1 is any.
@@ -29,10 +25,7 @@ func startNATS(t *testing.T, dir string, port int, more func(*server.Options)) *
 	if more != nil {
 		more(o)
 	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(server.NewServer(o))
 	s.Start()
 	if !s.ReadyForConnections(10 * time.Second) {
 		t.Fatal("the server does not startNATS")
@@ -44,23 +37,14 @@ func startNATS(t *testing.T, dir string, port int, more func(*server.Options)) *
 // makeStream makes the makeStream that has all subjects below k8s.
 func makeStream(t *testing.T, s *server.Server, more func(*jetstream.StreamConfig)) jetstream.Stream {
 	t.Helper()
-	conn, err := client.Connect(s.ClientURL(), client.MaxReconnects(-1), client.ReconnectWait(50*time.Millisecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(client.Connect(s.ClientURL(), client.MaxReconnects(-1), client.ReconnectWait(50*time.Millisecond)))
 	t.Cleanup(conn.Close)
-	js, err := jetstream.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := must(jetstream.New(conn))
 	c := jetstream.StreamConfig{Name: "K8S", Subjects: []string{"k8s.>"}, Storage: jetstream.FileStorage}
 	if more != nil {
 		more(&c)
 	}
-	made, err := js.CreateStream(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(js.CreateStream(t.Context(), c))
 	return made
 }
 
@@ -72,10 +56,7 @@ func natsTarget(t *testing.T, s *server.Server, c notify.NATS) *notify.NATSTarge
 	if c.Allow == nil {
 		c.Allow = []string{"127.0.0.0/8"}
 	}
-	made, err := notify.NewNATS(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(notify.NewNATS(c))
 	t.Cleanup(made.Close)
 	return made
 }
@@ -90,15 +71,9 @@ func natsEvent(name string, version int) notify.Event {
 // messages are those that the makeStream has, in order.
 func messages(t *testing.T, s jetstream.Stream) (all []*jetstream.RawStreamMsg) {
 	t.Helper()
-	info, err := s.Info(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must(s.Info(t.Context()))
 	for seq := info.State.FirstSeq; seq > 0 && seq <= info.State.LastSeq; seq++ {
-		m, err := s.GetMsg(t.Context(), seq)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must(s.GetMsg(t.Context(), seq))
 		all = append(all, m)
 	}
 	return all
@@ -127,8 +102,7 @@ func TestNATSDeliver(t *testing.T) {
 	}
 }
 
-// TestTwoSubjects: an natsEvent that two subscriptions send to one makeStream is there for each, and
-// once.
+// TestTwoSubjects: an natsEvent that two subscriptions send to one makeStream is there for each, and once.
 func TestTwoSubjects(t *testing.T) {
 	s := startNATS(t, t.TempDir(), -1, nil)
 	st := makeStream(t, s, nil)
@@ -141,83 +115,6 @@ func TestTwoSubjects(t *testing.T) {
 	if len(all) != 2 || all[1].Subject != "k8s.own._.v1.pods.n.a" || all[1].Header.Get("Nats-Msg-Id") != "u-a:1:MODIFIED k8s.own" {
 		t.Errorf("%d messages, want 2; %+v", len(all), all)
 	}
-}
-
-// TestNATSRestart: over a restart of the server under load nothing that was acknowledged is
-// lost, and each object's messages are in order and there once.
-func TestNATSRestart(t *testing.T) {
-	dir := t.TempDir()
-	s := startNATS(t, dir, -1, nil)
-	st := makeStream(t, s, nil)
-	port, err := strconv.Atoi(s.ClientURL()[strings.LastIndex(s.ClientURL(), ":")+1:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	to := natsTarget(t, s, notify.NATS{Timeout: setting.Duration(500 * time.Millisecond)})
-	const objects, versions = 8, 150
-	var wg sync.WaitGroup
-	var mu sync.Mutex // guards failures
-	failures, half := 0, make(chan struct{})
-	for o := range objects {
-		wg.Go(func() {
-			for v := 1; v <= versions; v++ {
-				if o == 0 && v == versions/2 {
-					close(half)
-				}
-				for {
-					err := to.Deliver(t.Context(), natsEvent(fmt.Sprint("o", o), v))
-					if err == nil {
-						break
-					}
-					var permanent *notify.PermanentError
-					if errors.As(err, &permanent) || t.Context().Err() != nil {
-						t.Errorf("o%d %d: %v", o, v, err)
-						return
-					}
-					mu.Lock()
-					failures++
-					mu.Unlock()
-					time.Sleep(5 * time.Millisecond)
-				}
-			}
-		})
-	}
-	<-half
-	s.Shutdown()
-	s.WaitForShutdown()
-	time.Sleep(100 * time.Millisecond)
-	startNATS(t, dir, port, nil)
-	wg.Wait()
-	if failures == 0 {
-		t.Error("no delivery failed: the restart was not noticed")
-	}
-	last := map[string]int{}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	for { // the test's own connection comes back, too
-		if _, err := st.Info(ctx); err == nil {
-			break
-		} else if ctx.Err() != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, m := range messages(t, st) {
-		name, version, _ := strings.Cut(strings.TrimSuffix(m.Header.Get("Nats-Msg-Id"), ":MODIFIED"), ":")
-		v, _ := strconv.Atoi(version)
-		if v != last[name]+1 {
-			t.Errorf("%s: version %d after %d", name, v, last[name])
-		}
-		last[name] = v
-	}
-	for name, v := range last {
-		if v != versions {
-			t.Errorf("%s ends at %d", name, v)
-		}
-	}
-	if len(last) != objects {
-		t.Errorf("%d objects", len(last))
-	}
-	t.Logf("%d deliveries failed", failures)
 }
 
 // TestNATSRefusals: what each refusal means for the natsEvent.
@@ -259,8 +156,7 @@ func TestNATSRefusals(t *testing.T) {
 	}
 }
 
-// TestFullAccount: an account without room takes the natsEvent once there is some (10002, which
-// has the code 400).
+// TestFullAccount: an account without room takes the natsEvent once there is some (10002, which has the code 400).
 func TestFullAccount(t *testing.T) {
 	s := startNATS(t, t.TempDir(), -1, nil)
 	st := makeStream(t, s, nil)
@@ -327,42 +223,9 @@ func TestNATSTLS(t *testing.T) {
 
 func authority(t *testing.T, file string) *certs.Authority {
 	t.Helper()
-	a, err := certs.NewAuthority("test", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(certs.NewAuthority("test", time.Hour))
 	if err := os.WriteFile(file, a.PEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return a
-}
-
-// TestSilentServer: one that accepts connections and says nothing, as a host that hangs does,
-// keeps nobody from ending.
-func TestSilentServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	to := natsTarget(t, nil, notify.NATS{Servers: []string{"nats://" + l.Addr().String()}})
-	ended := make(chan error, 1) // the one result
-	go func() { ended <- to.Deliver(t.Context(), natsEvent("a", 1)) }()
-	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close() }()
-	began := time.Now()
-	to.Close()
-	var unreachable *notify.UnreachableError
-	if err := <-ended; !errors.As(err, &unreachable) {
-		t.Errorf("deliver: %v, want that the server cannot be reached", err)
-	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("it took %s", took)
-	}
-	if err := to.Deliver(t.Context(), natsEvent("a", 2)); !errors.As(err, &unreachable) {
-		t.Errorf("after Close: %v", err)
-	}
 }

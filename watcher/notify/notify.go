@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,10 +25,8 @@ type Kinds interface {
 // Settings are passed by code.
 type Settings struct {
 	Kinds Kinds // required
-	// Permit is asked right before each try; an error keeps the event in the queue. Nil permits
-	// everything.
+	// Permit is asked right before each try; an error keeps the event in the queue. Nil permits everything.
 	Permit   func() error
-	Resolver *net.Resolver         // of targets' names; nil: the system's
 	Registry prometheus.Registerer // nil: no metrics
 	Logger   *slog.Logger          // nil: no logs
 }
@@ -43,13 +39,11 @@ type Notifier struct {
 	drain   time.Duration
 	subs    []*subscription
 	filters []*filter
-	root    *os.Root // of the dead letters; nil: none are kept
 	ran     atomic.Bool
 }
 
-// New checks the configuration and registers the metrics. Nothing is connected before Run. One
-// that is not run must be closed.
-func New(c Config, s Settings) (_ *Notifier, err error) {
+// New checks the configuration and registers the metrics. Nothing is connected before Run.
+func New(c Config, s Settings) (*Notifier, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -60,60 +54,45 @@ func New(c Config, s Settings) (_ *Notifier, err error) {
 		s.Logger = slog.New(slog.DiscardHandler)
 	}
 	n := &Notifier{drain: time.Duration(c.DrainTimeout)}
-	defer func() {
-		if err != nil {
-			n.Close()
-		}
-	}()
-	if c.DeadLetters.Policy == DeadFile {
-		if n.root, err = os.OpenRoot(c.DeadLetters.Directory); err != nil {
-			return nil, fmt.Errorf("deadLetters.directory: %w", err)
-		}
-	}
 	m := newMetrics()
 	for i, sub := range c.Subscriptions {
-		if err := n.add(sub.withDefaults(), c.DeadLetters, s, m); err != nil {
+		if err := n.add(sub.withDefaults(), s, m); err != nil {
 			return nil, fmt.Errorf("subscriptions[%d]: %w", i, err)
 		}
 	}
-	m.queues.all = n.subs
 	if err := m.register(s.Registry); err != nil {
 		return nil, fmt.Errorf("register the metrics of notifications: %w", err)
 	}
 	return n, nil
 }
 
-func (n *Notifier) add(c Subscription, dead DeadLetters, s Settings, m *metrics) error {
+func (n *Notifier) add(c Subscription, s Settings, m *metrics) error {
 	f, err := newFilter(c)
 	if err != nil {
 		return err
 	}
-	t, err := newTarget(c, s.Resolver)
+	t, err := newTarget(c)
 	if err != nil {
 		return err
 	}
 	sub := &subscription{
 		Subscription: c, settings: s, logger: s.Logger.With("subscription", c.Name), target: t,
 		queue: newQueue(c.Queue), metrics: m, failing: rate.Sometimes{Interval: logEvery},
-		letter: rate.Sometimes{Interval: logEvery}, unwritten: rate.Sometimes{Interval: logEvery},
-		unserved: rate.Sometimes{Interval: unservedEvery},
+		letter: rate.Sometimes{Interval: logEvery}, unserved: rate.Sometimes{Interval: unservedEvery},
 	}
-	m.begin(c.Name)
-	if n.root != nil {
-		sub.letters = newLetters(n.root, c.Name, dead.Bytes)
-	}
+	m.begin(c.Name, sub.queue)
 	n.subs, n.filters = append(n.subs, sub), append(n.filters, f)
 	return nil
 }
 
-func newTarget(c Subscription, resolver *net.Resolver) (target, error) {
+func newTarget(c Subscription) (target, error) {
 	switch t := c.Target; {
 	case t.isWebhook():
-		return NewWebhook(t.Webhook, WebhookSettings{Connections: c.Workers, Resolver: resolver})
+		return NewWebhook(t.Webhook, c.Workers)
 	case t.isNATS():
-		return NewNATS(t.NATS, resolver)
+		return NewNATS(t.NATS)
 	default:
-		return NewKafka(t.Kafka, resolver)
+		return NewKafka(t.Kafka)
 	}
 }
 
@@ -165,15 +144,9 @@ func (n *Notifier) await(hurry context.Context) {
 	}
 }
 
-// Close lets go of what New opened. Run does it at its end.
+// Close ends the targets' connections. Run does it at its end.
 func (n *Notifier) Close() {
 	for _, s := range n.subs {
 		s.target.Close()
-		if s.letters != nil {
-			s.letters.close()
-		}
-	}
-	if n.root != nil {
-		_ = n.root.Close()
 	}
 }

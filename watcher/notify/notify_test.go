@@ -8,8 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -162,8 +160,7 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// TestPoison: one object that the receiver always fails on holds up none of the others, with
-// as few as one worker.
+// TestPoison: one object that the receiver always fails on holds up none of the others, with as few as one worker.
 func TestPoison(t *testing.T) {
 	r := newReceiver(t, func(_ int, g received, w http.ResponseWriter) bool {
 		if g.name == "poison" {
@@ -340,20 +337,7 @@ func TestResync(t *testing.T) {
 		return value(t, reg, "k8swatch_notify_gaps_total", "reason=full") > 0 || value(t, reg, "k8swatch_notify_queued") == 5
 	})
 	close(gate)
-	last := map[string]received{}
-	eventually(t, "all last states have come", func() bool {
-		for _, g := range r.all() {
-			last[g.uid] = g
-		}
-		for i := range 20 {
-			if g := last[fmt.Sprintf("u%d", i)]; i != 7 && g.version != uint64(100+39*20+i+1) {
-				return false
-			}
-		}
-		g, sent := last["u7"]
-		return !sent || g.typ == "DELETED"
-	})
-	checkRising(t, r.all())
+	awaitLast(t, r, 20, 7, 100+39*20+1)
 	if n := value(t, reg, "k8swatch_notify_dropped_total"); n != 0 {
 		t.Errorf("%v dropped", n)
 	}
@@ -373,16 +357,26 @@ func TestResyncLast(t *testing.T) {
 	r.expect("ADDED a 101", "ADDED b 102")
 }
 
-// checkRising reports events of an object that are older than the one before.
-func checkRising(t *testing.T, all []received) {
+// awaitLast waits for the last states of so many objects, whose versions begin with first, except the one that
+// is gone. Those of an object must come in order.
+func awaitLast(t *testing.T, r *receiver, objects, gone, first int) {
 	t.Helper()
-	last := map[string]uint64{}
-	for _, g := range all {
-		if g.version < last[g.uid] {
-			t.Errorf("%s came after version %d", g.id, last[g.uid])
+	eventually(t, "all last states have come", func() bool {
+		last := map[string]received{}
+		for _, g := range r.all() {
+			if g.version < last[g.uid].version {
+				t.Fatalf("%s came after version %d", g.id, last[g.uid].version)
+			}
+			last[g.uid] = g
 		}
-		last[g.uid] = g.version
-	}
+		for i := range objects {
+			if g := last[fmt.Sprintf("u%d", i)]; i != gone && g.version != uint64(first+i) {
+				return false
+			}
+		}
+		g, sent := last[fmt.Sprintf("u%d", gone)]
+		return !sent || g.typ == "DELETED"
+	})
 }
 
 // TestInitialList: a list that is many times the queue is delivered whole.
@@ -399,8 +393,7 @@ func TestInitialList(t *testing.T) {
 	}
 }
 
-// TestShutdown: what is queued is delivered at the end, within the time for it; what is not
-// is counted.
+// TestShutdown: what is queued is delivered at the end, within the time for it; what is not is counted.
 func TestShutdown(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
@@ -444,9 +437,9 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestDeadLetters: an event that is refused, or fails too often, is written down whole and
-// the next one of its object is delivered.
-func TestDeadLetters(t *testing.T) {
+// TestGivenUp: an event that is refused, or fails too often, is counted by its reason, and the next
+// one of its object is delivered.
+func TestGivenUp(t *testing.T) {
 	elsewhere := newReceiver(t, nil)
 	r := newReceiver(t, func(_ int, g received, w http.ResponseWriter) bool {
 		switch {
@@ -464,11 +457,9 @@ func TestDeadLetters(t *testing.T) {
 		}
 		return true
 	})
-	dir := t.TempDir()
 	c := one(t, r.URL, `"initial":"list","workers":1,"retry":{"initial":"1ms","max":"2ms","tries":4}`)
-	c.DeadLetters.Policy, c.DeadLetters.Directory = notify.DeadFile, dir
 	k := newKind(t, view.Config{})
-	reg, stop := run(t, k, c, nil)
+	reg, _ := run(t, k, c, nil)
 	var want []string
 	for i, name := range []string{"bad", "moved", "large", "fails"} {
 		k.put("n/"+name, name, "", `"spec":"<x>"`)
@@ -486,20 +477,6 @@ func TestDeadLetters(t *testing.T) {
 	}
 	if elsewhere.tries() != 0 {
 		t.Error("a redirect was followed")
-	}
-	stop()
-	b, err := os.ReadFile(filepath.Join(dir, "s.ndjson"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		`"id":"bad:101:ADDED","reason":"refused","error":"the receiver answered HTTP 422","tries":1,"event":{"type":"ADDED","object":{"kind":"Pod"`,
-		`"id":"moved:103:ADDED","reason":"tries","error":"the receiver answered HTTP 307: redirects are not followed, want the address of the receiver itself"`, `"id":"large:105:ADDED","reason":"too_large"`,
-		`"reason":"tries","error":"the receiver answered HTTP 502","tries":4`, `"spec":"<x>"}}`,
-	} {
-		if !strings.Contains(string(b), want) {
-			t.Errorf("no %s in\n%s", want, b)
-		}
 	}
 }
 
@@ -534,20 +511,7 @@ func TestExpired(t *testing.T) {
 		k.delete("n/o3")
 		time.Sleep(3 * time.Millisecond)
 	}
-	last := map[string]received{}
-	eventually(t, "all last states have come", func() bool {
-		for _, g := range r.all() {
-			last[g.uid] = g
-		}
-		for i := range 10 {
-			if g := last[fmt.Sprintf("u%d", i)]; i != 3 && g.version != uint64(100+19*11+i+1) {
-				return false
-			}
-		}
-		g, sent := last["u3"]
-		return !sent || g.typ == "DELETED"
-	})
-	checkRising(t, r.all())
+	awaitLast(t, r, 10, 3, 100+19*11+1)
 	if n := value(t, reg, "k8swatch_notify_gaps_total", "reason=expired"); n == 0 {
 		t.Error("no gap was counted")
 	}
@@ -555,10 +519,7 @@ func TestExpired(t *testing.T) {
 
 // TestRunTwice: the second one is refused.
 func TestRunTwice(t *testing.T) {
-	n, err := notify.New(notify.Default(), notify.Settings{Kinds: newKind(t, view.Config{})})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(notify.New(notify.Default(), notify.Settings{Kinds: newKind(t, view.Config{})}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := n.Run(ctx); err != nil {
@@ -576,10 +537,7 @@ func TestAtOnce(t *testing.T) {
 	r := newReceiver(t, func(int, received, http.ResponseWriter) bool { <-release; return true })
 	k := newKind(t, view.Config{})
 	k.put("n/a", "u", "", "")
-	n, err := notify.New(one(t, r.URL, `"initial":"list"`), notify.Settings{Kinds: k})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must(notify.New(one(t, r.URL, `"initial":"list"`), notify.Settings{Kinds: k}))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
@@ -591,13 +549,9 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestAtOnceWithSilentServer: nor for a client that waits for its server whatever its context
-// says.
+// TestAtOnceWithSilentServer: nor for a client that waits for its server whatever its context says.
 func TestAtOnceWithSilentServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer func() { _ = l.Close() }()
 	k := newKind(t, view.Config{})
 	k.put("n/a", "u", "", "")
@@ -609,10 +563,7 @@ func TestAtOnceWithSilentServer(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
-	c, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(l.Accept())
 	defer func() { _ = c.Close() }()
 	began := time.Now()
 	cancel(lifecycle.AtOnce(errors.New("now")))

@@ -56,8 +56,7 @@ func newQueue(q Queue) *queue {
 	return &queue{length: q.Length, bytes: q.Bytes, wake: make(chan struct{}, 1), lanes: map[string]*lane{}}
 }
 
-// fits reports whether there is room for one more event, whatever its size. The caller
-// holds mu.
+// fits reports whether there is room for one more event, whatever its size. The caller holds mu.
 func (q *queue) fits() bool { return q.count < q.length && q.size < q.bytes }
 
 // halfEmpty reports whether blocked producers may continue. The caller holds mu.
@@ -99,8 +98,7 @@ func (q *queue) signal() {
 	}
 }
 
-// take waits for an item that may be tried; false at the end of ctx. The caller settles it, or has it
-// tried again.
+// take waits for an item that may be tried; false at the end of ctx. The caller settles it, or has it tried again.
 func (q *queue) take(ctx context.Context) (*item, bool) {
 	for ctx.Err() == nil {
 		if i := q.next(); i != nil {

@@ -123,10 +123,7 @@ func (r *receiver) expect(want ...string) {
 // newReceiverAt listens where another one was.
 func newReceiverAt(t testing.TB, address string) *receiver {
 	r := &receiver{t: t, flying: map[string]bool{}}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", address))
 	r.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: r}}
 	r.Start()
 	t.Cleanup(r.Close)

@@ -41,8 +41,7 @@ func (s *subscription) after(i *item, err error) (due, hold time.Time, reason Re
 	return now.Add(pause), hold, ""
 }
 
-// leaveAlone returns until when the target is left alone. Workers that fail together say so
-// once.
+// leaveAlone returns until when the target is left alone. Workers that fail together say so once.
 func (s *subscription) leaveAlone(now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -86,8 +86,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestRetryAfter: no try is earlier than the receiver asked, and only a limit on all events
-// holds back the others.
+// TestRetryAfter: no try is earlier than the receiver asked, and only a limit on all events holds back the others.
 func TestRetryAfter(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		tries := at(t, Retry{Initial: setting.Duration(time.Second)}, 2, func(n int, _ Event) error {
@@ -105,8 +104,7 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestLeftAlone: a target that cannot be reached is tried at pauses that grow, whatever
-// number of events wait for it.
+// TestLeftAlone: a target that cannot be reached is tried at pauses that grow, whatever number of events wait for it.
 func TestLeftAlone(t *testing.T) {
 	const away = time.Minute
 	var began time.Time

@@ -4,10 +4,8 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/userfile"
@@ -18,15 +16,13 @@ const (
 	// Lengths of a secret in bytes, as the specification of Standard Webhooks bounds them.
 	minSecret, maxSecret = 24, 64
 	maxSecrets           = 4
-	maxFile              = 4 << 10
 )
 
 // parseSecrets reads one secret a line. Errors do not repeat the content.
 func parseSecrets(text string) ([][]byte, error) {
 	var keys [][]byte
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" {
+	for line := range strings.FieldsFuncSeq(text, func(c rune) bool { return c == '\n' || c == '\r' }) {
+		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
 		code, ok := strings.CutPrefix(line, secretPrefix)
@@ -49,19 +45,8 @@ func parseSecrets(text string) ([][]byte, error) {
 }
 
 func readSecrets(file string) ([][]byte, error) {
-	f, err := os.Open(file)
+	text, err := userfile.ReadFile(file)
 	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxFile {
-		return nil, errors.New("the file is too large to be one of secrets")
-	}
-	if text, err = userfile.Text(text); err != nil {
 		return nil, err
 	}
 	return parseSecrets(string(text))

@@ -52,17 +52,10 @@ func verified(r *http.Request, secret string) ([]byte, error) {
 
 // example ends.
 
-// TestReceiver: the receiver of docs/webhooks.md believes what is delivered to it, and
-// nothing else.
+// TestReceiver: the receiver of docs/webhooks.md believes what is delivered to it, and nothing else.
 func TestReceiver(t *testing.T) {
-	own, err := os.ReadFile("signed_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../../docs/webhooks.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must(os.ReadFile("signed_test.go"))
+	page := must(os.ReadFile("../../docs/webhooks.md"))
 	_, rest, _ := strings.Cut(string(own), "// example begins what docs/webhooks.md shows.\n\n")
 	code, _, _ := strings.Cut(rest, "\n// example ends.")
 	if !strings.Contains(string(page), "```go\n"+code+"```\n") {

@@ -27,8 +27,7 @@ func subjectOf(prefix string, e Event) string {
 	return string(dst)
 }
 
-// appendToken writes text so that it is one token, and no other text is the same. "_" alone
-// is the empty one.
+// appendToken writes text so that it is one token, and no other text is the same. "_" alone is the empty one.
 func appendToken(dst []byte, text string) []byte {
 	const hex = "0123456789ABCDEF"
 	switch text {

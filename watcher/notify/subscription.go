@@ -33,12 +33,11 @@ type subscription struct {
 	target   target
 	queue    *queue
 	metrics  *metrics
-	letters  *letters // nil: dropped
 
 	followed atomic.Bool // changes, at any time before
 
 	// Pauses between two lines of one kind in the log.
-	failing, letter, unwritten, unserved rate.Sometimes
+	failing, letter, unserved rate.Sometimes
 
 	mu          sync.Mutex
 	unreachable int       // guarded by mu; pauses in a row because the target could not be reached
@@ -67,8 +66,7 @@ func (s *subscription) work(ctx context.Context) {
 // notPermitted is how long the target is left alone when Settings.Permit has refused.
 const notPermitted = time.Second
 
-// try delivers i once, and settles it or has it tried again. It returns the buffer for the
-// next call.
+// try delivers i once, and settles it or has it tried again. It returns the buffer for the next call.
 func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
 	e, buf, err := s.event(i, buf)
 	if permit := s.settings.Permit; permit != nil && permit() != nil {
@@ -95,7 +93,7 @@ func (s *subscription) try(ctx context.Context, i *item, buf []byte) []byte {
 	}
 	due, hold, reason := s.after(i, err)
 	if reason != "" {
-		s.bury(i, e, reason, err)
+		s.bury(i, reason, err)
 		s.queue.settle(i)
 		return buf
 	}
@@ -121,8 +119,7 @@ func (s *subscription) event(i *item, buf []byte) (Event, []byte, error) {
 	}, buf, err
 }
 
-// appendBody appends the watch event. A deleted object has the version of its deletion, as
-// in the apiserver's watch.
+// appendBody appends the watch event. A deleted object has the version of its deletion, as in the apiserver's watch.
 func appendBody(dst []byte, i *item, raw []byte) (body []byte, err error) {
 	dst = append(append(append(dst, `{"type":"`...), i.typ.String()...), `","object":`...)
 	if i.typ == view.Deleted && i.version != 0 {
@@ -139,19 +136,11 @@ func eventID(uid string, version uint64, t view.Type) string {
 }
 
 // bury gives an event up.
-func (s *subscription) bury(i *item, e Event, reason Reason, why error) {
+func (s *subscription) bury(i *item, reason Reason, why error) {
 	s.metrics.deadLettered.WithLabelValues(s.Name, string(reason)).Inc()
 	s.letter.Do(func() {
 		s.logger.Error("event given up", "event", i.obj.Key, "reason", string(reason), "tries", i.tries, "error", why)
 	})
-	if s.letters == nil {
-		return
-	}
-	l := letter{Time: time.Now(), ID: e.ID, Why: reason, Error: why.Error(), Tries: i.tries, Event: e.Body}
-	if err := s.letters.write(l); err != nil {
-		s.metrics.lost.WithLabelValues(s.Name, dropLetter).Inc()
-		s.unwritten.Do(func() { s.logger.Error("dead letter not written", "error", err) })
-	}
 }
 
 // end counts the events left in the queue as lost.

@@ -3,7 +3,6 @@ package notify
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,8 +12,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// Validate refuses a configuration that could not work. Each error names its key and says
-// what would be right.
+// Validate refuses a configuration that could not work. Each error names its key and says what would be right.
 func (c Config) Validate() error {
 	var errs []error
 	names := map[string]int{}
@@ -30,32 +28,10 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("%s.%w", at, err))
 		}
 	}
-	if err := c.DeadLetters.check(); err != nil {
-		errs = append(errs, fmt.Errorf("deadLetters.%w", err))
-	}
 	if c.DrainTimeout < 0 {
 		errs = append(errs, KeyError("drainTimeout", `is negative, want a time such as "10s"`))
 	}
 	return errors.Join(errs...)
-}
-
-func (d DeadLetters) check() error {
-	switch {
-	case d.Policy != "" && d.Policy != DeadDrop && d.Policy != DeadFile:
-		return KeyError("policy", "%q is none, want %s or %s", d.Policy, DeadDrop, DeadFile)
-	case d.Policy != DeadFile:
-		return nil
-	case d.Directory == "":
-		return KeyError("directory", "missing, want the directory of the files")
-	case d.Bytes < 1<<20:
-		return KeyError("bytes", "%d, want at least 1048576 (1 MiB): an event may be that large", d.Bytes)
-	}
-	if info, err := os.Stat(d.Directory); err != nil {
-		return KeyError("directory", "%w", err)
-	} else if !info.IsDir() {
-		return KeyError("directory", "not a directory")
-	}
-	return nil
 }
 
 // maxWorkers bounds the connections and bodies of one target.
@@ -69,10 +45,8 @@ func (s Subscription) check() (errs []error) {
 	if len(validation.IsDNS1123Label(s.Name)) > 0 {
 		wrong("name", "%q, want lower-case letters, digits and dashes, 63 at most", s.Name)
 	}
-	if s.Resource.Version == "" || s.Resource.Resource == "" {
-		wrong("resource", `missing or not complete, want one such as "apps/v1/deployments" or "v1/pods"`)
-	} else if _, err := watches.ParseGVR(s.Resource.String()); err != nil {
-		wrong("resource", "%w", err)
+	if s.Resource == (watches.GVR{}) {
+		wrong("resource", `missing, want one such as "apps/v1/deployments" or "v1/pods"`)
 	}
 	for i, n := range s.Namespaces {
 		if len(validation.IsDNS1123Label(n)) > 0 {

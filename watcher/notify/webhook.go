@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/setting"
@@ -29,25 +31,19 @@ type WebhookTarget struct {
 	secrets *setting.File[[][]byte] // nil: not signed
 }
 
-// WebhookSettings are passed by code.
-type WebhookSettings struct {
-	Connections int           // at most, to the receiver
-	Resolver    *net.Resolver // nil: the system's
-}
-
-// NewWebhook makes the target of a valid Webhook. Nothing is connected before the first
-// Deliver.
-func NewWebhook(c Webhook, s WebhookSettings) (*WebhookTarget, error) {
+// NewWebhook makes the target of a valid Webhook, with so many connections at most. Nothing is connected before the
+// first Deliver.
+func NewWebhook(c Webhook, connections int) (*WebhookTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	dial := NewDialer(c.egress(), s.Resolver)
+	dial := NewDialer(c.egress(), nil)
 	t := &WebhookTarget{
 		url:     c.URL,
 		timeout: c.Timeout.Or(defaultTimeout),
 		client: &http.Transport{
 			DialContext: notSent(dial.Dial), DialTLSContext: notSent(dial.DialTLS),
-			MaxConnsPerHost: s.Connections, MaxIdleConnsPerHost: s.Connections, IdleConnTimeout: idleTimeout,
+			MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections, IdleConnTimeout: idleTimeout,
 			ResponseHeaderTimeout: c.Timeout.Or(defaultTimeout), MaxResponseHeaderBytes: maxHeader, DisableCompression: true,
 		},
 	}
@@ -114,9 +110,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// webhookVerdict classifies a status. Few say that the receiver has read it and does
-// not want it. All others, redirects among them, may be those of a proxy on the way while the
-// receiver is away, a login page for instance.
+// webhookVerdict classifies a status. Few say that the receiver has read it and does not want it. All others,
+// redirects among them, may be those of a proxy on the way while the receiver is away, a login page for instance.
 func webhookVerdict(status int, retryAfter string, now time.Time) error {
 	err := fmt.Errorf("the receiver answered HTTP %d", status)
 	if status/100 == 3 {
@@ -140,8 +135,7 @@ func webhookVerdict(status int, retryAfter string, now time.Time) error {
 // maxRetryAfter is the longest time that a receiver may ask for.
 const maxRetryAfter = 15 * time.Minute
 
-// parseRetryAfter reads the header, which is a number of seconds or a date, cut to
-// maxRetryAfter.
+// parseRetryAfter reads the header, which is a number of seconds or a date, cut to maxRetryAfter.
 func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
 	if text == "" {
 		return 0, false
@@ -198,33 +192,21 @@ func (c Webhook) Validate() error {
 	return nil
 }
 
-// checkURL refuses a receiver's address. What it holds is not repeated in errors: it may be a
-// secret.
+// checkURL refuses a receiver's address. What it holds is not repeated in errors: it may be a secret.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil:
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" || u.Hostname() == "":
 		return errors.New("invalid URL, want one such as https://host/path")
-	case u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("has another scheme, want http:// or https://")
-	case u.Opaque != "" || u.Hostname() == "":
-		return errors.New("has no host, want one such as https://host/path")
 	case u.User != nil:
 		return errors.New("holds a user, want it without: receivers know the watcher by its signature")
 	case u.Fragment != "" || u.RawFragment != "":
 		return errors.New("has a fragment (#), which is never sent, want it without")
-	}
-	port := u.Port()
-	switch {
-	case port != "":
-	case u.Host != u.Hostname() && u.Host != "["+u.Hostname()+"]":
+	case strings.HasSuffix(u.Host, ":"):
 		return errors.New("has an empty port, want a number or no colon")
-	case u.Scheme == "http":
-		port = "80"
-	default:
-		port = "443"
 	}
-	if err := checkPort(port); err != nil {
+	port := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	if err := checkPort(cmp.Or(u.Port(), port)); err != nil {
 		return fmt.Errorf("has a port that cannot be: %w", err)
 	}
 	return nil

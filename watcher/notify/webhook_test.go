@@ -28,10 +28,7 @@ func hook(t testing.TB, c notify.Webhook) *notify.WebhookTarget {
 	if c.Allow == nil {
 		c.Allow = []string{"127.0.0.0/8"}
 	}
-	made, err := notify.NewWebhook(c, notify.WebhookSettings{Connections: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(notify.NewWebhook(c, 2))
 	t.Cleanup(made.Close)
 	return made
 }
@@ -197,10 +194,7 @@ func TestReply(t *testing.T) {
 func TestFailures(t *testing.T) {
 	hang := make(chan struct{})
 	defer close(hang)
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := must(net.Listen("tcp", "127.0.0.1:0"))
 	_ = closed.Close()
 	for name, url := range map[string]string{
 		"hangs":        serveHook(t, func(http.ResponseWriter, *http.Request) { <-hang }).URL,
@@ -227,10 +221,7 @@ func TestFailures(t *testing.T) {
 
 // garbage answers with what is no HTTP.
 func garbage(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must(net.Listen("tcp", "127.0.0.1:0"))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

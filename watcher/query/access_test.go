@@ -260,10 +260,7 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 
 func gauge(t *testing.T, s *server, name string) float64 {
 	t.Helper()
-	all, err := s.reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must(s.reg.Gather())
 	for _, f := range all {
 		if f.GetName() == name {
 			return sum(f)
@@ -300,8 +297,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestHalfAnAnswer is not taken for the whole: what goes wrong at first is 500, later the
-// connection ends.
+// TestHalfAnAnswer is not taken for the whole: what goes wrong at first is 500, later the connection ends.
 func TestHalfAnAnswer(t *testing.T) {
 	s := start(t)
 	somePods(s)
@@ -316,10 +312,7 @@ func TestHalfAnAnswer(t *testing.T) {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.http.URL+"/apis/example.com/v1/gadgets?includeObject=Object", nil)
 		r.Header.Set("Accept", tableForm)
 		r.Header.Set("Accept-Encoding", header)
-		resp, err := s.http.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := must(s.http.Client().Do(r))
 		defer resp.Body.Close()
 		if _, err := io.ReadAll(resp.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%s: %v", header, err)

@@ -53,8 +53,7 @@ func number(text string) uint64 {
 	return v
 }
 
-// follow watches from the list on. It returns false without an error where the version has
-// expired.
+// follow watches from the list on. It returns false without an error where the version has expired.
 func (e *epoch) follow(ctx context.Context, client dynamic.ResourceInterface, r *rand.Rand, o metav1.ListOptions, cut int, final *atomic.Uint64) (done bool, err error) {
 	version := e.at
 	for {
@@ -134,9 +133,8 @@ func churn(ctx context.Context, c *rest.Config, ns string, seed uint64, writers 
 	return <-failed
 }
 
-// TestWatchIsFaithful: under churn, whatever the connections on both sides do, each client's
-// history is the cluster's own, as its selector sees it: ordered, unique, without gaps,
-// resumable and with true bookmarks.
+// TestWatchIsFaithful: under churn, whatever the connections on both sides do, each client's history is the cluster's
+// own, as its selector sees it: ordered, unique, without gaps, resumable and with true bookmarks.
 func TestWatchIsFaithful(t *testing.T) {
 	env := clustertest.Start(t)
 	for name, window := range map[string]view.Config{"": {}, "a small window": {Window: 20}} {
@@ -157,10 +155,7 @@ func faithful(t *testing.T, upstream *rest.Config, window view.Config, seed uint
 
 	// The truth: one watch of the apiserver itself from a list on, which is not cut.
 	client := dynamic.NewForConfigOrDie(upstream).Resource(configMaps).Namespace(ns)
-	list, err := client.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must(client.List(ctx, metav1.ListOptions{}))
 	before := map[string]seenEvent{}
 	for _, i := range list.Items {
 		before[i.GetName()] = seenEvent{watch.Added, i.GetName(), number(i.GetResourceVersion()), i.GetLabels()["color"]}
@@ -196,10 +191,7 @@ func faithful(t *testing.T, upstream *rest.Config, window view.Config, seed uint
 	var final atomic.Uint64
 	clients := 0
 	for _, selector := range []string{"", "color=red", "color!=red", "color in (red,blue)"} {
-		parsed, err := labels.Parse(selector)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := must(labels.Parse(selector))
 		selects := func(color string) bool {
 			return parsed.Matches(labels.Set{"color": color})
 		}

@@ -6,27 +6,38 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/view"
+	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// allFields are the fields of all kinds that have any, by resource; those of the configuration have an index.
-func allFields(indexes map[string][]string) map[string]kubeapi.Fields {
-	all := map[string]kubeapi.Fields{}
-	for r, fields := range kubeapi.BuiltInFields {
-		all[r] = slices.Clone(fields)
+// options are the query of a LIST or WATCH.
+type options struct {
+	*kubeapi.Options
+	// indexed is an index that narrows a list, and the value to look up; the zero field: none.
+	indexed kubeapi.Field
+	value   string
+}
+
+// parseList reads what a list or watch asks for.
+func (h *Handler) parseList(q *request) (err error) {
+	all, o := fieldsOf(q.gvr), &options{}
+	limits := kubeapi.Limits{Selector: h.config.MaxSelectorBytes, Page: int64(h.config.MaxPage)}
+	if o.Options, err = kubeapi.ParseOptions(q.query, q.namespace, limits); err != nil {
+		return err
 	}
-	for r, names := range indexes {
-		for _, name := range names {
-			if name == kubeapi.NameField || name == kubeapi.NamespaceField {
-				continue // they need none
-			}
-			if i := slices.IndexFunc(all[r], func(f kubeapi.Field) bool { return f.Name == name }); i >= 0 {
-				all[r][i].Index = true
-			} else {
-				all[r] = append(all[r], kubeapi.Field{Name: name, Index: true})
-			}
+	if err := all.Check(o.FieldSelector); err != nil {
+		return err
+	}
+	for _, f := range all {
+		if value, exact := o.FieldSelector.RequiresExactMatch(f.Name); exact && f.Index {
+			o.indexed, o.value = f, value
 		}
 	}
-	return all
+	q.options, q.matcher = o, newMatcher(q.namespace, o.Options, all)
+	return nil
+}
+
+func fieldsOf(r watches.GVR) kubeapi.Fields {
+	return kubeapi.BuiltInFields[kubeapi.ResourceKey(r.Group, r.Resource)]
 }
 
 // indexKey is a field's.

@@ -19,8 +19,7 @@ const (
 	hubLarge = 64 << 10
 )
 
-// hub is shared by the watchers of a view: the attributes and frames of a change are made
-// once for all of them.
+// hub is shared by the watchers of a view: the attributes and frames of a change are made once for all of them.
 type hub struct {
 	kind   watches.Kind
 	fields kubeapi.Fields

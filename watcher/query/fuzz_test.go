@@ -18,8 +18,7 @@ func fuzzed(f *testing.F) *server {
 	return s
 }
 
-// sound checks what holds for every answer: its code, its type, and that errors are
-// Status objects.
+// sound checks what holds for every answer: its code, its type, and that errors are Status objects.
 func sound(t *testing.T, s *server, method, target string, header http.Header) *httptest.ResponseRecorder {
 	u, err := url.ParseRequestURI(target)
 	if err != nil || u.Host != "" {
@@ -59,8 +58,7 @@ func sound(t *testing.T, s *server, method, target string, header http.Header) *
 	return w
 }
 
-// FuzzRequests: whatever is asked, the answer is sound, and a selector never selects
-// more than there is without it.
+// FuzzRequests: whatever is asked, the answer is sound, and a selector never selects more than there is without it.
 func FuzzRequests(f *testing.F) {
 	for _, seed := range []string{
 		"/api/v1/pods", "/api/v1/namespaces/a/pods/one", "/apis/example.com/v1/gadgets?limit=1", "/api/v1/pods?labelSelector=app%20in%20(web)&fieldSelector=spec.nodeName%3Dn1",

@@ -45,19 +45,18 @@ type Settings struct {
 
 // Handler serves the API. It has no goroutine but those of its requests.
 type Handler struct {
-	config     Config
-	kinds      Kinds
-	guard      access.Guard
-	seats      *access.Seats
-	relations  *relation.Relations
-	logger     *slog.Logger
-	version    func() string
-	selectable map[string]kubeapi.Fields
-	patience   time.Duration // writeTimeout
-	requests   slots
-	watchers   slots
-	waiting    slots // requests that gave their slot to others
-	metrics    *metrics
+	config    Config
+	kinds     Kinds
+	guard     access.Guard
+	seats     *access.Seats
+	relations *relation.Relations
+	logger    *slog.Logger
+	version   func() string
+	patience  time.Duration // writeTimeout
+	requests  slots
+	watchers  slots
+	waiting   slots // requests that gave their slot to others
+	metrics   *metrics
 
 	mu   sync.Mutex
 	hubs map[*view.View]*hub // guarded by mu; of views that somebody watches
@@ -81,8 +80,7 @@ func New(c Config, s Settings) (*Handler, error) {
 	}
 	h := &Handler{
 		config: c, kinds: s.Kinds, guard: s.Guard, seats: access.NewSeats(), relations: s.Relations, logger: s.Logger,
-		version:    s.Version,
-		selectable: allFields(c.FieldIndexes), patience: writeTimeout, hubs: map[*view.View]*hub{},
+		version: s.Version, patience: writeTimeout, hubs: map[*view.View]*hub{},
 		requests: newSlots("requests (resourceWatcher.query.maxInFlight)", c.MaxInFlight),
 		watchers: newSlots("watches (resourceWatcher.query.maxWatches)", c.MaxWatches),
 		waiting:  newSlots("requests that wait for a first list or a resourceVersion", maxWaiting),
@@ -232,8 +230,4 @@ func (h *Handler) sit(w *recorder, r *http.Request, q *request) (err error) {
 		return err
 	}
 	return q.place.back()
-}
-
-func (h *Handler) fields(r watches.GVR) kubeapi.Fields {
-	return h.selectable[kubeapi.ResourceKey(r.Group, r.Resource)]
 }

@@ -231,22 +231,13 @@ type answer struct {
 
 func (s *server) do(t testing.TB, method, path, body string, header ...string) answer {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, s.http.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(t.Context(), method, s.http.URL+path, strings.NewReader(body)))
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
-	resp, err := s.http.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(s.http.Client().Do(r))
 	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(io.ReadAll(resp.Body))
 	return answer{resp.StatusCode, resp.Header, b}
 }
 
@@ -326,17 +317,11 @@ type stream struct {
 func (s *server) watch(t testing.TB, path string, header ...string) *stream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.http.URL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(ctx, http.MethodGet, s.http.URL+path, nil))
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Add(header[i], header[i+1])
 	}
-	resp, err := s.http.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(s.http.Client().Do(r))
 	w := &stream{t, resp, json.NewDecoder(resp.Body), cancel}
 	t.Cleanup(w.close)
 	return w
@@ -388,7 +373,10 @@ type (
 	diff = view.Difference
 )
 
-// declare adds fields of a resource.
-func declare(resource string, paths ...string) func(*cfg) {
-	return func(c *cfg) { c.FieldIndexes[resource] = paths }
+// must is the value of a call that does not fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

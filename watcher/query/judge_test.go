@@ -16,8 +16,7 @@ type seenEvent struct {
 	color   string // the label
 }
 
-// epoch is what a client saw between two lists: the list, and all events behind it, over
-// however many connections.
+// epoch is what a client saw between two lists: the list, and all events behind it, over however many connections.
 type epoch struct {
 	at     uint64            // the list's version
 	listed map[string]uint64 // name → version
@@ -33,8 +32,7 @@ func (e seenEvent) ends() bool {
 	return e.name == lastName && (e.color == "red" || e.typ == watch.Deleted)
 }
 
-// judge holds a client's history against the cluster's own: what a selector should have
-// seen of it.
+// judge holds a client's history against the cluster's own: what a selector should have seen of it.
 func judge(epochs []epoch, truth []seenEvent, before map[string]seenEvent, selects func(color string) bool) error {
 	for i, e := range epochs {
 		want, state := expected(truth, before, selects, e.at)
@@ -70,8 +68,7 @@ func judge(epochs []epoch, truth []seenEvent, before map[string]seenEvent, selec
 	return nil
 }
 
-// expected is the state at a version and the events behind it, as a selector sees the
-// cluster's history.
+// expected is the state at a version and the events behind it, as a selector sees the cluster's history.
 func expected(truth []seenEvent, before map[string]seenEvent, selects func(string) bool, at uint64) (events []seenEvent, state map[string]uint64) {
 	now := maps.Collect(maps.All(before))
 	state = map[string]uint64{}

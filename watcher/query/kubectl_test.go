@@ -55,10 +55,7 @@ func TestKubectlCannotTell(t *testing.T) {
 	if !*kubectlFlag {
 		t.Skip("needs kubectl: make kubectl-test, or go test ./watcher/query -run TestKubectl -kubectl")
 	}
-	dir, err := controlplane.Ensure(t.Context(), controlplane.Options{Progress: func(line string) { t.Log(line) }}, controlplane.Kubectl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(controlplane.Ensure(t.Context(), controlplane.Options{Progress: func(line string) { t.Log(line) }}, controlplane.Kubectl))
 	env := clustertest.Start(t)
 	ns := clustertest.Namespace(t, env.Config)
 	served, _ := live(t, env.Config, view.Config{})
@@ -85,14 +82,10 @@ func TestKubectlCannotTell(t *testing.T) {
 	}
 }
 
-// apply creates the objects of a file, gives them the status that it says, and waits until
-// the watcher has them.
+// apply creates the objects of a file, gives them the status that it says, and waits until the watcher has them.
 func apply(t *testing.T, upstream, served *rest.Config, ns, path string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(path))
 	for docs := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(strings.ReplaceAll(string(text), "{ns}", ns)), 4096); ; {
 		o := &unstructured.Unstructured{}
 		if err := docs.Decode(&o.Object); errors.Is(err, io.EOF) {
@@ -259,10 +252,7 @@ type printing struct {
 func (k kubectl) watch(ctx context.Context, t *testing.T, args, last string) *printing {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	cmd := k.command(ctx, args)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(cmd.StdoutPipe())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

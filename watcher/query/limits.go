@@ -28,8 +28,7 @@ func (s slots) take() (release func(), err error) {
 	}
 }
 
-// place is the slot that a request has at the time: of those that are served or, meanwhile, of
-// those that wait.
+// place is the slot that a request has at the time: of those that are served or, meanwhile, of those that wait.
 type place struct {
 	serving, waiting slots
 	aside            bool // it waits

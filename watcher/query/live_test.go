@@ -71,15 +71,9 @@ func live(t testing.TB, upstream *rest.Config, window view.Config) (*rest.Config
 	run(t, col.Run)
 	c := watches.Default()
 	c.Wait = setting.Duration(20 * time.Second)
-	w, err := watches.New(c, watches.Settings{Client: upstream, Collected: col, View: window})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(watches.New(c, watches.Settings{Client: upstream, Collected: col, View: window}))
 	run(t, w.Run)
-	h, err := query.New(query.Default(), query.Settings{Kinds: w, Guard: access.Open(), Version: w.Version})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(query.New(query.Default(), query.Settings{Kinds: w, Guard: access.Open(), Version: w.Version}))
 	srv := httptest.NewServer(h)
 	t.Cleanup(func() {
 		srv.CloseClientConnections()
@@ -170,10 +164,7 @@ func TestInformers(t *testing.T) {
 	}
 	want := func(resource string) map[string]string {
 		versions := map[string]string{}
-		l, err := dynamic.NewForConfigOrDie(env.Config).Resource(schema.GroupVersionResource{Version: "v1", Resource: resource}).Namespace(ns).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must(dynamic.NewForConfigOrDie(env.Config).Resource(schema.GroupVersionResource{Version: "v1", Resource: resource}).Namespace(ns).List(ctx, metav1.ListOptions{}))
 		for _, o := range l.Items {
 			versions[o.GetName()] = o.GetResourceVersion()
 		}
@@ -188,10 +179,7 @@ func TestInformers(t *testing.T) {
 		within(t, name+" has what the cluster has", func() bool {
 			has = map[string]string{}
 			for _, o := range i.GetStore().List() {
-				m, err := meta.Accessor(o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := must(meta.Accessor(o))
 				has[m.GetName()] = m.GetResourceVersion()
 			}
 			return maps.Equal(has, want(resource))

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/watcher/meter"
 )
 
 // metrics count requests by verb and status.
@@ -28,23 +29,13 @@ func newMetrics(reg prometheus.Registerer, h *Handler) (*metrics, error) {
 	for _, verb := range served {
 		m.requests.WithLabelValues(verb, "200")
 	}
-	if reg == nil {
-		return m, nil
-	}
 	gauge := func(name, help string, n func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(n()) })
 	}
-	for _, c := range []prometheus.Collector{
-		m.requests, m.latency,
+	return m, meter.Register(reg, m.requests, m.latency,
 		gauge(metric.QueryInFlight, "Requests that are being served, without watches.", h.requests.inUse),
 		gauge(metric.QueryWatchers, "Watches that clients hold open.", h.watchers.inUse),
-		gauge(metric.QueryQueued, "Lists and relations that wait for a seat.", h.seats.Waiting),
-	} {
-		if err := reg.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
+		gauge(metric.QueryQueued, "Lists and relations that wait for a seat.", h.seats.Waiting))
 }
 
 // observe notes a request. status 0 is of clients that went before they were answered.

@@ -56,8 +56,7 @@ type podSummary struct {
 	last            time.Time // restart
 }
 
-// podCells say of a pod what an apiserver says: the reason that its containers give
-// before the phase.
+// podCells say of a pod what an apiserver says: the reason that its containers give before the phase.
 func podCells(o *pod) []any {
 	p := podSummary{reason: cmp.Or(o.Status.Reason, o.Status.Phase)}
 	for _, c := range o.Status.Conditions {
@@ -100,8 +99,7 @@ func (p *podSummary) count(c *container) {
 	}
 }
 
-// initial takes the init containers up to the first that has not done its part, and
-// reports whether there is one.
+// initial takes the init containers up to the first that has not done its part, and reports whether there is one.
 func (p *podSummary) initial(o *pod, stays map[string]bool) (initializing bool) {
 	var staying podSummary
 	for i := range o.Status.InitContainerStatuses {

@@ -106,34 +106,14 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestDeclaredFields are of any type that a path can lead to.
-func TestDeclaredFields(t *testing.T) {
-	s := start(t, declare("gadgets.example.com", "spec.size", "spec.on", "spec.parts", "spec.none", "spec"))
-	somePods(s)
-	for selector, want := range map[string]string{
-		"spec.size=2": "a/g", "spec.size=3": "", "spec.on=true": "a/g", "spec.on!=true": "", "spec.parts=": "a/g", "spec.none=": "a/g", "spec=": "a/g", "spec.size=2,spec.on=false": "",
-	} {
-		l := decode[list](t, s.ask(t, "/apis/example.com/v1/gadgets?fieldSelector="+strings.ReplaceAll(selector, "=", "%3D")))
-		if l.names() != want {
-			t.Errorf("%s: %s, want %s", selector, l.names(), want)
-		}
-	}
-	s.put(gadgets, "a", "h", nil, `,"spec":{"size":3}`)
-	s.put(gadgets, "a", "g", nil, `,"spec":{"size":3}`)
-	if l := decode[list](t, s.ask(t, "/apis/example.com/v1/gadgets?fieldSelector=spec.size%3D3")); l.names() != "a/g a/h" || l.Metadata.ResourceVersion != "102" {
-		t.Errorf("%+v", l)
-	}
-}
-
 // TestMaskedFieldsCannotBeSelected: what is not cached is not there, whatever it was.
 func TestMaskedFieldsCannotBeSelected(t *testing.T) {
-	s := start(t, declare("gadgets.example.com", "spec.secret"))
-	masked := s.obj(gadgets, "a", "g", nil, `,"spec":{"size":1}`) // of {"size":1,"secret":"x"}
-	s.sync(gadgets, masked)
-	if l := decode[list](t, s.ask(t, "/apis/example.com/v1/gadgets?fieldSelector=spec.secret%3Dx")); l.names() != "" {
+	s := start(t)
+	s.sync(pods, s.obj(pods, "a", "p", nil, `,"status":{"phase":"Running"}`)) // of {"phase":"Running","podIP":"x"}
+	if l := decode[list](t, s.ask(t, "/api/v1/pods?fieldSelector=status.podIP%3Dx")); l.names() != "" {
 		t.Errorf("%s", l.names())
 	}
-	if l := decode[list](t, s.ask(t, "/apis/example.com/v1/gadgets?fieldSelector=spec.secret!%3Dx")); l.names() != "a/g" {
+	if l := decode[list](t, s.ask(t, "/api/v1/pods?fieldSelector=status.podIP!%3Dx")); l.names() != "a/p" {
 		t.Errorf("%s", l.names())
 	}
 }
@@ -279,8 +259,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestFutureVersion waits for the version, and 504 tells the client that it is still to
-// come.
+// TestFutureVersion waits for the version, and 504 tells the client that it is still to come.
 func TestFutureVersion(t *testing.T) {
 	s := start(t)
 	somePods(s)

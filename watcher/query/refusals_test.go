@@ -138,32 +138,17 @@ func TestRefusesAsAnApiserver(t *testing.T) {
 
 func refuse(t *testing.T, c *rest.Config, ns string, r refusal) string {
 	t.Helper()
-	client, err := rest.HTTPClientFor(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := must(rest.HTTPClientFor(c))
 	client.Timeout = 10 * time.Second
-	u, err := url.Parse(strings.TrimSuffix(c.Host, "/") + strings.ReplaceAll(r.request, "NS", ns))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must(url.Parse(strings.TrimSuffix(c.Host, "/") + strings.ReplaceAll(r.request, "NS", ns)))
+	req := must(http.NewRequestWithContext(t.Context(), http.MethodGet, u.String(), nil))
 	req.Header.Set("Accept", cmp.Or(r.accept, "application/json"))
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := must(client.Do(req))
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusOK { // perhaps a watch
 		return resp.Status
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must(io.ReadAll(io.LimitReader(resp.Body, 1<<20)))
 	var s metav1.Status
 	if err := json.Unmarshal(body, &s); err != nil || s.Kind != "Status" || int(s.Code) != resp.StatusCode {
 		return fmt.Sprintf("%d %.300s", resp.StatusCode, body)

@@ -57,8 +57,7 @@ func parseRequest(r *http.Request) (*request, error) {
 	return q, nil
 }
 
-// listOrWatch finds the verb of a request without a name, and the one name that its field
-// selector is about.
+// listOrWatch finds the verb of a request without a name, and the one name that its field selector is about.
 func (q *request) listOrWatch() {
 	q.verb = "list"
 	var in metav1.ListOptions

@@ -116,10 +116,7 @@ func TestAnswerRate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, tc.path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(http.NewRequestWithContext(ctx, http.MethodGet, tc.path, nil))
 			w := &sluggish{nowhere: nowhere{header: http.Header{}}, takes: tc.takes}
 			began := time.Now()
 			whole := true

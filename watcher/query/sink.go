@@ -16,8 +16,7 @@ const (
 	// chunk is how much is rendered before it is written, and from which size on an answer is
 	// compressed for those who ask for that.
 	chunk = 64 << 10
-	// writeTimeout is how long a client may take to accept what is written at once. Then it is
-	// cut.
+	// writeTimeout is how long a client may take to accept what is written at once. Then it is cut.
 	writeTimeout = 10 * time.Second
 	// minRate is how fast a client must read an answer, in rendered bytes per second, once
 	// writeTimeout is used up, since its state stays in memory that long. Watches are exempt.
@@ -66,8 +65,7 @@ func (s sink) write(b *buffer) error {
 	return err
 }
 
-// recorder passes an answer on, notes its status, and cuts clients that do not read, or not fast
-// enough.
+// recorder passes an answer on, notes its status, and cuts clients that do not read, or not fast enough.
 type recorder struct {
 	http.ResponseWriter
 	control  *http.ResponseController

@@ -1,9 +1,9 @@
 package query
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,13 +15,9 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// printers show Pods as an apiserver does (pkg/printers/internalversion of Kubernetes 1.36) and the status of
-// Nodes; other kinds show name and age.
+// Pods are shown as an apiserver does (pkg/printers/internalversion of Kubernetes 1.36), other kinds by name and age.
 var (
-	printers = map[string]printer{
-		"pods":  show("Name,Ready,Status,Restarts,Age,+IP,+Node", podCells),
-		"nodes": show("Name,Status,Age", nodeCells),
-	}
+	podPrinter = show("Name,Ready,Status,Restarts,Age,+IP,+Node", podCells)
 	anyPrinter = show("Name,Age", func(o *struct{ Metadata meta }) []any {
 		return []any{o.Metadata.Name, o.Metadata.age()}
 	})
@@ -46,32 +42,12 @@ func since(t time.Time) string {
 	return duration.HumanDuration(time.Since(t))
 }
 
-// conditions of any object's status.
-type conditions []struct{ Type, Status, Reason string }
+type condition struct{ Type, Status, Reason string }
 
-func (c conditions) are(kind string) bool { return c.status(kind) == "True" }
+type conditions []condition
 
-func (c conditions) status(kind string) string {
-	for _, one := range c {
-		if one.Type == kind {
-			return one.Status
-		}
-	}
-	return ""
-}
-
-type nodeObject struct {
-	Metadata meta
-	Spec     struct{ Unschedulable bool }
-	Status   struct{ Conditions conditions }
-}
-
-func nodeCells(o *nodeObject) []any {
-	status := cmp.Or(map[string]string{"True": "Ready", "": "Unknown"}[o.Status.Conditions.status("Ready")], "NotReady")
-	if o.Spec.Unschedulable {
-		status += ",SchedulingDisabled"
-	}
-	return []any{o.Metadata.Name, status, o.Metadata.age()}
+func (c conditions) are(kind string) bool {
+	return slices.ContainsFunc(c, func(one condition) bool { return one.Type == kind && one.Status == "True" })
 }
 
 // printer makes the rows of a kind's table, as kubectl get prints it.
@@ -108,14 +84,13 @@ func show[T any](names string, cells func(*T) []any) printer {
 }
 
 func printerOf(k watches.Kind) printer {
-	if p, ok := printers[kubeapi.ResourceKey(k.Group, k.Name)]; ok {
-		return p
+	if k.Group == "" && k.Name == "pods" {
+		return podPrinter
 	}
 	return anyPrinter
 }
 
-// appendColumns appends the columns of a kind's table; without them the client knows them
-// from before.
+// appendColumns appends the columns of a kind's table; without them the client knows them from before.
 func appendColumns(b []byte, k watches.Kind, all bool) []byte {
 	if !all {
 		return append(b, "[]"...)

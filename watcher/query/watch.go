@@ -17,13 +17,11 @@ import (
 const (
 	// bookmarkEvery is how often a watch that asks for bookmarks gets one.
 	bookmarkEvery = 50 * time.Second
-	// watchTimeout ends a watch that sets no time of its own after this time to twice this
-	// time.
+	// watchTimeout ends a watch that sets no time of its own after this time to twice this time.
 	watchTimeout = 30 * time.Minute
 )
 
-// watcher is one watch. It has no goroutine and no queue: it reads the view's window at its
-// own pace.
+// watcher is one watch. It has no goroutine and no queue: it reads the view's window at its own pace.
 type watcher struct {
 	w       *recorder
 	kind    watches.Kind
@@ -72,7 +70,7 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 		}
 	}
 	var leave func()
-	x.hub, leave = h.join(v, open.Kind, h.fields(q.gvr))
+	x.hub, leave = h.join(v, open.Kind, fieldsOf(q.gvr))
 	defer leave()
 	freshness(w.Header(), open, v.Stats().Version)
 	w.Header().Set("Content-Type", kubeapi.StatusType)

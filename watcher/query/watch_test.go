@@ -195,10 +195,7 @@ func TestASlowClientIsCut(t *testing.T) {
 	s := start(t)
 	s.h.SetPatience(time.Second)
 	somePods(s)
-	conn, err := net.Dial("tcp", s.http.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must(net.Dial("tcp", s.http.Listener.Addr().String()))
 	defer conn.Close()
 	_ = conn.(*net.TCPConn).SetReadBuffer(4096)
 	fmt.Fprintf(conn, "GET /api/v1/pods?watch=true&resourceVersion=100 HTTP/1.1\r\nHost: x\r\n\r\n")

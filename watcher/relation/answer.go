@@ -11,8 +11,7 @@ type Answer struct {
 	Edges []Edge `json:"edges"`
 	// Types has the types of edges that were looked for.
 	Types map[Type]*State `json:"types"`
-	// ResourceVersions are the versions of the kinds at which they were read, by
-	// group/version/resource.
+	// ResourceVersions are the versions of the kinds at which they were read, by group/version/resource.
 	ResourceVersions map[string]string `json:"resourceVersions"`
 	// Truncated is the bound at which the answer was cut; nil: it is whole.
 	Truncated *Limit `json:"truncated,omitempty"`

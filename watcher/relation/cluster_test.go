@@ -124,10 +124,7 @@ func read(t testing.TB, raw string) (watches.GVR, *object.Object) {
 	if packed[m.Kind] != nil {
 		recipe.Packer = packed[m.Kind]
 	}
-	o, err := recipe.Build([]byte(raw), &m, m.Kind, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must(recipe.Build([]byte(raw), &m, m.Kind, nil))
 	group, version, grouped := strings.Cut(m.APIVersion, "/")
 	if !grouped {
 		group, version = "", group
@@ -158,10 +155,7 @@ func (c *cluster) put(t testing.TB, raw string) {
 }
 
 func (c *cluster) get(t testing.TB, v *view.View, n view.Name) *object.Object {
-	s, err := v.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(v.Snapshot())
 	o, _ := s.Get(n)
 	return o
 }
@@ -230,15 +224,11 @@ func question(t testing.TB, text string) relation.Query {
 	if !namespaced {
 		namespace, name = "", namespace
 	}
-	q, err := relation.ParseQuery(url.Values{"gvk": {f[0]}, "namespace": {namespace}, "name": {name}, "direction": {f[2]}, "depth": {f[3]}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must(relation.ParseQuery(url.Values{"gvk": {f[0]}, "namespace": {namespace}, "name": {name}, "direction": {f[2]}, "depth": {f[3]}}))
 	return q
 }
 
-// lines are the edges of an answer in order of text. A node that is only named has a ?, one
-// that dangles why.
+// lines are the edges of an answer in order of text. A node that is only named has a ?, one that dangles why.
 func lines(a *relation.Answer) []string {
 	all := []string{}
 	for _, e := range a.Edges {
@@ -312,4 +302,12 @@ func owned(kind, at, uid string, owners ...string) string {
 		refs = append(refs, fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"name":%q,"uid":%q}`, f[0][:i], f[0][i+1:], f[1], f[2]))
 	}
 	return "{" + meta(kind, at, uid, `,"ownerReferences":[`+strings.Join(refs, ",")+"]") + "}"
+}
+
+// must is the value of a call that does not fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -36,10 +36,7 @@ func shop(t testing.TB) *cluster {
 
 // TestExample is the example of docs/relations.md.
 func TestExample(t *testing.T) {
-	text, err := json.Marshal(ask(t, relations(t, shop(t), &guard{}, nil), "apps/v1/Deployment shop/web down 3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(json.Marshal(ask(t, relations(t, shop(t), &guard{}, nil), "apps/v1/Deployment shop/web down 3")))
 	// A line for each node and each other member of the answer.
 	pretty := regexp.MustCompile(`,("(?:nodes|edges|types|resourceVersions)":)|,(\{"gvk":)`).ReplaceAll(text, []byte(",\n$1$2"))
 	const golden = "testdata/example.json"
@@ -49,10 +46,7 @@ func TestExample(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(golden))
 	if !bytes.Equal(pretty, want) {
 		t.Errorf("%s differs; -update writes it:\n%s", golden, pretty)
 	}
@@ -94,10 +88,7 @@ func TestRefused(t *testing.T) {
 		if tt.change != nil {
 			tt.change(c)
 		}
-		values, err := url.ParseQuery(tt.query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := must(url.ParseQuery(tt.query))
 		q, err := relation.ParseQuery(values)
 		if err == nil {
 			_, err = relations(t, c, &guard{}, nil).Graph(t.Context(), q, nil)

@@ -32,10 +32,7 @@ func TestLive(t *testing.T) {
 		if err := json.Unmarshal([]byte(expand(text, ns, uids)), &o.Object); err != nil {
 			t.Fatal(err)
 		}
-		r, err := watches.ParseGVR(gvr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(watches.ParseGVR(gvr))
 		var at dynamic.ResourceInterface = client.Resource(schema.GroupVersionResource(r))
 		if k := o.GetKind(); k != "Node" && k != "PersistentVolume" {
 			at = client.Resource(schema.GroupVersionResource(r)).Namespace(ns)
@@ -65,10 +62,7 @@ func TestLive(t *testing.T) {
 	create("networking.k8s.io/v1/ingresses", `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"front"},"spec":{"rules":[{"http":{"paths":[{"path":"/","pathType":"Prefix","backend":{"service":{"name":"web","port":{"number":80}}}}]}}]}}`)
 	create("autoscaling/v2/horizontalpodautoscalers", `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"grow"},"spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}`)
 
-	followed, err := watches.New(watches.Default(), watches.Settings{Client: env.Config})
-	if err != nil {
-		t.Fatal(err)
-	}
+	followed := must(watches.New(watches.Default(), watches.Settings{Client: env.Config}))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- followed.Run(ctx) }()
@@ -78,20 +72,11 @@ func TestLive(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	r, err := relation.New(relation.Default(), relation.Settings{Kinds: followed, Guard: &guard{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(relation.New(relation.Default(), relation.Settings{Kinds: followed, Guard: &guard{}}))
 	get := func(query string) *relation.Answer {
 		t.Helper()
-		values, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q, err := relation.ParseQuery(values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := must(url.ParseQuery(query))
+		q := must(relation.ParseQuery(values))
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 			a, err := r.Graph(t.Context(), q, nil)
 			if err == nil {

@@ -14,8 +14,7 @@ type plan struct {
 	dependents, unlooked []watches.Kind
 }
 
-// newPlan reads each kind in the version that is followed, else in the preferred one, and the start
-// in its own.
+// newPlan reads each kind in the version that is followed, else in the preferred one, and the start in its own.
 func newPlan(served *watches.Catalogue, followed []watches.GVR, wanted []string, start watches.Kind) *plan {
 	p := &plan{kinds: map[groupKind]watches.Kind{kindOf(start): start}}
 	var order []groupKind

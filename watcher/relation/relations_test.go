@@ -89,8 +89,7 @@ func (s *slow) Open(ctx context.Context, r watches.GVR, wait watches.Wait) (*wat
 	return s.cluster.Open(ctx, r, wait)
 }
 
-// TestWaitsTogether: the first lists of all kinds take one wait, not one each, and no longer
-// than is configured.
+// TestWaitsTogether: the first lists of all kinds take one wait, not one each, and no longer than is configured.
 func TestWaitsTogether(t *testing.T) {
 	for _, tt := range []struct {
 		takes, want time.Duration
@@ -99,10 +98,7 @@ func TestWaitsTogether(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster()
 			c.put(t, plain("apps/v1/ReplicaSet", "a/r", "r"))
-			r, err := relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, tt.takes, map[watches.GVR]time.Time{}}, Guard: &guard{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(relation.New(relation.Default(), relation.Settings{Kinds: &slow{c, tt.takes, map[watches.GVR]time.Time{}}, Guard: &guard{}}))
 			began := time.Now()
 			a := ask(t, r, "apps/v1/ReplicaSet a/r down 3")
 			if took := time.Since(began); took != tt.want {
@@ -159,8 +155,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestFollowedVersion: a kind is read in the version that is followed, unless the query names
-// another.
+// TestFollowedVersion: a kind is read in the version that is followed, unless the query names another.
 func TestFollowedVersion(t *testing.T) {
 	c := newCluster()
 	old := watches.GVR{Group: "autoscaling", Version: "v1", Resource: "horizontalpodautoscalers"}

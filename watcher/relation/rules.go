@@ -137,8 +137,7 @@ var rules = func() []*rule {
 	}
 }()
 
-// containers are the places where containers of all sorts name what their environment
-// comes from.
+// containers are the places where containers of all sorts name what their environment comes from.
 func containers(all, one string) (places []place) {
 	for _, list := range []string{"containers", "initContainers", "ephemeralContainers"} {
 		places = append(places, byName(list+" * envFrom * "+all, "name"), byName(list+" * env * valueFrom "+one, "name"))

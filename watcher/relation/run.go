@@ -195,8 +195,7 @@ func (w *run) source(k watches.Kind) *source {
 	return s
 }
 
-// object adds an object that the user may see, or finds it. It returns -1 if the answer is
-// full.
+// object adds an object that the user may see, or finds it. It returns -1 if the answer is full.
 func (w *run) object(s *source, o *object.Object) int {
 	r := reference{of: kindOf(s.kind), namespace: o.Key.Namespace, name: o.Key.Name, uid: o.UID}
 	i := w.add(r, s.kind, func(n *Node) {

@@ -213,8 +213,7 @@ func (w *run) confirms(s step, target *object.Object) bool {
 	return slices.Contains(s.rule.back.values(plain), back.key())
 }
 
-// name adds a node of which no more is known than what a reference says, or the one that
-// is there already.
+// name adds a node of which no more is known than what a reference says, or the one that is there already.
 func (w *run) name(s step, k watches.Kind, why Reason, show func(*Node)) {
 	if k.Kind == "" {
 		k.Version, k.Kind = "v1", s.ref.of.kind

@@ -36,14 +36,12 @@ type Change struct {
 	// whose own version and content are older than Version.
 	Object *object.Object
 	Old    *object.Object // the state before; nil of Added
-	// Version is the resourceVersion of the change. What a list showed as deleted has the
-	// list's.
+	// Version is the resourceVersion of the change. What a list showed as deleted has the list's.
 	Version  uint64
 	Received time.Time
 	// Seq numbers the changes of a View without gaps, from 1.
 	Seq uint64
-	// Listed marks a difference between a list and what was cached before: what happened in
-	// between is not known.
+	// Listed marks a difference between a list and what was cached before: what happened in between is not known.
 	Listed bool
 }
 

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Cursor follows the changes of a View. It has no goroutine and needs no closing; it is
-// for one reader.
+// Cursor follows the changes of a View. It has no goroutine and needs no closing; it is for one reader.
 type Cursor struct {
 	v       *View
 	seq     uint64 // of the last change that was delivered
@@ -46,9 +45,8 @@ func (v *View) FollowAll(s *Snapshot) *Cursor {
 	return &Cursor{v: v, seq: s.seq, all: true}
 }
 
-// Next waits for changes and returns those that there are, up to cap(buf), which must not
-// be 0, in buf, and the version up to which the reader then knows everything. It returns
-// ErrExpired, ErrEnded or the cause of ctx's end.
+// Next waits for changes and returns those that there are, up to cap(buf), which must not be 0, in buf, and the
+// version up to which the reader then knows everything. It returns ErrExpired, ErrEnded or the cause of ctx's end.
 func (c *Cursor) Next(ctx context.Context, buf []Change) ([]Change, uint64, error) {
 	for {
 		changes, version, err := c.Poll(buf)

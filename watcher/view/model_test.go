@@ -121,10 +121,7 @@ func TestAgainstAModel(t *testing.T) {
 		m := &model{states: map[uint64]map[view.Name]*object.Object{}, now: map[view.Name]*object.Object{}, version: 10}
 		m.relist(r, v)
 		nodes := v.IndexBy("node", func(o *object.Object) []string { return []string{string(o.Raw[len(o.Raw)-4 : len(o.Raw)-2])} })
-		follow, err := v.Follow(m.version)
-		if err != nil {
-			t.Fatal(err)
-		}
+		follow := must(v.Follow(m.version))
 		var followed []view.Change
 		began, late := len(m.changes), false
 		mirror := map[view.Name]*object.Object{}

@@ -6,13 +6,12 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// Snapshot is the state of a kind at one version. It is immutable; any number of
-// goroutines may read it.
+// Snapshot is the state of a kind at one version. It is immutable; any number of goroutines may read it.
 type Snapshot struct {
 	Version uint64
 	seq     uint64
 	objects *tree
-	scans   sync.Map // *Index → map[string][]*object.Object: see Index.scan
+	indexes sync.Map // *Index → *entries
 }
 
 // Snapshot returns the present state; ErrNotSynced before the first list.
@@ -33,9 +32,8 @@ func (v *View) snapshot() (*Snapshot, error) {
 	return v.snap, nil
 }
 
-// At returns the state at a version: the present one, the changes since undone. A version
-// that is older than the window is ErrExpired; one that is newer than the state returns
-// the present state, whose Version says so.
+// At returns the state at a version: the present one, the changes since undone. A version that is older than the
+// window is ErrExpired; one that is newer than the state returns the present state, whose Version says so.
 func (v *View) At(version uint64) (*Snapshot, error) {
 	v.mu.Lock()
 	now, err := v.snapshot()
@@ -77,9 +75,8 @@ func (s *Snapshot) Len() int { return s.objects.Len() }
 // Get returns one object.
 func (s *Snapshot) Get(n Name) (*object.Object, bool) { return s.objects.Get(pivot(n)) }
 
-// Ascend calls visit with the objects of a namespace, of all where that is empty, in the
-// order of Name.Compare, beginning with the first one behind after (the zero Name:
-// the first of all), until visit returns false.
+// Ascend calls visit with the objects of a namespace, of all where that is empty, in the order of Name.Compare,
+// beginning with the first one behind after (the zero Name: the first of all), until visit returns false.
 func (s *Snapshot) Ascend(namespace string, after Name, visit func(*object.Object) bool) {
 	from := after
 	if from == (Name{}) {

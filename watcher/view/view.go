@@ -33,8 +33,7 @@ var (
 	ErrNotSynced = errors.New("the kind is not synced yet")
 )
 
-// settle is how long readers may wait for a change that was made: so many changes wake
-// them up once.
+// settle is how long readers may wait for a change that was made: so many changes wake them up once.
 const settle = 2 * time.Millisecond
 
 // degree of the tree: some 64 pointers a node.
@@ -76,8 +75,7 @@ func New(c Config) *View {
 	return &View{window: c.Window, bytes: c.WindowBytes, objects: btree.NewG(degree, byName), synced: make(chan struct{})}
 }
 
-// Changed takes the change of an object from old to now, either of which may be nil, at a
-// version.
+// Changed takes the change of an object from old to now, either of which may be nil, at a version.
 func (v *View) Changed(old, now *object.Object, version uint64, received time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -89,8 +87,7 @@ func (v *View) Changed(old, now *object.Object, version uint64, received time.Ti
 // Difference is one of a list to what was cached before; one of the two may be nil.
 type Difference struct{ Old, Now *object.Object }
 
-// Replaced takes what a complete list of that version changed. The first one syncs the
-// view.
+// Replaced takes what a complete list of that version changed. The first one syncs the view.
 func (v *View) Replaced(all []Difference, version uint64, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -171,8 +168,7 @@ func (v *View) apply(c Change) {
 	v.ring.push(c, v.window, v.bytes)
 }
 
-// stir has waiting readers and the indexes look at the changes soon, from another
-// goroutine. The caller holds mu.
+// stir has waiting readers and the indexes look at the changes soon, from another goroutine. The caller holds mu.
 func (v *View) stir() {
 	if v.waking || v.wake == nil && len(v.indexes) == 0 {
 		return
@@ -208,8 +204,7 @@ func (v *View) IsSynced() bool {
 	}
 }
 
-// WaitFor blocks until the history up to a version is in, the kind ends (ErrEnded), or ctx
-// does.
+// WaitFor blocks until the history up to a version is in, the kind ends (ErrEnded), or ctx does.
 func (v *View) WaitFor(ctx context.Context, version uint64) error {
 	for {
 		v.mu.Lock()

@@ -36,10 +36,7 @@ func synced(objects ...*object.Object) *view.View {
 func TestAnotherObjectOfTheName(t *testing.T) {
 	old, now := pod("p", "1", 50), pod("p", "2", 110)
 	v := synced(old)
-	c, err := v.Follow(100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(v.Follow(100))
 	v.Changed(old, now, 110, time.Now())
 	got, version, err := c.Poll(make([]view.Change, 0, 9))
 	if err != nil || len(got) != 2 || got[0].Type != view.Deleted || got[0].Object != old || got[0].Version != 109 || got[1].Type != view.Added || got[1].Version != 110 || version != 110 {
@@ -58,10 +55,7 @@ func TestAnotherObjectOfTheName(t *testing.T) {
 // a reader does not know everything up to that version.
 func TestGroupsOfOneVersion(t *testing.T) {
 	v := synced(pod("a", "1", 50), pod("b", "2", 50), pod("c", "3", 50), pod("d", "4", 50))
-	c, err := v.Follow(100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(v.Follow(100))
 	for _, change := range []struct {
 		name    string
 		version uint64
@@ -138,10 +132,7 @@ func TestOlderListStartsAnew(t *testing.T) {
 	if err != nil || s.Version != 70 {
 		t.Fatalf("%+v %v", s, err)
 	}
-	c, err := v.Follow(70)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(v.Follow(70))
 	v.Changed(pod("p", "1", 60), pod("p", "1", 71), 71, time.Now())
 	if got, _, err := c.Poll(make([]view.Change, 0, 4)); err != nil || len(got) != 1 || got[0].Version != 71 {
 		t.Errorf("%v %v", got, err)
@@ -177,18 +168,14 @@ func TestOlderListWithoutDifferences(t *testing.T) {
 	v.Changed(nil, pod("q", "2", 150), 150, time.Now())
 	v.Changed(pod("q", "2", 150), nil, 200, time.Now())
 	v.Replaced(nil, 70, time.Now())
-	c, err := v.Follow(70)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(v.Follow(70))
 	v.Changed(nil, pod("r", "3", 71), 71, time.Now())
 	if got, version, err := c.Poll(make([]view.Change, 0, 4)); err != nil || len(got) != 1 || version != 71 {
 		t.Errorf("%v %d %v", got, version, err)
 	}
 }
 
-// TestWhatAReaderKnows is up to the last change that it has got, and from the future on
-// only what is newer.
+// TestWhatAReaderKnows is up to the last change that it has got, and from the future on only what is newer.
 func TestWhatAReaderKnows(t *testing.T) {
 	v := synced()
 	c, _ := v.Follow(100)
@@ -247,10 +234,7 @@ func TestFindInAnOlderSnapshot(t *testing.T) {
 		v := synced(all...)
 		looks := 0
 		i := v.IndexBy("name", func(o *object.Object) []string { looks++; return []string{o.Key.Name} })
-		s, err := v.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(v.Snapshot())
 		for n := range changes {
 			v.Changed(all[0], pod("p0", "1", 101+n), 101+n, time.Now())
 		}
@@ -348,4 +332,12 @@ func BenchmarkChanged(b *testing.B) {
 			}
 		})
 	}
+}
+
+// must is the value of a call that does not fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

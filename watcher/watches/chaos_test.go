@@ -19,9 +19,8 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// TestEverythingAtOnce: whatever readers, discovery and the pipeline do at
-// the same time, who gets a kind gets the one that was asked for, and in the end nothing is
-// left. Reproduce with the seed.
+// TestEverythingAtOnce: whatever readers, discovery and the pipeline do at the same time, who gets a kind gets the
+// one that was asked for, and in the end nothing is left. Reproduce with the seed.
 func TestEverythingAtOnce(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -125,8 +125,7 @@ func (c *cluster) notify() {
 	c.changed = make(chan struct{})
 }
 
-// serve has discovery name a resource, with the verbs that make it readable unless others
-// are given.
+// serve has discovery name a resource, with the verbs that make it readable unless others are given.
 func (c *cluster) serve(r watches.GVR, kind string, namespaced bool, verbs ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

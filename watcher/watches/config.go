@@ -21,8 +21,7 @@ const (
 // MaxWait is the longest that a query may wait for a first list.
 const MaxWait = 30 * time.Second
 
-// Config is the user's part. The comments of the fields are the text of the reference, in
-// Markdown.
+// Config is the user's part. The comments of the fields are the text of the reference, in Markdown.
 type Config struct {
 	// Start a watch, over all namespaces, when a query asks for a kind that is not followed. Off: such queries get 403,
 	// and only what is collected for storage or `pinned` can be read.
@@ -105,22 +104,11 @@ func (r GVR) String() string {
 }
 
 // UnmarshalJSON reads what String writes.
-func (r *GVR) UnmarshalJSON(b []byte) error {
-	var text string
-	parts := []string{}
-	if json.Unmarshal(b, &text) == nil {
-		parts = strings.Split(text, "/")
-	}
-	switch len(parts) {
-	case 2:
-		*r = GVR{Version: parts[0], Resource: parts[1]}
-	case 3:
-		*r = GVR{parts[0], parts[1], parts[2]}
-	default:
-		return errors.New(`want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the ` +
-			"core group")
-	}
-	return nil
+func (r *GVR) UnmarshalJSON(b []byte) (err error) {
+	text := string(b)
+	_ = json.Unmarshal(b, &text) // what is no string is no name either
+	*r, err = ParseGVR(text)
+	return err
 }
 
 // MarshalJSON implements json.Marshaler.

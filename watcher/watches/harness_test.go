@@ -40,10 +40,7 @@ func run(t testing.TB, api *cluster, kube *rest.Config, change func(*watches.Con
 	if change != nil {
 		change(&c, &s)
 	}
-	w, err := watches.New(c, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(watches.New(c, s))
 	h.Watches = w
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -118,10 +115,15 @@ func (h *harness) metric(name, label string) (sum float64) {
 // names are the objects of a view, in its order.
 func names(t *testing.T, v *view.View) (all []string) {
 	t.Helper()
-	s, err := v.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(v.Snapshot())
 	s.Ascend("", view.Name{}, func(o *object.Object) bool { all = append(all, o.Key.Namespace+"/"+o.Key.Name); return true })
 	return all
+}
+
+// must is the value of a call that does not fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -77,8 +77,7 @@ func (w *Watches) start(kind Kind) (*lazy, error) {
 	return l, nil
 }
 
-// load is the number of kinds that are followed for readers, and the bytes of their
-// objects.
+// load is the number of kinds that are followed for readers, and the bytes of their objects.
 func (w *Watches) load() (kinds int, bytes int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -129,8 +128,7 @@ func (w *Watches) listing(key string, bytes int) {
 	}
 }
 
-// stop marks a kind as ended because of why. The caller holds mu and calls end afterwards,
-// without it.
+// stop marks a kind as ended because of why. The caller holds mu and calls end afterwards, without it.
 func (w *Watches) stop(l *lazy, why error) *lazy {
 	l.why = why
 	close(l.gone)

@@ -110,8 +110,7 @@ func TestCancelledQueriesLeaveNothing(t *testing.T) {
 	})
 }
 
-// TestUpstreamHangs: the wait is the configured one, then the one that was asked for, and no
-// more than 30 s.
+// TestUpstreamHangs: the wait is the configured one, then the one that was asked for, and no more than 30 s.
 func TestUpstreamHangs(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
 		api.setFault(func(_ string, r watches.GVR, _ http.ResponseWriter, req *http.Request) bool {
@@ -157,10 +156,7 @@ func TestOpenDuringShutdown(t *testing.T) {
 				t.Errorf("%s afterwards: %v", r, err)
 			}
 		}
-		s, err := w.View.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(w.View.Snapshot())
 		if _, _, err := w.View.FollowFrom(s).Poll(nil); !errors.Is(err, view.ErrEnded) {
 			t.Errorf("a cursor: %v", err)
 		}

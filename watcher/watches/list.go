@@ -48,22 +48,29 @@ type Status struct {
 }
 
 // List describes all watches that readers can open, sorted by group, resource and version.
-func (w *Watches) List() []Status {
+func (w *Watches) List() (all []Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var all []Status
-	w.each(func(_ GVR, s collector.State, l *lazy) {
-		if l == nil {
-			all = append(all, w.status(s, Pipeline, 0))
-		} else {
+	seen := map[GVR]bool{}
+	if c := w.collected; c != nil {
+		for _, s := range c.States() {
+			r := GVR{s.Resource.Group, s.Resource.Version, s.Resource.Name}
+			if s.Whole && s.View != nil && !w.deny.has(r.Group, r.Resource) {
+				seen[r] = true
+				all = append(all, w.status(s, Pipeline, 0))
+			}
+		}
+	}
+	for r, l := range w.lazy {
+		if s, ok := w.own.State(l.key); ok && !l.ended() && !seen[r] && !w.deny.has(r.Group, r.Resource) {
 			all = append(all, w.status(s, Lazy, l.holders))
 		}
-	})
-	slices.SortFunc(all, func(a, b Status) int {
-		return GVR{a.Group, a.Version, a.Resource}.compare(GVR{b.Group, b.Version, b.Resource})
-	})
+	}
+	slices.SortFunc(all, func(a, b Status) int { return a.gvr().compare(b.gvr()) })
 	return all
 }
+
+func (s *Status) gvr() GVR { return GVR{s.Group, s.Version, s.Resource} }
 
 // compare orders by group, resource and version.
 func (r GVR) compare(o GVR) int {
@@ -71,33 +78,11 @@ func (r GVR) compare(o GVR) int {
 }
 
 // Followed are the names of what List describes, in its order.
-func (w *Watches) Followed() []GVR {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var all []GVR
-	w.each(func(r GVR, _ collector.State, _ *lazy) { all = append(all, r) })
-	slices.SortFunc(all, GVR.compare)
+func (w *Watches) Followed() (all []GVR) {
+	for _, s := range w.List() {
+		all = append(all, s.gvr())
+	}
 	return all
-}
-
-// each visits the watches that readers can open, in no order; the lazy of the pipeline's is
-// nil. The caller holds mu.
-func (w *Watches) each(visit func(GVR, collector.State, *lazy)) {
-	seen := map[GVR]bool{}
-	if c := w.collected; c != nil {
-		for _, s := range c.States() {
-			r := GVR{s.Resource.Group, s.Resource.Version, s.Resource.Name}
-			if s.Whole && s.View != nil && !w.deny.has(r.Group, r.Resource) {
-				seen[r] = true
-				visit(r, s, nil)
-			}
-		}
-	}
-	for r, l := range w.lazy {
-		if s, ok := w.own.State(l.key); ok && !l.ended() && !seen[r] && !w.deny.has(r.Group, r.Resource) {
-			visit(r, s, l)
-		}
-	}
 }
 
 // status describes a kind. The caller holds mu.

@@ -103,10 +103,7 @@ func TestLiveDefinitions(t *testing.T) {
 	}
 	h.eventually(2*time.Second, "both versions have the object", func() bool { return len(names(t, stable.View)) == 1 && len(names(t, beta.View)) == 1 })
 
-	d, err := definitions.Get(t.Context(), "widgets.live.example.com", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must(definitions.Get(t.Context(), "widgets.live.example.com", metav1.GetOptions{}))
 	d.Spec.Versions[1].Served = false
 	if _, err := definitions.Update(t.Context(), d, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)

@@ -59,13 +59,12 @@ func (h *hold) watch() *Watch {
 	return &Watch{Kind: h.kind, View: h.view, Health: h.health, Close: h.release}
 }
 
-// Open returns a kind for a reader, who must Close it: from the pipeline's collector, or else
-// from a watch that the first to ask starts. It waits for the first list for as long as
-// allowed says, and no longer than ctx. A watch that is broken is tried
-// again at once; what was cached can be read meanwhile.
+// Open returns a kind for a reader, who must Close it: from the pipeline's collector, or else from a watch that the
+// first to ask starts. It waits for the first list for as long as allowed says, and no longer than ctx. A watch that
+// is broken is tried again at once; what was cached can be read meanwhile.
 //
-// Errors are ErrDenied, ErrNotServed, ErrNotFollowed, *LimitError, *UnsyncedError (also where
-// ctx's deadline ends the wait), and the cause of ctx's cancellation.
+// Errors are ErrDenied, ErrNotServed, ErrNotFollowed, *LimitError, *UnsyncedError (also where ctx's deadline ends the
+// wait), and the cause of ctx's cancellation.
 func (w *Watches) Open(ctx context.Context, r GVR, allowed Wait) (*Watch, error) {
 	h, wait, err := w.hold(r)
 	if err == nil && wait == nil && h.view.IsSynced() && (h.lazy == nil || h.lazy.weighed.Load()) {

@@ -146,8 +146,7 @@ func TestWaitIsBounded(t *testing.T) {
 	}
 }
 
-// TestUpstreamRefuses: a 403 is told at once, and tried again by the next query, not by the
-// back-off.
+// TestUpstreamRefuses: a 403 is told at once, and tried again by the next query, not by the back-off.
 func TestUpstreamRefuses(t *testing.T) {
 	api := newCluster(t)
 	api.setFault(func(_ string, r watches.GVR, w http.ResponseWriter, _ *http.Request) bool {
@@ -175,8 +174,7 @@ func TestUpstreamRefuses(t *testing.T) {
 	})
 }
 
-// TestBeforeWait: it is called once before Open waits, and only then. Its error leaves nothing
-// held.
+// TestBeforeWait: it is called once before Open waits, and only then. Its error leaves nothing held.
 func TestBeforeWait(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
 		api.setFault(func(_ string, r watches.GVR, _ http.ResponseWriter, req *http.Request) bool {

@@ -55,8 +55,7 @@ func collect(t testing.TB, kube *rest.Config, c collector.Config) *collector.Col
 	return col
 }
 
-// TestReadsWhatThePipelineCollects, where that is all of a kind in its version; whatever
-// else is followed besides.
+// TestReadsWhatThePipelineCollects, where that is all of a kind in its version; whatever else is followed besides.
 func TestReadsWhatThePipelineCollects(t *testing.T) {
 	for name, tc := range map[string]struct {
 		open   watches.GVR
@@ -132,10 +131,7 @@ func TestPipelineChangesItsMind(t *testing.T) {
 		if s, ok := h.status(r); !ok || s.Source != want {
 			t.Errorf("%s: %+v, want from %s", r, s, want)
 		}
-		s, err := w.View.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(w.View.Snapshot())
 		s.Ascend("", view.Name{}, func(o *object.Object) bool {
 			if !strings.Contains(string(o.JSON()), `"apiVersion":"`+r.Version+`"`) {
 				t.Errorf("%s has %s", r, o.JSON())

@@ -95,8 +95,7 @@ func TestUnreadyAtTheStart(t *testing.T) {
 	})
 }
 
-// TestUnreadyWithoutItsGroup: while a group cannot be learned, nobody knows that a pinned kind
-// of it is not served.
+// TestUnreadyWithoutItsGroup: while a group cannot be learned, nobody knows that a pinned kind of it is not served.
 func TestUnreadyWithoutItsGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newCluster(t)

@@ -18,8 +18,7 @@ import (
 // lookFirst is the pause between two looks until the first one that succeeds.
 const lookFirst = time.Second
 
-// versionTimeout bounds the question for the cluster's version, which must not keep from
-// discovery.
+// versionTimeout bounds the question for the cluster's version, which must not keep from discovery.
 const versionTimeout = 5 * time.Second
 
 // errNothing is an answer that no apiserver gives which is ready.
@@ -44,8 +43,7 @@ type served struct {
 // Known is closed once it was learned what the cluster serves; Served is empty before.
 func (s *served) Known() <-chan struct{} { return s.known }
 
-// Version is the release of the cluster as it was learned at the start, such as v1.36.3;
-// empty before.
+// Version is the release of the cluster as it was learned at the start, such as v1.36.3; empty before.
 func (s *served) Version() string {
 	if v := s.version.Load(); v != nil {
 		return *v
@@ -53,8 +51,7 @@ func (s *served) Version() string {
 	return ""
 }
 
-// Served returns what the cluster serves, as far as it is known: the same pointer until
-// that changes.
+// Served returns what the cluster serves, as far as it is known: the same pointer until that changes.
 func (s *served) Served() *Catalogue { return s.catalogue.Load() }
 
 // askVersion asks for the cluster's version until it is known.
@@ -134,8 +131,7 @@ func (s *served) incomplete() error {
 	return cmp.Or(s.lookErr, errLooking)
 }
 
-// learnt reports whether discovery has said which resources a version of a group has, or that
-// there is none.
+// learnt reports whether discovery has said which resources a version of a group has, or that there is none.
 func (s *served) learnt(r GVR) bool {
 	s.learning.Lock()
 	defer s.learning.Unlock()

@@ -61,10 +61,7 @@ func TestServed(t *testing.T) {
 // ended waits for the end of a watch.
 func ended(t *testing.T, h *harness, w *watches.Watch) {
 	t.Helper()
-	s, err := w.View.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(w.View.Snapshot())
 	cursor := w.View.FollowFrom(s)
 	h.eventually(20*time.Second, w.Kind.String()+" ends", func() bool {
 		_, _, err := cursor.Poll(make([]view.Change, 0, 99))
@@ -140,8 +137,7 @@ func TestKindRemovedWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestDiscoveryKeepsUp in virtual time: every minute, at once after a 404, and a group that
-// fails stays what it was.
+// TestDiscoveryKeepsUp in virtual time: every minute, at once after a 404, and a group that fails stays what it was.
 func TestDiscoveryKeepsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newCluster(t)

@@ -144,8 +144,7 @@ func (w *Watches) Run(ctx context.Context) error {
 	return err
 }
 
-// NotFound has a token when a list or watch was answered with 404, or somebody asked for a kind that is
-// not known.
+// NotFound has a token when a list or watch was answered with 404, or somebody asked for a kind that is not known.
 func (w *Watches) NotFound() <-chan struct{} { return w.soon }
 
 // signal puts a token into a channel of size 1.
