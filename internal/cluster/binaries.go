@@ -10,8 +10,7 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
 
-// EnvAssets names the environment variable by which envtest's users point at
-// their binaries.
+// EnvAssets names the environment variable by which envtest's users point at their binaries.
 const EnvAssets = "KUBEBUILDER_ASSETS"
 
 // findBinaries returns the directory that holds etcd and kube-apiserver: the one that

@@ -27,8 +27,7 @@ func Names() []string { return []string{Embedded, Kind, Kubeconfig, Simulated} }
 
 // Provider brings a cluster up.
 type Provider interface {
-	// Up returns when the cluster answers. progress receives one line at a time,
-	// without a newline, and may be nil.
+	// Up returns when the cluster answers. progress receives one line at a time, without a newline, and may be nil.
 	Up(ctx context.Context, progress func(line string)) (*Cluster, error)
 }
 
@@ -66,16 +65,13 @@ func New(name string, opts Options) (Provider, error) {
 type Cluster struct {
 	Provider string    `json:"provider"`         // one of Names
 	Started  time.Time `json:"started,omitzero"` // of one that stays up
-	// Kubeconfig is the path of a kubeconfig file with one context; empty for the
-	// provider simulated.
+	// Kubeconfig is the path of a kubeconfig file with one context; empty for the provider simulated.
 	Kubeconfig  string `json:"kubeconfig"`
 	Version     string `json:"version"`               // of kube-apiserver, such as "v1.36.3"
 	EtcdVersion string `json:"etcdVersion,omitempty"` // such as "3.7.3"; empty where it cannot be known
-	// Controllers says whether a controller manager runs: where none does,
-	// namespaces do not go away by themselves.
+	// Controllers says whether a controller manager runs: where none does, namespaces do not go away by themselves.
 	Controllers bool `json:"controllers"`
-	// Flags holds the command line flags of etcd and kube-apiserver, by party. Nil
-	// where they are unknown.
+	// Flags holds the command line flags of etcd and kube-apiserver, by party. Nil where they are unknown.
 	Flags map[string][]string `json:"flags,omitempty"`
 	// PIDs holds the process ids of the parties, as seen from this machine, by
 	// party. Nil where they are unknown or elsewhere.
@@ -93,9 +89,8 @@ type Cluster struct {
 	own     *run // whose parties can be restarted; nil elsewhere
 }
 
-// Down ends what Up started. It may be called more than once; later calls return
-// the result of the first. ctx bounds the work, but what must be ended at any
-// price (child processes) is ended even when ctx is already done.
+// Down ends what Up started. It may be called more than once; later calls return the result of the first. ctx bounds
+// the work, but what must be ended at any price (child processes) is ended even when ctx is already done.
 func (c *Cluster) Down(ctx context.Context) error {
 	c.once.Do(func() {
 		if c.down != nil {

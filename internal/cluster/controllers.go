@@ -30,13 +30,11 @@ import (
 // "true". One that loses it has lost its kubelet: no Lease is renewed, no pod on it ends.
 const KwokLabel = "watchbench.dev/kwok"
 
-// CrashLabel is the label of the pods that kwok has end and begin again: those with the
-// value "true".
+// CrashLabel is the label of the pods that kwok has end and begin again: those with the value "true".
 const CrashLabel = "watchbench.dev/crash"
 
-// NodeGrace is how long after a node's last Lease the controller manager of an embedded
-// cluster takes it for lost, and Toleration how long after that its pods are evicted.
-// Kubernetes waits 50 s and 300 s: an experiment has less time.
+// NodeGrace is how long after a node's last Lease the controller manager of an embedded cluster takes it for lost, and
+// Toleration how long after that its pods are evicted. Kubernetes waits 50 s and 300 s: an experiment has less time.
 const (
 	NodeGrace  = 30 * time.Second
 	Toleration = 5 * time.Second
@@ -85,8 +83,7 @@ func controllersOf() []controller {
 					"--use-service-account-credentials=true",
 					"--service-account-private-key-file=" + filepath.Join(dir, "certs", "sa-signer.key"),
 					"--root-ca-file=" + filepath.Join(dir, caFile), "--profiling=false",
-					// The defaults of 20 and 30 requests a second are a limit of the load that a
-					// small machine does not need.
+					// The defaults of 20 and 30 requests a second are a limit of the load that a small machine does not need.
 					"--kube-api-qps=300", "--kube-api-burst=600",
 					"--node-monitor-grace-period=" + seconds(NodeGrace), "--node-monitor-period=2s", "--node-eviction-rate=10",
 				}
@@ -248,8 +245,7 @@ func (p *process) await(ctx context.Context, look func(context.Context) error) e
 
 var errEnded = errors.New("ended at its start")
 
-// freePort is one that nobody had a moment ago; who takes it meanwhile is recognised by the
-// log (errPortTaken).
+// freePort is one that nobody had a moment ago; who takes it meanwhile is recognised by the log (errPortTaken).
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

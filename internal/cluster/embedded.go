@@ -49,14 +49,12 @@ const contextName = "watchbench-embedded"
 // dirPrefix begins the name of each run's directory.
 const dirPrefix = "watchbench-cluster-"
 
-// apiserverFlags are the defaults on top of envtest's (which are RBAC, client
-// certificates, no ServiceAccount admission). They make room for write load on a
-// small machine and change nothing about the watch path: the watch cache, its
-// sizes and bookmarks are as Kubernetes ships them.
+// apiserverFlags are the defaults on top of envtest's (which are RBAC, client certificates, no ServiceAccount
+// admission). They make room for write load on a small machine and change nothing about the watch path: the watch
+// cache, its sizes and bookmarks are as Kubernetes ships them.
 var apiserverFlags = map[string]string{
-	// Our only user is in system:masters, whom fair queueing exempts anyway; what
-	// it would cost is its bookkeeping per request. The plain limits are meant for
-	// a machine's protection, and the load generator has its own.
+	// Our only user is in system:masters, whom fair queueing exempts anyway; what it would cost is its bookkeeping per
+	// request. The plain limits are meant for a machine's protection, and the load generator has its own.
 	"enable-priority-and-fairness":   "false",
 	"max-requests-inflight":          "3000",
 	"max-mutating-requests-inflight": "2000",
@@ -69,9 +67,8 @@ var apiserverFlags = map[string]string{
 	"delete-collection-workers": "4",
 }
 
-// etcdFlags: the data is thrown away, so it need not survive a power cut, unless a
-// user wants the speed of a disk (Options.FSync); and a long churn writes more than the
-// default quota of 2 GiB between compactions.
+// etcdFlags: the data is thrown away, so it need not survive a power cut, unless a user wants the speed of a disk
+// (Options.FSync); and a long churn writes more than the default quota of 2 GiB between compactions.
 var etcdFlags = map[string]string{
 	"unsafe-no-fsync":     "true",
 	"quota-backend-bytes": "8589934592",
@@ -149,8 +146,7 @@ func (e *embedded) start(ctx context.Context, binaries binaryDirs, say func(stri
 	return c, nil
 }
 
-// prepare makes the run's directory and configures envtest, starting only the
-// watchdog. On an error nothing is left.
+// prepare makes the run's directory and configures envtest, starting only the watchdog. On an error nothing is left.
 func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (*run, error) {
 	dir, err := e.makeDir(ctx)
 	if err != nil {
@@ -207,8 +203,7 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 	return nil
 }
 
-// makeDir makes the run's directory. Its path must be absolute: the parties and the
-// watchdog work elsewhere.
+// makeDir makes the run's directory. Its path must be absolute: the parties and the watchdog work elsewhere.
 func (e *embedded) makeDir(ctx context.Context) (string, error) {
 	if e.opts.Detach {
 		return detachedDir(ctx, e.opts)
@@ -216,8 +211,7 @@ func (e *embedded) makeDir(ctx context.Context) (string, error) {
 	return tempDir(e.opts.Temp)
 }
 
-// tempDir makes a directory for one run below temp, or the system's where that is
-// empty. Its path is absolute.
+// tempDir makes a directory for one run below temp, or the system's where that is empty. Its path is absolute.
 func tempDir(temp string) (string, error) {
 	temp, err := filepath.Abs(cmp.Or(temp, os.TempDir()))
 	if err != nil {
@@ -346,8 +340,7 @@ func (r *run) explain(ctx context.Context, err error) error {
 func (r *run) down(ctx context.Context) error {
 	err := removeRun(ctx, r.dir)
 	if r.plane != nil {
-		// Both have ended; this lets envtest collect them. What it reports is that
-		// it found nobody to signal.
+		// Both have ended; this lets envtest collect them. What it reports is that it found nobody to signal.
 		_ = r.plane.Stop()
 	}
 	r.wg.Wait()
@@ -365,13 +358,11 @@ func removeRun(ctx context.Context, dir string) error {
 	return err
 }
 
-// apiserverGC is GOGC of kube-apiserver. With Go's default of 100 a fifth of what a write
-// costs it is garbage collection, since its heap is small and each write allocates much;
-// nothing that a watcher sees depends on it.
+// apiserverGC is GOGC of kube-apiserver. With Go's default of 100 a fifth of what a write costs it is garbage
+// collection, since its heap is small and each write allocates much; nothing that a watcher sees depends on it.
 const apiserverGC = 400
 
-// memoryShare is the part of the machine's memory above which kube-apiserver collects
-// garbage as often as it takes.
+// memoryShare is the part of the machine's memory above which kube-apiserver collects garbage as often as it takes.
 const memoryShare = 0.5
 
 // apiserverEnv is added to our environment for kube-apiserver. A GOGC or GOMEMLIMIT

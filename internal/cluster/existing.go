@@ -83,8 +83,7 @@ func (c *Cluster) Ended() error {
 	return nil
 }
 
-// Borrow finds such a cluster for somebody who leaves it up: its Down does nothing. One
-// that does not work is an error.
+// Borrow finds such a cluster for somebody who leaves it up: its Down does nothing. One that does not work is an error.
 func Borrow(ctx context.Context, opts EmbeddedOptions) (*Cluster, error) {
 	c, err := Existing(opts)
 	if err != nil {
@@ -97,8 +96,7 @@ func Borrow(ctx context.Context, opts EmbeddedOptions) (*Cluster, error) {
 	return c, nil
 }
 
-// Check returns nil if the cluster works: what this machine runs of it is there,
-// and the apiserver calls itself ready.
+// Check returns nil if the cluster works: what this machine runs of it is there, and the apiserver calls itself ready.
 func (c *Cluster) Check(ctx context.Context) error {
 	if err := c.Ended(); err != nil {
 		return err
@@ -136,8 +134,7 @@ func keptDir(opts EmbeddedOptions) (string, error) {
 	return filepath.Join(root, "clusters", Embedded), nil
 }
 
-// detachedDir makes the directory of a detached embedded cluster, of which there
-// is one at a time.
+// detachedDir makes the directory of a detached embedded cluster, of which there is one at a time.
 func detachedDir(ctx context.Context, opts EmbeddedOptions) (string, error) {
 	old, err := Existing(opts)
 	if err == nil {

@@ -24,14 +24,12 @@ import (
 
 // KubeconfigOptions says which existing cluster to use.
 type KubeconfigOptions struct {
-	// Path of the kubeconfig file. Empty: the file that KUBECONFIG names, if it is
-	// one, else ~/.kube/config.
+	// Path of the kubeconfig file. Empty: the file that KUBECONFIG names, if it is one, else ~/.kube/config.
 	Path string
 	// Context must be given: the current context of a kubeconfig is whatever was
 	// used last, and a benchmark must not hit a cluster by accident.
 	Context string
-	// Temp is where the run's copy of the kubeconfig is made if it cannot be kept in
-	// memory. Empty: the system's.
+	// Temp is where the run's copy of the kubeconfig is made if it cannot be kept in memory. Empty: the system's.
 	Temp string
 }
 

@@ -293,15 +293,6 @@ func TestKindWithoutDocker(t *testing.T) {
 		_, err := newTestKind(t, KindOptions{}).Up(t.Context(), nil)
 		wantInput(t, err, "permission denied", "docker version works for this user")
 	})
-	t.Run("no image", func(t *testing.T) {
-		fake(t, `case "$1" in
-			version) echo 28 ;;
-			image) exit 1 ;;
-			pull) echo 'Error response from daemon: manifest unknown' >&2; exit 1 ;;
-			esac`)
-		_, err := newTestKind(t, KindOptions{Image: "kindest/node:v9", Cache: t.TempDir()}).Up(t.Context(), nil)
-		wantInput(t, err, "kindest/node:v9", "cannot be pulled", "manifest unknown", "--kind-image")
-	})
 }
 
 func TestAssetsDirectory(t *testing.T) {

@@ -19,11 +19,10 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
 )
 
-// A party is one process of an embedded control plane. envtest starts it, but
-// does not report its process id and cannot be cancelled; so what envtest starts is
-// a launcher script in the run's directory, which leaves the process id and the
-// flags there and then becomes the real program. That makes the directory the
-// complete record of what runs: Down, Existing and the watchdog all work from it.
+// A party is one process of an embedded control plane. envtest starts it, but does not report its process id and cannot
+// be cancelled; so what envtest starts is a launcher script in the run's directory, which leaves the process id and the
+// flags there and then becomes the real program. That makes the directory the complete record of what runs: Down,
+// Existing and the watchdog all work from it.
 
 const (
 	etcdParty      = "etcd"
@@ -39,11 +38,10 @@ const (
 	excerptLines = 12
 )
 
-// launcher is the script. envtest runs it with --help first, to look for flags
-// that only matter for releases before 1.24 (and for unsafe-no-fsync, which we
-// set ourselves); answering nothing saves half a second of CPU. The hang-up signal
-// of a closed terminal must not end a detached cluster; a Go program that starts
-// with it ignored goes on ignoring it.
+// launcher is the script. envtest runs it with --help first, to look for flags that only matter for releases before
+// 1.24 (and for unsafe-no-fsync, which we set ourselves); answering nothing saves half a second of CPU. The hang-up
+// signal of a closed terminal must not end a detached cluster; a Go program that starts with it ignored goes on
+// ignoring it.
 const launcher = `#!/bin/sh
 [ "$1" = --help ] && exit 0
 trap '' HUP
@@ -55,8 +53,7 @@ echo $$ >"$dir/$name.pid"
 exec env %[4]s %[3]s "$@"
 `
 
-// writeLauncher makes the script for a party, which has its name and gets env on top of
-// our own environment.
+// writeLauncher makes the script for a party, which has its name and gets env on top of our own environment.
 func writeLauncher(dir, party, binary string, env []string) error {
 	quoted := make([]string, len(env))
 	for i, e := range env {
@@ -71,9 +68,8 @@ func writeLauncher(dir, party, binary string, env []string) error {
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// partyPID returns the process id of a party that was started in dir and still
-// runs, else 0. A process id that now belongs to somebody else is recognised by its
-// command line: ours names the run's directory, whose name is random.
+// partyPID returns the process id of a party that was started in dir and still runs, else 0. A process id that now
+// belongs to somebody else is recognised by its command line: ours names the run's directory, whose name is random.
 func partyPID(dir, party string) int {
 	data, err := os.ReadFile(filepath.Join(dir, party+pidSuffix))
 	if err != nil {
@@ -116,9 +112,8 @@ var endOrder = append(controlplane.Controllers(), apiserverParty, etcdParty)
 // save and die at once; a machine that is out of memory may take a while.
 const killGrace = 10 * time.Second
 
-// killParties ends all parties of a run directory and waits until they are gone.
-// They are killed, not asked: their data is about to be deleted, and an apiserver
-// with open watches takes its time to leave.
+// killParties ends all parties of a run directory and waits until they are gone. They are killed, not asked: their data
+// is about to be deleted, and an apiserver with open watches takes its time to leave.
 func killParties(ctx context.Context, dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, stopFile), nil, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("mark the control plane as stopping: %w", err)

@@ -9,10 +9,9 @@ import (
 	"syscall"
 )
 
-// A watchdog is a shell that waits on its standard input. The write end of that
-// pipe is held by this process alone (Go opens pipes close-on-exec), so the kernel
-// closes it however the process ends. A line means that Down has cleaned up; the
-// end of the input without one means that nobody will.
+// A watchdog is a shell that waits on its standard input. The write end of that pipe is held by this process alone (Go
+// opens pipes close-on-exec), so the kernel closes it however the process ends. A line means that Down has cleaned up;
+// the end of the input without one means that nobody will.
 const watchdogHead = "read -r line && exit 0\n"
 
 // embeddedWatchdogScript gets the run's directory. It looks three times, a second

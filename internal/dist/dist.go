@@ -43,8 +43,7 @@ type Size struct{ value }
 // Number is a distribution of plain numbers.
 type Number struct{ value }
 
-// UnmarshalText reads a distribution whose values have units of time. The error says in
-// one line what would be right.
+// UnmarshalText reads a distribution whose values have units of time. The error says in one line what would be right.
 func (d *Duration) UnmarshalText(text []byte) error { return d.read(string(text), durations) }
 
 // UnmarshalText reads a distribution whose values have units of bytes.
@@ -116,8 +115,7 @@ func (n Number) JSONSchema() *jsonschema.Schema {
 // MaxLatency bounds every duration of a latency: an hour is past any timeout.
 const MaxLatency = time.Hour
 
-// Latency is a distribution of service times. Draws are made by one goroutine at a time: slow
-// periods keep state.
+// Latency is a distribution of service times. Draws are made by one goroutine at a time: slow periods keep state.
 type Latency struct{ value }
 
 // UnmarshalText reads one.

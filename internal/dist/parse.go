@@ -198,8 +198,7 @@ func (b builder) mix(e expr.Expr) (law, error) {
 	return m, nil
 }
 
-// call reads the arguments of one distribution. What is returned after a mistake is never
-// drawn from.
+// call reads the arguments of one distribution. What is returned after a mistake is never drawn from.
 type call struct {
 	*expr.Reader
 	builder
@@ -264,9 +263,8 @@ func (c *call) lognormal(centres ...string) law {
 	return l
 }
 
-// sigmaFromMean returns the sigma of a distribution, given the logarithm of p99/mean:
-// mean = exp(mu+sigma²/2) and p99 = exp(mu+z·sigma) give
-// sigma² − 2·z·sigma + 2·ln(p99/mean) = 0; the smaller root is the sensible one.
+// sigmaFromMean returns the sigma of a distribution, given the logarithm of p99/mean: mean = exp(mu+sigma²/2) and p99 =
+// exp(mu+z·sigma) give sigma² − 2·z·sigma + 2·ln(p99/mean) = 0; the smaller root is the sensible one.
 func (c *call) sigmaFromMean(ratio float64) float64 {
 	discriminant := z99*z99 - 2*ratio
 	if discriminant < 0 {

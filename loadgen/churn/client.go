@@ -17,8 +17,7 @@ const (
 	// streamsPerConnection keeps a connection well below the apiserver's limit of
 	// HTTP/2 streams (100 by default), where requests would wait inside the client.
 	streamsPerConnection = 50
-	// maxConnections bounds the connections; 16 × 100 streams are more than a
-	// small apiserver serves at a time.
+	// maxConnections bounds the connections; 16 × 100 streams are more than a small apiserver serves at a time.
 	maxConnections = 16
 
 	userAgent    = "watchbench-churn"

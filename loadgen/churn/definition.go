@@ -3,16 +3,14 @@ package churn
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
-
-	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
 const (
@@ -46,24 +44,8 @@ func (e *Engine) define(ctx context.Context) error {
 		return nil
 	}
 	d := definition(runLabels(&e.cfg))
-	rec := e.free(kindDefinition, "", d.GetName(), oplog.TypeCreate)
-	d.SetAnnotations(Marks(rec.ID, rec.Intended))
-	body, err := d.MarshalJSON()
-	if err != nil {
-		return fmt.Errorf("encoding the definition: %w", err)
-	}
-	client := e.client.controlSet.CoreV1().RESTClient()
-	a := func() answer {
-		ctx, cancel := context.WithTimeout(ctx, e.timeout)
-		defer cancel()
-		return do(ctx, client.Post().AbsPath(path(definitions, "")).SetHeader("Content-Type", "application/json").Body(body),
-			true)
-	}()
-	if e.record(rec, a); !apierrors.IsAlreadyExists(a.err) {
-		e.created.keep(outside{kind: kindDefinition, in: definitions, name: d.GetName()}, a.uid)
-		if a.err != nil {
-			return fmt.Errorf("creating %s %s: %w", kindDefinition, d.GetName(), a.err)
-		}
+	if err := e.createOnce(ctx, definitions, kindDefinition, d); err != nil && !errors.Is(err, ErrInUse) {
+		return err
 	}
 	widgets := e.client.meta.Resource(resource("Widget"))
 	return e.poll(ctx, "the apiserver to serve "+d.GetName(), func(ctx context.Context) error {

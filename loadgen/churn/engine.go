@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,8 +33,7 @@ type Settings struct {
 	REST   *rest.Config // how to reach the apiserver; not changed
 	Log    Recorder
 	Logger *slog.Logger
-	// RequestTimeout bounds one attempt; 0: 10 s. An attempt that it ends may take effect
-	// all the same.
+	// RequestTimeout bounds one attempt; 0: 10 s. An attempt that it ends may take effect all the same.
 	RequestTimeout time.Duration
 }
 
@@ -66,16 +66,12 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	e := newEngine(newJournal(s.Log), &wire{cfg: cfg, rest: client.control, client: client,
-		timeout: cmp.Or(s.RequestTimeout, requestTimeout), targets: newTargets(),
-		shape: shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})}, logger)
-	e.plan, e.planned = p, p.Planned()
-	return e, nil
-}
-
-func newEngine(j *journal, w *wire, logger *slog.Logger) *Engine {
-	c := newCreated()
-	return &Engine{journal: j, wire: w, created: c, logger: logger, heart: heart{j, w, c, logger}}
+	j, c := newJournal(s.Log), &created{outside: map[outside]types.UID{}, pods: map[string]*object{}}
+	w := &wire{cfg: cfg, rest: client.control, client: client, timeout: cmp.Or(s.RequestTimeout, requestTimeout),
+		targets: &targets{all: map[weak.Pointer[plan.Target]]*openObject{}},
+		shape:   shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})}
+	return &Engine{journal: j, wire: w, created: c, logger: logger, heart: heart{j, w, c, logger}, plan: p,
+		planned: p.Planned()}, nil
 }
 
 // Close frees the connections. The Engine cannot be used after it.
@@ -143,10 +139,6 @@ type created struct {
 	pods       map[string]*object    // by namespace/name; live as far as is known
 }
 
-func newCreated() *created {
-	return &created{outside: map[outside]types.UID{}, pods: map[string]*object{}}
-}
-
 // keep notes an object for the teardown.
 func (c *created) keep(o outside, uid types.UID) {
 	c.mu.Lock()
@@ -197,8 +189,7 @@ const (
 	kindLease = "Lease"
 )
 
-// ErrUnusable means that the apiserver refused or failed so many operations in a
-// row that going on has no point.
+// ErrUnusable means that the apiserver refused or failed so many operations in a row that going on has no point.
 var ErrUnusable = errors.New("the apiserver does not take the load")
 
 // A phase ends when maxFailuresInARow operations in a row were given up after their retries, over

@@ -30,9 +30,8 @@ func (e *Engine) Warmup(ctx context.Context) error {
 	return nil
 }
 
-// Load sends the plan's load and reports on it. begun, unless nil, is called with the
-// time at which it begins, in Unix nanoseconds. When ctx ends first, the Stats cover
-// what was sent.
+// Load sends the plan's load and reports on it. begun, unless nil, is called with the time at which it begins, in Unix
+// nanoseconds. When ctx ends first, the Stats cover what was sent.
 func (e *Engine) Load(ctx context.Context, begun func(started int64)) (Stats, error) {
 	return e.LoadBy(ctx, begun, func(_ context.Context, s *Sender) error {
 		if e.cfg.Model == plan.ModelOpen {
@@ -104,8 +103,7 @@ func (e *Engine) sender(ctx context.Context) *Sender {
 	return &Sender{engine: e, ctx: ctx, lanes: newLanes(limit)}
 }
 
-// Sent is the outcome of one operation. Times are Unix nanoseconds;
-// Started is 0 if it was not sent.
+// Sent is the outcome of one operation. Times are Unix nanoseconds; Started is 0 if it was not sent.
 type Sent struct {
 	Op                          plan.Op
 	Intended, Started, Finished int64
@@ -148,9 +146,8 @@ func (s *Sender) Next(start int64) (Sent, bool) {
 	return r, s.ctx.Err() == nil || r.Err == nil
 }
 
-// submit puts op into its lane, where it waits for its time and for those before it. A hot patch has a lane
-// of its own, since it waits for no other, and whatever becomes of it, it stops nothing else; lanes of targets
-// are not negative.
+// submit puts op into its lane, where it waits for its time and for those before it. A hot patch has a lane of its own,
+// since it waits for no other, and whatever becomes of it, it stops nothing else; lanes of targets are not negative.
 func (s *Sender) submit(op plan.Op, intended int64) <-chan Sent {
 	e, done := s.engine, make(chan Sent, 1)
 	o, lane := e.targets.of(op.Target, e.newTarget), op.Target.Lane
@@ -195,8 +192,7 @@ func (s *Sender) thread(ops iter.Seq[plan.Op], ends int64) (t *Thread, stop func
 	return t, stop
 }
 
-// closedLoop runs the threads until they have sent what is theirs. Requests under way at
-// the end are waited for.
+// closedLoop runs the threads until they have sent what is theirs. Requests under way at the end are waited for.
 func (s *Sender) closedLoop(threads int, begin func(int) (*Thread, func())) error {
 	var running sync.WaitGroup
 	for k := range threads {
@@ -212,9 +208,8 @@ func (s *Sender) closedLoop(threads int, begin func(int) (*Thread, func())) erro
 	return s.ctx.Err()
 }
 
-// Step sends the thread's next operation, or all patches of a burst; false when there is
-// none or the load was ended. An operation is intended for the moment the thread is free,
-// plus think time and the stage's gap.
+// Step sends the thread's next operation, or all patches of a burst; false when there is none or the load was ended. An
+// operation is intended for the moment the thread is free, plus think time and the stage's gap.
 func (t *Thread) Step() ([]Sent, bool) {
 	e := t.sender.engine
 	var waiting []<-chan Sent

@@ -45,21 +45,18 @@ type line struct {
 	*Stats
 }
 
-// TeardownTimeout bounds the removal of what was created. A namespace of
-// 10,000 pods takes about 10 s.
+// TeardownTimeout bounds the removal of what was created. A namespace of 10,000 pods takes about 10 s.
 const TeardownTimeout = 2 * time.Minute
 
 const progressEvery = time.Second
 
-// ErrAborted means that the controlling process closed its end before the run was
-// over.
+// ErrAborted means that the controlling process closed its end before the run was over.
 var ErrAborted = errors.New("the controlling process closed standard input before the load was over")
 
 // SessionSettings configure a Session.
 type SessionSettings struct {
 	Out io.Writer // lines of JSON
-	// Wait makes the session wait for a line from In after "ready", "warmed" and
-	// "loaded". Without it In is not read.
+	// Wait makes the session wait for a line from In after "ready", "warmed" and "loaded". Without it In is not read.
 	Wait bool
 	In   io.Reader
 	// Quiet leaves out the lines that come every second.
@@ -68,8 +65,7 @@ type SessionSettings struct {
 	Logger *slog.Logger
 }
 
-// Driven sends the load of a Session. Its methods are called in this order, Heartbeat beside all that
-// follow it.
+// Driven sends the load of a Session. Its methods are called in this order, Heartbeat beside all that follow it.
 type Driven interface {
 	Prepare(context.Context) error
 	Heartbeat(context.Context)

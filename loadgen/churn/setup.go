@@ -11,8 +11,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// setUp makes what exists before the load: each object after those that it names,
-// prepareWorkers at a time.
+// setUp makes what exists before the load: each object after those that it names, prepareWorkers at a time.
 func (e *Engine) setUp(ctx context.Context) error {
 	ctx, stop := e.health.watch(ctx)
 	defer stop()

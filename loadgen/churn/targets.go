@@ -12,16 +12,11 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// targets holds the state of the objects that operations write. Each is kept
-// as long as the plan, or an operation that is still to be sent, holds its target: an
-// Event needs the uid of a pod that is long gone.
+// targets holds the state of the objects that operations write. Each is kept as long as the plan, or an operation that
+// is still to be sent, holds its target: an Event needs the uid of a pod that is long gone.
 type targets struct {
 	mu  sync.Mutex // guards all
 	all map[weak.Pointer[plan.Target]]*openObject
-}
-
-func newTargets() *targets {
-	return &targets{all: map[weak.Pointer[plan.Target]]*openObject{}}
 }
 
 // of returns the state of a target; build makes it the first time.

@@ -5,65 +5,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/owned"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// Remove deletes what a run left behind that was killed before its teardown: whatever has
-// the run's label. It returns how many objects and namespaces there were.
-func Remove(ctx context.Context, cfg *rest.Config, runID string) (found int, err error) {
-	client, err := newClients(cfg, 1)
-	if err != nil {
-		return 0, err
-	}
-	defer client.close()
-	// Whether it had a profile is not known any more.
-	w := &wire{cfg: plan.Config{RunID: runID, Load: plan.Load{Profile: "any"}}, rest: client.control, client: client,
-		timeout: requestTimeout}
-	e := newEngine(newJournal(unrecorded{}), w, slog.New(slog.DiscardHandler))
-	for _, o := range []outside{
-		{kind: "Namespace", in: corev1.SchemeGroupVersion.WithResource("namespaces")},
-		{kind: kindLease, in: resource(kindLease), namespace: leaseNamespace},
-		{kind: kindNode, in: resource(kindNode)}, {kind: kindDefinition, in: definitions},
-	} {
-		list, err := client.meta.Resource(o.in).Namespace(o.namespace).List(ctx,
-			metav1.ListOptions{LabelSelector: RunLabel + "=" + runID})
-		if err != nil {
-			return 0, fmt.Errorf("listing the %s of run %s: %w", o.in.Resource, runID, err)
-		}
-		found += len(list.Items)
-		for _, m := range list.Items {
-			if o.name = m.Name; o.kind == "Namespace" {
-				e.created.namespaces = append(e.created.namespaces, m.Name)
-			} else {
-				e.created.keep(o, m.UID)
-			}
-		}
-	}
-	return found, e.Teardown(ctx)
-}
-
-// unrecorded is the op log of a removal, which has none.
-type unrecorded struct{}
-
-func (unrecorded) Append(oplog.Record) {}
-
-// Teardown removes everything that the run created and returns when it is gone, or
-// when ctx ends. It may be called after an error of any other method and again
-// after an error of its own. Heartbeat must have returned.
+// Teardown removes everything that the run created and returns when it is gone, or when ctx ends. It may be called
+// after an error of any other method and again after an error of its own. Heartbeat must have returned.
 func (e *Engine) Teardown(ctx context.Context) error {
 	e.enter(oplog.PhaseTeardown)
 	early, cancel := beforeEnd(ctx)
@@ -88,9 +45,8 @@ func beforeEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 
 var errTimeUp = errors.New("the time for the teardown is up")
 
-// deletePods deletes the known pods many at a time: a collection is deleted one by
-// one, which takes long for a large prefill. What it misses goes with the
-// namespace.
+// deletePods deletes the known pods many at a time: a collection is deleted one by one, which takes long for a large
+// prefill. What it misses goes with the namespace.
 func (e *Engine) deletePods(ctx context.Context) error {
 	e.created.mu.Lock()
 	pods := slices.Collect(maps.Values(e.created.pods))

@@ -70,8 +70,7 @@ func (w *wire) newTarget(t *plan.Target) *object {
 // profile reports whether the load is a profile's, not one of plain pods.
 func (w *wire) profile() bool { return w.cfg.Profile != "" }
 
-// resolve looks at a retry that was refused because an attempt before it had
-// taken effect without our knowing.
+// resolve looks at a retry that was refused because an attempt before it had taken effect without our knowing.
 func (w *wire) resolve(ctx context.Context, op plan.Op, st *object, a answer) answer {
 	switch {
 	case op.Type == oplog.TypeDelete && apierrors.IsNotFound(a.err):

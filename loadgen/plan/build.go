@@ -58,8 +58,7 @@ func (w *world) setupOthers() {
 	}
 }
 
-// setupServices makes the Deployments that are scaled, and divides the prefilled pods
-// among them.
+// setupServices makes the Deployments that are scaled, and divides the prefilled pods among them.
 func (w *world) setupServices() {
 	if *w.tn.Mix.Services == 0 && w.cfg.Prefill == 0 {
 		return

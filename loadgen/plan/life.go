@@ -32,8 +32,7 @@ func (l *life) advance() Op {
 	return op
 }
 
-// lives begins one pod after the other. Several may share the numbering by taking
-// every stride-th number each.
+// lives begins one pod after the other. Several may share the numbering by taking every stride-th number each.
 type lives struct {
 	rng    *rand.Rand
 	cfg    *Config

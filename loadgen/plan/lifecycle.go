@@ -10,9 +10,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// Stage is one step of a pod's life. Times repeats a patch; Gap is the least time
-// between the answer to the former step and this one (in an open loop: between
-// their intended times).
+// Stage is one step of a pod's life. Times repeats a patch; Gap is the least time between the answer to the former step
+// and this one (in an open loop: between their intended times).
 type Stage struct {
 	Stage string         `json:"stage" jsonschema:"enum=create,enum=bind,enum=running,enum=ready,enum=patch,enum=terminate,enum=terminated,enum=delete" jsonschema_description:"A step of one pod's life; the first is create."`
 	Times int            `json:"times,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"patch: how often; 0 means once."`
@@ -83,8 +82,7 @@ func (c *Load) steps() []step {
 	return steps
 }
 
-// Pauses reports whether a thread of a closed loop waits between an answer and
-// its next request.
+// Pauses reports whether a thread of a closed loop waits between an answer and its next request.
 func (c *Load) Pauses() bool {
 	return c.ThinkTime > 0 || slices.ContainsFunc(c.steps(), func(s step) bool { return s.gap > 0 })
 }

@@ -7,11 +7,9 @@ type Op struct {
 	ID    int64  // unique within the run
 	Phase string // one of oplog's phases
 	Type  string // one of oplog's operation types
-	// Thread is the closed loop's thread; 0 in an open loop, ThreadNone for what no
-	// thread sends.
+	// Thread is the closed loop's thread; 0 in an open loop, ThreadNone for what no thread sends.
 	Thread int
-	// At is the intended time since the start of the phase; open loop and bystander
-	// only.
+	// At is the intended time since the start of the phase; open loop and bystander only.
 	At time.Duration
 	// Gap is the least time since the answer to the pod's former operation; closed
 	// loop only, in an open loop At has it already.
@@ -23,9 +21,8 @@ type Op struct {
 	Target *Target
 	State  *State
 	Last   bool // no operation of this target follows
-	// Hot is set for the patches of hot pods, which wait for no other operation. Rank is the
-	// pod's, from 0, Burst how many are still to be sent at once with this one; N counts those
-	// of the sequence: a thread, or the timed one.
+	// Hot is set for the patches of hot pods, which wait for no other operation. Rank is the pod's, from 0, Burst how many
+	// are still to be sent at once with this one; N counts those of the sequence: a thread, or the timed one.
 	Hot         bool
 	Rank, Burst int
 	Bystander   bool // an object of the slow trickle is written
@@ -44,7 +41,6 @@ const (
 	idBystander = 3_000_000_000
 	// idWarmupBystander is apart, so that the warm-up's length does not shift ids.
 	idWarmupBystander = 3_500_000_000
-	// FirstFreeID begins the ids for what no plan foresees: namespaces, nodes,
-	// heartbeats, teardown.
+	// FirstFreeID begins the ids for what no plan foresees: namespaces, nodes, heartbeats, teardown.
 	FirstFreeID = 4_000_000_000
 )

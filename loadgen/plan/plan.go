@@ -96,8 +96,7 @@ func (p *Plan) WarmupThreads() int {
 	return int(min(int64(threads), p.cfg.Warmup.Operations))
 }
 
-// WarmupThread yields what thread k sends during the warm-up. It is a closed loop
-// for both models.
+// WarmupThread yields what thread k sends during the warm-up. It is a closed loop for both models.
 func (p *Plan) WarmupThread(k int) iter.Seq[Op] {
 	return p.loop(loopSpec{
 		phase: oplog.PhaseWarmup, firstID: idWarmup, thread: k, threads: p.WarmupThreads(),
@@ -150,10 +149,9 @@ func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
 	}
 }
 
-// Timed yields the operations of the open loop in the order of their intended
-// times. At each time the pod that has waited longest for its next stage gets it; a
-// new pod is begun when none is due. The patches of a burst are all due at the time of
-// the first of them, and take the places of as many operations.
+// Timed yields the operations of the open loop in the order of their intended times. At each time the pod that has
+// waited longest for its next stage gets it; a new pod is begun when none is due. The patches of a burst are all due at
+// the time of the first of them, and take the places of as many operations.
 func (p *Plan) Timed() iter.Seq[Op] {
 	if p.cfg.Profile != "" {
 		return p.profileTimed
@@ -197,10 +195,9 @@ func (p *Plan) Timed() iter.Seq[Op] {
 	}
 }
 
-// Setup yields what exists before the load, owners first: bystander objects, nodes with their
-// Leases, the prefilled pods, and the hot ones; or, with a profile, its workloads with their
-// ready pods (Load.Prefill of them those of scaled Deployments), config maps and custom
-// resources. The load writes to the same targets.
+// Setup yields what exists before the load, owners first: bystander objects, nodes with their Leases, the prefilled
+// pods, and the hot ones; or, with a profile, its workloads with their ready pods (Load.Prefill of them those of scaled
+// Deployments), config maps and custom resources. The load writes to the same targets.
 func (p *Plan) Setup() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		if !p.trickled(yield) {
@@ -267,8 +264,7 @@ func (p *Plan) bystander(i int, phase, kind string, s *State) Op {
 	return Op{Phase: phase, Type: kind, Thread: ThreadNone, Target: t, State: s, Last: true, Bystander: true}
 }
 
-// Bystander yields the updates of the bystander objects beside the load or the
-// warm-up, in turn, without end.
+// Bystander yields the updates of the bystander objects beside the load or the warm-up, in turn, without end.
 func (p *Plan) Bystander(phase string) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		b := p.cfg.Bystander

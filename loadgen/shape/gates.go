@@ -28,8 +28,7 @@ const (
 	farewellPart = 6
 )
 
-// gatesFor are gates and the last words of a killed container, of a pod that has budget
-// bytes beyond its least.
+// gatesFor are gates and the last words of a killed container, of a pod that has budget bytes beyond its least.
 func gatesFor(d draw, budget int) (gates []gate, farewell string) {
 	room := min(budget/gatePart, maxGates)
 	if room < costGate {

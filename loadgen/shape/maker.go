@@ -33,8 +33,7 @@ const (
 	KindWidget        = "Widget"
 )
 
-// Object is an object that operations write: a typed one of client-go, or an
-// unstructured one for the custom resource.
+// Object is an object that operations write: a typed one of client-go, or an unstructured one for the custom resource.
 type Object interface {
 	metav1.Object
 	runtime.Object

@@ -41,9 +41,8 @@ type Request struct {
 	Delete    *metav1.DeleteOptions
 }
 
-// Object is the object as it is after op, but for what only the apiserver knows. It is
-// that of an ordinary life: after an operation that writes no status, the status is the
-// one that such an operation usually follows.
+// Object is the object as it is after op, but for what only the apiserver knows. It is that of an ordinary life: after
+// an operation that writes no status, the status is the one that such an operation usually follows.
 func (m *Maker) Object(op plan.Op, refs Refs, intended time.Time) Object {
 	f := m.facts(op, refs, intended)
 	f.place(op, place{})

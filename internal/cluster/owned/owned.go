@@ -1,8 +1,7 @@
 // Package owned deletes namespaces, and only those that the caller created.
 //
-// Everything that a run creates in a cluster is in namespaces that carry the
-// label RunLabel with the run's id. DeleteNamespace refuses any other, so that a
-// wrong name or a wrong kubeconfig cannot cost somebody their data.
+// Everything that a run creates in a cluster is in namespaces that carry the label RunLabel with the run's id.
+// DeleteNamespace refuses any other, so that a wrong name or a wrong kubeconfig cannot cost somebody their data.
 package owned
 
 import (
@@ -26,8 +25,7 @@ import (
 // RunLabel is the label whose value is the id of the run that created an object.
 const RunLabel = "watchbench.dev/run"
 
-// ForeignError says that a namespace was not created by the run that wants to
-// delete it.
+// ForeignError says that a namespace was not created by the run that wants to delete it.
 type ForeignError struct {
 	Namespace string
 	Run       string // who asked
@@ -45,9 +43,8 @@ func (e *ForeignError) Error() string {
 // poll is the time between two looks at a namespace that is going away.
 const poll = 100 * time.Millisecond
 
-// DeleteNamespace deletes a namespace and what is in it, and returns when it is
-// gone. One that does not exist is fine; one of another run is a *ForeignError.
-// It works with and without a controller manager in the cluster.
+// DeleteNamespace deletes a namespace and what is in it, and returns when it is gone. One that does not exist is fine;
+// one of another run is a *ForeignError. It works with and without a controller manager in the cluster.
 func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) error {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1 // emptying asks once per kind
@@ -103,8 +100,7 @@ func HasControllers(ctx context.Context, client kubernetes.Interface) (bool, err
 	return true, nil
 }
 
-// empty deletes all objects in a namespace, without grace. The namespace is
-// terminating, so nothing new can appear.
+// empty deletes all objects in a namespace, without grace. The namespace is terminating, so nothing new can appear.
 func empty(ctx context.Context, cfg *rest.Config, disco discovery.DiscoveryInterface, name string) error {
 	lists, err := disco.ServerPreferredNamespacedResources()
 	if err != nil && len(lists) == 0 {
