@@ -44,8 +44,7 @@ func findAll(ctx context.Context, opts EmbeddedOptions, say func(string, ...any)
 	return dirs, err
 }
 
-// Prepare makes sure that the embedded provider finds its binaries, building them
-// where it must, and returns their directory.
+// Prepare makes sure that the embedded provider finds its binaries, and returns their directory.
 func Prepare(ctx context.Context, opts EmbeddedOptions, progress func(string)) (dir string, err error) {
 	dirs, err := findAll(ctx, opts, reporter(progress))
 	return dirs.plane, err

@@ -40,8 +40,7 @@ type Options struct {
 	Kubeconfig KubeconfigOptions
 }
 
-// New returns the provider of that name. Its options are checked here as far as
-// that takes no time: files are read, no process is started, nobody is called.
+// New returns the provider of that name. Of its options it checks what needs no process and no network.
 func New(name string, opts Options) (Provider, error) {
 	if name != Embedded && opts.FSync {
 		return nil, badinput.New("use the provider embedded, or leave fsync out",
@@ -73,11 +72,9 @@ type Cluster struct {
 	Controllers bool `json:"controllers"`
 	// Flags holds the command line flags of etcd and kube-apiserver, by party. Nil where they are unknown.
 	Flags map[string][]string `json:"flags,omitempty"`
-	// PIDs holds the process ids of the parties, as seen from this machine, by
-	// party. Nil where they are unknown or elsewhere.
+	// PIDs holds the parties' process ids on this machine; nil where they are unknown or elsewhere.
 	PIDs map[string]int `json:"pids,omitempty"`
-	// Logs holds the paths of the parties' log files, by party. They go away with
-	// Down unless the options put them elsewhere. Nil where we do not write them.
+	// Logs holds the paths of the parties' logs; nil where we do not write them.
 	Logs map[string]string `json:"logs,omitempty"`
 	// Dir holds the kubeconfig and, for the embedded provider, everything else.
 	Dir string `json:"dir,omitempty"`
@@ -89,8 +86,7 @@ type Cluster struct {
 	own     *run // whose parties can be restarted; nil elsewhere
 }
 
-// Down ends what Up started. It may be called more than once; later calls return the result of the first. ctx bounds
-// the work, but what must be ended at any price (child processes) is ended even when ctx is already done.
+// Down ends what Up started; later calls return the first's result. Child processes are ended even if ctx is done.
 func (c *Cluster) Down(ctx context.Context) error {
 	c.once.Do(func() {
 		if c.down != nil {
@@ -131,8 +127,7 @@ func reporter(progress func(string)) func(format string, args ...any) {
 // SimulatedVersion is the Kubernetes version that a simulated apiserver reports.
 const SimulatedVersion = "v1.36.3-apisim"
 
-// simulated is the provider of clusters that the load generator simulates, one for each
-// load: there is nothing to bring up before, and no kubeconfig yet.
+// simulated is the provider of clusters that the load generator simulates: there is nothing to bring up before.
 type simulated struct{}
 
 // Up returns at once.

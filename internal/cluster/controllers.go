@@ -26,8 +26,7 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// KwokLabel is the label of the nodes whose kubelet kwok plays: those with the value
-// "true". One that loses it has lost its kubelet: no Lease is renewed, no pod on it ends.
+// KwokLabel, with the value "true", is the label of the nodes whose kubelet kwok plays; one that loses it is lost.
 const KwokLabel = "watchbench.dev/kwok"
 
 // CrashLabel is the label of the pods that kwok has end and begin again: those with the value "true".
@@ -70,8 +69,7 @@ type controller struct {
 	args   func(dir, kubeconfig string, port int) []string
 }
 
-// controllersOf lists them in the order in which they start. Each has an identity of its own, and those of Kubernetes
-// the rights that it gives them; none elects a leader, there is only one.
+// controllersOf lists them in the order in which they start, each with an identity and the rights of its own.
 func controllersOf() []controller {
 	seconds := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
 	return []controller{
@@ -112,8 +110,7 @@ const (
 	stagesFile = "stages.yaml"
 )
 
-// startControllers starts what the option Controllers asks for and returns when it works:
-// each says that it is healthy, and the controller manager has written something.
+// startControllers returns when each says that it is healthy, and the controller manager has written something.
 func (r *run) startControllers(ctx context.Context, binaries string, admin *rest.Config, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready within %s", timeout))
 	defer cancel()
@@ -255,8 +252,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// Hold suspends the controllers of EmbeddedOptions until Release, so that they write
-// nothing. One that has ended by itself is an error: it wrote less than it should have.
+// Hold suspends the controllers until Release. One that has ended by itself is an error: it wrote less than it should.
 func (c *Cluster) Hold() error { return c.signal(syscall.SIGSTOP) }
 
 // Release resumes the controllers.

@@ -59,8 +59,7 @@ func lastLine(s string) string {
 	return s[strings.LastIndex(s, "\n")+1:]
 }
 
-// removeNodes deletes all containers of a kind cluster, with their volumes. It looks
-// again after an error, because kind may have been deleting one at the same time.
+// removeNodes deletes a kind cluster's containers and volumes, again after an error: kind may be deleting one, too.
 func (d docker) removeNodes(ctx context.Context, cluster string) error {
 	var failure error
 	for range 3 {

@@ -19,8 +19,7 @@ import (
 // ErrNotUp means that no earlier process has left a cluster running.
 var ErrNotUp = errors.New("no cluster is up")
 
-// Existing finds the embedded cluster that an earlier process left running with Detach. Its Down stops it, whoever
-// started it; its Check reports whether it works. Without one the error is ErrNotUp.
+// Existing finds the embedded cluster that an earlier process left running with Detach, or returns ErrNotUp.
 func Existing(opts EmbeddedOptions) (*Cluster, error) {
 	dir, err := keptDir(opts)
 	if err != nil {

@@ -27,8 +27,7 @@ import (
 type KindOptions struct {
 	// Name of the kind cluster. Empty: "watchbench".
 	Name string
-	// Image of the nodes. Empty: kindest/node in the version that the embedded
-	// provider pins too, which is the one our clients are made for.
+	// Image of the nodes. Empty: kindest/node in the version that the embedded provider pins.
 	Image string
 	// Temp is where the run's kubeconfig is made. Empty: the system's.
 	Temp string
@@ -68,10 +67,9 @@ func newKind(opts KindOptions) (*kind, error) {
 	return &kind{opts: opts}, nil
 }
 
-// kindConfig makes the control plane fit for write load: the data is thrown away, so etcd need not wait for the disk,
-// and kind's client is not in system:masters, so the default limits would throttle the load generator instead of the
-// load. The apiVersion of each patch makes it apply to the kubeadm format it is written for: kind uses v1beta4 from
-// Kubernetes 1.36 on.
+// kindConfig makes room for write load; etcd need not wait for the disk. kind's client is not in system:masters, so the
+// default limits would throttle the generator. A patch applies to the kubeadm format of its apiVersion: v1beta4 from
+// 1.36 on.
 func kindConfig() *v1alpha4.Cluster {
 	return &v1alpha4.Cluster{
 		TypeMeta: v1alpha4.TypeMeta{Kind: "Cluster", APIVersion: "kind.x-k8s.io/v1alpha4"},
@@ -134,8 +132,7 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 	return c, nil
 }
 
-// obtain creates the cluster. The processes of this machine take turns: when kind cannot create a cluster because
-// somebody else is creating one of that name, it deletes what that one has made so far.
+// obtain creates the cluster. Processes take turns, as kind deletes what another one has made so far of that name.
 func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 	cache, err := controlplane.Options{Cache: r.opts.Cache}.Root()
 	if err != nil {
@@ -200,8 +197,7 @@ func (r *kindRun) create(ctx context.Context) (err error) {
 	}
 }
 
-// describe writes the kubeconfig, waits for readiness (kind itself takes a
-// time-out for success) and fills in what is known of the control plane.
+// describe writes the kubeconfig and waits for readiness: kind itself takes a time-out for success.
 func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 	c := &Cluster{
 		Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir,

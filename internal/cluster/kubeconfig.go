@@ -24,8 +24,7 @@ import (
 type KubeconfigOptions struct {
 	// Path of the kubeconfig file. Empty: the file that KUBECONFIG names, if it is one, else ~/.kube/config.
 	Path string
-	// Context must be given: the current context of a kubeconfig is whatever was
-	// used last, and a benchmark must not hit a cluster by accident.
+	// Context must be given: the current one is whatever was used last, and must not be hit by accident.
 	Context string
 	// Temp is where the run's copy of the kubeconfig is made if it cannot be kept in memory. Empty: the system's.
 	Temp string
@@ -122,8 +121,7 @@ func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (*Cluster, e
 	return c, nil
 }
 
-// minify reduces the configuration to the chosen context, with the content of the files it names, so that the copy is
-// complete. Relative paths are relative to the file that names them.
+// minify reduces the configuration to the chosen context, with the content of the files it names.
 func (k *kubeconfig) minify(cfg *api.Config) error {
 	if cfg.Contexts[k.opts.Context] == nil {
 		return badinput.New(contextList(cfg), "kubeconfig %s has no context %q", k.opts.Path, k.opts.Context)
@@ -174,8 +172,7 @@ func (k *kubeconfig) connect(ctx context.Context, c *Cluster) error {
 	return err
 }
 
-// OnlyContext is the context of a kubeconfig that has no other, for those who only read
-// from the cluster. path is as in KubeconfigOptions.
+// OnlyContext is the context of a kubeconfig that has no other, for those who only read from the cluster.
 func OnlyContext(path string) (string, error) {
 	path, err := kubeconfigPath(path)
 	if err != nil {

@@ -32,7 +32,8 @@ func (v *value) read(text string, k kind) error {
 	return nil
 }
 
-func (v value) schema() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
+// JSONSchema describes the text form.
+func (v value) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
 
 // Duration is a distribution of lengths of time.
 type Duration struct{ value }
@@ -101,15 +102,9 @@ func Must[T any, P interface {
 	return v
 }
 
-// JSONSchema describes the text form.
-func (d Duration) JSONSchema() *jsonschema.Schema { return d.schema() }
-
-// JSONSchema describes the text form.
-func (s Size) JSONSchema() *jsonschema.Schema { return s.schema() }
-
 // JSONSchema describes the text form; YAML may read a plain number as one.
 func (n Number) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{n.schema(), {Type: "number"}}}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{n.value.JSONSchema(), {Type: "number"}}}
 }
 
 // MaxLatency bounds every duration of a latency: an hour is past any timeout.

@@ -228,8 +228,7 @@ func (c *call) positive(key string) float64 {
 	return v
 }
 
-// lognormal is exp of a normal distribution: the usual shape of service times. One of the
-// centres says where it is, one of p99 and sigma how wide.
+// lognormal takes one of the centres, which says where it is, and one of p99 and sigma: how wide.
 func (c *call) lognormal(centres ...string) law {
 	centres = slices.DeleteFunc(centres, func(key string) bool { return !c.Has(key) })
 	if len(centres) != 1 || c.Has("p99") == c.Has("sigma") {

@@ -146,8 +146,7 @@ func (p *parser) arg(nesting int) (a Arg, err error) {
 	return a, err
 }
 
-// Reader reads the arguments of a call by key or position and remembers what was
-// not asked for. The first mistake sticks; ask Err at the end.
+// Reader reads the arguments of a call by key or position. The first mistake sticks; ask Err at the end.
 type Reader struct {
 	in    string
 	e     Expr

@@ -15,8 +15,7 @@ import (
 
 const (
 	kindDefinition = "CustomResourceDefinition"
-	// servedLimit bounds the time until an apiserver serves a new definition, which takes
-	// a second or two, or is done with an old one.
+	// servedLimit bounds the time until an apiserver serves a new definition, or is done with an old one.
 	servedLimit = time.Minute
 	servedPoll  = 100 * time.Millisecond
 )
@@ -37,8 +36,7 @@ func definition(labels map[string]string) *unstructured.Unstructured {
 	return d
 }
 
-// define makes the definition of the custom resource, if the profile has any, and returns
-// once its objects are served. One that another run made is used and left to that run.
+// define makes the definition of the custom resource, if needed, and returns once it is served. Another run's is used.
 func (e *Engine) define(ctx context.Context) error {
 	if !e.cfg.HasWidgets() {
 		return nil

@@ -37,8 +37,7 @@ type Settings struct {
 	RequestTimeout time.Duration
 }
 
-// Engine executes one plan once. Its methods are called in the order that the
-// package documentation gives; Progress may be called at any time.
+// Engine executes one plan once. The package documentation has the order of calls.
 type Engine struct {
 	*journal
 	*wire
@@ -89,8 +88,7 @@ func concurrency(cfg *plan.Config) int {
 	return cfg.Threads
 }
 
-// object is the state of an object of the plan while it lives. Its creation sets the fields
-// before anything else is sent; the patches of a hot pod are sent beside each other.
+// object is the state of an object of the plan. Its creation sets the fields before anything else is sent.
 type object struct {
 	kind            string // as in the op log
 	namespace, name string
@@ -192,8 +190,7 @@ const (
 // ErrUnusable means that the apiserver refused or failed so many operations in a row that going on has no point.
 var ErrUnusable = errors.New("the apiserver does not take the load")
 
-// A phase ends when maxFailuresInARow operations in a row were given up after their retries, over
-// at least minOutage: an apiserver takes seconds to restart.
+// A phase ends when so many operations in a row were given up over minOutage: an apiserver takes seconds to restart.
 const (
 	maxFailuresInARow = 50
 	minOutage         = 15 * time.Second

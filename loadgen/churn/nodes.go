@@ -30,11 +30,9 @@ type heart struct {
 }
 
 // Heartbeat keeps the nodes alive until ctx ends: every ten seconds each node's lease and Ready condition. During the
-// load they are spread over that time; before and after it one follows right after the other, so that between two
-// rounds nothing is written and a watcher can be seen to have caught up (with some hundred nodes; a round of a thousand
-// fills the time). A failed heartbeat is recorded and comes again with the next round. Its writes carry no operation
-// mark: a heartbeat that changes more than its time would not look like one. During its open load a profile has
-// heartbeats of its own.
+// load they are spread over that time; else one follows the other, so that a watcher can be seen to have caught up
+// between two rounds. A failed one comes again with the next round. They carry no operation mark. During its open load
+// a profile has heartbeats of its own.
 func (e *Engine) Heartbeat(ctx context.Context) { e.heart.run(ctx) }
 
 func (h *heart) run(ctx context.Context) {

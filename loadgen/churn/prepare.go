@@ -22,8 +22,7 @@ const prepareWorkers = 32
 // ErrInUse means that objects with the names of this run exist already.
 var ErrInUse = errors.New("the run id is in use")
 
-// Prepare makes the namespaces, nodes and whatever else exists before the load.
-// Whatever it made before an error is removed by Teardown.
+// Prepare makes whatever exists before the load. What it made before an error is removed by Teardown.
 func (e *Engine) Prepare(ctx context.Context) error {
 	if err := e.reachable(ctx); err != nil {
 		return err
@@ -64,8 +63,7 @@ func (e *Engine) createNamespaces(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Where the ServiceAccount admission plugin is on, pods are refused until the
-		// namespace has this; the controller that makes it may be slow or absent.
+		// The ServiceAccount admission plugin refuses pods without this, and its controller may be slow or absent.
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: ns.Name,
 			Labels: runLabels(&e.cfg)}}
 		err = e.createOnce(ctx, corev1.SchemeGroupVersion.WithResource("serviceaccounts"), "ServiceAccount", account)

@@ -78,8 +78,7 @@ type Driven interface {
 
 var _ Driven = (*Engine)(nil)
 
-// Session drives a load through a run in step with another process: it reports its phases as lines of JSON and waits,
-// if asked, for a line before the load, one more after a warm-up, and another before the teardown.
+// Session drives a load in step with another process: it reports its phases as lines and waits for some, if asked.
 type Session struct {
 	engine Driven
 	cfg    plan.Config
@@ -94,8 +93,7 @@ func NewSession(engine Driven, cfg plan.Config, s SessionSettings) *Session {
 	return &Session{engine: engine, cfg: cfg, s: s, enc: json.NewEncoder(s.Out)}
 }
 
-// Run goes through all phases. Whatever ends it early, it removes what was created
-// before it returns, for which it takes at most the teardown timeout.
+// Run goes through all phases. Whatever ends it early, it removes what was created before it returns.
 func (s *Session) Run(ctx context.Context) error {
 	beatCtx, stopBeating := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup

@@ -82,8 +82,7 @@ func (w *wire) resolve(ctx context.Context, op plan.Op, st *object, a answer) an
 	return a
 }
 
-// adopt takes the object as it is for the answer, if op made it so: the apiserver copies a
-// binding's annotations to the pod.
+// adopt takes the object for the answer, if op made it so: a binding's annotations are copied to the pod.
 func (w *wire) adopt(ctx context.Context, op plan.Op, st *object, a answer) answer {
 	m, err := w.look(ctx, op, st)
 	if err != nil || m.Annotations[OpAnnotation] != strconv.FormatInt(op.ID, 10) {

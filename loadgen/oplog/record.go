@@ -2,8 +2,7 @@
 // to do: one record per operation, written as zstd-compressed NDJSON.
 package oplog
 
-// Record is one write request against the apiserver. Times are Unix nanoseconds
-// of the host's monotonic-anchored wall clock; 0 means "did not happen".
+// Record is one write request. Times are Unix nanoseconds of a wall clock that never steps; 0: did not happen.
 type Record struct {
 	ID        int64  `json:"id"`                // unique within the run, also stamped on the object
 	Attempt   int    `json:"attempt,omitempty"` // from 0; a retry is a record of its own with the same ID

@@ -10,8 +10,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// newWorld is the cluster before the load: what Setup yields waits in its writes. made
-// holds the targets of a world before it, if there was one.
+// newWorld is the cluster before the load, with Setup in its writes. made holds the targets of a world before it.
 func (p *Plan) newWorld(made *[]*Target) *world {
 	w := &world{}
 	w.timeline = timeline{cfg: &p.cfg, tn: p.tuning, rng: p.rng(streamWorld), end: math.MaxInt64}

@@ -14,14 +14,12 @@ const suffixLength = 5
 // suffixSpace is the number of suffixes; it exceeds MaxOperations, and with it the number of pods of a plan.
 const suffixSpace = 27 * 27 * 27 * 27 * 27
 
-// scramble is coprime to suffixSpace (not a multiple of 3), so that multiplying by
-// it visits every suffix once, in an order that looks random.
+// scramble is coprime to suffixSpace, so that multiplying by it visits every suffix once, in no visible order.
 const scramble = 9_132_457
 
 var applications = []string{"web", "api", "cart", "search", "worker", "auth", "feed", "billing"}
 
-// namer gives the pods of a plan names like those of ReplicaSets: application, template hash, suffix. The storage side
-// hashes names to queues, so their shape is part of the load.
+// namer gives pods names like those of ReplicaSets. Storage hashes names to queues, so their shape is part of the load.
 type namer struct {
 	bases  []string // application and template hash
 	offset int64

@@ -192,8 +192,8 @@ func (k *kubelets) setReady(p *pod, kind string) {
 	p.of.changed(p)
 }
 
-// crash ends the first container with an error; it is started again, the first time at
-// once, then after a pause that grows. That it waits is written only as the pause ends.
+// crash ends the first container, which is started again: first at once, then after pauses that grow, written as they
+// end.
 func (k *kubelets) crash(p *pod) {
 	p.restarts++
 	p.stopped = true

@@ -47,8 +47,7 @@ var profiles = sync.OnceValue(func() map[string]Tuning {
 	return all
 })
 
-// ResolvedTuning is the tuning in force: the file's over the profile's, with a mix that sums
-// to 1. The profile must be known.
+// ResolvedTuning is the file's over the profile's, with a mix that sums to 1. The profile must be known.
 func (c *Load) ResolvedTuning() Tuning {
 	t := c.writtenTuning()
 	t.Mix.normalise()

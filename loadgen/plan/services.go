@@ -97,8 +97,7 @@ func (rs *replicaSet) writeStatus() {
 	}
 }
 
-// observe writes the status whether or not its counters differ: after a change of the spec
-// they have the generation that they are about.
+// observe writes the status though its counters may not differ: after a change of the spec its generation does.
 func (rs *replicaSet) observe() {
 	rs.shown = rs.state()
 	rs.d.w.emit(rs.object, oplog.TypeStatus, rs.shown)
@@ -229,9 +228,8 @@ func (rs *replicaSet) fill() {
 	w.touch(&rs.status)
 }
 
-// shrink deletes pods that are too many: of those that are ready the oldest, so that what a scale operation added lives
-// about as long as was drawn for it, then the others. (A real controller begins with those that are not ready and the
-// newest, which under operations that overlap would mostly delete pods that have only begun.)
+// shrink deletes the oldest ready pods, then others, so that what a scale operation added lives about as long as was
+// drawn. (A real controller begins with the newest, which here would mostly be pods that have only begun.)
 func (rs *replicaSet) shrink() {
 	w := rs.d.w
 	many := rs.live() - rs.want

@@ -51,8 +51,7 @@ type Config struct {
 	Namespaces, Nodes func(i int) string
 }
 
-// Maker builds objects. It may be used from many goroutines at a time; operations of
-// one target come one after the other.
+// Maker builds objects, for many goroutines at a time; operations of one target come one after the other.
 type Maker struct {
 	cfg Config
 

@@ -14,8 +14,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// ownership maps managers to their fields of an object after the operations so far. It depends on the structure of the
-// object alone, so that objects of one template share it: the nodes form a tree whose edges are operations.
+// ownership maps managers to their fields after the operations so far, which are the edges of a tree of nodes. It
+// depends on the structure alone, so that objects of one template share it.
 type ownership struct {
 	fields []metav1.ManagedFieldsEntry // as computed, of the sample
 	texts  []managed

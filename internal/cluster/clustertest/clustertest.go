@@ -78,8 +78,7 @@ func (r sharedRunner) Run() int {
 	return code
 }
 
-// Start returns the shared control plane, or one of the test's own where the
-// package has no Shared. It fails the test if there is none to be had.
+// Start returns the shared control plane, or one of the test's own where the package has no Shared.
 func Start(t testing.TB) *Env {
 	t.Helper()
 	if testing.Short() {

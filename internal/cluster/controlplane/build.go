@@ -170,8 +170,7 @@ func tail(output string) string {
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
 }
 
-// buildEnv is the caller's environment without what would change the result:
-// flags and workspaces meant for the caller's own project, another target, cgo.
+// buildEnv is the caller's environment without what is meant for the caller's own project, another target or cgo.
 func buildEnv(env []string) []string {
 	out := make([]string, 0, len(env)+3)
 	for _, kv := range env {

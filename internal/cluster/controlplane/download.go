@@ -75,8 +75,7 @@ func (x index) newest() (best archive, err error) {
 	return best, nil
 }
 
-// downloadStamp begins the stamp of a downloaded binary, which stands as long as the pinned version of Kubernetes does:
-// that is part of the cache's path.
+// downloadStamp begins the stamp of a downloaded binary; the pinned version of Kubernetes is part of the cache's path.
 const downloadStamp = "envtest "
 
 // download puts envtest's binaries that dir lacks there. The lock must be held.

@@ -43,8 +43,7 @@ func (e *ForeignError) Error() string {
 // poll is the time between two looks at a namespace that is going away.
 const poll = 100 * time.Millisecond
 
-// DeleteNamespace deletes a namespace and what is in it, and returns when it is gone. One that does not exist is fine;
-// one of another run is a *ForeignError. It works with and without a controller manager in the cluster.
+// DeleteNamespace deletes a namespace with all in it, and waits. One of another run is a *ForeignError.
 func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) error {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1 // emptying asks once per kind
@@ -70,8 +69,7 @@ func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) er
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete namespace %q: %w", name, err)
 	}
-	// A namespace controller would do this, too, but wait for a kubelet to end the
-	// pods, and the nodes that a run makes have none.
+	// A namespace controller would wait for a kubelet to end the pods, and the nodes that a run makes have none.
 	if err := empty(ctx, cfg, client.Discovery(), name); err != nil {
 		return fmt.Errorf("empty namespace %q: %w", name, err)
 	}
@@ -87,8 +85,7 @@ func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) er
 	return gone(ctx, client, ns)
 }
 
-// HasControllers reports whether a controller manager runs in the cluster: it
-// gives every namespace a default service account within a second.
+// HasControllers reports whether a controller manager runs: it gives every namespace a service account at once.
 func HasControllers(ctx context.Context, client kubernetes.Interface) (bool, error) {
 	_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceSystem).Get(ctx, "default", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
