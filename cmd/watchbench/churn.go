@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 
 	"github.com/spf13/cobra"
@@ -21,7 +19,7 @@ import (
 
 type churnOptions struct {
 	plan, kubeconfig, context, oplog string
-	trace, remove, simulate          string
+	trace, simulate                  string
 	speed                            units.Speed
 	wait                             bool
 }
@@ -52,7 +50,6 @@ after an error or a signal.`,
 		"where to write the op log (zstd-compressed NDJSON); a file that is there must be one")
 	f.BoolVar(&o.wait, "wait", false,
 		"wait for a line on standard input before the load, one more after a warm-up, and another before the teardown")
-	f.StringVar(&o.remove, "remove", "", "remove what the run with this ID left behind and exit; needs --kubeconfig")
 	f.StringVar(&o.simulate, "simulate", "",
 		"play the plan into an apiserver that is simulated in memory, and write its kubeconfig to this file")
 	f.StringVar(&o.trace, "trace", "", "with --simulate: play this trace of watchbench record instead of a plan")
@@ -64,8 +61,6 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	needed := []commandline.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig},
 		{Name: "oplog", Value: o.oplog}}
 	switch {
-	case o.remove != "":
-		needed = needed[1:2]
 	case o.simulate != "":
 		if o.kubeconfig != "" {
 			return badinput.New("", "--kubeconfig and --simulate exclude each other; leave one of them out")
@@ -83,9 +78,6 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	}
 	if err := commandline.Require(needed...); err != nil {
 		return err
-	}
-	if o.remove != "" {
-		return churnRemove(cmd, s, o)
 	}
 	outputs := []userfile.Output{oplog.Output("--oplog", o.oplog), replay.KubeconfigOutput("--simulate", o.simulate)}
 	if o.trace != "" {
@@ -126,19 +118,4 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	return churn.NewSession(engine, cfg, churn.SessionSettings{
 		Out: s.out, Wait: o.wait, In: s.in, Log: log, Logger: logger,
 	}).Run(cmd.Context())
-}
-
-func churnRemove(cmd *cobra.Command, s streams, o churnOptions) error {
-	cfg, err := kubeapi.ReadConfig(o.kubeconfig, o.context)
-	if err != nil {
-		return badinput.Wrap(err)
-	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), churn.TeardownTimeout)
-	defer cancel()
-	n, err := churn.Remove(ctx, cfg, o.remove)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(s.out, "removed %d namespaces, nodes and leases of run %s\n", n, o.remove)
-	return err
 }

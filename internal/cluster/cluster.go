@@ -27,8 +27,7 @@ func Names() []string { return []string{Embedded, Kind, Kubeconfig, Simulated} }
 
 // Provider brings a cluster up.
 type Provider interface {
-	// Up returns when the cluster answers. progress receives one line at a time,
-	// without a newline, and may be nil.
+	// Up returns when the cluster answers. progress receives one line at a time, without a newline, and may be nil.
 	Up(ctx context.Context, progress func(line string)) (*Cluster, error)
 }
 
@@ -41,8 +40,7 @@ type Options struct {
 	Kubeconfig KubeconfigOptions
 }
 
-// New returns the provider of that name. Its options are checked here as far as
-// that takes no time: files are read, no process is started, nobody is called.
+// New returns the provider of that name. Of its options it checks what needs no process and no network.
 func New(name string, opts Options) (Provider, error) {
 	if name != Embedded && opts.FSync {
 		return nil, badinput.New("use the provider embedded, or leave fsync out",
@@ -66,22 +64,17 @@ func New(name string, opts Options) (Provider, error) {
 type Cluster struct {
 	Provider string    `json:"provider"`         // one of Names
 	Started  time.Time `json:"started,omitzero"` // of one that stays up
-	// Kubeconfig is the path of a kubeconfig file with one context; empty for the
-	// provider simulated.
+	// Kubeconfig is the path of a kubeconfig file with one context; empty for the provider simulated.
 	Kubeconfig  string `json:"kubeconfig"`
 	Version     string `json:"version"`               // of kube-apiserver, such as "v1.36.3"
 	EtcdVersion string `json:"etcdVersion,omitempty"` // such as "3.7.3"; empty where it cannot be known
-	// Controllers says whether a controller manager runs: where none does,
-	// namespaces do not go away by themselves.
+	// Controllers says whether a controller manager runs: where none does, namespaces do not go away by themselves.
 	Controllers bool `json:"controllers"`
-	// Flags holds the command line flags of etcd and kube-apiserver, by party. Nil
-	// where they are unknown.
+	// Flags holds the command line flags of etcd and kube-apiserver, by party. Nil where they are unknown.
 	Flags map[string][]string `json:"flags,omitempty"`
-	// PIDs holds the process ids of the parties, as seen from this machine, by
-	// party. Nil where they are unknown or elsewhere.
+	// PIDs holds the parties' process ids on this machine; nil where they are unknown or elsewhere.
 	PIDs map[string]int `json:"pids,omitempty"`
-	// Logs holds the paths of the parties' log files, by party. They go away with
-	// Down unless the options put them elsewhere. Nil where we do not write them.
+	// Logs holds the paths of the parties' logs; nil where we do not write them.
 	Logs map[string]string `json:"logs,omitempty"`
 	// Dir holds the kubeconfig and, for the embedded provider, everything else.
 	Dir string `json:"dir,omitempty"`
@@ -93,9 +86,7 @@ type Cluster struct {
 	own     *run // whose parties can be restarted; nil elsewhere
 }
 
-// Down ends what Up started. It may be called more than once; later calls return
-// the result of the first. ctx bounds the work, but what must be ended at any
-// price (child processes) is ended even when ctx is already done.
+// Down ends what Up started; later calls return the first's result. Child processes are ended even if ctx is done.
 func (c *Cluster) Down(ctx context.Context) error {
 	c.once.Do(func() {
 		if c.down != nil {
@@ -136,8 +127,7 @@ func reporter(progress func(string)) func(format string, args ...any) {
 // SimulatedVersion is the Kubernetes version that a simulated apiserver reports.
 const SimulatedVersion = "v1.36.3-apisim"
 
-// simulated is the provider of clusters that the load generator simulates, one for each
-// load: there is nothing to bring up before, and no kubeconfig yet.
+// simulated is the provider of clusters that the load generator simulates: there is nothing to bring up before.
 type simulated struct{}
 
 // Up returns at once.

@@ -26,17 +26,14 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// KwokLabel is the label of the nodes whose kubelet kwok plays: those with the value
-// "true". One that loses it has lost its kubelet: no Lease is renewed, no pod on it ends.
+// KwokLabel, with the value "true", is the label of the nodes whose kubelet kwok plays; one that loses it is lost.
 const KwokLabel = "watchbench.dev/kwok"
 
-// CrashLabel is the label of the pods that kwok has end and begin again: those with the
-// value "true".
+// CrashLabel is the label of the pods that kwok has end and begin again: those with the value "true".
 const CrashLabel = "watchbench.dev/crash"
 
-// NodeGrace is how long after a node's last Lease the controller manager of an embedded
-// cluster takes it for lost, and Toleration how long after that its pods are evicted.
-// Kubernetes waits 50 s and 300 s: an experiment has less time.
+// NodeGrace is how long after a node's last Lease the controller manager of an embedded cluster takes it for lost, and
+// Toleration how long after that its pods are evicted. Kubernetes waits 50 s and 300 s: an experiment has less time.
 const (
 	NodeGrace  = 30 * time.Second
 	Toleration = 5 * time.Second
@@ -72,8 +69,7 @@ type controller struct {
 	args   func(dir, kubeconfig string, port int) []string
 }
 
-// controllersOf lists them in the order in which they start. Each has an identity of its own, and those of Kubernetes
-// the rights that it gives them; none elects a leader, there is only one.
+// controllersOf lists them in the order in which they start, each with an identity and the rights of its own.
 func controllersOf() []controller {
 	seconds := func(d time.Duration) string { return strconv.Itoa(int(d.Seconds())) + "s" }
 	return []controller{
@@ -85,8 +81,7 @@ func controllersOf() []controller {
 					"--use-service-account-credentials=true",
 					"--service-account-private-key-file=" + filepath.Join(dir, "certs", "sa-signer.key"),
 					"--root-ca-file=" + filepath.Join(dir, caFile), "--profiling=false",
-					// The defaults of 20 and 30 requests a second are a limit of the load that a
-					// small machine does not need.
+					// The defaults of 20 and 30 requests a second are a limit of the load that a small machine does not need.
 					"--kube-api-qps=300", "--kube-api-burst=600",
 					"--node-monitor-grace-period=" + seconds(NodeGrace), "--node-monitor-period=2s", "--node-eviction-rate=10",
 				}
@@ -115,8 +110,7 @@ const (
 	stagesFile = "stages.yaml"
 )
 
-// startControllers starts what the option Controllers asks for and returns when it works:
-// each says that it is healthy, and the controller manager has written something.
+// startControllers returns when each says that it is healthy, and the controller manager has written something.
 func (r *run) startControllers(ctx context.Context, binaries string, admin *rest.Config, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not ready within %s", timeout))
 	defer cancel()
@@ -248,8 +242,7 @@ func (p *process) await(ctx context.Context, look func(context.Context) error) e
 
 var errEnded = errors.New("ended at its start")
 
-// freePort is one that nobody had a moment ago; who takes it meanwhile is recognised by the
-// log (errPortTaken).
+// freePort is one that nobody had a moment ago; who takes it meanwhile is recognised by the log (errPortTaken).
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -259,8 +252,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// Hold suspends the controllers of EmbeddedOptions until Release, so that they write
-// nothing. One that has ended by itself is an error: it wrote less than it should have.
+// Hold suspends the controllers until Release. One that has ended by itself is an error: it wrote less than it should.
 func (c *Cluster) Hold() error { return c.signal(syscall.SIGSTOP) }
 
 // Release resumes the controllers.

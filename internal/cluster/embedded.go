@@ -25,20 +25,16 @@ type EmbeddedOptions struct {
 	Cache string
 	// Temp is where the run's directory is made. Empty: the system's.
 	Temp string
-	// Logs is the directory that etcd.log and kube-apiserver.log are written to.
-	// Empty: the run's directory, with which they go away.
+	// Logs is the directory for the parties' logs. Empty: the run's directory, with which they go away.
 	Logs string
-	// APIServerFlags and EtcdFlags are set on top of the defaults, by name without
-	// dashes. An empty value removes the flag.
+	// APIServerFlags and EtcdFlags go on top of the defaults, without dashes. An empty value removes the flag.
 	APIServerFlags map[string]string
 	EtcdFlags      map[string]string
 	// StartTimeout bounds the start of each party. 0: 60 s.
 	StartTimeout time.Duration
-	// Detach leaves the cluster running when the process ends, in a directory of
-	// its own in the cache; Existing finds it again. There is one at a time.
+	// Detach leaves the cluster running when the process ends; Existing finds it again. There is one at a time.
 	Detach bool
-	// Controllers has kube-controller-manager, kube-scheduler and kwok run, too; see
-	// controllersOf. Their binaries are always those of the cache.
+	// Controllers has kube-controller-manager, kube-scheduler and kwok run, too, always from the cache.
 	Controllers bool
 
 	fsync bool // Options.FSync
@@ -49,29 +45,22 @@ const contextName = "watchbench-embedded"
 // dirPrefix begins the name of each run's directory.
 const dirPrefix = "watchbench-cluster-"
 
-// apiserverFlags are the defaults on top of envtest's (which are RBAC, client
-// certificates, no ServiceAccount admission). They make room for write load on a
-// small machine and change nothing about the watch path: the watch cache, its
-// sizes and bookmarks are as Kubernetes ships them.
+// apiserverFlags are the defaults on top of envtest's. They make room for write load on a small machine and change
+// nothing about the watch path.
 var apiserverFlags = map[string]string{
-	// Our only user is in system:masters, whom fair queueing exempts anyway; what
-	// it would cost is its bookkeeping per request. The plain limits are meant for
-	// a machine's protection, and the load generator has its own.
+	// Our only user is in system:masters, whom fair queueing exempts; the load generator has its own limits.
 	"enable-priority-and-fairness":   "false",
 	"max-requests-inflight":          "3000",
 	"max-mutating-requests-inflight": "2000",
 	"profiling":                      "false",
-	// The reconciler of the "kubernetes" service would keep writing endpoints; nobody
-	// uses the address for them, but without one the apiserver wants a default route.
+	// The reconciler would keep writing endpoints that nobody uses; without an address it wants a default route.
 	"endpoint-reconciler-type": "none",
 	"advertise-address":        "127.0.0.1",
 	// Teardown deletes collections of thousands of pods.
 	"delete-collection-workers": "4",
 }
 
-// etcdFlags: the data is thrown away, so it need not survive a power cut, unless a
-// user wants the speed of a disk (Options.FSync); and a long churn writes more than the
-// default quota of 2 GiB between compactions.
+// etcdFlags: the data is thrown away, and a long churn writes more than the default quota of 2 GiB between compactions.
 var etcdFlags = map[string]string{
 	"unsafe-no-fsync":     "true",
 	"quota-backend-bytes": "8589934592",
@@ -80,11 +69,9 @@ var etcdFlags = map[string]string{
 
 const (
 	defaultStartTimeout = 60 * time.Second
-	// stopTimeout is the time envtest gives etcd to stop when kube-apiserver did not start: it
-	// asks, then kills. Everything else is killed by us.
+	// stopTimeout is what envtest gives etcd to stop when kube-apiserver did not start; the rest is killed by us.
 	stopTimeout = time.Second
-	// portAttempts bounds how often a start is repeated because somebody took a
-	// port between envtest's choice and the party's bind.
+	// portAttempts bounds the starts, as somebody may take a port between envtest's choice and the party's bind.
 	portAttempts = 3
 )
 
@@ -149,8 +136,7 @@ func (e *embedded) start(ctx context.Context, binaries binaryDirs, say func(stri
 	return c, nil
 }
 
-// prepare makes the run's directory and configures envtest, starting only the
-// watchdog. On an error nothing is left.
+// prepare makes the run's directory and configures envtest, starting only the watchdog. On an error nothing is left.
 func (e *embedded) prepare(ctx context.Context, binaries binaryDirs) (*run, error) {
 	dir, err := e.makeDir(ctx)
 	if err != nil {
@@ -207,8 +193,7 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 	return nil
 }
 
-// makeDir makes the run's directory. Its path must be absolute: the parties and the
-// watchdog work elsewhere.
+// makeDir makes the run's directory. Its path must be absolute: the parties and the watchdog work elsewhere.
 func (e *embedded) makeDir(ctx context.Context) (string, error) {
 	if e.opts.Detach {
 		return detachedDir(ctx, e.opts)
@@ -216,8 +201,7 @@ func (e *embedded) makeDir(ctx context.Context) (string, error) {
 	return tempDir(e.opts.Temp)
 }
 
-// tempDir makes a directory for one run below temp, or the system's where that is
-// empty. Its path is absolute.
+// tempDir makes a directory for one run below temp, or the system's where that is empty. Its path is absolute.
 func tempDir(temp string) (string, error) {
 	temp, err := filepath.Abs(cmp.Or(temp, os.TempDir()))
 	if err != nil {
@@ -309,8 +293,7 @@ func (r *run) up(ctx context.Context, opts EmbeddedOptions, binaries binaryDirs)
 	return c, c.save()
 }
 
-// startPlane runs envtest's start, which knows no context: when ctx ends, the
-// parties are killed under it, whereupon it returns.
+// startPlane runs envtest's start, which knows no context: when ctx ends, the parties are killed under it.
 func (r *run) startPlane(ctx context.Context) error {
 	done := make(chan error, 1) // one result, so that the goroutine never waits for us
 	go func() { done <- r.plane.Start() }()
@@ -346,8 +329,7 @@ func (r *run) explain(ctx context.Context, err error) error {
 func (r *run) down(ctx context.Context) error {
 	err := removeRun(ctx, r.dir)
 	if r.plane != nil {
-		// Both have ended; this lets envtest collect them. What it reports is that
-		// it found nobody to signal.
+		// Both have ended; this lets envtest collect them. What it reports is that it found nobody to signal.
 		_ = r.plane.Stop()
 	}
 	r.wg.Wait()
@@ -365,17 +347,13 @@ func removeRun(ctx context.Context, dir string) error {
 	return err
 }
 
-// apiserverGC is GOGC of kube-apiserver. With Go's default of 100 a fifth of what a write
-// costs it is garbage collection, since its heap is small and each write allocates much;
-// nothing that a watcher sees depends on it.
+// apiserverGC is GOGC of kube-apiserver: with Go's 100 a fifth of what a write costs it is garbage collection.
 const apiserverGC = 400
 
-// memoryShare is the part of the machine's memory above which kube-apiserver collects
-// garbage as often as it takes.
+// memoryShare is the part of the machine's memory above which kube-apiserver collects garbage as often as it takes.
 const memoryShare = 0.5
 
-// apiserverEnv is added to our environment for kube-apiserver. A GOGC or GOMEMLIMIT
-// that is set for watchbench itself is not for it.
+// apiserverEnv is added to our environment, whose GOGC and GOMEMLIMIT are not meant for kube-apiserver.
 func apiserverEnv() []string {
 	env := []string{fmt.Sprintf("GOGC=%d", apiserverGC)}
 	if memory := procstat.Describe().MemoryMiB; memory > 0 {

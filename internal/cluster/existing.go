@@ -19,8 +19,7 @@ import (
 // ErrNotUp means that no earlier process has left a cluster running.
 var ErrNotUp = errors.New("no cluster is up")
 
-// Existing finds the embedded cluster that an earlier process left running with Detach. Its Down stops it, whoever
-// started it; its Check reports whether it works. Without one the error is ErrNotUp.
+// Existing finds the embedded cluster that an earlier process left running with Detach, or returns ErrNotUp.
 func Existing(opts EmbeddedOptions) (*Cluster, error) {
 	dir, err := keptDir(opts)
 	if err != nil {
@@ -83,8 +82,7 @@ func (c *Cluster) Ended() error {
 	return nil
 }
 
-// Borrow finds such a cluster for somebody who leaves it up: its Down does nothing. One
-// that does not work is an error.
+// Borrow finds such a cluster for somebody who leaves it up: its Down does nothing. One that does not work is an error.
 func Borrow(ctx context.Context, opts EmbeddedOptions) (*Cluster, error) {
 	c, err := Existing(opts)
 	if err != nil {
@@ -97,8 +95,7 @@ func Borrow(ctx context.Context, opts EmbeddedOptions) (*Cluster, error) {
 	return c, nil
 }
 
-// Check returns nil if the cluster works: what this machine runs of it is there,
-// and the apiserver calls itself ready.
+// Check returns nil if the cluster works: what this machine runs of it is there, and the apiserver calls itself ready.
 func (c *Cluster) Check(ctx context.Context) error {
 	if err := c.Ended(); err != nil {
 		return err
@@ -136,8 +133,7 @@ func keptDir(opts EmbeddedOptions) (string, error) {
 	return filepath.Join(root, "clusters", Embedded), nil
 }
 
-// detachedDir makes the directory of a detached embedded cluster, of which there
-// is one at a time.
+// detachedDir makes the directory of a detached embedded cluster, of which there is one at a time.
 func detachedDir(ctx context.Context, opts EmbeddedOptions) (string, error) {
 	old, err := Existing(opts)
 	if err == nil {

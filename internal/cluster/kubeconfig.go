@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
@@ -24,14 +22,11 @@ import (
 
 // KubeconfigOptions says which existing cluster to use.
 type KubeconfigOptions struct {
-	// Path of the kubeconfig file. Empty: the file that KUBECONFIG names, if it is
-	// one, else ~/.kube/config.
+	// Path of the kubeconfig file. Empty: the file that KUBECONFIG names, if it is one, else ~/.kube/config.
 	Path string
-	// Context must be given: the current context of a kubeconfig is whatever was
-	// used last, and a benchmark must not hit a cluster by accident.
+	// Context must be given: the current one is whatever was used last, and must not be hit by accident.
 	Context string
-	// Temp is where the run's copy of the kubeconfig is made if it cannot be kept in
-	// memory. Empty: the system's.
+	// Temp is where the run's copy of the kubeconfig is made if it cannot be kept in memory. Empty: the system's.
 	Temp string
 }
 
@@ -119,81 +114,53 @@ func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (*Cluster, e
 			return nil
 		},
 	}
-	if err := k.connect(ctx, c, cfg); err != nil {
+	if err := k.connect(ctx, c); err != nil {
 		return nil, errors.Join(err, c.Down(ctx))
 	}
 	say("using kube-apiserver %s of context %s", c.Version, k.opts.Context)
 	return c, nil
 }
 
-// minify reduces the configuration to the chosen context, with the content of the
-// files it names, so that the copy is complete.
+// minify reduces the configuration to the chosen context, with the content of the files it names.
 func (k *kubeconfig) minify(cfg *api.Config) error {
-	chosen, ok := cfg.Contexts[k.opts.Context]
-	if !ok {
+	if cfg.Contexts[k.opts.Context] == nil {
 		return badinput.New(contextList(cfg), "kubeconfig %s has no context %q", k.opts.Path, k.opts.Context)
 	}
-	if cfg.Clusters[chosen.Cluster] == nil {
-		return badinput.New("fix the file or choose another context",
-			"kubeconfig %s: context %q names cluster %q, which the file does not have", k.opts.Path, k.opts.Context,
-			chosen.Cluster)
-	}
-	if chosen.AuthInfo != "" && cfg.AuthInfos[chosen.AuthInfo] == nil {
-		return badinput.New("fix the file or choose another context",
-			"kubeconfig %s: context %q names user %q, whom the file does not have", k.opts.Path, k.opts.Context, chosen.AuthInfo)
-	}
 	cfg.CurrentContext = k.opts.Context
-	if err := api.MinifyConfig(cfg); err != nil {
-		return fmt.Errorf("reduce the kubeconfig to context %s: %w", k.opts.Context, err)
+	for _, step := range []func(*api.Config) error{api.MinifyConfig, clientcmd.ResolveLocalPaths, api.FlattenConfig} {
+		if err := step(cfg); err != nil {
+			return k.wrong("fix the file or choose another context", err)
+		}
 	}
-	// Paths of requests begin with a slash.
-	cfg.Clusters[chosen.Cluster].Server = strings.TrimRight(cfg.Clusters[chosen.Cluster].Server, "/")
-	// Relative paths are relative to the file that names them.
-	if err := clientcmd.ResolveLocalPaths(cfg); err != nil {
-		return fmt.Errorf("resolve the paths in kubeconfig %s: %w", k.opts.Path, err)
-	}
-	if err := api.FlattenConfig(cfg); err != nil {
-		return &badinput.Error{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context),
-			Remedy: "fix the file or choose another context", Err: err}
+	for _, c := range cfg.Clusters {
+		c.Server = strings.TrimRight(c.Server, "/") // paths of requests begin with one
 	}
 	return nil
 }
 
-// connect asks the apiserver for its version.
-func (k *kubeconfig) connect(ctx context.Context, c *Cluster, cfg *api.Config) error {
-	restCfg, err := c.RESTConfig()
+func (k *kubeconfig) wrong(remedy string, err error) error {
+	return &badinput.Error{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context), Remedy: remedy,
+		Err: err}
+}
+
+// connect asks the apiserver for its version, and whether the cluster has controllers.
+func (k *kubeconfig) connect(ctx context.Context, c *Cluster) error {
+	cfg, err := c.RESTConfig()
 	if err != nil {
-		return &badinput.Error{What: fmt.Sprintf("kubeconfig %s, context %q", k.opts.Path, k.opts.Context),
-			Remedy: "fix the file or choose another context", Err: err}
+		return k.wrong("fix the file or choose another context", err)
 	}
-	server := cfg.Clusters[cfg.Contexts[k.opts.Context].Cluster].Server
-	c.Version, err = serverVersion(ctx, restCfg)
+	c.Version, err = serverVersion(ctx, cfg)
 	switch {
 	case err == nil:
-		return c.describeControllers(ctx, restCfg)
 	case ctx.Err() != nil:
 		return fmt.Errorf("reach the apiserver of context %s: %w", k.opts.Context, context.Cause(ctx))
 	case apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err):
-		return &badinput.Error{
-			What: fmt.Sprintf("the apiserver %s (kubeconfig %s, context %q) does not accept the credentials", server,
-				k.opts.Path, k.opts.Context),
-			Remedy: "renew them, or choose another context with --context", Err: err,
-		}
+		return k.wrong("renew them, or choose another context with --context",
+			fmt.Errorf("the apiserver %s does not accept the credentials: %w", cfg.Host, err))
 	default:
-		var urlErr *url.Error
-		if errors.As(err, &urlErr) {
-			err = urlErr.Err // "Get <url>" would say the server a second time
-		}
-		return &badinput.Error{
-			What: fmt.Sprintf("the apiserver %s (kubeconfig %s, context %q) cannot be reached", server, k.opts.Path,
-				k.opts.Context),
-			Remedy: "see that it runs and that its address is right, or choose another context with --context", Err: err,
-		}
+		return k.wrong("see that it runs and that its address is right, or choose another context with --context",
+			fmt.Errorf("the apiserver %s cannot be reached: %w", cfg.Host, err))
 	}
-}
-
-// describeControllers says whether the cluster has controllers.
-func (c *Cluster) describeControllers(ctx context.Context, cfg *rest.Config) error {
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return fmt.Errorf("build a client: %w", err)
@@ -205,8 +172,7 @@ func (c *Cluster) describeControllers(ctx context.Context, cfg *rest.Config) err
 	return err
 }
 
-// OnlyContext is the context of a kubeconfig that has no other, for those who only read
-// from the cluster. path is as in KubeconfigOptions.
+// OnlyContext is the context of a kubeconfig that has no other, for those who only read from the cluster.
 func OnlyContext(path string) (string, error) {
 	path, err := kubeconfigPath(path)
 	if err != nil {
@@ -216,12 +182,10 @@ func OnlyContext(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if len(cfg.Contexts) != 1 {
+	names := slices.Collect(maps.Keys(cfg.Contexts))
+	if len(names) != 1 {
 		return "", badinput.New("name one with --context: "+contextList(cfg), "kubeconfig %s has %d contexts", path,
-			len(cfg.Contexts))
+			len(names))
 	}
-	for name := range cfg.Contexts {
-		return name, nil
-	}
-	return "", nil
+	return names[0], nil
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// lend lets child processes read a kubeconfig, which may hold the key of somebody's cluster, until remove is called
-// or, by a watchdog, this process ends.
+// lend lets child processes read a kubeconfig until remove is called or, by a watchdog, this process ends.
 func lend(cfg *api.Config, temp string) (path string, remove func() error, err error) {
 	dir, err := tempDir(temp)
 	if err != nil {

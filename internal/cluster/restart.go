@@ -19,8 +19,7 @@ var ErrFixed = errors.New("only the embedded control plane of this process can b
 // ErrNoBackup is returned by Restore without a Backup before it.
 var ErrNoBackup = errors.New("etcd was never backed up")
 
-// RestartAPIServer kills kube-apiserver and starts it again with the same flags and the
-// same etcd. It returns when the new one is ready; its process id is in PIDs then.
+// RestartAPIServer kills kube-apiserver and starts it again as it was. It returns when the new one is ready.
 func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	if c.own == nil {
 		return ErrFixed
@@ -33,8 +32,7 @@ func (c *Cluster) RestartAPIServer(ctx context.Context) error {
 	return c.startAgain(ctx, apiserverParty)
 }
 
-// Backup copies etcd's data for Restore. etcd is stopped meanwhile, so that the copy has what a
-// crash would have left: everything acknowledged.
+// Backup copies etcd's data for Restore. etcd is stopped meanwhile: the copy has everything acknowledged.
 func (c *Cluster) Backup() (err error) {
 	if c.own == nil {
 		return ErrFixed
@@ -57,8 +55,7 @@ func (c *Cluster) Backup() (err error) {
 	return nil
 }
 
-// Restore kills kube-apiserver and etcd, moves the last Backup into place, which uses it up, and
-// starts both again; resourceVersions go back. It returns when kube-apiserver is ready.
+// Restore starts kube-apiserver and etcd again from the last Backup, which it uses up; resourceVersions go back.
 func (c *Cluster) Restore(ctx context.Context) error {
 	if c.own == nil {
 		return ErrFixed
@@ -91,8 +88,7 @@ func (r *run) etcdData() (data, backup string) {
 	return filepath.Join(r.dir, "data", "member"), filepath.Join(r.dir, "backup")
 }
 
-// kill ends a party and returns when nobody has its process id any more: a process without
-// a command line may still have its port.
+// kill ends a party and returns when nobody has its process id: a dying process may still have its port.
 func (r *run) kill(ctx context.Context, party string) error {
 	pid := partyPID(r.dir, party)
 	if pid == 0 {

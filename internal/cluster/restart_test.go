@@ -14,9 +14,8 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// TestEmbeddedRestore: what was changed since the backup never happened, versions go back,
-// and a watch from one that the apiserver does not have any more is opened, silent and ends
-// in order.
+// TestEmbeddedRestore: what was changed since the backup never happened, versions go back, and a watch from one that
+// the apiserver does not have any more is opened, silent and ends in order.
 func TestEmbeddedRestore(t *testing.T) {
 	for _, f := range []func(*Cluster) error{(*Cluster).Backup, func(c *Cluster) error { return c.Restore(t.Context()) }} {
 		if err := f(&Cluster{}); !errors.Is(err, ErrFixed) {

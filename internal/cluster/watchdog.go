@@ -9,14 +9,11 @@ import (
 	"syscall"
 )
 
-// A watchdog is a shell that waits on its standard input. The write end of that
-// pipe is held by this process alone (Go opens pipes close-on-exec), so the kernel
-// closes it however the process ends. A line means that Down has cleaned up; the
-// end of the input without one means that nobody will.
+// A watchdog is a shell that waits on its standard input, a pipe whose other end this process alone holds: it ends
+// however the process does. A line means that Down has cleaned up.
 const watchdogHead = "read -r line && exit 0\n"
 
-// embeddedWatchdogScript gets the run's directory. It looks three times, a second
-// apart, because a launcher may have been about to leave its process id.
+// embeddedWatchdogScript gets the run's directory. It looks three times, as a launcher may be about to leave its id.
 const embeddedWatchdogScript = `
 : >"$1/stop"
 for round in 1 2 3; do
@@ -40,8 +37,7 @@ rm -rf "$1"
 // dirWatchdogScript gets a directory.
 const dirWatchdogScript = `rm -rf "$1"`
 
-// kindWatchdogScript gets the cluster's name and the directory of the kubeconfig. A `docker run` of the dead process
-// may go on for a moment, so it looks three times, too.
+// kindWatchdogScript gets the cluster's name and a directory. It looks three times: a `docker run` may still go on.
 const kindWatchdogScript = `
 for round in 1 2 3; do
 	ids=$(docker ps -aq --filter "label=` + kindLabel + `=$1")

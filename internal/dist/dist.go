@@ -32,7 +32,8 @@ func (v *value) read(text string, k kind) error {
 	return nil
 }
 
-func (v value) schema() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
+// JSONSchema describes the text form.
+func (v value) JSONSchema() *jsonschema.Schema { return &jsonschema.Schema{Type: "string"} }
 
 // Duration is a distribution of lengths of time.
 type Duration struct{ value }
@@ -43,8 +44,7 @@ type Size struct{ value }
 // Number is a distribution of plain numbers.
 type Number struct{ value }
 
-// UnmarshalText reads a distribution whose values have units of time. The error says in
-// one line what would be right.
+// UnmarshalText reads a distribution whose values have units of time. The error says in one line what would be right.
 func (d *Duration) UnmarshalText(text []byte) error { return d.read(string(text), durations) }
 
 // UnmarshalText reads a distribution whose values have units of bytes.
@@ -102,22 +102,15 @@ func Must[T any, P interface {
 	return v
 }
 
-// JSONSchema describes the text form.
-func (d Duration) JSONSchema() *jsonschema.Schema { return d.schema() }
-
-// JSONSchema describes the text form.
-func (s Size) JSONSchema() *jsonschema.Schema { return s.schema() }
-
 // JSONSchema describes the text form; YAML may read a plain number as one.
 func (n Number) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{n.schema(), {Type: "number"}}}
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{n.value.JSONSchema(), {Type: "number"}}}
 }
 
 // MaxLatency bounds every duration of a latency: an hour is past any timeout.
 const MaxLatency = time.Hour
 
-// Latency is a distribution of service times. Draws are made by one goroutine at a time: slow
-// periods keep state.
+// Latency is a distribution of service times. Draws are made by one goroutine at a time: slow periods keep state.
 type Latency struct{ value }
 
 // UnmarshalText reads one.

@@ -198,8 +198,7 @@ func (b builder) mix(e expr.Expr) (law, error) {
 	return m, nil
 }
 
-// call reads the arguments of one distribution. What is returned after a mistake is never
-// drawn from.
+// call reads the arguments of one distribution. What is returned after a mistake is never drawn from.
 type call struct {
 	*expr.Reader
 	builder
@@ -229,8 +228,7 @@ func (c *call) positive(key string) float64 {
 	return v
 }
 
-// lognormal is exp of a normal distribution: the usual shape of service times. One of the
-// centres says where it is, one of p99 and sigma how wide.
+// lognormal takes one of the centres, which says where it is, and one of p99 and sigma: how wide.
 func (c *call) lognormal(centres ...string) law {
 	centres = slices.DeleteFunc(centres, func(key string) bool { return !c.Has(key) })
 	if len(centres) != 1 || c.Has("p99") == c.Has("sigma") {
@@ -264,9 +262,8 @@ func (c *call) lognormal(centres ...string) law {
 	return l
 }
 
-// sigmaFromMean returns the sigma of a distribution, given the logarithm of p99/mean:
-// mean = exp(mu+sigma²/2) and p99 = exp(mu+z·sigma) give
-// sigma² − 2·z·sigma + 2·ln(p99/mean) = 0; the smaller root is the sensible one.
+// sigmaFromMean returns the sigma of a distribution, given the logarithm of p99/mean: mean = exp(mu+sigma²/2) and p99 =
+// exp(mu+z·sigma) give sigma² − 2·z·sigma + 2·ln(p99/mean) = 0; the smaller root is the sensible one.
 func (c *call) sigmaFromMean(ratio float64) float64 {
 	discriminant := z99*z99 - 2*ratio
 	if discriminant < 0 {

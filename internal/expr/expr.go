@@ -1,9 +1,10 @@
-// Package expr parses the little call expressions that latencies, capacities and
-// faults are written in: name, name(arg, key=arg), where an argument is a word or
-// again an expression.
+// Package expr parses the little call expressions that latencies, capacities and faults are written in: name, name(arg,
+// key=arg), where an argument is a word or again an expression.
 package expr
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,8 +16,7 @@ import (
 // maxNesting bounds expressions inside expressions.
 const maxNesting = 16
 
-// Expr is one parsed expression. A word is an Expr without arguments and with
-// Call false.
+// Expr is one parsed expression. A word is an Expr without arguments and with Call false.
 type Expr struct {
 	Name string // the word, or what stands before the parenthesis
 	Call bool   // parentheses followed
@@ -70,47 +70,49 @@ func (p *parser) space() {
 	}
 }
 
-// word reads up to a delimiter, or a quoted string.
-func (p *parser) word() (string, error) {
-	p.space()
-	if p.i < len(p.in) && (p.in[p.i] == '"' || p.in[p.i] == '\'') {
-		quote, start := p.in[p.i], p.i+1
-		n := strings.IndexByte(p.in[start:], quote)
-		if n < 0 {
-			return "", p.fail(p.i, "the quote is not closed")
-		}
-		p.i = start + n + 1
-		return p.in[start : start+n], nil
+// next takes a character, after spaces, if it is the next one.
+func (p *parser) next(c byte) bool {
+	if p.space(); p.i == len(p.in) || p.in[p.i] != c {
+		return false
 	}
-	start := p.i
-	for p.i < len(p.in) && !strings.ContainsRune("(),=", rune(p.in[p.i])) {
-		p.i++
-	}
-	w := strings.TrimSpace(p.in[start:p.i])
-	if w == "" {
-		return "", p.fail(start, "want a name or a value")
-	}
-	return w, nil
+	p.i++
+	return true
 }
 
-func (p *parser) expr(nesting int) (Expr, error) {
+// word reads up to a delimiter, or a quoted string.
+func (p *parser) word() (string, error) {
+	for _, quote := range []byte{'"', '\''} {
+		start := p.i
+		if !p.next(quote) {
+			continue
+		}
+		text, _, closed := strings.Cut(p.in[p.i:], string(quote))
+		if !closed {
+			return "", p.fail(start, "the quote is not closed")
+		}
+		p.i += len(text) + 1
+		return text, nil
+	}
+	n := strings.IndexAny(p.in[p.i:]+",", "(),=")
+	text := strings.TrimSpace(p.in[p.i : p.i+n])
+	if text == "" {
+		return "", p.fail(p.i, "want a name or a value")
+	}
+	p.i += n
+	return text, nil
+}
+
+func (p *parser) expr(nesting int) (e Expr, err error) {
 	if nesting > maxNesting {
-		return Expr{}, p.fail(p.i, "expressions nest deeper than %d", maxNesting)
+		return e, p.fail(p.i, "expressions nest deeper than %d", maxNesting)
 	}
 	p.space()
-	e := Expr{Pos: p.i}
-	var err error
+	e.Pos = p.i
 	if e.Name, err = p.word(); err != nil {
 		return e, err
 	}
-	if p.space(); p.i >= len(p.in) || p.in[p.i] != '(' {
-		return e, nil
-	}
-	e.Call = true
 	open := p.i
-	p.i++
-	if p.space(); p.i < len(p.in) && p.in[p.i] == ')' {
-		p.i++
+	if e.Call = p.next('('); !e.Call || p.next(')') {
 		return e, nil
 	}
 	for {
@@ -119,43 +121,32 @@ func (p *parser) expr(nesting int) (Expr, error) {
 			return e, err
 		}
 		e.Args = append(e.Args, a)
-		p.space()
 		switch {
-		case p.i >= len(p.in):
-			return e, p.fail(open, "the parenthesis is not closed")
-		case p.in[p.i] == ',':
-			p.i++
-		case p.in[p.i] == ')':
-			p.i++
+		case p.next(')'):
 			return e, nil
-		default:
+		case p.i == len(p.in):
+			return e, p.fail(open, "the parenthesis is not closed")
+		case !p.next(','):
 			return e, p.fail(p.i, "want a comma or a closing parenthesis")
 		}
 	}
 }
 
-func (p *parser) arg(nesting int) (Arg, error) {
-	p.space()
-	a := Arg{Pos: p.i}
-	e, err := p.expr(nesting)
-	if err != nil {
+func (p *parser) arg(nesting int) (a Arg, err error) {
+	if a.Value, err = p.expr(nesting); err != nil {
 		return a, err
 	}
-	if p.space(); p.i >= len(p.in) || p.in[p.i] != '=' {
-		a.Value = e
+	if a.Pos = a.Value.Pos; !p.next('=') {
 		return a, nil
 	}
-	if e.Call {
-		return a, p.fail(a.Pos, "want key=value; %s(…) cannot be a key", e.Name)
+	if a.Key = a.Value.Name; a.Value.Call {
+		return a, p.fail(a.Pos, "want key=value; %s(…) cannot be a key", a.Key)
 	}
-	p.i++
-	a.Key = e.Name
 	a.Value, err = p.expr(nesting)
 	return a, err
 }
 
-// Reader reads the arguments of a call by key or position and remembers what was
-// not asked for. The first mistake sticks; ask Err at the end.
+// Reader reads the arguments of a call by key or position. The first mistake sticks; ask Err at the end.
 type Reader struct {
 	in    string
 	e     Expr
@@ -164,37 +155,25 @@ type Reader struct {
 	err   error
 }
 
-// Read starts reading e, which was parsed from in. names gives the keys that
-// positional arguments stand for.
+// Read starts reading e, which was parsed from in. names gives the keys that positional arguments stand for.
 func Read(in string, e Expr, names ...string) *Reader {
 	r := &Reader{in: in, e: e, names: names, used: make([]bool, len(e.Args))}
-	seen := map[string]bool{}
-	positional := 0
-	for i, a := range e.Args {
-		key := a.Key
-		if key == "" {
-			if positional >= len(names) {
-				r.fail(a.Pos, "too many arguments to %s: it takes %s", e.Name, r.takes())
+	r.e.Args = slices.Clone(e.Args)
+	takes := cmp.Or(strings.Join(names, ", "), "none by position")
+	for i := range r.e.Args {
+		a := &r.e.Args[i]
+		if a.Key == "" {
+			if len(names) == 0 {
+				r.fail(a.Pos, "too many arguments to %s: it takes %s", e.Name, takes)
 				return r
 			}
-			key = names[positional]
-			positional++
-			r.e.Args = slices.Clone(r.e.Args)
-			r.e.Args[i].Key = key
+			a.Key, names = names[0], names[1:]
 		}
-		if seen[key] {
-			r.fail(a.Pos, "%s is given twice", key)
+		if r.index(a.Key) < i {
+			r.fail(a.Pos, "%s is given twice", a.Key)
 		}
-		seen[key] = true
 	}
 	return r
-}
-
-func (r *Reader) takes() string {
-	if len(r.names) == 0 {
-		return "none by position"
-	}
-	return strings.Join(r.names, ", ")
 }
 
 func (r *Reader) fail(pos int, format string, args ...any) {
@@ -206,115 +185,90 @@ func (r *Reader) fail(pos int, format string, args ...any) {
 // Fail reports a mistake in the value of key, or in the whole call if key is "".
 func (r *Reader) Fail(key, format string, args ...any) {
 	pos := r.e.Pos
-	for _, a := range r.e.Args {
-		if a.Key == key && key != "" {
-			pos = a.Value.Pos
-		}
+	if i := r.index(key); i >= 0 {
+		pos = r.e.Args[i].Value.Pos
 	}
 	r.fail(pos, format, args...)
 }
 
 // Has reports whether key was given.
-func (r *Reader) Has(key string) bool { _, ok := r.peek(key); return ok }
+func (r *Reader) Has(key string) bool { return r.index(key) >= 0 }
 
-func (r *Reader) peek(key string) (int, bool) {
-	for i, a := range r.e.Args {
-		if a.Key == key {
-			return i, true
-		}
-	}
-	return 0, false
+func (r *Reader) index(key string) int {
+	return slices.IndexFunc(r.e.Args, func(a Arg) bool { return a.Key == key })
 }
 
 // Expr takes the argument as it was parsed.
 func (r *Reader) Expr(key string) (Expr, bool) {
-	i, ok := r.peek(key)
-	if !ok {
+	i := r.index(key)
+	if i < 0 {
 		return Expr{}, false
 	}
 	r.used[i] = true
 	return r.e.Args[i].Value, true
 }
 
-func (r *Reader) text(key string) (string, bool) {
+// take reads a plain value; def when it is absent.
+func take[T any](r *Reader, key string, def T, read func(string) (T, error)) T {
 	e, ok := r.Expr(key)
 	if ok && e.Call {
 		r.fail(e.Pos, "%s takes a plain value, not %s(…)", key, e.Name)
-		return "", false
 	}
-	return e.Name, ok
+	if !ok || e.Call {
+		return def
+	}
+	v, err := read(e.Name)
+	if err != nil {
+		r.fail(e.Pos, "%s=%s: %v", key, e.Name, err)
+	}
+	return v
 }
 
 // Text takes a word; def when it is absent.
 func (r *Reader) Text(key, def string) string {
-	if s, ok := r.text(key); ok {
-		return s
-	}
-	return def
+	return take(r, key, def, func(s string) (string, error) { return s, nil })
 }
 
 // Duration takes a duration of at least 0; def when it is absent.
 func (r *Reader) Duration(key string, def time.Duration) time.Duration {
-	s, ok := r.text(key)
-	if !ok {
-		return def
-	}
-	d, err := ParseDuration(s)
-	if err != nil {
-		r.Fail(key, "%s=%s: %v", key, s, err)
-	}
-	return d
+	return take(r, key, def, ParseDuration)
 }
 
 // Float takes a finite number; def when it is absent.
 func (r *Reader) Float(key string, def float64) float64 {
-	s, ok := r.text(key)
-	if !ok {
-		return def
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-		r.Fail(key, "%s=%s is not a number", key, s)
-	}
-	return f
+	return take(r, key, def, func(s string) (float64, error) {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			return 0, errors.New("not a number")
+		}
+		return f, nil
+	})
 }
 
 // Int takes an integer from least on; def when it is absent.
 func (r *Reader) Int(key string, least, def int) int {
-	s, ok := r.text(key)
-	if !ok {
-		return def
-	}
-	n, err := strconv.Atoi(s)
-	if err != nil || n < least {
-		r.Fail(key, "%s=%s: want a whole number of at least %d", key, s, least)
-	}
-	return n
+	return take(r, key, def, func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < least {
+			return n, fmt.Errorf("want a whole number of at least %d", least)
+		}
+		return n, nil
+	})
 }
 
 // Bool takes true or false; def when it is absent.
 func (r *Reader) Bool(key string, def bool) bool {
-	switch v := r.Text(key, strconv.FormatBool(def)); v {
-	case "true":
-		return true
-	case "false":
-	default:
-		r.Fail(key, "%s=%s: want true or false", key, v)
-	}
-	return false
+	return take(r, key, def, func(s string) (bool, error) {
+		if s != "true" && s != "false" {
+			return false, errors.New("want true or false")
+		}
+		return s == "true", nil
+	})
 }
 
 // Probability takes a share such as 5% or 0.05; def when it is absent.
 func (r *Reader) Probability(key string, def float64) float64 {
-	s, ok := r.text(key)
-	if !ok {
-		return def
-	}
-	p, err := ParseProbability(s)
-	if err != nil {
-		r.Fail(key, "%s=%s: %v", key, s, err)
-	}
-	return p
+	return take(r, key, def, ParseProbability)
 }
 
 // Err is the first mistake; arguments nobody asked for are one.
@@ -332,10 +286,10 @@ func (r *Reader) Err(known ...string) error {
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, fmt.Errorf("not a duration; write a number and a unit, like 87ms or 5s")
+		return 0, errors.New("not a duration; write a number and a unit, like 87ms or 5s")
 	}
 	if d < 0 {
-		return 0, fmt.Errorf("a duration here is not negative")
+		return 0, errors.New("a duration here is not negative")
 	}
 	return d, nil
 }

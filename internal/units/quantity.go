@@ -32,8 +32,7 @@ func quantity[P interface {
 	}}
 }
 
-// Value reads one value in the quantity's least unit: nanoseconds, bytes, parts of a whole or
-// what the number says. ok is false if the text is not a quantity, such as unlimited for a count.
+// Value reads one value in the quantity's least unit; ok is false if the text is none, such as unlimited.
 func (q Quantity) Value(text string) (v float64, ok bool) {
 	v, err := q.value(text)
 	return v, err == nil && v >= 0 && v <= maxExact

@@ -10,8 +10,7 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Speed is how many times faster than it happened something is done again, written 10x,
-// 0.1x or unlimited. The zero Speed, of a file or flag that gives none, is 1x.
+// Speed is how many times faster something is done again: 10x, 0.1x or unlimited. The zero Speed is 1x.
 type Speed float64
 
 // Unlimited is as fast as those that follow it can take it.

@@ -1,6 +1,5 @@
-// Package units reads and writes durations, sizes and shares as people do: 45s,
-// 3KiB, 80%. A value without its unit is refused, and every error says what would
-// be right.
+// Package units reads and writes durations, sizes and shares as people do: 45s, 3KiB, 80%. A value without its unit is
+// refused, and every error says what would be right.
 package units
 
 import (

@@ -27,8 +27,7 @@ const (
 	maxErrorText = 300
 )
 
-// perform sends one operation on an object until it is acknowledged or given up, and
-// records every attempt. intended is the time the plan wanted, first when the first attempt began.
+// perform sends one operation until it is acknowledged or given up, and records every attempt.
 func (e *Engine) perform(ctx context.Context, op plan.Op, st *object, intended int64) (first int64, err error) {
 	unclear := int64(0) // start of an attempt that may have taken effect
 	for attempt := 0; ; attempt++ {
@@ -82,9 +81,8 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *object, intended i
 	}
 }
 
-// errEarly says that a pod that was to end within its grace went at once. An apiserver that
-// is late begins with the pod in its cache, and one without a node has no grace; what it
-// took from there it keeps when it goes on with the pod as it is.
+// errEarly says that a pod that was to end within its grace went at once: a late apiserver begins with the pod in its
+// cache, and one without a node has no grace.
 var errEarly = errors.New("the pod was deleted without grace")
 
 // settle notes what an acknowledged operation made of the object.
@@ -102,8 +100,7 @@ func (e *Engine) settle(op plan.Op, st *object, a answer, started int64) {
 	}
 }
 
-// recordGone logs the deletion of an object that is not there any more when an operation on it
-// is given up: by somebody else, or by an attempt that had no clear answer.
+// recordGone logs the deletion of an object that is gone when an operation on it is given up.
 func (e *Engine) recordGone(ctx context.Context, op plan.Op, st *object) {
 	if op.Type == oplog.TypeCreate {
 		return

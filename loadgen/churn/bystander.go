@@ -29,8 +29,7 @@ func (e *Engine) trickle(ctx context.Context, phase string) error {
 	return nil
 }
 
-// updateBystander sends one update of the trickle. A failed one is recorded and not
-// repeated: the next is not far.
+// updateBystander sends one update of the trickle. A failed one is recorded and not repeated: the next is not far.
 func (e *Engine) updateBystander(ctx context.Context, op plan.Op, intended int64) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()

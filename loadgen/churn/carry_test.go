@@ -145,8 +145,7 @@ func TestProfileOrder(t *testing.T) {
 	})
 }
 
-// TestProfileWithoutOwner: what depends on a creation that was given up is skipped and
-// counted, and the rest goes on.
+// TestProfileWithoutOwner: what depends on a creation that was given up is skipped and counted, and the rest goes on.
 func TestProfileWithoutOwner(t *testing.T) {
 	virtual(t, "", func(t *testing.T) {
 		api := &anyAPI{latency: time.Millisecond}

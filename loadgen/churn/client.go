@@ -14,11 +14,9 @@ import (
 )
 
 const (
-	// streamsPerConnection keeps a connection well below the apiserver's limit of
-	// HTTP/2 streams (100 by default), where requests would wait inside the client.
+	// streamsPerConnection is well below the apiserver's limit (100), beyond which requests would wait in the client.
 	streamsPerConnection = 50
-	// maxConnections bounds the connections; 16 × 100 streams are more than a
-	// small apiserver serves at a time.
+	// maxConnections bounds the connections; 16 × 100 streams are more than a small apiserver serves at a time.
 	maxConnections = 16
 
 	userAgent    = "watchbench-churn"
@@ -26,8 +24,7 @@ const (
 	protobufType = "application/vnd.kubernetes.protobuf"
 )
 
-// clients are connections to one apiserver. Those for load are apart from the one
-// for control, so that heartbeats and bystanders do not queue behind the load.
+// clients are connections to one apiserver; heartbeats and bystanders do not queue behind the load.
 type clients struct {
 	load       []rest.Interface
 	control    *rest.Config // over a connection of its own

@@ -7,8 +7,7 @@ import (
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
-// clock gives Unix nanoseconds that never step: the wall clock as it was at the
-// start, moved on by the monotonic one.
+// clock gives Unix nanoseconds that never step: the wall clock as it was at the start, moved on by the monotonic one.
 type clock struct {
 	start time.Time
 	base  int64

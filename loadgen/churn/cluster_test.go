@@ -54,8 +54,7 @@ type seen struct {
 	grace       int64
 }
 
-// watchPods collects the pod events of a run until stop is called, which waits for
-// all that happened before.
+// watchPods collects the pod events of a run until stop is called, which waits for all that happened before.
 func watchPods(t *testing.T, client kubernetes.Interface, run string) (stop func() []seen) {
 	t.Helper()
 	w, err := client.CoreV1().Pods("").Watch(t.Context(), metav1.ListOptions{LabelSelector: churn.RunLabel + "=" + run})
@@ -169,9 +168,8 @@ func TestOpLogAgreesWithAWatch(t *testing.T) {
 	}
 }
 
-// compare holds the records of pods against the events of a watch: each
-// acknowledged write made exactly one event, with the version and the operation id
-// that the record says.
+// compare holds the records of pods against the events of a watch: each acknowledged write made exactly one event, with
+// the version and the operation id that the record says.
 func compare(t *testing.T, records []oplog.Record, events []seen) {
 	t.Helper()
 	type key struct {
@@ -320,28 +318,6 @@ func nothingLeft(t *testing.T, client kubernetes.Interface, run string) {
 	note("service accounts", len(accounts.Items), err)
 	if len(left) > 0 {
 		t.Errorf("left behind: %s", strings.Join(left, ", "))
-	}
-}
-
-func TestRemoveTakesOnlyItsRun(t *testing.T) {
-	killed, other := config(t), config(t)
-	killed.Prefill, other.RunID = 5, runID(t)
-	first, _, restConfig := newEngine(t, killed)
-	second, _, _ := newEngine(t, other)
-	client := kubernetes.NewForConfigOrDie(restConfig)
-	for _, e := range []*churn.Engine{first, second} {
-		if err := e.Prepare(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	n, err := churn.Remove(t.Context(), restConfig, killed.RunID)
-	if want := killed.Namespaces + 2*killed.Nodes; err != nil || n != want {
-		t.Errorf("%d removed, %v, want %d", n, err, want)
-	}
-	nothingLeft(t, client, killed.RunID)
-	list, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{LabelSelector: churn.RunLabel + "=" + other.RunID})
-	if err != nil || len(list.Items) != other.Namespaces {
-		t.Errorf("the other run has %d namespaces, %v", len(list.Items), err)
 	}
 }
 

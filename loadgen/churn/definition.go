@@ -3,22 +3,19 @@ package churn
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
-
-	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
 const (
 	kindDefinition = "CustomResourceDefinition"
-	// servedLimit bounds the time until an apiserver serves a new definition, which takes
-	// a second or two, or is done with an old one.
+	// servedLimit bounds the time until an apiserver serves a new definition, or is done with an old one.
 	servedLimit = time.Minute
 	servedPoll  = 100 * time.Millisecond
 )
@@ -39,31 +36,14 @@ func definition(labels map[string]string) *unstructured.Unstructured {
 	return d
 }
 
-// define makes the definition of the custom resource, if the profile has any, and returns
-// once its objects are served. One that another run made is used and left to that run.
+// define makes the definition of the custom resource, if needed, and returns once it is served. Another run's is used.
 func (e *Engine) define(ctx context.Context) error {
 	if !e.cfg.HasWidgets() {
 		return nil
 	}
 	d := definition(runLabels(&e.cfg))
-	rec := e.free(kindDefinition, "", d.GetName(), oplog.TypeCreate)
-	d.SetAnnotations(Marks(rec.ID, rec.Intended))
-	body, err := d.MarshalJSON()
-	if err != nil {
-		return fmt.Errorf("encoding the definition: %w", err)
-	}
-	client := e.client.controlSet.CoreV1().RESTClient()
-	a := func() answer {
-		ctx, cancel := context.WithTimeout(ctx, e.timeout)
-		defer cancel()
-		return do(ctx, client.Post().AbsPath(path(definitions, "")).SetHeader("Content-Type", "application/json").Body(body),
-			true)
-	}()
-	if e.record(rec, a); !apierrors.IsAlreadyExists(a.err) {
-		e.created.keep(outside{kind: kindDefinition, in: definitions, name: d.GetName()}, a.uid)
-		if a.err != nil {
-			return fmt.Errorf("creating %s %s: %w", kindDefinition, d.GetName(), a.err)
-		}
+	if err := e.createOnce(ctx, definitions, kindDefinition, d); err != nil && !errors.Is(err, ErrInUse) {
+		return err
 	}
 	widgets := e.client.meta.Resource(resource("Widget"))
 	return e.poll(ctx, "the apiserver to serve "+d.GetName(), func(ctx context.Context) error {

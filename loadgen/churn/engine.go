@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,13 +33,11 @@ type Settings struct {
 	REST   *rest.Config // how to reach the apiserver; not changed
 	Log    Recorder
 	Logger *slog.Logger
-	// RequestTimeout bounds one attempt; 0: 10 s. An attempt that it ends may take effect
-	// all the same.
+	// RequestTimeout bounds one attempt; 0: 10 s. An attempt that it ends may take effect all the same.
 	RequestTimeout time.Duration
 }
 
-// Engine executes one plan once. Its methods are called in the order that the
-// package documentation gives; Progress may be called at any time.
+// Engine executes one plan once. The package documentation has the order of calls.
 type Engine struct {
 	*journal
 	*wire
@@ -66,16 +65,12 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	e := newEngine(newJournal(s.Log), &wire{cfg: cfg, rest: client.control, client: client,
-		timeout: cmp.Or(s.RequestTimeout, requestTimeout), targets: newTargets(),
-		shape: shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})}, logger)
-	e.plan, e.planned = p, p.Planned()
-	return e, nil
-}
-
-func newEngine(j *journal, w *wire, logger *slog.Logger) *Engine {
-	c := newCreated()
-	return &Engine{journal: j, wire: w, created: c, logger: logger, heart: heart{j, w, c, logger}}
+	j, c := newJournal(s.Log), &created{outside: map[outside]types.UID{}, pods: map[string]*object{}}
+	w := &wire{cfg: cfg, rest: client.control, client: client, timeout: cmp.Or(s.RequestTimeout, requestTimeout),
+		targets: &targets{all: map[weak.Pointer[plan.Target]]*openObject{}},
+		shape:   shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})}
+	return &Engine{journal: j, wire: w, created: c, logger: logger, heart: heart{j, w, c, logger}, plan: p,
+		planned: p.Planned()}, nil
 }
 
 // Close frees the connections. The Engine cannot be used after it.
@@ -93,8 +88,7 @@ func concurrency(cfg *plan.Config) int {
 	return cfg.Threads
 }
 
-// object is the state of an object of the plan while it lives. Its creation sets the fields
-// before anything else is sent; the patches of a hot pod are sent beside each other.
+// object is the state of an object of the plan. Its creation sets the fields before anything else is sent.
 type object struct {
 	kind            string // as in the op log
 	namespace, name string
@@ -141,10 +135,6 @@ type created struct {
 	namespaces []string
 	outside    map[outside]types.UID // "": not known
 	pods       map[string]*object    // by namespace/name; live as far as is known
-}
-
-func newCreated() *created {
-	return &created{outside: map[outside]types.UID{}, pods: map[string]*object{}}
 }
 
 // keep notes an object for the teardown.
@@ -197,12 +187,10 @@ const (
 	kindLease = "Lease"
 )
 
-// ErrUnusable means that the apiserver refused or failed so many operations in a
-// row that going on has no point.
+// ErrUnusable means that the apiserver refused or failed so many operations in a row that going on has no point.
 var ErrUnusable = errors.New("the apiserver does not take the load")
 
-// A phase ends when maxFailuresInARow operations in a row were given up after their retries, over
-// at least minOutage: an apiserver takes seconds to restart.
+// A phase ends when so many operations in a row were given up over minOutage: an apiserver takes seconds to restart.
 const (
 	maxFailuresInARow = 50
 	minOutage         = 15 * time.Second

@@ -313,8 +313,7 @@ func TestHotPatchGivenUp(t *testing.T) {
 }
 
 func TestOpenLoopShowsItsLag(t *testing.T) {
-	// 20 requests per second of 100 ms each are two at a time; one slot makes half of
-	// them late, and later all the time.
+	// 20 requests per second of 100 ms each are two at a time; one slot makes half of them late, and later all the time.
 	virtual(t, "", func(t *testing.T) {
 		api := &fakeAPI{latency: 100 * time.Millisecond}
 		e, log := fakeEngine(t, api, func(c *plan.Config) {

@@ -23,13 +23,11 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// fakeAPI is the part of an apiserver that pods need, as a RoundTripper: without
-// sockets, time in a test can be virtual. What it cannot know, such as admission,
-// the integration tests ask a real one.
+// fakeAPI is the part of an apiserver that pods need, as a RoundTripper: without sockets, time in a test can be
+// virtual. What it cannot know, such as admission, the integration tests ask a real one.
 type fakeAPI struct {
 	latency time.Duration
-	// fault, if not nil, may answer a request itself. after says that the request
-	// takes effect all the same.
+	// fault, if not nil, may answer a request itself. after says that the request takes effect all the same.
 	fault func(method, path string, n int) (resp *http.Response, err error, after bool)
 	// answer, if not nil, delays the answer to the n-th request, which has taken effect.
 	answer func(n int)

@@ -7,8 +7,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// journal writes the op log. It numbers requests that the plan does not foresee, and knows the
-// time and the phase.
+// journal writes the op log. It numbers requests that the plan does not foresee, and knows the time and the phase.
 type journal struct {
 	log    Recorder
 	clock  clock

@@ -5,10 +5,8 @@ import (
 	"sync"
 )
 
-// lanes runs functions: those of one lane one after the other, in the order in
-// which they were submitted, different lanes beside each other. A lane without work
-// costs nothing. What waits is bounded by the plan: no more than the operations
-// that are due and unanswered.
+// lanes runs functions: those of one lane one after the other, in their order, different lanes beside each other. What
+// waits is bounded by the plan: the operations that are due and unanswered.
 type lanes struct {
 	slots chan struct{} // requests under way, at most
 

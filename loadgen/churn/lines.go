@@ -6,8 +6,7 @@ import (
 	"io"
 )
 
-// lines turns standard input into go-aheads. Its reader cannot be interrupted and
-// lives until its input ends, which for a program is the end of the process.
+// lines turns standard input into go-aheads. Its reader cannot be interrupted and lives until its input ends.
 type lines struct {
 	unused chan struct{}   // lines that nobody has taken yet
 	open   context.Context // ends with the input
@@ -48,8 +47,7 @@ func (l *lines) next(ctx context.Context) error {
 	}
 }
 
-// whileOpen makes a context that ends with ErrAborted when the input ends and no
-// line is left: its writer has died. release must be called.
+// whileOpen makes a context that ends with ErrAborted when the input ends with no line left: its writer has died.
 func (l *lines) whileOpen(ctx context.Context) (out context.Context, release func()) {
 	out, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(l.open, func() {

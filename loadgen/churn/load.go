@@ -30,9 +30,7 @@ func (e *Engine) Warmup(ctx context.Context) error {
 	return nil
 }
 
-// Load sends the plan's load and reports on it. begun, unless nil, is called with the
-// time at which it begins, in Unix nanoseconds. When ctx ends first, the Stats cover
-// what was sent.
+// Load sends the plan's load. begun, unless nil, gets the time at which it begins, in Unix nanoseconds.
 func (e *Engine) Load(ctx context.Context, begun func(started int64)) (Stats, error) {
 	return e.LoadBy(ctx, begun, func(_ context.Context, s *Sender) error {
 		if e.cfg.Model == plan.ModelOpen {
@@ -42,8 +40,7 @@ func (e *Engine) Load(ctx context.Context, begun func(started int64)) (Stats, er
 	})
 }
 
-// LoadBy is Load for a caller with threads of its own, as k6's virtual users are: drive
-// gets a Sender, and the load is over when drive returns.
+// LoadBy is Load for a caller with threads of its own, such as k6; the load is over when drive returns.
 func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive func(context.Context,
 	*Sender) error) (Stats, error) {
 	e.enter(oplog.PhaseLoad)
@@ -85,8 +82,7 @@ func (e *Engine) besideBystander(ctx context.Context, phase string, send func(co
 	return err
 }
 
-// Sender sends operations of a load when its caller says so. Its methods may be called
-// from any goroutine; each returns when what it sent was answered.
+// Sender sends operations of a load when its caller says so. Its methods may be called from any goroutine.
 type Sender struct {
 	engine *Engine
 	ctx    context.Context // the load's
@@ -104,8 +100,7 @@ func (e *Engine) sender(ctx context.Context) *Sender {
 	return &Sender{engine: e, ctx: ctx, lanes: newLanes(limit)}
 }
 
-// Sent is the outcome of one operation. Times are Unix nanoseconds;
-// Started is 0 if it was not sent.
+// Sent is the outcome of one operation. Times are Unix nanoseconds; Started is 0 if it was not sent.
 type Sent struct {
 	Op                          plan.Op
 	Intended, Started, Finished int64
@@ -117,8 +112,7 @@ var errOver = errors.New("the load is over")
 // Now is the generator's clock, that of the op log, in Unix nanoseconds.
 func (s *Sender) Now() int64 { return s.engine.clock.now() }
 
-// openLoop dispatches every operation at its time, whether or not former ones were
-// answered; those of one pod still go one after the other.
+// openLoop dispatches every operation at its time, whether or not former ones were answered.
 func (s *Sender) openLoop() error {
 	start := s.engine.loadStarted.Load()
 	for {
@@ -133,8 +127,7 @@ func (s *Sender) openLoop() error {
 	return s.ctx.Err()
 }
 
-// Next sends the next operation of an open plan at its time after start, in Unix
-// nanoseconds; false when there is none or the load was ended.
+// Next sends the next operation of an open plan at its time after start; false when there is none.
 func (s *Sender) Next(start int64) (Sent, bool) {
 	s.mu.Lock()
 	op, ok := s.timed()
@@ -148,9 +141,7 @@ func (s *Sender) Next(start int64) (Sent, bool) {
 	return r, s.ctx.Err() == nil || r.Err == nil
 }
 
-// submit puts op into its lane, where it waits for its time and for those before it. A hot patch has a lane
-// of its own, since it waits for no other, and whatever becomes of it, it stops nothing else; lanes of targets
-// are not negative.
+// submit puts op into its lane. A hot patch, which waits for no other and stops nothing, has a negative one of its own.
 func (s *Sender) submit(op plan.Op, intended int64) <-chan Sent {
 	e, done := s.engine, make(chan Sent, 1)
 	o, lane := e.targets.of(op.Target, e.newTarget), op.Target.Lane
@@ -195,8 +186,7 @@ func (s *Sender) thread(ops iter.Seq[plan.Op], ends int64) (t *Thread, stop func
 	return t, stop
 }
 
-// closedLoop runs the threads until they have sent what is theirs. Requests under way at
-// the end are waited for.
+// closedLoop runs the threads until they have sent what is theirs. Requests under way at the end are waited for.
 func (s *Sender) closedLoop(threads int, begin func(int) (*Thread, func())) error {
 	var running sync.WaitGroup
 	for k := range threads {
@@ -212,9 +202,8 @@ func (s *Sender) closedLoop(threads int, begin func(int) (*Thread, func())) erro
 	return s.ctx.Err()
 }
 
-// Step sends the thread's next operation, or all patches of a burst; false when there is
-// none or the load was ended. An operation is intended for the moment the thread is free,
-// plus think time and the stage's gap.
+// Step sends the thread's next operation, or all patches of a burst, when it is free, plus think time and the stage's
+// gap; false when there is none.
 func (t *Thread) Step() ([]Sent, bool) {
 	e := t.sender.engine
 	var waiting []<-chan Sent

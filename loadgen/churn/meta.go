@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// metadataType asks for the metadata alone: the rest is known, it was
-// sent. An apiserver that does not know it answers with the object.
+// metadataType asks for the metadata alone. An apiserver that does not know it answers with the object.
 const metadataType = protobufType + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 // metadataAccepted lists the accepted types of answers.
@@ -22,8 +21,7 @@ var protobufMagic = []byte("k8s\x00")
 
 var errNoObject = errors.New("the apiserver's answer is not an object")
 
-// readMetadata reads the metadata out of an answer with an object, or with the metadata of
-// one: it is the first field of every kind. ok is false for an answer with a Status.
+// readMetadata reads the metadata of an answer: it is the first field of every kind. ok is false for a Status.
 func readMetadata(body []byte) (m metav1.ObjectMeta, ok bool, err error) {
 	if !bytes.HasPrefix(body, protobufMagic) {
 		return readJSONMetadata(body)

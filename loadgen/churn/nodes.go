@@ -10,9 +10,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
 const (
@@ -29,13 +29,10 @@ type heart struct {
 	logger  *slog.Logger
 }
 
-// Heartbeat keeps the nodes alive until ctx ends: every ten seconds each node's lease and
-// Ready condition. During the load they are spread over that time; before and after it
-// one follows right after the other, so that between two rounds nothing is written and a
-// watcher can be seen to have caught up (with some hundred nodes; a round of a thousand
-// fills the time). A failed heartbeat is recorded and comes again with the next round. Its
-// writes carry no operation mark: a heartbeat that changes more than its time would not look
-// like one. During its open load a profile has heartbeats of its own.
+// Heartbeat keeps the nodes alive until ctx ends: every ten seconds each node's lease and Ready condition. During the
+// load they are spread over that time; else one follows the other, so that a watcher can be seen to have caught up
+// between two rounds. A failed one comes again with the next round. They carry no operation mark. During its open load
+// a profile has heartbeats of its own.
 func (e *Engine) Heartbeat(ctx context.Context) { e.heart.run(ctx) }
 
 func (h *heart) run(ctx context.Context) {
@@ -58,8 +55,8 @@ func (h *heart) beat(ctx context.Context, node string, since time.Time) {
 		return
 	}
 	if h.created.has(kindLease, leaseNamespace, node) {
-		h.patch(ctx, heartbeat{kind: "Lease", node: node,
-			patch: fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, now.UTC().Format(metav1.RFC3339Micro))})
+		h.patch(ctx, shape.Request{Resource: resource(kindLease), Namespace: leaseNamespace, Name: node,
+			Body: fmt.Appendf(nil, `{"spec":{"renewTime":%q}}`, now.UTC().Format(metav1.RFC3339Micro))}, kindLease)
 	}
 	if profile {
 		return // the status is the profile's
@@ -69,31 +66,22 @@ func (h *heart) beat(ctx context.Context, node string, since time.Time) {
 		h.logger.Error("encoding a heartbeat", "err", err)
 		return
 	}
-	h.patch(ctx, heartbeat{kind: "Node", node: node, patch: patch})
+	h.patch(ctx, shape.Request{Resource: resource(kindNode), Name: node, Subresource: "status", Body: patch}, kindNode)
 }
 
-type heartbeat struct {
-	kind, node string
-	patch      []byte
-}
-
-func (h *heart) patch(ctx context.Context, b heartbeat) {
+func (h *heart) patch(ctx context.Context, r shape.Request, kind string) {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
-	client, kindPath, namespace := h.client.controlSet.CoreV1().RESTClient(), "nodes", ""
-	if b.kind == "Lease" {
-		client, kindPath, namespace = h.client.controlSet.CoordinationV1().RESTClient(), "leases", leaseNamespace
+	r.Verb, r.PatchType, r.FieldManager = shape.VerbPatch, types.StrategicMergePatchType, fieldManager
+	rec := h.free(kind, r.Namespace, r.Name, oplog.TypeHeartbeat)
+	a := answer{}
+	if request, err := request(h.client.controlSet.CoreV1().RESTClient(), r); err != nil {
+		a.err = err
+	} else {
+		a = do(ctx, request, true)
 	}
-	request := client.Patch(types.StrategicMergePatchType).NamespaceIfScoped(namespace,
-		namespace != "").Resource(kindPath).Name(b.node)
-	if b.kind == "Node" {
-		request = request.SubResource("status")
-	}
-	r := h.free(b.kind, namespace, b.node, oplog.TypeHeartbeat)
-	a := do(ctx, request.VersionedParams(&metav1.PatchOptions{FieldManager: fieldManager},
-		scheme.ParameterCodec).Body(b.patch), true)
-	if h.record(r, a); a.err != nil {
-		h.logger.Warn("heartbeat failed", "kind", b.kind, "node", b.node, "err", a.err)
+	if h.record(rec, a); a.err != nil {
+		h.logger.Warn("heartbeat failed", "kind", kind, "node", r.Name, "err", a.err)
 	}
 }
 

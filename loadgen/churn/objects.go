@@ -36,8 +36,7 @@ func namespace(cfg *plan.Config, i int) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: cfg.NamespaceName(i), Labels: labels}}
 }
 
-// Ground are the objects that a run makes besides those of its operations, as an apiserver
-// holds them, for a simulated one: namespaces, and the definition of a custom resource.
+// Ground are the objects that a run makes besides those of its operations, for a simulated apiserver.
 func Ground(cfg *plan.Config) (all []shape.Object) {
 	for i := range cfg.Namespaces {
 		ns := namespace(cfg, i)

@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/shape"
@@ -22,8 +22,7 @@ const prepareWorkers = 32
 // ErrInUse means that objects with the names of this run exist already.
 var ErrInUse = errors.New("the run id is in use")
 
-// Prepare makes the namespaces, nodes and whatever else exists before the load.
-// Whatever it made before an error is removed by Teardown.
+// Prepare makes whatever exists before the load. What it made before an error is removed by Teardown.
 func (e *Engine) Prepare(ctx context.Context) error {
 	if err := e.reachable(ctx); err != nil {
 		return err
@@ -55,7 +54,7 @@ func (e *Engine) reachable(ctx context.Context) error {
 func (e *Engine) createNamespaces(ctx context.Context) error {
 	return each(ctx, upTo(e.cfg.Namespaces), func(ctx context.Context, i int) error {
 		ns := namespace(&e.cfg, i)
-		err := e.createOnce(ctx, "Namespace", "namespaces", ns)
+		err := e.createOnce(ctx, corev1.SchemeGroupVersion.WithResource("namespaces"), "Namespace", ns)
 		if !errors.Is(err, ErrInUse) { // after any other error it may exist all the same
 			e.created.mu.Lock()
 			e.created.namespaces = append(e.created.namespaces, ns.Name)
@@ -64,29 +63,35 @@ func (e *Engine) createNamespaces(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Where the ServiceAccount admission plugin is on, pods are refused until the
-		// namespace has this; the controller that makes it may be slow or absent.
+		// The ServiceAccount admission plugin refuses pods without this, and its controller may be slow or absent.
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: ns.Name,
 			Labels: runLabels(&e.cfg)}}
-		if err := e.createOnce(ctx, "ServiceAccount", "serviceaccounts", account); !errors.Is(err, ErrInUse) {
+		err = e.createOnce(ctx, corev1.SchemeGroupVersion.WithResource("serviceaccounts"), "ServiceAccount", account)
+		if !errors.Is(err, ErrInUse) {
 			return err
 		}
 		return nil // somebody else made it
 	})
 }
 
-// createOnce creates one object of the prepare phase in the core group and records it.
-func (e *Engine) createOnce(ctx context.Context, kind, resource string, obj shape.Object) error {
-	r := e.free(kind, obj.GetNamespace(), obj.GetName(), oplog.TypeCreate)
-	obj.SetAnnotations(Marks(r.ID, r.Intended))
+// createOnce creates and records an object that is none of the plan's.
+func (e *Engine) createOnce(ctx context.Context, in schema.GroupVersionResource, kind string, obj shape.Object) error {
+	rec := e.free(kind, obj.GetNamespace(), obj.GetName(), oplog.TypeCreate)
+	obj.SetAnnotations(Marks(rec.ID, rec.Intended))
+	r, err := request(e.client.controlSet.CoreV1().RESTClient(), shape.Request{Verb: shape.VerbCreate, Resource: in,
+		Namespace: rec.Namespace, Name: rec.Name, FieldManager: fieldManager, Object: obj})
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	a := do(ctx, e.client.controlSet.CoreV1().RESTClient().Post().NamespaceIfScoped(r.Namespace,
-		r.Namespace != "").Resource(resource).
-		VersionedParams(&metav1.CreateOptions{FieldManager: fieldManager}, scheme.ParameterCodec).Body(obj), true)
-	e.record(r, a)
+	a := do(ctx, r, true)
+	e.record(rec, a)
+	if kind == kindDefinition && !apierrors.IsAlreadyExists(a.err) {
+		e.created.keep(outside{kind: kind, in: in, name: rec.Name}, a.uid)
+	}
 	if a.err != nil {
-		return e.notCreated(kind, r.Name, a.err)
+		return e.notCreated(kind, rec.Name, a.err)
 	}
 	return nil
 }
@@ -95,8 +100,7 @@ func (e *Engine) createOnce(ctx context.Context, kind, resource string, obj shap
 func (e *Engine) notCreated(kind, name string, err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID, or clean up "+
-			"with watchbench churn --remove %s",
-			ErrInUse, kind, name, e.cfg.RunID)
+			"with kubectl delete namespaces,nodes,leases,crd -A -l %s=%s", ErrInUse, kind, name, RunLabel, e.cfg.RunID)
 	}
 	return fmt.Errorf("creating %s %s: %w", kind, name, err)
 }

@@ -30,8 +30,7 @@ import (
 // profileKinds are all that a profile writes.
 var profileKinds = []string{"Pod", "ReplicaSet", "Deployment", "DaemonSet", "Job", "EndpointSlice", "Event", "Node", "Lease", "ConfigMap", "Widget"}
 
-// shortLives is a profile with all its parts whose pods go through every stage within
-// seconds.
+// shortLives is a profile with all its parts whose pods go through every stage within seconds.
 func shortLives(t *testing.T) plan.Config {
 	half, some, few := 0.4, 0.1, 2.0
 	cfg := plan.Default()
@@ -266,8 +265,7 @@ func acknowledged(t *testing.T, records []oplog.Record) (ok []oplog.Record) {
 	return ok
 }
 
-// holdKinds compares the records with what a watch saw, and says how many there were of
-// each kind.
+// holdKinds compares the records with what a watch saw, and says how many there were of each kind.
 func holdKinds(t *testing.T, records []oplog.Record, events map[string][]seen) string {
 	t.Helper()
 	text := ""

@@ -21,8 +21,7 @@ type answer struct {
 	err     error
 }
 
-// deleteWithin asks for a deletion of this uid and no other, after so many seconds of
-// grace at the latest.
+// deleteWithin asks for a deletion of this uid and no other, after so many seconds of grace at the latest.
 func deleteWithin(grace int64, uid types.UID) *metav1.DeleteOptions {
 	opts := &metav1.DeleteOptions{GracePeriodSeconds: &grace}
 	if uid != "" {
@@ -31,9 +30,7 @@ func deleteWithin(grace int64, uid types.UID) *metav1.DeleteOptions {
 	return opts
 }
 
-// do sends a request once: client-go's own retries would hide what the apiserver
-// answered. object says that the answer
-// holds the object and not only a status.
+// do sends a request once: client-go's own retries would hide answers. object says that the answer holds one.
 func do(ctx context.Context, r *rest.Request, object bool) answer {
 	var a answer
 	if object {

@@ -45,21 +45,18 @@ type line struct {
 	*Stats
 }
 
-// TeardownTimeout bounds the removal of what was created. A namespace of
-// 10,000 pods takes about 10 s.
+// TeardownTimeout bounds the removal of what was created. A namespace of 10,000 pods takes about 10 s.
 const TeardownTimeout = 2 * time.Minute
 
 const progressEvery = time.Second
 
-// ErrAborted means that the controlling process closed its end before the run was
-// over.
+// ErrAborted means that the controlling process closed its end before the run was over.
 var ErrAborted = errors.New("the controlling process closed standard input before the load was over")
 
 // SessionSettings configure a Session.
 type SessionSettings struct {
 	Out io.Writer // lines of JSON
-	// Wait makes the session wait for a line from In after "ready", "warmed" and
-	// "loaded". Without it In is not read.
+	// Wait makes the session wait for a line from In after "ready", "warmed" and "loaded". Without it In is not read.
 	Wait bool
 	In   io.Reader
 	// Quiet leaves out the lines that come every second.
@@ -68,8 +65,7 @@ type SessionSettings struct {
 	Logger *slog.Logger
 }
 
-// Driven sends the load of a Session. Its methods are called in this order, Heartbeat beside all that
-// follow it.
+// Driven sends the load of a Session. Its methods are called in this order, Heartbeat beside all that follow it.
 type Driven interface {
 	Prepare(context.Context) error
 	Heartbeat(context.Context)
@@ -82,8 +78,7 @@ type Driven interface {
 
 var _ Driven = (*Engine)(nil)
 
-// Session drives a load through a run in step with another process: it reports its phases as lines of JSON and waits,
-// if asked, for a line before the load, one more after a warm-up, and another before the teardown.
+// Session drives a load in step with another process: it reports its phases as lines and waits for some, if asked.
 type Session struct {
 	engine Driven
 	cfg    plan.Config
@@ -98,8 +93,7 @@ func NewSession(engine Driven, cfg plan.Config, s SessionSettings) *Session {
 	return &Session{engine: engine, cfg: cfg, s: s, enc: json.NewEncoder(s.Out)}
 }
 
-// Run goes through all phases. Whatever ends it early, it removes what was created
-// before it returns, for which it takes at most the teardown timeout.
+// Run goes through all phases. Whatever ends it early, it removes what was created before it returns.
 func (s *Session) Run(ctx context.Context) error {
 	beatCtx, stopBeating := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup

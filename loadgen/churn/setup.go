@@ -11,16 +11,14 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// setUp makes what exists before the load: each object after those that it names,
-// prepareWorkers at a time.
+// setUp makes what exists before the load: each object after those that it names, prepareWorkers at a time.
 func (e *Engine) setUp(ctx context.Context) error {
 	ctx, stop := e.health.watch(ctx)
 	defer stop()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	l := newLanes(prepareWorkers)
-	// What is dispatched and not yet done is bounded. The first of it depends on nothing
-	// that is not done, so it never waits for what is not dispatched.
+	// The first of what is dispatched depends on nothing that is not done, so it never waits for what is not dispatched.
 	room := make(chan struct{}, 4*prepareWorkers)
 	var once sync.Once
 	for op := range e.plan.Setup() {

@@ -7,8 +7,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// Stats is how far the load is; the op log has its times. Operations of bystanders, warm-up, prefill and heartbeats do
-// not count.
+// Stats is how far the load is. Bystanders, warm-up, prefill and heartbeats do not count.
 type Stats struct {
 	Started   int64 `json:"started,omitempty"`  // Unix ns
 	Finished  int64 `json:"finished,omitempty"` // Unix ns

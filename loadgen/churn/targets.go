@@ -12,16 +12,11 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// targets holds the state of the objects that operations write. Each is kept
-// as long as the plan, or an operation that is still to be sent, holds its target: an
-// Event needs the uid of a pod that is long gone.
+// targets holds the state of the objects that operations write, each as long as somebody holds its target: an Event
+// needs the uid of a pod that is long gone.
 type targets struct {
 	mu  sync.Mutex // guards all
 	all map[weak.Pointer[plan.Target]]*openObject
-}
-
-func newTargets() *targets {
-	return &targets{all: map[weak.Pointer[plan.Target]]*openObject{}}
 }
 
 // of returns the state of a target; build makes it the first time.
@@ -84,8 +79,7 @@ func dependsOn(op plan.Op) []*plan.Target {
 	return all
 }
 
-// awaitTargets waits until op's owner and all others that it names were created. It
-// returns false if ctx ended first, or if there never was an owner.
+// awaitTargets waits until all that op names were created. It returns false if ctx ended, or if there is no owner.
 func (e *Engine) awaitTargets(ctx context.Context, op plan.Op) bool {
 	for _, t := range dependsOn(op) {
 		o := e.targets.of(t, e.newTarget)
@@ -105,8 +99,7 @@ func (e *Engine) awaitTargets(ctx context.Context, op plan.Op) bool {
 	return true
 }
 
-// carry sends an operation once the objects that it names are there, and once l,
-// unless nil, has a place for the request. It returns when the first attempt began, 0 for none.
+// carry sends an operation once what it names is there and l has a place. It returns when it began, 0 for never.
 func (e *Engine) carry(ctx context.Context, op plan.Op, o *openObject, intended int64, l *lanes) (started int64,
 	err error) {
 	if op.Type == oplog.TypeCreate {

@@ -5,65 +5,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/owned"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// Remove deletes what a run left behind that was killed before its teardown: whatever has
-// the run's label. It returns how many objects and namespaces there were.
-func Remove(ctx context.Context, cfg *rest.Config, runID string) (found int, err error) {
-	client, err := newClients(cfg, 1)
-	if err != nil {
-		return 0, err
-	}
-	defer client.close()
-	// Whether it had a profile is not known any more.
-	w := &wire{cfg: plan.Config{RunID: runID, Load: plan.Load{Profile: "any"}}, rest: client.control, client: client,
-		timeout: requestTimeout}
-	e := newEngine(newJournal(unrecorded{}), w, slog.New(slog.DiscardHandler))
-	for _, o := range []outside{
-		{kind: "Namespace", in: corev1.SchemeGroupVersion.WithResource("namespaces")},
-		{kind: kindLease, in: resource(kindLease), namespace: leaseNamespace},
-		{kind: kindNode, in: resource(kindNode)}, {kind: kindDefinition, in: definitions},
-	} {
-		list, err := client.meta.Resource(o.in).Namespace(o.namespace).List(ctx,
-			metav1.ListOptions{LabelSelector: RunLabel + "=" + runID})
-		if err != nil {
-			return 0, fmt.Errorf("listing the %s of run %s: %w", o.in.Resource, runID, err)
-		}
-		found += len(list.Items)
-		for _, m := range list.Items {
-			if o.name = m.Name; o.kind == "Namespace" {
-				e.created.namespaces = append(e.created.namespaces, m.Name)
-			} else {
-				e.created.keep(o, m.UID)
-			}
-		}
-	}
-	return found, e.Teardown(ctx)
-}
-
-// unrecorded is the op log of a removal, which has none.
-type unrecorded struct{}
-
-func (unrecorded) Append(oplog.Record) {}
-
-// Teardown removes everything that the run created and returns when it is gone, or
-// when ctx ends. It may be called after an error of any other method and again
-// after an error of its own. Heartbeat must have returned.
+// Teardown removes everything that the run created, and waits. It may be called after any error, its own included.
 func (e *Engine) Teardown(ctx context.Context) error {
 	e.enter(oplog.PhaseTeardown)
 	early, cancel := beforeEnd(ctx)
@@ -88,9 +44,7 @@ func beforeEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 
 var errTimeUp = errors.New("the time for the teardown is up")
 
-// deletePods deletes the known pods many at a time: a collection is deleted one by
-// one, which takes long for a large prefill. What it misses goes with the
-// namespace.
+// deletePods deletes many at a time, where a collection goes one by one. What it misses goes with the namespace.
 func (e *Engine) deletePods(ctx context.Context) error {
 	e.created.mu.Lock()
 	pods := slices.Collect(maps.Values(e.created.pods))
@@ -131,20 +85,13 @@ func (e *Engine) deleteNamespaces(ctx context.Context) error {
 		e.record(r, outcome(errs[i]))
 		return nil
 	})
-	e.created.mu.Lock()
-	e.created.namespaces = slices.DeleteFunc(e.created.namespaces, func(name string) bool {
-		i := slices.Index(names, name)
-		return errs[i] == nil && err == nil
-	})
-	e.created.mu.Unlock()
 	return errors.Join(append(errs, err)...)
 }
 
 // finalizerPage is how many pods are listed at a time.
 const finalizerPage = 500
 
-// removeFinalizers takes the finalizers off the pods of a namespace of the run: those of
-// Jobs have one, which no controller would take off, and the namespace waits for them.
+// removeFinalizers frees the pods of Jobs: no controller would, and the namespace waits for them.
 func (e *Engine) removeFinalizers(ctx context.Context, namespace string) error {
 	pods := e.client.meta.Resource(resource(kindPod)).Namespace(namespace)
 	opts := metav1.ListOptions{LabelSelector: RunLabel + "=" + e.cfg.RunID, Limit: finalizerPage}
@@ -187,18 +134,14 @@ func (e *Engine) deleteOutside(ctx context.Context) error {
 	err := each(ctx, upTo(len(all)), func(ctx context.Context, i int) error {
 		if err := e.deleteOne(ctx, all[i], uids[all[i]]); err != nil {
 			errs[i] = fmt.Errorf("%s %s: %w", all[i].kind, all[i].name, err)
-			return nil // the others are deleted all the same
 		}
-		e.created.mu.Lock()
-		delete(e.created.outside, all[i])
-		e.created.mu.Unlock()
-		return nil
+		return nil // the others are deleted all the same
 	})
 	return errors.Join(append(errs, err)...)
 }
 
-// deleteOne deletes an object only if it has the uid of its creation, where that is known, and the
-// run's label. It returns once a definition is gone: a run that begins before would use one that is about to go.
+// deleteOne deletes an object only if it has the uid of its creation, where known, and the run's label. It waits for
+// the end of a definition, which another run would use.
 func (e *Engine) deleteOne(ctx context.Context, o outside, uid types.UID) error {
 	client := e.client.meta.Resource(o.in).Namespace(o.namespace)
 	r := e.free(o.kind, o.namespace, o.name, oplog.TypeDelete)

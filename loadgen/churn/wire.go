@@ -70,8 +70,7 @@ func (w *wire) newTarget(t *plan.Target) *object {
 // profile reports whether the load is a profile's, not one of plain pods.
 func (w *wire) profile() bool { return w.cfg.Profile != "" }
 
-// resolve looks at a retry that was refused because an attempt before it had
-// taken effect without our knowing.
+// resolve looks at a retry that was refused because an attempt before it had taken effect without our knowing.
 func (w *wire) resolve(ctx context.Context, op plan.Op, st *object, a answer) answer {
 	switch {
 	case op.Type == oplog.TypeDelete && apierrors.IsNotFound(a.err):
@@ -83,8 +82,7 @@ func (w *wire) resolve(ctx context.Context, op plan.Op, st *object, a answer) an
 	return a
 }
 
-// adopt takes the object as it is for the answer, if op made it so: the apiserver copies a
-// binding's annotations to the pod.
+// adopt takes the object for the answer, if op made it so: a binding's annotations are copied to the pod.
 func (w *wire) adopt(ctx context.Context, op plan.Op, st *object, a answer) answer {
 	m, err := w.look(ctx, op, st)
 	if err != nil || m.Annotations[OpAnnotation] != strconv.FormatInt(op.ID, 10) {

@@ -7,8 +7,7 @@ import (
 	"github.com/watchbench/watchbench/internal/userfile"
 )
 
-// Writer appends records to an op log. Its Checkpoint makes what was appended so far a
-// complete log.
+// Writer appends records to an op log. Its Checkpoint makes what was appended so far a complete log.
 type Writer = ndjson.Writer[Record]
 
 var format = ndjson.Records[Record]("op log")

@@ -177,7 +177,7 @@ func TestConcurrentAppends(t *testing.T) {
 	}
 }
 
-func compress(t testing.TB, text string) []byte {
+func compress(t *testing.T, text string) []byte {
 	enc, err := zstd.NewWriter(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -277,45 +277,4 @@ func TestDamageIsFound(t *testing.T) {
 			t.Errorf("bit %d: %d records that were not written, no error", i, len(got))
 		}
 	}
-}
-
-func FuzzRead(f *testing.F) {
-	out := &file{}
-	w, err := ndjson.NewWriter(out, format)
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, r := range records(20) {
-		w.Append(r)
-	}
-	if err := w.Close(); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(out.Bytes(), false)
-	f.Add([]byte(`{"id":1}`+"\n"+`{"checkpoint":1}`+"\n"), true)
-	f.Add([]byte("{\n{"), true)
-	f.Fuzz(func(t *testing.T, data []byte, plain bool) {
-		if plain {
-			data = compress(t, string(data))
-		}
-		got, err := collect(read(t, data))
-		if err != nil {
-			return
-		}
-		// What reads without an error can be written and read again.
-		again := &file{}
-		w, err := ndjson.NewWriter(again, format)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range got {
-			w.Append(r)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if back, err := collect(read(t, again.Bytes())); err != nil || !slices.Equal(back, got) {
-			t.Errorf("%d records came back as %d, %v", len(got), len(back), err)
-		}
-	})
 }

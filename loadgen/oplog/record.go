@@ -2,8 +2,7 @@
 // to do: one record per operation, written as zstd-compressed NDJSON.
 package oplog
 
-// Record is one write request against the apiserver. Times are Unix nanoseconds
-// of the host's monotonic-anchored wall clock; 0 means "did not happen".
+// Record is one write request. Times are Unix nanoseconds of a wall clock that never steps; 0: did not happen.
 type Record struct {
 	ID        int64  `json:"id"`                // unique within the run, also stamped on the object
 	Attempt   int    `json:"attempt,omitempty"` // from 0; a retry is a record of its own with the same ID
@@ -16,12 +15,10 @@ type Record struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	UID       string `json:"uid,omitempty"`
-	// ResourceVersion of the state this write produced, from the apiserver's
-	// answer. For a delete it is the version of the last state before the
-	// deletion: the apiserver does not report the version of the deletion.
+	// ResourceVersion of the state this write produced, from the apiserver's answer. For a delete it is the version of the
+	// last state before the deletion: the apiserver does not report the version of the deletion.
 	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
-	// DeletedVersion is the version of the deletion itself, where the answer to a
-	// delete carries it.
+	// DeletedVersion is the version of the deletion itself, where the answer to a delete carries it.
 	DeletedVersion uint64 `json:"deletedVersion,omitempty"`
 
 	Intended int64 `json:"intended"` // when the plan wanted it dispatched
@@ -41,13 +38,11 @@ const (
 	PhaseLoad     = "load"
 	PhaseDrain    = "drain" // after the load: node heartbeats only
 	PhaseTeardown = "teardown"
-	// PhaseOutside marks a deletion that no operation is known to have made: a pod
-	// was found gone. Started is the start of the last request that was acknowledged for
-	// it, Finished when it was found; it went at some time between.
+	// PhaseOutside marks a deletion that no operation is known to have made: a pod was found gone. Started is the start of
+	// the last request that was acknowledged for it, Finished when it was found; it went at some time between.
 	PhaseOutside = "outside"
-	// PhaseWitnessed marks a write by others, of which a witness received the watch
-	// event at Finished. It was made after Started; Intended says nothing. See package
-	// readers.Witness.
+	// PhaseWitnessed marks a write by others, of which a witness received the watch event at Finished. It was made after
+	// Started; Intended says nothing. See package readers.Witness.
 	PhaseWitnessed = "witnessed"
 )
 
@@ -58,9 +53,8 @@ const (
 	TypeRunning = "running"
 	TypeReady   = "ready"
 	TypePatch   = "patch"
-	// TypeTerminate asks for a deletion with a grace period: a write of a state, that
-	// which has the deletion time. TypeTerminated is the status of its ended containers,
-	// TypeDelete the deletion itself, without grace.
+	// TypeTerminate asks for a deletion with a grace period: a write of a state, that which has the deletion time.
+	// TypeTerminated is the status of its ended containers, TypeDelete the deletion itself, without grace.
 	TypeTerminate  = "terminate"
 	TypeTerminated = "terminated"
 	TypeDelete     = "delete"

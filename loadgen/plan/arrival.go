@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// stretch is a piece of an open load's time, in seconds and operations per second: the rate
-// goes from one value to another, linearly.
+// stretch is a piece of an open load's time, in seconds and operations per second; the rate changes linearly.
 type stretch struct{ length, from, to float64 }
 
 // area is how much arrives in the first t seconds.
@@ -59,8 +58,7 @@ func (c *Load) MeanRate() (mean float64) {
 	return mean
 }
 
-// arrivals yields the intended times of the open loop's operations, from 0 up to but not
-// including Duration, never going down.
+// arrivals yields the intended times of the open loop's operations, from 0 up to Duration, never going down.
 func (c *Load) arrivals(rng *rand.Rand) iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		next := c.arrivalTimes(rng, 1)

@@ -10,8 +10,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// newWorld is the cluster before the load: what Setup yields waits in its writes. made
-// holds the targets of a world before it, if there was one.
+// newWorld is the cluster before the load, with Setup in its writes. made holds the targets of a world before it.
 func (p *Plan) newWorld(made *[]*Target) *world {
 	w := &world{}
 	w.timeline = timeline{cfg: &p.cfg, tn: p.tuning, rng: p.rng(streamWorld), end: math.MaxInt64}
@@ -58,8 +57,7 @@ func (w *world) setupOthers() {
 	}
 }
 
-// setupServices makes the Deployments that are scaled, and divides the prefilled pods
-// among them.
+// setupServices makes the Deployments that are scaled, and divides the prefilled pods among them.
 func (w *world) setupServices() {
 	if *w.tn.Mix.Services == 0 && w.cfg.Prefill == 0 {
 		return

@@ -6,70 +6,55 @@ import "github.com/watchbench/watchbench/internal/units"
 type Config struct {
 	// Seed decides everything that is random in the plan.
 	Seed uint64 `json:"seed"`
-	// RunID names the run: namespaces are watchbench-<runID>-<n>, nodes
-	// watchbench-<runID>-node-<n>, and every object is labelled
-	// watchbench.dev/run=<runID>.
+	// RunID names the run: namespaces are watchbench-<runID>-<n>, nodes watchbench-<runID>-node-<n>, and every object is
+	// labelled watchbench.dev/run=<runID>.
 	RunID string `json:"runID"`
 	Load
 }
 
-// Load describes the traffic. It is part of a plan file and of a scenario alike; the
-// jsonschema tags are for the scenario's schema.
+// Load describes the traffic, of a plan file and of a scenario, whose schema has the jsonschema tags.
 type Load struct {
 	// Model is ModelClosed or ModelOpen.
 	Model string `json:"model" jsonschema:"enum=closed,enum=open" jsonschema_description:"closed: threads wait for answers; open: a fixed rate."`
 
-	// Threads, Operations, Duration and ThinkTime describe the closed loop. It ends
-	// after Operations write requests in all, or after Duration, whichever comes
-	// first; at least one is needed. ThinkTime passes between an answer and the
-	// thread's next request.
+	// The closed loop ends after Operations or Duration, whichever comes first; at least one is needed.
 	Threads    int            `json:"threads,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Closed loop: concurrent writers."`
 	Operations int64          `json:"operations,omitempty" jsonschema:"minimum=1,maximum=10000000" jsonschema_description:"Closed loop: writes in all, unless duration ends it first."`
 	Duration   units.Duration `json:"duration,omitzero" range:"..24h" jsonschema_description:"Length of the load; an open loop needs one."`
 	ThinkTime  units.Duration `json:"thinkTime,omitzero" range:"..24h" jsonschema_description:"Closed loop: pause before a thread's next write."`
 
-	// Profile names what the load imitates; without one it is plain pods that go through
-	// a lifecycle. Tuning overrides its numbers.
+	// Profile names what the load imitates; without one it is plain pods. Tuning overrides its numbers.
 	Profile string  `json:"profile,omitempty" jsonschema:"enum=service-churn,enum=batch-jobs,enum=rollout,enum=crashloop,enum=node-flap,enum=mixed-production" jsonschema_description:"The workload to imitate, see load.md; without one, plain pods."`
 	Tuning  *Tuning `json:"tuning,omitempty" jsonschema_description:"Numbers of the profile that differ from those in load.md."`
 
-	// Rate, in write requests per second (of a profile: pods per second), Duration and Arrival describe the open
-	// loop. MaxInFlight bounds the requests under way; beyond it operations are late
-	// and their lag shows it.
+	// The open loop's Rate is of writes, with a profile of pods. Beyond MaxInFlight operations are late, as their lag
+	// shows.
 	Rate        float64    `json:"rate,omitempty" jsonschema:"minimum=0,maximum=100000,example=200" jsonschema_description:"Open loop: writes (with a profile, pods) per second."`
 	Arrival     string     `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson" jsonschema_description:"Open loop: spacing; default constant, with a profile poisson."`
 	Steps       []RateStep `json:"steps,omitempty"`
 	MaxInFlight int        `json:"maxInFlight,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"Open loop: max requests in flight; further writes are late; 0 means 400."`
 
-	// Lifecycle names a built-in sequence of stages; Stages spells one out. Neither
-	// means LifecycleFast, both is an error.
+	// Lifecycle names a built-in sequence of stages; Stages spells one out. Neither means LifecycleFast, both is an error.
 	Lifecycle string  `json:"lifecycle,omitempty" jsonschema:"enum=pod/fast" jsonschema_description:"Built-in stages of a pod's life; the default without stages."`
 	Stages    []Stage `json:"stages,omitempty"`
-	// StageGap is the least time between two stages of one pod where the stage
-	// itself asks for no more. 0 means none in a closed loop and DefaultOpenGap in an
-	// open one, where a stage that is due before the former was answered would only
-	// be late.
+	// StageGap is the least time between two stages of one pod. 0 is DefaultOpenGap in an open loop, where a stage that is
+	// due before the former was answered would only be late.
 	StageGap units.Duration `json:"stageGap,omitzero" range:"..24h" jsonschema:"example=100ms" jsonschema_description:"Minimum time between stages of a pod; default 0 in a closed loop, 100ms in an open one."`
-	// Survivors is the share of pods that are never deleted, so that the final state
-	// has something to compare.
+	// Survivors is the share of pods that are never deleted, so that the final state has something to compare.
 	Survivors float64 `json:"survivors" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of pods that are never deleted."`
-	// Recreate is the share of deleted pods whose name is taken again at once by a
-	// new pod, as a StatefulSet does.
+	// Recreate is the share of deleted pods whose name is taken again at once by a new pod, as a StatefulSet does.
 	Recreate float64 `json:"recreate" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of deleted pods whose name is reused."`
 
-	// Shards, if not 0, has each pod carry one of the labels watchbench.dev/shard=0 to
-	// Shards-1, for watchers that divide the cluster by label.
+	// Shards, if not 0, gives each pod one of the labels watchbench.dev/shard=0 to Shards-1.
 	Shards int `json:"shards,omitempty" jsonschema:"minimum=0,maximum=5" jsonschema_description:"Number of watchers, each of which selects the pods of one label watchbench.dev/shard=0, 1, …."`
 
-	// ObjectBytes is the size of a ready pod, or of one that is only created, as JSON without
-	// managedFields, within 5 %: what a watcher that strips them stores. A ready pod takes at
-	// least about 2,900 B; the apiserver serves 1 to 2 KiB more.
+	// ObjectBytes is the size of a ready pod, or of one that is only created, as JSON without managedFields, within 5 %.
+	// The apiserver serves 1 to 2 KiB more.
 	ObjectBytes units.Size `json:"objectBytes" range:"2100B..200KiB" jsonschema_description:"JSON size of a pod; a ready one has at least 2900B."`
 	Namespaces  int        `json:"namespaces" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"Namespaces among which the pods are divided."`
 	Nodes       int        `json:"nodes" jsonschema:"minimum=1,maximum=5000" jsonschema_description:"Nodes that the pods are bound to."`
 
-	// Prefill is the number of bound pods that exist before warm-up and load and
-	// stay untouched.
+	// Prefill is the number of bound pods that exist before warm-up and load and stay untouched.
 	Prefill int    `json:"prefill,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Pods that exist before the load, never touched."`
 	Warmup  Warmup `json:"warmup,omitzero"`
 	// Hotkeys is the part of the load that hits a few pods; nil means none.
@@ -97,8 +82,7 @@ type RateStep struct {
 	From   *float64       `json:"from,omitempty" jsonschema:"minimum=0,maximum=100000,example=10" jsonschema_description:"Initial rate of a linear ramp to rate; default: no ramp."`
 }
 
-// Bystander updates its Objects in turn at Rate per second, beside the load and
-// the warm-up, never before or after. The objects are kept until the end.
+// Bystander updates its Objects in turn, beside load and warm-up only. They are kept until the end.
 type Bystander struct {
 	Kind        string     `json:"kind" jsonschema:"enum=ConfigMap" jsonschema_description:"Kind of additional objects that are updated throughout."`
 	Rate        float64    `json:"rate" jsonschema:"exclusiveMinimum=0,maximum=1000,example=2" jsonschema_description:"Updates per second."`
@@ -125,8 +109,6 @@ const (
 	MaxThreads     = 10_000
 	MaxOperations  = 10_000_000 // what the five letters of a pod's name can distinguish
 	MaxRate        = 100_000
-	MaxNamespaces  = 1000
-	MaxNodes       = 5000
 	MaxRunIDLength = 32 // leaves room for the affixes of names within 63 characters
 )
 
@@ -136,8 +118,7 @@ const KindConfigMap = "ConfigMap"
 // Default is the Config that a plan file is decoded over. The run ID has no default.
 func Default() Config { return Config{Load: DefaultLoad()} }
 
-// DefaultLoad is the Load that a file is decoded over. Model and the model's own
-// fields have no default.
+// DefaultLoad is the Load that a file is decoded over. Model and the model's own fields have no default.
 func DefaultLoad() Load {
 	return Load{
 		Survivors:   DefaultSurvivors,

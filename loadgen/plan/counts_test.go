@@ -29,8 +29,7 @@ func counted(p *Plan) (perPod map[string]float64, total float64) {
 	return perPod, total / pods
 }
 
-// TestCountsPerLife holds what one pod means against what real clusters write; see
-// docs/load.md.
+// TestCountsPerLife holds what one pod means against what real clusters write; see docs/load.md.
 func TestCountsPerLife(t *testing.T) {
 	whole := func(change func(*Tuning)) func(*Config) {
 		return func(c *Config) {

@@ -49,9 +49,7 @@ func ReadFile(path string) (Config, error) {
 	return Parse(path, data)
 }
 
-// Parse decodes YAML (or JSON, its subset) over the defaults and validates it. An
-// error is a *strictyaml.Error: one line that begins with name:line where the place
-// is known.
+// Parse decodes YAML over the defaults and validates it. An error is a *strictyaml.Error.
 func Parse(name string, data []byte) (Config, error) {
 	tree, err := format.Parse(name, data)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// TestDocumentedPlan: the plan file that docs/load.md shows is one, and has the Jobs that its
-// text says it has.
+// TestDocumentedPlan: the plan file that docs/load.md shows is one, and has the Jobs that its text says it has.
 func TestDocumentedPlan(t *testing.T) {
 	data, err := os.ReadFile("../../docs/load.md")
 	if err != nil {

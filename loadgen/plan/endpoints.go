@@ -21,8 +21,7 @@ type slice struct {
 	writer controller
 }
 
-// endpoint has the slice of a pod written that got its address, became ready or no longer
-// is, or has ended.
+// endpoint has the slice of a pod written that got its address, became ready or no longer is, or has ended.
 func (d *deployment) endpoint(p *pod) {
 	s := p.slice
 	switch {

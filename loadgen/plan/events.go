@@ -6,8 +6,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// recorder is one source of Events about one object, with the limits that client-go's has:
-// alike ones are counted in one, similar ones are combined, and a flood is cut.
+// recorder is a source of Events about one object, with client-go's limits: alike ones are counted, a flood is cut.
 type recorder struct {
 	about   *object
 	tokens  int

@@ -8,8 +8,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// A pod that crashes is written three times per restart, its pauses double, and its Events
-// are counted up.
+// A pod that crashes is written three times per restart, its pauses double, and its Events are counted up.
 func TestCrashLoop(t *testing.T) {
 	p := profilePlan(t, ProfileCrashLoop, func(c *Config) {
 		c.Rate, c.Duration = 0.2, 20*minute

@@ -8,13 +8,11 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// Hotkeys sends a share of the load's writes to a few pods, several at a time without
-// waiting for answers, so that states of one object wait beside each other on their way
-// to storage. The pods are made before the load and live to its end.
+// Hotkeys sends a share of the load's writes to a few pods, several at a time without waiting, so that states of one
+// object wait beside each other. The pods live from before the load to its end.
 type Hotkeys struct {
 	Objects int `json:"objects" jsonschema:"required,minimum=1,maximum=1000" jsonschema_description:"Number of hot pods."`
-	// Zipf is the exponent s by which the pod of rank r, from 1, gets a part of all
-	// bursts that is proportional to 1/r^s. With 0 all pods get the same part.
+	// Zipf is the exponent s by which the pod of rank r, from 1, gets 1/r^s of the bursts; 0: all the same.
 	Zipf float64 `json:"zipf,omitempty" jsonschema:"minimum=0,maximum=10" jsonschema_description:"Zipf exponent of a burst's choice of pod; 0: uniform."`
 	// Burst is the number of patches that are sent to one pod at once.
 	Burst int `json:"burst" jsonschema:"required,minimum=2,maximum=100" jsonschema_description:"Patches sent to one pod back to back."`
@@ -36,8 +34,7 @@ func (p *Plan) hotPods() []*Target {
 	return pods
 }
 
-// bursts decides which operations of a sequence are patches of hot pods. Each operation
-// saves Share up; what is saved is spent on a whole burst as soon as it pays for one.
+// bursts decides which operations are patches of hot pods. Each saves Share up until a whole burst is paid for.
 type bursts struct {
 	*Hotkeys
 	rng   *rand.Rand
@@ -49,8 +46,7 @@ type bursts struct {
 	pod   int // its pod
 }
 
-// newBursts is the state of sequence k of n beside each other; nil without hot keys. The
-// sequences begin with different savings, so that their bursts are spread over time.
+// newBursts is the state of sequence k of n, nil without hot keys. They begin with different savings, to spread bursts.
 func (p *Plan) newBursts(k, n int, pods []*Target) *bursts {
 	h := p.cfg.Hotkeys
 	if h == nil {
@@ -66,8 +62,7 @@ func (p *Plan) newBursts(k, n int, pods []*Target) *bursts {
 	return b
 }
 
-// next is the sequence's next operation, without id, phase, thread and time, if it
-// belongs to a burst; first says that the burst begins with it.
+// next is the sequence's next operation if it belongs to a burst; first says that the burst begins with it.
 func (b *bursts) next() (op Op, first, ok bool) {
 	if b == nil {
 		return Op{}, false, false

@@ -30,8 +30,7 @@ func hotPlans(t *testing.T, h Hotkeys, operations int64) map[string]func() []Op 
 	}
 }
 
-// TestHotShare: the share is met to within one burst, but for bursts that the end of a
-// thread's operations cuts.
+// TestHotShare: the share is met to within one burst, but for bursts that the end of a thread's operations cuts.
 func TestHotShare(t *testing.T) {
 	for _, h := range []Hotkeys{
 		{Objects: 1, Burst: 2, Share: 0.5},
@@ -62,8 +61,7 @@ func TestHotShare(t *testing.T) {
 	}
 }
 
-// TestHotBursts: a burst is Burst patches of one pod in a row, due at one time, and the
-// ids of all operations differ.
+// TestHotBursts: a burst is Burst patches of one pod in a row, due at one time, and the ids of all operations differ.
 func TestHotBursts(t *testing.T) {
 	h := Hotkeys{Objects: 4, Zipf: 1.2, Burst: 8, Share: 0.2}
 	for model, ops := range hotPlans(t, h, 5000) {

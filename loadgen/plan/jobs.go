@@ -79,8 +79,7 @@ func (j *job) add() {
 	w.record(j.fate, "SuccessfulCreate", p.Name)
 }
 
-// sync is one round of the Job controller: what has ended is noted, loses its finalizer, and
-// is counted.
+// sync is one round of the Job controller: what has ended is noted, loses its finalizer, and is counted.
 func (j *job) sync() {
 	w := j.w
 	if j.done {

@@ -32,8 +32,7 @@ func (l *life) advance() Op {
 	return op
 }
 
-// lives begins one pod after the other. Several may share the numbering by taking
-// every stride-th number each.
+// lives begins one pod after the other. Several may share the numbering by taking every stride-th number each.
 type lives struct {
 	rng    *rand.Rand
 	cfg    *Config
@@ -54,8 +53,7 @@ func (p *Plan) newLives(rng *rand.Rand, s loopSpec) *lives {
 	return ls
 }
 
-// next begins a pod: under the name of the former one if that asked for it, under a
-// new one otherwise. It draws the same number of random values in every case.
+// next begins a pod, under the former's name if that asked for it. It always draws as many random values.
 func (ls *lives) next(former life) life {
 	namespace, node := ls.rng.IntN(ls.cfg.Namespaces), ls.rng.IntN(ls.cfg.Nodes)
 	survives := ls.rng.Float64() < ls.cfg.Survivors

@@ -10,22 +10,18 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// Stage is one step of a pod's life. Times repeats a patch; Gap is the least time
-// between the answer to the former step and this one (in an open loop: between
-// their intended times).
+// Stage is one step of a pod's life. Gap is the least time since the answer to the former step, or its intended time.
 type Stage struct {
 	Stage string         `json:"stage" jsonschema:"enum=create,enum=bind,enum=running,enum=ready,enum=patch,enum=terminate,enum=terminated,enum=delete" jsonschema_description:"A step of one pod's life; the first is create."`
 	Times int            `json:"times,omitempty" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"patch: how often; 0 means once."`
 	Gap   units.Duration `json:"gap,omitzero" range:"..24h" jsonschema_description:"Minimum time since the previous stage."`
 }
 
-// LifecycleFast is the built-in lifecycle, without pauses: create, bind, running, ready, two status patches, and
-// the end as with a kubelet: a deletion with a grace period gives the pod its deletion time, its containers are
-// reported as ended, and a deletion without grace removes it.
+// LifecycleFast is the built-in lifecycle, without pauses, which ends as with a kubelet: a deletion with grace, the
+// containers' end, and a deletion without.
 const LifecycleFast = "pod/fast"
 
-// DefaultOpenGap is the pause between two stages of a pod in an open loop that
-// names none: long enough for an apiserver's answer to be in.
+// DefaultOpenGap is the pause between two stages of an open loop: long enough for an apiserver's answer.
 const DefaultOpenGap = 100 * time.Millisecond
 
 var fast = []Stage{
@@ -83,8 +79,7 @@ func (c *Load) steps() []step {
 	return steps
 }
 
-// Pauses reports whether a thread of a closed loop waits between an answer and
-// its next request.
+// Pauses reports whether a thread of a closed loop waits between an answer and its next request.
 func (c *Load) Pauses() bool {
 	return c.ThinkTime > 0 || slices.ContainsFunc(c.steps(), func(s step) bool { return s.gap > 0 })
 }

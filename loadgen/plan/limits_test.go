@@ -59,8 +59,7 @@ func TestLargeSteps(t *testing.T) {
 	}
 }
 
-// A Job's pod whose node was away goes on when it is back, and ends once; nothing is removed
-// while it runs.
+// A Job's pod whose node was away goes on when it is back, and ends once; nothing is removed while it runs.
 func TestJobsOnLostNodes(t *testing.T) {
 	p := profilePlan(t, ProfileBatchJobs, func(c *Config) {
 		c.Rate, c.Duration, c.Nodes = 2, 5*minute, 10

@@ -5,27 +5,21 @@ import (
 	"strconv"
 )
 
-// letters are those that Kubernetes' own name generator uses: no vowels, so that
-// no words come out.
+// letters are those that Kubernetes' own name generator uses: no vowels, so that no words come out.
 const letters = "bcdfghjklmnpqrstvwxz2456789"
 
-// suffixLength letters distinguish the pods of one application, as in the names a
-// ReplicaSet gives.
+// suffixLength letters distinguish the pods of one application, as in the names a ReplicaSet gives.
 const suffixLength = 5
 
-// suffixSpace is the number of suffixes; it exceeds MaxOperations, and with it the
-// number of pods of a plan.
+// suffixSpace is the number of suffixes; it exceeds MaxOperations, and with it the number of pods of a plan.
 const suffixSpace = 27 * 27 * 27 * 27 * 27
 
-// scramble is coprime to suffixSpace (not a multiple of 3), so that multiplying by
-// it visits every suffix once, in an order that looks random.
+// scramble is coprime to suffixSpace, so that multiplying by it visits every suffix once, in no visible order.
 const scramble = 9_132_457
 
 var applications = []string{"web", "api", "cart", "search", "worker", "auth", "feed", "billing"}
 
-// namer gives the pods of a plan names like those of ReplicaSets: application,
-// template hash, suffix. The storage side hashes names to queues, so their shape
-// is part of the load.
+// namer gives pods names like those of ReplicaSets. Storage hashes names to queues, so their shape is part of the load.
 type namer struct {
 	bases  []string // application and template hash
 	offset int64
@@ -43,8 +37,7 @@ func newNamer(rng *rand.Rand, prefix string) namer {
 	return n
 }
 
-// name is the name of pod number index; different for every index below
-// suffixSpace.
+// name is the name of pod number index; different for every index below suffixSpace.
 func (n namer) name(index int64) string {
 	return n.bases[index%int64(len(n.bases))] + n.suffix(index)
 }
@@ -62,8 +55,7 @@ func (n namer) suffix(index int64) string {
 
 // Names of what a run creates in the cluster.
 
-// NamespaceName is the i-th namespace of the run, from 0, or the one for ClusterScoped
-// or NodeLeases.
+// NamespaceName is the i-th namespace of the run, from 0, or the one for ClusterScoped or NodeLeases.
 func (c *Config) NamespaceName(i int) string {
 	switch i {
 	case ClusterScoped:

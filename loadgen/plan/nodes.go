@@ -62,9 +62,8 @@ func (w *world) flap() {
 	w.after(exponential(w.rng, mean), lose)
 }
 
-// lose has a node's kubelet fall silent: its controller marks it and its pods, and deletes
-// them after the toleration. A node that is back lets them go. Those of a DaemonSet,
-// which tolerate it, stay.
+// lose has a kubelet fall silent: the node and its pods are marked, and these deleted after the toleration, but for a
+// DaemonSet's. A node that is back lets them go.
 func (w *world) lose(n *node) {
 	n.down = true
 	n.losses++

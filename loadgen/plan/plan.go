@@ -8,8 +8,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// Plan is a validated Config that can be iterated. It is immutable: every iterator
-// starts from the beginning, and several may run at once.
+// Plan is a validated Config that can be iterated, by several at once, each from the beginning.
 type Plan struct {
 	cfg   Config
 	steps []step
@@ -37,8 +36,7 @@ func New(cfg Config) (*Plan, error) {
 // Config returns the Config that New was given.
 func (p *Plan) Config() Config { return p.cfg }
 
-// Random streams; each part of the plan has its own, so that changing one does not
-// shift the others. Threads add their number to streamThread, streamWarmup or streamHot.
+// Random streams: changing one part does not shift the others. The last three have a thread's number added.
 const (
 	streamNames = iota
 	streamArrival
@@ -58,8 +56,7 @@ const (
 
 func (p *Plan) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.cfg.Seed, stream)) }
 
-// Planned is the number of load operations, or 0 where it depends on the cluster's
-// speed: a closed loop bounded by time alone.
+// Planned is the number of load operations, or 0 for a closed loop bounded by time alone.
 func (p *Plan) Planned() int64 {
 	if p.cfg.Model == ModelClosed {
 		return p.cfg.Operations
@@ -77,8 +74,7 @@ func (p *Plan) Planned() int64 {
 	return n
 }
 
-// Thread yields what thread k of the closed loop sends. Without a limit on
-// operations the sequence does not end by itself.
+// Thread yields what thread k of the closed loop sends, without end unless operations are limited.
 func (p *Plan) Thread(k int) iter.Seq[Op] {
 	return p.loop(loopSpec{
 		phase: oplog.PhaseLoad, firstID: idLoad, thread: k, threads: p.cfg.Threads,
@@ -86,8 +82,7 @@ func (p *Plan) Thread(k int) iter.Seq[Op] {
 	})
 }
 
-// WarmupThreads is the number of threads that the warm-up uses: those of the closed
-// loop, or four beside an open one; never more than operations.
+// WarmupThreads is those of the closed loop, or four beside an open one; never more than operations.
 func (p *Plan) WarmupThreads() int {
 	threads := p.cfg.Threads
 	if p.cfg.Model == ModelOpen {
@@ -96,8 +91,7 @@ func (p *Plan) WarmupThreads() int {
 	return int(min(int64(threads), p.cfg.Warmup.Operations))
 }
 
-// WarmupThread yields what thread k sends during the warm-up. It is a closed loop
-// for both models.
+// WarmupThread yields what thread k sends during the warm-up. It is a closed loop for both models.
 func (p *Plan) WarmupThread(k int) iter.Seq[Op] {
 	return p.loop(loopSpec{
 		phase: oplog.PhaseWarmup, firstID: idWarmup, thread: k, threads: p.WarmupThreads(),
@@ -150,10 +144,8 @@ func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
 	}
 }
 
-// Timed yields the operations of the open loop in the order of their intended
-// times. At each time the pod that has waited longest for its next stage gets it; a
-// new pod is begun when none is due. The patches of a burst are all due at the time of
-// the first of them, and take the places of as many operations.
+// Timed yields the operations of the open loop by their intended times. At each the pod that has waited longest for its
+// next stage gets it, else a new pod begins. A burst's patches are all due with the first of them.
 func (p *Plan) Timed() iter.Seq[Op] {
 	if p.cfg.Profile != "" {
 		return p.profileTimed
@@ -197,10 +189,8 @@ func (p *Plan) Timed() iter.Seq[Op] {
 	}
 }
 
-// Setup yields what exists before the load, owners first: bystander objects, nodes with their
-// Leases, the prefilled pods, and the hot ones; or, with a profile, its workloads with their
-// ready pods (Load.Prefill of them those of scaled Deployments), config maps and custom
-// resources. The load writes to the same targets.
+// Setup yields what exists before the load, owners first: bystanders, nodes with their Leases, prefilled and hot pods;
+// or a profile's workloads with ready pods, config maps and custom resources. The load writes to the same targets.
 func (p *Plan) Setup() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		if !p.trickled(yield) {
@@ -267,8 +257,7 @@ func (p *Plan) bystander(i int, phase, kind string, s *State) Op {
 	return Op{Phase: phase, Type: kind, Thread: ThreadNone, Target: t, State: s, Last: true, Bystander: true}
 }
 
-// Bystander yields the updates of the bystander objects beside the load or the
-// warm-up, in turn, without end.
+// Bystander yields the updates of the bystander objects beside the load or the warm-up, in turn, without end.
 func (p *Plan) Bystander(phase string) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		b := p.cfg.Bystander

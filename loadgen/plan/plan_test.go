@@ -118,8 +118,7 @@ func TestSeedsDiffer(t *testing.T) {
 	}
 }
 
-// TestPromises holds every kind of plan against the promises of the package
-// documentation.
+// TestPromises holds every kind of plan against the promises of the package documentation.
 func TestPromises(t *testing.T) {
 	for name, p := range map[string]*Plan{
 		"closed":          mustPlan(t, func(c *Config) { c.Threads, c.Operations, c.Recreate = 7, 20_000, 0.5 }),

@@ -53,8 +53,7 @@ func (p *Plan) profileTimed(yield func(Op) bool) {
 	}
 }
 
-// arrive has things happen at the plan's rate until its end, each part of the mix by
-// itself.
+// arrive has things happen at the plan's rate until its end, each part of the mix by itself.
 func (w *world) arrive() {
 	mix, tn := &w.tn.Mix, &w.tn
 	services := 0

@@ -106,8 +106,7 @@ func (k *kubelets) stage(p *pod, kind string) {
 	k.emit(p.object, kind, State{Restarts: p.restarts})
 }
 
-// kubelet does something to a pod later, unless the pod is to go; while its node is away,
-// it waits.
+// kubelet does something to a pod later, unless the pod is to go; while its node is away, it waits.
 func (k *kubelets) kubelet(p *pod, d time.Duration, do func()) {
 	k.after(d, func() {
 		switch {
@@ -193,8 +192,8 @@ func (k *kubelets) setReady(p *pod, kind string) {
 	p.of.changed(p)
 }
 
-// crash ends the first container with an error; it is started again, the first time at
-// once, then after a pause that grows. That it waits is written only as the pause ends.
+// crash ends the first container, which is started again: first at once, then after pauses that grow, written as they
+// end.
 func (k *kubelets) crash(p *pod) {
 	p.restarts++
 	p.stopped = true
@@ -212,8 +211,7 @@ func (k *kubelets) crash(p *pod) {
 	})
 }
 
-// terminate deletes a pod with a grace period: the kubelet sees it, its containers end,
-// it goes.
+// terminate deletes a pod with a grace period: the kubelet sees it, its containers end, it goes.
 func (k *kubelets) terminate(p *pod) {
 	if p.dying || p.gone {
 		return

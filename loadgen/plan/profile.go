@@ -29,8 +29,7 @@ var profilesFile []byte
 // common is the entry of the file that all profiles are laid over.
 const common = "common"
 
-// profiles are the numbers of the profiles by name, each complete. They are read once:
-// averages are not free.
+// profiles are the numbers of the profiles by name, each complete. They are read once: averages are not free.
 var profiles = sync.OnceValue(func() map[string]Tuning {
 	all := map[string]Tuning{}
 	tree, err := format.Parse("profiles.yaml", profilesFile)
@@ -48,8 +47,7 @@ var profiles = sync.OnceValue(func() map[string]Tuning {
 	return all
 })
 
-// ResolvedTuning is the tuning in force: the file's over the profile's, with a mix that sums
-// to 1. The profile must be known.
+// ResolvedTuning is the file's over the profile's, with a mix that sums to 1. The profile must be known.
 func (c *Load) ResolvedTuning() Tuning {
 	t := c.writtenTuning()
 	t.Mix.normalise()

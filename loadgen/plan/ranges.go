@@ -39,9 +39,7 @@ func (t *Tuning) validate() error {
 	return nil
 }
 
-// withinTags checks numbers, durations and sizes against the ranges in the tags of their
-// fields, which the JSON schema and the reference use, too. A zero of an optional field is
-// not checked.
+// withinTags checks values against the ranges in the tags of their fields, but for zeros of optional ones.
 func withinTags(v reflect.Value, path string) error {
 	for i := range v.NumField() {
 		f, field := v.Field(i), v.Type().Field(i)

@@ -33,9 +33,8 @@ func (d *deployment) begin() {
 	})
 }
 
-// reconcile takes the next step of a rollout, by what the ReplicaSets say of themselves: new
-// pods as far as the surge allows or, if there is nothing to add, old ones away as far as
-// enough are ready.
+// reconcile takes the next step of a rollout: new pods as far as the surge allows, else old ones away as far as enough
+// are ready, by what the ReplicaSets say.
 func (d *deployment) reconcile() {
 	if d.rolling == 0 {
 		return

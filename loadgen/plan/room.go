@@ -14,8 +14,7 @@ const (
 	writesPerPod = 25
 )
 
-// validateRestarts refuses a rate at which pods would be replaced before they are there: what arrives could not happen,
-// and the load would be less than it says.
+// validateRestarts refuses a rate at which pods would be replaced before they are there: the load would be less.
 func (c *Load) validateRestarts(t *Tuning) error {
 	const steps = 3 // of a rollout, each of which waits for the slowest of its pods
 	mix, st := &t.Mix, &t.Stages

@@ -8,8 +8,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// deployment is a Deployment with its ReplicaSets and, if a Service selects it, its
-// EndpointSlices.
+// deployment is a Deployment with its ReplicaSets and, if a Service selects it, its EndpointSlices.
 type deployment struct {
 	w *world
 	*object
@@ -53,8 +52,7 @@ func (w *world) newDeployment(number int) *deployment {
 	return d
 }
 
-// newReplicaSet is one of the deployment's present template. Its pods resemble those of
-// the template before.
+// newReplicaSet is one of the deployment's present template. Its pods resemble those of the template before.
 func (d *deployment) newReplicaSet(want int) *replicaSet {
 	w := d.w
 	rs := &replicaSet{d: d, want: want}
@@ -99,8 +97,7 @@ func (rs *replicaSet) writeStatus() {
 	}
 }
 
-// observe writes the status whether or not its counters differ: after a change of the spec
-// they have the generation that they are about.
+// observe writes the status though its counters may not differ: after a change of the spec its generation does.
 func (rs *replicaSet) observe() {
 	rs.shown = rs.state()
 	rs.d.w.emit(rs.object, oplog.TypeStatus, rs.shown)
@@ -231,10 +228,8 @@ func (rs *replicaSet) fill() {
 	w.touch(&rs.status)
 }
 
-// shrink deletes pods that are too many: of those that are ready the oldest, so that what
-// a scale operation added lives about as long as was drawn for it, then the others. (A real
-// controller begins with those that are not ready and the newest, which under operations
-// that overlap would mostly delete pods that have only begun.)
+// shrink deletes the oldest ready pods, then others, so that what a scale operation added lives about as long as was
+// drawn. (A real controller begins with the newest, which here would mostly be pods that have only begun.)
 func (rs *replicaSet) shrink() {
 	w := rs.d.w
 	many := rs.live() - rs.want

@@ -1,24 +1,18 @@
 package plan
 
-// Target is the object that an operation writes: everything about it that is decided
-// before the load. The plan makes one per object, and all operations on it
-// share the pointer. It is not changed once the plan has yielded it.
+// Target is the object that operations write: all about it that is decided before the load. They share the pointer.
 type Target struct {
-	// Lane orders: operations of one lane are sent one after the other, in the order of
-	// the plan. One name is one lane.
+	// Lane orders: operations of one lane are sent one after the other, in the order of the plan. One name is one lane.
 	Lane int64
-	// Kind is as in the op log: Pod, ReplicaSet, Deployment, DaemonSet, Job, EndpointSlice,
-	// Event, Node, Lease, ConfigMap, or Widget (the custom resource widgets.watchbench.dev).
+	// Kind is as in the op log; Widget is the custom resource widgets.watchbench.dev.
 	Kind        string
 	Namespace   int // index; ClusterScoped for a Node, NodeLeases for its Lease
 	Name        string
 	Incarnation int // how many objects had this name before
-	// Seed decides what the shape draws: names of containers, labels, images. The pods of
-	// one template have the same.
+	// Seed decides what the shape draws: names of containers, labels, images. The pods of one template have the same.
 	Seed uint64
-	// Bytes is the size at its fullest (a ready pod), as JSON with managedFields, as the
-	// apiserver serves it; if Stripped, without managedFields. 0 where the size follows from
-	// the content (EndpointSlice, Lease).
+	// Bytes is the size at its fullest (a ready pod), as served JSON; if Stripped, without managedFields. 0 where the size
+	// follows from the content.
 	Bytes    int
 	Stripped bool
 	// Containers and InitContainers of a Pod or of a workload's template.
@@ -26,9 +20,7 @@ type Target struct {
 	Node                       int  // of a Pod: index of the node that it is bound to, NoNode for none; of a Node: its own
 	Bound                      bool // a Pod is created on its node, and nothing follows
 	Shard                      int  // of a Pod, with Load.Shards: its shard, from 1
-	// Owner is the object that owns this one: of a Pod its ReplicaSet, Job or DaemonSet, of
-	// a ReplicaSet its Deployment, of a Lease its Node; nil is none. It is acknowledged
-	// before the target is created.
+	// Owner owns this object: a Pod's ReplicaSet, Job or DaemonSet, a ReplicaSet's Deployment, a Lease's Node.
 	Owner *Target
 	// Subject is the object of an Event, nil for all other kinds; Reason is the Event's.
 	Subject *Target
@@ -37,8 +29,7 @@ type Target struct {
 	Spec int
 }
 
-// Namespaces that are not the run's: ClusterScoped for objects without one, NodeLeases for
-// the nodes' Leases, which every cluster has.
+// Namespaces that are not the run's: none, and that of the nodes' Leases.
 const (
 	ClusterScoped = -1
 	NodeLeases    = -2
@@ -77,8 +68,7 @@ func (c *Config) plainPod(lane int64, name string, namespace, node int) *Target 
 	return t
 }
 
-// State is a target's content after a write, beyond its stage: the counters of a
-// workload's status, an Event's count, an EndpointSlice's members. The plan fills what the kind has.
+// State is a target's content after a write, beyond its stage, as far as its kind has it.
 type State struct {
 	Replicas    int // spec, then what there is
 	Ready       int

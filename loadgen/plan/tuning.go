@@ -8,12 +8,10 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// Tuning holds the numbers of a profile. Fields that are left out, or are zero and not a
-// pointer, have the values in docs/load.md. Durations, sizes and numbers are distributions in
-// the notation of internal/dist, which includes plain values.
+// Tuning holds the numbers of a profile. What is left out has the values in docs/load.md. Durations, sizes and numbers
+// are distributions of internal/dist.
 type Tuning struct {
-	// TimeScale divides how long things live: lifetimes, run times, downtimes, and the
-	// periods of rollouts, nodes and cron; never what one stage of a life takes.
+	// TimeScale divides how long things live, and periods; never what one stage of a life takes.
 	TimeScale     float64  `json:"timeScale,omitempty" jsonschema:"minimum=0,maximum=1000,example=10" jsonschema_description:"Divides lifetimes, never the time that a stage takes."`
 	NamespaceZipf *float64 `json:"namespaceZipf,omitempty" jsonschema:"minimum=0,maximum=10,example=1" jsonschema_description:"Zipf exponent of a workload's choice of namespace."`
 
@@ -115,8 +113,7 @@ type EventTuning struct {
 	TTL     units.Duration `json:"ttl,omitzero" jsonschema:"example=1h" jsonschema_description:"After which an Event is deleted; not divided by timeScale."`
 }
 
-// WriterTuning is how controllers gather what happens: the least time between two writes of
-// one object; of a Job, how long after a pod's change its controller looks.
+// WriterTuning is how controllers gather what happens: the least time between two writes of one object.
 type WriterTuning struct {
 	Delay         dist.Duration  `json:"delay,omitzero" jsonschema_description:"From an event to a controller's write."`
 	ReplicaSet    units.Duration `json:"replicaSet,omitzero" jsonschema:"example=200ms" jsonschema_description:"Minimum time between status writes of one ReplicaSet."`
@@ -135,8 +132,7 @@ type ClusterTuning struct {
 	ConfigMapRate    *float64        `json:"configMapRate,omitempty" jsonschema:"minimum=0,maximum=10000,example=1" jsonschema_description:"Updates of them per second."`
 }
 
-// MixTuning divides the pods of a profile among its parts. Shares that do not sum to 1 are
-// divided by their sum, so that the load's rate stays that of all pods.
+// MixTuning divides the pods of a profile among its parts; the shares are divided by their sum.
 type MixTuning struct {
 	Services *float64 `json:"services,omitempty" jsonschema:"minimum=0,maximum=1,example=0.45" jsonschema_description:"Part of the pods that scale operations add."`
 	Rollouts *float64 `json:"rollouts,omitempty" jsonschema:"minimum=0,maximum=1,example=0.1" jsonschema_description:"Part that rollouts replace."`

@@ -11,8 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/strictyaml"
 )
 
-// fieldError is a *strictyaml.FieldError; the format holds what is wrong and, behind
-// a semicolon, what would be right.
+// fieldError is a *strictyaml.FieldError; the format holds what is wrong and, behind a semicolon, what would be right.
 func fieldError(field, format string, args ...any) error {
 	problem, remedy, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
 	return &strictyaml.FieldError{Path: field, Problem: problem, Remedy: remedy}

@@ -9,8 +9,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// world plays what a profile's workloads, controllers and kubelets do, in the order of
-// time, and yields what they write. It has no clock: time is the plan's.
+// world plays a profile's workloads, controllers and kubelets in the plan's time, and yields what they write.
 type world struct {
 	kubelets
 
@@ -116,8 +115,7 @@ func (l *timeline) next() (decided, bool) {
 	}
 }
 
-// emit has an object written. A write comes some time after the one before it of the same
-// object, and a creation after that of what it depends on: sooner it would only be late.
+// emit has an object written, some time after its last write, and created after what it depends on.
 func (l *timeline) emit(o *object, kind string, s State, after ...*object) {
 	l.put(o, kind, s, kind == oplog.TypeDelete, after...)
 }
@@ -147,8 +145,7 @@ func (l *timeline) put(o *object, kind string, s State, last bool, after ...*obj
 	}})
 }
 
-// targetCache are the targets that exist before the load, in the order in which they are
-// made: all worlds of a plan share them.
+// targetCache are the targets that exist before the load, in order: all worlds of a plan share them.
 type targetCache struct {
 	made *[]*Target
 	next int

@@ -130,10 +130,9 @@ func only(steps []recordedStep, keep func(recordedStep) bool) []recordedStep {
 	return slices.DeleteFunc(slices.Clone(steps), func(s recordedStep) bool { return !keep(s) })
 }
 
-// ofPods keeps what is written for a pod whoever asks for it. The recordings make and delete
-// a whole Deployment, where the plan scales one: of its owners' writes only the beginning can
-// be compared, and Events of scaling not at all. A probe that fails while the pod ends is no
-// part of the plan.
+// ofPods keeps what is written for a pod whoever asks for it. The recordings make and delete a whole Deployment, where
+// the plan scales one: of its owners' writes only the beginning can be compared, and Events of scaling not at all. A
+// probe that fails while the pod ends is no part of the plan.
 func ofPods(s recordedStep) bool {
 	switch s.Kind {
 	case "EndpointSlice":
@@ -165,10 +164,9 @@ func leftSlice(steps []recordedStep) bool {
 	return !slices.ContainsFunc(steps[last:], func(s recordedStep) bool { return s.Kind == "EndpointSlice" })
 }
 
-// TestImitatedLives holds what the plan writes against what a real cluster wrote. A life alone
-// leaves nothing to chance: its writes are the same in number and order, and each stage of the
-// pod has the recorded share of its size, to six points. In a rollout of 30 controllers gather
-// what happens at a time; there the numbers agree to 15 %.
+// TestImitatedLives holds what the plan writes against what a real cluster wrote. A life alone leaves nothing to
+// chance: its writes are the same in number and order, and each stage of the pod has the recorded share of its size, to
+// six points. In a rollout of 30 controllers gather what happens at a time; there the numbers agree to 15 %.
 func TestImitatedLives(t *testing.T) {
 	exact := tolerance{Size: 0.06, Sizes: true}
 	for _, c := range []struct {
@@ -246,9 +244,8 @@ type object struct {
 	} `json:"status"`
 }
 
-// stageOf names the stage of an object that a watch event of that type brought: of a Pod
-// one of those above, of an Event its reason, of other kinds whether it is new, changed,
-// complete (a Job), on its way out, or gone.
+// stageOf names the stage of an object that a watch event of that type brought: of a Pod one of those above, of an
+// Event its reason, of other kinds whether it is new, changed, complete (a Job), on its way out, or gone.
 func stageOf(kind, event string, raw []byte) (string, error) {
 	var o object
 	if err := json.Unmarshal(raw, &o); err != nil {

@@ -219,8 +219,7 @@ func (s *sender) send(ctx context.Context, op plan.Op, intended time.Time) []byt
 		request = request.Body(o)
 	}
 	if r.Subresource == "binding" || r.Verb == shape.VerbDelete && op.Type == oplog.TypeDelete {
-		// A binding is answered with a Status. What a watch tells of a deletion is the
-		// object as it was.
+		// A binding is answered with a Status. What a watch tells of a deletion is the object as it was.
 		var before []byte
 		if r.Verb == shape.VerbDelete {
 			before = s.get(ctx, one)

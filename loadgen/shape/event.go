@@ -11,8 +11,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// source describes which component reports a reason, and how. In the message placeholders
-// such as {app}, {pod}, {node} and {image} are filled in.
+// source describes which component reports a reason, and how; the message has placeholders such as {node}.
 type source struct{ component, kind, message string }
 
 //go:embed events.txt

@@ -49,8 +49,7 @@ func (m *Maker) facts(op plan.Op, refs Refs, intended time.Time) facts {
 	f := facts{
 		name: t.Name, seed: t.Seed, op: strconv.FormatInt(op.ID, 10), intended: strconv.FormatInt(intended.UnixNano(), 10),
 		created: at, now: at, deleted: metav1.NewTime(at.Add(gracePeriodSeconds * time.Second)),
-		// No write of a kubelet comes so late after a binding that this is its second: the
-		// kubelet's time of PodScheduled differs from the apiserver's, always.
+		// The kubelet's time of PodScheduled always differs from the apiserver's: no write comes so late after a binding.
 		was:        metav1.NewTime(at.Add(-scheduledBefore)),
 		nowMicro:   metav1.NewMicroTime(intended.UTC().Truncate(time.Microsecond)),
 		generation: 1,

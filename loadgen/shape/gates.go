@@ -4,8 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// gate is a readiness gate: what a controller beside the kubelet says of a pod. It is in
-// the spec by its name only, so that a pod grows over its life as real ones do.
+// gate is a readiness gate. The spec has its name only, so that a pod grows over its life as real ones do.
 type gate struct {
 	kind    corev1.PodConditionType
 	message string
@@ -18,8 +17,7 @@ var gateKinds = [...]corev1.PodConditionType{
 }
 
 const (
-	// gatePart of what a pod has beyond its least goes into gates: a ready pod of 12 KB is
-	// then 57 % of its size when it is created, as docs/load.md has it.
+	// gatePart of what a pod has beyond its least goes into gates: a ready pod of 12 KB is created with 57 % of it.
 	gatePart  = 3
 	maxGates  = 6000
 	gateBytes = 800
@@ -28,8 +26,7 @@ const (
 	farewellPart = 6
 )
 
-// gatesFor are gates and the last words of a killed container, of a pod that has budget
-// bytes beyond its least.
+// gatesFor are gates and the last words of a killed container, of a pod that has budget bytes beyond its least.
 func gatesFor(d draw, budget int) (gates []gate, farewell string) {
 	room := min(budget/gatePart, maxGates)
 	if room < costGate {

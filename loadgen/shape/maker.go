@@ -33,8 +33,7 @@ const (
 	KindWidget        = "Widget"
 )
 
-// Object is an object that operations write: a typed one of client-go, or an
-// unstructured one for the custom resource.
+// Object is an object that operations write: a typed one of client-go, or an unstructured one for the custom resource.
 type Object interface {
 	metav1.Object
 	runtime.Object
@@ -52,8 +51,7 @@ type Config struct {
 	Namespaces, Nodes func(i int) string
 }
 
-// Maker builds objects. It may be used from many goroutines at a time; operations of
-// one target come one after the other.
+// Maker builds objects, for many goroutines at a time; operations of one target come one after the other.
 type Maker struct {
 	cfg Config
 

@@ -56,8 +56,7 @@ func (f *facts) words(further ...string) *strings.Replacer {
 		"<progresses>", progresses, "<newest>", f.name+"-"+imageTag(f.seed, int(f.observed-1)))...)
 }
 
-// show fills in what a view of an object has: the spec unless the status alone is
-// written, what the apiserver adds, and the status once a controller has written one.
+// show fills in what a view has: the spec, what the apiserver adds, and the status once it was written.
 func (f *facts) show(v view, kind string, meta *metav1.ObjectMeta, spec, status any) {
 	if v != viewStatus {
 		f.part(kind+" spec", spec)

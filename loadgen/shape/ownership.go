@@ -14,9 +14,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// ownership maps managers to their fields of an object after the operations so far. It
-// depends on the structure of the object alone, so that objects of one template share it:
-// the nodes form a tree whose edges are operations.
+// ownership maps managers to their fields after the operations so far, which are the edges of a tree of nodes. It
+// depends on the structure alone, so that objects of one template share it.
 type ownership struct {
 	fields []metav1.ManagedFieldsEntry // as computed, of the sample
 	texts  []managed
@@ -108,8 +107,7 @@ func fieldManager(kind, subresource string) (*managedfields.FieldManager, error)
 	return m, nil
 }
 
-// write computes the ownership after a manager has turned former into sent. former is nil
-// for a creation.
+// write computes the ownership after a manager has turned former into sent. former is nil for a creation.
 func (o *ownership) write(kind, manager, subresource string, former, sent Object) (*ownership, error) {
 	fm, err := fieldManager(kind, subresource)
 	if err != nil {

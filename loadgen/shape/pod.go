@@ -113,8 +113,7 @@ func (m *Maker) pod(op plan.Op, t *template, f *facts, v view) *corev1.Pod {
 	return p
 }
 
-// place fills in where an object is in its life after op. Operations that write no status
-// keep that of former; where former is empty they keep what they usually follow.
+// place fills in where an object is after op. Without a former place it is where op usually follows.
 func (f *facts) place(op plan.Op, former place) place {
 	at := former
 	switch op.Type {

@@ -23,8 +23,7 @@ const (
 	padding        = "watchbench.dev/settings" // takes what is left of a size
 )
 
-// feature is something that pods have, as JSON of a fragment with words to be drawn, in <…>. Defaults are
-// spelled out, as an apiserver would fill them in.
+// feature is a fragment that pods have, as JSON with words to be drawn, in <…>, and defaults spelled out.
 type feature struct {
 	cost   int // bytes of the served ready pod: in its spec, in its status, in managedFields
 	weight int // among those that are drawn; 0: nearly all pods have it

@@ -32,8 +32,7 @@ type Request struct {
 	Name         string
 	Subresource  string // "", "status" or "binding"
 	FieldManager string
-	// Object is the body of a create or an update. Of a status write it is metadata and
-	// status: the apiserver keeps the spec that it has.
+	// Object is the body of a create or an update; of a status write without spec.
 	Object runtime.Object
 	// Body and PatchType are for a patch.
 	Body      []byte
@@ -41,9 +40,7 @@ type Request struct {
 	Delete    *metav1.DeleteOptions
 }
 
-// Object is the object as it is after op, but for what only the apiserver knows. It is
-// that of an ordinary life: after an operation that writes no status, the status is the
-// one that such an operation usually follows.
+// Object is the object after op, without what only the apiserver knows, in an ordinary life.
 func (m *Maker) Object(op plan.Op, refs Refs, intended time.Time) Object {
 	f := m.facts(op, refs, intended)
 	f.place(op, place{})
@@ -99,8 +96,7 @@ func (m *Maker) Request(op plan.Op, refs Refs, intended time.Time) Request {
 	return r
 }
 
-// start remembers when a Job began: the apiserver does not accept a different start time
-// later. For a Job that m did not create it is the time of each write.
+// start remembers when a Job began, which may not change. For one that m did not create it is each write's time.
 func (m *Maker) start(op plan.Op, f *facts) {
 	if op.Target.Kind != KindJob {
 		return

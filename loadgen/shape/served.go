@@ -40,9 +40,8 @@ type entryTime struct {
 	at                   time.Time
 }
 
-// Served is the JSON of op's object as an apiserver serves it after op, under
-// resourceVersion rv. The operations of a target are to be given in their order, from its
-// creation; after the one that is its last, nothing of the target is kept.
+// Served is the JSON of op's object as served after op, under resourceVersion rv. A target's operations come in order,
+// from its creation; after its last nothing of it is kept.
 func (m *Maker) Served(op plan.Op, refs Refs, rv uint64, intended time.Time) []byte {
 	l := m.life(op.Target)
 	b := m.serve(l, op, refs, rv, intended)

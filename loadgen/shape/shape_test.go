@@ -120,8 +120,7 @@ func TestPodGrowsOverItsLife(t *testing.T) {
 	}
 }
 
-// TestJobKeepsItsStart holds that a Job's status always tells the same start, as the
-// apiserver demands.
+// TestJobKeepsItsStart holds that a Job's status always tells the same start, as the apiserver demands.
 func TestJobKeepsItsStart(t *testing.T) {
 	m, job := newMaker(), &plan.Target{Kind: "Job", Name: "report-123", Bytes: 5000, Spec: 2}
 	for i, typ := range []string{oplog.TypeCreate, oplog.TypeStatus, oplog.TypeSucceeded} {
@@ -135,8 +134,7 @@ func TestJobKeepsItsStart(t *testing.T) {
 	}
 }
 
-// TestEventsHaveSources: whatever a profile has an Event for, somebody of Kubernetes tells it,
-// in words of its own.
+// TestEventsHaveSources: whatever a profile has an Event for, somebody of Kubernetes tells it, in words of its own.
 func TestEventsHaveSources(t *testing.T) {
 	share := 1.0
 	seen := map[string]bool{}

@@ -28,8 +28,7 @@ var configFiles = [...]string{"application.properties", "logging.properties", "r
 // fileBytes is about how long a file of a config map is.
 const fileBytes = 2 << 10
 
-// configMap has text bytes of settings in as many files as that takes; key files beyond
-// the list's get a number.
+// configMap has text bytes of settings in as many files as that takes; key files beyond the list's get a number.
 func (m *Maker) configMap(op plan.Op, f *facts, v view, text int) *corev1.ConfigMap {
 	d := newDraw(op.Target.Seed, streamContent)
 	cm := &corev1.ConfigMap{

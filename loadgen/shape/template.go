@@ -23,8 +23,7 @@ type template struct {
 	root        *ownership
 }
 
-// templateKey identifies a template. Sizes and lengths of names are in steps, seeds in
-// families, so that a run has some hundreds of templates and not one per pod.
+// templateKey identifies a template. Sizes and lengths are in steps, seeds in families: a run has some hundreds.
 type templateKey struct {
 	kind, ownerKind   string
 	family            uint64
@@ -44,8 +43,7 @@ const (
 	streamSpec, streamContent, streamGates = 1, 2, 3
 )
 
-// MaxBytes is the largest object that is made: etcd takes 1.5 MiB of protobuf, which the
-// JSON of the same object always exceeds.
+// MaxBytes is the largest object: etcd takes 1.5 MiB of protobuf, which the same object's JSON always exceeds.
 const MaxBytes = 1 << 20
 
 // Most bytes of kinds with a bound of their own.
@@ -92,8 +90,7 @@ func bucket(bytes int) int {
 	return int(math.Round(math.Log(float64(bytes)) / sizeStep))
 }
 
-// template returns a target's template, which is built at its first use. The lock is held: two
-// that need the same one wait for the one that builds it.
+// template returns a target's template, built under the lock at its first use.
 func (m *Maker) template(t *plan.Target, hold bool) *template {
 	key := keyOf(t)
 	m.mu.Lock()

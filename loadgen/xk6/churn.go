@@ -49,8 +49,7 @@ func (i *instance) newChurn(call sobek.ConstructorCall) *sobek.Object {
 // exit is k6's event.Exit, whose package is not for modules.
 const exit = 6
 
-// Prepare makes what the plan wants to exist and begins the load. Should the script never call
-// Finish, as k6 has no teardown() after an exception in setup(), k6's exit does.
+// Prepare begins the load. Should the script never call Finish, as after an exception in setup(), k6's exit does.
 func (c *client) Prepare() error {
 	if err := c.host.prepare(c.vu.Context()); err != nil {
 		return err
@@ -83,8 +82,7 @@ func (c *client) running() (*churn.Sender, error) {
 	return nil, errNotPrepared
 }
 
-// Step sends the plan's next operation: of the thread with this virtual user's number in
-// a closed loop, of the one sequence in an open one. It returns false when there is none.
+// Step sends the plan's next operation, in a closed loop this virtual user's thread's. False: there is none.
 func (c *client) Step() (bool, error) {
 	s, err := c.running()
 	if err != nil {

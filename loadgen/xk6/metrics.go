@@ -9,8 +9,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/churn"
 )
 
-// opMetrics are k6's metrics of operations. Their only tags beyond k6's own are op and
-// kind, of which there are about twenty in all.
+// opMetrics are k6's metrics of operations. Their tags, op and kind, have about twenty values in all.
 type opMetrics struct {
 	duration   *metrics.Metric // answer minus dispatch
 	fromIntent *metrics.Metric // answer minus intended dispatch

@@ -1,9 +1,7 @@
-// Package xk6 is the k6 module k6/x/podchurn: the load generator of package churn,
-// driven by k6's virtual users. It only translates; what is sent, retried and logged,
-// and how, is churn's doing. index.d.ts declares what scripts see.
+// Package xk6 is the k6 module k6/x/podchurn: the load generator of package churn, driven by k6's virtual users. It
+// only translates; what is sent, retried and logged, and how, is churn's doing. index.d.ts declares what scripts see.
 //
-// All virtual users of a process share one engine with its connections and one op log,
-// in the format of package oplog.
+// All virtual users of a process share one engine with its connections and one op log, in the format of package oplog.
 package xk6
 
 import (

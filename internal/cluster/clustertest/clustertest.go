@@ -13,10 +13,9 @@
 //		ns := clustertest.Namespace(t, cfg)
 //	}
 //
-// The control plane starts with the first test that asks for it and ends after
-// the last; without Shared each test gets its own. It is never skipped, except
-// under -short: missing binaries are made first, which can take minutes,
-// once per machine.
+// The control plane starts with the first test that asks for it and ends after the last; without Shared each test gets
+// its own. It is never skipped, except under -short: missing binaries are made first, which can take minutes, once per
+// machine.
 package clustertest
 
 import (
@@ -79,8 +78,7 @@ func (r sharedRunner) Run() int {
 	return code
 }
 
-// Start returns the shared control plane, or one of the test's own where the
-// package has no Shared. It fails the test if there is none to be had.
+// Start returns the shared control plane, or one of the test's own where the package has no Shared.
 func Start(t testing.TB) *Env {
 	t.Helper()
 	if testing.Short() {
@@ -122,8 +120,7 @@ func up(t testing.TB) (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Not the test's context: it ends before the cleanups, and the control plane
-	// may be meant for later tests.
+	// Not the test's context: it ends before the cleanups, and the control plane may be meant for later tests.
 	return p.Up(context.Background(), func(line string) {
 		t.Log(line)
 		fmt.Fprintln(os.Stderr, "clustertest:", line) // at once, a build takes minutes
@@ -136,8 +133,7 @@ func down(c *cluster.Cluster) error {
 	return c.Down(ctx)
 }
 
-// Namespace creates a namespace for the test and removes it, with what is in it,
-// when the test has ended.
+// Namespace creates a namespace for the test and removes it, with what is in it, when the test has ended.
 func Namespace(t testing.TB, cfg *rest.Config) string {
 	t.Helper()
 	client, err := kubernetes.NewForConfig(cfg)

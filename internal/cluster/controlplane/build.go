@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -17,6 +18,8 @@ const (
 	progressEvery = 15 * time.Second
 	// tailLines is how much of the compiler's output an error carries.
 	tailLines = 20
+	// stalePackages has go list name what go build is to compile.
+	stalePackages = `{{if .Stale}}{{.ImportPath}}{{end}}`
 	// killAfter is the go command's grace period to end its compilers.
 	killAfter = 5 * time.Second
 )
@@ -27,7 +30,7 @@ func build(ctx context.Context, opts Options, tools []tool, dir string) error {
 	for _, t := range tools {
 		names = append(names, t.name+" "+t.version())
 	}
-	b := &builder{opts: opts}
+	b := &builder{opts: opts, todo: map[string]bool{}}
 	var err error
 	if b.goTool, err = exec.LookPath("go"); err != nil {
 		return fmt.Errorf("build %s: %w; install Go, or point KUBEBUILDER_ASSETS at a directory with etcd and "+
@@ -43,7 +46,7 @@ func build(ctx context.Context, opts Options, tools []tool, dir string) error {
 			return err
 		}
 	}
-	opts.say("%d packages to compile; an estimate follows in %s", b.forecast.packages, progressEvery)
+	opts.say("%d packages to compile", len(b.todo))
 	for _, t := range tools {
 		started := time.Now()
 		if err := b.compile(ctx, t); err != nil {
@@ -61,10 +64,11 @@ func build(ctx context.Context, opts Options, tools []tool, dir string) error {
 type builder struct {
 	opts         Options
 	goTool, work string
-	forecast     forecast
+	todo         map[string]bool // packages to compile, by import path
+	compiled     atomic.Int64    // of them
 }
 
-// list makes the pinned module of a tool and registers its packages with the forecast. It may have to download modules.
+// list makes the pinned module of a tool and counts its packages. It may have to download modules.
 func (b *builder) list(ctx context.Context, t tool) error {
 	pin := filepath.Join(b.work, "pin-"+t.pin)
 	if err := os.MkdirAll(pin, 0o755); err != nil {
@@ -77,7 +81,7 @@ func (b *builder) list(ctx context.Context, t tool) error {
 		}
 	}
 	var listed, said bytes.Buffer
-	cmd := b.command(ctx, t, "list", "-deps", "-f", listFormat, t.pkg)
+	cmd := b.command(ctx, t, "list", "-deps", "-f", stalePackages, t.pkg)
 	cmd.Stdout, cmd.Stderr = &listed, &said
 	err := withProgress(cmd.Run, func(elapsed time.Duration) {
 		b.opts.say("reading the sources of %s: %s", t.name, elapsed.Round(time.Second))
@@ -85,23 +89,41 @@ func (b *builder) list(ctx context.Context, t tool) error {
 	if err != nil {
 		return failed(ctx, t, err, said.String())
 	}
-	b.forecast.add(t.name, listed.String())
+	for name := range strings.FieldsSeq(listed.String()) {
+		b.todo[name] = true
+	}
 	return nil
 }
 
 func (b *builder) compile(ctx context.Context, t tool) error {
-	out := &compiler{forecast: &b.forecast, tool: t.name}
+	out := &compiler{builder: b}
 	cmd := b.command(ctx, t, "build", "-v", "-ldflags", t.ldflags(), "-o", filepath.Join(b.work, t.name), t.pkg)
 	cmd.Stdout, cmd.Stderr = out, out
-	b.forecast.begin()
 	err := withProgress(cmd.Run, func(elapsed time.Duration) {
-		b.opts.say("building %s: %s, %s", t.name, elapsed.Round(time.Second), b.forecast.left())
+		b.opts.say("building %s: %s, %d of %d packages compiled", t.name, elapsed.Round(time.Second), b.compiled.Load(),
+			len(b.todo))
 	})
-	b.forecast.finish(t.name)
 	if err != nil {
-		return failed(ctx, t, err, out.output())
+		return failed(ctx, t, err, out.said.String())
 	}
 	return nil
+}
+
+// compiler takes what go build -v says: it counts the names of packages and keeps the rest.
+type compiler struct {
+	*builder
+	said bytes.Buffer
+}
+
+func (c *compiler) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) { // go build writes whole lines
+		if c.todo[string(bytes.TrimSpace(line))] {
+			c.compiled.Add(1)
+			continue
+		}
+		c.said.Write(line)
+	}
+	return len(p), nil
 }
 
 // command is a go command whose process group ends with ctx, so that no compiler outlives an interrupted build.
@@ -148,8 +170,7 @@ func tail(output string) string {
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
 }
 
-// buildEnv is the caller's environment without what would change the result:
-// flags and workspaces meant for the caller's own project, another target, cgo.
+// buildEnv is the caller's environment without what is meant for the caller's own project, another target or cgo.
 func buildEnv(env []string) []string {
 	out := make([]string, 0, len(env)+3)
 	for _, kv := range env {

@@ -19,8 +19,7 @@ const EnvCache = "WATCHBENCH_CACHE"
 
 // Options says where binaries are cached and who hears about progress.
 type Options struct {
-	// Cache is the directory that holds everything watchbench caches. Empty: the
-	// value of WATCHBENCH_CACHE, else "watchbench" in the user's cache directory.
+	// Cache holds all that watchbench caches. Empty: WATCHBENCH_CACHE, else "watchbench" in the user's cache directory.
 	Cache string
 	// Progress receives one line at a time, without a newline. May be nil.
 	Progress func(line string)
@@ -64,8 +63,7 @@ func (o Options) Dir() (string, error) {
 }
 
 // Ensure returns a directory that has the named binaries. Those that are missing, or were built from another pin, are
-// downloaded or else built. It is safe to call from several processes at once. Cancelling ctx ends the work and leaves
-// what was complete.
+// downloaded or else built; several processes may ask at once.
 func Ensure(ctx context.Context, opts Options, names ...string) (dir string, err error) {
 	wanted := make([]tool, 0, len(names))
 	for _, name := range names {
@@ -127,8 +125,7 @@ func missing(dir string, wanted []tool) []tool {
 	return out
 }
 
-// install moves a complete binary from work to dir. The stamp of an older one must not vouch for it, nor the other way
-// round, whatever is cut off between these steps.
+// install moves a complete binary from work to dir. Whatever cuts it off, no stamp vouches for another binary.
 func install(dir, work, name, stamp string) error {
 	made := filepath.Join(work, name+".stamp")
 	err := os.WriteFile(made, []byte(stamp), 0o644)

@@ -90,8 +90,8 @@ func (t tool) stamp() string {
 	return fmt.Sprintf("%s@%s %s\n", t.pkg, t.version(), hex.EncodeToString(h.Sum(nil)))
 }
 
-// ldflags strips the symbol tables (a third of the size, and of the time to
-// link) and sets the version of Kubernetes, which its own build would take from git.
+// ldflags strips the symbol tables (a third of the size) and sets the version, which Kubernetes' own build takes from
+// git.
 func (t tool) ldflags() string {
 	flags := "-s -w"
 	if t.module != "k8s.io/kubernetes" {

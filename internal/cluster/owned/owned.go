@@ -1,8 +1,7 @@
 // Package owned deletes namespaces, and only those that the caller created.
 //
-// Everything that a run creates in a cluster is in namespaces that carry the
-// label RunLabel with the run's id. DeleteNamespace refuses any other, so that a
-// wrong name or a wrong kubeconfig cannot cost somebody their data.
+// Everything that a run creates in a cluster is in namespaces that carry the label RunLabel with the run's id.
+// DeleteNamespace refuses any other, so that a wrong name or a wrong kubeconfig cannot cost somebody their data.
 package owned
 
 import (
@@ -26,8 +25,7 @@ import (
 // RunLabel is the label whose value is the id of the run that created an object.
 const RunLabel = "watchbench.dev/run"
 
-// ForeignError says that a namespace was not created by the run that wants to
-// delete it.
+// ForeignError says that a namespace was not created by the run that wants to delete it.
 type ForeignError struct {
 	Namespace string
 	Run       string // who asked
@@ -45,9 +43,7 @@ func (e *ForeignError) Error() string {
 // poll is the time between two looks at a namespace that is going away.
 const poll = 100 * time.Millisecond
 
-// DeleteNamespace deletes a namespace and what is in it, and returns when it is
-// gone. One that does not exist is fine; one of another run is a *ForeignError.
-// It works with and without a controller manager in the cluster.
+// DeleteNamespace deletes a namespace with all in it, and waits. One of another run is a *ForeignError.
 func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) error {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1 // emptying asks once per kind
@@ -73,8 +69,7 @@ func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) er
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete namespace %q: %w", name, err)
 	}
-	// A namespace controller would do this, too, but wait for a kubelet to end the
-	// pods, and the nodes that a run makes have none.
+	// A namespace controller would wait for a kubelet to end the pods, and the nodes that a run makes have none.
 	if err := empty(ctx, cfg, client.Discovery(), name); err != nil {
 		return fmt.Errorf("empty namespace %q: %w", name, err)
 	}
@@ -90,8 +85,7 @@ func DeleteNamespace(ctx context.Context, cfg *rest.Config, name, run string) er
 	return gone(ctx, client, ns)
 }
 
-// HasControllers reports whether a controller manager runs in the cluster: it
-// gives every namespace a default service account within a second.
+// HasControllers reports whether a controller manager runs: it gives every namespace a service account at once.
 func HasControllers(ctx context.Context, client kubernetes.Interface) (bool, error) {
 	_, err := client.CoreV1().ServiceAccounts(metav1.NamespaceSystem).Get(ctx, "default", metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -103,8 +97,7 @@ func HasControllers(ctx context.Context, client kubernetes.Interface) (bool, err
 	return true, nil
 }
 
-// empty deletes all objects in a namespace, without grace. The namespace is
-// terminating, so nothing new can appear.
+// empty deletes all objects in a namespace, without grace. The namespace is terminating, so nothing new can appear.
 func empty(ctx context.Context, cfg *rest.Config, disco discovery.DiscoveryInterface, name string) error {
 	lists, err := disco.ServerPreferredNamespacedResources()
 	if err != nil && len(lists) == 0 {
