@@ -135,8 +135,7 @@ func (s *Server) applyDelete(c *call, now time.Time) reply {
 }
 
 // record appends one entry for the call to the ledger and notes its sequence number in
-// r. at is zero if nothing was applied. A full ledger is logged once; the request is
-// served nevertheless.
+// r. at is zero if nothing was applied.
 func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	e := ledger.Entry{
 		Instance: c.instance, Method: c.method, Cluster: ch.Key.Cluster, Kind: kubernetesKind(ch.Key.Kind),
@@ -150,11 +149,7 @@ func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	if !c.gone.IsZero() {
 		e.Gone = c.gone.UnixNano()
 	}
-	seq, err := s.ledger.Append(e)
-	if err != nil {
-		s.ledgerFull.Do(func() { s.log.Error("ledger is full; further writes are not recorded", "error", err) })
-		return
-	}
+	seq := s.ledger.Append(e)
 	if r.first == 0 {
 		r.first = seq
 	}

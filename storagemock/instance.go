@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/faultlist"
@@ -20,7 +21,8 @@ import (
 type instance struct {
 	srv      *Server
 	number   int
-	stations behavior.Stations
+	stations *behavior.Stations
+	pending  atomic.Int64 // requests between arrival and answer
 	gate     *faultlist.Gate
 	listener net.Listener // the gate, or TLS over it
 

@@ -55,10 +55,10 @@ func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 
 func (s *Server) load() (inFlight, waiting int) {
 	for _, in := range s.instances {
-		a, b := in.stations.Load()
-		inFlight, waiting = inFlight+a, waiting+b
+		n := in.stations.Waiting(time.Since(s.began))
+		inFlight, waiting = inFlight+int(in.pending.Load())-n, waiting+n
 	}
-	return inFlight, waiting
+	return max(inFlight, 0), waiting
 }
 
 // count records one request.

@@ -25,16 +25,15 @@ type Server struct {
 	log    *slog.Logger
 	store  *store.Store
 	ledger *ledger.Ledger
-	model  *behavior.Model
 	faults *behavior.FaultSet
+	began  time.Time
 
-	instances  []*instance
-	metrics    *metrics
-	ledgerFull sync.Once
-	running    atomic.Bool
-	late       sync.WaitGroup  // applications that outlive their request
-	lateCtx    context.Context // ends when they must not wait any longer
-	lateEnd    context.CancelFunc
+	instances []*instance
+	metrics   *metrics
+	running   atomic.Bool
+	late      sync.WaitGroup  // applications that outlive their request
+	lateCtx   context.Context // ends when they must not wait any longer
+	lateEnd   context.CancelFunc
 }
 
 // New prepares a server and binds its addresses, so that requests queue up until Run.
@@ -46,8 +45,8 @@ func New(cfg Config, set Settings) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(), model: p.model,
-		faults: behavior.NewFaultSet(cfg.Seed),
+		log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(),
+		faults: behavior.NewFaultSet(cfg.Seed), began: time.Now(),
 	}
 	s.lateCtx, s.lateEnd = context.WithCancel(context.Background())
 	if s.log == nil {
@@ -89,7 +88,7 @@ func (s *Server) listen(cfg Config, p parsed, certs *tls.Config, listen func(str
 		if err != nil {
 			return err
 		}
-		in.stations = behavior.NewStations(p.capacity)
+		in.stations = behavior.NewStations(p.model, p.capacity)
 		s.instances = append(s.instances, in)
 	}
 	return nil
