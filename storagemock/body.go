@@ -70,7 +70,7 @@ func (c *call) parseEvent() error {
 	meta := store.ParseMeta(c.event.Data)
 	c.key.Namespace, c.key.Name = meta.Namespace, meta.Name
 	if !jsonscan.IsObject(c.event.Data) {
-		return nil
+		return errors.New("data is not an object")
 	}
 	// The real server reads both as strings when it mirrors the event.
 	for _, field := range []string{"namespace", "name"} {

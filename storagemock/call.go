@@ -124,7 +124,7 @@ func (s *Server) applyPut(c *call, now time.Time) reply {
 
 func (s *Server) applyDelete(c *call, now time.Time) reply {
 	r := reply{status: 200, body: done}
-	p, err := parseParams(c.query)
+	p, err := parseParams(c.query, nil)
 	if err != nil {
 		r = failure(200, bcsapi.CodeDelete, err.Error(), false)
 		s.record(c, &r, store.Change{Key: c.key, Effect: ledger.EffectRejected}, time.Time{})

@@ -29,15 +29,6 @@
 // Not offered: writes over HTTP, authentication, protobuf, and what kubectl needs besides:
 // schemas, short names, tables, subresources.
 //
-// # Two ways to reach it
-//
-// Server is an http.Handler, for real sockets. In a testing/synctest bubble, where
-// only channels block durably, Direct makes an http.RoundTripper of it:
-//
-//	cfg := &rest.Config{Host: "http://apisim", Transport: apisim.Direct(server)}
-//
-// ForBubbles says what client-go needs besides.
-//
 // # Faults
 //
 // Faults returns the injector in front of the server; see package

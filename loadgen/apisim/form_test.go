@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -67,7 +68,7 @@ func TestLargeListsAreCompressed(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("Accept-Encoding", encoding)
-		resp, err := apisim.Direct(s).RoundTrip(req)
+		resp, err := pipetest.Direct(s).RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func TestOlderDiscovery(t *testing.T) {
 		apisim.Pods, apisim.Nodes, apisim.Deployments,
 		{Group: "example.com", Versions: []string{"v1beta1", "v1"}, Name: "things", Kind: "Thing", Custom: true},
 	}})
-	c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: apisim.Direct(s)})
+	c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: pipetest.Direct(s)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -34,7 +35,7 @@ func FuzzQuery(f *testing.F) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		req := (&http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "http", Host: "apisim", Path: "/" + strings.TrimLeft(path, "/"), RawQuery: query}, Header: http.Header{}}).WithContext(ctx)
-		resp, err := apisim.Direct(s).RoundTrip(req)
+		resp, err := pipetest.Direct(s).RoundTrip(req)
 		if err != nil {
 			if ctx.Err() != nil { // it waits for a version to come
 				return

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -199,7 +200,7 @@ func realSide(t *testing.T, cfg *rest.Config, ns string) *side {
 func simSide(t *testing.T, ns string) *side {
 	t.Helper()
 	srv := newServer(t, apisim.Config{Resources: []apisim.Resource{apisim.ConfigMaps, apisim.Deployments, apisim.Nodes, apisim.Pods}})
-	s := &side{name: "simulated", ns: ns, host: "http://apisim", client: &http.Client{Transport: apisim.Direct(srv)}}
+	s := &side{name: "simulated", ns: ns, host: "http://apisim", client: &http.Client{Transport: pipetest.Direct(srv)}}
 	for _, c := range contents {
 		o, err := srv.Apply("configmaps", fmt.Appendf(nil, `{"metadata":{"namespace":%q,"name":%q,"labels":{"app":%q}}}`, ns, c.name, c.app))
 		if err != nil {

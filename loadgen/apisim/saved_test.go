@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -77,7 +78,7 @@ func TestRestoreOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("User-Agent", agent)
-		resp, err := apisim.Direct(s).RoundTrip(req)
+		resp, err := pipetest.Direct(s).RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -61,7 +61,7 @@ func (s *Server) Faults() *watchfault.Injector { return s.faults }
 // ServeHTTP answers a request, unless a fault does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.entry.ServeHTTP(w, r) }
 
-// Refusing reports whether connections would be refused now; see Direct.
+// Refusing reports whether connections would be refused now.
 func (s *Server) Refusing() bool { return s.faults.Refusing() }
 
 // notify wakes what waits for a change of the kind, or for a version. The caller

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -34,7 +35,7 @@ func begin(t *testing.T, server *apisim.Server, settings Settings) *recording {
 		}
 	}
 	r := &recording{server: server, file: &memory{}}
-	settings.REST = &rest.Config{Host: "http://apisim", Transport: apisim.Direct(server)}
+	settings.REST = &rest.Config{Host: "http://apisim", Transport: pipetest.Direct(server)}
 	if settings.Resources == nil {
 		settings.Resources = []Resource{pods}
 	}
@@ -177,7 +178,7 @@ func TestShortWatches(t *testing.T) {
 			r.server.ServeHTTP(w, req)
 		})
 		var err error
-		r.recorder, err = New(Settings{REST: &rest.Config{Host: "http://apisim", Transport: apisim.Direct(proxy)}, Resources: []Resource{pods}})
+		r.recorder, err = New(Settings{REST: &rest.Config{Host: "http://apisim", Transport: pipetest.Direct(proxy)}, Resources: []Resource{pods}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,11 +14,11 @@ import (
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 
-	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/internal/pipetest"
 )
 
 func TestMain(m *testing.M) {
-	apisim.ForBubbles()
+	pipetest.ForBubbles()
 	goleak.VerifyTestMain(clustertest.Shared(m))
 }
 

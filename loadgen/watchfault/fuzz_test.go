@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
 
@@ -45,7 +45,7 @@ func FuzzFrames(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := apisim.Direct(h).RoundTrip(req)
+		resp, err := pipetest.Direct(h).RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}

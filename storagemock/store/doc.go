@@ -1,6 +1,6 @@
 // Package store is the mock's database: documents in collections, one per kind,
-// with soft deletion, natural order, server-added fields and retention, and the
-// events' own tables.
+// with soft deletion, natural order, server-added fields and retention; events
+// are one of them.
 //
 // Guarantees:
 //
@@ -17,7 +17,7 @@
 //     stored under that key. A Put without uid or resourceVersion is not checked.
 //
 //  5. Memory is bounded by live documents plus MaxDeleted flagged ones and
-//     MaxEvents events per cluster.
+//     2 MaxEvents identities of events.
 //
 //  6. Documents are selected as far as the lists and deletes of bcs-k8s-watch and k8s-watch ask for it: by strings at
 //     dotted paths that equal one of several values. As on the real server, a key that contains a dot is out of reach.

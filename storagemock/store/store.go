@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/pack"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -36,15 +37,12 @@ const (
 	// MaxDeleted is the maximum number of flagged documents; beyond it the oldest half
 	// is purged at once instead of by the hourly cleaner.
 	MaxDeleted = 200_000
-	// MaxEvents is the maximum number of events of one cluster; beyond it the oldest are
-	// dropped.
+	// MaxEvents is the number of events after which the oldest ones' duplicates begin to count as new.
 	MaxEvents = 200_000
 	// PurgeAfter is how long a flagged document stays.
 	PurgeAfter = time.Hour
-	// MirrorRetention is how long an event stays in the dynamic collection Event.
+	// MirrorRetention is how long an event stays.
 	MirrorRetention = time.Hour
-	// EventRetention is how long an event stays in its cluster's table.
-	EventRetention = 15 * 24 * time.Hour
 	// maxFormer is how many bytes of replaced and deleted records are kept, packed as they were:
 	// some 40,000 pods. The oldest go first.
 	maxFormer = 32 << 20
@@ -60,18 +58,19 @@ type Store struct {
 	ids    idSource
 	colls  map[string]*collection // by kind
 	names  map[string]string      // interned clusters, namespaces and kinds
-	events map[string]*eventTable // by cluster
-	live   int                    // documents
-	dead   int                    // flagged documents
-	former []*Record              // replaced or deleted, the latest last; see maxFormer
-	kept   int                    // their bytes
+	events map[eventID]bool       // stored before; see duplicate
+	older  map[eventID]bool
+	live   int       // documents
+	dead   int       // flagged documents
+	former []*Record // replaced or deleted, the latest last; see maxFormer
+	kept   int       // their bytes
 }
 
 // New returns an empty store; seed determines the identifiers.
 func New(mode Mode, seed uint64) *Store {
 	return &Store{
 		mode: mode, ids: newIDSource(seed),
-		colls: map[string]*collection{}, names: map[string]string{}, events: map[string]*eventTable{},
+		colls: map[string]*collection{}, names: map[string]string{}, events: map[eventID]bool{},
 	}
 }
 
@@ -175,7 +174,7 @@ func (s *Store) Put(k Key, obj Object, now time.Time, commit func(Change)) Chang
 	return ch
 }
 
-func (s *Store) put(k Key, obj Object, ev *Event, now time.Time) Change {
+func (s *Store) put(k Key, obj Object, ev *bcsapi.EventRecord, now time.Time) Change {
 	ch := Change{Key: k, UID: obj.Meta.UID, ResourceVersion: obj.Meta.ResourceVersion, Effect: ledger.EffectReplaced}
 	c := s.collection(k.Kind)
 	sl := c.target(k)
