@@ -87,8 +87,7 @@ type params struct {
 	filter        store.Filter
 	fields        []string
 	limit, offset int
-	// uid is set if the filter demands one value of data.metadata.uid: the request is
-	// then a conditional delete.
+	// uid is set if the filter demands one value of data.metadata.uid: the request is then a conditional delete.
 	uid string
 }
 
@@ -127,8 +126,7 @@ func parseParams(raw string, own func(key, text string) bool) (params, error) {
 	return p, nil
 }
 
-// addFilter takes path=v1,v2, which selects one of the values; several occurrences must
-// all hold.
+// addFilter takes path=v1,v2, which selects one of the values; several occurrences must all hold.
 func (p *params) addFilter(path string, texts []string) error {
 	for _, v := range texts {
 		if strings.TrimSpace(v) == "" {
@@ -145,8 +143,8 @@ func (p *params) addFilter(path string, texts []string) error {
 // missing are the real server's parameters that no known watcher sends.
 var missing = []string{"labelSelector", "extra", "extra_contain", "updateTimeBefore"}
 
-// implemented returns an error for a parameter of the real server that the mock lacks:
-// to ignore it would be to answer another question.
+// implemented returns an error for a parameter of the real server that the mock lacks: to ignore it would be to answer
+// another question.
 func implemented(values url.Values) error {
 	for _, key := range missing {
 		if values.Has(key) {

@@ -84,9 +84,8 @@ func (s *Server) reject(c *call, r *reply) {
 	}
 }
 
-// answer sends r and completes its ledger entries. They are completed first, so that a
-// client that has the answer also finds it in the ledger and the metrics, and reverted if
-// sending fails.
+// answer sends r and completes its ledger entries. They are completed first, so that a client that has the answer also
+// finds it in the ledger and the metrics, and reverted if sending fails.
 func (s *Server) answer(c *call, r reply, header ...string) {
 	now := time.Now()
 	s.answered(r, now.UnixNano(), r.status)

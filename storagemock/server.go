@@ -36,9 +36,8 @@ type Server struct {
 	lateEnd   context.CancelFunc
 }
 
-// New prepares a server and binds its addresses, so that requests queue up until Run.
-// Run or Close must be called to release the addresses. An invalid cfg is an error that names
-// every mistake.
+// New prepares a server and binds its addresses, so that requests queue up until Run. Run or Close must be called to
+// release the addresses. An invalid cfg is an error that names every mistake.
 func New(cfg Config, set Settings) (*Server, error) {
 	p, err := cfg.parse()
 	if err != nil {
@@ -124,8 +123,8 @@ const cleanEvery = time.Hour
 // errTwice is returned by a second Run.
 var errTwice = errors.New("storagemock: Run was called before")
 
-// Run serves until ctx ends. Requests in progress are finished, within a grace of 10 s.
-// After it returned nothing is applied any more.
+// Run serves until ctx ends. Requests in progress are finished, within a grace of 10 s. After it returned nothing is
+// applied any more.
 func (s *Server) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
 		return errTwice
@@ -164,8 +163,8 @@ func (s *Server) cleanUp(ctx context.Context) {
 	}
 }
 
-// AddFaults activates faults, in the grammar of package behavior; their times count from
-// now. Text without any fault is an error.
+// AddFaults activates faults, in the grammar of package behavior; their times count from now. Text without any fault is
+// an error.
 func (s *Server) AddFaults(text string) error {
 	specs, err := behavior.ParseFaults(text)
 	if err != nil {

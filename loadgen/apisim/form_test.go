@@ -56,8 +56,7 @@ func TestMetadataOnly(t *testing.T) {
 	}
 }
 
-// TestLargeListsAreCompressed: from 128 KiB on, for a client that takes it, never in a
-// watch.
+// TestLargeListsAreCompressed: from 128 KiB on, for a client that takes it, never in a watch.
 func TestLargeListsAreCompressed(t *testing.T) {
 	s := newServer(t, apisim.Config{})
 	put(t, s, "a/p", `"annotations":{"data":"`+strings.Repeat("x", 100<<10)+`"}`)
@@ -133,8 +132,8 @@ func TestOlderDiscovery(t *testing.T) {
 	}
 }
 
-// TestManyPages: a list of 20,000 in pages of 500 comes whole and without repetition
-// while objects change, and says how much is left.
+// TestManyPages: a list of 20,000 in pages of 500 comes whole and without repetition while objects change, and says how
+// much is left.
 func TestManyPages(t *testing.T) {
 	s := newServer(t, apisim.Config{})
 	const n = 20_000

@@ -15,8 +15,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
-// FuzzQuery: whatever is asked, the answer is a list, lines of a watch, a Status or
-// a plain 404, and nothing breaks or waits for long.
+// FuzzQuery: whatever is asked, the answer is a list, lines of a watch, a Status or a plain 404, and nothing breaks or
+// waits for long.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/api/v1/pods", "limit=1"}, {"/api/v1/namespaces/a/pods/p", ""}, {"/api", ""}, {"/apis/apps/v1", ""},

@@ -35,8 +35,8 @@ type side struct {
 	token  string // of a first page of one
 }
 
-// ask fills the side's own versions and token into a query and returns what came of
-// it in short, with its own names taken out.
+// ask fills the side's own versions and token into a query and returns what came of it in short, with its own names
+// taken out.
 func (s *side) ask(t *testing.T, path, accept string) string {
 	t.Helper()
 	path = strings.NewReplacer("{ns}", s.ns, "{rv}", fmt.Sprint(s.rv), "{first}", fmt.Sprint(s.first), "{future}", fmt.Sprint(s.rv+1_000_000), "{token}", s.token).Replace(path)
@@ -119,8 +119,7 @@ func (s *side) frames(body io.Reader) []string {
 	}
 }
 
-// TestAnswersLikeAnApiserver asks a real apiserver and a simulated one the same
-// questions.
+// TestAnswersLikeAnApiserver asks a real apiserver and a simulated one the same questions.
 func TestAnswersLikeAnApiserver(t *testing.T) {
 	env := clustertest.Start(t)
 	ns := clustertest.Namespace(t, env.Config)

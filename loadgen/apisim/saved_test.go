@@ -12,8 +12,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
-// TestRestore: objects, uids and versions are those of the saved state, open watches end,
-// and what is written afterwards gets versions that were given before.
+// TestRestore: objects, uids and versions are those of the saved state, open watches end, and what is written
+// afterwards gets versions that were given before.
 func TestRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, apisim.Config{})
@@ -47,9 +47,8 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// TestWatchFromTheFuture is what a kube-apiserver does with a version that it does not have
-// yet: the watch is opened, silent, bookmarks included, until that version has come, and
-// ends in order.
+// TestWatchFromTheFuture is what a kube-apiserver does with a version that it does not have yet: the watch is opened,
+// silent, bookmarks included, until that version has come, and ends in order.
 func TestWatchFromTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, apisim.Config{BookmarkPeriod: time.Second})

@@ -9,8 +9,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
 
-// FuzzFrames: whatever a server sends on a watch, in whatever pieces, arrives as it
-// was as long as no fault hits; a fault that hits every event breaks nothing.
+// FuzzFrames: whatever a server sends on a watch, in whatever pieces, arrives as it was as long as no fault hits; a
+// fault that hits every event breaks nothing.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":{"metadata":{"name":"p"}}}`+"\n"+`{"type":"BOOKMARK","object":{}}`+"\n"), uint8(7), "unknown:0%")
 	f.Add([]byte("\n\n{\"type\":\"ADDED"), uint8(1), "truncate")

@@ -41,8 +41,8 @@ func TestParseCapacities(t *testing.T) {
 	}
 }
 
-// FuzzParseCapacities: limits that are accepted are within the bounds of the grammar, and
-// an idle storage serves a request within them.
+// FuzzParseCapacities: limits that are accepted are within the bounds of the grammar, and an idle storage serves a
+// request within them.
 func FuzzParseCapacities(f *testing.F) {
 	for _, s := range []string{"unlimited", "kind=Pod|Node,method=PUT: rate=3/s; inflight=300,queue=7"} {
 		f.Add(s)

@@ -137,8 +137,8 @@ func TestBadSpecs(t *testing.T) {
 	}
 }
 
-// TestOrderOfObjectsDoesNotMatter: an object's nth request takes the same, whoever was served before; and
-// first requests of many objects are spread as the distribution is.
+// TestOrderOfObjectsDoesNotMatter: an object's nth request takes the same, whoever was served before; and first
+// requests of many objects are spread as the distribution is.
 func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 	const n = 20_000
 	served := func(order func(i int) string) (byName map[string][]time.Duration, all []time.Duration) {

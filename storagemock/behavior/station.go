@@ -7,8 +7,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Stations are the queues of one storage instance, one for each rule. They know a request's whole course as it
-// arrives, so that a server in real time and a simulation in virtual time share them. They are safe for concurrent use.
+// Stations are the queues of one storage instance, one for each rule. They know a request's whole course as it arrives,
+// so that a server in real time and a simulation in virtual time share them. They are safe for concurrent use.
 type Stations struct {
 	model *Model
 
@@ -104,8 +104,7 @@ func (s *station) enter(now int64) (int64, error) {
 
 func (s *station) full() bool { return s.places > 0 && len(s.leaving) >= s.places }
 
-// leave notes the end of the request whose turn came last: it has a new place, or that of the
-// one that leaves first.
+// leave notes the end of the request whose turn came last: it has a new place, or that of the one that leaves first.
 func (s *station) leave(end int64) {
 	h := s.leaving
 	if !s.full() {

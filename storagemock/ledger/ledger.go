@@ -72,8 +72,7 @@ func effectIndex(effect string) uint8 {
 	return 0
 }
 
-// Append stores e and returns its Seq; the Seq in e is ignored. The order of calls is
-// the order of application.
+// Append stores e and returns its Seq; the Seq in e is ignored. The order of calls is the order of application.
 func (l *Ledger) Append(e Entry) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,8 +95,8 @@ func (l *Ledger) Append(e Entry) uint64 {
 	return l.n
 }
 
-// Answered records when the answer to entry seq was handed to the socket, in Unix
-// nanoseconds, and its status and code. An unknown seq is ignored.
+// Answered records when the answer to entry seq was handed to the socket, in Unix nanoseconds, and its status and code.
+// An unknown seq is ignored.
 func (l *Ledger) Answered(seq uint64, at int64, status, code int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,8 +105,7 @@ func (l *Ledger) Answered(seq uint64, at int64, status, code int) {
 	}
 }
 
-// Gone records when the connection of entry seq, which has no answer, ended. An unknown seq
-// is ignored.
+// Gone records when the connection of entry seq, which has no answer, ended. An unknown seq is ignored.
 func (l *Ledger) Gone(seq uint64, at int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,8 +132,8 @@ func (l *Ledger) Len() uint64 {
 // batchLen is how many entries are copied under one lock: about 10 µs.
 const batchLen = 256
 
-// From yields the entries from seq on, in order, up to the last one that existed when
-// the iteration began. Entries may be appended meanwhile.
+// From yields the entries from seq on, in order, up to the last one that existed when the iteration began. Entries may
+// be appended meanwhile.
 func (l *Ledger) From(seq uint64) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		batch := make([]Entry, 0, batchLen)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Clean does what the real server's hourly cleaner does: it purges documents that
-// were flagged PurgeAfter ago and events older than MirrorRetention.
+// Clean does what the real server's hourly cleaner does: it purges documents that were flagged PurgeAfter ago and
+// events older than MirrorRetention.
 func (s *Store) Clean(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,8 +39,7 @@ func (f Filter) Match(d *Record) bool {
 	return true
 }
 
-// appendTime appends t as documents hold it: RFC 3339 with up to milliseconds, in
-// quotes.
+// appendTime appends t as documents hold it: RFC 3339 with up to milliseconds, in quotes.
 func appendTime(dst []byte, t time.Time) []byte {
 	dst = t.UTC().Truncate(time.Millisecond).AppendFormat(append(dst, '"'), time.RFC3339Nano)
 	return append(dst, '"')

@@ -104,26 +104,6 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// BenchmarkReplace is a PUT over a record, without HTTP. What is kept of the former one costs what
-// differs from a store whose retire does nothing.
-func BenchmarkReplace(b *testing.B) {
-	for _, size := range []int{3 << 10, 10 << 10} {
-		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
-			s := store.New(store.Faithful, 1)
-			var env strings.Builder
-			for n := 0; env.Len() < size-100; n++ {
-				fmt.Fprintf(&env, `{"name":"VARIABLE_%06d","value":"value-%06d"},`, n, n)
-			}
-			b.ReportAllocs()
-			for n := uint64(1); b.Loop(); n++ {
-				o := object("u", n)
-				o.Data = fmt.Appendf(nil, `{"metadata":{"uid":"u","resourceVersion":"%d"},"spec":{"env":[%s{}]}}`, n, env.String())
-				s.Put(key("a", fmt.Sprint("p", n%500)), o, start, ignore)
-			}
-		})
-	}
-}
-
 func TestClusterScopeHasNoNamespaceCondition(t *testing.T) {
 	s := store.New(store.Faithful, 1)
 	put(s, key("a", "x"), "u1", 1, start)
@@ -186,9 +166,8 @@ func TestFlaggedDocumentsAreBounded(t *testing.T) {
 	}
 }
 
-// TestConditionalModel holds the store against a model that knows the true
-// history: a watcher may send any suffix of it late and in any order, and the
-// store must never go back.
+// TestConditionalModel holds the store against a model that knows the true history: a watcher may send any suffix of it
+// late and in any order, and the store must never go back.
 func TestConditionalModel(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
