@@ -107,8 +107,7 @@ func (s *Server) adminState(w http.ResponseWriter, req *http.Request) {
 	s.abort(req, buffered.Flush())
 }
 
-// adminTamper edits or deletes a document without a ledger entry: damage that a watcher
-// must repair.
+// adminTamper edits or deletes a document without a ledger entry: damage that a watcher must repair.
 func (s *Server) adminTamper(w http.ResponseWriter, req *http.Request) {
 	q := req.URL.Query()
 	k := store.Key{Cluster: q.Get("cluster"), Kind: q.Get("kind"), Namespace: q.Get("namespace"), Name: q.Get("name")}

@@ -31,8 +31,7 @@ func (r reply) contentType() string {
 // done is the body of the answer to a successful write.
 var done = []byte(`{"result":true,"code":0,"message":"success","data":{}}`)
 
-// success wraps data in an envelope; extra holds further top-level members, each with a
-// leading comma.
+// success wraps data in an envelope; extra holds further top-level members, each with a leading comma.
 func success(data []byte, extra string) reply {
 	b := make([]byte, 0, len(data)+len(extra)+64)
 	b = append(b, `{"result":true,"code":0,"message":"success","data":`...)
@@ -41,8 +40,8 @@ func success(data []byte, extra string) reply {
 	return reply{status: 200, body: append(b, '}')}
 }
 
-// failure returns an error envelope; detail, if any, is appended to the code's message.
-// For a list its data is an empty list instead of an empty object.
+// failure returns an error envelope; detail, if any, is appended to the code's message. For a list its data is an empty
+// list instead of an empty object.
 func failure(status int, code bcsapi.Code, detail string, list bool) reply {
 	text := code.Message()
 	if detail != "" {

@@ -24,9 +24,8 @@ func depthError(err error) error {
 	return err
 }
 
-// parsePut reads the body {"data": …} of a PUT in one pass. The body must be an
-// object, or null, which counts as one without members: that is what the real server's
-// decoder accepts. Data is a slice of the body, nil if there is none.
+// parsePut reads the body {"data": …} of a PUT in one pass. The body must be an object, or null, which counts as one
+// without members: that is what the real server's decoder accepts. Data is a slice of the body, nil if there is none.
 func parsePut(body []byte) (obj store.Object, err error) {
 	s := jsonscan.New(body)
 	if c, err := s.Peek(); err != nil || c != '{' {
@@ -70,7 +69,7 @@ func (c *call) parseEvent() error {
 	meta := store.ParseMeta(c.event.Data)
 	c.key.Namespace, c.key.Name = meta.Namespace, meta.Name
 	if !jsonscan.IsObject(c.event.Data) {
-		return nil
+		return errors.New("data is not an object")
 	}
 	// The real server reads both as strings when it mirrors the event.
 	for _, field := range []string{"namespace", "name"} {

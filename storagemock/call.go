@@ -44,8 +44,8 @@ func (c *call) failCode() bcsapi.Code {
 	return bcsapi.CodeList
 }
 
-// newCall parses a request. If ok is false, the path or the method is unknown, and the
-// returned reply is sent without latency and without a ledger entry.
+// newCall parses a request. If ok is false, the path or the method is unknown, and the returned reply is sent without
+// latency and without a ledger entry.
 func newCall(x *exchange, instance int) (c call, answer reply, ok bool) {
 	c = call{route: parseRoute(x.path), exchange: x, instance: instance}
 	if c.endpoint == unknownPath {
@@ -79,8 +79,7 @@ func (c *call) parseBody() {
 	}
 }
 
-// apply executes the call: it changes or reads the state, and records writes in the
-// ledger.
+// apply executes the call: it changes or reads the state, and records writes in the ledger.
 func (s *Server) apply(c *call, now time.Time) reply {
 	if c.refused != nil {
 		r := *c.refused
@@ -124,7 +123,7 @@ func (s *Server) applyPut(c *call, now time.Time) reply {
 
 func (s *Server) applyDelete(c *call, now time.Time) reply {
 	r := reply{status: 200, body: done}
-	p, err := parseParams(c.query)
+	p, err := parseParams(c.query, nil)
 	if err != nil {
 		r = failure(200, bcsapi.CodeDelete, err.Error(), false)
 		s.record(c, &r, store.Change{Key: c.key, Effect: ledger.EffectRejected}, time.Time{})
@@ -134,9 +133,8 @@ func (s *Server) applyDelete(c *call, now time.Time) reply {
 	return r
 }
 
-// record appends one entry for the call to the ledger and notes its sequence number in
-// r. at is zero if nothing was applied. A full ledger is logged once; the request is
-// served nevertheless.
+// record appends one entry for the call to the ledger and notes its sequence number in r. at is zero if nothing was
+// applied.
 func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	e := ledger.Entry{
 		Instance: c.instance, Method: c.method, Cluster: ch.Key.Cluster, Kind: kubernetesKind(ch.Key.Kind),
@@ -150,19 +148,15 @@ func (s *Server) record(c *call, r *reply, ch store.Change, at time.Time) {
 	if !c.gone.IsZero() {
 		e.Gone = c.gone.UnixNano()
 	}
-	seq, err := s.ledger.Append(e)
-	if err != nil {
-		s.ledgerFull.Do(func() { s.log.Error("ledger is full; further writes are not recorded", "error", err) })
-		return
-	}
+	seq := s.ledger.Append(e)
 	if r.first == 0 {
 		r.first = seq
 	}
 	r.last, r.effect = seq, ch.Effect
 }
 
-// kubernetesKind is the Kubernetes kind of a document: the paths of E15 have theirs in
-// lower case, and what is put there must not appear in lists of the kind.
+// kubernetesKind is the Kubernetes kind of a document: the paths of E15 have theirs in lower case, and what is put
+// there must not appear in lists of the kind.
 func kubernetesKind(kind string) string {
 	if kind == strings.ToLower(bcsapi.KindExportService) {
 		return bcsapi.KindExportService

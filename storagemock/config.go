@@ -18,8 +18,8 @@ const MaxInstances = 255
 
 // Config holds the user's choices.
 type Config struct {
-	// Listen is host:port of the first instance. Further instances take the
-	// following ports, or free ones when the port is 0.
+	// Listen is host:port of the first instance. Further instances take the following ports, or free ones when the port
+	// is 0.
 	Listen      string
 	Instances   int
 	AllowRemote bool // bind addresses that other machines can reach
@@ -88,8 +88,8 @@ func (c Config) parse() (parsed, error) {
 	return p, errors.Join(errs...)
 }
 
-// SplitAddress splits host:port. Unless allowRemote is set, the host must be a loopback
-// address or localhost: the mock has no authentication.
+// SplitAddress splits host:port. Unless allowRemote is set, the host must be a loopback address or localhost: the mock
+// has no authentication.
 func SplitAddress(addr string, allowRemote bool) (host string, port int, err error) {
 	host, portText, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -110,7 +110,7 @@ func SplitAddress(addr string, allowRemote bool) (host string, port int, err err
 type Settings struct {
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
-	// Listen is net.Listen for TCP if nil. It is called again for an address after
-	// connections to it were refused for a while.
+	// Listen is net.Listen for TCP if nil. It is called again for an address after connections to it were refused for a
+	// while.
 	Listen func(addr string) (net.Listener, error)
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDocumentedRequests sends the requests of docs/your-watcher.md as they are written there
-// and compares what storage answers.
+// TestDocumentedRequests sends the requests of docs/your-watcher.md as they are written there and compares what storage
+// answers.
 func TestDocumentedRequests(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not installed: the requests of docs/your-watcher.md are NOT tested")

@@ -3,9 +3,8 @@ package storagemock
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"strings"
-
-	"github.com/watchbench/watchbench/storagemock/store"
 )
 
 // branch is one level of the tree of the paths that a projection keeps, by key. A nil branch keeps everything below it.
@@ -61,9 +60,9 @@ func (b branch) keep(v any) (any, bool) {
 
 // document returns what root keeps of a document, as the real server answers it: it was decoded into Go's maps on its
 // way into MongoDB and out of it, so keys come sorted and numbers as int64 or double.
-func document(d store.Document, root branch) []byte {
+func document(fields iter.Seq2[string, []byte], root branch) []byte {
 	all := map[string]any{}
-	for name, text := range d.Fields() {
+	for name, text := range fields {
 		child, wanted := root[name]
 		if root != nil && !wanted {
 			continue

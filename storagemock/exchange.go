@@ -13,9 +13,8 @@ import (
 	"github.com/watchbench/watchbench/internal/faultlist"
 )
 
-// exchange is one request, read completely, with the means to answer it or to misbehave
-// below HTTP. If it has not been answered when the handler returns, the connection is
-// closed without an answer.
+// exchange is one request, read completely, with the means to answer it or to misbehave below HTTP. If it has not been
+// answered when the handler returns, the connection is closed without an answer.
 type exchange struct {
 	method      string
 	path, query string // as sent, still escaped
@@ -35,19 +34,19 @@ const (
 	maxHead = 64 << 10
 	// An object of Kubernetes has at most 1.5 MiB in etcd; as JSON it is rarely twice that.
 	maxBody = 8 << 20
-	// readTimeout is for one request, once it has begun; for the first one of a
-	// connection it counts from the start of the connection.
+	// readTimeout is for one request, once it has begun; for the first one of a connection it counts from the start of
+	// the connection.
 	readTimeout  = 30 * time.Second
 	writeTimeout = 30 * time.Second // for each write of a large answer
-	// bigAnswer is the size in bytes from which a write gets a deadline: what is
-	// smaller fits into the socket's buffer even if the client does not read.
+	// bigAnswer is the size in bytes from which a write gets a deadline: what is smaller fits into the socket's buffer
+	// even if the client does not read.
 	bigAnswer = 64 << 10
 	// trusted is the body size up to which the announced length is allocated at once.
 	trusted = 1 << 20
 )
 
-// readExchange reads the whole request. If that fails, it returns the reply to refuse it
-// with; the connection is then closed.
+// readExchange reads the whole request. If that fails, it returns the reply to refuse it with; the connection is then
+// closed.
 func readExchange(w http.ResponseWriter, r *http.Request) (*exchange, *reply) {
 	x := &exchange{method: r.Method, path: r.URL.EscapedPath(), query: r.URL.RawQuery, w: w, r: r,
 		conn: http.NewResponseController(w)}
@@ -57,8 +56,8 @@ func readExchange(w http.ResponseWriter, r *http.Request) (*exchange, *reply) {
 		refusal := failure(status, bcsapi.CodePut, err.Error(), false)
 		return x, &refusal
 	}
-	// While the request is served, the server watches for the client's end: that has
-	// no deadline. A failure shows when the answer is written.
+	// While the request is served, the server watches for the client's end: that has no deadline. A failure shows when
+	// the answer is written.
 	_ = x.conn.SetReadDeadline(time.Time{})
 	x.received = time.Now()
 	return x, nil
@@ -139,8 +138,8 @@ func (x *exchange) reset() {
 	faultlist.Reset(c)
 }
 
-// pause waits like lifecycle.Pause, and notes when the client gives up meanwhile. Of one
-// that had before it is not known when.
+// pause waits like lifecycle.Pause, and notes when the client gives up meanwhile. Of one that had before it is not
+// known when.
 func (x *exchange) pause(ctx context.Context, d time.Duration) error {
 	left := x.r.Context().Done()
 	if x.r.Context().Err() != nil {

@@ -16,8 +16,7 @@ import (
 
 const podPath = "/k8s/dynamic/namespace_resources/clusters/C/namespaces/a/Pod/"
 
-// put sends one PUT with a client that waits at most that long, and returns what it
-// saw: the answer, or the error.
+// put sends one PUT with a client that waits at most that long, and returns what it saw: the answer, or the error.
 func (m *mock) put(name string, wait time.Duration) string {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), wait)
@@ -34,8 +33,7 @@ func putOnce(ctx context.Context, t testing.TB, client *http.Client, url string)
 		t.Error(err)
 		return ""
 	}
-	// One connection per request, as the original does: net/http never repeats a
-	// request on a new connection.
+	// One connection per request, as the original does: net/http never repeats a request on a new connection.
 	req.Close = true
 	resp, err := client.Do(req)
 	if err != nil {

@@ -63,8 +63,8 @@ func TestRequestsAsSent(t *testing.T) {
 	}
 }
 
-// rawHalfClosed sends bytes, closes its half of the connection and returns all that
-// comes back. The server may reset a connection of which it did not read everything.
+// rawHalfClosed sends bytes, closes its half of the connection and returns all that comes back. The server may reset a
+// connection of which it did not read everything.
 func rawHalfClosed(t *testing.T, addr, text string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/faultlist"
@@ -20,15 +21,16 @@ import (
 type instance struct {
 	srv      *Server
 	number   int
-	stations behavior.Stations
+	stations *behavior.Stations
+	pending  atomic.Int64 // requests between arrival and answer
 	gate     *faultlist.Gate
 	listener net.Listener // the gate, or TLS over it
 
-	// hard ends when no request may wait any longer, soft when those that would never
-	// be answered may not. Both are set by run.
+	// hard ends when no request may wait any longer, soft when those that would never be answered may not. Both are set
+	// by run.
 	hard, soft context.Context
-	// serving is held for reading by each request; run locks it for good at its end,
-	// so that nothing is applied afterwards.
+	// serving is held for reading by each request; run locks it for good at its end, so that nothing is applied
+	// afterwards.
 	serving sync.RWMutex
 	fresh   lifecycle.Fresh
 }
@@ -73,8 +75,7 @@ func (in *instance) run(ctx context.Context) error {
 	return nil
 }
 
-// stop shuts h down once its requests have finished; it returns an error if the grace was
-// too short for them.
+// stop shuts h down once its requests have finished; it returns an error if the grace was too short for them.
 func (in *instance) stop(ctx context.Context, h *http.Server) error {
 	_ = in.gate.Close()
 	in.fresh.Close()

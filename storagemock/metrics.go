@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxKinds bounds the values of the kind label, which come from URLs. otherKind is the label beyond, and for invalid
-	// kinds and methods.
+	// maxKinds bounds the values of the kind label, which come from URLs. otherKind is the label beyond, and for
+	// invalid kinds and methods.
 	maxKinds  = 200
 	otherKind = "other"
 )
@@ -55,10 +55,10 @@ func newMetrics(s *Server, reg prometheus.Registerer) *metrics {
 
 func (s *Server) load() (inFlight, waiting int) {
 	for _, in := range s.instances {
-		a, b := in.stations.Load()
-		inFlight, waiting = inFlight+a, waiting+b
+		n := in.stations.Waiting(time.Since(s.began))
+		inFlight, waiting = inFlight+int(in.pending.Load())-n, waiting+n
 	}
-	return inFlight, waiting
+	return max(inFlight, 0), waiting
 }
 
 // count records one request.
@@ -92,6 +92,5 @@ func (m *metrics) announce(specs []behavior.FaultSpec) {
 	}
 }
 
-// fired counts a fault that hit. The number of names is bounded by how often faults are
-// added.
+// fired counts a fault that hit. The number of names is bounded by how often faults are added.
 func (m *metrics) fired(name string) { m.faults.WithLabelValues(name).Inc() }

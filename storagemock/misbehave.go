@@ -50,8 +50,8 @@ func (in *instance) misbehave(c *call, f *behavior.FaultSpec) {
 	}
 }
 
-// applyIf applies the call, or records that it was not applied. Either way it returns r
-// with the ledger entries of the call, to be sent instead of the true answer.
+// applyIf applies the call, or records that it was not applied. Either way it returns r with the ledger entries of the
+// call, to be sent instead of the true answer.
 func (s *Server) applyIf(apply bool, c *call, r reply) reply {
 	if apply {
 		truth := s.apply(c, time.Now())
@@ -68,8 +68,7 @@ func (s *Server) unanswered(c *call, r reply) {
 	s.metrics.count(c.method, c.key.Kind, r.outcome(c), time.Since(c.received))
 }
 
-// cut records in the ledger that the connection of a call without an answer ends now, or
-// when it had before.
+// cut records in the ledger that the connection of a call without an answer ends now, or when it had before.
 func (s *Server) cut(c *call, r reply) {
 	if c.gone.IsZero() {
 		c.gone = time.Now()
@@ -91,8 +90,8 @@ func (s *Server) failWith(c *call, f *behavior.FaultSpec) {
 	s.answer(c, s.applyIf(f.Apply, c, r), header...)
 }
 
-// answerBeforeApplying sends an early answer, or none, and applies the call later. Without
-// an answer it waits until the client gives up or stop ends.
+// answerBeforeApplying sends an early answer, or none, and applies the call later. Without an answer it waits until the
+// client gives up or stop ends.
 func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *behavior.FaultSpec) {
 	s.metrics.count(c.method, c.key.Kind, "late", time.Since(c.received))
 	var given reply // the early answer
@@ -114,8 +113,8 @@ func (s *Server) answerBeforeApplying(stop context.Context, c *call, f *behavior
 	s.applyLate(c, f.Delay, given)
 }
 
-// applyLate applies the call after that delay, or when the server stops. given, if it
-// has a status, is the answer that the client has already received.
+// applyLate applies the call after that delay, or when the server stops. given, if it has a status, is the answer that
+// the client has already received.
 func (s *Server) applyLate(c *call, after time.Duration, given reply) {
 	sent := time.Now()
 	run := func() {

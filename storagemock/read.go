@@ -1,13 +1,14 @@
 package storagemock
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/storagemock/store"
@@ -15,7 +16,7 @@ import (
 
 // getObject is E3 and E8.
 func (s *Server) getObject(c *call) reply {
-	p, err := parseParams(c.query)
+	p, err := parseParams(c.query, nil)
 	if err != nil {
 		return failure(200, bcsapi.CodeGet, err.Error(), false)
 	}
@@ -23,12 +24,12 @@ func (s *Server) getObject(c *call) reply {
 	if rec == nil {
 		return failure(200, bcsapi.CodeNotExist, "", false)
 	}
-	return success(document(rec, parseProjection(p.fields)), "")
+	return success(document(rec.Fields(), parseProjection(p.fields)), "")
 }
 
 // listObjects is E4 and E9.
 func (s *Server) listObjects(c *call) reply {
-	p, err := parseParams(c.query)
+	p, err := parseParams(c.query, nil)
 	if err != nil {
 		return failure(200, bcsapi.CodeList, err.Error(), true)
 	}
@@ -36,70 +37,49 @@ func (s *Server) listObjects(c *call) reply {
 		p.limit = store.DefaultLimit
 	}
 	docs := matching(s.store.List(c.key.Cluster, c.key.Kind, c.key.Namespace), p.filter)
-	return success(render(page(docs, p.offset, p.limit), p.fields), "")
+	return success(render(docs[min(p.offset, len(docs)):min(p.offset+p.limit, len(docs))], p.fields), "")
 }
 
-// eventFilters are the parameters of an event list that compare a field.
-var eventFilters = []string{
-	"id", "env", "kind", "level", "component", "type", "clusterId", "extraInfo.name", "extraInfo.namespace",
-	"extraInfo.kind",
-}
-
-// listEvents is E12.
+// listEvents is E12, of the events of the last hour in their latest state.
 func (s *Server) listEvents(c *call) reply {
-	refuse := func(why string) reply { return failure(200, bcsapi.CodeList, why, true) }
-	params, err := url.ParseQuery(c.query)
-	if err != nil {
-		return refuse("the query string: " + err.Error())
-	}
-	clusters := params.Get("clusterId")
-	if clusters == "" {
-		return refuse("clusterId is missing")
-	}
-	length, err := number("length", params.Get("length"))
-	if err != nil {
-		return refuse(err.Error())
-	}
-	offset, err := number("offset", params.Get("offset"))
-	if err != nil {
-		return refuse(err.Error())
-	}
-	if err := implemented(params); err != nil {
-		return refuse(err.Error())
-	}
-	var filter store.Filter
-	for _, path := range eventFilters {
-		if v := params.Get(path); v != "" {
-			filter = append(filter, store.In{Path: path, Values: strings.Split(v, ",")})
+	var clusters, length string
+	var after, before int64 // exclusive, Unix seconds; as on the real server, what is not positive is ignored
+	p, err := parseParams(c.query, func(key, text string) bool {
+		switch key {
+		case "clusterId":
+			clusters = text
+		case "length":
+			length = text
+		case "timeBegin":
+			after, _ = strconv.ParseInt(text, 10, 64)
+		case "timeEnd":
+			before, _ = strconv.ParseInt(text, 10, 64)
+		default:
+			return text == ""
 		}
+		return true
+	})
+	if err == nil && clusters == "" {
+		err = errors.New("clusterId is missing")
 	}
-	after, before := unixTime(params.Get("timeBegin")), unixTime(params.Get("timeEnd"))
-	fields := strings.Split(params.Get("field"), ",")
-	total := 0
-	var docs []*store.Event
+	if err == nil {
+		p.limit, err = number("length", length)
+	}
+	if err != nil {
+		return failure(200, bcsapi.CodeList, err.Error(), true)
+	}
+	var docs []*store.Record
 	for _, cluster := range strings.Split(clusters, ",") {
-		found := slices.DeleteFunc(s.store.Events(cluster), func(e *store.Event) bool {
-			return !after.IsZero() && !e.Time.After(after) || !before.IsZero() && !e.Time.Before(before)
-		})
-		found = matching(found, filter)
-		total += len(found)
-		docs = append(docs, page(found, offset, length)...)
+		docs = append(docs, s.store.List(cluster, bcsapi.KindEvent, "")...)
 	}
+	docs = slices.DeleteFunc(matching(docs, p.filter), func(r *store.Record) bool {
+		return r.Event == nil || after > 0 && r.Event.EventTime <= after || before > 0 && r.Event.EventTime >= before
+	})
+	slices.SortStableFunc(docs, func(a, b *store.Record) int { return cmp.Compare(b.Event.EventTime, a.Event.EventTime) })
+	total := len(docs)
 	// The real server's answer without a length is empty.
-	docs = docs[:min(length, len(docs))]
-	if slices.Contains(fields, "data.metadata.name") {
-		docs = slices.DeleteFunc(docs, func(e *store.Event) bool { return store.Value(e, "data.metadata.name") == nil })
-	}
-	return success(render(docs, fields), `,"total":`+strconv.Itoa(total))
-}
-
-// unixTime reads Unix seconds; as on the real server, anything but a positive number is
-// ignored.
-func unixTime(text string) time.Time {
-	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds > 0 {
-		return time.Unix(seconds, 0)
-	}
-	return time.Time{}
+	docs = docs[min(p.offset, total):min(p.offset+p.limit, total)]
+	return success(render(docs, p.fields), `,"total":`+strconv.Itoa(total))
 }
 
 // params are the parameters of a request for dynamic resources.
@@ -107,15 +87,15 @@ type params struct {
 	filter        store.Filter
 	fields        []string
 	limit, offset int
-	// uid is set if the filter demands one value of data.metadata.uid: the request is
-	// then a conditional delete.
+	// uid is set if the filter demands one value of data.metadata.uid: the request is then a conditional delete.
 	uid string
 }
 
 // uidPath is the filter that makes a DELETE conditional.
 const uidPath = "data.metadata.uid"
 
-func parseParams(raw string) (params, error) {
+// parseParams reads a query string; own takes the parameters of one endpoint alone.
+func parseParams(raw string, own func(key, text string) bool) (params, error) {
 	var p params
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -126,6 +106,9 @@ func parseParams(raw string) (params, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		texts := values[key]
+		if own != nil && own(key, texts[0]) {
+			continue
+		}
 		switch key {
 		case "field":
 			p.fields = strings.Split(texts[0], ",")
@@ -143,8 +126,7 @@ func parseParams(raw string) (params, error) {
 	return p, nil
 }
 
-// addFilter takes path=v1,v2, which selects one of the values; several occurrences must
-// all hold.
+// addFilter takes path=v1,v2, which selects one of the values; several occurrences must all hold.
 func (p *params) addFilter(path string, texts []string) error {
 	for _, v := range texts {
 		if strings.TrimSpace(v) == "" {
@@ -161,8 +143,8 @@ func (p *params) addFilter(path string, texts []string) error {
 // missing are the real server's parameters that no known watcher sends.
 var missing = []string{"labelSelector", "extra", "extra_contain", "updateTimeBefore"}
 
-// implemented returns an error for a parameter of the real server that the mock lacks:
-// to ignore it would be to answer another question.
+// implemented returns an error for a parameter of the real server that the mock lacks: to ignore it would be to answer
+// another question.
 func implemented(values url.Values) error {
 	for _, key := range missing {
 		if values.Has(key) {
@@ -184,32 +166,23 @@ func number(key, text string) (int, error) {
 	return int(n), nil
 }
 
-// page cuts limit elements out after offset; limit 0 is all.
-func page[T any](all []T, offset, limit int) []T {
-	all = all[min(offset, len(all)):]
-	if limit > 0 {
-		all = all[:min(limit, len(all))]
-	}
-	return all
-}
-
 // matching keeps the documents that a filter selects.
-func matching[T store.Document](docs []T, f store.Filter) []T {
+func matching(docs []*store.Record, f store.Filter) []*store.Record {
 	if len(f) == 0 {
 		return docs
 	}
-	return slices.DeleteFunc(docs, func(d T) bool { return !f.Match(d) })
+	return slices.DeleteFunc(docs, func(r *store.Record) bool { return !f.Match(r) })
 }
 
 // render returns a JSON array of documents, each with those fields only.
-func render[T store.Document](docs []T, fields []string) []byte {
+func render(docs []*store.Record, fields []string) []byte {
 	root := parseProjection(fields)
 	b := []byte{'['}
 	for i, d := range docs {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, document(d, root)...)
+		b = append(b, document(d.Fields(), root)...)
 	}
 	return append(b, ']')
 }

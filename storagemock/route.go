@@ -33,8 +33,7 @@ type route struct {
 	key      store.Key
 }
 
-// parseRoute parses a raw path. Segments may be escaped or, as the original client
-// sends them, not.
+// parseRoute parses a raw path. Segments may be escaped or, as the original client sends them, not.
 func parseRoute(path string) route {
 	rest, ok := strings.CutPrefix(path, bcsapi.Base)
 	if !ok {
@@ -69,8 +68,7 @@ func namespaced(tail string, one, list endpoint) route {
 	return found(one, list, hasName, store.Key{Cluster: cluster, Kind: kind, Namespace: namespace, Name: name})
 }
 
-// found returns the route of a key whose parts are still escaped, none if one of them
-// is missing or holds a slash.
+// found returns the route of a key whose parts are still escaped, none if one of them is missing or holds a slash.
 func found(one, list endpoint, hasName bool, k store.Key) route {
 	if k.Cluster == "" || k.Kind == "" || hasName != (k.Name != "") || strings.Contains(k.Name, "/") {
 		return route{}

@@ -2,7 +2,6 @@ package storagemock
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -37,15 +36,13 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 		s.metrics.count(c.method, "", "unrouted", time.Since(c.received))
 		return
 	}
-	station := in.stations.For(c.method, c.key.Kind)
-	waited, err := station.Enter(ctx)
+	in.pending.Add(1)
+	// From the request's last byte on, so that waiting for a CPU does not add to it.
+	takes, err := in.stations.Serve(c.method, c.key.Kind, c.key.Name, c.received.Sub(s.began), 0)
 	if err != nil {
+		in.pending.Add(-1)
 		in.turnAway(&c, err)
 		return
-	}
-	start := c.received // so that waiting for a CPU does not add to it
-	if waited {
-		start = time.Now()
 	}
 	f := s.faults.Pick(behavior.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name,
 		Instance: c.instance}, c.received)
@@ -53,31 +50,25 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 		c.fault = f.Name
 		s.metrics.fired(f.Name)
 	}
-	takes := s.model.Sample(c.method, c.key.Kind, c.key.Name, start)
 	if f != nil && f.Effect == behavior.Stall {
 		takes += f.Delay
 	}
+	err = nil
 	if takes > 0 {
-		if err := x.pause(ctx, time.Until(start.Add(takes))); err != nil { // stopping, it cannot wait: the request is lost
-			station.Leave()
-			return
-		}
+		err = x.pause(ctx, time.Until(c.received.Add(takes)))
 	}
-	if f != nil {
-		station.Leave()
+	in.pending.Add(-1)
+	switch {
+	case err != nil: // stopping, it cannot wait: the request is lost
+	case f != nil:
 		in.misbehave(&c, f)
-		return
+	default:
+		s.answer(&c, s.apply(&c, time.Now()))
 	}
-	r = s.apply(&c, time.Now())
-	station.Leave()
-	s.answer(&c, r)
 }
 
 // turnAway refuses a request that found the queue full.
 func (in *instance) turnAway(c *call, err error) {
-	if !errors.Is(err, behavior.ErrQueueFull) {
-		return // the server is stopping
-	}
 	r := failure(503, c.failCode(), err.Error(), false)
 	c.fault = "capacity"
 	in.srv.reject(c, &r)
@@ -93,9 +84,8 @@ func (s *Server) reject(c *call, r *reply) {
 	}
 }
 
-// answer sends r and completes its ledger entries. They are completed first, so that a
-// client that has the answer also finds it in the ledger and the metrics, and reverted if
-// sending fails.
+// answer sends r and completes its ledger entries. They are completed first, so that a client that has the answer also
+// finds it in the ledger and the metrics, and reverted if sending fails.
 func (s *Server) answer(c *call, r reply, header ...string) {
 	now := time.Now()
 	s.answered(r, now.UnixNano(), r.status)

@@ -25,29 +25,27 @@ type Server struct {
 	log    *slog.Logger
 	store  *store.Store
 	ledger *ledger.Ledger
-	model  *behavior.Model
 	faults *behavior.FaultSet
+	began  time.Time
 
-	instances  []*instance
-	metrics    *metrics
-	ledgerFull sync.Once
-	running    atomic.Bool
-	late       sync.WaitGroup  // applications that outlive their request
-	lateCtx    context.Context // ends when they must not wait any longer
-	lateEnd    context.CancelFunc
+	instances []*instance
+	metrics   *metrics
+	running   atomic.Bool
+	late      sync.WaitGroup  // applications that outlive their request
+	lateCtx   context.Context // ends when they must not wait any longer
+	lateEnd   context.CancelFunc
 }
 
-// New prepares a server and binds its addresses, so that requests queue up until Run.
-// Run or Close must be called to release the addresses. An invalid cfg is an error that names
-// every mistake.
+// New prepares a server and binds its addresses, so that requests queue up until Run. Run or Close must be called to
+// release the addresses. An invalid cfg is an error that names every mistake.
 func New(cfg Config, set Settings) (*Server, error) {
 	p, err := cfg.parse()
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{
-		log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(), model: p.model,
-		faults: behavior.NewFaultSet(cfg.Seed),
+		log: set.Logger, store: store.New(p.mode, cfg.Seed), ledger: ledger.New(),
+		faults: behavior.NewFaultSet(cfg.Seed), began: time.Now(),
 	}
 	s.lateCtx, s.lateEnd = context.WithCancel(context.Background())
 	if s.log == nil {
@@ -89,7 +87,7 @@ func (s *Server) listen(cfg Config, p parsed, certs *tls.Config, listen func(str
 		if err != nil {
 			return err
 		}
-		in.stations = behavior.NewStations(p.capacity)
+		in.stations = behavior.NewStations(p.model, p.capacity)
 		s.instances = append(s.instances, in)
 	}
 	return nil
@@ -125,8 +123,8 @@ const cleanEvery = time.Hour
 // errTwice is returned by a second Run.
 var errTwice = errors.New("storagemock: Run was called before")
 
-// Run serves until ctx ends. Requests in progress are finished, within a grace of 10 s.
-// After it returned nothing is applied any more.
+// Run serves until ctx ends. Requests in progress are finished, within a grace of 10 s. After it returned nothing is
+// applied any more.
 func (s *Server) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
 		return errTwice
@@ -165,8 +163,8 @@ func (s *Server) cleanUp(ctx context.Context) {
 	}
 }
 
-// AddFaults activates faults, in the grammar of package behavior; their times count from
-// now. Text without any fault is an error.
+// AddFaults activates faults, in the grammar of package behavior; their times count from now. Text without any fault is
+// an error.
 func (s *Server) AddFaults(text string) error {
 	specs, err := behavior.ParseFaults(text)
 	if err != nil {

@@ -62,8 +62,7 @@ func TestOriginalWatchersRequests(t *testing.T) {
 	}
 }
 
-// What is no HTTP is refused by the framework, as by the real server; what is no
-// document gets an envelope.
+// What is no HTTP is refused by the framework, as by the real server; what is no document gets an envelope.
 func TestUnreadableRequests(t *testing.T) {
 	m := start(t, nil)
 	if got := raw(t, m.Addrs()[0], "hello\r\n\r\n"); !strings.HasPrefix(got, "HTTP/1.1 400 ") {
@@ -354,8 +353,8 @@ func TestRunTwice(t *testing.T) {
 	}
 }
 
-// FuzzAPI sends one request of any method, path, query and body below the API.
-// Whatever comes, the server answers something readable and lives.
+// FuzzAPI sends one request of any method, path, query and body below the API. Whatever comes, the server answers
+// something readable and lives.
 func FuzzAPI(f *testing.F) {
 	scripts, _ := filepath.Glob("testdata/*.requests")
 	for _, script := range scripts {

@@ -155,8 +155,7 @@ func TestVirtualOverload(t *testing.T) {
 		if rate := 1800 / time.Since(v.begin).Seconds(); math.Abs(rate-344.8) > 1 {
 			v.t.Errorf("%.1f requests per second, want 344.8", rate)
 		}
-		// Three times as many clients as places: each waits three times as long,
-		// but for the first and last round.
+		// Three times as many clients as places: each waits three times as long, but for the first and last round.
 		if mean := sum / 1800; mean < 240*time.Millisecond || mean > 261*time.Millisecond {
 			v.t.Errorf("mean latency %s, want about 261ms", mean)
 		}

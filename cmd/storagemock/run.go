@@ -109,8 +109,8 @@ func serve(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if err := o.validate(); err != nil {
 		return badinput.Wrap(err)
 	}
-	// After a long run most of the memory is the ledger, all of it live; collecting
-	// more often keeps the garbage on top of it small.
+	// After a long run most of the memory is the ledger, all of it live; collecting more often keeps the garbage on top
+	// of it small.
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
 	}

@@ -12,12 +12,12 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
-	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
 func TestMain(m *testing.M) {
-	apisim.ForBubbles()
+	pipetest.ForBubbles()
 	os.Exit(clustertest.Shared(m).Run())
 }
 

@@ -1,15 +1,13 @@
-// Command watchfloor is the least a watcher can do: it reads watches of an apiserver and
-// puts the bytes into bcs-storage, over as many kept connections as a watcher has, without
-// store, order, retries or judgement. Its cost is that of moving the bytes, so a
-// watcher's CPU per request is given as a multiple of it.
+// Command watchfloor is the least a watcher can do: it reads watches of an apiserver and puts the bytes into
+// bcs-storage, over as many kept connections as a watcher has, without store, order, retries or judgement. Its cost is
+// that of moving the bytes, so a watcher's CPU per request is given as a multiple of it.
 //
-// It reads a watcher's configuration and filter file, of which it knows what it needs, and
-// runs in a scenario as
+// It reads a watcher's configuration and filter file, of which it knows what it needs, and runs in a scenario as
 //
 //	watcher: {command: '{bin}/watchfloor -f {config}'}
 //
-// It is a program of its own because it is measured as a process, and a main because
-// nothing else needs what it does. It ends at the first thing that goes wrong.
+// It is a program of its own because it is measured as a process, and a main because nothing else needs what it does.
+// It ends at the first thing that goes wrong.
 package main
 
 import (

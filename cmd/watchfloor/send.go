@@ -11,8 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/bcsapi"
 )
 
-// sender has connections to storage. A request is taken by whichever is free, so nothing
-// is in order.
+// sender has connections to storage. A request is taken by whichever is free, so nothing is in order.
 type sender struct {
 	addr string
 	jobs chan []byte // requests; unbuffered, so that a slow storage holds back the watches

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// readPace is the least time between two reads of a connection. An apiserver writes
-	// each event by itself, and waking up for each costs more than relaying it.
+	// readPace is the least time between two reads of a connection. An apiserver writes each event by itself, and
+	// waking up for each costs more than relaying it.
 	readPace   = 20 * time.Millisecond
 	readBuffer = 32 << 10
 	lineBuffer = 2 << 20 // the largest object is 1.5 MB
@@ -69,8 +69,7 @@ func (p *paced) Read(b []byte) (int, error) {
 	return p.br.Read(b)
 }
 
-// watch relays everything there is of a kind, and then its changes. It returns when
-// the watch ends, which is an error.
+// watch relays everything there is of a kind, and then its changes. It returns when the watch ends, which is an error.
 func (a *apiserver) watch(ctx context.Context, k kind, each func(*frame) error) error {
 	const query = "?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.host+k.path+query, nil)

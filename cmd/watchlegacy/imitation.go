@@ -137,8 +137,7 @@ func (q *queues) Enqueue(_ context.Context, e pipeline.Event) error {
 	return k.enqueue(e.Key, since)
 }
 
-// Run sends until ctx ends, and ends at once then: requests are cut off, what is queued is counted as
-// dropped.
+// Run sends until ctx ends, and ends at once then: requests are cut off, what is queued is counted as dropped.
 func (q *queues) Run(ctx context.Context) error {
 	var left meter.Abandoned
 	var mu sync.Mutex // guards left

@@ -141,8 +141,8 @@ func (k *kind) enqueue(key object.Key, since int64) error {
 	return nil
 }
 
-// queueUp makes u the unit that waits in the eventQueue for its key. With one that waits already the
-// older remains. The mutex is held.
+// queueUp makes u the unit that waits in the eventQueue for its key. With one that waits already the older remains. The
+// mutex is held.
 func (k *kind) queueUp(u *unit) {
 	if other := k.waiting[u.key]; other != nil {
 		if other.since <= u.since {
@@ -294,8 +294,8 @@ func (h *handler) left(u *unit, as *uint64) {
 	*as++
 }
 
-// loop starts the handler every 500 ms, or at once where the start before took longer. It works until the
-// queue was empty for a second.
+// loop starts the handler every 500 ms, or at once where the start before took longer. It works until the queue was
+// empty for a second.
 func (h *handler) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := time.Now().Add(handlerTick)

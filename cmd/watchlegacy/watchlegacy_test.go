@@ -29,8 +29,8 @@ import (
 // answerTimeout is the original's for one request.
 const answerTimeout = 5 * time.Second
 
-// Five workers fill a queue whose handler is held up; each further put waits a second
-// and is then dropped, and the key is forgotten: the object never reaches storage.
+// Five workers fill a queue whose handler is held up; each further put waits a second and is then dropped, and the key
+// is forgotten: the object never reaches storage.
 func TestDropAfterOneSecond(t *testing.T) {
 	virtual(t, shape{length: 2}, func(c *cluster, f *fake) {
 		release := make(chan struct{})
@@ -77,8 +77,7 @@ func TestRequeue(t *testing.T) {
 			d := calls[i].at - calls[i-1].at
 			least, most = min(least, d), max(most, d)
 		}
-		// About 1440 draws: each end of the range is missed by more than 100 ms with a
-		// probability below 10⁻¹².
+		// About 1440 draws: each end of the range is missed by more than 100 ms with a probability below 10⁻¹².
 		if least > 100*time.Millisecond || most < 4899*time.Millisecond || most > 4999*time.Millisecond {
 			t.Errorf("%d tries between %s and %s apart, want 0 to 4.999 s", len(calls), least, most)
 		}
@@ -96,9 +95,8 @@ func TestRequeue(t *testing.T) {
 	})
 }
 
-// A failed Event is lost, and its handler rests until its next start; other kinds
-// whose name starts so fare no better. Starts are 500 ms apart, or follow a second
-// without work.
+// A failed Event is lost, and its handler rests until its next start; other kinds whose name starts so fare no better.
+// Starts are 500 ms apart, or follow a second without work.
 func TestEventLossAndPause(t *testing.T) {
 	for _, tc := range []struct {
 		kind         string

@@ -69,8 +69,7 @@ func (g *Gate) Accept() (net.Conn, error) {
 	}
 }
 
-// admit takes a connection that l accepted. It is nil, and c closed, if the port was
-// closed meanwhile.
+// admit takes a connection that l accepted. It is nil, and c closed, if the port was closed meanwhile.
 func (g *Gate) admit(c net.Conn, l net.Listener) *conn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -201,8 +200,7 @@ func (c *conn) SetLinger(seconds int) error {
 // lingerer is a connection over TCP.
 type lingerer interface{ SetLinger(seconds int) error }
 
-// Reset closes a connection, also one over TLS, so that the peer sees a reset where the
-// network knows one.
+// Reset closes a connection, also one over TLS, so that the peer sees a reset where the network knows one.
 func Reset(c net.Conn) {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
 		c = t.NetConn()

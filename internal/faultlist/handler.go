@@ -29,9 +29,8 @@ type Ops struct {
 // maxText bounds faults sent as a body.
 const maxText = 64 << 10
 
-// Handler serves a list: GET lists the faults, POST adds those of the body, and DELETE
-// ends all, or with ?id=N one. Each answers with the list of Info then in force. It has
-// no authentication: serve it on loopback.
+// Handler serves a list: GET lists the faults, POST adds those of the body, and DELETE ends all, or with ?id=N one.
+// Each answers with the list of Info then in force. It has no authentication: serve it on loopback.
 func Handler(o Ops) http.Handler {
 	mux := http.NewServeMux()
 	for method, change := range map[string]func(*http.Request) error{

@@ -132,8 +132,8 @@ func (s *Set[S]) List() []Info {
 	return infos
 }
 
-// Select returns the faults that match, in the order they were added, and a channel
-// that is closed when the set changes next. match must not use the set.
+// Select returns the faults that match, in the order they were added, and a channel that is closed when the set changes
+// next. match must not use the set.
 func (s *Set[S]) Select(match func(S) bool) ([]*Active[S], <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,8 +146,8 @@ func (s *Set[S]) Select(match func(S) bool) ([]*Active[S], <-chan struct{}) {
 	return all, s.changed
 }
 
-// Removed reports whether a fault is no longer in force, and returns a channel that is
-// closed when the set changes next.
+// Removed reports whether a fault is no longer in force, and returns a channel that is closed when the set changes
+// next.
 func (s *Set[S]) Removed(a *Active[S]) (bool, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,8 +168,7 @@ func (s *Set[S]) phase(a *Active[S], now time.Time) Phase {
 	return a.fault.At(a.begin, now)
 }
 
-// Fire counts a firing on the thing with that hash and reports whether it may take
-// place.
+// Fire counts a firing on the thing with that hash and reports whether it may take place.
 func (s *Set[S]) Fire(a *Active[S], key uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,9 +188,8 @@ func (a *Active[S]) fire(key uint64) bool {
 
 func (a *Active[S]) usedUp() bool { return a.fault.Max > 0 && a.fired >= a.fault.Max }
 
-// Pick counts a firing of the first fault that may fire now and that hits, and returns
-// it; nil where there is none. hits returns the hash of the thing hit; it must not use
-// the set, and is called by one goroutine at a time.
+// Pick counts a firing of the first fault that may fire now and that hits, and returns it; nil where there is none.
+// hits returns the hash of the thing hit; it must not use the set, and is called by one goroutine at a time.
 func (s *Set[S]) Pick(now time.Time, hits func(*S) (key uint64, ok bool)) *S {
 	if !s.Any() {
 		return nil
@@ -209,9 +207,8 @@ func (s *Set[S]) Pick(now time.Time, hits func(*S) (key uint64, ok bool)) *S {
 	return nil
 }
 
-// Refusal reports whether connections are refused now, the names of the faults whose
-// window opened since the last call, when the answer changes next by time (zero is
-// never), and a channel that is closed when the set changes next.
+// Refusal reports whether connections are refused now, the names of the faults whose window opened since the last call,
+// when the answer changes next by time (zero is never), and a channel that is closed when the set changes next.
 func (s *Set[S]) Refusal(now time.Time) (refuse bool, begun []string, edge time.Time, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -118,8 +118,7 @@ func (t *Term) Answer(least, def int) int {
 	return status
 }
 
-// Delay reads a duration of at most MaxDelay; one that is required is not 0. example
-// shows a term that has it.
+// Delay reads a duration of at most MaxDelay; one that is required is not 0. example shows a term that has it.
 func (t *Term) Delay(key string, required bool, example string) time.Duration {
 	if required && !t.Args.Has(key) {
 		t.Args.Fail("", "%s is missing; write the duration first, like %s", key, example)
@@ -131,8 +130,7 @@ func (t *Term) Delay(key string, required bool, example string) time.Duration {
 	return d
 }
 
-// CheckRefusal returns an error about a refusal of all connections that has a
-// probability or filters, or no end.
+// CheckRefusal returns an error about a refusal of all connections that has a probability or filters, or no end.
 func (t *Term) CheckRefusal(f Fault, filtered bool) error {
 	switch {
 	case t.Likely || filtered:

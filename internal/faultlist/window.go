@@ -6,8 +6,7 @@ import (
 	"github.com/watchbench/watchbench/internal/expr"
 )
 
-// Window is when a fault may fire: from so long after its beginning, for so long, and
-// again every so often.
+// Window is when a fault may fire: from so long after its beginning, for so long, and again every so often.
 type Window struct {
 	From, For, Every time.Duration // For 0 is forever, Every 0 is once
 }

@@ -1,6 +1,5 @@
-// Package ndjson splits recorded files into lines: one JSON object each, plain or
-// compressed with zstd. What a line means is for the caller; internal/jsonscan reads
-// it without building anything.
+// Package ndjson splits recorded files into lines: one JSON object each, plain or compressed with zstd. What a line
+// means is for the caller; internal/jsonscan reads it without building anything.
 package ndjson
 
 import (
@@ -17,18 +16,15 @@ import (
 )
 
 const (
-	// MaxLine bounds one line, in bytes. Names come from URLs of at most 64 KiB, and
-	// escaping makes a byte six.
+	// MaxLine bounds one line, in bytes. Names come from URLs of at most 64 KiB, and escaping makes a byte six.
 	MaxLine = 1 << 20
-	// maxWindow bounds the memory that a damaged zstd header can ask for; the writers'
-	// windows are smaller.
+	// maxWindow bounds the memory that a damaged zstd header can ask for; the writers' windows are smaller.
 	maxWindow  = 32 << 20
 	readBuffer = 64 << 10
 )
 
-// ErrCut means that the text ends inside a line, or the compressed data before its end
-// mark: whoever wrote it was killed, or the file was truncated. ErrNoNewline is the
-// former case.
+// ErrCut means that the text ends inside a line, or the compressed data before its end mark: whoever wrote it was
+// killed, or the file was truncated. ErrNoNewline is the former case.
 var (
 	ErrCut       = errors.New("cut short")
 	ErrNoNewline = fmt.Errorf("%w: the last line has no end", ErrCut)
@@ -58,9 +54,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// Begins returns a function that reports whether the file at a path is compressed lines,
-// the first of which starts so. A file that ends before it, because its writer was
-// killed, is one.
+// Begins returns a function that reports whether the file at a path is compressed lines, the first of which starts so.
+// A file that ends before it, because its writer was killed, is one.
 func Begins(start string) func(path string) bool {
 	return func(path string) bool {
 		f, err := os.Open(path)
@@ -78,8 +73,8 @@ func Begins(start string) func(path string) bool {
 	}
 }
 
-// NewZstd reads compressed text with lines of up to most bytes; several frames in a row
-// are one text. Data that is not zstd is an error of the first Next.
+// NewZstd reads compressed text with lines of up to most bytes; several frames in a row are one text. Data that is not
+// zstd is an error of the first Next.
 func NewZstd(in io.Reader, most int) (*Reader, error) {
 	z, err := zstd.NewReader(in,
 		zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
@@ -124,9 +119,8 @@ func (r *Reader) Close() error {
 // Line is the number of the line that Next returned last, from 1.
 func (r *Reader) Line() int { return r.line }
 
-// Next returns the next line without its end. The bytes are valid until the next call.
-// After the last line it is io.EOF. Where the text is cut, ErrCut comes with what there
-// is of the line.
+// Next returns the next line without its end. The bytes are valid until the next call. After the last line it is
+// io.EOF. Where the text is cut, ErrCut comes with what there is of the line.
 func (r *Reader) Next() ([]byte, error) {
 	r.line++
 	part, err := r.in.ReadSlice('\n')

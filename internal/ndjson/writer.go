@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	// maxBuffered bounds the uncompressed lines that wait for the disk, in bytes: some 30,000
-	// operations or 60,000 events. When it is reached, Append writes itself: lines are never
-	// dropped.
+	// maxBuffered bounds the uncompressed lines that wait for the disk, in bytes: some 30,000 operations or 60,000
+	// events. When it is reached, Append writes itself: lines are never dropped.
 	maxBuffered = 8 << 20
 	// flushEvery is how often Run hands the buffer to the compressor.
 	flushEvery = 100 * time.Millisecond
@@ -30,13 +29,12 @@ type Format[R any] struct {
 	Head string // before the first record, with a newline
 	// Line appends a record with a newline.
 	Line func([]byte, *R) []byte
-	// Seal is the line that ends what can be read as a whole, without a newline. It counts the
-	// records before it.
+	// Seal is the line that ends what can be read as a whole, without a newline. It counts the records before it.
 	Seal func(records int64) string
 }
 
-// Writer appends records to a compressed file. Append only encodes into memory; Run does
-// the compression and the disk. All methods may be called concurrently.
+// Writer appends records to a compressed file. Append only encodes into memory; Run does the compression and the disk.
+// All methods may be called concurrently.
 type Writer[R any] struct {
 	file   io.WriteCloser
 	format Format[R]
@@ -75,8 +73,7 @@ func NewWriter[R any](file io.WriteCloser, f Format[R]) (*Writer[R], error) {
 	return &Writer[R]{file: file, format: f, enc: enc, buf: []byte(f.Head)}, nil
 }
 
-// Append takes one record. An error of the disk is reported by Run, Checkpoint and Close,
-// not here.
+// Append takes one record. An error of the disk is reported by Run, Checkpoint and Close, not here.
 func (w *Writer[R]) Append(r R) {
 	w.mu.Lock()
 	if w.closed {
@@ -94,8 +91,8 @@ func (w *Writer[R]) Append(r R) {
 	}
 }
 
-// Run writes what Append collects until ctx ends. Without it the Writer works too, but
-// Append pauses for the disk now and then.
+// Run writes what Append collects until ctx ends. Without it the Writer works too, but Append pauses for the disk now
+// and then.
 func (w *Writer[R]) Run(ctx context.Context) error {
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
@@ -115,8 +112,7 @@ func (w *Writer[R]) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes what was appended so far, so that a reader finds it should the program
-// end.
+// Flush writes what was appended so far, so that a reader finds it should the program end.
 func (w *Writer[R]) Flush() error {
 	w.out.Lock()
 	defer w.out.Unlock()
@@ -124,8 +120,8 @@ func (w *Writer[R]) Flush() error {
 	return w.endFrame()
 }
 
-// Checkpoint makes what was appended so far readable as a whole, while the Writer stays
-// open: it ends the zstd frame with a seal.
+// Checkpoint makes what was appended so far readable as a whole, while the Writer stays open: it ends the zstd frame
+// with a seal.
 func (w *Writer[R]) Checkpoint() error {
 	w.out.Lock()
 	defer w.out.Unlock()
@@ -150,8 +146,8 @@ func (w *Writer[R]) Close() error {
 	return err
 }
 
-// flush moves the buffer through the compressor and returns how many records have gone
-// there so far. The caller holds out.
+// flush moves the buffer through the compressor and returns how many records have gone there so far. The caller holds
+// out.
 func (w *Writer[R]) flush() (count int64) {
 	w.mu.Lock()
 	w.buf, w.spare = w.spare[:0], w.buf

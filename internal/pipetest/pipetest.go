@@ -1,5 +1,5 @@
-// Package pipetest is a network in memory, for tests in virtual time: goroutines that wait
-// for it count as blocked there, which those that wait for sockets do not.
+// Package pipetest is a network in memory, for tests in virtual time: goroutines that wait for it count as blocked
+// there, which those that wait for sockets do not.
 package pipetest
 
 import (

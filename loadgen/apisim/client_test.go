@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -18,7 +19,7 @@ func TestDiscoveryByClientGo(t *testing.T) {
 		{Group: "example.com", Versions: []string{"v1", "v1beta1"}, Name: "things", Kind: "Thing", Custom: true},
 		{Group: "example.com", Versions: []string{"v1beta1"}, Name: "oldies", Kind: "Oldie", Custom: true, Verbs: []string{"get", "list"}},
 	}})
-	c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: apisim.Direct(s)})
+	c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: pipetest.Direct(s)})
 	if err != nil {
 		t.Fatal(err)
 	}

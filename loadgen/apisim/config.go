@@ -18,11 +18,10 @@ type Resource struct {
 	Name       string // the plural in URLs, such as pods
 	Kind       string
 	Namespaced bool
-	// Custom marks a kind of a CustomResourceDefinition: items of its lists carry
-	// apiVersion and kind, those of built-in kinds do not.
+	// Custom marks a kind of a CustomResourceDefinition: items of its lists carry apiVersion and kind, those of
+	// built-in kinds do not.
 	Custom bool
-	// Fields can be selected by, besides name and namespace; nil: those of an apiserver
-	// for its own kinds.
+	// Fields can be selected by, besides name and namespace; nil: those of an apiserver for its own kinds.
 	Fields kubeapi.Fields
 	// Verbs of the discovery; empty: all of an ordinary kind.
 	Verbs []string
@@ -88,16 +87,14 @@ func BuiltIn() []Resource {
 
 // Bounds and defaults of Config.
 const (
-	// DefaultWindow is of the order of what an apiserver's watch cache keeps: 100 to
-	// 102,400 changes of a kind, by how fast they come.
+	// DefaultWindow is of the order of what an apiserver's watch cache keeps: 100 to 102,400 changes of a kind, by how
+	// fast they come.
 	DefaultWindow = 10_000
 	// DefaultBookmarkPeriod is an apiserver's.
 	DefaultBookmarkPeriod = time.Minute
-	// watchTimeout is the mean that an apiserver gives a watch that does not ask for a
-	// time of its own.
+	// watchTimeout is the mean that an apiserver gives a watch that does not ask for a time of its own.
 	watchTimeout = 45 * time.Minute
-	// firstVersion is the resourceVersion before the first change. It is not 1, which
-	// would hide mistakes around 0.
+	// firstVersion is the resourceVersion before the first change. It is not 1, which would hide mistakes around 0.
 	firstVersion = 1000
 	maxWindow    = 1_000_000
 )
@@ -107,11 +104,10 @@ type Config struct {
 	Resources []Resource
 	// Window is how many changes of each kind are kept; 0 is DefaultWindow.
 	Window int
-	// BookmarkPeriod is the time between bookmarks of a watch that asked for them; 0
-	// is DefaultBookmarkPeriod, negative is never.
+	// BookmarkPeriod is the time between bookmarks of a watch that asked for them; 0 is DefaultBookmarkPeriod, negative
+	// is never.
 	BookmarkPeriod time.Duration
-	// NoWatchCache makes limit count at resourceVersion 0 too, as on a server whose
-	// watch cache is off.
+	// NoWatchCache makes limit count at resourceVersion 0 too, as on a server whose watch cache is off.
 	NoWatchCache bool
 	// Seed is of uids and of the faults' choices.
 	Seed uint64

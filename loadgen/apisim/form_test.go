@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -55,8 +56,7 @@ func TestMetadataOnly(t *testing.T) {
 	}
 }
 
-// TestLargeListsAreCompressed: from 128 KiB on, for a client that takes it, never in a
-// watch.
+// TestLargeListsAreCompressed: from 128 KiB on, for a client that takes it, never in a watch.
 func TestLargeListsAreCompressed(t *testing.T) {
 	s := newServer(t, apisim.Config{})
 	put(t, s, "a/p", `"annotations":{"data":"`+strings.Repeat("x", 100<<10)+`"}`)
@@ -67,7 +67,7 @@ func TestLargeListsAreCompressed(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("Accept-Encoding", encoding)
-		resp, err := apisim.Direct(s).RoundTrip(req)
+		resp, err := pipetest.Direct(s).RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestOlderDiscovery(t *testing.T) {
 		apisim.Pods, apisim.Nodes, apisim.Deployments,
 		{Group: "example.com", Versions: []string{"v1beta1", "v1"}, Name: "things", Kind: "Thing", Custom: true},
 	}})
-	c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: apisim.Direct(s)})
+	c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: pipetest.Direct(s)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +132,8 @@ func TestOlderDiscovery(t *testing.T) {
 	}
 }
 
-// TestManyPages: a list of 20,000 in pages of 500 comes whole and without repetition
-// while objects change, and says how much is left.
+// TestManyPages: a list of 20,000 in pages of 500 comes whole and without repetition while objects change, and says how
+// much is left.
 func TestManyPages(t *testing.T) {
 	s := newServer(t, apisim.Config{})
 	const n = 20_000

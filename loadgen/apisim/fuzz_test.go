@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
-// FuzzQuery: whatever is asked, the answer is a list, lines of a watch, a Status or
-// a plain 404, and nothing breaks or waits for long.
+// FuzzQuery: whatever is asked, the answer is a list, lines of a watch, a Status or a plain 404, and nothing breaks or
+// waits for long.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/api/v1/pods", "limit=1"}, {"/api/v1/namespaces/a/pods/p", ""}, {"/api", ""}, {"/apis/apps/v1", ""},
@@ -34,7 +35,7 @@ func FuzzQuery(f *testing.F) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		req := (&http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "http", Host: "apisim", Path: "/" + strings.TrimLeft(path, "/"), RawQuery: query}, Header: http.Header{}}).WithContext(ctx)
-		resp, err := apisim.Direct(s).RoundTrip(req)
+		resp, err := pipetest.Direct(s).RoundTrip(req)
 		if err != nil {
 			if ctx.Err() != nil { // it waits for a version to come
 				return

@@ -14,11 +14,12 @@ import (
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
 func TestMain(m *testing.M) {
-	apisim.ForBubbles()
+	pipetest.ForBubbles()
 	goleak.VerifyTestMain(clustertest.Shared(m))
 }
 
@@ -80,7 +81,7 @@ func open(ctx context.Context, t testing.TB, s http.Handler, path string, accept
 	for _, a := range accept {
 		req.Header.Add("Accept", a)
 	}
-	resp, err := apisim.Direct(s).RoundTrip(req)
+	resp, err := pipetest.Direct(s).RoundTrip(req)
 	if err != nil {
 		t.Fatalf("GET %s: %v", path, err)
 	}

@@ -16,8 +16,8 @@ type event struct {
 	prev, cur *version
 }
 
-// tree holds objects in the order of their paths. A clone is made at once and shares
-// what does not change, so that a list does not hold up changes, however long it takes.
+// tree holds objects in the order of their paths. A clone is made at once and shares what does not change, so that a
+// list does not hold up changes, however long it takes.
 type tree = btree.BTreeG[*version]
 
 // treeDegree is a compromise between depth and what a change after a clone copies.
@@ -33,16 +33,15 @@ func find(t *tree, k key) *version {
 	return v
 }
 
-// kind is the state and the recent history of one resource. The server's mutex
-// guards it.
+// kind is the state and the recent history of one resource. The server's mutex guards it.
 type kind struct {
 	Resource
 	fields  kubeapi.Fields
 	objects *tree
 	packer  pack.Packer
 
-	// events are the window. events[i] has the sequence number first+i; every change
-	// with a version above floor is in the window.
+	// events are the window. events[i] has the sequence number first+i; every change with a version above floor is in
+	// the window.
 	events []event
 	first  uint64
 	floor  uint64
@@ -114,8 +113,8 @@ func (k *kind) after(rv uint64) uint64 {
 	return k.first + uint64(i)
 }
 
-// at returns the objects as they were at version rv, by taking later changes back.
-// The caller has made sure that rv is not below floor.
+// at returns the objects as they were at version rv, by taking later changes back. The caller has made sure that rv is
+// not below floor.
 func (k *kind) at(rv uint64) view {
 	if i := slices.IndexFunc(k.paged, func(v view) bool { return v.rv == rv }); i >= 0 {
 		return k.paged[i]

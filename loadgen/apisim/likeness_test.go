@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -34,8 +35,8 @@ type side struct {
 	token  string // of a first page of one
 }
 
-// ask fills the side's own versions and token into a query and returns what came of
-// it in short, with its own names taken out.
+// ask fills the side's own versions and token into a query and returns what came of it in short, with its own names
+// taken out.
 func (s *side) ask(t *testing.T, path, accept string) string {
 	t.Helper()
 	path = strings.NewReplacer("{ns}", s.ns, "{rv}", fmt.Sprint(s.rv), "{first}", fmt.Sprint(s.first), "{future}", fmt.Sprint(s.rv+1_000_000), "{token}", s.token).Replace(path)
@@ -118,8 +119,7 @@ func (s *side) frames(body io.Reader) []string {
 	}
 }
 
-// TestAnswersLikeAnApiserver asks a real apiserver and a simulated one the same
-// questions.
+// TestAnswersLikeAnApiserver asks a real apiserver and a simulated one the same questions.
 func TestAnswersLikeAnApiserver(t *testing.T) {
 	env := clustertest.Start(t)
 	ns := clustertest.Namespace(t, env.Config)
@@ -199,7 +199,7 @@ func realSide(t *testing.T, cfg *rest.Config, ns string) *side {
 func simSide(t *testing.T, ns string) *side {
 	t.Helper()
 	srv := newServer(t, apisim.Config{Resources: []apisim.Resource{apisim.ConfigMaps, apisim.Deployments, apisim.Nodes, apisim.Pods}})
-	s := &side{name: "simulated", ns: ns, host: "http://apisim", client: &http.Client{Transport: apisim.Direct(srv)}}
+	s := &side{name: "simulated", ns: ns, host: "http://apisim", client: &http.Client{Transport: pipetest.Direct(srv)}}
 	for _, c := range contents {
 		o, err := srv.Apply("configmaps", fmt.Appendf(nil, `{"metadata":{"namespace":%q,"name":%q,"labels":{"app":%q}}}`, ns, c.name, c.app))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -243,7 +244,7 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	req, _ := http.NewRequest(http.MethodPost, "http://apisim"+pods, strings.NewReader("{}"))
-	resp, err := apisim.Direct(s).RoundTrip(req)
+	resp, err := pipetest.Direct(s).RoundTrip(req)
 	if err != nil || resp.StatusCode != 405 {
 		t.Errorf("POST: %v %v", resp, err)
 	} else {

@@ -15,9 +15,8 @@ import (
 
 type key = kubeapi.Name
 
-// version is one state of an object. It is immutable once it is recorded. The end of an
-// object is reported as its last state under a later version, so the JSON is kept without
-// the resourceVersion, which belongs at cut.
+// version is one state of an object. It is immutable once it is recorded. The end of an object is reported as its last
+// state under a later version, so the JSON is kept without the resourceVersion, which belongs at cut.
 type version struct {
 	key                 // its place
 	uid, created string // created is the creationTimestamp as JSON
@@ -193,8 +192,7 @@ func appendMembers(b, raw []byte, members []jsonscan.Range) []byte {
 	return b
 }
 
-// appendJSON appends the object under resourceVersion rv; typed is apiVersion and
-// kind as members of JSON, or empty.
+// appendJSON appends the object under resourceVersion rv; typed is apiVersion and kind as members of JSON, or empty.
 func (v *version) appendJSON(b []byte, typed string, rv uint64) []byte {
 	buf := scratch.Get().(*[]byte)
 	text := v.plain

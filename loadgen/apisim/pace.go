@@ -2,10 +2,9 @@ package apisim
 
 import "context"
 
-// AwaitReaders waits until no open watch of a resource is more than most changes
-// behind, or ctx ends. Code that makes changes without a rate of its own calls it, lest
-// the window passes the watches: their clients would list again and again, and measure
-// nothing.
+// AwaitReaders waits until no open watch of a resource is more than most changes behind, or ctx ends. Code that makes
+// changes without a rate of its own calls it, lest the window passes the watches: their clients would list again and
+// again, and measure nothing.
 func (s *Server) AwaitReaders(ctx context.Context, resource string, most int) error {
 	for {
 		s.mu.Lock()

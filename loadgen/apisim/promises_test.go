@@ -13,9 +13,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
-// TestWatchKeepsItsPromises has many watches follow random changes, some from the
-// start, some as streaming lists, some resumed where another was closed, and judges
-// each.
+// TestWatchKeepsItsPromises has many watches follow random changes, some from the start, some as streaming lists, some
+// resumed where another was closed, and judges each.
 func TestWatchKeepsItsPromises(t *testing.T) {
 	s := newServer(t, apisim.Config{BookmarkPeriod: time.Millisecond})
 	const n, watches = 1200, 9
@@ -119,8 +118,7 @@ func TestWatchKeepsItsPromises(t *testing.T) {
 	}
 }
 
-// following says how far a watch is read: up to a version, or so many events, but always
-// past the initial ones.
+// following says how far a watch is read: up to a version, or so many events, but always past the initial ones.
 type following struct {
 	path   string
 	stream bool

@@ -2,8 +2,7 @@ package apisim
 
 import "errors"
 
-// PathSave and PathRestore call Save and Restore for an Observer that posts; the answer
-// is the version that was saved.
+// PathSave and PathRestore call Save and Restore for an Observer that posts; the answer is the version that was saved.
 const (
 	PathSave    = "/watchbench/save"
 	PathRestore = "/watchbench/restore"
@@ -29,9 +28,9 @@ func (s *Server) Save() uint64 {
 	return s.rv
 }
 
-// Restore goes back to the state that Save kept and returns its version, like an apiserver
-// restarted on a restored etcd: watches end, and later changes get versions that were assigned
-// before. The windows begin there. A kind that came later has no objects.
+// Restore goes back to the state that Save kept and returns its version, like an apiserver restarted on a restored
+// etcd: watches end, and later changes get versions that were assigned before. The windows begin there. A kind that
+// came later has no objects.
 func (s *Server) Restore() (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

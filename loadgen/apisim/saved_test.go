@@ -8,11 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
-// TestRestore: objects, uids and versions are those of the saved state, open watches end,
-// and what is written afterwards gets versions that were given before.
+// TestRestore: objects, uids and versions are those of the saved state, open watches end, and what is written
+// afterwards gets versions that were given before.
 func TestRestore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, apisim.Config{})
@@ -46,9 +47,8 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// TestWatchFromTheFuture is what a kube-apiserver does with a version that it does not have
-// yet: the watch is opened, silent, bookmarks included, until that version has come, and
-// ends in order.
+// TestWatchFromTheFuture is what a kube-apiserver does with a version that it does not have yet: the watch is opened,
+// silent, bookmarks included, until that version has come, and ends in order.
 func TestWatchFromTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, apisim.Config{BookmarkPeriod: time.Second})
@@ -77,7 +77,7 @@ func TestRestoreOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		req.Header.Set("User-Agent", agent)
-		resp, err := apisim.Direct(s).RoundTrip(req)
+		resp, err := pipetest.Direct(s).RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,8 +18,7 @@ var ErrUnknownResource = errors.New("no such resource")
 // ErrNotFound is returned for an object that is not there.
 var ErrNotFound = errors.New("no such object")
 
-// Server serves lists and watches of a state in memory. Its methods may be called
-// from any goroutine.
+// Server serves lists and watches of a state in memory. Its methods may be called from any goroutine.
 type Server struct {
 	config Config
 	faults *watchfault.Injector
@@ -61,11 +60,10 @@ func (s *Server) Faults() *watchfault.Injector { return s.faults }
 // ServeHTTP answers a request, unless a fault does.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.entry.ServeHTTP(w, r) }
 
-// Refusing reports whether connections would be refused now; see Direct.
+// Refusing reports whether connections would be refused now.
 func (s *Server) Refusing() bool { return s.faults.Refusing() }
 
-// notify wakes what waits for a change of the kind, or for a version. The caller
-// holds mu.
+// notify wakes what waits for a change of the kind, or for a version. The caller holds mu.
 func (s *Server) notify(k *kind) {
 	k.notify()
 	if s.awaited {
@@ -90,8 +88,8 @@ type Object struct {
 	typed                string
 }
 
-// JSON is the object with apiVersion and kind, as a GET gives it; of a deletion the last state, and nil of the
-// zero Object.
+// JSON is the object with apiVersion and kind, as a GET gives it; of a deletion the last state, and nil of the zero
+// Object.
 func (o Object) JSON() []byte {
 	if o.version == nil {
 		return nil
@@ -103,11 +101,9 @@ func (s *Server) object(k *kind, v *version, rv, before uint64) Object {
 	return Object{v.Namespace, v.Name, v.uid, rv, before, v, typed(k.groupVersion(k.Versions[0]), k.Kind)}
 }
 
-// Apply creates or replaces an object, given as JSON with metadata.name, and
-// metadata.namespace where the kind has one. The version is always the server's; uid
-// and creationTimestamp are kept if given and else those of the object that is there,
-// or new. Another uid than the stored one's means that the object was deleted and made
-// again, in two changes.
+// Apply creates or replaces an object, given as JSON with metadata.name, and metadata.namespace where the kind has one.
+// The version is always the server's; uid and creationTimestamp are kept if given and else those of the object that is
+// there, or new. Another uid than the stored one's means that the object was deleted and made again, in two changes.
 func (s *Server) Apply(resource string, object []byte) (Object, error) {
 	s.mu.Lock()
 	k, err := s.kind(resource)
@@ -146,8 +142,7 @@ func (s *Server) Apply(resource string, object []byte) (Object, error) {
 	return s.object(k, v, v.rv, before), nil
 }
 
-// identify gives an object the identity of the one that is there, or a new one, where
-// it says none of its own.
+// identify gives an object the identity of the one that is there, or a new one, where it says none of its own.
 func (d *draft) identify(prev *version, newUID func() string) {
 	if d.uid == "" {
 		if prev != nil {
@@ -235,9 +230,8 @@ func (s *Server) Version() uint64 {
 	return s.rv
 }
 
-// Compact forgets all changes up to now, as if elsewhere so much was written that
-// the windows are past: every version that was shown so far is too old to resume
-// from. Watches that have seen all of it go on.
+// Compact forgets all changes up to now, as if elsewhere so much was written that the windows are past: every version
+// that was shown so far is too old to resume from. Watches that have seen all of it go on.
 func (s *Server) Compact() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,8 +244,7 @@ func (s *Server) Compact() {
 	s.notifyAll()
 }
 
-// CloseWatches ends all open watches of a resource normally, all watches if it is
-// empty.
+// CloseWatches ends all open watches of a resource normally, all watches if it is empty.
 func (s *Server) CloseWatches(resource string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -267,8 +260,8 @@ func (s *Server) CloseWatches(resource string) error {
 	return nil
 }
 
-// SetResource serves one more resource, or an existing one under other versions.
-// Watches on a version that is no longer served end.
+// SetResource serves one more resource, or an existing one under other versions. Watches on a version that is no longer
+// served end.
 func (s *Server) SetResource(r Resource) error {
 	if err := r.Validate(); err != nil {
 		return fmt.Errorf("apisim: %w", err)

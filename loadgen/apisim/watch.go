@@ -13,8 +13,7 @@ const (
 	maxBatch = 256
 )
 
-// watcher is one watch. It has no goroutine and no buffer of its own: it reads the
-// kind's window at its own pace.
+// watcher is one watch. It has no goroutine and no buffer of its own: it reads the kind's window at its own pace.
 type watcher struct {
 	s   *Server
 	k   *kind
@@ -100,8 +99,7 @@ func (x *watcher) begin(initial bool) (view, error) {
 	return objects, nil
 }
 
-// sendInitial shows the objects as ADDED, and closes them with a bookmark if the
-// client asked for a streaming list.
+// sendInitial shows the objects as ADDED, and closes them with a bookmark if the client asked for a streaming list.
 func (x *watcher) sendInitial(objects view, closing bool) bool {
 	if objects.objects != nil {
 		for v := range objects.from(key{}, x.o.path.Namespace) {
@@ -180,8 +178,7 @@ func (x *watcher) untilBookmark(deadline time.Time) time.Duration {
 	return period
 }
 
-// read takes the next changes, when those taken before are written. over: the watch ends
-// after them.
+// read takes the next changes, when those taken before are written. over: the watch ends after them.
 func (x *watcher) read() (batch []event, changed <-chan struct{}, over bool) {
 	s, k := x.s, x.k
 	s.mu.Lock()
@@ -201,9 +198,8 @@ func (x *watcher) read() (batch []event, changed <-chan struct{}, over bool) {
 	return batch, k.changed, all && (k.gone || k.cut != x.cut || !slices.Contains(k.Versions, x.ver))
 }
 
-// advance notes the changes of other kinds, which a watch does not show. It reports
-// whether a bookmark can be sent: a watch from a later version than there is, as after
-// Restore, stays silent until that version exists.
+// advance notes the changes of other kinds, which a watch does not show. It reports whether a bookmark can be sent: a
+// watch from a later version than there is, as after Restore, stays silent until that version exists.
 func (x *watcher) advance() bool {
 	x.s.mu.Lock()
 	defer x.s.mu.Unlock()
@@ -237,8 +233,7 @@ func (x *watcher) object(kind string, v *version, rv uint64) {
 	x.buf = append(x.buf, "}\n"...)
 }
 
-// bookmark reports the version that the watch has reached. more is further members of
-// the metadata.
+// bookmark reports the version that the watch has reached. more is further members of the metadata.
 func (x *watcher) bookmark(more string) {
 	gv, kind := x.gv, x.kind
 	if x.o.partial {

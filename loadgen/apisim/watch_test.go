@@ -133,8 +133,8 @@ func TestTooOldAndCompact(t *testing.T) {
 	})
 }
 
-// TestSlowWatchIsEnded: a client that does not read loses its watch once the window
-// has passed it, and nobody waits for it.
+// TestSlowWatchIsEnded: a client that does not read loses its watch once the window has passed it, and nobody waits for
+// it.
 func TestSlowWatchIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, apisim.Config{Window: 10})
@@ -221,8 +221,8 @@ func TestClosingTheBodyEndsTheHandler(t *testing.T) {
 	})
 }
 
-// TestNothingIsHeldBack: what is written is flushed before the watch waits, also when
-// the events at hand end just where a chunk is full.
+// TestNothingIsHeldBack: what is written is flushed before the watch waits, also when the events at hand end just where
+// a chunk is full.
 func TestNothingIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, apisim.Config{})

@@ -1,15 +1,14 @@
-// Package watchcheck judges a watch by what came over the wire: whether it kept what
-// Kubernetes promises of its watches.
+// Package watchcheck judges a watch by what came over the wire: whether it kept what Kubernetes promises of its
+// watches.
 //
 //   - Ordered: events come in the order of their versions.
 //   - Unique: no event comes twice.
 //   - Reliable: no event is left out between two that came, or before a bookmark.
-//   - Resumable: a watch from the version of an event, or of a bookmark, goes on with
-//     what comes after it.
+//   - Resumable: a watch from the version of an event, or of a bookmark, goes on with what comes after it.
 //   - Bookmarkable: what has a bookmark's version or a lower one came before it.
 //
-// Each promise has an error of its own. Whether something was left out can be told only
-// by who knows what happened: the changes are given to the Checker.
+// Each promise has an error of its own. Whether something was left out can be told only by who knows what happened: the
+// changes are given to the Checker.
 package apisim_test
 
 import (
@@ -97,8 +96,7 @@ type Checker struct {
 	seen    map[string]uint64
 }
 
-// New checks a watch from a version on. changes are all that it has to show, before
-// and after that, in order.
+// New checks a watch from a version on. changes are all that it has to show, before and after that, in order.
 func New(from uint64, changes []Event) *Checker {
 	c := &Checker{changes: changes, from: from, seen: map[string]uint64{}, last: Event{Version: from}}
 	for c.next < len(changes) && changes[c.next].Version <= from {
@@ -205,8 +203,7 @@ func Watch(from uint64, changes, came []Event) error { return New(from, changes)
 // Stream judges a whole streaming list.
 func Stream(changes, came []Event) error { return NewStream(changes).all(came) }
 
-// Resumed judges a watch that resumes another from the version of one of its events or
-// bookmarks.
+// Resumed judges a watch that resumes another from the version of one of its events or bookmarks.
 func Resumed(from uint64, changes, came []Event) error {
 	if err := Watch(from, changes, came); err != nil {
 		return fmt.Errorf("%w: from version %d: %w", ErrResumable, from, err)

@@ -39,8 +39,8 @@ const Control = 0
 type Record struct {
 	What   string `json:"what"`
 	Reader int    `json:"reader,omitempty"` // the watch, or the webhook, both from 1; see Control
-	// Intended is when the plan wanted a query sent, Started when it was, and Ended when the last byte of its body
-	// was read.
+	// Intended is when the plan wanted a query sent, Started when it was, and Ended when the last byte of its body was
+	// read.
 	Intended int64 `json:"intended,omitempty"`
 	Started  int64 `json:"started,omitempty"`
 	Ended    int64 `json:"ended,omitempty"`

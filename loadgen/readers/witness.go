@@ -75,8 +75,8 @@ const (
 	again = 100 * time.Millisecond
 )
 
-// Run lists all kinds, calls ready, and records until ctx ends. Then it lists them once
-// more, so that nothing is missing that happened before, and returns.
+// Run lists all kinds, calls ready, and records until ctx ends. Then it lists them once more, so that nothing is
+// missing that happened before, and returns.
 func (w *Witness) Run(ctx context.Context, ready func()) error {
 	for _, k := range w.kinds {
 		if err := k.list(ctx, false); err != nil {

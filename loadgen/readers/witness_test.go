@@ -128,8 +128,7 @@ func witnessed(t *testing.T, kindName string, a *apiserver) []string {
 	return told
 }
 
-// Every event is recorded once; what was there before the beginning, and what is in a
-// namespace of others, is not.
+// Every event is recorded once; what was there before the beginning, and what is in a namespace of others, is not.
 func TestWitness(t *testing.T) {
 	a := &apiserver{
 		lists:   []string{"10: old u0 5, kube-system/x u9 6", "40: web u2 35, old u0 5"},

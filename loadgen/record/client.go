@@ -23,8 +23,8 @@ import (
 const (
 	// pageObjects bounds the memory for a list: with 15 KiB each a page is 4 MiB.
 	pageObjects = 250
-	// A watch is asked to end after this many seconds, and up to as many more: as
-	// reflectors do, so that apiservers can share the load anew.
+	// A watch is asked to end after this many seconds, and up to as many more: as reflectors do, so that apiservers can
+	// share the load anew.
 	watchSeconds = 300
 )
 
@@ -95,9 +95,8 @@ type event struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// watchEvents calls opened when the watch is open, and take with each event after version
-// until it ends. An event
-// of type ERROR is returned as its Status.
+// watchEvents calls opened when the watch is open, and take with each event after version until it ends. An event of
+// type ERROR is returned as its Status.
 func watchEvents(ctx context.Context, client rest.Interface, r Resource, version string, opened func(),
 	take func(event) error) error {
 	seconds := watchSeconds + rand.IntN(watchSeconds)

@@ -38,9 +38,8 @@ func (m *memoryLog) Append(r oplog.Record) {
 // recorded are the kinds of churn, and what stands around them in a cluster.
 var recorded = []string{"pods", "cm", "nodes", "leases.coordination.k8s.io", "namespaces", "secrets", "events", "deployments", "sa"}
 
-// TestRecordsEachWrite: of a churned cluster, the trace holds exactly the states that the
-// apiserver acknowledged, version by version, and each deletion. Two recorders watch the
-// same cluster: one as it is, one that anonymises.
+// TestRecordsEachWrite: of a churned cluster, the trace holds exactly the states that the apiserver acknowledged,
+// version by version, and each deletion. Two recorders watch the same cluster: one as it is, one that anonymises.
 func TestRecordsEachWrite(t *testing.T) {
 	env := clustertest.Start(t)
 	cfg := plan.Default()
@@ -146,8 +145,8 @@ func compare(t *testing.T, records []oplog.Record, got replayed) {
 		judged++
 	}
 	maps.DeleteFunc(got.states, func(state string, _ int) bool { return written[state] })
-	// What else there is of pods is the step of each deletion that sets the grace period to
-	// zero, which is no write of its own; of a namespace, that it is Terminating.
+	// What else there is of pods is the step of each deletion that sets the grace period to zero, which is no write of
+	// its own; of a namespace, that it is Terminating.
 	more, deleted := 0, 0
 	for state := range got.states {
 		object := state[:strings.LastIndexByte(state, ' ')]

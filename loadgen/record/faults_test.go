@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -34,7 +35,7 @@ func begin(t *testing.T, server *apisim.Server, settings Settings) *recording {
 		}
 	}
 	r := &recording{server: server, file: &memory{}}
-	settings.REST = &rest.Config{Host: "http://apisim", Transport: apisim.Direct(server)}
+	settings.REST = &rest.Config{Host: "http://apisim", Transport: pipetest.Direct(server)}
 	if settings.Resources == nil {
 		settings.Resources = []Resource{pods}
 	}
@@ -97,8 +98,8 @@ func truth(s *apisim.Server) map[string]string {
 	return m
 }
 
-// TestSameState: whatever fails on the way, the trace ends in the state of the cluster,
-// and each change in it follows from the one before.
+// TestSameState: whatever fails on the way, the trace ends in the state of the cluster, and each change in it follows
+// from the one before.
 func TestSameState(t *testing.T) {
 	for _, tc := range []struct {
 		faults  string
@@ -156,8 +157,7 @@ func TestSameState(t *testing.T) {
 	}
 }
 
-// TestShortWatches: a proxy that ends each watch at once is asked with pauses, and what
-// changes meanwhile is not lost.
+// TestShortWatches: a proxy that ends each watch at once is asked with pauses, and what changes meanwhile is not lost.
 func TestShortWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := begin(t, nil, Settings{})
@@ -177,7 +177,7 @@ func TestShortWatches(t *testing.T) {
 			r.server.ServeHTTP(w, req)
 		})
 		var err error
-		r.recorder, err = New(Settings{REST: &rest.Config{Host: "http://apisim", Transport: apisim.Direct(proxy)}, Resources: []Resource{pods}})
+		r.recorder, err = New(Settings{REST: &rest.Config{Host: "http://apisim", Transport: pipetest.Direct(proxy)}, Resources: []Resource{pods}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,8 +231,7 @@ func TestDiskFullEndsTheRecording(t *testing.T) {
 	})
 }
 
-// TestBookmarksAreResumedFrom: a resource that is silent while others change loses nothing
-// when its watch ends.
+// TestBookmarksAreResumedFrom: a resource that is silent while others change loses nothing when its watch ends.
 func TestBookmarksAreResumedFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := begin(t, nil, Settings{})
@@ -278,8 +277,7 @@ func TestDown(t *testing.T) {
 	}
 }
 
-// TestTooDeep: an object that no trace takes ends the recording, anonymised or not: asked
-// again it would be the same.
+// TestTooDeep: an object that no trace takes ends the recording, anonymised or not: asked again it would be the same.
 func TestTooDeep(t *testing.T) {
 	for _, anonymise := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -319,8 +317,8 @@ func TestProgress(t *testing.T) {
 	})
 }
 
-// TestAnonymised: the trace of a custom resource shows neither its group nor its names and
-// passwords, a pod's quantities stay, and a second recording uses other pseudonyms.
+// TestAnonymised: the trace of a custom resource shows neither its group nor its names and passwords, a pod's
+// quantities stay, and a second recording uses other pseudonyms.
 func TestAnonymised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var texts []string

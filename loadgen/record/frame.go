@@ -53,8 +53,7 @@ func (r Resource) key() string { return r.Name + "." + r.Group }
 // Type says what a frame is.
 type Type string
 
-// Types of frames. Initial, Added, Modified, Deleted and Bookmark hold an object; Synced
-// and Gap are marks.
+// Types of frames. Initial, Added, Modified, Deleted and Bookmark hold an object; Synced and Gap are marks.
 const (
 	Initial  Type = "INITIAL" // in the list with which the recording began
 	Added    Type = "ADDED"
@@ -72,8 +71,7 @@ type Frame struct {
 	// Resource is the index in Header.Resources.
 	Resource int
 	Type     Type
-	// Inferred marks what was not received as an event but found by comparing a new list
-	// with the last known state.
+	// Inferred marks what was not received as an event but found by comparing a new list with the last known state.
 	Inferred bool
 	// ResourceVersion of the list; Synced only.
 	ResourceVersion string

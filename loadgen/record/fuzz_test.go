@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// FuzzRead: whatever a file holds, the reader neither fails otherwise than with an *Error
-// nor yields what cannot be written again.
+// FuzzRead: whatever a file holds, the reader neither fails otherwise than with an *Error nor yields what cannot be
+// written again.
 func FuzzRead(f *testing.F) {
 	whole := write(f, life(), 5)
 	f.Add(whole)

@@ -14,11 +14,11 @@ import (
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 
-	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/internal/pipetest"
 )
 
 func TestMain(m *testing.M) {
-	apisim.ForBubbles()
+	pipetest.ForBubbles()
 	goleak.VerifyTestMain(clustertest.Shared(m))
 }
 
@@ -44,8 +44,8 @@ type replayed struct {
 	synced map[string]bool // by resource
 }
 
-// replay reads a trace and applies it. It refuses what a replay could not do: a change of
-// an object that is not there, an addition of one that is.
+// replay reads a trace and applies it. It refuses what a replay could not do: a change of an object that is not there,
+// an addition of one that is.
 func replay(t testing.TB, data []byte) replayed {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "trace")

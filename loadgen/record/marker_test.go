@@ -125,8 +125,7 @@ func (m *marker) marked(t *testing.T, gvk schema.GroupVersionKind) []byte {
 	return data
 }
 
-// TestNothingShows: of no kind of object in the API does any text remain, whatever field
-// or key it is in.
+// TestNothingShows: of no kind of object in the API does any text remain, whatever field or key it is in.
 func TestNothingShows(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -201,8 +200,8 @@ func around(text, part string) string {
 	return text[max(0, i-60):min(len(text), i+60)]
 }
 
-// TestDataNeverShow: without anonymising, a Secret's and a ConfigMap's data do not show,
-// nor a Secret's keys; the rest is as it was.
+// TestDataNeverShow: without anonymising, a Secret's and a ConfigMap's data do not show, nor a Secret's keys; the rest
+// is as it was.
 func TestDataNeverShow(t *testing.T) {
 	const object = `{"apiVersion":"v1","kind":"%s","metadata":{"name":"db","namespace":"shop","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"data\":{\"mykeyzqj\":\"VALUEzqj\"}}","team":"TEAMzqj"},` +
 		`"managedFields":[{"manager":"kubectl","operation":"Update","fieldsV1":{"f:data":{".":{},"f:mykeyzqj":{}},"f:type":{}}}]},` +

@@ -28,8 +28,8 @@ const (
 	configMapKind = "ConfigMap"
 )
 
-// filled is the multiple of bytes to which the length of a filler is rounded up, since it would
-// be the length of a key or a password.
+// filled is the multiple of bytes to which the length of a filler is rounded up, since it would be the length of a key
+// or a password.
 const filled = 32
 
 // masker takes out of objects what is not for other eyes; see doc.go. It is not safe for concurrent use; several with
@@ -62,8 +62,8 @@ func (m *masker) name(text string) string {
 	return m.text(text, m.keep)
 }
 
-// filler returns a text that says nothing of the one for which it stands but whether it is the same: a pattern of
-// 32 characters that repeats, and so takes little room in a compressed file. It is valid base64.
+// filler returns a text that says nothing of the one for which it stands but whether it is the same: a pattern of 32
+// characters that repeats, and so takes little room in a compressed file. It is valid base64.
 func (m *masker) filler(text string) string {
 	m.fillers.Reset()
 	m.fillers.Write([]byte(text))

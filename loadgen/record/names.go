@@ -137,8 +137,8 @@ func (n *names) replace(word string, keep map[string]bool) string {
 	}
 	for {
 		n.permute(symbols)
-		// A word of the vocabulary maps to itself only. Going on from it to the next free one keeps the mapping one
-		// to one, and ends: the way leads back to the word itself. Of a word with other characters it might not.
+		// A word of the vocabulary maps to itself only. Going on from it to the next free one keeps the mapping one to
+		// one, and ends: the way leads back to the word itself. Of a word with other characters it might not.
 		if done := spelled(symbols); !ascii || !keep[done] {
 			return done
 		}

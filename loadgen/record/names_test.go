@@ -102,8 +102,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestNamesOfFieldsAsData: a key that is called like a field of Kubernetes changes nothing
-// where it is data, a label or an annotation.
+// TestNamesOfFieldsAsData: a key that is called like a field of Kubernetes changes nothing where it is data, a label or
+// an annotation.
 func TestNamesOfFieldsAsData(t *testing.T) {
 	keys := []string{"fieldsV1", "managedFields", "env", "labels", "selector", "annotations", "data", "value", "args",
 		"limits", "storage", "min", "max", "default"}

@@ -15,9 +15,8 @@ import (
 	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
-// Errors of files. ErrTruncated means that it ends before its end: who
-// wrote it was killed, the disk was full, or it was cut later. The frames so far are good; those of the
-// last second before a cut are not covered by a checksum.
+// Errors of files. ErrTruncated means that it ends before its end: who wrote it was killed, the disk was full, or it
+// was cut later. The frames so far are good; those of the last second before a cut are not covered by a checksum.
 var (
 	ErrTruncated = errors.New("the trace is cut short")
 	ErrForeign   = errors.New("this is not a trace of watchbench record")
@@ -111,9 +110,8 @@ func (r *Reader) Close() error {
 	return errors.Join(r.lines.Close(), r.file.Close())
 }
 
-// Frames yields the frames in order, once. An error is the last thing yielded, with a
-// zero Frame: it is an *Error with the place, for a trace that lacks its end an
-// ErrTruncated.
+// Frames yields the frames in order, once. An error is the last thing yielded, with a zero Frame: it is an *Error with
+// the place, for a trace that lacks its end an ErrTruncated.
 func (r *Reader) Frames() iter.Seq2[Frame, error] {
 	return func(yield func(Frame, error) bool) {
 		for {

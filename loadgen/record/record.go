@@ -78,8 +78,8 @@ func (r *Recorder) say(format string, args ...any) {
 	}
 }
 
-// Run records into w until ctx ends, which returns nil, or something fails for good: the
-// trace cannot be written, or a resource may not be listed. It does not close w.
+// Run records into w until ctx ends, which returns nil, or something fails for good: the trace cannot be written, or a
+// resource may not be listed. It does not close w.
 func (r *Recorder) Run(ctx context.Context, w *Writer) error {
 	if r.ran.Swap(true) {
 		return errors.New("a recorder runs once")
@@ -148,8 +148,8 @@ func (r *Recorder) Summary() string {
 	return strings.Join(parts, "; ")
 }
 
-// Incomplete returns an error that names the resources whose first list is not complete:
-// what the watch of such a resource would have shown is not in the trace.
+// Incomplete returns an error that names the resources whose first list is not complete: what the watch of such a
+// resource would have shown is not in the trace.
 func (r *Recorder) Incomplete() error {
 	var names []string
 	for _, p := range r.Progress() {

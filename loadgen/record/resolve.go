@@ -19,11 +19,10 @@ import (
 // askTimeout bounds each request of Resolve.
 const askTimeout = 30 * time.Second
 
-// Resolve asks the cluster for its version and for the resources that names mean: plurals
-// (pods), short names (po), or either with a group (deployments.apps), in the version that
-// the cluster prefers. A name without a group means the core group's resource if there is
-// one. A name that means nothing, several resources or one that cannot be watched is an
-// error of the input.
+// Resolve asks the cluster for its version and for the resources that names mean: plurals (pods), short names (po), or
+// either with a group (deployments.apps), in the version that the cluster prefers. A name without a group means the
+// core group's resource if there is one. A name that means nothing, several resources or one that cannot be watched is
+// an error of the input.
 func Resolve(ctx context.Context, cfg *rest.Config, names []string) (all []Resource, version string, err error) {
 	own := rest.CopyConfig(cfg)
 	own.Timeout = askTimeout

@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// planted are the objects of a recording. A secret stands in «», one whose very shape must
-// go in ‹›; "#…" is a number and no text.
+// planted are the objects of a recording. A secret stands in «», one whose very shape must go in ‹›; "#…" is a number
+// and no text.
 var planted = []struct{ version, kind, object string }{
 	{"acme.example/v1", "Vault", `
 		{"metadata":{"name":"v","namespace":"shop","generation":3,"annotations":{"acme.example/token":"‹Summer2024!›",
@@ -85,8 +85,8 @@ var (
 	printable = regexp.MustCompile(`^[ -~]*$`)
 )
 
-// TestPlantedSecrets: of nothing that people put into objects does any part remain, in
-// whatever place and encoding, and of what carries most passwords not even the shape.
+// TestPlantedSecrets: of nothing that people put into objects does any part remain, in whatever place and encoding, and
+// of what carries most passwords not even the shape.
 func TestPlantedSecrets(t *testing.T) {
 	p, secrets := newMasker(salt, true), 0
 	for _, o := range planted {

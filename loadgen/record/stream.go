@@ -21,11 +21,11 @@ const (
 	// The pauses after a failure, doubled from one to the next, as a reflector's.
 	leastPause = 800 * time.Millisecond
 	mostPause  = 30 * time.Second
-	// leastWatch is how long a watch has to last that shows nothing: a server or proxy
-	// that ends each at once is not to be asked without a pause.
+	// leastWatch is how long a watch has to last that shows nothing: a server or proxy that ends each at once is not to
+	// be asked without a pause.
 	leastWatch = time.Second
-	// hopeless is how many watches in a row may be refused before the resource is listed
-	// anew: the version may be one that the cluster no longer knows, or never knew.
+	// hopeless is how many watches in a row may be refused before the resource is listed anew: the version may be one
+	// that the cluster no longer knows, or never knew.
 	hopeless = 5
 )
 
@@ -114,8 +114,7 @@ func (s *stream) run(ctx context.Context) error {
 	return nil
 }
 
-// list writes the objects that are there: all of them the first time, later what differs
-// from what is known.
+// list writes the objects that are there: all of them the first time, later what differs from what is known.
 func (s *stream) list(ctx context.Context) error {
 	first := s.round == 0
 	s.round++

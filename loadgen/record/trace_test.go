@@ -135,8 +135,8 @@ func TestOrdinaryZstd(t *testing.T) {
 	}
 }
 
-// TestCutAnywhere: each prefix of a trace reads as frames that were written, and is known
-// to be cut, also without reading all of it.
+// TestCutAnywhere: each prefix of a trace reads as frames that were written, and is known to be cut, also without
+// reading all of it.
 func TestCutAnywhere(t *testing.T) {
 	data := write(t, life(), 5)
 	most := 0
@@ -155,8 +155,8 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
-// TestChangedAnywhere: every changed bit is found. Bits of headers that say nothing are
-// the exception: what is read is then the same.
+// TestChangedAnywhere: every changed bit is found. Bits of headers that say nothing are the exception: what is read is
+// then the same.
 func TestChangedAnywhere(t *testing.T) {
 	data := write(t, life(), 5)
 	for i := range data {
@@ -171,8 +171,7 @@ func TestChangedAnywhere(t *testing.T) {
 	}
 }
 
-// TestMovedFrames: what is whole but not where it was is found by the order of frames and
-// their number.
+// TestMovedFrames: what is whole but not where it was is found by the order of frames and their number.
 func TestMovedFrames(t *testing.T) {
 	lines := strings.SplitAfter(text(t, write(t, life(), 5)), "\n")
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))

@@ -38,8 +38,8 @@ var vocabulary = sync.OnceValue(func() map[string]bool {
 	return keep
 })
 
-// members holds the types of the fields of the API's types, by their JSON names. The type of
-// a RawExtension is nil: the API does not define what it holds.
+// members holds the types of the fields of the API's types, by their JSON names. The type of a RawExtension is nil: the
+// API does not define what it holds.
 type members map[reflect.Type]map[string]reflect.Type
 
 // apiTypes returns the types of all built-in kinds. It is not written to afterwards.

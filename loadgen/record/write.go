@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// maxObject bounds one object. etcd refuses requests above 1.5 MiB by default; JSON
-	// of what is stored as protobuf is larger.
+	// maxObject bounds one object. etcd refuses requests above 1.5 MiB by default; JSON of what is stored as protobuf
+	// is larger.
 	maxObject = 16 << 20
 	// maxLine adds what a line has besides its object.
 	maxLine = maxObject + 512
-	// maxHeader bounds the header: decoded, a damaged one may take a hundred times as
-	// much. maxResources bounds what it names; clusters have a few hundred.
+	// maxHeader bounds the header: decoded, a damaged one may take a hundred times as much. maxResources bounds what it
+	// names; clusters have a few hundred.
 	maxHeader    = 1 << 20
 	maxResources = 4096
-	// maxNesting bounds the depth of an object; the apiserver's own bound is 10,000 and
-	// what people write stays below 50.
+	// maxNesting bounds the depth of an object; the apiserver's own bound is 10,000 and what people write stays below
+	// 50.
 	maxNesting = 1000
 )
 
@@ -43,8 +43,8 @@ type Writer struct {
 	closed bool
 }
 
-// Create makes the file at path and writes the header. An existing file is an error that
-// is fs.ErrExist. Only the user can read it: it holds a cluster.
+// Create makes the file at path and writes the header. An existing file is an error that is fs.ErrExist. Only the user
+// can read it: it holds a cluster.
 func Create(path string, h Header) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -116,10 +116,9 @@ func (h Header) validate() error {
 	return nil
 }
 
-// Append takes one frame and keeps nothing of it. A time before that of the last frame
-// becomes that time: where several recorders share a Writer, the order of the calls
-// counts. A frame that no replay could take is an error and changes nothing. An error of the disk is returned by Flush
-// and Close.
+// Append takes one frame and keeps nothing of it. A time before that of the last frame becomes that time: where several
+// recorders share a Writer, the order of the calls counts. A frame that no replay could take is an error and changes
+// nothing. An error of the disk is returned by Flush and Close.
 func (w *Writer) Append(f Frame) error {
 	if len(f.Object) > 0 {
 		var err error
@@ -177,8 +176,7 @@ func appendFrame(b []byte, f *Frame) []byte {
 	return append(b, "}\n"...)
 }
 
-// Flush writes what was appended so far, so that a reader finds it should the program
-// end.
+// Flush writes what was appended so far, so that a reader finds it should the program end.
 func (w *Writer) Flush() error { return w.lines.Flush() }
 
 // Written returns the bytes in the file and the frames appended.
@@ -188,8 +186,8 @@ func (w *Writer) Written() (bytes, frames int64) {
 	return w.bytes.Load(), w.course.frames
 }
 
-// Close writes the end of the trace, as a zstd frame of its own, and closes the file. A
-// second call returns ndjson.ErrClosed.
+// Close writes the end of the trace, as a zstd frame of its own, and closes the file. A second call returns
+// ndjson.ErrClosed.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	w.closed = true // so that nothing gets into the frame of the end

@@ -24,8 +24,8 @@ type Settings struct {
 	Planned int64 // events of the source; 0: not known. A Counter knows its number
 }
 
-// Engine plays one source once. Its methods are called in the order that churn.Driven
-// gives; Progress may be called at any time.
+// Engine plays one source once. Its methods are called in the order that churn.Driven gives; Progress may be called at
+// any time.
 type Engine struct {
 	source Source
 	s      Settings
@@ -38,8 +38,8 @@ type Engine struct {
 
 var _ churn.Driven = (*Engine)(nil)
 
-// paceEvery is after how many events of a resource an unlimited play waits for its watches,
-// paceBehind how far they may be behind then: well inside the smallest window of a server.
+// paceEvery is after how many events of a resource an unlimited play waits for its watches, paceBehind how far they may
+// be behind then: well inside the smallest window of a server.
 const (
 	paceEvery  = 200
 	paceBehind = 1000
@@ -112,8 +112,7 @@ func (e *Engine) Load(ctx context.Context, begun func(started int64)) (churn.Sta
 	return e.Progress(), err
 }
 
-// play makes the events happen: at their times, or as fast as the watches read if at is
-// nil or the speed unlimited.
+// play makes the events happen: at their times, or as fast as the watches read if at is nil or the speed unlimited.
 func (e *Engine) play(ctx context.Context, events iter.Seq2[Event, error], at func(time.Duration) int64) error {
 	paced := at == nil || !e.s.Speed.Limited()
 	played := map[string]int{} // by resource

@@ -22,8 +22,7 @@ type Event struct {
 	Resource        string // apisim.Resource.Key
 	Namespace, Name string
 	UID             string // empty: the server's
-	// Object is the state after the event as JSON; the server sets resourceVersion. A
-	// deletion needs none.
+	// Object is the state after the event as JSON; the server sets resourceVersion. A deletion needs none.
 	Object []byte
 	// Op has the members of the op log that are known before the event. With an Intended time, that is when the event
 	// is to happen.

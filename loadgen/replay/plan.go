@@ -16,9 +16,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
-// PlanSource makes events of a plan's operations: those that churn would send, with the
-// objects that an apiserver would hold after them. Its iterators are used one after the
-// other: Initial, Warmup, Events.
+// PlanSource makes events of a plan's operations: those that churn would send, with the objects that an apiserver would
+// hold after them. Its iterators are used one after the other: Initial, Warmup, Events.
 type PlanSource struct {
 	plan   *plan.Plan
 	cfg    plan.Config
@@ -62,8 +61,7 @@ func FromPlan(p *plan.Plan) (*PlanSource, error) {
 // Resources returns the built-in ones that watchers ask for, and the profile's own.
 func (s *PlanSource) Resources() []apisim.Resource { return s.served }
 
-// UID returns the uid of a target. It follows from the plan, so that it is known before
-// the target is created.
+// UID returns the uid of a target. It follows from the plan, so that it is known before the target is created.
 func (s *PlanSource) UID(t *plan.Target) types.UID {
 	return types.UID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(s.cfg.Seed), t.Incarnation, t.Lane))
 }

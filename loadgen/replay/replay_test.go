@@ -103,8 +103,8 @@ func TestPlanAtEverySpeed(t *testing.T) {
 	}
 }
 
-// TestOpLogIsWhatHappened: the versions of the op log are those of the watch, and the
-// marks on the objects those of the op log.
+// TestOpLogIsWhatHappened: the versions of the op log are those of the watch, and the marks on the objects those of the
+// op log.
 func TestOpLogIsWhatHappened(t *testing.T) {
 	_, log, _ := play(t, config(), units.Unlimited)
 	versions, ids := map[uint64]bool{}, map[int64]bool{}
@@ -128,8 +128,7 @@ func TestOpLogIsWhatHappened(t *testing.T) {
 
 var times = regexp.MustCompile(`"[0-9]{18,19}"|"[0-9-]{10}T[0-9:]{8}Z"`)
 
-// TestSameSeedSameObjects: two plays of one plan make the same objects, apart from times;
-// another seed makes others.
+// TestSameSeedSameObjects: two plays of one plan make the same objects, apart from times; another seed makes others.
 func TestSameSeedSameObjects(t *testing.T) {
 	state := func(t *testing.T, cfg plan.Config, speed units.Speed) string {
 		t.Helper()
@@ -155,8 +154,7 @@ func TestSameSeedSameObjects(t *testing.T) {
 	}
 }
 
-// TestBadEvents: what cannot happen is recorded and the play goes on; what cannot be read
-// ends it.
+// TestBadEvents: what cannot happen is recorded and the play goes on; what cannot be read ends it.
 func TestBadEvents(t *testing.T) {
 	broken := errors.New("broken")
 	load := func(e Event) Event {

@@ -25,8 +25,7 @@ type Server struct {
 // headerTimeout bounds how long a client may take to ask.
 const headerTimeout = 10 * time.Second
 
-// window of changes that is kept of each kind: that of an apiserver under a fast load,
-// whose cache grows to it.
+// window of changes that is kept of each kind: that of an apiserver under a fast load, whose cache grows to it.
 const window = 102_400
 
 // Listen makes a server for a source's resources. It accepts at once and answers with Run.
@@ -54,8 +53,8 @@ func (s *Server) Remote() bool {
 // contextName is the only context of the kubeconfigs written here.
 const contextName = "apisim"
 
-// KubeconfigOutput describes the file that WriteKubeconfig is to write. Only an earlier
-// one of it is replaced: the flag is easily taken for the one that names the user's own.
+// KubeconfigOutput describes the file that WriteKubeconfig is to write. Only an earlier one of it is replaced: the flag
+// is easily taken for the one that names the user's own.
 func KubeconfigOutput(flag, path string) userfile.Output {
 	return userfile.Output{Flag: flag, Path: path, What: "kubeconfig of a simulated apiserver",
 		Ours: func(path string) bool {

@@ -15,10 +15,9 @@ import (
 	"github.com/watchbench/watchbench/loadgen/record"
 )
 
-// TraceSource plays a recorded trace. The initial state is all that was received up to
-// the first complete list of the last resource; times count from there. What a recorder
-// found out after a gap happens when it found it out. It is read once: Initial, then
-// Events.
+// TraceSource plays a recorded trace. The initial state is all that was received up to the first complete list of the
+// last resource; times count from there. What a recorder found out after a gap happens when it found it out. It is read
+// once: Initial, then Events.
 type TraceSource struct {
 	in      *record.Reader
 	header  record.Header
@@ -44,8 +43,8 @@ func FromTrace(path string) (*TraceSource, error) {
 	return s, nil
 }
 
-// Extent is how many events a trace has after its first lists, and how long they take at
-// speed 1x. It reads the whole trace.
+// Extent is how many events a trace has after its first lists, and how long they take at speed 1x. It reads the whole
+// trace.
 func Extent(path string) (events int64, length time.Duration, err error) {
 	s, err := FromTrace(path)
 	if err != nil {

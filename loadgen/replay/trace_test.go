@@ -19,8 +19,8 @@ import (
 // shipped is a trace of a churned cluster.
 const shipped = "../record/testdata/churn.trace.zst"
 
-// lastStates are what a trace ends in: uid and status of each object, by resource and
-// name. It shares no code with the source.
+// lastStates are what a trace ends in: uid and status of each object, by resource and name. It shares no code with the
+// source.
 func lastStates(t *testing.T, path string) (states map[string]string, length time.Duration) {
 	t.Helper()
 	r, err := record.Open(path)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
@@ -52,7 +53,7 @@ func TestUnlimitedWaitsForEveryWatch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			resp, err := apisim.Direct(api).RoundTrip(req)
+			resp, err := pipetest.Direct(api).RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)
 			}

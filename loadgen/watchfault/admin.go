@@ -7,8 +7,7 @@ import (
 	"github.com/watchbench/watchbench/internal/faultlist"
 )
 
-// AdminHandler changes the faults in force at run time. It has no authentication:
-// serve it on loopback.
+// AdminHandler changes the faults in force at run time. It has no authentication: serve it on loopback.
 //
 //	GET, POST, DELETE /faults  see faultlist.Handler
 //	POST /start                let the times of all faults count from now

@@ -2,7 +2,6 @@ package watchfault
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 )
 
@@ -30,8 +29,8 @@ func (x *exchange) supervise() {
 	}
 }
 
-// step draws the faults whose time has come, and does what is due. It returns when
-// there is more to do by time, zero for never, and a channel that is closed when the faults change.
+// step draws the faults whose time has come, and does what is due. It returns when there is more to do by time, zero for
+// never, and a channel that is closed when the faults change.
 func (x *exchange) step(now time.Time) (next time.Time, changed <-chan struct{}) {
 	faults, changed := x.in.snapshot(perWatch, x.req)
 	refuse, _, edge, _ := x.in.Refusal(now)
@@ -47,86 +46,31 @@ func (x *exchange) step(now time.Time) (next time.Time, changed <-chan struct{})
 		}
 	}
 	soon(edge)
+	silent := false
+	var noBookmark *active
 	for _, a := range faults {
 		p := x.in.Phase(a, now)
 		soon(p.Edge)
-		if p.Open {
-			x.consider(a, p.Began, p.Edge)
+		if !p.Open {
+			continue
 		}
-	}
-	soon(x.perform(now, faults))
-	return next, changed
-}
-
-// consider draws a fault once per window. The caller holds mu.
-func (x *exchange) consider(a *active, began, end time.Time) {
-	if a.Spec.Effect == Silent && x.req.verb == Stream && x.listed.IsZero() {
-		return // its time comes with the closing bookmark
-	}
-	d := draw{a.ID, began.UnixNano()}
-	if x.drawn[d] {
-		return
-	}
-	x.drawn[d] = true
-	if !x.in.hits(a, x.req.verb+x.req.path, x.n, uint64(d.began)) {
-		return
-	}
-	from := latest(x.opened, began)
-	p := course{fault: a, from: from, to: end}
-	switch a.Spec.Effect {
-	case Close, Reset:
-		spread := x.in.draw(a, "until"+x.req.verb+x.req.path, x.n, uint64(d.began))
-		p.from = from.Add(a.Spec.After + time.Duration(spread*float64(a.Spec.Until-a.Spec.After)))
-	case Silent:
-		p.from = latest(from, x.listed)
-		if a.Spec.Hold > 0 && (end.IsZero() || p.from.Add(a.Spec.Hold).Before(end)) {
-			p.to = p.from.Add(a.Spec.Hold)
-		}
-	}
-	x.plans = append(x.plans, p)
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// perform does what is due and returns when more is. The caller holds mu.
-func (x *exchange) perform(now time.Time, faults []*active) (next time.Time) {
-	silent := false
-	var noBookmark *active
-	x.plans = slices.DeleteFunc(x.plans, func(p course) bool {
-		return !slices.Contains(faults, p.fault) || !p.to.IsZero() && !now.Before(p.to)
-	})
-	for i := range x.plans {
-		p := &x.plans[i]
-		if now.Before(p.from) {
-			if next.IsZero() || p.from.Before(next) {
-				next = p.from
+		c := x.course(a, p.Began)
+		switch over := !c.to.IsZero() && !now.Before(c.to); {
+		case !c.hit || over:
+		case now.Before(c.from):
+			soon(c.from)
+		case a.Spec.Effect == NoBookmark: // fires when the bookmark comes
+			noBookmark = a
+		case c.fired || x.in.fire(a, x.req.path):
+			c.fired = true
+			soon(c.to)
+			silent = silent || a.Spec.Effect == Silent
+			switch a.Spec.Effect {
+			case Close:
+				x.endLocked(endClose)
+			case Reset:
+				x.endLocked(endReset)
 			}
-			continue
-		}
-		if !p.to.IsZero() && (next.IsZero() || p.to.Before(next)) {
-			next = p.to
-		}
-		if p.fault.Spec.Effect == NoBookmark {
-			noBookmark = p.fault // fires when the bookmark comes
-			continue
-		}
-		if !p.fired && !x.in.fire(p.fault, x.req.path) {
-			p.to = now // used up; dropped by the next step
-			continue
-		}
-		p.fired = true
-		switch p.fault.Spec.Effect {
-		case Close:
-			x.endLocked(endClose)
-		case Reset:
-			x.endLocked(endReset)
-		case Silent:
-			silent = true
 		}
 	}
 	if silent != x.silent || noBookmark != x.noBookmark {
@@ -134,7 +78,38 @@ func (x *exchange) perform(now time.Time, faults []*active) (next time.Time) {
 		close(x.wake)
 		x.wake = make(chan struct{})
 	}
-	return next
+	return next, changed
+}
+
+// course is what a fault does to this exchange in one window. It is drawn once. The caller holds mu.
+func (x *exchange) course(a *active, began time.Time) *course {
+	if a.Spec.Effect == Silent && x.req.verb == Stream && x.listed.IsZero() {
+		return &course{} // its time comes with the closing bookmark
+	}
+	window := uint64(began.UnixNano())
+	c := x.courses[occasion{a.ID, window}]
+	if c != nil {
+		return c
+	}
+	c = &course{hit: x.in.hits(a, x.req.verb+x.req.path, x.n, window), from: latest(x.opened, began)}
+	switch a.Spec.Effect {
+	case Close, Reset:
+		spread := x.in.draw(a, "until"+x.req.verb+x.req.path, x.n, window)
+		c.from = c.from.Add(a.Spec.After + time.Duration(spread*float64(a.Spec.Until-a.Spec.After)))
+	case Silent:
+		if c.from = latest(c.from, x.listed); a.Spec.Hold > 0 {
+			c.to = c.from.Add(a.Spec.Hold)
+		}
+	}
+	x.courses[occasion{a.ID, window}] = c
+	return c
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // objectOf names the object of a frame.

@@ -1,12 +1,10 @@
-// Package watchfault injects faults into the watch side: it stands before an apiserver,
-// real or simulated, as an http.Handler, and answers, delays, cuts and garbles lists
-// and watches.
+// Package watchfault injects faults into the watch side: it stands before an apiserver, real or simulated, as an
+// http.Handler, and answers, delays, cuts and garbles lists and watches.
 //
 // # Grammar
 //
-// It is the grammar of storage faults. Faults are separated by commas. Each is an
-// effect, arguments in parentheses, and after a colon its probability (100 % when
-// absent):
+// It is the grammar of storage faults. Faults are separated by commas. Each is an effect, arguments in parentheses, and
+// after a colon its probability (100 % when absent):
 //
 //	close(1s,5s), 410(mid):1%, truncate:0.5%
 //	429(retry-after=2s, kind=Pod, verb=list):10%
@@ -33,8 +31,7 @@
 //	                       A streaming list is silent after its closing bookmark
 //	no-bookmark            a streaming list does not get its closing bookmark
 //
-// Events, drawn per ADDED, MODIFIED or DELETED, but for those of a streaming list
-// before its closing bookmark:
+// Events, drawn per ADDED, MODIFIED or DELETED, but for those of a streaming list before its closing bookmark:
 //
 //	410(mid)          ERROR instead of the event: the version is too old; the watch ends
 //	error             ERROR 500 instead of the event; the watch ends
@@ -46,18 +43,14 @@
 //
 // And gone(d), or refuse(for=d): connections are refused, open ones are reset.
 //
-// Filters, all of which must hold: kind=Pod|nodes, the Kind or the plural of URLs;
-// verb=list|page|watch|stream|other, where page is a list with a continue token,
-// stream a streaming list, and other everything else, such as discovery, which is
-// only hit where it is named.
+// Filters, all of which must hold: kind=Pod|nodes, the Kind or the plural of URLs; verb=list|page|watch|stream|other,
+// where page is a list with a continue token, stream a streaming list, and other everything else, such as discovery,
+// which is only hit where it is named.
 //
-// Times: from=10s after the fault was set or the start was given, for=60s, every=30s
-// for repeated windows. max=5 ends it after so many firings. name=x names it in the
-// counts.
+// Times: from=10s after the fault was set or the start was given, for=60s, every=30s for repeated windows. max=5 ends
+// it after so many firings. name=x names it in the counts.
 //
-// With one seed the nth request for a path meets the same faults, whatever happens
-// on other paths.
+// With one seed the nth request for a path meets the same faults, whatever happens on other paths.
 //
-// Frames are seen in JSON only; a watch that takes JSON beside other encodings is
-// asked for in JSON.
+// Frames are seen in JSON only; a watch that takes JSON beside other encodings is asked for in JSON.
 package watchfault

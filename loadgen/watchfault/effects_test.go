@@ -315,8 +315,7 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// TestSeedDecides: the same seed meets the same faults on one path, whatever happens
-// on another.
+// TestSeedDecides: the same seed meets the same faults on one path, whatever happens on another.
 func TestSeedDecides(t *testing.T) {
 	run := func(t *testing.T, others int) (got string) {
 		synctest.Test(t, func(t *testing.T) {

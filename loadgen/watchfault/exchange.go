@@ -24,12 +24,11 @@ const (
 
 var errEnded = errors.New("the answer was ended by a fault")
 
-// maxFrame bounds a frame that is looked at; a longer one passes as it is. An
-// apiserver's objects are at most 3 MiB.
+// maxFrame bounds a frame that is looked at; a longer one passes as it is. An apiserver's objects are at most 3 MiB.
 const maxFrame = 16 << 20
 
-// exchange is one request on its way through, and the writer of its answer. The
-// handler's goroutine writes; another one supervises.
+// exchange is one request on its way through, and the writer of its answer. The handler's goroutine writes; another one
+// supervises.
 type exchange struct {
 	in     *Injector
 	w      http.ResponseWriter
@@ -50,32 +49,30 @@ type exchange struct {
 	events uint64
 
 	mu         sync.Mutex
-	ended      ending        // guarded by mu until the goroutines have ended
-	listed     time.Time     // guarded by mu; when the closing bookmark went out
-	drawn      map[draw]bool // guarded by mu
-	plans      []course      // guarded by mu
-	silent     bool          // guarded by mu
-	noBookmark *active       // guarded by mu
-	wake       chan struct{} // guarded by mu; closed and replaced when the above changes
+	ended      ending               // guarded by mu until the goroutines have ended
+	listed     time.Time            // guarded by mu; when the closing bookmark went out
+	courses    map[occasion]*course // guarded by mu
+	silent     bool                 // guarded by mu
+	noBookmark *active              // guarded by mu
+	wake       chan struct{}        // guarded by mu; closed and replaced when the above changes
 }
 
-// draw is one occasion on which a fault was drawn.
-type draw struct {
+// occasion is a fault's window, by its beginning in Unix ns.
+type occasion struct {
 	id    int
-	began int64 // Unix ns of the window
+	began uint64
 }
 
-// course is a fault that was drawn for this exchange.
+// course is what a fault does to an exchange in a window.
 type course struct {
-	fault    *active
-	from, to time.Time // to is zero without an end
-	fired    bool
+	hit, fired bool
+	from, to   time.Time // to is zero for the window's end
 }
 
 func (in *Injector) exchange(ctx context.Context, w http.ResponseWriter, req request, n uint64) *exchange {
 	x := &exchange{
 		in: in, w: w, req: req, n: n, opened: time.Now(), ctrl: http.NewResponseController(w),
-		poke: make(chan struct{}, 1), drawn: map[draw]bool{}, wake: make(chan struct{}),
+		poke: make(chan struct{}, 1), courses: map[occasion]*course{}, wake: make(chan struct{}),
 	}
 	x.ctx, x.cancel = context.WithCancel(ctx)
 	return x
@@ -110,8 +107,7 @@ func (x *exchange) endLocked(how ending) {
 // Header returns the header of the answer.
 func (x *exchange) Header() http.Header { return x.w.Header() }
 
-// WriteHeader begins the answer. A second one, of the watch that follows an older
-// state, is left out.
+// WriteHeader begins the answer. A second one, of the watch that follows an older state, is left out.
 func (x *exchange) WriteHeader(status int) {
 	if x.begun || status < http.StatusOK {
 		return
@@ -168,8 +164,7 @@ func (x *exchange) Flush() { _ = x.FlushError() }
 // SetWriteDeadline is for those behind that set one.
 func (x *exchange) SetWriteDeadline(t time.Time) error { return x.ctrl.SetWriteDeadline(t) }
 
-// finish writes what is left of an answer that ended by itself, not before a
-// silence is over.
+// finish writes what is left of an answer that ended by itself, not before a silence is over.
 func (x *exchange) finish() {
 	if len(x.buf) > 0 {
 		_ = x.put(x.buf)

@@ -5,12 +5,12 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
 
-// FuzzFrames: whatever a server sends on a watch, in whatever pieces, arrives as it
-// was as long as no fault hits; a fault that hits every event breaks nothing.
+// FuzzFrames: whatever a server sends on a watch, in whatever pieces, arrives as it was as long as no fault hits; a
+// fault that hits every event breaks nothing.
 func FuzzFrames(f *testing.F) {
 	f.Add([]byte(`{"type":"ADDED","object":{"metadata":{"name":"p"}}}`+"\n"+`{"type":"BOOKMARK","object":{}}`+"\n"), uint8(7), "unknown:0%")
 	f.Add([]byte("\n\n{\"type\":\"ADDED"), uint8(1), "truncate")
@@ -45,7 +45,7 @@ func FuzzFrames(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := apisim.Direct(h).RoundTrip(req)
+		resp, err := pipetest.Direct(h).RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}

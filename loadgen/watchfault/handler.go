@@ -55,8 +55,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.pass(h.next, r)
 }
 
-// pick draws the fault that answers the request, and counts it. Older is counted
-// when it has been found possible.
+// pick draws the fault that answers the request, and counts it. Older is counted when it has been found possible.
 func (in *Injector) pick(req request, n uint64) *active {
 	all, _ := in.snapshot(perRequest, req)
 	for _, a := range all {
@@ -108,8 +107,8 @@ func statusError(status int, retryAfter time.Duration, req request) error {
 	return err
 }
 
-// wait blocks for d, without a limit if d is 0, or until the fault is removed. It reports
-// whether the client is still there.
+// wait blocks for d, without a limit if d is 0, or until the fault is removed. It reports whether the client is still
+// there.
 func (in *Injector) wait(ctx context.Context, a *active, d time.Duration) bool {
 	var timeout <-chan time.Time
 	if d > 0 {
@@ -155,8 +154,7 @@ func (x *exchange) pass(next http.Handler, r *http.Request) {
 	}
 }
 
-// serve runs the handler behind. One that gives up because the exchange was ended
-// has done nothing wrong.
+// serve runs the handler behind. One that gives up because the exchange was ended has done nothing wrong.
 func (x *exchange) serve(next http.Handler, r *http.Request) {
 	defer func() {
 		if p := recover(); p != nil {

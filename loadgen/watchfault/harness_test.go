@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
@@ -64,7 +65,7 @@ func (w *world) open(path string) (*http.Response, error) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return apisim.Direct(w.Server).RoundTrip(req)
+	return pipetest.Direct(w.Server).RoundTrip(req)
 }
 
 // get is the answer's status and body, or the error.

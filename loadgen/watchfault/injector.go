@@ -31,8 +31,7 @@ func NewInjector(seed uint64) *Injector {
 // Start lets the times of all faults count from now.
 func (in *Injector) Start() { in.Set.Start(time.Now()) }
 
-// Add puts faults in force, written in the package's grammar; their times count from
-// now.
+// Add puts faults in force, written in the package's grammar; their times count from now.
 func (in *Injector) Add(text string) error {
 	specs, err := Parse(text)
 	if err != nil {
@@ -41,8 +40,8 @@ func (in *Injector) Add(text string) error {
 	return in.Set.Add(specs, time.Now())
 }
 
-// snapshot returns the faults of a class that may hit a request, and a channel that is
-// closed when the faults change next.
+// snapshot returns the faults of a class that may hit a request, and a channel that is closed when the faults change
+// next.
 func (in *Injector) snapshot(c class, r request) ([]*active, <-chan struct{}) {
 	return in.Select(func(s Spec) bool { return effects[s.Effect].class == c && s.selects(r) })
 }
@@ -62,8 +61,7 @@ func (in *Injector) ordinal(r request) uint64 {
 	return in.ordinals[k]
 }
 
-// hits draws whether a fault hits the nth thing called what. The draw depends on
-// nothing else.
+// hits draws whether a fault hits the nth thing called what. The draw depends on nothing else.
 func (in *Injector) hits(a *active, what string, n ...uint64) bool {
 	return a.Spec.Probability == 1 || in.draw(a, what, n...) < a.Spec.Probability
 }

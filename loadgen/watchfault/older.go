@@ -25,8 +25,7 @@ func (r *recorder) WriteHeader(status int) {
 	}
 }
 
-// ask sends a list of the same objects as r with other parameters, and decodes the
-// answer.
+// ask sends a list of the same objects as r with other parameters, and decodes the answer.
 func ask(next http.Handler, r *http.Request, params map[string]string) (list rawList, ok bool) {
 	q := r.URL.Query()
 	for _, name := range []string{"watch", "sendInitialEvents", "allowWatchBookmarks", "timeoutSeconds",
@@ -56,8 +55,8 @@ type rawList struct {
 	} `json:"metadata"`
 }
 
-// goBack changes a request so that a cache that is behind seems to answer it. If
-// the server does not have so old a state the request stays as it is.
+// goBack changes a request so that a cache that is behind seems to answer it. If the server does not have so old a
+// state the request stays as it is.
 func (x *exchange) goBack(next http.Handler, r *http.Request, a *active) *http.Request {
 	q := r.URL.Query()
 	var to uint64

@@ -24,8 +24,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 )
 
-// proxied is a simulated apiserver over TLS that wants a token, a proxy before it, and
-// a client of the proxy.
+// proxied is a simulated apiserver over TLS that wants a token, a proxy before it, and a client of the proxy.
 type proxied struct {
 	t      *testing.T
 	sim    *apisim.Server
@@ -111,10 +110,9 @@ func configs(t *testing.T, run func(t *testing.T, c watchfault.ProxyConfig)) {
 	}
 }
 
-// TestResetsAreResets: a connection that is reset looks so over real sockets, before
-// the answer and within it.
-// TestWhoseRights: the proxy lends its certificate and takes the sender's token away, or
-// passes the token on and shows no certificate.
+// TestResetsAreResets: a connection that is reset looks so over real sockets, before the answer and within it.
+// TestWhoseRights: the proxy lends its certificate and takes the sender's token away, or passes the token on and shows
+// no certificate.
 func TestWhoseRights(t *testing.T) {
 	for _, pass := range []bool{false, true} {
 		t.Run(fmt.Sprint("pass=", pass), func(t *testing.T) {
@@ -284,8 +282,8 @@ func TestEndWithOpenWatches(t *testing.T) {
 	})
 }
 
-// TestOneSlowReader: a client that does not read holds back its own watch only, and the
-// proxy keeps no more than what is on the wire.
+// TestOneSlowReader: a client that does not read holds back its own watch only, and the proxy keeps no more than what
+// is on the wire.
 func TestOneSlowReader(t *testing.T) {
 	w := newProxied(t, watchfault.ProxyConfig{Seed: 1})
 	slow, err := w.get("?watch=1&resourceVersion=1000")

@@ -50,8 +50,8 @@ func (s *Spec) selects(r request) bool {
 	return slices.Contains(s.Verbs, r.verb) && (len(s.Kinds) == 0 || slices.Contains(s.Kinds, r.resource))
 }
 
-// preferJSON drops other encodings from what a watch accepts, where JSON is among
-// them: frames are read as lines of JSON.
+// preferJSON drops other encodings from what a watch accepts, where JSON is among them: frames are read as lines of
+// JSON.
 func preferJSON(h http.Header) {
 	var plain []string
 	for _, one := range strings.Split(strings.Join(h.Values("Accept"), ","), ",") {

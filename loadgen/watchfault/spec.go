@@ -54,8 +54,8 @@ const (
 
 var allVerbs = []string{List, Page, Watch, Stream, Other}
 
-// effects says what each effect is drawn for and which requests it can hit. The
-// first reach verbs are hit where no filter says otherwise.
+// effects says what each effect is drawn for and which requests it can hit. The first reach verbs are hit where no
+// filter says otherwise.
 var effects = map[Effect]struct {
 	class class
 	verbs []string
@@ -106,8 +106,7 @@ func (s Spec) Hits(kind string) bool {
 	return len(s.Kinds) == 0 || slices.Contains(s.Kinds, plural(kind))
 }
 
-// EndsWatches reports whether a watch that the fault hits ends, without an event, some
-// time after it was opened.
+// EndsWatches reports whether a watch that the fault hits ends, without an event, some time after it was opened.
 func (s Spec) EndsWatches() bool { return s.Effect == Close || s.Effect == Reset }
 
 // Parse reads faults. Empty text is none.
@@ -138,8 +137,7 @@ var grammar = faultlist.Grammar{
 	Example: "410(mid):5%",
 }
 
-// effect reads the effect and its own arguments, whose names it returns for error
-// messages.
+// effect reads the effect and its own arguments, whose names it returns for error messages.
 func (s *Spec) effect(t *faultlist.Term) (own []string) {
 	r := t.Args
 	s.Effect = Effect(t.Call.Name)

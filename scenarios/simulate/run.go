@@ -175,9 +175,10 @@ var _ pipeline.VirtualStorage = (*storage)(nil)
 // storage answers the queues' requests by the mock's rules, and keeps the account of what
 // changes it has.
 type storage struct {
-	served  *behavior.Virtual
-	model   *behavior.Model
-	timeout time.Duration
+	served   *behavior.Stations
+	model    *behavior.Model
+	timeout  time.Duration
+	overhead time.Duration // of each request
 
 	changes    changes
 	events     uint64
@@ -218,7 +219,7 @@ func newStorage(s *spec.Scenario, seed uint64, overhead time.Duration) (*storage
 		return nil, &badinput.Error{What: "storage.capacity: " + err.Error()}
 	}
 	return &storage{
-		served: behavior.NewVirtual(m, c, overhead), model: m, timeout: s.Watcher.StorageTimeout.Std(),
+		served: behavior.NewStations(m, c), model: m, overhead: overhead, timeout: s.Watcher.StorageTimeout.Std(),
 		changes: newChanges(), freshness: measure.NewHistogram(),
 	}, nil
 }
@@ -242,7 +243,7 @@ func (s *storage) Begin(e *pipeline.Event, now time.Duration) (time.Duration, er
 	if e.Action == pipeline.Delete {
 		method = "DELETE"
 	}
-	took, err := s.served.Serve(method, e.Key.Kind, e.Key.Name, now)
+	took, err := s.served.Serve(method, e.Key.Kind, e.Key.Name, now, s.overhead)
 	switch {
 	case err != nil:
 		return took, fullError(err)

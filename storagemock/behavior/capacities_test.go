@@ -1,11 +1,8 @@
 package behavior_test
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -44,51 +41,8 @@ func TestParseCapacities(t *testing.T) {
 	}
 }
 
-// TestStationsAreSeparate: a kind that exceeds its rate keeps no other kind waiting.
-func TestStationsAreSeparate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, err := behavior.ParseCapacities("kind=Pod,method=PUT: rate=1/s; kind=Node: inflight=1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := behavior.NewStations(c)
-		enter := func(method, kind string) time.Duration {
-			t.Helper()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			begin := time.Now()
-			if _, err := s.For(method, kind).Enter(ctx); err != nil {
-				t.Fatal(err)
-			}
-			return time.Since(begin)
-		}
-		for _, tc := range []struct {
-			method, kind string
-			want         time.Duration
-		}{
-			{"PUT", "Pod", 0},
-			{"PUT", "Pod", time.Second},
-			{"PUT", "ConfigMap", 0},
-			{"DELETE", "Pod", 0},
-			{"PUT", "Node", 0},
-			{"PUT", "Pod", time.Second},
-		} {
-			if got := enter(tc.method, tc.kind); got != tc.want {
-				t.Errorf("%s %s waited %s, want %s", tc.method, tc.kind, got, tc.want)
-			}
-		}
-		if inFlight, waiting := s.Load(); inFlight != 6 || waiting != 0 {
-			t.Errorf("%d in service and %d waiting, want 6 and 0", inFlight, waiting)
-		}
-		s.For("PUT", "Node").Leave()
-		if inFlight, _ := s.Load(); inFlight != 5 {
-			t.Errorf("%d in service, want 5", inFlight)
-		}
-	})
-}
-
-// FuzzParseCapacities: limits that are accepted are within the bounds of the grammar, and
-// stations can be made of them.
+// FuzzParseCapacities: limits that are accepted are within the bounds of the grammar, and an idle storage serves a
+// request within them.
 func FuzzParseCapacities(f *testing.F) {
 	for _, s := range []string{"unlimited", "kind=Pod|Node,method=PUT: rate=3/s; inflight=300,queue=7"} {
 		f.Add(s)
@@ -103,8 +57,9 @@ func FuzzParseCapacities(f *testing.F) {
 				t.Errorf("%q: %+v", s, c)
 			}
 		}
-		if behavior.NewStations(rules).For("PUT", "Pod") == nil {
-			t.Errorf("%q: no queue for a PUT of a Pod", s)
+		m, _ := behavior.ParseModel("1ms", 1)
+		if _, err := behavior.NewStations(m, rules).Serve("PUT", "Pod", "", 0, 0); err != nil {
+			t.Errorf("%q: %v", s, err)
 		}
 	})
 }

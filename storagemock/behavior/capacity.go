@@ -9,24 +9,22 @@ import (
 	"github.com/watchbench/watchbench/internal/expr"
 )
 
-// Capacity bounds what the storage serves at once and per second. Requests beyond
-// it wait in one queue in the order of their arrival, so that the latency a
-// client sees rises under overload.
+// Capacity bounds what the storage serves at once and per second. Requests beyond it wait in one queue in the order of
+// their arrival, so that the latency a client sees rises under overload.
 type Capacity struct {
 	InFlight int     // requests in service at once; 0 is unlimited
 	Rate     float64 // requests per second that enter service; 0 is unlimited
 	Queue    int     // requests that may wait; one more is refused
 }
 
-// DefaultQueue is the queue's bound when none is given. A waiting request holds a
-// connection and a goroutine, about 20 KiB together.
+// DefaultQueue is the queue's bound when none is given. A waiting request holds a connection and a goroutine, about 20
+// KiB together.
 const DefaultQueue = 65536
 
 // ErrQueueFull is the answer to a request that finds Queue others waiting.
 var ErrQueueFull = errors.New("the storage's queue is full")
 
-// ParseCapacity reads inflight=300,rate=50/s,queue=1000. Empty text, or
-// unlimited, is no limit.
+// ParseCapacity reads inflight=300,rate=50/s,queue=1000. Empty text, or unlimited, is no limit.
 func ParseCapacity(text string) (Capacity, error) {
 	c := Capacity{Queue: DefaultQueue}
 	if text = strings.TrimSpace(text); text == "" || text == "unlimited" {
@@ -70,9 +68,8 @@ func parseRate(s string) (float64, error) {
 
 var capacityGrammar = grammar{"capacity", "limits", "limits like inflight=300,rate=50/s"}
 
-// ParseCapacities reads rules such as kind=Pod: rate=50/s; inflight=300. Each rule has a
-// queue of its own; what none matches is not limited. Empty text, or unlimited, is no
-// limit.
+// ParseCapacities reads rules such as kind=Pod: rate=50/s; inflight=300. Each rule has a queue of its own; what none
+// matches is not limited. Empty text, or unlimited, is no limit.
 func ParseCapacities(text string) ([]Rule[Capacity], error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/watchbench/watchbench/internal/faultlist"
 )
 
-// FaultSet is the faults in force. It is safe for concurrent use; with one seed and
-// one order of requests it hits the same ones.
+// FaultSet is the faults in force. It is safe for concurrent use; with one seed and one order of requests it hits the
+// same ones.
 type FaultSet struct {
 	*faultlist.Set[FaultSpec]
 	seed uint64

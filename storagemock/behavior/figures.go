@@ -8,8 +8,8 @@ import (
 	"github.com/watchbench/watchbench/internal/dist"
 )
 
-// Figures are the median, the mean and the 99th percentile of service times, over a long
-// time and without what capacity makes a request wait.
+// Figures are the median, the mean and the 99th percentile of service times, over a long time and without what capacity
+// makes a request wait.
 type Figures struct{ P50, Mean, P99 time.Duration }
 
 // Figures returns the figures of such a request; all 0 where no rule matches.

@@ -1,14 +1,12 @@
 package behavior_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -139,8 +137,8 @@ func TestBadSpecs(t *testing.T) {
 	}
 }
 
-// TestOrderOfObjectsDoesNotMatter: an object's nth request takes the same, whoever was served before; and
-// first requests of many objects are spread as the distribution is.
+// TestOrderOfObjectsDoesNotMatter: an object's nth request takes the same, whoever was served before; and first
+// requests of many objects are spread as the distribution is.
 func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 	const n = 20_000
 	served := func(order func(i int) string) (byName map[string][]time.Duration, all []time.Duration) {
@@ -195,81 +193,54 @@ func TestParseCapacity(t *testing.T) {
 	}
 }
 
-// serve sends n requests at once through a station with constant service time
-// and returns when each was done, in virtual time.
-func serve(t *testing.T, capacity string, n int, service time.Duration) []time.Duration {
-	t.Helper()
-	c, err := behavior.ParseCapacity(capacity)
-	if err != nil {
-		t.Fatal(err)
-	}
-	st := behavior.NewStation(c)
-	start := time.Now()
-	done := make(chan time.Duration, n)
-	for range n {
-		go func() {
-			if _, err := st.Enter(t.Context()); err != nil {
-				done <- -1
-				return
-			}
-			time.Sleep(service)
-			st.Leave()
-			done <- time.Since(start)
-		}()
-		synctest.Wait() // arrive in order
-	}
-	var out []time.Duration
-	for range n {
-		out = append(out, <-done)
-	}
-	synctest.Wait()
-	if inFlight, waiting := st.Load(); inFlight != 0 || waiting != 0 {
-		t.Errorf("%s: %d in flight and %d waiting after the end", capacity, inFlight, waiting)
-	}
-	return out
-}
-
-func TestStation(t *testing.T) {
+// TestStations: of requests that arrive at once, each waits for its turn at its own station; -1 was turned away.
+func TestStations(t *testing.T) {
 	for _, tc := range []struct {
 		capacity string
-		n        int
 		want     []time.Duration
 	}{
-		{"", 3, []time.Duration{100 * ms, 100 * ms, 100 * ms}},
-		{"inflight=2", 5, []time.Duration{100 * ms, 100 * ms, 200 * ms, 200 * ms, 300 * ms}},
-		{"rate=50/s", 4, []time.Duration{100 * ms, 120 * ms, 140 * ms, 160 * ms}},
-		{"inflight=1,rate=50/s", 3, []time.Duration{100 * ms, 200 * ms, 300 * ms}},
-		{"inflight=1,queue=1", 3, []time.Duration{-1, 100 * ms, 200 * ms}},
+		{"", []time.Duration{100 * ms, 100 * ms, 100 * ms}},
+		{"inflight=2", []time.Duration{100 * ms, 100 * ms, 200 * ms, 200 * ms, 300 * ms}},
+		{"rate=50/s", []time.Duration{100 * ms, 120 * ms, 140 * ms, 160 * ms}},
+		{"inflight=1,rate=50/s", []time.Duration{100 * ms, 200 * ms, 300 * ms}},
+		{"rate=50/s,queue=1", []time.Duration{100 * ms, 120 * ms, -1, -1}},
+		{"inflight=1,queue=1", []time.Duration{100 * ms, 200 * ms, -1}},
+		{"kind=Pod,method=PUT: inflight=1; rate=1/s", []time.Duration{100 * ms, 200 * ms}},
+		{"kind=Pod,method=DELETE: inflight=1", []time.Duration{100 * ms, 100 * ms}},
 	} {
-		synctest.Test(t, func(t *testing.T) {
-			if got := serve(t, tc.capacity, tc.n, 100*ms); !slices.Equal(got, tc.want) {
-				t.Errorf("%s: done at %v, want %v", tc.capacity, got, tc.want)
+		m, err := behavior.ParseModel("method=DELETE: 10ms; kind=Node: 1ms; 99ms", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := behavior.ParseCapacities(tc.capacity)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := behavior.NewStations(m, c)
+		var got []time.Duration
+		for range tc.want {
+			took, err := s.Serve("PUT", "Pod", "", time.Hour, ms)
+			if err != nil {
+				took = -1
 			}
-		})
+			got = append(got, took)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: took %v, want %v", tc.capacity, got, tc.want)
+		}
+		waiting := 0
+		for _, took := range tc.want {
+			if took > 100*ms {
+				waiting++
+			}
+		}
+		if now, later := s.Waiting(time.Hour), s.Waiting(2*time.Hour); now != waiting || later != 0 {
+			t.Errorf("%s: %d waited and %d did later, want %d and none", tc.capacity, now, later, waiting)
+		}
+		if took, err := s.Serve("DELETE", "Node", "", 2*time.Hour, ms); took != 11*ms || err != nil {
+			t.Errorf("%s: an hour later a request took %s, %v", tc.capacity, took, err)
+		}
 	}
-}
-
-func TestStationGivesUpItsPlace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, _ := behavior.ParseCapacity("inflight=1")
-		st := behavior.NewStation(c)
-		if _, err := st.Enter(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := st.Enter(ctx); err == nil {
-			t.Fatal("entered a full station")
-		}
-		if _, waiting := st.Load(); waiting != 0 {
-			t.Errorf("%d still waiting", waiting)
-		}
-		st.Leave()
-		if _, err := st.Enter(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		st.Leave()
-	})
 }
 
 func FuzzParseModel(f *testing.F) {

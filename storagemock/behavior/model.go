@@ -11,9 +11,9 @@ import (
 	"github.com/watchbench/watchbench/internal/dist"
 )
 
-// Model draws the service time of a request by its method and kind. It is safe for concurrent
-// use. With one seed an object's nth request draws the same, whatever other objects' requests
-// come between: strategies that send in different orders are compared on equal latencies.
+// Model draws the service time of a request by its method and kind. It is safe for concurrent use. With one seed an
+// object's nth request draws the same, whatever other objects' requests come between: strategies that send in different
+// orders are compared on equal latencies.
 type Model struct{ rules []Rule[*source] }
 
 // source draws from one distribution.
@@ -29,8 +29,7 @@ type source struct {
 var modelGrammar = grammar{"latency", "distribution",
 	"a duration like 87ms or a distribution like lognormal(mean=87ms,p99=110ms)"}
 
-// ParseModel parses the rules of the grammar. Text without any rule is an error; 0s
-// serves without delay.
+// ParseModel parses the rules of the grammar. Text without any rule is an error; 0s serves without delay.
 func ParseModel(text string, seed uint64) (*Model, error) {
 	n := uint64(0)
 	rules, err := parseRules(modelGrammar, text, func(text string) (*source, error) {
@@ -45,8 +44,8 @@ func ParseModel(text string, seed uint64) (*Model, error) {
 	return &Model{rules}, err
 }
 
-// Sample draws the service time of a request for an object of that name, in whatever namespace:
-// that is where cells of a run differ.
+// Sample draws the service time of a request for an object of that name, in whatever namespace: that is where cells of
+// a run differ.
 func (m *Model) Sample(method, kind, name string, now time.Time) time.Duration {
 	s := first(m.rules, method, kind)
 	switch {

@@ -56,8 +56,8 @@ type Rule[T any] struct {
 	Value T
 }
 
-// parseRules reads selector: thing; selector: thing; thing, and each thing with parse. A
-// rule that an unconditional one before it hides is an error.
+// parseRules reads selector: thing; selector: thing; thing, and each thing with parse. A rule that an unconditional one
+// before it hides is an error.
 func parseRules[T any](g grammar, text string, parse func(string) (T, error)) ([]Rule[T], error) {
 	var rules []Rule[T]
 	unconditional := ""

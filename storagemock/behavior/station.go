@@ -1,132 +1,132 @@
 package behavior
 
 import (
-	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
-
-	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
-// Station admits requests within a Capacity, in the order of their arrival.
-type Station struct {
-	queue   int64
-	places  *semaphore.Weighted // nil without a bound on requests in service
-	limiter *rate.Limiter       // nil without a rate
-	// mu is held from a reservation until it is kept or cancelled: only the latest one
-	// can be cancelled without a loss.
-	mu sync.Mutex
+// Stations are the queues of one storage instance, one for each rule. They know a request's whole course as it arrives,
+// so that a server in real time and a simulation in virtual time share them. They are safe for concurrent use.
+type Stations struct {
+	model *Model
 
-	inFlight atomic.Int64
-	waiting  atomic.Int64 // for the rate or for a place
+	mu       sync.Mutex // guards what follows
+	stations []Rule[*station]
+	last     time.Duration // arrival
 }
 
-// NewStation returns an empty station.
-func NewStation(c Capacity) *Station {
-	s := &Station{queue: int64(c.Queue)}
-	if c.Rate > 0 {
-		s.limiter = rate.NewLimiter(rate.Limit(c.Rate), 1)
-	}
-	if c.InFlight > 0 {
-		s.places = semaphore.NewWeighted(int64(c.InFlight))
-	}
-	return s
+// station is one queue. Both of its waits are in the order of arrival, so that the request that is next knows when its
+// turn comes.
+type station struct {
+	places  int
+	queue   int
+	limiter *rate.Limiter
+	leaving []int64 // a min-heap: when the last request of each place leaves; as long as places were used
+	turns   []int64 // when those that wait enter service, ascending
 }
 
-// Enter waits for the request's turn, and reports whether it had to. On success the caller must
-// call Leave once. It returns ErrQueueFull at once, or ctx's error while waiting.
-func (s *Station) Enter(ctx context.Context) (waited bool, err error) {
-	if s.limiter != nil {
-		if waited, err = s.waitForRate(ctx); err != nil {
-			return waited, err
+// NewStations returns idle queues.
+func NewStations(m *Model, capacities []Rule[Capacity]) *Stations {
+	v := &Stations{model: m}
+	for _, c := range append(capacities, Rule[Capacity]{Value: Capacity{Queue: DefaultQueue}}) {
+		s := &station{places: c.Value.InFlight, queue: c.Value.Queue}
+		if c.Value.Rate > 0 {
+			s.limiter = rate.NewLimiter(rate.Limit(c.Value.Rate), 1)
 		}
+		v.stations = append(v.stations, Rule[*station]{c.Match, s})
 	}
-	if s.places != nil && !s.places.TryAcquire(1) {
-		if err := s.join(); err != nil {
-			return waited, err
-		}
-		defer s.waiting.Add(-1)
-		if waited, err = true, s.places.Acquire(ctx, 1); err != nil {
-			return waited, err
-		}
-	}
-	s.inFlight.Add(1)
-	return waited, nil
+	return v
 }
 
-func (s *Station) waitForRate(ctx context.Context) (waited bool, err error) {
-	delay, err := s.reserve()
-	if delay == 0 || err != nil {
-		return false, err
-	}
-	defer s.waiting.Add(-1)
-	return true, lifecycle.Pause(ctx, delay)
-}
-
-// reserve returns how long the next request has to wait for the rate. If that is not 0,
-// the request has joined the queue.
-func (s *Station) reserve() (time.Duration, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	turn := s.limiter.Reserve()
-	delay := turn.Delay()
-	if delay == 0 {
-		return 0, nil
-	}
-	err := s.join()
+// Serve returns how long a request takes that arrives now, from its arrival to its answer: waiting, latency and
+// overhead. An arrival before the last one counts as simultaneous with it. The error is ErrQueueFull.
+func (v *Stations) Serve(method, kind, name string, now, overhead time.Duration) (time.Duration, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.last = max(v.last, now)
+	s := first(v.stations, method, kind)
+	turn, err := s.enter(int64(v.last))
 	if err != nil {
-		turn.Cancel()
+		return overhead, err
 	}
-	return delay, err
+	end := turn + int64(v.model.Sample(method, kind, name, at(turn))+overhead)
+	if s.places > 0 {
+		s.leave(end)
+	}
+	return time.Duration(end) - now, nil
 }
 
-// join counts a request as waiting, unless the queue is full.
-func (s *Station) join() error {
-	if s.waiting.Add(1) > s.queue {
-		s.waiting.Add(-1)
-		return ErrQueueFull
+// Waiting is the number of requests whose turn comes later than now.
+func (v *Stations) Waiting(now time.Duration) (n int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, r := range v.stations {
+		for _, turn := range r.Value.turns {
+			if turn > int64(now) {
+				n++
+			}
+		}
 	}
-	return nil
+	return n
 }
 
-// Leave gives the place to the one that waited longest.
-func (s *Station) Leave() {
-	s.inFlight.Add(-1)
-	if s.places != nil {
-		s.places.Release(1)
+func at(ns int64) time.Time { return time.Unix(0, ns) }
+
+// enter returns when a request that arrives now enters service.
+func (s *station) enter(now int64) (int64, error) {
+	turn := now
+	var turns *rate.Reservation
+	if s.limiter != nil {
+		turns = s.limiter.ReserveN(at(now), 1)
+		turn += int64(turns.DelayFrom(at(now)))
 	}
+	n := 0
+	for n < len(s.turns) && s.turns[n] <= now {
+		n++
+	}
+	s.turns = s.turns[n:]
+	if s.full() {
+		turn = max(turn, s.leaving[0])
+	}
+	if turn > now {
+		if len(s.turns) >= s.queue {
+			if turns != nil {
+				turns.CancelAt(at(now))
+			}
+			return 0, ErrQueueFull
+		}
+		s.turns = append(s.turns, turn)
+	}
+	return turn, nil
 }
 
-// Load is the number of requests in service and waiting.
-func (s *Station) Load() (inFlight, waiting int) {
-	return int(s.inFlight.Load()), int(s.waiting.Load())
-}
+func (s *station) full() bool { return s.places > 0 && len(s.leaving) >= s.places }
 
-// Stations are the queues of one storage instance: one for each rule, and one without
-// limit for what no rule matches.
-type Stations []Rule[*Station]
-
-// NewStations returns the queues of those rules, all empty.
-func NewStations(capacities []Rule[Capacity]) Stations {
-	var s Stations
-	for _, c := range capacities {
-		s = append(s, Rule[*Station]{c.Match, NewStation(c.Value)})
+// leave notes the end of the request whose turn came last: it has a new place, or that of the one that leaves first.
+func (s *station) leave(end int64) {
+	h := s.leaving
+	if !s.full() {
+		i := len(h)
+		h = append(h, end)
+		for ; i > 0 && h[(i-1)/2] > end; i = (i - 1) / 2 {
+			h[i] = h[(i-1)/2]
+		}
+		h[i] = end
+		s.leaving = h
+		return
 	}
-	return append(s, Rule[*Station]{Value: NewStation(Capacity{})})
-}
-
-// For is the queue of a request.
-func (s Stations) For(method, kind string) *Station { return first(s, method, kind) }
-
-// Load is the number of requests in service and waiting, in all queues.
-func (s Stations) Load() (inFlight, waiting int) {
-	for _, st := range s {
-		a, b := st.Value.Load()
-		inFlight, waiting = inFlight+a, waiting+b
+	i := 0
+	for c := 1; c < len(h); c = 2*i + 1 {
+		if c+1 < len(h) && h[c+1] < h[c] {
+			c++
+		}
+		if h[c] >= end {
+			break
+		}
+		h[i] = h[c]
+		i = c
 	}
-	return inFlight, waiting
+	h[i] = end
 }

@@ -34,8 +34,8 @@ func Write(w io.Writer, entries iter.Seq[Entry]) (n int, err error) {
 	return n, nil
 }
 
-// WriteZstd is Write with zstd compression. The frame has a checksum and an end mark, so
-// that reading a truncated or damaged file fails.
+// WriteZstd is Write with zstd compression. The frame has a checksum and an end mark, so that reading a truncated or
+// damaged file fails.
 func WriteZstd(w io.Writer, entries iter.Seq[Entry]) (int, error) {
 	z, err := zstd.NewWriter(w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(true))

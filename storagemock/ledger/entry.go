@@ -1,6 +1,5 @@
-// Package ledger is the storage mock's record of every write it received: append-only,
-// in the order in which effects were applied, exported as zstd-compressed NDJSON. The
-// checks judge a watcher by it.
+// Package ledger is the storage mock's record of every write it received: append-only, in the order in which effects
+// were applied, exported as zstd-compressed NDJSON. The checks judge a watcher by it.
 package ledger
 
 // Entry is one request. Times are Unix nanoseconds; 0 means "did not happen".
@@ -13,8 +12,8 @@ type Entry struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
-	// UID and ResourceVersion of the object in a PUT's body; for a DELETE those
-	// of the record it removed (empty if there was none).
+	// UID and ResourceVersion of the object in a PUT's body; for a DELETE those of the record it removed (empty if
+	// there was none).
 	UID             string `json:"uid,omitempty"`
 	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
 	Bytes           int    `json:"bytes"` // request body
@@ -22,8 +21,8 @@ type Entry struct {
 	Received  int64 `json:"received"`  // last byte of the request read
 	Applied   int64 `json:"applied"`   // effect took place; 0 if it never did
 	Responded int64 `json:"responded"` // answer handed to the socket; 0 if none was
-	// Gone is when the connection of a request without an answer ended: its client gave
-	// up, or a fault cut it. 0 if nobody saw it.
+	// Gone is when the connection of a request without an answer ended: its client gave up, or a fault cut it. 0 if
+	// nobody saw it.
 	Gone int64 `json:"gone,omitempty"`
 
 	Status int    `json:"status"`          // HTTP status; 0 if no answer was sent

@@ -1,48 +1,65 @@
 package ledger
 
 import (
-	"errors"
 	"iter"
+	"strings"
 	"sync"
 )
 
-// Ledger keeps entries in memory: 56 bytes per request, 16 per object identity
-// and about 110 per key, so that millions of requests fit. It is safe for
-// concurrent use.
+// Ledger keeps entries in memory: 56 bytes per request, and about 270 per object with its uid, so that millions of
+// requests fit. It is safe for concurrent use.
 type Ledger struct {
-	mu      sync.RWMutex // guards everything; held only for copies, never for I/O
-	chunks  [][]record
-	n       uint64 // entries; also the last Seq
-	keys    keyTable
-	ids     identities
-	scopes  interner[scope]
-	gone    map[uint64]int64 // Entry.Gone by Seq: few have it
-	faults  interner[string]
-	methods interner[string]
+	mu     sync.RWMutex // guards everything; held only for copies, never for I/O
+	chunks [][]record
+	n      uint64           // entries; also the last Seq
+	gone   map[uint64]int64 // Entry.Gone by Seq: few have it
+	// What many entries have in common.
+	texts   interner[string]
+	objects interner[object]
 }
 
 // chunkLen is the number of records allocated at once: 448 KiB.
 const chunkLen = 8192
 
-// record is an Entry with its strings interned. Identity 0 is "none".
+// record is an Entry with its texts interned.
 type record struct {
 	received, applied, responded int64
 	version                      uint64
-	key, uid, bytes              uint32
+	object, uid, fault, bytes    uint32
 	code                         int32
-	status, fault                uint16
-	instance                     uint8
-	method, effect               uint8
+	status                       uint16
+	instance, effect             uint8
 }
 
-// MaxEntries is the highest Seq the compact form can hold.
-const MaxEntries = 1<<32 - 1
+// object is the numbers of method, cluster, kind, namespace and name.
+type object [5]uint32
 
-// ErrFull is returned by Append when MaxEntries is reached.
-var ErrFull = errors.New("the ledger is full: it holds 2^32-1 entries")
+// interner numbers distinct values from 0.
+type interner[T comparable] struct {
+	ids    map[T]uint32
+	values []T
+}
+
+func newInterner[T comparable]() interner[T] { return interner[T]{ids: map[T]uint32{}} }
+
+// id is the number of v; one that is new is kept as clone makes it.
+func (in *interner[T]) id(v T, clone func(T) T) uint32 {
+	id, known := in.ids[v]
+	if !known {
+		id, v = uint32(len(in.values)), clone(v)
+		in.ids[v] = id
+		in.values = append(in.values, v)
+	}
+	return id
+}
 
 // New returns an empty ledger.
-func New() *Ledger { return &Ledger{gone: map[uint64]int64{}} }
+func New() *Ledger {
+	return &Ledger{gone: map[uint64]int64{}, texts: newInterner[string](), objects: newInterner[object]()}
+}
+
+// text is the number of a text, which may be part of a larger one, such as a request's head.
+func (l *Ledger) text(s string) uint32 { return l.texts.id(s, strings.Clone) }
 
 var effects = [...]string{"", EffectCreated, EffectReplaced, EffectDeleted, EffectNone, EffectRejected}
 
@@ -55,40 +72,31 @@ func effectIndex(effect string) uint8 {
 	return 0
 }
 
-// Append stores e and returns its Seq; the Seq in e is ignored. The order of calls is
-// the order of application. It returns ErrFull beyond MaxEntries.
-func (l *Ledger) Append(e Entry) (uint64, error) {
+// Append stores e and returns its Seq; the Seq in e is ignored. The order of calls is the order of application.
+func (l *Ledger) Append(e Entry) uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.n >= MaxEntries {
-		return 0, ErrFull
-	}
 	if l.n%chunkLen == 0 {
 		l.chunks = append(l.chunks, make([]record, 0, chunkLen))
 	}
 	l.n++
-	id := l.keys.find(key{l.scopes.id(scope{e.Cluster, e.Kind, e.Namespace}), e.Name})
-	k := l.keys.at(id)
+	of := object{l.text(e.Method), l.text(e.Cluster), l.text(e.Kind), l.text(e.Namespace), l.text(e.Name)}
 	r := record{
-		received: e.Received, applied: e.Applied, responded: e.Responded,
-		version: e.ResourceVersion,
-		key:     id, uid: l.ids.id(e.UID, k.identity), bytes: uint32(e.Bytes), code: int32(e.Code),
-		status: uint16(e.Status), fault: uint16(l.faults.id(e.Fault)),
-		instance: uint8(e.Instance), method: uint8(l.methods.id(e.Method)), effect: effectIndex(e.Effect),
-	}
-	if r.uid != 0 {
-		k.identity = r.uid
+		received: e.Received, applied: e.Applied, responded: e.Responded, version: e.ResourceVersion,
+		object: l.objects.id(of, func(o object) object { return o }), uid: l.text(e.UID), fault: l.text(e.Fault),
+		bytes: uint32(e.Bytes), code: int32(e.Code), status: uint16(e.Status), instance: uint8(e.Instance),
+		effect: effectIndex(e.Effect),
 	}
 	if e.Gone != 0 {
 		l.gone[l.n] = e.Gone
 	}
 	last := len(l.chunks) - 1
 	l.chunks[last] = append(l.chunks[last], r)
-	return l.n, nil
+	return l.n
 }
 
-// Answered records when the answer to entry seq was handed to the socket, in Unix
-// nanoseconds, and its status and code. An unknown seq is ignored.
+// Answered records when the answer to entry seq was handed to the socket, in Unix nanoseconds, and its status and code.
+// An unknown seq is ignored.
 func (l *Ledger) Answered(seq uint64, at int64, status, code int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,8 +105,7 @@ func (l *Ledger) Answered(seq uint64, at int64, status, code int) {
 	}
 }
 
-// Gone records when the connection of entry seq, which has no answer, ended. An unknown seq
-// is ignored.
+// Gone records when the connection of entry seq, which has no answer, ended. An unknown seq is ignored.
 func (l *Ledger) Gone(seq uint64, at int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,8 +132,8 @@ func (l *Ledger) Len() uint64 {
 // batchLen is how many entries are copied under one lock: about 10 µs.
 const batchLen = 256
 
-// From yields the entries from seq on, in order, up to the last one that existed when
-// the iteration began. Entries may be appended meanwhile.
+// From yields the entries from seq on, in order, up to the last one that existed when the iteration began. Entries may
+// be appended meanwhile.
 func (l *Ledger) From(seq uint64) iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {
 		batch := make([]Entry, 0, batchLen)
@@ -150,13 +157,12 @@ func (l *Ledger) From(seq uint64) iter.Seq[Entry] {
 // entry expands the record of seq; l.mu is held.
 func (l *Ledger) entry(seq uint64) Entry {
 	r := l.at(seq)
-	k := l.keys.at(r.key)
-	s := l.scopes.get(k.scope)
+	o, text := l.objects.values[r.object], l.texts.values
 	return Entry{
 		Seq: seq, Instance: int(r.instance),
-		Method: l.methods.get(uint32(r.method)), Cluster: s.cluster, Kind: s.kind, Namespace: s.namespace, Name: k.name,
-		UID: l.ids.get(r.uid), ResourceVersion: r.version, Bytes: int(r.bytes),
+		Method: text[o[0]], Cluster: text[o[1]], Kind: text[o[2]], Namespace: text[o[3]], Name: text[o[4]],
+		UID: text[r.uid], ResourceVersion: r.version, Bytes: int(r.bytes),
 		Received: r.received, Applied: r.applied, Responded: r.responded, Gone: l.gone[seq],
-		Status: int(r.status), Code: int(r.code), Effect: effects[r.effect], Fault: l.faults.get(uint32(r.fault)),
+		Status: int(r.status), Code: int(r.code), Effect: effects[r.effect], Fault: text[r.fault],
 	}
 }

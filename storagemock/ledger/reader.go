@@ -10,8 +10,8 @@ import (
 	"github.com/watchbench/watchbench/internal/ndjson"
 )
 
-// Reader reads a ledger, plain or zstd, entry by entry. Equal names and uids mostly
-// share one string. Use it from one goroutine and Close it.
+// Reader reads a ledger, plain or zstd, entry by entry. Equal names and uids mostly share one string. Use it from one
+// goroutine and Close it.
 type Reader struct {
 	lines   *ndjson.Reader
 	strings *jsonscan.Interner
@@ -34,8 +34,8 @@ func Open(path string) (*Reader, error) {
 // Close frees what the reader holds.
 func (r *Reader) Close() error { return r.lines.Close() }
 
-// next returns the next entry, or io.EOF after the last one. Any other error
-// names the line, and is final. Unknown fields are refused.
+// next returns the next entry, or io.EOF after the last one. Any other error names the line, and is final. Unknown
+// fields are refused.
 func (r *Reader) next() (Entry, error) {
 	line, err := r.lines.Next()
 	switch {

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// Clean does what the real server's hourly cleaner does: it purges documents that
-// were flagged PurgeAfter ago, mirrored events older than MirrorRetention and
-// events older than EventRetention.
+// Clean does what the real server's hourly cleaner does: it purges documents that were flagged PurgeAfter ago and
+// events older than MirrorRetention.
 func (s *Store) Clean(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c := s.colls[mirrorKind]; c != nil {
 		for _, sl := range c.order {
-			if sl.rec != nil && sl.rec.Event != nil && now.Sub(sl.rec.Event.Time) > MirrorRetention {
+			if sl.rec != nil && sl.rec.Event != nil && now.Sub(time.Unix(sl.rec.Event.EventTime, 0)) > MirrorRetention {
 				sl.rec, sl.deleted = nil, now.Add(-2*PurgeAfter)
 				s.live--
 				s.dead++
@@ -23,9 +22,6 @@ func (s *Store) Clean(now time.Time) {
 		}
 	}
 	s.purge(now.Add(-PurgeAfter))
-	for _, t := range s.events {
-		t.expire(now.Add(-EventRetention))
-	}
 }
 
 // limitDeleted keeps the number of flagged documents within MaxDeleted.

@@ -5,12 +5,10 @@ import (
 	"slices"
 )
 
-// refuses returns why a Put of an object with that metadata must be refused, "" if it
-// need not be.
+// refuses returns why a Put of an object with that metadata must be refused, "" if it need not be.
 //
-// The resource versions of one kind are comparable, and those of a later
-// incarnation of a name are all higher than those of an earlier one. So what is
-// below the highest version stored under the key is old, whatever its uid; and a
+// The resource versions of one kind are comparable, and those of a later incarnation of a name are all higher than
+// those of an earlier one. So what is below the highest version stored under the key is old, whatever its uid; and a
 // uid that was deleted or superseded never comes back.
 func (sl *slot) refuses(m Meta) string {
 	if m.UID != "" && slices.Contains(sl.past, m.UID) {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -9,14 +8,8 @@ import (
 	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
-// Document is one stored document.
-type Document interface {
-	// Fields yields the top-level fields in order, values as JSON.
-	Fields() iter.Seq2[string, []byte]
-}
-
 // Value returns the JSON value at a dotted path, nil if there is none.
-func Value(doc Document, path string) []byte {
+func Value(doc *Record, path string) []byte {
 	keys := strings.Split(path, ".")
 	for name, v := range doc.Fields() {
 		if name == keys[0] {
@@ -36,7 +29,7 @@ type In struct {
 type Filter []In
 
 // Match reports whether the filter selects d.
-func (f Filter) Match(d Document) bool {
+func (f Filter) Match(d *Record) bool {
 	for _, in := range f {
 		v := Value(d, in.Path)
 		if !jsonscan.IsString(v) || !slices.Contains(in.Values, jsonscan.Unquote(v)) {
@@ -46,9 +39,8 @@ func (f Filter) Match(d Document) bool {
 	return true
 }
 
-// AppendTime appends t as documents hold it: RFC 3339 with up to milliseconds, in
-// quotes.
-func AppendTime(dst []byte, t time.Time) []byte {
+// appendTime appends t as documents hold it: RFC 3339 with up to milliseconds, in quotes.
+func appendTime(dst []byte, t time.Time) []byte {
 	dst = t.UTC().Truncate(time.Millisecond).AppendFormat(append(dst, '"'), time.RFC3339Nano)
 	return append(dst, '"')
 }

@@ -1,33 +1,17 @@
 package store_test
 
 import (
-	"iter"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/storagemock/store"
 )
 
-// doc is a document from its JSON.
-type doc string
-
-func (d doc) Fields() iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		for key, v := range jsonscan.Members([]byte(d)) {
-			if !yield(jsonscan.Unquote(key), v) {
-				return
-			}
-		}
-	}
-}
-
-const pod = doc(`{"_id":"66","resourceName":"web-1","updateTime":"2024-05-01T08:00:00.12Z","data":{"metadata":{"name":"web-1",` +
-	`"labels":{"app":"web","app.kubernetes.io/name":"x","n":"1"},"owners":[{"kind":"RS","uid":"u1"},{"kind":"X"}]},` +
-	`"spec":{"replicas":3,"on":true,"args":["a","b"],"none":null,"cost$":5}}}`)
-
 func TestFilter(t *testing.T) {
+	s := store.New(store.Faithful, 1)
+	s.Put(key("a", "web-1"), store.Object{Data: []byte(`{"metadata":{"name":"web-1",` +
+		`"labels":{"app":"web","app.kubernetes.io/name":"x","n":"1"}},"spec":{"replicas":3}}`)}, start, ignore)
+	pod := s.Get(key("a", "web-1"), nil)
 	for _, tc := range []struct {
 		path   string
 		values string
@@ -49,19 +33,12 @@ func TestFilter(t *testing.T) {
 		if got := (store.Filter{in}).Match(pod); got != tc.want {
 			t.Errorf("%s in %s: %v, want %v", tc.path, tc.values, got, tc.want)
 		}
-		both := store.Filter{{Path: "_id", Values: []string{"66"}}, in}
+		both := store.Filter{{Path: "clusterId", Values: []string{"C"}}, in}
 		if got := both.Match(pod); got != tc.want {
-			t.Errorf("_id and %s in %s: %v, want %v", tc.path, tc.values, got, tc.want)
+			t.Errorf("clusterId and %s in %s: %v, want %v", tc.path, tc.values, got, tc.want)
 		}
 	}
 	if !store.Filter(nil).Match(pod) {
 		t.Error("no condition selects nothing, want everything")
-	}
-}
-
-func TestAppendTime(t *testing.T) {
-	at := time.Date(2024, 5, 1, 16, 0, 0, 120_456_000, time.FixedZone("", 8*3600))
-	if got := string(store.AppendTime(nil, at)); got != `"2024-05-01T08:00:00.12Z"` {
-		t.Errorf("got %s", got)
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/watchbench/watchbench/internal/jsonscan"
 )
 
-// MaxDepth is how deep a stored object may nest. The real server keeps documents in
-// MongoDB, which refuses more than 100 levels.
+// MaxDepth is how deep a stored object may nest. The real server keeps documents in MongoDB, which refuses more than
+// 100 levels.
 const MaxDepth = 100
 
-// Meta has the fields of a Kubernetes object's metadata that the mock reads. Fields that are
-// absent, or no strings, are empty.
+// Meta has the fields of a Kubernetes object's metadata that the mock reads. Fields that are absent, or no strings, are
+// empty.
 type Meta struct {
 	Name, Namespace, UID string
 	ResourceVersion      uint64
@@ -27,8 +27,8 @@ func ParseMeta(obj []byte) Meta {
 	return meta
 }
 
-// ScanObject consumes the next value of s, which scans b, and reads its metadata if it
-// is an object. The value may nest at most limit levels deep.
+// ScanObject consumes the next value of s, which scans b, and reads its metadata if it is an object. The value may nest
+// at most limit levels deep.
 func ScanObject(s *jsonscan.Scanner, b []byte, limit int) (value jsonscan.Range, meta Meta, err error) {
 	c, err := s.Peek()
 	if err != nil || c != '{' {

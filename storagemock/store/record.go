@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/pack"
 )
@@ -23,7 +24,7 @@ type Record struct {
 	ResourceVersion uint64 // of the content's metadata
 	Created         time.Time
 	Updated         time.Time
-	Event           *Event // for mirrored events: the record it came with
+	Event           *bcsapi.EventRecord // of an event, without its data
 
 	packed pack.Text // the content; it is plain where that is smaller
 	plain  []byte
@@ -82,8 +83,6 @@ func (s *idSource) next(now time.Time) ObjectID {
 	return id
 }
 
-var _ Document = (*Record)(nil)
-
 // Fields yields the document's fields as the real server returns them.
 func (r *Record) Fields() iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
@@ -97,10 +96,10 @@ func (r *Record) Fields() iter.Seq2[string, []byte] {
 			yield("resourceType", quote(r.Kind)) &&
 			yield("resourceName", quote(r.Name)) &&
 			yield("data", data) &&
-			yield("createTime", AppendTime(nil, r.Created)) &&
-			yield("updateTime", AppendTime(nil, r.Updated))
+			yield("createTime", appendTime(nil, r.Created)) &&
+			yield("updateTime", appendTime(nil, r.Updated))
 		if ok && r.Event != nil {
-			r.Event.ownFields(yield)
+			fields(r.Event, yield)
 		}
 	}
 }

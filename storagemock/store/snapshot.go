@@ -28,7 +28,7 @@ type snapshotLine struct {
 	Name      string              `json:"name,omitempty"`
 	Data      json.RawMessage     `json:"data,omitempty"`
 	Created   int64               `json:"created,omitempty"` // Unix ns
-	Event     *bcsapi.EventRecord `json:"event,omitempty"`   // of a mirrored event, without its data
+	Event     *bcsapi.EventRecord `json:"event,omitempty"`   // of an event, without its data
 }
 
 // Save writes all live documents to w. Writes to the store wait only while they are listed.
@@ -44,11 +44,7 @@ func (s *Store) Save(w io.Writer) error {
 	err = enc.Encode(snapshotLine{Schema: snapshotSchema})
 	for _, r := range s.All() {
 		l := snapshotLine{Cluster: r.Cluster, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Data: r.Data(),
-			Created: r.Created.UnixNano()}
-		if r.Event != nil {
-			event := r.Event.Record
-			event.Data, l.Event = nil, &event
-		}
+			Created: r.Created.UnixNano(), Event: r.Event}
 		err = errors.Join(err, enc.Encode(l))
 	}
 	if err := errors.Join(err, buffered.Flush(), z.Close()); err != nil {
@@ -86,7 +82,8 @@ func (s *Store) Load(r io.Reader) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.colls, s.names, s.events, s.live, s.dead = loaded.colls, loaded.names, loaded.events, loaded.live, loaded.dead
+	s.colls, s.names, s.live, s.dead = loaded.colls, loaded.names, loaded.live, loaded.dead
+	s.events, s.older = loaded.events, loaded.older
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/pack"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -33,20 +34,17 @@ func ParseMode(s string) (Mode, error) {
 const (
 	// DefaultLimit is the page size of a list without a limit.
 	DefaultLimit = 3000
-	// MaxDeleted is the maximum number of flagged documents; beyond it the oldest half
-	// is purged at once instead of by the hourly cleaner.
+	// MaxDeleted is the maximum number of flagged documents; beyond it the oldest half is purged at once instead of by
+	// the hourly cleaner.
 	MaxDeleted = 200_000
-	// MaxEvents is the maximum number of events of one cluster; beyond it the oldest are
-	// dropped.
+	// MaxEvents is the number of events after which the oldest ones' duplicates begin to count as new.
 	MaxEvents = 200_000
 	// PurgeAfter is how long a flagged document stays.
 	PurgeAfter = time.Hour
-	// MirrorRetention is how long an event stays in the dynamic collection Event.
+	// MirrorRetention is how long an event stays.
 	MirrorRetention = time.Hour
-	// EventRetention is how long an event stays in its cluster's table.
-	EventRetention = 15 * 24 * time.Hour
-	// maxFormer is how many bytes of replaced and deleted records are kept, packed as they were:
-	// some 40,000 pods. The oldest go first.
+	// maxFormer is how many bytes of replaced and deleted records are kept, packed as they were: some 40,000 pods. The
+	// oldest go first.
 	maxFormer = 32 << 20
 	// maxPastUIDs bounds the superseded uids remembered under one key.
 	maxPastUIDs = 64
@@ -60,18 +58,19 @@ type Store struct {
 	ids    idSource
 	colls  map[string]*collection // by kind
 	names  map[string]string      // interned clusters, namespaces and kinds
-	events map[string]*eventTable // by cluster
-	live   int                    // documents
-	dead   int                    // flagged documents
-	former []*Record              // replaced or deleted, the latest last; see maxFormer
-	kept   int                    // their bytes
+	events map[eventID]bool       // stored before; see duplicate
+	older  map[eventID]bool
+	live   int       // documents
+	dead   int       // flagged documents
+	former []*Record // replaced or deleted, the latest last; see maxFormer
+	kept   int       // their bytes
 }
 
 // New returns an empty store; seed determines the identifiers.
 func New(mode Mode, seed uint64) *Store {
 	return &Store{
 		mode: mode, ids: newIDSource(seed),
-		colls: map[string]*collection{}, names: map[string]string{}, events: map[string]*eventTable{},
+		colls: map[string]*collection{}, names: map[string]string{}, events: map[eventID]bool{},
 	}
 }
 
@@ -87,8 +86,7 @@ type collection struct {
 	byKey  map[slotKey]*slot
 	order  []*slot              // natural order
 	scopes map[scopeKey][]*slot // the order within one namespace
-	// namespaced counts slots with a namespace: while it is 0, a request of the
-	// cluster scope needs no search.
+	// namespaced counts slots with a namespace: while it is 0, a request of the cluster scope needs no search.
 	namespaced int
 	packer     pack.Packer
 }
@@ -142,10 +140,9 @@ func (s *Store) addSlot(c *collection, k Key, id ObjectID) *slot {
 	return sl
 }
 
-// target returns the slot that a Put of k writes to, nil if there is none. In the cluster
-// scope the real server's condition has no namespace, so that it also finds a namespaced
-// document of that name; live ones are preferred, because only they are visible to
-// clients.
+// target returns the slot that a Put of k writes to, nil if there is none. In the cluster scope the real server's
+// condition has no namespace, so that it also finds a namespaced document of that name; live ones are preferred,
+// because only they are visible to clients.
 func (c *collection) target(k Key) *slot {
 	sl := c.byKey[slotKey{scopeKey{k.Cluster, k.Namespace}, k.Name}]
 	if k.Namespace != "" || c.namespaced == 0 || sl != nil && sl.rec != nil {
@@ -165,8 +162,7 @@ type Object struct {
 	Meta Meta
 }
 
-// Put stores obj under k. It calls commit with the change before any other change can
-// happen.
+// Put stores obj under k. It calls commit with the change before any other change can happen.
 func (s *Store) Put(k Key, obj Object, now time.Time, commit func(Change)) Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +171,7 @@ func (s *Store) Put(k Key, obj Object, now time.Time, commit func(Change)) Chang
 	return ch
 }
 
-func (s *Store) put(k Key, obj Object, ev *Event, now time.Time) Change {
+func (s *Store) put(k Key, obj Object, ev *bcsapi.EventRecord, now time.Time) Change {
 	ch := Change{Key: k, UID: obj.Meta.UID, ResourceVersion: obj.Meta.ResourceVersion, Effect: ledger.EffectReplaced}
 	c := s.collection(k.Kind)
 	sl := c.target(k)
@@ -211,11 +207,10 @@ func (s *Store) put(k Key, obj Object, ev *Event, now time.Time) Change {
 	return ch
 }
 
-// Delete flags every live document that k and filter select: exactly k if it has a
-// namespace, otherwise every document of that cluster, kind and name. commit gets one
-// change for each, or one with EffectNone if there was none. In Conditional mode uid,
-// if not empty, is remembered as deleted even if no such document is live, so that a
-// late Put of it is refused.
+// Delete flags every live document that k and filter select: exactly k if it has a namespace, otherwise every document
+// of that cluster, kind and name. commit gets one change for each, or one with EffectNone if there was none. In
+// Conditional mode uid, if not empty, is remembered as deleted even if no such document is live, so that a late Put of
+// it is refused.
 func (s *Store) Delete(k Key, filter Filter, uid string, now time.Time, commit func(Change)) []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -254,8 +249,8 @@ func (s *Store) Delete(k Key, filter Filter, uid string, now time.Time, commit f
 	return changes
 }
 
-// named returns the slots that a request for k means, direct being that of exactly k:
-// without a namespace those of every namespace.
+// named returns the slots that a request for k means, direct being that of exactly k: without a namespace those of
+// every namespace.
 func (c *collection) named(k Key, direct *slot) []*slot {
 	if k.Namespace == "" && c.namespaced > 0 {
 		var all []*slot
@@ -272,8 +267,8 @@ func (c *collection) named(k Key, direct *slot) []*slot {
 	return []*slot{direct}
 }
 
-// Get returns the live document of k that filter selects, nil if there is none:
-// exactly k if it has a namespace, otherwise the first of that cluster, kind and name.
+// Get returns the live document of k that filter selects, nil if there is none: exactly k if it has a namespace,
+// otherwise the first of that cluster, kind and name.
 func (s *Store) Get(k Key, filter Filter) *Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -289,8 +284,7 @@ func (s *Store) Get(k Key, filter Filter) *Record {
 	return nil
 }
 
-// List returns the live documents of a cluster, a kind and, if it is not empty, a
-// namespace in natural order.
+// List returns the live documents of a cluster, a kind and, if it is not empty, a namespace in natural order.
 func (s *Store) List(cluster, kind, namespace string) []*Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -322,8 +316,7 @@ func (s *Store) retire(r *Record) {
 	}
 }
 
-// Former returns the records that were replaced or deleted, the latest last; the oldest of many
-// are gone.
+// Former returns the records that were replaced or deleted, the latest last; the oldest of many are gone.
 func (s *Store) Former() []*Record {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -104,26 +104,6 @@ func TestFormer(t *testing.T) {
 	}
 }
 
-// BenchmarkReplace is a PUT over a record, without HTTP. What is kept of the former one costs what
-// differs from a store whose retire does nothing.
-func BenchmarkReplace(b *testing.B) {
-	for _, size := range []int{3 << 10, 10 << 10} {
-		b.Run(fmt.Sprintf("%dKiB", size>>10), func(b *testing.B) {
-			s := store.New(store.Faithful, 1)
-			var env strings.Builder
-			for n := 0; env.Len() < size-100; n++ {
-				fmt.Fprintf(&env, `{"name":"VARIABLE_%06d","value":"value-%06d"},`, n, n)
-			}
-			b.ReportAllocs()
-			for n := uint64(1); b.Loop(); n++ {
-				o := object("u", n)
-				o.Data = fmt.Appendf(nil, `{"metadata":{"uid":"u","resourceVersion":"%d"},"spec":{"env":[%s{}]}}`, n, env.String())
-				s.Put(key("a", fmt.Sprint("p", n%500)), o, start, ignore)
-			}
-		})
-	}
-}
-
 func TestClusterScopeHasNoNamespaceCondition(t *testing.T) {
 	s := store.New(store.Faithful, 1)
 	put(s, key("a", "x"), "u1", 1, start)
@@ -186,9 +166,8 @@ func TestFlaggedDocumentsAreBounded(t *testing.T) {
 	}
 }
 
-// TestConditionalModel holds the store against a model that knows the true
-// history: a watcher may send any suffix of it late and in any order, and the
-// store must never go back.
+// TestConditionalModel holds the store against a model that knows the true history: a watcher may send any suffix of it
+// late and in any order, and the store must never go back.
 func TestConditionalModel(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -273,23 +252,21 @@ func TestEvents(t *testing.T) {
 	if ch := s.PutEvent(event("e0", 0, 900), start, ignore); ch.Effect != ledger.EffectNone {
 		t.Errorf("duplicate: %+v", ch)
 	}
-	var times []int64
-	for _, e := range s.Events("C") {
-		times = append(times, e.Time.Unix())
+	if ch := s.PutEvent(event("e0", 7, 150), start, ignore); ch.Effect != ledger.EffectReplaced {
+		t.Errorf("another version: %+v", ch)
 	}
-	if !slices.Equal(times, []int64{300, 200, 100}) {
-		t.Errorf("times are %v, want latest first", times)
-	}
-	if got := len(s.List("C", "Event", "a")); got != 3 {
-		t.Errorf("%d events are mirrored", got)
+	if got := s.List("C", "Event", "a"); len(got) != 3 || got[0].Event.EventTime != 150 {
+		t.Errorf("%d events are stored", len(got))
 	}
 	s.Clean(time.Unix(200, 0).Add(store.MirrorRetention + time.Second)) // 100 and 200 are past it
 	if got := s.List("C", "Event", "a"); len(got) != 1 || got[0].Name != "e1" {
-		t.Errorf("after an hour %d events are mirrored", len(got))
+		t.Errorf("after an hour %d events are stored", len(got))
 	}
-	s.Clean(start.Add(store.EventRetention + time.Second))
-	if got := len(s.Events("C")); got != 0 {
-		t.Errorf("%d events outlive their retention", got)
+	for i := range store.MaxEvents + 1 {
+		s.PutEvent(event("e", i+10, 300), start, ignore)
+	}
+	if ch := s.PutEvent(event("e0", 7, 150), start, ignore); ch.Effect != ledger.EffectNone {
+		t.Errorf("a duplicate after many events: %+v", ch)
 	}
 }
 
@@ -310,7 +287,7 @@ func TestSnapshot(t *testing.T) {
 	if err := again.Load(&buf); err != nil {
 		t.Fatal(err)
 	}
-	text := func(d store.Document) (all string) {
+	text := func(d *store.Record) (all string) {
 		for name, v := range d.Fields() {
 			if name != "_id" {
 				all += fmt.Sprintf("%s=%s ", name, v)
@@ -321,9 +298,6 @@ func TestSnapshot(t *testing.T) {
 	describe := func(s *store.Store) (out []string) {
 		for _, r := range s.All() {
 			out = append(out, text(r))
-		}
-		for _, e := range s.Events("C") {
-			out = append(out, text(e))
 		}
 		return out
 	}

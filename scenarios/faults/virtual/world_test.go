@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/metric"
+	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/scenarios/check"
@@ -238,7 +239,7 @@ func (w *world) start() *process {
 	cfg.Port, cfg.MetricPort = p.port-1, p.port
 	set := watcher.Settings{
 		Logger: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelInfo})),
-		Kube:   &rest.Config{Host: "http://apisim", Transport: direct{apisim.Direct(w.api)}, QPS: -1},
+		Kube:   &rest.Config{Host: "http://apisim", Transport: direct{pipetest.Direct(w.api)}, QPS: -1},
 		Dial:   w.net.dial, Listen: w.net.listen,
 	}
 	watch, err := watcher.New(cfg, w.filt, set)

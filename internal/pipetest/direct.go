@@ -1,4 +1,4 @@
-package apisim
+package pipetest
 
 import (
 	"context"
@@ -13,21 +13,18 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// ForBubbles makes client-go usable in testing/synctest bubbles; call it before the
-// first. client-go keeps, for the process, when it last reported an error, and pauses
-// for a millisecond between two: in a bubble, where time begins anew in the year 2000,
-// that pause would last for decades.
+// ForBubbles makes client-go usable in testing/synctest bubbles; call it before the first. client-go keeps, for the
+// process, when it last reported an error, and pauses for a millisecond between two: in a bubble, where time begins
+// anew in the year 2000, that pause would last for decades.
 func ForBubbles() { utilruntime.ErrorHandlers = nil }
 
-// Direct makes a client's transport of a handler, without sockets. A request is
-// served by one goroutine that ends when the handler does; the body passes through a
-// pipe without a buffer, so that in a testing/synctest bubble all waiting is durable
-// and time can move on.
+// Direct makes a client's transport of a handler, without sockets. A request is served by one goroutine that ends when
+// the handler does; the body passes through a pipe without a buffer, so that in a testing/synctest bubble all waiting
+// is durable and time can move on.
 //
-// Closing a body, or the end of the request's context, ends the request's context in
-// the handler. http.ErrAbortHandler breaks the answer as a reset connection would. If
-// the handler has a method Refusing and it says true, requests fail as if nobody
-// listened.
+// Closing a body, or the end of the request's context, ends the request's context in the handler. http.ErrAbortHandler
+// breaks the answer as a reset connection would. If the handler has a method Refusing and it says true, requests fail
+// as if nobody listened.
 func Direct(h http.Handler) http.RoundTripper { return direct{h} }
 
 type direct struct{ handler http.Handler }
@@ -141,8 +138,7 @@ func (w *directWriter) begin(status int, failed error) {
 
 func (w *directWriter) Header() http.Header { return w.header }
 
-// WriteHeader keeps the status until something is written or flushed, as a server
-// with a buffer does.
+// WriteHeader keeps the status until something is written or flushed, as a server with a buffer does.
 func (w *directWriter) WriteHeader(status int) {
 	if w.status == 0 && status >= http.StatusOK {
 		w.status = status
