@@ -47,6 +47,9 @@ func TestRunTwice(t *testing.T) {
 	if !c.Valid || c.ID != "only" || c.Params["load"] != "light" || c.Load.Done != 54 || c.Freshness == nil || c.Freshness.P99 < 0.029 || c.Freshness.P99 > 0.031 || c.Robustness != nil {
 		t.Errorf("valid %v %v, %+v, freshness %+v", c.Valid, c.InvalidReasons, c.Load, c.Freshness)
 	}
+	if w := c.Watcher; w.Stored == nil || *w.Stored != 2.13 || w.StoredCPU == nil || *w.StoredCPU != 0.25 {
+		t.Errorf("%+v", w)
+	}
 	for _, g := range []string{"G1", "G2", "G3"} {
 		if c.Checks[g].Verdict != result.Pass {
 			t.Errorf("%s: %+v", g, c.Checks[g])

@@ -30,8 +30,7 @@ type Figures struct {
 	requests int64 // of all kinds, within the window
 	acked    int64
 	answers  rate
-	stored   int64           // the last acknowledgement of what existed before the load
-	traffic  *result.Traffic // nil for plain pods
+	stored   int64 // the last acknowledgement of what existed before the load
 	// told counts the load's writes by kind, including the bystander's.
 	told map[string]int64
 }
@@ -41,35 +40,17 @@ var _ history.Observer = (*Figures)(nil)
 // New begins with what was not logged; the samples are in the order of time. The scrapes
 // are nil for a watcher that has no metrics of ours.
 func New(cell *history.Cell, before, after history.Scrape, samples []history.Sample) *Figures {
-	f := &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples,
+	return &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples,
 		load: newLoad(), told: map[string]int64{}, pods: served{took: NewHistogram()}}
-	if cell.Scenario.Load.Profile != "" {
-		f.traffic = &result.Traffic{Kinds: map[string]result.KindTraffic{}}
-	}
-	return f
 }
 
 // Operation takes a record of the op log.
 func (f *Figures) Operation(r *oplog.Record) {
 	f.clock.Operation(r)
 	f.load.add(r)
-	if r.Phase != oplog.PhaseLoad || r.Type == oplog.TypeHeartbeat || !r.OK() {
-		return
+	if r.Phase == oplog.PhaseLoad && r.Type != oplog.TypeHeartbeat && r.OK() {
+		f.told[r.Kind]++
 	}
-	f.told[r.Kind]++
-	if f.traffic == nil || r.Bystander {
-		return
-	}
-	k := f.traffic.Kinds[r.Kind]
-	switch r.Type {
-	case oplog.TypeCreate:
-		k.Added++
-	case oplog.TypeDelete:
-		k.Deleted++
-	default:
-		k.Modified++
-	}
-	f.traffic.Kinds[r.Kind] = k
 }
 
 // Request takes an entry of the ledger, after all operations. Requests received before
@@ -136,7 +117,6 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c.Queues, c.Handler.Imbalance, c.Handler.LittleDiscrepancy = queues.Handled, queues.Imbalance, queues.Little
 	c.Writer.FullSeconds = rounded(growth(f.before, f.after, metric.WriterFull))
 	c.Events = eventsBetween(f.before, f.after)
-	c.Traffic = f.traffic
 	c.Series = f.curves(from, &ch.writes, &ch.events)
 	if depth := c.Series[result.SeriesQueueDepth].V; len(depth) > 0 {
 		c.Handler.MaxDepth = ptr(slices.Max(depth))
