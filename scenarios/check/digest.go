@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -51,7 +50,7 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 //
 // Content is the same without the resourceVersion.
 func Digest(o Raw, r Rules) (history.StateRecord, error) {
-	obj, rec, err := project(o, r, len(r.Masks) == 0 && o.Kind != "" && o.Kind != kindNode)
+	obj, rec, err := project(o, r)
 	if err != nil {
 		return rec, err
 	}
@@ -92,24 +91,12 @@ func canonical(v any) (text jsontext.Value, err error) {
 	return text, err
 }
 
-// record has the fields that are known without decoding the object.
-func (o Raw) record() history.StateRecord {
-	return history.StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
-}
-
-// project applies the rules of Digest to an object; the record lacks its digest. Where there are neither masks nor
-// rules of the kind the object may be shallow, which costs a quarter.
-func project(o Raw, r Rules, shallow bool) (map[string]any, history.StateRecord, error) {
-	rec := o.record()
-	var obj map[string]any
-	if shallow {
-		obj = decodeShallow(o.JSON)
-	}
-	if obj == nil {
-		var err error
-		if obj, err = decodeObject(o.JSON); err != nil {
-			return nil, rec, fmt.Errorf("object %s: %w", rec.Key(), err)
-		}
+// project applies the rules of Digest to an object; the record lacks its digest.
+func project(o Raw, r Rules) (map[string]any, history.StateRecord, error) {
+	rec := history.StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
+	obj, err := decodeObject(o.JSON)
+	if err != nil {
+		return nil, rec, fmt.Errorf("object %s: %w", rec.Key(), err)
 	}
 	if o.Side == history.SideApiserver {
 		addMissing(obj, "apiVersion", o.APIVersion)
@@ -135,44 +122,6 @@ func project(o Raw, r Rules, shallow bool) (map[string]any, history.StateRecord,
 
 // digestBytes of the SHA-256 are kept: 128 bits, far beyond accidental equality.
 const digestBytes = 16
-
-// decodeShallow decodes no more of an object than the rules for all kinds ask for; what is deeper is a jsontext.Value.
-// nil: the object is not plain, for example has a key twice.
-func decodeShallow(raw []byte) map[string]any {
-	root := members(raw)
-	metadata, _ := root["metadata"].(jsontext.Value)
-	meta := members(metadata)
-	if meta == nil {
-		return nil
-	}
-	root["metadata"] = meta
-	for _, key := range []string{"name", "namespace", "uid", "resourceVersion"} {
-		if v, ok := meta[key].(jsontext.Value); ok && v.Kind() == '"' {
-			var text string
-			if json.Unmarshal(v, &text) != nil {
-				return nil
-			}
-			meta[key] = text
-		}
-	}
-	if annotations, ok := meta["annotations"].(jsontext.Value); ok && annotations.Kind() == '{' {
-		meta["annotations"] = members(annotations)
-	}
-	return root
-}
-
-// members are an object's, nil if it is none, is not UTF-8 or has one twice.
-func members(object []byte) (all map[string]any) {
-	var values map[string]jsontext.Value
-	if jsonv2.Unmarshal(object, &values) != nil || values == nil {
-		return nil
-	}
-	all = make(map[string]any, len(values))
-	for k, v := range values {
-		all[k] = v
-	}
-	return all
-}
 
 func decodeObject(raw []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))

@@ -137,41 +137,6 @@ func TestDigestRefuses(t *testing.T) {
 	}
 }
 
-// FuzzShallow: an object decoded as far as needed has the digest of one decoded whole.
-func FuzzShallow(f *testing.F) {
-	for _, raw := range []string{
-		`{"metadata":{"name":"a","uid":"u","resourceVersion":"7","managedFields":[{}],"annotations":{"workload.bkbcs.tencent.com/kind":"x"}},"spec":{"z":[1,{"x":null,"a":"<\u00e9\n"}],"a":1.0}}`,
-		`{"metadata":{"annotations":{"b":"1","a":"2","workload.bkbcs.tencent.com/name":"x"},"namespace":"n","name":"a"},"kind":"x"}`,
-		`{"metadata":{"name":"a","uid":"u"},"metadata":{"name":"b"},"a":1,"a":{"b":2}}`,
-		`{"metadata":{"name":"a","annotations":{"a":"1"},"annotations":{}}}`,
-		`{"metadata":{"name":"a","annotations":{}},"a\u0062":true}`, `{"metadata":[1],"x":"` + "\xff" + `"}`, `{} x`, `[1]`, ``,
-	} {
-		f.Add([]byte(raw), true, true)
-	}
-	f.Fuzz(func(t *testing.T, raw []byte, apiserver, pod bool) {
-		o := Raw{Side: history.SideStorage, Kind: "Job", JSON: raw}
-		if apiserver {
-			o.Side, o.APIVersion = history.SideApiserver, "v1"
-		}
-		if pod {
-			o.Kind = kindPod
-		}
-		shallow, got, err := project(o, Rules{}, true)
-		if err != nil {
-			return
-		}
-		whole, want, err := project(o, Rules{}, false)
-		if err != nil {
-			t.Fatalf("%q: %v", raw, err)
-		}
-		text, version, err := marshal(shallow)
-		wantText, wantVersion, wantErr := marshal(whole)
-		if string(text) != string(wantText) || string(version) != string(wantVersion) || got != want || (err == nil) != (wantErr == nil) {
-			t.Errorf("%q:\n%s %s\n%+v\nwant\n%s %s\n%+v (%v, %v)", raw, text, version, got, wantText, wantVersion, want, err, wantErr)
-		}
-	})
-}
-
 func FuzzDigest(f *testing.F) {
 	f.Add([]byte(`{"kind":"Pod","metadata":{"name":"a","annotations":{}},"spec":{"l":[1,{"x":null}]}}`))
 	f.Add([]byte(`{"kind":"Node","metadata":{"name":"a"},"status":{"conditions":[1,{}]}}`))

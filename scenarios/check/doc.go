@@ -24,11 +24,7 @@
 // Package history lists the files of a cell's folder. history.json and the ledger must
 // be there; the NDJSON files may also be there uncompressed, without the ".zst".
 //
-// # Memory and time
-//
 // The judge holds something for each operation and each key, and nothing for a request.
-// Five million requests with op log and final states, figures included, take at most
-// 800 MiB from the system and 20 s on two cores; BenchmarkJudge shows it.
 //
 // # What a verdict promises
 //

@@ -20,11 +20,11 @@ const (
 // of the apiserver's: path, stored and expected value, both shortened; "" where there is no
 // difference. Values of Secrets and of objects with masks are left out.
 func Fields(apiserver, storage Raw, r Rules) (string, error) {
-	expected, rec, err := project(apiserver, r, false)
+	expected, rec, err := project(apiserver, r)
 	if err != nil {
 		return "", err
 	}
-	stored, _, err := project(storage, r, false)
+	stored, _, err := project(storage, r)
 	if err != nil {
 		return "", err
 	}

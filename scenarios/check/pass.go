@@ -71,13 +71,14 @@ func each[T any](ctx context.Context, seq iter.Seq2[T, error], record func(n int
 		return nil
 	}
 	n := 0
-	for v, err := range ahead(seq) {
-		n++
+	var v T // one for all: what looks at a record keeps none of it
+	for next, err := range seq {
+		n, v = n+1, next
 		if err == nil && n%ctxEvery == 0 {
 			err = context.Cause(ctx)
 		}
 		if err == nil {
-			err = record(n, v)
+			err = record(n, &v)
 		}
 		if err != nil {
 			return err
