@@ -33,8 +33,8 @@ type Checked struct {
 	Runs []*Checked
 }
 
-// Check assesses the folder of a run, of a campaign or of one cell, where every failure
-// counts, and compares the outcome with what is written there.
+// Check assesses the folder of a run, of a campaign or of one cell, where every failure counts, and compares the
+// outcome with what is written there.
 func Check(ctx context.Context, dir string) (*Checked, error) {
 	const remedy = "name the folder of a run, such as out/strategies-20260102-150405, of a matrix, or of a cell"
 	entries, err := os.ReadDir(dir)

@@ -30,8 +30,7 @@ func unusable(err error) error {
 	return &badinput.Error{What: err.Error(), Remedy: "the folder must be complete and as it was written"}
 }
 
-// require reports the first of the files that a folder lacks. A compressed one may be
-// there without its ending.
+// require reports the first of the files that a folder lacks. A compressed one may be there without its ending.
 func require(dir string, files ...string) error {
 	for _, name := range files {
 		if path, err := history.Find(dir, name); path == "" || err != nil {

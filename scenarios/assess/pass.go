@@ -13,7 +13,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
-// judge reads the logs once, for figures, facts and checks.
 func (c *recorded) judge(ctx context.Context) (cell result.Cell, err error) {
 	figures := measure.New(c.Cell, c.Before, c.After, c.Samples)
 	c.history.State = c.states(c.history.State)
@@ -72,8 +71,7 @@ func refusedCell(c *history.Cell) result.Cell {
 	return cell
 }
 
-// states shows the final states to the rules on their way to the judge, and gathers those
-// of storage.
+// states shows the final states to the rules on their way to the judge, and gathers those of storage.
 func (c *recorded) states(all iter.Seq2[history.StateRecord, error]) iter.Seq2[history.StateRecord, error] {
 	if all == nil {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// readers judges the readers and adds their figures to the cell.
 func (c *recorded) readers(ctx context.Context, dir string, cell *result.Cell) error {
 	r := &c.Cell.Scenario.Readers
 	if !r.Asked() || c.Cell.Refusal != nil {

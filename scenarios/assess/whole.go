@@ -9,8 +9,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// whole reports the first sign that a cell's record is not complete, or is made of
-// several: what would otherwise not be judged at all.
+// whole reports the first sign that a cell's record is not complete, or is made of several: what would otherwise not be
+// judged at all.
 func (c *recorded) whole(dir string) error {
 	bad := func(file, format string, args ...any) error {
 		return &history.FormatError{File: filepath.Join(dir, file), Err: fmt.Errorf(format, args...)}

@@ -2,22 +2,17 @@ package check
 
 import "github.com/watchbench/watchbench/storagemock/ledger"
 
-// scrapeSlack is how long before and after the counters were read a request or
-// an operation may have been counted or not: the time between the mock's answer
-// and the watcher's increment, or the apiserver's answer and the watch event, on a
-// busy machine.
+// scrapeSlack is how long before and after the counters were read a request or an operation may have been counted or
+// not.
 const scrapeSlack = int64(250e6)
 
-// nearScrape reports whether what happened at t may have moved the counters
-// while they were read.
 func (m *Meta) nearScrape(t int64) bool {
 	c := m.Counters
 	return c != nil && c.ScrapeStarted != 0 && t >= c.ScrapeStarted-scrapeSlack && t <= c.ScrapeFinished+scrapeSlack
 }
 
-// inMotion reports whether an answer at t may not be in the counters. A watcher
-// that says that nothing is queued or in flight has counted every answer
-// before.
+// inMotion reports whether an answer at t may not be in the counters. A watcher that says that nothing is queued or in
+// flight has counted every answer before.
 func (m *Meta) inMotion(t int64) bool {
 	c := m.Counters
 	switch {
@@ -42,7 +37,6 @@ type account struct {
 	total requests
 }
 
-// requests counts the requests of one kind, or of all.
 type requests struct {
 	failed int64 // not acknowledged
 	sure   int64 // acknowledged, and the client knew
@@ -53,16 +47,14 @@ type requests struct {
 // acked is between how many of them the client may know to be acknowledged.
 func (r requests) acked() (low, high int64) { return r.sure, r.sure + r.near + r.maybe }
 
-// tooLate reports whether the client may have given up before it read the answer, although
-// storage took less than the timeout: the client's clock begins before storage reads the
-// request and ends after storage has answered. On a machine that stood still for 4.3 s the
-// difference was more than 0.7 s.
+// tooLate reports whether the client may have given up before it read the answer: its clock begins before storage reads
+// the request and ends after storage has answered, 0.7 s apart on a machine that stood still for 4.3 s.
 func (m *Meta) tooLate(e *ledger.Entry) bool {
 	return m.StorageTimeout > 0 && e.Responded-e.Received > m.StorageTimeout/2
 }
 
-// request counts one request. confirmed: storage was as the request wanted, without an answer
-// that said so. A watcher that then looks may count the event as sent.
+// request counts one request. confirmed: storage was as the request wanted, without an answer that said so. A watcher
+// that then looks may count the event as sent.
 func (a *account) request(e *ledger.Entry, unknown, confirmed bool) {
 	if e.Received < a.since || a.meta.afterScrape(e.Received) {
 		return

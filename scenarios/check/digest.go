@@ -19,11 +19,10 @@ import (
 // Raw is one object as read from one side.
 type Raw struct {
 	Side history.Side
-	// APIVersion and Kind complete an object that lacks them: the items of a
-	// plain LIST do.
+	// APIVersion and Kind complete an object that lacks them: the items of a plain LIST do.
 	APIVersion, Kind string
-	// Namespace and Name are the record's own key where it has one (a storage
-	// record does); empty means the object's metadata.
+	// Namespace and Name are the record's own key where it has one (a storage record does); empty means the object's
+	// metadata.
 	Namespace, Name string
 	JSON            []byte
 }
@@ -36,11 +35,9 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // Digest is the canonical form of an object, for comparing the sides.
 //
-// On the apiserver's side the rules are applied: managedFields and masked fields
-// are removed, as the watcher should have done; an object with masks loses its
-// managedFields in any case, and what kubectl applied, since both repeat masked fields. On the storage side they are
-// not: what should have been removed and is still there makes the digests
-// differ. On both sides
+// On the apiserver's side managedFields and masked fields are removed, as the watcher should have done; an object with
+// masks loses its managedFields in any case, and what kubectl applied, since both repeat masked fields. What is still
+// there in storage makes the digests differ. On both sides
 //   - the workload annotations of a Pod are ignored: their value depends on what the
 //     watcher's ReplicaSet cache held when it sent the Pod (contract §2.4, §10.11);
 //   - a Node's heartbeat times and its resourceVersion are ignored: the original
@@ -69,8 +66,8 @@ func Digest(o Raw, r Rules) (history.StateRecord, error) {
 	return rec, rec.Validate()
 }
 
-// marshal is the canonical form of an object without its resourceVersion, which is beside
-// it; keys are sorted, numbers as they were.
+// marshal is the canonical form of an object without its resourceVersion, which is beside it; keys are sorted, numbers
+// as they were.
 func marshal(obj map[string]any) (text, version jsontext.Value, err error) {
 	if meta, ok := obj["metadata"].(map[string]any); ok {
 		if v, ok := meta["resourceVersion"]; ok {
@@ -112,8 +109,7 @@ func project(o Raw, r Rules) (map[string]any, history.StateRecord, error) {
 	}
 	rec.UID, _ = meta["uid"].(string)
 	if rv, ok := meta["resourceVersion"].(string); ok {
-		// Opaque to clients by contract; one that is not a number stays 0 and is
-		// still compared, within the digest.
+		// Opaque to clients by contract; one that is not a number stays 0 and is still compared, within the digest.
 		rec.ResourceVersion, _ = strconv.ParseUint(rv, 10, 64)
 	}
 	r.prepare(obj, rec.Kind, rec.Namespace, o.Side)
@@ -170,8 +166,7 @@ func (r *Rules) prepare(obj map[string]any, kind, namespace string, side history
 	}
 }
 
-// removeAnnotations also removes a map that is or becomes empty, so that it
-// equals one that was never there.
+// removeAnnotations also removes a map that is or becomes empty, so that it equals one that was never there.
 func removeAnnotations(meta map[string]any, names []string) {
 	annotations, ok := meta["annotations"].(map[string]any)
 	if !ok {
@@ -185,8 +180,8 @@ func removeAnnotations(meta map[string]any, names []string) {
 	}
 }
 
-// mask removes the masked fields and reports whether any mask is meant for the object.
-// All paths refer to the object as it was read, so list elements are only marked at first.
+// mask removes the masked fields and reports whether any mask is meant for the object. All paths refer to the object as
+// it was read, so list elements are only marked at first.
 func (r *Rules) mask(obj map[string]any, kind, namespace string) (masked bool) {
 	if slices.Contains(r.CustomKinds, kind) {
 		return false
@@ -204,8 +199,8 @@ func (r *Rules) mask(obj map[string]any, kind, namespace string) (masked bool) {
 // maskedElement marks a list element for dropMasked.
 type maskedElement struct{}
 
-// removePath removes what is at path: a map's field by key, a list's element by
-// decimal index. What is not there is nothing to remove.
+// removePath removes what is at path: a map's field by key, a list's element by decimal index. What is not there is
+// nothing to remove.
 func removePath(v any, path []string) {
 	last := len(path) == 1
 	switch t := v.(type) {
@@ -227,7 +222,6 @@ func removePath(v any, path []string) {
 	}
 }
 
-// dropMasked removes the marked list elements.
 func dropMasked(v any) any {
 	switch t := v.(type) {
 	case map[string]any:

@@ -16,9 +16,9 @@ const (
 	maxValue  = 60 // runes
 )
 
-// Fields says in which fields storage's copy of an object is not what Digest's rules make
-// of the apiserver's: path, stored and expected value, both shortened; "" where there is no
-// difference. Values of Secrets and of objects with masks are left out.
+// Fields says in which fields storage's copy of an object is not what Digest's rules make of the apiserver's: path,
+// stored and expected value, both shortened; "" where there is no difference. Values of Secrets and of objects with
+// masks are left out.
 func Fields(apiserver, storage Raw, r Rules) (string, error) {
 	expected, rec, err := project(apiserver, r)
 	if err != nil {
@@ -43,7 +43,6 @@ type fieldDiffer struct {
 	found []string // one more than maxFields at most
 }
 
-// nothing is the value of a missing field.
 type nothing struct{}
 
 func (d *fieldDiffer) compare(path string, stored, expected any) {
@@ -96,7 +95,6 @@ func element(of []any, i int) any {
 	return nothing{}
 }
 
-// text is a value in short.
 func (d *fieldDiffer) text(v any) string {
 	if v == (nothing{}) {
 		return "nothing"

@@ -13,8 +13,8 @@ import (
 type Verdict struct {
 	// Checks has one entry per guarantee, G1…G14.
 	Checks map[string]result.Check
-	// Lost is the number of keys whose final state, by the op log, storage does
-	// not hold, by the ledger; nil in a cut cell and without an op log.
+	// Lost is the number of keys whose final state, by the op log, storage does not hold, by the ledger; nil in a cut cell
+	// and without an op log.
 	Lost *int64
 	// Reordered is the number of applied requests that violate G2, G3 or G4.
 	Reordered *int64
@@ -23,10 +23,8 @@ type Verdict struct {
 // Guarantees lists the names of all guarantees in their order; see the package's doc.
 var Guarantees = []string{"G1", "G2", "G3", "G4", "G5", "G6", "G7", "G8", "G9", "G10", "G11", "G12", "G13", "G14"}
 
-// Judge reads the history once, state, op log and ledger in this order, and judges
-// every guarantee. The observers see each record as it is read. An error means that
-// the evidence is unusable (a FormatError) or that ctx ended; a violated guarantee is
-// no error here but a failed check.
+// Judge reads the history once, state, op log and ledger in this order, shows each record to the observers, and judges
+// every guarantee. An error means unusable evidence (a FormatError) or the end of ctx.
 func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Verdict, error) {
 	if err := h.Validate(); err != nil {
 		return nil, fmt.Errorf("history: %w", err)
@@ -70,7 +68,6 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 	return j.verdict(), nil
 }
 
-// judge is one judgement under way.
 type judge struct {
 	h                  *History
 	book               *book
@@ -84,8 +81,8 @@ type judge struct {
 	// unrepaired indexes late by key, until a later write of the key.
 	unrepaired map[*keyState][]int
 	request    request // under judgement
-	// arrived are the requests that a fault hit, and whether the client had an answer: one
-	// that storage applies again has the same time of arrival.
+	// arrived are the requests that a fault hit, and whether the client had an answer: one that storage applies again has
+	// the same time of arrival.
 	arrived map[arrival]bool
 	tally   map[string]*tally
 
@@ -121,7 +118,6 @@ func (j *judge) verdict() *Verdict {
 	return v
 }
 
-// tally gathers one guarantee's verdict.
 type tally struct {
 	judged, violations int64
 	power              *int64
@@ -130,10 +126,8 @@ type tally struct {
 	lacks              bool // a figure that it needs is not there
 }
 
-// maxExamples bounds the counterexamples that are kept of a check.
 const maxExamples = 50
 
-// fail counts a violation; text is its counterexample.
 func (t *tally) fail(text func() string) { t.failN(1, text) }
 
 // failN counts violations that have one text together.
@@ -151,14 +145,12 @@ func (t *tally) note(format string, args ...any) {
 	}
 }
 
-// lack notes a figure that is missing.
 func (t *tally) lack(format string, args ...any) {
 	t.lacks = true
 	t.note(format, args...)
 }
 
-// needAll makes nothing of a check that lacks a figure: what is not there may be what is
-// bad. A violation stands.
+// needAll makes nothing of a check that lacks a figure: what is not there may be what is bad. A violation stands.
 func (t *tally) needAll() {
 	if t.lacks && t.violations == 0 {
 		t.judged = 0

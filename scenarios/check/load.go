@@ -10,9 +10,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Load opens the history in a cell's folder. history.json and the ledger must be
-// there; without op log, state, marks or samples the checks that need them are
-// not judged. The big files are read by Judge, not here.
+// Load opens the history in a cell's folder. history.json and the ledger must be there; without op log, state, marks or
+// samples the checks that need them are not judged. The big files are read by Judge, not here.
 func Load(dir string) (*History, error) {
 	h := &History{Dir: dir}
 	if err := history.LoadJSON(dir, history.FileMeta, &h.Meta); err != nil {

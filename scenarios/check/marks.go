@@ -7,15 +7,14 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// tampering is one tamper mark and what repaired it.
 type tampering struct {
 	mark     history.Mark
 	repaired int64 // when the repair was applied; 0: never
 	seq      uint64
 }
 
-// readMarks finds the process whose counters were read, the tampering, and since
-// when the watcher must have received everything.
+// readMarks finds the process whose counters were read, the tampering, and since when the watcher must have received
+// everything.
 func (j *judge) readMarks() (ready int64) {
 	ready = j.h.WatcherReady
 	starts := int64(0)
@@ -49,8 +48,8 @@ func (j *judge) readMarks() (ready int64) {
 // window is a time in which a kind was not served.
 type window struct{ from, to int64 }
 
-// unserved is when the apiserver did not serve a kind. Its objects live on meanwhile and come
-// back with their uids, although a watcher must take them for gone.
+// unserved is when the apiserver did not serve a kind. Its objects live on meanwhile and come back with their uids,
+// although a watcher must take them for gone.
 type unserved map[string][]window
 
 func (u unserved) mark(m history.Mark) {
@@ -64,7 +63,6 @@ func (u unserved) mark(m history.Mark) {
 	}
 }
 
-// at reports whether the kind was not served at that time.
 func (u unserved) at(kind string, at int64) bool {
 	for _, w := range u[kind] {
 		if at >= w.from && at < w.to {
@@ -79,7 +77,6 @@ func canonicalKey(m history.Mark) history.Key {
 	return history.Key{Kind: canonicalKind(m.Kind), Namespace: m.Namespace, Name: m.Name}
 }
 
-// restarts judges G9: storage converged although the watcher was restarted.
 func (j *judge) restarts() {
 	t := j.tally["G9"]
 	g1 := j.tally["G1"]
@@ -99,8 +96,7 @@ func (j *judge) restarts() {
 	}
 }
 
-// eachRestart counts the restarts after which storage did not catch up while the
-// load went on.
+// eachRestart counts the restarts after which storage did not catch up while the load went on.
 func (j *judge) eachRestart(t *tally) {
 	converged, diverged, started, since := int64(0), int64(0), int64(0), int64(0)
 	for _, m := range j.h.Marks {
@@ -131,10 +127,8 @@ func (j *judge) eachRestart(t *tally) {
 	}
 }
 
-// tamperings are changes of storage behind the watcher's back.
 type tamperings map[history.Key][]*tampering
 
-// healedBy notes that a request of the watcher repaired it.
 func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
 	if len(all) == 0 {
 		return
@@ -149,11 +143,10 @@ func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
 	}
 }
 
-// healGrace is how much longer than the synchronizer's period a repair may take: a round
-// lists storage and waits in the queues.
+// healGrace is how much longer than the synchronizer's period a repair may take: a round lists storage and waits in the
+// queues.
 const healGrace = int64(2e9)
 
-// judge judges G12.
 func (all tamperings) judge(t *tally, h *History, b *book) {
 	switch {
 	case len(all) == 0:
@@ -186,8 +179,8 @@ func (all tamperings) judge(t *tally, h *History, b *book) {
 	}
 }
 
-// repairOwed: an object that was deleted soon after needs no repair, and a record that ended
-// before the time was up shows nothing.
+// repairOwed: an object that was deleted soon after needs no repair, and a record that ended before the time was up
+// shows nothing.
 func (d *tampering) repairOwed(h *History, b *book) bool {
 	due := d.mark.Time + h.SyncPeriod + healGrace
 	if h.Until != 0 && d.repaired == 0 && h.Until < due {

@@ -16,7 +16,6 @@ type owed struct {
 	unsentKey string
 }
 
-// compare walks the book after the ledger walk.
 func (j *judge) compare() map[string]*owed {
 	kinds := make(map[string]*owed)
 	for _, k := range j.book.keys {
@@ -69,8 +68,8 @@ func (o *owed) versions(k *keyState) {
 	}
 }
 
-// deletions compares numbers: a DELETE names no uid, and may have found nothing or,
-// late, another object than the one it was sent for.
+// deletions compares numbers: a DELETE names no uid, and may have found nothing or, late, another object than the one
+// it was sent for.
 func (o *owed) deletions(k *keyState) {
 	if k.Kind == kindEvent {
 		return

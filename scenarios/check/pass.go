@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// read goes through the record once.
 func (j *judge) read(ctx context.Context, observers []history.Observer) error {
 	b := j.book
 	b.haveState, b.haveOps = j.h.State != nil, j.h.Ops != nil
@@ -62,7 +61,6 @@ func (j *judge) read(ctx context.Context, observers []history.Observer) error {
 	return err
 }
 
-// ctxEvery is how many records are read between looks at the context.
 const ctxEvery = 1 << 16
 
 // each reads a sequence that may be nil; n counts from 1.

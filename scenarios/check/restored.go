@@ -6,8 +6,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// restore is the return of the cluster to an earlier state, by the marks. What happened since that
-// state is undone, and versions are assigned again. All are Unix nanoseconds, 0 without a restore.
+// restore is the return of the cluster to an earlier state, by the marks. What happened since that state is undone, and
+// versions are assigned again. All are Unix nanoseconds, 0 without a restore.
 type restore struct {
 	saved    int64 // when the state was copied
 	from, to int64 // the restore itself
@@ -24,17 +24,13 @@ func (r *restore) mark(m history.Mark) {
 	}
 }
 
-// happened reports whether there was a restore.
 func (r *restore) happened() bool { return r.from != 0 }
 
-// before reports whether t belongs to the history that the restore ended.
 func (r *restore) before(t int64) bool { return r.from == 0 || t < r.from }
 
-// open reports whether the record has no final order of requests: the cell was cut, or the cluster
-// restored.
+// open reports whether the record has no final order of requests: the cell was cut, or the cluster restored.
 func (j *judge) open() bool { return j.h.Cut || j.back.happened() }
 
-// noteRestore notes what a restore exempts from judgement.
 func (j *judge) noteRestore() {
 	if !j.back.happened() {
 		return
@@ -45,9 +41,9 @@ func (j *judge) noteRestore() {
 	j.tally["G6"].note("the cluster was restored: versions are not counted one by one")
 }
 
-// changes yields the load's changes, except those that a restore may have undone before
-// they reached storage. Later ones are matched with the requests received after the restore;
-// one that a leftover of the time before seems to cover is unconfirmed.
+// changes yields the load's changes, except those that a restore may have undone before they reached storage. Later
+// ones are matched with the requests received after the restore; one that a leftover of the time before seems to cover
+// is unconfirmed.
 func (j *judge) changes() iter.Seq[history.Change] {
 	if !j.back.happened() {
 		return j.book.changes()

@@ -9,8 +9,8 @@ import (
 // endOfTime marks a uid that the apiserver holds in the end.
 const endOfTime = math.MaxInt64
 
-// clock prints a time of the record: UTC, to the microsecond, because requests
-// of one run differ by less than a millisecond.
+// clock prints a time of the record: UTC, to the microsecond, because requests of one run differ by less than a
+// millisecond.
 func clock(ns int64) string {
 	if ns == 0 {
 		return "never"

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Difference names an object of which storage does not hold what the apiserver does;
-// empty if there is none. Storage may have a Lease of a younger version: nodes renew
-// theirs after the apiserver was read, too.
+// Difference names an object of which storage does not hold what the apiserver does; empty if there is none. Storage
+// may have a Lease of a younger version: nodes renew theirs after the apiserver was read, too.
 func Difference(apiserver, storage []StateRecord) string {
 	have := make(map[Key]StateRecord, len(storage))
 	for _, r := range storage {

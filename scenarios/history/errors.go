@@ -2,8 +2,7 @@ package history
 
 import "fmt"
 
-// FormatError says where recorded evidence is unusable. It is an input error,
-// not a verdict.
+// FormatError says where recorded evidence is unusable. It is an input error, not a verdict.
 type FormatError struct {
 	File string
 	Line int // from 1; 0 when the file as a whole is meant

@@ -1,7 +1,6 @@
 package history
 
-// Mark is something the runner did to the watcher or to storage, one line of
-// marks.ndjson.
+// Mark is something the runner did to the watcher or to storage, one line of marks.ndjson.
 type Mark struct {
 	Time      int64  `json:"time"`           // Unix nanoseconds
 	What      string `json:"what"`           // one of the Mark constants
@@ -41,6 +40,6 @@ const (
 	MarkServed   = "served"   // it serves Kind again
 )
 
-// FaultTamper is the ledger's Fault of a request that the runner itself made to
-// tamper with storage. It changes the state but is not the watcher's doing.
+// FaultTamper is the ledger's Fault of a request that the runner itself made to tamper with storage. It changes the
+// state but is not the watcher's doing.
 const FaultTamper = "tamper"

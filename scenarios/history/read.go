@@ -16,9 +16,8 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// Ops is the op log of a cell's folder, nil when there is none; with what a witness saw
-// beside it, where there was one. Every walk opens the files anew; an error is a
-// FormatError and ends the walk.
+// Ops is the op log of a cell's folder, nil when there is none; with what a witness saw beside it, where there was one.
+// Every walk opens the files anew; an error is a FormatError and ends the walk.
 func Ops(dir string) (iter.Seq2[oplog.Record, error], error) {
 	path, err := Find(dir, FileOps)
 	if path == "" || err != nil {
@@ -32,7 +31,6 @@ func Ops(dir string) (iter.Seq2[oplog.Record, error], error) {
 	return withWitnessed(ops, judgeable(witness, oplog.ReadFile(witness))), nil
 }
 
-// judgeable refuses operations that name no object.
 func judgeable(path string, ops iter.Seq2[oplog.Record, error]) iter.Seq2[oplog.Record, error] {
 	return func(yield func(oplog.Record, error) bool) {
 		n := int64(0)
@@ -86,8 +84,7 @@ func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
 // State is the final states of a cell's folder, nil when there are none; see Ops.
 func State(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileState) }
 
-// Former is the former states of a cell's folder, nil when there are none, as in records of former
-// versions; see Ops.
+// Former is the former states of a cell's folder, nil when there are none, as in records of former versions; see Ops.
 func Former(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileFormer) }
 
 func stateIn(dir, name string) (iter.Seq2[StateRecord, error], error) {
@@ -152,8 +149,8 @@ func LoadLines[T any](dir, name string) ([]T, error) {
 	return all, err
 }
 
-// eachLine calls line for every line that is not empty; the last one may lack its end.
-// An error of the file or of line becomes a FormatError. The reader is closed.
+// eachLine calls line for every line that is not empty; the last one may lack its end. An error of the file or of line
+// becomes a FormatError. The reader is closed.
 func eachLine(path string, lines *ndjson.Reader, line func([]byte) error) error {
 	defer func() { _ = lines.Close() }() // only read from
 	for {

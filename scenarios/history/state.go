@@ -31,15 +31,14 @@ type StateRecord struct {
 	UID             string `json:"uid,omitempty"`
 	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
 	Digest          string `json:"digest"` // see check.Digest
-	// Content, of storage's side, is the digest without the resourceVersion: another apiserver
-	// has other versions of the same states.
+	// Content, of storage's side, is the digest without the resourceVersion: another apiserver has other versions of the
+	// same states.
 	Content string `json:"content,omitempty"`
-	// Served, of a former state, is the digest of what the apiserver served at its version; empty
-	// where it no longer knew.
+	// Served, of a former state, is the digest of what the apiserver served at its version; empty where it no longer knew.
 	Served string `json:"served,omitempty"`
 	Bytes  int    `json:"bytes"` // of the object as read
-	// Differs, of storage's side, says in which fields a version that the apiserver holds
-	// too is not as expected; given for the first such objects only. See check.Fields.
+	// Differs, of storage's side, says in which fields a version that the apiserver holds too is not as expected; given
+	// for the first such objects only. See check.Fields.
 	Differs string `json:"differs,omitempty"`
 }
 

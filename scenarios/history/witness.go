@@ -6,8 +6,8 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// FileWitness is the record of a witness in a cell with controllers: records of the phase
-// oplog.PhaseWitnessed, the load's own writes among them. See readers.Witness.
+// FileWitness is the record of a witness in a cell with controllers: records of the phase oplog.PhaseWitnessed, the
+// load's own writes among them. See readers.Witness.
 const FileWitness = "witness.ndjson.zst"
 
 // version is one state of an object, or with rv 0 its end.
@@ -16,8 +16,8 @@ type version struct {
 	rv  uint64
 }
 
-// withWitnessed adds to an op log the writes that only the witness knows, each where it
-// received them. What the load wrote is left to its own record, which knows more of it.
+// withWitnessed adds to an op log the writes that only the witness knows, each where it received them. What the load
+// wrote is left to its own record, which knows more of it.
 func withWitnessed(ops, seen iter.Seq2[oplog.Record, error]) iter.Seq2[oplog.Record, error] {
 	return func(yield func(oplog.Record, error) bool) {
 		ours := map[version]bool{}

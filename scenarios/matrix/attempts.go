@@ -35,8 +35,7 @@ func (a *attempts) request(e *ledger.Entry) {
 	}{e.Kind, e.Namespace, e.Name, uid, e.Method, state})] = struct{}{}
 }
 
-// throttle counts requests for a key that came earlier than an answer with Retry-After
-// allowed.
+// throttle counts requests for a key that came earlier than an answer with Retry-After allowed.
 type throttle struct {
 	asked             func(*ledger.Entry) time.Duration // 0: nothing
 	until             map[uint64]int64

@@ -19,8 +19,8 @@ func FromCell(scenario string, c result.Cell) result.MatrixEntry {
 	return e
 }
 
-// Complete sorts the entries by row and adds the rows that have none; asked are the
-// rows that were to be run, empty for all.
+// Complete sorts the entries by row and adds the rows that have none; asked are the rows that were to be run, empty for
+// all.
 func Complete(m *result.Matrix, asked []string) {
 	have := map[string]bool{}
 	for _, e := range m.Entries {
@@ -36,7 +36,6 @@ func Complete(m *result.Matrix, asked []string) {
 	slices.SortStableFunc(m.Entries, func(a, b result.MatrixEntry) int { return number(a.Row) - number(b.Row) })
 }
 
-// number orders rows.
 func number(id string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(id, "F"))
 	if err != nil {
@@ -50,9 +49,8 @@ func Known(id string) bool {
 	return slices.ContainsFunc(result.MatrixRows, func(r result.MatrixRow) bool { return r.ID == id })
 }
 
-// Compose draws up the matrix from a campaign and the results of its runs, which are nil
-// where a run has none. Of two tries of a scenario it takes what Settle says, or the first
-// where nothing was worth a second.
+// Compose draws up the matrix from a campaign and the results of its runs, which are nil where a run has none. Of two
+// tries of a scenario it takes what Settle says, or the first where nothing was worth a second.
 func Compose(c *history.Campaign, results func(history.CampaignRun) *result.Results) *result.Matrix {
 	m := &result.Matrix{Schema: result.MatrixSchema, Profile: c.Profile, Seconds: c.Seconds}
 	var last []result.MatrixEntry
@@ -74,8 +72,8 @@ func Compose(c *history.Campaign, results func(history.CampaignRun) *result.Resu
 	return m
 }
 
-// Entries returns the entries of a run, one for each cell that was finished, and one for an
-// error that kept others from being run.
+// Entries returns the entries of a run, one for each cell that was finished, and one for an error that kept others from
+// being run.
 func Entries(r history.CampaignRun, res *result.Results) (entries []result.MatrixEntry) {
 	if res != nil {
 		for _, c := range res.Cells {

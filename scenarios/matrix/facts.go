@@ -38,9 +38,8 @@ func Missing(col, name, unit, why string) result.Fact {
 	return result.Fact{Column: col, Name: name, Unit: unit, Missing: true, Detail: why}
 }
 
-// RecoveryFact states how long after the end of a fault (Unix nanoseconds) storage first had
-// everything that had happened until then, at most limit seconds. There is none if it never
-// had, or if nothing happened before.
+// RecoveryFact states how long after the end of a fault (Unix nanoseconds) storage first had everything that had
+// happened until then, at most limit seconds. There is none if it never had, or if nothing happened before.
 func RecoveryFact(name string, changes iter.Seq[history.Change], end int64, limit float64) result.Fact {
 	last, happened, never := end, false, false
 	for c := range changes {
@@ -55,9 +54,8 @@ func RecoveryFact(name string, changes iter.Seq[history.Change], end int64, limi
 	return Within("T", name, "s", float64(last-end)/1e9, limit)
 }
 
-// DelayFact states the longest delay of the changes that were dispatched since a time (Unix
-// nanoseconds), from when they were intended, at most limit seconds. Without a change, or
-// where one never arrived, there is none.
+// DelayFact states the longest delay of the changes that were dispatched since a time (Unix nanoseconds), from when
+// they were intended, at most limit seconds. Without a change, or where one never arrived, there is none.
 func DelayFact(name string, changes iter.Seq[history.Change], since int64, limit float64) result.Fact {
 	made, missing, longest := 0, 0, int64(0)
 	for c := range changes {

@@ -9,14 +9,13 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// without is the name of the point of an axis that is the load without what goes wrong at
-// the other points.
+// without is the name of the point of an axis that is the load without what goes wrong at the other points.
 const without = "none"
 
 const pairedName = "freshness p99 of Pods, against the same load without the fault"
 
-// pair adds to the entry of each cell that asks for it how fresh its Pods were beside those
-// of the cell without the fault. A cell that has none fails: nothing was compared.
+// pair adds to the entry of each cell that asks for it how fresh its Pods were beside those of the cell without the
+// fault. A cell that has none fails: nothing was compared.
 func pair(cells []result.Cell, entries []result.MatrixEntry) {
 	for i := range cells {
 		c := &cells[i]
@@ -43,7 +42,6 @@ func pair(cells []result.Cell, entries []result.MatrixEntry) {
 	}
 }
 
-// undisturbed reports whether a cell is one that others are compared with.
 func undisturbed(c *result.Cell) bool {
 	for _, point := range c.Params {
 		if point == without {
@@ -53,8 +51,8 @@ func undisturbed(c *result.Cell) bool {
 	return false
 }
 
-// other is the cell of the same repetition that differs from one in nothing but that one of
-// its points is none; nil if there is none, or if it proves nothing.
+// other is the cell of the same repetition that differs from one in nothing but that one of its points is none; nil if
+// there is none, or if it proves nothing.
 func other(cells []result.Cell, c *result.Cell) *result.Cell {
 	for i := range cells {
 		o := &cells[i]
@@ -75,8 +73,8 @@ func other(cells []result.Cell, c *result.Cell) *result.Cell {
 	return nil
 }
 
-// pairedFact holds a cell's freshness to that of the other. What is better than
-// leastBaseline counts as that, as for the row F0.
+// pairedFact holds a cell's freshness to that of the other. What is better than leastBaseline counts as that, as for
+// the row F0.
 func pairedFact(c, base *result.Cell) result.Fact {
 	switch {
 	case base == nil || base.Freshness == nil:

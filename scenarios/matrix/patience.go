@@ -13,13 +13,11 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// The watcher's backoff of an object: delays double from the first to the longest, and
-// jitter may halve each.
+// The watcher's backoff of an object: delays double from the first to the longest, and jitter may halve each.
 const firstBackoff, longestBackoff = 100 * time.Millisecond, 5 * time.Second
 
-// patienceRule: an object whose request failed is left alone for a while. It keeps every
-// request that met a fault or came near one, for rows in which the same watcher runs
-// throughout.
+// patienceRule: an object whose request failed is left alone for a while. It keeps every request that met a fault or
+// came near one, for rows in which the same watcher runs throughout.
 func patienceRule(c *Case) Rule {
 	if !c.Cell.Scenario.Fault.Patience {
 		return Rule{}
@@ -29,7 +27,6 @@ func patienceRule(c *Case) Rule {
 	return Rule{Request: p.request, Facts: func(Seen) []result.Fact { return p.facts() }}
 }
 
-// try is one write of an object.
 type try struct {
 	received, responded int64
 	failed, unknown     bool
@@ -73,8 +70,7 @@ func (w *pauses) note(t try, until int64) {
 	}
 }
 
-// facts: the ledger is in the order of effects, and what was applied late was received
-// long before.
+// facts: the ledger is in the order of effects, and what was applied late was received long before.
 func (p *patience) facts() (facts []result.Fact) {
 	var backoff, fenced pauses
 	for _, all := range p.tries {
@@ -112,7 +108,6 @@ func (p *patience) facts() (facts []result.Fact) {
 	return facts
 }
 
-// leastBackoff is the shortest delay after so many failures in a row.
 func leastBackoff(failures int) time.Duration {
 	d := firstBackoff
 	for range failures - 1 {

@@ -6,8 +6,8 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// weigh gives a column the least power of the checks that it requires. A pass without
-// enough of it is none; a failure stays one.
+// weigh gives a column the least power of the checks that it requires. A pass without enough of it is none; a failure
+// stays one.
 func weigh(col string, checks map[string]result.Check, out *result.Column) {
 	least := ""
 	for _, g := range required[col] {

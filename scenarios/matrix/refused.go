@@ -8,8 +8,8 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// refusals are the messages of crypto/tls and crypto/x509 for each storage.tls: a watcher must
-// have refused storage for what is wrong with it and not for something else.
+// refusals are the messages of crypto/tls and crypto/x509 for each storage.tls: a watcher must have refused storage for
+// what is wrong with it and not for something else.
 var refusals = map[string]string{
 	"wrong-ca":   "certificate signed by unknown authority",
 	"expired":    "certificate has expired",
@@ -17,8 +17,7 @@ var refusals = map[string]string{
 	"tls-1.1":    "protocol version",
 }
 
-// refusedRule: a watcher that must not trust storage ends with an error that names the
-// reason, and sends nothing.
+// refusedRule: a watcher that must not trust storage ends with an error that names the reason, and sends nothing.
 func refusedRule(c *Case) Rule {
 	var requests int64
 	s, r := &c.Cell.Scenario, c.Cell.Refusal

@@ -12,12 +12,10 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// learns is how long after the apiserver's answer a watcher has heard of a deletion for
-// certain.
+// learns is how long after the apiserver's answer a watcher has heard of a deletion for certain.
 const learns = 2 * time.Second
 
-// retriesRule: what is tried again is the latest state of its object, never one whose
-// deletion has long been known.
+// retriesRule: what is tried again is the latest state of its object, never one whose deletion has long been known.
 func retriesRule(*Case) Rule {
 	r := retries{deleted: map[uint64]int64{}, failing: map[uint64]bool{}}
 	return Rule{Operation: r.operation, Request: r.request, Facts: func(Seen) []result.Fact { return r.facts() }}

@@ -10,25 +10,23 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// Rule looks at a cell's record as it is read, once, and then states facts. Any of its
-// functions may be nil. A rule that needs to know what was done reads it from the Case
-// before the record is read.
+// Rule looks at a cell's record as it is read, once, and then states facts. Any of its functions may be nil. A rule
+// that needs to know what was done reads it from the Case before the record is read.
 type Rule struct {
-	// Operation sees every record of the op log, then Request every entry of the
-	// ledger; see history.Observer. State sees both sides' final states.
+	// Operation sees every record of the op log, then Request every entry of the ledger; see history.Observer. State sees
+	// both sides' final states.
 	Operation func(*oplog.Record)
 	Request   func(*ledger.Entry)
 	State     func(*history.StateRecord)
-	// Facts states what came out, in the order in which it is to be shown: a column's
-	// first fact is its value in the table.
+	// Facts states what came out, in the order in which it is to be shown: a column's first fact is its value in the
+	// table.
 	Facts func(Seen) []result.Fact
-	// First puts the facts before those of General, where a column's value should be
-	// this rule's.
+	// First puts the facts before those of General, where a column's value should be this rule's.
 	First bool
 	// Vacuous returns why the fault proves nothing, if so.
 	Vacuous func(Seen) []string
-	// Cached is how many objects beside the load's the watcher had to hold at once; the
-	// ceiling on its memory allows for them.
+	// Cached is how many objects beside the load's the watcher had to hold at once; the ceiling on its memory allows for
+	// them.
 	Cached int
 }
 
@@ -75,24 +73,22 @@ type Case struct {
 	Deeds   []history.Deed
 	Marks   []history.Mark
 	Samples []history.Sample
-	// Before and After are the watcher's metrics as the load began (after a restart,
-	// as the last process had caught up) and at the end; nil for another watcher.
+	// Before and After are the watcher's metrics as the load began (after a restart, as the last process had caught up)
+	// and at the end; nil for another watcher.
 	Before, After history.Scrape
 	// CustomKinds are the kinds of custom resources that came and went.
 	CustomKinds []string
-	// Baseline is the row F0 of the same matrix, with which I is compared; nil if there
-	// is none.
+	// Baseline is the row F0 of the same matrix, with which I is compared; nil if there is none.
 	Baseline *result.Cell
 }
 
 // Recovery is the row's bound on times, in seconds.
 func (c *Case) Recovery() float64 { return c.Cell.Scenario.Fault.Recovery.Std().Seconds() }
 
-// seed of the hashes by which rules distinguish objects and states: a record may have
-// millions, and their names are not kept.
+// seed of the hashes by which rules distinguish objects and states: a record may have millions, and their names are not
+// kept.
 var seed = maphash.MakeSeed()
 
-// object is a hash of an object's key.
 func object(kind, namespace, name string) uint64 {
 	return maphash.Comparable(seed, [3]string{kind, namespace, name})
 }

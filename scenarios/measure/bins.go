@@ -1,7 +1,7 @@
 package measure
 
-// leastBin is the width of a bin in nanoseconds, unless a cell is so long that it would
-// have more than mostBins of them: some 70 minutes.
+// leastBin is the width of a bin in nanoseconds, unless a cell is so long that it would have more than mostBins of
+// them: some 70 minutes.
 const (
 	leastBin = int64(1e6)
 	mostBins = 1 << 22
@@ -30,9 +30,8 @@ func (b *bins) add(i int, by int32) {
 	b.n[i] += by
 }
 
-// debts are how many objects were owed to storage: their changes were acknowledged by
-// the apiserver, and storage had not yet acknowledged a state at least as new. Kept is
-// the difference to the bin before, at the beginning of each bin.
+// debts are how many objects were owed to storage: their changes were acknowledged by the apiserver, and storage had
+// not yet acknowledged a state at least as new. Kept is the difference to the bin before, at the beginning of each bin.
 type debts struct{ bins }
 
 // owed adds an object that was owed for a time.
@@ -43,9 +42,8 @@ func (b *debts) owed(from, to int64) {
 	}
 }
 
-// over is how long at least n objects were owed, in seconds, and how many of the
-// acknowledgements came in that time. It is decided at the beginning of each bin: a bin
-// is not left out because an acknowledgement in it ends the backlog.
+// over is how long at least n objects were owed, in seconds, and how many of the acknowledgements came in that time. It
+// is decided at the beginning of each bin: a bin is not left out because an acknowledgement in it ends the backlog.
 func (b *debts) over(n int, acks *bins) (seconds float64, acked int64) {
 	level, windows := 0, 0
 	for i, d := range b.n {

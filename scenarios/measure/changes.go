@@ -24,8 +24,8 @@ type changes struct {
 // stretch is a time, from and to in Unix nanoseconds.
 type stretch struct{ from, to int64 }
 
-// changesOf goes through the changes of the load, which ran from one time, up to the end
-// of the drain, and shows them to the clock. What arrived later did not arrive.
+// changesOf goes through the changes of the load, which ran from one time, up to the end of the drain, and shows them
+// to the clock. What arrived later did not arrive.
 func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Clock) changes {
 	c := changes{load: NewHistogram(), bystander: NewHistogram(), backlog: debts{newBins(from, to)},
 		events: debts{newBins(from, to)}}
@@ -109,8 +109,8 @@ func (c *changes) own() *float64 {
 	return ptr(float64(c.gaps[len(c.gaps)/20]) / 1e9)
 }
 
-// endings count the terminating states: a Pod that is deleted may be seen so before it is
-// gone, an event that the log has no operation for.
+// endings count the terminating states: a Pod that is deleted may be seen so before it is gone, an event that the log
+// has no operation for.
 type endings struct{ known, seen, unknown int64 }
 
 func (e *endings) add(x *history.Change, arrived bool) {
@@ -125,8 +125,8 @@ func (e *endings) add(x *history.Change, arrived bool) {
 	}
 }
 
-// owed are the terminating states still to come, if deletions to come have as many of
-// them as those that came. If none came yet, each has one, as the apiserver makes it.
+// owed are the terminating states still to come, if deletions to come have as many of them as those that came. If none
+// came yet, each has one, as the apiserver makes it.
 func (e *endings) owed() int64 {
 	if e.known == 0 {
 		return e.unknown

@@ -29,7 +29,6 @@ func (s *served) add(e *ledger.Entry) {
 	s.tookSum += float64(e.Responded - e.Received)
 }
 
-// qps is the rate between the first and the last acknowledgement.
 func (s *served) qps() *float64 {
 	if s.acked < 2 || s.last == s.first {
 		return nil
@@ -37,8 +36,7 @@ func (s *served) qps() *float64 {
 	return ptr(float64(s.acked-1) / (float64(s.last-s.first) / 1e9))
 }
 
-// limit is Little's law: the highest rate that so many requests in flight allow at a
-// mean latency.
+// limit is Little's law: the highest rate that so many requests in flight allow at a mean latency.
 func limit(inFlight int, meanMillis float64) *float64 {
 	if inFlight <= 0 || meanMillis <= 0 {
 		return nil
