@@ -33,29 +33,37 @@ func Ops(dir string) (iter.Seq2[oplog.Record, error], error) {
 }
 
 func judgeable(path string, ops iter.Seq2[oplog.Record, error]) iter.Seq2[oplog.Record, error] {
-	return func(yield func(oplog.Record, error) bool) {
-		n := int64(0)
-		for r, err := range ops {
+	return walk(path, ops, func(n int, r *oplog.Record) error {
+		if r.Kind == "" || r.Name == "" || r.Type == "" {
+			return fmt.Errorf("record %d has no kind, no name or no type", n)
+		}
+		return nil
+	})
+}
+
+// walk goes through a file until the first error, and says where that is. check looks at each record; nil: at none.
+func walk[T any](path string, all iter.Seq2[T, error], check func(n int, r *T) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		n := 0
+		for r, err := range all {
 			n++
-			switch {
-			case err != nil:
-				err = located(path, err)
-			case r.Kind == "" || r.Name == "" || r.Type == "":
-				err = &FormatError{File: path, Err: fmt.Errorf("record %d has no kind, no name or no type", n)}
+			if err == nil && check != nil {
+				err = check(n, &r)
 			}
-			if !yield(r, err) || err != nil {
+			if err != nil {
+				located := &FormatError{File: path, Err: err}
+				var line *ndjson.LineError
+				if errors.As(err, &line) {
+					located.Line, located.Err = line.Line, line.Err
+				}
+				yield(r, located)
+				return
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}
 	}
-}
-
-func located(path string, err error) error {
-	var line *ndjson.LineError
-	if errors.As(err, &line) {
-		return &FormatError{File: path, Line: line.Line, Err: line.Err}
-	}
-	return &FormatError{File: path, Err: err}
 }
 
 // Ledger is the ledger of a cell's folder, nil when there is none; see Ops.
@@ -64,22 +72,15 @@ func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
 	if path == "" || err != nil {
 		return nil, err
 	}
-	return func(yield func(ledger.Entry, error) bool) {
+	return walk(path, func(yield func(ledger.Entry, error) bool) {
 		r, err := ledger.Open(path)
 		if err != nil {
-			yield(ledger.Entry{}, &FormatError{File: path, Err: err})
+			yield(ledger.Entry{}, err)
 			return
 		}
 		defer func() { _ = r.Close() }() // only read from
-		for e, err := range r.All() {
-			if err != nil {
-				err = &FormatError{File: path, Err: err}
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}, nil
+		r.All()(yield)
+	}, nil), nil
 }
 
 // State is the final states of a cell's folder, nil when there are none; see Ops.
@@ -209,16 +210,7 @@ const FileReaders = "readers.ndjson.zst"
 // Readers is the record of a cell's readers, which can be read several times.
 func Readers(dir string) iter.Seq2[readers.Record, error] {
 	path := filepath.Join(dir, FileReaders)
-	return func(yield func(readers.Record, error) bool) {
-		for r, err := range readers.ReadFile(path) {
-			if err != nil {
-				err = &FormatError{File: path, Err: err}
-			}
-			if !yield(r, err) {
-				return
-			}
-		}
-	}
+	return walk(path, readers.ReadFile(path), nil)
 }
 
 // FileWitness is the record of a witness in a cell with controllers: records of the phase oplog.PhaseWitnessed, the
