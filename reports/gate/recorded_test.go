@@ -129,7 +129,7 @@ func addPair(t *testing.T, arg string) {
 		c := &res.Cells[i]
 		c.Series, c.Queues, c.Bottleneck = nil, nil, result.Bottleneck{}
 		maps.DeleteFunc(c.Parties, func(name string, _ result.Party) bool { return !slices.Contains(yardstick, name) })
-		c.Watcher.Command, c.Traffic, c.Pace = nil, nil, nil
+		c.Watcher.Command, c.Pace = nil, nil
 		for _, q := range []*result.Quantiles{c.Freshness, c.Bystander.Freshness, c.Storage.SeenMs, c.Load.LagMs, c.Load.FromIntent, c.Load.FromActual} {
 			if q != nil {
 				q.HDR = ""

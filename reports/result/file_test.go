@@ -192,7 +192,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestEarlierTraffic: the file of an earlier version, which knew more of the traffic, is read.
+// TestEarlierTraffic: the file of an earlier version, which had figures of the traffic, is read.
 func TestEarlierTraffic(t *testing.T) {
 	dir := t.TempDir()
 	if err := Save(filepath.Join(dir, FileName), sample()); err != nil {
@@ -202,13 +202,8 @@ func TestEarlierTraffic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const earlier = `"traffic": {"profile": "rollout", "podLives": 2.5,
-		"kinds": {"Pod": {"added": 3, "modified": 4, "deleted": 2, "puts": 9, "expected": 9}}}, "id": "a"`
-	r, err := Decode(strings.NewReader(strings.Replace(string(data), `"id": "a"`, earlier, 1)), FileName)
-	if err != nil {
+	const earlier = `"traffic": {"profile": "rollout", "kinds": {"Pod": {"added": 3}}}, "id": "a"`
+	if _, err := Decode(strings.NewReader(strings.Replace(string(data), `"id": "a"`, earlier, 1)), FileName); err != nil {
 		t.Fatal(err)
-	}
-	if n := r.Cells[0].Traffic.Kinds["Pod"].Events(); n != 9 {
-		t.Errorf("%d events", n)
 	}
 }

@@ -111,8 +111,6 @@ type Cell struct {
 	Queues      map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
 	Faults      map[string]int64   `json:"faults,omitempty"` // how often each fault fired
 	Robustness  *Robustness        `json:"robustness,omitempty"`
-	// Traffic is what the load wrote; nil without a profile.
-	Traffic *Traffic `json:"traffic,omitempty"`
 	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan
 	// has no steady rate, where the load is short against storage's latency, and where
 	// something was done to the parties meanwhile.

@@ -16,8 +16,7 @@ import (
 
 // Options hold what a cell's folder does not record.
 type Options struct {
-	// Baseline is an undisturbed cell, with which column I compares; nil if there is
-	// none.
+	// Baseline is an undisturbed cell, with which column I compares; nil if there is none.
 	Baseline *result.Cell
 	// Strict takes every failure for one, whatever the scenario expects.
 	Strict bool
@@ -56,7 +55,6 @@ func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
 	return cell, nil
 }
 
-// recorded is a cell's folder.
 type recorded struct {
 	matrix.Case
 	history *check.History
@@ -66,7 +64,6 @@ type recorded struct {
 	found   []*history.Finding
 }
 
-// load reads everything but the logs.
 func load(dir string, o Options) (*recorded, error) {
 	var c recorded
 	var err error
@@ -153,8 +150,7 @@ func (c *recorded) further(dir string, o Options) (rules []matrix.Rule, err erro
 	return rules, err
 }
 
-// queue is check.History.Queue: the shortest that the handler queues were, which only the policy
-// coalesce merges in.
+// queue is check.History.Queue: the shortest that the handler queues were, which only the policy coalesce merges in.
 func queue(c *history.Cell) int64 {
 	w := &c.Scenario.Watcher
 	switch {
@@ -172,7 +168,6 @@ func queue(c *history.Cell) int64 {
 	return int64(least)
 }
 
-// weigh takes the pass from checks that could hardly have failed.
 func weigh(s *spec.Scenario, cell *result.Cell) {
 	for g, c := range cell.Checks {
 		if c.Power == nil {
@@ -186,8 +181,8 @@ func weigh(s *spec.Scenario, cell *result.Cell) {
 	}
 }
 
-// expect turns failures that the scenario allows into allowed ones, and the absence of a
-// failure that it demands into a failure.
+// expect turns failures that the scenario allows into allowed ones, and the absence of a failure that it demands into a
+// failure.
 func expect(s *spec.Scenario, cell *result.Cell) {
 	for _, g := range check.Guarantees {
 		c, ok := cell.Checks[g]

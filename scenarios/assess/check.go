@@ -13,7 +13,6 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -33,8 +32,8 @@ type Checked struct {
 	Runs []*Checked
 }
 
-// Check assesses the folder of a run, of a campaign or of one cell, where every failure
-// counts, and compares the outcome with what is written there.
+// Check assesses the folder of a run, of a campaign or of one cell, where every failure counts, and compares the
+// outcome with what is written there.
 func Check(ctx context.Context, dir string) (*Checked, error) {
 	const remedy = "name the folder of a run, such as out/strategies-20260102-150405, of a matrix, or of a cell"
 	entries, err := os.ReadDir(dir)
@@ -64,29 +63,11 @@ func Check(ctx context.Context, dir string) (*Checked, error) {
 }
 
 func checkCell(ctx context.Context, dir string) (*Checked, error) {
-	var cell result.Cell
-	var err error
-	if require(dir, history.FileCell) == nil {
-		cell, err = Cell(ctx, dir, Options{Strict: true})
-	} else { // an older version's, or another program's: its checks can be judged
-		cell, err = checksOnly(ctx, dir)
-	}
+	cell, err := Cell(ctx, dir, Options{Strict: true})
 	if err != nil {
 		return nil, err
 	}
 	return &Checked{Dir: dir, Results: &result.Results{Cells: []result.Cell{cell}}, Lone: true}, nil
-}
-
-func checksOnly(ctx context.Context, dir string) (cell result.Cell, err error) {
-	h, err := check.Load(dir)
-	if err != nil {
-		return cell, unusable(err)
-	}
-	v, err := check.Judge(ctx, h)
-	if err != nil {
-		return cell, unusable(err)
-	}
-	return result.Cell{ID: filepath.Base(dir), Checks: v.Checks}, nil
 }
 
 func checkRun(ctx context.Context, dir string) (*Checked, error) {

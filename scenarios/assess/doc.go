@@ -1,6 +1,5 @@
-// Package assess computes all results from a folder of records: figures, checks and facts
-// of a cell, results.json of a run, matrix.json of the fault matrix.
-// The run itself calls the same code.
+// Package assess computes all results from a folder of records: figures, checks and facts of a cell, results.json of a
+// run, matrix.json of the fault matrix. The run itself calls the same code.
 //
 // Promises:
 //

@@ -2,9 +2,14 @@ package assess
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io"
 	"iter"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
@@ -13,7 +18,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
-// judge reads the logs once, for figures, facts and checks.
 func (c *recorded) judge(ctx context.Context) (cell result.Cell, err error) {
 	figures := measure.New(c.Cell, c.Before, c.After, c.Samples)
 	c.history.State = c.states(c.history.State)
@@ -72,8 +76,7 @@ func refusedCell(c *history.Cell) result.Cell {
 	return cell
 }
 
-// states shows the final states to the rules on their way to the judge, and gathers those
-// of storage.
+// states shows the final states to the rules on their way to the judge, and gathers those of storage.
 func (c *recorded) states(all iter.Seq2[history.StateRecord, error]) iter.Seq2[history.StateRecord, error] {
 	if all == nil {
 		return nil
@@ -89,4 +92,31 @@ func (c *recorded) states(all iter.Seq2[history.StateRecord, error]) iter.Seq2[h
 			}
 		}
 	}
+}
+
+// inventory lists storage's final content, one line per object.
+type inventory struct {
+	lines   []string
+	unknown bool // of some object, as in a record of an older version
+}
+
+func (c *inventory) add(r *history.StateRecord) {
+	if r.Side != history.SideStorage {
+		return
+	}
+	c.unknown = c.unknown || r.Content == ""
+	c.lines = append(c.lines, strings.Join([]string{r.Kind, r.Namespace, r.Name, r.UID, r.Content}, "\t")+"\n")
+}
+
+// digest is as in result.Storage; empty if unknown.
+func (c *inventory) digest() string {
+	if c.unknown || len(c.lines) == 0 {
+		return ""
+	}
+	slices.Sort(c.lines)
+	h := sha256.New()
+	for _, line := range c.lines {
+		_, _ = io.WriteString(h, line) // a hash never fails
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/measure"
 )
 
-// queries judges the queries of one verb.
 type queries struct {
 	j      *readersJudge
 	verb   string

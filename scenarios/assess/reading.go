@@ -75,7 +75,6 @@ func judgeReaders(ctx context.Context, in reading, cell *result.Cell) error {
 	return nil
 }
 
-// each shows all of a sequence, up to an error or the end of ctx.
 func each[R any](ctx context.Context, all iter.Seq2[R, error], see func(*R)) error {
 	for r, err := range all {
 		if err == nil {
@@ -89,7 +88,6 @@ func each[R any](ctx context.Context, all iter.Seq2[R, error], see func(*R)) err
 	return nil
 }
 
-// part is one kind of readers.
 type part interface {
 	see(*readers.Record)
 	finish() error
@@ -120,7 +118,6 @@ func (j *readersJudge) invalid(format string, args ...any) {
 	j.cell.InvalidReasons = append(j.cell.InvalidReasons, fmt.Sprintf(format, args...))
 }
 
-// control reads what happened.
 func (j *readersJudge) control(ctx context.Context) error {
 	opened, gone, turned, disordered := false, false, 0, false
 	early := func(effect, cause int64) bool { return effect != 0 && effect < cause-history.ClockSlack }
@@ -161,7 +158,6 @@ func (j *readersJudge) control(ctx context.Context) error {
 	return nil
 }
 
-// last is the version of the last change.
 func (j *readersJudge) last() uint64 {
 	if n := len(j.changes); n > 0 {
 		return j.changes[n-1].version
@@ -250,20 +246,17 @@ func (j *readersJudge) happened(r *readers.Record) (i int, ok bool, err error) {
 	return i, true, nil
 }
 
-// after is the first change of a later version.
 func (j *readersJudge) after(version uint64) int {
 	return sort.Search(len(j.changes), func(i int) bool { return j.changes[i].version > version })
 }
 
 const bookmark = "BOOKMARK"
 
-// tally gathers the verdict of a check.
 type tally struct {
 	judged, violations int64
 	examples           []string
 }
 
-// maxExamples bounds the counterexamples of a check.
 const maxExamples = 50
 
 func (j *readersJudge) tally(name string) *tally {
@@ -290,4 +283,25 @@ func (t *tally) check() result.Check {
 		c.Verdict, c.Note = result.NotJudged, "nothing to judge"
 	}
 	return c
+}
+
+func (c *recorded) readers(ctx context.Context, dir string, cell *result.Cell) error {
+	r := &c.Cell.Scenario.Readers
+	if !r.Asked() || c.Cell.Refusal != nil {
+		return nil
+	}
+	cell.Readers = &result.Readers{From: r.Source()}
+	if !r.Any() {
+		return nil
+	}
+	ops, err := history.Ops(dir)
+	if err != nil {
+		return err
+	}
+	evidence := reading{scenario: &c.Cell.Scenario, log: history.Readers(dir), ops: ops}
+	if err := judgeReaders(ctx, evidence, cell); err != nil {
+		return fmt.Errorf("readers: %w", err)
+	}
+	cell.Valid = len(cell.InvalidReasons) == 0
+	return nil
 }

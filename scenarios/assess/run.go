@@ -53,8 +53,8 @@ func Complete(res *result.Results) error {
 	return res.JudgeThresholds()
 }
 
-// assessMatrix computes matrix.json from the folder of a campaign, and returns the results of the
-// runs too, by their folders. Column I compares with the undisturbed row as it is assessed now.
+// assessMatrix computes matrix.json from the folder of a campaign, and returns the results of the runs too, by their
+// folders. Column I compares with the undisturbed row as it is assessed now.
 func assessMatrix(ctx context.Context, dir string) (*result.Matrix, map[string]*result.Results, error) {
 	c, err := history.LoadCampaign(dir)
 	if err != nil {

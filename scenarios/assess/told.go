@@ -21,8 +21,8 @@ type listener struct {
 	next   int  // after the last change that came, or was excused
 	gone   bool // a 410 ended it, or refused it
 
-	// Of a receiver: deliveries in the order of the record, in which they end. That says nothing about the order in
-	// which they came.
+	// Of a receiver: deliveries in the order of the record, in which they end. That says nothing about the order in which
+	// they came.
 	all []delivered
 }
 
@@ -69,7 +69,6 @@ func (t *told) find(x *listener, r *readers.Record) (i int, c *change, ok bool) 
 	return i, &t.j.changes[i], true
 }
 
-// take counts the first receipt of a change.
 func (t *told) take(x *listener, i int, received int64) {
 	x.came[i] = had
 	if c := &t.j.changes[i]; c.load && c.intended > 0 {
@@ -180,7 +179,6 @@ func (w *watches) finish() (err error) {
 	return err
 }
 
-// webhooks judges the receivers.
 type webhooks struct {
 	told
 	out result.Webhooks
@@ -234,7 +232,6 @@ func (w *webhooks) finish() (err error) {
 	return err
 }
 
-// order judges the deliveries of each object by when they came.
 func (x *listener) order(t *tally) {
 	slices.SortStableFunc(x.all, func(a, b delivered) int { return cmp.Compare(a.started, b.started) })
 	last := map[string]uint64{} // by uid

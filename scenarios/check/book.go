@@ -14,8 +14,8 @@ type book struct {
 	index map[history.Key]*keyState
 	keys  []*keyState // in order of first appearance
 	ready int64       // versions acknowledged before are exempt from counting; see Meta.WatcherReady
-	// opsNear counts, per kind and for allKinds, acknowledged operations that finished
-	// about when the counters were read, and may have moved them.
+	// opsNear counts, per kind and for allKinds, acknowledged operations that finished about when the counters were read,
+	// and may have moved them.
 	opsNear   map[string]int64
 	haveOps   bool
 	haveState bool
@@ -29,14 +29,12 @@ type book struct {
 	differs map[*keyState]string
 }
 
-// keyState is one name with all the objects that bore it.
 type keyState struct {
 	history.Key
 	lives    []life    // in order of first appearance
 	versions []version // acknowledged by the apiserver; ascending once sorted
 
-	// live and stored are the final states of apiserver and storage; nil for none, and one
-	// pointer where they agree.
+	// live and stored are the final states of apiserver and storage; nil for none, and one pointer where they agree.
 	live, stored *finalState
 
 	held     touch // the PUT whose state storage holds, by the ledger
@@ -69,7 +67,6 @@ func newBook(m *Meta, ready int64) *book {
 	}
 }
 
-// key is the entry of a name, made when missing.
 func (b *book) key(kind, namespace, name string) *keyState {
 	id := history.Key{Kind: kind, Namespace: namespace, Name: name}
 	k := b.index[id]
@@ -81,7 +78,6 @@ func (b *book) key(kind, namespace, name string) *keyState {
 	return k
 }
 
-// lookup is the entry of a name, nil when there is none.
 func (b *book) lookup(kind, namespace, name string) *keyState {
 	return b.index[history.Key{Kind: kind, Namespace: namespace, Name: name}]
 }
@@ -139,11 +135,9 @@ func (b *book) addOp(r *oplog.Record) {
 	k.versions = append(k.versions, v)
 }
 
-// usualVersions is about how many versions a pod has: it is created, bound, started and
-// changed a little.
+// usualVersions is about how many versions a pod has: it is created, bound, started and changed a little.
 const usualVersions = 4
 
-// count keeps how many objects there are at once, by the op log.
 func (b *book) count(k *keyState, r *oplog.Record) {
 	switch {
 	case r.Phase == oplog.PhaseTeardown || r.Type == oplog.TypeHeartbeat:

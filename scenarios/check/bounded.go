@@ -9,7 +9,6 @@ import (
 
 func seconds(ns int64) string { return time.Duration(ns).Round(time.Millisecond).String() }
 
-// reading is one of a sample's figures.
 type reading struct {
 	name  string
 	unit  string
@@ -18,19 +17,16 @@ type reading struct {
 	after *float64 // how far above the baseline the last sample may be
 }
 
-// point is a figure of one sample.
 type point struct {
 	time  int64
 	value float64
 }
 
-// bounded judges the samples of a process.
 type bounded struct {
 	h        *History
 	ceilings *Ceilings // nil: none were set
 }
 
-// points are the samples that have the figure.
 func (b bounded) points(of func(*history.Sample) *float64) (all []point) {
 	for i := range b.h.Samples {
 		s := &b.h.Samples[i]
@@ -41,7 +37,6 @@ func (b bounded) points(of func(*history.Sample) *float64) (all []point) {
 	return all
 }
 
-// judge judges G7.
 func (b bounded) judge(t *tally) {
 	c := b.ceilings
 	switch {
@@ -113,10 +108,8 @@ func (b bounded) returned(t *tally, r *reading, points []point) {
 	}
 }
 
-// minSlopeSamples is the fewest points a growth rate is fitted to.
 const minSlopeSamples = 10
 
-// slope fits a line to resident memory over the last window of the load.
 func (b bounded) slope(t *tally) {
 	c := b.ceilings
 	end := b.h.LoadFinished
@@ -144,7 +137,6 @@ func (b bounded) slope(t *tally) {
 	}
 }
 
-// judge judges G8; nil judges nothing.
 func (s *Isolation) judge(t *tally) {
 	if s == nil {
 		t.note("no undisturbed cell to compare with")

@@ -11,8 +11,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// Changes matches operations with the requests that brought them to storage, for
-// records in memory. See history.Change.
+// Changes matches operations with the requests that brought them to storage, for records in memory. See history.Change.
 func Changes(ops []oplog.Record, entries []ledger.Entry) iter.Seq[history.Change] {
 	return changesOf(&Meta{}, ops, entries)
 }
@@ -34,8 +33,8 @@ func changesOf(m *Meta, ops []oplog.Record, entries []ledger.Entry) iter.Seq[his
 	return b.changes()
 }
 
-// cover is when storage had a state, or a newer one: its earliest acknowledgement, and
-// the earliest receipt of a request that it acknowledged. 0 is never.
+// cover is when storage had a state, or a newer one: its earliest acknowledgement, and the earliest receipt of a
+// request that it acknowledged. 0 is never.
 type cover struct{ stored, arrived int64 }
 
 func (c *cover) add(d cover) {
@@ -49,7 +48,6 @@ func (c *cover) add(d cover) {
 	c.stored, c.arrived = min(c.stored, d.stored), min(c.arrived, d.arrived)
 }
 
-// deletion is an operation of the load that deleted an object.
 type deletion struct {
 	intended, started, finished int64
 	op                          uint32
@@ -58,7 +56,6 @@ type deletion struct {
 	bystander                   bool
 }
 
-// isChange reports whether an operation is one of the load's changes.
 func isChange(r *oplog.Record) bool {
 	return r.Phase == oplog.PhaseLoad && r.Type != oplog.TypeHeartbeat
 }
@@ -70,7 +67,6 @@ func operation(r *oplog.Record) uint32 {
 	return uint32(r.ID)
 }
 
-// newVersion is the version of an operation, without its life.
 func newVersion(r *oplog.Record) version {
 	v := version{rv: r.ResourceVersion, op: operation(r)}
 	if !isChange(r) {
@@ -91,24 +87,21 @@ func (b *book) addDeletion(k *keyState, life int32, r *oplog.Record) {
 	}
 }
 
-// deliver notes which changes a request of the watcher brought to storage. Of the
-// key's versions n are not above the request's.
+// deliver notes which changes a request of the watcher brought to storage. Of the key's versions n are not above the
+// request's.
 //
-// Versions are taken from one counter, and two objects of one name never live at once.
-// So a state of version v is at least as new as every operation on its name that was
-// answered with v or less, whatever the uid. It is also newer than the deletion of each
-// object of another uid whose last version is less. A predecessor's write has a lower
-// version than all of this: it never counts, whenever it is sent.
+// Versions are taken from one counter, and two objects of one name never live at once. So a state of version v is at
+// least as new as every operation on its name that was answered with v or less, whatever the uid. It is also newer than
+// the deletion of each object of another uid whose last version is less. A predecessor's write has a lower version than
+// all of this: it never counts, whenever it is sent.
 //
-// A DELETE counts for the object that it removed, unless that object provably lived on:
-// the op log wrote to it after the DELETE was received, or the apiserver has it in the
-// end. It then counts for every older object too. One that found nothing, or an older
-// object, may still be the end of an object that was never stored: it counts for those
-// whose deletion had begun when it was received, because storage was empty from then
-// on. But it does so only if no state of the object, or of an older one, is written
-// afterwards: under a backlog it is a predecessor's DELETE, and the object's own
-// requests follow. In a cell that was cut they may still be queued, so there a DELETE
-// counts only for what it removed, or when it found nothing.
+// A DELETE counts for the object that it removed, unless that object provably lived on: the op log wrote to it after
+// the DELETE was received, or the apiserver has it in the end. It then counts for every older object too. One that
+// found nothing, or an older object, may still be the end of an object that was never stored: it counts for those whose
+// deletion had begun when it was received, because storage was empty from then on. But it does so only if no state of
+// the object, or of an older one, is written afterwards: under a backlog it is a predecessor's DELETE, and the object's
+// own requests follow. In a cell that was cut they may still be queued, so there a DELETE counts only for what it
+// removed, or when it found nothing.
 func (b *book) deliver(k *keyState, e *ledger.Entry, n int) {
 	if e.Fault != "" {
 		k.hit = true
@@ -195,8 +188,8 @@ func (b *book) deliverDelete(k *keyState, id string, e *ledger.Entry, n int) {
 	}
 }
 
-// reconsider withdraws what a DELETE was taken for when a state as old follows. For
-// objects that ended before that state it still stands.
+// reconsider withdraws what a DELETE was taken for when a state as old follows. For objects that ended before that
+// state it still stands.
 func (k *keyState) reconsider(id string, rv uint64) {
 	var before *ending
 	for i := range k.lives {
@@ -217,15 +210,13 @@ func (k *keyState) reconsider(id string, rv uint64) {
 	}
 }
 
-// sort prepares the book for the ledger, after the op log was read.
 func (b *book) sort() {
 	for _, k := range b.keys {
 		k.sortVersions()
 	}
 }
 
-// settle completes what deliver noted: what storage had of a version, it had of every
-// older one.
+// settle completes what deliver noted: what storage had of a version, it had of every older one.
 func (b *book) settle() {
 	for _, k := range b.keys {
 		var have cover
@@ -251,8 +242,7 @@ func (b *book) settle() {
 	}
 }
 
-// settle completes when storage had the end of the object, given when it had something
-// newer.
+// settle completes when storage had the end of the object, given when it had something newer.
 func (l *life) settle(newer cover) cover {
 	if l.ending == nil {
 		return newer
@@ -262,7 +252,6 @@ func (l *life) settle(newer cover) cover {
 	return l.ending.gone
 }
 
-// changes yields every change of the load, key by key.
 func (b *book) changes() iter.Seq[history.Change] {
 	return func(yield func(history.Change) bool) {
 		for i, k := range b.keys {
@@ -273,8 +262,8 @@ func (b *book) changes() iter.Seq[history.Change] {
 	}
 }
 
-// applied is the index of the newest version of which a request took effect that storage
-// did not acknowledge, -1 without one.
+// applied is the index of the newest version of which a request took effect that storage did not acknowledge, -1
+// without one.
 func (k *keyState) applied() int {
 	i := len(k.versions) - 1
 	for i >= 0 && k.versions[i].flags&versionApplied == 0 {

@@ -11,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// conserve judges G6 and, with the watcher's own counters, G14.
 func (j *judge) conserve() {
 	t := j.tally["G6"]
 	if j.h.Ledger == nil {
@@ -65,8 +64,8 @@ func (a *accounting) conserved(t *tally) {
 	}
 }
 
-// conservedBlind judges a watcher without counters: whatever it merged on the
-// way, every key's final state must have arrived.
+// conservedBlind judges a watcher without counters: whatever it merged on the way, every key's final state must have
+// arrived.
 func (a *accounting) conservedBlind(t *tally) {
 	t.note("the watcher gives no counters: the equation is unknown")
 	if a.h.Cut {
@@ -178,10 +177,9 @@ func (a *accounting) dropsAsked(t *tally, g *group) {
 	}
 }
 
-// mergesExplained: a strategy that sends every state merges Pods only behind a request that failed,
-// in a full queue, and while they have to wait: for their ReplicaSets, or the watcher's record of
-// kinds. After a restart or a list, or where events were kept from the watcher, how many waited is
-// not known.
+// mergesExplained: a strategy that sends every state merges Pods only behind a request that failed, in a full queue,
+// and while they wait for their ReplicaSets or the watcher's record of kinds. After a restart or a list, or where
+// events were kept from the watcher, how many waited is not known.
 func (a *accounting) mergesExplained(t *tally, g *group) {
 	e := &g.counters
 	// Too little is written of other kinds to know why some were merged at the start.
@@ -204,9 +202,9 @@ func (a *accounting) mergesExplained(t *tally, g *group) {
 	}
 }
 
-// unnamed is how many events of a kind may have been merged while its rows waited for the watcher's
-// record of kinds, or before the load, when nobody knows what else it waited for: those of states that
-// were not sent, and of deletions, each with the state before it.
+// unnamed is how many events of a kind may have been merged while its rows waited for the watcher's record of kinds, or
+// before the load, when nobody knows what else it waited for: those of states that were not sent, and of deletions,
+// each with the state before it.
 func (a *accounting) unnamed(kind string) (n int64) {
 	before := func(started int64) bool { return started < max(a.named+scrapeSlack, a.h.LoadStarted) }
 	for _, k := range a.book.keys {
@@ -227,8 +225,8 @@ func (a *accounting) unnamed(kind string) (n int64) {
 	return n
 }
 
-// crowd is how many events of a kind waited at once, at most: the load's changes from their
-// dispatch until storage had acknowledged them, and all other events, of which that is not known.
+// crowd is how many events of a kind waited at once, at most: the load's changes from their dispatch until storage had
+// acknowledged them, and all other events, of which that is not known.
 func (a *accounting) crowd(g *group) int64 {
 	type step struct{ at, by int64 }
 	var steps []step
@@ -249,8 +247,7 @@ func (a *accounting) crowd(g *group) int64 {
 	return most
 }
 
-// versionsAccounted compares what the ledger lacks to what the watcher says it
-// did not send.
+// versionsAccounted compares what the ledger lacks to what the watcher says it did not send.
 func (a *accounting) versionsAccounted(t *tally, g *group) {
 	e, o := &g.counters, g.owed
 	if a.restored {
@@ -298,8 +295,8 @@ func (a *accounting) missingAccounted(t *tally, g *group) {
 	}
 }
 
-// dropsFound: every dropped event is a version that the ledger lacks, or an event that the op log does not
-// have. Up to one of these per deleted Pod is its terminating state, which no answer names.
+// dropsFound: every dropped event is a version that the ledger lacks, or an event that the op log does not have. Up to
+// one of these per deleted Pod is its terminating state, which no answer names.
 func (a *accounting) dropsFound(t *tally, g *group) {
 	e, o := &g.counters, g.owed
 	foreign := max(0, e.Received-o.expected)

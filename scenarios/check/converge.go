@@ -10,14 +10,12 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// finalState is a key's object as one side held it in the end.
 type finalState struct {
 	rv     uint64
 	digest [digestBytes]byte
 	life   int32
 }
 
-// addState fills in what one side held of a key.
 func (b *book) addState(r *history.StateRecord) error {
 	k := b.key(canonicalKind(r.Kind), r.Namespace, r.Name)
 	side, other := &k.live, k.stored
@@ -53,7 +51,6 @@ func digestValue(s string) (d [digestBytes]byte) {
 	return d
 }
 
-// converge judges G1.
 func (j *judge) converge() {
 	t := j.tally["G1"]
 	switch {
@@ -84,8 +81,8 @@ func (j *judge) converge() {
 	}
 }
 
-// former is the part of G1 about what storage was sent and holds no more. Rows that were tampered
-// with are not the watcher's, and after a restore versions mean something else.
+// former is the part of G1 about what storage was sent and holds no more. Rows that were tampered with are not the
+// watcher's, and after a restore versions mean something else.
 func (j *judge) former(r *history.StateRecord) {
 	t := j.tally["G1"]
 	switch {
@@ -123,9 +120,8 @@ func (j *judge) compareSides(k *keyState) (judged, differs bool) {
 	return true, true
 }
 
-// renewed reports whether storage has a younger version of a Lease than the apiserver had
-// when it was read, and all that came between were heartbeats. (A Node's are not part of
-// its digest.)
+// renewed reports whether storage has a younger version of a Lease than the apiserver had when it was read, and all
+// that came between were heartbeats. (A Node's are not part of its digest.)
 func (k *keyState) renewed(a, s *finalState) bool {
 	if k.Kind != kindLease {
 		return false
@@ -159,7 +155,6 @@ func (j *judge) difference(k *keyState) string {
 	return fmt.Sprintf("%s: %s; %s", k, what, k.lastRequest())
 }
 
-// lastRequest describes the key's last request that took effect.
 func (k *keyState) lastRequest() string {
 	if !k.replaced {
 		return "no request for it took effect"
@@ -176,9 +171,8 @@ func (k *keyState) lastRequest() string {
 	return "the last one that took effect was " + deleteText(last)
 }
 
-// holdsFinal reports whether storage, by the ledger, ends with the key's last
-// state by the op log. A younger state or uid that the op log does not know is fine:
-// somebody else wrote it.
+// holdsFinal reports whether storage, by the ledger, ends with the key's last state by the op log. A younger state or
+// uid that the op log does not know is fine: somebody else wrote it.
 func (j *judge) holdsFinal(k *keyState) bool {
 	i, known := k.newest()
 	if known == 0 {
@@ -194,8 +188,7 @@ func (j *judge) holdsFinal(k *keyState) bool {
 	return k.heldLife >= 0 && !k.older(k.heldLife, k.held.rv, i, want)
 }
 
-// finalSent reports whether an applied request carried the key's last state by
-// the op log, or a younger one.
+// finalSent reports whether an applied request carried the key's last state by the op log, or a younger one.
 func (k *keyState) finalSent() bool {
 	i, known := k.newest()
 	if known == 0 {
@@ -214,7 +207,6 @@ func (k *keyState) finalSent() bool {
 	return false
 }
 
-// deletions is how many deletions of the name the watcher must have received.
 func (k *keyState) deletions() (n int32) {
 	for i := range k.lives {
 		if l := &k.lives[i]; l.known && l.deleted() != 0 && !l.exemptDel {
@@ -224,7 +216,6 @@ func (k *keyState) deletions() (n int32) {
 	return n
 }
 
-// lostKey reports whether the key's final state did not reach storage.
 func (j *judge) lostKey(k *keyState) bool {
 	if !k.wanted || j.holdsFinal(k) {
 		return false

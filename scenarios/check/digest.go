@@ -8,8 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,11 +24,10 @@ import (
 // Raw is one object as read from one side.
 type Raw struct {
 	Side history.Side
-	// APIVersion and Kind complete an object that lacks them: the items of a
-	// plain LIST do.
+	// APIVersion and Kind complete an object that lacks them: the items of a plain LIST do.
 	APIVersion, Kind string
-	// Namespace and Name are the record's own key where it has one (a storage
-	// record does); empty means the object's metadata.
+	// Namespace and Name are the record's own key where it has one (a storage record does); empty means the object's
+	// metadata.
 	Namespace, Name string
 	JSON            []byte
 }
@@ -37,11 +40,9 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // Digest is the canonical form of an object, for comparing the sides.
 //
-// On the apiserver's side the rules are applied: managedFields and masked fields
-// are removed, as the watcher should have done; an object with masks loses its
-// managedFields in any case, and what kubectl applied, since both repeat masked fields. On the storage side they are
-// not: what should have been removed and is still there makes the digests
-// differ. On both sides
+// On the apiserver's side managedFields and masked fields are removed, as the watcher should have done; an object with
+// masks loses its managedFields in any case, and what kubectl applied, since both repeat masked fields. What is still
+// there in storage makes the digests differ. On both sides
 //   - the workload annotations of a Pod are ignored: their value depends on what the
 //     watcher's ReplicaSet cache held when it sent the Pod (contract §2.4, §10.11);
 //   - a Node's heartbeat times and its resourceVersion are ignored: the original
@@ -70,8 +71,8 @@ func Digest(o Raw, r Rules) (history.StateRecord, error) {
 	return rec, rec.Validate()
 }
 
-// marshal is the canonical form of an object without its resourceVersion, which is beside
-// it; keys are sorted, numbers as they were.
+// marshal is the canonical form of an object without its resourceVersion, which is beside it; keys are sorted, numbers
+// as they were.
 func marshal(obj map[string]any) (text, version jsontext.Value, err error) {
 	if meta, ok := obj["metadata"].(map[string]any); ok {
 		if v, ok := meta["resourceVersion"]; ok {
@@ -93,15 +94,10 @@ var asWritten = jsonv2.WithMarshalers(jsonv2.MarshalToFunc(func(e *jsontext.Enco
 	return e.WriteValue(jsontext.Value(n))
 }))
 
-// record has the fields that are known without decoding the object.
-func (o Raw) record() history.StateRecord {
-	return history.StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
-}
-
 // project applies the rules of Digest to an object; the record lacks its digest. Where there are neither masks nor
 // rules of the kind the object may be shallow, which costs a quarter.
 func project(o Raw, r Rules, shallow bool) (map[string]any, history.StateRecord, error) {
-	rec := o.record()
+	rec := history.StateRecord{Side: o.Side, Kind: o.Kind, Namespace: o.Namespace, Name: o.Name, Bytes: len(o.JSON)}
 	var obj map[string]any
 	if shallow {
 		obj = decodeShallow(o.JSON)
@@ -126,8 +122,7 @@ func project(o Raw, r Rules, shallow bool) (map[string]any, history.StateRecord,
 	}
 	rec.UID, _ = meta["uid"].(string)
 	if rv, ok := meta["resourceVersion"].(string); ok {
-		// Opaque to clients by contract; one that is not a number stays 0 and is
-		// still compared, within the digest.
+		// Opaque to clients by contract; one that is not a number stays 0 and is still compared, within the digest.
 		rec.ResourceVersion, _ = strconv.ParseUint(rv, 10, 64)
 	}
 	r.prepare(obj, rec.Kind, rec.Namespace, o.Side)
@@ -222,8 +217,7 @@ func (r *Rules) prepare(obj map[string]any, kind, namespace string, side history
 	}
 }
 
-// removeAnnotations also removes a map that is or becomes empty, so that it
-// equals one that was never there.
+// removeAnnotations also removes a map that is or becomes empty, so that it equals one that was never there.
 func removeAnnotations(meta map[string]any, names []string) {
 	annotations, ok := meta["annotations"].(map[string]any)
 	if !ok {
@@ -237,8 +231,8 @@ func removeAnnotations(meta map[string]any, names []string) {
 	}
 }
 
-// mask removes the masked fields and reports whether any mask is meant for the object.
-// All paths refer to the object as it was read, so list elements are only marked at first.
+// mask removes the masked fields and reports whether any mask is meant for the object. All paths refer to the object as
+// it was read, so list elements are only marked at first.
 func (r *Rules) mask(obj map[string]any, kind, namespace string) (masked bool) {
 	if slices.Contains(r.CustomKinds, kind) {
 		return false
@@ -256,8 +250,8 @@ func (r *Rules) mask(obj map[string]any, kind, namespace string) (masked bool) {
 // maskedElement marks a list element for dropMasked.
 type maskedElement struct{}
 
-// removePath removes what is at path: a map's field by key, a list's element by
-// decimal index. What is not there is nothing to remove.
+// removePath removes what is at path: a map's field by key, a list's element by decimal index. What is not there is
+// nothing to remove.
 func removePath(v any, path []string) {
 	last := len(path) == 1
 	switch t := v.(type) {
@@ -279,7 +273,6 @@ func removePath(v any, path []string) {
 	}
 }
 
-// dropMasked removes the marked list elements.
 func dropMasked(v any) any {
 	switch t := v.(type) {
 	case map[string]any:
@@ -294,4 +287,106 @@ func dropMasked(v any) any {
 		return t
 	}
 	return v
+}
+
+// Bounds on what Fields says of one object.
+const (
+	maxFields = 8
+	maxValue  = 60 // runes
+)
+
+// Fields says in which fields storage's copy of an object is not what Digest's rules make of the apiserver's: path,
+// stored and expected value, both shortened; "" where there is no difference. Values of Secrets and of objects with
+// masks are left out.
+func Fields(apiserver, storage Raw, r Rules) (string, error) {
+	expected, rec, err := project(apiserver, r, false)
+	if err != nil {
+		return "", err
+	}
+	stored, _, err := project(storage, r, false)
+	if err != nil {
+		return "", err
+	}
+	d := fieldDiffer{hide: rec.Kind == kindSecret || slices.ContainsFunc(r.Masks, func(m Mask) bool {
+		return m.meant(rec.Kind, rec.Namespace)
+	})}
+	d.compare("", stored, expected)
+	if len(d.found) > maxFields {
+		d.found = append(d.found[:maxFields], "…")
+	}
+	return strings.Join(d.found, "; "), nil
+}
+
+type fieldDiffer struct {
+	hide  bool     // values
+	found []string // one more than maxFields at most
+}
+
+type nothing struct{}
+
+func (d *fieldDiffer) compare(path string, stored, expected any) {
+	if len(d.found) > maxFields || reflect.DeepEqual(stored, expected) {
+		return
+	}
+	switch e := expected.(type) {
+	case map[string]any:
+		if s, ok := stored.(map[string]any); ok {
+			d.members(path, s, e)
+			return
+		}
+	case []any:
+		if s, ok := stored.([]any); ok {
+			for i := range max(len(s), len(e)) {
+				d.compare(fmt.Sprintf("%s[%d]", path, i), element(s, i), element(e, i))
+			}
+			return
+		}
+	}
+	d.found = append(d.found, fmt.Sprintf("%s: stored %s, expected %s", path, d.text(stored), d.text(expected)))
+}
+
+func (d *fieldDiffer) members(path string, stored, expected map[string]any) {
+	all := maps.Clone(stored)
+	maps.Copy(all, expected)
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		at := fmt.Sprintf("%s[%q]", path, k)
+		if plainKey.MatchString(k) {
+			at = strings.TrimPrefix(path+"."+k, ".")
+		}
+		d.compare(at, member(stored, k), member(expected, k))
+	}
+}
+
+// plainKey is a key that needs no quotes in a path.
+var plainKey = regexp.MustCompile(`^[\w-]+$`)
+
+func member(of map[string]any, key string) any {
+	if v, ok := of[key]; ok {
+		return v
+	}
+	return nothing{}
+}
+
+func element(of []any, i int) any {
+	if i < len(of) {
+		return of[i]
+	}
+	return nothing{}
+}
+
+func (d *fieldDiffer) text(v any) string {
+	if v == (nothing{}) {
+		return "nothing"
+	}
+	if d.hide {
+		return "a value"
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v) // of decoded JSON: never
+	}
+	if text := []rune(string(data)); len(text) > maxValue {
+		return string(text[:maxValue]) + "…"
+	}
+	return string(data)
 }

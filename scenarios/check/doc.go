@@ -1,6 +1,5 @@
-// Package check judges a watcher by recorded history: what the load generator
-// asked of the apiserver (op log), what reached storage (ledger), and what both
-// sides held in the end (state). It knows nothing of the watcher's code and
+// Package check judges a watcher by recorded history: what the load generator asked of the apiserver (op log), what
+// reached storage (ledger), and what both sides held in the end (state). It knows nothing of the watcher's code and
 // trusts none of its counters without comparing them with the record.
 //
 // # Use
@@ -10,9 +9,9 @@
 //	v.Checks["G2"]                          // result.Check for every guarantee G1…G14
 //	v.Lost, v.Reordered                     // nil: unknown
 //
-// Judge reads the record once: the final states, the op log, the ledger. Observers, such as
-// measure.Figures, see the two logs on the way, once. What G7 and G8 are judged by may
-// depend on the record too; History.Bounds computes it once the logs have been read.
+// Judge reads the record once: the final states, the op log, the ledger. Observers, such as measure.Figures, see the
+// two logs on the way, once. What G7 and G8 are judged by may depend on the record too; History.Bounds computes it once
+// the logs have been read.
 //
 // What a run writes, beside the files of package history:
 //
@@ -21,14 +20,11 @@
 //	rec, err := check.Digest(check.Raw{Side: history.SideStorage, Kind: row.Kind, Namespace: row.Namespace,
 //		Name: row.Name, JSON: row.Data}, rules)
 //
-// Package history lists the files of a cell's folder. history.json and the ledger must
-// be there; the NDJSON files may also be there uncompressed, without the ".zst".
+// Package history lists the files of a cell's folder. history.json and the ledger must be there; the NDJSON files may
+// also be there uncompressed, without the ".zst".
 //
-// # Memory and time
-//
-// The judge holds something for each operation and each key, and nothing for a request.
-// Five million requests with op log and final states, figures included, take at most
-// 800 MiB from the system and 20 s on two cores; BenchmarkJudge shows it.
+// The judge holds something for each operation and each key, and nothing for a request. Five million requests with op
+// log and final states, figures included, take at most 800 MiB and 20 s on two cores (BenchmarkJudge).
 //
 // # What a verdict promises
 //

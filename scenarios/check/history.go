@@ -1,7 +1,12 @@
 package check
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
 	"iter"
+	"path/filepath"
+	"slices"
 
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
@@ -9,9 +14,8 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// History is everything recorded about one cell. The sequences are read front to
-// back, the ledger's up to twice, the others once; a nil one was not recorded, and
-// what depends on it is not judged.
+// History is everything recorded about one cell. The sequences are read front to back, the ledger's up to twice, the
+// others once; a nil one was not recorded, and what depends on it is not judged.
 type History struct {
 	Meta
 	Ops    iter.Seq2[oplog.Record, error]
@@ -21,14 +25,13 @@ type History struct {
 	Former  iter.Seq2[history.StateRecord, error]
 	Samples []history.Sample
 	Marks   []history.Mark
-	// Bounds computes what G7 and G8 are judged by, once the logs have been read. Without
-	// it Meta's Ceilings and Isolation hold.
+	// Bounds computes what G7 and G8 are judged by, once the logs have been read. Without it Meta's Ceilings and Isolation
+	// hold.
 	Bounds func(Measured) (*Ceilings, *Isolation)
-	// Queue is how many events of one kind a queue of the watcher holds, where its strategy sends
-	// every state; below that many it has nothing to merge. 0: it merges by design, or is unknown.
+	// Queue is how many events of one kind a queue of the watcher holds, where its strategy sends every state; below that
+	// many it has nothing to merge. 0: it merges by design, or is unknown.
 	Queue int64
-	// Dir is the folder whose files are searched for canaries (G13); empty when
-	// nothing was saved.
+	// Dir is the folder whose files are searched for canaries (G13); empty when nothing was saved.
 	Dir string
 }
 
@@ -39,8 +42,8 @@ type Measured struct {
 	Changes    iter.Seq[history.Change]
 }
 
-// Meta is history.json: how the cell ran and what the watcher said of itself.
-// All times are Unix nanoseconds, all durations nanoseconds; 0 means unknown.
+// Meta is history.json: how the cell ran and what the watcher said of itself. All times are Unix nanoseconds, all
+// durations nanoseconds; 0 means unknown.
 type Meta struct {
 	Cell string `json:"cell,omitempty"`
 	// Cluster is the cluster id of the judged requests; empty takes all.
@@ -55,27 +58,25 @@ type Meta struct {
 	// Counters is the watcher's own account; nil for a watcher that gives none.
 	Counters *Counters `json:"counters,omitempty"`
 
-	// WatcherReady is when the watcher had completed its first lists. Versions
-	// the apiserver acknowledged before it may never have been received. When it
-	// is 0, the prepare phase is treated as before it.
+	// WatcherReady is when the watcher had completed its first lists. Versions the apiserver acknowledged before it may
+	// never have been received. When it is 0, the prepare phase is treated as before it.
 	WatcherReady int64 `json:"watcherReady,omitempty"`
 	LoadStarted  int64 `json:"loadStarted,omitempty"`
 	LoadFinished int64 `json:"loadFinished,omitempty"`
-	// Until ends the judged history: requests received and operations started
-	// later (tear-down) are ignored. 0 is the end of the record.
+	// Until ends the judged history: requests received and operations started later (tear-down) are ignored. 0 is the end
+	// of the record.
 	Until int64 `json:"until,omitempty"`
 
 	StorageTimeout int64 `json:"storageTimeout,omitempty"` // the watcher's, per request
 	SyncPeriod     int64 `json:"syncPeriod,omitempty"`     // of the synchronizer (G12); 0: there is none
 
-	// Ceilings (G7) and Isolation (G8) are inputs of the judgement; files of former
-	// versions carry them.
+	// Ceilings (G7) and Isolation (G8) are inputs of the judgement; files of former versions carry them.
 	Ceilings  *Ceilings  `json:"ceilings,omitempty"`
 	Isolation *Isolation `json:"isolation,omitempty"`
 	// Withheld is the number of watch events per kind that a fault kept from the watcher.
 	Withheld map[string]int64 `json:"withheld,omitempty"`
-	// Canaries are secret values planted in objects that must be masked (G13).
-	// history.json is the one file not searched for them.
+	// Canaries are secret values planted in objects that must be masked (G13). history.json is the one file not searched
+	// for them.
 	Canaries []string `json:"canaries,omitempty"`
 }
 
@@ -88,18 +89,17 @@ const (
 // QueueFullDrop is the overflow policy under which dropped events are lawful.
 const QueueFullDrop = "drop"
 
-// Counters is the watcher's account of its events, scraped after the drain (or
-// at the cut). Total is the sum over all kinds.
+// Counters is the watcher's account of its events, scraped after the drain (or at the cut). Total is the sum over all
+// kinds.
 type Counters struct {
 	ScrapeStarted  int64                    `json:"scrapeStarted,omitempty"`
 	ScrapeFinished int64                    `json:"scrapeFinished,omitempty"`
 	Total          result.Events            `json:"total"`
 	Kinds          map[string]result.Events `json:"kinds,omitempty"`
-	// Relists is the number of LISTs after the first, per kind. A relist may
-	// skip versions, which are then never received.
+	// Relists is the number of LISTs after the first, per kind. A relist may skip versions, which are then never received.
 	Relists map[string]int64 `json:"relists,omitempty"`
-	// StorageSucceeded and StorageFailed are the calls the watcher counted with
-	// status success and failure, per kind; nil when it has no such counter.
+	// StorageSucceeded and StorageFailed are the calls the watcher counted with status success and failure, per kind; nil
+	// when it has no such counter.
 	StorageSucceeded map[string]int64 `json:"storageSucceeded,omitempty"`
 	StorageFailed    map[string]int64 `json:"storageFailed,omitempty"`
 	// FreshnessCount is the number of observations of the freshness histogram.
@@ -113,18 +113,17 @@ type Ceilings struct {
 	RSSBytes   *float64 `json:"rssBytes,omitempty"`
 	Goroutines *float64 `json:"goroutines,omitempty"`
 	Sockets    *float64 `json:"sockets,omitempty"`
-	// GoroutinesReturn and SocketsReturn are how far above the baseline (the last
-	// sample before the load) the last sample may be.
+	// GoroutinesReturn and SocketsReturn are how far above the baseline (the last sample before the load) the last sample
+	// may be.
 	GoroutinesReturn *float64 `json:"goroutinesReturn,omitempty"`
 	SocketsReturn    *float64 `json:"socketsReturn,omitempty"`
-	// SlopePercentPerMinute bounds the growth of resident memory, fitted over the
-	// last SlopeWindow of the load.
+	// SlopePercentPerMinute bounds the growth of resident memory, fitted over the last SlopeWindow of the load.
 	SlopePercentPerMinute *float64 `json:"slopePercentPerMinute,omitempty"`
 	SlopeWindow           int64    `json:"slopeWindow,omitempty"`
 }
 
-// Isolation compares the freshness of what should not have been affected to the
-// same in an undisturbed cell (G8). Seconds.
+// Isolation compares the freshness of what should not have been affected to the same in an undisturbed cell (G8).
+// Seconds.
 type Isolation struct {
 	Bystander         *result.Quantiles `json:"bystander,omitempty"`
 	BystanderBaseline *result.Quantiles `json:"bystanderBaseline,omitempty"`
@@ -134,3 +133,56 @@ type Isolation struct {
 
 // isolationFactor is G8's bound on freshness p99 against the baseline.
 const isolationFactor = 2.0
+
+// Load opens the history in a cell's folder. history.json and the ledger must be there; without op log, state, marks or
+// samples the checks that need them are not judged. The big files are read by Judge, not here.
+func Load(dir string) (*History, error) {
+	h := &History{Dir: dir}
+	if err := history.LoadJSON(dir, history.FileMeta, &h.Meta); err != nil {
+		return nil, err
+	}
+	if err := h.Validate(); err != nil {
+		return nil, &history.FormatError{File: filepath.Join(dir, history.FileMeta), Err: err}
+	}
+	var err error
+	if h.Ledger, err = history.Ledger(dir); err != nil {
+		return nil, err
+	}
+	if h.Ledger == nil {
+		return nil, &history.FormatError{File: filepath.Join(dir, history.FileLedger),
+			Err: errors.New("no ledger in this folder: is it the folder of one cell?")}
+	}
+	if h.Ops, err = history.Ops(dir); err != nil {
+		return nil, err
+	}
+	if h.State, err = history.State(dir); err != nil {
+		return nil, err
+	}
+	if h.Former, err = history.Former(dir); err != nil {
+		return nil, err
+	}
+	if h.Marks, err = history.LoadLines[history.Mark](dir, history.FileMarks); err != nil {
+		return nil, err
+	}
+	if h.Samples, err = history.LoadLines[history.Sample](dir, history.FileSamples); err != nil {
+		return nil, err
+	}
+	// A reading asked for between two ticks may have been noted before that of a tick.
+	slices.SortStableFunc(h.Samples, func(a, b history.Sample) int { return cmp.Compare(a.Time, b.Time) })
+	return h, nil
+}
+
+// Validate reports what the judge could not work with.
+func (m *Meta) Validate() error {
+	switch m.Mode {
+	case "", ModeFaithful, ModeConditional:
+	default:
+		return fmt.Errorf("mode %q: want %s or %s", m.Mode, ModeFaithful, ModeConditional)
+	}
+	for i, mask := range m.Rules.Masks {
+		if mask.Kind == "" || len(mask.Path) == 0 {
+			return fmt.Errorf("rules.masks[%d]: want a kind and a path", i)
+		}
+	}
+	return nil
+}

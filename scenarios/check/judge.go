@@ -3,18 +3,23 @@ package check
 import (
 	"context"
 	"fmt"
+	"iter"
+	"math"
 	"slices"
+	"time"
 
+	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // Verdict is the outcome of judging one cell.
 type Verdict struct {
 	// Checks has one entry per guarantee, G1…G14.
 	Checks map[string]result.Check
-	// Lost is the number of keys whose final state, by the op log, storage does
-	// not hold, by the ledger; nil in a cut cell and without an op log.
+	// Lost is the number of keys whose final state, by the op log, storage does not hold, by the ledger; nil in a cut cell
+	// and without an op log.
 	Lost *int64
 	// Reordered is the number of applied requests that violate G2, G3 or G4.
 	Reordered *int64
@@ -23,10 +28,8 @@ type Verdict struct {
 // Guarantees lists the names of all guarantees in their order; see the package's doc.
 var Guarantees = []string{"G1", "G2", "G3", "G4", "G5", "G6", "G7", "G8", "G9", "G10", "G11", "G12", "G13", "G14"}
 
-// Judge reads the history once, state, op log and ledger in this order, and judges
-// every guarantee. The observers see each record as it is read. An error means that
-// the evidence is unusable (a FormatError) or that ctx ended; a violated guarantee is
-// no error here but a failed check.
+// Judge reads the history once, state, op log and ledger in this order, shows each record to the observers, and judges
+// every guarantee. An error means unusable evidence (a FormatError) or the end of ctx.
 func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Verdict, error) {
 	if err := h.Validate(); err != nil {
 		return nil, fmt.Errorf("history: %w", err)
@@ -70,7 +73,6 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 	return j.verdict(), nil
 }
 
-// judge is one judgement under way.
 type judge struct {
 	h                  *History
 	book               *book
@@ -84,8 +86,8 @@ type judge struct {
 	// unrepaired indexes late by key, until a later write of the key.
 	unrepaired map[*keyState][]int
 	request    request // under judgement
-	// arrived are the requests that a fault hit, and whether the client had an answer: one
-	// that storage applies again has the same time of arrival.
+	// arrived are the requests that a fault hit, and whether the client had an answer: one that storage applies again has
+	// the same time of arrival.
 	arrived map[arrival]bool
 	tally   map[string]*tally
 
@@ -121,7 +123,6 @@ func (j *judge) verdict() *Verdict {
 	return v
 }
 
-// tally gathers one guarantee's verdict.
 type tally struct {
 	judged, violations int64
 	power              *int64
@@ -130,10 +131,8 @@ type tally struct {
 	lacks              bool // a figure that it needs is not there
 }
 
-// maxExamples bounds the counterexamples that are kept of a check.
 const maxExamples = 50
 
-// fail counts a violation; text is its counterexample.
 func (t *tally) fail(text func() string) { t.failN(1, text) }
 
 // failN counts violations that have one text together.
@@ -151,14 +150,12 @@ func (t *tally) note(format string, args ...any) {
 	}
 }
 
-// lack notes a figure that is missing.
 func (t *tally) lack(format string, args ...any) {
 	t.lacks = true
 	t.note(format, args...)
 }
 
-// needAll makes nothing of a check that lacks a figure: what is not there may be what is
-// bad. A violation stands.
+// needAll makes nothing of a check that lacks a figure: what is not there may be what is bad. A violation stands.
 func (t *tally) needAll() {
 	if t.lacks && t.violations == 0 {
 		t.judged = 0
@@ -189,4 +186,98 @@ func (t *tally) check() result.Check {
 		c.Verdict = result.Pass
 	}
 	return c
+}
+
+func (j *judge) read(ctx context.Context, observers []history.Observer) error {
+	b := j.book
+	b.haveState, b.haveOps = j.h.State != nil, j.h.Ops != nil
+	err := each(ctx, j.h.State, func(n int, r *history.StateRecord) error {
+		if err := b.addState(r); err != nil {
+			return &history.FormatError{File: history.FileState, Line: n, Err: err}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = each(ctx, j.h.Ops, func(_ int, r *oplog.Record) error {
+		for _, o := range observers {
+			o.Operation(r)
+		}
+		if j.back.before(r.Finished) {
+			b.addOp(r)
+		} else if r.Finished > j.back.to {
+			j.after.addOp(r)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	b.sort()
+	j.after.sort()
+	last := uint64(0)
+	err = each(ctx, j.h.Ledger, func(n int, e *ledger.Entry) error {
+		if last != 0 && e.Seq != last+1 {
+			return &history.FormatError{File: history.FileLedger, Line: n,
+				Err: fmt.Errorf("seq %d after %d: the ledger has no gaps, so this record of it is incomplete or out of order",
+					e.Seq, last)}
+		}
+		last = e.Seq
+		for _, o := range observers {
+			o.Request(e)
+		}
+		if j.h.Until != 0 && e.Received > j.h.Until || j.h.Cluster != "" && e.Cluster != j.h.Cluster {
+			return nil
+		}
+		e.Kind = canonicalKind(e.Kind)
+		j.entry(e)
+		return nil
+	})
+	b.settle()
+	j.after.settle()
+	return err
+}
+
+const ctxEvery = 1 << 16
+
+// each reads a sequence that may be nil; n counts from 1.
+func each[T any](ctx context.Context, seq iter.Seq2[T, error], record func(n int, v *T) error) error {
+	if seq == nil {
+		return nil
+	}
+	n := 0
+	for v, err := range ahead(seq) {
+		n++
+		if err == nil && n%ctxEvery == 0 {
+			err = context.Cause(ctx)
+		}
+		if err == nil {
+			err = record(n, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endOfTime marks a uid that the apiserver holds in the end.
+const endOfTime = math.MaxInt64
+
+// clock prints a time of the record: UTC, to the microsecond, because requests of one run differ by less than a
+// millisecond.
+func clock(ns int64) string {
+	if ns == 0 {
+		return "never"
+	}
+	return time.Unix(0, ns).UTC().Format("15:04:05.000000")
+}
+
+func (r *request) text() string { return requestText(r.e.Method, r.touch) }
+func putText(t touch) string    { return requestText("PUT", t) }
+func deleteText(t touch) string { return requestText("DELETE", t) }
+
+func requestText(method string, t touch) string {
+	return fmt.Sprintf("%s seq %d (received %s, applied %s)", method, t.seq, clock(t.received), clock(t.applied))
 }

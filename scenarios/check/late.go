@@ -8,18 +8,16 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// leastFence is how long a key's next write waits at least after its client gave up a
-// request; with a longer storage timeout it waits that long. A request of unknown outcome
-// may be applied late, but a watcher that keeps to the fence has written nothing meanwhile that
-// it could overwrite (G10).
+// leastFence is how long a key's next write waits at least after its client gave up a request; with a longer storage
+// timeout it waits that long. So nothing is there meanwhile that the request could overwrite (G10).
 const leastFence = 5 * time.Second
 
 // fenceSlack is how much later than its client storage may learn that it gave up.
 const fenceSlack = 250 * time.Millisecond
 
-// FenceEnd is from when on a key may be written again after a request of unknown outcome
-// (Unix nanoseconds). Its client gave up when the ledger says, which a busy storage learns
-// late, and at the latest when the storage timeout was over; 0 is an unknown one.
+// FenceEnd is from when on a key may be written again after a request of unknown outcome (Unix nanoseconds). Its client
+// gave up when the ledger says, which a busy storage learns late, and at the latest when the storage timeout was over;
+// 0 is an unknown one.
 func FenceEnd(e *ledger.Entry, timeout time.Duration) int64 {
 	gone := e.Received + int64(timeout)
 	if e.Gone != 0 && (timeout == 0 || e.Gone < gone) {
@@ -28,25 +26,23 @@ func FenceEnd(e *ledger.Entry, timeout time.Duration) int64 {
 	return gone + int64(max(leastFence, timeout)-fenceSlack)
 }
 
-// lateWrite is a violation that storage may be to blame for, held back until it is known
-// whether the state was repaired in time.
+// lateWrite is a violation that storage may be to blame for, held back until it is known whether the state was repaired
+// in time.
 type lateWrite struct {
 	guarantee string
 	key       *keyState
 	seq       uint64
 	applied   int64
 	text      string
-	// life and rv identify the state before; if storage held nothing, the newest of the
-	// request's own object.
+	// life and rv identify the state before; if storage held nothing, the newest of the request's own object.
 	life     int32
 	rv       uint64
 	nothing  bool
 	repaired int64 // when a request brought that back, or something newer; 0: never
 }
 
-// storagesDoing reports whether storage rather than the watcher caused a violation; prev is the
-// request before. Only a storage without preconditions can, by applying a request when the client
-// could not know of it.
+// storagesDoing reports whether storage rather than the watcher caused a violation; prev is the request before. Only a
+// storage without preconditions can, by applying a request when the client could not know of it.
 func (j *judge) storagesDoing(r *request, prev touch) bool {
 	if !r.unknown || j.h.Mode == ModeConditional || prev.received <= r.received {
 		return false // what was sent later is older
@@ -67,8 +63,7 @@ func (j *judge) replacedBetween(from, to int64) bool {
 	return slices.ContainsFunc(j.down, func(w window) bool { return w.to > from && w.to <= to })
 }
 
-// violate counts a violation, or holds it back. One without a prev goes with the others
-// of its request.
+// violate counts a violation, or holds it back. One without a prev goes with the others of its request.
 func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, text func() string) {
 	overtaken := r.unknown && !r.fenced && prev.seq != 0 && prev.received > r.received
 	r.fenced = r.fenced || overtaken
@@ -101,7 +96,6 @@ func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, t
 	}
 }
 
-// followUp notes a request that repairs violations of its key that are held back.
 func (j *judge) followUp(k *keyState, e *ledger.Entry) {
 	open := j.unrepaired[k]
 	if open == nil {
@@ -119,8 +113,8 @@ func (j *judge) followUp(k *keyState, e *ledger.Entry) {
 	}
 }
 
-// repairedBy reports whether a request restores the overwritten state or writes a newer one. Where
-// storage held nothing, that was right unless the object lived on.
+// repairedBy reports whether a request restores the overwritten state or writes a newer one. Where storage held
+// nothing, that was right unless the object lived on.
 func (w *lateWrite) repairedBy(k *keyState, e *ledger.Entry) bool {
 	if e.Method == http.MethodDelete {
 		return k.lives[w.life].alive <= e.Received
@@ -130,8 +124,8 @@ func (w *lateWrite) repairedBy(k *keyState, e *ledger.Entry) bool {
 	return !k.older(i, e.ResourceVersion, w.life, w.rv) && (!w.nothing || i != w.life || !ended)
 }
 
-// settle decides the violations that were held back. Whoever compares storage with the
-// cluster repairs them within a period; a cut cell does not show it.
+// settle decides the violations that were held back. Whoever compares storage with the cluster repairs them within a
+// period; a cut cell does not show it.
 func (j *judge) settle() {
 	broken := make(map[uint64]bool)
 	notes := make(map[string]int)

@@ -24,14 +24,12 @@ type life struct {
 	unconfirmed bool // a DELETE that storage did not acknowledge removed it
 }
 
-// ending is the end of an object: its deletion by the op log, its removal by the
-// ledger, or both.
+// ending is the end of an object: its deletion by the op log, its removal by the ledger, or both.
 type ending struct {
 	deleted int64  // start of the operation that deleted it; 0 when none did
 	last    uint64 // its highest version by the op log
 	removed touch  // the last DELETE that removed it
-	// gone is when storage acknowledged its end; maybe stands until an older state
-	// is written. See book.deliver.
+	// gone is when storage acknowledged its end; maybe stands until an older state is written. See book.deliver.
 	gone, maybe cover
 }
 
@@ -43,7 +41,6 @@ func (l *life) end() *ending {
 	return l.ending
 }
 
-// deleted is the start of the operation that deleted the object, 0 when none did.
 func (l *life) deleted() int64 {
 	if l.ending == nil {
 		return 0
@@ -51,7 +48,6 @@ func (l *life) deleted() int64 {
 	return l.ending.deleted
 }
 
-// removed is the last DELETE that removed the object.
 func (l *life) removed() touch {
 	if l.ending == nil {
 		return touch{}
@@ -83,9 +79,8 @@ func (k *keyState) lookupLife(uid string) int32 {
 
 func (k *keyState) uid(life int32) string { return k.lives[life].uid }
 
-// older reports whether uid a (as written with version rvA) came before uid b.
-// Versions are taken from one counter for the whole cluster, so those of a later
-// object are higher; the op log's creations decide where it has both.
+// older reports whether uid a (as written with version rvA) came before uid b. Versions are taken from one counter for
+// the whole cluster, so those of a later object are higher; the op log's creations decide where it has both.
 func (k *keyState) older(a int32, rvA uint64, b int32, rvB uint64) bool {
 	if a == b {
 		return rvA < rvB
@@ -97,8 +92,7 @@ func (k *keyState) older(a int32, rvA uint64, b int32, rvB uint64) bool {
 	return rvA < rvB
 }
 
-// newest is the youngest uid the op log knows, -1 when it knows none, and how
-// many it knows.
+// newest is the youngest uid the op log knows, -1 when it knows none, and how many it knows.
 func (k *keyState) newest() (index int32, known int) {
 	index = -1
 	for i := range k.lives {
@@ -133,8 +127,7 @@ const (
 	versionApplied // a request that took effect and was not acknowledged brought it
 )
 
-// sortVersions orders by version. Of writes that were answered with one version all
-// but the first changed nothing.
+// sortVersions orders by version. Of writes that were answered with one version all but the first changed nothing.
 func (k *keyState) sortVersions() {
 	inOrder := func(a, b version) int { return cmp.Or(cmp.Compare(a.rv, b.rv), cmp.Compare(a.op, b.op)) }
 	if !slices.IsSortedFunc(k.versions, inOrder) {
@@ -162,8 +155,8 @@ func (k *keyState) upTo(rv uint64) int {
 	return n
 }
 
-// see marks the version an applied PUT carried and reports whether one had before.
-// Of the key's versions n are not above it.
+// see marks the version an applied PUT carried and reports whether one had before. Of the key's versions n are not
+// above it.
 func (k *keyState) see(life int32, rv uint64, n int) (again bool) {
 	for i := n - 1; i >= 0 && k.versions[i].rv == rv; i-- {
 		if v := &k.versions[i]; int32(v.life) == life && v.flags&versionUncounted == 0 {
@@ -177,8 +170,6 @@ func (k *keyState) see(life int32, rv uint64, n int) (again bool) {
 	return false
 }
 
-// finalVersion is the last version of a uid that storage must end with, 0 when
-// the op log has none.
 func (k *keyState) finalVersion(life int32) uint64 {
 	if v := k.lastVersion(life, versionHeartbeat); v != nil {
 		return v.rv
@@ -196,7 +187,6 @@ func (k *keyState) lastVersion(life int32, without uint8) *version {
 	return nil
 }
 
-// deletedBy notes an operation that deleted the object; the first one counts.
 func (e *ending) deletedBy(r *oplog.Record) {
 	if e.deleted == 0 {
 		e.deleted = r.Started

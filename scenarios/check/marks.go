@@ -2,20 +2,20 @@ package check
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// tampering is one tamper mark and what repaired it.
 type tampering struct {
 	mark     history.Mark
 	repaired int64 // when the repair was applied; 0: never
 	seq      uint64
 }
 
-// readMarks finds the process whose counters were read, the tampering, and since
-// when the watcher must have received everything.
+// readMarks finds the process whose counters were read, the tampering, and since when the watcher must have received
+// everything.
 func (j *judge) readMarks() (ready int64) {
 	ready = j.h.WatcherReady
 	starts := int64(0)
@@ -49,8 +49,8 @@ func (j *judge) readMarks() (ready int64) {
 // window is a time in which a kind was not served.
 type window struct{ from, to int64 }
 
-// unserved is when the apiserver did not serve a kind. Its objects live on meanwhile and come
-// back with their uids, although a watcher must take them for gone.
+// unserved is when the apiserver did not serve a kind. Its objects live on meanwhile and come back with their uids,
+// although a watcher must take them for gone.
 type unserved map[string][]window
 
 func (u unserved) mark(m history.Mark) {
@@ -64,7 +64,6 @@ func (u unserved) mark(m history.Mark) {
 	}
 }
 
-// at reports whether the kind was not served at that time.
 func (u unserved) at(kind string, at int64) bool {
 	for _, w := range u[kind] {
 		if at >= w.from && at < w.to {
@@ -79,7 +78,6 @@ func canonicalKey(m history.Mark) history.Key {
 	return history.Key{Kind: canonicalKind(m.Kind), Namespace: m.Namespace, Name: m.Name}
 }
 
-// restarts judges G9: storage converged although the watcher was restarted.
 func (j *judge) restarts() {
 	t := j.tally["G9"]
 	g1 := j.tally["G1"]
@@ -99,8 +97,7 @@ func (j *judge) restarts() {
 	}
 }
 
-// eachRestart counts the restarts after which storage did not catch up while the
-// load went on.
+// eachRestart counts the restarts after which storage did not catch up while the load went on.
 func (j *judge) eachRestart(t *tally) {
 	converged, diverged, started, since := int64(0), int64(0), int64(0), int64(0)
 	for _, m := range j.h.Marks {
@@ -131,10 +128,8 @@ func (j *judge) eachRestart(t *tally) {
 	}
 }
 
-// tamperings are changes of storage behind the watcher's back.
 type tamperings map[history.Key][]*tampering
 
-// healedBy notes that a request of the watcher repaired it.
 func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
 	if len(all) == 0 {
 		return
@@ -149,11 +144,10 @@ func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
 	}
 }
 
-// healGrace is how much longer than the synchronizer's period a repair may take: a round
-// lists storage and waits in the queues.
+// healGrace is how much longer than the synchronizer's period a repair may take: a round lists storage and waits in the
+// queues.
 const healGrace = int64(2e9)
 
-// judge judges G12.
 func (all tamperings) judge(t *tally, h *History, b *book) {
 	switch {
 	case len(all) == 0:
@@ -186,8 +180,8 @@ func (all tamperings) judge(t *tally, h *History, b *book) {
 	}
 }
 
-// repairOwed: an object that was deleted soon after needs no repair, and a record that ended
-// before the time was up shows nothing.
+// repairOwed: an object that was deleted soon after needs no repair, and a record that ended before the time was up
+// shows nothing.
 func (d *tampering) repairOwed(h *History, b *book) bool {
 	due := d.mark.Time + h.SyncPeriod + healGrace
 	if h.Until != 0 && d.repaired == 0 && h.Until < due {
@@ -205,5 +199,64 @@ func (d *tampering) repairOwed(h *History, b *book) bool {
 func (j *judge) replayed() {
 	if t := j.tally["G11"]; t.judged == 0 {
 		t.note("no request was applied twice")
+	}
+}
+
+// restore is the return of the cluster to an earlier state, by the marks. What happened since that state is undone, and
+// versions are assigned again. All are Unix nanoseconds, 0 without a restore.
+type restore struct {
+	saved    int64 // when the state was copied
+	from, to int64 // the restore itself
+}
+
+func (r *restore) mark(m history.Mark) {
+	switch m.What {
+	case history.MarkBackedUp:
+		r.saved = m.Time
+	case history.MarkRestoring:
+		r.from, r.to = m.Time, endOfTime
+	case history.MarkRestored:
+		r.to = m.Time
+	}
+}
+
+func (r *restore) happened() bool { return r.from != 0 }
+
+func (r *restore) before(t int64) bool { return r.from == 0 || t < r.from }
+
+// open reports whether the record has no final order of requests: the cell was cut, or the cluster restored.
+func (j *judge) open() bool { return j.h.Cut || j.back.happened() }
+
+func (j *judge) noteRestore() {
+	if !j.back.happened() {
+		return
+	}
+	for _, g := range []string{"G2", "G3", "G4", "G5", "G10", "G11"} {
+		j.tally[g].note("judged up to the restore at %s: versions and uids went back then", clock(j.back.from))
+	}
+	j.tally["G6"].note("the cluster was restored: versions are not counted one by one")
+}
+
+// changes yields the load's changes, except those that a restore may have undone before they reached storage. Later
+// ones are matched with the requests received after the restore; one that a leftover of the time before seems to cover
+// is unconfirmed.
+func (j *judge) changes() iter.Seq[history.Change] {
+	if !j.back.happened() {
+		return j.book.changes()
+	}
+	return func(yield func(history.Change) bool) {
+		for c := range j.book.changes() {
+			if (c.Stored != 0 || c.Finished < j.back.saved) && !yield(c) {
+				return
+			}
+		}
+		for c := range j.after.changes() {
+			if c.Object += len(j.book.keys); c.Stored != 0 && c.Stored < c.Started {
+				c.Stored, c.Arrived, c.Unconfirmed = 0, 0, true
+			}
+			if !yield(c) {
+				return
+			}
+		}
 	}
 }

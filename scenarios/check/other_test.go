@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -196,35 +197,38 @@ func TestCanaries(t *testing.T) {
 			if err := os.WriteFile(path, c.content, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			s, err := SearchCanaries(t.Context(), dir, []string{"another-canary", canary})
+			s, err := searched(t, dir, "another-canary", canary)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.form == "" {
-				if len(s.Leaks) != 0 {
-					t.Errorf("found %v", s.Leaks)
-				}
-				return
+			want := fmt.Sprintf("%s holds canary 1 (%s) at byte ", c.file, c.form)
+			if c.form == "" && s.Violations != 0 || c.form != "" && (s.Violations != 1 || !strings.HasPrefix(s.Counterexample, want)) {
+				t.Errorf("found %+v, want form %s", s, c.form)
 			}
-			if len(s.Leaks) != 1 || s.Leaks[0].Form != c.form || s.Leaks[0].Canary != 1 || s.Leaks[0].File != c.file {
-				t.Fatalf("found %+v, want form %s", s.Leaks, c.form)
-			}
-			if strings.Contains(s.Leaks[0].String(), canary) {
+			if strings.Contains(s.Counterexample, canary) {
 				t.Error("the report of a leak repeats the secret")
 			}
 		})
 	}
 }
 
+// searched is G13 of a folder.
+func searched(t *testing.T, dir string, canaries ...string) (result.Check, error) {
+	t.Helper()
+	j := newJudge(&History{Dir: dir, Meta: Meta{Canaries: canaries}})
+	err := j.secrecy(t.Context())
+	return j.tally["G13"].check(), err
+}
+
 func TestCanaryErrors(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := SearchCanaries(t.Context(), dir, []string{"short"}); err == nil || !strings.Contains(err.Error(), "at least 8") {
+	if _, err := searched(t, dir, "short"); err == nil || !strings.Contains(err.Error(), "at least 8") {
 		t.Errorf("short: %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "x.zst"), []byte("not zstd at all"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := SearchCanaries(t.Context(), dir, []string{"long-enough"}); err == nil || !strings.Contains(err.Error(), "x.zst") {
+	if _, err := searched(t, dir, "long-enough"); err == nil || !strings.Contains(err.Error(), "x.zst") {
 		t.Errorf("a file that cannot be read must not pass: %v", err)
 	}
 }

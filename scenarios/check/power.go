@@ -7,13 +7,10 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// power is how many pairs of consecutive states of one name could have been swapped on
-// the way to storage, by guarantee: the later one was acknowledged by the apiserver
-// before storage had acknowledged the earlier one, or anything newer. Both are made by
-// the load. A state that was never sent because a newer one replaced it counts: it
-// waited together with that one; but not where the strategy sends every state and no request
-// failed. A state that storage never had shows nothing, and states that were all made while no
-// watcher ran never waited together: the next one lists the last.
+// power is how many pairs of consecutive states of one name, made by the load, could have been swapped on the way to
+// storage: the apiserver acknowledged the later one before storage had the earlier one, or anything newer. A state that
+// a newer one replaced unsent counts, but not where the strategy sends every state and no request failed. States made
+// while no watcher ran never waited together: the next watcher lists the last.
 type power struct {
 	ordered     int64 // G2: writes of one uid
 	stale       int64 // G3: writes of one name
@@ -21,8 +18,8 @@ type power struct {
 	recreated   int64 // G5: the deletion of a uid, and the first write of the next one
 }
 
-// power is counted when op log and ledger were read; it keeps nothing. down are the times
-// without a watcher; every says that the strategy sends every state.
+// power is counted when op log and ledger were read; it keeps nothing. down are the times without a watcher; every says
+// that the strategy sends every state.
 func (b *book) power(down []window, every bool) (p power) {
 	unseen := func(finished, next int64) bool {
 		return slices.ContainsFunc(down, func(w window) bool { return finished >= w.from && next < w.to })
@@ -76,7 +73,6 @@ func waited(stored int64, next *version) bool {
 	return stored != 0 && next.flags&versionChange != 0 && next.finished < stored
 }
 
-// power sets the power of the order checks where op log and ledger are recorded.
 func (j *judge) power() {
 	if j.h.Ledger == nil || !j.book.haveOps {
 		return
@@ -88,8 +84,8 @@ func (j *judge) power() {
 	}
 }
 
-// withoutWatcher are the times between the end of a watcher and the start of the next. A
-// second one that runs beside the first has no marks; replicas that wait have nothing.
+// withoutWatcher are the times between the end of a watcher and the start of the next. A second one that runs beside
+// the first has no marks; replicas that wait have nothing.
 func (h *History) withoutWatcher() (down []window) {
 	from := int64(0)
 	for _, m := range h.Marks {

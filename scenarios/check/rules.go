@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// Rules say what the watcher is meant to copy and in what form, in the words of
-// the original's filter file (contract §2.3, §2.4, §7.2).
+// Rules say what the watcher is meant to copy and in what form, in the words of the original's filter file (contract
+// §2.3, §2.4, §7.2).
 type Rules struct {
 	Kinds            []string `json:"kinds,omitempty"`     // watched kinds; empty: every kind recorded
 	Namespace        string   `json:"namespace,omitempty"` // only this namespace; cluster scope is then skipped
 	IgnoreNamespaces []string `json:"ignoreNamespaces,omitempty"`
 	IgnoreNames      []string `json:"ignoreNames,omitempty"`
-	// CustomKinds are kinds of custom resources: name and namespace filters and
-	// masks do not apply to them.
+	// CustomKinds are kinds of custom resources: name and namespace filters and masks do not apply to them.
 	CustomKinds []string `json:"customKinds,omitempty"`
 
 	KeepManagedFields bool   `json:"keepManagedFields,omitempty"`
@@ -27,7 +26,6 @@ type Mask struct {
 	Path      []string `json:"path"`
 }
 
-// meant reports whether the mask is for objects of the kind in the namespace.
 func (m *Mask) meant(kind, namespace string) bool {
 	return m.Kind == kind && (m.Namespace == "" || m.Namespace == namespace)
 }
@@ -43,16 +41,15 @@ const (
 	kindState         = "K8sWatchState"
 )
 
-// Kinds a watcher writes that come from no watch (contract §5; the last is k8s-watch's
-// own record of the kinds it collects).
+// Kinds a watcher writes that come from no watch (contract §5; the last is k8s-watch's own record of the kinds it
+// collects).
 var unwatchedKinds = []string{"IPPoolStatic", "IPPoolStaticDetail", kindState}
 
-// Name prefixes of Events in kube-system that are kept and bypass the filters
-// (contract §2.3 rule 2).
+// Name prefixes of Events in kube-system that are kept and bypass the filters (contract §2.3 rule 2).
 var keptSystemEvents = []string{"kube-", "kubedns-", "nginx-proxy", "bcs-"}
 
-// Unwatched reports whether a watcher writes rows of the kind that come from no watch:
-// the apiserver has no such objects.
+// Unwatched reports whether a watcher writes rows of the kind that come from no watch: the apiserver has no such
+// objects.
 func Unwatched(kind string) bool { return slices.Contains(unwatchedKinds, kind) }
 
 // Watches reports whether objects of the kind are expected in storage at all.

@@ -8,7 +8,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// telemetry judges G14: what the watcher says of itself equals the record.
 func (j *judge) telemetry() {
 	t := j.tally["G14"]
 	switch {
@@ -41,7 +40,6 @@ func (a *accounting) agree(t *tally, converged bool) {
 	a.lagAgrees(t, c, converged)
 }
 
-// sumsAgree: the totals are the sums over the kinds.
 func (a *accounting) sumsAgree(t *tally, c *Counters) {
 	if len(c.Kinds) == 0 {
 		return
@@ -76,8 +74,7 @@ func eventCounts(e *result.Events) []eventCount {
 	}
 }
 
-// attemptsAgree: each request that failed was retried, given up, dropped, merged
-// into a later event, or still waits.
+// attemptsAgree: each request that failed was retried, given up, dropped, merged into a later event, or still waits.
 func (a *accounting) attemptsAgree(t *tally, g *group) {
 	t.judged++
 	e := &g.counters

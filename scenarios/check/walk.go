@@ -8,8 +8,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// entry judges one request, in order of application: G2, G3, G4, G10 and the walking
-// part of G5.
+// entry judges one request, in order of application: G2, G3, G4, G10 and the walking part of G5.
 func (j *judge) entry(e *ledger.Entry) {
 	if Unwatched(e.Kind) {
 		if e.Kind == kindState && e.Acked() {
@@ -63,8 +62,8 @@ func (j *judge) entry(e *ledger.Entry) {
 	}
 }
 
-// alreadySo reports whether a request that was not taken asked for what storage held:
-// nothing, or that very version. k is nil where no request for its key was ever taken.
+// alreadySo reports whether a request that was not taken asked for what storage held: nothing, or that very version. k
+// is nil where no request for its key was ever taken.
 func alreadySo(k *keyState, e *ledger.Entry) bool {
 	if e.Method != http.MethodDelete {
 		return k != nil && k.heldLife >= 0 && k.held.rv == e.ResourceVersion && k.uid(k.heldLife) == e.UID
@@ -76,8 +75,8 @@ func alreadySo(k *keyState, e *ledger.Entry) bool {
 	return true
 }
 
-// secondEffect reports whether an entry is the second effect of a request that storage
-// applied twice, though the client sent it once, and whether that was answered.
+// secondEffect reports whether an entry is the second effect of a request that storage applied twice, though the client
+// sent it once, and whether that was answered.
 func (j *judge) secondEffect(e *ledger.Entry, unknown bool) (twice, answered bool) {
 	if e.Fault == "" || e.Fault == history.FaultTamper {
 		return false, false
@@ -112,15 +111,15 @@ type request struct {
 	blamed  bool // a violation of it has no lawful explanation
 }
 
-// unknownOutcome reports whether the client could not know that the request was
-// applied: no answer, an answer before the effect, or one after it gave up.
+// unknownOutcome reports whether the client could not know that the request was applied: no answer, an answer before
+// the effect, or one after it gave up.
 func (j *judge) unknownOutcome(e *ledger.Entry) bool {
 	return e.Responded == 0 || e.Responded < e.Applied ||
 		j.h.StorageTimeout > 0 && e.Responded-e.Received > j.h.StorageTimeout
 }
 
-// endedWith reports whether a request was under way when the watcher of a cut cell was
-// killed: nobody could write after it.
+// endedWith reports whether a request was under way when the watcher of a cut cell was killed: nobody could write after
+// it.
 func (j *judge) endedWith(e *ledger.Entry) bool {
 	if !j.h.Cut || len(j.h.Marks) == 0 {
 		return false
@@ -152,8 +151,8 @@ func (j *judge) put(k *keyState, r *request) {
 	}
 }
 
-// judgePut compares a PUT with what came before. One request can break several
-// guarantees and is counted once as reordered.
+// judgePut compares a PUT with what came before. One request can break several guarantees and is counted once as
+// reordered.
 func (j *judge) judgePut(k *keyState, i int32, r *request) {
 	l := &k.lives[i]
 	broken := false
@@ -255,8 +254,8 @@ func (j *judge) del(k *keyState, r *request) {
 	k.heldLife, k.replaced = -1, true
 }
 
-// judgeDelete convicts a DELETE of an object that provably lived on: the op log
-// wrote to it after the DELETE had been received, or the apiserver still has it.
+// judgeDelete convicts a DELETE of an object that provably lived on: the op log wrote to it after the DELETE had been
+// received, or the apiserver still has it.
 func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 	l := &k.lives[i]
 	_, known := k.newest()
@@ -286,9 +285,8 @@ func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 	})
 }
 
-// settleNone convicts a PUT that came after the DELETE of its uid where that
-// DELETE found nothing and so names no uid. Only at the end is it certain: before, the
-// DELETE may have belonged to an earlier uid.
+// settleNone convicts a PUT that came after the DELETE of its uid where that DELETE found nothing and so names no uid.
+// Only at the end is it certain: before, the DELETE may have belonged to an earlier uid.
 func (j *judge) settleNone() {
 	if j.open() {
 		return

@@ -7,8 +7,8 @@ import (
 // CellSchema names the format of cell.json.
 const CellSchema = "watchbench/cell/v1"
 
-// Cell is cell.json: what was run, and what only the runner could see. Times are Unix
-// nanoseconds, 0 where something did not happen.
+// Cell is cell.json: what was run, and what only the runner could see. Times are Unix nanoseconds, 0 where something
+// did not happen.
 type Cell struct {
 	Schema     string            `json:"schema"`
 	ID         string            `json:"id"`
@@ -34,11 +34,9 @@ type Cell struct {
 	// ScrapeStarted and ScrapeFinished enclose the reading of after.prom.
 	ScrapeStarted  int64 `json:"scrapeStarted,omitempty"`
 	ScrapeFinished int64 `json:"scrapeFinished,omitempty"`
-	// MachineBusy is the busy share of all CPUs from the load to the end of the drain;
-	// nil where it cannot be read.
+	// MachineBusy is the busy share of all CPUs from the load to the end of the drain; nil where it cannot be read.
 	MachineBusy *float64 `json:"machineBusy,omitempty"`
-	// StorageFaults is how often each fault of storage fired, by the mock's counters at
-	// the end of the drain.
+	// StorageFaults is how often each fault of storage fired, by the mock's counters at the end of the drain.
 	StorageFaults map[string]int64 `json:"storageFaults,omitempty"`
 	// Fired lists the faults of storage as they were healed, WatchFired those of the watch.
 	Fired      []Firing `json:"fired,omitempty"`
@@ -49,8 +47,8 @@ type Cell struct {
 	Refusal *Refusal `json:"refusal,omitempty"`
 }
 
-// WatcherRun is the watcher as it was started. After a restart, Started and Ready are
-// those of the process that was there at the end.
+// WatcherRun is the watcher as it was started. After a restart, Started and Ready are those of the process that was
+// there at the end.
 type WatcherRun struct {
 	Command []string `json:"command,omitempty"`
 	Version string   `json:"version,omitempty"`
@@ -61,18 +59,17 @@ type WatcherRun struct {
 	Restarts int   `json:"restarts,omitempty"`
 	// Joined says that a second watcher worked beside the first for a while.
 	Joined bool `json:"joined,omitempty"`
-	// FirstSync and FirstSyncCPU, in seconds, are of the first process, from its start
-	// until it was ready.
+	// FirstSync and FirstSyncCPU, in seconds, are of the first process, from its start until it was ready.
 	FirstSync    *float64 `json:"firstSync,omitempty"`
 	FirstSyncCPU *float64 `json:"firstSyncCPU,omitempty"`
 	// AskCPU is the CPU time, in seconds, that reading its metrics took just before the load.
 	AskCPU *float64 `json:"askCPU,omitempty"`
-	// Stored is when storage was seen to hold what existed before the load, and the watcher
-	// idle; StoredCPU is its CPU time until then, in seconds. 0 where nothing existed.
+	// Stored is when storage was seen to hold what existed before the load, and the watcher idle; StoredCPU is its CPU
+	// time until then, in seconds. 0 where nothing existed.
 	Stored    int64    `json:"stored,omitempty"`
 	StoredCPU *float64 `json:"storedCPU,omitempty"`
-	// Lists and Watches are the requests that a simulated API server had from it until the
-	// end of the drain; nil with another API server.
+	// Lists and Watches are the requests that a simulated API server had from it until the end of the drain; nil with
+	// another API server.
 	Lists    *int64 `json:"lists,omitempty"`
 	Watches  *int64 `json:"watches,omitempty"`
 	ExitCode *int   `json:"exitCode,omitempty"` // nil in a cut cell, whose watcher is killed
@@ -80,8 +77,8 @@ type WatcherRun struct {
 	Exits []Exit `json:"exits,omitempty"`
 }
 
-// Exit is how a watcher process ended. One that was neither terminated nor killed ended by
-// itself; one that was both did not end after SIGTERM.
+// Exit is how a watcher process ended. One that was neither terminated nor killed ended by itself; one that was both
+// did not end after SIGTERM.
 type Exit struct {
 	Process    string `json:"process"`
 	Terminated bool   `json:"terminated,omitempty"` // by SIGTERM

@@ -9,17 +9,17 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// ClockSlack is how far times of one host may contradict each other without meaning anything: its
-// processes read the clock on different CPUs, and started at different times.
+// ClockSlack is how far times of one host may contradict each other without meaning anything: its processes read the
+// clock on different CPUs, and started at different times.
 const ClockSlack = int64(5 * time.Millisecond)
 
-// Clock looks for effects before their causes in a record: then the clock was set meanwhile, or
-// the record was altered. It sees the record as an Observer, and then each Change.
+// Clock looks for effects before their causes in a record: then the clock was set meanwhile, or the record was altered.
+// It sees the record as an Observer, and then each Change.
 type Clock struct {
 	found int64
 	first string
-	// begun has, by kind, the acknowledged write dispatched last. A kind's versions increase, so a
-	// write with a higher version must be answered after that dispatch.
+	// begun has, by kind, the acknowledged write dispatched last. A kind's versions increase, so a write with a higher
+	// version must be answered after that dispatch.
 	begun map[string]dispatch
 }
 
@@ -90,8 +90,7 @@ func (c *Clock) Request(e *ledger.Entry) {
 	})
 }
 
-// Change takes a change of the load. A deletion has no state of its own that storage could
-// receive.
+// Change takes a change of the load. A deletion has no state of its own that storage could receive.
 func (c *Clock) Change(x *Change) {
 	if x.Deletion || x.Unversioned {
 		return

@@ -1,7 +1,6 @@
-// Package history is the record of one cell: its files, their types, and the interface of
-// those that observe the two logs as they are read. Figures, verdicts, facts and columns of the
-// fault matrix are functions of this record alone, so that `watchbench check` computes
-// all of them again from the folder. check.Judge reads the logs.
+// Package history is the record of one cell: its files, their types, and the interface of those that observe the two
+// logs as they are read. Figures, verdicts, facts and columns of the fault matrix are functions of this record alone,
+// so that `watchbench check` computes all of them again from the folder. check.Judge reads the logs.
 //
 // # A cell's folder
 //

@@ -35,8 +35,8 @@ const (
 
 const zstdSuffix = ".zst"
 
-// SaveJSON writes v, indented, to the named file of a cell's or a run's folder, in one step
-// that outlasts a crash of the machine.
+// SaveJSON writes v, indented, to the named file of a cell's or a run's folder, in one step that outlasts a crash of
+// the machine.
 func SaveJSON(dir, name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -57,8 +57,8 @@ func SaveLines[T any](dir, name string, items []T) error {
 	return Save(dir, name, b.Bytes())
 }
 
-// Save writes the named file of a cell's or a run's folder in one step: a program that is
-// killed meanwhile leaves the former one.
+// Save writes the named file of a cell's or a run's folder in one step: a program that is killed meanwhile leaves the
+// former one.
 func Save(dir, name string, data []byte) error {
 	return result.Replace(filepath.Join(dir, name), writing(data))
 }
@@ -70,15 +70,14 @@ func writing(data []byte) func(io.Writer) error {
 	}
 }
 
-// LoadCell reads cell.json. Runs of former versions have none; the error is then a
-// FormatError that wraps fs.ErrNotExist.
+// LoadCell reads cell.json. Runs of former versions have none; the error is then a FormatError that wraps
+// fs.ErrNotExist.
 func LoadCell(dir string) (*Cell, error) {
 	var c Cell
 	return &c, loadSchema(dir, FileCell, CellSchema, &c, &c.Schema)
 }
 
-// LoadScrape reads FileBefore or FileAfter; nil when there is none, as for a watcher
-// without metrics of ours.
+// LoadScrape reads FileBefore or FileAfter; nil when there is none, as for a watcher without metrics of ours.
 func LoadScrape(dir, name string) (Scrape, error) {
 	f, err := os.Open(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,8 +94,8 @@ func LoadScrape(dir, name string) (Scrape, error) {
 	return s, nil
 }
 
-// LoadJSON reads one object from the named file of a cell's folder and refuses
-// unknown fields. Any error is a FormatError.
+// LoadJSON reads one object from the named file of a cell's folder and refuses unknown fields. Any error is a
+// FormatError.
 func LoadJSON(dir, name string, into any) error {
 	path := filepath.Join(dir, name)
 	b, err := os.ReadFile(path)

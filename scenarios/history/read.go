@@ -13,12 +13,12 @@ import (
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/internal/ndjson"
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// Ops is the op log of a cell's folder, nil when there is none; with what a witness saw
-// beside it, where there was one. Every walk opens the files anew; an error is a
-// FormatError and ends the walk.
+// Ops is the op log of a cell's folder, nil when there is none; with what a witness saw beside it, where there was one.
+// Every walk opens the files anew; an error is a FormatError and ends the walk.
 func Ops(dir string) (iter.Seq2[oplog.Record, error], error) {
 	path, err := Find(dir, FileOps)
 	if path == "" || err != nil {
@@ -32,31 +32,38 @@ func Ops(dir string) (iter.Seq2[oplog.Record, error], error) {
 	return withWitnessed(ops, judgeable(witness, oplog.ReadFile(witness))), nil
 }
 
-// judgeable refuses operations that name no object.
 func judgeable(path string, ops iter.Seq2[oplog.Record, error]) iter.Seq2[oplog.Record, error] {
-	return func(yield func(oplog.Record, error) bool) {
-		n := int64(0)
-		for r, err := range ops {
+	return walk(path, ops, func(n int, r *oplog.Record) error {
+		if r.Kind == "" || r.Name == "" || r.Type == "" {
+			return fmt.Errorf("record %d has no kind, no name or no type", n)
+		}
+		return nil
+	})
+}
+
+// walk goes through a file until the first error, and says where that is. check looks at each record; nil: at none.
+func walk[T any](path string, all iter.Seq2[T, error], check func(n int, r *T) error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		n := 0
+		for r, err := range all {
 			n++
-			switch {
-			case err != nil:
-				err = located(path, err)
-			case r.Kind == "" || r.Name == "" || r.Type == "":
-				err = &FormatError{File: path, Err: fmt.Errorf("record %d has no kind, no name or no type", n)}
+			if err == nil && check != nil {
+				err = check(n, &r)
 			}
-			if !yield(r, err) || err != nil {
+			if err != nil {
+				located := &FormatError{File: path, Err: err}
+				var line *ndjson.LineError
+				if errors.As(err, &line) {
+					located.Line, located.Err = line.Line, line.Err
+				}
+				yield(r, located)
+				return
+			}
+			if !yield(r, nil) {
 				return
 			}
 		}
 	}
-}
-
-func located(path string, err error) error {
-	var line *ndjson.LineError
-	if errors.As(err, &line) {
-		return &FormatError{File: path, Line: line.Line, Err: line.Err}
-	}
-	return &FormatError{File: path, Err: err}
 }
 
 // Ledger is the ledger of a cell's folder, nil when there is none; see Ops.
@@ -65,29 +72,21 @@ func Ledger(dir string) (iter.Seq2[ledger.Entry, error], error) {
 	if path == "" || err != nil {
 		return nil, err
 	}
-	return func(yield func(ledger.Entry, error) bool) {
+	return walk(path, func(yield func(ledger.Entry, error) bool) {
 		r, err := ledger.Open(path)
 		if err != nil {
-			yield(ledger.Entry{}, &FormatError{File: path, Err: err})
+			yield(ledger.Entry{}, err)
 			return
 		}
 		defer func() { _ = r.Close() }() // only read from
-		for e, err := range r.All() {
-			if err != nil {
-				err = &FormatError{File: path, Err: err}
-			}
-			if !yield(e, err) || err != nil {
-				return
-			}
-		}
-	}, nil
+		r.All()(yield)
+	}, nil), nil
 }
 
 // State is the final states of a cell's folder, nil when there are none; see Ops.
 func State(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileState) }
 
-// Former is the former states of a cell's folder, nil when there are none, as in records of former
-// versions; see Ops.
+// Former is the former states of a cell's folder, nil when there are none, as in records of former versions; see Ops.
 func Former(dir string) (iter.Seq2[StateRecord, error], error) { return stateIn(dir, FileFormer) }
 
 func stateIn(dir, name string) (iter.Seq2[StateRecord, error], error) {
@@ -152,8 +151,8 @@ func LoadLines[T any](dir, name string) ([]T, error) {
 	return all, err
 }
 
-// eachLine calls line for every line that is not empty; the last one may lack its end.
-// An error of the file or of line becomes a FormatError. The reader is closed.
+// eachLine calls line for every line that is not empty; the last one may lack its end. An error of the file or of line
+// becomes a FormatError. The reader is closed.
 func eachLine(path string, lines *ndjson.Reader, line func([]byte) error) error {
 	defer func() { _ = lines.Close() }() // only read from
 	for {
@@ -186,4 +185,85 @@ func Find(dir, name string) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// FormatError says where recorded evidence is unusable. It is an input error, not a verdict.
+type FormatError struct {
+	File string
+	Line int // from 1; 0 when the file as a whole is meant
+	Err  error
+}
+
+func (e *FormatError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err)
+}
+
+// Unwrap is the cause.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// FileReaders is the record of a cell's readers; see package loadgen/readers.
+const FileReaders = "readers.ndjson.zst"
+
+// Readers is the record of a cell's readers, which can be read several times.
+func Readers(dir string) iter.Seq2[readers.Record, error] {
+	path := filepath.Join(dir, FileReaders)
+	return walk(path, readers.ReadFile(path), nil)
+}
+
+// FileWitness is the record of a witness in a cell with controllers: records of the phase oplog.PhaseWitnessed, the
+// load's own writes among them. See readers.Witness.
+const FileWitness = "witness.ndjson.zst"
+
+// version is one state of an object, or with rv 0 its end.
+type version struct {
+	uid string
+	rv  uint64
+}
+
+// withWitnessed adds to an op log the writes that only the witness knows, each where it received them. What the load
+// wrote is left to its own record, which knows more of it.
+func withWitnessed(ops, seen iter.Seq2[oplog.Record, error]) iter.Seq2[oplog.Record, error] {
+	return func(yield func(oplog.Record, error) bool) {
+		ours := map[version]bool{}
+		for r, err := range ops {
+			if err != nil {
+				yield(r, err)
+				return
+			}
+			if r.OK() {
+				ours[versionOf(&r)] = true
+			}
+		}
+		next, stop := iter.Pull2(seen)
+		defer stop()
+		w, err, more := next()
+		// upTo yields what was witnessed until then, the load's own left out.
+		upTo := func(until int64) bool {
+			for more && (err != nil || w.Finished <= until) {
+				if (err != nil || !ours[versionOf(&w)]) && !yield(w, err) || err != nil {
+					return false
+				}
+				w, err, more = next()
+			}
+			return true
+		}
+		for r, err := range ops {
+			if !upTo(r.Finished) || !yield(r, err) || err != nil {
+				return
+			}
+		}
+		upTo(endOfTime)
+	}
+}
+
+const endOfTime = 1<<63 - 1
+
+func versionOf(r *oplog.Record) version {
+	if r.Type == oplog.TypeDelete {
+		return version{uid: r.UID}
+	}
+	return version{r.UID, r.ResourceVersion}
 }

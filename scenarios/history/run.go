@@ -52,8 +52,8 @@ func BaselineOf(c *result.Cell) *Baseline {
 	return &Baseline{Freshness: c.Freshness, Bystander: c.Bystander.Freshness}
 }
 
-// Campaign is matrix-run.json: which scenarios of the fault matrix were run, in order,
-// and how each run ended. matrix.json is computed from it and the runs' folders.
+// Campaign is matrix-run.json: which scenarios of the fault matrix were run, in order, and how each run ended.
+// matrix.json is computed from it and the runs' folders.
 type Campaign struct {
 	Schema  string        `json:"schema"`
 	Profile string        `json:"profile"`
@@ -76,21 +76,19 @@ type CampaignRun struct {
 	Try     int  `json:"try"` // 2: the run before it is the first try
 }
 
-// LoadRun reads run.json from a run's folder. Runs of former versions have none; the
-// error is then a FormatError that wraps fs.ErrNotExist.
+// LoadRun reads run.json from a run's folder. Runs of former versions have none; the error is then a FormatError that
+// wraps fs.ErrNotExist.
 func LoadRun(dir string) (*Run, error) {
 	var r Run
 	return &r, loadSchema(dir, FileRun, RunSchema, &r, &r.Schema)
 }
 
-// LoadCampaign reads matrix-run.json from a matrix's folder; with the errors of
-// LoadRun.
+// LoadCampaign reads matrix-run.json from a matrix's folder; with the errors of LoadRun.
 func LoadCampaign(dir string) (*Campaign, error) {
 	var c Campaign
 	return &c, loadSchema(dir, FileCampaign, CampaignSchema, &c, &c.Schema)
 }
 
-// loadSchema reads a file that names its format.
 func loadSchema(dir, name, want string, into any, have *string) error {
 	if err := LoadJSON(dir, name, into); err != nil {
 		return err

@@ -24,8 +24,8 @@ const (
 type Use struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 	RSSBytes   float64 `json:"rssBytes"`
-	// RSSHighestBytes is the most it ever had resident; 0 unknown. Of several watchers, one
-	// after the other, it is that of the largest, as of its last reading.
+	// RSSHighestBytes is the most it ever had resident; 0 unknown. Of several watchers, one after the other, it is that of
+	// the largest, as of its last reading.
 	RSSHighestBytes float64 `json:"rssHighestBytes,omitempty"`
 
 	Read    float64 `json:"read"` // bytes; -1 unknown
@@ -41,17 +41,15 @@ func (u Use) After(former Use) Use {
 	return u
 }
 
-// CPU is the machine's CPU time since boot, all CPUs together, in seconds. Busy has no
-// stolen time in it.
+// CPU is the machine's CPU time since boot, all CPUs together, in seconds. Busy has no stolen time in it.
 type CPU struct {
 	Busy  float64 `json:"busy"`
 	Steal float64 `json:"steal"` // the hypervisor gave it to others
 	Total float64 `json:"total"`
 }
 
-// Sample is one reading of everything that can be read while a cell runs, one line of
-// samples.ndjson. A nil figure could not be read, or was not asked for: reading the watcher's
-// metrics costs it CPU.
+// Sample is one reading of everything that can be read while a cell runs, one line of samples.ndjson. A nil figure
+// could not be read, or was not asked for: reading the watcher's metrics costs it CPU.
 type Sample struct {
 	Time    int64          `json:"time"`            // Unix nanoseconds
 	Until   int64          `json:"until,omitempty"` // when the reading was complete

@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// maxScrape bounds one answer of a /metrics endpoint; ours have some 50 KiB.
 const maxScrape = 16 << 20
 
 // Point is one series of a metric at one time.
@@ -21,8 +20,8 @@ type Point struct {
 	Value  float64
 }
 
-// Scrape is one reading of a /metrics endpoint. Histograms and summaries are there
-// as <name>_count and <name>_sum. A nil Scrape knows nothing.
+// Scrape is one reading of a /metrics endpoint. Histograms and summaries are there as <name>_count and <name>_sum. A
+// nil Scrape knows nothing.
 type Scrape map[string][]Point
 
 // ParseScrape reads the Prometheus text format.
@@ -66,8 +65,8 @@ func (s Scrape) add(name string, m *dto.Metric) {
 // Has reports whether the process exposes a metric at all.
 func (s Scrape) Has(name string) bool { return len(s[name]) > 0 }
 
-// Sum adds up the series of a metric that carry the given labels, written as
-// alternating names and values. It is nil when the metric is not exposed.
+// Sum adds up the series of a metric that carry the given labels, written as alternating names and values. It is nil
+// when the metric is not exposed.
 func (s Scrape) Sum(name string, labels ...string) *float64 {
 	if !s.Has(name) {
 		return nil
@@ -97,8 +96,8 @@ func (s Scrape) By(name, label string) map[string]float64 {
 	return out
 }
 
-// QueueNames lists the handler queues of a kind: the one named after it and those
-// with a number, as the original names them.
+// QueueNames lists the handler queues of a kind: the one named after it and those with a number, as the original names
+// them.
 func QueueNames(by map[string]float64, kind string) []string {
 	var names []string
 	for _, n := range slices.Sorted(maps.Keys(by)) {

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -31,15 +32,14 @@ type StateRecord struct {
 	UID             string `json:"uid,omitempty"`
 	ResourceVersion uint64 `json:"resourceVersion,omitempty"`
 	Digest          string `json:"digest"` // see check.Digest
-	// Content, of storage's side, is the digest without the resourceVersion: another apiserver
-	// has other versions of the same states.
+	// Content, of storage's side, is the digest without the resourceVersion: another apiserver has other versions of the
+	// same states.
 	Content string `json:"content,omitempty"`
-	// Served, of a former state, is the digest of what the apiserver served at its version; empty
-	// where it no longer knew.
+	// Served, of a former state, is the digest of what the apiserver served at its version; empty where it no longer knew.
 	Served string `json:"served,omitempty"`
 	Bytes  int    `json:"bytes"` // of the object as read
-	// Differs, of storage's side, says in which fields a version that the apiserver holds
-	// too is not as expected; given for the first such objects only. See check.Fields.
+	// Differs, of storage's side, says in which fields a version that the apiserver holds too is not as expected; given
+	// for the first such objects only. See check.Fields.
 	Differs string `json:"differs,omitempty"`
 }
 
@@ -108,4 +108,34 @@ func writeState(w io.Writer, records iter.Seq[StateRecord]) error {
 		}
 	}
 	return errors.Join(err, buf.Flush(), z.Close())
+}
+
+// Difference names an object of which storage does not hold what the apiserver does; empty if there is none. Storage
+// may have a Lease of a younger version: nodes renew theirs after the apiserver was read, too.
+func Difference(apiserver, storage []StateRecord) string {
+	have := make(map[Key]StateRecord, len(storage))
+	for _, r := range storage {
+		have[r.Key()] = r
+	}
+	for _, w := range apiserver {
+		s, there := have[w.Key()]
+		delete(have, w.Key())
+		switch {
+		case !there:
+			return fmt.Sprintf("%s/%s/%s is not in storage", w.Kind, w.Namespace, w.Name)
+		case s.UID == w.UID && w.Kind == "Lease" && s.ResourceVersion > w.ResourceVersion:
+		case s.UID != w.UID || s.Digest != w.Digest:
+			return fmt.Sprintf("%s/%s/%s: storage holds uid %s version %d, the apiserver uid %s version %d, or another content",
+				w.Kind, w.Namespace, w.Name, s.UID, s.ResourceVersion, w.UID, w.ResourceVersion)
+		}
+	}
+	var left []string
+	for id := range have {
+		left = append(left, fmt.Sprintf("%s/%s/%s", id.Kind, id.Namespace, id.Name))
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	slices.Sort(left)
+	return left[0] + " is in storage, the apiserver serves no such object"
 }

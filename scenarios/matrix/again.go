@@ -34,8 +34,8 @@ func Again(entries []result.MatrixEntry) map[string]string {
 	return why
 }
 
-// Settle merges two runs of a scenario; why is from Again. The second try of an invalid cell counts, and records
-// what the first was. A valid one keeps its first result, unless the second shows something wrong.
+// Settle merges two runs of a scenario; why is from Again. The second try of an invalid cell counts, and records what
+// the first was. A valid one keeps its first result, unless the second shows something wrong.
 func Settle(first, second []result.MatrixEntry, why map[string]string) []result.MatrixEntry {
 	settled := slices.Clone(second)
 	for i := range settled {

@@ -17,18 +17,15 @@ const (
 	spareGoroutines = 120
 	// returnGoroutines of them may be left.
 	returnGoroutines = 5
-	// objectOverhead is the bytes that a cached object or queued event takes beside
-	// its JSON.
+	// objectOverhead is the bytes that a cached object or queued event takes beside its JSON.
 	objectOverhead = 2 << 10
 	cacheFactor    = 1.25
-	// leastWriterQueue: the watcher raises shorter Writer queues to it, as the
-	// original does.
+	// leastWriterQueue: the watcher raises shorter Writer queues to it, as the original does.
 	leastWriterQueue = 10240
 )
 
-// Ceilings are the scenario's, and derived ones where it gives none: resident memory
-// is bounded by what it was before the load, the objects that can be cached at once,
-// and the queues' capacity.
+// Ceilings are the scenario's, and derived ones where it gives none: resident memory is bounded by what it was before
+// the load, the objects that can be cached at once, and the queues' capacity.
 func Ceilings(c *Case, rules []Rule, seen Seen) *check.Ceilings {
 	scenario := &c.Cell.Scenario
 	s, w := scenario.Ceilings, scenario.Largest()
@@ -62,8 +59,7 @@ func Ceilings(c *Case, rules []Rule, seen Seen) *check.Ceilings {
 	return out
 }
 
-// Held describes the watcher before the load: of memory and sockets the most, of
-// goroutines the last figure.
+// Held describes the watcher before the load: of memory and sockets the most, of goroutines the last figure.
 type Held struct{ RSSBytes, Goroutines, Sockets float64 }
 
 // BeforeLoad reads it from the samples.
@@ -93,14 +89,12 @@ func GoroutinesLeft(c spec.Ceilings) float64 {
 	return returnGoroutines
 }
 
-// leastBaseline is the freshness p99, in seconds, below which a baseline is not taken as
-// better. On two quiet cores F0 has 0.02 s for the bystander and 0.04 s for Pods, and the
-// scheduler alone moves a p99 by as much again.
+// leastBaseline is the freshness p99, in seconds, below which a baseline is not taken as better. On two quiet cores F0
+// has 0.02 s for the bystander and 0.04 s for Pods, and the scheduler alone moves a p99 by as much again.
 const leastBaseline = 0.05
 
-// Isolation compares the bystander kind, and the keys that no fault hit where the
-// faults choose keys, with the undisturbed row. It is nil if there is none or the
-// scenario does not ask for column I.
+// Isolation compares the bystander kind, and the keys that no fault hit where the faults choose keys, with the
+// undisturbed row. It is nil if there is none or the scenario does not ask for column I.
 func Isolation(c *Case, seen Seen) *check.Isolation {
 	s, base := &c.Cell.Scenario, c.Baseline
 	if base == nil || !slices.Contains(s.Fault.Assert, "I") && !slices.Contains(s.Fault.Measure, "I") {
@@ -140,17 +134,16 @@ func bare(q *result.Quantiles, least float64) *result.Quantiles {
 	return &x
 }
 
-// fromAnswer is the bystander's freshness counted from the apiserver's answer instead of
-// the intended time: where a fault keeps the apiserver itself busy, this is the part that
-// is the watcher's. nil where no operation of the bystander arrived.
+// fromAnswer is the bystander's freshness counted from the apiserver's answer: where a fault keeps the apiserver itself
+// busy, this is the watcher's part. nil where no operation of the bystander arrived.
 func fromAnswer(changes iter.Seq[history.Change]) *result.Quantiles {
 	return freshness(changes, func(c history.Change) (int64, bool) {
 		return max(0, c.Stored-c.Finished), c.Bystander // the watch may be faster than the answer
 	})
 }
 
-// freshness, in seconds, of the changes that a function keeps, by its age of each (ns).
-// Changes that never arrived are missing from it; G1 and G6 have them.
+// freshness, in seconds, of the changes that a function keeps, by its age of each (ns). Changes that never arrived are
+// missing from it; G1 and G6 have them.
 func freshness(changes iter.Seq[history.Change], age func(history.Change) (int64, bool)) *result.Quantiles {
 	h := measure.NewHistogram()
 	for c := range changes {

@@ -30,10 +30,8 @@ type Choice struct {
 	Long   bool     // the long scenarios too
 }
 
-// Choose picks the scenarios to run, the undisturbed row first where it is wanted or
-// another is compared with it. rows are those that the table is to show, empty for all.
-// An error means that a reference is neither a row nor a scenario, or that there is
-// nothing to run.
+// Choose picks the scenarios to run, the undisturbed row first where it is wanted or another is compared with it, and
+// the rows that the table is to show, none for all. Unknown references, and nothing to run, are errors.
 func Choose(all []Scenario, c Choice) (names, rows []string, err error) {
 	wanted := map[string]bool{}
 	for _, ref := range c.Refs {
@@ -93,7 +91,6 @@ func Choose(all []Scenario, c Choice) (names, rows []string, err error) {
 	return names, rows, nil
 }
 
-// unique drops what was there before, in order.
 func unique(all []string) (out []string) {
 	for _, s := range all {
 		if !slices.Contains(out, s) {

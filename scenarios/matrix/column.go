@@ -15,13 +15,12 @@ var columnChecks = map[string][]string{
 	"S": {"G13"},
 }
 
-// required must be judged for a column to pass. The others are judged only where a
-// scenario gives them something to look at: a restart, tampering, a request of unknown
-// outcome.
+// required must be judged for a column to pass. The others are judged only where a scenario gives them something to
+// look at: a restart, tampering, a request of unknown outcome.
 var required = map[string][]string{"C": {"G1"}, "O": {"G2", "G3"}, "L": {"G6"}, "B": {"G7"}, "I": {"G8"}, "S": {"G13"}}
 
-// Fill fills the cell's row of the matrix after its checks were judged, and makes the
-// cell invalid if its faults proved nothing. Scenarios without a row are left alone.
+// Fill fills the cell's row of the matrix after its checks were judged, and makes the cell invalid if its faults proved
+// nothing. Scenarios without a row are left alone.
 func Fill(c *Case, rules []Rule, cell *result.Cell, seen Seen) {
 	if c.Cell.Scenario.Fault == nil {
 		return
@@ -43,7 +42,6 @@ func Fill(c *Case, rules []Rule, cell *result.Cell, seen Seen) {
 	cell.Valid = len(cell.InvalidReasons) == 0
 }
 
-// facts collects the facts of all rules, First ones before the others.
 func facts(rules []Rule, seen Seen) (all []result.Fact) {
 	for _, first := range []bool{true, false} {
 		for _, r := range rules {
@@ -97,8 +95,7 @@ func fillRow(c *Case, cell *result.Cell, facts []result.Fact) {
 	cell.Robustness = row
 }
 
-// column is Column; a watcher that refused storage sent nothing in which to search for
-// secrets.
+// column is Column; a watcher that refused storage sent nothing in which to search for secrets.
 func column(c *Case, col string, checks map[string]result.Check, facts []result.Fact) result.Column {
 	out := Column(col, checks, facts)
 	if c.Cell.Refusal != nil && out.Verdict == result.NotJudged &&
@@ -108,8 +105,7 @@ func column(c *Case, col string, checks map[string]result.Check, facts []result.
 	return out
 }
 
-// Column sums up one column: a failure decides; to pass, what the column is about must
-// have been judged.
+// Column sums up one column: a failure decides; to pass, what the column is about must have been judged.
 func Column(col string, checks map[string]result.Check, facts []result.Fact) result.Column {
 	out := result.Column{Verdict: result.NotJudged}
 	judged, failed := 0, []string(nil)
@@ -169,8 +165,7 @@ func limitText(f result.Fact) string {
 	return s
 }
 
-// vacuous returns why the faults of storage and watch prove nothing, and which asserted
-// columns could not be judged.
+// vacuous returns why the faults of storage and watch prove nothing, and which asserted columns could not be judged.
 func vacuous(c *Case, row *result.Robustness) (why []string) {
 	no := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	for _, x := range slices.Concat(c.Cell.Fired, c.Cell.WatchFired) {
@@ -192,4 +187,20 @@ func vacuous(c *Case, row *result.Robustness) (why []string) {
 		}
 	}
 	return why
+}
+
+// weigh gives a column the least power of the checks that it requires. A pass without enough of it is none; a failure
+// stays one.
+func weigh(col string, checks map[string]result.Check, out *result.Column) {
+	least := ""
+	for _, g := range required[col] {
+		if x := checks[g]; x.Power != nil && (out.Power == nil || *x.Power < *out.Power) {
+			out.Power, out.MinPower, least = x.Power, x.MinPower, g
+		}
+	}
+	if out.Verdict == result.Pass && out.Power != nil && *out.Power < out.MinPower {
+		out.Verdict = result.NoPower
+		out.Detail = fmt.Sprintf("in %s %d pairs of states could have been swapped, at least %d are needed", least,
+			*out.Power, out.MinPower)
+	}
 }

@@ -1,6 +1,6 @@
-// Package matrix is the fault matrix as pure functions of saved records: which scenarios
-// belong to it, the rules by which a cell is judged besides the guarantees, the verdict of
-// each column, and when a scenario deserves a second try. reports/render draws it.
+// Package matrix is the fault matrix as pure functions of saved records: which scenarios belong to it, the rules by
+// which a cell is judged besides the guarantees, the verdict of each column, and when a scenario deserves a second try.
+// reports/render draws it.
 //
 // Promises:
 //

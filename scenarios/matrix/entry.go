@@ -1,6 +1,9 @@
 package matrix
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +22,8 @@ func FromCell(scenario string, c result.Cell) result.MatrixEntry {
 	return e
 }
 
-// Complete sorts the entries by row and adds the rows that have none; asked are the
-// rows that were to be run, empty for all.
+// Complete sorts the entries by row and adds the rows that have none; asked are the rows that were to be run, empty for
+// all.
 func Complete(m *result.Matrix, asked []string) {
 	have := map[string]bool{}
 	for _, e := range m.Entries {
@@ -36,7 +39,6 @@ func Complete(m *result.Matrix, asked []string) {
 	slices.SortStableFunc(m.Entries, func(a, b result.MatrixEntry) int { return number(a.Row) - number(b.Row) })
 }
 
-// number orders rows.
 func number(id string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(id, "F"))
 	if err != nil {
@@ -50,9 +52,8 @@ func Known(id string) bool {
 	return slices.ContainsFunc(result.MatrixRows, func(r result.MatrixRow) bool { return r.ID == id })
 }
 
-// Compose draws up the matrix from a campaign and the results of its runs, which are nil
-// where a run has none. Of two tries of a scenario it takes what Settle says, or the first
-// where nothing was worth a second.
+// Compose draws up the matrix from a campaign and the results of its runs, which are nil where a run has none. Of two
+// tries of a scenario it takes what Settle says, or the first where nothing was worth a second.
 func Compose(c *history.Campaign, results func(history.CampaignRun) *result.Results) *result.Matrix {
 	m := &result.Matrix{Schema: result.MatrixSchema, Profile: c.Profile, Seconds: c.Seconds}
 	var last []result.MatrixEntry
@@ -74,8 +75,8 @@ func Compose(c *history.Campaign, results func(history.CampaignRun) *result.Resu
 	return m
 }
 
-// Entries returns the entries of a run, one for each cell that was finished, and one for an
-// error that kept others from being run.
+// Entries returns the entries of a run, one for each cell that was finished, and one for an error that kept others from
+// being run.
 func Entries(r history.CampaignRun, res *result.Results) (entries []result.MatrixEntry) {
 	if res != nil {
 		for _, c := range res.Cells {
@@ -94,4 +95,82 @@ func Entries(r history.CampaignRun, res *result.Results) (entries []result.Matri
 		entries = append(entries, e)
 	}
 	return entries
+}
+
+// without is the name of the point of an axis that is the load without what goes wrong at the other points.
+const without = "none"
+
+const pairedName = "freshness p99 of Pods, against the same load without the fault"
+
+// pair adds to the entry of each cell that asks for it how fresh its Pods were beside those of the cell without the
+// fault. A cell that has none fails: nothing was compared.
+func pair(cells []result.Cell, entries []result.MatrixEntry) {
+	for i := range cells {
+		c := &cells[i]
+		if c.Robustness == nil || c.Robustness.Paired == 0 || undisturbed(c) {
+			continue
+		}
+		e := &entries[i]
+		if _, asked := e.Columns["I"]; !asked {
+			continue
+		}
+		f := pairedFact(c, other(cells, c))
+		e.Facts = append(slices.Clone(e.Facts), f)
+		e.Columns = maps.Clone(e.Columns)
+		col := e.Columns["I"]
+		col.Value = cmp.Or(col.Value, factText(f))
+		if !f.OK {
+			why := fmt.Sprintf("%s: %s%s", f.Name, factText(f), limitText(f))
+			if col.Verdict == result.Fail {
+				why = col.Detail + "; " + why
+			}
+			col.Verdict, col.Detail = result.Fail, why
+		}
+		e.Columns["I"] = col
+	}
+}
+
+func undisturbed(c *result.Cell) bool {
+	for _, point := range c.Params {
+		if point == without {
+			return true
+		}
+	}
+	return false
+}
+
+// other is the cell of the same repetition that differs from one in nothing but that one of its points is none; nil if
+// there is none, or if it proves nothing.
+func other(cells []result.Cell, c *result.Cell) *result.Cell {
+	for i := range cells {
+		o := &cells[i]
+		differ, same := 0, o.Repetition == c.Repetition && len(o.Params) == len(c.Params)
+		for axis, point := range c.Params {
+			switch o.Params[axis] {
+			case point:
+			case without:
+				differ++
+			default:
+				same = false
+			}
+		}
+		if same && differ == 1 && o.Valid && !o.Cut {
+			return o
+		}
+	}
+	return nil
+}
+
+// pairedFact holds a cell's freshness to that of the other. What is better than leastBaseline counts as that, as for
+// the row F0.
+func pairedFact(c, base *result.Cell) result.Fact {
+	switch {
+	case base == nil || base.Freshness == nil:
+		return Missing("I", pairedName, "s", "no cell without the fault to compare with")
+	case c.Freshness == nil:
+		return Missing("I", pairedName, "s", "nothing arrived")
+	}
+	f := Within("I", pairedName, "s", c.Freshness.P99, c.Robustness.Paired*max(base.Freshness.P99, leastBaseline))
+	f.Detail = fmt.Sprintf("without: %v s", base.Freshness.P99)
+	return f
 }

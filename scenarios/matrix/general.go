@@ -15,14 +15,12 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// podKind is the kind that the load writes.
 const podKind = "Pod"
 
-// profileLegacy is the watcher's profile by the original's rules.
 const profileLegacy = "legacy"
 
-// General are the rules that every row of the matrix is judged by. What a single fault
-// did is judged by rules of its own.
+// General are the rules that every row of the matrix is judged by. What a single fault did is judged by rules of its
+// own.
 func General(c *Case) []Rule {
 	switch {
 	case c.Cell.Scenario.Fault == nil:
@@ -38,11 +36,9 @@ func General(c *Case) []Rule {
 	return slices.DeleteFunc(rules, func(r Rule) bool { return r.Facts == nil && r.Vacuous == nil })
 }
 
-// stating is a rule that needs only figures.
 func stating(facts func(Seen) []result.Fact) Rule { return Rule{Facts: facts} }
 
-// timeRule: how long storage needed after the fault or, if that never ended,
-// for any change.
+// timeRule: how long storage needed after the fault or, if that never ended, for any change.
 func timeRule(c *Case) Rule {
 	limit := c.Cell.Scenario.Fault.Recovery.Std().Seconds()
 	return stating(func(seen Seen) (facts []result.Fact) {
@@ -58,7 +54,6 @@ func timeRule(c *Case) Rule {
 	})
 }
 
-// freshRule bounds the Pods' freshness where the scenario says by what.
 func freshRule(c *Case) Rule {
 	limit := c.Cell.Scenario.Fault.Freshness.Std().Seconds()
 	if limit == 0 {
@@ -91,10 +86,8 @@ func arrivalRule(c *Case) Rule {
 // unread is how long before storage was killed a DELETE may have been sent that it never read.
 const unread = int64(time.Second)
 
-// diedWith reports whether a deletion at that time may have been under way when storage was
-// killed. Its connection was cut, the ledger has nothing of it, and the client, which looks
-// before it tries again, finds that the storage that came back never had the object. G1 sees
-// one that it does have.
+// diedWith reports whether a deletion at that time may have been under way when storage was killed: the ledger has
+// nothing of it, and the client finds that the storage that came back never had the object. G1 sees one that it has.
 func diedWith(c *Case, deleted int64) bool {
 	killed := int64(0)
 	for _, m := range c.Marks {
@@ -108,9 +101,9 @@ func diedWith(c *Case, deleted int64) bool {
 	return false
 }
 
-// repairsRule: unless something happened to storage that only a comparison can find, the
-// synchronizer has nothing to repair. What it repairs then was lost on the way. Kinds that
-// came and went are left out: their rows are the synchronizer's to remove.
+// repairsRule: unless something happened to storage that only a comparison can find, the synchronizer has nothing to
+// repair. What it repairs then was lost on the way. Kinds that came and went are left out: their rows are the
+// synchronizer's to remove.
 func repairsRule(c *Case) Rule {
 	s := &c.Cell.Scenario
 	if !c.Cell.Watcher.Own || s.Watcher.Profile == profileLegacy || s.Watcher.Synchronizer.Disabled {
@@ -138,8 +131,8 @@ func repairsRule(c *Case) Rule {
 	})
 }
 
-// exitRule: every watcher ended as it was asked to, and none panicked. In a cut cell the
-// last one is killed, so its exit is not judged.
+// exitRule: every watcher ended as it was asked to, and none panicked. In a cut cell the last one is killed, so its
+// exit is not judged.
 func exitRule(c *Case) Rule {
 	return stating(func(Seen) []result.Fact {
 		exits := c.Cell.Watcher.Exits
@@ -180,8 +173,8 @@ func notClean(e history.Exit) string {
 	return ""
 }
 
-// FaultEnd is when the last fault of storage or watch ended (Unix nanoseconds; 0 if
-// there was none), and whether that was before the end of the load.
+// FaultEnd is when the last fault of storage or watch ended (Unix nanoseconds; 0 if there was none), and whether that
+// was before the end of the load.
 func FaultEnd(c *Case) (end int64, windowed bool) {
 	cell := c.Cell
 	last := func(w faultlist.Window, most int) bool {
@@ -201,8 +194,7 @@ func FaultEnd(c *Case) (end int64, windowed bool) {
 	return min(end, cell.LoadFinished), end > 0 && end < cell.LoadFinished
 }
 
-// attemptsRule: a retry of a state, or a write of what storage had already, is an
-// attempt more.
+// attemptsRule: a retry of a state, or a write of what storage had already, is an attempt more.
 func attemptsRule(c *Case) Rule {
 	a := attempts{from: c.Cell.LoadStarted, to: c.Cell.ScrapeFinished, states: map[uint64]struct{}{}}
 	return Rule{Request: a.request, Facts: func(Seen) []result.Fact {
@@ -214,8 +206,8 @@ func attemptsRule(c *Case) Rule {
 	}}
 }
 
-// stepRule counts what a watcher tried while nobody listened. Its own counter is the
-// only record of that; G14 holds the counter to the ledger where there is one.
+// stepRule counts what a watcher tried while nobody listened. Its own counter is the only record of that; G14 holds the
+// counter to the ledger where there is one.
 func stepRule(c *Case) Rule {
 	if !c.Cell.Scenario.Fault.PerStep {
 		return Rule{}
@@ -243,8 +235,8 @@ func stepRule(c *Case) Rule {
 	})
 }
 
-// BackoffSteps is how many steps of the watcher's backoff fit into a time at most:
-// delays double from 100 ms to 5 s, and jitter may halve each.
+// BackoffSteps is how many steps of the watcher's backoff fit into a time at most: delays double from 100 ms to 5 s,
+// and jitter may halve each.
 func BackoffSteps(in time.Duration) int {
 	steps, at, d := 1, time.Duration(0), firstBackoff
 	for at+d/2 <= in {
@@ -255,8 +247,7 @@ func BackoffSteps(in time.Duration) int {
 	return steps
 }
 
-// listsRule: custom resources that come and go are listed when they come; no other kind
-// is.
+// listsRule: custom resources that come and go are listed when they come; no other kind is.
 func listsRule(c *Case) Rule {
 	s := &c.Cell.Scenario
 	if s.Fault.Lists == nil {
@@ -319,7 +310,6 @@ func queuedRule(c *Case) Rule {
 	})
 }
 
-// bystanderRule shows what column I is about; G8 judges it.
 func bystanderRule(c *Case) Rule {
 	return stating(func(seen Seen) (facts []result.Fact) {
 		if c.Cell.Scenario.Fault.FromAnswer {
@@ -332,4 +322,41 @@ func bystanderRule(c *Case) Rule {
 		}
 		return facts
 	})
+}
+
+// refusals are the messages of crypto/tls and crypto/x509 for each storage.tls: a watcher must have refused storage for
+// what is wrong with it and not for something else.
+var refusals = map[string]string{
+	"wrong-ca":   "certificate signed by unknown authority",
+	"expired":    "certificate has expired",
+	"wrong-host": "cannot validate certificate for 127.0.0.1",
+	"tls-1.1":    "protocol version",
+}
+
+// refusedRule: a watcher that must not trust storage ends with an error that names the reason, and sends nothing.
+func refusedRule(c *Case) Rule {
+	var requests int64
+	s, r := &c.Cell.Scenario, c.Cell.Refusal
+	return Rule{Request: func(*ledger.Entry) { requests++ }, Facts: func(Seen) []result.Fact {
+		facts := []result.Fact{
+			None("S", "requests that reached storage", requests, ""),
+			{Column: "X", Name: "exit code of the watcher", Value: float64(r.ExitCode), OK: r.Ended &&
+				r.ExitCode != 0, Detail: r.LastLine},
+		}
+		if s.Watcher.Command == "" {
+			why := refusals[s.Storage.TLS]
+			f := result.Fact{Column: "S", Name: "it names what is wrong", OK: strings.Contains(r.LastLine, why),
+				Detail: "want: " + why}
+			if f.OK {
+				f.Value = 1
+			}
+			facts = append(facts, f)
+		}
+		const name = "until it refused"
+		if !r.Ended {
+			return append(facts, Missing("T", name, "s",
+				"it had not ended after "+time.Duration(r.Seconds*1e9).Round(time.Second).String()))
+		}
+		return append(facts, Within("T", name, "s", r.Seconds, s.Fault.Recovery.Std().Seconds()))
+	}}
 }

@@ -17,8 +17,8 @@ const MinKeys = 3
 // minLost is how many objects a fault must have lost events of.
 const minLost = 10
 
-// tooFew returns which faults and events hit less than they must. A fault or an event
-// that is meant for fewer than MinKeys needs to hit as many as that.
+// tooFew returns which faults and events hit less than they must. A fault or an event that is meant for fewer than
+// MinKeys needs to hit as many as that.
 func tooFew(c *Case) (why []string) {
 	need := func(what, unit string, n, most int64) {
 		if least := min(MinKeys, most); n < least {
@@ -41,8 +41,7 @@ func tooFew(c *Case) (why []string) {
 	for _, s := range c.Cell.Scenario.Watch.FaultSpecs() {
 		counted(s.Name, c.Cell.WatchFired)
 		for _, x := range c.Cell.WatchFired {
-			// A watch fault fires on an open watch or on a request, but for one that refuses
-			// connections: waited looks at those.
+			// A watch fault fires on an open watch or on a request, but for one that refuses connections: waited looks at those.
 			if x.Name == s.Name && s.Effect != watchfault.Refuse && x.Fired > 0 {
 				need("fault "+x.Name, "watches or requests", x.Fired, meant(s.Max))
 			}
@@ -69,7 +68,6 @@ func tooFew(c *Case) (why []string) {
 	return why
 }
 
-// meant is how often a fault may fire.
 func meant(most int) int64 {
 	if most == 0 {
 		return MinKeys
@@ -77,8 +75,7 @@ func meant(most int) int64 {
 	return int64(most)
 }
 
-// waitedRule: while storage or the apiserver refuses connections, changes must have waited
-// for it, or nobody noticed.
+// waitedRule: while storage or the apiserver refuses connections, changes must have waited for it, or nobody noticed.
 func waitedRule(c *Case) Rule {
 	type window struct {
 		name     string
@@ -123,8 +120,7 @@ func waitedRule(c *Case) Rule {
 	}}
 }
 
-// waits reports whether a change was made between two times and did not arrive before the
-// later one.
+// waits reports whether a change was made between two times and did not arrive before the later one.
 func waits(c history.Change, from, to int64) bool {
 	return c.Finished >= from && c.Finished < to && (c.Arrived == 0 && !c.Gone || c.Arrived >= to)
 }

@@ -38,8 +38,8 @@ type limits struct {
 	lagLimitMs  float64
 }
 
-// bottleneck names the stage that limited a cell. The rules are tried from the
-// load towards storage, and each says which figures made it fire.
+// bottleneck names the stage that limited a cell. The rules are tried from the load towards storage, and each says
+// which figures made it fire.
 func bottleneck(l limits) result.Bottleneck {
 	c := l.cell
 	is := func(stage, format string, args ...any) result.Bottleneck {

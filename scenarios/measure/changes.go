@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // changes combines op log and ledger into the load's history.
@@ -24,8 +25,8 @@ type changes struct {
 // stretch is a time, from and to in Unix nanoseconds.
 type stretch struct{ from, to int64 }
 
-// changesOf goes through the changes of the load, which ran from one time, up to the end
-// of the drain, and shows them to the clock. What arrived later did not arrive.
+// changesOf goes through the changes of the load, which ran from one time, up to the end of the drain, and shows them
+// to the clock. What arrived later did not arrive.
 func changesOf(all iter.Seq[history.Change], from, to int64, clock *history.Clock) changes {
 	c := changes{load: NewHistogram(), bystander: NewHistogram(), backlog: debts{newBins(from, to)},
 		events: debts{newBins(from, to)}}
@@ -109,8 +110,8 @@ func (c *changes) own() *float64 {
 	return ptr(float64(c.gaps[len(c.gaps)/20]) / 1e9)
 }
 
-// endings count the terminating states: a Pod that is deleted may be seen so before it is
-// gone, an event that the log has no operation for.
+// endings count the terminating states: a Pod that is deleted may be seen so before it is gone, an event that the log
+// has no operation for.
 type endings struct{ known, seen, unknown int64 }
 
 func (e *endings) add(x *history.Change, arrived bool) {
@@ -125,8 +126,8 @@ func (e *endings) add(x *history.Change, arrived bool) {
 	}
 }
 
-// owed are the terminating states still to come, if deletions to come have as many of
-// them as those that came. If none came yet, each has one, as the apiserver makes it.
+// owed are the terminating states still to come, if deletions to come have as many of them as those that came. If none
+// came yet, each has one, as the apiserver makes it.
 func (e *endings) owed() int64 {
 	if e.known == 0 {
 		return e.unknown
@@ -146,4 +147,104 @@ func union(all []stretch, yield func(from, to int64)) {
 			yield(from, to)
 		}
 	}
+}
+
+// leastBin is the width of a bin in nanoseconds, unless a cell is so long that it would have more than mostBins of
+// them: some 70 minutes.
+const (
+	leastBin = int64(1e6)
+	mostBins = 1 << 22
+)
+
+// bins count something per stretch of a cell's time.
+type bins struct {
+	from, width int64 // Unix nanoseconds, nanoseconds
+	n           []int32
+}
+
+func newBins(from, to int64) bins {
+	return bins{from: from, width: max(leastBin, (to-from)/mostBins+1)}
+}
+
+// index is the bin of a time; times before the first are in the first.
+func (b *bins) index(at int64) int { return int(max(0, at-b.from) / b.width) }
+
+// next is the first bin that begins at or after a time.
+func (b *bins) next(at int64) int { return int((max(0, at-b.from) + b.width - 1) / b.width) }
+
+func (b *bins) add(i int, by int32) {
+	if i >= len(b.n) {
+		b.n = append(b.n, make([]int32, i+1-len(b.n))...)
+	}
+	b.n[i] += by
+}
+
+// debts are how many objects were owed to storage: their changes were acknowledged by the apiserver, and storage had
+// not yet acknowledged a state at least as new. Kept is the difference to the bin before, at the beginning of each bin.
+type debts struct{ bins }
+
+// owed adds an object that was owed for a time.
+func (b *debts) owed(from, to int64) {
+	if i, j := b.next(from), b.next(to); i < j {
+		b.add(i, 1)
+		b.add(j, -1)
+	}
+}
+
+// over is how long at least n objects were owed, in seconds, and how many of the acknowledgements came in that time. It
+// is decided at the beginning of each bin: a bin is not left out because an acknowledgement in it ends the backlog.
+func (b *debts) over(n int, acks *bins) (seconds float64, acked int64) {
+	level, windows := 0, 0
+	for i, d := range b.n {
+		if level += int(d); level < n {
+			continue
+		}
+		windows++
+		if i < len(acks.n) {
+			acked += int64(acks.n[i])
+		}
+	}
+	return float64(int64(windows)*b.width) / 1e9, acked
+}
+
+// served holds the Pod requests that storage acknowledged. Times are Unix nanoseconds.
+type served struct {
+	requests    int64 // received
+	bytes       int64 // in their bodies
+	acked       int64
+	first, last int64 // acknowledgements
+	acks        bins
+	took        *Histogram
+	tookSum     float64 // nanoseconds
+}
+
+func (s *served) add(e *ledger.Entry) {
+	s.requests++
+	s.bytes += int64(e.Bytes)
+	if !e.Acked() {
+		return
+	}
+	s.acked++
+	if s.first == 0 || e.Responded < s.first {
+		s.first = e.Responded
+	}
+	s.last = max(s.last, e.Responded)
+	s.acks.add(s.acks.index(e.Responded), 1)
+	s.took.Add(e.Responded - e.Received)
+	s.tookSum += float64(e.Responded - e.Received)
+}
+
+func (s *served) qps() *float64 {
+	if s.acked < 2 || s.last == s.first {
+		return nil
+	}
+	return ptr(float64(s.acked-1) / (float64(s.last-s.first) / 1e9))
+}
+
+// limit is Little's law: the highest rate that so many requests in flight allow at a mean latency.
+func limit(inFlight int, meanMillis float64) *float64 {
+	if inFlight <= 0 || meanMillis <= 0 {
+		return nil
+	}
+	return ptr(float64(inFlight) / (meanMillis / 1000))
 }

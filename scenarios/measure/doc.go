@@ -4,8 +4,7 @@
 //	check.Judge(ctx, h, f)       // f sees op log and ledger as they are judged
 //	entry, err := f.Cell(changes)
 //
-// Everything here is a function of recorded data: computed again from a saved cell, it
-// gives the same numbers.
+// Everything here is a function of recorded data: computed again from a saved cell, it gives the same numbers.
 //
 // Promises:
 //

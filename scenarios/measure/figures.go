@@ -12,12 +12,11 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// podKind is the kind that the load writes; requests of other kinds are not the
-// handler's.
+// podKind is the kind that the load writes; requests of other kinds are not the handler's.
 const podKind = "Pod"
 
-// Figures computes the figures of one cell: it sees the record once, as an observer. It
-// holds counts per bin of the cell's time, and nothing for each record.
+// Figures computes the figures of one cell: it sees the record once, as an observer. It holds counts per bin of the
+// cell's time, and nothing for each record.
 type Figures struct {
 	cell          *history.Cell
 	watcher       spec.Watcher // with the largest queues of the cell
@@ -30,50 +29,31 @@ type Figures struct {
 	requests int64 // of all kinds, within the window
 	acked    int64
 	answers  rate
-	stored   int64           // the last acknowledgement of what existed before the load
-	traffic  *result.Traffic // nil for plain pods
+	stored   int64 // the last acknowledgement of what existed before the load
 	// told counts the load's writes by kind, including the bystander's.
 	told map[string]int64
 }
 
 var _ history.Observer = (*Figures)(nil)
 
-// New begins with what was not logged; the samples are in the order of time. The scrapes
-// are nil for a watcher that has no metrics of ours.
+// New begins with what was not logged; the samples are in the order of time. The scrapes are nil for a watcher that has
+// no metrics of ours.
 func New(cell *history.Cell, before, after history.Scrape, samples []history.Sample) *Figures {
-	f := &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples,
+	return &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples,
 		load: newLoad(), told: map[string]int64{}, pods: served{took: NewHistogram()}}
-	if cell.Scenario.Load.Profile != "" {
-		f.traffic = &result.Traffic{Kinds: map[string]result.KindTraffic{}}
-	}
-	return f
 }
 
 // Operation takes a record of the op log.
 func (f *Figures) Operation(r *oplog.Record) {
 	f.clock.Operation(r)
 	f.load.add(r)
-	if r.Phase != oplog.PhaseLoad || r.Type == oplog.TypeHeartbeat || !r.OK() {
-		return
+	if r.Phase == oplog.PhaseLoad && r.Type != oplog.TypeHeartbeat && r.OK() {
+		f.told[r.Kind]++
 	}
-	f.told[r.Kind]++
-	if f.traffic == nil || r.Bystander {
-		return
-	}
-	k := f.traffic.Kinds[r.Kind]
-	switch r.Type {
-	case oplog.TypeCreate:
-		k.Added++
-	case oplog.TypeDelete:
-		k.Deleted++
-	default:
-		k.Modified++
-	}
-	f.traffic.Kinds[r.Kind] = k
 }
 
-// Request takes an entry of the ledger, after all operations. Requests received before
-// the load or after the drain do not count.
+// Request takes an entry of the ledger, after all operations. Requests received before the load or after the drain do
+// not count.
 func (f *Figures) Request(e *ledger.Entry) {
 	f.clock.Request(e)
 	if e.Acked() && e.Responded <= f.cell.Watcher.Stored {
@@ -104,8 +84,7 @@ func (f *Figures) window() (from, to int64) {
 	return f.load.window.First, max(f.cell.DrainEnd, f.load.window.Last)
 }
 
-// Cell computes the cell's entry of results.json once the record has been read, apart
-// from its checks.
+// Cell computes the cell's entry of results.json once the record has been read, apart from its checks.
 func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c := f.described()
 	from, to := f.window()
@@ -136,7 +115,6 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c.Queues, c.Handler.Imbalance, c.Handler.LittleDiscrepancy = queues.Handled, queues.Imbalance, queues.Little
 	c.Writer.FullSeconds = rounded(growth(f.before, f.after, metric.WriterFull))
 	c.Events = eventsBetween(f.before, f.after)
-	c.Traffic = f.traffic
 	c.Series = f.curves(from, &ch.writes, &ch.events)
 	if depth := c.Series[result.SeriesQueueDepth].V; len(depth) > 0 {
 		c.Handler.MaxDepth = ptr(slices.Max(depth))
@@ -222,8 +200,8 @@ func (f *Figures) described() result.Cell {
 	return c
 }
 
-// Strategies that are not the scenario's word: another watcher has queues of its own,
-// and the legacy profile follows the original's rules.
+// Strategies that are not the scenario's word: another watcher has queues of its own, and the legacy profile follows
+// the original's rules.
 const (
 	strategyExternal    = spec.External
 	strategyLegacy      = "legacy"
@@ -231,8 +209,8 @@ const (
 	strategyAdaptive    = "adaptive"
 )
 
-// senders is the number of requests for Pods that the watcher can have in flight; 0
-// where it cannot be known, as with another watcher, or one that finds the number itself.
+// senders is the number of requests for Pods that the watcher can have in flight; 0 where it cannot be known, as with
+// another watcher, or one that finds the number itself.
 func (f *Figures) senders() int {
 	if !f.cell.Watcher.Own || f.watcher.Strategy == strategyAdaptive {
 		return 0
@@ -245,8 +223,8 @@ func (f *Figures) latencyMs() float64 {
 	return float64(f.cell.Scenario.Storage.MeanLatency(podKind)) / 1e6
 }
 
-// servedMs is the mean latency that bounds the rate: as served, since the draws alone move it by 4 % in
-// a short load; as configured where requests may wait for storage's capacity, which is not the senders' time.
+// servedMs is the mean latency that bounds the rate: as served, since the draws alone move it by 4 % in a short load;
+// as configured where requests may wait for storage's capacity, which is not the senders' time.
 func (f *Figures) servedMs(seen *float64) float64 {
 	if c := f.cell.Scenario.Storage.Capacity; seen == nil || c.Rate > 0 || c.Inflight > 0 && c.Inflight <= f.senders() {
 		return f.latencyMs()
@@ -256,8 +234,8 @@ func (f *Figures) servedMs(seen *float64) float64 {
 
 func millis(d spec.Duration) float64 { return float64(d.Std()) / 1e6 }
 
-// inFlight is the number of requests for Pods that can be in flight: as many as the
-// watcher sends, or as storage takes at once. 0 is unknown.
+// inFlight is the number of requests for Pods that can be in flight: as many as the watcher sends, or as storage takes
+// at once. 0 is unknown.
 func (f *Figures) inFlight() int {
 	n := f.senders()
 	if most := f.cell.Scenario.Storage.Capacity.Inflight; most > 0 {
@@ -266,8 +244,8 @@ func (f *Figures) inFlight() int {
 	return n
 }
 
-// leastBacklog is how many mean latencies a backlog must last before a rate is taken of
-// it: in the first of them nothing can come back yet.
+// leastBacklog is how many mean latencies a backlog must last before a rate is taken of it: in the first of them
+// nothing can come back yet.
 const leastBacklog = 10
 
 func (f *Figures) storageFigures(c *result.Cell, ch *changes) (err error) {
@@ -300,8 +278,8 @@ func (f *Figures) storageFigures(c *result.Cell, ch *changes) (err error) {
 	return nil
 }
 
-// watcherLatencyMs is the mean time that storage took to acknowledge a request for a Pod,
-// by the watcher's own clock; pauses of the client within a call are in it.
+// watcherLatencyMs is the mean time that storage took to acknowledge a request for a Pod, by the watcher's own clock;
+// pauses of the client within a call are in it.
 func (f *Figures) watcherLatencyMs() *float64 {
 	labels := []string{"resource_type", podKind, "status", "success"}
 	var sum, n float64
@@ -317,10 +295,8 @@ func (f *Figures) watcherLatencyMs() *float64 {
 	return ptr(sum / n * 1000)
 }
 
-// drainFigures reports how long storage needed for what it was owed: this excludes
-// what is written again although storage had it. A cut cell is projected from its
-// cut: the events still owed, at the mean rate at which events were settled so far; where none
-// is owed, only other kinds were waited for, and the drain of Pods was seen.
+// drainFigures reports how long storage needed for what it was owed, without what is written again although storage had
+// it. A cut cell is projected: the events still owed, at the mean rate so far; where none is, the drain was seen.
 func (f *Figures) drainFigures(c *result.Cell, ch *changes) {
 	w := f.load.window
 	if ch.last == 0 || w.First == 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Range and precision of every histogram: 1 µs to 1 h with three significant
-// digits. Durations outside are set to the nearest end.
+// Range and precision of every histogram: 1 µs to 1 h with three significant digits. Durations outside are set to the
+// nearest end.
 const (
 	histMinMicros = 1
 	histMaxMicros = 3600 * 1e6
@@ -26,8 +26,8 @@ func NewHistogram() *Histogram {
 	return &Histogram{h: hdrhistogram.New(histMinMicros, histMaxMicros, histDigits)}
 }
 
-// Add records a duration in nanoseconds. A negative one counts as the least within
-// history.ClockSlack; beyond that it is left out: a cell with such times is invalid.
+// Add records a duration in nanoseconds. A negative one counts as the least within history.ClockSlack; beyond that it
+// is left out: a cell with such times is invalid.
 func (h *Histogram) Add(nanos int64) {
 	if nanos < -history.ClockSlack {
 		return
@@ -38,8 +38,8 @@ func (h *Histogram) Add(nanos int64) {
 	}
 }
 
-// Quantiles exports the distribution, or nil when nothing was recorded. The unit
-// is micros microseconds: 1e6 for seconds, 1e3 for milliseconds.
+// Quantiles exports the distribution, or nil when nothing was recorded. The unit is micros microseconds: 1e6 for
+// seconds, 1e3 for milliseconds.
 func (h *Histogram) Quantiles(micros float64) (*result.Quantiles, error) {
 	if h.h.TotalCount() == 0 {
 		return nil, nil
@@ -65,8 +65,7 @@ const (
 	Millis  = 1e3
 )
 
-// round keeps six significant digits: more than any of these figures carries, and
-// short in the file.
+// round keeps six significant digits: more than any of these figures carries, and short in the file.
 func round(v float64) float64 {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return v

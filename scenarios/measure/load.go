@@ -16,8 +16,8 @@ type LoadWindow struct {
 	Last  int64 // answer to the last one
 }
 
-// load sums up the load phase. Heartbeats keep the cluster alive and are not load; the
-// bystander's trickle is a measure of its own.
+// load sums up the load phase. Heartbeats keep the cluster alive and are not load; the bystander's trickle is a measure
+// of its own.
 type load struct {
 	speed                       units.Speed // of a load that is played into a simulated apiserver
 	traced                      bool        // that load is a recorded trace
@@ -44,8 +44,8 @@ func (l *load) add(r *oplog.Record) {
 	if r.Started == 0 {
 		return
 	}
-	// The requests of a burst are under way together, and logged as they end. A retry may
-	// have the start of an earlier attempt: its own is not known, and before it was a pause.
+	// The requests of a burst are under way together, and logged as they end. A retry may have the start of an earlier
+	// attempt: its own is not known, and before it was a pause.
 	if until := l.until[r.Thread]; r.Attempt == 0 || r.Started >= until {
 		l.underWay += max(0, r.Finished-max(r.Started, until))
 	}
@@ -75,8 +75,8 @@ func (l *load) busy(threads int) *float64 {
 	return ptr(float64(l.underWay) / float64(w.Last-w.First) / float64(threads))
 }
 
-// figures returns the figures of the load phase; planned is 0 where time alone ends it, and what was
-// attempted counts instead.
+// figures returns the figures of the load phase; planned is 0 where time alone ends it, and what was attempted counts
+// instead.
 func (l *load) figures(s *spec.Load, planned int64) (result.Load, error) {
 	model := s.Model
 	if l.traced {

@@ -10,9 +10,9 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// pace is when the writes of an open load were taken by the apiserver, and when they were
-// settled: storage had acknowledged a state at least as new, and the answer had come, since
-// a write that storage has before is owed at no time. 16 bytes per write.
+// pace is when the writes of an open load were taken by the apiserver, and when they were settled: storage had
+// acknowledged a state at least as new, and the answer had come, since a write that storage has before is owed at no
+// time. 16 bytes per write.
 type pace struct{ written, settled []int64 }
 
 // leastWrites is the fewest writes that a rate is computed from.
@@ -21,25 +21,23 @@ const leastWrites = 10
 // paceStep is how often the writes owed are counted, in nanoseconds.
 const paceStep = int64(100e6)
 
-// mostGrowth is the part of the rate of writing by which the writes owed may grow in a
-// cell that keeps up.
+// mostGrowth is the part of the rate of writing by which the writes owed may grow in a cell that keeps up.
 const mostGrowth = 0.05
 
 // leastSteps is how often the writes owed must have been counted for a slope.
 const leastSteps = 10
 
-// A backlog grows until the first writes come out of it, however much storage can take: so
-// the load must be long against the time that storage takes. Writes of one object are sent
-// one after the other, and pod/fast has seven, so half of the load is to be 14 mean
-// latencies, twice such a life; and five times the 99th percentile, for long tails.
+// A backlog grows until the first writes come out of it, however much storage can take. Writes of one object are sent
+// one after the other, and pod/fast has seven, so half of the load is to be 14 mean latencies, twice such a life; and
+// five times the 99th percentile, for long tails.
 const (
 	leastMeans = 28
 	leastP99s  = 10
 )
 
-// paced reports whether the cell may show if storage keeps up: the writes do not wait for
-// answers and are planned at one rate throughout, and nothing but the load happens. A
-// profile has a rate of pods, whose writes come as they do, and controllers write beside it.
+// paced reports whether the cell may show if storage keeps up: the writes do not wait for answers and are planned at
+// one rate throughout, and nothing but the load happens. A profile has a rate of pods, whose writes come as they do,
+// and controllers write beside it.
 func (f *Figures) paced() bool {
 	s := &f.cell.Scenario
 	// A storage that is slow for whole periods has no latency to speak of.
@@ -54,8 +52,7 @@ func (f *Figures) leastLoad() time.Duration {
 	return max(leastMeans*l.Mean, leastP99s*l.P99)
 }
 
-// watch notes the changes of the load on their way to the figures. What arrived after the
-// drain did not arrive.
+// watch notes the changes of the load on their way to the figures. What arrived after the drain did not arrive.
 func (p *pace) watch(changes iter.Seq[history.Change], to int64) iter.Seq[history.Change] {
 	return func(yield func(history.Change) bool) {
 		for c := range changes {
@@ -72,8 +69,8 @@ func (p *pace) watch(changes iter.Seq[history.Change], to int64) iter.Seq[histor
 	}
 }
 
-// kept says whether storage kept up in the second half of the load's window; nil with
-// too few writes. acked is how many requests settled how many events.
+// kept says whether storage kept up in the second half of the load's window; nil with too few writes. acked is how many
+// requests settled how many events.
 func (p *pace) kept(w LoadWindow, least time.Duration, acked, settled int64) *result.Pace {
 	slices.Sort(p.written)
 	slices.Sort(p.settled)
@@ -89,8 +86,8 @@ func (p *pace) kept(w LoadWindow, least time.Duration, acked, settled int64) *re
 	}
 }
 
-// growth is the slope of the straight line that fits the number of writes owed best, per
-// second. A stall of the machine at the end moves it less than it moves the last count.
+// growth is the slope of the straight line that fits the number of writes owed best, per second. A stall of the machine
+// at the end moves it less than it moves the last count.
 func (p *pace) growth(from, to int64) float64 {
 	steps := (to - from) / paceStep
 	var sum, squares float64

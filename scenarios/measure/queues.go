@@ -12,14 +12,13 @@ import (
 type Queues struct {
 	Handled   map[string]float64 // events per queue
 	Imbalance *float64           // busiest queue's share ÷ mean share; nil with one queue
-	// Little is the largest |L − λW| ÷ L of a queue, in a drained cell: mean depth
-	// against rate × mean wait.
+	// Little is the largest |L − λW| ÷ L of a queue, in a drained cell: mean depth against rate × mean wait.
 	Little      *float64
 	LittleQueue string
 }
 
-// littleLeast is the event-seconds a queue must have held before Little's law is
-// judged on it: below, one scrape between two updates is a visible part.
+// littleLeast is the event-seconds a queue must have held before Little's law is judged on it: below, one scrape
+// between two updates is a visible part.
 const littleLeast = 1.0
 
 // QueuesOf compares two scrapes around the load.
@@ -62,8 +61,7 @@ func QueuesOf(before, after history.Scrape, kind string, drained bool) Queues {
 	return q
 }
 
-// difference is the growth of a counter per queue; a queue that came up in between
-// started at 0.
+// difference is the growth of a counter per queue; a queue that came up in between started at 0.
 func difference(before, after history.Scrape, name string) map[string]float64 {
 	b, a := before.By(name, "queue"), after.By(name, "queue")
 	if a == nil {
@@ -89,8 +87,8 @@ func growth(before, after history.Scrape, name string, labels ...string) *float6
 	return &v
 }
 
-// EventsOf is the watcher's own account of its events since its start, of the series
-// with these labels; nil when it gives none.
+// EventsOf is the watcher's own account of its events since its start, of the series with these labels; nil when it
+// gives none.
 func EventsOf(s history.Scrape, labels ...string) *result.Events {
 	if !s.Has(metric.EventsReceived) {
 		return nil
@@ -108,8 +106,8 @@ func EventsOf(s history.Scrape, labels ...string) *result.Events {
 	}
 }
 
-// eventsBetween is the account of what came between two scrapes of one process: neither
-// what was there before the load nor a warm-up.
+// eventsBetween is the account of what came between two scrapes of one process: neither what was there before the load
+// nor a warm-up.
 func eventsBetween(before, after history.Scrape) *result.Events {
 	e, b := EventsOf(after), EventsOf(before)
 	if e == nil || b == nil || e.Received < b.Received { // none, or another replica's

@@ -8,10 +8,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// seriesBin is the width of a point in curves made of op log and ledger.
 const seriesBin = int64(500e6)
 
-// curves builds the series of a cell, in seconds from the start of the load.
 func (f *Figures) curves(zero int64, writes *rate, events *debts) map[string]result.Series {
 	b := curveBuilder{zero: zero, out: map[string]result.Series{}}
 	b.sampled(f.samples)
@@ -21,7 +19,6 @@ func (f *Figures) curves(zero int64, writes *rate, events *debts) map[string]res
 	return b.out
 }
 
-// sampled adds what was read while the cell ran.
 func (b curveBuilder) sampled(samples []history.Sample) {
 	var prev *history.Sample
 	for i := range samples {
@@ -50,8 +47,7 @@ func (b curveBuilder) sampled(samples []history.Sample) {
 	}
 }
 
-// calls is the bytes in the watcher's read and write calls between two samples; nil
-// where they are not known.
+// calls is the bytes in the watcher's read and write calls between two samples; nil where they are not known.
 func calls(a, b *history.Sample) (in, out *float64) {
 	ua, ub := a.Parties[history.PartyWatcher], b.Parties[history.PartyWatcher]
 	if ua.Read < 0 || ub.Read < 0 {
@@ -76,8 +72,6 @@ func (b curveBuilder) add(name, unit string, at int64, v *float64) {
 	b.out[name] = s
 }
 
-// rate adds requests per second, one point per bin from the first to the last that has
-// any, at the bin's middle.
 func (b curveBuilder) rate(name string, r *rate) {
 	first := slices.IndexFunc(r.n, func(n int32) bool { return n > 0 })
 	for i := max(0, first); i < len(r.n); i++ {
@@ -102,20 +96,17 @@ func (b curveBuilder) most(name, unit string, owed *debts) {
 	}
 }
 
-// rate counts requests in bins from the start of the load on.
 type rate struct{ bins }
 
 // maxBins bounds a curve to what a cell can last, some six days.
 const maxBins = 1 << 20
 
-// count adds one that happened nanos after the start.
 func (r *rate) count(nanos int64) {
 	if nanos >= 0 && nanos < maxBins*seriesBin {
 		r.add(int(nanos/seriesBin), 1)
 	}
 }
 
-// maxOf is the largest value a figure had between two times.
 func maxOf(samples []history.Sample, from, to int64, of func(*history.Sample) *float64) *float64 {
 	i := sort.Search(len(samples), func(i int) bool { return samples[i].Time >= from })
 	var most *float64

@@ -6,16 +6,15 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// use is the resources used by the parties between two readings. The runner takes one as the load
-// begins and one when storage is first seen to be idle, so that a short cell's are not a
-// sampling period too long; nothing is interpolated.
+// use is the resources used by the parties between two readings. The runner takes one as the load begins and one when
+// storage is first seen to be idle, so that a short cell's are not a sampling period too long; nothing is interpolated.
 type use struct {
 	all  []history.Sample
 	a, b *history.Sample // nil without two readings
 }
 
-// between takes the last reading at or before one time and the first one at or after
-// another, or the outermost there are.
+// between takes the last reading at or before one time and the first one at or after another, or the outermost there
+// are.
 func between(samples []history.Sample, from, to int64) use {
 	u := use{all: samples}
 	for i := range samples {
@@ -36,7 +35,6 @@ func between(samples []history.Sample, from, to int64) use {
 	return u
 }
 
-// seconds is the time between the readings.
 func (u use) seconds() float64 {
 	if u.a == nil {
 		return 0
@@ -44,8 +42,8 @@ func (u use) seconds() float64 {
 	return float64(u.b.Time-u.a.Time) / 1e9
 }
 
-// cpu is a party's CPU time in seconds, not rounded, in steps of the kernel's clock tick of 10 ms where
-// threads have ended meanwhile.
+// cpu is a party's CPU time in seconds, not rounded, in steps of the kernel's clock tick of 10 ms where threads have
+// ended meanwhile.
 func (u use) cpu(party string) *float64 {
 	if u.a == nil {
 		return nil
@@ -65,7 +63,6 @@ func (u use) cores(party string) *float64 {
 	return nil
 }
 
-// most is the highest figure of the readings from the first to the last.
 func (u use) most(of func(*history.Sample) *float64) *float64 {
 	if u.a == nil {
 		return nil
@@ -73,7 +70,6 @@ func (u use) most(of func(*history.Sample) *float64) *float64 {
 	return maxOf(u.all, u.a.Time, u.b.Time, of)
 }
 
-// parties sums up each party's use of the machine.
 func (u use) parties() map[string]result.Party {
 	peak := map[string]float64{}
 	for _, s := range u.all {
@@ -88,7 +84,6 @@ func (u use) parties() map[string]result.Party {
 	return out
 }
 
-// watcherFigures sets the watcher's resource use.
 func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	w := &c.Watcher
 	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime, ofWatcher(func(x history.Use) float64 { return x.RSSHighestBytes }))
@@ -132,12 +127,12 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	}
 }
 
-// mostObserving is the part of the watcher's CPU time that asking it for its metrics may take;
-// with more, its CPU is not a figure of the watcher.
+// mostObserving is the part of the watcher's CPU time that asking it for its metrics may take; with more, its CPU is
+// not a figure of the watcher.
 const mostObserving = 0.02
 
-// observed notes what asking the watcher between two readings cost it: as many requests as were
-// made, each at the price of the one before the load. Records of former versions lack it.
+// observed notes what asking the watcher between two readings cost it: as many requests as were made, each at the price
+// of the one before the load. Records of former versions lack it.
 func (f *Figures) observed(w *result.Watcher, u use, cpu float64) {
 	if u.a.Asked == nil || u.b.Asked == nil {
 		return
@@ -149,11 +144,9 @@ func (f *Figures) observed(w *result.Watcher, u use, cpu float64) {
 	w.Disturbed = *w.Asked > 0 && (w.AskedCPU == nil || *w.AskedCPU > mostObserving*cpu)
 }
 
-// events is how many events of a kind, or of all kinds, the watcher received during load and
-// drain: by its own account or, of one that gives none, by the log of a simulated API server,
-// each of whose writes is one event. nil if there were none, if it is unknown, and for a watcher
-// that was restarted: its counters cover the last process, CPU time and requests all of
-// them.
+// events is how many events of a kind, or of all kinds, the watcher received during load and drain: by its own account
+// or, without one, by the log of a simulated API server, each of whose writes is one event. It is nil if there were
+// none, or unknown, as after a restart, where the counters cover the last process only.
 func (f *Figures) events(kind string) *float64 {
 	if f.cell.Watcher.Restarts > 0 {
 		return nil
@@ -184,7 +177,6 @@ const (
 	goHeap      = "go_memstats_heap_inuse_bytes"
 )
 
-// per divides what is known.
 func per(v *float64, n float64) *float64 {
 	if v == nil {
 		return nil
@@ -192,7 +184,6 @@ func per(v *float64, n float64) *float64 {
 	return ptr(*v / n)
 }
 
-// maxTime is after every reading.
 const maxTime = int64(1<<63 - 1)
 
 func mib(bytes float64) *float64 { return ptr(bytes / (1 << 20)) }

@@ -8,26 +8,23 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// maxLittle is the disagreement between mean depth and rate × mean wait beyond which a
-// watcher's queue metrics are taken for broken.
+// maxLittle is the disagreement between mean depth and rate × mean wait beyond which a watcher's queue metrics are
+// taken for broken.
 const maxLittle = 0.10
 
-// QueuesContradict begins the reason why a cell is not believed whose watcher's queue
-// metrics are wrong.
+// QueuesContradict begins the reason why a cell is not believed whose watcher's queue metrics are wrong.
 const QueuesContradict = "the queue metrics contradict"
 
-// Storage without faults and below its capacity answers after its configured latency. On
-// a machine with time to spare the means of cells were within 0.6 ms of that, from 5 ms to
-// 1 s; what is beyond these is a machine that stood still.
+// Storage without faults and below its capacity answers after its configured latency. On a machine with time to spare
+// the means of cells were within 0.6 ms of that, from 5 ms to 1 s; what is beyond these is a machine that stood still.
 const (
 	maxLatency     = 1.10
 	latencySlackMs = 3.0
 	sampling       = 3.0 // standard errors of a mean of so many draws
 )
 
-// leastBusy is the part of the time that the threads of a closed loop must have had a
-// request under way where time alone ends the load: with less, the generator and not the
-// apiserver set the pace.
+// leastBusy is the part of the time that the threads of a closed loop must have had a request under way where time
+// alone ends the load: with less, the generator and not the apiserver set the pace.
 const leastBusy = 0.5
 
 // grounds decide, beside the figures, whether a cell is valid.
@@ -58,8 +55,8 @@ func groundsOf(f *Figures, littleQueue string) grounds {
 	return g
 }
 
-// chanceMs is how far the mean of so many draws may be above the configured one by chance;
-// nil: a cell's mean says nothing about it.
+// chanceMs is how far the mean of so many draws may be above the configured one by chance; nil: a cell's mean says
+// nothing about it.
 func (g *grounds) chanceMs(c *result.Cell) *float64 {
 	if g.deviationMs == nil || c.Storage.SeenMs == nil {
 		return nil
@@ -67,8 +64,7 @@ func (g *grounds) chanceMs(c *result.Cell) *float64 {
 	return ptr(sampling * *g.deviationMs / math.Sqrt(float64(c.Storage.SeenMs.Count)))
 }
 
-// invalid lists why a cell is not to be believed; late are those reasons that are about
-// time.
+// invalid lists why a cell is not to be believed; late are those reasons that are about time.
 func invalid(c *result.Cell, g grounds) (why, late []string) {
 	no := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
 	behind := func(format string, args ...any) {
@@ -96,7 +92,6 @@ func invalid(c *result.Cell, g grounds) (why, late []string) {
 	return why, late
 }
 
-// loadRules judge the generator.
 func loadRules(c *result.Cell, g grounds, no, behind func(string, ...any)) {
 	l := &c.Load
 	if l.Done == 0 {

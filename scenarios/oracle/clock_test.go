@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"errors"
+	"iter"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -95,4 +97,19 @@ func saveOps(t *testing.T, path string, all []oplog.Record) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// collected are the values of a record.
+func collected[T any](t *testing.T, seq iter.Seq2[T, error], err error) (all []T) {
+	t.Helper()
+	for v, e := range seq {
+		if err = errors.Join(err, e); err != nil {
+			break
+		}
+		all = append(all, v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

@@ -511,6 +511,31 @@ func (r *record) identity(a answers) {
 	}
 }
 
+// depth is the most changes of Pods that were owed at the beginning of a millisecond.
+func (r *record) depth(a answers, changes []change, w window) {
+	const ms = int64(1e6)
+	till := func(x int64) int64 { return (max(0, x-w.first) + ms - 1) / ms }
+	level := map[int64]int{}
+	for _, c := range changes {
+		stored := max(r.cell.DrainEnd, w.last)
+		if c.stored != 0 {
+			stored = min(c.stored, stored)
+		}
+		if from, to := till(c.Finished), till(stored); c.Kind == "Pod" && from < to {
+			for i := from; i < to; i++ {
+				level[i]++
+			}
+		}
+	}
+	all := 0
+	for _, n := range level {
+		all = max(all, n)
+	}
+	if all > 0 {
+		a.number("handler.maxDepth", float64(all))
+	}
+}
+
 // compute is the whole oracle for one cell.
 func compute(t *testing.T, r *record) answers {
 	a := answers{}
@@ -525,12 +550,8 @@ func compute(t *testing.T, r *record) answers {
 	r.handlerFigures(a, changes, w)
 	r.watcherFigures(a, changes, w)
 	r.eventFigures(a)
-	r.trafficFigures(a)
 	r.checkFigures(a)
-	r.readerFigures(a)
-	r.readChecks(a)
 	r.validity(t, a, w)
-	r.ratios(t, a)
-	r.series(a, changes, w)
+	r.depth(a, changes, w)
 	return a
 }

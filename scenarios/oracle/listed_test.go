@@ -25,6 +25,9 @@ var notCompared = []struct {
 	{`watcher\.name`, nil, "copied from the scenario, or words of the command"},
 	{`watcher\.(lists|watches)`, nil, "copied from the cell's record, where the API server is simulated"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
+	{`readers\..*|checks\.R\d\..*`, nil, "held by the tests of assess, and by TestPublishedIsAsAssessed"},
+	{`valid`, read, "readers may make a cell invalid"},
+	{`series\..*`, nil, "points of curves, held by the tests of measure, and by TestPublishedIsAsAssessed"},
 	{`resumed`, nil, "copied from the cell's record"},
 	{`profiles\..*`, nil, "names of files"},
 	{`checks\.(G10|G11|G14)\..*`, faulty, "a request of unknown outcome, or one that was applied twice, may be on either side; the rules for those need the watcher's fence"},
@@ -41,6 +44,8 @@ func faulty(r *record) bool    { return len(r.cell.Scenario.Storage.Faults) > 0 
 func eventful(r *record) bool  { return len(r.cell.Scenario.Events) > 0 }
 func refused(r *record) bool   { return len(r.cell.Refusal) > 0 }
 func restarted(r *record) bool { return r.cell.Watcher.Restarts > 0 || r.cell.Watcher.Joined }
+
+func read(r *record) bool { return len(r.cell.Scenario.Readers) > 0 }
 
 func mixed(r *record) bool {
 	_, _, _, ok := configured(r.cell.Scenario.Storage.Latency)

@@ -113,7 +113,7 @@ type scenario struct {
 		Replicas                                     int
 		Synchronizer                                 struct{ Disabled bool }
 	}
-	Readers asking
+	Readers map[string]any
 	Watch   struct{ Faults []string }
 	Events  []map[string]any
 	Fault   *struct {
@@ -143,7 +143,6 @@ type record struct {
 	states        []state
 	samples       []sample
 	marks         []mark
-	reads         []read
 	before, after metrics
 	received      float64 // requests of all kinds that storage received since the load began
 	limit         float64 // requests for Pods per second that its senders allow
@@ -171,7 +170,6 @@ func load(t *testing.T, dir string) *record {
 	r.samples = lines[sample](t, filepath.Join(dir, "samples.ndjson"))
 	slices.SortStableFunc(r.samples, func(a, b sample) int { return cmp.Compare(a.Time, b.Time) })
 	r.marks = lines[mark](t, filepath.Join(dir, "marks.ndjson"))
-	r.reads = lines[read](t, filepath.Join(dir, "readers.ndjson.zst"))
 	r.before = scrape(t, filepath.Join(dir, "before.prom"))
 	r.after = scrape(t, filepath.Join(dir, "after.prom"))
 	return r
@@ -213,8 +211,7 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// lines decodes one object a line. The op log has checkpoints between its records, and the
-// readers' record a last line that counts the others.
+// lines decodes one object a line. The op log has checkpoints between its records.
 func lines[T any](t *testing.T, path string) []T {
 	t.Helper()
 	var out []T

@@ -1,9 +1,6 @@
 package oracle
 
-import (
-	"strings"
-	"testing"
-)
+import "strings"
 
 const mib = 1 << 20
 
@@ -146,21 +143,5 @@ func (r *record) eventFigures(a answers) {
 	}
 	if queues > 1 && total > 0 {
 		a.number("handler.imbalance", most/(total/queues))
-	}
-}
-
-// TestStored: no committed record notes when storage had what existed before the load, so
-// these figures are of a run that never happened.
-func TestStored(t *testing.T) {
-	for _, c := range cells(t, profiled(t)) {
-		r, have, want := load(t, c.dir), map[string]any{}, answers{}
-		r.identity(want)
-		flatten(have, "", c.published)
-		for _, path := range []string{"watcher.storedSeconds", "watcher.storedCPUSeconds"} {
-			v, published := have[path]
-			if d := differs(r, want, path, v, published); d != "" || !published {
-				t.Errorf("%s: %v is published: %s", path, v, d)
-			}
-		}
 	}
 }

@@ -13,8 +13,10 @@ import (
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/internal/terminal"
+	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/record"
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
@@ -89,13 +91,15 @@ func TestTraceEndsInTheLiveDigest(t *testing.T) {
 		}
 		return said.Write(b)
 	}), true, nil))
-	live := finish(t, opts, said).Results.Cells[0]
+	out := finish(t, opts, said)
+	live := out.Results.Cells[0]
 	once.Do(func() { t.Fatal("the recording was not stopped before the teardown") })
 	if !onlyLate(live) || live.Cut || live.Checks["G1"].Verdict != result.Pass || len(live.Storage.Digest) != 64 {
 		t.Fatalf("invalid %v, cut %t, G1 %+v, digest %q", live.InvalidReasons, live.Cut, live.Checks["G1"], live.Storage.Digest)
 	}
-	if k := live.Traffic.Kinds["Pod"]; k.Deleted == 0 || k.Modified == 0 {
-		t.Errorf("the load deleted no pod, or changed none: %+v", k)
+	n := writesOf(t, history.CellDir(out.Dir, live.ID))
+	if gone := n["Pod "+oplog.TypeDelete]; gone == 0 || n["Pod"] == gone+n["Pod "+oplog.TypeCreate] {
+		t.Errorf("the load deleted no pod, or changed none: %v", n)
 	}
 	for _, speed := range []string{"1x", "10x"} {
 		c := replayed(t, path, speed)

@@ -31,8 +31,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// Scenario is one of a row that asserts C and I, or with an empty row of none, with
-// overrides as of --set.
+// Scenario is one of a row that asserts C and I, or with an empty row of none, with overrides as of --set.
 func Scenario(t testing.TB, name, row string, sets ...string) *spec.File {
 	t.Helper()
 	text := fmt.Sprintf(`apiVersion: watchbench/v1
@@ -67,8 +66,8 @@ func Contents(t testing.TB, dir string) map[string]string {
 
 var effects = map[string]string{oplog.TypeCreate: ledger.EffectCreated, oplog.TypePatch: ledger.EffectReplaced}
 
-// Cell writes the record of a cell of 50 objects, of which 10 were changed, in which
-// storage had every write after a delay (ms).
+// Cell writes the record of a cell of 50 objects, of which 10 were changed, in which storage had every write after a
+// delay (ms).
 func Cell(t testing.TB, dir, id string, s spec.Scenario, params []spec.Param, delay int64) {
 	t.Helper()
 	must(t, os.MkdirAll(dir, 0o755))

@@ -1,5 +1,4 @@
-// Package matrixtest feeds records of cells that never ran to the rules of rows, for tests of
-// those rules.
+// Package matrixtest feeds records of cells that never ran to the rules of rows, for tests of those rules.
 package matrixtest
 
 import (
