@@ -112,7 +112,7 @@ func pointTable(points []simulate.Point) render.Table {
 	t := render.Table{Heads: []render.Head{
 		{Title: "point", Words: true}, {Title: "strategy", Words: true}, {Title: "events"}, {Title: "requests"},
 		{Title: "left"}, {Title: "coalesced"}, {Title: "dropped"}, {Title: "drain", Unit: "s"}, {Title: "storage", Unit: "/s"},
-		{Title: "imbalance"}, {Title: "freshness p50", Unit: "s"}, {Title: "freshness p99", Unit: "s"}, {Title: "max depth"},
+		{Title: "freshness p50", Unit: "s"}, {Title: "freshness p99", Unit: "s"}, {Title: "max depth"},
 	}}
 	for _, p := range points {
 		row := []string{p.Cell, p.Strategy}
@@ -124,7 +124,7 @@ func pointTable(points []simulate.Point) render.Table {
 			row = append(row, fmt.Sprint(n))
 		}
 		t.Rows = append(t.Rows, render.Cells(append(row, optional(p.DrainSeconds), optional(p.StorageQPS),
-			known(p.Imbalance), p50, p99, fmt.Sprint(p.WriterMaxDepth+p.HandlerMaxDepth))...))
+			p50, p99, fmt.Sprint(p.WriterMaxDepth+p.HandlerMaxDepth))...))
 	}
 	return t
 }
@@ -134,12 +134,4 @@ func optional(v *float64) string {
 		return "–"
 	}
 	return render.Brief(*v)
-}
-
-// known is a figure that is 0 where there is none.
-func known(v float64) string {
-	if v == 0 {
-		return optional(nil)
-	}
-	return render.Brief(v)
 }

@@ -266,11 +266,12 @@ func (s *storage) End(e *pipeline.Event, _, now time.Duration, err error) {
 	if pod {
 		s.pods.add(now)
 	}
-	if s.changes.arrived(e, func(c *change) {
+	for _, c := range s.changes.arrived(e) {
 		if !c.uncounted {
 			s.freshness.Add(int64(now) - c.intended)
 		}
-	}) && pod {
-		s.lastChange = now
+		if pod {
+			s.lastChange = now
+		}
 	}
 }

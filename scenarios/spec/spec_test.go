@@ -407,7 +407,7 @@ func TestBadInput(t *testing.T) {
 		{"two faults in one", minimal + "storage: {faults: ['503:1%,reset:1%']}\n", nil,
 			"s.yaml:5: storage.faults[0]: 2 faults in one entry; write one fault per entry, for example 503:1%"},
 		{"set without value", swept, []string{"load.threads"}, "--set load.threads: not path=value; write for example --set load.threads=20"},
-		{"set of an unknown field", swept, []string{"load.thread=4"}, "--set load.thread=4: load.thread: unknown field; did you mean threads?"},
+		{"set of an unknown field", swept, []string{"load.thread=4"}, "--set load.thread=4: load.thread: unknown field; did you mean load.threads?"},
 		{"set of a wrong type", swept, []string{"load.threads=many"}, `--set load.threads=many: load.threads: "many" is not a whole number; write digits only, for example 30`},
 		{"set of an unknown field of a point", swept, []string{"matrix.load.heavy.thread=4"}, "--set matrix.load.heavy.thread=4: matrix.load.heavy.thread: unknown field; did you mean load.threads?"},
 		{"set of a bad value in a point", swept, []string{"matrix.load.heavy.threads=x"}, `--set matrix.load.heavy.threads=x: load.threads: "x" is not a whole number; write digits only, for example 30`},
