@@ -56,9 +56,7 @@ func (f *certFiles) arrange(c Cell) error {
 	return f.write()
 }
 
-// rotate gives storage a certificate of a new CA and the watcher the new ca-file.
-// Storage is ended in order and goes on at the same address with the same documents;
-// the ledger of its first life is kept.
+// rotate gives storage a certificate of a new CA, and the watcher its ca-file; the former ledger is kept.
 func (f *certFiles) rotate(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
 	if err := f.write(); err != nil {
 		return Done{}, err
@@ -82,8 +80,7 @@ func (f *certFiles) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	}}}, nil
 }
 
-// write makes a CA for the watcher and a certificate for storage that is as it should
-// be, or not.
+// write makes a CA for the watcher and a certificate for storage that is as it should be, or not.
 func (f *certFiles) write() error {
 	ca, err := certs.NewAuthority("watchbench CA", certLife)
 	if err != nil {

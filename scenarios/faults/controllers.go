@@ -21,8 +21,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// What is asked of the controllers of a live cluster (cluster.controllers). There is one
-// Deployment, in a namespace of its own, with a Service.
+// What is asked of the controllers of a live cluster, about one Deployment with a Service.
 const (
 	addNodes    = "add-nodes"    // nodes whose kubelet kwok plays
 	loseNodes   = "lose-nodes"   // their kubelets fall silent, until their pods have been evicted
@@ -129,8 +128,7 @@ func (a *app) addNodes(ctx context.Context, c Cell, e spec.Event) (Done, error) 
 	})
 }
 
-// loseNodes has nodes lose their kubelets and waits until the controller manager has taken
-// them for lost, and every pod on them for evicted.
+// loseNodes has nodes lose their kubelets, and waits until every pod on them is evicted.
 func (a *app) loseNodes(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
 	n := e.Number()
 	if n > len(a.nodes) {
@@ -232,8 +230,7 @@ func (a *app) roll(ctx context.Context, _ Cell, _ spec.Event) (Done, error) {
 	return Done{Keys: int64(*d.Spec.Replicas)}, nil
 }
 
-// crash has some pods fail and begin again for as long as the event says, and until each
-// has; they recover.
+// crash has some pods fail and begin again for as long as the event says, and until each has; they recover.
 func (a *app) crash(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
 	pods, err := a.client.CoreV1().Pods(a.at).List(ctx, metav1.ListOptions{Limit: int64(e.Number())})
 	if err != nil {
@@ -284,8 +281,7 @@ func (a *app) uncrashed(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// settle waits until the Deployment has the pods that it is to have, all available, and
-// none that it is not to have.
+// settle waits until the Deployment has the pods that it is to have, all available, and none that it is not to have.
 func (a *app) settle(ctx context.Context, _ Cell, _ spec.Event) (done Done, err error) {
 	return done, until(ctx, "the Deployment", func(ctx context.Context) (string, error) {
 		d, err := a.client.AppsV1().Deployments(a.at).Get(ctx, appName, metav1.GetOptions{})
@@ -310,8 +306,7 @@ func (a *app) settle(ctx context.Context, _ Cell, _ spec.Event) (done Done, err 
 	})
 }
 
-// until waits for the end of what lacks names. An error of the apiserver is one more thing
-// to wait for: it may be on its way up.
+// until waits until nothing is lacking; an error of the apiserver, which may be on its way up, is waited out.
 func until(ctx context.Context, what string, lacks func(context.Context) (string, error)) error {
 	last := ""
 	err := wait.PollUntilContextTimeout(ctx, settlePoll, settleLimit, true, func(ctx context.Context) (bool, error) {

@@ -77,8 +77,7 @@ func lives() Family {
 	}}
 }
 
-// restarts refuses the end of a watcher when none runs. What is deleted until the next
-// one has its lists, only a comparison finds.
+// restarts refuses the end of a watcher when none runs; what is deleted meanwhile only a comparison finds.
 func restarts(t *spec.Timeline, e spec.Event) error {
 	t.Repairs = true
 	return needsWatcher(t, e)
@@ -98,8 +97,7 @@ type termination struct {
 	ExitCode  int     `json:"exitCode"`
 	Abandoned int64   `json:"abandoned"` // events, by its log
 	Waiting   int64   `json:"waiting"`   // events queued or in flight at the first reading after SIGTERM
-	// Known says that its metrics could be read; Queued and Balanced (received =
-	// settled) are of the last reading, which began at Read.
+	// Known: metrics could be read; Queued and Balanced are of the last reading, begun at Read.
 	Known    bool  `json:"known,omitempty"`
 	Read     int64 `json:"read,omitempty"`
 	Queued   int64 `json:"queued,omitempty"`
@@ -113,8 +111,7 @@ func Kill(c Cell) {
 	c.Mark(history.Mark{What: history.MarkExited})
 }
 
-// restart starts a watcher after the end of another and waits until storage has caught
-// up with the cluster.
+// restart starts a watcher after the end of another and waits until storage has caught up with the cluster.
 func restart(ctx context.Context, c Cell, queues int) (*CatchUp, error) {
 	began := time.Now()
 	if err := c.Begin(ctx, queues); err != nil {
@@ -224,8 +221,7 @@ func livesRules(c *matrix.Case) ([]matrix.Rule, error) {
 	return rules, nil
 }
 
-// worstReturn is the restart after which storage took longest to catch up, or never did;
-// nil if there was none.
+// worstReturn is the restart after which storage took longest to catch up, or never did; nil if there was none.
 func worstReturn(all []life) (worst *CatchUp) {
 	for _, l := range all {
 		r := l.Return
@@ -236,9 +232,7 @@ func worstReturn(all []life) (worst *CatchUp) {
 	return worst
 }
 
-// rule: a watcher gives up after SIGTERM only events that its counters still had
-// queued, and it gives up nothing before its drain limit. How it exits is judged with all
-// other exits. One that is not ours says nothing of its events.
+// rule: after SIGTERM a watcher gives up only what it had queued, and nothing before its drain limit.
 func (t *termination) rule(c *matrix.Case) matrix.Rule {
 	end := matrix.Within("T", "end after SIGTERM", "s", t.Seconds, t.Limit+exitTolerance.Seconds())
 	end.Detail = fmt.Sprintf("drain limit %s", seconds(t.Limit))

@@ -14,8 +14,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// killStorage sends SIGKILL to storage, which comes back at once with what it held some
-// time before, and waits until it has caught up.
+// killStorage kills storage, which comes back with what it held before, and waits until it has caught up.
 const killStorage = "kill-storage"
 
 // minKeys is how many objects an event must have concerned to prove anything.
@@ -57,8 +56,7 @@ func validateKill(t *spec.Timeline, e spec.Event) error {
 	return nil
 }
 
-// setback is a storage that was killed and came back with what it held some time before:
-// what it had acknowledged since then is gone, and nobody informs the watcher.
+// setback is a storage that was killed and came back without what it had acknowledged since a snapshot.
 type setback struct {
 	Snapshot int64   `json:"snapshot"` // when the snapshot was complete
 	Cut      int64   `json:"cut"`      // when storage took no more requests
@@ -66,10 +64,8 @@ type setback struct {
 	Return   CatchUp `json:"return"`
 }
 
-// injectKill takes a snapshot, lets time pass, kills storage and starts it again at the
-// same addresses with the snapshot. Connections are cut before the kill, so that the
-// ledger, which dies with the process, can be fetched complete: what was under way at
-// that moment was never acknowledged and is not in the snapshot.
+// injectKill kills storage and starts it again with a snapshot. Connections are cut first, so that the ledger, which
+// dies with the process, is complete.
 func injectKill(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	m := c.Storage()
 	if err := m.Snapshot(ctx); err != nil {
@@ -130,13 +126,10 @@ func storageRules(c *matrix.Case) ([]matrix.Rule, error) {
 	return rules, nil
 }
 
-// sentLater is how long before the cut a write must have been acknowledged to count as
-// settled for the watcher.
+// sentLater is how long before the cut a write must have been acknowledged to count as settled for the watcher.
 const sentLater = int64(500 * time.Millisecond)
 
-// losses are the rows whose acknowledged write storage forgot, and those that were
-// written again as they had been: only a comparison of storage with the cluster does
-// that.
+// losses are the rows that storage forgot, and those that a comparison had written again as they were.
 type losses struct {
 	setback
 	lost  map[write]uint64 // version

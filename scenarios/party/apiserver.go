@@ -20,8 +20,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// RunLabel marks what belongs to a run; ShardLabel says for which of several watchers a
-// pod is.
+// RunLabel marks what belongs to a run; ShardLabel says for which of several watchers a pod is.
 const (
 	RunLabel   = "watchbench.dev/run"
 	ShardLabel = "watchbench.dev/shard"
@@ -30,8 +29,7 @@ const (
 // pageSize is the apiserver's page of a list: some MiB at usual object sizes.
 const pageSize = 500
 
-// APIServer reads the cluster's side of the truth with plain HTTP and JSON; it
-// shares no code with the watcher.
+// APIServer reads the cluster's side of the truth with plain HTTP and JSON; it shares no code with the watcher.
 type APIServer struct {
 	Base string // URL
 	REST *rest.Config
@@ -59,8 +57,7 @@ func NewAPIServer(kubeconfig string) (*APIServer, error) {
 // Close drops the connections that are kept.
 func (a *APIServer) Close() { a.http.CloseIdleConnections() }
 
-// Seen is how many requests to list and to watch a simulated API server had from others
-// than this client: each page of a list is one, and so is a streaming list, a watch.
+// Seen counts the requests to list (each page) and to watch that others sent to a simulated API server.
 func (a *APIServer) Seen(ctx context.Context) (lists, watches int64, err error) {
 	var s apisim.Stats
 	data, err := a.Send(ctx, http.MethodGet, apisim.PathStats, nil)
@@ -175,8 +172,7 @@ const NodeLeases = "kube-node-lease"
 // WatchesNodeLeases reports whether the Leases of nodes are among the kinds.
 func WatchesNodeLeases(watched []string) bool { return slices.Contains(watched, kindLease) }
 
-// State reads what the apiserver holds of the kinds in the namespaces, in all of them if
-// one is empty; of kinds without a namespace it reads everything, as the watcher does.
+// State reads the kinds in the namespaces, in all if one is empty, as the watcher does.
 func (a *APIServer) State(ctx context.Context, watched, namespaces []string, rules check.Rules) ([]history.StateRecord,
 	error) {
 	var out []history.StateRecord

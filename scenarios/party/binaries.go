@@ -11,8 +11,7 @@ import (
 // Binaries are the programs a run starts.
 type Binaries struct {
 	Watcher, Storage string
-	// Bench is watchbench itself: the load generator, the proxy of the watches, the witness and the readers are hidden
-	// commands of it.
+	// Bench is watchbench itself, whose hidden commands are the other parties.
 	Bench string
 	// K6 is needed by scenarios with load.driver: k6 only, and built apart.
 	K6 string

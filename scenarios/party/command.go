@@ -10,8 +10,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// Command is a watcher's command line with its placeholders filled in. The program is
-// looked up as a shell in the working directory would.
+// Command is a watcher's command line, filled in; the program is looked up as a shell would.
 func (b Binaries) Command(w spec.Watcher, config string) ([]string, error) {
 	if w.Command == spec.OpenCommand {
 		return nil, badinput.New("add --watcher-command 'PROGRAM -f {config}'",

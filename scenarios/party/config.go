@@ -41,9 +41,7 @@ const (
 	widgetGroup = "watchbench.dev/v1"
 )
 
-// renderConfig writes the config and filter file in the original's format and
-// returns the config's path. The ports are those of health, metrics and the resource
-// watcher.
+// renderConfig writes the config and filter files in the original's format; ports: health, metrics, resource watcher.
 func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	groups := map[string][]string{}
 	for _, k := range s.Kinds {
@@ -142,8 +140,7 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	return path, writeJSON(path, config)
 }
 
-// file names a rendered file: the first watcher's by what it is, later ones' with
-// their own name.
+// file names a rendered file: the first watcher's by what it is, later ones' with their own name.
 func (s WatcherSetup) file(what string) string {
 	if s.Name == "" || s.Name == "k8s-watch" {
 		return what + ".json"

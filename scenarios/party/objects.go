@@ -67,8 +67,7 @@ func (e *StatusError) Error() string { return e.text }
 // maxAnswer bounds one answer that is read: a page of a list of large objects.
 const maxAnswer = 256 << 20
 
-// Send sends one request, with body as JSON if it is not nil, and returns the answer. An
-// answer other than success is a *StatusError.
+// Send sends one request, with body as JSON; an answer other than success is a *StatusError.
 func (a *APIServer) Send(ctx context.Context, method, path string, body any) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()

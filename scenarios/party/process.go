@@ -193,8 +193,7 @@ func (p *Process) Exit() (history.Exit, error) {
 	return e, nil
 }
 
-// panicLine is how a Go program's log shows that it panicked, whether it ended of it or a
-// library went on.
+// panicLine is how a Go program's log shows that it panicked, whether it ended of it or a library went on.
 var panicLine = regexp.MustCompile(
 	`(?m)^(?:panic|fatal error): .{0,200}|^.{0,200}(?:Observed a panic|http: panic serving).{0,200}`)
 
@@ -270,8 +269,7 @@ func (p *Process) Tell(line string) error {
 	return nil
 }
 
-// Await waits for a condition, the end of the child, the context or a limit,
-// asking every so often.
+// Await waits for a condition, the end of the child, the context or a limit, asking every so often.
 func (p *Process) Await(ctx context.Context, what string, every, limit time.Duration,
 	holds func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &TimeoutError{What: what, After: limit, Log: p.Log})

@@ -11,8 +11,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Readers are the process that reads from the watcher or the apiserver, and receives its notifications. Nil is nobody,
-// who goes through the phases at once.
+// Readers are the process that reads and receives notifications; nil goes through the phases at once.
 type Readers struct {
 	*Process
 	Listen []string // addresses of the receivers of webhooks

@@ -16,14 +16,12 @@ type Serving struct {
 	Webhooks   []string // URLs, a subscription to all Pods for each
 	SecretFile string   // with what deliveries are signed; empty: not at all
 	Queue      int      // events that wait for each at most; 0 is the watcher's default
-	// Server and Query are more keys of those parts of the section, and Subscriptions more
-	// of those, as the watcher's configuration has them.
+	// Server, Query and Subscriptions extend those parts of the section.
 	Server, Query map[string]any
 	Subscriptions []map[string]any
 }
 
-// notifyDrain is how long a watcher that ends still delivers: those who count deliveries have
-// waited for them before.
+// notifyDrain is how long a watcher that ends still delivers: those who count deliveries have waited for them before.
 const notifyDrain = "1s"
 
 // resourceWatcher is the section of the watcher's configuration. Pods are collected anyway.

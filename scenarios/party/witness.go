@@ -12,8 +12,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Witness is the process that records what happens to a cluster's objects, whoever writes
-// them.
+// Witness is the process that records what happens to a cluster's objects, whoever writes them.
 type Witness struct{ *Process }
 
 // witnessGrace is the time a witness gets for its last lists.

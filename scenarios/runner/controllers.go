@@ -12,8 +12,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
-// startWitness starts what records the controllers' writes. It comes after the watcher's
-// first lists: so the watcher was in time for everything that the witness will see.
+// startWitness records the controllers' writes from after the watcher's first lists on.
 func (c *cell) startWitness(ctx context.Context) (err error) {
 	if !c.s.Cluster.Controllers {
 		return nil

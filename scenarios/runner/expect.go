@@ -7,13 +7,10 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// What a guess of a cell's length takes for granted, of two CPUs; corrected by the cells
-// already run.
+// What a guess of a cell's length takes for granted, of two CPUs; corrected by the cells already run.
 const (
 	cellOverhead = 4 * time.Second // start, sync, check, tear down
-	// writeOverhead is the time each write adds beside the load, where an apiserver has to remove
-	// what it made. The runs of docs/published.md and README.md took this much beyond
-	// the rest of the guess, divided by their writes.
+	// writeOverhead is the time each write adds where an apiserver removes what it made, by the runs of docs/published.md.
 	writeOverhead = 5 * time.Millisecond
 	guessedRate   = 700.0                 // writes per second of a closed loop
 	guessedAnswer = 10 * time.Millisecond // of one write, before the thread thinks

@@ -12,9 +12,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// programDigests are the digests of what the run executes: its own programs by their names, of
-// those that only some scenarios need where a cell does, and the files that commands of other watchers name by the
-// words that do. A word that does not name a file, such as a flag, has none.
+// programDigests are the digests of the programs that the cells start, and of the files that commands of other watchers
+// name.
 func programDigests(bins party.Binaries, cells []spec.Cell) (map[string]string, error) {
 	paths := map[string]string{}
 	if self, err := os.Executable(); err == nil {

@@ -76,8 +76,7 @@ func (c *site) SetWatchers(main *party.Watcher, others []*party.Watcher) {
 	c.record.Watcher.Joined = c.record.Watcher.Joined || len(others) > 0 && !c.s.Watcher.LeaderElection
 }
 
-// Mark notes when something was done; the start and readiness of a watcher are its own,
-// and every start after the first is a restart.
+// Mark notes when something was done; every start of a watcher after the first is a restart.
 func (c *site) Mark(m history.Mark) {
 	if m.Time == 0 {
 		m.Time = time.Now().UnixNano()
@@ -129,16 +128,14 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 	}
 	if w.LeaderElection {
 		setup.Lease = faults.Lease(c.Run())
-		// Each replica has an instance of storage of its own, so that the ledger tells
-		// who wrote.
+		// Each replica has an instance of storage of its own, so that the ledger tells who wrote.
 		i := (c.launched - 1) % len(c.storage.Endpoints)
 		setup.Endpoints, setup.Instance = c.storage.Endpoints[i:i+1], i
 	}
 	return setup
 }
 
-// patience is a limit that grows with what exists before the load: a busy machine lists, sends or compares a thousand
-// objects in a second.
+// patience grows with what exists before the load: a busy machine handles a thousand objects in a second.
 func (c *site) patience(limit time.Duration) time.Duration {
 	return limit + time.Duration(c.s.Load.Prefill)*time.Millisecond
 }
@@ -177,8 +174,7 @@ func (c *site) Begin(ctx context.Context, queues int) error {
 	return nil
 }
 
-// Spawn starts the watcher that is judged, in the place of one that has ended, and waits
-// for nothing.
+// Spawn starts the watcher that is judged, in the place of one that has ended, and waits for nothing.
 func (c *site) Spawn(_ context.Context) error {
 	c.Mark(history.Mark{What: history.MarkStarted})
 	w, err := party.SpawnWatcher(c.watcherSetup(0))
@@ -190,8 +186,7 @@ func (c *site) Spawn(_ context.Context) error {
 	return nil
 }
 
-// Resumed reads the counters of a watcher that took the place of the first as those from
-// which the figures begin.
+// Resumed reads the counters of a watcher that took the place of the first as those from which the figures begin.
 func (c *site) Resumed(ctx context.Context) error {
 	return c.readMetrics(ctx, &c.before)
 }

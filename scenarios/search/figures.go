@@ -30,8 +30,7 @@ func freshness(f *Figures, q *result.Quantiles) {
 	}
 }
 
-// fromCell returns a measured cell. Drain and freshness of a cut cell cover only a part of it, so
-// they are left out.
+// fromCell returns a measured cell. Drain and freshness of a cut cell cover only a part of it, so they are left out.
 func fromCell(c *result.Cell) result.TunedCell {
 	t := result.TunedCell{Valid: c.Valid, Cut: c.Cut, Figures: Figures{StorageQPS: c.Storage.QPS,
 		Requests: c.Storage.Requests}}

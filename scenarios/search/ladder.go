@@ -72,8 +72,7 @@ func (l *ladder) wrong() bool {
 	return slices.ContainsFunc(l.rungs, func(c *candidate) bool { return c.failed() != nil })
 }
 
-// edge returns the last of n rungs that holds, -1 if none does. It doubles its steps from start until one holds and one
-// does not, and then halves the bracket.
+// edge returns the last of n rungs that holds, -1 for none: with doubling steps from start, then by halves.
 func edge(n, start int, holds func(int) (bool, error)) (int, error) {
 	low, high := -1, n
 	for at, step := start, 1; high-low > 1; {

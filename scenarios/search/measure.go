@@ -21,8 +21,7 @@ const cellOverhead = 6 * time.Second
 // errBudget ends a search whose time is too short for another cell.
 var errBudget = errors.New("the time for the search is used up")
 
-// Measurer runs all cells of a variant of the scenario. With an error it returns the results so
-// far, which may be nil.
+// Measurer runs all cells of a variant of the scenario. With an error it returns the results so far, which may be nil.
 type Measurer interface {
 	Measure(ctx context.Context, f *spec.File) (*result.Results, error)
 }
@@ -65,8 +64,7 @@ func (x *Search) play(ctx context.Context, c *candidate) error {
 	return nil
 }
 
-// measure runs the next repetition of a candidate, once more if it is invalid and nothing failed, and corrects the
-// predictions by it.
+// measure runs the next repetition, once more if it is invalid and nothing failed, and corrects the predictions.
 func (x *Search) measure(ctx context.Context, c *candidate) error {
 	drain := time.Duration(0)
 	if v := highest(c.by, func(f *Figures) *float64 { return f.DrainAfter }); v != nil {

@@ -41,8 +41,7 @@ metadata: {name: tune}
 load: {model: open, rate: 200, duration: 20s, arrival: poisson, lifecycle: pod/fast, objectBytes: 3KiB}
 `
 
-// Sets are the overrides for Plain, or for the scenario of a profile: its Pods per second are scaled until a plan has
-// about the rate of writes.
+// Sets are the overrides for Plain or a profile's scenario, whose rate of Pods is scaled to about the rate of writes.
 func (q Question) Sets(s *spec.Scenario) (sets []string, err error) {
 	rate := q.Rate
 	if s.Load.Profile != "" {
@@ -89,8 +88,7 @@ func ParseRate(text string) (float64, error) {
 	return v, nil
 }
 
-// ParseStorage reads 'p50=60ms,p99=400ms' (or mean for p50), a duration, or any
-// distribution of storage.latency, and returns the latter.
+// ParseStorage reads 'p50=60ms,p99=400ms', a duration, or any distribution of storage.latency, which it returns.
 func ParseStorage(text string) (string, error) {
 	const remedy = "write for example 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency"
 	s := strings.TrimSpace(text)

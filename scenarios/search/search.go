@@ -127,8 +127,7 @@ func (x *Search) extent() error {
 	return nil
 }
 
-// Run searches with a measurer, and reports its steps in lines. After an error, or an interruption, it returns what
-// was found so far.
+// Run searches and reports its steps in lines; after an error or interruption it returns what was found so far.
 func (x *Search) Run(ctx context.Context, m Measurer, line func(string)) (*result.Tuning, error) {
 	x.measurer, x.began = m, time.Now()
 	x.line = func(format string, args ...any) { line(fmt.Sprintf(format, args...)) }
@@ -173,9 +172,8 @@ func (x *Search) screen(ctx context.Context) error {
 	return nil
 }
 
-// decide climbs the ladders, the cheapest prediction first, until no other can have a cheaper answer, and measures
-// the best of another strategy and the best that bcs-k8s-watch has beside it. If none has an answer, it measures what
-// comes closest.
+// decide climbs the ladders, cheapest first, until no other can be cheaper, and measures the best of another strategy
+// and of bcs-k8s-watch's beside it; without an answer, what comes closest.
 func (x *Search) decide(ctx context.Context) error {
 	for _, l := range x.ladders {
 		if best := x.best(); best != nil && (l.start < 0 || x.cost(best, l.rungs[l.start]) <= 0) {
@@ -227,8 +225,7 @@ func (x *Search) climb(ctx context.Context, l *ladder) error {
 	}
 }
 
-// holds reports whether a candidate holds the objective. It is measured, unless that was done, it is predicted to be far
-// off, or its strategy is out.
+// holds reports whether a candidate holds the objective; it is measured, unless it is far off or its strategy is out.
 func (x *Search) holds(ctx context.Context, l *ladder, c *candidate) (bool, error) {
 	if l.wrong() {
 		return false, nil
@@ -249,8 +246,7 @@ func (x *Search) holds(ctx context.Context, l *ladder, c *candidate) (bool, erro
 
 func (x *Search) bound() float64 { return x.options.Objective.Bound.Seconds() }
 
-// predicted is the worst prediction over the plans, corrected by the error of predictions so far; nil if it is not
-// known, or events would be dropped.
+// predicted is the worst prediction, corrected by former errors; nil if not known, or if events would be dropped.
 func (x *Search) predicted(c *candidate) *float64 {
 	if v := highest(c.by, x.of); v != nil && c.excluded == "" {
 		return new(*v * x.factor)
@@ -326,8 +322,7 @@ func (x *Search) value(c *candidate) *float64 {
 	return x.predicted(c)
 }
 
-// closest is the cheapest candidate of the strategies that is expected to hold, else within 5 % of the lowest value;
-// nil without one.
+// closest is the cheapest candidate expected to hold, else within 5 % of the lowest value; nil without one.
 func (x *Search) closest(strategies []string) (best *candidate) {
 	low := math.Inf(1)
 	each := func(do func(*candidate, float64)) {

@@ -15,8 +15,7 @@ import (
 // bystanderKind is the kind of a plan's bystander.
 const bystanderKind = "ConfigMap"
 
-// planned are the arrivals of a scenario's plan. Each write takes that long to be answered, and to
-// reach the watcher.
+// planned are the arrivals of a scenario's plan. Each write takes that long to be answered, and to reach the watcher.
 func planned(s *spec.Scenario, seed uint64, api time.Duration) (iter.Seq[Arrival], error) {
 	p, err := plan.New(s.Load.Plan("simulated", seed))
 	if err != nil {
@@ -71,8 +70,7 @@ func (r *reader) arrival(at time.Duration, op *plan.Op) Arrival {
 	return a
 }
 
-// ends knows which deletions of Pods make two events: an apiserver first writes the deletion
-// time, unless an operation has asked for that before. One that is simulated does not.
+// ends knows which deletions of Pods make two events: a real apiserver first writes the deletion time.
 type ends struct {
 	two   bool
 	asked map[string]struct{} // uids

@@ -25,9 +25,7 @@ const (
 	checkEvery = 1 << 12
 )
 
-// Run plays one cell's load through the watcher's own queue engine in virtual time. What
-// cannot be simulated is a badinput.Error. A load that is not drained within the scenario's
-// drainTimeout is cut, as in a run.
+// Run plays one cell's load through the watcher's queue engine in virtual time; what cannot be simulated is bad input.
 func Run(ctx context.Context, s *spec.Scenario, o Options) (*Outcome, error) {
 	if err := possible(s); err != nil {
 		return nil, err
@@ -176,8 +174,7 @@ func imbalance(handled []uint64) float64 {
 
 var _ pipeline.VirtualStorage = (*storage)(nil)
 
-// storage answers the queues' requests by the mock's rules, and keeps the account of what
-// changes it has.
+// storage answers the queues' requests by the mock's rules, and keeps the account of what changes it has.
 type storage struct {
 	served  *behavior.Virtual
 	model   *behavior.Model
@@ -227,8 +224,7 @@ func newStorage(s *spec.Scenario, seed uint64, overhead time.Duration) (*storage
 	}, nil
 }
 
-// event makes an arrival the queues' event. Its version is its number, which grows along all
-// arrivals.
+// event makes an arrival the queues' event. Its version is its number, which grows along all arrivals.
 func (s *storage) event(a *Arrival) pipeline.Event {
 	s.events++
 	e := pipeline.Event{Action: pipeline.Put, Key: object.Key{Kind: a.Kind, Namespace: a.Namespace, Name: a.Name},

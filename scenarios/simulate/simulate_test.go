@@ -137,8 +137,7 @@ func TestStrategies(t *testing.T) {
 	}
 }
 
-// TestBystander: its updates come between those of the load, at their own times, and are not
-// counted in its freshness.
+// TestBystander: its updates come between those of the load, at their own times, and are not counted in its freshness.
 func TestBystander(t *testing.T) {
 	s := scenario(t, "load.bystander={kind: ConfigMap, rate: 10}")
 	all, err := planned(s, 7, time.Millisecond)
@@ -194,8 +193,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestEnds: a real apiserver's deletion of a Pod makes two events of one operation, and
-// freshness is by operation.
+// TestEnds: a real apiserver's deletion of a Pod makes two events of one operation, and freshness is by operation.
 func TestEnds(t *testing.T) {
 	const load = "{model: open, rate: 400, duration: 2s, stages: [{stage: create}, {stage: patch}, {stage: delete}]}"
 	replay := run(t, parsed(t, load), Options{})

@@ -2,8 +2,7 @@ package spec
 
 import "strings"
 
-// Words splits the command of another watcher at spaces; single and double quotes keep words
-// together.
+// Words splits the command of another watcher at spaces; single and double quotes keep words together.
 func (w Watcher) Words() []string {
 	var words []string
 	var word strings.Builder

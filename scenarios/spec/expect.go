@@ -24,12 +24,10 @@ var expectations = []string{ExpectPass, ExpectFailAllowed, ExpectFail}
 // expectKeys lists the fields that an expectation may depend on.
 var expectKeys = slices.Concat([]string{"default"}, Strategies, []string{External})
 
-// Expect maps a check (G1…G14) to the verdict expected of it; a check that is
-// not named is expected to pass.
+// Expect maps a check (G1…G14) to the verdict expected of it; a check that is not named is expected to pass.
 type Expect map[string]Expectation
 
-// Expectation is one verdict, or one per strategy under "default" and the
-// strategies' names.
+// Expectation is one verdict, or one per strategy under "default" and the strategies' names.
 type Expectation map[string]string
 
 // Of returns the verdict expected of a check under a strategy.

@@ -120,8 +120,7 @@ func (f *File) checkNamed(kind shape, path, name string, value *yaml.Node) error
 // rangeForm is how former versions wrote several values.
 var rangeForm = regexp.MustCompile(`^\s*[\d.]+\S*\.\.\s*[\d.]+\S*\s*[*+]\s*[\d.]+\S*$`)
 
-// checkPoints refuses indistinguishable points, of an axis of values those as well that
-// are written differently.
+// checkPoints refuses indistinguishable points, of an axis of values those as well that are written differently.
 func (f *File) checkPoints(a axis) error {
 	field := "matrix." + a.path
 	if len(a.points) == 0 {
@@ -194,8 +193,7 @@ func leaves(path string, n *yaml.Node, into map[string]*yaml.Node) {
 	}
 }
 
-// choose applies --set matrix.<axis>=a,b: of named points the ones to keep, of a
-// plain axis its new values; an axis that is not there is added.
+// choose applies --set matrix.AXIS=a,b: the named points to keep, or an axis' new values.
 func (f *File) choose(at *yaml.Node, name, text string) error {
 	field := "matrix." + name
 	var values []string
@@ -243,8 +241,7 @@ func (f *File) choose(at *yaml.Node, name, text string) error {
 	return nil
 }
 
-// setInPoint applies --set matrix.<axis>.<point>.<field>=value, the override i, to a point that
-// is a section. It reports whether there is such a point.
+// setInPoint applies --set matrix.AXIS.POINT.FIELD=value, and reports whether there is such a point.
 func (f *File) setInPoint(i int, name, text string) (bool, error) {
 	at := &yaml.Node{Line: strictyaml.OverrideLine(i)}
 	for j, a := range f.axes {
@@ -270,8 +267,7 @@ func (f *File) setInPoint(i int, name, text string) (bool, error) {
 	return false, nil
 }
 
-// fillCommand gives the points with an OpenCommand the one of an override. It reports whether
-// there are any.
+// fillCommand gives the points with an OpenCommand the one of an override. It reports whether there are any.
 func (f *File) fillCommand(command *yaml.Node) (filled bool) {
 	for i, a := range f.axes {
 		f.axes[i].points = slices.Clone(a.points)

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// checkSequence refuses what cannot be said of which points are run and in which order: a point of repeatOnce or only
-// that is not among the axes, as written or as chosen, or a pair that has no two sides.
+// checkSequence refuses points of repeatOnce and only that no axis has, and a pair without two sides.
 func (f *File) checkSequence(axes []axis) error {
 	s, d, err := f.decode(f.merged(nil))
 	if err != nil {

@@ -473,8 +473,7 @@ func TestValuesRoundTrip(t *testing.T) {
 	}
 }
 
-// roundTrip compares a scenario with what reads back from its JSON: the run's folder
-// keeps it so.
+// roundTrip compares a scenario with what reads back from its JSON: the run's folder keeps it so.
 func roundTrip(s Scenario) string {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -487,9 +486,8 @@ func roundTrip(s Scenario) string {
 	return cmp.Diff(s, back)
 }
 
-// FuzzParse checks that no input panics, and that what is accepted can be run and
-// recorded: every cell is valid, survives as JSON and has a name that is safe as a
-// folder's.
+// FuzzParse checks that no input panics, and that what is accepted can be run and recorded: every cell is valid,
+// survives as JSON and has a name that is safe as a folder's.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(minimal), "load.threads=3")
 	f.Add([]byte(swept), "matrix.load=heavy")

@@ -15,8 +15,7 @@ import (
 // Thresholds are bounds by metric: freshness.p99 to "< 1s".
 type Thresholds map[string]string
 
-// DecodeYAML reads metrics as dotted keys, or as the nested ones that --set makes of them.
-// An override takes the place of what the file has; an empty one drops it.
+// DecodeYAML reads metrics as dotted or nested keys; an override replaces a bound, an empty one drops it.
 func (t *Thresholds) DecodeYAML(d *strictyaml.Decoder, n *yaml.Node, path string) error {
 	*t = nil
 	if strictyaml.IsNull(n) {

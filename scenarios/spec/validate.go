@@ -13,8 +13,7 @@ import (
 
 var nameForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// validate reports the first value that cannot be run, given the kinds of events that can be carried out and which
-// fields are written.
+// validate reports the first value that cannot be run, given the kinds of events and the fields that are written.
 func (s *Scenario) validate(kinds []EventKind, written func(path string) bool) error {
 	for _, check := range []func() error{
 		func() error { return s.checkRanges(written) }, s.validateHead, s.validateReplay, s.checkDecide, s.validateStorage,
