@@ -113,3 +113,16 @@ func firstError(errs ...error) error {
 	}
 	return nil
 }
+
+// Error is one problem of a scenario.
+type Error = strictyaml.Error
+
+// bad is a problem found in typed values, before its place is known.
+func bad(path, remedy, format string, args ...any) error {
+	return strictyaml.Bad(path, remedy, format, args...)
+}
+
+// oneOf renders a list of words for a remedy.
+func oneOf(words []string) string {
+	return "use one of " + strings.Join(words, ", ")
+}
