@@ -12,8 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDocumentedMetrics: docs/your-watcher.md names every metric that is read of a watcher,
-// and no other.
+// TestDocumentedMetrics: docs/your-watcher.md names every metric that is read of a watcher, and no other.
 func TestDocumentedMetrics(t *testing.T) {
 	text := func(path string) string {
 		data, err := os.ReadFile(path)

@@ -29,8 +29,7 @@ func ExampleNames() []string { return namesIn("examples/") }
 // ControllerNames lists those on a cluster with controllers.
 func ControllerNames() []string { return namesIn("controllers/") }
 
-// FaultNames lists those of the fault matrix, RegressionNames those of bugs that were
-// found.
+// FaultNames lists those of the fault matrix, RegressionNames those of bugs that were found.
 func FaultNames() []string { return namesIn("faults/") }
 
 // RegressionNames lists the scenarios of bugs that were found.
@@ -57,9 +56,8 @@ func namesIn(dir string) []string {
 // renamed are the shipped scenarios of earlier versions that have another name now.
 var renamed = map[string]string{"examples/knee": "examples/rate"}
 
-// Read finds a scenario: a path to a file, or the name of a shipped one. What has
-// a separator or a .yaml ending is a path. It returns the name to print with
-// errors.
+// Read finds a scenario: a path to a file, or the name of a shipped one. What has a separator or a .yaml ending is a
+// path. It returns the name to print with errors.
 func Read(ref string) (string, []byte, error) {
 	if data, err := files.ReadFile(ref + ".yaml"); err == nil && strings.Contains(ref, "/") {
 		return "scenarios/" + ref + ".yaml", data, nil

@@ -94,8 +94,7 @@ func TestShippedScenarios(t *testing.T) {
 	}
 }
 
-// TestFaultRows: a scenario of the matrix says which row it is, and rows are run in
-// the order of the folder.
+// TestFaultRows: a scenario of the matrix says which row it is, and rows are run in the order of the folder.
 func TestFaultRows(t *testing.T) {
 	for _, name := range slices.Concat(FaultNames(), RegressionNames()) {
 		file, src, err := Read(name)

@@ -9,8 +9,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
-// TestOriginal: the scenario original is refused until its watcher is named, and only one
-// point is that watcher.
+// TestOriginal: the scenario original is refused until its watcher is named, and only one point is that watcher.
 func TestOriginal(t *testing.T) {
 	for _, sets := range [][]string{nil, {"watcher.command=true -f {config}"}} {
 		file, src, err := Read("original")

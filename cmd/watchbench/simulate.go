@@ -110,14 +110,12 @@ func loadOf(s *spec.Scenario) string {
 // pointTable has a row for each point, under the name that its cell has in a run.
 func pointTable(points []simulate.Point) render.Table {
 	t := render.Table{Heads: []render.Head{
-		{Title: "point", Words: true}, {Title: "strategy", Words: true}, {Title: "load", Words: true}, {Title: "events"},
-		{Title: "requests"}, {Title: "left"}, {Title: "coalesced"}, {Title: "dropped"}, {Title: "drain", Unit: "s"},
-		{Title: "drain after load", Unit: "s"}, {Title: "storage", Unit: "/s"}, {Title: "efficiency"}, {Title: "imbalance"},
+		{Title: "point", Words: true}, {Title: "strategy", Words: true}, {Title: "events"}, {Title: "requests"},
+		{Title: "left"}, {Title: "coalesced"}, {Title: "dropped"}, {Title: "drain", Unit: "s"}, {Title: "storage", Unit: "/s"},
 		{Title: "freshness p50", Unit: "s"}, {Title: "freshness p99", Unit: "s"}, {Title: "max depth"},
-		{Title: "writer full", Unit: "s"},
 	}}
 	for _, p := range points {
-		row := []string{p.Cell, p.Strategy, p.Load}
+		row := []string{p.Cell, p.Strategy}
 		p50, p99 := optional(nil), optional(nil)
 		if p.Freshness != nil {
 			p50, p99 = render.Brief(p.Freshness.P50), render.Brief(p.Freshness.P99)
@@ -125,9 +123,8 @@ func pointTable(points []simulate.Point) render.Table {
 		for _, n := range []int64{p.Events, p.Requests, p.Left, p.Coalesced, p.Dropped} {
 			row = append(row, fmt.Sprint(n))
 		}
-		t.Rows = append(t.Rows, render.Cells(append(row, optional(p.DrainSeconds), optional(p.DrainAfterLoadSeconds),
-			optional(p.StorageQPS), known(p.Efficiency), known(p.Imbalance), p50, p99,
-			fmt.Sprint(p.WriterMaxDepth+p.HandlerMaxDepth), render.Brief(p.WriterFullSeconds))...))
+		t.Rows = append(t.Rows, render.Cells(append(row, optional(p.DrainSeconds), optional(p.StorageQPS),
+			p50, p99, fmt.Sprint(p.WriterMaxDepth+p.HandlerMaxDepth))...))
 	}
 	return t
 }
@@ -137,12 +134,4 @@ func optional(v *float64) string {
 		return "–"
 	}
 	return render.Brief(*v)
-}
-
-// known is a figure that is 0 where there is none.
-func known(v float64) string {
-	if v == 0 {
-		return optional(nil)
-	}
-	return render.Brief(v)
 }

@@ -113,9 +113,12 @@ func (d *Decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) error
 		key, val := n.Content[i], n.Content[i+1]
 		field, ok := FieldByName(v.Type(), key.Value)
 		if !ok {
-			at := join(path, key.Value)
+			at, prefix := join(path, key.Value), ""
+			if key.Line < 0 { // an override, whose path is whole
+				prefix = path
+			}
 			return d.Fail(key, at, "unknown field", cmp.Or(d.format.Retired[at], d.format.Retired["*."+key.Value],
-				UnknownField(v.Type(), "", key.Value)))
+				UnknownField(v.Type(), prefix, key.Value)))
 		}
 		if err := d.decode(val, v.FieldByIndex(field.Index), join(path, key.Value)); err != nil {
 			return err

@@ -12,12 +12,6 @@ import (
 // TuningDocument reports a search for settings, the answer first.
 func TuningDocument(t *result.Tuning) *Document {
 	d := &Document{Title: tuningTitle(t), Subtitle: tuningSubtitle(t), Findings: []string{t.Sentence}, Last: true}
-	if len(t.Rates) > 0 {
-		d.Findings = nil
-	}
-	for _, r := range t.Rates {
-		d.Findings = append(d.Findings, r.Sentence)
-	}
 	if t.Interrupted {
 		d.Findings = append(d.Findings, "Interrupted: partial results.")
 	}
@@ -32,17 +26,14 @@ func TuningDocument(t *result.Tuning) *Document {
 	return d
 }
 
-// tuningPlot has the objective's figure over the number of queues, or the rate, with the bound and the answer.
+// tuningPlot has the objective's figure over the number of queues, with the bound and the answer.
 func tuningPlot(t *result.Tuning) Plot {
 	p := Plot{Title: t.Objective.Metric, Unit: "s", X: "podQueueNum",
 		Caption: "A broken line is predicted in virtual time, a point was measured: the worst of its cells."}
-	if len(t.Rates) > 0 {
-		p.X = "offered rate (/s)"
-	}
 	measured, answer := PlotLine{Name: "measured", Marks: true}, PlotLine{Name: "answer", Marks: true}
 	for i := range t.Candidates {
 		c := &t.Candidates[i]
-		x := cmp.Or(c.Rate, float64(max(1, c.Queues)))
+		x := float64(max(1, c.Queues))
 		k := slices.IndexFunc(p.Lines, func(l PlotLine) bool { return l.Name == c.Strategy })
 		if k < 0 {
 			k, p.Lines = len(p.Lines), append(p.Lines, PlotLine{Name: c.Strategy, Model: true})
@@ -53,7 +44,7 @@ func tuningPlot(t *result.Tuning) Plot {
 		if c.Measured != nil {
 			measured.Points = append(measured.Points, [2]float64{x, *c.Measured})
 		}
-		if v := cmp.Or(c.Measured, c.Value); v != nil && (c == t.At(t.Best) || carried(t, c)) {
+		if v := cmp.Or(c.Measured, c.Value); v != nil && c == t.At(t.Best) {
 			answer.Points = append(answer.Points, [2]float64{x, *v})
 		}
 	}
@@ -68,19 +59,9 @@ func tuningPlot(t *result.Tuning) Plot {
 	return p
 }
 
-// carried reports whether a candidate is the highest rate of its strategy.
-func carried(t *result.Tuning, c *result.TunedCandidate) bool {
-	return slices.ContainsFunc(t.Rates, func(r result.TunedRate) bool {
-		return r.Strategy == c.Strategy && r.Rate != nil && *r.Rate == c.Rate
-	})
-}
-
 // tuningTitle names the scenario, or the load of a question without one, which is called
 // TuningQuestion.
 func tuningTitle(t *result.Tuning) string {
-	if len(t.Rates) > 0 {
-		return "highest rates of " + t.Scenario
-	}
 	if t.Scenario == result.TuningQuestion && len(t.Asked) > 0 {
 		return "settings for " + t.Asked[0].Value
 	}
@@ -145,11 +126,7 @@ func candidates(t *result.Tuning) Table {
 		if c.Error != nil {
 			off = fmt.Sprintf("%+.1f", 100**c.Error)
 		}
-		length := unknown
-		if c.HandlerLen > 0 {
-			length = fmt.Sprint(c.HandlerLen)
-		}
-		row := Cells(c.Name(), length, shortOf(c.Value), shortOf(c.Measured), off, n, per)
+		row := Cells(c.Name(), fmt.Sprint(c.HandlerLen), shortOf(c.Value), shortOf(c.Measured), off, n, per)
 		table.Rows = append(table.Rows, append(row, candidateVerdict(c), Cell{Text: chosenAs(t, c)}))
 	}
 	return table

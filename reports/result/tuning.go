@@ -11,11 +11,9 @@ const (
 	TuningSchema   = "watchbench/tuning/v3"
 	TuningFile     = "tuning.json"
 	TuningQuestion = "tune"
-	// RatesFile is the result of watchbench tune --find rate.
-	RatesFile = "rates.json"
 )
 
-// Tuning is the question, the tries and the answer of a search for settings or rates. Times are in seconds.
+// Tuning is the question, the tries and the answer of a search for settings. Times are in seconds.
 type Tuning struct {
 	Schema      string    `json:"schema"`
 	Started     time.Time `json:"started"`
@@ -27,8 +25,7 @@ type Tuning struct {
 	Asked     []TuningFact    `json:"asked"`
 	Objective TuningObjective `json:"objective"`
 
-	// Met says that a setting was measured and holds the objective in every valid cell, or a rate
-	// of each strategy; a note says if those are fewer than were asked for.
+	// Met says that a setting was measured and holds the objective in every valid cell; a note says if those are fewer than were asked for.
 	Met      bool   `json:"met"`
 	Sentence string `json:"sentence"` // the answer, readable without the question
 	// Best, RunnerUp and Original are indices of Candidates: the recommendation or what
@@ -38,7 +35,6 @@ type Tuning struct {
 	RunnerUp int `json:"runnerUp"`
 	Original int `json:"original"`
 
-	Rates      []TunedRate      `json:"rates,omitempty"` // of a search for rates
 	Candidates []TunedCandidate `json:"candidates"`
 	Why        []TuningFact     `json:"why,omitempty"`
 	Fragments  []TuningFragment `json:"fragments,omitempty"`
@@ -46,19 +42,6 @@ type Tuning struct {
 
 	Simulated int `json:"simulated"` // cells played in virtual time
 	Measured  int `json:"measured"`  // cells, second tries included
-}
-
-// TunedRate is the highest rate that a strategy carries.
-type TunedRate struct {
-	Strategy string   `json:"strategy"`
-	Unit     string   `json:"unit"`
-	Rate     *float64 `json:"rate,omitempty"` // nil if none was carried
-	// Above is the lowest rate above it that was not carried, and Why says why.
-	Above *float64 `json:"above,omitempty"`
-	Why   string   `json:"why,omitempty"`
-	// AtLeast says that the strategy may carry more: above Rate nothing valid was measured.
-	AtLeast  bool   `json:"atLeast,omitempty"`
-	Sentence string `json:"sentence"`
 }
 
 // TuningFact is a line with a name.
@@ -80,15 +63,10 @@ type Setting struct {
 	Queues     int    `json:"podQueueNum"` // 0 where the strategy has no such number
 	WriterLen  int    `json:"writerQueueLen"`
 	HandlerLen int    `json:"handlerQueueLen"`
-	// Rate of the load is set in a search for rates, where the rest is the scenario's.
-	Rate float64 `json:"rate,omitempty"`
 }
 
-// Name is "keyed 12", or "keyed at 200/s".
+// Name is "keyed 12".
 func (s Setting) Name() string {
-	if s.Rate > 0 {
-		return fmt.Sprintf("%s at %.3g/s", s.Strategy, s.Rate)
-	}
 	if s.Queues == 0 {
 		return s.Strategy
 	}
@@ -126,7 +104,6 @@ type TunedCell struct {
 	Safe    bool         `json:"safe"`             // nothing lost: G1 passed, and the ledger has no loss
 	Ordered bool         `json:"ordered"`          // order checks passed, with power
 	Reason  string       `json:"reason,omitempty"` // why it is invalid
-	KeepsUp *bool        `json:"keepsUp,omitempty"`
 	Figures TunedFigures `json:"figures"`
 }
 

@@ -152,8 +152,7 @@ func CanaryWord(c Cell, where string) string {
 	return fmt.Sprintf("canary-%s-%s-%d", where, c.Run(), c.Seed()*2654435761%1e9)
 }
 
-// plant puts canaries into fields that are masked, of objects that carry all of
-// themselves once more in kubectl's annotation.
+// plant puts canaries into masked fields of objects that repeat themselves in kubectl's annotation.
 func plant(ctx context.Context, c Cell) error {
 	word := func(where string) string {
 		w := CanaryWord(c, where)
@@ -216,8 +215,7 @@ func (b *besideLoad) remove(ctx context.Context, c Cell) error {
 	return errors.Join(errs...)
 }
 
-// rules: a name that was re-created must end with the uid of its last object, and rows
-// that were tampered with are repaired.
+// rules: a re-created name ends with the uid of its last object, and tampered rows are repaired.
 func (*besideLoad) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[[]recreated](c.Deeds, recreate)
 	if err != nil {

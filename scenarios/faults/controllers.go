@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/yaml"
 
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/cluster/owned"
@@ -21,8 +24,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// What is asked of the controllers of a live cluster (cluster.controllers). There is one
-// Deployment, in a namespace of its own, with a Service.
+// What is asked of the controllers of a live cluster, about one Deployment with a Service.
 const (
 	addNodes    = "add-nodes"    // nodes whose kubelet kwok plays
 	loseNodes   = "lose-nodes"   // their kubelets fall silent, until their pods have been evicted
@@ -42,6 +44,11 @@ const (
 	maxNodes    = 500
 	appName     = "web"
 )
+
+// appYAML is the Deployment, with what such things usually say, and its Service.
+//
+//go:embed application.yaml
+var appYAML []byte
 
 // app holds the objects that the events of one cell made.
 type app struct {
@@ -129,8 +136,7 @@ func (a *app) addNodes(ctx context.Context, c Cell, e spec.Event) (Done, error) 
 	})
 }
 
-// loseNodes has nodes lose their kubelets and waits until the controller manager has taken
-// them for lost, and every pod on them for evicted.
+// loseNodes has nodes lose their kubelets, and waits until every pod on them is evicted.
 func (a *app) loseNodes(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
 	n := e.Number()
 	if n > len(a.nodes) {
@@ -201,11 +207,14 @@ func (a *app) deploy(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 		return Done{}, err
 	}
 	a.there = true
-	d, service := application(keep(c), int32(e.Number()))
+	d, service, err := application(c.Run(), int32(e.Number()))
+	if err != nil {
+		return Done{}, err
+	}
 	if _, err := a.client.CoreV1().Services(a.at).Create(ctx, service, metav1.CreateOptions{}); err != nil {
 		return Done{}, err
 	}
-	_, err := a.client.AppsV1().Deployments(a.at).Create(ctx, d, metav1.CreateOptions{})
+	_, err = a.client.AppsV1().Deployments(a.at).Create(ctx, d, metav1.CreateOptions{})
 	return Done{Keys: int64(e.Number())}, err
 }
 
@@ -232,8 +241,7 @@ func (a *app) roll(ctx context.Context, _ Cell, _ spec.Event) (Done, error) {
 	return Done{Keys: int64(*d.Spec.Replicas)}, nil
 }
 
-// crash has some pods fail and begin again for as long as the event says, and until each
-// has; they recover.
+// crash has some pods fail and begin again for as long as the event says, and until each has; they recover.
 func (a *app) crash(ctx context.Context, _ Cell, e spec.Event) (Done, error) {
 	pods, err := a.client.CoreV1().Pods(a.at).List(ctx, metav1.ListOptions{Limit: int64(e.Number())})
 	if err != nil {
@@ -284,8 +292,7 @@ func (a *app) uncrashed(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// settle waits until the Deployment has the pods that it is to have, all available, and
-// none that it is not to have.
+// settle waits until the Deployment has the pods that it is to have, all available, and none that it is not to have.
 func (a *app) settle(ctx context.Context, _ Cell, _ spec.Event) (done Done, err error) {
 	return done, until(ctx, "the Deployment", func(ctx context.Context) (string, error) {
 		d, err := a.client.AppsV1().Deployments(a.at).Get(ctx, appName, metav1.GetOptions{})
@@ -310,8 +317,7 @@ func (a *app) settle(ctx context.Context, _ Cell, _ spec.Event) (done Done, err 
 	})
 }
 
-// until waits for the end of what lacks names. An error of the apiserver is one more thing
-// to wait for: it may be on its way up.
+// until waits until nothing is lacking; an error of the apiserver, which may be on its way up, is waited out.
 func until(ctx context.Context, what string, lacks func(context.Context) (string, error)) error {
 	last := ""
 	err := wait.PollUntilContextTimeout(ctx, settlePoll, settleLimit, true, func(ctx context.Context) (bool, error) {
@@ -346,37 +352,12 @@ func (a *app) remove(ctx context.Context, c Cell) error {
 	return errors.Join(append(errs, a.deleteNodes(ctx, &a.lost), a.deleteNodes(ctx, &a.nodes))...)
 }
 
-// application is the Deployment, with what such things usually say, and its Service.
-func application(labels map[string]string, replicas int32) (*appsv1.Deployment, *corev1.Service) {
-	pods := map[string]string{"app.kubernetes.io/name": appName, "app.kubernetes.io/part-of": "shop",
-		party.RunLabel: labels[party.RunLabel]}
-	selector := map[string]string{"app.kubernetes.io/name": appName}
-	grace := int64(5)
-	spec := corev1.PodSpec{
-		TerminationGracePeriodSeconds: &grace,
-		NodeSelector:                  map[string]string{cluster.KwokLabel: "true"},
-		Containers: []corev1.Container{{
-			Name: appName, Image: "registry.example/shop/web:1.4.2", ImagePullPolicy: corev1.PullIfNotPresent,
-			Args:  []string{"serve", "--listen=:8080", "--log-format=json"},
-			Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080}},
-			Env: []corev1.EnvVar{
-				{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{
-					FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"},
-				}},
-				{Name: "DATABASE_URL", Value: "postgres://shop@db.shop.svc:5432/shop"},
-				{Name: "CACHE_URL", Value: "redis://cache.shop.svc:6379/0"},
-			},
-		}},
-	}
-	meta := metav1.ObjectMeta{Name: appName, Labels: labels}
-	return &appsv1.Deployment{
-			ObjectMeta: meta,
-			Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: selector},
-				Template: corev1.PodTemplateSpec{
-					ObjectMeta: metav1.ObjectMeta{Labels: pods}, Spec: spec,
-				}},
-		}, &corev1.Service{
-			ObjectMeta: meta,
-			Spec:       corev1.ServiceSpec{Selector: selector, Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
-		}
+// application is the Deployment with its Service.
+func application(run string, replicas int32) (*appsv1.Deployment, *corev1.Service, error) {
+	var d appsv1.Deployment
+	var service corev1.Service
+	first, second, _ := bytes.Cut(bytes.ReplaceAll(appYAML, []byte("$RUN"), []byte(run)), []byte("---\n"))
+	err := errors.Join(yaml.UnmarshalStrict(first, &d), yaml.UnmarshalStrict(second, &service))
+	d.Spec.Replicas = &replicas
+	return &d, &service, err
 }

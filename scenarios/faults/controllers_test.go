@@ -12,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -82,5 +84,22 @@ func TestEvictionIsSeen(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestApplication: its pods are on nodes that kwok plays, and are the Service's and the run's.
+func TestApplication(t *testing.T) {
+	d, service, err := application("r-1", 3)
+	if err != nil || *d.Spec.Replicas != 3 || d.Name != appName || service.Name != appName {
+		t.Fatalf("%v, %+v", err, d)
+	}
+	labels := d.Spec.Template.Labels
+	for name, value := range service.Spec.Selector {
+		if labels[name] != value || d.Spec.Selector.MatchLabels[name] != value {
+			t.Errorf("%s=%s is not on the pods: %v", name, value, labels)
+		}
+	}
+	if labels[party.RunLabel] != "r-1" || d.Labels[party.RunLabel] != "r-1" || d.Spec.Template.Spec.NodeSelector[cluster.KwokLabel] != "true" {
+		t.Errorf("%v, %v, %v", labels, d.Labels, d.Spec.Template.Spec.NodeSelector)
 	}
 }

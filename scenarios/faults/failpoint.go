@@ -18,8 +18,7 @@ type Failpoint struct {
 	Name     string   // as scenarios spell it
 	Takes    []string // fields of an event, beside at and what
 	Anywhere bool     // on a simulated apiserver, too
-	// Available refuses an event that cannot be carried out at its place, and notes what it changes; nil refuses none. It
-	// is called for the events of a timeline in order.
+	// Available refuses an event at its place in a timeline, and notes what it changes; nil refuses none.
 	Available func(*spec.Timeline, spec.Event) error
 	// Inject does it to a running cell. An error ends the cell.
 	Inject func(context.Context, Cell, spec.Event) (Done, error)
@@ -38,16 +37,14 @@ func (f Failpoint) kind() spec.EventKind {
 // Done reports what a failpoint did.
 type Done struct {
 	Keys int64 // objects, rows or definitions that it concerned
-	// Seen is kept in deeds.ndjson as JSON, when the cell has ended, for the rules of the
-	// same family; may be nil.
+	// Seen is kept in deeds.ndjson as JSON, when the cell has ended, for the rules of the same family; may be nil.
 	Seen any
 }
 
 // Cell is the view that failpoints have of a running cell.
 type Cell interface {
 	Scenario() *spec.Scenario
-	// Run is the value of the label on everything that the cell makes in the cluster, at
-	// most 32 characters that fit a name.
+	// Run labels all that the cell makes in the cluster: at most 32 characters.
 	Run() string
 	Seed() uint64
 	Dir() string // of the record
@@ -60,29 +57,24 @@ type Cell interface {
 	// Others are the watchers beside that one: replicas, or a second one.
 	Others() []*party.Watcher
 	SetWatchers(main *party.Watcher, others []*party.Watcher)
-	// Launch starts a watcher without waiting for its first lists; queues replaces
-	// podQueueNum if it is not 0.
+	// Launch starts a watcher without waiting for its first lists; queues replaces podQueueNum if it is not 0.
 	Launch(ctx context.Context, queues int) (*party.Watcher, error)
 	// Begin starts the watcher that is judged and waits for its first lists.
 	Begin(ctx context.Context, queues int) error
 	// Spawn starts the watcher that is judged and waits for nothing.
 	Spawn(ctx context.Context) error
-	// Refuses starts a watcher beside the others, which reaches no storage, and returns how
-	// it ended. One that goes on is killed after a while.
+	// Refuses starts a watcher without storage and returns how it ended, killed after a while.
 	Refuses(context.Context, *party.Serving) (history.Refusal, error)
 	// RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
 	RestartAPIServer(ctx context.Context) error
-	// Backup copies what the apiserver holds, and Restore puts it back, ending the apiserver
-	// for that; it returns when the apiserver is ready.
+	// Backup copies what the apiserver holds; Restore puts it back and waits until it is ready.
 	Backup(ctx context.Context) error
 	Restore(ctx context.Context) error
-	// Resumed has the figures of the watcher's counters begin now, after it took another's
-	// place.
+	// Resumed has the figures of the watcher's counters begin now, after it took another's place.
 	Resumed(ctx context.Context) error
 
 	Rules() check.Rules
-	// CatchUp waits until storage is nowhere behind the state that the apiserver had when
-	// it was called, while the load goes on.
+	// CatchUp waits until storage has the apiserver's present state, while the load goes on.
 	CatchUp(ctx context.Context, since time.Time) (CatchUp, error)
 
 	Mark(history.Mark) // its time is now unless it is set
@@ -133,8 +125,7 @@ type Family struct {
 	State func(context.Context, Cell) ([]history.StateRecord, error)
 	// Finish looks at the parties once more after the drain.
 	Finish func(context.Context, Cell) error
-	// Remove deletes what would be left in the cluster or on disk. It is called at the end of every cell, also after a
-	// failure at any point.
+	// Remove deletes what would be left, at the end of every cell, also of a failed one.
 	Remove func(context.Context, Cell) error
 	Rules  Ruler
 }

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -77,8 +78,7 @@ func lives() Family {
 	}}
 }
 
-// restarts refuses the end of a watcher when none runs. What is deleted until the next
-// one has its lists, only a comparison finds.
+// restarts refuses the end of a watcher when none runs; what is deleted meanwhile only a comparison finds.
 func restarts(t *spec.Timeline, e spec.Event) error {
 	t.Repairs = true
 	return needsWatcher(t, e)
@@ -98,8 +98,7 @@ type termination struct {
 	ExitCode  int     `json:"exitCode"`
 	Abandoned int64   `json:"abandoned"` // events, by its log
 	Waiting   int64   `json:"waiting"`   // events queued or in flight at the first reading after SIGTERM
-	// Known says that its metrics could be read; Queued and Balanced (received =
-	// settled) are of the last reading, which began at Read.
+	// Known: metrics could be read; Queued and Balanced are of the last reading, begun at Read.
 	Known    bool  `json:"known,omitempty"`
 	Read     int64 `json:"read,omitempty"`
 	Queued   int64 `json:"queued,omitempty"`
@@ -113,8 +112,7 @@ func Kill(c Cell) {
 	c.Mark(history.Mark{What: history.MarkExited})
 }
 
-// restart starts a watcher after the end of another and waits until storage has caught
-// up with the cluster.
+// restart starts a watcher after the end of another and waits until storage has caught up with the cluster.
 func restart(ctx context.Context, c Cell, queues int) (*CatchUp, error) {
 	began := time.Now()
 	if err := c.Begin(ctx, queues); err != nil {
@@ -224,8 +222,7 @@ func livesRules(c *matrix.Case) ([]matrix.Rule, error) {
 	return rules, nil
 }
 
-// worstReturn is the restart after which storage took longest to catch up, or never did;
-// nil if there was none.
+// worstReturn is the restart after which storage took longest to catch up, or never did; nil if there was none.
 func worstReturn(all []life) (worst *CatchUp) {
 	for _, l := range all {
 		r := l.Return
@@ -236,9 +233,7 @@ func worstReturn(all []life) (worst *CatchUp) {
 	return worst
 }
 
-// rule: a watcher gives up after SIGTERM only events that its counters still had
-// queued, and it gives up nothing before its drain limit. How it exits is judged with all
-// other exits. One that is not ours says nothing of its events.
+// rule: after SIGTERM a watcher gives up only what it had queued, and nothing before its drain limit.
 func (t *termination) rule(c *matrix.Case) matrix.Rule {
 	end := matrix.Within("T", "end after SIGTERM", "s", t.Seconds, t.Limit+exitTolerance.Seconds())
 	end.Detail = fmt.Sprintf("drain limit %s", seconds(t.Limit))
@@ -283,4 +278,62 @@ func (t *termination) rule(c *matrix.Case) matrix.Rule {
 			return append(facts, f)
 		},
 	}
+}
+
+// A second watcher beside the first.
+const (
+	join  = "join"
+	leave = "leave" // SIGTERM to it
+)
+
+func secondWatcher() Family {
+	return Family{Remove: removeLease, Failpoints: []Failpoint{
+		{Name: join, Inject: joinSecond, Available: func(t *spec.Timeline, _ spec.Event) error {
+			err := t.Need(!t.Second, "join when a second watcher runs", "let it leave first")
+			t.Second = true
+			return err
+		}},
+		{Name: leave, Inject: endSecond, Available: func(t *spec.Timeline, _ spec.Event) error {
+			err := t.Need(t.Second, "leave without a second watcher", "let one join first")
+			t.Second = false
+			return err
+		}},
+	}}
+}
+
+func joinSecond(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+	w, err := c.Launch(ctx, 0)
+	if err != nil {
+		return Done{}, err
+	}
+	c.SetWatchers(c.Watcher(), append(c.Others(), w))
+	return Done{}, w.AwaitReady(ctx)
+}
+
+func endSecond(_ context.Context, c Cell, _ spec.Event) (Done, error) {
+	others := c.Others()
+	last := len(others) - 1
+	c.SetWatchers(c.Watcher(), others[:last])
+	others[last].Stop(c.Scenario().Watcher.DrainTimeout.Std() + exitSlack)
+	return Done{}, nil
+}
+
+// Lease is the name of a cell's Lease, LeasePath its place in the API.
+func Lease(run string) string { return "watchbench-" + run }
+
+// LeasePath is the path of a cell's Lease.
+func LeasePath(c Cell) string {
+	return "/apis/coordination.k8s.io/v1/namespaces/" + party.LeaseNamespace + "/leases/" + Lease(c.Run())
+}
+
+// removeLease deletes the Lease that replicas leave behind.
+func removeLease(ctx context.Context, c Cell) error {
+	if !c.Scenario().Watcher.LeaderElection || c.API() == nil {
+		return nil
+	}
+	_, err := c.API().Send(ctx, http.MethodDelete, LeasePath(c), nil)
+	if party.NotFound(err) {
+		return nil
+	}
+	return err
 }

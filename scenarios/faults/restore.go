@@ -121,8 +121,7 @@ type undoing struct {
 	vague       map[history.Key]bool   // whether the backup has the last change is unknown
 }
 
-// operation sorts the writes into those in the backup, those that the restore undid, and those after
-// it. One that was under way at either is vague.
+// operation sorts the writes into before the backup, undone, and after; one under way at either is vague.
 func (u *undoing) operation(op *oplog.Record) {
 	if !slices.Contains(u.kinds, op.Kind) || op.Type == oplog.TypeHeartbeat {
 		return

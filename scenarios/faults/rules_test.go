@@ -32,8 +32,7 @@ time=x level=WARN msg="events dropped" reason="not sent before the drain deadlin
 	}
 }
 
-// TestTermination: what was given up must be what was queued at the last reading, less
-// what was acknowledged since.
+// TestTermination: what was given up must be what was queued at the last reading, less what was acknowledged since.
 func TestTermination(t *testing.T) {
 	c := matrixtest.Case(&spec.Fault{})
 	c.Cell.Watcher.Own = true

@@ -86,8 +86,7 @@ func (s *Set) each(ctx context.Context, c Cell, of func(Family) func(context.Con
 	return nil
 }
 
-// Run carries out the scenario's events, one after the other, from the start of the load
-// on.
+// Run carries out the scenario's events, one after the other, from the start of the load on.
 func (s *Set) Run(ctx context.Context, c Cell, start time.Time) error {
 	rng := rand.New(rand.NewPCG(c.Seed(), 0x6576656e7473))
 	for i, e := range c.Scenario().Events {

@@ -3,19 +3,22 @@ package faults
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
+	"path/filepath"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/certs"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// killStorage sends SIGKILL to storage, which comes back at once with what it held some
-// time before, and waits until it has caught up.
+// killStorage kills storage, which comes back with what it held before, and waits until it has caught up.
 const killStorage = "kill-storage"
 
 // minKeys is how many objects an event must have concerned to prove anything.
@@ -57,8 +60,7 @@ func validateKill(t *spec.Timeline, e spec.Event) error {
 	return nil
 }
 
-// setback is a storage that was killed and came back with what it held some time before:
-// what it had acknowledged since then is gone, and nobody informs the watcher.
+// setback is a storage that was killed and came back without what it had acknowledged since a snapshot.
 type setback struct {
 	Snapshot int64   `json:"snapshot"` // when the snapshot was complete
 	Cut      int64   `json:"cut"`      // when storage took no more requests
@@ -66,10 +68,8 @@ type setback struct {
 	Return   CatchUp `json:"return"`
 }
 
-// injectKill takes a snapshot, lets time pass, kills storage and starts it again at the
-// same addresses with the snapshot. Connections are cut before the kill, so that the
-// ledger, which dies with the process, can be fetched complete: what was under way at
-// that moment was never acknowledged and is not in the snapshot.
+// injectKill kills storage and starts it again with a snapshot. Connections are cut first, so that the ledger, which
+// dies with the process, is complete.
 func injectKill(ctx context.Context, c Cell, e spec.Event) (Done, error) {
 	m := c.Storage()
 	if err := m.Snapshot(ctx); err != nil {
@@ -130,13 +130,10 @@ func storageRules(c *matrix.Case) ([]matrix.Rule, error) {
 	return rules, nil
 }
 
-// sentLater is how long before the cut a write must have been acknowledged to count as
-// settled for the watcher.
+// sentLater is how long before the cut a write must have been acknowledged to count as settled for the watcher.
 const sentLater = int64(500 * time.Millisecond)
 
-// losses are the rows whose acknowledged write storage forgot, and those that were
-// written again as they had been: only a comparison of storage with the cluster does
-// that.
+// losses are the rows that storage forgot, and those that a comparison had written again as they were.
 type losses struct {
 	setback
 	lost  map[write]uint64 // version
@@ -162,4 +159,100 @@ func (l *losses) see(e *ledger.Entry) {
 			l.again[w] = true
 		}
 	}
+}
+
+// rotateCA gives storage a certificate of another CA; the watcher's ca-file follows.
+const rotateCA = "rotate-ca"
+
+// What can be wrong with storage over TLS (storage.tls).
+const (
+	wrongCA   = "wrong-ca"
+	expired   = "expired"
+	wrongHost = "wrong-host"
+	oldTLS    = "tls-1.1" // a good certificate, but no later version
+)
+
+const certLife = 24 * time.Hour
+
+// certFiles are the files for storage over TLS.
+type certFiles struct {
+	kind                      string // of storage.tls
+	caFile, certFile, keyFile string
+}
+
+func certificates() Family {
+	f := &certFiles{}
+	return Family{Arrange: f.arrange, Rules: f.rules, Failpoints: []Failpoint{
+		{Name: rotateCA, Inject: f.rotate, Available: func(t *spec.Timeline, e spec.Event) error {
+			if err := needsWatcher(t, e); err != nil {
+				return err
+			}
+			return t.Need(t.Storage.TLS != "", "rotate-ca without TLS", "set storage.tls: valid")
+		}},
+	}}
+}
+
+// arrange writes the files where the scenario asks for TLS.
+func (f *certFiles) arrange(c Cell) error {
+	if f.kind = c.Scenario().Storage.TLS; f.kind == "" {
+		return nil
+	}
+	in := func(name string) string { return filepath.Join(c.Dir(), name) }
+	f.caFile, f.certFile, f.keyFile = in("ca.pem"), in("storage.pem"), in("storage-key.pem")
+	c.Setup().CAFile = f.caFile
+	c.Setup().TLS = &party.TLS{CertFile: f.certFile, KeyFile: f.keyFile, Old: f.kind == oldTLS}
+	return f.write()
+}
+
+// rotate gives storage a certificate of a new CA, and the watcher its ca-file; the former ledger is kept.
+func (f *certFiles) rotate(ctx context.Context, c Cell, _ spec.Event) (Done, error) {
+	if err := f.write(); err != nil {
+		return Done{}, err
+	}
+	return Done{}, c.Storage().Restart(ctx)
+}
+
+// rules state how long storage took to have everything after the last rotation.
+func (f *certFiles) rules(c *matrix.Case) ([]matrix.Rule, error) {
+	end := int64(0)
+	for _, d := range c.Deeds {
+		if d.What == rotateCA {
+			end = d.Ended
+		}
+	}
+	if end == 0 {
+		return nil, nil
+	}
+	return []matrix.Rule{{Facts: func(seen matrix.Seen) []result.Fact {
+		return []result.Fact{matrix.RecoveryFact("recovery after the new CA", seen.Changes, end, c.Recovery())}
+	}}}, nil
+}
+
+// write makes a CA for the watcher and a certificate for storage that is as it should be, or not.
+func (f *certFiles) write() error {
+	ca, err := certs.NewAuthority("watchbench CA", certLife)
+	if err != nil {
+		return err
+	}
+	trusted := ca
+	if f.kind == wrongCA {
+		if trusted, err = certs.NewAuthority("another CA", certLife); err != nil {
+			return err
+		}
+	}
+	server := certs.Server{Name: "storage", IPs: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	switch now := time.Now(); f.kind {
+	case expired:
+		server.From, server.To = now.Add(-2*certLife), now.Add(-certLife)
+	case wrongHost:
+		server.IPs, server.DNSNames = nil, []string{"elsewhere.example"}
+	}
+	cert, err := ca.Issue(server)
+	if err != nil {
+		return err
+	}
+	if err := certs.WriteFiles(cert, f.certFile, f.keyFile); err != nil {
+		return err
+	}
+	return certs.WriteFile(f.caFile, trusted.PEM())
 }

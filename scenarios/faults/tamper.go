@@ -14,8 +14,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// Changes to rows of storage behind the watcher's back. The names equal the
-// marks that the judge looks for.
+// Changes to rows of storage behind the watcher's back. The names equal the marks that the judge looks for.
 const (
 	tamperRemove = history.MarkTamperRemove
 	tamperEdit   = history.MarkTamperEdit
@@ -86,8 +85,7 @@ func putRow(ctx context.Context, c Cell, e spec.Event, name, body string) error 
 	return c.Storage().PutRow(ctx, party.ClusterID, podKind, Namespace(c, 0), name, body)
 }
 
-// edited is an object with other content and the same version: only a comparison of
-// content finds it.
+// edited is an object with other content and the same version: only a comparison of content finds it.
 func edited(data []byte) (string, error) {
 	var o map[string]any
 	if err := json.Unmarshal(data, &o); err != nil {

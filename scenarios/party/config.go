@@ -3,10 +3,13 @@ package party
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/kubeapi"
@@ -41,9 +44,7 @@ const (
 	widgetGroup = "watchbench.dev/v1"
 )
 
-// renderConfig writes the config and filter file in the original's format and
-// returns the config's path. The ports are those of health, metrics and the resource
-// watcher.
+// renderConfig writes the config and filter files in the original's format; ports: health, metrics, resource watcher.
 func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	groups := map[string][]string{}
 	for _, k := range s.Kinds {
@@ -142,8 +143,7 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	return path, writeJSON(path, config)
 }
 
-// file names a rendered file: the first watcher's by what it is, later ones' with
-// their own name.
+// file names a rendered file: the first watcher's by what it is, later ones' with their own name.
 func (s WatcherSetup) file(what string) string {
 	if s.Name == "" || s.Name == "k8s-watch" {
 		return what + ".json"
@@ -160,4 +160,62 @@ func writeJSON(path string, v any) error {
 		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
 	}
 	return nil
+}
+
+// Serving configures the watcher's resource watcher.
+type Serving struct {
+	Kubeconfig string   // is written here, for those who read from it; empty: for nobody
+	Webhooks   []string // URLs, a subscription to all Pods for each
+	SecretFile string   // with what deliveries are signed; empty: not at all
+	Queue      int      // events that wait for each at most; 0 is the watcher's default
+	// Server, Query and Subscriptions extend those parts of the section.
+	Server, Query map[string]any
+	Subscriptions []map[string]any
+}
+
+// notifyDrain is how long a watcher that ends still delivers: those who count deliveries have waited for them before.
+const notifyDrain = "1s"
+
+// resourceWatcher is the section of the watcher's configuration. Pods are collected anyway.
+func (s *Serving) resourceWatcher(port int) map[string]any {
+	server := map[string]any{"address": "127.0.0.1", "port": port}
+	maps.Copy(server, s.Server)
+	section := map[string]any{"enabled": true, "server": server}
+	if s.Query != nil {
+		section["query"] = s.Query
+	}
+	subscriptions := slices.Clone(s.Subscriptions)
+	for i, url := range s.Webhooks {
+		webhook := map[string]any{"url": url, "allow": []string{"127.0.0.0/8"}}
+		if s.SecretFile != "" {
+			webhook["secretFile"] = s.SecretFile
+		}
+		subscription := map[string]any{
+			"name": fmt.Sprintf("receiver-%d", i+1), "resource": "v1/pods", "target": map[string]any{"webhook": webhook},
+		}
+		if s.Queue > 0 {
+			subscription["queue"] = map[string]any{"length": s.Queue}
+		}
+		subscriptions = append(subscriptions, subscription)
+	}
+	if subscriptions != nil {
+		section["notify"] = map[string]any{"subscriptions": subscriptions, "drainTimeout": notifyDrain}
+	}
+	return section
+}
+
+// base is the URL that leads to the port.
+func (s *Serving) base(port int) string {
+	if _, secure := s.Server["certFile"]; secure {
+		return fmt.Sprintf("https://127.0.0.1:%d", port)
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d", port)
+}
+
+// write makes the kubeconfig that leads to the port.
+func (s *Serving) write(port int) error {
+	if s.Kubeconfig == "" {
+		return nil
+	}
+	return kubeapi.WriteConfig(s.Kubeconfig, kubeapi.ConfigFor("k8s-watch", &rest.Config{Host: s.base(port)}))
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// TestDocumentedKeys: docs/your-watcher.md explains every key of the files that another
-// watcher is given, and no other.
+// TestDocumentedKeys: docs/your-watcher.md explains every key of the files that another watcher is given, and no other.
 func TestDocumentedKeys(t *testing.T) {
 	w := spec.Default().Watcher
 	w.Command, w.Synchronizer.Period = "x {config}", 1e9

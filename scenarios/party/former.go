@@ -15,9 +15,8 @@ import (
 // MaxExplained bounds the states whose fields are compared.
 const MaxExplained = 20
 
-// Former reads what storage was sent and holds no more, each with what the apiserver served at its
-// version, as far as both still know: the mock keeps its latest records packed as they were, the
-// apiserver a window of changes for watches. So while a cell runs this costs nobody anything.
+// Former reads what storage was sent and holds no more, each with what the apiserver served at its version, as far as
+// both still know; while a cell runs this costs nobody anything.
 func Former(
 	ctx context.Context, m *Storage, a *APIServer, watched []string, rules check.Rules,
 ) (sent []history.StateRecord, err error) {

@@ -55,8 +55,7 @@ type GeneratorSetup struct {
 	Speed    units.Speed
 }
 
-// SimulatedKubeconfig is the kubeconfig of a cell's simulated apiserver. It is there once
-// the generator prepares.
+// SimulatedKubeconfig is the kubeconfig of a cell's simulated apiserver. It is there once the generator prepares.
 func SimulatedKubeconfig(cell string) string { return filepath.Join(cell, "apisim.kubeconfig") }
 
 // StartGenerator starts the load generator with the plan; it waits for a line.

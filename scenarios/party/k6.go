@@ -25,9 +25,7 @@ type K6Files struct {
 	Script     string // is written by K6Command
 }
 
-// K6Command writes the script and returns k6's arguments and what its environment has
-// beyond the caller's; the script speaks the protocol of package churn on standard input and
-// output.
+// K6Command writes the script and returns k6's arguments and environment; it speaks the protocol of package churn.
 func K6Command(cfg plan.Config, f K6Files) (args, env []string, err error) {
 	if err := os.WriteFile(f.Script, k6Script, 0o600); err != nil {
 		return nil, nil, fmt.Errorf("writing the script for k6: %w", err)
@@ -60,8 +58,7 @@ func Hermetic() []string {
 	return []string{"K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false"}
 }
 
-// executor is the k6 executor of the plan's load; arrivals says that it begins an iteration for
-// each operation. Otherwise each virtual user has one iteration, in which it sends what is its.
+// executor is the plan's k6 executor; arrivals: an iteration for each operation, else one for each virtual user.
 func executor(p *plan.Plan) (of map[string]any, arrivals bool) {
 	cfg := p.Config()
 	constant := cfg.Model == plan.ModelOpen && cfg.Profile == "" &&

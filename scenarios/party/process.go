@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -193,8 +194,7 @@ func (p *Process) Exit() (history.Exit, error) {
 	return e, nil
 }
 
-// panicLine is how a Go program's log shows that it panicked, whether it ended of it or a
-// library went on.
+// panicLine is how a Go program's log shows that it panicked, whether it ended of it or a library went on.
 var panicLine = regexp.MustCompile(
 	`(?m)^(?:panic|fatal error): .{0,200}|^.{0,200}(?:Observed a panic|http: panic serving).{0,200}`)
 
@@ -270,8 +270,7 @@ func (p *Process) Tell(line string) error {
 	return nil
 }
 
-// Await waits for a condition, the end of the child, the context or a limit,
-// asking every so often.
+// Await waits for a condition, the end of the child, the context or a limit, asking every so often.
 func (p *Process) Await(ctx context.Context, what string, every, limit time.Duration,
 	holds func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &TimeoutError{What: what, After: limit, Log: p.Log})
@@ -327,4 +326,41 @@ func (p *Process) Lost(ctx context.Context, err error) error {
 		return p.Failure()
 	}
 	return err
+}
+
+// WatcherName begins the name of every watcher process.
+const WatcherName = "k8s-watch"
+
+// WatcherEnded reports whether an error is a watcher that ended by itself.
+func WatcherEnded(err error) bool {
+	e, ok := errors.AsType[*ExitError](err)
+	return ok && strings.HasPrefix(e.Name, WatcherName)
+}
+
+// ExitError is a process that ended when it should not have.
+type ExitError struct {
+	Name  string // of the process
+	title string // what the message calls it
+	how   string // how it ended
+	Last  string // last line of its log; may be empty
+	log   string // where the rest is
+}
+
+func (e *ExitError) Error() string {
+	s := fmt.Sprintf("%s ended: %s", e.title, e.how)
+	if e.Last != "" {
+		s += ": " + e.Last
+	}
+	return s + " (log: " + e.log + ")"
+}
+
+// TimeoutError is something that did not happen in its time.
+type TimeoutError struct {
+	What  string
+	After time.Duration
+	Log   string // path of the log of the process that was waited for
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("%s did not happen within %s (log: %s)", e.What, e.After, e.Log)
 }

@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// detach puts a child into a process group of its own and has the kernel end it
-// with this process.
+// detach puts a child into a process group of its own and has the kernel end it with this process.
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

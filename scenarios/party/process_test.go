@@ -166,8 +166,7 @@ func TestWatcherIsGivenOtherPorts(t *testing.T) {
 	}
 }
 
-// TestOtherWatcherNeedsNoMetrics: it is started in the user's own folder, and what it does
-// not serve is not waited for.
+// TestOtherWatcherNeedsNoMetrics: it is started in the user's own folder, and what it does not serve is not waited for.
 func TestOtherWatcherNeedsNoMetrics(t *testing.T) {
 	t.Setenv(actAs, "silent")
 	self, err := os.Executable()
@@ -184,8 +183,7 @@ func TestOtherWatcherNeedsNoMetrics(t *testing.T) {
 	got.Kill()
 }
 
-// TestStorageThatDoesNotComeBack is an error, and the storage can still be asked whether
-// it has ended.
+// TestStorageThatDoesNotComeBack is an error, and the storage can still be asked whether it has ended.
 func TestStorageThatDoesNotComeBack(t *testing.T) {
 	t.Setenv(actAs, "starts once")
 	t.Setenv("BORN", t.TempDir()+"/born")

@@ -6,13 +6,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/readers"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Readers are the process that reads from the watcher or the apiserver, and receives its notifications. Nil is nobody,
-// who goes through the phases at once.
+// Readers are the process that reads and receives notifications; nil goes through the phases at once.
 type Readers struct {
 	*Process
 	Listen []string // addresses of the receivers of webhooks
@@ -105,6 +106,43 @@ func (p *Process) over(ctx context.Context, what string, limit time.Duration) er
 	}
 	if p.ExitCode() != 0 {
 		return p.Failure()
+	}
+	return nil
+}
+
+// Witness is the process that records what happens to a cluster's objects, whoever writes them.
+type Witness struct{ *Process }
+
+// witnessGrace is the time a witness gets for its last lists.
+const witnessGrace = time.Minute
+
+// StartWitness returns once it has listed everything and watches.
+func StartWitness(ctx context.Context, b Bench, kubeconfig string, watched, ignore []string) (*Witness, error) {
+	cfg := readers.WitnessConfig{Kubeconfig: kubeconfig, OpLog: filepath.Join(b.Cell, history.FileWitness),
+		IgnoreNamespaces: ignore}
+	for _, k := range watched {
+		cfg.Kinds = append(cfg.Kinds, readers.WitnessKind{Name: k,
+			Resource: schema.GroupVersionResource{Group: kinds[k].Group, Version: "v1", Resource: kinds[k].Name}})
+	}
+	c, err := b.child("witness", cfg)
+	if err != nil {
+		return nil, err
+	}
+	p, err := begin(ctx, c, readers.Ready, PrepareLimit, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Witness{p}, nil
+}
+
+// End has it list everything once more and close its record.
+func (w *Witness) End() error {
+	if w.Ended() && w.terminated.Load() {
+		return nil
+	}
+	w.Stop(witnessGrace)
+	if code := w.ExitCode(); code != 0 {
+		return fmt.Errorf("complete the witness's record: %w", w.Failure())
 	}
 	return nil
 }

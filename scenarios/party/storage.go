@@ -22,8 +22,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// Storage is the storage mock of one cell. It may be ended and started again: its
-// addresses stay, and so do the documents that its former life saved.
+// Storage is the storage mock of one cell; when it is started again, it keeps its addresses and documents.
 type Storage struct {
 	*Process
 	admin
@@ -108,8 +107,7 @@ func (m *Storage) file(life int, name string) string {
 	return filepath.Join(m.setup.Cell, fmt.Sprintf("storage-%d-%s", life, name))
 }
 
-// Restart ends storage in order and starts it again with what it held. Only a storage
-// over TLS saves it.
+// Restart ends storage in order and starts it again with what it held. Only a storage over TLS saves it.
 func (m *Storage) Restart(ctx context.Context) error {
 	m.Stop(StorageGrace)
 	if code := m.ExitCode(); code != 0 {
@@ -123,8 +121,7 @@ func (m *Storage) Snapshot(ctx context.Context) error {
 	return save(ctx, m.http, m.base+"/snapshot", m.file(m.life, documents))
 }
 
-// Cut makes storage refuse every connection and keeps its ledger, which dies with the
-// process.
+// Cut makes storage refuse every connection and keeps its ledger, which dies with the process.
 func (m *Storage) Cut(ctx context.Context) error {
 	if err := m.SetFaults(ctx, "refuse(for=1h)"); err != nil {
 		return err
@@ -161,8 +158,7 @@ func (m *Storage) PutRow(ctx context.Context, cluster, kind, namespace, name, bo
 		url.Values{"cluster": {cluster}, "kind": {kind}, "namespace": {namespace}, "name": {name}}, body)
 }
 
-// RemoveRow takes a row out behind the watcher's back; see PutRow. One that is not there is
-// an error.
+// RemoveRow takes a row out behind the watcher's back; see PutRow. One that is not there is an error.
 func (m *Storage) RemoveRow(ctx context.Context, cluster, kind, namespace, name string) error {
 	return m.tamper(ctx, http.MethodDelete,
 		url.Values{"cluster": {cluster}, "kind": {kind}, "namespace": {namespace}, "name": {name}}, "")
@@ -190,8 +186,7 @@ func (m *Storage) SaveState(ctx context.Context, path string) error {
 	return save(ctx, m.http, m.base+"/state", path)
 }
 
-// SaveLedger writes the ledger as the mock exports it, compressed; that of several lives
-// in one sequence.
+// SaveLedger writes the ledger as the mock exports it, compressed; that of several lives in one sequence.
 func (m *Storage) SaveLedger(ctx context.Context, path string) error {
 	if m.life == 1 {
 		return m.fetchLedger(ctx, path)

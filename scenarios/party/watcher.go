@@ -81,8 +81,7 @@ func (s *WatcherSetup) client() *http.Client {
 	return c
 }
 
-// freePorts asks the kernel for ports. They are given back before the watcher
-// takes them, so another process may be faster; startWatcher then tries again.
+// freePorts asks the kernel for ports; another process may take them first, so the start is tried again.
 func freePorts(n int) ([]int, error) {
 	var ports []int
 	var open []net.Listener
@@ -105,12 +104,10 @@ func freePorts(n int) ([]int, error) {
 // portTries bounds the restarts after a port was taken in between.
 const portTries = 3
 
-// metricsWait is how long another watcher gets to serve metrics. They are optional; the
-// wait is for one that finds its port taken.
+// metricsWait is how long another watcher, whose metrics are optional, gets to serve them.
 const metricsWait = 2 * time.Second
 
-// StartWatcher starts the watcher and returns once its metrics answer. Another watcher may
-// have none.
+// StartWatcher starts the watcher and returns once its metrics answer. Another watcher may have none.
 func StartWatcher(ctx context.Context, s WatcherSetup) (*Watcher, error) {
 	for try := 1; ; try++ {
 		w, err := s.startOnce(ctx)
@@ -237,8 +234,7 @@ func (w *Watcher) Leads(ctx context.Context) bool {
 	return n != nil && *n > 0
 }
 
-// AwaitReady waits until the watcher has completed its first lists. A watcher that is
-// not ours has no way to say so.
+// AwaitReady waits until the watcher has completed its first lists. A watcher that is not ours has no way to say so.
 func (w *Watcher) AwaitReady(ctx context.Context) error {
 	if !w.Own {
 		return nil
@@ -261,8 +257,7 @@ func (w *Watcher) ready(ctx context.Context) bool {
 // reloadLimit bounds the wait for a watcher to have read its configuration again.
 const reloadLimit = 5 * time.Second
 
-// Reconfigure has the running watcher read a changed configuration and returns once it
-// reports that it did, with the time at which it was asked to.
+// Reconfigure has the watcher read a changed configuration, and returns when it reports that, and when it was asked.
 func (w *Watcher) Reconfigure(ctx context.Context, change func(*spec.Watcher)) (asked time.Time, err error) {
 	change(&w.setup.Spec)
 	if _, err := w.setup.renderConfig(w.ports); err != nil {

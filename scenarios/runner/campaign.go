@@ -25,10 +25,9 @@ type Scenario struct {
 	File *spec.File
 }
 
-// Campaign runs the scenarios of the fault matrix one after the other, and keeps matrix-run.json, matrix.json and
-// matrix.md up to date as it goes. The row F0 comes first where it was chosen, and the others are compared with
-// its last try. A scenario with an invalid cell is run once more, which is counted; one in which anything failed
-// but figures of time never is.
+// Campaign runs the scenarios of the fault matrix, and keeps its files up to date. F0 comes first, for the others to be
+// compared with. A scenario with an invalid cell is run once more; one in which more than figures of time failed never
+// is.
 type Campaign struct {
 	Scenarios []Scenario
 	Rows      []string // of the table; none: all
@@ -45,8 +44,7 @@ type Campaign struct {
 	base    *result.Cell
 }
 
-// Run runs the scenarios and returns the matrix, complete also after an error. An error
-// of one scenario is an entry of the matrix; only what ends the campaign is returned.
+// Run returns the matrix, complete also after an error; one scenario's error is an entry of it.
 func (c *Campaign) Run(ctx context.Context) (*result.Matrix, error) {
 	c.began, c.results = time.Now(), map[string]*result.Results{}
 	c.record = history.Campaign{Schema: history.CampaignSchema, Profile: c.Profile, Asked: c.Rows}

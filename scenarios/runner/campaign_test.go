@@ -157,8 +157,7 @@ func TestNoSecondTry(t *testing.T) {
 	}
 }
 
-// TestFatalEndsIt: what would meet every scenario ends the campaign, which keeps what
-// there is.
+// TestFatalEndsIt: what would meet every scenario ends the campaign, which keeps what there is.
 func TestFatalEndsIt(t *testing.T) {
 	p := &scripted{outcomes: []any{inColumn("C", result.Pass), errFatal}}
 	dir, m, err := p.campaign(t, rowScenario(t, "f00-none", "F0"), rowScenario(t, "f01-slow", "F1"), rowScenario(t, "f02-refuse", "F2"))

@@ -61,8 +61,7 @@ func (r *Runner) newCell(j job) *cell {
 	return c
 }
 
-// seedOf is the same for all cells of one repetition, so that they get the same plan and latencies; where the scenario
-// decides, for all: then only the machine differs between two of them.
+// seedOf gives all cells of a repetition the same plan and latencies; where the scenario decides, all cells.
 func seedOf(j *job) uint64 {
 	if j.cell.Scenario.Decide.On() {
 		return j.cell.Scenario.Seed
@@ -164,8 +163,7 @@ func (c *cell) startSampling(ctx context.Context) func() {
 	}
 }
 
-// tearDown ends what is still running. The generator removes the objects it made,
-// also when ctx was cancelled. Calling it again has no effect.
+// tearDown ends what is still running, once; the generator removes its objects, also when ctx was cancelled.
 func (c *cell) tearDown(ctx context.Context) error {
 	if c.ended {
 		return nil
@@ -221,8 +219,7 @@ func (c *cell) processes() map[string]*party.Process {
 	return all
 }
 
-// abandon kills what has nothing to clean up; the generator has, unless its objects go
-// away with the cluster.
+// abandon kills what has nothing to clean up; the generator has, unless its objects go away with the cluster.
 func (c *cell) abandon() {
 	all := c.processes()
 	if !c.r.cluster.Ends() {

@@ -22,8 +22,7 @@ import (
 // defaultSyncPeriod is the watcher's own, where a scenario names none.
 const defaultSyncPeriod = 5 * time.Minute
 
-// collect saves the rest of the record while the parties still run; cell.json follows
-// when they have ended.
+// collect saves the rest of the record while the parties still run; cell.json follows when they have ended.
 func (c *cell) collect(ctx context.Context) error {
 	if err := c.faults.Finish(ctx, c); err != nil {
 		return err
@@ -171,8 +170,7 @@ func whole(m map[string]float64) map[string]int64 {
 	return out
 }
 
-// capture keeps what the watcher logged and sent where canaries are searched: its log
-// and that of storage, its metrics, and everything storage holds.
+// capture keeps what is searched for canaries: logs, the watcher's metrics, everything storage holds.
 func (c *cell) capture(ctx context.Context) error {
 	if len(c.canaries) == 0 {
 		return nil

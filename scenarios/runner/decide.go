@@ -32,8 +32,7 @@ func newLooks(base spec.Scenario) *looks {
 // leastHope is how many blocks without a valid cell show that the machine cannot do what the scenario asks.
 const leastHope = 2
 
-// before says why the run ends before a cell of that repetition; empty if it goes on. A repetition is taken to last as
-// long as the one before it.
+// before says why the run ends before a repetition, taken to last as long as the one before it; empty: it goes on.
 func (l *looks) before(rep int, res *result.Results) (end string) {
 	if rep == l.rep || l.block == 0 {
 		return ""
@@ -60,8 +59,7 @@ func (l *looks) known(res *result.Results) bool {
 	return err == nil && res.Decided(m)
 }
 
-// decided notes that a run has all its repetitions: what was planned beyond them is not missing, unless the run had no
-// valid cell, so that it may be resumed on a quieter machine. Again is how many cells were run again.
+// decided notes that a run has all its repetitions: those planned beyond are not missing, unless it had no valid cell.
 func (r *Runner) decided(blocks int, end string, again int) {
 	run := &r.results.Run
 	run.Decision = &result.Decision{Figure: r.opts.Scenario.Base().Decide.Figure, Blocks: blocks, End: end, Again: again}

@@ -17,10 +17,8 @@ const (
 	// compared, and compareEvery spaces the comparisons.
 	calm         = 150 * time.Millisecond
 	compareEvery = 300 * time.Millisecond
-	// quiet is how long nothing may happen before a watcher that says its queues
-	// are empty is believed, although storage differs from the apiserver: the
-	// difference is then final (events lost or reordered). It covers the delivery of
-	// a watch event on a busy machine.
+	// quiet is how long nothing may happen until a difference from the apiserver is final, if the watcher's queues are
+	// empty; a watch event on a busy machine takes less.
 	quiet = 1500 * time.Millisecond
 	// quietUnknown is the same for a watcher whose queues cannot be seen; the
 	// original waits up to 5 s before it tries a failed object again.
@@ -35,8 +33,7 @@ type drained struct {
 	state []history.StateRecord
 }
 
-// drainWait watches the end of the backlog from storage's side, where asking costs the watcher
-// nothing. The watcher is asked only when that seems to be the end.
+// drainWait watches the end of the backlog at storage, and asks the watcher only when that seems to be the end.
 type drainWait struct {
 	watcher *party.Watcher
 	storage *party.Storage
@@ -46,8 +43,7 @@ type drainWait struct {
 	idle    func(context.Context) // called whenever storage becomes idle; may be nil
 }
 
-// wait returns when storage has everything, when nothing happens any more, or at
-// the deadline.
+// wait returns when storage has everything, when nothing happens any more, or at the deadline.
 func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error) {
 	want := wanted(d.want, d.rules)
 	var received float64 // events that the watcher had
@@ -95,8 +91,7 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 			if changes == 0 {
 				q, err = d.queues(ctx)
 			}
-			// The state is read after the watcher was stopped: what is in flight now
-			// may still arrive.
+			// The state is read after the watcher was stopped: what is in flight now may still arrive.
 			return drained{at: now.UnixNano(), cut: true, mute: !q.known && changes == 0}, err
 		}
 		select {
@@ -111,9 +106,8 @@ func (d drainWait) wait(ctx context.Context, deadline time.Time) (drained, error
 	}
 }
 
-// rest is since when nothing happens at storage. A request in service puts off the
-// comparison, but only a change speaks against a difference being final: the synchronizer reads
-// storage at every period, for as long as it runs.
+// rest is since when nothing happens at storage. A request in service puts off the comparison, but only a change speaks
+// against a difference being final: the synchronizer reads storage at every period, for as long as it runs.
 type rest struct {
 	changes         float64 // requests that storage has had
 	idle, unchanged time.Time
@@ -132,8 +126,7 @@ func (r *rest) see(now time.Time, changes float64, busy bool) {
 	}
 }
 
-// traffic is how many requests that change something storage has had, and whether it has one
-// to do; comparisons read all the time.
+// traffic counts the changing requests that storage has had, and whether it has any request to do.
 func (d drainWait) traffic(ctx context.Context) (changes float64, busy bool, err error) {
 	m, err := d.storage.Scrape(ctx)
 	if err != nil {

@@ -83,8 +83,7 @@ func finish(t *testing.T, opts Options, said *bytes.Buffer) Outcome {
 	return out
 }
 
-// onlyLate reports whether a cell is valid but for what is about time: other packages'
-// tests may run beside this one.
+// onlyLate reports whether a cell is valid but for what is about time: other packages' tests may run beside this one.
 func onlyLate(c result.Cell) bool { return slices.Equal(c.InvalidReasons, c.LateReasons) }
 
 // holds fails for each of these columns that did not pass.

@@ -12,9 +12,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios"
 )
 
-// TestExampleWatcher: the watcher that docs/your-watcher.md begins with passes smoke, and
-// each of three mistakes is caught with a counterexample that names the object and what is
-// wrong with it.
+// TestExampleWatcher: the watcher that docs/your-watcher.md begins with passes smoke, and each of three mistakes is
+// caught with a counterexample that names the object and what is wrong with it.
 func TestExampleWatcher(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed: the example watcher is NOT tested")

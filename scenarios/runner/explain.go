@@ -10,9 +10,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
-// explain notes in storage's records which fields are not as expected where both sides hold
-// the same version of an object. The records have digests only, so both sides are read once
-// more; what changed meanwhile is left as it is.
+// explain notes in storage's records which fields are not as expected where both sides hold the same version of an
+// object. The records have digests only, so both sides are read once more; what changed meanwhile is left as it is.
 func (c *cell) explain(ctx context.Context, want, have []history.StateRecord) error {
 	wrong := mismatched(want, have)
 	if len(wrong) == 0 {
@@ -43,8 +42,7 @@ func (c *cell) explain(ctx context.Context, want, have []history.StateRecord) er
 	return nil
 }
 
-// mismatched are storage's records of versions that the apiserver holds too, with another
-// content; the first by name. Without uid or version it may be the same one.
+// mismatched are storage's records with other content than the apiserver's of the same version, by name.
 func mismatched(want, have []history.StateRecord) (wrong []*history.StateRecord) {
 	expected := make(map[history.Key]history.StateRecord, len(want))
 	for _, w := range want {

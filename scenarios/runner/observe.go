@@ -10,8 +10,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// Observer follows a run while it goes on. Observe is called by several goroutines, one at a
-// time; it must not block, because what is measured waits for it.
+// Observer follows a run. Observe is called one at a time and must not block: what is measured waits for it.
 type Observer interface {
 	Observe(Moment)
 }
@@ -25,8 +24,7 @@ type Moment struct {
 	Fault  string // the faults of storage and watch that are in force
 	Note   string // what is done to the parties just now
 
-	// Sample is a reading that the run has just taken, Metrics the watcher's exposition of it
-	// as text, and Err why there is none. Both are nil at other moments.
+	// Sample is a reading just taken, Metrics the watcher's text of it, Err why there is none; else nil.
 	Sample  *history.Sample
 	Metrics []byte
 	Err     error

@@ -48,8 +48,7 @@ func TestMomentsCarryTheWholeState(t *testing.T) {
 	}
 }
 
-// TestVerdictOfACell: what failed as the scenario allows is no pass, and neither is what was not
-// judged.
+// TestVerdictOfACell: what failed as the scenario allows is no pass, and neither is what was not judged.
 func TestVerdictOfACell(t *testing.T) {
 	for verdict, want := range map[string]Verdict{
 		result.Pass: {Valid: true}, result.Allowed: {Valid: true, Allowed: true}, result.NoPower: {Valid: true, Open: true}, result.NotJudged: {Valid: true, Open: true}, result.Fail: {Valid: true, Violated: []string{"G2"}},

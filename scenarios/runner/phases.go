@@ -21,8 +21,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
-// prepare starts everything: the mock, the generator up to its ready line, and the
-// watcher up to its first complete lists. The last two need not wait for each other.
+// prepare starts everything, up to the generator's ready line and the watcher's first complete lists.
 func (c *cell) prepare(ctx context.Context) (err error) {
 	if c.length, err = c.loadLength(); err != nil {
 		return err
@@ -51,9 +50,8 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	generatorReady := func() error {
 		return c.generator.Reached(ctx, party.PhaseReady, c.patience(party.PrepareLimit), nil)
 	}
-	// With objects to begin with, the watcher's first lists are to have them all; so they are
-	// with a watcher that cannot say when its lists are complete: what was written before it
-	// had them would count as lost.
+	// With objects to begin with, the watcher's first lists are to have them all; so they are with a watcher that cannot
+	// say when its lists are complete: what was written before it had them would count as lost.
 	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" || c.s.Traced() || c.s.Watcher.Command != "" {
 		if err := generatorReady(); err != nil {
 			return err
@@ -88,8 +86,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	return c.readers.Connect(ctx) // once the watcher holds everything
 }
 
-// stored waits until storage has acknowledged what existed before the watcher, and notes
-// when it was seen and what the watcher had used.
+// stored waits until storage has what existed before the watcher, and notes when, and what the watcher had used.
 func (c *cell) stored(ctx context.Context) error {
 	if c.s.Load.Prefill == 0 || c.s.Fault != nil || c.s.Load.Shards+c.s.Watcher.Replicas > 1 {
 		return nil // of several watchers none has all, and faults may keep storage from it
@@ -141,8 +138,7 @@ func (c *cell) settle(ctx context.Context, limit time.Duration) (drained, error)
 	return d.wait(ctx, time.Now().Add(limit))
 }
 
-// warmUp sends the warm-up and waits for its end in storage, so that connections, code
-// and caches are warm and no figure begins before it is over.
+// warmUp sends the warm-up and waits for its end in storage, before any figure begins.
 func (c *cell) warmUp(ctx context.Context) error {
 	if err := c.generator.Tell("go"); err != nil {
 		return err
@@ -159,12 +155,10 @@ func (c *cell) warmUp(ctx context.Context) error {
 	return err
 }
 
-// allowance is how long so many writes may take: at ten a second the cluster, or the one
-// sender of a watcher, is as good as down.
+// allowance is how long so many writes may take: at ten a second a cluster is as good as down.
 func allowance(n int64) time.Duration { return time.Duration(n) * time.Second / 10 }
 
-// prepareSides starts storage and what stands before the apiserver, and finds out what
-// is to be copied.
+// prepareSides starts storage and what stands before the apiserver, and finds out what is to be copied.
 func (c *cell) prepareSides(ctx context.Context) (err error) {
 	if err := c.faults.Arrange(c); err != nil {
 		return err
@@ -191,8 +185,7 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	if c.api, err = party.NewAPIServer(c.apiserver()); err != nil {
 		return err
 	}
-	// What is there already belongs to others: the watcher leaves it alone. A simulated
-	// cluster has no others.
+	// What is there already belongs to others: the watcher leaves it alone. A simulated cluster has no others.
 	if !c.s.Simulated() {
 		if c.ignore, err = c.api.Namespaces(ctx, ""); err != nil {
 			return err
@@ -237,8 +230,7 @@ func (c *cell) cpuSoFar() *float64 {
 	return new(u.CPU.Seconds())
 }
 
-// startReplicas starts the other replicas, or the watchers of the other shards, beside
-// the first.
+// startReplicas starts the other replicas, or the watchers of the other shards, beside the first.
 func (c *cell) startReplicas(ctx context.Context) error {
 	for range max(c.s.Watcher.Replicas, c.s.Load.Shards) - 1 {
 		w, err := c.Launch(ctx, 0)
@@ -402,8 +394,7 @@ func (c *cell) drain(ctx context.Context) error {
 		c.record.StorageFaults = whole(m.By(metric.MockFaults, "fault"))
 	}
 	if c.drained.cut {
-		// What is still queued no longer matters; nothing may arrive while the
-		// record is read.
+		// What is still queued no longer matters; nothing may arrive while the record is read.
 		c.watcher.Kill()
 		c.Mark(history.Mark{What: history.MarkKilled})
 		if c.drained.state, err = c.storage.State(ctx, c.rules); err != nil {
@@ -415,8 +406,7 @@ func (c *cell) drain(ctx context.Context) error {
 	return history.SaveState(c.dir, slices.Values(slices.Concat(want, c.drained.state)))
 }
 
-// returnWait is how long after the drain the goroutines may take to return to the
-// baseline: a comparison with storage that happens to be under way has some of its own.
+// returnWait is how long after the drain a comparison that is under way may hold goroutines.
 const returnWait = 2 * time.Second
 
 // awaitReturn takes the last samples. G7, judged in fault scenarios, judges the very last one.
@@ -435,8 +425,7 @@ func (c *cell) awaitReturn(ctx context.Context) error {
 	}
 }
 
-// mending is how long a difference may last although nothing happens: until the
-// synchronizer's next round, where a scenario asks for it, or the next try of a watch.
+// mending is how long a difference may last: until the synchronizer's next round, or the next try of a watch.
 func (c *cell) mending() time.Duration {
 	if c.s.Fault == nil {
 		return 0

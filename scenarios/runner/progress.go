@@ -207,8 +207,7 @@ func summary(c result.Cell) string {
 	return strings.Join(append(w, bad...), ", ")
 }
 
-// open are the core checks of a cell that could not be judged, and those that too little could
-// have failed.
+// open are the core checks of a cell that could not be judged, and those that too little could have failed.
 func open(c *result.Cell) (unjudged, weak []string) {
 	for _, g := range result.Core {
 		switch c.Checks[g].Verdict {

@@ -11,8 +11,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
-// A cell in which the watcher must not talk to storage at all: there is something to
-// copy, and what is judged is that it ends with an error and sends nothing.
+// A cell in which the watcher must refuse storage: it ends with an error and sends nothing.
 
 // Bounds on the time until a watcher has refused a storage that it must not trust, or its configuration.
 const (

@@ -33,10 +33,9 @@ drainTimeout: 60s
 expect: {G1: {unordered: fail-allowed}, G2: {unordered: fail-allowed}, G3: {unordered: fail-allowed}, G4: {unordered: fail-allowed}, G5: {unordered: fail-allowed}}
 `
 
-// TestPlayedLoad: without a control plane every check is judged, the same seed gives the
-// strategies that send every event the same requests for each object, in a second run too,
-// what is merged is accounted for, the one that keeps no order is caught, and the folder
-// judges alike.
+// TestPlayedLoad: without a control plane every check is judged, the same seed gives the strategies that send every
+// event the same requests for each object, in a second run too, what is merged is accounted for, the one that keeps no
+// order is caught, and the folder judges alike.
 func TestPlayedLoad(t *testing.T) {
 	first := play(t)
 	judgedAlike(t, first.Dir)

@@ -42,9 +42,8 @@ func LoadSource(dir string) (name string, data []byte, sets []string, err error)
 		"--resume %s: no %s and %s of this version", dir, history.FileRun, history.FileScenario)
 }
 
-// Resume takes up the run of a folder. Cells that results.json has as valid, or with a violation, stay as they are,
-// because no second try takes a violation back. The others are run, but for those in which the watcher crashed. The
-// scenario, the programs and the machine must be those of the run.
+// Resume takes up the run of a folder. Valid cells stay, as do violations, which no second try takes back; the others
+// are run, but for those in which the watcher crashed. Scenario, programs and machine must be the same.
 func Resume(ctx context.Context, opts Options, dir string) (*Runner, error) {
 	started := time.Now()
 	prior, err := history.LoadRun(dir)
@@ -133,8 +132,7 @@ func (r *Runner) takeUp(ctx context.Context, dir string, prior *history.Run) err
 	return nil
 }
 
-// Repeatable says why a cell may be run once more: the reasons for which it is invalid.
-// Empty for one that is valid or violates a guarantee.
+// Repeatable says why a cell may be run once more; empty for one that is valid or violates a guarantee.
 func Repeatable(c *result.Cell) string {
 	if c.Valid || violates(c) {
 		return ""
@@ -190,8 +188,7 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 		strings.Join(found, "; "))
 }
 
-// OtherCommit says that another commit than that of this program recorded a run; empty if the
-// same one did, or if the record does not say which.
+// OtherCommit says that another commit than this program's recorded a run; empty if not, or not known.
 func OtherCommit(recorded *result.Environment) string {
 	name := func(e *result.Environment) string {
 		s := cmp.Or(e.Commit, "unknown")
@@ -217,8 +214,7 @@ func (r *Runner) drop(id string) error {
 	return errors.Join(os.RemoveAll(history.CellDir(r.dir, id)), os.RemoveAll(r.cellLogs(id)))
 }
 
-// resumption is the one under way; nil in a run that goes from its beginning, or has nothing
-// to go on with.
+// resumption is the one under way; nil in a run that goes from its beginning, or has nothing to go on with.
 func (r *Runner) resumption() *result.Resumption {
 	if len(r.why) == 0 {
 		return nil

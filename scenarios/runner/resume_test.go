@@ -18,8 +18,7 @@ import (
 
 const four = "matrix.watcher.strategy=single,dedup,partitioned,keyed"
 
-// recorded is the folder of a run, in which one cell is missing and two are invalid, one of
-// these with a violation.
+// recorded is the folder of a run, in which one cell is missing and two are invalid, one of these with a violation.
 func recorded(t *testing.T) (dir string, f *spec.File) {
 	t.Helper()
 	dir, f = t.TempDir(), assesstest.Scenario(t, "plain", "", four)

@@ -173,8 +173,7 @@ func (r *Runner) Logs() string { return filepath.Join(r.dir, "logs") }
 
 func (r *Runner) cellLogs(id string) string { return filepath.Join(r.Logs(), id) }
 
-// Run executes the scenario on a cluster, which it leaves up. After an error or an
-// interruption the Outcome holds the cells that were finished.
+// Run executes the scenario on a cluster, which it leaves up; the Outcome holds what was finished, also after an error.
 func (r *Runner) Run(ctx context.Context, c *cluster.Cluster) (Outcome, error) {
 	defer r.unlock()
 	r.cluster = c
@@ -197,8 +196,7 @@ func (r *Runner) Outcome() Outcome {
 	return Outcome{Dir: r.dir, Results: r.results, Nothing: r.why != nil && len(r.why) == 0}
 }
 
-// Discard ends a run that never got a cluster. The folder goes if nothing was written
-// there.
+// Discard ends a run that never got a cluster. The folder goes if nothing was written there.
 func (r *Runner) Discard() {
 	r.unlock()
 	_ = os.Remove(r.dir)
@@ -343,8 +341,7 @@ func (r *Runner) save() error {
 	return errors.Join(r.saveRecord(), result.Save(filepath.Join(r.dir, result.FileName), r.results))
 }
 
-// saveRecord writes run.json, with all of results.json that is not computed from the cells,
-// and the scenario that a resumed run needs.
+// saveRecord writes run.json, and the scenario that a resumed run needs.
 func (r *Runner) saveRecord() error {
 	source, data, sets := r.opts.Scenario.Source()
 	record := &history.Run{
@@ -357,9 +354,8 @@ func (r *Runner) saveRecord() error {
 	return errors.Join(history.SaveJSON(r.dir, history.FileRun, record), history.Save(r.dir, history.FileScenario, data))
 }
 
-// cellRunID names a cell within the cluster, in at most 32 characters. It is part of every object's name, and so of the
-// partition that the original's hash finds: with a multiplier of -1 modulo four, a digit that occurs twice
-// cancels itself, and all cells of a plan have the same partitions where there are four.
+// cellRunID names a cell in at most 32 characters. Each digit is there twice, so that it cancels itself in the
+// original's hash: all cells of a plan have the same partitions.
 func (r *Runner) cellRunID(cell string) string {
 	for i, j := range r.jobs {
 		if j.id == cell {

@@ -10,8 +10,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// samplePeriod is the distance of two samples: fine enough to show a drain of a
-// few seconds, and below 1 % of a CPU for six processes and a scrape of storage.
+// samplePeriod shows a drain of a few seconds, for less than 1 % of a CPU.
 const samplePeriod = 250 * time.Millisecond
 
 // podKind is the kind that the load writes.
@@ -23,8 +22,7 @@ type metered interface {
 	Scrape(context.Context) (history.Scrape, error)
 }
 
-// sampler reads all parties of a cell periodically, from outside. It asks the watcher itself
-// only on request, because each answer costs it CPU.
+// sampler reads all parties periodically, from outside; the watcher only on request, as answers cost it CPU.
 type sampler struct {
 	parties map[string]*account
 	watcher func() metered // the one whose counters are read now
@@ -53,8 +51,7 @@ func (a *account) turn(pid int) {
 	}
 }
 
-// newSampler opens the parties; one that cannot be read is left out, so that its
-// figures are unknown rather than 0.
+// newSampler opens the parties; one that cannot be read is left out, so that its figures are unknown rather than 0.
 func newSampler(pids map[string]int, w func() metered, m metered) *sampler {
 	s := &sampler{parties: map[string]*account{history.PartyWatcher: {}}, watcher: w, storage: m, known: w()}
 	for name, pid := range pids {
@@ -81,8 +78,7 @@ func (s *sampler) run(ctx context.Context) {
 // sample takes one reading of everything.
 func (s *sampler) sample(ctx context.Context) { s.read(ctx, s.asks) }
 
-// read takes one reading; ask has it read the watcher's metrics as well, at the end, so that how long
-// the watcher takes to answer does not count as a pause of this process.
+// read takes one reading, and with ask the watcher's metrics last, so that their time is no pause of this process.
 func (s *sampler) read(ctx context.Context, ask bool) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -141,8 +137,7 @@ func useOf(p *procstat.Process) (use history.Use, ok bool) {
 		Read: float64(u.Read), Written: float64(u.Written)}, err == nil
 }
 
-// ended closes the account of a watcher process by what the kernel says it used, which
-// includes what came after its last reading, and lives too short for any.
+// ended closes a watcher's account by what the kernel says it used, which includes lives too short for a reading.
 func (s *sampler) ended(w metered, cpu time.Duration) {
 	s.turn.Lock()
 	defer s.turn.Unlock()

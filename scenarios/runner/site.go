@@ -2,12 +2,16 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -76,8 +80,7 @@ func (c *site) SetWatchers(main *party.Watcher, others []*party.Watcher) {
 	c.record.Watcher.Joined = c.record.Watcher.Joined || len(others) > 0 && !c.s.Watcher.LeaderElection
 }
 
-// Mark notes when something was done; the start and readiness of a watcher are its own,
-// and every start after the first is a restart.
+// Mark notes when something was done; every start of a watcher after the first is a restart.
 func (c *site) Mark(m history.Mark) {
 	if m.Time == 0 {
 		m.Time = time.Now().UnixNano()
@@ -129,16 +132,14 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 	}
 	if w.LeaderElection {
 		setup.Lease = faults.Lease(c.Run())
-		// Each replica has an instance of storage of its own, so that the ledger tells
-		// who wrote.
+		// Each replica has an instance of storage of its own, so that the ledger tells who wrote.
 		i := (c.launched - 1) % len(c.storage.Endpoints)
 		setup.Endpoints, setup.Instance = c.storage.Endpoints[i:i+1], i
 	}
 	return setup
 }
 
-// patience is a limit that grows with what exists before the load: a busy machine lists, sends or compares a thousand
-// objects in a second.
+// patience grows with what exists before the load: a busy machine handles a thousand objects in a second.
 func (c *site) patience(limit time.Duration) time.Duration {
 	return limit + time.Duration(c.s.Load.Prefill)*time.Millisecond
 }
@@ -177,8 +178,7 @@ func (c *site) Begin(ctx context.Context, queues int) error {
 	return nil
 }
 
-// Spawn starts the watcher that is judged, in the place of one that has ended, and waits
-// for nothing.
+// Spawn starts the watcher that is judged, in the place of one that has ended, and waits for nothing.
 func (c *site) Spawn(_ context.Context) error {
 	c.Mark(history.Mark{What: history.MarkStarted})
 	w, err := party.SpawnWatcher(c.watcherSetup(0))
@@ -190,8 +190,7 @@ func (c *site) Spawn(_ context.Context) error {
 	return nil
 }
 
-// Resumed reads the counters of a watcher that took the place of the first as those from
-// which the figures begin.
+// Resumed reads the counters of a watcher that took the place of the first as those from which the figures begin.
 func (c *site) Resumed(ctx context.Context) error {
 	return c.readMetrics(ctx, &c.before)
 }
@@ -205,4 +204,72 @@ func (c *site) readMetrics(ctx context.Context, into *[]byte) error {
 		return c.watcher.Lost(ctx, err)
 	}
 	return nil
+}
+
+// startWitness records the controllers' writes from after the watcher's first lists on.
+func (c *cell) startWitness(ctx context.Context) (err error) {
+	if !c.s.Cluster.Controllers {
+		return nil
+	}
+	c.witness, err = party.StartWitness(ctx, c.bench(), c.r.cluster.Kubeconfig, c.record.Kinds, c.ignore)
+	return err
+}
+
+// lastWrites is how long a request that a controller had on its way may take.
+const lastWrites = 300 * time.Millisecond
+
+// hold stops the controllers at the end of the load, so that the state that storage is to
+// reach stands still, and completes the witness's record of what they did.
+func (c *cell) hold(ctx context.Context) error {
+	if c.witness == nil {
+		return nil
+	}
+	if err := c.r.cluster.Hold(); err != nil {
+		return err
+	}
+	if err := lifecycle.Pause(ctx, lastWrites); err != nil {
+		return err
+	}
+	return c.witness.End()
+}
+
+// release has the controllers go on and ends the witness, whatever state the cell is in.
+func (c *cell) release() error {
+	if c.witness == nil {
+		return nil
+	}
+	return errors.Join(c.r.cluster.Release(), c.witness.End())
+}
+
+// RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
+func (c *site) RestartAPIServer(ctx context.Context) error {
+	return c.restarted(c.r.cluster.RestartAPIServer(ctx), history.PartyAPIServer)
+}
+
+// restarted has the sampler look at the new processes of parties of the cluster.
+func (c *site) restarted(err error, parties ...string) error {
+	if err == nil {
+		for _, party := range parties {
+			c.sampler.restarted(party, c.r.cluster.PIDs[party])
+		}
+	}
+	return err
+}
+
+// Backup copies what the apiserver holds.
+func (c *site) Backup(ctx context.Context) error {
+	if !c.s.Simulated() {
+		return c.r.cluster.Backup()
+	}
+	_, err := c.api.Send(ctx, http.MethodPost, apisim.PathSave, nil)
+	return err
+}
+
+// Restore puts the last backup back.
+func (c *site) Restore(ctx context.Context) error {
+	if !c.s.Simulated() {
+		return c.restarted(c.r.cluster.Restore(ctx), history.PartyAPIServer, history.PartyEtcd)
+	}
+	_, err := c.api.Send(ctx, http.MethodPost, apisim.PathRestore, nil)
+	return err
 }

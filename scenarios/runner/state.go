@@ -41,8 +41,7 @@ func (c *site) namespaces(ctx context.Context) ([]string, error) {
 // catchUpPoll spaces the comparisons while storage catches up.
 const catchUpPoll = 100 * time.Millisecond
 
-// CatchUp waits until storage is nowhere behind the state the apiserver had when this
-// was called, while the load goes on, and at most to a limit.
+// CatchUp waits until storage has the apiserver's present state, while the load goes on.
 func (c *site) CatchUp(ctx context.Context, since time.Time) (faults.CatchUp, error) {
 	var caught faults.CatchUp
 	want, err := c.APIState(ctx)
@@ -67,8 +66,7 @@ func (c *site) CatchUp(ctx context.Context, since time.Time) (faults.CatchUp, er
 	}
 }
 
-// compare names an object of which storage has less now than the apiserver had, empty if
-// there is none, with the time at which storage was read.
+// compare names an object that storage lacks of what the apiserver had, and when storage was read.
 func (c *site) compare(ctx context.Context, want []history.StateRecord) (behind string, at time.Time, err error) {
 	have, err := c.storage.State(ctx, c.rules)
 	if err != nil {
@@ -90,10 +88,8 @@ func wanted(apiserver []history.StateRecord, rules check.Rules) []history.StateR
 	})
 }
 
-// behindOf names an object of which storage has less than want had. latest, if not
-// nil, is a state of the apiserver younger than have: what is no longer in it may
-// lack. Records of objects that want does not know are orphans if they are older
-// than it.
+// behindOf names an object of which storage has less than want. What latest, the younger state of the apiserver, no
+// longer has may lack; records that want does not know are orphans if they are older.
 func behindOf(want, have, latest []history.StateRecord, rules check.Rules) string {
 	stored := make(map[history.Key]history.StateRecord, len(have))
 	for _, r := range have {

@@ -59,8 +59,7 @@ func TestTimeline(t *testing.T) {
 	judgedAlike(t, out.Dir)
 }
 
-// TestRefusedStorage: a storage that cannot be trusted gets nothing, and the reason
-// given is the right one.
+// TestRefusedStorage: a storage that cannot be trusted gets nothing, and the reason given is the right one.
 func TestRefusedStorage(t *testing.T) {
 	for kind, want := range map[string]string{"wrong-ca": "unknown authority", "tls-1.1": "protocol version"} {
 		t.Run(kind, func(t *testing.T) {

@@ -112,8 +112,7 @@ func TestTraceEndsInTheLiveDigest(t *testing.T) {
 	}
 }
 
-// recording records the tests' control plane from now on. stop ends it once it has all that
-// there is.
+// recording records the tests' control plane from now on. stop ends it once it has all that there is.
 func recording(t *testing.T, path string) (stop func()) {
 	t.Helper()
 	env := clustertest.Start(t)

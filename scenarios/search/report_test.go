@@ -17,8 +17,7 @@ load: {model: open, rate: 200, duration: 20s}
 watcher: {synchronizer: {disabled: true}}
 `
 
-// TestSentence: it says what was measured in how many runs, and leaves out what was not
-// judged.
+// TestSentence: it says what was measured in how many runs, and leaves out what was not judged.
 func TestSentence(t *testing.T) {
 	good := result.TunedCell{Valid: true, Safe: true, Ordered: true, Figures: Figures{P99: new(0.871), Events: 4012}}
 	with := func(edit func(*result.TunedCell)) result.TunedCell { c := good; edit(&c); return c }

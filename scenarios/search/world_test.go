@@ -10,8 +10,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// burst is 20,000 writes as fast as the watcher reads them, into a storage that takes 40 at
-// a time.
+// burst is 20,000 writes as fast as the watcher reads them, into a storage that takes 40 at a time.
 const burst = `apiVersion: watchbench/v1
 kind: Scenario
 metadata: {name: planted}

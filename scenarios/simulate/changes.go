@@ -9,57 +9,39 @@ import (
 	watcherstorage "github.com/watchbench/watchbench/watcher/storage"
 )
 
-// changes are the arrivals that storage lacks, with those between them. A change has arrived
-// when storage acknowledged it or a later one of the same name, as in package measure.
+// changes are the arrivals that storage lacks, by name and in their order. A change has arrived when storage
+// acknowledged it or a later one of the same name, as in package measure.
 type changes struct {
-	list   []change // from number first on
-	first  uint64
-	latest map[object.Key]uint64 // of the names that lack any
+	number uint64 // of the last one
+	lacks  map[object.Key][]change
 }
 
 // change is one arrival.
 type change struct {
-	intended  int64  // nanoseconds since the start of the load
-	former    uint64 // the change before it of the same name that was lacking too; 0: none
-	followed  bool   // there is a later one of the same name
+	number    uint64
+	intended  int64 // nanoseconds since the start of the load
 	uncounted bool
-	arrived   bool
 }
 
-func newChanges() changes { return changes{first: 1, latest: map[object.Key]uint64{}} }
+func newChanges() changes { return changes{lacks: map[object.Key][]change{}} }
 
 // add returns the number of the change, from 1.
 func (c *changes) add(key object.Key, a *Arrival) uint64 {
-	number, former := c.first+uint64(len(c.list)), c.latest[key]
-	if former > 0 {
-		c.list[former-c.first].followed = true
-	}
-	c.list = append(c.list, change{intended: int64(a.At - a.Lag), former: former, uncounted: a.Uncounted})
-	c.latest[key] = number
-	return number
+	c.number++
+	c.lacks[key] = append(c.lacks[key], change{c.number, int64(a.At - a.Lag), a.Uncounted})
+	return c.number
 }
 
-// arrived notes that storage has the state of an event, calls yield for each change that it
-// lacked, and reports whether there was any.
-func (c *changes) arrived(e *pipeline.Event, yield func(*change)) (found bool) {
-	for n := e.ResourceVersion; n >= c.first; {
-		x := &c.list[n-c.first]
-		if x.arrived {
-			break
-		}
-		if !x.followed { // the name lacks nothing
-			delete(c.latest, e.Key)
-		}
-		x.arrived, found = true, true
-		yield(x)
-		n = x.former
-	}
-	n := 0
-	for n < len(c.list) && c.list[n].arrived {
+// arrived returns the changes that storage lacked and now has, as it has the state of an event.
+func (c *changes) arrived(e *pipeline.Event) []change {
+	all, n := c.lacks[e.Key], 0
+	for n < len(all) && all[n].number <= e.ResourceVersion {
 		n++
 	}
-	c.list, c.first = c.list[n:], c.first+uint64(n)
-	return found
+	if c.lacks[e.Key] = all[n:]; n == len(all) {
+		delete(c.lacks, e.Key)
+	}
+	return all[:n]
 }
 
 // fullError is the watcher's error for the mock's answer while its queue is full.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/behavior"
@@ -24,9 +25,7 @@ const (
 	checkEvery = 1 << 12
 )
 
-// Run plays one cell's load through the watcher's own queue engine in virtual time. What
-// cannot be simulated is a badinput.Error. A load that is not drained within the scenario's
-// drainTimeout is cut, as in a run.
+// Run plays one cell's load through the watcher's queue engine in virtual time; what cannot be simulated is bad input.
 func Run(ctx context.Context, s *spec.Scenario, o Options) (*Outcome, error) {
 	if err := possible(s); err != nil {
 		return nil, err
@@ -104,6 +103,9 @@ func possible(s *spec.Scenario) error {
 		return badinput.New(remedy, "events, faults and watch faults are not simulated")
 	case s.Traced():
 		return badinput.New("use a load", "cluster.replay.trace is not simulated")
+	case s.Load.Model != plan.ModelOpen:
+		return badinput.New("use load.model: open, with rate and duration, or measure with watchbench run",
+			"load.model: a closed loop's pace is that of its API server, which is not simulated")
 	case !s.Speed().Limited():
 		return badinput.New("use a speed like 1x", "at speed unlimited events have no times")
 	}
@@ -172,8 +174,7 @@ func imbalance(handled []uint64) float64 {
 
 var _ pipeline.VirtualStorage = (*storage)(nil)
 
-// storage answers the queues' requests by the mock's rules, and keeps the account of what
-// changes it has.
+// storage answers the queues' requests by the mock's rules, and keeps the account of what changes it has.
 type storage struct {
 	served   *behavior.Stations
 	model    *behavior.Model
@@ -224,8 +225,7 @@ func newStorage(s *spec.Scenario, seed uint64, overhead time.Duration) (*storage
 	}, nil
 }
 
-// event makes an arrival the queues' event. Its version is its number, which grows along all
-// arrivals.
+// event makes an arrival the queues' event. Its version is its number, which grows along all arrivals.
 func (s *storage) event(a *Arrival) pipeline.Event {
 	s.events++
 	e := pipeline.Event{Action: pipeline.Put, Key: object.Key{Kind: a.Kind, Namespace: a.Namespace, Name: a.Name},
@@ -263,11 +263,12 @@ func (s *storage) End(e *pipeline.Event, _, now time.Duration, err error) {
 	if pod {
 		s.pods.add(now)
 	}
-	if s.changes.arrived(e, func(c *change) {
+	for _, c := range s.changes.arrived(e) {
 		if !c.uncounted {
 			s.freshness.Add(int64(now) - c.intended)
 		}
-	}) && pod {
-		s.lastChange = now
+		if pod {
+			s.lastChange = now
+		}
 	}
 }

@@ -2,10 +2,13 @@ package spec
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/invopop/jsonschema"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
 )
@@ -13,9 +16,8 @@ import (
 // MaxEvents bounds a timeline.
 const MaxEvents = 200
 
-// Event is one thing done to the watcher, the cluster or storage. Times count from the
-// start of the load; an event begins when the one before it has ended. Which kinds there
-// are, and what they do, is declared in package scenarios/faults.
+// Event is one thing done during the load; the next begins when it has ended. Package scenarios/faults declares the
+// kinds.
 type Event struct {
 	At    Moment   `json:"at" jsonschema:"required" jsonschema_description:"Since the start of the load; of a range, a moment drawn by the seed."`
 	What  string   `json:"what" jsonschema:"required" jsonschema_description:"The kind of event."`
@@ -23,8 +25,7 @@ type Event struct {
 	Count int      `json:"count,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Objects, rows, nodes, replicas or pods; default 1."`
 	Bytes Size     `json:"bytes,omitzero" range:"..1450000B" jsonschema_description:"create-objects: JSON size of one pod."`
 	Times int      `json:"times,omitempty" jsonschema:"minimum=1,maximum=1000" jsonschema_description:"kill-restart, term-restart: how often."`
-	// PodQueueNum of the watcher that starts, where it is not to be the scenario's, or of
-	// the one that runs from now on. The lengths are for the latter only.
+	// PodQueueNum is of the watcher that starts, the lengths of the one that runs.
 	PodQueueNum     int `json:"podQueueNum,omitempty" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"start, kill-restart, term-restart: of the new watcher."`
 	HandlerQueueLen int `json:"handlerQueueLen,omitempty" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"For Go tests (make robustness): of the running watcher."`
 	WriterQueueLen  int `json:"writerQueueLen,omitempty" jsonschema:"minimum=1,maximum=16777216" jsonschema_description:"For Go tests (make robustness): of the running watcher."`
@@ -46,13 +47,11 @@ var eventFields = strictyaml.FieldNames(reflect.TypeFor[Event]())[2:]
 type EventKind struct {
 	Name  string   // as scenarios spell it
 	Takes []string // fields of an event that mean something to it, beside at and what
-	// Available refuses an event that cannot be carried out at its place. It is called for the events of a timeline in
-	// order, and notes in it what the event changes.
+	// Available refuses an event at its place in the timeline, and notes in it what the event changes.
 	Available func(*Timeline, Event) error
 }
 
-// Timeline is how far validation has followed a scenario's events, so that one which
-// cannot be carried out is refused before anything is started.
+// Timeline is how far validation has followed a scenario's events.
 type Timeline struct {
 	*Scenario
 	Runs    bool // a watcher runs
@@ -62,8 +61,7 @@ type Timeline struct {
 	at      string
 }
 
-// Bad is a problem with a field of the event that is being validated; of the event
-// itself with an empty field.
+// Bad is a problem with a field of the event that is being validated; of the event itself with an empty field.
 func (t *Timeline) Bad(field, remedy, format string, args ...any) error {
 	path := t.at
 	if field != "" {
@@ -152,4 +150,51 @@ func (s *Scenario) Largest() Watcher {
 		w.WriterQueueLen = max(w.WriterQueueLen, e.WriterQueueLen)
 	}
 	return w
+}
+
+// Moment is a time, or a range from which one is drawn.
+type Moment struct{ From, To time.Duration }
+
+// UnmarshalText reads 2s or 2s..5s.
+func (m *Moment) UnmarshalText(text []byte) error {
+	from, to, ranged := strings.Cut(string(text), "..")
+	var a, b Duration
+	if err := a.UnmarshalText([]byte(from)); err != nil {
+		return err
+	}
+	if b = a; ranged {
+		if err := b.UnmarshalText([]byte(to)); err != nil {
+			return err
+		}
+	}
+	if b < a {
+		return fmt.Errorf("%q ends before it begins; write the earlier time first, for example 2s..5s", text)
+	}
+	*m = Moment{a.Std(), b.Std()}
+	return nil
+}
+
+// MarshalText writes what UnmarshalText reads.
+func (m Moment) MarshalText() ([]byte, error) {
+	if m.From == m.To {
+		return Duration(m.From).MarshalText()
+	}
+	return []byte(Duration(m.From).String() + ".." + Duration(m.To).String()), nil
+}
+
+// IsZero is for omitzero.
+func (m Moment) IsZero() bool { return m == Moment{} }
+
+// Draw takes a moment of the range.
+func (m Moment) Draw(rng *rand.Rand) time.Duration {
+	if m.To <= m.From {
+		return m.From
+	}
+	return m.From + time.Duration(rng.Int64N(int64(m.To-m.From)+1))
+}
+
+// JSONSchema describes both forms.
+func (Moment) JSONSchema() *jsonschema.Schema {
+	const one = `([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+`
+	return &jsonschema.Schema{Type: "string", Pattern: `^` + one + `(\.\.` + one + `)?$`, Examples: []any{"2s", "2s..5s"}}
 }

@@ -35,23 +35,19 @@ type Fault struct {
 	PerStep bool `json:"perStep,omitempty" jsonschema_description:"A: at most one attempt per worker and backoff step while storage refuses."`
 	// Patience demands that an object is left alone after a failure.
 	Patience bool `json:"patience,omitempty" jsonschema_description:"A: no write of an object during its backoff after an error; O: none during the fence (5 s or the storage timeout) after a request of unknown outcome. Each must have delayed at least 3 writes where storage.faults cause it."`
-	// Lists bounds the LISTs of any kind after the first; of custom resources that come
-	// and go in the scenario, those of the others.
+	// Lists bounds the LISTs of any kind after the first; custom resources that come and go do not count.
 	Lists *int `json:"lists,omitempty" jsonschema:"minimum=0" jsonschema_description:"A: lists of a kind after its first, at most."`
 	// Refused says that storage must never be written to: the watcher has to refuse it.
 	Refused bool `json:"refused,omitempty" jsonschema_description:"S: the watcher must fail and send nothing."`
-	// Paired compares a cell with that of the same run without what goes wrong: the same
-	// point of all axes but one, which is none there.
+	// Paired compares a cell with the same run's undisturbed one, whose axis point is named none.
 	Paired float64 `json:"paired,omitempty" jsonschema:"minimum=1" jsonschema_description:"I: max ratio of freshness p99 of Pods to that of the run's cell whose axis point is named none."`
 	// Repairs says that something happens to storage that only the synchronizer can repair.
 	Repairs bool `json:"repairs,omitempty" jsonschema_description:"C: the synchronizer must repair something (rows refused for good, tampered with, forgotten, or deleted while no watcher ran); without it, a repair is a failure."`
-	// FromAnswer takes the apiserver's own slowness out of I: rebuilding what it serves
-	// costs it more than any watcher.
+	// FromAnswer takes the apiserver's own slowness out of I: rebuilding what it serves costs it more than any watcher.
 	FromAnswer bool `json:"fromAnswer,omitempty" jsonschema_description:"I: the bystander's freshness counts from the API server's answer, for faults that keep that server busy."`
 }
 
-// Ceilings bound the watcher (column B). Where B is asserted, what is not given is
-// derived: see docs/faults.md.
+// Ceilings bound the watcher (column B). Where B is asserted, what is not given is derived: see docs/faults.md.
 type Ceilings struct {
 	RSS              Size     `json:"rss,omitzero" jsonschema_description:"Resident memory, at most."`
 	Goroutines       int      `json:"goroutines,omitempty" jsonschema:"minimum=0" jsonschema_description:"Goroutines, at most."`
@@ -146,8 +142,7 @@ func (s *Scenario) validateFault() error {
 	return nil
 }
 
-// Failures reports whether storage's faults answer requests with 5xx, and whether they
-// leave some without an answer that the watcher waits for.
+// Failures reports whether storage's faults answer 5xx, and whether they leave some requests unanswered.
 func (s *Scenario) Failures() (errors, silence bool) {
 	for _, f := range s.Storage.FaultSpecs() {
 		switch f.Effect {
@@ -163,10 +158,8 @@ func (s *Scenario) Failures() (errors, silence bool) {
 	return errors, silence
 }
 
-// validateRepairs needs something that only the synchronizer can repair where it is said to
-// have to: an event that leaves such a thing behind, or rows that storage refuses, which
-// wait for their next change. Where an event does, a repair cannot be a failure: nobody
-// would count those of a watcher that ended.
+// validateRepairs refuses repairs where nothing leaves work for the synchronizer, and an event that does where repairs
+// count as failures.
 func (s *Scenario) validateRepairs(left bool) error {
 	f := s.Fault
 	if f == nil || !f.Repairs {
@@ -214,8 +207,7 @@ func (w Watch) validate() error {
 	return nil
 }
 
-// EndsWatches reports whether watches of all kinds end again and again, up to the end of
-// the load.
+// EndsWatches reports whether watches of all kinds end again and again, up to the end of the load.
 func (w Watch) EndsWatches() bool {
 	return slices.ContainsFunc(w.FaultSpecs(), func(s watchfault.Spec) bool {
 		return s.EndsWatches() && s.Probability == 1 && len(s.Kinds) == 0 && s.For == 0 && s.Max == 0

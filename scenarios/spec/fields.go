@@ -13,8 +13,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// tags are a field's struct tags about its values, for the JSON schema, the reference and the check of ranges;
-// range:"low..high" is for values with a unit.
+// tags are a field's struct tags about its values; range:"low..high" is for values with a unit.
 type tags struct {
 	required, optional, open bool   // open: low is not a value itself
 	low, high                string // empty without a bound
@@ -105,8 +104,7 @@ func amountOf(bound string, typ reflect.Type) float64 {
 	return amount(v.Elem())
 }
 
-// eachField passes on the values below v, depth first, with the tags of their fields; set says that a section is one
-// that is written or has defaults. It stops at the first error.
+// eachField visits the values below v, depth first; set says that a section is written or has defaults.
 func eachField(v reflect.Value, path string, set bool,
 	do func(path string, v reflect.Value, set bool, t tags) error) error {
 	for _, f := range reflect.VisibleFields(v.Type()) {
@@ -145,8 +143,7 @@ func eachField(v reflect.Value, path string, set bool,
 	return nil
 }
 
-// checkRanges refuses values beyond what the tags of their fields say. What may be left out may be zero unless it is
-// written. The plan checks its own part, the load.
+// checkRanges refuses values beyond their tags, but a zero that may be left out. The plan checks the load.
 func (s *Scenario) checkRanges(written func(path string) bool) error {
 	return eachField(reflect.ValueOf(s).Elem(), "", true, func(path string, v reflect.Value, set bool, t tags) error {
 		own, isLoad := strings.CutPrefix(path, "load.")

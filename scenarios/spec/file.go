@@ -12,8 +12,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// Bounds on a scenario file. Shipped ones are below 4 KiB and 100 nodes; these
-// leave room for generated ones and keep hostile ones cheap.
+// Bounds on a scenario file; shipped ones are below 4 KiB and 100 nodes.
 const (
 	MaxBytes = 1 << 20
 	MaxDepth = 16
@@ -75,12 +74,9 @@ type File struct {
 	only   []map[string]string // points of the matrix to be run; empty is all
 }
 
-// Format is the format of scenario files with the kinds of events that a program can
-// carry out. Without any, a scenario with events is refused.
+// Format is the format of scenario files with the kinds of events that a program can carry out.
 type Format struct {
-	// Events returns one of each kind, in the order in which errors and the schema list
-	// them. They may keep what they have seen of a timeline, so each timeline is
-	// validated with new ones.
+	// Events returns one of each kind, anew for each timeline, in the order of the schema.
 	Events func() []EventKind
 }
 
@@ -102,8 +98,7 @@ type Cell struct {
 	Scenario Scenario
 }
 
-// Parse reads a scenario, applies the overrides (path=value each, in order) and
-// validates every cell. The name of the file is used in errors only.
+// Parse reads a scenario, applies the overrides (path=value) and validates every cell; name is for errors.
 func (format Format) Parse(name string, data []byte, sets ...string) (*File, error) {
 	t, err := syntax.Parse(name, data)
 	if err != nil {
@@ -114,8 +109,7 @@ func (format Format) Parse(name string, data []byte, sets ...string) (*File, err
 	if f.axes, err = f.parseMatrix(strictyaml.Remove(t.Root, "matrix")); err != nil {
 		return nil, err
 	}
-	// The file alone must have the right shape: a point or an override would hide a
-	// value in place of a section.
+	// The file alone must have the right shape: a point or an override would hide a value in place of a section.
 	if _, _, err := f.decode(t.Root); err != nil {
 		return nil, err
 	}
@@ -139,8 +133,7 @@ func (f *File) With(sets ...string) (*File, error) {
 	return f.format.Parse(f.name, f.data, slices.Concat(f.tree.Overrides, sets)...)
 }
 
-// Base is the scenario without its matrix: what all cells share, and where the
-// fields that a matrix cannot vary stand.
+// Base is the scenario without its matrix: what all cells share, and where the fields that a matrix cannot vary stand.
 func (f *File) Base() Scenario { return f.base }
 
 // Cells are the points of the matrix, in its written order, one repetition.
@@ -186,9 +179,8 @@ func (f *File) Record() (map[string]any, error) {
 
 const commandPath = "watcher.command"
 
-// parseSets reads the overrides. matrix.<axis>=a,b chooses or replaces the points
-// of an axis, matrix.<axis>.<point>.<field>=value sets a field of one; any other path sets a field, in every cell, over
-// the matrix.
+// parseSets reads the overrides. matrix.<axis>=a,b chooses or replaces the points of an axis,
+// matrix.<axis>.<point>.<field>=value sets a field of one; any other path sets a field, in every cell, over the matrix.
 func (f *File) parseSets() ([]assignment, error) {
 	var over []assignment
 	for i, s := range f.tree.Overrides {
@@ -215,8 +207,7 @@ func (f *File) parseSets() ([]assignment, error) {
 		if err != nil {
 			return nil, f.tree.Fail(at, path, "the value is not YAML", "quote it: --set '"+path+"=…'")
 		}
-		// A field that is an axis of its own is pinned to one point, so that tables
-		// still say what was run.
+		// A field that is an axis of its own is pinned to one point, so that tables still say what was run.
 		if j := slices.IndexFunc(f.axes, func(a axis) bool {
 			return a.path == path && !a.named
 		}); j >= 0 && value.Kind == yaml.ScalarNode {
@@ -234,9 +225,7 @@ func (f *File) parseSets() ([]assignment, error) {
 	return over, nil
 }
 
-// dropStrategies drops the axis of strategies where an override names another watcher: it
-// has none of ours, and each cell would measure the same. An axis that is asked for by an
-// override stays.
+// dropStrategies drops the axis of strategies where an override names another watcher, unless it is asked for.
 func (f *File) dropStrategies(over []assignment) {
 	const strategy = "watcher.strategy"
 	other := slices.ContainsFunc(over, func(a assignment) bool { return a.path == commandPath && a.value.Value != "" })
@@ -257,8 +246,7 @@ func (f *File) merged(point []assignment) *yaml.Node {
 	return root
 }
 
-// resolve decodes the tree with one matrix point and the overrides merged in, and validates
-// what it says.
+// resolve decodes the tree with one matrix point and the overrides merged in, and validates what it says.
 func (f *File) resolve(point []assignment) (Scenario, error) {
 	s, d, err := f.decode(f.merged(point))
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
-// validLatency reads the latency in the mock's own grammar, so that a mistake is
-// found before anything is started.
+// validLatency reads the latency in the mock's own grammar, so that a mistake is found before anything is started.
 func validLatency(text string) error {
 	if _, err := behavior.ParseModel(text, 1); err != nil {
 		return bad("storage.latency", "write for example lognormal(mean=87ms,p99=110ms)", "%v", err)
@@ -29,8 +28,7 @@ func validCapacity(c Capacity) error {
 	return nil
 }
 
-// MeanLatency is the configured mean time to answer a write of the kind; 0 when
-// the text cannot be read, which Validate reports.
+// MeanLatency is the configured mean time to answer a write of the kind; 0 when the text cannot be read.
 func (s Storage) MeanLatency(kind string) time.Duration {
 	m, err := behavior.ParseModel(s.Latency, 1)
 	if err != nil {
@@ -39,8 +37,7 @@ func (s Storage) MeanLatency(kind string) time.Duration {
 	return m.Mean("PUT", kind)
 }
 
-// LatencyFigures are median, mean and 99th percentile of the configured time to answer a
-// write of the kind; all 0 when the text cannot be read, which Validate reports.
+// LatencyFigures are median, mean and 99th percentile of the same; 0 when the text cannot be read.
 func (s Storage) LatencyFigures(kind string) behavior.Figures {
 	m, err := behavior.ParseModel(s.Latency, 1)
 	if err != nil {
@@ -49,9 +46,7 @@ func (s Storage) LatencyFigures(kind string) behavior.Figures {
 	return m.Figures("PUT", kind)
 }
 
-// LatencyDeviation is the standard deviation of the configured time to answer a write of
-// the kind. It is false where a mean of single draws says little: a storage
-// that is slow for whole periods.
+// LatencyDeviation is the standard deviation of the same; false for a storage that is slow for whole periods.
 func (s Storage) LatencyDeviation(kind string) (time.Duration, bool) {
 	m, err := behavior.ParseModel(s.Latency, 1)
 	if err != nil || strings.Contains(s.Latency, "slow(") {

@@ -1,8 +1,11 @@
 package spec
 
 import (
+	"cmp"
+	"encoding"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,8 +123,7 @@ func (f *File) checkNamed(kind shape, path, name string, value *yaml.Node) error
 // rangeForm is how former versions wrote several values.
 var rangeForm = regexp.MustCompile(`^\s*[\d.]+\S*\.\.\s*[\d.]+\S*\s*[*+]\s*[\d.]+\S*$`)
 
-// checkPoints refuses indistinguishable points, of an axis of values those as well that
-// are written differently.
+// checkPoints refuses indistinguishable points, of an axis of values those as well that are written differently.
 func (f *File) checkPoints(a axis) error {
 	field := "matrix." + a.path
 	if len(a.points) == 0 {
@@ -194,8 +196,7 @@ func leaves(path string, n *yaml.Node, into map[string]*yaml.Node) {
 	}
 }
 
-// choose applies --set matrix.<axis>=a,b: of named points the ones to keep, of a
-// plain axis its new values; an axis that is not there is added.
+// choose applies --set matrix.AXIS=a,b: the named points to keep, or an axis' new values.
 func (f *File) choose(at *yaml.Node, name, text string) error {
 	field := "matrix." + name
 	var values []string
@@ -243,8 +244,7 @@ func (f *File) choose(at *yaml.Node, name, text string) error {
 	return nil
 }
 
-// setInPoint applies --set matrix.<axis>.<point>.<field>=value, the override i, to a point that
-// is a section. It reports whether there is such a point.
+// setInPoint applies --set matrix.AXIS.POINT.FIELD=value, and reports whether there is such a point.
 func (f *File) setInPoint(i int, name, text string) (bool, error) {
 	at := &yaml.Node{Line: strictyaml.OverrideLine(i)}
 	for j, a := range f.axes {
@@ -270,8 +270,7 @@ func (f *File) setInPoint(i int, name, text string) (bool, error) {
 	return false, nil
 }
 
-// fillCommand gives the points with an OpenCommand the one of an override. It reports whether
-// there are any.
+// fillCommand gives the points with an OpenCommand the one of an override. It reports whether there are any.
 func (f *File) fillCommand(command *yaml.Node) (filled bool) {
 	for i, a := range f.axes {
 		f.axes[i].points = slices.Clone(a.points)
@@ -306,4 +305,78 @@ func slug(label string) string {
 		}
 	}
 	return strings.Trim(b.String(), "_.")
+}
+
+// fixed are the fields that no axis can set, as each holds for the whole run. What is below one of them is as fixed.
+var fixed = []string{
+	"apiVersion", "kind", "metadata", "cluster.provider", "cluster.fsync", "cluster.controllers", "repeat", "repeatOnce",
+	"decide", "only", "pair", "ladder", "seed", "thresholds", "expect",
+}
+
+// whole says which fixed field a path is in; empty for one that can be swept.
+func whole(path string) string {
+	for _, f := range fixed {
+		if path == f || strings.HasPrefix(path, f+".") {
+			return f
+		}
+	}
+	return ""
+}
+
+func (f *File) failWhole(n *yaml.Node, field, name string) error {
+	return f.tree.Fail(n, field, name+" cannot be swept: it holds for the whole run",
+		"set it outside of matrix, and run the scenario once for each value")
+}
+
+// shape is how a field is written, and so how its points are.
+type shape int
+
+const (
+	oneValue     shape = iota // points are values
+	listOfValues              // points have names, and each is a list
+	section                   // points have names, and each sets some fields
+)
+
+// checkPath says how the field is written that a dotted path names.
+func (f *File) checkPath(n *yaml.Node, path, field string) (shape, error) {
+	typ := reflect.TypeFor[Scenario]()
+	done := ""
+	for _, part := range strings.Split(path, ".") {
+		switch shapeOf(typ) {
+		case listOfValues:
+			return 0, f.tree.Fail(n, field, done+" is a list, of which no part can be swept alone",
+				"name whole lists: "+done+": {a: [], b: […]}")
+		case oneValue:
+			return 0, f.tree.Fail(n, field, done+" has no fields", "give the path of a field of the scenario")
+		}
+		at, ok := strictyaml.FieldByName(typ, part)
+		if !ok {
+			return 0, f.tree.Fail(n, field, "unknown field", cmp.Or(retired[path],
+				strictyaml.UnknownField(typ, done, part)))
+		}
+		done = strings.TrimPrefix(done+"."+part, ".")
+		if name := whole(done); name != "" {
+			return 0, f.failWhole(n, field, name)
+		}
+		if typ = at.Type; typ.Kind() == reflect.Pointer {
+			typ = typ.Elem()
+		}
+	}
+	return shapeOf(typ), nil
+}
+
+// shapeOf is how values of a type are written. A struct with a notation of its own, such as a
+// distribution, is one value.
+func shapeOf(typ reflect.Type) shape {
+	_, text := reflect.New(typ).Interface().(encoding.TextUnmarshaler)
+	_, node := reflect.New(typ).Interface().(strictyaml.NodeDecoder)
+	switch {
+	case text || node:
+		return oneValue
+	case typ.Kind() == reflect.Slice:
+		return listOfValues
+	case typ.Kind() == reflect.Struct || typ.Kind() == reflect.Map:
+		return section
+	}
+	return oneValue
 }

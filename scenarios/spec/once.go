@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// checkSequence refuses what cannot be said of which points are run and in which order: a point of repeatOnce or only
-// that is not among the axes, as written or as chosen, or a pair that has no two sides.
+// checkSequence refuses points of repeatOnce and only that no axis has, and a pair without two sides.
 func (f *File) checkSequence(axes []axis) error {
 	s, d, err := f.decode(f.merged(nil))
 	if err != nil {
@@ -77,4 +76,24 @@ func (c *Cell) among(points []map[string]string) bool {
 		}
 		return len(point) > 0
 	})
+}
+
+// Decide ends the repetitions of a run when they have an answer; see result.Decided.
+type Decide struct {
+	Figure string   `json:"figure" jsonschema:"enum=freshness.p99,enum=handler.drainSeconds" jsonschema_description:"Figure that ranks points differing only in their watcher. From the third repetition on, the run ends once each neighboring pair is known to differ, or to be equal within 10 %."`
+	Budget Duration `json:"budget" range:"10s.." jsonschema_description:"No repetition is started that would end later."`
+}
+
+// On reports whether the scenario asks for it.
+func (d Decide) On() bool { return d.Figure != "" || d.Budget != 0 }
+
+func (s *Scenario) checkDecide() error {
+	switch d := s.Decide; {
+	case !d.On():
+	case s.Pair != "":
+		return bad("decide", "drop it, or pair", "a pair has blocks of its own")
+	case s.Ladder:
+		return bad("decide", "drop it, or ladder", "the rungs of a ladder are run once each")
+	}
+	return nil
 }

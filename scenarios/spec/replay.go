@@ -32,8 +32,7 @@ func (s *Scenario) Simulated() bool {
 // Traced reports whether the load is a recorded trace. The section load is then the default.
 func (s *Scenario) Traced() bool { return s.Cluster.Replay.Trace != "" }
 
-// validateTrace refuses a load beside a trace, a file that is none, and one that was cut: its
-// end is not the state in which the recorded cluster ended.
+// validateTrace refuses a load beside a trace, and a trace that was cut: its end is not the recorded state.
 func (s *Scenario) validateTrace() error {
 	if !reflect.DeepEqual(s.Load, Default().Load) {
 		return bad("load", "leave it out, or cluster.replay.trace", "the trace %s is the load", s.Cluster.Replay.Trace)
@@ -47,8 +46,7 @@ func (s *Scenario) validateTrace() error {
 	return nil
 }
 
-// validateKinds refuses kinds that no watcher can be configured for: all but those that every cluster has, and the
-// generator's own.
+// validateKinds refuses kinds that neither every cluster nor the generator has.
 func (s *Scenario) validateKinds() error {
 	known := []string{"Widget"}
 	for _, r := range apisim.BuiltIn() {

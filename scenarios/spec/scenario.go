@@ -17,8 +17,7 @@ const (
 	Kind       = "Scenario"
 )
 
-// Scenario is one resolved scenario: the file with defaults, one matrix point and
-// the overrides merged in.
+// Scenario is one resolved scenario: the file with defaults, one matrix point and the overrides merged in.
 type Scenario struct {
 	APIVersion string   `json:"apiVersion" jsonschema:"required,enum=watchbench/v1" jsonschema_description:"Of the format."`
 	Kind       string   `json:"kind" jsonschema:"required,enum=Scenario" jsonschema_description:"Of the file."`
@@ -36,15 +35,12 @@ type Scenario struct {
 	Fault    *Fault   `json:"fault,omitempty"`
 
 	Repeat int `json:"repeat" jsonschema:"minimum=1,maximum=100" jsonschema_description:"Repetitions of each matrix point; with decide, at most."`
-	// RepeatOnce are points that are run once, whatever Repeat says: those that teach no
-	// more the second time, such as one that is certain to be cut. By axis of the matrix,
-	// the point's value or name.
+	// RepeatOnce are points that are run once, such as one that is certain to be cut.
 	RepeatOnce []map[string]string `json:"repeatOnce,omitempty" jsonschema_description:"Matrix points that are run once, whatever repeat says."`
 	Decide     Decide              `json:"decide,omitzero"`
 	// Pair makes blocks of the cells that differ in one axis only: see the runner's order.
 	Pair string `json:"pair,omitempty" jsonschema:"example=watcher" jsonschema_description:"Axis with exactly two points to compare, in blocks A B B A or B A A B, drawn by the seed. A block is two repetitions; repeat must be even."`
-	// Only are the points that are run, where the axes' combinations are too many or make no
-	// sense; empty is all.
+	// Only are the points that are run, where the axes' combinations are too many or make no sense; empty is all.
 	Only         []map[string]string `json:"only,omitempty" jsonschema_description:"The only matrix points to run; default: all combinations."`
 	Ladder       bool                `json:"ladder,omitempty" jsonschema_description:"Provider simulated, plain pods: runs the points in their order and reports how costs grow; see load.md."`
 	Seed         uint64              `json:"seed" jsonschema:"example=7" jsonschema_description:"Seed for the plan, latency and cell order."`
@@ -151,8 +147,7 @@ type Watcher struct {
 	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60,example=mine v2" jsonschema_description:"Name in reports; default: the strategy, or the words of command."`
 }
 
-// Synchronizer is the watcher's own repair. Where a scenario is to show what a
-// strategy loses, it must be disabled.
+// Synchronizer is the watcher's own repair. Where a scenario is to show what a strategy loses, it must be disabled.
 type Synchronizer struct {
 	Disabled bool     `json:"disabled,omitempty" jsonschema_description:"No repairs: what a strategy loses stays lost."`
 	Period   Duration `json:"period,omitzero" range:"1s.." jsonschema_description:"Default: the watcher's own."`
@@ -181,8 +176,7 @@ var Strategies = []string{"single", "unordered", "dedup", "partitioned", "keyed"
 // External takes the place of a strategy where the watcher is not ours.
 const External = result.External
 
-// OpenCommand is the command of a watcher that the user has yet to name. An override of
-// watcher.command is for the points that have it; for all points if none does.
+// OpenCommand is the command of a watcher that the user has yet to name with an override.
 const OpenCommand = "{command}"
 
 // Default returns the settings of an empty file.
@@ -213,9 +207,7 @@ func (s *Scenario) Kinds() []string {
 	return []string{"Pod"}
 }
 
-// Label names the watcher in reports, beside or instead of a strategy: its name or, of
-// another watcher, the words of its command without folders, flags and config. It is empty
-// for k8s-watch without a name.
+// Label names the watcher in reports: its name, or the words of another watcher's command without folders and flags.
 func (w Watcher) Label() string {
 	if w.Name != "" || w.Command == "" {
 		return w.Name
@@ -233,8 +225,7 @@ func (w Watcher) Label() string {
 // maxName bounds a watcher's name, in runes.
 const maxName = 60
 
-// SendsEvery reports whether nothing merges the states of an object by design. The profile legacy
-// merges keys that wait, under any strategy.
+// SendsEvery reports whether nothing merges states by design; legacy merges keys that wait.
 func (w Watcher) SendsEvery() bool {
 	return w.Strategy != "dedup" && w.Strategy != "adaptive" && w.Profile != "legacy"
 }
@@ -245,4 +236,44 @@ func (w Watcher) Concurrency() int {
 		return 1
 	}
 	return w.PodQueueNum
+}
+
+type (
+	// Duration is a length of time, such as 45s.
+	Duration = units.Duration
+	// Size is a number of bytes, such as 3KiB.
+	Size = units.Size
+	// Share is a part of a whole, such as 80%.
+	Share = units.Share
+)
+
+// Words splits the command of another watcher at spaces; single and double quotes keep words together.
+func (w Watcher) Words() []string {
+	var words []string
+	var word strings.Builder
+	var quote rune
+	open := false
+	for _, r := range w.Command {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, open = r, true
+		case r == ' ' || r == '\t':
+			if open {
+				words = append(words, word.String())
+				word.Reset()
+				open = false
+			}
+		default:
+			word.WriteRune(r)
+			open = true
+		}
+	}
+	if open {
+		words = append(words, word.String())
+	}
+	return words
 }

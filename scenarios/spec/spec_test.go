@@ -407,7 +407,7 @@ func TestBadInput(t *testing.T) {
 		{"two faults in one", minimal + "storage: {faults: ['503:1%,reset:1%']}\n", nil,
 			"s.yaml:5: storage.faults[0]: 2 faults in one entry; write one fault per entry, for example 503:1%"},
 		{"set without value", swept, []string{"load.threads"}, "--set load.threads: not path=value; write for example --set load.threads=20"},
-		{"set of an unknown field", swept, []string{"load.thread=4"}, "--set load.thread=4: load.thread: unknown field; did you mean threads?"},
+		{"set of an unknown field", swept, []string{"load.thread=4"}, "--set load.thread=4: load.thread: unknown field; did you mean load.threads?"},
 		{"set of a wrong type", swept, []string{"load.threads=many"}, `--set load.threads=many: load.threads: "many" is not a whole number; write digits only, for example 30`},
 		{"set of an unknown field of a point", swept, []string{"matrix.load.heavy.thread=4"}, "--set matrix.load.heavy.thread=4: matrix.load.heavy.thread: unknown field; did you mean load.threads?"},
 		{"set of a bad value in a point", swept, []string{"matrix.load.heavy.threads=x"}, `--set matrix.load.heavy.threads=x: load.threads: "x" is not a whole number; write digits only, for example 30`},
@@ -473,8 +473,7 @@ func TestValuesRoundTrip(t *testing.T) {
 	}
 }
 
-// roundTrip compares a scenario with what reads back from its JSON: the run's folder
-// keeps it so.
+// roundTrip compares a scenario with what reads back from its JSON: the run's folder keeps it so.
 func roundTrip(s Scenario) string {
 	data, err := json.Marshal(s)
 	if err != nil {
@@ -487,9 +486,8 @@ func roundTrip(s Scenario) string {
 	return cmp.Diff(s, back)
 }
 
-// FuzzParse checks that no input panics, and that what is accepted can be run and
-// recorded: every cell is valid, survives as JSON and has a name that is safe as a
-// folder's.
+// FuzzParse checks that no input panics, and that what is accepted can be run and recorded: every cell is valid,
+// survives as JSON and has a name that is safe as a folder's.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(minimal), "load.threads=3")
 	f.Add([]byte(swept), "matrix.load=heavy")

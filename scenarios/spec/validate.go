@@ -13,8 +13,7 @@ import (
 
 var nameForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// validate reports the first value that cannot be run, given the kinds of events that can be carried out and which
-// fields are written.
+// validate reports the first value that cannot be run, given the kinds of events and the fields that are written.
 func (s *Scenario) validate(kinds []EventKind, written func(path string) bool) error {
 	for _, check := range []func() error{
 		func() error { return s.checkRanges(written) }, s.validateHead, s.validateReplay, s.checkDecide, s.validateStorage,
@@ -113,4 +112,17 @@ func firstError(errs ...error) error {
 		}
 	}
 	return nil
+}
+
+// Error is one problem of a scenario.
+type Error = strictyaml.Error
+
+// bad is a problem found in typed values, before its place is known.
+func bad(path, remedy, format string, args ...any) error {
+	return strictyaml.Bad(path, remedy, format, args...)
+}
+
+// oneOf renders a list of words for a remedy.
+func oneOf(words []string) string {
+	return "use one of " + strings.Join(words, ", ")
 }

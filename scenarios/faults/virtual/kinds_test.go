@@ -44,9 +44,8 @@ func withVersions(r apisim.Resource, versions ...string) apisim.Resource {
 	return r
 }
 
-// TestVersionGone: the version of a kind that is watched is not served any more, and
-// another one is, as after an upgrade of the apiserver. The kind moves at once, and
-// nothing that still exists leaves storage.
+// TestVersionGone: the version of a kind that is watched is not served any more, and another one is, as after an
+// upgrade of the apiserver. The kind moves at once, and nothing that still exists leaves storage.
 func TestVersionGone(t *testing.T) {
 	stage(t, 10*time.Minute, func(t *testing.T, w *world) {
 		for i := range 5 {

@@ -11,9 +11,8 @@ import (
 	"github.com/watchbench/watchbench/watcher/collector"
 )
 
-// TestDeadWatchTells: a watch that is dead after the first sync makes the watcher unready,
-// with the reason, and its lag grows; one log line says that it is lost and one that it is
-// back. The others are not touched.
+// TestDeadWatchTells: a watch that is dead after the first sync makes the watcher unready, with the reason, and its lag
+// grows; one log line says that it is lost and one that it is back. The others are not touched.
 func TestDeadWatchTells(t *testing.T) {
 	for _, fault := range []string{"403(kind=configmaps)", "404(kind=configmaps)", "blackhole(kind=configmaps)", "503(kind=configmaps,retry-after=5s)"} {
 		t.Run(fault, func(t *testing.T) {

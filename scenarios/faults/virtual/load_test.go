@@ -52,8 +52,7 @@ type planner struct {
 	again int // hundredths of changes that end or renew the object
 }
 
-// plan draws n operations over a time, in bursts of several at one instant, after
-// some that prepare the state.
+// plan draws n operations over a time, in bursts of several at one instant, after some that prepare the state.
 func plan(s setup) (prepare, load []op) {
 	n, span := s.ops, s.span
 	p := &planner{rng: rand.New(rand.NewPCG(s.seed, 0x6f7073)), alive: map[string]bool{}, again: 22}

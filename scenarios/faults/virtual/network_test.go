@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// network is a TCP in memory: who waits for it is durably blocked, so that virtual
-// time can move on.
+// network is a TCP in memory: who waits for it is durably blocked, so that virtual time can move on.
 type network struct {
 	secret []byte // must not cross it
 

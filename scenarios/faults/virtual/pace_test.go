@@ -95,9 +95,8 @@ var storages = []struct {
 	{"lognormal(mean=5ms,p99=10ms)", 3, 600}, {"lognormal(mean=20ms,p99=40ms)", 10, 500}, {"lognormal(mean=87ms,p99=174ms)", 30, 345},
 }
 
-// The default settings carry 70 % of what storage can take without a queue worth
-// mentioning, and with half as much again as it can take they lag by no more than the
-// keys that wait. TestPaceOfStrategies compares.
+// The default settings carry 70 % of what storage can take without a queue worth mentioning, and with half as much
+// again as it can take they lag by no more than the keys that wait. TestPaceOfStrategies compares.
 func TestDefaultsKeepPace(t *testing.T) {
 	for _, s := range storages {
 		t.Run(s.latency, func(t *testing.T) {

@@ -42,8 +42,7 @@ func freshWithin(d time.Duration) map[rune]func(*outcome) error {
 	}}
 }
 
-// within bounds how long after the end of the faults storage is equal. The look at it
-// is every half a second.
+// within bounds how long after the end of the faults storage is equal. The look at it is every half a second.
 func within(d time.Duration) map[rune]func(*outcome) error {
 	return map[rune]func(*outcome) error{'T': func(o *outcome) error { return o.recovered(d) }}
 }
@@ -247,8 +246,7 @@ func refusals() []variant {
 					return nil
 				},
 				'A': func(o *outcome) error {
-					// One try per worker, then one per step of the backoff; the Synchronizer
-					// reads beside.
+					// One try per worker, then one per step of the backoff; the Synchronizer reads beside.
 					steps := matrix.BackoffSteps(d)
 					limit := 2*kindsServed*4 + kindsServed*steps
 					switch o.setup.strategy() {
@@ -335,9 +333,8 @@ func statuses() []variant {
 	return all
 }
 
-// obeyed: nothing is sent in the time that storage asked for. A request that was under
-// way when the answer came is no offence, and a key that is throttled again and again
-// while others are served holds up itself alone.
+// obeyed: nothing is sent in the time that storage asked for. A request that was under way when the answer came is no
+// offence, and a key that is throttled again and again while others are served holds up itself alone.
 func (o *outcome) obeyed() error {
 	var wait int64
 	switch {
@@ -400,8 +397,7 @@ func attemptsPerSuccess(all []*outcome) error {
 	return nil
 }
 
-// frontEnds answer in storage's place for a while: an outage, after which nothing is
-// left parked.
+// frontEnds answer in storage's place for a while: an outage, after which nothing is left parked.
 func frontEnds() []variant {
 	var all []variant
 	for _, status := range []int{401, 403, 404, 302, 413} {
@@ -485,8 +481,7 @@ func (o *outcome) poisonIsolated() error {
 	return nil
 }
 
-// parkedInTime: what storage refuses for good is tried once; what fails again and
-// again is given up at some time.
+// parkedInTime: what storage refuses for good is tried once; what fails again and again is given up at some time.
 func (o *outcome) parkedInTime(status int) error {
 	type state struct {
 		method, kind, ns, name, uid string
@@ -576,8 +571,7 @@ var again = map[rune]func(*outcome) error{'O': func(o *outcome) error {
 	return general('O', o)
 }}
 
-// expired: at most one list per answer that said 410, and one more per kind for a
-// list that was refused.
+// expired: at most one list per answer that said 410, and one more per kind for a list that was refused.
 func expired(prefix string) map[rune]func(*outcome) error {
 	return relistsAtMost(func(o *outcome) int64 { return o.firings(prefix) + o.firings("no-stream") })
 }

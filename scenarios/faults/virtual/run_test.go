@@ -166,8 +166,7 @@ func (w *world) touch() {
 // until sleeps until so long after the start of the load.
 func (w *world) until(d time.Duration) { time.Sleep(time.Until(w.began.Add(d))) }
 
-// settle waits until storage equals the apiserver and nothing moves, or for the
-// limit, and returns when that was.
+// settle waits until storage equals the apiserver and nothing moves, or for the limit, and returns when that was.
 func (w *world) settle() time.Time {
 	const limit = 10 * time.Minute
 	begin := time.Now()

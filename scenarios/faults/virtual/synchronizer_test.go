@@ -16,8 +16,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/config"
 )
 
-// stage runs a test in a world without a load of its own. Every process that the test
-// leaves is stopped.
+// stage runs a test in a world without a load of its own. Every process that the test leaves is stopped.
 func stage(t *testing.T, period time.Duration, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -88,8 +87,7 @@ func (w *world) rows() map[string][]string {
 	return all
 }
 
-// removed are the records that requests removed, and puts the PUTs of a kind, from the
-// ledger's entry on.
+// removed are the records that requests removed, and puts the PUTs of a kind, from the ledger's entry on.
 func (w *world) removed(kind string, from uint64) (gone []string, puts int) {
 	for e := range w.mock.Ledger().From(from) {
 		switch {
