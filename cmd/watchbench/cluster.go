@@ -11,7 +11,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
-	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
@@ -79,7 +79,7 @@ func (f *runFlags) onCluster(cmd *cobra.Command) {
 		"kubeconfig: context to use (required; implies --cluster kubeconfig)")
 	kindFlags(fl, &f.cluster.Kind)
 	fsyncFlag(fl, &f.cluster.FSync)
-	commandline.Group(fl, clusterGroup)
+	terminal.Group(fl, clusterGroup)
 	cmd.Flags().AddFlagSet(fl)
 }
 

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/scenarios/runner"
@@ -21,13 +20,13 @@ import (
 
 // Exit codes, the same for every command.
 const (
-	exitOK          = commandline.ExitOK
-	exitError       = commandline.ExitError
-	exitInput       = commandline.ExitUsage
+	exitOK          = terminal.ExitOK
+	exitError       = terminal.ExitError
+	exitInput       = terminal.ExitUsage
 	exitCheck       = 3
 	exitRegression  = 4
 	exitInvalid     = 5
-	exitInterrupted = commandline.ExitInterrupted
+	exitInterrupted = terminal.ExitInterrupted
 )
 
 // exitCodes is the same table for users; make bench quotes its lines.
@@ -156,7 +155,7 @@ func command() *cobra.Command {
 			Use: "version", Short: "Print the version", Args: noArgs,
 			Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "watchbench", version.Version) },
 		})
-	commandline.Wrap(root)
+	terminal.Wrap(root)
 	return root
 }
 

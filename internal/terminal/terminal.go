@@ -1,5 +1,5 @@
-// Package terminal knows what a terminal shows and what the environment asks of it: widths,
-// colours, and a status line that nothing else tears.
+// Package terminal is what a program shows its user: widths, colours, a status line that nothing else tears, help that
+// keeps to a width, an error on one line, and exit codes.
 package terminal
 
 import (

@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
-	"github.com/watchbench/watchbench/reports/versus"
 )
 
 // Axis is the axis of the matrix that holds both sides of a paired run; BaseSide and NewSide are its points.
@@ -317,7 +316,7 @@ func (v *Verdict) finish() *Verdict {
 
 // match puts the points of BASE and NEW side by side.
 func match(base, changed *result.Results) (points []*point) {
-	for _, m := range versus.Match(base, changed) {
+	for _, m := range Match(base, changed) {
 		var parts []string
 		for _, k := range slices.Sorted(maps.Keys(m.Params)) {
 			parts = append(parts, k+"="+m.Params[k])

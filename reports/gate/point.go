@@ -9,7 +9,6 @@ import (
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
-	"github.com/watchbench/watchbench/reports/versus"
 )
 
 // sides are the runs of a point.
@@ -17,7 +16,7 @@ var sides = []string{"BASE", "NEW"}
 
 // point is one combination of the matrix, with the cells of BASE and NEW.
 type point struct {
-	versus.Point
+	Point
 	name   string // its parameters; empty where there is one only
 	paired bool
 	blocks [][4]*result.Cell // of a paired run, those that are whole: base, new, new, base
