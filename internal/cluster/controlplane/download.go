@@ -148,8 +148,7 @@ func (o Options) fetch(ctx context.Context, a archive, work string) error {
 		_, err := io.Copy(io.MultiWriter(file, hash, counter{&got}), body)
 		return err
 	}, func(elapsed time.Duration) {
-		done := float64(got.Load())
-		o.say("downloading: %.0f of %.0f MB, %s", done/1e6, float64(size)/1e6, left(elapsed, done, float64(size)))
+		o.say("downloading: %s", fetched(elapsed, float64(got.Load()), float64(size)))
 	})
 	if err != nil {
 		return err

@@ -113,6 +113,14 @@ func left(elapsed time.Duration, done, total float64) string {
 	return fmt.Sprintf("about %s left", rest.Round(time.Second))
 }
 
+// fetched says how much of a download is there; a server need not say how long it is, which is -1.
+func fetched(elapsed time.Duration, done, size float64) string {
+	if size < 0 {
+		return fmt.Sprintf("%.0f MB", done/1e6)
+	}
+	return fmt.Sprintf("%.0f of %.0f MB, %s", done/1e6, size/1e6, left(elapsed, done, size))
+}
+
 // compiler takes what go build -v says: it keeps all but the names of packages.
 type compiler struct {
 	forecast *forecast

@@ -9,10 +9,12 @@ import (
 	"time"
 )
 
-// TestLeft: a download goes on at the pace that it had; only what is left of a build is slower.
-func TestLeft(t *testing.T) {
-	if got, want := left(10*time.Second, 1, 3), "about 20s left"; got != want {
-		t.Errorf("%s, want %s", got, want)
+// TestFetched: a download goes on at the pace that it had; without a length nothing is estimated.
+func TestFetched(t *testing.T) {
+	for size, want := range map[float64]string{3e6: "1 of 3 MB, about 20s left", -1: "1 MB"} {
+		if got := fetched(10*time.Second, 1e6, size); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
