@@ -82,10 +82,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return &badinput.Error{What: err.Error(), Remedy: "use an address of this machine that is free, such as 127.0.0.1:0"}
 	}
-	if server.Remote() {
-		fmt.Fprintf(cmd.ErrOrStderr(),
-			"watchbench: --listen %s: other machines can reach it, and nobody has to authenticate\n", f.listen)
-	}
+	warnRemote(cmd, server.Remote(), "--listen", f.listen)
 	if f.kubeconfig != "" {
 		if err := server.WriteKubeconfig(f.kubeconfig); err != nil {
 			return &badinput.Error{What: "--kubeconfig " + f.kubeconfig + ": " + err.Error(),
