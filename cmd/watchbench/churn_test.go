@@ -76,8 +76,7 @@ func TestChurnBadInput(t *testing.T) {
 	}
 }
 
-// TestChurnSignal runs the command in this process and sends it the signal that a user
-// or a runner would.
+// TestChurnSignal runs the command in this process and sends it the signal that a user or a runner would.
 func TestChurnSignal(t *testing.T) {
 	env := clustertest.Start(t)
 	id := fmt.Sprintf("c%d", time.Now().UnixNano()%1e12)

@@ -105,8 +105,7 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
 	return render.CompareTerminal(cmd.OutOrStdout(), c, o)
 }
 
-// labels are the runs' folders by their last names, or by their paths where two have the
-// same one.
+// labels are the runs' folders by their last names, or by their paths where two have the same one.
 func labels(paths []string) []string {
 	short, long := make([]string, len(paths)), make([]string, len(paths))
 	for i, p := range paths {

@@ -1,5 +1,4 @@
-// Command watchbench measures and judges the path from a Kubernetes watch to a
-// storage service. See watchbench help.
+// Command watchbench measures and judges the path from a Kubernetes watch to a storage service. See watchbench help.
 package main
 
 import (
@@ -71,8 +70,7 @@ const environment = `Environment:
   NO_COLOR            no colors
   CI                  progress as lines`
 
-// verdict is an outcome with an exit code of its own that is not a failure of the
-// program.
+// verdict is an outcome with an exit code of its own that is not a failure of the program.
 type verdict struct {
 	code int
 	text string

@@ -12,8 +12,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/record"
 )
 
-// steps reports lines and, below them, how long the last step has been going on, until stop
-// is called.
+// steps reports lines and, below them, how long the last step has been going on, until stop is called.
 func steps(cmd *cobra.Command) (say func(string), stop func()) {
 	s := screen(cmd)
 	var mu sync.Mutex // guards what follows

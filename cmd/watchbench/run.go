@@ -40,8 +40,7 @@ type runFlags struct {
 	live           string
 	page           *livePage // with --live
 
-	// apart are flags that have a meaning of their own in a command: they do not override the
-	// scenario's field.
+	// apart are flags that have a meaning of their own in a command: they do not override the scenario's field.
 	apart []string
 }
 
@@ -109,8 +108,7 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
 
-// up brings the cluster of a scenario up, whose parties log to a folder, or takes the one
-// that is up.
+// up brings the cluster of a scenario up, whose parties log to a folder, or takes the one that is up.
 func (f *runFlags) up(
 	ctx context.Context, c spec.Cluster, logs string, p *runner.Progress,
 ) (*cluster.Cluster, error) {
@@ -177,8 +175,7 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 	return worst
 }
 
-// one runs a scenario and shows what was measured, even after a failure or an
-// interruption.
+// one runs a scenario and shows what was measured, even after a failure or an interruption.
 func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries) (*result.Results, error) {
 	f.page.begin(file.Base().Metadata.Name)
 	out, err := f.execute(cmd, file, bins)

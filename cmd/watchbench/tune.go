@@ -28,8 +28,7 @@ type tuneFlags struct {
 	length, budget                      time.Duration
 }
 
-// profileLength is --for where nothing is said, with a profile: of a shorter load chance has
-// too large a part.
+// profileLength is --for where nothing is said, with a profile: of a shorter load chance has too large a part.
 const profileLength = 30 * time.Second
 
 func tuneCommand() *cobra.Command {

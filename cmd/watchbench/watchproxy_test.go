@@ -37,8 +37,7 @@ func proxyKubeconfig(t *testing.T, server string) string {
 	return path
 }
 
-// TestWatchproxyCommand runs the program as a scenario does: announcement, kubeconfig, admin
-// API, signal.
+// TestWatchproxyCommand runs the program as a scenario does: announcement, kubeconfig, admin API, signal.
 func TestWatchproxyCommand(t *testing.T) {
 	s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}})
 	if err != nil {

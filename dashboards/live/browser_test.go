@@ -340,8 +340,7 @@ func twoViewers(t *testing.T, b context.Context) {
 	}
 }
 
-// serverRestarted: the page says that it is alone, finds the new server, and forgets the
-// frames of the former one.
+// serverRestarted: the page says that it is alone, finds the new server, and forgets the frames of the former one.
 func serverRestarted(t *testing.T, b context.Context) {
 	first := lively(t, nil)
 	url, stop := serve(t, first, ":0")

@@ -101,8 +101,7 @@ func finite(v *float64) *float64 {
 	return v
 }
 
-// queues lists the queues with their capacities, the Writer first, then in the order of
-// their numbers.
+// queues lists the queues with their capacities, the Writer first, then in the order of their numbers.
 func (f families) queues() []Queue {
 	name, by := metric.QueueDepth, "queue"
 	if f[name] == nil {

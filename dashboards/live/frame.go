@@ -119,8 +119,7 @@ func (r *Run) plain() *Run {
 // maxText bounds one text of a frame, in runes.
 const maxText = 200
 
-// plain is text for the page: one line, printable, not too long. Braces would begin a style
-// in a chart.
+// plain is text for the page: one line, printable, not too long. Braces would begin a style in a chart.
 func plain(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	n := 0

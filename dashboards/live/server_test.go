@@ -48,8 +48,7 @@ func TestPageRunsOnlyItsOwnFiles(t *testing.T) {
 	}
 }
 
-// TestForeignNames: a page elsewhere cannot read what is served on loopback by a name that it
-// points there.
+// TestForeignNames: a page elsewhere cannot read what is served on loopback by a name that it points there.
 func TestForeignNames(t *testing.T) {
 	s := New("Test")
 	for host, want := range map[string]int{

@@ -43,8 +43,7 @@ func flagUsages(flags *pflag.FlagSet) string {
 	return b.String()
 }
 
-// Wrap has the help of cmd and its subcommands keep to HelpColumns: flags, and the paragraphs
-// of Long that are wider.
+// Wrap has the help of cmd and its subcommands keep to HelpColumns: flags, and the paragraphs of Long that are wider.
 func Wrap(cmd *cobra.Command) {
 	cobra.AddTemplateFunc("flagUsages", flagUsages)
 	cmd.SetUsageTemplate(strings.NewReplacer(

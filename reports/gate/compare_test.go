@@ -144,8 +144,7 @@ func TestLostComesFirst(t *testing.T) {
 	}
 }
 
-// Percentiles come from merged histograms, never from an average, and not at all where a
-// histogram is missing.
+// Percentiles come from merged histograms, never from an average, and not at all where a histogram is missing.
 func TestPercentilesAreMerged(t *testing.T) {
 	fresh := func(seconds int64, n int64) func(*result.Cell) {
 		h := hdrhistogram.New(1, 3_600_000_000, 3)

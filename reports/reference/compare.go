@@ -146,9 +146,8 @@ func AllKinds(c *result.Cell) *float64 {
 	return Busiest(c, window)
 }
 
-// Busiest is the highest mean of the acknowledged requests of all kinds over so many seconds;
-// nil if the cell was not watched for as long. After a drain that was waited for nothing
-// comes, so such a cell counts as watched.
+// Busiest is the highest mean of the acknowledged requests of all kinds over so many seconds; nil if the cell was not
+// watched for as long. After a drain that was waited for nothing comes, so such a cell counts as watched.
 func Busiest(c *result.Cell, seconds float64) *float64 {
 	s := c.Series[result.SeriesStorageQPS]
 	if len(s.V) < 2 || len(s.T) != len(s.V) {

@@ -63,8 +63,7 @@ func TestOtherBinary(t *testing.T) {
 	}
 }
 
-// TestGood: a run of the published shape holds every rule that it can, and says which it
-// cannot.
+// TestGood: a run of the published shape holds every rule that it can, and says which it cannot.
 func TestGood(t *testing.T) {
 	c := Compare(good())
 	if len(c.Lines) != 5 || len(c.Factors) != 2 || len(c.Rules) != 2 {

@@ -132,9 +132,8 @@ func TestMix(t *testing.T) {
 	}
 }
 
-// TestBacklogWaits: in the rows in which the Writer queue was full, what was sent is what the
-// queues hold and what was sent meanwhile. So nothing was dropped from a queue that had room,
-// and the scenario's queues block.
+// TestBacklogWaits: in the rows in which the Writer queue was full, what was sent is what the queues hold and what
+// was sent meanwhile. So nothing was dropped from a queue that had room, and the scenario's queues block.
 func TestBacklogWaits(t *testing.T) {
 	n, set := 0, Settings[Before]
 	room := set.Writer + set.Queues*set.Handler

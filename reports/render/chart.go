@@ -155,10 +155,9 @@ func (p *Plot) Axis() string {
 
 // option is the plot as ECharts draws it, under an id that is fixed: the same record gives the same page.
 //
-// go-echarts' own renderers are not used: they marshal without HTML escaping,
-// ignore marshalling errors (one NaN gives an empty chart), unescape entities and
-// delete the text "__f__" wherever it occurs, so that a name from a cluster could
-// end the script or its string.
+// go-echarts' own renderers are not used: they marshal without HTML escaping, ignore marshalling errors (one NaN
+// gives an empty chart), unescape entities and delete the text "__f__" wherever it occurs, so that a name from a
+// cluster could end the script or its string.
 func (p *Plot) option(id string) ([]byte, error) {
 	x := opts.XAxis{Type: p.axis(0), Name: p.X, NameLocation: "middle", NameGap: 26}
 	y := opts.YAxis{Type: p.axis(1)}

@@ -51,8 +51,7 @@ func runPage(dir string, e *result.MatrixEntry) string {
 	return "./" + url.PathEscape(e.Dir) + "/" + pageFile
 }
 
-// MatrixTerminal prints the fault matrix: faults down, guarantees across, then what
-// failed and what proves nothing.
+// MatrixTerminal prints the fault matrix: faults down, guarantees across, then what failed and what proves nothing.
 func MatrixTerminal(w io.Writer, m *result.Matrix, opts TerminalOptions) error {
 	return DocumentTerminal(w, matrixDocument(m, ""), opts)
 }

@@ -168,8 +168,7 @@ func (t *table) sort() {
 	})
 }
 
-// scenarioOrder reads the order of one axis of the scenario's matrix, if it is
-// written as a list.
+// scenarioOrder reads the order of one axis of the scenario's matrix, if it is written as a list.
 func scenarioOrder(scenario map[string]any, axis string) (order []string) {
 	matrix, _ := scenario["matrix"].(map[string]any)
 	list, _ := matrix[axis].([]any)

@@ -377,8 +377,7 @@ func FormatByName(name string) (Format, error) {
 	return Format{}, fmt.Errorf("unknown report format %q; known are %s", name, strings.Join(known, ", "))
 }
 
-// All writes every format into a run's folder. One that fails does not keep the
-// others from being written.
+// All writes every format into a run's folder. One that fails does not keep the others from being written.
 func All(dir string, res *result.Results) error {
 	var errs []error
 	for _, f := range Formats() {

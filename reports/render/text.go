@@ -13,9 +13,8 @@ import (
 // unknown is how a value that is not known is shown.
 const unknown = "–"
 
-// clean makes text that may come from a cluster safe to show anywhere as plain
-// text: control characters, line breaks, invisible and direction-changing runes
-// become one visible replacement.
+// clean makes text that may come from a cluster safe to show anywhere as plain text: control characters, line breaks,
+// invisible and direction-changing runes become one visible replacement.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

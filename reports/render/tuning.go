@@ -75,8 +75,7 @@ func carried(t *result.Tuning, c *result.TunedCandidate) bool {
 	})
 }
 
-// tuningTitle names the scenario, or the load of a question without one, which is called
-// TuningQuestion.
+// tuningTitle names the scenario, or the load of a question without one, which is called TuningQuestion.
 func tuningTitle(t *result.Tuning) string {
 	if len(t.Rates) > 0 {
 		return "highest rates of " + t.Scenario

@@ -239,8 +239,7 @@ func violations(c result.Check) string {
 	return s + leading(" (", c.Note, ")")
 }
 
-// noPower is that verdict with its figure: how many pairs could have gone wrong, of how
-// many at least.
+// noPower is that verdict with its figure: how many pairs could have gone wrong, of how many at least.
 func noPower(power *int64, least int64) string {
 	if power == nil {
 		return "no power"

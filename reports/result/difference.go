@@ -71,8 +71,7 @@ func (d *differ) members(place string, old, now map[string]any) {
 	}
 }
 
-// elements compares lists: of cells and other objects one by one, of plain values only
-// the first that differs.
+// elements compares lists: of cells and other objects one by one, of plain values only the first that differs.
 func (d *differ) elements(place string, old, now []any) {
 	for i := range max(len(old), len(now)) {
 		var o, n any

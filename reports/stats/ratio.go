@@ -42,10 +42,9 @@ func unpaired(base, changed []float64) (r Ratio, x, y trimmed, ok bool) {
 	return r, x, y, true
 }
 
-// PairedRatio compares cells that were run in blocks of four, side by side in time: the
-// base, what changed, what changed, the base (or the other way round). A drift that is
-// steady within a block falls out of its ratio. ok is false with fewer than Least blocks,
-// and where a value is not above zero.
+// PairedRatio compares cells that were run in blocks of four, side by side in time: the base, what changed, what
+// changed, the base (or the other way round). A drift that is steady within a block falls out of its ratio. ok is
+// false with fewer than Least blocks, and where a value is not above zero.
 func PairedRatio(blocks [][4]float64) (r Ratio, ok bool) {
 	ratios := make([]float64, len(blocks))
 	for i, b := range blocks {
@@ -70,8 +69,7 @@ func paired(logs []float64) Ratio {
 	}
 }
 
-// At is the interval of another level. It holds Median, which a trimmed mean's own
-// interval may miss by a hair.
+// At is the interval of another level. It holds Median, which a trimmed mean's own interval may miss by a hair.
 func (r Ratio) At(level float64) Interval {
 	half := 0.0
 	if r.se > 0 {
