@@ -30,7 +30,6 @@ type livePage struct {
 
 var _ runner.Observer = (*livePage)(nil)
 
-// openLive serves the page at an address and prints where that is.
 func openLive(cmd *cobra.Command, addr string) (*livePage, error) {
 	l, err := live.Listen(addr)
 	if err != nil {
@@ -48,7 +47,6 @@ func openLive(cmd *cobra.Command, addr string) (*livePage, error) {
 	return p, nil
 }
 
-// warnRemote says that what is served at an address has no authentication.
 func warnRemote(cmd *cobra.Command, remote bool, flag, addr string) {
 	if remote {
 		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: %s %s: other machines can reach it, and nobody has to authenticate\n", flag,
@@ -96,7 +94,6 @@ func verdictOf(cell string, v *runner.Verdict) live.Verdict {
 	return live.Verdict{Cell: cell, State: state, Text: v.Text}
 }
 
-// show puts a reading on the page, with what became of the run.
 func (p *livePage) show(r live.Reading, change func(*live.Run)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,7 +17,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
-// Exit codes, the same for every command.
 const (
 	exitOK          = terminal.ExitOK
 	exitError       = terminal.ExitError
@@ -62,7 +61,6 @@ var retiredFlags = map[string]string{
 	"simulate tolerance": "leave it out", "simulate wake": "use --overhead", "simulate api-latency": "leave it out",
 }
 
-// environment is the same table for users.
 const environment = `Environment:
   WATCHBENCH_CACHE    folder of the control plane's binaries
   KUBEBUILDER_ASSETS  folder with etcd and kube-apiserver to use instead
@@ -99,7 +97,6 @@ func main() {
 	os.Exit(code)
 }
 
-// exitCode maps every error to the exit code of the command.
 func exitCode(ctx context.Context, err error) int {
 	var v *verdict
 	switch {
@@ -166,7 +163,6 @@ func group(root *cobra.Command, title string, commands ...*cobra.Command) {
 	root.AddCommand(commands...)
 }
 
-// parent is a command of which only the subcommands do something.
 func parent(use, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: subcommand, SuggestionsMinimumDistance: 2,

@@ -12,7 +12,6 @@ import (
 	"github.com/watchbench/watchbench/internal/terminal"
 )
 
-// streams are a process's standard streams.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer

@@ -60,7 +60,6 @@ After the last event it serves the final state until interrupted, unless --exit 
 	return cmd
 }
 
-// noLog keeps no account.
 type noLog struct{}
 
 func (noLog) Append(oplog.Record) {}
@@ -134,7 +133,6 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 	return s, settings, none, nil
 }
 
-// watchPoll is how often it is looked whether watches are open.
 const watchPoll = 20 * time.Millisecond
 
 // play plays to the end and says what came of it.

@@ -70,7 +70,6 @@ answer are measured. Exit code 3 if nothing meets the objective, 5 if that could
 	return cmd
 }
 
-// options reads all flags but those of the scenario.
 func (f *tuneFlags) options(cmd *cobra.Command) (o search.Options, err error) {
 	if o.Objective, err = search.ParseObjective(f.objective); err != nil {
 		return o, err
@@ -129,7 +128,6 @@ func (f *tuneFlags) strategies(cmd *cobra.Command, file *spec.File, rate bool) (
 	return all, nil
 }
 
-// question finds what is asked: the scenario to be parsed.
 func (f *tuneFlags) question(cmd *cobra.Command, args []string) (s source, err error) {
 	given := cmd.Flags().Changed
 	if len(args) == 1 {

@@ -18,15 +18,12 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 )
 
-// goProcs is of every Go process.
 const goProcs = "go_sched_gomaxprocs_threads"
 
-// errNoWatcher is the answer of something else.
 var errNoWatcher = errors.New("its answer has no metric of k8s-watch or bcs-k8s-watch")
 
 type families map[string]*dto.MetricFamily
 
-// parse reads the Prometheus text format.
 func parse(text []byte) (families, error) {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	f, err := parser.TextToMetricFamilies(io.MultiReader(bytes.NewReader(text), strings.NewReader("\n")))
@@ -83,7 +80,6 @@ func (f families) sum(name, by, value string) *float64 {
 	return finite(total)
 }
 
-// largest is the highest value of a metric and the kind of its series.
 func (f families) largest(name string) (v *float64, kind string) {
 	f.each(name, func(label func(string) string, x float64) {
 		if v == nil || x > *v || x == *v && label("kind") < kind {

@@ -37,7 +37,6 @@ const (
 	maxQueues = 256
 )
 
-// meter makes frames of readings. It compares each with an earlier one.
 type meter struct {
 	past   []snapshot // oldest first
 	outage int64      // when readings began to fail; 0 if the last one succeeded
@@ -56,7 +55,6 @@ func (f *Frame) rates() []**float64 {
 	return []**float64{&f.Received, &f.Sent, &f.Coalesced, &f.Dropped, &f.CPU, &f.NetIn, &f.NetOut}
 }
 
-// frame turns a reading into what the page shows.
 func (m *meter) frame(r Reading) Frame {
 	f := Frame{Time: r.Time.UnixMilli(), Run: r.Run.plain()}
 	if r.Metrics == nil && r.Err == nil && r.CPUSeconds == nil {
@@ -142,7 +140,6 @@ func (s *snapshot) read(f families) {
 	s.fresh = f.histogram(metric.Freshness, func(*dto.Metric) bool { return true })
 }
 
-// gauges sets the figures that one reading suffices for.
 func (f *Frame) gauges(text families) {
 	f.Queues = text.queues()
 	for i := range f.Queues {

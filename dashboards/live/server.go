@@ -64,14 +64,12 @@ func (s *Server) Viewed() bool {
 	return time.Since(s.asked) < present
 }
 
-// news is one message to a viewer.
 type news struct {
 	Boot   string            `json:"boot"`
 	Next   uint64            `json:"next"` // number of the frame to ask for next
 	Frames []json.RawMessage `json:"frames"`
 }
 
-// answer sends the frames from a number on; without one, all that are kept.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	next, _ := strconv.ParseUint(r.URL.Query().Get("next"), 10, 63)
 	s.mu.Lock()
@@ -94,7 +92,6 @@ var (
 	pageTemplate = template.Must(template.New("").Parse(pageSource))
 )
 
-// remoteScript is where a page without the embedded script asks for it.
 const remoteScript = "https://cdn.jsdelivr.net/npm/echarts@%s/dist/echarts.min.js"
 
 // handler serves the page, which may use its own files and nothing else; ECharts sets styles on its tooltips. On
@@ -143,7 +140,6 @@ func ours(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || net.ParseIP(strings.Trim(host, "[]")) != nil
 }
 
-// Limits of the server.
 const (
 	headerTimeout = 10 * time.Second
 	maxHeader     = 64 << 10

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// longest is the length beyond which a word cannot be a misspelt name.
 const longest = 40
 
 // Nearest returns the known word that a misspelt one is closest to, without regard to case: at most two letters apart

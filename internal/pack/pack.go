@@ -15,16 +15,14 @@ const (
 	// dictBytes is the size of a dictionary, made of the first texts. The format allows
 	// 64 KiB; what is looked up most is in the first few.
 	dictBytes = 32 << 10
-	// dictPart is the most that one text gives to a dictionary.
-	dictPart = dictBytes / 4
+	dictPart  = dictBytes / 4
 	// dictEvery is how many texts must come before a second dictionary may be made, and twice as many before each
 	// further one. A dictionary takes about 64 KiB with its index and lives as long as the last text that was packed
 	// with it: where texts are never alike, one in a thousand that stays would keep one alive. So there are few: 18
 	// after a hundred million texts.
 	dictEvery = 1000
 	// poorShare is the part of its size that a text packs to, above which it is unlike the dictionary.
-	poorShare = 0.4
-	// keepScratch is the largest scratch buffer that is kept.
+	poorShare   = 0.4
 	keepScratch = 256 << 10
 )
 

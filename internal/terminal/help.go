@@ -11,7 +11,6 @@ import (
 // HelpColumns is the width that help keeps to.
 const HelpColumns = 80
 
-// groupKey is the annotation of a flag with the title of its group.
 const groupKey = "group"
 
 // Group puts flags below a title of their own in help.
@@ -69,7 +68,6 @@ func wrapLong(cmd *cobra.Command) {
 	}
 }
 
-// wrapped breaks a paragraph anew.
 func wrapped(paragraph string) string {
 	var b strings.Builder
 	column := 0

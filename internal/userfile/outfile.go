@@ -44,7 +44,6 @@ func CheckOutputs(outputs ...Output) (err error) {
 	return err
 }
 
-// open opens a file for writing and gives what undoes that.
 func open(o Output) (info os.FileInfo, undo func() error, err error) {
 	const right = "name a file in an existing folder that can be written"
 	undo = func() error { return nil }

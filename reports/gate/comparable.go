@@ -18,7 +18,6 @@ var always = []string{
 // tools are the programs that are not the watcher: with others, another thing is measured.
 var tools = []string{"watchbench", "storagemock", "k6"}
 
-// mostDifferences bounds how many a reason lists.
 const mostDifferences = 5
 
 // unlike is the reason why a run cannot be compared with BASE; empty if it can.

@@ -204,10 +204,8 @@ func figureAt(m result.Metric, p *Point) Figure {
 	return f
 }
 
-// finite reports whether JSON can carry a number.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// noiseless is the width, as a part of the ratio, of the interval of values without noise.
 const noiseless = 1e-9
 
 // judge compares both sides; r is the ratio of the two.
@@ -310,7 +308,6 @@ func (f *Figure) obstacle(p *Point) string {
 	return ""
 }
 
-// class orders figures: what went wrong, what changed, what did not, what does not compare.
 func (f *Figure) class() int {
 	switch {
 	case f.Verdict == NotComparable:
@@ -323,7 +320,6 @@ func (f *Figure) class() int {
 	return 1
 }
 
-// change is how far the sides are apart, as a logarithm.
 func (f *Figure) change() float64 {
 	switch {
 	case f.Verdict == NotComparable:
@@ -356,7 +352,6 @@ func (p *Point) leftOut() (all []string) {
 	return all
 }
 
-// shownFaults bounds what went wrong in a sentence.
 const shownFaults = 4
 
 // verdict says what came out: first what went wrong, then what changed most.
@@ -423,7 +418,6 @@ func (c *Comparison) faults() (parts []string) {
 	return parts
 }
 
-// minus returns the words of a that b lacks.
 func minus(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }

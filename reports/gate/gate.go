@@ -131,7 +131,6 @@ func Saved(base, changed, control *result.Results, rules Rules) (*Verdict, error
 	return v.finish(), nil
 }
 
-// sameRun reports whether two records are of one run.
 func sameRun(a, b *result.Results) bool {
 	return a.Run.ID == b.Run.ID && a.Run.Started.Equal(b.Run.Started)
 }
@@ -175,7 +174,6 @@ func (v *Verdict) judge(points []*point) {
 	}
 }
 
-// because adds a reason to another.
 func because(why, format string, args ...any) string {
 	return strings.TrimPrefix(why+"; "+fmt.Sprintf(format, args...), "; ")
 }
@@ -198,7 +196,6 @@ func (p *point) slower() string {
 	return cmp.Or(units.List(all), "waiting in the watcher's queues")
 }
 
-// crash adds the finding of a watcher that ended by itself.
 func (v *Verdict) crash(side int, c result.Crash) {
 	v.Invariants = append(v.Invariants, Finding{
 		Name: "crash", Outcome: []Outcome{Invalid, Fail}[side],
@@ -206,7 +203,6 @@ func (v *Verdict) crash(side int, c result.Crash) {
 	})
 }
 
-// half is a side's ratio to itself.
 type half struct {
 	side  int
 	ratio stats.Ratio
@@ -292,7 +288,6 @@ func (v *Verdict) control(what string, points []*point, compare func(*point, fig
 	}
 }
 
-// finish sums up.
 func (v *Verdict) finish() *Verdict {
 	v.Outcome = NotJudged
 	judged := false
@@ -314,7 +309,6 @@ func (v *Verdict) finish() *Verdict {
 	return v
 }
 
-// match puts the points of BASE and NEW side by side.
 func match(base, changed *result.Results) (points []*point) {
 	for _, m := range Match(base, changed) {
 		var parts []string

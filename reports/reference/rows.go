@@ -87,7 +87,6 @@ func (r *Row) DrainQPS() float64 {
 	return pods + Others*r.Serial()
 }
 
-// meant are figures that the source prints otherwise.
 var meant = map[string]float64{"1.170": 1170}
 
 // Rows are the published rows in their order: before, then after, by threads.

@@ -57,7 +57,6 @@ func reached(a, b *Line) string {
 	return ""
 }
 
-// rate is the metric of the load that was reached.
 const rate = "load.qps"
 
 func apart(a, b *Row) float64 { return math.Abs(math.Log(a.QPS / b.QPS)) }
@@ -143,7 +142,6 @@ func verdict(holds bool) string {
 
 const fewRows = "a rate is known of fewer than two rows"
 
-// flatRule: one queue's rate does not follow the load.
 func flatRule(before []*Line) Rule {
 	r := Rule{Name: "before: storage rate is flat in threads", Verdict: NotMeasured, Figures: fewRows}
 	var rates []float64

@@ -73,7 +73,6 @@ func compared(c *gate.Comparison) *Document {
 	return d
 }
 
-// comparisonGrid is the table of figures, a line each.
 func comparisonGrid(figures []gate.Figure) Table {
 	s := Table{Heads: append(Heads("metric", "point"), Head{Title: "unit", Words: true}, Head{Title: "A"},
 		Head{Title: "B"}, Head{Title: "B ÷ A"}, Head{Title: "interval", Words: true}, Head{Title: "verdict", Words: true})}

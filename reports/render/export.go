@@ -79,7 +79,6 @@ func CSV(w io.Writer, res *result.Results) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
-// one is a metric of a single cell, valid or not.
 func one(m result.Metric, c *result.Cell) result.Summary {
 	valid := *c
 	valid.Valid = true

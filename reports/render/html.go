@@ -42,7 +42,6 @@ type page struct {
 	Settings  map[string]any // of this page's script
 }
 
-// view is a section with its charts.
 type view struct {
 	Section
 	Charts []figure

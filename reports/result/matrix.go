@@ -20,8 +20,7 @@ type Matrix struct {
 	Profile string        `json:"profile"`
 	Seconds float64       `json:"seconds"`
 	Entries []MatrixEntry `json:"entries"`
-	// Retries are the scenarios that were run twice.
-	Retries []Retry `json:"secondTries,omitempty"`
+	Retries []Retry       `json:"secondTries,omitempty"`
 }
 
 // Retry is a second try of a scenario, or of a setting that is tuned, and why the first one proves nothing.
@@ -51,9 +50,8 @@ type MatrixEntry struct {
 	NotBuilt string   `json:"notBuilt,omitempty"`
 	NotRun   bool     `json:"notRun,omitempty"` // the matrix ended before
 	Seconds  float64  `json:"seconds,omitempty"`
-	// First is the outcome of a first try that was repeated.
-	First string `json:"firstTry,omitempty"`
-	Dir   string `json:"dir,omitempty"` // of the run, in the matrix's folder
+	First    string   `json:"firstTry,omitempty"`
+	Dir      string   `json:"dir,omitempty"` // of the run, in the matrix's folder
 }
 
 // MatrixRow is one fault of the matrix.

@@ -53,7 +53,6 @@ func (t *Threshold) String() string {
 	return s
 }
 
-// servesReaders reports whether anyone reads from the watcher in a cell.
 func servesReaders(c *Cell) bool { return c.Readers != nil && c.Readers.From == "watcher" }
 
 // JudgeThresholds sets Thresholds from the scenario's bounds and the cells, sorted by point and metric. Figures of

@@ -60,7 +60,6 @@ func PairedRatio(blocks [][4]float64) (r Ratio, ok bool) {
 	return paired(ratios), true
 }
 
-// paired is the ratio of which some blocks have these logarithms.
 func paired(logs []float64) Ratio {
 	slices.Sort(logs)
 	x := trim(logs)
@@ -112,7 +111,6 @@ func logs(values []float64) ([]float64, bool) {
 	return l, ok
 }
 
-// trimmed has what Student's t needs of one set of values.
 type trimmed struct {
 	mean    float64
 	squares float64 // of the winsorized values, around their mean
@@ -141,5 +139,4 @@ func trim(sorted []float64) (x trimmed) {
 	return x
 }
 
-// variance of the trimmed mean.
 func (x trimmed) variance() float64 { return x.squares / (x.kept * (x.kept - 1)) }
