@@ -29,8 +29,7 @@ const (
 	loadStep = 200 * time.Millisecond
 )
 
-// trial is a fault, and the alerts that it must and may fire. All others must stay silent in
-// its cluster.
+// trial is a fault, and the alerts that it must and may fire. All others must stay silent in its cluster.
 type trial struct {
 	must     string
 	may      []string

@@ -114,8 +114,7 @@ clusters apart. A bench run chooses free ports. For the Prometheus operator, ` +
 
 `
 
-// TestMetricsPage: docs/metrics.md is what the code says, and internal/metric names nothing
-// that no process exports.
+// TestMetricsPage: docs/metrics.md is what the code says, and internal/metric names nothing that no process exports.
 func TestMetricsPage(t *testing.T) {
 	b := bytes.NewBufferString(intro)
 	_, alerts := rules(t)

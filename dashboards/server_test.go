@@ -136,8 +136,7 @@ func (s *server) rulesWork(t *testing.T) {
 	}
 }
 
-// compare reports metrics that the processes export and docs/metrics.md lacks, and the
-// other way round.
+// compare reports metrics that the processes export and docs/metrics.md lacks, and the other way round.
 func (s *server) compare(t *testing.T, targets []scrapeTarget) {
 	var data map[string][]struct{ Type string }
 	s.get(t, "/api/v1/metadata", &data)

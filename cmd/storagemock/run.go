@@ -22,9 +22,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/ndjson"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/storagemock"
 	"github.com/watchbench/watchbench/storagemock/behavior"
@@ -45,7 +45,7 @@ type options struct {
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	return commandline.Run(ctx, command(stdout, stderr), args)
+	return terminal.Run(ctx, command(stdout, stderr), args)
 }
 
 func command(stdout, stderr io.Writer) *cobra.Command {
@@ -61,7 +61,7 @@ On SIGTERM it finishes the requests in progress and exits.`,
   storagemock --latency 'method=GET: 5ms; mix(0.98=5ms,0.02=uniform(200ms,900ms))' --admin 127.0.0.1:0`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), o, stdout, stderr) },
 	}
-	commandline.Setup(cmd, stdout, stderr)
+	terminal.Setup(cmd, stdout, stderr)
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.Listen, "listen", o.Listen, "address of the first instance, host:port; port 0 picks a free one")

@@ -12,8 +12,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// What is checked a second time gets the exit code of the run, and says whether the saved
-// verdicts still stand.
+// What is checked a second time gets the exit code of the run, and says whether the saved verdicts still stand.
 func TestCheckCommand(t *testing.T) {
 	good := func(*testing.T, string) {}
 	for _, tc := range []struct {
@@ -68,8 +67,7 @@ func TestCheckCommand(t *testing.T) {
 	}
 }
 
-// Differences from what another commit recorded are said to be that; without differences it
-// does not matter.
+// Differences from what another commit recorded are said to be that; without differences it does not matter.
 func TestCheckNamesAnotherCommit(t *testing.T) {
 	const other = "recorded by commit abc; this program is of commit "
 	dir := t.TempDir()

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/internal/userfile"
 	"github.com/watchbench/watchbench/loadgen/churn"
@@ -37,7 +37,7 @@ after an error or a signal.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := churnExecute(cmd, s, o)
 			if err != nil && cmd.Context().Err() != nil {
-				return &commandline.Interrupted{Err: err}
+				return &terminal.Interrupted{Err: err}
 			}
 			return err
 		},
@@ -58,7 +58,7 @@ after an error or a signal.`,
 }
 
 func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
-	needed := []commandline.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig},
+	needed := []terminal.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig},
 		{Name: "oplog", Value: o.oplog}}
 	switch {
 	case o.simulate != "":
@@ -67,7 +67,7 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 		}
 		switch {
 		case o.trace == "":
-			needed = []commandline.Flag{needed[0], needed[2]}
+			needed = []terminal.Flag{needed[0], needed[2]}
 		case o.plan != "":
 			return badinput.New("", "--plan and --trace exclude each other; leave one of them out")
 		default:
@@ -76,7 +76,7 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 	case cmd.Flags().Changed("speed") || cmd.Flags().Changed("trace"):
 		return badinput.New("", "--speed and --trace are for --simulate; add it or leave them out")
 	}
-	if err := commandline.Require(needed...); err != nil {
+	if err := terminal.Require(needed...); err != nil {
 		return err
 	}
 	outputs := []userfile.Output{oplog.Output("--oplog", o.oplog), replay.KubeconfigOutput("--simulate", o.simulate)}

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
-	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/internal/terminal"
 )
 
 func writeText(t *testing.T, name, text string) string {
@@ -49,17 +49,17 @@ func TestChurnBadInput(t *testing.T) {
 		code int
 		want string
 	}{
-		{"no flags", nil, commandline.ExitUsage, "--plan is missing"},
-		{"no speed", []string{"--speed", "3"}, commandline.ExitUsage, `"3" is not a speed; write a number with x, for example 10x, or unlimited`},
-		{"speed of a real cluster", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--speed", "3x"}, commandline.ExitUsage, "--speed and --trace are for --simulate"},
-		{"two clusters", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--simulate", oplog}, commandline.ExitUsage, "exclude each other"},
-		{"trace and plan", []string{"--plan", open, "--trace", dead, "--oplog", oplog, "--simulate", oplog + ".kc"}, commandline.ExitUsage, "--plan and --trace exclude each other"},
-		{"no trace", []string{"--trace", dead, "--oplog", oplog, "--simulate", oplog + ".kc"}, commandline.ExitUsage, "this is not a trace of watchbench record"},
-		{"closed loop simulated", []string{"--plan", good, "--oplog", oplog, "--simulate", oplog + ".kc"}, commandline.ExitUsage, "model closed cannot be replayed"},
-		{"bad plan", []string{"--plan", bad, "--kubeconfig", dead, "--oplog", oplog}, commandline.ExitUsage, bad + ":5: speed: unknown field"},
-		{"kubeconfig over somebody's", []string{"--plan", open, "--oplog", oplog, "--simulate", dead}, commandline.ExitUsage, "--simulate: " + dead + " is there and is no kubeconfig of a simulated apiserver"},
-		{"op log over the plan", []string{"--plan", good, "--kubeconfig", dead, "--oplog", good}, commandline.ExitUsage, "--oplog: " + good + " is there and is no op log, so it is not overwritten"},
-		{"unreachable apiserver", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog}, commandline.ExitError, "reaching the apiserver at http://127.0.0.1:1"},
+		{"no flags", nil, terminal.ExitUsage, "--plan is missing"},
+		{"no speed", []string{"--speed", "3"}, terminal.ExitUsage, `"3" is not a speed; write a number with x, for example 10x, or unlimited`},
+		{"speed of a real cluster", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--speed", "3x"}, terminal.ExitUsage, "--speed and --trace are for --simulate"},
+		{"two clusters", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--simulate", oplog}, terminal.ExitUsage, "exclude each other"},
+		{"trace and plan", []string{"--plan", open, "--trace", dead, "--oplog", oplog, "--simulate", oplog + ".kc"}, terminal.ExitUsage, "--plan and --trace exclude each other"},
+		{"no trace", []string{"--trace", dead, "--oplog", oplog, "--simulate", oplog + ".kc"}, terminal.ExitUsage, "this is not a trace of watchbench record"},
+		{"closed loop simulated", []string{"--plan", good, "--oplog", oplog, "--simulate", oplog + ".kc"}, terminal.ExitUsage, "model closed cannot be replayed"},
+		{"bad plan", []string{"--plan", bad, "--kubeconfig", dead, "--oplog", oplog}, terminal.ExitUsage, bad + ":5: speed: unknown field"},
+		{"kubeconfig over somebody's", []string{"--plan", open, "--oplog", oplog, "--simulate", dead}, terminal.ExitUsage, "--simulate: " + dead + " is there and is no kubeconfig of a simulated apiserver"},
+		{"op log over the plan", []string{"--plan", good, "--kubeconfig", dead, "--oplog", good}, terminal.ExitUsage, "--oplog: " + good + " is there and is no op log, so it is not overwritten"},
+		{"unreachable apiserver", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog}, terminal.ExitError, "reaching the apiserver at http://127.0.0.1:1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
@@ -75,8 +75,7 @@ func TestChurnBadInput(t *testing.T) {
 	}
 }
 
-// TestChurnSignal runs the command in this process and sends it the signal that a user
-// or a runner would.
+// TestChurnSignal runs the command in this process and sends it the signal that a user or a runner would.
 func TestChurnSignal(t *testing.T) {
 	env := clustertest.Start(t)
 	id := fmt.Sprintf("c%d", time.Now().UnixNano()%1e12)
@@ -98,7 +97,7 @@ func TestChurnSignal(t *testing.T) {
 			}
 		}
 	}
-	if c := <-code; c != commandline.ExitInterrupted || !strings.Contains(errOut.String(), "interrupted") {
+	if c := <-code; c != terminal.ExitInterrupted || !strings.Contains(errOut.String(), "interrupted") {
 		t.Errorf("exit code %d, %s", c, &errOut)
 	}
 	left, err := kubernetes.NewForConfigOrDie(env.Config).CoreV1().Namespaces().List(context.Background(),

@@ -19,8 +19,7 @@ import (
 // gcPercent bounds the memory of a large simulated cluster: its objects live long.
 const gcPercent = 50
 
-// churnSimulate plays the plan, or the trace that is named, into a simulated apiserver, which ends
-// with the session.
+// churnSimulate plays the plan, or the trace that is named, into a simulated apiserver, which ends with the session.
 func churnSimulate(cmd *cobra.Command, s streams, o churnOptions, p *plan.Plan) (err error) {
 	settings := replay.Settings{Speed: o.speed}
 	var source replay.Source

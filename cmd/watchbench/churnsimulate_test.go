@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
@@ -16,7 +16,7 @@ func TestChurnSimulateTrace(t *testing.T) {
 	const trace = "../../loadgen/record/testdata/churn.trace.zst"
 	var out, errOut bytes.Buffer
 	code := runParty(churnCommand, []string{"--trace", trace, "--oplog", ops, "--simulate", kubeconfig, "--speed", "100x"}, streams{strings.NewReader(""), &out, &errOut})
-	if code != commandline.ExitOK || errOut.Len() > 0 || !strings.Contains(out.String(), `"planned":397,"done":0,`) || !strings.Contains(out.String(), `"done":397,"errors":0`) {
+	if code != terminal.ExitOK || errOut.Len() > 0 || !strings.Contains(out.String(), `"planned":397,"done":0,`) || !strings.Contains(out.String(), `"done":397,"errors":0`) {
 		t.Fatalf("exit code %d: %s%s", code, &out, &errOut)
 	}
 }
@@ -27,7 +27,7 @@ func TestChurnSimulate(t *testing.T) {
 	ops, kubeconfig := filepath.Join(t.TempDir(), "ops"), filepath.Join(t.TempDir(), "kubeconfig")
 	var out, errOut bytes.Buffer
 	code := runParty(churnCommand, []string{"--plan", plan, "--oplog", ops, "--simulate", kubeconfig, "--speed", "unlimited"}, streams{strings.NewReader(""), &out, &errOut})
-	if code != commandline.ExitOK || errOut.Len() > 0 || !strings.Contains(out.String(), `"done":2000,"errors":0`) || !strings.Contains(out.String(), `{"phase":"done"}`) {
+	if code != terminal.ExitOK || errOut.Len() > 0 || !strings.Contains(out.String(), `"done":2000,"errors":0`) || !strings.Contains(out.String(), `{"phase":"done"}`) {
 		t.Fatalf("exit code %d: %s%s", code, &out, &errOut)
 	}
 	n := map[string]int{}

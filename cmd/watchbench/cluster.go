@@ -11,11 +11,10 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster"
-	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// clusterFlags choose a cluster that outlives the command.
 type clusterFlags struct {
 	cache       string
 	fsync       bool
@@ -65,10 +64,8 @@ func clusterCommand() *cobra.Command {
 	return cmd
 }
 
-// clusterGroup is the title of the flags that choose a run's cluster.
 const clusterGroup = "Cluster flags"
 
-// onCluster adds the flags that choose the cluster of a run.
 func (f *runFlags) onCluster(cmd *cobra.Command) {
 	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
 	fl.StringVar(&f.provider, "cluster", "", "embedded: our own etcd and kube-apiserver; simulated: an API server in "+
@@ -79,7 +76,7 @@ func (f *runFlags) onCluster(cmd *cobra.Command) {
 		"kubeconfig: context to use (required; implies --cluster kubeconfig)")
 	kindFlags(fl, &f.cluster.Kind)
 	fsyncFlag(fl, &f.cluster.FSync)
-	commandline.Group(fl, clusterGroup)
+	terminal.Group(fl, clusterGroup)
 	cmd.Flags().AddFlagSet(fl)
 }
 
@@ -171,7 +168,6 @@ func clusterDown(cmd *cobra.Command, f *clusterFlags) error {
 	return nil
 }
 
-// clusterDownLimit bounds the end of a cluster, after an interruption too.
 const clusterDownLimit = 3 * time.Minute
 
 func takeDown(ctx context.Context, c *cluster.Cluster) error {

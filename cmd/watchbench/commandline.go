@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// commandLine returns the command as typed, for the record: to be pasted into a shell in the same
-// folder. The program's path is relative to that folder if it lies below it, as it would
-// lie in another checkout.
+// commandLine returns the command as typed, for the record: to be pasted into a shell in the same folder. The
+// program's path is relative to that folder if it lies below it, as it would lie in another checkout.
 func commandLine() []string {
 	args := slices.Clone(os.Args)
 	wd, err := os.Getwd()

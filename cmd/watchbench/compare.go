@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/reports/gate"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/reports/versus"
 )
 
 type compareFlags struct {
@@ -65,18 +65,18 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
 		return badinput.New("use one of table, html, md, json, and --out DIR for all of them", "--format %s is not known",
 			f.format)
 	}
-	metrics, err := versus.Metrics(f.metrics...)
+	metrics, err := gate.Metrics(f.metrics...)
 	if err != nil {
 		return err
 	}
-	var runs [2]versus.Run
+	var runs [2]gate.Run
 	for i, label := range labels(args) {
 		runs[i].Label = label
-		if runs[i].Results, err = versus.Load(args[i]); err != nil {
+		if runs[i].Results, err = gate.Load(args[i]); err != nil {
 			return err
 		}
 	}
-	c, err := versus.Compare(metrics, runs[0], runs[1])
+	c, err := gate.Compare(metrics, runs[0], runs[1])
 	if err != nil {
 		return err
 	}
@@ -105,8 +105,7 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
 	return render.CompareTerminal(cmd.OutOrStdout(), c, o)
 }
 
-// labels are the runs' folders by their last names, or by their paths where two have the
-// same one.
+// labels are the runs' folders by their last names, or by their paths where two have the same one.
 func labels(paths []string) []string {
 	short, long := make([]string, len(paths)), make([]string, len(paths))
 	for i, p := range paths {

@@ -12,8 +12,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// inFolderOfRuns enters an empty folder and returns what saves a run there: the fixture of
-// the reports, changed.
+// inFolderOfRuns enters an empty folder and returns what saves a run there: the fixture of the reports, changed.
 func inFolderOfRuns(t *testing.T) func(dir string, change func(*result.Results)) {
 	t.Helper()
 	fixture, err := filepath.Abs("../../reports/render/testdata/fixture")

@@ -43,26 +43,15 @@ func (f *dashboardFlags) run(cmd *cobra.Command) error {
 		return badinput.New("name the URL of the watcher's metrics, for example http://127.0.0.1:10252/metrics",
 			"--target is missing")
 	}
-	if f.interval < live.MinInterval || f.interval > live.MaxInterval {
-		return badinput.New(fmt.Sprintf("use %s to %s", live.MinInterval, live.MaxInterval), "--interval %s is out of range",
-			f.interval)
-	}
 	target, err := live.NewTarget(f.target, f.interval)
 	if err != nil {
-		return badinput.New("write for example http://127.0.0.1:10252/metrics", "--target: %v", err)
-	}
-	server, err := live.New("Watcher at "+target.Host(), target)
-	if err != nil {
-		return fmt.Errorf("make the live page: %w", err)
+		return badinput.New("write for example --target http://127.0.0.1:10252/metrics", "%v", err)
 	}
 	l, err := live.Listen(f.listen)
 	if err != nil {
 		return badinput.New("", "--listen %s: %v", f.listen, err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "live page: http://%s/\n", l.Addr())
-	if live.Remote(l) {
-		fmt.Fprintf(cmd.ErrOrStderr(),
-			"watchbench: --listen %s: other machines can reach it, and nobody has to authenticate\n", f.listen)
-	}
-	return server.Run(cmd.Context(), l)
+	warnRemote(cmd, live.Remote(l), "--listen", f.listen)
+	return live.New("Watcher at "+target.Host()).Run(cmd.Context(), l, target)
 }

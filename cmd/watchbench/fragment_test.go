@@ -67,9 +67,8 @@ const fragmentFrame = `{
   "bcs": {"custom-storage-endpoints": "http://127.0.0.1:50024"}
 }`
 
-// checkFragment reads a fragment back with k8s-watch's own decoder, as a part of a whole
-// configuration: each of its values must be in force as it is written. One for the original
-// has only keys that the original reads.
+// checkFragment reads a fragment back with k8s-watch's own decoder, as a part of a whole configuration: each of its
+// values must be in force as it is written. One for the original has only keys that the original reads.
 func checkFragment(f *result.TuningFragment) error {
 	var whole, part map[string]map[string]any
 	if err := json.Unmarshal([]byte(fragmentFrame), &whole); err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/watchbench/watchbench/reports/gate"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/reports/versus"
 )
 
 type gateFlags struct {
@@ -118,7 +117,7 @@ func (f *gateFlags) saved(cmd *cobra.Command, args []string) error {
 	}
 	runs, unread := make([]*result.Results, 3), []string(nil)
 	for i, path := range args {
-		if runs[i], err = versus.Load(path); errors.As(err, new(versus.NotRun)) {
+		if runs[i], err = gate.Load(path); errors.As(err, new(gate.NotRun)) {
 			return err
 		} else if err != nil { // the verdict is INVALID
 			unread = append(unread, err.Error())

@@ -33,7 +33,6 @@ func (u *unbuilt) verdict(rules gate.Rules) *gate.Verdict {
 	return gate.Unbuilt(rules, first(u.base), first(u.new))
 }
 
-// first is the first error of a build, empty if there is none.
 func first(e *buildError) string {
 	if e == nil {
 		return ""
@@ -41,7 +40,6 @@ func first(e *buildError) string {
 	return e.version + ": " + e.first()
 }
 
-// commands returns the commands of both sides, building those given as revisions.
 func (g *sideBySide) commands(ctx context.Context, line func(string)) (base, changed, same string, err error) {
 	if g.base.rev == "" && g.new.rev == "" {
 		return g.base.command, g.new.command, "", nil

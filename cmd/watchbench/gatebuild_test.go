@@ -14,8 +14,7 @@ import (
 	"github.com/watchbench/watchbench/reports/gate"
 )
 
-// clone is a repository whose k8s-watch builds at "good" and not at "bad", and is checked out
-// in a folder of its own.
+// clone is a repository whose k8s-watch builds at "good" and not at "bad", and is checked out in a folder of its own.
 func clone(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,8 +11,7 @@ import (
 
 var gated = flag.Bool("gate", false, "run watchbench gate on two watchers and two revisions (six minutes; needs make build)")
 
-// TestWithCommands: the commands stand in both points, quotes and all, and the rest of the
-// scenario is as it was.
+// TestWithCommands: the commands stand in both points, quotes and all, and the rest of the scenario is as it was.
 func TestWithCommands(t *testing.T) {
 	base, changed := `"/a b/w" -f {config} --x='1: #2'`, `/n/w -f {config}`
 	g := sideBySide{scenario: gateScenario}
@@ -59,8 +58,7 @@ func TestGateRuns(t *testing.T) {
 	}
 }
 
-// TestGateStarved: a NEW that takes the machine makes its own cells invalid only. That is
-// FAIL, not INVALID.
+// TestGateStarved: a NEW that takes the machine makes its own cells invalid only. That is FAIL, not INVALID.
 func TestGateStarved(t *testing.T) {
 	bin, run := forGate(t)
 	burn, err := filepath.Abs("testdata/burn.sh")

@@ -29,9 +29,8 @@ type importRule struct {
 // recordMakers of a cell's record.
 var recordMakers = []string{"scenarios/runner", "scenarios/party", "scenarios/faults"}
 
-// virtualPlay are the packages of scenarios that may reach the watcher's code: simulate plays it in
-// virtual time, and search screens settings with simulate. No figure of a run comes from either.
-// Packages below them are not exempt.
+// virtualPlay are the packages of scenarios that may reach the watcher's code: simulate plays it in virtual time, and
+// search screens settings with simulate. No figure of a run comes from either. Packages below them are not exempt.
 var virtualPlay = []string{"scenarios/simulate", "scenarios/search"}
 
 var importRules = []importRule{

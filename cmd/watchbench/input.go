@@ -71,8 +71,7 @@ func (f *runFlags) readResumed(cmd *cobra.Command, refs []string) ([]runner.Scen
 	}}})
 }
 
-// parseAll refuses flags that mean nothing for the cluster that comes of the scenario and
-// the flags.
+// parseAll refuses flags that mean nothing for the cluster that comes of the scenario and the flags.
 func (f *runFlags) parseAll(cmd *cobra.Command, all []source) (todo []runner.Scenario, err error) {
 	provider, owned, err := f.chosen(cmd.Flags())
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 
 const jsonFormat = "json"
 
-// formatFlag adds --format table|json: with json, standard output is one document.
 func formatFlag(cmd *cobra.Command, format *string) {
 	cmd.Flags().StringVar(format, "format", tableFormat, "what to print: table or json")
 }

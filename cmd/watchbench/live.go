@@ -20,7 +20,6 @@ const farewell = 1500 * time.Millisecond
 // livePage shows runs while they go on. A nil one shows nothing.
 type livePage struct {
 	server *live.Server
-	feed   *live.Feed
 	err    error // of the server, once serving is done
 	stop   context.CancelFunc
 	done   chan struct{}
@@ -31,28 +30,28 @@ type livePage struct {
 
 var _ runner.Observer = (*livePage)(nil)
 
-// openLive serves the page at an address and prints where that is.
 func openLive(cmd *cobra.Command, addr string) (*livePage, error) {
 	l, err := live.Listen(addr)
 	if err != nil {
 		return nil, badinput.New("", "--live %s: %v", addr, err)
 	}
-	p := &livePage{feed: live.NewFeed(), done: make(chan struct{})}
-	if p.server, err = live.New("Live run", p.feed); err != nil {
-		return nil, fmt.Errorf("make the live page: %w", err)
-	}
+	p := &livePage{server: live.New("Live run"), done: make(chan struct{})}
 	fmt.Fprintf(cmd.ErrOrStderr(), "live page: http://%s/\n", l.Addr())
-	if live.Remote(l) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: --live %s: other machines can reach it, and nobody has to authenticate\n",
-			addr)
-	}
+	warnRemote(cmd, live.Remote(l), "--live", addr)
 	ctx, stop := context.WithCancel(cmd.Context())
 	p.stop = stop
 	go func() { // ends with stop; close awaits it
 		defer close(p.done)
-		p.err = p.server.Run(ctx, l)
+		p.err = p.server.Run(ctx, l, nil)
 	}()
 	return p, nil
+}
+
+func warnRemote(cmd *cobra.Command, remote bool, flag, addr string) {
+	if remote {
+		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: %s %s: other machines can reach it, and nobody has to authenticate\n", flag,
+			addr)
+	}
 }
 
 // observer receives the runner's progress; nil without a page.
@@ -95,13 +94,12 @@ func verdictOf(cell string, v *runner.Verdict) live.Verdict {
 	return live.Verdict{Cell: cell, State: state, Text: v.Text}
 }
 
-// show puts a reading on the page, with what became of the run.
 func (p *livePage) show(r live.Reading, change func(*live.Run)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(&p.run)
 	r.Run = new(p.run)
-	p.feed.Put(r)
+	p.server.Show(r)
 }
 
 func (p *livePage) begin(scenario string) {

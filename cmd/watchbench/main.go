@@ -1,5 +1,4 @@
-// Command watchbench measures and judges the path from a Kubernetes watch to a
-// storage service. See watchbench help.
+// Command watchbench measures and judges the path from a Kubernetes watch to a storage service. See watchbench help.
 package main
 
 import (
@@ -13,21 +12,19 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/internal/version"
 	"github.com/watchbench/watchbench/scenarios/runner"
 )
 
-// Exit codes, the same for every command.
 const (
-	exitOK          = commandline.ExitOK
-	exitError       = commandline.ExitError
-	exitInput       = commandline.ExitUsage
+	exitOK          = terminal.ExitOK
+	exitError       = terminal.ExitError
+	exitInput       = terminal.ExitUsage
 	exitCheck       = 3
 	exitRegression  = 4
 	exitInvalid     = 5
-	exitInterrupted = commandline.ExitInterrupted
+	exitInterrupted = terminal.ExitInterrupted
 )
 
 // exitCodes is the same table for users; make bench quotes its lines.
@@ -66,7 +63,6 @@ var retiredFlags = map[string]string{
 	"simulate tolerance": "leave it out", "simulate wake": "use --overhead", "simulate api-latency": "leave it out",
 }
 
-// environment is the same table for users.
 const environment = `Environment:
   WATCHBENCH_CACHE    folder of the control plane's binaries
   KUBEBUILDER_ASSETS  folder with etcd and kube-apiserver to use instead
@@ -74,8 +70,7 @@ const environment = `Environment:
   NO_COLOR            no colors
   CI                  progress as lines`
 
-// verdict is an outcome with an exit code of its own that is not a failure of the
-// program.
+// verdict is an outcome with an exit code of its own that is not a failure of the program.
 type verdict struct {
 	code int
 	text string
@@ -104,7 +99,6 @@ func main() {
 	os.Exit(code)
 }
 
-// exitCode maps every error to the exit code of the command.
 func exitCode(ctx context.Context, err error) int {
 	var v *verdict
 	switch {
@@ -158,7 +152,7 @@ func command() *cobra.Command {
 			Use: "version", Short: "Print the version", Args: noArgs,
 			Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "watchbench", version.Version) },
 		})
-	commandline.Wrap(root)
+	terminal.Wrap(root)
 	return root
 }
 
@@ -171,7 +165,6 @@ func group(root *cobra.Command, title string, commands ...*cobra.Command) {
 	root.AddCommand(commands...)
 }
 
-// parent is a command of which only the subcommands do something.
 func parent(use, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: subcommand, SuggestionsMinimumDistance: 2,

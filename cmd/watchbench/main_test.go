@@ -58,8 +58,7 @@ contexts: [{name: test, context: {cluster: c, user: u}}]
 `)
 }
 
-// withBinaries puts empty programs beside the test binary: what is tested here
-// fails before any of them is started.
+// withBinaries puts empty programs beside the test binary: what is tested here fails before any of them is started.
 func withBinaries(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -129,8 +128,7 @@ func TestScenarioCommands(t *testing.T) {
 	}
 }
 
-// TestMatrixChoice: a row means all its scenarios, a scenario only itself, whatever
-// else its row has.
+// TestMatrixChoice: a row means all its scenarios, a scenario only itself, whatever else its row has.
 func TestMatrixChoice(t *testing.T) {
 	for _, tc := range []struct{ profile, refs, want, asked string }{
 		{"default", "faults/f27-expired", "faults/f27-expired", "F27"},

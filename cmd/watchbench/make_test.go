@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestMakeNamesTheExitCode: make turns every failure into 2, so make bench says what the
-// program meant.
+// TestMakeNamesTheExitCode: make turns every failure into 2, so make bench says what the program meant.
 func TestMakeNamesTheExitCode(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("needs make")

@@ -124,8 +124,7 @@ func (f *matrixFlags) showMatrix(cmd *cobra.Command, dir string, m *result.Matri
 	return err
 }
 
-// chosen reads the scenarios to run. What is not run may not go with the flags, and need
-// not.
+// chosen reads the scenarios to run. What is not run may not go with the flags, and need not.
 func (f *matrixFlags) chosen(cmd *cobra.Command, refs []string) (todo []runner.Scenario, rows []string, err error) {
 	var all []matrix.Scenario
 	for _, name := range append(scenarios.FaultNames(), scenarios.RegressionNames()...) {

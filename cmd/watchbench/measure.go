@@ -19,9 +19,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// measurer runs variants of a scenario, one after another, on one cluster, for commands that
-// choose what to run by what was measured before. Each variant has a run's folder of its own
-// below dir. It is not for concurrent use.
+// measurer runs variants of a scenario, one after another, on one cluster, for commands that choose what to run by
+// what was measured before. Each variant has a run's folder of its own below dir. It is not for concurrent use.
 type measurer struct {
 	flags    *runFlags
 	cmd      *cobra.Command
@@ -32,9 +31,8 @@ type measurer struct {
 	dir      string
 }
 
-// measurer makes the folder of a command's measurements and looks for the programs that the
-// scenario needs. The cluster is brought up for the first variant; of provider simulated there
-// is none. The caller closes the measurer.
+// measurer makes the folder of a command's measurements and looks for the programs that the scenario needs. The
+// cluster is brought up for the first variant; of provider simulated there is none. The caller closes the measurer.
 func (f *runFlags) measurer(cmd *cobra.Command, s runner.Scenario) (*measurer, error) {
 	bins, err := binaries([]runner.Scenario{s})
 	if err != nil {
@@ -74,9 +72,8 @@ func ownFolder(out, name string) (string, error) {
 // Line shows a line of text above the progress of the variants.
 func (m *measurer) Line(text string) { m.progress.Line(text) }
 
-// Measure runs all cells of a variant; its folder is dir/<run id>. On an error it also
-// returns the results so far, which may be nil or have no cell; after an interruption the error is
-// the cause of ctx.
+// Measure runs all cells of a variant; its folder is dir/<run id>. On an error it also returns the results so far,
+// which may be nil or have no cell; after an interruption the error is the cause of ctx.
 func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Results, error) {
 	on := file.Base().Cluster
 	if on.Provider != m.on.Provider || on.FSync != m.on.FSync || on.Controllers != m.on.Controllers {
@@ -99,8 +96,7 @@ func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Result
 	return out.Results, err
 }
 
-// Close takes the cluster down, after an interruption too. The folder goes if nothing is in
-// it.
+// Close takes the cluster down, after an interruption too. The folder goes if nothing is in it.
 func (m *measurer) Close() (err error) {
 	if m.cluster != nil {
 		err = takeDown(m.cmd.Context(), m.cluster)

@@ -9,10 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/internal/terminal"
 )
 
-// streams are a process's standard streams.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -31,6 +30,6 @@ func runParty(party func(streams) *cobra.Command, args []string, s streams) int 
 	context.AfterFunc(ctx, stop)
 	cmd := party(s)
 	cmd.SetIn(s.in)
-	commandline.Setup(cmd, s.out, s.err)
-	return commandline.Run(ctx, cmd, args)
+	terminal.Setup(cmd, s.out, s.err)
+	return terminal.Run(ctx, cmd, args)
 }

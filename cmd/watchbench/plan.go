@@ -45,7 +45,6 @@ func (f *runFlags) plan(cmd *cobra.Command, todo []runner.Scenario) error {
 	return nil
 }
 
-// extent is how much is to be run, and about how long that takes.
 func extent(f *spec.File, steps []runner.Step) string {
 	return fmt.Sprintf("%s × repeat %d: %s to run, about %s on %s", units.Count(len(f.Cells()), "point"), f.Base().Repeat,
 		units.Count(len(steps), "cell"),

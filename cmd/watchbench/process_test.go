@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// built builds all programs once, from what is on this machine, into a folder that go test
-// removes.
+// built builds all programs once, from what is on this machine, into a folder that go test removes.
 var built = sync.OnceValues(func() (dir string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -117,8 +116,7 @@ func (p *process) end(t *testing.T) (took time.Duration) {
 	return took
 }
 
-// TestHangUp: a closed terminal ends a run as SIGTERM does, with a report of what was
-// measured.
+// TestHangUp: a closed terminal ends a run as SIGTERM does, with a report of what was measured.
 func TestHangUp(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("hang-ups are ignored here, as under nohup, and so by whatever is started")

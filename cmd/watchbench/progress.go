@@ -12,8 +12,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/record"
 )
 
-// steps reports lines and, below them, how long the last step has been going on, until stop
-// is called.
+// steps reports lines and, below them, how long the last step has been going on, until stop is called.
 func steps(cmd *cobra.Command) (say func(string), stop func()) {
 	s := screen(cmd)
 	var mu sync.Mutex // guards what follows
@@ -34,7 +33,6 @@ func steps(cmd *cobra.Command) (say func(string), stop func()) {
 	})
 }
 
-// following shows how a command goes on until stop is called; quiet shows nothing.
 func following(cmd *cobra.Command, quiet bool, status func() string) (stop func()) {
 	if quiet {
 		return func() {}
@@ -42,7 +40,6 @@ func following(cmd *cobra.Command, quiet bool, status func() string) (stop func(
 	return screen(cmd).Follow(status)
 }
 
-// recording says how much has been recorded, and how long it still goes on where that is known.
 func recording(began time.Time, length time.Duration, progress func() []record.Progress) func() string {
 	return func() string {
 		var listed, events int64
@@ -60,7 +57,6 @@ func recording(began time.Time, length time.Duration, progress func() []record.P
 	}
 }
 
-// playing says how much of a load has been played, and how long the rest takes at this rate.
 func playing(began time.Time, progress func() churn.Stats) func() string {
 	return func() string {
 		p, took := progress(), time.Since(began)

@@ -25,7 +25,6 @@ type recordFlags struct {
 	anonymise, quiet         bool
 }
 
-// recordDefault lists the resources that a workload's life touches.
 var recordDefault = []string{
 	"namespaces", "pods", "nodes", "events", "services", "configmaps", "deployments.apps", "replicasets.apps",
 	"jobs.batch",
@@ -93,7 +92,6 @@ func exists(path string) error {
 	return badinput.New("name another file or remove it", "-o %s exists already", path)
 }
 
-// create makes the file.
 func (f *recordFlags) create(h record.Header) (*record.Writer, error) {
 	w, err := record.Create(f.out, h)
 	switch {

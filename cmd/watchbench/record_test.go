@@ -56,8 +56,7 @@ func apiserver(t *testing.T, faults string) string {
 	return kubeconfig(t, h.URL)
 }
 
-// TestRecordNeedsListAndWatchOnly: an account that may read the recorded resource and
-// nothing else is enough.
+// TestRecordNeedsListAndWatchOnly: an account that may read the recorded resource and nothing else is enough.
 func TestRecordNeedsListAndWatchOnly(t *testing.T) {
 	server, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}})
 	if err != nil {

@@ -60,7 +60,6 @@ After the last event it serves the final state until interrupted, unless --exit 
 	return cmd
 }
 
-// noLog keeps no account.
 type noLog struct{}
 
 func (noLog) Append(oplog.Record) {}
@@ -82,10 +81,7 @@ func (f *replayFlags) replay(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return &badinput.Error{What: err.Error(), Remedy: "use an address of this machine that is free, such as 127.0.0.1:0"}
 	}
-	if server.Remote() {
-		fmt.Fprintf(cmd.ErrOrStderr(),
-			"watchbench: --listen %s: other machines can reach it, and nobody has to authenticate\n", f.listen)
-	}
+	warnRemote(cmd, server.Remote(), "--listen", f.listen)
 	if f.kubeconfig != "" {
 		if err := server.WriteKubeconfig(f.kubeconfig); err != nil {
 			return &badinput.Error{What: "--kubeconfig " + f.kubeconfig + ": " + err.Error(),
@@ -137,7 +133,6 @@ func (f *replayFlags) source(args []string) (s replay.Source, settings replay.Se
 	return s, settings, none, nil
 }
 
-// watchPoll is how often it is looked whether watches are open.
 const watchPoll = 20 * time.Millisecond
 
 // play plays to the end and says what came of it.

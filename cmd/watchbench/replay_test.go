@@ -178,8 +178,7 @@ func TestReplayReplacesItsOwnFilesOnly(t *testing.T) {
 	}
 }
 
-// TestReplayWarnsOfOthers: a server that other machines reach says that it asks nobody who
-// they are.
+// TestReplayWarnsOfOthers: a server that other machines reach says that it asks nobody who they are.
 func TestReplayWarnsOfOthers(t *testing.T) {
 	for listen, want := range map[string]bool{"127.0.0.1:0": false, "localhost:0": false, ":0": true, "0.0.0.0:0": true} {
 		out, err := runReplay(t, shippedTrace, "--speed", "unlimited", "--exit", "--listen", listen)

@@ -48,7 +48,6 @@ The exit code does not depend on the verdicts; that of watchbench check does.`,
 	return cmd
 }
 
-// reporting is one report.
 type reporting struct {
 	cmd              *cobra.Command
 	path             string
@@ -163,7 +162,6 @@ func (r *reporting) matrix(dir string) error {
 	return nil
 }
 
-// list is of a folder of runs.
 func (r *reporting) list(d *render.Document) error {
 	if r.asJSON || len(r.files) > 0 {
 		return badinput.New("leave --format out, or name one of its runs", "%s is a folder of runs, which are only listed",

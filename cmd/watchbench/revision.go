@@ -35,13 +35,10 @@ type builder struct {
 	line  func(string)
 }
 
-// program is a built program.
 type program struct{ path, version, code string }
 
-// programAge is how long a program is kept that no gate has asked for.
 const programAge = 7 * 24 * time.Hour
 
-// build returns the program at a revision: any that git knows, or worktree.
 func (b builder) build(ctx context.Context, rev string) (p program, err error) {
 	root, err := git(ctx, b.repo, nil, "rev-parse", "--show-toplevel")
 	if err != nil {

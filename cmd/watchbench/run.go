@@ -40,8 +40,7 @@ type runFlags struct {
 	live           string
 	page           *livePage // with --live
 
-	// apart are flags that have a meaning of their own in a command: they do not override the
-	// scenario's field.
+	// apart are flags that have a meaning of their own in a command: they do not override the scenario's field.
 	apart []string
 }
 
@@ -93,14 +92,12 @@ const explainUsage = "print how the figures came about, and where, before the ou
 const setUsage = "override a field (path=value), or choose matrix points (matrix.axis=a,b) or set a field of one " +
 	"(matrix.axis.point.field=value)"
 
-// common adds the flags of every command that runs scenarios with any watcher.
 func (f *runFlags) common(cmd *cobra.Command) {
 	f.ours(cmd)
 	cmd.Flags().StringVar(&f.watcherCommand, "watcher-command", "",
 		"command of another watcher; {config} is replaced by the path of its config file")
 }
 
-// ours adds those of every command that runs scenarios.
 func (f *runFlags) ours(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	f.onCluster(cmd)
@@ -109,8 +106,7 @@ func (f *runFlags) ours(cmd *cobra.Command) {
 	fl.BoolVar(&f.quiet, "quiet", false, "print no progress")
 }
 
-// up brings the cluster of a scenario up, whose parties log to a folder, or takes the one
-// that is up.
+// up brings the cluster of a scenario up, whose parties log to a folder, or takes the one that is up.
 func (f *runFlags) up(
 	ctx context.Context, c spec.Cluster, logs string, p *runner.Progress,
 ) (*cluster.Cluster, error) {
@@ -131,7 +127,6 @@ func (f *runFlags) up(
 	return up, nil
 }
 
-// progress shows a run on standard error; nil shows nothing.
 func (f *runFlags) progress(cmd *cobra.Command) *runner.Progress {
 	if f.quiet {
 		return nil
@@ -143,7 +138,6 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 	if f.format != "table" && f.format != "json" {
 		return badinput.New("use table or json", "--format %s is not known", f.format)
 	}
-	// Read all input before starting anything.
 	var todo []runner.Scenario
 	if f.resume != "" {
 		todo, err = f.readResumed(cmd, refs)
@@ -177,8 +171,7 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 	return worst
 }
 
-// one runs a scenario and shows what was measured, even after a failure or an
-// interruption.
+// one runs a scenario and shows what was measured, even after a failure or an interruption.
 func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries) (*result.Results, error) {
 	f.page.begin(file.Base().Metadata.Name)
 	out, err := f.execute(cmd, file, bins)
@@ -196,7 +189,6 @@ func (f *runFlags) one(cmd *cobra.Command, file *spec.File, bins party.Binaries)
 	return out.Results, err
 }
 
-// execute brings a cluster up for one run.
 func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binaries) (out runner.Outcome, err error) {
 	ctx, on, progress := cmd.Context(), file.Base().Cluster, f.progress(cmd)
 	r, err := f.runner(ctx, runner.Options{
@@ -220,7 +212,6 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	return r.Run(ctx, up)
 }
 
-// runner prepares a new run, or one to be resumed.
 func (f *runFlags) runner(ctx context.Context, opts runner.Options) (*runner.Runner, error) {
 	if f.resume == "" {
 		return runner.New(opts)
@@ -249,7 +240,6 @@ func (f *runFlags) show(cmd *cobra.Command, out runner.Outcome, written bool) er
 	return err
 }
 
-// relative is a path from the current folder, where there is one.
 func relative(path string) string {
 	if wd, err := os.Getwd(); err == nil {
 		if rel, err := filepath.Rel(wd, path); err == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// parse reads a shipped scenario or a file, with overrides, and returns its full name.
 func parse(ref string, sets ...string) (name string, file *spec.File, err error) {
 	name, data, err := scenarios.Read(ref)
 	if err == nil {

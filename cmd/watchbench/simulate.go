@@ -107,7 +107,6 @@ func loadOf(s *spec.Scenario) string {
 	return strings.TrimSpace(load)
 }
 
-// pointTable has a row for each point, under the name that its cell has in a run.
 func pointTable(points []simulate.Point) render.Table {
 	t := render.Table{Heads: []render.Head{
 		{Title: "point", Words: true}, {Title: "strategy", Words: true}, {Title: "events"}, {Title: "requests"},

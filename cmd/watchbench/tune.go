@@ -28,8 +28,7 @@ type tuneFlags struct {
 	length, budget          time.Duration
 }
 
-// profileLength is --for where nothing is said, with a profile: of a shorter load chance has
-// too large a part.
+// profileLength is --for where nothing is said, with a profile: of a shorter load chance has too large a part.
 const profileLength = 30 * time.Second
 
 func tuneCommand() *cobra.Command {
@@ -67,7 +66,6 @@ answer are measured. Exit code 3 if nothing meets the objective, 5 if that could
 	return cmd
 }
 
-// options reads all flags but those of the scenario.
 func (f *tuneFlags) options(cmd *cobra.Command) (o search.Options, err error) {
 	if o.Objective, err = search.ParseObjective(f.objective); err != nil {
 		return o, err
@@ -103,7 +101,6 @@ func (f *tuneFlags) strategies() (all []string, err error) {
 	return all, nil
 }
 
-// question finds what is asked: the scenario to be parsed.
 func (f *tuneFlags) question(cmd *cobra.Command, args []string) (s source, err error) {
 	given := cmd.Flags().Changed
 	if len(args) == 1 {

@@ -16,7 +16,6 @@ type watchproxyConfig struct {
 	Write      string `json:"write"`      // kubeconfig of the proxy; its server's path is a secret that requests need
 }
 
-// watchproxyAnnouncement is the line on standard output.
 type watchproxyAnnouncement struct {
 	Listen []string `json:"listen"`
 	Admin  string   `json:"admin"`

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/watchbench/watchbench/internal/commandline"
+	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
 
@@ -37,8 +37,7 @@ func proxyKubeconfig(t *testing.T, server string) string {
 	return path
 }
 
-// TestWatchproxyCommand runs the program as a scenario does: announcement, kubeconfig, admin
-// API, signal.
+// TestWatchproxyCommand runs the program as a scenario does: announcement, kubeconfig, admin API, signal.
 func TestWatchproxyCommand(t *testing.T) {
 	s, err := apisim.New(apisim.Config{Resources: []apisim.Resource{apisim.Pods}})
 	if err != nil {
@@ -106,7 +105,7 @@ func TestWatchproxyCommand(t *testing.T) {
 	}
 	select {
 	case got := <-code:
-		if got != commandline.ExitOK || !strings.Contains(stderr.String(), `spec="503(max=2)" fired=2`) {
+		if got != terminal.ExitOK || !strings.Contains(stderr.String(), `spec="503(max=2)" fired=2`) {
 			t.Errorf("exit code %d, logs:\n%s", got, stderr.String())
 		}
 	case <-time.After(time.Minute):

@@ -24,8 +24,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/commandline"
 	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/internal/terminal"
 )
 
 func main() {
@@ -50,9 +50,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 			return nil
 		},
 	}
-	commandline.Setup(cmd, stdout, stderr)
+	terminal.Setup(cmd, stdout, stderr)
 	cmd.Flags().StringVarP(&path, "config", "f", "", "a watcher's configuration, as watchbench renders it")
-	return commandline.Run(ctx, cmd, args)
+	return terminal.Run(ctx, cmd, args)
 }
 
 // relay watches all kinds until ctx ends or something fails.

@@ -151,10 +151,10 @@ const (
 	hostile2 = `</script><script>window.pwned=1</script>`
 )
 
-// lively puts a reading on a feed ten times a second until the test ends. Its queues, cells
+// lively puts a reading on a page ten times a second until the test ends. Its queues, cells
 // and notes have hostile names.
-func lively(t *testing.T, change func(i int, r *Reading)) *Feed {
-	feed, ctx := NewFeed(), t.Context()
+func lively(t *testing.T, change func(i int, r *Reading)) *Server {
+	server, ctx := New("Test"), t.Context()
 	run := Run{Scenario: hostile2, Cell: "cell <b>1</b>", Number: 1, Of: 2, Phase: "load", Fault: "storage: 503:1%"}
 	run.Add(Verdict{"cell <b>0</b>", StateFailed, "G1 failed <i>x</i>"})
 	done := make(chan struct{})
@@ -172,7 +172,7 @@ func lively(t *testing.T, change func(i int, r *Reading)) *Feed {
 			if change != nil {
 				change(i, &r)
 			}
-			feed.Put(r)
+			server.Show(r)
 			select {
 			case <-time.After(100 * time.Millisecond):
 			case <-ctx.Done():
@@ -181,7 +181,7 @@ func lively(t *testing.T, change func(i int, r *Reading)) *Feed {
 		}
 	}()
 	t.Cleanup(func() { <-done })
-	return feed
+	return server
 }
 
 // serve runs a server at an address until the returned function is called.
@@ -200,7 +200,7 @@ func serve(t *testing.T, s *Server, addr string) (url string, stop func()) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx, l) }()
+	go func() { done <- s.Run(ctx, l, nil) }()
 	return "http://" + l.Addr().String() + "/", sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -223,7 +223,7 @@ const (
 // viewed is a tab with a lively page, in which every chart is drawn.
 func viewed(t *testing.T, b context.Context) (p *tab, url string) {
 	t.Helper()
-	url, stop := serve(t, newServer(t, lively(t, nil)), ":0")
+	url, stop := serve(t, lively(t, nil), ":0")
 	t.Cleanup(stop)
 	p = newTab(t, b)
 	p.open(url, 1000, "light")
@@ -243,7 +243,7 @@ func TestInBrowser(t *testing.T) {
 }
 
 func page(t *testing.T, b context.Context) {
-	url, stop := serve(t, newServer(t, lively(t, nil)), ":0")
+	url, stop := serve(t, lively(t, nil), ":0")
 	defer stop()
 	for _, width := range []int64{1400, 420} {
 		for scheme, ground := range map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(17, 22, 29)"} {
@@ -273,12 +273,12 @@ func page(t *testing.T, b context.Context) {
 func themeChanges(t *testing.T, b context.Context) {
 	p, url := viewed(t, b)
 	colors := `live.views()[0].chart.getOption().series.map(s => s.lineStyle.color).join()`
-	if got := p.eval(colors); !strings.Contains(got, blue) {
+	if got := p.eval(colors); !strings.Contains(got, "#2563eb") {
 		t.Errorf("light: %s", got)
 	}
 	p.do(p.media("dark"))
 	p.await(allDrawn)
-	p.await(colors + `.includes("` + darkPalette[blue] + `")`)
+	p.await(colors + `.includes("#6ea3ff")`)
 	p.quiet(url)
 }
 
@@ -300,13 +300,13 @@ func hostileNamesStayText(t *testing.T, b context.Context) {
 func unknownGoes(t *testing.T, b context.Context) {
 	var known atomic.Bool
 	known.Store(true)
-	url, stop := serve(t, newServer(t, lively(t, func(_ int, r *Reading) {
+	url, stop := serve(t, lively(t, func(_ int, r *Reading) {
 		text := "k8swatch_inflight_requests 4\nk8swatch_oldest_unsent_seconds{kind=\"Pod\"} 4\nk8swatch_queue_depth{queue=\"Pod_1\"} 5\n"
 		if known.Load() {
 			text += "process_resident_memory_bytes 4\n"
 		}
 		r.Metrics = []byte(text)
-	})), ":0")
+	}), ":0")
 	defer stop()
 	p := newTab(t, b)
 	p.open(url, 1000, "light")
@@ -321,7 +321,7 @@ func unknownGoes(t *testing.T, b context.Context) {
 }
 
 func twoViewers(t *testing.T, b context.Context) {
-	s := newServer(t, lively(t, nil))
+	s := lively(t, nil)
 	url, stop := serve(t, s, ":0")
 	defer stop()
 	first, second := newTab(t, b), newTab(t, b)
@@ -340,10 +340,9 @@ func twoViewers(t *testing.T, b context.Context) {
 	}
 }
 
-// serverRestarted: the page says that it is alone, finds the new server, and forgets the
-// frames of the former one.
+// serverRestarted: the page says that it is alone, finds the new server, and forgets the frames of the former one.
 func serverRestarted(t *testing.T, b context.Context) {
-	first := newServer(t, lively(t, nil))
+	first := lively(t, nil)
 	url, stop := serve(t, first, ":0")
 	p := newTab(t, b)
 	p.open(url, 1000, "light")
@@ -351,10 +350,10 @@ func serverRestarted(t *testing.T, b context.Context) {
 	p.quiet(url)
 	stop()
 	p.await(`document.getElementById("problem").innerText.startsWith("Not connected to watchbench since ")`)
-	second := newServer(t, lively(t, func(_ int, r *Reading) { r.Err = fmt.Errorf("connection refused") }))
+	second := lively(t, func(_ int, r *Reading) { r.Err = fmt.Errorf("connection refused") })
 	_, stop = serve(t, second, strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"))
 	defer stop()
-	p.await(`live.state().boot === "` + second.hub.boot + `"`)
+	p.await(`live.state().boot === "` + second.boot + `"`)
 	p.await(`/^No reading since .*: connection refused$/.test(document.getElementById("problem").innerText)`)
 	if got := p.eval(`live.views()[0].data[0].some(x => x[1] != null)`); got != "false" {
 		t.Error("it shows points of the former server")

@@ -2,8 +2,10 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -16,39 +18,15 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 )
 
-// Metrics that every Go process with Prometheus' client exposes.
-const (
-	processCPU    = "process_cpu_seconds_total"
-	processMemory = "process_resident_memory_bytes"
-	processStart  = "process_start_time_seconds"
-	goProcs       = "go_sched_gomaxprocs_threads"
-)
+const goProcs = "go_sched_gomaxprocs_threads"
 
-// wanted are the metrics that a frame is made of. All else is left unparsed: it is most of a
-// watcher's exposition.
-var wanted = func() map[string]bool {
-	all := map[string]bool{}
-	for _, name := range []string{
-		metric.EventsReceived, metric.EventsSent, metric.EventsCoalesced, metric.EventsDropped,
-		metric.QueueDepth, metric.QueueCapacity, metric.HandlerQueue, metric.HandlerDiscards,
-		metric.InFlight, metric.StorageRequests, metric.StorageLatency, metric.StorageUp,
-		metric.Freshness, metric.OldestUnsent, metric.WatchSilent, metric.NetBytes, metric.Leading,
-		processCPU, processMemory, processStart, goProcs,
-	} {
-		all[name] = true
-	}
-	return all
-}()
-
-// errNoWatcher is the answer of something else.
 var errNoWatcher = errors.New("its answer has no metric of k8s-watch or bcs-k8s-watch")
 
 type families map[string]*dto.MetricFamily
 
-// parse reads the Prometheus text format.
 func parse(text []byte) (families, error) {
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	f, err := parser.TextToMetricFamilies(bytes.NewReader(narrow(text)))
+	f, err := parser.TextToMetricFamilies(io.MultiReader(bytes.NewReader(text), strings.NewReader("\n")))
 	if err != nil {
 		return nil, fmt.Errorf("read its metrics: %w", err)
 	}
@@ -57,37 +35,6 @@ func parse(text []byte) (families, error) {
 		return nil, errNoWatcher
 	}
 	return f, nil
-}
-
-// narrow keeps the lines of wanted metrics.
-func narrow(text []byte) []byte {
-	kept := make([]byte, 0, len(text)/2)
-	for line := range bytes.Lines(text) {
-		name := line
-		if rest, isType := bytes.CutPrefix(line, []byte("# TYPE ")); isType {
-			name = rest
-		}
-		if i := bytes.IndexAny(name, " {\t\r\n"); i >= 0 {
-			name = name[:i]
-		}
-		if wanted[string(name)] || wanted[string(base(name))] {
-			kept = append(kept, line...)
-		}
-	}
-	if n := len(kept); n > 0 && kept[n-1] != '\n' {
-		kept = append(kept, '\n')
-	}
-	return kept
-}
-
-// base is the name of the histogram that a line belongs to.
-func base(name []byte) []byte {
-	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-		if b, ok := bytes.CutSuffix(name, []byte(suffix)); ok {
-			return b
-		}
-	}
-	return name
 }
 
 // each visits the finite values of a metric other than a histogram.
@@ -104,7 +51,7 @@ func (f families) each(name string, visit func(label func(string) string, v floa
 		default:
 			continue
 		}
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+		if finite(&v) != nil {
 			visit(func(l string) string { return label(m, l) }, v)
 		}
 	}
@@ -133,7 +80,6 @@ func (f families) sum(name, by, value string) *float64 {
 	return finite(total)
 }
 
-// largest is the highest value of a metric and the kind of its series.
 func (f families) largest(name string) (v *float64, kind string) {
 	f.each(name, func(label func(string) string, x float64) {
 		if v == nil || x > *v || x == *v && label("kind") < kind {
@@ -151,8 +97,7 @@ func finite(v *float64) *float64 {
 	return v
 }
 
-// queues lists the queues with their capacities, the Writer first, then in the order of
-// their numbers.
+// queues lists the queues with their capacities, the Writer first, then in the order of their numbers.
 func (f families) queues() []Queue {
 	name, by := metric.QueueDepth, "queue"
 	if f[name] == nil {
@@ -178,21 +123,15 @@ func (f families) queues() []Queue {
 
 // byNumber puts the Writer first and Pod_2 before Pod_10.
 func byNumber(a, b string) int {
-	if wa, wb := a == metric.WriterQueueHandler, b == metric.WriterQueueHandler; wa != wb {
-		if wa {
-			return -1
+	first := func(name string) string {
+		if name == metric.WriterQueueHandler {
+			return ""
 		}
-		return 1
+		return name
 	}
-	sa, na := stem(a)
-	sb, nb := stem(b)
-	switch {
-	case sa != sb:
-		return strings.Compare(sa, sb)
-	case len(na) != len(nb):
-		return len(na) - len(nb)
-	}
-	return strings.Compare(a, b)
+	sa, na := stem(first(a))
+	sb, nb := stem(first(b))
+	return cmp.Or(strings.Compare(sa, sb), cmp.Compare(len(na), len(nb)), strings.Compare(a, b))
 }
 
 // stem splits the number off the name of a queue: Pod_12 is one of the queues Pod.

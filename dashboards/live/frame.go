@@ -88,7 +88,6 @@ const (
 	StateInvalid = "invalid"
 )
 
-// maxVerdicts bounds the verdicts in a frame; of more, the latest are kept.
 const maxVerdicts = 40
 
 // Add notes the verdict of one more cell.
@@ -116,11 +115,9 @@ func (r *Run) plain() *Run {
 	return &c
 }
 
-// maxText bounds one text of a frame, in runes.
 const maxText = 200
 
-// plain is text for the page: one line, printable, not too long. Braces would begin a style
-// in a chart.
+// plain is text for the page: one line, printable, not too long. Braces would begin a style in a chart.
 func plain(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	n := 0

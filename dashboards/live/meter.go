@@ -1,6 +1,10 @@
 package live
 
 import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -20,53 +24,61 @@ type Reading struct {
 	Run *Run
 }
 
-// rateWindow is the least time that a rate or a percentile covers: over less, a clock tick
-// of CPU time or a single slow request would be most of the figure.
-const rateWindow = time.Second
+// A rate or a percentile covers rateWindow: over less, a clock tick of CPU time or a single slow request would be most
+// of the figure. Where there is no older reading, leastWindow will do.
+const (
+	rateWindow  = time.Second
+	leastWindow = rateWindow / 5
+)
 
-// leastWindow is the least that is taken where there is no older reading: the first two of a
-// cell may be a few milliseconds apart.
-const leastWindow = rateWindow / 5
+// Bounds on the readings that are kept to compare with, and on the queues in a frame.
+const (
+	maxPast   = 64
+	maxQueues = 256
+)
 
-// maxPast bounds the readings that are kept to compare with: 64 in a second are more than
-// any source takes.
-const maxPast = 64
-
-// maxQueues bounds the queues in a frame.
-const maxQueues = 256
-
-// Meter makes frames of readings. It compares each with an earlier one.
-type Meter struct {
-	past    []snapshot // oldest first
-	outage  int64      // when readings began to fail; 0 if the last one succeeded
-	failing bool
+type meter struct {
+	past   []snapshot // oldest first
+	outage int64      // when readings began to fail; 0 if the last one succeeded
 }
 
 // snapshot is kept of a reading to compare the next one with.
 type snapshot struct {
-	at                                                         time.Time
-	start                                                      *float64
-	received, sent, coalesced, dropped, cpuTime, netIn, netOut *float64
-	latency, fresh                                             *buckets
+	at    time.Time
+	start *float64
+	// received, sent, coalesced, dropped, CPU time, bytes in and out, in the order of Frame.rates
+	counters       [7]*float64
+	latency, fresh *buckets
 }
 
-// Frame turns a reading into what the page shows.
-func (m *Meter) Frame(r Reading) Frame {
+func (f *Frame) rates() []**float64 {
+	return []**float64{&f.Received, &f.Sent, &f.Coalesced, &f.Dropped, &f.CPU, &f.NetIn, &f.NetOut}
+}
+
+func (m *meter) frame(r Reading) Frame {
 	f := Frame{Time: r.Time.UnixMilli(), Run: r.Run.plain()}
 	if r.Metrics == nil && r.Err == nil && r.CPUSeconds == nil {
 		f.State = true
 		return f
 	}
-	now := snapshot{at: r.Time, cpuTime: r.CPUSeconds}
+	now := snapshot{at: r.Time}
 	var text families
 	err := r.Err
 	if err == nil && r.Metrics != nil {
 		text, err = parse(r.Metrics)
 	}
-	f.Unreachable = m.unreachable(f.Time, err)
+	if err == nil {
+		m.outage = 0
+	} else {
+		m.outage = cmp.Or(m.outage, f.Time)
+		f.Unreachable = &Outage{Since: m.outage, Why: plain(err.Error())}
+	}
 	if text != nil {
 		now.read(text)
 		f.gauges(text)
+	}
+	if r.CPUSeconds != nil {
+		now.counters[4] = r.CPUSeconds
 	}
 	if r.Memory != nil {
 		f.Memory = finite(r.Memory)
@@ -81,21 +93,9 @@ func (m *Meter) Frame(r Reading) Frame {
 	return f
 }
 
-// unreachable says since when there is an error.
-func (m *Meter) unreachable(now int64, err error) *Outage {
-	if err == nil {
-		m.failing = false
-		return nil
-	}
-	if !m.failing {
-		m.failing, m.outage = true, now
-	}
-	return &Outage{Since: m.outage, Why: plain(err.Error())}
-}
-
-// before finds the reading to compare with: the latest one at least a window old, else the
-// oldest. A restarted watcher begins anew.
-func (m *Meter) before(now *snapshot) *snapshot {
+// before finds the reading to compare with: the latest one at least a window old, else the oldest. A restarted watcher
+// begins anew.
+func (m *meter) before(now *snapshot) *snapshot {
 	if n := len(m.past); n > 0 && now.start != nil {
 		if former := m.past[n-1].start; former != nil && *former != *now.start {
 			m.past = nil
@@ -114,40 +114,32 @@ func (m *Meter) before(now *snapshot) *snapshot {
 	return &old
 }
 
-// read takes what is compared.
+// read takes what is compared. bcs-k8s-watch counts requests, not events, and has no series of discarded events before
+// the first one.
 func (s *snapshot) read(f families) {
-	s.start = f.sum(processStart, "", "")
-	s.received, s.coalesced = f.sum(metric.EventsReceived, "", ""), f.sum(metric.EventsCoalesced, "", "")
-	s.sent, s.dropped = f.sum(metric.EventsSent, "", ""), f.sum(metric.EventsDropped, "", "")
-	if s.received == nil {
-		s.original(f)
+	s.start = f.sum(metric.ProcessStart, "", "")
+	received, sent, dropped := f.sum(metric.EventsReceived, "", ""), f.sum(metric.EventsSent, "", ""),
+		f.sum(metric.EventsDropped, "", "")
+	if received == nil {
+		sent, dropped = nil, f.sum(metric.HandlerDiscards, "", "")
+		f.each(metric.StorageRequests, func(label func(string) string, v float64) {
+			if sent == nil {
+				sent = new(float64)
+			}
+			if label("method") != "GET" && label("status") == "success" {
+				*sent += v
+			}
+		})
+		if dropped == nil && f[metric.HandlerQueue] != nil {
+			dropped = new(float64)
+		}
 	}
-	if s.cpuTime == nil {
-		s.cpuTime = f.sum(processCPU, "", "")
-	}
-	s.netIn, s.netOut = f.sum(metric.NetBytes, "direction", "in"), f.sum(metric.NetBytes, "direction", "out")
+	s.counters = [7]*float64{received, finite(sent), f.sum(metric.EventsCoalesced, "", ""), dropped,
+		f.sum(metric.ProcessCPU, "", ""), f.sum(metric.NetBytes, "direction", "in"), f.sum(metric.NetBytes, "direction", "out")}
 	s.latency = f.histogram(metric.StorageLatency, func(m *dto.Metric) bool { return label(m, "method") != "GET" })
 	s.fresh = f.histogram(metric.Freshness, func(*dto.Metric) bool { return true })
 }
 
-// original reads bcs-k8s-watch, which counts requests, not events. It has no series of
-// discarded events before the first one.
-func (s *snapshot) original(f families) {
-	f.each(metric.StorageRequests, func(label func(string) string, v float64) {
-		if s.sent == nil {
-			s.sent = new(float64)
-		}
-		if label("method") != "GET" && label("status") == "success" {
-			*s.sent += v
-		}
-	})
-	s.sent = finite(s.sent)
-	if s.dropped = f.sum(metric.HandlerDiscards, "", ""); s.dropped == nil && f[metric.HandlerQueue] != nil {
-		s.dropped = new(float64)
-	}
-}
-
-// gauges sets the figures that one reading suffices for.
 func (f *Frame) gauges(text families) {
 	f.Queues = text.queues()
 	for i := range f.Queues {
@@ -166,28 +158,88 @@ func (f *Frame) gauges(text families) {
 	if more := len(f.Queues) - maxQueues; more > 0 {
 		f.Queues, f.MoreQueues = f.Queues[:maxQueues], more
 	}
-	f.InFlight = text.sum(metric.InFlight, "", "")
+	f.InFlight, f.Memory = text.sum(metric.InFlight, "", ""), text.sum(metric.ProcessMemory, "", "")
 	f.Oldest, f.OldestOf = text.largest(metric.OldestUnsent)
-	f.Memory = text.sum(processMemory, "", "")
 }
 
 // compare sets the figures that need two readings; old is nil if there is only one.
 func (f *Frame) compare(now, old *snapshot) {
-	if old == nil {
+	if old == nil || now.at.Sub(old.at) < leastWindow {
 		return
 	}
-	seconds := now.at.Sub(old.at).Seconds()
-	if seconds < leastWindow.Seconds() {
-		return
-	}
-	rate := func(after, before *float64) *float64 {
-		if after == nil || before == nil || *after < *before {
-			return nil
+	for i, to := range f.rates() {
+		after, before := now.counters[i], old.counters[i]
+		if after != nil && before != nil && *after >= *before {
+			*to = finite(new((*after - *before) / now.at.Sub(old.at).Seconds()))
 		}
-		return finite(new((*after - *before) / seconds))
 	}
-	f.Received, f.Sent = rate(now.received, old.received), rate(now.sent, old.sent)
-	f.Coalesced, f.Dropped = rate(now.coalesced, old.coalesced), rate(now.dropped, old.dropped)
-	f.CPU, f.NetIn, f.NetOut = rate(now.cpuTime, old.cpuTime), rate(now.netIn, old.netIn), rate(now.netOut, old.netOut)
 	f.Latency, f.Freshness = now.latency.since(old.latency), now.fresh.since(old.fresh)
+}
+
+// buckets are the cumulative counts of a histogram by upper bound, without +Inf, and the count of all.
+type buckets struct {
+	upTo  map[float64]float64
+	total float64
+}
+
+// histogram adds up the series of a histogram that keep says; nil where it is not exposed.
+func (f families) histogram(name string, keep func(*dto.Metric) bool) *buckets {
+	var b *buckets
+	for _, m := range f[name].GetMetric() {
+		h := m.GetHistogram()
+		if h == nil || !keep(m) {
+			continue
+		}
+		if b == nil {
+			b = &buckets{upTo: map[float64]float64{}}
+		}
+		b.total += float64(h.GetSampleCount())
+		for _, x := range h.GetBucket() {
+			if u := x.GetUpperBound(); finite(&u) != nil {
+				b.upTo[u] += float64(x.GetCumulativeCount())
+			}
+		}
+	}
+	return b
+}
+
+// since returns the difference from an earlier reading of the same process; nil if nothing was added.
+func (b *buckets) since(before *buckets) *Percentiles {
+	if b == nil || before == nil || b.total <= before.total || len(b.upTo) == 0 {
+		return nil
+	}
+	bounds := slices.Sorted(maps.Keys(b.upTo))
+	counts := make([]float64, len(bounds))
+	for i, u := range bounds {
+		counts[i] = b.upTo[u] - before.upTo[u]
+		if counts[i] < 0 || i > 0 && counts[i] < counts[i-1] {
+			return nil // no histogram
+		}
+	}
+	total := b.total - before.total
+	p := Percentiles{quantile(0.5, bounds, counts, total), quantile(0.9, bounds, counts, total),
+		quantile(0.99, bounds, counts, total)}
+	if math.IsInf(p.P50+p.P90+p.P99, 0) || math.IsNaN(p.P50+p.P90+p.P99) {
+		return nil // a bucket wider than a number
+	}
+	return &p
+}
+
+// quantile interpolates within the bucket as Prometheus' histogram_quantile does.
+func quantile(q float64, bounds, counts []float64, total float64) float64 {
+	rank := q * total
+	i, _ := slices.BinarySearch(counts, rank)
+	if i == len(bounds) {
+		return bounds[len(bounds)-1]
+	}
+	low, below := 0.0, 0.0
+	if i > 0 {
+		low, below = bounds[i-1], counts[i-1]
+	} else if bounds[0] <= 0 {
+		return bounds[0]
+	}
+	if counts[i] == below {
+		return bounds[i]
+	}
+	return low + (bounds[i]-low)*(rank-below)/(counts[i]-below)
 }

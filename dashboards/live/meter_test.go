@@ -71,9 +71,9 @@ var start = time.Unix(1_800_000_000, 0)
 
 // framesOf are the frames of expositions one second apart.
 func framesOf(texts ...string) (all []Frame) {
-	var m Meter
+	var m meter
 	for i, text := range texts {
-		all = append(all, m.Frame(Reading{Time: start.Add(time.Duration(i) * time.Second), Metrics: []byte(text)}))
+		all = append(all, m.frame(Reading{Time: start.Add(time.Duration(i) * time.Second), Metrics: []byte(text)}))
 	}
 	return all
 }
@@ -128,7 +128,7 @@ func TestFrameOfBcsK8sWatch(t *testing.T) {
 func TestFrameOfNoWatcher(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                "no metric of k8s-watch",
-		"<html>login</html>":              "no metric of k8s-watch",
+		"<html>login</html>":              "read its metrics",
 		"go_goroutines 5\n":               "no metric of k8s-watch",
 		metric.EventsReceived + " x\n":    "read its metrics",
 		metric.EventsReceived + "{k=\"\n": "read its metrics",
@@ -142,13 +142,13 @@ func TestFrameOfNoWatcher(t *testing.T) {
 
 // TestOutage: the page says since when there is no reading, and goes on afterwards.
 func TestOutage(t *testing.T) {
-	var m Meter
+	var m meter
 	at := func(s int, text string, err error) Frame {
 		r := Reading{Time: start.Add(time.Duration(s) * time.Second), Err: err}
 		if err == nil {
 			r.Metrics = []byte(text)
 		}
-		return m.Frame(r)
+		return m.frame(r)
 	}
 	at(0, ownText(0), nil)
 	down := errors.New("connection refused")
@@ -177,11 +177,11 @@ func TestRestart(t *testing.T) {
 
 // TestRateWindow: a rate covers a second, also where readings come more often.
 func TestRateWindow(t *testing.T) {
-	var m Meter
+	var m meter
 	var f Frame
 	for i := range 200 {
 		s := float64(i) / 10
-		f = m.Frame(Reading{Time: start.Add(time.Duration(i) * 100 * time.Millisecond), Metrics: []byte(ownText(math.Floor(s)))})
+		f = m.frame(Reading{Time: start.Add(time.Duration(i) * 100 * time.Millisecond), Metrics: []byte(ownText(math.Floor(s)))})
 	}
 	if value(f.Received) != 110.0 || len(m.past) > 12 {
 		t.Errorf("received %v, %d readings kept", value(f.Received), len(m.past))
@@ -190,17 +190,17 @@ func TestRateWindow(t *testing.T) {
 
 // TestReadingsTooClose: two readings of one moment tell no rate.
 func TestReadingsTooClose(t *testing.T) {
-	var m Meter
-	m.Frame(Reading{Time: start, Metrics: []byte(ownText(1))})
-	if f := m.Frame(Reading{Time: start.Add(10 * time.Millisecond), Metrics: []byte(ownText(2))}); f.Received != nil || f.Latency != nil {
+	var m meter
+	m.frame(Reading{Time: start, Metrics: []byte(ownText(1))})
+	if f := m.frame(Reading{Time: start.Add(10 * time.Millisecond), Metrics: []byte(ownText(2))}); f.Received != nil || f.Latency != nil {
 		t.Errorf("received %v", value(f.Received))
 	}
 }
 
 func TestOutsideFiguresArePreferred(t *testing.T) {
-	var m Meter
+	var m meter
 	reading := func(s, cpu float64) Frame {
-		return m.Frame(Reading{Time: start.Add(time.Duration(s) * time.Second), Metrics: []byte(ownText(s)), CPUSeconds: &cpu, Memory: new(5.0)})
+		return m.frame(Reading{Time: start.Add(time.Duration(s) * time.Second), Metrics: []byte(ownText(s)), CPUSeconds: &cpu, Memory: new(5.0)})
 	}
 	reading(0, 1)
 	if f := reading(1, 1.5); value(f.CPU) != 0.5 || value(f.Memory) != 5.0 {
@@ -234,9 +234,9 @@ func TestBottleneck(t *testing.T) {
 			t.Errorf("%s: %+v, want %q", tc.name, b, tc.want)
 		}
 	}
-	var m Meter
-	m.Frame(Reading{Time: start, Metrics: []byte(ownText(0, deep...)), CPUSeconds: new(0.0)})
-	f := m.Frame(Reading{Time: start.Add(time.Second), Metrics: []byte(ownText(1, deep...)), CPUSeconds: new(1.9)})
+	var m meter
+	m.frame(Reading{Time: start, Metrics: []byte(ownText(0, deep...)), CPUSeconds: new(0.0)})
+	f := m.frame(Reading{Time: start.Add(time.Second), Metrics: []byte(ownText(1, deep...)), CPUSeconds: new(1.9)})
 	if f.Bottleneck.Where != AtCPU {
 		t.Errorf("busy: %+v", f.Bottleneck)
 	}

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -31,11 +32,8 @@ func body(t *testing.T, r *http.Response) string {
 
 // TestPageRunsOnlyItsOwnFiles: nothing inline, a policy, and a title that stays text.
 func TestPageRunsOnlyItsOwnFiles(t *testing.T) {
-	s, err := New(`Watcher at <script>alert(1)</script>`, nothing{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{"/", "/live.js", "/live.css", "/options.json"} {
+	s := New(`Watcher at <script>alert(1)</script>`)
+	for _, path := range []string{"/", "/page/live.js", "/page/live.css"} {
 		r := get(t, s.handler(false), "127.0.0.1:8", path)
 		text := body(t, r)
 		if r.StatusCode != http.StatusOK || !strings.Contains(r.Header.Get("Content-Security-Policy"), "script-src 'self';") || r.Header.Get("X-Content-Type-Options") != "nosniff" {
@@ -50,10 +48,9 @@ func TestPageRunsOnlyItsOwnFiles(t *testing.T) {
 	}
 }
 
-// TestForeignNames: a page elsewhere cannot read what is served on loopback by a name that it
-// points there.
+// TestForeignNames: a page elsewhere cannot read what is served on loopback by a name that it points there.
 func TestForeignNames(t *testing.T) {
-	s := newServer(t, nothing{})
+	s := New("Test")
 	for host, want := range map[string]int{
 		"127.0.0.1:80": 200, "[::1]:80": 200, "localhost:8": 200, "localhost": 200, "evil.example:80": 421, "127.0.0.1.evil.example": 421, "": 421,
 	} {
@@ -76,8 +73,8 @@ func TestListen(t *testing.T) {
 		t.Errorf("an address without host is %s", l.Addr())
 	}
 	for addr, want := range map[string]string{
-		l.Addr().String(): "is in use; use another, or :0", "8080": "is not an address; write host:port", "": "is not an address",
-		":http": "has no port of 0 to 65535", ":70000": "has no port of 0 to 65535", "192.0.2.1:0": "use an address of this machine",
+		l.Addr().String(): "in use; write host:port", "8080": "missing port", "": "missing port", ":70000": "invalid port",
+		"192.0.2.1:0": "or :0 for any free port",
 	} {
 		if l, err := Listen(addr); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v, want %q", addr, l, err, want)
@@ -87,7 +84,7 @@ func TestListen(t *testing.T) {
 
 func TestNewTarget(t *testing.T) {
 	for address, want := range map[string]string{
-		"ftp://x": `does not begin with http:// or https://`, "localhost:80": `does not begin with`, "http://": "names no host", "http://\x00": "is not a URL", "": "does not begin with",
+		"ftp://x": "is not http://HOST", "localhost:80": "is not http://HOST", "http://": "is not http://HOST", "http://\x00": "is not a URL", "": "is not http://HOST",
 	} {
 		if _, err := NewTarget(address, time.Second); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", address, err, want)
@@ -109,23 +106,36 @@ func TestTargetScrapesOneAtATime(t *testing.T) {
 		most.Store(max(most.Load(), now.Add(1)))
 		defer now.Add(-1)
 		all.Add(1)
-		time.Sleep(3 * MinInterval)
+		time.Sleep(3 * minInterval)
 		_, _ = io.WriteString(w, ownText(1))
 	}))
 	defer slow.Close()
-	target, err := NewTarget(slow.URL, MinInterval)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		if f, err := target.Next(t.Context()); err != nil || f.Unreachable != nil {
-			t.Fatalf("%v, %+v", err, f.Unreachable)
+	shown := follow(t, slow.URL, 3)
+	for _, r := range shown {
+		if r.Err != nil || len(r.Metrics) == 0 {
+			t.Errorf("%+v", r)
 		}
 	}
-	target.client.CloseIdleConnections()
 	if most.Load() != 1 || all.Load() != 3 {
 		t.Errorf("%d scrapes, %d at once", all.Load(), most.Load())
 	}
+}
+
+// follow returns the first readings of a target.
+func follow(t *testing.T, url string, n int) (shown []Reading) {
+	t.Helper()
+	target, err := NewTarget(url, minInterval)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	target.follow(ctx, func(r Reading) {
+		if shown = append(shown, r); len(shown) == n {
+			cancel()
+		}
+	})
+	return shown
 }
 
 func TestTargetFailures(t *testing.T) {
@@ -136,33 +146,79 @@ func TestTargetFailures(t *testing.T) {
 	}{
 		"404":      {http.NotFound, "it answers 404 Not Found"},
 		"redirect": {http.RedirectHandler("http://192.0.2.1/", http.StatusFound).ServeHTTP, "it answers 302 Found"},
-		"login":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "no metric of k8s-watch"},
+		"login":    {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }, "read its metrics"},
 		"endless":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, huge) }, "more than 16 MiB"},
 	} {
 		server := httptest.NewServer(tc.answer)
-		target, err := NewTarget(server.URL, MinInterval)
-		if err != nil {
-			t.Fatal(err)
+		var m meter
+		if f := m.frame(follow(t, server.URL, 1)[0]); f.Unreachable == nil || !strings.Contains(f.Unreachable.Why, tc.want) {
+			t.Errorf("%s: %+v, want %q", name, f.Unreachable, tc.want)
 		}
-		f, err := target.Next(t.Context())
-		if err != nil || f.Unreachable == nil || !strings.Contains(f.Unreachable.Why, tc.want) {
-			t.Errorf("%s: %v, %+v, want %q", name, err, f.Unreachable, tc.want)
-		}
-		target.client.CloseIdleConnections()
 		server.Close()
 	}
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	target, err := NewTarget("http://me:hunter2@"+strings.TrimPrefix(gone.URL, "http://"), MinInterval)
+	r := follow(t, "http://me:hunter2@"+strings.TrimPrefix(gone.URL, "http://"), 1)[0]
+	if r.Err == nil || !strings.Contains(r.Err.Error(), "refused") || strings.Contains(r.Err.Error(), "hunter2") {
+		t.Errorf("nobody listens: %v", r.Err)
+	}
+}
+
+// TestViewers: who comes late gets what is kept, and who returns what it lacks.
+func TestViewers(t *testing.T) {
+	s := New("Test")
+	for i := range int64(History + 10) {
+		s.Show(Reading{Time: time.UnixMilli(i)})
+	}
+	for query, from := range map[string]int64{"": 10, "?next=600": 600, "?next=610": 610, "?next=9": 10, "?next=-1": 10,
+		"?next=700": 610} {
+		var got struct {
+			Boot   string
+			Next   int64
+			Frames []Frame
+		}
+		r := get(t, s.handler(false), "127.0.0.1:8", "/frames"+query)
+		if err := json.Unmarshal([]byte(body(t, r)), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Next != History+10 || int64(len(got.Frames)) != History+10-from || len(got.Frames) > 0 && got.Frames[0].Time != from ||
+			got.Boot != s.boot {
+			t.Errorf("%s: next %d, %d frames", query, got.Next, len(got.Frames))
+		}
+	}
+}
+
+// TestRunEnds: within a second, once, and nothing is left.
+func TestRunEnds(t *testing.T) {
+	s := New("Test")
+	l, err := Listen(":0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f, err := target.Next(t.Context()); err != nil || f.Unreachable == nil || !strings.Contains(f.Unreachable.Why, "refused") || strings.Contains(f.Unreachable.Why, "hunter2") {
-		t.Errorf("nobody listens: %v, %+v", err, f.Unreachable)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx, l, nil) }()
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get("http://" + l.Addr().String() + "/frames")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
 	cancel()
-	if _, err := target.Next(ctx); err == nil {
-		t.Error("it goes on after the end")
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Second):
+		t.Error("Run still runs after a second")
+		<-done
+	}
+	if l, err = Listen(":0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Run(t.Context(), l, nil); err == nil {
+		t.Error("a second Run was accepted")
 	}
 }

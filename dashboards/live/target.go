@@ -8,24 +8,22 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
-// Target is a Source that scrapes a running watcher, one scrape at a time.
+// Target is a running watcher that is scraped, one scrape at a time.
 type Target struct {
 	url      string
 	host     string
 	interval time.Duration
 	client   *http.Client
-	meter    Meter
-	next     time.Time // when the next scrape is due
 }
-
-var _ Source = (*Target)(nil)
 
 // Bounds of the interval between two scrapes.
 const (
-	MinInterval = 100 * time.Millisecond
-	MaxInterval = time.Minute
+	minInterval = 100 * time.Millisecond
+	maxInterval = time.Minute
 )
 
 // Bounds on one scrape.
@@ -34,19 +32,16 @@ const (
 	maxExposition = 16 << 20 // bytes; a watcher's has some 50 KiB, with thousands of kinds a few MiB
 )
 
-// NewTarget reads the URL of an endpoint in the Prometheus text format. The path is /metrics
-// where none is given.
+// NewTarget reads the URL of an endpoint in the Prometheus text format. The path is /metrics where none is given.
 func NewTarget(address string, interval time.Duration) (*Target, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%q is not a URL", address) // the parser's own words quote a password
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%q does not begin with http:// or https://", u.Redacted())
-	case u.Hostname() == "":
-		return nil, fmt.Errorf("%q names no host", u.Redacted())
-	case interval < MinInterval || interval > MaxInterval:
-		return nil, fmt.Errorf("an interval of %s is out of range; use %s to %s", interval, MinInterval, MaxInterval)
+		return nil, fmt.Errorf("--target %q is not a URL", address) // the parser's own words quote a password
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return nil, fmt.Errorf("--target %q is not http://HOST or https://HOST", u.Redacted())
+	case interval < minInterval || interval > maxInterval:
+		return nil, fmt.Errorf("--interval %s is out of range, %s to %s", interval, minInterval, maxInterval)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/metrics"
@@ -60,25 +55,17 @@ func NewTarget(address string, interval time.Duration) (*Target, error) {
 // Host is where the target is.
 func (t *Target) Host() string { return t.host }
 
-// Next implements Source. What was due while a scrape took too long is left out.
-func (t *Target) Next(ctx context.Context) (Frame, error) {
-	if wait := time.Until(t.next); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			t.client.CloseIdleConnections()
-			return Frame{}, context.Cause(ctx)
+// follow shows a reading each interval until ctx ends. What was due while a scrape took too long is left out.
+func (t *Target) follow(ctx context.Context, show func(Reading)) {
+	defer t.client.CloseIdleConnections()
+	for ctx.Err() == nil {
+		next := time.Now().Add(t.interval)
+		text, err := t.scrape(ctx)
+		if ctx.Err() == nil {
+			show(Reading{Time: time.Now(), Metrics: text, Err: err})
+			_ = lifecycle.Pause(ctx, time.Until(next))
 		}
 	}
-	t.next = time.Now().Add(t.interval)
-	text, err := t.scrape(ctx)
-	if ctx.Err() != nil {
-		t.client.CloseIdleConnections()
-		return Frame{}, context.Cause(ctx)
-	}
-	return t.meter.Frame(Reading{Time: time.Now(), Metrics: text, Err: err}), nil
 }
 
 func (t *Target) scrape(ctx context.Context) ([]byte, error) {
@@ -90,30 +77,22 @@ func (t *Target) scrape(ctx context.Context) ([]byte, error) {
 	}
 	req.Header.Set("Accept", "text/plain;version=0.0.4")
 	resp, err := t.client.Do(req)
+	if u, ok := errors.AsType[*url.Error](err); ok { // its text has the URL, which may hold a password
+		if u.Timeout() {
+			return nil, fmt.Errorf("it does not answer within %s", scrapeTimeout)
+		}
+		return nil, u.Err
+	}
 	if err != nil {
-		return nil, reason(err)
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("it answers %s", resp.Status)
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxExposition+1))
-	if err != nil {
-		return nil, fmt.Errorf("read its metrics: %w", err)
+	if err == nil && len(text) > maxExposition {
+		err = fmt.Errorf("its answer has more than %d MiB", maxExposition>>20)
 	}
-	if len(text) > maxExposition {
-		return nil, fmt.Errorf("its answer has more than %d MiB", maxExposition>>20)
-	}
-	return text, nil
-}
-
-// reason is a failed request without its URL, which may hold a password.
-func reason(err error) error {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		if u.Timeout() {
-			return fmt.Errorf("it does not answer within %s", scrapeTimeout)
-		}
-		return u.Err
-	}
-	return err
+	return text, err
 }

@@ -20,7 +20,6 @@ import (
 //go:embed echarts.*
 var files embed.FS
 
-// scriptFile is the name of the fetched script in this folder.
 const scriptFile = "echarts.min.js"
 
 // Lock pins the script.

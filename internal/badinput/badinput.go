@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// Error says that what the user asked for cannot be done as asked, and what would be
-// right.
+// Error says that what the user asked for cannot be done as asked, and what would be right.
 type Error struct {
 	What   string // what is wrong, and where; may be empty where Err says it
 	Remedy string // what would be right; may be empty

@@ -15,8 +15,7 @@ var forms = map[string]string{
 	"bool": "true or false", "duration": "a duration such as 30s",
 }
 
-// ExplainFlag says what a flag's value should have been, or which flag was meant; err comes from
-// fs.Parse.
+// ExplainFlag says what a flag's value should have been, or which flag was meant; err comes from fs.Parse.
 func ExplainFlag(fs *pflag.FlagSet, err error) error {
 	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		name, form := bad.GetFlag().Name, forms[bad.GetFlag().Value.Type()]

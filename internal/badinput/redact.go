@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// redactions are applied in this order. In quotes an address may hold spaces, as a password
-// that was not escaped may.
+// redactions are applied in this order. In quotes an address may hold spaces, as a password that was not escaped may.
 var redactions = []struct {
 	of *regexp.Regexp
 	to string

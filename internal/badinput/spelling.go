@@ -6,12 +6,10 @@ import (
 	"strings"
 )
 
-// longest is the length beyond which a word cannot be a misspelt name.
 const longest = 40
 
-// Nearest returns the known word that a misspelt one is closest to, without regard
-// to case: at most two letters apart and no more than a third of its length. It
-// returns "" where none is.
+// Nearest returns the known word that a misspelt one is closest to, without regard to case: at most two letters apart
+// and no more than a third of its length. It returns "" where none is.
 func Nearest(word string, known []string) string {
 	if len(word) > longest {
 		return ""
@@ -26,8 +24,7 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
-// NearestPath is Nearest for names of parts that slashes separate, of which the last part
-// alone will do.
+// NearestPath is Nearest for names of parts that slashes separate, of which the last part alone will do.
 func NearestPath(word string, known []string) string {
 	if near := Nearest(word, known); near != "" {
 		return near

@@ -1,8 +1,7 @@
-// Package pack keeps many texts that are much alike in little memory: the JSON of the
-// objects of one kind, which are read once or twice in their life. Packed, an object
-// takes a fraction of the memory, and because less memory is written and collected,
-// packing costs less than it saves: a 3 KiB pod packs in 0.7 µs against a dictionary of
-// its own kind and unpacks in 0.1 µs.
+// Package pack keeps many texts that are much alike in little memory: the JSON of the objects of one kind, which are
+// read once or twice in their life. Packed, an object takes a fraction of the memory, and because less memory is
+// written and collected, packing costs less than it saves: a 3 KiB pod packs in 0.7 µs against a dictionary of its
+// own kind and unpacks in 0.1 µs.
 package pack
 
 import (
@@ -16,18 +15,14 @@ const (
 	// dictBytes is the size of a dictionary, made of the first texts. The format allows
 	// 64 KiB; what is looked up most is in the first few.
 	dictBytes = 32 << 10
-	// dictPart is the most that one text gives to a dictionary.
-	dictPart = dictBytes / 4
-	// dictEvery is how many texts must come before a second dictionary may be made,
-	// and twice as many before each further one. A dictionary takes about 64 KiB with
-	// its index and lives as long as the last text that was packed with it: where texts
-	// are never alike, one in a thousand that stays would keep one alive. So there are
-	// few: 18 after a hundred million texts.
+	dictPart  = dictBytes / 4
+	// dictEvery is how many texts must come before a second dictionary may be made, and twice as many before each
+	// further one. A dictionary takes about 64 KiB with its index and lives as long as the last text that was packed
+	// with it: where texts are never alike, one in a thousand that stays would keep one alive. So there are few: 18
+	// after a hundred million texts.
 	dictEvery = 1000
-	// poorShare is the part of its size that a text packs to, above which it is unlike
-	// the dictionary.
-	poorShare = 0.4
-	// keepScratch is the largest scratch buffer that is kept.
+	// poorShare is the part of its size that a text packs to, above which it is unlike the dictionary.
+	poorShare   = 0.4
 	keepScratch = 256 << 10
 )
 
@@ -58,9 +53,8 @@ func (t Text) Unpack(buf []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// Packer packs texts that are alike: a few of them serve the others as dictionary. When
-// later texts are unlike it, a new one is made of those, ever more rarely; texts that are
-// packed keep theirs. It is safe for concurrent use.
+// Packer packs texts that are alike: a few of them serve the others as dictionary. When later texts are unlike it, a
+// new one is made of those, ever more rarely; texts that are packed keep theirs. It is safe for concurrent use.
 type Packer struct {
 	mu     sync.Mutex // guards all below
 	raw    []byte     // scratch
@@ -100,8 +94,7 @@ func (p *Packer) Pack(write func(dst []byte) []byte) (Text, []byte) {
 	return t, plain
 }
 
-// learn notes how well the text in p.raw packed, and makes a new dictionary when many did
-// not.
+// learn notes how well the text in p.raw packed, and makes a new dictionary when many did not.
 func (p *Packer) learn(packed int) {
 	p.since++
 	if p.dict != nil && float64(packed) <= poorShare*float64(len(p.raw)) {

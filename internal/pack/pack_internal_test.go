@@ -36,8 +36,7 @@ func TestFewDictionaries(t *testing.T) {
 	}
 }
 
-// TestIncompressible: what would not become smaller comes back as it was, in memory of its
-// own.
+// TestIncompressible: what would not become smaller comes back as it was, in memory of its own.
 func TestIncompressible(t *testing.T) {
 	var p Packer
 	text, plain := p.Pack(func(dst []byte) []byte { return append(dst, "xy"...) })

@@ -76,8 +76,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return s.w.Write(p)
 }
 
-// Status shows what is going on. One that comes soon after the last is left out unless it is
-// forced.
+// Status shows what is going on. One that comes soon after the last is left out unless it is forced.
 func (s *Screen) Status(text string, force bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package terminal knows what a terminal shows and what the environment asks of it: widths,
-// colours, and a status line that nothing else tears.
+// Package terminal is what a program shows its user: widths, colours, a status line that nothing else tears, help that
+// keeps to a width, an error on one line, and exit codes.
 package terminal
 
 import (
@@ -14,9 +14,8 @@ func InPlace(env func(string) string) bool {
 	return env("TERM") != "dumb" && (env("CI") == "" || env("CI") == "false")
 }
 
-// Color reports whether colours are asked for: NO_COLOR, which is not empty, forbids them
-// (no-color.org), CLICOLOR_FORCE asks for them everywhere, and else a terminal has them that
-// is not dumb.
+// Color reports whether colours are asked for: NO_COLOR, which is not empty, forbids them (no-color.org),
+// CLICOLOR_FORCE asks for them everywhere, and else a terminal has them that is not dumb.
 func Color(env func(string) string, tty bool) bool {
 	switch {
 	case env("NO_COLOR") != "":

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Columns is how many columns of a terminal a text takes: East Asian wide characters take two,
-// combining marks none.
+// Columns is how many columns of a terminal a text takes: East Asian wide characters take two, combining marks none.
 func Columns(s string) (n int) {
 	for _, r := range s {
 		n += columnsOf(r)

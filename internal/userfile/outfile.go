@@ -17,10 +17,9 @@ type Output struct {
 	Ours func(path string) bool
 }
 
-// CheckOutputs opens each output as writing it will, and refuses one that cannot be written,
-// that is another output under whatever name, or that holds something else than such a
-// command writes. It leaves everything as it was. The errors, one per output, name the
-// flag and what would be right.
+// CheckOutputs opens each output as writing it will, and refuses one that cannot be written, that is another output
+// under whatever name, or that holds something else than such a command writes. It leaves everything as it was. The
+// errors, one per output, name the flag and what would be right.
 func CheckOutputs(outputs ...Output) (err error) {
 	opened := make([]os.FileInfo, len(outputs))
 	for i, o := range outputs {
@@ -32,8 +31,7 @@ func CheckOutputs(outputs ...Output) (err error) {
 			err = errors.Join(err, fmt.Errorf("%s: %w", o.Flag, openErr))
 			continue
 		}
-		// It stays until all are compared: two names of one new file are the same file
-		// only while it is there.
+		// It stays until all are compared: two names of one new file are the same file only while it is there.
 		defer func() { err = errors.Join(err, remove()) }()
 		opened[i] = info
 		for j, other := range opened[:i] {
@@ -46,7 +44,6 @@ func CheckOutputs(outputs ...Output) (err error) {
 	return err
 }
 
-// open opens a file for writing and gives what undoes that.
 func open(o Output) (info os.FileInfo, undo func() error, err error) {
 	const right = "name a file in an existing folder that can be written"
 	undo = func() error { return nil }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/reports/versus"
 )
 
 // always may differ between two saved runs: what the gate is about, descriptions, and how busy the machine was,
@@ -19,12 +18,11 @@ var always = []string{
 // tools are the programs that are not the watcher: with others, another thing is measured.
 var tools = []string{"watchbench", "storagemock", "k6"}
 
-// mostDifferences bounds how many a reason lists.
 const mostDifferences = 5
 
 // unlike is the reason why a run cannot be compared with BASE; empty if it can.
 func unlike(what string, base, other *result.Results, mayDiffer []string) []string {
-	found, err := versus.Differences(base, other)
+	found, err := Differences(base, other)
 	if err != nil {
 		return []string{what + ": " + err.Error()}
 	}

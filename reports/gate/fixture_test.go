@@ -16,8 +16,7 @@ import (
 // slowed much, and all drift over the run.
 type noise struct {
 	sigma, related, outliers, outlier, drift float64
-	// machine slows all processes of a cell alike; without it, cells do not tell what the
-	// others used.
+	// machine slows all processes of a cell alike; without it, cells do not tell what the others used.
 	machine float64
 }
 
@@ -51,8 +50,7 @@ func orOne(v float64) float64 {
 	return v
 }
 
-// record is a run of a seeded plan. sides is what the cells are called, in order of time;
-// of a saved run, all are "".
+// record is a run of a seeded plan. sides is what the cells are called, in order of time; of a saved run, all are "".
 func record(rng *rand.Rand, n noise, sides []string, reps []int, loads []string, p planted) *result.Results {
 	res := &result.Results{
 		Schema: result.Schema,

@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
-	"github.com/watchbench/watchbench/reports/versus"
 )
 
 // Axis is the axis of the matrix that holds both sides of a paired run; BaseSide and NewSide are its points.
@@ -132,7 +131,6 @@ func Saved(base, changed, control *result.Results, rules Rules) (*Verdict, error
 	return v.finish(), nil
 }
 
-// sameRun reports whether two records are of one run.
 func sameRun(a, b *result.Results) bool {
 	return a.Run.ID == b.Run.ID && a.Run.Started.Equal(b.Run.Started)
 }
@@ -176,7 +174,6 @@ func (v *Verdict) judge(points []*point) {
 	}
 }
 
-// because adds a reason to another.
 func because(why, format string, args ...any) string {
 	return strings.TrimPrefix(why+"; "+fmt.Sprintf(format, args...), "; ")
 }
@@ -199,7 +196,6 @@ func (p *point) slower() string {
 	return cmp.Or(units.List(all), "waiting in the watcher's queues")
 }
 
-// crash adds the finding of a watcher that ended by itself.
 func (v *Verdict) crash(side int, c result.Crash) {
 	v.Invariants = append(v.Invariants, Finding{
 		Name: "crash", Outcome: []Outcome{Invalid, Fail}[side],
@@ -207,7 +203,6 @@ func (v *Verdict) crash(side int, c result.Crash) {
 	})
 }
 
-// half is a side's ratio to itself.
 type half struct {
 	side  int
 	ratio stats.Ratio
@@ -293,7 +288,6 @@ func (v *Verdict) control(what string, points []*point, compare func(*point, fig
 	}
 }
 
-// finish sums up.
 func (v *Verdict) finish() *Verdict {
 	v.Outcome = NotJudged
 	judged := false
@@ -315,9 +309,8 @@ func (v *Verdict) finish() *Verdict {
 	return v
 }
 
-// match puts the points of BASE and NEW side by side.
 func match(base, changed *result.Results) (points []*point) {
-	for _, m := range versus.Match(base, changed) {
+	for _, m := range Match(base, changed) {
 		var parts []string
 		for _, k := range slices.Sorted(maps.Keys(m.Params)) {
 			parts = append(parts, k+"="+m.Params[k])

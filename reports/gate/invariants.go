@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// invariants judges what no cell may violate at a point.
 func (p *point) invariants(rules *Rules) (all []Finding) {
 	for _, name := range rules.Invariants {
 		f := Finding{Point: p.name, Name: name, Outcome: Pass}
@@ -27,7 +26,6 @@ func (p *point) invariants(rules *Rules) (all []Finding) {
 	return append(all, p.whole(rules)...)
 }
 
-// tally counts the verdicts on one guarantee in one side's cells of a point.
 type tally struct {
 	cells, judged, violated, allowed int
 	first                            string // counterexample, with its cell
@@ -86,7 +84,6 @@ func guarantee(name string, base, changed tally) (Outcome, string) {
 	return Pass, ""
 }
 
-// errors judges the share of the load's writes that failed, over all cells that count.
 func (p *point) errors(allow float64) (Outcome, string) {
 	var share [2]float64
 	for side, name := range sides {

@@ -58,7 +58,6 @@ func (p *point) judge(name string, rule Rule, rules *Rules) Finding {
 	return f
 }
 
-// compare judges a figure with noise by its own interval.
 func (f *Finding) compare(s samples, rules *Rules, apart int) {
 	least, what := rules.Repeats, "repetitions of each side"
 	f.N = min(len(s.sides[0]), len(s.sides[1]))
@@ -84,7 +83,6 @@ func (f *Finding) compare(s samples, rules *Rules, apart int) {
 	}
 }
 
-// limit is the ratio of what is just allowed.
 func (f *Finding) limit() float64 {
 	if f.Higher {
 		return 1 - f.Allow
@@ -140,7 +138,6 @@ func settle(all []Finding, alpha float64) {
 	}
 }
 
-// holm sets the p-values that are compared with alpha.
 func holm(all []*Finding) {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b *Finding) int { return cmp.Compare(a.Holm, b.Holm) })
@@ -170,7 +167,6 @@ func (s samples) sharp(allow float64) (spread float64, ok bool) {
 	return spread, own || spread <= allow+rounding
 }
 
-// apart is how far values spread, as a part of the lowest.
 func apart(values []float64) float64 {
 	low, high := slices.Min(values), slices.Max(values)
 	switch {

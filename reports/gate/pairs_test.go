@@ -7,8 +7,7 @@ import (
 
 var pairs = flag.Int("pairs", 0, "pairs of each kind in the tests of error rates, instead of the 50 and 20 that must hold")
 
-// TestErrorRates: what must hold of pairs with the noise of real cells. Real ones are in
-// TestRecordedPairs.
+// TestErrorRates: what must hold of pairs with the noise of real cells. Real ones are in TestRecordedPairs.
 func TestErrorRates(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

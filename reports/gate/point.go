@@ -9,15 +9,13 @@ import (
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
-	"github.com/watchbench/watchbench/reports/versus"
 )
 
-// sides are the runs of a point.
 var sides = []string{"BASE", "NEW"}
 
 // point is one combination of the matrix, with the cells of BASE and NEW.
 type point struct {
-	versus.Point
+	Point
 	name   string // its parameters; empty where there is one only
 	paired bool
 	blocks [][4]*result.Cell // of a paired run, those that are whole: base, new, new, base
@@ -68,7 +66,6 @@ func (p *point) theirs() bool {
 	})
 }
 
-// known counts the cells that know a figure.
 func (p *point) known(fig figure) (known int) {
 	for _, c := range slices.Concat(p.Cells[0], p.Cells[1]) {
 		if fig.value(c) != nil {
@@ -78,7 +75,6 @@ func (p *point) known(fig figure) (known int) {
 	return known
 }
 
-// samples are one metric's values of both sides at a point.
 type samples struct {
 	sides  [2][]float64
 	same   [][2]float64 // base and new of one repetition, which have one plan
@@ -118,7 +114,6 @@ func (p *point) samples(fig figure) (s samples, why string) {
 	return s, ""
 }
 
-// ratio of NEW ÷ BASE of a figure that all cells know.
 func (p *point) ratio(fig figure) (stats.Ratio, bool) {
 	s, why := p.samples(fig)
 	if why != "" {
@@ -136,7 +131,6 @@ func (s samples) ratio() (stats.Ratio, bool) {
 	return r, r.N > 0
 }
 
-// figure is a metric of a cell, or made of several; its value is nil where it is not known.
 type figure struct {
 	unit   string
 	better string // one of result.Lower and Higher, or neither

@@ -16,9 +16,8 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// pack adds a run to the recorded pairs: -pack aa-quiet=out/gate-20260102-150405. The part of
-// the name before the first - is what was planted. A long run makes several pairs of
-// consecutive blocks.
+// pack adds a run to the recorded pairs: -pack aa-quiet=out/gate-20260102-150405. The part of the name before the
+// first - is what was planted. A long run makes several pairs of consecutive blocks.
 var pack = flag.String("pack", "", "NAME=DIR: add the run in DIR to testdata/pairs as NAME-01.json.zst and so on")
 
 // Recorded pairs are runs that hold both sides, as results.json without what the gate does
@@ -40,8 +39,7 @@ var recorded = map[string]struct {
 
 const pairsDir = "testdata/pairs"
 
-// TestRecordedPairs holds the gate to runs of a real watcher, as it is and with planted
-// regressions.
+// TestRecordedPairs holds the gate to runs of a real watcher, as it is and with planted regressions.
 func TestRecordedPairs(t *testing.T) {
 	if *pack != "" {
 		addPair(t, *pack)
@@ -110,8 +108,7 @@ func readPair(t *testing.T, file string) *result.Results {
 	return res
 }
 
-// addPair writes a run without its curves and histograms, and without what says where it
-// was recorded.
+// addPair writes a run without its curves and histograms, and without what says where it was recorded.
 func addPair(t *testing.T, arg string) {
 	t.Helper()
 	name, dir, ok := strings.Cut(arg, "=")

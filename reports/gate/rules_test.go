@@ -72,8 +72,7 @@ func TestBadRules(t *testing.T) {
 	}
 }
 
-// FuzzRules checks that no input panics, that an error is one line, and that rules that are
-// accepted are valid.
+// FuzzRules checks that no input panics, that an error is one line, and that rules that are accepted are valid.
 func FuzzRules(f *testing.F) {
 	f.Add(string(defaults))
 	f.Add("metrics: {a / b: {else: c}}\nmayDiffer: [scenario.x]")

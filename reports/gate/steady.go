@@ -10,7 +10,6 @@ import (
 // slows them as it does the watcher.
 var yardstick = []string{"generator", "storagemock"}
 
-// beside is the CPU time of the yardstick in a cell, nil where it is not known.
 func beside(c *result.Cell) *float64 {
 	sum := 0.0
 	for _, name := range yardstick {

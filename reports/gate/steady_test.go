@@ -106,8 +106,7 @@ func TestSharedHarmIsSeen(t *testing.T) {
 	}
 }
 
-// TestYardstickMayBeMissing: where one cell does not tell what a party used, the figure is
-// judged by itself.
+// TestYardstickMayBeMissing: where one cell does not tell what a party used, the figure is judged by itself.
 func TestYardstickMayBeMissing(t *testing.T) {
 	res := paired(1, shaken, 8, planted{})
 	res.Cells[3].Parties["generator"] = result.Party{}

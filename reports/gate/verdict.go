@@ -29,7 +29,6 @@ const (
 
 var order = []Outcome{Fail, Invalid, Inconclusive, Warn, Pass, NotJudged}
 
-// worse is the one of two that counts.
 func worse(a, b Outcome) Outcome { return order[min(slices.Index(order, a), slices.Index(order, b))] }
 
 // Verdict is the result of a gate.
@@ -76,7 +75,6 @@ type Control struct {
 	Findings []Finding
 }
 
-// mostNamed bounds how many findings a sentence names.
 const mostNamed = 3
 
 // Sentence is the answer in one line: what got worse, by how much, and how sure that is; or why that is unknown.
@@ -133,7 +131,6 @@ func (v *Verdict) of(o Outcome) []Finding {
 	return slices.DeleteFunc(all, func(f Finding) bool { return f.Outcome != o })
 }
 
-// size of a change, in either direction.
 func (f Finding) size() float64 {
 	if f.Ratio == nil {
 		return math.Inf(1)
@@ -141,7 +138,6 @@ func (f Finding) size() float64 {
 	return math.Abs(math.Log(f.Ratio.Median))
 }
 
-// list names the first few.
 func (v *Verdict) list(all []Finding) string {
 	var parts []string
 	for _, f := range all {

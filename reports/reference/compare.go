@@ -132,33 +132,8 @@ func (l *Line) fixed() *float64 {
 	return l.median(func(c *result.Cell) *float64 { return Busiest(c, MostDrain) })
 }
 
-// mostQueued is how many Pod events waited at one time.
-func (l *Line) mostQueued() *float64 {
-	return l.median(func(c *result.Cell) *float64 {
-		if s := c.Series[result.SeriesQueueDepth]; len(s.V) > 0 {
-			return new(slices.Max(s.V))
-		}
-		return nil
-	})
-}
-
 func (l *Line) median(of func(*result.Cell) *float64) *float64 {
 	return (&result.Group{Cells: l.valid}).Median(of)
-}
-
-// queueFull is whether the Writer queue was full. The profile legacy has none in the path of Pods; its one queue has
-// the room of both.
-func (l *Line) queueFull() (full *bool) {
-	for _, c := range l.valid {
-		depth, least := c.Writer.FullSeconds, math.SmallestNonzeroFloat64
-		if c.Handler.Strategy == Legacy {
-			depth, least = c.Handler.MaxDepth, float64(c.Handler.Capacity)
-		}
-		if depth != nil && (full == nil || *depth >= least) {
-			full = new(*depth >= least)
-		}
-	}
-	return full
 }
 
 // AllKinds is the rate of requests of all kinds over the drain of Pods: from the start of the
@@ -171,9 +146,8 @@ func AllKinds(c *result.Cell) *float64 {
 	return Busiest(c, window)
 }
 
-// Busiest is the highest mean of the acknowledged requests of all kinds over so many seconds;
-// nil if the cell was not watched for as long. After a drain that was waited for nothing
-// comes, so such a cell counts as watched.
+// Busiest is the highest mean of the acknowledged requests of all kinds over so many seconds; nil if the cell was not
+// watched for as long. After a drain that was waited for nothing comes, so such a cell counts as watched.
 func Busiest(c *result.Cell, seconds float64) *float64 {
 	s := c.Series[result.SeriesStorageQPS]
 	if len(s.V) < 2 || len(s.T) != len(s.V) {

@@ -28,10 +28,6 @@ type Setting struct{ Writer, Handler, Queues int }
 // Settings of the setups.
 var Settings = map[string]Setting{Before: {10240, 1024, 1}, After: {102400, 1024, 30}}
 
-// Room is how many Pod events wait in all before the Writer queue is full, if they are
-// spread evenly.
-func (s Setting) Room() int { return s.Writer + s.Queues*s.Handler }
-
 //go:embed throughput.csv
 var source string
 
@@ -91,7 +87,6 @@ func (r *Row) DrainQPS() float64 {
 	return pods + Others*r.Serial()
 }
 
-// meant are figures that the source prints otherwise.
 var meant = map[string]float64{"1.170": 1170}
 
 // Rows are the published rows in their order: before, then after, by threads.

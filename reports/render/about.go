@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// about lists what was run, when, on which machine, and how to repeat it.
 func (t *table) about() Section {
 	r, e := &t.res.Run, &t.res.Environment
 	facts := [][2]string{
@@ -56,7 +55,6 @@ func (t *table) about() Section {
 	return s
 }
 
-// machine summarizes program and machine.
 func machine(e *result.Environment) string {
 	var known []string
 	for _, f := range [][2]string{{"", e.CPUModel}, {"Kubernetes ", e.Kubernetes}, {"etcd ", e.Etcd}, {"", e.GoVersion},
@@ -96,7 +94,6 @@ func took(r *result.Run) string {
 	return r.Finished.Sub(r.Started).Round(time.Second).String()
 }
 
-// distinct lists the different texts that cells have.
 func (t *table) distinct(text func(*result.Cell) string) string {
 	seen := map[string]bool{}
 	for i := range t.res.Cells {

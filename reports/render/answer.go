@@ -59,7 +59,6 @@ func (t *table) doubts() (s []string) {
 	return s
 }
 
-// limits names the bottleneck of the first valid repetition of each correct row.
 func (t *table) limits() []string {
 	limited, order := map[string][]string{}, []string(nil)
 	for _, r := range t.rows {
@@ -105,7 +104,6 @@ func (t *table) decided() (s []string) {
 	return s
 }
 
-// race says which point leads under one load, and over which.
 func (t *table) race(c *result.Contest) string {
 	best, better, took := "fastest", "faster", "all Pods were stored after %s s"
 	if c.Figure == result.FigureFreshness {
@@ -185,7 +183,6 @@ func (t *table) leads(c *result.Contest, m result.Metric, better string) (claims
 	return claims
 }
 
-// sizing says which settings keep up with an open load.
 func (t *table) sizing(s *result.Sizing) string {
 	chosen := t.row(append(append(slices.Clone(s.Every), s.Latest...), s.Closest)[0])
 	text := "At " + question(chosen) + ", "
@@ -210,7 +207,6 @@ func (t *table) sizing(s *result.Sizing) string {
 	return text + leading("; not known: ", join(others(s.Unknown, 6))) + "."
 }
 
-// settings names settings with what they send and their freshness.
 func (t *table) settings(points []string) string {
 	var all []string
 	for _, p := range points {
@@ -248,7 +244,6 @@ func question(r *row) string {
 	return s + leading(" at storage latency ", clean(c.Storage.LatencySpec))
 }
 
-// best are the rows that lead alone, with the figure in which they do.
 func (t *table) best() map[*row]string {
 	all := map[*row]string{}
 	for i := range t.contests {

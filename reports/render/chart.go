@@ -30,13 +30,11 @@ type PlotLine struct {
 	Marks  bool // points that are not joined
 }
 
-// colors are the colors of the lines, in order.
 var colors = []string{
 	"#0f8a5f", "#2563eb", "#c2410c", "#7c3aed", "#b7791f", "#64748b", "#0e7490", "#be185d", "#4d7c0f", "#9333ea",
 	"#92400e", "#1e40af",
 }
 
-// darkPalette maps each colour to its counterpart on a dark ground.
 var darkPalette = map[string]string{
 	"#64748b": "#94a3b8", "#c2410c": "#fb8a5c", "#2563eb": "#6ea3ff", "#b7791f": "#e3b34c", "#0f8a5f": "#3fc996",
 	"#7c3aed": "#b795ff", "#0e7490": "#4cc3de", "#be185d": "#f472b0", "#4d7c0f": "#a3cf4e", "#9333ea": "#cf9bff",
@@ -155,10 +153,9 @@ func (p *Plot) Axis() string {
 
 // option is the plot as ECharts draws it, under an id that is fixed: the same record gives the same page.
 //
-// go-echarts' own renderers are not used: they marshal without HTML escaping,
-// ignore marshalling errors (one NaN gives an empty chart), unescape entities and
-// delete the text "__f__" wherever it occurs, so that a name from a cluster could
-// end the script or its string.
+// go-echarts' own renderers are not used: they marshal without HTML escaping, ignore marshalling errors (one NaN
+// gives an empty chart), unescape entities and delete the text "__f__" wherever it occurs, so that a name from a
+// cluster could end the script or its string.
 func (p *Plot) option(id string) ([]byte, error) {
 	x := opts.XAxis{Type: p.axis(0), Name: p.X, NameLocation: "middle", NameGap: 26}
 	y := opts.YAxis{Type: p.axis(1)}
@@ -208,7 +205,6 @@ func (p *Plot) option(id string) ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// figures returns the plot as a table, with a row per x, or sampled where there are many.
 func (p *Plot) figures() Table {
 	t := Table{Heads: []Head{{Title: p.X, Words: true}}}
 	known := map[float64]bool{}

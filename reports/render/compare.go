@@ -5,30 +5,30 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/watchbench/watchbench/reports/gate"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/reports/stats"
-	"github.com/watchbench/watchbench/reports/versus"
 )
 
 // ComparisonFormat is a way to render a comparison into a file.
 type ComparisonFormat struct {
 	Name  string // as the user types it
 	File  string
-	Write func(io.Writer, *versus.Comparison) error
+	Write func(io.Writer, *gate.Comparison) error
 }
 
 // ComparisonFormats lists the file formats. The terminal is not among them: see CompareTerminal.
 func ComparisonFormats() []ComparisonFormat {
 	return []ComparisonFormat{
-		{"html", "compare.html", func(w io.Writer, c *versus.Comparison) error { return DocumentHTML(w, compared(c)) }},
-		{"md", "compare.md", func(w io.Writer, c *versus.Comparison) error { return DocumentMarkdown(w, compared(c)) }},
-		{"json", "compare.json", func(w io.Writer, c *versus.Comparison) error { return result.EncodeJSON(w, c) }},
+		{"html", "compare.html", func(w io.Writer, c *gate.Comparison) error { return DocumentHTML(w, compared(c)) }},
+		{"md", "compare.md", func(w io.Writer, c *gate.Comparison) error { return DocumentMarkdown(w, compared(c)) }},
+		{"json", "compare.json", func(w io.Writer, c *gate.Comparison) error { return result.EncodeJSON(w, c) }},
 	}
 }
 
 // CompareTerminal prints what came out, the figures, and what was left out. Unless opts.Explain, it leaves out figures
 // without a difference beyond the first few, and says so.
-func CompareTerminal(w io.Writer, c *versus.Comparison, opts TerminalOptions) error {
+func CompareTerminal(w io.Writer, c *gate.Comparison, opts TerminalOptions) error {
 	return DocumentTerminal(w, compared(c), opts)
 }
 
@@ -38,17 +38,17 @@ const (
 	shownReasons = 12
 )
 
-func compared(c *versus.Comparison) *Document {
+func compared(c *gate.Comparison) *Document {
 	d := &Document{Title: fmt.Sprintf("compare %s and %s", c.Runs[0].Label, c.Runs[1].Label),
 		Findings: []string{c.Verdict, c.Origin}}
 	runs := Table{Heads: append(Heads("", "run", "scenario", "started"), Head{Title: "seed"}, Head{Title: "valid cells"})}
 	for i, r := range c.Runs {
-		runs.Rows = append(runs.Rows, Cells(versus.Names[i], r.Label, orUnknown(r.Scenario), when(r.Started),
+		runs.Rows = append(runs.Rows, Cells(gate.Names[i], r.Label, orUnknown(r.Scenario), when(r.Started),
 			strconv.FormatUint(r.Seed, 10), fmt.Sprintf("%d of %d", r.Valid, r.Cells)))
 	}
 	shown := 0
 	for _, f := range c.Figures {
-		if f.Verdict != versus.NoDifference && f.Verdict != versus.NotComparable {
+		if f.Verdict != gate.NoDifference && f.Verdict != gate.NotComparable {
 			shown++
 		}
 	}
@@ -59,7 +59,7 @@ func compared(c *versus.Comparison) *Document {
 			" without a difference, or not comparable: --all, or the files."}
 	}
 	setup := Section{ID: "setup", Title: "What the runs do not share", Place: Aside, Table: Table{
-		Heads: Heads("differs", "in", versus.Names[0], versus.Names[1])}}
+		Heads: Heads("differs", "in", gate.Names[0], gate.Names[1])}}
 	for _, x := range c.Differences {
 		setup.Table.Rows = append(setup.Table.Rows, Cells(x.Kind, x.What, x.Values[0], x.Values[1]))
 	}
@@ -73,8 +73,7 @@ func compared(c *versus.Comparison) *Document {
 	return d
 }
 
-// comparisonGrid is the table of figures, a line each.
-func comparisonGrid(figures []versus.Figure) Table {
+func comparisonGrid(figures []gate.Figure) Table {
 	s := Table{Heads: append(Heads("metric", "point"), Head{Title: "unit", Words: true}, Head{Title: "A"},
 		Head{Title: "B"}, Head{Title: "B ÷ A"}, Head{Title: "interval", Words: true}, Head{Title: "verdict", Words: true})}
 	for _, f := range figures {
@@ -96,9 +95,9 @@ func comparisonGrid(figures []versus.Figure) Table {
 		if f.RatioLow != nil && *f.RatioLow != *f.RatioHigh {
 			interval = ratioNumber(*f.RatioLow) + "–" + ratioNumber(*f.RatioHigh)
 		}
-		verdict := Cell{Text: string(f.Verdict) + leading(": ", f.Why), Tone: map[versus.Verdict]Tone{
-			versus.BetterThan: Good, versus.WorseThan: Bad, versus.Differs: Warn, versus.NoDifference: Faint,
-			versus.NotComparable: Faint,
+		verdict := Cell{Text: string(f.Verdict) + leading(": ", f.Why), Tone: map[gate.Change]Tone{
+			gate.BetterThan: Good, gate.WorseThan: Bad, gate.Differs: Warn, gate.NoDifference: Faint,
+			gate.NotComparable: Faint,
 		}[f.Verdict]}
 		s.Rows = append(s.Rows, append(cells, Cell{Text: ratio}, Cell{Text: interval}, verdict))
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/watchbench/watchbench/reports/gate"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/reports/versus"
 )
 
 // changed is the fixture as another run of it, with a keyed watcher that takes a third
@@ -37,13 +37,13 @@ func changed(t *testing.T, change func(*result.Results)) *result.Results {
 	return res
 }
 
-func comparedRuns(t *testing.T, a, b versus.Run) *versus.Comparison {
+func comparedRuns(t *testing.T, a, b gate.Run) *gate.Comparison {
 	t.Helper()
-	metrics, err := versus.Metrics()
+	metrics, err := gate.Metrics()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := versus.Compare(metrics, a, b)
+	c, err := gate.Compare(metrics, a, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,12 +52,12 @@ func comparedRuns(t *testing.T, a, b versus.Run) *versus.Comparison {
 
 // TestCompare: what came out stands first; what has no difference is left out beyond the first few, and said to be.
 func TestCompare(t *testing.T) {
-	c := comparedRuns(t, versus.Run{Label: "before", Results: fixture(t)}, versus.Run{Label: "after", Results: changed(t, nil)})
-	formats := map[string]func(io.Writer, *versus.Comparison) error{
-		"terminal": func(w io.Writer, c *versus.Comparison) error {
+	c := comparedRuns(t, gate.Run{Label: "before", Results: fixture(t)}, gate.Run{Label: "after", Results: changed(t, nil)})
+	formats := map[string]func(io.Writer, *gate.Comparison) error{
+		"terminal": func(w io.Writer, c *gate.Comparison) error {
 			return CompareTerminal(w, c, TerminalOptions{Width: 200})
 		},
-		"all": func(w io.Writer, c *versus.Comparison) error {
+		"all": func(w io.Writer, c *gate.Comparison) error {
 			return CompareTerminal(w, c, TerminalOptions{Explain: true})
 		},
 	}
@@ -89,11 +89,11 @@ func TestCompare(t *testing.T) {
 }
 
 // hostileComparison has such names wherever a run can put them.
-func hostileComparison(t *testing.T) *versus.Comparison {
+func hostileComparison(t *testing.T) *gate.Comparison {
 	other := hostileRecord(t)
 	other.Run.Scenario, other.Environment.CPUModel = "other"+hostile, "=1+1"+hostile
 	other.Scenario = map[string]any{"load": map[string]any{hostile: hostile}}
-	return comparedRuns(t, versus.Run{Label: hostile, Results: hostileRecord(t)}, versus.Run{Label: "=1+1" + hostile, Results: other})
+	return comparedRuns(t, gate.Run{Label: hostile, Results: hostileRecord(t)}, gate.Run{Label: "=1+1" + hostile, Results: other})
 }
 
 // Text that came from a run is data in each format.

@@ -36,7 +36,6 @@ type Code struct{ Caption, Text string }
 // Place is where a section stands.
 type Place int
 
-// Places.
 const (
 	Everywhere Place = iota
 	Aside            // how it came about: folded in Markdown, on a terminal on request
@@ -67,7 +66,6 @@ type Cell struct {
 // Tone is how a cell is coloured; it never carries meaning alone.
 type Tone int
 
-// Tones.
 const (
 	Plain Tone = iota
 	Good

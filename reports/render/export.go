@@ -24,10 +24,9 @@ func csvText(s string) string {
 	return s
 }
 
-// CSV writes one line per cell and repetition, units in the heading. The first
-// measures have the names of the published measurements. An empty field is not
-// known. Figures of invalid cells are there, marked by valid=false; a drain time
-// that was not waited for is marked by drain_projected=true.
+// CSV writes one line per cell and repetition, units in the heading. The first measures have the names of the
+// published measurements. An empty field is not known. Figures of invalid cells are there, marked by valid=false; a
+// drain time that was not waited for is marked by drain_projected=true.
 func CSV(w io.Writer, res *result.Results) error {
 	t := arrange(res)
 	beside := reference.Compare(res) != nil
@@ -80,7 +79,6 @@ func CSV(w io.Writer, res *result.Results) error {
 	return csv.NewWriter(w).WriteAll(lines)
 }
 
-// one is a metric of a single cell, valid or not.
 func one(m result.Metric, c *result.Cell) result.Summary {
 	valid := *c
 	valid.Valid = true
@@ -98,10 +96,9 @@ func number(unit string, v *float64) string {
 // Bench writes the run in the Go benchmark format, one line per cell and
 // repetition, so that benchstat and golang.org/x/perf can compare runs.
 //
-// benchstat puts results under different configuration lines or names into different
-// tables and rows. So a line says what must be equal for a comparison to mean anything;
-// what differs from run to run is a comment, and a name has the whole point of the matrix,
-// whatever else was run beside it.
+// benchstat puts results under different configuration lines or names into different tables and rows. So a line says
+// what must be equal for a comparison to mean anything; what differs from run to run is a comment, and a name has the
+// whole point of the matrix, whatever else was run beside it.
 //
 // What is not known is absent: a tool must notice a missing figure. So are an invalid cell; of a cell that fails a
 // core check all but its load and what went wrong; what the plan of an open loop decides; and a drain time or

@@ -200,8 +200,7 @@ const madeExample = `Pod wb-heavy-unordered/pod-0017 (uid 6f1c2d3e-0000-4000-800
   request 2214  PUT  resourceVersion 10481  applied at +2.114 s by sender 7
   request 2209  PUT  resourceVersion 10466  applied at +2.131 s by sender 19   <- older than what storage held`
 
-// model is a fluid queue: events arrive at a constant rate and are served at
-// another.
+// model is a fluid queue: events arrive at a constant rate and are served at another.
 type model struct {
 	load   madeLoad
 	rate   float64 // served per second while there is backlog

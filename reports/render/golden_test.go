@@ -61,8 +61,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// benchstat's own reader must understand bench.txt, and find in it only speeds
-// that may be compared.
+// benchstat's own reader must understand bench.txt, and find in it only speeds that may be compared.
 func TestBenchIsReadByBenchfmt(t *testing.T) {
 	var buf bytes.Buffer
 	if err := Bench(&buf, fixture(t)); err != nil {
@@ -165,8 +164,7 @@ func TestJUnitCounts(t *testing.T) {
 			}
 		}
 	}
-	// What is invalid fails all the same where it is found guilty: G4 once, and the
-	// hostile check everywhere.
+	// What is invalid fails all the same where it is found guilty: G4 once, and the hostile check everywhere.
 	if len(got.Suites) != 28 || tests != got.Tests || failures != got.Failures || failures != 3*2+1+28 || got.Errors != 4 {
 		t.Errorf("%d suites, %d tests (says %d), %d failures (says %d), %d errors", len(got.Suites), tests, got.Tests, failures, got.Failures, got.Errors)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// saved is a folder of the list.
 type saved struct {
 	name, kind, scenario, headline string
 	outcome                        Cell
@@ -101,7 +100,6 @@ func read(dir string) (s saved, ok bool) {
 
 func stateCell(s state) Cell { return Cell{Text: string(s), Tone: s.tone()} }
 
-// span is a time in words for running text.
 func span(seconds float64) string {
 	if seconds < 90 {
 		return Brief(seconds) + " s"

@@ -17,8 +17,7 @@ import (
 // historyStart is when the first of the tests' runs began.
 var historyStart = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// savedRuns writes n runs of the fixture's scenario, an hour apart and each a little slower;
-// edit changes the i-th.
+// savedRuns writes n runs of the fixture's scenario, an hour apart and each a little slower; edit changes the i-th.
 func savedRuns(t testing.TB, dir string, n int, edit func(i int, res *result.Results)) {
 	t.Helper()
 	for i := range n {

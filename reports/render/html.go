@@ -42,7 +42,6 @@ type page struct {
 	Settings  map[string]any // of this page's script
 }
 
-// view is a section with its charts.
 type view struct {
 	Section
 	Charts []figure
@@ -57,13 +56,11 @@ type figure struct {
 	Data   Table
 }
 
-// remoteScript is where a page without the embedded script asks for it. The
-// browser accepts only the pinned content.
+// remoteScript is where a page without the embedded script asks for it. The browser accepts only the pinned content.
 const remoteScript = "https://cdn.jsdelivr.net/npm/echarts@%s/dist/echarts.min.js"
 
-// newPage has style and scripts and forbids all others: a script runs only if
-// the page's policy has its digest, so text that slipped through every
-// escape could still not run.
+// newPage has style and scripts and forbids all others: a script runs only if the page's policy has its digest, so
+// text that slipped through every escape could still not run.
 func newPage(d *Document, echarts []byte) page {
 	p := page{
 		Document: d.cleaned(), Notice: strings.TrimSpace(assets.Notice()), ECharts: template.JS(echarts),
@@ -87,9 +84,8 @@ func digest(script []byte) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// DocumentHTML writes a document as one file. Built with the chart script, the file needs
-// nothing but a browser; built without, its charts ask the network for the pinned
-// script, and the page says so.
+// DocumentHTML writes a document as one file. Built with the chart script, the file needs nothing but a browser;
+// built without, its charts ask the network for the pinned script, and the page says so.
 func DocumentHTML(w io.Writer, d *Document) error {
 	script, _ := assets.ECharts()
 	return writePage(w, d, script)

@@ -27,7 +27,6 @@ type junitCounts struct {
 	Skipped  int `xml:"skipped,attr"`
 }
 
-// count adds the outcome of one case.
 func (n *junitCounts) count(c junitCase) {
 	n.Tests++
 	switch {

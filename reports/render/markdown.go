@@ -105,5 +105,4 @@ var figureEscapes = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;")
 // codeEscapes keep a block of code closed; JSON has none of these.
 var codeEscapes = strings.NewReplacer("`", "'", "<", "&lt;", ">", "&gt;")
 
-// md escapes text for one line of Markdown.
 func md(s string) string { return mdEscapes.Replace(clean(s)) }

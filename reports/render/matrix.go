@@ -29,7 +29,6 @@ func WriteMatrix(dir string, m *result.Matrix) error {
 	)
 }
 
-// pageFile is the name of a page in its folder.
 const pageFile = "index.html"
 
 // WriteMatrixPage writes index.html into a matrix's folder, with links to the pages of the runs that have one.
@@ -51,8 +50,7 @@ func runPage(dir string, e *result.MatrixEntry) string {
 	return "./" + url.PathEscape(e.Dir) + "/" + pageFile
 }
 
-// MatrixTerminal prints the fault matrix: faults down, guarantees across, then what
-// failed and what proves nothing.
+// MatrixTerminal prints the fault matrix: faults down, guarantees across, then what failed and what proves nothing.
 func MatrixTerminal(w io.Writer, m *result.Matrix, opts TerminalOptions) error {
 	return DocumentTerminal(w, matrixDocument(m, ""), opts)
 }
@@ -71,7 +69,6 @@ func matrixDocument(m *result.Matrix, dir string) *Document {
 	return d
 }
 
-// matrixTable links each entry with the page of its run, if dir has it.
 func matrixTable(m *result.Matrix, dir string) Table {
 	s := Table{Heads: Heads("", "fault", "scenario")}
 	for _, c := range result.MatrixColumns {
@@ -139,7 +136,6 @@ func matrixCell(e *result.MatrixEntry, col string) Cell {
 	return v
 }
 
-// matrixState is the last column.
 func matrixState(e *result.MatrixEntry) Cell {
 	failed, invalid := e.Verdict()
 	switch {
@@ -163,7 +159,6 @@ func matrixState(e *result.MatrixEntry) Cell {
 	return Cell{Text: "ok", Tone: Good}
 }
 
-// matrixRemarks are how many scenarios were retried, what failed and what proves nothing.
 func matrixRemarks(m *result.Matrix) (remarks []string) {
 	if n := len(m.Retries); n > 0 {
 		remarks = append(remarks, fmt.Sprintf("%d scenarios needed a second try; at most %d may", n, result.MostRetries))
@@ -203,7 +198,6 @@ func matrixRemarks(m *result.Matrix) (remarks []string) {
 	return remarks
 }
 
-// matrixSums counts entries.
 type matrixSums struct {
 	rows                            map[string]bool // rows other than F0 of which something was run
 	run, expected, notBuilt, notRun int
@@ -240,7 +234,6 @@ func sumUp(m *result.Matrix) *matrixSums {
 	return s
 }
 
-// state is how the matrix came out.
 func (s *matrixSums) state(m *result.Matrix) state {
 	switch {
 	case len(s.failed) > 0:
@@ -256,7 +249,6 @@ func (s *matrixSums) state(m *result.Matrix) state {
 // namedInAnswer bounds the names in the answer; all are in the table.
 const namedInAnswer = 6
 
-// matrixAnswer summarizes the matrix in a paragraph.
 func matrixAnswer(m *result.Matrix) string {
 	s := sumUp(m)
 	if s.run == 0 {

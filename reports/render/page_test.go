@@ -37,9 +37,8 @@ func pageFileBy(t *testing.T, write func(io.Writer, []byte) error) string {
 	return path
 }
 
-// TestPageInBrowser opens the file from disk in a real browser and looks whether
-// every chart is drawn and nothing is complained about or fetched. With
-// WATCHBENCH_SCREENSHOTS it leaves pictures there, for human eyes.
+// TestPageInBrowser opens the file from disk in a real browser and looks whether every chart is drawn and nothing is
+// complained about or fetched. With WATCHBENCH_SCREENSHOTS it leaves pictures there, for human eyes.
 func TestPageInBrowser(t *testing.T) {
 	b := startBrowser(t)
 	path := savedPage(t, fixture(t))

@@ -12,7 +12,6 @@ import (
 // likePublished is the scenario with the load of the published tables, whose page has these for comparison.
 const likePublished = "strategies-published"
 
-// published are the published tables, and a run of the scenario reference beside them.
 func published(res *result.Results) []Section {
 	c := reference.Compare(res)
 	if c == nil && res.Run.Scenario != likePublished {

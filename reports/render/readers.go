@@ -11,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// got counts what one kind of reader received in one cell.
 type got struct {
 	kind      string
 	due, done int64
@@ -37,7 +36,6 @@ func gotBy(r *result.Readers) (all []got) {
 	return slices.DeleteFunc(all, func(g got) bool { return g.due == 0 })
 }
 
-// readers is the table of readers and their latencies, by repetition.
 func (t *table) readers() Section {
 	s := Section{ID: "readers", Title: "Readers", Table: t.keys(), Notes: []string{
 		"Times of queries are from when one was due to the last byte of its answer; of watches and webhooks, from when a " +
@@ -79,7 +77,6 @@ func counts(all map[string]int64) string {
 	return cmp.Or(strings.Join(parts, ", "), "none")
 }
 
-// growth is the table of a ladder.
 func (t *table) growth() Section {
 	s := Section{ID: "growth", Title: "Growth", Table: Table{Heads: append(Heads("rung"),
 		Head{Title: "objects", Meaning: "That existed before the load."},
@@ -124,7 +121,6 @@ func (t *table) ladder() bool {
 	return is
 }
 
-// offered is the rate that was asked for.
 func (r *row) offered() float64 {
 	if v := r.Median(func(c *result.Cell) *float64 { return c.Load.OfferedQPS }); v != nil {
 		return *v

@@ -22,7 +22,6 @@ type row struct {
 	checks   map[string]result.Check
 }
 
-// table is the record arranged for reading.
 type table struct {
 	res    *result.Results
 	extra  []string // parameters besides strategy and load that differ between cells
@@ -137,7 +136,6 @@ func severity(verdict string) int {
 		result.NotApply, result.Pass, result.NoPower, result.NotJudged, result.Allowed, result.Fail}, verdict)
 }
 
-// void reports whether the row has no figures.
 func (r *row) void() bool { return len(r.valid) == 0 }
 
 func (t *table) sort() {
@@ -168,8 +166,7 @@ func (t *table) sort() {
 	})
 }
 
-// scenarioOrder reads the order of one axis of the scenario's matrix, if it is
-// written as a list.
+// scenarioOrder reads the order of one axis of the scenario's matrix, if it is written as a list.
 func scenarioOrder(scenario map[string]any, axis string) (order []string) {
 	matrix, _ := scenario["matrix"].(map[string]any)
 	list, _ := matrix[axis].([]any)
@@ -188,7 +185,6 @@ func scenarioOrder(scenario map[string]any, axis string) (order []string) {
 	return order
 }
 
-// rank is a value's place in the scenario's order; what that does not name comes last.
 func rank(order []string, value string) int {
 	if i := slices.Index(order, value); i >= 0 {
 		return i
@@ -212,7 +208,6 @@ func splitNumber(s string) (prefix string, n float64, ok bool) {
 	return prefix, n, err == nil
 }
 
-// loads lists the loads in row order.
 func (t *table) loads() (names []string) {
 	for _, r := range t.rows {
 		if !slices.Contains(names, r.load) {
@@ -239,7 +234,6 @@ func (r *row) isOpen() bool { return r.Cells[0].Load.Model == result.ModelOpen }
 
 func (r *row) isFloor() bool { return slices.ContainsFunc(r.Cells, (*result.Cell).IsFloor) }
 
-// who heads the column of watcher names.
 func (t *table) who() string {
 	if slices.ContainsFunc(t.rows, (*row).external) {
 		return "watcher"
@@ -247,7 +241,6 @@ func (t *table) who() string {
 	return "strategy"
 }
 
-// label names a row among the rows of its load.
 func (r *row) label() string {
 	return clean(strings.Join(append([]string{r.strategy}, r.extra...), " "))
 }
@@ -255,7 +248,6 @@ func (r *row) label() string {
 // axis is the name of a parameter without the section that all settings share.
 func axis(name string) string { return clean(strings.TrimPrefix(name, "watcher.")) }
 
-// keys begin a table with what names a row.
 func (t *table) keys() Table {
 	words := []string{t.who()}
 	for _, k := range t.extra {

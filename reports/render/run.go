@@ -63,11 +63,9 @@ func lead(swept *Section, loads []Section) (first []Plot) {
 	return first
 }
 
-// mainFigures are the columns of the first table.
 var mainFigures = []string{result.FigureDrain, result.FigureFreshness, "storage.qps", "storage.efficiency",
 	"watcher.cpuMicrosPerEvent", "watcher.rssPeakMiB"}
 
-// chosen are metrics by their names.
 func chosen(names ...string) (all []result.Metric) {
 	for _, n := range names {
 		all = append(all, figureOf(n))
@@ -119,7 +117,6 @@ func headOf(m result.Metric) Head {
 	return Head{Title: m.Title, Unit: unitOf(m.Unit), Meaning: m.Meaning}
 }
 
-// unitOf is a metric's unit as it is shown.
 func unitOf(unit string) string {
 	switch unit {
 	case "share":
@@ -130,7 +127,6 @@ func unitOf(unit string) string {
 	return unit
 }
 
-// inUnit is a value in the unit that is shown.
 func inUnit(unit string, v float64) float64 {
 	if unit == "share" {
 		return 100 * v
@@ -177,7 +173,6 @@ func ifSome(v float64, known bool) *float64 {
 	return &v
 }
 
-// flows is where the events went, and what limited each valid row.
 func (t *table) flows() Section {
 	s := Section{ID: "flow", Title: "Where the events went, and what limited each point", Table: t.keys(), Place: Aside,
 		Notes: []string{"By the watcher's own counters, of the first valid repetition; of a watcher that was restarted, " +
@@ -202,7 +197,6 @@ func (t *table) flows() Section {
 	return s
 }
 
-// sends says whether the watcher passed every event on.
 func sends(r *row) string {
 	switch every, perEvent := r.SendsEvery(); {
 	case perEvent == nil:
@@ -240,7 +234,6 @@ func (t *table) paces() Section {
 	return s
 }
 
-// thresholds are the scenario's bounds, and how they came out.
 func (t *table) thresholds() Section {
 	s := Section{ID: "thresholds", Title: "Thresholds", Table: t.keys()}
 	s.Table.Heads = append(append(s.Table.Heads, Heads("figure", "bound")...),
@@ -295,7 +288,6 @@ func (t *table) bounds() []Cell {
 	return []Cell{v}
 }
 
-// definitions are the columns of a document with what they mean.
 func definitions(d *Document) Section {
 	s := Section{ID: "definitions", Title: "Definitions", Place: Aside, Table: Table{Heads: Heads("column", "meaning")}}
 	seen := map[string]bool{}
@@ -377,8 +369,7 @@ func FormatByName(name string) (Format, error) {
 	return Format{}, fmt.Errorf("unknown report format %q; known are %s", name, strings.Join(known, ", "))
 }
 
-// All writes every format into a run's folder. One that fails does not keep the
-// others from being written.
+// All writes every format into a run's folder. One that fails does not keep the others from being written.
 func All(dir string, res *result.Results) error {
 	var errs []error
 	for _, f := range Formats() {

@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// sweptLeast is how many values make a curve.
 const sweptLeast = 3
 
 // notations are the quantities that points may be written in, with the unit of the axis and its
@@ -138,7 +137,6 @@ func (t *table) answers(r *row) bool {
 	return leads
 }
 
-// speed is storage's rate where it may be compared, else NaN.
 func (r *row) speed() float64 {
 	if v := figureOf("storage.qps").Over(r.Cells).Value; v != nil && r.correct() {
 		return *v
@@ -146,7 +144,6 @@ func (r *row) speed() float64 {
 	return math.NaN()
 }
 
-// along are the rows' values on an axis, and the unit in which all its points are written; nil where they are not.
 func (t *table) along(axis int) (at map[*row]float64, unit string) {
 	for _, n := range notations {
 		at, values := map[*row]float64{}, map[float64]bool{}

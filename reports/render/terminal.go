@@ -28,7 +28,6 @@ const (
 	ansiYellow = "\x1b[33m"
 )
 
-// styles show the tones on a terminal.
 var styles = map[Tone]string{
 	Good: ansiGreen, Best: ansiGreen + ansiBold, Bad: ansiRed + ansiBold, Warn: ansiYellow, Faint: ansiDim,
 }
@@ -124,7 +123,6 @@ func (p *printer) paint(style, s string) string {
 	return style + s + ansiReset
 }
 
-// leastWords is the width to which columns of words are narrowed at most.
 const leastWords = 12
 
 // table prints a table under its titles and units. Where it is too wide, columns of words are wrapped, the widest
@@ -175,7 +173,6 @@ func (p *printer) table(t Table) {
 	}
 }
 
-// column are the texts of one.
 func column(rows [][]Cell, i int) (texts []string) {
 	for _, r := range rows {
 		texts = append(texts, r[i].Text)

@@ -13,9 +13,8 @@ import (
 // unknown is how a value that is not known is shown.
 const unknown = "–"
 
-// clean makes text that may come from a cluster safe to show anywhere as plain
-// text: control characters, line breaks, invisible and direction-changing runes
-// become one visible replacement.
+// clean makes text that may come from a cluster safe to show anywhere as plain text: control characters, line breaks,
+// invisible and direction-changing runes become one visible replacement.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -28,7 +27,6 @@ func clean(s string) string {
 	}, s)
 }
 
-// fixed formats v with a fixed number of decimals; nil is unknown.
 func fixed(v *float64, decimals int) string {
 	if v == nil || math.IsNaN(*v) || math.IsInf(*v, 0) {
 		return unknown
@@ -65,7 +63,6 @@ func Brief(v float64) string {
 	return s
 }
 
-// shortOf is short for a value that may be unknown.
 func shortOf(v *float64) string {
 	if v == nil {
 		return unknown
@@ -73,10 +70,8 @@ func shortOf(v *float64) string {
 	return short(*v)
 }
 
-// percent formats a fraction.
 func percent(f float64) string { return short(100*f) + " %" }
 
-// when formats an instant; the zero time is unknown.
 func when(t time.Time) string {
 	if t.IsZero() {
 		return unknown

@@ -26,7 +26,6 @@ func TuningDocument(t *result.Tuning) *Document {
 	return d
 }
 
-// tuningPlot has the objective's figure over the number of queues, with the bound and the answer.
 func tuningPlot(t *result.Tuning) Plot {
 	p := Plot{Title: t.Objective.Metric, Unit: "s", X: "podQueueNum",
 		Caption: "A broken line is predicted in virtual time, a point was measured: the worst of its cells."}
@@ -59,8 +58,7 @@ func tuningPlot(t *result.Tuning) Plot {
 	return p
 }
 
-// tuningTitle names the scenario, or the load of a question without one, which is called
-// TuningQuestion.
+// tuningTitle names the scenario, or the load of a question without one, which is called TuningQuestion.
 func tuningTitle(t *result.Tuning) string {
 	if t.Scenario == result.TuningQuestion && len(t.Asked) > 0 {
 		return "settings for " + t.Asked[0].Value
@@ -81,7 +79,6 @@ func tuningFacts(all []result.TuningFact) (t Table) {
 	return t
 }
 
-// tuningQuestion lists the question and the objective.
 func tuningQuestion(t *result.Tuning) []result.TuningFact {
 	facts := slices.Clone(t.Asked)
 	bound := fmt.Sprintf("%s of at most %s s", t.Objective.Metric, Brief(t.Objective.Bound))
@@ -132,7 +129,6 @@ func candidates(t *result.Tuning) Table {
 	return table
 }
 
-// chosenAs says what a candidate was chosen for.
 func chosenAs(t *result.Tuning, c *result.TunedCandidate) string {
 	var is []string
 	for _, x := range []struct {
@@ -166,7 +162,6 @@ func candidateVerdict(c *result.TunedCandidate) Cell {
 	return v
 }
 
-// candidateNotes say how the table came about.
 func candidateNotes(t *result.Tuning) []string {
 	return append([]string{
 		fmt.Sprintf("%s in virtual time, %s measured.", plural(t.Simulated, "cell"), plural(t.Measured, "cell")),

@@ -21,7 +21,6 @@ const (
 	statePassed  state = "passed every check"
 )
 
-// states are all of them, the worst first.
 var states = []state{stateFailed, stateInvalid, stateAllowed, stateCut, stateOpen, statePassed}
 
 func (s state) tone() Tone {
@@ -68,7 +67,6 @@ func (t *table) outcome() state {
 	return statePassed
 }
 
-// summary is the run's outcome in one sentence.
 func (t *table) summary() Cell {
 	if len(t.rows) == 0 {
 		return Cell{Text: "The record holds no cells.", Tone: Bad}
@@ -136,12 +134,10 @@ func ranges(checks []string) string {
 	return strings.Join(words, " ")
 }
 
-// cut reports whether any believed repetition ended at the drain limit.
 func (r *row) cut() bool {
 	return slices.ContainsFunc(r.valid, func(c *result.Cell) bool { return c.Cut })
 }
 
-// cuts says how many repetitions were cut, if others were not.
 func (r *row) cuts() string {
 	n := 0
 	for _, c := range r.valid {
@@ -160,7 +156,6 @@ func (r *row) cutFraction() *float64 {
 	return r.Median(func(c *result.Cell) *float64 { return ifSome(c.CutFraction, c.Cut) })
 }
 
-// verdict is the row's checks in a few words, and how many repetitions the figures are from.
 func (r *row) verdict() string {
 	var words []string
 	if r.void() {
@@ -230,7 +225,6 @@ func failure(g string, c result.Check) string {
 	return s + ": " + violations(c) + leading(": ", strings.Join(strings.Fields(c.Counterexample), " "))
 }
 
-// violations is how often a check failed.
 func violations(c result.Check) string {
 	s := plural(int(max(c.Violations, 1)), "violation")
 	if c.Judged > 0 {
@@ -239,8 +233,7 @@ func violations(c result.Check) string {
 	return s + leading(" (", c.Note, ")")
 }
 
-// noPower is that verdict with its figure: how many pairs could have gone wrong, of how
-// many at least.
+// noPower is that verdict with its figure: how many pairs could have gone wrong, of how many at least.
 func noPower(power *int64, least int64) string {
 	if power == nil {
 		return "no power"
@@ -248,7 +241,6 @@ func noPower(power *int64, least int64) string {
 	return fmt.Sprintf("no power (%d of %d)", *power, least)
 }
 
-// shortVerdict is a verdict in a word or sign.
 func shortVerdict(verdict string) Cell {
 	switch verdict {
 	case result.Pass:
@@ -281,7 +273,6 @@ func verdictCell(c result.Check) Cell {
 	return v
 }
 
-// checkTable has a column for each guarantee, and a row for each name.
 func checkTable(key Table, checks []string, rows int, at func(i int) ([]Cell, map[string]result.Check)) Section {
 	s := Section{ID: "checks", Title: "Verdict per check", Table: key}
 	for _, g := range checks {

@@ -9,8 +9,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// measured is a record of rows under one load; each row has the drain times of its
-// repetitions.
+// measured is a record of rows under one load; each row has the drain times of its repetitions.
 func measured(drains map[string][]float64) *result.Results {
 	res := &result.Results{Schema: result.Schema, Run: result.Run{ID: "r"}}
 	for strategy, seconds := range drains {

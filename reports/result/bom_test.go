@@ -9,8 +9,7 @@ import (
 	"github.com/watchbench/watchbench/internal/userfile"
 )
 
-// TestByteOrderMark: records that an editor saved with one of UTF-8 are read, and UTF-16 is
-// named.
+// TestByteOrderMark: records that an editor saved with one of UTF-8 are read, and UTF-16 is named.
 func TestByteOrderMark(t *testing.T) {
 	dir := t.TempDir()
 	load := map[string]func() error{

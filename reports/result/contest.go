@@ -145,7 +145,6 @@ func rankedBy(figure string) func(*Cell) *float64 {
 	}
 }
 
-// axes are the parameters in which the cells differ.
 func (r *Results) axes() (names []string) {
 	values := map[string]map[string]bool{}
 	for i := range r.Cells {
@@ -269,10 +268,8 @@ func (c *Contest) Tied() (n int) {
 	return n
 }
 
-// adaptive is the strategy that has no number of requests in flight to be set.
 const adaptive = "adaptive"
 
-// sizes orders settings of watchers.
 type sizes struct {
 	kinds, numbers []string // axes: names by which kinds differ, numbers by which settings of a kind are ordered
 }
@@ -319,7 +316,6 @@ func (s *sizes) kind(p *Group) string {
 	return strings.Join(words, "\x00")
 }
 
-// size finds the settings that keep up; nil where no cell knows.
 func (r *Results) size(points []*Group) *Sizing {
 	var s sizes
 	s.numbers, s.kinds = r.Sizes()

@@ -157,8 +157,7 @@ func winner(drains map[string][]float64) string {
 	return ""
 }
 
-// TestEqualRowsHaveNoWinner makes tables whose rows differ by noise alone, and counts
-// those that name a winner.
+// TestEqualRowsHaveNoWinner makes tables whose rows differ by noise alone, and counts those that name a winner.
 func TestEqualRowsHaveNoWinner(t *testing.T) {
 	const tables = 1000
 	for name, noise := range noises {
@@ -185,8 +184,7 @@ func TestEqualRowsHaveNoWinner(t *testing.T) {
 	}
 }
 
-// TestFarRowsHaveAWinner: what merges events is found faster than one sender, whatever
-// the noise.
+// TestFarRowsHaveAWinner: what merges events is found faster than one sender, whatever the noise.
 func TestFarRowsHaveAWinner(t *testing.T) {
 	for name, noise := range noises {
 		for _, n := range []int{3, 5, 10} {

@@ -26,7 +26,6 @@ func Differences(has, gives string, old, now any) ([]string, error) {
 	return d.found, nil
 }
 
-// asJSON is a value as JSON has it.
 func asJSON(v any) (out any, err error) {
 	data, err := json.Marshal(v)
 	if err == nil {
@@ -71,8 +70,7 @@ func (d *differ) members(place string, old, now map[string]any) {
 	}
 }
 
-// elements compares lists: of cells and other objects one by one, of plain values only
-// the first that differs.
+// elements compares lists: of cells and other objects one by one, of plain values only the first that differs.
 func (d *differ) elements(place string, old, now []any) {
 	for i := range max(len(old), len(now)) {
 		var o, n any
@@ -90,7 +88,6 @@ func (d *differ) elements(place string, old, now []any) {
 	}
 }
 
-// placeOf is the id of a cell, or the place in the list.
 func placeOf(old, now any, i int) string {
 	for _, v := range []any{old, now} {
 		if m, ok := v.(map[string]any); ok && m["id"] != nil {
@@ -100,10 +97,8 @@ func placeOf(old, now any, i int) string {
 	return fmt.Sprint(i)
 }
 
-// mostShown bounds the characters of a value that are shown.
 const mostShown = 120
 
-// differenceText is a value in a line; long ones are cut.
 func differenceText(v any) string {
 	if v == nil {
 		return "nothing"

@@ -108,8 +108,7 @@ func Replace(path string, write func(io.Writer) error) error {
 	return replace(path, write, func(*os.File) error { return nil })
 }
 
-// ReplaceDurably does the same, and survives a crash of
-// the machine.
+// ReplaceDurably does the same, and survives a crash of the machine.
 func ReplaceDurably(path string, write func(io.Writer) error) error {
 	return replace(path, write, (*os.File).Sync)
 }
@@ -159,8 +158,7 @@ func Encode(w io.Writer, res *Results) error {
 // JSON never has inside a string, so text is left alone.
 var numberList = regexp.MustCompile(`\[\n[-+.,0-9eE\s]+\]`)
 
-// filled replaces nil lists and maps that the format requires by empty ones, in a
-// copy.
+// filled replaces nil lists and maps that the format requires by empty ones, in a copy.
 func filled(res Results) Results {
 	if res.Scenario == nil {
 		res.Scenario = map[string]any{}

@@ -164,8 +164,7 @@ func TestLoadFileNamesAMissingFile(t *testing.T) {
 	}
 }
 
-// FuzzDecode looks for input that crashes the reader, or that it accepts and the
-// writer then refuses or changes.
+// FuzzDecode looks for input that crashes the reader, or that it accepts and the writer then refuses or changes.
 func FuzzDecode(f *testing.F) {
 	var buf bytes.Buffer
 	if err := Encode(&buf, sample()); err != nil {

@@ -2,8 +2,7 @@ package result
 
 import "regexp"
 
-// drawn are parts of flags that the embedded control plane draws anew each time it starts:
-// its folder and its ports.
+// drawn are parts of flags that the embedded control plane draws anew each time it starts: its folder and its ports.
 var drawn = []struct {
 	is  *regexp.Regexp
 	say string
@@ -13,8 +12,7 @@ var drawn = []struct {
 	{regexp.MustCompile(`^--secure-port=\d+$`), "--secure-port=PORT"},
 }
 
-// FixedFlags are flags of a control plane, for comparison, without what differs each time it
-// starts.
+// FixedFlags are flags of a control plane, for comparison, without what differs each time it starts.
 func FixedFlags(flags []string) []string {
 	var fixed []string
 	for _, f := range flags {

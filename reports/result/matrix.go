@@ -20,8 +20,7 @@ type Matrix struct {
 	Profile string        `json:"profile"`
 	Seconds float64       `json:"seconds"`
 	Entries []MatrixEntry `json:"entries"`
-	// Retries are the scenarios that were run twice.
-	Retries []Retry `json:"secondTries,omitempty"`
+	Retries []Retry       `json:"secondTries,omitempty"`
 }
 
 // Retry is a second try of a scenario, or of a setting that is tuned, and why the first one proves nothing.
@@ -30,8 +29,7 @@ type Retry struct {
 	Why      string `json:"why"`
 }
 
-// MostRetries is how many scenarios of a matrix may get a second try before it proves
-// nothing.
+// MostRetries is how many scenarios of a matrix may get a second try before it proves nothing.
 const MostRetries = 2
 
 // MatrixEntry is the outcome of one cell of one scenario, or why a row has none.
@@ -46,16 +44,14 @@ type MatrixEntry struct {
 	Keys     map[string]int64  `json:"keys,omitempty"`
 	Expected []string          `json:"expectedToFail,omitempty"`
 	Invalid  []string          `json:"invalid,omitempty"`
-	// Late are the reasons in Invalid that are about time: a generator or a storage behind its
-	// plan.
+	// Late are the reasons in Invalid that are about time: a generator or a storage behind its plan.
 	Late     []string `json:"lateReasons,omitempty"`
 	Error    string   `json:"error,omitempty"` // the run was aborted
 	NotBuilt string   `json:"notBuilt,omitempty"`
 	NotRun   bool     `json:"notRun,omitempty"` // the matrix ended before
 	Seconds  float64  `json:"seconds,omitempty"`
-	// First is the outcome of a first try that was repeated.
-	First string `json:"firstTry,omitempty"`
-	Dir   string `json:"dir,omitempty"` // of the run, in the matrix's folder
+	First    string   `json:"firstTry,omitempty"`
+	Dir      string   `json:"dir,omitempty"` // of the run, in the matrix's folder
 }
 
 // MatrixRow is one fault of the matrix.
@@ -124,9 +120,8 @@ var MatrixColumns = []MatrixColumn{
 	{"X", "exit", "Every watcher exits cleanly when asked to, none ends by itself or panics."},
 }
 
-// Verdict sums up an entry: failed are asserted columns that failed (with an expected
-// failure, those that did not), invalid is why it proves nothing. What failed in an
-// invalid entry failed nevertheless.
+// Verdict sums up an entry: failed are asserted columns that failed (with an expected failure, those that did not),
+// invalid is why it proves nothing. What failed in an invalid entry failed nevertheless.
 func (e *MatrixEntry) Verdict() (failed []string, invalid string) {
 	if e.NotBuilt != "" || e.NotRun {
 		return nil, ""

@@ -6,9 +6,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Merge adds the histograms of several distributions up. It is nil if one of them is
-// missing or cannot be read, or if they are empty: percentiles cannot be had in another way.
-// Values are in microseconds.
+// Merge adds the histograms of several distributions up. It is nil if one of them is missing or cannot be read, or if
+// they are empty: percentiles cannot be had in another way. Values are in microseconds.
 func Merge(all []*Quantiles) *hdrhistogram.Histogram {
 	var merged *hdrhistogram.Histogram
 	for _, q := range all {

@@ -74,7 +74,6 @@ func (r *Results) CompareReaders() {
 	}
 }
 
-// withoutReaders is the cell to compare with; nil if there is none, or several.
 func (r *Results) withoutReaders(c *Cell) (found *Cell) {
 	for i := range r.Cells {
 		o := &r.Cells[i]
@@ -89,7 +88,6 @@ func (r *Results) withoutReaders(c *Cell) (found *Cell) {
 	return found
 }
 
-// samePlan reports whether two points differ in axes of readers alone.
 func samePlan(a, b map[string]string) bool {
 	same := func(a, b map[string]string) bool {
 		for axis, point := range a {

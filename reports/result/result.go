@@ -1,6 +1,5 @@
-// Package result defines results.json, the record of one run: what was asked,
-// where it ran, and what was measured in every cell. Durations are in seconds
-// unless the field's name says otherwise; a nil pointer means "not known", which
+// Package result defines results.json, the record of one run: what was asked, where it ran, and what was measured in
+// every cell. Durations are in seconds unless the field's name says otherwise; a nil pointer means "not known", which
 // is never the same as 0.
 package result
 
@@ -32,11 +31,9 @@ type Run struct {
 	Decision    *Decision `json:"decision,omitempty"`    // if the scenario decides and the run completed
 	Interrupted bool      `json:"interrupted,omitempty"` // ended early; the cells so far are kept
 	Command     []string  `json:"command,omitempty"`
-	// Resumed are the times at which the run was taken up again to run cells that were
-	// invalid or missing.
+	// Resumed are the times at which the run was taken up again to run cells that were invalid or missing.
 	Resumed []Resumption `json:"resumed,omitempty"`
-	// Crashed are the cells in which the watcher ended by itself: they have no record, and
-	// are not run once more.
+	// Crashed are the cells in which the watcher ended by itself: they have no record, and are not run once more.
 	Crashed []Crash `json:"crashed,omitempty"`
 }
 
@@ -91,8 +88,7 @@ type Cell struct {
 	Resumed        int               `json:"resumed,omitempty"` // the resumption that ran it, from 1
 	Valid          bool              `json:"valid"`
 	InvalidReasons []string          `json:"invalidReasons,omitempty"`
-	// LateReasons are the InvalidReasons that are about time: a generator or a
-	// storage behind its plan.
+	// LateReasons are the InvalidReasons that are about time: a generator or a storage behind its plan.
 	LateReasons []string           `json:"lateReasons,omitempty"`
 	Cut         bool               `json:"cut,omitempty"` // drain limit reached; drain figures are projected
 	CutFraction float64            `json:"cutFraction,omitempty" jsonschema:"minimum=0,maximum=1"`
@@ -111,11 +107,9 @@ type Cell struct {
 	Queues      map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
 	Faults      map[string]int64   `json:"faults,omitempty"` // how often each fault fired
 	Robustness  *Robustness        `json:"robustness,omitempty"`
-	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan
-	// has no steady rate, where the load is short against storage's latency, and where
-	// something was done to the parties meanwhile.
-	Pace *Pace `json:"pace,omitempty"`
-	// Readers is about the readers during the load.
+	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan has no steady rate, where
+	// the load is short against storage's latency, and where something was done to the parties meanwhile.
+	Pace    *Pace    `json:"pace,omitempty"`
 	Readers *Readers `json:"readers,omitempty"`
 }
 
@@ -123,16 +117,14 @@ type Cell struct {
 type Pace struct {
 	KeepsUp    bool    `json:"keepsUp"`    // the backlog did not grow
 	WrittenQPS float64 `json:"writtenQPS"` // writes per second that the apiserver took
-	// GrowthQPS is by how many writes per second those grew that storage was owed; below 0
-	// where they became fewer.
+	// GrowthQPS is by how many writes per second those grew that storage was owed; below 0 where they became fewer.
 	GrowthQPS float64 `json:"growthQPS"`
 	// SentPerEvent is requests that storage acknowledged, per event that they settled, for
 	// Pods, over load and drain: below 1 where one request had the latest of several states.
 	SentPerEvent *float64 `json:"sentPerEvent,omitempty"`
 }
 
-// Quantiles of a distribution. The unit is given by the field that holds it:
-// seconds unless that name says otherwise.
+// Quantiles of a distribution. The unit is given by the field that holds it: seconds unless that name says otherwise.
 type Quantiles struct {
 	Count int64   `json:"count"`
 	P50   float64 `json:"p50"`
@@ -144,8 +136,7 @@ type Quantiles struct {
 	HDR string `json:"hdr,omitempty"`
 }
 
-// LeastForP99 is how many values a 99th percentile needs to be one: of fewer it is the
-// maximum.
+// LeastForP99 is how many values a 99th percentile needs to be one: of fewer it is the maximum.
 const LeastForP99 = 100
 
 // P99IsMax reports whether there are too few values for a 99th percentile.
@@ -214,9 +205,8 @@ type Storage struct {
 	QPS           *float64   `json:"qps,omitempty"`        // over the busy window
 	LimitQPS      *float64   `json:"limitQPS,omitempty"`   // concurrency ÷ mean latency
 	Efficiency    *float64   `json:"efficiency,omitempty"` // qps ÷ limitQPS
-	// EfficiencyBacklog is the same over the time in which at least as many objects were
-	// owed to storage as requests may be in flight, by op log and ledger. nil if that was
-	// less than ten mean latencies.
+	// EfficiencyBacklog is the same over the time in which at least as many objects were owed to storage as requests may
+	// be in flight, by op log and ledger. nil if that was less than ten mean latencies.
 	EfficiencyBacklog *float64 `json:"efficiencyBacklog,omitempty"`
 	BacklogSeconds    *float64 `json:"backlogSeconds,omitempty"` // that time
 	// received for Pods, over the events that the watcher received
@@ -224,9 +214,8 @@ type Storage struct {
 	// in the bodies of these requests, over the same events
 	BytesPerEvent     *float64 `json:"bytesPerEvent,omitempty"`
 	ConnectionsOpened *float64 `json:"connectionsOpened,omitempty"` // by the watcher, during load and drain
-	// Digest is the SHA-256 of what storage held in the end: of each object a line with kind,
-	// namespace, name, uid and content, tabs between, in the order of bytes. resourceVersions
-	// are no part of the content. Empty in a cut cell.
+	// Digest is the SHA-256 of what storage held in the end: of each object a line with kind, namespace, name, uid and
+	// content, tabs between, in the order of bytes. resourceVersions are no part of the content. Empty in a cut cell.
 	Digest string `json:"digest,omitempty"`
 }
 
@@ -308,17 +297,14 @@ const (
 
 // Check is the verdict on one guarantee.
 type Check struct {
-	Verdict    string `json:"verdict" jsonschema:"enum=pass,enum=fail,enum=fail-allowed,enum=no-power,enum=not-judged,enum=not-applicable"`
-	Violations int64  `json:"violations,omitempty"`
-	Judged     int64  `json:"judged"` // how many facts it looked at; 0 is never a pass
-	// Power is how many pairs of states could have gone wrong; nil where a check has no
-	// such figure. Without a violation, less than MinPower is no-power instead of pass.
-	Power          *int64 `json:"power,omitempty"`
-	MinPower       int64  `json:"minPower,omitempty"`
-	Counterexample string `json:"counterexample,omitempty"` // the first one: which key, versions, requests
-	// Further are the counterexamples of further violations, 49 at most.
-	Further []string `json:"furtherCounterexamples,omitempty"`
-	Note    string   `json:"note,omitempty"`
+	Verdict        string   `json:"verdict" jsonschema:"enum=pass,enum=fail,enum=fail-allowed,enum=no-power,enum=not-judged,enum=not-applicable"`
+	Violations     int64    `json:"violations,omitempty"`
+	Judged         int64    `json:"judged"` // how many facts it looked at; 0 is never a pass
+	Power          *int64   `json:"power,omitempty"`
+	MinPower       int64    `json:"minPower,omitempty"`
+	Counterexample string   `json:"counterexample,omitempty"` // the first one: which key, versions, requests
+	Further        []string `json:"furtherCounterexamples,omitempty"`
+	Note           string   `json:"note,omitempty"`
 }
 
 // Party is the machine use of one process. What one used that ended before the last

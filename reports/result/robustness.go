@@ -7,8 +7,7 @@ type Robustness struct {
 	Profile string            `json:"profile,omitempty"` // of the watcher
 	Columns map[string]Column `json:"columns"`           // C, O, L, B, I, A, T, S, X
 	Facts   []Fact            `json:"facts,omitempty"`   // what was measured beside the checks
-	// Fired is how often each fault or event happened, Keys how many objects it hit
-	// where that is known.
+	// Fired is how often each fault or event happened, Keys how many objects it hit where that is known.
 	Fired map[string]int64 `json:"fired,omitempty"`
 	Keys  map[string]int64 `json:"keys,omitempty"`
 	// Expected are the columns in which this profile is expected to fail.

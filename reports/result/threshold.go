@@ -25,8 +25,7 @@ type Threshold struct {
 	Why    string            `json:"why,omitempty"` // why the value is missing; the bound does not hold then
 }
 
-// Failed reports whether the bound does not hold at a point that has valid cells. An unknown figure
-// does not hold.
+// Failed reports whether the bound does not hold at a point that has valid cells. An unknown figure does not hold.
 func (t *Threshold) Failed() bool { return !t.Holds && t.Valid > 0 }
 
 // Figure is the value with its unit.
@@ -54,12 +53,10 @@ func (t *Threshold) String() string {
 	return s
 }
 
-// servesReaders reports whether anyone reads from the watcher in a cell.
 func servesReaders(c *Cell) bool { return c.Readers != nil && c.Readers.From == "watcher" }
 
-// JudgeThresholds sets Thresholds from the scenario's bounds and the cells, sorted by point
-// and metric. Figures of readers are bounded only where they read from the watcher. An error is a bound that cannot be
-// read.
+// JudgeThresholds sets Thresholds from the scenario's bounds and the cells, sorted by point and metric. Figures of
+// readers are bounded only where they read from the watcher. An error is a bound that cannot be read.
 func (r *Results) JudgeThresholds() error {
 	r.Thresholds = nil
 	bounds, _ := r.Scenario["thresholds"].(map[string]any)

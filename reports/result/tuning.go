@@ -28,9 +28,8 @@ type Tuning struct {
 	// Met says that a setting was measured and holds the objective in every valid cell; a note says if those are fewer than were asked for.
 	Met      bool   `json:"met"`
 	Sentence string `json:"sentence"` // the answer, readable without the question
-	// Best, RunnerUp and Original are indices of Candidates: the recommendation or what
-	// comes closest, the best of another strategy, and the best that bcs-k8s-watch has;
-	// -1 where there is none.
+	// Best, RunnerUp and Original are indices of Candidates: the recommendation or what comes closest, the best of
+	// another strategy, and the best that bcs-k8s-watch has; -1 where there is none.
 	Best     int `json:"best"`
 	RunnerUp int `json:"runnerUp"`
 	Original int `json:"original"`

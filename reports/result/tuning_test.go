@@ -9,8 +9,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// TestLoadTuningOfAnotherVersion: the error names the version, not a field that had another
-// shape in it.
+// TestLoadTuningOfAnotherVersion: the error names the version, not a field that had another shape in it.
 func TestLoadTuningOfAnotherVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), result.TuningFile)
 	if err := os.WriteFile(path, []byte(`{"schema": "watchbench/tuning/v1", "lengths": {"strategy": "keyed"}}`), 0o600); err != nil {

@@ -42,10 +42,9 @@ func unpaired(base, changed []float64) (r Ratio, x, y trimmed, ok bool) {
 	return r, x, y, true
 }
 
-// PairedRatio compares cells that were run in blocks of four, side by side in time: the
-// base, what changed, what changed, the base (or the other way round). A drift that is
-// steady within a block falls out of its ratio. ok is false with fewer than Least blocks,
-// and where a value is not above zero.
+// PairedRatio compares cells that were run in blocks of four, side by side in time: the base, what changed, what
+// changed, the base (or the other way round). A drift that is steady within a block falls out of its ratio. ok is
+// false with fewer than Least blocks, and where a value is not above zero.
 func PairedRatio(blocks [][4]float64) (r Ratio, ok bool) {
 	ratios := make([]float64, len(blocks))
 	for i, b := range blocks {
@@ -61,7 +60,6 @@ func PairedRatio(blocks [][4]float64) (r Ratio, ok bool) {
 	return paired(ratios), true
 }
 
-// paired is the ratio of which some blocks have these logarithms.
 func paired(logs []float64) Ratio {
 	slices.Sort(logs)
 	x := trim(logs)
@@ -70,8 +68,7 @@ func paired(logs []float64) Ratio {
 	}
 }
 
-// At is the interval of another level. It holds Median, which a trimmed mean's own
-// interval may miss by a hair.
+// At is the interval of another level. It holds Median, which a trimmed mean's own interval may miss by a hair.
 func (r Ratio) At(level float64) Interval {
 	half := 0.0
 	if r.se > 0 {
@@ -114,7 +111,6 @@ func logs(values []float64) ([]float64, bool) {
 	return l, ok
 }
 
-// trimmed has what Student's t needs of one set of values.
 type trimmed struct {
 	mean    float64
 	squares float64 // of the winsorized values, around their mean
@@ -143,5 +139,4 @@ func trim(sorted []float64) (x trimmed) {
 	return x
 }
 
-// variance of the trimmed mean.
 func (x trimmed) variance() float64 { return x.squares / (x.kept * (x.kept - 1)) }

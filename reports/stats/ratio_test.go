@@ -52,8 +52,7 @@ func TestAgainst(t *testing.T) {
 	}
 }
 
-// noise is that of cells on a busy machine: each is related to the one before, some are
-// slowed much, and all drift.
+// noise is that of cells on a busy machine: each is related to the one before, some are slowed much, and all drift.
 type noise struct{ sigma, related, outliers, outlier, drift float64 }
 
 func (n noise) cells(rng *rand.Rand, count int) []float64 {

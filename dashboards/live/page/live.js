@@ -5,12 +5,27 @@
   const byID = id => document.getElementById(id);
   const text = (id, s) => { const e = byID(id); if (e.textContent !== s) e.textContent = s; };
   const show = (id, on) => { byID(id).hidden = !on; };
-  const version = document.querySelector("meta[name=page]").content;
+  const meta = name => document.querySelector(`meta[name=${name}]`).content;
+  const boot = meta("boot"), history = Number(meta("history"));
   const night = matchMedia("(prefers-color-scheme: dark)");
   const DRAW_GAP = 200; // ms between two drawings
   const POLL = 500, RECONNECT = 2000; // ms between two questions
 
-  let setup, views = [], boot = "", next = 0, newest = null, seen = 0, lost = 0;
+  let views = [], next = 0, newest = null, seen = 0, lost = 0;
+
+  // The charts, and of each line its name, its path in a frame, its color and its scale. docs/dashboard.md explains them.
+  const CHARTS = [
+    ["rates", "Events", "events/s", "Events per second: received from the API server, taken by storage, merged with a later one, lost.",
+      ["received", "received", "blue"], ["sent", "sent", "green"], ["coalesced", "coalesced", "violet"], ["dropped", "dropped", "red"]],
+    ["depth", "Waiting", "events", "Events that wait in the Writer queue and in all handler queues together, and requests that storage is answering.",
+      ["Writer", "writer", "orange"], ["handlers", "handlers", "blue"], ["in flight", "inFlight", "green"]],
+    ["latency", "Storage latency", "ms", "From the request to the answer of writes, retries within a call included.",
+      ["p50", "latency.p50", "green", 1000], ["p90", "latency.p90", "blue", 1000], ["p99", "latency.p99", "orange", 1000]],
+    ["freshness", "Freshness", "s", "From the receipt of a change until storage has it, and the age of the oldest change that it lacks.",
+      ["p50", "freshness.p50", "green"], ["p99", "freshness.p99", "orange"], ["oldest unsent", "oldest", "red"]],
+    ["cpu", "CPU", "cores", "CPU time of the watcher.", ["CPU", "cpu", "blue"]],
+    ["memory", "Memory", "MiB", "Resident memory of the watcher.", ["memory", "memory", "violet", 1 / 1048576]],
+  ];
 
   // ---- figures
   const at = (frame, path) => path.split(".").reduce((x, k) => x == null ? null : x[k], frame);
@@ -18,72 +33,67 @@
   const clock = ms => new Date(ms).toLocaleTimeString();
 
   // ---- charts
-  const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  function themed(option) {
-    let source = JSON.stringify(option);
-    if (night.matches) source = source.replace(/#[0-9a-f]{6}/g, c => setup.dark[c] || c);
-    const o = JSON.parse(source);
-    const soft = css("--soft"), line = css("--line"), ink = css("--ink");
-    o.textStyle = { fontFamily: css("--sans"), color: ink };
-    for (const axis of [].concat(o.xAxis || [], o.yAxis || [])) {
-      axis.axisLabel = Object.assign({}, axis.axisLabel, { color: soft });
-      axis.axisLine = { lineStyle: { color: line } };
-      axis.splitLine = { show: axis.type === "value", lineStyle: { color: line } };
-    }
-    if (o.legend) for (const l of [].concat(o.legend)) l.textStyle = { color: ink };
-    o.tooltip = Object.assign({}, o.tooltip, { backgroundColor: css("--panel"), borderColor: line, textStyle: { color: ink, fontSize: 12 }, confine: true, transitionDuration: 0 });
-    return o;
+  const css = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  function option(lines) {
+    const soft = css("soft"), ground = css("line"), ink = css("ink");
+    const axis = type => ({ type, axisLabel: { color: soft, hideOverlap: true }, axisLine: { lineStyle: { color: ground } }, splitLine: { show: type === "value", lineStyle: { color: ground } } });
+    return {
+      animation: false, aria: { enabled: true }, textStyle: { fontFamily: css("sans"), color: ink },
+      grid: { left: 8, right: 16, top: 34, bottom: 8, containLabel: true },
+      xAxis: { ...axis("time"), splitNumber: 4 }, yAxis: { ...axis("value"), min: 0 },
+      legend: { top: 0, left: 0, icon: "roundRect", itemWidth: 14, itemHeight: 4, textStyle: { color: ink } },
+      tooltip: { trigger: "axis", backgroundColor: css("panel"), borderColor: ground, textStyle: { color: ink, fontSize: 12 }, confine: true, transitionDuration: 0 },
+      series: lines.map(([name, , color]) => ({ type: "line", name, showSymbol: false, lineStyle: { width: 1.5, color: css(color) }, itemStyle: { color: css(color) } })),
+    };
+  }
+
+  function element(tag, className, text) {
+    const e = document.createElement(tag);
+    e.className = className;
+    if (text) e.textContent = text;
+    return e;
   }
 
   class View {
-    constructor(c) {
-      this.c = c;
-      this.box = byID("chart-" + c.id);
+    constructor([id, title, unit, caption, ...lines]) {
+      this.id = id;
+      this.lines = lines;
+      this.data = lines.map(() => []);
+      const figure = element("figure", "panel"), words = document.createElement("figcaption"), head = element("h2", "", title + " ");
+      head.append(element("span", "unit", unit));
+      words.append(head, element("p", "", caption));
+      this.box = element("div", "chart");
+      this.box.setAttribute("role", "img");
+      this.box.setAttribute("aria-label", title + ": " + caption);
       this.box.hidden = true;
-      this.clear();
+      this.empty = element("p", "empty", "Nothing known yet.");
+      figure.append(words, this.box, this.empty);
+      byID("charts").append(figure);
     }
-    open() {
-      if (this.chart || this.box.hidden || !window.echarts) return;
-      this.chart = echarts.init(this.box, null, { renderer: "canvas" });
-      const option = themed(this.c.option);
-      this.chart.setOption(option);
+    add(f) {
+      this.lines.forEach(([, path, , scale], i) => {
+        const all = this.data[i], v = at(f, path);
+        const point = all.length < history ? [0, null] : all.shift();
+        point[0] = f.t;
+        point[1] = v == null ? null : v * (scale || 1);
+        all.push(point);
+        if (v != null) { this.box.hidden = false; this.empty.hidden = true; }
+      });
+      this.dirty = true;
     }
     restyle() {
       if (this.chart) { this.chart.dispose(); this.chart = null; }
       this.dirty = true;
     }
-    known() {
-      if (!this.box.hidden) return;
-      this.box.hidden = false;
-      show("empty-" + this.c.id, false);
-    }
-    forget() {
-      this.box.hidden = true;
-      show("empty-" + this.c.id, true);
-      if (this.chart) { this.chart.dispose(); this.chart = null; }
-    }
     draw() {
-      this.open();
+      if (!this.chart && !this.box.hidden && window.echarts) {
+        this.chart = echarts.init(this.box, null, { renderer: "canvas" });
+        this.chart.setOption(option(this.lines));
+      }
       if (!this.chart || !this.dirty) return;
       this.dirty = false;
-      this.paint();
+      this.chart.setOption({ series: this.data.map(data => ({ data })) }, { lazyUpdate: true, silent: true });
     }
-  }
-
-  class Lines extends View {
-    clear() { this.data = this.c.series.map(() => []); this.forget(); }
-    add(f) {
-      this.c.series.forEach((s, i) => {
-        const all = this.data[i], v = at(f, s.path);
-        const point = all.length < setup.history ? [0, null] : all.shift();
-        point[0] = f.t;
-        point[1] = v == null ? null : v * s.scale;
-        all.push(point);
-        if (v != null) this.known();
-      });
-      this.dirty = true;
-    }
-    paint() { this.chart.setOption({ series: this.data.map(data => ({ data })) }, { lazyUpdate: true, silent: true }); }
   }
 
   // ---- text
@@ -177,11 +187,6 @@
     newest = f;
     for (const v of views) v.add(f);
   }
-  function clear() {
-    newest = null;
-    for (const v of views) v.clear();
-    tell({});
-  }
   function away() {
     if (lost) return;
     lost = Date.now();
@@ -191,14 +196,13 @@
   // poll asks for the frames that the page lacks.
   async function poll() {
     try {
-      const answer = await fetch(`/frames?boot=${encodeURIComponent(boot)}&next=${next}`);
+      const answer = await fetch(`/frames?next=${next}`);
       if (!answer.ok) throw new Error(answer.statusText);
       const n = await answer.json();
-      if (n.page !== version) { location.reload(); return; }
+      if (n.boot !== boot) { location.reload(); return; } // another server, with other frames
       lost = 0;
       problem("");
-      if (n.reset) { clear(); text("status", "Connected; waiting for a reading"); }
-      boot = n.boot;
+      if (!seen) text("status", "Connected; waiting for a reading");
       next = n.next;
       n.frames.forEach(add);
       plan();
@@ -206,9 +210,8 @@
     setTimeout(poll, lost ? RECONNECT : POLL);
   }
 
-  async function start() {
-    setup = await (await fetch("/options.json")).json();
-    views = setup.charts.map(c => new Lines(c));
+  function start() {
+    views = CHARTS.map(c => new View(c));
     figures();
     night.addEventListener("change", () => { for (const v of views) v.restyle(); plan(); });
     let resizing = 0;
@@ -218,6 +221,6 @@
     poll();
   }
   // What the tests look at.
-  window.live = { state: () => ({ seen, boot, next, points: views.map(v => ({ id: v.c.id, n: (v.c.kind === "lines" ? v.data[0] : v.data).length, drawn: !!v.chart })) }), views: () => views };
-  start().catch(e => { text("status", "The page did not start: " + e.message); });
+  window.live = { state: () => ({ seen, boot, next }), views: () => views };
+  start();
 })();

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -18,8 +17,6 @@ const (
 	progressEvery = 15 * time.Second
 	// tailLines is how much of the compiler's output an error carries.
 	tailLines = 20
-	// stalePackages has go list name what go build is to compile.
-	stalePackages = `{{if .Stale}}{{.ImportPath}}{{end}}`
 	// killAfter is the go command's grace period to end its compilers.
 	killAfter = 5 * time.Second
 )
@@ -30,7 +27,7 @@ func build(ctx context.Context, opts Options, tools []tool, dir string) error {
 	for _, t := range tools {
 		names = append(names, t.name+" "+t.version())
 	}
-	b := &builder{opts: opts, todo: map[string]bool{}}
+	b := &builder{opts: opts}
 	var err error
 	if b.goTool, err = exec.LookPath("go"); err != nil {
 		return fmt.Errorf("build %s: %w; install Go, or point KUBEBUILDER_ASSETS at a directory with etcd and "+
@@ -46,7 +43,7 @@ func build(ctx context.Context, opts Options, tools []tool, dir string) error {
 			return err
 		}
 	}
-	opts.say("%d packages to compile", len(b.todo))
+	opts.say("%d packages to compile; an estimate follows in %s", b.forecast.packages, progressEvery)
 	for _, t := range tools {
 		started := time.Now()
 		if err := b.compile(ctx, t); err != nil {
@@ -64,11 +61,10 @@ func build(ctx context.Context, opts Options, tools []tool, dir string) error {
 type builder struct {
 	opts         Options
 	goTool, work string
-	todo         map[string]bool // packages to compile, by import path
-	compiled     atomic.Int64    // of them
+	forecast     forecast
 }
 
-// list makes the pinned module of a tool and counts its packages. It may have to download modules.
+// list makes the pinned module of a tool and registers its packages with the forecast. It may have to download modules.
 func (b *builder) list(ctx context.Context, t tool) error {
 	pin := filepath.Join(b.work, "pin-"+t.pin)
 	if err := os.MkdirAll(pin, 0o755); err != nil {
@@ -81,7 +77,7 @@ func (b *builder) list(ctx context.Context, t tool) error {
 		}
 	}
 	var listed, said bytes.Buffer
-	cmd := b.command(ctx, t, "list", "-deps", "-f", stalePackages, t.pkg)
+	cmd := b.command(ctx, t, "list", "-deps", "-f", listFormat, t.pkg)
 	cmd.Stdout, cmd.Stderr = &listed, &said
 	err := withProgress(cmd.Run, func(elapsed time.Duration) {
 		b.opts.say("reading the sources of %s: %s", t.name, elapsed.Round(time.Second))
@@ -89,41 +85,23 @@ func (b *builder) list(ctx context.Context, t tool) error {
 	if err != nil {
 		return failed(ctx, t, err, said.String())
 	}
-	for name := range strings.FieldsSeq(listed.String()) {
-		b.todo[name] = true
-	}
+	b.forecast.add(t.name, listed.String())
 	return nil
 }
 
 func (b *builder) compile(ctx context.Context, t tool) error {
-	out := &compiler{builder: b}
+	out := &compiler{forecast: &b.forecast, tool: t.name}
 	cmd := b.command(ctx, t, "build", "-v", "-ldflags", t.ldflags(), "-o", filepath.Join(b.work, t.name), t.pkg)
 	cmd.Stdout, cmd.Stderr = out, out
+	b.forecast.begin()
 	err := withProgress(cmd.Run, func(elapsed time.Duration) {
-		b.opts.say("building %s: %s, %d of %d packages compiled", t.name, elapsed.Round(time.Second), b.compiled.Load(),
-			len(b.todo))
+		b.opts.say("building %s: %s, %s", t.name, elapsed.Round(time.Second), b.forecast.left())
 	})
+	b.forecast.finish(t.name)
 	if err != nil {
-		return failed(ctx, t, err, out.said.String())
+		return failed(ctx, t, err, out.output())
 	}
 	return nil
-}
-
-// compiler takes what go build -v says: it counts the names of packages and keeps the rest.
-type compiler struct {
-	*builder
-	said bytes.Buffer
-}
-
-func (c *compiler) Write(p []byte) (int, error) {
-	for line := range bytes.Lines(p) { // go build writes whole lines
-		if c.todo[string(bytes.TrimSpace(line))] {
-			c.compiled.Add(1)
-			continue
-		}
-		c.said.Write(line)
-	}
-	return len(p), nil
 }
 
 // command is a go command whose process group ends with ctx, so that no compiler outlives an interrupted build.
@@ -170,7 +148,8 @@ func tail(output string) string {
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")
 }
 
-// buildEnv is the caller's environment without what is meant for the caller's own project, another target or cgo.
+// buildEnv is the caller's environment without what would change the result:
+// flags and workspaces meant for the caller's own project, another target, cgo.
 func buildEnv(env []string) []string {
 	out := make([]string, 0, len(env)+3)
 	for _, kv := range env {

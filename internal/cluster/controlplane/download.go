@@ -75,7 +75,8 @@ func (x index) newest() (best archive, err error) {
 	return best, nil
 }
 
-// downloadStamp begins the stamp of a downloaded binary; the pinned version of Kubernetes is part of the cache's path.
+// downloadStamp begins the stamp of a downloaded binary, which stands as long as the pinned version of Kubernetes does:
+// that is part of the cache's path.
 const downloadStamp = "envtest "
 
 // download puts envtest's binaries that dir lacks there. The lock must be held.
@@ -147,7 +148,7 @@ func (o Options) fetch(ctx context.Context, a archive, work string) error {
 		_, err := io.Copy(io.MultiWriter(file, hash, counter{&got}), body)
 		return err
 	}, func(elapsed time.Duration) {
-		o.say("downloading: %.0f of %.0f MB in %s", float64(got.Load())/1e6, float64(size)/1e6, elapsed.Round(time.Second))
+		o.say("downloading: %s", fetched(elapsed, float64(got.Load()), float64(size)))
 	})
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ func fakeGo(t *testing.T, script string) (calls string) {
 	dir := t.TempDir()
 	calls = filepath.Join(dir, "calls")
 	program := fmt.Sprintf(`#!/bin/sh
-[ "$1" = list ] && printf 'x/%%s\n' a b && exit 0
+[ "$1" = list ] && printf 'true|stale dependency|x/%%s|/nowhere/%%s|x.go\n' a a b b && exit 0
 echo "$@" >>%s
 while [ $# -gt 1 ]; do [ "$1" = -o ] && out=$2; shift; done
 %s
@@ -250,16 +250,6 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 	if n := len(strings.Split(got, "\n")); n != tailLines {
 		t.Errorf("tail has %d lines, want %d", n, tailLines)
-	}
-}
-
-// What go build -v says of packages is counted; the rest goes into an error.
-func TestCompilerCountsPackages(t *testing.T) {
-	b := &builder{todo: map[string]bool{"x/a": true, "x/b": true}}
-	out := &compiler{builder: b}
-	_, _ = out.Write([]byte("x/a\n# x/b\nx.go:1:2: wrong\n"))
-	if got, want := out.said.String(), "# x/b\nx.go:1:2: wrong\n"; got != want || b.compiled.Load() != 1 {
-		t.Errorf("%d compiled, output %q, want %q", b.compiled.Load(), got, want)
 	}
 }
 

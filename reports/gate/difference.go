@@ -1,4 +1,4 @@
-package versus
+package gate
 
 import (
 	"cmp"
@@ -107,7 +107,6 @@ func flatten(path string, v any, into map[string]string) {
 	}
 }
 
-// cut shortens a text to so many characters.
 func cut(s string, most int) string {
 	if r := []rune(s); len(r) > most {
 		return string(r[:most-1]) + "…"
@@ -115,7 +114,6 @@ func cut(s string, most int) string {
 	return s
 }
 
-// shownDifferences bounds those of one kind in a sentence; all are in the table.
 const shownDifferences = 2
 
 // origin says how far the runs compare.

@@ -1,4 +1,4 @@
-package versus
+package gate
 
 import (
 	"maps"
@@ -55,7 +55,6 @@ func oneWatcher(res *result.Results) bool {
 	})
 }
 
-// exact is the point with the same parameters, nil if there is none.
 func exact(groups []*result.Group, p *result.Group) *result.Group {
 	if i := slices.IndexFunc(groups, func(g *result.Group) bool { return maps.Equal(g.Params, p.Params) }); i >= 0 {
 		return groups[i]
@@ -63,7 +62,6 @@ func exact(groups []*result.Group, p *result.Group) *result.Group {
 	return nil
 }
 
-// ofWatcher returns the parameters that are the watcher's, or the others.
 func ofWatcher(params map[string]string, watcher bool) map[string]string {
 	some := maps.Clone(params)
 	maps.DeleteFunc(some, func(k, _ string) bool { return result.OfWatcher(k) != watcher })
@@ -81,7 +79,6 @@ func (p *Point) All(run int) []*result.Cell { return p.all[run] }
 // Has reports whether a run has cells of the point, valid or not.
 func (p *Point) Has(run int) bool { return len(p.all[run]) > 0 }
 
-// cut counts a run's valid cells that were cut at the drain limit.
 func (p *Point) cut(run int) (n int) {
 	for _, c := range p.all[run] {
 		if c.Valid && c.Cut {

@@ -1,5 +1,4 @@
-// Package commandline runs the programs that take flags only: one line for an error, one table of exit codes.
-package commandline
+package terminal
 
 import (
 	"context"

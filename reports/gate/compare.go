@@ -1,4 +1,4 @@
-package versus
+package gate
 
 import (
 	"cmp"
@@ -54,21 +54,21 @@ type RunInfo struct {
 
 // Figure is one metric at one point.
 type Figure struct {
-	Point  string  `json:"point"`
-	Metric string  `json:"metric"`
-	Unit   string  `json:"unit,omitempty"` // of the values: s, ms, µs, MiB, B, KiB/s, /s, share; empty for a count
-	Sides  [2]Side `json:"sides"`          // by run
+	Point  string        `json:"point"`
+	Metric string        `json:"metric"`
+	Unit   string        `json:"unit,omitempty"` // of the values: s, ms, µs, MiB, B, KiB/s, /s, share; empty for a count
+	Sides  [2]FigureSide `json:"sides"`          // by run
 	// Ratio is B's value divided by A's, with its interval at 1 - stats.Alpha.
 	Ratio     *float64 `json:"ratio,omitempty"`
 	RatioLow  *float64 `json:"ratioLow,omitempty"`
 	RatioHigh *float64 `json:"ratioHigh,omitempty"`
-	Verdict   Verdict  `json:"verdict"`
+	Verdict   Change   `json:"verdict"`
 	Why       string   `json:"why,omitempty"` // it is not comparable
 	metric    result.Metric
 }
 
-// Side is a figure as one run has it.
-type Side struct {
+// FigureSide is a figure as one run has it.
+type FigureSide struct {
 	N     int      `json:"n"`               // repetitions that know it
 	Value *float64 `json:"value,omitempty"` // median; of percentiles, of all operations together; of faults, the total
 	// Low and High are the ends of the value's interval at stats.Level, where it has one.
@@ -77,16 +77,16 @@ type Side struct {
 	values []float64
 }
 
-// Verdict is the result of a figure's comparison.
-type Verdict string
+// Change is the result of a figure's comparison.
+type Change string
 
-// Verdicts.
+// Changes.
 const (
-	BetterThan    Verdict = "better"
-	WorseThan     Verdict = "worse"
-	Differs       Verdict = "differs" // and neither is better
-	NoDifference  Verdict = "no difference shown"
-	NotComparable Verdict = "not comparable"
+	BetterThan    Change = "better"
+	WorseThan     Change = "worse"
+	Differs       Change = "differs" // and neither is better
+	NoDifference  Change = "no difference shown"
+	NotComparable Change = "not comparable"
 )
 
 // Metrics finds the metrics that patterns name, in the order of results.json: a name, such as freshness.p99, or one
@@ -161,7 +161,7 @@ func Compare(metrics []result.Metric, base, now Run) (*Comparison, error) {
 		figures := make([]Figure, len(c.points))
 		var before, after [][]float64
 		for i := range c.points {
-			figures[i] = figureOf(m, &c.points[i])
+			figures[i] = figureAt(m, &c.points[i])
 			before, after = append(before, figures[i].Sides[0].values), append(after, figures[i].Sides[1].values)
 		}
 		for i, r := range stats.Against(before, after) {
@@ -180,19 +180,19 @@ func Compare(metrics []result.Metric, base, now Run) (*Comparison, error) {
 
 // known reports whether a run knows the figure, and it is not 0 in both.
 func (f *Figure) known() bool {
-	known := func(s Side) bool { return s.Value != nil && *s.Value != 0 }
+	known := func(s FigureSide) bool { return s.Value != nil && *s.Value != 0 }
 	return known(f.Sides[0]) || known(f.Sides[1]) || (f.Sides[0].Value == nil) != (f.Sides[1].Value == nil)
 }
 
 // figureOf is a metric at a point. What went wrong counts also in cut and invalid cells.
-func figureOf(m result.Metric, p *Point) Figure {
+func figureAt(m result.Metric, p *Point) Figure {
 	f := Figure{Point: p.Name, Metric: m.Name, Unit: m.Unit, metric: m}
 	for run, cells := range p.Cells {
 		if m.Total || strings.HasPrefix(m.Name, "load.") {
 			cells = p.all[run]
 		}
 		sum := m.Over(cells)
-		s := Side{N: len(sum.Values), values: sum.Values}
+		s := FigureSide{N: len(sum.Values), values: sum.Values}
 		if sum.Value != nil && finite(*sum.Value) {
 			s.Value = sum.Value
 		}
@@ -204,11 +204,9 @@ func figureOf(m result.Metric, p *Point) Figure {
 	return f
 }
 
-// finite reports whether JSON can carry a number.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// rounding is the width, as a part of the ratio, of the interval of values without noise.
-const rounding = 1e-9
+const noiseless = 1e-9
 
 // judge compares both sides; r is the ratio of the two.
 func (f *Figure) judge(p *Point, r stats.Ratio) {
@@ -224,7 +222,7 @@ func (f *Figure) judge(p *Point, r stats.Ratio) {
 	side := beyond(base.values, now.values)
 	if i := r.At(1 - stats.Alpha); r.N > 0 && f.Ratio != nil && !m.Total && finite(i.High) {
 		low, high := min(i.Low, *f.Ratio), max(i.High, *f.Ratio)
-		if high/low-1 < rounding {
+		if high/low-1 < noiseless {
 			low, high = *f.Ratio, *f.Ratio
 		}
 		f.RatioLow, f.RatioHigh = &low, &high
@@ -310,7 +308,6 @@ func (f *Figure) obstacle(p *Point) string {
 	return ""
 }
 
-// class orders figures: what went wrong, what changed, what did not, what does not compare.
 func (f *Figure) class() int {
 	switch {
 	case f.Verdict == NotComparable:
@@ -323,7 +320,6 @@ func (f *Figure) class() int {
 	return 1
 }
 
-// change is how far the sides are apart, as a logarithm.
 func (f *Figure) change() float64 {
 	switch {
 	case f.Verdict == NotComparable:
@@ -356,7 +352,6 @@ func (p *Point) leftOut() (all []string) {
 	return all
 }
 
-// shownFaults bounds what went wrong in a sentence.
 const shownFaults = 4
 
 // verdict says what came out: first what went wrong, then what changed most.
@@ -368,7 +363,7 @@ func (c *Comparison) verdict() string {
 	if n := len(parts); n > shownFaults {
 		parts = append(parts[:shownFaults], fmt.Sprintf("and %d more such faults", n-shownFaults))
 	}
-	count, most := map[Verdict]int{}, map[Verdict]string{}
+	count, most := map[Change]int{}, map[Change]string{}
 	for i := range c.Figures {
 		f := &c.Figures[i]
 		count[f.Verdict]++
@@ -381,13 +376,13 @@ func (c *Comparison) verdict() string {
 		}
 	}
 	var found []string
-	for _, v := range []Verdict{WorseThan, BetterThan, Differs} {
+	for _, v := range []Change{WorseThan, BetterThan, Differs} {
 		if count[v] > 0 {
 			word := strings.Replace(string(v), "differs", "different", 1)
 			found = append(found, fmt.Sprintf("%d %s%s", count[v], word, most[v]))
 		}
 	}
-	for _, v := range []Verdict{NoDifference, NotComparable} {
+	for _, v := range []Change{NoDifference, NotComparable} {
 		if count[v] > 0 {
 			found = append(found, fmt.Sprintf("%d %s", count[v], v))
 		}
@@ -423,7 +418,6 @@ func (c *Comparison) faults() (parts []string) {
 	return parts
 }
 
-// minus returns the words of a that b lacks.
 func minus(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }

@@ -1,4 +1,4 @@
-package commandline
+package terminal
 
 import (
 	"bytes"
@@ -60,7 +60,7 @@ func TestWrap(t *testing.T) {
 		t.Error(out.String())
 	}
 	for line := range strings.Lines(out.String()) {
-		if len(strings.TrimRight(line, " \n")) > Columns {
+		if len(strings.TrimRight(line, " \n")) > HelpColumns {
 			t.Errorf("too wide: %q", line)
 		}
 	}

@@ -1,4 +1,4 @@
-package versus
+package gate
 
 import (
 	"fmt"
@@ -56,7 +56,7 @@ func TestVerdict(t *testing.T) {
 		name      string
 		metric    string
 		base, now []result.Cell
-		want      Verdict
+		want      Change
 		why       string
 	}{
 		{"much more CPU", metric, cpu(same...), cpu(130, 131, 132, 129, 130), WorseThan, ""},
@@ -110,7 +110,7 @@ func TestLostComesFirst(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		base, now []result.Cell
-		want      Verdict
+		want      Change
 		total     float64
 	}{
 		{"one object where none was lost", lost(0, 0, 0), lost(0, 1, 0), WorseThan, 1},
@@ -144,8 +144,7 @@ func TestLostComesFirst(t *testing.T) {
 	}
 }
 
-// Percentiles come from merged histograms, never from an average, and not at all where a
-// histogram is missing.
+// Percentiles come from merged histograms, never from an average, and not at all where a histogram is missing.
 func TestPercentilesAreMerged(t *testing.T) {
 	fresh := func(seconds int64, n int64) func(*result.Cell) {
 		h := hdrhistogram.New(1, 3_600_000_000, 3)
@@ -212,7 +211,7 @@ func TestLessWasWritten(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		writes int64
-		want   Verdict
+		want   Change
 	}{{1000, BetterThan}, {950, BetterThan}, {500, Differs}, {2000, Differs}} {
 		if s := compared(t, "handler.drainSeconds", drains(10, 1000), drains(5, tt.writes)).Figures[0]; s.Verdict != tt.want {
 			t.Errorf("half the drain after %d writes instead of 1000: %s, want %s", tt.writes, s.Verdict, tt.want)

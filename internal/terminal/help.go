@@ -1,4 +1,4 @@
-package commandline
+package terminal
 
 import (
 	"fmt"
@@ -8,10 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Columns is the width that help keeps to.
-const Columns = 80
+// HelpColumns is the width that help keeps to.
+const HelpColumns = 80
 
-// groupKey is the annotation of a flag with the title of its group.
 const groupKey = "group"
 
 // Group puts flags below a title of their own in help.
@@ -38,13 +37,12 @@ func flagUsages(flags *pflag.FlagSet) string {
 		if title != none {
 			fmt.Fprintf(&b, "\n%s:\n", title)
 		}
-		b.WriteString(sets[title].FlagUsagesWrapped(Columns))
+		b.WriteString(sets[title].FlagUsagesWrapped(HelpColumns))
 	}
 	return b.String()
 }
 
-// Wrap has the help of cmd and its subcommands keep to Columns: flags, and the paragraphs
-// of Long that are wider.
+// Wrap has the help of cmd and its subcommands keep to HelpColumns: flags, and the paragraphs of Long that are wider.
 func Wrap(cmd *cobra.Command) {
 	cobra.AddTemplateFunc("flagUsages", flagUsages)
 	cmd.SetUsageTemplate(strings.NewReplacer(
@@ -59,7 +57,7 @@ func wrapLong(cmd *cobra.Command) {
 	paragraphs := strings.Split(cmd.Long, "\n\n")
 	for i, p := range paragraphs {
 		for line := range strings.Lines(p) {
-			if len([]rune(line)) > Columns {
+			if len([]rune(line)) > HelpColumns {
 				paragraphs[i] = wrapped(p)
 			}
 		}
@@ -70,7 +68,6 @@ func wrapLong(cmd *cobra.Command) {
 	}
 }
 
-// wrapped breaks a paragraph anew.
 func wrapped(paragraph string) string {
 	var b strings.Builder
 	column := 0
@@ -78,7 +75,7 @@ func wrapped(paragraph string) string {
 		width := len([]rune(word))
 		switch {
 		case column == 0:
-		case column+1+width > Columns:
+		case column+1+width > HelpColumns:
 			b.WriteByte('\n')
 			column = 0
 		default:
