@@ -91,6 +91,7 @@ func TestWalk(t *testing.T) {
 func TestHelp(t *testing.T) {
 	for want, args := range map[string][]string{
 		"k8s-watch check -f config.json": {"--help"}, "Exit code 0": {"check", "--help"}, "kubectl apply": {"rbac", "--help"},
+		"Exit codes: 0 equal": {"audit", "--help"},
 	} {
 		cmd := program(t.Context(), t, args...)
 		var errors strings.Builder

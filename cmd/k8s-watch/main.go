@@ -1,6 +1,6 @@
 // Command k8s-watch copies the objects of a Kubernetes cluster into bcs-storage.
 // It reads the configuration of bcs-k8s-watch and can take its place. "k8s-watch check"
-// says what it would do with one.
+// says what it would do with one; "k8s-watch audit" compares storage with the cluster.
 package main
 
 import (
@@ -29,7 +29,8 @@ const (
 
 const mainUsage = `k8s-watch -f config.json copies the objects of a Kubernetes cluster into bcs-storage.
 k8s-watch check -f config.json says what it would do; k8s-watch rbac -f config.json
-prints the rights that it needs.
+prints the rights that it needs; k8s-watch audit -f config.json names the rows of storage
+that differ from the cluster.
 
 Exit codes: 0 clean exit, 1 error, also a lost lease, 2 usage or bad input.
 
@@ -45,10 +46,9 @@ func run(args []string) int {
 		case "check":
 			return check(args[1:], os.Stdout)
 		case "audit":
-			return fail(exitBadInput, errors.New("audit was removed: a running k8s-watch compares storage with the cluster, "+
-				"repairs what differs and logs it"))
+			return audit(args[1:], os.Stdout)
 		}
-		if near := badinput.Nearest(args[0], []string{"rbac", "check"}); near != "" {
+		if near := badinput.Nearest(args[0], []string{"rbac", "check", "audit"}); near != "" {
 			return fail(exitBadInput, fmt.Errorf("unknown command %q: did you mean %s?", args[0], near))
 		}
 	}

@@ -14,16 +14,15 @@ var mistakes = []struct {
 	args                         []string
 	want                         string
 }{
-	{"removed command", "start", "", "", []string{"audit"}, "audit was removed: a running k8s-watch"},
-	{"no file", "start check rbac", "", "", []string{}, "give one with -f FILE"},
-	{"unknown flag", "start check rbac", "", "", []string{"--config", "x"}, "unknown flag: --config"},
+	{"no file", "start check rbac audit", "", "", []string{}, "give one with -f FILE"},
+	{"unknown flag", "start check rbac audit", "", "", []string{"--config", "x"}, "unknown flag: --config"},
 	{"misspelt flag", "start", "", "", []string{"--addrss"}, "unknown flag: --addrss (did you mean --address?)"},
 	{"misspelt command", "start", "", "", []string{"chek"}, `unknown command "chek": did you mean check?`},
-	{"argument", "start check rbac", "", "", []string{"-f", "CONFIG", "y"}, `unexpected argument "y": the configuration file is given with -f`},
-	{"missing file", "start check rbac", "", "", []string{"-f", "/none.json"}, "/none.json: cannot be read: no such file"},
+	{"argument", "start check rbac audit", "", "", []string{"-f", "CONFIG", "y"}, `unexpected argument "y": the configuration file is given with -f`},
+	{"missing file", "start check rbac audit", "", "", []string{"-f", "/none.json"}, "/none.json: cannot be read: no such file"},
 	{"missing filter", "start check rbac", "", "", []string{"-f", "CONFIG", "--filterConfigPath", "/none"}, "/none: cannot be read"},
 	{"missing kubeconfig", "rbac", "", "", []string{"-f", "CONFIG", "--kubeconfig", "/none"}, "/none"},
-	{"wrong type", "start check rbac", `"v":"x"`, "", nil, "config.json:3: v: want a whole number"},
+	{"wrong type", "start check rbac audit", `"v":"x"`, "", nil, "config.json:3: v: want a whole number"},
 	{"misspelt key", "start check rbac", `"synchroniser":1`, "", nil, `synchroniser: unknown key, did you mean "synchronizer"?`},
 	{"key that is gone", "start check", `"alertor":{"bcsHealth":true}`, "", nil, "config.json:3: alertor: no alerts are sent any more, leave it out: subscribe"},
 	{"useless mask", "start check rbac", "", `{"resourceMaskers":[{"kind":"Pod"}]}`, nil, "filter.json:1: resourceMaskers[0]: want a kind and a path"},

@@ -133,7 +133,7 @@ func (s *Synchronizer) take(ctx context.Context, f *findings, x suspect) {
 			break
 		}
 		s.metrics.repairs.WithLabelValues(x.Kind).Inc()
-		if f.repaired <= mostLogged {
+		if f.repaired <= mostLogged && s.differs == nil {
 			s.set.Logger.Info("storage differs, repaired", "object", x.Key)
 		}
 	case unrepaired:
@@ -181,6 +181,10 @@ func (s *Synchronizer) examine(ctx context.Context, x suspect, first bool) (find
 }
 
 func (s *Synchronizer) repair(ctx context.Context, x suspect) error {
+	if s.differs != nil {
+		s.differs(x)
+		return nil
+	}
 	if x.uid != "" {
 		return s.set.Cache.Remove(ctx, x.Key, x.uid)
 	}

@@ -129,6 +129,7 @@ type Synchronizer struct {
 	memory  memory        // of the one goroutine that compares all kinds
 	metrics *metrics
 	running atomic.Bool
+	differs func(suspect) // takes what differs, of several goroutines, instead of a repair; nil: see Audit
 
 	asking  chan struct{} // size 1: full once somebody asks what changed is
 	asked   chan struct{} // closed when changed is known
