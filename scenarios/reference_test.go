@@ -47,7 +47,7 @@ func TestReferenceSettings(t *testing.T) {
 		}
 		handler, writer := want.Handler, want.Writer
 		if legacy && row.Setup == reference.Before {
-			handler = want.Writer + want.Queues*want.Handler
+			handler = want.Room()
 		}
 		if s.Watcher.HandlerQueueLen != handler || !legacy && (s.Watcher.WriterQueueLen != writer || s.Watcher.QueueFull != "block") {
 			t.Errorf("%s: %+v", c.ID, s.Watcher)

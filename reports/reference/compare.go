@@ -132,8 +132,33 @@ func (l *Line) fixed() *float64 {
 	return l.median(func(c *result.Cell) *float64 { return Busiest(c, MostDrain) })
 }
 
+// mostQueued is how many Pod events waited at one time.
+func (l *Line) mostQueued() *float64 {
+	return l.median(func(c *result.Cell) *float64 {
+		if s := c.Series[result.SeriesQueueDepth]; len(s.V) > 0 {
+			return new(slices.Max(s.V))
+		}
+		return nil
+	})
+}
+
 func (l *Line) median(of func(*result.Cell) *float64) *float64 {
 	return (&result.Group{Cells: l.valid}).Median(of)
+}
+
+// queueFull is whether the Writer queue was full. The profile legacy has none in the path of Pods; its one queue has
+// the room of both.
+func (l *Line) queueFull() (full *bool) {
+	for _, c := range l.valid {
+		depth, least := c.Writer.FullSeconds, math.SmallestNonzeroFloat64
+		if c.Handler.Strategy == Legacy {
+			depth, least = c.Handler.MaxDepth, float64(c.Handler.Capacity)
+		}
+		if depth != nil && (full == nil || *depth >= least) {
+			full = new(*depth >= least)
+		}
+	}
+	return full
 }
 
 // AllKinds is the rate of requests of all kinds over the drain of Pods: from the start of the

@@ -66,12 +66,15 @@ func TestOtherBinary(t *testing.T) {
 // TestGood: a run of the published shape holds every rule that it can, and says which it cannot.
 func TestGood(t *testing.T) {
 	c := Compare(good())
-	if len(c.Lines) != 5 || len(c.Factors) != 2 || len(c.Rules) != 2 {
+	if len(c.Lines) != 5 || len(c.Factors) != 2 || len(c.Rules) != 5 {
 		t.Fatalf("%d lines, %d factors, %d rules", len(c.Lines), len(c.Factors), len(c.Rules))
 	}
 	for _, tc := range []struct{ word, verdict, figures string }{
 		{"after beats", Holds, "6.5 × the storage rate; published 6.1 ×, and 8.4 × over the drains alone: 20 to 20 threads 5.8 (published 5.6), 100 to 80 threads 7.3 (published 6.6)"},
 		{"flat", Holds, "32.0 to 33.0 requests/s in 3 rows (flat: within ×1.25)"},
+		{"grows with the load", Holds, "126.7 requests/s in 30 s at 340 writes/s, 240.0 at 500"},
+		{"Writer queue", NotMeasured, "at most 100 of the 11264 events that the queues hold waited: the load was too low"},
+		{"drain", Holds, "before 1170 writes 100.0 s, 2900 writes 300.0 s"},
 	} {
 		if r := ruleOf(t, c, Ours, tc.word); r.Verdict != tc.verdict || !strings.HasPrefix(r.Figures, tc.figures) {
 			t.Errorf("%s: %s, %s; want %s, %s", r.Name, r.Verdict, r.Figures, tc.verdict, tc.figures)
@@ -140,6 +143,24 @@ func TestBad(t *testing.T) {
 		}},
 		{"before follows the load", "flat", Fails, func(r *result.Results) { *at(r, "before-100") = measured("before", "before-100", 500, 60, 300) }},
 		{"one row before", "flat", NotMeasured, func(r *result.Results) { r.Cells = r.Cells[2:] }},
+		{"after is flat", "grows with the load", Fails, func(r *result.Results) { *at(r, "after-80") = measured("after", "after-80", 500, 191, 21) }},
+		{"the load was the same", "grows with the load", NotMeasured, func(r *result.Results) { *at(r, "after-80") = measured("after", "after-80", 350, 240, 30) }},
+		{"full where it is not published", "Writer queue", Fails, func(r *result.Results) { at(r, "before-10").Writer.FullSeconds = new(2.0) }},
+		{"full as published", "Writer queue", Holds, func(r *result.Results) { at(r, "before-100").Writer.FullSeconds = new(2.0) }},
+		{"room used up, and never full", "Writer queue", Fails, func(r *result.Results) {
+			at(r, "before-100").Series[result.SeriesQueueDepth] = result.Series{V: []float64{0, 12000}}
+		}},
+		{"not known", "Writer queue", NotMeasured, func(r *result.Results) {
+			for i := range r.Cells {
+				r.Cells[i].Writer.FullSeconds = nil
+			}
+		}},
+		{"more drains sooner", "drain", Fails, func(r *result.Results) { at(r, "before-100").Handler.DrainSeconds = new(80.0) }},
+		{"no drain", "drain", NotMeasured, func(r *result.Results) {
+			for i := range r.Cells {
+				r.Cells[i].Handler.DrainSeconds = nil
+			}
+		}},
 	} {
 		res := good()
 		tc.change(res)
@@ -149,11 +170,20 @@ func TestBad(t *testing.T) {
 	}
 }
 
-// TestLegacy: the profile is compared by itself.
+// TestLegacy: the profile is compared by itself, and its one queue stands for the Writer's.
 func TestLegacy(t *testing.T) {
 	res := good()
 	for i := range res.Cells {
-		res.Cells[i].Params["watcher"] = "legacy-" + res.Cells[i].Params["watcher"]
+		c := &res.Cells[i]
+		c.Params["watcher"] = "legacy-" + c.Params["watcher"]
+		c.Writer.FullSeconds, c.Handler.Strategy, c.Handler.Capacity, c.Handler.MaxDepth = nil, Legacy, 11264, new(100.0)
+	}
+	if r := ruleOf(t, Compare(res), Legacy, "Writer queue"); r.Verdict != NotMeasured {
+		t.Errorf("%+v", r)
+	}
+	res.Cells[2].Handler.MaxDepth = new(11264.0)
+	if r := ruleOf(t, Compare(res), Legacy, "Writer queue"); r.Verdict != Holds {
+		t.Errorf("%+v", r)
 	}
 	if c := Compare(res); len(c.of(Ours, "")) != 0 || len(c.Factors) != 2 || c.Factors[0].Watcher != Legacy {
 		t.Errorf("%+v", c.Factors)
@@ -195,6 +225,17 @@ func TestOthers(t *testing.T) {
 	res.Cells[0].Valid, res.Cells[0].InvalidReasons = false, []string{"storage was late"}
 	if c := Compare(res); c.Lines[0].All() != nil || c.Lines[0].Why != "storage was late" {
 		t.Errorf("an invalid cell has figures: %+v", c.Lines[0])
+	}
+}
+
+// TestUnknownDepth: how many events waited is not 0 where it is not known.
+func TestUnknownDepth(t *testing.T) {
+	res := good()
+	for i := range res.Cells {
+		delete(res.Cells[i].Series, result.SeriesQueueDepth)
+	}
+	if r := ruleOf(t, Compare(res), Ours, "Writer queue"); r.Verdict != NotMeasured || strings.Contains(r.Figures, "0 of") {
+		t.Errorf("%+v", r)
 	}
 }
 

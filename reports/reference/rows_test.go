@@ -135,15 +135,14 @@ func TestMix(t *testing.T) {
 // TestBacklogWaits: in the rows in which the Writer queue was full, what was sent is what the queues hold and what
 // was sent meanwhile. So nothing was dropped from a queue that had room, and the scenario's queues block.
 func TestBacklogWaits(t *testing.T) {
-	n, set := 0, Settings[Before]
-	room := set.Writer + set.Queues*set.Handler
+	n := 0
 	for _, r := range Rows() {
 		if r.WriterFullS == 0 {
 			continue
 		}
 		n++
 		sent := r.DrainS * r.Serial()
-		if held := float64(room) + (r.WriterFullS+r.Seconds)*r.Serial(); math.Abs(sent/held-1) > 0.05 {
+		if held := float64(Settings[Before].Room()) + (r.WriterFullS+r.Seconds)*r.Serial(); math.Abs(sent/held-1) > 0.05 {
 			t.Errorf("%s sent %.0f, held and sent meanwhile are %.0f", r.Name(), sent, held)
 		}
 	}
