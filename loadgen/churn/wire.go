@@ -22,7 +22,7 @@ type wire struct {
 	rest    *rest.Config
 	client  *clients
 	timeout time.Duration // of one attempt
-	shape   shaper
+	shape   *shape.Maker
 	targets *targets
 }
 
