@@ -6,7 +6,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// bystanderInFlight bounds the trickle's requests under way.
 const bystanderInFlight = 10
 
 // trickle updates the bystander objects until ctx ends.

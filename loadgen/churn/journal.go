@@ -24,7 +24,6 @@ func newJournal(log Recorder) *journal {
 
 func (j *journal) enter(phase string) { j.phase.Store(&phase) }
 
-// freeID numbers a request that the plan does not foresee.
 func (j *journal) freeID() int64 { return j.nextID.Add(1) - 1 }
 
 // free is the record of a request that the plan does not foresee, begun now.
@@ -38,7 +37,6 @@ func (j *journal) free(kind, namespace, name, what string) oplog.Record {
 
 type times struct{ intended, started, finished int64 }
 
-// recordAttempt logs one attempt of an operation on an object.
 func (j *journal) recordAttempt(op plan.Op, st *object, a answer, attempt int, t times) {
 	r := oplog.Record{
 		ID: op.ID, Attempt: attempt, Phase: op.Phase, Type: op.Type, Thread: op.Thread,
@@ -61,7 +59,6 @@ func (j *journal) recordAttempt(op plan.Op, st *object, a answer, attempt int, t
 	j.log.Append(r)
 }
 
-// record logs what is neither retried nor about a pod, and finishes now.
 func (j *journal) record(r oplog.Record, a answer) {
 	r.Finished, r.Status, r.UID, r.ResourceVersion = j.clock.now(), a.status, string(a.uid), a.version
 	if a.err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
-// prepareWorkers is how many objects are made (and removed) at a time.
 const prepareWorkers = 32
 
 // ErrInUse means that objects with the names of this run exist already.
@@ -41,7 +40,6 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// reachable turns the many ways of not reaching an apiserver into one error.
 func (e *Engine) reachable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
@@ -96,7 +94,6 @@ func (e *Engine) createOnce(ctx context.Context, in schema.GroupVersionResource,
 	return nil
 }
 
-// notCreated is the error of an object that could not be created before the load.
 func (e *Engine) notCreated(kind, name string, err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID, or clean up "+

@@ -133,7 +133,6 @@ func DefaultLoad() Load {
 	}
 }
 
-// arrival is the process in force.
 func (c *Load) arrival() string {
 	switch {
 	case c.Arrival != "":
