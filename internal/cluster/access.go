@@ -18,7 +18,6 @@ import (
 // probeTimeout bounds one request that only asks whether an apiserver is there.
 const probeTimeout = 10 * time.Second
 
-// get fetches one path from an apiserver and keeps no connection.
 func get(ctx context.Context, cfg *rest.Config, path string) ([]byte, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Timeout = probeTimeout
@@ -64,7 +63,6 @@ func waitFor(ctx context.Context, cfg *rest.Config, path string, limit time.Dura
 	return nil
 }
 
-// etcdVersion asks etcd's plain HTTP endpoint.
 func etcdVersion(ctx context.Context, url string) (string, error) {
 	var answer struct {
 		Server string `json:"etcdserver"`
@@ -80,7 +78,6 @@ func etcdVersion(ctx context.Context, url string) (string, error) {
 	return answer.Server, nil
 }
 
-// ask fetches a page.
 func ask(ctx context.Context, client *http.Client, url string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

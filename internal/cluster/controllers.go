@@ -61,7 +61,6 @@ func (o EmbeddedOptions) grace() map[string]string {
 		"default-unreachable-toleration-seconds": seconds}
 }
 
-// controller is one process that writes to the cluster by itself.
 type controller struct {
 	party  string
 	user   envtest.User
@@ -142,7 +141,6 @@ func (r *run) startControllers(ctx context.Context, binaries string, admin *rest
 	})
 }
 
-// healthEvery is the time between two looks at a controller that starts.
 const healthEvery = 100 * time.Millisecond
 
 // startController starts one and returns the wait for its health.
@@ -171,7 +169,6 @@ func (r *run) startController(c controller, binaries string) (probe func(context
 	}, nil
 }
 
-// process is a party that we, and not envtest, have started.
 type process struct {
 	party string
 	log   string

@@ -23,7 +23,6 @@ const (
 // docker calls Docker's command line client, as kind does: both then see the same daemon, context and credentials.
 type docker struct{}
 
-// check says how Docker is unavailable.
 func (d docker) check(ctx context.Context) error {
 	const remedy = "see that docker version works for this user, or use the embedded cluster, which needs no Docker"
 	asked, cancel := context.WithTimeoutCause(ctx, dockerTimeout, fmt.Errorf("no answer for %s", dockerTimeout))

@@ -42,7 +42,6 @@ type EmbeddedOptions struct {
 
 const contextName = "watchbench-embedded"
 
-// dirPrefix begins the name of each run's directory.
 const dirPrefix = "watchbench-cluster-"
 
 // apiserverFlags are the defaults on top of envtest's. They make room for write load on a small machine and change
@@ -102,7 +101,6 @@ func (e *embedded) Up(ctx context.Context, progress func(string)) (*Cluster, err
 
 var errPortTaken = errors.New("a port is in use")
 
-// run is one attempt.
 type run struct {
 	dir   string
 	logs  map[string]string
@@ -229,7 +227,6 @@ func (r *run) openLog(dir, party string) error {
 	return nil
 }
 
-// setFlags applies defaults and then what the user asked for.
 func setFlags(args *envtest.Arguments, sets ...map[string]string) {
 	for _, set := range sets {
 		for name, value := range set {

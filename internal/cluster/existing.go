@@ -110,7 +110,6 @@ func (c *Cluster) Check(ctx context.Context) error {
 	return nil
 }
 
-// stateFile holds the exported fields of a Cluster.
 const stateFile = "cluster.json"
 
 func (c *Cluster) save() error {
@@ -124,7 +123,6 @@ func (c *Cluster) save() error {
 	return nil
 }
 
-// keptDir is the directory of the cluster that outlives its process.
 func keptDir(opts EmbeddedOptions) (string, error) {
 	root, err := controlplane.Options{Cache: opts.Cache}.Root()
 	if err != nil {

@@ -97,7 +97,6 @@ etcd:
 	}
 }
 
-// kindRun is one cluster in use.
 type kindRun struct {
 	opts     KindOptions
 	docker   docker

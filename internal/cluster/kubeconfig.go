@@ -18,6 +18,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/owned"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // KubeconfigOptions says which existing cluster to use.
@@ -119,6 +120,24 @@ func (k *kubeconfig) Up(ctx context.Context, progress func(string)) (*Cluster, e
 	}
 	say("using kube-apiserver %s of context %s", c.Version, k.opts.Context)
 	return c, nil
+}
+
+// lend lets child processes read a kubeconfig until remove is called or, by a watchdog, this process ends.
+func lend(cfg *api.Config, temp string) (path string, remove func() error, err error) {
+	dir, err := tempDir(temp)
+	if err != nil {
+		return "", nil, err
+	}
+	dog, err := startWatchdog(dirWatchdogScript, dir)
+	if err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	remove = func() error { return errors.Join(os.RemoveAll(dir), dog.dismiss()) }
+	path = filepath.Join(dir, "kubeconfig")
+	if err := kubeapi.WriteConfig(path, cfg); err != nil {
+		return "", nil, errors.Join(err, remove())
+	}
+	return path, remove, nil
 }
 
 // minify reduces the configuration to the chosen context, with the content of the files it names.

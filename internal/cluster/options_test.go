@@ -253,22 +253,6 @@ func TestKubeconfigKeptNowhere(t *testing.T) {
 	})
 }
 
-// The copy is one that only its owner can read.
-func TestLend(t *testing.T) {
-	cfg, temp := api.NewConfig(), t.TempDir()
-	path, remove, err := lend(cfg, temp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
-	}
-	if err := remove(); err != nil {
-		t.Error(err)
-	}
-	assertNothingLeft(t, temp)
-}
-
 func TestKindWithoutDocker(t *testing.T) {
 	t.Run("no command", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())

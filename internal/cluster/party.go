@@ -50,7 +50,6 @@ echo $$ >"$dir/$name.pid"
 exec env %[4]s %[3]s "$@"
 `
 
-// writeLauncher makes the script for a party, which has its name and gets env on top of our own environment.
 func writeLauncher(dir, party, binary string, env []string) error {
 	quoted := make([]string, len(env))
 	for i, e := range env {
@@ -79,7 +78,6 @@ func partyPID(dir, party string) int {
 	return pid
 }
 
-// commandLine returns the arguments of a process, or "" if there is none.
 func commandLine(pid int) string {
 	if data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline"); err == nil {
 		return strings.ReplaceAll(string(data), "\x00", " ")
@@ -102,7 +100,6 @@ func partyFlags(dir, party string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
-// endOrder lists all parties there may be, so that none sees another go.
 var endOrder = append(controlplane.Controllers(), apiserverParty, etcdParty)
 
 // killGrace is how long killed processes get to disappear; a machine that is out of memory may take a while.

@@ -83,7 +83,6 @@ func restartLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, defaultStartTimeout, fmt.Errorf("not ready within %s", defaultStartTimeout))
 }
 
-// etcdData returns etcd's data folder and the one for its copy.
 func (r *run) etcdData() (data, backup string) {
 	return filepath.Join(r.dir, "data", "member"), filepath.Join(r.dir, "backup")
 }
@@ -107,7 +106,6 @@ func (r *run) kill(ctx context.Context, party string) error {
 	return nil
 }
 
-// startAgain starts a party with the flags that it had and returns when it is ready.
 func (c *Cluster) startAgain(ctx context.Context, party string) error {
 	r, flags := c.own, partyFlags(c.own.dir, party)
 	for {
@@ -128,7 +126,6 @@ func (c *Cluster) startAgain(ctx context.Context, party string) error {
 	}
 }
 
-// start returns when the party is ready, or has ended.
 func (c *Cluster) start(ctx context.Context, party string, flags []string) error {
 	p, err := c.own.launch(party, flags...)
 	if err != nil {

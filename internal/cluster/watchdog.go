@@ -34,7 +34,6 @@ done
 rm -rf "$1"
 `
 
-// dirWatchdogScript gets a directory.
 const dirWatchdogScript = `rm -rf "$1"`
 
 // kindWatchdogScript gets the cluster's name and a directory. It looks three times: a `docker run` may still go on.
@@ -47,7 +46,6 @@ done
 rm -rf "$2"
 `
 
-// watchdog cleans up if this process dies.
 type watchdog struct {
 	cmd *exec.Cmd
 	pen io.WriteCloser

@@ -11,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 )
 
-// kind is the kind of a distribution's values.
 type kind struct {
 	noun, literal, example string
 	read                   func(string) (float64, error)
@@ -88,7 +87,6 @@ func (b builder) fail(pos int, format string, args ...any) error {
 	return &expr.Error{Input: b.text, Pos: pos, Msg: fmt.Sprintf(format, args...)}
 }
 
-// bounded reads a value of the kind.
 func (b builder) bounded(s string) (float64, error) {
 	v, err := b.read(s)
 	if err == nil && b.most > 0 && v > b.most {
@@ -97,7 +95,6 @@ func (b builder) bounded(s string) (float64, error) {
 	return v, err
 }
 
-// span reads low..high.
 func (b builder) span(s string) (low, high float64, err error) {
 	from, to, ok := strings.Cut(s, "..")
 	if !ok {
@@ -205,7 +202,6 @@ type call struct {
 	err error // of a distribution inside
 }
 
-// value takes one of the kind that must be given.
 func (c *call) value(key string) float64 {
 	if !c.Has(key) {
 		c.Fail("", "%s is missing", key)
@@ -219,7 +215,6 @@ func (c *call) value(key string) float64 {
 	return v
 }
 
-// positive takes one above 0.
 func (c *call) positive(key string) float64 {
 	v := c.value(key)
 	if v <= 0 {
@@ -297,7 +292,6 @@ func (c *call) zipf() law {
 	return constant(1)
 }
 
-// slow multiplies a distribution by x during slow periods.
 func (c *call) slow() law {
 	if c.most == 0 {
 		c.Fail("", "slow is for latencies only")

@@ -94,11 +94,7 @@ func (d *Decoder) decodeText(n *yaml.Node, dst encoding.TextUnmarshaler, path st
 	if n.Kind != yaml.ScalarNode {
 		return d.Fail(n, path, "not one value", "write one value there")
 	}
-	unmarshal := encoding.TextUnmarshaler.UnmarshalText
-	if d.format.Unmarshal != nil {
-		unmarshal = d.format.Unmarshal
-	}
-	if err := unmarshal(dst, []byte(n.Value)); err != nil {
+	if err := dst.UnmarshalText([]byte(n.Value)); err != nil {
 		problem, remedy, _ := strings.Cut(err.Error(), "; ")
 		return d.Fail(n, path, problem, remedy)
 	}

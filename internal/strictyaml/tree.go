@@ -2,7 +2,6 @@ package strictyaml
 
 import (
 	"bytes"
-	"encoding"
 	"errors"
 	"fmt"
 	"io"
@@ -29,9 +28,6 @@ type Format struct {
 	Retired map[string]string
 	// QuotedText refuses an unquoted number or boolean where text belongs.
 	QuotedText bool
-	// Unmarshal, unless nil, takes the place of UnmarshalText, for a format that
-	// accepts more notations than its types do.
-	Unmarshal func(dst encoding.TextUnmarshaler, text []byte) error
 }
 
 // Tree is a parsed file: nodes keep their line, and nodes that came from an override

@@ -15,7 +15,7 @@ import (
 // Duration is a length of time, written with its unit: 45s.
 type Duration time.Duration
 
-// UnmarshalText reads Go's notation; it insists on a unit and refuses negative values.
+// UnmarshalText reads Go's notation, in which only 0 has no unit, and refuses negative values.
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	switch {
@@ -23,15 +23,10 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is not a duration; write a number with ms, s, m or h, for example 45s", text)
 	case v < 0:
 		return fmt.Errorf("%q is negative; write a duration from 0s", text)
-	case IsBareZero(text):
-		return fmt.Errorf("%q has no unit; write for example 0s", text)
 	}
 	*d = Duration(v)
 	return nil
 }
-
-// IsBareZero reports whether text is a zero without a unit.
-func IsBareZero(text []byte) bool { return len(text) > 0 && strings.Trim(string(text), "0") == "" }
 
 // MarshalText writes the shortest form that UnmarshalText reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
@@ -66,44 +61,35 @@ type sizeUnit struct {
 	bytes  int64
 }
 
-// Longer suffixes come first where one ends with another.
+// Longer suffixes come first where one ends with another; the decimal ones are only read.
 var (
-	binaryUnits  = []sizeUnit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
-	decimalUnits = []sizeUnit{{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}}
+	binaryUnits = []sizeUnit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}
+	sizeUnits   = append([]sizeUnit{{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}}, binaryUnits...)
 )
 
-// UnmarshalText reads a number with B, KiB, MiB or GiB.
+// UnmarshalText reads a number with one of the units.
 func (s *Size) UnmarshalText(text []byte) error {
-	v, ok := parseSize(string(text), binaryUnits)
-	if !ok {
-		return fmt.Errorf("%q is not a size; write a number with B, KiB, MiB or GiB, for example 3KiB", text)
+	v, err := ParseSize(string(text))
+	if err == nil {
+		*s = v
 	}
-	*s = v
-	return nil
+	return err
 }
 
-// ParseSize reads decimal units (kB, KB and MB) besides those of UnmarshalText.
+// ParseSize is UnmarshalText for a string.
 func ParseSize(text string) (Size, error) {
-	if v, ok := parseSize(text, decimalUnits); ok {
-		return v, nil
-	}
-	if v, ok := parseSize(text, binaryUnits); ok {
-		return v, nil
-	}
-	return 0, fmt.Errorf("%q is not a size; write a number with B, kB, KiB, MB, MiB or GiB, for example 3KiB", text)
-}
-
-func parseSize(text string, among []sizeUnit) (Size, bool) {
-	for _, u := range among {
+	for _, u := range sizeUnits {
 		number, ok := strings.CutSuffix(text, u.suffix)
 		if !ok {
 			continue
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		v *= float64(u.bytes)
-		return Size(math.Round(v)), err == nil && v >= 0 && v <= maxSize // NaN is neither
+		if v *= float64(u.bytes); err == nil && v >= 0 && v <= maxSize { // NaN is neither
+			return Size(math.Round(v)), nil
+		}
+		break
 	}
-	return 0, false
+	return 0, fmt.Errorf("%q is not a size; write a number with B, kB, KiB, MB, MiB or GiB, for example 3KiB", text)
 }
 
 // MarshalText writes the largest unit that needs no fraction.
@@ -120,7 +106,7 @@ func (s Size) String() string {
 
 // JSONSchema describes the text form.
 func (Size) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?(B|KiB|MiB|GiB)$`, Examples: []any{"3KiB"}}
+	return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?(B|kB|KB|KiB|MB|MiB|GiB)$`, Examples: []any{"3KiB"}}
 }
 
 // Share is a part of a whole from 0 to 1, written in percent: 80%.

@@ -85,7 +85,6 @@ func (e *Engine) perform(ctx context.Context, op plan.Op, st *object, intended i
 // cache, and one without a node has no grace.
 var errEarly = errors.New("the pod was deleted without grace")
 
-// settle notes what an acknowledged operation made of the object.
 func (e *Engine) settle(op plan.Op, st *object, a answer, started int64) {
 	switch op.Type {
 	case oplog.TypeCreate:

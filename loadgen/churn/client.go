@@ -93,7 +93,6 @@ func (c *clients) connect(base *rest.Config) (*rest.Config, error) {
 	}, nil
 }
 
-// forLane spreads lanes over the connections.
 func (c *clients) forLane(lane int64) rest.Interface { return c.load[int(lane%int64(len(c.load)))] }
 
 func (c *clients) close() {

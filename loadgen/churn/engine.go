@@ -100,14 +100,12 @@ type object struct {
 	gone    bool       // its deletion is in the op log
 }
 
-// reached notes what an acknowledged request says of the object.
 func (p *object) reached(version uint64, started int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.version, p.since = max(p.version, version), max(p.since, started)
 }
 
-// last is the object's last known version, and when it certainly existed.
 func (p *object) last() (version uint64, since int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,14 +120,12 @@ func (p *object) end() (first bool) {
 	return first
 }
 
-// outside is an object that lives outside the run's namespaces.
 type outside struct {
 	kind            string
 	in              schema.GroupVersionResource
 	namespace, name string
 }
 
-// created lists the objects that teardown has to remove.
 type created struct {
 	mu         sync.Mutex // guards what follows
 	namespaces []string
@@ -137,7 +133,6 @@ type created struct {
 	pods       map[string]*object    // by namespace/name; live as far as is known
 }
 
-// keep notes an object for the teardown.
 func (c *created) keep(o outside, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,8 +1,11 @@
 package churn
 
 import (
+	"context"
 	"sync/atomic"
+	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
@@ -24,7 +27,6 @@ func newJournal(log Recorder) *journal {
 
 func (j *journal) enter(phase string) { j.phase.Store(&phase) }
 
-// freeID numbers a request that the plan does not foresee.
 func (j *journal) freeID() int64 { return j.nextID.Add(1) - 1 }
 
 // free is the record of a request that the plan does not foresee, begun now.
@@ -38,7 +40,6 @@ func (j *journal) free(kind, namespace, name, what string) oplog.Record {
 
 type times struct{ intended, started, finished int64 }
 
-// recordAttempt logs one attempt of an operation on an object.
 func (j *journal) recordAttempt(op plan.Op, st *object, a answer, attempt int, t times) {
 	r := oplog.Record{
 		ID: op.ID, Attempt: attempt, Phase: op.Phase, Type: op.Type, Thread: op.Thread,
@@ -61,11 +62,28 @@ func (j *journal) recordAttempt(op plan.Op, st *object, a answer, attempt int, t
 	j.log.Append(r)
 }
 
-// record logs what is neither retried nor about a pod, and finishes now.
 func (j *journal) record(r oplog.Record, a answer) {
 	r.Finished, r.Status, r.UID, r.ResourceVersion = j.clock.now(), a.status, string(a.uid), a.version
 	if a.err != nil {
 		r.Error = errorText(a.err)
 	}
 	j.log.Append(r)
+}
+
+// clock gives Unix nanoseconds that never step: the wall clock as it was at the start, moved on by the monotonic one.
+type clock struct {
+	start time.Time
+	base  int64
+}
+
+func newClock() clock {
+	now := time.Now()
+	return clock{start: now, base: now.UnixNano()}
+}
+
+func (c clock) now() int64 { return c.base + int64(time.Since(c.start)) }
+
+// sleepUntil returns at the given time, or false when ctx ended first.
+func (c clock) sleepUntil(ctx context.Context, at int64) bool {
+	return lifecycle.Pause(ctx, time.Duration(at-c.now())) == nil
 }

@@ -19,7 +19,6 @@ func newLanes(inFlight int) *lanes {
 	return &lanes{slots: make(chan struct{}, inFlight), waiting: map[int64][]func(){}}
 }
 
-// submit returns at once.
 func (l *lanes) submit(lane int64, f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,7 +46,6 @@ func (l *lanes) run(lane int64, f func()) {
 	}
 }
 
-// acquire takes a place for a request; false when ctx ended first.
 func (l *lanes) acquire(ctx context.Context) bool {
 	select {
 	case l.slots <- struct{}{}:
@@ -64,5 +62,4 @@ func (l *lanes) acquire(ctx context.Context) bool {
 
 func (l *lanes) release() { <-l.slots }
 
-// wait returns when everything submitted has run.
 func (l *lanes) wait() { l.running.Wait() }

@@ -12,7 +12,6 @@ type lines struct {
 	open   context.Context // ends with the input
 }
 
-// maxUnused is how many lines a session can ask for; more are not kept.
 const maxUnused = 3
 
 func newLines(r io.Reader) *lines {

@@ -21,7 +21,6 @@ const (
 	heartbeatPeriod = 10 * time.Second
 )
 
-// heart keeps the nodes alive.
 type heart struct {
 	*journal
 	*wire

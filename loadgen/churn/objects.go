@@ -28,7 +28,6 @@ func Marks(id, intended int64) map[string]string {
 // runLabels is a fresh map each time: objects must not share one.
 func runLabels(cfg *plan.Config) map[string]string { return map[string]string{RunLabel: cfg.RunID} }
 
-// namespace is the i-th of the run.
 func namespace(cfg *plan.Config, i int) *corev1.Namespace {
 	labels := runLabels(cfg)
 	// The pods never run, but a cluster's default policy could refuse them.

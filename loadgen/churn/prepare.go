@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +17,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
-// prepareWorkers is how many objects are made (and removed) at a time.
 const prepareWorkers = 32
 
 // ErrInUse means that objects with the names of this run exist already.
@@ -41,7 +41,6 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// reachable turns the many ways of not reaching an apiserver into one error.
 func (e *Engine) reachable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
@@ -96,7 +95,6 @@ func (e *Engine) createOnce(ctx context.Context, in schema.GroupVersionResource,
 	return nil
 }
 
-// notCreated is the error of an object that could not be created before the load.
 func (e *Engine) notCreated(kind, name string, err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("%w: %s %s exists, from a run that is under way or was killed: choose another runID, or clean up "+
@@ -127,4 +125,45 @@ func upTo(n int) iter.Seq[int] {
 		for i := 0; i < n && yield(i); i++ {
 		}
 	}
+}
+
+// setUp makes what exists before the load: each object after those that it names, prepareWorkers at a time.
+func (e *Engine) setUp(ctx context.Context) error {
+	ctx, stop := e.health.watch(ctx)
+	defer stop()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	l := newLanes(prepareWorkers)
+	// The first of what is dispatched depends on nothing that is not done, so it never waits for what is not dispatched.
+	room := make(chan struct{}, 4*prepareWorkers)
+	var once sync.Once
+	for op := range e.plan.Setup() {
+		select {
+		case room <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		o := e.targets.of(op.Target, e.newTarget)
+		l.submit(op.Target.Lane, func() {
+			defer func() { <-room }()
+			_, err := e.carry(ctx, op, o, e.clock.now(), l)
+			switch {
+			case err == nil || errors.Is(err, ErrSkipped):
+			case op.Target.Kind == kindLease && (apierrors.IsNotFound(err) || apierrors.IsForbidden(err)):
+				// A cluster without the namespace for it has no controller that looks for it.
+				e.logger.Warn("node gets no lease", "node", op.Target.Name, "err", err)
+			case op.Type == oplog.TypeCreate:
+				if !apierrors.IsAlreadyExists(err) && o.kind != kindPod {
+					e.created.add(o.object) // it may exist all the same
+				}
+				once.Do(func() { fail(e.notCreated(op.Target.Kind, op.Target.Name, err)) })
+			default:
+				once.Do(func() { fail(fmt.Errorf("%s %s %s: %w", op.Type, op.Target.Kind, op.Target.Name, err)) })
+			}
+		})
+	}
+	l.wait()
+	return context.Cause(ctx)
 }

@@ -168,30 +168,6 @@ func TestProfileOnCluster(t *testing.T) {
 	}
 }
 
-// TestProfileSimulated plays a profile into a simulated apiserver, whose op log and watches
-// are held against each other as those of a real one, and against the plan.
-func TestProfileSimulated(t *testing.T) {
-	cfg := shortLives(t)
-	p, err := plan.New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := map[string]int{}
-	for op := range p.Timed() {
-		event := watch.Modified
-		switch op.Type {
-		case oplog.TypeCreate:
-			event = watch.Added
-		case oplog.TypeDelete:
-			event = watch.Deleted
-		}
-		want[op.Target.Kind+" "+string(event)]++
-	}
-	if got := countsOf(simulated(t, cfg)); !maps.Equal(got, want) {
-		t.Errorf("events by kind:\nplan      %v\nsimulated %v", want, got)
-	}
-}
-
 // countsOf are the events of a watch by kind and type.
 func countsOf(events map[string][]seen) map[string]int {
 	n := map[string]int{}

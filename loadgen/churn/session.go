@@ -13,7 +13,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// The lines of a Session, in order:
+// line is what a Session writes, in this order:
 //
 //	{"phase":"prepare"}
 //	{"phase":"ready"}    namespaces, nodes, bystanders and prefill exist; with Wait, blocks for a line
@@ -25,19 +25,6 @@ import (
 //	{"phase":"error","error":"…"}  only if something went wrong; the teardown follows
 //	{"phase":"teardown"}
 //	{"phase":"done"}
-const (
-	phasePrepare  = "prepare"
-	phaseReady    = "ready"
-	phaseWarmup   = "warmup"
-	phaseWarmed   = "warmed"
-	phaseLoad     = "load"
-	phaseLoaded   = "loaded"
-	phaseError    = "error"
-	phaseTeardown = "teardown"
-	phaseDone     = "done"
-)
-
-// line reports a phase.
 type line struct {
 	Phase      string `json:"phase"`
 	Error      string `json:"error,omitempty"`
@@ -100,21 +87,21 @@ func (s *Session) Run(ctx context.Context) error {
 	background.Go(func() { _ = s.s.Log.Run(beatCtx) }) // its error comes again with the checkpoint
 	err := s.upToLoaded(ctx, beatCtx, &background)
 	if err != nil {
-		s.say(line{Phase: phaseError, Error: err.Error()})
+		s.say(line{Phase: "error", Error: err.Error()})
 	}
 	stopBeating()
 	background.Wait()
-	s.say(line{Phase: phaseTeardown})
+	s.say(line{Phase: "teardown"})
 	// Not ctx: what ended the run must not end the cleaning up.
 	downCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), TeardownTimeout)
 	defer cancel()
 	err = errors.Join(err, s.engine.Teardown(downCtx))
-	s.say(line{Phase: phaseDone})
+	s.say(line{Phase: "done"})
 	return err
 }
 
 func (s *Session) upToLoaded(ctx, beatCtx context.Context, background *sync.WaitGroup) error {
-	s.say(line{Phase: phasePrepare})
+	s.say(line{Phase: "prepare"})
 	if err := s.engine.Prepare(ctx); err != nil {
 		return err
 	}
@@ -122,7 +109,7 @@ func (s *Session) upToLoaded(ctx, beatCtx context.Context, background *sync.Wait
 	if err := s.s.Log.Checkpoint(); err != nil {
 		return err
 	}
-	s.say(line{Phase: phaseReady})
+	s.say(line{Phase: "ready"})
 	if !s.s.Wait {
 		return s.load(ctx, nil)
 	}
@@ -166,27 +153,25 @@ func (s *Session) load(ctx context.Context, in *lines) error {
 	if logErr := s.s.Log.Checkpoint(); err == nil {
 		err = logErr
 	}
-	s.say(line{Phase: phaseLoaded, Incomplete: err != nil, Stats: &stats})
+	s.say(line{Phase: "loaded", Incomplete: err != nil, Stats: &stats})
 	return err
 }
 
-// warmUp sends the warm-up, whose effects others may want to see the end of.
 func (s *Session) warmUp(ctx context.Context, in *lines) error {
-	s.say(line{Phase: phaseWarmup})
+	s.say(line{Phase: "warmup"})
 	if err := s.engine.Warmup(ctx); err != nil {
 		return err
 	}
 	if err := s.s.Log.Checkpoint(); err != nil {
 		return err
 	}
-	s.say(line{Phase: phaseWarmed})
+	s.say(line{Phase: "warmed"})
 	if in == nil {
 		return nil
 	}
 	return in.next(ctx)
 }
 
-// report writes progress until done.
 func (s *Session) report(done <-chan struct{}) {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
@@ -202,10 +187,9 @@ func (s *Session) report(done <-chan struct{}) {
 
 func (s *Session) progress() {
 	p := s.engine.Progress()
-	s.say(line{Phase: phaseLoad, Stats: &p})
+	s.say(line{Phase: "load", Stats: &p})
 }
 
-// say writes one line. A failure to write does not end the run.
 func (s *Session) say(l line) {
 	s.out.Lock()
 	defer s.out.Unlock()

@@ -4,24 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/loadgen/shape"
 )
-
-// shaper makes the requests of operations.
-type shaper interface {
-	Request(op plan.Op, refs shape.Refs, intended time.Time) shape.Request
-}
-
-var _ shaper = (*shape.Maker)(nil)
 
 // ErrSkipped is the outcome of an operation that was not sent.
 var ErrSkipped = errors.New("not sent: an operation before it, on the object or its owner, was given up")
@@ -29,19 +18,15 @@ var ErrSkipped = errors.New("not sent: an operation before it, on the object or 
 // request makes the HTTP request.
 func request(client rest.Interface, r shape.Request) (*rest.Request, error) {
 	path := path(r.Resource, r.Namespace)
-	var out *rest.Request
+	if r.Verb == shape.VerbDelete { // which has no field manager
+		return client.Delete().AbsPath(path, r.Name).Body(r.Delete), nil
+	}
+	out := client.Post()
 	switch r.Verb {
-	case shape.VerbCreate:
-		out = client.Post()
 	case shape.VerbUpdate:
 		out = client.Put()
 	case shape.VerbPatch:
 		out = client.Patch(r.PatchType)
-	case shape.VerbDelete:
-		// A deletion has no field manager.
-		return client.Delete().AbsPath(path, r.Name).Body(r.Delete), nil
-	default:
-		return nil, fmt.Errorf("a request with the verb %q", r.Verb)
 	}
 	if r.Verb != shape.VerbCreate || r.Subresource != "" {
 		path += "/" + r.Name
@@ -65,16 +50,13 @@ func request(client rest.Interface, r shape.Request) (*rest.Request, error) {
 
 // path is where the objects of a resource are.
 func path(r schema.GroupVersionResource, namespace string) string {
-	var b strings.Builder
-	if r.Group == "" {
-		b.WriteString("/api/")
-	} else {
-		b.WriteString("/apis/" + r.Group + "/")
+	at := "/api/"
+	if r.Group != "" {
+		at = "/apis/" + r.Group + "/"
 	}
-	b.WriteString(r.Version)
-	if namespace != metav1.NamespaceNone {
-		b.WriteString("/namespaces/" + namespace)
+	at += r.Version
+	if namespace != "" {
+		at += "/namespaces/" + namespace
 	}
-	b.WriteString("/" + r.Resource)
-	return b.String()
+	return at + "/" + r.Resource
 }

@@ -21,7 +21,6 @@ type Stats struct {
 	FirstError string  `json:"firstError,omitempty"`
 }
 
-// stats collects Stats while the load runs.
 type stats struct {
 	mu sync.Mutex // guards what follows
 	Stats

@@ -88,7 +88,6 @@ func (e *Engine) deleteNamespaces(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// finalizerPage is how many pods are listed at a time.
 const finalizerPage = 500
 
 // removeFinalizers frees the pods of Jobs: no controller would, and the namespace waits for them.
@@ -124,7 +123,6 @@ func outcome(err error) answer {
 	return answer{status: http.StatusOK}
 }
 
-// deleteOutside deletes what lives outside the run's namespaces.
 func (e *Engine) deleteOutside(ctx context.Context) error {
 	e.created.mu.Lock()
 	uids := maps.Clone(e.created.outside)

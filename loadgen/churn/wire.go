@@ -22,7 +22,7 @@ type wire struct {
 	rest    *rest.Config
 	client  *clients
 	timeout time.Duration // of one attempt
-	shape   shaper
+	shape   *shape.Maker
 	targets *targets
 }
 
@@ -56,18 +56,15 @@ func (w *wire) look(ctx context.Context, op plan.Op, st *object) (metav1.ObjectM
 	return metav1.ObjectMeta{}, fmt.Errorf("reading %s %s/%s: %w", st.kind, st.namespace, st.name, err)
 }
 
-// pathOf is where a target is.
 func (w *wire) pathOf(t *plan.Target) string {
 	resource, _ := shape.Resource(t.Kind)
 	return path(resource, w.cfg.NamespaceName(t.Namespace)) + "/" + t.Name
 }
 
-// newTarget returns the initial state of a target.
 func (w *wire) newTarget(t *plan.Target) *object {
 	return &object{kind: t.Kind, namespace: w.cfg.NamespaceName(t.Namespace), name: t.Name}
 }
 
-// profile reports whether the load is a profile's, not one of plain pods.
 func (w *wire) profile() bool { return w.cfg.Profile != "" }
 
 // resolve looks at a retry that was refused because an attempt before it had taken effect without our knowing.

@@ -2,7 +2,6 @@ package oplog
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,7 +10,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -133,48 +131,6 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("second Close: %v, want ErrClosed", err)
 	}
 	w.Append(want[0]) // has no effect and does no harm
-}
-
-func TestConcurrentAppends(t *testing.T) {
-	f := &file{}
-	w := newWriter(t, f)
-	ctx, stop := context.WithCancel(t.Context())
-	var run sync.WaitGroup
-	run.Go(func() {
-		if err := w.Run(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	var appenders sync.WaitGroup
-	for k := range 8 {
-		appenders.Go(func() {
-			for i := range 500 {
-				w.Append(Record{ID: int64(k*500 + i), Thread: k})
-				if i%100 == 0 {
-					if err := w.Checkpoint(); err != nil {
-						t.Error(err)
-					}
-				}
-			}
-		})
-	}
-	appenders.Wait()
-	stop()
-	run.Wait()
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	got, err := collect(read(t, f.Bytes()))
-	if err != nil || len(got) != 4000 {
-		t.Fatalf("%d records, %v", len(got), err)
-	}
-	next := map[int]int64{}
-	for _, r := range got {
-		if r.ID != int64(r.Thread)*500+next[r.Thread] {
-			t.Fatalf("thread %d: record %d out of order", r.Thread, r.ID)
-		}
-		next[r.Thread]++
-	}
 }
 
 func compress(t *testing.T, text string) []byte {

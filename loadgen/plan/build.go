@@ -39,7 +39,6 @@ func (p *Plan) newWorld(made *[]*Target) *world {
 	return w
 }
 
-// setupOthers makes what no workload has.
 func (w *world) setupOthers() {
 	for i := range *w.tn.Cluster.Widgets {
 		w.widgets = append(w.widgets, w.object(Target{
@@ -68,7 +67,6 @@ func (w *world) setupServices() {
 	}
 }
 
-// setupDeployment makes one with all its pods ready.
 func (w *world) setupDeployment(number, replicas int) *deployment {
 	d := w.newDeployment(number)
 	d.Spec, d.replicas = replicas, replicas
@@ -101,7 +99,6 @@ func (w *world) setupDeployment(number, replicas int) *deployment {
 	return d
 }
 
-// setupPod makes one that is ready.
 func (w *world) setupPod(p *pod, owner *object) {
 	w.emit(p.object, oplog.TypeCreate, State{}, owner)
 	if p.on == nil {

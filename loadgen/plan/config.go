@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/watchbench/watchbench/internal/units"
+import (
+	"cmp"
+
+	"github.com/watchbench/watchbench/internal/units"
+)
 
 // Config is the plan file. Lengths of time and sizes carry a unit.
 type Config struct {
@@ -129,7 +133,6 @@ func DefaultLoad() Load {
 	}
 }
 
-// arrival is the process in force.
 func (c *Load) arrival() string {
 	switch {
 	case c.Arrival != "":
@@ -141,25 +144,10 @@ func (c *Load) arrival() string {
 }
 
 // InFlightLimit is MaxInFlight or its default.
-func (c *Load) InFlightLimit() int {
-	if c.MaxInFlight == 0 {
-		return DefaultMaxInFlight
-	}
-	return c.MaxInFlight
-}
+func (c *Load) InFlightLimit() int { return cmp.Or(c.MaxInFlight, DefaultMaxInFlight) }
 
 // Count is the number of bystander objects.
-func (b *Bystander) Count() int {
-	if b.Objects == 0 {
-		return DefaultBystanderObjects
-	}
-	return b.Objects
-}
+func (b *Bystander) Count() int { return cmp.Or(b.Objects, DefaultBystanderObjects) }
 
 // Bytes is the size of a bystander object.
-func (b *Bystander) Bytes() units.Size {
-	if b.ObjectBytes == 0 {
-		return DefaultBystanderBytes
-	}
-	return b.ObjectBytes
-}
+func (b *Bystander) Bytes() units.Size { return cmp.Or(b.ObjectBytes, DefaultBystanderBytes) }

@@ -127,7 +127,7 @@ func TestMarshalledPlanReadsBack(t *testing.T) {
 	}
 }
 
-// TestNotationsOfPlanFiles: a plan takes decimal sizes and a zero without its unit, which a scenario refuses.
+// TestNotationsOfPlanFiles: decimal sizes, and a zero without its unit.
 func TestNotationsOfPlanFiles(t *testing.T) {
 	got, err := Parse("p.yaml", []byte(closed+"objectBytes: 3KB\nthinkTime: 0\nstageGap: 1m30s\n"))
 	if err != nil || got.ObjectBytes != 3000 || got.ThinkTime != 0 || got.StageGap != units.Duration(90*time.Second) {

@@ -2,7 +2,6 @@ package plan
 
 import "github.com/watchbench/watchbench/loadgen/oplog"
 
-// daemonSet is a DaemonSet with one pod on each node.
 type daemonSet struct {
 	w *world
 	*object
@@ -25,7 +24,6 @@ func (w *world) newDaemonSet() *daemonSet {
 	return ds
 }
 
-// pod is a new one for a node.
 func (ds *daemonSet) pod(n *node) *pod {
 	p := ds.w.newPod(ds, ds.object, ds.Namespace, ds.Name+"-"+ds.w.suffix(), ds.spec, n)
 	ds.pods[n.index()] = p
@@ -51,7 +49,6 @@ func (ds *daemonSet) writeStatus() {
 	ds.w.emit(ds.object, oplog.TypeStatus, s)
 }
 
-// restart replaces the pod of some node.
 func (ds *daemonSet) restart() {
 	w := ds.w
 	start := w.rng.IntN(len(ds.pods))
@@ -64,7 +61,6 @@ func (ds *daemonSet) restart() {
 	}
 }
 
-// changed implements workload.
 func (ds *daemonSet) changed(p *pod) {
 	w := ds.w
 	w.touch(&ds.status)

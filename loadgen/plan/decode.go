@@ -1,19 +1,17 @@
 package plan
 
 import (
-	"encoding"
 	"fmt"
 	"os"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
-	"github.com/watchbench/watchbench/internal/units"
 )
 
 // format of a plan file; a real one has less than 2 KiB and 50 values.
 var format = strictyaml.Format{
 	Noun: "plan", Start: "runID and model",
 	MaxBytes: 1 << 20, MaxDepth: 16, MaxNodes: 20_000,
-	QuotedText: true, Unmarshal: unmarshalText, Retired: Retired,
+	QuotedText: true, Retired: Retired,
 }
 
 // Retired are fields of former versions, with what to write instead, by their paths in a plan.
@@ -24,21 +22,6 @@ var Retired = map[string]string{
 }
 
 const retiredArrival = "write steps, such as [{length: 30s, from: 10, rate: 50}, {length: 3s, rate: 200}]"
-
-// unmarshalText also reads decimal sizes and a zero without a unit.
-func unmarshalText(dst encoding.TextUnmarshaler, text []byte) (err error) {
-	switch v := dst.(type) {
-	case *units.Size:
-		*v, err = units.ParseSize(string(text))
-		return err
-	case *units.Duration:
-		if units.IsBareZero(text) {
-			*v = 0
-			return nil
-		}
-	}
-	return dst.UnmarshalText(text)
-}
 
 // ReadFile decodes and validates the plan file at path.
 func ReadFile(path string) (Config, error) {

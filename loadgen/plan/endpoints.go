@@ -10,7 +10,6 @@ import (
 // maxEndpoints is how many endpoints the controller puts into one EndpointSlice.
 const maxEndpoints = 100
 
-// slice is an EndpointSlice.
 type slice struct {
 	*object
 	d      *deployment

@@ -72,7 +72,6 @@ func (j *journal) record(r *recorder, reason, text string) {
 	}
 }
 
-// event writes a new Event; once says that it is not repeated.
 func (j *journal) event(about *object, reason string, once bool) *event {
 	e := &event{count: 1, object: j.object(Target{
 		Kind: "Event", Namespace: about.Namespace, Name: eventName(about.Name, j.index), Seed: j.rng.Uint64(),
@@ -96,5 +95,4 @@ func (j *journal) expire(e *event, ttl time.Duration) {
 	j.emit(e.object, oplog.TypeDelete, State{Count: e.count})
 }
 
-// once writes an Event that is not repeated.
 func (j *journal) once(about *object, reason string) { j.event(about, reason, true) }

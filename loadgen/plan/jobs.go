@@ -6,7 +6,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// job is a Job; all its pods run at once.
 type job struct {
 	w *world
 	*object
@@ -20,7 +19,6 @@ type job struct {
 	fate     *recorder
 }
 
-// startJob creates a Job of so many pods.
 func (w *world) startJob(pods int) {
 	j := &job{w: w, spec: w.podSpec()}
 	j.spec.probed = false // nobody waits for what runs to its end
@@ -40,7 +38,6 @@ func (w *world) startJob(pods int) {
 	})
 }
 
-// changed implements workload.
 func (j *job) changed(p *pod) {
 	w := j.w
 	switch {
@@ -111,7 +108,6 @@ func (j *job) sync() {
 	w.emit(j.object, oplog.TypeStatus, j.shown)
 }
 
-// finish is the Job's last status; later it goes, and its pods with it.
 func (j *job) finish() {
 	w := j.w
 	j.done = true

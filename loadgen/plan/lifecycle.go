@@ -35,7 +35,6 @@ var fast = []Stage{
 	{Stage: oplog.TypeDelete},
 }
 
-// stages are all stages in the order of a life.
 var stages = []string{
 	oplog.TypeCreate, oplog.TypeBind, oplog.TypeRunning, oplog.TypeReady, oplog.TypePatch,
 	oplog.TypeTerminate, oplog.TypeTerminated, oplog.TypeDelete,

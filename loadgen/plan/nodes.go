@@ -44,7 +44,6 @@ func (w *world) keepNodes() {
 	}
 }
 
-// flap loses nodes for a time, one after the other.
 func (w *world) flap() {
 	share := *w.tn.Flaps.Share
 	if share == 0 || w.tn.Flaps.Period == 0 {

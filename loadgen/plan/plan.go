@@ -232,7 +232,6 @@ func (p *Plan) Setup() iter.Seq[Op] {
 	}
 }
 
-// trickled yields the creations of the bystander objects.
 func (p *Plan) trickled(yield func(Op) bool) bool {
 	if p.cfg.Bystander == nil {
 		return true

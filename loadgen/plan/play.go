@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -8,7 +9,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// profileSetup is Setup of a profile.
 func (p *Plan) profileSetup(yield func(Op) bool) {
 	w := p.newWorld(&p.made)
 	for id := int64(idPrepare); ; id++ {
@@ -23,20 +23,9 @@ func (p *Plan) profileSetup(yield func(Op) bool) {
 	}
 }
 
-// start is the world when the load begins.
-func (p *Plan) start() *world {
-	w := p.newWorld(&p.made)
-	gap := p.cfg.StageGap.Std()
-	if gap == 0 {
-		gap = DefaultOpenGap
-	}
-	w.begin(p.rng(streamLives), gap)
-	return w
-}
-
-// profileTimed is Timed of a profile.
 func (p *Plan) profileTimed(yield func(Op) bool) {
-	w := p.start()
+	w := p.newWorld(&p.made)
+	w.begin(p.rng(streamLives), cmp.Or(p.cfg.StageGap.Std(), DefaultOpenGap))
 	w.end = p.cfg.Duration.Std()
 	w.keepNodes()
 	w.flap()
@@ -104,7 +93,6 @@ func (w *world) each(share, pods float64, do func()) {
 // leastPeriod bounds what timeScale makes of a period.
 const leastPeriod = time.Second
 
-// cronPeriod is the time from batch to batch of Jobs.
 func (w *world) cronPeriod() time.Duration {
 	return max(w.life(w.tn.Jobs.CronPeriod.Std()), leastPeriod)
 }
@@ -144,7 +132,6 @@ func (w *world) steady(rate float64, objects []*object) {
 	w.after(exponential(w.rng, time.Duration(float64(time.Second)/rate)), update)
 }
 
-// exponential is a time until something that happens by chance.
 func exponential(rng *rand.Rand, mean time.Duration) time.Duration {
 	return max(time.Microsecond, time.Duration(-math.Log1p(-rng.Float64())*float64(mean)).Round(time.Microsecond))
 }

@@ -77,7 +77,6 @@ func (k *kubelets) newPod(of workload, owner *object, namespace int, name string
 
 func (n *node) index() int { return n.Node }
 
-// start creates the pod and has it live.
 func (k *kubelets) start(p *pod, owner *object) {
 	k.emit(p.object, oplog.TypeCreate, State{}, owner)
 	k.schedule(p)
@@ -151,7 +150,6 @@ func (k *kubelets) containerEvents(p *pod) {
 	}
 }
 
-// run starts the containers.
 func (k *kubelets) run(p *pod) {
 	if p.crashes && p.fate == nil {
 		p.fate = &recorder{about: p.object}
@@ -254,7 +252,6 @@ func (k *kubelets) dying(p *pod, d time.Duration, do func()) {
 	})
 }
 
-// remove is the end of a pod.
 func (k *kubelets) remove(p *pod) {
 	p.dying, p.ready, p.addressed = true, false, false
 	k.stage(p, oplog.TypeDelete)

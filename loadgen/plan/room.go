@@ -81,5 +81,4 @@ func (c *Load) expectedPods(t *Tuning) float64 {
 		*mix.Jobs*living(mean(t.Jobs.Run)+min(t.Jobs.TTL.Std(), longest))
 }
 
-// mean returns d's mean, at most longest.
 func mean(d dist.Duration) time.Duration { return min(d.Mean(), longest) }

@@ -8,7 +8,6 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// deployment is a Deployment with its ReplicaSets and, if a Service selects it, its EndpointSlices.
 type deployment struct {
 	w *world
 	*object
@@ -149,7 +148,6 @@ func (d *deployment) observe() {
 	d.w.emit(d.object, oplog.TypeStatus, d.shown)
 }
 
-// changed implements workload.
 func (rs *replicaSet) changed(p *pod) {
 	d, w := rs.d, rs.d.w
 	if d.selected {
@@ -244,7 +242,6 @@ func (rs *replicaSet) shrink() {
 	}
 }
 
-// scaleBy changes the number of replicas, as a user or an autoscaler does.
 func (d *deployment) scaleBy(n int) {
 	w := d.w
 	d.replicas = max(0, d.replicas+n)
@@ -261,7 +258,6 @@ func (d *deployment) scaleBy(n int) {
 	})
 }
 
-// pulse adds pods for a time.
 func (w *world) pulse(d *deployment, n int) {
 	d.scaleBy(n)
 	w.after(w.life(w.tn.Services.Lifetime.Draw(w.rng)), func() { d.scaleBy(-n) })

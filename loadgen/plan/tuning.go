@@ -142,7 +142,6 @@ type MixTuning struct {
 
 func ptr[T any](v T) *T { return &v }
 
-// normalise makes the shares of pods sum to 1.
 func (m *MixTuning) normalise() {
 	shares := []**float64{&m.Services, &m.Rollouts, &m.Jobs, &m.Daemons}
 	sum := 0.0

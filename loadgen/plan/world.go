@@ -42,7 +42,6 @@ type registry struct {
 	spaces  dist.Number // a workload's namespace, from 1
 }
 
-// journal writes Events.
 type journal struct{ registry }
 
 // kubelets take pods through their lives, on nodes.
@@ -59,7 +58,6 @@ type object struct {
 	gone    bool
 }
 
-// timer is something that happens later.
 type timer struct {
 	at  time.Duration
 	seq int64
@@ -78,7 +76,6 @@ func (d decided) Before(e decided) bool {
 	return d.op.At < e.op.At || d.op.At == e.op.At && d.seq < e.seq
 }
 
-// after has do happen later.
 func (l *timeline) after(d time.Duration, do func()) {
 	l.seq++
 	l.timers.add(timer{l.now + min(d, longest), l.seq, do})
@@ -87,12 +84,10 @@ func (l *timeline) after(d time.Duration, do func()) {
 // longest is more than anything lasts, and so little that times can be added.
 const longest = 1000 * 24 * time.Hour
 
-// life scales a lifetime.
 func (l *timeline) life(d time.Duration) time.Duration {
 	return time.Duration(min(float64(d)/l.tn.TimeScale, float64(longest))).Round(time.Microsecond)
 }
 
-// draw is a length of time that is not scaled.
 func (l *timeline) draw(d dist.Duration) time.Duration { return d.Draw(l.rng) }
 
 func (l *timeline) chance(share *float64) bool { return l.rng.Float64() < *share }
@@ -174,7 +169,6 @@ func (g *registry) namespace() int { return g.spaces.Whole(g.rng) - 1 }
 // suffix distinguishes the objects of one template.
 func (g *registry) suffix() string { return g.names.suffix(g.index) }
 
-// node is one of the cluster's nodes.
 type node struct {
 	*object
 	lease   *object
@@ -187,7 +181,6 @@ type node struct {
 // podsPerNode is the kubelet's limit.
 const podsPerNode = 110
 
-// place finds a node with room; nil is none.
 func (k *kubelets) place() *node {
 	start := k.rng.IntN(len(k.nodes))
 	for i := range k.nodes {

@@ -108,7 +108,6 @@ func (m *Maker) facts(op plan.Op, refs Refs, intended time.Time) facts {
 	return f
 }
 
-// nodeName is the node that a target is on; "" for a pod that is on none.
 func (m *Maker) nodeName(t *plan.Target) string {
 	if t.Node < 0 {
 		return ""
@@ -126,7 +125,6 @@ func uidOf(refs Refs, t *plan.Target) types.UID {
 	return refs.UID(t)
 }
 
-// root is the workload that a target belongs to in the end.
 func root(t *plan.Target) *plan.Target {
 	for t.Owner != nil {
 		t = t.Owner
@@ -159,13 +157,11 @@ func podIP(lane int64) string {
 	return address(64+n>>16, n)
 }
 
-// hostIP is an address in 10.0.0.0/10.
 func hostIP(node int) string {
 	n := uint32(node) + 2
 	return address(n>>16&0x3f, n)
 }
 
-// address is 10.b.x.y, where n ends with x and y.
 func address(b, n uint32) string {
 	return netip.AddrFrom4([4]byte{10, byte(b), byte(n >> 8), byte(n)}).String()
 }

@@ -40,7 +40,6 @@ func gatesFor(d draw, budget int) (gates []gate, farewell string) {
 	return gates, farewell
 }
 
-// gateNames are the gates as a spec has them.
 func gateNames(gates []gate) (all []corev1.PodReadinessGate) {
 	for _, g := range gates {
 		all = append(all, corev1.PodReadinessGate{ConditionType: g.kind})
@@ -48,7 +47,6 @@ func gateNames(gates []gate) (all []corev1.PodReadinessGate) {
 	return all
 }
 
-// gateConditions are the gates as a status has them.
 func gateConditions(gates []gate, s stage, f *facts, to []corev1.PodCondition) []corev1.PodCondition {
 	for _, g := range gates {
 		c := corev1.PodCondition{Type: g.kind, ObservedGeneration: s.generation, Status: corev1.ConditionTrue,

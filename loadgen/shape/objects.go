@@ -27,7 +27,6 @@ var parts = func() map[string]string {
 	return all
 }()
 
-// part fills a part of an object in.
 func (f *facts) part(name string, into any, further ...string) {
 	if err := json.Unmarshal([]byte(f.words(further...).Replace(parts[name])), into); err != nil {
 		panic(fmt.Sprintf("shape: %s: %v", name, err)) // it is the program's own

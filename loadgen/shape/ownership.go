@@ -23,7 +23,6 @@ type ownership struct {
 	object text // of the whole object; empty where it is not kept
 }
 
-// managed is one manager's entry, ready but for its time.
 type managed struct {
 	manager, subresource, apiVersion string
 	fields                           text

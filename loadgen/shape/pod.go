@@ -14,7 +14,6 @@ import (
 // JobFinalizer keeps a Job's pod until the Job has counted it.
 const JobFinalizer = "batch.kubernetes.io/job-tracking"
 
-// view is how much of an object is built.
 type view int
 
 const (
@@ -23,7 +22,6 @@ const (
 	viewStatus             // for a write to the status: without spec
 )
 
-// withTag is the spec of a pod from the template's, its images with their tag.
 func withTag(spec corev1.PodSpec, tag string) corev1.PodSpec {
 	tagged := func(in []corev1.Container) []corev1.Container {
 		if in == nil {

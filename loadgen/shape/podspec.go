@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// gracePeriodSeconds is Kubernetes' default.
 const gracePeriodSeconds = 30
 
 const (

@@ -209,7 +209,6 @@ func (m *Maker) patch(op plan.Op, build func(view) runtime.Object, f *facts) []b
 	return b
 }
 
-// tags are the containers of a workload's template as a patch of their images names them.
 func tags(obj runtime.Object) (containers, inits []map[string]string) {
 	var spec corev1.PodSpec
 	switch o := obj.(type) {

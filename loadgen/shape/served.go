@@ -34,7 +34,6 @@ type life struct {
 	times            []entryTime
 }
 
-// entryTime is when a manager wrote last.
 type entryTime struct {
 	manager, subresource string
 	at                   time.Time
@@ -49,13 +48,6 @@ func (m *Maker) Served(op plan.Op, refs Refs, rv uint64, intended time.Time) []b
 		m.forget(op.Target, l)
 	}
 	return b
-}
-
-// Live is how many targets and templates are kept.
-func (m *Maker) Live() (targets, templates int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.lives), len(m.templates)
 }
 
 func (m *Maker) life(t *plan.Target) *life {
@@ -82,7 +74,6 @@ func (m *Maker) forget(t *plan.Target, l *life) {
 	}
 }
 
-// serve moves a life on and renders the object.
 func (m *Maker) serve(l *life, op plan.Op, refs Refs, rv uint64, intended time.Time) []byte {
 	f := m.facts(op, refs, intended)
 	before, written := *l, f.now.Time

@@ -37,7 +37,6 @@ var (
 
 const region = "eu-west-1"
 
-// zoneOf is the zone of a node.
 func zoneOf(node int) string { return zones[max(0, node)%len(zones)] }
 
 func (m *Maker) endpoints(refs Refs, f *facts) []discoveryv1.Endpoint {

@@ -77,7 +77,6 @@ func (f *facts) slots() {
 	}
 }
 
-// append fills a slot.
 func (f *facts) append(b []byte, i slot) []byte {
 	switch s := &slots[i]; {
 	case s.text != nil:
@@ -99,7 +98,6 @@ type text struct {
 	slots []slot
 }
 
-// cut finds the slots of a sample.
 func cut(sample []byte) text {
 	var t text
 	rest := string(sample)

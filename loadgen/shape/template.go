@@ -121,7 +121,6 @@ func fullest(t *plan.Target) []string {
 	}
 }
 
-// build makes the template for targets like t.
 func (m *Maker) build(key templateKey, t *plan.Target) *template {
 	want := wantedBytes(t)
 	seed := mix(key.family)
@@ -202,7 +201,6 @@ func (m *Maker) measure(tp *template, t *plan.Target) int {
 	return size
 }
 
-// object builds the object of op.
 func (m *Maker) object(op plan.Op, tp *template, refs Refs, f *facts, v view) Object {
 	switch op.Target.Kind {
 	case KindPod:
@@ -230,7 +228,6 @@ func (m *Maker) object(op plan.Op, tp *template, refs Refs, f *facts, v view) Ob
 	}
 }
 
-// filler is the further text of an event's message.
 func filler(seed uint64, n int) string {
 	if n <= 2 {
 		return strings.Repeat(".", max(0, n))

@@ -67,7 +67,6 @@ func (c *client) Prepare() error {
 // Finish ends the load, completes the op log and removes what was made.
 func (c *client) Finish() error { return c.host.finish() }
 
-// running is the Sender of the load under way.
 func (c *client) running() (*churn.Sender, error) {
 	if s := c.host.sender.Load(); s != nil {
 		return s, nil

@@ -18,13 +18,11 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// shared holds the one host of a process.
 type shared struct {
 	mu   sync.Mutex // guards host
 	host *host
 }
 
-// get is the host of these options, made by the first virtual user that asks.
 func (s *shared) get(o Options) (*host, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

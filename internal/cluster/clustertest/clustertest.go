@@ -42,7 +42,6 @@ type Env struct {
 	Config *rest.Config
 }
 
-// downTimeout bounds the end of the control plane; it usually takes 50 ms.
 const downTimeout = 30 * time.Second
 
 var shared struct {

@@ -21,7 +21,7 @@ const (
 	killAfter = 5 * time.Second
 )
 
-// build compiles tools into dir. The lock must be held.
+// build compiles tools into dir, whose lock the caller holds.
 func build(ctx context.Context, opts Options, tools []tool, dir string) error {
 	var names []string
 	for _, t := range tools {
@@ -142,7 +142,6 @@ func withProgress(work func() error, progress func(elapsed time.Duration)) error
 	}
 }
 
-// tail returns the last lines of the compiler's output.
 func tail(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")

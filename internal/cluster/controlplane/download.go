@@ -112,7 +112,6 @@ func download(ctx context.Context, opts Options, dir string) error {
 	return nil
 }
 
-// find reads the index.
 func (o Options) find(ctx context.Context, from string) (a archive, err error) {
 	body, _, err := o.get(ctx, from, connectLimit)
 	if err != nil {
@@ -130,7 +129,6 @@ func (o Options) find(ctx context.Context, from string) (a archive, err error) {
 	return x.newest()
 }
 
-// fetch saves an archive, compares its hash and unpacks it into work.
 func (o Options) fetch(ctx context.Context, a archive, work string) error {
 	body, size, err := o.get(ctx, a.URL, silenceLimit)
 	if err != nil {

@@ -30,7 +30,6 @@ const (
 // Controllers are the binaries that write to a cluster by themselves.
 func Controllers() []string { return []string{ControllerManager, Scheduler, Kwok} }
 
-// tool is one binary: where its source is and what a build of it is like.
 type tool struct {
 	name   string
 	pin    string // pin/<pin>.mod
@@ -53,12 +52,10 @@ var tools = []tool{
 // KubernetesVersion is the pinned version, such as "v1.36.3".
 func KubernetesVersion() string { return mustFind(APIServer).version() }
 
-// mustFind is for the constants above.
 func mustFind(name string) tool {
 	return tools[slices.IndexFunc(tools, func(t tool) bool { return t.name == name })]
 }
 
-// files returns the go.mod and go.sum that pin the tool.
 func (t tool) files() (mod, sum []byte) {
 	mod, err := pinFiles.ReadFile("pin/" + t.pin + ".mod")
 	if err != nil {
@@ -71,7 +68,6 @@ func (t tool) files() (mod, sum []byte) {
 	return mod, sum
 }
 
-// version reads the version of the tool's module from its pin.
 func (t tool) version() string {
 	mod, _ := t.files()
 	m := regexp.MustCompile(`(?m)^(?:require )?\s*` + regexp.QuoteMeta(t.module) + ` (v\S+)`).FindSubmatch(mod)
@@ -81,7 +77,6 @@ func (t tool) version() string {
 	return string(m[1])
 }
 
-// stamp identifies what a binary was built from.
 func (t tool) stamp() string {
 	mod, sum := t.files()
 	h := sha256.New()

@@ -40,7 +40,6 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("namespace %q belongs to run %q, not to %q: not deleted", e.Namespace, e.Label, e.Run)
 }
 
-// poll is the time between two looks at a namespace that is going away.
 const poll = 100 * time.Millisecond
 
 // DeleteNamespace deletes a namespace with all in it, and waits. One of another run is a *ForeignError.
@@ -131,7 +130,6 @@ func empty(ctx context.Context, cfg *rest.Config, disco discovery.DiscoveryInter
 	return errors.Join(errs...)
 }
 
-// finalize does the namespace controller's last step.
 func finalize(ctx context.Context, client kubernetes.Interface, ns *corev1.Namespace) error {
 	current, err := client.CoreV1().Namespaces().Get(ctx, ns.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -151,7 +149,6 @@ func finalize(ctx context.Context, client kubernetes.Interface, ns *corev1.Names
 	return err
 }
 
-// gone waits until the namespace does not exist any more.
 func gone(ctx context.Context, client kubernetes.Interface, ns *corev1.Namespace) error {
 	err := wait.PollUntilContextCancel(ctx, poll, true, func(context.Context) (bool, error) {
 		current, err := client.CoreV1().Namespaces().Get(ctx, ns.Name, metav1.GetOptions{})
