@@ -38,10 +38,11 @@ type live struct {
 // stream records one resource.
 type stream struct {
 	client   rest.Interface
-	out      *Writer
+	out      func(Frame) error
+	metadata bool // objects are their metadata alone
 	now      func() time.Duration
 	say      func(format string, args ...any)
-	masker   *masker
+	masker   *masker // nil: nothing is masked
 	resource Resource
 	index    int
 
@@ -125,7 +126,7 @@ func (s *stream) list(ctx context.Context) error {
 		}
 	}
 	for token := ""; ; {
-		p, err := list(ctx, s.client, s.resource, token)
+		p, err := list(ctx, s.client, s.resource, s.metadata, token)
 		if err != nil {
 			return err
 		}
@@ -184,10 +185,7 @@ func (s *stream) typed(item []byte) []byte {
 
 // gone writes the deletion of an object of which no event came.
 func (s *stream) gone(key string, was live, version string) error {
-	namespace, name, ok := strings.Cut(key, "/")
-	if !ok {
-		namespace, name = "", key
-	}
+	namespace, name := cutKey(key)
 	b := append([]byte(`{"metadata":{"name":`), jsonscan.AppendString(nil, name)...)
 	if namespace != "" {
 		b = append(append(b, `,"namespace":`...), jsonscan.AppendString(nil, namespace)...)
@@ -215,7 +213,7 @@ func (s *stream) complete(version string) error {
 
 // watch writes events until the watch ends.
 func (s *stream) watch(ctx context.Context) error {
-	return watchEvents(ctx, s.client, s.resource, s.version, func() { s.counts.down.Store(false) }, func(e event) error {
+	return s.events(ctx, func(e event) error {
 		switch e.Type {
 		case Bookmark:
 			if err := s.object(Frame{Type: e.Type}, e.Object); err != nil {
@@ -279,6 +277,9 @@ func identify(object []byte) (key string, now live, err error) {
 
 // object writes a frame with an object, without what must not be written.
 func (s *stream) object(f Frame, object []byte) (err error) {
+	if f.Object = object; s.masker == nil {
+		return s.append(f)
+	}
 	gvk := schema.FromAPIVersionAndKind(s.resource.APIVersion(), s.resource.Kind)
 	if f.Object, err = s.masker.object(gvk, object); err != nil {
 		return writeError{fmt.Errorf("an object of %s: %w", s.resource, err)} // it will not be another one next time
@@ -288,7 +289,7 @@ func (s *stream) object(f Frame, object []byte) (err error) {
 
 func (s *stream) append(f Frame) error {
 	f.At, f.Resource = s.now(), s.index
-	if err := s.out.Append(f); err != nil {
+	if err := s.out(f); err != nil {
 		return writeError{err}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 )
 
 // FileWitness is the record of a witness in a cell with controllers: records of the phase
-// oplog.PhaseWitnessed, the load's own writes among them. See readers.Witness.
+// oplog.PhaseWitnessed, the load's own writes among them. See record.Witness.
 const FileWitness = "witness.ndjson.zst"
 
 // version is one state of an object, or with rv 0 its end.
