@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
@@ -174,13 +175,7 @@ func (s *stream) listed(item []byte, first bool) error {
 
 // typed returns an item of a list with the apiVersion and kind that items lack.
 func (s *stream) typed(item []byte) []byte {
-	b := append([]byte(`{"apiVersion":`), jsonscan.AppendString(nil, s.resource.APIVersion())...)
-	b = append(append(b, `,"kind":`...), jsonscan.AppendString(nil, s.resource.Kind)...)
-	rest := item[1:]
-	if strings.TrimLeft(string(rest[:min(len(rest), 8)]), " \t\r\n")[:1] != "}" {
-		b = append(b, ',')
-	}
-	return append(b, rest...)
+	return append(kubeapi.Typed([]byte("{"), s.resource.APIVersion(), s.resource.Kind), item[1:]...)
 }
 
 // gone writes the deletion of an object of which no event came.
