@@ -13,8 +13,12 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
@@ -176,5 +180,35 @@ func TestWitnessTakesNodesForBeating(t *testing.T) {
 	a := &apiserver{lists: []string{"10:", "20: n u1 12"}, watches: []string{"ADDED n u1 11, MODIFIED n u1 12"}}
 	if got, want := recordOf(t, "Node", a), []string{"create n u1 11", "heartbeat n u1 12"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestWitnessOfACluster: an apiserver gives the form that a witness asks for, in lists and in watches.
+func TestWitnessOfACluster(t *testing.T) {
+	env := clustertest.Start(t)
+	client, err := kubernetes.NewForConfig(env.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, log := fmt.Sprintf("witnessed-%d", time.Now().UnixNano()), &memoryLog{}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w, err := NewWitness(WitnessConfig{Kinds: []Resource{{Version: "v1", Name: "namespaces", Kind: "Namespace"}}}, env.Config, func(r oplog.Record) {
+		log.Append(r)
+		if r.Name == name && r.Type == oplog.TypeCreate {
+			cancel()
+		}
+	}, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := func() {
+		if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+			cancel()
+		}
+	}
+	if err := w.Run(ctx, created); err != nil || len(log.records) == 0 {
+		t.Errorf("%v, %d records", err, len(log.records))
 	}
 }
