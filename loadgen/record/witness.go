@@ -24,7 +24,8 @@ type WitnessConfig struct {
 }
 
 // Witness records what happens to a cluster's objects, whoever writes them: it follows their metadata as a Recorder
-// does and appends one oplog.Record of the phase PhaseWitnessed for each event. It shows no state that was there before.
+// does and appends one oplog.Record of the phase PhaseWitnessed for each event, but none for a state that was there
+// before.
 //
 //   - ResourceVersion is the version of a state that the apiserver has sent; of a deletion it is the object's last
 //     state that was seen, and DeletedVersion the deletion's own, where a watch reported it.
@@ -70,8 +71,8 @@ func NewWitness(cfg WitnessConfig, access *rest.Config, take func(oplog.Record),
 // lastLists bounds the lists at the end.
 const lastLists = 30 * time.Second
 
-// Run lists all kinds, calls ready, and records until ctx ends. Then it lists them once more, so that nothing is missing
-// that happened before, and returns.
+// Run lists all kinds, calls ready, and records until ctx ends. Then it lists them once more, so that nothing that
+// happened before is missing, and returns.
 func (w *Witness) Run(ctx context.Context, ready func()) error {
 	all, following := errgroup.WithContext(ctx)
 	for _, k := range w.kinds {

@@ -113,7 +113,8 @@ func (s *Store) collection(kind string) *collection {
 }
 
 func (c *collection) add(k Key, id ObjectID) *slot {
-	sl := &slot{key: slotKey{unique.Make(k.Cluster).Value(), unique.Make(k.Namespace).Value(), strings.Clone(k.Name)}, id: id}
+	key := slotKey{unique.Make(k.Cluster).Value(), unique.Make(k.Namespace).Value(), strings.Clone(k.Name)}
+	sl := &slot{key: key, id: id}
 	c.byKey[sl.key] = sl
 	c.order = append(c.order, sl)
 	if k.Namespace != "" {
