@@ -162,19 +162,6 @@ func TestVirtualOverload(t *testing.T) {
 	})
 }
 
-func TestVirtualRate(t *testing.T) {
-	inVirtualTime(t, func(c *storagemock.Config) { c.Latency, c.Capacity = "5ms", "rate=50/s" }, func(v *virtual) {
-		var wg sync.WaitGroup
-		for w := range 100 {
-			wg.Go(func() { v.put(fmt.Sprint("p", w)) })
-		}
-		wg.Wait()
-		if took := time.Since(v.begin); took != 99*20*time.Millisecond+5*time.Millisecond {
-			v.t.Errorf("100 requests took %s, want 1.985s", took)
-		}
-	})
-}
-
 func TestVirtualFaultTimes(t *testing.T) {
 	inVirtualTime(t, func(c *storagemock.Config) {
 		c.Latency, c.Faults = "10ms", "refuse(from=10s,for=10s), 503(from=30s,for=10s), stall(2s,from=50s,for=10s), late(3s,answer=200,from=70s)"

@@ -11,14 +11,14 @@ import (
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/oplog"
-	"github.com/watchbench/watchbench/loadgen/readers"
+	"github.com/watchbench/watchbench/loadgen/record"
 )
 
 var witnessCommand = partyCommand("witness",
 	"Record every event of chosen kinds, straight from an apiserver", bearWitness)
 
 // bearWitness says {"phase":"ready"} when it watches. SIGTERM ends it, after a last list of every kind.
-func bearWitness(ctx context.Context, c readers.WitnessConfig, s streams) (err error) {
+func bearWitness(ctx context.Context, c record.WitnessConfig, s streams) (err error) {
 	access, err := kubeapi.ReadConfig(c.Kubeconfig, "")
 	if err != nil {
 		return badinput.Wrap(err)
@@ -28,7 +28,7 @@ func bearWitness(ctx context.Context, c readers.WitnessConfig, s streams) (err e
 		return badinput.Wrap(err)
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	w, err := readers.NewWitness(c, access, log.Append, slog.New(slog.NewTextHandler(s.err, nil)))
+	w, err := record.NewWitness(c, access, log.Append, slog.New(slog.NewTextHandler(s.err, nil)))
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package faultlist_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -51,32 +50,5 @@ func TestWindowEdges(t *testing.T) {
 			t.Fatalf("%+v does not change at its edge", p)
 		}
 		now = p.Edge
-	}
-}
-
-func TestParse(t *testing.T) {
-	grammar := faultlist.Grammar{Effects: []string{"wait"}, Positional: map[string][]string{"wait": {"delay"}}, Example: "503:1%"}
-	read := func(t *faultlist.Term) (string, error) {
-		w := faultlist.ReadWindow(t.Args)
-		d := t.Args.Duration("delay", 0)
-		return strings.Join([]string{t.Name(), d.String(), w.For.String()}, " "), t.Args.Err(append([]string{"delay"}, faultlist.WindowArgs...)...)
-	}
-	got, err := faultlist.Parse(" wait( 2s ,for=3s):5% , 503 ", grammar, read)
-	if d := cmp.Diff([]string{"wait(2s) 2s 3s", "503 0s 0s"}, got); err != nil || d != "" {
-		t.Errorf("%v (-want +got):\n%s", err, d)
-	}
-	for in, want := range map[string]string{
-		"503:1%:2%":      "like 503:1%",
-		"503:x":          "not a probability",
-		"503,,":          "want a name",
-		"wait(every=2s)": "needs for, shorter than it",
-		"wait(x=1)":      "it takes",
-		"wiat(2s)":       "column 1: unknown fault wiat; did you mean wait?",
-		"sleep(2s)":      "unknown fault sleep; want a status from 400 to 599, or wait",
-		strings.Repeat("503,", faultlist.Max) + "503": "at most 64",
-	} {
-		if _, err := faultlist.Parse(in, grammar, read); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.40s: %v, want %q", in, err, want)
-		}
 	}
 }

@@ -87,11 +87,11 @@ func (g Grammar) term(part string) (*Term, error) {
 }
 
 // CommonArgs are the arguments that Common reads.
-var CommonArgs = append(slices.Clone(WindowArgs), "max", "name")
+var CommonArgs = []string{"from", "for", "every", "max", "name"}
 
 // Common reads the arguments that all faults take.
 func (t *Term) Common() Fault {
-	f := Fault{Text: t.Text, Probability: t.Probability, Window: ReadWindow(t.Args), Max: t.Args.Int("max", 0, 0),
+	f := Fault{Text: t.Text, Probability: t.Probability, Window: readWindow(t.Args), Max: t.Args.Int("max", 0, 0),
 		Name: t.Args.Text("name", t.Name())}
 	if !utf8.ValidString(f.Name) || len(f.Name) > maxName {
 		t.Args.Fail("name", "name=%q: want at most %d bytes of text", f.Name, maxName)

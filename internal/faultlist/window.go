@@ -11,11 +11,8 @@ type Window struct {
 	From, For, Every time.Duration // For 0 is forever, Every 0 is once
 }
 
-// WindowArgs are the arguments ReadWindow reads.
-var WindowArgs = []string{"from", "for", "every"}
-
-// ReadWindow takes a window from a fault's arguments.
-func ReadWindow(r *expr.Reader) Window {
+// readWindow takes a window from a fault's arguments.
+func readWindow(r *expr.Reader) Window {
 	w := Window{From: r.Duration("from", 0), For: r.Duration("for", 0), Every: r.Duration("every", 0)}
 	if w.Every > 0 && (w.For == 0 || w.For >= w.Every) {
 		r.Fail("every", "every=%s needs for, shorter than it", w.Every)

@@ -10,9 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/rest"
-
 	"github.com/watchbench/watchbench/internal/pipetest"
 	"github.com/watchbench/watchbench/loadgen/apisim"
 )
@@ -96,39 +93,6 @@ func TestLargeListsAreCompressed(t *testing.T) {
 	}
 	if resp, body := ask(pods+"?watch=1&timeoutSeconds=1", "gzip"); resp.Header.Get("Content-Encoding") != "" || !json.Valid(body[:strings.Index(string(body), "\n")]) {
 		t.Error("a watch is compressed")
-	}
-}
-
-// TestOlderDiscovery asks group by group and version by version.
-func TestOlderDiscovery(t *testing.T) {
-	s := newServer(t, apisim.Config{Resources: []apisim.Resource{
-		apisim.Pods, apisim.Nodes, apisim.Deployments,
-		{Group: "example.com", Versions: []string{"v1beta1", "v1"}, Name: "things", Kind: "Thing", Custom: true},
-	}})
-	c, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: "http://apisim", Transport: pipetest.Direct(s)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.UseLegacyDiscovery = true
-	groups, lists, err := c.ServerGroupsAndResources()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := ""
-	for _, g := range groups {
-		got += g.PreferredVersion.GroupVersion + " "
-	}
-	for _, l := range lists {
-		for _, r := range l.APIResources {
-			got += fmt.Sprintf("%s/%s:%s:%t ", l.GroupVersion, r.Name, r.Kind, r.Namespaced)
-		}
-	}
-	if want := "v1 apps/v1 example.com/v1 v1/nodes:Node:false v1/pods:Pod:true apps/v1/deployments:Deployment:true " +
-		"example.com/v1/things:Thing:false example.com/v1beta1/things:Thing:false "; got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
-	if g, err := c.ServerResourcesForGroupVersion("none/v1"); err == nil {
-		t.Errorf("%+v", g)
 	}
 }
 

@@ -43,6 +43,9 @@ func newClient(cfg *rest.Config) (rest.Interface, error) {
 	return client, nil
 }
 
+// metadataForm asks for the metadata of an object alone; a list of such is a form of its own.
+const metadataForm = "application/json;v=v1;g=meta.k8s.io;as=PartialObjectMetadata"
+
 // path is where a resource is listed and watched, over all namespaces.
 func path(r Resource) string {
 	if r.Group == "" {
@@ -58,8 +61,11 @@ type page struct {
 	continued string
 }
 
-func list(ctx context.Context, client rest.Interface, r Resource, token string) (page, error) {
+func list(ctx context.Context, client rest.Interface, r Resource, metadata bool, token string) (page, error) {
 	req := client.Get().AbsPath(path(r)).Param("limit", strconv.Itoa(pageObjects))
+	if metadata {
+		req = req.SetHeader("Accept", metadataForm+"List")
+	}
 	if token != "" {
 		req = req.Param("continue", token)
 	}
@@ -95,18 +101,21 @@ type event struct {
 	Object json.RawMessage `json:"object"`
 }
 
-// watchEvents calls opened when the watch is open, and take with each event after version until it ends. An event of
-// type ERROR is returned as its Status.
-func watchEvents(ctx context.Context, client rest.Interface, r Resource, version string, opened func(),
-	take func(event) error) error {
+// events calls take with each event after the last version until the watch ends. An event of type ERROR is returned as
+// its Status.
+func (s *stream) events(ctx context.Context, take func(event) error) error {
 	seconds := watchSeconds + rand.IntN(watchSeconds)
-	body, err := client.Get().AbsPath(path(r)).Param("watch", "true").Param("allowWatchBookmarks", "true").
-		Param("resourceVersion", version).Param("timeoutSeconds", strconv.Itoa(seconds)).Stream(ctx)
+	req := s.client.Get().AbsPath(path(s.resource)).Param("watch", "true").Param("allowWatchBookmarks", "true").
+		Param("resourceVersion", s.version).Param("timeoutSeconds", strconv.Itoa(seconds))
+	if s.metadata {
+		req = req.SetHeader("Accept", metadataForm)
+	}
+	body, err := req.Stream(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = body.Close() }()
-	opened()
+	s.counts.down.Store(false)
 	dec := json.NewDecoder(body)
 	for {
 		var e event

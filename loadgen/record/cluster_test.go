@@ -82,7 +82,7 @@ func TestRecordsEachWrite(t *testing.T) {
 	}
 	there := map[string]int64{}
 	for _, r := range resources { // there are fewer objects than in a page
-		p, err := list(t.Context(), plainly.rec.streams[0].client, r, "")
+		p, err := list(t.Context(), plainly.rec.streams[0].client, r, false, "")
 		if err != nil {
 			t.Fatal(err)
 		}

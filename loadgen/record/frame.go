@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"time"
+
+	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
 // format is the highest that this version reads, and the one that it writes.
@@ -32,12 +34,7 @@ type Resource struct {
 }
 
 // APIVersion is the resource's group and version as objects name them, such as "apps/v1".
-func (r Resource) APIVersion() string {
-	if r.Group == "" {
-		return r.Version
-	}
-	return r.Group + "/" + r.Version
-}
+func (r Resource) APIVersion() string { return kubeapi.GroupVersion(r.Group, r.Version) }
 
 // String is name.version.group, or only the name in the core group.
 func (r Resource) String() string {
@@ -48,7 +45,7 @@ func (r Resource) String() string {
 }
 
 // key is unique in a trace: a replay serves it once.
-func (r Resource) key() string { return r.Name + "." + r.Group }
+func (r Resource) key() string { return kubeapi.ResourceKey(r.Group, r.Name) }
 
 // Type says what a frame is.
 type Type string

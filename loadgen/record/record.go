@@ -89,7 +89,7 @@ func (r *Recorder) Run(ctx context.Context, w *Writer) error {
 	var running sync.WaitGroup
 	failed := make(chan error, len(r.streams)+1) // one send each
 	for _, s := range r.streams {
-		s.out = w
+		s.out = w.Append
 		running.Go(func() { failed <- s.run(ctx) })
 	}
 	running.Go(func() { failed <- r.flush(ctx, w) })

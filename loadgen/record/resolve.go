@@ -81,12 +81,7 @@ func (o offer) resource() Resource {
 }
 
 // full is how the resource is named without doubt.
-func (o offer) full() string {
-	if o.gv.Group == "" {
-		return o.Name
-	}
-	return o.Name + "." + o.gv.Group
-}
+func (o offer) full() string { return o.resource().key() }
 
 func find(offered []offer, name string) (Resource, error) {
 	short, group, grouped := strings.Cut(name, ".")

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
@@ -38,10 +39,11 @@ type live struct {
 // stream records one resource.
 type stream struct {
 	client   rest.Interface
-	out      *Writer
+	out      func(Frame) error
+	metadata bool // objects are their metadata alone
 	now      func() time.Duration
 	say      func(format string, args ...any)
-	masker   *masker
+	masker   *masker // nil: nothing is masked
 	resource Resource
 	index    int
 
@@ -125,7 +127,7 @@ func (s *stream) list(ctx context.Context) error {
 		}
 	}
 	for token := ""; ; {
-		p, err := list(ctx, s.client, s.resource, token)
+		p, err := list(ctx, s.client, s.resource, s.metadata, token)
 		if err != nil {
 			return err
 		}
@@ -173,21 +175,12 @@ func (s *stream) listed(item []byte, first bool) error {
 
 // typed returns an item of a list with the apiVersion and kind that items lack.
 func (s *stream) typed(item []byte) []byte {
-	b := append([]byte(`{"apiVersion":`), jsonscan.AppendString(nil, s.resource.APIVersion())...)
-	b = append(append(b, `,"kind":`...), jsonscan.AppendString(nil, s.resource.Kind)...)
-	rest := item[1:]
-	if strings.TrimLeft(string(rest[:min(len(rest), 8)]), " \t\r\n")[:1] != "}" {
-		b = append(b, ',')
-	}
-	return append(b, rest...)
+	return append(kubeapi.Typed([]byte("{"), s.resource.APIVersion(), s.resource.Kind), item[1:]...)
 }
 
 // gone writes the deletion of an object of which no event came.
 func (s *stream) gone(key string, was live, version string) error {
-	namespace, name, ok := strings.Cut(key, "/")
-	if !ok {
-		namespace, name = "", key
-	}
+	namespace, name := cutKey(key)
 	b := append([]byte(`{"metadata":{"name":`), jsonscan.AppendString(nil, name)...)
 	if namespace != "" {
 		b = append(append(b, `,"namespace":`...), jsonscan.AppendString(nil, namespace)...)
@@ -215,7 +208,7 @@ func (s *stream) complete(version string) error {
 
 // watch writes events until the watch ends.
 func (s *stream) watch(ctx context.Context) error {
-	return watchEvents(ctx, s.client, s.resource, s.version, func() { s.counts.down.Store(false) }, func(e event) error {
+	return s.events(ctx, func(e event) error {
 		switch e.Type {
 		case Bookmark:
 			if err := s.object(Frame{Type: e.Type}, e.Object); err != nil {
@@ -279,6 +272,9 @@ func identify(object []byte) (key string, now live, err error) {
 
 // object writes a frame with an object, without what must not be written.
 func (s *stream) object(f Frame, object []byte) (err error) {
+	if f.Object = object; s.masker == nil {
+		return s.append(f)
+	}
 	gvk := schema.FromAPIVersionAndKind(s.resource.APIVersion(), s.resource.Kind)
 	if f.Object, err = s.masker.object(gvk, object); err != nil {
 		return writeError{fmt.Errorf("an object of %s: %w", s.resource, err)} // it will not be another one next time
@@ -288,7 +284,7 @@ func (s *stream) object(f Frame, object []byte) (err error) {
 
 func (s *stream) append(f Frame) error {
 	f.At, f.Resource = s.now(), s.index
-	if err := s.out.Append(f); err != nil {
+	if err := s.out(f); err != nil {
 		return writeError{err}
 	}
 	return nil

@@ -29,8 +29,8 @@ func (x *exchange) supervise() {
 	}
 }
 
-// step draws the faults whose time has come, and does what is due. It returns when there is more to do by time, zero for
-// never, and a channel that is closed when the faults change.
+// step draws the faults whose time has come, and does what is due. It returns when there is more to do by time, zero
+// for never, and a channel that is closed when the faults change.
 func (x *exchange) step(now time.Time) (next time.Time, changed <-chan struct{}) {
 	faults, changed := x.in.snapshot(perWatch, x.req)
 	refuse, _, edge, _ := x.in.Refusal(now)

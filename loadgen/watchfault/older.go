@@ -99,8 +99,7 @@ func back(rv, versions uint64) uint64 {
 func (x *exchange) streamState(r *http.Request, state rawList, rv uint64) {
 	x.Header().Set("Content-Type", kubeapi.StatusType)
 	kind := strings.TrimSuffix(state.Kind, "List")
-	members, _ := json.Marshal(map[string]string{"kind": kind, "apiVersion": state.APIVersion}) // strings have a form
-	typed := append(bytes.TrimSuffix(members, []byte("}")), ',')
+	typed := kubeapi.Typed([]byte("{"), state.APIVersion, kind)
 	for _, item := range state.Items {
 		if !bytes.Contains(item[:min(len(item), 64)], []byte(`"kind":`)) {
 			item = append(bytes.Clone(typed), item[1:]...)

@@ -110,7 +110,6 @@ func configs(t *testing.T, run func(t *testing.T, c watchfault.ProxyConfig)) {
 	}
 }
 
-// TestResetsAreResets: a connection that is reset looks so over real sockets, before the answer and within it.
 // TestWhoseRights: the proxy lends its certificate and takes the sender's token away, or passes the token on and shows
 // no certificate.
 func TestWhoseRights(t *testing.T) {
@@ -172,6 +171,7 @@ func TestWhoseRights(t *testing.T) {
 	}
 }
 
+// TestResetsAreResets: a connection that is reset looks so over real sockets, before the answer and within it.
 func TestResetsAreResets(t *testing.T) {
 	configs(t, func(t *testing.T, c watchfault.ProxyConfig) {
 		w := newProxied(t, c)

@@ -214,7 +214,7 @@ func Readers(dir string) iter.Seq2[readers.Record, error] {
 }
 
 // FileWitness is the record of a witness in a cell with controllers: records of the phase oplog.PhaseWitnessed, the
-// load's own writes among them. See readers.Witness.
+// load's own writes among them. See record.Witness.
 const FileWitness = "witness.ndjson.zst"
 
 // version is one state of an object, or with rv 0 its end.

@@ -6,10 +6,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/readers"
+	"github.com/watchbench/watchbench/loadgen/record"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -118,11 +117,10 @@ const witnessGrace = time.Minute
 
 // StartWitness returns once it has listed everything and watches.
 func StartWitness(ctx context.Context, b Bench, kubeconfig string, watched, ignore []string) (*Witness, error) {
-	cfg := readers.WitnessConfig{Kubeconfig: kubeconfig, OpLog: filepath.Join(b.Cell, history.FileWitness),
+	cfg := record.WitnessConfig{Kubeconfig: kubeconfig, OpLog: filepath.Join(b.Cell, history.FileWitness),
 		IgnoreNamespaces: ignore}
 	for _, k := range watched {
-		cfg.Kinds = append(cfg.Kinds, readers.WitnessKind{Name: k,
-			Resource: schema.GroupVersionResource{Group: kinds[k].Group, Version: "v1", Resource: kinds[k].Name}})
+		cfg.Kinds = append(cfg.Kinds, record.Resource{Group: kinds[k].Group, Version: "v1", Name: kinds[k].Name, Kind: k})
 	}
 	c, err := b.child("witness", cfg)
 	if err != nil {

@@ -22,6 +22,7 @@ func TestParseCapacities(t *testing.T) {
 		"kind=Pod|Node,method=put: rate=3/s": {limit(behavior.Match{Methods: []string{"PUT"}, Kinds: []string{"Pod", "Node"}}, 0, 3)},
 		"kind=Pod: rate=50/s ; inflight=300": {limit(pods, 0, 50), limit(all, 300, 0)},
 		"kind=Pod: unlimited; inflight=1":    {limit(pods, 0, 0), limit(all, 1, 0)},
+		"inflight=3,rate=2/s,queue=10":       {{Value: behavior.Capacity{InFlight: 3, Rate: 2, Queue: 10}}},
 	} {
 		got, err := behavior.ParseCapacities(in)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -34,6 +35,16 @@ func TestParseCapacities(t *testing.T) {
 		"kind=Pod: ; rate=1/s;": "empty rule",
 		"pod: rate=1/s":         "want method=PUT|GET or kind=Pod|Node",
 		"kind=Pod: a: b":        "more than one colon",
+		"inflight=0":            "at least 1",
+		"inflight=x":            "whole number",
+		"inflight=3)":           "separated by commas",
+		"infligth=3":            "it takes inflight",
+		"rate=50":               "write 50/s",
+		"rate=50/h":             "write 50/s",
+		"rate=0/s":              "0.001/s",
+		"rate=1/s,burst=2":      "it takes inflight",
+		"300":                   "none by position",
+		"queue=-1":              "at least 0",
 	} {
 		if _, err := behavior.ParseCapacities(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", in, err, want)

@@ -170,29 +170,6 @@ func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestParseCapacity(t *testing.T) {
-	for in, want := range map[string]behavior.Capacity{
-		"":                             {Queue: behavior.DefaultQueue},
-		"unlimited":                    {Queue: behavior.DefaultQueue},
-		"inflight=300":                 {InFlight: 300, Queue: behavior.DefaultQueue},
-		"inflight=3,rate=2/s,queue=10": {InFlight: 3, Rate: 2, Queue: 10},
-	} {
-		got, err := behavior.ParseCapacity(in)
-		if err != nil || got != want {
-			t.Errorf("%q = %+v, %v", in, got, err)
-		}
-	}
-	for in, want := range map[string]string{
-		"inflight=0": "at least 1", "inflight=x": "whole number", "rate=50": "write 50/s", "rate=50/h": "write 50/s",
-		"rate=0/s": "0.001/s", "rate=1/s,burst=2": "it takes inflight", "300": "none by position", "inflight=3)": "separated by commas",
-		"infligth=3": "it takes inflight", "queue=-1": "at least 0",
-	} {
-		if _, err := behavior.ParseCapacity(in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", in, err, want)
-		}
-	}
-}
-
 // TestStations: of requests that arrive at once, each waits for its turn at its own station; -1 was turned away.
 func TestStations(t *testing.T) {
 	for _, tc := range []struct {

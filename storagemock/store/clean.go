@@ -59,14 +59,6 @@ func (s *Store) purge(before time.Time) {
 		}
 		c.order = slices.DeleteFunc(c.order, gone)
 		s.dead -= n - len(c.order)
-		if n == len(c.order) {
-			continue
-		}
-		for k, order := range c.scopes {
-			if c.scopes[k] = slices.DeleteFunc(order, gone); len(c.scopes[k]) == 0 {
-				delete(c.scopes, k)
-			}
-		}
 	}
 }
 

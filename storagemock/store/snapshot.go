@@ -82,7 +82,7 @@ func (s *Store) Load(r io.Reader) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.colls, s.names, s.live, s.dead = loaded.colls, loaded.names, loaded.live, loaded.dead
+	s.colls, s.live, s.dead = loaded.colls, loaded.live, loaded.dead
 	s.events, s.older = loaded.events, loaded.older
 	return nil
 }

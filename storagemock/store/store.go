@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/watchbench/watchbench/internal/bcsapi"
 	"github.com/watchbench/watchbench/internal/pack"
@@ -57,7 +58,6 @@ type Store struct {
 	mu     sync.RWMutex // guards the rest; held for memory work only
 	ids    idSource
 	colls  map[string]*collection // by kind
-	names  map[string]string      // interned clusters, namespaces and kinds
 	events map[eventID]bool       // stored before; see duplicate
 	older  map[eventID]bool
 	live   int       // documents
@@ -70,7 +70,7 @@ type Store struct {
 func New(mode Mode, seed uint64) *Store {
 	return &Store{
 		mode: mode, ids: newIDSource(seed),
-		colls: map[string]*collection{}, names: map[string]string{}, events: map[eventID]bool{},
+		colls: map[string]*collection{}, events: map[eventID]bool{},
 	}
 }
 
@@ -83,21 +83,14 @@ func (s *Store) Live() int {
 
 // collection is the documents of one kind.
 type collection struct {
-	byKey  map[slotKey]*slot
-	order  []*slot              // natural order
-	scopes map[scopeKey][]*slot // the order within one namespace
+	byKey map[slotKey]*slot
+	order []*slot // natural order
 	// namespaced counts slots with a namespace: while it is 0, a request of the cluster scope needs no search.
 	namespaced int
 	packer     pack.Packer
 }
 
-type (
-	scopeKey struct{ cluster, namespace string }
-	slotKey  struct {
-		scopeKey
-		name string
-	}
-)
+type slotKey struct{ cluster, namespace, name string }
 
 // slot is a document's place, which survives soft deletion.
 type slot struct {
@@ -110,31 +103,21 @@ type slot struct {
 	past    []string // uids deleted or superseded, oldest first
 }
 
-func (s *Store) intern(text string) string {
-	if known, ok := s.names[text]; ok {
-		return known
-	}
-	text = strings.Clone(text)
-	s.names[text] = text
-	return text
-}
-
 func (s *Store) collection(kind string) *collection {
 	c := s.colls[kind]
 	if c == nil {
-		c = &collection{byKey: map[slotKey]*slot{}, scopes: map[scopeKey][]*slot{}}
-		s.colls[s.intern(kind)] = c
+		c = &collection{byKey: map[slotKey]*slot{}}
+		s.colls[strings.Clone(kind)] = c
 	}
 	return c
 }
 
-func (s *Store) addSlot(c *collection, k Key, id ObjectID) *slot {
-	sk := scopeKey{s.intern(k.Cluster), s.intern(k.Namespace)}
-	sl := &slot{key: slotKey{sk, strings.Clone(k.Name)}, id: id}
+func (c *collection) add(k Key, id ObjectID) *slot {
+	key := slotKey{unique.Make(k.Cluster).Value(), unique.Make(k.Namespace).Value(), strings.Clone(k.Name)}
+	sl := &slot{key: key, id: id}
 	c.byKey[sl.key] = sl
 	c.order = append(c.order, sl)
-	c.scopes[sk] = append(c.scopes[sk], sl)
-	if sk.namespace != "" {
+	if k.Namespace != "" {
 		c.namespaced++
 	}
 	return sl
@@ -144,7 +127,7 @@ func (s *Store) addSlot(c *collection, k Key, id ObjectID) *slot {
 // condition has no namespace, so that it also finds a namespaced document of that name; live ones are preferred,
 // because only they are visible to clients.
 func (c *collection) target(k Key) *slot {
-	sl := c.byKey[slotKey{scopeKey{k.Cluster, k.Namespace}, k.Name}]
+	sl := c.byKey[slotKey{k.Cluster, k.Namespace, k.Name}]
 	if k.Namespace != "" || c.namespaced == 0 || sl != nil && sl.rec != nil {
 		return sl
 	}
@@ -182,7 +165,7 @@ func (s *Store) put(k Key, obj Object, ev *bcsapi.EventRecord, now time.Time) Ch
 		}
 	}
 	if sl == nil {
-		sl = s.addSlot(c, k, s.ids.next(now))
+		sl = c.add(k, s.ids.next(now))
 	} else if sl.rec == nil {
 		s.dead--
 	}
@@ -196,7 +179,7 @@ func (s *Store) put(k Key, obj Object, ev *bcsapi.EventRecord, now time.Time) Ch
 			sl.remember(sl.rec.UID)
 		}
 	}
-	ch.Key = Key{sl.key.cluster, s.intern(k.Kind), sl.key.namespace, sl.key.name}
+	ch.Key = Key{sl.key.cluster, unique.Make(k.Kind).Value(), sl.key.namespace, sl.key.name}
 	sl.highest = max(sl.highest, obj.Meta.ResourceVersion)
 	s.retire(sl.rec)
 	sl.rec = &Record{
@@ -215,7 +198,7 @@ func (s *Store) Delete(k Key, filter Filter, uid string, now time.Time, commit f
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.collection(k.Kind)
-	direct := c.byKey[slotKey{scopeKey{k.Cluster, k.Namespace}, k.Name}]
+	direct := c.byKey[slotKey{k.Cluster, k.Namespace, k.Name}]
 	var changes []Change
 	for _, sl := range c.named(k, direct) {
 		if sl.rec == nil || !filter.Match(sl.rec) {
@@ -233,7 +216,7 @@ func (s *Store) Delete(k Key, filter Filter, uid string, now time.Time, commit f
 	}
 	if s.mode == Conditional && uid != "" {
 		if direct == nil {
-			direct = s.addSlot(c, k, s.ids.next(now))
+			direct = c.add(k, s.ids.next(now))
 			direct.deleted = now
 			s.dead++
 		}
@@ -276,7 +259,7 @@ func (s *Store) Get(k Key, filter Filter) *Record {
 	if c == nil {
 		return nil
 	}
-	for _, sl := range c.named(k, c.byKey[slotKey{scopeKey{k.Cluster, k.Namespace}, k.Name}]) {
+	for _, sl := range c.named(k, c.byKey[slotKey{k.Cluster, k.Namespace, k.Name}]) {
 		if sl.rec != nil && filter.Match(sl.rec) {
 			return sl.rec
 		}
@@ -292,13 +275,9 @@ func (s *Store) List(cluster, kind, namespace string) []*Record {
 	if c == nil {
 		return nil
 	}
-	slots := c.order
-	if namespace != "" {
-		slots = c.scopes[scopeKey{cluster, namespace}]
-	}
-	out := make([]*Record, 0, min(len(slots), 4096))
-	for _, sl := range slots {
-		if sl.rec != nil && sl.key.cluster == cluster {
+	var out []*Record
+	for _, sl := range c.order {
+		if sl.rec != nil && sl.key.cluster == cluster && (namespace == "" || sl.key.namespace == namespace) {
 			out = append(out, sl.rec)
 		}
 	}

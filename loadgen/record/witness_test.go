@@ -1,4 +1,4 @@
-package readers
+package record
 
 import (
 	"context"
@@ -13,9 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
@@ -28,9 +31,9 @@ type apiserver struct {
 	done    func()     // called when there is no other watch
 }
 
-var expired = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410, "message": "too old resource version"}
+var tooOld = map[string]any{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Expired", "code": 410, "message": "too old resource version"}
 
-func meta(item string) map[string]any {
+func metaOf(item string) map[string]any {
 	w := strings.Fields(item)
 	ns := "a"
 	if before, after, ok := strings.Cut(w[0], "/"); ok {
@@ -52,7 +55,7 @@ func (a *apiserver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.lists = a.lists[1:]
 		if version == "expired" {
 			w.WriteHeader(http.StatusGone)
-			_ = enc.Encode(expired)
+			_ = enc.Encode(tooOld)
 			return
 		}
 		version, more := strings.CutSuffix(version, "+")
@@ -63,7 +66,7 @@ func (a *apiserver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		objects := []any{}
 		for item := range strings.SplitSeq(items, ",") {
 			if item = strings.TrimSpace(item); item != "" {
-				objects = append(objects, meta(item))
+				objects = append(objects, metaOf(item))
 			}
 		}
 		_ = enc.Encode(map[string]any{"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": list, "items": objects})
@@ -83,14 +86,14 @@ func (a *apiserver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for e := range strings.SplitSeq(events, ",") {
 		kind, item, _ := strings.Cut(strings.TrimSpace(e), " ")
 		if kind == "ERROR" {
-			_ = enc.Encode(map[string]any{"type": kind, "object": expired})
+			_ = enc.Encode(map[string]any{"type": kind, "object": tooOld})
 			continue
 		}
-		_ = enc.Encode(map[string]any{"type": kind, "object": meta(item)})
+		_ = enc.Encode(map[string]any{"type": kind, "object": metaOf(item)})
 	}
 }
 
-func witnessed(t *testing.T, kindName string, a *apiserver) []string {
+func recordOf(t *testing.T, kindName string, a *apiserver) []string {
 	t.Helper()
 	server := httptest.NewServer(a)
 	defer server.Close()
@@ -100,7 +103,7 @@ func witnessed(t *testing.T, kindName string, a *apiserver) []string {
 	var mu sync.Mutex
 	var log []oplog.Record
 	w, err := NewWitness(WitnessConfig{
-		Kinds:            []WitnessKind{{Name: kindName, Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}}},
+		Kinds:            []Resource{{Group: "apps", Version: "v1", Name: "replicasets", Kind: kindName}},
 		IgnoreNamespaces: []string{"kube-system"},
 	}, &rest.Config{Host: server.URL}, func(r oplog.Record) {
 		mu.Lock()
@@ -134,7 +137,7 @@ func TestWitness(t *testing.T) {
 		lists:   []string{"10: old u0 5, kube-system/x u9 6", "40: web u2 35, old u0 5"},
 		watches: []string{"ADDED web u1 11, MODIFIED web u1 12, BOOKMARK - - 20, ADDED kube-system/y u8 21, DELETED web u1 22", "ADDED web u2 30, MODIFIED web u2 35"},
 	}
-	got := witnessed(t, "ReplicaSet", a)
+	got := recordOf(t, "ReplicaSet", a)
 	want := []string{"create web u1 11", "patch web u1 12", "delete web u1 12 at 22", "create web u2 30", "patch web u2 35"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -150,7 +153,7 @@ func TestWitnessFillsGaps(t *testing.T) {
 		lists:   []string{"10: kept u0 5, gone u1 6", "50: kept u0 12, new u2 45", "60: kept u0 55"},
 		watches: []string{"MODIFIED kept u0 12, ERROR - - 0"},
 	}
-	got := witnessed(t, "ReplicaSet", a)
+	got := recordOf(t, "ReplicaSet", a)
 	want := []string{"patch kept u0 12", "create new u2 45", "delete gone u1 6 at 0", "patch kept u0 55", "delete new u2 45 at 0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -160,14 +163,14 @@ func TestWitnessFillsGaps(t *testing.T) {
 // A list of which a page is missing is no list to watch from.
 func TestWitnessTakesWholeLists(t *testing.T) {
 	a := &apiserver{
-		lists:   []string{"10: kept u0 5, gone u1 6", "50+: kept u0 12", "expired", "60: kept u0 12, new u2 45", "60: kept u0 12, new u2 45"},
+		lists:   []string{"10: kept u0 5, gone u1 6", "50+: kept u0 12", "expired", "60: kept u0 12, new u2 45", "60: kept u0 12, new u2 45", "60: kept u0 12, new u2 45"},
 		watches: []string{"ERROR - - 0", "ERROR - - 0"},
 	}
-	got := witnessed(t, "ReplicaSet", a)
+	got := recordOf(t, "ReplicaSet", a)
 	if want := []string{"patch kept u0 12", "create new u2 45", "delete gone u1 6 at 0"}; !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	if !slices.Equal(a.asked, []string{"10", "10", "60"}) {
+	if !slices.Equal(a.asked, []string{"10", "60", "60"}) {
 		t.Errorf("watched from %q", a.asked)
 	}
 }
@@ -175,7 +178,37 @@ func TestWitnessTakesWholeLists(t *testing.T) {
 // Metadata cannot tell a heartbeat from another change of a node, and it need not.
 func TestWitnessTakesNodesForBeating(t *testing.T) {
 	a := &apiserver{lists: []string{"10:", "20: n u1 12"}, watches: []string{"ADDED n u1 11, MODIFIED n u1 12"}}
-	if got, want := witnessed(t, "Node", a), []string{"create n u1 11", "heartbeat n u1 12"}; !slices.Equal(got, want) {
+	if got, want := recordOf(t, "Node", a), []string{"create n u1 11", "heartbeat n u1 12"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestWitnessOfACluster: an apiserver gives the form that a witness asks for, in lists and in watches.
+func TestWitnessOfACluster(t *testing.T) {
+	env := clustertest.Start(t)
+	client, err := kubernetes.NewForConfig(env.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, log := fmt.Sprintf("witnessed-%d", time.Now().UnixNano()), &memoryLog{}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w, err := NewWitness(WitnessConfig{Kinds: []Resource{{Version: "v1", Name: "namespaces", Kind: "Namespace"}}}, env.Config, func(r oplog.Record) {
+		log.Append(r)
+		if r.Name == name && r.Type == oplog.TypeCreate {
+			cancel()
+		}
+	}, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := func() {
+		if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+			cancel()
+		}
+	}
+	if err := w.Run(ctx, created); err != nil || len(log.records) == 0 {
+		t.Errorf("%v, %d records", err, len(log.records))
 	}
 }
