@@ -315,7 +315,7 @@ func Checks(w io.Writer, cells []result.Cell, opts TerminalOptions) error {
 			}
 		}
 	}
-	slices.SortFunc(asked, compareNatural)
+	slices.SortFunc(asked, result.ByNumber)
 	slices.Sort(notes)
 	s := checkTable(Table{Heads: Heads("cell")}, asked, len(cells), func(i int) ([]Cell, map[string]result.Check) {
 		c := &cells[i]

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ func TuningDocument(t *result.Tuning) *Document {
 	if t.Interrupted {
 		d.Findings = append(d.Findings, "Interrupted: partial results.")
 	}
-	found := Section{ID: "answer", Title: "Settings", Plots: []Plot{tuningPlot(t)}}
+	found := Section{ID: "answer", Title: "Settings"}
 	for _, f := range t.Fragments {
 		found.Code = append(found.Code, Code{f.For + ", in " + f.File + leading(" (", f.Note, ")"), f.Text})
 	}
@@ -30,48 +29,6 @@ func TuningDocument(t *result.Tuning) *Document {
 		{Title: "Question", Table: tuningFacts(tuningQuestion(t))}}
 	d.add(Section{Title: "Why", Table: tuningFacts(t.Why)})
 	return d
-}
-
-func tuningPlot(t *result.Tuning) Plot {
-	p := Plot{Title: t.Objective.Metric, Unit: "s", X: "podQueueNum",
-		Caption: "A broken line is predicted in virtual time, a point was measured: the worst of its cells."}
-	if len(t.Rates) > 0 {
-		p.X = "offered rate (/s)"
-	}
-	measured, answer := PlotLine{Name: "measured", Marks: true}, PlotLine{Name: "answer", Marks: true}
-	for i := range t.Candidates {
-		c := &t.Candidates[i]
-		x := cmp.Or(c.Rate, float64(max(1, c.Queues)))
-		k := slices.IndexFunc(p.Lines, func(l PlotLine) bool { return l.Name == c.Strategy })
-		if k < 0 {
-			k, p.Lines = len(p.Lines), append(p.Lines, PlotLine{Name: c.Strategy, Model: true})
-		}
-		if c.Value != nil {
-			p.Lines[k].Points = append(p.Lines[k].Points, [2]float64{x, *c.Value})
-		}
-		if c.Measured != nil {
-			measured.Points = append(measured.Points, [2]float64{x, *c.Measured})
-		}
-		if v := cmp.Or(c.Measured, c.Value); v != nil && (c == t.At(t.Best) || carried(t, c)) {
-			answer.Points = append(answer.Points, [2]float64{x, *v})
-		}
-	}
-	for _, l := range p.Lines {
-		slices.SortFunc(l.Points, func(a, b [2]float64) int { return cmp.Compare(a[0], b[0]) })
-	}
-	p.Lines = append(p.Lines, measured)
-	p.bound("at most "+Brief(t.Objective.Bound)+" s", t.Objective.Bound)
-	if t.Met {
-		p.Lines = append(p.Lines, answer)
-	}
-	return p
-}
-
-// carried reports whether a candidate is the highest rate of its strategy.
-func carried(t *result.Tuning, c *result.TunedCandidate) bool {
-	return slices.ContainsFunc(t.Rates, func(r result.TunedRate) bool {
-		return r.Strategy == c.Strategy && r.Rate != nil && *r.Rate == c.Rate
-	})
 }
 
 // tuningTitle names the scenario, or the load of a question without one, which is called TuningQuestion.
