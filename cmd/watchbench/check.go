@@ -38,7 +38,7 @@ func recheck(cmd *cobra.Command, dir string) error {
 	}
 	out := cmd.OutOrStdout()
 	if c.Matrix != nil {
-		err = render.MatrixTerminal(out, c.Matrix, terminalOptions(out))
+		err = render.DocumentTerminal(out, render.Matrix(c.Matrix, ""), terminalOptions(out))
 	} else {
 		err = render.Checks(out, c.Results.Cells, terminalOptions(out))
 	}

@@ -58,43 +58,18 @@ after an error or a signal.`,
 }
 
 func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
-	needed := []terminal.Flag{{Name: "plan", Value: o.plan}, {Name: "kubeconfig", Value: o.kubeconfig},
-		{Name: "oplog", Value: o.oplog}}
-	switch {
-	case o.simulate != "":
-		if o.kubeconfig != "" {
-			return badinput.New("", "--kubeconfig and --simulate exclude each other; leave one of them out")
+	var p *plan.Plan
+	if o.simulate == "" || o.trace == "" {
+		cfg, err := plan.ReadFile(o.plan)
+		if err == nil {
+			p, err = plan.New(cfg)
 		}
-		switch {
-		case o.trace == "":
-			needed = []terminal.Flag{needed[0], needed[2]}
-		case o.plan != "":
-			return badinput.New("", "--plan and --trace exclude each other; leave one of them out")
-		default:
-			needed = needed[2:]
-		}
-	case cmd.Flags().Changed("speed") || cmd.Flags().Changed("trace"):
-		return badinput.New("", "--speed and --trace are for --simulate; add it or leave them out")
-	}
-	if err := terminal.Require(needed...); err != nil {
-		return err
-	}
-	outputs := []userfile.Output{oplog.Output("--oplog", o.oplog), replay.KubeconfigOutput("--simulate", o.simulate)}
-	if o.trace != "" {
-		if err := userfile.CheckOutputs(outputs...); err != nil {
+		if err != nil {
 			return badinput.Wrap(err)
 		}
-		return churnSimulate(cmd, s, o, nil)
 	}
-	cfg, err := plan.ReadFile(o.plan)
-	if err != nil {
-		return badinput.Wrap(err)
-	}
-	p, err := plan.New(cfg)
-	if err != nil {
-		return badinput.Wrap(err)
-	}
-	if err := userfile.CheckOutputs(outputs...); err != nil {
+	if err := userfile.CheckOutputs(oplog.Output("--oplog", o.oplog),
+		replay.KubeconfigOutput("--simulate", o.simulate)); err != nil {
 		return badinput.Wrap(err)
 	}
 	if o.simulate != "" {
@@ -115,7 +90,7 @@ func churnExecute(cmd *cobra.Command, s streams, o churnOptions) (err error) {
 		return err
 	}
 	defer engine.Close()
-	return churn.NewSession(engine, cfg, churn.SessionSettings{
+	return churn.NewSession(engine, p.Config(), churn.SessionSettings{
 		Out: s.out, Wait: o.wait, In: s.in, Log: log, Logger: logger,
 	}).Run(cmd.Context())
 }

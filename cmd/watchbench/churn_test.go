@@ -49,11 +49,7 @@ func TestChurnBadInput(t *testing.T) {
 		code int
 		want string
 	}{
-		{"no flags", nil, terminal.ExitUsage, "--plan is missing"},
 		{"no speed", []string{"--speed", "3"}, terminal.ExitUsage, `"3" is not a speed; write a number with x, for example 10x, or unlimited`},
-		{"speed of a real cluster", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--speed", "3x"}, terminal.ExitUsage, "--speed and --trace are for --simulate"},
-		{"two clusters", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog, "--simulate", oplog}, terminal.ExitUsage, "exclude each other"},
-		{"trace and plan", []string{"--plan", open, "--trace", dead, "--oplog", oplog, "--simulate", oplog + ".kc"}, terminal.ExitUsage, "--plan and --trace exclude each other"},
 		{"no trace", []string{"--trace", dead, "--oplog", oplog, "--simulate", oplog + ".kc"}, terminal.ExitUsage, "this is not a trace of watchbench record"},
 		{"closed loop simulated", []string{"--plan", good, "--oplog", oplog, "--simulate", oplog + ".kc"}, terminal.ExitUsage, "model closed cannot be replayed"},
 		{"bad plan", []string{"--plan", bad, "--kubeconfig", dead, "--oplog", oplog}, terminal.ExitUsage, bad + ":5: speed: unknown field"},

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,24 +44,20 @@ The exit code does not depend on the verdicts.`,
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.metrics, "metrics", nil,
 		"comma-separated `names`, with * for any part of one (default: those that can be better or worse)")
-	formats := []string{tableFormat}
-	for _, format := range render.ComparisonFormats() {
-		formats = append(formats, format.Name)
-	}
-	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+strings.Join(formats, ", "))
+	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+names(render.ComparisonFormats()))
 	fl.StringVar(&f.out, "out", "", "`folder` for all formats")
 	fl.BoolVar(&f.all, "all", false, "print all figures, and what the runs do not share")
 	return cmd
 }
 
 func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
-	formats, known := render.ComparisonFormats(), f.format == tableFormat
-	for _, format := range formats {
-		known = known || format.Name == f.format
-	}
-	if !known {
-		return badinput.New("use one of table, html, md, json, and --out DIR for all of them", "--format %s is not known",
-			f.format)
+	print, err := printer(render.ComparisonFormats(), f.format, func(w io.Writer, c *gate.Comparison) error {
+		o := terminalOptions(w)
+		o.Explain = f.all
+		return render.DocumentTerminal(w, render.Comparison(c), o)
+	})
+	if err != nil {
+		return err
 	}
 	metrics, err := gate.Metrics(f.metrics...)
 	if err != nil {
@@ -81,28 +75,47 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if f.out != "" {
-		if err := os.MkdirAll(f.out, 0o755); err != nil {
-			return &badinput.Error{What: "--out " + f.out, Err: err, Remedy: "name a folder that can be written"}
+		if err := writeAll(cmd.ErrOrStderr(), f.out, render.ComparisonFormats(), c); err != nil {
+			return err
 		}
 	}
-	for _, format := range formats {
-		if f.out != "" {
-			path := filepath.Join(f.out, format.File)
-			if err := result.Replace(path, func(w io.Writer) error { return format.Write(w, c) }); err != nil {
-				return err
-			}
-			fmt.Fprintln(cmd.ErrOrStderr(), path)
-		}
-		if format.Name == f.format {
-			err = errors.Join(err, format.Write(cmd.OutOrStdout(), c))
-		}
+	return print(cmd.OutOrStdout(), c)
+}
+
+// names lists formats for a flag's help.
+func names[T any](formats []render.Format[T]) string {
+	all := tableFormat
+	for _, f := range formats {
+		all += ", " + f.Name
 	}
-	if f.format != tableFormat || err != nil {
-		return err
+	return all
+}
+
+// printer is the writer of a format; table is not a file's.
+func printer[T any](formats []render.Format[T], name string, table func(io.Writer, T) error) (func(io.Writer, T) error, error) {
+	if name == tableFormat {
+		return table, nil
 	}
-	o := terminalOptions(cmd.OutOrStdout())
-	o.Explain = f.all
-	return render.CompareTerminal(cmd.OutOrStdout(), c, o)
+	f, err := render.Named(formats, name)
+	if err != nil {
+		return nil, badinput.New("use one of "+names(formats), "--format %s is not known", name)
+	}
+	return f.Write, nil
+}
+
+// writeAll writes all formats into a folder, and says where.
+func writeAll[T any](said io.Writer, dir string, formats []render.Format[T], v T) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return &badinput.Error{What: "--out " + dir, Err: err, Remedy: "name a folder that can be written"}
+	}
+	for _, f := range formats {
+		path := filepath.Join(dir, f.File)
+		if err := result.Replace(path, func(w io.Writer) error { return f.Write(w, v) }); err != nil {
+			return err
+		}
+		fmt.Fprintln(said, path)
+	}
+	return nil
 }
 
 // labels are the runs' folders by their last names, or by their paths where two have the same one.

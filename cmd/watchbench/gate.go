@@ -2,12 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -64,20 +59,12 @@ func (f *gateFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.rules, "rules", "", "file of changes to the rules that watchbench gate rules prints")
 	fl.StringVar(&f.control, "control", "", "a second run of BASE, to see by how much two sessions differ")
-	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+strings.Join(gateFormats(), ", "))
+	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+names(render.GateFormats()))
 	fl.StringVar(&f.out, "out", "", "folder for all formats (default: that of the run, if one is made)")
 	fl.BoolVar(&f.strict, "strict", false, "exit code 4 for WARN too")
 }
 
 const tableFormat = "table"
-
-func gateFormats() []string {
-	names := []string{tableFormat}
-	for _, g := range render.GateFormats() {
-		names = append(names, g.Name)
-	}
-	return names
-}
 
 func gateRulesCommand() *cobra.Command {
 	return &cobra.Command{
@@ -90,8 +77,8 @@ func gateRulesCommand() *cobra.Command {
 }
 
 func (f *gateFlags) read() (gate.Rules, error) {
-	if known := gateFormats(); !slices.Contains(known, f.format) {
-		return gate.Rules{}, badinput.New("use one of "+strings.Join(known, ", "), "--format %s is not known", f.format)
+	if _, err := f.printer(); err != nil {
+		return gate.Rules{}, err
 	}
 	if f.rules == "" {
 		return gate.Defaults(), nil
@@ -144,15 +131,25 @@ func (f *gateFlags) paired(cmd *cobra.Command, res *result.Results, rules gate.R
 	return f.conclude(cmd, v, gate.Side(res, gate.BaseSide), gate.Side(res, gate.NewSide))
 }
 
+func (f *gateFlags) printer() (func(io.Writer, *gate.Verdict) error, error) {
+	return printer(render.GateFormats(), f.format, func(w io.Writer, v *gate.Verdict) error {
+		return render.GateTerminal(w, v, terminalOptions(w))
+	})
+}
+
 // conclude prints and writes a verdict and returns what its exit code is. The sides are
 // those in the Go benchmark format; nil where they could not be read.
 func (f *gateFlags) conclude(cmd *cobra.Command, v *gate.Verdict, base, changed *result.Results) error {
 	if f.out != "" {
-		if err := writeGate(f.out, v, base, changed); err != nil {
+		if err := writeAll(io.Discard, f.out, sided(base, changed), v); err != nil {
 			return err
 		}
 	}
-	if err := f.print(cmd.OutOrStdout(), v); err != nil {
+	print, err := f.printer()
+	if err == nil {
+		err = print(cmd.OutOrStdout(), v)
+	}
+	if err != nil {
 		return err
 	}
 	switch {
@@ -164,33 +161,15 @@ func (f *gateFlags) conclude(cmd *cobra.Command, v *gate.Verdict, base, changed 
 	return &verdict{exitInvalid, "gate: " + string(v.Outcome)}
 }
 
-func (f *gateFlags) print(out io.Writer, v *gate.Verdict) error {
-	for _, g := range render.GateFormats() {
-		if g.Name == f.format {
-			return g.Write(out, v)
+// sided are the formats of a verdict and, where they could be read, of both sides, for benchstat.
+func sided(base, changed *result.Results) []render.Format[*gate.Verdict] {
+	all := append(render.GateFormats(), render.Format[*gate.Verdict]{File: "gate.txt",
+		Write: func(w io.Writer, v *gate.Verdict) error { return render.GateTerminal(w, v, render.TerminalOptions{}) }})
+	for name, res := range map[string]*result.Results{"base.txt": base, "new.txt": changed} {
+		if res != nil {
+			all = append(all, render.Format[*gate.Verdict]{File: name,
+				Write: func(w io.Writer, _ *gate.Verdict) error { return render.Bench(w, res) }})
 		}
 	}
-	return render.GateTerminal(out, v, terminalOptions(out))
-}
-
-func writeGate(dir string, v *gate.Verdict, base, changed *result.Results) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return &badinput.Error{What: "--out", Err: err, Remedy: "name a folder"}
-	}
-	var errs []error
-	put := func(name string, write func(io.Writer) error) {
-		errs = append(errs, result.Replace(filepath.Join(dir, name), write))
-	}
-	put("gate.txt", func(w io.Writer) error { return render.GateTerminal(w, v, render.TerminalOptions{}) })
-	for _, g := range render.GateFormats() {
-		put(g.File, func(w io.Writer) error { return g.Write(w, v) })
-	}
-	if base != nil {
-		put("base.txt", func(w io.Writer) error { return render.Bench(w, base) })
-		put("new.txt", func(w io.Writer) error { return render.Bench(w, changed) })
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("write the verdict: %w", err)
-	}
-	return nil
+	return all
 }

@@ -64,7 +64,7 @@ func TestGateUnbuilt(t *testing.T) {
 			if !errors.As(err, &u) || !strings.Contains(u.Error(), found) {
 				t.Fatal(err)
 			}
-			f, out := gateFlags{format: "terminal", out: t.TempDir()}, bytes.Buffer{}
+			f, out := gateFlags{format: tableFormat, out: t.TempDir()}, bytes.Buffer{}
 			cmd := &cobra.Command{}
 			cmd.SetOut(&out)
 			err = f.conclude(cmd, u.verdict(gate.Defaults()), nil, nil)

@@ -117,7 +117,7 @@ func (f *matrixFlags) showMatrix(cmd *cobra.Command, dir string, m *result.Matri
 	if f.format == jsonFormat {
 		return result.EncodeMatrix(out, m)
 	}
-	if err := render.MatrixTerminal(out, m, terminalOptions(out)); err != nil || !written {
+	if err := render.DocumentTerminal(out, render.Matrix(m, ""), terminalOptions(out)); err != nil || !written {
 		return err
 	}
 	_, err := fmt.Fprintf(out, "%.0f s, %s\n", m.Seconds, filepath.Join(dir, "index.html"))

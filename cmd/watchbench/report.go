@@ -52,7 +52,7 @@ type reporting struct {
 	cmd              *cobra.Command
 	path             string
 	options          render.TerminalOptions
-	files            []render.Format
+	files            []render.Format[*result.Results]
 	terminal, asJSON bool
 }
 
@@ -64,7 +64,7 @@ func (r *reporting) read(formats string) error {
 		case jsonFormat:
 			r.asJSON = true
 		default:
-			f, err := render.FormatByName(name)
+			f, err := render.Named(render.Formats(), name, tableFormat, jsonFormat)
 			if err != nil {
 				return &badinput.Error{What: err.Error()}
 			}
@@ -157,7 +157,7 @@ func (r *reporting) matrix(dir string) error {
 	case r.asJSON:
 		return result.EncodeMatrix(out, m)
 	case r.terminal:
-		return render.MatrixTerminal(out, m, r.options)
+		return render.DocumentTerminal(out, render.Matrix(m, ""), r.options)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func TestReportFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	const only = "is a folder of runs, which are only listed; leave --format out, or name one of its runs"
-	for format, problem := range map[string]string{"table": "", "csv": only, "table,html": only, "json": only, "pdf": "unknown report format"} {
+	for format, problem := range map[string]string{"table": "", "csv": only, "table,html": only, "json": only, "pdf": "unknown format"} {
 		out, _, code, err := invoke(t, "report", dir, "--format", format)
 		if (code == exitOK) != (problem == "") || problem != "" && (code != exitInput || !strings.Contains(err.Error(), problem)) {
 			t.Errorf("%s: %d, %v", format, code, err)

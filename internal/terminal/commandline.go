@@ -49,19 +49,6 @@ type Interrupted struct{ Err error }
 func (e *Interrupted) Error() string { return "interrupted: " + e.Err.Error() }
 func (e *Interrupted) Unwrap() error { return e.Err }
 
-// Flag is one that must not be empty.
-type Flag struct{ Name, Value string }
-
-// Require returns an error of bad input about the first flag that is empty.
-func Require(flags ...Flag) error {
-	for _, f := range flags {
-		if f.Value == "" {
-			return badinput.New("see --help", "--%s is missing", f.Name)
-		}
-	}
-	return nil
-}
-
 // Run executes cmd and returns its exit code. An error is written as one line to the command's standard error.
 func Run(ctx context.Context, cmd *cobra.Command, args []string) int {
 	cmd.SetArgs(args)

@@ -24,7 +24,6 @@ func TestRun(t *testing.T) {
 		{"failure in lines", []string{"--name", "a"}, errors.Join(errors.New("one"), errors.New("two")), ExitError, "cmd: one; two\n"},
 		{"bad file", []string{"--name", "a"}, badinput.Wrap(errors.New("not a plan")), ExitUsage, "cmd: not a plan\n"},
 		{"interrupted bad file", []string{"--name", "a"}, &Interrupted{badinput.New("", "%d", 7)}, ExitInterrupted, "cmd: interrupted: 7\n"},
-		{"missing flag", nil, nil, ExitUsage, "cmd: --name is missing; see --help\n"},
 		{"unknown flag", []string{"--nome", "a"}, nil, ExitUsage, "cmd: unknown flag: --nome (did you mean --name?); see --help\n"},
 		{"word for a number", []string{"--count", "x"}, nil, ExitUsage, "cmd: --count: \"x\" is not a whole number; see --help\n"},
 		{"too large a number", []string{"--count", "99999999999999999999"}, nil, ExitUsage, "cmd: --count: 99999999999999999999 is out of range; see --help\n"},
@@ -33,14 +32,8 @@ func TestRun(t *testing.T) {
 		{"argument", []string{"a"}, nil, ExitUsage, "cmd: unexpected argument \"a\"; everything is given by flags, see --help\n"},
 	} {
 		var out, errOut bytes.Buffer
-		name := ""
-		cmd := &cobra.Command{Use: "cmd --name NAME", RunE: func(*cobra.Command, []string) error {
-			if err := Require(Flag{"name", name}); err != nil {
-				return err
-			}
-			return tc.err
-		}}
-		cmd.Flags().StringVar(&name, "name", "", "a name")
+		cmd := &cobra.Command{Use: "cmd --name NAME", RunE: func(*cobra.Command, []string) error { return tc.err }}
+		cmd.Flags().String("name", "", "a name")
 		cmd.Flags().Int("count", 0, "a number")
 		cmd.Flags().Duration("time", 0, "a time")
 		Setup(cmd, &out, &errOut)

@@ -16,8 +16,8 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// Schema names the format of a Comparison as JSON.
-const Schema = "watchbench/comparison/v2" // v1 had any number of runs
+// ComparisonSchema names the format of a Comparison as JSON.
+const ComparisonSchema = "watchbench/comparison/v2" // v1 had any number of runs
 
 // Run is one run, and what it is called.
 type Run struct {
@@ -122,7 +122,7 @@ func Metrics(patterns ...string) (all []result.Metric, err error) {
 
 // Compare compares a run with another, in the given metrics.
 func Compare(metrics []result.Metric, base, now Run) (*Comparison, error) {
-	c := &Comparison{Schema: Schema, Differences: []Difference{}, Figures: []Figure{}, Left: []string{}}
+	c := &Comparison{Schema: ComparisonSchema, Differences: []Difference{}, Figures: []Figure{}, Left: []string{}}
 	for i, r := range []Run{base, now} {
 		run := &r.Results.Run
 		c.Runs[i] = RunInfo{

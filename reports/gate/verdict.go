@@ -2,6 +2,7 @@ package gate
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -33,46 +34,83 @@ func worse(a, b Outcome) Outcome { return order[min(slices.Index(order, a), slic
 
 // Verdict is the result of a gate.
 type Verdict struct {
-	Outcome   Outcome
-	Base, New string // names of the runs, or of the sides of one run
-	Scenario  string
-	// Blocked says that the cells were run side by side, in blocks A B B A.
-	Blocked bool
-	// Reasons are why the whole cannot be judged; the figures are not, then.
-	Reasons    []string
-	Invariants []Finding
-	Metrics    []Finding
-	Control    Control
-	Rules      Rules
+	Outcome    Outcome   `json:"outcome"`
+	Base       string    `json:"base"` // the runs' names, or the sides' of one run
+	New        string    `json:"new"`
+	Scenario   string    `json:"-"`
+	Blocked    bool      `json:"blocked"` // the cells were run side by side, in blocks A B B A
+	Reasons    []string  `json:"reasons"` // why the whole cannot be judged; the figures are not, then
+	Metrics    []Finding `json:"figures"`
+	Invariants []Finding `json:"invariants"`
+	Control    Control   `json:"control"`
+	Rules      Rules     `json:"-"`
+}
+
+// Control is the comparison of the same with itself.
+type Control struct {
+	What     string    `json:"what"` // that was compared, and what that does not cover
+	Outcome  Outcome   `json:"outcome"`
+	Findings []Finding `json:"figures"`
 }
 
 // Finding is the result of one figure or invariant at one point of the matrix.
 type Finding struct {
-	Point   string // its parameters; empty where there is one only
-	Name    string
-	Kind    string // KindExact, KindNoisy, or empty for an invariant
-	Unit    string
-	Outcome Outcome
-	Why     string // what the figures do not say
+	Name    string  `json:"name"`
+	Point   string  `json:"point"` // its parameters; empty where there is one only
+	Unit    string  `json:"unit,omitempty"`
+	Kind    string  `json:"kind,omitempty"` // KindExact, KindNoisy, or empty for an invariant
+	Outcome Outcome `json:"outcome"`
+	Why     string  `json:"why,omitempty"` // what the figures do not say
 	// Base and New are medians; Ratio is New ÷ Base with the interval at which the gate decides. nil: not known.
-	Base, New *float64
-	Ratio     *stats.Ratio
-	Interval  stats.Interval
-	Higher    bool // values are better
-	Allow     float64
-	N         int     // blocks, or repetitions of the smaller side
-	Holm      float64 // p-value of "worse than allowed" after Holm's correction; 1 for others
-	Improved  bool    // better by as much as is allowed the other way
+	Base     *float64       `json:"base,omitempty"`
+	New      *float64       `json:"new,omitempty"`
+	Ratio    *stats.Ratio   `json:"-"`
+	Interval stats.Interval `json:"-"`
+	Higher   bool           `json:"-"` // values are better
+	Allow    float64        `json:"-"`
+	N        int            `json:"n,omitempty"` // blocks, or repetitions of the smaller side
+	Holm     float64        `json:"-"`           // p-value of "worse than allowed" after Holm's correction; 1 for others
+	Improved bool           `json:"-"`           // better by as much as is allowed the other way
 
 	detect float64
 	fig    figure // that Ratio is of
 }
 
-// Control is the comparison of the same with itself.
-type Control struct {
-	What     string // that was compared, and what that does not cover
-	Outcome  Outcome
-	Findings []Finding
+// Schema names the format of a Verdict as JSON; a change that breaks readers changes it.
+const Schema = "watchbench/gate/v1"
+
+// MarshalJSON writes a verdict for programs. Its texts are as they are in the record.
+func (v *Verdict) MarshalJSON() ([]byte, error) {
+	type plain Verdict
+	x := struct {
+		Schema   string `json:"schema"`
+		Sentence string `json:"sentence"`
+		plain
+	}{Schema, v.Sentence(), plain(*v)}
+	x.Reasons = append([]string{}, v.Reasons...)
+	for _, all := range []*[]Finding{&x.Metrics, &x.Invariants, &x.Control.Findings} {
+		*all = append([]Finding{}, *all...)
+	}
+	return json.Marshal(x)
+}
+
+// MarshalJSON has no field for what is not known.
+func (f Finding) MarshalJSON() ([]byte, error) {
+	type plain Finding
+	x := struct {
+		plain
+		Ratio *float64 `json:"ratio,omitempty"` // new ÷ base
+		Low   *float64 `json:"ratioLow,omitempty"`
+		High  *float64 `json:"ratioHigh,omitempty"`
+		Allow *float64 `json:"allow,omitempty"` // change that the rule allows, as a share
+	}{plain: plain(f)}
+	if f.Kind != "" {
+		x.Allow = &f.Allow
+	}
+	if f.Ratio != nil {
+		x.Ratio, x.Low, x.High = &f.Ratio.Median, &f.Interval.Low, &f.Interval.High
+	}
+	return json.Marshal(x)
 }
 
 const mostNamed = 3

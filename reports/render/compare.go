@@ -10,27 +10,15 @@ import (
 	"github.com/watchbench/watchbench/reports/stats"
 )
 
-// ComparisonFormat is a way to render a comparison into a file.
-type ComparisonFormat struct {
-	Name  string // as the user types it
-	File  string
-	Write func(io.Writer, *gate.Comparison) error
-}
-
-// ComparisonFormats lists the file formats. The terminal is not among them: see CompareTerminal.
-func ComparisonFormats() []ComparisonFormat {
-	return []ComparisonFormat{
-		{"html", "compare.html", func(w io.Writer, c *gate.Comparison) error { return DocumentHTML(w, compared(c)) }},
-		{"md", "compare.md", func(w io.Writer, c *gate.Comparison) error { return DocumentMarkdown(w, compared(c)) }},
-		{"json", "compare.json", func(w io.Writer, c *gate.Comparison) error { return result.EncodeJSON(w, c) }},
+// ComparisonFormats lists the file formats of a comparison.
+func ComparisonFormats() []Format[*gate.Comparison] {
+	return []Format[*gate.Comparison]{
+		{"html", "compare.html", as(DocumentHTML, Comparison)}, {"md", "compare.md", as(DocumentMarkdown, Comparison)},
+		{"json", "compare.json", asJSON[*gate.Comparison]},
 	}
 }
 
-// CompareTerminal prints what came out, the figures, and what was left out. Unless opts.Explain, it leaves out figures
-// without a difference beyond the first few, and says so.
-func CompareTerminal(w io.Writer, c *gate.Comparison, opts TerminalOptions) error {
-	return DocumentTerminal(w, compared(c), opts)
-}
+func asJSON[T any](w io.Writer, v T) error { return result.EncodeJSON(w, v) }
 
 // What is shown of a comparison, unless all is asked for.
 const (
@@ -38,7 +26,9 @@ const (
 	shownReasons = 12
 )
 
-func compared(c *gate.Comparison) *Document {
+// Comparison reports what came out, the figures, and what was left out. A terminal leaves out figures without a
+// difference beyond the first few unless it is to explain, and says so.
+func Comparison(c *gate.Comparison) *Document {
 	d := &Document{Title: fmt.Sprintf("compare %s and %s", c.Runs[0].Label, c.Runs[1].Label),
 		Findings: []string{c.Verdict, c.Origin}}
 	runs := Table{Heads: append(Heads("", "run", "scenario", "started"), Head{Title: "seed"}, Head{Title: "valid cells"})}

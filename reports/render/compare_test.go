@@ -55,10 +55,10 @@ func TestCompare(t *testing.T) {
 	c := comparedRuns(t, gate.Run{Label: "before", Results: fixture(t)}, gate.Run{Label: "after", Results: changed(t, nil)})
 	formats := map[string]func(io.Writer, *gate.Comparison) error{
 		"terminal": func(w io.Writer, c *gate.Comparison) error {
-			return CompareTerminal(w, c, TerminalOptions{Width: 200})
+			return DocumentTerminal(w, Comparison(c), TerminalOptions{Width: 200})
 		},
 		"all": func(w io.Writer, c *gate.Comparison) error {
-			return CompareTerminal(w, c, TerminalOptions{Explain: true})
+			return DocumentTerminal(w, Comparison(c), TerminalOptions{Explain: true})
 		},
 	}
 	for _, f := range ComparisonFormats() {
@@ -103,9 +103,9 @@ func TestCompareIsSafe(t *testing.T) {
 		write  func(io.Writer) error
 		banned []string
 	}{
-		"terminal": {func(w io.Writer) error { return CompareTerminal(w, c, TerminalOptions{Explain: true}) }, nil},
-		"md":       {func(w io.Writer) error { return DocumentMarkdown(w, compared(c)) }, []string{"<script", "<img", "\n__f__"}},
-		"html":     {func(w io.Writer) error { return writePage(w, compared(c), nil) }, []string{"<script>document", "<img"}},
+		"terminal": {func(w io.Writer) error { return DocumentTerminal(w, Comparison(c), TerminalOptions{Explain: true}) }, nil},
+		"md":       {func(w io.Writer) error { return DocumentMarkdown(w, Comparison(c)) }, []string{"<script", "<img", "\n__f__"}},
+		"html":     {func(w io.Writer) error { return writePage(w, Comparison(c), nil) }, []string{"<script>document", "<img"}},
 	} {
 		var out bytes.Buffer
 		if err := tt.write(&out); err != nil {

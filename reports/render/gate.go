@@ -10,32 +10,23 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// GateFormat is a way to render a verdict into a file.
-type GateFormat struct {
-	Name  string // as the user types it
-	File  string
-	Write func(io.Writer, *gate.Verdict) error
-}
-
-// GateFormats are all of them.
-func GateFormats() []GateFormat {
-	return []GateFormat{
-		{"md", "gate.md", func(w io.Writer, v *gate.Verdict) error { return DocumentMarkdown(w, gateDocument(v)) }},
-		{"json", "gate.json", GateJSON},
-		{"junit", "gate.xml", GateJUnit},
-		{"github", "gate.annotations", GateAnnotations},
+// GateFormats lists the file formats of a verdict.
+func GateFormats() []Format[*gate.Verdict] {
+	return []Format[*gate.Verdict]{
+		{"md", "gate.md", as(DocumentMarkdown, Gate)}, {"json", "gate.json", asJSON[*gate.Verdict]},
+		{"junit", "gate.xml", GateJUnit}, {"github", "gate.annotations", GateAnnotations},
 	}
 }
 
 // GateTerminal prints the verdict of a gate in the first line, which scripts read, then the figures.
 func GateTerminal(w io.Writer, v *gate.Verdict, opts TerminalOptions) error {
-	d := gateDocument(v)
+	d := Gate(v)
 	d.Title = ""
 	return DocumentTerminal(w, d, opts)
 }
 
-// gateDocument has the figures, the invariants that do not simply hold, and what the control found.
-func gateDocument(v *gate.Verdict) *Document {
+// Gate reports the figures, the invariants that do not simply hold, and what the control found.
+func Gate(v *gate.Verdict) *Document {
 	d := &Document{Title: "gate", Verdicts: []Cell{{Text: string(v.Outcome) + ": " + v.Sentence(),
 		Tone: gateTone(v.Outcome)}}}
 	figures, control := v.Metrics, v.Control.Findings
@@ -161,74 +152,8 @@ var (
 	annotationTitle = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// gateSchema names the format of gate.json; a change that breaks readers changes it.
-const gateSchema = "watchbench/gate/v1"
-
-type gateRecord struct {
-	Schema     string        `json:"schema"`
-	Outcome    gate.Outcome  `json:"outcome"`
-	Sentence   string        `json:"sentence"`
-	Base       string        `json:"base"`
-	New        string        `json:"new"`
-	Blocked    bool          `json:"blocked"` // side by side in one run
-	Reasons    []string      `json:"reasons"` // why the whole cannot be judged
-	Figures    []gateFinding `json:"figures"`
-	Invariants []gateFinding `json:"invariants"`
-	Control    struct {
-		What    string        `json:"what"`
-		Outcome gate.Outcome  `json:"outcome"`
-		Figures []gateFinding `json:"figures"`
-	} `json:"control"`
-}
-
-// gateFinding has no field for what is not known.
-type gateFinding struct {
-	Name    string       `json:"name"`
-	Point   string       `json:"point"`
-	Unit    string       `json:"unit,omitempty"`
-	Kind    string       `json:"kind,omitempty"`
-	Outcome gate.Outcome `json:"outcome"`
-	Why     string       `json:"why,omitempty"`
-	Base    *float64     `json:"base,omitempty"`
-	New     *float64     `json:"new,omitempty"`
-	Ratio   *float64     `json:"ratio,omitempty"` // new ÷ base
-	Low     *float64     `json:"ratioLow,omitempty"`
-	High    *float64     `json:"ratioHigh,omitempty"`
-	Allow   *float64     `json:"allow,omitempty"` // change that the rule allows, as a share
-	N       int          `json:"n,omitempty"`
-}
-
-// GateJSON writes a verdict for programs. Its texts are as they are in the record.
-func GateJSON(w io.Writer, v *gate.Verdict) error {
-	r := gateRecord{
-		Schema: gateSchema, Outcome: v.Outcome, Sentence: v.Sentence(), Base: v.Base, New: v.New, Blocked: v.Blocked,
-		Reasons: append([]string{}, v.Reasons...),
-		Figures: gateFindings(v.Metrics), Invariants: gateFindings(v.Invariants),
-	}
-	r.Control.What, r.Control.Outcome = v.Control.What, v.Control.Outcome
-	r.Control.Figures = gateFindings(v.Control.Findings)
-	return result.EncodeJSON(w, r)
-}
-
-// NothingToGate writes the same where both sides are one program.
+// NothingToGate writes a verdict as JSON where both sides are one program.
 func NothingToGate(w io.Writer, why string) error {
-	return GateJSON(w, &gate.Verdict{Outcome: gate.NotJudged, Reasons: []string{why},
+	return result.EncodeJSON(w, &gate.Verdict{Outcome: gate.NotJudged, Reasons: []string{why},
 		Control: gate.Control{Outcome: gate.NotJudged}})
-}
-
-func gateFindings(all []gate.Finding) []gateFinding {
-	found := []gateFinding{}
-	for i := range all {
-		f := &all[i]
-		g := gateFinding{Name: f.Name, Point: f.Point, Unit: f.Unit, Kind: f.Kind, Outcome: f.Outcome, Why: f.Why,
-			Base: f.Base, New: f.New, N: f.N}
-		if f.Kind != "" {
-			g.Allow = &f.Allow
-		}
-		if f.Ratio != nil {
-			g.Ratio, g.Low, g.High = &f.Ratio.Median, &f.Interval.Low, &f.Interval.High
-		}
-		found = append(found, g)
-	}
-	return found
 }

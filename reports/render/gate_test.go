@@ -52,7 +52,7 @@ func TestGateFormats(t *testing.T) {
 		"github":   {"::error title=watchbench gate%3A FAIL::", "::warning title=watchbench gate%3A WARN freshness.p50::"},
 	} {
 		var buf bytes.Buffer
-		for _, f := range append(GateFormats(), GateFormat{Name: "terminal", Write: gateText}) {
+		for _, f := range append(GateFormats(), Format[*gate.Verdict]{Name: "terminal", Write: gateText}) {
 			if f.Name == name {
 				if err := f.Write(&buf, judged()); err != nil {
 					t.Fatal(err)
@@ -97,7 +97,7 @@ func TestGateHostileText(t *testing.T) {
 	v := judged()
 	v.Invariants[1].Why = "x\n::error::gone\r\n| a | <script>alert(1)</script> @team [l](http://e) \x1b[31m ]]> %0A::set-output name=a::b"
 	v.Scenario, v.Reasons = "<b>&\x1b", []string{"a\nb::c"}
-	for _, f := range append(GateFormats(), GateFormat{Name: "terminal", Write: gateText}) {
+	for _, f := range append(GateFormats(), Format[*gate.Verdict]{Name: "terminal", Write: gateText}) {
 		var buf bytes.Buffer
 		if err := f.Write(&buf, v); err != nil {
 			t.Fatal(err)

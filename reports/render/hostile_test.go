@@ -70,12 +70,12 @@ func TestHostileEverywhere(t *testing.T) {
 	}
 	for format, write := range map[string]func(io.Writer) error{
 		"page": of(HTML), "md": of(Markdown), "terminal": func(w io.Writer) error { return Terminal(w, res, TerminalOptions{Width: 120, Explain: true}) },
-		"matrix page": func(w io.Writer) error { return DocumentHTML(w, matrixDocument(m, t.TempDir())) },
-		"matrix":      func(w io.Writer) error { return MatrixTerminal(w, m, TerminalOptions{Width: 120}) },
+		"matrix page": func(w io.Writer) error { return DocumentHTML(w, Matrix(m, t.TempDir())) },
+		"matrix":      func(w io.Writer) error { return DocumentTerminal(w, Matrix(m, ""), TerminalOptions{Width: 120}) },
 		"tuning page": func(w io.Writer) error { return DocumentHTML(w, TuningDocument(tuned)) },
 		"tuning.md":   func(w io.Writer) error { return DocumentMarkdown(w, TuningDocument(tuned)) },
 		"document":    func(w io.Writer) error { return DocumentHTML(w, doc) },
-		"matrix.md":   func(w io.Writer) error { return DocumentMarkdown(w, matrixDocument(m, "")) },
+		"matrix.md":   func(w io.Writer) error { return DocumentMarkdown(w, Matrix(m, "")) },
 	} {
 		var b bytes.Buffer
 		if err := write(&b); err != nil {

@@ -24,7 +24,7 @@ func WriteMatrix(dir string, m *result.Matrix) error {
 	return errors.Join(
 		result.Replace(filepath.Join(dir, result.MatrixFile), func(w io.Writer) error { return result.EncodeMatrix(w, m) }),
 		result.Replace(filepath.Join(dir, "matrix.md"), func(w io.Writer) error {
-			return DocumentMarkdown(w, matrixDocument(m, ""))
+			return DocumentMarkdown(w, Matrix(m, ""))
 		}),
 	)
 }
@@ -34,7 +34,7 @@ const pageFile = "index.html"
 // WriteMatrixPage writes index.html into a matrix's folder, with links to the pages of the runs that have one.
 func WriteMatrixPage(dir string, m *result.Matrix) error {
 	return result.Replace(filepath.Join(dir, pageFile), func(w io.Writer) error {
-		return DocumentHTML(w, matrixDocument(m, dir))
+		return DocumentHTML(w, Matrix(m, dir))
 	})
 }
 
@@ -50,12 +50,9 @@ func runPage(dir string, e *result.MatrixEntry) string {
 	return "./" + url.PathEscape(e.Dir) + "/" + pageFile
 }
 
-// MatrixTerminal prints the fault matrix: faults down, guarantees across, then what failed and what proves nothing.
-func MatrixTerminal(w io.Writer, m *result.Matrix, opts TerminalOptions) error {
-	return DocumentTerminal(w, matrixDocument(m, ""), opts)
-}
-
-func matrixDocument(m *result.Matrix, dir string) *Document {
+// Matrix reports the fault matrix: faults down, guarantees across, then what failed and what proves nothing. The pages
+// of runs that are in its folder, dir, are linked.
+func Matrix(m *result.Matrix, dir string) *Document {
 	d := &Document{Title: "Fault matrix, profile " + orUnknown(m.Profile), Last: true}
 	d.Verdicts = []Cell{{Text: matrixAnswer(m), Tone: sumUp(m).state(m).tone()}}
 	d.add(Section{ID: "matrix", Title: "Faults down, guarantees across", Table: matrixTable(m, dir),

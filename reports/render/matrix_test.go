@@ -47,7 +47,7 @@ func matrixOfAll() *result.Matrix {
 func TestMatrix(t *testing.T) {
 	m := matrixOfAll()
 	var out bytes.Buffer
-	if err := MatrixTerminal(&out, m, TerminalOptions{}); err != nil {
+	if err := DocumentTerminal(&out, Matrix(m, ""), TerminalOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	text := out.String()
@@ -73,7 +73,7 @@ func TestMatrix(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := DocumentMarkdown(&out, matrixDocument(m, "")); err != nil {
+	if err := DocumentMarkdown(&out, Matrix(m, "")); err != nil {
 		t.Fatal(err)
 	}
 	text = out.String()

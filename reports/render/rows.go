@@ -53,7 +53,7 @@ func arrange(res *result.Results) *table {
 			t.extra = append(t.extra, k)
 		}
 	}
-	t.checks = slices.SortedFunc(maps.Keys(checks), compareNatural)
+	t.checks = slices.SortedFunc(maps.Keys(checks), result.ByNumber)
 	for _, p := range res.Groups() {
 		t.rows = append(t.rows, newRow(p, t.extra))
 	}
@@ -153,13 +153,13 @@ func (t *table) sort() {
 		c := cmp.Or(
 			cmp.Compare(rank(loads, a.load), rank(loads, b.load)),
 			cmp.Compare(weight[a.load], weight[b.load]),
-			compareNatural(a.load, b.load),
+			result.ByNumber(a.load, b.load),
 			cmp.Compare(rank(strategies, a.method), rank(strategies, b.method)),
-			compareNatural(a.strategy, b.strategy),
+			result.ByNumber(a.strategy, b.strategy),
 		)
 		for i, axis := range t.extra {
 			values := order(axis)
-			c = cmp.Or(c, cmp.Compare(rank(values, a.extra[i]), rank(values, b.extra[i])), compareNatural(a.extra[i],
+			c = cmp.Or(c, cmp.Compare(rank(values, a.extra[i]), rank(values, b.extra[i])), result.ByNumber(a.extra[i],
 				b.extra[i]))
 		}
 		return c
@@ -190,16 +190,6 @@ func rank(order []string, value string) int {
 		return i
 	}
 	return len(order)
-}
-
-// compareNatural orders texts that end in numbers by those numbers, percent or not.
-func compareNatural(a, b string) int {
-	pa, na, oka := splitNumber(strings.TrimSuffix(a, "%"))
-	pb, nb, okb := splitNumber(strings.TrimSuffix(b, "%"))
-	if oka && okb && pa == pb {
-		return cmp.Compare(na, nb)
-	}
-	return cmp.Compare(a, b)
 }
 
 func splitNumber(s string) (prefix string, n float64, ok bool) {

@@ -315,7 +315,7 @@ func Checks(w io.Writer, cells []result.Cell, opts TerminalOptions) error {
 			}
 		}
 	}
-	slices.SortFunc(asked, compareNatural)
+	slices.SortFunc(asked, result.ByNumber)
 	slices.Sort(notes)
 	s := checkTable(Table{Heads: Heads("cell")}, asked, len(cells), func(i int) ([]Cell, map[string]result.Check) {
 		c := &cells[i]
@@ -339,34 +339,35 @@ func Terminal(w io.Writer, res *result.Results, o TerminalOptions) error {
 	return DocumentTerminal(w, Run(res), o)
 }
 
-// Format is a way to render a record into a file.
-type Format struct {
+// Format is a way to render a record, a comparison or a verdict into a file.
+type Format[T any] struct {
 	Name  string // as the user types it
-	File  string // in a run's folder
-	Write func(io.Writer, *result.Results) error
+	File  string // in its folder
+	Write func(io.Writer, T) error
 }
 
-// Formats lists the file formats. The terminal is not among them: see Terminal.
-func Formats() []Format {
-	return []Format{
-		{"html", pageFile, func(w io.Writer, res *result.Results) error { return DocumentHTML(w, Run(res)) }},
-		{"md", "report.md", func(w io.Writer, res *result.Results) error { return DocumentMarkdown(w, Run(res)) }},
-		{"csv", "throughput.csv", CSV},
-		{"bench", "bench.txt", Bench},
-		{"junit", "junit.xml", JUnit},
+// Formats lists the file formats of a run.
+func Formats() []Format[*result.Results] {
+	return []Format[*result.Results]{
+		{"html", pageFile, as(DocumentHTML, Run)}, {"md", "report.md", as(DocumentMarkdown, Run)},
+		{"csv", "throughput.csv", CSV}, {"bench", "bench.txt", Bench}, {"junit", "junit.xml", JUnit},
 	}
 }
 
-// FormatByName finds a format; the error names those there are.
-func FormatByName(name string) (Format, error) {
-	formats, known := Formats(), []string{"table", "json"}
+// as writes the document of something.
+func as[T any](write func(io.Writer, *Document) error, of func(T) *Document) func(io.Writer, T) error {
+	return func(w io.Writer, v T) error { return write(w, of(v)) }
+}
+
+// Named finds a format; the error names those there are, and those that are only printed.
+func Named[T any](formats []Format[T], name string, printed ...string) (f Format[T], err error) {
 	for _, f := range formats {
 		if f.Name == name {
 			return f, nil
 		}
-		known = append(known, f.Name)
+		printed = append(printed, f.Name)
 	}
-	return Format{}, fmt.Errorf("unknown report format %q; known are %s", name, strings.Join(known, ", "))
+	return f, fmt.Errorf("unknown format %q; known are %s", name, strings.Join(printed, ", "))
 }
 
 // All writes every format into a run's folder. One that fails does not keep the others from being written.
@@ -379,7 +380,7 @@ func All(dir string, res *result.Results) error {
 }
 
 // WriteFile renders one format into dir. The file is replaced only by a whole one.
-func WriteFile(dir string, f Format, res *result.Results) error {
+func WriteFile(dir string, f Format[*result.Results], res *result.Results) error {
 	err := res.Validate()
 	if err == nil {
 		err = result.Replace(filepath.Join(dir, f.File), func(w io.Writer) error { return f.Write(w, res) })

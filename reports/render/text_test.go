@@ -53,12 +53,12 @@ func TestAllWritesEveryFormat(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(dir, f.File)); err != nil || info.Size() < 1000 {
 			t.Errorf("%s: %v, %v", f.File, info, err)
 		}
-		if got, err := FormatByName(f.Name); err != nil || got.File != f.File {
-			t.Errorf("FormatByName(%s) = %v, %v", f.Name, got, err)
+		if got, err := Named(Formats(), f.Name); err != nil || got.File != f.File {
+			t.Errorf("Named(%s) = %v, %v", f.Name, got, err)
 		}
 	}
-	if _, err := FormatByName("pdf"); err == nil || !strings.Contains(err.Error(), "known are table, json, html, md, csv, bench, junit") {
-		t.Errorf("FormatByName(pdf): %v", err)
+	if _, err := Named(Formats(), "pdf", "table", "json"); err == nil || !strings.Contains(err.Error(), "known are table, json, html, md, csv, bench, junit") {
+		t.Errorf("Named(pdf): %v", err)
 	}
 	if err := All(filepath.Join(dir, "missing"), fixture(t)); err == nil || strings.Count(err.Error(), "write report") != len(Formats()) {
 		t.Errorf("All into a missing folder: %v", err)

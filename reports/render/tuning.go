@@ -12,6 +12,12 @@ import (
 // TuningDocument reports a search for settings, the answer first.
 func TuningDocument(t *result.Tuning) *Document {
 	d := &Document{Title: tuningTitle(t), Subtitle: tuningSubtitle(t), Findings: []string{t.Sentence}, Last: true}
+	if len(t.Rates) > 0 {
+		d.Findings = nil
+	}
+	for _, r := range t.Rates {
+		d.Findings = append(d.Findings, r.Sentence)
+	}
 	if t.Interrupted {
 		d.Findings = append(d.Findings, "Interrupted: partial results.")
 	}
@@ -26,13 +32,17 @@ func TuningDocument(t *result.Tuning) *Document {
 	return d
 }
 
+// tuningPlot has the objective's figure over the number of queues, or the rate, with the bound and the answer.
 func tuningPlot(t *result.Tuning) Plot {
 	p := Plot{Title: t.Objective.Metric, Unit: "s", X: "podQueueNum",
 		Caption: "A broken line is predicted in virtual time, a point was measured: the worst of its cells."}
+	if len(t.Rates) > 0 {
+		p.X = "offered rate (/s)"
+	}
 	measured, answer := PlotLine{Name: "measured", Marks: true}, PlotLine{Name: "answer", Marks: true}
 	for i := range t.Candidates {
 		c := &t.Candidates[i]
-		x := float64(max(1, c.Queues))
+		x := cmp.Or(c.Rate, float64(max(1, c.Queues)))
 		k := slices.IndexFunc(p.Lines, func(l PlotLine) bool { return l.Name == c.Strategy })
 		if k < 0 {
 			k, p.Lines = len(p.Lines), append(p.Lines, PlotLine{Name: c.Strategy, Model: true})
@@ -43,7 +53,7 @@ func tuningPlot(t *result.Tuning) Plot {
 		if c.Measured != nil {
 			measured.Points = append(measured.Points, [2]float64{x, *c.Measured})
 		}
-		if v := cmp.Or(c.Measured, c.Value); v != nil && c == t.At(t.Best) {
+		if v := cmp.Or(c.Measured, c.Value); v != nil && (c == t.At(t.Best) || carried(t, c)) {
 			answer.Points = append(answer.Points, [2]float64{x, *v})
 		}
 	}
@@ -58,8 +68,19 @@ func tuningPlot(t *result.Tuning) Plot {
 	return p
 }
 
-// tuningTitle names the scenario, or the load of a question without one, which is called TuningQuestion.
+// carried reports whether a candidate is the highest rate of its strategy.
+func carried(t *result.Tuning, c *result.TunedCandidate) bool {
+	return slices.ContainsFunc(t.Rates, func(r result.TunedRate) bool {
+		return r.Strategy == c.Strategy && r.Rate != nil && *r.Rate == c.Rate
+	})
+}
+
+// tuningTitle names the scenario, or the load of a question without one, which is called
+// TuningQuestion.
 func tuningTitle(t *result.Tuning) string {
+	if len(t.Rates) > 0 {
+		return "highest rates of " + t.Scenario
+	}
 	if t.Scenario == result.TuningQuestion && len(t.Asked) > 0 {
 		return "settings for " + t.Asked[0].Value
 	}
@@ -79,6 +100,7 @@ func tuningFacts(all []result.TuningFact) (t Table) {
 	return t
 }
 
+// tuningQuestion lists the question and the objective.
 func tuningQuestion(t *result.Tuning) []result.TuningFact {
 	facts := slices.Clone(t.Asked)
 	bound := fmt.Sprintf("%s of at most %s s", t.Objective.Metric, Brief(t.Objective.Bound))
@@ -123,12 +145,17 @@ func candidates(t *result.Tuning) Table {
 		if c.Error != nil {
 			off = fmt.Sprintf("%+.1f", 100**c.Error)
 		}
-		row := Cells(c.Name(), fmt.Sprint(c.HandlerLen), shortOf(c.Value), shortOf(c.Measured), off, n, per)
+		length := unknown
+		if c.HandlerLen > 0 {
+			length = fmt.Sprint(c.HandlerLen)
+		}
+		row := Cells(c.Name(), length, shortOf(c.Value), shortOf(c.Measured), off, n, per)
 		table.Rows = append(table.Rows, append(row, candidateVerdict(c), Cell{Text: chosenAs(t, c)}))
 	}
 	return table
 }
 
+// chosenAs says what a candidate was chosen for.
 func chosenAs(t *result.Tuning, c *result.TunedCandidate) string {
 	var is []string
 	for _, x := range []struct {
@@ -162,6 +189,7 @@ func candidateVerdict(c *result.TunedCandidate) Cell {
 	return v
 }
 
+// candidateNotes say how the table came about.
 func candidateNotes(t *result.Tuning) []string {
 	return append([]string{
 		fmt.Sprintf("%s in virtual time, %s measured.", plural(t.Simulated, "cell"), plural(t.Measured, "cell")),

@@ -92,7 +92,7 @@ func (r *row) with(verdict string) (names []string) {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, compareNatural)
+	slices.SortFunc(names, result.ByNumber)
 	return names
 }
 

@@ -109,7 +109,8 @@ type Cell struct {
 	Robustness  *Robustness        `json:"robustness,omitempty"`
 	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan has no steady rate, where
 	// the load is short against storage's latency, and where something was done to the parties meanwhile.
-	Pace    *Pace    `json:"pace,omitempty"`
+	Pace *Pace `json:"pace,omitempty"`
+	// Readers is about the readers during the load.
 	Readers *Readers `json:"readers,omitempty"`
 }
 
@@ -297,14 +298,17 @@ const (
 
 // Check is the verdict on one guarantee.
 type Check struct {
-	Verdict        string   `json:"verdict" jsonschema:"enum=pass,enum=fail,enum=fail-allowed,enum=no-power,enum=not-judged,enum=not-applicable"`
-	Violations     int64    `json:"violations,omitempty"`
-	Judged         int64    `json:"judged"` // how many facts it looked at; 0 is never a pass
-	Power          *int64   `json:"power,omitempty"`
-	MinPower       int64    `json:"minPower,omitempty"`
-	Counterexample string   `json:"counterexample,omitempty"` // the first one: which key, versions, requests
-	Further        []string `json:"furtherCounterexamples,omitempty"`
-	Note           string   `json:"note,omitempty"`
+	Verdict    string `json:"verdict" jsonschema:"enum=pass,enum=fail,enum=fail-allowed,enum=no-power,enum=not-judged,enum=not-applicable"`
+	Violations int64  `json:"violations,omitempty"`
+	Judged     int64  `json:"judged"` // how many facts it looked at; 0 is never a pass
+	// Power is how many pairs of states could have gone wrong; nil where a check has no
+	// such figure. Without a violation, less than MinPower is no-power instead of pass.
+	Power          *int64 `json:"power,omitempty"`
+	MinPower       int64  `json:"minPower,omitempty"`
+	Counterexample string `json:"counterexample,omitempty"` // the first one: which key, versions, requests
+	// Further are the counterexamples of further violations, 49 at most.
+	Further []string `json:"furtherCounterexamples,omitempty"`
+	Note    string   `json:"note,omitempty"`
 }
 
 // Party is the machine use of one process. What one used that ended before the last

@@ -1,28 +1,17 @@
 package result
 
-// Names of the curves in Cell.Series. A writer may add curves of its own; a
-// reader shows a name it does not know under that name.
+// Names of the curves in Cell.Series, with their units. A reader shows a name it does not know under that name. Those of
+// the watcher's own queues are there only where its metrics were read during the load.
 const (
-	// SeriesQueueDepth is the most Pod events, in each half second, that the API server had
-	// answered and storage was owed, wherever they waited (unit "events").
-	SeriesQueueDepth = "queue.depth"
-	// SeriesWriterDepth is the Writer queue alone, all kinds (unit "events"); as all figures of
-	// the watcher's own, only where its metrics were read during the load.
-	SeriesWriterDepth = "writer.depth"
-	// SeriesHandlerDepth is the sum of the Pod handler queues (unit "events").
-	SeriesHandlerDepth = "handler.depth"
-	// SeriesStorageQPS is the rate of acknowledged storage requests (unit "requests/s").
-	SeriesStorageQPS = "storage.qps"
-	// SeriesStorageInFlight is the number of requests storage is answering (unit "requests").
-	SeriesStorageInFlight = "storage.inflight"
-	// SeriesLoadQPS is the rate of acknowledged apiserver writes (unit "requests/s").
-	SeriesLoadQPS = "load.qps"
-	// SeriesWatcherCPU is user plus system time per second of the watcher (unit "cores").
-	SeriesWatcherCPU = "watcher.cpuCores"
-	// SeriesWatcherRSS is the watcher's resident memory (unit "MiB").
-	SeriesWatcherRSS = "watcher.rssMiB"
-	// SeriesWatcherNet is bytes per second of the watcher's read and write calls (unit "KiB/s").
-	SeriesWatcherNet = "watcher.netKiBps"
+	SeriesQueueDepth      = "queue.depth"      // Pod events that storage was owed, the most in each half second
+	SeriesWriterDepth     = "writer.depth"     // events of all kinds in the Writer queue
+	SeriesHandlerDepth    = "handler.depth"    // events in all Pod handler queues
+	SeriesStorageQPS      = "storage.qps"      // acknowledged storage requests, requests/s
+	SeriesStorageInFlight = "storage.inflight" // requests that storage is answering
+	SeriesLoadQPS         = "load.qps"         // acknowledged apiserver writes, requests/s
+	SeriesWatcherCPU      = "watcher.cpuCores" // user plus system time per second, cores
+	SeriesWatcherRSS      = "watcher.rssMiB"   // resident memory, MiB
+	SeriesWatcherNet      = "watcher.netKiBps" // of its read and write calls, KiB/s
 )
 
 // Parameter names of a matrix point that every report knows.
@@ -36,3 +25,19 @@ const (
 	ModelClosed = "closed" // a fixed number of threads, each waits for its answer
 	ModelOpen   = "open"   // a fixed rate, whatever the answers do
 )
+
+// Traffic counts the watch events of a load with a profile.
+type Traffic struct {
+	Kinds map[string]KindTraffic `json:"kinds"`
+}
+
+// KindTraffic counts a load's writes of one kind that the apiserver acknowledged, each of which is one watch event.
+// Heartbeats and the bystander are not among them.
+type KindTraffic struct {
+	Added    int64 `json:"added"`
+	Modified int64 `json:"modified"`
+	Deleted  int64 `json:"deleted"`
+}
+
+// Events is how many there were.
+func (k KindTraffic) Events() int64 { return k.Added + k.Modified + k.Deleted }

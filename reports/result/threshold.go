@@ -68,7 +68,7 @@ func (r *Results) JudgeThresholds() error {
 	for _, p := range r.Groups() {
 		order, points[p.Name] = append(order, p.Name), p.Cells
 	}
-	slices.SortFunc(order, byNumber)
+	slices.SortFunc(order, ByNumber)
 	for _, p := range order {
 		for _, name := range slices.Sorted(maps.Keys(bounds)) {
 			if strings.HasPrefix(name, "readers.") && !slices.ContainsFunc(points[p], servesReaders) {
@@ -85,12 +85,13 @@ func (r *Results) JudgeThresholds() error {
 	return nil
 }
 
-// byNumber orders ids of points that end in numbers by those: 2 before 16.
-func byNumber(a, b string) int {
+// ByNumber orders names that end in numbers by those: 2 before 16, 5% before 20%.
+func ByNumber(a, b string) int {
 	const digits = "0123456789."
-	p, q := strings.TrimRight(a, digits), strings.TrimRight(b, digits)
-	m, err := strconv.ParseFloat(a[len(p):], 64)
-	n, err2 := strconv.ParseFloat(b[len(q):], 64)
+	x, y := strings.TrimSuffix(a, "%"), strings.TrimSuffix(b, "%")
+	p, q := strings.TrimRight(x, digits), strings.TrimRight(y, digits)
+	m, err := strconv.ParseFloat(x[len(p):], 64)
+	n, err2 := strconv.ParseFloat(y[len(q):], 64)
 	if p == q && err == nil && err2 == nil {
 		return cmp.Compare(m, n)
 	}
