@@ -113,8 +113,7 @@ func TestCheckRun(t *testing.T) {
 	}
 }
 
-// campaign writes a matrix's folder: F0, late at its first try, and F1, which is compared
-// with it; F2 was aborted.
+// campaign writes a matrix's folder: F0, late at its first try, and F1, which is compared with it; F2 was aborted.
 func campaign(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -179,8 +178,8 @@ func TestCheckMatrix(t *testing.T) {
 	}
 }
 
-// TestMissingRecords: a folder that an older version wrote, or a damaged one, is refused
-// with the name of what is missing.
+// TestMissingRecords: a folder that an older version wrote, or a damaged one, is refused with the name of what is
+// missing.
 func TestMissingRecords(t *testing.T) {
 	cell := history.CellDir("", "only")
 	for _, tc := range []struct{ name, remove, want string }{
@@ -218,8 +217,8 @@ func TestMissingRecords(t *testing.T) {
 	}
 }
 
-// TestIncompleteRecords: what is not whole, or is of another cell, is refused instead of
-// being judged by what is left of it.
+// TestIncompleteRecords: what is not whole, or is of another cell, is refused instead of being judged by what is left
+// of it.
 func TestIncompleteRecords(t *testing.T) {
 	rewrite := func(name string, edit func(string) string) func(string) error {
 		return func(cell string) error {
@@ -275,8 +274,7 @@ func TestIncompleteRecords(t *testing.T) {
 	}
 }
 
-// TestExpect: what a scenario allows is no failure, and what it demands and did not come
-// is one.
+// TestExpect: what a scenario allows is no failure, and what it demands and did not come is one.
 func TestExpect(t *testing.T) {
 	s := spec.Default()
 	of := func(verdict string) spec.Expectation {

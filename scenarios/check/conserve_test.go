@@ -14,9 +14,8 @@ func pods(e result.Events) *Counters {
 	return &Counters{Total: e, Kinds: map[string]result.Events{"Pod": e}}
 }
 
-// TestEveryStateIsSent: a strategy that sends every state has nothing to merge unless its queue
-// was full, a request failed, or Pods waited for their ReplicaSets. What was not sent gives the
-// checks of order no power.
+// TestEveryStateIsSent: a strategy that sends every state has nothing to merge unless its queue was full, a request
+// failed, or Pods waited for their ReplicaSets. What was not sent gives the checks of order no power.
 func TestEveryStateIsSent(t *testing.T) {
 	burst := []string{"10 create web u1 100", "11 patch web u1 105", "12 patch web u1 110"}
 	merged := pods(result.Events{Received: 3, Sent: 2, Coalesced: 1})

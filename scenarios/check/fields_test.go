@@ -57,8 +57,8 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestEachDifferenceIsTold: of many objects that differ each has a counterexample, and one
-// whose fields are recorded names them.
+// TestEachDifferenceIsTold: of many objects that differ each has a counterexample, and one whose fields are recorded
+// names them.
 func TestEachDifferenceIsTold(t *testing.T) {
 	const n = maxExamples + 10
 	v, err := Judge(t.Context(), &History{

@@ -7,9 +7,9 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// TestFormerStates: what was sent and then overwritten or deleted is held against what the apiserver
-// served at that version, as part of G1. A version that it did not tell is not compared, nor a row
-// that was tampered with, nor anything after a restore.
+// TestFormerStates: what was sent and then overwritten or deleted is held against what the apiserver served at that
+// version, as part of G1. A version that it did not tell is not compared, nor a row that was tampered with, nor
+// anything after a restore.
 func TestFormerStates(t *testing.T) {
 	sent := func(rv uint64, digest, served string) history.StateRecord {
 		return history.StateRecord{

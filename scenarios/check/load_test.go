@@ -56,8 +56,8 @@ func save(t testing.TB, dir string, h *History, ops []oplog.Record, entries []le
 	}))
 }
 
-// TestSamplesAreInOrder: a reading asked for between two ticks may have begun after, and
-// been noted before, that of the tick.
+// TestSamplesAreInOrder: a reading asked for between two ticks may have begun after, and been noted before, that of the
+// tick.
 func TestSamplesAreInOrder(t *testing.T) {
 	dir := t.TempDir()
 	save(t, dir, &History{Samples: []history.Sample{{Time: 1}, {Time: 3}, {Time: 2}}, State: items[history.StateRecord](nil)}, nil, nil)

@@ -23,8 +23,7 @@ var onePod = []string{
 
 var recreated = append(slices.Clone(onePod), "40 delete web u1", "50 create web u2 120", "60 running web u2 125")
 
-// writeCheck keeps failures and notes that carry figures, not the routine
-// reasons for judging nothing.
+// writeCheck keeps failures and notes that carry figures, not the routine reasons for judging nothing.
 func writeCheck(b *strings.Builder, name, guarantee string, c result.Check) {
 	switch c.Verdict {
 	case result.Fail:
@@ -104,8 +103,7 @@ func failing(v *Verdict) []string {
 	return all
 }
 
-// TestInFlightAtTheCut: what was under way when the watcher of a cut cell was killed shows
-// nothing of its fence.
+// TestInFlightAtTheCut: what was under way when the watcher of a cut cell was killed shows nothing of its fence.
 func TestInFlightAtTheCut(t *testing.T) {
 	for cut, want := range map[bool]string{true: result.NotJudged, false: result.Pass} {
 		s := story{

@@ -7,8 +7,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// A cluster is copied at 20 ms and put back to that from 50 to 60 ms: a change, a deletion
-// and a creation never happened.
+// A cluster is copied at 20 ms and put back to that from 50 to 60 ms: a change, a deletion and a creation never
+// happened.
 var (
 	restoredAt = []history.Mark{
 		{Time: at(20), What: history.MarkBackedUp}, {Time: at(50), What: history.MarkRestoring}, {Time: at(60), What: history.MarkRestored},
@@ -28,8 +28,8 @@ func put(requests ...string) story {
 	return story{ops: undoneOps, apiserver: thatHolds, marks: restoredAt, requests: requests}
 }
 
-// TestChangesAcrossARestore: what was undone before it arrived is no loss; what is in the
-// copy, or came later, must arrive.
+// TestChangesAcrossARestore: what was undone before it arrived is no loss; what is in the copy, or came later, must
+// arrive.
 func TestChangesAcrossARestore(t *testing.T) {
 	never := func(requests ...string) (ids []int64) {
 		h := put(requests...).history(t)

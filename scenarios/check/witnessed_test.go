@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// rollout is what a witness sees of a ReplicaSet that controllers wrote: made, scaled
-// twice, removed and made again under its name.
+// rollout is what a witness sees of a ReplicaSet that controllers wrote: made, scaled twice, removed and made again
+// under its name.
 var rollout = []string{
 	"10 create ReplicaSet:web-1 r1 100 witnessed",
 	"20 patch ReplicaSet:web-1 r1 105 witnessed",

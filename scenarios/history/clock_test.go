@@ -9,8 +9,8 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// TestClock: an effect before its cause is found and named, and what clocks of one host, a
-// retry or an unknown version explain is not.
+// TestClock: an effect before its cause is found and named, and what clocks of one host, a retry or an unknown version
+// explain is not.
 func TestClock(t *testing.T) {
 	const base, ms = int64(1767348000_000_000_000), int64(time.Millisecond)
 	op := func(edit func(*oplog.Record)) oplog.Record {

@@ -88,8 +88,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestChoose: a row means all its scenarios, a scenario only itself, whatever else its
-// row has; the undisturbed row comes first where one of them needs it.
+// TestChoose: a row means all its scenarios, a scenario only itself, whatever else its row has; the undisturbed row
+// comes first where one of them needs it.
 func TestChoose(t *testing.T) {
 	scenario := func(name, row string, f spec.Fault) Scenario {
 		f.Row = row

@@ -8,8 +8,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// TestPair: a cell is held to the one of its run that differs in the fault alone; one that
-// has none fails.
+// TestPair: a cell is held to the one of its run that differs in the fault alone; one that has none fails.
 func TestPair(t *testing.T) {
 	cell := func(point string, p99 float64, edit func(*result.Cell)) result.Cell {
 		c := result.Cell{ID: point, Valid: true, Params: map[string]string{"readers": point}, Freshness: &result.Quantiles{P99: p99}}

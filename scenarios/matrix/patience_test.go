@@ -61,8 +61,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestPatienceIsEstablished: where too few writes had to wait, none that came too early
-// proves nothing.
+// TestPatienceIsEstablished: where too few writes had to wait, none that came too early proves nothing.
 func TestPatienceIsEstablished(t *testing.T) {
 	failed := ledger.Entry{Method: "PUT", Kind: "Pod", Name: "a", Received: 1e9, Responded: 2e9, Status: 503}
 	unknown := ledger.Entry{Method: "PUT", Kind: "Pod", Name: "a", Received: 1e9}

@@ -59,8 +59,7 @@ func TestBottleneck(t *testing.T) {
 	}
 }
 
-// TestLimitUsesTheTrueMean: Little's limit is that of the mean of what is drawn, however
-// the family is written.
+// TestLimitUsesTheTrueMean: Little's limit is that of the mean of what is drawn, however the family is written.
 func TestLimitUsesTheTrueMean(t *testing.T) {
 	for latency, want := range map[string]float64{
 		"lognormal(mean=150ms,p99=1500ms)":  4 / 0.150,

@@ -27,8 +27,7 @@ func (e *evidence) figures(t *testing.T) result.Cell {
 	return e.with(t, nil, nil)
 }
 
-// backlog is a cell in which ten writes/s for 10 s meet one sender of 200 ms: five
-// requests/s, so that 20 s are needed.
+// backlog is a cell in which ten writes/s for 10 s meet one sender of 200 ms: five requests/s, so that 20 s are needed.
 func backlog(cutAt float64) *evidence {
 	e := &evidence{cell: history.Cell{Planned: 100, DrainEnd: at(25_000), CPUs: 2, Watcher: history.WatcherRun{Own: true}, Scenario: spec.Scenario{
 		Load:    spec.Load{Load: plan.Load{Model: result.ModelClosed, Threads: 1}},

@@ -2,8 +2,7 @@ package measure
 
 import "testing"
 
-// TestP99OfFewIsTheMaximum: of 51 to 99 values the nearest rank would be the second
-// largest.
+// TestP99OfFewIsTheMaximum: of 51 to 99 values the nearest rank would be the second largest.
 func TestP99OfFewIsTheMaximum(t *testing.T) {
 	for _, n := range []int64{1, 50, 51, 92, 99, 100, 200} {
 		h := NewHistogram()

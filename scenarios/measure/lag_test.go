@@ -7,8 +7,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 )
 
-// TestRetriesAreNoLag: lag is how late an operation was dispatched, not how late it was
-// tried again.
+// TestRetriesAreNoLag: lag is how late an operation was dispatched, not how late it was tried again.
 func TestRetriesAreNoLag(t *testing.T) {
 	e := backlog(0)
 	e.ops, e.entries = nil, nil
@@ -45,8 +44,8 @@ func TestBurstsKeepOneThreadBusy(t *testing.T) {
 	approx(t, "busy", l.busy(1), 0.119, 1e-3)
 }
 
-// TestBackoffIsNoRequest: an acknowledged retry starts in the log where the first attempt
-// did, but nothing is under way between the two.
+// TestBackoffIsNoRequest: an acknowledged retry starts in the log where the first attempt did, but nothing is under way
+// between the two.
 func TestBackoffIsNoRequest(t *testing.T) {
 	l := newLoad()
 	lost := op(oplog.TypeCreate, "a", "", 0, 0, 0, 10)

@@ -9,8 +9,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// TestNetworkHasOneSource: the watcher's own account is taken from the scrapes around the load;
-// its read and write calls stand in where it gives none, and not across a restart.
+// TestNetworkHasOneSource: the watcher's own account is taken from the scrapes around the load; its read and write
+// calls stand in where it gives none, and not across a restart.
 func TestNetworkHasOneSource(t *testing.T) {
 	e := backlog(0)
 	approx(t, "calls", e.figures(t).Watcher.NetKiBps, 1000, 1)
@@ -40,8 +40,8 @@ func TestNetworkHasOneSource(t *testing.T) {
 	}
 }
 
-// TestObservingIsCharged: what is asked of the watcher between the readings is its CPU, and more
-// than 2 % of it is no figure of the watcher.
+// TestObservingIsCharged: what is asked of the watcher between the readings is its CPU, and more than 2 % of it is no
+// figure of the watcher.
 func TestObservingIsCharged(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
@@ -110,9 +110,8 @@ func TestPartyThatEnded(t *testing.T) {
 	approx(t, "the watcher's", p[history.PartyWatcher].CPUSeconds, 2.025, 0.001)
 }
 
-// TestUseOfAShortCell: a load of 1 s between readings 250 ms apart. With readings at its
-// edges the figures are exact; the nearest of the others missed a fifth of the work, or took
-// what was before.
+// TestUseOfAShortCell: a load of 1 s between readings 250 ms apart. With readings at its edges the figures are exact;
+// the nearest of the others missed a fifth of the work, or took what was before.
 func TestUseOfAShortCell(t *testing.T) {
 	read := func(ms, cpu, rss float64) history.Sample {
 		return history.Sample{Time: at(ms), Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: cpu, RSSBytes: rss * (1 << 20), RSSHighestBytes: 90 << 20, Read: -1}}}

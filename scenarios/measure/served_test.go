@@ -2,8 +2,8 @@ package measure
 
 import "testing"
 
-// TestLatencyHasItsQuantiles: p50 and p99 are what people have, so both stand beside the
-// mean, as configured and as served.
+// TestLatencyHasItsQuantiles: p50 and p99 are what people have, so both stand beside the mean, as configured and as
+// served.
 func TestLatencyHasItsQuantiles(t *testing.T) {
 	e := backlog(0)
 	e.cell.Scenario.Storage.Latency = "lognormal(p50=60ms,p99=400ms)"

@@ -8,8 +8,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// TestStallIsNoChance: the latency is fixed, so nothing is drawn; a machine that stood
-// still for some of the requests is no heavy tail.
+// TestStallIsNoChance: the latency is fixed, so nothing is drawn; a machine that stood still for some of the requests
+// is no heavy tail.
 func TestStallIsNoChance(t *testing.T) {
 	e := backlog(0)
 	e.ops, e.entries = nil, nil

@@ -61,9 +61,8 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-// TestTailsAreBelieved: a storage that serves what it was told to is taken for a stalled
-// machine in few cells, however heavy the tail, and one that takes half as long again is
-// found out where so many draws can tell.
+// TestTailsAreBelieved: a storage that serves what it was told to is taken for a stalled machine in few cells, however
+// heavy the tail, and one that takes half as long again is found out where so many draws can tell.
 func TestTailsAreBelieved(t *testing.T) {
 	const cells, requests = 400, 150
 	for text, found := range map[string]int{ // cells, at least

@@ -31,8 +31,8 @@ func watcherMetrics(events float64) string {
 	return b.String()
 }
 
-// TestWarmupIsInNoFigure: a cell that was warmed up before its counters were read has the
-// same figures as one that was not.
+// TestWarmupIsInNoFigure: a cell that was warmed up before its counters were read has the same figures as one that was
+// not.
 func TestWarmupIsInNoFigure(t *testing.T) {
 	const warm = 40
 	figures := func(warmed bool) result.Cell {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// sameContests orders the points of each contest again: every point takes part in one, those that take part stand in the
-// order of the medians of their valid cells, and a ranked value is that median.
+// sameContests orders the points of each contest again: every point takes part in one, those that take part stand in
+// the order of the medians of their valid cells, and a ranked value is that median.
 func sameContests(t *testing.T, dir string) {
 	t.Helper()
 	var run struct {

@@ -21,9 +21,8 @@ func six(v float64) float64 {
 	return r
 }
 
-// agrees reports whether v is published as that number. A value halfway between two
-// numbers of six digits may be published as either, since it depends on the order of
-// the additions that made it.
+// agrees reports whether v is published as that number. A value halfway between two numbers of six digits may be
+// published as either, since it depends on the order of the additions that made it.
 func agrees(published, v float64) bool {
 	return published == six(v*(1-1e-13)) || published == six(v*(1+1e-13))
 }
@@ -60,9 +59,9 @@ func (h hdr) is(published string) bool {
 	return maps.Equal(h, have)
 }
 
-// bucket is the highest value that a histogram of three significant digits, which counts
-// whole microseconds from 1, cannot tell from v: below 2048 each value is its own, from
-// there on 1024 buckets of equal width lie between one power of two and the next.
+// bucket is the highest value that a histogram of three significant digits, which counts whole microseconds from 1,
+// cannot tell from v: below 2048 each value is its own, from there on 1024 buckets of equal width lie between one power
+// of two and the next.
 func bucket(v int64) int64 {
 	if v < 2048 {
 		return v
@@ -108,8 +107,8 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// configured reads median, mean and 99th percentile of a lognormal or constant latency, in
-// seconds; false for other distributions.
+// configured reads median, mean and 99th percentile of a lognormal or constant latency, in seconds; false for other
+// distributions.
 func configured(text string) (p50, mean, p99 float64, ok bool) {
 	const z = 2.3263478740408408 // of the 99th percentile of a normal distribution
 	value := map[string]float64{}

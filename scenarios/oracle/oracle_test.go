@@ -14,8 +14,7 @@ import (
 
 var folders = flag.String("folders", "", "folders of runs or matrices to recompute, separated by commas, instead of those of testdata")
 
-// asked are the folders that were asked for, relative ones seen from the root of the
-// repository, or testdata's.
+// asked are the folders that were asked for, relative ones seen from the root of the repository, or testdata's.
 func asked() []string {
 	if *folders == "" {
 		return testdata
@@ -29,9 +28,8 @@ func asked() []string {
 	return dirs
 }
 
-// testdata are a run of closed loops, one of open loops with thresholds, of which some keep up
-// and some fall behind, on a machine that was much too busy, one with each kind of reader, and
-// a row of the matrix.
+// testdata are a run of closed loops, one of open loops with thresholds, of which some keep up and some fall behind, on
+// a machine that was much too busy, one with each kind of reader, and a row of the matrix.
 var testdata = []string{"testdata/run", "testdata/open", "testdata/readers", "testdata/observed", "testdata/matrix"}
 
 // saved lists the folders of runs; of a matrix they are those in it.

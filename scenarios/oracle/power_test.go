@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// TestEveryAlterationIsNoticed alters what is published of a cell leaf by leaf, a number in
-// its last digit, and sees that the oracle disagrees each time. A leaf that is taken away
-// must be missed too.
+// TestEveryAlterationIsNoticed alters what is published of a cell leaf by leaf, a number in its last digit, and sees
+// that the oracle disagrees each time. A leaf that is taken away must be missed too.
 func TestEveryAlterationIsNoticed(t *testing.T) {
 	noticed, free := 0, 0
 	for _, dir := range saved(t, asked()) {
@@ -48,8 +47,7 @@ func TestEveryAlterationIsNoticed(t *testing.T) {
 func alterations(v, want any) []any {
 	switch v := v.(type) {
 	case float64:
-		// Five in the last digit that is published, as ties may be rounded up or down and
-		// drains may be a microsecond apart.
+		// Five in the last digit that is published, as ties may be rounded up or down and drains may be a microsecond apart.
 		digits, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, 64), "e")
 		_, fraction, _ := strings.Cut(digits, ".")
 		e, err := strconv.Atoi(exponent)

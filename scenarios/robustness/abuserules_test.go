@@ -11,8 +11,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// TestAbuse: each wrong answer fails a fact, and so does a server that does not come back;
-// probes that were not asked, and clients that were not slow, prove nothing.
+// TestAbuse: each wrong answer fails a fact, and so does a server that does not come back; probes that were not asked,
+// and clients that were not slow, prove nothing.
 func TestAbuse(t *testing.T) {
 	const (
 		wrong = "requests that were answered otherwise than they must be"

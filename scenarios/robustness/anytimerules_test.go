@@ -53,8 +53,8 @@ func TestKillPhases(t *testing.T) {
 	}
 }
 
-// TestKillsProveSomething: each phase must have been hit often enough; a kill after which storage never has
-// everything fails.
+// TestKillsProveSomething: each phase must have been hit often enough; a kill after which storage never has everything
+// fails.
 func TestKillsProveSomething(t *testing.T) {
 	const s = int64(time.Second)
 	const lost, end, longest = "kills after which storage never had all that had happened before",

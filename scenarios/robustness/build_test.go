@@ -36,8 +36,7 @@ func (m mutant) mutate() (map[string]string, error) {
 	return files, nil
 }
 
-// overlay writes the edited files and the list of them for go build -overlay below dir,
-// and returns the list's path.
+// overlay writes the edited files and the list of them for go build -overlay below dir, and returns the list's path.
 func (m mutant) overlay(dir string) (string, error) {
 	files, err := m.mutate()
 	if err != nil {
@@ -68,8 +67,8 @@ func (m mutant) overlay(dir string) (string, error) {
 	return list, os.WriteFile(list, data, 0o644)
 }
 
-// build compiles packages of the repository, with an overlay if there is one, and writes
-// commands to out, nothing if that is empty.
+// build compiles packages of the repository, with an overlay if there is one, and writes commands to out, nothing if
+// that is empty.
 func build(ctx context.Context, overlay, out string, packages ...string) error {
 	args := []string{"build"}
 	if overlay != "" {

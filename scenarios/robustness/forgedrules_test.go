@@ -9,8 +9,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// TestForged: each address that is reached, and each configuration that is taken, fails a
-// fact; listeners out of reach prove nothing.
+// TestForged: each address that is reached, and each configuration that is taken, fails a fact; listeners out of reach
+// prove nothing.
 func TestForged(t *testing.T) {
 	const (
 		strange = "connections to listeners that no allowed subscription made"

@@ -97,8 +97,8 @@ func TestOverlayIsBuilt(t *testing.T) {
 	}
 }
 
-// TestRowsAssert: the columns that are to catch a mutant are asserted by the scenario. A
-// machine that stands still for a moment fails I and T, so they catch nothing.
+// TestRowsAssert: the columns that are to catch a mutant are asserted by the scenario. A machine that stands still for
+// a moment fails I and T, so they catch nothing.
 func TestRowsAssert(t *testing.T) {
 	for _, m := range mutants {
 		for _, r := range m.Caught {

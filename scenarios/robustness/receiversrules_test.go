@@ -13,8 +13,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// TestReceivers: each way in which a watcher may fail its receivers fails a fact, and so does
-// what the record does not tell.
+// TestReceivers: each way in which a watcher may fail its receivers fails a fact, and so does what the record does not
+// tell.
 func TestReceivers(t *testing.T) {
 	const (
 		queue         = "events queued for one receiver"

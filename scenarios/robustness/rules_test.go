@@ -70,8 +70,8 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// TestTokenProvesNothing: a rotation counts only if the former token is refused at the
-// end, the new one is not, and watches had to be opened again.
+// TestTokenProvesNothing: a rotation counts only if the former token is refused at the end, the new one is not, and
+// watches had to be opened again.
 func TestTokenProvesNothing(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
