@@ -138,18 +138,3 @@ func share(t *testing.T, v any) float64 {
 	t.Fatalf("%v is no share", v)
 	return 0
 }
-
-// TestHitEnough: a row of the matrix whose fault hit two watches is not believed, as the two that it was meant for are
-// enough.
-func TestHitEnough(t *testing.T) {
-	var r record
-	r.cell.Scenario.Storage.Faults = []string{"refuse(from=1s,for=6s)", "503:1%"}
-	r.cell.Scenario.Watch.Faults = []string{"close(1s,max=2)", "410(mid):1%", "gone(4s,from=1s)"}
-	for hits, want := range map[int64]bool{2: false, 3: true} {
-		r.cell.Fired = []firing{{"refuse", 1, 0}, {"503", 9, hits}}
-		r.cell.WatchFired = []firing{{"close", 2, 1}, {"410(mid)", hits, 1}, {"gone", 1, 0}}
-		if got := r.hitEnough(); got != want {
-			t.Errorf("%d hits: %v", hits, got)
-		}
-	}
-}
