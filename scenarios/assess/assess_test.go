@@ -2,7 +2,9 @@ package assess
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -113,8 +115,7 @@ func TestCheckRun(t *testing.T) {
 	}
 }
 
-// campaign writes a matrix's folder: F0, late at its first try, and F1, which is compared
-// with it; F2 was aborted.
+// campaign writes a matrix's folder: F0, late at its first try, and F1, which is compared with it; F2 was aborted.
 func campaign(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -179,8 +180,8 @@ func TestCheckMatrix(t *testing.T) {
 	}
 }
 
-// TestMissingRecords: a folder that an older version wrote, or a damaged one, is refused
-// with the name of what is missing.
+// TestMissingRecords: a folder that an older version wrote, or a damaged one, is refused with the name of what is
+// missing.
 func TestMissingRecords(t *testing.T) {
 	cell := history.CellDir("", "only")
 	for _, tc := range []struct{ name, remove, want string }{
@@ -218,8 +219,8 @@ func TestMissingRecords(t *testing.T) {
 	}
 }
 
-// TestIncompleteRecords: what is not whole, or is of another cell, is refused instead of
-// being judged by what is left of it.
+// TestIncompleteRecords: what is not whole, or is of another cell, is refused instead of being judged by what is left
+// of it.
 func TestIncompleteRecords(t *testing.T) {
 	rewrite := func(name string, edit func(string) string) func(string) error {
 		return func(cell string) error {
@@ -275,8 +276,7 @@ func TestIncompleteRecords(t *testing.T) {
 	}
 }
 
-// TestExpect: what a scenario allows is no failure, and what it demands and did not come
-// is one.
+// TestExpect: what a scenario allows is no failure, and what it demands and did not come is one.
 func TestExpect(t *testing.T) {
 	s := spec.Default()
 	of := func(verdict string) spec.Expectation {
@@ -355,5 +355,38 @@ func TestExpectations(t *testing.T) {
 		if got := cell.Checks["G2"].Verdict; got != tc.want || cell.Valid != tc.valid {
 			t.Errorf("%s expected, %s found: %s, valid %v; want %s, %v", tc.expect, tc.verdict, got, cell.Valid, tc.want, tc.valid)
 		}
+	}
+}
+
+// TestStorageDigest: it is of what storage holds, in any order, and of nothing else.
+func TestStorageDigest(t *testing.T) {
+	rec := func(side history.Side, namespace, name, uid, content string, version uint64) history.StateRecord {
+		return history.StateRecord{Side: side, Kind: "Pod", Namespace: namespace, Name: name, UID: uid, Content: content, ResourceVersion: version, Digest: content + fmt.Sprint(version)}
+	}
+	of := func(all ...history.StateRecord) string {
+		var i inventory
+		for _, r := range all {
+			i.add(&r)
+		}
+		return i.digest()
+	}
+	a, b := rec(history.SideStorage, "n", "a", "u", "c", 1), rec(history.SideStorage, "", "b", "v", "d", 2)
+	want := fmt.Sprintf("%x", sha256.Sum256([]byte("Pod\t\tb\tv\td\nPod\tn\ta\tu\tc\n")))
+	if got := of(a, b); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if of(b, rec(history.SideApiserver, "n", "x", "y", "", 1), rec(history.SideStorage, "n", "a", "u", "c", 7)) != want {
+		t.Error("the order, a version or the apiserver's side changes it")
+	}
+	for what, other := range map[string]string{
+		"another content": of(rec(history.SideStorage, "n", "a", "u", "e", 1), b), "another uid": of(rec(history.SideStorage, "n", "a", "w", "c", 1), b),
+		"another name": of(rec(history.SideStorage, "n", "z", "u", "c", 1), b), "one object less": of(a), "one twice": of(a, b, b),
+	} {
+		if other == want || len(other) != 64 {
+			t.Errorf("%s: %q", what, other)
+		}
+	}
+	if d := of(a, rec(history.SideStorage, "n", "old", "u", "", 1)); d != "" {
+		t.Errorf("of unknown contents: %s", d)
 	}
 }

@@ -15,8 +15,7 @@ import (
 
 const ms = int64(1e6)
 
-// story is a record that is made up: ten Pods of which each is created, changed and
-// deleted, while readers read.
+// story is a record that is made up: ten Pods of which each is created, changed and deleted, while readers read.
 type story struct {
 	scenario spec.Scenario
 	log      []readers.Record
@@ -212,8 +211,7 @@ func TestBadStories(t *testing.T) {
 	}
 }
 
-// An error status is an error and no fast answer; one that is late counts from when it
-// was due.
+// An error status is an error and no fast answer; one that is late counts from when it was due.
 func TestErrorsAreNoAnswers(t *testing.T) {
 	s := newStory()
 	n := 0
@@ -240,8 +238,7 @@ func TestErrorsAreNoAnswers(t *testing.T) {
 	}
 }
 
-// A query that the reader itself gives up is no answer, and none that is wrong; one that the
-// server cuts is.
+// A query that the reader itself gives up is no answer, and none that is wrong; one that the server cuts is.
 func TestAnswersThatAreGivenUp(t *testing.T) {
 	for reason, want := range map[string]string{readers.CutOff: result.Pass, readers.Timeout: result.Fail, "the body is not complete": result.Fail} {
 		s := newStory()
@@ -259,8 +256,7 @@ func TestAnswersThatAreGivenUp(t *testing.T) {
 	}
 }
 
-// The last interval of the rate may have its query when the queries end, which is then no
-// more than was planned.
+// The last interval of the rate may have its query when the queries end, which is then no more than was planned.
 func TestPlannedQueries(t *testing.T) {
 	s := newStory()
 	s.change(func(r *readers.Record) bool { return r.What == readers.Stopped }, func(r *readers.Record) bool { r.Ended = 1995 * ms; return true })
@@ -312,8 +308,7 @@ func TestLagOfRetriedWrites(t *testing.T) {
 	}
 }
 
-// A watch that goes on where it was missed nothing; one that began anew skipped, which
-// shows.
+// A watch that goes on where it was missed nothing; one that began anew skipped, which shows.
 func TestWatchesThatEnd(t *testing.T) {
 	s := newStory()
 	s.add(readers.Record{What: readers.Closed, Reader: 1, Version: 80}, readers.Record{What: readers.Opened, Reader: 1, Version: 80})

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -71,9 +70,7 @@ func (t *tally) ceiling(r *reading, points []point) {
 	for _, p := range points {
 		t.judged++
 		if p.value > *r.max {
-			t.fail(func() string {
-				return fmt.Sprintf("%s of %.0f%s at %s, the ceiling is %.0f", r.name, p.value, r.unit, clock(p.time), *r.max)
-			})
+			t.fail("%s of %.0f%s at %s, the ceiling is %.0f", r.name, p.value, r.unit, clock(p.time), *r.max)
 		}
 	}
 	if len(points) == 0 {
@@ -100,10 +97,8 @@ func (b bounded) returned(t *tally, r *reading, points []point) {
 	default:
 		t.judged++
 		if last.value > before.value+*r.after {
-			t.fail(func() string {
-				return fmt.Sprintf("%s did not return: %.0f before the load, %.0f at %s, allowed are %.0f more", r.name,
-					before.value, last.value, clock(last.time), *r.after)
-			})
+			t.fail("%s did not return: %.0f before the load, %.0f at %s, allowed are %.0f more", r.name,
+				before.value, last.value, clock(last.time), *r.after)
 		}
 	}
 }
@@ -130,10 +125,8 @@ func (b bounded) slope(t *tally) {
 	t.judged++
 	percent := (n*sxy - sx*sy) / d / (sy / n) * 100
 	if percent > *c.SlopePercentPerMinute {
-		t.fail(func() string {
-			return fmt.Sprintf("resident memory grew by %.2f %%/min over the last %s of the load, allowed are %.2f", percent,
-				seconds(end-start), *c.SlopePercentPerMinute)
-		})
+		t.fail("resident memory grew by %.2f %%/min over the last %s of the load, allowed are %.2f", percent,
+			seconds(end-start), *c.SlopePercentPerMinute)
 	}
 }
 
@@ -149,11 +142,9 @@ func (s *Isolation) judge(t *tally) {
 		}
 		t.judged += count
 		if *have > isolationFactor**base {
-			t.fail(func() string {
-				return fmt.Sprintf("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are "+
-					"%.1f times",
-					name, *have, *have / *base, *base, isolationFactor)
-			})
+			t.fail("freshness p99 of %s is %.3f s, %.1f times the %.3f s of the undisturbed cell; allowed are "+
+				"%.1f times",
+				name, *have, *have / *base, *base, isolationFactor)
 		}
 	}
 	if s.Bystander != nil && s.BystanderBaseline != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// TestStoredByDefinition compares the index with the definition, word by word, on
-// histories in which requests come at any time and in any order.
+// TestStoredByDefinition compares the index with the definition, word by word, on histories in which requests come at
+// any time and in any order.
 func TestStoredByDefinition(t *testing.T) {
 	deletions := 0
 	for seed := range uint64(400) {
@@ -44,8 +44,8 @@ func TestStoredByDefinition(t *testing.T) {
 
 func since(ns int64) int64 { return max(-1, (ns-t0)/1e6) }
 
-// anyRequests are requests that some watcher might send for these operations: each
-// after its operation, but with any delay, some of them never or more than once.
+// anyRequests are requests that some watcher might send for these operations: each after its operation, but with any
+// delay, some of them never or more than once.
 func anyRequests(rng *rand.Rand, ops []oplog.Record) []ledger.Entry {
 	var all []ledger.Entry
 	for _, op := range ops {
@@ -102,8 +102,7 @@ func (d *definition) stored(op oplog.Record) (stored, arrived int64) {
 	return stored, arrived
 }
 
-// newer reports whether the state after request i is at least as new as the
-// operation's.
+// newer reports whether the state after request i is at least as new as the operation's.
 func (d *definition) newer(i int, op oplog.Record) bool {
 	e := d.entries[i]
 	if e.Method == "PUT" {
@@ -127,8 +126,7 @@ func (d *definition) newer(i int, op oplog.Record) bool {
 	return false
 }
 
-// older reports whether a state of that object, or of an older one, is written after
-// request i.
+// older reports whether a state of that object, or of an older one, is written after request i.
 func (d *definition) older(i int, id string) bool {
 	return slices.ContainsFunc(d.entries[i+1:], func(e ledger.Entry) bool {
 		return e.Method == "PUT" && e.Took() && e.ResourceVersion <= d.last[id]

@@ -175,8 +175,7 @@ func TestPeakLive(t *testing.T) {
 	}
 }
 
-// TestUnconfirmed: what took effect and was never acknowledged did arrive, and everything
-// older with it.
+// TestUnconfirmed: what took effect and was never acknowledged did arrive, and everything older with it.
 func TestUnconfirmed(t *testing.T) {
 	patch3 := opOf(7, oplog.TypePatch, "u1", 30, 30)
 	lost := putOf("u1", 20, 15, 0)
@@ -205,8 +204,8 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// TestStoredInACutCell: one sender has sent the first object's DELETE, and what it owes of
-// the second is queued. That DELETE is not the second's, although nothing follows.
+// TestStoredInACutCell: one sender has sent the first object's DELETE, and what it owes of the second is queued. That
+// DELETE is not the second's, although nothing follows.
 func TestStoredInACutCell(t *testing.T) {
 	ops := []oplog.Record{create1, delete1, create2, delete2}
 	first := []ledger.Entry{putOf("u1", 10, 100, 150), deleteOf("u1", 10, 200, 250)}
@@ -233,8 +232,8 @@ func TestStoredInACutCell(t *testing.T) {
 	}
 }
 
-// TestChangesByObject: the changes of one name stand together, its deletions among them,
-// and a deletion says whether its terminating state was seen.
+// TestChangesByObject: the changes of one name stand together, its deletions among them, and a deletion says whether
+// its terminating state was seen.
 func TestChangesByObject(t *testing.T) {
 	other := opOf(7, oplog.TypeCreate, "v1", 30, 30)
 	other.Name = "b"
@@ -259,8 +258,8 @@ func TestChangesByObject(t *testing.T) {
 	}
 }
 
-// TestFoundGone: a pod that somebody else deleted is not missed where it came and went
-// unseen, and its deletion is no change of the load.
+// TestFoundGone: a pod that somebody else deleted is not missed where it came and went unseen, and its deletion is no
+// change of the load.
 func TestFoundGone(t *testing.T) {
 	found := delete1
 	found.Phase, found.Started, found.Finished = oplog.PhaseOutside, patch1.Started, at(900)
@@ -284,8 +283,8 @@ func TestFoundGone(t *testing.T) {
 	}
 }
 
-// TestLostDeletion: a deletion of what storage has is owed; of an object that storage never
-// had it is not, nor where it took effect and nobody had the answer.
+// TestLostDeletion: a deletion of what storage has is owed; of an object that storage never had it is not, nor where it
+// took effect and nobody had the answer.
 func TestLostDeletion(t *testing.T) {
 	one := []oplog.Record{create1, patch1, delete1, create2}
 	unanswered := deleteOf("u1", 20, 30, 40)

@@ -76,10 +76,8 @@ func (a *accounting) conservedBlind(t *tally) {
 		o := a.owed[kind]
 		t.judged += o.keys
 		if o.unsent > 0 {
-			t.failN(o.unsent, func() string {
-				return fmt.Sprintf("the final state of %d of %d %s keys is in no applied request; the first is %s", o.unsent,
-					o.keys, kind, o.unsentKey)
-			})
+			t.failN(o.unsent, "the final state of %d of %d %s keys is in no applied request; the first is %s", o.unsent,
+				o.keys, kind, o.unsentKey)
 		}
 	}
 }
@@ -138,11 +136,8 @@ func (a *accounting) equation(t *tally, g *group) {
 	case diff <= torn:
 		t.noteAll(g, "%d events were in motion while the counters were read", diff)
 	default:
-		t.failN(diff, func() string {
-			return fmt.Sprintf(
-				"%s: received %d ≠ sent %d + coalesced %d + filtered %d + parked %d + queued %d + dropped %d = %d",
-				g.name, e.Received, e.Sent, e.Coalesced, e.Filtered, e.Parked, e.Queued, e.Dropped, settledEvents(e))
-		})
+		t.failN(diff, "%s: received %d ≠ sent %d + coalesced %d + filtered %d + parked %d + queued %d + dropped %d = %d",
+			g.name, e.Received, e.Sent, e.Coalesced, e.Filtered, e.Parked, e.Queued, e.Dropped, settledEvents(e))
 	}
 }
 
@@ -150,10 +145,9 @@ func (a *accounting) sentIsLedger(t *tally, g *group) {
 	t.judged++
 	low, high := g.requests.acked()
 	if s := g.counters.Sent; s < low || s > high {
-		t.failN(max(low-s, s-high), func() string {
-			return fmt.Sprintf("%s: the watcher counted %d sent events, the ledger has %s acknowledged requests", g.name, s,
-				span(low, high))
-		})
+		t.failN(max(low-s, s-high),
+			"%s: the watcher counted %d sent events, the ledger has %s acknowledged requests", g.name, s,
+			span(low, high))
 		return
 	}
 	if n := g.requests.maybe; n > 0 {
@@ -170,10 +164,9 @@ func (t *tally) noteAll(g *group, format string, args ...any) {
 
 func (a *accounting) dropsAsked(t *tally, g *group) {
 	if g.counters.Dropped > 0 && a.h.QueueFull != QueueFullDrop && g.name == allKinds {
-		t.failN(g.counters.Dropped, func() string {
-			return fmt.Sprintf("%d events were dropped although queueFull is %q, not %q", g.counters.Dropped, a.h.QueueFull,
-				QueueFullDrop)
-		})
+		t.failN(g.counters.Dropped,
+			"%d events were dropped although queueFull is %q, not %q", g.counters.Dropped, a.h.QueueFull,
+			QueueFullDrop)
 	}
 }
 
@@ -194,11 +187,9 @@ func (a *accounting) mergesExplained(t *tally, g *group) {
 	}
 	most, early := a.crowd(g), a.unnamed(g.name)
 	if most < a.h.Queue && e.Coalesced > early {
-		t.failN(e.Coalesced-early, func() string {
-			return fmt.Sprintf("%s: %d events were coalesced although %s sends every state, no request failed, "+
-				"and no more than %d events waited at once in a queue that holds %d",
-				g.name, e.Coalesced-early, a.h.Strategy, most, a.h.Queue)
-		})
+		t.failN(e.Coalesced-early, "%s: %d events were coalesced although %s sends every state, no request failed, "+
+			"and no more than %d events waited at once in a queue that holds %d",
+			g.name, e.Coalesced-early, a.h.Strategy, most, a.h.Queue)
 	}
 }
 
@@ -266,11 +257,9 @@ func (a *accounting) versionsAccounted(t *tally, g *group) {
 	}
 	t.judged += o.keys
 	if held := e.Dropped + e.Parked + e.Queued; o.unsent > held {
-		t.failN(o.unsent-held, func() string {
-			return fmt.Sprintf("%s: the final state of %d keys is in no applied request, but the watcher dropped, parked or "+
-				"still queues only %d events; the first is %s",
-				g.name, o.unsent, held, o.unsentKey)
-		})
+		t.failN(o.unsent-held, "%s: the final state of %d keys is in no applied request, but the watcher dropped, parked or "+
+			"still queues only %d events; the first is %s",
+			g.name, o.unsent, held, o.unsentKey)
 	}
 }
 
@@ -287,11 +276,10 @@ func (a *accounting) missingAccounted(t *tally, g *group) {
 		t.note("%s: cut with %d versions not yet received", g.name, unreceived)
 	}
 	if o.missing > allowed {
-		t.failN(o.missing-allowed, func() string {
-			return fmt.Sprintf("%s: %d acknowledged versions are in no applied request, but only %d events were coalesced, "+
+		t.failN(o.missing-allowed,
+			"%s: %d acknowledged versions are in no applied request, but only %d events were coalesced, "+
 				"filtered, parked, queued or dropped; the first is %s",
-				g.name, o.missing, accounted, o.example)
-		})
+			g.name, o.missing, accounted, o.example)
 	}
 }
 
@@ -308,10 +296,9 @@ func (a *accounting) dropsFound(t *tally, g *group) {
 	}
 	found := o.missing + o.skipped + ending
 	if e.Dropped > found+foreign {
-		t.failN(e.Dropped-found-foreign, func() string {
-			return fmt.Sprintf("%s: the watcher counted %d dropped events, but only %d versions are in no applied request",
-				g.name, e.Dropped, found+foreign)
-		})
+		t.failN(e.Dropped-found-foreign,
+			"%s: the watcher counted %d dropped events, but only %d versions are in no applied request",
+			g.name, e.Dropped, found+foreign)
 		return
 	}
 	if e.Dropped == 0 {

@@ -14,9 +14,8 @@ func pods(e result.Events) *Counters {
 	return &Counters{Total: e, Kinds: map[string]result.Events{"Pod": e}}
 }
 
-// TestEveryStateIsSent: a strategy that sends every state has nothing to merge unless its queue
-// was full, a request failed, or Pods waited for their ReplicaSets. What was not sent gives the
-// checks of order no power.
+// TestEveryStateIsSent: a strategy that sends every state has nothing to merge unless its queue was full, a request
+// failed, or Pods waited for their ReplicaSets. What was not sent gives the checks of order no power.
 func TestEveryStateIsSent(t *testing.T) {
 	burst := []string{"10 create web u1 100", "11 patch web u1 105", "12 patch web u1 110"}
 	merged := pods(result.Events{Received: 3, Sent: 2, Coalesced: 1})
@@ -97,5 +96,127 @@ func TestCutJudgesOrderButNotTheEnd(t *testing.T) {
 		if v.Checks[g].Verdict != result.NotJudged || !strings.Contains(v.Checks[g].Note, "cut") {
 			t.Errorf("%s: %+v", g, v.Checks[g])
 		}
+	}
+}
+
+// TestFormerStates: what was sent and then overwritten or deleted is held against what the apiserver served at that
+// version, as part of G1. A version that it did not tell is not compared, nor a row that was tampered with, nor
+// anything after a restore.
+func TestFormerStates(t *testing.T) {
+	sent := func(rv uint64, digest, served string) history.StateRecord {
+		return history.StateRecord{
+			Side: history.SideStorage, Kind: "Pod", Namespace: "a", Name: "web", UID: "u1", ResourceVersion: rv,
+			Digest: digest, Served: served,
+		}
+	}
+	good, wrong, untold := sent(100, "a", "a"), sent(105, "other", "b"), sent(105, "other", "")
+	explained := wrong
+	explained.Differs = `status.phase: stored "Failed", expected "Running"`
+	type states = []history.StateRecord
+	requests := []string{"15 PUT web u1 100", "25 PUT web u1 105", "35 PUT web u1 110"}
+	mark := func(what string) []history.Mark {
+		return []history.Mark{{Time: at(1000), What: what, Kind: "Pod", Namespace: "a", Name: "web"}}
+	}
+	for _, tc := range []struct {
+		name             string
+		former           []history.StateRecord
+		marks            []history.Mark
+		cut              bool
+		violations, more int64 // judged beside the final states
+		text             string
+	}{
+		{"as served", states{good, sent(105, "b", "b")}, nil, false, 0, 2, ""},
+		{"another field", states{good, explained}, nil, false, 1, 2,
+			`Pod/a/web: uid u1 version 105, which is not the last, was sent with another content: ` + explained.Differs},
+		{"another content, and nobody knows where", states{wrong}, nil, false, 1, 1, "digest other, of the apiserver's b"},
+		{"sent twice, once wrong", states{explained, sent(105, "b", "b")}, nil, false, 1, 2, "status.phase"},
+		{"of an unknown version", states{untold}, nil, false, 0, 0, ""},
+		{"tampered with", states{wrong}, mark(history.MarkTamperEdit), false, 0, 0, ""},
+		{"restored", states{wrong}, mark(history.MarkRestoring), false, 0, 0, ""},
+		{"cut", states{wrong}, nil, true, 0, -1, ""},
+		{"not recorded", nil, nil, false, 0, 0, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := story{ops: onePod, requests: requests, marks: tc.marks, meta: Meta{Cut: tc.cut}}
+			h := s.history(t)
+			h.Former = items(tc.former)
+			c := mustJudge(t, h).Checks["G1"]
+			if c.Violations != tc.violations || c.Judged != 1+tc.more || !strings.Contains(c.Counterexample, tc.text) {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
+// rollout is what a witness sees of a ReplicaSet that controllers wrote: made, scaled twice, removed and made again
+// under its name.
+var rollout = []string{
+	"10 create ReplicaSet:web-1 r1 100 witnessed",
+	"20 patch ReplicaSet:web-1 r1 105 witnessed",
+	"30 patch ReplicaSet:web-1 r1 110 witnessed",
+}
+
+// What others write is no load of ours: no figure is taken from it.
+func TestWitnessedIsNoChange(t *testing.T) {
+	h := story{ops: rollout, requests: []string{"32 PUT ReplicaSet:web-1 r1 110"}}.history(t)
+	h.Bounds = func(m Measured) (*Ceilings, *Isolation) {
+		for c := range m.Changes {
+			t.Errorf("a change of the load: %+v", c)
+		}
+		return nil, nil
+	}
+	mustJudge(t, h)
+}
+
+// A cluster is copied at 20 ms and put back to that from 50 to 60 ms: a change, a deletion and a creation never
+// happened.
+var (
+	restoredAt = []history.Mark{
+		{Time: at(20), What: history.MarkBackedUp}, {Time: at(50), What: history.MarkRestoring}, {Time: at(60), What: history.MarkRestored},
+	}
+	undoneOps = []string{
+		"8 create old u9 95", "10 create web u1 100",
+		"30 patch web u1 110", "35 delete old u9 95", "40 create since u2 115",
+		"70 patch web u1 108",
+	}
+	thatHolds = []string{"web u1 108", "old u9 95"}
+	until     = []string{"12 PUT old u9 95", "13 PUT web u1 100", "32 PUT web u1 110", "37 DELETE old", "42 PUT since u2 115"}
+	takenBack = slices.Concat(until, []string{"62 PUT web u1 100", "63 PUT old u9 95", "64 DELETE since", "75 PUT web u1 108"})
+)
+
+// put is a story of that restore.
+func put(requests ...string) story {
+	return story{ops: undoneOps, apiserver: thatHolds, marks: restoredAt, requests: requests}
+}
+
+// TestChangesAcrossARestore: what was undone before it arrived is no loss; what is in the copy, or came later, must
+// arrive.
+func TestChangesAcrossARestore(t *testing.T) {
+	never := func(requests ...string) (ids []int64) {
+		h := put(requests...).history(t)
+		h.Bounds = func(m Measured) (*Ceilings, *Isolation) {
+			for c := range m.Changes {
+				if c.Stored == 0 && !c.Gone && !c.Unconfirmed {
+					ids = append(ids, c.Operation)
+				}
+			}
+			return nil, nil
+		}
+		if _, err := Judge(t.Context(), h); err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	if got := never(takenBack...); got != nil {
+		t.Errorf("all arrived: %v", got)
+	}
+	if got := never(until[0], until[1], "75 PUT web u1 108"); got != nil {
+		t.Errorf("the undone ones never arrived: %v", got)
+	}
+	if got := never(takenBack[:len(takenBack)-1]...); !slices.Equal(got, []int64{6}) {
+		t.Errorf("the last one never arrived: %v", got)
+	}
+	if got := never(until[0], "75 PUT web u1 108"); !slices.Equal(got, []int64{2}) {
+		t.Errorf("one of the copy never arrived: %v", got)
 	}
 }

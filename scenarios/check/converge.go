@@ -77,7 +77,7 @@ func (j *judge) converge() {
 		return cmp.Or(cmp.Compare(k.Kind, l.Kind), cmp.Compare(k.Namespace, l.Namespace), cmp.Compare(k.Name, l.Name))
 	})
 	for _, k := range found {
-		t.fail(func() string { return j.difference(k) })
+		t.fail("%s", j.difference(k))
 	}
 }
 
@@ -99,10 +99,8 @@ func (j *judge) former(r *history.StateRecord) {
 	}
 	k := j.book.key(r.Kind, r.Namespace, r.Name)
 	j.book.differs[k] = cmp.Or(j.book.differs[k], r.Differs)
-	t.fail(func() string {
-		return fmt.Sprintf("%s: uid %s version %d, which is not the last, was sent with another content: %s",
-			k, r.UID, r.ResourceVersion, cmp.Or(r.Differs, "digest "+r.Digest+", of the apiserver's "+r.Served))
-	})
+	t.fail("%s: uid %s version %d, which is not the last, was sent with another content: %s",
+		k, r.UID, r.ResourceVersion, cmp.Or(r.Differs, "digest "+r.Digest+", of the apiserver's "+r.Served))
 }
 
 func (j *judge) compareSides(k *keyState) (judged, differs bool) {
@@ -254,11 +252,9 @@ func (j *judge) recreate() {
 		if want == have || want == "" && !j.olderUID(k, have, newest) {
 			continue
 		}
-		t.fail(func() string {
-			return fmt.Sprintf("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver "+
-				"with %s; %s",
-				k, known, k.uid(newest), uidOrNothing(have), uidOrNothing(want), k.lastRequest())
-		})
+		t.fail("%s: the name was given to %d objects, the last is uid %s; storage ends with %s, the apiserver "+
+			"with %s; %s",
+			k, known, k.uid(newest), uidOrNothing(have), uidOrNothing(want), k.lastRequest())
 	}
 	switch {
 	case names == 0 && t.judged == 0:

@@ -133,12 +133,12 @@ type tally struct {
 
 const maxExamples = 50
 
-func (t *tally) fail(text func() string) { t.failN(1, text) }
+func (t *tally) fail(format string, args ...any) { t.failN(1, format, args...) }
 
 // failN counts violations that have one text together.
-func (t *tally) failN(n int64, text func() string) {
+func (t *tally) failN(n int64, format string, args ...any) {
 	if len(t.examples) < maxExamples {
-		t.examples = append(t.examples, text())
+		t.examples = append(t.examples, fmt.Sprintf(format, args...))
 	}
 	t.violations += n
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -64,16 +65,16 @@ func (j *judge) replacedBetween(from, to int64) bool {
 }
 
 // violate counts a violation, or holds it back. One without a prev goes with the others of its request.
-func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, text func() string) {
+func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, format string, args ...any) {
 	overtaken := r.unknown && !r.fenced && prev.seq != 0 && prev.received > r.received
 	r.fenced = r.fenced || overtaken
 	if prev.seq != 0 && !j.storagesDoing(r, prev) {
 		r.blamed = true
 	}
 	if r.blamed {
-		j.tally[guarantee].fail(text)
+		j.tally[guarantee].fail(format, args...)
 		if overtaken {
-			j.tally["G10"].fail(text)
+			j.tally["G10"].fail(format, args...)
 		}
 		return
 	}
@@ -83,7 +84,7 @@ func (j *judge) violate(guarantee string, k *keyState, r *request, prev touch, t
 	hold := func(guarantee string) {
 		j.unrepaired[k] = append(j.unrepaired[k], len(j.late))
 		w := lateWrite{guarantee: guarantee, key: k, seq: r.seq, applied: r.applied, life: k.heldLife, rv: k.held.rv,
-			text: text()}
+			text: fmt.Sprintf(format, args...)}
 		if w.life < 0 {
 			w.life, w.nothing = k.life(r.e.UID), true
 			w.rv = max(r.rv, k.lives[w.life].top.rv)
@@ -150,7 +151,7 @@ func (j *judge) settle() {
 		if w.guarantee == "G2" || w.guarantee == "G3" || w.guarantee == "G4" {
 			broken[w.seq] = true
 		}
-		j.tally[w.guarantee].fail(func() string { return w.text + "; " + why })
+		j.tally[w.guarantee].fail("%s; %s", w.text, why)
 	}
 	j.reordered += int64(len(broken))
 	for g, n := range notes {

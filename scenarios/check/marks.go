@@ -90,9 +90,7 @@ func (j *judge) restarts() {
 		t.judged = j.restarted
 		j.eachRestart(t)
 		if g1.violations > 0 {
-			t.failN(g1.violations, func() string {
-				return fmt.Sprintf("after %d restarts: %s", j.restarted, g1.examples[0])
-			})
+			t.failN(g1.violations, "after %d restarts: %s", j.restarted, g1.examples[0])
 		}
 	}
 }
@@ -110,9 +108,7 @@ func (j *judge) eachRestart(t *tally) {
 			converged, since = converged+1, 0
 		case history.MarkDiverged:
 			diverged++
-			t.fail(func() string {
-				return fmt.Sprintf("at %s storage had not caught up after a restart: %s", clock(m.Time), m.Note)
-			})
+			t.fail("at %s storage had not caught up after a restart: %s", clock(m.Time), m.Note)
 		}
 	}
 	if converged+diverged == 0 {
@@ -167,15 +163,12 @@ func (all tamperings) judge(t *tally, h *History, b *book) {
 			if d.repaired != 0 && took <= h.SyncPeriod+healGrace {
 				continue
 			}
-			t.fail(func() string {
-				how := "and nothing repaired it"
-				if d.repaired != 0 {
-					how = fmt.Sprintf("and seq %d repaired it after %s", d.seq, seconds(took))
-				}
-				return fmt.Sprintf("%s: %s at %s %s; the synchronizer's period is %s",
-					history.Key{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}, m.What, clock(m.Time), how,
-					seconds(h.SyncPeriod))
-			})
+			how := "and nothing repaired it"
+			if d.repaired != 0 {
+				how = fmt.Sprintf("and seq %d repaired it after %s", d.seq, seconds(took))
+			}
+			t.fail("%s: %s at %s %s; the synchronizer's period is %s",
+				history.Key{Kind: m.Kind, Namespace: m.Namespace, Name: m.Name}, m.What, clock(m.Time), how, seconds(h.SyncPeriod))
 		}
 	}
 }

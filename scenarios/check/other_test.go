@@ -257,8 +257,8 @@ func TestSecrecyVerdict(t *testing.T) {
 	}
 }
 
-// TestRestartsThatShareACatchUp: a watcher that ended before storage caught up is not
-// passed off as one under which it did.
+// TestRestartsThatShareACatchUp: a watcher that ended before storage caught up is not passed off as one under which it
+// did.
 func TestRestartsThatShareACatchUp(t *testing.T) {
 	again := func(ms int64) []history.Mark {
 		return []history.Mark{{Time: at(ms), What: history.MarkKilled}, {Time: at(ms + 1), What: history.MarkStarted}, {Time: at(ms + 2), What: history.MarkReady}}

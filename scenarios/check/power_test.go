@@ -85,8 +85,8 @@ func TestPowerIsUnknown(t *testing.T) {
 	}
 }
 
-// TestPowerByDefinition counts the pairs by the definition in docs/measures.md, with
-// maps and loops over whole histories.
+// TestPowerByDefinition counts the pairs by the definition in docs/measures.md, with maps and loops over whole
+// histories.
 func TestPowerByDefinition(t *testing.T) {
 	var seen power
 	for seed := range uint64(400) {

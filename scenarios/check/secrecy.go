@@ -40,7 +40,7 @@ func (j *judge) secrecy(ctx context.Context) error {
 		files++
 		leak, n, err := searchFile(path, f, needles)
 		if t.judged += n; leak != "" {
-			t.fail(func() string { return leak })
+			t.fail("%s", leak)
 		}
 		return err
 	})

@@ -13,9 +13,8 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// world is a simulated run of a correct watcher: names are created, changed,
-// deleted and created again; per name requests go one at a time, in order,
-// sometimes merged, sometimes refused and retried. What it yields must pass.
+// world is a simulated run of a correct watcher: names are created, changed, deleted and created again; per name
+// requests go one at a time, in order, sometimes merged, sometimes refused and retried. What it yields must pass.
 type world struct {
 	ops     []oplog.Record
 	entries []ledger.Entry // by time of application

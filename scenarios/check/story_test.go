@@ -24,17 +24,16 @@ func at(ms int64) int64 { return t0 + ms*1e6 }
 //	ops:      "10 create web u1 100"    time, type, name, uid, version; @kind overrides Pod
 //	requests: "20 PUT web u1 100"       time received, method, name, uid, version
 //
-// Further words of a request: applied=MS (default 5 ms after it was received),
-// responded=MS (default 1 ms after that), twice (hit by a fault that applies it twice), late
-// (no answer reached the client), gone=MS (when its connection ended), rejected (status 503), slow (answered after 6 s),
-// tamper (made by the harness), effect=E. Requests are applied in the order of the lines;
-// storage's state and effects follow from them.
+// Further words of a request: applied=MS (default 5 ms after it was received), responded=MS (default 1 ms after that),
+// twice (hit by a fault that applies it twice), late (no answer reached the client), gone=MS (when its connection
+// ended), rejected (status 503), slow (answered after 6 s), tamper (made by the harness), effect=E. Requests are
+// applied in the order of the lines; storage's state and effects follow from them.
 type story struct {
 	ops      []string
 	requests []string
 	meta     Meta
-	// noState leaves the final states out; apiserver overrides its final state
-	// ("web u1 100" per line) where the op log does not tell it.
+	// noState leaves the final states out; apiserver overrides its final state ("web u1 100" per line) where the op log
+	// does not tell it.
 	noState   bool
 	apiserver []string
 	storage   []string // overrides storage's final state
@@ -192,8 +191,8 @@ func number(t testing.TB, s string) int64 {
 	return n
 }
 
-// applyAll numbers the entries and lets them act on an empty, faithful storage: it
-// fills in the effects and returns the state at the end.
+// applyAll numbers the entries and lets them act on an empty, faithful storage: it fills in the effects and returns the
+// state at the end.
 func applyAll(entries []ledger.Entry) map[history.Key]storyState {
 	state := make(map[history.Key]storyState)
 	for i := range entries {

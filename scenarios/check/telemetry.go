@@ -54,9 +54,7 @@ func (a *accounting) sumsAgree(t *tally, c *Counters) {
 	for i, f := range totals {
 		t.judged++
 		if f.count != sums[i] {
-			t.fail(func() string {
-				return fmt.Sprintf("%s events: the total is %d, the kinds add up to %d", f.name, f.count, sums[i])
-			})
+			t.fail("%s events: the total is %d, the kinds add up to %d", f.name, f.count, sums[i])
 		}
 	}
 }
@@ -79,11 +77,10 @@ func (a *accounting) attemptsAgree(t *tally, g *group) {
 	t.judged++
 	e := &g.counters
 	if explained := e.Retried + e.Parked + e.Queued + e.Dropped + e.Coalesced; g.requests.failed > explained {
-		t.failN(g.requests.failed-explained, func() string {
-			return fmt.Sprintf("%s: the ledger has %d requests that were not acknowledged, the watcher counted only %d "+
+		t.failN(g.requests.failed-explained,
+			"%s: the ledger has %d requests that were not acknowledged, the watcher counted only %d "+
 				"retried, parked, queued, dropped or coalesced events",
-				g.name, g.requests.failed, explained)
-		})
+			g.name, g.requests.failed, explained)
 	}
 }
 
@@ -93,18 +90,14 @@ func (a *accounting) callsAgree(t *tally, c *Counters, g *group) {
 		t.judged++
 		low, high := g.requests.acked()
 		if n := c.StorageSucceeded[g.name]; n < low || n > high {
-			t.fail(func() string {
-				return fmt.Sprintf("%s: the watcher counted %d successful storage calls, the ledger has %s acknowledged requests",
-					g.name, n, span(low, high))
-			})
+			t.fail("%s: the watcher counted %d successful storage calls, the ledger has %s acknowledged requests",
+				g.name, n, span(low, high))
 		}
 	}
 	if c.FreshnessCount != nil {
 		t.judged++
 		if n, sent := c.FreshnessCount[g.name], g.counters.Sent; max(n-sent, sent-n) > g.requests.near {
-			t.fail(func() string {
-				return fmt.Sprintf("%s: the freshness histogram has %d observations for %d sent events", g.name, n, sent)
-			})
+			t.fail("%s: the freshness histogram has %d observations for %d sent events", g.name, n, sent)
 		}
 	}
 }
@@ -114,11 +107,9 @@ func (a *accounting) lagAgrees(t *tally, c *Counters, converged bool) {
 	if converged && a.acc.total.near == 0 && a.book.opsNear[allKinds] == 0 {
 		t.judged++
 		if c.Total.Queued != 0 {
-			t.fail(func() string {
-				return fmt.Sprintf("%d events are said to be queued although storage has converged and nothing moved while the "+
-					"counters were read: %v",
-					c.Total.Queued, queuedKinds(c))
-			})
+			t.fail("%d events are said to be queued although storage has converged and nothing moved while the "+
+				"counters were read: %v",
+				c.Total.Queued, queuedKinds(c))
 		}
 	}
 	if c.OldestUnsent == nil {
@@ -127,13 +118,9 @@ func (a *accounting) lagAgrees(t *tally, c *Counters, converged bool) {
 	t.judged++
 	switch waiting := c.Total.Queued + c.Total.Parked; {
 	case waiting == 0 && *c.OldestUnsent > 0 && a.acc.total.near == 0:
-		t.fail(func() string {
-			return fmt.Sprintf("the oldest unsent event is said to be %.3f s old, but none is queued or parked", *c.OldestUnsent)
-		})
+		t.fail("the oldest unsent event is said to be %.3f s old, but none is queued or parked", *c.OldestUnsent)
 	case c.Total.Queued > 0 && *c.OldestUnsent == 0 && a.acc.total.near == 0:
-		t.fail(func() string {
-			return fmt.Sprintf("%d events are queued, but the oldest unsent one is said to be 0 s old", c.Total.Queued)
-		})
+		t.fail("%d events are queued, but the oldest unsent one is said to be 0 s old", c.Total.Queued)
 	}
 }
 

@@ -160,37 +160,31 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 		j.tally["G2"].judged++
 		if r.rv < l.top.rv {
 			broken = true
-			j.violate("G2", k, r, l.top, func() string {
-				return fmt.Sprintf("%s uid %s: version went down from %d to %d: %s was applied after %s",
-					k, k.uid(i), l.top.rv, r.rv, r.text(), putText(l.top))
-			})
+			j.violate("G2", k, r, l.top, "%s uid %s: version went down from %d to %d: %s was applied after %s",
+				k, k.uid(i), l.top.rv, r.rv, r.text(), putText(l.top))
 		}
 	}
 	if k.heldLife >= 0 {
 		j.tally["G3"].judged++
 		if k.older(i, r.rv, k.heldLife, k.held.rv) {
 			broken = true
-			j.violate("G3", k, r, k.held, func() string {
-				with := fmt.Sprintf("version %d", r.rv)
-				if i != k.heldLife {
-					with += " of the older uid " + k.uid(i)
-				}
-				return fmt.Sprintf("%s: storage held uid %s version %d (%s) and %s replaced it with %s",
-					k, k.uid(k.heldLife), k.held.rv, putText(k.held), r.text(), with)
-			})
+			with := fmt.Sprintf("version %d", r.rv)
+			if i != k.heldLife {
+				with += " of the older uid " + k.uid(i)
+			}
+			j.violate("G3", k, r, k.held, "%s: storage held uid %s version %d (%s) and %s replaced it with %s",
+				k, k.uid(k.heldLife), k.held.rv, putText(k.held), r.text(), with)
 		}
 	}
-	if prev, text := j.resurrects(k, i, r); text != nil {
+	if prev, text := j.resurrects(k, i, r); text != "" {
 		broken = true
-		j.violate("G4", k, r, prev, text)
+		j.violate("G4", k, r, prev, "%s", text)
 	}
 	if r.again {
 		j.tally["G11"].judged++
 		if broken {
-			j.violate("G11", k, r, touch{}, func() string {
-				return fmt.Sprintf("%s: uid %s version %d had been applied before; %s applied it again over newer state", k,
-					k.uid(i), r.rv, r.text())
-			})
+			j.violate("G11", k, r, touch{},
+				"%s: uid %s version %d had been applied before; %s applied it again over newer state", k, k.uid(i), r.rv, r.text())
 		}
 	}
 	if broken && r.blamed {
@@ -199,26 +193,22 @@ func (j *judge) judgePut(k *keyState, i int32, r *request) {
 }
 
 // resurrects finds the DELETE that a PUT goes against, if any.
-func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, func() string) {
+func (j *judge) resurrects(k *keyState, i int32, r *request) (touch, string) {
 	l := &k.lives[i]
 	if removed := l.removed(); removed.seq != 0 {
 		returned := l.withdrawn && !j.notServed.at(k.Kind, r.received)
 		if l.wrong || l.byHarness || returned {
-			return touch{}, nil
+			return touch{}, ""
 		}
-		return removed, func() string {
-			return fmt.Sprintf("%s: uid %s was removed by %s and written again by %s with version %d",
-				k, k.uid(i), deleteText(removed), r.text(), r.rv)
-		}
+		return removed, fmt.Sprintf("%s: uid %s was removed by %s and written again by %s with version %d",
+			k, k.uid(i), deleteText(removed), r.text(), r.rv)
 	}
 	if n := k.newestRemoved; n >= 0 && n != i && k.older(i, r.rv, n, k.lives[n].removed().rv) {
 		removed := k.lives[n].removed()
-		return removed, func() string {
-			return fmt.Sprintf("%s: %s wrote uid %s version %d, older than uid %s, which %s had removed",
-				k, r.text(), k.uid(i), r.rv, k.uid(n), deleteText(removed))
-		}
+		return removed, fmt.Sprintf("%s: %s wrote uid %s version %d, older than uid %s, which %s had removed",
+			k, r.text(), k.uid(i), r.rv, k.uid(n), deleteText(removed))
 	}
-	return touch{}, nil
+	return touch{}, ""
 }
 
 func (j *judge) del(k *keyState, r *request) {
@@ -280,9 +270,7 @@ func (j *judge) judgeDelete(k *keyState, i int32, r *request) {
 	if until := l.alive; until != endOfTime {
 		alive = "the op log wrote to it at " + clock(until)
 	}
-	j.violate(g, k, r, k.held, func() string {
-		return fmt.Sprintf("%s: %s removed uid %s version %d, %s: %s", k, r.text(), k.uid(i), r.rv, what, alive)
-	})
+	j.violate(g, k, r, k.held, "%s: %s removed uid %s version %d, %s: %s", k, r.text(), k.uid(i), r.rv, what, alive)
 }
 
 // settleNone convicts a PUT that came after the DELETE of its uid where that DELETE found nothing and so names no uid.
@@ -301,10 +289,7 @@ func (j *judge) settleNone() {
 		}
 		j.tally["G4"].judged++
 		j.reordered++
-		j.tally["G4"].fail(func() string {
-			return fmt.Sprintf(
-				"%s: uid %s was deleted at %s; %s found nothing, then %s wrote version %d, and nothing removed it",
-				k, k.uid(k.heldLife), clock(l.deleted()), deleteText(*k.none), putText(k.held), k.held.rv)
-		})
+		j.tally["G4"].fail("%s: uid %s was deleted at %s; %s found nothing, then %s wrote version %d, and nothing removed it",
+			k, k.uid(k.heldLife), clock(l.deleted()), deleteText(*k.none), putText(k.held), k.held.rv)
 	}
 }

@@ -62,8 +62,7 @@ func TestRecordRoundTrip(t *testing.T) {
 	}
 }
 
-// TestMissingFiles: what a watcher or a former version did not write is nil; only
-// cell.json must be there.
+// TestMissingFiles: what a watcher or a former version did not write is nil; only cell.json must be there.
 func TestMissingFiles(t *testing.T) {
 	dir := t.TempDir()
 	deeds, err1 := LoadLines[Deed](dir, FileDeeds)
@@ -102,8 +101,8 @@ func TestMissingFiles(t *testing.T) {
 	}
 }
 
-// TestSaveReplaces: the former file stays whole until the new one is, so that a run that is
-// killed while it rewrites its record still has one.
+// TestSaveReplaces: the former file stays whole until the new one is, so that a run that is killed while it rewrites
+// its record still has one.
 func TestSaveReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path, former := filepath.Join(dir, FileRun), filepath.Join(dir, "former")

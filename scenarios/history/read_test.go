@@ -52,8 +52,7 @@ func FuzzOps(f *testing.F) {
 	})
 }
 
-// FuzzState also holds the quick scanner to encoding/json: what it accepts
-// must mean the same there.
+// FuzzState also holds the quick scanner to encoding/json: what it accepts must mean the same there.
 func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"side":"storage","kind":"Pod","namespace":"a","name":"b","uid":"u","resourceVersion":18446744073709551615,"digest":"d","content":"c","bytes":3}`))
 	f.Add([]byte(`{"side":"apiserver","kind":"Pöd","name":"\ud83d\ude00","digest":"d","bytes":-1}`))
@@ -70,9 +69,8 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// compareWithJSON checks one single-line record against encoding/json, where that
-// accepts the line and both must mean the same: it matches keys without regard to
-// case, takes the last of doubled keys and replaces what is not UTF-8.
+// compareWithJSON checks one single-line record against encoding/json, where that accepts the line and both must mean
+// the same: it matches keys without regard to case, takes the last of doubled keys and replaces what is not UTF-8.
 func compareWithJSON(t *testing.T, b []byte, got StateRecord) {
 	t.Helper()
 	line := bytes.Trim(b, "\r\n")

@@ -37,8 +37,8 @@ func told(t *testing.T, ops iter.Seq2[oplog.Record, error]) (all []string) {
 	return all
 }
 
-// The walk has every write once: the load's own by its own account, the others by the
-// witness's, in the order in which they were known.
+// The walk has every write once: the load's own by its own account, the others by the witness's, in the order in which
+// they were known.
 func TestWitnessedBesideOps(t *testing.T) {
 	dir := t.TempDir()
 	logOf(t, dir, FileOps,

@@ -15,8 +15,8 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// bounded is a cell of 2 kinds and 3 senders with 4 objects beside the load's; its watcher
-// used 100 MB, 40 goroutines and 9 sockets before the load.
+// bounded is a cell of 2 kinds and 3 senders with 4 objects beside the load's; its watcher used 100 MB, 40 goroutines
+// and 9 sockets before the load.
 func bounded(edit func(*spec.Scenario)) *Case {
 	s := spec.Default()
 	s.Fault = &spec.Fault{Row: "F1", Title: "x", Assert: []string{"B", "I"}}
@@ -54,8 +54,8 @@ func TestCeilings(t *testing.T) {
 	}
 }
 
-// TestIsolation: the keys that no fault hit are compared only where the faults choose
-// keys, and a baseline below 50 ms counts as that.
+// TestIsolation: the keys that no fault hit are compared only where the faults choose keys, and a baseline below 50 ms
+// counts as that.
 func TestIsolation(t *testing.T) {
 	const s = int64(1e9)
 	poisoned := acked("PUT", "a", "u", 1, 90*s)

@@ -125,8 +125,8 @@ func TestVacuousIsInvalid(t *testing.T) {
 	}
 }
 
-// TestFill: what a column shows is the first fact of a rule that goes first, and what
-// happened is counted from the record.
+// TestFill: what a column shows is the first fact of a rule that goes first, and what happened is counted from the
+// record.
 func TestFill(t *testing.T) {
 	s := spec.Default()
 	s.Fault = &spec.Fault{Row: "F27", Title: "x", Assert: []string{"T"}, Measure: []string{"A", "S"}, Legacy: []string{"T"}}

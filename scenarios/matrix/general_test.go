@@ -26,8 +26,7 @@ func state(rules Rules, ops []oplog.Record, entries []ledger.Entry, figures *res
 	return facts(rules, seen(ops, entries, figures))
 }
 
-// TestGeneral: every rule states its facts under the names and units that reports of
-// former runs have.
+// TestGeneral: every rule states its facts under the names and units that reports of former runs have.
 func TestGeneral(t *testing.T) {
 	const s = int64(1e9)
 	lists := 0

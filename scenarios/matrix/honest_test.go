@@ -34,8 +34,8 @@ func ordinary() *Case {
 	return c
 }
 
-// TestDeletedAsStorageDied: a DELETE that a killed storage never read is in no ledger, and
-// nobody sends it again to one that came back without the object.
+// TestDeletedAsStorageDied: a DELETE that a killed storage never read is in no ledger, and nobody sends it again to one
+// that came back without the object.
 func TestDeletedAsStorageDied(t *testing.T) {
 	c := ordinary()
 	c.Marks = []history.Mark{{Time: 5e9, What: history.MarkStorageKilled}, {Time: 6e9, What: history.MarkStorageBack}}
@@ -49,8 +49,7 @@ func TestDeletedAsStorageDied(t *testing.T) {
 	}
 }
 
-// TestNothingIsSilentlyAbsent: what went wrong beside time, or could not be established,
-// fails a column.
+// TestNothingIsSilentlyAbsent: what went wrong beside time, or could not be established, fails a column.
 func TestNothingIsSilentlyAbsent(t *testing.T) {
 	op := opAt(oplog.TypeCreate, "a", "u", 1, 2e9)
 	put := acked("PUT", "a", "u", 1, 4e9)
@@ -149,8 +148,7 @@ func TestTooFew(t *testing.T) {
 	}
 }
 
-// TestNobodyWaited: connections that were refused while nothing was to be sent prove
-// nothing.
+// TestNobodyWaited: connections that were refused while nothing was to be sent prove nothing.
 func TestNobodyWaited(t *testing.T) {
 	c := ordinary() // storage refuses from second 1 to second 3
 	var ops []oplog.Record

@@ -9,8 +9,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// crowd is a cell in which n objects are made at once and ten senders may work. Each takes
-// 100 ms for a request; busy of them do.
+// crowd is a cell in which n objects are made at once and ten senders may work. Each takes 100 ms for a request; busy
+// of them do.
 func crowd(n, busy int) *evidence {
 	e := &evidence{cell: history.Cell{Planned: int64(n), CPUs: 2, Watcher: history.WatcherRun{Own: true}, Scenario: spec.Scenario{
 		Storage: spec.Storage{Latency: "100ms"}, Watcher: spec.Watcher{Strategy: "keyed", PodQueueNum: 10}, Limits: testLimits,
@@ -24,16 +24,15 @@ func crowd(n, busy int) *evidence {
 	return e
 }
 
-// TestBacklogIsWhatIsOwed: a backlog is what op log and ledger say is owed, and not that
-// all senders are at work. By the latter, efficiency with backlog is 100 % whatever is done.
+// TestBacklogIsWhatIsOwed: a backlog is what op log and ledger say is owed, and not that all senders are at work. By
+// the latter, efficiency with backlog is 100 % whatever is done.
 func TestBacklogIsWhatIsOwed(t *testing.T) {
 	for _, tc := range []struct {
 		name                string
 		cell                *evidence
 		seconds, efficiency float64 // efficiency 0: not known
 	}{
-		// Owed from 5 ms on, until fewer than ten are left. Nothing can come back in the
-		// first latency.
+		// Owed from 5 ms on, until fewer than ten are left. Nothing can come back in the first latency.
 		{"all senders at work", crowd(1000, 10), 10.005, 0.99},
 		{"half of them idle, though 1000 objects are owed", crowd(1000, 5), 19.905, 0.5},
 		{"too short for a rate", crowd(50, 10), 0.505, 0},
@@ -83,8 +82,7 @@ func oneObject() *evidence {
 	return e
 }
 
-// TestDrainEndsWithWhatWasOwed: a new watcher writes every row again, which storage had
-// already. The drain ends before.
+// TestDrainEndsWithWhatWasOwed: a new watcher writes every row again, which storage had already. The drain ends before.
 func TestDrainEndsWithWhatWasOwed(t *testing.T) {
 	e := rewriting()
 	e.cell.Watcher.Restarts = 1
@@ -93,8 +91,8 @@ func TestDrainEndsWithWhatWasOwed(t *testing.T) {
 	approx(t, "drain after load", c.Handler.DrainAfterLoad, 0.105, 0.001)
 }
 
-// TestCutCellIsProjected: from the events still owed, and not from the operations: a
-// deletion is two events where the terminating state is seen.
+// TestCutCellIsProjected: from the events still owed, and not from the operations: a deletion is two events where the
+// terminating state is seen.
 func TestCutCellIsProjected(t *testing.T) {
 	c := backlog(12_000).figures(t)
 	if !c.Cut || !c.Handler.DrainProjected || *c.Handler.Owed != 41 {
@@ -131,8 +129,7 @@ func TestCutCellIsProjected(t *testing.T) {
 	}
 }
 
-// TestCutAfterThePods: a cell that waited for other kinds only when it was cut has a drain of
-// Pods that was measured.
+// TestCutAfterThePods: a cell that waited for other kinds only when it was cut has a drain of Pods that was measured.
 func TestCutAfterThePods(t *testing.T) {
 	whole := deletions(10).figures(t)
 	e := deletions(10)
@@ -143,8 +140,8 @@ func TestCutAfterThePods(t *testing.T) {
 	}
 }
 
-// deletions is a cell in which a single sender of 100 ms is given n objects that are
-// created and deleted, object by object: 2n operations, 3n events.
+// deletions is a cell in which a single sender of 100 ms is given n objects that are created and deleted, object by
+// object: 2n operations, 3n events.
 func deletions(n int) *evidence {
 	e := crowd(1, 1)
 	e.ops, e.entries = nil, nil

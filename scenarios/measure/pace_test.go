@@ -16,8 +16,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
-// closed is a closed load of writes of one object each, every gap ms, for which one
-// sender needs took ms each.
+// closed is a closed load of writes of one object each, every gap ms, for which one sender needs took ms each.
 func closed(writes int, gap, took float64) *evidence {
 	e := backlog(0)
 	e.cell.Planned = 0
@@ -34,8 +33,7 @@ func closed(writes int, gap, took float64) *evidence {
 	return e
 }
 
-// paced is an open load of ten writes per second for 10 s, one object each, for which one
-// sender needs took ms each.
+// paced is an open load of ten writes per second for 10 s, one object each, for which one sender needs took ms each.
 func paced(took float64) *evidence {
 	e := closed(100, 100, took)
 	e.cell.Planned = 100
@@ -68,8 +66,8 @@ func stalled() *evidence {
 	return e
 }
 
-// TestPace: a backlog that grows over the second half of an open load is one that storage
-// does not keep up with, whatever the drain makes good later.
+// TestPace: a backlog that grows over the second half of an open load is one that storage does not keep up with,
+// whatever the drain makes good later.
 func TestPace(t *testing.T) {
 	for _, tc := range []struct {
 		name         string
@@ -118,8 +116,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestOwedIsNeverLess: what storage had before the apiserver's answer came is not owed, and
-// does not make up for what is.
+// TestOwedIsNeverLess: what storage had before the apiserver's answer came is not owed, and does not make up for what
+// is.
 func TestOwedIsNeverLess(t *testing.T) {
 	e := paced(200)
 	for i := range e.ops {
@@ -148,8 +146,8 @@ func TestOwedIsNeverLess(t *testing.T) {
 	}
 }
 
-// TestPaceOfSlowStorage: of a load that is just long enough against the latency, all but a
-// few are said to keep up where storage has room for everything; a shorter one says nothing.
+// TestPaceOfSlowStorage: of a load that is just long enough against the latency, all but a few are said to keep up
+// where storage has room for everything; a shorter one says nothing.
 func TestPaceOfSlowStorage(t *testing.T) {
 	for _, text := range []string{"1s", "lognormal(p50=1500ms,p99=2500ms)", "lognormal(p50=1s,p99=2800ms)", "lognormal(p50=60ms,p99=400ms)"} {
 		var f Figures
@@ -178,8 +176,8 @@ func TestPaceOfSlowStorage(t *testing.T) {
 	}
 }
 
-// roomy is the pace of a watcher that sends the writes of each Pod one after the other, and
-// those of all Pods at once, to a storage without limits.
+// roomy is the pace of a watcher that sends the writes of each Pod one after the other, and those of all Pods at once,
+// to a storage without limits.
 func roomy(t *testing.T, text string, rate float64, length time.Duration, seed uint64) (p pace, w LoadWindow) {
 	t.Helper()
 	m, err := behavior.ParseModel(text, seed+7)

@@ -9,8 +9,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// TestNetworkHasOneSource: the watcher's own account is taken from the scrapes around the load;
-// its read and write calls stand in where it gives none, and not across a restart.
+// TestNetworkHasOneSource: the watcher's own account is taken from the scrapes around the load; its read and write
+// calls stand in where it gives none, and not across a restart.
 func TestNetworkHasOneSource(t *testing.T) {
 	e := backlog(0)
 	approx(t, "calls", e.figures(t).Watcher.NetKiBps, 1000, 1)
@@ -40,8 +40,8 @@ func TestNetworkHasOneSource(t *testing.T) {
 	}
 }
 
-// TestObservingIsCharged: what is asked of the watcher between the readings is its CPU, and more
-// than 2 % of it is no figure of the watcher.
+// TestObservingIsCharged: what is asked of the watcher between the readings is its CPU, and more than 2 % of it is no
+// figure of the watcher.
 func TestObservingIsCharged(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
@@ -110,9 +110,8 @@ func TestPartyThatEnded(t *testing.T) {
 	approx(t, "the watcher's", p[history.PartyWatcher].CPUSeconds, 2.025, 0.001)
 }
 
-// TestUseOfAShortCell: a load of 1 s between readings 250 ms apart. With readings at its
-// edges the figures are exact; the nearest of the others missed a fifth of the work, or took
-// what was before.
+// TestUseOfAShortCell: a load of 1 s between readings 250 ms apart. With readings at its edges the figures are exact;
+// the nearest of the others missed a fifth of the work, or took what was before.
 func TestUseOfAShortCell(t *testing.T) {
 	read := func(ms, cpu, rss float64) history.Sample {
 		return history.Sample{Time: at(ms), Parties: map[string]history.Use{history.PartyWatcher: {CPUSeconds: cpu, RSSBytes: rss * (1 << 20), RSSHighestBytes: 90 << 20, Read: -1}}}
@@ -158,5 +157,22 @@ func TestRoundedOnce(t *testing.T) {
 	}
 	if got := u.parties()[history.PartyWatcher].CPUSeconds; *got != 0.123456 {
 		t.Errorf("%v s", *got)
+	}
+}
+
+// TestP99OfFewIsTheMaximum: of 51 to 99 values the nearest rank would be the second largest.
+func TestP99OfFewIsTheMaximum(t *testing.T) {
+	for _, n := range []int64{1, 50, 51, 92, 99, 100, 200} {
+		h := NewHistogram()
+		for i := range n {
+			h.Add((i + 1) * 1e9)
+		}
+		q, err := h.Quantiles(Seconds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isMax := q.P99 == q.Max; isMax != (n < 100) {
+			t.Errorf("of %d values p99 is %v and the maximum %v", n, q.P99, q.Max)
+		}
 	}
 }

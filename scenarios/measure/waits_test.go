@@ -71,8 +71,8 @@ func TestWatchersSide(t *testing.T) {
 	}
 }
 
-// TestAllocations: what the Go runtime allocated between the two readings, over the events
-// between them; unknown without either counter, and of a watcher that was restarted.
+// TestAllocations: what the Go runtime allocated between the two readings, over the events between them; unknown
+// without either counter, and of a watcher that was restarted.
 func TestAllocations(t *testing.T) {
 	text := func(events, mallocs, bytes int) string {
 		return fmt.Sprintf("%s{kind=\"Pod\"} %d\n%s{kind=\"ConfigMap\"} %d\n# TYPE go_memstats_mallocs_total counter\ngo_memstats_mallocs_total %d\n# TYPE go_memstats_alloc_bytes_total counter\ngo_memstats_alloc_bytes_total %d\n",
@@ -91,8 +91,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestEventsOfOther: where a watcher gives no account of its events, those that a simulated
-// API server told are counted; of a real one nobody knows.
+// TestEventsOfOther: where a watcher gives no account of its events, those that a simulated API server told are
+// counted; of a real one nobody knows.
 func TestEventsOfOther(t *testing.T) {
 	e := backlog(0)
 	e.cell.Scenario.Cluster.Provider = spec.ProviderSimulated

@@ -13,8 +13,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// TestSpoiledClock sets 1 % of the times of recorded op logs ahead by 2 s, as a clock that was
-// set does: such a cell is not believed, says why, and holds nothing against the watcher.
+// TestSpoiledClock sets 1 % of the times of recorded op logs ahead by 2 s, as a clock that was set does: such a cell is
+// not believed, says why, and holds nothing against the watcher.
 func TestSpoiledClock(t *testing.T) {
 	if *folders != "" {
 		t.Skip("the folders that were asked for are not spoiled")

@@ -9,8 +9,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// notShown are fields of results.json that no committed record has, and the oracle would
-// refuse or copies.
+// notShown are fields of results.json that no committed record has, and the oracle would refuse or copies.
 var notShown = map[string]string{
 	"watcher.restarts":         "no committed cell restarts its watcher",
 	"watcher.storedSeconds":    "no committed cell begins with objects; held by the tests of assess",
@@ -18,8 +17,8 @@ var notShown = map[string]string{
 	"events.lost":              "compared where a cell was not cut",
 }
 
-// TestEveryFieldIsComparedOrListed fails for a field of results.json that nobody computes a
-// second time and nobody says why.
+// TestEveryFieldIsComparedOrListed fails for a field of results.json that nobody computes a second time and nobody says
+// why.
 func TestEveryFieldIsComparedOrListed(t *testing.T) {
 	compared := map[string]bool{}
 	for _, dir := range saved(t, testdata) {

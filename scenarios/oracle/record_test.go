@@ -22,8 +22,7 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// The lines of a cell's files are read as what wrote them; all that is computed of them is the
-// oracle's own.
+// The lines of a cell's files are read as what wrote them; all that is computed of them is the oracle's own.
 type (
 	operation oplog.Record
 	request   ledger.Entry
@@ -38,8 +37,7 @@ func (o *operation) ok() bool     { return o.Error == "" && o.Status >= 200 && o
 func (o *operation) key() key     { return key{o.Kind, o.Namespace, o.Name} }
 func (o *operation) delete() bool { return o.Type == "delete" }
 
-// counted says that the operation belongs to the load and succeeded; heartbeats of
-// nodes are nobody's load.
+// counted says that the operation belongs to the load and succeeded; heartbeats of nodes are nobody's load.
 func (o *operation) counted() bool { return o.Phase == "load" && o.ok() && o.Type != "heartbeat" }
 
 // notes is the kind of the watcher's own record in storage, which is no object's.
@@ -175,8 +173,8 @@ func load(t *testing.T, dir string) *record {
 	return r
 }
 
-// open reads a file whole; one that is not there is empty. Committed records have the
-// large text files compressed, as .zst.
+// open reads a file whole; one that is not there is empty. Committed records have the large text files compressed, as
+// .zst.
 func open(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -255,8 +253,8 @@ func scrape(t *testing.T, path string) metrics {
 	return m
 }
 
-// sum adds up the series of a metric that have all the labels, each as name="value";
-// false if there is no series of that name at all.
+// sum adds up the series of a metric that have all the labels, each as name="value"; false if there is no series of
+// that name at all.
 func (m metrics) sum(name string, labels ...string) (float64, bool) {
 	total, found := 0.0, false
 	for series, v := range m {

@@ -117,8 +117,8 @@ func (r *record) eventFigures(a answers) {
 		"parked": "parked", "queued": "queued", "dropped": "dropped_total", "retried": "retried_total",
 	} {
 		n, known := r.after.sum("k8swatch_events_" + metric)
-		// What was counted before the load is no part of it. Gauges are what they are, and
-		// a process that was started later has counted nothing else.
+		// What was counted before the load is no part of it. Gauges are what they are, and a process that was started later
+		// has counted nothing else.
 		if b, _ := r.before.sum("k8swatch_events_" + metric); strings.HasSuffix(metric, "_total") && r.cell.Watcher.Restarts == 0 {
 			n -= b
 		}

@@ -28,8 +28,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// abuseQueries asks the resource watcher, which demands TLS and tokens, for what nobody may
-// have, and then takes all its connections and holds them.
+// abuseQueries asks the resource watcher, which demands TLS and tokens, for what nobody may have, and then takes all
+// its connections and holds them.
 const abuseQueries = "abuse-queries"
 
 const (
@@ -76,8 +76,7 @@ func queryAbuse() faults.Family {
 type abused struct {
 	Probes []probed `json:"probes"`
 	Slow   slowSeen `json:"slow"`
-	// Again is how long after the end of the slow clients, in seconds, an honest one was
-	// answered; -1: it never was.
+	// Again is how long after the end of the slow clients, in seconds, an honest one was answered; -1: it never was.
 	Again float64 `json:"again"`
 }
 
@@ -263,8 +262,8 @@ func (a *abuse) probe(ctx context.Context, c faults.Cell, client *http.Client, t
 	return all.Wait()
 }
 
-// selfTest makes sure that there is something to be found: the apiserver itself, with the
-// runner's rights, finds the Pod by its masked label.
+// selfTest makes sure that there is something to be found: the apiserver itself, with the runner's rights, finds the
+// Pod by its masked label.
 func (a *abuse) selfTest(ctx context.Context, c faults.Cell) error {
 	data, err := c.API().Send(ctx, http.MethodGet, podsIn(c, 0)+"?labelSelector="+faults.CanaryLabel+"%3D"+faults.CanaryWord(c, "label"), nil)
 	if err != nil {
@@ -455,16 +454,15 @@ func (a *answers) text() []byte {
 const (
 	// leastProbed is how often each probe must have been answered.
 	leastProbed = 5
-	// leastSlow is how many slow clients must have connected: enough that several times as many
-	// wait as are served.
+	// leastSlow is how many slow clients must have connected: enough that several times as many wait as are served.
 	leastSlow = 4 * apiConnections
-	// againLimit is how long after the slow clients, in seconds, an honest one may have to
-	// wait: those that the kernel has connected are looked at first.
+	// againLimit is how long after the slow clients, in seconds, an honest one may have to wait: those that the kernel has
+	// connected are looked at first.
 	againLimit = 10.0
 )
 
-// rules: each request is answered as it must be, nothing is found by what is masked, and the
-// server comes back once slow clients are gone. That its connections are bounded is G7.
+// rules: each request is answered as it must be, nothing is found by what is masked, and the server comes back once
+// slow clients are gone. That its connections are bounded is G7.
 func (*abuse) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[abused](c.Deeds, abuseQueries)
 	if err != nil || len(all) == 0 {

@@ -24,20 +24,18 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// rotateToken replaces the watcher's token for the apiserver in its file, makes the
-// former one invalid, and waits until the apiserver refuses it.
+// rotateToken replaces the watcher's token for the apiserver in its file, makes the former one invalid, and waits until
+// the apiserver refuses it.
 const rotateToken = "rotate-token"
 
 const (
 	accountName = "watcher"
-	// tokenLife is longer than any cell; an apiserver gives no token for less than ten
-	// minutes.
+	// tokenLife is longer than any cell; an apiserver gives no token for less than ten minutes.
 	tokenLife = time.Hour
 	// acceptLimit bounds the time until a new account may do something.
 	acceptLimit = 10 * time.Second
-	// refuseLimit bounds the time until a token whose Secret is gone is refused.
-	// kube-apiserver believes a token that it has just examined for 10 s
-	// (NewBuiltInAuthenticationOptions, TokenSuccessCacheTTL).
+	// refuseLimit bounds the time until a token whose Secret is gone is refused. kube-apiserver believes a token that it
+	// has just examined for 10 s (NewBuiltInAuthenticationOptions, TokenSuccessCacheTTL).
 	refuseLimit = 30 * time.Second
 	tokenPoll   = 100 * time.Millisecond
 	// askLimit bounds one request with a token, maxAnswer what is read of its answer.
@@ -45,9 +43,8 @@ const (
 	maxAnswer = 4 << 20
 )
 
-// serviceAccount is a ServiceAccount of the watcher's own, with a token in a file that is
-// replaced while the watcher runs. Each token is bound to a Secret and becomes invalid
-// when that is deleted (TokenRequest, spec.boundObjectRef).
+// serviceAccount is a ServiceAccount of the watcher's own, with a token in a file that is replaced while the watcher
+// runs. Each token is bound to a Secret and becomes invalid when that is deleted (TokenRequest, spec.boundObjectRef).
 type serviceAccount struct {
 	api        *party.APIServer
 	anonymous  *http.Client // the apiserver, with no other rights than the token's
@@ -64,8 +61,7 @@ type serviceAccount struct {
 type rotation struct {
 	Refused int64 `json:"refused"` // when the apiserver first refused the former token
 	Ended   int64 `json:"ended"`   // watches that the proxy had ended until then
-	// What the apiserver answers at the end of the cell to the former token, and to the
-	// new one; 0 if it was not asked.
+	// What the apiserver answers at the end of the cell to the former token, and to the new one; 0 if it was not asked.
 	OldAnswer int `json:"oldAnswer,omitempty"`
 	NewAnswer int `json:"newAnswer,omitempty"`
 }
@@ -83,8 +79,8 @@ func (a *serviceAccount) arrange(c faults.Cell) error {
 	return nil
 }
 
-// prepare makes the account with its rights and first token, and the watcher's
-// kubeconfig that uses it by way of the proxy.
+// prepare makes the account with its rights and first token, and the watcher's kubeconfig that uses it by way of the
+// proxy.
 func (a *serviceAccount) prepare(ctx context.Context, c faults.Cell) error {
 	if !c.Setup().OwnRights {
 		return nil
@@ -160,8 +156,8 @@ func (a *serviceAccount) issue(ctx context.Context) error {
 	return nil
 }
 
-// secretPart is a token's signature, without which it is worth nothing. Of a token only
-// this is looked for, and kept among the canaries: what comes before names the account.
+// secretPart is a token's signature, without which it is worth nothing. Of a token only this is looked for, and kept
+// among the canaries: what comes before names the account.
 func secretPart(token string) string {
 	return token[strings.LastIndexByte(token, '.')+1:]
 }
@@ -217,8 +213,7 @@ func (a *serviceAccount) until(ctx context.Context, token, status int, limit tim
 	}
 }
 
-// rotate replaces the watcher's token, makes the former one invalid and waits until the
-// apiserver refuses it.
+// rotate replaces the watcher's token, makes the former one invalid and waits until the apiserver refuses it.
 func (a *serviceAccount) rotate(ctx context.Context, c faults.Cell, _ spec.Event) (faults.Done, error) {
 	old := len(a.tokens) - 1
 	if err := a.issue(ctx); err != nil {
@@ -282,8 +277,8 @@ func (a *serviceAccount) remove(ctx context.Context, _ faults.Cell) error {
 	return errors.Join(errs...)
 }
 
-// rules: everything that was done reached storage in time, before and after the former
-// token was refused, and it is refused indeed.
+// rules: everything that was done reached storage in time, before and after the former token was refused, and it is
+// refused indeed.
 func (a *serviceAccount) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[rotation](c.Deeds, rotateToken)
 	if err != nil || len(all) == 0 {

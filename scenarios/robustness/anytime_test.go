@@ -17,8 +17,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// killAnytime is SIGKILL at moments of a watcher's whole life, counted from the start of
-// its process, whatever it is doing then; a new watcher takes its place at once.
+// killAnytime is SIGKILL at moments of a watcher's whole life, counted from the start of its process, whatever it is
+// doing then; a new watcher takes its place at once.
 const killAnytime = "kill-anytime"
 
 // randomKills is one event under way.
@@ -77,8 +77,8 @@ func (k *randomKills) inject(ctx context.Context, c faults.Cell, e spec.Event) (
 	return faults.Done{Seen: seen}, err
 }
 
-// evenly draws n moments from 0 to most, one in each n-th part of it, in random order:
-// each may be anywhere, and no part is left out by chance.
+// evenly draws n moments from 0 to most, one in each n-th part of it, in random order: each may be anywhere, and no
+// part is left out by chance.
 func evenly(rng *rand.Rand, n int, most time.Duration) []time.Duration {
 	all := make([]time.Duration, n)
 	for i, part := range rng.Perm(n) {
@@ -106,8 +106,8 @@ func (k *killed) follow(ctx context.Context, c faults.Cell, until time.Time) (er
 	return nil
 }
 
-// firstLists waits until the new watcher has completed its first lists, and returns when
-// it was seen to have. One that found its port taken by another process is replaced.
+// firstLists waits until the new watcher has completed its first lists, and returns when it was seen to have. One that
+// found its port taken by another process is replaced.
 func firstLists(ctx context.Context, c faults.Cell) (int64, error) {
 	for {
 		err := c.Watcher().AwaitReady(ctx)
@@ -129,8 +129,8 @@ func firstLists(ctx context.Context, c faults.Cell) (int64, error) {
 // leastShare: of n kills n/leastShare must have hit each phase, or they prove nothing.
 const leastShare = 10
 
-// rules tell from the record what each watcher was doing when it was killed, and when
-// storage had everything that had happened until then.
+// rules tell from the record what each watcher was doing when it was killed, and when storage had everything that had
+// happened until then.
 func (*randomKills) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[killed](c.Deeds, killAnytime)
 	if err != nil || len(all) == 0 {
@@ -208,8 +208,8 @@ func least(name string, n, atLeast int) result.Fact {
 	return f
 }
 
-// hadAll finds, for each moment, when storage first had everything that had happened by
-// then: the moment itself if nothing was missing, math.MaxInt64 if it never had.
+// hadAll finds, for each moment, when storage first had everything that had happened by then: the moment itself if
+// nothing was missing, math.MaxInt64 if it never had.
 func hadAll(changes iter.Seq[history.Change], moments []int64) map[int64]int64 {
 	order := slices.Compact(slices.Sorted(slices.Values(moments)))
 	latest := make([]int64, len(order))

@@ -25,8 +25,8 @@ var outDir = flag.String("controls", "", "folder for the runs of the mutants; wi
 // asIs is the watcher without a bug.
 const asIs = "none"
 
-// TestControls runs each mutant, and the watcher as it is, through the rows that must
-// catch the mutant, with real processes on one control plane. No mutant gets a second try.
+// TestControls runs each mutant, and the watcher as it is, through the rows that must catch the mutant, with real
+// processes on one control plane. No mutant gets a second try.
 func TestControls(t *testing.T) {
 	if *outDir == "" {
 		t.Skip("make controls runs the mutants; it takes long")
@@ -60,8 +60,8 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// columnsOf are the columns of all mutants that are run through the same cells, so that
-// these are run once for the watcher as it is.
+// columnsOf are the columns of all mutants that are run through the same cells, so that these are run once for the
+// watcher as it is.
 func columnsOf(r row) string {
 	all := map[string]bool{}
 	for _, m := range mutants {
@@ -123,8 +123,7 @@ func (g *ground) build(t *testing.T, m mutant) string {
 // run runs a row with one of the watchers and returns what its cells came to.
 func (g *ground) run(t *testing.T, who, watcher string, r row) ([]result.MatrixEntry, error) {
 	t.Helper()
-	// What is not looked at is not asserted: no machine that stands still for a moment
-	// makes a difference to what is left.
+	// What is not looked at is not asserted: no machine that stands still for a moment makes a difference to what is left.
 	assert := "fault.assert=[" + strings.Join(strings.Split(r.Columns, ""), ", ") + "]"
 	file := read(t, r.Scenario, append(slices.Clone(r.Cells), assert, "fault.legacy=[]")...)
 	bins := g.bins
@@ -136,9 +135,8 @@ func (g *ground) run(t *testing.T, who, watcher string, r row) ([]result.MatrixE
 	return matrix.Entries(history.CampaignRun{Scenario: filepath.Base(r.Scenario), Dir: out.Dir, Cells: len(file.Cells())}, out.Results), nil
 }
 
-// sound runs a row with the watcher as it is and requires that it passes. As in the
-// matrix it is run again where it proves nothing; a load that was late shows as much of it
-// as of a mutant.
+// sound runs a row with the watcher as it is and requires that it passes. As in the matrix it is run again where it
+// proves nothing; a load that was late shows as much of it as of a mutant.
 func (g *ground) sound(t *testing.T, r row) {
 	t.Helper()
 	entries, known := g.asIs[r.key()]
@@ -170,8 +168,7 @@ func (g *ground) sound(t *testing.T, r row) {
 	}
 }
 
-// caught runs a row with a mutant and requires that each cell fails in one of the
-// columns that were named.
+// caught runs a row with a mutant and requires that each cell fails in one of the columns that were named.
 func (g *ground) caught(t *testing.T, m mutant, watcher string, r row) {
 	t.Helper()
 	entries, err := g.run(t, m.Name, watcher, r)
@@ -194,9 +191,8 @@ func (g *ground) caught(t *testing.T, m mutant, watcher string, r row) {
 	}
 }
 
-// catches reports whether a cell shows a mutant's bug: it proves something, though its load
-// may be late and the watcher's own metrics be wrong, and one of the named columns fails, in
-// more than a figure that nobody could read.
+// catches reports whether a cell shows a mutant's bug: it proves something, though its load may be late and the
+// watcher's own metrics be wrong, and one of the named columns fails, in more than a figure that nobody could read.
 func catches(e *result.MatrixEntry, named string) bool {
 	failed, _ := e.Verdict()
 	metrics := func(why string) bool { return strings.HasPrefix(why, measure.QueuesContradict) }
@@ -278,4 +274,48 @@ func (g *ground) table() string {
 		return ""
 	}
 	return b.String()
+}
+
+// TestCatches: a cell that proves nothing, or that lacks a figure, catches no mutant.
+func TestCatches(t *testing.T) {
+	entry := func(facts []result.Fact, checks map[string]result.Check, edit func(*result.MatrixEntry)) *result.MatrixEntry {
+		e := &result.MatrixEntry{Facts: facts, Columns: map[string]result.Column{}}
+		for _, c := range []string{"C", "T"} {
+			e.Columns[c] = matrix.Column(c, checks, facts)
+		}
+		if edit != nil {
+			edit(e)
+		}
+		return e
+	}
+	g1 := map[string]result.Check{"G1": {Verdict: result.Pass}}
+	broken := map[string]result.Check{"G1": {Verdict: result.Fail, Counterexample: "lost"}}
+	lost := matrix.None("C", "changes that never arrived", 1, "")
+	unknown := matrix.Missing("C", "repairs", "", "nobody could read it")
+	invalid := func(e *result.MatrixEntry) { e.Invalid = []string{"the fault never fired"} }
+	behind := func(e *result.MatrixEntry) {
+		e.Invalid, e.Late = []string{"the generator was late"}, []string{"the generator was late"}
+	}
+	lies := func(e *result.MatrixEntry) { e.Invalid = []string{measure.QueuesContradict + " the record"} }
+	for _, tc := range []struct {
+		name  string
+		entry *result.MatrixEntry
+		named string
+		want  bool
+	}{
+		{"lost", entry([]result.Fact{lost}, g1, nil), "C", true},
+		{"by a check", entry(nil, broken, nil), "C", true},
+		{"by a check, and a figure is unknown", entry([]result.Fact{unknown}, broken, nil), "C", true},
+		{"another column", entry([]result.Fact{lost}, g1, nil), "T", false},
+		{"passes", entry(nil, g1, nil), "C", false},
+		{"proves nothing", entry([]result.Fact{lost}, g1, invalid), "C", false},
+		{"its load is late", entry([]result.Fact{lost}, g1, behind), "C", true},
+		{"its metrics are wrong too", entry([]result.Fact{lost}, g1, lies), "C", true},
+		{"a figure is unknown", entry([]result.Fact{unknown}, g1, nil), "C", false},
+		{"a figure is unknown, another wrong", entry([]result.Fact{unknown, lost}, g1, nil), "C", true},
+	} {
+		if got := catches(tc.entry, tc.named); got != tc.want {
+			t.Errorf("%s: caught %v, want %v (%s)", tc.name, got, tc.want, details(tc.entry))
+		}
+	}
 }

@@ -22,16 +22,15 @@ import (
 
 const (
 	definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-	// customsDomain ends the group of every definition that a run makes; it begins with
-	// the run, so that two runs on one cluster share none.
+	// customsDomain ends the group of every definition that a run makes; it begins with the run, so that two runs on one
+	// cluster share none.
 	customsDomain = ".customs.watchbench.dev"
-	// customsEach is how many objects a new definition gets: enough for an event on one
-	// definition to prove something.
+	// customsEach is how many objects a new definition gets: enough for an event on one definition to prove something.
 	customsEach = matrix.MinKeys
 	// atOnce bounds the requests under way of one event.
 	atOnce = 16
-	// servedLimit bounds the wait until the apiserver has followed a change of
-	// definitions, servedPoll spaces the looks at it.
+	// servedLimit bounds the wait until the apiserver has followed a change of definitions, servedPoll spaces the looks at
+	// it.
 	servedLimit = 30 * time.Second
 	servedPoll  = 20 * time.Millisecond
 )
@@ -173,9 +172,9 @@ func (u *customs) until(ctx context.Context, what string, done func(context.Cont
 	}
 }
 
-// create makes one more object. A definition is served a moment after the apiserver
-// says so; until then it answers 404. In the first two seconds it lets every creation
-// wait two (crd_handler.go of apiextensions-apiserver), so that other servers catch up.
+// create makes one more object. A definition is served a moment after the apiserver says so; until then it answers 404.
+// In the first two seconds it lets every creation wait two (crd_handler.go of apiextensions-apiserver), so that other
+// servers catch up.
 func (u *customs) create(ctx context.Context, d *definition) error {
 	name := fmt.Sprintf("%s-%d", strings.ToLower(d.kind), d.named)
 	d.named++
@@ -197,8 +196,7 @@ func (u *customs) create(ctx context.Context, d *definition) error {
 	return nil
 }
 
-// change creates, changes and deletes objects in turn, of one definition after the
-// other: n writes in all.
+// change creates, changes and deletes objects in turn, of one definition after the other: n writes in all.
 func (u *customs) change(ctx context.Context, n int) error {
 	for range n {
 		d, what := u.live[u.turn%len(u.live)], u.turn/len(u.live)%3
@@ -232,8 +230,7 @@ func (u *customs) oldest(n int, is func(*definition) bool) []*definition {
 	return out
 }
 
-// serve changes definitions and returns when the apiserver serves them so, or no
-// longer.
+// serve changes definitions and returns when the apiserver serves them so, or no longer.
 func (u *customs) serve(ctx context.Context, some []*definition, edit func(*definition)) error {
 	return forEach(ctx, some, func(ctx context.Context, d *definition) error {
 		edit(d)
@@ -280,9 +277,8 @@ func (u *customs) delete(ctx context.Context, name, uid string) error {
 	})
 }
 
-// removeAll deletes what is left of the run's definitions, by what the cluster says: one
-// that was made just before an interruption is known to nobody else. The label and the
-// group must both be the run's.
+// removeAll deletes what is left of the run's definitions, by what the cluster says: one that was made just before an
+// interruption is known to nobody else. The label and the group must both be the run's.
 func (u *customs) removeAll(ctx context.Context) error {
 	type own struct{ name, uid string }
 	var left []own

@@ -23,9 +23,8 @@ const (
 	crdUnserve    = "crd-unserve" // the oldest ones in no version, and again after a time
 	crdRemove     = "crd-remove"  // the oldest ones
 	changeCustoms = "change-customs"
-	// removeVersion takes the only version of definitions that were there before the watcher,
-	// and that discovery found, out of service, and serves another one, as an upgrade of the
-	// apiserver does.
+	// removeVersion takes the only version of definitions that were there before the watcher, and that discovery found,
+	// out of service, and serves another one, as an upgrade of the apiserver does.
 	removeVersion = "remove-version"
 )
 
@@ -129,8 +128,8 @@ func (u *customs) injectSwitch(ctx context.Context, c faults.Cell, e spec.Event)
 	return done, err
 }
 
-// injectUnserve takes definitions away from the watcher and gives them back. What the
-// apiserver does not serve must leave storage.
+// injectUnserve takes definitions away from the watcher and gives them back. What the apiserver does not serve must
+// leave storage.
 func (u *customs) injectUnserve(ctx context.Context, c faults.Cell, e spec.Event) (faults.Done, error) {
 	some, began := u.first(e.Number()), time.Now()
 	markKinds(c, history.MarkUnserved, some)
@@ -193,8 +192,8 @@ func markKinds(c faults.Cell, what string, some []*definition) {
 	}
 }
 
-// followed waits until storage has the custom objects that the apiserver serves, marks
-// what came of it, and counts the rows of some as those that the event concerned.
+// followed waits until storage has the custom objects that the apiserver serves, marks what came of it, and counts the
+// rows of some as those that the event concerned.
 func (u *customs) followed(ctx context.Context, c faults.Cell, e spec.Event, some []*definition) (faults.Done, *follow, error) {
 	began := time.Now()
 	f := &follow{}

@@ -18,13 +18,13 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// forgeWebhooks has webhooks with addresses that must not be reached. Those that a
-// configuration shows are tried with watchers that must refuse to start; to the others the
-// watcher itself has subscriptions from its start on, and must refuse each connection.
+// forgeWebhooks has webhooks with addresses that must not be reached. Those that a configuration shows are tried with
+// watchers that must refuse to start; to the others the watcher itself has subscriptions from its start on, and must
+// refuse each connection.
 const forgeWebhooks = "forge-webhooks"
 
-// Subscriptions that are allowed: without them nothing would show that the others could have
-// been delivered to the same listeners.
+// Subscriptions that are allowed: without them nothing would show that the others could have been delivered to the same
+// listeners.
 const (
 	allowed4 = "allowed-4"
 	allowed6 = "allowed-6"
@@ -55,8 +55,8 @@ type forgedSeen struct {
 	Subscriptions []forgedTries   `json:"subscriptions"`
 	Refusals      []forgedRefusal `json:"refusals"`
 	Listeners     []trapSeen      `json:"listeners"`
-	// Redirects is how often the watcher was sent elsewhere; Taken is how many events it took
-	// for delivered by that, and Failed how many tries it counted as failed.
+	// Redirects is how often the watcher was sent elsewhere; Taken is how many events it took for delivered by that, and
+	// Failed how many tries it counted as failed.
 	Redirects int64 `json:"redirects"`
 	Taken     int64 `json:"taken"`
 	Failed    int64 `json:"failed"`
@@ -67,8 +67,8 @@ type forgedTries struct {
 	Name      string `json:"name"`
 	Delivered int64  `json:"delivered"`
 	Retried   int64  `json:"retried"`
-	// Refused and Other are lines of the log: that the address was refused, and another
-	// failure; Example is one of the latter.
+	// Refused and Other are lines of the log: that the address was refused, and another failure; Example is one of the
+	// latter.
 	Refused int64  `json:"refused"`
 	Other   int64  `json:"other,omitempty"`
 	Example string `json:"example,omitempty"`
@@ -146,8 +146,7 @@ func forgedOf(traps []*trap) []forged {
 	return all
 }
 
-// subscriptionOf is to ConfigMaps, of which there are few. One worker opens no connection
-// that it does not use.
+// subscriptionOf is to ConfigMaps, of which there are few. One worker opens no connection that it does not use.
 func subscriptionOf(name, url string, allow []string) map[string]any {
 	hook := map[string]any{"url": url}
 	if allow != nil {
@@ -160,8 +159,7 @@ func subscriptionOf(name, url string, allow []string) map[string]any {
 	}
 }
 
-// openly are the addresses that the configuration itself shows to be wrong. Networks are
-// allowed as far as they can be.
+// openly are the addresses that the configuration itself shows to be wrong. Networks are allowed as far as they can be.
 var openly = []forged{
 	{"file", "file:///etc/hostname"},
 	{"gopher", "gopher://127.0.0.1:70/"},
@@ -190,8 +188,7 @@ func (f *forgery) refusals(ctx context.Context, c faults.Cell, _ spec.Event) (fa
 	return faults.Done{Keys: int64(len(openly)), Seen: f.last}, nil
 }
 
-// finish reads what the watcher counted and logged of its subscriptions, and what the
-// listeners saw.
+// finish reads what the watcher counted and logged of its subscriptions, and what the listeners saw.
 func (f *forgery) finish(ctx context.Context, c faults.Cell) error {
 	if f.last == nil || c.Watcher().Ended() { // a cut cell's watcher has no more to say
 		return nil
@@ -264,8 +261,7 @@ func (f *forgery) remove(context.Context, faults.Cell) error {
 // badConfig is the exit code of a watcher that refuses its configuration.
 const badConfig = 2
 
-// rules: no forged address was connected to, and what shows in the configuration refused the
-// start.
+// rules: no forged address was connected to, and what shows in the configuration refused the start.
 func (*forgery) rules(c *matrix.Case) ([]matrix.Rule, error) {
 	all, err := history.Deeds[forgedSeen](c.Deeds, forgeWebhooks)
 	if err != nil || len(all) == 0 {
@@ -286,8 +282,8 @@ func (s *forgedSeen) strange() result.Fact {
 	})
 }
 
-// noneOf is that nothing is wrong with any of all; empty says that there are none, wrong how
-// much is wrong with one, and what.
+// noneOf is that nothing is wrong with any of all; empty says that there are none, wrong how much is wrong with one,
+// and what.
 func noneOf[T any](name, empty string, all []T, wrong func(T) (int64, string)) result.Fact {
 	if len(all) == 0 {
 		return matrix.Missing("S", name, "", empty)
@@ -301,8 +297,7 @@ func noneOf[T any](name, empty string, all []T, wrong func(T) (int64, string)) r
 	return matrix.None("S", name, total, example)
 }
 
-// dialled: each forged address was refused when it was dialled, and failed for no other
-// reason.
+// dialled: each forged address was refused when it was dialled, and failed for no other reason.
 func (s *forgedSeen) dialled() result.Fact {
 	return noneOf("forged addresses that were not refused when dialled", "there were none", s.Subscriptions, func(x forgedTries) (int64, string) {
 		if x.Refused > 0 && x.Other == 0 && x.Delivered == 0 {
@@ -322,8 +317,8 @@ func (s *forgedSeen) started() result.Fact {
 	})
 }
 
-// elsewhere: each redirect is a try that failed, but for the one that may be under way. That
-// none is followed, strange says.
+// elsewhere: each redirect is a try that failed, but for the one that may be under way. That none is followed, strange
+// says.
 func (s *forgedSeen) elsewhere() result.Fact {
 	const name = "redirects that were not counted as failures"
 	if s.Redirects == 0 {
@@ -332,8 +327,7 @@ func (s *forgedSeen) elsewhere() result.Fact {
 	return matrix.None("S", name, s.Taken+max(0, s.Redirects-s.Failed-1), "")
 }
 
-// vacuous: the listeners must have been within reach. A subscription that never tried was
-// never refused, which fails.
+// vacuous: the listeners must have been within reach. A subscription that never tried was never refused, which fails.
 func (s *forgedSeen) vacuous() (why []string) {
 	for _, l := range s.Listeners {
 		if l.Deliveries < matrix.MinKeys {

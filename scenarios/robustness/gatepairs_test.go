@@ -60,8 +60,8 @@ func (p planted) mutant(rounds int) mutant {
 	return m
 }
 
-// TestGatePairs records what TestRecordedPairs of reports/gate holds the gate to: the watcher
-// against itself, and against planted regressions, through watchbench gate.
+// TestGatePairs records what TestRecordedPairs of reports/gate holds the gate to: the watcher against itself, and
+// against planted regressions, through watchbench gate.
 func TestGatePairs(t *testing.T) {
 	if *pairsDir == "" {
 		t.Skip("make gate-pairs records them; it takes hours of a quiet machine")
@@ -191,8 +191,8 @@ func figures(res *result.Results, side string, of func(*result.Cell) *float64) (
 	return all
 }
 
-// roundMicros is how long a round of what the mutants burn takes on this machine; the fastest
-// of several tries, as the machine may do something else meanwhile.
+// roundMicros is how long a round of what the mutants burn takes on this machine; the fastest of several tries, as the
+// machine may do something else meanwhile.
 func roundMicros() float64 {
 	const rounds = 20_000
 	best := time.Hour

@@ -18,8 +18,8 @@ var live = flag.String("live", "", "folder for runs on a cluster with real contr
 // smallRollout replaces the events of scenarios/controllers/rollout.
 const smallRollout = "events=[{at: 0s, what: add-nodes, count: 2}, {at: 0s, what: deploy, count: 30}, {at: 0s, what: settle}, {at: 0s, what: roll}, {at: 0s, what: settle}]"
 
-// TestLive runs a rollout by real controllers with the watcher as it is, which passes, and
-// with each mutant, which does not.
+// TestLive runs a rollout by real controllers with the watcher as it is, which passes, and with each mutant, which does
+// not.
 func TestLive(t *testing.T) {
 	if *live == "" {
 		t.Skip("make live-test runs it: it needs kube-controller-manager, kube-scheduler and kwok")

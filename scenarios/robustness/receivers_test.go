@@ -24,7 +24,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// readQueues has receivers fail beside those of readers.webhooks, and reads the queues of all again and again for a time.
+// readQueues has receivers fail beside those of readers.webhooks, and reads the queues of all again and again for a
+// time.
 const readQueues = "read-queues"
 
 const (
@@ -32,11 +33,10 @@ const (
 	queueReadingEvery = 100 * time.Millisecond
 	// defaultQueue is the watcher's own bound, where readers.webhookQueue names none.
 	defaultQueue = 4096
-	// mostReply is what a receiver can send of an answer of which the watcher reads 64 KiB:
-	// the kernels of both sides keep some of the rest.
+	// mostReply is what a receiver can send of an answer of which the watcher reads 64 KiB: the kernels of both sides keep
+	// some of the rest.
 	mostReply = 512 << 10
-	// receiverLate is from when on a receiver without faults is told too late, by the 99th
-	// percentile.
+	// receiverLate is from when on a receiver without faults is told too late, by the 99th percentile.
 	receiverLate = time.Second
 )
 
@@ -153,9 +153,9 @@ func (u *unwell) inject(ctx context.Context, c faults.Cell, e spec.Event) (fault
 // receiverName is the subscription of a receiver, from 1.
 func receiverName(n int) string { return fmt.Sprintf("receiver-%d", n) }
 
-// receiverRules: what waits for a receiver is bounded and gives way for it alone, answers are read to
-// a bound, and nobody waits for others. That each receiver without faults is told of
-// everything, in order, is R3 of the readers, which is repeated here.
+// receiverRules: what waits for a receiver is bounded and gives way for it alone, answers are read to a bound, and
+// nobody waits for others. That each receiver without faults is told of everything, in order, is R3 of the readers,
+// which is repeated here.
 func receiverRules(c *matrix.Case) ([]matrix.Rule, error) {
 	r := &c.Cell.Scenario.Readers
 	all, err := history.Deeds[queueReadings](c.Deeds, readQueues)
@@ -238,8 +238,7 @@ func (n *notified) dropped() result.Fact {
 	return matrix.None("L", name, total, first)
 }
 
-// told: each receiver without faults is told of everything, and nobody of anything in another
-// order.
+// told: each receiver without faults is told of everything, and nobody of anything in another order.
 func told(w *result.Webhooks, r3 result.Check) []result.Fact {
 	const missed, wrong = "changes that receivers without faults were not told of", "deliveries that were wrong or out of order"
 	if w == nil || r3.Verdict != result.Pass && r3.Verdict != result.Fail {

@@ -31,8 +31,8 @@ const (
 const (
 	// takeOverLimit bounds the wait for another replica to lead.
 	takeOverLimit = 40 * time.Second
-	// lastRequests is how long what the former leader had on its way may take to arrive;
-	// a successor takes longer to begin.
+	// lastRequests is how long what the former leader had on its way may take to arrive; a successor takes longer to
+	// begin.
 	lastRequests = 100 * time.Millisecond
 )
 
@@ -81,8 +81,8 @@ func leader(ctx context.Context, all []*party.Watcher) (int, error) {
 	return i, nil
 }
 
-// succeed waits until one of the replicas that are left leads and storage has caught up.
-// The successor's account begins at a time (Unix nanoseconds).
+// succeed waits until one of the replicas that are left leads and storage has caught up. The successor's account begins
+// at a time (Unix nanoseconds).
 func (t *takeOver) succeed(ctx context.Context, c faults.Cell, left []*party.Watcher, account int64) error {
 	began := time.Unix(0, t.Killed)
 	successor := -1
@@ -123,8 +123,8 @@ func replicaRules(c *matrix.Case) ([]matrix.Rule, error) {
 	for _, t := range all {
 		ended, free := t.Killed+int64(lastRequests), t.Killed // of the former leader's requests; for another's
 		if t.Lease != nil {
-			// A replica may have seen the stranger's Lease a little before the writer of it
-			// had the answer from which Expires counts.
+			// A replica may have seen the stranger's Lease a little before the writer of it had the answer from which Expires
+			// counts.
 			ended, free = t.Lease.Expires, t.Lease.Expires-int64(lastRequests)
 			if t.Lease.CutOff {
 				ended, free = t.Lease.Exited+int64(lastRequests), t.Lease.Exited
@@ -159,19 +159,18 @@ const stranger = "watchbench"
 
 // loss is how a leader lost its Lease, to a stranger or to another replica.
 type loss struct {
-	// Expires is when the leader's last renewal does at the latest (Unix nanoseconds): it
-	// must have stopped by then, since another may lead from then on.
+	// Expires is when the leader's last renewal does at the latest (Unix nanoseconds): it must have stopped by then, since
+	// another may lead from then on.
 	Expires int64 `json:"expires"`
 	Exited  int64 `json:"exited,omitempty"` // when its process ended; 0 if it did not
 	CutOff  bool  `json:"cutOff,omitempty"` // it could not renew, nobody took the Lease
 }
 
-// noticed is how long a leader may need to see that another holds its Lease: a renewal
-// and a second try of it.
+// noticed is how long a leader may need to see that another holds its Lease: a renewal and a second try of it.
 const noticed = 5 * time.Second
 
-// givenUp is how long a leader may need that cannot renew its Lease: the deadline of a
-// renewal, 5 s, and a second to end.
+// givenUp is how long a leader may need that cannot renew its Lease: the deadline of a renewal, 5 s, and a second to
+// end.
 const givenUp = 6 * time.Second
 
 // rule: a leader that lost its Lease ends in time.
@@ -186,9 +185,8 @@ func (l *loss) rule(taken int64) matrix.Rule {
 	return matrix.States(matrix.Within("T", "end of the former leader", "s", float64(l.Exited-taken)/1e9, limit))
 }
 
-// loseLease writes the Lease to a stranger, who holds it for as long as a leader that
-// renews it no more, or leaves it to a leader that is cut off; it waits for the leader's
-// end and for another replica.
+// loseLease writes the Lease to a stranger, who holds it for as long as a leader that renews it no more, or leaves it
+// to a leader that is cut off; it waits for the leader's end and for another replica.
 func loseLease(ctx context.Context, c faults.Cell, e spec.Event) (faults.Done, error) {
 	all := append([]*party.Watcher{c.Watcher()}, c.Others()...)
 	i, err := leader(ctx, all)
@@ -236,8 +234,7 @@ func awaitExit(ctx context.Context, w *party.Watcher, until int64) (int64, error
 // microTime is Kubernetes' format for times with microseconds.
 const microTime = "2006-01-02T15:04:05.000000Z07:00"
 
-// patchLease changes the Lease and returns when the former holder's last renewal has
-// expired for certain.
+// patchLease changes the Lease and returns when the former holder's last renewal has expired for certain.
 func patchLease(ctx context.Context, c faults.Cell, change map[string]any) (expires int64, err error) {
 	data, err := c.API().Send(ctx, http.MethodPatch, faults.LeasePath(c), map[string]any{"spec": change})
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
-// queryScans has readers list the leader's Pods by a label that none has, again and again: each
-// answer takes a look at every Pod.
+// queryScans has readers list the leader's Pods by a label that none has, again and again: each answer takes a look at
+// every Pod.
 const queryScans = "query-scans"
 
 const (
@@ -89,8 +89,8 @@ func (scans) inject(ctx context.Context, c faults.Cell, e spec.Event) (faults.Do
 	return faults.Done{Keys: int64(e.Number()), Seen: seen}, nil
 }
 
-// probe checks a watcher's health until ctx ends. A probe cut short by that counts its time so far,
-// one that fails healthPatience.
+// probe checks a watcher's health until ctx ends. A probe cut short by that counts its time so far, one that fails
+// healthPatience.
 func (s *scanned) probe(ctx context.Context, ask func(context.Context) (time.Duration, error)) {
 	for lifecycle.Pause(ctx, healthEvery) == nil {
 		began := time.Now()

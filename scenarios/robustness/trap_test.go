@@ -84,8 +84,7 @@ func (t *trap) kept() []byte {
 	return bytes.Clone(t.bodies.Bytes())
 }
 
-// seen sums up the connections. A request that is not allowed makes its connection strange,
-// whatever else came by it.
+// seen sums up the connections. A request that is not allowed makes its connection strange, whatever else came by it.
 func (t *trap) seen() trapSeen {
 	t.mu.Lock()
 	defer t.mu.Unlock()
