@@ -33,7 +33,6 @@ type lazy struct {
 	lost    bool      // guarded by Watches.mu; it was logged that its watch is lost
 	why     error     // set before gone is closed
 	gone    chan struct{}
-	done    chan struct{} // closed when it has ended: it may be started again
 }
 
 func (l *lazy) ended() bool {
@@ -60,8 +59,7 @@ func (w *Watches) start(kind Kind) (*lazy, error) {
 	case bytes >= w.config.MaxBytes || time.Now().Before(w.crowded[r]):
 		return nil, &LimitError{keyMaxBytes, w.config.MaxBytes}
 	}
-	l := &lazy{kind: kind, key: r.String(), used: time.Now(), gone: make(chan struct{}),
-		done: make(chan struct{})}
+	l := &lazy{kind: kind, key: r.String(), used: time.Now(), gone: make(chan struct{})}
 	res := kind.Resource
 	res.KeyKind = l.key
 	switch err := w.own.AddResource(res); {
@@ -147,7 +145,6 @@ func (w *Watches) end(stopped []*lazy) {
 		w.mu.Lock()
 		delete(w.lazy, GVROf(l.kind))
 		w.mu.Unlock()
-		close(l.done)
 	}
 }
 
