@@ -105,7 +105,6 @@ func (t *Seat) queue() {
 	t.all.give()
 }
 
-// sit waits for the seat.
 func (t *Seat) sit(ctx context.Context) error {
 	select {
 	case <-t.ready:

@@ -176,7 +176,6 @@ func forbidden(err error) Reason {
 	return AccessUnknown
 }
 
-// open opens a kind; the error says why it cannot be read.
 func (w *run) open(k watches.Kind) (s *source, err error) {
 	_ = w.seat.Without(w.ctx, func() error { // an end of ctx is seen before the next step
 		s, err = open(w.opening, w.set.Kinds, k, w.cfg.Wait.Std())

@@ -154,7 +154,6 @@ func (w *run) space(s step, k watches.Kind) string {
 	return s.ref.namespace
 }
 
-// follow looks up what a node names.
 func (w *run) follow(s step, reach func(int)) {
 	k, ok := w.readable(s)
 	s.ref.namespace = w.space(s, k)
@@ -236,7 +235,6 @@ func (w *run) name(s step, k watches.Kind, why Reason, show func(*Node)) {
 	}
 }
 
-// search finds the objects that name a node.
 func (w *run) search(s step, reach func(int)) {
 	n := w.answer.Nodes[s.node]
 	namespaced := w.nodes[s.node].kind.Namespaced

@@ -20,7 +20,6 @@ const (
 
 var errIdle = errors.New("nobody has used it for the configured time")
 
-// lazy is a kind that is followed for readers only.
 type lazy struct {
 	kind    Kind
 	key     string // in the collector
@@ -49,7 +48,6 @@ func (w *Watches) idle(l *lazy) bool { return !l.ended() && l.holders == 0 && !w
 
 func (w *Watches) pinned(r GVR) bool { return w.pins[r] != nil }
 
-// start follows a kind within the limits. The caller holds mu.
 func (w *Watches) start(kind Kind) (*lazy, error) {
 	r := GVROf(kind)
 	n, bytes := w.loaded()
@@ -278,7 +276,6 @@ func (w *Watches) tidyUp() {
 	w.end(stopped)
 }
 
-// startPinned follows what is pinned and served, as far as the limits allow.
 func (w *Watches) startPinned() {
 	served := w.Served()
 	w.mu.Lock()

@@ -59,7 +59,6 @@ func (h *hold) health() Health {
 	return Health{Broken: s.Broken, Heard: s.Heard}
 }
 
-// watch returns the hold in the form that readers get.
 func (h *hold) watch() *Watch {
 	return &Watch{Kind: h.kind, View: h.view, Health: h.health, Close: h.release}
 }
