@@ -30,6 +30,7 @@ type subscription struct {
 	settings Settings
 	logger   *slog.Logger
 	target   target
+	filter   *filter
 	queue    *queue
 	metrics  *metrics
 
@@ -43,9 +44,9 @@ type subscription struct {
 	alone       time.Time // guarded by mu; until when the last of them is
 }
 
-func (s *subscription) follow(ctx context.Context, f *filter) {
+func (s *subscription) follow(ctx context.Context) {
 	(&follower{
-		sub: s, filter: f, queue: s.queue, known: map[string]*object.Object{}, silent: s.Initial != InitialList,
+		sub: s, filter: s.filter, queue: s.queue, known: map[string]*object.Object{}, silent: s.Initial != InitialList,
 	}).run(ctx)
 }
 

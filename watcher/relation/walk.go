@@ -296,14 +296,6 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 
 // unlooked notes the kinds whose owners are not looked at.
 func (w *run) unlooked(namespaced bool) {
-	scope := 0
-	if namespaced {
-		scope = 1
-	}
-	if w.swept[scope] {
-		return
-	}
-	w.swept[scope] = true
 	for _, k := range w.plan.unlooked {
 		if k.Namespaced || !namespaced {
 			w.gaps.add(Owner, NotLookedInto, gvkOf(k))
