@@ -118,7 +118,6 @@ func resourceList(groups []Group, group, version string) *metav1.APIResourceList
 	return nil
 }
 
-// object is JSON.
 type object = map[string]any
 
 // aggregate is all of the core group, or of the others, as apidiscovery.k8s.io/v2 has it.

@@ -75,7 +75,6 @@ func (e *UnavailableError) Error() string { return "access cannot be decided now
 // Unwrap returns why.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// open lets everybody read.
 type open struct{}
 
 var _ Guard = open{}

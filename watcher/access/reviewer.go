@@ -113,7 +113,6 @@ func (r *Reviewer) Authenticate(req *http.Request) (User, error) {
 	return r.token(req.Context(), token)
 }
 
-// bearer is the token of a request's Authorization headers.
 func bearer(headers []string) (string, error) {
 	if len(headers) == 0 {
 		return "", &UnauthorizedError{"the request has no bearer token"}

@@ -13,10 +13,13 @@ import (
 )
 
 const (
-	mostQueued = 500              // requests of one user that wait for a seat
-	mostWaits  = 4 * mostQueued   // of all users
-	mostBegun  = 16               // of one user under way: each keeps the state that it shows in memory
-	queueWait  = 10 * time.Second // for a first seat
+	// mostQueued requests of one user may wait for a seat, and mostWaits of all users.
+	mostQueued = 500
+	mostWaits  = 4 * mostQueued
+	// mostBegun requests of one user may be under way: each keeps the state that it shows in memory.
+	mostBegun = 16
+	// queueWait is how long a request waits for its first seat.
+	queueWait = 10 * time.Second
 )
 
 // ErrNoSeat says that too many expensive requests wait, or that one waited for too long: 429.
@@ -105,7 +108,6 @@ func (t *Seat) queue() {
 	t.all.give()
 }
 
-// sit waits for the seat.
 func (t *Seat) sit(ctx context.Context) error {
 	select {
 	case <-t.ready:

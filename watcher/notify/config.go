@@ -77,7 +77,6 @@ type Target struct {
 // Default has no subscriptions.
 func Default() Config { return Config{DrainTimeout: setting.Duration(10 * time.Second)} }
 
-// withDefaults fills in what is not set.
 func (s Subscription) withDefaults() Subscription {
 	set(&s.Workers, 4)
 	set(&s.Queue.Length, 4096)

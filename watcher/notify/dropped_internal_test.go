@@ -20,9 +20,9 @@ func TestUnservedIsLoggedOnce(t *testing.T) {
 		runs time.Duration
 		want []string
 	}{
-		{watches.ErrNotServed, 30 * time.Minute, []string{"no such kind is served"}},
+		{watches.ErrNotServed, 30 * time.Minute, []string{"does not serve it"}},
 		{watches.ErrNotFollowed, 30 * time.Second, nil},
-		{watches.ErrNotFollowed, 30 * time.Minute, []string{"pin it"}},
+		{watches.ErrNotFollowed, 30 * time.Minute, []string{"it is not followed"}},
 	} {
 		var out bytes.Buffer
 		synctest.Test(t, func(t *testing.T) {

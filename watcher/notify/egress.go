@@ -58,7 +58,6 @@ func (c Egress) Validate() error {
 	return nil
 }
 
-// checkPort refuses a port that is guarded.
 func checkPort(port string) error {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {

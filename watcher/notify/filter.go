@@ -23,7 +23,6 @@ type filter struct {
 	was, is []byte // buffers for unpacking
 }
 
-// newFilter makes the filter of a valid subscription.
 func newFilter(s Subscription) (*filter, error) {
 	f := &filter{names: setOf(s.Names), namespaces: setOf(s.Namespaces)}
 	selector, err := labels.Parse(s.LabelSelector)
@@ -64,7 +63,6 @@ func typeOf(name string) view.Type {
 	return 0
 }
 
-// matches reports whether the subscription is about the object.
 func (f *filter) matches(o *object.Object) bool {
 	if f.names != nil && !f.names[o.Key.Name] || f.namespaces != nil && !f.namespaces[o.Key.Namespace] {
 		return false

@@ -38,7 +38,6 @@ const (
 // startsWithin is how long a kind that nobody follows may still be one that the pipeline is about to collect.
 const startsWithin = time.Minute
 
-// run follows until ctx ends.
 func (f *follower) run(ctx context.Context) {
 	var since time.Time // the first failure in a row
 	for failures := 0; ; {
@@ -100,10 +99,8 @@ func (f *follower) session(ctx context.Context) error {
 	}
 }
 
-// batch is how many changes are taken from a view at once.
 const batch = 256
 
-// live queues changes as they come.
 func (f *follower) live(ctx context.Context, cursor *view.Cursor) error {
 	buf := make([]view.Change, 0, batch)
 	for {

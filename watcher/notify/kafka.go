@@ -108,7 +108,6 @@ func (c Kafka) checkLogin() error {
 	return nil
 }
 
-// login is how to log in; nil: not at all.
 func (c Kafka) login() sasl.Mechanism {
 	password := func() (string, error) {
 		b, err := userfile.ReadFile(c.PasswordFile)
@@ -224,7 +223,6 @@ func (t *KafkaTarget) Deliver(ctx context.Context, e Event) error {
 	return err
 }
 
-// kafkaVerdict classifies an error of the client.
 func kafkaVerdict(err error) error {
 	switch {
 	case err == nil:

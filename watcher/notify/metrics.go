@@ -19,7 +19,6 @@ const (
 	gapReopened = "reopened" // the kind's watch ended, and is another one now
 )
 
-// metrics are the series of all subscriptions.
 type metrics struct {
 	delivered, retried         *prometheus.CounterVec
 	deadLettered, lost, missed *prometheus.CounterVec

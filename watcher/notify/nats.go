@@ -214,7 +214,6 @@ const (
 	headerTooLarge  jetstream.ErrorCode = 10097
 )
 
-// natsVerdict classifies the error of a publish.
 func natsVerdict(err error) error {
 	var api *jetstream.APIError
 	switch {

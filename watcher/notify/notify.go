@@ -36,10 +36,9 @@ var ErrRunTwice = errors.New("the notifier has been run already; make a new one"
 
 // Notifier is made by New and works while Run does. See the package's promises.
 type Notifier struct {
-	drain   time.Duration
-	subs    []*subscription
-	filters []*filter
-	ran     atomic.Bool
+	drain time.Duration
+	subs  []*subscription
+	ran   atomic.Bool
 }
 
 // New checks the configuration and registers the metrics. Nothing is connected before Run.
@@ -76,12 +75,12 @@ func (n *Notifier) add(c Subscription, s Settings, m *metrics) error {
 		return err
 	}
 	sub := &subscription{
-		Subscription: c, settings: s, logger: s.Logger.With("subscription", c.Name), target: t,
+		Subscription: c, settings: s, logger: s.Logger.With("subscription", c.Name), target: t, filter: f,
 		queue: newQueue(c.Queue), metrics: m, failing: rate.Sometimes{Interval: logEvery},
 		letter: rate.Sometimes{Interval: logEvery}, unserved: rate.Sometimes{Interval: unservedEvery},
 	}
 	m.begin(c.Name, sub.queue)
-	n.subs, n.filters = append(n.subs, sub), append(n.filters, f)
+	n.subs = append(n.subs, sub)
 	return nil
 }
 
@@ -107,8 +106,8 @@ func (n *Notifier) Run(ctx context.Context) error {
 	hard, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var following, working sync.WaitGroup
-	for i, s := range n.subs {
-		following.Go(func() { s.follow(ctx, n.filters[i]) })
+	for _, s := range n.subs {
+		following.Go(func() { s.follow(ctx) })
 		for range s.Workers {
 			working.Go(func() { s.work(hard) })
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
-// item is one event that waits for its delivery.
 type item struct {
 	typ      view.Type
 	obj      *object.Object
@@ -24,7 +23,6 @@ type item struct {
 	first time.Time // of the first try
 }
 
-// size is the item's share of the queue's bytes.
 func (i *item) size() int64 { return int64(i.obj.Size()) }
 
 // id is the event's, the same at each try.
@@ -62,7 +60,6 @@ func (q *queue) fits() bool { return q.count < q.length && q.size < q.bytes }
 // halfEmpty reports whether blocked producers may continue. The caller holds mu.
 func (q *queue) halfEmpty() bool { return q.count <= q.length/2 && q.size <= q.bytes/2 }
 
-// put queues i if there is room.
 func (q *queue) put(i *item) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -52,7 +52,6 @@ func (s *subscription) leaveAlone(now time.Time) time.Time {
 	return s.alone
 }
 
-// reached notes that the target answered.
 func (s *subscription) reached() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

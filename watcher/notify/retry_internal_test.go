@@ -145,13 +145,3 @@ func TestLeftAlone(t *testing.T) {
 		t.Errorf("given up after %s", last)
 	}
 }
-
-// TestPermanent: what is for ever is tried once.
-func TestPermanent(t *testing.T) {
-	tries := at(t, Retry{}, 3, func(int, Event) error {
-		return &PermanentError{Reason: Refused, Err: errAgain}
-	})
-	if len(tries) != 3 {
-		t.Errorf("%d tries of 3 events", len(tries))
-	}
-}

@@ -25,12 +25,12 @@ type target interface {
 	Close()
 }
 
-// subscription is one Subscription at work.
 type subscription struct {
 	Subscription
 	settings Settings
 	logger   *slog.Logger
 	target   target
+	filter   *filter
 	queue    *queue
 	metrics  *metrics
 
@@ -44,14 +44,12 @@ type subscription struct {
 	alone       time.Time // guarded by mu; until when the last of them is
 }
 
-// follow reads the changes until ctx ends.
-func (s *subscription) follow(ctx context.Context, f *filter) {
+func (s *subscription) follow(ctx context.Context) {
 	(&follower{
-		sub: s, filter: f, queue: s.queue, known: map[string]*object.Object{}, silent: s.Initial != InitialList,
+		sub: s, filter: s.filter, queue: s.queue, known: map[string]*object.Object{}, silent: s.Initial != InitialList,
 	}).run(ctx)
 }
 
-// work delivers until ctx ends.
 func (s *subscription) work(ctx context.Context) {
 	var buf []byte
 	for {
@@ -135,7 +133,6 @@ func eventID(uid string, version uint64, t view.Type) string {
 	return uid + ":" + strconv.FormatUint(version, 10) + ":" + t.String()
 }
 
-// bury gives an event up.
 func (s *subscription) bury(i *item, reason Reason, why error) {
 	s.metrics.deadLettered.WithLabelValues(s.Name, string(reason)).Inc()
 	s.letter.Do(func() {
@@ -143,7 +140,6 @@ func (s *subscription) bury(i *item, reason Reason, why error) {
 	})
 }
 
-// end counts the events left in the queue as lost.
 func (s *subscription) end() {
 	left, _ := s.queue.depth()
 	s.metrics.lost.WithLabelValues(s.Name, dropAbandoned).Add(float64(left))
@@ -160,22 +156,17 @@ func (s *subscription) gap(reason string) {
 
 // reopening logs why the kind is not followed, as it was not for some time.
 func (s *subscription) reopening(err error, lasts, pause time.Duration) {
-	text := ""
+	log := func() {
+		s.logger.Warn("the kind is not followed, and nothing is sent; it is opened again", "resource", s.Resource.String(),
+			"error", err, "pause", pause.Round(time.Millisecond))
+	}
 	switch {
-	case errors.Is(err, watches.ErrNotServed): // most likely for as long as the cluster is as it is
-		text = "no such kind is served, it is looked for again and again"
 	case errors.Is(err, watches.ErrNotFollowed) && lasts < startsWithin:
-		return
-	case errors.Is(err, watches.ErrNotFollowed): // as long as the configuration is as it is
-		text = "nobody follows the kind, and nothing is sent: pin it (resourceWatcher.watches.pinned), " +
-			"or switch lazy watches on (resourceWatcher.watches.lazy)"
+	case errors.Is(err, watches.ErrNotServed), errors.Is(err, watches.ErrNotFollowed): // as long as all is as it is
+		s.unserved.Do(log)
+	default:
+		log()
 	}
-	if text != "" {
-		s.unserved.Do(func() { s.logger.Warn(text, "resource", s.Resource.String()) })
-		return
-	}
-	s.logger.Warn("the kind is not followed, it is opened again", "resource", s.Resource.String(), "error", err, "pause",
-		pause.Round(time.Millisecond))
 }
 
 // Pauses between two lines of one kind, and between those that a kind is not served.

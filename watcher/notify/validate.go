@@ -78,31 +78,26 @@ func (s Subscription) check() (errs []error) {
 	if s.Initial == InitialList && len(s.Events) > 0 && !slices.Contains(s.Events, "ADDED") {
 		wrong("initial", "%s is sent as ADDED, which events leaves out", InitialList)
 	}
-	if s.Workers < 0 || s.Workers > maxWorkers {
+	if s.Workers > maxWorkers {
 		wrong("workers", "%d, want 1 to %d", s.Workers, maxWorkers)
 	}
-	if s.Queue.Length < 0 {
-		wrong("queue.length", "is negative, want 0 (the default) or more")
-	}
-	if s.Queue.Bytes < 0 {
-		wrong("queue.bytes", "is negative, want 0 (the default) or more")
-	}
-	return append(errs, append(s.Retry.check(), s.Target.check()...)...)
-}
-
-func (r Retry) check() (errs []error) {
-	for _, x := range []struct {
-		key      string
-		negative bool
-	}{{"initial", r.Initial < 0}, {"max", r.Max < 0}, {"tries", r.Tries < 0}, {"age", r.Age < 0}} {
-		if x.negative {
-			errs = append(errs, KeyError("retry."+x.key, "is negative, want 0 (the default) or more"))
+	r := s.Retry
+	for _, n := range []struct {
+		key   string
+		value int64
+	}{
+		{"workers", int64(s.Workers)}, {"queue.length", int64(s.Queue.Length)}, {"queue.bytes", s.Queue.Bytes},
+		{"retry.initial", int64(r.Initial)}, {"retry.max", int64(r.Max)}, {"retry.tries", int64(r.Tries)},
+		{"retry.age", int64(r.Age)},
+	} {
+		if n.value < 0 {
+			wrong(n.key, "is negative, want 0 (the default) or more")
 		}
 	}
-	if r.Initial > 0 && r.Max > 0 && r.Max < r.Initial {
-		errs = append(errs, KeyError("retry.max", "is less than retry.initial"))
+	if r.Max > 0 && r.Max < r.Initial {
+		wrong("retry.max", "is less than retry.initial")
 	}
-	return errs
+	return append(errs, s.Target.check()...)
 }
 
 // check also asks the target's own Validate.

@@ -9,7 +9,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// options are the query of a LIST or WATCH.
 type options struct {
 	*kubeapi.Options
 	// indexed is an index that narrows a list, and the value to look up; the zero field: none.
@@ -17,7 +16,6 @@ type options struct {
 	value   string
 }
 
-// parseList reads what a list or watch asks for.
 func (h *Handler) parseList(q *request) (err error) {
 	all, o := fieldsOf(q.gvr), &options{}
 	limits := kubeapi.Limits{Selector: h.config.MaxSelectorBytes, Page: int64(h.config.MaxPage)}
@@ -40,10 +38,8 @@ func fieldsOf(r watches.GVR) kubeapi.Fields {
 	return kubeapi.BuiltInFields[kubeapi.ResourceKey(r.Group, r.Resource)]
 }
 
-// indexKey is a field's.
 type indexKey string
 
-// index is a view's index of a field.
 func index(v *view.View, f kubeapi.Field) *view.Index {
 	return v.IndexBy(indexKey(f.Name), func(o *object.Object) []string { return kubeapi.Fields{f}.Values(o.Raw) })
 }

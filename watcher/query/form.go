@@ -9,7 +9,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// form is how a client wants objects shown.
 type form struct {
 	as string // empty: as they are; or kubeapi.AsTable, AsMetadata
 	// include says how much of their objects the rows of a table carry.
@@ -60,7 +59,6 @@ func (f form) appendObject(b []byte, k watches.Kind, raw []byte, columns bool) (
 	return append(b, raw...), nil
 }
 
-// appendItem appends one object as an item of a list, or row of a table.
 func (f form) appendItem(b []byte, k watches.Kind, raw []byte) ([]byte, error) {
 	switch f.as {
 	case kubeapi.AsTable:
@@ -71,7 +69,6 @@ func (f form) appendItem(b []byte, k watches.Kind, raw []byte) ([]byte, error) {
 	return append(b, raw...), nil
 }
 
-// appendListHead appends the beginning of a list up to its first item.
 func (f form) appendListHead(b []byte, k watches.Kind, m kubeapi.ListMeta) []byte {
 	gv, kind := f.kind(k, false)
 	b = kubeapi.AppendListHead(b, gv, kind, m)

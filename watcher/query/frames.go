@@ -67,7 +67,6 @@ func (x *hub) event(c view.Change) *event {
 	return e
 }
 
-// event is a change as watchers see it.
 type event struct {
 	hub    *hub
 	change view.Change
@@ -108,7 +107,6 @@ func (e *event) attributes(b *buffer) (was, now *kubeapi.Attributes) {
 	return e.was, e.now
 }
 
-// appendFrame appends the change in a shape, as a line of a watch.
 func (e *event) appendFrame(s shape, b *buffer) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -112,7 +112,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse answers with a Status.
 func (h *Handler) refuse(w http.ResponseWriter, err error) {
 	w.Header().Del("Content-Length")
 	w.Header().Del("Content-Encoding")
@@ -168,7 +167,6 @@ func (h *Handler) serve(w *recorder, r *http.Request, verb *string) (watches.GVR
 	return q.gvr, h.read(w, r, q, user)
 }
 
-// read answers a GET, LIST or WATCH.
 func (h *Handler) read(w *recorder, r *http.Request, q *request, user access.User) error {
 	if err := h.guard.Authorize(r.Context(), user, q.attributes()); err != nil {
 		return err

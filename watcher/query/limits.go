@@ -62,7 +62,6 @@ func (p *place) lend() {
 	}
 }
 
-// inUse is how many are served now.
 func (s slots) inUse() int { return len(s.free) }
 
 // checkSize refuses what is too long to be looked at.

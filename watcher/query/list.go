@@ -17,7 +17,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// get answers with one object.
 func (h *Handler) get(w *recorder, r *http.Request, q *request, open *watches.Watch) error {
 	version, err := kubeapi.ParseVersion(q.query.Get("resourceVersion"))
 	if err != nil {
@@ -57,7 +56,6 @@ func (h *Handler) get(w *recorder, r *http.Request, q *request, open *watches.Wa
 // order, until visit returns false. It fails when ctx ends.
 type objects func(visit func(*object.Object) bool) error
 
-// paced works within a seat.
 func (all objects) paced(ctx context.Context, seat *access.Seat) objects {
 	return func(visit func(*object.Object) bool) (err error) {
 		_ = all(func(o *object.Object) bool {
@@ -88,7 +86,6 @@ func source(ctx context.Context, open *watches.Watch, q *request, s *view.Snapsh
 	return func(visit func(*object.Object) bool) error { s.Ascend(m.namespace, after, visit); return nil }, nil
 }
 
-// each visits a slice.
 func each(all []*object.Object) objects {
 	return func(visit func(*object.Object) bool) error {
 		for _, o := range all {
@@ -100,7 +97,6 @@ func each(all []*object.Object) objects {
 	}
 }
 
-// list answers with what matches, one page of it if there is a limit.
 func (h *Handler) list(w *recorder, r *http.Request, q *request, open *watches.Watch) error {
 	o, m := q.options, q.matcher
 	version, _ := o.Asked()

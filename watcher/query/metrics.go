@@ -11,7 +11,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/meter"
 )
 
-// metrics count requests by verb and status.
 type metrics struct {
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec

@@ -82,7 +82,6 @@ func (h *Handler) relate(w *recorder, r *http.Request, q *request, user access.U
 	return err
 }
 
-// listWatches describes the kinds that are followed.
 func (h *Handler) listWatches(w http.ResponseWriter) error {
 	all := append([]watches.Status{}, h.kinds.List()...)
 	for i := range all {

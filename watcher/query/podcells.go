@@ -24,7 +24,6 @@ type terminated struct {
 	FinishedAt       time.Time
 }
 
-// why says why a container ended.
 func (t *terminated) why() string {
 	switch {
 	case t.Reason != "":

@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// request is a parsed request.
 type request struct {
 	path        string   // of a request for no resource
 	parts       []string // of that path
@@ -74,12 +73,10 @@ func (q *request) listOrWatch() {
 	}
 }
 
-// health reports whether the request only asks how the server is.
 func (q *request) health() bool {
 	return q.path == "/healthz" || q.path == "/livez" || q.path == "/readyz"
 }
 
-// attributes are for authorisation.
 func (q *request) attributes() access.Attributes {
 	if q.path != "" {
 		return access.Attributes{Verb: q.verb, Path: q.path}

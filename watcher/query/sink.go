@@ -49,7 +49,6 @@ func (b *buffer) free() {
 	}
 }
 
-// sink writes an answer in pieces.
 type sink struct {
 	*kubeapi.Answer
 	w *recorder
@@ -57,7 +56,6 @@ type sink struct {
 
 func newSink(w *recorder, r *http.Request) sink { return sink{kubeapi.NewAnswer(w, r, chunk), w} }
 
-// write takes what b has rendered.
 func (s sink) write(b *buffer) error {
 	s.w.rendered += len(b.out)
 	_, err := s.Write(b.out)

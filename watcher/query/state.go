@@ -8,7 +8,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
-// await waits until a view has a version.
 func (q *request) await(ctx context.Context, v *view.View, version uint64) error {
 	if version == 0 || version <= v.Stats().Version {
 		return nil

@@ -14,20 +14,16 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// status is an error with a Status of its own.
 var status = kubeapi.Status
 
 var unavailable, badRequest, noResource = kubeapi.Unavailable, kubeapi.BadRequest, kubeapi.NoResource
 
-// notKnown is said before the first discovery.
 func notKnown() error { return unavailable("what the cluster serves is not known yet") }
 
-// tooMany refuses a request beyond a limit.
 func tooMany(what string, most int) error {
 	return kubeapi.TooMany(fmt.Sprintf("too many %s: %d at once, please try again later", what, most))
 }
 
-// forbidden is the refusal of what a user may not do.
 func forbidden(e *access.ForbiddenError) error {
 	a := e.Attributes
 	return apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name,

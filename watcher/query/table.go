@@ -25,7 +25,6 @@ var (
 
 const none = "<none>"
 
-// meta is the metadata that rows show.
 type meta struct {
 	Name              string
 	CreationTimestamp time.Time
@@ -50,7 +49,6 @@ func (c conditions) are(kind string) bool {
 	return slices.ContainsFunc(c, func(one condition) bool { return one.Type == kind && one.Status == "True" })
 }
 
-// printer makes the rows of a kind's table, as kubectl get prints it.
 type printer struct {
 	columns json.RawMessage
 	cells   func(raw []byte) ([]any, error)
@@ -98,7 +96,6 @@ func appendColumns(b []byte, k watches.Kind, all bool) []byte {
 	return append(b, printerOf(k).columns...)
 }
 
-// appendRow appends one object as a row.
 func appendRow(b []byte, k watches.Kind, raw []byte, include metav1.IncludeObjectPolicy) ([]byte, error) {
 	cells, err := printerOf(k).cells(raw)
 	if err != nil { // of a kind under a known name, but with another shape

@@ -91,14 +91,12 @@ func (h *Handler) watch(w *recorder, r *http.Request, q *request, open *watches.
 	return x.run(r.Context(), o, v)
 }
 
-// fail ends the watch with an ERROR.
 func (x *watcher) fail(err error) error {
 	text, _ := kubeapi.StatusJSON(err)
 	_, err = x.w.Write(kubeapi.AppendEvent(nil, "ERROR", text))
 	return err
 }
 
-// sendState sends the objects of a state as ADDED, and a bookmark behind them.
 func (x *watcher) sendState(all objects, bookmark bool) error {
 	b := buffers.Get().(*buffer)
 	defer b.free()
@@ -124,7 +122,6 @@ func (x *watcher) sendState(all objects, bookmark bool) error {
 	return x.flush()
 }
 
-// shape returns the shape of the next frame.
 func (x *watcher) shape(t view.Type) shape {
 	s := shape{x.form, t, x.columns && x.form.as == kubeapi.AsTable}
 	x.columns = false
@@ -167,7 +164,6 @@ func (x *watcher) run(ctx context.Context, o *options, v *view.View) error {
 	}
 }
 
-// until sends changes up to a moment.
 func (x *watcher) until(ctx context.Context, t time.Time, v *view.View) error {
 	ctx, cancel := context.WithDeadline(ctx, t)
 	defer cancel()
@@ -190,7 +186,6 @@ func (x *watcher) until(ctx context.Context, t time.Time, v *view.View) error {
 	}
 }
 
-// drain sends the changes that there are.
 func (x *watcher) drain(ctx context.Context) error {
 	b := buffers.Get().(*buffer)
 	defer b.free()
@@ -251,7 +246,6 @@ func (x *watcher) bookmark(b *buffer, more string) {
 	b.out = kubeapi.AppendBookmark(b.out, gv, kind, x.seen, more, table)
 }
 
-// write passes on what is rendered.
 func (x *watcher) write(b *buffer) error {
 	if len(b.out) == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -20,13 +21,13 @@ const (
 	Both Direction = "both" // what Down and Up find together; not up again from what is below
 )
 
-// Query asks for what is related to one object.
+// Query asks for what is related to one object. ParseQuery makes valid ones.
 type Query struct {
 	User                 access.User // the caller
 	Group, Version, Kind string      // the core group has no name
 	Namespace, Name      string      // no namespace for a kind of the cluster scope
-	Depth                int         // 1 to MaxDepth; 0 is DefaultDepth
-	Direction            Direction   // "" is Down
+	Depth                int         // 1 to MaxDepth
+	Direction            Direction
 }
 
 var parameters = []string{"gvk", "namespace", "name", "depth", "direction"}
@@ -41,20 +42,25 @@ func ParseQuery(values url.Values) (q Query, err error) {
 			return q, kubeapi.BadRequest("%s: stands %d times; want one", key, len(all))
 		}
 	}
-	q = Query{Namespace: values.Get("namespace"), Name: values.Get("name"), Direction: Direction(values.Get("direction"))}
+	q = Query{
+		Namespace: values.Get("namespace"), Name: values.Get("name"), Depth: DefaultDepth,
+		Direction: Direction(cmp.Or(values.Get("direction"), string(Down))),
+	}
 	if q.Group, q.Version, q.Kind, err = parseGVK(values.Get("gvk")); err != nil {
-		return Query{}, err
+		return q, err
 	}
 	if depth := values.Get("depth"); depth != "" {
-		if q.Depth, err = strconv.Atoi(depth); err != nil || q.Depth == 0 {
-			return Query{}, badDepth(depth)
+		if q.Depth, err = strconv.Atoi(depth); err != nil || q.Depth < 1 || q.Depth > MaxDepth {
+			return q, kubeapi.BadRequest("depth: %q: want 1 to %d", depth, MaxDepth)
 		}
 	}
-	return q.checked()
-}
-
-func badDepth(depth string) error {
-	return kubeapi.BadRequest("depth: %q: want 1 to %d", depth, MaxDepth)
+	switch {
+	case q.Name == "":
+		return q, kubeapi.BadRequest("name: want the name of one object")
+	case q.Direction != Down && q.Direction != Up && q.Direction != Both:
+		return q, kubeapi.BadRequest("direction: %q: want down, up or both", q.Direction)
+	}
+	return q, nil
 }
 
 func parseGVK(gvk string) (group, version, kind string, err error) {
@@ -68,25 +74,4 @@ func parseGVK(gvk string) (group, version, kind string, err error) {
 			"apps/v1/Deployment", gvk)
 	}
 	return parts[0], parts[1], parts[2], nil
-}
-
-// checked fills in what is left out.
-func (q Query) checked() (Query, error) {
-	if q.Depth == 0 {
-		q.Depth = DefaultDepth
-	}
-	if q.Direction == "" {
-		q.Direction = Down
-	}
-	switch {
-	case q.Version == "" || q.Kind == "":
-		return q, kubeapi.BadRequest("gvk: want a version and a kind")
-	case q.Name == "":
-		return q, kubeapi.BadRequest("name: want the name of one object")
-	case q.Depth < 1 || q.Depth > MaxDepth:
-		return q, badDepth(strconv.Itoa(q.Depth))
-	case q.Direction != Down && q.Direction != Up && q.Direction != Both:
-		return q, kubeapi.BadRequest("direction: %q: want down, up or both", q.Direction)
-	}
-	return q, nil
 }

@@ -159,7 +159,6 @@ func secretVolumes() []place {
 	return places
 }
 
-// reference names an object, as another one does.
 type reference struct {
 	apiVersion string // "" where the rule has the kind
 	of         groupKind
@@ -199,7 +198,6 @@ func walk(raw []byte, path []string, visit func([]byte)) {
 	}
 }
 
-// read reads the reference at a place.
 func (ru *rule) read(p *place, of object.Key, v []byte) (r reference, ok bool) {
 	r.of = ru.target
 	if p.name == "" {

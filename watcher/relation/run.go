@@ -23,10 +23,6 @@ const edgesPerNode = 32
 // Graph answers a query within a seat, if it has one. Its error is a Status, one of access, one of
 // watches about the start's kind, or the cause of ctx's end.
 func (r *Relations) Graph(ctx context.Context, q Query, seat *access.Seat) (*Answer, error) {
-	q, err := q.checked()
-	if err != nil {
-		return nil, err
-	}
 	opening, cancel := context.WithTimeout(ctx, r.cfg.Wait.Std())
 	defer cancel()
 	w := &run{
@@ -69,7 +65,6 @@ type run struct {
 	started map[watches.GVR]bool    // see startFor
 	sources map[watches.GVR]*source // opened, or not
 	buf     []byte                  // for unpacking
-	swept   [2]bool                 // dependents in the cluster, in a namespace: the unlooked ones are noted
 }
 
 // node holds what is known of an answer's node beside what it shows.
@@ -176,7 +171,6 @@ func forbidden(err error) Reason {
 	return AccessUnknown
 }
 
-// open opens a kind; the error says why it cannot be read.
 func (w *run) open(k watches.Kind) (s *source, err error) {
 	_ = w.seat.Without(w.ctx, func() error { // an end of ctx is seen before the next step
 		s, err = open(w.opening, w.set.Kinds, k, w.cfg.Wait.Std())

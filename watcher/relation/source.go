@@ -20,7 +20,6 @@ type source struct {
 	state   *view.Snapshot
 }
 
-// open opens a kind; the error says why it cannot be read.
 func open(ctx context.Context, from Kinds, k watches.Kind, wait time.Duration) (*source, error) {
 	s := &source{kind: k}
 	w, err := from.Open(ctx, watches.GVROf(k), watches.Wait{For: wait})
@@ -37,7 +36,6 @@ func open(ctx context.Context, from Kinds, k watches.Kind, wait time.Duration) (
 	return s, nil
 }
 
-// missing says why a kind could not be opened.
 func missing(err error) Reason {
 	switch {
 	case errors.Is(err, watches.ErrNotServed):

@@ -154,7 +154,6 @@ func (w *run) space(s step, k watches.Kind) string {
 	return s.ref.namespace
 }
 
-// follow looks up what a node names.
 func (w *run) follow(s step, reach func(int)) {
 	k, ok := w.readable(s)
 	s.ref.namespace = w.space(s, k)
@@ -236,7 +235,6 @@ func (w *run) name(s step, k watches.Kind, why Reason, show func(*Node)) {
 	}
 }
 
-// search finds the objects that name a node.
 func (w *run) search(s step, reach func(int)) {
 	n := w.answer.Nodes[s.node]
 	namespaced := w.nodes[s.node].kind.Namespaced
@@ -298,14 +296,6 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 
 // unlooked notes the kinds whose owners are not looked at.
 func (w *run) unlooked(namespaced bool) {
-	scope := 0
-	if namespaced {
-		scope = 1
-	}
-	if w.swept[scope] {
-		return
-	}
-	w.swept[scope] = true
 	for _, k := range w.plan.unlooked {
 		if k.Namespaced || !namespaced {
 			w.gaps.add(Owner, NotLookedInto, gvkOf(k))

@@ -30,7 +30,6 @@ type Index struct {
 	buf     []byte   // for unpacking
 }
 
-// entry says that an object has a value.
 type entry struct {
 	value string
 	name  Name

@@ -12,7 +12,6 @@ type ring struct {
 	start, floor uint64
 }
 
-// push adds a change and drops the oldest beyond the bounds.
 func (r *ring) push(c Change, most int, bytes int64) {
 	r.last++
 	c.Seq = r.last

@@ -137,10 +137,8 @@ func ParseGVR(text string) (GVR, error) {
 
 const anything = "*"
 
-// rule withholds resources.
 type rule struct{ group, resource string }
 
-// denied is the list of what is withheld.
 type denied []rule
 
 func parseDeny(texts []string) (denied, error) {

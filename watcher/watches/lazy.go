@@ -20,7 +20,6 @@ const (
 
 var errIdle = errors.New("nobody has used it for the configured time")
 
-// lazy is a kind that is followed for readers only.
 type lazy struct {
 	kind    Kind
 	key     string // in the collector
@@ -33,7 +32,6 @@ type lazy struct {
 	lost    bool      // guarded by Watches.mu; it was logged that its watch is lost
 	why     error     // set before gone is closed
 	gone    chan struct{}
-	done    chan struct{} // closed when it has ended: it may be started again
 }
 
 func (l *lazy) ended() bool {
@@ -50,7 +48,6 @@ func (w *Watches) idle(l *lazy) bool { return !l.ended() && l.holders == 0 && !w
 
 func (w *Watches) pinned(r GVR) bool { return w.pins[r] != nil }
 
-// start follows a kind within the limits. The caller holds mu.
 func (w *Watches) start(kind Kind) (*lazy, error) {
 	r := GVROf(kind)
 	n, bytes := w.loaded()
@@ -60,8 +57,7 @@ func (w *Watches) start(kind Kind) (*lazy, error) {
 	case bytes >= w.config.MaxBytes || time.Now().Before(w.crowded[r]):
 		return nil, &LimitError{keyMaxBytes, w.config.MaxBytes}
 	}
-	l := &lazy{kind: kind, key: r.String(), used: time.Now(), gone: make(chan struct{}),
-		done: make(chan struct{})}
+	l := &lazy{kind: kind, key: r.String(), used: time.Now(), gone: make(chan struct{})}
 	res := kind.Resource
 	res.KeyKind = l.key
 	switch err := w.own.AddResource(res); {
@@ -147,7 +143,6 @@ func (w *Watches) end(stopped []*lazy) {
 		w.mu.Lock()
 		delete(w.lazy, GVROf(l.kind))
 		w.mu.Unlock()
-		close(l.done)
 	}
 }
 
@@ -281,7 +276,6 @@ func (w *Watches) tidyUp() {
 	w.end(stopped)
 }
 
-// startPinned follows what is pinned and served, as far as the limits allow.
 func (w *Watches) startPinned() {
 	served := w.Served()
 	w.mu.Lock()

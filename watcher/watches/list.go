@@ -72,7 +72,6 @@ func (w *Watches) List() (all []Status) {
 
 func (s *Status) gvr() GVR { return GVR{s.Group, s.Version, s.Resource} }
 
-// compare orders by group, resource and version.
 func (r GVR) compare(o GVR) int {
 	return cmp.Or(cmp.Compare(r.Group, o.Group), cmp.Compare(r.Resource, o.Resource), cmp.Compare(r.Version, o.Version))
 }
@@ -85,7 +84,6 @@ func (w *Watches) Followed() (all []GVR) {
 	return all
 }
 
-// status describes a kind. The caller holds mu.
 func (w *Watches) status(s collector.State, from Source, holders int) Status {
 	r := s.Resource
 	is := s.View.Stats()

@@ -3,6 +3,7 @@ package watches
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,10 +17,14 @@ import (
 // whether the pipeline still collects it.
 const lookAtList = 50 * time.Millisecond
 
+// laterError says that something has to be waited for.
+type laterError struct{ why error } // nil: it only takes its time
+
+func (e *laterError) Error() string { return fmt.Sprint("not yet: ", e.why) }
+
 var (
-	// errAgain says that what was held is not what it was: take hold anew.
-	errAgain  = errors.New("the kind is followed in another way now")
-	errTimeUp = errors.New("the wait is over")
+	// errAgain ends what is followed in another way now: readers take hold anew.
+	errAgain error = &laterError{errors.New("the kind is followed in another way now")}
 	// errLooking is why nothing is known before the first discovery.
 	errLooking = errors.New("what the cluster serves is not known yet")
 )
@@ -54,7 +59,6 @@ func (h *hold) health() Health {
 	return Health{Broken: s.Broken, Heard: s.Heard}
 }
 
-// watch returns the hold in the form that readers get.
 func (h *hold) watch() *Watch {
 	return &Watch{Kind: h.kind, View: h.view, Health: h.health, Close: h.release}
 }
@@ -66,21 +70,6 @@ func (h *hold) watch() *Watch {
 // Errors are ErrDenied, ErrNotServed, ErrNotFollowed, *LimitError, *UnsyncedError (also where ctx's deadline ends the
 // wait), and the cause of ctx's cancellation.
 func (w *Watches) Open(ctx context.Context, r GVR, allowed Wait) (*Watch, error) {
-	h, wait, err := w.hold(r)
-	if err == nil && wait == nil && h.view.IsSynced() && (h.lazy == nil || h.lazy.weighed.Load()) {
-		if s, ok := h.state(); ok && s.Broken != nil {
-			h.from.Retry(h.key)
-		}
-		return h.watch(), nil
-	}
-	if (err == nil || wait != nil) && allowed.Begin != nil {
-		if err := allowed.Begin(); err != nil {
-			if h != nil {
-				h.release()
-			}
-			return nil, err
-		}
-	}
 	limit := time.Duration(w.config.Wait)
 	if allowed.For != 0 {
 		limit = min(max(allowed.For, 0), MaxWait)
@@ -88,89 +77,77 @@ func (w *Watches) Open(ctx context.Context, r GVR, allowed Wait) (*Watch, error)
 	began := time.Now()
 	waiting, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	var trouble error
-	for {
-		switch {
-		case wait != nil: // nothing is held
-			trouble = err
-			select {
-			case <-wait:
-			case <-w.ending:
-				return nil, &UnsyncedError{time.Since(began), errEnded}
-			case <-waiting.Done():
-			}
-		case err == nil:
-			if err = w.synced(waiting, h); err == nil {
+	for first := true; ; first = false {
+		h, err := w.hold(r)
+		var changed <-chan struct{} // at the latest after lookAtList
+		if h != nil {
+			if err = w.ready(h); err == nil {
 				return h.watch(), nil
 			}
-			s, _ := h.state()
-			trouble = s.Broken
+			changed = h.view.Synced()
+		}
+		later := (*laterError)(nil)
+		if again := errors.As(err, &later); again && first && allowed.Begin != nil {
+			err = allowed.Begin()
+		} else if again {
+			err = nil
+		}
+		if err == nil {
+			select {
+			case <-changed:
+			case <-time.After(lookAtList):
+			case <-w.ending:
+			case <-waiting.Done():
+				if err = context.Cause(ctx); !errors.Is(ctx.Err(), context.Canceled) {
+					err = &UnsyncedError{Err: later.why}
+				}
+			}
+		}
+		if h != nil {
 			h.release()
 		}
 		if unsynced := (*UnsyncedError)(nil); errors.As(err, &unsynced) {
 			err = &UnsyncedError{time.Since(began), unsynced.Err} // that one is others', too
 		}
-		switch {
-		case err != nil && wait == nil && !errors.Is(err, errAgain) && !errors.Is(err, errTimeUp):
+		if err != nil {
 			return nil, err
-		case errors.Is(ctx.Err(), context.Canceled):
-			return nil, context.Cause(ctx)
-		case waiting.Err() != nil:
-			return nil, &UnsyncedError{time.Since(began), trouble}
-		}
-		h, wait, err = w.hold(r)
-	}
-}
-
-// synced waits until the first list of what is held is there and fits.
-func (w *Watches) synced(ctx context.Context, h *hold) error {
-	var gone <-chan struct{}
-	if h.lazy != nil {
-		gone = h.lazy.gone
-	}
-	tick := time.NewTicker(lookAtList)
-	defer tick.Stop()
-	for {
-		select {
-		case <-gone:
-			return h.lazy.why
-		case <-h.view.Synced():
-			if h.lazy != nil {
-				return w.weigh(h.lazy)
-			}
-			return nil
-		case <-w.ending:
-			return &UnsyncedError{Err: errEnded}
-		case <-ctx.Done():
-			return errTimeUp
-		case <-tick.C:
-		}
-		s, ok := h.state()
-		switch {
-		case !ok && h.lazy == nil:
-			return errAgain
-		case s.Broken == nil:
-		case apierrors.IsForbidden(s.Broken) || apierrors.IsUnauthorized(s.Broken) ||
-			apierrors.IsMethodNotSupported(s.Broken):
-			return &UnsyncedError{Err: s.Broken}
-		default:
-			h.from.Retry(h.key)
 		}
 	}
 }
 
-// hold takes hold of a kind, starting its watch if need be. Where that has to wait for
-// something it returns that, and why.
-func (w *Watches) hold(r GVR) (h *hold, wait <-chan struct{}, err error) {
+// ready is nil where the first list of what is held is there and fits.
+func (w *Watches) ready(h *hold) error {
+	if h.lazy != nil && h.lazy.ended() {
+		return h.lazy.why
+	}
+	s, ok := h.state()
+	if s.Broken != nil {
+		h.from.Retry(h.key)
+	}
+	switch {
+	case h.view.IsSynced() && h.lazy != nil:
+		return w.weigh(h.lazy)
+	case h.view.IsSynced():
+		return nil
+	case !ok && h.lazy == nil:
+		return errAgain
+	case apierrors.IsForbidden(s.Broken) || apierrors.IsUnauthorized(s.Broken) || apierrors.IsMethodNotSupported(s.Broken):
+		return &UnsyncedError{Err: s.Broken}
+	}
+	return &laterError{s.Broken}
+}
+
+// hold takes hold of a kind, starting its watch if need be.
+func (w *Watches) hold(r GVR) (*hold, error) {
 	if w.deny.has(r.Group, r.Resource) {
-		return nil, nil, ErrDenied
+		return nil, ErrDenied
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	kind, served := w.Served().Find(r)
 	select {
 	case <-w.ending:
-		return nil, nil, &UnsyncedError{Err: errEnded}
+		return nil, &UnsyncedError{Err: errEnded}
 	default:
 	}
 	if c, s := w.pipelines(r); c != nil {
@@ -178,29 +155,30 @@ func (w *Watches) hold(r GVR) (h *hold, wait <-chan struct{}, err error) {
 			kind = Kind{Resource: s.Resource}
 			kind.KeyKind = ""
 		}
-		return &hold{kind: kind, view: s.View, from: c, key: s.Resource.Key(), release: func() {}}, nil, nil
+		return &hold{kind: kind, view: s.View, from: c, key: s.Resource.Key(), release: func() {}}, nil
 	}
 	l := w.lazy[r]
+	var err error
 	switch {
 	case l != nil && l.ended():
-		return nil, l.done, errAgain
+		err = errAgain
 	case l != nil:
 	case !served:
-		if err := w.incomplete(); err != nil {
-			return nil, w.known, err
+		if err = w.incomplete(); err != nil {
+			return nil, &laterError{err}
 		}
 		if _, now := w.Served().Find(r); now { // discovery answered since
-			return nil, w.known, errAgain
+			return nil, errAgain
 		}
 		signal(w.soon) // it may be a custom kind of a moment ago
-		return nil, nil, ErrNotServed
+		err = ErrNotServed
 	case !w.config.Lazy:
-		return nil, nil, ErrNotFollowed
+		err = ErrNotFollowed
 	default:
 		l, err = w.start(kind)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	l.holders++
 	return &hold{kind: l.kind, view: l.view, from: w.own, key: l.key, lazy: l, release: sync.OnceFunc(func() {
@@ -208,7 +186,7 @@ func (w *Watches) hold(r GVR) (h *hold, wait <-chan struct{}, err error) {
 		defer w.mu.Unlock()
 		l.holders--
 		l.used = time.Now()
-	})}, nil, nil
+	})}, nil
 }
 
 // pipelines returns the pipeline's collector if it has all of a resource for readers.

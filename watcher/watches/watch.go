@@ -31,7 +31,8 @@ var (
 	// ErrDenied says that the configuration withholds the resource: 403.
 	ErrDenied = errors.New("the configuration withholds it")
 	// ErrNotFollowed says that the kind is not followed and lazy watches are off: 403.
-	ErrNotFollowed = errors.New("it is not followed, and the configuration does not allow a query to start a watch")
+	ErrNotFollowed = errors.New("it is not followed, and resourceWatcher.watches.lazy is off: " +
+		"pin it in resourceWatcher.watches.pinned")
 )
 
 // LimitError says that no more can be followed: 503.

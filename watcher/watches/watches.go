@@ -147,7 +147,6 @@ func (w *Watches) Run(ctx context.Context) error {
 // NotFound has a token when a list or watch was answered with 404, or somebody asked for a kind that is not known.
 func (w *Watches) NotFound() <-chan struct{} { return w.soon }
 
-// signal puts a token into a channel of size 1.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -155,7 +154,6 @@ func signal(c chan struct{}) {
 	}
 }
 
-// forward passes on what the collector was answered.
 func (w *Watches) forward(ctx context.Context) {
 	for {
 		select {
@@ -167,7 +165,6 @@ func (w *Watches) forward(ctx context.Context) {
 	}
 }
 
-// register adds the metrics.
 func (w *Watches) register(reg prometheus.Registerer) error {
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
