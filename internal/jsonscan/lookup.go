@@ -49,8 +49,7 @@ func ValidWithin(b []byte, limit int) error {
 	return s.End()
 }
 
-// Object consumes an object. It calls visit with each key; visit must consume the
-// value, which comes next.
+// Object consumes an object. It calls visit with each key; visit must consume the value, which comes next.
 func (s *Scanner) Object(visit func(key Str) error) error {
 	more, err := s.EnterObject()
 	for err == nil && more {
@@ -105,9 +104,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 
 var errStop = errors.New("iteration stopped")
 
-// Lookup follows keys through nested objects of a valid value and returns the value
-// they lead to, nil if they lead nowhere. Of equal keys the last one counts, as in
-// encoding/json.
+// Lookup follows keys through nested objects of a valid value and returns the value they lead to, nil if they lead
+// nowhere. Of equal keys the last one counts, as in encoding/json.
 func Lookup(b []byte, keys ...string) []byte {
 	for _, want := range keys {
 		var found []byte

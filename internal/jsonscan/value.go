@@ -133,10 +133,9 @@ const (
 	highs = 0x8080808080808080
 )
 
-// str passes a string's content and its closing quote, from the byte behind the
-// opening quote. Eight bytes at a time: a byte below 0x20, a quote or a backslash
-// sets the high bit of its lane. Borrows spoil only lanes above the lowest hit,
-// which is the one that counts.
+// str passes a string's content and its closing quote, from the byte behind the opening quote. Eight bytes at a time:
+// a byte below 0x20, a quote or a backslash sets the high bit of its lane. Borrows spoil only lanes above the lowest
+// hit, which is the one that counts.
 func (s *Scanner) str(i int) int {
 	b := s.b
 	for {

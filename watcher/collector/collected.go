@@ -53,8 +53,7 @@ func (c *collected) Get(key object.Key) (*object.Object, bool) {
 	return k.store.get(nameOf(key))
 }
 
-// List returns the objects of a kind in no order, nil for a kind that is not
-// collected.
+// List returns the objects of a kind in no order, nil for a kind that is not collected.
 func (c *collected) List(kind string) []*object.Object {
 	k := c.kind(kind)
 	if k == nil {

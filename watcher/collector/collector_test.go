@@ -220,8 +220,7 @@ func TestSilentWatchIsRenewed(t *testing.T) {
 	}
 }
 
-// TestBusyServerNamesTheTime: a request comes again when the apiserver wants it, not
-// when the backoff of lists says.
+// TestBusyServerNamesTheTime: a request comes again when the apiserver wants it, not when the backoff of lists says.
 func TestBusyServerNamesTheTime(t *testing.T) {
 	api := newFakeAPI(t)
 	api.put("pods", "a/p", "u1", "")

@@ -78,10 +78,8 @@ type FollowerConfig struct {
 	Logger *slog.Logger
 }
 
-// Follower is the CRDWatcher: it takes the events of the CustomResourceDefinitions, as the Sink of a
-// collector, one after the other, and says which custom resources are to be collected. A definition is
-// followed when it is established and its storage version, as group/version, is in the white list
-// (contract §4).
+// Follower is the CRDWatcher: a Sink of CustomResourceDefinitions that says which custom resources are to be collected:
+// those that are established with a storage version, as group/version, in the white list (contract §4).
 type Follower struct {
 	cfg    FollowerConfig
 	to     definer
@@ -93,8 +91,7 @@ var _ Sink = (*Follower)(nil)
 // NewFollower makes a Follower that reports to to.
 func NewFollower(cfg FollowerConfig, to definer) *Follower { return &Follower{cfg: cfg, to: to} }
 
-// Enqueue implements Sink. A definition that cannot be used is logged
-// and left out; it never holds the others back.
+// Enqueue implements Sink. A definition that cannot be used is logged and left out; it never holds the others back.
 func (f *Follower) Enqueue(_ context.Context, e pipeline.Event) error {
 	if e.Action == pipeline.Delete {
 		f.to.Undefine(e.Key.Name)

@@ -35,16 +35,14 @@ type KindsSettings struct {
 	Logger         *slog.Logger
 }
 
-// Kinds decides which kinds are collected, from which version of their API, and under which kind the
-// objects of each are stored. Its methods may be called from several goroutines.
+// Kinds decides which kinds are collected, from which version of their API, and under which kind the objects of each
+// are stored. Its methods may be called from several goroutines.
 //
-//  1. It follows two sources: what discovery finds, and the CustomResourceDefinitions. A
-//     kind that both name is collected once, as its definition says.
-//  2. The kind in storage depends on what is collected and on the white list, not on the
-//     order in which it came: see AssignKeyKinds. One that must give up its name to a kind
-//     that came later is collected anew under the other name.
-//  3. A kind that discovery does not name any more is given up only if its group could be
-//     read, its watch is answered with 404, and both have been so for a while.
+//  1. A kind that both discovery and a CustomResourceDefinition name is collected as its definition says.
+//  2. The kind in storage does not depend on the order in which kinds came: see AssignKeyKinds. One that must give up
+//     its name to a later one is collected anew under the other.
+//  3. A kind that discovery no longer names is given up only if its group could be read, its watch is answered with
+//     404, and both have been so for a while.
 type Kinds struct {
 	set        KindsSettings
 	collisions prometheus.Gauge
@@ -138,8 +136,7 @@ func (k *Kinds) Discovered(found []Resource, broken func(group string) bool) (ag
 	return again
 }
 
-// Define takes the resources that definitions ask for, by the definitions' names; nil is
-// none.
+// Define takes the resources that definitions ask for, by the definitions' names; nil is none.
 func (k *Kinds) Define(changes map[string]*Resource) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -70,8 +70,7 @@ func (c *collection) did(t *testing.T, what string, want ...string) {
 
 func intact(string) bool { return false }
 
-// TestGone: a kind is given up only if its group could be read, its watch is answered with
-// 404, and both for a while.
+// TestGone: a kind is given up only if its group could be read, its watch is answered with 404, and both for a while.
 func TestGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods, thing := resource("", "v1", "Pod"), resource("x.io", "v1", "Thing")

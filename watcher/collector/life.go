@@ -15,15 +15,13 @@ import (
 // failed, before the kind is reported as lost.
 const LostAfter = 15 * time.Second
 
-// life knows when the apiserver was last heard of a kind: by a complete list, by
-// the answer to a watch, by what came on it, or by its orderly end. Nothing comes on a watch
-// of a quiet kind but a bookmark a minute: its silence is older than an outage.
+// life knows when the apiserver was last heard of a kind: by a complete list, the answer to a watch, what came on it,
+// or its orderly end. On a quiet watch only a bookmark a minute comes: its silence is older than an outage.
 type life struct {
 	start  time.Time               // of the clock
 	last   atomic.Int64            // of the last sign of life, since start
 	failed atomic.Pointer[failure] // what ended the last try; nil while there is nothing
-	// refused is set while the apiserver shows an older state than was seen; then nothing
-	// counts as a sign of life.
+	// refused is set while the apiserver shows an older state than was seen; then nothing counts as a sign of life.
 	refused atomic.Bool
 	asks    func() // called at a 404
 }
@@ -176,8 +174,7 @@ const (
 	afterFailing = 5 * time.Second // while its list fails
 )
 
-// waitFor returns when the first list of a kind is complete, the kind is not collected, or
-// the wait takes too long.
+// waitFor returns when the first list of a kind is complete, the kind is not collected, or the wait takes too long.
 func (c *collected) waitFor(ctx context.Context, key string, logger *slog.Logger) {
 	for start := time.Now(); ; {
 		k := c.kind(key)

@@ -12,9 +12,8 @@ import (
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-// replaced lists n objects into a store and returns how many bytes one Replace of them
-// takes per object, beyond the list itself. again: they are in the store already, but for
-// one that is gone.
+// replaced lists n objects into a store and returns how many bytes one Replace of them takes per object, beyond the
+// list itself. again: they are in the store already, but for one that is gone.
 func replaced(t testing.TB, n int, again bool) float64 {
 	t.Helper()
 	m, err := newMetrics(prometheus.NewRegistry())

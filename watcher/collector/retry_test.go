@@ -25,8 +25,7 @@ type silent struct{}
 
 func (silent) Enqueue(context.Context, pipeline.Event) error { return nil }
 
-// outage is an apiserver that answers one streaming list, and from then on as answer says; nil
-// is more of the same.
+// outage is an apiserver that answers one streaming list, and from then on as answer says; nil is more of the same.
 type outage struct {
 	tries  atomic.Int32
 	end    chan struct{} // a value ends a watch
@@ -96,8 +95,7 @@ func TestEndedWatchIsBroken(t *testing.T) {
 	})
 }
 
-// TestRetryEndsAPause, those of client-go's reflector and those between its tries, once a
-// second.
+// TestRetryEndsAPause, those of client-go's reflector and those between its tries, once a second.
 func TestRetryEndsAPause(t *testing.T) {
 	handlers := utilruntime.ErrorHandlers
 	utilruntime.ErrorHandlers = nil // they sleep by a clock that virtual time sets back
@@ -275,8 +273,7 @@ func TestAnswerThatIsNoList(t *testing.T) {
 	})
 }
 
-// TestObjectOnTwoPages: that a list has as many items as the store does not mean that nothing is
-// gone.
+// TestObjectOnTwoPages: that a list has as many items as the store does not mean that nothing is gone.
 func TestObjectOnTwoPages(t *testing.T) {
 	api := newFakeAPI(t)
 	api.plain = true
@@ -302,8 +299,7 @@ func TestObjectOnTwoPages(t *testing.T) {
 	h.expect("delete Pod/n/c u-c", "put Pod/n/a u-a", "put Pod/n/b u-b")
 }
 
-// TestPageThatNamesItself: a list without an end is an error that says so, not one that is read
-// until memory is full.
+// TestPageThatNamesItself: a list without an end is an error that says so, not one that is read until memory is full.
 func TestPageThatNamesItself(t *testing.T) {
 	api := newFakeAPI(t)
 	api.plain = true

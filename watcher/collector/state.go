@@ -84,8 +84,7 @@ func (c *collected) Retry(key string) {
 // retryLeast is the least time between two pauses that Retry ends.
 const retryLeast = time.Second
 
-// pauses are those between the tries of a kind. Each waits for a context, which ends with
-// the run or before that.
+// pauses are those between the tries of a kind. Each waits for a context, which ends with the run or before that.
 type pauses struct {
 	under atomic.Bool // one outside of the reflector is under way
 

@@ -301,8 +301,7 @@ func TestViewsOfMovedAndRemovedKinds(t *testing.T) {
 	}
 }
 
-// TestWithoutAView nothing changes: who wants none for a kind, or for any, gets the same
-// events.
+// TestWithoutAView nothing changes: who wants none for a kind, or for any, gets the same events.
 func TestWithoutAView(t *testing.T) {
 	for name, views := range map[string]func(collector.Resource) *view.View{"nil": nil, "returns nil": func(collector.Resource) *view.View { return nil }} {
 		t.Run(name, func(t *testing.T) {

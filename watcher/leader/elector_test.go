@@ -179,8 +179,7 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// link is the way to the apiserver: where it is cut, requests are refused or, silent,
-// never answered.
+// link is the way to the apiserver: where it is cut, requests are refused or, silent, never answered.
 type link struct {
 	server
 	next   http.RoundTripper
@@ -291,8 +290,7 @@ func TestSleepCounts(t *testing.T) {
 	}
 }
 
-// A Lease that was deleted is not free before it would have expired, and its holder
-// makes it again.
+// A Lease that was deleted is not free before it would have expired, and its holder makes it again.
 func TestDeletedLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w := &server{}, &watch{t: t, leading: map[string]bool{}}
@@ -463,8 +461,7 @@ func (m *forbidden) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("no right")), Request: r}, nil
 }
 
-// A candidate that cannot ask for the Lease could never follow: it says so, in the log
-// once a minute.
+// A candidate that cannot ask for the Lease could never follow: it says so, in the log once a minute.
 func TestTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, w := &forbidden{}, &watch{t: t, leading: map[string]bool{}}

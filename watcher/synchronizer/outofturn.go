@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// soonTries bounds the comparisons of a kind that is not left to the next period. They
-// are settle apart; what is still open then is left to it after all. The first one waits
-// for the kind's first list, however long that takes.
+// soonTries bounds the comparisons out of turn of a kind, settle apart. The first one waits for the kind's first list,
+// however long that takes.
 const soonTries = 10
 
 // CompareSoon has a kind compared soon, whatever the period: one that has begun, ended or
@@ -48,8 +47,7 @@ func (s *Synchronizer) unlisted(kind string) bool {
 		!slices.Contains(s.set.Cache.SyncedKinds(), kind)
 }
 
-// settled compares one kind and reports whether everything could be said of it, or
-// nothing can be now.
+// settled compares one kind and reports whether everything could be said of it, or nothing can be now.
 func (s *Synchronizer) settled(ctx context.Context, kind string) bool {
 	if !compared(kind) {
 		return true

@@ -169,8 +169,7 @@ func TestKindHandedToAnotherName(t *testing.T) {
 	}
 }
 
-// A storage that fails costs nothing but time, and a record that cannot be read is made
-// again.
+// A storage that fails costs nothing but time, and a record that cannot be read is made again.
 func TestRecordOfTheKindsThatFails(t *testing.T) {
 	w := newWorld()
 	complete := true
