@@ -22,21 +22,11 @@ func (s *Scanner) ValueWithin(limit int) (Range, error) {
 		s.pos = end
 		return Range{start, end}, nil
 	}
-	// If the limit is what stopped the scan, it gets further without one.
-	limited := s.err
-	if s.value(start, 0) >= 0 || offsetOf(s.err) > offsetOf(limited) {
+	var syntax *SyntaxError
+	if errors.As(s.err, &syntax) && syntax.Msg == tooDeep {
 		return Range{}, ErrTooDeep
 	}
-	return Range{}, limited
-}
-
-// offsetOf is where a scan stopped; that of an unexpected end is beyond all others.
-func offsetOf(err error) int {
-	var syntax *SyntaxError
-	if errors.As(err, &syntax) {
-		return syntax.Offset
-	}
-	return int(^uint(0) >> 1)
+	return Range{}, s.err
 }
 
 // ValidWithin returns nil if b is exactly one value that nests at most limit levels

@@ -1,8 +1,6 @@
 package collector
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -87,22 +85,6 @@ func (c *collected) Unsynced() []Resource {
 		}
 	}
 	return waiting
-}
-
-// WaitForSync blocks until every kind of this moment is synced or removed.
-func (c *collected) WaitForSync(ctx context.Context) error {
-	c.mu.Lock()
-	kinds := c.snapshot()
-	c.mu.Unlock()
-	for _, k := range kinds {
-		select {
-		case <-k.store.synced:
-		case <-k.done:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the first list of %s: %w", k.resource, context.Cause(ctx))
-		}
-	}
-	return nil
 }
 
 // SyncedKinds are the keys of the kinds whose first list is complete.

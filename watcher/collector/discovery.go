@@ -118,16 +118,7 @@ func (d *Discovery) GroupsOf(ctx context.Context, wanted func(gv string) bool) (
 }
 
 // Resources returns, of every resource that the filter lets through, the version that the cluster prefers among those
-// of the white list, with key kinds, sorted; if some groups cannot be learned, beside a *DiscoveryError.
-func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resource, error) {
-	groups, err := d.GroupsOf(ctx, f.WantsVersion)
-	if err != nil {
-		return nil, err
-	}
-	return f.Resources(groups)
-}
-
-// Resources selects from a discovery answer; see Discovery.Resources.
+// of the white list, with key kinds, sorted; if some groups could not be learned, beside a *DiscoveryError.
 func (f DiscoveryFilter) Resources(groups []APIGroup) ([]Resource, error) {
 	broken := map[string]error{}
 	var all []Resource

@@ -28,6 +28,7 @@ type KindsSettings struct {
 	To Collection
 	// WhiteList are the group/versions whose kinds keep their names before others.
 	WhiteList []string
+	Custom    Custom
 	// Added is called with the key of a kind that is collected, or collected from another
 	// version, from now on; Removed with one that no longer is.
 	Added, Removed func(key string)
@@ -46,6 +47,7 @@ type KindsSettings struct {
 type Kinds struct {
 	set        KindsSettings
 	collisions prometheus.Gauge
+	primed     bool // of Enqueue
 
 	mu      sync.Mutex // guards the rest
 	listed  map[string]Resource
@@ -136,8 +138,8 @@ func (k *Kinds) Discovered(found []Resource, broken func(group string) bool) (ag
 	return again
 }
 
-// Define takes the resources that definitions ask for, by the definitions' names; nil is none.
-func (k *Kinds) Define(changes map[string]*Resource) {
+// define takes the resources that definitions ask for, by the definitions' names; nil is none.
+func (k *Kinds) define(changes map[string]*Resource) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := maps.Clone(k.defined)
@@ -153,8 +155,8 @@ func (k *Kinds) Define(changes map[string]*Resource) {
 	}
 }
 
-// Undefine forgets what a definition asked for that is gone, and its kind with it.
-func (k *Kinds) Undefine(name string) {
+// undefine forgets what a definition asked for that is gone, and its kind with it.
+func (k *Kinds) undefine(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.defined, name)

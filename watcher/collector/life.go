@@ -2,7 +2,6 @@ package collector
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -111,48 +110,6 @@ func (c *collected) Lost() []error {
 		}
 	}
 	return lost
-}
-
-// Failing is a kind whose last list or watch failed.
-type Failing struct {
-	Key     string
-	Since   time.Time // of the first failure after the last sign of life
-	Silent  time.Duration
-	Err     error
-	Refused bool // the apiserver answered, with a status of 400 to 499
-}
-
-// Failing returns the kinds that fail, sorted by key, and how many kinds there are in all.
-func (c *collected) Failing() (failing []Failing, of int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := c.snapshot()
-	for _, k := range all {
-		if f := k.source.life.failed.Load(); f != nil {
-			var answer apierrors.APIStatus
-			refused := errors.As(f.err, &answer) && answer.Status().Code/100 == 4
-			failing = append(failing, Failing{k.store.kind, f.since, k.source.life.age(), f.err, refused})
-		}
-	}
-	return failing, len(all)
-}
-
-// Silence is how long ago the apiserver was last heard of a kind.
-type Silence struct {
-	Key     string
-	For     time.Duration
-	Failing bool // the last try failed
-}
-
-// Silences returns one per kind, sorted by key.
-func (c *collected) Silences() []Silence {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var all []Silence
-	for _, k := range c.snapshot() {
-		all = append(all, Silence{k.store.kind, k.source.life.age(), k.source.life.error() != nil})
-	}
-	return all
 }
 
 // NotServed reports whether the apiserver last answered a list or watch of the kind with

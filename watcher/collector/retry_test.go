@@ -1,7 +1,6 @@
 package collector_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -18,12 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/pipeline"
 )
-
-type silent struct{}
-
-func (silent) Enqueue(context.Context, pipeline.Event) error { return nil }
 
 // outage is an apiserver that answers one streaming list, and from then on as answer says; nil is more of the same.
 type outage struct {
@@ -56,20 +50,12 @@ func (o *outage) RoundTrip(req *http.Request) (*http.Response, error) {
 func over(t *testing.T, api http.RoundTripper, c collector.Config) *collector.Collector {
 	t.Helper()
 	client := &rest.Config{Host: "http://cluster.example", Transport: api}
-	col, err := collector.New(c, collector.Settings{Client: client, Sink: silent{}})
+	col, err := collector.New(c, collector.Settings{Client: client, Sink: collector.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
 	col.Retry("Pod") // before Run: nothing
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- col.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	runs(t, col)
 	return col
 }
 
@@ -316,8 +302,8 @@ func TestPageThatNamesItself(t *testing.T) {
 	}
 	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
 	h.eventually("refusal", func() bool {
-		failing, _ := h.Failing()
-		return len(failing) == 1 && strings.Contains(failing[0].Err.Error(), "names itself")
+		err := h.States()[0].Failed
+		return err != nil && strings.Contains(err.Error(), "names itself")
 	})
 	if n := pages.Load(); n > 100 {
 		t.Errorf("%d pages were read", n)
