@@ -23,7 +23,6 @@ func (s *Synchronizer) CompareSoon(kind string) {
 // compareDue compares the kinds that are waiting, and reports whether there is more to
 // do. A storage that fails is left to the period.
 func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
-	s.name(ctx)
 	for _, kind := range s.those(func(k *kindState) bool { return k.tries > 0 }) {
 		if ctx.Err() != nil {
 			return false

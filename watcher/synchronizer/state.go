@@ -76,7 +76,8 @@ func (s *Synchronizer) remember(ctx context.Context) error {
 
 // name puts kinds that are collected into the record.
 func (s *Synchronizer) name(ctx context.Context) {
-	if s.cfg.Name == "" || !slices.ContainsFunc(s.set.Cache.SyncedKinds(), func(kind string) bool {
+	kinds := append(s.those(func(k *kindState) bool { return k.lists > 0 }), s.set.Cache.SyncedKinds()...)
+	if s.cfg.Name == "" || !slices.ContainsFunc(kinds, func(kind string) bool {
 		return compared(kind) && !slices.Contains(s.memory.named, kind)
 	}) {
 		return

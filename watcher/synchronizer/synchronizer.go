@@ -267,6 +267,7 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-s.wake:
+			s.name(ctx)
 			if soon == nil { // kinds that come before it fires share it
 				soon = time.After(settle)
 			}
