@@ -116,10 +116,9 @@ func (c *collecting) awaitLists(ctx context.Context) (unread map[string]string) 
 	unread = map[string]string{}
 	for _, of := range []*collector.Collector{c.definitions, c.collector} { // definitions add to the others
 		for of != nil {
-			failing, _ := of.Failing()
-			for _, f := range failing {
-				if f.Refused || time.Since(f.Since) > settles {
-					unread[f.Key] = f.Err.Error()
+			for _, s := range of.States() {
+				if s.Failed != nil && (s.Refused() || time.Since(s.Since) > settles) {
+					unread[s.Key] = s.Failed.Error()
 				}
 			}
 			unsynced := of.UnsyncedKinds()

@@ -26,24 +26,24 @@ func newCollecting(w wanted, set collector.Settings, added, removed func(key str
 	if c.collector, err = collector.New(w.collector(nil), set); err != nil {
 		return c, &InputError{Err: err}
 	}
+	var definitions *collector.Collector
 	c.kinds, err = collector.NewKinds(collector.KindsSettings{
 		To: c.collector, WhiteList: w.filter.K8sResourceWhiteList, Added: added, Removed: removed,
 		Registry: set.Registry, Logger: set.Logger,
+		Custom: collector.Custom{
+			WhiteList: w.filter.CRDResourceWhiteList, Namespaced: w.cfg.WatchResource.Namespace != "",
+			LabelSelectors: w.cfg.WatchResource.LabelSelectors,
+			All:            func() []*object.Object { return definitions.List(collector.Definitions.Key()) },
+		},
 	})
 	if err != nil || !w.custom() {
 		return c, err
 	}
 	// The definitions say which custom resources of the white list there are.
-	follow := collector.FollowerConfig{
-		WhiteList: w.filter.CRDResourceWhiteList, Namespaced: w.cfg.WatchResource.Namespace != "",
-		LabelSelectors: w.cfg.WatchResource.LabelSelectors, Logger: set.Logger,
-	}
-	var definitions *collector.Collector
-	follow.All = func() []*object.Object { return definitions.List(collector.Definitions.Key()) }
 	definitions, err = collector.New(
 		collector.Config{Resources: []collector.Resource{collector.Definitions}, Pack: true,
 			Verify: verify(w.cfg.CacheCheck)},
-		collector.Settings{Client: set.Client, Sink: collector.NewFollower(follow, c.kinds), Logger: set.Logger})
+		collector.Settings{Client: set.Client, Sink: c.kinds, Logger: set.Logger})
 	c.definitions = definitions
 	return c, err
 }

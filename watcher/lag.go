@@ -29,17 +29,17 @@ var _ prometheus.Collector = (*lags)(nil)
 
 // Collect implements prometheus.Collector.
 func (l *lags) Collect(out chan<- prometheus.Metric) {
-	for _, s := range l.c.collector.Silences() {
+	for _, s := range l.c.collector.States() {
 		lag := l.c.pipeline.Lag(s.Key)
 		if sync := l.c.synchronizer; sync != nil {
 			if since := sync.FirstSince(s.Key); !since.IsZero() {
 				lag = max(lag, time.Since(since))
 			}
 		}
-		if s.Failing {
-			lag = max(lag, s.For)
+		if s.Failed != nil {
+			lag = max(lag, s.Silent)
 		}
-		out <- meter.Gauge(l.silent, s.For.Seconds(), s.Key)
+		out <- meter.Gauge(l.silent, s.Silent.Seconds(), s.Key)
 		out <- meter.Gauge(l.lag, lag.Seconds(), s.Key)
 	}
 }

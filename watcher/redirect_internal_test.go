@@ -47,8 +47,8 @@ func TestTokenStaysWithTheAPIServer(t *testing.T) {
 			go func() { done <- c.Run(ctx) }()
 			defer func() { cancel(); <-done }()
 			for ctx.Err() == nil {
-				if failing, _ := c.Failing(); len(failing) > 0 {
-					return failing[0].Err
+				if err := c.States()[0].Failed; err != nil {
+					return err
 				}
 				time.Sleep(time.Millisecond)
 			}

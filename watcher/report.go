@@ -167,29 +167,30 @@ func (r *reporter) pacedTroubles(now, storageUp time.Time) (all []trouble) {
 // least was not answered, and those of kinds. While the apiserver is away, and until the
 // kinds have tried again, theirs are consequences; apiserverUp is when it was last away.
 func (r *reporter) watchTroubles(now, apiserverUp time.Time) (apiserver, kinds []trouble) {
-	failing, of := r.collector.Failing()
+	failing := r.collector.States()
 	if r.definitions != nil {
-		f, n := r.definitions.Failing()
-		failing, of = append(failing, f...), of+n
+		failing = append(failing, r.definitions.States()...)
 	}
+	of := len(failing)
+	failing = slices.DeleteFunc(failing, func(s collector.State) bool { return s.Failed == nil })
 	silent := time.Duration(math.MaxInt64) // the apiserver as a whole
 	for _, f := range failing {
 		silent = min(silent, f.Silent)
-		if len(failing) == of && !f.Refused && (apiserver == nil || f.Since.Before(apiserver[0].since)) {
-			apiserver = []trouble{{since: f.Since, err: f.Err, tell: now.Sub(f.Since) >= brief}}
+		if len(failing) == of && !f.Refused() && (apiserver == nil || f.Since.Before(apiserver[0].since)) {
+			apiserver = []trouble{{since: f.Since, err: f.Failed, tell: now.Sub(f.Since) >= brief}}
 		}
 	}
 	if apiserver != nil {
 		apiserver[0].silent = silent
 	}
 	for _, f := range failing {
-		forbidden := apierrors.IsForbidden(f.Err)
+		forbidden := apierrors.IsForbidden(f.Failed)
 		if forbidden {
-			f.Err = fmt.Errorf("%w; \"k8s-watch rbac\" prints the rights it needs", f.Err)
+			f.Failed = fmt.Errorf("%w; \"k8s-watch rbac\" prints the rights it needs", f.Failed)
 		}
-		lost := forbidden || apierrors.IsUnauthorized(f.Err) || f.Silent >= collector.LostAfter
-		lost = lost && now.Sub(f.Since) >= together && (f.Refused || now.Sub(apiserverUp) >= longestPause)
-		kinds = append(kinds, trouble{f.Key, f.Since, f.Err, lost && apiserver == nil, f.Silent})
+		lost := forbidden || apierrors.IsUnauthorized(f.Failed) || f.Silent >= collector.LostAfter
+		lost = lost && now.Sub(f.Since) >= together && (f.Refused() || now.Sub(apiserverUp) >= longestPause)
+		kinds = append(kinds, trouble{f.Key, f.Since, f.Failed, lost && apiserver == nil, f.Silent})
 	}
 	return apiserver, kinds
 }

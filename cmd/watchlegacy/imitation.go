@@ -107,8 +107,12 @@ func discover(ctx context.Context, cfg config.Config, filter config.Filter, kube
 		return nil, err
 	}
 	defer d.Close()
-	for {
-		found, err := d.Resources(ctx, watcher.Wanted(cfg, filter))
+	for wanted := watcher.Wanted(cfg, filter); ; {
+		var found []collector.Resource
+		groups, err := d.GroupsOf(ctx, wanted.WantsVersion)
+		if err == nil {
+			found, err = wanted.Resources(groups)
+		}
 		if err == nil || lifecycle.Pause(ctx, discoverPause) != nil {
 			return found, nil
 		}

@@ -8,8 +8,7 @@ import (
 
 const hex = "0123456789abcdef"
 
-// AppendString appends s as a JSON string, quotes included. Bytes that are not
-// UTF-8 become U+FFFD.
+// AppendString appends s as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0

@@ -2,9 +2,8 @@ package jsonscan
 
 import "hash/maphash"
 
-// Interner makes strings of bytes and reuses those seen lately. It is a bounded,
-// direct-mapped cache: a miss costs an allocation, never memory that stays. It is
-// not safe for concurrent use.
+// Interner makes strings of bytes and reuses those seen lately. It is a bounded, direct-mapped cache: a miss costs an
+// allocation, never memory that stays. It is not safe for concurrent use.
 type Interner struct {
 	seed  maphash.Seed
 	slots [internSlots]string

@@ -22,21 +22,11 @@ func (s *Scanner) ValueWithin(limit int) (Range, error) {
 		s.pos = end
 		return Range{start, end}, nil
 	}
-	// If the limit is what stopped the scan, it gets further without one.
-	limited := s.err
-	if s.value(start, 0) >= 0 || offsetOf(s.err) > offsetOf(limited) {
+	var syntax *SyntaxError
+	if errors.As(s.err, &syntax) && syntax.Msg == tooDeep {
 		return Range{}, ErrTooDeep
 	}
-	return Range{}, limited
-}
-
-// offsetOf is where a scan stopped; that of an unexpected end is beyond all others.
-func offsetOf(err error) int {
-	var syntax *SyntaxError
-	if errors.As(err, &syntax) {
-		return syntax.Offset
-	}
-	return int(^uint(0) >> 1)
+	return Range{}, s.err
 }
 
 // ValidWithin returns nil if b is exactly one value that nests at most limit levels
@@ -49,8 +39,7 @@ func ValidWithin(b []byte, limit int) error {
 	return s.End()
 }
 
-// Object consumes an object. It calls visit with each key; visit must consume the
-// value, which comes next.
+// Object consumes an object. It calls visit with each key; visit must consume the value, which comes next.
 func (s *Scanner) Object(visit func(key Str) error) error {
 	more, err := s.EnterObject()
 	for err == nil && more {
@@ -105,9 +94,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 
 var errStop = errors.New("iteration stopped")
 
-// Lookup follows keys through nested objects of a valid value and returns the value
-// they lead to, nil if they lead nowhere. Of equal keys the last one counts, as in
-// encoding/json.
+// Lookup follows keys through nested objects of a valid value and returns the value they lead to, nil if they lead
+// nowhere. Of equal keys the last one counts, as in encoding/json.
 func Lookup(b []byte, keys ...string) []byte {
 	for _, want := range keys {
 		var found []byte

@@ -7,12 +7,10 @@ import (
 	"unsafe"
 )
 
-// MaxDepth is the deepest nesting of arrays and objects that is accepted, the
-// same as encoding/json's.
+// MaxDepth is the deepest nesting of arrays and objects that is accepted, the same as encoding/json's.
 const MaxDepth = 10000
 
-// ErrUnexpectedEnd says that the text ends inside a value: reading more may help,
-// whereas a SyntaxError is final.
+// ErrUnexpectedEnd says that the text ends inside a value: reading more may help, whereas a SyntaxError is final.
 var ErrUnexpectedEnd = errors.New("unexpected end of JSON")
 
 // SyntaxError is text that no continuation can turn into JSON.
@@ -92,8 +90,7 @@ func At(b []byte, pos int) Scanner { return Scanner{b: b, pos: pos} }
 // Pos is the offset of the next byte.
 func (s *Scanner) Pos() int { return s.pos }
 
-// Spaced reports whether white space was passed between tokens so far, that is,
-// whether the text is not compact.
+// Spaced reports whether white space was passed between tokens so far, that is, whether the text is not compact.
 func (s *Scanner) Spaced() bool { return s.spaced }
 
 // Peek passes white space and returns the next byte without consuming it.
@@ -204,8 +201,7 @@ func (s *Scanner) Key() (Str, error) {
 	return key, s.Expect(':')
 }
 
-// NextMember consumes the comma behind a member and returns true, or the closing
-// brace and returns false.
+// NextMember consumes the comma behind a member and returns true, or the closing brace and returns false.
 func (s *Scanner) NextMember() (more bool, err error) { return s.next('}') }
 
 // NextElement is NextMember for an array.

@@ -36,6 +36,8 @@ func (s *Scanner) short() int {
 // would be too large to be inlined, and scanning half as fast again.
 const misplaced = "a control character between tokens"
 
+const tooDeep = "nested too deeply"
+
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // space passes white space from i and stops at the first other byte.
@@ -82,7 +84,7 @@ func (s *Scanner) value(i, depth int) int {
 // the byte behind the opening bracket.
 func (s *Scanner) members(i, depth int, end byte) int {
 	if depth > MaxDepth {
-		return s.bad(i, "nested too deeply")
+		return s.bad(i, tooDeep)
 	}
 	if i = s.space(i); i < 0 {
 		return -1
@@ -133,10 +135,9 @@ const (
 	highs = 0x8080808080808080
 )
 
-// str passes a string's content and its closing quote, from the byte behind the
-// opening quote. Eight bytes at a time: a byte below 0x20, a quote or a backslash
-// sets the high bit of its lane. Borrows spoil only lanes above the lowest hit,
-// which is the one that counts.
+// str passes a string's content and its closing quote, from the byte behind the opening quote. Eight bytes at a time:
+// a byte below 0x20, a quote or a backslash sets the high bit of its lane. Borrows spoil only lanes above the lowest
+// hit, which is the one that counts.
 func (s *Scanner) str(i int) int {
 	b := s.b
 	for {

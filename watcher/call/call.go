@@ -1,5 +1,4 @@
-// Package call does one HTTP request whose body and answer fit in memory, as the
-// watcher's small clients need it.
+// Package call does one HTTP request whose body and answer fit in memory, as the watcher's small clients need it.
 package call
 
 import (

@@ -21,15 +21,13 @@ const (
 
 var errTooLong = fmt.Errorf("one value is longer than %d bytes", maxValue)
 
-// valueError is text that was read and cannot be understood, as opposed to a failure
-// to read.
+// valueError is text that was read and cannot be understood, as opposed to a failure to read.
 type valueError struct{ err error }
 
 func (e *valueError) Error() string { return e.err.Error() }
 func (e *valueError) Unwrap() error { return e.err }
 
-// buffer reads JSON values from a stream. What it hands out is valid until the next
-// call.
+// buffer reads JSON values from a stream. What it hands out is valid until the next call.
 type buffer struct {
 	src  io.Reader
 	b    []byte
@@ -112,9 +110,8 @@ func (f *buffer) parse(step func(s *jsonscan.Scanner, b []byte) error) error {
 	}
 }
 
-// mayEnd reports whether a value may be complete now that fresh has come. Without
-// it, each piece of a large object would have the whole scanned again. A frame of a
-// watch ends in a brace and, from an apiserver, a line break.
+// mayEnd reports whether a value may be complete now that fresh has come: a large object is not scanned again for each
+// piece. A frame of a watch ends in a brace and, from an apiserver, a line break.
 func (f *buffer) mayEnd(fresh []byte) bool {
 	if f.atLeast > 1 || bytes.IndexByte(fresh, '\n') >= 0 {
 		return true

@@ -86,8 +86,7 @@ func (a *bulkAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// update sends one change after another as an apiserver does: each by itself, in
-// time, late ones at once.
+// update sends one change after another as an apiserver does: each by itself, in time, late ones at once.
 func (a *bulkAPI) update(out *bufio.Writer, flush func(), ctx context.Context) {
 	began := time.Now()
 	for k := range a.updates {

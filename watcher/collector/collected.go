@@ -1,8 +1,6 @@
 package collector
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -53,8 +51,7 @@ func (c *collected) Get(key object.Key) (*object.Object, bool) {
 	return k.store.get(nameOf(key))
 }
 
-// List returns the objects of a kind in no order, nil for a kind that is not
-// collected.
+// List returns the objects of a kind in no order, nil for a kind that is not collected.
 func (c *collected) List(kind string) []*object.Object {
 	k := c.kind(kind)
 	if k == nil {
@@ -88,22 +85,6 @@ func (c *collected) Unsynced() []Resource {
 		}
 	}
 	return waiting
-}
-
-// WaitForSync blocks until every kind of this moment is synced or removed.
-func (c *collected) WaitForSync(ctx context.Context) error {
-	c.mu.Lock()
-	kinds := c.snapshot()
-	c.mu.Unlock()
-	for _, k := range kinds {
-		select {
-		case <-k.store.synced:
-		case <-k.done:
-		case <-ctx.Done():
-			return fmt.Errorf("wait for the first list of %s: %w", k.resource, context.Cause(ctx))
-		}
-	}
-	return nil
 }
 
 // SyncedKinds are the keys of the kinds whose first list is complete.

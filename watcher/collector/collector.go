@@ -141,9 +141,8 @@ func (c *Collector) AddResource(r Resource) error {
 	return nil
 }
 
-// RemoveResource stops collecting the kind with that key and forgets its objects.
-// No Delete is sent. It returns when the kind's watch has ended; no other kind is
-// touched.
+// RemoveResource stops collecting the kind with that key and forgets its objects, without a Delete. It returns when the
+// kind's watch has ended.
 func (c *Collector) RemoveResource(key string) error {
 	c.mu.Lock()
 	k, known := c.kinds[key]
@@ -160,10 +159,8 @@ func (c *Collector) RemoveResource(key string) error {
 	return nil
 }
 
-// MoveResource collects the kind with r's key from another version of its API. What is
-// cached stays and is sent again in the new version; what went meanwhile is deleted. Group,
-// kind and scope must stay what they were. The view of the former version ends; there is
-// another one for the new.
+// MoveResource collects the kind with r's key from another version of its API. What is cached is sent again in the new
+// version; what went meanwhile is deleted. The view ends; there is another one for the new version.
 func (c *Collector) MoveResource(r Resource) error {
 	if err := r.Validate(); err != nil {
 		return err

@@ -153,9 +153,7 @@ func TestBlockedKindHoldsBackNoOther(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- col.Run(ctx) }()
+	end := runs(t, col)
 	<-s.blocked
 	if err := col.WaitForSync(t.Context()); err != nil {
 		t.Fatal(err)
@@ -167,24 +165,34 @@ func TestBlockedKindHoldsBackNoOther(t *testing.T) {
 	if _, ok := col.Get(object.Key{Kind: "Pod", Namespace: "a", Name: "p"}); !ok {
 		t.Error("a blocked sink keeps the store from filling")
 	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	end()
 	if err := col.Run(t.Context()); !errors.Is(err, collector.ErrRunTwice) {
 		t.Errorf("second Run: %v", err)
 	}
 }
 
-// TestStreamingListFallsBack to a plain list when it hangs or ends early.
+// TestStreamingListFallsBack to a plain list, and is not asked for again: when it hangs, ends early or with an error, or
+// has no closing bookmark among live changes.
 func TestStreamingListFallsBack(t *testing.T) {
-	const item = `{"type":"ADDED","object":{"metadata":{"name":"p","namespace":"a","uid":"u1","resourceVersion":"101"}}}` + "\n"
+	const item = `{"metadata":{"name":"p","namespace":"a","uid":"u1","resourceVersion":"101"}}`
 	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
 		"hangs": func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		},
-		"ends early": func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, item) },
+		"ends early": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprint(w, `{"type":"ADDED","object":`+item+"}\n")
+		},
+		"ends with an error": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprint(w, `{"type":"ERROR","object":`+statusJSON(410, "Expired", "")+"}\n")
+		},
+		"has no bookmark": func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				_, _ = fmt.Fprint(w, `{"type":"MODIFIED","object":`+item+"}\n")
+				w.(http.Flusher).Flush()
+				time.Sleep(5 * time.Millisecond)
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newFakeAPI(t)
@@ -196,7 +204,7 @@ func TestStreamingListFallsBack(t *testing.T) {
 				}
 				return streams
 			}
-			h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, InitialIdle: 50 * time.Millisecond})
+			h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, InitialIdle: 100 * time.Millisecond})
 			h.expect("put Pod/a/p u1")
 			if got := h.api.seen()[:2]; !slices.Equal(got, []string{"STREAM pods rv=", "LIST pods rv=0"}) {
 				t.Errorf("requests: %v", got)
@@ -220,8 +228,7 @@ func TestSilentWatchIsRenewed(t *testing.T) {
 	}
 }
 
-// TestBusyServerNamesTheTime: a request comes again when the apiserver wants it, not
-// when the backoff of lists says.
+// TestBusyServerNamesTheTime: a request comes again when the apiserver wants it, not when the backoff of lists says.
 func TestBusyServerNamesTheTime(t *testing.T) {
 	api := newFakeAPI(t)
 	api.put("pods", "a/p", "u1", "")
@@ -309,9 +316,7 @@ func TestForbiddenKindHarmsNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	collector.FastRetry(col)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- col.Run(ctx) }()
+	end := runs(t, col)
 	api.put("pods", "a/q", "u2", "")
 	if e := <-s; show(e) != "put Pod/a/q u2" {
 		t.Error(show(e))
@@ -329,10 +334,7 @@ func TestForbiddenKindHarmsNoOther(t *testing.T) {
 			t.Fatalf("log:\n%s", log.String())
 		}
 	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	end()
 	if text := log.String(); strings.Contains(text, "canary") || !strings.Contains(text, "Pod/a/p") || !strings.Contains(text, `"kind":"Secret"`) {
 		t.Errorf("log:\n%s", text)
 	}

@@ -21,9 +21,8 @@ type Resource struct {
 	Namespaced     bool
 	// LabelSelector narrows LIST and WATCH; any form that the apiserver accepts.
 	LabelSelector string
-	// KeyKind is the kind under which objects are cached, stored and counted. Empty
-	// means Kind, or Event.group for an Event that is not Kubernetes' own. It differs where
-	// two groups have a kind of the same name; see AssignKeyKinds.
+	// KeyKind is the kind under which objects are cached, stored and counted. Empty means Kind, or Event.group
+	// for an Event that is not Kubernetes' own; see AssignKeyKinds.
 	KeyKind string
 }
 
@@ -73,9 +72,8 @@ func (r Resource) Validate() error {
 
 // Default times of Config.
 const (
-	// DefaultWatchIdle is the longest silence of a watch. An apiserver sends a
-	// bookmark only once a minute, and 2 s before a watch's time is up; so each watch
-	// is asked for less time than this, and a healthy quiet one ends by itself.
+	// DefaultWatchIdle is the longest silence of a watch. An apiserver sends a bookmark once a minute, and 2 s before
+	// a watch's time is up: a watch is asked for less, and a healthy quiet one ends by itself.
 	DefaultWatchIdle = 55 * time.Second
 	// DefaultListIdle is how long a LIST may take to start, or pause.
 	DefaultListIdle = 60 * time.Second
@@ -96,11 +94,9 @@ type Config struct {
 	// WatchIdle, ListIdle and InitialIdle end a connection on which nothing arrived
 	// for that long; 0 takes the default, negative never ends it.
 	WatchIdle, ListIdle, InitialIdle time.Duration
-	// ReadPace is the most time between two reads of a connection that had nothing more
-	// to give at the first; 0 takes the default, negative never waits. An apiserver
-	// writes each event by itself, and waking up for each costs more than decoding it. A
-	// change that comes alone is read at once; of a bulk transfer so much is waited for
-	// as fills the buffer.
+	// ReadPace is the most time between two reads of a connection that the first has drained, of a bulk transfer until
+	// the buffer is full; 0 takes the default, negative never waits. An apiserver writes each event by itself, and
+	// waking up costs more than decoding. A change that comes alone is read at once.
 	ReadPace time.Duration
 	// Pack keeps cached objects compressed: a fifth of the memory or less, and less
 	// CPU too. Readers of an object's content must then use its methods, not Raw.

@@ -21,8 +21,7 @@ const (
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// metered makes connections that count their bytes on the wire, TLS and headers
-// included, and read in large pieces.
+// metered makes connections that count their bytes on the wire, TLS and headers included, and read in large pieces.
 func metered(dial dialFunc, pace time.Duration, in, out *atomic.Int64) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)

@@ -153,8 +153,7 @@ func (w *window) send(n int) {
 	}
 }
 
-// TestPaceDoesNotSlowABulkTransfer: 100 MB at 200 MB/s, which a full pace between
-// reads would hold to 50 MB/s.
+// TestPaceDoesNotSlowABulkTransfer: 100 MB at 200 MB/s, which a full pace between reads would hold to 50 MB/s.
 func TestPaceDoesNotSlowABulkTransfer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &window{}

@@ -222,8 +222,7 @@ func (d *decoder) list(f *buffer) (*itemList, error) {
 	return list, nil
 }
 
-// listMember passes one member of the list, or for items its opening bracket; more
-// then says whether an item follows.
+// listMember passes one member of the list, or for items its opening bracket; more then says whether an item follows.
 func (d *decoder) listMember(s *jsonscan.Scanner, b []byte, list *itemList) (inItems, more bool, err error) {
 	key, err := s.Key()
 	if err != nil {

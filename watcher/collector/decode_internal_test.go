@@ -60,8 +60,7 @@ var frames = []string{
 	`{"type":"ADDED","object":{"metadata":{"name":"a"},"data":"x"}}`, `{"type":"NEW","object":{}}`, `{"type":"ADDED"}`, `{"type":7,"object":{}}`, `{"type":"ADDED","object":null}`, `[]`, `{`, ` `, `{"type":"ADDED","object":{"metadata":{}}}`,
 }
 
-// FuzzFrames: whatever arrives, in whatever pieces, reads the same and never as
-// something that is no JSON.
+// FuzzFrames: whatever arrives, in whatever pieces, reads the same and never as something that is no JSON.
 func FuzzFrames(f *testing.F) {
 	for i, frame := range frames {
 		f.Add([]byte(frame))

@@ -5,14 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
 
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-// Definitions is the resource of which a Follower takes the events.
+// Definitions is the resource of which Kinds takes the events.
 var Definitions = Resource{
 	Group: "apiextensions.k8s.io", Version: "v1", Name: "customresourcedefinitions", Kind: "CustomResourceDefinition",
 }
@@ -59,82 +58,61 @@ func ReadDefinition(raw []byte) (Definition, error) {
 	return d, nil
 }
 
-// definer takes the custom resources.
-type definer interface {
-	Define(map[string]*Resource)
-	Undefine(name string)
-}
-
-var _ definer = (*Kinds)(nil)
-
-// FollowerConfig configures a Follower.
-type FollowerConfig struct {
+// Custom says which custom resources are to be collected (contract §4).
+type Custom struct {
 	WhiteList      []string          // group/version
 	Namespaced     bool              // leave cluster-scoped kinds out
 	LabelSelectors map[string]string // by kind
-	// All are the definitions that there are. At the first event they are taken at once, so
-	// that the kinds under which theirs are stored do not depend on their order. Nil: none.
-	All    func() []*object.Object
-	Logger *slog.Logger
+	// All are the definitions that there are. At the first event they are taken at once, so that the kinds under which
+	// theirs are stored do not depend on their order. Nil: none.
+	All func() []*object.Object
 }
 
-// Follower is the CRDWatcher: it takes the events of the CustomResourceDefinitions, as the Sink of a
-// collector, one after the other, and says which custom resources are to be collected. A definition is
-// followed when it is established and its storage version, as group/version, is in the white list
-// (contract §4).
-type Follower struct {
-	cfg    FollowerConfig
-	to     definer
-	primed bool
-}
+var _ Sink = (*Kinds)(nil)
 
-var _ Sink = (*Follower)(nil)
-
-// NewFollower makes a Follower that reports to to.
-func NewFollower(cfg FollowerConfig, to definer) *Follower { return &Follower{cfg: cfg, to: to} }
-
-// Enqueue implements Sink. A definition that cannot be used is logged
-// and left out; it never holds the others back.
-func (f *Follower) Enqueue(_ context.Context, e pipeline.Event) error {
+// Enqueue makes Kinds the CRDWatcher, the Sink of a collector of CustomResourceDefinitions. One that cannot be used is
+// logged and left out; it never holds the others back.
+func (k *Kinds) Enqueue(_ context.Context, e pipeline.Event) error {
 	if e.Action == pipeline.Delete {
-		f.to.Undefine(e.Key.Name)
+		k.undefine(e.Key.Name)
 		return nil
 	}
 	changes := map[string]*Resource{}
-	if !f.primed && f.cfg.All != nil {
-		for _, o := range f.cfg.All() {
-			changes[o.Key.Name] = f.resource(o)
+	if !k.primed && k.set.Custom.All != nil {
+		for _, o := range k.set.Custom.All() {
+			changes[o.Key.Name] = k.resource(o)
 		}
 	}
-	f.primed = true
-	changes[e.Key.Name] = f.resource(e.Object)
-	f.to.Define(changes)
+	k.primed = true
+	changes[e.Key.Name] = k.resource(e.Object)
+	k.define(changes)
 	return nil
 }
 
 // resource returns what to collect for a definition, nil for none.
-func (f *Follower) resource(o *object.Object) *Resource {
-	r, err := f.wanted(o.JSON())
+func (k *Kinds) resource(o *object.Object) *Resource {
+	r, err := k.set.Custom.wanted(o.JSON())
 	if err != nil {
-		f.cfg.Logger.Warn("CustomResourceDefinition ignored", "name", o.Key.Name, "error", err)
+		k.set.Logger.Warn("CustomResourceDefinition ignored", "name", o.Key.Name, "error", err)
 		return nil
 	}
 	return r
 }
 
-// wanted is the resource to collect for a definition, nil for none.
-func (f *Follower) wanted(raw []byte) (*Resource, error) {
+// wanted is the resource to collect for a definition, nil for none: one that is established and whose storage version
+// is in the white list.
+func (c Custom) wanted(raw []byte) (*Resource, error) {
 	d, err := ReadDefinition(raw)
 	if err != nil {
 		return nil, err
 	}
 	r := d.Resource
 	i := slices.IndexFunc(d.Versions, func(v DefinedVersion) bool {
-		return v.Storage && slices.Contains(f.cfg.WhiteList, r.Group+"/"+v.Name)
+		return v.Storage && slices.Contains(c.WhiteList, r.Group+"/"+v.Name)
 	})
-	if !d.Established || i < 0 || !d.Versions[i].Served || f.cfg.Namespaced && !r.Namespaced {
+	if !d.Established || i < 0 || !d.Versions[i].Served || c.Namespaced && !r.Namespaced {
 		return nil, nil
 	}
-	r.Version, r.LabelSelector = d.Versions[i].Name, f.cfg.LabelSelectors[r.Kind]
+	r.Version, r.LabelSelector = d.Versions[i].Name, c.LabelSelectors[r.Kind]
 	return &r, r.Validate()
 }

@@ -2,31 +2,29 @@ package collector
 
 import (
 	"fmt"
-	"log/slog"
-	"maps"
-	"slices"
+	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-// told records what a watcher says, in order.
-type told struct{ log []string }
-
-func (k *told) Define(changes map[string]*Resource) {
-	for _, name := range slices.Sorted(maps.Keys(changes)) {
-		line := name + ": none"
-		if r := changes[name]; r != nil {
-			line = name + ": " + r.String()
+// follows is Kinds that follows definitions, and what they have it collect.
+func follows(t *testing.T, custom Custom) (*Kinds, func() string) {
+	k, err := NewKinds(KindsSettings{
+		To: &collection{}, Custom: custom, Logger: discard, Added: func(string) {}, Removed: func(string) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, func() string {
+		var all []string
+		for _, r := range k.set.To.Resources() {
+			all = append(all, r.String())
 		}
-		k.log = append(k.log, line)
+		return strings.Join(all, " ")
 	}
 }
-
-func (k *told) Undefine(name string) { k.log = append(k.log, name+": gone") }
 
 func definitionOf(kind, group, scope, versions string, established bool) *object.Object {
 	status := "False"
@@ -55,28 +53,23 @@ func TestFollowsDefinitions(t *testing.T) {
 		"added, changed and removed": {
 			{o: definitionOf("Thing", "x.io", "Namespaced", both(true, false), true), want: "x.io/v1beta1/Thing"},
 			{o: definitionOf("Thing", "x.io", "Namespaced", both(false, true), true), want: "x.io/v1/Thing"},
-			{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", false, true), true), want: "none"},
+			{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", false, true), true), want: ""},
 			{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), true), want: "x.io/v1/Thing"},
-			{o: definitionOf("Thing", "x.io", "Namespaced", "", true), gone: true, want: "gone"},
+			{o: definitionOf("Thing", "x.io", "Namespaced", "", true), gone: true, want: ""},
 		},
-		"not in the white list": {{o: definitionOf("Thing", "x.io", "Namespaced", version("v2", true, true), true), want: "none"}},
-		"not established":       {{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), false), want: "none"}},
-		"unreadable":            {{o: &object.Object{Key: object.Key{Name: "things.x.io"}, Raw: []byte(`{"spec":7}`)}, want: "none"}},
+		"not in the white list": {{o: definitionOf("Thing", "x.io", "Namespaced", version("v2", true, true), true), want: ""}},
+		"not established":       {{o: definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), false), want: ""}},
+		"unreadable":            {{o: &object.Object{Key: object.Key{Name: "things.x.io"}, Raw: []byte(`{"spec":7}`)}, want: ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var k told
-			w := NewFollower(FollowerConfig{WhiteList: []string{"x.io/v1", "x.io/v1beta1"}, Logger: slog.New(slog.DiscardHandler)}, &k)
+			k, collects := follows(t, Custom{WhiteList: []string{"x.io/v1", "x.io/v1beta1"}})
 			for i, s := range steps {
-				k.log = nil
 				e := pipeline.Event{Action: pipeline.Put, Key: s.o.Key, Object: s.o}
 				if s.gone {
 					e.Action, e.Object = pipeline.Delete, nil
 				}
-				if err := w.Enqueue(t.Context(), e); err != nil {
-					t.Fatal(err)
-				}
-				if d := cmp.Diff([]string{"things.x.io: " + s.want}, k.log); d != "" {
-					t.Errorf("step %d: %s", i, d)
+				if err := k.Enqueue(t.Context(), e); err != nil || collects() != s.want {
+					t.Errorf("step %d: collects %q, want %q, %v", i, collects(), s.want, err)
 				}
 			}
 		})
@@ -89,25 +82,23 @@ func TestTakesAllAtOnce(t *testing.T) {
 		definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), true),
 		definitionOf("Thing", "y.io", "Namespaced", version("v1", true, true), true),
 	}
-	var k told
-	w := NewFollower(FollowerConfig{WhiteList: []string{"x.io/v1", "y.io/v1"}, Logger: slog.New(slog.DiscardHandler), All: func() []*object.Object { return all }}, &k)
-	for i, want := range []int{2, 3} {
-		if err := w.Enqueue(t.Context(), pipeline.Event{Action: pipeline.Put, Key: all[1].Key, Object: all[1]}); err != nil || len(k.log) != want {
-			t.Errorf("event %d: %v, %v", i, k.log, err)
-		}
+	k, collects := follows(t, Custom{WhiteList: []string{"x.io/v1", "y.io/v1"}, All: func() []*object.Object { return all }})
+	err := k.Enqueue(t.Context(), pipeline.Event{Action: pipeline.Put, Key: all[1].Key, Object: all[1]})
+	if want := "x.io/v1/Thing y.io/v1/Thing"; err != nil || collects() != want {
+		t.Errorf("collects %q, want %q, %v", collects(), want, err)
 	}
 }
 
 func TestOneNamespaceLeavesClusterScopeOut(t *testing.T) {
-	w := NewFollower(FollowerConfig{WhiteList: []string{"x.io/v1"}, Namespaced: true}, nil)
-	if r, err := w.wanted(definitionOf("Thing", "x.io", "Cluster", version("v1", true, true), true).Raw); err != nil || r != nil {
+	c := Custom{WhiteList: []string{"x.io/v1"}, Namespaced: true}
+	if r, err := c.wanted(definitionOf("Thing", "x.io", "Cluster", version("v1", true, true), true).Raw); err != nil || r != nil {
 		t.Errorf("%v, %v", r, err)
 	}
 }
 
 func FuzzWanted(f *testing.F) {
 	f.Add(definitionOf("Thing", "x.io", "Namespaced", version("v1", true, true), true).Raw)
-	w := NewFollower(FollowerConfig{WhiteList: []string{"x.io/v1"}}, nil)
+	w := Custom{WhiteList: []string{"x.io/v1"}}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if r, err := w.wanted(raw); err == nil && r != nil && r.Validate() != nil {
 			t.Errorf("wants an unusable resource: %+v", r)

@@ -16,8 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// maxDiscovery bounds a discovery answer. A cluster with a thousand CRDs answers
-// about 2 MiB.
+// maxDiscovery bounds a discovery answer. A cluster with a thousand CRDs answers about 2 MiB.
 const maxDiscovery = 64 << 20
 
 // acceptDiscovery asks for all groups in one answer, or else for their names.
@@ -44,9 +43,8 @@ func (e *DiscoveryError) Unwrap() []error { return slices.Collect(maps.Values(e.
 // errStale is the apiserver's own word on a group it cannot reach.
 var errStale = errors.New("the apiserver has no current answer of the group's server")
 
-// Discovery asks an apiserver what it serves. It talks plain HTTP: client-go's
-// discovery client links every API type into the program, which costs 9 MiB of
-// resident memory (measured with v0.36.3).
+// Discovery asks an apiserver what it serves. client-go's discovery client links every API type into the program: 9 MiB
+// of resident memory (measured with v0.36.3).
 type Discovery struct{ conn *connection }
 
 // NewDiscovery makes a client. Nothing is requested yet.
@@ -62,8 +60,7 @@ func NewDiscovery(cfg *rest.Config) (*Discovery, error) {
 	return &Discovery{conn}, nil
 }
 
-// APIGroup is a group with its versions, the preferred one first. The core group has no
-// name.
+// APIGroup is a group with its versions, the preferred one first. The core group has no name.
 type APIGroup struct {
 	Name     string
 	Versions []APIVersion
@@ -120,19 +117,8 @@ func (d *Discovery) GroupsOf(ctx context.Context, wanted func(gv string) bool) (
 	return groups, nil
 }
 
-// Resources returns, of every resource that the filter lets through, the version that the
-// cluster prefers among those of the white list, with key kinds assigned, sorted. When
-// some groups cannot be learned it returns the others together with a *DiscoveryError; the
-// caller should ask again.
-func (d *Discovery) Resources(ctx context.Context, f DiscoveryFilter) ([]Resource, error) {
-	groups, err := d.GroupsOf(ctx, f.WantsVersion)
-	if err != nil {
-		return nil, err
-	}
-	return f.Resources(groups)
-}
-
-// Resources selects from a discovery answer; see Discovery.Resources.
+// Resources returns, of every resource that the filter lets through, the version that the cluster prefers among those
+// of the white list, with key kinds, sorted; if some groups could not be learned, beside a *DiscoveryError.
 func (f DiscoveryFilter) Resources(groups []APIGroup) ([]Resource, error) {
 	broken := map[string]error{}
 	var all []Resource

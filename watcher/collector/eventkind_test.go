@@ -42,10 +42,9 @@ func TestRefusalWithoutMessage(t *testing.T) {
 				return true
 			}
 			h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
-			h.eventually("a failure", func() bool { f, _ := h.Failing(); return len(f) == 1 })
-			f, _ := h.Failing()
-			if got := f[0].Err.Error(); got != tc.want || !f[0].Refused {
-				t.Errorf("got %q, refused %v, want %q", got, f[0].Refused, tc.want)
+			h.eventually("a failure", func() bool { return h.States()[0].Failed != nil })
+			if s := h.States()[0]; s.Failed.Error() != tc.want || !s.Refused() {
+				t.Errorf("got %q, refused %v, want %q", s.Failed, s.Refused(), tc.want)
 			}
 		})
 	}

@@ -1,6 +1,8 @@
 package collector
 
 import (
+	"context"
+	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -13,4 +15,20 @@ func FastRetry(c *Collector) {
 		k.verifier.quick = true
 		k.backoff = c.backoff
 	}
+}
+
+// WaitForSync blocks until every kind of this moment is synced or removed.
+func (c *collected) WaitForSync(ctx context.Context) error {
+	c.mu.Lock()
+	kinds := c.snapshot()
+	c.mu.Unlock()
+	for _, k := range kinds {
+		select {
+		case <-k.store.synced:
+		case <-k.done:
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the first list of %s: %w", k.resource, context.Cause(ctx))
+		}
+	}
+	return nil
 }

@@ -64,8 +64,7 @@ func (f *fakeAPI) notify() {
 	f.changed = make(chan struct{})
 }
 
-// put writes an object; rest are more members of metadata and of the object, such
-// as `"labels":{}` or `|"spec":{}`.
+// put writes an object; rest are more members of metadata and of the object, such as `"labels":{}` or `|"spec":{}`.
 func (f *fakeAPI) put(plural, key, uid, rest string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

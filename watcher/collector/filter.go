@@ -8,8 +8,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-// Reasons for which a received event is not handed to the Sink, the values of the
-// label reason.
+// Reasons for which a received event is not handed to the Sink, the values of the label reason.
 const (
 	ReasonUnchanged   = "unchanged"      // the version is in the store already
 	ReasonStale       = "stale"          // older than what the store holds

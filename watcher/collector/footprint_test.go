@@ -180,8 +180,7 @@ func decoding(t *testing.T, n int) float64 {
 	return cpuSeconds() - began
 }
 
-// TestFootprint holds the cost of the first sync of 10,000 pods of 3 KiB, and of
-// 100,000.
+// TestFootprint holds the cost of the first sync of 10,000 pods of 3 KiB, and of 100,000.
 func TestFootprint(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		t.Skip("starts processes that cache 100,000 objects; their figures say nothing under the race detector")

@@ -72,23 +72,25 @@ func startWith(t *testing.T, api *fakeAPI, c collector.Config, first func(kind s
 	}
 	collector.FastRetry(col)
 	h.Collector = col
+	h.stop = runs(t, col)
+	return h
+}
+
+// runs runs a collector until the function that it returns is called, or the test ends.
+func runs(t *testing.T, col *collector.Collector) (end func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- col.Run(ctx) }()
-	h.stop = func() {
+	end = func() {
 		cancel()
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Errorf("Run: %v", err)
-			}
-			done <- nil
-		case <-time.After(10 * time.Second):
-			t.Error("Run did not return")
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
 		}
+		done <- nil
 	}
-	t.Cleanup(h.stop)
-	return h
+	t.Cleanup(end)
+	return end
 }
 
 // logged is what a collector logs, without debugging.

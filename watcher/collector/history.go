@@ -17,8 +17,7 @@ var errOlderList = errors.New("the list is older than what was seen before: it c
 // believed: the cluster may have been restored from a backup.
 const maxBehind = time.Minute
 
-// history knows which versions of a kind were seen, and refuses older ones. store.order guards
-// what is not atomic.
+// history knows which versions of a kind were seen, and refuses older ones. store.order guards what is not atomic.
 type history struct {
 	// latest is the version up to which the kind's history was seen, and behind since
 	// when only older lists come; the zero time is never.
@@ -37,10 +36,8 @@ type history struct {
 	afresh atomic.Bool
 }
 
-// replayed reports whether a watch event about an object that is not in the store, or
-// there under another uid, was seen before. A watch delivers the changes of its kind in
-// the order of their versions; one that an apiserver with an older cache resumes delivers
-// some of them again, among them those of objects that are gone since.
+// replayed reports whether a watch event about an object that is not in the store, or there under another uid, was seen
+// before: an apiserver with an older cache that resumes a watch delivers changes again, also of objects that are gone.
 func (h *history) replayed(old, fresh *object.Object) bool {
 	seen := h.latest
 	h.latest = max(seen, fresh.ResourceVersion)

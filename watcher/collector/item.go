@@ -55,8 +55,7 @@ type itemMeta struct {
 	i *item
 }
 
-// GetName also gives unreadable objects without a name distinct names, for client-go's store of a
-// streaming list.
+// GetName also gives unreadable objects without a name distinct names, for client-go's store of a streaming list.
 func (m itemMeta) GetName() string {
 	if bad := m.i.bad; bad != nil && m.i.obj.Key.Name == "" {
 		return "\x00" + strconv.Itoa(bad.index)

@@ -115,8 +115,7 @@ func (k *kind) reflector(logger *logr.Logger) *cache.Reflector {
 	})
 }
 
-// quiet makes debug lines of all that client-go logs: each try of each kind. What they
-// amount to, Failing says.
+// quiet makes debug lines of all that client-go logs: each try of each kind. What they amount to, Failing says.
 type quiet struct{ slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, _ slog.Level) bool {
@@ -173,9 +172,8 @@ func (k *kind) stop() {
 
 func (k *kind) synced() bool { return k.store.isSynced() }
 
-// stoppableClock is the real clock whose After also fires when a context of that moment
-// ends. The reflector waits for some of its delays, up to a minute, without a look at its
-// own.
+// stoppableClock is the real clock whose After also fires when a context of that moment ends: the reflector makes some
+// of its pauses, up to a minute, without a look at its own.
 type stoppableClock struct {
 	clock.RealClock
 	context func() context.Context

@@ -28,6 +28,7 @@ type KindsSettings struct {
 	To Collection
 	// WhiteList are the group/versions whose kinds keep their names before others.
 	WhiteList []string
+	Custom    Custom
 	// Added is called with the key of a kind that is collected, or collected from another
 	// version, from now on; Removed with one that no longer is.
 	Added, Removed func(key string)
@@ -35,19 +36,18 @@ type KindsSettings struct {
 	Logger         *slog.Logger
 }
 
-// Kinds decides which kinds are collected, from which version of their API, and under which kind the
-// objects of each are stored. Its methods may be called from several goroutines.
+// Kinds decides which kinds are collected, from which version of their API, and under which kind the objects of each
+// are stored. Its methods may be called from several goroutines.
 //
-//  1. It follows two sources: what discovery finds, and the CustomResourceDefinitions. A
-//     kind that both name is collected once, as its definition says.
-//  2. The kind in storage depends on what is collected and on the white list, not on the
-//     order in which it came: see AssignKeyKinds. One that must give up its name to a kind
-//     that came later is collected anew under the other name.
-//  3. A kind that discovery does not name any more is given up only if its group could be
-//     read, its watch is answered with 404, and both have been so for a while.
+//  1. A kind that both discovery and a CustomResourceDefinition name is collected as its definition says.
+//  2. The kind in storage does not depend on the order in which kinds came: see AssignKeyKinds. One that must give up
+//     its name to a later one is collected anew under the other.
+//  3. A kind that discovery no longer names is given up only if its group could be read, its watch is answered with
+//     404, and both have been so for a while.
 type Kinds struct {
 	set        KindsSettings
 	collisions prometheus.Gauge
+	primed     bool // of Enqueue
 
 	mu      sync.Mutex // guards the rest
 	listed  map[string]Resource
@@ -138,9 +138,8 @@ func (k *Kinds) Discovered(found []Resource, broken func(group string) bool) (ag
 	return again
 }
 
-// Define takes the resources that definitions ask for, by the definitions' names; nil is
-// none.
-func (k *Kinds) Define(changes map[string]*Resource) {
+// define takes the resources that definitions ask for, by the definitions' names; nil is none.
+func (k *Kinds) define(changes map[string]*Resource) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := maps.Clone(k.defined)
@@ -156,8 +155,8 @@ func (k *Kinds) Define(changes map[string]*Resource) {
 	}
 }
 
-// Undefine forgets what a definition asked for that is gone, and its kind with it.
-func (k *Kinds) Undefine(name string) {
+// undefine forgets what a definition asked for that is gone, and its kind with it.
+func (k *Kinds) undefine(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.defined, name)

@@ -70,8 +70,7 @@ func (c *collection) did(t *testing.T, what string, want ...string) {
 
 func intact(string) bool { return false }
 
-// TestGone: a kind is given up only if its group could be read, its watch is answered with
-// 404, and both for a while.
+// TestGone: a kind is given up only if its group could be read, its watch is answered with 404, and both for a while.
 func TestGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pods, thing := resource("", "v1", "Pod"), resource("x.io", "v1", "Thing")
@@ -96,7 +95,7 @@ func TestGone(t *testing.T) {
 		c.did(t, "not certain yet")
 		look("gone", without, intact, "remove Thing", "removed Thing")
 		look("back", []Resource{pods, thing}, intact, "add x.io/v1/Thing as Thing", "added Thing")
-		k.Undefine("things.x.io")
+		k.undefine("things.x.io")
 		c.did(t, "its definition is gone", "remove Thing", "removed Thing")
 	})
 }
@@ -123,8 +122,8 @@ func TestVersions(t *testing.T) {
 		c.notServed = true
 		k.Discovered([]Resource{v1}, intact)
 		c.did(t, "404", "move x.io/v1/Thing as Thing", "added Thing")
-		k.Define(map[string]*Resource{"things.x.io": &v2})
-		k.Define(map[string]*Resource{"things.x.io": &v2})
+		k.define(map[string]*Resource{"things.x.io": &v2})
+		k.define(map[string]*Resource{"things.x.io": &v2})
 		c.did(t, "as its definition says", "move x.io/v2/Thing as Thing", "added Thing")
 		k.Discovered([]Resource{v1}, intact)
 		c.did(t, "discovery says otherwise")
@@ -135,18 +134,18 @@ func TestVersions(t *testing.T) {
 func TestKeyKinds(t *testing.T) {
 	a, b, x := resource("a.io", "v1", "Pod"), resource("b.io", "v1", "Pod"), resource("x.io", "v1", "Pod")
 	k, c := newKinds(t)
-	k.Define(map[string]*Resource{"pods.b.io": &b})
+	k.define(map[string]*Resource{"pods.b.io": &b})
 	c.did(t, "alone", "add b.io/v1/Pod as Pod", "added Pod")
-	k.Define(map[string]*Resource{"pods.a.io": &a})
+	k.define(map[string]*Resource{"pods.a.io": &a})
 	c.did(t, "by name", "remove Pod", "add a.io/v1/Pod as Pod", "added Pod", "add b.io/v1/Pod as Pod.b.io", "added Pod.b.io")
 	k.Discovered([]Resource{x}, intact)
 	c.did(t, "white list first", "remove Pod", "add x.io/v1/Pod as Pod", "added Pod", "add a.io/v1/Pod as Pod.a.io", "added Pod.a.io")
-	k.Undefine("pods.a.io")
+	k.undefine("pods.a.io")
 	c.did(t, "gone", "remove Pod.a.io", "removed Pod.a.io")
-	k.Undefine("pods.x.io")
+	k.undefine("pods.x.io")
 	c.did(t, "alone again", "remove Pod.b.io", "remove Pod", "removed Pod.b.io", "add b.io/v1/Pod as Pod", "added Pod")
 	scoped := b
 	scoped.Namespaced = false
-	k.Define(map[string]*Resource{"pods.b.io": &scoped})
+	k.define(map[string]*Resource{"pods.b.io": &scoped})
 	c.did(t, "another scope", "remove Pod", "add b.io/v1/Pod as Pod", "added Pod")
 }

@@ -2,7 +2,6 @@ package collector
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -15,15 +14,13 @@ import (
 // failed, before the kind is reported as lost.
 const LostAfter = 15 * time.Second
 
-// life knows when the apiserver was last heard of a kind: by a complete list, by
-// the answer to a watch, by what came on it, or by its orderly end. Nothing comes on a watch
-// of a quiet kind but a bookmark a minute: its silence is older than an outage.
+// life knows when the apiserver was last heard of a kind: by a complete list, the answer to a watch, what came on it,
+// or its orderly end. On a quiet watch only a bookmark a minute comes: its silence is older than an outage.
 type life struct {
 	start  time.Time               // of the clock
 	last   atomic.Int64            // of the last sign of life, since start
 	failed atomic.Pointer[failure] // what ended the last try; nil while there is nothing
-	// refused is set while the apiserver shows an older state than was seen; then nothing
-	// counts as a sign of life.
+	// refused is set while the apiserver shows an older state than was seen; then nothing counts as a sign of life.
 	refused atomic.Bool
 	asks    func() // called at a 404
 }
@@ -115,48 +112,6 @@ func (c *collected) Lost() []error {
 	return lost
 }
 
-// Failing is a kind whose last list or watch failed.
-type Failing struct {
-	Key     string
-	Since   time.Time // of the first failure after the last sign of life
-	Silent  time.Duration
-	Err     error
-	Refused bool // the apiserver answered, with a status of 400 to 499
-}
-
-// Failing returns the kinds that fail, sorted by key, and how many kinds there are in all.
-func (c *collected) Failing() (failing []Failing, of int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	all := c.snapshot()
-	for _, k := range all {
-		if f := k.source.life.failed.Load(); f != nil {
-			var answer apierrors.APIStatus
-			refused := errors.As(f.err, &answer) && answer.Status().Code/100 == 4
-			failing = append(failing, Failing{k.store.kind, f.since, k.source.life.age(), f.err, refused})
-		}
-	}
-	return failing, len(all)
-}
-
-// Silence is how long ago the apiserver was last heard of a kind.
-type Silence struct {
-	Key     string
-	For     time.Duration
-	Failing bool // the last try failed
-}
-
-// Silences returns one per kind, sorted by key.
-func (c *collected) Silences() []Silence {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var all []Silence
-	for _, k := range c.snapshot() {
-		all = append(all, Silence{k.store.kind, k.source.life.age(), k.source.life.error() != nil})
-	}
-	return all
-}
-
 // NotServed reports whether the apiserver last answered a list or watch of the kind with
 // 404.
 func (c *collected) NotServed(key string) bool {
@@ -176,8 +131,7 @@ const (
 	afterFailing = 5 * time.Second // while its list fails
 )
 
-// waitFor returns when the first list of a kind is complete, the kind is not collected, or
-// the wait takes too long.
+// waitFor returns when the first list of a kind is complete, the kind is not collected, or the wait takes too long.
 func (c *collected) waitFor(ctx context.Context, key string, logger *slog.Logger) {
 	for start := time.Now(); ; {
 		k := c.kind(key)

@@ -60,11 +60,11 @@ func TestBrokenLists(t *testing.T) {
 		return true
 	}
 	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, PlainList: true})
-	h.eventually("failing", func() bool { return h.Silences()[0].Failing })
-	before := h.Silences()[0].For
+	h.eventually("failing", func() bool { return h.States()[0].Failed != nil })
+	before := h.States()[0].Silent
 	tries := len(api.seen())
 	h.eventually("tried again", func() bool { return len(api.seen()) > tries+2 })
-	if s := h.Silences()[0]; !s.Failing || s.For <= before {
+	if s := h.States()[0]; s.Failed == nil || s.Silent <= before {
 		t.Errorf("silent for %s before, then %+v", before, s)
 	}
 }

@@ -22,10 +22,9 @@ const (
 	pagePause = 50 * time.Millisecond
 )
 
-// pages reads the metadata of a kind straight from the apiserver, one page in memory at a time, with pauses between
-// two, or with a limit of 1 that of its first object. The read is consistent: what it returns was true after it
-// began. Retry-After is obeyed. It returns the version of the list; if that expires before the last page, the
-// remaining pages are of a later one.
+// pages reads the metadata of a kind straight from the apiserver, one page in memory at a time with pauses between
+// them, or with a limit of 1 that of its first object. It is a consistent read, of the version that is returned; if
+// that expires before the last page, the remaining pages are of a later one.
 func (v *verifier) pages(ctx context.Context, r Resource, limit int64, pause time.Duration,
 	each func(b []byte, m *object.Meta, bad error) error) (version string, err error) {
 	s := &source{
@@ -54,8 +53,7 @@ func (v *verifier) pages(ctx context.Context, r Resource, limit int64, pause tim
 	}
 }
 
-// later returns the token for continuing an expired list at the current version, "" if the
-// apiserver gave none.
+// later returns the token for continuing an expired list at the current version, "" if the apiserver gave none.
 func later(err error) string {
 	var answer apierrors.APIStatus
 	if !apierrors.IsResourceExpired(err) || !errors.As(err, &answer) {

@@ -10,8 +10,7 @@ import (
 // 30 s, each with up to as much again by chance.
 var retry = wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Steps: 38, Factor: 2, Jitter: 1}
 
-// calm is how long list and watch must have gone on to count as healthy though no
-// event came; client-go's figure.
+// calm is how long list and watch must have gone on to count as healthy though no event came; client-go's figure.
 const calm = 2 * time.Minute
 
 // attempt describes one list and the watch after it.
@@ -21,11 +20,9 @@ type attempt struct {
 	events bool          // whether the list was complete and the watch delivered a change after it
 }
 
-// pause is how long a kind waits before it lists again. The wait doubles for as long
-// as attempts fail, as client-go's does. After an attempt that brought the list and a
-// change it is 2.4 to 3.6 s: the apiserver answers then, and the next change should not wait
-// for half a minute because a few watches ended within two minutes, which is all that
-// client-go looks at; but no apiserver should have to list more often than that.
+// pause is how long a kind waits before it lists again. The wait doubles while attempts fail, as client-go's does.
+// After one that brought the list and a change it is 2.4 to 3.6 s: client-go would double it for watches that merely
+// end early.
 type pause struct {
 	initial, current wait.Backoff
 }

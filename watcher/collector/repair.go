@@ -9,9 +9,8 @@ import (
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-// Expected returns the state that storage should hold of an object; false where it
-// should hold none, because there is no such object or a filter keeps it back. The Sink
-// has that state already.
+// Expected returns the state that storage should hold of an object, which the Sink has already; false for none, because
+// there is no such object or a filter keeps it back.
 func (c *Collector) Expected(key object.Key) (*object.Object, bool) {
 	k := c.kind(key.Kind)
 	if k == nil || !k.store.wanted(key) {
@@ -31,10 +30,8 @@ func (c *Collector) ExpectedKeys(kind string) []object.Key {
 	return k.store.wantedKeys()
 }
 
-// Repair hands the latest state of an object to the Sink again, or its deletion
-// where storage should hold none. It takes its place among the events of the
-// watch: a change that the watch delivers later is handed over later. A key of a
-// kind that is not collected is deleted; one whose kind has not synced is refused.
+// Repair hands the latest state of an object to the Sink again, or its deletion where storage should hold none, in
+// order with the watch. A key of a kind that is not collected is deleted; one whose kind has not synced is refused.
 func (c *Collector) Repair(ctx context.Context, key object.Key) error {
 	k := c.kind(key.Kind)
 	if k == nil {
@@ -46,9 +43,8 @@ func (c *Collector) Repair(ctx context.Context, key object.Key) error {
 	return k.store.repair(ctx, key)
 }
 
-// Remove hands a deletion to the Sink of what no object of a collected kind can be the
-// cause of: a key of a kind that is not collected, or of the cluster scope where the
-// kind has namespaces.
+// Remove hands over a deletion of what no object of a collected kind can have caused: a key of a kind that is not
+// collected, or of the cluster scope where the kind has namespaces.
 func (c *Collector) Remove(ctx context.Context, key object.Key, uid string) error {
 	c.metrics.received.WithLabelValues(key.Kind).Inc() // no gauges: the kind may be collected no more
 	return c.sink.Enqueue(ctx, pipeline.Event{Action: pipeline.Delete, Key: key, UID: uid, Received: time.Now()})

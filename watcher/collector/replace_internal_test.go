@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"testing"
@@ -9,19 +8,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/watchbench/watchbench/watcher/object"
-	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-// replaced lists n objects into a store and returns how many bytes one Replace of them
-// takes per object, beyond the list itself. again: they are in the store already, but for
-// one that is gone.
+// replaced lists n objects into a store and returns how many bytes one Replace of them takes per object, beyond the
+// list itself. again: they are in the store already, but for one that is gone.
 func replaced(t testing.TB, n int, again bool) float64 {
 	t.Helper()
 	m, err := newMetrics(prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Collector{metrics: m, logger: discard, sink: nobody{}}
+	c := &Collector{metrics: m, logger: discard, sink: Discard}
 	st := c.newKind(Resource{Version: "v1", Name: "pods", Kind: "Pod", Namespaced: true}).store
 	st.ctx = t.Context()
 	list := make([]any, n)
@@ -71,8 +68,3 @@ func BenchmarkReplace(b *testing.B) {
 		})
 	}
 }
-
-// nobody takes everything and keeps nothing.
-type nobody struct{}
-
-func (nobody) Enqueue(context.Context, pipeline.Event) error { return nil }

@@ -1,7 +1,6 @@
 package collector_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -18,15 +17,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/watcher/collector"
-	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-type silent struct{}
-
-func (silent) Enqueue(context.Context, pipeline.Event) error { return nil }
-
-// outage is an apiserver that answers one streaming list, and from then on as answer says; nil
-// is more of the same.
+// outage is an apiserver that answers one streaming list, and from then on as answer says; nil is more of the same.
 type outage struct {
 	tries  atomic.Int32
 	end    chan struct{} // a value ends a watch
@@ -57,20 +50,12 @@ func (o *outage) RoundTrip(req *http.Request) (*http.Response, error) {
 func over(t *testing.T, api http.RoundTripper, c collector.Config) *collector.Collector {
 	t.Helper()
 	client := &rest.Config{Host: "http://cluster.example", Transport: api}
-	col, err := collector.New(c, collector.Settings{Client: client, Sink: silent{}})
+	col, err := collector.New(c, collector.Settings{Client: client, Sink: collector.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
 	col.Retry("Pod") // before Run: nothing
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- col.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	runs(t, col)
 	return col
 }
 
@@ -96,8 +81,7 @@ func TestEndedWatchIsBroken(t *testing.T) {
 	})
 }
 
-// TestRetryEndsAPause, those of client-go's reflector and those between its tries, once a
-// second.
+// TestRetryEndsAPause, those of client-go's reflector and those between its tries, once a second.
 func TestRetryEndsAPause(t *testing.T) {
 	handlers := utilruntime.ErrorHandlers
 	utilruntime.ErrorHandlers = nil // they sleep by a clock that virtual time sets back
@@ -275,8 +259,7 @@ func TestAnswerThatIsNoList(t *testing.T) {
 	})
 }
 
-// TestObjectOnTwoPages: that a list has as many items as the store does not mean that nothing is
-// gone.
+// TestObjectOnTwoPages: that a list has as many items as the store does not mean that nothing is gone.
 func TestObjectOnTwoPages(t *testing.T) {
 	api := newFakeAPI(t)
 	api.plain = true
@@ -302,8 +285,7 @@ func TestObjectOnTwoPages(t *testing.T) {
 	h.expect("delete Pod/n/c u-c", "put Pod/n/a u-a", "put Pod/n/b u-b")
 }
 
-// TestPageThatNamesItself: a list without an end is an error that says so, not one that is read
-// until memory is full.
+// TestPageThatNamesItself: a list without an end is an error that says so, not one that is read until memory is full.
 func TestPageThatNamesItself(t *testing.T) {
 	api := newFakeAPI(t)
 	api.plain = true
@@ -320,8 +302,8 @@ func TestPageThatNamesItself(t *testing.T) {
 	}
 	h := start(t, api, collector.Config{Resources: []collector.Resource{pods}})
 	h.eventually("refusal", func() bool {
-		failing, _ := h.Failing()
-		return len(failing) == 1 && strings.Contains(failing[0].Err.Error(), "names itself")
+		err := h.States()[0].Failed
+		return err != nil && strings.Contains(err.Error(), "names itself")
 	})
 	if n := pages.Load(); n > 100 {
 		t.Errorf("%d pages were read", n)

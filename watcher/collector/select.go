@@ -12,8 +12,7 @@ type GroupKinds struct {
 	Kinds        []string
 }
 
-// DiscoveryFilter says which discovered resources are collected (contract §2.6 and
-// §7.2).
+// DiscoveryFilter says which discovered resources are collected (contract §2.6 and §7.2).
 type DiscoveryFilter struct {
 	GroupVersions []string     // white list; empty is nothing
 	Exceptions    []GroupKinds // black list
@@ -59,12 +58,10 @@ var moved = map[string][]string{
 	"events.k8s.io": {""},
 }
 
-// AssignKeyKinds gives each resource the kind under which it is stored, and sorts by
-// it. A kind that only one group has keeps its name, but for an Event that is not
-// Kubernetes' own. Where several have it, the
-// first keeps it in the order: those of the white list of group/versions, then all others;
-// among them core, groups of Kubernetes (without a dot, or under k8s.io), all others by
-// name. The rest become Kind.group. The same objects served from two groups are kept once.
+// AssignKeyKinds gives each resource the kind under which it is stored, and sorts by it. Of several groups with one
+// kind the first keeps its name: those of the white list before others; among them core, groups of Kubernetes
+// (without a dot, or under k8s.io), others by name. The rest become Kind.group. Objects that two groups serve are
+// kept once.
 func AssignKeyKinds(resources []Resource, whiteList []string) []Resource {
 	out := slices.Clone(resources)
 	slices.SortStableFunc(out, func(a, b Resource) int {

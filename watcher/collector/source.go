@@ -47,8 +47,7 @@ const (
 // errSamePage refuses a list without an end, which would be read until memory is full.
 var errSamePage = errors.New("the page names itself as the next one: the server does not page as it says")
 
-// source lists and watches one kind over HTTP. It takes the place of
-// client-go's typed clients below the reflector.
+// source lists and watches one kind over HTTP. It takes the place of client-go's typed clients below the reflector.
 type source struct {
 	conn      *connection
 	resource  Resource
@@ -215,9 +214,8 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	return w, nil
 }
 
-// watchSeconds is how long a watch is asked for that may be silent for idle: 70 to 90 %
-// of that, by chance (0 to 1), so that kinds do not all come back at once. Those that
-// began together are spread over 10 to 90 %.
+// watchSeconds is how long a watch is asked for that may be silent for idle: 70 to 90 % of that by chance (0 to 1),
+// 10 to 90 % for kinds that began together, so that they do not all come back at once.
 func watchSeconds(idle time.Duration, together bool, chance float64) int64 {
 	from := 0.7
 	if together {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// TestWatchSeconds: a healthy watch ends, and its last bookmark comes, before its
-// silence counts.
+// TestWatchSeconds: a healthy watch ends, and its last bookmark comes, before its silence counts.
 func TestWatchSeconds(t *testing.T) {
 	for _, tc := range []struct {
 		idle     time.Duration

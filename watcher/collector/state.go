@@ -7,36 +7,50 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
 // State is how a kind is followed at one moment.
 type State struct {
+	Key      string
 	Resource Resource
 	View     *view.View // nil: nobody reads it
 	Whole    bool       // all objects are cached: no selector or namespace limits them
 	Synced   bool       // the first list of this version of the API is cached
 	// Broken is the error that ended the last list or watch; nil while one goes on.
 	Broken  error
-	Heard   time.Time // when the apiserver was last heard of the kind; zero: never
-	Relists int64     // lists after the first
+	Heard   time.Time     // when the apiserver was last heard of the kind; zero: never
+	Silent  time.Duration // since then, or since the start
+	Relists int64         // lists after the first
+	Failed  error         // of the last list or watch; nil: it has not failed
+	Since   time.Time     // of the first failure after the last sign of life
+}
+
+// Refused reports whether the apiserver answered, with a status of 400 to 499.
+func (s *State) Refused() bool {
+	var answer apierrors.APIStatus
+	return errors.As(s.Failed, &answer) && answer.Status().Code/100 == 4
 }
 
 // errPaused is Broken between the end of a watch, whatever ended it, and the next list.
 var errPaused = errors.New("the watch has ended; the next list begins after a pause")
 
 func (k *kind) state() State {
+	l := k.source.life
 	s := State{
-		Resource: k.resource, View: k.store.view.Load(),
+		Key: k.store.kind, Resource: k.resource, View: k.store.view.Load(),
 		Whole:  k.whole,
-		Synced: k.synced() && !k.store.renew.Load(),
-		Broken: k.source.life.error(), Relists: k.store.metrics.relisted.Load(),
+		Synced: k.synced() && !k.store.renew.Load(), Silent: l.age(), Relists: k.store.metrics.relisted.Load(),
 	}
-	if s.Broken == nil && k.pauses.under.Load() {
+	if f := l.failed.Load(); f != nil {
+		s.Broken, s.Failed, s.Since = f.err, f.err, f.since
+	} else if k.pauses.under.Load() {
 		s.Broken = errPaused
 	}
-	if last := k.source.life.last.Load(); last > 0 {
-		s.Heard = k.source.life.start.Add(time.Duration(last))
+	if last := l.last.Load(); last > 0 {
+		s.Heard = l.start.Add(time.Duration(last))
 	}
 	return s
 }
@@ -84,8 +98,7 @@ func (c *collected) Retry(key string) {
 // retryLeast is the least time between two pauses that Retry ends.
 const retryLeast = time.Second
 
-// pauses are those between the tries of a kind. Each waits for a context, which ends with
-// the run or before that.
+// pauses are those between the tries of a kind. Each waits for a context, which ends with the run or before that.
 type pauses struct {
 	under atomic.Bool // one outside of the reflector is under way
 

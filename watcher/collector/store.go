@@ -17,9 +17,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
-// Sink takes events. Enqueue blocks for as long as the pipeline's policy is to
-// block. From the call on the event is in the Sink's account: one that it refuses
-// with an error is counted there.
+// Sink takes events. Enqueue may block. From the call on the event is in the Sink's account, also if it is refused.
 type Sink interface {
 	Enqueue(ctx context.Context, e pipeline.Event) error
 }
@@ -36,9 +34,8 @@ type name struct{ namespace, name string }
 
 func nameOf(k object.Key) name { return name{k.Namespace, k.Name} }
 
-// store holds the latest version of each object of one kind, and turns what the
-// reflector reports into events. Only the reflector's goroutine changes it; any
-// goroutine may read.
+// store holds the latest version of each object of one kind, and makes events of what the reflector reports. Only the
+// reflector's goroutine changes it; any may read.
 type store struct {
 	contents
 	history // guarded by order
@@ -363,10 +360,8 @@ func (s *store) handOver(changes []change, gone []*object.Object, now time.Time,
 	}
 }
 
-// merge makes the store equal to a list of items and returns the differences. Beside the
-// store itself it needs memory for the differences and, where it is not the first list, for
-// a pointer to each object: that there are as many says nothing, since pages may show an
-// object twice.
+// merge makes the store equal to a list of items and returns the differences. It needs memory for those and, but for
+// the first list, a pointer to each object: pages may show one twice, so that equal numbers say nothing.
 func (s *store) merge(list []any) (changes []change, gone []*object.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -445,9 +440,8 @@ func (s *store) emitPut(old *object.Object, it *item, taken bool) {
 	})
 }
 
-// heartbeat reports whether fresh differs from old only by what a Node changes to
-// say that it is alive. Equality is transitive, so comparing with the version
-// before, sent or not, loses nothing.
+// heartbeat reports whether fresh differs from old, which need not have been sent, only by what a Node changes to say
+// that it is alive.
 func (s *store) heartbeat(old, fresh *object.Object) bool {
 	return s.resource.Kind == kindNode && s.resource.Group == "" &&
 		old != nil && old.HasContent() && old.UID == fresh.UID &&

@@ -15,9 +15,8 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// resultBuffer holds the events of one ReadPace at 3,000 events a second, and
-// some: the reflector wakes up once per read instead of once per event. What finds no
-// room stays in the socket, where it holds back the sender.
+// resultBuffer holds the events of one ReadPace at 3,000 a second: the reflector wakes up once per read instead of once
+// per event. What finds no room stays in the socket and holds back the sender.
 const resultBuffer = 64
 
 // early is how long before its time a watch ends only for a reason.
@@ -111,13 +110,9 @@ func (w *stream) place(it *item) {
 	}
 }
 
-// initially looks at an event that comes before the closing bookmark, and reports
-// false when the streaming list is over.
-//
-// Only additions are part of the list: after any other change it should be
-// complete; live changes must not keep a list open whose bookmark never comes. And
-// an error event ends the list for good: the reflector would ask for another one
-// without a pause.
+// initially looks at an event before the closing bookmark, and reports false when the streaming list is over. After any
+// change but an addition the list should be complete: live changes must not keep one open whose bookmark never comes.
+// An error event ends it for good, as the reflector would ask for another one without a pause.
 func (w *stream) initially(e watch.Event) bool {
 	switch e.Type {
 	case watch.Modified, watch.Deleted:
@@ -148,10 +143,8 @@ func (w *stream) send(e watch.Event) bool {
 	}
 }
 
-// end reports to the reflector why the watch is over. For a connection that merely ended
-// it is enough to close the channel: the next watch goes on from the last version.
-// Bytes that make no sense are an error, after which the reflector lists again; so
-// is an incomplete streaming list, after which it lists in pages.
+// end reports to the reflector why the watch is over. After a connection that merely ended the next watch goes on
+// from the last version; after bytes that make no sense it lists again, after an incomplete streaming list in pages.
 func (w *stream) end(err error) {
 	logger := w.source.logger
 	if w.ctx.Err() != nil {
@@ -175,8 +168,7 @@ func (w *stream) end(err error) {
 		w.fail(http.StatusInternalServerError, metav1.StatusReasonUnknown, err.Error())
 		return
 	case errors.Is(context.Cause(w.request), errIdle) && w.list && !w.initial:
-		// A quiet kind, most likely: the reflector asked for minutes, and the first
-		// bookmark takes one.
+		// A quiet kind, most likely: the reflector asked for minutes, and the first bookmark takes one.
 		logger.Debug("watch ended: nothing arrived since the list", "for", w.guard.limit)
 	case errors.Is(context.Cause(w.request), errIdle):
 		w.source.life.fail(w.request, errIdle)

@@ -61,6 +61,5 @@ func (c *connection) get(ctx context.Context, path string, query url.Values, acc
 	return c.client.Do(req)
 }
 
-// closeIdle ends the connections that are kept for a next request, behind whatever
-// client-go has wrapped around them.
+// closeIdle ends the connections that are kept for a next request, behind whatever client-go has wrapped around them.
 func (c *connection) closeIdle() { utilnet.CloseIdleConnectionsFor(c.client.Transport) }

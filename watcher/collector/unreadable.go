@@ -94,8 +94,7 @@ func (s *store) allRead(skipped int64) {
 	}
 }
 
-// mayBeUnread reports whether an object that is not cached may exist and be unreadable. The
-// caller holds order.
+// mayBeUnread reports whether an object that is not cached may exist and be unreadable. The caller holds order.
 func (s *store) mayBeUnread(key object.Key) bool {
 	n := nameOf(key)
 	return covers(s.unread, n) && s.peek(n) == nil && s.wanted(key)

@@ -10,8 +10,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// set puts the text of an object in the place of whatever is there, for lists alone; "" takes
-// it away.
+// set puts the text of an object in the place of whatever is there, for lists alone; "" takes it away.
 func (f *fakeAPI) set(plural, key, object string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,8 +132,7 @@ func TestUnreadableDeletesNothing(t *testing.T) {
 	}
 }
 
-// TestUnreadableInWatch: a change that cannot be decoded is left out; the watch goes on, and
-// resumes where it can.
+// TestUnreadableInWatch: a change that cannot be decoded is left out; the watch goes on, and resumes where it can.
 func TestUnreadableInWatch(t *testing.T) {
 	api := newFakeAPI(t)
 	api.put("pods", "a/p", "u", "")

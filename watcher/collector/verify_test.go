@@ -20,9 +20,8 @@ func (h *harness) differences(what string) float64 {
 	return h.metric("k8swatch_cache_differences_total", "kind=Pod", "difference="+what)
 }
 
-// TestRestoredCluster: a cluster that is put back to an earlier version is listed again and
-// taken as it is, when its watches break or end, though the watch at the old version is opened
-// and silent there.
+// TestRestoredCluster: a cluster that is put back to an earlier version is listed again and taken as it is, when its
+// watches break or end, though the watch at the old version is opened and silent there.
 func TestRestoredCluster(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -19,7 +19,7 @@ func BenchmarkUpdate(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			c := &Collector{metrics: m, logger: discard, sink: nobody{}}
+			c := &Collector{metrics: m, logger: discard, sink: Discard}
 			if name != "none" {
 				c.view = func(Resource) *view.View { return view.New(view.Config{}) }
 			}

@@ -53,15 +53,7 @@ func collectShown(t *testing.T, api *fakeAPI, c collector.Config) (*collector.Co
 	}
 	s.view = col.View
 	collector.FastRetry(col)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- col.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
+	runs(t, col)
 	return col, s
 }
 
@@ -298,40 +290,5 @@ func TestViewsOfMovedAndRemovedKinds(t *testing.T) {
 	ended(now)
 	if _, ok := col.State("Pod"); ok || col.View("Pod") != nil || len(col.States()) != 0 {
 		t.Error("a removed kind has a view")
-	}
-}
-
-// TestWithoutAView nothing changes: who wants none for a kind, or for any, gets the same
-// events.
-func TestWithoutAView(t *testing.T) {
-	for name, views := range map[string]func(collector.Resource) *view.View{"nil": nil, "returns nil": func(collector.Resource) *view.View { return nil }} {
-		t.Run(name, func(t *testing.T) {
-			api := newFakeAPI(t)
-			api.put("pods", "a/p", "u1", "")
-			s := make(sink)
-			col, err := collector.New(collector.Config{Resources: []collector.Resource{pods}}, collector.Settings{Client: &rest.Config{Host: api.url}, Sink: s, View: views})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithCancel(t.Context())
-			done := make(chan error, 1)
-			go func() { done <- col.Run(ctx) }()
-			got := []string{show(<-s)}
-			api.put("pods", "a/p", "u1", "")
-			got = append(got, show(<-s))
-			api.send("pods", bookmarkFrame("Pod", 500, false))
-			api.delete("pods", "a/p")
-			got = append(got, show(<-s))
-			if d := cmp.Diff([]string{"put Pod/a/p u1", "put Pod/a/p u1", "delete Pod/a/p u1"}, got); d != "" {
-				t.Error(d)
-			}
-			if st, ok := col.State("Pod"); !ok || st.View != nil || col.View("Pod") != nil || !st.Synced {
-				t.Errorf("%+v", st)
-			}
-			cancel()
-			if err := <-done; err != nil {
-				t.Error(err)
-			}
-		})
 	}
 }

@@ -46,8 +46,7 @@ type Config struct {
 // question whether a write may leave and the write.
 const margin = time.Second
 
-// For gives the times for leaders whose writes may be applied until so long after
-// they were sent.
+// For gives the times for leaders whose writes may be applied until so long after they were sent.
 func For(lastWrite time.Duration) Config {
 	c := Config{RenewDeadline: 5 * time.Second, RetryPeriod: 2 * time.Second, RequestTimeout: 1500 * time.Millisecond,
 		LastWrite: lastWrite}
@@ -55,8 +54,7 @@ func For(lastWrite time.Duration) Config {
 	return c
 }
 
-// wholeSeconds rounds up: a Lease knows no parts of a second, and must not be shorter
-// than it was meant.
+// wholeSeconds rounds up: a Lease knows no parts of a second, and must not be shorter than it was meant.
 func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
 
 // Elector takes part in one election.
@@ -70,8 +68,7 @@ type Elector struct {
 	trouble atomic.Pointer[trouble] // nil while the Lease can be asked for
 	reached atomic.Bool             // the Lease could be asked for at least once
 
-	// What was last seen of the Lease, and when it was seen to change. Only Run's
-	// goroutine uses them.
+	// What was last seen of the Lease, and when it was seen to change. Only Run's goroutine uses them.
 	seen   spec
 	seenAt time.Time
 	held   *lease
@@ -146,11 +143,9 @@ func (e *Elector) Permit() error {
 // Refused is how often Permit has refused.
 func (e *Elector) Refused() uint64 { return e.refused.Load() }
 
-// Run waits for the Lease, then calls lead with a context that ends with ctx, or at
-// once (lifecycle.AtOnce) when the Lease is lost. It keeps the Lease until lead has
-// returned, and gives it back then. It returns lead's error, or ErrLost, or a
-// *tls.CertificateVerificationError if the first answer comes from a server that cannot be
-// trusted; later that is an outage.
+// Run waits for the Lease, then calls lead with a context that ends with ctx, or at once (lifecycle.AtOnce) when the
+// Lease is lost. It keeps the Lease until lead has returned, and gives it back. It returns lead's error, ErrLost, or
+// a *tls.CertificateVerificationError if the first answer comes from a server that cannot be trusted.
 func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) error {
 	if e.ran.Swap(true) {
 		return errors.New("leader election: Run called twice")
@@ -335,8 +330,7 @@ func ifWon(le *lease, err error) (*lease, error) {
 	return le, err
 }
 
-// release lets the next leader begin at once, or when what was sent last has been
-// applied.
+// release lets the next leader begin at once, or when what was sent last has been applied.
 func (e *Elector) release() {
 	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.RetryPeriod)
 	defer cancel()

@@ -126,6 +126,19 @@ func (w *watch) lead(id string, after time.Duration) func(context.Context) error
 
 func (w *watch) count() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.terms) }
 
+// runs has an elector take part until the function that it returns is called, which gives Run's error, or the test ends.
+func runs(t *testing.T, e *Elector, lead func(context.Context) error) (end func() error, done chan error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done = make(chan error, 1)
+	go func() { done <- e.Run(ctx, lead) }()
+	t.Cleanup(cancel)
+	return func() error { cancel(); return <-done }, done
+}
+
+// untilEnd leads until it is to end.
+func untilEnd(ctx context.Context) error { <-ctx.Done(); return nil }
+
 // lastWrite is that of the watcher's default settings.
 const lastWrite = 10 * time.Second
 
@@ -144,17 +157,13 @@ func TestPartition(t *testing.T) {
 				s, w := &server{}, &watch{t: t, leading: map[string]bool{}}
 				link := &link{next: s, silent: silent}
 				a, b := elector("a", link), elector("b", s)
-				ctx, cancel := context.WithCancel(t.Context())
-				adone, bdone := make(chan error, 1), make(chan error, 1)
 				var stopped atomic.Pointer[time.Time]
-				go func() {
-					adone <- a.Run(ctx, func(ctx context.Context) error {
-						context.AfterFunc(ctx, func() { at := time.Now(); stopped.Store(&at) })
-						return w.lead("a", lastWrite)(ctx)
-					})
-				}()
+				_, adone := runs(t, a, func(ctx context.Context) error {
+					context.AfterFunc(ctx, func() { at := time.Now(); stopped.Store(&at) })
+					return w.lead("a", lastWrite)(ctx)
+				})
 				synctest.Wait()
-				go func() { bdone <- b.Run(ctx, w.lead("b", 0)) }()
+				endB, _ := runs(t, b, w.lead("b", 0))
 				time.Sleep(30*time.Second + at)
 				link.cut(true)
 				began := time.Now()
@@ -170,8 +179,7 @@ func TestPartition(t *testing.T) {
 				if d := time.Since(began); d > 18*time.Second {
 					t.Errorf("take-over after %s, want 18 s at most", d)
 				}
-				cancel()
-				if err := <-bdone; err != nil {
+				if err := endB(); err != nil {
 					t.Error(err)
 				}
 			})
@@ -179,8 +187,7 @@ func TestPartition(t *testing.T) {
 	}
 }
 
-// link is the way to the apiserver: where it is cut, requests are refused or, silent,
-// never answered.
+// link is the way to the apiserver: where it is cut, requests are refused or, silent, never answered.
 type link struct {
 	server
 	next   http.RoundTripper
@@ -206,17 +213,15 @@ func TestSeesAnotherHolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		a := elector("a", s)
-		done, cut := make(chan error, 1), make(chan bool, 1)
-		go func() {
-			done <- a.Run(t.Context(), func(ctx context.Context) error {
-				<-ctx.Done()
-				if a.Permit() == nil {
-					t.Error("a write may leave beside another holder's")
-				}
-				cut <- lifecycle.EndedAtOnce(ctx)
-				return nil
-			})
-		}()
+		cut := make(chan bool, 1)
+		_, done := runs(t, a, func(ctx context.Context) error {
+			<-ctx.Done()
+			if a.Permit() == nil {
+				t.Error("a write may leave beside another holder's")
+			}
+			cut <- lifecycle.EndedAtOnce(ctx)
+			return nil
+		})
 		time.Sleep(31 * time.Second)
 		s.edit(func(le *lease) { le.Spec.HolderIdentity = "b" })
 		began := time.Now()
@@ -240,11 +245,9 @@ func TestFrozen(t *testing.T) {
 		thaw := make(chan struct{})
 		freezer := &freezer{next: s, thaw: thaw}
 		a, b := elector("a", freezer), elector("b", s)
-		ctx, cancel := context.WithCancel(t.Context())
-		adone, bdone := make(chan error, 1), make(chan error, 1)
-		go func() { adone <- a.Run(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }) }()
+		_, adone := runs(t, a, untilEnd)
 		time.Sleep(time.Second)
-		go func() { bdone <- b.Run(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }) }()
+		endB, _ := runs(t, b, untilEnd)
 		time.Sleep(9 * time.Second)
 		if err := a.Permit(); err != nil {
 			t.Fatal(err)
@@ -263,8 +266,7 @@ func TestFrozen(t *testing.T) {
 		if err := <-adone; !errors.Is(err, ErrLost) {
 			t.Error(err)
 		}
-		cancel()
-		<-bdone
+		_ = endB()
 	})
 }
 
@@ -291,17 +293,14 @@ func TestSleepCounts(t *testing.T) {
 	}
 }
 
-// A Lease that was deleted is not free before it would have expired, and its holder
-// makes it again.
+// A Lease that was deleted is not free before it would have expired, and its holder makes it again.
 func TestDeletedLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, w := &server{}, &watch{t: t, leading: map[string]bool{}}
 		a, b := elector("a", s), elector("b", s)
-		ctx, cancel := context.WithCancel(t.Context())
-		adone, bdone := make(chan error, 1), make(chan error, 1)
-		go func() { adone <- a.Run(ctx, w.lead("a", 0)) }()
+		endA, _ := runs(t, a, w.lead("a", 0))
 		synctest.Wait()
-		go func() { bdone <- b.Run(ctx, w.lead("b", 0)) }()
+		endB, _ := runs(t, b, w.lead("b", 0))
 		for range 20 {
 			time.Sleep(3100 * time.Millisecond)
 			s.edit(nil)
@@ -309,8 +308,7 @@ func TestDeletedLease(t *testing.T) {
 		if w.count() != 1 || !a.Leading() {
 			t.Errorf("terms %v", w.terms)
 		}
-		cancel()
-		if err := errors.Join(<-adone, <-bdone); err != nil {
+		if err := errors.Join(endB(), endA()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -324,18 +322,14 @@ func TestOrderlyEnd(t *testing.T) {
 			s, w := &server{}, &watch{t: t, leading: map[string]bool{}}
 			a, b := elector("a", s), elector("b", s)
 			a.cfg.Settling = func() time.Duration { return tc.settling }
-			actx, stopA := context.WithCancel(t.Context())
-			bctx, stopB := context.WithCancel(t.Context())
-			adone, bdone := make(chan error, 1), make(chan error, 1)
-			go func() { adone <- a.Run(actx, w.lead("a", tc.drain)) }()
+			endA, _ := runs(t, a, w.lead("a", tc.drain))
 			synctest.Wait()
-			go func() { bdone <- b.Run(bctx, w.lead("b", 0)) }()
+			endB, _ := runs(t, b, w.lead("b", 0))
 			time.Sleep(30 * time.Second)
 			if w.count() != 1 || !a.Leading() || b.Leading() {
 				t.Fatalf("terms %v", w.terms)
 			}
-			stopA()
-			if err := <-adone; err != nil {
+			if err := endA(); err != nil {
 				t.Error(err)
 			}
 			ended := time.Now()
@@ -345,8 +339,7 @@ func TestOrderlyEnd(t *testing.T) {
 			if d := time.Since(ended); d < tc.settling || d > tc.settling+3*time.Second {
 				t.Errorf("%+v: the next one leads after %s", tc, d)
 			}
-			stopB()
-			if err := <-bdone; err != nil {
+			if err := endB(); err != nil {
 				t.Error(err)
 			}
 		})
@@ -379,9 +372,7 @@ func TestDeadConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }) }()
+	end, done := runs(t, e, untilEnd)
 	time.Sleep(time.Second)
 	if !e.Leading() {
 		t.Fatal("it does not lead")
@@ -392,8 +383,7 @@ func TestDeadConnection(t *testing.T) {
 		t.Fatalf("the term ended: %v", err)
 	case <-time.After(4 * time.Second):
 	}
-	cancel()
-	if err := <-done; err != nil {
+	if err := end(); err != nil {
 		t.Error(err)
 	}
 }
@@ -463,17 +453,14 @@ func (m *forbidden) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("no right")), Request: r}, nil
 }
 
-// A candidate that cannot ask for the Lease could never follow: it says so, in the log
-// once a minute.
+// A candidate that cannot ask for the Lease could never follow: it says so, in the log once a minute.
 func TestTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api, w := &forbidden{}, &watch{t: t, leading: map[string]bool{}}
 		var said strings.Builder
 		a := elector("a", api)
 		a.log = slog.New(slog.NewTextHandler(&said, nil))
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- a.Run(ctx, w.lead("a", 0)) }()
+		end, _ := runs(t, a, w.lead("a", 0))
 		if err := a.Trouble(); err == nil {
 			t.Error("no trouble before the first answer")
 		}
@@ -493,8 +480,7 @@ func TestTrouble(t *testing.T) {
 		if err := a.Trouble(); err != nil || !a.Leading() {
 			t.Errorf("with the right: leading %v, %v", a.Leading(), err)
 		}
-		cancel()
-		if err := <-done; err != nil {
+		if err := end(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -523,12 +509,9 @@ func TestRealLease(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- e.Run(ctx, w.lead(id, 0)) }()
+		end, _ := runs(t, e, w.lead(id, 0))
 		return e, func() {
-			cancel()
-			if err := <-done; err != nil {
+			if err := end(); err != nil {
 				t.Error(err)
 			}
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/call"
 )
 
-// lease is the part of coordination.k8s.io/v1 Lease that matters; what else an
-// object has is kept as it is.
+// lease is the part of coordination.k8s.io/v1 Lease that matters; what else an object has is kept as it is.
 type lease struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`

@@ -33,8 +33,7 @@ func BenchmarkBuild(b *testing.B) {
 	})
 }
 
-// TestScanAndStripAllocateOnce is the bound that the cost of a cached object rests
-// on: the cut list and the copy.
+// TestScanAndStripAllocateOnce is the bound that the cost of a cached object rests on: the cut list and the copy.
 func TestScanAndStripAllocateOnce(t *testing.T) {
 	raw := podJSON("web-1")
 	if n := testing.AllocsPerRun(100, func() { _, _ = object.StripManagedFields(raw) }); n > 2 {

@@ -40,8 +40,7 @@ func (m *member) passed(pos int, more, cut bool) jsonscan.Range {
 type matching bool
 
 const (
-	// exact: a segment is a key or an index; a path that cannot apply to the
-	// document's shape is an error.
+	// exact: a segment is a key or an index; a path that cannot apply to the document's shape is an error.
 	exact matching = false
 	// wild: "*" is any key or index; a path that does not apply finds nothing.
 	wild matching = true
@@ -49,8 +48,7 @@ const (
 
 const anySegment = "*"
 
-// PathError says that a field cannot be removed because the document has another
-// shape than the path expects.
+// PathError says that a field cannot be removed because the document has another shape than the path expects.
 type PathError struct {
 	Segment string // the first segment that does not fit
 	Found   string // the value at that place
@@ -67,9 +65,8 @@ type cutter struct {
 	out  []jsonscan.Range
 }
 
-// findCuts walks b once and returns, in ascending order, the ranges to cut so that
-// every field that one of the paths names is gone. Keys that stand twice are all
-// found. Absent fields are ignored.
+// findCuts returns, in ascending order, the ranges to cut so that every field that a path names is gone, also where
+// keys stand twice. Absent fields are ignored.
 func findCuts(b []byte, paths [][]string, mode matching) ([]jsonscan.Range, error) {
 	c := cutter{b: b, s: jsonscan.New(b), mode: mode}
 	if err := c.walk(paths); err != nil {

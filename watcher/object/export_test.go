@@ -8,11 +8,10 @@ import (
 
 // What follows lets tests reach the steps of Recipe.Build one by one.
 
-// Remove returns raw, compact, without the fields that the paths name: keys of
-// objects, decimal indexes of arrays (also as the last segment, which removes the
-// element). All paths refer to raw as it is given. It fails closed: a path that
-// meets a value of another shape is a *PathError and nothing is returned. An
-// absent field, a null on the way and an index past the end are no errors.
+// Remove returns raw, compact, without the fields that the paths name: keys of objects, decimal indexes of arrays
+// (also as the last segment, which removes the element). All paths refer to raw as it is given. It fails closed: a
+// path that meets a value of another shape is a *PathError and nothing is returned. An absent field, a null on the
+// way and an index past the end are no errors.
 func Remove(raw []byte, paths ...[]string) ([]byte, error) {
 	for _, p := range paths {
 		if len(p) == 0 {

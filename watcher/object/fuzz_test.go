@@ -201,8 +201,7 @@ func FuzzAnnotate(f *testing.F) {
 	})
 }
 
-// FuzzBuild holds the hot path to the promise: valid, compact, and different only
-// by what the recipe says.
+// FuzzBuild holds the hot path to the promise: valid, compact, and different only by what the recipe says.
 func FuzzBuild(f *testing.F) {
 	addInputs(f)
 	r := object.Recipe{APIVersion: "v1", Kind: "Pod", Masks: []object.Mask{{Path: []string{"spec", "containers", "0"}}, {Path: []string{"data"}}}}

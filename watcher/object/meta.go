@@ -11,9 +11,8 @@ import (
 // ErrNoName is the refusal of an object without metadata.name.
 var ErrNoName = errors.New("object has no metadata.name")
 
-// Meta is the result of one scan. Its strings share memory with the scanned bytes
-// and are valid until those are overwritten. Ranges cover the values, zero when the field is absent or null. Of a key
-// that stands twice the last counts, as in encoding/json.
+// Meta is the result of one scan. Its strings share memory with the scanned bytes. Ranges cover the values, zero for an
+// absent field or null. Of equal keys the last counts, as in encoding/json.
 type Meta struct {
 	APIVersion, Kind       string
 	Namespace, Name, UID   string

@@ -6,29 +6,22 @@ import (
 	"github.com/watchbench/watchbench/internal/pack"
 )
 
-// Object is one cluster object. It is immutable: holders may keep it,
-// and nobody may write to Raw.
-//
-// The strings of Key and UID never share memory with Raw, so that a queue that
-// keeps a key does not keep an object.
+// Object is one cluster object. It is immutable: holders may keep it, and nobody may write to Raw. Key and UID share no
+// memory with Raw, so that who keeps a key does not keep an object.
 type Object struct {
 	Key Key
 	UID string
-	// ResourceVersion is the number behind metadata.resourceVersion. Kubernetes
-	// 1.35 made it comparable within one resource type. 0 means that the server
-	// sent none or one that is not a number: such versions cannot be compared.
+	// ResourceVersion is the number behind metadata.resourceVersion, comparable within one resource type (Kubernetes
+	// 1.35). 0: the server sent none or one that is not a number.
 	ResourceVersion uint64
-	// Raw is the whole object as one compact JSON value, apiVersion and kind
-	// included, after the edits that do not depend on other objects
-	// (managedFields stripped, masked fields removed). It is nil while the object is
-	// packed: read JSON() instead.
+	// Raw is the whole object as one compact JSON value, managedFields stripped and masked fields removed. It is nil
+	// while the object is packed: read JSON() instead.
 	Raw []byte
 
 	packed pack.Text // compressed, instead of Raw
 }
 
-// With returns an object of the same identity and version with other content, which
-// it keeps.
+// With returns an object of the same identity and version with other content, which it keeps.
 func (o *Object) With(raw []byte) *Object {
 	return &Object{Key: o.Key, UID: o.UID, ResourceVersion: o.ResourceVersion, Raw: raw}
 }

@@ -19,8 +19,7 @@ func (o *Object) pack(p *Packer, b []byte, head string, cuts []jsonscan.Range) {
 // that was refused, of which only the identity is kept.
 func (o *Object) HasContent() bool { return o.Raw != nil || !o.packed.IsZero() }
 
-// JSON returns the whole object as one compact JSON value. It may be shared: nobody
-// may write to it.
+// JSON returns the whole object as one compact JSON value. It may be shared: nobody may write to it.
 func (o *Object) JSON() []byte {
 	if o.packed.IsZero() {
 		return o.Raw
@@ -28,9 +27,8 @@ func (o *Object) JSON() []byte {
 	return o.unpack(nil)
 }
 
-// Unpacked returns the object with its content as Raw, for repeated reads,
-// and the buffer that it is in: buf, or a larger one. With the next use of the buffer the
-// object returned ends. One that is not packed is returned as it is.
+// Unpacked returns the object with its content as Raw, for repeated reads, and the buffer that it is in: buf, or a
+// larger one. It ends with the next use of the buffer. One that is not packed is returned as it is.
 func (o *Object) Unpacked(buf []byte) (*Object, []byte) {
 	if o.packed.IsZero() {
 		return o, buf

@@ -136,8 +136,7 @@ func BenchmarkUnpack(b *testing.B) {
 	}
 }
 
-// Unpacked has the content that JSON has, and needs no memory for it in a buffer that is
-// large enough.
+// Unpacked has the content that JSON has, and needs no memory for it in a buffer that is large enough.
 func TestUnpacked(t *testing.T) {
 	recipe := object.Recipe{APIVersion: "v1", Kind: "Pod", Packer: &object.Packer{}}
 	var buf []byte

@@ -8,8 +8,7 @@ type Owner struct {
 	Controller                  bool
 }
 
-// Owners returns the owner references of raw in their order. The strings share
-// memory with raw.
+// Owners returns the owner references of raw in their order. The strings share memory with raw.
 func Owners(raw []byte) ([]Owner, error) {
 	m, err := Scan(raw)
 	if err != nil || m.OwnerReferences.Empty() {

@@ -15,17 +15,15 @@ type Recipe struct {
 	// APIVersion and Kind are put in front of an object that lacks them, as the
 	// items of a LIST do. Empty adds nothing.
 	APIVersion, Kind string
-	// Masks are fields to delete. If one cannot be applied, Build fails: the
-	// object must not travel on. With them go the places where the object repeats
-	// what they delete: see repeated.
+	// Masks are fields to delete, with the places where the object repeats them: see repeated. If one cannot be
+	// applied, Build fails: the object must not travel on.
 	Masks []Mask
 	// Packer compresses the objects, nil leaves them plain. Each kind has its own.
 	Packer *Packer
 }
 
-// Build copies the object that m describes out of b, prepared, into memory of its
-// own. kind is the kind of the key. prev, the cached version of the same object
-// if there is one, lends its strings.
+// Build copies the object that m describes out of b, prepared. kind is that of the key. prev, the cached version of the
+// same object if there is one, lends its strings.
 func (r *Recipe) Build(b []byte, m *Meta, kind string, prev *Object) (*Object, error) {
 	if m.Name == "" {
 		return nil, ErrNoName
@@ -123,9 +121,8 @@ func (r *Recipe) head(m *Meta, members bool) string {
 	return string(dst)
 }
 
-// setIdentity gives o strings that do not point into the scanned bytes. Name and
-// UID share one allocation, which all versions of an object share; namespaces are
-// interned for the process.
+// setIdentity gives o strings that do not point into the scanned bytes. Name and UID share one allocation, which all
+// versions of an object share; namespaces are interned.
 func (o *Object) setIdentity(m *Meta, kind string, prev *Object) {
 	o.Key.Kind = kind
 	if prev != nil && prev.Key.Name == m.Name && prev.Key.Namespace == m.Namespace && prev.UID == m.UID {

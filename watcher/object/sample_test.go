@@ -20,8 +20,7 @@ func decode(t testing.TB, raw []byte) any {
 	return v
 }
 
-// podJSON is a pod as an apiserver sends it: about 3 KiB and 1.6 KiB of
-// managedFields.
+// podJSON is a pod as an apiserver sends it: about 3 KiB and 1.6 KiB of managedFields.
 func podJSON(name string) []byte {
 	env := make([]string, 24)
 	for i := range env {

@@ -106,8 +106,7 @@ func annotate(raw []byte, metadata jsonscan.Range, pairs []Pair) ([]splice, erro
 	return splices, nil
 }
 
-// insertLast puts text, members, before the closing brace of the object at r, which must
-// be compact.
+// insertLast puts text, members, before the closing brace of the object at r, which must be compact.
 func insertLast(r jsonscan.Range, text []byte) splice {
 	if r.End-r.Start > len("{}") {
 		text = append([]byte{','}, text...)

@@ -37,8 +37,7 @@ func TestAppendVersion(t *testing.T) {
 	}
 }
 
-// TestContent reads the same as JSON, packed or not, and with a buffer that is large
-// enough allocates nothing.
+// TestContent reads the same as JSON, packed or not, and with a buffer that is large enough allocates nothing.
 func TestContent(t *testing.T) {
 	packed, plain := object.Recipe{Packer: &object.Packer{}}, object.Recipe{}
 	for _, o := range []*object.Object{build(t, &packed, variant(1, 1)), build(t, &plain, variant(1, 1))} {

@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAudit: what differs before and after the wait is named, what moves on meanwhile is not, and
-// nothing is changed.
+// TestAudit: what differs before and after the wait is named, what moves on meanwhile is not, and nothing is changed.
 func TestAudit(t *testing.T) {
 	for _, tc := range []struct {
 		name      string

@@ -14,9 +14,8 @@ import (
 // suspect is an object whose record seems to differ.
 type suspect struct {
 	object.Key
-	// uid is set for a record of the cluster scope that no object of its kind can have:
-	// the record is then meant by its uid alone, because storage takes a key without a
-	// namespace for one in any namespace (contract §1.5).
+	// uid is set for a record of the cluster scope that no object of its kind can have: storage takes a key without a
+	// namespace for one in any namespace, so the uid alone names it (contract §1.5).
 	uid string
 	// proven says that the page shows the record to be missing or older than expected, and
 	// that nothing was on its way meanwhile: it need not be read by itself.
@@ -65,8 +64,7 @@ func (s *Synchronizer) kind(ctx context.Context, kind string) (repaired, open in
 	return f.repaired, f.open, f.err
 }
 
-// settleAll examines suspects: those to be read a limited number at a time, the proven
-// ones one after the other.
+// settleAll examines suspects: those to be read a limited number at a time, the proven ones one after the other.
 func (s *Synchronizer) settleAll(ctx context.Context, kind string, suspects []suspect, f *findings) {
 	s.metrics.repairs.WithLabelValues(kind) // from 0, so that the first repair is an increase
 	waiting := s.metrics.waiting.WithLabelValues(kind)
@@ -142,9 +140,8 @@ func (s *Synchronizer) take(ctx context.Context, f *findings, x suspect) {
 	f.failed = 0
 }
 
-// examine repairs one suspect if it differs. Of a first list, what cannot be read is sent
-// all the same, behind what is on its way, and a newer record is left to the next
-// comparison: the list may come from an apiserver that is behind.
+// examine repairs one suspect if it differs. Of a first list, what cannot be read is sent all the same, behind what
+// is on its way, and a newer record is left to the next comparison: the apiserver may be behind.
 func (s *Synchronizer) examine(ctx context.Context, x suspect, first bool) (finding, error) {
 	if x.leftover && x.uid == "" && s.set.Cache.Unreadable(x.Key) {
 		return innocent, nil
@@ -198,9 +195,8 @@ func (s *Synchronizer) overtaken(x suspect) bool {
 	return !expected || e.UID != x.expected.uid || e.Version > x.expected.version && x.Kind != kindNode
 }
 
-// errOpen says that something of an object was on its way, or came, while its record was
-// read. It may have reached storage since, and nobody waits for it any more: the record
-// only looks old.
+// errOpen says that something of an object was on its way, or came, while its record was read: it may have reached
+// storage since, and the record only looks old.
 var errOpen = errors.New("something of the object was on its way while its record was read")
 
 // confirm reads the one record and compares it with the cache as it is now.

@@ -21,8 +21,7 @@ func (s *Synchronizer) Uncompared() []string {
 	return s.those(func(k *kindState) bool { return k.lists > 0 && !k.compared })
 }
 
-// FirstSince is when a first list was taken over that is not compared and handed over yet;
-// zero if there is none.
+// FirstSince is when a first list was taken over that is not compared and handed over yet; zero if there is none.
 func (s *Synchronizer) FirstSince(kind string) time.Time { return s.state(kind).since }
 
 // First takes over the first complete list of a kind: what storage lacks of it goes to the
@@ -61,8 +60,7 @@ func (s *Synchronizer) runFirsts(ctx context.Context) {
 	}
 }
 
-// first compares one first list and hands over what differs, again if the kind went and
-// came meanwhile.
+// first compares one first list and hands over what differs, again if the kind went and came meanwhile.
 func (s *Synchronizer) first(ctx context.Context, kind string) {
 	for begin := time.Now(); !s.set.Cache.OwnersListed(kind) && time.Since(begin) < ownersWait; {
 		if lifecycle.Pause(ctx, ownersPoll) != nil {
@@ -186,8 +184,7 @@ func (s *Synchronizer) rulesChanged(ctx context.Context) bool {
 	return s.changed
 }
 
-// written returns the rules by which all records are known to be written, or was, those that
-// storage has.
+// written returns the rules by which all records are known to be written, or was, those that storage has.
 func (s *Synchronizer) written(ctx context.Context, was string) string {
 	firsts := s.those(func(k *kindState) bool { return k.lists > 0 })
 	if len(firsts)+len(s.set.Cache.UnsyncedKinds()) == 0 && s.set.Complete() && s.rulesChanged(ctx) {

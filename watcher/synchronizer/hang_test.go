@@ -1,51 +1,15 @@
 package synchronizer
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/object"
-	"github.com/watchbench/watchbench/watcher/storage"
 )
-
-// hanging is storage whose reads are given up after so long without an answer, until then.
-type hanging struct {
-	*world
-	after time.Duration
-	until time.Time
-}
-
-func (h hanging) hang(ctx context.Context) error {
-	if time.Now().Before(h.until) {
-		_ = lifecycle.Pause(ctx, h.after)
-		return &storage.TransientError{Err: os.ErrDeadlineExceeded}
-	}
-	return nil
-}
-
-func (h hanging) List(ctx context.Context, kind, namespace, fields string, limit, offset int) ([]storage.Record, error) {
-	if err := h.hang(ctx); err != nil {
-		h.mu.Lock()
-		h.lists++
-		h.mu.Unlock()
-		return nil, err
-	}
-	return h.world.List(ctx, kind, namespace, fields, limit, offset)
-}
-
-func (h hanging) Get(ctx context.Context, k object.Key, uid string) (storage.Record, bool, error) {
-	if err := h.hang(ctx); err != nil {
-		return storage.Record{}, false, err
-	}
-	return h.world.Get(ctx, k, uid)
-}
 
 // handed is when the first object of each kind was handed over.
 func (w *world) handed() map[string]time.Duration {
@@ -76,7 +40,7 @@ func TestHangingReads(t *testing.T) {
 		t.Run(fmt.Sprint(kinds), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := hundred(kinds)
-				s := w.begun(t, hanging{w, timeout, time.Now().Add(time.Hour)})
+				s := w.begun(t, hanging(w, timeout))
 				time.Sleep(firstPatience + time.Second)
 				at := w.handed()
 				if len(at) != kinds {
@@ -109,7 +73,7 @@ func TestFirstSince(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := hundred(1)
 		w.spare = time.Minute
-		s := w.begun(t, hanging{w, time.Second, time.Now().Add(time.Hour)})
+		s := w.begun(t, hanging(w, time.Second))
 		began := time.Now()
 		for _, tc := range []struct {
 			pass time.Duration

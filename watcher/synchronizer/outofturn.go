@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// soonTries bounds the comparisons of a kind that is not left to the next period. They
-// are settle apart; what is still open then is left to it after all. The first one waits
-// for the kind's first list, however long that takes.
+// soonTries bounds the comparisons out of turn of a kind, settle apart. The first one waits for the kind's first list,
+// however long that takes.
 const soonTries = 10
 
 // CompareSoon has a kind compared soon, whatever the period: one that has begun, ended or
@@ -24,7 +23,6 @@ func (s *Synchronizer) CompareSoon(kind string) {
 // compareDue compares the kinds that are waiting, and reports whether there is more to
 // do. A storage that fails is left to the period.
 func (s *Synchronizer) compareDue(ctx context.Context) (again bool) {
-	s.name(ctx)
 	for _, kind := range s.those(func(k *kindState) bool { return k.tries > 0 }) {
 		if ctx.Err() != nil {
 			return false
@@ -48,8 +46,7 @@ func (s *Synchronizer) unlisted(kind string) bool {
 		!slices.Contains(s.set.Cache.SyncedKinds(), kind)
 }
 
-// settled compares one kind and reports whether everything could be said of it, or
-// nothing can be now.
+// settled compares one kind and reports whether everything could be said of it, or nothing can be now.
 func (s *Synchronizer) settled(ctx context.Context, kind string) bool {
 	if !compared(kind) {
 		return true

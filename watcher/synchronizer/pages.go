@@ -42,9 +42,8 @@ const (
 	mostRows  = 20_000      // of a page
 	leastRows = 16          // of one that is smaller because a larger one failed
 	rowBytes  = 120         // of a record besides its data
-	// overlap is which part of a page the next one shows again. Storage does not sort, but
-	// keeps the order: as long as a page begins with a record of the one before, no record
-	// between them was skipped. So many may be deleted meanwhile.
+	// overlap is which part of a page the next one shows again. Storage does not sort, but keeps the order: as long
+	// as a page begins with a record of the one before, none was skipped. So many may be deleted meanwhile.
 	overlap = 10
 )
 
@@ -54,8 +53,7 @@ func (s *Synchronizer) wholly(kind string) bool {
 	return kind == kindNode || len(s.set.Cache.ExpectedKeys(kind)) <= smallKind
 }
 
-// isDue reports whether this is the comparison in which a record is read whole, n being the
-// number of its kind.
+// isDue reports whether this is the comparison in which a record is read whole, n being the number of its kind.
 func (s *Synchronizer) isDue(k object.Key, n int) bool {
 	turns := min(max(1, int(bodiesWithin/s.cfg.Period)), max(1, n/leastBodies))
 	h := fnv.New32a()
@@ -71,11 +69,10 @@ type outcome struct {
 	err      error
 }
 
-// suspects reads what storage holds of a kind and names what seems to differ: changed
-// records as they come, then what is missing, then leftovers. The list in the cluster scope has no namespace condition
-// (contract §1.5), so it finds the leftovers of namespaces that are gone. Of a first list
-// most may be missing, and what is on its way may be of another life of the kind: an object
-// is a suspect all the same.
+// suspects reads what storage holds of a kind and names what seems to differ: changed records as they come, what is
+// missing, leftovers, also of namespaces that are gone, as the list in the cluster scope has no namespace condition
+// (contract §1.5). Of a first list, what is on its way may be of another life of the kind: an object is a suspect all
+// the same.
 func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first bool) (out outcome) {
 	select {
 	case s.listing <- struct{}{}:
@@ -140,8 +137,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 	return out
 }
 
-// judge compares a record with what is expected of it. Data is the whole object or what
-// stateFields shows of it.
+// judge compares a record with what is expected of it. Data is the whole object or what stateFields shows of it.
 func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole bool, n int) (x suspect, differs bool) {
 	x = suspect{Key: k, expected: expected{e.UID, e.Version}}
 	m, err := object.Scan(data)
@@ -164,9 +160,8 @@ func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole boo
 	return x, moved || !object.HasAnnotations(data, &m, e.Annotations) || s.isDue(k, n)
 }
 
-// pages reads a kind page by page, sized by what comes; one that failed by its size, or got no
-// answer, is halved. fresh reports whether a record is new. The
-// list is sound as in outcome.
+// pages reads a kind page by page, sized by what comes; one that failed by its size, or got no answer, is halved. fresh
+// reports whether a record is new. The list is sound as in outcome.
 func (s *Synchronizer) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool,
 	err error) {
 	sound = true
@@ -230,9 +225,8 @@ func (s *Synchronizer) fields(kind string, whole bool) string {
 	return fields
 }
 
-// ours reports whether a record that no object was cached for is this watcher's to
-// remove. With a label selector for the kind, what it does not select may be another
-// watcher's.
+// ours reports whether a record that no object was cached for is this watcher's to remove: with a label selector for
+// the kind, what it does not select may be another watcher's.
 func (s *Synchronizer) ours(kind string, record []byte) bool {
 	selector := s.cfg.Selectors[ownKind(kind)]
 	if selector == nil {

@@ -82,8 +82,7 @@ func TestLargeKindsAreComparedByState(t *testing.T) {
 	}
 }
 
-// TestEveryRecordIsReadInTime: a record of a large kind that was edited in place is found
-// when its turn comes.
+// TestEveryRecordIsReadInTime: a record of a large kind that was edited in place is found when its turn comes.
 func TestEveryRecordIsReadInTime(t *testing.T) {
 	w := large()
 	for i := range many {

@@ -13,9 +13,8 @@ const (
 	kindPod  = "Pod"  // it is sent with annotations of the watcher's own
 )
 
-// Same compares two objects of a kind by their values, without the heartbeats of a Node.
-// Storage decodes what it is sent: it need not keep the order of keys, nor how a number
-// is written, nor more of it than a double holds.
+// Same compares two objects of a kind by their values, without the heartbeats of a Node. Storage need not keep the
+// order of keys, nor how a number is written, nor more of it than a double holds.
 func Same(kind string, a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true

@@ -23,12 +23,20 @@ type slow struct {
 	listFail error
 }
 
+// hanging is storage whose reads are given up after so long without an answer.
+func hanging(w *world, after time.Duration) slow {
+	return slow{world: w, kinds: w.kinds, list: after, get: after, listFail: &storage.TransientError{Err: os.ErrDeadlineExceeded}}
+}
+
 func (s slow) List(ctx context.Context, kind, namespace, fields string, limit, offset int) ([]storage.Record, error) {
 	if slices.Contains(s.kinds, kind) {
 		if err := lifecycle.Pause(ctx, s.list); err != nil {
 			return nil, err
 		}
 		if s.listFail != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.lists++
 			return nil, s.listFail
 		}
 	}

@@ -12,13 +12,11 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// StateKind is the kind of the record in which the Synchronizer remembers, in storage
-// itself, the kinds that were collected: storage has no list of the kinds it holds, and
-// what a kind leaves that ended while no watcher ran could not be found.
+// StateKind is the kind of the record in which the Synchronizer remembers, in storage itself, the kinds that were
+// collected: storage cannot list them, and what a kind leaves that ended while no watcher ran could not be found.
 const StateKind = "K8sWatchState"
 
-// claimRounds is how many comparisons another watcher has to claim a kind before what
-// storage holds of it is removed.
+// claimRounds is how many comparisons another watcher has to claim a kind before what storage holds of it is removed.
 const claimRounds = 2
 
 // state is that record.
@@ -58,8 +56,7 @@ func (s *Synchronizer) remembered(ctx context.Context) (was state, found bool, e
 	return was, found, nil
 }
 
-// remember keeps the record up to date and, if the kinds are complete, retires those that
-// nobody claimed.
+// remember keeps the record up to date and, if the kinds are complete, retires those that nobody claimed.
 func (s *Synchronizer) remember(ctx context.Context) error {
 	if s.cfg.Name == "" {
 		return nil
@@ -79,7 +76,8 @@ func (s *Synchronizer) remember(ctx context.Context) error {
 
 // name puts kinds that are collected into the record.
 func (s *Synchronizer) name(ctx context.Context) {
-	if s.cfg.Name == "" || !slices.ContainsFunc(s.set.Cache.SyncedKinds(), func(kind string) bool {
+	kinds := append(s.those(func(k *kindState) bool { return k.lists > 0 }), s.set.Cache.SyncedKinds()...)
+	if s.cfg.Name == "" || !slices.ContainsFunc(kinds, func(kind string) bool {
 		return compared(kind) && !slices.Contains(s.memory.named, kind)
 	}) {
 		return

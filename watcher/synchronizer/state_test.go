@@ -169,8 +169,7 @@ func TestKindHandedToAnotherName(t *testing.T) {
 	}
 }
 
-// A storage that fails costs nothing but time, and a record that cannot be read is made
-// again.
+// A storage that fails costs nothing but time, and a record that cannot be read is made again.
 func TestRecordOfTheKindsThatFails(t *testing.T) {
 	w := newWorld()
 	complete := true
@@ -198,7 +197,7 @@ func TestRecordOfTheKindsThatFails(t *testing.T) {
 	}
 }
 
-// TestKindIsNamedSoon: a kind that comes is in the record long before the next period.
+// TestKindIsNamedSoon: a kind that comes is in the record at once.
 func TestKindIsNamedSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -210,7 +209,7 @@ func TestKindIsNamedSoon(t *testing.T) {
 		w.kinds = []string{"Pod", "TFJob"}
 		w.mu.Unlock()
 		s.First("TFJob")
-		time.Sleep(2 * settle)
+		synctest.Wait()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if kinds, leaving := w.recorded(t); kinds != "[Pod TFJob]" || leaving != "[]" {

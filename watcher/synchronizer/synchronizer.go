@@ -53,8 +53,7 @@ type Cache interface {
 	ExpectedKeys(kind string) []object.Key
 	// Repair hands the object's latest state, or its deletion, to the pipeline.
 	Repair(ctx context.Context, k object.Key) error
-	// Remove hands over a deletion of what no object of a collected kind can be the cause
-	// of.
+	// Remove hands over a deletion of what no object of a collected kind can be the cause of.
 	Remove(ctx context.Context, k object.Key, uid string) error
 }
 
@@ -89,8 +88,7 @@ type Config struct {
 	Concurrency int           // kinds read at a time
 	QPS         float64       // pages read per second
 	Reading     int           // records confirmed and repaired at a time, of all kinds
-	// Selectors narrow what is watched, by the objects' own kind. What they do not select
-	// may be another watcher's.
+	// Selectors narrow what is watched, by the objects' own kind. What they do not select may be another watcher's.
 	Selectors map[string]labels.Selector
 	// Name is the record's in which the kinds are remembered. Watchers that share a
 	// cluster by kinds should have one each; "" remembers nothing.
@@ -218,8 +216,7 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 	}, nil
 }
 
-// Retire has whatever storage holds of a kind removed, as long as the kind is not
-// watched. It begins soon.
+// Retire has whatever storage holds of a kind removed, as long as the kind is not watched. It begins soon.
 func (s *Synchronizer) Retire(kind string) {
 	s.with(kind, func(k *kindState) { k.retired = true })
 	s.CompareSoon(kind)
@@ -243,8 +240,7 @@ func (s *Synchronizer) due() []string {
 }
 
 const (
-	// settle is how long the first comparison waits for the kinds to sync, and the
-	// least pause between two.
+	// settle is how long the first comparison waits for the kinds to sync, and the least pause between two.
 	settle = time.Second
 	// patience is how long before the period's end, at most half of it, a comparison
 	// looks for a quiet moment: what is on its way would only look like a difference.
@@ -252,9 +248,8 @@ const (
 	idlePoll = 100 * time.Millisecond
 )
 
-// Run compares until ctx ends. From the begin of one comparison to that of the next it
-// is at most one period. A comparison that fails is logged and counted; the next one
-// starts from nothing.
+// Run compares until ctx ends. From the begin of one comparison to that of the next it is at most one period. One that
+// fails is logged and counted; the next one starts from nothing.
 func (s *Synchronizer) Run(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return errors.New("synchronizer: Run called twice")
@@ -272,6 +267,7 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-s.wake:
+			s.name(ctx)
 			if soon == nil { // kinds that come before it fires share it
 				soon = time.After(settle)
 			}
@@ -320,8 +316,7 @@ func (s *Synchronizer) compare(ctx context.Context) {
 	}
 }
 
-// Once compares every synced kind, and the retired ones, and gives the number of
-// repairs that were handed over.
+// Once compares every synced kind, and the retired ones, and gives the number of repairs that were handed over.
 func (s *Synchronizer) Once(ctx context.Context) (int, error) {
 	var repaired atomic.Int64
 	var mu sync.Mutex // guards failures
@@ -346,9 +341,8 @@ func (s *Synchronizer) Once(ctx context.Context) (int, error) {
 	return int(repaired.Load()), errors.Join(failures...)
 }
 
-// compared reports whether a kind's records can be compared. Kubernetes Events are kept
-// by age. What is put of an ExportService is in no list (contract §1.1), and the one read
-// that finds it is not bcs-storage's own.
+// compared reports whether a kind's records can be compared. Kubernetes Events are kept by age; an ExportService is
+// in no list (contract §1.1), and the one read that finds it is not bcs-storage's own.
 func compared(kind string) bool {
 	return kind != bcsapi.KindEvent && kind != bcsapi.KindExportService
 }

@@ -529,8 +529,7 @@ func TestQuietMoment(t *testing.T) {
 	})
 }
 
-// A removed record is back within one period, and a storage that fails a round
-// only costs that round.
+// A removed record is back within one period, and a storage that fails a round only costs that round.
 func TestRunHealsWithinOnePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
