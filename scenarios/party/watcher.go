@@ -16,6 +16,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -288,3 +289,47 @@ func (w *Watcher) Reconfigure(ctx context.Context, change func(*spec.Watcher)) (
 
 // Spec is the configuration that the watcher runs with now.
 func (w *Watcher) Spec() spec.Watcher { return w.setup.Spec }
+
+// Counters is the watcher's account in the judge's form, nil if it gives none.
+func Counters(s history.Scrape, started, finished int64) *check.Counters {
+	total := measure.EventsOf(s)
+	if total == nil {
+		return nil
+	}
+	c := &check.Counters{
+		ScrapeStarted: started, ScrapeFinished: finished,
+		Total: *total, Kinds: measure.EventsByKind(s),
+		Relists:        Whole(s.By(metric.Relists, "kind")),
+		FreshnessCount: Whole(s.By(metric.Freshness+"_count", "kind")),
+	}
+	if s.Has(metric.StorageRequests) {
+		c.StorageSucceeded, c.StorageFailed = map[string]int64{}, map[string]int64{}
+	}
+	for _, p := range s[metric.StorageRequests] {
+		to := c.StorageFailed
+		if p.Labels["status"] == "success" {
+			to = c.StorageSucceeded
+		}
+		if m := p.Labels["method"]; m == "PUT" || m == "DELETE" {
+			to[p.Labels["resource_type"]] += int64(p.Value)
+		}
+	}
+	for _, p := range s[metric.OldestUnsent] {
+		if c.OldestUnsent == nil || p.Value > *c.OldestUnsent {
+			c.OldestUnsent = new(p.Value)
+		}
+	}
+	return c
+}
+
+// Whole has the values of counters.
+func Whole(m map[string]float64) map[string]int64 {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]int64, len(m))
+	for k, v := range m {
+		out[k] = int64(v)
+	}
+	return out
+}
