@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/metric"
@@ -255,36 +254,11 @@ func (w *Watcher) ready(ctx context.Context) bool {
 	return true
 }
 
-// reloadLimit bounds the wait for a watcher to have read its configuration again.
-const reloadLimit = 5 * time.Second
-
-// Reconfigure has the watcher read a changed configuration, and returns when it reports that, and when it was asked.
-func (w *Watcher) Reconfigure(ctx context.Context, change func(*spec.Watcher)) (asked time.Time, err error) {
+// Configure writes a changed configuration for the running watcher, which is not told.
+func (w *Watcher) Configure(change func(*spec.Watcher)) error {
 	change(&w.setup.Spec)
-	if _, err := w.setup.renderConfig(w.ports); err != nil {
-		return asked, err
-	}
-	before, err := w.Scrape(ctx)
-	if err != nil {
-		return asked, w.Lost(ctx, err)
-	}
-	asked = time.Now()
-	w.Signal(syscall.SIGHUP)
-	var after history.Scrape
-	grown := func(result string) bool {
-		a, b := after.Sum(metric.ConfigReloads, "result", result), before.Sum(metric.ConfigReloads, "result", result)
-		return a != nil && (b == nil || *a > *b)
-	}
-	err = w.Await(ctx, "the watcher's reload of its configuration", 10*time.Millisecond, reloadLimit,
-		func(ctx context.Context) bool {
-			s, err := w.Scrape(ctx)
-			after = s
-			return err == nil && (grown(metric.ReloadOK) || grown(metric.ReloadFailed))
-		})
-	if err == nil && grown(metric.ReloadFailed) {
-		err = fmt.Errorf("the watcher refused its new configuration (log: %s)", w.Log)
-	}
-	return asked, err
+	_, err := w.setup.renderConfig(w.ports)
+	return err
 }
 
 // Spec is the configuration that the watcher runs with now.
