@@ -164,6 +164,21 @@ func (r *row) verdict() string {
 	if f := r.cutFraction(); f != nil {
 		words = append(words, r.cuts()+"cut at "+percent(*f))
 	}
+	words = append(words, r.words()...)
+	switch n := len(r.valid); {
+	case n < len(r.Cells):
+		words = append(words, fmt.Sprintf("n=%d of %d", n, len(r.Cells)))
+	case n > 1:
+		words = append(words, fmt.Sprintf("n=%d", n))
+	}
+	return orUnknown(clean(strings.Join(words, ", ")))
+}
+
+// CellChecks is a cell's checks in a few words.
+func CellChecks(c *result.Cell) string { return strings.Join((&row{checks: c.Checks}).words(), ", ") }
+
+// words are those on the checks.
+func (r *row) words() (words []string) {
 	failed, allowed, passed, open := r.with(result.Fail), r.with(result.Allowed), r.with(result.Pass), r.open()
 	if len(failed) > 0 {
 		words = append(words, "FAIL "+strings.Join(failed, " "))
@@ -180,13 +195,7 @@ func (r *row) verdict() string {
 	if weak := r.with(result.NoPower); len(weak) > 0 {
 		words = append(words, ranges(weak)+" no power")
 	}
-	switch n := len(r.valid); {
-	case n < len(r.Cells):
-		words = append(words, fmt.Sprintf("n=%d of %d", n, len(r.Cells)))
-	case n > 1:
-		words = append(words, fmt.Sprintf("n=%d", n))
-	}
-	return orUnknown(clean(strings.Join(words, ", ")))
+	return words
 }
 
 // notes explains what the table shows in this row: why it is invalid, cut, failed, or incomplete.

@@ -140,8 +140,13 @@ func (m *Storage) Revive(ctx context.Context) error {
 
 // Scrape reads the mock's metrics.
 func (m *Storage) Scrape(ctx context.Context) (history.Scrape, error) {
-	_, s, err := scrape(ctx, m.http, m.base+"/metrics")
+	_, s, err := m.Metrics(ctx)
 	return s, err
+}
+
+// Metrics reads the mock's metrics, as text and parsed.
+func (m *Storage) Metrics(ctx context.Context) ([]byte, history.Scrape, error) {
+	return scrape(ctx, m.http, m.base+"/metrics")
 }
 
 // SetFaults puts faults in force.

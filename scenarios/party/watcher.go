@@ -10,12 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -254,37 +254,56 @@ func (w *Watcher) ready(ctx context.Context) bool {
 	return true
 }
 
-// reloadLimit bounds the wait for a watcher to have read its configuration again.
-const reloadLimit = 5 * time.Second
-
-// Reconfigure has the watcher read a changed configuration, and returns when it reports that, and when it was asked.
-func (w *Watcher) Reconfigure(ctx context.Context, change func(*spec.Watcher)) (asked time.Time, err error) {
+// Configure writes a changed configuration for the running watcher, which is not told.
+func (w *Watcher) Configure(change func(*spec.Watcher)) error {
 	change(&w.setup.Spec)
-	if _, err := w.setup.renderConfig(w.ports); err != nil {
-		return asked, err
-	}
-	before, err := w.Scrape(ctx)
-	if err != nil {
-		return asked, w.Lost(ctx, err)
-	}
-	asked = time.Now()
-	w.Signal(syscall.SIGHUP)
-	var after history.Scrape
-	grown := func(result string) bool {
-		a, b := after.Sum(metric.ConfigReloads, "result", result), before.Sum(metric.ConfigReloads, "result", result)
-		return a != nil && (b == nil || *a > *b)
-	}
-	err = w.Await(ctx, "the watcher's reload of its configuration", 10*time.Millisecond, reloadLimit,
-		func(ctx context.Context) bool {
-			s, err := w.Scrape(ctx)
-			after = s
-			return err == nil && (grown(metric.ReloadOK) || grown(metric.ReloadFailed))
-		})
-	if err == nil && grown(metric.ReloadFailed) {
-		err = fmt.Errorf("the watcher refused its new configuration (log: %s)", w.Log)
-	}
-	return asked, err
+	_, err := w.setup.renderConfig(w.ports)
+	return err
 }
 
 // Spec is the configuration that the watcher runs with now.
 func (w *Watcher) Spec() spec.Watcher { return w.setup.Spec }
+
+// Counters is the watcher's account in the judge's form, nil if it gives none.
+func Counters(s history.Scrape, started, finished int64) *check.Counters {
+	total := measure.EventsOf(s)
+	if total == nil {
+		return nil
+	}
+	c := &check.Counters{
+		ScrapeStarted: started, ScrapeFinished: finished,
+		Total: *total, Kinds: measure.EventsByKind(s),
+		Relists:        Whole(s.By(metric.Relists, "kind")),
+		FreshnessCount: Whole(s.By(metric.Freshness+"_count", "kind")),
+	}
+	if s.Has(metric.StorageRequests) {
+		c.StorageSucceeded, c.StorageFailed = map[string]int64{}, map[string]int64{}
+	}
+	for _, p := range s[metric.StorageRequests] {
+		to := c.StorageFailed
+		if p.Labels["status"] == "success" {
+			to = c.StorageSucceeded
+		}
+		if m := p.Labels["method"]; m == "PUT" || m == "DELETE" {
+			to[p.Labels["resource_type"]] += int64(p.Value)
+		}
+	}
+	for _, p := range s[metric.OldestUnsent] {
+		if c.OldestUnsent == nil || p.Value > *c.OldestUnsent {
+			c.OldestUnsent = new(p.Value)
+		}
+	}
+	return c
+}
+
+// Whole has the values of counters.
+func Whole(m map[string]float64) map[string]int64 {
+	if m == nil {
+		return nil
+	}
+	out := make(map[string]int64, len(m))
+	for k, v := range m {
+		out[k] = int64(v)
+	}
+	return out
+}

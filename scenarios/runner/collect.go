@@ -10,11 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
@@ -102,7 +100,7 @@ func (c *cell) meta() (check.Meta, error) {
 		return meta, nil
 	}
 	after, err := history.LoadScrape(c.dir, history.FileAfter)
-	meta.Counters = counters(after, c.record.ScrapeStarted, c.record.ScrapeFinished)
+	meta.Counters = party.Counters(after, c.record.ScrapeStarted, c.record.ScrapeFinished)
 	return meta, err
 }
 
@@ -122,52 +120,6 @@ func (c *cell) withheld() map[string]int64 {
 		}
 	}
 	return lost
-}
-
-// counters is the watcher's account in the judge's form, nil if it gives none.
-func counters(s history.Scrape, started, finished int64) *check.Counters {
-	total := measure.EventsOf(s)
-	if total == nil {
-		return nil
-	}
-	c := &check.Counters{
-		ScrapeStarted: started, ScrapeFinished: finished,
-		Total: *total, Kinds: measure.EventsByKind(s),
-		Relists:        whole(s.By(metric.Relists, "kind")),
-		FreshnessCount: whole(s.By(metric.Freshness+"_count", "kind")),
-	}
-	if s.Has(metric.StorageRequests) {
-		c.StorageSucceeded, c.StorageFailed = map[string]int64{}, map[string]int64{}
-		for _, p := range s[metric.StorageRequests] {
-			if m := p.Labels["method"]; m != "PUT" && m != "DELETE" {
-				continue
-			}
-			to := c.StorageFailed
-			if p.Labels["status"] == "success" {
-				to = c.StorageSucceeded
-			}
-			to[p.Labels["resource_type"]] += int64(p.Value)
-		}
-	}
-	if s.Has(metric.OldestUnsent) {
-		oldest := 0.0
-		for _, p := range s[metric.OldestUnsent] {
-			oldest = max(oldest, p.Value)
-		}
-		c.OldestUnsent = &oldest
-	}
-	return c
-}
-
-func whole(m map[string]float64) map[string]int64 {
-	if m == nil {
-		return nil
-	}
-	out := make(map[string]int64, len(m))
-	for k, v := range m {
-		out[k] = int64(v)
-	}
-	return out
 }
 
 // capture keeps what is searched for canaries: logs, the watcher's metrics, everything storage holds.

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -42,25 +41,13 @@ type Verdict struct {
 }
 
 func verdictOf(c *result.Cell) *Verdict {
-	unjudged, weak := open(c)
 	allowed := slices.ContainsFunc(slices.Collect(maps.Values(c.Checks)), func(x result.Check) bool {
 		return x.Verdict == result.Allowed
 	})
-	return &Verdict{c.Valid, violated(c), allowed, len(unjudged)+len(weak) > 0, summary(*c)}
-}
-
-// texted is a process that gives its metrics as text, too.
-type texted interface {
-	Metrics(context.Context) ([]byte, history.Scrape, error)
-}
-
-// scrapeText scrapes once, and has the text where the process gives it.
-func scrapeText(ctx context.Context, m metered) ([]byte, history.Scrape, error) {
-	if t, ok := m.(texted); ok {
-		return t.Metrics(ctx)
-	}
-	s, err := m.Scrape(ctx)
-	return nil, s, err
+	open := slices.ContainsFunc(result.Core, func(g string) bool {
+		return slices.Contains([]string{result.NotJudged, result.NoPower}, c.Checks[g].Verdict)
+	})
+	return &Verdict{c.Valid, violated(c), allowed, open, summary(*c)}
 }
 
 // faultText names the faults of a cell that hold during its load.

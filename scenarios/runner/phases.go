@@ -391,7 +391,7 @@ func (c *cell) drain(ctx context.Context) error {
 		if err != nil {
 			return c.storage.Lost(ctx, err)
 		}
-		c.record.StorageFaults = whole(m.By(metric.MockFaults, "fault"))
+		c.record.StorageFaults = party.Whole(m.By(metric.MockFaults, "fault"))
 	}
 	if c.drained.cut {
 		// What is still queued no longer matters; nothing may arrive while the record is read.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/terminal"
+	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
-	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
@@ -165,7 +165,7 @@ func summary(c result.Cell) string {
 	if !c.Valid {
 		w := []string{"invalid: " + strings.Join(c.InvalidReasons, "; ")}
 		if bad := violated(&c); len(bad) > 0 {
-			w = append(w, strings.Join(bad, " ")+" failed")
+			w = append(w, "FAIL "+strings.Join(bad, " "))
 		}
 		return strings.Join(w, ", ")
 	}
@@ -183,39 +183,5 @@ func summary(c result.Cell) string {
 		}
 		w = append(w, fmt.Sprintf("%s %.1f s", how, *d))
 	}
-	var bad []string
-	for _, g := range check.Guarantees {
-		switch v := c.Checks[g].Verdict; v {
-		case result.Fail:
-			bad = append(bad, g+" failed")
-		case result.Allowed:
-			bad = append(bad, g+" failed as expected")
-		}
-	}
-	if unjudged, weak := open(&c); len(bad) == 0 {
-		bad = []string{"checks pass"}
-		if len(unjudged)+len(weak) > 0 {
-			bad = []string{"no check failed"}
-		}
-		if len(unjudged) > 0 {
-			bad = append(bad, strings.Join(unjudged, " ")+" not judged")
-		}
-		if len(weak) > 0 {
-			bad = append(bad, strings.Join(weak, " ")+" without power")
-		}
-	}
-	return strings.Join(append(w, bad...), ", ")
-}
-
-// open are the core checks of a cell that could not be judged, and those that too little could have failed.
-func open(c *result.Cell) (unjudged, weak []string) {
-	for _, g := range result.Core {
-		switch c.Checks[g].Verdict {
-		case result.NotJudged:
-			unjudged = append(unjudged, g)
-		case result.NoPower:
-			weak = append(weak, g)
-		}
-	}
-	return unjudged, weak
+	return strings.Join(append(w, render.CellChecks(&c)), ", ")
 }

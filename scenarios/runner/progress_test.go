@@ -25,10 +25,10 @@ func TestSummarySaysNoMoreThanWasJudged(t *testing.T) {
 		name, want string
 		cell       result.Cell
 	}{
-		{"passed", ", checks pass", result.Cell{Valid: true, Checks: all(result.Pass)}},
-		{"nothing judged", ", no check failed, G1 G2 G3 G4 G5 G6 not judged", result.Cell{Valid: true, Checks: all(result.NotJudged)}},
-		{"no power", ", no check failed, G2 without power", result.Cell{Valid: true, Checks: with(all(result.Pass), "G2", result.NoPower)}},
-		{"invalid and wrong", "invalid: late, G3 failed", result.Cell{InvalidReasons: []string{"late"}, Checks: with(all(result.Pass), "G3", result.Fail)}},
+		{"passed", ", pass G1–G6", result.Cell{Valid: true, Checks: all(result.Pass)}},
+		{"nothing judged", ", G1–G6 not judged", result.Cell{Valid: true, Checks: all(result.NotJudged)}},
+		{"no power", ", pass G1 G3–G6, G2 no power", result.Cell{Valid: true, Checks: with(all(result.Pass), "G2", result.NoPower)}},
+		{"invalid and wrong", "invalid: late, FAIL G3", result.Cell{InvalidReasons: []string{"late"}, Checks: with(all(result.Pass), "G3", result.Fail)}},
 	} {
 		if got := summary(tc.cell); !strings.HasSuffix(got, tc.want) {
 			t.Errorf("%s: %q, want …%q", tc.name, got, tc.want)
@@ -64,7 +64,7 @@ func TestProgressLines(t *testing.T) {
 		p.end()
 		text := out.String()
 		for _, w := range []string{
-			"cluster up\n", "[2/2] " + jobs[1].id + ": 800 writes/s, storage 340.0/s, G2 failed\n", "[1/2] " + jobs[0].id + ": load", "% of the run", "s left",
+			"cluster up\n", "[2/2] " + jobs[1].id + ": 800 writes/s, storage 340.0/s, FAIL G2\n", "[1/2] " + jobs[0].id + ": load", "% of the run", "s left",
 		} {
 			if !strings.Contains(text, w) {
 				t.Errorf("in place %v: %q lacks %q", live, text, w)

@@ -137,7 +137,9 @@ type silent struct{ cmd *exec.Cmd }
 
 func (s silent) PID() int { return s.cmd.Process.Pid }
 
-func (silent) Scrape(context.Context) (history.Scrape, error) { return nil, errors.New("no metrics") }
+func (silent) Metrics(context.Context) ([]byte, history.Scrape, error) {
+	return nil, nil, errors.New("no metrics")
+}
 
 func sleeping(t *testing.T) silent {
 	t.Helper()

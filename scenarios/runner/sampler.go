@@ -16,10 +16,10 @@ const samplePeriod = 250 * time.Millisecond
 // podKind is the kind that the load writes.
 const podKind = "Pod"
 
-// metered is a process with metrics.
+// metered is a process with metrics, as text and parsed.
 type metered interface {
 	PID() int
-	Scrape(context.Context) (history.Scrape, error)
+	Metrics(context.Context) ([]byte, history.Scrape, error)
 }
 
 // sampler reads all parties periodically, from outside; the watcher only on request, as answers cost it CPU.
@@ -104,7 +104,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	var scrapeErr error
 	if ask {
 		var w history.Scrape
-		if text, w, scrapeErr = scrapeText(ctx, watcher); scrapeErr == nil {
+		if text, w, scrapeErr = watcher.Metrics(ctx); scrapeErr == nil {
 			x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
 			x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
 			x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)
@@ -112,7 +112,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 			x.Sockets = w.Sum("process_open_fds")
 		}
 	}
-	if m, err := s.storage.Scrape(ctx); err == nil {
+	if _, m, err := s.storage.Metrics(ctx); err == nil {
 		x.StorageInFlight = m.Sum(metric.MockInFlight)
 	}
 	x.Until = time.Now().UnixNano()

@@ -3,7 +3,6 @@ package virtual
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
-	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 	"github.com/watchbench/watchbench/watcher/synchronizer"
 )
@@ -283,7 +282,7 @@ func (w *world) collect(out *outcome, ready time.Time) {
 			w.t.Fatal(err)
 		}
 		out.scrape = s
-		meta.Counters = counters(s, now)
+		meta.Counters = party.Counters(s, now.UnixNano(), now.UnixNano())
 		out.relists = meta.Counters.Relists
 		meta.Until = now.UnixNano()
 	}
@@ -324,42 +323,6 @@ func sequence[T any](all []T) func(func(T, error) bool) {
 			}
 		}
 	}
-}
-
-// counters is the watcher's account in the judge's form.
-func counters(s history.Scrape, now time.Time) *check.Counters {
-	whole := func(m map[string]float64) map[string]int64 {
-		out := map[string]int64{}
-		for k, v := range m {
-			out[k] = int64(v)
-		}
-		return out
-	}
-	c := &check.Counters{
-		ScrapeStarted: now.UnixNano(), ScrapeFinished: now.UnixNano(),
-		Kinds: measure.EventsByKind(s), Relists: whole(s.By(metric.Relists, "kind")),
-		FreshnessCount:   whole(s.By(metric.Freshness+"_count", "kind")),
-		StorageSucceeded: map[string]int64{}, StorageFailed: map[string]int64{},
-	}
-	if e := measure.EventsOf(s); e != nil {
-		c.Total = *e
-	}
-	for _, p := range s[metric.StorageRequests] {
-		if m := p.Labels["method"]; m != http.MethodPut && m != http.MethodDelete {
-			continue
-		}
-		to := c.StorageFailed
-		if p.Labels["status"] == "success" {
-			to = c.StorageSucceeded
-		}
-		to[p.Labels["resource_type"]] += int64(p.Value)
-	}
-	oldest := 0.0
-	for _, p := range s[metric.OldestUnsent] {
-		oldest = max(oldest, p.Value)
-	}
-	c.OldestUnsent = &oldest
-	return c
 }
 
 // failures are the guarantees that failed, with their counterexamples.
