@@ -163,7 +163,6 @@ func (c *copying) stages() []lifecycle.Stage {
 	return stages
 }
 
-// discover keeps up with what the cluster serves.
 func (c *copying) discover(ctx context.Context) error {
 	return c.served.lookout.Run(ctx, c.collector.NotFound())
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-// sender delivers the pipeline's events to storage.
 type sender struct {
 	storage  *storage.Client
 	workload workload
@@ -24,7 +23,6 @@ type sender struct {
 	unpacked sync.Pool
 }
 
-// keepUnpacked is the largest buffer that is kept.
 const keepUnpacked = 64 << 10
 
 // namingPause is when a row is offered again whose kind was to be named first.

@@ -115,7 +115,6 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	return w, err
 }
 
-// elect makes the elector, which takes part in nothing yet.
 func (w *Watcher) elect(kube *rest.Config) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -204,7 +203,6 @@ func (w *Watcher) lead(ctx context.Context) error {
 	return err
 }
 
-// work copies and, beside it, notifies subscriptions.
 func (w *Watcher) work(ctx context.Context) error {
 	if w.resources == nil {
 		return w.copying.Run(ctx)

@@ -88,7 +88,6 @@ func Parse(name string, data []byte) (cfg Config, warnings []string, err error) 
 	return cfg, d.warnings(), nil
 }
 
-// ignoreQueueKeys warns of keys of the queues that others leave without effect.
 func (d *decoder) ignoreQueueKeys(b BCS) {
 	given := func(key string) bool { return d.lines[strings.ToLower(key)] > 0 }
 	if given("bcs.queueFullTimeout") && b.QueueFull != pipeline.Drop {
@@ -128,7 +127,6 @@ func (c *Config) normalise(say func(path, why string)) {
 	}
 }
 
-// check finds the first value that cannot work; msg is empty when there is none.
 func (c *Config) check() (key, msg string) {
 	b := c.BCS
 	for _, s := range []struct{ key, value string }{
@@ -248,7 +246,6 @@ func (c *Config) check() (key, msg string) {
 	return "", ""
 }
 
-// isPort reports whether s is a port, or none is given.
 func isPort(s string) bool {
 	n, err := strconv.Atoi(s)
 	return s == "" || err == nil && n >= 1 && n <= 65535

@@ -56,7 +56,6 @@ func (e *endpoint) line(r *request) []byte {
 	return slices.Concat(r.line[:at], []byte(e.prefix), r.line[at:])
 }
 
-// record is how the requests of one sort fared.
 type record struct {
 	bad      int       // answers in a row that do not count
 	answered time.Time // when the last one came that does
@@ -73,7 +72,6 @@ const (
 	trying        // and does
 )
 
-// get returns an idle connection, or dials.
 func (e *endpoint) get(ctx context.Context) (*conn, error) {
 	e.mu.Lock()
 	n := len(e.idle)
