@@ -131,7 +131,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 	out.suspects = slices.Grow(out.suspects, len(keys))
 	for _, k := range keys {
 		if e, is := s.set.Cache.Expectation(k); is {
-			add(suspect{Key: k, missing: true, proven: out.sound && (first || len(keys) > fewMissing),
+			add(suspect{Key: k, proven: out.sound && (first || len(keys) > fewMissing),
 				expected: expected{e.UID, e.To}})
 		}
 	}
@@ -148,7 +148,6 @@ func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole boo
 		return x, true
 	}
 	v := m.Version()
-	x.version = v
 	// A Node that was not sent for its heartbeats may be the same in an older record.
 	x.newer = v > e.To && e.To != 0
 	x.proven = v != 0 && v < e.From && (k.Kind != kindNode || m.UID != e.UID)
@@ -254,7 +253,7 @@ func ownKind(kind string) string {
 // cannot be removed without others.
 func (s *Synchronizer) leftover(k object.Key, record []byte) (suspect, bool) {
 	m, err := object.Scan(record)
-	x := suspect{Key: k, leftover: true, version: m.Version()}
+	x := suspect{Key: k, leftover: true}
 	if k.Namespace != "" || s.set.Cache.ClusterScoped(k.Kind) {
 		return x, true
 	}
