@@ -138,7 +138,6 @@ func (w wanted) useless(groups []collector.APIGroup, watched []collector.Resourc
 	return all, slips
 }
 
-// slip is the last sentence, if something else was meant.
 func slip(all []string, near string) []string {
 	if near == "" {
 		return nil
@@ -146,7 +145,6 @@ func slip(all []string, near string) []string {
 	return all[len(all)-1:]
 }
 
-// kindsOf are the kinds that are served in some group-versions.
 func kindsOf(groups []collector.APIGroup, of func(gv string) bool) (kinds []string) {
 	for _, r := range collector.Served(groups) {
 		if of(r.GroupVersion()) {
@@ -185,7 +183,6 @@ func (w wanted) checkMasks(groups []collector.APIGroup, watched []collector.Reso
 	return &InputError{File: w.cfg.FilterConfigPath, Err: errors.New(strings.Join(all, "; "))}
 }
 
-// meant asks for the known word that is nearest.
 func meant(word string, known []string) string {
 	if near := badinput.Nearest(word, known); near != "" && near != word {
 		return fmt.Sprintf(", did you mean %q?", near)

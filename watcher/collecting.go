@@ -48,7 +48,6 @@ func newCollecting(w wanted, set collector.Settings, added, removed func(key str
 	return c, err
 }
 
-// begin collects what was found.
 func (c *collecting) begin(found []collector.Resource) error {
 	groups, _ := c.served.last()
 	if err := c.checkMasks(groups, found); err != nil {

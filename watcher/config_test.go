@@ -18,7 +18,7 @@ func TestFenceDelay(t *testing.T) {
 	} {
 		cfg := config.Default()
 		cfg.BCS.StorageTimeout = config.Duration(tc.timeout)
-		if got := pipelineConfig(cfg).FenceDelay; got != tc.want {
+		if got := cfg.Pipeline().FenceDelay; got != tc.want {
 			t.Errorf("storageTimeout %s: fence %s, want %s", tc.timeout, got, tc.want)
 		}
 	}

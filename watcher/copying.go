@@ -3,7 +3,6 @@ package watcher
 import (
 	"context"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,7 +25,6 @@ type copying struct {
 	synchronizer *synchronizer.Synchronizer // nil where nothing is compared
 	beside       []lifecycle.Stage          // what runs for netservice
 
-	settled func() bool // reports whether the watcher as a whole is ready
 	start   start
 	started chan struct{} // closed when it is known what there is to collect
 }
@@ -39,7 +37,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registere
 	}
 	var err error
 	send := &sender{storage: p.storage, owners: c.owners}
-	c.pipeline, err = pipeline.New(pipelineConfig(w.cfg), pipeline.Settings{
+	c.pipeline, err = pipeline.New(w.cfg.Pipeline(), pipeline.Settings{
 		Sender: send, Registry: r, Logger: log, ClusterID: w.cfg.Default.ClusterID,
 	})
 	if err != nil {
@@ -147,9 +145,6 @@ func (c *copying) stages() []lifecycle.Stage {
 		lifecycle.Stage{Name: "pipeline", Run: c.pipeline.Run},
 		lifecycle.Stage{Name: "collector", Run: c.collector.Run},
 		lifecycle.Stage{Name: "report", Run: (&reporter{c}).Run},
-		lifecycle.Stage{Name: "memory of the first lists", Run: func(ctx context.Context) error {
-			return releaseMemory(ctx, c.settled, c.pipeline.Idle, debug.FreeOSMemory)
-		}},
 	)
 	if c.synchronizer != nil {
 		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: c.synchronizer.Run})
@@ -163,7 +158,6 @@ func (c *copying) stages() []lifecycle.Stage {
 	return stages
 }
 
-// discover keeps up with what the cluster serves.
 func (c *copying) discover(ctx context.Context) error {
 	return c.served.lookout.Run(ctx, c.collector.NotFound())
 }

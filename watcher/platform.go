@@ -99,7 +99,6 @@ func (p *platform) netService() ([]lifecycle.Stage, error) {
 	return append(stages, find), err
 }
 
-// storageKey is the key of the configuration that says where storage is.
 func (p *platform) storageKey() string {
 	if len(p.cfg.BCS.CustomStorageEndpoints) == 0 {
 		return "bcs.zk"
@@ -116,7 +115,6 @@ func (p *platform) ask(ctx context.Context) error {
 	return err
 }
 
-// untrusted reports whether TLS cannot work as it is configured.
 func untrusted(err error) bool {
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	return certificate || errors.Is(err, storage.ErrTLSVersion)

@@ -59,7 +59,6 @@ func (c *copying) ready(lost []error, waiting []string) error {
 	return c.platform.storage.Reachable()
 }
 
-// missing says which watches are lost or, if none is, which kinds are not synced.
 func missing(lost []error, unsynced []string) error {
 	switch n := len(lost); {
 	case n > 1:
@@ -86,7 +85,6 @@ const (
 	startSays     = time.Minute // between two log lines
 )
 
-// start waits for what a watcher cannot begin without.
 type start struct {
 	log *slog.Logger
 

@@ -45,7 +45,7 @@ func (w *Watcher) reload(read func() (config.Config, config.Filter, error)) erro
 	next := w.cfg
 	next.BCS.PodQueueNum = cfg.BCS.PodQueueNum
 	next.BCS.HandlerQueueLen, next.BCS.WriterQueueLen = cfg.BCS.HandlerQueueLen, cfg.BCS.WriterQueueLen
-	c := pipelineConfig(next)
+	c := next.Pipeline()
 	to := pipeline.Queues{PodQueueNum: c.PodQueueNum, HandlerQueueLen: c.HandlerQueueLen, WriterQueueLen: c.WriterQueueLen}
 	if err := w.copying.pipeline.Resize(to); err != nil {
 		return &InputError{Key: "bcs", Err: err}

@@ -76,7 +76,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	next.BCS.PodQueueNum = -1 // where nobody has looked at it
-	if err := w.Reload(read); err == nil || !strings.Contains(err.Error(), "bcs: pipeline: resize: podQueueNum is -1") {
+	if err := w.Reload(read); err == nil || !strings.Contains(err.Error(), "bcs: pipeline: resize: podQueueNum: -1") {
 		t.Errorf("%v", err)
 	}
 	if text := log.String(); strings.Count(text, "level=ERROR") != 2 || strings.Count(text, "\n") != 2 || !strings.Contains(text, "config.json:7: bcs.podQueueNum: -1 is negative") {

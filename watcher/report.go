@@ -31,7 +31,6 @@ const (
 	longestPause = 75 * time.Second
 )
 
-// trouble is one thing that is wrong.
 type trouble struct {
 	of     string // whose: an endpoint, a kind
 	since  time.Time

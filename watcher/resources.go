@@ -29,7 +29,6 @@ type resources struct {
 	handler  http.Handler
 }
 
-// newResources makes the parts. Nothing is bound or requested yet.
 func (w *Watcher) newResources(kube *rest.Config) (*resources, error) {
 	r := &resources{cfg: w.cfg.ResourceWatcher, listen: w.listen}
 	if err := r.cfg.Server.CheckFiles(); err != nil {

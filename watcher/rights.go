@@ -132,7 +132,6 @@ func readers(c config.ResourceWatcher) map[string][]string {
 	return groups
 }
 
-// read makes the rules for reading resources, given by group.
 func read(groups map[string][]string) []Rule {
 	var rules []Rule
 	for _, g := range slices.Sorted(maps.Keys(groups)) {

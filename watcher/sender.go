@@ -9,7 +9,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-// sender delivers the pipeline's events to storage.
 type sender struct {
 	storage  *storage.Client
 	workload workload
@@ -21,7 +20,6 @@ type sender struct {
 	unpacked sync.Pool
 }
 
-// keepUnpacked is the largest buffer that is kept.
 const keepUnpacked = 64 << 10
 
 // Send implements pipeline.Sender.

@@ -41,8 +41,6 @@ func newServed(w wanted, kube *rest.Config) (*served, error) {
 	return s, nil
 }
 
-// look asks what there is and returns what the filter file wants of it. Groups that cannot be learned are
-// returned as broken; the others are watched.
 func (s *served) look(ctx context.Context) (found []collector.Resource, broken []string, err error) {
 	groups, err := s.lookout.Look(ctx)
 	if err != nil {
@@ -66,7 +64,6 @@ func (s *served) of(groups []collector.APIGroup) (found []collector.Resource, br
 	return found, broken, err
 }
 
-// learn takes an answer.
 func (s *served) learn(groups []collector.APIGroup, err error) time.Duration {
 	var found []collector.Resource
 	var broken []string
@@ -102,7 +99,6 @@ func (s *served) note(groups []collector.APIGroup, err error) *collector.Kinds {
 	return s.to
 }
 
-// follow has to learn of every answer from now on; nil ends it.
 func (s *served) follow(to *collector.Kinds) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +112,6 @@ func (s *served) last() (groups []collector.APIGroup, complete bool) {
 	return s.groups, s.looked && s.missed == nil
 }
 
-// trouble returns what the last look missed, nil for nothing.
 func (s *served) trouble() *trouble {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,14 +31,11 @@ const serverConnections = 128
 // serverPatience is how long a client may take to accept 64 KiB from them.
 const serverPatience = 10 * time.Second
 
-// server is one HTTP server whose address is bound when it is made, so that a
-// port in use ends the start, not the run.
 type server struct {
 	listener net.Listener
 	http     http.Server
 }
 
-// listenFunc binds an address.
 type listenFunc = func(address string) (net.Listener, error)
 
 func listenTCP(addr string) (net.Listener, error) {
@@ -135,7 +132,6 @@ func metricsHandler(g prometheus.Gatherer) http.Handler {
 	return mux
 }
 
-// exposition is the metrics as text.
 func exposition(g prometheus.Gatherer) ([]byte, error) {
 	families, err := g.Gather()
 	var text bytes.Buffer

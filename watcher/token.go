@@ -97,7 +97,6 @@ func readSecret(path string) (string, error) {
 	return secret, nil
 }
 
-// bearer adds the token to requests.
 type bearer struct {
 	token *setting.Latest[string]
 	next  http.RoundTripper

@@ -54,7 +54,6 @@ func (w wanted) looksAt(gv string) bool {
 		slices.Contains(w.filter.CRDResourceWhiteList, gv)
 }
 
-// custom reports whether kinds may be watched that are defined later.
 func (w wanted) custom() bool {
 	return len(w.filter.CRDResourceWhiteList) > 0 && !w.cfg.WatchResource.DisableCRD
 }
@@ -74,7 +73,6 @@ func (w wanted) collector(resources []collector.Resource) collector.Config {
 	return c
 }
 
-// verify is cacheCheck as the collector takes it.
 func verify(c config.CacheCheck) collector.Verify {
 	v := collector.Verify{Period: time.Duration(c.Period), Grace: time.Duration(c.Grace)}
 	if v.Period == 0 {

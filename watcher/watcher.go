@@ -107,7 +107,6 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if w.copying, err = newCopying(w.wanted, platform, kube, w.registry, s.Logger); err != nil {
 		return nil, err
 	}
-	w.copying.settled = func() bool { return w.ready() == nil }
 	w.registry.MustRegister(newLags(w.copying), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if cfg.ResourceWatcher.Enabled {
@@ -116,7 +115,6 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	return w, err
 }
 
-// elect makes the elector, which takes part in nothing yet.
 func (w *Watcher) elect(kube *rest.Config) error {
 	host, err := os.Hostname()
 	if err != nil {
@@ -205,7 +203,6 @@ func (w *Watcher) lead(ctx context.Context) error {
 	return err
 }
 
-// work copies and, beside it, notifies subscriptions.
 func (w *Watcher) work(ctx context.Context) error {
 	if w.resources == nil {
 		return w.copying.Run(ctx)

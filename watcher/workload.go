@@ -18,7 +18,6 @@ const (
 	kindReplicaSet = "ReplicaSet"
 )
 
-// cache finds the latest state of an object.
 type cache interface {
 	Get(object.Key) (*object.Object, bool)
 }
@@ -67,7 +66,6 @@ func (w workload) annotations(k object.Key, pod []byte) (added []object.Pair, vi
 	return []object.Pair{{Key: workloadKind, Value: owner.Kind}, {Key: workloadName, Value: owner.Name}}, via, nil
 }
 
-// above is the owner of a cached ReplicaSet.
 func (w workload) above(namespace, name string) (object.Owner, bool) {
 	rs, cached := w.cache.Get(object.Key{Kind: kindReplicaSet, Namespace: namespace, Name: name})
 	if !cached {

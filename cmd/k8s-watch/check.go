@@ -26,7 +26,6 @@ Exit code 0, also offline, 1 if filters, masks or selectors have nothing to appl
 k8s-watch would not start.
 `
 
-// check is the subcommand of that name.
 func check(args []string, out io.Writer) int {
 	var f config.Flags
 	fs := f.Set("k8s-watch check")
@@ -85,7 +84,6 @@ func unknown(p watcher.Plan) string {
 	return fmt.Sprintf("(offline, what it serves is not known: %v)", p.Unknown)
 }
 
-// watched lists the kinds by group-version or, offline, what the filter file asks for.
 func watched(cfg config.Config, filter config.Filter, p watcher.Plan) (lines []string) {
 	kinds := map[string][]string{}
 	for _, r := range p.Kinds {

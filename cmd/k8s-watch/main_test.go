@@ -310,7 +310,7 @@ func TestHangup(t *testing.T) {
 	}
 	s.configure("-1", "")
 	hangup()
-	if line := until("configuration "); !strings.Contains(line, "level=ERROR") || !strings.Contains(line, "config.json:2: bcs.podQueueNum: -1 is negative") {
+	if line := until("configuration "); !strings.Contains(line, "level=ERROR") || !strings.Contains(line, "config.json:2: bcs.podQueueNum: -1: want 0 to 4096") {
 		t.Error(line)
 	}
 	s.write(s.filter, `{"k8sResourceWhiteList":["v1","apps/v1"]}`)

@@ -25,7 +25,6 @@ needs, for the kinds that the cluster serves now.
 
 `
 
-// rbac is the command "k8s-watch rbac".
 func rbac(args []string) int {
 	var f config.Flags
 	fs := f.Set("k8s-watch rbac")

@@ -110,7 +110,6 @@ func (b *Bounded) accept() (net.Conn, error) {
 	return nil, err
 }
 
-// crowded reports whether there is no room, nor a connection that may be evicted.
 func (b *Bounded) crowded() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

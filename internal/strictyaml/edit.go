@@ -19,7 +19,6 @@ func Clone(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// at is the index of a key in a mapping, -1 where it has none.
 func at(n *yaml.Node, key string) int {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {

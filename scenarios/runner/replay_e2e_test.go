@@ -148,7 +148,6 @@ func TestPlayedProfiles(t *testing.T) {
 			if of := written[c.ID]; speed == "unlimited" && !maps.Equal(of, writes) {
 				t.Errorf("%s: %v at 4x, %v at %s", c.ID, of, writes, speed)
 			}
-			}
 			// The clock is the plan's: 4 Leases, each renewed every 10 s, once or twice in 12 s.
 			if l := writes["Lease"]; l < 3 || l > 8 {
 				t.Errorf("%s at %s: Leases %+v", c.ID, speed, l)

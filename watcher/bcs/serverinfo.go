@@ -47,7 +47,6 @@ func (s ServerInfo) Address(external bool) string {
 	return s.Scheme + "://" + net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// sequenceDigits is how many digits ZooKeeper appends to a sequential node.
 const sequenceDigits = 10
 
 // ordered gives the children that are sequential nodes, by their number; of equal

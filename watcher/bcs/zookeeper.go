@@ -164,8 +164,6 @@ func (w *Discovery) resolve(ctx context.Context) (addrs []string, err error) {
 	return addrs, err
 }
 
-// connect starts a client; lost is called when it loses its server. end closes it and
-// returns when it has ended.
 func connect(addrs []string, lost func(error)) (conn *zk.Conn, end func(), err error) {
 	var d dialer
 	conn, events, err := zk.Connect(addrs, sessionTimeout, zk.WithLogger(quiet{}), zk.WithLogInfo(false),
@@ -262,7 +260,6 @@ func (w *Discovery) look(conn *zk.Conn) (<-chan zk.Event, error) {
 	return changed, nil
 }
 
-// explain adds the remedy.
 func explain(err error) error {
 	if errors.Is(err, zk.ErrNoAuth) {
 		return fmt.Errorf("%w: it wants another bcs.zkUser and bcs.zkPassword", err)

@@ -59,7 +59,6 @@ func decode(file string, data []byte, into any, unused ...string) (*decoder, err
 	return d, d.value("", all, reflect.ValueOf(into).Elem())
 }
 
-// whole is the one JSON value that the file must be.
 func (d *decoder) whole() (jsonscan.Range, error) {
 	dec := json.NewDecoder(bytes.NewReader(d.data))
 	var value json.RawMessage
@@ -82,7 +81,6 @@ func (d *decoder) whole() (jsonscan.Range, error) {
 
 func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
 
-// warnings are the keys that have no effect, in the order of their paths.
 func (d *decoder) warnings() []string {
 	var all []string
 	for _, path := range slices.Sorted(maps.Keys(d.ignored)) {
@@ -94,7 +92,6 @@ func (d *decoder) warnings() []string {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// value decodes the value at r into v.
 func (d *decoder) value(path string, r jsonscan.Range, v reflect.Value) error {
 	if at := strings.ToLower(path); d.lines[at] == 0 {
 		d.lines[at] = lineAt(d.data, r.Start)

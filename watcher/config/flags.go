@@ -35,7 +35,6 @@ func (f *Flags) Set(program string) *pflag.FlagSet {
 	return fs
 }
 
-// bind defines the flags for keys of c; their defaults are its values.
 func bind(fs *pflag.FlagSet, c *Config) {
 	fs.StringVar(&c.Address, "address", c.Address, "address of the HTTP servers")
 	fs.Uint16Var(&c.Port, "port", c.Port, "port of health and, with debug_mode, pprof")

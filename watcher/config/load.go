@@ -88,7 +88,6 @@ func Parse(name string, data []byte) (cfg Config, warnings []string, err error) 
 	return cfg, d.warnings(), nil
 }
 
-// ignoreQueueKeys warns of keys of the queues that others leave without effect.
 func (d *decoder) ignoreQueueKeys(b BCS) {
 	given := func(key string) bool { return d.lines[strings.ToLower(key)] > 0 }
 	if given("bcs.queueFullTimeout") && b.QueueFull != pipeline.Drop {
@@ -128,7 +127,6 @@ func (c *Config) normalise(say func(path, why string)) {
 	}
 }
 
-// check finds the first value that cannot work; msg is empty when there is none.
 func (c *Config) check() (key, msg string) {
 	b := c.BCS
 	for _, s := range []struct{ key, value string }{
@@ -161,29 +159,10 @@ func (c *Config) check() (key, msg string) {
 			fmt.Sprintf("%q cannot be part of a URL: use letters, digits and \"-\"", c.Default.ClusterID)
 	case len(b.CustomStorageEndpoints) == 0 && b.ZK == "":
 		return "bcs.custom-storage-endpoints", "missing: name at least one http://host:port"
-	case b.PodQueueNum < 0:
-		return "bcs.podQueueNum", fmt.Sprintf("%d is negative, want 0 or more", b.PodQueueNum)
-	case b.MaxInFlight < 1 || b.MaxInFlight > pipeline.MaxPodQueueNum:
-		return "bcs.maxInFlight", fmt.Sprintf("%d: want 1 to %d", b.MaxInFlight, pipeline.MaxPodQueueNum)
-	case b.HandlerQueueLen < 1 || b.HandlerQueueLen > pipeline.MaxQueueLen:
-		return "bcs.handlerQueueLen", fmt.Sprintf("%d: want 1 to %d", b.HandlerQueueLen, pipeline.MaxQueueLen)
-	case !slices.Contains(pipeline.Strategies(), b.Strategy):
-		return "bcs.strategy", fmt.Sprintf("unknown strategy %q, want one of %s", b.Strategy,
-			pipeline.Names(pipeline.Strategies()))
-	case b.Strategy == pipeline.Unordered && !b.AllowUnordered:
-		return "bcs.strategy", "\"unordered\" breaks the order per object; set bcs.allowUnordered to true to have it all " +
-			"the same"
-	case !slices.Contains(pipeline.QueueFulls(), b.QueueFull):
-		return "bcs.queueFull", fmt.Sprintf("unknown policy %q, want one of %s", b.QueueFull,
-			pipeline.Names(pipeline.QueueFulls()))
-	case b.QueueFullTimeout <= 0:
-		return "bcs.queueFullTimeout", "want a positive duration such as \"1s\""
 	case b.StorageTimeout <= 0:
 		return "bcs.storageTimeout", "want a positive duration such as \"5s\""
 	case c.K8s.ReadPace < 0 || c.K8s.ReadPace > Duration(time.Second):
 		return "k8s.readPace", "want a duration of 0 to 1 s such as \"20ms\""
-	case b.DrainTimeout < 0:
-		return "bcs.drainTimeout", "want a duration of 0 or more such as \"10s\""
 	case c.Synchronizer.Period < Duration(time.Second):
 		return "synchronizer.period", "want a duration of at least \"1s\"; to do without, set synchronizer.disabled to true"
 	case c.Synchronizer.Name == "" || strings.ContainsAny(c.Synchronizer.Name, "/?#% "):
@@ -197,10 +176,6 @@ func (c *Config) check() (key, msg string) {
 		return "bcs.custom-storage-endpoints-tokenFile", "there is bcs.custom-storage-endpoints-token, too: give one of them"
 	case !bearerToken.MatchString(b.CustomStorageToken):
 		return "bcs.custom-storage-endpoints-token", "is not valid in a header: want letters, digits and any of -._~+/="
-	case b.EventQueueLen < 1 || b.EventQueueLen > pipeline.MaxQueueLen:
-		return "bcs.eventQueueLen", fmt.Sprintf("%d: want 1 to %d", b.EventQueueLen, pipeline.MaxQueueLen)
-	case b.EventQueueBytes < 1:
-		return "bcs.eventQueueBytes", fmt.Sprintf("%d: want 1 or more", b.EventQueueBytes)
 	case b.ZKPassword != "" && b.ZKUser == "":
 		return "bcs.zkPassword", "needs bcs.zkUser"
 	case strings.Contains(b.ZKUser, ":"):
@@ -211,8 +186,9 @@ func (c *Config) check() (key, msg string) {
 	case c.LeaderElection.Enabled && len(validation.IsDNS1123Subdomain(c.LeaderElection.Name)) > 0:
 		return "leaderElection.name", fmt.Sprintf("%q is not a name for a Lease: want lower-case letters, digits, \"-\" and "+
 			"\".\", such as \"k8s-watch\"", c.LeaderElection.Name)
-	case b.ParkAfter < 1:
-		return "bcs.parkAfter", fmt.Sprintf("%d: want 1 or more tries", b.ParkAfter)
+	}
+	if queues, wrong := errors.AsType[*pipeline.FieldError](c.Pipeline().Validate()); wrong {
+		return "bcs." + queues.Field, queues.Problem
 	}
 	for _, l := range []struct {
 		key   string
@@ -270,7 +246,6 @@ func (c *Config) check() (key, msg string) {
 	return "", ""
 }
 
-// isPort reports whether s is a port, or none is given.
 func isPort(s string) bool {
 	n, err := strconv.Atoi(s)
 	return s == "" || err == nil && n >= 1 && n <= 65535

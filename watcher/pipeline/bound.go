@@ -19,7 +19,9 @@ func (l *lane) trim(now int64) {
 	before := l.shed
 	if l.parked > 0 {
 		for _, ent := range l.keys {
-			if ent.parked != nil {
+			t := ent.trouble
+			fenced := t != nil && t.fenced && t.until > now
+			if ent.parked != nil && !fenced {
 				l.freeSlot(ent.parked)
 				ent.parked = nil
 				l.parked--

@@ -62,7 +62,6 @@ func newClimber(limit int) *climber {
 	return &climber{limit: 1, max: limit, opening: true, starting: true, patience: 1}
 }
 
-// bound changes the highest limit. What is being tried is begun again.
 func (c *climber) bound(limit int) {
 	c.max, c.phase, c.rate = limit, holding, 0
 	if c.limit > limit {
@@ -115,7 +114,6 @@ func (c *climber) answered(now int64, busy bool) {
 	c.restart(now)
 }
 
-// failed takes note of a request without a useful answer.
 func (c *climber) failed(now int64, throttled bool) {
 	c.restart(now)
 	if c.settle > 0 {
@@ -136,7 +134,6 @@ func (c *climber) move(limit int) {
 	c.limit = limit
 }
 
-// judge decides the next step by the rate at the present limit.
 func (c *climber) judge(rate float64) {
 	switch c.phase {
 	case tryingUp:
@@ -171,7 +168,6 @@ func (c *climber) judge(rate float64) {
 	}
 }
 
-// step tries the next limit in the present direction, from a rate that is known.
 func (c *climber) step(rate float64) {
 	var next int
 	switch {
@@ -191,7 +187,6 @@ func (c *climber) step(rate float64) {
 	c.move(next)
 }
 
-// giveUp returns to where the failed step came from.
 func (c *climber) giveUp(down bool) {
 	c.move(c.from)
 	c.hold(down)

@@ -15,7 +15,6 @@ type timekeeper struct {
 	poke    chan struct{} // size 1: one token says "at changed"
 }
 
-// alarm makes it look at the given time, or earlier.
 func (c *timekeeper) alarm(at int64) {
 	if c.at != 0 && c.at <= at {
 		return
@@ -29,7 +28,6 @@ func (c *timekeeper) alarm(at int64) {
 	}
 }
 
-// begin starts it for what was asked before Run.
 func (c *timekeeper) begin() {
 	if c.at != 0 {
 		c.start()
@@ -75,7 +73,6 @@ func (c *timekeeper) run() {
 	}
 }
 
-// noticeEvery is the pause between two log lines about events that were dropped.
 const noticeEvery = 10 * time.Second
 
 // notice is a log line about a counter, written from time to time while that rises.
@@ -102,7 +99,6 @@ func (n *notice) next(at int64, count uint64) int64 {
 	return at
 }
 
-// report is the line that is due about events a full queue discarded or a bound shed.
 func (l *lane) report(now int64) *report {
 	if n := l.discards.take(l.discarded, now); n > 0 {
 		return newReport(slog.LevelWarn, "events dropped", "reason", "queue full", "kind", l.kind, "events", n,

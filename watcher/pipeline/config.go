@@ -1,8 +1,8 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -119,17 +119,25 @@ const (
 	MaxQueueLen    = 1 << 24
 )
 
-// Validate names the first wrong field and what would be right.
+// FieldError is a wrong setting, by the name that it has in the section bcs of the configuration file.
+type FieldError struct{ Field, Problem string }
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
+
+func wrong(field, format string, args ...any) error {
+	return &FieldError{Field: field, Problem: fmt.Sprintf(format, args...)}
+}
+
+// Validate returns the first wrong setting as a *FieldError.
 func (c Config) Validate() error {
-	if !slices.Contains(Strategies(), c.Strategy) {
-		return fmt.Errorf("strategy is %q: want one of %s", c.Strategy, Names(Strategies()))
-	}
-	if c.Strategy == Unordered && !c.AllowUnordered {
-		return errors.New("strategy is \"unordered\", which sends the changes of one object in any order: " +
-			"want another strategy, or allowUnordered: true to see what breaks")
-	}
-	if !slices.Contains(QueueFulls(), c.QueueFull) {
-		return fmt.Errorf("queueFull is %q: want one of %s", c.QueueFull, Names(QueueFulls()))
+	switch {
+	case !slices.Contains(Strategies(), c.Strategy):
+		return wrong("strategy", "unknown strategy %q, want one of %s", c.Strategy, Names(Strategies()))
+	case c.Strategy == Unordered && !c.AllowUnordered:
+		return wrong("strategy", "\"unordered\" breaks the order per object; set bcs.allowUnordered to true to have it all "+
+			"the same")
+	case !slices.Contains(QueueFulls(), c.QueueFull):
+		return wrong("queueFull", "unknown policy %q, want one of %s", c.QueueFull, Names(QueueFulls()))
 	}
 	for _, f := range []struct {
 		name     string
@@ -141,32 +149,27 @@ func (c Config) Validate() error {
 		{"writerQueueLen", c.WriterQueueLen, 1, MaxQueueLen},
 		{"handlerQueueLen", c.HandlerQueueLen, 1, MaxQueueLen},
 		{"parkAfter", c.ParkAfter, 1, 1 << 20},
-		{"events.count", c.Events.Count, 1, MaxQueueLen},
+		{"eventQueueLen", c.Events.Count, 1, MaxQueueLen},
+		{"eventQueueBytes", int(c.Events.Bytes), 1, math.MaxInt},
 	} {
 		if f.got < f.min || f.got > f.max {
-			return fmt.Errorf("%s is %d: want %d to %d", f.name, f.got, f.min, f.max)
+			return wrong(f.name, "%d: want %d to %d", f.got, f.min, f.max)
 		}
 	}
 	for _, f := range []struct {
-		name string
-		got  time.Duration
-		min  time.Duration
+		name     string
+		got, min time.Duration
 	}{
 		{"queueFullTimeout", c.QueueFullTimeout, time.Millisecond},
 		{"backoff.min", c.Backoff.Min, time.Millisecond},
+		{"backoff.max", c.Backoff.Max, c.Backoff.Min},
 		{"maxThrottle", c.MaxThrottle, time.Millisecond},
 		{"fenceDelay", c.FenceDelay, 0},
 		{"drainTimeout", c.DrainTimeout, 0},
 	} {
 		if f.got < f.min {
-			return fmt.Errorf("%s is %s: want at least %s", f.name, f.got, f.min)
+			return wrong(f.name, "%s: want a duration of at least %s", f.got, f.min)
 		}
-	}
-	if c.Events.Bytes < 1 {
-		return fmt.Errorf("events.bytes is %d: want at least 1", c.Events.Bytes)
-	}
-	if c.Backoff.Max < c.Backoff.Min {
-		return fmt.Errorf("backoff.max is %s: want at least backoff.min, %s", c.Backoff.Max, c.Backoff.Min)
 	}
 	return nil
 }

@@ -68,7 +68,6 @@ func (g *gate) failed(probe, again bool, now int64, b Backoff) {
 	g.judge(now, b)
 }
 
-// judge shuts an open gate if enough keys have failed.
 func (g *gate) judge(now int64, b Backoff) {
 	if g.failures >= g.trip {
 		g.shut, g.step, g.down = true, 1, now
@@ -76,7 +75,6 @@ func (g *gate) judge(now int64, b Backoff) {
 	}
 }
 
-// pause shuts the gate until the time a storage asked for.
 func (g *gate) pause(until int64) {
 	g.shut = true
 	g.until = max(g.until, until)

@@ -32,7 +32,6 @@ func rowOfFailures(n int, failed, answered uint64) float64 {
 	return rise(float64(failed+1), float64(n)) - rise(float64(failed+answered+2), float64(n))
 }
 
-// troubled returns the record of the key's failures, a new one if there is none.
 func (e *entry) troubled(h *health) *trouble {
 	if e.trouble == nil {
 		e.trouble = &trouble{before: *h}
@@ -40,7 +39,6 @@ func (e *entry) troubled(h *health) *trouble {
 	return e.trouble
 }
 
-// recordFailure counts a try of the key that failed.
 func (e *entry) recordFailure(h *health) *trouble {
 	t := e.troubled(h)
 	t.tries++

@@ -8,7 +8,6 @@ type heapItem[T any] struct {
 	item    T
 }
 
-// keyItem is a key in a heap.
 type keyItem = heapItem[*entry]
 
 func (i *heapItem[T]) before(o *heapItem[T]) bool {

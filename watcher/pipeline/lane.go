@@ -116,7 +116,6 @@ func stale(e, known *Event) bool {
 		e.ResourceVersion != 0 && e.ResourceVersion < known.ResourceVersion
 }
 
-// enter puts a slot at the end of its key's chain in the handler queue.
 func (l *lane) enter(q *partition, s *slot, now int64) {
 	q.meter.Account(q.depth, now)
 	q.depth++
@@ -144,7 +143,6 @@ func (l *lane) resume(ent *entry, now int64) {
 	}
 }
 
-// makeReady offers a key to the workers of its partition.
 func (l *lane) makeReady(ent *entry) {
 	q := ent.part
 	q.push(ent)
@@ -266,7 +264,6 @@ func (l *lane) settle(n int) {
 	}
 }
 
-// discardOverdue drops the events that waited in the Writer for too long.
 func (l *lane) discardOverdue(q *partition, now int64) {
 	timeout := int64(l.p.config.QueueFullTimeout)
 	for q.over.head != nil && q.over.head.entered+timeout <= now {
@@ -278,7 +275,6 @@ func (l *lane) discardOverdue(q *partition, now int64) {
 	}
 }
 
-// popOver takes the oldest event out of those that wait in the Writer for room in a queue.
 func (l *lane) popOver(q *partition, now int64, handled bool) *slot {
 	s := q.over.pop()
 	l.p.writer.release(now, s.entered, handled)

@@ -7,7 +7,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/meter"
 )
 
-// collector reads the counters when it is scraped.
 type collector struct {
 	meter.Descs
 	p      *Pipeline

@@ -8,7 +8,6 @@ import (
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
-// outcome says how a send ended for its key.
 type outcome uint8
 
 const (
@@ -266,7 +265,6 @@ func (l *lane) putBack(s *slot, now int64) {
 	l.settleCoalesced(merged)
 }
 
-// block keeps a key from the workers until its trouble allows the next try.
 func (l *lane) block(ent *entry) {
 	ent.state = blocked
 	l.blocked.push(keyItem{at: ent.trouble.until, item: ent})
@@ -276,7 +274,6 @@ func (l *lane) block(ent *entry) {
 	}
 }
 
-// wakeWorkers wakes a worker of each queue that has something to send.
 func (l *lane) wakeWorkers() {
 	for _, q := range l.parts {
 		if q.hasReady() {

@@ -1,6 +1,5 @@
 package pipeline
 
-// phase says what a lane's goroutines do.
 type phase struct {
 	running bool // between the start of Run and the end of its drain
 	closed  bool // refuses events

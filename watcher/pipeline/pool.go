@@ -35,7 +35,6 @@ func (p *pool) newEntry(key name, q *partition) *entry {
 	return e
 }
 
-// forget removes an entry that nothing refers to.
 func (p *pool) forget(e *entry) {
 	if !e.vacant() || p.keys[e.key] != e {
 		return

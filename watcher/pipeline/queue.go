@@ -61,10 +61,8 @@ func (l *slots) pop() *slot {
 	return s
 }
 
-// name is a key within one kind.
 type name struct{ namespace, name string }
 
-// state says where an entry is.
 type state uint8
 
 const (
@@ -88,7 +86,6 @@ type entry struct {
 	state    state
 }
 
-// vacant reports that nothing refers to the entry any more.
 func (e *entry) vacant() bool {
 	return e.head == nil && e.over == nil && e.parked == nil && e.inFlight == 0
 }
@@ -147,7 +144,6 @@ type partition struct {
 	discards uint64
 }
 
-// newPartition makes handler queue i of a lane.
 func newPartition(l *lane, i int, now int64) *partition {
 	q := &partition{
 		name: l.shape.queueName(l.kind, i), capacity: l.p.config.HandlerQueueLen, workers: l.shape.workers,

@@ -52,7 +52,6 @@ func (r *refusals) add(key object.Key, status int, again bool, now int64) (outag
 	return outage, outage
 }
 
-// end notes a success.
 func (r *refusals) end() {
 	if !r.any.Load() {
 		return

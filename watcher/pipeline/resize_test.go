@@ -287,24 +287,6 @@ func TestResizeMetrics(t *testing.T) {
 	})
 }
 
-// Queues that Validate would refuse change nothing.
-func TestResizeRefused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := config(Keyed)
-		l := start(t, c, newStore(time.Millisecond), nil)
-		l.enqueue(put("a", 1))
-		for _, to := range []Queues{{-1, 1, 1}, {1, 0, 1}, {1, 1, 0}} {
-			if l.Resize(to) == nil {
-				t.Errorf("%+v was taken", to)
-			}
-		}
-		if _, allowed := l.workersOf("Pod"); allowed != c.PodQueueNum || l.config != c || l.writer.capacity != c.WriterQueueLen {
-			t.Errorf("a refused change changed something: %+v", l.config)
-		}
-		l.finish()
-	})
-}
-
 // A change may come before Run, while it drains, and after it.
 func TestResizeAtAnyTime(t *testing.T) {
 	everyStrategy(t, func(t *testing.T, c Config) {

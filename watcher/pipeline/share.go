@@ -22,7 +22,6 @@ func (s *share) full(inFlight int) bool {
 	return inFlight >= s.limit || s.p.adapting.Load() >= most
 }
 
-// begin notes a request; inFlight counts it.
 func (s *share) begin(inFlight int) {
 	if s == nil {
 		return
@@ -33,7 +32,6 @@ func (s *share) begin(inFlight int) {
 	}
 }
 
-// end notes that a request has ended; inFlight does not count it any more.
 func (s *share) end(inFlight int) {
 	if s == nil {
 		return

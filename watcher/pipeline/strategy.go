@@ -16,7 +16,6 @@ type shape struct {
 // eventFactor is how many times more queues the original gives to Events than to Pods.
 const eventFactor = 4
 
-// shapeOf is the strategy table.
 func shapeOf(c Config, kind string) shape {
 	n := max(c.PodQueueNum, 1)
 	switch c.Strategy {
@@ -47,7 +46,6 @@ func shapeOf(c Config, kind string) shape {
 	}
 }
 
-// queueName is the handler label of queue i of a kind.
 func (s shape) queueName(kind string, i int) string {
 	if !s.numbered {
 		return kind

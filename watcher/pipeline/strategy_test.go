@@ -1,9 +1,9 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"time"
 )
@@ -64,33 +64,23 @@ func TestValidate(t *testing.T) {
 	if err := Default().Validate(); err != nil {
 		t.Fatalf("the default: %v", err)
 	}
-	for _, v := range []struct {
-		spoil func(*Config)
-		want  string
-	}{
-		{func(c *Config) { c.Strategy = "fast" }, `strategy is "fast": want one of single, unordered, dedup, partitioned, keyed, adaptive`},
-		{func(c *Config) { c.Strategy = Unordered }, "allowUnordered: true"},
-		{func(c *Config) { c.QueueFull = "" }, `queueFull is "": want one of coalesce, block, drop`},
-		{func(c *Config) { c.PodQueueNum = -1 }, "podQueueNum is -1: want 0 to 4096"},
-		{func(c *Config) { c.MaxInFlight = 0 }, "maxInFlight is 0: want 1 to 4096"},
-		{func(c *Config) { c.WriterQueueLen = 0 }, "writerQueueLen is 0: want 1 to"},
-		{func(c *Config) { c.HandlerQueueLen = 0 }, "handlerQueueLen is 0: want 1 to"},
-		{func(c *Config) { c.ParkAfter = 0 }, "parkAfter is 0: want 1 to"},
-		{func(c *Config) { c.QueueFullTimeout = 0 }, "queueFullTimeout is 0s: want at least 1ms"},
-		{func(c *Config) { c.Backoff.Min = 0 }, "backoff.min is 0s: want at least 1ms"},
-		{func(c *Config) { c.Backoff.Max = time.Millisecond }, "backoff.max is 1ms: want at least backoff.min, 100ms"},
-		{func(c *Config) { c.MaxThrottle = 0 }, "maxThrottle is 0s"},
-		{func(c *Config) { c.FenceDelay = -1 }, "fenceDelay is -1ns: want at least 0s"},
-		{func(c *Config) { c.DrainTimeout = -1 }, "drainTimeout is -1ns: want at least 0s"},
+	for want, spoil := range map[string]func(*Config){
+		"strategy": func(c *Config) { c.Strategy = Unordered }, "queueFull": func(c *Config) { c.QueueFull = "" },
+		"podQueueNum": func(c *Config) { c.PodQueueNum = -1 }, "maxInFlight": func(c *Config) { c.MaxInFlight = 0 },
+		"writerQueueLen": func(c *Config) { c.WriterQueueLen = 0 }, "handlerQueueLen": func(c *Config) { c.HandlerQueueLen = 0 },
+		"parkAfter": func(c *Config) { c.ParkAfter = 0 }, "queueFullTimeout": func(c *Config) { c.QueueFullTimeout = 0 },
+		"eventQueueLen": func(c *Config) { c.Events.Count = 0 }, "eventQueueBytes": func(c *Config) { c.Events.Bytes = 0 },
+		"backoff.min": func(c *Config) { c.Backoff.Min = 0 }, "backoff.max": func(c *Config) { c.Backoff.Max = time.Millisecond },
+		"maxThrottle": func(c *Config) { c.MaxThrottle = 0 }, "fenceDelay": func(c *Config) { c.FenceDelay = -1 },
+		"drainTimeout": func(c *Config) { c.DrainTimeout = -1 },
 	} {
 		c := Default()
-		v.spoil(&c)
-		err := c.Validate()
-		if err == nil || !strings.Contains(err.Error(), v.want) {
-			t.Errorf("got %v, want an error with %q", err, v.want)
+		spoil(&c)
+		if err, is := errors.AsType[*FieldError](c.Validate()); !is || err.Field != want {
+			t.Errorf("got %v, want an error of %s", err, want)
 		}
 		if _, err := New(c, Settings{Sender: newStore(0)}); err == nil {
-			t.Errorf("New accepts a config with %s", v.want)
+			t.Errorf("New accepts a config with a wrong %s", want)
 		}
 	}
 	if _, err := New(Default(), Settings{}); err == nil {

@@ -38,13 +38,11 @@ type Virtual struct {
 	maxInFlight, maxWriter int
 }
 
-// worker is the place of one worker of a queue.
 type worker struct {
 	lane *lane
 	part *partition
 }
 
-// exchange is a request on its way.
 type exchange struct {
 	worker
 	began int64
@@ -180,7 +178,6 @@ func (v *Virtual) idle() bool {
 	return true
 }
 
-// next is when something happens next.
 func (v *Virtual) next() int64 {
 	at := int64(math.MaxInt64)
 	if len(v.exchanges) > 0 {
@@ -197,7 +194,6 @@ func (v *Virtual) next() int64 {
 	return at
 }
 
-// play lets everything happen that happens until then.
 func (v *Virtual) play(until int64) {
 	for {
 		at := v.next()
@@ -267,7 +263,6 @@ func (v *Virtual) offer(s *source, e *Event) {
 	l.waiting++
 }
 
-// retry looks again, as a waiting Enqueue does.
 func (v *Virtual) retry(s *source) {
 	l := s.lane
 	if !l.place(&s.head, v.now, s.on) {

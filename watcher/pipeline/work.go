@@ -39,7 +39,6 @@ func (l *lane) work(q *partition) {
 	}
 }
 
-// tick does what is due and sets the next alarm.
 func (l *lane) tick(now int64) {
 	l.clock.at = 0
 	for len(l.blocked) > 0 && l.blocked[0].at <= now {

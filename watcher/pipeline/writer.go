@@ -22,7 +22,6 @@ type writer struct {
 	waiters  []*waiter
 }
 
-// waiter is one Enqueue that waits for room.
 type waiter struct {
 	lane   *lane
 	listed bool          // in the writer's list, whose mutex guards it
@@ -143,7 +142,6 @@ func (w *writer) wake(l *lane) {
 	}
 }
 
-// forget ends the wait of one Enqueue.
 func (w *writer) forget(o *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,7 +14,6 @@ import (
 	"github.com/watchbench/watchbench/internal/bcsapi"
 )
 
-// answer is a response read to its end.
 type answer struct {
 	status int
 	header http.Header
@@ -42,7 +41,6 @@ var (
 // ErrTooLong means that an answer has more than Config.MaxResponse bytes.
 var ErrTooLong = errors.New("the answer is longer than may be read")
 
-// final reads the head of the final answer and skips the interim ones (RFC 9110 §15.2).
 func (c *conn) final() (*http.Response, error) {
 	c.left = maxHead
 	defer func() { c.left = math.MaxInt64 }()

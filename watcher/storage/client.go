@@ -158,7 +158,6 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 }
 
-// look has Run see which endpoints want a probe.
 func (c *Client) look() {
 	select {
 	case c.looks <- struct{}{}:

@@ -33,7 +33,6 @@ type conn struct {
 	step    func(fd uintptr) bool // sendOn, made once
 }
 
-// sending is one call of send.
 type sending struct {
 	r          *request
 	line, head []byte
@@ -104,7 +103,6 @@ func explain(err error) error {
 	return err
 }
 
-// countReader counts what is read.
 type countReader struct{ c *conn }
 
 func (r countReader) Read(p []byte) (int, error) {
@@ -180,8 +178,6 @@ func (c *conn) write(r *request, line, head []byte) (complete bool, err error) {
 	return n == int64(want), err
 }
 
-// silent reports whether a socket is open and has nothing to read. It neither blocks nor
-// consumes.
 func silent(fd uintptr) bool {
 	var b [1]byte
 	_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)

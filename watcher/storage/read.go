@@ -85,7 +85,6 @@ func (c *Client) Check(ctx context.Context) error {
 	return err
 }
 
-// probeRequest is the request of Check.
 func probeRequest(cluster string) *request {
 	return buildGet(handlerClusterLs, "Namespace", listTarget(cluster, "Namespace", "", "resourceName", 1, 0))
 }

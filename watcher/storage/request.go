@@ -35,7 +35,6 @@ const (
 	handlerWatchObjects = "k8s_watch_cluster_namespace_type_name"
 )
 
-// buildPut makes the request that stores an object.
 func buildPut(cluster string, o *object.Object) (*request, error) {
 	r := &request{method: "PUT", kind: o.Key.Kind, handler: HandlerLabel(o.Key)}
 	path := bcsapi.EventsPath()
@@ -71,7 +70,6 @@ func onlyUID(target, uid string) string {
 	return target + "?data.metadata.uid=" + url.QueryEscape(uid)
 }
 
-// buildGet makes the request that reads target, a path with its query.
 func buildGet(handler, kind, target string) *request {
 	r := &request{method: methodGet, handler: handler, kind: kind}
 	r.setHead(target, noBody)
