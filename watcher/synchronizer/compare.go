@@ -23,6 +23,8 @@ type suspect struct {
 	expected expected // when that was so
 	leftover bool     // no object is expected
 	newer    bool     // the record is newer than the object
+	missing  bool     // there is no record
+	version  uint64   // of the record, 0: none, or no number
 }
 
 // expected is the part of an Expectation that a suspect keeps.
