@@ -3,6 +3,7 @@ package watcher
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +26,7 @@ type copying struct {
 	synchronizer *synchronizer.Synchronizer // nil where nothing is compared
 	beside       []lifecycle.Stage          // what runs for netservice
 
+	settled func() bool // reports whether the watcher as a whole is ready
 	start   start
 	started chan struct{} // closed when it is known what there is to collect
 }
@@ -145,6 +147,9 @@ func (c *copying) stages() []lifecycle.Stage {
 		lifecycle.Stage{Name: "pipeline", Run: c.pipeline.Run},
 		lifecycle.Stage{Name: "collector", Run: c.collector.Run},
 		lifecycle.Stage{Name: "report", Run: (&reporter{c}).Run},
+		lifecycle.Stage{Name: "memory of the first lists", Run: func(ctx context.Context) error {
+			return releaseMemory(ctx, c.settled, c.pipeline.Idle, debug.FreeOSMemory)
+		}},
 	)
 	if c.synchronizer != nil {
 		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: c.synchronizer.Run})

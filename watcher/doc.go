@@ -34,7 +34,9 @@
 //	G8  isolation     A full or slow kind delays no other kind; an object that storage
 //	                  refuses delays no other object.
 //	G9  restart-safe  After any end at any moment and any changes meanwhile, G1 holds
-//	                  again, within one comparison where something has to be removed.
+//	                  again, within one comparison where something has to be removed. Of a
+//	                  kind whose first rows it had only just sent when it ended, and which ends
+//	                  before the next start, rows may stay (see synchronizer.StateKind).
 //	G10 fenced        After a lost answer the key's next write waits until the lost one
 //	                  can no longer arrive (the fence), and the state is then verified
 //	                  or written again. Needs: that a request given up by its client is

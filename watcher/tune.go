@@ -1,13 +1,17 @@
 package watcher
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
 const (
@@ -42,4 +46,28 @@ func limitMemory(log *slog.Logger, limit memlimit.Provider) {
 	if err != nil && !errors.Is(err, memlimit.ErrNoCgroup) && !errors.Is(err, memlimit.ErrCgroupsNotSupported) {
 		log.Warn("the container's memory limit is not known, set GOMEMLIMIT to have one", "error", err)
 	}
+}
+
+// patience is how long after the first lists something may be on its way before their
+// memory is released all the same.
+const patience = 10 * time.Second
+
+// releaseMemory gives back, once, what the first lists left behind: the runtime would keep
+// it for minutes.
+func releaseMemory(ctx context.Context, ready, idle func() bool, release func()) error {
+	var latest time.Time
+	for lifecycle.Pause(ctx, time.Second) == nil {
+		switch {
+		case !ready():
+			continue
+		case latest.IsZero():
+			latest = time.Now().Add(patience)
+		}
+		if idle() || time.Now().After(latest) {
+			release()
+			break
+		}
+	}
+	<-ctx.Done()
+	return nil
 }

@@ -2,6 +2,7 @@ package watcher
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"math"
@@ -9,6 +10,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -43,6 +46,28 @@ func TestLimitMemory(t *testing.T) {
 			}
 			if warned := strings.Contains(log.String(), "level=WARN"); warned != tt.warns {
 				t.Errorf("logged %q", log.String())
+			}
+		})
+	}
+}
+
+// TestReleaseMemory: once, when the first lists are dealt with and nothing is on its way, or
+// when something has been for long.
+func TestReleaseMemory(t *testing.T) {
+	for _, tc := range []struct{ ready, idle, want time.Duration }{
+		{5 * time.Second, 0, 5 * time.Second},
+		{5 * time.Second, 8 * time.Second, 8 * time.Second},
+		{5 * time.Second, time.Hour, 5*time.Second + patience},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			after := func(d time.Duration) func() bool { return func() bool { return time.Since(began) >= d } }
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			var released []time.Duration
+			err := releaseMemory(ctx, after(tc.ready), after(tc.idle), func() { released = append(released, time.Since(began)) })
+			if err != nil || len(released) != 1 || released[0] < tc.want || released[0] > tc.want+2*time.Second {
+				t.Errorf("%+v: released after %v, %v", tc, released, err)
 			}
 		})
 	}

@@ -107,6 +107,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 	if w.copying, err = newCopying(w.wanted, platform, kube, w.registry, s.Logger); err != nil {
 		return nil, err
 	}
+	w.copying.settled = func() bool { return w.ready() == nil }
 	w.registry.MustRegister(newLags(w.copying), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if cfg.ResourceWatcher.Enabled {

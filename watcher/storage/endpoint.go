@@ -19,6 +19,11 @@ const (
 	maxDown = 15 * time.Second
 )
 
+// doubt is how long a failed write weighs more than answered reads. A sender with something to
+// write tries again every few seconds; after a minute without a try there is nothing to
+// write, and the endpoint must not count as down for ever.
+const doubt = time.Minute
+
 // tolerated is how many answers in a row may be none of a bcs-storage at work. One may be
 // an object's own fault.
 const tolerated = 2
@@ -44,6 +49,8 @@ type endpoint struct {
 	record    [2]record // of reads and of writes
 	byWrite   bool      // a write found it down: an answered read only lets one write try
 	trial     trial
+	doubted   bool      // in this outage, a write failed that an answered read had let try
+	failedAt  time.Time // the last write did
 	closed    bool
 }
 
@@ -56,6 +63,7 @@ func (e *endpoint) line(r *request) []byte {
 	return slices.Concat(r.line[:at], []byte(e.prefix), r.line[at:])
 }
 
+// record is how the requests of one sort fared.
 type record struct {
 	bad      int       // answers in a row that do not count
 	answered time.Time // when the last one came that does
@@ -72,6 +80,7 @@ const (
 	trying        // and does
 )
 
+// get returns an idle connection, or dials.
 func (e *endpoint) get(ctx context.Context) (*conn, error) {
 	e.mu.Lock()
 	n := len(e.idle)
@@ -192,14 +201,18 @@ func (e *endpoint) fault(sort int, err error) {
 func (e *endpoint) markDown(sort int, now time.Time, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if sort == writes {
+		e.failedAt = now
+	}
 	if now.Before(e.downUntil) {
 		return // another request of the same outage
 	}
-	if e.why == nil || e.trial != noTrial { // it was up
+	if e.why == nil || e.trial != noTrial && !e.doubted { // it was up
 		e.since = now
 	}
 	e.why = err
 	e.byWrite = e.byWrite || sort == writes
+	e.doubted = e.doubted || e.trial != noTrial
 	e.trial = noTrial
 	e.downFor = min(max(2*e.downFor, minDown), maxDown)
 	e.downUntil = now.Add(e.downFor)
@@ -208,11 +221,12 @@ func (e *endpoint) markDown(sort int, now time.Time, err error) {
 }
 
 // down is since when the endpoint is down and why, nil if it is not. One that answers reads
-// again counts as up until a write fails.
+// again counts as up, unless a write has proved the contrary: then only an
+// answered write says so or, where none has been tried for as long as doubt, another read.
 func (e *endpoint) down() (since time.Time, why error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.trial != noTrial {
+	if e.trial != noTrial && !e.doubted {
 		return time.Time{}, nil
 	}
 	return e.since, e.why
@@ -226,12 +240,16 @@ func (e *endpoint) markUp(sort int) {
 	if sort == reads && e.byWrite {
 		if e.trial == noTrial && !now.Before(e.downUntil) {
 			e.trial = open
-			e.up.Set(1)
+			if !e.doubted {
+				e.up.Set(1)
+			} else {
+				e.client.look() // at when the doubt ends
+			}
 		}
 		return
 	}
 	e.downFor, e.downUntil, e.why = 0, time.Time{}, nil
-	e.byWrite, e.trial = false, noTrial
+	e.byWrite, e.trial, e.doubted = false, noTrial, false
 	e.up.Set(1)
 }
 
@@ -240,6 +258,12 @@ func (e *endpoint) markUp(sort int) {
 func (e *endpoint) due(now time.Time) (at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.doubted && e.trial == open {
+		if at = e.failedAt.Add(doubt); now.Before(at) {
+			return at
+		}
+		e.doubted, e.trial, e.downUntil = false, noTrial, now
+	}
 	if e.why == nil || e.probing || e.trial != noTrial {
 		return time.Time{}
 	}
