@@ -103,12 +103,17 @@ func (r GVR) String() string {
 	return r.Group + "/" + r.Version + "/" + r.Resource
 }
 
-// UnmarshalJSON reads what String writes.
+// UnmarshalJSON reads what String writes. Its error does not repeat the value, which may be a secret in a wrong place.
 func (r *GVR) UnmarshalJSON(b []byte) (err error) {
-	text := string(b)
-	_ = json.Unmarshal(b, &text) // what is no string is no name either
-	*r, err = ParseGVR(text)
-	return err
+	var text string
+	if err = json.Unmarshal(b, &text); err == nil {
+		*r, err = ParseGVR(text)
+	}
+	if err != nil {
+		return errors.New(`want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the ` +
+			"core group")
+	}
+	return nil
 }
 
 // MarshalJSON implements json.Marshaler.
