@@ -103,17 +103,15 @@ func (r GVR) String() string {
 	return r.Group + "/" + r.Version + "/" + r.Resource
 }
 
-// UnmarshalJSON reads what String writes. Its error does not repeat the value, which may be a secret in a wrong place.
+// UnmarshalJSON reads what String writes. Its error repeats only what may be meant for that: others may be secrets.
 func (r *GVR) UnmarshalJSON(b []byte) (err error) {
 	var text string
-	if err = json.Unmarshal(b, &text); err == nil {
-		*r, err = ParseGVR(text)
-	}
-	if err != nil {
+	if slashes := strings.Count(string(b), "/"); json.Unmarshal(b, &text) != nil || slashes < 1 || slashes > 2 {
 		return errors.New(`want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the ` +
 			"core group")
 	}
-	return nil
+	*r, err = ParseGVR(text)
+	return err
 }
 
 // MarshalJSON implements json.Marshaler.
