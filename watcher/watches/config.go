@@ -103,10 +103,13 @@ func (r GVR) String() string {
 	return r.Group + "/" + r.Version + "/" + r.Resource
 }
 
-// UnmarshalJSON reads what String writes.
+// UnmarshalJSON reads what String writes. Its error repeats only what may be meant for that: others may be secrets.
 func (r *GVR) UnmarshalJSON(b []byte) (err error) {
-	text := string(b)
-	_ = json.Unmarshal(b, &text) // what is no string is no name either
+	var text string
+	if slashes := strings.Count(string(b), "/"); json.Unmarshal(b, &text) != nil || slashes < 1 || slashes > 2 {
+		return errors.New(`want "group/version/resource" such as "apps/v1/deployments", or "version/resource" of the ` +
+			"core group")
+	}
 	*r, err = ParseGVR(text)
 	return err
 }
