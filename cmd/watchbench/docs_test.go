@@ -104,7 +104,7 @@ var wrongCommands = []string{
 	"```\nbin/watchbench run strategies \\\n  --set watcher.podQueueNumber=3\n```",
 	"```\nzstd -dc x.zst | watchbench check\n```",
 	"```\nKUBECONFIG=$(bin/watchbench cluster upp)\n```",
-	"```\nwatchbench tune no/such --queues 1..4   # a comment\n```",
+	"```\nwatchbench tune no/such --find rate   # a comment\n```",
 	"`watchbench simulate strategies --set thresholds.freshness.p98='< 2s'`",
 	"`k8s-watch check -f config.json --filterConfig filter.json`",
 	"`k8s-watch -f config.json more`",

@@ -56,9 +56,7 @@ var retiredFlags = map[string]string{
 	"tune limit":         "use --queues 1..N and --strategies",
 	"tune lengths":       "leave it out: the lengths follow from what waits in virtual time",
 	"tune resume":        "leave it out, and set --budget",
-	"tune find":          "run examples/rate, or a scenario with a list of rates and thresholds",
-	"tune burst":         "give a scenario with load.steps",
-	"tune resolution":    "leave it out",
+	"tune resolution":    "leave it out: rates are 5% apart",
 	"simulate against":   "compare the same scenario's simulate and run; tune prints prediction beside measurement",
 	"simulate tolerance": "leave it out", "simulate wake": "use --overhead", "simulate api-latency": "leave it out",
 }

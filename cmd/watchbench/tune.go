@@ -23,9 +23,9 @@ import (
 
 type tuneFlags struct {
 	runFlags
-	rate, latency, profile  string
-	objective, queues, only string
-	length, budget          time.Duration
+	find, rate, burst, latency, profile string
+	objective, queues, only             string
+	length, budget                      time.Duration
 }
 
 // profileLength is --for where nothing is said, with a profile: of a shorter load chance has too large a part.
@@ -33,27 +33,31 @@ const profileLength = 30 * time.Second
 
 func tuneCommand() *cobra.Command {
 	f := tuneFlags{objective: search.DefaultObjective, queues: search.QueueRange.String(), length: 20 * time.Second,
-		budget: 8 * time.Minute}
+		budget: 8 * time.Minute, find: "settings"}
 	f.repeat, f.apart = 3, []string{"repeat", "budget"}
 	cmd := &cobra.Command{
 		Use:   "tune [SCENARIO] | tune --rate R --storage L",
-		Short: "Find the settings for a load and a storage",
-		Long: `Find the strategy, the number of queues and their lengths for an objective
-(docs/tune.md). The load comes from a scenario, or from the
+		Short: "Find the settings, or the highest rate, for a load and a storage",
+		Long: `Find the strategy, the number of queues and their lengths for an objective, or with --find rate
+the highest rate of each strategy (docs/tune.md). The load comes from a scenario, or from the
 writes per second and the storage latency that you give; the API server is then simulated
 unless --cluster names another. Candidates are played in virtual time, and those near the
 answer are measured. Exit code 3 if nothing meets the objective, 5 if that could not be measured.`,
 		Example: `  watchbench tune --rate 200/s --storage 80ms --profile service-churn
-  watchbench tune --rate 20/s --storage 'p50=60ms,p99=400ms'
-  watchbench tune replay-burst --objective drain=30s --strategies keyed`,
+  watchbench tune --rate 20/s --burst 150/s:5s --storage 'p50=60ms,p99=400ms'
+  watchbench tune replay-burst --objective drain=30s --strategies keyed
+  watchbench tune examples/rate --find rate
+  watchbench tune mine.yaml --find rate --watcher-command './mine -f {config}'`,
 		Args: needArgs(0, 1, "at most one scenario"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.tune(cmd, args) },
 	}
 	f.common(cmd)
 	fl := cmd.Flags()
+	fl.StringVar(&f.find, "find", f.find, "what to find: settings, or the highest rate of each strategy of a scenario")
 	fl.StringVar(&f.rate, "rate", "", "writes per second, of all kinds watched, such as 200/s")
 	fl.StringVar(&f.latency, "storage", "",
 		"time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
+	fl.StringVar(&f.burst, "burst", "", "a burst on top of --rate, in its middle: rate and length, such as 150/s:5s")
 	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a shipped profile (default: plain Pods)")
 	fl.StringVar(&f.objective, "objective", f.objective,
 		"figure and bound: one of "+strings.Join(search.ObjectiveWords(), ", ")+", with =time")
@@ -61,7 +65,7 @@ answer are measured. Exit code 3 if nothing meets the objective, 5 if that could
 	fl.StringVar(&f.only, "strategies", strings.Join(search.Strategies, ","), "comma-separated strategies that take part")
 	fl.IntVar(&f.repeat, "repeat", f.repeat, "how often the answer is measured, each time with another seed: 1 to 20")
 	fl.DurationVar(&f.length, "for", f.length, "length of one measurement's load, with --rate; 30s with --profile")
-	fl.DurationVar(&f.budget, "budget", f.budget, "time for the search, at least 10s")
+	fl.DurationVar(&f.budget, "budget", f.budget, "time for the search, at least 10s; with --find rate none by default")
 	formatFlag(cmd, &f.format)
 	return cmd
 }
@@ -74,10 +78,17 @@ func (f *tuneFlags) options(cmd *cobra.Command) (o search.Options, err error) {
 		return o, err
 	}
 	given := cmd.Flags().Changed
-	o.Repeat, o.Budget, o.Simulate = f.repeat, f.budget, search.Virtual
+	o.Rate, o.Repeat, o.Budget, o.Simulate = f.find == "rate", f.repeat, f.budget, search.Virtual
+	if o.Rate && !given("budget") {
+		o.Budget = 0
+	}
 	switch {
-	case given("watcher-command"):
-		return o, badinput.New("leave it out", "--watcher-command means nothing to tune")
+	case f.find != "settings" && f.find != "rate":
+		return o, badinput.New("use settings or rate", "--find %s is not known", f.find)
+	case o.Rate && given("queues"):
+		return o, badinput.New("leave it out", "--queues means nothing with --find rate")
+	case !o.Rate && given("watcher-command"):
+		return o, badinput.New("leave it out", "--watcher-command means nothing with --find settings")
 	case f.budget < 10*time.Second:
 		return o, badinput.New("use 10s or more", "--budget %s is less than one measurement takes", f.budget)
 	case f.repeat < 1 || f.repeat > 20:
@@ -88,9 +99,25 @@ func (f *tuneFlags) options(cmd *cobra.Command) (o search.Options, err error) {
 	return o, nil
 }
 
-// strategies returns the strategies of the flag.
-func (f *tuneFlags) strategies() (all []string, err error) {
+// strategies returns the strategies of the flag or, without it, all that can be searched: in a search for rates the
+// scenario's, and none for another watcher.
+func (f *tuneFlags) strategies(cmd *cobra.Command, file *spec.File, rate bool) (all []string, err error) {
 	known := search.Strategies
+	if rate {
+		known = spec.Strategies
+		for _, c := range file.Cells() {
+			if w := &c.Scenario.Watcher; w.Command == "" && !slices.Contains(all, w.Strategy) {
+				all = append(all, w.Strategy)
+			}
+		}
+		switch {
+		case !cmd.Flags().Changed("strategies"):
+			return all, nil
+		case len(all) == 0:
+			return nil, badinput.New("leave it out", "--strategies means nothing for another watcher")
+		}
+		all = nil
+	}
 	for s := range strings.SplitSeq(f.only, ",") {
 		if s = strings.TrimSpace(s); !slices.Contains(known, s) || slices.Contains(all, s) {
 			return nil, badinput.New(badinput.Ask(badinput.Nearest(s, known), "use some of "+strings.Join(known, ", ")),
@@ -104,7 +131,7 @@ func (f *tuneFlags) strategies() (all []string, err error) {
 func (f *tuneFlags) question(cmd *cobra.Command, args []string) (s source, err error) {
 	given := cmd.Flags().Changed
 	if len(args) == 1 {
-		for _, flag := range []string{"rate", "storage", "profile", "for"} {
+		for _, flag := range []string{"rate", "burst", "storage", "profile", "for"} {
 			if given(flag) {
 				return s, badinput.New("use --set, for example --set load.rate=200",
 					"--%s is for a question without a scenario", flag)
@@ -116,6 +143,8 @@ func (f *tuneFlags) question(cmd *cobra.Command, args []string) (s source, err e
 	case !given("rate"):
 		return s, badinput.New("write for example watchbench tune --rate 200/s --storage 'p50=60ms,p99=400ms'",
 			"the load is missing: no scenario and no --rate")
+	case f.find == "rate":
+		return s, badinput.New("write for example watchbench tune examples/rate --find rate", "--find rate needs a scenario")
 	case !given("storage"):
 		return s, badinput.New("add for example --storage 'p50=60ms,p99=400ms'",
 			"--storage is missing: the time that storage takes to answer")
@@ -128,6 +157,15 @@ func (f *tuneFlags) question(cmd *cobra.Command, args []string) (s source, err e
 	}
 	if q.Storage, err = search.ParseStorage(f.latency); err != nil {
 		return s, err
+	}
+	if given("burst") {
+		if q.Burst, err = search.ParseBurst(f.burst, f.length); err != nil {
+			return s, err
+		}
+		if f.profile != "" {
+			return s, badinput.New("leave one of them out, or give a scenario with the profile and load.steps",
+				"--burst is of plain Pods, not of --profile")
+		}
 	}
 	s = source{result.TuningQuestion, func(sets ...string) (*spec.File, error) {
 		return faults.Format.Parse(result.TuningQuestion, []byte(search.Plain), sets...)
@@ -164,7 +202,7 @@ func (f *tuneFlags) tune(cmd *cobra.Command, args []string) (err error) {
 		return err
 	}
 	o.Scenario = todo[0].File
-	if o.Strategies, err = f.strategies(); err != nil {
+	if o.Strategies, err = f.strategies(cmd, o.Scenario, o.Rate); err != nil {
 		return err
 	}
 	x, err := search.New(o)
@@ -226,11 +264,11 @@ func tuneVerdict(t *result.Tuning) error {
 }
 
 func kneeCommand() *cobra.Command {
-	const instead = "run examples/rate, or a scenario with a list of rates and thresholds"
+	const instead = "write watchbench tune SCENARIO --find rate --objective freshness.p99=2s"
 	return &cobra.Command{
-		Use: "knee", Short: "Is now a sweep: " + instead, Hidden: true, DisableFlagParsing: true,
+		Use: "knee", Short: "Is now a part of tune: " + instead, Hidden: true, DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
-			return badinput.New(instead, "watchbench knee is now a sweep")
+			return badinput.New(instead, "watchbench knee is now a part of tune")
 		},
 	}
 }

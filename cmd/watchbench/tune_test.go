@@ -39,7 +39,7 @@ func TestTuneVerdict(t *testing.T) {
 
 // TestTuneInterrupted: a search that is interrupted keeps what was measured, and leaves nothing.
 func TestTuneInterrupted(t *testing.T) {
-	p := start(t, []string{"tune", file(t, "open.yaml", open), "--strategies", "keyed", "--queues", "2..60"}, "keyed ", " cell", " in ")
+	p := start(t, []string{"tune", file(t, "open.yaml", open), "--find", "rate", "--strategies", "keyed"}, "keyed at ", " cell", " in ")
 	p.signal(t, syscall.SIGINT)
 	p.end(t)
 	found, err := filepath.Glob(filepath.Join(p.out, "tune-open-*", result.TuningFile))
@@ -47,7 +47,7 @@ func TestTuneInterrupted(t *testing.T) {
 		t.Fatalf("%v, %v", found, err)
 	}
 	r, err := result.LoadTuning(found[0])
-	if err != nil || !r.Interrupted || r.Measured == 0 {
+	if err != nil || !r.Interrupted || len(r.Rates) != 1 || r.Measured == 0 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for _, name := range []string{"index.html", "report.md"} {

@@ -11,9 +11,11 @@ const (
 	TuningSchema   = "watchbench/tuning/v3"
 	TuningFile     = "tuning.json"
 	TuningQuestion = "tune"
+	// RatesFile is the result of watchbench tune --find rate.
+	RatesFile = "rates.json"
 )
 
-// Tuning is the question, the tries and the answer of a search for settings. Times are in seconds.
+// Tuning is the question, the tries and the answer of a search for settings or rates. Times are in seconds.
 type Tuning struct {
 	Schema      string    `json:"schema"`
 	Started     time.Time `json:"started"`
@@ -25,7 +27,8 @@ type Tuning struct {
 	Asked     []TuningFact    `json:"asked"`
 	Objective TuningObjective `json:"objective"`
 
-	// Met says that a setting was measured and holds the objective in every valid cell; a note says if those are fewer than were asked for.
+	// Met says that a setting was measured and holds the objective in every valid cell, or a rate
+	// of each strategy; a note says if those are fewer than were asked for.
 	Met      bool   `json:"met"`
 	Sentence string `json:"sentence"` // the answer, readable without the question
 	// Best, RunnerUp and Original are indices of Candidates: the recommendation or what comes closest, the best of
@@ -34,6 +37,7 @@ type Tuning struct {
 	RunnerUp int `json:"runnerUp"`
 	Original int `json:"original"`
 
+	Rates      []TunedRate      `json:"rates,omitempty"` // of a search for rates
 	Candidates []TunedCandidate `json:"candidates"`
 	Why        []TuningFact     `json:"why,omitempty"`
 	Fragments  []TuningFragment `json:"fragments,omitempty"`
@@ -41,6 +45,19 @@ type Tuning struct {
 
 	Simulated int `json:"simulated"` // cells played in virtual time
 	Measured  int `json:"measured"`  // cells, second tries included
+}
+
+// TunedRate is the highest rate that a strategy carries.
+type TunedRate struct {
+	Strategy string   `json:"strategy"`
+	Unit     string   `json:"unit"`
+	Rate     *float64 `json:"rate,omitempty"` // nil if none was carried
+	// Above is the lowest rate above it that was not carried, and Why says why.
+	Above *float64 `json:"above,omitempty"`
+	Why   string   `json:"why,omitempty"`
+	// AtLeast says that the strategy may carry more: above Rate nothing valid was measured.
+	AtLeast  bool   `json:"atLeast,omitempty"`
+	Sentence string `json:"sentence"`
 }
 
 // TuningFact is a line with a name.
@@ -62,10 +79,15 @@ type Setting struct {
 	Queues     int    `json:"podQueueNum"` // 0 where the strategy has no such number
 	WriterLen  int    `json:"writerQueueLen"`
 	HandlerLen int    `json:"handlerQueueLen"`
+	// Rate of the load is set in a search for rates, where the rest is the scenario's.
+	Rate float64 `json:"rate,omitempty"`
 }
 
-// Name is "keyed 12".
+// Name is "keyed 12", or "keyed at 200/s".
 func (s Setting) Name() string {
+	if s.Rate > 0 {
+		return fmt.Sprintf("%s at %.3g/s", s.Strategy, s.Rate)
+	}
 	if s.Queues == 0 {
 		return s.Strategy
 	}
@@ -103,6 +125,7 @@ type TunedCell struct {
 	Safe    bool         `json:"safe"`             // nothing lost: G1 passed, and the ledger has no loss
 	Ordered bool         `json:"ordered"`          // order checks passed, with power
 	Reason  string       `json:"reason,omitempty"` // why it is invalid
+	KeepsUp *bool        `json:"keepsUp,omitempty"`
 	Figures TunedFigures `json:"figures"`
 }
 

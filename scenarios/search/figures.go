@@ -53,6 +53,9 @@ func fromCell(c *result.Cell) result.TunedCell {
 	if e := c.Events; e != nil {
 		f.Events, f.Lost, f.Dropped = e.Received, e.Lost, new(e.Dropped)
 	}
+	if c.Pace != nil {
+		t.KeepsUp = new(c.Pace.KeepsUp)
+	}
 	passed := func(g string) bool { return c.Checks[g].Verdict == result.Pass }
 	t.Safe = !c.Cut && f.Lost != nil && *f.Lost == 0 && *f.Dropped == 0 && passed("G1")
 	t.Ordered = passed("G2") && passed("G3")

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
@@ -30,6 +31,8 @@ const (
 	leastLength, mostLength = 256, 131_072
 	// room of queues, as a multiple of the events that wait at once: the next burst is larger.
 	room = 2
+	// rateStep is the ratio of neighbouring rates.
+	rateStep = 1.05
 )
 
 var (
@@ -49,9 +52,11 @@ type candidate struct {
 	cells    []result.TunedCell
 }
 
-// ladder holds the candidates of a strategy, the most queues first.
+// ladder holds the candidates of a strategy, first the one that holds the objective most easily: the most queues, or
+// the lowest rate.
 type ladder struct {
 	strategy string
+	file     *spec.File // what the candidates override
 	rungs    []*candidate
 	start    int // the last that is predicted to hold; -1: none
 }
@@ -101,8 +106,8 @@ func edge(n, start int, holds func(int) (bool, error)) (int, error) {
 func numbered(strategy string) bool { return strategy != single && strategy != adaptive }
 
 // settings are the numbers of queues: all up to 16, then in steps of about an eighth, and both ends.
-func settings(strategy string, queues Range) *ladder {
-	l := &ladder{strategy: strategy}
+func settings(f *spec.File, strategy string, queues Range) *ladder {
+	l := &ladder{strategy: strategy, file: f}
 	add := func(n int) {
 		l.rungs = append(l.rungs, &candidate{set: Setting{Strategy: strategy, Queues: n, WriterLen: mostLength,
 			HandlerLen: mostLength}})
@@ -120,8 +125,38 @@ func settings(strategy string, queues Range) *ladder {
 	return l
 }
 
+// rates are those that a scenario can have, rateStep apart. The first to try is one that a strategy that sends each
+// event carries by Little's law, with room for the variability of latencies.
+func rates(f *spec.File) *ladder {
+	s := f.Base()
+	l := &ladder{strategy: cmp.Or(s.Watcher.Label(), s.Watcher.Strategy), file: f}
+	first, latency := s.Load.Rate, s.Storage.MeanLatency(podKind).Seconds()
+	if s.Load.Profile == "" && latency > 0 { // else the rate is not of writes
+		inFlight := s.Watcher.Concurrency()
+		if most := s.Storage.Capacity.Inflight; most > 0 {
+			inFlight = min(inFlight, most)
+		}
+		first = 0.7 * float64(inFlight) / latency
+		if most := s.Storage.Capacity.Rate; most > 0 {
+			first = min(first, 0.7*float64(most))
+		}
+	}
+	for r := leastRate; ; r = rounded(r * rateStep) {
+		if r <= first {
+			l.start = len(l.rungs)
+		}
+		l.rungs = append(l.rungs, &candidate{set: Setting{Strategy: l.strategy, Rate: r}})
+		if r >= MaxRate {
+			return l
+		}
+	}
+}
+
 // overrides that give a scenario a setting.
 func overrides(s Setting) []string {
+	if s.Rate > 0 {
+		return []string{"load.rate=" + number(s.Rate)}
+	}
 	queues := s.Queues
 	switch s.Strategy {
 	case single:

@@ -27,14 +27,14 @@ type Measurer interface {
 }
 
 // play simulates a candidate with the plans of its first measurements, unless that was done, and fits its queues.
-func (x *Search) play(ctx context.Context, c *candidate) error {
+func (x *Search) play(ctx context.Context, l *ladder, c *candidate) error {
 	if len(c.by) > 0 {
 		return nil
 	}
 	if x.options.Budget > 0 && time.Since(x.began) > x.options.Budget {
 		return errBudget
 	}
-	f, err := x.file.With(overrides(c.set)...)
+	f, err := l.file.With(overrides(c.set)...)
 	if err != nil {
 		return err
 	}
@@ -60,18 +60,21 @@ func (x *Search) play(ctx context.Context, c *candidate) error {
 			c.excluded = fmt.Sprintf("drops %d events in the simulation", *d)
 		}
 	}
-	x.fit(c)
+	if !x.options.Rate {
+		x.fit(c)
+	}
 	return nil
 }
 
-// measure runs the next repetition, once more if it is invalid and nothing failed, and corrects the predictions.
-func (x *Search) measure(ctx context.Context, c *candidate) error {
+// measure runs the next repetition of a candidate, once more if it is invalid and nothing failed, and corrects the
+// predictions by it.
+func (x *Search) measure(ctx context.Context, l *ladder, c *candidate) error {
 	drain := time.Duration(0)
 	if v := highest(c.by, func(f *Figures) *float64 { return f.DrainAfter }); v != nil {
 		drain = time.Duration(*v * x.factor * float64(time.Second))
 	}
 	seed := x.base.Seed + uint64(len(c.cells))
-	f, err := x.file.With(append(overrides(c.set), fmt.Sprintf("seed=%d", seed),
+	f, err := l.file.With(append(overrides(c.set), fmt.Sprintf("seed=%d", seed),
 		"drainTimeout="+x.patience(drain).String())...)
 	if err != nil {
 		return err

@@ -31,6 +31,27 @@ type Question struct {
 	Rate    float64       // writes per second
 	Storage string        // latency, as ParseStorage returns it
 	Length  time.Duration // of the load
+	Burst   Burst         // in the middle of the load
+}
+
+// Burst is a higher rate for a while.
+type Burst struct {
+	Rate   float64
+	Length time.Duration
+}
+
+// ParseBurst reads 150/s:5s, which must fit a load of a length.
+func ParseBurst(text string, load time.Duration) (b Burst, err error) {
+	rate, length, _ := strings.Cut(text, ":")
+	b.Rate, err = ParseRate(rate)
+	if err == nil {
+		b.Length, err = time.ParseDuration(length)
+	}
+	if err != nil || b.Length < time.Second || b.Length > load-2*time.Second {
+		return b, badinput.New(fmt.Sprintf("write its rate and its length, for example 150/s:5s, of 1s to %s (--for less 2s)",
+			load-2*time.Second), "--burst %s is not a burst", short(text))
+	}
+	return b, nil
 }
 
 // Plain is an open load of Pods.
@@ -59,8 +80,13 @@ func (q Question) Sets(s *spec.Scenario) (sets []string, err error) {
 			l.Rate = rounded(l.Rate * q.Rate / max(1, writes))
 		}
 	}
-	return append(sets, "load.rate="+number(rounded(rate)), "cluster.provider=simulated",
-		"load.duration="+q.Length.String(),
+	load := []string{"load.rate=" + number(rounded(rate))}
+	if b := q.Burst; b.Rate > 0 {
+		calm := fmt.Sprintf("{length: %s, rate: %s}", (q.Length-b.Length)/2, number(rounded(rate)))
+		load = []string{"load.rate=0",
+			fmt.Sprintf("load.steps=[%s, {length: %s, rate: %s}, %s]", calm, b.Length, number(b.Rate), calm)}
+	}
+	return append(load, "cluster.provider=simulated", "load.duration="+q.Length.String(),
 		"watcher.synchronizer.disabled=true", // what a strategy loses is not to be repaired
 		"storage.latency="+strconv.Quote(q.Storage)), nil
 }
@@ -198,7 +224,7 @@ func ParseObjective(text string) (o Objective, err error) {
 	}
 	switch {
 	case word == "rate":
-		return o, badinput.New("use --rate 200/s; for the highest, run examples/rate", "--objective %s: a rate is not a figure",
+		return o, badinput.New("use --rate 200/s, or --find rate for the highest", "--objective %s: a rate is not a figure",
 			short(text))
 	case o.Metric == "":
 		return o, badinput.New(badinput.Ask(badinput.Nearest(word, ObjectiveWords()),

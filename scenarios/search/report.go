@@ -40,10 +40,14 @@ func (x *Search) report() *result.Tuning {
 			}
 		}
 	}
+	if x.options.Rate {
+		x.reportRates(t)
+		return t
+	}
 	best, runner := x.best(), (*candidate)(nil)
 	t.Met = best != nil
 	if best == nil {
-		best = x.closest(x.options.Strategies)
+		_, best = x.closest(x.options.Strategies)
 	}
 	original := x.bestOf(originals)
 	t.Sentence = "Nothing was measured, so nothing is recommended."
@@ -63,13 +67,14 @@ func (x *Search) report() *result.Tuning {
 }
 
 // bestOf is the first answer of the strategies, else their first measured or predicted candidate; nil without one.
-func (x *Search) bestOf(strategies []string) *candidate {
+func (x *Search) bestOf(strategies []string) (c *candidate) {
 	for _, l := range x.ladders {
-		if held := x.answer(l); held != nil && slices.Contains(strategies, l.strategy) {
+		if held, _ := x.answer(l); held != nil && !l.wrong() && slices.Contains(strategies, l.strategy) {
 			return held
 		}
 	}
-	return x.closest(strategies)
+	_, c = x.closest(strategies)
+	return c
 }
 
 func (x *Search) entry(c *candidate) result.TunedCandidate {
@@ -91,6 +96,51 @@ func (x *Search) entry(c *candidate) result.TunedCandidate {
 		}
 	}
 	return e
+}
+
+// reportRates adds the highest rate of each strategy, and what ends it.
+func (x *Search) reportRates(t *result.Tuning) {
+	unit := "writes/s"
+	if x.base.Load.Profile != "" {
+		unit = "pods/s"
+	}
+	t.Met = true
+	var said []string
+	for _, l := range x.ladders {
+		held, above := x.answer(l)
+		r := result.TunedRate{Strategy: l.strategy, Unit: unit}
+		if above != nil {
+			r.Above, r.Why = new(above.set.Rate), x.entry(above).Excluded
+		}
+		if held != nil {
+			r.Rate = new(held.set.Rate)
+			r.AtLeast = above == nil || x.verdict(above) == result.TunedInvalid
+		}
+		t.Met = t.Met && held != nil
+		r.Sentence = x.rateSentence(&r)
+		t.Rates = append(t.Rates, r)
+		said = append(said, r.Sentence)
+	}
+	t.Sentence = strings.Join(said, " ")
+}
+
+func (x *Search) rateSentence(r *result.TunedRate) string {
+	switch {
+	case r.Rate == nil && r.Above == nil:
+		return r.Strategy + ": nothing was measured."
+	case r.Rate == nil:
+		return fmt.Sprintf("%s carries no rate that was tried, down to %s %s: %s.", r.Strategy, figure(*r.Above), r.Unit,
+			r.Why)
+	}
+	least, limit := "", "no higher rate was tried"
+	if r.AtLeast {
+		least = "at least "
+	}
+	if r.Above != nil {
+		limit = fmt.Sprintf("not %s: %s", figure(*r.Above), r.Why)
+	}
+	return fmt.Sprintf("%s carries %s%s %s with %s and nothing lost (%s).",
+		r.Strategy, least, figure(*r.Rate), r.Unit, x.options.Objective.limit(), limit)
 }
 
 // asked states the question in figures.

@@ -30,8 +30,9 @@ const (
 type Options struct {
 	Scenario   *spec.File
 	Objective  Objective
+	Rate       bool // find the highest rate of each strategy, with the scenario's settings
 	Queues     Range
-	Strategies []string
+	Strategies []string      // of a search for rates; none means another watcher
 	Repeat     int           // measurements of the answer
 	Budget     time.Duration // of the whole search; 0: any
 	Simulate   Simulator
@@ -41,7 +42,6 @@ type Options struct {
 type Search struct {
 	options Options
 	of      func(*Figures) *float64 // the objective's figure
-	file    *spec.File              // what the candidates override
 	base    spec.Scenario
 	kinds   []string // that are watched
 	planned int64    // writes of the load
@@ -61,20 +61,38 @@ type Search struct {
 func New(o Options) (*Search, error) {
 	x := &Search{options: o, factor: 1}
 	x.of, _ = o.Objective.figure()
-	first := Setting{Strategy: o.Strategies[0], Queues: 1, WriterLen: leastWriter, HandlerLen: leastWriter}
-	var err error
-	if x.file, err = o.Scenario.With(append(overrides(first), "repeat=1", "thresholds=")...); err != nil {
-		return nil, err
+	strategies := o.Strategies
+	if len(strategies) == 0 {
+		strategies = []string{""}
 	}
-	x.base = x.file.Base()
-	if err = onePoint(x.file.Cells()); err == nil {
-		err = refuse(&x.base)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, strategy := range o.Strategies {
-		x.ladders = append(x.ladders, settings(strategy, o.Queues))
+	for _, strategy := range strategies {
+		sets := []string{"repeat=1", "thresholds="}
+		switch {
+		case !o.Rate: // the axes of the watcher are the search's own
+			sets = append(sets, overrides(Setting{Strategy: strategy, Queues: 1, WriterLen: leastWriter,
+				HandlerLen: leastWriter})...)
+		case strategy != "":
+			sets = append(sets, "watcher.strategy="+strategy)
+		}
+		f, err := o.Scenario.With(sets...)
+		if err != nil {
+			return nil, err
+		}
+		if err := onePoint(f.Cells()); err != nil {
+			return nil, err
+		}
+		x.base = f.Base()
+		if o.Rate && strategy != "" && x.base.Watcher.Strategy != strategy {
+			return nil, badinput.New("drop watcher.strategy from the matrix", "the matrix overrides the strategy %s", strategy)
+		}
+		if err := refuse(&x.base, o.Rate); err != nil {
+			return nil, err
+		}
+		if o.Rate {
+			x.ladders = append(x.ladders, rates(f))
+		} else {
+			x.ladders = append(x.ladders, settings(f, strategy, o.Queues))
+		}
 	}
 	return x, x.extent()
 }
@@ -96,15 +114,23 @@ func onePoint(cells []spec.Cell) error {
 }
 
 // refuse names what cannot be searched.
-func refuse(s *spec.Scenario) error {
-	switch {
+func refuse(s *spec.Scenario, rate bool) error {
+	switch load := &s.Load; {
 	case s.Traced():
 		return badinput.New("use a scenario with a load", "tune does not search with a trace")
-	case s.Load.Model != plan.ModelOpen:
+	case load.Model != plan.ModelOpen:
 		return badinput.New("use --set load.model=open, another scenario, or --rate",
 			"%s is a closed loop, whose rate follows the answers: there is nothing to tune for", s.Metadata.Name)
-	case s.Watcher.Command != "" || s.Watcher.Profile != "default":
+	case !rate && (s.Watcher.Command != "" || s.Watcher.Profile != "default"):
 		return badinput.New("drop watcher.command and watcher.profile", "tune searches the settings of k8s-watch")
+	case !rate:
+		return nil
+	case len(load.Steps) > 0:
+		return badinput.New("write load.rate", "load.steps do not have one rate")
+	case s.Simulated() && s.Speed() != 0 && s.Speed().Rate(1) != 1:
+		return badinput.New("use cluster.replay.speed 1x", "at the speed %s a load has another rate", s.Speed())
+	case len(s.Events) > 0 || s.Fault != nil:
+		return badinput.New("use a scenario without", "faults leave no steady rate to find")
 	}
 	return nil
 }
@@ -132,8 +158,16 @@ func (x *Search) Run(ctx context.Context, m Measurer, line func(string)) (*resul
 	x.measurer, x.began = m, time.Now()
 	x.line = func(format string, args ...any) { line(fmt.Sprintf(format, args...)) }
 	err := x.screen(ctx)
-	if err == nil {
-		err = x.decide(ctx)
+	switch {
+	case err != nil:
+	case x.options.Rate:
+		for _, l := range x.ladders {
+			if err = x.climb(ctx, l); err != nil {
+				break
+			}
+		}
+	default:
+		err = x.settings(ctx)
 	}
 	if errors.Is(err, errBudget) {
 		x.note("the search ended after %s, its --budget", time.Since(x.began).Round(time.Second))
@@ -149,32 +183,38 @@ func (x *Search) note(format string, args ...any) {
 	x.line(format, args...)
 }
 
-// screen finds by simulation where each ladder is to be measured first.
+// screen finds by simulation where each ladder is to be measured first. What cannot be simulated, such as another
+// watcher, begins where it stands.
 func (x *Search) screen(ctx context.Context) error {
 	for _, l := range x.ladders {
 		at, err := edge(len(l.rungs), l.start, func(i int) (bool, error) {
-			if err := x.play(ctx, l.rungs[i]); err != nil {
+			if err := x.play(ctx, l, l.rungs[i]); err != nil {
 				return false, err
 			}
 			v := x.predicted(l.rungs[i])
 			return v != nil && *v <= x.bound()*(1-margin), nil
 		})
-		if err != nil {
+		switch {
+		case err == nil:
+			l.start = at
+		case !x.options.Rate || !badinput.Is(err):
 			return err
 		}
-		l.start = at
 	}
-	slices.SortStableFunc(x.ladders, func(a, b *ladder) int {
-		return cmp.Or(cmp.Compare(a.unreachable(), b.unreachable()), x.cost(a.first(), b.first()))
-	})
+	if !x.options.Rate {
+		slices.SortStableFunc(x.ladders, func(a, b *ladder) int {
+			return cmp.Or(cmp.Compare(a.unreachable(), b.unreachable()), x.cost(a.first(), b.first()))
+		})
+	}
 	took := time.Since(x.began).Round(100 * time.Millisecond)
 	x.line("played %s in virtual time in %s", units.Count(x.played, "cell"), took)
 	return nil
 }
 
-// decide climbs the ladders, cheapest first, until no other can be cheaper, and measures the best of another strategy
-// and of bcs-k8s-watch's beside it; without an answer, what comes closest.
-func (x *Search) decide(ctx context.Context) error {
+// settings climbs the ladders, the cheapest prediction first, until no other can have a cheaper answer, and measures
+// the best of another strategy and the best that bcs-k8s-watch has beside it. If none has an answer, it measures what
+// comes closest.
+func (x *Search) settings(ctx context.Context) error {
 	for _, l := range x.ladders {
 		if best := x.best(); best != nil && (l.start < 0 || x.cost(best, l.rungs[l.start]) <= 0) {
 			break
@@ -185,9 +225,9 @@ func (x *Search) decide(ctx context.Context) error {
 	}
 	best := x.best()
 	if best == nil {
-		if c := x.closest(x.options.Strategies); c != nil && len(c.cells) == 0 {
+		if l, c := x.closest(x.options.Strategies); c != nil && len(c.cells) == 0 {
 			x.line("nothing is predicted to hold the objective; to be measured: %s, which comes closest", c.set.Name())
-			return x.measure(ctx, c)
+			return x.measure(ctx, l, c)
 		}
 		return nil
 	}
@@ -196,7 +236,7 @@ func (x *Search) decide(ctx context.Context) error {
 		if i < 0 || slices.Contains(group, best.set.Strategy) || x.ladders[i].start < 0 || x.ladders[i].measured() {
 			continue
 		}
-		if err := x.measure(ctx, x.ladders[i].first()); err != nil {
+		if err := x.measure(ctx, x.ladders[i], x.ladders[i].first()); err != nil {
 			return err
 		}
 	}
@@ -219,25 +259,26 @@ func (x *Search) climb(ctx context.Context, l *ladder) error {
 		if len(c.valid()) >= x.options.Repeat || len(c.cells) > 2*x.options.Repeat {
 			return nil
 		}
-		if err := x.measure(ctx, c); err != nil {
+		if err := x.measure(ctx, l, c); err != nil {
 			return err
 		}
 	}
 }
 
-// holds reports whether a candidate holds the objective; it is measured, unless it is far off or its strategy is out.
+// holds reports whether a candidate holds the objective. It is measured, unless that was done. When settings are
+// searched, it does not hold without a measurement if it is predicted to be far off, or its strategy is out.
 func (x *Search) holds(ctx context.Context, l *ladder, c *candidate) (bool, error) {
-	if l.wrong() {
+	if !x.options.Rate && l.wrong() {
 		return false, nil
 	}
 	if len(c.cells) == 0 {
-		if err := x.play(ctx, c); err != nil {
+		if err := x.play(ctx, l, c); err != nil && (!x.options.Rate || !badinput.Is(err)) {
 			return false, err
 		}
-		if v := x.predicted(c); v == nil || *v > hopeless*x.bound() {
+		if v := x.predicted(c); !x.options.Rate && (v == nil || *v > hopeless*x.bound()) {
 			return false, nil
 		}
-		if err := x.measure(ctx, c); err != nil {
+		if err := x.measure(ctx, l, c); err != nil {
 			return false, err
 		}
 	}
@@ -267,6 +308,8 @@ func (x *Search) why(t *result.TunedCell) string {
 		return x.options.Objective.Metric + " is not known"
 	case *v > x.bound():
 		return fmt.Sprintf("%s was %s s", strings.Replace(x.options.Objective.Metric, ".", " ", 1), figure(*v))
+	case x.options.Rate && t.KeepsUp != nil && !*t.KeepsUp:
+		return "the backlog grew"
 	case !t.Safe:
 		return "it is not known whether anything was lost"
 	}
@@ -288,26 +331,30 @@ func (x *Search) verdict(c *candidate) string {
 	return result.TunedHolds
 }
 
-// answer is the last candidate of a ladder that was measured and holds, before the first that does not; nil without one.
-func (x *Search) answer(l *ladder) (held *candidate) {
-	if l.wrong() {
-		return nil
-	}
+// answer is the last candidate of a ladder that was measured and holds, and the first one measured above it, which
+// does not; nil without one.
+func (x *Search) answer(l *ladder) (held, above *candidate) {
 	for _, c := range l.rungs {
-		switch v := x.verdict(c); {
-		case v == result.TunedHolds:
-			held = c
-		case v != result.TunedUnmeasured && held != nil:
-			return held
+		switch x.verdict(c) {
+		case result.TunedUnmeasured:
+		case result.TunedHolds:
+			held, above = c, nil
+		default:
+			if above == nil {
+				above = c
+			}
+			if held != nil {
+				return held, above
+			}
 		}
 	}
-	return held
+	return held, above
 }
 
 // best is the cheapest answer; nil without one.
 func (x *Search) best() (best *candidate) {
 	for _, l := range x.ladders {
-		if c := x.answer(l); c != nil && (best == nil || x.cost(c, best) < 0) {
+		if c, _ := x.answer(l); c != nil && !l.wrong() && (best == nil || x.cost(c, best) < 0) {
 			best = c
 		}
 	}
@@ -322,23 +369,24 @@ func (x *Search) value(c *candidate) *float64 {
 	return x.predicted(c)
 }
 
-// closest is the cheapest candidate expected to hold, else within 5 % of the lowest value; nil without one.
-func (x *Search) closest(strategies []string) (best *candidate) {
+// closest is the cheapest candidate of the strategies that is expected to hold, else within 5 % of the lowest value;
+// nil without one.
+func (x *Search) closest(strategies []string) (in *ladder, best *candidate) {
 	low := math.Inf(1)
-	each := func(do func(*candidate, float64)) {
+	each := func(do func(*ladder, *candidate, float64)) {
 		for _, l := range x.ladders {
 			for _, c := range l.rungs {
 				if v := x.value(c); v != nil && !l.wrong() && slices.Contains(strategies, l.strategy) {
-					do(c, *v)
+					do(l, c, *v)
 				}
 			}
 		}
 	}
-	each(func(_ *candidate, v float64) { low = min(low, v) })
-	each(func(c *candidate, v float64) {
+	each(func(_ *ladder, _ *candidate, v float64) { low = min(low, v) })
+	each(func(l *ladder, c *candidate, v float64) {
 		if v <= max(1.05*low, (1-margin)*x.bound()) && (best == nil || x.cost(c, best) < 0) {
-			best = c
+			in, best = l, c
 		}
 	})
-	return best
+	return in, best
 }

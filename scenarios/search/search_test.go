@@ -112,18 +112,6 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestCrash: a watcher that ends by itself is wrong, not an error of the search.
-func TestCrash(t *testing.T) {
-	got := run(t, options(t, planted(), burst, "drain=9s", keyed), measureFunc(
-		func(context.Context, *spec.File) (*result.Results, error) {
-			crashed := result.Run{ID: "x", Crashed: []result.Crash{{ID: "keyed", Why: "killed"}}}
-			return &result.Results{Run: crashed}, errors.New("the watcher ended")
-		}))
-	if got.Met || got.Measured != 1 {
-		t.Errorf("met %t after %d cells: %s", got.Met, got.Measured, got.Sentence)
-	}
-}
-
 // TestBudget: the search ends with its time, says so, and recommends nothing that was not measured.
 func TestBudget(t *testing.T) {
 	w := planted()
@@ -192,31 +180,35 @@ func TestVerdict(t *testing.T) {
 	}
 	good := cell(func(*result.TunedCell) {})
 	invalid := cell(func(c *result.TunedCell) { c.Valid, c.Reason = false, "late" })
+	behind := cell(func(c *result.TunedCell) { c.KeepsUp = new(false) })
 	for _, c := range []struct {
 		name  string
+		rate  bool
 		cells []result.TunedCell
 		want  string
 		why   string // of the last cell
 	}{
-		{"predicted only", nil, result.TunedUnmeasured, ""},
-		{"within", []result.TunedCell{good, good}, result.TunedHolds, ""},
-		{"one beyond", []result.TunedCell{good, cell(func(c *result.TunedCell) { c.Figures.P99 = new(1.1) })}, result.TunedFails,
+		{"predicted only", false, nil, result.TunedUnmeasured, ""},
+		{"within", false, []result.TunedCell{good, good}, result.TunedHolds, ""},
+		{"one beyond", false, []result.TunedCell{good, cell(func(c *result.TunedCell) { c.Figures.P99 = new(1.1) })}, result.TunedFails,
 			"freshness p99 was 1.1 s"},
-		{"an invalid cell proves nothing", []result.TunedCell{invalid}, result.TunedInvalid, "late"},
-		{"beside a valid one", []result.TunedCell{good, invalid}, result.TunedHolds, "late"},
-		{"not known whether something was lost", []result.TunedCell{cell(func(c *result.TunedCell) { c.Safe = false })},
+		{"an invalid cell proves nothing", false, []result.TunedCell{invalid}, result.TunedInvalid, "late"},
+		{"beside a valid one", false, []result.TunedCell{good, invalid}, result.TunedHolds, "late"},
+		{"not known whether something was lost", false, []result.TunedCell{cell(func(c *result.TunedCell) { c.Safe = false })},
 			result.TunedFails, "not known whether anything was lost"},
-		{"cut", []result.TunedCell{cell(func(c *result.TunedCell) { c.Cut = true })}, result.TunedFails, "not drained"},
-		{"no figure", []result.TunedCell{cell(func(c *result.TunedCell) { c.Figures.P99 = nil })}, result.TunedFails,
+		{"cut", false, []result.TunedCell{cell(func(c *result.TunedCell) { c.Cut = true })}, result.TunedFails, "not drained"},
+		{"no figure", false, []result.TunedCell{cell(func(c *result.TunedCell) { c.Figures.P99 = nil })}, result.TunedFails,
 			"freshness.p99 is not known"},
-		{"a check failed, though late", []result.TunedCell{good, cell(func(c *result.TunedCell) { c.Failed, c.Valid = []string{"G2 failed"}, false })},
+		{"a check failed, though late", false, []result.TunedCell{good, cell(func(c *result.TunedCell) { c.Failed, c.Valid = []string{"G2 failed"}, false })},
 			result.TunedWrong, "G2 failed"},
+		{"falls behind", true, []result.TunedCell{behind}, result.TunedFails, "backlog grew"},
+		{"falls behind, within the bound", false, []result.TunedCell{behind}, result.TunedHolds, ""},
 	} {
 		o, err := ParseObjective("freshness.p99=1s")
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := &Search{options: Options{Objective: o}}
+		x := &Search{options: Options{Objective: o, Rate: c.rate}}
 		x.of, _ = o.figure()
 		k := &candidate{cells: c.cells}
 		if got := x.verdict(k); got != c.want {
@@ -250,13 +242,21 @@ func TestRefused(t *testing.T) {
 	closed := strings.NewReplacer("model: open, rate: 20000, duration: 1s", "model: closed, threads: 2, operations: 10",
 		"provider: simulated, replay: {speed: unlimited}", "provider: embedded").Replace(burst)
 	slow := strings.Replace(burst, "speed: unlimited", "speed: 1x", 1)
-	for _, c := range []struct{ text, want string }{
-		{closed, "is a closed loop"},
-		{burst + "matrix: {load.objectBytes: [3KiB, 4KiB]}\n", "choose one, for example --set matrix.load.objectBytes=3KiB"},
-		{strings.Replace(burst, "watcher: {", "watcher: {command: 'true {config}', ", 1), "tune searches the settings"},
-		{slow, "the load alone lasts 1s"},
+	for _, c := range []struct {
+		text, want string
+		rate       bool
+	}{
+		{closed, "is a closed loop", false},
+		{closed, "is a closed loop", true},
+		{burst, "at the speed unlimited", true},
+		{strings.Replace(slow, "rate: 20000,", "steps: [{length: 1s, rate: 20000}],", 1), "load.steps", true},
+		{burst + "matrix: {load.objectBytes: [3KiB, 4KiB]}\n", "choose one, for example --set matrix.load.objectBytes=3KiB", false},
+		{slow + "matrix: {watcher.podQueueNum: [5, 10]}\n", "choose one, for example --set matrix.watcher.podQueueNum=5", true},
+		{strings.Replace(burst, "watcher: {", "watcher: {command: 'true {config}', ", 1), "tune searches the settings", false},
+		{slow, "the load alone lasts 1s", false},
 	} {
 		o := options(t, planted(), c.text, "drain=500ms")
+		o.Rate = c.rate
 		if _, err := New(o); !badinput.Is(err) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.want, err)
 		}

@@ -1,12 +1,12 @@
 package simulate
 
 import (
+	"container/heap"
 	"iter"
 	"strconv"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/scenarios/spec"
@@ -23,7 +23,24 @@ func planned(s *spec.Scenario, seed uint64, api time.Duration) (iter.Seq[Arrival
 	}
 	cfg := p.Config()
 	r := reader{cfg: &cfg, api: api, ends: newEnds(s)}
-	return r.all(p, s.Speed()), nil
+	if cfg.Model == plan.ModelClosed {
+		return r.beside(p, r.closed(p)), nil
+	}
+	speed := s.Speed()
+	timed := func(yield func(timedOp) bool) {
+		for op := range p.Timed() {
+			if !yield(timedOp{speed.Length(op.At), op}) {
+				return
+			}
+		}
+	}
+	return r.beside(p, timed), nil
+}
+
+// timedOp is an operation and when it is dispatched.
+type timedOp struct {
+	at time.Duration
+	op plan.Op
 }
 
 // reader makes arrivals of operations.
@@ -34,15 +51,14 @@ type reader struct {
 	names []string
 }
 
-// all has the operations with the bystander's updates between them.
-func (r *reader) all(p *plan.Plan, speed units.Speed) iter.Seq[Arrival] {
+// beside puts the bystander's updates between the operations.
+func (r *reader) beside(p *plan.Plan, ops iter.Seq[timedOp]) iter.Seq[Arrival] {
 	return func(yield func(Arrival) bool) {
 		next, stop := iter.Pull(p.Bystander(oplog.PhaseLoad))
 		defer stop()
 		trickle, more := next()
-		for op := range p.Timed() {
-			at := speed.Length(op.At)
-			for ; more && trickle.At <= at; trickle, more = next() {
+		for x := range ops {
+			for ; more && trickle.At <= x.at; trickle, more = next() {
 				if !yield(Arrival{
 					At: trickle.At + r.api, Lag: r.api, Kind: bystanderKind, Namespace: r.namespace(0), Name: trickle.Target.Name,
 					UID: "bystander", Version: uint64(trickle.N), Uncounted: true,
@@ -50,8 +66,8 @@ func (r *reader) all(p *plan.Plan, speed units.Speed) iter.Seq[Arrival] {
 					return
 				}
 			}
-			a := r.arrival(at, &op)
-			if r.ends.first(&a, op.Type) {
+			a := r.arrival(x)
+			if r.ends.first(&a, x.op.Type) {
 				if !yield(state(a)) {
 					return
 				}
@@ -63,8 +79,9 @@ func (r *reader) all(p *plan.Plan, speed units.Speed) iter.Seq[Arrival] {
 	}
 }
 
-func (r *reader) arrival(at time.Duration, op *plan.Op) Arrival {
-	a := Arrival{At: at + r.api, Lag: r.api, Delete: op.Type == oplog.TypeDelete, Version: uint64(op.ID)}
+func (r *reader) arrival(x timedOp) Arrival {
+	op := &x.op
+	a := Arrival{At: x.at + r.api, Lag: r.api, Delete: op.Type == oplog.TypeDelete, Version: uint64(op.ID)}
 	t := op.Target
 	a.Kind, a.Namespace, a.Name, a.UID = t.Kind, r.namespace(t.Namespace), t.Name, uid(t.Name, t.Incarnation)
 	return a
@@ -118,4 +135,76 @@ func uid(name string, incarnation int) string {
 		return name
 	}
 	return name + "+" + strconv.Itoa(incarnation)
+}
+
+// closed are the threads of a closed loop, each of which waits for its answers, and for all
+// of a burst's.
+func (r *reader) closed(p *plan.Plan) iter.Seq[timedOp] {
+	return func(yield func(timedOp) bool) {
+		var all threads
+		for k := range r.cfg.Threads {
+			next, stop := iter.Pull(p.Thread(k))
+			defer stop()
+			if t := (&thread{next: next, number: k}); t.step(r.cfg, 0) {
+				all = append(all, t)
+			}
+		}
+		heap.Init(&all)
+		end := r.cfg.Duration.Std()
+		for len(all) > 0 {
+			t := all[0]
+			if end > 0 && t.at >= end {
+				return
+			}
+			if !yield(timedOp{t.at, t.op}) {
+				return
+			}
+			free := t.at + r.api
+			if t.op.Hot && t.op.Burst > 0 { // the rest of the burst does not wait
+				free = t.at
+			}
+			if t.step(r.cfg, free) {
+				heap.Fix(&all, 0)
+			} else {
+				heap.Pop(&all)
+			}
+		}
+	}
+}
+
+// thread is one thread of a closed loop with its next operation.
+type thread struct {
+	next   func() (plan.Op, bool)
+	number int
+	op     plan.Op
+	at     time.Duration
+}
+
+// step takes the next operation, at the earliest when the thread is free.
+func (t *thread) step(cfg *plan.Config, free time.Duration) (ok bool) {
+	inBurst := t.op.Hot && t.op.Burst > 0
+	if t.op, ok = t.next(); !ok {
+		return false
+	}
+	t.at = free + t.op.Gap
+	if !inBurst {
+		t.at += cfg.ThinkTime.Std()
+	}
+	return true
+}
+
+// threads is a heap by the time of the next operation.
+type threads []*thread
+
+func (t threads) Len() int { return len(t) }
+func (t threads) Less(i, j int) bool {
+	return t[i].at < t[j].at || t[i].at == t[j].at && t[i].number < t[j].number
+}
+func (t threads) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+func (t *threads) Push(x any)   { *t = append(*t, x.(*thread)) }
+func (t *threads) Pop() any {
+	old := *t
+	x := old[len(old)-1]
+	*t = old[:len(old)-1]
+	return x
 }

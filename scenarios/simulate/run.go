@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
-	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/behavior"
@@ -103,9 +102,6 @@ func possible(s *spec.Scenario) error {
 		return badinput.New(remedy, "events, faults and watch faults are not simulated")
 	case s.Traced():
 		return badinput.New("use a load", "cluster.replay.trace is not simulated")
-	case s.Load.Model != plan.ModelOpen:
-		return badinput.New("use load.model: open, with rate and duration, or measure with watchbench run",
-			"load.model: a closed loop's pace is that of its API server, which is not simulated")
 	case !s.Speed().Limited():
 		return badinput.New("use a speed like 1x", "at speed unlimited events have no times")
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -137,7 +138,66 @@ func TestStrategies(t *testing.T) {
 	}
 }
 
-// TestBystander: its updates come between those of the load, at their own times, and are not counted in its freshness.
+// TestClosed: threads wait for the apiserver, so that its latency is the pace.
+func TestClosed(t *testing.T) {
+	closed := func(load string) *Outcome {
+		return run(t, parsed(t, load, "cluster.provider=embedded", "watcher.podQueueNum=200"), Options{API: 20 * time.Millisecond})
+	}
+	o := closed("{model: closed, threads: 4, operations: 2000}")
+	if o.LoadSeconds < 9.9 || o.LoadSeconds > 10.1 {
+		t.Errorf("2000 writes of 4 threads at 20ms take %g s", o.LoadSeconds)
+	}
+	if o = closed("{model: closed, threads: 4, operations: 2000, thinkTime: 30ms}"); o.LoadSeconds < 24.5 || o.LoadSeconds > 25.1 {
+		t.Errorf("2000 writes of 4 threads at 20ms, and 30ms between, take %g s", o.LoadSeconds)
+	}
+	if o = closed("{model: closed, threads: 4, duration: 3s}"); o.LoadSeconds < 2.9 || o.LoadSeconds > 3.03 {
+		t.Errorf("3 s last %g s", o.LoadSeconds)
+	}
+}
+
+// TestClosedBurst: the writes of a burst are sent at once, and the next when all are answered;
+// threads that write at one time do so in the order of their numbers.
+func TestClosedBurst(t *testing.T) {
+	const api, think = 20 * time.Millisecond, 30 * time.Millisecond
+	s := parsed(t, "{model: closed, threads: 3, operations: 900, thinkTime: 30ms, hotkeys: {share: 0.5, objects: 2, burst: 10}}", "cluster.provider=embedded")
+	p, err := plan.New(s.Load.Plan("simulated", 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := p.Config()
+	r := reader{cfg: &cfg, api: api}
+	last := map[int]timedOp{}
+	inBursts, before := 0, timedOp{}
+	for x := range r.closed(p) {
+		if x.at < before.at || x.at == before.at && x.op.Thread < before.op.Thread {
+			t.Fatalf("thread %d writes at %s, after thread %d at %s", x.op.Thread, x.at, before.op.Thread, before.at)
+		}
+		before = x
+		was, known := last[x.op.Thread]
+		last[x.op.Thread] = x
+		want := think
+		switch {
+		case known && was.op.Hot && was.op.Burst > 0:
+			want = was.at
+			inBursts++
+		case known:
+			want = was.at + api + think + x.op.Gap
+		}
+		if x.at != want {
+			t.Fatalf("thread %d: %+v at %s, want %s after %+v at %s", x.op.Thread, x.op, x.at, want, was.op, was.at)
+		}
+	}
+	if inBursts < 300 {
+		t.Errorf("%d writes in bursts: the test shows little", inBursts)
+	}
+	// The end of the load is the first time at which nothing is sent.
+	if o := run(t, parsed(t, "{model: closed, threads: 1, duration: 100ms}", "cluster.provider=embedded"), Options{API: api}); o.Freshness.Count != 5 {
+		t.Errorf("%d writes in 100 ms at 20 ms", o.Freshness.Count)
+	}
+}
+
+// TestBystander: its updates come between those of the load, at their own times, and are not
+// counted in its freshness.
 func TestBystander(t *testing.T) {
 	s := scenario(t, "load.bystander={kind: ConfigMap, rate: 10}")
 	all, err := planned(s, 7, time.Millisecond)
@@ -238,10 +298,6 @@ func TestRefused(t *testing.T) {
 		if !badinput.Is(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", set, err)
 		}
-	}
-	closed := parsed(t, "{model: closed, threads: 4, operations: 20}", "cluster.provider=embedded")
-	if _, err := Run(t.Context(), closed, Options{}); !badinput.Is(err) || !strings.Contains(err.Error(), "load.model") {
-		t.Errorf("a closed loop: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("stop")
