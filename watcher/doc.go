@@ -38,8 +38,8 @@
 //	                  kind whose first rows it had only just sent when it ended, and which ends
 //	                  before the next start, rows may stay (see synchronizer.StateKind).
 //	G10 fenced        After a lost answer the key's next write waits until the lost one
-//	                  can no longer arrive (the fence), and the state is then verified
-//	                  or written again. Needs: that a request given up by its client is
+//	                  can no longer arrive (the fence), and the state is then written
+//	                  again. Needs: that a request given up by its client is
 //	                  applied within the fence or never; a conditional storage may be
 //	                  later.
 //	G11 idempotent    Sending any tail of the requests again changes nothing.

@@ -53,7 +53,7 @@ var badInput = [][2]string{
 	{"matrix f2-refuse", "did you mean faults/f02-refuse?"},
 	{"matrix F99", `"F99" is neither a row F0 to F30 nor a scenario of the matrix`},
 	{"matrix --profile old", "--profile old is not known; use default or legacy"},
-	{"matrix F2 --set load.thread=1", "load.thread: unknown field; did you mean threads?"},
+	{"matrix F2 --set load.thread=1", "load.thread: unknown field; did you mean load.threads?"},
 	{"matrix F2 --out $good", "name a folder that can be written"},
 	{"matrix F0 --cluster running --fsync", "--fsync means nothing for the cluster provider running"},
 	{"cluster up --provider kind --fsync", "unknown flag: --provider; make the cluster with kind create cluster"},

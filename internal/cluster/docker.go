@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,9 +21,11 @@ const (
 	dockerTimeout = 20 * time.Second
 )
 
-// docker calls Docker's command line client, as kind does: both then see the same daemon, context and credentials.
+// docker calls Docker's command line client, as kind does: both then see the same
+// daemon, context and credentials.
 type docker struct{}
 
+// check says how Docker is unavailable.
 func (d docker) check(ctx context.Context) error {
 	const remedy = "see that docker version works for this user, or use the embedded cluster, which needs no Docker"
 	asked, cancel := context.WithTimeoutCause(ctx, dockerTimeout, fmt.Errorf("no answer for %s", dockerTimeout))
@@ -39,7 +42,8 @@ func (d docker) check(ctx context.Context) error {
 	return &badinput.Error{What: "a kind cluster needs Docker", Remedy: remedy, Err: err}
 }
 
-// lines runs one command and returns its output. An error carries what the command wrote to its standard error.
+// lines runs one command and returns its output. An error carries what the command
+// wrote to its standard error.
 func (docker) lines(ctx context.Context, args ...string) ([]string, error) {
 	cmd := exec.CommandContext(ctx, "docker", args...)
 	cmd.WaitDelay = time.Second
@@ -58,11 +62,33 @@ func lastLine(s string) string {
 	return s[strings.LastIndex(s, "\n")+1:]
 }
 
-// removeNodes deletes a kind cluster's containers and volumes, again after an error: kind may be deleting one, too.
+// ensureImage pulls a node image that is not there. kind would do so too, but five
+// times, silently, and without an end when the run is interrupted.
+func (d docker) ensureImage(ctx context.Context, image string, say func(string, ...any)) error {
+	if _, err := d.lines(ctx, "image", "inspect", "--format", "{{.Id}}", image); err == nil {
+		return nil
+	} else if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	say("pulling %s", image)
+	if _, err := d.lines(ctx, "pull", "--quiet", image); err != nil {
+		if ctx.Err() != nil {
+			return fmt.Errorf("pull %s: %w", image, context.Cause(ctx))
+		}
+		return &badinput.Error{
+			What:   fmt.Sprintf("the kind node image %s is not here and cannot be pulled", image),
+			Remedy: "name one that is there with --kind-image, or load or build it first", Err: err,
+		}
+	}
+	return nil
+}
+
+// removeNodes deletes all containers of a kind cluster, with their volumes. It looks
+// again after an error, because kind may have been deleting one at the same time.
 func (d docker) removeNodes(ctx context.Context, cluster string) error {
 	var failure error
 	for range 3 {
-		ids, err := d.lines(ctx, "ps", "-a", "-q", "--filter", "label="+kindLabel+"="+cluster)
+		ids, err := d.nodes(ctx, cluster)
 		if err != nil {
 			return err
 		}
@@ -74,6 +100,40 @@ func (d docker) removeNodes(ctx context.Context, cluster string) error {
 		}
 	}
 	return fmt.Errorf("delete the nodes of kind cluster %s: %w", cluster, failure)
+}
+
+func (d docker) nodes(ctx context.Context, cluster string) ([]string, error) {
+	return d.lines(ctx, "ps", "-a", "-q", "--filter", "label="+kindLabel+"="+cluster)
+}
+
+// parties finds the process ids of etcd and kube-apiserver as this machine sees
+// them. With the daemon in a virtual machine it sees none of them: nil.
+func (d docker) parties(ctx context.Context, cluster string) map[string]int {
+	ctx, cancel := context.WithTimeout(ctx, dockerTimeout)
+	defer cancel()
+	ids, err := d.nodes(ctx, cluster)
+	if err != nil {
+		return nil
+	}
+	var pids map[string]int
+	for _, id := range ids {
+		fields, err := d.lines(ctx, "top", id, "-eo", "pid,comm")
+		if err != nil {
+			continue
+		}
+		for i := 2; i+1 < len(fields); i += 2 { // after the heading
+			pid, err := strconv.Atoi(fields[i])
+			name := fields[i+1]
+			if err != nil || (name != etcdParty && name != apiserverParty) || !strings.HasPrefix(commandLine(pid), name+" ") {
+				continue
+			}
+			if pids == nil {
+				pids = map[string]int{}
+			}
+			pids[name] = pid
+		}
+	}
+	return pids
 }
 
 // kindError adds the end of what a failed command inside kind said.

@@ -27,7 +27,8 @@ import (
 type KindOptions struct {
 	// Name of the kind cluster. Empty: "watchbench".
 	Name string
-	// Image of the nodes. Empty: kindest/node in the version that the embedded provider pins.
+	// Image of the nodes. Empty: kindest/node in the version that the embedded
+	// provider pins too, which is the one our clients are made for.
 	Image string
 	// Temp is where the run's kubeconfig is made. Empty: the system's.
 	Temp string
@@ -67,9 +68,11 @@ func newKind(opts KindOptions) (*kind, error) {
 	return &kind{opts: opts}, nil
 }
 
-// kindConfig makes room for write load; etcd need not wait for the disk. kind's client is not in system:masters, so the
-// default limits would throttle the generator. A patch applies to the kubeadm format of its apiVersion: v1beta4 from
-// 1.36 on.
+// kindConfig makes the control plane fit for write load: the data is thrown away,
+// so etcd need not wait for the disk, and kind's client is not in system:masters,
+// so the default limits would throttle the load generator instead of the load. The
+// apiVersion of each patch makes it apply to the kubeadm format it is written for:
+// kind uses v1beta4 from Kubernetes 1.36 on.
 func kindConfig() *v1alpha4.Cluster {
 	return &v1alpha4.Cluster{
 		TypeMeta: v1alpha4.TypeMeta{Kind: "Cluster", APIVersion: "kind.x-k8s.io/v1alpha4"},
@@ -97,6 +100,7 @@ etcd:
 	}
 }
 
+// kindRun is one cluster in use.
 type kindRun struct {
 	opts     KindOptions
 	docker   docker
@@ -131,15 +135,20 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 	return c, nil
 }
 
-// obtain creates the cluster. Processes take turns, as kind deletes what another one has made so far of that name.
-func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
+// lock makes the processes of this machine take turns at creating kind clusters.
+// When kind cannot create a cluster because somebody else is creating one of that
+// name, it deletes what that one has made so far.
+func (r *kindRun) lock(ctx context.Context, waiting func()) (release func(), err error) {
 	cache, err := controlplane.Options{Cache: r.opts.Cache}.Root()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	release, err := lifecycle.LockFile(ctx, filepath.Join(cache, "kind.lock"), func() {
-		say("waiting for another process that is creating a kind cluster")
-	})
+	return lifecycle.LockFile(ctx, filepath.Join(cache, "kind.lock"), waiting)
+}
+
+// obtain creates the cluster, under the lock.
+func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
+	release, err := r.lock(ctx, func() { say("waiting for another process that is creating a kind cluster") })
 	if err != nil {
 		return err
 	}
@@ -153,10 +162,13 @@ func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 			"kind delete cluster --name "+r.opts.Name,
 			"a kind cluster named %q exists already", r.opts.Name)
 	}
+	if err := r.docker.ensureImage(ctx, r.opts.Image, say); err != nil {
+		return err
+	}
 	if r.dir, err = tempDir(r.opts.Temp); err != nil {
 		return err
 	}
-	say("creating kind cluster %s from %s", r.opts.Name, r.opts.Image)
+	say("creating kind cluster %s", r.opts.Name)
 	return r.create(ctx)
 }
 
@@ -196,15 +208,17 @@ func (r *kindRun) create(ctx context.Context) (err error) {
 	}
 }
 
-// describe writes the kubeconfig and waits for readiness: kind itself takes a time-out for success.
+// describe writes the kubeconfig, waits for readiness (kind itself takes a
+// time-out for success) and fills in what is known of the control plane.
 func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
-	c := &Cluster{
-		Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir,
-		ends: r.created, down: r.down,
-	}
-	restCfg, err := r.access(c)
+	c := r.cluster()
+	raw, err := r.provider.KubeConfig(r.opts.Name, false)
 	if err != nil {
-		return nil, fmt.Errorf("get the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
+		return nil, fmt.Errorf("get the kubeconfig of kind cluster %s: %w", r.opts.Name, kindError(err))
+	}
+	restCfg, err := r.access(c, raw)
+	if err != nil {
+		return nil, err
 	}
 	// Without it no pod can be created.
 	if err := waitFor(ctx, restCfg, "/api/v1/namespaces/default/serviceaccounts/default", kindWait); err != nil {
@@ -213,18 +227,22 @@ func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 	if c.Version, err = serverVersion(ctx, restCfg); err != nil {
 		return nil, fmt.Errorf("ask the apiserver of kind cluster %s for its version: %w", r.opts.Name, err)
 	}
+	c.PIDs = r.docker.parties(ctx, r.opts.Name)
 	return c, nil
 }
 
-// access writes the cluster's kubeconfig and reads it as a client does.
-func (r *kindRun) access(c *Cluster) (*rest.Config, error) {
-	raw, err := r.provider.KubeConfig(r.opts.Name, false)
-	if err != nil {
-		return nil, kindError(err)
+func (r *kindRun) cluster() *Cluster {
+	return &Cluster{
+		Provider: Kind, Kubeconfig: filepath.Join(r.dir, "kubeconfig"), Controllers: true, Dir: r.dir,
+		ends: r.created, down: r.down,
 	}
+}
+
+// access writes the cluster's kubeconfig, which raw is, and reads it as a client does.
+func (r *kindRun) access(c *Cluster, raw string) (*rest.Config, error) {
 	cfg, err := clientcmd.Load([]byte(raw))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the kubeconfig of kind cluster %s: %w", r.opts.Name, err)
 	}
 	if err := kubeapi.WriteConfig(c.Kubeconfig, cfg); err != nil {
 		return nil, err

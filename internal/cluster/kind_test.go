@@ -40,7 +40,8 @@ func dockerLines(t *testing.T, args ...string) []string {
 	return out
 }
 
-// needKind skips where there is no Docker or no node image: pulling one would make the test depend on the network.
+// needKind skips where there is no Docker or no node image: pulling one would make
+// the test depend on the network.
 func needKind(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -70,6 +71,11 @@ func TestKindUpDown(t *testing.T) {
 	t.Cleanup(func() { _ = c.Down(context.Background()) })
 	if want := strings.TrimPrefix(DefaultKindImage(), "kindest/node:"); c.Version != want {
 		t.Errorf("version %s, want %s", c.Version, want)
+	}
+	for party, want := range map[string]string{etcdParty: "--unsafe-no-fsync=true", apiserverParty: "--max-requests-inflight=3000"} {
+		if line := commandLine(c.PIDs[party]); line != "" && !strings.Contains(line, want) { // empty: in a virtual machine
+			t.Errorf("%s runs without %s: %s", party, want, line)
+		}
 	}
 	info, err := os.Stat(c.Kubeconfig)
 	if err != nil || info.Mode().Perm() != 0o600 {

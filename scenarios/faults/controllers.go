@@ -47,7 +47,7 @@ const (
 
 // appYAML is the Deployment, with what such things usually say, and its Service.
 //
-//go:embed application.yaml
+//go:embed application.yml
 var appYAML []byte
 
 // app holds the objects that the events of one cell made.

@@ -13,8 +13,9 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// TestPublishedIsAsAssessed assesses the committed records as watchbench check does and compares what comes out with
-// the results.json beside them, which the oracle is held to. Without it a rule that breaks would go unnoticed here.
+// TestPublishedIsAsAssessed assesses the committed records as watchbench check does and
+// compares what comes out with the results.json beside them, which the oracle is held to.
+// Without it a rule that breaks would go unnoticed here.
 func TestPublishedIsAsAssessed(t *testing.T) {
 	from := asked()
 	if *folders == "" {
@@ -46,8 +47,8 @@ func TestPublishedIsAsAssessed(t *testing.T) {
 	}
 }
 
-// unpacked copies a record with its files as a run writes them: of those that are committed compressed, only the logs
-// are.
+// unpacked copies a record with its files as a run writes them: of those that are committed
+// compressed, only the logs are.
 func unpacked(t *testing.T, dir string) string {
 	t.Helper()
 	to := t.TempDir()

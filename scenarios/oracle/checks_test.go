@@ -49,7 +49,8 @@ func (r *record) onlyBeats(k key, uid string, from, to uint64) bool {
 	return arrived
 }
 
-// recreated is the other half of G5: the final uid of each name that the op log created more than once.
+// recreated is the other half of G5: the final uid of each name that the op log created
+// more than once.
 func (r *record) recreated() (v verdict) {
 	final := map[key]string{}
 	for _, s := range r.states {
@@ -119,8 +120,8 @@ func (r *record) sendsEvery() bool {
 	return r.cell.Watcher.Own && w.Profile != "legacy" && slices.Contains(every, w.Strategy)
 }
 
-// unnamed counts the states that were not sent and the deletions of a kind, dispatched while the watcher's record did
-// not have the kind, or within 250 ms of that.
+// unnamed counts the states that were not sent and the deletions of a kind, dispatched while the
+// watcher's record did not have the kind, or within 250 ms of that.
 func (r *record) unnamed(kind string) (n int) {
 	named := int64(0)
 	for _, q := range r.ledger {
@@ -143,8 +144,9 @@ func (r *record) unnamed(kind string) (n int) {
 	return n
 }
 
-// mayMerge says that a watcher which sends every state had a reason to merge some of a kind: one that failed, Pods
-// whose ReplicaSet was awaited, or as many that waited at once, at any of its dispatches, as a queue holds.
+// mayMerge says that a watcher which sends every state had a reason to merge some of a kind: one
+// that failed, Pods whose ReplicaSet was awaited, or as many that waited at once, at any of its
+// dispatches, as a queue holds.
 func (r *record) mayMerge(kind string, received float64) bool {
 	label := `kind="` + kind + `"`
 	retried, _ := r.after.sum("k8swatch_events_retried_total", label)
@@ -173,8 +175,8 @@ func (r *record) mayMerge(kind string, received float64) bool {
 	return most+max(0, int(received)-len(all)) >= r.cell.Scenario.Watcher.HandlerQueueLen
 }
 
-// honest is G14: what the watcher counted as acknowledged is what the ledger acknowledged. A request that was answered
-// while the counters were read may be on either side.
+// honest is G14: what the watcher counted as acknowledged is what the ledger acknowledged.
+// A request that was answered while the counters were read may be on either side.
 func (r *record) honest() bool {
 	for _, kind := range r.kinds() {
 		least, most := 0.0, 0.0
@@ -276,8 +278,8 @@ func (r *record) expected(g string) string {
 	return "pass"
 }
 
-// replays is G10 and G11 where storage has no faults: no request has an unknown outcome, and what is applied again was
-// sent again.
+// replays is G10 and G11 where storage has no faults: no request has an unknown outcome,
+// and what is applied again was sent again.
 func (r *record) replays(a answers) {
 	a["checks.G10.verdict"], a["checks.G10.judged"] = "not-judged", 0.0
 	a["checks.G11.verdict"], a["checks.G11.judged"] = "not-judged", 0.0

@@ -1,8 +1,6 @@
 package oracle
 
 import (
-	"errors"
-	"iter"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,8 +11,8 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// TestSpoiledClock sets 1 % of the times of recorded op logs ahead by 2 s, as a clock that was set does: such a cell is
-// not believed, says why, and holds nothing against the watcher.
+// TestSpoiledClock sets 1 % of the times of recorded op logs ahead by 2 s, as a clock that was
+// set does: such a cell is not believed, says why, and holds nothing against the watcher.
 func TestSpoiledClock(t *testing.T) {
 	if *folders != "" {
 		t.Skip("the folders that were asked for are not spoiled")
@@ -97,19 +95,4 @@ func saveOps(t *testing.T, path string, all []oplog.Record) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// collected are the values of a record.
-func collected[T any](t *testing.T, seq iter.Seq2[T, error], err error) (all []T) {
-	t.Helper()
-	for v, e := range seq {
-		if err = errors.Join(err, e); err != nil {
-			break
-		}
-		all = append(all, v)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// answers are figures and verdicts by their path in a cell of results.json, such as "storage.qps": float64, string or
-// bool. A path that is not there must not be published.
+// answers are figures and verdicts by their path in a cell of results.json, such as
+// "storage.qps": float64, string or bool. A path that is not there must not be published.
 type answers map[string]any
 
 func (a answers) number(path string, v float64) {
@@ -35,7 +35,8 @@ func (a answers) quantiles(path string, nanos []int64, unit float64) {
 	}
 }
 
-// window is the load from the first dispatch to the last answer, and the last acknowledgement that belongs to it.
+// window is the load from the first dispatch to the last answer, and the last
+// acknowledgement that belongs to it.
 type window struct{ first, last int64 }
 
 func (r *record) loadWindow() (w window) {
@@ -126,8 +127,8 @@ func (r *record) freshness(a answers, changes []change) {
 	}
 }
 
-// concurrency is the number of Pod requests that may be in flight: the watcher's, or the storage's capacity if that is
-// less.
+// concurrency is the number of Pod requests that may be in flight: the watcher's, or the
+// storage's capacity if that is less.
 func (r *record) concurrency() float64 {
 	w, c := r.cell.Scenario.Watcher, r.cell.Scenario.Storage.Capacity
 	n := w.PodQueueNum
@@ -147,8 +148,8 @@ var meanText = regexp.MustCompile(`^(?:constant\(|\w+\(mean=)?([0-9.]+(?:ms|us|s
 
 var mixText = regexp.MustCompile(`^mix\(([0-9.]+)=(\w+),([0-9.]+)=(\w+)\)$`)
 
-// meanLatency reads the configured mean of a PUT of a Pod, in seconds, from a text such as "5ms" or
-// "lognormal(mean=87ms,p99=110ms)"; NaN for other distributions.
+// meanLatency reads the configured mean of a PUT of a Pod, in seconds, from a text such
+// as "5ms" or "lognormal(mean=87ms,p99=110ms)"; NaN for other distributions.
 func (r *record) meanLatency(t *testing.T) float64 {
 	for _, rule := range strings.Split(r.cell.Scenario.Storage.Latency, ";") {
 		who, what, selected := strings.Cut(rule, ":")
@@ -179,8 +180,8 @@ func (r *record) meanLatency(t *testing.T) float64 {
 	return 0
 }
 
-// during says that storage received the request between the first dispatch of the load, without the bystander's, and
-// the end of the drain, or the cut.
+// during says that storage received the request between the first dispatch of the load,
+// without the bystander's, and the end of the drain, or the cut.
 func (r *record) during(q *request, w window) bool {
 	return q.Received >= w.first && q.Received <= max(r.cell.DrainEnd, w.last)
 }
@@ -377,7 +378,8 @@ func (r *record) handlerFigures(a answers, changes []change, w window) {
 	r.projection(a, changes, w)
 }
 
-// terminating says that storage acknowledged a state after the last that the op log has of a deleted object.
+// terminating says that storage acknowledged a state after the last that the op log
+// has of a deleted object.
 func (r *record) terminating(c *change) bool {
 	return slices.ContainsFunc(r.ledger, func(q request) bool {
 		return q.key() == c.key() && q.Method == "PUT" && q.UID == c.UID && q.acked() && q.ResourceVersion > c.ResourceVersion
@@ -413,8 +415,8 @@ func (r *record) gap(a answers, changes []change) {
 	}
 }
 
-// projection counts the events that are still owed when the cell is cut. A deletion is two if storage has seen the
-// terminating state.
+// projection counts the events that are still owed when the cell is cut. A deletion is
+// two if storage has seen the terminating state.
 func (r *record) projection(a answers, changes []change, w window) {
 	var settled, owed, deletions, states, late, lateStates float64
 	var firstAck, lastAck int64
@@ -509,31 +511,6 @@ func (r *record) identity(a answers) {
 	}
 }
 
-// depth is the most changes of Pods that were owed at the beginning of a millisecond.
-func (r *record) depth(a answers, changes []change, w window) {
-	const ms = int64(1e6)
-	till := func(x int64) int64 { return (max(0, x-w.first) + ms - 1) / ms }
-	level := map[int64]int{}
-	for _, c := range changes {
-		stored := max(r.cell.DrainEnd, w.last)
-		if c.stored != 0 {
-			stored = min(c.stored, stored)
-		}
-		if from, to := till(c.Finished), till(stored); c.Kind == "Pod" && from < to {
-			for i := from; i < to; i++ {
-				level[i]++
-			}
-		}
-	}
-	all := 0
-	for _, n := range level {
-		all = max(all, n)
-	}
-	if all > 0 {
-		a.number("handler.maxDepth", float64(all))
-	}
-}
-
 // compute is the whole oracle for one cell.
 func compute(t *testing.T, r *record) answers {
 	a := answers{}
@@ -549,7 +526,10 @@ func compute(t *testing.T, r *record) answers {
 	r.watcherFigures(a, changes, w)
 	r.eventFigures(a)
 	r.checkFigures(a)
+	r.readerFigures(a)
+	r.readChecks(a)
 	r.validity(t, a, w)
-	r.depth(a, changes, w)
+	r.ratios(t, a)
+	r.series(a, changes, w)
 	return a
 }

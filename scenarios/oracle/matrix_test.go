@@ -110,7 +110,8 @@ func (r *record) facts(t *testing.T, changes []change) map[string]float64 {
 		p99, _ := q["p99"].(float64)
 		out["bystander freshness p99"] = milliseconds(p99)
 	}
-	// An outage that the scenario times: from the end of it until storage had all that happened before.
+	// An outage that the scenario times: from the end of it until storage had all that
+	// happened before.
 	for _, text := range r.cell.Scenario.Storage.Faults {
 		m := outage.FindStringSubmatch(text)
 		if m == nil {
@@ -184,7 +185,8 @@ var columns = map[string][]string{
 	"B": {"G7"}, "I": {"G8"}, "S": {"G13"}, "A": nil, "T": nil, "X": nil,
 }
 
-// against lists where an entry differs. Checks that the oracle does not compute are taken from the run's results.json.
+// against lists where an entry differs. Checks that the oracle does not compute are
+// taken from the run's results.json.
 func (r *record) against(t *testing.T, run string, e entry) (out []string) {
 	differ := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	want := compute(t, r)

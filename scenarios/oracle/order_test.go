@@ -10,8 +10,8 @@ type verdict struct {
 	judged, violations int64
 }
 
-// order walks each key's requests in the order in which storage applied them: G2, G3, G4, and the number of writes that
-// any of them refuses.
+// order walks each key's requests in the order in which storage applied them: G2, G3, G4,
+// and the number of writes that any of them refuses.
 func (r *record) order() (g2, g3, g4, g5 verdict, reordered int64) {
 	type life struct {
 		written bool

@@ -1,7 +1,7 @@
 package oracle
 
-// change is an operation of the load that succeeded, with the time at which storage first acknowledged a state at least
-// as new; 0 never.
+// change is an operation of the load that succeeded, with the time at which storage
+// first acknowledged a state at least as new; 0 never.
 type change struct {
 	*operation
 	stored, arrived int64
@@ -43,8 +43,8 @@ func (r *record) objects() map[key]map[string]*object {
 	return all
 }
 
-// changes finds, by brute force, when each change of the load was stored, by requests that storage received no later
-// than until.
+// changes finds, by brute force, when each change of the load was stored, by requests that
+// storage received no later than until.
 func (r *record) changes(until int64) []change {
 	objects := r.objects()
 	byKey := map[key][]*request{}
@@ -75,7 +75,8 @@ func (r *record) changes(until int64) []change {
 	return out
 }
 
-// atLeastAsNew is the definition of docs/measures.md; later are the requests for the key that storage took after q.
+// atLeastAsNew is the definition of docs/measures.md; later are the requests for the
+// key that storage took after q.
 func (r *record) atLeastAsNew(o *operation, q *request, later []*request, uids map[string]*object) bool {
 	me := uids[o.UID]
 	switch {
@@ -106,8 +107,9 @@ func (r *record) atLeastAsNew(o *operation, q *request, later []*request, uids m
 	return true
 }
 
-// pace fits a line to the writes that storage owes, counted every 100 ms from the middle of an open load of a steady
-// rate to its end, when nothing else is done and it is long against storage's latency.
+// pace fits a line to the writes that storage owes, counted every 100 ms from the middle of
+// an open load of a steady rate to its end, when nothing else is done and it is long against
+// storage's latency.
 func (r *record) pace(a answers, changes []change, w window) {
 	s := r.cell.Scenario
 	if s.Load.Model != "open" || len(s.Events)+len(s.Storage.Faults)+len(s.Watch.Faults) > 0 || s.Load.Profile != "" || s.Cluster.Controllers {

@@ -22,7 +22,8 @@ import (
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
-// The lines of a cell's files are read as what wrote them; all that is computed of them is the oracle's own.
+// The lines of a cell's files are read as what wrote them; all that is computed of them is the
+// oracle's own.
 type (
 	operation oplog.Record
 	request   ledger.Entry
@@ -37,7 +38,8 @@ func (o *operation) ok() bool     { return o.Error == "" && o.Status >= 200 && o
 func (o *operation) key() key     { return key{o.Kind, o.Namespace, o.Name} }
 func (o *operation) delete() bool { return o.Type == "delete" }
 
-// counted says that the operation belongs to the load and succeeded; heartbeats of nodes are nobody's load.
+// counted says that the operation belongs to the load and succeeded; heartbeats of
+// nodes are nobody's load.
 func (o *operation) counted() bool { return o.Phase == "load" && o.ok() && o.Type != "heartbeat" }
 
 // notes is the kind of the watcher's own record in storage, which is no object's.
@@ -111,7 +113,7 @@ type scenario struct {
 		Replicas                                     int
 		Synchronizer                                 struct{ Disabled bool }
 	}
-	Readers map[string]any
+	Readers asking
 	Watch   struct{ Faults []string }
 	Events  []map[string]any
 	Fault   *struct {
@@ -141,6 +143,7 @@ type record struct {
 	states        []state
 	samples       []sample
 	marks         []mark
+	reads         []read
 	before, after metrics
 	received      float64 // requests of all kinds that storage received since the load began
 	limit         float64 // requests for Pods per second that its senders allow
@@ -168,13 +171,14 @@ func load(t *testing.T, dir string) *record {
 	r.samples = lines[sample](t, filepath.Join(dir, "samples.ndjson"))
 	slices.SortStableFunc(r.samples, func(a, b sample) int { return cmp.Compare(a.Time, b.Time) })
 	r.marks = lines[mark](t, filepath.Join(dir, "marks.ndjson"))
+	r.reads = lines[read](t, filepath.Join(dir, "readers.ndjson.zst"))
 	r.before = scrape(t, filepath.Join(dir, "before.prom"))
 	r.after = scrape(t, filepath.Join(dir, "after.prom"))
 	return r
 }
 
-// open reads a file whole; one that is not there is empty. Committed records have the large text files compressed, as
-// .zst.
+// open reads a file whole; one that is not there is empty. Committed records have the
+// large text files compressed, as .zst.
 func open(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -209,7 +213,8 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// lines decodes one object a line. The op log has checkpoints between its records.
+// lines decodes one object a line. The op log has checkpoints between its records, and the
+// readers' record a last line that counts the others.
 func lines[T any](t *testing.T, path string) []T {
 	t.Helper()
 	var out []T
@@ -253,8 +258,8 @@ func scrape(t *testing.T, path string) metrics {
 	return m
 }
 
-// sum adds up the series of a metric that have all the labels, each as name="value"; false if there is no series of
-// that name at all.
+// sum adds up the series of a metric that have all the labels, each as name="value";
+// false if there is no series of that name at all.
 func (m metrics) sum(name string, labels ...string) (float64, bool) {
 	total, found := 0.0, false
 	for series, v := range m {

@@ -1,6 +1,9 @@
 package oracle
 
-import "strings"
+import (
+	"strings"
+	"testing"
+)
 
 const mib = 1 << 20
 
@@ -117,8 +120,8 @@ func (r *record) eventFigures(a answers) {
 		"parked": "parked", "queued": "queued", "dropped": "dropped_total", "retried": "retried_total",
 	} {
 		n, known := r.after.sum("k8swatch_events_" + metric)
-		// What was counted before the load is no part of it. Gauges are what they are, and a process that was started later
-		// has counted nothing else.
+		// What was counted before the load is no part of it. Gauges are what they are, and
+		// a process that was started later has counted nothing else.
 		if b, _ := r.before.sum("k8swatch_events_" + metric); strings.HasSuffix(metric, "_total") && r.cell.Watcher.Restarts == 0 {
 			n -= b
 		}
@@ -143,5 +146,21 @@ func (r *record) eventFigures(a answers) {
 	}
 	if queues > 1 && total > 0 {
 		a.number("handler.imbalance", most/(total/queues))
+	}
+}
+
+// TestStored: no committed record notes when storage had what existed before the load, so
+// these figures are of a run that never happened.
+func TestStored(t *testing.T) {
+	for _, c := range cells(t, profiled(t)) {
+		r, have, want := load(t, c.dir), map[string]any{}, answers{}
+		r.identity(want)
+		flatten(have, "", c.published)
+		for _, path := range []string{"watcher.storedSeconds", "watcher.storedCPUSeconds"} {
+			v, published := have[path]
+			if d := differs(r, want, path, v, published); d != "" || !published {
+				t.Errorf("%s: %v is published: %s", path, v, d)
+			}
+		}
 	}
 }
