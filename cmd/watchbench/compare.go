@@ -51,7 +51,7 @@ The exit code does not depend on the verdicts.`,
 }
 
 func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
-	print, err := printer(render.ComparisonFormats(), f.format, func(w io.Writer, c *gate.Comparison) error {
+	write, err := printer(render.ComparisonFormats(), f.format, func(w io.Writer, c *gate.Comparison) error {
 		o := terminalOptions(w)
 		o.Explain = f.all
 		return render.DocumentTerminal(w, render.Comparison(c), o)
@@ -79,7 +79,7 @@ func (f *compareFlags) compare(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	return print(cmd.OutOrStdout(), c)
+	return write(cmd.OutOrStdout(), c)
 }
 
 // names lists formats for a flag's help.
@@ -92,7 +92,9 @@ func names[T any](formats []render.Format[T]) string {
 }
 
 // printer is the writer of a format; table is not a file's.
-func printer[T any](formats []render.Format[T], name string, table func(io.Writer, T) error) (func(io.Writer, T) error, error) {
+func printer[T any](formats []render.Format[T], name string, table func(io.Writer, T) error) (
+	write func(io.Writer, T) error, err error,
+) {
 	if name == tableFormat {
 		return table, nil
 	}

@@ -145,9 +145,9 @@ func (f *gateFlags) conclude(cmd *cobra.Command, v *gate.Verdict, base, changed 
 			return err
 		}
 	}
-	print, err := f.printer()
+	write, err := f.printer()
 	if err == nil {
-		err = print(cmd.OutOrStdout(), v)
+		err = write(cmd.OutOrStdout(), v)
 	}
 	if err != nil {
 		return err

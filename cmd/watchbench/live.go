@@ -49,8 +49,8 @@ func openLive(cmd *cobra.Command, addr string) (*livePage, error) {
 
 func warnRemote(cmd *cobra.Command, remote bool, flag, addr string) {
 	if remote {
-		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: %s %s: other machines can reach it, and nobody has to authenticate\n", flag,
-			addr)
+		fmt.Fprintf(cmd.ErrOrStderr(), "watchbench: %s %s: other machines can reach it, and nobody has to authenticate\n",
+			flag, addr)
 	}
 }
 

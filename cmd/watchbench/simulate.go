@@ -110,7 +110,8 @@ func loadOf(s *spec.Scenario) string {
 func pointTable(points []simulate.Point) render.Table {
 	t := render.Table{Heads: []render.Head{
 		{Title: "point", Words: true}, {Title: "strategy", Words: true}, {Title: "events"}, {Title: "requests"},
-		{Title: "left"}, {Title: "coalesced"}, {Title: "dropped"}, {Title: "drain", Unit: "s"}, {Title: "storage", Unit: "/s"},
+		{Title: "left"}, {Title: "coalesced"}, {Title: "dropped"}, {Title: "drain", Unit: "s"},
+		{Title: "storage", Unit: "/s"},
 		{Title: "freshness p50", Unit: "s"}, {Title: "freshness p99", Unit: "s"}, {Title: "max depth"},
 	}}
 	for _, p := range points {

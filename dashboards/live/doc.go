@@ -1,5 +1,5 @@
-// Package live serves one page that shows a running watcher by its metrics: its queues, its rates, what storage answers,
-// and where the bottleneck is. docs/dashboard.md explains each figure; none of them is judged.
+// Package live serves one page that shows a running watcher by its metrics: its queues, its rates, what storage
+// answers, and where the bottleneck is. docs/dashboard.md explains each figure; none of them is judged.
 //
 // It promises:
 //

@@ -135,7 +135,8 @@ func (s *snapshot) read(f families) {
 		}
 	}
 	s.counters = [7]*float64{received, finite(sent), f.sum(metric.EventsCoalesced, "", ""), dropped,
-		f.sum(metric.ProcessCPU, "", ""), f.sum(metric.NetBytes, "direction", "in"), f.sum(metric.NetBytes, "direction", "out")}
+		f.sum(metric.ProcessCPU, "", ""), f.sum(metric.NetBytes, "direction", "in"),
+		f.sum(metric.NetBytes, "direction", "out")}
 	s.latency = f.histogram(metric.StorageLatency, func(m *dto.Metric) bool { return label(m, "method") != "GET" })
 	s.fresh = f.histogram(metric.Freshness, func(*dto.Metric) bool { return true })
 }

@@ -131,8 +131,8 @@ func (s *Server) handler(remote bool) http.Handler {
 	})
 }
 
-// ours reports whether a request for a host may be answered on loopback: a foreign page can have a name of its own point
-// here, and would then read what is served.
+// ours reports whether a request for a host may be answered on loopback: a foreign page can have a name of its own
+// point here, and would then read what is served.
 func ours(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h

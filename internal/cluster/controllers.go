@@ -26,7 +26,7 @@ import (
 	"github.com/watchbench/watchbench/internal/kubeapi"
 )
 
-// KwokLabel, with the value "true", is the label of the nodes whose kubelet kwok plays; one that loses it is lost.
+// KwokLabel is the label, with the value "true", of the nodes whose kubelet kwok plays; one that loses it is lost.
 const KwokLabel = "watchbench.dev/kwok"
 
 // CrashLabel is the label of the pods that kwok has end and begin again: those with the value "true".

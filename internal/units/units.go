@@ -106,7 +106,8 @@ func (s Size) String() string {
 
 // JSONSchema describes the text form.
 func (Size) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?(B|kB|KB|KiB|MB|MiB|GiB)$`, Examples: []any{"3KiB"}}
+	return &jsonschema.Schema{Type: "string", Pattern: `^[0-9]+(\.[0-9]+)?(B|kB|KB|KiB|MB|MiB|GiB)$`,
+		Examples: []any{"3KiB"}}
 }
 
 // Share is a part of a whole from 0 to 1, written in percent: 80%.

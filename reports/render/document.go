@@ -36,6 +36,7 @@ type Code struct{ Caption, Text string }
 // Place is where a section stands.
 type Place int
 
+// Where sections stand.
 const (
 	Everywhere Place = iota
 	Aside            // how it came about: folded in Markdown, on a terminal on request
@@ -66,6 +67,7 @@ type Cell struct {
 // Tone is how a cell is coloured; it never carries meaning alone.
 type Tone int
 
+// The tones.
 const (
 	Plain Tone = iota
 	Good

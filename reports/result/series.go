@@ -1,7 +1,7 @@
 package result
 
-// Names of the curves in Cell.Series, with their units. A reader shows a name it does not know under that name. Those of
-// the watcher's own queues are there only where its metrics were read during the load.
+// Names of the curves in Cell.Series, with their units. A reader shows a name it does not know under that name.
+// Those of the watcher's own queues are there only where its metrics were read during the load.
 const (
 	SeriesQueueDepth      = "queue.depth"      // Pod events that storage was owed, the most in each half second
 	SeriesWriterDepth     = "writer.depth"     // events of all kinds in the Writer queue

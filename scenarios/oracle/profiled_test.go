@@ -91,4 +91,3 @@ func extend(t *testing.T, dir string) {
 	saveOps(t, filepath.Join(dir, history.FileOps), ops)
 	saveLedger(t, dir, entries)
 }
-
