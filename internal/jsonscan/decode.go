@@ -93,12 +93,12 @@ func set(to any, v []byte, esc bool, in *Interner) (err error) {
 		}
 	case *int:
 		var n int64
-		n, err = number(v, 32, strconv.ParseInt)
+		n, err = signed(v, 32)
 		*p = int(n)
 	case *int64:
-		*p, err = number(v, 64, strconv.ParseInt)
+		*p, err = signed(v, 64)
 	case *uint64:
-		*p, err = number(v, 64, strconv.ParseUint)
+		*p, err = unsigned(v)
 	case nil:
 		err = errUnknown
 	default:
@@ -107,13 +107,36 @@ func set(to any, v []byte, esc bool, in *Interner) (err error) {
 	return err
 }
 
-func number[N int64 | uint64](v []byte, bits int, parse func(string, int, int) (N, error)) (N, error) {
+// signed reads a whole number of so many bits; null is 0.
+func signed(v []byte, bits int) (int64, error) {
+	sign := int64(1)
+	if v[0] == '-' {
+		sign, v = -1, v[1:]
+	}
+	n, err := unsigned(v)
+	if err != nil || n > 1<<(bits-1)-1 && (sign > 0 || n > 1<<(bits-1)) {
+		return 0, errWantNumber
+	}
+	return sign * int64(n), nil
+}
+
+// unsigned reads a whole number that is not below 0; null is 0. A record is mostly numbers: this takes half the time of
+// strconv with its string.
+func unsigned(v []byte) (n uint64, err error) {
 	if v[0] == 'n' {
 		return 0, nil
 	}
-	n, err := parse(string(v), 10, bits)
-	if err != nil {
-		return 0, errWantNumber
+	if len(v) > 19 { // it may not fit
+		if n, err = strconv.ParseUint(string(v), 10, 64); err != nil {
+			return 0, errWantNumber
+		}
+		return n, nil
+	}
+	for _, c := range v {
+		if c < '0' || c > '9' {
+			return 0, errWantNumber
+		}
+		n = n*10 + uint64(c-'0')
 	}
 	return n, nil
 }

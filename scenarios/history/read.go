@@ -44,9 +44,10 @@ func judgeable(path string, ops iter.Seq2[oplog.Record, error]) iter.Seq2[oplog.
 // walk goes through a file until the first error, and says where that is. check looks at each record; nil: at none.
 func walk[T any](path string, all iter.Seq2[T, error], check func(n int, r *T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		var r T // one for all: check keeps none
 		n := 0
-		for r, err := range all {
-			n++
+		for next, err := range all {
+			n, r = n+1, next
 			if err == nil && check != nil {
 				err = check(n, &r)
 			}
