@@ -30,7 +30,7 @@
 //	                  more Events wait than are kept.
 //	G7  bounded       Memory grows with the cached objects and the keys that wait, not
 //	                  with the events; connections with the requests in flight. Events,
-//	                  whose deletions are not sent, have a bound by count, bytes and age.
+//	                  whose deletions are not sent, have a bound by count and bytes.
 //	G8  isolation     A full or slow kind delays no other kind; an object that storage
 //	                  refuses delays no other object.
 //	G9  restart-safe  After any end at any moment and any changes meanwhile, G1 holds
