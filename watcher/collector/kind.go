@@ -115,7 +115,7 @@ func (k *kind) reflector(logger *logr.Logger) *cache.Reflector {
 	})
 }
 
-// quiet makes debug lines of all that client-go logs: each try of each kind. What they amount to, Failing says.
+// quiet makes debug lines of all that client-go logs: each try of each kind. What they amount to, State says.
 type quiet struct{ slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, _ slog.Level) bool {

@@ -201,8 +201,8 @@ type BCS struct {
 	Conditional bool `json:"conditional"`
 	// How long SIGTERM lets the queues drain; the rest is counted and logged.
 	DrainTimeout Duration `json:"drainTimeout"`
-	// How many Kubernetes Events may wait or be parked. The oldest are dropped first, counted by
-	// `k8swatch_events_shed_total`, and not sent again.
+	// How many Kubernetes Events may wait or be parked. Beyond it parked ones are dropped, then the oldest; they are
+	// counted by `k8swatch_events_shed_total` and not sent again.
 	EventQueueLen int `json:"eventQueueLen"`
 	// How many bytes of Kubernetes Events may wait.
 	EventQueueBytes int64 `json:"eventQueueBytes"`

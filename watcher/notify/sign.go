@@ -4,8 +4,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/userfile"
@@ -16,6 +18,7 @@ const (
 	// Lengths of a secret in bytes, as the specification of Standard Webhooks bounds them.
 	minSecret, maxSecret = 24, 64
 	maxSecrets           = 4
+	maxFile              = 4 << 10
 )
 
 // parseSecrets reads one secret a line. Errors do not repeat the content.
@@ -45,6 +48,9 @@ func parseSecrets(text string) ([][]byte, error) {
 }
 
 func readSecrets(file string) ([][]byte, error) {
+	if info, err := os.Stat(file); err == nil && info.Size() > maxFile {
+		return nil, errors.New("the file is too large to be one of secrets")
+	}
 	text, err := userfile.ReadFile(file)
 	if err != nil {
 		return nil, err

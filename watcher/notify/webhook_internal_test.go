@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/base64"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +97,19 @@ func TestSecrets(t *testing.T) {
 		}
 		if err != nil && strings.Contains(err.Error(), "geheim") {
 			t.Errorf("the error has the secret: %v", err)
+		}
+	}
+}
+
+// TestSecretsFile: one that cannot be of secrets is not read as a whole.
+func TestSecretsFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secrets")
+	for size, want := range map[int]bool{0: true, 4 << 10: false} {
+		if err := os.WriteFile(file, append(bytes.Repeat([]byte("\n"), size), secret(keyA)...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if keys, err := readSecrets(file); (err == nil) != want {
+			t.Errorf("%d more bytes: %d keys, %v", size, len(keys), err)
 		}
 	}
 }

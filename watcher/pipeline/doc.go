@@ -22,8 +22,8 @@
 //     beyond that; of MaxInFlight an eighth is for kinds with less than an even share.
 //     Block and Drop hold HandlerQueueLen + workers per queue and WriterQueueLen in all;
 //     Coalesce holds as much and one event per live key. Of Events, whose deletions are
-//     not sent, at most Config.Events waits or is parked, besides those in flight or
-//     behind a fence; what is parked, then the oldest, is dropped and counted.
+//     not sent, at most Config.Events waits or is parked, besides those in flight or behind
+//     a backoff or fence; what is parked, then the oldest, is dropped and counted.
 //  5. Isolation: no kind waits for another kind's queue, worker, lock or failure, save
 //     for the pause a storage asks for. No worker waits for a backoff.
 //  6. Failures, by the error's type: transient ones are tried again with growing,

@@ -85,6 +85,9 @@ func TestCells(t *testing.T) {
 	meta := fmt.Sprintf(`"metadata":{"name":"x","creationTimestamp":%q,"labels":{"node-role.kubernetes.io/worker":"","kubernetes.io/role":"db"}}`, old)
 	gone := strings.Replace(meta, `"name"`, fmt.Sprintf(`"deletionTimestamp":%q,"name"`, old), 1)
 	for _, c := range []struct{ group, resource, object, want string }{
+		{"", "nodes", `{` + meta + `,"status":{"conditions":[{"type":"Ready","status":"True"}],"nodeInfo":{"kubeletVersion":"v1"},"addresses":[{"type":"Hostname","address":"h"},{"type":"InternalIP","address":"1.2.3.4"}]}}`, "x|Ready|2d2h"},
+		{"", "nodes", `{"metadata":{"name":"x"},"spec":{"unschedulable":true},"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}}`, "x|NotReady,SchedulingDisabled|<unknown>"},
+		{"", "nodes", `{` + meta + `}`, "x|Unknown|2d2h"},
 		{"", "configmaps", `{` + meta + `,"data":{"a":"b","c":"d"},"binaryData":{"e":"ZQ=="}}`, "x|2d2h"},
 		{"", "pods", `{` + meta + `,"spec":{"nodeName":"n","containers":[{},{}]},"status":{"phase":"Running","podIP":"1.1.1.1","containerStatuses":[{"ready":true,"restartCount":2,"state":{"running":{}},"lastState":{"terminated":{"finishedAt":"` + old + `"}}},{"state":{"waiting":{"reason":"CrashLoopBackOff"}}}]}}`, "x|1/2|CrashLoopBackOff|2 (2d2h ago)|2d2h|1.1.1.1|n"},
 		{"", "pods", `{` + meta + `,"spec":{"containers":[{}],"initContainers":[{"name":"a"},{"name":"b","restartPolicy":"Always"}]},"status":{"phase":"Pending","initContainerStatuses":[{"name":"a","state":{"running":{}}}]}}`, "x|0/2|Init:0/2|0|2d2h|<none>|<none>"},

@@ -15,10 +15,12 @@ import (
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
-// Pods are shown as an apiserver does (pkg/printers/internalversion of Kubernetes 1.36), other kinds by name and age.
+// Pods are shown as an apiserver does (pkg/printers/internalversion of Kubernetes 1.36), Nodes with their status, other
+// kinds by name and age.
 var (
-	podPrinter = show("Name,Ready,Status,Restarts,Age,+IP,+Node", podCells)
-	anyPrinter = show("Name,Age", func(o *struct{ Metadata meta }) []any {
+	podPrinter  = show("Name,Ready,Status,Restarts,Age,+IP,+Node", podCells)
+	nodePrinter = show("Name,Status,Age", nodeCells)
+	anyPrinter  = show("Name,Age", func(o *struct{ Metadata meta }) []any {
 		return []any{o.Metadata.Name, o.Metadata.age()}
 	})
 )
@@ -47,6 +49,25 @@ type conditions []condition
 
 func (c conditions) are(kind string) bool {
 	return slices.ContainsFunc(c, func(one condition) bool { return one.Type == kind && one.Status == "True" })
+}
+
+type node struct {
+	Metadata meta
+	Spec     struct{ Unschedulable bool }
+	Status   struct{ Conditions conditions }
+}
+
+func nodeCells(o *node) []any {
+	status := "Unknown"
+	for _, c := range o.Status.Conditions {
+		if c.Type == "Ready" {
+			status = map[bool]string{true: "Ready", false: "NotReady"}[c.Status == "True"]
+		}
+	}
+	if o.Spec.Unschedulable {
+		status += ",SchedulingDisabled"
+	}
+	return []any{o.Metadata.Name, status, o.Metadata.age()}
 }
 
 type printer struct {
@@ -82,8 +103,11 @@ func show[T any](names string, cells func(*T) []any) printer {
 }
 
 func printerOf(k watches.Kind) printer {
-	if k.Group == "" && k.Name == "pods" {
+	switch kubeapi.ResourceKey(k.Group, k.Name) {
+	case "pods":
 		return podPrinter
+	case "nodes":
+		return nodePrinter
 	}
 	return anyPrinter
 }

@@ -294,11 +294,13 @@ func (w *run) searchIn(s step, k watches.Kind, keys []string, namespace string, 
 	}
 }
 
-// unlooked notes the kinds whose owners are not looked at.
+// unlooked notes the kinds whose owners are not looked at, once.
 func (w *run) unlooked(namespaced bool) {
-	for _, k := range w.plan.unlooked {
-		if k.Namespaced || !namespaced {
+	w.plan.unlooked = slices.DeleteFunc(w.plan.unlooked, func(k watches.Kind) bool {
+		noted := k.Namespaced || !namespaced
+		if noted {
 			w.gaps.add(Owner, NotLookedInto, gvkOf(k))
 		}
-	}
+		return noted
+	})
 }

@@ -31,7 +31,7 @@ func (s *Synchronizer) First(kind string) bool {
 		return false
 	}
 	s.with(kind, func(k *kindState) {
-		if k.lists++; k.since.IsZero() {
+		if k.lists, k.compared = k.lists+1, false; k.since.IsZero() {
 			k.since = time.Now()
 		}
 	})
@@ -137,6 +137,7 @@ func (s *Synchronizer) doneFirst(kind string, lists int) (done bool) {
 			k.tries, k.dealt = 0, time.Now() // another comparison would do the same again
 		}
 	})
+	token(s.wake) // storage may have been away when the record was to name it
 	return done
 }
 
@@ -186,8 +187,9 @@ func (s *Synchronizer) rulesChanged(ctx context.Context) bool {
 
 // written returns the rules by which all records are known to be written, or was, those that storage has.
 func (s *Synchronizer) written(ctx context.Context, was string) string {
+	unsynced := s.set.Cache.UnsyncedKinds() // asked first: a kind is among the others before it leaves them
 	firsts := s.those(func(k *kindState) bool { return k.lists > 0 })
-	if len(firsts)+len(s.set.Cache.UnsyncedKinds()) == 0 && s.set.Complete() && s.rulesChanged(ctx) {
+	if len(unsynced)+len(firsts) == 0 && s.set.Complete() && s.rulesChanged(ctx) {
 		return s.cfg.Rules
 	}
 	return was

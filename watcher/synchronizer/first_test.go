@@ -282,3 +282,55 @@ func TestOwnersFirst(t *testing.T) {
 		})
 	}
 }
+
+// TestComesAgain: a kind that comes again before its first list is dealt with is not compared yet.
+func TestComesAgain(t *testing.T) {
+	s := newWorld().synchronizer(t, nil)
+	s.First("Pod")
+	s.markCompared("Pod")
+	s.First("Pod")
+	if got := s.Uncompared(); !slices.Equal(got, []string{"Pod"}) {
+		t.Errorf("not compared yet: %v", got)
+	}
+}
+
+// asked is a Cache in which something happens while it is asked.
+type asked struct {
+	*world
+	unsynced, collected func()
+}
+
+func (a asked) UnsyncedKinds() []string { a.unsynced(); return nil }
+
+func (a asked) Collected(string) bool { a.collected(); return true }
+
+// TestListedMeanwhile: a kind that is listed while it is asked which are not is not taken for compared.
+func TestListedMeanwhile(t *testing.T) {
+	w := newWorld()
+	s := w.synchronizer(t, func(c *Config) { c.Rules = "new" })
+	s.set.Complete = func() bool { return true }
+	s.set.Cache = asked{world: w, unsynced: func() { s.First("Pod") }}
+	if got := s.written(t.Context(), "old"); got != "old" {
+		t.Errorf("all records count as written by the rules %q", got)
+	}
+}
+
+// TestEndsMeanwhile: a kind that ended, came back and ends again while it is asked whether it is there stays retired.
+func TestEndsMeanwhile(t *testing.T) {
+	w := newWorld()
+	s := w.synchronizer(t, nil)
+	s.Retire("TFJob")
+	ended := make(chan struct{})
+	s.set.Cache = asked{world: w, collected: func() {
+		go func() { s.Retire("TFJob"); close(ended) }()
+		select {
+		case <-ended:
+		case <-time.After(50 * time.Millisecond): // it has to wait
+		}
+	}}
+	s.due()
+	<-ended
+	if !s.state("TFJob").retired {
+		t.Error("its records stay")
+	}
+}

@@ -217,3 +217,26 @@ func TestKindIsNamedSoon(t *testing.T) {
 		}
 	})
 }
+
+// TestNamedAfterAnOutage: a kind whose first list comes while storage is away is named once that list is compared, not
+// a period later.
+func TestNamedAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		complete := true
+		s := w.remembering(t, &complete, "Pod")
+		w.fail = errors.New("away")
+		s.First("Pod")
+		runs(t, s)
+		time.Sleep(2*settle + settle/2)
+		w.mu.Lock()
+		w.fail = nil
+		w.mu.Unlock()
+		time.Sleep(2 * settle)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if kinds, _ := w.recorded(t); kinds != "[Pod]" {
+			t.Errorf("recorded %s", kinds)
+		}
+	})
+}

@@ -227,11 +227,11 @@ func (s *Synchronizer) Retire(kind string) {
 func (s *Synchronizer) due() []string {
 	kinds := s.set.Cache.SyncedKinds()
 	for _, kind := range s.those(func(k *kindState) bool { return k.retired }) {
-		if s.set.Cache.Collected(kind) {
-			s.with(kind, func(k *kindState) { k.retired = false })
-		} else {
-			kinds = append(kinds, kind)
-		}
+		s.with(kind, func(k *kindState) {
+			if k.retired = k.retired && !s.set.Cache.Collected(kind); k.retired {
+				kinds = append(kinds, kind)
+			}
+		})
 	}
 	return slices.DeleteFunc(kinds, func(kind string) bool {
 		k := s.state(kind)
