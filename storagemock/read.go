@@ -40,6 +40,13 @@ func (s *Server) listObjects(c *call) reply {
 	return success(render(docs[min(p.offset, len(docs)):min(p.offset+p.limit, len(docs))], p.fields), "")
 }
 
+// What E12 has: the parameters besides its own ones, and the fields of its documents.
+var (
+	eventParams = strings.Fields("field limit offset id env kind level component type " +
+		"extraInfo.name extraInfo.namespace extraInfo.kind")
+	eventFields = strings.Fields("id env kind level component type describe clusterId extraInfo eventTime createTime data")
+)
+
 // listEvents is E12, of the events of the last hour in their latest state.
 func (s *Server) listEvents(c *call) reply {
 	var clusters, length string
@@ -55,7 +62,7 @@ func (s *Server) listEvents(c *call) reply {
 		case "timeEnd":
 			before, _ = strconv.ParseInt(text, 10, 64)
 		default:
-			return text == ""
+			return text == "" || !slices.Contains(eventParams, key) // the real server ignores others
 		}
 		return true
 	})
@@ -79,6 +86,9 @@ func (s *Server) listEvents(c *call) reply {
 	total := len(docs)
 	// The real server's answer without a length is empty.
 	docs = docs[min(p.offset, total):min(p.offset+p.limit, total)]
+	if len(p.fields) == 0 {
+		p.fields = eventFields
+	}
 	return success(render(docs, p.fields), `,"total":`+strconv.Itoa(total))
 }
 

@@ -37,23 +37,26 @@ func (in *instance) serve(ctx context.Context, x *exchange) {
 		return
 	}
 	in.pending.Add(1)
+	var f *behavior.FaultSpec
+	stall := func() time.Duration { // a request that is turned away meets no fault
+		f = s.faults.Pick(behavior.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace,
+			Name: c.key.Name, Instance: c.instance}, c.received)
+		if f == nil || f.Effect != behavior.Stall {
+			return 0
+		}
+		return f.Delay
+	}
 	// From the request's last byte on, so that waiting for a CPU does not add to it.
-	takes, err := in.stations.Serve(c.method, c.key.Kind, c.key.Name, c.received.Sub(s.began), 0)
+	takes, err := in.stations.Serve(c.method, c.key.Kind, c.key.Name, c.received.Sub(s.began), stall)
 	if err != nil {
 		in.pending.Add(-1)
 		in.turnAway(&c, err)
 		return
 	}
-	f := s.faults.Pick(behavior.Request{Method: c.method, Kind: c.key.Kind, Namespace: c.key.Namespace, Name: c.key.Name,
-		Instance: c.instance}, c.received)
 	if f != nil {
 		c.fault = f.Name
 		s.metrics.fired(f.Name)
 	}
-	if f != nil && f.Effect == behavior.Stall {
-		takes += f.Delay
-	}
-	err = nil
 	if takes > 0 {
 		err = x.pause(ctx, time.Until(c.received.Add(takes)))
 	}

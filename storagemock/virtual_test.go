@@ -254,6 +254,22 @@ func TestVirtualGoneBeforeTheFault(t *testing.T) {
 	}
 }
 
+// A request that stalls keeps its place.
+func TestVirtualStallTakesCapacity(t *testing.T) {
+	inVirtualTime(t, func(c *storagemock.Config) {
+		c.Capacity, c.Latency, c.Faults = "inflight=1", "100ms", "stall(2s,max=1)"
+	}, func(v *virtual) {
+		var wg sync.WaitGroup
+		for i := range 3 {
+			wg.Go(func() { v.put(fmt.Sprint("p", i)) })
+		}
+		wg.Wait()
+		if took := time.Since(v.begin); took != 2300*time.Millisecond {
+			v.t.Errorf("three requests of 100ms, one of which stalled for 2s, took %s one after the other", took)
+		}
+	})
+}
+
 func TestVirtualQueueFull(t *testing.T) {
 	inVirtualTime(t, func(c *storagemock.Config) {
 		c.Capacity, c.Latency, c.Faults = "inflight=1,queue=1", "200ms", "stall(1s)"

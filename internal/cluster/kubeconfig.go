@@ -151,6 +151,9 @@ func (k *kubeconfig) minify(cfg *api.Config) error {
 			return k.wrong("fix the file or choose another context", err)
 		}
 	}
+	if len(cfg.Clusters) == 0 { // in a pod, that would mean the pod's own cluster
+		return k.wrong("fix the file or choose another context", errors.New("it names no cluster"))
+	}
 	for _, c := range cfg.Clusters {
 		c.Server = strings.TrimRight(c.Server, "/") // paths of requests begin with one
 	}

@@ -126,6 +126,7 @@ func TestKubeconfigUpFails(t *testing.T) {
 		{"unknown context", "nope", func(*api.Config) {}, []string{`"nope"`, "the file has c, other"}},
 		{"context without its cluster", "c", func(c *api.Config) { delete(c.Clusters, "c") }, []string{"cluster c"}},
 		{"context without its user", "c", func(c *api.Config) { delete(c.AuthInfos, "c") }, []string{"user c"}},
+		{"context of no cluster", "c", func(c *api.Config) { c.Contexts["c"].Cluster = "" }, []string{"names no cluster"}},
 		{"certificate file missing", "c", func(c *api.Config) {
 			c.Clusters["c"].Server = closed
 			c.Clusters["c"].CertificateAuthority = "/no/such/ca.crt"

@@ -96,8 +96,10 @@ func (s *stream) run(ctx context.Context) error {
 			continue
 		case errors.As(err, &broken):
 			return broken.error
-		case refused(err) && s.round == 1 && listing:
+		case refused(err) && listing && s.round == 1:
 			return fmt.Errorf("list %s: %w", s.resource, err)
+		case refused(err) && s.metadata: // a witness would miss what comes and goes, and nobody would know
+			return fmt.Errorf("follow %s: %w", s.resource, err)
 		case expired(err):
 			s.say("%s: events are missing, listing again: %v", s.resource, err)
 			s.version = ""

@@ -96,7 +96,7 @@ func (w *Witness) Run(ctx context.Context, ready func()) error {
 	defer cancel()
 	for _, k := range w.kinds {
 		if !k.synced {
-			continue
+			return fmt.Errorf("the first list of %s is not complete", k.resource)
 		}
 		if err := k.list(ctx); err != nil {
 			return fmt.Errorf("list %s at the end: %w", k.resource, err)
@@ -144,7 +144,7 @@ func (k *witnessed) take(f Frame) error {
 		k.known[now.uid] = version
 		if !there {
 			r.Type = oplog.TypeCreate
-		} else if r.Kind == "Node" && !f.Inferred {
+		} else if r.Kind == "Node" && f.Type == Modified {
 			r.Type = oplog.TypeHeartbeat
 		}
 	}

@@ -177,9 +177,38 @@ func TestWitnessTakesWholeLists(t *testing.T) {
 
 // Metadata cannot tell a heartbeat from another change of a node, and it need not.
 func TestWitnessTakesNodesForBeating(t *testing.T) {
-	a := &apiserver{lists: []string{"10:", "20: n u1 12"}, watches: []string{"ADDED n u1 11, MODIFIED n u1 12"}}
-	if got, want := recordOf(t, "Node", a), []string{"create n u1 11", "heartbeat n u1 12"}; !slices.Equal(got, want) {
+	a := &apiserver{lists: []string{"10:", "20: n u1 13"}, watches: []string{"ADDED n u1 11, MODIFIED n u1 12"}}
+	want := []string{"create n u1 11", "heartbeat n u1 12", "heartbeat n u1 13"}
+	if got := recordOf(t, "Node", a); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestWitnessMissesNothingInSilence: a kind that was never listed whole, or may not be watched, is an error.
+func TestWitnessMissesNothingInSilence(t *testing.T) {
+	for want, refused := range map[string]int{"list of replicasets": http.StatusServiceUnavailable, "follow replicasets": http.StatusForbidden} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if listing := !r.URL.Query().Has("watch"); listing && refused == http.StatusForbidden {
+				_, _ = fmt.Fprint(w, `{"kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"10"},"items":[]}`)
+				return
+			} else if listing {
+				cancel()
+			}
+			w.WriteHeader(refused)
+			_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d}`, refused)
+		}))
+		defer server.Close()
+		w, err := NewWitness(WitnessConfig{Kinds: []Resource{{Group: "apps", Version: "v1", Name: "replicasets", Kind: "ReplicaSet"}}},
+			&rest.Config{Host: server.URL}, func(oplog.Record) {}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Run(ctx, func() {}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 

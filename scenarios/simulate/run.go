@@ -239,10 +239,10 @@ func (s *storage) Begin(e *pipeline.Event, now time.Duration) (time.Duration, er
 	if e.Action == pipeline.Delete {
 		method = "DELETE"
 	}
-	took, err := s.served.Serve(method, e.Key.Kind, e.Key.Name, now, s.overhead)
+	took, err := s.served.Serve(method, e.Key.Kind, e.Key.Name, now, func() time.Duration { return s.overhead })
 	switch {
 	case err != nil:
-		return took, fullError(err)
+		return s.overhead, fullError(err)
 	case took > s.timeout:
 		return s.timeout, timeoutError(s.timeout)
 	}

@@ -69,7 +69,7 @@ func FuzzParseCapacities(f *testing.F) {
 			}
 		}
 		m, _ := behavior.ParseModel("1ms", 1)
-		if _, err := behavior.NewStations(m, rules).Serve("PUT", "Pod", "", 0, 0); err != nil {
+		if _, err := behavior.NewStations(m, rules).Serve("PUT", "Pod", "", 0, plus(0)); err != nil {
 			t.Errorf("%q: %v", s, err)
 		}
 	})

@@ -170,6 +170,8 @@ func TestOrderOfObjectsDoesNotMatter(t *testing.T) {
 	}
 }
 
+func plus(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+
 // TestStations: of requests that arrive at once, each waits for its turn at its own station; -1 was turned away.
 func TestStations(t *testing.T) {
 	for _, tc := range []struct {
@@ -196,7 +198,7 @@ func TestStations(t *testing.T) {
 		s := behavior.NewStations(m, c)
 		var got []time.Duration
 		for range tc.want {
-			took, err := s.Serve("PUT", "Pod", "", time.Hour, ms)
+			took, err := s.Serve("PUT", "Pod", "", time.Hour, plus(ms))
 			if err != nil {
 				took = -1
 			}
@@ -214,7 +216,7 @@ func TestStations(t *testing.T) {
 		if now, later := s.Waiting(time.Hour), s.Waiting(2*time.Hour); now != waiting || later != 0 {
 			t.Errorf("%s: %d waited and %d did later, want %d and none", tc.capacity, now, later, waiting)
 		}
-		if took, err := s.Serve("DELETE", "Node", "", 2*time.Hour, ms); took != 11*ms || err != nil {
+		if took, err := s.Serve("DELETE", "Node", "", 2*time.Hour, plus(ms)); took != 11*ms || err != nil {
 			t.Errorf("%s: an hour later a request took %s, %v", tc.capacity, took, err)
 		}
 	}

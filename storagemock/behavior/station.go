@@ -40,18 +40,20 @@ func NewStations(m *Model, capacities []Rule[Capacity]) *Stations {
 	return v
 }
 
-// Serve returns how long a request takes that arrives now, from its arrival to its answer: waiting, latency and
-// overhead. An arrival before the last one counts as simultaneous with it. The error is ErrQueueFull.
-func (v *Stations) Serve(method, kind, name string, now, overhead time.Duration) (time.Duration, error) {
+// Serve returns how long a request takes that arrives now, from its arrival to its answer: waiting, latency and what
+// more says, which is asked unless the error is ErrQueueFull. An arrival before the last one counts as simultaneous
+// with it.
+func (v *Stations) Serve(method, kind, name string, now time.Duration,
+	more func() time.Duration) (time.Duration, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.last = max(v.last, now)
 	s := first(v.stations, method, kind)
 	turn, err := s.enter(int64(v.last))
 	if err != nil {
-		return overhead, err
+		return 0, err
 	}
-	end := turn + int64(v.model.Sample(method, kind, name, at(turn))+overhead)
+	end := turn + int64(v.model.Sample(method, kind, name, at(turn))+more())
 	if s.places > 0 {
 		s.leave(end)
 	}

@@ -14,16 +14,12 @@ const mirrorKind = bcsapi.KindEvent
 // eventID tells events from their duplicates.
 type eventID struct{ cluster, name, version string }
 
-// duplicate reports whether an event was stored before, and notes it. Two generations of MaxEvents are remembered.
-func (s *Store) duplicate(id eventID) bool {
-	if s.events[id] || s.older[id] {
-		return true
-	}
+// note remembers an event that was stored. Two generations of MaxEvents are kept.
+func (s *Store) note(id eventID) {
 	if len(s.events) >= MaxEvents {
 		s.events, s.older = map[eventID]bool{}, s.events
 	}
 	s.events[id] = true
-	return false
 }
 
 // PutEvent stores an event. A duplicate changes nothing: its Effect is EffectNone.
@@ -35,8 +31,10 @@ func (s *Store) PutEvent(rec bcsapi.EventRecord, now time.Time, commit func(Chan
 	id := eventID{rec.ClusterID, meta.Name, string(jsonscan.Lookup(data, "metadata", "resourceVersion"))}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.duplicate(id) {
-		ch = s.put(ch.Key, Object{data, meta}, &rec, now)
+	if !s.events[id] && !s.older[id] {
+		if ch = s.put(ch.Key, Object{data, meta}, &rec, now); ch.Refusal == "" {
+			s.note(id)
+		}
 	}
 	commit(ch)
 	return ch

@@ -58,7 +58,7 @@ type Store struct {
 	mu     sync.RWMutex // guards the rest; held for memory work only
 	ids    idSource
 	colls  map[string]*collection // by kind
-	events map[eventID]bool       // stored before; see duplicate
+	events map[eventID]bool       // stored before; see note
 	older  map[eventID]bool
 	live   int       // documents
 	dead   int       // flagged documents

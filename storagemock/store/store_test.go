@@ -244,6 +244,17 @@ func event(name string, version int, at int64) bcsapi.EventRecord {
 	}
 }
 
+// TestEventRefusedAgain: an event that was refused is not a duplicate.
+func TestEventRefusedAgain(t *testing.T) {
+	s := store.New(store.Conditional, 1)
+	s.PutEvent(event("e", 9, 100), start, ignore)
+	for range 2 {
+		if ch := s.PutEvent(event("e", 8, 100), start, ignore); ch.Effect != ledger.EffectRejected {
+			t.Errorf("an older version: %+v", ch)
+		}
+	}
+}
+
 func TestEvents(t *testing.T) {
 	s := store.New(store.Faithful, 1)
 	for i, at := range []int64{100, 300, 200} {
