@@ -91,7 +91,7 @@ func names[T any](formats []render.Format[T]) string {
 	return all
 }
 
-// printer is the writer of a format; table is not a file's.
+// printer returns the writer of a format; table writes the one that no file has.
 func printer[T any](formats []render.Format[T], name string, table func(io.Writer, T) error) (
 	write func(io.Writer, T) error, err error,
 ) {
@@ -105,7 +105,7 @@ func printer[T any](formats []render.Format[T], name string, table func(io.Write
 	return f.Write, nil
 }
 
-// writeAll writes all formats into a folder, and says where.
+// writeAll writes all formats into a folder, and prints the paths.
 func writeAll[T any](said io.Writer, dir string, formats []render.Format[T], v T) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &badinput.Error{What: "--out " + dir, Err: err, Remedy: "name a folder that can be written"}

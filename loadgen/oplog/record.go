@@ -42,7 +42,7 @@ const (
 	// the last request that was acknowledged for it, Finished when it was found; it went at some time between.
 	PhaseOutside = "outside"
 	// PhaseWitnessed marks a write by others, of which a witness received the watch event at Finished. It was made after
-	// Started; Intended says nothing. See package readers.Witness.
+	// Started; Intended says nothing. See record.Witness.
 	PhaseWitnessed = "witnessed"
 )
 

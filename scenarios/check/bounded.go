@@ -130,6 +130,7 @@ func (b bounded) slope(t *tally) {
 	}
 }
 
+// judge judges G8; a nil s judges nothing.
 func (s *Isolation) judge(t *tally) {
 	if s == nil {
 		t.note("no undisturbed cell to compare with")

@@ -78,6 +78,7 @@ func canonicalKey(m history.Mark) history.Key {
 	return history.Key{Kind: canonicalKind(m.Kind), Namespace: m.Namespace, Name: m.Name}
 }
 
+// restarts judges G9: storage converged although the watcher was restarted.
 func (j *judge) restarts() {
 	t := j.tally["G9"]
 	g1 := j.tally["G1"]

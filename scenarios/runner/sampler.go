@@ -78,7 +78,8 @@ func (s *sampler) run(ctx context.Context) {
 // sample takes one reading of everything.
 func (s *sampler) sample(ctx context.Context) { s.read(ctx, s.asks) }
 
-// read takes one reading, and with ask the watcher's metrics last, so that their time is no pause of this process.
+// read takes one reading. If ask is set, the watcher's metrics come last, so that their time does not count as a pause
+// of this process.
 func (s *sampler) read(ctx context.Context, ask bool) {
 	s.turn.Lock()
 	defer s.turn.Unlock()

@@ -84,6 +84,7 @@ func (w *Watches) Followed() (all []GVR) {
 	return all
 }
 
+// status describes a kind. The caller holds mu.
 func (w *Watches) status(s collector.State, from Source, holders int) Status {
 	r := s.Resource
 	is := s.View.Stats()
