@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// samplePeriod shows a drain of a few seconds, for less than 1 % of a CPU.
+// samplePeriod is short enough to show a drain of a few seconds, and costs less than 1 % of a CPU.
 const samplePeriod = 250 * time.Millisecond
 
 // podKind is the kind that the load writes.
