@@ -36,6 +36,7 @@ func (b bounded) points(of func(*history.Sample) *float64) (all []point) {
 	return all
 }
 
+// judge judges G7.
 func (b bounded) judge(t *tally) {
 	c := b.ceilings
 	switch {
