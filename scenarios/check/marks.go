@@ -145,6 +145,7 @@ func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
 // queues.
 const healGrace = int64(2e9)
 
+// judge judges G12.
 func (all tamperings) judge(t *tally, h *History, b *book) {
 	switch {
 	case len(all) == 0:
