@@ -25,7 +25,7 @@ func depthError(err error) error {
 }
 
 // parsePut reads the body {"data": …} of a PUT in one pass. The body must be an object, or null, which counts as one
-// without members: that is what the real server's decoder accepts. Data is a slice of the body, nil if there is none.
+// without members, as the real server's decoder accepts it. Data is a slice of the body, nil if there is none.
 func parsePut(body []byte) (obj store.Object, err error) {
 	s := jsonscan.New(body)
 	if c, err := s.Peek(); err != nil || c != '{' {

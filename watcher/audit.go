@@ -111,7 +111,7 @@ func (p *platform) awaitAnswer(ctx context.Context) error {
 	}
 }
 
-// awaitLists waits until every kind is listed, or fails for long or for want of rights, and returns those.
+// awaitLists waits until every kind is listed, or has failed for long or for lack of rights, and returns the latter.
 func (c *collecting) awaitLists(ctx context.Context) (unread map[string]string) {
 	unread = map[string]string{}
 	for _, of := range []*collector.Collector{c.definitions, c.collector} { // definitions add to the others

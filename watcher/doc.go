@@ -2,16 +2,14 @@
 // cluster into bcs-storage, with the configuration and the wire traffic of
 // bcs-k8s-watch.
 //
-// The path of an event: package collector receives it and keeps the object's latest
-// state, package pipeline queues it, package storage sends it. Besides,
-// package synchronizer compares storage with the cache and repairs differences
-// through the pipeline; package leader lets one of several replicas work, and package
-// bcs speaks to the rest of the BCS platform.
+// The path of an event: package collector receives it and keeps the object's latest state,
+// package pipeline queues it, package storage sends it. Package synchronizer compares storage
+// with the cache and repairs differences through the pipeline; package leader lets one of
+// several replicas work, and package bcs speaks to the rest of the BCS platform.
 //
-// The guarantees, numbered as scenarios judge them, and what each requires of the
-// storage. "Conditional" is a storage that refuses a write
-// older than what it holds and a write of a deleted uid (key bcs.conditional);
-// bcs-storage has no such thing.
+// The guarantees, numbered as scenarios judge them, and what each requires of storage. A
+// "conditional" storage refuses a write older than what it holds and a write of a deleted uid
+// (key bcs.conditional); bcs-storage does neither.
 //
 //	G1  converge      When changes stop, storage holds what the cluster holds, after
 //	                  filters and masks. Needs: that it keeps what it acknowledged.
@@ -30,18 +28,15 @@
 //	                  more Events wait than are kept.
 //	G7  bounded       Memory grows with the cached objects and the keys that wait, not
 //	                  with the events; connections with the requests in flight. Events,
-//	                  whose deletions are not sent, have a bound by count and bytes.
+//	                  whose deletions are not sent, are bounded by count and bytes.
 //	G8  isolation     A full or slow kind delays no other kind; an object that storage
 //	                  refuses delays no other object.
 //	G9  restart-safe  After any end at any moment and any changes meanwhile, G1 holds
-//	                  again, within one comparison where something has to be removed. Of a
-//	                  kind whose first rows it had only just sent when it ended, and which ends
-//	                  before the next start, rows may stay (see synchronizer.StateKind).
+//	                  again, within one comparison where something has to be removed.
 //	G10 fenced        After a lost answer the key's next write waits until the lost one
 //	                  can no longer arrive (the fence), and the state is then written
-//	                  again. Needs: that a request given up by its client is
-//	                  applied within the fence or never; a conditional storage may be
-//	                  later.
+//	                  again. Needs: that a request given up by its client is applied
+//	                  within the fence or never; a conditional storage may be later.
 //	G11 idempotent    Sending any tail of the requests again changes nothing.
 //	G12 self-healing  A row removed or edited in storage is repaired within one
 //	                  synchronizer period; of kinds with more than 1,000 objects, one that

@@ -31,6 +31,7 @@ const serverConnections = 128
 // serverPatience is how long a client may take to accept 64 KiB from them.
 const serverPatience = 10 * time.Second
 
+// server is an HTTP server whose address is bound when it is made, so that a port in use fails the start.
 type server struct {
 	listener net.Listener
 	http     http.Server

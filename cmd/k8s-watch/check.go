@@ -19,10 +19,10 @@ import (
 // checkLimit is how long the apiserver has to say what it serves.
 const checkLimit = 10 * time.Second
 
-const checkUsage = `Usage of k8s-watch check: say which kinds k8s-watch would copy with a configuration, and which
-keys and entries have no effect. Only the apiserver is asked, for what it serves.
+const checkUsage = `Usage of k8s-watch check: report which kinds k8s-watch would copy with a configuration, and
+which keys and entries have no effect. It asks nothing but the apiserver, for what it serves.
 
-Exit code 0, also offline, 1 if filters, masks or selectors have nothing to apply to, 2 if
+Exit code 0 (offline too), 1 if filters, masks or selectors have nothing to apply to, 2 if
 k8s-watch would not start.
 `
 

@@ -1,6 +1,6 @@
 // Command k8s-watch copies the objects of a Kubernetes cluster into bcs-storage.
 // It reads the configuration of bcs-k8s-watch and can take its place. "k8s-watch check"
-// says what it would do with one; "k8s-watch audit" compares storage with the cluster.
+// reports what it would do with one; "k8s-watch audit" compares storage with the cluster.
 package main
 
 import (
@@ -28,9 +28,9 @@ const (
 )
 
 const mainUsage = `k8s-watch -f config.json copies the objects of a Kubernetes cluster into bcs-storage.
-k8s-watch check -f config.json says what it would do; k8s-watch rbac -f config.json
-prints the rights that it needs; k8s-watch audit -f config.json names the rows of storage
-that differ from the cluster.
+k8s-watch check -f config.json reports what it would do; k8s-watch rbac -f config.json
+prints the rights that it needs; k8s-watch audit -f config.json lists the storage rows that
+differ from the cluster.
 
 Exit codes: 0 clean exit, 1 error, also a lost lease, 2 usage or bad input.
 

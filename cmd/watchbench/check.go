@@ -19,9 +19,9 @@ func checkCommand() *cobra.Command {
 		Use:   "check DIR",
 		Short: "Recompute the results and checks of a saved run",
 		Long: `Recompute figures, checks and the fault matrix from a saved folder, without a cluster:
-results.json of a run's folder; matrix.json, and results.json of each run, of a
-matrix's. A missing file is written; an existing one is compared, and what differs is
-listed. For the folder of a single cell, only its checks are shown.
+results.json of a run; matrix.json of a matrix, and results.json of each of its runs. A
+missing file is written; an existing one is compared, and differences are listed. For the
+folder of a single cell, only its checks are shown.
 
 Exit code 3 if a check that the scenario expects to pass, a threshold or an asserted
 cell of the matrix fails, or if a file differs from the record; 5 if a cell is invalid,

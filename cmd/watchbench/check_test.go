@@ -102,7 +102,7 @@ func TestCheckNamesTheCause(t *testing.T) {
 		loop:                     "too many levels of symbolic links",
 		loop + "/../none":        "too many levels",
 		t.TempDir() + "/none":    "no such folder; name the folder of a run",
-		file(t, "results", "{}"): "is no folder; name the folder of a run",
+		file(t, "results", "{}"): "is not a folder; name the folder of a run",
 	} {
 		_, _, code, err := invoke(t, "check", dir)
 		if err == nil || code != exitInput || !strings.Contains(err.Error(), want) {

@@ -31,19 +31,19 @@ its interval, the ratio with its interval, and whether that is better, worse, no
 difference shown, or not comparable and why. What was lost or reordered comes first; a
 point that fails a core check has no speed to compare.
 
-Any two runs can be compared. Runs of different scenarios, machines or days are compared in
+Any two runs can be compared. Runs of different scenarios, machines or days are compared on
 what they share, and the second sentence says how they differ.
 
 The exit code does not depend on the verdicts.`,
 		Example: `  watchbench compare out/before out/after
   watchbench compare out/before out/after --metrics 'freshness.*,watcher.cpu*'
   watchbench compare out/before out/after --out out/compared`,
-		Args: needArgs(2, 2, "two runs: their folders or results.json; compare more of them one by one"),
+		Args: needArgs(2, 2, "two runs: their folders or results.json; compare more in pairs"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.compare(cmd, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.metrics, "metrics", nil,
-		"comma-separated `names`, with * for any part of one (default: those that can be better or worse)")
+		"comma-separated `names`; * matches any part (default: those that can be better or worse)")
 	fl.StringVar(&f.format, "format", tableFormat, "what to print: "+names(render.ComparisonFormats()))
 	fl.StringVar(&f.out, "out", "", "`folder` for all formats")
 	fl.BoolVar(&f.all, "all", false, "print all figures, and what the runs do not share")
@@ -91,7 +91,7 @@ func names[T any](formats []render.Format[T]) string {
 	return all
 }
 
-// printer is the writer of a format; table is not a file's.
+// printer returns the writer of a format; table writes the one that no file has.
 func printer[T any](formats []render.Format[T], name string, table func(io.Writer, T) error) (
 	write func(io.Writer, T) error, err error,
 ) {
@@ -105,7 +105,7 @@ func printer[T any](formats []render.Format[T], name string, table func(io.Write
 	return f.Write, nil
 }
 
-// writeAll writes all formats into a folder, and says where.
+// writeAll writes all formats into a folder, and prints the paths.
 func writeAll[T any](said io.Writer, dir string, formats []render.Format[T], v T) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return &badinput.Error{What: "--out " + dir, Err: err, Remedy: "name a folder that can be written"}

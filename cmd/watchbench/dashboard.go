@@ -34,7 +34,7 @@ watchbench run --live ADDR shows the same page of a run.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.target, "target", "", "URL of the watcher's metrics (required; path /metrics by default)")
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:0", "address of the page; without a host, loopback")
-	fl.DurationVar(&f.interval, "interval", time.Second, "time between two scrapes, 100ms to 1m")
+	fl.DurationVar(&f.interval, "interval", time.Second, "scrape interval, 100ms to 1m")
 	return cmd
 }
 

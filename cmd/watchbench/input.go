@@ -160,7 +160,7 @@ func (f *runFlags) fits(on spec.Cluster) error {
 const providerField = "cluster.provider"
 
 // parse reads a scenario with the overrides of the flags; an empty provider leaves it to
-// the scenario. An error names the flag, not the override that it stands for.
+// the scenario. Errors name the flag, not its override.
 func (f *runFlags) parse(cmd *cobra.Command, s source, provider string) (*spec.File, error) {
 	sets, said := slices.Clone(f.sets), map[string]string{}
 	add := func(flag, path, value, shown string) {

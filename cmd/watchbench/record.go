@@ -51,7 +51,7 @@ with exit code 0.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.record(cmd) },
 	}
 	fl := cmd.Flags()
-	fl.StringVarP(&f.out, "output", "o", "", "file to be written; an existing one is left alone")
+	fl.StringVarP(&f.out, "output", "o", "", "file to write, which must not exist")
 	fl.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file (default: KUBECONFIG, else ~/.kube/config)")
 	fl.StringVar(&f.context, "context", "", "context to use; may be left out if the file has only one")
 	fl.DurationVar(&f.duration, "for", 0, "how long to record, after the first lists (default: until interrupted)")

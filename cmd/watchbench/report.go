@@ -31,7 +31,7 @@ are written beside results.json. A fault matrix has the formats table, json, md 
 For a folder of runs, such as out, print the list: all runs, matrices and searches, newest
 first.
 
-The exit code does not depend on the verdicts; that of watchbench check does.`,
+The exit code does not depend on the verdicts; for that use watchbench check.`,
 		Example: "  watchbench report out/smoke-20260102-150405 --format table,html\n  watchbench report out",
 		Args:    needArgs(1, 1, "the folder of a run, of a matrix or of several runs, or a results.json"),
 		RunE: func(cmd *cobra.Command, args []string) error {

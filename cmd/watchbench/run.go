@@ -87,7 +87,7 @@ invalid cell that violates a guarantee is kept.`,
 	return cmd
 }
 
-const explainUsage = "print how the figures came about, and where, before the outcome"
+const explainUsage = "first print how and where the figures were measured"
 
 const setUsage = "override a field (path=value), or choose matrix points (matrix.axis=a,b) or set a field of one " +
 	"(matrix.axis.point.field=value)"

@@ -25,7 +25,7 @@ type Reading struct {
 }
 
 // A rate or a percentile covers rateWindow: over less, a clock tick of CPU time or a single slow request would be most
-// of the figure. Where there is no older reading, leastWindow will do.
+// of the figure. If no reading is that old, leastWindow is enough.
 const (
 	rateWindow  = time.Second
 	leastWindow = rateWindow / 5

@@ -68,7 +68,7 @@ var etcdFlags = map[string]string{
 
 const (
 	defaultStartTimeout = 60 * time.Second
-	// stopTimeout is what envtest gives etcd to stop when kube-apiserver did not start; the rest is killed by us.
+	// stopTimeout is how long envtest waits for etcd to stop if kube-apiserver did not start; we kill the other parties.
 	stopTimeout = time.Second
 	// portAttempts bounds the starts, as somebody may take a port between envtest's choice and the party's bind.
 	portAttempts = 3

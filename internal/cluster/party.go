@@ -100,6 +100,7 @@ func partyFlags(dir, party string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 }
 
+// endOrder lists all possible parties, so that none sees another go.
 var endOrder = append(controlplane.Controllers(), apiserverParty, etcdParty)
 
 // killGrace is how long killed processes get to disappear; a machine that is out of memory may take a while.

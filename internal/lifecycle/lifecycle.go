@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Stage is one long-lived part: Run blocks until ctx ends and returns after
@@ -80,4 +81,31 @@ func named(name string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", name, err)
+}
+
+type hurryKey struct{}
+
+// WithHurry returns a context whose clean-up, once hurry ends, is to wait for nothing.
+func WithHurry(ctx, hurry context.Context) context.Context {
+	return context.WithValue(ctx, hurryKey{}, hurry)
+}
+
+// Hurry returns the context that WithHurry was given, else one that never ends.
+func Hurry(ctx context.Context) context.Context {
+	if h, ok := ctx.Value(hurryKey{}).(context.Context); ok {
+		return h
+	}
+	return context.Background()
+}
+
+// Pause waits for d. It returns early with ctx's cause when ctx ends, also where d is
+// not positive.
+func Pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+	return context.Cause(ctx)
 }

@@ -99,7 +99,7 @@ const (
 	CacheDifferences = "k8swatch_cache_differences_total"
 	// 0: the kind is not listed yet. `/readyz` says why.
 	Synced = "k8swatch_synced"
-	// Two API groups have a kind of one name; the second is stored as `Kind.group`. The log names both: tell the
+	// Two API groups have a kind of the same name; the second is stored as `Kind.group`. The log names both: inform the
 	// consumers.
 	KindCollisions = "k8swatch_kind_collisions"
 	// Grows with the load.

@@ -35,7 +35,7 @@ func (l *Listener) Close() error { l.once.Do(func() { close(l.closed) }); return
 // Addr is for display only.
 func (l *Listener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// Dial waits until the server accepts; it is what a transport wants for DialContext.
+// Dial waits until the server accepts; use it as a transport's DialContext.
 func (l *Listener) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {

@@ -1,5 +1,5 @@
-// Package terminal is what a program shows its user: widths, colours, a status line that nothing else tears, help that
-// keeps to a width, an error on one line, and exit codes.
+// Package terminal formats what a program shows its user: widths, colours, a status line that nothing else tears, help
+// that keeps to a width, an error on one line, and exit codes.
 package terminal
 
 import (

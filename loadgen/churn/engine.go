@@ -185,7 +185,8 @@ const (
 // ErrUnusable means that the apiserver refused or failed so many operations in a row that going on has no point.
 var ErrUnusable = errors.New("the apiserver does not take the load")
 
-// A phase ends when so many operations in a row were given up over minOutage: an apiserver takes seconds to restart.
+// A phase ends after maxFailuresInARow operations in a row were given up over at least minOutage: an apiserver takes
+// seconds to restart.
 const (
 	maxFailuresInARow = 50
 	minOutage         = 15 * time.Second

@@ -127,7 +127,7 @@ func (s *Sender) openLoop() error {
 	return s.ctx.Err()
 }
 
-// Next sends the next operation of an open plan at its time after start; false when there is none.
+// Next sends the next operation of an open plan at its time after start, in Unix ns; false when there is none.
 func (s *Sender) Next(start int64) (Sent, bool) {
 	s.mu.Lock()
 	op, ok := s.timed()

@@ -41,6 +41,7 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	return nil
 }
 
+// reachable reports the many ways of not reaching an apiserver as one error.
 func (e *Engine) reachable(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
 
-// line is what a Session writes, in this order:
+// line reports a phase of a Session; the lines come in this order:
 //
 //	{"phase":"prepare"}
 //	{"phase":"ready"}    namespaces, nodes, bystanders and prefill exist; with Wait, blocks for a line

@@ -31,8 +31,8 @@ type Load struct {
 	Profile string  `json:"profile,omitempty" jsonschema:"enum=service-churn,enum=batch-jobs,enum=rollout,enum=crashloop,enum=node-flap,enum=mixed-production" jsonschema_description:"The workload to imitate, see load.md; without one, plain pods."`
 	Tuning  *Tuning `json:"tuning,omitempty" jsonschema_description:"Numbers of the profile that differ from those in load.md."`
 
-	// The open loop's Rate is of writes, with a profile of pods. Beyond MaxInFlight operations are late, as their lag
-	// shows.
+	// Rate is the open loop's, per second: of writes or, with a profile, of pods. Operations beyond MaxInFlight are late,
+	// and their lag shows it.
 	Rate        float64    `json:"rate,omitempty" jsonschema:"minimum=0,maximum=100000,example=200" jsonschema_description:"Open loop: writes (with a profile, pods) per second."`
 	Arrival     string     `json:"arrival,omitempty" jsonschema:"enum=constant,enum=poisson" jsonschema_description:"Open loop: spacing; default constant, with a profile poisson."`
 	Steps       []RateStep `json:"steps,omitempty"`

@@ -19,7 +19,7 @@ const scramble = 9_132_457
 
 var applications = []string{"web", "api", "cart", "search", "worker", "auth", "feed", "billing"}
 
-// namer gives pods names like those of ReplicaSets. Storage hashes names to queues, so their shape is part of the load.
+// namer gives pods names like a ReplicaSet's. The watcher hashes names to queues, so their shape is part of the load.
 type namer struct {
 	bases  []string // application and template hash
 	offset int64

@@ -82,7 +82,7 @@ func (p *Plan) Thread(k int) iter.Seq[Op] {
 	})
 }
 
-// WarmupThreads is those of the closed loop, or four beside an open one; never more than operations.
+// WarmupThreads is how many threads warm up: the closed loop's, or four before an open one; at most one per operation.
 func (p *Plan) WarmupThreads() int {
 	threads := p.cfg.Threads
 	if p.cfg.Model == ModelOpen {

@@ -103,7 +103,7 @@ func withinTag(f reflect.Value, field reflect.StructField, at string) error {
 	return fieldError(at, "%v is out of range; use %s", f.Interface(), use)
 }
 
-// bounds are those of a field's tags: a range, or the schema's minimum or exclusiveMinimum and maximum.
+// bounds reads a field's tags: a range, or the schema's minimum or exclusiveMinimum and maximum.
 func bounds(field reflect.StructField) (low, high string, above bool) {
 	if low, high, ranged := strings.Cut(field.Tag.Get("range"), ".."); ranged {
 		low, above = strings.CutPrefix(low, "above ")

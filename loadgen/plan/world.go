@@ -88,6 +88,7 @@ func (l *timeline) life(d time.Duration) time.Duration {
 	return time.Duration(min(float64(d)/l.tn.TimeScale, float64(longest))).Round(time.Microsecond)
 }
 
+// draw returns a time that timeScale leaves alone; life scales one.
 func (l *timeline) draw(d dist.Duration) time.Duration { return d.Draw(l.rng) }
 
 func (l *timeline) chance(share *float64) bool { return l.rng.Float64() < *share }

@@ -63,7 +63,7 @@ type occasion struct {
 	began uint64
 }
 
-// course is what a fault does to an exchange in a window.
+// course describes what a fault does to an exchange in a window.
 type course struct {
 	hit, fired bool
 	from, to   time.Time // to is zero for the window's end

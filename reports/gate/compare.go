@@ -184,7 +184,7 @@ func (f *Figure) known() bool {
 	return known(f.Sides[0]) || known(f.Sides[1]) || (f.Sides[0].Value == nil) != (f.Sides[1].Value == nil)
 }
 
-// figureOf is a metric at a point. What went wrong counts also in cut and invalid cells.
+// figureAt is a metric at a point. What went wrong counts also in cut and invalid cells.
 func figureAt(m result.Metric, p *Point) Figure {
 	f := Figure{Point: p.Name, Metric: m.Name, Unit: m.Unit, metric: m}
 	for run, cells := range p.Cells {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -67,7 +68,7 @@ func kind(path string) string {
 // facts flattens scenario, environment, seed and watchers of a run, by path.
 func facts(r *result.Results) (map[string]string, error) {
 	e, names, versions := r.Environment, map[string]bool{}, map[string]bool{}
-	e.Flags, e.EtcdFlags = result.FixedFlags(e.Flags), result.FixedFlags(e.EtcdFlags)
+	e.Flags, e.EtcdFlags = fixedFlags(e.Flags), fixedFlags(e.EtcdFlags)
 	e.MemoryMiB = (e.MemoryMiB + 512) / 1024 * 1024 // a kernel's own part of it varies
 	for i := range r.Cells {
 		names[r.Cells[i].Watcher.Name], versions[r.Cells[i].Watcher.Version] = true, true
@@ -148,4 +149,26 @@ func (c *Comparison) origin() string {
 		return fmt.Sprintf("A and B have the same scenario, machine, seed and programs; %s%s.", apart, caveat)
 	}
 	return fmt.Sprintf("B differs from A in %s; %s%s.", units.List(other), apart, caveat)
+}
+
+// drawn are parts of flags that the embedded control plane draws anew each time it starts: its folder and its ports.
+var drawn = []struct {
+	is  *regexp.Regexp
+	say string
+}{
+	{regexp.MustCompile(`/[^=\s]*/watchbench-cluster-\d+/`), "FOLDER/"},
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
+	{regexp.MustCompile(`^--secure-port=\d+$`), "--secure-port=PORT"},
+}
+
+// fixedFlags are flags of a control plane, for comparison, without what differs each time it starts.
+func fixedFlags(flags []string) []string {
+	var fixed []string
+	for _, f := range flags {
+		for _, d := range drawn {
+			f = d.is.ReplaceAllString(f, d.say)
+		}
+		fixed = append(fixed, f)
+	}
+	return fixed
 }

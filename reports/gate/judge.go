@@ -138,6 +138,7 @@ func settle(all []Finding, alpha float64) {
 	}
 }
 
+// holm sets the p-values to be compared with alpha, by Holm's correction.
 func holm(all []*Finding) {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b *Finding) int { return cmp.Compare(a.Holm, b.Holm) })

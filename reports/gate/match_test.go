@@ -172,7 +172,7 @@ func FuzzMatch(f *testing.F) {
 	})
 }
 
-// TestDrawnPortsAreNoDifference: see result.FixedFlags.
+// TestDrawnPortsAreNoDifference: see fixedFlags.
 func TestDrawnPortsAreNoDifference(t *testing.T) {
 	a, b := run(), run()
 	a.Environment.Flags, b.Environment.Flags = []string{"--secure-port=41291"}, []string{"--secure-port=41292"}

@@ -104,6 +104,7 @@ func (t *table) decided() (s []string) {
 	return s
 }
 
+// race says which point leads under one load, and by how much.
 func (t *table) race(c *result.Contest) string {
 	best, better, took := "fastest", "faster", "all Pods were stored after %s s"
 	if c.Figure == result.FigureFreshness {
@@ -183,6 +184,7 @@ func (t *table) leads(c *result.Contest, m result.Metric, better string) (claims
 	return claims
 }
 
+// sizing says which settings keep up with an open load.
 func (t *table) sizing(s *result.Sizing) string {
 	chosen := t.row(append(append(slices.Clone(s.Every), s.Latest...), s.Closest)[0])
 	text := "At " + question(chosen) + ", "

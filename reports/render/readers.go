@@ -77,6 +77,7 @@ func counts(all map[string]int64) string {
 	return cmp.Or(strings.Join(parts, ", "), "none")
 }
 
+// growth is the table of the ladder of scale.
 func (t *table) growth() Section {
 	s := Section{ID: "growth", Title: "Growth", Table: Table{Heads: append(Heads("rung"),
 		Head{Title: "objects", Meaning: "That existed before the load."},

@@ -63,6 +63,7 @@ func lead(swept *Section, loads []Section) (first []Plot) {
 	return first
 }
 
+// mainFigures are the columns of the first table.
 var mainFigures = []string{result.FigureDrain, result.FigureFreshness, "storage.qps", "storage.efficiency",
 	"watcher.cpuMicrosPerEvent", "watcher.rssPeakMiB"}
 

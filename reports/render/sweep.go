@@ -144,6 +144,7 @@ func (r *row) speed() float64 {
 	return math.NaN()
 }
 
+// along returns the rows' values on an axis and their common unit; nil if there is none, or too few values.
 func (t *table) along(axis int) (at map[*row]float64, unit string) {
 	for _, n := range notations {
 		at, values := map[*row]float64{}, map[float64]bool{}

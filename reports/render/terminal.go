@@ -15,7 +15,7 @@ import (
 type TerminalOptions struct {
 	Color   bool // use ANSI colours
 	Width   int  // columns of the terminal; 0: do not wrap lines
-	Explain bool // also print how the figures came about, and where
+	Explain bool // also print how and where the figures were measured
 }
 
 // ANSI sequences; colour never carries meaning alone.

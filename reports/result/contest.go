@@ -316,6 +316,7 @@ func (s *sizes) kind(p *Group) string {
 	return strings.Join(words, "\x00")
 }
 
+// size finds the smallest settings that keep up; nil where no cell shows whether it does.
 func (r *Results) size(points []*Group) *Sizing {
 	var s sizes
 	s.numbers, s.kinds = r.Sizes()

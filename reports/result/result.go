@@ -216,7 +216,7 @@ type Storage struct {
 	BytesPerEvent     *float64 `json:"bytesPerEvent,omitempty"`
 	ConnectionsOpened *float64 `json:"connectionsOpened,omitempty"` // by the watcher, during load and drain
 	// Digest is the SHA-256 of what storage held in the end: of each object a line with kind, namespace, name, uid and
-	// content, tabs between, in the order of bytes. resourceVersions are no part of the content. Empty in a cut cell.
+	// content, tabs between, in the order of bytes. resourceVersions are not part of the content. Empty in a cut cell.
 	Digest string `json:"digest,omitempty"`
 }
 
@@ -249,7 +249,7 @@ type Watcher struct {
 	AllocBytesPerEvent *float64 `json:"allocBytesPerEvent,omitempty"`
 	// Lists and Watches are the requests that a simulated API server saw from it, from its
 	// start to the end of the drain: each page of a list is one; a watch that begins as a
-	// streaming list is a watch. nil with an API server that does not tell them apart.
+	// streaming list is a watch. nil with an API server that does not distinguish them.
 	Lists         *int64   `json:"lists,omitempty"`
 	Watches       *int64   `json:"watches,omitempty"`
 	RSSPeakMiB    *float64 `json:"rssPeakMiB,omitempty"`

@@ -9,9 +9,9 @@ const (
 	SeriesStorageQPS      = "storage.qps"      // acknowledged storage requests, requests/s
 	SeriesStorageInFlight = "storage.inflight" // requests that storage is answering
 	SeriesLoadQPS         = "load.qps"         // acknowledged apiserver writes, requests/s
-	SeriesWatcherCPU      = "watcher.cpuCores" // user plus system time per second, cores
-	SeriesWatcherRSS      = "watcher.rssMiB"   // resident memory, MiB
-	SeriesWatcherNet      = "watcher.netKiBps" // of its read and write calls, KiB/s
+	SeriesWatcherCPU      = "watcher.cpuCores" // the watcher's user plus system time, cores
+	SeriesWatcherRSS      = "watcher.rssMiB"   // the watcher's resident memory, MiB
+	SeriesWatcherNet      = "watcher.netKiBps" // the watcher's read and write calls, KiB/s
 )
 
 // Parameter names of a matrix point that every report knows.

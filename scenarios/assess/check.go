@@ -41,7 +41,7 @@ func Check(ctx context.Context, dir string) (*Checked, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &badinput.Error{What: dir + ": no such folder", Remedy: remedy}
 	case errors.Is(err, syscall.ENOTDIR):
-		return nil, &badinput.Error{What: dir + " is no folder", Remedy: remedy}
+		return nil, &badinput.Error{What: dir + " is not a folder", Remedy: remedy}
 	case err != nil: // says what was done to which path
 		return nil, &badinput.Error{What: err.Error(), Remedy: "make it readable, or " + remedy}
 	}

@@ -36,6 +36,7 @@ func (b bounded) points(of func(*history.Sample) *float64) (all []point) {
 	return all
 }
 
+// judge judges G7.
 func (b bounded) judge(t *tally) {
 	c := b.ceilings
 	switch {
@@ -130,6 +131,7 @@ func (b bounded) slope(t *tally) {
 	}
 }
 
+// judge judges G8; a nil s judges nothing.
 func (s *Isolation) judge(t *tally) {
 	if s == nil {
 		t.note("no undisturbed cell to compare with")

@@ -78,6 +78,7 @@ func canonicalKey(m history.Mark) history.Key {
 	return history.Key{Kind: canonicalKind(m.Kind), Namespace: m.Namespace, Name: m.Name}
 }
 
+// restarts judges G9: storage converged although the watcher was restarted.
 func (j *judge) restarts() {
 	t := j.tally["G9"]
 	g1 := j.tally["G1"]
@@ -144,6 +145,7 @@ func (all tamperings) healedBy(k *keyState, e *ledger.Entry) {
 // queues.
 const healGrace = int64(2e9)
 
+// judge judges G12.
 func (all tamperings) judge(t *tally, h *History, b *book) {
 	switch {
 	case len(all) == 0:

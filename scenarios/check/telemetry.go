@@ -8,6 +8,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
+// telemetry judges G14: what the watcher reports of itself equals the record.
 func (j *judge) telemetry() {
 	t := j.tally["G14"]
 	switch {
@@ -22,7 +23,7 @@ func (j *judge) telemetry() {
 	j.accounts.agree(t, g1.judged > 0 && g1.violations == 0)
 }
 
-// agree judges G14; converged says that storage has by G1.
+// agree judges G14; converged says that G1 holds.
 func (a *accounting) agree(t *tally, converged bool) {
 	c := a.h.Counters
 	a.sumsAgree(t, c)

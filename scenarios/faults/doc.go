@@ -3,6 +3,6 @@
 // A family may also arrange files and objects before the cell begins, and state facts from the record. Neither the
 // runner nor the scenario format knows any of them by name.
 //
-// A new fault is one new file here and one line in families; stop.go is the smallest one. What only k8s-watch
-// can be put through is in package robustness.
+// A new fault is one new file here and one line in families; stop.go is the smallest one. Faults for
+// k8s-watch only are in package robustness.
 package faults

@@ -7,8 +7,7 @@ import (
 	"github.com/watchbench/watchbench/reports/result"
 )
 
-// Deed is what a failpoint did, one line of deeds.ndjson. An event that was carried out several times has one Deed each
-// time.
+// Deed is one injection by a failpoint, a line of deeds.ndjson.
 type Deed struct {
 	What  string `json:"what"` // the event, as the scenario spells it
 	Began int64  `json:"began"`

@@ -296,7 +296,7 @@ func Counters(s history.Scrape, started, finished int64) *check.Counters {
 	return c
 }
 
-// Whole has the values of counters.
+// Whole returns counters as whole numbers; nil stays nil.
 func Whole(m map[string]float64) map[string]int64 {
 	if m == nil {
 		return nil

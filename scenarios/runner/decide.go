@@ -32,7 +32,8 @@ func newLooks(base spec.Scenario) *looks {
 // leastHope is how many blocks without a valid cell show that the machine cannot do what the scenario asks.
 const leastHope = 2
 
-// before says why the run ends before a repetition, taken to last as long as the one before it; empty: it goes on.
+// before says why the run ends before a repetition, which is expected to last as long as the one before; empty: it
+// goes on.
 func (l *looks) before(rep int, res *result.Results) (end string) {
 	if rep == l.rep || l.block == 0 {
 		return ""

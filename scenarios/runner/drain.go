@@ -17,7 +17,7 @@ const (
 	// compared, and compareEvery spaces the comparisons.
 	calm         = 150 * time.Millisecond
 	compareEvery = 300 * time.Millisecond
-	// quiet is how long nothing may happen until a difference from the apiserver is final, if the watcher's queues are
+	// quiet is how long nothing must happen before a difference from the apiserver is final, if the watcher's queues are
 	// empty; a watch event on a busy machine takes less.
 	quiet = 1500 * time.Millisecond
 	// quietUnknown is the same for a watcher whose queues cannot be seen; the

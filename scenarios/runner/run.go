@@ -355,7 +355,7 @@ func (r *Runner) saveRecord() error {
 }
 
 // cellRunID names a cell in at most 32 characters. Each digit is there twice, so that it cancels itself in the
-// original's hash: all cells of a plan have the same partitions.
+// original's hash modulo four: with four queues all cells of a plan have the same partitions.
 func (r *Runner) cellRunID(cell string) string {
 	for i, j := range r.jobs {
 		if j.id == cell {

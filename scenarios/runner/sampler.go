@@ -10,7 +10,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/history"
 )
 
-// samplePeriod shows a drain of a few seconds, for less than 1 % of a CPU.
+// samplePeriod is short enough to show a drain of a few seconds, and costs less than 1 % of a CPU.
 const samplePeriod = 250 * time.Millisecond
 
 // podKind is the kind that the load writes.
@@ -78,7 +78,8 @@ func (s *sampler) run(ctx context.Context) {
 // sample takes one reading of everything.
 func (s *sampler) sample(ctx context.Context) { s.read(ctx, s.asks) }
 
-// read takes one reading, and with ask the watcher's metrics last, so that their time is no pause of this process.
+// read takes one reading. If ask is set, the watcher's metrics come last, so that their time does not count as a pause
+// of this process.
 func (s *sampler) read(ctx context.Context, ask bool) {
 	s.turn.Lock()
 	defer s.turn.Unlock()

@@ -206,7 +206,7 @@ func (c *site) readMetrics(ctx context.Context, into *[]byte) error {
 	return nil
 }
 
-// startWitness records the controllers' writes from after the watcher's first lists on.
+// startWitness records the controllers' writes. It runs after the watcher's first lists, so the watcher sees them all.
 func (c *cell) startWitness(ctx context.Context) (err error) {
 	if !c.s.Cluster.Controllers {
 		return nil

@@ -88,8 +88,8 @@ func wanted(apiserver []history.StateRecord, rules check.Rules) []history.StateR
 	})
 }
 
-// behindOf names an object of which storage has less than want. What latest, the younger state of the apiserver, no
-// longer has may lack; records that want does not know are orphans if they are older.
+// behindOf names an object of which storage has less than want. Objects that latest, a
+// younger state of the apiserver, no longer has may be missing; records that want does not know are orphans if older.
 func behindOf(want, have, latest []history.StateRecord, rules check.Rules) string {
 	stored := make(map[history.Key]history.StateRecord, len(have))
 	for _, r := range have {

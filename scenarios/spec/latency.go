@@ -37,7 +37,8 @@ func (s Storage) MeanLatency(kind string) time.Duration {
 	return m.Mean("PUT", kind)
 }
 
-// LatencyFigures are median, mean and 99th percentile of the same; 0 when the text cannot be read.
+// LatencyFigures are median, mean and 99th percentile of the configured time to answer a write of the kind; 0 when the
+// text cannot be read.
 func (s Storage) LatencyFigures(kind string) behavior.Figures {
 	m, err := behavior.ParseModel(s.Latency, 1)
 	if err != nil {
@@ -46,7 +47,8 @@ func (s Storage) LatencyFigures(kind string) behavior.Figures {
 	return m.Figures("PUT", kind)
 }
 
-// LatencyDeviation is the standard deviation of the same; false for a storage that is slow for whole periods.
+// LatencyDeviation is the standard deviation of that time; false for a storage that is slow for whole periods, of which
+// single draws say little.
 func (s Storage) LatencyDeviation(kind string) (time.Duration, bool) {
 	m, err := behavior.ParseModel(s.Latency, 1)
 	if err != nil || strings.Contains(s.Latency, "slow(") {

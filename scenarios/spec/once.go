@@ -43,7 +43,7 @@ func checkPointsOf(field string, points []map[string]string, axes []axis) error 
 	return nil
 }
 
-// checkPair refuses a pair that is no axis of two points, and what would break its blocks.
+// checkPair refuses a pair that does not name an axis of two points, and what would break its blocks.
 func (f *File) checkPair(s *Scenario) error {
 	if s.Pair == "" {
 		return nil

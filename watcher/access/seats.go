@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// mostQueued requests of one user may wait for a seat, and mostWaits of all users.
+	// mostQueued requests of one user may wait for a seat, and mostWaits of all users together.
 	mostQueued = 500
 	mostWaits  = 4 * mostQueued
 	// mostBegun requests of one user may be under way: each keeps the state that it shows in memory.

@@ -94,9 +94,9 @@ type Config struct {
 	// WatchIdle, ListIdle and InitialIdle end a connection on which nothing arrived
 	// for that long; 0 takes the default, negative never ends it.
 	WatchIdle, ListIdle, InitialIdle time.Duration
-	// ReadPace is the most time between two reads of a connection that the first has drained, of a bulk transfer until
-	// the buffer is full; 0 takes the default, negative never waits. An apiserver writes each event by itself, and
-	// waking up costs more than decoding. A change that comes alone is read at once.
+	// ReadPace is the longest pause before a drained connection is read again; 0 takes the default, negative never
+	// pauses. An apiserver writes each event by itself, and waking up costs more than decoding. A change that comes
+	// alone is read at once, a bulk transfer as soon as it fills the buffer.
 	ReadPace time.Duration
 	// Pack keeps cached objects compressed: a fifth of the memory or less, and less
 	// CPU too. Readers of an object's content must then use its methods, not Raw.

@@ -117,8 +117,8 @@ func (d *Discovery) GroupsOf(ctx context.Context, wanted func(gv string) bool) (
 	return groups, nil
 }
 
-// Resources returns, of every resource that the filter lets through, the version that the cluster prefers among those
-// of the white list, with key kinds, sorted; if some groups could not be learned, beside a *DiscoveryError.
+// Resources returns the resources that the filter lets through, sorted, with key kinds, each in the version that the
+// cluster prefers among those of the white list. If some groups could not be read, a *DiscoveryError comes with them.
 func (f DiscoveryFilter) Resources(groups []APIGroup) ([]Resource, error) {
 	broken := map[string]error{}
 	var all []Resource

@@ -23,8 +23,8 @@ const (
 )
 
 // pages reads the metadata of a kind straight from the apiserver, one page in memory at a time with pauses between
-// them, or with a limit of 1 that of its first object. It is a consistent read, of the version that is returned; if
-// that expires before the last page, the remaining pages are of a later one.
+// them; with limit 1 that of the first object only. It is a consistent read, of the version that is returned; if that
+// expires before the last page, the remaining pages are of a later one.
 func (v *verifier) pages(ctx context.Context, r Resource, limit int64, pause time.Duration,
 	each func(b []byte, m *object.Meta, bad error) error) (version string, err error) {
 	s := &source{

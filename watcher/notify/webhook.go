@@ -31,8 +31,7 @@ type WebhookTarget struct {
 	secrets *setting.File[[][]byte] // nil: not signed
 }
 
-// NewWebhook makes the target of a valid Webhook, with so many connections at most. Nothing is connected before the
-// first Deliver.
+// NewWebhook makes the target of a valid Webhook; connections is the most that it opens, from the first Deliver on.
 func NewWebhook(c Webhook, connections int) (*WebhookTarget, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ var HeartbeatPaths = [][]string{
 }
 
 // EqualIgnoring reports whether a and b are the same bytes apart from the fields that the paths name; "*" is any key or
-// index. The apiserver writes keys in a fixed order. Text that is not JSON is never equal.
+// index. The apiserver writes keys in a fixed order, so equal objects have equal bytes. Text that is not JSON is
+// never equal.
 func EqualIgnoring(a, b []byte, paths [][]string) bool {
 	cutA, err := findCuts(a, paths, wild)
 	if err != nil {

@@ -1,3 +1,5 @@
+// Package object is one cluster object as the watcher carries it: the raw JSON the apiserver sent, edited at the byte
+// level, plus the few metadata fields the pipeline needs. Nothing here decodes an object into Go maps.
 package object
 
 import (
@@ -6,8 +8,21 @@ import (
 	"github.com/watchbench/watchbench/internal/pack"
 )
 
+// Key names an object within its cluster. Namespace is empty for a cluster-scoped kind.
+type Key struct {
+	Kind, Namespace, Name string
+}
+
+// String is kind/namespace/name, or kind/name in the cluster scope.
+func (k Key) String() string {
+	if k.Namespace == "" {
+		return k.Kind + "/" + k.Name
+	}
+	return k.Kind + "/" + k.Namespace + "/" + k.Name
+}
+
 // Object is one cluster object. It is immutable: holders may keep it, and nobody may write to Raw. Key and UID share no
-// memory with Raw, so that who keeps a key does not keep an object.
+// memory with Raw, so that a kept key does not keep an object.
 type Object struct {
 	Key Key
 	UID string

@@ -22,8 +22,8 @@ type Recipe struct {
 	Packer *Packer
 }
 
-// Build copies the object that m describes out of b, prepared. kind is that of the key. prev, the cached version of the
-// same object if there is one, lends its strings.
+// Build copies the object that m describes out of b and edits the copy. kind is the key's. prev, the cached version of
+// the same object if there is one, lends its strings.
 func (r *Recipe) Build(b []byte, m *Meta, kind string, prev *Object) (*Object, error) {
 	if m.Name == "" {
 		return nil, ErrNoName

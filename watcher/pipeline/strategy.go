@@ -16,6 +16,7 @@ type shape struct {
 // eventFactor is how many times more queues the original gives to Events than to Pods.
 const eventFactor = 4
 
+// shapeOf is the table of strategies.
 func shapeOf(c Config, kind string) shape {
 	n := max(c.PodQueueNum, 1)
 	switch c.Strategy {

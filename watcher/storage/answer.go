@@ -41,6 +41,7 @@ var (
 // ErrTooLong means that an answer has more than Config.MaxResponse bytes.
 var ErrTooLong = errors.New("the answer is longer than may be read")
 
+// final reads the head of the final answer and skips interim ones (RFC 9110 §15.2).
 func (c *conn) final() (*http.Response, error) {
 	c.left = maxHead
 	defer func() { c.left = math.MaxInt64 }()

@@ -178,6 +178,7 @@ func (c *conn) write(r *request, line, head []byte) (complete bool, err error) {
 	return n == int64(want), err
 }
 
+// silent reports whether a socket is open with nothing to read. It neither blocks nor consumes.
 func silent(fd uintptr) bool {
 	var b [1]byte
 	_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)

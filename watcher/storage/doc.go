@@ -3,7 +3,7 @@
 //
 // It promises:
 //
-//  1. Connections are kept and reused, at most Config.MaxConns per endpoint; a
+//  1. Connections are kept and reused, at most Config.MaxIdle idle ones per endpoint; a
 //     request is one write to the socket and copies no object.
 //  2. A nil error means that storage acknowledged the write.
 //  3. The type of an error is its policy (errors.go). A request that may have

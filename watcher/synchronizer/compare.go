@@ -188,8 +188,8 @@ func (s *Synchronizer) repair(ctx context.Context, x suspect) error {
 	return s.set.Cache.Repair(ctx, x.Key)
 }
 
-// overtaken reports that the object is another than the one that was compared: its change
-// went ahead. That of a Node may be a heartbeat, which is not sent.
+// overtaken reports that the object has changed since it was compared, and that its change is on
+// its way. A Node's change may be a heartbeat, which is not sent.
 func (s *Synchronizer) overtaken(x suspect) bool {
 	e, expected := s.set.Cache.Expectation(x.Key)
 	return !expected || e.UID != x.expected.uid || e.Version > x.expected.version && x.Kind != kindNode

@@ -17,7 +17,7 @@
 //     firstPatience, all of it is sent, beside further tries.
 //  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
 //     longer watched, also of those that ended while no watcher ran (see StateKind), unless
-//     such a kind had only just come. A kind that comes, goes or changes
+//     such a kind was not yet in that record. A kind that comes, goes or changes
 //     its version is not left to the next period.
 //  5. What another watcher may have written stays: of a kind with a label selector,
 //     records that it does not select; of a kind with namespaces, or of none that is

@@ -126,7 +126,7 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 	}
 }
 
-// doneFirst ends the special treatment of a kind, unless it went and came since it had so many lists.
+// doneFirst ends the special treatment of a kind, unless it has had more than that many lists.
 func (s *Synchronizer) doneFirst(kind string, lists int) (done bool) {
 	s.with(kind, func(k *kindState) {
 		if done = k.lists == lists; !done {

@@ -172,7 +172,7 @@ func (s *Synchronizer) state(kind string) (now kindState) {
 	return now
 }
 
-// those returns the kinds of which is is true, sorted.
+// those returns the kinds for which is holds, sorted.
 func (s *Synchronizer) those(is func(*kindState) bool) (kinds []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -222,7 +222,7 @@ func (s *Synchronizer) Retire(kind string) {
 	s.CompareSoon(kind)
 }
 
-// due are the kinds to compare: the synced ones and the retired ones that did not come back, but
+// due returns the kinds to compare: the synced ones and the retired ones that did not come back, but
 // for those whose first list is being dealt with, or was lately.
 func (s *Synchronizer) due() []string {
 	kinds := s.set.Cache.SyncedKinds()
@@ -248,7 +248,7 @@ const (
 	idlePoll = 100 * time.Millisecond
 )
 
-// Run compares until ctx ends. From the begin of one comparison to that of the next it is at most one period. One that
+// Run compares until ctx ends. From the start of one comparison to that of the next it is at most one period. One that
 // fails is logged and counted; the next one starts from nothing.
 func (s *Synchronizer) Run(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {

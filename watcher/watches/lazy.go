@@ -48,6 +48,7 @@ func (w *Watches) idle(l *lazy) bool { return !l.ended() && l.holders == 0 && !w
 
 func (w *Watches) pinned(r GVR) bool { return w.pins[r] != nil }
 
+// start follows a kind within the limits. The caller holds mu.
 func (w *Watches) start(kind Kind) (*lazy, error) {
 	r := GVROf(kind)
 	n, bytes := w.loaded()

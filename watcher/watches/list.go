@@ -76,7 +76,7 @@ func (r GVR) compare(o GVR) int {
 	return cmp.Or(cmp.Compare(r.Group, o.Group), cmp.Compare(r.Resource, o.Resource), cmp.Compare(r.Version, o.Version))
 }
 
-// Followed are the names of what List describes, in its order.
+// Followed returns the names of the kinds in List, in its order.
 func (w *Watches) Followed() (all []GVR) {
 	for _, s := range w.List() {
 		all = append(all, s.gvr())
@@ -84,6 +84,7 @@ func (w *Watches) Followed() (all []GVR) {
 	return all
 }
 
+// status describes a kind. The caller holds mu.
 func (w *Watches) status(s collector.State, from Source, holders int) Status {
 	r := s.Resource
 	is := s.View.Stats()

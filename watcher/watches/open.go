@@ -17,7 +17,7 @@ import (
 // whether the pipeline still collects it.
 const lookAtList = 50 * time.Millisecond
 
-// laterError says that something has to be waited for.
+// laterError says that a kind is not ready yet.
 type laterError struct{ why error } // nil: it only takes its time
 
 func (e *laterError) Error() string { return fmt.Sprint("not yet: ", e.why) }

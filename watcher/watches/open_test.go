@@ -177,9 +177,13 @@ func TestUpstreamRefuses(t *testing.T) {
 // TestBeforeWait: it is called once before Open waits, and only then. Its error leaves nothing held.
 func TestBeforeWait(t *testing.T) {
 	virtual(t, nil, func(t *testing.T, api *cluster, h *harness) {
+		begun := make(chan struct{}) // no list of Deployments before: it might be complete before anybody waits
 		api.setFault(func(_ string, r watches.GVR, _ http.ResponseWriter, req *http.Request) bool {
-			if r == podsGVR {
+			switch r {
+			case podsGVR:
 				<-req.Context().Done()
+			case deployGVR:
+				<-begun
 			}
 			return r == podsGVR
 		})
@@ -187,7 +191,12 @@ func TestBeforeWait(t *testing.T) {
 		calls := 0
 		open := func(r watches.GVR, err error) error {
 			calls = 0
-			w, got := h.Open(t.Context(), r, watches.Wait{Begin: func() error { calls++; return err }})
+			w, got := h.Open(t.Context(), r, watches.Wait{Begin: func() error {
+				if calls++; r == deployGVR {
+					close(begun)
+				}
+				return err
+			}})
 			if got == nil {
 				w.Close()
 			}

@@ -8,9 +8,8 @@
 //
 // TestUnorderedIsCaught shows that the checks can fail, and TestRegressions replays what once went wrong.
 //
-// A history in which a fault did not fire, hit too few
-// keys, or in which less than 80 % of the operations were done, is a failure too. That no goroutine is
-// left follows from the bubble, which waits for all of them.
+// A history in which a fault did not fire or hit too few keys, or less than 80 % of the operations
+// were done, fails too. The bubble waits for all goroutines, so none is left.
 //
 // A seed determines the operations and which requests the faults hit in which order.
 // It does not determine how goroutines are scheduled, nor the jitter of backoffs:
