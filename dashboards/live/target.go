@@ -44,7 +44,8 @@ func NewTarget(address string, interval time.Duration) (*Target, error) {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
 		return nil, badinput.New(targetExample, "--target %q is not http://HOST or https://HOST", u.Redacted())
 	case interval < minInterval || interval > maxInterval:
-		return nil, badinput.New(fmt.Sprintf("use %s to %s", minInterval, maxInterval), "--interval %s is out of range", interval)
+		return nil, badinput.New(fmt.Sprintf("use %s to %s", minInterval, maxInterval), "--interval %s is out of range",
+			interval)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/metrics"
