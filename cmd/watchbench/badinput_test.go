@@ -68,8 +68,9 @@ var badInput = [][2]string{
 	{"record -o $dir/t --kubeconfig $gone", "cannot be reached"},
 
 	{"dashboard", "--target is missing; name the URL of the watcher's metrics"},
+	{"dashboard --target http://me:hunter2@%zz", "--target is not a URL; write for example --target http://"},
 	{"dashboard --target ftp://x", `--target "ftp://x" is not http://HOST or https://HOST; write for example --target http://`},
-	{"dashboard --target http://127.0.0.1:1 --interval 1ms", "--interval 1ms is out of range, 100ms to 1m0s"},
+	{"dashboard --target http://127.0.0.1:1 --interval 1ms", "--interval 1ms is out of range; use 100ms to 1m0s"},
 	{"dashboard --target http://127.0.0.1:1 --listen 8080", `--listen 8080: address 8080: missing port in address; write host:port`},
 	{"dashboard --target http://127.0.0.1:1 --listen $taken", "in use; write host:port of this machine, or :0 for any free port"},
 

@@ -45,7 +45,7 @@ func (f *dashboardFlags) run(cmd *cobra.Command) error {
 	}
 	target, err := live.NewTarget(f.target, f.interval)
 	if err != nil {
-		return badinput.New("write for example --target http://127.0.0.1:10252/metrics", "%v", err)
+		return err
 	}
 	l, err := live.Listen(f.listen)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 )
 
@@ -32,16 +33,19 @@ const (
 	maxExposition = 16 << 20 // bytes; a watcher's has some 50 KiB, with thousands of kinds a few MiB
 )
 
+const targetExample = "write for example --target http://127.0.0.1:10252/metrics"
+
 // NewTarget reads the URL of an endpoint in the Prometheus text format. The path is /metrics where none is given.
 func NewTarget(address string, interval time.Duration) (*Target, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("--target %q is not a URL", address) // the parser's own words quote a password
+		return nil, badinput.New(targetExample, "--target is not a URL") // either text may hold a password
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, fmt.Errorf("--target %q is not http://HOST or https://HOST", u.Redacted())
+		return nil, badinput.New(targetExample, "--target %q is not http://HOST or https://HOST", u.Redacted())
 	case interval < minInterval || interval > maxInterval:
-		return nil, fmt.Errorf("--interval %s is out of range, %s to %s", interval, minInterval, maxInterval)
+		return nil, badinput.New(fmt.Sprintf("use %s to %s", minInterval, maxInterval), "--interval %s is out of range",
+			interval)
 	}
 	if u.Path == "" || u.Path == "/" {
 		u.Path = "/metrics"

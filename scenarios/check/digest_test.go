@@ -41,6 +41,8 @@ func TestDigestPairs(t *testing.T) {
 	}{
 		{name: "key order and escapes", same: true,
 			apiserver: pod(`,"labels":{"a":"<","b":"2"}`, `{}`), storage: `{"spec":{},"metadata":{"labels":{"b":"2","a":"\u003c"},"resourceVersion":"7","uid":"u1","namespace":"a","name":"web"},"kind":"Pod","apiVersion":"v1"}`},
+		{name: "keys beyond the basic plane, one given twice", same: true, kind: "Pod",
+			apiserver: pod("", `{"\ud83d\ude00":1,"\uffee":2}`), storage: pod("", `{"\uffee":0,"\uffee":2,"😀":1}`)},
 		{name: "managedFields removed", same: true, apiserver: pod(`,"managedFields":[{"a":1}]`, `{}`), storage: pod("", `{}`)},
 		{name: "managedFields left in", apiserver: pod(`,"managedFields":[{"a":1}]`, `{}`), storage: pod(`,"managedFields":[{"a":1}]`, `{}`)},
 		{name: "managedFields kept on request", same: true, rules: Rules{KeepManagedFields: true},

@@ -282,7 +282,14 @@ func (w *world) collect(out *outcome, ready time.Time) {
 			w.t.Fatal(err)
 		}
 		out.scrape = s
-		meta.Counters = party.Counters(s, now.UnixNano(), now.UnixNano())
+		c := party.Counters(s, now.UnixNano(), now.UnixNano())
+		if c == nil || c.FreshnessCount == nil || c.OldestUnsent == nil { // nothing would be judged of what is missing
+			w.t.Fatal("the watcher lacks metrics of its events")
+		}
+		if c.StorageSucceeded == nil { // it asked for nothing
+			c.StorageSucceeded, c.StorageFailed = map[string]int64{}, map[string]int64{}
+		}
+		meta.Counters = c
 		out.relists = meta.Counters.Relists
 		meta.Until = now.UnixNano()
 	}
