@@ -57,7 +57,8 @@ answer are measured. Exit code 3 if nothing meets the objective, 5 if that could
 	fl.StringVar(&f.rate, "rate", "", "writes per second, of all kinds watched, such as 200/s")
 	fl.StringVar(&f.latency, "storage", "",
 		"time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
-	fl.StringVar(&f.burst, "burst", "", "a burst in the middle of the load: its rate, in place of --rate, and its length, such as 150/s:5s")
+	fl.StringVar(&f.burst, "burst", "", "a burst in the middle of the load: its rate, instead of --rate, and length, "+
+		"such as 150/s:5s")
 	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a shipped profile (default: plain Pods)")
 	fl.StringVar(&f.objective, "objective", f.objective,
 		"figure and bound: one of "+strings.Join(search.ObjectiveWords(), ", ")+", with =time")
