@@ -31,7 +31,7 @@ func clusterAccess(k config.K8s) (*rest.Config, error) {
 	case k.Kubeconfig != "":
 		cfg, err := clientcmd.BuildConfigFromFlags("", k.Kubeconfig)
 		if err != nil {
-			return nil, fmt.Errorf("k8s.kubeconfig: %w", err)
+			return nil, fmt.Errorf("k8s.kubeconfig: want a kubeconfig file: %w", err)
 		}
 		return cfg, nil
 	case k.Master != "":

@@ -27,7 +27,7 @@ var mistakes = []struct {
 	{"key that is gone", "start check", `"alertor":{"bcsHealth":true}`, "", nil, "config.json:3: alertor: no alerts are sent any more, leave it out: subscribe"},
 	{"useless mask", "start check rbac", "", `{"resourceMaskers":[{"kind":"Pod"}]}`, nil, "filter.json:1: resourceMaskers[0]: want a kind and a path"},
 	{"filter is a list", "start check rbac", "", `[]`, nil, "filter.json:1: want an object, got a list"},
-	{"no kubeconfig", "start check rbac", `"k8s":{"kubeconfig":"/none"}`, "", nil, "config.json: k8s.kubeconfig"},
+	{"no kubeconfig", "start check rbac", `"k8s":{"kubeconfig":"/none"}`, "", nil, "config.json: k8s.kubeconfig: want a kubeconfig file: stat /none: no such file"},
 	{"no cluster", "start rbac", `"k8s":{"master":""}`, "", nil, "neither k8s.kubeconfig nor k8s.master is set"},
 	{"missing server certificate", "start check", `"server_cert_file":"/none","server_key_file":"/none"`, "", nil, "server_cert_file"},
 	{"missing CA of storage", "start check", `"bcs":{"tls":{"ca-file":"/none"}}`, "", nil, "bcs.tls.ca-file"},

@@ -44,6 +44,7 @@ func TestCompare(t *testing.T) {
 	savedRun := inFolderOfRuns(t)
 	savedRun("out/a", nil)
 	savedRun("out/b", func(res *result.Results) {
+		res.Run.ID = "b"
 		for i := range res.Cells {
 			res.Cells[i].Watcher.CPUMicrosPerEvent = new(2 * *res.Cells[i].Watcher.CPUMicrosPerEvent)
 		}

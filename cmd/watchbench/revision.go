@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
@@ -89,7 +90,7 @@ func (b builder) link(ctx context.Context, source, work string, p program) (prog
 	out := filepath.Join(work, filepath.Base(b.main))
 	for _, flags := range [][]string{nil, {"-ldflags=-X " + b.stamp + "=" + p.version}} {
 		args := append([]string{"build", "-trimpath", "-buildvcs=false", "-o", out}, flags...)
-		_, err := execute(ctx, source, nil, "go", append(args, b.main)...)
+		_, err := execute(ctx, source, []string{"GOTMPDIR=" + work}, "go", append(args, b.main)...)
 		if failed := (*commandError)(nil); errors.As(err, &failed) {
 			return p, &buildError{b.main, p.version, failed}
 		}
@@ -202,7 +203,8 @@ func git(ctx context.Context, dir string, env []string, args ...string) (string,
 func execute(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(os.Environ(), env...), endGrace
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // compilers end with the go command
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 )
@@ -157,4 +158,36 @@ func TestBuildRefuses(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestBuildInterrupted: an interruption ends the go command and its compilers, and leaves no temporary folder.
+func TestBuildInterrupted(t *testing.T) {
+	dir := gitRepo(t)
+	started, temporary := filepath.Join(t.TempDir(), "started"), t.TempDir()
+	put(t, temporary, "compiler", "#!/bin/sh\ncase \"$*\" in *-V=full*) exec \"$@\";; esac\ntouch "+started+"\nsleep 60\n")
+	compiler := filepath.Join(temporary, "compiler")
+	if err := os.Chmod(compiler, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOFLAGS", "-toolexec="+compiler)
+	t.Setenv("TMPDIR", temporary)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for {
+			if _, err := os.Stat(started); err == nil || t.Context().Err() != nil {
+				cancel()
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	b := builder{repo: dir, main: "./cmd/tell", cache: t.TempDir()}
+	if _, err := b.build(ctx, "main"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	for _, left := range []string{filepath.Join(temporary, "go-build*"), filepath.Join(b.cache, "*")} {
+		if all, err := filepath.Glob(left); len(all) > 0 || err != nil {
+			t.Errorf("left: %v, %v", all, err)
+		}
+	}
 }

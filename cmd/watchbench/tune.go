@@ -57,7 +57,8 @@ answer are measured. Exit code 3 if nothing meets the objective, 5 if that could
 	fl.StringVar(&f.rate, "rate", "", "writes per second, of all kinds watched, such as 200/s")
 	fl.StringVar(&f.latency, "storage", "",
 		"time to answer one request: 'p50=60ms,p99=400ms', 80ms, or a distribution of storage.latency")
-	fl.StringVar(&f.burst, "burst", "", "a burst on top of --rate, in its middle: rate and length, such as 150/s:5s")
+	fl.StringVar(&f.burst, "burst", "", "a burst in the middle of the load: its rate, instead of --rate, and length, "+
+		"such as 150/s:5s")
 	fl.StringVar(&f.profile, "profile", "", "what the writes are, with --rate: a shipped profile (default: plain Pods)")
 	fl.StringVar(&f.objective, "objective", f.objective,
 		"figure and bound: one of "+strings.Join(search.ObjectiveWords(), ", ")+", with =time")
@@ -121,7 +122,7 @@ func (f *tuneFlags) strategies(cmd *cobra.Command, file *spec.File, rate bool) (
 	for s := range strings.SplitSeq(f.only, ",") {
 		if s = strings.TrimSpace(s); !slices.Contains(known, s) || slices.Contains(all, s) {
 			return nil, badinput.New(badinput.Ask(badinput.Nearest(s, known), "use some of "+strings.Join(known, ", ")),
-				"--strategies %s: %q is not one, or is there twice", f.only, s)
+				"--strategies %s: %q is not a choice, or is listed twice", f.only, s)
 		}
 		all = append(all, s)
 	}

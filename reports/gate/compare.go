@@ -410,9 +410,9 @@ func (c *Comparison) faults() (parts []string) {
 	for _, f := range c.Figures {
 		if f.metric.Total && f.Verdict == WorseThan {
 			fault := strings.TrimPrefix(f.Metric, "events.")
-			what := map[string]string{"lost": "objects", "reordered": "writes"}[fault]
-			parts = append(parts, fmt.Sprintf("B %s %s %s at %s (A: %s)", fault, number(*f.Sides[1].Value), what, f.Point,
-				number(*f.Sides[0].Value)))
+			what := map[string]string{"lost": "object", "reordered": "write"}[fault]
+			parts = append(parts, fmt.Sprintf("B %s %s at %s (A: %s)", fault, units.Count(int64(*f.Sides[1].Value), what),
+				f.Point, number(*f.Sides[0].Value)))
 		}
 	}
 	return parts

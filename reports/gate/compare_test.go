@@ -142,6 +142,9 @@ func TestLostComesFirst(t *testing.T) {
 	if c.Figures[0].Metric != "events.lost" || !strings.HasPrefix(c.Verdict, "B lost 3 objects at a (A: 0); ") {
 		t.Errorf("%s first, %q", c.Figures[0].Metric, c.Verdict)
 	}
+	if c := compared(t, "events.lost", run(lost(0)...), run(lost(1)...)); !strings.HasPrefix(c.Verdict, "B lost 1 object at a") {
+		t.Error(c.Verdict)
+	}
 }
 
 // Percentiles come from merged histograms, never from an average, and not at all where a histogram is missing.
@@ -249,6 +252,7 @@ func TestOrigin(t *testing.T) {
 		want   string
 	}{
 		{"the same", func(r *result.Results) { r.Run.Started = r.Run.Started.Add(5 * time.Minute) }, "A and B have the same scenario, machine, seed and programs; run within an hour of each other."},
+		{"itself", nil, "A and B are the same run."},
 		{"the next day", func(r *result.Results) { r.Run.Started = r.Run.Started.Add(26 * time.Hour) }, "programs; run 26 hours apart, so changes of the machine in between are part of every difference."},
 		{"the week before", func(r *result.Results) { r.Run.Started = r.Run.Started.Add(-7 * 24 * time.Hour) }, "run 168 hours apart"},
 		{"another machine", func(r *result.Results) { r.Environment.CPUs = 8 }, "B differs from A in machine (cpus 2 → 8); run within an hour of each other, so only counts compare, not times and CPU."},
@@ -258,7 +262,7 @@ func TestOrigin(t *testing.T) {
 			r.Scenario["watcher"] = map[string]any{"podQueueNum": 12.0}
 			r.Environment.Programs = map[string]string{"k8s-watch": "xyz", "churn": "def"}
 		}, "in watcher (programs.k8s-watch sha256:abc → xyz, podQueueNum 30 → 12); "},
-		{"another name alone", func(r *result.Results) { r.Scenario["metadata"] = map[string]any{"name": "t"} }, "A and B have the same scenario"},
+		{"another name alone", func(r *result.Results) { r.Run.ID, r.Scenario["metadata"] = "other", map[string]any{"name": "t"} }, "A and B have the same scenario"},
 	} {
 		c := compared(t, "watcher.*", at(nil), at(tt.change))
 		if !strings.Contains(c.Origin, tt.want) {

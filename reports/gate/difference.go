@@ -145,6 +145,9 @@ func (c *Comparison) origin() string {
 	if what[kindMachine] != nil {
 		caveat = ", so only counts compare, not times and CPU"
 	}
+	if a, b := c.Runs[0], c.Runs[1]; len(other) == 0 && a.ID == b.ID && a.Started.Equal(b.Started) {
+		return "A and B are the same run."
+	}
 	if len(other) == 0 {
 		return fmt.Sprintf("A and B have the same scenario, machine, seed and programs; %s%s.", apart, caveat)
 	}

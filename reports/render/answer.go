@@ -198,8 +198,10 @@ func (t *table) sizing(s *result.Sizing) string {
 		if len(s.Every) == 0 {
 			text += "; none does that sends every event"
 		}
+	case s.KeepsUp && !chosen.Correct():
+		text += t.setting(chosen) + " keeps up, but is not correct"
 	case s.KeepsUp:
-		text += fmt.Sprintf("%s keeps up, but is not correct or a larger one is not, so none will do", t.setting(chosen))
+		text += t.setting(chosen) + " keeps up, but a larger one falls behind or is not correct, so none is recommended"
 	case len(s.Unknown) > 0:
 		text += "whether any keeps up is unknown"
 	default:

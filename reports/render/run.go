@@ -273,7 +273,11 @@ func (t *table) bounds() []Cell {
 	if all == 0 {
 		return nil
 	}
-	v := Cell{Text: fmt.Sprintf("Of %s, %d hold", plural(all, "threshold"), held), Tone: Good}
+	verb := "hold"
+	if held == 1 {
+		verb = "holds"
+	}
+	v := Cell{Text: fmt.Sprintf("Of %s, %d %s", plural(all, "threshold"), held, verb), Tone: Good}
 	rest := all - held - len(missed)
 	if rest > 0 || len(t.res.Missing()) > 0 {
 		v.Tone = Warn

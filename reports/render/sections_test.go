@@ -261,7 +261,8 @@ func TestFindings(t *testing.T) {
 		{"the latest state only", "; none does that sends every event.", "whether", sized(slow, dedup)},
 		{"none of the known", question + "whether any keeps up is unknown; not known: dedup-10.", "none keeps up", change(sized(slow, dedup), "dedup", invalid)},
 		{"nothing keeps up", question + "none keeps up; the backlog of keyed, which is least behind, grows by 81.0 writes every second.", "smallest", sized(slow)},
-		{"keeps up and is wrong", "keyed keeps up, but is not correct", "none keeps up", change(sized(keyed), "keyed", fails)},
+		{"keeps up and is wrong", "keyed keeps up, but is not correct.", "none keeps up", change(sized(keyed), "keyed", fails)},
+		{"a larger one falls behind", "keyed with podQueueNum 20 keeps up, but a larger one falls behind", "is not correct.", sized(keyed, paced{"keyed", "30", 81, 9, 1})},
 		{"a sweep", "the freshest that keeps up: keyed", "smallest", swept("storage.latency", "10ms", "20ms", "40ms")},
 		{"reference", "Beside the published tables, k8s-watch: after beats before", "Under", besides()},
 	} {

@@ -362,5 +362,6 @@ type TimeoutError struct {
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("%s did not happen within %s (log: %s)", e.What, e.After, e.Log)
+	return fmt.Sprintf("%s did not happen within %s; a process may hang, or the machine be overloaded (log: %s)",
+		e.What, e.After, e.Log)
 }

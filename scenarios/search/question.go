@@ -108,7 +108,7 @@ func ParseRate(text string) (float64, error) {
 	number, ok := strings.CutSuffix(text, "/s")
 	v, err := strconv.ParseFloat(number, 64)
 	if len(text) > maxText || !ok || err != nil || !(v > 0 && v <= MaxRate) {
-		return 0, badinput.New(fmt.Sprintf("write writes per second, for example 200/s, up to %d/s", MaxRate),
+		return 0, badinput.New(fmt.Sprintf("give the writes per second, for example 200/s, up to %d/s", MaxRate),
 			"--rate %s is not a rate", short(text))
 	}
 	return v, nil

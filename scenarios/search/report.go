@@ -91,7 +91,9 @@ func (x *Search) entry(c *candidate) result.TunedCandidate {
 		e.Error = new(k - 1)
 	}
 	for i := range c.cells {
-		if why := x.why(&c.cells[i]); why != "" {
+		t := &c.cells[i]
+		repeated := !t.Valid && len(t.Failed) == 0 && len(c.valid()) > 0 // by a valid cell, which decides
+		if why := x.why(t); why != "" && !repeated {
 			e.Excluded = why
 		}
 	}

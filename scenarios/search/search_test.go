@@ -112,6 +112,31 @@ func TestLate(t *testing.T) {
 	}
 }
 
+// TestLateRepetitions: a setting that holds has no reason against it, though later repetitions were late.
+func TestLateRepetitions(t *testing.T) {
+	for valid := range 6 {
+		w := planted()
+		x, err := New(options(t, w, burst, "drain=9s", keyed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := x.Run(t.Context(), measureFunc(func(ctx context.Context, f *spec.File) (*result.Results, error) {
+			if len(w.measured) >= valid {
+				w.late = 1000
+			}
+			return w.Measure(ctx, f)
+		}), quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range got.Candidates {
+			if c.Verdict == result.TunedHolds && c.Excluded != "" {
+				t.Errorf("late after %d cells: %s holds: %s", valid, c.Name(), c.Excluded)
+			}
+		}
+	}
+}
+
 // TestBudget: the search ends with its time, says so, and recommends nothing that was not measured.
 func TestBudget(t *testing.T) {
 	w := planted()

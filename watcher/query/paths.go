@@ -90,7 +90,7 @@ func (h *Handler) listWatches(w http.ResponseWriter) error {
 	return kubeapi.WriteJSON(w, kubeapi.StatusType, map[string]any{"watches": all})
 }
 
-const readOnly = "the API can only be read; resourceWatcher.watches.pinned names kinds to follow"
+const readOnly = "the API can only be read; send changes to the apiserver"
 
 func notAllowed(w http.ResponseWriter, allowed, why string) error {
 	w.Header().Set("Allow", allowed)
