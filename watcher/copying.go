@@ -38,7 +38,7 @@ func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registere
 		start: start{log: log}, started: make(chan struct{}),
 	}
 	var err error
-	send := &sender{storage: p.storage, owners: c.owners}
+	send := &sender{storage: p.storage, owners: c.owners, unnamed: c.unnamed}
 	c.pipeline, err = pipeline.New(w.cfg.Pipeline(), pipeline.Settings{
 		Sender: send, Registry: r, Logger: log, ClusterID: w.cfg.Default.ClusterID,
 	})
@@ -83,6 +83,11 @@ func (c *copying) first(kind string) bool {
 		c.synchronizer.CompareSoon(kindPod)
 	}
 	return true
+}
+
+// unnamed reports whether rows of a kind must wait: see synchronizer.Unnamed.
+func (c *copying) unnamed(kind string) bool {
+	return c.synchronizer != nil && c.synchronizer.Unnamed(kind)
 }
 
 func (c *copying) added(key string) {

@@ -3,13 +3,19 @@ package watcher
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/watchbench/watchbench/watcher/object"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 	"github.com/watchbench/watchbench/watcher/storage"
 )
 
+// namingPause is when a row is offered again whose kind is to be named first.
+const namingPause = 20 * time.Millisecond
+
 type sender struct {
+	// unnamed reports whether rows of a kind must wait: see synchronizer.Unnamed.
+	unnamed  func(kind string) bool
 	storage  *storage.Client
 	workload workload
 	owners   *owners
@@ -30,6 +36,9 @@ func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 			return s.storage.DeleteOnly(ctx, e.Key, e.UID)
 		}
 		return s.storage.Delete(ctx, e.Key, e.UID)
+	}
+	if s.unnamed(e.Key.Kind) {
+		return &pipeline.EarlyError{After: namingPause}
 	}
 	buf, _ := s.unpacked.Get().(*[]byte)
 	if buf == nil {

@@ -16,9 +16,10 @@
 //     storage lacks it, behind what the watch delivers; if it could not be compared for
 //     firstPatience, all of it is sent, beside further tries.
 //  4. Leftovers go too: of namespaces that no longer exist, and of kinds that are no
-//     longer watched, also of those that ended while no watcher ran (see StateKind), unless
-//     such a kind was not yet in that record. A kind that comes, goes or changes
-//     its version is not left to the next period.
+//     longer watched, also of those that ended while no watcher ran (see StateKind): no row of
+//     a kind leaves before that record names it, unless the record cannot be kept for
+//     nameWithin. A kind that comes, goes or changes its version is not left to the next
+//     period.
 //  5. What another watcher may have written stays: of a kind with a label selector,
 //     records that it does not select; of a kind with namespaces, or of none that is
 //     watched, a record of the cluster scope takes no namespaced one of its name with it.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/watchbench/watchbench/watcher/object"
 )
@@ -36,7 +37,6 @@ type memory struct {
 	foreign map[string]bool // kinds that were put back: another watcher collects them
 	removed map[string]bool // kinds that were retired since nobody claimed them
 	done    map[string]bool // leaving kinds that another claimed, or of which nothing is left
-	named   []string        // the kinds in the record
 }
 
 // remembered reads the record; one that cannot be understood is as good as none.
@@ -74,11 +74,33 @@ func (s *Synchronizer) remember(ctx context.Context) error {
 	return err
 }
 
+// nameWithin is how long rows of a kind wait for the record to name it. After that they are sent anyway: a storage that
+// rejects only the record would otherwise get nothing.
+const nameWithin = 10 * time.Second
+
+// Unnamed reports whether rows of a kind must wait because the record does not name it: nobody would find them if the
+// kind ended while no watcher runs. It has the kind named.
+func (s *Synchronizer) Unnamed(kind string) (wait bool) {
+	named := *s.named.Load()
+	if s.cfg.Name == "" || named == nil || named[kind] || !compared(kind) || !s.set.Cache.Collected(kind) {
+		return false
+	}
+	s.with(kind, func(k *kindState) {
+		if k.held.IsZero() {
+			k.held = time.Now()
+			token(s.wake)
+		}
+		wait = time.Since(k.held) < nameWithin
+	})
+	return wait
+}
+
 // name puts kinds that are collected into the record.
 func (s *Synchronizer) name(ctx context.Context) {
-	kinds := append(s.those(func(k *kindState) bool { return k.lists > 0 }), s.set.Cache.SyncedKinds()...)
+	kinds := s.those(func(k *kindState) bool { return k.lists > 0 || !k.held.IsZero() })
+	kinds, named := append(kinds, s.set.Cache.SyncedKinds()...), *s.named.Load()
 	if s.cfg.Name == "" || !slices.ContainsFunc(kinds, func(kind string) bool {
-		return compared(kind) && !slices.Contains(s.memory.named, kind)
+		return compared(kind) && !named[kind]
 	}) {
 		return
 	}
@@ -109,7 +131,13 @@ func (s *Synchronizer) record(ctx context.Context, complete bool) (ripe []string
 			return nil, fmt.Errorf("note which kinds storage holds: %w", err)
 		}
 	}
-	s.memory.asked, s.memory.named = asked, next.Kinds
+	named := map[string]bool{}
+	for _, kind := range next.Kinds {
+		named[kind] = true
+		s.with(kind, func(k *kindState) { k.held = time.Time{} })
+	}
+	s.memory.asked = asked
+	s.named.Store(&named)
 	return ripe, nil
 }
 

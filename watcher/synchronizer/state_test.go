@@ -1,6 +1,7 @@
 package synchronizer
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -239,4 +240,55 @@ func TestNamedAfterAnOutage(t *testing.T) {
 			t.Errorf("recorded %s", kinds)
 		}
 	})
+}
+
+// TestNamedBeforeTheFirstRow: a kind's rows wait until the record names it, also of one that comes later, and not for
+// ever if the record cannot be written.
+func TestNamedBeforeTheFirstRow(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			complete := true
+			s := w.remembering(t, &complete, "Pod")
+			set := func(kinds []string, err error) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.kinds, w.fail = kinds, err
+			}
+			if broken {
+				set([]string{"Pod"}, errors.New("refused"))
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- s.Run(ctx) }()
+			waits := func(kind string, want bool) {
+				t.Helper()
+				if got := s.Unnamed(kind); got != want {
+					t.Errorf("broken %v: rows of %s wait: %v, want %v", broken, kind, got, want)
+				}
+			}
+			waits("Pod", true)
+			waits("Event", false)
+			waits("Gone", false)
+			time.Sleep(time.Second / 2)
+			waits("Pod", broken)
+			time.Sleep(nameWithin)
+			waits("Pod", false)
+			set([]string{"Pod", "TFJob"}, nil)
+			waits("TFJob", true)
+			time.Sleep(time.Second / 2)
+			waits("TFJob", false)
+			w.mu.Lock()
+			if kinds, leaving := w.recorded(t); kinds != "[Pod TFJob]" || leaving != "[]" {
+				t.Errorf("broken %v: recorded %s, leaving %s", broken, kinds, leaving)
+			}
+			w.mu.Unlock()
+			cancel()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+			set([]string{"Pod", "TFJob", "Late"}, nil)
+			waits("Late", false) // the pipeline drains, nobody names any more
+		})
+	}
 }

@@ -133,6 +133,8 @@ type Synchronizer struct {
 	asked   chan struct{} // closed when changed is known
 	changed bool          // see rulesChanged
 
+	named atomic.Pointer[map[string]bool] // the kinds in the record; nil map: nobody is to wait for it
+
 	mu    sync.Mutex
 	kinds map[string]*kindState // guarded by mu
 	wake  chan struct{}         // size 1: one token says that a kind is not to wait for the period
@@ -144,6 +146,7 @@ type kindState struct {
 	retired bool      // it is watched no more: storage should hold nothing of it
 	tries   int       // comparisons that it has left before the next period
 	dealt   time.Time // when its first list was dealt with
+	held    time.Time // since when its rows wait for the record to name it
 
 	// Of a first list that was taken over and is not dealt with:
 	lists    int       // more than one if the kind went and came meanwhile, or is to be compared again
@@ -206,14 +209,16 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Synchronizer{
+	s := &Synchronizer{
 		cfg: cfg, set: set, metrics: m, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency),
 		listing: make(chan struct{}, cfg.Concurrency), reading: make(chan struct{}, cfg.Reading),
 		memory: memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{},
 			done: map[string]bool{}},
 		kinds: map[string]*kindState{}, wake: make(chan struct{}, 1), begun: make(chan struct{}, 1),
 		asking: make(chan struct{}, 1), asked: make(chan struct{}),
-	}, nil
+	}
+	s.named.Store(&map[string]bool{})
+	return s, nil
 }
 
 // Retire has whatever storage holds of a kind removed, as long as the kind is not watched. It begins soon.
@@ -254,6 +259,7 @@ func (s *Synchronizer) Run(ctx context.Context) error {
 	if !s.running.CompareAndSwap(false, true) {
 		return errors.New("synchronizer: Run called twice")
 	}
+	defer s.named.Store(new(map[string]bool)) // the pipeline drains
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	parts.Go(func() { s.runFirsts(ctx) })
