@@ -69,8 +69,8 @@ const clusterGroup = "Cluster flags"
 func (f *runFlags) onCluster(cmd *cobra.Command) {
 	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
 	fl.StringVar(&f.provider, "cluster", "", "embedded: our own etcd and kube-apiserver; simulated: an API server in "+
-		"memory, nothing to build; kind; kubeconfig; running: as started by watchbench cluster up (default: what other flags "+
-		"imply, the scenario's, or embedded)")
+		"memory, nothing to build; kind; kubeconfig; running: as started by watchbench cluster up (default: what other "+
+		"flags imply, the scenario's, or embedded)")
 	fl.StringVar(&f.cluster.Kubeconfig.Path, "kubeconfig", "", "kubeconfig file (implies --cluster kubeconfig)")
 	fl.StringVar(&f.cluster.Kubeconfig.Context, "context", "",
 		"kubeconfig: context to use (required; implies --cluster kubeconfig)")

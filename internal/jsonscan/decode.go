@@ -12,8 +12,8 @@ var errUnknown = errors.New("unknown field")
 
 // Decode reads one JSON object, such as a line of a recorded file. For each member, in order and repeated ones
 // included, field returns the variable to set: a *string (interned by in), *bool, *int (32 bits), *int64 or *uint64,
-// all zero for null; or a *[]byte for the JSON of any value, nil for null. That JSON and key may share memory with line.
-// nil means that the member is unknown, which is an error.
+// all zero for null; or a *[]byte for the JSON of any value, nil for null. That JSON and key may share memory with
+// line. nil means that the member is unknown, which is an error.
 //
 // An error in the text names the column, counted from 1; one in a value names its member.
 func Decode(line []byte, in *Interner, field func(key []byte) any) error {
