@@ -174,8 +174,9 @@ func (t *table) leads(c *result.Contest, m result.Metric, better string) (claims
 			ratio = *slow / *fast
 		}
 		times := short(ratio)
-		if atLeast != "" {
-			times = short(math.Floor(ratio*10) / 10) // not more than was measured
+		if atLeast != "" { // not more than was measured, in the digits of short
+			unit := math.Pow10(2 - int(math.Log10(max(ratio, 1))))
+			times = short(math.Floor(stats.Round(ratio*unit)) / unit)
 		}
 		claims = append(claims, fmt.Sprintf("%s%s%s× %s than %s", who, atLeast, times, better,
 			inShort(t.row(next.Point).label(), 8)))
