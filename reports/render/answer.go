@@ -170,6 +170,11 @@ func (t *table) leads(c *result.Contest, m result.Metric, better string) (claims
 		next := c.Ranked[i+1]
 		ratio := next.Value / p.Value // of medians; the table's percentiles are of all operations
 		slow, fast := m.Over(t.row(next.Point).Cells).Value, m.Over(t.row(p.Point).Cells).Value
+		for _, equal := range c.Ranked[:i] { // the slowest of those tied for the first place
+			if f := m.Over(t.row(equal.Point).Cells).Value; i == n-1 && f != nil && fast != nil {
+				fast = new(max(*fast, *f))
+			}
+		}
 		if slow != nil && fast != nil {
 			ratio = *slow / *fast
 		}
