@@ -65,7 +65,16 @@ func (t *table) limits() []string {
 		if !r.correct() || r.isFloor() {
 			continue
 		}
-		stage := orUnknown(r.valid[0].Bottleneck.Stage)
+		times, stage := map[string]int{}, ""
+		for _, c := range r.valid {
+			times[c.Bottleneck.Stage]++
+		}
+		for _, c := range r.valid { // in most repetitions
+			if s := c.Bottleneck.Stage; times[s] > times[stage] {
+				stage = s
+			}
+		}
+		stage = orUnknown(stage)
 		if limited[stage] == nil {
 			order = append(order, stage)
 		}
