@@ -65,7 +65,16 @@ func (t *table) limits() []string {
 		if !r.correct() || r.isFloor() {
 			continue
 		}
-		stage := orUnknown(r.valid[0].Bottleneck.Stage)
+		times, stage := map[string]int{}, ""
+		for _, c := range r.valid {
+			times[c.Bottleneck.Stage]++
+		}
+		for _, c := range r.valid { // in most repetitions
+			if s := c.Bottleneck.Stage; times[s] > times[stage] {
+				stage = s
+			}
+		}
+		stage = orUnknown(stage)
 		if limited[stage] == nil {
 			order = append(order, stage)
 		}
@@ -171,12 +180,18 @@ func (t *table) leads(c *result.Contest, m result.Metric, better string) (claims
 		next := c.Ranked[i+1]
 		ratio := next.Value / p.Value // of medians; the table's percentiles are of all operations
 		slow, fast := m.Over(t.row(next.Point).Cells).Value, m.Over(t.row(p.Point).Cells).Value
+		for _, equal := range c.Ranked[:i] { // the slowest of those tied for the first place
+			if f := m.Over(t.row(equal.Point).Cells).Value; i == n-1 && f != nil && fast != nil {
+				fast = new(max(*fast, *f))
+			}
+		}
 		if slow != nil && fast != nil {
 			ratio = *slow / *fast
 		}
 		times := short(ratio)
-		if atLeast != "" {
-			times = short(math.Floor(ratio*10) / 10) // not more than was measured
+		if atLeast != "" { // not more than was measured, in the digits of short
+			unit := math.Pow10(2 - int(math.Log10(max(ratio, 1))))
+			times = short(math.Floor(stats.Round(ratio*unit)) / unit)
 		}
 		claims = append(claims, fmt.Sprintf("%s%s%s× %s than %s", who, atLeast, times, better,
 			inShort(t.row(next.Point).label(), 8)))

@@ -243,14 +243,25 @@ func TestFindings(t *testing.T) {
 	fresh := change(change(measured(map[string][]float64{"dedup": {5, 5, 5}, "keyed": {5, 5, 5}}),
 		"dedup", aged(0.5, 0.5, 0.6)), "keyed", aged(6, 6, 6))
 	fresh.Scenario = map[string]any{"decide": map[string]any{"figure": result.FigureFreshness}}
+	tiedFresh := change(change(change(measured(map[string][]float64{"dedup": {5, 5, 5}, "keyed": {5, 5, 5}, "single": {5, 5, 5}}),
+		"dedup", aged(0.5, 0.49, 0.53)), "keyed", aged(0.51, 0.51, 0.51)), "single", aged(6, 6, 6))
+	tiedFresh.Scenario = fresh.Scenario
 	for _, tt := range []struct {
 		name, want, not string
 		res             *result.Results
 	}{
 		{"of all operations", "dedup was freshest: 99 % of the changes were in storage within 0.60 s, 10.0× fresher than keyed.", "12.0×", fresh},
+		{"a tie of all operations", "each is at least 11.3× fresher than single.", "11.7×", tiedFresh},
 		{"closed", "dedup was fastest: all Pods were stored after 5.1 s, 1.78× faster than keyed; keyed is 11.1× faster than single.", "Nothing", three()},
 		{"a tie", "a and b cannot be told apart after 3 repetitions: all Pods were stored after 5.1 and 6.0 s; each is at least 15.1× faster than c.", "fastest", measured(map[string][]float64{"a": {5, 5.1, 6}, "b": {5.5, 6, 6.1}, "c": {90, 91, 92}})},
 		{"limited by the load", "dedup and keyed kept up with the load, which was their limit: all Pods were stored after 5.1 and 9.1 s; each is at least 11.0× faster than single.", "fastest", change(change(three(), "dedup", kept), "keyed", kept)},
+		{"a small lead of the load", "dedup was fastest: all Pods were stored after 5.1 s, at least 1.07× faster than keyed.", "1.00×", change(measured(map[string][]float64{"dedup": {5.08, 5.1, 5.12}, "keyed": {5.47, 5.49, 5.51}}), "dedup", kept)},
+		{"a large lead of the load", "at least 9.86× faster than keyed; keyed is 11.1×", "9.80×", change(measured(map[string][]float64{"dedup": {0.92, 0.923, 0.93}, "keyed": {9, 9.109, 9.2}, "single": {100, 101, 102}}), "dedup", kept)},
+		{"limited in most repetitions", "Limited by: – (single, keyed); none (dedup).", "1 other", change(three(), "dedup", func(c *result.Cell) {
+			if c.Repetition > 1 {
+				kept(c)
+			}
+		})},
 		{"measured once", "Nothing is ranked: that takes 3 valid repetitions.", "fastest", measured(map[string][]float64{"dedup": {5}, "keyed": {9}})},
 		{"one point", "keyed: all Pods were stored after 9.0 s.", "fastest", measured(map[string][]float64{"keyed": {9}})},
 		{"all invalid", "Nothing can be said about speed: no measurement is valid; of the first: lag.", "compared", every(three(), invalid)},
