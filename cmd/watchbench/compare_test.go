@@ -95,7 +95,7 @@ func TestCompareRefuses(t *testing.T) {
 		want string
 	}{
 		{[]string{"out/run-1"}, "watchbench compare needs two runs"},
-		{[]string{"out/run-1", "out/run-1", "out/run-1"}, "compare more of them one by one"},
+		{[]string{"out/run-1", "out/run-1", "out/run-1"}, "compare more in pairs"},
 		{[]string{"out/run-1", "out/run-2"}, "did you mean out/run-1?"},
 		{[]string{"out/run-1", "."}, "the folder has no results.json"},
 		{[]string{"out/run-1", "out/other"}, `schema is "watchbench/results/v2"`},
