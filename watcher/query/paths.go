@@ -90,7 +90,8 @@ func (h *Handler) listWatches(w http.ResponseWriter) error {
 	return kubeapi.WriteJSON(w, kubeapi.StatusType, map[string]any{"watches": all})
 }
 
-const readOnly = "the API can only be read; send changes to the apiserver"
+const readOnly = "the API can only be read; send changes to the apiserver, and name kinds to follow in " +
+	"resourceWatcher.watches.pinned"
 
 func notAllowed(w http.ResponseWriter, allowed, why string) error {
 	w.Header().Set("Allow", allowed)
