@@ -70,10 +70,10 @@ func TestTokenStaysWithTheAPIServer(t *testing.T) {
 				return err
 			}
 			ctx, cancel := context.WithCancel(ctx)
+			unread := e.Trouble().Error() // before the first answer can be there
 			done := make(chan error, 1)
 			go func() { done <- e.Run(ctx, func(context.Context) error { return nil }) }()
 			defer func() { cancel(); <-done }()
-			unread := e.Trouble().Error()
 			for ctx.Err() == nil {
 				if err := e.Trouble(); err == nil || err.Error() != unread {
 					return err
