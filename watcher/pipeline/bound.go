@@ -7,13 +7,15 @@ type Bound struct {
 	Bytes int64 // of the objects
 }
 
+func (b *Bound) exceeded(count int, bytes int64) bool { return count > b.Count || bytes > b.Bytes }
+
 // undeleted reports that deletions of a kind are not sent: those of Kubernetes' own Events.
 func undeleted(kind string) bool { return kind == "Event" }
 
 // trim sheds what is beyond the bound, after something was added: first what is parked, which
 // nothing would ever release, then the oldest. What is in flight or held by a backoff or fence stays.
 func (l *lane) trim(now int64) {
-	if l.bound == nil || !l.beyond() {
+	if l.bound == nil || !l.bound.exceeded(l.held(), l.bytes) {
 		return
 	}
 	before := l.shed
@@ -31,14 +33,12 @@ func (l *lane) trim(now int64) {
 			}
 		}
 	}
-	for l.beyond() && l.shedOldest(now) {
+	for l.bound.exceeded(l.held(), l.bytes) && l.shedOldest(now) {
 	}
 	if l.shed > before {
 		l.clock.alarm(now) // for the log
 	}
 }
-
-func (l *lane) beyond() bool { return l.held() > l.bound.Count || l.bytes > l.bound.Bytes }
 
 // shedOldest drops the oldest event that waits for a worker, else one that waits for room; it
 // reports whether there was any.

@@ -103,12 +103,12 @@ func (s *Synchronizer) gone(ctx context.Context) (kinds []string, err error) {
 	if s.cfg.Name == "" || !s.set.Complete() {
 		return nil, nil
 	}
-	was, _, err := s.remembered(ctx)
+	was, _, err := s.register.remembered(ctx)
 	for _, kind := range append(was.Kinds, was.Leaving...) {
 		if s.set.Cache.Collected(kind) {
 			continue
 		}
-		if claimed, err := s.claimed(ctx, kind); err != nil {
+		if claimed, err := s.register.claimed(ctx, kind); err != nil {
 			return kinds, err
 		} else if !claimed {
 			kinds = append(kinds, kind)

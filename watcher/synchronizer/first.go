@@ -16,14 +16,6 @@ const (
 	ownersPoll    = 50 * time.Millisecond
 )
 
-// Uncompared are the kinds whose first list was taken over and is not compared yet.
-func (s *Synchronizer) Uncompared() []string {
-	return s.those(func(k *kindState) bool { return k.lists > 0 && !k.compared })
-}
-
-// FirstSince is when a first list was taken over that is not compared and handed over yet; zero if there is none.
-func (s *Synchronizer) FirstSince(kind string) time.Time { return s.state(kind).since }
-
 // First takes over the first complete list of a kind: what storage lacks of it goes to the
 // pipeline with Repair, beside what the watch delivers. False leaves it to the caller.
 func (s *Synchronizer) First(kind string) bool {
@@ -88,7 +80,7 @@ func (s *Synchronizer) sendFirst(ctx context.Context, kind string) {
 
 	tried, patience := make(chan outcome, 1), time.After(firstPatience)
 	try := func() {
-		parts.Go(func() { tried <- s.suspects(ctx, kind, s.rulesChanged(ctx) || s.wholly(kind), true) })
+		parts.Go(func() { tried <- s.suspects(ctx, kind, s.register.rulesChanged(ctx) || s.wholly(kind), true) })
 	}
 	try()
 	var again <-chan time.Time
@@ -141,10 +133,6 @@ func (s *Synchronizer) doneFirst(kind string, lists int) (done bool) {
 	return done
 }
 
-func (s *Synchronizer) markCompared(kind string) {
-	s.with(kind, func(k *kindState) { k.compared = true })
-}
-
 // sendMissing hands over what differs.
 func (s *Synchronizer) sendMissing(ctx context.Context, kind string, c outcome) {
 	s.markCompared(kind)
@@ -168,28 +156,11 @@ func (s *Synchronizer) sendAll(ctx context.Context, kind string) {
 	}
 }
 
-// rulesChanged reports whether records may have been written by other rules, so that one of the
-// same version may differ: also if the record of the kinds cannot be read.
-func (s *Synchronizer) rulesChanged(ctx context.Context) bool {
-	select {
-	case s.asking <- struct{}{}: // one asks for all
-		changed := s.cfg.Rules != ""
-		if changed && s.cfg.Name != "" {
-			was, _, err := s.remembered(ctx)
-			changed = err != nil || was.Rules != s.cfg.Rules
-		}
-		s.changed = changed
-		close(s.asked)
-	case <-s.asked:
-	}
-	return s.changed
-}
-
 // written returns the rules by which all records are known to be written, or was, those that storage has.
 func (s *Synchronizer) written(ctx context.Context, was string) string {
 	unsynced := s.set.Cache.UnsyncedKinds() // asked first: a kind is among the others before it leaves them
 	firsts := s.those(func(k *kindState) bool { return k.lists > 0 })
-	if len(unsynced)+len(firsts) == 0 && s.set.Complete() && s.rulesChanged(ctx) {
+	if len(unsynced)+len(firsts) == 0 && s.set.Complete() && s.register.rulesChanged(ctx) {
 		return s.cfg.Rules
 	}
 	return was

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/watchbench/watchbench/internal/jsonscan"
@@ -100,7 +101,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 		}
 	}
 	var err error
-	out.sound, err = s.pages(ctx, kind, s.fields(kind, whole), func(r *storage.Record) (fresh bool) {
+	out.sound, err = s.lister.pages(ctx, kind, s.fields(kind, whole), func(r *storage.Record) (fresh bool) {
 		k := object.Key{Kind: kind, Namespace: r.Namespace, Name: r.Name}
 		if k.Namespace == "" {
 			k.Namespace = s.cfg.Namespace
@@ -160,17 +161,25 @@ func (s *Synchronizer) judge(k object.Key, e Expectation, data []byte, whole boo
 	return x, moved || !object.HasAnnotations(data, &m, e.Annotations) || s.isDue(k, n)
 }
 
+// lister reads what storage holds of a kind.
+type lister struct {
+	storage   Storage
+	namespace string // empty: all
+	size      int    // of the first page, in records
+	limit     *rate.Limiter
+}
+
 // pages reads a kind page by page, sized by what comes; one that failed by its size, or got no answer, is halved. fresh
 // reports whether a record is new. The list is sound as in outcome.
-func (s *Synchronizer) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool,
+func (l *lister) pages(ctx context.Context, kind, fields string, fresh func(*storage.Record) bool) (sound bool,
 	err error) {
 	sound = true
-	size, most := s.cfg.PageSize, mostRows
+	size, most := l.size, mostRows
 	for offset := 0; ; {
-		if err := s.limit.Wait(ctx); err != nil {
+		if err := l.limit.Wait(ctx); err != nil {
 			return false, err
 		}
-		page, err := s.page(ctx, kind, fields, size, offset)
+		page, err := l.page(ctx, kind, fields, size, offset)
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
@@ -203,10 +212,10 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
 }
 
-func (s *Synchronizer) page(ctx context.Context, kind, fields string, size, offset int) ([]storage.Record, error) {
+func (l *lister) page(ctx context.Context, kind, fields string, size, offset int) ([]storage.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTime)
 	defer cancel()
-	return s.set.Storage.List(ctx, kind, s.cfg.Namespace, fields, size, offset)
+	return l.storage.List(ctx, kind, l.namespace, fields, size, offset)
 }
 
 // fields returns what a page shows. It includes annotations where some are not part of the object

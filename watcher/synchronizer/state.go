@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -39,21 +40,50 @@ type memory struct {
 	done    map[string]bool // leaving kinds that another claimed, or of which nothing is left
 }
 
+// register reads the records of this name and of others.
+type register struct {
+	name, rules string
+	pageSize    int
+	storage     Storage
+	log         *slog.Logger
+
+	asking  chan struct{} // size 1: full once somebody asks what changed is
+	asked   chan struct{} // closed when changed is known
+	changed bool          // see rulesChanged
+}
+
 // remembered reads the record; one that cannot be understood is as good as none.
-func (s *Synchronizer) remembered(ctx context.Context) (was state, found bool, err error) {
-	key := object.Key{Kind: StateKind, Name: s.cfg.Name}
-	rec, found, err := s.set.Storage.Get(ctx, key, "")
+func (r *register) remembered(ctx context.Context) (was state, found bool, err error) {
+	key := object.Key{Kind: StateKind, Name: r.name}
+	rec, found, err := r.storage.Get(ctx, key, "")
 	if err != nil {
 		return was, false, fmt.Errorf("read which kinds storage holds: %w", err)
 	}
 	if found {
 		if err := json.Unmarshal(rec.Data, &was); err != nil {
-			s.set.Logger.Warn("the record of the kinds that storage holds cannot be read and is made anew", "object", key,
+			r.log.Warn("the record of the kinds that storage holds cannot be read and is made anew", "object", key,
 				"error", err)
 			return state{}, false, nil
 		}
 	}
 	return was, found, nil
+}
+
+// rulesChanged reports whether records may have been written by other rules, so that one of the
+// same version may differ: also if the record of the kinds cannot be read.
+func (r *register) rulesChanged(ctx context.Context) bool {
+	select {
+	case r.asking <- struct{}{}: // one asks for all
+		changed := r.rules != ""
+		if changed && r.name != "" {
+			was, _, err := r.remembered(ctx)
+			changed = err != nil || was.Rules != r.rules
+		}
+		r.changed = changed
+		close(r.asked)
+	case <-r.asked:
+	}
+	return r.changed
 }
 
 // remember keeps the record up to date and, if the kinds are complete, retires those that nobody claimed.
@@ -63,7 +93,7 @@ func (s *Synchronizer) remember(ctx context.Context) error {
 	}
 	ripe, err := s.record(ctx, s.set.Complete())
 	for _, kind := range ripe {
-		claimed, failed := s.claimed(ctx, kind)
+		claimed, failed := s.register.claimed(ctx, kind)
 		if err = cmp.Or(err, failed); failed != nil || !claimed && !s.emptied(ctx, kind) {
 			continue
 		}
@@ -112,7 +142,7 @@ func (s *Synchronizer) name(ctx context.Context) {
 
 // record updates the record and returns the leaving kinds that had their claimRounds.
 func (s *Synchronizer) record(ctx context.Context, complete bool) (ripe []string, err error) {
-	was, found, err := s.remembered(ctx)
+	was, found, err := s.register.remembered(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -208,28 +238,28 @@ func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
 
 // claimed reports whether a watcher that remembers under another name collects a kind:
 // then its rows are that one's to remove.
-func (s *Synchronizer) claimed(ctx context.Context, kind string) (bool, error) {
+func (r *register) claimed(ctx context.Context, kind string) (bool, error) {
 	by := ""
-	for offset := 0; ; offset += s.cfg.PageSize {
-		page, err := s.set.Storage.List(ctx, StateKind, "", wholeRecords, s.cfg.PageSize, offset)
+	for offset := 0; ; offset += r.pageSize {
+		page, err := r.storage.List(ctx, StateKind, "", wholeRecords, r.pageSize, offset)
 		if err != nil {
 			return false, err
 		}
-		for _, r := range page {
+		for _, row := range page {
 			var other state
-			if err := json.Unmarshal(r.Data, &other); err != nil {
-				return false, fmt.Errorf("row %s %s: %w", StateKind, r.Name, err)
+			if err := json.Unmarshal(row.Data, &other); err != nil {
+				return false, fmt.Errorf("row %s %s: %w", StateKind, row.Name, err)
 			}
-			if r.Name != s.cfg.Name && slices.Contains(other.Kinds, kind) {
-				by = r.Name
+			if row.Name != r.name && slices.Contains(other.Kinds, kind) {
+				by = row.Name
 			}
 		}
-		if len(page) < s.cfg.PageSize {
+		if len(page) < r.pageSize {
 			break
 		}
 	}
 	if by != "" {
-		s.set.Logger.Info("a watcher of another name collects the kind, its rows stay", "kind", kind, "name", by)
+		r.log.Info("a watcher of another name collects the kind, its rows stay", "kind", kind, "name", by)
 	}
 	return by != "", nil
 }

@@ -120,7 +120,7 @@ type Settings struct {
 type Synchronizer struct {
 	cfg     Config
 	set     Settings
-	limit   *rate.Limiter // of pages
+	lister  lister
 	listing chan struct{} // size Concurrency: a token per kind being read
 	reading chan struct{} // size Reading: a token for each record that is looked at
 	round   atomic.Int64  // comparisons of all kinds
@@ -129,63 +129,12 @@ type Synchronizer struct {
 	running atomic.Bool
 	differs func(suspect) // takes what differs, of several goroutines, instead of a repair; nil: see Audit
 
-	asking  chan struct{} // size 1: full once somebody asks what changed is
-	asked   chan struct{} // closed when changed is known
-	changed bool          // see rulesChanged
+	register register
+	named    atomic.Pointer[map[string]bool] // the kinds in the record; nil map: nobody is to wait for it
 
-	named atomic.Pointer[map[string]bool] // the kinds in the record; nil map: nobody is to wait for it
-
-	mu    sync.Mutex
-	kinds map[string]*kindState // guarded by mu
-	wake  chan struct{}         // size 1: one token says that a kind is not to wait for the period
-	begun chan struct{}         // size 1: one token says that a first list was taken over
-}
-
-// kindState is what is known of a kind beside its records.
-type kindState struct {
-	retired bool      // it is watched no more: storage should hold nothing of it
-	tries   int       // comparisons that it has left before the next period
-	dealt   time.Time // when its first list was dealt with
-	held    time.Time // since when its rows wait for the record to name it
-
-	// Of a first list that was taken over and is not dealt with:
-	lists    int       // more than one if the kind went and came meanwhile, or is to be compared again
-	since    time.Time // the first of them
-	compared bool      // or the wait for that is over
-	running  bool
-}
-
-// with changes the state of a kind.
-func (s *Synchronizer) with(kind string, do func(*kindState)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.kinds[kind] == nil {
-		s.kinds[kind] = &kindState{}
-	}
-	do(s.kinds[kind])
-}
-
-// state returns that of a kind.
-func (s *Synchronizer) state(kind string) (now kindState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if k := s.kinds[kind]; k != nil {
-		now = *k
-	}
-	return now
-}
-
-// those returns the kinds for which is holds, sorted.
-func (s *Synchronizer) those(is func(*kindState) bool) (kinds []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for kind, k := range s.kinds {
-		if is(k) {
-			kinds = append(kinds, kind)
-		}
-	}
-	slices.Sort(kinds)
-	return kinds
+	kindStates
+	wake  chan struct{} // size 1: one token says that a kind is not to wait for the period
+	begun chan struct{} // size 1: one token says that a first list was taken over
 }
 
 func token(to chan struct{}) {
@@ -210,12 +159,15 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 		return nil, err
 	}
 	s := &Synchronizer{
-		cfg: cfg, set: set, metrics: m, limit: rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency),
+		cfg: cfg, set: set, metrics: m, lister: lister{
+			set.Storage, cfg.Namespace, cfg.PageSize, rate.NewLimiter(rate.Limit(cfg.QPS), cfg.Concurrency),
+		},
 		listing: make(chan struct{}, cfg.Concurrency), reading: make(chan struct{}, cfg.Reading),
 		memory: memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{},
 			done: map[string]bool{}},
-		kinds: map[string]*kindState{}, wake: make(chan struct{}, 1), begun: make(chan struct{}, 1),
-		asking: make(chan struct{}, 1), asked: make(chan struct{}),
+		kindStates: kindStates{of: map[string]*kindState{}}, wake: make(chan struct{}, 1), begun: make(chan struct{}, 1),
+		register: register{name: cfg.Name, rules: cfg.Rules, pageSize: cfg.PageSize, storage: set.Storage, log: set.Logger,
+			asking: make(chan struct{}, 1), asked: make(chan struct{})},
 	}
 	s.named.Store(&map[string]bool{})
 	return s, nil
