@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
@@ -108,6 +109,8 @@ type Config struct {
 	Verify Verify
 	// PlainList lists in pages instead of streaming the initial state.
 	PlainList bool
+	// Shard narrows every kind to the objects whose uids it holds; nil: all.
+	Shard *kubeapi.Range
 }
 
 // Validate refuses a configuration that could not work.

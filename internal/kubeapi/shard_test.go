@@ -1,0 +1,69 @@
+package kubeapi
+
+import (
+	"math"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/sharding"
+	"k8s.io/apimachinery/pkg/util/uuid"
+)
+
+// TestSplit: every hash is in one range, and Kubernetes' own code says the same of every uid.
+func TestSplit(t *testing.T) {
+	for n := range 9 {
+		var next uint64
+		all := Split(n)
+		for i, r := range all {
+			if r.From != next || r.Last < r.From || i == len(all)-1 && r.Last != math.MaxUint64 {
+				t.Fatalf("%d: range %d of %v does not follow the one before", n, i, all)
+			}
+			next = r.Last + 1
+			if read, err := ParseRange(r.String()); err != nil || read != r {
+				t.Errorf("%s was read as %v, %v", r, read, err)
+			}
+		}
+		for range 200 {
+			uid := uuid.NewUUID()
+			held := 0
+			for _, r := range all {
+				end := "0x10000000000000000"
+				if r.Last < math.MaxUint64 {
+					end = r.String()[len(r.String())-20 : len(r.String())-2]
+				}
+				theirs, err := sharding.NewSelector(sharding.ShardRangeRequirement{Key: "object.metadata.uid",
+					Start: r.String()[33:51], End: end}).Matches(
+					&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: uid}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if theirs != r.Holds(string(uid)) {
+					t.Errorf("%s holds %s: %t for us, %t for Kubernetes", r, uid, r.Holds(string(uid)), theirs)
+				}
+				if theirs {
+					held++
+				}
+			}
+			if held != 1 {
+				t.Fatalf("%s is in %d of %d ranges", uid, held, n)
+			}
+		}
+	}
+}
+
+func TestParseRangeRefuses(t *testing.T) {
+	for _, text := range []string{
+		"", "all", "shardRange(object.metadata.namespace, '0x0000000000000000', '0x8000000000000000')",
+		"shardRange(object.metadata.uid, '0x0', '0x8000000000000000')",
+		"shardRange(object.metadata.uid, '0x8000000000000000', '0x8000000000000000')",
+		"shardRange(object.metadata.uid, '0x8000000000000000', '0x1000000000000000')",
+		"shardRange(object.metadata.uid, '0x0000000000000000', '0x18000000000000000')",
+		"shardRange(object.metadata.uid, '0x0000000000000000\", '0x8000000000000000')",
+		Split(2)[0].String() + " || " + Split(2)[1].String(),
+	} {
+		if r, err := ParseRange(text); !apierrors.IsBadRequest(err) {
+			t.Errorf("%q was read as %v, %v", text, r, err)
+		}
+	}
+}
