@@ -2,14 +2,12 @@ package kubeapi
 
 import (
 	"fmt"
-	"hash/fnv"
-	"io"
 	"math"
 	"regexp"
 	"strconv"
 )
 
-// Range is a part of the 64-bit FNV-1a hashes of uids: those of a sharded list or watch (KEP-5866).
+// Range is a part of the 64-bit FNV-1a hashes: of uids in a sharded list or watch (KEP-5866).
 type Range struct {
 	From uint64
 	Last uint64 // is part of it
@@ -30,11 +28,25 @@ func Split(n int) []Range {
 }
 
 // Holds reports whether the object with this uid is in the range.
-func (r Range) Holds(uid string) bool {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, uid) // a hash takes everything
-	sum := h.Sum64()
-	return r.From <= sum && sum <= r.Last
+func (r Range) Holds(uid string) bool { return r.has(fnv1a(fnvStart, uid)) }
+
+// HoldsName reports whether the object of that name is in the range, where it is one of hashes of namespace/name. No
+// apiserver filters by that.
+func (r Range) HoldsName(namespace, name string) bool {
+	return r.has(fnv1a(fnv1a(fnv1a(fnvStart, namespace), "/"), name))
+}
+
+func (r Range) has(hash uint64) bool { return r.From <= hash && hash <= r.Last }
+
+// fnvStart is the hash of nothing.
+const fnvStart, fnvPrime uint64 = 0xcbf29ce484222325, 0x100000001b3
+
+// fnv1a goes on with a hash. Unlike hash/fnv it needs no memory, and it is asked for every object.
+func fnv1a(hash uint64, text string) uint64 {
+	for i := range len(text) {
+		hash = (hash ^ uint64(text[i])) * fnvPrime
+	}
+	return hash
 }
 
 // afterAll is the end of a range that holds the last hash: 2^64.

@@ -109,8 +109,13 @@ type Config struct {
 	Verify Verify
 	// PlainList lists in pages instead of streaming the initial state.
 	PlainList bool
-	// Shard narrows every kind to the objects whose uids it holds; nil: all.
+	// Shard narrows every kind to the objects whose uids it holds; nil: all. An apiserver that can narrows lists and
+	// watches itself.
 	Shard *kubeapi.Range
+	// ShardRows has Shard hold names instead: see Holds.
+	ShardRows bool
+	// Metadata collects the metadata of objects alone, as PartialObjectMetadata.
+	Metadata bool
 }
 
 // Validate refuses a configuration that could not work.
