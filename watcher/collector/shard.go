@@ -3,30 +3,24 @@ package collector
 import (
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// Holds reports whether an object belongs to the shard. An object that is made again under its name has another uid,
-// and with that perhaps another shard: a row then has two writers, which storage must be able to tell apart. With
-// ShardRows the name decides, so that a row has one writer, but no apiserver can filter.
-func (c *Config) Holds(key object.Key, uid string) bool { return c.holds(key.Namespace, key.Name, uid) }
-
-func (c *Config) holds(namespace, name, uid string) bool {
-	switch {
-	case c.Shard == nil:
-		return true
-	case c.ShardRows:
-		return c.Shard.HoldsName(namespace, name)
-	}
-	return c.Shard.Holds(uid)
+// Holds reports whether an object belongs to the shard. One that is made again under its name has another uid: in shards
+// by uid a row of storage has several writers, which storage must be able to tell apart. By name or namespace it has one.
+func (c *Config) Holds(key object.Key, uid string) bool {
+	return c.Shard == nil || c.shard().Holds(key.Namespace, key.Name, uid)
 }
+
+func (c *Config) shard() kubeapi.Shard { return kubeapi.Shard{Range: *c.Shard, By: c.ShardBy} }
 
 // selector is the parameter shardSelector, empty where the apiserver is not to filter.
 func (c *Config) selector() string {
-	if c.Shard == nil || c.ShardRows {
+	if c.Shard == nil {
 		return ""
 	}
-	return c.Shard.String()
+	return c.shard().String()
 }
 
 // foreign is the check of objects that the apiserver shows: whether they are of another shard. Nil: none is.
@@ -34,8 +28,9 @@ func (c *Config) foreign(m *kindMetrics) func(*object.Meta) bool {
 	if c.Shard == nil {
 		return nil
 	}
+	shard := c.shard()
 	return func(o *object.Meta) bool {
-		if c.holds(o.Namespace, o.Name, o.UID) {
+		if shard.Holds(o.Namespace, o.Name, o.UID) {
 			return false
 		}
 		m.setSharded(false)

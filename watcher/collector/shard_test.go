@@ -3,6 +3,7 @@ package collector_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,11 +27,13 @@ func uidOf(half int, prefix string) string {
 	}
 }
 
-// nameOf is the name of an object of namespace a whose row is in a half.
-func nameOf(half int, prefix string) string {
+// keyOf is the key of an object that is in a half by name, by namespace and not by uid.
+func keyOf(half int, uid string) string {
 	for i := 0; ; i++ {
-		if name := fmt.Sprint(prefix, i); halves[half].HoldsName("a", name) {
-			return name
+		ns, name := fmt.Sprint("ns", i), fmt.Sprint("name", i)
+		holds := func(by kubeapi.By) bool { return (kubeapi.Shard{Range: halves[half], By: by}).Holds(ns, name, uid) }
+		if holds(kubeapi.ByName) && holds(kubeapi.ByNamespace) && !holds(kubeapi.ByUID) {
+			return ns + "/" + name
 		}
 	}
 }
@@ -39,8 +42,8 @@ func nameOf(half int, prefix string) string {
 // over, whether they come by a list or a watch, and the watch resumes behind those of other shards.
 func TestShardThatTheServerIgnores(t *testing.T) {
 	for _, plain := range []bool{false, true} {
-		for _, rows := range []bool{false, true} {
-			t.Run(fmt.Sprintf("plain=%t,rows=%t", plain, rows), func(t *testing.T) {
+		for _, by := range []kubeapi.By{"", kubeapi.ByUID, kubeapi.ByNamespace, kubeapi.ByName} {
+			t.Run(fmt.Sprintf("plain=%t,by=%s", plain, by), func(t *testing.T) {
 				t.Parallel()
 				api := newFakeAPI(t)
 				var mu sync.Mutex
@@ -55,14 +58,14 @@ func TestShardThatTheServerIgnores(t *testing.T) {
 					}
 					return false
 				}
-				own, foreign := "a/"+nameOf(0, "own"), "a/"+nameOf(1, "foreign")
-				u, f := uidOf(0, "u"), uidOf(1, "f")
-				if rows { // the name decides
-					u, f = f, u
+				u, f := uidOf(1, "u"), uidOf(0, "f")
+				own, foreign := keyOf(0, u), keyOf(1, f)
+				if by == "" || by == kubeapi.ByUID {
+					own, foreign, u, f = foreign, own, f, u
 				}
 				api.put("pods", own, u, "")
 				api.put("pods", foreign, f, "")
-				h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, Shard: &halves[0], ShardRows: rows,
+				h := start(t, api, collector.Config{Resources: []collector.Resource{pods}, Shard: &halves[0], ShardBy: by,
 					PlainList: plain, Verify: often})
 				h.expect("put Pod/" + own + " " + u)
 				api.put("pods", foreign, f, "")
@@ -91,10 +94,7 @@ func TestShardThatTheServerIgnores(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				want := halves[0].String()
-				if rows {
-					want = ""
-				}
+				want := map[kubeapi.By]string{"": halves[0].String(), kubeapi.ByUID: halves[0].String(), kubeapi.ByNamespace: strings.Replace(halves[0].String(), "uid", "namespace", 1)}[by]
 				if d := cmp.Diff(map[string]bool{want: true}, selectors); d != "" {
 					t.Errorf("selectors of requests (-want +got):\n%s", d)
 				}

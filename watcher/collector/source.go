@@ -54,7 +54,7 @@ type source struct {
 	conn      *connection
 	resource  Resource
 	namespace string
-	metadata  bool // ask for that alone
+	metadata  bool   // ask for that alone
 	idle      Config // WatchIdle, ListIdle, InitialIdle, and the shard
 	decoder   decoder
 	metrics   *kindMetrics
