@@ -311,8 +311,7 @@ func (t *table) counts() (of map[string]int, least int) {
 	of = map[string]int{}
 	for i := range t.shards {
 		if s := t.sight(ShardLease(t.cfg.Name, i)); s.left() > 0 {
-			member, _, _ := strings.Cut(s.spec.HolderIdentity, "#")
-			of[member]++
+			of[member(s.spec.HolderIdentity)]++
 		}
 	}
 	of[t.cfg.Identity] = len(t.held) - t.giving
@@ -352,13 +351,18 @@ func (t *table) take(ctx context.Context) error {
 	return nil
 }
 
-// try takes one shard if it may. Each holding has an identity of its own: what an earlier one has sent may still be
-// on its way.
+// holder is the identity of a holding, and member whose it is. Each holding has its own: what an earlier one of the
+// process has sent may still be on its way.
+func holder(member string, term int) string { return fmt.Sprintf("%s%04x", member, term&0xffff) }
+
+func member(holder string) string { return holder[:max(0, len(holder)-4)] }
+
+// try takes one shard if it may.
 func (t *table) try(ctx context.Context, i int) error {
 	t.terms++
 	c := t.cfg
 	c.Name = ShardLease(t.cfg.Name, i)
-	c.Identity = fmt.Sprintf("%s#%d", t.cfg.Identity, t.terms)
+	c.Identity = holder(t.cfg.Identity, t.terms)
 	h := &Holding{Shard: i}
 	c.Settling = func() time.Duration {
 		if h.Settling == nil {

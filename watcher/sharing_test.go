@@ -1,0 +1,280 @@
+package watcher
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/watchbench/watchbench/internal/cluster/clustertest"
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/leader"
+)
+
+// door is the replicas' way to a storage. It fails the test where two of them write a row at once, or an older version
+// comes after a newer one. A conditional one has shards by uid: there no two may write of a uid.
+type door struct {
+	*memoryStorage
+	t           *testing.T
+	conditional bool
+
+	mu      sync.Mutex
+	writing map[string]string          // guarded by mu; who writes a row, or uid, now
+	latest  map[string]uint64          // guarded by mu; version of a row
+	uids    map[string]string          // guarded by mu; of a row
+	gone    map[string]bool            // guarded by mu; uids that were deleted
+	writers map[string]map[string]bool // guarded by mu; of a row
+	writes  int                        // guarded by mu
+}
+
+func newDoor(t *testing.T, conditional bool) *door {
+	return &door{memoryStorage: newMemoryStorage(t), t: t, conditional: conditional, writing: map[string]string{},
+		latest: map[string]uint64{}, uids: map[string]string{}, gone: map[string]bool{}, writers: map[string]map[string]bool{}}
+}
+
+// of is the address for a replica.
+func (d *door) of(replica string) string {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet || strings.Contains(r.URL.Path, "K8sWatchState") {
+			d.serve(w, r)
+			return
+		}
+		d.write(replica, w, r)
+	}))
+	d.t.Cleanup(s.Close)
+	return s.URL
+}
+
+func (d *door) write(replica string, w http.ResponseWriter, r *http.Request) {
+	row := path.Base(path.Dir(path.Dir(r.URL.Path))) + "/" + path.Base(path.Dir(r.URL.Path)) + "/" + path.Base(r.URL.Path)
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var put struct{ Data metav1.PartialObjectMetadata }
+	if r.Method == http.MethodPut {
+		err = errors.Join(err, json.Unmarshal(body, &put))
+	}
+	if err != nil {
+		d.t.Error(err)
+	}
+	uid := cmp.Or(r.URL.Query().Get("data.metadata.uid"), string(put.Data.UID))
+	if d.conditional && uid == "" {
+		d.t.Errorf("%s deletes %s whoever has written it", replica, row)
+	}
+	what := row
+	if d.conditional {
+		what += " " + uid
+	}
+	d.mu.Lock()
+	if other, busy := d.writing[what]; busy {
+		d.t.Errorf("%s and %s write %s at once", replica, other, what)
+	}
+	d.writing[what] = replica
+	if d.writers[row] == nil {
+		d.writers[row] = map[string]bool{}
+	}
+	d.writers[row][replica] = true
+	d.writes++
+	d.mu.Unlock()
+	time.Sleep(time.Duration(rand.N(int64(5 * time.Millisecond))))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.writing, what)
+	v, _ := strconv.ParseUint(put.Data.ResourceVersion, 10, 64)
+	switch {
+	case r.Method == http.MethodDelete && d.conditional:
+		if d.gone[uid] = true; d.uids[row] != uid {
+			_, _ = io.WriteString(w, `{"result":true,"code":0,"message":"success","data":{}}`)
+			return
+		}
+		delete(d.uids, row)
+	case r.Method == http.MethodDelete:
+	case d.conditional && (d.gone[uid] || v < d.latest[row]):
+		w.WriteHeader(http.StatusConflict)
+		_, _ = io.WriteString(w, `{"result":false,"code":1405082,"message":"stale","data":{}}`)
+		return
+	case v < d.latest[row]:
+		d.t.Errorf("%s: %s has version %d after %d", replica, row, v, d.latest[row])
+	default:
+		d.latest[row], d.uids[row] = v, uid
+	}
+	d.serve(w, r)
+}
+
+// sharingReplica runs one that divides by four, with short Leases.
+func sharingReplica(t *testing.T, env *clustertest.Env, ns, storage string, by kubeapi.By) (*Watcher, func()) {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Default.ClusterID = "BCS-K8S-90001"
+	cfg.BCS.CustomStorageEndpoints = config.List{storage}
+	cfg.WatchResource.DisableNetService = true
+	cfg.BCS.DrainTimeout = config.Duration(time.Second)
+	cfg.K8s.Kubeconfig = env.Kubeconfig
+	cfg.Port, cfg.MetricPort = freePort(t), freePort(t)
+	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace, cfg.Shards = true, ns, 4
+	cfg.ShardBy, cfg.BCS.Conditional = by, by == kubeapi.ByUID
+	w, err := New(cfg, config.Filter{K8sResourceWhiteList: []string{"v1", "apps/v1"}}, Settings{Logger: NewLogger(t.Output(), 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := w.election()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.LeaseDuration, c.RenewDeadline, c.RetryPeriod, c.RequestTimeout = 3*time.Second, 2*time.Second, 200*time.Millisecond, 900*time.Millisecond
+	if w.sharing.group, err = leader.NewGroup(c, 4, env.Config, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.Run(ctx) }()
+	stop := sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return w, stop
+}
+
+// TestShardsUnderChurn: replicas come and go while objects are made, changed, deleted and made again under their names.
+// Each row has one writer at a time and its versions in order, and in the end storage has what the cluster has.
+func TestShardsUnderChurn(t *testing.T) {
+	env := clustertest.Start(t)
+	for by, changes := range map[kubeapi.By]int{kubeapi.ByName: 20, kubeapi.ByUID: 8} {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			shardsUnderChurn(t, env, by, changes)
+		})
+	}
+}
+
+func shardsUnderChurn(t *testing.T, env *clustertest.Env, by kubeapi.By, changes int) {
+	client, ns, d := kubernetes.NewForConfigOrDie(env.Config), clustertest.Namespace(t, env.Config), newDoor(t, by == kubeapi.ByUID)
+	maps := client.CoreV1().ConfigMaps(ns)
+	churning, end := context.WithCancel(t.Context())
+	defer end()
+	var churn sync.WaitGroup
+	for part := range 4 {
+		churn.Go(func() {
+			for i := 0; churning.Err() == nil; i++ {
+				name := fmt.Sprintf("cm-%d-%d", part, rand.N(10))
+				cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string]string{"i": strconv.Itoa(i)}}
+				switch rand.N(4) { // what is there or is not there is an error, which is none
+				case 0:
+					_ = maps.Delete(churning, name, metav1.DeleteOptions{})
+				case 1:
+					_ = maps.Delete(churning, name, metav1.DeleteOptions{})
+					_, _ = maps.Create(churning, cm, metav1.CreateOptions{})
+				case 2:
+					_, _ = maps.Create(churning, cm, metav1.CreateOptions{})
+				default:
+					_, _ = maps.Update(churning, cm, metav1.UpdateOptions{})
+				}
+				time.Sleep(20 * time.Millisecond)
+			}
+		})
+	}
+	type running struct {
+		w    *Watcher
+		stop func()
+	}
+	var all []running
+	began := 0
+	join := func() {
+		began++
+		w, stop := sharingReplica(t, env, ns, d.of(fmt.Sprint("replica ", began)), by)
+		all = append(all, running{w, stop})
+	}
+	held := func() (sum int) {
+		for _, r := range all {
+			sum += r.w.sharing.group.Held()
+		}
+		return sum
+	}
+	settled := func() bool { // with a difference of one at most
+		least, most := 4, 0
+		for _, r := range all {
+			n := r.w.sharing.group.Held()
+			least, most = min(least, n), max(most, n)
+		}
+		return held() == 4 && most-least <= 1
+	}
+	join()
+	eventually(t, "one has all", func() bool { return held() == 4 })
+	for range changes {
+		switch {
+		case len(all) == 1 || len(all) < 3 && rand.N(2) == 0:
+			join()
+		default:
+			i := rand.N(len(all))
+			all[i].stop()
+			all = append(all[:i], all[i+1:]...)
+		}
+		if rand.N(3) == 0 {
+			eventually(t, "the shards are divided evenly", settled)
+		} else {
+			time.Sleep(time.Duration(rand.N(int64(2 * time.Second))))
+		}
+	}
+	end()
+	churn.Wait()
+	eventually(t, "the shards are divided evenly", settled)
+	eventually(t, "all are ready", func() bool {
+		for _, r := range all {
+			if r.w.ready() != nil {
+				return false
+			}
+		}
+		return true
+	})
+	eventually(t, "storage has what the cluster has", func() bool {
+		list, err := maps.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.memoryStorage.mu.Lock()
+		defer d.memoryStorage.mu.Unlock()
+		n := 0
+		for row := range d.rows {
+			if strings.HasPrefix(row, "ConfigMap/"+ns+"/cm-") {
+				n++
+			}
+		}
+		for _, cm := range list.Items {
+			row := d.rows["ConfigMap/"+ns+"/"+cm.Name]
+			if strings.HasPrefix(cm.Name, "cm-") {
+				n--
+				if !strings.Contains(string(row), fmt.Sprintf("%q", cm.ResourceVersion)) || !strings.Contains(string(row), string(cm.UID)) {
+					return false
+				}
+			}
+		}
+		return n == 0
+	})
+	many := 0
+	for _, writers := range d.writers {
+		many += min(len(writers)-1, 1)
+	}
+	if d.writes < 200 || many < 10 {
+		t.Errorf("%d writes, %d rows with several writers: too little to judge", d.writes, many)
+	}
+}
