@@ -19,14 +19,17 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/leader"
+	"github.com/watchbench/watchbench/watcher/object"
 )
 
 // door is the replicas' way to a storage. It fails the test where two of them write a row at once, or an older version
@@ -277,4 +280,93 @@ func shardsUnderChurn(t *testing.T, env *clustertest.Env, by kubeapi.By, changes
 	if d.writes < 200 || many < 10 {
 		t.Errorf("%d writes, %d rows with several writers: too little to judge", d.writes, many)
 	}
+}
+
+// TestShards: two replicas share four shards. Each Pod names its workload, wherever its ReplicaSet is; the series of a
+// shard carry its number and go with it; all rows are there once.
+func TestShards(t *testing.T) {
+	env := clustertest.Start(t)
+	client, ns, d := kubernetes.NewForConfigOrDie(env.Config), clustertest.Namespace(t, env.Config), newDoor(t, false)
+	controller := true
+	for i := range 12 {
+		rs := &appsv1.ReplicaSet{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("web-", i), OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "apps/v1", Kind: "Deployment", Name: fmt.Sprint("deployment-", i), UID: "1", Controller: &controller}}},
+			Spec: appsv1.ReplicaSetSpec{
+				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
+				Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}},
+					Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
+			},
+		}
+		rs = must[*appsv1.ReplicaSet](t)(client.AppsV1().ReplicaSets(ns).Create(t.Context(), rs, metav1.CreateOptions{}))
+		must[*corev1.Pod](t)(client.CoreV1().Pods(ns).Create(t.Context(), &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("pod-", i), OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: rs.Name, UID: rs.UID, Controller: &controller}}},
+			Spec: rs.Spec.Template.Spec,
+		}, metav1.CreateOptions{}))
+	}
+	a, _ := sharingReplica(t, env, ns, d.of("a"), kubeapi.ByName)
+	eventually(t, "one is ready with all", func() bool { return a.sharing.group.Held() == 4 && a.ready() == nil })
+	series := func(w *Watcher) (byShard map[string]int) {
+		families, err := w.gatherer().Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		byShard = map[string]int{}
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				for _, l := range m.GetLabel() {
+					if l.GetName() == "shard" {
+						byShard[l.GetValue()+" "+f.GetName()]++
+					}
+				}
+			}
+		}
+		return byShard
+	}
+	has := func(w *Watcher) (all string) {
+		for shard := range 4 {
+			if series(w)[fmt.Sprint(shard, " ", metric.ServerSharded)] > 0 {
+				all += fmt.Sprint(shard)
+			}
+		}
+		return all
+	}
+	if got := has(a); got != "0123" {
+		t.Errorf("series of shards %q, want all", got)
+	}
+	b, stopB := sharingReplica(t, env, ns, d.of("b"), kubeapi.ByName)
+	eventually(t, "two are ready with half each", func() bool {
+		return a.sharing.group.Held() == 2 && b.sharing.group.Held() == 2 && a.ready() == nil && b.ready() == nil
+	})
+	if all := has(a) + has(b); len(all) != 4 || strings.Trim(all, "0123") != "" || len(has(a)) != 2 {
+		t.Errorf("series of shards %q and %q, want each once", has(a), has(b))
+	}
+	foreign := 0
+	for _, w := range []*Watcher{a, b} {
+		for _, one := range w.sharing.held() {
+			for i := range 12 {
+				pod := object.Key{Kind: kindPod, Namespace: ns, Name: fmt.Sprint("pod-", i)}
+				above := object.Key{Kind: kindReplicaSet, Namespace: ns, Name: fmt.Sprint("web-", i)}
+				_, cached := one.collector.Get(pod)
+				if _, also := one.collector.Get(above); cached && !also {
+					foreign++
+				}
+			}
+		}
+	}
+	if foreign == 0 {
+		t.Error("each ReplicaSet is in its Pod's shard: nothing to judge")
+	}
+	eventually(t, "each Pod names its workload", func() bool {
+		for i := range 12 {
+			row, _ := d.get(fmt.Sprintf("Pod/%s/pod-%d", ns, i))
+			if !strings.Contains(row, fmt.Sprintf(`"%s":"deployment-%d"`, workloadName, i)) {
+				return false
+			}
+		}
+		return true
+	})
+	stopB()
+	eventually(t, "one is ready with all", func() bool { return a.sharing.group.Held() == 4 && a.ready() == nil })
 }
