@@ -97,8 +97,8 @@ func (s Shard) String() string {
 var shardRange = regexp.MustCompile(`^\s*shardRange\(\s*object\.metadata\.(uid|namespace)\s*,\s*` +
 	`(['"])0x([0-9a-f]{16})(['"])\s*,\s*(['"])(0x1?[0-9a-f]{16})(['"])\s*\)\s*$`)
 
-// ParseShard reads a shardSelector of one range; several, which an apiserver takes, are refused. The error is an internal
-// one, as that of an apiserver is.
+// ParseShard reads a shardSelector of one range; several, which an apiserver takes, are refused. The error is an
+// internal one, as that of an apiserver is.
 func ParseShard(text string) (s Shard, err error) {
 	m := shardRange.FindStringSubmatch(text)
 	if m == nil || m[2] != m[4] || m[5] != m[7] {
