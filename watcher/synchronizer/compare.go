@@ -22,6 +22,7 @@ type suspect struct {
 	proven   bool
 	expected expected // when that was so
 	leftover bool     // no object is expected
+	row      string   // in shards by uid: the record's uid
 	newer    bool     // the record is newer than the object
 	missing  bool     // there is no record
 	version  uint64   // of the record, 0: none, or no number
@@ -184,6 +185,9 @@ func (s *Synchronizer) repair(ctx context.Context, x suspect) error {
 	}
 	if x.uid != "" {
 		return s.set.Cache.Remove(ctx, x.Key, x.uid)
+	}
+	if s.cfg.Shard != nil && s.cfg.Shard.ByUID {
+		return s.set.Cache.RepairRow(ctx, x.Key, cmp.Or(x.row, x.expected.uid))
 	}
 	return s.set.Cache.Repair(ctx, x.Key)
 }

@@ -171,6 +171,18 @@ func (w *world) ExpectedKeys(kind string) []object.Key {
 	return out
 }
 
+// RepairRow removes only what has the uid.
+func (w *world) RepairRow(ctx context.Context, k object.Key, uid string) error {
+	w.mu.Lock()
+	m, err := object.Scan([]byte(w.records[k]))
+	_, cached := w.cache[k]
+	w.mu.Unlock()
+	if !cached && (err != nil || m.UID != uid) {
+		return nil
+	}
+	return w.Repair(ctx, k)
+}
+
 func (w *world) Repair(_ context.Context, k object.Key) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
