@@ -28,7 +28,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	}
 	setup := party.GeneratorSetup{
 		Bins: c.r.opts.Binaries, Driver: c.s.Load.Driver, Logs: c.logs, Cell: c.dir,
-		Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Kubeconfig: c.apiserver(),
+		Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Shards: c.s.Load.Shards, Kubeconfig: c.apiserver(),
 	}
 	if c.s.Simulated() { // it is the apiserver, too
 		setup.Simulate, setup.Speed, setup.Trace = true, c.s.Speed(), c.s.Cluster.Replay.Trace
@@ -264,7 +264,7 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.readers.Go(); err != nil {
 		return err
 	}
-	if err := c.generator.Tell("go"); err != nil {
+	if err := c.generator.Go(); err != nil {
 		return err
 	}
 	if err := c.follow(ctx); err != nil {
@@ -273,7 +273,7 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.readers.Halt(ctx); err != nil {
 		return err
 	}
-	c.record.Planned = c.planned()
+	c.record.Planned, c.record.Generators = c.planned(), c.generator.Runs()
 	if c.record.LoadFinished = c.generator.Said(party.PhaseLoaded).Finished; c.record.LoadFinished == 0 {
 		c.record.LoadFinished = time.Now().UnixNano()
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 var nameForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -53,6 +54,9 @@ func (s *Scenario) validateLoad() error {
 	if s.Load.Driver == DriverK6 && s.Simulated() {
 		return bad("load.driver", "use the engine, or another provider",
 			"k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderSimulated)
+	}
+	if l := s.Load; l.Model == result.ModelClosed && l.Threads > 0 && l.Generators() > l.Threads {
+		return bad("load.shards", "use at most as many as threads", "%d generators for %d threads", l.Shards, l.Threads)
 	}
 	err := s.Load.Validate()
 	if fe, ok := errors.AsType[*strictyaml.FieldError](err); ok {
