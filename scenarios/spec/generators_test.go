@@ -30,7 +30,7 @@ func TestGenerators(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			f, err := Format{}.Parse("x.yaml", []byte(tc.text))
 			if tc.path != "" {
-				if bad := (*Error)(nil); !errors.As(err, &bad) || bad.Path != tc.path || bad.Remedy == "" {
+				if bad := (*Error)(nil); !errors.As(err, &bad) || bad.Field != tc.path || bad.Remedy == "" {
 					t.Fatalf("%v, want an error of %s", err, tc.path)
 				}
 				return
