@@ -53,15 +53,15 @@ func (e *Engine) define(ctx context.Context) error {
 // served returns once the custom resource is served.
 func (e *Engine) served(ctx context.Context) error {
 	widgets := e.client.meta.Resource(resource(shape.KindWidget))
-	return e.poll(ctx, "the apiserver to serve "+definition(nil).GetName(), func(ctx context.Context) error {
+	return e.poll(ctx, servedLimit, "the apiserver to serve "+definition(nil).GetName(), func(ctx context.Context) error {
 		_, err := widgets.List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
 }
 
-// poll repeats a question until it has no error, at most for servedLimit.
-func (e *Engine) poll(ctx context.Context, what string, ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, servedLimit)
+// poll repeats a question until it has no error.
+func (e *Engine) poll(ctx context.Context, limit time.Duration, what string, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		err := ask(ctx)

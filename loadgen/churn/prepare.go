@@ -82,7 +82,7 @@ func (e *Engine) awaitGround(ctx context.Context) error {
 	accounts := corev1.SchemeGroupVersion.WithResource("serviceaccounts")
 	err := each(ctx, upTo(e.cfg.Namespaces), func(ctx context.Context, i int) error {
 		name := e.cfg.NamespaceName(i)
-		return e.poll(ctx, "namespace "+name+" of the first shard", func(ctx context.Context) error {
+		return e.poll(ctx, servedLimit, "namespace "+name+" of the first shard", func(ctx context.Context) error {
 			_, err := e.client.meta.Resource(accounts).Namespace(name).Get(ctx, "default", metav1.GetOptions{})
 			return err
 		})

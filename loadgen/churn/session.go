@@ -67,6 +67,15 @@ type Driven interface {
 
 var _ Driven = (*Engine)(nil)
 
+// gatherer is a Driven that, without a controlling process, begins and ends together with those that send other parts
+// of its plan.
+type gatherer interface {
+	Gather(context.Context) (time.Time, error)
+	Disperse(context.Context) error
+}
+
+var _ gatherer = (*Engine)(nil)
+
 // Session drives a load in step with another process: it reports its phases as lines and waits for some, if asked.
 type Session struct {
 	engine Driven
@@ -113,7 +122,11 @@ func (s *Session) upToLoaded(ctx, beatCtx context.Context, background *sync.Wait
 	}
 	s.say(line{Phase: "ready"})
 	if !s.s.Wait {
-		return s.load(ctx, nil, "")
+		err := s.load(ctx, nil, "")
+		if g, ok := s.engine.(gatherer); ok {
+			err = errors.Join(err, g.Disperse(ctx))
+		}
+		return err
 	}
 	in := newLines(s.s.In)
 	goAhead, err := in.next(ctx)
@@ -144,6 +157,9 @@ func (s *Session) load(ctx context.Context, in *lines, goAhead string) (err erro
 		}
 	}
 	at, err := startOf(goAhead)
+	if g, ok := s.engine.(gatherer); ok && in == nil {
+		at, err = g.Gather(ctx)
+	}
 	if err == nil {
 		err = lifecycle.Pause(ctx, time.Until(at))
 	}

@@ -3,10 +3,13 @@ package churn_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -231,5 +234,66 @@ func same[V comparable](t *testing.T, what string, one, four map[string]V) {
 	}
 	if len(one) != len(four) {
 		t.Errorf("%s: %d and %d", what, len(one), len(four))
+	}
+}
+
+// TestShardsMeet: without a controlling process, none begins before all are ready, and the namespaces stay until all
+// are done.
+func TestShardsMeet(t *testing.T) {
+	const n = 3
+	env := clustertest.Start(t).Config
+	cfg := config(t)
+	cfg.Threads, cfg.Operations, cfg.Prefill = 3, 90, 30
+	p, err := plan.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var logs [n]memoryLog
+	var running sync.WaitGroup
+	for i := range n {
+		engine, err := churn.New(p.Part(plan.Shard{Index: i + 1, Of: n}), churn.Settings{REST: env, Log: &logs[i], RequestTimeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := oplog.Create(filepath.Join(t.TempDir(), "unused"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		running.Go(func() {
+			defer engine.Close()
+			err := churn.NewSession(engine, cfg, churn.SessionSettings{Out: io.Discard, Log: file}).Run(t.Context())
+			if err = errors.Join(err, file.Close()); err != nil {
+				t.Errorf("shard %d: %v", i+1, err)
+			}
+		})
+	}
+	running.Wait()
+	var ready, began, ended, removed []int64
+	for i := range logs {
+		first, last := int64(math.MaxInt64), int64(0)
+		for _, r := range logs[i].records {
+			switch {
+			case r.Phase == oplog.PhaseLoad && r.Thread >= 0:
+				first, last = min(first, r.Started), max(last, r.Finished)
+			case r.Kind == "Pod" && r.Phase == oplog.PhasePrepare:
+				ready = append(ready, r.Finished)
+			case r.Kind == "Namespace" && r.Type == oplog.TypeDelete:
+				removed = append(removed, r.Started)
+			}
+		}
+		began, ended = append(began, first), append(ended, last)
+	}
+	if len(ready) != 30 || len(removed) != cfg.Namespaces || slices.Contains(ended, 0) {
+		t.Fatalf("%d pods were prepared, %d namespaces removed, loads ended at %d", len(ready), len(removed), ended)
+	}
+	if slices.Min(began) < slices.Max(ready) {
+		t.Errorf("a shard began %s before all were ready", time.Duration(slices.Max(ready)-slices.Min(began)))
+	}
+	if slices.Min(removed) < slices.Max(ended) {
+		t.Errorf("a namespace was removed %s before all were done", time.Duration(slices.Max(ended)-slices.Min(removed)))
+	}
+	left, err := kubernetes.NewForConfigOrDie(env).CoreV1().Nodes().List(t.Context(), metav1.ListOptions{LabelSelector: churn.RunLabel + "=" + cfg.RunID})
+	if err != nil || len(left.Items) > 0 {
+		t.Errorf("%d nodes are left, %v", len(left.Items), err)
 	}
 }

@@ -187,7 +187,7 @@ func (e *Engine) deleteOne(ctx context.Context, o outside, uid types.UID) error 
 	if err != nil || others || o.kind != kindDefinition {
 		return err
 	}
-	return e.poll(ctx, "its end", func(ctx context.Context) error {
+	return e.poll(ctx, servedLimit, "its end", func(ctx context.Context) error {
 		if _, err := client.Get(ctx, o.name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return errors.New("it is still there")
 		}

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/big"
+	"strings"
+
+	"go.k6.io/k6/lib"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -16,6 +20,7 @@ type Options struct {
 	Context    string      `json:"context"`    // of the kubeconfig; "" is its current one
 	OpLog      string      `json:"opLog"`      // path of the op log to write; a file that is there must be one
 	Wait       bool        `json:"wait"`       // as churn --wait does: for lines on standard input
+	Shard      string      `json:"shard"`      // of the plan, as I/N; "" is k6's execution segment
 	Plan       plan.Config `json:"-"`
 }
 
@@ -49,10 +54,41 @@ func parseOptions(arg any) (o Options, err error) {
 		err = errors.New("kubeconfig is missing")
 	case o.OpLog == "":
 		err = errors.New("opLog is missing")
-	default:
+	case o.Shard == "":
 		return o, nil
+	default:
+		if _, err = plan.ParseShard(o.Shard); err == nil {
+			return o, nil
+		}
 	}
 	return o, fmt.Errorf("%w: %w", ErrOptions, err)
+}
+
+// segmentShard is the shard that an execution segment, such as k6-operator gives each runner, stands for: one of equal
+// parts.
+func segmentShard(segment *lib.ExecutionSegment) (plan.Shard, error) {
+	if segment == nil {
+		return plan.Shard{}, nil
+	}
+	var from, to big.Rat
+	begin, end, _ := strings.Cut(segment.String(), ":")
+	_, ok1 := from.SetString(begin)
+	_, ok2 := to.SetString(end)
+	length := to.Sub(&to, &from)
+	if !ok1 || !ok2 || length.Sign() <= 0 {
+		return plan.Shard{}, fmt.Errorf("%w: the execution segment %s", ErrOptions, segment)
+	}
+	of := new(big.Rat).Inv(length)
+	index := from.Quo(&from, length)
+	if !of.IsInt() || !index.IsInt() {
+		return plan.Shard{}, fmt.Errorf("%w: the execution segment %s is not one of equal parts, such as 1/4:1/2", ErrOptions,
+			segment)
+	}
+	s, err := plan.ParseShard(fmt.Sprintf("%s/%s", index.Add(index, big.NewRat(1, 1)).Num(), of.Num()))
+	if err != nil {
+		err = fmt.Errorf("%w: the execution segment %s: %w", ErrOptions, segment, err)
+	}
+	return s, err
 }
 
 // readPlan takes a path, or an object with the fields of a plan file.
