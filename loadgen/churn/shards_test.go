@@ -261,6 +261,9 @@ func TestShardsMeet(t *testing.T) {
 		}
 		running.Go(func() {
 			defer engine.Close()
+			if i == n-1 {
+				time.Sleep(4 * time.Second) // longer than what the others could begin in, without this one
+			}
 			err := churn.NewSession(engine, cfg, churn.SessionSettings{Out: io.Discard, Log: file}).Run(t.Context())
 			if err = errors.Join(err, file.Close()); err != nil {
 				t.Errorf("shard %d: %v", i+1, err)

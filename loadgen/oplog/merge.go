@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/watchbench/watchbench/internal/ndjson"
@@ -38,12 +39,8 @@ func Merge(path string, parts []string) (cut []int, err error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("merging op logs: %w", err), os.Remove(temporary))
 	}
-	isCut := map[int]bool{}
-	for _, i := range cut {
-		isCut[i] = true
-	}
 	for i, part := range parts {
-		if !isCut[i] {
+		if !slices.Contains(cut, i) {
 			err = errors.Join(err, os.Remove(part))
 		}
 	}

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
-	"strings"
+	"math"
 
 	"go.k6.io/k6/lib"
 
@@ -70,25 +69,15 @@ func segmentShard(segment *lib.ExecutionSegment) (plan.Shard, error) {
 	if segment == nil {
 		return plan.Shard{}, nil
 	}
-	var from, to big.Rat
-	begin, end, _ := strings.Cut(segment.String(), ":")
-	_, ok1 := from.SetString(begin)
-	_, ok2 := to.SetString(end)
-	length := to.Sub(&to, &from)
-	if !ok1 || !ok2 || length.Sign() <= 0 {
-		return plan.Shard{}, fmt.Errorf("%w: the execution segment %s", ErrOptions, segment)
+	of := int(math.Round(1 / segment.FloatLength()))
+	for i := 0; i < of && of <= plan.MaxShards; i++ {
+		part, err := lib.NewExecutionSegmentFromString(fmt.Sprintf("%d/%d:%d/%d", i, of, i+1, of))
+		if err == nil && part.Equal(segment) {
+			return plan.ParseShard(fmt.Sprintf("%d/%d", i+1, of))
+		}
 	}
-	of := new(big.Rat).Inv(length)
-	index := from.Quo(&from, length)
-	if !of.IsInt() || !index.IsInt() {
-		return plan.Shard{}, fmt.Errorf("%w: the execution segment %s is not one of equal parts, such as 1/4:1/2", ErrOptions,
-			segment)
-	}
-	s, err := plan.ParseShard(fmt.Sprintf("%s/%s", index.Add(index, big.NewRat(1, 1)).Num(), of.Num()))
-	if err != nil {
-		err = fmt.Errorf("%w: the execution segment %s: %w", ErrOptions, segment, err)
-	}
-	return s, err
+	return plan.Shard{}, fmt.Errorf("%w: the execution segment %s is not one of up to %d equal parts, such as 1/4:1/2",
+		ErrOptions, segment, plan.MaxShards)
 }
 
 // readPlan takes a path, or an object with the fields of a plan file.
