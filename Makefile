@@ -66,6 +66,11 @@ image: ## build the images k8s-watch:dev and storagemock:dev with Docker (IMAGES
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(BIN)/image/ ./cmd/k8s-watch ./cmd/storagemock
 	for name in k8s-watch storagemock; do docker build -q -f deploy/Dockerfile --target $$name -t $$name:$(IMAGES) $(BIN)/image || exit 1; done
 
+.PHONY: k6-image
+k6-image: ## build the image k6:dev for deploy/load with Docker (IMAGES=tag)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(BIN)/image/ ./cmd/k6
+	docker build -q -f deploy/Dockerfile --target k6 -t k6:$(IMAGES) $(BIN)/image
+
 .PHONY: deploy-test
 deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs Docker and a kind node image)
 	$(GO) test ./deploy -run TestOnKind -kind -count=1 -timeout 20m -v

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/internal/userfile"
+	"github.com/watchbench/watchbench/loadgen/oplog"
+	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
@@ -15,20 +22,63 @@ import (
 )
 
 func checkCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "check DIR",
+	var into string
+	cmd := &cobra.Command{
+		Use:   "check DIR | check --merge OPLOG PART...",
 		Short: "Recompute the results and checks of a saved run",
 		Long: `Recompute figures, checks and the fault matrix from a saved folder, without a cluster:
 results.json of a run; matrix.json of a matrix, and results.json of each of its runs. A
 missing file is written; an existing one is compared, and differences are listed. For the
 folder of a single cell, only its checks are shown.
 
+With --merge, the op logs that several generators wrote become one, and are removed.
+
 Exit code 3 if a check that the scenario expects to pass, a threshold or an asserted
 cell of the matrix fails, or if a file differs from the record; 5 if a cell is invalid,
 or missing because the run was interrupted.`,
-		Args: needArgs(1, 1, "the folder of a run, of a matrix or of a cell"),
-		RunE: func(cmd *cobra.Command, args []string) error { return recheck(cmd, args[0]) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if into != "" {
+				return needArgs(1, plan.MaxShards, "the op logs of generators")(cmd, args)
+			}
+			return needArgs(1, 1, "the folder of a run, of a matrix or of a cell")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if into != "" {
+				return mergeOps(cmd.OutOrStdout(), into, args)
+			}
+			return recheck(cmd, args[0])
+		},
 	}
+	cmd.Flags().StringVar(&into, "merge", "", "make this op log of those that several generators wrote, the arguments")
+	return cmd
+}
+
+// mergeOps makes one op log of parts, and says who wrote how much.
+func mergeOps(out io.Writer, into string, parts []string) error {
+	if err := userfile.CheckOutputs(oplog.Output("--merge", into)); err != nil {
+		return badinput.Wrap(err)
+	}
+	cut, err := oplog.Merge(into, parts)
+	if err != nil {
+		return badinput.Wrap(err)
+	}
+	byShard := map[int]int{}
+	for r, err := range oplog.ReadFile(into) {
+		if err != nil {
+			return err
+		}
+		if r.Phase == oplog.PhaseLoad && !r.Bystander && r.Type != oplog.TypeHeartbeat && r.OK() {
+			byShard[r.Shard]++
+		}
+	}
+	for _, shard := range slices.Sorted(maps.Keys(byShard)) {
+		fmt.Fprintf(out, "generator %d: %s\n", shard, units.Count(byShard[shard], "operation"))
+	}
+	for _, i := range cut {
+		err = errors.Join(err, fmt.Errorf("%s has no end mark, as of a generator that was killed: it is kept, and what it "+
+			"has is in %s", parts[i], into))
+	}
+	return err
 }
 
 func recheck(cmd *cobra.Command, dir string) error {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/render"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess/assesstest"
@@ -132,5 +135,58 @@ func TestReportMatrix(t *testing.T) {
 	}
 	if _, _, code, err := invoke(t, "report", dir, "--format", "csv"); code != exitInput || !strings.Contains(err.Error(), "a matrix, which has no format csv; use table, json, md or html") {
 		t.Errorf("%d, %v", code, err)
+	}
+}
+
+// TestCheckMerge: the op logs of shards become one; of one that was cut, what it has, and the exit code says so.
+func TestCheckMerge(t *testing.T) {
+	dir := t.TempDir()
+	into, parts := filepath.Join(dir, "ops"), []string{}
+	for i := range 2 {
+		parts = append(parts, filepath.Join(dir, fmt.Sprint("part", i)))
+		w, err := oplog.Create(parts[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Append(oplog.Record{ID: int64(i + 1), Shard: i + 1, Phase: oplog.PhaseLoad, Status: 201, Kind: "Pod", Name: "p", Type: oplog.TypeCreate, Finished: int64(10 - i)})
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	merge := func() (string, int, error) {
+		out, _, code, err := invoke(t, append([]string{"check", "--merge", into}, parts...)...)
+		return out, code, err
+	}
+	if out, code, err := merge(); code != exitOK || out != "generator 1: 1 operation\ngenerator 2: 1 operation\n" {
+		t.Fatalf("exit code %d, %v, %s", code, err, out)
+	}
+	var ids []int64
+	for r, err := range oplog.ReadFile(into) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	if !slices.Equal(ids, []int64{2, 1}) {
+		t.Errorf("merged %d", ids)
+	}
+	parts = parts[:1]
+	if err := os.WriteFile(parts[0], []byte(`{"id":7,"phase":"load","type":"create","thread":0,"kind":"Pod","name":"p","intended":1,"started":1,"finished":1,"status":201}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, code, err := merge(); code != exitError || err == nil || !strings.Contains(err.Error(), parts[0]+" has no end mark") {
+		t.Errorf("cut: exit code %d, %v", code, err)
+	}
+	notes := filepath.Join(dir, "notes")
+	if err := os.WriteFile(notes, []byte("important\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{into}, {into, filepath.Join(dir, "none")}, {notes, into}, {into, notes}} {
+		if _, _, code, err := invoke(t, append([]string{"check", "--merge"}, args...)...); code != exitInput {
+			t.Errorf("%q: exit code %d, %v", args, code, err)
+		}
+	}
+	if text, err := os.ReadFile(notes); string(text) != "important\n" {
+		t.Errorf("%q, %v", text, err)
 	}
 }

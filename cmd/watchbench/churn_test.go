@@ -55,6 +55,8 @@ func TestChurnBadInput(t *testing.T) {
 		{"bad plan", []string{"--plan", bad, "--kubeconfig", dead, "--oplog", oplog}, terminal.ExitUsage, bad + ":5: speed: unknown field"},
 		{"kubeconfig over somebody's", []string{"--plan", open, "--oplog", oplog, "--simulate", dead}, terminal.ExitUsage, "--simulate: " + dead + " is there and is no kubeconfig of a simulated apiserver"},
 		{"op log over the plan", []string{"--plan", good, "--kubeconfig", dead, "--oplog", good}, terminal.ExitUsage, "--oplog: " + good + " is there and is no op log, so it is not overwritten"},
+		{"no shard", []string{"--shard", "5/4"}, terminal.ExitUsage, `"5/4" is not a shard; use I/N`},
+		{"a shard of a simulation", []string{"--plan", open, "--oplog", oplog, "--simulate", oplog + ".kc", "--shard", "1/2"}, terminal.ExitUsage, "--simulate: the simulated apiserver is in one process with its load; leave --shard out"},
 		{"unreachable apiserver", []string{"--plan", good, "--kubeconfig", dead, "--oplog", oplog}, terminal.ExitError, "reaching the apiserver at http://127.0.0.1:1"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -101,7 +101,7 @@ func (e *Engine) settle(op plan.Op, st *object, a answer, started int64) {
 
 // recordGone logs the deletion of an object that is gone when an operation on it is given up.
 func (e *Engine) recordGone(ctx context.Context, op plan.Op, st *object) {
-	if op.Type == oplog.TypeCreate {
+	if op.Type == oplog.TypeCreate || st.uid == "" { // another shard's hot pod: it records what becomes of it
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
@@ -111,7 +111,7 @@ func (e *Engine) recordGone(ctx context.Context, op plan.Op, st *object) {
 		return
 	}
 	version, since := st.last()
-	e.log.Append(oplog.Record{
+	e.append(oplog.Record{
 		ID: e.freeID(), Phase: oplog.PhaseOutside, Type: oplog.TypeDelete, Thread: plan.ThreadNone,
 		Kind: st.kind, Namespace: st.namespace, Name: st.name, UID: string(st.uid), ResourceVersion: version,
 		Intended: since, Started: since, Finished: e.clock.now(), Status: http.StatusOK,

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
 const (
@@ -45,16 +47,21 @@ func (e *Engine) define(ctx context.Context) error {
 	if err := e.createOnce(ctx, definitions, kindDefinition, d); err != nil && !errors.Is(err, ErrInUse) {
 		return err
 	}
-	widgets := e.client.meta.Resource(resource("Widget"))
-	return e.poll(ctx, "the apiserver to serve "+d.GetName(), func(ctx context.Context) error {
+	return e.served(ctx)
+}
+
+// served returns once the custom resource is served.
+func (e *Engine) served(ctx context.Context) error {
+	widgets := e.client.meta.Resource(resource(shape.KindWidget))
+	return e.poll(ctx, servedLimit, "the apiserver to serve "+definition(nil).GetName(), func(ctx context.Context) error {
 		_, err := widgets.List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
 }
 
-// poll repeats a question until it has no error, at most for servedLimit.
-func (e *Engine) poll(ctx context.Context, what string, ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, servedLimit)
+// poll repeats a question until it has no error.
+func (e *Engine) poll(ctx context.Context, limit time.Duration, what string, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
 		err := ask(ctx)

@@ -57,7 +57,7 @@ type Engine struct {
 // New connects to nothing yet; it fails on a config no client can be made from.
 func New(p *plan.Plan, s Settings) (*Engine, error) {
 	cfg := p.Config()
-	client, err := newClients(s.REST, concurrency(&cfg))
+	client, err := newClients(s.REST, concurrency(p))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	j, c := newJournal(s.Log), &created{outside: map[outside]types.UID{}, pods: map[string]*object{}}
+	j, c := newJournal(s.Log, p.Shard()), &created{outside: map[outside]types.UID{}, pods: map[string]*object{}}
 	w := &wire{cfg: cfg, rest: client.control, client: client, timeout: cmp.Or(s.RequestTimeout, requestTimeout),
 		targets: &targets{all: map[weak.Pointer[plan.Target]]*openObject{}},
 		shape:   shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})}
@@ -77,15 +77,17 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 func (e *Engine) Close() { e.client.close() }
 
 // concurrency is about how many requests are under way at once, at most.
-func concurrency(cfg *plan.Config) int {
+func concurrency(p *plan.Plan) int {
+	cfg := p.Config()
 	if cfg.Model == plan.ModelOpen {
-		return cfg.InFlightLimit()
+		return p.Shard().Share(cfg.InFlightLimit())
 	}
+	threads := p.Shard().Share(cfg.Threads)
 	if h := cfg.Hotkeys; h != nil {
 		// The part of the threads that are in a burst, rounded up.
-		return cfg.Threads + h.Burst*int(math.Ceil(h.Share*float64(cfg.Threads)))
+		return threads + h.Burst*int(math.Ceil(h.Share*float64(threads)))
 	}
-	return cfg.Threads
+	return threads
 }
 
 // object is the state of an object of the plan. Its creation sets the fields before anything else is sent.

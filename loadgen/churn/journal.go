@@ -1,6 +1,7 @@
 package churn
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -13,21 +14,33 @@ import (
 // journal writes the op log. It numbers requests that the plan does not foresee, and knows the time and the phase.
 type journal struct {
 	log    Recorder
+	shard  plan.Shard
 	clock  clock
 	nextID atomic.Int64
 	phase  atomic.Pointer[string]
 }
 
-func newJournal(log Recorder) *journal {
-	j := &journal{log: log, clock: newClock()}
-	j.nextID.Store(plan.FirstFreeID)
+func newJournal(log Recorder, s plan.Shard) *journal {
+	j := &journal{log: log, shard: s, clock: newClock()}
+	j.nextID.Store(plan.FirstFreeID + int64(max(0, s.Index-1)))
 	j.enter(oplog.PhasePrepare)
 	return j
 }
 
 func (j *journal) enter(phase string) { j.phase.Store(&phase) }
 
-func (j *journal) freeID() int64 { return j.nextID.Add(1) - 1 }
+// freeID is unique among all shards.
+func (j *journal) freeID() int64 {
+	stride := int64(max(1, j.shard.Of))
+	return j.nextID.Add(stride) - stride
+}
+
+func (j *journal) append(r oplog.Record) {
+	if j.shard.Divides() {
+		r.Shard = j.shard.Index
+	}
+	j.log.Append(r)
+}
 
 // free is the record of a request that the plan does not foresee, begun now.
 func (j *journal) free(kind, namespace, name, what string) oplog.Record {
@@ -57,9 +70,10 @@ func (j *journal) recordAttempt(op plan.Op, st *object, a answer, attempt int, t
 			r.DeletedVersion = a.version
 		}
 	default:
-		r.ResourceVersion = a.version
+		// Another shard may have created a hot pod.
+		r.UID, r.ResourceVersion = cmp.Or(r.UID, string(a.uid)), a.version
 	}
-	j.log.Append(r)
+	j.append(r)
 }
 
 func (j *journal) record(r oplog.Record, a answer) {
@@ -67,7 +81,7 @@ func (j *journal) record(r oplog.Record, a answer) {
 	if a.err != nil {
 		r.Error = errorText(a.err)
 	}
-	j.log.Append(r)
+	j.append(r)
 }
 
 // clock gives Unix nanoseconds that never step: the wall clock as it was at the start, moved on by the monotonic one.

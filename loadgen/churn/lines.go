@@ -3,12 +3,16 @@ package churn
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // lines turns standard input into go-aheads. Its reader cannot be interrupted and lives until its input ends.
 type lines struct {
-	unused chan struct{}   // lines that nobody has taken yet
+	unused chan string     // lines that nobody has taken yet
 	open   context.Context // ends with the input
 }
 
@@ -16,12 +20,12 @@ const maxUnused = 3
 
 func newLines(r io.Reader) *lines {
 	open, end := context.WithCancel(context.Background())
-	l := &lines{unused: make(chan struct{}, maxUnused), open: open}
+	l := &lines{unused: make(chan string, maxUnused), open: open}
 	go func() {
 		defer end()
 		for scanner := bufio.NewScanner(r); scanner.Scan(); {
 			select {
-			case l.unused <- struct{}{}:
+			case l.unused <- scanner.Text():
 			default:
 			}
 		}
@@ -30,20 +34,33 @@ func newLines(r io.Reader) *lines {
 }
 
 // next waits for a line. The end of input is ErrAborted.
-func (l *lines) next(ctx context.Context) error {
+func (l *lines) next(ctx context.Context) (string, error) {
 	select {
-	case <-l.unused:
-		return nil
+	case line := <-l.unused:
+		return line, nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return "", context.Cause(ctx)
 	case <-l.open.Done():
 	}
 	select {
-	case <-l.unused:
-		return nil
+	case line := <-l.unused:
+		return line, nil
 	default:
-		return ErrAborted
+		return "", ErrAborted
 	}
+}
+
+// startOf is the time in a go-ahead, "go" and Unix nanoseconds; without one, now.
+func startOf(line string) (time.Time, error) {
+	fields := strings.Fields(line)
+	if len(fields) < 2 {
+		return time.Now(), nil
+	}
+	at, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil || len(fields) > 2 {
+		return time.Time{}, fmt.Errorf(`the go-ahead is %q: write "go", or "go" and Unix nanoseconds`, line)
+	}
+	return time.Unix(0, at), nil
 }
 
 // whileOpen makes a context that ends with ErrAborted when the input ends with no line left: its writer has died.

@@ -93,9 +93,9 @@ type Sender struct {
 }
 
 func (e *Engine) sender(ctx context.Context) *Sender {
-	limit := concurrency(&e.cfg)
+	limit := concurrency(e.plan)
 	if h := e.cfg.Hotkeys; h != nil {
-		limit = max(limit, e.cfg.Threads*h.Burst) // all threads may be in a burst
+		limit = max(limit, e.plan.Shard().Share(e.cfg.Threads)*h.Burst) // all threads may be in a burst
 	}
 	return &Sender{engine: e, ctx: ctx, lanes: newLanes(limit)}
 }
@@ -186,10 +186,10 @@ func (s *Sender) thread(ops iter.Seq[plan.Op], ends int64) (t *Thread, stop func
 	return t, stop
 }
 
-// closedLoop runs the threads until they have sent what is theirs. Requests under way at the end are waited for.
+// closedLoop runs those of the threads that are the shard's until they have sent what is theirs. Requests under way at the end are waited for.
 func (s *Sender) closedLoop(threads int, begin func(int) (*Thread, func())) error {
 	var running sync.WaitGroup
-	for k := range threads {
+	for k := range s.engine.plan.Shard().Threads(threads) {
 		t, stop := begin(k)
 		running.Go(func() {
 			defer stop()

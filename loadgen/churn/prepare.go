@@ -33,6 +33,9 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	}
 	steps := []step{{"namespaces", e.createNamespaces}, {"the custom resource", e.define},
 		{"what the load begins with", e.setUp}}
+	if !e.plan.Shard().First() {
+		steps = append([]step{{"what the first shard makes", e.awaitGround}}, steps[2])
+	}
 	for _, step := range steps {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("creating %s: %w", step.what, err)
@@ -72,6 +75,22 @@ func (e *Engine) createNamespaces(ctx context.Context) error {
 		}
 		return nil // somebody else made it
 	})
+}
+
+// awaitGround waits for what the first shard makes: namespaces with their ServiceAccounts, and the definition.
+func (e *Engine) awaitGround(ctx context.Context) error {
+	accounts := corev1.SchemeGroupVersion.WithResource("serviceaccounts")
+	err := each(ctx, upTo(e.cfg.Namespaces), func(ctx context.Context, i int) error {
+		name := e.cfg.NamespaceName(i)
+		return e.poll(ctx, servedLimit, "namespace "+name+" of the first shard", func(ctx context.Context) error {
+			_, err := e.client.meta.Resource(accounts).Namespace(name).Get(ctx, "default", metav1.GetOptions{})
+			return err
+		})
+	})
+	if err != nil || !e.cfg.HasWidgets() {
+		return err
+	}
+	return e.served(ctx)
 }
 
 // createOnce creates and records an object that is none of the plan's.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
@@ -19,6 +20,7 @@ import (
 //	{"phase":"ready"}    namespaces, nodes, bystanders and prefill exist; with Wait, blocks for a line
 //	{"phase":"warmup"}   only if the plan has one, as is the next
 //	{"phase":"warmed"}   all of it was answered; with Wait, blocks for a line
+//	                     The line before the load may be "go" and Unix nanoseconds, when it is to begin
 //	{"phase":"load", … the fields of Stats}    at its start, and every second
 //	{"phase":"loaded", … the fields of Stats}  the op log is complete so far; with Wait, blocks for a line.
 //	                     "incomplete":true if the load was cut short; "error" follows
@@ -64,6 +66,15 @@ type Driven interface {
 }
 
 var _ Driven = (*Engine)(nil)
+
+// gatherer is a Driven that, without a controlling process, begins and ends together with those that send other parts
+// of its plan.
+type gatherer interface {
+	Gather(context.Context) (time.Time, error)
+	Disperse(context.Context) error
+}
+
+var _ gatherer = (*Engine)(nil)
 
 // Session drives a load in step with another process: it reports its phases as lines and waits for some, if asked.
 type Session struct {
@@ -111,14 +122,19 @@ func (s *Session) upToLoaded(ctx, beatCtx context.Context, background *sync.Wait
 	}
 	s.say(line{Phase: "ready"})
 	if !s.s.Wait {
-		return s.load(ctx, nil)
+		err := s.load(ctx, nil, "")
+		if g, ok := s.engine.(gatherer); ok {
+			err = errors.Join(err, g.Disperse(ctx))
+		}
+		return err
 	}
 	in := newLines(s.s.In)
-	if err := in.next(ctx); err != nil {
+	goAhead, err := in.next(ctx)
+	if err != nil {
 		return err
 	}
 	loadCtx, release := in.whileOpen(ctx)
-	err := s.load(loadCtx, in)
+	err = s.load(loadCtx, in, goAhead)
 	if cause := context.Cause(loadCtx); err != nil && cause != nil {
 		err = cause
 	}
@@ -127,18 +143,28 @@ func (s *Session) upToLoaded(ctx, beatCtx context.Context, background *sync.Wait
 		return err
 	}
 	// The end of standard input is as good as a line now: the load is over.
-	if err := in.next(ctx); err != nil && !errors.Is(err, ErrAborted) {
+	if _, err := in.next(ctx); err != nil && !errors.Is(err, ErrAborted) {
 		return err
 	}
 	return nil
 }
 
 // load sends warm-up and load; in is nil unless it is to wait between them.
-func (s *Session) load(ctx context.Context, in *lines) error {
+func (s *Session) load(ctx context.Context, in *lines, goAhead string) (err error) {
 	if s.cfg.Warmup.Operations > 0 {
-		if err := s.warmUp(ctx, in); err != nil {
+		if goAhead, err = s.warmUp(ctx, in); err != nil {
 			return err
 		}
+	}
+	at, err := startOf(goAhead)
+	if g, ok := s.engine.(gatherer); ok && in == nil {
+		at, err = g.Gather(ctx)
+	}
+	if err == nil {
+		err = lifecycle.Pause(ctx, time.Until(at))
+	}
+	if err != nil {
+		return err
 	}
 	var reporter sync.WaitGroup
 	done := make(chan struct{})
@@ -157,17 +183,18 @@ func (s *Session) load(ctx context.Context, in *lines) error {
 	return err
 }
 
-func (s *Session) warmUp(ctx context.Context, in *lines) error {
+// warmUp returns the go-ahead for the load.
+func (s *Session) warmUp(ctx context.Context, in *lines) (string, error) {
 	s.say(line{Phase: "warmup"})
 	if err := s.engine.Warmup(ctx); err != nil {
-		return err
+		return "", err
 	}
 	if err := s.s.Log.Checkpoint(); err != nil {
-		return err
+		return "", err
 	}
 	s.say(line{Phase: "warmed"})
 	if in == nil {
-		return nil
+		return "", nil
 	}
 	return in.next(ctx)
 }

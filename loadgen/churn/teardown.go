@@ -24,7 +24,11 @@ func (e *Engine) Teardown(ctx context.Context) error {
 	e.enter(oplog.PhaseTeardown)
 	early, cancel := beforeEnd(ctx)
 	defer cancel()
-	if err := errors.Join(e.deletePods(early), e.deleteNamespaces(early), e.deleteOutside(ctx)); err != nil {
+	err := errors.Join(e.deletePods(early), e.deleteNamespaces(early))
+	if s := e.plan.Shard(); s.Divides() && s.First() {
+		err = errors.Join(err, e.inherit(ctx))
+	}
+	if err := errors.Join(err, e.deleteOutside(ctx)); err != nil {
 		return fmt.Errorf("removing what the run created (label %s=%s): %w", RunLabel, e.cfg.RunID, err)
 	}
 	return nil
@@ -115,6 +119,22 @@ func (e *Engine) removeFinalizers(ctx context.Context, namespace string) error {
 	}
 }
 
+// inherit has the first shard delete the nodes and leases of all: another one may have died.
+func (e *Engine) inherit(ctx context.Context) error {
+	for kind, namespace := range map[string]string{kindNode: "", kindLease: leaseNamespace} {
+		in := resource(kind)
+		list, err := e.client.meta.Resource(in).Namespace(namespace).List(ctx,
+			metav1.ListOptions{LabelSelector: RunLabel + "=" + e.cfg.RunID})
+		if err != nil {
+			return fmt.Errorf("listing what other shards left of kind %s: %w", kind, err)
+		}
+		for _, m := range list.Items {
+			e.created.keep(outside{kind, in, namespace, m.Name}, m.UID)
+		}
+	}
+	return nil
+}
+
 // outcome is the answer in the record of a deletion that took more than one request.
 func outcome(err error) answer {
 	if err != nil {
@@ -167,7 +187,7 @@ func (e *Engine) deleteOne(ctx context.Context, o outside, uid types.UID) error 
 	if err != nil || others || o.kind != kindDefinition {
 		return err
 	}
-	return e.poll(ctx, "its end", func(ctx context.Context) error {
+	return e.poll(ctx, servedLimit, "its end", func(ctx context.Context) error {
 		if _, err := client.Get(ctx, o.name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return errors.New("it is still there")
 		}

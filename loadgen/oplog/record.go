@@ -10,6 +10,7 @@ type Record struct {
 	Type      string `json:"type"`              // one of the operation types below
 	Thread    int    `json:"thread"`
 	Bystander bool   `json:"bystander,omitempty"` // belongs to the slow trickle of another kind
+	Shard     int    `json:"shard,omitempty"`     // of several generators: which wrote it, from 1
 
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace,omitempty"`

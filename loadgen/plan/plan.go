@@ -11,6 +11,7 @@ import (
 // Plan is a validated Config that can be iterated, by several at once, each from the beginning.
 type Plan struct {
 	cfg   Config
+	shard Shard
 	steps []step
 	hot   []*Target // by rank; of a profile they are in its world
 
@@ -56,19 +57,29 @@ const (
 
 func (p *Plan) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.cfg.Seed, stream)) }
 
-// Planned is the number of load operations, or 0 for a closed loop bounded by time alone.
+// Planned is the number of load operations of the plan or of its part, or 0 for a closed loop bounded by time alone.
 func (p *Plan) Planned() int64 {
-	if p.cfg.Model == ModelClosed {
-		return p.cfg.Operations
-	}
-	n := int64(0)
-	if p.cfg.Profile != "" {
-		for range p.Timed() {
-			n++
+	switch {
+	case p.cfg.Model == ModelClosed:
+		n := int64(0)
+		for k := range p.shard.Threads(p.cfg.Threads) {
+			n += part(p.cfg.Operations, k, p.cfg.Threads)
 		}
 		return n
+	case p.cfg.Profile != "" || p.shard.Divides():
+		return count(p.Timed())
 	}
+	n := int64(0)
 	for range p.cfg.arrivals(p.rng(streamArrival)) {
+		n++
+	}
+	return n
+}
+
+// part is how many of the operations thread k sends.
+func part(operations int64, k, threads int) int64 {
+	n := operations / int64(threads)
+	if int64(k) < operations%int64(threads) {
 		n++
 	}
 	return n
@@ -116,10 +127,7 @@ func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		limit := int64(idPrepare-idLoad) / int64(s.threads) // ids must not run into the next part
 		if s.total > 0 {
-			limit = s.total / int64(s.threads)
-			if int64(s.thread) < s.total%int64(s.threads) {
-				limit++
-			}
+			limit = part(s.total, s.thread, s.threads)
 		}
 		lives := p.newLives(p.rng(s.stream+uint64(s.thread)), s)
 		var l life
@@ -148,8 +156,12 @@ func (p *Plan) loop(s loopSpec) iter.Seq[Op] {
 // next stage gets it, else a new pod begins. A burst's patches are all due with the first of them.
 func (p *Plan) Timed() iter.Seq[Op] {
 	if p.cfg.Profile != "" {
-		return p.profileTimed
+		return p.own(p.profileTimed)
 	}
+	return p.own(p.plainTimed())
+}
+
+func (p *Plan) plainTimed() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		lives := p.newLives(p.rng(streamOpen), loopSpec{names: newNamer(p.rng(streamNames), ""), threads: 1})
 		var waiting queue[due]
@@ -191,7 +203,9 @@ func (p *Plan) Timed() iter.Seq[Op] {
 
 // Setup yields what exists before the load, owners first: bystanders, nodes with their Leases, prefilled and hot pods;
 // or a profile's workloads with ready pods, config maps and custom resources. The load writes to the same targets.
-func (p *Plan) Setup() iter.Seq[Op] {
+func (p *Plan) Setup() iter.Seq[Op] { return p.own(p.setup()) }
+
+func (p *Plan) setup() iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		if !p.trickled(yield) {
 			return
@@ -256,11 +270,23 @@ func (p *Plan) bystander(i int, phase, kind string, s *State) Op {
 	return Op{Phase: phase, Type: kind, Thread: ThreadNone, Target: t, State: s, Last: true, Bystander: true}
 }
 
+// trickles reports whether any of the bystander objects is the shard's.
+func (p *Plan) trickles() bool {
+	for i := range p.cfg.Bystander.Count() {
+		if !p.shard.Divides() || p.holds(p.bystander(i, "", "", nil).Target) {
+			return true
+		}
+	}
+	return false
+}
+
 // Bystander yields the updates of the bystander objects beside the load or the warm-up, in turn, without end.
-func (p *Plan) Bystander(phase string) iter.Seq[Op] {
+func (p *Plan) Bystander(phase string) iter.Seq[Op] { return p.own(p.updates(phase)) }
+
+func (p *Plan) updates(phase string) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		b := p.cfg.Bystander
-		if b == nil {
+		if b == nil || !p.trickles() {
 			return
 		}
 		first := int64(idBystander)

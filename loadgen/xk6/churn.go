@@ -3,6 +3,7 @@ package xk6
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -51,7 +52,11 @@ const exit = 6
 
 // Prepare begins the load. Should the script never call Finish, as after an exception in setup(), k6's exit does.
 func (c *client) Prepare() error {
-	if err := c.host.prepare(c.vu.Context()); err != nil {
+	var segment *lib.ExecutionSegment
+	if state := c.vu.State(); state != nil {
+		segment = state.Options.ExecutionSegment
+	}
+	if err := c.host.prepare(c.vu.Context(), segment); err != nil {
 		return err
 	}
 	_, events := c.vu.Events().Global.Subscribe(exit)
@@ -106,11 +111,13 @@ func (c *client) Step() (bool, error) {
 
 func (c *client) stepThread(s *churn.Sender) (bool, error) {
 	if c.thread == nil {
-		k, threads := int(c.vu.State().VUID)-1, c.host.options.Plan.Threads
-		if k >= threads {
-			return false, fmt.Errorf("virtual user %d has no thread in a plan with %d: use as many vus as threads", k+1, threads)
+		vu := int(c.vu.State().VUID)
+		threads := slices.Collect(c.host.plan.Shard().Threads(c.host.options.Plan.Threads))
+		if vu > len(threads) {
+			return false, fmt.Errorf("virtual user %d has no thread in a plan with %d: use as many vus as threads", vu,
+				len(threads))
 		}
-		c.thread, _ = s.Thread(k)
+		c.thread, _ = s.Thread(threads[vu-1])
 	}
 	all, ok := c.thread.Step()
 	for _, sent := range all {

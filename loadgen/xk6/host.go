@@ -1,6 +1,7 @@
 package xk6
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
+
+	"go.k6.io/k6/lib"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/userfile"
@@ -44,7 +47,7 @@ func (s *shared) get(o Options) (*host, error) {
 // host runs a session while k6's virtual users send its load.
 type host struct {
 	options Options
-	plan    *plan.Plan
+	plan    *plan.Plan // from prepare on, the shard's part
 
 	begin, end sync.Once
 	loading    chan *churn.Sender // one, when the load begins
@@ -62,13 +65,13 @@ var (
 )
 
 // prepare begins the session and returns when its load has begun.
-func (h *host) prepare(ctx context.Context) error {
+func (h *host) prepare(ctx context.Context, segment *lib.ExecutionSegment) error {
 	err := errBegun
-	h.begin.Do(func() { err = h.start(ctx) })
+	h.begin.Do(func() { err = h.start(ctx, segment) })
 	return err
 }
 
-func (h *host) start(ctx context.Context) (err error) {
+func (h *host) start(ctx context.Context, segment *lib.ExecutionSegment) (err error) {
 	running := false
 	defer func() {
 		if !running {
@@ -79,10 +82,22 @@ func (h *host) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = userfile.CheckOutputs(oplog.Output("opLog", h.options.OpLog)); err != nil {
+	path := h.options.OpLog
+	shard, err := plan.ParseShard(cmp.Or(h.options.Shard, "1/1"))
+	if h.options.Shard == "" {
+		// All runners have the script and its options in common.
+		if shard, err = segmentShard(segment); shard.Divides() {
+			path = oplog.PartPath(path, shard.Index)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	log, err := oplog.Create(h.options.OpLog)
+	h.plan = h.plan.Part(shard)
+	if err = userfile.CheckOutputs(oplog.Output("opLog", path)); err != nil {
+		return err
+	}
+	log, err := oplog.Create(path)
 	if err != nil {
 		return err
 	}

@@ -125,11 +125,33 @@ func (t *table) method() Section {
 			s.Notes = append(s.Notes, model.says)
 		}
 	}
+	s.Notes = append(s.Notes, generators(t.res.Cells)...)
 	flags := t.res.Environment.EtcdFlags
 	if slices.Contains(flags, "--unsafe-no-fsync=true") || slices.Contains(flags, "--unsafe-no-fsync") {
 		s.Notes = append(s.Notes, "etcd ran without fsync: API server writes are faster than with a disk's durability.")
 	}
 	return s
+}
+
+// generators says by whom operations were written, where there were several: by each in all cells together.
+func generators(cells []result.Cell) (notes []string) {
+	byNumber := map[int][]int64{}
+	for _, c := range cells {
+		sums := byNumber[len(c.Load.Generators)]
+		if sums == nil {
+			sums = make([]int64, len(c.Load.Generators))
+			byNumber[len(sums)] = sums
+		}
+		for i, n := range c.Load.Generators {
+			sums[i] += n
+		}
+	}
+	delete(byNumber, 0)
+	for _, n := range slices.Sorted(maps.Keys(byNumber)) {
+		each := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(byNumber[n]), "[]")), ", ")
+		notes = append(notes, fmt.Sprintf("%d generators: %s operations.", n, each))
+	}
+	return notes
 }
 
 // unseen says what a run on a simulated API server does not show; "replay" is the provider's name in former versions.

@@ -158,6 +158,8 @@ type Load struct {
 	Planned   int64   `json:"planned"` // attempted, where time alone ends the load
 	Done      int64   `json:"done"`
 	Errors    int64   `json:"errors"`
+	// of several generators: the writes of each that succeeded
+	Generators []int64 `json:"generators,omitempty"`
 	// open loop only: the mean rate asked for; not of a profile, whose rate is of pods
 	OfferedQPS *float64   `json:"offeredQPS,omitempty"`
 	PlannedQPS *float64   `json:"plannedQPS,omitempty"` // what the plan has, by chance (poisson) another rate

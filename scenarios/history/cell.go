@@ -28,6 +28,8 @@ type Cell struct {
 	LoadFinished int64    `json:"loadFinished,omitempty"`
 	// FaultsSet is when the faults of storage and watch came into force.
 	FaultsSet int64 `json:"faultsSet,omitempty"`
+	// Generators are the several that divided the load, in the order of their shards; empty with one.
+	Generators []GeneratorRun `json:"generators,omitempty"`
 	// DrainEnd is when the drain was seen to be complete, or was cut.
 	DrainEnd int64 `json:"drainEnd,omitempty"`
 	Cut      bool  `json:"cut,omitempty"`
@@ -75,6 +77,17 @@ type WatcherRun struct {
 	ExitCode *int   `json:"exitCode,omitempty"` // nil in a cut cell, whose watcher is killed
 	// Exits are the ends of all processes, in the order of their starts.
 	Exits []Exit `json:"exits,omitempty"`
+}
+
+// GeneratorRun is one of several generators, by its own account. Times are Unix nanoseconds.
+type GeneratorRun struct {
+	At      int64 `json:"at"`                // when it was told to begin
+	Started int64 `json:"started,omitempty"` // when it began
+	Planned int64 `json:"planned,omitempty"` // writes of its shard; 0 where time alone ends the load
+	Done    int64 `json:"done"`              // of them acknowledged
+	// Failure is how it ended before the load did. Cut says that its op log has no end mark.
+	Failure string `json:"failure,omitempty"`
+	Cut     bool   `json:"cut,omitempty"`
 }
 
 // Exit is how a watcher process ended. One that was neither terminated nor killed ended by itself; one that was both

@@ -93,6 +93,9 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	if c.Load, err = f.load.figures(&f.cell.Scenario.Load, f.cell.Planned); err != nil {
 		return c, err
 	}
+	for i := range f.cell.Generators {
+		c.Load.Generators = append(c.Load.Generators, f.load.byShard[i+1])
+	}
 	var pace pace
 	if f.paced() {
 		changes = pace.watch(changes, to)

@@ -31,11 +31,12 @@ type load struct {
 	attempted, done, errors     int64         // operations, successes, failed tries
 	underWay                    int64         // nanoseconds that threads had a request under way
 	until                       map[int]int64 // by thread: the end of its last request
+	byShard                     map[int]int64 // successes of each of several generators
 	lag, fromIntent, fromActual *Histogram
 }
 
 func newLoad() load {
-	return load{until: map[int]int64{}, lag: NewHistogram(), fromIntent: NewHistogram(), fromActual: NewHistogram()}
+	return load{until: map[int]int64{}, byShard: map[int]int64{}, lag: NewHistogram(), fromIntent: NewHistogram(), fromActual: NewHistogram()}
 }
 
 func (l *load) add(r *oplog.Record) {
@@ -67,6 +68,9 @@ func (l *load) add(r *oplog.Record) {
 		return
 	}
 	l.done++
+	if r.Shard > 0 {
+		l.byShard[r.Shard]++
+	}
 	l.fromIntent.Add(r.Finished - r.Intended)
 	l.fromActual.Add(r.Finished - r.Started)
 }

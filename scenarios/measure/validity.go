@@ -3,8 +3,10 @@ package measure
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -36,11 +38,13 @@ type grounds struct {
 	faults      []string // of storage, by name
 	limited     bool     // storage has a capacity below what the watcher may send
 	deviationMs *float64 // of the configured latency; nil: a cell's mean says nothing about it
+	generators  []history.GeneratorRun
 }
 
 func groundsOf(f *Figures, littleQueue string) grounds {
 	s := &f.cell.Scenario
-	g := grounds{limits: s.Limits, littleQueue: littleQueue, faults: s.Storage.FaultNames()}
+	g := grounds{limits: s.Limits, littleQueue: littleQueue, faults: s.Storage.FaultNames(),
+		generators: f.cell.Generators}
 	if f.cell.Planned == 0 && !s.Load.Pauses() {
 		g.busy = f.load.busy(s.Load.Threads)
 	}
@@ -72,6 +76,7 @@ func invalid(c *result.Cell, g grounds) (why, late []string) {
 		late = append(late, why[len(why)-1])
 	}
 	loadRules(c, g, no, behind)
+	generatorRules(c, g, no, behind)
 	if c.Storage.Requests == 0 {
 		no("storage acknowledged no request")
 	}
@@ -116,6 +121,35 @@ func loadRules(c *result.Cell, g grounds, no, behind func(string, ...any)) {
 	if o := l.PlannedQPS; o != nil && *o > 0 && l.QPS/(*o) < float64(g.limits.MinOffered) {
 		behind("%.1f writes/s were achieved of %.1f offered (%.1f%%); at least %.1f%% are needed", l.QPS, *o, 100*l.QPS/(*o),
 			100*float64(g.limits.MinOffered))
+	}
+}
+
+// latestStart is how long after their common instant one of several generators may begin.
+const latestStart = 250 * time.Millisecond
+
+// generatorRules judges each of several generators: its start, its end, its share and the record of it.
+func generatorRules(c *result.Cell, g grounds, no, behind func(string, ...any)) {
+	for i, r := range g.generators {
+		who, wrote := fmt.Sprintf("generator %d of %d", i+1, len(g.generators)), c.Load.Generators[i]
+		if r.Started == 0 {
+			no("%s never began", who)
+		} else if late := time.Duration(r.Started - r.At); late > latestStart {
+			behind("%s began %d ms after the others were to; the limit is %d ms", who, late.Milliseconds(),
+				latestStart.Milliseconds())
+		}
+		switch {
+		case r.Failure != "":
+			no("%s ended during the load: %s", who, r.Failure)
+		case r.Cut:
+			no("the op log of %s is cut short", who)
+		case wrote != r.Done:
+			no("%s had %d writes acknowledged, its op log has %d", who, r.Done, wrote)
+		case wrote == 0 && r.Planned == 0 && c.Load.Timed:
+			no("%s wrote nothing", who)
+		case float64(wrote) < float64(g.limits.MinEvents)*float64(r.Planned):
+			no("%s wrote %d of its %d planned writes; at least %.0f%% are needed", who, wrote, r.Planned,
+				100*float64(g.limits.MinEvents))
+		}
 	}
 }
 

@@ -12,6 +12,15 @@ import (
 	"github.com/watchbench/watchbench/storagemock/behavior"
 )
 
+// several has two generators send the load: the second began somewhat late.
+func several(c *result.Cell, g *grounds) []history.GeneratorRun {
+	c.Load.Generators = []int64{60, 40}
+	g.generators = []history.GeneratorRun{
+		{At: 1e9, Started: 1e9, Planned: 60, Done: 60}, {At: 1e9, Started: 1e9 + 151e6, Planned: 40, Done: 40},
+	}
+	return g.generators
+}
+
 func TestInvalid(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -38,6 +47,20 @@ func TestInvalid(t *testing.T) {
 		{"vacuous fault", func(c *result.Cell, g *grounds) {
 			c.Faults, g.faults = map[string]int64{"503": 4}, []string{"503", "reset"}
 		}, "the fault reset never fired", false},
+		{"generators at work", func(c *result.Cell, g *grounds) { several(c, g) }, "", false},
+		{"a generator that began late", func(c *result.Cell, g *grounds) { several(c, g)[1].Started += 100e6 },
+			"generator 2 of 2 began 251 ms after the others were to; the limit is 250 ms", true},
+		{"a generator that never began", func(c *result.Cell, g *grounds) { several(c, g)[0].Started = 0 }, "generator 1 of 2 never began", false},
+		{"a generator that died", func(c *result.Cell, g *grounds) { several(c, g)[1].Failure = "killed" }, "generator 2 of 2 ended during the load: killed", false},
+		{"a part of the op log cut short", func(c *result.Cell, g *grounds) { several(c, g)[1].Cut = true }, "the op log of generator 2 of 2 is cut short", false},
+		{"an unmerged part of the op log", func(c *result.Cell, g *grounds) { several(c, g); c.Load.Generators[1] = 0 },
+			"generator 2 of 2 had 40 writes acknowledged, its op log has 0", false},
+		{"less than its share", func(c *result.Cell, g *grounds) { several(c, g)[1].Planned = 51 }, "generator 2 of 2 wrote 40 of its 51 planned writes; at least 80% are needed", false},
+		{"a share of nothing", func(c *result.Cell, g *grounds) {
+			r := several(c, g)
+			c.Load.Timed, c.Load.Generators[1] = true, 0
+			r[1].Done, r[1].Planned = 0, 0
+		}, "generator 2 of 2 wrote nothing", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := &result.Cell{

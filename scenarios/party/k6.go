@@ -23,6 +23,7 @@ type K6Files struct {
 	Kubeconfig string // is there
 	OpLog      string // is written
 	Script     string // is written by K6Command
+	Shard      plan.Shard
 }
 
 // K6Command writes the script and returns k6's arguments and environment; it speaks the protocol of package churn.
@@ -40,10 +41,10 @@ func K6Command(cfg plan.Config, f K6Files) (args, env []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	executor, arrivals := executor(p)
+	executor, arrivals := executor(p.Part(f.Shard))
 	load, err := json.Marshal(map[string]any{
 		"plan": abs(f.Plan), "kubeconfig": abs(f.Kubeconfig), "opLog": abs(f.OpLog), "executor": executor,
-		"arrivals": arrivals,
+		"arrivals": arrivals, "shard": f.Shard.String(),
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("describing the load to k6: %w", err)
@@ -63,7 +64,7 @@ func executor(p *plan.Plan) (of map[string]any, arrivals bool) {
 	cfg := p.Config()
 	constant := cfg.Model == plan.ModelOpen && cfg.Profile == "" &&
 		cfg.Arrival != plan.ArrivalPoisson && len(cfg.Steps) == 0
-	if constant && cfg.Hotkeys == nil && cfg.Rate*1000 == math.Trunc(cfg.Rate*1000) {
+	if constant && !p.Shard().Divides() && cfg.Hotkeys == nil && cfg.Rate*1000 == math.Trunc(cfg.Rate*1000) {
 		return map[string]any{
 			"executor": "constant-arrival-rate", "rate": int64(cfg.Rate * 1000), "timeUnit": "1000s",
 			"duration":        cfg.Duration.String(),
@@ -71,9 +72,12 @@ func executor(p *plan.Plan) (of map[string]any, arrivals bool) {
 		}, true
 	}
 	// Of all other arrivals the virtual users keep the times themselves.
-	vus := MaxVUs
+	vus := p.Shard().Share(MaxVUs)
 	if cfg.Model == plan.ModelClosed {
-		vus = cfg.Threads
+		vus = 0
+		for range p.Shard().Threads(cfg.Threads) {
+			vus++
+		}
 	}
 	return map[string]any{"executor": "per-vu-iterations", "vus": vus, "iterations": 1, "maxDuration": "24h",
 		"gracefulStop": "5m"}, false

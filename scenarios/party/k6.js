@@ -9,7 +9,7 @@ export const options = {
   teardownTimeout: '10m',
 };
 
-const churn = new Churn({ kubeconfig: load.kubeconfig, opLog: load.opLog, plan: load.plan, wait: true });
+const churn = new Churn({ kubeconfig: load.kubeconfig, opLog: load.opLog, plan: load.plan, shard: load.shard, wait: true });
 
 export function setup() {
   churn.prepare();

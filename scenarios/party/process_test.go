@@ -102,7 +102,7 @@ func TestAwaitEndsWithTheContextAndTheLimit(t *testing.T) {
 }
 
 func TestGeneratorProtocol(t *testing.T) {
-	g := &Generator{play(t, "loads", child{stdin: true, says: true})}
+	g := &Generator{Parts: []*Process{play(t, "loads", child{stdin: true, says: true})}, failures: make([]string, 1)}
 	if err := g.Reached(t.Context(), PhaseReady, 10*time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestGeneratorProtocol(t *testing.T) {
 }
 
 func TestGeneratorTellsItsError(t *testing.T) {
-	g := &Generator{play(t, "breaks", child{stdin: true, says: true})}
+	g := &Generator{Parts: []*Process{play(t, "breaks", child{stdin: true, says: true})}, failures: make([]string, 1)}
 	err := g.Reached(t.Context(), PhaseReady, 10*time.Second, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "the generator failed: the namespace is terminating (log: ") {
 		t.Errorf("got %v", err)

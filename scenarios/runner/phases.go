@@ -28,7 +28,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	}
 	setup := party.GeneratorSetup{
 		Bins: c.r.opts.Binaries, Driver: c.s.Load.Driver, Logs: c.logs, Cell: c.dir,
-		Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Kubeconfig: c.apiserver(),
+		Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Shards: c.s.Load.Shards, Kubeconfig: c.apiserver(),
 	}
 	if c.s.Simulated() { // it is the apiserver, too
 		setup.Simulate, setup.Speed, setup.Trace = true, c.s.Speed(), c.s.Cluster.Replay.Trace
@@ -88,7 +88,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 
 // stored waits until storage has what existed before the watcher, and notes when, and what the watcher had used.
 func (c *cell) stored(ctx context.Context) error {
-	if c.s.Load.Prefill == 0 || c.s.Fault != nil || c.s.Load.Shards+c.s.Watcher.Replicas > 1 {
+	if c.s.Load.Prefill == 0 || c.s.Fault != nil || c.s.Load.LabelShards+c.s.Watcher.Replicas > 1 {
 		return nil // of several watchers none has all, and faults may keep storage from it
 	}
 	d := drainWait{watcher: c.watcher, storage: c.storage}
@@ -232,7 +232,7 @@ func (c *cell) cpuSoFar() *float64 {
 
 // startReplicas starts the other replicas, or the watchers of the other shards, beside the first.
 func (c *cell) startReplicas(ctx context.Context) error {
-	for range max(c.s.Watcher.Replicas, c.s.Load.Shards) - 1 {
+	for range max(c.s.Watcher.Replicas, c.s.Load.LabelShards) - 1 {
 		w, err := c.Launch(ctx, 0)
 		if err != nil {
 			return err
@@ -264,7 +264,7 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.readers.Go(); err != nil {
 		return err
 	}
-	if err := c.generator.Tell("go"); err != nil {
+	if err := c.generator.Go(); err != nil {
 		return err
 	}
 	if err := c.follow(ctx); err != nil {
@@ -273,7 +273,7 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.readers.Halt(ctx); err != nil {
 		return err
 	}
-	c.record.Planned = c.planned()
+	c.record.Planned, c.record.Generators = c.planned(), c.generator.Runs()
 	if c.record.LoadFinished = c.generator.Said(party.PhaseLoaded).Finished; c.record.LoadFinished == 0 {
 		c.record.LoadFinished = time.Now().UnixNano()
 	}

@@ -81,6 +81,9 @@ func (s *Scenario) validateReplay() error {
 			"only a simulated apiserver is filled quickly enough, not that of %s", s.Cluster.Provider)
 	case !s.Simulated():
 		return nil
+	case s.Load.Generators() > 1:
+		return bad("load.shards", "leave it out, or use another cluster.provider",
+			"%d generators: a simulated apiserver is in one process with its load", s.Load.Shards)
 	case !s.Traced() && s.Load.Model != result.ModelOpen:
 		return bad("load.model", "use open, with rate and duration",
 			"%q cannot be replayed: a simulated apiserver answers at once", s.Load.Model)

@@ -113,7 +113,8 @@ func (c Capacity) Text() string {
 type Load struct {
 	Driver string `json:"driver" jsonschema:"enum=engine,enum=k6" jsonschema_description:"Sender of the load; k6 needs make k6."`
 	plan.Load
-	Speed units.Speed `json:"speed,omitzero" jsonschema:"example=unlimited" jsonschema_description:"Provider simulated: speed of this load; default cluster.replay.speed."`
+	Shards int         `json:"shards,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Number of generators, which divide the plan's writes by the names of objects; default 1."`
+	Speed  units.Speed `json:"speed,omitzero" jsonschema:"example=unlimited" jsonschema_description:"Provider simulated: speed of this load; default cluster.replay.speed."`
 }
 
 // Drivers of a load.
@@ -121,6 +122,9 @@ const (
 	DriverEngine = "engine"
 	DriverK6     = "k6"
 )
+
+// Generators is how many send the load.
+func (l Load) Generators() int { return max(1, l.Shards) }
 
 // Plan is the load as the generator's plan, for the run of that ID.
 func (l Load) Plan(runID string, seed uint64) plan.Config {

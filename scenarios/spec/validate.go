@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/watchbench/watchbench/internal/strictyaml"
+	"github.com/watchbench/watchbench/reports/result"
 )
 
 var nameForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -64,6 +65,9 @@ func (s *Scenario) validateLoad() error {
 		return bad("load.driver", "use the engine, or another provider",
 			"k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderSimulated)
 	}
+	if l := s.Load; l.Model == result.ModelClosed && l.Threads > 0 && l.Generators() > l.Threads {
+		return bad("load.shards", "use at most as many as threads", "%d generators for %d threads", l.Shards, l.Threads)
+	}
 	err := s.Load.Validate()
 	if fe, ok := errors.AsType[*strictyaml.FieldError](err); ok {
 		return bad("load."+fe.Path, fe.Remedy, "%s", fe.Problem)
@@ -101,8 +105,8 @@ func (s *Scenario) validateWatcher() error {
 func (s *Scenario) validateReplicas() error {
 	w := s.Watcher
 	switch {
-	case s.Load.Shards > 0 && w.LeaderElection:
-		return bad("load.shards", "leave one of the two out", "shards beside watcher.leaderElection")
+	case s.Load.LabelShards > 0 && w.LeaderElection:
+		return bad("load.labelShards", "leave one of the two out", "labelShards beside watcher.leaderElection")
 	case w.LeaderElection && w.Replicas < 2:
 		return bad("watcher.replicas", "use 2 or more with leaderElection", "%d replica elects only itself", w.Replicas)
 	case w.Replicas > 1 && !w.LeaderElection:
