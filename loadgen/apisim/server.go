@@ -105,6 +105,11 @@ func (s *Server) object(k *kind, v *version, rv, before uint64) Object {
 // The version is always the server's; uid and creationTimestamp are kept if given and else those of the object that is
 // there, or new. Another uid than the stored one's means that the object was deleted and made again, in two changes.
 func (s *Server) Apply(resource string, object []byte) (Object, error) {
+	return s.apply(resource, object, func(*draft, *version) error { return nil })
+}
+
+// apply is Apply if may allows it: it sees the object, and the one that is there or nil. Its error is returned as it is.
+func (s *Server) apply(resource string, object []byte, may func(*draft, *version) error) (Object, error) {
 	s.mu.Lock()
 	k, err := s.kind(resource)
 	s.mu.Unlock()
@@ -125,6 +130,9 @@ func (s *Server) Apply(resource string, object []byte) (Object, error) {
 			errObject, d.Namespace, k.Namespaced)
 	}
 	prev := find(k.objects, d.key)
+	if err := may(d, prev); err != nil {
+		return Object{}, err
+	}
 	if prev != nil && d.uid != "" && d.uid != prev.uid {
 		s.rv++
 		k.record(event{rv: s.rv, prev: prev})
