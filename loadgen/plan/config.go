@@ -49,8 +49,8 @@ type Load struct {
 	// Recreate is the share of deleted pods whose name is taken again at once by a new pod, as a StatefulSet does.
 	Recreate float64 `json:"recreate" jsonschema:"minimum=0,maximum=1" jsonschema_description:"Share of deleted pods whose name is reused."`
 
-	// Shards, if not 0, gives each pod one of the labels watchbench.dev/shard=0 to Shards-1.
-	Shards int `json:"shards,omitempty" jsonschema:"minimum=0,maximum=5" jsonschema_description:"Number of watchers, each of which selects the pods of one label watchbench.dev/shard=0, 1, …."`
+	// LabelShards, if not 0, gives each pod one of the labels watchbench.dev/shard=0 to LabelShards-1.
+	LabelShards int `json:"labelShards,omitempty" jsonschema:"minimum=0,maximum=5" jsonschema_description:"Number of watchers, each of which selects the pods of one label watchbench.dev/shard=0, 1, …."`
 
 	// ObjectBytes is the size of a ready pod, or of one that is only created, as JSON without managedFields, within 5 %.
 	// The apiserver serves 1 to 2 KiB more.

@@ -87,7 +87,7 @@ func (c *Load) validateProfile() error {
 	}{
 		{"lifecycle", c.Lifecycle != ""}, {"stages", len(c.Stages) > 0}, {"survivors", c.Survivors != DefaultSurvivors},
 		{"recreate", c.Recreate != DefaultRecreate}, {"objectBytes", c.ObjectBytes != DefaultObjectBytes},
-		{"shards", c.Shards != 0}, {"hotkeys", c.Hotkeys != nil},
+		{"labelShards", c.LabelShards != 0}, {"hotkeys", c.Hotkeys != nil},
 		{"warmup.operations", c.Warmup.Operations != 0},
 	} {
 		if f.set {

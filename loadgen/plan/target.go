@@ -19,7 +19,7 @@ type Target struct {
 	Containers, InitContainers int
 	Node                       int  // of a Pod: index of the node that it is bound to, NoNode for none; of a Node: its own
 	Bound                      bool // a Pod is created on its node, and nothing follows
-	Shard                      int  // of a Pod, with Load.Shards: its shard, from 1
+	Shard                      int  // of a Pod, with Load.LabelShards: its shard, from 1
 	// Owner owns this object: a Pod's ReplicaSet, Job or DaemonSet, a ReplicaSet's Deployment, a Lease's Node.
 	Owner *Target
 	// Subject is the object of an Event, nil for all other kinds; Reason is the Event's.
@@ -62,8 +62,8 @@ func (c *Config) plainPod(lane int64, name string, namespace, node int) *Target 
 		Kind: "Pod", Lane: lane, Name: name, Namespace: namespace, Node: node, Seed: c.Seed + uint64(lane),
 		Bytes: int(c.ObjectBytes), Stripped: true, Containers: 1,
 	}
-	if c.Shards > 0 {
-		t.Shard = int(lane%int64(c.Shards)) + 1
+	if c.LabelShards > 0 {
+		t.Shard = int(lane%int64(c.LabelShards)) + 1
 	}
 	return t
 }

@@ -91,7 +91,7 @@ func TestServedIsWhatTheAPIServerServes(t *testing.T) {
 	t.Run("plain pods", func(t *testing.T) {
 		cfg := plan.Default()
 		cfg.Seed, cfg.RunID, cfg.Model, cfg.Rate, cfg.Duration = 4, run(), plan.ModelOpen, 10, units.Duration(4*time.Second)
-		cfg.Nodes, cfg.Prefill, cfg.Shards, cfg.Recreate = 2, 2, 2, 0.5
+		cfg.Nodes, cfg.Prefill, cfg.LabelShards, cfg.Recreate = 2, 2, 2, 0.5
 		cfg.Hotkeys = &plan.Hotkeys{Objects: 1, Burst: 2, Share: 0.2}
 		p, err := plan.New(cfg)
 		if err != nil {

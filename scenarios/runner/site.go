@@ -127,7 +127,7 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 	if c.launched == 1 {
 		setup.Serving = c.serving
 	}
-	if n := c.s.Load.Shards; n > 0 {
+	if n := c.s.Load.LabelShards; n > 0 {
 		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s=%d", party.ShardLabel, (c.launched-1)%n)}
 	}
 	if w.LeaderElection {

@@ -15,7 +15,7 @@ import (
 // a fault is for reach the apiserver through the proxy.
 func TestSiteTellsWatchersApart(t *testing.T) {
 	s := &spec.Scenario{Watcher: spec.Watcher{LeaderElection: true, PodQueueNum: 3}, Watch: spec.Watch{Leader: true}}
-	s.Load.Shards = 2
+	s.Load.LabelShards = 2
 	c := &site{
 		r: &Runner{short: "x", cluster: &cluster.Cluster{Kubeconfig: "direct"}}, s: s, record: history.Cell{ID: "only"},
 		storage: &party.Storage{Endpoints: []string{"a", "b"}}, proxy: &party.Proxy{Kubeconfig: "proxied"},

@@ -92,8 +92,8 @@ func possible(s *spec.Scenario) error {
 		return badinput.New(remedy, "watcher.command: another watcher's code cannot be simulated")
 	case w.Replicas > 1 || w.LeaderElection:
 		return badinput.New(remedy, "watcher.replicas: one watcher is simulated")
-	case s.Load.Shards > 0:
-		return badinput.New(remedy, "load.shards: one watcher is simulated")
+	case s.Load.LabelShards > 0:
+		return badinput.New(remedy, "load.labelShards: one watcher is simulated")
 	case len(s.Storage.Faults) > 0:
 		return badinput.New(remedy, "storage.faults are not simulated")
 	case s.Storage.Instances > 1:

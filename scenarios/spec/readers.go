@@ -55,7 +55,7 @@ func (s *Scenario) validateReaders() error {
 		return bad("readers.webhooks", "leave it out, or readers.from", "an apiserver notifies nobody")
 	case r.Served() && (w.Command != "" || w.Profile != "default"):
 		return bad("readers.from", ours, "only k8s-watch with the profile default serves what it has")
-	case r.Served() && (w.Replicas > 1 || s.Load.Shards > 0):
+	case r.Served() && (w.Replicas > 1 || s.Load.LabelShards > 0):
 		return bad("readers.from", ours, "with several watchers, none has all Pods, or only one serves them")
 	}
 	return nil

@@ -91,8 +91,8 @@ func (s *Scenario) validateWatcher() error {
 func (s *Scenario) validateReplicas() error {
 	w := s.Watcher
 	switch {
-	case s.Load.Shards > 0 && w.LeaderElection:
-		return bad("load.shards", "leave one of the two out", "shards beside watcher.leaderElection")
+	case s.Load.LabelShards > 0 && w.LeaderElection:
+		return bad("load.labelShards", "leave one of the two out", "labelShards beside watcher.leaderElection")
 	case w.LeaderElection && w.Replicas < 2:
 		return bad("watcher.replicas", "use 2 or more with leaderElection", "%d replica elects only itself", w.Replicas)
 	case w.Replicas > 1 && !w.LeaderElection:
