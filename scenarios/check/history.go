@@ -26,6 +26,7 @@ type History struct {
 	Former  iter.Seq2[history.StateRecord, error]
 	Samples []history.Sample
 	Marks   []history.Mark
+	Leases  []history.Lease
 	// Bounds computes what G7 and G8 are judged by, once the logs have been read. Without it Meta's Ceilings and Isolation
 	// hold.
 	Bounds func(Measured) (*Ceilings, *Isolation)
@@ -70,6 +71,9 @@ type Meta struct {
 
 	StorageTimeout int64 `json:"storageTimeout,omitempty"` // the watcher's, per request
 	SyncPeriod     int64 `json:"syncPeriod,omitempty"`     // of the synchronizer (G12); 0: there is none
+
+	// Shards is how many Leases the replicas divide among them: 1 with a leader, 0 without an election.
+	Shards int `json:"shards,omitempty"`
 
 	// Ceilings (G7) and Isolation (G8) are inputs of the judgement; files of former versions carry them.
 	Ceilings  *Ceilings  `json:"ceilings,omitempty"`
@@ -163,6 +167,9 @@ func Load(dir string) (*History, error) {
 		return nil, err
 	}
 	if h.Marks, err = history.LoadLines[history.Mark](dir, history.FileMarks); err != nil {
+		return nil, err
+	}
+	if h.Leases, err = history.LoadLines[history.Lease](dir, history.FileLeases); err != nil {
 		return nil, err
 	}
 	if h.Samples, err = history.LoadLines[history.Sample](dir, history.FileSamples); err != nil {

@@ -1,10 +1,12 @@
 package history
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -38,6 +40,34 @@ func ParseScrape(r io.Reader) (Scrape, error) {
 		}
 	}
 	return s, nil
+}
+
+// JoinMetrics makes one text of those of several replicas, each series with the number of its own.
+func JoinMetrics(texts [][]byte) ([]byte, error) {
+	joined := map[string]*dto.MetricFamily{}
+	for i, text := range texts {
+		parser := expfmt.NewTextParser(model.LegacyValidation)
+		families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("read metrics: %w", err)
+		}
+		for name, f := range families {
+			for _, m := range f.Metric {
+				m.Label = append(m.Label, &dto.LabelPair{Name: new("replica"), Value: new(strconv.Itoa(i + 1))})
+			}
+			if all := joined[name]; all != nil {
+				f.Metric = append(all.Metric, f.Metric...)
+			}
+			joined[name] = f
+		}
+	}
+	var b bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(joined)) {
+		if _, err := expfmt.MetricFamilyToText(&b, joined[name]); err != nil {
+			return nil, fmt.Errorf("write metrics: %w", err)
+		}
+	}
+	return b.Bytes(), nil
 }
 
 func (s Scrape) add(name string, m *dto.Metric) {
@@ -140,6 +170,9 @@ const (
 	PartyKwok              = "kwok"
 	PartyWitness           = "witness"
 )
+
+// Replica is the party of one of several watchers that work side by side; PartyWatcher is then their sum.
+func Replica(n int) string { return PartyWatcher + "-" + strconv.Itoa(n) }
 
 // Use is a process's resource use from its start until a sample.
 type Use struct {

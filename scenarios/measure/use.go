@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"slices"
+
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -84,8 +86,40 @@ func (u use) parties() map[string]result.Party {
 	return out
 }
 
+// largest is the most that one of the watchers took that work side by side, or the only one.
+func (u use) largest() (cores, rss *float64) {
+	most := func(of, than *float64) *float64 {
+		if than == nil || of != nil && *of > *than {
+			return of
+		}
+		return than
+	}
+	for _, name := range replicas(u.all) {
+		cores, rss = most(u.cores(name), cores), most(u.most(ofParty(name, func(x history.Use) float64 { return x.RSSBytes })), rss)
+	}
+	return cores, rss
+}
+
+// replicas are the parties of the watchers that work side by side or, of one alone, of that.
+func replicas(samples []history.Sample) (names []string) {
+	for n := 1; ; n++ {
+		name := history.Replica(n)
+		if !slices.ContainsFunc(samples, func(s history.Sample) bool { _, ok := s.Parties[name]; return ok }) {
+			break
+		}
+		names = append(names, name)
+	}
+	if names == nil {
+		names = []string{history.PartyWatcher}
+	}
+	return names
+}
+
 func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	w := &c.Watcher
+	if s := f.cell.Scenario; s.Watcher.Divided() || s.Load.LabelShards > 0 {
+		w.ReplicaCPUCores, w.ReplicaRSSPeakMiB = u.largest()
+	}
 	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime, ofWatcher(func(x history.Use) float64 { return x.RSSHighestBytes }))
 	w.Lists, w.Watches = f.cell.Watcher.Lists, f.cell.Watcher.Watches
 	if n := f.events(""); n != nil {
@@ -114,7 +148,7 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 		w.HeapMiB = mib(*heap)
 	}
 	w.Goroutines = maxOf(f.samples, u.a.Time, maxTime, func(s *history.Sample) *float64 { return s.Goroutines })
-	if f.cell.Watcher.Restarts == 0 {
+	if f.cell.Watcher.Restarts == 0 && !f.cell.Watcher.Joined {
 		in, out := growth(f.before, f.after, metric.NetBytes, "direction", "in"),
 			growth(f.before, f.after, metric.NetBytes, "direction", "out")
 		if in == nil && out == nil {
@@ -148,7 +182,7 @@ func (f *Figures) observed(w *result.Watcher, u use, cpu float64) {
 // or, without one, by the log of a simulated API server, each of whose writes is one event. It is nil if there were
 // none, or unknown, as after a restart, where the counters cover the last process only.
 func (f *Figures) events(kind string) *float64 {
-	if f.cell.Watcher.Restarts > 0 {
+	if f.cell.Watcher.Restarts > 0 || f.cell.Watcher.Joined && f.cell.Scenario.Watcher.Divided() {
 		return nil
 	}
 	var labels []string
@@ -188,10 +222,15 @@ const maxTime = int64(1<<63 - 1)
 
 func mib(bytes float64) *float64 { return ptr(bytes / (1 << 20)) }
 
-// ofWatcher reads a size in MiB, nil where it is not known.
+// ofWatcher is ofParty of the watcher.
 func ofWatcher(bytes func(history.Use) float64) func(*history.Sample) *float64 {
+	return ofParty(history.PartyWatcher, bytes)
+}
+
+// ofParty reads a size in MiB, nil where it is not known.
+func ofParty(party string, bytes func(history.Use) float64) func(*history.Sample) *float64 {
 	return func(s *history.Sample) *float64 {
-		if u, ok := s.Parties[history.PartyWatcher]; ok && bytes(u) > 0 {
+		if u, ok := s.Parties[party]; ok && bytes(u) > 0 {
 			return mib(bytes(u))
 		}
 		return nil

@@ -64,8 +64,16 @@ func (c *cell) collect(ctx context.Context) error {
 	}
 	return errors.Join(
 		history.SaveLines(c.dir, history.FileDeeds, deeds),
-		history.SaveLines(c.dir, history.FileMarks, c.marks),
+		history.SaveLines(c.dir, history.FileMarks, c.marks), c.saveLeases(),
 		history.SaveLines(c.dir, history.FileSamples, c.sampler.taken()))
+}
+
+// saveLeases saves who held which Lease when.
+func (c *cell) saveLeases() error {
+	if c.leases == nil {
+		return nil
+	}
+	return history.SaveLines(c.dir, history.FileLeases, c.leases.taken(c.replica))
 }
 
 func (c *cell) saveLedger(ctx context.Context) error {
@@ -89,12 +97,16 @@ func (c *cell) meta() (check.Meta, error) {
 		LoadStarted: c.record.LoadStarted, LoadFinished: c.record.LoadFinished, Until: c.record.ScrapeFinished,
 		StorageTimeout: int64(c.s.Watcher.StorageTimeout), Canaries: c.canaries, Withheld: c.withheld(),
 	}
+	if c.s.Watcher.LeaderElection {
+		meta.Shards = max(1, c.s.Watcher.Shards)
+	}
 	if sync := c.s.Watcher.Synchronizer; !sync.Disabled {
 		meta.SyncPeriod = int64(cmp.Or(sync.Period.Std(), defaultSyncPeriod))
 	}
 	if !c.watcher.Own {
 		meta.Strategy, meta.QueueFull = spec.External, ""
 	}
+	c.record.Watcher.Joined = c.record.Watcher.Joined || c.s.Watcher.Divided() && c.leases.moved()
 	if c.record.Watcher.Joined {
 		meta.QueueFull = ""
 		return meta, nil

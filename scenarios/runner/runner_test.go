@@ -164,9 +164,9 @@ func sleeping(t *testing.T) silent {
 func TestSamplerAddsUpLives(t *testing.T) {
 	a, b := sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
+	s := newSampler(nil, func() []metered { return []metered{now} }, silent{})
 	s.sample(t.Context())
-	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
+	s.lives[0].last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
 	now = b
 	s.sample(t.Context())
 	x := s.taken()
@@ -180,9 +180,9 @@ func TestSamplerAddsUpLives(t *testing.T) {
 func TestSamplerCountsShortLives(t *testing.T) {
 	a, b, c := sleeping(t), sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
+	s := newSampler(nil, func() []metered { return []metered{now} }, silent{})
 	s.sample(t.Context())
-	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 1.5, Read: 10}
+	s.lives[0].last = history.Use{CPUSeconds: 1.5, Read: 10}
 	s.ended(a, 2*time.Second)
 	s.sample(t.Context()) // it is gone, and the next one is not there yet
 	s.ended(b, 3*time.Second)

@@ -139,9 +139,10 @@ type Watcher struct {
 	CacheCheck     CacheCheck   `json:"cacheCheck,omitzero"`
 	StorageTimeout Duration     `json:"storageTimeout" range:"1ms.." jsonschema_description:"Of one request."`
 	DrainTimeout   Duration     `json:"drainTimeout" jsonschema_description:"How long SIGTERM lets the queues drain."`
-	// Replicas start together; with LeaderElection one of them works.
+	// Replicas start together; with LeaderElection one of them works, or each does for the Shards that it holds.
 	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5" jsonschema_description:"Replicas; more than one needs leaderElection and as many storage.instances."`
 	LeaderElection bool     `json:"leaderElection,omitempty" jsonschema_description:"One replica works, the others stand by."`
+	Shards         int      `json:"shards,omitempty" jsonschema:"minimum=0,maximum=64" jsonschema_description:"With leaderElection: shards that the replicas divide among them, so that all work; 0 or 1: one works."`
 	Resources      []string `json:"resources,omitempty" jsonschema:"example=[Pod\\,ConfigMap]" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
 	Command        string   `json:"command,omitempty" jsonschema:"example=/path/to/watcher -f {config}" jsonschema_description:"Another watcher's command; {config}: path of its config, {bin}: folder of watchbench's programs. {command} alone: as --watcher-command says."`
 	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60,example=mine v2" jsonschema_description:"Name in reports; default: the strategy, or the words of command."`
@@ -229,6 +230,9 @@ const maxName = 60
 func (w Watcher) SendsEvery() bool {
 	return w.Strategy != "dedup" && w.Strategy != "adaptive" && w.Profile != "legacy"
 }
+
+// Divided reports whether several replicas, each with shards of its own, work side by side.
+func (w Watcher) Divided() bool { return w.Shards > 1 }
 
 // Concurrency is the number of Pod requests the strategy keeps in flight at most.
 func (w Watcher) Concurrency() int {

@@ -93,7 +93,11 @@ func (s *Scenario) validateReplicas() error {
 	switch {
 	case s.Load.LabelShards > 0 && w.LeaderElection:
 		return bad("load.labelShards", "leave one of the two out", "labelShards beside watcher.leaderElection")
-	case w.LeaderElection && w.Replicas < 2:
+	case w.Divided() && !w.LeaderElection:
+		return bad("watcher.leaderElection", "set it to true, or leave watcher.shards out", "shards without it")
+	case w.Divided() && (w.Command != "" || w.Profile == "legacy"):
+		return bad("watcher.shards", "leave it out", "only k8s-watch has shards")
+	case w.LeaderElection && w.Replicas < 2 && !w.Divided():
 		return bad("watcher.replicas", "use 2 or more with leaderElection", "%d replica elects only itself", w.Replicas)
 	case w.Replicas > 1 && !w.LeaderElection:
 		return bad("watcher.leaderElection",
