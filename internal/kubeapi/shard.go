@@ -1,15 +1,14 @@
 package kubeapi
 
 import (
+	"cmp"
 	"fmt"
-	"hash/fnv"
-	"io"
 	"math"
 	"regexp"
 	"strconv"
 )
 
-// Range is a part of the 64-bit FNV-1a hashes of uids: those of a sharded list or watch (KEP-5866).
+// Range is a part of the 64-bit FNV-1a hashes: of uids in a sharded list or watch (KEP-5866).
 type Range struct {
 	From uint64
 	Last uint64 // is part of it
@@ -30,46 +29,86 @@ func Split(n int) []Range {
 }
 
 // Holds reports whether the object with this uid is in the range.
-func (r Range) Holds(uid string) bool {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, uid) // a hash takes everything
-	sum := h.Sum64()
-	return r.From <= sum && sum <= r.Last
+func (r Range) Holds(uid string) bool { return r.has(fnv1a(fnvStart, uid)) }
+
+func (r Range) has(hash uint64) bool { return r.From <= hash && hash <= r.Last }
+
+// fnvStart is the hash of nothing.
+const fnvStart, fnvPrime uint64 = 0xcbf29ce484222325, 0x100000001b3
+
+// fnv1a goes on with a hash. Unlike hash/fnv it needs no memory, and it is asked for every object.
+func fnv1a(hash uint64, text string) uint64 {
+	for i := range len(text) {
+		hash = (hash ^ uint64(text[i])) * fnvPrime
+	}
+	return hash
+}
+
+// String is the parameter shardSelector for uids.
+func (r Range) String() string { return Shard{Range: r}.String() }
+
+// By is what of an object is hashed.
+type By string
+
+// An apiserver knows the first two. The name is hashed with its namespace: namespace/name.
+const (
+	ByUID       By = "uid"
+	ByNamespace By = "namespace"
+	ByName      By = "name"
+)
+
+// Shard is the objects of which a property has its hash in a range; without By that is the uid.
+type Shard struct {
+	Range
+	By By
+}
+
+// Holds reports whether an object is in the shard.
+func (s Shard) Holds(namespace, name, uid string) bool {
+	switch s.By {
+	case ByName:
+		return s.has(fnv1a(fnv1a(fnv1a(fnvStart, namespace), "/"), name))
+	case ByNamespace:
+		return s.has(fnv1a(fnvStart, namespace))
+	}
+	return s.Range.Holds(uid)
 }
 
 // afterAll is the end of a range that holds the last hash: 2^64.
 const afterAll = "0x10000000000000000"
 
-// String is the range as the parameter shardSelector of a request.
-func (r Range) String() string {
-	end := afterAll
-	if r.Last < math.MaxUint64 {
-		end = fmt.Sprintf("0x%016x", r.Last+1)
+// String is the parameter shardSelector of a request; empty by name, of which no apiserver knows.
+func (s Shard) String() string {
+	if s.By == ByName {
+		return ""
 	}
-	return fmt.Sprintf("shardRange(object.metadata.uid, '0x%016x', '%s')", r.From, end)
+	end := afterAll
+	if s.Last < math.MaxUint64 {
+		end = fmt.Sprintf("0x%016x", s.Last+1)
+	}
+	return fmt.Sprintf("shardRange(object.metadata.%s, '0x%016x', '%s')", cmp.Or(s.By, ByUID), s.From, end)
 }
 
-var shardRange = regexp.MustCompile(`^\s*shardRange\(\s*object\.metadata\.uid\s*,\s*` + `(['"])0x([0-9a-f]{16})(['"])` +
-	`\s*,\s*(['"])(0x1?[0-9a-f]{16})(['"])\s*\)\s*$`)
+var shardRange = regexp.MustCompile(`^\s*shardRange\(\s*object\.metadata\.(uid|namespace)\s*,\s*` +
+	`(['"])0x([0-9a-f]{16})(['"])\s*,\s*(['"])(0x1?[0-9a-f]{16})(['"])\s*\)\s*$`)
 
-// ParseRange reads a shardSelector: one range of object.metadata.uid. Several, and such of namespaces, which an
-// apiserver takes, are refused.
-func ParseRange(text string) (r Range, err error) {
+// ParseShard reads a shardSelector of one range. Several, which an apiserver takes, are refused.
+func ParseShard(text string) (s Shard, err error) {
 	m := shardRange.FindStringSubmatch(text)
-	if m == nil || m[1] != m[3] || m[4] != m[6] {
-		return r, BadRequest("shardSelector: %q: want %s", text, Split(1)[0])
+	if m == nil || m[2] != m[4] || m[5] != m[7] {
+		return s, BadRequest("shardSelector: %q: want %s", text, Split(1)[0])
 	}
-	from, err := strconv.ParseUint(m[2], 16, 64)
+	from, err := strconv.ParseUint(m[3], 16, 64)
 	if err != nil {
-		return r, BadRequest("shardSelector: %q: %v", text, err)
+		return s, BadRequest("shardSelector: %q: %v", text, err)
 	}
-	r = Range{From: from, Last: math.MaxUint64}
-	if m[5] != afterAll {
-		end, err := strconv.ParseUint(m[5][2:], 16, 64)
+	s = Shard{Range{From: from, Last: math.MaxUint64}, By(m[1])}
+	if m[6] != afterAll {
+		end, err := strconv.ParseUint(m[6][2:], 16, 64)
 		if err != nil || end <= from {
-			return r, BadRequest("shardSelector: %q: the end is to be after the start", text)
+			return s, BadRequest("shardSelector: %q: the end is to be after the start", text)
 		}
-		r.Last = end - 1
+		s.Last = end - 1
 	}
-	return r, nil
+	return s, nil
 }

@@ -20,7 +20,7 @@ func TestSplit(t *testing.T) {
 				t.Fatalf("%d: range %d of %v does not follow the one before", n, i, all)
 			}
 			next = r.Last + 1
-			if read, err := ParseRange(r.String()); err != nil || read != r {
+			if read, err := ParseShard(r.String()); err != nil || read != (Shard{r, ByUID}) {
 				t.Errorf("%s was read as %v, %v", r, read, err)
 			}
 		}
@@ -52,9 +52,9 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestParseRangeRefuses(t *testing.T) {
+func TestParseShardRefuses(t *testing.T) {
 	for _, text := range []string{
-		"", "all", "shardRange(object.metadata.namespace, '0x0000000000000000', '0x8000000000000000')",
+		"", "all", "shardRange(object.metadata.name, '0x0000000000000000', '0x8000000000000000')",
 		"shardRange(object.metadata.uid, '0x0', '0x8000000000000000')",
 		"shardRange(object.metadata.uid, '0x8000000000000000', '0x8000000000000000')",
 		"shardRange(object.metadata.uid, '0x8000000000000000', '0x1000000000000000')",
@@ -62,7 +62,7 @@ func TestParseRangeRefuses(t *testing.T) {
 		"shardRange(object.metadata.uid, '0x0000000000000000\", '0x8000000000000000')",
 		Split(2)[0].String() + " || " + Split(2)[1].String(),
 	} {
-		if r, err := ParseRange(text); !apierrors.IsBadRequest(err) {
+		if r, err := ParseShard(text); !apierrors.IsBadRequest(err) {
 			t.Errorf("%q was read as %v, %v", text, r, err)
 		}
 	}

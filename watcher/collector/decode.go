@@ -25,6 +25,8 @@ type decoder struct {
 	// known returns the cached version of an object, or nil. An object that has not
 	// changed is not copied again, so that a relist needs no memory for it.
 	known func(name) *object.Object
+	// foreign reports whether an object is of another shard; nil: none is.
+	foreign func(*object.Meta) bool
 	// each, if set, gets the items of a list instead, unreadable ones with the reason. Its
 	// arguments are valid until it returns.
 	each func(b []byte, m *object.Meta, bad error) error
@@ -153,10 +155,12 @@ func objectType(text string) watch.EventType {
 func (d *decoder) event(kind watch.EventType, b []byte, m *object.Meta, bad error) (watch.Event, error) {
 	var it *item
 	var err error
-	switch kind {
-	case watch.Bookmark:
+	switch {
+	case kind == watch.Bookmark:
 		it, err = bookmark(b, m), bad
-	case watch.Deleted:
+	case bad == nil && d.foreign != nil && d.foreign(m):
+		it = passing(d.kind, m)
+	case kind == watch.Deleted:
 		if err = bad; err == nil {
 			it, err = d.deleted(m)
 		}
@@ -266,6 +270,10 @@ func (d *decoder) items(f *buffer, list *itemList, more bool) error {
 		}
 		if more, err = s.NextElement(); err != nil {
 			return err
+		}
+		if it = nil; bad == nil && d.foreign != nil && d.foreign(&m) {
+			list.foreign++
+			return nil
 		}
 		if d.each != nil {
 			return d.each(b, &m, bad)

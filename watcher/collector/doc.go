@@ -25,7 +25,10 @@
 //  8. What a watch has lost is found by a comparison with the apiserver and handed over in
 //     order with the watch. An apiserver that was restored to an earlier version is noticed
 //     after a broken watch; its list is then taken, whatever its version. See Verify.
-//  9. Run returns after every goroutine that it started has ended.
+//  9. With a shard nothing is kept or handed over of another shard's objects, whether or not the apiserver leaves them
+//     out, and that may change at any time. An object that cannot be decoded counts in every shard.
+//
+// 10. Run returns after every goroutine that it started has ended.
 //
 // It does not promise that a Sink sees each intermediate state: the apiserver
 // itself leaves states out when a watch resumes by a list.

@@ -20,6 +20,7 @@ const (
 	ReasonUnmaskable  = "unmaskable"     // a mask could not be applied
 	ReasonFirstList   = "first-list"     // compared with storage first
 	ReasonUnreadable  = "unreadable"     // cannot be decoded, or would delete what is there and cannot be
+	ReasonShard       = "shard"          // of another shard
 	systemNamespace   = "kube-system"
 	kindEvent         = "Event"
 	kindNode          = "Node"
@@ -29,6 +30,7 @@ const (
 var reasons = []string{
 	ReasonUnchanged, ReasonStale, ReasonHeartbeat, ReasonEventDelete, ReasonSystemEvent,
 	ReasonNamespace, ReasonName, ReasonUnmaskable, ReasonFirstList, ReasonUnreadable,
+	ReasonShard,
 }
 
 // systemEventPrefixes are the names of kube-system Events that are kept (contract §2.3).

@@ -21,7 +21,7 @@ import (
 // kind collects one resource: a reflector over a source into a store.
 type kind struct {
 	resource Resource
-	whole    bool // no selector or namespace limits its objects
+	whole    bool // no selector, namespace or shard limits its objects
 	source   *source
 	store    *store // also of the kind that took its place, see MoveResource
 	verifier *verifier
@@ -36,7 +36,7 @@ type kind struct {
 }
 
 func (c *Collector) newKind(r Resource) *kind {
-	m := c.metrics.of(r.Key())
+	m := c.metrics.of(r.Key(), c.config.Shard != nil)
 	m.synced.Set(0)
 	m.cacheKeys.Set(0)
 	st := &store{
@@ -62,11 +62,13 @@ func (c *Collector) kindOf(r Resource, st *store) *kind {
 	st.life, st.doubt, st.patient = v.life, v.doubt, v.Period >= 0
 	k := &kind{
 		resource: r, store: st, verifier: v,
-		whole: r.LabelSelector == "" && (c.config.Namespace == "" || !r.Namespaced),
+		whole: r.LabelSelector == "" && c.config.Shard == nil && (c.config.Namespace == "" || !r.Namespaced),
 		source: &source{
 			afresh: st.afresh.Load, doubt: v.doubt,
 			conn: c.conn, resource: r, namespace: c.config.Namespace, idle: c.config, plain: c.config.PlainList,
-			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.known, listing: c.listing},
+			metadata: c.config.Metadata,
+			decoder: decoder{kind: r.Key(), recipe: c.config.recipe(r), known: st.known, listing: c.listing,
+				foreign: c.config.foreign(st.metrics)},
 			metrics: st.metrics, logger: st.logger, life: v.life,
 			opens: rate.NewLimiter(watchesPerSecond, watchesAtOnce),
 		},

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// acceptMetadata asks for the metadata of each object alone.
-	acceptMetadata = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 	// pageSize is kubectl's.
 	pageSize = 500
 	// pagePause is the least time between two pages.
@@ -28,8 +26,9 @@ const (
 func (v *verifier) pages(ctx context.Context, r Resource, limit int64, pause time.Duration,
 	each func(b []byte, m *object.Meta, bad error) error) (version string, err error) {
 	s := &source{
-		conn: v.source.conn, resource: r, namespace: v.source.namespace, accept: acceptMetadata, idle: v.source.idle,
-		life: newLife(func() {}), logger: v.source.logger, decoder: decoder{each: each},
+		conn: v.source.conn, resource: r, namespace: v.source.namespace, metadata: true, idle: v.source.idle,
+		life: newLife(func() {}), logger: v.source.logger, metrics: v.source.metrics,
+		decoder: decoder{each: each, foreign: v.source.decoder.foreign},
 	}
 	o := metav1.ListOptions{Limit: cmp.Or(limit, pageSize)}
 	for {

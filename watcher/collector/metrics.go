@@ -16,6 +16,7 @@ type metrics struct {
 	lists, relists, watches *prometheus.CounterVec
 	verified, differences   *prometheus.CounterVec
 	cacheKeys, synced       *prometheus.GaugeVec
+	sharded                 *prometheus.GaugeVec
 	bytesIn, bytesOut       atomic.Int64
 }
 
@@ -38,9 +39,11 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			"kind", "difference"),
 		cacheKeys: gauge(metric.CacheKeys, "Cached objects.", "watcher"),
 		synced:    gauge(metric.Synced, "1 after the first complete list.", "kind"),
+		sharded: gauge(metric.ServerSharded,
+			"1 while the apiserver leaves out what is of other shards, 0 while only the watcher does.", "kind"),
 	}
 	err := meter.Register(reg, m.received, m.filtered, m.lists, m.relists, m.watches, m.verified, m.differences,
-		m.cacheKeys, m.synced,
+		m.cacheKeys, m.synced, m.sharded,
 		meter.NetBytes("apiserver", "in", m.bytesIn.Load), meter.NetBytes("apiserver", "out", m.bytesOut.Load))
 	if err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
@@ -64,10 +67,12 @@ type kindMetrics struct {
 	verified                prometheus.Counter
 	differences             map[string]prometheus.Counter
 	cacheKeys, synced       prometheus.Gauge
+	sharded                 prometheus.Gauge
 	relisted                atomic.Int64 // what relists counts
 }
 
-func (m *metrics) of(kind string) *kindMetrics {
+// of has the series of a kind; there is one about shards where it is collected in those.
+func (m *metrics) of(kind string, shards bool) *kindMetrics {
 	k := &kindMetrics{
 		received:    m.received.WithLabelValues(kind),
 		filtered:    make(map[string]prometheus.Counter, len(reasons)),
@@ -78,6 +83,9 @@ func (m *metrics) of(kind string) *kindMetrics {
 		differences: make(map[string]prometheus.Counter, len(differences)),
 		cacheKeys:   m.cacheKeys.WithLabelValues(kind),
 		synced:      m.synced.WithLabelValues(kind),
+	}
+	if shards {
+		k.sharded = m.sharded.WithLabelValues(kind)
 	}
 	for _, reason := range reasons {
 		k.filtered[reason] = m.filtered.WithLabelValues(kind, reason)
@@ -93,4 +101,5 @@ func (m *metrics) of(kind string) *kindMetrics {
 func (m *metrics) forget(kind string) {
 	m.cacheKeys.DeleteLabelValues(kind)
 	m.synced.DeleteLabelValues(kind)
+	m.sharded.DeleteLabelValues(kind)
 }

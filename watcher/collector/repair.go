@@ -33,14 +33,20 @@ func (c *Collector) ExpectedKeys(kind string) []object.Key {
 // Repair hands the latest state of an object to the Sink again, or its deletion where storage should hold none, in
 // order with the watch. A key of a kind that is not collected is deleted; one whose kind has not synced is refused.
 func (c *Collector) Repair(ctx context.Context, key object.Key) error {
+	return c.RepairRow(ctx, key, "")
+}
+
+// RepairRow is Repair where storage has a row of the key with that uid: a deletion names it. In a shard of uids another
+// one's object may be under the name.
+func (c *Collector) RepairRow(ctx context.Context, key object.Key, uid string) error {
 	k := c.kind(key.Kind)
 	if k == nil {
-		return c.Remove(ctx, key, "")
+		return c.Remove(ctx, key, uid)
 	}
 	if !k.synced() {
 		return fmt.Errorf("repair %s: %w", key, ErrNotSynced)
 	}
-	return k.store.repair(ctx, key)
+	return k.store.repair(ctx, key, uid)
 }
 
 // Remove hands over a deletion of what no object of a collected kind can have caused: a key of a kind that is not
@@ -66,7 +72,7 @@ func (s *store) wantedKeys() []object.Key {
 	return keys
 }
 
-func (s *store) repair(ctx context.Context, key object.Key) error {
+func (s *store) repair(ctx context.Context, key object.Key, uid string) error {
 	s.order.Lock()
 	defer s.order.Unlock()
 	s.metrics.received.Inc()
@@ -74,7 +80,7 @@ func (s *store) repair(ctx context.Context, key object.Key) error {
 		s.drop(ReasonUnreadable)
 		return nil
 	}
-	e := pipeline.Event{Action: pipeline.Delete, Key: key, Received: time.Now()}
+	e := pipeline.Event{Action: pipeline.Delete, Key: key, UID: uid, Received: time.Now()}
 	if o, ok := s.get(nameOf(key)); ok && s.wanted(key) {
 		e.Action, e.Object, e.UID, e.ResourceVersion = pipeline.Put, o, o.UID, o.ResourceVersion
 	}

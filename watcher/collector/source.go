@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +27,9 @@ import (
 
 const (
 	acceptJSON = "application/json"
+	// Both ask for the metadata of each object alone.
+	acceptMetadata      = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
+	acceptMetadataWatch = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
 	// maxErrorBody bounds what is read of a failed answer.
 	maxErrorBody = 64 << 10
 	// busyTries is how often a request is sent to an apiserver that answers with a
@@ -52,8 +54,8 @@ type source struct {
 	conn      *connection
 	resource  Resource
 	namespace string
-	accept    string // "": acceptJSON
-	idle      Config // WatchIdle, ListIdle, InitialIdle
+	metadata  bool   // ask for that alone
+	idle      Config // WatchIdle, ListIdle, InitialIdle, and the shard
 	decoder   decoder
 	metrics   *kindMetrics
 	life      *life
@@ -103,6 +105,7 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", s.resource, err)
 	}
+	s.skipped(list.foreign)
 	s.life.sign()
 	s.current.Store(true)
 	return list, nil
@@ -126,6 +129,9 @@ func (s *source) page(ctx context.Context, o metav1.ListOptions) (*itemList, err
 		err = cause(ctx, err)
 		s.life.fail(ctx, err)
 		return nil, err
+	}
+	if s.decoder.foreign != nil {
+		s.metrics.setSharded(list.ShardInfo != nil && list.foreign == 0)
 	}
 	// Reading to the end lets the connection be used again.
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxErrorBody))
@@ -239,7 +245,7 @@ func (s *source) firstIdle() time.Duration {
 // is too busy says when to come back, and gets the request again then.
 func (s *source) open(ctx context.Context, guard *idleGuard, o metav1.ListOptions) (io.ReadCloser, error) {
 	for left := busyTries; ; left-- {
-		resp, err := s.conn.get(ctx, s.path(), s.query(o), cmp.Or(s.accept, acceptJSON))
+		resp, err := s.conn.get(ctx, s.path(), s.query(o), s.form(o.Watch))
 		if err != nil {
 			s.life.fail(ctx, cause(ctx, err))
 			return nil, err
@@ -260,6 +266,17 @@ func (s *source) open(ctx context.Context, guard *idleGuard, o metav1.ListOption
 		}
 		guard.start()
 	}
+}
+
+// form is the header Accept.
+func (s *source) form(watch bool) string {
+	switch {
+	case !s.metadata:
+		return acceptJSON
+	case watch:
+		return acceptMetadataWatch
+	}
+	return acceptMetadata
 }
 
 // comeBack is the time after which a busy apiserver wants the request again.
@@ -309,6 +326,7 @@ func (s *source) query(o metav1.ListOptions) url.Values {
 		}
 	}
 	set("labelSelector", s.resource.LabelSelector)
+	set("shardSelector", s.idle.selector())
 	set("fieldSelector", o.FieldSelector)
 	set("resourceVersion", o.ResourceVersion)
 	set("resourceVersionMatch", string(o.ResourceVersionMatch))

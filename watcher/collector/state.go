@@ -17,7 +17,7 @@ type State struct {
 	Key      string
 	Resource Resource
 	View     *view.View // nil: nobody reads it
-	Whole    bool       // all objects are cached: no selector or namespace limits them
+	Whole    bool       // all objects are cached: no selector, namespace or shard limits them
 	Synced   bool       // the first list of this version of the API is cached
 	// Broken is the error that ended the last list or watch; nil while one goes on.
 	Broken  error

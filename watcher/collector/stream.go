@@ -78,6 +78,11 @@ func (w *stream) run() {
 		if w.initial && !w.initially(event) {
 			return
 		}
+		if ok && it.foreign && w.initial { // the reflector would keep it until the list is complete
+			w.source.skipped(1)
+			w.brought = true
+			continue
+		}
 		if !w.send(event) {
 			return
 		}
@@ -88,6 +93,9 @@ func (w *stream) run() {
 			reader.life.sign()
 			w.listed()
 			w.guard.limit = w.source.firstIdle()
+			if w.source.idle.selector() != "" {
+				w.source.doubt() // a streaming list does not say whether the apiserver filters
+			}
 		}
 	}
 }
