@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -74,6 +75,8 @@ type Meta struct {
 
 	// Shards is how many Leases the replicas divide among them: 1 with a leader, 0 without an election.
 	Shards int `json:"shards,omitempty"`
+	// ShardBy is what of an object decides its shard; empty with one.
+	ShardBy kubeapi.By `json:"shardBy,omitempty"`
 
 	// Ceilings (G7) and Isolation (G8) are inputs of the judgement; files of former versions carry them.
 	Ceilings  *Ceilings  `json:"ceilings,omitempty"`
@@ -186,6 +189,11 @@ func (m *Meta) Validate() error {
 	case "", ModeFaithful, ModeConditional:
 	default:
 		return fmt.Errorf("mode %q: want %s or %s", m.Mode, ModeFaithful, ModeConditional)
+	}
+	switch m.ShardBy {
+	case "", kubeapi.ByName, kubeapi.ByNamespace, kubeapi.ByUID:
+	default:
+		return fmt.Errorf("shardBy %q: want name, namespace or uid", m.ShardBy)
 	}
 	for i, mask := range m.Rules.Masks {
 		if mask.Kind == "" || len(mask.Path) == 0 {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -19,12 +20,10 @@ type tenure struct {
 	to int64
 }
 
-// tenures are those of all shards. A shard is a range of hashes: of uids where storage has preconditions, else of the
-// rows' names, so that a row has one writer also when its object is made again.
+// tenures are those of all shards. By name and namespace a row has one writer, by uid an object.
 type tenures struct {
-	ranges []kubeapi.Range
-	byUID  bool
-	held   [][]tenure
+	of   []kubeapi.Shard
+	held [][]tenure
 	// unseen are times in which somebody held a Lease whom nobody saw.
 	unseen [][]window
 }
@@ -34,9 +33,11 @@ func newTenures(m *Meta, leases []history.Lease) *tenures {
 	if m.Shards == 0 || len(leases) == 0 {
 		return nil
 	}
-	t := &tenures{ranges: kubeapi.Split(m.Shards), byUID: m.Mode == ModeConditional}
-	t.held, t.unseen = make([][]tenure, len(t.ranges)), make([][]window, len(t.ranges))
-	last := make([]*history.Lease, len(t.ranges))
+	t := &tenures{held: make([][]tenure, m.Shards), unseen: make([][]window, m.Shards)}
+	for _, r := range kubeapi.Split(m.Shards) {
+		t.of = append(t.of, kubeapi.Shard{Range: r, By: cmp.Or(m.ShardBy, kubeapi.ByName)})
+	}
+	last := make([]*history.Lease, m.Shards)
 	for i := range leases {
 		if l := &leases[i]; l.Shard < len(last) {
 			t.add(last[l.Shard], l)
@@ -73,18 +74,14 @@ func (t *tenures) add(former, l *history.Lease) {
 	}
 }
 
-// shard is that of a row's name or, by uids, of an object.
+// shard is that of an object.
 func (t *tenures) shard(k history.Key, uid string) int {
-	of := uid
-	if !t.byUID {
-		of = k.Namespace + "/" + k.Name
-	}
-	return slices.IndexFunc(t.ranges, func(r kubeapi.Range) bool { return r.Holds(of) })
+	return slices.IndexFunc(t.of, func(s kubeapi.Shard) bool { return s.Holds(k.Namespace, k.Name, uid) })
 }
 
 // shards are those that a request may be of: a DELETE that found nothing names no uid.
 func (t *tenures) shards(id history.Key, uid string, k *keyState) (all []int) {
-	if uid != "" || !t.byUID {
+	if uid != "" || t.of[0].By != kubeapi.ByUID {
 		return []int{t.shard(id, uid)}
 	}
 	if k == nil {

@@ -133,6 +133,9 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 		config["leaderElection"] = map[string]any{"enabled": true, "namespace": LeaseNamespace, "name": s.Lease}
 		if w.Divided() {
 			config["shards"] = w.Shards
+			if w.ShardBy != "" {
+				config["shardBy"] = w.ShardBy
+			}
 		}
 	}
 	if w.Command != "" {

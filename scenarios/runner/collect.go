@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -98,7 +99,7 @@ func (c *cell) meta() (check.Meta, error) {
 		StorageTimeout: int64(c.s.Watcher.StorageTimeout), Canaries: c.canaries, Withheld: c.withheld(),
 	}
 	if c.s.Watcher.LeaderElection {
-		meta.Shards = max(1, c.s.Watcher.Shards)
+		meta.Shards, meta.ShardBy = max(1, c.s.Watcher.Shards), kubeapi.By(c.s.Watcher.ShardBy)
 	}
 	if sync := c.s.Watcher.Synchronizer; !sync.Disabled {
 		meta.SyncPeriod = int64(cmp.Or(sync.Period.Std(), defaultSyncPeriod))

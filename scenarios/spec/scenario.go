@@ -143,6 +143,7 @@ type Watcher struct {
 	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5" jsonschema_description:"Replicas; more than one needs leaderElection and as many storage.instances."`
 	LeaderElection bool     `json:"leaderElection,omitempty" jsonschema_description:"One replica works, the others stand by."`
 	Shards         int      `json:"shards,omitempty" jsonschema:"minimum=0,maximum=64" jsonschema_description:"With leaderElection: shards that the replicas divide among them, so that all work; 0 or 1: one works."`
+	ShardBy        string   `json:"shardBy,omitempty" jsonschema:"enum=name,enum=namespace,enum=uid" jsonschema_description:"What of an object decides its shard; default: name. uid needs storage.mode conditional; only by namespace and uid the API server can filter."`
 	Resources      []string `json:"resources,omitempty" jsonschema:"example=[Pod\\,ConfigMap]" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
 	Command        string   `json:"command,omitempty" jsonschema:"example=/path/to/watcher -f {config}" jsonschema_description:"Another watcher's command; {config}: path of its config, {bin}: folder of watchbench's programs. {command} alone: as --watcher-command says."`
 	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60,example=mine v2" jsonschema_description:"Name in reports; default: the strategy, or the words of command."`

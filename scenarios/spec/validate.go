@@ -97,6 +97,11 @@ func (s *Scenario) validateReplicas() error {
 		return bad("watcher.leaderElection", "set it to true, or leave watcher.shards out", "shards without it")
 	case w.Divided() && (w.Command != "" || w.Profile == "legacy"):
 		return bad("watcher.shards", "leave it out", "only k8s-watch has shards")
+	case w.ShardBy != "" && !w.Divided():
+		return bad("watcher.shardBy", "set watcher.shards, or leave it out", "there are no shards")
+	case w.ShardBy == "uid" && s.Storage.Mode != "conditional":
+		return bad("watcher.shardBy", "use name or namespace, or storage.mode: conditional",
+			"two shards may write the row of an object that is made again, and storage has no preconditions")
 	case w.LeaderElection && w.Replicas < 2 && !w.Divided():
 		return bad("watcher.replicas", "use 2 or more with leaderElection", "%d replica elects only itself", w.Replicas)
 	case w.Replicas > 1 && !w.LeaderElection:
