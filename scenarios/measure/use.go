@@ -117,7 +117,7 @@ func replicas(samples []history.Sample) (names []string) {
 
 func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	w := &c.Watcher
-	if s := f.cell.Scenario; s.Watcher.Divided() || s.Load.LabelShards > 0 {
+	if _, all := f.cell.Scenario.Watchers(); all {
 		w.ReplicaCPUCores, w.ReplicaRSSPeakMiB = u.largest()
 	}
 	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime, ofWatcher(func(x history.Use) float64 { return x.RSSHighestBytes }))

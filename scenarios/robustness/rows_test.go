@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 // families are those of the rows, each made anew for every cell.
 var families = []func() faults.Family{
-	replicas, account, customResources, queues, anytime, notifications, forgedAddresses, queryAbuse, readerScans,
+	replicas, shards, account, customResources, queues, anytime, notifications, forgedAddresses, queryAbuse, readerScans,
 }
 
 // format is the scenario format with their events.

@@ -117,7 +117,7 @@ func (c *cell) beginDivided(ctx context.Context) error {
 
 // stored waits until storage has what existed before the watcher, and notes when, and what the watcher had used.
 func (c *cell) stored(ctx context.Context) error {
-	if c.s.Load.Prefill == 0 || c.s.Fault != nil || c.s.Load.LabelShards+c.s.Watcher.Replicas > 1 {
+	if n, _ := c.s.Watchers(); c.s.Load.Prefill == 0 || c.s.Fault != nil || n > 1 {
 		return nil // of several watchers none has all, and faults may keep storage from it
 	}
 	d := drainWait{watcher: c.watcher, metrics: c.metrics, storage: c.storage}
@@ -268,7 +268,8 @@ func (c *cell) cpuSoFar() *float64 {
 
 // startReplicas starts the other replicas, or the watchers of the other shards, beside the first.
 func (c *cell) startReplicas(ctx context.Context) error {
-	for range max(c.s.Watcher.Replicas, c.s.Load.LabelShards) - 1 {
+	n, _ := c.s.Watchers()
+	for range n - 1 {
 		w, err := c.Launch(ctx, 0)
 		if err != nil {
 			return err

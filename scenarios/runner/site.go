@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -73,7 +74,7 @@ func (c *site) Others() []*party.Watcher { return slices.Clone(c.others) }
 // SetWatchers makes main the watcher whose counters are read.
 func (c *site) SetWatchers(main *party.Watcher, others []*party.Watcher) {
 	live := []metered{main}
-	if c.s.Watcher.Divided() || c.s.Load.LabelShards > 0 {
+	if _, all := c.s.Watchers(); all {
 		for _, w := range others {
 			live = append(live, w)
 		}
@@ -139,8 +140,8 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 	if c.launched == 1 {
 		setup.Serving = c.serving
 	}
-	if n := c.s.Load.LabelShards; n > 0 {
-		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s=%d", party.ShardLabel, (c.launched-1)%n)}
+	if labels := c.s.Labels(c.launched - 1); len(labels) > 0 {
+		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s in (%s)", party.ShardLabel, strings.Join(labels, ","))}
 	}
 	if w.LeaderElection {
 		setup.Lease = faults.Lease(c.Run())

@@ -21,8 +21,8 @@ func TestSiteTellsWatchersApart(t *testing.T) {
 		storage: &party.Storage{Endpoints: []string{"a", "b"}}, proxy: &party.Proxy{Kubeconfig: "proxied"},
 	}
 	for i, want := range []party.WatcherSetup{
-		{Name: "k8s-watch", Kubeconfig: "proxied", Endpoints: []string{"a"}, Selectors: map[string]string{"Pod": party.ShardLabel + "=0"}},
-		{Name: "k8s-watch-2", Kubeconfig: "direct", Endpoints: []string{"b"}, Instance: 1, Selectors: map[string]string{"Pod": party.ShardLabel + "=1"}},
+		{Name: "k8s-watch", Kubeconfig: "proxied", Endpoints: []string{"a"}, Selectors: map[string]string{"Pod": party.ShardLabel + " in (0)"}},
+		{Name: "k8s-watch-2", Kubeconfig: "direct", Endpoints: []string{"b"}, Instance: 1, Selectors: map[string]string{"Pod": party.ShardLabel + " in (1)"}},
 	} {
 		got := c.watcherSetup(7 * i)
 		c.all = append(c.all, &party.Watcher{Process: &party.Process{}, Instance: got.Instance})
