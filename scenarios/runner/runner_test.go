@@ -193,3 +193,25 @@ func TestSamplerCountsShortLives(t *testing.T) {
 		t.Errorf("after lives of 2 s and 3 s of CPU: %+v", u)
 	}
 }
+
+// TestSamplerReadsReplicas: watchers that work side by side are read each, and their sum is the watcher's; one that ended keeps its CPU time and holds
+// no memory.
+func TestSamplerReadsReplicas(t *testing.T) {
+	a, b := sleeping(t), sleeping(t)
+	working := []metered{a, b}
+	s := newSampler(nil, func() []metered { return working }, silent{})
+	s.sample(t.Context())
+	s.lives[0].last.CPUSeconds = 7
+	working = working[1:]
+	s.ended(a, 8*time.Second)
+	s.sample(t.Context())
+	x := s.taken()
+	sum, first, second := x[0].Parties[history.PartyWatcher], x[0].Parties[history.Replica(1)], x[0].Parties[history.Replica(2)]
+	if first.RSSBytes == 0 || second.RSSBytes == 0 || sum.RSSBytes != first.RSSBytes+second.RSSBytes {
+		t.Errorf("two replicas: %+v and %+v, together %+v", first, second, sum)
+	}
+	u := x[1].Parties[history.PartyWatcher]
+	if _, there := x[1].Parties[history.Replica(1)]; there || u.CPUSeconds < 8 || u.RSSBytes == 0 || u.RSSBytes > sum.RSSBytes*3/4 {
+		t.Errorf("one of them ended: %+v", x[1].Parties)
+	}
+}
