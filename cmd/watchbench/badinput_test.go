@@ -55,6 +55,8 @@ var badInput = [][2]string{
 	{"matrix --profile old", "--profile old is not known; use default or legacy"},
 	{"matrix F2 --set load.thread=1", "load.thread: unknown field; did you mean load.threads?"},
 	{"matrix F2 --out $good", "name a folder that can be written"},
+	{"run $good --set cluster.gates=[A,B=1]", "\"B=1\" is not a feature gate; name it as Kubernetes does, such as ShardedListAndWatch"},
+	{"run $good --cluster kind --set cluster.gates=[A]", "only the embedded control plane is given feature gates, not that of kind; use the provider embedded"},
 	{"matrix F0 --cluster running --fsync", "--fsync means nothing for the cluster provider running"},
 	{"cluster up --provider kind --fsync", "unknown flag: --provider; make the cluster with kind create cluster"},
 	{"report $dir", "name the folder of a run"},

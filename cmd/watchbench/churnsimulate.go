@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -38,7 +39,8 @@ func churnSimulate(cmd *cobra.Command, s streams, o churnOptions, p *plan.Plan) 
 		return badinput.Wrap(err)
 	}
 	debug.SetGCPercent(gcPercent)
-	server, err := replay.Listen("127.0.0.1:0", source.Resources(), cfg.Seed)
+	server, err := replay.Listen("127.0.0.1:0",
+		apisim.Config{Resources: source.Resources(), Seed: cfg.Seed, NoShards: o.noShards})
 	if err != nil {
 		return badinput.Wrap(err)
 	}

@@ -153,6 +153,9 @@ func (f *runFlags) fits(on spec.Cluster) error {
 	case on.Controllers && !f.borrowed.Controllers:
 		return badinput.New("start it with watchbench cluster up --controllers",
 			"cluster.controllers: the cluster that is up runs without")
+	case len(on.Gates) > 0:
+		return badinput.New("leave out --cluster running, so that the run starts its own",
+			"cluster.gates: the cluster that is up was started without")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,8 @@ func (m *measurer) Line(text string) { m.progress.Line(text) }
 // which may be nil or have no cell; after an interruption the error is the cause of ctx.
 func (m *measurer) Measure(ctx context.Context, file *spec.File) (*result.Results, error) {
 	on := file.Base().Cluster
-	if on.Provider != m.on.Provider || on.FSync != m.on.FSync || on.Controllers != m.on.Controllers {
+	if on.Provider != m.on.Provider || on.FSync != m.on.FSync || on.Controllers != m.on.Controllers ||
+		!slices.Equal(on.Gates, m.on.Gates) {
 		return nil, fmt.Errorf("a variant needs another cluster than the one that is up: %+v, not %+v", on, m.on)
 	}
 	if ctx.Err() != nil {

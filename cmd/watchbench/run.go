@@ -116,6 +116,7 @@ func (f *runFlags) up(
 	}
 	opts := f.cluster
 	opts.FSync, opts.Embedded.Logs, opts.Embedded.Controllers = c.FSync, logs, c.Controllers
+	opts.Embedded.Gates = c.Gates
 	provider, err := cluster.New(c.Provider, opts)
 	if err != nil {
 		return nil, err

@@ -49,7 +49,7 @@ func New(name string, opts Options) (Provider, error) {
 	switch name {
 	case Embedded:
 		opts.Embedded.fsync = opts.FSync
-		return newEmbedded(opts.Embedded), nil
+		return newEmbedded(opts.Embedded), opts.Embedded.validate()
 	case Kind:
 		return newKind(opts.Kind)
 	case Kubeconfig:

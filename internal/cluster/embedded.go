@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,8 @@ type EmbeddedOptions struct {
 	// APIServerFlags and EtcdFlags go on top of the defaults, without dashes. An empty value removes the flag.
 	APIServerFlags map[string]string
 	EtcdFlags      map[string]string
+	// Gates are alpha and beta features of kube-apiserver to switch on, such as ShardedListAndWatch.
+	Gates []string
 	// StartTimeout bounds the start of each party. 0: 60 s.
 	StartTimeout time.Duration
 	// Detach leaves the cluster running when the process ends; Existing finds it again. There is one at a time.
@@ -184,7 +187,7 @@ func (e *embedded) configure(r *run, binaries string) (err error) {
 	if e.opts.fsync {
 		r.plane.Etcd.Configure().Disable("unsafe-no-fsync")
 	}
-	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.grace(), e.opts.APIServerFlags)
+	setFlags(r.plane.APIServer.Configure(), apiserverFlags, e.opts.grace(), e.opts.gates(), e.opts.APIServerFlags)
 	if r.dog, err = startWatchdog(embeddedWatchdogScript, r.dir); err != nil {
 		return err
 	}
@@ -224,6 +227,27 @@ func (r *run) openLog(dir, party string) error {
 		return fmt.Errorf("create the log of %s: %w", party, err)
 	}
 	r.logs[party], r.files[party] = path, f
+	return nil
+}
+
+func (o EmbeddedOptions) gates() map[string]string {
+	if len(o.Gates) == 0 {
+		return nil
+	}
+	return map[string]string{"feature-gates": strings.Join(o.Gates, "=true,") + "=true"}
+}
+
+var unknownGate = regexp.MustCompile(`unrecognized feature gate: (\w+)`)
+
+var gateName = regexp.MustCompile(`^[A-Za-z]+$`)
+
+// validate refuses names that are none.
+func (o EmbeddedOptions) validate() error {
+	for _, g := range o.Gates {
+		if !gateName.MatchString(g) {
+			return badinput.New("name one as Kubernetes does, such as ShardedListAndWatch", "invalid feature gate %q", g)
+		}
+	}
 	return nil
 }
 
@@ -318,6 +342,10 @@ func (r *run) explain(ctx context.Context, err error) error {
 	excerpt := logExcerpt(r.logs[party])
 	if strings.Contains(excerpt, "address already in use") {
 		err = errors.Join(errPortTaken, err)
+	}
+	if gate := unknownGate.FindStringSubmatch(excerpt); gate != nil {
+		return badinput.New("name one that this kube-apiserver has, or leave it out",
+			"kube-apiserver has no feature gate %s", gate[1])
 	}
 	return fmt.Errorf("start the control plane: %w; from the log of %s:\n%s", err, party, excerpt)
 }

@@ -71,6 +71,7 @@ type ListMeta struct {
 	Version uint64
 	Next    string // the continue token; empty: it is the last page
 	Left    int    // objects behind this page; -1: not known
+	Shard   string // the selector of a shard; empty: the list is of everything
 }
 
 // AppendListHead appends the beginning of a list up to its metadata, which lacks its brace.
@@ -82,6 +83,9 @@ func AppendListHead(b []byte, groupVersion, kind string, m ListMeta) []byte {
 		if m.Left >= 0 {
 			b = strconv.AppendInt(append(b, `,"remainingItemCount":`...), int64(m.Left), 10)
 		}
+	}
+	if m.Shard != "" {
+		b = append(jsonscan.AppendString(append(b, `,"shardInfo":{"selector":`...), m.Shard), '}')
 	}
 	return b
 }

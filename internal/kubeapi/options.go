@@ -36,6 +36,7 @@ type Options struct {
 	Version uint64 // ResourceVersion as a number
 	Exact   bool   // the state at Version and no other
 	Token   Token  // of Continue; zero: there is none
+	Shard   *Shard // of ShardSelector; nil: everything
 	Timeout time.Duration
 }
 
@@ -43,6 +44,7 @@ type Options struct {
 type Limits struct {
 	Selector int   // bytes of one; 0: any
 	Page     int64 // objects in one, to which a limit is lowered; 0: any
+	Shards   bool  // whether a shardSelector is understood
 }
 
 // ParseOptions reads the query of a request for a namespace, of all if that is empty. Whether the fields of its
@@ -57,7 +59,7 @@ func ParseOptions(q url.Values, namespace string, l Limits) (*Options, error) {
 			return nil, BadRequest("%s: %d bytes, the most are %d", name, len(text), l.Selector)
 		}
 	}
-	if in.ShardSelector != "" {
+	if in.ShardSelector != "" && !l.Shards {
 		return nil, BadRequest("shardSelector is not supported")
 	}
 	if l.Page > 0 {
@@ -78,6 +80,13 @@ func ParseOptions(q url.Values, namespace string, l Limits) (*Options, error) {
 	internalversion.SetListOptionsDefaults(&o.ListOptions, true)
 	if errs := validation.ValidateListOptions(&o.ListOptions, true); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	if in.ShardSelector != "" {
+		shard, err := ParseShard(in.ShardSelector)
+		if err != nil {
+			return nil, err
+		}
+		o.Shard = &shard
 	}
 	if t := o.TimeoutSeconds; t != nil {
 		o.Timeout = time.Duration(min(max(*t, 0), int64(maxTimeout/time.Second))) * time.Second

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/http"
 	"regexp"
 	"strconv"
 )
@@ -92,23 +93,28 @@ func (s Shard) String() string {
 var shardRange = regexp.MustCompile(`^\s*shardRange\(\s*object\.metadata\.(uid|namespace)\s*,\s*` +
 	`(['"])0x([0-9a-f]{16})(['"])\s*,\s*(['"])(0x1?[0-9a-f]{16})(['"])\s*\)\s*$`)
 
-// ParseShard reads a shardSelector of one range. Several, which an apiserver takes, are refused.
+// ParseShard reads a shardSelector of one range; several, which an apiserver takes, are refused. The error is an
+// internal one, as that of an apiserver is.
 func ParseShard(text string) (s Shard, err error) {
 	m := shardRange.FindStringSubmatch(text)
 	if m == nil || m[2] != m[4] || m[5] != m[7] {
-		return s, BadRequest("shardSelector: %q: want %s", text, Split(1)[0])
+		return s, errShard("%q: want one range, like %s", text, Split(1)[0])
 	}
 	from, err := strconv.ParseUint(m[3], 16, 64)
 	if err != nil {
-		return s, BadRequest("shardSelector: %q: %v", text, err)
+		return s, errShard("%q: %v", text, err)
 	}
 	s = Shard{Range{From: from, Last: math.MaxUint64}, By(m[1])}
 	if m[6] != afterAll {
 		end, err := strconv.ParseUint(m[6][2:], 16, 64)
 		if err != nil || end <= from {
-			return s, BadRequest("shardSelector: %q: the end is to be after the start", text)
+			return s, errShard("%q: the end is to be after the start", text)
 		}
 		s.Last = end - 1
 	}
 	return s, nil
+}
+
+func errShard(format string, args ...any) error {
+	return Status(http.StatusInternalServerError, "", "invalid shard selector: "+format, args...)
 }

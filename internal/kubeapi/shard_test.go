@@ -1,6 +1,7 @@
 package kubeapi
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -53,6 +54,7 @@ func TestSplit(t *testing.T) {
 }
 
 func TestParseShardRefuses(t *testing.T) {
+	var status apierrors.APIStatus
 	for _, text := range []string{
 		"", "all", "shardRange(object.metadata.name, '0x0000000000000000', '0x8000000000000000')",
 		"shardRange(object.metadata.uid, '0x0', '0x8000000000000000')",
@@ -62,7 +64,7 @@ func TestParseShardRefuses(t *testing.T) {
 		"shardRange(object.metadata.uid, '0x0000000000000000\", '0x8000000000000000')",
 		Split(2)[0].String() + " || " + Split(2)[1].String(),
 	} {
-		if r, err := ParseShard(text); !apierrors.IsBadRequest(err) {
+		if r, err := ParseShard(text); apierrors.ReasonForError(err) != "" || !errors.As(err, &status) || status.Status().Code != 500 {
 			t.Errorf("%q was read as %v, %v", text, r, err)
 		}
 	}

@@ -109,6 +109,8 @@ type Config struct {
 	BookmarkPeriod time.Duration
 	// NoWatchCache makes limit count at resourceVersion 0 too, as on a server whose watch cache is off.
 	NoWatchCache bool
+	// NoShards ignores a shardSelector, as an apiserver without the feature gate ShardedListAndWatch does.
+	NoShards bool
 	// Seed is of uids and of the faults' choices.
 	Seed uint64
 }

@@ -19,7 +19,7 @@
 //
 // An object is parsed and encoded once, when it is written, and kept packed: some 700 bytes for a pod of 3 KiB. Lists
 // of 128 KiB and more are compressed for clients that take gzip. Objects are shown whole, or as their metadata alone.
-// Fields to select by are those of an apiserver's kinds, or those that a Resource names.
+// Fields to select by are those of an apiserver's kinds, or those that a Resource names. A shardSelector has one range.
 //
 // Not offered: writes over HTTP but of Leases, authentication, protobuf, and what kubectl needs besides: schemas, short names,
 // tables, subresources.

@@ -32,6 +32,7 @@ type side struct {
 	ns     string
 	rv     uint64 // of a list after the last object was made
 	first  uint64 // of the first object
+	uids   []string
 	token  string // of a first page of one
 }
 
@@ -67,6 +68,7 @@ func (s *side) ask(t *testing.T, path, accept string) string {
 		Metadata                 struct {
 			Name, Continue     string
 			RemainingItemCount int
+			ShardInfo          *metav1.ShardInfo
 		}
 		Details struct {
 			RetryAfterSeconds int
@@ -80,6 +82,9 @@ func (s *side) ask(t *testing.T, path, accept string) string {
 		return strings.Join(append(out, strings.TrimSpace(string(body))), " ")
 	}
 	out = append(out, v.Kind, v.APIVersion, v.Reason, v.Metadata.Name, fmt.Sprint(v.Metadata.Continue != "", v.Metadata.RemainingItemCount, v.Details))
+	if v.Metadata.ShardInfo != nil {
+		out = append(out, v.Metadata.ShardInfo.Selector)
+	}
 	for _, i := range v.Items {
 		out = append(out, i.Kind, i.APIVersion, i.Metadata.Name)
 	}
@@ -124,12 +129,12 @@ func TestAnswersLikeAnApiserver(t *testing.T) {
 	env := clustertest.Start(t)
 	ns := clustertest.Namespace(t, env.Config)
 	actual := realSide(t, env.Config, ns)
-	sim := simSide(t, ns)
+	sim := simSide(t, ns, actual.uids, apisim.Config{})
 	const maps, all = "/api/v1/namespaces/{ns}/configmaps", "/api/v1/configmaps"
 	const stream = "watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
-	questions := []struct{ path, accept string }{
+	questions := []question{
 		{maps, ""}, {maps + "?limit=2", ""}, {maps + "?limit=2&continue={token}", ""}, {maps + "?resourceVersion=0&limit=2", ""},
-		{maps + "?labelSelector=app%3Dweb", ""}, {maps + "?labelSelector=app%3Dweb&limit=1", ""}, {maps + "?fieldSelector=metadata.name%3Dc", ""},
+		{maps + "?labelSelector=app%3Dweb", ""}, {maps + "?labelSelector=app%3Dweb&limit=1", ""}, {maps + "?labelSelector=app%3Ddb&limit=1", ""}, {maps + "?fieldSelector=metadata.name%3Dc", ""},
 		{maps + "?resourceVersion={first}&resourceVersionMatch=Exact", ""}, {maps + "?resourceVersion={first}&limit=10", ""},
 		{maps + "?resourceVersion={first}", ""}, {maps + "?resourceVersion={first}&resourceVersionMatch=NotOlderThan&limit=1", ""},
 		{maps + "?resourceVersion={future}", ""}, {maps + "?resourceVersion={future}&resourceVersionMatch=Exact", ""},
@@ -155,18 +160,27 @@ func TestAnswersLikeAnApiserver(t *testing.T) {
 		{"/api/v1/namespaces/{ns}/pods?fieldSelector=spec.nodeName%3Dn,status.phase!%3DRunning", ""}, {"/api/v1/namespaces/{ns}/pods?fieldSelector=spec.none%3Dn", ""},
 		{"/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue", ""},
 	}
-	answers := make([][2]string, len(questions))
+	compare(t, actual, sim, questions)
+}
+
+type question struct{ path, accept string }
+
+// compare asks both sides. The real one's answers are returned.
+func compare(t *testing.T, actual, sim *side, questions []question) []string {
+	t.Helper()
+	answers, simulated := make([]string, len(questions)), make([]string, len(questions))
 	var asked sync.WaitGroup
 	for i, q := range questions { // all at once: most of the time is waiting
-		asked.Go(func() { answers[i][0] = actual.ask(t, q.path, q.accept) })
-		asked.Go(func() { answers[i][1] = sim.ask(t, q.path, q.accept) })
+		asked.Go(func() { answers[i] = actual.ask(t, q.path, q.accept) })
+		asked.Go(func() { simulated[i] = sim.ask(t, q.path, q.accept) })
 	}
 	asked.Wait()
 	for i, q := range questions {
-		if d := cmp.Diff(answers[i][0], answers[i][1]); d != "" {
+		if d := cmp.Diff(answers[i], simulated[i]); d != "" {
 			t.Errorf("%s %s (-real +simulated):\n%s", q.path, q.accept, d)
 		}
 	}
+	return answers
 }
 
 var contents = []struct{ name, app string }{{"a", "web"}, {"b", "db"}, {"c", "web"}, {"d", "web"}}
@@ -183,6 +197,7 @@ func realSide(t *testing.T, cfg *rest.Config, ns string) *side {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.uids = append(s.uids, string(o.UID))
 		if s.first == 0 {
 			if _, err := fmt.Sscan(o.ResourceVersion, &s.first); err != nil {
 				t.Fatal(err)
@@ -196,12 +211,13 @@ func realSide(t *testing.T, cfg *rest.Config, ns string) *side {
 	return s.ready(t)
 }
 
-func simSide(t *testing.T, ns string) *side {
+func simSide(t *testing.T, ns string, uids []string, c apisim.Config) *side {
 	t.Helper()
-	srv := newServer(t, apisim.Config{Resources: []apisim.Resource{apisim.ConfigMaps, apisim.Deployments, apisim.Nodes, apisim.Pods}})
+	c.Resources = []apisim.Resource{apisim.ConfigMaps, apisim.Deployments, apisim.Nodes, apisim.Pods}
+	srv := newServer(t, c)
 	s := &side{name: "simulated", ns: ns, host: "http://apisim", client: &http.Client{Transport: pipetest.Direct(srv)}}
-	for _, c := range contents {
-		o, err := srv.Apply("configmaps", fmt.Appendf(nil, `{"metadata":{"namespace":%q,"name":%q,"labels":{"app":%q}}}`, ns, c.name, c.app))
+	for i, c := range contents {
+		o, err := srv.Apply("configmaps", fmt.Appendf(nil, `{"metadata":{"namespace":%q,"name":%q,"uid":%q,"labels":{"app":%q}}}`, ns, c.name, uids[i], c.app))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -128,13 +128,14 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, k *kind, ver strin
 // page cuts the objects that a request gets from the view, and says how the list goes on.
 func (v view) page(o *options, limit int64) (page []*version, meta kubeapi.ListMeta) {
 	meta = kubeapi.ListMeta{Version: v.rv, Left: -1}
-	if limit <= 0 && o.Everything() && o.path.Namespace == "" {
+	if o.Shard != nil && !o.partial { // an apiserver's lists of metadata do not say it
+		meta.Shard = o.Shard.String()
+	}
+	if limit <= 0 && o.Everything() && o.Shard == nil && o.path.Namespace == "" {
 		page = make([]*version, 0, v.objects.Len())
 	}
 	for obj := range v.from(key{Namespace: o.Token.Namespace, Name: o.Token.Name}, o.path.Namespace) {
-		if !o.matches(obj) {
-			continue
-		}
+		// An apiserver does not look whether what comes behind a full page matches: the next one may be empty.
 		if limit > 0 && int64(len(page)) == limit {
 			last := page[len(page)-1]
 			if o.Everything() {
@@ -143,7 +144,9 @@ func (v view) page(o *options, limit int64) (page []*version, meta kubeapi.ListM
 			meta.Next = kubeapi.Token{Version: int64(v.rv), Namespace: last.Namespace, Name: last.Name, Left: meta.Left}.String()
 			break
 		}
-		page = append(page, obj)
+		if o.matches(obj) {
+			page = append(page, obj)
+		}
 	}
 	return page, meta
 }
@@ -152,6 +155,11 @@ func (v view) page(o *options, limit int64) (page []*version, meta kubeapi.ListM
 // that the token carries the number.
 func (v view) left(o *options, last *version, sent int) (n int) {
 	switch {
+	case o.Shard != nil: // an apiserver counts those of other shards, and only what it sent as sent
+		for range v.from(key{Namespace: o.Token.Namespace, Name: o.Token.Name}, o.path.Namespace) {
+			n++
+		}
+		return n - sent
 	case o.Token.Name != "" && o.Token.Left > sent:
 		return o.Token.Left - sent
 	case o.path.Namespace == "" && o.Token.Name == "":

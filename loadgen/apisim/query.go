@@ -13,11 +13,15 @@ type options struct {
 	path    kubeapi.Path
 	fields  kubeapi.Fields // of the kind
 	partial bool           // only metadata is shown
+	shards  bool           // a shardSelector counts
 }
 
 // parse reads the query by the rules of an apiserver.
 func (o *options) parse(q url.Values) (err error) {
-	o.Options, err = kubeapi.ParseOptions(q, o.path.Namespace, kubeapi.Limits{})
+	if !o.shards {
+		q.Del("shardSelector")
+	}
+	o.Options, err = kubeapi.ParseOptions(q, o.path.Namespace, kubeapi.Limits{Shards: true})
 	switch {
 	case err != nil && o.Options != nil && o.Watch: // a watch finds a bad version out later, where errors have no reason
 		return kubeapi.Status(http.StatusInternalServerError, "", "%v", err)
@@ -28,6 +32,7 @@ func (o *options) parse(q url.Values) (err error) {
 }
 
 func (o *options) matches(v *version) bool {
-	return v != nil && (o.path.Namespace == "" || o.path.Namespace == v.Namespace) && (o.Everything() ||
+	return v != nil && (o.path.Namespace == "" || o.path.Namespace == v.Namespace) &&
+		(o.Shard == nil || o.Shard.Holds(v.Namespace, v.Name, v.uid)) && (o.Everything() ||
 		o.Selects(&kubeapi.Attributes{Name: v.key, Labels: v.labels, Values: v.fields, Fields: o.fields}))
 }

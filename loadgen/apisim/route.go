@@ -97,7 +97,7 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, p kubeapi
 	if !ok {
 		return kubeapi.NotAcceptable()
 	}
-	o := &options{path: p, fields: k.fields, partial: as != ""}
+	o := &options{path: p, fields: k.fields, partial: as != "", shards: !s.config.NoShards}
 	if p.Name != "" { // whatever else the query says
 		return s.get(w, r, k, o)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/dist"
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/loadgen/apisim"
 	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -191,7 +192,7 @@ func simulated(t *testing.T, cfg plan.Config) map[string][]seen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := replay.Listen("127.0.0.1:0", source.Resources(), cfg.Seed)
+	server, err := replay.Listen("127.0.0.1:0", apisim.Config{Resources: source.Resources(), Seed: cfg.Seed})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -213,7 +213,7 @@ func TestClosedLoopIsRefused(t *testing.T) {
 
 // TestServe: a client finds the server by its kubeconfig.
 func TestServe(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", apisim.BuiltIn(), 1)
+	s, err := Listen("127.0.0.1:0", apisim.Config{Resources: apisim.BuiltIn(), Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestServe(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if _, err := Listen(strings.TrimPrefix(s.URL(), "http://")+"0", nil, 1); err == nil {
+	if _, err := Listen(strings.TrimPrefix(s.URL(), "http://")+"0", apisim.Config{}); err == nil {
 		t.Error("a port that cannot be was listened on")
 	}
 }

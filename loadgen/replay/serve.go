@@ -28,9 +28,10 @@ const headerTimeout = 10 * time.Second
 // window of changes that is kept of each kind: that of an apiserver under a fast load, whose cache grows to it.
 const window = 102_400
 
-// Listen makes a server for a source's resources. It accepts at once and answers with Run.
-func Listen(addr string, resources []apisim.Resource, seed uint64) (*Server, error) {
-	api, err := apisim.New(apisim.Config{Resources: resources, Window: window, Seed: seed})
+// Listen makes a server, with a window of its own. It accepts at once and answers with Run.
+func Listen(addr string, c apisim.Config) (*Server, error) {
+	c.Window = window
+	api, err := apisim.New(c)
 	if err != nil {
 		return nil, err
 	}

@@ -309,7 +309,8 @@ func slug(label string) string {
 
 // fixed are the fields that no axis can set, as each holds for the whole run. What is below one of them is as fixed.
 var fixed = []string{
-	"apiVersion", "kind", "metadata", "cluster.provider", "cluster.fsync", "cluster.controllers", "repeat", "repeatOnce",
+	"apiVersion", "kind", "metadata", "cluster.provider", "cluster.fsync", "cluster.controllers", "cluster.gates",
+	"repeat", "repeatOnce",
 	"decide", "only", "pair", "ladder", "seed", "thresholds", "expect",
 }
 

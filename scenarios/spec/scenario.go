@@ -62,6 +62,8 @@ type Cluster struct {
 	FSync    bool   `json:"fsync,omitempty" jsonschema_description:"Embedded: etcd waits for the disk, as in production."`
 	// Controllers make a cluster write by itself.
 	Controllers bool `json:"controllers,omitempty" jsonschema_description:"Embedded: also run kube-controller-manager, kube-scheduler and kwok, and record what they write."`
+	// Gates switch alpha and beta features on.
+	Gates []string `json:"gates,omitempty" jsonschema:"example=[ShardedListAndWatch]" jsonschema_description:"Embedded: feature gates of kube-apiserver to enable."`
 	// Replay is for the provider simulated.
 	Replay Replay `json:"replay,omitzero" jsonschema_description:"Of the provider simulated."`
 }

@@ -56,6 +56,7 @@ func TestAxes(t *testing.T) {
 		{"storage.faults: ['503:1%']", nil, "storage.faults is a list, so its points need names; write storage.faults: {a: [], b: […]}"},
 		{"storage.faults: {a: '503:1%'}", nil, "matrix.storage.faults.a: not a list; write a: [a, b]"},
 		{"cluster: {a: {fsync: true}}", nil, "matrix.cluster.a: cluster.fsync cannot be swept: it holds for the whole run; set it outside of matrix, and run"},
+		{"cluster.gates: {a: [X], b: []}", nil, "matrix.cluster.gates: cluster.gates cannot be swept: it holds for the whole run"},
 		{"watcher.podQueueNum: [1]", []string{"matrix.watcher.podQueueNum=1ms..64ms +1ms"}, "--set matrix.watcher.podQueueNum=1ms..64ms +1ms: matrix.watcher.podQueueNum: the range 1ms..64ms +1ms is not read"},
 		{"watcher.podQueueNum: [1]", []string{"matrix.seed=1,2"}, "matrix.seed: seed cannot be swept: it holds for the whole run"},
 	} {

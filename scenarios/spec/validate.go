@@ -38,9 +38,19 @@ func (s *Scenario) validateHead() error {
 	case c.Controllers && c.Provider != "embedded":
 		return bad("cluster.controllers", ours, "only the embedded control plane is given controllers, not that of %s",
 			c.Provider)
+	case len(c.Gates) > 0 && c.Provider != "embedded":
+		return bad("cluster.gates", ours, "only the embedded control plane is given feature gates, not that of %s",
+			c.Provider)
+	}
+	for _, g := range s.Cluster.Gates {
+		if !gateForm.MatchString(g) {
+			return bad("cluster.gates", "name it as Kubernetes does, such as ShardedListAndWatch", "%q is not a feature gate", g)
+		}
 	}
 	return nil
 }
+
+var gateForm = regexp.MustCompile(`^[A-Za-z]+$`)
 
 func (s *Scenario) validateStorage() error {
 	return firstError(validLatency(s.Storage.Latency), validFaults(s.Storage.Faults), validCapacity(s.Storage.Capacity))

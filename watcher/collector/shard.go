@@ -7,8 +7,9 @@ import (
 	"github.com/watchbench/watchbench/watcher/object"
 )
 
-// Holds reports whether an object belongs to the shard. One that is made again under its name has another uid: in shards
-// by uid a row of storage has several writers, which storage must be able to tell apart. By name or namespace it has one.
+// Holds reports whether an object belongs to the shard. One that is made again under its name has another uid: in
+// shards by uid a row of storage has several writers, which storage must be able to tell apart. By name or namespace it
+// has one.
 func (c *Config) Holds(key object.Key, uid string) bool {
 	return c.Shard == nil || c.shard().Holds(key.Namespace, key.Name, uid)
 }

@@ -130,7 +130,7 @@ func (s *source) page(ctx context.Context, o metav1.ListOptions) (*itemList, err
 		s.life.fail(ctx, err)
 		return nil, err
 	}
-	if s.decoder.foreign != nil {
+	if s.decoder.foreign != nil && !s.metadata {
 		s.metrics.setSharded(list.ShardInfo != nil && list.foreign == 0)
 	}
 	// Reading to the end lets the connection be used again.
