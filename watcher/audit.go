@@ -44,7 +44,7 @@ func Audit(ctx context.Context, cfg config.Config, filter config.Filter, wait ti
 		return out, err
 	}
 	nothing := func(string) {}
-	c, err := newCollecting(wanted{cfg, filter},
+	c, err := newCollecting(wanted{cfg: cfg, filter: filter},
 		collector.Settings{Client: kube, Sink: collector.Discard, Registry: r, Logger: log}, nothing, nothing)
 	if err != nil {
 		return out, err
@@ -87,7 +87,7 @@ func Audit(ctx context.Context, cfg config.Config, filter config.Filter, wait ti
 		unread["API group "+group] = c.served.trouble().err.Error()
 	}
 	out, err = synchronizer.Audit(ctx, compare, synchronizer.Settings{
-		Storage: p.storage, Cache: expectation{Collector: c.collector, workload: workload{cache: c.collector}},
+		Storage: p.storage, Cache: expectation{c.collector, c.collector},
 		Complete: c.allKnown, Registry: r, Logger: log,
 	}, wait)
 	if err == nil {

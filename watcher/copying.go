@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -17,7 +18,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/view"
 )
 
-// copying is the way from the cluster to storage: what one replica does while it leads.
+// copying is the way from the cluster to storage: what one replica does while it leads, or holds a shard.
 type copying struct {
 	collecting
 	platform     *platform
@@ -32,13 +33,16 @@ type copying struct {
 }
 
 // newCopying makes the parts and has them know one another. Nothing is requested yet.
-func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registerer, log *slog.Logger) (*copying, error) {
+// above has the ReplicaSets that own Pods; nil is what is collected itself.
+func newCopying(w wanted, p *platform, kube *rest.Config, above *collector.Collector, r prometheus.Registerer,
+	log *slog.Logger) (*copying, error) {
 	c := &copying{
 		platform: p, owners: &owners{since: map[object.Key]time.Time{}},
 		start: start{log: log}, started: make(chan struct{}),
 	}
 	var err error
-	send := &sender{storage: p.storage, owners: c.owners, unnamed: c.unnamed}
+	send := &sender{storage: p.storage, owners: c.owners, unnamed: c.unnamed,
+		byUID: !w.shard.whole() && w.cfg.ShardBy == kubeapi.ByUID}
 	c.pipeline, err = pipeline.New(w.cfg.Pipeline(), pipeline.Settings{
 		Sender: send, Registry: r, Logger: log, ClusterID: w.cfg.Default.ClusterID,
 	})
@@ -46,20 +50,24 @@ func newCopying(w wanted, p *platform, kube *rest.Config, r prometheus.Registere
 		return nil, &InputError{Key: "bcs", Err: err}
 	}
 	set := collector.Settings{Client: kube, Sink: c.pipeline, Registry: r, Logger: log, First: c.first}
-	if w.cfg.ResourceWatcher.Enabled {
+	if w.cfg.ResourceWatcher.Enabled && w.shard.whole() {
 		set.View = func(collector.Resource) *view.View { return view.New(view.Config{}) }
 	}
 	if c.collecting, err = newCollecting(w, set, c.added, c.removed); err != nil {
 		return nil, err
 	}
-	c.owners.collector = c.collector
-	send.workload, send.clusterScoped = workload{cache: c.collector}, c.collector.ClusterScoped
+	if c.owners.collector = above; above == nil {
+		c.owners.collector = c.collector
+	}
+	send.workload, send.clusterScoped = workload{cache: c.owners.collector}, c.collector.ClusterScoped
 	if !w.cfg.Synchronizer.Disabled {
 		if c.synchronizer, err = c.newSynchronizer(r); err != nil {
 			return nil, &InputError{Key: "synchronizer", Err: err}
 		}
 	}
-	c.beside, err = p.netService()
+	if w.shard.index == 0 {
+		c.beside, err = p.netService()
+	}
 	return c, err
 }
 
@@ -69,7 +77,7 @@ func (c *copying) newSynchronizer(r prometheus.Registerer) (*synchronizer.Synchr
 		return nil, err
 	}
 	return synchronizer.New(sc, synchronizer.Settings{
-		Storage: c.platform.storage, Cache: expectation{c.collector, workload{cache: c.collector}}, Pipeline: c.pipeline,
+		Storage: c.platform.storage, Cache: expectation{c.collector, c.owners.collector}, Pipeline: c.pipeline,
 		Complete: c.allKnown, Registry: r, Logger: c.log,
 	})
 }
@@ -133,6 +141,9 @@ func (c *copying) run(ctx context.Context) error {
 	for _, r := range found {
 		c.pipeline.AddKind(r.Key())
 	}
+	if err := c.followOwners(found); err != nil {
+		return err
+	}
 	c.served.follow(c.kinds)
 	defer c.served.follow(nil)
 	close(c.started)
@@ -159,7 +170,7 @@ func (c *copying) stages() []lifecycle.Stage {
 	if c.synchronizer != nil {
 		stages = append(stages, lifecycle.Stage{Name: "synchronizer", Run: c.synchronizer.Run})
 	}
-	if !c.cfg.ResourceWatcher.Enabled { // else it is asked for readers, too
+	if !c.cfg.ResourceWatcher.Enabled || !c.shard.whole() { // else it is asked for readers, too
 		stages = append(stages, lifecycle.Stage{Name: "discovery", Run: c.discover})
 	}
 	if c.definitions != nil {
@@ -184,7 +195,7 @@ func (c *copying) awaitStart(ctx context.Context, limit time.Duration) {
 // expectation is the Synchronizer's view of the cache: objects as they are sent.
 type expectation struct {
 	*collector.Collector
-	workload workload
+	owners *collector.Collector // has the ReplicaSets
 }
 
 // Expected implements synchronizer.Cache.
@@ -193,7 +204,7 @@ func (e expectation) Expected(k object.Key) (*object.Object, bool) {
 	if !ok {
 		return nil, false
 	}
-	sent, _, err := e.workload.annotate(o)
+	sent, _, err := workload{cache: e.owners}.annotate(o)
 	return sent, err == nil
 }
 
@@ -208,11 +219,11 @@ func (e expectation) Expectation(k object.Key) (synchronizer.Expectation, bool) 
 		return x, true
 	}
 	var err error
-	x.Annotations, _, err = e.workload.annotations(k, o.JSON())
+	x.Annotations, _, err = workload{cache: e.owners}.annotations(k, o.JSON())
 	return x, err == nil
 }
 
 // OwnersListed implements synchronizer.Cache: a Pod's workload may be its ReplicaSet's owner.
 func (e expectation) OwnersListed(kind string) bool {
-	return kind != kindPod || !e.Collected(kindReplicaSet) || e.KindSynced(kindReplicaSet)
+	return kind != kindPod || !e.owners.Collected(kindReplicaSet) || e.owners.KindSynced(kindReplicaSet)
 }

@@ -1,6 +1,8 @@
 package watcher
 
 import (
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,7 +21,7 @@ const (
 // owners remembers the Pods that wait, or have waited, for their ReplicaSet. One that is sent without
 // its workload is corrected with its next change, or by the Synchronizer.
 type owners struct {
-	collector *collector.Collector
+	collector *collector.Collector // of the ReplicaSets
 
 	mu    sync.Mutex
 	since map[object.Key]time.Time // guarded by mu
@@ -58,4 +60,18 @@ func (o *owners) forget(pod object.Key) {
 		defer o.mu.Unlock()
 		delete(o.since, pod)
 	}
+}
+
+// followOwners has the ReplicaSets of all shards followed if Pods and ReplicaSets are both collected: a Pod's workload is
+// known by the ReplicaSet, which may be of another shard. The sessions of a process share one cache of them.
+func (c *copying) followOwners(found []collector.Resource) error {
+	at := slices.IndexFunc(found, func(r collector.Resource) bool { return r.Key() == kindReplicaSet })
+	pods := slices.ContainsFunc(found, func(r collector.Resource) bool { return r.Key() == kindPod })
+	if c.owners.collector == c.collector || at < 0 || !pods {
+		return nil
+	}
+	if err := c.owners.collector.AddResource(found[at]); !errors.Is(err, collector.ErrKnownKind) {
+		return err
+	}
+	return nil
 }

@@ -13,7 +13,7 @@ import (
 
 // ready answers /readyz: the first list of every kind is cached and compared with
 // storage and no watch is lost, or another replica leads and this one is ready to follow.
-// Kinds that are pinned for readers count in both.
+// With shards each one held counts so. Kinds that are pinned for readers count always.
 func (w *Watcher) ready() error {
 	var lost []error
 	var waiting []string
@@ -21,7 +21,10 @@ func (w *Watcher) ready() error {
 		unsynced, err := w.resources.watches.Unready()
 		waiting, lost = texts(unsynced), err
 	}
-	if !w.standby.Load() {
+	switch {
+	case w.sharing != nil:
+		return w.sharing.ready(lost, waiting)
+	case !w.standby.Load():
 		return w.copying.ready(lost, waiting)
 	}
 	if err := w.elector.Trouble(); err != nil {

@@ -206,8 +206,13 @@ func descriptions(t *testing.T) (all []string, types map[string]string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.resources.notifier.Close)
+	cfg.ResourceWatcher.Enabled, cfg.Shards = false, 2
+	shards, err := New(cfg, config.Filter{}, Settings{Kube: &rest.Config{Host: "http://127.0.0.1:4"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	descs := make(chan *prometheus.Desc)
-	go func() { w.registry.Describe(descs); close(descs) }()
+	go func() { w.registry.Describe(descs); shards.registry.Describe(descs); close(descs) }()
 	for d := range descs {
 		all = append(all, d.String())
 	}

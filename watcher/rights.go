@@ -13,6 +13,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/leader"
 	"github.com/watchbench/watchbench/watcher/watches"
 )
 
@@ -43,7 +44,7 @@ func RightsFor(ctx context.Context, cfg config.Config, filter config.Filter, log
 	if err != nil {
 		return Rights{}, &InputError{Err: err}
 	}
-	s, err := newServed(wanted{cfg, filter}, kube)
+	s, err := newServed(wanted{cfg: cfg, filter: filter}, kube)
 	if err != nil {
 		return Rights{}, err
 	}
@@ -103,6 +104,12 @@ func rights(cfg config.Config, filter config.Filter, found []collector.Resource)
 		create, keep := lease, lease
 		create.Verbs = []string{"create"} // RBAC cannot restrict it by name
 		keep.ResourceNames, keep.Verbs = []string{le.Name}, []string{"get", "update"}
+		if cfg.Shards > 1 {
+			create.Verbs = append(create.Verbs, "list") // nor list
+			for i := range cfg.Shards {
+				keep.ResourceNames = append(keep.ResourceNames, leader.ShardLease(le.Name, i), leader.MemberLease(le.Name, i))
+			}
+		}
 		out.Roles[le.Namespace] = append(out.Roles[le.Namespace], create, keep)
 	}
 	return out

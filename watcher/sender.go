@@ -19,6 +19,7 @@ type sender struct {
 	storage  *storage.Client
 	workload workload
 	owners   *owners
+	byUID    bool // the row may be another shard's by now: a deletion names the uid
 	// clusterScoped reports whether a kind is collected and has no namespaces.
 	clusterScoped func(kind string) bool
 	// unpacked are buffers for objects on their way: a request has been written, or has
@@ -32,7 +33,7 @@ const keepUnpacked = 64 << 10
 func (s *sender) Send(ctx context.Context, e pipeline.Event) error {
 	if e.Action == pipeline.Delete {
 		s.owners.forget(e.Key)
-		if e.Key.Namespace == "" && !s.clusterScoped(e.Key.Kind) {
+		if s.byUID || e.Key.Namespace == "" && !s.clusterScoped(e.Key.Kind) {
 			return s.storage.DeleteOnly(ctx, e.Key, e.UID)
 		}
 		return s.storage.Delete(ctx, e.Key, e.UID)

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/config"
 	"github.com/watchbench/watchbench/watcher/object"
@@ -18,16 +19,22 @@ import (
 type wanted struct {
 	cfg    config.Config
 	filter config.Filter
+	shard  shard
 }
+
+// shard is which part of the objects is wanted; the zero value is all of them.
+type shard struct{ index, of int }
+
+func (s shard) whole() bool { return s.of == 0 }
 
 // Wanted returns the filter that the two files put on what an apiserver serves.
 func Wanted(c config.Config, f config.Filter) collector.DiscoveryFilter {
-	return wanted{c, f}.discovery()
+	return wanted{cfg: c, filter: f}.discovery()
 }
 
 // Collecting is how the two files have resources collected.
 func Collecting(c config.Config, f config.Filter, resources []collector.Resource) collector.Config {
-	return wanted{c, f}.collector(resources)
+	return wanted{cfg: c, filter: f}.collector(resources)
 }
 
 func (w wanted) discovery() collector.DiscoveryFilter {
@@ -67,6 +74,9 @@ func (w wanted) collector(resources []collector.Resource) collector.Config {
 		KeepManagedFields: f.KeepManagedFields, Pack: true, Verify: verify(w.cfg.CacheCheck),
 		After: map[string]string{kindPod: kindReplicaSet},
 	}
+	if !w.shard.whole() {
+		c.Shard, c.ShardBy = &kubeapi.Split(w.shard.of)[w.shard.index], w.cfg.ShardBy
+	}
 	for _, m := range f.ResourceMaskers {
 		c.Masks = append(c.Masks, object.Mask(m))
 	}
@@ -88,6 +98,14 @@ func (w wanted) comparison() (synchronizer.Config, error) {
 	sc.Namespace = w.cfg.WatchResource.Namespace
 	sc.Name = stateName(w.cfg)
 	sc.Rules = w.sendingRules()
+	sc.Family = sc.Name // also without shards: former ones may have left records
+	if w.cfg.Shards > 1 {
+		sc.Name = synchronizer.FamilyMember(sc.Family, w.shard.index, w.cfg.Shards)
+	}
+	if !w.shard.whole() {
+		part := w.collector(nil)
+		sc.Shard = &synchronizer.Shard{Of: w.shard.of, Holds: part.Holds, ByUID: w.cfg.ShardBy == kubeapi.ByUID}
+	}
 	sc.Selectors = map[string]labels.Selector{}
 	for kind, text := range w.cfg.WatchResource.LabelSelectors {
 		selector, err := labels.Parse(text)

@@ -66,9 +66,10 @@ type Watcher struct {
 	listen    listenFunc // nil: TCP
 	registry  *prometheus.Registry
 	reloads   *prometheus.CounterVec
-	elector   *leader.Elector // nil without leader election
-	copying   *copying
-	resources *resources // nil where the resource watcher is off
+	elector   *leader.Elector // nil without leader election, and with shards
+	sharing   *sharing        // nil without shards
+	copying   *copying        // with shards, it only looks at what is served
+	resources *resources      // nil where the resource watcher is off
 
 	standby atomic.Bool // another replica leads
 	ran     atomic.Bool
@@ -83,7 +84,7 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		return nil, &InputError{Key: "metric_port",
 			Err: fmt.Errorf("%d is the port of health, too (key port): health and metrics need a port each", cfg.Port)}
 	}
-	w := &Watcher{wanted: wanted{cfg, filter}, log: s.Logger, listen: s.Listen, registry: prometheus.NewRegistry()}
+	w := &Watcher{wanted: wanted{cfg: cfg, filter: filter}, log: s.Logger, listen: s.Listen, registry: prometheus.NewRegistry()}
 	w.reloads = newReloads(w.registry)
 	kube := s.Kube
 	var err error
@@ -94,21 +95,39 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 		return nil, &InputError{Err: err}
 	}
 	var permit func() error
-	if cfg.LeaderElection.Enabled {
+	registry := w.registry
+	switch {
+	case cfg.Shards > 1:
+		if w.sharing, err = newSharing(w.wanted, s, kube); err != nil {
+			return nil, err
+		}
+		registry = prometheus.NewRegistry()
+		err = w.register(w.sharing.group.Held, w.sharing.group.Refused)
+	case cfg.LeaderElection.Enabled:
 		if err := w.elect(kube); err != nil {
 			return nil, &InputError{Key: "leaderElection", Err: err}
 		}
 		permit = w.elector.Permit
+		err = w.register(func() int {
+			if w.elector.Leading() {
+				return 1
+			}
+			return 0
+		}, w.elector.Refused)
 	}
-	platform, err := newPlatform(cfg, s, w.registry, permit)
 	if err != nil {
 		return nil, err
 	}
-	if w.copying, err = newCopying(w.wanted, platform, kube, w.registry, s.Logger); err != nil {
+	platform, err := newPlatform(cfg, s, registry, permit)
+	if err != nil {
+		return nil, err
+	}
+	if w.copying, err = newCopying(w.wanted, platform, kube, nil, registry, s.Logger); err != nil {
 		return nil, err
 	}
 	w.copying.settled = func() bool { return w.ready() == nil }
-	w.registry.MustRegister(newLags(w.copying), collectors.NewGoCollector(),
+	registry.MustRegister(newLags(w.copying))
+	w.registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if cfg.ResourceWatcher.Enabled {
 		w.resources, err = w.newResources(kube)
@@ -117,29 +136,38 @@ func New(cfg config.Config, filter config.Filter, s Settings) (*Watcher, error) 
 }
 
 func (w *Watcher) elect(kube *rest.Config) error {
-	host, err := os.Hostname()
+	c, err := w.election()
 	if err != nil {
 		return err
 	}
-	c := leader.For(lastWrite(w.cfg))
-	c.Namespace, c.Name = w.cfg.LeaderElection.Namespace, w.cfg.LeaderElection.Name
-	c.Identity = fmt.Sprintf("%s-%d-%x", host, os.Getpid(), rand.Uint32())
 	c.Settling = func() time.Duration { return w.copying.pipeline.Settling() }
-	if w.elector, err = leader.New(c, kube, w.log); err != nil {
-		return err
+	w.elector, err = leader.New(c, kube, w.log)
+	return err
+}
+
+func (w wanted) election() (leader.Config, error) {
+	c := leader.For(lastWrite(w.cfg))
+	host, err := os.Hostname()
+	c.Namespace, c.Name = w.cfg.LeaderElection.Namespace, w.cfg.LeaderElection.Name
+	c.Identity = fmt.Sprintf("%s-%d-%08x", host, os.Getpid(), rand.Uint32())
+	return c, err
+}
+
+// register exports what is led: shards where there are some, else 1 or 0.
+func (w *Watcher) register(led func() int, refused func() uint64) error {
+	if w.sharing != nil {
+		if err := meter.Register(w.registry, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metric.ShardsHeld,
+			Help: "Shards that this replica holds."}, func() float64 { return float64(led()) })); err != nil {
+			return err
+		}
 	}
 	return meter.Register(w.registry,
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metric.Leading, Help: "1 while this replica leads."},
-			func() float64 {
-				if w.elector.Leading() {
-					return 1
-				}
-				return 0
-			}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: metric.Leading,
+			Help: "1 while this replica leads, or holds a shard."}, func() float64 { return float64(min(led(), 1)) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: metric.WritesRefused,
 			Help: "Writes, and attempts to notify, that did not leave because this replica led no more.",
-		}, func() float64 { return float64(w.elector.Refused()) }))
+		}, func() float64 { return float64(refused()) }))
 }
 
 // Run watches until ctx ends, then drains. It refuses a second call.
@@ -154,13 +182,12 @@ func (w *Watcher) Run(ctx context.Context) error {
 	if err != nil {
 		return &InputError{Err: err}
 	}
-	health, err := bind(w.listen, w.cfg.Address, w.cfg.Port, serverTLS, healthHandler(w.ready,
-		w.copying.platform.storage.Down, w.cfg.DebugMode))
+	health, err := bind(w.listen, w.cfg.Address, w.cfg.Port, serverTLS, healthHandler(w.ready, w.down, w.cfg.DebugMode))
 	if err != nil {
 		return fmt.Errorf("serve health (keys address, port): %w", inUse(err, "", "port"))
 	}
 	defer health.close()
-	metrics, err := bind(w.listen, w.cfg.Address, w.cfg.MetricPort, serverTLS, metricsHandler(w.registry))
+	metrics, err := bind(w.listen, w.cfg.Address, w.cfg.MetricPort, serverTLS, metricsHandler(w.gatherer()))
 	if err != nil {
 		return fmt.Errorf("serve metrics (keys address, metric_port): %w", inUse(err, "", "metric_port"))
 	}
@@ -190,7 +217,10 @@ func (w *Watcher) discover(ctx context.Context) error {
 
 // lead works at once or, with leader election, while this replica leads.
 func (w *Watcher) lead(ctx context.Context) error {
-	if w.elector == nil {
+	switch {
+	case w.sharing != nil:
+		return w.sharing.Run(ctx)
+	case w.elector == nil:
 		return w.work(ctx)
 	}
 	w.standby.Store(true)

@@ -42,6 +42,13 @@ var mistakes = []struct {
 	{"key without certificate", "start check", `"k8s":{"tls":{"key-file":"c.pem"}}`, "", nil, "config.json: k8s.tls.cert-file: missing"},
 	{"name of a Lease", "start check", `"leaderElection":{"enabled":true,"name":"K8s_Watch"}`, "", nil, `leaderElection.name: "K8s_Watch" is not a name for a Lease`},
 	{"namespace of a Lease", "start check", `"leaderElection":{"enabled":true,"namespace":"a,b"}`, "", nil, `leaderElection.namespace: "a,b" is not a namespace`},
+	{"shards without an election", "start check", `"shards":4`, "", nil, "config.json:3: shards: needs leaderElection.enabled"},
+	{"less than no shards", "start check", `"shards":-1,"leaderElection":{"enabled":true}`, "", nil, "config.json:3: shards: -1: want 0 to 64"},
+	{"too many shards", "start check", `"shards":65,"leaderElection":{"enabled":true}`, "", nil, "config.json:3: shards: 65: want 0 to 64"},
+	{"shards by what", "start check", `"shards":4,"shardBy":"label","leaderElection":{"enabled":true}`, "", nil, `config.json:3: shardBy: "label": want name, namespace or uid`},
+	{"shards by uid", "start check", `"shards":4,"shardBy":"uid","leaderElection":{"enabled":true}`, "", nil, "config.json:3: shardBy: uid needs bcs.conditional"},
+	{"long name for shards", "start check", `"shards":4,"leaderElection":{"enabled":true,"name":"` + strings.Repeat("a", 51) + `"}`, "", nil, "config.json:3: leaderElection.name: has 51 characters: with shards at most 50"},
+	{"subscription with shards", "start check", `"shards":4,"leaderElection":{"enabled":true},"resourceWatcher":{"enabled":true,"notify":{"subscriptions":[{"name":"s","resource":"v1/pods","target":{"webhook":{"url":"https://h/"}}}]}}`, "", nil, "config.json:3: resourceWatcher.notify.subscriptions: cannot be delivered with shards"},
 }
 
 // TestMistakes: each is one clear line that names the place, with exit code 2, whichever command it is given to.

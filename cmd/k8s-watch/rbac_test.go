@@ -204,8 +204,9 @@ func TestRBAC(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for name, namespaced := range map[string]bool{"cluster": false, "namespace": true} {
+	for name, extra := range map[string]string{"cluster": "", "namespace": "", "shards": `,"shards":3`} {
 		t.Run(name, func(t *testing.T) {
+			namespaced := name == "namespace"
 			s := newStation(t)
 			ns := clustertest.Namespace(t, env.Config)
 			s.write(s.filter, `{"k8sResourceWhiteList":["v1","apps/v1","storage.k8s.io/v1"],"crdResourceWhiteList":["harbour.example/v1"],
@@ -217,7 +218,7 @@ func TestRBAC(t *testing.T) {
 			api := newAsAccount(t, env.Config, ns, "watcher")
 			configure := func(k8s string) {
 				s.write(s.cfg, fmt.Sprintf(`{"default":{"clusterID":"c"},"watch_resource":{%s},"leaderElection":{"enabled":true,"namespace":%q},
-"bcs":{"custom-storage-endpoints":%q},"k8s":{%s},"filterConfigPath":%q,"port":0,"metric_port":0}`, watch, ns, s.storage, k8s, s.filter))
+"bcs":{"custom-storage-endpoints":%q},"k8s":{%s},"filterConfigPath":%q,"port":0,"metric_port":0%s}`, watch, ns, s.storage, k8s, s.filter, extra))
 			}
 			configure("")
 			cmd := program(t.Context(), t, "rbac", "-f", s.cfg, "--kubeconfig", s.kubeconfig, "--namespace", ns, "--name", "watcher")

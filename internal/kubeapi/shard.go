@@ -45,6 +45,10 @@ func fnv1a(hash uint64, text string) uint64 {
 	return hash
 }
 
+// mixed has every bit depend on all. The upper ones of FNV-1a, by which a range goes, hardly depend on the last three
+// characters, in which names with running numbers differ: 100 of them would be in one of four ranges.
+func mixed(hash uint64) uint64 { return (hash ^ hash>>32) * 0x9e3779b97f4a7c15 }
+
 // String is the parameter shardSelector for uids.
 func (r Range) String() string { return Shard{Range: r}.String() }
 
@@ -68,7 +72,7 @@ type Shard struct {
 func (s Shard) Holds(namespace, name, uid string) bool {
 	switch s.By {
 	case ByName:
-		return s.has(fnv1a(fnv1a(fnv1a(fnvStart, namespace), "/"), name))
+		return s.has(mixed(fnv1a(fnv1a(fnv1a(fnvStart, namespace), "/"), name)))
 	case ByNamespace:
 		return s.has(fnv1a(fnvStart, namespace))
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/watcher/access"
 	"github.com/watchbench/watchbench/watcher/collector"
 	"github.com/watchbench/watchbench/watcher/notify"
@@ -39,6 +40,7 @@ func Default() Config {
 			Period: Duration(collector.DefaultVerifyPeriod), Grace: Duration(collector.DefaultVerifyGrace),
 		},
 		LeaderElection: LeaderElection{Namespace: "kube-system", Name: "k8s-watch"},
+		ShardBy:        kubeapi.ByName,
 		ResourceWatcher: ResourceWatcher{
 			Server: access.Default(), Watches: watches.Default(), Query: query.Default(), Relations: relation.Default(),
 			Notify: notify.Default(),

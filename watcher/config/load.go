@@ -17,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/internal/userfile"
+	"github.com/watchbench/watchbench/watcher/leader"
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
@@ -187,6 +189,9 @@ func (c *Config) check() (key, msg string) {
 		return "leaderElection.name", fmt.Sprintf("%q is not a name for a Lease: want lower-case letters, digits, \"-\" and "+
 			"\".\", such as \"k8s-watch\"", c.LeaderElection.Name)
 	}
+	if key, msg := c.checkShards(); key != "" {
+		return key, msg
+	}
 	if queues, wrong := errors.AsType[*pipeline.FieldError](c.Pipeline().Validate()); wrong {
 		return "bcs." + queues.Field, queues.Problem
 	}
@@ -242,6 +247,33 @@ func (c *Config) check() (key, msg string) {
 	if !c.WatchResource.DisableNetService && b.NetServiceZooKeepers == "" && len(b.CustomNetServiceEndpoints) == 0 {
 		return "bcs.netservice-zookeepers", "missing: name ZooKeeper hosts, or bcs.custom-netservice-endpoints, or set " +
 			"watch_resource.disable_netservice to true"
+	}
+	return "", ""
+}
+
+// longestShared is the longest name of a Lease with shards: it is a label, too, and has suffixes.
+const longestShared = 50
+
+func (c *Config) checkShards() (key, msg string) {
+	if !slices.Contains([]kubeapi.By{kubeapi.ByName, kubeapi.ByNamespace, kubeapi.ByUID}, c.ShardBy) {
+		return "shardBy", fmt.Sprintf("%q: want name, namespace or uid", c.ShardBy)
+	}
+	switch {
+	case c.Shards < 0 || c.Shards > leader.MostShards:
+		return "shards", fmt.Sprintf("%d: want 0 to %d", c.Shards, leader.MostShards)
+	case c.Shards < 2:
+		return "", ""
+	case !c.LeaderElection.Enabled:
+		return "shards", "needs leaderElection.enabled: a Lease for each shard says who has it"
+	case len(c.LeaderElection.Name) > longestShared:
+		return "leaderElection.name", fmt.Sprintf("has %d characters: with shards at most %d", len(c.LeaderElection.Name),
+			longestShared)
+	case c.ShardBy == kubeapi.ByUID && !c.BCS.Conditional:
+		return "shardBy", "uid needs bcs.conditional: an object that is made again has another uid, and without preconditions " +
+			"two shards would overwrite each other's row; use name or namespace"
+	case c.ResourceWatcher.Enabled && len(c.ResourceWatcher.Notify.Subscriptions) > 0:
+		return "resourceWatcher.notify.subscriptions", "cannot be delivered with shards, as no replica leads: leave shards " +
+			"out, or the subscriptions"
 	}
 	return "", ""
 }

@@ -1,4 +1,5 @@
-// Package leader lets one of several replicas work: the one that holds a Lease.
+// Package leader lets one of several replicas work: the one that holds a Lease. A Group shares out shards among
+// several, a Lease each.
 //
 // It promises:
 //
@@ -43,6 +44,25 @@
 //
 // A renewal starts RetryPeriod (2 s) after the one before, and two requests of 1.5 s fit
 // before the deadline: the one that finds the connection dead, and the one on the next.
+//
+// # Shards
+//
+// A Group of replicas that divide by the same number N has N Leases for the shards, N for places of members, and one, the
+// plan's, that is named as without shards. It promises of each shard what is promised above, and:
+//
+//  7. The plan's Lease has one holder name per N, which all replicas of that N renew, and a Permit needs a renewal of it
+//     by this process as it does one of the shard's. So replicas with another N, whose ranges would overlap, and such
+//     without shards, whatever their release, are excluded by 1. to 5., until all of this N are gone and the Lease has
+//     passed: no replica knows to be the last, so none gives it back.
+//  8. A shard that is lost ends alone. The process goes on, unlike a leader without shards: each holding has parts and
+//     an identity of its own, so it waits for its own former Lease like anybody, and nothing of the former holding
+//     can leave. A process that was frozen loses all, and joins anew.
+//  9. A shard that is nobody's is taken by a member that has the fewest, within slow RetryPeriods by any. A replica
+//     alone takes all; one without a place, as all N are taken, waits.
+//  10. One that has two more than another gives one back, in order, and the next when that is over; only after the
+//     members have been the same for longer than a dead one counts as one.
+//
+// A replica makes three requests per RetryPeriod, and one for each shard that it holds.
 //
 // # Why it is not client-go's
 //

@@ -40,6 +40,8 @@ type Config struct {
 	// Settling is asked when the leader has ended: for how long what it sent last may
 	// still be applied. nil: not at all.
 	Settling func() time.Duration
+	// Shared is for a Lease that all replicas of this Identity hold together: each renews it, and none gives it back.
+	Shared bool
 }
 
 // margin is for clocks that go at different rates and for what lies between the
@@ -65,14 +67,16 @@ type Elector struct {
 	renewed atomic.Pointer[instant] // start of the last renewal; nil while this replica does not lead
 	refused atomic.Uint64
 	ran     atomic.Bool
-	trouble atomic.Pointer[trouble] // nil while the Lease can be asked for
-	reached atomic.Bool             // the Lease could be asked for at least once
+	contact
+	seen sight  // of the Lease; only Run's goroutine uses it
+	held *lease // as last written by this replica; so is this
+}
 
-	// What was last seen of the Lease, and when it was seen to change. Only Run's goroutine uses them.
-	seen   spec
-	seenAt time.Time
-	held   *lease
-	asking rate.Sometimes // of the trouble that is logged
+// contact is how well Leases can be asked for.
+type contact struct {
+	trouble atomic.Pointer[trouble] // nil while they can
+	reached atomic.Bool             // they could at least once
+	asking  rate.Sometimes          // of the trouble that is logged
 }
 
 // trouble is a row of failures to ask for the Lease.
@@ -84,37 +88,64 @@ type trouble struct {
 // says is how often trouble is logged at most.
 const says = time.Minute
 
-// Trouble is why this replica could not follow the leader: it could not ask for the Lease
-// yet, or not for as long as a lease takes. Nil says nothing against it.
-func (e *Elector) Trouble() error {
-	t, reached := e.trouble.Load(), e.reached.Load()
-	switch {
-	case t != nil && (!reached || time.Since(t.since) >= e.cfg.LeaseDuration):
+func (c *contact) complain(log *slog.Logger, err error) {
+	t := trouble{since: time.Now(), err: err}
+	if before := c.trouble.Load(); before != nil {
+		t.since = before.since
+	}
+	c.asking.Do(func() { log.Warn("leader election", "error", err) })
+	c.trouble.Store(&t)
+}
+
+func (c *contact) fine() {
+	c.trouble.Store(nil)
+	c.reached.Store(true)
+}
+
+// lasting is the trouble that began before the first answer, or has lasted for long.
+func (c *contact) lasting(long time.Duration) error {
+	if t := c.trouble.Load(); t != nil && (!c.reached.Load() || time.Since(t.since) >= long) {
 		return fmt.Errorf("leader election: %w", t.err)
-	case !reached:
-		return fmt.Errorf("leader election: the Lease %s/%s is not read yet", e.cfg.Namespace, e.cfg.Name)
 	}
 	return nil
 }
 
+// Trouble is why this replica could not follow the leader: it could not ask for the Lease
+// yet, or not for as long as a lease takes. Nil says nothing against it.
+func (e *Elector) Trouble() error {
+	if err := e.lasting(e.cfg.LeaseDuration); err != nil || e.reached.Load() {
+		return err
+	}
+	return fmt.Errorf("leader election: the Lease %s/%s is not read yet", e.cfg.Namespace, e.cfg.Name)
+}
+
 // New connects to nothing.
 func New(c Config, kube *rest.Config, log *slog.Logger) (*Elector, error) {
+	client, base, err := connect(c, kube)
+	if err != nil {
+		return nil, err
+	}
+	return newElector(c, client, base, log), nil
+}
+
+// connect makes a client with connections of its own.
+func connect(c Config, kube *rest.Config) (client *http.Client, base string, err error) {
 	kube = rest.CopyConfig(kube)
 	// A connection that times out ends with its request only in HTTP/1.1: one of HTTP/2
 	// would take the next tries too, until its pings find out.
 	kube.NextProtos = []string{"http/1.1"}
-	if kube.Dial == nil && kube.Transport == nil { // connections of its own
+	if kube.Dial == nil && kube.Transport == nil {
 		kube.Dial = (&net.Dialer{Timeout: c.RequestTimeout}).DialContext
 	}
-	client, base, err := call.APIServer(kube)
+	client, at, err := call.APIServer(kube)
 	if err != nil {
-		return nil, fmt.Errorf("leader election: %w", err)
+		return nil, "", fmt.Errorf("leader election: %w", err)
 	}
-	return newElector(c, client, strings.TrimSuffix(base.String(), "/"), log), nil
+	return client, strings.TrimSuffix(at.String(), "/"), nil
 }
 
 func newElector(c Config, client *http.Client, base string, log *slog.Logger) *Elector {
-	return &Elector{cfg: c, log: log, asking: rate.Sometimes{Interval: says},
+	return &Elector{cfg: c, log: log, contact: contact{asking: rate.Sometimes{Interval: says}},
 		api: leases{client: client, base: base, namespace: c.Namespace, name: c.Name, timeout: c.RequestTimeout}}
 }
 
@@ -163,6 +194,11 @@ func (e *Elector) Run(ctx context.Context, lead func(context.Context) error) err
 		}
 		began = now()
 	}
+	return e.hold(ctx, began, lead)
+}
+
+// hold is Run from the try on, begun then, that took the Lease.
+func (e *Elector) hold(ctx context.Context, began instant, lead func(context.Context) error) error {
 	e.renewed.Store(&began)
 	e.log.Info("leading", "lease", e.cfg.Namespace+"/"+e.cfg.Name, "identity", e.cfg.Identity)
 
@@ -260,31 +296,41 @@ func (e *Elector) try(ctx context.Context) bool {
 	le, err := e.attempt(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			e.complain(err)
+			e.complain(e.log, err)
 		}
 		return false
 	}
-	e.trouble.Store(nil)
-	e.reached.Store(true)
+	e.fine()
 	e.held = le
 	return le != nil
 }
 
-func (e *Elector) complain(err error) {
-	t := trouble{since: time.Now(), err: err}
-	if before := e.trouble.Load(); before != nil {
-		t.since = before.since
-	}
-	e.asking.Do(func() { e.log.Warn("leader election", "error", err) })
-	e.trouble.Store(&t)
+// sight is what was last seen of a Lease, and when it was seen to change.
+type sight struct {
+	spec spec
+	at   time.Time
 }
 
-// expiresIn is how long the Lease is another's by what was seen of it.
-func (e *Elector) expiresIn() time.Duration {
-	if e.seen.HolderIdentity == "" || e.seen.HolderIdentity == e.cfg.Identity {
+func (s *sight) update(now spec) {
+	if now != s.spec {
+		s.spec, s.at = now, time.Now()
+	}
+}
+
+// left is how long the Lease is its holder's by what was seen of it.
+func (s *sight) left() time.Duration {
+	if s.spec.HolderIdentity == "" {
 		return 0
 	}
-	return time.Until(e.seenAt.Add(time.Duration(e.seen.LeaseDurationSeconds) * time.Second))
+	return max(0, time.Until(s.at.Add(time.Duration(s.spec.LeaseDurationSeconds)*time.Second)))
+}
+
+// expiresIn is how long the Lease is another's.
+func (e *Elector) expiresIn() time.Duration {
+	if e.seen.spec.HolderIdentity == e.cfg.Identity {
+		return 0
+	}
+	return e.seen.left()
 }
 
 // untilNextTry is at the Lease's end or, since it may be given back before, earlier.
@@ -312,9 +358,7 @@ func (e *Elector) attempt(ctx context.Context) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	if le.Spec != e.seen {
-		e.seen, e.seenAt = le.Spec, time.Now()
-	}
+	e.seen.update(le.Spec)
 	if e.expiresIn() > 0 {
 		return nil, nil
 	}
@@ -332,6 +376,9 @@ func ifWon(le *lease, err error) (*lease, error) {
 
 // release lets the next leader begin at once, or when what was sent last has been applied.
 func (e *Elector) release() {
+	if e.cfg.Shared {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), e.cfg.RetryPeriod)
 	defer cancel()
 	le, err := e.api.get(ctx)

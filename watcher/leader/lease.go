@@ -43,8 +43,12 @@ type leases struct {
 	base      string // apiserver URL
 	namespace string
 	name      string
+	group     string        // value of groupLabel; "": no label
 	timeout   time.Duration // of one request
 }
+
+// groupLabel marks the Leases of a Group with its name.
+const groupLabel = "k8s-watch-group"
 
 func (l leases) collection() string {
 	return l.base + "/apis/coordination.k8s.io/v1/namespaces/" + l.namespace + "/leases"
@@ -55,11 +59,35 @@ func (l leases) get(ctx context.Context) (*lease, error) {
 }
 
 func (l leases) create(ctx context.Context, s spec) (*lease, error) {
+	metadata := map[string]any{"name": l.name, "namespace": l.namespace}
+	if l.group != "" {
+		metadata["labels"] = map[string]string{groupLabel: l.group}
+	}
 	return l.do(ctx, http.MethodPost, l.collection(), &lease{
-		APIVersion: "coordination.k8s.io/v1", Kind: "Lease",
-		Metadata: map[string]any{"name": l.name, "namespace": l.namespace}, Spec: s,
+		APIVersion: apiVersion, Kind: kindLease, Metadata: metadata, Spec: s,
 	})
 }
+
+// list returns the Leases of the group.
+func (l leases) list(ctx context.Context) ([]*lease, error) {
+	var all struct {
+		Kind  string   `json:"kind"`
+		Items []*lease `json:"items"`
+	}
+	url := l.collection() + "?labelSelector=" + groupLabel + "%3D" + l.group
+	if err := l.ask(ctx, http.MethodGet, url, nil, &all); err != nil {
+		return nil, err
+	}
+	if all.Kind != kindLease+"List" {
+		return nil, fmt.Errorf("list Leases: the answer is a %q, want a LeaseList", all.Kind)
+	}
+	for _, le := range all.Items {
+		le.APIVersion, le.Kind = apiVersion, kindLease // a list has them once
+	}
+	return all.Items, nil
+}
+
+const apiVersion, kindLease = "coordination.k8s.io/v1", "Lease"
 
 // update succeeds only if nobody wrote since le was read.
 func (l leases) update(ctx context.Context, le *lease) (*lease, error) {
@@ -67,35 +95,42 @@ func (l leases) update(ctx context.Context, le *lease) (*lease, error) {
 }
 
 func (l leases) do(ctx context.Context, method, url string, body *lease) (*lease, error) {
+	out := &lease{}
+	if err := l.ask(ctx, method, url, body, out); err != nil {
+		return nil, err
+	}
+	if out.Kind != kindLease { // a gateway's answer, as an empty Lease, would let every replica lead
+		return nil, fmt.Errorf("%s %s: the answer is a %q, want a Lease", method, l.name, out.Kind)
+	}
+	return out, nil
+}
+
+func (l leases) ask(ctx context.Context, method, url string, body *lease, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	r := call.Request{Method: method, URL: url, Limit: maxAnswer}
 	if body != nil {
 		var err error
 		if r.Body, err = json.Marshal(body); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	status, b, err := call.Do(ctx, l.client, r)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	switch {
 	case status == http.StatusNotFound && method != http.MethodPost: // there, the namespace is missing
-		return nil, errNotFound
+		return errNotFound
 	case status == http.StatusConflict:
-		return nil, errConflict
+		return errConflict
 	case status/100 != 2:
-		return nil, fmt.Errorf("%s %s: HTTP %d: %.200s", method, l.name, status, b)
+		return fmt.Errorf("%s %s: HTTP %d: %.200s", method, l.name, status, b)
 	}
-	out := &lease{}
 	if err := json.Unmarshal(b, out); err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, l.name, err)
+		return fmt.Errorf("%s %s: %w", method, l.name, err)
 	}
-	if out.Kind != "Lease" { // a gateway's answer, as an empty Lease, would let every replica lead
-		return nil, fmt.Errorf("%s %s: the answer is a %q, want a Lease", method, l.name, out.Kind)
-	}
-	return out, nil
+	return nil
 }
 
 func timestamp() string { return time.Now().UTC().Format(microTime) }

@@ -22,6 +22,7 @@ type suspect struct {
 	proven   bool
 	expected expected // when that was so
 	leftover bool     // no object is expected
+	row      string   // in shards by uid: the record's uid
 	newer    bool     // the record is newer than the object
 	missing  bool     // there is no record
 	version  uint64   // of the record, 0: none, or no number
@@ -185,6 +186,9 @@ func (s *Synchronizer) repair(ctx context.Context, x suspect) error {
 	if x.uid != "" {
 		return s.set.Cache.Remove(ctx, x.Key, x.uid)
 	}
+	if s.cfg.Shard != nil && s.cfg.Shard.ByUID {
+		return s.set.Cache.RepairRow(ctx, x.Key, cmp.Or(x.row, x.expected.uid))
+	}
 	return s.set.Cache.Repair(ctx, x.Key)
 }
 
@@ -218,7 +222,7 @@ func (s *Synchronizer) confirm(ctx context.Context, x suspect) (differs bool, er
 		// A leftover in a namespace answers for it; once that is gone, there is an answer.
 		return false, errOpen
 	case !found || !expected:
-		return expected || found && s.ours(x.Kind, rec.Data), nil
+		return expected || found && s.ours(x.Key, rec.Data), nil
 	}
 	return !Same(x.Kind, rec.Data, o.JSON()), nil
 }

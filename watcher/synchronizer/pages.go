@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"hash/fnv"
+	"hash/maphash"
 	"os"
 	"slices"
 	"strconv"
@@ -51,7 +52,11 @@ const (
 // wholly reports whether the records of a kind are compared whole each time. Those of Nodes are: one of
 // an older version may lack only heartbeats.
 func (s *Synchronizer) wholly(kind string) bool {
-	return kind == kindNode || len(s.set.Cache.ExpectedKeys(kind)) <= smallKind
+	of := 1
+	if s.cfg.Shard != nil { // what is read is the whole kind
+		of = s.cfg.Shard.Of
+	}
+	return kind == kindNode || of*len(s.set.Cache.ExpectedKeys(kind)) <= smallKind
 }
 
 // isDue reports whether this is the comparison in which a record is read whole, n being the number of its kind.
@@ -85,6 +90,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 	touched, end := s.set.Pipeline.Trace(kind)
 	defer end()
 	seen := make(map[object.Key]struct{}, len(keys))
+	others := rows{}
 	var leftovers []suspect
 	add := func(x suspect) {
 		if touched(x.Key) {
@@ -109,14 +115,17 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 		if _, known := seen[k]; known {
 			return false
 		}
-		seen[k] = struct{}{}
 		e, expected := s.set.Cache.Expectation(k)
+		if !expected && !s.holds(k, r.Data) { // most rows, of which a hash is enough
+			return others.add(k)
+		}
+		seen[k] = struct{}{}
 		switch {
 		case expected:
 			if x, differs := s.judge(k, e, r.Data, whole, len(keys)); differs {
 				add(x)
 			}
-		case s.ours(kind, r.Data):
+		case s.ours(k, r.Data):
 			if x, ok := s.leftover(k, r.Data); ok {
 				add(x)
 			}
@@ -234,10 +243,39 @@ func (s *Synchronizer) fields(kind string, whole bool) string {
 	return fields
 }
 
-// ours reports whether a record that no object was cached for is this watcher's to remove: with a label selector for
-// the kind, what it does not select may be another watcher's.
-func (s *Synchronizer) ours(kind string, record []byte) bool {
-	selector := s.cfg.Selectors[ownKind(kind)]
+// rows are records of which only their identity is kept.
+type rows map[uint64]struct{}
+
+var rowsSeed = maphash.MakeSeed()
+
+// add reports whether a record is new.
+func (r rows) add(k object.Key) bool {
+	hash := maphash.Comparable(rowsSeed, k)
+	_, known := r[hash]
+	r[hash] = struct{}{}
+	return !known
+}
+
+// holds reports whether a record that no object was cached for is of this shard. By uid, one without any is of none: it
+// could only be removed with whatever has the name by then.
+func (s *Synchronizer) holds(k object.Key, record []byte) bool {
+	switch {
+	case s.cfg.Shard == nil:
+		return true
+	case !s.cfg.Shard.ByUID:
+		return s.cfg.Shard.Holds(k, "")
+	}
+	m, err := object.Scan(record)
+	return err == nil && m.UID != "" && s.cfg.Shard.Holds(k, m.UID)
+}
+
+// ours reports whether such a record is this watcher's to remove: with a label selector for the kind, what it does not
+// select may be another watcher's.
+func (s *Synchronizer) ours(k object.Key, record []byte) bool {
+	if !s.holds(k, record) {
+		return false
+	}
+	selector := s.cfg.Selectors[ownKind(k.Kind)]
 	if selector == nil {
 		return true
 	}
@@ -258,6 +296,9 @@ func ownKind(kind string) string {
 func (s *Synchronizer) leftover(k object.Key, record []byte) (suspect, bool) {
 	m, err := object.Scan(record)
 	x := suspect{Key: k, leftover: true, version: m.Version()}
+	if s.cfg.Shard != nil && s.cfg.Shard.ByUID {
+		x.row = strings.Clone(m.UID)
+	}
 	if k.Namespace != "" || s.set.Cache.ClusterScoped(k.Kind) {
 		return x, true
 	}

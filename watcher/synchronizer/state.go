@@ -9,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/watchbench/watchbench/watcher/object"
@@ -43,13 +44,65 @@ type memory struct {
 // register reads the records of this name and of others.
 type register struct {
 	name, rules string
-	pageSize    int
-	storage     Storage
-	log         *slog.Logger
+	// family is what the names of records begin with that divide the objects among them, whatever their number; each
+	// removes what is of its part. They claim nothing against each other, and one that is new takes over what
+	// others know. A watcher of all objects has its own name here.
+	family   string
+	pageSize int
+	storage  Storage
+	log      *slog.Logger
 
 	asking  chan struct{} // size 1: full once somebody asks what changed is
 	asked   chan struct{} // closed when changed is known
 	changed bool          // see rulesChanged
+}
+
+// related reports whether a record is of the same family.
+func (r *register) related(name string) bool {
+	return name == r.family || strings.HasPrefix(name, r.family+familyInfix)
+}
+
+const familyInfix = "-shard-"
+
+// FamilyMember is the name of the record of a part.
+func FamilyMember(family string, index, of int) string {
+	return fmt.Sprintf("%s%s%d-of-%d", family, familyInfix, index, of)
+}
+
+// inherited are the kinds that related records name. Rules are not: nobody knows who wrote the rows of this part.
+func (r *register) inherited(ctx context.Context) (all state, err error) {
+	err = r.others(ctx, func(name string, other state) {
+		if r.related(name) {
+			all.Kinds, all.Leaving = append(all.Kinds, other.Kinds...), append(all.Leaving, other.Leaving...)
+		}
+	})
+	for _, kinds := range []*[]string{&all.Kinds, &all.Leaving} {
+		slices.Sort(*kinds)
+		*kinds = slices.Compact(*kinds)
+	}
+	return all, err
+}
+
+// others reads the records of other names.
+func (r *register) others(ctx context.Context, each func(name string, other state)) error {
+	for offset := 0; ; offset += r.pageSize {
+		page, err := r.storage.List(ctx, StateKind, "", wholeRecords, r.pageSize, offset)
+		if err != nil {
+			return err
+		}
+		for _, row := range page {
+			var other state
+			if err := json.Unmarshal(row.Data, &other); err != nil {
+				return fmt.Errorf("row %s %s: %w", StateKind, row.Name, err)
+			}
+			if row.Name != r.name {
+				each(row.Name, other)
+			}
+		}
+		if len(page) < r.pageSize {
+			return nil
+		}
+	}
 }
 
 // remembered reads the record; one that cannot be understood is as good as none.
@@ -65,8 +118,10 @@ func (r *register) remembered(ctx context.Context) (was state, found bool, err e
 				"error", err)
 			return state{}, false, nil
 		}
+	} else if r.family != r.name {
+		was, err = r.inherited(ctx)
 	}
-	return was, found, nil
+	return was, found, err
 }
 
 // rulesChanged reports whether records may have been written by other rules, so that one of the
@@ -240,23 +295,13 @@ func (s *Synchronizer) emptied(ctx context.Context, kind string) bool {
 // then its rows are that one's to remove.
 func (r *register) claimed(ctx context.Context, kind string) (bool, error) {
 	by := ""
-	for offset := 0; ; offset += r.pageSize {
-		page, err := r.storage.List(ctx, StateKind, "", wholeRecords, r.pageSize, offset)
-		if err != nil {
-			return false, err
+	err := r.others(ctx, func(name string, other state) {
+		if !r.related(name) && slices.Contains(other.Kinds, kind) {
+			by = name
 		}
-		for _, row := range page {
-			var other state
-			if err := json.Unmarshal(row.Data, &other); err != nil {
-				return false, fmt.Errorf("row %s %s: %w", StateKind, row.Name, err)
-			}
-			if row.Name != r.name && slices.Contains(other.Kinds, kind) {
-				by = row.Name
-			}
-		}
-		if len(page) < r.pageSize {
-			break
-		}
+	})
+	if err != nil {
+		return false, err
 	}
 	if by != "" {
 		r.log.Info("a watcher of another name collects the kind, its rows stay", "kind", kind, "name", by)

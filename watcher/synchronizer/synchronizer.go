@@ -1,6 +1,7 @@
 package synchronizer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,8 @@ type Cache interface {
 	ExpectedKeys(kind string) []object.Key
 	// Repair hands the object's latest state, or its deletion, to the pipeline.
 	Repair(ctx context.Context, k object.Key) error
+	// RepairRow is Repair with a deletion that names the uid of the record.
+	RepairRow(ctx context.Context, k object.Key, uid string) error
 	// Remove hands over a deletion of what no object of a collected kind can be the cause of.
 	Remove(ctx context.Context, k object.Key, uid string) error
 }
@@ -93,9 +96,22 @@ type Config struct {
 	// Name is the record's in which the kinds are remembered. Watchers that share a
 	// cluster by kinds should have one each; "" remembers nothing.
 	Name string
+	// Family begins the names of the records of watchers that divide the objects, see register; "" is Name.
+	Family string
+	// Shard is the part of the objects that is this watcher's, nil: all.
+	Shard *Shard
 	// Rules identify how objects are sent: if they differ from those by which storage
 	// is known to be written, first lists are compared whole. "" never are.
 	Rules string
+}
+
+// Shard is one of several parts.
+type Shard struct {
+	Of int // how many there are
+	// Holds reports whether a record is of this part. Without a uid it is of none where that decides.
+	Holds func(k object.Key, uid string) bool
+	// ByUID says that the uid decides: other objects of the same name may be of other parts.
+	ByUID bool
 }
 
 // Default has the original's page size; it compares every five minutes, the
@@ -166,7 +182,7 @@ func New(cfg Config, set Settings) (*Synchronizer, error) {
 		memory: memory{asked: map[string]int{}, foreign: map[string]bool{}, removed: map[string]bool{},
 			done: map[string]bool{}},
 		kindStates: kindStates{of: map[string]*kindState{}}, wake: make(chan struct{}, 1), begun: make(chan struct{}, 1),
-		register: register{name: cfg.Name, rules: cfg.Rules, pageSize: cfg.PageSize, storage: set.Storage, log: set.Logger,
+		register: register{name: cfg.Name, family: cmp.Or(cfg.Family, cfg.Name), rules: cfg.Rules, pageSize: cfg.PageSize, storage: set.Storage, log: set.Logger,
 			asking: make(chan struct{}, 1), asked: make(chan struct{})},
 	}
 	s.named.Store(&map[string]bool{})

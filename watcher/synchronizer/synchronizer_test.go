@@ -171,6 +171,18 @@ func (w *world) ExpectedKeys(kind string) []object.Key {
 	return out
 }
 
+// RepairRow removes only what has the uid.
+func (w *world) RepairRow(ctx context.Context, k object.Key, uid string) error {
+	w.mu.Lock()
+	m, err := object.Scan([]byte(w.records[k]))
+	_, cached := w.cache[k]
+	w.mu.Unlock()
+	if !cached && (err != nil || m.UID != uid) {
+		return nil
+	}
+	return w.Repair(ctx, k)
+}
+
 func (w *world) Repair(_ context.Context, k object.Key) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -704,7 +716,7 @@ func TestSelectedOnly(t *testing.T) {
 		t.Errorf("removed %v, want %v", w.repairs, want)
 	}
 	// A kind of another group has the selector of its own kind.
-	if s.ours("Pod.example.com", []byte(labelled("b"))) || !s.ours("Pod.example.com", []byte(labelled("a"))) || !s.ours("Node", []byte(labelled("b"))) {
+	if s.ours(object.Key{Kind: "Pod.example.com"}, []byte(labelled("b"))) || !s.ours(object.Key{Kind: "Pod.example.com"}, []byte(labelled("a"))) || !s.ours(object.Key{Kind: "Node"}, []byte(labelled("b"))) {
 		t.Error("the selector of a kind that is stored as Kind.group")
 	}
 }

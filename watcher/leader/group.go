@@ -1,0 +1,445 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/client-go/rest"
+)
+
+// MostShards bounds the shards of a Group: each is a Lease and, on its holder, a connection to the apiserver.
+const MostShards = 64
+
+// Group shares out shards among replicas, see the package's doc.
+type Group struct {
+	cfg    Config // Name and Identity are the plan's and this replica's
+	shards int
+	log    *slog.Logger
+	client func() *http.Client
+	base   string
+
+	ran     atomic.Bool
+	plan    atomic.Pointer[Elector] // of the current term
+	count   atomic.Int32            // of shards held
+	refused atomic.Uint64
+	contact          // of the table
+	terms   int      // holdings so far; only share's goroutine uses it
+	clients []leases // of the shards, one connection each; so are these
+}
+
+// NewGroup connects to nothing. The Leases are c.Name, for the number of shards in force, and with a suffix those
+// of shards and members.
+func NewGroup(c Config, shards int, kube *rest.Config, log *slog.Logger) (*Group, error) {
+	var clients []*http.Client
+	var base string
+	for range shards + 2 { // no request may wait for another one's dead connection
+		client, at, err := connect(c, kube)
+		if err != nil {
+			return nil, err
+		}
+		clients, base = append(clients, client), at
+	}
+	return newGroup(c, shards, clients, base, log), nil
+}
+
+func newGroup(c Config, shards int, clients []*http.Client, base string, log *slog.Logger) *Group {
+	g := &Group{cfg: c, shards: shards, log: log, base: base, contact: contact{asking: rate.Sometimes{Interval: says}},
+		client: func() *http.Client { return clients[shards] }}
+	for i := range shards {
+		g.clients = append(g.clients, g.leases(clients[i], ShardLease(c.Name, i)))
+	}
+	g.clients = append(g.clients, g.leases(clients[shards+1], c.Name))
+	return g
+}
+
+func (g *Group) leases(client *http.Client, name string) leases {
+	return leases{client: client, base: g.base, namespace: g.cfg.Namespace, name: name, group: g.cfg.Name,
+		timeout: g.cfg.RequestTimeout}
+}
+
+// ShardLease is the name of the Lease of a shard, MemberLease that of a member.
+func ShardLease(name string, shard int) string { return fmt.Sprintf("%s-%d", name, shard) }
+
+// MemberLease is the name of the Lease that says that a replica is there. There are as many as shards, so that the
+// rights to them can be granted by name; a replica beyond is a standby.
+func MemberLease(name string, place int) string { return fmt.Sprintf("%s-member-%d", name, place) }
+
+// Holding is a shard that this replica holds.
+type Holding struct {
+	Shard int
+	// Permit is nil while a write may leave, as Elector.Permit.
+	Permit func() error
+	// Settling is as that of Config. It is to be set before anything is sent.
+	Settling func() time.Duration
+}
+
+// Held is how many shards this replica holds.
+func (g *Group) Held() int { return int(g.count.Load()) }
+
+// Refused is how often a Permit has refused.
+func (g *Group) Refused() uint64 { return g.refused.Load() }
+
+// Trouble is why this replica could not follow the others, as Elector.Trouble.
+func (g *Group) Trouble() error {
+	plan := g.plan.Load()
+	switch {
+	case plan == nil:
+		return errors.New("leader election: not begun")
+	case !plan.Leading():
+		return plan.Trouble()
+	}
+	return g.lasting(g.cfg.LeaseDuration)
+}
+
+// planned is the identity that replicas with one number of shards share.
+func (g *Group) planned() string { return fmt.Sprintf("%d-shards", g.shards) }
+
+// Run takes part until ctx ends. It calls lead for each shard that this replica comes to hold, with a context that
+// ends as Elector.Run's does, or orderly where the shard is to be given back. It returns when all have, and lead's
+// error if one has.
+func (g *Group) Run(ctx context.Context, lead func(context.Context, *Holding) error) error {
+	if g.ran.Swap(true) {
+		return errors.New("leader election: Run called twice")
+	}
+	for {
+		c := g.cfg
+		c.Identity, c.Shared = g.planned(), true
+		plan := newElector(c, g.client(), g.base, g.log)
+		g.plan.Store(plan)
+		var failed error
+		err := plan.Run(ctx, func(ctx context.Context) error {
+			t := table{Group: g, plan: plan, lead: lead, seen: map[string]*sight{}, held: map[int]context.CancelFunc{},
+				free: map[int]time.Time{}, ended: make(chan ending)}
+			failed = t.run(ctx)
+			return failed
+		})
+		if ctx.Err() != nil || failed != nil || !errors.Is(err, ErrLost) {
+			return err
+		}
+		g.log.Warn("taking part anew: nothing of the former term is left in this process")
+	}
+}
+
+// table is one term of a replica in a group. Only run's goroutine uses it.
+type table struct {
+	*Group
+	plan *Elector
+	lead func(context.Context, *Holding) error
+
+	listed  map[string]*lease // by the last look
+	seen    map[string]*sight // by name
+	members []string          // who lives, by their places
+	steady  time.Time         // since when these are the members
+	held    map[int]context.CancelFunc
+	giving  int               // shards that are being given back
+	free    map[int]time.Time // since when a shard is nobody's
+	ended   chan ending       // one for each of held
+}
+
+// ending is that of a holding.
+type ending struct {
+	shard    int
+	given    bool
+	err, own error // own is lead's
+}
+
+// run shares until ctx ends, and then waits for what is held.
+func (t *table) run(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	var failed error
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case e := <-t.ended:
+			if failed = t.end(e); failed != nil {
+				end()
+			}
+		case <-next.C:
+			next.Reset(t.round(ctx))
+		}
+	}
+	t.leave()
+	for len(t.held) > 0 {
+		if err := t.end(<-t.ended); failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// round looks at the Leases, says that this replica is there, and takes or gives back. It returns the pause until
+// the next.
+func (t *table) round(ctx context.Context) time.Duration {
+	err := t.look(ctx)
+	if err == nil {
+		err = t.sit(ctx)
+	}
+	if err == nil {
+		err = t.take(ctx)
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		t.complain(t.log, err)
+	default:
+		t.fine()
+		t.give()
+	}
+	pause := t.cfg.RetryPeriod
+	for i := range t.shards {
+		if _, mine := t.held[i]; mine {
+			continue
+		} else if left := t.sight(ShardLease(t.cfg.Name, i)).left(); left > 0 {
+			pause = min(pause, left)
+		} else {
+			pause = min(pause, t.cfg.RetryPeriod/4)
+		}
+	}
+	return pause
+}
+
+func (t *table) sight(name string) *sight {
+	if t.seen[name] == nil {
+		t.seen[name] = &sight{}
+	}
+	return t.seen[name]
+}
+
+// look reads all Leases of the group. One that was deleted counts as last seen.
+func (t *table) look(ctx context.Context) error {
+	all, err := t.clients[t.shards].list(ctx)
+	if err != nil {
+		return err
+	}
+	t.listed = map[string]*lease{}
+	for _, le := range all {
+		name, _ := le.Metadata["name"].(string)
+		t.listed[name] = le
+		t.sight(name).update(le.Spec)
+	}
+	var members []string
+	for place := range t.shards {
+		if s := t.sight(MemberLease(t.cfg.Name, place)); s.left() > 0 {
+			members = append(members, s.spec.HolderIdentity)
+		}
+	}
+	if strings.Join(members, " ") != strings.Join(t.members, " ") {
+		t.members, t.steady = members, time.Now()
+	}
+	for i := range t.shards {
+		if _, mine := t.held[i]; mine || t.sight(ShardLease(t.cfg.Name, i)).left() > 0 {
+			delete(t.free, i)
+		} else if _, known := t.free[i]; !known {
+			t.free[i] = time.Now()
+		}
+	}
+	return nil
+}
+
+// place is that of this replica among the members, or a free one; -1: there is none.
+func (t *table) place() int {
+	free := -1
+	for place := range t.shards {
+		switch s := t.sight(MemberLease(t.cfg.Name, place)); {
+		case s.spec.HolderIdentity == t.cfg.Identity:
+			return place
+		case free < 0 && s.left() == 0:
+			free = place
+		}
+	}
+	return free
+}
+
+// sit writes the Lease of this replica's place. Where another one was faster, the next round finds another place.
+func (t *table) sit(ctx context.Context) error {
+	place := t.place()
+	if place < 0 {
+		return nil
+	}
+	return t.write(ctx, MemberLease(t.cfg.Name, place), t.cfg.Identity, wholeSeconds(t.cfg.LeaseDuration))
+}
+
+func (t *table) write(ctx context.Context, name, holder string, seconds int) error {
+	api := t.clients[t.shards]
+	api.name = name
+	s := spec{HolderIdentity: holder, LeaseDurationSeconds: seconds, RenewTime: timestamp()}
+	var err error
+	if le := t.listed[name]; le != nil {
+		le.Spec = s
+		_, err = api.update(ctx, le)
+	} else {
+		_, err = api.create(ctx, s)
+	}
+	if errors.Is(err, errConflict) || errors.Is(err, errNotFound) {
+		return nil
+	}
+	return err
+}
+
+// leave frees this replica's place, so that the others expect nothing more of it.
+func (t *table) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), t.cfg.RetryPeriod)
+	defer cancel()
+	for place := range t.shards {
+		name := MemberLease(t.cfg.Name, place)
+		if t.sight(name).spec.HolderIdentity != t.cfg.Identity {
+			continue
+		}
+		err := t.look(ctx)
+		if err == nil && t.sight(name).spec.HolderIdentity == t.cfg.Identity {
+			err = t.write(ctx, name, "", 1)
+		}
+		if err != nil {
+			t.log.Warn("place not released", "error", err)
+		}
+		return
+	}
+}
+
+// counts are the shards of each member. Those that this replica gives back are none of its.
+func (t *table) counts() (of map[string]int, least int) {
+	of = map[string]int{}
+	for i := range t.shards {
+		if s := t.sight(ShardLease(t.cfg.Name, i)); s.left() > 0 {
+			of[member(s.spec.HolderIdentity)]++
+		}
+	}
+	of[t.cfg.Identity] = len(t.held) - t.giving
+	least = t.shards
+	for _, m := range t.members {
+		least = min(least, of[m])
+	}
+	return of, least
+}
+
+// slow is how many RetryPeriods a shard may be nobody's until whoever has the most takes it, too: the others may have
+// a reason.
+const slow = 3
+
+// take tries for shards that are nobody's, as long as no member has fewer than this replica.
+func (t *table) take(ctx context.Context) error {
+	at := -1
+	for place, m := range t.members {
+		if m == t.cfg.Identity {
+			at = place
+		}
+	}
+	if at < 0 {
+		return nil // the others do not know yet, or there are more replicas than shards
+	}
+	for n := range t.shards {
+		i := (at + n) % t.shards // each begins with another one
+		since, free := t.free[i]
+		of, least := t.counts()
+		if !free || of[t.cfg.Identity] > least && time.Since(since) < slow*t.cfg.RetryPeriod {
+			continue
+		}
+		if err := t.try(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holder is the identity of a holding, and member whose it is. Each holding has its own: what an earlier one of the
+// process has sent may still be on its way.
+func holder(member string, term int) string { return fmt.Sprintf("%s%04x", member, term&0xffff) }
+
+func member(holder string) string { return holder[:max(0, len(holder)-4)] }
+
+// try takes one shard if it may.
+func (t *table) try(ctx context.Context, i int) error {
+	t.terms++
+	c := t.cfg
+	c.Name = ShardLease(t.cfg.Name, i)
+	c.Identity = holder(t.cfg.Identity, t.terms)
+	h := &Holding{Shard: i}
+	c.Settling = func() time.Duration {
+		if h.Settling == nil {
+			return 0
+		}
+		return h.Settling()
+	}
+	e := newElector(c, t.clients[i].client, t.base, t.log)
+	e.api.group, e.seen = t.cfg.Name, *t.sight(c.Name)
+	h.Permit = func() error {
+		if t.plan.left() > 0 && e.left() > 0 {
+			return nil
+		}
+		t.refused.Add(1)
+		return ErrNotLeading
+	}
+	began := now()
+	le, err := e.attempt(ctx)
+	if err != nil || le == nil {
+		*t.sight(c.Name) = e.seen
+		return err
+	}
+	e.held = le
+	hctx, give := context.WithCancel(ctx)
+	t.held[i] = give
+	delete(t.free, i)
+	t.count.Add(1)
+	go func() {
+		var own error
+		err := e.hold(hctx, began, func(ctx context.Context) error {
+			own = t.lead(ctx, h)
+			return own
+		})
+		given := hctx.Err() != nil && ctx.Err() == nil
+		give()
+		t.ended <- ending{i, given, err, own}
+	}()
+	return nil
+}
+
+// end takes the end of a holding. Its error ends the term: a shard that was lost is no reason for it, as nothing of
+// it can leave any more, and the next holding begins from nothing.
+func (t *table) end(e ending) error {
+	delete(t.held, e.shard)
+	t.count.Add(-1)
+	if e.given {
+		t.giving--
+	}
+	if errors.Is(e.err, ErrLost) && e.own == nil {
+		return nil
+	}
+	return e.err
+}
+
+// give gives one shard back where this replica is the first of those that have the most, and a member has two fewer.
+// It waits until the members have been the same for longer than a dead one counts as one, so that a replica that
+// comes and dies moves nothing.
+func (t *table) give() {
+	of, least := t.counts()
+	mine := of[t.cfg.Identity]
+	if t.giving > 0 || len(t.free) > 0 || mine < least+2 ||
+		time.Since(t.steady) < t.cfg.LeaseDuration+t.cfg.RetryPeriod {
+		return
+	}
+	for _, m := range t.members {
+		if m == t.cfg.Identity {
+			break
+		}
+		if of[m] >= mine {
+			return
+		}
+	}
+	last := -1
+	for i := range t.held {
+		last = max(last, i)
+	}
+	t.log.Info("giving a shard back", "shard", last, "held", mine, "members", len(t.members))
+	t.giving++
+	t.held[last]()
+}
