@@ -23,7 +23,8 @@ import (
 
 // leaseLog follows the Leases by which a cell's replicas elect, from before the first of them starts.
 type leaseLog struct {
-	name string // of the Lease; with shards their Leases' begin with it
+	name    string // of the Lease
+	divided bool   // each shard has one: name-0, name-1, …
 
 	mu     sync.Mutex // guards what follows
 	states []history.Lease
@@ -55,11 +56,14 @@ func (l *leaseLog) follow(ctx context.Context, api *party.APIServer) error {
 	return nil
 }
 
-// see notes a state of a Lease of the election; those of members are not.
+// see notes a state of a Lease of the election; those of members are none.
 func (l *leaseLog) see(o *coordination.Lease) {
-	rest, ours := strings.CutPrefix(o.Name, l.name)
-	shard, err := strconv.Atoi(strings.TrimPrefix(rest, "-"))
-	if !ours || rest != "" && err != nil {
+	number, ours := strings.CutPrefix(o.Name, l.name+"-")
+	shard, err := strconv.Atoi(number)
+	if !l.divided {
+		ours, shard, err = o.Name == l.name, 0, nil
+	}
+	if !ours || err != nil {
 		return
 	}
 	nanos := func(t interface{ UnixNano() int64 }) int64 { return t.UnixNano() }
@@ -127,7 +131,7 @@ func (c *site) followLeases(ctx context.Context) error {
 	if !c.s.Watcher.LeaderElection {
 		return nil
 	}
-	c.leases = &leaseLog{name: faults.Lease(c.Run())}
+	c.leases = &leaseLog{name: faults.Lease(c.Run()), divided: c.s.Watcher.Divided()}
 	return c.leases.follow(ctx, c.api)
 }
 
@@ -146,7 +150,7 @@ func (c *site) Holder(shard int) *party.Watcher { return c.replica(c.leases.hold
 // How often it is looked at who holds what, and how long replicas may take to divide the shards among them.
 const (
 	dividePoll  = 50 * time.Millisecond
-	divideLimit = 90 * time.Second
+	divideLimit = 2 * time.Minute
 )
 
 // Divided waits until the replicas hold all shards, none more than its part, and have listed them.

@@ -46,7 +46,7 @@ func TestLeasesAreFollowed(t *testing.T) {
 		}
 	}
 	put("run-0", "host-7-a", 0)
-	l := &leaseLog{name: "run"}
+	l := &leaseLog{name: "run", divided: true}
 	if err := l.follow(t.Context(), api); err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +56,7 @@ func TestLeasesAreFollowed(t *testing.T) {
 	}
 	put("run-member-host-7-a", "host-7-a", 0)
 	put("other-0", "host-7-a", 0)
+	put("run", "2-shards", 0)
 	put("run-12", "host-8-b", 0)
 	put("run-0", "host-8-b", 1)
 	for deadline := time.Now().Add(time.Minute); len(l.holders()) < 2 || l.holders()[0] != "host-8-b"; {
