@@ -148,9 +148,12 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 		w.HeapMiB = mib(*heap)
 	}
 	w.Goroutines = maxOf(f.samples, u.a.Time, maxTime, func(s *history.Sample) *float64 { return s.Goroutines })
-	if f.cell.Watcher.Restarts == 0 && !f.cell.Watcher.Joined {
-		in, out := growth(f.before, f.after, metric.NetBytes, "direction", "in"),
-			growth(f.before, f.after, metric.NetBytes, "direction", "out")
+	if f.cell.Watcher.Restarts == 0 {
+		var in, out *float64
+		if !f.cell.Watcher.Joined { // else the metrics are not of all
+			in, out = growth(f.before, f.after, metric.NetBytes, "direction", "in"),
+				growth(f.before, f.after, metric.NetBytes, "direction", "out")
+		}
 		if in == nil && out == nil {
 			in, out = calls(u.a, u.b)
 		}
