@@ -2,11 +2,11 @@ package history
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -26,48 +26,26 @@ type Point struct {
 // nil Scrape knows nothing.
 type Scrape map[string][]Point
 
+// NextReplica divides the texts of several replicas in one file; their series add up.
+const NextReplica = "# EOF\n"
+
 // ParseScrape reads the Prometheus text format.
 func ParseScrape(r io.Reader) (Scrape, error) {
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(io.LimitReader(r, maxScrape))
-	if err != nil {
-		return nil, fmt.Errorf("read metrics: %w", err)
-	}
-	s := make(Scrape, len(families))
-	for name, f := range families {
-		for _, m := range f.GetMetric() {
-			s.add(name, m)
-		}
-	}
-	return s, nil
-}
-
-// JoinMetrics makes one text of those of several replicas, each series with the number of its own.
-func JoinMetrics(texts [][]byte) ([]byte, error) {
-	joined := map[string]*dto.MetricFamily{}
-	for i, text := range texts {
+	text, err := io.ReadAll(io.LimitReader(r, maxScrape))
+	s := Scrape{}
+	for one := range bytes.SplitSeq(text, []byte(NextReplica)) {
 		parser := expfmt.NewTextParser(model.LegacyValidation)
-		families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
-		if err != nil {
+		families, perr := parser.TextToMetricFamilies(bytes.NewReader(one))
+		if err = errors.Join(err, perr); err != nil {
 			return nil, fmt.Errorf("read metrics: %w", err)
 		}
 		for name, f := range families {
-			for _, m := range f.Metric {
-				m.Label = append(m.Label, &dto.LabelPair{Name: new("replica"), Value: new(strconv.Itoa(i + 1))})
+			for _, m := range f.GetMetric() {
+				s.add(name, m)
 			}
-			if all := joined[name]; all != nil {
-				f.Metric = append(all.Metric, f.Metric...)
-			}
-			joined[name] = f
 		}
 	}
-	var b bytes.Buffer
-	for _, name := range slices.Sorted(maps.Keys(joined)) {
-		if _, err := expfmt.MetricFamilyToText(&b, joined[name]); err != nil {
-			return nil, fmt.Errorf("write metrics: %w", err)
-		}
-	}
-	return b.Bytes(), nil
+	return s, nil
 }
 
 func (s Scrape) add(name string, m *dto.Metric) {
@@ -161,6 +139,9 @@ const (
 	PartyRunner    = "runner"
 	PartyProxy     = "watchproxy" // where the watch has faults
 
+	// Replica and a number name one of several watchers that work side by side; PartyWatcher is then their sum.
+	Replica = PartyWatcher + "-"
+
 	// In cells with readers.
 	PartyReaders = "readers"
 
@@ -170,9 +151,6 @@ const (
 	PartyKwok              = "kwok"
 	PartyWitness           = "witness"
 )
-
-// Replica is the party of one of several watchers that work side by side; PartyWatcher is then their sum.
-func Replica(n int) string { return PartyWatcher + "-" + strconv.Itoa(n) }
 
 // Use is a process's resource use from its start until a sample.
 type Use struct {

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -71,24 +70,17 @@ func FuzzParseScrape(f *testing.F) {
 	})
 }
 
-// TestJoinMetrics: the metrics of several replicas add up, also where their series have the same labels.
-func TestJoinMetrics(t *testing.T) {
+// TestReplicasAddUp: the metrics of several replicas in one text add up, also where their series have the same labels.
+func TestReplicasAddUp(t *testing.T) {
 	one := "# TYPE events counter\nevents{kind=\"Pod\"} %d\n# TYPE lag histogram\nlag_bucket{le=\"1\"} 1\nlag_bucket{le=\"+Inf\"} 2\nlag_sum 3\nlag_count 2\n"
-	text, err := JoinMetrics([][]byte{fmt.Appendf(nil, one, 5), fmt.Appendf(nil, one, 7)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := ParseScrape(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := s.Sum("events", "kind", "Pod"); n == nil || *n != 12 || len(s["events"]) != 2 {
+	s := scrapeOf(t, fmt.Sprintf(one+NextReplica+one, 5, 7))
+	if n := s.Sum("events", "kind", "Pod"); n == nil || *n != 12 {
 		t.Errorf("%v", s["events"])
 	}
-	if n := s.Sum("lag_count"); n == nil || *n != 4 || len(s["lag_sum"]) != 2 {
+	if n := s.Sum("lag_count"); n == nil || *n != 4 {
 		t.Errorf("%v", s["lag_count"])
 	}
-	if _, err := JoinMetrics([][]byte{[]byte("no metrics at all")}); err == nil {
+	if _, err := ParseScrape(strings.NewReader("a 1\n" + NextReplica + "no metrics at all")); err == nil {
 		t.Error("no error")
 	}
 }

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/watchbench/watchbench/internal/metric"
@@ -194,7 +195,7 @@ func TestLargestReplica(t *testing.T) {
 		e.cell.Scenario.Watcher.Shards, e.cell.Scenario.Watcher.Replicas = tc.shards, max(1, len(tc.replicas))
 		for i := range e.samples {
 			for n, mib := range tc.replicas {
-				e.samples[i].Parties[history.Replica(n+1)] = history.Use{RSSBytes: mib * (1 << 20), CPUSeconds: 0.1 * float64(n+1) * float64(e.samples[i].Time) / 1e9}
+				e.samples[i].Parties[history.Replica+strconv.Itoa(n+1)] = history.Use{RSSBytes: mib * (1 << 20), CPUSeconds: 0.1 * float64(n+1) * float64(e.samples[i].Time) / 1e9}
 			}
 		}
 		w := e.figures(t).Watcher

@@ -1,7 +1,7 @@
 package measure
 
 import (
-	"slices"
+	"strings"
 
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/reports/result"
@@ -88,31 +88,31 @@ func (u use) parties() map[string]result.Party {
 
 // largest is the most that one of the watchers took that work side by side, or the only one.
 func (u use) largest() (cores, rss *float64) {
-	most := func(of, than *float64) *float64 {
-		if than == nil || of != nil && *of > *than {
-			return of
-		}
-		return than
+	if u.b == nil {
+		return nil, nil
 	}
-	for _, name := range replicas(u.all) {
-		cores, rss = most(u.cores(name), cores), most(u.most(ofParty(name, func(x history.Use) float64 { return x.RSSBytes })), rss)
+	name, several := history.PartyWatcher, false
+	for party := range u.b.Parties {
+		several = several || strings.HasPrefix(party, history.Replica)
+	}
+	if several {
+		name = history.Replica
+	}
+	for party := range u.b.Parties {
+		if strings.HasPrefix(party, name) && (several || party == name) {
+			cores = most(cores, u.cores(party))
+			rss = most(rss, u.most(ofParty(party, func(x history.Use) float64 { return x.RSSBytes })))
+		}
 	}
 	return cores, rss
 }
 
-// replicas are the parties of the watchers that work side by side or, of one alone, of that.
-func replicas(samples []history.Sample) (names []string) {
-	for n := 1; ; n++ {
-		name := history.Replica(n)
-		if !slices.ContainsFunc(samples, func(s history.Sample) bool { _, ok := s.Parties[name]; return ok }) {
-			break
-		}
-		names = append(names, name)
+// most is the larger of two figures, of which either may be unknown.
+func most(a, b *float64) *float64 {
+	if a == nil || b != nil && *b > *a {
+		return b
 	}
-	if names == nil {
-		names = []string{history.PartyWatcher}
-	}
-	return names
+	return a
 }
 
 func (f *Figures) watcherFigures(c *result.Cell, u use) {

@@ -259,7 +259,7 @@ func scrape(t *testing.T, path string) metrics {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		m[x[1]] = v
+		m[x[1]] += v // of replicas there are several
 	}
 	return m
 }

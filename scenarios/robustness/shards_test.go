@@ -114,7 +114,7 @@ func jostled(ctx context.Context, c faults.Cell, rng *rand.Rand) (faults.Done, e
 			return faults.Done{}, err
 		}
 	} else {
-		did = change{Replicas: n - 1, Killed: rng.IntN(3) == 0}
+		did = change{Replicas: n - 1, Killed: rng.IntN(2) == 0}
 		end(c, rng.IntN(n), did.Killed)
 	}
 	return faults.Done{Seen: did}, lifecycle.Pause(ctx, time.Duration(rng.Int64N(int64(moment))))

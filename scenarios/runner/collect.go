@@ -69,12 +69,19 @@ func (c *cell) collect(ctx context.Context) error {
 		history.SaveLines(c.dir, history.FileSamples, c.sampler.taken()))
 }
 
-// saveLeases saves who held which Lease when.
+// saveLeases saves who held which Lease when, and to which instance of storage he writes.
 func (c *cell) saveLeases() error {
 	if c.leases == nil {
 		return nil
 	}
-	return history.SaveLines(c.dir, history.FileLeases, c.leases.taken(c.replica))
+	c.leases.mu.Lock()
+	defer c.leases.mu.Unlock()
+	for i := range c.leases.states {
+		if w := c.replica(c.leases.states[i].Holder); w != nil {
+			c.leases.states[i].Instance = w.Instance
+		}
+	}
+	return history.SaveLines(c.dir, history.FileLeases, c.leases.states)
 }
 
 func (c *cell) saveLedger(ctx context.Context) error {
@@ -107,7 +114,9 @@ func (c *cell) meta() (check.Meta, error) {
 	if !c.watcher.Own {
 		meta.Strategy, meta.QueueFull = spec.External, ""
 	}
-	c.record.Watcher.Joined = c.record.Watcher.Joined || c.s.Watcher.Divided() && c.leases.moved()
+	if c.s.Watcher.Divided() {
+		_, c.record.Watcher.Joined = c.leases.latest()
+	}
 	if c.record.Watcher.Joined {
 		meta.QueueFull = ""
 		return meta, nil

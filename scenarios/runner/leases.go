@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,9 +25,8 @@ type leaseLog struct {
 	name    string // of the Lease
 	divided bool   // each shard has one: name-0, name-1, …
 
-	mu     sync.Mutex // guards what follows
-	states []history.Lease
-	now    map[int]history.Lease // by shard
+	mu     sync.Mutex
+	states []history.Lease // guarded by mu
 	stop   func()
 }
 
@@ -38,18 +36,17 @@ func (l *leaseLog) follow(ctx context.Context, api *party.APIServer) error {
 	if err != nil {
 		return fmt.Errorf("follow the replicas' Leases: %w", err)
 	}
-	source := cache.NewListWatchFromClient(client.CoordinationV1().RESTClient(), "leases", party.LeaseNamespace,
-		fields.Everything())
+	see := func(o any) { l.see(o.(*coordination.Lease)) }
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-		ListerWatcher: source, ObjectType: &coordination.Lease{}, Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { l.see(o.(*coordination.Lease)) },
-			UpdateFunc: func(_, o any) { l.see(o.(*coordination.Lease)) },
-		},
+		ListerWatcher: cache.NewListWatchFromClient(client.CoordinationV1().RESTClient(), "leases", party.LeaseNamespace,
+			fields.Everything()),
+		ObjectType: &coordination.Lease{},
+		Handler:    cache.ResourceEventHandlerFuncs{AddFunc: see, UpdateFunc: func(_, o any) { see(o) }},
 	})
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	running.Go(func() { informer.RunWithContext(ctx) })
-	l.now, l.stop = map[int]history.Lease{}, func() { cancel(); running.Wait() }
+	running.Go(func() { informer.RunWithContext(following) })
+	l.stop = func() { cancel(); running.Wait() }
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 		return context.Cause(ctx)
 	}
@@ -66,22 +63,22 @@ func (l *leaseLog) see(o *coordination.Lease) {
 	if !ours || err != nil {
 		return
 	}
-	nanos := func(t interface{ UnixNano() int64 }) int64 { return t.UnixNano() }
-	x := history.Lease{Time: time.Now().UnixNano(), Shard: shard, Instance: -1}
-	if s := o.Spec; s.HolderIdentity != nil {
-		x.Holder = *s.HolderIdentity
+	x, spec := history.Lease{Time: time.Now().UnixNano(), Shard: shard, Instance: -1}, o.Spec
+	if spec.HolderIdentity != nil {
+		x.Holder = *spec.HolderIdentity
 	}
-	if s := o.Spec; s.AcquireTime != nil && s.RenewTime != nil && s.LeaseDurationSeconds != nil {
-		x.Acquired, x.Renewed = nanos(s.AcquireTime), nanos(s.RenewTime)
-		x.Lasts = int64(*s.LeaseDurationSeconds) * int64(time.Second)
+	if spec.AcquireTime != nil {
+		x.Acquired = spec.AcquireTime.UnixNano()
 	}
-	if o.Spec.LeaseTransitions != nil {
-		x.Transitions = int(*o.Spec.LeaseTransitions)
+	if spec.RenewTime != nil && spec.LeaseDurationSeconds != nil {
+		x.Renewed, x.Lasts = spec.RenewTime.UnixNano(), int64(*spec.LeaseDurationSeconds)*int64(time.Second)
+	}
+	if spec.LeaseTransitions != nil {
+		x.Transitions = int(*spec.LeaseTransitions)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.states = append(l.states, x)
-	l.now[shard] = x
 }
 
 // close ends the following; it may be called again, and on nil.
@@ -91,39 +88,18 @@ func (l *leaseLog) close() {
 	}
 }
 
-// holders are the present holders by shard, without Leases that nobody has.
-func (l *leaseLog) holders() map[int]string {
+// latest are the present states by shard, and whether a shard has had several holders: the counters of the former are
+// gone.
+func (l *leaseLog) latest() (now map[int]history.Lease, moved bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	held := map[int]string{}
-	for shard, x := range l.now {
-		if x.Holder != "" && x.Renewed+x.Lasts > time.Now().UnixNano() {
-			held[shard] = x.Holder
-		}
+	now = map[int]history.Lease{}
+	for _, x := range l.states {
+		before, known := now[x.Shard]
+		moved = moved || known && x.Holder != before.Holder
+		now[x.Shard] = x
 	}
-	return held
-}
-
-// moved reports whether several replicas, one after the other, had a shard: the counters of the former are gone.
-func (l *leaseLog) moved() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.states, func(x history.Lease) bool {
-		now := l.now[x.Shard]
-		return x.Holder != "" && (x.Holder != now.Holder || x.Acquired != now.Acquired)
-	})
-}
-
-// taken are all states so far, with the instance that each holder writes to.
-func (l *leaseLog) taken(replica func(holder string) *party.Watcher) []history.Lease {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i := range l.states {
-		if w := replica(l.states[i].Holder); w != nil {
-			l.states[i].Instance = w.Instance
-		}
-	}
-	return slices.Clone(l.states)
+	return now, moved
 }
 
 // followLeases begins the record of the replicas' Leases.
@@ -145,7 +121,10 @@ func (c *site) replica(identity string) *party.Watcher {
 }
 
 // Holder is the replica that holds a shard's Lease, nil if none of the cell's does.
-func (c *site) Holder(shard int) *party.Watcher { return c.replica(c.leases.holders()[shard]) }
+func (c *site) Holder(shard int) *party.Watcher {
+	now, _ := c.leases.latest()
+	return c.replica(now[shard].Holder)
+}
 
 // How often it is looked at who holds what, and how long replicas may take to divide the shards among them.
 const (
@@ -159,11 +138,10 @@ func (c *site) Divided(ctx context.Context) error {
 	most := (c.s.Watcher.Shards + len(all) - 1) / len(all)
 	limit := divideLimit + c.patience(0)
 	for deadline := time.Now().Add(limit); ; {
-		held := map[*party.Watcher]int{}
-		for _, holder := range c.leases.holders() {
-			held[c.replica(holder)]++
+		held, n := map[*party.Watcher]int{}, 0
+		for shard := range c.s.Watcher.Shards {
+			held[c.Holder(shard)]++
 		}
-		n := 0
 		for _, w := range all {
 			n += min(held[w], most)
 		}
@@ -171,8 +149,8 @@ func (c *site) Divided(ctx context.Context) error {
 			break
 		}
 		if time.Now().After(deadline) {
-			return &party.TimeoutError{What: fmt.Sprintf("the division of %d shards among %d replicas (%v)", c.s.Watcher.Shards,
-				len(all), slices.Sorted(maps.Values(c.leases.holders()))), After: limit, Log: c.watcher.Log}
+			return &party.TimeoutError{What: fmt.Sprintf("the division of %d shards among %d replicas", c.s.Watcher.Shards, len(all)),
+				After: limit, Log: c.watcher.Log}
 		}
 		if err := lifecycle.Pause(ctx, dividePoll); err != nil {
 			return err

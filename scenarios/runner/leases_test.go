@@ -12,6 +12,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
 )
 
@@ -51,7 +52,7 @@ func TestLeasesAreFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.close()
-	if l.moved() {
+	if _, moved := l.latest(); moved {
 		t.Error("nothing moved")
 	}
 	put("run-member-host-7-a", "host-7-a", 0)
@@ -59,28 +60,32 @@ func TestLeasesAreFollowed(t *testing.T) {
 	put("run", "2-shards", 0)
 	put("run-12", "host-8-b", 0)
 	put("run-0", "host-8-b", 1)
-	for deadline := time.Now().Add(time.Minute); len(l.holders()) < 2 || l.holders()[0] != "host-8-b"; {
-		if time.Now().After(deadline) {
-			t.Fatal(l.holders())
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if now, moved := l.latest(); moved && now[0].Holder == "host-8-b" && now[12].Holder == "host-8-b" {
+			break
 		}
-		time.Sleep(time.Millisecond)
+		if time.Now().After(deadline) {
+			t.Fatal(l.latest())
+		}
 	}
-	if !l.moved() {
-		t.Error("a shard moved")
+	l.close()
+	dir := t.TempDir()
+	c := &cell{site: &site{dir: dir, leases: l, all: []*party.Watcher{}}}
+	if err := c.saveLeases(); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := history.LoadLines[history.Lease](dir, history.FileLeases)
+	if err != nil {
+		t.Fatal(err)
 	}
 	var got []string
-	for _, x := range l.taken(func(holder string) *party.Watcher {
-		if holder == "host-8-b" {
-			return &party.Watcher{Instance: 3}
-		}
-		return nil
-	}) {
+	for _, x := range saved {
 		got = append(got, fmt.Sprintln(x.Shard, x.Holder, x.Instance, x.Transitions, x.Lasts))
 		if x.Time < x.Acquired || x.Acquired == 0 || x.Renewed == 0 {
 			t.Errorf("%+v", x)
 		}
 	}
-	if want := "[0 host-7-a -1 0 16000000000\n 12 host-8-b 3 0 16000000000\n 0 host-8-b 3 1 16000000000\n]"; fmt.Sprint(got) != want {
+	if want := "[0 host-7-a -1 0 16000000000\n 12 host-8-b -1 0 16000000000\n 0 host-8-b -1 1 16000000000\n]"; fmt.Sprint(got) != want {
 		t.Errorf("%v, want %s", got, want)
 	}
 }

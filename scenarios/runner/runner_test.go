@@ -206,12 +206,12 @@ func TestSamplerReadsReplicas(t *testing.T) {
 	s.ended(a, 8*time.Second)
 	s.sample(t.Context())
 	x := s.taken()
-	sum, first, second := x[0].Parties[history.PartyWatcher], x[0].Parties[history.Replica(1)], x[0].Parties[history.Replica(2)]
+	sum, first, second := x[0].Parties[history.PartyWatcher], x[0].Parties[history.Replica+"1"], x[0].Parties[history.Replica+"2"]
 	if first.RSSBytes == 0 || second.RSSBytes == 0 || sum.RSSBytes != first.RSSBytes+second.RSSBytes {
 		t.Errorf("two replicas: %+v and %+v, together %+v", first, second, sum)
 	}
 	u := x[1].Parties[history.PartyWatcher]
-	if _, there := x[1].Parties[history.Replica(1)]; there || u.CPUSeconds < 8 || u.RSSBytes == 0 || u.RSSBytes > sum.RSSBytes*3/4 {
+	if _, there := x[1].Parties[history.Replica+"1"]; there || u.CPUSeconds < 8 || u.RSSBytes == 0 || u.RSSBytes > sum.RSSBytes*3/4 {
 		t.Errorf("one of them ended: %+v", x[1].Parties)
 	}
 }

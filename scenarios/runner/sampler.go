@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -131,6 +133,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	s.samples = append(s.samples, x)
 	s.mu.Unlock()
 	if s.show != nil && ask {
+		text, _, _ = bytes.Cut(text, []byte(history.NextReplica))
 		s.show(x, text, scrapeErr)
 	}
 }
@@ -153,7 +156,7 @@ func (s *sampler) readWatchers(into map[string]history.Use) {
 				l.last = use
 			}
 			if ok && len(working) > 1 {
-				into[history.Replica(i+1)] = use
+				into[history.Replica+strconv.Itoa(i+1)] = use
 			}
 		}
 		rss := sum.RSSBytes + l.last.RSSBytes

@@ -230,10 +230,7 @@ func (c *site) metrics(ctx context.Context) ([]byte, history.Scrape, error) {
 		}
 		texts = append(texts, text)
 	}
-	text, err := history.JoinMetrics(texts)
-	if err != nil {
-		return nil, nil, err
-	}
+	text := bytes.Join(texts, []byte(history.NextReplica))
 	s, err := history.ParseScrape(bytes.NewReader(text))
 	return text, s, err
 }
