@@ -31,6 +31,7 @@ import (
 
 	"github.com/watchbench/watchbench/internal/cluster/clustertest"
 	"github.com/watchbench/watchbench/watcher/config"
+	"github.com/watchbench/watchbench/watcher/leader"
 )
 
 // kubectl runs it; without one the test is skipped.
@@ -135,6 +136,29 @@ func TestManifests(t *testing.T) {
 				t.Errorf("%s: bound to %v", dir, s)
 			}
 		}
+	}
+}
+
+// TestShards: the component has a replica and the rights for each shard that it speaks of.
+func TestShards(t *testing.T) {
+	dir, err := os.MkdirTemp("overlays", "test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	text := "resources: [../../k8s-watch, ../../rbac]\ncomponents: [../../components/shards]\n"
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	objects := render(t, dir)
+	n := int(*only[*appsv1.Deployment](t, objects, "k8s-watch").Spec.Replicas)
+	want := []string{"k8s-watch"}
+	for i := range n {
+		want = append(want, leader.ShardLease("k8s-watch", i), leader.MemberLease("k8s-watch", i))
+	}
+	rules := only[*rbacv1.Role](t, objects, "").Rules
+	if n != 4 || !slices.Equal(rules[1].ResourceNames, want) || !slices.Equal(rules[0].Verbs, []string{"create", "list"}) {
+		t.Errorf("%d replicas, rights %v", n, rules)
 	}
 }
 

@@ -87,7 +87,7 @@ func Audit(ctx context.Context, cfg config.Config, filter config.Filter, wait ti
 		unread["API group "+group] = c.served.trouble().err.Error()
 	}
 	out, err = synchronizer.Audit(ctx, compare, synchronizer.Settings{
-		Storage: p.storage, Cache: expectation{c.collector, c.collector},
+		Storage: p.storage, Cache: expectation{Collector: c.collector, owners: c.collector},
 		Complete: c.allKnown, Registry: r, Logger: log,
 	}, wait)
 	if err == nil {

@@ -132,6 +132,7 @@ func sharingReplica(t *testing.T, env *clustertest.Env, ns, storage string, by k
 	cfg.K8s.Kubeconfig = env.Kubeconfig
 	cfg.Port, cfg.MetricPort = freePort(t), freePort(t)
 	cfg.LeaderElection.Enabled, cfg.LeaderElection.Namespace, cfg.Shards = true, ns, 4
+	cfg.ResourceWatcher.Enabled, cfg.ResourceWatcher.Server.Port = true, freePort(t)
 	cfg.ShardBy, cfg.BCS.Conditional = by, by == kubeapi.ByUID
 	w, err := New(cfg, config.Filter{K8sResourceWhiteList: []string{"v1", "apps/v1"}}, Settings{Logger: NewLogger(t.Output(), 0)})
 	if err != nil {
@@ -142,7 +143,7 @@ func sharingReplica(t *testing.T, env *clustertest.Env, ns, storage string, by k
 		t.Fatal(err)
 	}
 	c.LeaseDuration, c.RenewDeadline, c.RetryPeriod, c.RequestTimeout = 3*time.Second, 2*time.Second, 200*time.Millisecond, 900*time.Millisecond
-	if w.sharing.group, err = leader.NewGroup(c, 4, env.Config, slog.New(slog.DiscardHandler)); err != nil {
+	if w.sharing.group, err = leader.NewGroup(c, leader.Plan{Shards: 4, By: string(by)}, env.Config, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -367,6 +368,14 @@ func TestShards(t *testing.T) {
 		}
 		return true
 	})
+	for _, w := range []*Watcher{a, b} { // all, though each has half
+		list := httptest.NewRecorder()
+		w.resources.handler.ServeHTTP(list, httptest.NewRequest(http.MethodGet, "http://localhost/api/v1/namespaces/"+ns+"/pods", nil))
+		var pods metav1.PartialObjectMetadataList
+		if err := json.Unmarshal(list.Body.Bytes(), &pods); err != nil || len(pods.Items) != 12 {
+			t.Errorf("a reader gets %d Pods of 12, %v: %.300s", len(pods.Items), err, list.Body)
+		}
+	}
 	stopB()
 	eventually(t, "one is ready with all", func() bool { return a.sharing.group.Held() == 4 && a.ready() == nil })
 }

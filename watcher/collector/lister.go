@@ -29,7 +29,7 @@ func (v *verifier) pages(ctx context.Context, r Resource, limit int64, pause tim
 	s := &source{
 		conn: v.source.conn, resource: r, namespace: v.source.namespace, idle: v.source.idle,
 		metadata: limit != 1 || v.source.idle.selector() == "",
-		life: newLife(func() {}), logger: v.source.logger, metrics: v.source.metrics,
+		life:     newLife(func() {}), logger: v.source.logger, metrics: v.source.metrics,
 		decoder: decoder{each: each, foreign: v.source.decoder.foreign},
 	}
 	o := metav1.ListOptions{Limit: cmp.Or(limit, pageSize)}

@@ -47,12 +47,12 @@
 //
 // # Shards
 //
-// A Group of replicas that divide by the same number N has N Leases for the shards, N for places of members, and one, the
+// A Group of replicas with the same Plan of N shards has N Leases for these, N for places of members, and one, the
 // plan's, that is named as without shards. It promises of each shard what is promised above, and:
 //
-//  7. The plan's Lease has one holder name per N, which all replicas of that N renew, and a Permit needs a renewal of it
-//     by this process as it does one of the shard's. So replicas with another N, whose ranges would overlap, and such
-//     without shards, whatever their release, are excluded by 1. to 5., until all of this N are gone and the Lease has
+//  7. The plan's Lease has one holder name per Plan, which all replicas with that renew, and a Permit needs a renewal of it
+//     by this process as it does one of the shard's. So replicas with another Plan, whose shards would overlap, and such
+//     without shards, whatever their release, are excluded by 1. to 5., until all of this Plan are gone and the Lease has
 //     passed: no replica knows to be the last, so none gives it back.
 //  8. A shard that is lost ends alone. The process goes on, unlike a leader without shards: each holding has parts and
 //     an identity of its own, so it waits for its own former Lease like anybody, and nothing of the former holding

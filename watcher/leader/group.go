@@ -17,13 +17,26 @@ import (
 // MostShards bounds the shards of a Group: each is a Lease and, on its holder, a connection to the apiserver.
 const MostShards = 64
 
+// Plan is how the work is divided. Replicas with different plans do not work at the same time.
+type Plan struct {
+	Shards int
+	By     string // by which rule
+}
+
+// identity is what all replicas with a plan hold its Lease as.
+func (p Plan) identity() string { return fmt.Sprintf("%d-shards-by-%s", p.Shards, p.By) }
+
 // Group shares out shards among replicas, see the package's doc.
 type Group struct {
 	cfg    Config // Name and Identity are the plan's and this replica's
 	shards int
+	shared string // the identity of the plan
 	log    *slog.Logger
-	client func() *http.Client
-	base   string
+	base   string // apiserver URL
+	// A connection each: no request may wait for another one's dead connection.
+	ofPlan   *http.Client
+	ofShards []leases
+	ofTable  leases
 
 	ran     atomic.Bool
 	plan    atomic.Pointer[Elector] // of the current term
@@ -34,28 +47,28 @@ type Group struct {
 	clients []leases // of the shards, one connection each; so are these
 }
 
-// NewGroup connects to nothing. The Leases are c.Name, for the number of shards in force, and with a suffix those
-// of shards and members.
-func NewGroup(c Config, shards int, kube *rest.Config, log *slog.Logger) (*Group, error) {
+// NewGroup connects to nothing. The Leases are c.Name, for the plan in force, and with suffixes those of shards and
+// members.
+func NewGroup(c Config, p Plan, kube *rest.Config, log *slog.Logger) (*Group, error) {
 	var clients []*http.Client
 	var base string
-	for range shards + 2 { // no request may wait for another one's dead connection
+	for range p.Shards + 2 {
 		client, at, err := connect(c, kube)
 		if err != nil {
 			return nil, err
 		}
 		clients, base = append(clients, client), at
 	}
-	return newGroup(c, shards, clients, base, log), nil
+	return newGroup(c, p, clients, base, log), nil
 }
 
-func newGroup(c Config, shards int, clients []*http.Client, base string, log *slog.Logger) *Group {
-	g := &Group{cfg: c, shards: shards, log: log, base: base, contact: contact{asking: rate.Sometimes{Interval: says}},
-		client: func() *http.Client { return clients[shards] }}
-	for i := range shards {
-		g.clients = append(g.clients, g.leases(clients[i], ShardLease(c.Name, i)))
+func newGroup(c Config, p Plan, clients []*http.Client, base string, log *slog.Logger) *Group {
+	g := &Group{cfg: c, shards: p.Shards, shared: p.identity(), log: log, base: base,
+		contact: contact{asking: rate.Sometimes{Interval: says}}, ofPlan: clients[p.Shards]}
+	for i := range p.Shards {
+		g.ofShards = append(g.ofShards, g.leases(clients[i], ShardLease(c.Name, i)))
 	}
-	g.clients = append(g.clients, g.leases(clients[shards+1], c.Name))
+	g.ofTable = g.leases(clients[p.Shards+1], "")
 	return g
 }
 
@@ -98,9 +111,6 @@ func (g *Group) Trouble() error {
 	return g.lasting(g.cfg.LeaseDuration)
 }
 
-// planned is the identity that replicas with one number of shards share.
-func (g *Group) planned() string { return fmt.Sprintf("%d-shards", g.shards) }
-
 // Run takes part until ctx ends. It calls lead for each shard that this replica comes to hold, with a context that
 // ends as Elector.Run's does, or orderly where the shard is to be given back. It returns when all have, and lead's
 // error if one has.
@@ -110,8 +120,8 @@ func (g *Group) Run(ctx context.Context, lead func(context.Context, *Holding) er
 	}
 	for {
 		c := g.cfg
-		c.Identity, c.Shared = g.planned(), true
-		plan := newElector(c, g.client(), g.base, g.log)
+		c.Identity, c.Shared = g.shared, true
+		plan := newElector(c, g.ofPlan, g.base, g.log)
 		g.plan.Store(plan)
 		var failed error
 		err := plan.Run(ctx, func(ctx context.Context) error {
@@ -217,7 +227,7 @@ func (t *table) sight(name string) *sight {
 
 // look reads all Leases of the group. One that was deleted counts as last seen.
 func (t *table) look(ctx context.Context) error {
-	all, err := t.clients[t.shards].list(ctx)
+	all, err := t.ofTable.list(ctx)
 	if err != nil {
 		return err
 	}
@@ -270,7 +280,7 @@ func (t *table) sit(ctx context.Context) error {
 }
 
 func (t *table) write(ctx context.Context, name, holder string, seconds int) error {
-	api := t.clients[t.shards]
+	api := t.ofTable
 	api.name = name
 	s := spec{HolderIdentity: holder, LeaseDurationSeconds: seconds, RenewTime: timestamp()}
 	var err error
@@ -370,7 +380,7 @@ func (t *table) try(ctx context.Context, i int) error {
 		}
 		return h.Settling()
 	}
-	e := newElector(c, t.clients[i].client, t.base, t.log)
+	e := newElector(c, t.ofShards[i].client, t.base, t.log)
 	e.api.group, e.seen = t.cfg.Name, *t.sight(c.Name)
 	h.Permit = func() error {
 		if t.plan.left() > 0 && e.left() > 0 {

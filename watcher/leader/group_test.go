@@ -146,7 +146,7 @@ func (l *ledger) start(s http.RoundTripper, id string, shards int) *replica {
 	for i := range clients {
 		clients[i] = &http.Client{Transport: w}
 	}
-	g := newGroup(c, shards, clients, "http://apiserver", slog.New(slog.DiscardHandler))
+	g := newGroup(c, Plan{shards, "name"}, clients, "http://apiserver", slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(l.t.Context())
 	done := make(chan error, 1)
 	go func() {
@@ -403,7 +403,7 @@ func TestRealGroup(t *testing.T) {
 		c := For(0)
 		c.Namespace, c.Name, c.Identity = ns, "k8s-watch", id
 		c.LeaseDuration, c.RenewDeadline, c.RetryPeriod, c.RequestTimeout = 3*time.Second, 2*time.Second, 200*time.Millisecond, 900*time.Millisecond
-		g, err := NewGroup(c, 3, rest.CopyConfig(env.Config), slog.New(slog.DiscardHandler))
+		g, err := NewGroup(c, Plan{3, "name"}, rest.CopyConfig(env.Config), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -222,7 +222,7 @@ func (s *Synchronizer) confirm(ctx context.Context, x suspect) (differs bool, er
 		// A leftover in a namespace answers for it; once that is gone, there is an answer.
 		return false, errOpen
 	case !found || !expected:
-		return expected || found && s.ours(x.Key, rec.Data), nil
+		return expected || found && s.ours(x.Kind, rec.Data), nil
 	}
 	return !Same(x.Kind, rec.Data, o.JSON()), nil
 }

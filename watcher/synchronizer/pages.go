@@ -125,7 +125,7 @@ func (s *Synchronizer) suspects(ctx context.Context, kind string, whole, first b
 			if x, differs := s.judge(k, e, r.Data, whole, len(keys)); differs {
 				add(x)
 			}
-		case s.ours(k, r.Data):
+		case s.ours(kind, r.Data):
 			if x, ok := s.leftover(k, r.Data); ok {
 				add(x)
 			}
@@ -271,11 +271,8 @@ func (s *Synchronizer) holds(k object.Key, record []byte) bool {
 
 // ours reports whether such a record is this watcher's to remove: with a label selector for the kind, what it does not
 // select may be another watcher's.
-func (s *Synchronizer) ours(k object.Key, record []byte) bool {
-	if !s.holds(k, record) {
-		return false
-	}
-	selector := s.cfg.Selectors[ownKind(k.Kind)]
+func (s *Synchronizer) ours(kind string, record []byte) bool {
+	selector := s.cfg.Selectors[ownKind(kind)]
 	if selector == nil {
 		return true
 	}

@@ -716,7 +716,7 @@ func TestSelectedOnly(t *testing.T) {
 		t.Errorf("removed %v, want %v", w.repairs, want)
 	}
 	// A kind of another group has the selector of its own kind.
-	if s.ours(object.Key{Kind: "Pod.example.com"}, []byte(labelled("b"))) || !s.ours(object.Key{Kind: "Pod.example.com"}, []byte(labelled("a"))) || !s.ours(object.Key{Kind: "Node"}, []byte(labelled("b"))) {
+	if s.ours("Pod.example.com", []byte(labelled("b"))) || !s.ours("Pod.example.com", []byte(labelled("a"))) || !s.ours("Node", []byte(labelled("b"))) {
 		t.Error("the selector of a kind that is stored as Kind.group")
 	}
 }
