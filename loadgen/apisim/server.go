@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -168,10 +169,13 @@ func (d *draft) identify(prev *version, newUID func() string) {
 	}
 }
 
-// newUID has the form of a uid; the same seed gives the same ones. The caller holds mu.
+// newUID has the form of a uid, in which all digits vary as in one that is drawn: shards are ranges of their hashes. The
+// same seed gives the same ones. The caller holds mu.
 func (s *Server) newUID() string {
 	s.uids++
-	return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.config.Seed), s.uids)
+	random := rand.NewPCG(s.config.Seed, s.uids)
+	a, b := random.Uint64(), random.Uint64()
+	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0xfff, b&0xffff_ffff_ffff)
 }
 
 func (s *Server) kind(resource string) (*kind, error) {

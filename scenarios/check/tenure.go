@@ -20,7 +20,7 @@ type tenure struct {
 	to int64
 }
 
-// tenures are those of all shards. By name and namespace a row has one writer, by uid an object.
+// tenures lists the holders of all shards. By name and namespace a row has one writer, by uid an object.
 type tenures struct {
 	of   []kubeapi.Shard
 	held [][]tenure
@@ -74,7 +74,7 @@ func (t *tenures) add(former, l *history.Lease) {
 	}
 }
 
-// shard is that of an object.
+// shard finds the shard of an object.
 func (t *tenures) shard(k history.Key, uid string) int {
 	return slices.IndexFunc(t.of, func(s kubeapi.Shard) bool { return s.Holds(k.Namespace, k.Name, uid) })
 }

@@ -207,7 +207,8 @@ func (r *record) honest() bool {
 func (r *record) kinds() (kinds []string) {
 	for series := range r.after {
 		if rest, ok := strings.CutPrefix(series, `k8swatch_events_received_total{kind="`); ok {
-			kinds = append(kinds, strings.TrimSuffix(rest, `"}`))
+			kind, _, _ := strings.Cut(rest, `"`) // the label shard may follow
+			kinds = append(kinds, kind)
 		}
 	}
 	return kinds

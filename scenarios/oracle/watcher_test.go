@@ -164,7 +164,10 @@ func (r *record) eventFigures(a answers) {
 		if name != "k8swatch_queue_handled_total" {
 			continue
 		}
-		queue := strings.TrimSuffix(strings.TrimPrefix(rest, `queue="`), `"}`)
+		queue, _, _ := strings.Cut(strings.TrimPrefix(rest, `queue="`), `"`)
+		if _, had := a["queues."+queue]; had { // of another shard
+			continue
+		}
 		if queue != "Pod" && !strings.HasPrefix(queue, "Pod_") {
 			continue
 		}

@@ -38,7 +38,7 @@ func replicas() faults.Family {
 	return faults.Family{Rules: replicaRules, Failpoints: []faults.Failpoint{
 		{Name: killLeader, Available: repairs, Inject: replaceLeader},
 		{Name: takeLease, Available: repairs, Inject: loseLease},
-		{Name: stopLeader, Available: repairs, Inject: freezeLeader},
+		{Name: stopLeader, Available: repairs, Anywhere: true, Inject: freezeLeader},
 		{Name: loseLeader, Available: repairs, Inject: loseLease},
 	}}
 }

@@ -126,7 +126,7 @@ func (c *site) Holder(shard int) *party.Watcher {
 	return c.replica(now[shard].Holder)
 }
 
-// How often it is looked at who holds what, and how long replicas may take to divide the shards among them.
+// Polling period of Divided, and how long replicas may take.
 const (
 	dividePoll  = 50 * time.Millisecond
 	divideLimit = 2 * time.Minute
