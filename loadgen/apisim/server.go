@@ -169,11 +169,16 @@ func (d *draft) identify(prev *version, newUID func() string) {
 	}
 }
 
-// newUID has the form of a uid, in which all digits vary as in one that is drawn: shards are ranges of their hashes. The
-// same seed gives the same ones. The caller holds mu.
+// newUID gives the same uids for the same seed. The caller holds mu.
 func (s *Server) newUID() string {
 	s.uids++
-	random := rand.NewPCG(s.config.Seed, s.uids)
+	return UID(s.config.Seed, s.uids)
+}
+
+// UID is the n-th uid of a seed. Its digits vary as if it were drawn: shards are ranges of hashes, to which similar
+// texts are close.
+func UID(seed, n uint64) string {
+	random := rand.NewPCG(seed, n)
 	a, b := random.Uint64(), random.Uint64()
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0xfff, b&0xffff_ffff_ffff)
 }

@@ -91,6 +91,9 @@ func (l *leaseLog) close() {
 // latest are the present states by shard, and whether a shard has had several holders: the counters of the former are
 // gone.
 func (l *leaseLog) latest() (now map[int]history.Lease, moved bool) {
+	if l == nil {
+		return nil, false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now = map[int]history.Lease{}

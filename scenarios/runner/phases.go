@@ -462,14 +462,20 @@ func (c *cell) awaitReturn(ctx context.Context) error {
 	}
 }
 
+// afterMove is how long the new holder of a shard may take until it has compared the rows.
+const afterMove = 35 * time.Second
+
 // mending is how long a difference may last: until the synchronizer's next round, or the next try of a watch.
 func (c *cell) mending() time.Duration {
-	if c.s.Fault == nil {
-		return 0
-	}
 	wait := time.Duration(0)
+	if _, moved := c.leases.latest(); moved && c.s.Watcher.Divided() {
+		wait = afterMove
+	}
+	if c.s.Fault == nil {
+		return wait
+	}
 	if sync := c.s.Watcher.Synchronizer; !sync.Disabled && sync.Period > 0 {
-		wait = 2*sync.Period.Std() + time.Second
+		wait = max(wait, 2*sync.Period.Std()+time.Second)
 	}
 	if check := c.s.Watcher.CacheCheck; check.Period > 0 {
 		wait = max(wait, 2*check.Period.Std()+check.Grace.Std()+time.Second)
