@@ -5,7 +5,8 @@
 // The path of an event: package collector receives it and keeps the object's latest state,
 // package pipeline queues it, package storage sends it. Package synchronizer compares storage
 // with the cache and repairs differences through the pipeline; package leader lets one of
-// several replicas work, and package bcs speaks to the rest of the BCS platform.
+// several replicas work, or several on a shard each, and package bcs speaks to the rest of
+// the BCS platform.
 //
 // The guarantees, numbered as scenarios judge them, and what each requires of storage. A
 // "conditional" storage refuses a write older than what it holds and a write of a deleted uid

@@ -20,7 +20,7 @@ import (
 	"github.com/watchbench/watchbench/watcher/pipeline"
 )
 
-// sharing is what a replica does that shares the work with others: a session for each shard that it holds.
+// sharing runs a session for each shard that this replica holds.
 type sharing struct {
 	wanted
 	set    Settings

@@ -65,6 +65,9 @@ func printPlan(out io.Writer, file string, cfg config.Config, filter config.Filt
 	line("apiserver", strings.TrimSpace(p.Apiserver+" "+unknown(p)))
 	line("storage", cmp.Or(strings.Join(cfg.BCS.CustomStorageEndpoints, ", "), "found in ZooKeeper "+cfg.BCS.ZK))
 	line("strategy", string(cfg.BCS.Strategy))
+	if cfg.Shards > 1 {
+		line("shards", fmt.Sprintf("%d, by %s", cfg.Shards, cfg.ShardBy))
+	}
 	section := func(title string, lines []string) {
 		if len(lines) > 0 {
 			fmt.Fprintf(&b, "\n%s\n  %s\n", title, strings.Join(lines, "\n  "))

@@ -2,6 +2,7 @@ package kubeapi
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -48,6 +49,23 @@ func TestSplit(t *testing.T) {
 			}
 			if held != 1 {
 				t.Fatalf("%s is in %d of %d ranges", uid, held, n)
+			}
+		}
+	}
+}
+
+// TestNamesAreEven: names with running numbers are about as many in each shard.
+func TestNamesAreEven(t *testing.T) {
+	for _, form := range []string{"cm-%d", "web-%03d", "churn-%06d"} {
+		for n := range 4 {
+			held := 0
+			for i := range 1000 {
+				if (Shard{Split(4)[n], ByName}).Holds("default", fmt.Sprintf(form, i), "") {
+					held++
+				}
+			}
+			if held < 200 || held > 300 {
+				t.Errorf("%s: shard %d of 4 holds %d of 1000", form, n, held)
 			}
 		}
 	}

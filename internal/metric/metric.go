@@ -120,11 +120,11 @@ const (
 	// Older than a few `synchronizer.period`: comparisons fail. See
 	// [k8swatch_sync_runs_total](#k8swatch_sync_runs_total).
 	SyncLast = "k8swatch_sync_last_success_timestamp_seconds"
-	// 1 on one replica; with `shards`, on each that holds one. A sum of 0 for over 20 s: nobody writes; the log says what is
-	// wrong with the Lease.
+	// 1 on one replica; with `shards`, on each that holds one. A sum of 0 for over 20 s: nobody writes; the log says what
+	// is wrong with the Lease.
 	Leading = "k8swatch_leading"
-	// Shards that the replica holds; only with `shards`. Their sum is `shards`; less for over 20 s: nobody writes the rest.
-	// The series of the shards' parts carry the label `shard`.
+	// Shards that the replica holds; only with `shards`. Their sum is `shards`; less for over 20 s: nobody writes the
+	// rest. The other series of a shard carry the label `shard`.
 	ShardsHeld = "k8swatch_shards_held"
 	// A leader lost its Lease and held back writes, which the next one sends, or notifications, which are lost. Often a
 	// slow apiserver or too little CPU.

@@ -213,3 +213,19 @@ func FuzzParseFilter(f *testing.F) {
 		}
 	})
 }
+
+// TestShardWarnings: what shards do not divide, and what means nothing without them, is named.
+func TestShardWarnings(t *testing.T) {
+	const shards = `"shards":2,"leaderElection":{"enabled":true},`
+	for _, tc := range []struct{ keys, want string }{
+		{`"shardBy":"name",`, "shardBy: has no effect without shards"},
+		{shards + `"shardBy":"namespace",`, ""},
+		{shards + `"resourceWatcher":{"enabled":true,"watches":{"pinned":["v1/pods"]}},`, "resourceWatcher.watches.pinned: each replica keeps all objects"},
+		{`"resourceWatcher":{"enabled":true,"watches":{"pinned":["v1/pods"]}},`, ""},
+	} {
+		_, warnings, err := Parse("f", []byte("{"+tc.keys+`"default":{"clusterID":"c"},"watch_resource":{"disable_netservice":true},"bcs":{"custom-storage-endpoints":"http://h"}}`))
+		if err != nil || (len(warnings) > 0) != (tc.want != "") || tc.want != "" && !strings.Contains(warnings[0], tc.want) {
+			t.Errorf("%s: %v, %v; want %q", tc.keys, warnings, err, tc.want)
+		}
+	}
+}

@@ -81,6 +81,12 @@ func Parse(name string, data []byte) (cfg Config, warnings []string, err error) 
 	}
 	cfg.normalise(d.ignore)
 	d.ignoreQueueKeys(cfg.BCS)
+	if cfg.Shards < 2 && d.lines["shardby"] > 0 {
+		d.ignore("shardBy", "has no effect without shards")
+	}
+	if cfg.Shards > 1 && cfg.ResourceWatcher.Enabled && len(cfg.ResourceWatcher.Watches.Pinned) > 0 {
+		d.ignore("resourceWatcher.watches.pinned", "each replica keeps all objects of these kinds, as shards do not divide them")
+	}
 	if cfg.K8s.TLS.Password != "" {
 		d.ignore("k8s.tls.password", "has no effect: the key of k8s.tls must not be encrypted")
 	}

@@ -57,8 +57,8 @@
 //  8. A shard that is lost ends alone. The process goes on, unlike a leader without shards: each holding has parts and
 //     an identity of its own, so it waits for its own former Lease like anybody, and nothing of the former holding
 //     can leave. A process that was frozen loses all, and joins anew.
-//  9. A shard that is nobody's is taken by a member that has the fewest, within slow RetryPeriods by any. A replica
-//     alone takes all; one without a place, as all N are taken, waits.
+//  9. A shard without a holder is taken by a member that has the fewest; after slow RetryPeriods by any. A replica
+//     alone takes all; one that finds all N places taken waits.
 //  10. One that has two more than another gives one back, in order, and the next when that is over; only after the
 //     members have been the same for longer than a dead one counts as one.
 //

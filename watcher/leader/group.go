@@ -111,7 +111,7 @@ func (g *Group) Trouble() error {
 	return g.lasting(g.cfg.LeaseDuration)
 }
 
-// Run takes part until ctx ends. It calls lead for each shard that this replica comes to hold, with a context that
+// Run takes part until ctx ends. It calls lead for each shard that this replica gets, with a context that
 // ends as Elector.Run's does, or orderly where the shard is to be given back. It returns when all have, and lead's
 // error if one has.
 func (g *Group) Run(ctx context.Context, lead func(context.Context, *Holding) error) error {
@@ -149,11 +149,11 @@ type table struct {
 	steady  time.Time         // since when these are the members
 	held    map[int]context.CancelFunc
 	giving  int               // shards that are being given back
-	free    map[int]time.Time // since when a shard is nobody's
+	free    map[int]time.Time // since when a shard has no holder
 	ended   chan ending       // one for each of held
 }
 
-// ending is that of a holding.
+// ending reports how a holding ended.
 type ending struct {
 	shard    int
 	given    bool
@@ -256,7 +256,7 @@ func (t *table) look(ctx context.Context) error {
 	return nil
 }
 
-// place is that of this replica among the members, or a free one; -1: there is none.
+// place returns this replica's place among the members, or a free one; -1 if there is none.
 func (t *table) place() int {
 	free := -1
 	for place := range t.shards {
@@ -332,11 +332,11 @@ func (t *table) counts() (of map[string]int, least int) {
 	return of, least
 }
 
-// slow is how many RetryPeriods a shard may be nobody's until whoever has the most takes it, too: the others may have
-// a reason.
+// slow is after how many RetryPeriods without a holder a shard is taken by any member, even one that has more than
+// others: those may have a reason not to.
 const slow = 3
 
-// take tries for shards that are nobody's, as long as no member has fewer than this replica.
+// take tries for shards without a holder, as long as no member has fewer than this replica.
 func (t *table) take(ctx context.Context) error {
 	at := -1
 	for place, m := range t.members {
@@ -413,8 +413,8 @@ func (t *table) try(ctx context.Context, i int) error {
 	return nil
 }
 
-// end takes the end of a holding. Its error ends the term: a shard that was lost is no reason for it, as nothing of
-// it can leave any more, and the next holding begins from nothing.
+// end handles the end of a holding. Its error ends the term. A lost shard does not: nothing of it can leave any more,
+// and its next holding starts from scratch.
 func (t *table) end(e ending) error {
 	delete(t.held, e.shard)
 	t.count.Add(-1)

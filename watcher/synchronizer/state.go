@@ -44,9 +44,9 @@ type memory struct {
 // register reads the records of this name and of others.
 type register struct {
 	name, rules string
-	// family is what the names of records begin with that divide the objects among them, whatever their number; each
-	// removes what is of its part. They claim nothing against each other, and one that is new takes over what
-	// others know. A watcher of all objects has its own name here.
+	// family is the common prefix of the records of watchers that divide the objects, whatever their number; each removes
+	// what belongs to its part. They claim nothing against each other, and a new one takes over what others know.
+	// For a watcher of all objects it is name.
 	family   string
 	pageSize int
 	storage  Storage
