@@ -33,6 +33,9 @@ const maxScratch = 256 << 10
 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
+// errChanged explains a conflict.
+var errChanged = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
 // errObject is the class of all mistakes in an object that is to be applied.
 var errObject = errors.New("not an object")
 
@@ -43,6 +46,7 @@ const maxObject = 3 << 20
 type draft struct {
 	version
 	raw        []byte
+	given      string           // its resourceVersion
 	meta, rest []jsonscan.Range // members of metadata and of the object that stay as they are
 }
 
@@ -111,6 +115,7 @@ func (d *draft) metadata(at jsonscan.Range) error {
 		case "uid":
 			d.uid, err = text(v)
 		case "resourceVersion":
+			d.given, err = text(v)
 		case "creationTimestamp":
 			d.created = shared(string(v))
 		default:

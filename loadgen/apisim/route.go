@@ -65,7 +65,7 @@ func (s *Server) goBack(w http.ResponseWriter, r *http.Request) {
 }
 
 // isSimulated explains refusals.
-const isSimulated = "the apiserver is simulated: it takes no writes"
+const isSimulated = "the apiserver is simulated: it takes no writes but of Leases"
 
 // notFound is an apiserver's answer to an unknown path.
 func notFound(w http.ResponseWriter) {
@@ -86,10 +86,12 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, p kubeapi
 	switch {
 	case k == nil || p.Subresource != "" || !slices.Contains(res.Versions, p.Version):
 		return kubeapi.NoResource()
-	case r.Method != http.MethodGet:
+	case r.Method != http.MethodGet && (res.Key() != leases || p.Namespace == ""):
 		return kubeapi.MethodNotAllowed(r, p.Group, p.Resource, isSimulated)
 	case !p.Fits(res.Namespaced):
 		return kubeapi.NoResource()
+	case r.Method != http.MethodGet:
+		return s.writeLease(w, r, p)
 	}
 	as, ok := kubeapi.FormOf(r, kubeapi.AsMetadata)
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -105,6 +106,11 @@ func (s *Server) object(k *kind, v *version, rv, before uint64) Object {
 // The version is always the server's; uid and creationTimestamp are kept if given and else those of the object that is
 // there, or new. Another uid than the stored one's means that the object was deleted and made again, in two changes.
 func (s *Server) Apply(resource string, object []byte) (Object, error) {
+	return s.apply(resource, object, func(*draft, *version) error { return nil })
+}
+
+// apply is Apply if may allows it: it sees the object, and the one that is there or nil. Its error is returned as it is.
+func (s *Server) apply(resource string, object []byte, may func(*draft, *version) error) (Object, error) {
 	s.mu.Lock()
 	k, err := s.kind(resource)
 	s.mu.Unlock()
@@ -125,6 +131,9 @@ func (s *Server) Apply(resource string, object []byte) (Object, error) {
 			errObject, d.Namespace, k.Namespaced)
 	}
 	prev := find(k.objects, d.key)
+	if err := may(d, prev); err != nil {
+		return Object{}, err
+	}
 	if prev != nil && d.uid != "" && d.uid != prev.uid {
 		s.rv++
 		k.record(event{rv: s.rv, prev: prev})
@@ -160,10 +169,18 @@ func (d *draft) identify(prev *version, newUID func() string) {
 	}
 }
 
-// newUID has the form of a uid; the same seed gives the same ones. The caller holds mu.
+// newUID gives the same uids for the same seed. The caller holds mu.
 func (s *Server) newUID() string {
 	s.uids++
-	return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(s.config.Seed), s.uids)
+	return UID(s.config.Seed, s.uids)
+}
+
+// UID is the n-th uid of a seed. Its digits vary as if it were drawn: shards are ranges of hashes, to which similar
+// texts are close.
+func UID(seed, n uint64) string {
+	random := rand.NewPCG(seed, n)
+	a, b := random.Uint64(), random.Uint64()
+	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0xfff, b&0xffff_ffff_ffff)
 }
 
 func (s *Server) kind(resource string) (*kind, error) {

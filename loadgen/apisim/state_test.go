@@ -20,7 +20,7 @@ func TestApplyFillsWhatIsMissing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"a","uid":"00000007-0000-4000-8000-000000000001","resourceVersion":"1001",` +
+		want := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"a","uid":"` + apisim.UID(7, 1) + `","resourceVersion":"1001",` +
 			`"creationTimestamp":"2000-01-01T00:00:00Z","annotations":{"k":"a\nb <c>"}},"spec":{"z":1,"a":[1,2]},"status":{}}`
 		if string(first.JSON()) != want {
 			t.Errorf("stored: %s\nwant:   %s", first.JSON(), want)

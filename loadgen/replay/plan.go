@@ -63,7 +63,7 @@ func (s *PlanSource) Resources() []apisim.Resource { return s.served }
 
 // UID returns the uid of a target. It follows from the plan, so that it is known before the target is created.
 func (s *PlanSource) UID(t *plan.Target) types.UID {
-	return types.UID(fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(s.cfg.Seed), t.Incarnation, t.Lane))
+	return types.UID(apisim.UID(s.cfg.Seed, uint64(t.Lane)<<16|uint64(t.Incarnation)))
 }
 
 // Stamp sets the times of what the iterators yield from now on.

@@ -29,7 +29,7 @@ func (t *table) swept() Section {
 	s := Section{ID: "sweep", Title: "Over the swept values", Notes: []string{
 		"Where gain no longer follows the values, something else limits the rate: see “Where the events went”."}}
 	s.Table.Heads = append(Heads("axis", "of"), Head{Title: "value"})
-	metrics := chosen("storage.qps", "handler.drainSeconds", "freshness.p99")
+	metrics := append(chosen("storage.qps", "handler.drainSeconds", "freshness.p99"), t.perReplica()...)
 	for _, m := range metrics {
 		s.Table.Heads = append(s.Table.Heads, headOf(m))
 	}
@@ -70,7 +70,16 @@ func (t *table) swept() Section {
 	return s
 }
 
-// bounded are the figures that have a threshold; without one it is storage's rate.
+// perReplica are the figures of watchers that share the work, where there are some.
+func (t *table) perReplica() []result.Metric {
+	all := chosen("watcher.replicaRSSPeakMiB", "watcher.replicaCPUCores")
+	if !slices.ContainsFunc(t.rows, func(r *row) bool { return all[0].Over(r.Cells).Value != nil }) {
+		return nil
+	}
+	return all
+}
+
+// bounded are the figures that have a threshold; without one those per replica, or storage's rate.
 func (t *table) bounded() (all []result.Metric) {
 	for i := range t.res.Thresholds {
 		m, err := result.MetricByName(t.res.Thresholds[i].Metric)
@@ -79,7 +88,7 @@ func (t *table) bounded() (all []result.Metric) {
 			all = append(all, m)
 		}
 	}
-	if len(all) == 0 {
+	if all = append(all, t.perReplica()...); len(all) == 0 {
 		return chosen("storage.qps")
 	}
 	return all

@@ -258,10 +258,14 @@ type Watcher struct {
 	RSSEndMiB     *float64 `json:"rssEndMiB,omitempty"`
 	RSSHighestMiB *float64 `json:"rssHighestMiB,omitempty"` // since the start of the process, first lists included
 	HeapMiB       *float64 `json:"heapMiB,omitempty"`
-	NetKiBps      *float64 `json:"netKiBps,omitempty"` // all peers, both directions
-	NetInKiBps    *float64 `json:"netInKiBps,omitempty"`
-	NetOutKiBps   *float64 `json:"netOutKiBps,omitempty"`
-	Goroutines    *float64 `json:"goroutines,omitempty"`
+	// ReplicaCPUCores and ReplicaRSSPeakMiB are the most that one of several watchers took that share the work; all other
+	// figures here are of them together.
+	ReplicaCPUCores   *float64 `json:"replicaCPUCores,omitempty"`
+	ReplicaRSSPeakMiB *float64 `json:"replicaRSSPeakMiB,omitempty"`
+	NetKiBps          *float64 `json:"netKiBps,omitempty"` // all peers, both directions
+	NetInKiBps        *float64 `json:"netInKiBps,omitempty"`
+	NetOutKiBps       *float64 `json:"netOutKiBps,omitempty"`
+	Goroutines        *float64 `json:"goroutines,omitempty"`
 	// from the start of the process until its lists were complete
 	FirstSync    *float64 `json:"firstSyncSeconds,omitempty"`
 	FirstSyncCPU *float64 `json:"firstSyncCPUSeconds,omitempty"` // CPU time of the process in it

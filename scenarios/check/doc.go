@@ -73,7 +73,9 @@
 //     return to the baseline.
 //   - G8 isolation: freshness p99 of others ≤ 2 × baseline.
 //   - G9 restart-safe: G1 after restarts, deletions while down included.
-//   - G10 fenced: a request of unknown outcome overwrites no later write of its key.
+//   - G10 fenced: a request of unknown outcome overwrites no later write of its key. Where
+//     replicas elect, each request leaves the one that holds the Lease, with shards that of
+//     the object's shard.
 //   - G11 idempotent replay: a request that is applied again, by a retry or a fault,
 //     takes nothing back. (That replaying a whole suffix leaves the same state is
 //     shown by the metamorphic test, not by one history.)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -26,6 +27,7 @@ type History struct {
 	Former  iter.Seq2[history.StateRecord, error]
 	Samples []history.Sample
 	Marks   []history.Mark
+	Leases  []history.Lease
 	// Bounds computes what G7 and G8 are judged by, once the logs have been read. Without it Meta's Ceilings and Isolation
 	// hold.
 	Bounds func(Measured) (*Ceilings, *Isolation)
@@ -70,6 +72,11 @@ type Meta struct {
 
 	StorageTimeout int64 `json:"storageTimeout,omitempty"` // the watcher's, per request
 	SyncPeriod     int64 `json:"syncPeriod,omitempty"`     // of the synchronizer (G12); 0: there is none
+
+	// Shards is how many Leases the replicas divide among them: 1 with a leader, 0 without an election.
+	Shards int `json:"shards,omitempty"`
+	// ShardBy is what of an object decides its shard; empty with one.
+	ShardBy kubeapi.By `json:"shardBy,omitempty"`
 
 	// Ceilings (G7) and Isolation (G8) are inputs of the judgement; files of former versions carry them.
 	Ceilings  *Ceilings  `json:"ceilings,omitempty"`
@@ -165,6 +172,9 @@ func Load(dir string) (*History, error) {
 	if h.Marks, err = history.LoadLines[history.Mark](dir, history.FileMarks); err != nil {
 		return nil, err
 	}
+	if h.Leases, err = history.LoadLines[history.Lease](dir, history.FileLeases); err != nil {
+		return nil, err
+	}
 	if h.Samples, err = history.LoadLines[history.Sample](dir, history.FileSamples); err != nil {
 		return nil, err
 	}
@@ -179,6 +189,11 @@ func (m *Meta) Validate() error {
 	case "", ModeFaithful, ModeConditional:
 	default:
 		return fmt.Errorf("mode %q: want %s or %s", m.Mode, ModeFaithful, ModeConditional)
+	}
+	switch m.ShardBy {
+	case "", kubeapi.ByName, kubeapi.ByNamespace, kubeapi.ByUID:
+	default:
+		return fmt.Errorf("shardBy %q: want name, namespace or uid", m.ShardBy)
 	}
 	for i, mask := range m.Rules.Masks {
 		if mask.Kind == "" || len(mask.Path) == 0 {

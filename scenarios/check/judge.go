@@ -60,6 +60,7 @@ func Judge(ctx context.Context, h *History, observers ...history.Observer) (*Ver
 	j.recreate()
 	j.power()
 	j.replayed()
+	j.tally["G10"].needAll()
 	j.noteRestore()
 	j.conserve()
 	bounded{h, ceilings}.judge(j.tally["G7"])
@@ -81,6 +82,7 @@ type judge struct {
 	compared, unserved int64 // former states, and those of versions that the apiserver no longer had
 	acc                account
 	tamper             tamperings
+	tenures            *tenures // nil without an election
 	notServed          unserved
 	late               []lateWrite
 	// unrepaired indexes late by key, until a later write of the key.
@@ -104,6 +106,10 @@ func newJudge(h *History) *judge {
 	j := &judge{h: h, tally: make(map[string]*tally), tamper: make(tamperings), notServed: make(unserved)}
 	for _, g := range Guarantees {
 		j.tally[g] = &tally{}
+	}
+	j.tenures = newTenures(&h.Meta, h.Leases)
+	if h.Shards > 0 && j.tenures == nil {
+		j.tally["G10"].lack("nobody recorded the replicas' Leases")
 	}
 	ready := j.readMarks()
 	j.book, j.after = newBook(&h.Meta, ready), newBook(&h.Meta, ready)

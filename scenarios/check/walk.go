@@ -26,6 +26,9 @@ func (j *judge) entry(e *ledger.Entry) {
 	if !j.h.Rules.Watches(e.Kind) {
 		return
 	}
+	if !harness && !twice {
+		j.tenures.judge(j.tally["G10"], e, k)
+	}
 	if !j.back.before(e.Received) {
 		if k := j.after.lookup(e.Kind, e.Namespace, e.Name); k != nil {
 			j.after.deliver(k, e, k.upTo(e.ResourceVersion))

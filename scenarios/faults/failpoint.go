@@ -65,6 +65,10 @@ type Cell interface {
 	Spawn(ctx context.Context) error
 	// Refuses starts a watcher without storage and returns how it ended, killed after a while.
 	Refuses(context.Context, *party.Serving) (history.Refusal, error)
+	// Holder is the replica that holds the Lease of a shard now, nil if none does.
+	Holder(shard int) *party.Watcher
+	// Divided waits until the replicas that run hold all shards among them, in equal parts, and have listed them.
+	Divided(ctx context.Context) error
 	// RestartAPIServer kills kube-apiserver, starts it again and waits until it is ready.
 	RestartAPIServer(ctx context.Context) error
 	// Backup copies what the apiserver holds; Restore puts it back and waits until it is ready.

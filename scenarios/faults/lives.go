@@ -2,12 +2,14 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -287,7 +289,7 @@ const (
 )
 
 func secondWatcher() Family {
-	return Family{Remove: removeLease, Failpoints: []Failpoint{
+	return Family{Remove: removeLeases, Failpoints: []Failpoint{
 		{Name: join, Inject: joinSecond, Available: func(t *spec.Timeline, _ spec.Event) error {
 			err := t.Need(!t.Second, "join when a second watcher runs", "let it leave first")
 			t.Second = true
@@ -318,22 +320,35 @@ func endSecond(_ context.Context, c Cell, _ spec.Event) (Done, error) {
 	return Done{}, nil
 }
 
-// Lease is the name of a cell's Lease, LeasePath its place in the API.
+// Lease is the name of a cell's Lease; those of shards, and of replicas that share them, begin with it.
 func Lease(run string) string { return "watchbench-" + run }
 
-// LeasePath is the path of a cell's Lease.
+// leasesPath is the place of all Leases in the API.
+const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/" + party.LeaseNamespace + "/leases"
+
+// LeasePath is the path of a cell's Lease, with shards that of the first.
 func LeasePath(c Cell) string {
-	return "/apis/coordination.k8s.io/v1/namespaces/" + party.LeaseNamespace + "/leases/" + Lease(c.Run())
+	path := leasesPath + "/" + Lease(c.Run())
+	if c.Scenario().Watcher.Divided() {
+		path += "-0"
+	}
+	return path
 }
 
-// removeLease deletes the Lease that replicas leave behind.
-func removeLease(ctx context.Context, c Cell) error {
+// removeLeases deletes the Leases that replicas leave behind.
+func removeLeases(ctx context.Context, c Cell) error {
 	if !c.Scenario().Watcher.LeaderElection || c.API() == nil {
 		return nil
 	}
-	_, err := c.API().Send(ctx, http.MethodDelete, LeasePath(c), nil)
-	if party.NotFound(err) {
-		return nil
-	}
-	return err
+	return c.API().Each(ctx, leasesPath, "", func(raw json.RawMessage) error {
+		var lease struct{ Metadata struct{ Name string } }
+		err := json.Unmarshal(raw, &lease)
+		if err == nil && strings.HasPrefix(lease.Metadata.Name, Lease(c.Run())) {
+			_, err = c.API().Send(ctx, http.MethodDelete, leasesPath+"/"+lease.Metadata.Name, nil)
+		}
+		if party.NotFound(err) {
+			return nil
+		}
+		return err
+	})
 }

@@ -59,7 +59,8 @@ type WatcherRun struct {
 	Started  int64 `json:"started,omitempty"`
 	Ready    int64 `json:"ready,omitempty"`
 	Restarts int   `json:"restarts,omitempty"`
-	// Joined says that a second watcher worked beside the first for a while.
+	// Joined says that a second watcher worked beside the first for a while, or that shards went from one replica to
+	// another: no account is of all requests.
 	Joined bool `json:"joined,omitempty"`
 	// FirstSync and FirstSyncCPU, in seconds, are of the first process, from its start until it was ready.
 	FirstSync    *float64 `json:"firstSync,omitempty"`

@@ -27,6 +27,7 @@ const (
 	FileAfter   = "after.prom"
 	FileMarks   = "marks.ndjson"
 	FileDeeds   = "deeds.ndjson"
+	FileLeases  = "leases.ndjson" // where replicas elect
 	// FileFindings has what the rules of a Go test found, which nothing else can compute.
 	FileFindings = "findings.ndjson"
 	// DirCaptured has what is searched for secrets, in cells that have any.

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,17 +26,23 @@ type Point struct {
 // nil Scrape knows nothing.
 type Scrape map[string][]Point
 
+// NextReplica divides the texts of several replicas in one file; their series add up.
+const NextReplica = "# EOF\n"
+
 // ParseScrape reads the Prometheus text format.
 func ParseScrape(r io.Reader) (Scrape, error) {
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(io.LimitReader(r, maxScrape))
-	if err != nil {
-		return nil, fmt.Errorf("read metrics: %w", err)
-	}
-	s := make(Scrape, len(families))
-	for name, f := range families {
-		for _, m := range f.GetMetric() {
-			s.add(name, m)
+	text, err := io.ReadAll(io.LimitReader(r, maxScrape))
+	s := Scrape{}
+	for one := range bytes.SplitSeq(text, []byte(NextReplica)) {
+		parser := expfmt.NewTextParser(model.LegacyValidation)
+		families, perr := parser.TextToMetricFamilies(bytes.NewReader(one))
+		if err = errors.Join(err, perr); err != nil {
+			return nil, fmt.Errorf("read metrics: %w", err)
+		}
+		for name, f := range families {
+			for _, m := range f.GetMetric() {
+				s.add(name, m)
+			}
 		}
 	}
 	return s, nil
@@ -130,6 +138,9 @@ const (
 	PartyStorage   = "storagemock"
 	PartyRunner    = "runner"
 	PartyProxy     = "watchproxy" // where the watch has faults
+
+	// Replica and a number name one of several watchers that work side by side; PartyWatcher is then their sum.
+	Replica = PartyWatcher + "-"
 
 	// In cells with readers.
 	PartyReaders = "readers"

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -67,4 +68,19 @@ func FuzzParseScrape(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestReplicasAddUp: the metrics of several replicas in one text add up, also where their series have the same labels.
+func TestReplicasAddUp(t *testing.T) {
+	one := "# TYPE events counter\nevents{kind=\"Pod\"} %d\n# TYPE lag histogram\nlag_bucket{le=\"1\"} 1\nlag_bucket{le=\"+Inf\"} 2\nlag_sum 3\nlag_count 2\n"
+	s := scrapeOf(t, fmt.Sprintf(one+NextReplica+one, 5, 7))
+	if n := s.Sum("events", "kind", "Pod"); n == nil || *n != 12 {
+		t.Errorf("%v", s["events"])
+	}
+	if n := s.Sum("lag_count"); n == nil || *n != 4 {
+		t.Errorf("%v", s["lag_count"])
+	}
+	if _, err := ParseScrape(strings.NewReader("a 1\n" + NextReplica + "no metrics at all")); err == nil {
+		t.Error("no error")
+	}
 }

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/watchbench/watchbench/internal/metric"
@@ -174,5 +175,42 @@ func TestP99OfFewIsTheMaximum(t *testing.T) {
 		if isMax := q.P99 == q.Max; isMax != (n < 100) {
 			t.Errorf("of %d values p99 is %v and the maximum %v", n, q.P99, q.Max)
 		}
+	}
+}
+
+// TestLargestReplica: of watchers that share the work the largest is a figure of its own, beside all of them together; one alone is the largest.
+func TestLargestReplica(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		replicas []float64 // MiB; the first takes 0.1 cores, the next 0.2, …
+		shards   int
+		rss      float64 // 0: unknown
+		cores    float64
+	}{
+		{"one watcher", nil, 0, 0, 0},
+		{"two", []float64{300, 200}, 4, 300, 0.2},
+		{"four", []float64{10, 40, 30, 20}, 4, 40, 0.4},
+	} {
+		e := backlog(0)
+		e.cell.Scenario.Watcher.Shards, e.cell.Scenario.Watcher.Replicas = tc.shards, max(1, len(tc.replicas))
+		for i := range e.samples {
+			for n, mib := range tc.replicas {
+				e.samples[i].Parties[history.Replica+strconv.Itoa(n+1)] = history.Use{RSSBytes: mib * (1 << 20), CPUSeconds: 0.1 * float64(n+1) * float64(e.samples[i].Time) / 1e9}
+			}
+		}
+		w := e.figures(t).Watcher
+		if tc.rss == 0 {
+			if w.ReplicaRSSPeakMiB != nil || w.ReplicaCPUCores != nil {
+				t.Errorf("%s: %v", tc.name, *w.ReplicaRSSPeakMiB)
+			}
+			continue
+		}
+		approx(t, tc.name, w.ReplicaRSSPeakMiB, tc.rss, 1e-6)
+		approx(t, tc.name, w.ReplicaCPUCores, tc.cores, 1e-3)
+	}
+	e := backlog(0)
+	e.cell.Scenario.Watcher.Shards, e.cell.Scenario.Watcher.Replicas = 4, 1
+	if w := e.figures(t).Watcher; w.ReplicaRSSPeakMiB == nil || *w.ReplicaRSSPeakMiB != *w.RSSPeakMiB {
+		t.Errorf("one with all shards: %v", w.ReplicaRSSPeakMiB)
 	}
 }

@@ -1,6 +1,8 @@
 package measure
 
 import (
+	"strings"
+
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -84,8 +86,40 @@ func (u use) parties() map[string]result.Party {
 	return out
 }
 
+// largest is the most that one of the watchers took that work side by side, or the only one.
+func (u use) largest() (cores, rss *float64) {
+	if u.b == nil {
+		return nil, nil
+	}
+	name, several := history.PartyWatcher, false
+	for party := range u.b.Parties {
+		several = several || strings.HasPrefix(party, history.Replica)
+	}
+	if several {
+		name = history.Replica
+	}
+	for party := range u.b.Parties {
+		if strings.HasPrefix(party, name) && (several || party == name) {
+			cores = most(cores, u.cores(party))
+			rss = most(rss, u.most(ofParty(party, func(x history.Use) float64 { return x.RSSBytes })))
+		}
+	}
+	return cores, rss
+}
+
+// most is the larger of two figures, of which either may be unknown.
+func most(a, b *float64) *float64 {
+	if a == nil || b != nil && *b > *a {
+		return b
+	}
+	return a
+}
+
 func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	w := &c.Watcher
+	if _, all := f.cell.Scenario.Watchers(); all {
+		w.ReplicaCPUCores, w.ReplicaRSSPeakMiB = u.largest()
+	}
 	w.RSSHighestMiB = maxOf(f.samples, 0, maxTime, ofWatcher(func(x history.Use) float64 { return x.RSSHighestBytes }))
 	w.Lists, w.Watches = f.cell.Watcher.Lists, f.cell.Watcher.Watches
 	if n := f.events(""); n != nil {
@@ -115,8 +149,11 @@ func (f *Figures) watcherFigures(c *result.Cell, u use) {
 	}
 	w.Goroutines = maxOf(f.samples, u.a.Time, maxTime, func(s *history.Sample) *float64 { return s.Goroutines })
 	if f.cell.Watcher.Restarts == 0 {
-		in, out := growth(f.before, f.after, metric.NetBytes, "direction", "in"),
-			growth(f.before, f.after, metric.NetBytes, "direction", "out")
+		var in, out *float64
+		if !f.cell.Watcher.Joined { // else the metrics are not of all
+			in, out = growth(f.before, f.after, metric.NetBytes, "direction", "in"),
+				growth(f.before, f.after, metric.NetBytes, "direction", "out")
+		}
 		if in == nil && out == nil {
 			in, out = calls(u.a, u.b)
 		}
@@ -148,7 +185,7 @@ func (f *Figures) observed(w *result.Watcher, u use, cpu float64) {
 // or, without one, by the log of a simulated API server, each of whose writes is one event. It is nil if there were
 // none, or unknown, as after a restart, where the counters cover the last process only.
 func (f *Figures) events(kind string) *float64 {
-	if f.cell.Watcher.Restarts > 0 {
+	if f.cell.Watcher.Restarts > 0 || f.cell.Watcher.Joined && f.cell.Scenario.Watcher.Divided() {
 		return nil
 	}
 	var labels []string
@@ -188,10 +225,15 @@ const maxTime = int64(1<<63 - 1)
 
 func mib(bytes float64) *float64 { return ptr(bytes / (1 << 20)) }
 
-// ofWatcher reads a size in MiB, nil where it is not known.
+// ofWatcher is ofParty of the watcher.
 func ofWatcher(bytes func(history.Use) float64) func(*history.Sample) *float64 {
+	return ofParty(history.PartyWatcher, bytes)
+}
+
+// ofParty reads a size in MiB, nil where it is not known.
+func ofParty(party string, bytes func(history.Use) float64) func(*history.Sample) *float64 {
 	return func(s *history.Sample) *float64 {
-		if u, ok := s.Parties[history.PartyWatcher]; ok && bytes(u) > 0 {
+		if u, ok := s.Parties[party]; ok && bytes(u) > 0 {
 			return mib(bytes(u))
 		}
 		return nil

@@ -207,7 +207,8 @@ func (r *record) honest() bool {
 func (r *record) kinds() (kinds []string) {
 	for series := range r.after {
 		if rest, ok := strings.CutPrefix(series, `k8swatch_events_received_total{kind="`); ok {
-			kinds = append(kinds, strings.TrimSuffix(rest, `"}`))
+			kind, _, _ := strings.Cut(rest, `"`) // the label shard may follow
+			kinds = append(kinds, kind)
 		}
 	}
 	return kinds
@@ -278,10 +279,16 @@ func (r *record) expected(g string) string {
 	return "pass"
 }
 
-// replays is G10 and G11 where storage has no faults: no request has an unknown outcome,
-// and what is applied again was sent again.
+// replays is G10 and G11 where storage has no faults: no request has an unknown outcome, so that only who wrote is
+// judged, and what is applied again was sent again.
 func (r *record) replays(a answers) {
 	a["checks.G10.verdict"], a["checks.G10.judged"] = "not-judged", 0.0
+	if v := r.tenures(); v.judged > 0 {
+		a["checks.G10.verdict"], a["checks.G10.judged"] = "pass", float64(v.judged)
+		if v.violations > 0 {
+			a["checks.G10.verdict"], a["checks.G10.violations"] = "fail", float64(v.violations)
+		}
+	}
 	a["checks.G11.verdict"], a["checks.G11.judged"] = "not-judged", 0.0
 	seen, again := map[request]bool{}, 0.0
 	for i := range r.ledger {

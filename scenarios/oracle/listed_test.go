@@ -34,13 +34,19 @@ var notCompared = []struct {
 	{`checks\.(G[2345]|G11)\..*`, eventful, "events change objects that no operation of the op log names"},
 	{`events\.(lost|reordered)`, eventful, "events change objects that no operation of the op log names"},
 	{`(series\.watcher|watcher|events|queues|handler|writer|parties|checks\.G6|checks\.G14|storage\.requestsPerEvent|storage\.bytesPerEvent).*`, restarted, "the counters of several processes"},
+	{`(events|queues|handler|writer|checks\.G6|checks\.G14|storage\.(requestsPerEvent|bytesPerEvent|latencyMeanWatcherMs)|watcher\.(cpuMicrosPerEvent|alloc.*|net.*)|series\.watcher\.net.*).*`, moved, "the counters of a shard go with it"},
 	{`(handler|storage|writer)\.(workers|queues|capacity|limitQPS|efficiency|efficiencyBacklog|backlogSeconds|imbalance)`, eventful, "queues may be changed under load"},
 }
 
-func faulty(r *record) bool    { return len(r.cell.Scenario.Storage.Faults) > 0 }
-func eventful(r *record) bool  { return len(r.cell.Scenario.Events) > 0 }
-func refused(r *record) bool   { return len(r.cell.Refusal) > 0 }
-func restarted(r *record) bool { return r.cell.Watcher.Restarts > 0 || r.cell.Watcher.Joined }
+func faulty(r *record) bool   { return len(r.cell.Scenario.Storage.Faults) > 0 }
+func eventful(r *record) bool { return len(r.cell.Scenario.Events) > 0 }
+func refused(r *record) bool  { return len(r.cell.Refusal) > 0 }
+func restarted(r *record) bool {
+	return r.cell.Watcher.Restarts > 0 || r.cell.Watcher.Joined && !moved(r)
+}
+
+// moved says that shards went from one replica to another, and their counters with them.
+func moved(r *record) bool { return r.cell.Watcher.Joined && r.cell.Scenario.Watcher.Shards > 1 }
 
 func mixed(r *record) bool {
 	_, _, _, ok := configured(r.cell.Scenario.Storage.Latency)

@@ -31,8 +31,8 @@ func asked() []string {
 
 // testdata are a run of closed loops, one of open loops with thresholds, of which some keep up
 // and some fall behind, on a machine that was much too busy, one with each kind of reader, and
-// a row of the matrix.
-var testdata = []string{"testdata/run", "testdata/open", "testdata/readers", "testdata/observed", "testdata/matrix"}
+// replicas that divide shards and labels, and a row of the matrix.
+var testdata = []string{"testdata/run", "testdata/open", "testdata/readers", "testdata/observed", "testdata/shards", "testdata/matrix"}
 
 // saved lists the folders of runs; of a matrix they are those in it.
 func saved(t *testing.T, from []string) (dirs []string) {

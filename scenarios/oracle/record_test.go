@@ -102,6 +102,7 @@ type scenario struct {
 		Warmup         struct{ Operations int64 }
 		Hotkeys        struct{ Burst int64 }
 		Steps          []any
+		LabelShards    int
 		Bystander      *struct {
 			Kind string
 			Rate float64
@@ -110,7 +111,8 @@ type scenario struct {
 	Watcher struct {
 		Profile, Strategy, QueueFull                 string
 		PodQueueNum, WriterQueueLen, HandlerQueueLen int
-		Replicas                                     int
+		Replicas, Shards                             int
+		ShardBy                                      string
 		Synchronizer                                 struct{ Disabled bool }
 	}
 	Readers asking
@@ -143,6 +145,7 @@ type record struct {
 	states        []state
 	samples       []sample
 	marks         []mark
+	leases        []lease
 	reads         []read
 	before, after metrics
 	received      float64 // requests of all kinds that storage received since the load began
@@ -157,7 +160,9 @@ type meta struct {
 		Kinds                                     map[string]map[string]int64
 		StorageSucceeded, FreshnessCount, Relists map[string]int64
 	}
-	Until int64
+	Until   int64
+	Shards  int
+	ShardBy string
 }
 
 func load(t *testing.T, dir string) *record {
@@ -171,6 +176,7 @@ func load(t *testing.T, dir string) *record {
 	r.samples = lines[sample](t, filepath.Join(dir, "samples.ndjson"))
 	slices.SortStableFunc(r.samples, func(a, b sample) int { return cmp.Compare(a.Time, b.Time) })
 	r.marks = lines[mark](t, filepath.Join(dir, "marks.ndjson"))
+	r.leases = lines[lease](t, filepath.Join(dir, "leases.ndjson"))
 	r.reads = lines[read](t, filepath.Join(dir, "readers.ndjson.zst"))
 	r.before = scrape(t, filepath.Join(dir, "before.prom"))
 	r.after = scrape(t, filepath.Join(dir, "after.prom"))
@@ -253,7 +259,7 @@ func scrape(t *testing.T, path string) metrics {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		m[x[1]] = v
+		m[x[1]] += v // of replicas there are several
 	}
 	return m
 }

@@ -7,6 +7,33 @@ import (
 
 const mib = 1 << 20
 
+// replicas are the figures of the largest of those that share the work, or of the one that has it all.
+func (r *record) replicas(a answers, in []sample, length float64) {
+	w := r.cell.Scenario.Watcher
+	if w.Shards < 2 && w.ShardBy != "label" && r.cell.Scenario.Load.LabelShards == 0 {
+		return
+	}
+	cores, rss := map[string]float64{}, map[string]float64{}
+	for _, s := range in {
+		for name, x := range s.Parties {
+			rss[name] = max(rss[name], x.RSSBytes)
+			cores[name] = (x.CPUSeconds - in[0].Parties[name].CPUSeconds) / length
+		}
+	}
+	name := "watcher"
+	if _, several := rss["watcher-1"]; several {
+		name = "watcher-"
+	}
+	mostCores, mostRSS := 0.0, 0.0
+	for n := range rss {
+		if n == name || name == "watcher-" && strings.HasPrefix(n, name) {
+			mostCores, mostRSS = max(mostCores, cores[n]), max(mostRSS, rss[n])
+		}
+	}
+	a.number("watcher.replicaCPUCores", mostCores)
+	a.number("watcher.replicaRSSPeakMiB", mostRSS/mib)
+}
+
 func (r *record) watcherFigures(a answers, changes []change, w window) {
 	last := w.last
 	for _, c := range changes {
@@ -66,6 +93,7 @@ func (r *record) watcherFigures(a answers, changes []change, w window) {
 	if v := end.Parties["watcher"].RSSBytes; v > 0 {
 		a.number("watcher.rssEndMiB", v/mib)
 	}
+	r.replicas(a, in, length)
 	peaks := map[string]float64{}
 	for _, s := range r.samples {
 		for name, x := range s.Parties {
@@ -136,7 +164,10 @@ func (r *record) eventFigures(a answers) {
 		if name != "k8swatch_queue_handled_total" {
 			continue
 		}
-		queue := strings.TrimSuffix(strings.TrimPrefix(rest, `queue="`), `"}`)
+		queue, _, _ := strings.Cut(strings.TrimPrefix(rest, `queue="`), `"`)
+		if _, had := a["queues."+queue]; had { // of another shard
+			continue
+		}
 		if queue != "Pod" && !strings.HasPrefix(queue, "Pod_") {
 			continue
 		}

@@ -131,6 +131,12 @@ func (s WatcherSetup) renderConfig(ports []int) (string, error) {
 	}
 	if s.Lease != "" {
 		config["leaderElection"] = map[string]any{"enabled": true, "namespace": LeaseNamespace, "name": s.Lease}
+		if w.Divided() {
+			config["shards"] = w.Shards
+			if w.ShardBy != "" {
+				config["shardBy"] = w.ShardBy
+			}
+		}
 	}
 	if w.Command != "" {
 		// The original's log files; ours logs to standard error and says so.

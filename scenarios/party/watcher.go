@@ -224,6 +224,12 @@ func (w *Watcher) SaveMetrics(ctx context.Context, metrics, health string) error
 	return save(ctx, w.http, w.health+"/healthz", health)
 }
 
+// Named reports whether a Lease's holder of that identity, host-pid-random, is this replica.
+func (w *Watcher) Named(identity string) bool {
+	parts := strings.Split(identity, "-")
+	return len(parts) > 2 && parts[len(parts)-2] == strconv.Itoa(w.PID())
+}
+
 // Leads reports whether a replica is at work, by what it has received.
 func (w *Watcher) Leads(ctx context.Context) bool {
 	s, err := w.Scrape(ctx)

@@ -10,19 +10,17 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
-	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/faults"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/matrix"
 	"github.com/watchbench/watchbench/scenarios/measure"
 	"github.com/watchbench/watchbench/scenarios/party"
 	"github.com/watchbench/watchbench/scenarios/spec"
-	"github.com/watchbench/watchbench/storagemock/ledger"
 )
 
 // What is done to the replica that leads.
 const (
-	killLeader = "kill-leader" // SIGKILL to the replica that leads, until another has taken over
+	killLeader = "kill-leader" // SIGKILL to the replica that leads, or has the first shard, until others have taken over
 	takeLease  = "take-lease"  // the Lease is written to a stranger, until a replica has it again
 	stopLeader = "stop-leader" // SIGSTOP to the replica that leads until another has taken over, then SIGCONT
 	loseLeader = "lose-leader" // watch.faults cut the leader off from the apiserver now; until another has taken over
@@ -40,7 +38,7 @@ func replicas() faults.Family {
 	return faults.Family{Rules: replicaRules, Failpoints: []faults.Failpoint{
 		{Name: killLeader, Available: repairs, Inject: replaceLeader},
 		{Name: takeLease, Available: repairs, Inject: loseLease},
-		{Name: stopLeader, Available: repairs, Inject: freezeLeader},
+		{Name: stopLeader, Available: repairs, Anywhere: true, Inject: freezeLeader},
 		{Name: loseLeader, Available: repairs, Inject: loseLease},
 	}}
 }
@@ -48,7 +46,6 @@ func replicas() faults.Family {
 // takeOver is a leader's end and its successor's beginning.
 type takeOver struct {
 	Killed  int64          `json:"killed"` // or when its Lease was taken
-	Before  int            `json:"before"` // instance of storage that the former leader wrote to
 	Seconds float64        `json:"seconds"`
 	Return  faults.CatchUp `json:"return"`
 	Lease   *loss          `json:"lease,omitempty"` // nil where none was taken
@@ -58,12 +55,11 @@ type takeOver struct {
 // replaceLeader kills the replica that leads and waits for another.
 func replaceLeader(ctx context.Context, c faults.Cell, _ spec.Event) (faults.Done, error) {
 	all := append([]*party.Watcher{c.Watcher()}, c.Others()...)
-	i, err := leader(ctx, all)
+	i, err := leader(ctx, c, all)
 	if err != nil {
 		return faults.Done{}, fmt.Errorf("kill the leader: %w", err)
 	}
-	began := time.Now()
-	t := takeOver{Before: all[i].Instance, Killed: began.UnixNano()}
+	t := takeOver{Killed: time.Now().UnixNano()}
 	c.Mark(history.Mark{What: history.MarkKilled})
 	all[i].Kill()
 	if err := t.succeed(ctx, c, slices.Delete(all, i, i+1), t.Killed+int64(lastRequests)); err != nil {
@@ -72,11 +68,15 @@ func replaceLeader(ctx context.Context, c faults.Cell, _ spec.Event) (faults.Don
 	return faults.Done{Seen: t}, nil
 }
 
-// leader is the index of the replica that leads.
-func leader(ctx context.Context, all []*party.Watcher) (int, error) {
-	i := slices.IndexFunc(all, func(w *party.Watcher) bool { return w.Leads(ctx) })
+// leader is the index of the replica that leads; with shards that of the first one's holder.
+func leader(ctx context.Context, c faults.Cell, all []*party.Watcher) (int, error) {
+	leads := func(w *party.Watcher) bool { return w.Leads(ctx) }
+	if c.Scenario().Watcher.Divided() {
+		leads = func(w *party.Watcher) bool { return w == c.Holder(0) }
+	}
+	i := slices.IndexFunc(all, leads)
 	if i < 0 {
-		return i, fmt.Errorf("none of the %d replicas has received anything (first log: %s)", len(all), all[0].Log)
+		return i, fmt.Errorf("none of the %d replicas leads (first log: %s)", len(all), all[0].Log)
 	}
 	return i, nil
 }
@@ -85,6 +85,9 @@ func leader(ctx context.Context, all []*party.Watcher) (int, error) {
 // at a time (Unix nanoseconds).
 func (t *takeOver) succeed(ctx context.Context, c faults.Cell, left []*party.Watcher, account int64) error {
 	began := time.Unix(0, t.Killed)
+	if c.Scenario().Watcher.Divided() {
+		return t.share(ctx, c, left)
+	}
 	successor := -1
 	for time.Since(began) < takeOverLimit {
 		if successor = slices.IndexFunc(left, func(w *party.Watcher) bool { return w.Leads(ctx) }); successor >= 0 {
@@ -113,43 +116,38 @@ func (t *takeOver) succeed(ctx context.Context, c faults.Cell, left []*party.Wat
 	return err
 }
 
-// replicaRules: only one replica writes at a time.
+// share waits until the replicas that are left have all shards among them and storage has caught up.
+func (t *takeOver) share(ctx context.Context, c faults.Cell, left []*party.Watcher) error {
+	began := time.Unix(0, t.Killed)
+	c.SetWatchers(left[0], left[1:])
+	if err := c.Divided(ctx); err != nil {
+		c.Mark(history.Mark{What: history.MarkDiverged, Note: err.Error()})
+		return err
+	}
+	t.Seconds = time.Since(began).Seconds()
+	caught, err := c.CatchUp(ctx, began)
+	t.Return = caught
+	return err
+}
+
+// replicaRules: another replica takes over in time. That only one writes at a time is G10's to say.
 func replicaRules(c *matrix.Case) ([]matrix.Rule, error) {
-	all, err := history.Deeds[takeOver](c.Deeds, killLeader, takeLease, stopLeader, loseLeader)
+	all, err := history.Deeds[takeOver](c.Deeds, killLeader, takeLease, stopLeader, loseLeader, loseShards)
 	if err != nil {
 		return nil, err
 	}
 	var rules []matrix.Rule
 	for _, t := range all {
-		ended, free := t.Killed+int64(lastRequests), t.Killed // of the former leader's requests; for another's
-		if t.Lease != nil {
-			// A replica may have seen the stranger's Lease a little before the writer of it had the answer from which Expires
-			// counts.
-			ended, free = t.Lease.Expires, t.Lease.Expires-int64(lastRequests)
-			if t.Lease.CutOff {
-				ended, free = t.Lease.Exited+int64(lastRequests), t.Lease.Exited
-			}
+		divided := c.Cell.Scenario.Watcher.Divided() // then a replica that lost a shard goes on with others
+		if t.Lease != nil && !divided {
 			rules = append(rules, t.Lease.rule(t.Killed))
 		}
 		if t.Frozen != nil {
-			rules = append(rules, t.Frozen.rule())
+			rules = append(rules, t.Frozen.rule(divided))
 		}
-		double := int64(0)
-		rules = append(rules, matrix.Rule{
-			Request: func(e *ledger.Entry) {
-				former := e.Instance == t.Before
-				if former && e.Received > ended || !former && e.Received < free {
-					double++
-				}
-			},
-			Facts: func(matrix.Seen) []result.Fact {
-				return []result.Fact{
-					matrix.Within("T", "take-over by another replica", "s", t.Seconds, c.Recovery()),
-					t.Return.Fact("catch-up after the take-over", c.Recovery()),
-					matrix.None("O", "requests of a replica that did not lead", double, ""),
-				}
-			},
-		})
+		rules = append(rules, matrix.States(
+			matrix.Within("T", "take-over by another replica", "s", t.Seconds, c.Recovery()),
+			t.Return.Fact("catch-up after the take-over", c.Recovery())))
 	}
 	return rules, nil
 }
@@ -189,11 +187,11 @@ func (l *loss) rule(taken int64) matrix.Rule {
 // to a leader that is cut off; it waits for the leader's end and for another replica.
 func loseLease(ctx context.Context, c faults.Cell, e spec.Event) (faults.Done, error) {
 	all := append([]*party.Watcher{c.Watcher()}, c.Others()...)
-	i, err := leader(ctx, all)
+	i, err := leader(ctx, c, all)
 	if err != nil {
 		return faults.Done{}, fmt.Errorf("%s: %w", e.What, err)
 	}
-	t := takeOver{Before: all[i].Instance, Lease: &loss{CutOff: e.What == loseLeader}}
+	t := takeOver{Lease: &loss{CutOff: e.What == loseLeader}}
 	now := time.Now().UTC().Format(microTime)
 	change := map[string]any{"holderIdentity": stranger, "acquireTime": now, "renewTime": now}
 	if t.Lease.CutOff {
@@ -204,6 +202,12 @@ func loseLease(ctx context.Context, c faults.Cell, e spec.Event) (faults.Done, e
 	}
 	t.Killed = time.Now().UnixNano()
 	left := slices.Clone(all)
+	if c.Scenario().Watcher.Divided() { // it goes on with what it has
+		left = slices.Delete(left, i, i+1)
+		err := t.share(ctx, c, left)
+		c.SetWatchers(c.Watcher(), append(c.Others(), all[i]))
+		return faults.Done{Seen: t}, err
+	}
 	if t.Lease.Exited, err = awaitExit(ctx, all[i], t.Lease.Expires); err != nil {
 		return faults.Done{}, err
 	}
@@ -262,12 +266,15 @@ type freeze struct {
 const wakeLimit = 5 * time.Second
 
 // rule: it ends soon, and there was something that it could have sent.
-func (f *freeze) rule() matrix.Rule {
+func (f *freeze) rule(goesOn bool) matrix.Rule {
 	end := matrix.Missing("T", "end of the leader that woke", "s", "it did not end")
 	if f.Exited != 0 {
 		end = matrix.Within("T", "end of the leader that woke", "s", float64(f.Exited-f.Woken)/1e9, wakeLimit.Seconds())
 	}
 	r := matrix.States(end)
+	if goesOn {
+		r = matrix.Rule{}
+	}
 	r.Vacuous = func(matrix.Seen) []string {
 		if f.Waiting < matrix.MinKeys {
 			return []string{fmt.Sprintf("the leader was stopped with %d events queued; at least %d are needed", f.Waiting, matrix.MinKeys)}
@@ -280,12 +287,12 @@ func (f *freeze) rule() matrix.Rule {
 // freezeLeader stops the replica that leads, waits for another, and wakes the first.
 func freezeLeader(ctx context.Context, c faults.Cell, _ spec.Event) (faults.Done, error) {
 	all := append([]*party.Watcher{c.Watcher()}, c.Others()...)
-	i, err := leader(ctx, all)
+	i, err := leader(ctx, c, all)
 	if err != nil {
 		return faults.Done{}, fmt.Errorf("stop the leader: %w", err)
 	}
 	former := all[i]
-	t := takeOver{Before: former.Instance, Frozen: &freeze{}}
+	t := takeOver{Frozen: &freeze{}}
 	if s, err := former.Scrape(ctx); err == nil {
 		if e := measure.EventsOf(s); e != nil {
 			t.Frozen.Waiting = e.Queued
@@ -299,7 +306,7 @@ func freezeLeader(ctx context.Context, c faults.Cell, _ spec.Event) (faults.Done
 	err = t.succeed(ctx, c, left, t.Killed+int64(lastRequests))
 	t.Frozen.Woken = time.Now().UnixNano()
 	former.Signal(syscall.SIGCONT)
-	if err == nil {
+	if err == nil && !c.Scenario().Watcher.Divided() {
 		t.Frozen.Exited, err = awaitExit(ctx, former, t.Frozen.Woken+int64(wakeLimit))
 	}
 	if t.Frozen.Exited == 0 { // it is ended with the cell

@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 
 // families are those of the rows, each made anew for every cell.
 var families = []func() faults.Family{
-	replicas, account, customResources, queues, anytime, notifications, forgedAddresses, queryAbuse, readerScans,
+	replicas, shards, account, customResources, queues, anytime, notifications, forgedAddresses, queryAbuse, readerScans,
 }
 
 // format is the scenario format with their events.
@@ -127,11 +127,22 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// runner runs a scenario on the ground's control plane.
-func (g *ground) runner(ctx context.Context, file *spec.File, dir string, bins party.Binaries, baseline *result.Cell) (runner.Outcome, error) {
+// runner runs a scenario on the ground's control plane or, where it is simulated or has feature gates, on one of its own.
+func (g *ground) runner(ctx context.Context, file *spec.File, dir string, bins party.Binaries, baseline *result.Cell) (out runner.Outcome, err error) {
+	on := g.cluster
+	if c := file.Base().Cluster; c.Provider != cluster.Embedded || len(c.Gates) > 0 {
+		var p cluster.Provider
+		if p, err = cluster.New(c.Provider, cluster.Options{Embedded: cluster.EmbeddedOptions{Gates: c.Gates}}); err == nil {
+			on, err = p.Up(ctx, nil)
+		}
+		if err != nil {
+			return out, err
+		}
+		defer func() { err = errors.Join(err, on.Down(context.WithoutCancel(ctx))) }()
+	}
 	return runner.Run(ctx, runner.Options{
-		Scenario: file, Binaries: bins, Provider: cluster.Embedded, OutDir: dir, Command: os.Args, Baseline: baseline, Failpoints: families,
-	}, g.cluster)
+		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: dir, Command: os.Args, Baseline: baseline, Failpoints: families,
+	}, on)
 }
 
 // TestRowsAreRead: every row can be run as it is written, and is of its name's row.

@@ -60,7 +60,7 @@ func (scans) arrange(c faults.Cell) error {
 
 func (scans) inject(ctx context.Context, c faults.Cell, e spec.Event) (faults.Done, error) {
 	all := append([]*party.Watcher{c.Watcher()}, c.Others()...)
-	i, err := leader(ctx, all)
+	i, err := leader(ctx, c, all)
 	if err != nil {
 		return faults.Done{}, fmt.Errorf("%s: %w", e.What, err)
 	}

@@ -147,11 +147,14 @@ func (c *cell) phase(name string) { c.r.progress.phase(name) }
 // which waits for the end of it and may be called again.
 func (c *cell) startSampling(ctx context.Context) func() {
 	pids := clusterPIDs(c.r.cluster.PIDs)
-	pids[history.PartyWatcher], pids[history.PartyRunner] = c.watcher.PID(), os.Getpid()
+	pids[history.PartyRunner] = os.Getpid()
 	for name, p := range c.processes() {
 		pids[name] = p.PID()
 	}
-	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
+	c.sampler = newSampler(pids, func() []metered { return *c.live.Load() }, c.storage)
+	if c.s.Watcher.Divided() {
+		c.sampler.metrics = c.metrics
+	}
 	c.sampler.asked = func() float64 { return float64(c.asked.Load()) }
 	// A page that shows the watcher, and bounds that a fault puts it to, need what only it knows.
 	c.sampler.asks = c.r.opts.Observer != nil || c.s.Fault != nil
@@ -186,6 +189,7 @@ func (c *cell) tearDown(ctx context.Context) error {
 			w.Stop(grace)
 		}
 	}
+	c.leases.close()
 	stop(history.PartyProxy, party.StorageGrace)
 	err := c.release()
 	remove, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)

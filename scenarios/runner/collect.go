@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/kubeapi"
 	"github.com/watchbench/watchbench/loadgen/watchfault"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -64,8 +65,23 @@ func (c *cell) collect(ctx context.Context) error {
 	}
 	return errors.Join(
 		history.SaveLines(c.dir, history.FileDeeds, deeds),
-		history.SaveLines(c.dir, history.FileMarks, c.marks),
+		history.SaveLines(c.dir, history.FileMarks, c.marks), c.saveLeases(),
 		history.SaveLines(c.dir, history.FileSamples, c.sampler.taken()))
+}
+
+// saveLeases saves who held which Lease when, and to which instance of storage he writes.
+func (c *cell) saveLeases() error {
+	if c.leases == nil {
+		return nil
+	}
+	c.leases.mu.Lock()
+	defer c.leases.mu.Unlock()
+	for i := range c.leases.states {
+		if w := c.replica(c.leases.states[i].Holder); w != nil {
+			c.leases.states[i].Instance = w.Instance
+		}
+	}
+	return history.SaveLines(c.dir, history.FileLeases, c.leases.states)
 }
 
 func (c *cell) saveLedger(ctx context.Context) error {
@@ -89,11 +105,17 @@ func (c *cell) meta() (check.Meta, error) {
 		LoadStarted: c.record.LoadStarted, LoadFinished: c.record.LoadFinished, Until: c.record.ScrapeFinished,
 		StorageTimeout: int64(c.s.Watcher.StorageTimeout), Canaries: c.canaries, Withheld: c.withheld(),
 	}
+	if c.s.Watcher.LeaderElection {
+		meta.Shards, meta.ShardBy = max(1, c.s.Watcher.Shards), kubeapi.By(c.s.Watcher.ShardBy)
+	}
 	if sync := c.s.Watcher.Synchronizer; !sync.Disabled {
 		meta.SyncPeriod = int64(cmp.Or(sync.Period.Std(), defaultSyncPeriod))
 	}
 	if !c.watcher.Own {
 		meta.Strategy, meta.QueueFull = spec.External, ""
+	}
+	if c.s.Watcher.Divided() {
+		_, c.record.Watcher.Joined = c.leases.latest()
 	}
 	if c.record.Watcher.Joined {
 		meta.QueueFull = ""

@@ -60,14 +60,12 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if err := c.faults.Prepare(ctx, c); err != nil {
 		return err
 	}
-	if err := c.Begin(ctx, 0); err != nil {
-		return err
+	if c.s.Watcher.Divided() {
+		err = c.beginDivided(ctx)
+	} else {
+		err = c.beginWatchers(ctx)
 	}
-	c.firstSync()
-	if err := c.stored(ctx); err != nil {
-		return err
-	}
-	if err := c.startReplicas(ctx); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := generatorReady(); err != nil {
@@ -86,12 +84,43 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	return c.readers.Connect(ctx) // once the watcher holds everything
 }
 
+// beginWatchers starts one watcher and, once it is ready, others beside it.
+func (c *cell) beginWatchers(ctx context.Context) error {
+	if err := c.Begin(ctx, 0); err != nil {
+		return err
+	}
+	c.firstSync()
+	if err := c.stored(ctx); err != nil {
+		return err
+	}
+	return c.startReplicas(ctx)
+}
+
+// beginDivided starts all replicas at once, so that none lists what others are to have.
+func (c *cell) beginDivided(ctx context.Context) error {
+	c.Mark(history.Mark{What: history.MarkStarted})
+	for range c.s.Watcher.Replicas {
+		w, err := party.SpawnWatcher(c.watcherSetup(0))
+		if err != nil {
+			return err
+		}
+		c.all = append(c.all, w)
+		c.SetWatchers(c.all[0], c.all[1:])
+	}
+	if err := c.Divided(ctx); err != nil {
+		return err
+	}
+	c.Mark(history.Mark{What: history.MarkReady})
+	c.firstSync()
+	return nil
+}
+
 // stored waits until storage has what existed before the watcher, and notes when, and what the watcher had used.
 func (c *cell) stored(ctx context.Context) error {
-	if c.s.Load.Prefill == 0 || c.s.Fault != nil || c.s.Load.LabelShards+c.s.Watcher.Replicas > 1 {
+	if n, _ := c.s.Watchers(); c.s.Load.Prefill == 0 || c.s.Fault != nil || n > 1 {
 		return nil // of several watchers none has all, and faults may keep storage from it
 	}
-	d := drainWait{watcher: c.watcher, storage: c.storage}
+	d := drainWait{watcher: c.watcher, metrics: c.metrics, storage: c.storage}
 	var all float64
 	for deadline := time.Now().Add(c.patience(storedLimit)); time.Now().Before(deadline); {
 		changes, busy, err := d.traffic(ctx)
@@ -134,7 +163,7 @@ func (c *cell) settle(ctx context.Context, limit time.Duration) (drained, error)
 	if err != nil {
 		return drained{}, err
 	}
-	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules}
+	d := drainWait{watcher: c.watcher, metrics: c.metrics, storage: c.storage, want: want, rules: c.rules}
 	return d.wait(ctx, time.Now().Add(limit))
 }
 
@@ -185,6 +214,9 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	if c.api, err = party.NewAPIServer(c.apiserver()); err != nil {
 		return err
 	}
+	if err := c.followLeases(ctx); err != nil {
+		return err
+	}
 	// What is there already belongs to others: the watcher leaves it alone. A simulated cluster has no others.
 	if !c.s.Simulated() {
 		if c.ignore, err = c.api.Namespaces(ctx, ""); err != nil {
@@ -217,22 +249,27 @@ func (c *cell) firstSync() {
 	}
 }
 
-// cpuSoFar is the CPU time of the watcher's process in seconds, nil if it cannot be read.
+// cpuSoFar is the CPU time of the watchers that work, in seconds, nil if it cannot be read.
 func (c *cell) cpuSoFar() *float64 {
-	p, err := procstat.Open(c.watcher.PID())
-	if err != nil {
-		return nil
+	sum := 0.0
+	for _, w := range *c.live.Load() {
+		p, err := procstat.Open(w.PID())
+		if err != nil {
+			return nil
+		}
+		u, err := p.Usage()
+		if err != nil {
+			return nil
+		}
+		sum += u.CPU.Seconds()
 	}
-	u, err := p.Usage()
-	if err != nil {
-		return nil
-	}
-	return new(u.CPU.Seconds())
+	return &sum
 }
 
 // startReplicas starts the other replicas, or the watchers of the other shards, beside the first.
 func (c *cell) startReplicas(ctx context.Context) error {
-	for range max(c.s.Watcher.Replicas, c.s.Load.LabelShards) - 1 {
+	n, _ := c.s.Watchers()
+	for range n - 1 {
 		w, err := c.Launch(ctx, 0)
 		if err != nil {
 			return err
@@ -247,12 +284,12 @@ func (c *cell) startReplicas(ctx context.Context) error {
 
 // load sends the load and follows it.
 func (c *cell) load(ctx context.Context) error {
-	idle := c.cpuSoFar()
+	idle, asked := c.cpuSoFar(), c.asked.Load()
 	if err := c.readMetrics(ctx, &c.before); err != nil {
 		return err
 	}
 	if now := c.cpuSoFar(); idle != nil && now != nil {
-		c.record.Watcher.AskCPU = new(*now - *idle)
+		c.record.Watcher.AskCPU = new((*now - *idle) / float64(max(1, c.asked.Load()-asked)))
 	}
 	c.sampler.sample(ctx)
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
@@ -357,7 +394,7 @@ func (c *cell) drain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(),
+	d := drainWait{watcher: c.watcher, metrics: c.metrics, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(),
 		idle: c.sampler.sample}
 	deadline := time.Unix(0, c.record.LoadFinished).Add(c.s.DrainTimeout.Std())
 	if c.drained, err = d.wait(ctx, deadline); err != nil {
@@ -425,14 +462,20 @@ func (c *cell) awaitReturn(ctx context.Context) error {
 	}
 }
 
+// afterMove is how long the new holder of a shard may take until it has compared the rows.
+const afterMove = 35 * time.Second
+
 // mending is how long a difference may last: until the synchronizer's next round, or the next try of a watch.
 func (c *cell) mending() time.Duration {
-	if c.s.Fault == nil {
-		return 0
-	}
 	wait := time.Duration(0)
+	if _, moved := c.leases.latest(); moved && c.s.Watcher.Divided() {
+		wait = afterMove
+	}
+	if c.s.Fault == nil {
+		return wait
+	}
 	if sync := c.s.Watcher.Synchronizer; !sync.Disabled && sync.Period > 0 {
-		wait = 2*sync.Period.Std() + time.Second
+		wait = max(wait, 2*sync.Period.Std()+time.Second)
 	}
 	if check := c.s.Watcher.CacheCheck; check.Period > 0 {
 		wait = max(wait, 2*check.Period.Std()+check.Grace.Std()+time.Second)

@@ -164,9 +164,9 @@ func sleeping(t *testing.T) silent {
 func TestSamplerAddsUpLives(t *testing.T) {
 	a, b := sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
+	s := newSampler(nil, func() []metered { return []metered{now} }, silent{})
 	s.sample(t.Context())
-	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
+	s.lives[0].last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
 	now = b
 	s.sample(t.Context())
 	x := s.taken()
@@ -180,9 +180,9 @@ func TestSamplerAddsUpLives(t *testing.T) {
 func TestSamplerCountsShortLives(t *testing.T) {
 	a, b, c := sleeping(t), sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
+	s := newSampler(nil, func() []metered { return []metered{now} }, silent{})
 	s.sample(t.Context())
-	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 1.5, Read: 10}
+	s.lives[0].last = history.Use{CPUSeconds: 1.5, Read: 10}
 	s.ended(a, 2*time.Second)
 	s.sample(t.Context()) // it is gone, and the next one is not there yet
 	s.ended(b, 3*time.Second)
@@ -191,5 +191,27 @@ func TestSamplerCountsShortLives(t *testing.T) {
 	u := s.taken()[2].Parties[history.PartyWatcher]
 	if u.CPUSeconds < 5 || u.CPUSeconds > 6 || u.Read < 10 || u.RSSBytes == 0 {
 		t.Errorf("after lives of 2 s and 3 s of CPU: %+v", u)
+	}
+}
+
+// TestSamplerReadsReplicas: watchers that work side by side are read each, and their sum is the watcher's; one that ended keeps its CPU time and holds
+// no memory.
+func TestSamplerReadsReplicas(t *testing.T) {
+	a, b := sleeping(t), sleeping(t)
+	working := []metered{a, b}
+	s := newSampler(nil, func() []metered { return working }, silent{})
+	s.sample(t.Context())
+	s.lives[0].last.CPUSeconds = 7
+	working = working[1:]
+	s.ended(a, 8*time.Second)
+	s.sample(t.Context())
+	x := s.taken()
+	sum, first, second := x[0].Parties[history.PartyWatcher], x[0].Parties[history.Replica+"1"], x[0].Parties[history.Replica+"2"]
+	if first.RSSBytes == 0 || second.RSSBytes == 0 || sum.RSSBytes != first.RSSBytes+second.RSSBytes {
+		t.Errorf("two replicas: %+v and %+v, together %+v", first, second, sum)
+	}
+	u := x[1].Parties[history.PartyWatcher]
+	if _, there := x[1].Parties[history.Replica+"1"]; there || u.CPUSeconds < 8 || u.RSSBytes == 0 || u.RSSBytes > sum.RSSBytes*3/4 {
+		t.Errorf("one of them ended: %+v", x[1].Parties)
 	}
 }

@@ -1,7 +1,10 @@
 package runner
 
 import (
+	"bytes"
 	"context"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -24,13 +27,16 @@ type metered interface {
 
 // sampler reads all parties periodically, from outside; the watcher only on request, as answers cost it CPU.
 type sampler struct {
-	parties map[string]*account
-	watcher func() metered // the one whose counters are read now
-	storage metered
-	asks    bool                                // each sample reads the watcher's metrics
-	asked   func() float64                      // the requests to watchers so far; nil is unknown
-	show    func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
-	known   metered                             // the watcher whose process is read
+	parties map[string]*account // but the watchers
+	// watchers are those that work now, lives all that did; short is the use of those that nobody saw.
+	watchers func() []metered
+	metrics  func(context.Context) ([]byte, history.Scrape, error) // of them all
+	lives    []*life
+	short    history.Use
+	storage  metered
+	asks     bool                                // each sample reads the watcher's metrics
+	asked    func() float64                      // the requests to watchers so far; nil is unknown
+	show     func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
 
 	turn    sync.Mutex // one reading at a time; guards what is above
 	mu      sync.Mutex // guards samples
@@ -43,6 +49,12 @@ type account struct {
 	former, last history.Use       // by former ones; by this one at the last reading
 }
 
+// life is one watcher's process and what it had used at the last reading.
+type life struct {
+	metered
+	account
+}
+
 // turn goes over to a new process; -1 is none. What the former ones used after their last reading is lost.
 func (a *account) turn(pid int) {
 	a.former, a.last, a.process = a.last.After(a.former), history.Use{}, nil
@@ -52,8 +64,9 @@ func (a *account) turn(pid int) {
 }
 
 // newSampler opens the parties; one that cannot be read is left out, so that its figures are unknown rather than 0.
-func newSampler(pids map[string]int, w func() metered, m metered) *sampler {
-	s := &sampler{parties: map[string]*account{history.PartyWatcher: {}}, watcher: w, storage: m, known: w()}
+func newSampler(pids map[string]int, w func() []metered, m metered) *sampler {
+	s := &sampler{parties: map[string]*account{}, watchers: w, storage: m}
+	s.metrics = func(ctx context.Context) ([]byte, history.Scrape, error) { return w()[0].Metrics(ctx) }
 	for name, pid := range pids {
 		s.parties[name] = &account{}
 		s.parties[name].turn(pid)
@@ -90,11 +103,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	if c, err := procstat.ReadCPUTime(); err == nil {
 		x.CPU = &history.CPU{Busy: c.Busy - c.Steal, Steal: c.Steal, Total: c.Total}
 	}
-	watcher := s.watcher()
-	if watcher != s.known {
-		s.known = watcher
-		s.parties[history.PartyWatcher].turn(watcher.PID())
-	}
+	s.readWatchers(x.Parties)
 	for name, a := range s.parties {
 		if use, ok := useOf(a.process); ok {
 			a.last = use
@@ -105,7 +114,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	var scrapeErr error
 	if ask {
 		var w history.Scrape
-		if text, w, scrapeErr = watcher.Metrics(ctx); scrapeErr == nil {
+		if text, w, scrapeErr = s.metrics(ctx); scrapeErr == nil {
 			x.QueueDepth = w.Sum(metric.EventsQueued, "kind", podKind)
 			x.WriterDepth = w.Sum(metric.QueueDepth, "queue", metric.WriterQueueHandler)
 			x.HandlerDepth = w.HandlerDepth(metric.QueueDepth, podKind)
@@ -124,8 +133,46 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	s.samples = append(s.samples, x)
 	s.mu.Unlock()
 	if s.show != nil && ask {
+		text, _, _ = bytes.Cut(text, []byte(history.NextReplica))
 		s.show(x, text, scrapeErr)
 	}
+}
+
+// readWatchers reads those that work: their sum and, where several do, each.
+func (s *sampler) readWatchers(into map[string]history.Use) {
+	working, sum, all := s.watchers(), s.short, true
+	for _, w := range working {
+		if s.life(w) == nil {
+			l := &life{metered: w}
+			l.turn(w.PID())
+			s.lives = append(s.lives, l)
+		}
+	}
+	for i, l := range s.lives {
+		l.last.RSSBytes = 0
+		if slices.Contains(working, l.metered) {
+			use, ok := useOf(l.process)
+			if all = all && ok; ok {
+				l.last = use
+			}
+			if ok && len(working) > 1 {
+				into[history.Replica+strconv.Itoa(i+1)] = use
+			}
+		}
+		rss := sum.RSSBytes + l.last.RSSBytes
+		sum = l.last.After(sum)
+		sum.RSSBytes = rss
+	}
+	if all {
+		into[history.PartyWatcher] = sum
+	}
+}
+
+func (s *sampler) life(w metered) *life {
+	if i := slices.IndexFunc(s.lives, func(l *life) bool { return l.metered == w }); i >= 0 {
+		return s.lives[i]
+	}
+	return nil
 }
 
 // useOf returns a process's usage; not ok if it does not exist or cannot be read.
@@ -142,13 +189,11 @@ func useOf(p *procstat.Process) (use history.Use, ok bool) {
 func (s *sampler) ended(w metered, cpu time.Duration) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	a := s.parties[history.PartyWatcher]
-	if w != s.known {
-		a.former.CPUSeconds += cpu.Seconds()
+	if l := s.life(w); l != nil {
+		l.last.CPUSeconds, l.process = cpu.Seconds(), nil
 		return
 	}
-	s.known, a.last.CPUSeconds = nil, cpu.Seconds()
-	a.turn(-1)
+	s.short.CPUSeconds += cpu.Seconds()
 }
 
 // restarted goes over to the new process of a party other than the watcher.

@@ -1,12 +1,14 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -36,10 +38,11 @@ type site struct {
 	proxy    *party.Proxy
 	serving  *party.Serving // of the watcher that is judged
 	watcher  *party.Watcher
-	others   []*party.Watcher              // replicas, or a second watcher
-	all      []*party.Watcher              // that were started
-	live     atomic.Pointer[party.Watcher] // watcher, for the sampler
+	others   []*party.Watcher          // replicas, or a second watcher
+	all      []*party.Watcher          // that were started
+	live     atomic.Pointer[[]metered] // the watchers that work, for the sampler
 	launched int
+	leases   *leaseLog    // nil without an election
 	asked    atomic.Int64 // requests to watchers
 	refusals int          // watchers that were to refuse their configuration
 
@@ -70,11 +73,21 @@ func (c *site) Others() []*party.Watcher { return slices.Clone(c.others) }
 
 // SetWatchers makes main the watcher whose counters are read.
 func (c *site) SetWatchers(main *party.Watcher, others []*party.Watcher) {
-	if former := c.watcher; former != nil && former != main && former.Ended() && c.sampler != nil {
-		c.sampler.ended(former, former.CPU())
+	live := []metered{main}
+	if _, all := c.s.Watchers(); all {
+		for _, w := range others {
+			live = append(live, w)
+		}
+	}
+	if before := c.live.Load(); before != nil && c.sampler != nil {
+		for _, former := range *before {
+			if w, ok := former.(*party.Watcher); ok && w.Ended() && !slices.Contains(live, former) {
+				c.sampler.ended(w, w.CPU())
+			}
+		}
 	}
 	c.watcher, c.others = main, others
-	c.live.Store(main)
+	c.live.Store(&live)
 	c.record.Watcher.Command = main.Argv
 	// One account cannot separate the requests of two watchers.
 	c.record.Watcher.Joined = c.record.Watcher.Joined || len(others) > 0 && !c.s.Watcher.LeaderElection
@@ -127,16 +140,25 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 	if c.launched == 1 {
 		setup.Serving = c.serving
 	}
-	if n := c.s.Load.LabelShards; n > 0 {
-		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s=%d", party.ShardLabel, (c.launched-1)%n)}
+	if labels := c.s.Labels(c.launched - 1); len(labels) > 0 {
+		setup.Selectors = map[string]string{"Pod": fmt.Sprintf("%s in (%s)", party.ShardLabel, strings.Join(labels, ","))}
 	}
 	if w.LeaderElection {
 		setup.Lease = faults.Lease(c.Run())
-		// Each replica has an instance of storage of its own, so that the ledger tells who wrote.
-		i := (c.launched - 1) % len(c.storage.Endpoints)
+		i := c.freeInstance()
 		setup.Endpoints, setup.Instance = c.storage.Endpoints[i:i+1], i
 	}
 	return setup
+}
+
+// freeInstance is one of storage that no replica writes to, so that the ledger tells who wrote.
+func (c *site) freeInstance() int {
+	for i := range c.storage.Endpoints {
+		if !slices.ContainsFunc(c.all, func(w *party.Watcher) bool { return w.Instance == i && !w.Ended() }) {
+			return i
+		}
+	}
+	return 0 // more replicas than instances: a scenario with so many is refused
 }
 
 // patience grows with what exists before the load: a busy machine handles a thousand objects in a second.
@@ -195,9 +217,27 @@ func (c *site) Resumed(ctx context.Context) error {
 	return c.readMetrics(ctx, &c.before)
 }
 
+// metrics are the watcher's or, of replicas that divide the work, those of all.
+func (c *site) metrics(ctx context.Context) ([]byte, history.Scrape, error) {
+	if !c.s.Watcher.Divided() {
+		return c.watcher.Metrics(ctx)
+	}
+	var texts [][]byte
+	for _, w := range *c.live.Load() {
+		text, _, err := w.Metrics(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		texts = append(texts, text)
+	}
+	text := bytes.Join(texts, []byte(history.NextReplica))
+	s, err := history.ParseScrape(bytes.NewReader(text))
+	return text, s, err
+}
+
 // readMetrics keeps the watcher's metrics; another watcher may have none.
 func (c *site) readMetrics(ctx context.Context, into *[]byte) error {
-	text, _, err := c.watcher.Metrics(ctx)
+	text, _, err := c.metrics(ctx)
 	if err == nil {
 		*into = text
 	} else if c.watcher.Own {

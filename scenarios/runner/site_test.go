@@ -21,10 +21,11 @@ func TestSiteTellsWatchersApart(t *testing.T) {
 		storage: &party.Storage{Endpoints: []string{"a", "b"}}, proxy: &party.Proxy{Kubeconfig: "proxied"},
 	}
 	for i, want := range []party.WatcherSetup{
-		{Name: "k8s-watch", Kubeconfig: "proxied", Endpoints: []string{"a"}, Selectors: map[string]string{"Pod": party.ShardLabel + "=0"}},
-		{Name: "k8s-watch-2", Kubeconfig: "direct", Endpoints: []string{"b"}, Instance: 1, Selectors: map[string]string{"Pod": party.ShardLabel + "=1"}},
+		{Name: "k8s-watch", Kubeconfig: "proxied", Endpoints: []string{"a"}, Selectors: map[string]string{"Pod": party.ShardLabel + " in (0)"}},
+		{Name: "k8s-watch-2", Kubeconfig: "direct", Endpoints: []string{"b"}, Instance: 1, Selectors: map[string]string{"Pod": party.ShardLabel + " in (1)"}},
 	} {
 		got := c.watcherSetup(7 * i)
+		c.all = append(c.all, &party.Watcher{Process: &party.Process{}, Instance: got.Instance})
 		if got.Name != want.Name || got.Kubeconfig != want.Kubeconfig || got.Instance != want.Instance ||
 			!reflect.DeepEqual(got.Endpoints, want.Endpoints) || !reflect.DeepEqual(got.Selectors, want.Selectors) {
 			t.Errorf("watcher %d: %+v, want %+v", i+1, got, want)

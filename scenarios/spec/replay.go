@@ -66,7 +66,7 @@ func (s *Scenario) validateKinds() error {
 // Speed is how fast the load is played into a simulated apiserver.
 func (s *Scenario) Speed() units.Speed { return cmp.Or(s.Load.Speed, s.Cluster.Replay.Speed) }
 
-// validateReplay refuses what a simulated apiserver cannot do: it takes no writes.
+// validateReplay refuses what a simulated apiserver cannot do: it takes no writes but of Leases.
 func (s *Scenario) validateReplay() error {
 	const remedy = "use another cluster.provider, or leave it out"
 	switch {
@@ -90,8 +90,6 @@ func (s *Scenario) validateReplay() error {
 	case s.Ladder && (s.Traced() || s.Load.Profile != ""):
 		return bad("ladder", "leave it out, or use plain pods",
 			"the rate of a profile or a trace cannot be compared with that of an unlimited rung")
-	case s.Watcher.LeaderElection:
-		return bad("watcher.leaderElection", remedy, "a simulated apiserver takes no leases")
 	case s.Extra != Extra{}:
 		return bad("extra", remedy, "a simulated apiserver takes no objects besides those of the load")
 	case s.Traced():

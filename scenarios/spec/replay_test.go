@@ -92,8 +92,7 @@ func TestReplayNeedsNoWrites(t *testing.T) {
 		"ladder: only a simulated apiserver":                                                                   func(s *Scenario) { s.Cluster.Provider, s.Ladder = "embedded", true },
 		"ladder: the rate of a profile or a trace cannot be compared":                                          func(s *Scenario) { s.Ladder, s.Load.Profile = true, "service-churn" },
 		"ladder: the rate of a profile or a trace cannot":                                                      func(s *Scenario) { s.Ladder, s.Load, s.Cluster.Replay.Trace = true, Default().Load, shippedTrace },
-		"watcher.leaderElection: ":                                                                             func(s *Scenario) { s.Watcher.LeaderElection = true },
-		"extra: ":                                                                                              func(s *Scenario) { s.Extra.Pods = 1 },
+		"extra: ": func(s *Scenario) { s.Extra.Pods = 1 },
 	} {
 		s := good()
 		change(s)

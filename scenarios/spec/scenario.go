@@ -145,9 +145,11 @@ type Watcher struct {
 	CacheCheck     CacheCheck   `json:"cacheCheck,omitzero"`
 	StorageTimeout Duration     `json:"storageTimeout" range:"1ms.." jsonschema_description:"Of one request."`
 	DrainTimeout   Duration     `json:"drainTimeout" jsonschema_description:"How long SIGTERM lets the queues drain."`
-	// Replicas start together; with LeaderElection one of them works.
+	// Replicas start together; with LeaderElection one of them works, or each does for the Shards that it holds.
 	Replicas       int      `json:"replicas,omitempty" jsonschema:"minimum=1,maximum=5" jsonschema_description:"Replicas; more than one needs leaderElection and as many storage.instances."`
 	LeaderElection bool     `json:"leaderElection,omitempty" jsonschema_description:"One replica works, the others stand by."`
+	Shards         int      `json:"shards,omitempty" jsonschema:"minimum=0,maximum=64" jsonschema_description:"With leaderElection: shards that the replicas divide among them, so that all work; 0 or 1: one works."`
+	ShardBy        string   `json:"shardBy,omitempty" jsonschema:"enum=name,enum=namespace,enum=uid,enum=label" jsonschema_description:"What of an object decides its shard; default: name. uid needs storage.mode conditional; only by namespace and uid the API server can filter. label: no shards, but replicas that divide load.labelShards."`
 	Resources      []string `json:"resources,omitempty" jsonschema:"example=[Pod\\,ConfigMap]" jsonschema_description:"Kinds to watch; by default Pod and the bystander's kind."`
 	Command        string   `json:"command,omitempty" jsonschema:"example=/path/to/watcher -f {config}" jsonschema_description:"Another watcher's command; {config}: path of its config, {bin}: folder of watchbench's programs. {command} alone: as --watcher-command says."`
 	Name           string   `json:"name,omitempty" jsonschema:"maxLength=60,example=mine v2" jsonschema_description:"Name in reports; default: the strategy, or the words of command."`
@@ -234,6 +236,31 @@ const maxName = 60
 // SendsEvery reports whether nothing merges states by design; legacy merges keys that wait.
 func (w Watcher) SendsEvery() bool {
 	return w.Strategy != "dedup" && w.Strategy != "adaptive" && w.Profile != "legacy"
+}
+
+// Divided reports whether several replicas, each with shards of its own, work side by side.
+func (w Watcher) Divided() bool { return w.Shards > 1 }
+
+// byLabel is ShardBy for replicas that know nothing of one another, each with a label selector.
+const byLabel = "label"
+
+// Watchers is how many there are at the start, and whether more than the first can be at work.
+func (s *Scenario) Watchers() (n int, all bool) {
+	if s.Watcher.Divided() || s.Watcher.ShardBy == byLabel {
+		return s.Watcher.Replicas, true
+	}
+	return max(s.Watcher.Replicas, s.Load.LabelShards), s.Load.LabelShards > 0
+}
+
+// Labels are those of load.labelShards whose objects are the n-th watcher's, from 0; none: it has all objects.
+func (s *Scenario) Labels(n int) (all []string) {
+	of, _ := s.Watchers()
+	for i := range s.Load.LabelShards {
+		if !s.Watcher.Divided() && i%of == n%of {
+			all = append(all, strconv.Itoa(i))
+		}
+	}
+	return all
 }
 
 // Concurrency is the number of Pod requests the strategy keeps in flight at most.

@@ -1,0 +1,131 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/storagemock/ledger"
+)
+
+// tenure is a time in which one replica held the Lease of a shard.
+type tenure struct {
+	instance int
+	holder   string
+	acquired int64
+	lasts    int64 // of its Lease, as it was acquired
+	// to is when its last request may leave: when it gave the Lease back, when that expired, or when another had it.
+	to int64
+}
+
+// tenures lists the holders of all shards. By name and namespace a row has one writer, by uid an object.
+type tenures struct {
+	of   []kubeapi.Shard
+	held [][]tenure
+	// unseen are times in which somebody held a Lease whom nobody saw.
+	unseen [][]window
+}
+
+// newTenures is nil without an election. leases are in the order in which the API server had them.
+func newTenures(m *Meta, leases []history.Lease) *tenures {
+	if m.Shards == 0 || len(leases) == 0 {
+		return nil
+	}
+	t := &tenures{held: make([][]tenure, m.Shards), unseen: make([][]window, m.Shards)}
+	for _, r := range kubeapi.Split(m.Shards) {
+		t.of = append(t.of, kubeapi.Shard{Range: r, By: cmp.Or(m.ShardBy, kubeapi.ByName)})
+	}
+	last := make([]*history.Lease, m.Shards)
+	for i := range leases {
+		if l := &leases[i]; l.Shard < len(last) {
+			t.add(last[l.Shard], l)
+			last[l.Shard] = l
+		}
+	}
+	return t
+}
+
+func (t *tenures) add(former, l *history.Lease) {
+	held := t.held[l.Shard]
+	var now *tenure // the last one
+	if len(held) > 0 {
+		now = &held[len(held)-1]
+	}
+	switch {
+	case l.Holder == "": // given back
+		if now != nil {
+			now.to = min(now.to, l.Renewed)
+		}
+	case now != nil && now.holder == l.Holder && now.acquired == l.Acquired:
+		now.to = l.Renewed
+		if l.Lasts >= now.lasts { // else it is given back, once what was sent last is settled
+			now.to += l.Lasts
+		}
+	default:
+		if former != nil && l.Transitions > former.Transitions+1 {
+			t.unseen[l.Shard] = append(t.unseen[l.Shard], window{former.Time, l.Acquired})
+		}
+		if now != nil && l.Instance >= 0 { // a stranger keeps nobody from writing up to the end of its Lease
+			now.to = min(now.to, l.Acquired)
+		}
+		t.held[l.Shard] = append(held, tenure{l.Instance, l.Holder, l.Acquired, l.Lasts, l.Renewed + l.Lasts})
+	}
+}
+
+// shard finds the shard of an object.
+func (t *tenures) shard(k history.Key, uid string) int {
+	return slices.IndexFunc(t.of, func(s kubeapi.Shard) bool { return s.Holds(k.Namespace, k.Name, uid) })
+}
+
+// shards are those that a request may be of: a DELETE that found nothing names no uid.
+func (t *tenures) shards(id history.Key, uid string, k *keyState) (all []int) {
+	if uid != "" || t.of[0].By != kubeapi.ByUID {
+		return []int{t.shard(id, uid)}
+	}
+	if k == nil {
+		return nil
+	}
+	for i := range k.lives {
+		if k.lives[i].uid != "" {
+			all = append(all, t.shard(id, k.lives[i].uid))
+		}
+	}
+	return all
+}
+
+// judge convicts a request that left a replica when it did not hold the Lease, for G10.
+func (t *tenures) judge(g *tally, e *ledger.Entry, k *keyState) {
+	if t == nil {
+		return
+	}
+	id := history.Key{Kind: e.Kind, Namespace: e.Namespace, Name: e.Name}
+	all := t.shards(id, e.UID, k)
+	if len(all) == 0 || slices.ContainsFunc(all, func(s int) bool {
+		return slices.ContainsFunc(t.unseen[s], func(w window) bool { return w.from <= e.Received && e.Received <= w.to })
+	}) {
+		return
+	}
+	g.judged++
+	holds := func(s int) bool {
+		return slices.ContainsFunc(t.held[s], func(x tenure) bool {
+			return x.instance == e.Instance && x.acquired <= e.Received && e.Received <= x.to+int64(fenceSlack)
+		})
+	}
+	if slices.ContainsFunc(all, holds) {
+		return
+	}
+	g.fail("%s: %s seq %d left the replica at instance %d (received %s), which did not hold the Lease of shard %d then: %s",
+		id, e.Method, e.Seq, e.Instance, clock(e.Received), all[0], t.holder(all[0], e.Received))
+}
+
+// holder says who held a shard's Lease at a time.
+func (t *tenures) holder(shard int, at int64) string {
+	for _, x := range slices.Backward(t.held[shard]) {
+		if x.acquired <= at && at <= x.to {
+			return fmt.Sprintf("%s did, of instance %d, from %s to %s", x.holder, x.instance, clock(x.acquired), clock(x.to))
+		}
+	}
+	return "nobody did"
+}
