@@ -1,0 +1,2 @@
+// Package pod runs a party of a run as a Pod.
+package pod
