@@ -83,6 +83,23 @@ func (d docker) ensureImage(ctx context.Context, image string, say func(string, 
 	return nil
 }
 
+// haveImages refuses images that are not there: they are built here, and pulled from nowhere.
+func (d docker) haveImages(ctx context.Context, images []string) error {
+	for _, image := range images {
+		asked, cancel := context.WithTimeout(ctx, dockerTimeout)
+		_, err := d.lines(asked, "image", "inspect", "--format", "{{.Id}}", image)
+		cancel()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return &badinput.Error{What: fmt.Sprintf("Docker has no image %s", image),
+				Remedy: "build the images with make image, or name where they are with --image-registry", Err: err}
+		}
+	}
+	return nil
+}
+
 // removeNodes deletes all containers of a kind cluster, with their volumes. It looks
 // again after an error, because kind may have been deleting one at the same time.
 func (d docker) removeNodes(ctx context.Context, cluster string) error {

@@ -37,7 +37,8 @@ func (t *table) about() Section {
 	}
 	facts = append(facts, [][2]string{
 		{"Complete", t.res.Gap()}, {"Commit", commit}, {"Cluster", e.Provider},
-		{"Machine", machine(e)}, {"Limits (cgroup)", pairs(e.Cgroup)},
+		{"Nodes", nodes(e.Pods)}, {"Images", images(e.Pods)}, {"Limits of Pods", limitsOf(e.Pods)},
+		{machineOf(e), machine(e)}, {"Limits (cgroup)", pairs(e.Cgroup)},
 		{"Load average before", strings.Trim(fmt.Sprint(e.LoadBefore), "[]")},
 		{"Load average after", strings.Trim(fmt.Sprint(e.LoadAfter), "[]")}, {"Steal", steal},
 		{"Storage latency", t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })},
@@ -53,6 +54,43 @@ func (t *table) about() Section {
 		}
 	}
 	return s
+}
+
+// machineOf names the machine that the environment describes.
+func machineOf(e *result.Environment) string {
+	if e.Pods != nil {
+		return "Machine of the runner"
+	}
+	return "Machine"
+}
+
+func nodes(p *result.Pods) string {
+	if p == nil {
+		return ""
+	}
+	var all []string
+	for _, n := range p.Nodes {
+		all = append(all, fmt.Sprintf("%s (%s, %d MiB, kubelet %s, kernel %s)", n.Name, plural(n.CPUs, "CPU"), n.MemoryMiB,
+			n.Kubelet, orUnknown(n.Kernel)))
+	}
+	return strings.Join(all, ", ")
+}
+
+func images(p *result.Pods) string {
+	if p == nil {
+		return ""
+	}
+	return pairs(p.Images)
+}
+
+func limitsOf(p *result.Pods) string {
+	switch {
+	case p == nil:
+		return ""
+	case len(p.Limits) == 0:
+		return "none"
+	}
+	return pairs(p.Limits)
 }
 
 func machine(e *result.Environment) string {
@@ -114,7 +152,10 @@ func (t *table) method() Section {
 	s.Notes = []string{fmt.Sprintf("n: valid repetitions. A figure is their median, ± its %g %% interval where there are "+
 		"%d; percentiles are of all operations together, lost and reordered are totals. What is called faster or fresher is "+
 		"so all but certainly (p ≤ %g %%).", 100*stats.Level, stats.Least, 100*stats.Alpha),
-		"One machine carries all parts: compare points of one run, and read ratios before figures."}
+		carries(t.res.Environment.Pods)}
+	if why := t.distinct(func(c *result.Cell) string { return c.FreshnessUnknown }); why != "" {
+		s.Notes = append(s.Notes, "Freshness is unknown in some cells: "+why+".")
+	}
 	for _, model := range []struct{ name, says string }{
 		{result.ModelOpen, "Open loop: latency and freshness count from the intended time of a write, so a generator that " +
 			"falls behind cannot hide waiting."},
@@ -130,6 +171,15 @@ func (t *table) method() Section {
 		s.Notes = append(s.Notes, "etcd ran without fsync: API server writes are faster than with a disk's durability.")
 	}
 	return s
+}
+
+// carries says what carried the parties.
+func carries(p *result.Pods) string {
+	if p == nil {
+		return "One machine carries all parts: compare points of one run, and read ratios before figures."
+	}
+	return fmt.Sprintf("In a cluster: watcher, storage and generator were Pods on %s, the runner was outside. Compare points "+
+		"of one run, and read ratios before figures.", plural(len(p.Nodes), "node"))
 }
 
 // unseen says what a run on a simulated API server does not show; "replay" is the provider's name in former versions.

@@ -78,6 +78,27 @@ type Environment struct {
 	LoadBefore []float64         `json:"loadBefore,omitempty"` // load average 1, 5, 15 min
 	LoadAfter  []float64         `json:"loadAfter,omitempty"`
 	StealPct   float64           `json:"stealPercent"` // of CPU time during the run
+	// Pods says where the parties ran, if in a cluster: then CPUs, memory and load average are of the runner's machine.
+	Pods *Pods `json:"pods,omitempty"`
+}
+
+// Pods says how the parties of a run in a cluster were started, and on what.
+type Pods struct {
+	Namespace string            `json:"namespace"`
+	Registry  string            `json:"registry,omitempty"` // of the images; empty: they were loaded into kind
+	Tag       string            `json:"tag"`                // of the images
+	Limits    map[string]string `json:"limits,omitempty"`   // of each Pod, by resource
+	Nodes     []Node            `json:"nodes,omitempty"`    // that Pods ran on
+	Images    map[string]string `json:"images,omitempty"`   // by name, with their digests
+}
+
+// Node is a node of a cluster.
+type Node struct {
+	Name      string `json:"name"`
+	CPUs      int    `json:"cpus"`
+	MemoryMiB int64  `json:"memoryMiB"`
+	Kubelet   string `json:"kubelet"` // version
+	Kernel    string `json:"kernel,omitempty"`
 }
 
 // Cell is one scenario at one point of its matrix, one repetition.
@@ -89,24 +110,26 @@ type Cell struct {
 	Valid          bool              `json:"valid"`
 	InvalidReasons []string          `json:"invalidReasons,omitempty"`
 	// LateReasons are the InvalidReasons that are about time: a generator or a storage behind its plan.
-	LateReasons []string           `json:"lateReasons,omitempty"`
-	Cut         bool               `json:"cut,omitempty"` // drain limit reached; drain figures are projected
-	CutFraction float64            `json:"cutFraction,omitempty" jsonschema:"minimum=0,maximum=1"`
-	Load        Load               `json:"load"`
-	Writer      Writer             `json:"writer"`
-	Handler     Handler            `json:"handler"`
-	Storage     Storage            `json:"storage"`
-	Freshness   *Quantiles         `json:"freshness,omitempty"`
-	Bystander   Bystander          `json:"bystander"`
-	Watcher     Watcher            `json:"watcher"`
-	Events      *Events            `json:"events,omitempty"`
-	Checks      map[string]Check   `json:"checks"` // G1…G14
-	Parties     map[string]Party   `json:"parties"`
-	Bottleneck  Bottleneck         `json:"bottleneck"`
-	Series      map[string]Series  `json:"series,omitempty"`
-	Queues      map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
-	Faults      map[string]int64   `json:"faults,omitempty"` // how often each fault fired
-	Robustness  *Robustness        `json:"robustness,omitempty"`
+	LateReasons []string   `json:"lateReasons,omitempty"`
+	Cut         bool       `json:"cut,omitempty"` // drain limit reached; drain figures are projected
+	CutFraction float64    `json:"cutFraction,omitempty" jsonschema:"minimum=0,maximum=1"`
+	Load        Load       `json:"load"`
+	Writer      Writer     `json:"writer"`
+	Handler     Handler    `json:"handler"`
+	Storage     Storage    `json:"storage"`
+	Freshness   *Quantiles `json:"freshness,omitempty"`
+	// FreshnessUnknown says why there is none, the bystander's included, where the clocks of nodes differ too much.
+	FreshnessUnknown string             `json:"freshnessUnknown,omitempty"`
+	Bystander        Bystander          `json:"bystander"`
+	Watcher          Watcher            `json:"watcher"`
+	Events           *Events            `json:"events,omitempty"`
+	Checks           map[string]Check   `json:"checks"` // G1…G14
+	Parties          map[string]Party   `json:"parties"`
+	Bottleneck       Bottleneck         `json:"bottleneck"`
+	Series           map[string]Series  `json:"series,omitempty"`
+	Queues           map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
+	Faults           map[string]int64   `json:"faults,omitempty"` // how often each fault fired
+	Robustness       *Robustness        `json:"robustness,omitempty"`
 	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan has no steady rate, where
 	// the load is short against storage's latency, and where something was done to the parties meanwhile.
 	Pace *Pace `json:"pace,omitempty"`

@@ -40,7 +40,7 @@ var _ history.Observer = (*Figures)(nil)
 // no metrics of ours.
 func New(cell *history.Cell, before, after history.Scrape, samples []history.Sample) *Figures {
 	return &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples,
-		load: newLoad(), told: map[string]int64{}, pods: served{took: NewHistogram()}}
+		load: newLoad(), clock: history.Clock{Apart: cell.Apart()}, told: map[string]int64{}, pods: served{took: NewHistogram()}}
 }
 
 // Operation takes a record of the op log.
@@ -107,6 +107,9 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	if c.Bystander.Freshness, err = ch.bystander.Quantiles(Seconds); err != nil {
 		return c, err
 	}
+	if c.FreshnessUnknown = f.cell.ClocksApart(); c.FreshnessUnknown != "" {
+		c.Freshness, c.Bystander.Freshness = nil, nil
+	}
 	f.drainFigures(&c, &ch)
 	c.Handler.GapSeconds = ch.own()
 
@@ -133,6 +136,11 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	c.InvalidReasons, c.LateReasons = invalid(&c, g)
 	if why := f.clock.Reason(); why != "" {
 		c.InvalidReasons = append(c.InvalidReasons, why)
+	}
+	for i := range f.cell.Pods {
+		if why := f.cell.Pods[i].Disturbed(); why != "" {
+			c.InvalidReasons = append(c.InvalidReasons, why)
+		}
 	}
 	if f.paced() {
 		c.Pace = pace.kept(f.load.window, f.leastLoad(), f.pods.acked, ch.settled)

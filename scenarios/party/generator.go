@@ -9,6 +9,7 @@ import (
 	"github.com/watchbench/watchbench/internal/units"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/pod"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -53,6 +54,7 @@ type GeneratorSetup struct {
 	// Simulate has the generator be the apiserver, too, and play the plan at Speed.
 	Simulate bool
 	Speed    units.Speed
+	Pods     *Pods
 }
 
 // SimulatedKubeconfig is the kubeconfig of a cell's simulated apiserver. It is there once the generator prepares.
@@ -81,6 +83,14 @@ func StartGenerator(s GeneratorSetup) (*Generator, error) {
 			return nil, err
 		}
 		c.name, c.argv, c.env = "k6", append([]string{s.Bins.K6}, args...), env
+	}
+	if s.Pods != nil {
+		var err error
+		c, err = s.Pods.place(c, programBench, pod.Spec{ServiceAccount: accountLoad, Files: []string{planPath, s.Kubeconfig},
+			Results: []string{ops}})
+		if err != nil {
+			return nil, err
+		}
 	}
 	p, err := start(c)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/pod"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -36,10 +38,12 @@ type StorageSetup struct {
 	Bin, Logs, Cell string // program, folder of logs, folder of the cell
 	Spec            spec.Storage
 	Seed            uint64
-	TLS             *TLS   // nil: plain HTTP
+	TLS             *TLS // nil: plain HTTP
+	Pods            *Pods
 	Name            string // of the process and its log; empty is storagemock
 
 	listen, admin string
+	ports         []int // of a Pod: admin, and those of the instances
 }
 
 // TLS is how storage is served over TLS.
@@ -51,6 +55,13 @@ type TLS struct {
 // StartStorage returns once the mock listens.
 func StartStorage(ctx context.Context, s StorageSetup) (*Storage, error) {
 	s.listen, s.admin = "127.0.0.1:0", "127.0.0.1:0"
+	if s.Pods != nil { // under the same numbers there and here
+		var err error
+		if s.ports, err = freeRow(s.Spec.Instances + 1); err != nil {
+			return nil, err
+		}
+		s.admin, s.listen = fmt.Sprintf("127.0.0.1:%d", s.ports[0]), fmt.Sprintf("0.0.0.0:%d", s.ports[1])
+	}
 	m := &Storage{setup: s, life: 1}
 	said, err := m.start(ctx)
 	if err != nil {
@@ -60,7 +71,11 @@ func StartStorage(ctx context.Context, s StorageSetup) (*Storage, error) {
 	if s.TLS != nil {
 		scheme = "https://"
 	}
-	for _, a := range said.Listen {
+	at, placed := m.Placed()
+	for i, a := range said.Listen {
+		if placed {
+			a = net.JoinHostPort(at.IP, strconv.Itoa(s.ports[1+i]))
+		}
 		m.Endpoints = append(m.Endpoints, scheme+a)
 	}
 	m.setup.listen, m.setup.admin = said.Listen[0], said.Admin
@@ -90,7 +105,13 @@ func (m *Storage) start(ctx context.Context) (said announcement, err error) {
 		argv = append(argv, "--load-snapshot", m.file(m.life-1, documents))
 		name += "-" + strconv.Itoa(m.life)
 	}
-	p, err := begin(ctx, child{name: name, argv: argv, logs: s.Logs}, "", startLimit, &said)
+	c := child{name: name, argv: argv, logs: s.Logs}
+	if s.Pods != nil {
+		if c, err = s.Pods.place(c, programStorage, pod.Spec{Ports: s.ports}); err != nil {
+			return said, err
+		}
+	}
+	p, err := begin(ctx, c, "", startLimit, &said)
 	if err == nil {
 		m.Process = p // after a failure it stays the one that has ended
 	}

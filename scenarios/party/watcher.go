@@ -16,6 +16,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/pod"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -58,7 +59,8 @@ type WatcherSetup struct {
 	Selectors   map[string]string // label selectors by kind
 	Patience    time.Duration     // for its first lists, beyond SyncLimit
 	Serving     *Serving          // nil: its resource watcher is off
-	Asked       *atomic.Int64     // counts every request to its metrics and health; nil counts nothing
+	Pods        *Pods
+	Asked       *atomic.Int64 // counts every request to its metrics and health; nil counts nothing
 }
 
 // asking counts requests on their way.
@@ -101,6 +103,14 @@ func freePorts(n int) ([]int, error) {
 	return ports, nil
 }
 
+// freePorts are the watcher's; of a Pod, here and there.
+func (s *WatcherSetup) freePorts() ([]int, error) {
+	if s.Pods == nil {
+		return freePorts(3)
+	}
+	return freeRow(3)
+}
+
 // portTries bounds the restarts after a port was taken in between.
 const portTries = 3
 
@@ -126,6 +136,10 @@ func (s WatcherSetup) startOnce(ctx context.Context) (*Watcher, error) {
 	if !w.Own {
 		limit = metricsWait
 	}
+	if err := w.settled(ctx); err != nil {
+		w.Kill()
+		return nil, err
+	}
 	err = w.Await(ctx, "the watcher's metrics endpoint", 10*time.Millisecond, limit, func(ctx context.Context) bool {
 		_, err := w.Scrape(ctx)
 		return err == nil
@@ -143,7 +157,7 @@ func (s WatcherSetup) startOnce(ctx context.Context) (*Watcher, error) {
 // SpawnWatcher starts the watcher and waits for nothing: it may not listen yet, and may
 // end because a port was taken in between.
 func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
-	ports, err := freePorts(3)
+	ports, err := s.freePorts()
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +181,15 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 		}
 		dir, title = "", s.Spec.Label() // its relative paths are the user's
 	}
-	p, err := start(child{name: s.Name, title: title, argv: argv, logs: s.Logs, dir: dir})
+	c := child{name: s.Name, title: title, argv: argv, logs: s.Logs, dir: dir}
+	if s.Pods != nil {
+		c, err = s.Pods.place(c, programWatcher, pod.Spec{ServiceAccount: accountWatcher, Ports: ports[:2],
+			Files: []string{config, filepath.Join(s.Cell, s.file("filter")), s.Kubeconfig}})
+		if err != nil {
+			return nil, err
+		}
+	}
+	p, err := start(c)
 	if err != nil {
 		return nil, err
 	}

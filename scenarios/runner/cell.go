@@ -46,7 +46,7 @@ type cell struct {
 
 func (r *Runner) newCell(j job) *cell {
 	c := &cell{site: &site{
-		r: r, dir: history.CellDir(r.dir, j.id), logs: r.cellLogs(j.id), s: &j.cell.Scenario,
+		r: r, dir: history.CellDir(r.dir, j.id), logs: r.cellLogs(j.id), s: &j.cell.Scenario, pods: r.podsOf(j.id),
 		faults: faults.New(r.opts.Failpoints...),
 		record: history.Cell{
 			Schema: history.CellSchema, ID: j.id, Repetition: j.rep, Resumed: len(r.results.Run.Resumed),
@@ -107,12 +107,12 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 			c.phase(p.name)
 		}
 		if err := p.do(ctx); err != nil {
-			return out, fmt.Errorf("%s: %w", p.name, err)
+			return c.lost(ctx, fmt.Errorf("%s: %w", p.name, err))
 		}
 	}
 	// The op log is complete once the generator has ended, and so is the record.
-	if err := c.tearDown(ctx); err != nil {
-		return out, err
+	if err := c.tearDown(ctx); err != nil || c.lostPod() != "" {
+		return c.lost(ctx, err)
 	}
 	if c.watcher != nil && c.watcher.Ended() && !c.record.Cut {
 		code := c.watcher.ExitCode()
@@ -144,12 +144,18 @@ func (c *cell) phase(name string) { c.r.progress.phase(name) }
 // startSampling samples in the background until the returned function is called,
 // which waits for the end of it and may be called again.
 func (c *cell) startSampling(ctx context.Context) func() {
-	pids := clusterPIDs(c.r.cluster.PIDs)
-	pids[history.PartyWatcher], pids[history.PartyRunner] = c.watcher.PID(), os.Getpid()
-	for name, p := range c.processes() {
-		pids[name] = p.PID()
+	parties := map[string]used{history.PartyWatcher: c.watcher, history.PartyRunner: localOf(os.Getpid())}
+	for name, pid := range clusterPIDs(c.r.cluster.PIDs) {
+		parties[name] = localOf(pid)
 	}
-	c.sampler = newSampler(pids, func() metered { return c.live.Load() }, c.storage)
+	for name, p := range c.processes() {
+		parties[name] = p
+	}
+	c.sampler = newSampler(parties, func() metered { return c.live.Load() }, c.storage)
+	c.sampler.now = c.now
+	if c.pods != nil {
+		c.sampler.period, c.sampler.away = podPeriod, true
+	}
 	c.sampler.asked = func() float64 { return float64(c.asked.Load()) }
 	// A page that shows the watcher, and bounds that a fault puts it to, need what only it knows.
 	c.sampler.asks = c.r.opts.Observer != nil || c.s.Fault != nil

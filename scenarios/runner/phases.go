@@ -26,9 +26,14 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if c.length, err = c.loadLength(); err != nil {
 		return err
 	}
+	if c.pods != nil {
+		if err := c.pods.WriteKubeconfig(); err != nil {
+			return err
+		}
+	}
 	setup := party.GeneratorSetup{
 		Bins: c.r.opts.Binaries, Driver: c.s.Load.Driver, Logs: c.logs, Cell: c.dir,
-		Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Kubeconfig: c.apiserver(),
+		Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Kubeconfig: c.within(), Pods: c.pods,
 	}
 	if c.s.Simulated() { // it is the apiserver, too
 		setup.Simulate, setup.Speed, setup.Trace = true, c.s.Speed(), c.s.Cluster.Replay.Trace
@@ -63,7 +68,7 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if err := c.Begin(ctx, 0); err != nil {
 		return err
 	}
-	c.firstSync()
+	c.firstSync(ctx)
 	if err := c.stored(ctx); err != nil {
 		return err
 	}
@@ -99,8 +104,8 @@ func (c *cell) stored(ctx context.Context) error {
 			return err
 		}
 		if !busy && changes == all && changes >= float64(c.s.Load.Prefill) {
-			c.record.Watcher.Stored = time.Now().UnixNano()
-			c.record.Watcher.StoredCPU = c.cpuSoFar()
+			c.record.Watcher.Stored = c.now().UnixNano()
+			c.record.Watcher.StoredCPU = c.cpuSoFar(ctx)
 			return nil
 		}
 		all = changes
@@ -165,7 +170,11 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	}
 	c.storage, err = party.StartStorage(ctx, party.StorageSetup{
 		Bin: c.r.opts.Binaries.Storage, Logs: c.logs, Cell: c.dir, Spec: c.s.Storage, Seed: c.record.Seed, TLS: c.setup.TLS,
+		Pods: c.pods,
 	})
+	if err == nil {
+		err = c.readClock(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -207,27 +216,23 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 }
 
 // firstSync notes what the watcher has used up to its first complete lists.
-func (c *cell) firstSync() {
+func (c *cell) firstSync(ctx context.Context) {
 	if !c.watcher.Own {
 		return
 	}
-	if cpu := c.cpuSoFar(); cpu != nil {
+	if cpu := c.cpuSoFar(ctx); cpu != nil {
 		w := &c.record.Watcher
 		w.FirstSync, w.FirstSyncCPU = new(float64(w.Ready-w.Started)/1e9), cpu
 	}
 }
 
 // cpuSoFar is the CPU time of the watcher's process in seconds, nil if it cannot be read.
-func (c *cell) cpuSoFar() *float64 {
-	p, err := procstat.Open(c.watcher.PID())
-	if err != nil {
+func (c *cell) cpuSoFar(ctx context.Context) *float64 {
+	u, ok := c.watcher.Use(ctx)
+	if !ok {
 		return nil
 	}
-	u, err := p.Usage()
-	if err != nil {
-		return nil
-	}
-	return new(u.CPU.Seconds())
+	return new(u.CPUSeconds)
 }
 
 // startReplicas starts the other replicas, or the watchers of the other shards, beside the first.
@@ -247,16 +252,19 @@ func (c *cell) startReplicas(ctx context.Context) error {
 
 // load sends the load and follows it.
 func (c *cell) load(ctx context.Context) error {
-	idle := c.cpuSoFar()
+	idle := c.cpuSoFar(ctx)
 	if err := c.readMetrics(ctx, &c.before); err != nil {
 		return err
 	}
-	if now := c.cpuSoFar(); idle != nil && now != nil {
+	if now := c.cpuSoFar(ctx); idle != nil && now != nil {
 		c.record.Watcher.AskCPU = new(*now - *idle)
 	}
 	c.sampler.sample(ctx)
+	if err := c.readPods(ctx, func(p *history.Pod) *history.PodState { return &p.Begun }); err != nil {
+		return err
+	}
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
-	c.record.LoadStarted = time.Now().UnixNano()
+	c.record.LoadStarted = c.now().UnixNano()
 	c.record.FaultsSet = c.record.LoadStarted
 	if err := c.setFaults(ctx); err != nil {
 		return err
@@ -275,7 +283,7 @@ func (c *cell) load(ctx context.Context) error {
 	}
 	c.record.Planned = c.planned()
 	if c.record.LoadFinished = c.generator.Said(party.PhaseLoaded).Finished; c.record.LoadFinished == 0 {
-		c.record.LoadFinished = time.Now().UnixNano()
+		c.record.LoadFinished = c.now().UnixNano()
 	}
 	err := c.heal(ctx)
 	c.sampler.sample(ctx)
@@ -359,23 +367,26 @@ func (c *cell) drain(ctx context.Context) error {
 	}
 	d := drainWait{watcher: c.watcher, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(),
 		idle: c.sampler.sample}
-	deadline := time.Unix(0, c.record.LoadFinished).Add(c.s.DrainTimeout.Std())
+	deadline := time.Now().Add(c.s.DrainTimeout.Std() - c.now().Sub(time.Unix(0, c.record.LoadFinished)))
 	if c.drained, err = d.wait(ctx, deadline); err != nil {
 		return err
 	}
-	c.record.DrainEnd, c.record.Cut = c.drained.at, c.drained.cut
+	c.record.DrainEnd, c.record.Cut = c.drained.at+c.skew.Load(), c.drained.cut
 	c.sampler.sample(ctx)
-	if cpu, err := procstat.ReadCPUTime(); err == nil {
+	if cpu, err := procstat.ReadCPUTime(); err == nil && c.pods == nil {
 		if d := cpu.Since(c.cpuBefore); d.Total > 0 {
 			busy := d.Busy / d.Total
 			c.record.MachineBusy = &busy
 		}
 	}
-	c.record.ScrapeStarted = time.Now().UnixNano()
+	if err := c.readPods(ctx, func(p *history.Pod) *history.PodState { return &p.Ended }); err != nil {
+		return err
+	}
+	c.record.ScrapeStarted = c.now().UnixNano()
 	if err := c.readMetrics(ctx, &c.after); err != nil {
 		return err
 	}
-	c.record.ScrapeFinished = time.Now().UnixNano()
+	c.record.ScrapeFinished = c.now().UnixNano()
 	if c.s.Simulated() {
 		lists, watches, err := c.api.Seen(ctx)
 		if err != nil {

@@ -135,7 +135,9 @@ func TestMakeDir(t *testing.T) {
 // silent is a process that answers no scrape.
 type silent struct{ cmd *exec.Cmd }
 
-func (s silent) PID() int { return s.cmd.Process.Pid }
+func (s silent) Use(ctx context.Context) (history.Use, bool) {
+	return localOf(s.cmd.Process.Pid).Use(ctx)
+}
 
 func (silent) Metrics(context.Context) ([]byte, history.Scrape, error) {
 	return nil, nil, errors.New("no metrics")
@@ -164,7 +166,7 @@ func sleeping(t *testing.T) silent {
 func TestSamplerAddsUpLives(t *testing.T) {
 	a, b := sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
+	s := newSampler(map[string]used{history.PartyWatcher: a}, func() metered { return now }, silent{})
 	s.sample(t.Context())
 	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
 	now = b
@@ -180,7 +182,7 @@ func TestSamplerAddsUpLives(t *testing.T) {
 func TestSamplerCountsShortLives(t *testing.T) {
 	a, b, c := sleeping(t), sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(map[string]int{history.PartyWatcher: a.PID()}, func() metered { return now }, silent{})
+	s := newSampler(map[string]used{history.PartyWatcher: a}, func() metered { return now }, silent{})
 	s.sample(t.Context())
 	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 1.5, Read: 10}
 	s.ended(a, 2*time.Second)

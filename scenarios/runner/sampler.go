@@ -5,9 +5,12 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
 
 // samplePeriod is short enough to show a drain of a few seconds, and costs less than 1 % of a CPU.
@@ -16,10 +19,29 @@ const samplePeriod = 250 * time.Millisecond
 // podKind is the kind that the load writes.
 const podKind = "Pod"
 
+// podPeriod spaces the readings of Pods, each of which is a request through the API server and kubelet to the Pod's
+// agent; see docs/measures.md for what it costs.
+const podPeriod = time.Second
+
+// used is a process that may be read: not ok if it does not exist or cannot be.
+type used interface {
+	Use(context.Context) (use history.Use, ok bool)
+}
+
 // metered is a process with metrics, as text and parsed.
 type metered interface {
-	PID() int
+	used
 	Metrics(context.Context) ([]byte, history.Scrape, error)
+}
+
+// local is a process of this machine that is not a party's; nil where there is none.
+type local struct{ *procstat.Process }
+
+func (l local) Use(context.Context) (history.Use, bool) { return party.LocalUse(l.Process) }
+
+func localOf(pid int) used {
+	p, _ := procstat.Open(pid) // nil is unknown
+	return local{p}
 }
 
 // sampler reads all parties periodically, from outside; the watcher only on request, as answers cost it CPU.
@@ -31,6 +53,9 @@ type sampler struct {
 	asked   func() float64                      // the requests to watchers so far; nil is unknown
 	show    func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
 	known   metered                             // the watcher whose process is read
+	period  time.Duration
+	away    bool             // the parties are on other machines, and this one's CPU says nothing of theirs
+	now     func() time.Time // of the record
 
 	turn    sync.Mutex // one reading at a time; guards what is above
 	mu      sync.Mutex // guards samples
@@ -39,31 +64,40 @@ type sampler struct {
 
 // account sums a party's usage, so that figures after a restart cover all its processes.
 type account struct {
-	process      *procstat.Process // that it has now; nil where there is none, or it cannot be read
-	former, last history.Use       // by former ones; by this one at the last reading
+	process      used        // that it has now; nil where there is none
+	former, last history.Use // by former ones; by this one at the last reading
 }
 
-// turn goes over to a new process; -1 is none. What the former ones used after their last reading is lost.
-func (a *account) turn(pid int) {
-	a.former, a.last, a.process = a.last.After(a.former), history.Use{}, nil
-	if p, err := procstat.Open(pid); pid >= 0 && err == nil {
-		a.process = p
+// turn goes over to a new process; nil is none. What the former ones used after their last reading is lost.
+func (a *account) turn(process used) {
+	a.former, a.last, a.process = a.last.After(a.former), history.Use{}, process
+}
+
+// read is what the party has used so far, all its processes together.
+func (a *account) read(ctx context.Context) (history.Use, bool) {
+	if a.process == nil {
+		return history.Use{}, false
 	}
+	use, ok := a.process.Use(ctx)
+	if ok {
+		a.last = use
+	}
+	return use.After(a.former), ok
 }
 
-// newSampler opens the parties; one that cannot be read is left out, so that its figures are unknown rather than 0.
-func newSampler(pids map[string]int, w func() metered, m metered) *sampler {
-	s := &sampler{parties: map[string]*account{history.PartyWatcher: {}}, watcher: w, storage: m, known: w()}
-	for name, pid := range pids {
-		s.parties[name] = &account{}
-		s.parties[name].turn(pid)
+// newSampler has parties by name; one that cannot be read is left out, so that its figures are unknown rather than 0.
+func newSampler(parties map[string]used, w func() metered, m metered) *sampler {
+	s := &sampler{parties: map[string]*account{history.PartyWatcher: {}}, watcher: w, storage: m, known: w(),
+		period: samplePeriod, now: time.Now}
+	for name, process := range parties {
+		s.parties[name] = &account{process: process}
 	}
 	return s
 }
 
 // run samples until the context ends.
 func (s *sampler) run(ctx context.Context) {
-	tick := time.NewTicker(samplePeriod)
+	tick := time.NewTicker(s.period)
 	defer tick.Stop()
 	for {
 		s.sample(ctx)
@@ -83,24 +117,19 @@ func (s *sampler) sample(ctx context.Context) { s.read(ctx, s.asks) }
 func (s *sampler) read(ctx context.Context, ask bool) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	x := history.Sample{Time: time.Now().UnixNano(), Parties: map[string]history.Use{}}
+	x := history.Sample{Time: s.now().UnixNano(), Parties: map[string]history.Use{}}
 	if s.asked != nil {
 		x.Asked = new(s.asked())
 	}
-	if c, err := procstat.ReadCPUTime(); err == nil {
+	if c, err := procstat.ReadCPUTime(); err == nil && !s.away {
 		x.CPU = &history.CPU{Busy: c.Busy - c.Steal, Steal: c.Steal, Total: c.Total}
 	}
 	watcher := s.watcher()
 	if watcher != s.known {
 		s.known = watcher
-		s.parties[history.PartyWatcher].turn(watcher.PID())
+		s.parties[history.PartyWatcher].turn(watcher)
 	}
-	for name, a := range s.parties {
-		if use, ok := useOf(a.process); ok {
-			a.last = use
-			x.Parties[name] = use.After(a.former)
-		}
-	}
+	s.use(ctx, x.Parties)
 	var text []byte
 	var scrapeErr error
 	if ask {
@@ -116,7 +145,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	if _, m, err := s.storage.Metrics(ctx); err == nil {
 		x.StorageInFlight = m.Sum(metric.MockInFlight)
 	}
-	x.Until = time.Now().UnixNano()
+	x.Until = s.now().UnixNano()
 	if ctx.Err() != nil {
 		return // a reading cut short by the end of the cell
 	}
@@ -128,14 +157,25 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	}
 }
 
-// useOf returns a process's usage; not ok if it does not exist or cannot be read.
-func useOf(p *procstat.Process) (use history.Use, ok bool) {
-	if p == nil {
-		return use, false
+// use reads all parties, those on other machines at a time.
+func (s *sampler) use(ctx context.Context, into map[string]history.Use) {
+	var all errgroup.Group
+	if !s.away {
+		all.SetLimit(1)
 	}
-	u, err := p.Usage()
-	return history.Use{CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), RSSHighestBytes: float64(u.RSSHighest),
-		Read: float64(u.Read), Written: float64(u.Written)}, err == nil
+	var mu sync.Mutex // guards into
+	for name, a := range s.parties {
+		all.Go(func() error {
+			use, ok := a.read(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if ok {
+				into[name] = use
+			}
+			return nil
+		})
+	}
+	_ = all.Wait() // none fails
 }
 
 // ended closes a watcher's account by what the kernel says it used, which includes lives too short for a reading.
@@ -148,7 +188,7 @@ func (s *sampler) ended(w metered, cpu time.Duration) {
 		return
 	}
 	s.known, a.last.CPUSeconds = nil, cpu.Seconds()
-	a.turn(-1)
+	a.turn(nil)
 }
 
 // restarted goes over to the new process of a party other than the watcher.
@@ -156,7 +196,7 @@ func (s *sampler) restarted(name string, pid int) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	if a := s.parties[name]; a != nil {
-		a.turn(pid)
+		a.turn(localOf(pid))
 	}
 }
 

@@ -1,0 +1,122 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
+)
+
+// InCluster has the parties of a run be Pods of the cluster.
+type InCluster struct {
+	Namespace string // of the Pods
+	Registry  string // of the images; empty: the nodes have them
+	Tag       string
+	// CPU and Memory are limits and requests of each Pod; empty: none.
+	CPU, Memory string
+}
+
+// Image is the name of a program's image.
+func (o *InCluster) Image(program string) string {
+	name := program + ":" + o.Tag
+	if o.Registry != "" {
+		name = o.Registry + "/" + name
+	}
+	return name
+}
+
+// Images are those of all programs.
+func (o *InCluster) Images() (all []string) {
+	for _, program := range party.Images() {
+		all = append(all, o.Image(program))
+	}
+	return all
+}
+
+// environment is what is known before a Pod runs.
+func (o *InCluster) environment() *result.Pods {
+	if o == nil {
+		return nil
+	}
+	p := &result.Pods{Namespace: o.Namespace, Registry: o.Registry, Tag: o.Tag}
+	for name, limit := range map[string]string{"cpu": o.CPU, "memory": o.Memory} {
+		if limit == "" {
+			continue
+		}
+		if p.Limits == nil {
+			p.Limits = map[string]string{}
+		}
+		p.Limits[name] = limit
+	}
+	return p
+}
+
+// podsOf starts the parties of a cell; nil: on this machine.
+func (r *Runner) podsOf(cell string) *party.Pods {
+	if r.home == nil {
+		return nil
+	}
+	p := *r.home.pods
+	p.Run, p.Cell = r.cellRunID(cell), history.CellDir(r.dir, cell)
+	return &p
+}
+
+// ranOn notes the node and the image of a Pod, and how many CPUs the watcher has at most.
+func (r *Runner) ranOn(ctx context.Context, c *cell, p *history.Pod) error {
+	env := r.environment().Pods
+	if env.Images == nil {
+		env.Images = map[string]string{}
+	}
+	env.Images[p.Image] = p.ImageID
+	i := slices.IndexFunc(env.Nodes, func(n result.Node) bool { return n.Name == p.Node })
+	if i < 0 {
+		n, err := nodeOf(ctx, c.api, p.Node)
+		if err != nil {
+			return err
+		}
+		i, env.Nodes = len(env.Nodes), append(env.Nodes, n)
+	}
+	if p.Party == history.PartyWatcher && env.Nodes[i].CPUs > 0 {
+		c.record.CPUs = env.Nodes[i].CPUs
+	}
+	return nil
+}
+
+// nodeOf describes a node: by its name only where the run may not read nodes.
+func nodeOf(ctx context.Context, api *party.APIServer, name string) (n result.Node, err error) {
+	n.Name = name
+	data, err := api.Send(ctx, "GET", "/api/v1/nodes/"+url.PathEscape(name), nil)
+	if party.Forbidden(err) {
+		return n, nil
+	}
+	var of struct {
+		Status struct {
+			Capacity map[string]resource.Quantity `json:"capacity"`
+			NodeInfo struct {
+				KubeletVersion, KernelVersion string
+			} `json:"nodeInfo"`
+		} `json:"status"`
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &of)
+	}
+	cpus, memory := of.Status.Capacity["cpu"], of.Status.Capacity["memory"]
+	n.CPUs, n.MemoryMiB = int(cpus.Value()), memory.Value()>>20
+	n.Kubelet, n.Kernel = of.Status.NodeInfo.KubeletVersion, of.Status.NodeInfo.KernelVersion
+	return n, err
+}
+
+// home is where the parties of a run in a cluster live.
+type home struct {
+	pods *party.Pods // of each cell, but for its name and folder
+}
+
+func (r *Runner) moveIn(ctx context.Context) error { return nil }
+
+func (r *Runner) moveOut(ctx context.Context) error { return nil }
