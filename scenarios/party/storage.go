@@ -107,6 +107,7 @@ func (m *Storage) start(ctx context.Context) (said announcement, err error) {
 	}
 	c := child{name: name, argv: argv, logs: s.Logs}
 	if s.Pods != nil {
+		c.argv = append(c.argv, "--allow-remote")
 		if c, err = s.Pods.place(c, programStorage, pod.Spec{Ports: s.ports}); err != nil {
 			return said, err
 		}

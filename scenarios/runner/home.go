@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/pod"
 )
 
 // InCluster has the parties of a run be Pods of the cluster.
@@ -73,7 +76,11 @@ func (r *Runner) ranOn(ctx context.Context, c *cell, p *history.Pod) error {
 	if env.Images == nil {
 		env.Images = map[string]string{}
 	}
-	env.Images[p.Image] = p.ImageID
+	_, digest, named := strings.Cut(p.ImageID, "@")
+	if !named {
+		digest = p.ImageID
+	}
+	env.Images[p.Image] = digest
 	i := slices.IndexFunc(env.Nodes, func(n result.Node) bool { return n.Name == p.Node })
 	if i < 0 {
 		n, err := nodeOf(ctx, c.api, p.Node)
@@ -114,9 +121,41 @@ func nodeOf(ctx context.Context, api *party.APIServer, name string) (n result.No
 
 // home is where the parties of a run in a cluster live.
 type home struct {
-	pods *party.Pods // of each cell, but for its name and folder
+	pods   *party.Pods // of each cell, but for its name and folder
+	anchor *pod.Anchored
 }
 
-func (r *Runner) moveIn(ctx context.Context) error { return nil }
+// Of a run, how many times longer than expected its Pods may live at most.
+const (
+	boundFactor = 4
+	boundSlack  = time.Hour
+)
 
-func (r *Runner) moveOut(ctx context.Context) error { return nil }
+// moveIn sees that Pods can run, and makes the anchor that will own them.
+func (r *Runner) moveIn(ctx context.Context) error {
+	o := r.opts.InCluster
+	if o == nil {
+		return nil
+	}
+	cfg, err := r.cluster.RESTConfig()
+	if err != nil {
+		return err
+	}
+	c := pod.AnchorConfig{REST: cfg, Namespace: o.Namespace, Name: "watchbench-" + r.short, Image: o.Image("watchbench"),
+		CPU: o.CPU, Memory: o.Memory, Bound: boundFactor*Expected(r.Steps()) + boundSlack}
+	anchor, err := pod.Anchor(ctx, c)
+	if err != nil {
+		return err
+	}
+	r.home = &home{anchor: anchor, pods: &party.Pods{Bench: r.opts.Binaries.Bench, Image: o.Image, All: pod.Spec{
+		Kubeconfig: r.cluster.Kubeconfig, Namespace: o.Namespace, Owner: c.Name, CPU: o.CPU, Memory: o.Memory}}}
+	return nil
+}
+
+// moveOut removes what the run has made in the cluster.
+func (r *Runner) moveOut(ctx context.Context) error {
+	if r.home == nil {
+		return nil
+	}
+	return r.home.anchor.Close(ctx)
+}
