@@ -195,15 +195,15 @@ func (c *agentClient) upload(ctx context.Context, path string) error {
 	})
 }
 
-// fetch gets a file to the same path here. One that is not there is none here either.
-func (c *agentClient) fetch(ctx context.Context, path string) error {
+// fetch gets a file from there to a path here. One that is not there is none here either.
+func (c *agentClient) fetch(ctx context.Context, there, path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".part")
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", path, err)
 	}
 	sink := &counting{w: f}
 	err = retry(ctx, func() error {
-		resp, err := c.once(ctx, http.MethodGet, "/files", url.Values{"path": {path}}, nil,
+		resp, err := c.once(ctx, http.MethodGet, "/files", url.Values{"path": {there}}, nil,
 			"Range", fmt.Sprintf("bytes=%d-", sink.n))
 		if err != nil {
 			return err

@@ -117,7 +117,7 @@ func (s *Standin) accompany(ctx context.Context, at *place, pod *corev1.Pod) (co
 		return 0, &LostError{LostOOM, pod.Name, "the container reached its memory limit"}
 	}
 	for _, path := range s.Results {
-		if err := agent.fetch(ctx, path); err != nil {
+		if err := agent.fetch(ctx, path, path); err != nil {
 			return 0, err
 		}
 	}

@@ -80,7 +80,7 @@ func (t *tunnel) open(port int) (net.Conn, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	_ = failure.Close()                                // nothing is written to it
+	_ = failure.Close()                                 // nothing is written to it
 	go func() { _, _ = io.Copy(io.Discard, failure) }() // ends with the connection; unread, it would hold up others
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
 	data, err := conn.CreateStream(headers)
