@@ -68,7 +68,7 @@ image: ## build the images k8s-watch:dev, storagemock:dev and watchbench:dev wit
 
 .PHONY: deploy-test
 deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs Docker and a kind node image)
-	$(GO) test ./deploy -run TestOnKind -kind -count=1 -timeout 20m -v
+	$(GO) test ./deploy -run TestOnKind -kind -count=1 -timeout 40m -v
 
 # On a simulated API server, whose point is a soon answer, strategies is the same load three times as fast.
 comma    := ,

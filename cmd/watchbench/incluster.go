@@ -14,6 +14,7 @@ import (
 	"github.com/watchbench/watchbench/internal/cluster"
 	"github.com/watchbench/watchbench/internal/terminal"
 	"github.com/watchbench/watchbench/scenarios/runner"
+	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
 // podFlags are those of a run whose parties are Pods.
@@ -89,4 +90,14 @@ func (f *runFlags) inCluster(fl *pflag.FlagSet, todo []runner.Scenario) (err err
 	return nil
 }
 
-func (f *runFlags) printRBAC(cmd *cobra.Command, todo []runner.Scenario) error { return nil }
+func (f *runFlags) printRBAC(cmd *cobra.Command, todo []runner.Scenario) error {
+	var files []*spec.File
+	for _, s := range todo {
+		files = append(files, s.File)
+	}
+	text, err := f.pods.RBAC(files...)
+	if err == nil {
+		_, err = fmt.Fprint(cmd.OutOrStdout(), text)
+	}
+	return err
+}

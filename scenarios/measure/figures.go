@@ -133,14 +133,16 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 		cell: &c, chanceMs: g.chanceMs(&c), machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs,
 		cpuCores: f.busyCores(), lagLimitMs: millis(s.Limits.Lag),
 	})
-	c.InvalidReasons, c.LateReasons = invalid(&c, g)
-	if why := f.clock.Reason(); why != "" {
-		c.InvalidReasons = append(c.InvalidReasons, why)
-	}
+	var disturbed []string // first: of what else is wrong it may be the cause
 	for i := range f.cell.Pods {
 		if why := f.cell.Pods[i].Disturbed(); why != "" {
-			c.InvalidReasons = append(c.InvalidReasons, why)
+			disturbed = append(disturbed, why)
 		}
+	}
+	c.InvalidReasons, c.LateReasons = invalid(&c, g)
+	c.InvalidReasons = append(disturbed, c.InvalidReasons...)
+	if why := f.clock.Reason(); why != "" {
+		c.InvalidReasons = append(c.InvalidReasons, why)
 	}
 	if f.paced() {
 		c.Pace = pace.kept(f.load.window, f.leastLoad(), f.pods.acked, ch.settled)

@@ -86,7 +86,7 @@ func StartGenerator(s GeneratorSetup) (*Generator, error) {
 	}
 	if s.Pods != nil {
 		var err error
-		c, err = s.Pods.place(c, programBench, pod.Spec{ServiceAccount: accountLoad, Files: []string{planPath, s.Kubeconfig},
+		c, err = s.Pods.place(c, programBench, pod.Spec{ServiceAccount: pod.AccountLoad, Files: []string{planPath, s.Kubeconfig},
 			Results: []string{ops}})
 		if err != nil {
 			return nil, err

@@ -33,13 +33,11 @@ type Pods struct {
 	Run, Cell string
 }
 
-// Programs, which are the names of their images too, and the accounts of those that ask the apiserver.
+// Programs, which are the names of their images too.
 const (
 	programWatcher = "k8s-watch"
 	programStorage = "storagemock"
 	programBench   = "watchbench"
-	accountWatcher = "watchbench-watcher"
-	accountLoad    = "watchbench-load"
 )
 
 // Images are the programs of which there are images.
@@ -72,6 +70,18 @@ func (p *Pods) place(c child, program string, s pod.Spec) (child, error) {
 	path := filepath.Join(c.logs, c.name+".pod.json")
 	c.argv, c.env, c.says, c.agent = []string{p.Bench, "pod", path}, nil, true, s.Agent
 	return c, writeJSON(path, s)
+}
+
+// Trials are the parties of a run as Pods that start nothing, with the folder of the run.
+func (p *Pods) Trials(dir string) (all []pod.Spec) {
+	for program, account := range map[string]string{programWatcher: pod.AccountWatcher, programBench: pod.AccountLoad,
+		programStorage: ""} {
+		s := p.All
+		s.Job, s.Of, s.ServiceAccount, s.Dir = s.Owner+"-"+program, 1, account, dir
+		s.Image, s.AgentImage = p.Image(program), p.Image(programBench)
+		all = append(all, s)
+	}
+	return all
 }
 
 // Kubeconfig is a party's way to the apiserver from inside the cluster, by its ServiceAccount.

@@ -184,7 +184,7 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 	c := child{name: s.Name, title: title, argv: argv, logs: s.Logs, dir: dir}
 	if s.Pods != nil {
 		argv[0] = "/" + programWatcher // as in its image
-		c, err = s.Pods.place(c, programWatcher, pod.Spec{ServiceAccount: accountWatcher, Ports: ports[:2],
+		c, err = s.Pods.place(c, programWatcher, pod.Spec{ServiceAccount: pod.AccountWatcher, Ports: ports[:2],
 			Files: []string{config, filepath.Join(s.Cell, s.file("filter")), s.Kubeconfig}})
 		if err != nil {
 			return nil, err
