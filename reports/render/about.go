@@ -37,7 +37,6 @@ func (t *table) about() Section {
 	}
 	facts = append(facts, [][2]string{
 		{"Complete", t.res.Gap()}, {"Commit", commit}, {"Cluster", e.Provider},
-		{"Nodes", nodes(e.Pods)}, {"Images", images(e.Pods)}, {"Limits of Pods", limitsOf(e.Pods)},
 		{machineOf(e), machine(e)}, {"Limits (cgroup)", pairs(e.Cgroup)},
 		{"Load average before", strings.Trim(fmt.Sprint(e.LoadBefore), "[]")},
 		{"Load average after", strings.Trim(fmt.Sprint(e.LoadAfter), "[]")}, {"Steal", steal},
@@ -47,6 +46,7 @@ func (t *table) about() Section {
 		{"kube-apiserver flags", strings.Join(e.Flags, " ")}, {"etcd flags", strings.Join(e.EtcdFlags, " ")},
 		{"Modules", pairs(e.Modules)},
 	}...)
+	facts = append(facts, podFacts(e.Pods)...)
 	s := Section{ID: "environment", Title: "Run and environment", Place: Aside, Table: Table{Heads: Heads("", "")}}
 	for _, f := range facts {
 		if strings.TrimSpace(f[1]) != "" {
@@ -64,33 +64,21 @@ func machineOf(e *result.Environment) string {
 	return "Machine"
 }
 
-func nodes(p *result.Pods) string {
+// podFacts say what the parties of a run in a cluster ran on.
+func podFacts(p *result.Pods) [][2]string {
 	if p == nil {
-		return ""
+		return nil
 	}
-	var all []string
+	var nodes []string
 	for _, n := range p.Nodes {
-		all = append(all, fmt.Sprintf("%s (%s, %d MiB, kubelet %s, kernel %s)", n.Name, plural(n.CPUs, "CPU"), n.MemoryMiB,
+		nodes = append(nodes, fmt.Sprintf("%s (%s, %d MiB, kubelet %s, kernel %s)", n.Name, plural(n.CPUs, "CPU"), n.MemoryMiB,
 			n.Kubelet, orUnknown(n.Kernel)))
 	}
-	return strings.Join(all, ", ")
-}
-
-func images(p *result.Pods) string {
-	if p == nil {
-		return ""
+	limits := pairs(p.Limits)
+	if limits == "" {
+		limits = "none"
 	}
-	return pairs(p.Images)
-}
-
-func limitsOf(p *result.Pods) string {
-	switch {
-	case p == nil:
-		return ""
-	case len(p.Limits) == 0:
-		return "none"
-	}
-	return pairs(p.Limits)
+	return [][2]string{{"Nodes", strings.Join(nodes, ", ")}, {"Images", pairs(p.Images)}, {"Limits of Pods", limits}}
 }
 
 func machine(e *result.Environment) string {
@@ -178,8 +166,8 @@ func carries(p *result.Pods) string {
 	if p == nil {
 		return "One machine carries all parts: compare points of one run, and read ratios before figures."
 	}
-	return fmt.Sprintf("In a cluster: watcher, storage and generator were Pods on %s, the runner was outside. Compare points "+
-		"of one run, and read ratios before figures.", plural(len(p.Nodes), "node"))
+	return fmt.Sprintf("In a cluster: watcher, storage and generator were Pods on %s, the runner was outside. Compare "+
+		"points of one run, and read ratios before figures.", plural(len(p.Nodes), "node"))
 }
 
 // unseen says what a run on a simulated API server does not show; "replay" is the provider's name in former versions.

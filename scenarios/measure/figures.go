@@ -40,7 +40,8 @@ var _ history.Observer = (*Figures)(nil)
 // no metrics of ours.
 func New(cell *history.Cell, before, after history.Scrape, samples []history.Sample) *Figures {
 	return &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples,
-		load: newLoad(), clock: history.Clock{Apart: cell.Apart()}, told: map[string]int64{}, pods: served{took: NewHistogram()}}
+		load: newLoad(), clock: history.Clock{Apart: cell.Apart()}, told: map[string]int64{},
+		pods: served{took: NewHistogram()}}
 }
 
 // Operation takes a record of the op log.

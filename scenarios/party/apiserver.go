@@ -324,12 +324,6 @@ func (a *APIServer) Send(ctx context.Context, method, path string, body any) ([]
 	return data, nil
 }
 
-// Forbidden reports whether the apiserver answered 403.
-func Forbidden(err error) bool {
-	status, ok := errors.AsType[*StatusError](err)
-	return ok && status.Code == http.StatusForbidden
-}
-
 // NotFound reports whether the apiserver answered 404.
 func NotFound(err error) bool {
 	var status *StatusError

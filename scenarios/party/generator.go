@@ -86,8 +86,8 @@ func StartGenerator(s GeneratorSetup) (*Generator, error) {
 	}
 	if s.Pods != nil {
 		var err error
-		c, err = s.Pods.place(c, programBench, pod.Spec{ServiceAccount: pod.AccountLoad, Files: []string{planPath, s.Kubeconfig},
-			Results: []string{ops}})
+		c, err = s.Pods.place(c, programBench, pod.Spec{ServiceAccount: pod.AccountLoad,
+			Files: []string{planPath, s.Kubeconfig}, Results: []string{ops}})
 		if err != nil {
 			return nil, err
 		}

@@ -54,34 +54,32 @@ const (
 	clockReadings = 8
 )
 
-// place has a child run as a Pod of a program's image, with what the specification adds.
-func (p *Pods) place(c child, program string, s pod.Spec) (child, error) {
-	all, extra := p.All, s
-	s = all
-	s.Job, s.Index, s.Of = cmp.Or(extra.Job, p.Run+"-"+c.name), extra.Index, max(1, extra.Of)
+// spec is what a Pod of a program has in common with all others.
+func (p *Pods) spec(program, job, account string) pod.Spec {
+	s := p.All
+	s.Job, s.Of, s.ServiceAccount, s.Dir = job, 1, account, p.Cell
 	s.Image, s.AgentImage = p.Image(program), p.Image(programBench)
-	s.ServiceAccount, s.Files, s.Results, s.Ports = extra.ServiceAccount, extra.Files, extra.Results, extra.Ports
-	s.Argv, s.Env, s.Dir = append([]string{"/" + program}, c.argv[1:]...), c.env, p.Cell
-	port, err := freeRow(1)
+	return s
+}
+
+// Trials are the parties of a run as Pods that start nothing.
+func (p *Pods) Trials() []pod.Spec {
+	return []pod.Spec{p.spec(programWatcher, p.Run+"-watcher", pod.AccountWatcher),
+		p.spec(programBench, p.Run+"-load", pod.AccountLoad), p.spec(programStorage, p.Run+"-storage", "")}
+}
+
+// place has a child run as a Pod of a program's image, with what else the specification says.
+func (p *Pods) place(c child, program string, more pod.Spec) (child, error) {
+	port, err := freePorts(1)
 	if err != nil {
 		return c, err
 	}
-	s.Agent = port[0]
+	s := p.spec(program, cmp.Or(more.Job, p.Run+"-"+c.name), more.ServiceAccount)
+	s.Index, s.Of, s.Files, s.Results, s.Ports = more.Index, max(1, more.Of), more.Files, more.Results, more.Ports
+	s.Argv, s.Env, s.Agent = append([]string{"/" + program}, c.argv[1:]...), c.env, port[0]
 	path := filepath.Join(c.logs, c.name+".pod.json")
 	c.argv, c.env, c.says, c.agent = []string{p.Bench, "pod", path}, nil, true, s.Agent
 	return c, writeJSON(path, s)
-}
-
-// Trials are the parties of a run as Pods that start nothing, with the folder of the run.
-func (p *Pods) Trials(dir string) (all []pod.Spec) {
-	for program, account := range map[string]string{programWatcher: pod.AccountWatcher, programBench: pod.AccountLoad,
-		programStorage: ""} {
-		s := p.All
-		s.Job, s.Of, s.ServiceAccount, s.Dir = s.Owner+"-"+program, 1, account, dir
-		s.Image, s.AgentImage = p.Image(program), p.Image(programBench)
-		all = append(all, s)
-	}
-	return all
 }
 
 // Kubeconfig is a party's way to the apiserver from inside the cluster, by its ServiceAccount.
@@ -98,11 +96,11 @@ func (p *Pods) WriteKubeconfig() error {
 	return kubeapi.WriteConfig(p.Kubeconfig(), cfg)
 }
 
-// Below the ports that the kernel gives to connections, which may take one while a Pod starts.
+// Ports of parties are below those that the kernel gives to connections, which may take one while a Pod starts.
 const lowestPort, highestPort = 20_000, 32_000
 
-// freeRow finds n free ports in a row.
-func freeRow(n int) ([]int, error) {
+// freePorts finds n free ports in a row; another process may take one first, so the start is tried again.
+func freePorts(n int) ([]int, error) {
 	var err error
 	for range 100 {
 		first := lowestPort + rand.IntN(highestPort-lowestPort-n)

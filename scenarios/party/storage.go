@@ -57,7 +57,7 @@ func StartStorage(ctx context.Context, s StorageSetup) (*Storage, error) {
 	s.listen, s.admin = "127.0.0.1:0", "127.0.0.1:0"
 	if s.Pods != nil { // under the same numbers there and here
 		var err error
-		if s.ports, err = freeRow(s.Spec.Instances + 1); err != nil {
+		if s.ports, err = freePorts(s.Spec.Instances + 1); err != nil {
 			return nil, err
 		}
 		s.admin, s.listen = fmt.Sprintf("127.0.0.1:%d", s.ports[0]), fmt.Sprintf("0.0.0.0:%d", s.ports[1])

@@ -3,8 +3,6 @@ package party
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -83,34 +81,6 @@ func (s *WatcherSetup) client() *http.Client {
 	return c
 }
 
-// freePorts asks the kernel for ports; another process may take them first, so the start is tried again.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	var open []net.Listener
-	defer func() {
-		for _, l := range open {
-			_ = l.Close()
-		}
-	}()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		open = append(open, l)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
-}
-
-// freePorts are the watcher's; of a Pod, here and there.
-func (s *WatcherSetup) freePorts() ([]int, error) {
-	if s.Pods == nil {
-		return freePorts(3)
-	}
-	return freeRow(3)
-}
-
 // portTries bounds the restarts after a port was taken in between.
 const portTries = 3
 
@@ -157,7 +127,7 @@ func (s WatcherSetup) startOnce(ctx context.Context) (*Watcher, error) {
 // SpawnWatcher starts the watcher and waits for nothing: it may not listen yet, and may
 // end because a port was taken in between.
 func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
-	ports, err := s.freePorts()
+	ports, err := freePorts(3)
 	if err != nil {
 		return nil, err
 	}

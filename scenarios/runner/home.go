@@ -2,16 +2,16 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/watchbench/watchbench/loadgen/plan"
@@ -89,7 +89,7 @@ func (r *Runner) ranOn(ctx context.Context, c *cell, p *history.Pod) error {
 	env.Images[p.Image] = digest
 	i := slices.IndexFunc(env.Nodes, func(n result.Node) bool { return n.Name == p.Node })
 	if i < 0 {
-		n, err := nodeOf(ctx, c.api, p.Node)
+		n, err := r.home.nodeOf(ctx, p.Node)
 		if err != nil {
 			return err
 		}
@@ -102,31 +102,22 @@ func (r *Runner) ranOn(ctx context.Context, c *cell, p *history.Pod) error {
 }
 
 // nodeOf describes a node: by its name only where the run may not read nodes.
-func nodeOf(ctx context.Context, api *party.APIServer, name string) (n result.Node, err error) {
-	n.Name = name
-	data, err := api.Send(ctx, http.MethodGet, "/api/v1/nodes/"+url.PathEscape(name), nil)
-	if party.Forbidden(err) {
-		return n, nil
+func (h *home) nodeOf(ctx context.Context, name string) (n result.Node, err error) {
+	var node corev1.Node
+	err = h.client.Get(ctx, client.ObjectKey{Name: name}, &node)
+	if n.Name = name; err == nil {
+		of, has := &node.Status.NodeInfo, node.Status.Capacity
+		n.CPUs, n.MemoryMiB = int(has.Cpu().Value()), has.Memory().Value()>>20
+		n.Kubelet, n.Kernel = of.KubeletVersion, of.KernelVersion
+	} else if !apierrors.IsForbidden(err) {
+		return n, fmt.Errorf("read a node: %w", err)
 	}
-	var of struct {
-		Status struct {
-			Capacity map[string]resource.Quantity `json:"capacity"`
-			NodeInfo struct {
-				KubeletVersion, KernelVersion string
-			} `json:"nodeInfo"`
-		} `json:"status"`
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &of)
-	}
-	cpus, memory := of.Status.Capacity["cpu"], of.Status.Capacity["memory"]
-	n.CPUs, n.MemoryMiB = int(cpus.Value()), memory.Value()>>20
-	n.Kubelet, n.Kernel = of.Status.NodeInfo.KubeletVersion, of.Status.NodeInfo.KernelVersion
-	return n, err
+	return n, nil
 }
 
 // home is where the parties of a run in a cluster live.
 type home struct {
+	client client.Client
 	pods   *party.Pods // of each cell, but for its name and folder
 	anchor *pod.Anchored
 }
@@ -145,30 +136,34 @@ func (r *Runner) moveIn(ctx context.Context) error {
 		return nil
 	}
 	cfg, err := r.cluster.RESTConfig()
-	if err == nil && r.cluster.Ends() {
-		err = r.grant(ctx)
-	}
 	if err != nil {
 		return err
 	}
+	api, err := client.New(cfg, client.Options{})
+	if err == nil && r.cluster.Ends() {
+		err = r.grant(ctx, api)
+	}
+	if err != nil {
+		return fmt.Errorf("prepare the cluster: %w", err)
+	}
 	c := pod.AnchorConfig{REST: cfg, Namespace: o.Namespace, Name: "watchbench-" + r.short, Image: o.Image("watchbench"),
 		CPU: o.CPU, Memory: o.Memory, Bound: boundFactor*Expected(r.Steps()) + boundSlack}
-	pods := &party.Pods{Bench: r.opts.Binaries.Bench, Image: o.Image, All: pod.Spec{
+	pods := &party.Pods{Bench: r.opts.Binaries.Bench, Image: o.Image, Run: c.Name, Cell: r.dir, All: pod.Spec{
 		Kubeconfig: r.cluster.Kubeconfig, Namespace: o.Namespace, Owner: c.Name, CPU: o.CPU, Memory: o.Memory}}
 	r.progress.Line("trying whether the cluster runs the Pods in namespace " + o.Namespace)
-	if err := pod.Preflight(ctx, cfg, o.Namespace, pods.Trials(r.dir)...); err != nil {
+	if err := pod.Preflight(ctx, cfg, o.Namespace, pods.Trials()...); err != nil {
 		return err
 	}
 	anchor, err := pod.Anchor(ctx, c)
 	if err == nil {
-		r.home = &home{anchor: anchor, pods: pods}
+		r.home = &home{api, pods, anchor}
 	}
 	return err
 }
 
 // RBAC prints what the runs of scenarios need in a cluster, for kubectl apply.
 func (o *InCluster) RBAC(files ...*spec.File) (text string, err error) {
-	var kinds []string
+	kinds := []string{"Namespace"} // no list keeps it out
 	var loads []plan.Load
 	for _, f := range files {
 		for _, c := range f.Cells() {
@@ -176,7 +171,7 @@ func (o *InCluster) RBAC(files ...*spec.File) (text string, err error) {
 		}
 	}
 	slices.Sort(kinds)
-	kinds = slices.Compact(append(kinds, "Namespace"))
+	kinds = slices.Compact(kinds)
 	for _, l := range loads { // each includes what the smaller ones have
 		one, e := pod.RBAC(o.Namespace, l, kinds)
 		if err = errors.Join(err, e); len(one) > len(text) {
@@ -186,38 +181,19 @@ func (o *InCluster) RBAC(files ...*spec.File) (text string, err error) {
 	return text, err
 }
 
-// made are the collections of what RBAC has; %s is the namespace.
-var made = map[string]string{
-	"Namespace": "/api/v1/namespaces", "ServiceAccount": "/api/v1/namespaces/%s/serviceaccounts",
-	"ClusterRole":        "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-	"ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-	"Role":               "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/roles",
-	"RoleBinding":        "/apis/rbac.authorization.k8s.io/v1/namespaces/%s/rolebindings",
-}
-
 // grant makes namespace, accounts and rights in a cluster that goes away with the run.
-func (r *Runner) grant(ctx context.Context) error {
+func (r *Runner) grant(ctx context.Context, c client.Client) error {
 	text, err := r.opts.InCluster.RBAC(r.opts.Scenario)
 	if err != nil {
 		return err
 	}
-	api, err := party.NewAPIServer(r.cluster.Kubeconfig)
-	if err != nil {
-		return err
-	}
-	defer api.Close()
 	for _, one := range strings.Split(strings.TrimPrefix(text, "---\n"), "\n---\n") {
-		var o struct{ Kind string }
-		data, err := yaml.YAMLToJSON([]byte(one))
-		if err == nil {
-			err = json.Unmarshal(data, &o)
-		}
-		if err == nil {
-			path := strings.ReplaceAll(made[o.Kind], "%s", r.opts.InCluster.Namespace)
-			_, err = api.Send(ctx, http.MethodPost, path, json.RawMessage(data))
+		var o unstructured.Unstructured
+		if err = yaml.Unmarshal([]byte(one), &o.Object); err == nil {
+			err = c.Create(ctx, &o)
 		}
 		if err != nil {
-			return fmt.Errorf("make the run's %s: %w", o.Kind, err)
+			return fmt.Errorf("grant the run's rights: %w", err)
 		}
 	}
 	return nil
