@@ -56,8 +56,9 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return c.generator.Reached(ctx, party.PhaseReady, c.patience(party.PrepareLimit), nil)
 	}
 	// With objects to begin with, the watcher's first lists are to have them all; so they are with a watcher that cannot
-	// say when its lists are complete: what was written before it had them would count as lost.
-	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" || c.s.Traced() || c.s.Watcher.Command != "" {
+	// say when its lists are complete: what was written before it had them would count as lost. So they are in a cluster,
+	// where it may start while the first objects are written, and merge states that wait for its record of kinds.
+	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" || c.s.Traced() || c.s.Watcher.Command != "" || c.pods != nil {
 		if err := generatorReady(); err != nil {
 			return err
 		}
