@@ -99,7 +99,10 @@ func (p *place) stuck(s *Spec, reason, says string, patient bool) error {
 		}
 		return badinput.New("give the cluster a node that has room, or lower --limits", "no node takes a Pod with the limits "+
 			"cpu=%s, memory=%s: %s", or(s.CPU, "none"), or(s.Memory, "none"), says)
-	case "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError":
+	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError":
+		if reason == "ErrImagePull" && patient { // it is tried once more
+			return nil
+		}
 		return badinput.New("on kind, load the images of make image with kind load docker-image; elsewhere push them, and "+
 			"name where with --image-registry", "the cluster cannot pull %s", strings.TrimPrefix(says, "image "))
 	case "CreateContainerError", "CreateContainerConfigError", "RunContainerError":

@@ -43,6 +43,21 @@ func act(role string) int {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
+	case "standin": // SPEC
+		spec, err := Read(os.Args[1])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+		signal.Ignore(syscall.SIGPIPE)
+		signals := make(chan os.Signal, 8)
+		signal.Notify(signals, syscall.SIGTERM)
+		code, err := (&Standin{Spec: spec, In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Signals: signals}).Run(context.Background())
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return ExitLost
+		}
+		return code
 	case "chatters": // FILE: echoes its input, writes much, and leaves a file
 		in := bufio.NewScanner(os.Stdin)
 		for in.Scan() {

@@ -25,8 +25,6 @@ const (
 	accountRunner  = "watchbench-runner"
 )
 
-const rbacGroup = rbacv1.GroupName
-
 // allow makes a rule; a verb of a resource's name may be restricted to some names.
 func allow(group, verbs, resources string, names ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Fields(resources),
@@ -43,17 +41,47 @@ var runnerRules = []rbacv1.PolicyRule{
 	allow("", "get", "serviceaccounts"),
 }
 
-// written are the kinds that every load, or one with a profile, writes, and how beside creating and deleting them.
-var plain, profiled = map[string]string{
-	shape.KindPod: "get", shape.KindNode: "get", shape.KindLease: "get patch",
-}, map[string]string{}
+// leaseRules are what a generator does to the Leases of its nodes; the namespace holds nothing else.
+var leaseRules = []rbacv1.PolicyRule{allow(rbacLeases, "create get patch delete", "leases")}
 
-// loadRules are what a generator does in the cluster.
+const (
+	rbacLeases     = "coordination.k8s.io"
+	nodeLeases     = "kube-node-lease"
+	electionLeases = metav1.NamespaceDefault // where a run's watchers elect their leader
+)
+
+// loadRules are what a generator does in the cluster. What is left of a namespace is the cluster's to delete, but for
+// pods, which wait for kubelets that their nodes do not have.
 func loadRules(load *plan.Load) []rbacv1.PolicyRule {
 	rules := []rbacv1.PolicyRule{
 		allow("", "create get delete", "namespaces"),
 		allow("", "create", "serviceaccounts"),
 		allow("", "get", "serviceaccounts", "default"), // whether the cluster has controllers
+		allow("", "create get delete", "nodes"),
+		allow("", "create get delete deletecollection", "pods"),
+		allow("", "create", "pods/binding"),
+		allow("", "update", "pods/status"),
+	}
+	if load.Profile == "" {
+		rules = append(rules, allow("", "patch", "nodes/status"))
+		if load.Bystander != nil {
+			rules = append(rules, allow("", "create get update", "configmaps"))
+		}
+		return rules
+	}
+	rules = append(rules,
+		allow("", "update", "nodes/status"),
+		allow("", "list patch", "pods"), // finalizers of Jobs
+		allow("", "create get update", "configmaps events"),
+		allow("apps", "create get patch", "deployments replicasets"),
+		allow("apps", "create get", "daemonsets"),
+		allow("apps", "update", "deployments/status replicasets/status daemonsets/status"),
+		allow("batch", "create get delete", "jobs"),
+		allow("batch", "update", "jobs/status"),
+		allow("discovery.k8s.io", "create get update", "endpointslices"))
+	if load.HasWidgets() {
+		rules = append(rules, allow("apiextensions.k8s.io", "create get delete", "customresourcedefinitions"),
+			allow(shape.WidgetGroup, "create get list patch", "widgets"))
 	}
 	return rules
 }
@@ -80,23 +108,22 @@ func RBAC(namespace string, load plan.Load, watched []string) (string, error) {
 		groups[known[i].Group] = append(groups[known[i].Group], known[i].Name)
 	}
 	runner := append(watchRules(groups, "get list"), allow("", "list", "namespaces"), allow("", "get list", "nodes"))
-	lease := []rbacv1.PolicyRule{allow("coordination.k8s.io", "create get update", "leases")}
 	objects := []any{&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 		ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{
 			"pod-security.kubernetes.io/enforce": "restricted", labelPartOf: "watchbench"}}}}
+	elect := []rbacv1.PolicyRule{allow(rbacLeases, "create get list update", "leases")}
 	for _, a := range []struct {
-		name          string
+		name, in      string // of its Role, if it has one
 		inside, about []rbacv1.PolicyRule
 	}{
-		{accountRunner, runnerRules, runner},
-		{AccountLoad, nil, loadRules(&load)},
-		{AccountWatcher, lease, watchRules(groups, "list watch")},
+		{accountRunner, namespace, runnerRules, runner},
+		{AccountLoad, nodeLeases, leaseRules, loadRules(&load)},
+		{AccountWatcher, electionLeases, elect, watchRules(groups, "list watch")},
 	} {
-		objects = append(objects, account(namespace, a.name)...)
+		objects = append(objects, &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+			ObjectMeta: metav1.ObjectMeta{Name: a.name, Namespace: namespace}})
 		objects = append(objects, grant("ClusterRole", a.name, namespace, "", a.about)...)
-		if len(a.inside) > 0 {
-			objects = append(objects, grant("Role", a.name, namespace, namespace, a.inside)...)
-		}
+		objects = append(objects, grant("Role", a.name, namespace, a.in, a.inside)...)
 	}
 	var out bytes.Buffer
 	for _, o := range objects {
@@ -109,19 +136,16 @@ func RBAC(namespace string, load plan.Load, watched []string) (string, error) {
 	return out.String(), nil
 }
 
-func account(namespace, name string) []any {
-	return []any{&corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}}}
-}
-
-// grant makes a role and its binding; in is empty for a ClusterRole.
-func grant(kind, name, account, in string, rules []rbacv1.PolicyRule) []any {
+// grant makes a role in a namespace, or of the cluster, and binds it to the account of that name.
+func grant(kind, name, of, in string, rules []rbacv1.PolicyRule) []any {
 	meta := metav1.ObjectMeta{Name: name, Namespace: in}
-	of := func(kind string) metav1.TypeMeta { return metav1.TypeMeta{APIVersion: rbacGroup + "/v1", Kind: kind} }
+	typed := func(kind string) metav1.TypeMeta {
+		return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
+	}
 	return []any{
-		&rbacv1.Role{TypeMeta: of(kind), ObjectMeta: meta, Rules: rules},
-		&rbacv1.RoleBinding{TypeMeta: of(kind + "Binding"), ObjectMeta: meta,
-			RoleRef:  rbacv1.RoleRef{APIGroup: rbacGroup, Kind: kind, Name: name},
-			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: account}}},
+		&rbacv1.Role{TypeMeta: typed(kind), ObjectMeta: meta, Rules: rules},
+		&rbacv1.RoleBinding{TypeMeta: typed(kind + "Binding"), ObjectMeta: meta,
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: of}}},
 	}
 }

@@ -112,7 +112,9 @@ func (s *Standin) accompany(ctx context.Context, at *place, pod *corev1.Pod) (co
 	}
 	switch {
 	case end.Dying:
-		return 0, guard.dying(ctx)
+		err := guard.dying(ctx)
+		_ = agent.post(ctx, "/end", nil, nil) // it goes without, later
+		return 0, err
 	case end.Signal == int(syscall.SIGKILL) && end.OOMKills > 0:
 		return 0, &LostError{LostOOM, pod.Name, "the container reached its memory limit"}
 	}
