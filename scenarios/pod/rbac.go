@@ -107,7 +107,7 @@ func RBAC(namespace string, load plan.Load, watched []string) (string, error) {
 		}
 		groups[known[i].Group] = append(groups[known[i].Group], known[i].Name)
 	}
-	runner := append(watchRules(groups, "get list"), allow("", "list", "namespaces"), allow("", "get list", "nodes"))
+	runner := append(watchRules(groups, "get list watch"), allow("", "list", "namespaces"), allow("", "get", "nodes"))
 	objects := []any{&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 		ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{
 			"pod-security.kubernetes.io/enforce": "restricted", labelPartOf: "watchbench"}}}}
