@@ -52,6 +52,7 @@ func Anchor(ctx context.Context, c AnchorConfig) (*Anchored, error) {
 	party.Command = append(party.Command, "--silence", AnchorSilence.String())
 	job, err = at.ensure(ctx, job, "")
 	if err != nil {
+		at.close()
 		return nil, err
 	}
 	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -92,6 +93,7 @@ func (a *Anchored) keep(ctx context.Context, t *tunnel) {
 func (a *Anchored) Close(ctx context.Context) error {
 	a.stop()
 	<-a.ended
+	defer a.place.close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+removeLimit)
 	defer cancel()
 	if err := a.place.remove(ctx, a.name); err != nil {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -39,16 +40,22 @@ type place struct {
 	cfg       *rest.Config
 	client    kubernetes.Interface
 	namespace string
+	close     func() // drops connections that are kept
 }
 
 func newPlace(cfg *rest.Config, namespace string) (*place, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS = -1
-	client, err := kubernetes.NewForConfig(cfg)
+	http, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("build a client: %w", err)
 	}
-	return &place{cfg, client, namespace}, nil
+	client, err := kubernetes.NewForConfigAndClient(cfg, http)
+	if err != nil {
+		return nil, fmt.Errorf("build a client: %w", err)
+	}
+	// The client's own method does not see through what client-go wraps around its transport.
+	return &place{cfg, client, namespace, func() { utilnet.CloseIdleConnectionsFor(http.Transport) }}, nil
 }
 
 func (p *place) tunnel(pod string) *tunnel {

@@ -3,6 +3,8 @@ package pod
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -104,6 +106,8 @@ func (k *onKindCluster) as(t *testing.T, namespace string, change func(*rest.Con
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(at.close)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	return at
 }
 
@@ -345,8 +349,10 @@ func (k *onKindCluster) testMemory(t *testing.T) {
 	s := k.spec(t, "hungry", "run-1")
 	s.Memory = "80Mi"
 	p := stand(t, s)
-	body := `{"data":{"metadata":{"name":"x"},"spec":{"x":"` + strings.Repeat("x", 1<<20) + `"}}}`
-	for i := 0; i < 200; i++ {
+	for i := range 300 {
+		noise := make([]byte, 1<<20) // the mock compresses
+		_, _ = rand.Read(noise)
+		body := `{"data":{"metadata":{"name":"x"},"spec":{"x":"` + base64.StdEncoding.EncodeToString(noise) + `"}}}`
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, fmt.Sprintf("http://127.0.0.1:%d/bcsstorage/v1/k8s/dynamic/namespace_resources/clusters/c/namespaces/n/Pod/p-%d", s.Ports[0], i), strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -411,6 +417,7 @@ func (k *onKindCluster) testKilled(t *testing.T) {
 	p := stand(t, k.spec(t, "orphan", "run-2"))
 	_ = p.Process.Kill()
 	a.stop()
+	<-a.ended
 	killed := time.Now()
 	var left []string
 	for time.Since(killed) < 5*time.Minute {
@@ -451,7 +458,6 @@ func (k *onKindCluster) testRefusals(t *testing.T) {
 			begun := time.Now()
 			err := Preflight(t.Context(), cfg, s.Namespace, s)
 			bad, ok := errors.AsType[*badinput.Error](err)
-			t.Log(time.Since(begun), err)
 			if took := time.Since(begun); !ok || !strings.Contains(bad.Error(), tc.says) || !strings.Contains(bad.Remedy, tc.remedy) || took > 30*time.Second {
 				t.Errorf("after %s: %v", took.Round(time.Second), err)
 			}

@@ -23,6 +23,7 @@ func Preflight(ctx context.Context, cfg *rest.Config, namespace string, parties 
 	if err != nil {
 		return err
 	}
+	defer at.close()
 	if err := at.mayRun(ctx, parties); err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ func (s *Standin) Run(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	defer at.close()
 	pod, err := s.place(ctx, at)
 	if err == nil {
 		code, err = s.accompany(ctx, at, pod)
