@@ -85,19 +85,15 @@ func (d docker) ensureImage(ctx context.Context, image string, say func(string, 
 
 // haveImages refuses images that are not there: they are built here, and pulled from nowhere.
 func (d docker) haveImages(ctx context.Context, images []string) error {
-	for _, image := range images {
-		asked, cancel := context.WithTimeout(ctx, dockerTimeout)
-		_, err := d.lines(asked, "image", "inspect", "--format", "{{.Id}}", image)
-		cancel()
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			return &badinput.Error{What: fmt.Sprintf("Docker has no image %s", image),
-				Remedy: "build the images with make image, or name where they are with --image-registry", Err: err}
-		}
+	if len(images) == 0 {
+		return nil
 	}
-	return nil
+	_, err := d.lines(ctx, append([]string{"image", "inspect", "--format", "{{.Id}}"}, images...)...)
+	if err == nil || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return &badinput.Error{What: "Docker lacks an image", Err: err,
+		Remedy: "build the images with make image, or name where they are with --image-registry"}
 }
 
 // removeNodes deletes all containers of a kind cluster, with their volumes. It looks

@@ -37,7 +37,7 @@ func (t *table) about() Section {
 	}
 	facts = append(facts, [][2]string{
 		{"Complete", t.res.Gap()}, {"Commit", commit}, {"Cluster", e.Provider},
-		{machineOf(e), machine(e)}, {"Limits (cgroup)", pairs(e.Cgroup)},
+		{"Machine", machine(e)}, {"Limits (cgroup)", pairs(e.Cgroup)},
 		{"Load average before", strings.Trim(fmt.Sprint(e.LoadBefore), "[]")},
 		{"Load average after", strings.Trim(fmt.Sprint(e.LoadAfter), "[]")}, {"Steal", steal},
 		{"Storage latency", t.distinct(func(c *result.Cell) string { return c.Storage.LatencySpec })},
@@ -56,14 +56,6 @@ func (t *table) about() Section {
 	return s
 }
 
-// machineOf names the machine that the environment describes.
-func machineOf(e *result.Environment) string {
-	if e.Pods != nil {
-		return "Machine of the runner"
-	}
-	return "Machine"
-}
-
 // podFacts say what the parties of a run in a cluster ran on.
 func podFacts(p *result.Pods) [][2]string {
 	if p == nil {
@@ -78,7 +70,7 @@ func podFacts(p *result.Pods) [][2]string {
 	if limits == "" {
 		limits = "none"
 	}
-	return [][2]string{{"Nodes", strings.Join(nodes, ", ")}, {"Images", pairs(p.Images)}, {"Limits of Pods", limits}}
+	return [][2]string{{"Nodes of Pods", strings.Join(nodes, ", ")}, {"Images", pairs(p.Images)}, {"Limits of Pods", limits}}
 }
 
 func machine(e *result.Environment) string {

@@ -110,31 +110,31 @@ type Cell struct {
 	Valid          bool              `json:"valid"`
 	InvalidReasons []string          `json:"invalidReasons,omitempty"`
 	// LateReasons are the InvalidReasons that are about time: a generator or a storage behind its plan.
-	LateReasons []string   `json:"lateReasons,omitempty"`
-	Cut         bool       `json:"cut,omitempty"` // drain limit reached; drain figures are projected
-	CutFraction float64    `json:"cutFraction,omitempty" jsonschema:"minimum=0,maximum=1"`
-	Load        Load       `json:"load"`
-	Writer      Writer     `json:"writer"`
-	Handler     Handler    `json:"handler"`
-	Storage     Storage    `json:"storage"`
-	Freshness   *Quantiles `json:"freshness,omitempty"`
-	// FreshnessUnknown says why there is none, the bystander's included, where the clocks of nodes differ too much.
-	FreshnessUnknown string             `json:"freshnessUnknown,omitempty"`
-	Bystander        Bystander          `json:"bystander"`
-	Watcher          Watcher            `json:"watcher"`
-	Events           *Events            `json:"events,omitempty"`
-	Checks           map[string]Check   `json:"checks"` // G1…G14
-	Parties          map[string]Party   `json:"parties"`
-	Bottleneck       Bottleneck         `json:"bottleneck"`
-	Series           map[string]Series  `json:"series,omitempty"`
-	Queues           map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
-	Faults           map[string]int64   `json:"faults,omitempty"` // how often each fault fired
-	Robustness       *Robustness        `json:"robustness,omitempty"`
+	LateReasons []string           `json:"lateReasons,omitempty"`
+	Cut         bool               `json:"cut,omitempty"` // drain limit reached; drain figures are projected
+	CutFraction float64            `json:"cutFraction,omitempty" jsonschema:"minimum=0,maximum=1"`
+	Load        Load               `json:"load"`
+	Writer      Writer             `json:"writer"`
+	Handler     Handler            `json:"handler"`
+	Storage     Storage            `json:"storage"`
+	Freshness   *Quantiles         `json:"freshness,omitempty"`
+	Bystander   Bystander          `json:"bystander"`
+	Watcher     Watcher            `json:"watcher"`
+	Events      *Events            `json:"events,omitempty"`
+	Checks      map[string]Check   `json:"checks"` // G1…G14
+	Parties     map[string]Party   `json:"parties"`
+	Bottleneck  Bottleneck         `json:"bottleneck"`
+	Series      map[string]Series  `json:"series,omitempty"`
+	Queues      map[string]float64 `json:"queues,omitempty"` // events handled per Pod queue
+	Faults      map[string]int64   `json:"faults,omitempty"` // how often each fault fired
+	Robustness  *Robustness        `json:"robustness,omitempty"`
 	// Pace is whether storage kept up; nil in a closed loop, whose writes wait, where the plan has no steady rate, where
 	// the load is short against storage's latency, and where something was done to the parties meanwhile.
 	Pace *Pace `json:"pace,omitempty"`
 	// Readers is about the readers during the load.
 	Readers *Readers `json:"readers,omitempty"`
+	// FreshnessUnknown says why there is no freshness where the clocks of nodes differ too much; the bystander's included.
+	FreshnessUnknown string `json:"freshnessUnknown,omitempty"`
 }
 
 // Pace is how the writes of an open load fared over the second half of it.

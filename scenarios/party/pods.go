@@ -14,9 +14,10 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/rest"
 
 	"github.com/watchbench/watchbench/internal/kubeapi"
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/pod"
@@ -50,6 +51,9 @@ const (
 	podGrace = time.Minute
 	// killGrace is how long a stand-in gets to see that its party was killed.
 	killGrace = 30 * time.Second
+	// wayTries is how often a request is made on the way to a Pod, which may break, and wayPause the pause between.
+	wayTries = 5
+	wayPause = time.Second
 	// clockReadings of a Pod's clock are made, of which the fastest counts.
 	clockReadings = 8
 )
@@ -88,11 +92,8 @@ func (p *Pods) Kubeconfig() string { return filepath.Join(p.Cell, "pod.kubeconfi
 // WriteKubeconfig makes it.
 func (p *Pods) WriteKubeconfig() error {
 	const account = "/var/run/secrets/kubernetes.io/serviceaccount/"
-	cfg := api.NewConfig()
-	cfg.Clusters["pod"] = &api.Cluster{Server: "https://kubernetes.default.svc", CertificateAuthority: account + "ca.crt"}
-	cfg.AuthInfos["pod"] = &api.AuthInfo{TokenFile: account + "token"}
-	cfg.Contexts["pod"] = &api.Context{Cluster: "pod", AuthInfo: "pod"}
-	cfg.CurrentContext = "pod"
+	cfg := kubeapi.ConfigFor("pod", &rest.Config{Host: "https://kubernetes.default.svc"})
+	cfg.Clusters["pod"].CertificateAuthority, cfg.AuthInfos["pod"].TokenFile = account+"ca.crt", account+"token"
 	return kubeapi.WriteConfig(p.Kubeconfig(), cfg)
 }
 
@@ -132,6 +133,16 @@ func (p *Process) settled(ctx context.Context) error {
 		return nil
 	}
 	return p.reach(ctx, pod.PhasePod, podLimit, nil)
+}
+
+// retrying repeats a request that may have failed because the way to a Pod broke.
+func (p *Process) retrying(ctx context.Context, request func() error) error {
+	for try := 1; ; try++ {
+		err := request()
+		if err == nil || p.agent == nil || try == wayTries || p.Ended() || lifecycle.Pause(ctx, wayPause) != nil {
+			return err
+		}
+	}
 }
 
 // LostPod says how the cluster ended the process's Pod; empty if it did not.

@@ -167,8 +167,9 @@ func (m *Storage) Scrape(ctx context.Context) (history.Scrape, error) {
 }
 
 // Metrics reads the mock's metrics, as text and parsed.
-func (m *Storage) Metrics(ctx context.Context) ([]byte, history.Scrape, error) {
-	return scrape(ctx, m.http, m.base+"/metrics")
+func (m *Storage) Metrics(ctx context.Context) (text []byte, s history.Scrape, err error) {
+	err = m.retrying(ctx, func() error { text, s, err = scrape(ctx, m.http, m.base+"/metrics"); return err })
+	return text, s, err
 }
 
 // SetFaults puts faults in force.
@@ -210,7 +211,7 @@ func (m *Storage) tamper(ctx context.Context, method string, q url.Values, body 
 
 // SaveState writes every row as the mock exports it.
 func (m *Storage) SaveState(ctx context.Context, path string) error {
-	return save(ctx, m.http, m.base+"/state", path)
+	return m.retrying(ctx, func() error { return save(ctx, m.http, m.base+"/state", path) })
 }
 
 // SaveLedger writes the ledger as the mock exports it, compressed; that of several lives in one sequence.
@@ -260,7 +261,7 @@ func (m *Storage) allLives(failed *error) func(yield func(ledger.Entry) bool) {
 }
 
 func (m *Storage) fetchLedger(ctx context.Context, path string) error {
-	return save(ctx, m.http, m.base+"/ledger", path, "Accept-Encoding", "zstd")
+	return m.retrying(ctx, func() error { return save(ctx, m.http, m.base+"/ledger", path, "Accept-Encoding", "zstd") })
 }
 
 // row is one live record as the mock exports it.
@@ -294,15 +295,18 @@ func (m *Storage) State(ctx context.Context, rules check.Rules) ([]history.State
 }
 
 // StateIn is State of one namespace; of all with an empty one.
-func (m *Storage) StateIn(ctx context.Context, namespace string, rules check.Rules) ([]history.StateRecord, error) {
-	var out []history.StateRecord
-	err := m.each(ctx, "namespace="+url.QueryEscape(namespace), func(r check.Raw) error {
-		rec, err := check.Digest(r, rules)
-		if err != nil {
-			return fmt.Errorf("digest %s/%s/%s of storage: %w", r.Kind, r.Namespace, r.Name, err)
-		}
-		out = append(out, rec)
-		return nil
+func (m *Storage) StateIn(ctx context.Context, namespace string, rules check.Rules) (out []history.StateRecord,
+	err error) {
+	err = m.retrying(ctx, func() error {
+		out = nil
+		return m.each(ctx, "namespace="+url.QueryEscape(namespace), func(r check.Raw) error {
+			rec, err := check.Digest(r, rules)
+			if err != nil {
+				return fmt.Errorf("digest %s/%s/%s of storage: %w", r.Kind, r.Namespace, r.Name, err)
+			}
+			out = append(out, rec)
+			return nil
+		})
 	})
 	return out, err
 }

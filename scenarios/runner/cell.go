@@ -144,12 +144,12 @@ func (c *cell) phase(name string) { c.r.progress.phase(name) }
 // startSampling samples in the background until the returned function is called,
 // which waits for the end of it and may be called again.
 func (c *cell) startSampling(ctx context.Context) func() {
-	parties := map[string]used{history.PartyWatcher: c.watcher, history.PartyRunner: localOf(os.Getpid())}
+	parties := map[string]reading{history.PartyWatcher: c.watcher.Use, history.PartyRunner: local(os.Getpid())}
 	for name, pid := range clusterPIDs(c.r.cluster.PIDs) {
-		parties[name] = localOf(pid)
+		parties[name] = local(pid)
 	}
 	for name, p := range c.processes() {
-		parties[name] = p
+		parties[name] = p.Use
 	}
 	c.sampler = newSampler(parties, func() metered { return c.live.Load() }, c.storage)
 	c.sampler.now = c.now

@@ -75,7 +75,7 @@ func (c counted) Metrics(context.Context) ([]byte, history.Scrape, error) {
 func TestSampleIsShownWithoutAnotherScrape(t *testing.T) {
 	n := 0
 	w := counted{sleeping(t), &n}
-	s := newSampler(map[string]used{history.PartyWatcher: w}, func() metered { return w }, silent{})
+	s := newSampler(map[string]reading{history.PartyWatcher: w.Use}, func() metered { return w }, silent{})
 	var text []byte
 	s.show = func(_ history.Sample, metrics []byte, err error) { text = metrics }
 	s.sample(t.Context())

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
@@ -13,6 +14,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/pod"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -46,15 +48,15 @@ func Podable(f *spec.File) error {
 	return nil
 }
 
-// lostWait is how long after a failure a Pod's end may become known.
-const lostWait = 15 * time.Second
+// lostWait is how long after a failure the end of a Pod may become known.
+const lostWait = pod.Silence + 10*time.Second
 
 // lost ends a cell that has failed: an invalid one if the cluster ended one of its Pods.
 func (c *cell) lost(ctx context.Context, cause error) (result.Cell, error) {
-	for end := time.Now().Add(lostWait); c.pods != nil && c.lostPod() == "" && time.Now().Before(end); {
-		if lifecycle.Pause(ctx, drainPoll) != nil {
-			break
-		}
+	ended := func(p placed) bool { return p.Ended() }
+	for end := time.Now().Add(lostWait); c.pods != nil && !slices.ContainsFunc(c.placed(), ended) &&
+		time.Now().Before(end) && lifecycle.Pause(ctx, drainPoll) == nil; {
+		continue
 	}
 	if c.record.Lost = c.lostPod(); c.record.Lost == "" || ctx.Err() != nil {
 		return result.Cell{}, cause

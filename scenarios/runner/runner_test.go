@@ -136,7 +136,7 @@ func TestMakeDir(t *testing.T) {
 type silent struct{ cmd *exec.Cmd }
 
 func (s silent) Use(ctx context.Context) (history.Use, bool) {
-	return localOf(s.cmd.Process.Pid).Use(ctx)
+	return local(s.cmd.Process.Pid)(ctx)
 }
 
 func (silent) Metrics(context.Context) ([]byte, history.Scrape, error) {
@@ -166,7 +166,7 @@ func sleeping(t *testing.T) silent {
 func TestSamplerAddsUpLives(t *testing.T) {
 	a, b := sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(map[string]used{history.PartyWatcher: a}, func() metered { return now }, silent{})
+	s := newSampler(map[string]reading{history.PartyWatcher: a.Use}, func() metered { return now }, silent{})
 	s.sample(t.Context())
 	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 100, RSSHighestBytes: 1 << 40, Read: 10, Written: 20}
 	now = b
@@ -182,7 +182,7 @@ func TestSamplerAddsUpLives(t *testing.T) {
 func TestSamplerCountsShortLives(t *testing.T) {
 	a, b, c := sleeping(t), sleeping(t), sleeping(t)
 	now := a
-	s := newSampler(map[string]used{history.PartyWatcher: a}, func() metered { return now }, silent{})
+	s := newSampler(map[string]reading{history.PartyWatcher: a.Use}, func() metered { return now }, silent{})
 	s.sample(t.Context())
 	s.parties[history.PartyWatcher].last = history.Use{CPUSeconds: 1.5, Read: 10}
 	s.ended(a, 2*time.Second)

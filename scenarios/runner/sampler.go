@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -20,28 +18,22 @@ const samplePeriod = 250 * time.Millisecond
 const podKind = "Pod"
 
 // podPeriod spaces the readings of Pods, each of which is a request through the API server and kubelet to the Pod's
-// agent; see docs/measures.md for what it costs.
+// agent; see docs/in-cluster.md for what it costs.
 const podPeriod = time.Second
 
-// used is a process that may be read: not ok if it does not exist or cannot be.
-type used interface {
-	Use(context.Context) (use history.Use, ok bool)
-}
+// reading is what a process has used so far; not ok if it does not exist or cannot be read.
+type reading func(context.Context) (use history.Use, ok bool)
 
 // metered is a process with metrics, as text and parsed.
 type metered interface {
-	used
+	Use(context.Context) (use history.Use, ok bool)
 	Metrics(context.Context) ([]byte, history.Scrape, error)
 }
 
-// local is a process of this machine that is not a party's; nil where there is none.
-type local struct{ *procstat.Process }
-
-func (l local) Use(context.Context) (history.Use, bool) { return party.LocalUse(l.Process) }
-
-func localOf(pid int) used {
+// local reads a process of this machine.
+func local(pid int) reading {
 	p, _ := procstat.Open(pid) // nil is unknown
-	return local{p}
+	return func(context.Context) (history.Use, bool) { return party.LocalUse(p) }
 }
 
 // sampler reads all parties periodically, from outside; the watcher only on request, as answers cost it CPU.
@@ -64,12 +56,12 @@ type sampler struct {
 
 // account sums a party's usage, so that figures after a restart cover all its processes.
 type account struct {
-	process      used        // that it has now; nil where there is none
+	process      reading     // that it has now; nil where there is none
 	former, last history.Use // by former ones; by this one at the last reading
 }
 
 // turn goes over to a new process; nil is none. What the former ones used after their last reading is lost.
-func (a *account) turn(process used) {
+func (a *account) turn(process reading) {
 	a.former, a.last, a.process = a.last.After(a.former), history.Use{}, process
 }
 
@@ -78,7 +70,7 @@ func (a *account) read(ctx context.Context) (history.Use, bool) {
 	if a.process == nil {
 		return history.Use{}, false
 	}
-	use, ok := a.process.Use(ctx)
+	use, ok := a.process(ctx)
 	if ok {
 		a.last = use
 	}
@@ -86,7 +78,7 @@ func (a *account) read(ctx context.Context) (history.Use, bool) {
 }
 
 // newSampler has parties by name; one that cannot be read is left out, so that its figures are unknown rather than 0.
-func newSampler(parties map[string]used, w func() metered, m metered) *sampler {
+func newSampler(parties map[string]reading, w func() metered, m metered) *sampler {
 	s := &sampler{parties: map[string]*account{history.PartyWatcher: {}}, watcher: w, storage: m, known: w(),
 		period: samplePeriod, now: time.Now}
 	for name, process := range parties {
@@ -127,7 +119,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	watcher := s.watcher()
 	if watcher != s.known {
 		s.known = watcher
-		s.parties[history.PartyWatcher].turn(watcher)
+		s.parties[history.PartyWatcher].turn(watcher.Use)
 	}
 	s.use(ctx, x.Parties)
 	var text []byte
@@ -157,25 +149,20 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	}
 }
 
-// use reads all parties, those on other machines at a time.
+// use reads all parties, at a time: those on other machines take a while.
 func (s *sampler) use(ctx context.Context, into map[string]history.Use) {
-	var all errgroup.Group
-	if !s.away {
-		all.SetLimit(1)
-	}
+	var all sync.WaitGroup
 	var mu sync.Mutex // guards into
 	for name, a := range s.parties {
-		all.Go(func() error {
-			use, ok := a.read(ctx)
-			mu.Lock()
-			defer mu.Unlock()
-			if ok {
+		all.Go(func() {
+			if use, ok := a.read(ctx); ok {
+				mu.Lock()
+				defer mu.Unlock()
 				into[name] = use
 			}
-			return nil
 		})
 	}
-	_ = all.Wait() // none fails
+	all.Wait()
 }
 
 // ended closes a watcher's account by what the kernel says it used, which includes lives too short for a reading.
@@ -196,7 +183,7 @@ func (s *sampler) restarted(name string, pid int) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	if a := s.parties[name]; a != nil {
-		a.turn(localOf(pid))
+		a.turn(local(pid))
 	}
 }
 
