@@ -66,6 +66,10 @@ image: ## build the images k8s-watch:dev, storagemock:dev and watchbench:dev wit
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(BIN)/image/ ./cmd/k8s-watch ./cmd/storagemock ./cmd/watchbench
 	for name in k8s-watch storagemock watchbench; do docker build -q -f deploy/Dockerfile --target $$name -t $$name:$(IMAGES) $(BIN)/image || exit 1; done
 
+.PHONY: pods-test
+pods-test: ## run parties as Pods on a kind cluster, through all that can happen to them (8 minutes; needs the same)
+	$(GO) test ./scenarios/pod -run TestOnKind -kind -count=1 -timeout 20m -v
+
 .PHONY: deploy-test
 deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs Docker and a kind node image)
 	$(GO) test ./deploy -run TestOnKind -kind -count=1 -timeout 40m -v

@@ -1,6 +1,7 @@
 package pod
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -97,8 +98,8 @@ func (p *place) stuck(s *Spec, reason, says string, patient bool) error {
 		if patient {
 			return nil
 		}
-		return badinput.New("give the cluster a node that has room, or lower --limits", "no node takes a Pod with the limits "+
-			"cpu=%s, memory=%s: %s", or(s.CPU, "none"), or(s.Memory, "none"), says)
+		return badinput.New("give the cluster a node that has room, or lower --limits",
+			"no node takes a Pod with the limits cpu=%s, memory=%s: %s", cmp.Or(s.CPU, "none"), cmp.Or(s.Memory, "none"), says)
 	case "ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError":
 		if reason == "ErrImagePull" && patient { // it is tried once more
 			return nil
@@ -109,13 +110,6 @@ func (p *place) stuck(s *Spec, reason, says string, patient bool) error {
 		return badinput.New("use the images of make image, for the nodes' architecture", "cannot start it: %s", says)
 	}
 	return nil
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // refusal is why the Job's last Pod was not created, as its events say.

@@ -146,7 +146,7 @@ func (p *place) remove(ctx context.Context, name string) error {
 	return nil
 }
 
-// release removes a Job once it is over for all its Pods, of which this one is over; another stand-in does it otherwise.
+// release removes a Job once all its Pods are over, of which this one is. The last stand-in does so.
 func (p *place) release(ctx context.Context, s *Spec) error {
 	for s.Of > 1 {
 		pod, err := p.find(ctx, s)

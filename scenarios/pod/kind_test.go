@@ -52,7 +52,7 @@ type onKindCluster struct {
 func startKind(t *testing.T) *onKindCluster {
 	t.Helper()
 	if !*onKind {
-		t.Skip("SKIPPED, no party ran as a Pod: make deploy-test runs this test")
+		t.Skip("SKIPPED, no party ran as a Pod: make pods-test runs this test")
 	}
 	k := &onKindCluster{t: t, kubeconfig: *present}
 	if *present == "" {
