@@ -72,6 +72,13 @@ func (k *onKind) theRuns() (left []string) {
 	for i := range namespaces.Items {
 		left = append(left, "Namespace "+namespaces.Items[i].Name)
 	}
+	nodes, err := k.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: "watchbench.dev/run"})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for i := range nodes.Items {
+		left = append(left, "Node "+nodes.Items[i].Name)
+	}
 	return left
 }
 

@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -83,7 +85,12 @@ func (c *cell) clear(ctx context.Context) error {
 	if c.api == nil {
 		return nil
 	}
-	names, err := c.api.Namespaces(ctx, party.RunLabel+"="+c.Run())
+	of := party.RunLabel + "=" + c.Run()
+	names, err := c.api.Namespaces(ctx, of)
+	for _, path := range []string{"/api/v1/nodes", "/apis/coordination.k8s.io/v1/namespaces/" + party.NodeLeases + "/leases"} {
+		_, e := c.api.Send(ctx, http.MethodDelete, path+"?labelSelector="+url.QueryEscape(of), nil)
+		err = errors.Join(err, e)
+	}
 	for _, name := range names {
 		err = errors.Join(err, owned.DeleteNamespace(ctx, c.api.REST, name, c.Run()))
 	}
