@@ -253,12 +253,14 @@ func TestInputArrivesOnce(t *testing.T) {
 // await waits until the party has written exactly this.
 func await(t *testing.T, p *agentProcess, want string) {
 	t.Helper()
-	for t.Context().Err() == nil {
-		if got, _ := os.ReadFile(filepath.Join(p.dir, "stdout")); string(got) == want {
+	var got []byte
+	for range 6000 {
+		if got, _ = os.ReadFile(filepath.Join(p.dir, "stdout")); string(got) == want {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+	t.Fatalf("it wrote %q, want %q", got, want)
 }
 
 // An agent that nobody asks ends its party, and itself.
