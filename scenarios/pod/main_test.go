@@ -81,14 +81,22 @@ func act(role string) int {
 		}()
 		fmt.Println("ready")
 		last, _ := strconv.Atoi(os.Args[2])
+		note := func() {
+			fmt.Println("terminated")
+			f, _ := os.OpenFile(os.Args[1], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+			fmt.Fprint(f, "t")
+			_ = f.Close()
+		}
 		for n := 1; n <= last; n++ {
 			select {
 			case <-signals:
-				fmt.Println("terminated")
-				f, _ := os.OpenFile(os.Args[1], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-				fmt.Fprint(f, "t")
-				_ = f.Close()
+				note()
 			case <-over:
+				select {
+				case <-signals: // one that was sent before
+					note()
+				case <-time.After(200 * time.Millisecond):
+				}
 				return 3
 			}
 		}
