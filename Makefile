@@ -62,9 +62,13 @@ kubectl-test: controlplane ## compare what kubectl shows of the watcher with a r
 # Static binaries, packed by deploy/Dockerfile. GOARCH chooses another architecture.
 IMAGES ?= dev
 .PHONY: image
-image: ## build the images k8s-watch:dev and storagemock:dev with Docker (IMAGES=tag)
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(BIN)/image/ ./cmd/k8s-watch ./cmd/storagemock
-	for name in k8s-watch storagemock; do docker build -q -f deploy/Dockerfile --target $$name -t $$name:$(IMAGES) $(BIN)/image || exit 1; done
+image: ## build the images k8s-watch:dev, storagemock:dev and watchbench:dev with Docker (IMAGES=tag)
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(BIN)/image/ ./cmd/k8s-watch ./cmd/storagemock ./cmd/watchbench
+	for name in k8s-watch storagemock watchbench; do docker build -q -f deploy/Dockerfile --target $$name -t $$name:$(IMAGES) $(BIN)/image || exit 1; done
+
+.PHONY: pods-test
+pods-test: ## run parties as Pods on a kind cluster, through all that can happen to them (8 minutes; needs the same)
+	$(GO) test ./scenarios/pod -run TestOnKind -kind -count=1 -timeout 20m -v
 
 .PHONY: k6-image
 k6-image: ## build the image k6:dev for deploy/load with Docker (IMAGES=tag)
@@ -73,7 +77,7 @@ k6-image: ## build the image k6:dev for deploy/load with Docker (IMAGES=tag)
 
 .PHONY: deploy-test
 deploy-test: ## run the images and manifests of deploy/ on a kind cluster (needs Docker and a kind node image)
-	$(GO) test ./deploy -run TestOnKind -kind -count=1 -timeout 20m -v
+	$(GO) test ./deploy -run TestOnKind -kind -count=1 -timeout 40m -v
 
 # On a simulated API server, whose point is a soon answer, strategies is the same load three times as fast.
 comma    := ,

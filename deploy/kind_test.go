@@ -24,17 +24,17 @@ const (
 	shop      = "shop"           // the namespace of the objects that change
 )
 
-// onKind is the overlay demo on a kind cluster.
+// onKind is a kind cluster that has our images.
 type onKind struct {
-	t          *testing.T
-	kubeconfig string
-	client     kubernetes.Interface
+	t                   *testing.T
+	kubeconfig, context string
+	client              kubernetes.Interface
 }
 
 var onCluster = flag.Bool("kind", false, "run the manifests on a kind cluster")
 
-// startOnKind builds the images, creates the cluster and applies the overlay.
-func startOnKind(t *testing.T) *onKind {
+// needKind skips a test that was not asked for, or cannot be.
+func needKind(t *testing.T) {
 	t.Helper()
 	if !*onCluster {
 		t.Skip("SKIPPED, the manifests ran on no cluster: make deploy-test runs this test")
@@ -44,11 +44,24 @@ func startOnKind(t *testing.T) *onKind {
 			t.Skipf("SKIPPED, the manifests ran on no cluster: %s: %v: %s", strings.Join(need, " "), err, bytes.TrimSpace(out))
 		}
 	}
-	build := exec.CommandContext(t.Context(), "make", "-C", "..", "image", "IMAGES=test")
+}
+
+// makeImages builds the images, and the programs of which they are.
+func makeImages(t *testing.T) {
+	t.Helper()
+	build := exec.CommandContext(t.Context(), "make", "-C", "..", "build", "image", "IMAGES=test")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("make image: %v\n%s", err, out)
+		t.Fatalf("make build image: %v\n%s", err, out)
 	}
-	provider, err := cluster.New(cluster.Kind, cluster.Options{Kind: cluster.KindOptions{Name: kindName}})
+}
+
+// kindCluster builds the images and creates a cluster that has them.
+func kindCluster(t *testing.T, name string) *onKind {
+	t.Helper()
+	needKind(t)
+	makeImages(t)
+	provider, err := cluster.New(cluster.Kind, cluster.Options{Kind: cluster.KindOptions{Name: name,
+		Images: []string{"k8s-watch:test", "storagemock:test", "watchbench:test"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,18 +74,19 @@ func startOnKind(t *testing.T) *onKind {
 			t.Error(err)
 		}
 	})
-	load := exec.CommandContext(t.Context(), "sh", "-c", "docker save k8s-watch:test storagemock:test | docker exec -i "+
-		kindName+"-control-plane ctr --namespace=k8s.io images import --all-platforms --digests --snapshotter=overlayfs -")
-	if out, err := load.CombinedOutput(); err != nil {
-		t.Fatalf("load the images: %v\n%s", err, out)
-	}
 	cfg, err := c.RESTConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &onKind{t, c.Kubeconfig, kubernetes.NewForConfigOrDie(cfg)}
+	return &onKind{t, c.Kubeconfig, "kind-" + name, kubernetes.NewForConfigOrDie(cfg)}
+}
+
+// startOnKind applies the overlay to a cluster.
+func startOnKind(t *testing.T) *onKind {
+	t.Helper()
+	k := kindCluster(t, kindName)
 	manifests := bytes.ReplaceAll(kubectl(t, "kustomize", "overlays/demo"), []byte(":dev\n"), []byte(":test\n"))
-	apply := exec.CommandContext(t.Context(), "kubectl", "--kubeconfig", c.Kubeconfig, "apply", "--validate=strict", "-f", "-")
+	apply := exec.CommandContext(t.Context(), "kubectl", "--kubeconfig", k.kubeconfig, "apply", "--validate=strict", "-f", "-")
 	apply.Stdin = bytes.NewReader(manifests)
 	out, err := apply.CombinedOutput()
 	if err != nil || bytes.Contains(out, []byte("Warning")) { // Pod Security warns of a template

@@ -21,6 +21,7 @@ type streams struct {
 // of the tree: what they cost is measured.
 var parties = map[string]func(streams) *cobra.Command{
 	"churn": churnCommand, "readers": readersCommand, "watchproxy": watchproxyCommand, "witness": witnessCommand,
+	"pod": podCommand, "agent": agentCommand,
 }
 
 // runParty returns the exit code. The first signal begins the clean-up, a second one ends the process at once.

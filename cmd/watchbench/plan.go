@@ -22,7 +22,7 @@ func (f *runFlags) plan(cmd *cobra.Command, todo []runner.Scenario) error {
 				return err
 			}
 			r, err := runner.Resume(cmd.Context(), runner.Options{Scenario: s.File, Binaries: bins,
-				Provider: s.File.Base().Cluster.Provider}, f.resume)
+				Provider: s.File.Base().Cluster.Provider, InCluster: f.pods}, f.resume)
 			if err != nil {
 				return err
 			}

@@ -39,6 +39,8 @@ type runFlags struct {
 	quiet          bool
 	live           string
 	page           *livePage // with --live
+	podFlags       podFlags
+	pods           *runner.InCluster // with --in-cluster
 
 	// apart are flags that have a meaning of their own in a command: they do not override the scenario's field.
 	apart []string
@@ -59,7 +61,8 @@ invalid cell that violates a guarantee is kept.`,
 		Example: `  watchbench run smoke
   watchbench run strategies --set matrix.watcher.strategy=keyed,dedup --repeat 3
   watchbench run --resume out/smoke-20260102-150405
-  watchbench run ./mine.yaml --kubeconfig ~/.kube/config --context test`,
+  watchbench run ./mine.yaml --kubeconfig ~/.kube/config --context test
+  watchbench run smoke --cluster kind --in-cluster`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.resume == "" {
 				return needArgs(1, -1, "at least one scenario")(cmd, args)
@@ -84,6 +87,7 @@ invalid cell that violates a guarantee is kept.`,
 	fl.StringVar(&f.live, "live", "",
 		"serve a live page of the run at this address (:0 is any free port of the loopback address)")
 	fl.BoolVar(&f.explain, "explain", false, explainUsage)
+	f.podFlags.flags(cmd)
 	return cmd
 }
 
@@ -148,6 +152,12 @@ func (f *runFlags) run(cmd *cobra.Command, refs []string) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := f.inCluster(cmd.Flags(), todo); err != nil {
+		return err
+	}
+	if f.podFlags.rbac {
+		return f.printRBAC(cmd, todo)
+	}
 	if f.dryRun {
 		return f.plan(cmd, todo)
 	}
@@ -194,7 +204,7 @@ func (f *runFlags) execute(cmd *cobra.Command, file *spec.File, bins party.Binar
 	ctx, on, progress := cmd.Context(), file.Base().Cluster, f.progress(cmd)
 	r, err := f.runner(ctx, runner.Options{
 		Scenario: file, Binaries: bins, Provider: on.Provider, OutDir: f.out, Progress: progress, Command: commandLine(),
-		Observer: f.page.observer(),
+		Observer: f.page.observer(), InCluster: f.pods,
 	})
 	if err != nil {
 		return out, err

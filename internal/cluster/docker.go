@@ -83,6 +83,19 @@ func (d docker) ensureImage(ctx context.Context, image string, say func(string, 
 	return nil
 }
 
+// haveImages refuses images that are not there: they are built here, and pulled from nowhere.
+func (d docker) haveImages(ctx context.Context, images []string) error {
+	if len(images) == 0 {
+		return nil
+	}
+	_, err := d.lines(ctx, append([]string{"image", "inspect", "--format", "{{.Id}}"}, images...)...)
+	if err == nil || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return &badinput.Error{What: "Docker lacks an image", Err: err,
+		Remedy: "build the images with make image, or name where they are with --image-registry"}
+}
+
 // removeNodes deletes all containers of a kind cluster, with their volumes. It looks
 // again after an error, because kind may have been deleting one at the same time.
 func (d docker) removeNodes(ctx context.Context, cluster string) error {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
+	"sigs.k8s.io/kind/pkg/cluster/nodeutils"
 
 	"github.com/watchbench/watchbench/internal/badinput"
 	"github.com/watchbench/watchbench/internal/cluster/controlplane"
@@ -30,6 +31,8 @@ type KindOptions struct {
 	// Image of the nodes. Empty: kindest/node in the version that the embedded
 	// provider pins too, which is the one our clients are made for.
 	Image string
+	// Images of this machine's Docker are loaded into the nodes.
+	Images []string
 	// Temp is where the run's kubeconfig is made. Empty: the system's.
 	Temp string
 	// Cache holds the lock that makes parallel runs take turns; see controlplane.Options.
@@ -126,7 +129,9 @@ func (k *kind) Up(ctx context.Context, progress func(string)) (c *Cluster, err e
 	if err := r.obtain(ctx, say); err != nil {
 		return nil, err
 	}
-	c, err = r.describe(ctx)
+	if c, err = r.describe(ctx); err == nil {
+		err = r.loadImages(ctx, say)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -161,6 +166,9 @@ func (r *kindRun) obtain(ctx context.Context, say func(string, ...any)) error {
 		return badinput.New("use it with --context kind-"+r.opts.Name+", choose another name with --kind-name, or run "+
 			"kind delete cluster --name "+r.opts.Name,
 			"a kind cluster named %q exists already", r.opts.Name)
+	}
+	if err := r.docker.haveImages(ctx, r.opts.Images); err != nil {
+		return err
 	}
 	if err := r.docker.ensureImage(ctx, r.opts.Image, say); err != nil {
 		return err
@@ -229,6 +237,33 @@ func (r *kindRun) describe(ctx context.Context) (*Cluster, error) {
 	}
 	c.PIDs = r.docker.parties(ctx, r.opts.Name)
 	return c, nil
+}
+
+// loadImages copies the images into all nodes.
+func (r *kindRun) loadImages(ctx context.Context, say func(string, ...any)) error {
+	if len(r.opts.Images) == 0 {
+		return nil
+	}
+	say("loading %s", strings.Join(r.opts.Images, ", "))
+	nodes, err := r.provider.ListInternalNodes(r.opts.Name)
+	if err != nil {
+		return fmt.Errorf("list the nodes of kind cluster %s: %w", r.opts.Name, kindError(err))
+	}
+	archive := filepath.Join(r.dir, "images.tar")
+	if _, err := r.docker.lines(ctx, append([]string{"save", "-o", archive}, r.opts.Images...)...); err != nil {
+		return fmt.Errorf("load the images: %w", err)
+	}
+	defer func() { _ = os.Remove(archive) }() // else with its folder
+	for _, node := range nodes {
+		f, err := os.Open(archive)
+		if err == nil {
+			err = errors.Join(kindError(nodeutils.LoadImageArchive(node, f)), f.Close())
+		}
+		if err != nil {
+			return fmt.Errorf("load the images into node %s: %w", node, err)
+		}
+	}
+	return nil
 }
 
 func (r *kindRun) cluster() *Cluster {

@@ -49,6 +49,15 @@ type Interrupted struct{ Err error }
 func (e *Interrupted) Error() string { return "interrupted: " + e.Err.Error() }
 func (e *Interrupted) Unwrap() error { return e.Err }
 
+// Exit is the error of a command whose exit code is that of something else. Without Err nothing is written.
+type Exit struct {
+	Code int
+	Err  error
+}
+
+func (e *Exit) Error() string { return fmt.Sprintf("exit code %d: %v", e.Code, e.Err) }
+func (e *Exit) Unwrap() error { return e.Err }
+
 // Run executes cmd and returns its exit code. An error is written as one line to the command's standard error.
 func Run(ctx context.Context, cmd *cobra.Command, args []string) int {
 	cmd.SetArgs(args)
@@ -56,7 +65,16 @@ func Run(ctx context.Context, cmd *cobra.Command, args []string) int {
 	if err == nil {
 		return ExitOK
 	}
+	exit, _ := errors.AsType[*Exit](err)
+	if exit != nil && exit.Err == nil {
+		return exit.Code
+	} else if exit != nil {
+		err = exit.Err
+	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", cmd.Name(), strings.ReplaceAll(err.Error(), "\n", "; "))
+	if exit != nil {
+		return exit.Code
+	}
 	if _, ok := errors.AsType[*Interrupted](err); ok {
 		return ExitInterrupted
 	}

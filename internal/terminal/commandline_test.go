@@ -22,6 +22,8 @@ func TestRun(t *testing.T) {
 	}{
 		{"good", []string{"--name", "a"}, nil, ExitOK, ""},
 		{"failure in lines", []string{"--name", "a"}, errors.Join(errors.New("one"), errors.New("two")), ExitError, "cmd: one; two\n"},
+		{"exit code of another", []string{"--name", "a"}, &Exit{Code: 7}, 7, ""},
+		{"and why", []string{"--name", "a"}, &Exit{Code: 70, Err: errors.New("evicted")}, 70, "cmd: evicted\n"},
 		{"bad file", []string{"--name", "a"}, badinput.Wrap(errors.New("not a plan")), ExitUsage, "cmd: not a plan\n"},
 		{"interrupted bad file", []string{"--name", "a"}, &Interrupted{badinput.New("", "%d", 7)}, ExitInterrupted, "cmd: interrupted: 7\n"},
 		{"unknown flag", []string{"--nome", "a"}, nil, ExitUsage, "cmd: unknown flag: --nome (did you mean --name?); see --help\n"},

@@ -46,6 +46,7 @@ func (t *table) about() Section {
 		{"kube-apiserver flags", strings.Join(e.Flags, " ")}, {"etcd flags", strings.Join(e.EtcdFlags, " ")},
 		{"Modules", pairs(e.Modules)},
 	}...)
+	facts = append(facts, podFacts(e.Pods)...)
 	s := Section{ID: "environment", Title: "Run and environment", Place: Aside, Table: Table{Heads: Heads("", "")}}
 	for _, f := range facts {
 		if strings.TrimSpace(f[1]) != "" {
@@ -53,6 +54,23 @@ func (t *table) about() Section {
 		}
 	}
 	return s
+}
+
+// podFacts say what the parties of a run in a cluster ran on.
+func podFacts(p *result.Pods) [][2]string {
+	if p == nil {
+		return nil
+	}
+	var nodes []string
+	for _, n := range p.Nodes {
+		nodes = append(nodes, fmt.Sprintf("%s (%s, %d MiB, kubelet %s, kernel %s)", n.Name, plural(n.CPUs, "CPU"), n.MemoryMiB,
+			n.Kubelet, orUnknown(n.Kernel)))
+	}
+	limits := pairs(p.Limits)
+	if limits == "" {
+		limits = "none"
+	}
+	return [][2]string{{"Nodes of Pods", strings.Join(nodes, ", ")}, {"Images", pairs(p.Images)}, {"Limits of Pods", limits}}
 }
 
 func machine(e *result.Environment) string {
@@ -114,7 +132,10 @@ func (t *table) method() Section {
 	s.Notes = []string{fmt.Sprintf("n: valid repetitions. A figure is their median, ± its %g %% interval where there are "+
 		"%d; percentiles are of all operations together, lost and reordered are totals. What is called faster or fresher is "+
 		"so all but certainly (p ≤ %g %%).", 100*stats.Level, stats.Least, 100*stats.Alpha),
-		"One machine carries all parts: compare points of one run, and read ratios before figures."}
+		carries(t.res.Environment.Pods)}
+	if why := t.distinct(func(c *result.Cell) string { return c.FreshnessUnknown }); why != "" {
+		s.Notes = append(s.Notes, "Freshness is unknown in some cells: "+why+".")
+	}
 	for _, model := range []struct{ name, says string }{
 		{result.ModelOpen, "Open loop: latency and freshness count from the intended time of a write, so a generator that " +
 			"falls behind cannot hide waiting."},
@@ -152,6 +173,15 @@ func generators(cells []result.Cell) (notes []string) {
 		notes = append(notes, fmt.Sprintf("%d generators: %s operations.", n, each))
 	}
 	return notes
+}
+
+// carries says what carried the parties.
+func carries(p *result.Pods) string {
+	if p == nil {
+		return "One machine carries all parts: compare points of one run, and read ratios before figures."
+	}
+	return fmt.Sprintf("In a cluster: watcher, storage and generator were Pods on %s, the runner was outside. Compare "+
+		"points of one run, and read ratios before figures.", plural(len(p.Nodes), "node"))
 }
 
 // unseen says what a run on a simulated API server does not show; "replay" is the provider's name in former versions.

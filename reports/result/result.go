@@ -78,6 +78,27 @@ type Environment struct {
 	LoadBefore []float64         `json:"loadBefore,omitempty"` // load average 1, 5, 15 min
 	LoadAfter  []float64         `json:"loadAfter,omitempty"`
 	StealPct   float64           `json:"stealPercent"` // of CPU time during the run
+	// Pods says where the parties ran, if in a cluster: then CPUs, memory and load average are of the runner's machine.
+	Pods *Pods `json:"pods,omitempty"`
+}
+
+// Pods says how the parties of a run in a cluster were started, and on what.
+type Pods struct {
+	Namespace string            `json:"namespace"`
+	Registry  string            `json:"registry,omitempty"` // of the images; empty: they were loaded into kind
+	Tag       string            `json:"tag"`                // of the images
+	Limits    map[string]string `json:"limits,omitempty"`   // of each Pod, by resource
+	Nodes     []Node            `json:"nodes,omitempty"`    // that Pods ran on
+	Images    map[string]string `json:"images,omitempty"`   // by name, with their digests
+}
+
+// Node is a node of a cluster.
+type Node struct {
+	Name      string `json:"name"`
+	CPUs      int    `json:"cpus"`
+	MemoryMiB int64  `json:"memoryMiB"`
+	Kubelet   string `json:"kubelet"` // version
+	Kernel    string `json:"kernel,omitempty"`
 }
 
 // Cell is one scenario at one point of its matrix, one repetition.
@@ -112,6 +133,8 @@ type Cell struct {
 	Pace *Pace `json:"pace,omitempty"`
 	// Readers is about the readers during the load.
 	Readers *Readers `json:"readers,omitempty"`
+	// FreshnessUnknown says why there is no freshness where the clocks of nodes differ too much; the bystander's included.
+	FreshnessUnknown string `json:"freshnessUnknown,omitempty"`
 }
 
 // Pace is how the writes of an open load fared over the second half of it.

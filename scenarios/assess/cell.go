@@ -28,6 +28,9 @@ type Options struct {
 
 // Cell computes a cell's entry of results.json from its folder.
 func Cell(ctx context.Context, dir string, o Options) (result.Cell, error) {
+	if c, err := history.LoadCell(dir); err == nil && c.Lost != "" {
+		return lostCell(c), nil
+	}
 	c, err := load(dir, o)
 	if err != nil {
 		return result.Cell{}, unusable(err)

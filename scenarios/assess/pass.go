@@ -37,7 +37,7 @@ func (c *recorded) judge(ctx context.Context) (cell result.Cell, err error) {
 		return cell, err
 	}
 	cell.Checks = v.Checks
-	if figures.ClockReason() != "" {
+	if figures.ClockReason() != "" || cell.FreshnessUnknown != "" {
 		excuse(cell.Checks)
 	}
 	if !cell.Cut {
@@ -59,10 +59,18 @@ var timed = []string{"G3", "G4", "G5", "G8", "G9", "G10", "G12"}
 func excuse(checks map[string]result.Check) {
 	for _, g := range timed {
 		if c := checks[g]; c.Verdict == result.Fail {
-			note := "the clock contradicts itself; by it the verdict would be: " + c.Counterexample
+			note := "the clocks contradict each other; by them the verdict would be: " + c.Counterexample
 			checks[g] = result.Check{Verdict: result.NotJudged, Note: note}
 		}
 	}
+}
+
+// lostCell has no figures: the cluster ended a Pod before there was a record.
+func lostCell(c *history.Cell) result.Cell {
+	cell := refusedCell(c)
+	cell.Valid, cell.InvalidReasons, cell.Resumed = false, []string{c.Lost}, c.Resumed
+	cell.Checks = map[string]result.Check{}
+	return cell
 }
 
 // refusedCell has no figures: the watcher sent nothing.

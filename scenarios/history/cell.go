@@ -47,6 +47,10 @@ type Cell struct {
 	LedgerBytes int64 `json:"ledgerBytes,omitempty"`
 	// Refusal is how a watcher ended that must not talk to storage; nil in other cells.
 	Refusal *Refusal `json:"refusal,omitempty"`
+	// Pods are the parties' where the run was in a cluster.
+	Pods []Pod `json:"pods,omitempty"`
+	// Lost says which Pod the cluster ended, and how: nothing else of the cell is recorded.
+	Lost string `json:"lost,omitempty"`
 }
 
 // WatcherRun is the watcher as it was started. After a restart, Started and Ready are those of the process that was

@@ -16,6 +16,9 @@ const ClockSlack = int64(5 * time.Millisecond)
 // Clock looks for effects before their causes in a record: then the clock was set meanwhile, or the record was altered.
 // It sees the record as an Observer, and then each Change.
 type Clock struct {
+	// Apart is by how much the clocks of generator and storage may differ, in nanoseconds, on different nodes.
+	Apart int64
+
 	found int64
 	first string
 	// begun has, by kind, the acknowledged write dispatched last. A kind's versions increase, so a write with a higher
@@ -42,7 +45,11 @@ func (c *Clock) Reason() string {
 
 // before counts an effect that precedes its cause; text names them.
 func (c *Clock) before(effect, cause int64, text func() string) {
-	if cause == 0 || effect == 0 || effect >= cause-ClockSlack {
+	c.beyond(ClockSlack, effect, cause, text)
+}
+
+func (c *Clock) beyond(slack, effect, cause int64, text func() string) {
+	if cause == 0 || effect == 0 || effect >= cause-slack {
 		return
 	}
 	if c.found++; c.found == 1 {
@@ -95,7 +102,7 @@ func (c *Clock) Change(x *Change) {
 	if x.Deletion || x.Unversioned {
 		return
 	}
-	c.before(x.Arrived, x.Started, func() string {
+	c.beyond(ClockSlack+c.Apart, x.Arrived, x.Started, func() string {
 		return fmt.Sprintf("storage received operation %d of a %s before it was dispatched,", x.Operation, x.Kind)
 	})
 }

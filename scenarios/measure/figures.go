@@ -40,7 +40,8 @@ var _ history.Observer = (*Figures)(nil)
 // no metrics of ours.
 func New(cell *history.Cell, before, after history.Scrape, samples []history.Sample) *Figures {
 	return &Figures{cell: cell, watcher: cell.Scenario.Largest(), before: before, after: after, samples: samples,
-		load: newLoad(), told: map[string]int64{}, pods: served{took: NewHistogram()}}
+		load: newLoad(), clock: history.Clock{Apart: cell.Apart()}, told: map[string]int64{},
+		pods: served{took: NewHistogram()}}
 }
 
 // Operation takes a record of the op log.
@@ -110,6 +111,9 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 	if c.Bystander.Freshness, err = ch.bystander.Quantiles(Seconds); err != nil {
 		return c, err
 	}
+	if c.FreshnessUnknown = f.cell.ClocksApart(); c.FreshnessUnknown != "" {
+		c.Freshness, c.Bystander.Freshness = nil, nil
+	}
 	f.drainFigures(&c, &ch)
 	c.Handler.GapSeconds = ch.own()
 
@@ -133,7 +137,14 @@ func (f *Figures) Cell(changes iter.Seq[history.Change]) (result.Cell, error) {
 		cell: &c, chanceMs: g.chanceMs(&c), machineBusy: f.cell.MachineBusy, cpus: f.cell.CPUs,
 		cpuCores: f.busyCores(), lagLimitMs: millis(s.Limits.Lag),
 	})
+	var disturbed []string // first: of what else is wrong it may be the cause
+	for i := range f.cell.Pods {
+		if why := f.cell.Pods[i].Disturbed(); why != "" {
+			disturbed = append(disturbed, why)
+		}
+	}
 	c.InvalidReasons, c.LateReasons = invalid(&c, g)
+	c.InvalidReasons = append(disturbed, c.InvalidReasons...)
 	if why := f.clock.Reason(); why != "" {
 		c.InvalidReasons = append(c.InvalidReasons, why)
 	}

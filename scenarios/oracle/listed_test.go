@@ -26,6 +26,7 @@ var notCompared = []struct {
 	{`watcher\.(lists|watches)`, nil, "copied from the cell's record, where the API server is simulated"},
 	{`robustness\..*`, nil, "the same as the matrix's entry"},
 	{`resumed`, nil, "copied from the cell's record"},
+	{`freshnessUnknown`, nil, "a sentence; cells in a cluster are not among the records"},
 	{`profiles\..*`, nil, "names of files"},
 	{`checks\.(G10|G11|G14)\..*`, faulty, "a request of unknown outcome, or one that was applied twice, may be on either side; the rules for those need the watcher's fence"},
 	{`checks\.G10\..*`, restarted, "which requests a watcher that was killed has left behind is a matter of the fence, too"},

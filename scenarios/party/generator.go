@@ -14,6 +14,7 @@ import (
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/pod"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -53,7 +54,7 @@ type Generator struct {
 }
 
 // startLead is how long before their common start several generators are told of it.
-const startLead = 200 * time.Millisecond
+const startLead = time.Second
 
 // GeneratorSetup configures the generator of a cell.
 type GeneratorSetup struct {
@@ -67,6 +68,7 @@ type GeneratorSetup struct {
 	// Simulate has the generator be the apiserver, too, and play the plan at Speed.
 	Simulate bool
 	Speed    units.Speed
+	Pods     *Pods
 }
 
 // SimulatedKubeconfig is the kubeconfig of a cell's simulated apiserver. It is there once the generator prepares.
@@ -125,6 +127,14 @@ func (s *GeneratorSetup) start(shard plan.Shard, ops string) (*Process, error) {
 	}
 	if shard.Index > 1 {
 		c.name += "-" + strconv.Itoa(shard.Index)
+	}
+	if s.Pods != nil {
+		var err error
+		c, err = s.Pods.place(c, programBench, pod.Spec{ServiceAccount: pod.AccountLoad, Job: s.Pods.Run + "-churn",
+			Index: shard.Index - 1, Of: shard.Of, Files: []string{s.plan(), s.Kubeconfig}, Results: []string{ops}})
+		if err != nil {
+			return nil, err
+		}
 	}
 	return start(c)
 }

@@ -19,7 +19,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/pod"
 )
 
 // Process is one child: its output goes to a log file, and it is reaped when it ends.
@@ -29,6 +31,8 @@ type Process struct {
 	cmd   *exec.Cmd
 	Log   string // path of its log
 	stdin io.WriteCloser
+	agent *agent            // of its Pod, for which a process here stands in; nil on this machine
+	stat  *procstat.Process // on this machine; nil if it cannot be read
 
 	done chan struct{} // closed after the child ended and was awaited
 
@@ -38,6 +42,8 @@ type Process struct {
 	state *os.ProcessState
 	said  map[string]map[string]json.RawMessage // by phase, the fields of all its lines, the later ones over the earlier
 	last  string                                // phase
+	used  time.Duration                         // CPU time of a Pod's process at the last reading
+	began time.Time
 }
 
 // child describes a process to start.
@@ -50,7 +56,8 @@ type child struct {
 	logs  string // directory of the log file
 	stdin bool   // keep a pipe to it
 	// says: its standard output is a protocol, lines of JSON with a phase; else it goes to the log as well.
-	says bool
+	says  bool
+	agent int // local port of its Pod's agent; 0: no Pod
 }
 
 // maxLine bounds one line of a child's protocol.
@@ -74,7 +81,7 @@ func start(c child) (*Process, error) {
 	cmd.Stdout = logFile
 	detach(cmd)
 	p := &Process{Name: c.name, title: cmp.Or(c.title, c.name), cmd: cmd, Log: logPath, done: make(chan struct{}),
-		said: map[string]map[string]json.RawMessage{}}
+		said: map[string]map[string]json.RawMessage{}, agent: newAgent(c.agent), began: time.Now()}
 	if c.stdin {
 		if p.stdin, err = cmd.StdinPipe(); err != nil {
 			return nil, fmt.Errorf("open a pipe to %s: %w", c.name, err)
@@ -90,7 +97,8 @@ func start(c child) (*Process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.title, err)
 	}
-	go p.wait(out) // ends with the child; Stop and Kill wait for it
+	p.stat, _ = procstat.Open(p.PID()) // unknown elsewhere than on Linux
+	go p.wait(out)                     // ends with the child; Stop and Kill wait for it
 	return p, nil
 }
 
@@ -122,7 +130,17 @@ func (p *Process) take(line []byte) {
 	fields := p.said[of.Phase]
 	if json.Unmarshal(line, &fields) == nil {
 		p.said[of.Phase], p.last = fields, of.Phase
+		if p.agent != nil && of.Phase == pod.PhasePod {
+			p.began = time.Now()
+		}
 	}
+}
+
+// Began is when the process started; of a Pod, when that was there.
+func (p *Process) Began() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.began
 }
 
 // hasSaid reports whether the process has said a phase, and fills into, unless it is nil, with what it said.
@@ -141,7 +159,10 @@ func begin(ctx context.Context, c child, phase string, limit time.Duration, said
 	if err != nil {
 		return nil, err
 	}
-	if err := p.reach(ctx, phase, limit, said); err != nil {
+	if err = p.settled(ctx); err == nil {
+		err = p.reach(ctx, phase, limit, said)
+	}
+	if err != nil {
 		p.Kill()
 		return nil, err
 	}
@@ -198,10 +219,13 @@ func (p *Process) Exit() (history.Exit, error) {
 var panicLine = regexp.MustCompile(
 	`(?m)^(?:panic|fatal error): .{0,200}|^.{0,200}(?:Observed a panic|http: panic serving).{0,200}`)
 
-// CPU is the child's CPU time from start to end, known once it has ended.
+// CPU is the child's CPU time from start to end, known once it has ended; of a Pod until the last reading.
 func (p *Process) CPU() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.agent != nil {
+		return p.used
+	}
 	if p.state == nil {
 		return 0
 	}
@@ -233,6 +257,9 @@ func (p *Process) Stop(grace time.Duration) {
 		_ = p.stdin.Close()
 	}
 	p.Signal(syscall.SIGTERM)
+	if p.agent != nil {
+		grace += podGrace
+	}
 	if !p.awaitEnd(grace) {
 		p.Kill()
 	}
@@ -253,6 +280,9 @@ func (p *Process) awaitEnd(limit time.Duration) bool {
 func (p *Process) Kill() {
 	if !p.Ended() {
 		p.killed.Store(true)
+		if p.agent != nil && p.agent.end() == nil && p.awaitEnd(killGrace) {
+			return
+		}
 	}
 	killGroup(p.cmd)
 	<-p.done

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/watchbench/watchbench/internal/jsonscan"
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/pod"
 	"github.com/watchbench/watchbench/scenarios/spec"
 	"github.com/watchbench/watchbench/storagemock/ledger"
 )
@@ -36,10 +38,12 @@ type StorageSetup struct {
 	Bin, Logs, Cell string // program, folder of logs, folder of the cell
 	Spec            spec.Storage
 	Seed            uint64
-	TLS             *TLS   // nil: plain HTTP
+	TLS             *TLS // nil: plain HTTP
+	Pods            *Pods
 	Name            string // of the process and its log; empty is storagemock
 
 	listen, admin string
+	ports         []int // of a Pod: admin, and those of the instances
 }
 
 // TLS is how storage is served over TLS.
@@ -51,6 +55,13 @@ type TLS struct {
 // StartStorage returns once the mock listens.
 func StartStorage(ctx context.Context, s StorageSetup) (*Storage, error) {
 	s.listen, s.admin = "127.0.0.1:0", "127.0.0.1:0"
+	if s.Pods != nil { // under the same numbers there and here
+		var err error
+		if s.ports, err = freePorts(s.Spec.Instances + 1); err != nil {
+			return nil, err
+		}
+		s.admin, s.listen = fmt.Sprintf("127.0.0.1:%d", s.ports[0]), fmt.Sprintf("0.0.0.0:%d", s.ports[1])
+	}
 	m := &Storage{setup: s, life: 1}
 	said, err := m.start(ctx)
 	if err != nil {
@@ -60,7 +71,11 @@ func StartStorage(ctx context.Context, s StorageSetup) (*Storage, error) {
 	if s.TLS != nil {
 		scheme = "https://"
 	}
-	for _, a := range said.Listen {
+	at, placed := m.Placed()
+	for i, a := range said.Listen {
+		if placed {
+			a = net.JoinHostPort(at.IP, strconv.Itoa(s.ports[1+i]))
+		}
 		m.Endpoints = append(m.Endpoints, scheme+a)
 	}
 	m.setup.listen, m.setup.admin = said.Listen[0], said.Admin
@@ -90,7 +105,14 @@ func (m *Storage) start(ctx context.Context) (said announcement, err error) {
 		argv = append(argv, "--load-snapshot", m.file(m.life-1, documents))
 		name += "-" + strconv.Itoa(m.life)
 	}
-	p, err := begin(ctx, child{name: name, argv: argv, logs: s.Logs}, "", startLimit, &said)
+	c := child{name: name, argv: argv, logs: s.Logs}
+	if s.Pods != nil {
+		c.argv = append(c.argv, "--allow-remote")
+		if c, err = s.Pods.place(c, programStorage, pod.Spec{Ports: s.ports}); err != nil {
+			return said, err
+		}
+	}
+	p, err := begin(ctx, c, "", startLimit, &said)
 	if err == nil {
 		m.Process = p // after a failure it stays the one that has ended
 	}
@@ -145,8 +167,9 @@ func (m *Storage) Scrape(ctx context.Context) (history.Scrape, error) {
 }
 
 // Metrics reads the mock's metrics, as text and parsed.
-func (m *Storage) Metrics(ctx context.Context) ([]byte, history.Scrape, error) {
-	return scrape(ctx, m.http, m.base+"/metrics")
+func (m *Storage) Metrics(ctx context.Context) (text []byte, s history.Scrape, err error) {
+	err = m.retrying(ctx, func() error { text, s, err = scrape(ctx, m.http, m.base+"/metrics"); return err })
+	return text, s, err
 }
 
 // SetFaults puts faults in force.
@@ -188,7 +211,7 @@ func (m *Storage) tamper(ctx context.Context, method string, q url.Values, body 
 
 // SaveState writes every row as the mock exports it.
 func (m *Storage) SaveState(ctx context.Context, path string) error {
-	return save(ctx, m.http, m.base+"/state", path)
+	return m.retrying(ctx, func() error { return save(ctx, m.http, m.base+"/state", path) })
 }
 
 // SaveLedger writes the ledger as the mock exports it, compressed; that of several lives in one sequence.
@@ -238,7 +261,7 @@ func (m *Storage) allLives(failed *error) func(yield func(ledger.Entry) bool) {
 }
 
 func (m *Storage) fetchLedger(ctx context.Context, path string) error {
-	return save(ctx, m.http, m.base+"/ledger", path, "Accept-Encoding", "zstd")
+	return m.retrying(ctx, func() error { return save(ctx, m.http, m.base+"/ledger", path, "Accept-Encoding", "zstd") })
 }
 
 // row is one live record as the mock exports it.
@@ -272,15 +295,18 @@ func (m *Storage) State(ctx context.Context, rules check.Rules) ([]history.State
 }
 
 // StateIn is State of one namespace; of all with an empty one.
-func (m *Storage) StateIn(ctx context.Context, namespace string, rules check.Rules) ([]history.StateRecord, error) {
-	var out []history.StateRecord
-	err := m.each(ctx, "namespace="+url.QueryEscape(namespace), func(r check.Raw) error {
-		rec, err := check.Digest(r, rules)
-		if err != nil {
-			return fmt.Errorf("digest %s/%s/%s of storage: %w", r.Kind, r.Namespace, r.Name, err)
-		}
-		out = append(out, rec)
-		return nil
+func (m *Storage) StateIn(ctx context.Context, namespace string, rules check.Rules) (out []history.StateRecord,
+	err error) {
+	err = m.retrying(ctx, func() error {
+		out = nil
+		return m.each(ctx, "namespace="+url.QueryEscape(namespace), func(r check.Raw) error {
+			rec, err := check.Digest(r, rules)
+			if err != nil {
+				return fmt.Errorf("digest %s/%s/%s of storage: %w", r.Kind, r.Namespace, r.Name, err)
+			}
+			out = append(out, rec)
+			return nil
+		})
 	})
 	return out, err
 }

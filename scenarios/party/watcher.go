@@ -3,8 +3,6 @@ package party
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -16,6 +14,7 @@ import (
 	"github.com/watchbench/watchbench/scenarios/check"
 	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/measure"
+	"github.com/watchbench/watchbench/scenarios/pod"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -58,7 +57,8 @@ type WatcherSetup struct {
 	Selectors   map[string]string // label selectors by kind
 	Patience    time.Duration     // for its first lists, beyond SyncLimit
 	Serving     *Serving          // nil: its resource watcher is off
-	Asked       *atomic.Int64     // counts every request to its metrics and health; nil counts nothing
+	Pods        *Pods
+	Asked       *atomic.Int64 // counts every request to its metrics and health; nil counts nothing
 }
 
 // asking counts requests on their way.
@@ -79,26 +79,6 @@ func (s *WatcherSetup) client() *http.Client {
 		c.Transport = asking{c.Transport.(*http.Transport), s.Asked}
 	}
 	return c
-}
-
-// freePorts asks the kernel for ports; another process may take them first, so the start is tried again.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	var open []net.Listener
-	defer func() {
-		for _, l := range open {
-			_ = l.Close()
-		}
-	}()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		open = append(open, l)
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
 }
 
 // portTries bounds the restarts after a port was taken in between.
@@ -125,6 +105,10 @@ func (s WatcherSetup) startOnce(ctx context.Context) (*Watcher, error) {
 	limit := startLimit
 	if !w.Own {
 		limit = metricsWait
+	}
+	if err := w.settled(ctx); err != nil {
+		w.Kill()
+		return nil, err
 	}
 	err = w.Await(ctx, "the watcher's metrics endpoint", 10*time.Millisecond, limit, func(ctx context.Context) bool {
 		_, err := w.Scrape(ctx)
@@ -167,7 +151,16 @@ func SpawnWatcher(s WatcherSetup) (*Watcher, error) {
 		}
 		dir, title = "", s.Spec.Label() // its relative paths are the user's
 	}
-	p, err := start(child{name: s.Name, title: title, argv: argv, logs: s.Logs, dir: dir})
+	c := child{name: s.Name, title: title, argv: argv, logs: s.Logs, dir: dir}
+	if s.Pods != nil {
+		argv[0] = "/" + programWatcher // as in its image
+		c, err = s.Pods.place(c, programWatcher, pod.Spec{ServiceAccount: pod.AccountWatcher, Ports: ports[:2],
+			Files: []string{config, filepath.Join(s.Cell, s.file("filter")), s.Kubeconfig}})
+		if err != nil {
+			return nil, err
+		}
+	}
+	p, err := start(c)
 	if err != nil {
 		return nil, err
 	}

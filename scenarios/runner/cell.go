@@ -48,7 +48,7 @@ type cell struct {
 
 func (r *Runner) newCell(j job) *cell {
 	c := &cell{site: &site{
-		r: r, dir: history.CellDir(r.dir, j.id), logs: r.cellLogs(j.id), s: &j.cell.Scenario,
+		r: r, dir: history.CellDir(r.dir, j.id), logs: r.cellLogs(j.id), s: &j.cell.Scenario, pods: r.podsOf(j.id),
 		faults: faults.New(r.opts.Failpoints...),
 		record: history.Cell{
 			Schema: history.CellSchema, ID: j.id, Repetition: j.rep, Resumed: len(r.results.Run.Resumed),
@@ -109,12 +109,12 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 			c.phase(p.name)
 		}
 		if err := p.do(ctx); err != nil {
-			return out, fmt.Errorf("%s: %w", p.name, err)
+			return c.lost(ctx, fmt.Errorf("%s: %w", p.name, err))
 		}
 	}
 	// The op log is complete once the generator has ended, and so is the record.
-	if err := errors.Join(c.tearDown(ctx), c.merge()); err != nil {
-		return out, err
+	if err := errors.Join(c.tearDown(ctx), c.merge()); err != nil || c.lostPod() != "" {
+		return c.lost(ctx, err)
 	}
 	if c.watcher != nil && c.watcher.Ended() && !c.record.Cut {
 		code := c.watcher.ExitCode()
@@ -146,12 +146,18 @@ func (c *cell) phase(name string) { c.r.progress.phase(name) }
 // startSampling samples in the background until the returned function is called,
 // which waits for the end of it and may be called again.
 func (c *cell) startSampling(ctx context.Context) func() {
-	pids := clusterPIDs(c.r.cluster.PIDs)
-	pids[history.PartyRunner] = os.Getpid()
-	for name, p := range c.processes() {
-		pids[name] = p.PID()
+	parties := map[string]reading{history.PartyRunner: local(os.Getpid())}
+	for name, pid := range clusterPIDs(c.r.cluster.PIDs) {
+		parties[name] = local(pid)
 	}
-	c.sampler = newSampler(pids, func() []metered { return *c.live.Load() }, c.storage)
+	for name, p := range c.processes() {
+		parties[name] = p.Use
+	}
+	c.sampler = newSampler(parties, func() []metered { return *c.live.Load() }, c.storage)
+	c.sampler.now = c.now
+	if c.pods != nil {
+		c.sampler.period, c.sampler.away = podPeriod, true
+	}
 	if c.s.Watcher.Divided() {
 		c.sampler.metrics = c.metrics
 	}

@@ -26,9 +26,14 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 	if c.length, err = c.loadLength(); err != nil {
 		return err
 	}
+	if c.pods != nil {
+		if err := c.pods.WriteKubeconfig(); err != nil {
+			return err
+		}
+	}
 	setup := party.GeneratorSetup{
 		Bins: c.r.opts.Binaries, Driver: c.s.Load.Driver, Logs: c.logs, Cell: c.dir,
-		Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Shards: c.s.Load.Shards, Kubeconfig: c.apiserver(),
+		Plan: c.s.Load.Plan(c.Run(), c.record.Seed), Shards: c.s.Load.Shards, Kubeconfig: c.within(), Pods: c.pods,
 	}
 	if c.s.Simulated() { // it is the apiserver, too
 		setup.Simulate, setup.Speed, setup.Trace = true, c.s.Speed(), c.s.Cluster.Replay.Trace
@@ -51,8 +56,9 @@ func (c *cell) prepare(ctx context.Context) (err error) {
 		return c.generator.Reached(ctx, party.PhaseReady, c.patience(party.PrepareLimit), nil)
 	}
 	// With objects to begin with, the watcher's first lists are to have them all; so they are with a watcher that cannot
-	// say when its lists are complete: what was written before it had them would count as lost.
-	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" || c.s.Traced() || c.s.Watcher.Command != "" {
+	// say when its lists are complete: what was written before it had them would count as lost. So they are in a cluster,
+	// where it may start while the first objects are written, and merge states that wait for its record of kinds.
+	if c.s.Load.Prefill > 0 || c.s.Load.Profile != "" || c.s.Traced() || c.s.Watcher.Command != "" || c.pods != nil {
 		if err := generatorReady(); err != nil {
 			return err
 		}
@@ -89,7 +95,7 @@ func (c *cell) beginWatchers(ctx context.Context) error {
 	if err := c.Begin(ctx, 0); err != nil {
 		return err
 	}
-	c.firstSync()
+	c.firstSync(ctx)
 	if err := c.stored(ctx); err != nil {
 		return err
 	}
@@ -111,7 +117,7 @@ func (c *cell) beginDivided(ctx context.Context) error {
 		return err
 	}
 	c.Mark(history.Mark{What: history.MarkReady})
-	c.firstSync()
+	c.firstSync(ctx)
 	return nil
 }
 
@@ -128,8 +134,8 @@ func (c *cell) stored(ctx context.Context) error {
 			return err
 		}
 		if !busy && changes == all && changes >= float64(c.s.Load.Prefill) {
-			c.record.Watcher.Stored = time.Now().UnixNano()
-			c.record.Watcher.StoredCPU = c.cpuSoFar()
+			c.record.Watcher.Stored = c.now().UnixNano()
+			c.record.Watcher.StoredCPU = c.cpuSoFar(ctx)
 			return nil
 		}
 		all = changes
@@ -194,7 +200,11 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 	}
 	c.storage, err = party.StartStorage(ctx, party.StorageSetup{
 		Bin: c.r.opts.Binaries.Storage, Logs: c.logs, Cell: c.dir, Spec: c.s.Storage, Seed: c.record.Seed, TLS: c.setup.TLS,
+		Pods: c.pods,
 	})
+	if err == nil {
+		err = c.readClock(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -239,29 +249,25 @@ func (c *cell) prepareSides(ctx context.Context) (err error) {
 }
 
 // firstSync notes what the watcher has used up to its first complete lists.
-func (c *cell) firstSync() {
+func (c *cell) firstSync(ctx context.Context) {
 	if !c.watcher.Own {
 		return
 	}
-	if cpu := c.cpuSoFar(); cpu != nil {
+	if cpu := c.cpuSoFar(ctx); cpu != nil {
 		w := &c.record.Watcher
 		w.FirstSync, w.FirstSyncCPU = new(float64(w.Ready-w.Started)/1e9), cpu
 	}
 }
 
 // cpuSoFar is the CPU time of the watchers that work, in seconds, nil if it cannot be read.
-func (c *cell) cpuSoFar() *float64 {
+func (c *cell) cpuSoFar(ctx context.Context) *float64 {
 	sum := 0.0
 	for _, w := range *c.live.Load() {
-		p, err := procstat.Open(w.PID())
-		if err != nil {
+		u, ok := w.Use(ctx)
+		if !ok {
 			return nil
 		}
-		u, err := p.Usage()
-		if err != nil {
-			return nil
-		}
-		sum += u.CPU.Seconds()
+		sum += u.CPUSeconds
 	}
 	return &sum
 }
@@ -284,16 +290,19 @@ func (c *cell) startReplicas(ctx context.Context) error {
 
 // load sends the load and follows it.
 func (c *cell) load(ctx context.Context) error {
-	idle, asked := c.cpuSoFar(), c.asked.Load()
+	idle, asked := c.cpuSoFar(ctx), c.asked.Load()
 	if err := c.readMetrics(ctx, &c.before); err != nil {
 		return err
 	}
-	if now := c.cpuSoFar(); idle != nil && now != nil {
+	if now := c.cpuSoFar(ctx); idle != nil && now != nil {
 		c.record.Watcher.AskCPU = new((*now - *idle) / float64(max(1, c.asked.Load()-asked)))
 	}
 	c.sampler.sample(ctx)
+	if err := c.readPods(ctx, func(p *history.Pod) *history.PodState { return &p.Begun }); err != nil {
+		return err
+	}
 	c.cpuBefore, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux
-	c.record.LoadStarted = time.Now().UnixNano()
+	c.record.LoadStarted = c.now().UnixNano()
 	c.record.FaultsSet = c.record.LoadStarted
 	if err := c.setFaults(ctx); err != nil {
 		return err
@@ -312,7 +321,7 @@ func (c *cell) load(ctx context.Context) error {
 	}
 	c.record.Planned, c.record.Generators = c.planned(), c.generator.Runs()
 	if c.record.LoadFinished = c.generator.Said(party.PhaseLoaded).Finished; c.record.LoadFinished == 0 {
-		c.record.LoadFinished = time.Now().UnixNano()
+		c.record.LoadFinished = c.now().UnixNano()
 	}
 	err := c.heal(ctx)
 	c.sampler.sample(ctx)
@@ -396,23 +405,26 @@ func (c *cell) drain(ctx context.Context) error {
 	}
 	d := drainWait{watcher: c.watcher, metrics: c.metrics, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(),
 		idle: c.sampler.sample}
-	deadline := time.Unix(0, c.record.LoadFinished).Add(c.s.DrainTimeout.Std())
+	deadline := time.Now().Add(c.s.DrainTimeout.Std() - c.now().Sub(time.Unix(0, c.record.LoadFinished)))
 	if c.drained, err = d.wait(ctx, deadline); err != nil {
 		return err
 	}
-	c.record.DrainEnd, c.record.Cut = c.drained.at, c.drained.cut
+	c.record.DrainEnd, c.record.Cut = c.drained.at+c.skew.Load(), c.drained.cut
 	c.sampler.sample(ctx)
-	if cpu, err := procstat.ReadCPUTime(); err == nil {
+	if cpu, err := procstat.ReadCPUTime(); err == nil && c.pods == nil {
 		if d := cpu.Since(c.cpuBefore); d.Total > 0 {
 			busy := d.Busy / d.Total
 			c.record.MachineBusy = &busy
 		}
 	}
-	c.record.ScrapeStarted = time.Now().UnixNano()
+	if err := c.readPods(ctx, func(p *history.Pod) *history.PodState { return &p.Ended }); err != nil {
+		return err
+	}
+	c.record.ScrapeStarted = c.now().UnixNano()
 	if err := c.readMetrics(ctx, &c.after); err != nil {
 		return err
 	}
-	c.record.ScrapeFinished = time.Now().UnixNano()
+	c.record.ScrapeFinished = c.now().UnixNano()
 	if c.s.Simulated() {
 		lists, watches, err := c.api.Seen(ctx)
 		if err != nil {

@@ -176,6 +176,10 @@ func sameRun(dir string, prior *history.Run, now *result.Results) error {
 	of := func(scenario map[string]any, run result.Run, e result.Environment) part {
 		e.MemoryMiB = (e.MemoryMiB + 512) / 1024 * 1024
 		e.Kubernetes, e.Etcd, e.Flags, e.EtcdFlags = "", "", nil, nil
+		if e.Pods != nil { // what is known once Pods ran
+			p := *e.Pods
+			p.Nodes, p.Images, e.Pods = nil, nil, &p
+		}
 		e.LoadBefore, e.LoadAfter, e.StealPct = nil, nil, 0
 		return part{scenario, run.Order, e}
 	}
@@ -240,6 +244,9 @@ func newRunner(opts Options, started time.Time) *Runner {
 	}
 	if r.progress == nil {
 		r.progress = NewProgress(nil)
+	}
+	if opts.InCluster != nil {
+		r.opts.Binaries.Watcher, r.opts.Binaries.Storage = "", "" // the images have them
 	}
 	r.progress.observer = opts.Observer
 	r.cpu, _ = procstat.ReadCPUTime() // unknown elsewhere than on Linux

@@ -34,6 +34,8 @@ type Options struct {
 	Command  []string // for the record
 	// Baseline is an undisturbed cell, with which G8 compares; nil if there is none.
 	Baseline *result.Cell
+	// InCluster has the parties be Pods; nil: processes of this machine.
+	InCluster *InCluster
 	// Failpoints adds those of a Go test to the product's.
 	Failpoints []func() faults.Family
 }
@@ -59,6 +61,7 @@ type Runner struct {
 	cluster  *cluster.Cluster
 	progress *Progress
 	version  string
+	home     *home // with Options.InCluster, while it runs
 	results  *result.Results
 	cpu      procstat.CPUTime // of the machine when the run began
 }
@@ -187,7 +190,10 @@ func (r *Runner) Run(ctx context.Context, c *cluster.Cluster) (Outcome, error) {
 		return r.Outcome(), badinput.New("use a cluster of that version",
 			"the run began on Kubernetes %s, this cluster has %s", first, c.Version)
 	}
-	err := r.all(ctx)
+	err := r.moveIn(ctx)
+	if err == nil {
+		err = errors.Join(r.all(ctx), r.moveOut(ctx))
+	}
 	return r.Outcome(), errors.Join(err, r.close(ctx))
 }
 
@@ -257,7 +263,7 @@ func (r *Runner) header(base spec.Scenario, started time.Time) (*result.Results,
 	for _, j := range r.jobs {
 		res.Run.Order = append(res.Run.Order, j.id)
 	}
-	res.Environment.Provider = r.opts.Provider
+	res.Environment.Provider, res.Environment.Pods = r.opts.Provider, r.opts.InCluster.environment()
 	if res.Environment.Programs, err = programDigests(r.opts.Binaries, r.opts.Scenario.Cells()); err != nil {
 		return nil, err
 	}

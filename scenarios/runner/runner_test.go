@@ -135,7 +135,9 @@ func TestMakeDir(t *testing.T) {
 // silent is a process that answers no scrape.
 type silent struct{ cmd *exec.Cmd }
 
-func (s silent) PID() int { return s.cmd.Process.Pid }
+func (s silent) Use(ctx context.Context) (history.Use, bool) {
+	return local(s.cmd.Process.Pid)(ctx)
+}
 
 func (silent) Metrics(context.Context) ([]byte, history.Scrape, error) {
 	return nil, nil, errors.New("no metrics")

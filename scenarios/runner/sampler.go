@@ -11,6 +11,7 @@ import (
 	"github.com/watchbench/watchbench/internal/metric"
 	"github.com/watchbench/watchbench/internal/procstat"
 	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
 )
 
 // samplePeriod is short enough to show a drain of a few seconds, and costs less than 1 % of a CPU.
@@ -19,10 +20,23 @@ const samplePeriod = 250 * time.Millisecond
 // podKind is the kind that the load writes.
 const podKind = "Pod"
 
+// podPeriod spaces the readings of Pods, each of which is a request through the API server and kubelet to the Pod's
+// agent; see docs/in-cluster.md for what it costs.
+const podPeriod = time.Second
+
+// reading is what a process has used so far; not ok if it does not exist or cannot be read.
+type reading func(context.Context) (use history.Use, ok bool)
+
 // metered is a process with metrics, as text and parsed.
 type metered interface {
-	PID() int
+	Use(context.Context) (use history.Use, ok bool)
 	Metrics(context.Context) ([]byte, history.Scrape, error)
+}
+
+// local reads a process of this machine.
+func local(pid int) reading {
+	p, _ := procstat.Open(pid) // nil is unknown
+	return func(context.Context) (history.Use, bool) { return party.LocalUse(p) }
 }
 
 // sampler reads all parties periodically, from outside; the watcher only on request, as answers cost it CPU.
@@ -37,6 +51,9 @@ type sampler struct {
 	asks     bool                                // each sample reads the watcher's metrics
 	asked    func() float64                      // the requests to watchers so far; nil is unknown
 	show     func(history.Sample, []byte, error) // each sample, with the watcher's metrics; nil shows nobody
+	period   time.Duration
+	away     bool             // the parties are on other machines, and this one's CPU says nothing of theirs
+	now      func() time.Time // of the record
 
 	turn    sync.Mutex // one reading at a time; guards what is above
 	mu      sync.Mutex // guards samples
@@ -45,38 +62,47 @@ type sampler struct {
 
 // account sums a party's usage, so that figures after a restart cover all its processes.
 type account struct {
-	process      *procstat.Process // that it has now; nil where there is none, or it cannot be read
-	former, last history.Use       // by former ones; by this one at the last reading
+	process      reading     // that it has now; nil where there is none
+	former, last history.Use // by former ones; by this one at the last reading
 }
 
 // life is one watcher's process and what it had used at the last reading.
 type life struct {
 	metered
 	account
+	read bool // at the last reading
 }
 
-// turn goes over to a new process; -1 is none. What the former ones used after their last reading is lost.
-func (a *account) turn(pid int) {
-	a.former, a.last, a.process = a.last.After(a.former), history.Use{}, nil
-	if p, err := procstat.Open(pid); pid >= 0 && err == nil {
-		a.process = p
+// turn goes over to a new process; nil is none. What the former ones used after their last reading is lost.
+func (a *account) turn(process reading) {
+	a.former, a.last, a.process = a.last.After(a.former), history.Use{}, process
+}
+
+// use is what the party has used so far, all its processes together.
+func (a *account) use(ctx context.Context) (history.Use, bool) {
+	if a.process == nil {
+		return history.Use{}, false
 	}
+	use, ok := a.process(ctx)
+	if ok {
+		a.last = use
+	}
+	return use.After(a.former), ok
 }
 
-// newSampler opens the parties; one that cannot be read is left out, so that its figures are unknown rather than 0.
-func newSampler(pids map[string]int, w func() []metered, m metered) *sampler {
-	s := &sampler{parties: map[string]*account{}, watchers: w, storage: m}
+// newSampler has parties by name; one that cannot be read is left out, so that its figures are unknown rather than 0.
+func newSampler(parties map[string]reading, w func() []metered, m metered) *sampler {
+	s := &sampler{parties: map[string]*account{}, watchers: w, storage: m, period: samplePeriod, now: time.Now}
 	s.metrics = func(ctx context.Context) ([]byte, history.Scrape, error) { return w()[0].Metrics(ctx) }
-	for name, pid := range pids {
-		s.parties[name] = &account{}
-		s.parties[name].turn(pid)
+	for name, process := range parties {
+		s.parties[name] = &account{process: process}
 	}
 	return s
 }
 
 // run samples until the context ends.
 func (s *sampler) run(ctx context.Context) {
-	tick := time.NewTicker(samplePeriod)
+	tick := time.NewTicker(s.period)
 	defer tick.Stop()
 	for {
 		s.sample(ctx)
@@ -96,20 +122,14 @@ func (s *sampler) sample(ctx context.Context) { s.read(ctx, s.asks) }
 func (s *sampler) read(ctx context.Context, ask bool) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	x := history.Sample{Time: time.Now().UnixNano(), Parties: map[string]history.Use{}}
+	x := history.Sample{Time: s.now().UnixNano(), Parties: map[string]history.Use{}}
 	if s.asked != nil {
 		x.Asked = new(s.asked())
 	}
-	if c, err := procstat.ReadCPUTime(); err == nil {
+	if c, err := procstat.ReadCPUTime(); err == nil && !s.away {
 		x.CPU = &history.CPU{Busy: c.Busy - c.Steal, Steal: c.Steal, Total: c.Total}
 	}
-	s.readWatchers(x.Parties)
-	for name, a := range s.parties {
-		if use, ok := useOf(a.process); ok {
-			a.last = use
-			x.Parties[name] = use.After(a.former)
-		}
-	}
+	s.use(ctx, x.Parties)
 	var text []byte
 	var scrapeErr error
 	if ask {
@@ -125,7 +145,7 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	if _, m, err := s.storage.Metrics(ctx); err == nil {
 		x.StorageInFlight = m.Sum(metric.MockInFlight)
 	}
-	x.Until = time.Now().UnixNano()
+	x.Until = s.now().UnixNano()
 	if ctx.Err() != nil {
 		return // a reading cut short by the end of the cell
 	}
@@ -138,34 +158,46 @@ func (s *sampler) read(ctx context.Context, ask bool) {
 	}
 }
 
-// readWatchers reads those that work: their sum and, where several do, each.
-func (s *sampler) readWatchers(into map[string]history.Use) {
-	working, sum, all := s.watchers(), s.short, true
+// use reads all parties, at a time: those on other machines take a while. Of the watchers that work it gives the sum
+// and, where several do, each.
+func (s *sampler) use(ctx context.Context, into map[string]history.Use) {
+	working := s.watchers()
 	for _, w := range working {
 		if s.life(w) == nil {
-			l := &life{metered: w}
-			l.turn(w.PID())
-			s.lives = append(s.lives, l)
+			s.lives = append(s.lives, &life{metered: w, account: account{process: w.Use}})
 		}
 	}
+	var all sync.WaitGroup
+	var mu sync.Mutex // guards into
+	for name, a := range s.parties {
+		all.Go(func() {
+			if use, ok := a.use(ctx); ok {
+				mu.Lock()
+				defer mu.Unlock()
+				into[name] = use
+			}
+		})
+	}
+	for _, l := range s.lives {
+		l.last.RSSBytes, l.read = 0, !slices.Contains(working, l.metered)
+		if !l.read {
+			all.Go(func() { _, l.read = l.account.use(ctx) })
+		}
+	}
+	all.Wait()
+	sum := s.short
 	for i, l := range s.lives {
-		l.last.RSSBytes = 0
-		if slices.Contains(working, l.metered) {
-			use, ok := useOf(l.process)
-			if all = all && ok; ok {
-				l.last = use
-			}
-			if ok && len(working) > 1 {
-				into[history.Replica+strconv.Itoa(i+1)] = use
-			}
+		if !l.read {
+			return
+		}
+		if len(working) > 1 && slices.Contains(working, l.metered) {
+			into[history.Replica+strconv.Itoa(i+1)] = l.last
 		}
 		rss := sum.RSSBytes + l.last.RSSBytes
 		sum = l.last.After(sum)
 		sum.RSSBytes = rss
 	}
-	if all {
-		into[history.PartyWatcher] = sum
-	}
+	into[history.PartyWatcher] = sum
 }
 
 func (s *sampler) life(w metered) *life {
@@ -173,16 +205,6 @@ func (s *sampler) life(w metered) *life {
 		return s.lives[i]
 	}
 	return nil
-}
-
-// useOf returns a process's usage; not ok if it does not exist or cannot be read.
-func useOf(p *procstat.Process) (use history.Use, ok bool) {
-	if p == nil {
-		return use, false
-	}
-	u, err := p.Usage()
-	return history.Use{CPUSeconds: u.CPU.Seconds(), RSSBytes: float64(u.RSS), RSSHighestBytes: float64(u.RSSHighest),
-		Read: float64(u.Read), Written: float64(u.Written)}, err == nil
 }
 
 // ended closes a watcher's account by what the kernel says it used, which includes lives too short for a reading.
@@ -201,7 +223,7 @@ func (s *sampler) restarted(name string, pid int) {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	if a := s.parties[name]; a != nil {
-		a.turn(pid)
+		a.turn(local(pid))
 	}
 }
 

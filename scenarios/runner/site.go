@@ -32,6 +32,8 @@ type site struct {
 	ignore []string // namespaces that were there before
 	setup  faults.Setup
 	faults *faults.Set
+	pods   *party.Pods  // nil: the parties are processes of this machine
+	skew   atomic.Int64 // storage's clock less this machine's, in nanoseconds, where it is a Pod
 
 	api      *party.APIServer
 	storage  *party.Storage
@@ -96,7 +98,7 @@ func (c *site) SetWatchers(main *party.Watcher, others []*party.Watcher) {
 // Mark notes when something was done; every start of a watcher after the first is a restart.
 func (c *site) Mark(m history.Mark) {
 	if m.Time == 0 {
-		m.Time = time.Now().UnixNano()
+		m.Time = c.now().UnixNano()
 	}
 	switch m.What {
 	case history.MarkStarted:
@@ -135,7 +137,7 @@ func (c *site) watcherSetup(queues int) party.WatcherSetup {
 		Endpoints: c.storage.Endpoints, Ignore: c.ignore, Spec: w, Kinds: c.s.Kinds(), Customs: c.setup.Customs,
 		Listed: c.setup.Listed, Masks: c.rules.Masks,
 		Conditional: c.s.Storage.Mode == check.ModeConditional, CAFile: c.setup.CAFile, Patience: c.patience(0),
-		Asked: &c.asked,
+		Asked: &c.asked, Pods: c.pods,
 	}
 	if c.launched == 1 {
 		setup.Serving = c.serving
@@ -174,8 +176,19 @@ func (c *site) kubeconfig() string {
 	case c.proxy != nil && (c.launched == 1 || !c.s.Watch.Leader):
 		return c.proxy.Kubeconfig
 	}
+	return c.within()
+}
+
+// within is the parties' way to the apiserver.
+func (c *site) within() string {
+	if c.pods != nil {
+		return c.pods.Kubeconfig()
+	}
 	return c.apiserver()
 }
+
+// now is the time of the record: the clock of storage, which with the generator's makes most of it.
+func (c *site) now() time.Time { return time.Now().Add(time.Duration(c.skew.Load())) }
 
 // apiserver is the way to the apiserver itself.
 func (c *site) apiserver() string {
@@ -187,11 +200,11 @@ func (c *site) apiserver() string {
 
 // Begin starts the watcher that is judged and waits for its first lists.
 func (c *site) Begin(ctx context.Context, queues int) error {
-	c.Mark(history.Mark{What: history.MarkStarted})
 	w, err := c.Launch(ctx, queues)
 	if err != nil {
 		return err
 	}
+	c.Mark(history.Mark{What: history.MarkStarted, Time: w.Began().UnixNano() + c.skew.Load()})
 	c.SetWatchers(w, c.others)
 	if err := w.AwaitReady(ctx); err != nil {
 		return err

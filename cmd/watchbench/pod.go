@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/terminal"
+	"github.com/watchbench/watchbench/scenarios/pod"
+)
+
+func podCommand(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "pod FILE",
+		Short: "Run a party as a Pod, and stand in for it here",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return badinput.New("name one file", "pod takes the specification of one party")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			spec, err := pod.Read(args[0])
+			if err != nil {
+				return err
+			}
+			// A runner that is gone reads nothing more, and its Pods are still to be removed.
+			signal.Ignore(syscall.SIGPIPE)
+			signals := make(chan os.Signal, 8) // a few more than anybody sends
+			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+			defer signal.Stop(signals)
+			standin := &pod.Standin{Spec: spec, In: s.in, Out: s.out, Err: s.err, Signals: signals}
+			code, err := standin.Run(context.WithoutCancel(cmd.Context()))
+			if _, lost := errors.AsType[*pod.LostError](err); lost {
+				return &terminal.Exit{Code: pod.ExitLost, Err: err}
+			}
+			if errors.Is(err, pod.ErrStopped) {
+				return &terminal.Interrupted{Err: err}
+			}
+			if err == nil && code != 0 {
+				return &terminal.Exit{Code: code}
+			}
+			return err
+		},
+	}
+}
+
+func agentCommand(streams) *cobra.Command {
+	var o pod.AgentOptions
+	var install string
+	cmd := &cobra.Command{
+		Use:   "agent",
+		Short: "Start a party in a Pod and serve its stand-in; without a party, last as long as somebody asks",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if install != "" {
+				return copySelf(install)
+			}
+			agent, err := pod.NewAgent(o)
+			if err != nil {
+				return err
+			}
+			return agent.Run(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&install, "install", "", "copy this program to a path, and end")
+	f.StringVar(&o.Listen, "listen", "", "address to listen on (default: port 8079 of loopback)")
+	f.StringVar(&o.Dir, "dir", "", "folder of the party's output (default: of this program)")
+	f.DurationVar(&o.Silence, "silence", pod.Silence, "end the party and this when nobody has asked for so long")
+	return cmd
+}
+
+func copySelf(to string) error {
+	from, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return fmt.Errorf("read this program: %w", err)
+	}
+	defer from.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err == nil {
+		_, err = io.Copy(out, from)
+		err = errors.Join(err, out.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("copy this program: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,365 @@
+package pod
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// agentProcess is an agent of its own on loopback.
+type agentProcess struct {
+	*agentClient
+	cmd  *exec.Cmd
+	addr string
+	dir  string
+}
+
+func startAgent(t *testing.T, silence string) *agentProcess {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &agentProcess{addr: l.Addr().String(), dir: t.TempDir()}
+	_ = l.Close()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd = exec.Command(self, p.addr, p.dir, silence)
+	p.cmd.Env = append(os.Environ(), actAs+"=agent")
+	p.cmd.Stderr = os.Stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	})
+	p.agentClient = newAgentClient(func(ctx context.Context) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", p.addr)
+	})
+	t.Cleanup(p.close)
+	return p
+}
+
+// play starts the test binary in a role as the agent's party.
+func (p *agentProcess) play(t *testing.T, c *agentClient, role string, args ...string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err == nil {
+		err = c.start(t.Context(), Start{Argv: append([]string{self}, args...), Env: []string{actAs + "=" + role}, Dir: p.dir})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// breaking dials through connections that break after a random number of bytes, in either direction.
+func breaking(t *testing.T, addr string, most int64) (dial func(context.Context) (net.Conn, error), broken func() int) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	var mu sync.Mutex // guards random and n
+	n := 0
+	return func(ctx context.Context) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+			mu.Lock()
+			defer mu.Unlock()
+			return &breaks{Conn: conn, left: random.Int64N(most), broke: func() {
+				mu.Lock()
+				defer mu.Unlock()
+				n++
+			}}, err
+		}, func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			return n
+		}
+}
+
+type breaks struct {
+	net.Conn
+	mu    sync.Mutex // guards left
+	left  int64
+	broke func()
+}
+
+func (b *breaks) pass(n int) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.left -= int64(n); b.left < 0 {
+		_ = b.Close()
+		b.broke()
+		return 0, io.ErrUnexpectedEOF // what came last is lost
+	}
+	return n, nil
+}
+
+func (b *breaks) Read(p []byte) (int, error) {
+	n, err := b.Conn.Read(p)
+	if err != nil {
+		return n, err
+	}
+	return b.pass(n)
+}
+
+// Write delivers what breaks the connection: a request that took effect, and whose answer is lost.
+func (b *breaks) Write(p []byte) (int, error) {
+	n, err := b.Conn.Write(p)
+	if err != nil {
+		return n, err
+	}
+	return b.pass(n)
+}
+
+// Input, output, files and the exit code are whole, and nothing is double, over connections that break all the time.
+func TestBrokenConnections(t *testing.T) {
+	p := startAgent(t, "1m")
+	dial, broken := breaking(t, p.addr, 150_000)
+	c := newAgentClient(dial)
+	t.Cleanup(c.close)
+	ctx := t.Context()
+	here := t.TempDir() + "/config"
+	config := bytes.Repeat([]byte("config"), 1000)
+	if err := os.WriteFile(here, config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.upload(ctx, here); err != nil {
+		t.Fatal(err)
+	}
+	result := filepath.Join(p.dir, "result")
+	p.play(t, c, "chatters", result)
+	var said, want [2]bytes.Buffer
+	var in strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&in, "line %d\n", i)
+		fmt.Fprintf(&want[0], "in line %d\n", i)
+	}
+	for i := range chatter {
+		fmt.Fprintf(&want[0], "out %d\n", i)
+		fmt.Fprintf(&want[1], "err %d\n", i)
+	}
+	errs := make(chan error, 3)
+	go func() { errs <- c.feed(ctx, byLine(in.String())) }()
+	for i, name := range []string{"stdout", "stderr"} {
+		go func() { errs <- c.output(ctx, name, &said[i]) }()
+	}
+	end, err := c.exit(ctx)
+	if err != nil || end.Code != 7 || end.Signal != 0 || end.Dying {
+		t.Errorf("end %+v: %v", end, err)
+	}
+	for range 3 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	for i, name := range []string{"stdout", "stderr"} {
+		if !bytes.Equal(said[i].Bytes(), want[i].Bytes()) {
+			t.Errorf("%s: %d bytes, want %d", name, said[i].Len(), want[i].Len())
+		}
+	}
+	if err := c.fetch(ctx, result, here+".fetched"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(here + ".fetched"); err != nil || !bytes.Equal(got, leftBehind()) {
+		t.Errorf("%d bytes of the result, want %d: %v", len(got), len(leftBehind()), err)
+	}
+	if err := c.fetch(ctx, p.dir+"/nothing", here+".nothing"); err != nil {
+		t.Errorf("a result that is not there: %v", err)
+	}
+	if got, err := os.ReadFile(here); err != nil || !bytes.Equal(got, config) {
+		t.Errorf("%d bytes of the upload, want %d: %v", len(got), len(config), err)
+	}
+	if n := broken(); n < 15 {
+		t.Errorf("only %d connections broke: nothing was tried", n)
+	}
+	if err := p.post(ctx, "/end", nil, nil); err != nil {
+		t.Error(err)
+	}
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// byLine returns a line with each read, as a parent writes them.
+func byLine(text string) io.Reader { return &lines{strings.SplitAfter(text, "\n")} }
+
+type lines struct{ left []string }
+
+func (l *lines) Read(p []byte) (int, error) {
+	if len(l.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, l.left[0])
+	l.left = l.left[1:]
+	return n, nil
+}
+
+// A signal that is sent again, as its answer was lost, arrives once.
+func TestSignalArrivesOnce(t *testing.T) {
+	p := startAgent(t, "1m")
+	note := filepath.Join(p.dir, "note")
+	p.play(t, p.agentClient, "obeys", note, "2")
+	await(t, p, "ready\n")
+	for range 3 {
+		if err := p.signal(t.Context(), 1, int(syscall.SIGTERM)); err != nil {
+			t.Fatal(err)
+		}
+		await(t, p, "ready\nterminated\n") // the kernel merges those that are not taken yet
+	}
+	if err := p.post(t.Context(), "/stdin", url.Values{"offset": {"0"}}, nil); err != nil { // closes it
+		t.Fatal(err)
+	}
+	if end, err := p.exit(t.Context()); err != nil || end.Code != 3 {
+		t.Errorf("%+v: %v", end, err)
+	}
+	if got, err := os.ReadFile(note); err != nil || string(got) != "t" {
+		t.Errorf("it had the signals %q: %v", got, err)
+	}
+}
+
+// Input that is sent again, as its answer was lost, arrives once.
+func TestInputArrivesOnce(t *testing.T) {
+	p := startAgent(t, "1m")
+	p.play(t, p.agentClient, "chatters", filepath.Join(p.dir, "result"))
+	for _, part := range []string{"a\n", "a\n", "a\nb\n", "", ""} { // the last ones close it
+		if err := p.post(t.Context(), "/stdin", url.Values{"offset": {"0"}}, []byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.exit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := os.ReadFile(filepath.Join(p.dir, "stdout")); err != nil || !bytes.HasPrefix(said, []byte("in a\nin b\nout 0\n")) {
+		t.Errorf("%.40q: %v", said, err)
+	}
+}
+
+// await waits until the party has written exactly this.
+func await(t *testing.T, p *agentProcess, want string) {
+	t.Helper()
+	var got []byte
+	for range 6000 {
+		if got, _ = os.ReadFile(filepath.Join(p.dir, "stdout")); string(got) == want {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("it wrote %q, want %q", got, want)
+}
+
+// An agent that nobody asks ends its party, and itself.
+func TestSilence(t *testing.T) {
+	p := startAgent(t, "2s")
+	note := filepath.Join(p.dir, "note")
+	p.play(t, p.agentClient, "obeys", note, "1")
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(note); err != nil || string(got) != "t" {
+		t.Errorf("its party had the signals %q: %v", got, err)
+	}
+}
+
+// Of a container that is ended the stand-in still learns all, and that it was not the party that wanted it.
+func TestContainerEnds(t *testing.T) {
+	p := startAgent(t, "1m")
+	p.play(t, p.agentClient, "obeys", filepath.Join(p.dir, "note"), "1")
+	await(t, p, "ready\n")
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	end, err := p.exit(t.Context())
+	err = errors.Join(err, p.output(t.Context(), "stdout", &said), p.post(t.Context(), "/end", nil, nil))
+	if err != nil || !end.Dying || end.Code != 0 || said.String() != "ready\nterminated\n" {
+		t.Errorf("%+v, said %q: %v", end, said.String(), err)
+	}
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUsageIsKeptAfterTheEnd(t *testing.T) {
+	p := startAgent(t, "1m")
+	before := time.Now()
+	p.play(t, p.agentClient, "burns")
+	if _, err := p.exit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var u Usage
+	if ok, err := p.ask(t.Context(), "/usage", &u); !ok || err != nil {
+		t.Fatal(err)
+	}
+	if u.CPUSeconds <= 0.02 || u.CPUSeconds > time.Since(before).Seconds()*16 || u.RSSBytes != 0 || u.RSSHighestBytes < 1<<20 || u.Read <= 0 || u.Written < 0 {
+		t.Errorf("%+v", u)
+	}
+	if at := time.Unix(0, u.Time); at.Before(before) || at.After(time.Now()) {
+		t.Errorf("at %s", at)
+	}
+}
+
+// Requests that cannot be right are refused, with what is wrong.
+func TestAgentRefuses(t *testing.T) {
+	p := startAgent(t, "1m")
+	ctx := t.Context()
+	refused := func(what string, err error, status int) {
+		t.Helper()
+		if r, ok := errors.AsType[*refusedError](err); !ok || r.status != status {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refused("no such program", p.start(ctx, Start{Argv: []string{"/no/such"}}), http.StatusUnprocessableEntity)
+	refused("no party", p.signal(ctx, 1, 15), http.StatusBadRequest)
+	p.play(t, p.agentClient, "obeys", filepath.Join(p.dir, "note"), "1")
+	p.play(t, p.agentClient, "obeys", filepath.Join(p.dir, "note"), "1") // the same once more
+	refused("another party", p.start(ctx, Start{Argv: []string{"/other"}}), http.StatusConflict)
+	refused("a gap", p.post(ctx, "/stdin", url.Values{"offset": {"5"}}, []byte("x")), http.StatusBadRequest)
+}
+
+func TestControlGroups(t *testing.T) {
+	for name, files := range map[string]map[string]string{
+		"version 2": {
+			"cpu.stat":       "usage_usec 2500000\nuser_usec 1\nnr_periods 9\nnr_throttled 4\nthrottled_usec 1500000\n",
+			"memory.current": "1000\n", "memory.stat": "anon 5\ninactive_file 300\n", "memory.events": "low 0\noom 3\noom_kill 2\n",
+		},
+		"version 1": {
+			"cpu/cpu.stat": "nr_periods 9\nnr_throttled 4\nthrottled_time 1500000000\n", "cpuacct/cpuacct.usage": "2500000000\n",
+			"memory/memory.usage_in_bytes": "1000\n", "memory/memory.stat": "inactive_file 7\ntotal_inactive_file 300\n",
+			"memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
+		},
+		"none": {},
+	} {
+		root := t.TempDir()
+		for file, text := range files {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(root, file)), 0o700), os.WriteFile(filepath.Join(root, file), []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var u Usage
+		u.container(root)
+		want := Usage{Throttled: 4, ThrottledSeconds: 1.5, OOMKills: 2, CgroupCPUSeconds: 2.5, CgroupMemoryBytes: 700}
+		if len(files) == 0 {
+			want = Usage{Throttled: -1, ThrottledSeconds: -1, OOMKills: -1, CgroupCPUSeconds: -1, CgroupMemoryBytes: -1}
+		}
+		want.Time, want.Received, want.Sent = u.Time, u.Received, u.Sent
+		if u != want {
+			t.Errorf("%s: %+v, want %+v", name, u, want)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package pod
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/loadgen/apisim"
+	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/loadgen/shape"
+)
+
+// Names of the ServiceAccounts that RBAC makes.
+const (
+	AccountLoad    = "watchbench-load"
+	AccountWatcher = "watchbench-watcher"
+	accountRunner  = "watchbench-runner"
+)
+
+// allow makes a rule; a verb of a resource's name may be restricted to some names.
+func allow(group, verbs, resources string, names ...string) rbacv1.PolicyRule {
+	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: strings.Fields(resources),
+		Verbs: strings.Fields(verbs), ResourceNames: names}
+}
+
+// runnerRules are what the runner and its stand-ins do in the namespace of their Pods.
+var runnerRules = []rbacv1.PolicyRule{
+	allow("batch", "create get list delete", "jobs"),
+	allow("batch", "update", "jobs/finalizers"), // to own what blocks their deletion
+	allow("", "get list", "pods"),
+	allow("", "get create", "pods/portforward"), // by WebSocket, and by SPDY
+	allow("", "list", "events"),
+	allow("", "get", "serviceaccounts"),
+}
+
+// leaseRules are what a generator does to the Leases of its nodes; the namespace holds nothing else.
+var leaseRules = []rbacv1.PolicyRule{allow(rbacLeases, "create get patch delete", "leases")}
+
+const (
+	rbacLeases     = "coordination.k8s.io"
+	nodeLeases     = "kube-node-lease"
+	electionLeases = metav1.NamespaceDefault // where a run's watchers elect their leader
+)
+
+// loadRules are what a generator does in the cluster. What is left of a namespace is the cluster's to delete, but for
+// pods, which wait for kubelets that their nodes do not have.
+func loadRules(load *plan.Load) []rbacv1.PolicyRule {
+	rules := []rbacv1.PolicyRule{
+		allow("", "create get delete", "namespaces"),
+		allow("", "create", "serviceaccounts"),
+		allow("", "get", "serviceaccounts", "default"), // whether the cluster has controllers
+		allow("", "create get delete", "nodes"),
+		allow("", "create get delete deletecollection", "pods"),
+		allow("", "create", "pods/binding"),
+		allow("", "update", "pods/status"),
+	}
+	if load.Profile == "" {
+		rules = append(rules, allow("", "patch", "nodes/status"))
+		if load.Bystander != nil {
+			rules = append(rules, allow("", "create get update", "configmaps"))
+		}
+		return rules
+	}
+	rules = append(rules,
+		allow("", "update", "nodes/status"),
+		allow("", "list patch", "pods"), // finalizers of Jobs
+		allow("", "create get update", "configmaps events"),
+		allow("apps", "create get patch", "deployments replicasets"),
+		allow("apps", "create get", "daemonsets"),
+		allow("apps", "update", "deployments/status replicasets/status daemonsets/status"),
+		allow("batch", "create get delete", "jobs"),
+		allow("batch", "update", "jobs/status"),
+		allow("discovery.k8s.io", "create get update", "endpointslices"))
+	if load.HasWidgets() {
+		rules = append(rules, allow("apiextensions.k8s.io", "create get delete", "customresourcedefinitions"),
+			allow(shape.WidgetGroup, "create get list patch", "widgets"))
+	}
+	return rules
+}
+
+// watchRules are what a watcher of the resources, by group, does.
+func watchRules(groups map[string][]string, verbs string) (rules []rbacv1.PolicyRule) {
+	for _, g := range slices.Sorted(maps.Keys(groups)) {
+		rules = append(rules, allow(g, verbs, strings.Join(slices.Sorted(slices.Values(groups[g])), " ")))
+	}
+	return rules
+}
+
+// RBAC is all that a run of a load in the namespace needs in a cluster, as YAML for kubectl apply: the namespace, and
+// for the runner, its generators and its watchers of these kinds a ServiceAccount each with the least of rights.
+func RBAC(namespace string, load plan.Load, watched []string) (string, error) {
+	groups := map[string][]string{}
+	known := append(apisim.BuiltIn(), apisim.Resource{Group: shape.WidgetGroup, Name: "widgets", Kind: shape.KindWidget})
+	for _, kind := range watched {
+		i := slices.IndexFunc(known, func(r apisim.Resource) bool { return r.Kind == kind })
+		if i < 0 {
+			return "", badinput.New("use a built-in kind such as Pod, Node or Deployment", "no rights are known for kind %q",
+				kind)
+		}
+		groups[known[i].Group] = append(groups[known[i].Group], known[i].Name)
+	}
+	runner := append(watchRules(groups, "get list watch"), allow("", "list", "namespaces"), allow("", "get", "nodes"))
+	objects := []any{&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
+		ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{
+			"pod-security.kubernetes.io/enforce": "restricted", labelPartOf: "watchbench"}}}}
+	elect := []rbacv1.PolicyRule{allow(rbacLeases, "create get list update", "leases")}
+	for _, a := range []struct {
+		name, in      string // of its Role, if it has one
+		inside, about []rbacv1.PolicyRule
+	}{
+		{accountRunner, namespace, runnerRules, runner},
+		{AccountLoad, nodeLeases, leaseRules, loadRules(&load)},
+		{AccountWatcher, electionLeases, elect, watchRules(groups, "list watch")},
+	} {
+		objects = append(objects, &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+			ObjectMeta: metav1.ObjectMeta{Name: a.name, Namespace: namespace}})
+		objects = append(objects, grant("ClusterRole", a.name, namespace, "", a.about)...)
+		objects = append(objects, grant("Role", a.name, namespace, a.in, a.inside)...)
+	}
+	var out bytes.Buffer
+	for _, o := range objects {
+		text, err := yaml.Marshal(o)
+		if err != nil {
+			return "", fmt.Errorf("print the roles: %w", err)
+		}
+		fmt.Fprintf(&out, "---\n%s", text)
+	}
+	return out.String(), nil
+}
+
+// grant makes a role in a namespace, or of the cluster, and binds it to the account of that name.
+func grant(kind, name, of, in string, rules []rbacv1.PolicyRule) []any {
+	meta := metav1.ObjectMeta{Name: name, Namespace: in}
+	typed := func(kind string) metav1.TypeMeta {
+		return metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: kind}
+	}
+	return []any{
+		&rbacv1.Role{TypeMeta: typed(kind), ObjectMeta: meta, Rules: rules},
+		&rbacv1.RoleBinding{TypeMeta: typed(kind + "Binding"), ObjectMeta: meta,
+			RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: of}}},
+	}
+}

@@ -1,0 +1,174 @@
+package pod
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
+)
+
+// tunnel is a way to the ports of a Pod through the API server. It is not client-go's PortForwarder, which gives up its
+// ports and all its connections when one of them is refused in the Pod, as those of a party that does not listen yet.
+type tunnel struct {
+	cfg            *rest.Config
+	client         kubernetes.Interface
+	namespace, pod string
+
+	mu   sync.Mutex // guards what follows; held while a connection is made
+	conn httpstream.Connection
+	next int // id of a pair of streams
+}
+
+// connectionLocked returns one that works, as far as is known; the caller holds mu.
+func (t *tunnel) connectionLocked() (httpstream.Connection, error) {
+	if t.conn != nil {
+		select {
+		case <-t.conn.CloseChan():
+		default:
+			return t.conn, nil
+		}
+	}
+	url := t.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(t.namespace).Name(t.pod).
+		SubResource("portforward").URL()
+	sockets, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, t.cfg)
+	if err != nil {
+		return nil, err
+	}
+	transport, upgrader, err := spdy.RoundTripperFor(t.cfg)
+	if err != nil {
+		return nil, err
+	}
+	plain := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
+	dialer := portforward.NewFallbackDialerForStreaming(sockets, plain, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	})
+	conn, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
+	if err != nil {
+		return nil, fmt.Errorf("reach the Pod %s through the API server: %w", t.pod, err)
+	}
+	t.conn = conn
+	return conn, nil
+}
+
+// open connects to a port. A refusal shows as the end of what is read.
+func (t *tunnel) open(port int) (net.Conn, error) {
+	t.mu.Lock()
+	conn, err := t.connectionLocked()
+	t.next++
+	id := t.next
+	t.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	headers := http.Header{}
+	headers.Set(corev1.PortHeader, strconv.Itoa(port))
+	headers.Set(corev1.PortForwardRequestIDHeader, strconv.Itoa(id))
+	headers.Set(corev1.StreamType, corev1.StreamTypeError)
+	failure, err := conn.CreateStream(headers)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	_ = failure.Close()                                 // nothing is written to it
+	go func() { _, _ = io.Copy(io.Discard, failure) }() // ends with the connection; unread, it would hold up others
+	headers.Set(corev1.StreamType, corev1.StreamTypeData)
+	data, err := conn.CreateStream(headers)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return &stream{Stream: data, close: func() {
+		_ = data.Reset()
+		_ = failure.Reset()
+		conn.RemoveStreams(data, failure)
+	}}, nil
+}
+
+// dial is open for an http.Transport: ctx ends the wait, not what is waited for.
+func (t *tunnel) dial(ctx context.Context, port int) (net.Conn, error) {
+	type opened struct {
+		conn net.Conn
+		err  error
+	}
+	done := make(chan opened, 1) // one result, which nobody may wait for
+	go func() {
+		conn, err := t.open(port)
+		done <- opened{conn, err}
+	}()
+	select {
+	case o := <-done:
+		return o.conn, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// reset drops a connection that does not answer; the next one to open makes another.
+func (t *tunnel) reset() {
+	if t.mu.TryLock() { // else a new one is being made
+		defer t.mu.Unlock()
+		if t.conn != nil {
+			_ = t.conn.Close()
+			t.conn = nil
+		}
+	}
+}
+
+// serve passes connections to the listener on to a port of the Pod, until the listener is closed.
+func (t *tunnel) serve(listener net.Listener, port int) {
+	var passing sync.WaitGroup
+	defer passing.Wait()
+	for {
+		local, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		passing.Go(func() {
+			defer local.Close()
+			remote, err := t.open(port)
+			if err != nil {
+				return // as a refusal
+			}
+			defer remote.Close()
+			var up sync.WaitGroup
+			up.Go(func() {
+				_, _ = io.Copy(remote, local)
+				_ = remote.(*stream).Stream.Close() // of this direction
+			})
+			_, _ = io.Copy(local, remote)
+			_ = local.Close() // a peer that has ended reads nothing more
+			up.Wait()
+		})
+	}
+}
+
+// stream is one connection in a tunnel.
+type stream struct {
+	httpstream.Stream
+	close func()
+	once  sync.Once
+}
+
+var _ net.Conn = (*stream)(nil)
+
+func (s *stream) Close() error {
+	s.once.Do(s.close)
+	return nil
+}
+
+func (s *stream) LocalAddr() net.Addr              { return &net.TCPAddr{} }
+func (s *stream) RemoteAddr() net.Addr             { return &net.TCPAddr{} }
+func (s *stream) SetDeadline(time.Time) error      { return nil } // requests end with their context
+func (s *stream) SetReadDeadline(time.Time) error  { return nil }
+func (s *stream) SetWriteDeadline(time.Time) error { return nil }

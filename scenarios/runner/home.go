@@ -1,0 +1,208 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/watchbench/watchbench/loadgen/plan"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/pod"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// InCluster has the parties of a run be Pods of the cluster.
+type InCluster struct {
+	Namespace string // of the Pods
+	Registry  string // of the images; empty: the nodes have them
+	Tag       string
+	// CPU and Memory are limits and requests of each Pod; empty: none.
+	CPU, Memory string
+}
+
+// Image is the name of a program's image.
+func (o *InCluster) Image(program string) string {
+	name := program + ":" + o.Tag
+	if o.Registry != "" {
+		name = o.Registry + "/" + name
+	}
+	return name
+}
+
+// Images are those of all programs.
+func (o *InCluster) Images() (all []string) {
+	for _, program := range party.Images() {
+		all = append(all, o.Image(program))
+	}
+	return all
+}
+
+// environment is what is known before a Pod runs.
+func (o *InCluster) environment() *result.Pods {
+	if o == nil {
+		return nil
+	}
+	p := &result.Pods{Namespace: o.Namespace, Registry: o.Registry, Tag: o.Tag}
+	for name, limit := range map[string]string{"cpu": o.CPU, "memory": o.Memory} {
+		if limit == "" {
+			continue
+		}
+		if p.Limits == nil {
+			p.Limits = map[string]string{}
+		}
+		p.Limits[name] = limit
+	}
+	return p
+}
+
+// podsOf starts the parties of a cell; nil: on this machine.
+func (r *Runner) podsOf(cell string) *party.Pods {
+	if r.home == nil {
+		return nil
+	}
+	p := *r.home.pods
+	p.Run, p.Cell = r.cellRunID(cell), history.CellDir(r.dir, cell)
+	return &p
+}
+
+// ranOn notes the node and the image of a Pod, and how many CPUs the watcher has at most.
+func (r *Runner) ranOn(ctx context.Context, c *cell, p *history.Pod) error {
+	env := r.environment().Pods
+	if env.Images == nil {
+		env.Images = map[string]string{}
+	}
+	_, digest, named := strings.Cut(p.ImageID, "@")
+	if !named {
+		digest = p.ImageID
+	}
+	env.Images[p.Image] = digest
+	i := slices.IndexFunc(env.Nodes, func(n result.Node) bool { return n.Name == p.Node })
+	if i < 0 {
+		n, err := r.home.nodeOf(ctx, p.Node)
+		if err != nil {
+			return err
+		}
+		i, env.Nodes = len(env.Nodes), append(env.Nodes, n)
+	}
+	if p.Party == history.PartyWatcher && env.Nodes[i].CPUs > 0 {
+		c.record.CPUs = env.Nodes[i].CPUs
+	}
+	return nil
+}
+
+// nodeOf describes a node: by its name only where the run may not read nodes.
+func (h *home) nodeOf(ctx context.Context, name string) (n result.Node, err error) {
+	var node corev1.Node
+	err = h.client.Get(ctx, client.ObjectKey{Name: name}, &node)
+	if n.Name = name; err == nil {
+		of, has := &node.Status.NodeInfo, node.Status.Capacity
+		n.CPUs, n.MemoryMiB = int(has.Cpu().Value()), has.Memory().Value()>>20
+		n.Kubelet, n.Kernel = of.KubeletVersion, of.KernelVersion
+	} else if !apierrors.IsForbidden(err) {
+		return n, fmt.Errorf("read a node: %w", err)
+	}
+	return n, nil
+}
+
+// home is where the parties of a run in a cluster live.
+type home struct {
+	client client.Client
+	pods   *party.Pods // of each cell, but for its name and folder
+	anchor *pod.Anchored
+}
+
+// Of a run, how many times longer than expected its Pods may live at most.
+const (
+	boundFactor = 4
+	boundSlack  = time.Hour
+)
+
+// moveIn sees that Pods can run, and makes the anchor that will own them. A cluster that is the run's own gets the
+// rights first.
+func (r *Runner) moveIn(ctx context.Context) error {
+	o := r.opts.InCluster
+	if o == nil {
+		return nil
+	}
+	cfg, err := r.cluster.RESTConfig()
+	if err != nil {
+		return err
+	}
+	api, err := client.New(cfg, client.Options{})
+	if err == nil && r.cluster.Ends() {
+		err = r.grant(ctx, api)
+	}
+	if err != nil {
+		return fmt.Errorf("prepare the cluster: %w", err)
+	}
+	c := pod.AnchorConfig{REST: cfg, Namespace: o.Namespace, Name: "watchbench-" + r.short, Image: o.Image("watchbench"),
+		CPU: o.CPU, Memory: o.Memory, Bound: boundFactor*Expected(r.Steps()) + boundSlack}
+	pods := &party.Pods{Bench: r.opts.Binaries.Bench, Image: o.Image, Run: c.Name, Cell: r.dir, All: pod.Spec{
+		Kubeconfig: r.cluster.Kubeconfig, Namespace: o.Namespace, Owner: c.Name, CPU: o.CPU, Memory: o.Memory}}
+	r.progress.Line("trying whether the cluster runs the Pods in namespace " + o.Namespace)
+	if err := pod.Preflight(ctx, cfg, o.Namespace, pods.Trials()...); err != nil {
+		return err
+	}
+	anchor, err := pod.Anchor(ctx, c)
+	if err == nil {
+		r.home = &home{api, pods, anchor}
+	}
+	return err
+}
+
+// RBAC prints what the runs of scenarios need in a cluster, for kubectl apply.
+func (o *InCluster) RBAC(files ...*spec.File) (text string, err error) {
+	kinds := []string{"Namespace"} // no list keeps it out
+	var loads []plan.Load
+	for _, f := range files {
+		for _, c := range f.Cells() {
+			kinds, loads = append(kinds, c.Scenario.Kinds()...), append(loads, c.Scenario.Load.Load)
+		}
+	}
+	slices.Sort(kinds)
+	kinds = slices.Compact(kinds)
+	for _, l := range loads { // each includes what the smaller ones have
+		one, e := pod.RBAC(o.Namespace, l, kinds)
+		if err = errors.Join(err, e); len(one) > len(text) {
+			text = one
+		}
+	}
+	return text, err
+}
+
+// grant makes namespace, accounts and rights in a cluster that goes away with the run.
+func (r *Runner) grant(ctx context.Context, c client.Client) error {
+	text, err := r.opts.InCluster.RBAC(r.opts.Scenario)
+	if err != nil {
+		return err
+	}
+	for _, one := range strings.Split(strings.TrimPrefix(text, "---\n"), "\n---\n") {
+		var o unstructured.Unstructured
+		if err = yaml.Unmarshal([]byte(one), &o.Object); err == nil {
+			err = c.Create(ctx, &o)
+		}
+		if err != nil {
+			return fmt.Errorf("grant the run's rights: %w", err)
+		}
+	}
+	return nil
+}
+
+// moveOut removes what the run has made in the cluster.
+func (r *Runner) moveOut(ctx context.Context) error {
+	if r.home == nil {
+		return nil
+	}
+	return r.home.anchor.Close(ctx)
+}

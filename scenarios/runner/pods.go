@@ -1,0 +1,153 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/internal/cluster"
+	"github.com/watchbench/watchbench/internal/cluster/owned"
+	"github.com/watchbench/watchbench/internal/lifecycle"
+	"github.com/watchbench/watchbench/reports/result"
+	"github.com/watchbench/watchbench/scenarios/assess"
+	"github.com/watchbench/watchbench/scenarios/history"
+	"github.com/watchbench/watchbench/scenarios/party"
+	"github.com/watchbench/watchbench/scenarios/pod"
+	"github.com/watchbench/watchbench/scenarios/spec"
+)
+
+// Podable refuses a scenario that needs what its parties cannot do, or have done to them, as Pods.
+func Podable(f *spec.File) error {
+	for _, c := range f.Cells() {
+		s := &c.Scenario
+		for _, no := range []struct {
+			field string
+			bad   bool
+			why   string
+		}{
+			{"cluster.provider", s.Cluster.Provider != cluster.Kind && s.Cluster.Provider != cluster.Kubeconfig,
+				"the provider " + s.Cluster.Provider + " runs no Pods; add --cluster kind, or --context NAME"},
+			{"cluster.controllers", s.Cluster.Controllers, "only the embedded cluster can stop its controllers"},
+			{"fault", s.Fault != nil || len(s.Events) > 0, "faults act on processes of this machine"},
+			{"storage.tls", s.Storage.TLS != "", "its certificates are for this machine"},
+			{"watch.faults", len(s.Watch.Faults) > 0, "the proxy that breaks watches is a process of this machine"},
+			{"extra", s.Extra != spec.Extra{}, "it acts on processes of this machine"},
+			{"readers", s.Readers.Asked(), "readers are processes of this machine"},
+			{"load.driver", s.Load.Driver == spec.DriverK6, "there is no image of k6; deploy/load has it as a TestRun"},
+			{"watcher.command", s.Watcher.Command != "", "there is no image of another watcher"},
+			{"watcher.profile", s.Watcher.Profile == party.ProfileLegacy, "there is no image of watchlegacy"},
+			{"watcher.leaderElection", s.Watcher.LeaderElection, "its Lease is not among the watcher's rights there"},
+		} {
+			if no.bad {
+				return badinput.New("run it without --in-cluster", "%s: %s: not in a cluster: %s", c.ID, no.field, no.why)
+			}
+		}
+	}
+	return nil
+}
+
+// lostWait is how long after a failure the end of a Pod may become known.
+const lostWait = pod.Silence + 10*time.Second
+
+// lost ends a cell that has failed: an invalid one if the cluster ended one of its Pods.
+func (c *cell) lost(ctx context.Context, cause error) (result.Cell, error) {
+	ended := func(p placed) bool { return p.Ended() }
+	for end := time.Now().Add(lostWait); c.pods != nil && !slices.ContainsFunc(c.placed(), ended) &&
+		time.Now().Before(end) && lifecycle.Pause(ctx, drainPoll) == nil; {
+		continue
+	}
+	if c.record.Lost = c.lostPod(); c.record.Lost == "" || ctx.Err() != nil {
+		return result.Cell{}, cause
+	}
+	_ = c.tearDown(ctx) // of which the lost Pod is a part
+	if err := errors.Join(c.clear(ctx), history.SaveJSON(c.dir, history.FileCell, &c.record)); err != nil {
+		return result.Cell{}, errors.Join(cause, err)
+	}
+	return assess.Cell(ctx, c.dir, assess.Options{})
+}
+
+// lostPod says which of the Pods the cluster ended, and how; empty if none.
+func (c *cell) lostPod() string {
+	for _, p := range c.placed() {
+		if why := p.LostPod(); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// clear removes the objects of a generator that could not do so itself.
+func (c *cell) clear(ctx context.Context) error {
+	if c.api == nil {
+		return nil
+	}
+	of := party.RunLabel + "=" + c.Run()
+	names, err := c.api.Namespaces(ctx, of)
+	for _, path := range []string{"/api/v1/nodes", "/apis/coordination.k8s.io/v1/namespaces/" + party.NodeLeases + "/leases"} {
+		_, e := c.api.Send(ctx, http.MethodDelete, path+"?labelSelector="+url.QueryEscape(of), nil)
+		err = errors.Join(err, e)
+	}
+	for _, name := range names {
+		err = errors.Join(err, owned.DeleteNamespace(ctx, c.api.REST, name, c.Run()))
+	}
+	return err
+}
+
+type placed struct {
+	*party.Process
+	party string
+}
+
+// placed are the cell's Pods.
+func (c *cell) placed() (all []placed) {
+	if c.pods == nil {
+		return nil
+	}
+	for name, p := range c.processes() {
+		all = append(all, placed{p, name})
+	}
+	for _, w := range c.all {
+		all = append(all, placed{w.Process, history.PartyWatcher})
+	}
+	return all
+}
+
+// readClock sets the record's clock by storage's node.
+func (c *cell) readClock(ctx context.Context) error {
+	if c.pods == nil {
+		return nil
+	}
+	s, err := c.storage.PodState(ctx)
+	c.skew.Store(s.Ahead)
+	return err
+}
+
+// readPods notes where the Pods are and how they fare.
+func (c *cell) readPods(ctx context.Context, into func(*history.Pod) *history.PodState) error {
+	for _, p := range c.placed() {
+		at, ok := p.Placed()
+		if !ok || p.Ended() {
+			continue
+		}
+		i := 0
+		for i < len(c.record.Pods) && c.record.Pods[i].Name != at.Name {
+			i++
+		}
+		if i == len(c.record.Pods) {
+			c.record.Pods = append(c.record.Pods, history.Pod{Party: p.party, Name: at.Name, Node: at.Node, Image: at.Image,
+				ImageID: at.ImageID, Limits: at.Limits})
+		}
+		var err error
+		if *into(&c.record.Pods[i]), err = p.PodState(ctx); err != nil {
+			return err
+		}
+		if err := c.r.ranOn(ctx, c, &c.record.Pods[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
