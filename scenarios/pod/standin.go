@@ -177,26 +177,25 @@ func (s *Standin) follow(ctx context.Context, agent *agentClient) (End, error) {
 	return end, errors.Join(err, errs[0], errs[1])
 }
 
-// signal passes signals on, and ends a party that does not obey the first of them.
+// signal passes the first signal on, and ends a party that does not obey it. Of a runner that was killed the kernel tells
+// several times, as its threads end one by one, and a second signal would end a party's cleaning up.
 func (s *Standin) signal(ctx context.Context, agent *agentClient) {
-	var obeyed <-chan time.Time
-	for seq := 1; ; seq++ {
-		n := syscall.SIGKILL
-		select {
-		case <-ctx.Done():
-			return
-		case got := <-s.Signals:
-			if got, ok := got.(syscall.Signal); ok {
-				n = got
-			}
-			if obeyed == nil {
-				obeyed = time.After(grace)
-			}
-		case <-obeyed:
+	n := syscall.SIGTERM
+	select {
+	case <-ctx.Done():
+		return
+	case got := <-s.Signals:
+		if got, ok := got.(syscall.Signal); ok {
+			n = got
 		}
-		if agent.signal(ctx, seq, int(n)) != nil {
-			return
-		}
+	}
+	if agent.signal(ctx, 1, int(n)) != nil {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(grace):
+		_ = agent.signal(ctx, 2, int(syscall.SIGKILL)) // it ends, or ctx does
 	}
 }
 

@@ -37,7 +37,7 @@ func Podable(f *spec.File) error {
 			{"watch.faults", len(s.Watch.Faults) > 0, "the proxy that breaks watches is a process of this machine"},
 			{"extra", s.Extra != spec.Extra{}, "it acts on processes of this machine"},
 			{"readers", s.Readers.Asked(), "readers are processes of this machine"},
-			{"load.driver", s.Load.Driver == spec.DriverK6, "there is no image of k6; deploy/load has it as a TestRun"},
+			{"load.driver", s.Load.Driver == spec.DriverK6, "there is no image of k6"},
 			{"watcher.command", s.Watcher.Command != "", "there is no image of another watcher"},
 			{"watcher.profile", s.Watcher.Profile == party.ProfileLegacy, "there is no image of watchlegacy"},
 			{"watcher.leaderElection", s.Watcher.LeaderElection, "its Lease is not among the watcher's rights there"},
