@@ -21,8 +21,8 @@
 // of 128 KiB and more are compressed for clients that take gzip. Objects are shown whole, or as their metadata alone.
 // Fields to select by are those of an apiserver's kinds, or those that a Resource names. A shardSelector has one range.
 //
-// Not offered: writes over HTTP but of Leases, authentication, protobuf, and what kubectl needs besides: schemas, short names,
-// tables, subresources.
+// Not offered: writes over HTTP but of Leases, authentication, protobuf, and what kubectl needs besides: schemas, short
+// names, tables, subresources.
 //
 // # Faults
 //

@@ -34,7 +34,7 @@ const maxScratch = 256 << 10
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // errChanged explains a conflict.
-var errChanged = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+var errChanged = errors.New("the object has been modified: apply the change to its latest version")
 
 // errObject is the class of all mistakes in an object that is to be applied.
 var errObject = errors.New("not an object")

@@ -109,7 +109,7 @@ func (s *Server) Apply(resource string, object []byte) (Object, error) {
 	return s.apply(resource, object, func(*draft, *version) error { return nil })
 }
 
-// apply is Apply if may allows it: it sees the object, and the one that is there or nil. Its error is returned as it is.
+// apply is Apply if may allows it, which sees the object, and the one that is there or nil. Its error is returned.
 func (s *Server) apply(resource string, object []byte, may func(*draft, *version) error) (Object, error) {
 	s.mu.Lock()
 	k, err := s.kind(resource)

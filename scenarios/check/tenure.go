@@ -116,7 +116,7 @@ func (t *tenures) judge(g *tally, e *ledger.Entry, k *keyState) {
 	if slices.ContainsFunc(all, holds) {
 		return
 	}
-	g.fail("%s: %s seq %d left the replica at instance %d (received %s), which did not hold the Lease of shard %d then: %s",
+	g.fail("%s: %s seq %d left the replica at instance %d (received %s), which did not hold the Lease of shard %d: %s",
 		id, e.Method, e.Seq, e.Instance, clock(e.Received), all[0], t.holder(all[0], e.Received))
 }
 

@@ -152,8 +152,8 @@ func (c *site) Divided(ctx context.Context) error {
 			break
 		}
 		if time.Now().After(deadline) {
-			return &party.TimeoutError{What: fmt.Sprintf("the division of %d shards among %d replicas", c.s.Watcher.Shards, len(all)),
-				After: limit, Log: c.watcher.Log}
+			what := fmt.Sprintf("the division of %d shards among %d replicas", c.s.Watcher.Shards, len(all))
+			return &party.TimeoutError{What: what, After: limit, Log: c.watcher.Log}
 		}
 		if err := lifecycle.Pause(ctx, dividePoll); err != nil {
 			return err

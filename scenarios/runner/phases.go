@@ -403,8 +403,8 @@ func (c *cell) drain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d := drainWait{watcher: c.watcher, metrics: c.metrics, storage: c.storage, want: want, rules: c.rules, quiet: c.mending(),
-		idle: c.sampler.sample}
+	d := drainWait{watcher: c.watcher, metrics: c.metrics, storage: c.storage, want: want, rules: c.rules,
+		quiet: c.mending(), idle: c.sampler.sample}
 	deadline := time.Now().Add(c.s.DrainTimeout.Std() - c.now().Sub(time.Unix(0, c.record.LoadFinished)))
 	if c.drained, err = d.wait(ctx, deadline); err != nil {
 		return err

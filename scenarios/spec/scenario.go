@@ -252,7 +252,7 @@ func (s *Scenario) Watchers() (n int, all bool) {
 	return max(s.Watcher.Replicas, s.Load.LabelShards), s.Load.LabelShards > 0
 }
 
-// Labels are those of load.labelShards whose objects are the n-th watcher's, from 0; none: it has all objects.
+// Labels lists the labels of load.labelShards that the n-th watcher selects, from 0; none: it has all objects.
 func (s *Scenario) Labels(n int) (all []string) {
 	of, _ := s.Watchers()
 	for i := range s.Load.LabelShards {
