@@ -73,6 +73,7 @@ func (r *record) loadFigures(a answers, w window) {
 	var done, errors float64
 	attempted := map[int64]bool{}
 	var lag, fromIntent, fromActual []int64
+	wrote := map[int]float64{}
 	for i := range r.ops {
 		o := &r.ops[i]
 		if o.Phase != "load" || o.Bystander || o.Type == "heartbeat" {
@@ -87,8 +88,12 @@ func (r *record) loadFigures(a answers, w window) {
 			continue
 		}
 		done++
+		wrote[o.Shard]++
 		fromIntent = append(fromIntent, o.Finished-o.Intended)
 		fromActual = append(fromActual, o.Finished-o.Started)
+	}
+	for i := range r.cell.Generators {
+		a["load.generators."+strconv.Itoa(i)] = wrote[i+1]
 	}
 	length := seconds(w.last - w.first)
 	a.number("load.durationSeconds", length)

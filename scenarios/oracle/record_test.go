@@ -69,6 +69,7 @@ type cellFile struct {
 		ExitCode                *int
 	}
 	Planned                                        int64
+	Generators                                     []any
 	LoadStarted, LoadFinished, FaultsSet, DrainEnd int64
 	Cut                                            bool
 	ScrapeStarted, ScrapeFinished                  int64
