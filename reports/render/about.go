@@ -63,14 +63,15 @@ func podFacts(p *result.Pods) [][2]string {
 	}
 	var nodes []string
 	for _, n := range p.Nodes {
-		nodes = append(nodes, fmt.Sprintf("%s (%s, %d MiB, kubelet %s, kernel %s)", n.Name, plural(n.CPUs, "CPU"), n.MemoryMiB,
-			n.Kubelet, orUnknown(n.Kernel)))
+		nodes = append(nodes, fmt.Sprintf("%s (%s, %d MiB, kubelet %s, kernel %s)", n.Name, plural(n.CPUs, "CPU"),
+			n.MemoryMiB, n.Kubelet, orUnknown(n.Kernel)))
 	}
 	limits := pairs(p.Limits)
 	if limits == "" {
 		limits = "none"
 	}
-	return [][2]string{{"Nodes of Pods", strings.Join(nodes, ", ")}, {"Images", pairs(p.Images)}, {"Limits of Pods", limits}}
+	return [][2]string{{"Nodes of Pods", strings.Join(nodes, ", ")}, {"Images", pairs(p.Images)},
+		{"Limits of Pods", limits}}
 }
 
 func machine(e *result.Environment) string {

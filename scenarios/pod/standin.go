@@ -177,8 +177,8 @@ func (s *Standin) follow(ctx context.Context, agent *agentClient) (End, error) {
 	return end, errors.Join(err, errs[0], errs[1])
 }
 
-// signal passes the first signal on, and ends a party that does not obey it. Of a runner that was killed the kernel tells
-// several times, as its threads end one by one, and a second signal would end a party's cleaning up.
+// signal passes the first signal on, and ends a party that does not obey it. Of a runner that was killed the kernel
+// tells several times, as its threads end one by one, and a second signal would end a party's cleaning up.
 func (s *Standin) signal(ctx context.Context, agent *agentClient) {
 	n := syscall.SIGTERM
 	select {

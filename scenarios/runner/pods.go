@@ -87,7 +87,8 @@ func (c *cell) clear(ctx context.Context) error {
 	}
 	of := party.RunLabel + "=" + c.Run()
 	names, err := c.api.Namespaces(ctx, of)
-	for _, path := range []string{"/api/v1/nodes", "/apis/coordination.k8s.io/v1/namespaces/" + party.NodeLeases + "/leases"} {
+	leases := "/apis/coordination.k8s.io/v1/namespaces/" + party.NodeLeases + "/leases"
+	for _, path := range []string{"/api/v1/nodes", leases} {
 		_, e := c.api.Send(ctx, http.MethodDelete, path+"?labelSelector="+url.QueryEscape(of), nil)
 		err = errors.Join(err, e)
 	}
