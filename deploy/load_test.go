@@ -226,7 +226,7 @@ func TestLoadHasTheRights(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		engine, err := churn.New(p.Part(plan.Shard{Index: i + 1, Of: n}), churn.Settings{REST: runner, Log: log})
+		engine, err := churn.New(p.Part(plan.Shard{Index: i + 1, Of: n}), churn.Settings{REST: runner, Log: log, Meet: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -215,7 +215,7 @@ func TestDriver(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			f := party.K6Files{Plan: filepath.Join(dir, "plan.yaml"), Kubeconfig: env.Kubeconfig, OpLog: filepath.Join(dir, "ops"), Script: filepath.Join(dir, "k6.js")}
+			f := party.K6Files{Plan: filepath.Join(dir, "plan.yaml"), Kubeconfig: env.Kubeconfig, OpLog: filepath.Join(dir, "ops"), Script: filepath.Join(dir, "k6.js"), Shard: plan.Whole}
 			data, err := json.Marshal(cfg)
 			if err != nil {
 				t.Fatal(err)

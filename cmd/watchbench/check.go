@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -58,25 +56,15 @@ func mergeOps(out io.Writer, into string, parts []string) error {
 	if err := userfile.CheckOutputs(oplog.Output("--merge", into)); err != nil {
 		return badinput.Wrap(err)
 	}
-	cut, err := oplog.Merge(into, parts)
+	all, err := oplog.Merge(into, parts)
 	if err != nil {
 		return badinput.Wrap(err)
 	}
-	byShard := map[int]int{}
-	for r, err := range oplog.ReadFile(into) {
-		if err != nil {
-			return err
+	for i, p := range all {
+		fmt.Fprintf(out, "%s: generator %d, %s\n", parts[i], p.Shard, units.Count(p.Written, "operation"))
+		if p.Cut {
+			err = errors.Join(err, fmt.Errorf("%s has no end mark: its generator was killed; it is kept", parts[i]))
 		}
-		if r.Phase == oplog.PhaseLoad && !r.Bystander && r.Type != oplog.TypeHeartbeat && r.OK() {
-			byShard[r.Shard]++
-		}
-	}
-	for _, shard := range slices.Sorted(maps.Keys(byShard)) {
-		fmt.Fprintf(out, "generator %d: %s\n", shard, units.Count(byShard[shard], "operation"))
-	}
-	for _, i := range cut {
-		err = errors.Join(err, fmt.Errorf("%s has no end mark, as of a generator that was killed: it is kept, and what it "+
-			"has is in %s", parts[i], into))
 	}
 	return err
 }

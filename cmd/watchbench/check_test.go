@@ -157,7 +157,7 @@ func TestCheckMerge(t *testing.T) {
 		out, _, code, err := invoke(t, append([]string{"check", "--merge", into}, parts...)...)
 		return out, code, err
 	}
-	if out, code, err := merge(); code != exitOK || out != "generator 1: 1 operation\ngenerator 2: 1 operation\n" {
+	if out, code, err := merge(); code != exitOK || out != parts[0]+": generator 1, 1 operation\n"+parts[1]+": generator 2, 1 operation\n" {
 		t.Fatalf("exit code %d, %v, %s", code, err, out)
 	}
 	var ids []int64
@@ -171,7 +171,7 @@ func TestCheckMerge(t *testing.T) {
 		t.Errorf("merged %d", ids)
 	}
 	parts = parts[:1]
-	if err := os.WriteFile(parts[0], []byte(`{"id":7,"phase":"load","type":"create","thread":0,"kind":"Pod","name":"p","intended":1,"started":1,"finished":1,"status":201}`+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(parts[0], []byte(`{"id":7,"shard":1,"phase":"load","type":"create","thread":0,"kind":"Pod","name":"p","intended":1,"started":1,"finished":1,"status":201}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, code, err := merge(); code != exitError || err == nil || !strings.Contains(err.Error(), parts[0]+" has no end mark") {

@@ -11,8 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
-
-	"github.com/watchbench/watchbench/loadgen/shape"
 )
 
 const (
@@ -38,22 +36,19 @@ func definition(labels map[string]string) *unstructured.Unstructured {
 	return d
 }
 
-// define makes the definition of the custom resource, if needed, and returns once it is served. Another run's is used.
+// define makes the definition of the custom resource, if needed, and returns once it is served. Another's is used.
 func (e *Engine) define(ctx context.Context) error {
 	if !e.cfg.HasWidgets() {
 		return nil
 	}
 	d := definition(runLabels(&e.cfg))
-	if err := e.createOnce(ctx, definitions, kindDefinition, d); err != nil && !errors.Is(err, ErrInUse) {
-		return err
+	if e.plan.Shard().First() {
+		if err := e.createOnce(ctx, definitions, kindDefinition, d); err != nil && !errors.Is(err, ErrInUse) {
+			return err
+		}
 	}
-	return e.served(ctx)
-}
-
-// served returns once the custom resource is served.
-func (e *Engine) served(ctx context.Context) error {
-	widgets := e.client.meta.Resource(resource(shape.KindWidget))
-	return e.poll(ctx, servedLimit, "the apiserver to serve "+definition(nil).GetName(), func(ctx context.Context) error {
+	widgets := e.client.meta.Resource(resource("Widget"))
+	return e.poll(ctx, servedLimit, "the apiserver to serve "+d.GetName(), func(ctx context.Context) error {
 		_, err := widgets.List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})

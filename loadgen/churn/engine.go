@@ -35,6 +35,8 @@ type Settings struct {
 	Logger *slog.Logger
 	// RequestTimeout bounds one attempt; 0: 10 s. An attempt that it ends may take effect all the same.
 	RequestTimeout time.Duration
+	// Meet: no process tells the shards of the plan when to begin and to end, so each waits for the others.
+	Meet bool
 }
 
 // Engine executes one plan once. The package documentation has the order of calls.
@@ -46,6 +48,7 @@ type Engine struct {
 	plan   *plan.Plan
 	logger *slog.Logger
 
+	meets                     bool         // other shards, before and after the load
 	planned                   int64        // load operations; 0: not known before
 	loadStarted, loadFinished atomic.Int64 // Unix ns
 
@@ -70,7 +73,7 @@ func New(p *plan.Plan, s Settings) (*Engine, error) {
 		targets: &targets{all: map[weak.Pointer[plan.Target]]*openObject{}},
 		shape:   shape.New(shape.Config{RunID: cfg.RunID, Namespaces: cfg.NamespaceName, Nodes: cfg.NodeName})}
 	return &Engine{journal: j, wire: w, created: c, logger: logger, heart: heart{j, w, c, logger}, plan: p,
-		planned: p.Planned()}, nil
+		meets: s.Meet && p.Shard().Divides(), planned: p.Planned()}, nil
 }
 
 // Close frees the connections. The Engine cannot be used after it.

@@ -22,7 +22,7 @@ type journal struct {
 
 func newJournal(log Recorder, s plan.Shard) *journal {
 	j := &journal{log: log, shard: s, clock: newClock()}
-	j.nextID.Store(plan.FirstFreeID + int64(max(0, s.Index-1)))
+	j.nextID.Store(plan.FirstFreeID + int64(s.Index-1))
 	j.enter(oplog.PhasePrepare)
 	return j
 }
@@ -31,7 +31,7 @@ func (j *journal) enter(phase string) { j.phase.Store(&phase) }
 
 // freeID is unique among all shards.
 func (j *journal) freeID() int64 {
-	stride := int64(max(1, j.shard.Of))
+	stride := int64(j.shard.Of)
 	return j.nextID.Add(stride) - stride
 }
 

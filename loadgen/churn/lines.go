@@ -3,11 +3,7 @@ package churn
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
-	"strconv"
-	"strings"
-	"time"
 )
 
 // lines turns standard input into go-aheads. Its reader cannot be interrupted and lives until its input ends.
@@ -48,19 +44,6 @@ func (l *lines) next(ctx context.Context) (string, error) {
 	default:
 		return "", ErrAborted
 	}
-}
-
-// startOf is the time in a go-ahead, "go" and Unix nanoseconds; without one, now.
-func startOf(line string) (time.Time, error) {
-	fields := strings.Fields(line)
-	if len(fields) < 2 {
-		return time.Now(), nil
-	}
-	at, err := strconv.ParseInt(fields[1], 10, 64)
-	if err != nil || len(fields) > 2 {
-		return time.Time{}, fmt.Errorf(`the go-ahead is %q: write "go", or "go" and Unix nanoseconds`, line)
-	}
-	return time.Unix(0, at), nil
 }
 
 // whileOpen makes a context that ends with ErrAborted when the input ends with no line left: its writer has died.

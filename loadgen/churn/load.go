@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
@@ -43,12 +45,19 @@ func (e *Engine) Load(ctx context.Context, begun func(started int64)) (Stats, er
 // LoadBy is Load for a caller with threads of its own, such as k6; the load is over when drive returns.
 func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive func(context.Context,
 	*Sender) error) (Stats, error) {
+	last, err := e.meet(ctx, "ready", true)
+	if err == nil {
+		err = lifecycle.Pause(ctx, time.Until(last.Add(meetLead)))
+	}
+	if err != nil {
+		return e.Progress(), err
+	}
 	e.enter(oplog.PhaseLoad)
 	e.loadStarted.Store(e.clock.now())
 	if begun != nil {
 		begun(e.loadStarted.Load())
 	}
-	err := e.besideBystander(ctx, oplog.PhaseLoad, func(ctx context.Context) error {
+	err = e.besideBystander(ctx, oplog.PhaseLoad, func(ctx context.Context) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(errOver)
 		s := e.sender(ctx)
@@ -63,7 +72,12 @@ func (e *Engine) LoadBy(ctx context.Context, begun func(started int64), drive fu
 	if err != nil {
 		err = fmt.Errorf("sending the load: %w", err)
 	}
-	return e.Progress(), err
+	first := e.plan.Shard().First() // which removes the namespaces, so it waits for the others
+	_, late := e.meet(ctx, "over", first)
+	if late != nil && first {
+		e.Inherit()
+	}
+	return e.Progress(), errors.Join(err, late)
 }
 
 // besideBystander runs send with the bystander's trickle beside it.
@@ -186,7 +200,7 @@ func (s *Sender) thread(ops iter.Seq[plan.Op], ends int64) (t *Thread, stop func
 	return t, stop
 }
 
-// closedLoop runs those of the threads that are the shard's until they have sent what is theirs. Requests under way at the end are waited for.
+// closedLoop runs the shard's threads until they have sent what is theirs, and waits for requests under way at the end.
 func (s *Sender) closedLoop(threads int, begin func(int) (*Thread, func())) error {
 	var running sync.WaitGroup
 	for k := range s.engine.plan.Shard().Threads(threads) {

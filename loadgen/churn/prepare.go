@@ -33,9 +33,6 @@ func (e *Engine) Prepare(ctx context.Context) error {
 	}
 	steps := []step{{"namespaces", e.createNamespaces}, {"the custom resource", e.define},
 		{"what the load begins with", e.setUp}}
-	if !e.plan.Shard().First() {
-		steps = append([]step{{"what the first shard makes", e.awaitGround}}, steps[2])
-	}
 	for _, step := range steps {
 		if err := step.do(ctx); err != nil {
 			return fmt.Errorf("creating %s: %w", step.what, err)
@@ -54,9 +51,16 @@ func (e *Engine) reachable(ctx context.Context) error {
 	return nil
 }
 
+// createNamespaces makes the namespaces with their ServiceAccounts; shards but the first wait for it to do so.
 func (e *Engine) createNamespaces(ctx context.Context) error {
 	return each(ctx, upTo(e.cfg.Namespaces), func(ctx context.Context, i int) error {
 		ns := namespace(&e.cfg, i)
+		if !e.plan.Shard().First() {
+			return e.poll(ctx, meetLimit, "the first shard to make "+ns.Name, func(ctx context.Context) error {
+				_, err := e.client.controlSet.CoreV1().ServiceAccounts(ns.Name).Get(ctx, "default", metav1.GetOptions{})
+				return err
+			})
+		}
 		err := e.createOnce(ctx, corev1.SchemeGroupVersion.WithResource("namespaces"), "Namespace", ns)
 		if !errors.Is(err, ErrInUse) { // after any other error it may exist all the same
 			e.created.mu.Lock()
@@ -75,22 +79,6 @@ func (e *Engine) createNamespaces(ctx context.Context) error {
 		}
 		return nil // somebody else made it
 	})
-}
-
-// awaitGround waits for what the first shard makes: namespaces with their ServiceAccounts, and the definition.
-func (e *Engine) awaitGround(ctx context.Context) error {
-	accounts := corev1.SchemeGroupVersion.WithResource("serviceaccounts")
-	err := each(ctx, upTo(e.cfg.Namespaces), func(ctx context.Context, i int) error {
-		name := e.cfg.NamespaceName(i)
-		return e.poll(ctx, servedLimit, "namespace "+name+" of the first shard", func(ctx context.Context) error {
-			_, err := e.client.meta.Resource(accounts).Namespace(name).Get(ctx, "default", metav1.GetOptions{})
-			return err
-		})
-	})
-	if err != nil || !e.cfg.HasWidgets() {
-		return err
-	}
-	return e.served(ctx)
 }
 
 // createOnce creates and records an object that is none of the plan's.

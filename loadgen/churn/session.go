@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,9 +22,10 @@ import (
 //	{"phase":"ready"}    namespaces, nodes, bystanders and prefill exist; with Wait, blocks for a line
 //	{"phase":"warmup"}   only if the plan has one, as is the next
 //	{"phase":"warmed"}   all of it was answered; with Wait, blocks for a line
-//	                     The line before the load may be "go" and Unix nanoseconds, when it is to begin
+//	                     The line before the load may be "go AT", in Unix nanoseconds, for it to begin then
 //	{"phase":"load", … the fields of Stats}    at its start, and every second
 //	{"phase":"loaded", … the fields of Stats}  the op log is complete so far; with Wait, blocks for a line.
+//	                     The line LineInherit has it remove what any shard made.
 //	                     "incomplete":true if the load was cut short; "error" follows
 //	{"phase":"error","error":"…"}  only if something went wrong; the teardown follows
 //	{"phase":"teardown"}
@@ -38,6 +41,9 @@ type line struct {
 const TeardownTimeout = 2 * time.Minute
 
 const progressEvery = time.Second
+
+// LineInherit comes instead of another line where a shard has died.
+const LineInherit = "inherit"
 
 // ErrAborted means that the controlling process closed its end before the run was over.
 var ErrAborted = errors.New("the controlling process closed standard input before the load was over")
@@ -66,15 +72,6 @@ type Driven interface {
 }
 
 var _ Driven = (*Engine)(nil)
-
-// gatherer is a Driven that, without a controlling process, begins and ends together with those that send other parts
-// of its plan.
-type gatherer interface {
-	Gather(context.Context) (time.Time, error)
-	Disperse(context.Context) error
-}
-
-var _ gatherer = (*Engine)(nil)
 
 // Session drives a load in step with another process: it reports its phases as lines and waits for some, if asked.
 type Session struct {
@@ -122,11 +119,7 @@ func (s *Session) upToLoaded(ctx, beatCtx context.Context, background *sync.Wait
 	}
 	s.say(line{Phase: "ready"})
 	if !s.s.Wait {
-		err := s.load(ctx, nil, "")
-		if g, ok := s.engine.(gatherer); ok {
-			err = errors.Join(err, g.Disperse(ctx))
-		}
-		return err
+		return s.load(ctx, nil, "")
 	}
 	in := newLines(s.s.In)
 	goAhead, err := in.next(ctx)
@@ -143,10 +136,14 @@ func (s *Session) upToLoaded(ctx, beatCtx context.Context, background *sync.Wait
 		return err
 	}
 	// The end of standard input is as good as a line now: the load is over.
-	if _, err := in.next(ctx); err != nil && !errors.Is(err, ErrAborted) {
-		return err
+	last, err := in.next(ctx)
+	if e, ok := s.engine.(interface{ Inherit() }); ok && last == LineInherit {
+		e.Inherit()
 	}
-	return nil
+	if errors.Is(err, ErrAborted) {
+		return nil
+	}
+	return err
 }
 
 // load sends warm-up and load; in is nil unless it is to wait between them.
@@ -156,15 +153,10 @@ func (s *Session) load(ctx context.Context, in *lines, goAhead string) (err erro
 			return err
 		}
 	}
-	at, err := startOf(goAhead)
-	if g, ok := s.engine.(gatherer); ok && in == nil {
-		at, err = g.Gather(ctx)
-	}
-	if err == nil {
-		err = lifecycle.Pause(ctx, time.Until(at))
-	}
-	if err != nil {
-		return err
+	if at, err := strconv.ParseInt(strings.TrimPrefix(goAhead, "go "), 10, 64); err == nil {
+		if err := lifecycle.Pause(ctx, time.Until(time.Unix(0, at))); err != nil {
+			return err
+		}
 	}
 	var reporter sync.WaitGroup
 	done := make(chan struct{})

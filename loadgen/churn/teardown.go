@@ -24,11 +24,7 @@ func (e *Engine) Teardown(ctx context.Context) error {
 	e.enter(oplog.PhaseTeardown)
 	early, cancel := beforeEnd(ctx)
 	defer cancel()
-	err := errors.Join(e.deletePods(early), e.deleteNamespaces(early))
-	if s := e.plan.Shard(); s.Divides() && s.First() {
-		err = errors.Join(err, e.inherit(ctx))
-	}
-	if err := errors.Join(err, e.deleteOutside(ctx)); err != nil {
+	if err := errors.Join(e.deletePods(early), e.deleteNamespaces(early), e.deleteOutside(ctx)); err != nil {
 		return fmt.Errorf("removing what the run created (label %s=%s): %w", RunLabel, e.cfg.RunID, err)
 	}
 	return nil
@@ -119,20 +115,26 @@ func (e *Engine) removeFinalizers(ctx context.Context, namespace string) error {
 	}
 }
 
-// inherit has the first shard delete the nodes and leases of all: another one may have died.
-func (e *Engine) inherit(ctx context.Context) error {
-	for kind, namespace := range map[string]string{kindNode: "", kindLease: leaseNamespace} {
-		in := resource(kind)
-		list, err := e.client.meta.Resource(in).Namespace(namespace).List(ctx,
-			metav1.ListOptions{LabelSelector: RunLabel + "=" + e.cfg.RunID})
-		if err != nil {
-			return fmt.Errorf("listing what other shards left of kind %s: %w", kind, err)
-		}
-		for _, m := range list.Items {
-			e.created.keep(outside{kind, in, namespace, m.Name}, m.UID)
-		}
+// Inherit has Teardown remove what any shard made: one has died.
+func (e *Engine) Inherit() {
+	c := e.created
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.namespaces = nil
+	for i := range e.cfg.Namespaces {
+		c.namespaces = append(c.namespaces, e.cfg.NamespaceName(i))
 	}
-	return nil
+	var all []outside
+	for i := range e.cfg.Nodes {
+		all = append(all, outside{kindNode, resource(kindNode), "", e.cfg.NodeName(i)},
+			outside{kindLease, resource(kindLease), leaseNamespace, e.cfg.NodeName(i)})
+	}
+	if e.cfg.HasWidgets() {
+		all = append(all, outside{kindDefinition, definitions, "", definition(nil).GetName()})
+	}
+	for _, o := range all {
+		c.outside[o] = c.outside[o] // a uid that is known stays
+	}
 }
 
 // outcome is the answer in the record of a deletion that took more than one request.

@@ -1,6 +1,7 @@
 package oplog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -15,24 +16,29 @@ import (
 // PartPath is where shard number i keeps its part of the log at path: ops-2.ndjson.zst beside ops.ndjson.zst.
 func PartPath(path string, i int) string {
 	dir, name := filepath.Split(path)
-	stem, ext, dotted := strings.Cut(name, ".")
-	name = fmt.Sprintf("%s-%d", stem, i)
-	if dotted {
-		name += "." + ext
-	}
-	return dir + name
+	stem, ext, _ := strings.Cut(name, ".")
+	return dir + strings.TrimSuffix(fmt.Sprintf("%s-%d.%s", stem, i, ext), ".")
 }
 
-// Merge makes one log at path of the parts that shards wrote, by the times of the answers, with one record of each in memory.
-// Parts that are whole are then removed. Of a part whose writer died the records up to there are taken; cut has its
-// index. After an error no part is removed, and nothing is at path that was not there before.
-func Merge(path string, parts []string) (cut []int, err error) {
+// Part is what the log of one shard has.
+type Part struct {
+	Shard   int   // 0: it has no record
+	Written int64 // acknowledged operations of the load
+	Cut     bool  // it has no end mark: its writer was killed
+}
+
+// ErrParts means that logs are not those of several shards, each once.
+var ErrParts = errors.New("each part must be the log of another shard, and none the whole")
+
+// Merge makes one log at path of those of shards, by the times of the answers, with one record of each in memory, and
+// removes them. One that is cut stays; what it has is taken. After an error all are as they were, and so is path.
+func Merge(path string, parts []string) ([]Part, error) {
 	temporary := path + ".merging"
 	out, err := Create(temporary)
 	if err != nil {
 		return nil, err
 	}
-	cut, err = merge(out, parts)
+	all, err := merge(out, path, parts)
 	if err = errors.Join(err, out.Close()); err == nil {
 		err = os.Rename(temporary, path)
 	}
@@ -40,51 +46,60 @@ func Merge(path string, parts []string) (cut []int, err error) {
 		return nil, errors.Join(fmt.Errorf("merging op logs: %w", err), os.Remove(temporary))
 	}
 	for i, part := range parts {
-		if !slices.Contains(cut, i) {
+		if !all[i].Cut {
 			err = errors.Join(err, os.Remove(part))
 		}
 	}
-	return cut, err
+	return all, err
 }
 
 // head is the next record of a part.
 type head struct {
-	record Record
+	*Part
+	path   string
 	next   func() (Record, error, bool)
-	more   bool
+	record Record
 }
 
-func merge(out *Writer, parts []string) (cut []int, err error) {
-	heads := make([]*head, len(parts))
-	advance := func(i int) error {
-		h := heads[i]
-		var err error
-		if h.record, err, h.more = h.next(); errors.Is(err, ndjson.ErrTruncated) {
-			cut, h.more, err = append(cut, i), false, nil
+func merge(out *Writer, path string, parts []string) ([]Part, error) {
+	all, byShard := make([]Part, len(parts)), map[int]*head{}
+	var heads []*head // of parts that have a further record
+	advance := func(h *head) (err error) {
+		more := false
+		h.record, err, more = h.next()
+		if h.Cut = errors.Is(err, ndjson.ErrTruncated); h.Cut || err == nil && !more {
+			heads = slices.DeleteFunc(heads, func(other *head) bool { return other == h })
+			return nil
 		}
+		s := h.record.Shard
+		if of := byShard[s]; err == nil && (s == 0 || of != nil && of != h || h.Shard != 0 && h.Shard != s) {
+			err = fmt.Errorf("%w: %s has records of shard %d", ErrParts, h.path, s)
+		}
+		h.Shard, byShard[s] = s, h
 		return err
 	}
+	there, _ := os.Stat(path)
 	for i, part := range parts {
+		if info, err := os.Stat(part); err == nil && os.SameFile(info, there) {
+			return nil, fmt.Errorf("%w: %s", ErrParts, part)
+		}
 		next, stop := iter.Pull2(ReadFile(part))
 		defer stop()
-		heads[i] = &head{next: next}
-		if err := advance(i); err != nil {
+		h := &head{Part: &all[i], path: part, next: next}
+		heads = append(heads, h)
+		if err := advance(h); err != nil {
 			return nil, err
 		}
 	}
-	for {
-		first := -1
-		for i, h := range heads {
-			if h.more && (first < 0 || h.record.Finished < heads[first].record.Finished) {
-				first = i
-			}
+	for len(heads) > 0 {
+		h := slices.MinFunc(heads, func(a, b *head) int { return cmp.Compare(a.record.Finished, b.record.Finished) })
+		r := h.record
+		if out.Append(r); r.Phase == PhaseLoad && !r.Bystander && r.Type != TypeHeartbeat && r.OK() {
+			h.Written++
 		}
-		if first < 0 {
-			return cut, nil
-		}
-		out.Append(heads[first].record)
-		if err := advance(first); err != nil {
+		if err := advance(h); err != nil {
 			return nil, err
 		}
 	}
+	return all, nil
 }

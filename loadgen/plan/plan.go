@@ -24,7 +24,7 @@ func New(cfg Config) (*Plan, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Plan{cfg: cfg, steps: cfg.steps()}
+	p := &Plan{cfg: cfg, shard: Whole, steps: cfg.steps()}
 	if cfg.Profile != "" {
 		p.tuning = cfg.ResolvedTuning()
 		p.newWorld(&p.made)
@@ -59,19 +59,20 @@ func (p *Plan) rng(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(p.cfg
 
 // Planned is the number of load operations of the plan or of its part, or 0 for a closed loop bounded by time alone.
 func (p *Plan) Planned() int64 {
+	n := int64(0)
 	switch {
 	case p.cfg.Model == ModelClosed:
-		n := int64(0)
 		for k := range p.shard.Threads(p.cfg.Threads) {
 			n += part(p.cfg.Operations, k, p.cfg.Threads)
 		}
-		return n
 	case p.cfg.Profile != "" || p.shard.Divides():
-		return count(p.Timed())
-	}
-	n := int64(0)
-	for range p.cfg.arrivals(p.rng(streamArrival)) {
-		n++
+		for range p.Timed() {
+			n++
+		}
+	default:
+		for range p.cfg.arrivals(p.rng(streamArrival)) {
+			n++
+		}
 	}
 	return n
 }
@@ -270,33 +271,25 @@ func (p *Plan) bystander(i int, phase, kind string, s *State) Op {
 	return Op{Phase: phase, Type: kind, Thread: ThreadNone, Target: t, State: s, Last: true, Bystander: true}
 }
 
-// trickles reports whether any of the bystander objects is the shard's.
-func (p *Plan) trickles() bool {
-	for i := range p.cfg.Bystander.Count() {
-		if !p.shard.Divides() || p.holds(p.bystander(i, "", "", nil).Target) {
-			return true
-		}
-	}
-	return false
-}
-
-// Bystander yields the updates of the bystander objects beside the load or the warm-up, in turn, without end.
-func (p *Plan) Bystander(phase string) iter.Seq[Op] { return p.own(p.updates(phase)) }
-
-func (p *Plan) updates(phase string) iter.Seq[Op] {
+// Bystander yields the updates of the shard's bystander objects beside the load or the warm-up, in turn, without end.
+func (p *Plan) Bystander(phase string) iter.Seq[Op] {
 	return func(yield func(Op) bool) {
 		b := p.cfg.Bystander
-		if b == nil || !p.trickles() {
+		if b == nil {
 			return
 		}
 		first := int64(idBystander)
 		if phase == oplog.PhaseWarmup {
 			first = idWarmupBystander
 		}
-		for i := 0; ; i++ {
+		some := false // after a turn it has some, or none
+		for i := 0; some || i < b.Count(); i++ {
 			n := i/b.Count() + 1
 			op := p.bystander(i%b.Count(), phase, oplog.TypePatch, &State{Count: n})
-			op.ID, op.N = first+int64(i), n
+			if !p.holds(op.Target) {
+				continue
+			}
+			op.ID, op.N, some = first+int64(i), n, true
 			op.At = time.Duration(float64(i) / b.Rate * float64(time.Second))
 			if !yield(op) {
 				return

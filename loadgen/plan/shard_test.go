@@ -224,7 +224,7 @@ func TestShardWithoutBystanders(t *testing.T) {
 	}
 }
 
-func TestParseShard(t *testing.T) {
+func TestShardAsText(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want Shard
@@ -233,7 +233,8 @@ func TestParseShard(t *testing.T) {
 		{"", Shard{}}, {"0/4", Shard{}}, {"5/4", Shard{}}, {"1/17", Shard{}}, {"2", Shard{}}, {"a/b", Shard{}}, {"-1/2", Shard{}},
 		{"1/2/3", Shard{}},
 	} {
-		got, err := ParseShard(c.text)
+		var got Shard
+		err := got.UnmarshalText([]byte(c.text))
 		if bad := c.want == (Shard{}); got != c.want || bad != badinput.Is(err) {
 			t.Errorf("%q: %v, %v", c.text, got, err)
 		}

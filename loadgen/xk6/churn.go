@@ -3,7 +3,6 @@ package xk6
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -111,13 +110,12 @@ func (c *client) Step() (bool, error) {
 
 func (c *client) stepThread(s *churn.Sender) (bool, error) {
 	if c.thread == nil {
-		vu := int(c.vu.State().VUID)
-		threads := slices.Collect(c.host.plan.Shard().Threads(c.host.options.Plan.Threads))
-		if vu > len(threads) {
-			return false, fmt.Errorf("virtual user %d has no thread in a plan with %d: use as many vus as threads", vu,
-				len(threads))
+		vu, threads, shard := int(c.vu.State().VUID), c.host.options.Plan.Threads, c.host.plan.Shard()
+		k := (vu-1)*shard.Of + shard.Index - 1
+		if k >= threads {
+			return false, fmt.Errorf("virtual user %d has no thread in a plan with %d: use as many vus as threads", vu, threads)
 		}
-		c.thread, _ = s.Thread(threads[vu-1])
+		c.thread, _ = s.Thread(k)
 	}
 	all, ok := c.thread.Step()
 	for _, sent := range all {

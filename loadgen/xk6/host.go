@@ -1,7 +1,6 @@
 package xk6
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,18 +81,17 @@ func (h *host) start(ctx context.Context, segment *lib.ExecutionSegment) (err er
 	if err != nil {
 		return err
 	}
-	path := h.options.OpLog
-	shard, err := plan.ParseShard(cmp.Or(h.options.Shard, "1/1"))
-	if h.options.Shard == "" {
-		// All runners have the script and its options in common.
-		if shard, err = segmentShard(segment); shard.Divides() {
+	path, shard := h.options.OpLog, h.options.Shard
+	if shard == nil {
+		all, err := segmentShard(segment)
+		if err != nil {
+			return err
+		}
+		if shard = &all; shard.Divides() { // all runners have the script and its options in common
 			path = oplog.PartPath(path, shard.Index)
 		}
 	}
-	if err != nil {
-		return err
-	}
-	h.plan = h.plan.Part(shard)
+	h.plan = h.plan.Part(*shard)
 	if err = userfile.CheckOutputs(oplog.Output("opLog", path)); err != nil {
 		return err
 	}
@@ -102,7 +100,7 @@ func (h *host) start(ctx context.Context, segment *lib.ExecutionSegment) (err er
 		return err
 	}
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	engine, err := churn.New(h.plan, churn.Settings{REST: cfg, Log: log, Logger: logger})
+	engine, err := churn.New(h.plan, churn.Settings{REST: cfg, Log: log, Logger: logger, Meet: !h.options.Wait})
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}

@@ -17,10 +17,7 @@ export interface ChurnOptions {
   plan: string | Plan;
   /** Wait for lines on standard input before load and teardown, as `churn --wait` does. */
   wait?: boolean;
-  /**
-   * The part of the plan that this process sends, as I/N, such as 2/4. Default: that of k6's execution segment, whose
-   * number then goes into the op log's name: ops-2.ndjson.zst.
-   */
+  /** The part of the plan to send, such as 2/4. Default: that of k6's execution segment, into ops-2.ndjson.zst. */
   shard?: string;
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
+	"slices"
 
 	"go.k6.io/k6/lib"
 
@@ -19,7 +19,7 @@ type Options struct {
 	Context    string      `json:"context"`    // of the kubeconfig; "" is its current one
 	OpLog      string      `json:"opLog"`      // path of the op log to write; a file that is there must be one
 	Wait       bool        `json:"wait"`       // as churn --wait does: for lines on standard input
-	Shard      string      `json:"shard"`      // of the plan, as I/N; "" is k6's execution segment
+	Shard      *plan.Shard `json:"shard"`      // of the plan, as I/N; nil is k6's execution segment
 	Plan       plan.Config `json:"-"`
 }
 
@@ -53,30 +53,22 @@ func parseOptions(arg any) (o Options, err error) {
 		err = errors.New("kubeconfig is missing")
 	case o.OpLog == "":
 		err = errors.New("opLog is missing")
-	case o.Shard == "":
-		return o, nil
 	default:
-		if _, err = plan.ParseShard(o.Shard); err == nil {
-			return o, nil
-		}
+		return o, nil
 	}
 	return o, fmt.Errorf("%w: %w", ErrOptions, err)
 }
 
 // segmentShard is the shard that an execution segment, such as k6-operator gives each runner, stands for: one of equal
-// parts.
+// parts. Without one it is all.
 func segmentShard(segment *lib.ExecutionSegment) (plan.Shard, error) {
-	if segment == nil {
-		return plan.Shard{}, nil
-	}
-	of := int(math.Round(1 / segment.FloatLength()))
-	for i := 0; i < of && of <= plan.MaxShards; i++ {
-		part, err := lib.NewExecutionSegmentFromString(fmt.Sprintf("%d/%d:%d/%d", i, of, i+1, of))
-		if err == nil && part.Equal(segment) {
-			return plan.ParseShard(fmt.Sprintf("%d/%d", i+1, of))
+	for of := 1; of <= plan.MaxShards; of++ {
+		parts, err := (*lib.ExecutionSegment)(nil).Split(int64(of))
+		if i := slices.IndexFunc(parts, segment.Equal); err == nil && i >= 0 {
+			return plan.Shard{Index: i + 1, Of: of}, nil
 		}
 	}
-	return plan.Shard{}, fmt.Errorf("%w: the execution segment %s is not one of up to %d equal parts, such as 1/4:1/2",
+	return plan.Whole, fmt.Errorf("%w: the execution segment %s is not one of up to %d equal parts, such as 1/4:1/2",
 		ErrOptions, segment, plan.MaxShards)
 }
 

@@ -14,18 +14,18 @@ import (
 func TestSegmentShard(t *testing.T) {
 	for text, want := range map[string]plan.Shard{
 		"0:1/4": {Index: 1, Of: 4}, "1/4:1/2": {Index: 2, Of: 4}, "3/4:1": {Index: 4, Of: 4}, "0:1": {Index: 1, Of: 1}, "2/3:1": {Index: 3, Of: 3},
-		"0.5:0.75": {Index: 3, Of: 4}, "0:2/3": {}, "1/3:5/6": {}, "1/8:3/8": {}, "0:1/17": {},
+		"0.5:0.75": {Index: 3, Of: 4}, "0:2/3": plan.Whole, "1/3:5/6": plan.Whole, "1/8:3/8": plan.Whole, "0:1/17": plan.Whole,
 	} {
 		var segment lib.ExecutionSegment
 		if err := segment.UnmarshalText([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := segmentShard(&segment)
-		if bad := want == (plan.Shard{}); got != want || bad != errors.Is(err, ErrOptions) {
+		if bad := want == plan.Whole && text != "0:1"; got != want || bad != errors.Is(err, ErrOptions) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
-	if got, err := segmentShard(nil); got != (plan.Shard{}) || err != nil {
+	if got, err := segmentShard(nil); got != plan.Whole || err != nil {
 		t.Errorf("no segment: %v, %v", got, err)
 	}
 }

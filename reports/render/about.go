@@ -159,18 +159,14 @@ func (t *table) method() Section {
 func generators(cells []result.Cell) (notes []string) {
 	byNumber := map[int][]int64{}
 	for _, c := range cells {
-		sums := byNumber[len(c.Load.Generators)]
-		if sums == nil {
-			sums = make([]int64, len(c.Load.Generators))
-			byNumber[len(sums)] = sums
-		}
-		for i, n := range c.Load.Generators {
-			sums[i] += n
+		for i, wrote := range c.Load.Generators {
+			n := len(c.Load.Generators)
+			byNumber[n] = append(byNumber[n], make([]int64, n-len(byNumber[n]))...)
+			byNumber[n][i] += wrote
 		}
 	}
-	delete(byNumber, 0)
 	for _, n := range slices.Sorted(maps.Keys(byNumber)) {
-		each := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(byNumber[n]), "[]")), ", ")
+		each := strings.ReplaceAll(strings.Trim(fmt.Sprint(byNumber[n]), "[]"), " ", ", ")
 		notes = append(notes, fmt.Sprintf("%d generators: %s operations.", n, each))
 	}
 	return notes

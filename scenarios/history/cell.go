@@ -84,15 +84,13 @@ type WatcherRun struct {
 	Exits []Exit `json:"exits,omitempty"`
 }
 
-// GeneratorRun is one of several generators, by its own account. Times are Unix nanoseconds.
+// GeneratorRun is one of several generators, with what churn.Stats says. Times are Unix nanoseconds.
 type GeneratorRun struct {
-	At      int64 `json:"at"`                // when it was told to begin
-	Started int64 `json:"started,omitempty"` // when it began
-	Planned int64 `json:"planned,omitempty"` // writes of its shard; 0 where time alone ends the load
-	Done    int64 `json:"done"`              // of them acknowledged
-	// Failure is how it ended before the load did. Cut says that its op log has no end mark.
-	Failure string `json:"failure,omitempty"`
-	Cut     bool   `json:"cut,omitempty"`
+	At      int64  `json:"at"`                // when it was told to begin
+	Started int64  `json:"started,omitempty"` // when it began
+	Planned int64  `json:"planned,omitempty"` // writes of its shard; 0 where time alone ends the load
+	Done    int64  `json:"done"`              // of them acknowledged
+	Failure string `json:"failure,omitempty"` // how it ended too early, or its op log
 }
 
 // Exit is how a watcher process ended. One that was neither terminated nor killed ended by itself; one that was both

@@ -36,7 +36,8 @@ type load struct {
 }
 
 func newLoad() load {
-	return load{until: map[int]int64{}, byShard: map[int]int64{}, lag: NewHistogram(), fromIntent: NewHistogram(), fromActual: NewHistogram()}
+	return load{until: map[int]int64{}, byShard: map[int]int64{}, lag: NewHistogram(), fromIntent: NewHistogram(),
+		fromActual: NewHistogram()}
 }
 
 func (l *load) add(r *oplog.Record) {
@@ -68,9 +69,7 @@ func (l *load) add(r *oplog.Record) {
 		return
 	}
 	l.done++
-	if r.Shard > 0 {
-		l.byShard[r.Shard]++
-	}
+	l.byShard[r.Shard]++
 	l.fromIntent.Add(r.Finished - r.Intended)
 	l.fromActual.Add(r.Finished - r.Started)
 }

@@ -3,7 +3,6 @@ package measure
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -124,31 +123,24 @@ func loadRules(c *result.Cell, g grounds, no, behind func(string, ...any)) {
 	}
 }
 
-// latestStart is how long after their common instant one of several generators may begin.
-const latestStart = 250 * time.Millisecond
-
-// generatorRules judges each of several generators: its start, its end, its share and the record of it.
+// generatorRules judges each of several generators: its start, its end, the record of it and its share.
 func generatorRules(c *result.Cell, g grounds, no, behind func(string, ...any)) {
 	for i, r := range g.generators {
 		who, wrote := fmt.Sprintf("generator %d of %d", i+1, len(g.generators)), c.Load.Generators[i]
-		if r.Started == 0 {
-			no("%s never began", who)
-		} else if late := time.Duration(r.Started - r.At); late > latestStart {
-			behind("%s began %d ms after the others were to; the limit is %d ms", who, late.Milliseconds(),
-				latestStart.Milliseconds())
+		if late := float64(r.Started-r.At) / 1e6; late > millis(g.limits.Lag) {
+			behind("%s began %.0f ms after the others were to; the limit is %.0f ms", who, late, millis(g.limits.Lag))
+		}
+		least := math.Ceil(float64(g.limits.MinEvents) * float64(r.Planned))
+		if c.Load.Timed {
+			least = 1
 		}
 		switch {
 		case r.Failure != "":
-			no("%s ended during the load: %s", who, r.Failure)
-		case r.Cut:
-			no("the op log of %s is cut short", who)
+			no("%s failed: %s", who, r.Failure)
 		case wrote != r.Done:
 			no("%s had %d writes acknowledged, its op log has %d", who, r.Done, wrote)
-		case wrote == 0 && r.Planned == 0 && c.Load.Timed:
-			no("%s wrote nothing", who)
-		case float64(wrote) < float64(g.limits.MinEvents)*float64(r.Planned):
-			no("%s wrote %d of its %d planned writes; at least %.0f%% are needed", who, wrote, r.Planned,
-				100*float64(g.limits.MinEvents))
+		case float64(wrote) < least:
+			no("%s wrote %d operations; of its share at least %.0f are needed", who, wrote, least)
 		}
 	}
 }

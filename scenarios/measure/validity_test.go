@@ -50,17 +50,18 @@ func TestInvalid(t *testing.T) {
 		{"generators at work", func(c *result.Cell, g *grounds) { several(c, g) }, "", false},
 		{"a generator that began late", func(c *result.Cell, g *grounds) { several(c, g)[1].Started += 100e6 },
 			"generator 2 of 2 began 251 ms after the others were to; the limit is 250 ms", true},
-		{"a generator that never began", func(c *result.Cell, g *grounds) { several(c, g)[0].Started = 0 }, "generator 1 of 2 never began", false},
-		{"a generator that died", func(c *result.Cell, g *grounds) { several(c, g)[1].Failure = "killed" }, "generator 2 of 2 ended during the load: killed", false},
-		{"a part of the op log cut short", func(c *result.Cell, g *grounds) { several(c, g)[1].Cut = true }, "the op log of generator 2 of 2 is cut short", false},
+		{"a generator that died", func(c *result.Cell, g *grounds) { several(c, g)[1].Failure = "killed" }, "generator 2 of 2 failed: killed", false},
 		{"an unmerged part of the op log", func(c *result.Cell, g *grounds) { several(c, g); c.Load.Generators[1] = 0 },
 			"generator 2 of 2 had 40 writes acknowledged, its op log has 0", false},
-		{"less than its share", func(c *result.Cell, g *grounds) { several(c, g)[1].Planned = 51 }, "generator 2 of 2 wrote 40 of its 51 planned writes; at least 80% are needed", false},
+		{"less than its share", func(c *result.Cell, g *grounds) { several(c, g)[1].Planned = 51 }, "generator 2 of 2 wrote 40 operations; of its share at least 41 are needed", false},
 		{"a share of nothing", func(c *result.Cell, g *grounds) {
 			r := several(c, g)
 			c.Load.Timed, c.Load.Generators[1] = true, 0
 			r[1].Done, r[1].Planned = 0, 0
-		}, "generator 2 of 2 wrote nothing", false},
+		}, "generator 2 of 2 wrote 0 operations; of its share at least 1 are needed", false},
+		{"generators whose time was up before their share was written", func(c *result.Cell, g *grounds) {
+			several(c, g)[1].Planned, c.Load.Timed = 51, true
+		}, "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := &result.Cell{

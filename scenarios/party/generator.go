@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/units"
+	"github.com/watchbench/watchbench/loadgen/churn"
 	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/loadgen/plan"
 	"github.com/watchbench/watchbench/scenarios/history"
@@ -47,10 +47,10 @@ type Line struct {
 
 // Generator is the load generators of one cell, one or several that divide the plan.
 type Generator struct {
-	Parts    []*Process // in the order of their shards
-	Logs     []string   // their op logs
-	failures []string   // of those that ended during the load
-	at       time.Time  // when several were to begin
+	Parts []*Process             // in the order of their shards
+	Runs  []history.GeneratorRun // what became of each in the load
+	logs  []string
+	ops   string // the whole op log
 }
 
 // startLead is how long before their common start several generators are told of it.
@@ -81,20 +81,21 @@ func StartGenerator(s GeneratorSetup) (*Generator, error) {
 			return nil, err
 		}
 	}
-	shards, ops := max(1, s.Shards), filepath.Join(s.Cell, history.FileOps)
-	g := &Generator{failures: make([]string, shards)}
-	for i := range shards {
-		shard := plan.Shard{Index: i + 1, Of: shards}
-		log := ops
+	n := max(1, s.Shards)
+	g := &Generator{Runs: make([]history.GeneratorRun, n), ops: filepath.Join(s.Cell, history.FileOps)}
+	for i := range n {
+		shard, log := plan.Shard{Index: i + 1, Of: n}, g.ops
 		if shard.Divides() {
-			log = oplog.PartPath(ops, shard.Index)
+			log = oplog.PartPath(g.ops, shard.Index)
 		}
 		p, err := s.start(shard, log)
 		if err != nil {
-			g.Kill()
+			for _, p := range g.Parts {
+				p.Kill()
+			}
 			return nil, err
 		}
-		g.Parts, g.Logs = append(g.Parts, p), append(g.Logs, log)
+		g.Parts, g.logs = append(g.Parts, p), append(g.logs, log)
 	}
 	return g, nil
 }
@@ -154,17 +155,20 @@ func (g *Generator) Go() error {
 	if len(g.Parts) == 1 {
 		return g.Tell("go")
 	}
-	g.at = time.Now().Add(startLead)
-	return g.Tell(fmt.Sprintf("go %d", g.at.UnixNano()))
+	at := time.Now().Add(startLead).UnixNano()
+	for i := range g.Runs {
+		g.Runs[i].At = at
+	}
+	return g.Tell(fmt.Sprintf("go %d", at))
 }
 
 // Reached waits until all have reached a phase, looking at every line of progress on the way. One of several that ends
-// or fails during the load is no error as long as others go on: Runs has it.
+// or fails during the load is no error as long as others go on: its Run has it.
 func (g *Generator) Reached(ctx context.Context, phase string, limit time.Duration, each func(Line)) error {
 	deadline := time.Now().Add(limit)
 	failed := 0
 	for i, p := range g.Parts {
-		err := p.Await(ctx, "the generator's phase "+phase, 10*time.Millisecond, time.Until(deadline),
+		err := p.Await(ctx, "the phase "+phase+" of "+p.Name, 10*time.Millisecond, time.Until(deadline),
 			func(context.Context) bool {
 				if each != nil {
 					p.mu.Lock()
@@ -174,6 +178,9 @@ func (g *Generator) Reached(ctx context.Context, phase string, limit time.Durati
 				}
 				return p.hasSaid(phase, nil) || p.hasSaid(PhaseError, nil)
 			})
+		run := &g.Runs[i]
+		p.hasSaid(PhaseLoad, run)
+		p.hasSaid(PhaseLoaded, run)
 		var said Line
 		if p.hasSaid(PhaseError, &said); said.Error != "" {
 			err = fmt.Errorf("the generator failed: %s (log: %s)", said.Error, p.Log)
@@ -186,21 +193,17 @@ func (g *Generator) Reached(ctx context.Context, phase string, limit time.Durati
 		if failed++; phase != PhaseLoaded || failed == len(g.Parts) {
 			return err
 		}
-		g.failures[i] = cmp.Or(said.Error, err.Error())
+		run.Failure = cmp.Or(said.Error, err.Error())
 	}
 	return nil
 }
 
 // Said is the latest report on a phase, of several generators their sum.
 func (g *Generator) Said(phase string) (sum Line) {
-	for i, p := range g.Parts {
+	for _, p := range g.Parts {
 		var l Line
 		p.hasSaid(phase, &l)
-		if i == 0 {
-			sum = l
-			continue
-		}
-		sum.Started, sum.Finished = min(sum.Started, l.Started), max(sum.Finished, l.Finished)
+		sum.Phase, sum.Finished = cmp.Or(sum.Phase, l.Phase), max(sum.Finished, l.Finished)
 		sum.Planned, sum.Done, sum.Fraction = sum.Planned+l.Planned, sum.Done+l.Done, sum.Fraction+l.Fraction
 		sum.Error = cmp.Or(sum.Error, l.Error)
 	}
@@ -208,63 +211,45 @@ func (g *Generator) Said(phase string) (sum Line) {
 	return sum
 }
 
-// Runs is what became of several generators in the load, nil of one.
-func (g *Generator) Runs() (all []history.GeneratorRun) {
-	for i, p := range g.Parts {
-		var began, end Line
-		p.hasSaid(PhaseLoad, &began)
-		p.hasSaid(PhaseLoaded, &end)
-		all = append(all, history.GeneratorRun{At: g.at.UnixNano(), Started: began.Started, Planned: began.Planned,
-			Done: max(began.Done, end.Done), Failure: g.failures[i]})
-	}
-	if len(all) == 1 {
-		return nil
-	}
-	return all
-}
-
-// End lets the generators tear down and waits for them. After a failure or an
-// interruption closing their input has the same effect.
-func (g *Generator) End(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, TeardownLimit)
+// End lets the generators tear down, or has them do so after an interruption, and waits for them. Where one has died,
+// another removes what it made.
+func (g *Generator) End(ctx context.Context) (err error) {
+	grace, cancel := context.WithTimeout(ctx, TeardownLimit)
 	defer cancel()
-	return g.each(func(i int, p *Process) error {
-		if p.Ended() {
-			return nil
+	line := "done"
+	for i, p := range g.Parts {
+		if r := &g.Runs[i]; p.Ended() {
+			r.Failure = cmp.Or(r.Failure, p.Failure().Error())
 		}
-		if err := p.Tell("done"); err != nil && g.failures[i] == "" {
-			return err
+		if g.Runs[i].Failure != "" {
+			line = churn.LineInherit
+		}
+	}
+	for i, p := range g.Parts {
+		if g.Runs[i].Failure == "" {
+			err = errors.Join(err, p.Tell(line))
+			line = "done" // one is enough
 		}
 		_ = p.stdin.Close()
+	}
+	for i, p := range g.Parts {
 		select {
 		case <-p.done:
-		case <-ctx.Done():
+		case <-grace.Done():
 			p.Stop(TeardownLimit)
 		}
-		if code := p.ExitCode(); code != 0 && g.failures[i] == "" {
-			return fmt.Errorf("clean up after the load: %w", p.Failure())
+		if p.ExitCode() != 0 && g.Runs[i].Failure == "" && ctx.Err() == nil {
+			err = errors.Join(err, fmt.Errorf("clean up after the load: %w", p.Failure()))
 		}
-		return nil
-	})
-}
-
-// Stop asks all to end, and kills those that have not after the grace.
-func (g *Generator) Stop(grace time.Duration) {
-	_ = g.each(func(_ int, p *Process) error { p.Stop(grace); return nil })
-}
-
-// Kill ends all.
-func (g *Generator) Kill() {
-	_ = g.each(func(_ int, p *Process) error { p.Kill(); return nil })
-}
-
-// each does something to all at the same time.
-func (g *Generator) each(do func(i int, p *Process) error) error {
-	errs := make([]error, len(g.Parts))
-	var all sync.WaitGroup
-	for i, p := range g.Parts {
-		all.Go(func() { errs[i] = do(i, p) })
 	}
-	all.Wait()
-	return errors.Join(errs...)
+	return err
+}
+
+// Merge makes one op log of those that several have written, and says what became of each. Of one it is nil.
+func (g *Generator) Merge() ([]history.GeneratorRun, error) {
+	if g == nil || len(g.Parts) == 1 {
+		return nil, nil
+	}
+	_, err := oplog.Merge(g.ops, g.logs)
+	return g.Runs, err
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/watchbench/watchbench/loadgen/plan"
 )
@@ -44,7 +45,7 @@ func K6Command(cfg plan.Config, f K6Files) (args, env []string, err error) {
 	executor, arrivals := executor(p.Part(f.Shard))
 	load, err := json.Marshal(map[string]any{
 		"plan": abs(f.Plan), "kubeconfig": abs(f.Kubeconfig), "opLog": abs(f.OpLog), "executor": executor,
-		"arrivals": arrivals, "shard": f.Shard.String(),
+		"arrivals": arrivals, "shard": f.Shard,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("describing the load to k6: %w", err)
@@ -74,10 +75,7 @@ func executor(p *plan.Plan) (of map[string]any, arrivals bool) {
 	// Of all other arrivals the virtual users keep the times themselves.
 	vus := p.Shard().Share(MaxVUs)
 	if cfg.Model == plan.ModelClosed {
-		vus = 0
-		for range p.Shard().Threads(cfg.Threads) {
-			vus++
-		}
+		vus = len(slices.Collect(p.Shard().Threads(cfg.Threads)))
 	}
 	return map[string]any{"executor": "per-vu-iterations", "vus": vus, "iterations": 1, "maxDuration": "24h",
 		"gracefulStop": "5m"}, false

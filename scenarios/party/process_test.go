@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/watchbench/watchbench/internal/badinput"
+	"github.com/watchbench/watchbench/scenarios/history"
 	"github.com/watchbench/watchbench/scenarios/spec"
 )
 
@@ -102,7 +103,7 @@ func TestAwaitEndsWithTheContextAndTheLimit(t *testing.T) {
 }
 
 func TestGeneratorProtocol(t *testing.T) {
-	g := &Generator{Parts: []*Process{play(t, "loads", child{stdin: true, says: true})}, failures: make([]string, 1)}
+	g := &Generator{Parts: []*Process{play(t, "loads", child{stdin: true, says: true})}, Runs: make([]history.GeneratorRun, 1)}
 	if err := g.Reached(t.Context(), PhaseReady, 10*time.Second, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestGeneratorProtocol(t *testing.T) {
 }
 
 func TestGeneratorTellsItsError(t *testing.T) {
-	g := &Generator{Parts: []*Process{play(t, "breaks", child{stdin: true, says: true})}, failures: make([]string, 1)}
+	g := &Generator{Parts: []*Process{play(t, "breaks", child{stdin: true, says: true})}, Runs: make([]history.GeneratorRun, 1)}
 	err := g.Reached(t.Context(), PhaseReady, 10*time.Second, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "the generator failed: the namespace is terminating (log: ") {
 		t.Errorf("got %v", err)

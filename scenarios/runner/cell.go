@@ -4,16 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/watchbench/watchbench/internal/lifecycle"
 	"github.com/watchbench/watchbench/internal/procstat"
-	"github.com/watchbench/watchbench/loadgen/oplog"
 	"github.com/watchbench/watchbench/reports/result"
 	"github.com/watchbench/watchbench/scenarios/assess"
 	"github.com/watchbench/watchbench/scenarios/faults"
@@ -113,7 +113,11 @@ func (c *cell) run(ctx context.Context) (out result.Cell, err error) {
 		}
 	}
 	// The op log is complete once the generator has ended, and so is the record.
-	if err := errors.Join(c.tearDown(ctx), c.merge()); err != nil || c.lostPod() != "" {
+	err = c.tearDown(ctx)
+	if err == nil {
+		c.record.Generators, err = c.generator.Merge()
+	}
+	if err != nil || c.lostPod() != "" {
 		return c.lost(ctx, err)
 	}
 	if c.watcher != nil && c.watcher.Ended() && !c.record.Cut {
@@ -201,9 +205,7 @@ func (c *cell) tearDown(ctx context.Context) error {
 	remove, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeLimit)
 	defer cancel()
 	err = errors.Join(err, c.faults.Remove(remove, c))
-	if ctx.Err() != nil && c.generator != nil {
-		c.generator.Stop(party.TeardownLimit)
-	} else if c.generator != nil {
+	if c.generator != nil {
 		err = errors.Join(err, c.generator.End(ctx))
 	}
 	stop(history.PartyStorage, party.StorageGrace)
@@ -217,8 +219,9 @@ func (c *cell) processes() map[string]*party.Process {
 		all[history.PartyStorage] = c.storage.Process
 	}
 	if c.generator != nil {
-		for i, p := range c.generator.Parts {
-			all[generatorName(i)] = p
+		all[history.PartyGenerator] = c.generator.Parts[0]
+		for i, p := range c.generator.Parts[1:] {
+			all[fmt.Sprintf("%s-%d", history.PartyGenerator, i+2)] = p
 		}
 	}
 	if c.proxy != nil {
@@ -233,33 +236,13 @@ func (c *cell) processes() map[string]*party.Process {
 	return all
 }
 
-// generatorName is the party that the i-th generator is.
-func generatorName(i int) string {
-	if i == 0 {
-		return history.PartyGenerator
-	}
-	return fmt.Sprintf("%s-%d", history.PartyGenerator, i+1)
-}
-
-// merge makes one op log of those that several generators wrote.
-func (c *cell) merge() error {
-	if len(c.record.Generators) == 0 {
-		return nil
-	}
-	cut, err := oplog.Merge(filepath.Join(c.dir, history.FileOps), c.generator.Logs)
-	for _, i := range cut {
-		c.record.Generators[i].Cut = true
-	}
-	return err
-}
-
 // abandon kills what has nothing to clean up; the generator has, unless its objects go away with the cluster.
 func (c *cell) abandon() {
 	all := c.processes()
-	if c.generator != nil && !c.r.cluster.Ends() {
-		for i := range c.generator.Parts {
-			delete(all, generatorName(i))
-		}
+	if !c.r.cluster.Ends() {
+		maps.DeleteFunc(all, func(name string, _ *party.Process) bool {
+			return strings.HasPrefix(name, history.PartyGenerator)
+		})
 	}
 	for _, w := range c.all {
 		all[w.Name] = w.Process

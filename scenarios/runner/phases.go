@@ -319,7 +319,7 @@ func (c *cell) load(ctx context.Context) error {
 	if err := c.readers.Halt(ctx); err != nil {
 		return err
 	}
-	c.record.Planned, c.record.Generators = c.planned(), c.generator.Runs()
+	c.record.Planned = c.planned()
 	if c.record.LoadFinished = c.generator.Said(party.PhaseLoaded).Finished; c.record.LoadFinished == 0 {
 		c.record.LoadFinished = c.now().UnixNano()
 	}

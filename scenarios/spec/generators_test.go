@@ -38,7 +38,7 @@ func TestGenerators(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := f.Cells()[0].Scenario.Load.Generators(); got != tc.want {
+			if got := f.Cells()[0].Scenario.Load.Shards; got != tc.want {
 				t.Errorf("%d generators, want %d", got, tc.want)
 			}
 		})

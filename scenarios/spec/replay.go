@@ -81,7 +81,7 @@ func (s *Scenario) validateReplay() error {
 			"only a simulated apiserver is filled quickly enough, not that of %s", s.Cluster.Provider)
 	case !s.Simulated():
 		return nil
-	case s.Load.Generators() > 1:
+	case s.Load.Shards > 1:
 		return bad("load.shards", "leave it out, or use another cluster.provider",
 			"%d generators: a simulated apiserver is in one process with its load", s.Load.Shards)
 	case !s.Traced() && s.Load.Model != result.ModelOpen:

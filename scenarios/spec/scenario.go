@@ -113,7 +113,7 @@ func (c Capacity) Text() string {
 type Load struct {
 	Driver string `json:"driver" jsonschema:"enum=engine,enum=k6" jsonschema_description:"Sender of the load; k6 needs make k6."`
 	plan.Load
-	Shards int         `json:"shards,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Number of generators, which divide the plan's writes by the names of objects; default 1."`
+	Shards int         `json:"shards" jsonschema:"minimum=1,maximum=16" jsonschema_description:"Number of generators, which divide the plan's writes by the names of objects."`
 	Speed  units.Speed `json:"speed,omitzero" jsonschema:"example=unlimited" jsonschema_description:"Provider simulated: speed of this load; default cluster.replay.speed."`
 }
 
@@ -122,9 +122,6 @@ const (
 	DriverEngine = "engine"
 	DriverK6     = "k6"
 )
-
-// Generators is how many send the load.
-func (l Load) Generators() int { return max(1, l.Shards) }
 
 // Plan is the load as the generator's plan, for the run of that ID.
 func (l Load) Plan(runID string, seed uint64) plan.Config {
@@ -169,7 +166,7 @@ type CacheCheck struct {
 
 // Limits are the conditions under which a cell is believed.
 type Limits struct {
-	Lag        Duration `json:"lag" range:"1ms.." jsonschema_description:"Open loop: p99 of actual minus intended dispatch."`
+	Lag        Duration `json:"lag" range:"1ms.." jsonschema_description:"Open loop: p99 of actual minus intended dispatch. Of several generators, the start of each, too."`
 	MinEvents  Share    `json:"minEvents" jsonschema_description:"Minimum share of the planned writes."`
 	MinOffered Share    `json:"minOffered" jsonschema_description:"Open loop: minimum share of the offered rate."`
 	MinPower   int      `json:"minPower" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Order checks: reorderable pairs below which a check that finds nothing has no power."`
@@ -193,7 +190,7 @@ func Default() Scenario {
 		Cluster: Cluster{Provider: "embedded"},
 		Storage: Storage{Latency: "lognormal(mean=87ms,p99=110ms)", Capacity: Capacity{Inflight: 300}, Mode: "faithful",
 			Instances: 1},
-		Load: Load{Driver: DriverEngine, Load: plan.DefaultLoad()},
+		Load: Load{Driver: DriverEngine, Shards: 1, Load: plan.DefaultLoad()},
 		Watcher: Watcher{
 			Profile: "default", Strategy: "keyed", PodQueueNum: 30, WriterQueueLen: 102_400, HandlerQueueLen: 102_400,
 			QueueFull: "coalesce", QueueFullTimeout: Duration(1e9),

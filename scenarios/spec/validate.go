@@ -65,7 +65,7 @@ func (s *Scenario) validateLoad() error {
 		return bad("load.driver", "use the engine, or another provider",
 			"k6 needs an apiserver that takes writes, which cluster.provider %s is not", ProviderSimulated)
 	}
-	if l := s.Load; l.Model == result.ModelClosed && l.Threads > 0 && l.Generators() > l.Threads {
+	if l := s.Load; l.Model == result.ModelClosed && l.Threads > 0 && l.Shards > l.Threads {
 		return bad("load.shards", "use at most as many as threads", "%d generators for %d threads", l.Shards, l.Threads)
 	}
 	err := s.Load.Validate()
