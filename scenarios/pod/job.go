@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	agentDir       = "/watchbench-agent" // where the agent's binary, and what the party writes to its outputs, are
+	agentDir       = "/watchbench-agent" // of the agent's binary
 	agentPath      = agentDir + "/watchbench"
 	partyContainer = "party"
 	// user is who runs in our images.

@@ -12,7 +12,7 @@ import (
 type Spec struct {
 	Kubeconfig, Context string
 	Namespace           string
-	Owner               string // the run's anchor, which owns what is made
+	Owner               string // the run, by its label on all that is made
 	Job                 string // the party's Indexed Job; made by the first stand-in that finds it missing
 	Index, Of           int    // this Pod of how many
 	Image               string // of the party

@@ -23,7 +23,7 @@ import (
 const (
 	askEvery   = 5 * time.Second
 	askTimeout = 5 * time.Second
-	// removeLimit bounds the removal of a Job; what is left then is the anchor's to remove.
+	// removeLimit bounds the removal of a Job; what is left then is the run's to remove.
 	removeLimit = time.Minute
 )
 
@@ -68,28 +68,28 @@ func (s *Standin) Run(ctx context.Context) (code int, err error) {
 }
 
 // place returns the running Pod, unless a signal comes first.
-func (s *Standin) place(ctx context.Context, at *place) (*corev1.Pod, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var waiting sync.WaitGroup
-	defer waiting.Wait()
-	defer cancel(nil)
-	waiting.Go(func() {
-		select {
-		case <-s.Signals:
-			cancel(ErrStopped)
-		case <-ctx.Done():
+func (s *Standin) place(ctx context.Context, at *place) (pod *corev1.Pod, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan struct{})
+	go func() { // ends before place
+		defer close(done)
+		job, e := at.ensure(ctx, s.job())
+		if err = e; err == nil {
+			pod, err = at.await(ctx, &s.Spec, job)
 		}
-	})
-	job, err := at.ensure(ctx, s.job())
-	if err != nil {
-		return nil, err
+		if err == nil {
+			err = at.keep(ctx, s.Job)
+		}
+	}()
+	select {
+	case <-done:
+		return pod, err
+	case <-s.Signals:
+		cancel()
+		<-done
+		return nil, ErrStopped
 	}
-	pod, err := at.await(ctx, &s.Spec, job)
-	if err != nil {
-		return nil, err
-	}
-	return pod, at.keep(ctx, job.Name)
 }
 
 // accompany is the party in a Pod that runs. The Pod's end, and that it cannot be reached, end it with a *LostError.
